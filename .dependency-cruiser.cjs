@@ -1,12 +1,19 @@
-// Who may import whom. The picture is in docs/DESIGN.md, "House"; scripts/layers.ts runs this and counts the modules.
+// Who may import whom. The picture is in docs/DESIGN.md, "House"; scripts/layers.ts runs this and
+// counts the modules.
 
 const path = require("node:path");
 
 const SOURCES = "^packages/dure/src/";
-/** Tests stand beside what they test and may reach for anything; so may `test-….ts`, which several of them share. */
+/**
+ * Tests stand beside what they test and may reach for anything; so may `test-….ts`, which several
+ * of them share.
+ */
 const TESTS = "\\.test\\.tsx?$|/test-[^/]+\\.tsx?$";
 
-/** A folder, and the folders of dure that it may import. Types count as imports: a layer is also its vocabulary. */
+/**
+ * A folder, and the folders of dure that it may import. Types count as imports: a layer is also its
+ * vocabulary.
+ */
 const MAY_IMPORT = (() => {
   const kernel = [];
   const durable = ["kernel"];
@@ -22,7 +29,22 @@ const MAY_IMPORT = (() => {
   const cli = [...team, "team", "client"];
   const client = ["kernel"];
   const testing = [...server, "server", "discord", "client"];
-  return { kernel, durable, models, escalations, engine, jobs, rooms, plans, discord, server, team, cli, client, testing };
+  return {
+    kernel,
+    durable,
+    models,
+    escalations,
+    engine,
+    jobs,
+    rooms,
+    plans,
+    discord,
+    server,
+    team,
+    cli,
+    client,
+    testing,
+  };
 })();
 
 const layers = Object.entries(MAY_IMPORT).map(([folder, allowed]) => ({
@@ -48,7 +70,8 @@ module.exports = {
   forbidden: [
     {
       name: "no-runtime-cycle",
-      comment: "Modules that need each other at run time can only be understood together. A type-only import does not count.",
+      comment:
+        "Modules that need each other at run time can only be understood together. A type-only import does not count.",
       severity: "error",
       from: {},
       to: { circular: true, viaOnly: { dependencyTypesNot: ["type-only"] } },
@@ -72,7 +95,8 @@ module.exports = {
     },
     {
       name: "dashboard-through-client",
-      comment: "The dashboard knows dure by its client and its types alone; its tests also know the real server.",
+      comment:
+        "The dashboard knows dure by its client and its types alone; its tests also know the real server.",
       severity: "error",
       from: { path: "^packages/dashboard/", pathNot: "^packages/dashboard/test/" },
       to: { path: SOURCES, pathNot: `${SOURCES}client/index\\.ts$` },
@@ -85,7 +109,8 @@ module.exports = {
     },
     {
       name: "no-test-parts-in-the-product",
-      comment: "Doubles and test tools are for tests; people do not get the tools with the package.",
+      comment:
+        "Doubles and test tools are for tests; people do not get the tools with the package.",
       severity: "error",
       from: { path: SOURCES, pathNot: TESTS },
       to: { dependencyTypes: ["npm-dev"], dependencyTypesNot: ["type-only", "npm-peer"] },

@@ -2,7 +2,8 @@ import { join } from "node:path";
 import { defineConfig } from "vitest/config";
 import { SlowFirst } from "./scripts/slow-first.ts";
 
-// Starts of processes are most of what many tests do: what one has compiled the next need not. Tests hand it on where they hand on little.
+// Starts of processes are most of what many tests do: what one has compiled the next need not.
+// Tests hand it on where they hand on little.
 process.env["NODE_COMPILE_CACHE"] ??= join(import.meta.dirname, "node_modules/.cache/compiled");
 
 export default defineConfig({
@@ -17,7 +18,12 @@ export default defineConfig({
       "scripts/**/*.test.ts",
       "chaos/**/*.test.ts",
     ],
-    exclude: ["**/node_modules/**", "**/dist/**", "packages/dure/templates/**", "examples/dev-team/shop/**"],
+    exclude: [
+      "**/node_modules/**",
+      "**/dist/**",
+      "packages/dure/templates/**",
+      "examples/dev-team/shop/**",
+    ],
     globalSetup: ["scripts/test-database.ts"],
     pool: "forks",
     maxWorkers: 3, // on two cores: tests that wait for a death or a retry leave one free

@@ -1,4 +1,7 @@
-/** Whether a server that answers keeps what it should not: heap and RSS over many turns. `node --conditions=dure-source bench/memory.ts [--turns 10000]`. */
+/**
+ * Whether a server that answers keeps what it should not: heap and RSS over many turns.
+ * `node --conditions=dure-source bench/memory.ts [--turns 10000]`.
+ */
 
 import { parseArgs } from "node:util";
 import { printBound, printFact, printMachine, printTable, printTitle } from "./lib/figures.ts";
@@ -15,7 +18,11 @@ const STEPS = 10;
 
 printMachine();
 await using postgres = await startPostgres();
-await using dure = await PeerProcess.start("dure", { answer: "short", databaseUrl: await postgres.database("memory"), nodeOptions: ["--expose-gc"] });
+await using dure = await PeerProcess.start("dure", {
+  answer: "short",
+  databaseUrl: await postgres.database("memory"),
+  nodeOptions: ["--expose-gc"],
+});
 const client = new StreamClient(dure.url, WORKERS);
 
 const samples: { turns: number; heapMb: number; rssMb: number }[] = [];
@@ -29,14 +36,29 @@ const sample = async (done: number): Promise<void> => {
 const warmUp = Math.ceil(turns / 5);
 for (let step = 0; step <= STEPS; step++) {
   const isWarmUp = step === 0;
-  await closedLoop({ workers: WORKERS, turns: isWarmUp ? warmUp : turns / STEPS, turn: async (worker, index) => void (await client.turn(sessionOf(`${step}`, worker, index), "When does my parcel arrive?")) });
+  await closedLoop({
+    workers: WORKERS,
+    turns: isWarmUp ? warmUp : turns / STEPS,
+    turn: async (worker, index) =>
+      void (await client.turn(sessionOf(`${step}`, worker, index), "When does my parcel arrive?")),
+  });
   await sample(isWarmUp ? 0 : (turns / STEPS) * step);
 }
 client.close();
 
-printTitle(`Memory of one server over ${turns.toLocaleString("en")} turns in ${(turns / 5).toLocaleString("en")} sessions, after ${warmUp.toLocaleString("en")} to warm up; after garbage collection`);
-printTable(["turns", "heap MB", "RSS MB"], samples.map(({ turns: done, heapMb, rssMb }) => [done.toLocaleString("en"), heapMb, rssMb]));
+printTitle(
+  `Memory of one server over ${turns.toLocaleString("en")} turns in ${(turns / 5).toLocaleString("en")} sessions, after ${warmUp.toLocaleString("en")} to warm up; after garbage collection`,
+);
+printTable(
+  ["turns", "heap MB", "RSS MB"],
+  samples.map(({ turns: done, heapMb, rssMb }) => [done.toLocaleString("en"), heapMb, rssMb]),
+);
 const [first, last] = [samples[0]!, samples.at(-1)!];
-printBound("heap, growth after warm-up", last.heapMb - first.heapMb, { direction: "≤", aim: 3 }, " MB");
+printBound(
+  "heap, growth after warm-up",
+  last.heapMb - first.heapMb,
+  { direction: "≤", aim: 3 },
+  " MB",
+);
 printFact("RSS, growth after warm-up", last.rssMb - first.rssMb, " MB");
 printBound("RSS at the end", last.rssMb, { direction: "≤", aim: 170 }, " MB");

@@ -27,15 +27,17 @@ const orderSchema = z.object({
 
 await serveDouble(async (request, response, body) => {
   const path = request.url ?? "";
-  if (path === "/report")
+  if (path === "/report") {
     return sendJson(response, 200, { bookings: ledger.bookings(), ...counts });
+  }
   if (path === "/faults") {
     faults.add([faultSchema.parse(JSON.parse(body))]);
     return sendJson(response, 201, {});
   }
   if (request.method === "POST" && path === "/transfers") return order(request, response, body);
-  if (path.startsWith("/transfers/"))
+  if (path.startsWith("/transfers/")) {
     return probe(decodeURIComponent(path.slice("/transfers/".length)), response);
+  }
   sendJson(response, 404, {
     code: "NO_SUCH_ADDRESS",
     message: "There is nothing at this address.",
@@ -62,11 +64,12 @@ async function order(
 
   await pause(plan.delayAfter);
   if (plan.after !== "pass") return fail(response, plan.after);
-  if (answer.kind === "booked")
+  if (answer.kind === "booked") {
     return sendJson(response, 201, {
       transaction_id: answer.booking.transaction_id,
       status: "booked",
     });
+  }
   sendJson(
     response,
     422,

@@ -56,12 +56,13 @@ export async function untilQuiet(
       .ask<{ what: string; id: string; about: string }>(OPEN)
       .catch(() => undefined);
     if (open?.length === 0) return [];
-    if (open && performance.now() > giveUpAt)
+    if (open && performance.now() > giveUpAt) {
       return open.map(({ what, id, about }) => ({
         invariant: "stuck" as const,
         text: `the ${what} ${id} (${about}) is not over ${Math.round(patienceMs / 1_000)} s after the last fault`,
         ids: [id, about],
       }));
+    }
     await sleep(500);
   }
 }
@@ -180,7 +181,7 @@ async function checkJobs({ load, cluster }: Checked): Promise<readonly Violation
   return load.jobs.flatMap(({ name, jobId }): Violation[] => {
     const own = rows.filter(({ message }) => message.includes(`[[${name}.0]]`));
     const ids = [name, ...own.map(({ id }) => id)];
-    if (own.length !== 1 || own[0]!.id !== jobId)
+    if (own.length !== 1 || own[0]!.id !== jobId) {
       return [
         {
           invariant: "job",
@@ -188,12 +189,14 @@ async function checkJobs({ load, cluster }: Checked): Promise<readonly Violation
           ids,
         },
       ];
+    }
     const { status, told, outcome, asked } = own[0]!;
     const isGivenUp = outcome === "resume_limit" && asked; // its processes died too often, and a person decides
-    if (told !== 1)
+    if (told !== 1) {
       return [
         { invariant: "job", text: `${name} (${jobId}, ${status}) was told ${told} times`, ids },
       ];
+    }
     return status === "ABANDONED" && !isGivenUp
       ? [{ invariant: "job", text: `${name} (${jobId}) was abandoned`, ids }]
       : [];

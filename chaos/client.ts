@@ -10,7 +10,7 @@ import type { Violation } from "./violations.ts";
  */
 const PATIENCE_MS = 15_000;
 /** A client waits at most so long before it asks again, whatever Retry-After says, milliseconds. */
-const MOST_WAIT_MS = 2_000;
+const MAX_WAIT_MS = 2_000;
 
 /** The share of requests that go to any server, running or not. */
 const STRAY = 0.15;
@@ -162,16 +162,18 @@ export class Client {
       `${about}: ${method} ${path} at ${server.name}: ${response.status} retry-after ${retryAfter} ${text}`,
     );
     const mayBe = (response.status === 503 || response.status === 429) && retryAfter !== null;
-    if (!mayBe)
+    if (!mayBe) {
       this.violate({
         invariant: "http",
         text: `${method} ${path} was answered ${response.status} ${codeIn(text)}${retryAfter === null ? " without Retry-After" : ""} by ${server.name}`,
         ids: [about],
       });
+    }
     // What is wrong with the request stays wrong; what is wrong with the server may pass.
-    if ([400, 401, 403, 404, 413, 422].includes(response.status))
+    if ([400, 401, 403, 404, 413, 422].includes(response.status)) {
       throw new Refused(`${about}: ${response.status} ${text}`);
-    return Math.min(Number(retryAfter ?? 1) * 1_000, MOST_WAIT_MS);
+    }
+    return Math.min(Number(retryAfter ?? 1) * 1_000, MAX_WAIT_MS);
   }
 }
 

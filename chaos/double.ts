@@ -3,7 +3,7 @@ import { createServer, type IncomingMessage, type ServerResponse } from "node:ht
 import type { AddressInfo } from "node:net";
 
 /** Largest body that a double reads, bytes; a prompt of this load is far below. */
-const MOST_BYTES = 1024 * 1024;
+const MAX_BYTES = 1024 * 1024;
 
 export type Answer = (
   request: IncomingMessage,
@@ -55,7 +55,7 @@ async function bodyOf(request: IncomingMessage): Promise<string> {
   let text = "";
   for await (const bytes of request.setEncoding("utf8")) {
     text += String(bytes);
-    if (text.length > MOST_BYTES) throw new Error("the body is too large");
+    if (text.length > MAX_BYTES) throw new Error("the body is too large");
   }
   return text;
 }

@@ -177,8 +177,9 @@ async function untilDone(deed: () => Promise<void>): Promise<void> {
         () => true,
         () => false,
       )
-    )
+    ) {
       return;
+    }
     await sleep(500);
   }
 }

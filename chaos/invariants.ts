@@ -25,29 +25,34 @@ export function checkPayments(
     const receipts = payment.turns.flatMap(({ done }) => (done?.receipt ? [done.receipt] : []));
     const hasFailed = payment.turns.some(({ done }) => done?.message.includes("[[>failed-"));
     if (own.length > 1) wrong(`booked ${own.length} times`);
-    if (own.length > 0 && payment.said !== "yes")
+    if (own.length > 0 && payment.said !== "yes") {
       wrong(`booked, and the person said ${payment.said ?? "nothing"}`);
-    if (own.some(({ amount }) => amount !== payment.amount))
+    }
+    if (own.some(({ amount }) => amount !== payment.amount)) {
       wrong("another amount was booked than was shown");
-    if (own.length === 0 && receipts.length > 0)
+    }
+    if (own.length === 0 && receipts.length > 0) {
       wrong("a receipt was given, and nothing is booked");
+    }
     if (own.length > 0 && hasFailed) wrong("the answer says that it failed, and it is booked");
     if (receipts.length > 1) wrong(`${receipts.length} receipts were given`);
     if (
       receipts.some(
         ({ transaction }) => transaction !== "unknown" && transaction !== own[0]?.transaction_id,
       )
-    )
+    ) {
       wrong("the receipt names another transaction than the bank");
+    }
   }
   const known = new Set(payments.map(({ name }) => name));
   for (const { memo = "", key } of bookings) {
-    if (!known.has(memo))
+    if (!known.has(memo)) {
       found.push({
         invariant: "booked",
         text: `the bank booked ${memo}, which no person asked for`,
         ids: [memo, key],
       });
+    }
   }
   return found;
 }
@@ -132,18 +137,20 @@ export function checkRoom(
     const said = messages.filter(({ text }) => nonceOf(text) === question.nonce);
     const isPassed = question.nonce.endsWith("b");
     const ids = [question.nonce, ...said.map(({ id }) => id)];
-    if (said.length > 1)
+    if (said.length > 1) {
       found.push({
         invariant: "answered-once",
         text: `${question.nonce} stands ${said.length} times in its room`,
         ids,
       });
-    if (said.length === 0 && !isPassed)
+    }
+    if (said.length === 0 && !isPassed) {
       found.push({
         invariant: "answered-once",
         text: `${question.nonce} was accepted, and does not stand in its room`,
         ids,
       });
+    }
     return said.length === 0 ? [] : [{ ...question, message: said[0]!, ids }];
   });
   for (const { nonce, agent, message, ids } of asked) {
@@ -152,26 +159,29 @@ export function checkRoom(
     );
     const { outcome, turn } =
       work.find((one) => one.message === message.id && one.agent === agent) ?? {};
-    if (answers.length > 1)
+    if (answers.length > 1) {
       found.push({
         invariant: "answered-once",
         text: `${agent} answered ${nonce} ${answers.length} times`,
         ids: [...ids, turn ?? nonce],
       });
-    if (answers.length === 0 && outcome !== "failed")
+    }
+    if (answers.length === 0 && outcome !== "failed") {
       found.push({
         invariant: "answered-once",
         text: `${agent} never answered ${nonce}: its work ended as ${outcome ?? "nothing"}`,
         ids: [...ids, turn ?? nonce],
       });
+    }
   }
   // What an agent passes on is heard when its room has it: it has its own order, beside that of
   // the persons.
   for (const ofAgent of Map.groupBy(
     asked,
     ({ agent, nonce }) => `${agent} ${nonce.endsWith("b")}`,
-  ).values())
+  ).values()) {
     found.push(...checkOrder(ofAgent, messages));
+  }
   return found;
 }
 
@@ -228,12 +238,13 @@ export function checkCalls(calls: readonly ModelCall[], lives: readonly Life[]):
       const earlier = inOrder[index - 1];
       if (!earlier) continue;
       if (isExcused(earlier, later, lives)) excused += 1;
-      else
+      else {
         violations.push({
           invariant: "paid-once",
           text: `${thing} was paid by life ${earlier.life} (call ${earlier.number}) and again by life ${later.life} (call ${later.number})`,
           ids: [`[[${later.nonce}]]`, `about ${later.nonce} `, later.nonce],
         });
+      }
     }
   }
   return { violations, excused };
@@ -242,18 +253,21 @@ export function checkCalls(calls: readonly ModelCall[], lives: readonly Life[]):
 function isExcused(earlier: ModelCall, later: ModelCall, lives: readonly Life[]): boolean {
   if (earlier.life === later.life) return false;
   const [first, second] = [earlier, later].map(({ life }) => lives.find(({ id }) => id === life));
-  if (hasEndedBy(first, later.startedAt) || wasFencedBy(first, later.startedAt + FENCING_MS))
+  if (hasEndedBy(first, later.startedAt) || wasFencedBy(first, later.startedAt + FENCING_MS)) {
     return true;
-  // The others had taken it over, and we killed it before it could find that out. A woken process that
-  // pays again is the second one, and is fenced itself.
+  }
+  // The others had taken it over, and we killed it before it could find that out. A woken process
+  // that pays again is the second one, and is fenced itself.
   const soon = later.startedAt + FENCING_MS;
-  if (hasEndedBy(first, soon) && first?.endedBy === "SIGKILL" && !wasFencedBy(second, soon))
+  if (hasEndedBy(first, soon) && first?.endedBy === "SIGKILL" && !wasFencedBy(second, soon)) {
     return true;
+  }
   // Its start failed and began again: the answer went with the first of the two.
   if (first?.begins?.some((at) => at > earlier.startedAt && at <= later.startedAt)) return true;
   // We stopped it between its last look and the departure of its request.
-  if (second?.woke?.some((at) => isJustAfter(later.startedAt, at)) && wasFencedBy(second, soon))
+  if (second?.woke?.some((at) => isJustAfter(later.startedAt, at)) && wasFencedBy(second, soon)) {
     return true;
+  }
   // Both were under way at once: the one that is not recorded belongs to a life that was fenced or
   // killed.
   const isOverlap = later.startedAt < earlier.finishedAt!;
@@ -280,8 +294,8 @@ function wasFencedBy(life: Life | undefined, time: number): boolean {
  */
 const FENCING_MS = 30_000;
 /**
- * A request that was begun before a stop reaches the provider within so long after it. A process that
- * looks first needs longer: its connections to the database are gone.
+ * A request that was begun before a stop reaches the provider within so long after it. A process
+ * that looks first needs longer: its connections to the database are gone.
  */
 const DEPARTURE_MS = 500;
 /** Exit code of a process that others have taken over. Source: the command `dure start`. */

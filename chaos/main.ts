@@ -33,7 +33,7 @@ const LONG_PER_MINUTE = 115;
 const SHORT_PER_MINUTE = 48;
 
 /** Stories that are printed for one invariant; the others stand there by their sentence. */
-const MOST_STORIES = 2;
+const MAX_STORIES = 2;
 
 const { values } = parseArgs({
   options: {
@@ -98,8 +98,9 @@ async function main(options: Options): Promise<number> {
   const folder = mkdtempSync(join(tmpdir(), "dure-chaos-"));
   const journal = new Journal(folder);
   const over = new AbortController();
-  for (const name of ["SIGINT", "SIGTERM", "SIGHUP"] as const)
+  for (const name of ["SIGINT", "SIGTERM", "SIGHUP"] as const) {
     process.once(name, () => over.abort(new Error(`${name} received`)));
+  }
   const startedAt = performance.now();
   try {
     await using world = await openWorld(folder, journal, options);
@@ -121,8 +122,9 @@ async function main(options: Options): Promise<number> {
       seconds: { ...outcome.seconds, all: Math.round((performance.now() - startedAt) / 1_000) },
     };
     print(summary, journal);
-    if (options.out !== undefined)
+    if (options.out !== undefined) {
       writeFileSync(options.out, `${JSON.stringify(summary, null, 2)}\n`);
+    }
     return summary.violations.length > 0 ? 1 : 0;
   } catch (error) {
     console.error(
@@ -144,10 +146,11 @@ function print(summary: Summary, journal: Journal): void {
         alike.toReversed().map((violation) => [violation.ids.join(" "), violation]),
       ).values(),
     ].toReversed();
-    const told = new Set(subjects.slice(0, MOST_STORIES));
+    const told = new Set(subjects.slice(0, MAX_STORIES));
     for (const violation of told) console.log(`\n${storyOf(violation, journal.lines).join("\n")}`);
-    for (const violation of alike)
+    for (const violation of alike) {
       if (!told.has(violation)) console.log(`VIOLATION ${violation.invariant}: ${violation.text}`);
+    }
   }
   console.log(`\n${tableOf(summary).join("\n")}`);
 }

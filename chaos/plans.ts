@@ -70,11 +70,13 @@ export async function checkRun(
   if ((await commitOf(folder, "main")) !== base) found.push(wrong("main has moved"));
   const changed = await lines(folder, "status", "--porcelain");
   if (changed.length > 0) found.push(wrong(`the person's tree was changed: ${changed.join(", ")}`));
-  if (!report?.commit)
+  if (!report?.commit) {
     return status === "success" ? [...found, wrong("it succeeded without a commit")] : found;
+  }
 
-  if (report.branch && (await commitOf(folder, report.branch)) !== report.commit)
+  if (report.branch && (await commitOf(folder, report.branch)) !== report.commit) {
     found.push(wrong(`the branch ${report.branch} does not stand at ${report.commit}`));
+  }
   const owned = new Set(Object.values(WORK).map(({ path }) => path));
   for (const path of await lines(folder, "diff", "--name-only", base, report.commit)) {
     if (!owned.has(path)) found.push(wrong(`${path} was changed, which no port owns`));

@@ -52,10 +52,11 @@ export class Cluster implements AsyncDisposable {
     const runner = decideRunners(process.getuid?.(), undefined, owner).find((candidate) =>
       holds(candidate, 'test -w "$1"', folder),
     );
-    if (!runner)
+    if (!runner) {
       throw new Error(
         "PostgreSQL refuses to run as root, and this machine has no user namespaces.",
       );
+    }
     const binaries = await prepareBinaries(native, join(folder, "native"), runner);
     const password = crypto.randomUUID();
     const secret = join(folder, "password");
@@ -193,10 +194,11 @@ export class Cluster implements AsyncDisposable {
         stdio: ["ignore", log, log],
       }));
       if (await this.#isReady(child, giveUpAt)) break;
-      if (performance.now() > giveUpAt)
+      if (performance.now() > giveUpAt) {
         throw new Error(
           `PostgreSQL did not start; its log is ${join(this.#folder, "postgres.log")}`,
         );
+      }
     }
     closeSync(log);
   }

@@ -41,10 +41,11 @@ await serveDouble(async (request, response, body) => {
     return sendJson(response, 201, {});
   }
   const life = /^\/life\/([\d.]+)\/v1\/chat\/completions$/.exec(path)?.[1];
-  if (life === undefined)
+  if (life === undefined) {
     return sendJson(response, 404, {
       error: { message: `nothing at ${path}`, type: "invalid_request_error" },
     });
+  }
   await answer(life, JSON.parse(body) as ChatRequest, response);
 });
 
@@ -72,15 +73,17 @@ async function answer(life: string, request: ChatRequest, response: ServerRespon
   calls.push(call);
   const name = `call ${call.number} of ${agent} about ${call.nonce} from life ${life}`;
   say(`${name} begins${fault ? `; fault ${fault}` : ""}`);
-  if (fault === "busy")
+  if (fault === "busy") {
     return sendJson(
       response,
       429,
       { error: { message: "too many requests", type: "rate_limit_error" } },
       { "retry-after": "1" },
     );
-  if (fault === "down")
+  }
+  if (fault === "down") {
     return sendJson(response, 503, { error: { message: "overloaded", type: "server_error" } });
+  }
 
   const text = answerOf(agent, newest);
   const isWhole =
@@ -148,8 +151,9 @@ async function whole(
 async function ended(response: ServerResponse, last: string): Promise<boolean> {
   if (response.destroyed) return false;
   response.end(last);
-  if (!response.writableFinished)
+  if (!response.writableFinished) {
     await Promise.race([once(response, "finish"), once(response, "close")]);
+  }
   return response.writableFinished;
 }
 

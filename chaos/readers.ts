@@ -46,11 +46,12 @@ export async function readTurn(client: Client, message: Message): Promise<TurnRe
     events: [],
     connections: 0,
   };
-  while (!turn.done)
+  while (!turn.done) {
     await client.ask(
       () => requestOf(turn, message),
       (response) => readOnce(client, turn, message, response),
     );
+  }
   return turn;
 }
 
@@ -114,12 +115,13 @@ async function sendAgain(client: Client, turn: TurnRead, message: Message): Prom
       return id;
     },
   );
-  if (again !== turn.turnId)
+  if (again !== turn.turnId) {
     client.violate({
       invariant: "answered-once",
       text: `${message.key} made the turn ${turn.turnId} and, sent again, ${again}`,
       ids: [message.session, turn.turnId!, again ?? ""],
     });
+  }
 }
 
 /**
@@ -161,13 +163,13 @@ export class Follower {
             client,
             response,
             (event) => {
-              if (event.event === "reset")
+              if (event.event === "reset") {
                 client.violate({
                   invariant: "events",
                   text: `${this.#name} was told to begin anew behind ${this.last}`,
                   ids: [this.#name],
                 });
-              else if (event.id !== undefined) this.ids.push(event.id);
+              } else if (event.id !== undefined) this.ids.push(event.id);
               if (isOver(this.last)) this.#leave.abort();
             },
             this.#leave.signal,

@@ -155,8 +155,9 @@ async function until(
 ): Promise<void> {
   const giveUpAt = performance.now() + patienceMs;
   while (!isSo()) {
-    if (performance.now() > giveUpAt)
+    if (performance.now() > giveUpAt) {
       throw new Error(`not within ${patienceMs / 1_000} s: ${what}`);
+    }
     await sleep(100, undefined, { signal });
   }
 }

@@ -31,7 +31,9 @@ export interface Life {
   exitCode?: number | null | undefined;
   /** What we did to end it; absent when it ended by itself. */
   endedBy?: "SIGKILL" | "SIGTERM" | undefined;
-  /** When it began to work: more than once where its database went away in the middle of a start. */
+  /**
+   * When it began to work: more than once where its database went away in the middle of a start.
+   */
   readonly begins?: number[] | undefined;
   /** When it said that others have taken it over. */
   fencedAt?: number | undefined;

@@ -2,7 +2,7 @@ import type { Line } from "./journal.ts";
 import type { Violation } from "./violations.ts";
 
 /** Longest story, lines; the whole journal is kept beside it. */
-const MOST_LINES = 120;
+const MAX_LINES = 120;
 /** Faults are part of the story from so long before its first line, milliseconds. */
 const BEFORE_MS = 3_000;
 
@@ -20,7 +20,7 @@ export function storyOf(violation: Violation, lines: readonly Line[]): readonly 
       : lines.filter((line) => isAbout(line, violation.ids) || isFaultOf(line, first, last));
   const begin = told[0]?.at ?? 0;
   const shown = told
-    .slice(0, MOST_LINES)
+    .slice(0, MAX_LINES)
     .map(
       ({ at, from, text }) =>
         `${seconds(at - begin).padStart(9)} ${from.padEnd(12)} ${readable(text)}`,

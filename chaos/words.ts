@@ -27,11 +27,13 @@ export function isPassedOn(nonce: string): boolean {
 export function answerOf(agent: string, message: string): string {
   const nonce = nonceOf(message);
   const exchange = /^(j\d+)\.(\d+)$/.exec(nonce);
-  if (exchange)
+  if (exchange) {
     return `[[>${nonce}]] Here is what I found, step by step. What do you think? [[${exchange[1]}.${Number(exchange[2]) + 1}]]`;
+  }
   if (agent === "receipt") return `[[>${nonce}]] ${RECEIPT}`;
-  if (agent === "ara" && isPassedOn(nonce))
+  if (agent === "ara" && isPassedOn(nonce)) {
     return `[[>${nonce}]] @bora please look at this too: [[${nonce}b]]`;
+  }
   return `[[>${nonce}]] Understood: ${message.length} characters from you.`;
 }
 

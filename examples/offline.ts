@@ -4,9 +4,16 @@ import { answerMinimal } from "./minimal/offline.ts";
 import { answerTransfer } from "./transfer/offline.ts";
 
 /**
- * The model of the example team when there is no key: functions that answer in the place of each agent, from the same
- * request that a real model gets. An agent is known by its prompt.
+ * The model of the example team when there is no key: functions that answer in the place of each
+ * agent, from the same request that a real model gets. An agent is known by its prompt.
  */
-export const examplesModel = offlineModel("examples", (request) => answerTransfer(request) ?? answerFaq(request) ?? answerMinimal(request) ?? UNKNOWN);
+export const examplesModel = offlineModel(
+  "examples",
+  (request) => answerTransfer(request) ?? answerFaq(request) ?? answerMinimal(request) ?? UNKNOWN,
+);
 
-const UNKNOWN = { error: new Error("The offline model of the examples does not know this prompt; give the agent a model, or an answer in offline.ts.") };
+const UNKNOWN = {
+  error: new Error(
+    "The offline model of the examples does not know this prompt; give the agent a model, or an answer in offline.ts.",
+  ),
+};

@@ -13,15 +13,27 @@ test("the example team starts as it stands, and every service answers", async ()
   stack.defer(() => bank.stop());
   const before = process.env["BANK_URL"];
   process.env["BANK_URL"] = bank.url;
-  stack.defer(() => void (before === undefined ? delete process.env["BANK_URL"] : (process.env["BANK_URL"] = before)));
-  const team = await startTeam(await loadTeam(import.meta.dirname), { ...readEnvironment({ PORT: "0" }), home }, { logger: silentLogger });
+  stack.defer(
+    () =>
+      void (before === undefined
+        ? delete process.env["BANK_URL"]
+        : (process.env["BANK_URL"] = before)),
+  );
+  const team = await startTeam(
+    await loadTeam(import.meta.dirname),
+    { ...readEnvironment({ PORT: "0" }), home },
+    { logger: silentLogger },
+  );
   stack.defer(() => team.stop());
-  const say = async (service: string, message: string) => (await team.engine.turn({ session: `s-${service}`, service, message }).done).message;
+  const say = async (service: string, message: string) =>
+    (await team.engine.turn({ session: `s-${service}`, service, message }).done).message;
 
   expect(await say("minimal", "안녕")).toContain("안녕");
   expect(await say("declared", "안녕")).toContain("안녕");
   expect(await say("faq", "이체 한도가 얼마예요?")).toContain("1,000만 원");
-  expect(await say("transfer", "홍길동에게 5만원 보내줘")).toBe("홍길동님에게 50,000원을 보낼까요?");
+  expect(await say("transfer", "홍길동에게 5만원 보내줘")).toBe(
+    "홍길동님에게 50,000원을 보낼까요?",
+  );
   expect(await say("transfer", "네")).toContain("tx_000001");
   expect(bank.bookings()).toHaveLength(1);
 });

@@ -11,10 +11,20 @@ import { constants } from "node:os";
 import path from "node:path";
 import { fileURLToPath, pathToFileURL } from "node:url";
 
-/** Sources run without a build step, by type stripping; Node does that without a flag and without a warning from 24 on. */
+/**
+ * Sources run without a build step, by type stripping; Node does that without a flag and without a
+ * warning from 24 on.
+ */
 const NODE_NEEDED = 24;
 
-const COMMANDS = { start: "start.ts", test: "run-tests.ts", build: "run-build.ts", "try-package": "run-package.ts", mutate: "run-mutate.ts", run: "run-source.ts" };
+const COMMANDS = {
+  start: "start.ts",
+  test: "run-tests.ts",
+  build: "run-build.ts",
+  "try-package": "run-package.ts",
+  mutate: "run-mutate.ts",
+  run: "run-source.ts",
+};
 
 const root = path.resolve(path.dirname(fileURLToPath(import.meta.url)), "..");
 const isWindows = process.platform === "win32";
@@ -23,7 +33,9 @@ async function main() {
   const [command, ...rest] = process.argv.slice(2);
   const script = command === undefined ? undefined : COMMANDS[command];
   if (!script) {
-    stop(`unknown command ${JSON.stringify(command ?? "")}; use one of: ${Object.keys(COMMANDS).join(", ")}`);
+    stop(
+      `unknown command ${JSON.stringify(command ?? "")}; use one of: ${Object.keys(COMMANDS).join(", ")}`,
+    );
   }
 
   endWithParent();
@@ -32,7 +44,10 @@ async function main() {
   await handOver(node, path.join(root, "scripts", script), rest);
 }
 
-/** npm runs us in a shell that does not pass SIGTERM on: it dies and leaves us behind. What we have started gets the signal from us. */
+/**
+ * npm runs us in a shell that does not pass SIGTERM on: it dies and leaves us behind. What we have
+ * started gets the signal from us.
+ */
 function endWithParent() {
   const parent = process.ppid;
   const look = setInterval(() => {
@@ -56,23 +71,31 @@ function installWhenStale() {
     shell: isWindows,
     stdio: ["ignore", "inherit", "inherit"],
   });
-  if (result.error) stop(`npm could not be started: ${result.error.message}`, "Install npm, it comes with Node.");
-  if (result.status !== 0) stop(`npm ended with ${result.status ?? result.signal}`, "Its own lines above say why.");
+  if (result.error) {
+    stop(`npm could not be started: ${result.error.message}`, "Install npm, it comes with Node.");
+  }
+  if (result.status !== 0) {
+    stop(`npm ended with ${result.status ?? result.signal}`, "Its own lines above say why.");
+  }
 
   const stillStale = whyStale();
-  if (stillStale !== undefined) stop(`npm has installed, yet ${stillStale}`, "Delete node_modules and start again.");
+  if (stillStale !== undefined) {
+    stop(`npm has installed, yet ${stillStale}`, "Delete node_modules and start again.");
+  }
 }
 
 /**
  * `npm install` that saves nothing, and our own comparison with the lock file after it, instead of `npm ci`: that one
- * refuses a lock file that lacks another platform's optional binaries, which a registry that does not carry them makes.
- * Warnings are left out: on Node 20 there is one for each package that wants the Node which is only being installed.
+ * refuses a lock file that lacks another platform's optional binaries, which a registry that does
+ * not carry them makes. Warnings are left out: on Node 20 there is one for each package that wants
+ * the Node which is only being installed.
  */
 const INSTALL = ["install", "--no-save", "--no-audit", "--no-fund", "--loglevel=error"];
 
 /**
- * Why node_modules is not what the lock file asks for, or undefined when it is. Contents are compared, not times:
- * a fresh checkout, a copied folder and a restored cache all have times that mean nothing.
+ * Why node_modules is not what the lock file asks for, or undefined when it is. Contents are
+ * compared, not times: a fresh checkout, a copied folder and a restored cache all have times that
+ * mean nothing.
  */
 function whyStale() {
   const wanted = readJson("package-lock.json");
@@ -85,16 +108,23 @@ function whyStale() {
     const found = installed.packages[place];
     const leftOut = lock.optional || lock.devOptional || lock.peer; // another platform's binaries, for instance
     if (!found && !leftOut) return `${place} is missing`;
-    if (found && found.version !== lock.version) return `${place} is ${found.version}, not ${lock.version}`;
+    if (found && found.version !== lock.version) {
+      return `${place} is ${found.version}, not ${lock.version}`;
+    }
   }
   return undefined;
 }
 
-/** npm must not run on the Node that it is about to replace: our own node_modules/.bin leaves the PATH. */
+/**
+ * npm must not run on the Node that it is about to replace: our own node_modules/.bin leaves the
+ * PATH.
+ */
 function environmentOfNpm() {
   const own = path.join(root, "node_modules", ".bin");
   const key = Object.keys(process.env).find((name) => name.toUpperCase() === "PATH") ?? "PATH";
-  const folders = (process.env[key] ?? "").split(path.delimiter).filter((folder) => path.resolve(folder) !== own);
+  const folders = (process.env[key] ?? "")
+    .split(path.delimiter)
+    .filter((folder) => path.resolve(folder) !== own);
   return { ...process.env, [key]: folders.join(path.delimiter) };
 }
 
@@ -106,7 +136,9 @@ function findNode() {
   const packaged = path.join(root, "node_modules", "node", "bin", isWindows ? "node.exe" : "node");
   if (majorOf(versionOf(packaged)) >= NODE_NEEDED) return packaged;
 
-  say("the node package has no program yet, because install scripts were switched off; running its installer");
+  say(
+    "the node package has no program yet, because install scripts were switched off; running its installer",
+  );
   spawnSync(process.execPath, ["installArchSpecificPackage.js"], {
     cwd: path.join(root, "node_modules", "node"),
     env: environmentOfNpm(),
@@ -145,7 +177,8 @@ async function handOver(node, script, rest) {
   }
 
   const child = spawn(node, [script, ...rest], { stdio: "inherit" });
-  // A terminal sends ctrl-C to the whole group, the child has it already; twice would mean "now!" to it.
+  // A terminal sends ctrl-C to the whole group, the child has it already; twice would mean "now!"
+  // to it.
   process.on("SIGINT", () => process.stdin.isTTY || child.kill("SIGINT"));
   for (const signal of ["SIGTERM", "SIGHUP"]) process.on(signal, () => child.kill(signal));
   child.on("error", (error) => stop(`${node} could not be started: ${error.message}`));

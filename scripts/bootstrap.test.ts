@@ -1,4 +1,7 @@
-/** The first script of a clone and the command of the package, on every Node that a machine may have. */
+/**
+ * The first script of a clone and the command of the package, on every Node that a machine may
+ * have.
+ */
 
 import { spawn } from "node:child_process";
 import { once } from "node:events";
@@ -10,11 +13,17 @@ import { root, run, type Finished } from "./processes.ts";
 
 /** Makes a program believe that it runs on this Node. */
 function pretending(version: string): string[] {
-  return ["--import", `data:text/javascript,${encodeURIComponent(`Object.defineProperty(process, "versions", { value: { ...process.versions, node: ${JSON.stringify(version)} } });`)}`];
+  return [
+    "--import",
+    `data:text/javascript,${encodeURIComponent(`Object.defineProperty(process, "versions", { value: { ...process.versions, node: ${JSON.stringify(version)} } });`)}`,
+  ];
 }
 
 interface CloneOptions {
-  /** What `node_modules/node` answers to `--version`; undefined: its program is not there. Default `v24.21.0`. */
+  /**
+   * What `node_modules/node` answers to `--version`; undefined: its program is not there. Default
+   * `v24.21.0`.
+   */
   readonly packaged?: string | undefined;
   /** What its installer puts there; undefined: it can do nothing. */
   readonly installs?: string;
@@ -24,7 +33,10 @@ interface CloneOptions {
 
 interface Clone extends AsyncDisposable {
   readonly folder: string;
-  start(version: string, options?: { args?: readonly string[]; env?: Record<string, string> }): Promise<Finished>;
+  start(
+    version: string,
+    options?: { args?: readonly string[]; env?: Record<string, string> },
+  ): Promise<Finished>;
 }
 
 /** Tells who runs it, with what, and what stands first on its PATH; ends as it is told. */
@@ -36,7 +48,11 @@ if (process.argv[2] === "wait") { process.on("SIGTERM", () => process.exit(9)); 
 const LOCK = JSON.stringify({ packages: { "": {}, "node_modules/node": { version: "24.21.0" } } });
 
 /** A folder with the real bootstrap, and doubles of all that it finds around it. */
-async function makeClone({ installs, installed = true, ...rest }: CloneOptions = {}): Promise<Clone> {
+async function makeClone({
+  installs,
+  installed = true,
+  ...rest
+}: CloneOptions = {}): Promise<Clone> {
   const packaged = "packaged" in rest ? rest.packaged : "v24.21.0";
   const folder = await mkdtemp(path.join(tmpdir(), "dure-bootstrap-"));
   const write = async (name: string, content: string): Promise<void> => {
@@ -44,18 +60,27 @@ async function makeClone({ installs, installed = true, ...rest }: CloneOptions =
     await writeFile(path.join(folder, name), content);
     await chmod(path.join(folder, name), 0o755);
   };
-  const nodeOf = (version: string): string => `#!/bin/sh\nif [ "$1" = --version ]; then echo ${version}; else RUN_BY=package exec "${process.execPath}" "$@"; fi\n`;
+  const nodeOf = (version: string): string =>
+    `#!/bin/sh\nif [ "$1" = --version ]; then echo ${version}; else RUN_BY=package exec "${process.execPath}" "$@"; fi\n`;
   await mkdir(path.join(folder, "scripts"));
   await cp(path.join(root, "scripts/bootstrap.mjs"), path.join(folder, "scripts/bootstrap.mjs"));
   await write("scripts/start.ts", START);
   await write("package-lock.json", LOCK);
   if (installed) await write("node_modules/.package-lock.json", LOCK);
   if (packaged !== undefined) await write("node_modules/node/bin/node", nodeOf(packaged));
-  const installer = installs === undefined ? "" : `import("node:fs").then(({ mkdirSync, writeFileSync }) => { mkdirSync("bin", { recursive: true }); writeFileSync("bin/node", ${JSON.stringify(nodeOf(installs))}, { mode: 0o755 }); });`;
+  const installer =
+    installs === undefined
+      ? ""
+      : `import("node:fs").then(({ mkdirSync, writeFileSync }) => { mkdirSync("bin", { recursive: true }); writeFileSync("bin/node", ${JSON.stringify(nodeOf(installs))}, { mode: 0o755 }); });`;
   await write("node_modules/node/installArchSpecificPackage.js", installer);
   return {
     folder,
-    start: (version, { args = [], env = {} } = {}) => run(process.execPath, [...pretending(version), path.join(folder, "scripts/bootstrap.mjs"), "start", ...args], { cwd: folder, env: { ...process.env, ...env } }),
+    start: (version, { args = [], env = {} } = {}) =>
+      run(
+        process.execPath,
+        [...pretending(version), path.join(folder, "scripts/bootstrap.mjs"), "start", ...args],
+        { cwd: folder, env: { ...process.env, ...env } },
+      ),
     [Symbol.asyncDispose]: () => rm(folder, { recursive: true, force: true }),
   };
 }
@@ -65,14 +90,21 @@ function said({ stdout }: Finished): unknown {
 }
 
 describe("in a clone", () => {
-  test.for(["20.20.2", "22.11.0", "22.12.0"])("Node %s hands over to the node package", async (version) => {
-    await using clone = await makeClone();
+  test.for(["20.20.2", "22.11.0", "22.12.0"])(
+    "Node %s hands over to the node package",
+    async (version) => {
+      await using clone = await makeClone();
 
-    const finished = await clone.start(version, { args: ["--port", "1"] });
+      const finished = await clone.start(version, { args: ["--port", "1"] });
 
-    expect(finished.exitCode).toBe(0);
-    expect(said(finished)).toEqual({ by: "package", args: ["--port", "1"], path: path.join(clone.folder, "node_modules/node/bin") });
-  });
+      expect(finished.exitCode).toBe(0);
+      expect(said(finished)).toEqual({
+        by: "package",
+        args: ["--port", "1"],
+        path: path.join(clone.folder, "node_modules/node/bin"),
+      });
+    },
+  );
 
   test.for(["24.0.0", "100.0.0"])("Node %s does it itself", async (version) => {
     await using clone = await makeClone({ packaged: undefined });
@@ -80,40 +112,59 @@ describe("in a clone", () => {
     const finished = await clone.start(version, { args: ["--port", "1"] });
 
     expect(finished.exitCode).toBe(0);
-    expect(said(finished)).toEqual({ by: "the machine's", args: ["--port", "1"], path: path.dirname(process.execPath) });
+    expect(said(finished)).toEqual({
+      by: "the machine's",
+      args: ["--port", "1"],
+      path: path.dirname(process.execPath),
+    });
   });
 
-  test.for([undefined, "v22.12.0"])("where install scripts were switched off the installer of the node package is run (%s there)", async (packaged) => {
-    await using clone = await makeClone({ packaged, installs: "v24.21.0" });
+  test.for([undefined, "v22.12.0"])(
+    "where install scripts were switched off the installer of the node package is run (%s there)",
+    async (packaged) => {
+      await using clone = await makeClone({ packaged, installs: "v24.21.0" });
 
-    const finished = await clone.start("20.20.2");
+      const finished = await clone.start("20.20.2");
 
-    expect(finished.output).toContain("install scripts were switched off");
-    expect(said(finished)).toMatchObject({ by: "package" });
-  });
+      expect(finished.output).toContain("install scripts were switched off");
+      expect(said(finished)).toMatchObject({ by: "package" });
+    },
+  );
 
-  test.for([undefined, "v22.12.0", ""])("where none can be had it says which one is needed, which one is there and what to do (%j there)", async (packaged) => {
-    await using clone = await makeClone({ packaged });
+  test.for([undefined, "v22.12.0", ""])(
+    "where none can be had it says which one is needed, which one is there and what to do (%j there)",
+    async (packaged) => {
+      await using clone = await makeClone({ packaged });
 
-    const { exitCode, output } = await clone.start("22.12.0");
+      const { exitCode, output } = await clone.start("22.12.0");
 
-    expect(exitCode).toBe(1);
-    expect(output).toContain("Node ≥ 24 is needed to work on dure; this is 22.12.0");
-    expect(output).toContain("Install Node 24 from https://nodejs.org");
-    expect(output).not.toContain('"args"');
-  });
+      expect(exitCode).toBe(1);
+      expect(output).toContain("Node ≥ 24 is needed to work on dure; this is 22.12.0");
+      expect(output).toContain("Install Node 24 from https://nodejs.org");
+      expect(output).not.toContain('"args"');
+    },
+  );
 
-  test.for(["20.20.2", "24.0.0"])("the exit code of what was run is that of the command, on Node %s", async (version) => {
-    await using clone = await makeClone();
+  test.for(["20.20.2", "24.0.0"])(
+    "the exit code of what was run is that of the command, on Node %s",
+    async (version) => {
+      await using clone = await makeClone();
 
-    expect((await clone.start(version, { args: ["exit", "7"] })).exitCode).toBe(7);
-  });
+      expect((await clone.start(version, { args: ["exit", "7"] })).exitCode).toBe(7);
+    },
+  );
 
   test("a request to end goes on to what was handed over to", async () => {
     await using clone = await makeClone();
-    const child = spawn(process.execPath, [...pretending("20.20.2"), path.join(clone.folder, "scripts/bootstrap.mjs"), "start", "wait"], { cwd: clone.folder, stdio: ["ignore", "pipe", "inherit"] });
+    const child = spawn(
+      process.execPath,
+      [...pretending("20.20.2"), path.join(clone.folder, "scripts/bootstrap.mjs"), "start", "wait"],
+      { cwd: clone.folder, stdio: ["ignore", "pipe", "inherit"] },
+    );
     let output = "";
-    for await (const chunk of child.stdout) if ((output += String(chunk)).includes("waiting")) break;
+    for await (const chunk of child.stdout) {
+      if ((output += String(chunk)).includes("waiting")) break;
+    }
 
     child.kill("SIGTERM");
 
@@ -132,7 +183,12 @@ exit \${NPM_ENDS:-0}
     const bin = path.join(clone.folder, "bin");
     await mkdir(bin);
     await writeFile(path.join(bin, "npm"), NPM, { mode: 0o755 });
-    return clone.start("20.20.2", { env: { ...env, PATH: [path.join(clone.folder, "node_modules/.bin"), bin, process.env["PATH"]].join(":") } });
+    return clone.start("20.20.2", {
+      env: {
+        ...env,
+        PATH: [path.join(clone.folder, "node_modules/.bin"), bin, process.env["PATH"]].join(":"),
+      },
+    });
   }
 
   test("a fresh one is installed first, not by the node of its own packages", async () => {
@@ -142,8 +198,12 @@ exit \${NPM_ENDS:-0}
 
     expect(finished.output).toContain("installing, because node_modules is missing or unfinished");
     expect(said(finished)).toMatchObject({ by: "package" });
-    expect(await readFile(path.join(clone.folder, "npm-arguments"), "utf8")).toMatch(/^install --no-save /);
-    expect(await readFile(path.join(clone.folder, "npm-path"), "utf8")).not.toContain(path.join(clone.folder, "node_modules/.bin"));
+    expect(await readFile(path.join(clone.folder, "npm-arguments"), "utf8")).toMatch(
+      /^install --no-save /,
+    );
+    expect(await readFile(path.join(clone.folder, "npm-path"), "utf8")).not.toContain(
+      path.join(clone.folder, "node_modules/.bin"),
+    );
   });
 
   test("one that holds what the lock file names is not installed again", async () => {
@@ -157,20 +217,32 @@ exit \${NPM_ENDS:-0}
 
   test.for([
     [{ NPM_ENDS: "3" }, "npm ended with 3"],
-    [{ NPM_INSTALLS: JSON.stringify({ packages: {} }) }, "npm has installed, yet node_modules/node is missing"],
-    [{ NPM_INSTALLS: LOCK.replace("24.21.0", "24.20.0") }, "npm has installed, yet node_modules/node is 24.20.0, not 24.21.0"],
-  ] as const)("an npm that does not bring it is said, and nothing is started: %j", async ([env, sentence]) => {
-    await using clone = await makeClone({ installed: false });
+    [
+      { NPM_INSTALLS: JSON.stringify({ packages: {} }) },
+      "npm has installed, yet node_modules/node is missing",
+    ],
+    [
+      { NPM_INSTALLS: LOCK.replace("24.21.0", "24.20.0") },
+      "npm has installed, yet node_modules/node is 24.20.0, not 24.21.0",
+    ],
+  ] as const)(
+    "an npm that does not bring it is said, and nothing is started: %j",
+    async ([env, sentence]) => {
+      await using clone = await makeClone({ installed: false });
 
-    const { exitCode, output } = await startWithNpm(clone, env);
+      const { exitCode, output } = await startWithNpm(clone, env);
 
-    expect(exitCode).toBe(1);
-    expect(output).toContain(sentence);
-    expect(output).not.toContain('"args"');
-  });
+      expect(exitCode).toBe(1);
+      expect(output).toContain(sentence);
+      expect(output).not.toContain('"args"');
+    },
+  );
 
   test("an unknown command names the known ones and is an error", async () => {
-    const { exitCode, output } = await run(process.execPath, [path.join(root, "scripts/bootstrap.mjs"), "strat"]);
+    const { exitCode, output } = await run(process.execPath, [
+      path.join(root, "scripts/bootstrap.mjs"),
+      "strat",
+    ]);
 
     expect(exitCode).toBe(1);
     expect(output).toContain('unknown command "strat"; use one of: start, test');
@@ -183,9 +255,16 @@ describe("the command of the package", () => {
     try {
       await mkdir(path.join(folder, "dist/cli"), { recursive: true });
       await writeFile(path.join(folder, "package.json"), '{"type":"module"}');
-      await writeFile(path.join(folder, "dist/cli/main.js"), "console.log('runs', process.argv[2]);");
+      await writeFile(
+        path.join(folder, "dist/cli/main.js"),
+        "console.log('runs', process.argv[2]);",
+      );
       await cp(path.join(root, "packages/dure/bin"), path.join(folder, "bin"), { recursive: true });
-      return await run(process.execPath, [...pretending(version), path.join(folder, "bin/dure.mjs"), "start"]);
+      return await run(process.execPath, [
+        ...pretending(version),
+        path.join(folder, "bin/dure.mjs"),
+        "start",
+      ]);
     } finally {
       await rm(folder, { recursive: true, force: true });
     }
@@ -195,11 +274,14 @@ describe("the command of the package", () => {
     expect(await dureOn(version)).toMatchObject({ exitCode: 0, stdout: "runs start\n" });
   });
 
-  test.for(["20.20.2", "22.11.9"])("says on Node %s which one it needs, and does nothing", async (version) => {
-    const { exitCode, output } = await dureOn(version);
+  test.for(["20.20.2", "22.11.9"])(
+    "says on Node %s which one it needs, and does nothing",
+    async (version) => {
+      const { exitCode, output } = await dureOn(version);
 
-    expect(exitCode).toBe(1);
-    expect(output).toContain(`dure needs Node 22.12 or newer; this is Node ${version}.`);
-    expect(output).not.toContain("runs");
-  });
+      expect(exitCode).toBe(1);
+      expect(output).toContain(`dure needs Node 22.12 or newer; this is Node ${version}.`);
+      expect(output).not.toContain("runs");
+    },
+  );
 });

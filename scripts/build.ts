@@ -1,7 +1,19 @@
-/** Builds what is stale: the library into packages/dure/dist, the dashboard into packages/dure/dashboard. */
+/**
+ * Builds what is stale: the library into packages/dure/dist, the dashboard into
+ * packages/dure/dashboard.
+ */
 
 import { createHash } from "node:crypto";
-import { access, copyFile, mkdir, readdir, readFile, rename, rm, writeFile } from "node:fs/promises";
+import {
+  access,
+  copyFile,
+  mkdir,
+  readdir,
+  readFile,
+  rename,
+  rm,
+  writeFile,
+} from "node:fs/promises";
 import path from "node:path";
 import { root, runTool, type Finished } from "./processes.ts";
 
@@ -13,9 +25,13 @@ export interface BuildResult {
 }
 
 /** Builds in order, stops at the first failure. Running it again at once builds nothing. */
-export async function buildStale(options: { env?: NodeJS.ProcessEnv } = {}): Promise<BuildResult[]> {
+export async function buildStale(
+  options: { env?: NodeJS.ProcessEnv } = {},
+): Promise<BuildResult[]> {
   // These stand once in the repository and go with the package.
-  for (const page of ["LICENSE", "README.md"]) await copyFile(path.join(root, page), path.join(root, LIBRARY, page));
+  for (const page of ["LICENSE", "README.md"]) {
+    await copyFile(path.join(root, page), path.join(root, LIBRARY, page));
+  }
 
   const results: BuildResult[] = [];
   for (const part of PARTS) {
@@ -37,7 +53,13 @@ interface Part {
 
 const CACHE = path.join(root, "node_modules", ".cache", "dure");
 const LIBRARY = "packages/dure";
-const SHARED = ["package-lock.json", "tsconfig.base.json", `${LIBRARY}/package.json`, `${LIBRARY}/tsconfig.json`, `${LIBRARY}/src`];
+const SHARED = [
+  "package-lock.json",
+  "tsconfig.base.json",
+  `${LIBRARY}/package.json`,
+  `${LIBRARY}/tsconfig.json`,
+  `${LIBRARY}/src`,
+];
 
 const PARTS: readonly Part[] = [
   { name: "library", sources: SHARED, product: `${LIBRARY}/dist/index.js`, build: buildLibrary },
@@ -63,7 +85,10 @@ async function buildPart(part: Part, env: NodeJS.ProcessEnv): Promise<BuildResul
   return { name: part.name, built: true, exitCode, output };
 }
 
-/** Compiles over what is there, so that a running server keeps its files, then removes what has no source any more. */
+/**
+ * Compiles over what is there, so that a running server keeps its files, then removes what has no
+ * source any more.
+ */
 async function buildLibrary(env: NodeJS.ProcessEnv): Promise<Finished> {
   const finished = await runTool("tsc", ["-b", LIBRARY], { env });
   if (finished.exitCode !== 0) return finished;
@@ -81,10 +106,14 @@ async function buildLibrary(env: NodeJS.ProcessEnv): Promise<Finished> {
 async function buildDashboard(env: NodeJS.ProcessEnv): Promise<Finished> {
   const place = path.join(root, LIBRARY, "dashboard");
   const next = path.join(CACHE, "dashboard");
-  const finished = await runTool("vite", ["build", "--outDir", next, "--emptyOutDir", "--logLevel", "warn"], {
-    cwd: path.join(root, "packages", "dashboard"),
-    env,
-  });
+  const finished = await runTool(
+    "vite",
+    ["build", "--outDir", next, "--emptyOutDir", "--logLevel", "warn"],
+    {
+      cwd: path.join(root, "packages", "dashboard"),
+      env,
+    },
+  );
   if (finished.exitCode === 0) {
     await rm(place, { recursive: true, force: true });
     await rename(next, place);
@@ -106,10 +135,12 @@ async function fingerprint(sources: readonly string[]): Promise<string> {
 }
 
 async function filesOf(place: string): Promise<string[]> {
-  const entries = await readdir(place, { withFileTypes: true }).catch((error: NodeJS.ErrnoException) => {
-    if (error.code === "ENOTDIR") return undefined;
-    throw error;
-  });
+  const entries = await readdir(place, { withFileTypes: true }).catch(
+    (error: NodeJS.ErrnoException) => {
+      if (error.code === "ENOTDIR") return undefined;
+      throw error;
+    },
+  );
   if (!entries) return [place];
 
   const files: string[] = [];

@@ -1,8 +1,12 @@
-/** The checks of `npm test`, in their order. Each is one look at the sources and says what it looked at. */
+/**
+ * The checks of `npm test`, in their order. Each is one look at the sources and says what it looked
+ * at.
+ */
 
 import { mkdtemp, readdir, readFile, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import path from "node:path";
+import { describeAir, figuresOver, measureAir, readExceptions, troubleWith } from "./air.ts";
 import { checkLayers } from "./layers.ts";
 import { packLibrary, tryPackage } from "./package.ts";
 import { root, runTool } from "./processes.ts";
@@ -17,8 +21,13 @@ export interface Check {
 }
 
 export const CHECKS: readonly Check[] = [
+  { name: "format", run: (env) => judge(runTool("oxfmt", ["--check"], { env })) },
+  { name: "air", run: checkAir },
   { name: "types", run: checkTypes },
-  { name: "lint", run: (env) => judge(runTool("oxlint", ["--type-aware", "--deny-warnings"], { env })) },
+  {
+    name: "lint",
+    run: (env) => judge(runTool("oxlint", ["--type-aware", "--deny-warnings"], { env })),
+  },
   { name: "layers", run: () => checkLayers(root) },
   { name: "unused", run: (env) => judge(runTool("knip", ["--no-progress"], { env })) },
   { name: "package", run: checkPackedExports },
@@ -26,6 +35,14 @@ export const CHECKS: readonly Check[] = [
 
 /** Only in the long run: it downloads the dependencies once more. */
 export const PACKAGE_CHECK: Check = { name: "install", run: (env) => tryPackage(env) };
+
+async function checkAir(): Promise<CheckResult> {
+  const figures = await measureAir();
+  const trouble = [...figuresOver(figures), ...troubleWith(figures.broken, await readExceptions())];
+  if (trouble.length > 0)
+    return { ok: false, output: `${trouble.join("\n")}\n\n${describeAir(figures)}` };
+  return { ok: true, note: `${figures.charactersPerLine.toFixed(1)} characters per line` };
+}
 
 /** Incremental: the second run looks only at what changed, errors are kept. */
 async function checkTypes(env: NodeJS.ProcessEnv): Promise<CheckResult> {
@@ -46,26 +63,37 @@ async function checkPackedExports(env: NodeJS.ProcessEnv): Promise<CheckResult> 
     const packed = await packLibrary(folder, env);
     if (!packed.ok) return packed;
     const sources = await importsOfSources(path.join(root, "packages/dure/dist"));
-    if (sources.length > 0) return { ok: false, output: `compiled files import sources:\n${sources.join("\n")}` };
+    if (sources.length > 0) {
+      return { ok: false, output: `compiled files import sources:\n${sources.join("\n")}` };
+    }
     const result = await judge(runTool("publint", [packed.tarball, "--strict"], { env }));
-    return result.ok ? { ok: true, note: `${packed.files} files, ${(packed.bytes / 1e6).toFixed(1)} MB` } : result;
+    return result.ok
+      ? { ok: true, note: `${packed.files} files, ${(packed.bytes / 1e6).toFixed(1)} MB` }
+      : result;
   } finally {
     await rm(folder, { recursive: true, force: true });
   }
 }
 
-/** Compiled files that still name a `.ts` file: the compiler rewrites such paths, but not everywhere. */
+/**
+ * Compiled files that still name a `.ts` file: the compiler rewrites such paths, but not
+ * everywhere.
+ */
 async function importsOfSources(folder: string): Promise<readonly string[]> {
   const found: string[] = [];
   for (const name of await readdir(folder, { recursive: true })) {
     if (!name.endsWith(".js")) continue;
     const text = await readFile(path.join(folder, name), "utf8");
-    for (const [line] of text.matchAll(/(?:from|import\()\s*"\.{1,2}\/[^"]+\.ts".*/g)) found.push(`${name}: ${line}`);
+    for (const [line] of text.matchAll(/(?:from|import\()\s*"\.{1,2}\/[^"]+\.ts".*/g)) {
+      found.push(`${name}: ${line}`);
+    }
   }
   return found;
 }
 
 async function judge(running: ReturnType<typeof runTool>): Promise<CheckResult> {
   const { exitCode, output } = await running;
-  return exitCode === 0 ? { ok: true } : { ok: false, output: output.trim() || `ended with exit code ${exitCode}` };
+  return exitCode === 0
+    ? { ok: true }
+    : { ok: false, output: output.trim() || `ended with exit code ${exitCode}` };
 }

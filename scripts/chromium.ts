@@ -1,4 +1,7 @@
-/** What the tests need of the system: a browser for the dashboard, tools of isolation; those that are there, else Debian's or Ubuntu's through apt. */
+/**
+ * What the tests need of the system: a browser for the dashboard, tools of isolation; those that
+ * are there, else Debian's or Ubuntu's through apt.
+ */
 
 import { existsSync } from "node:fs";
 import { run } from "./processes.ts";
@@ -7,9 +10,18 @@ export type BrowserResult =
   | { readonly ok: true; readonly path: string; readonly note?: string }
   | { readonly ok: false; readonly reason: string; readonly hint: string };
 
-/** Where the makers of Chromium and Chrome put it. The one without windows goes first: the tests take a third less of the machine with it. */
+/**
+ * Where the makers of Chromium and Chrome put it. The one without windows goes first: the tests
+ * take a third less of the machine with it.
+ */
 const KNOWN_PLACES: Partial<Record<NodeJS.Platform, readonly string[]>> = {
-  linux: ["/usr/bin/chromium-headless-shell", "/usr/bin/chromium", "/usr/bin/chromium-browser", "/usr/bin/google-chrome", "/usr/bin/google-chrome-stable"],
+  linux: [
+    "/usr/bin/chromium-headless-shell",
+    "/usr/bin/chromium",
+    "/usr/bin/chromium-browser",
+    "/usr/bin/google-chrome",
+    "/usr/bin/google-chrome-stable",
+  ],
   darwin: [
     "/Applications/Chromium.app/Contents/MacOS/Chromium",
     "/Applications/Google Chrome.app/Contents/MacOS/Google Chrome",
@@ -20,23 +32,38 @@ const KNOWN_PLACES: Partial<Record<NodeJS.Platform, readonly string[]>> = {
   ],
 };
 
-/** Korean is drawn from here; without it the screenshots and the measures of text would be those of empty boxes. */
+/**
+ * Korean is drawn from here; without it the screenshots and the measures of text would be those of
+ * empty boxes.
+ */
 const KOREAN_FONT = "/usr/share/fonts/opentype/noto/NotoSansCJK-Regular.ttc";
 
-/** Finds or installs Chromium, and the CJK font where apt can bring it. Changes nothing when both are there. */
+/**
+ * Finds or installs Chromium, and the CJK font where apt can bring it. Changes nothing when both
+ * are there.
+ */
 export async function ensureChromium(env: NodeJS.ProcessEnv = process.env): Promise<BrowserResult> {
   const given = env["CHROMIUM_PATH"];
   if (given !== undefined) {
     if (existsSync(given)) return { ok: true, path: given };
-    return { ok: false, reason: `CHROMIUM_PATH names ${given}, which does not exist`, hint: "Correct it, or unset it." };
+    return {
+      ok: false,
+      reason: `CHROMIUM_PATH names ${given}, which does not exist`,
+      hint: "Correct it, or unset it.",
+    };
   }
 
   const font = process.platform === "linux" && !existsSync(KOREAN_FONT) ? ["fonts-noto-cjk"] : [];
-  let trouble = await installMissing([...(findChromium() === undefined ? ["chromium-headless-shell"] : []), ...font]);
+  let trouble = await installMissing([
+    ...(findChromium() === undefined ? ["chromium-headless-shell"] : []),
+    ...font,
+  ]);
   if (findChromium() === undefined) trouble = await installMissing(["chromium", ...font]); // not every system has the smaller one
 
   const found = findChromium();
-  if (found !== undefined) return { ok: true, path: found, ...(trouble !== undefined && { note: trouble }) };
+  if (found !== undefined) {
+    return { ok: true, path: found, ...(trouble !== undefined && { note: trouble }) };
+  }
   return {
     ok: false,
     reason: trouble ?? "Chromium was not found",
@@ -45,8 +72,8 @@ export async function ensureChromium(env: NodeJS.ProcessEnv = process.env): Prom
 }
 
 /**
- * bubblewrap confines workers, iproute2 brings up their loopback, nginx is the proxy of the guide. Without them the tests that
- * need them fail and name the package.
+ * bubblewrap confines workers, iproute2 brings up their loopback, nginx is the proxy of the guide.
+ * Without them the tests that need them fail and name the package.
  */
 const TOOLS = {
   bubblewrap: "/usr/bin/bwrap",
@@ -54,10 +81,15 @@ const TOOLS = {
   "nginx-light": "/usr/sbin/nginx",
 } as const;
 
-/** Installs the tools of isolation where apt can bring them. What went wrong, in one line; the tests run all the same. */
+/**
+ * Installs the tools of isolation where apt can bring them. What went wrong, in one line; the tests
+ * run all the same.
+ */
 export async function ensureTools(): Promise<string | undefined> {
   if (process.platform !== "linux") return undefined;
-  const missing = Object.entries(TOOLS).flatMap(([name, place]) => (existsSync(place) || existsSync(place.replace("/usr", "")) ? [] : [name]));
+  const missing = Object.entries(TOOLS).flatMap(([name, place]) =>
+    existsSync(place) || existsSync(place.replace("/usr", "")) ? [] : [name],
+  );
   return installMissing(missing);
 }
 
@@ -77,7 +109,14 @@ async function installMissing(packages: readonly string[]): Promise<string | und
   }
   console.log(`[test] installing ${wanted} with apt-get`);
   const apt = (...args: string[]) => {
-    const whole = ["env", "DEBIAN_FRONTEND=noninteractive", "apt-get", "-qq", ...APT_LIMITS, ...args];
+    const whole = [
+      "env",
+      "DEBIAN_FRONTEND=noninteractive",
+      "apt-get",
+      "-qq",
+      ...APT_LIMITS,
+      ...args,
+    ];
     return asRoot ? run(whole[0]!, whole.slice(1)) : run("sudo", ["-n", ...whole]);
   };
   await apt("update"); // an old list may still do, so its failure decides nothing
@@ -86,5 +125,14 @@ async function installMissing(packages: readonly string[]): Promise<string | und
   return `apt-get could not install ${wanted}: ${installed.output.trim().split("\n").at(-1) ?? ""}`;
 }
 
-/** Seconds: waiting for another apt-get is worth two minutes, a mirror that does not answer is not. */
-const APT_LIMITS = ["-o", "DPkg::Lock::Timeout=120", "-o", "Acquire::Retries=2", "-o", "Acquire::http::Timeout=20"];
+/**
+ * Seconds: waiting for another apt-get is worth two minutes, a mirror that does not answer is not.
+ */
+const APT_LIMITS = [
+  "-o",
+  "DPkg::Lock::Timeout=120",
+  "-o",
+  "Acquire::Retries=2",
+  "-o",
+  "Acquire::http::Timeout=20",
+];

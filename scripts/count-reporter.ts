@@ -1,11 +1,17 @@
-/** A vitest reporter that writes down how many tests passed and failed, for the last line of `npm test`. */
+/**
+ * A vitest reporter that writes down how many tests passed and failed, for the last line of
+ * `npm test`.
+ */
 
 import { writeFile } from "node:fs/promises";
 import type { Reporter, TestModule } from "vitest/node";
 
 export interface TestCounts {
   readonly passed: number;
-  /** Tests that failed, files that could not be loaded or whose hooks failed, and errors that no test caught. */
+  /**
+   * Tests that failed, files that could not be loaded or whose hooks failed, and errors that no
+   * test caught.
+   */
   readonly failed: number;
   readonly skipped: number;
 }
@@ -14,13 +20,19 @@ export interface TestCounts {
 export const COUNTS_FILE = "DURE_TEST_COUNTS";
 
 export default class CountReporter implements Reporter {
-  async onTestRunEnd(modules: readonly TestModule[], unhandledErrors: readonly unknown[]): Promise<void> {
+  async onTestRunEnd(
+    modules: readonly TestModule[],
+    unhandledErrors: readonly unknown[],
+  ): Promise<void> {
     const file = process.env[COUNTS_FILE];
     if (file) await writeFile(file, JSON.stringify(countTests(modules, unhandledErrors.length)));
   }
 }
 
-/** A module that failed without a failed test counts as one failure: nothing may fail and be counted nowhere. */
+/**
+ * A module that failed without a failed test counts as one failure: nothing may fail and be counted
+ * nowhere.
+ */
 export function countTests(modules: readonly TestModule[], unhandledErrors: number): TestCounts {
   const counts = { passed: 0, failed: unhandledErrors, skipped: 0 };
   for (const module of modules) {

@@ -1,4 +1,7 @@
-/** Who may import whom: runs dependency-cruiser over the library and tells each violation in one line. */
+/**
+ * Who may import whom: runs dependency-cruiser over the library and tells each violation in one
+ * line.
+ */
 
 import { readdir } from "node:fs/promises";
 import path from "node:path";
@@ -22,7 +25,11 @@ interface CruiseResult {
 /** Cruises `tree`, which has its sources where this repository has them. */
 export async function checkLayers(tree: string): Promise<CheckResult> {
   const config = path.join(root, ".dependency-cruiser.cjs");
-  const { exitCode, stdout, output } = await runTool("depcruise", ["--config", config, "--output-type", "json", ...FOLDERS], { cwd: tree });
+  const { exitCode, stdout, output } = await runTool(
+    "depcruise",
+    ["--config", config, "--output-type", "json", ...FOLDERS],
+    { cwd: tree },
+  );
   let result: CruiseResult;
   try {
     result = JSON.parse(stdout) as CruiseResult;
@@ -32,19 +39,28 @@ export async function checkLayers(tree: string): Promise<CheckResult> {
 
   const unseen = await unseenSources(tree, result);
   if (unseen.length > 0) {
-    return { ok: false, output: `dependency-cruiser did not see ${unseen.length} source files, so it proves nothing: ${unseen.slice(0, 5).join(", ")}` };
+    return {
+      ok: false,
+      output: `dependency-cruiser did not see ${unseen.length} source files, so it proves nothing: ${unseen.slice(0, 5).join(", ")}`,
+    };
   }
   const { violations, totalCruised } = result.summary;
   if (violations.length === 0) return { ok: true, note: `${totalCruised} modules` };
   return {
     ok: false,
     output: violations
-      .map(({ rule, from, to, cycle }) => `${rule.name}: ${from} → ${cycle ? cycle.map((step) => step.name).join(" → ") : to}`)
+      .map(
+        ({ rule, from, to, cycle }) =>
+          `${rule.name}: ${from} → ${cycle ? cycle.map((step) => step.name).join(" → ") : to}`,
+      )
       .join("\n"),
   };
 }
 
-/** A cruiser that cannot read TypeScript reports no violations in no modules, and exits with 0. So we count ourselves. */
+/**
+ * A cruiser that cannot read TypeScript reports no violations in no modules, and exits with 0. So
+ * we count ourselves.
+ */
 async function unseenSources(tree: string, result: CruiseResult): Promise<string[]> {
   const seen = new Set(result.modules.map((module) => module.source));
   const unseen: string[] = [];

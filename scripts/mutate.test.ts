@@ -1,4 +1,7 @@
-/** The script that breaks guards, on a toy tree with a real test runner; and whether its list still fits the sources. */
+/**
+ * The script that breaks guards, on a toy tree with a real test runner; and whether its list still
+ * fits the sources.
+ */
 
 import { mkdir, mkdtemp, readFile, rm, symlink, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
@@ -37,18 +40,32 @@ interface Toy extends AsyncDisposable {
 }
 
 function aGuard(given: Partial<Guard>): Guard {
-  return { id: "door", at: { file: "door.ts" }, find: "if (age < 18) return false;", replace: "", tests: ["door.test.ts > children stay outside"], why: "children come in", ...given };
+  return {
+    id: "door",
+    at: { file: "door.ts" },
+    find: "if (age < 18) return false;",
+    replace: "",
+    tests: ["door.test.ts > children stay outside"],
+    why: "children come in",
+    ...given,
+  };
 }
 
 async function openToy(): Promise<Toy> {
   const folder = await mkdtemp(path.join(tmpdir(), "dure-toy-"));
   await mkdir(path.join(folder, "node_modules"));
   await symlink(path.join(root, "node_modules/vitest"), path.join(folder, "node_modules/vitest"));
-  const files = { "package.json": '{ "type": "module" }', "vitest.config.ts": CONFIG, "door.ts": DOOR, "door.test.ts": DOOR_TEST };
+  const files = {
+    "package.json": '{ "type": "module" }',
+    "vitest.config.ts": CONFIG,
+    "door.ts": DOOR,
+    "door.test.ts": DOOR_TEST,
+  };
   for (const [name, text] of Object.entries(files)) await writeFile(path.join(folder, name), text);
   return {
     folder,
-    try: (guards, timeoutMs = 120_000) => mutate({ root: folder, guards: guards.map(aGuard), jobs: 2, timeoutMs }),
+    try: (guards, timeoutMs = 120_000) =>
+      mutate({ root: folder, guards: guards.map(aGuard), jobs: 2, timeoutMs }),
     [Symbol.asyncDispose]: () => rm(folder, { recursive: true, force: true }),
   };
 }
@@ -68,7 +85,11 @@ describe("on a toy tree", { timeout: 240_000 }, () => {
       { id: "twice", find: "return false;" },
       { id: "no file", at: { file: "window.ts" } },
       { id: "no test", tests: ["door.test.ts > dogs stay outside"] },
-      { id: "red anyway", find: "if (age > 120) return false;", tests: ["door.test.ts > a test that is red anyway"] },
+      {
+        id: "red anyway",
+        find: "if (age > 120) return false;",
+        tests: ["door.test.ts > a test that is red anyway"],
+      },
       { id: "no code", replace: "if (" },
     ]);
 
@@ -89,9 +110,19 @@ describe("on a toy tree", { timeout: 240_000 }, () => {
 
   test("a time-out is its own outcome, and counts only where the guard says so", async () => {
     await using toy = await openToy();
-    const hanging = { find: "knocks += 1;", replace: "knocks += 0;", tests: ["door.test.ts > it is knocked as often"] };
+    const hanging = {
+      find: "knocks += 1;",
+      replace: "knocks += 0;",
+      tests: ["door.test.ts > it is knocked as often"],
+    };
 
-    const verdicts = await toy.try([{ id: "unsaid", ...hanging }, { id: "said", ...hanging, hangs: true }], 10_000);
+    const verdicts = await toy.try(
+      [
+        { id: "unsaid", ...hanging },
+        { id: "said", ...hanging, hangs: true },
+      ],
+      10_000,
+    );
 
     expect(outcomesOf(verdicts)).toEqual({ unsaid: "TIMED OUT", said: "TIMED OUT" });
     expect(verdicts.filter(isNoticed).map(({ guard }) => guard.id)).toEqual(["said"]);
@@ -102,15 +133,32 @@ test("of a function that a later migration replaces the last definition is broke
   await using toy = await openToy();
   const migrations = path.join(toy.folder, "packages/dure/src/durable/migrations");
   await mkdir(migrations, { recursive: true });
-  const body = (guard: string): string => `create or replace function dure.enter(age integer) returns boolean language sql as $$\n  select ${guard}\n$$;\n`;
-  await writeFile(path.join(migrations, "0001-door.ts"), `export const sql = \`\n${body("age >= 18")}create function dure.other() returns text language sql as $$ select 'age >= 21' $$;\n\`;\n`);
+  const body = (guard: string): string =>
+    `create or replace function dure.enter(age integer) returns boolean language sql as $$\n  select ${guard}\n$$;\n`;
+  await writeFile(
+    path.join(migrations, "0001-door.ts"),
+    `export const sql = \`\n${body("age >= 18")}create function dure.other() returns text language sql as $$ select 'age >= 21' $$;\n\`;\n`,
+  );
   const guard = aGuard({ at: { sql: "enter" }, find: "age >= 18", replace: "true" });
 
-  expect(locate(toy.folder, guard)).toMatchObject({ ok: true, file: "packages/dure/src/durable/migrations/0001-door.ts" });
+  expect(locate(toy.folder, guard)).toMatchObject({
+    ok: true,
+    file: "packages/dure/src/durable/migrations/0001-door.ts",
+  });
 
-  await writeFile(path.join(migrations, "0002-windows.ts"), `export const sql = \`\n${body("age >= 21")}\`;\n`);
-  expect(locate(toy.folder, guard)).toEqual({ ok: false, because: "the text is not in the last definition of dure.enter (packages/dure/src/durable/migrations/0002-windows.ts); move the guard along" });
-  expect(locate(toy.folder, { ...guard, find: "age >= 21" })).toMatchObject({ ok: true, file: "packages/dure/src/durable/migrations/0002-windows.ts" });
+  await writeFile(
+    path.join(migrations, "0002-windows.ts"),
+    `export const sql = \`\n${body("age >= 21")}\`;\n`,
+  );
+  expect(locate(toy.folder, guard)).toEqual({
+    ok: false,
+    because:
+      "the text is not in the last definition of dure.enter (packages/dure/src/durable/migrations/0002-windows.ts); move the guard along",
+  });
+  expect(locate(toy.folder, { ...guard, find: "age >= 21" })).toMatchObject({
+    ok: true,
+    file: "packages/dure/src/durable/migrations/0002-windows.ts",
+  });
 });
 
 describe("the list of guards", () => {
@@ -142,10 +190,16 @@ describe("the list of guards", () => {
   });
 });
 
-/** Letters of a name that must stand in its file in a row: one from a table of tests stands there with gaps (`%s`). `npm run mutate` looks closely. */
+/**
+ * Letters of a name that must stand in its file in a row: one from a table of tests stands there
+ * with gaps (`%s`). `npm run mutate` looks closely.
+ */
 const IN_A_ROW = 14;
 
 function hasTest(text: string, name: string): boolean {
-  const starts = Array.from({ length: Math.max(1, name.length - IN_A_ROW + 1) }, (_, start) => start);
+  const starts = Array.from(
+    { length: Math.max(1, name.length - IN_A_ROW + 1) },
+    (_, start) => start,
+  );
   return text !== "" && starts.some((start) => text.includes(name.slice(start, start + IN_A_ROW)));
 }

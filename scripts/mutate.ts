@@ -1,6 +1,6 @@
 /**
- * Breaks one guard of the sources at a time, in a copy, and looks whether a test notices. Why a list of our own:
- * docs/decisions/0012-guards-are-broken-one-by-one.md
+ * Breaks one guard of the sources at a time, in a copy, and looks whether a test notices. Why a
+ * list of our own: docs/decisions/0012-guards-are-broken-one-by-one.md
  *
  *   locate → baseline → for each guard: break → test → mend
  *
@@ -9,7 +9,18 @@
 
 import { spawn } from "node:child_process";
 import { existsSync, readdirSync, readFileSync } from "node:fs";
-import { cp, lstat, mkdir, mkdtemp, readdir, readFile, readlink, rm, symlink, writeFile } from "node:fs/promises";
+import {
+  cp,
+  lstat,
+  mkdir,
+  mkdtemp,
+  readdir,
+  readFile,
+  readlink,
+  rm,
+  symlink,
+  writeFile,
+} from "node:fs/promises";
 import { tmpdir } from "node:os";
 import path from "node:path";
 
@@ -18,10 +29,13 @@ export interface Guard {
   readonly id: string;
   /** Path from the root, or the SQL function whose last definition in the migrations is meant. */
   readonly at: { readonly file: string } | { readonly sql: string };
-  /** Exact text. Stands there exactly once. */
+  /** Stands there exactly once; how it is broken into lines does not count. */
   readonly find: string;
   readonly replace: string;
-  /** At least one of them is red without the guard: `path/of.test.ts > its name without that of its group, or a part of it`. */
+  /**
+   * At least one of them is red without the guard:
+   * `path/of.test.ts > its name without that of its group, or a part of it`.
+   */
   readonly tests: readonly string[];
   /** What goes wrong without it. */
   readonly why: string;
@@ -73,12 +87,17 @@ export async function mutate(options: MutateOptions): Promise<readonly Verdict[]
     verdicts.set(verdict.guard, verdict);
     options.onVerdict?.(verdict);
   };
-  for (const { guard, place } of located) if (!place.ok) note({ guard, outcome: "GONE", seconds: 0, detail: place.because });
+  for (const { guard, place } of located) {
+    if (!place.ok) note({ guard, outcome: "GONE", seconds: 0, detail: place.because });
+  }
 
   await using benches = new AsyncDisposableStack();
   const copies: Bench[] = [];
-  for (let job = 0; job < Math.min(options.jobs, Math.max(usable.length, 1)); job++) copies.push(benches.use(await Bench.open(options, job)));
-  const green = usable.length > 0 ? await copies[0]!.baseline(usable.map(({ guard }) => guard)) : NOTHING;
+  for (let job = 0; job < Math.min(options.jobs, Math.max(usable.length, 1)); job++) {
+    copies.push(benches.use(await Bench.open(options, job)));
+  }
+  const green =
+    usable.length > 0 ? await copies[0]!.baseline(usable.map(({ guard }) => guard)) : NOTHING;
 
   const waiting = [...usable];
   await Promise.all(
@@ -99,19 +118,42 @@ export function isNoticed({ guard, outcome }: Verdict): boolean {
 
 // --- where a guard stands
 
-type Place = { readonly ok: true; readonly file: string; readonly from: number } | { readonly ok: false; readonly because: string };
+type Place =
+  | { readonly ok: true; readonly file: string; readonly from: number; readonly to: number }
+  | { readonly ok: false; readonly because: string };
 
-/** Where the text of a guard stands. It must be there exactly once, so that a refactoring has to move the guard along. */
+/**
+ * Where the text of a guard stands. It must be there exactly once, so that a refactoring has to
+ * move the guard along.
+ */
 export function locate(root: string, guard: Guard): Place {
-  const region = "file" in guard.at ? regionOfFile(root, guard.at.file) : regionOfFunction(root, guard.at.sql);
+  const region =
+    "file" in guard.at ? regionOfFile(root, guard.at.file) : regionOfFunction(root, guard.at.sql);
   if (typeof region === "string") return { ok: false, because: region };
   const { file, text, start } = region;
-  const first = text.indexOf(guard.find);
+  const [first, second] = text.matchAll(patternOf(guard.find));
   const where = "file" in guard.at ? file : `the last definition of dure.${guard.at.sql} (${file})`;
-  if (first < 0) return { ok: false, because: `the text is not in ${where}; move the guard along` };
-  if (text.includes(guard.find, first + 1)) return { ok: false, because: `the text is more than once in ${where}; make it longer` };
+  if (!first) return { ok: false, because: `the text is not in ${where}; move the guard along` };
+  if (second) {
+    return { ok: false, because: `the text is more than once in ${where}; make it longer` };
+  }
   if (guard.replace === guard.find) return { ok: false, because: "nothing would be changed" };
-  return { ok: true, file, from: start + first };
+  const from = start + first.index;
+  return { ok: true, file, from, to: from + first[0].length };
+}
+
+/**
+ * Matches `find` in any line breaks that the formatter may choose, with the commas that it adds.
+ */
+function patternOf(find: string): RegExp {
+  const tokens = find.match(/\s+|[({[]|[)}\]]|[^\s(){}[\]]+/g) ?? [];
+  const parts = tokens.map((token) => {
+    if (/^\s/.test(token)) return "\\s*";
+    if (/^[({[]$/.test(token)) return `${RegExp.escape(token)}\\s*`;
+    if (/^[)}\]]$/.test(token)) return `,?\\s*${RegExp.escape(token)}`;
+    return RegExp.escape(token);
+  });
+  return new RegExp(parts.join(""), "g");
 }
 
 interface Region {
@@ -128,9 +170,14 @@ function regionOfFile(root: string, file: string): Region | string {
   return { file, text: readFileSync(path.join(root, file), "utf8"), start: 0 };
 }
 
-/** A function that a later migration replaces counts there alone: what stands in the earlier one has no effect. */
+/**
+ * A function that a later migration replaces counts there alone: what stands in the earlier one has
+ * no effect.
+ */
 function regionOfFunction(root: string, name: string): Region | string {
-  const files = readdirSync(path.join(root, MIGRATIONS)).filter((file) => /^\d{4}-.*\.ts$/.test(file));
+  const files = readdirSync(path.join(root, MIGRATIONS)).filter((file) =>
+    /^\d{4}-.*\.ts$/.test(file),
+  );
   const head = new RegExp(`^create (?:or replace )?function dure\\.${name}\\(`, "gm");
   for (const file of files.toSorted().toReversed()) {
     const text = readFileSync(path.join(root, MIGRATIONS, file), "utf8");
@@ -139,7 +186,11 @@ function regionOfFunction(root: string, name: string): Region | string {
     const next = /^(?:create|alter|drop) /gm;
     next.lastIndex = last.index + last[0].length;
     const end = next.exec(text)?.index ?? text.length;
-    return { file: path.join(MIGRATIONS, file), text: text.slice(last.index, end), start: last.index };
+    return {
+      file: path.join(MIGRATIONS, file),
+      text: text.slice(last.index, end),
+      start: last.index,
+    };
   }
   return `no migration defines dure.${name}`;
 }
@@ -154,7 +205,9 @@ interface NamedTests {
 export function testsOf(guard: Guard): readonly NamedTests[] {
   return guard.tests.map((test) => {
     const at = test.indexOf(" > ");
-    return at < 0 ? { file: test, name: "" } : { file: test.slice(0, at), name: test.slice(at + " > ".length) };
+    return at < 0
+      ? { file: test, name: "" }
+      : { file: test.slice(0, at), name: test.slice(at + " > ".length) };
   });
 }
 
@@ -189,8 +242,10 @@ class Bench implements AsyncDisposable {
   /** All tests that are named, once, with nothing broken: what is red already proves nothing. */
   async baseline(guards: readonly Guard[]): Promise<Green> {
     const tests = guards.flatMap(testsOf);
-    const run = await this.#test(tests, { timeoutMs: BASELINE_MOST_MS });
-    if (run.kind !== "ended") throw new Error(`The tests did not run with nothing broken: ${run.because}`);
+    const run = await this.#test(tests, { timeoutMs: MAX_BASELINE_MS });
+    if (run.kind !== "ended") {
+      throw new Error(`The tests did not run with nothing broken: ${run.because}`);
+    }
     return new Set(run.results.filter(({ status }) => status === "passed").map(keyOf));
   }
 
@@ -200,14 +255,23 @@ class Bench implements AsyncDisposable {
     return { guard, outcome, detail, seconds: (performance.now() - startedAt) / 1_000 };
   }
 
-  async #judged(guard: Guard, place: Extract<Place, { ok: true }>, green: Green): Promise<Pick<Verdict, "outcome" | "detail">> {
+  async #judged(
+    guard: Guard,
+    place: Extract<Place, { ok: true }>,
+    green: Green,
+  ): Promise<Pick<Verdict, "outcome" | "detail">> {
     const tests = testsOf(guard);
     const missing = tests.find((test) => ![...green].some((key) => isMeant(key, test)));
-    if (missing) return { outcome: "BROKEN", detail: `with nothing broken no test is green that is named ${missing.file} > ${missing.name}` };
+    if (missing) {
+      return {
+        outcome: "BROKEN",
+        detail: `with nothing broken no test is green that is named ${missing.file} > ${missing.name}`,
+      };
+    }
 
     const file = path.join(this.#folder, place.file);
     const whole = await readFile(file, "utf8");
-    await writeFile(file, whole.slice(0, place.from) + guard.replace + whole.slice(place.from + guard.find.length));
+    await writeFile(file, whole.slice(0, place.from) + guard.replace + whole.slice(place.to));
     try {
       const run = await this.#test(tests, { timeoutMs: this.#options.timeoutMs, bail: true });
       return verdictOf(run, green);
@@ -216,15 +280,36 @@ class Bench implements AsyncDisposable {
     }
   }
 
-  async #test(tests: readonly NamedTests[], limits: { timeoutMs: number; bail?: boolean }): Promise<TestRun> {
+  async #test(
+    tests: readonly NamedTests[],
+    limits: { timeoutMs: number; bail?: boolean },
+  ): Promise<TestRun> {
     const output = path.join(this.#folder, "node_modules", "results.json");
     await rm(output, { force: true });
     const files = [...new Set(tests.map(({ file }) => file))];
-    const names = tests.some(({ name }) => name === "") ? [] : ["-t", [...new Set(tests.map(({ name }) => escaped(name)))].join("|")];
+    const names = tests.some(({ name }) => name === "")
+      ? []
+      : ["-t", [...new Set(tests.map(({ name }) => escaped(name)))].join("|")];
     const vitest = path.join(this.#folder, "node_modules", "vitest", "vitest.mjs");
-    const args = [vitest, "run", "--reporter=json", `--outputFile=${output}`, "--no-color", ...(limits.bail ? ["--bail=1"] : []), ...names, ...files];
-    const ended = await runGroup(process.execPath, args, { cwd: this.#folder, env: this.#env, timeoutMs: limits.timeoutMs, signal: this.#options.signal });
-    if (ended.timedOut) return { kind: "timed-out", because: `no end within ${limits.timeoutMs / 1_000} s` };
+    const args = [
+      vitest,
+      "run",
+      "--reporter=json",
+      `--outputFile=${output}`,
+      "--no-color",
+      ...(limits.bail ? ["--bail=1"] : []),
+      ...names,
+      ...files,
+    ];
+    const ended = await runGroup(process.execPath, args, {
+      cwd: this.#folder,
+      env: this.#env,
+      timeoutMs: limits.timeoutMs,
+      signal: this.#options.signal,
+    });
+    if (ended.timedOut) {
+      return { kind: "timed-out", because: `no end within ${limits.timeoutMs / 1_000} s` };
+    }
     if (!existsSync(output)) return { kind: "crashed", because: ended.output.trim().slice(-500) };
     return readResults(this.#folder, await readFile(output, "utf8"));
   }
@@ -235,7 +320,7 @@ class Bench implements AsyncDisposable {
 }
 
 /** For all tests together, which are many. */
-const BASELINE_MOST_MS = 30 * 60_000;
+const MAX_BASELINE_MS = 30 * 60_000;
 
 interface TestResult {
   readonly file: string;
@@ -263,11 +348,20 @@ function isMeant(key: string, { file, name }: NamedTests): boolean {
 
 /** What the tests say about a broken guard. A test that was red before says nothing. Pure. */
 function verdictOf(run: TestRun, green: Green): Pick<Verdict, "outcome" | "detail"> {
-  if (run.kind !== "ended") return { outcome: run.kind === "timed-out" ? "TIMED OUT" : "BROKEN", detail: run.because };
+  if (run.kind !== "ended") {
+    return { outcome: run.kind === "timed-out" ? "TIMED OUT" : "BROKEN", detail: run.because };
+  }
 
-  const red = run.results.filter((result) => result.status === "failed" && green.has(keyOf(result)));
+  const red = run.results.filter(
+    (result) => result.status === "failed" && green.has(keyOf(result)),
+  );
   const invalid = red.find(({ message }) => message.includes("MIGRATION_FAILED"));
-  if (invalid) return { outcome: "BROKEN", detail: `the change does not migrate: ${firstLine(invalid.message)}` };
+  if (invalid) {
+    return {
+      outcome: "BROKEN",
+      detail: `the change does not migrate: ${firstLine(invalid.message)}`,
+    };
+  }
   if (red[0]) return { outcome: "killed", detail: red[0].name };
 
   const ran = run.results.filter(({ status }) => status === "passed");
@@ -280,7 +374,11 @@ interface JsonReport {
   readonly testResults: readonly {
     readonly name: string;
     readonly message: string;
-    readonly assertionResults: readonly { readonly fullName: string; readonly status: string; readonly failureMessages: readonly string[] | null }[];
+    readonly assertionResults: readonly {
+      readonly fullName: string;
+      readonly status: string;
+      readonly failureMessages: readonly string[] | null;
+    }[];
   }[];
 }
 
@@ -294,7 +392,9 @@ function readResults(folder: string, json: string): EndedRun {
       message: (failureMessages ?? []).join("\n"),
     })),
   );
-  const because = testResults.map(({ message }) => firstLine(message)).filter((line) => line !== "");
+  const because = testResults
+    .map(({ message }) => firstLine(message))
+    .filter((line) => line !== "");
   return { kind: "ended", results, because: because.join("; ").slice(0, 500) };
 }
 
@@ -310,9 +410,16 @@ function escaped(text: string): string {
 
 const NOT_COPIED: ReadonlySet<string> = new Set(["node_modules", ".git", "coverage", ".dure"]);
 
-/** Everything but what is installed, which is linked. Links of workspaces lead into the copy, so that no test reads the original. */
+/**
+ * Everything but what is installed, which is linked. Links of workspaces lead into the copy, so
+ * that no test reads the original.
+ */
 async function copyTree(from: string, to: string): Promise<void> {
-  await cp(from, to, { recursive: true, verbatimSymlinks: true, filter: (source) => source === from || !NOT_COPIED.has(path.basename(source)) });
+  await cp(from, to, {
+    recursive: true,
+    verbatimSymlinks: true,
+    filter: (source) => source === from || !NOT_COPIED.has(path.basename(source)),
+  });
   await linkInstalled(path.join(from, "node_modules"), path.join(to, "node_modules"));
 }
 
@@ -335,10 +442,24 @@ interface Ended {
 }
 
 /** Runs a program in a process group of its own, so that a time-out ends its workers too. */
-function runGroup(program: string, args: readonly string[], options: { cwd: string; env: NodeJS.ProcessEnv; timeoutMs: number; signal?: AbortSignal | undefined }): Promise<Ended> {
+function runGroup(
+  program: string,
+  args: readonly string[],
+  options: {
+    cwd: string;
+    env: NodeJS.ProcessEnv;
+    timeoutMs: number;
+    signal?: AbortSignal | undefined;
+  },
+): Promise<Ended> {
   options.signal?.throwIfAborted();
   return new Promise((resolve, reject) => {
-    const child = spawn(program, args, { cwd: options.cwd, env: options.env, stdio: ["ignore", "pipe", "pipe"], detached: true });
+    const child = spawn(program, args, {
+      cwd: options.cwd,
+      env: options.env,
+      stdio: ["ignore", "pipe", "pipe"],
+      detached: true,
+    });
     const parts: Buffer[] = [];
     let timedOut = false;
     const end = (): void => {
@@ -353,7 +474,9 @@ function runGroup(program: string, args: readonly string[], options: { cwd: stri
       end();
     }, options.timeoutMs);
     options.signal?.addEventListener("abort", end, { once: true });
-    for (const stream of [child.stdout, child.stderr]) stream.on("data", (part: Buffer) => parts.push(part));
+    for (const stream of [child.stdout, child.stderr]) {
+      stream.on("data", (part: Buffer) => parts.push(part));
+    }
     const settle = (then: () => void): void => {
       clearTimeout(timer);
       options.signal?.removeEventListener("abort", end);
@@ -361,6 +484,8 @@ function runGroup(program: string, args: readonly string[], options: { cwd: stri
       then();
     };
     child.once("error", (error) => settle(() => reject(error)));
-    child.once("exit", () => settle(() => resolve({ timedOut, output: Buffer.concat(parts).toString("utf8") })));
+    child.once("exit", () =>
+      settle(() => resolve({ timedOut, output: Buffer.concat(parts).toString("utf8") })),
+    );
   });
 }

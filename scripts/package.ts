@@ -1,4 +1,7 @@
-/** The library as people get it: packed, and installed into an empty project that knows nothing of this repository. */
+/**
+ * The library as people get it: packed, and installed into an empty project that knows nothing of
+ * this repository.
+ */
 
 import { chmod, mkdir, mkdtemp, readFile, rm, writeFile } from "node:fs/promises";
 import { homedir, tmpdir } from "node:os";
@@ -11,7 +14,10 @@ export type Packed =
   | { readonly ok: true; readonly tarball: string; readonly files: number; readonly bytes: number }
   | { readonly ok: false; readonly output: string };
 
-/** What a person must find in the tarball; each is a file whose absence breaks something that the README promises. */
+/**
+ * What a person must find in the tarball; each is a file whose absence breaks something that the
+ * README promises.
+ */
 const MUST_CONTAIN = [
   "LICENSE",
   "README.md",
@@ -25,7 +31,16 @@ const MUST_CONTAIN = [
 /** Packs what is built, without building again. The tarball lies in `folder`. */
 export async function packLibrary(folder: string, env: NodeJS.ProcessEnv): Promise<Packed> {
   const { exitCode, stdout, output } = await npm(
-    ["pack", "--ignore-scripts", "--json", "--silent", "--pack-destination", folder, "--workspace", "packages/dure"],
+    [
+      "pack",
+      "--ignore-scripts",
+      "--json",
+      "--silent",
+      "--pack-destination",
+      folder,
+      "--workspace",
+      "packages/dure",
+    ],
     root,
     env,
   );
@@ -38,12 +53,24 @@ export async function packLibrary(folder: string, env: NodeJS.ProcessEnv): Promi
   if (![...names].some((name) => name.startsWith("templates/"))) missing.push("templates/");
   if (missing.length > 0) return { ok: false, output: `the tarball lacks: ${missing.join(", ")}` };
 
-  const strangers = [...names].filter((name) => /\.test\.|\/test-[^/]+$|\.tsbuildinfo$|^src\//.test(name));
-  if (strangers.length > 0) return { ok: false, output: `the tarball must not contain: ${strangers.join(", ")}` };
-  return { ok: true, tarball: path.join(folder, listed.filename), files: names.size, bytes: listed.size };
+  const strangers = [...names].filter((name) =>
+    /\.test\.|\/test-[^/]+$|\.tsbuildinfo$|^src\//.test(name),
+  );
+  if (strangers.length > 0) {
+    return { ok: false, output: `the tarball must not contain: ${strangers.join(", ")}` };
+  }
+  return {
+    ok: true,
+    tarball: path.join(folder, listed.filename),
+    files: names.size,
+    bytes: listed.size,
+  };
 }
 
-/** Installs the tarball from the registry's parts into an empty folder of a person who is new to it, and uses its command as they would. */
+/**
+ * Installs the tarball from the registry's parts into an empty folder of a person who is new to it,
+ * and uses its command as they would.
+ */
 export async function tryPackage(given: NodeJS.ProcessEnv): Promise<CheckResult> {
   const folder = await mkdtemp(path.join(tmpdir(), "dure-install-"));
   try {
@@ -56,14 +83,37 @@ export async function tryPackage(given: NodeJS.ProcessEnv): Promise<CheckResult>
     await mkdir(project);
     await mkdir(home);
     const env = freshHome(given, home);
-    await writeFile(path.join(project, "package.json"), JSON.stringify({ name: "project", private: true, type: "module" }));
-    const { version } = JSON.parse(await readFile(path.join(root, "packages/dure/package.json"), "utf8")) as { version: string };
+    await writeFile(
+      path.join(project, "package.json"),
+      JSON.stringify({ name: "project", private: true, type: "module" }),
+    );
+    const { version } = JSON.parse(
+      await readFile(path.join(root, "packages/dure/package.json"), "utf8"),
+    ) as { version: string };
 
-    const steps: readonly (readonly [what: string, does: () => Promise<Finished>, expected?: string])[] = [
-      ["npm install", () => npm(["install", "--no-audit", "--no-fund", packed.tarball], project, env)],
-      ["dure --version", () => npm(["exec", "--no", "--", "dure", "--version"], project, env), version],
-      ["dure init my-team", () => npm(["exec", "--no", "--", "dure", "init", "my-team"], project, env)],
-      ["import dure", () => run(process.execPath, ["--eval", IMPORTS], { cwd: project, env }), "ok"],
+    const steps: readonly (readonly [
+      what: string,
+      does: () => Promise<Finished>,
+      expected?: string,
+    ])[] = [
+      [
+        "npm install",
+        () => npm(["install", "--no-audit", "--no-fund", packed.tarball], project, env),
+      ],
+      [
+        "dure --version",
+        () => npm(["exec", "--no", "--", "dure", "--version"], project, env),
+        version,
+      ],
+      [
+        "dure init my-team",
+        () => npm(["exec", "--no", "--", "dure", "init", "my-team"], project, env),
+      ],
+      [
+        "import dure",
+        () => run(process.execPath, ["--eval", IMPORTS], { cwd: project, env }),
+        "ok",
+      ],
     ];
     for (const [what, does, expected] of steps) {
       const { exitCode, output } = await does();
@@ -71,15 +121,21 @@ export async function tryPackage(given: NodeJS.ProcessEnv): Promise<CheckResult>
       if (!ok) return { ok: false, output: `${what} ended with exit code ${exitCode}:\n${output}` };
     }
     const setUp = await trySetUp({ project, team: path.join(project, "my-team"), env });
-    return setUp.ok ? { ok: true, note: [...steps.map(([what]) => what), setUp.note].join(", ") } : setUp;
+    return setUp.ok
+      ? { ok: true, note: [...steps.map(([what]) => what), setUp.note].join(", ") }
+      : setUp;
   } finally {
     await rm(folder, { recursive: true, force: true });
   }
 }
 
-/** Nothing of the person's home but how their npm reaches its registry, and nothing that a team of theirs would read. */
+/**
+ * Nothing of the person's home but how their npm reaches its registry, and nothing that a team of
+ * theirs would read.
+ */
 function freshHome(env: NodeJS.ProcessEnv, home: string): NodeJS.ProcessEnv {
-  const strangers = /^(DATABASE_URL|PORT|HOST|DEV_MODE|BANK_URL|.*_API_KEY|.*_BASE_URL|(DURE|MEMORY|DISCORD)_.*)$/;
+  const strangers =
+    /^(DATABASE_URL|PORT|HOST|DEV_MODE|BANK_URL|.*_API_KEY|.*_BASE_URL|(DURE|MEMORY|DISCORD)_.*)$/;
   const kept = Object.fromEntries(Object.entries(env).filter(([name]) => !strangers.test(name)));
   return {
     ...kept,
@@ -94,7 +150,10 @@ await Promise.all(["dure", "dure/client", "dure/testing"].map((name) => import(n
 console.log("ok");
 `;
 
-/** What `npm pack --json` tells about one package; a list in some versions of npm, an object by name in others. */
+/**
+ * What `npm pack --json` tells about one package; a list in some versions of npm, an object by name
+ * in others.
+ */
 interface Listed {
   readonly filename: string;
   readonly size: number;
@@ -104,7 +163,9 @@ interface Listed {
 function readPackList(stdout: string): Listed | undefined {
   const start = stdout.search(/^[[{]/m); // scripts of the package may print before it
   if (start < 0) return undefined;
-  return Object.values(JSON.parse(stdout.slice(start)) as readonly Listed[] | Readonly<Record<string, Listed>>)[0];
+  return Object.values(
+    JSON.parse(stdout.slice(start)) as readonly Listed[] | Readonly<Record<string, Listed>>,
+  )[0];
 }
 
 /** npm by its own program where npm told us, because `npm` on Windows is a shell script. */
@@ -116,5 +177,7 @@ function npm(args: readonly string[], cwd: string, env: NodeJS.ProcessEnv): Prom
     : run("npm", args, { cwd, env: clean });
 }
 
-/** What the npm that started us says about itself and its project; the project here is another one. */
+/**
+ * What the npm that started us says about itself and its project; the project here is another one.
+ */
 const NPM_OWN = /^npm_(package_|lifecycle_|config_local_prefix|command)|^INIT_CWD$/;

@@ -24,8 +24,15 @@ export interface RunOptions {
   readonly signal?: AbortSignal;
 }
 
-/** Runs `program` to its end. Signals that reach us are passed on; a program that cannot be started is exit code 127. */
-export function run(program: string, args: readonly string[], options: RunOptions = {}): Promise<Finished> {
+/**
+ * Runs `program` to its end. Signals that reach us are passed on; a program that cannot be started
+ * is exit code 127.
+ */
+export function run(
+  program: string,
+  args: readonly string[],
+  options: RunOptions = {},
+): Promise<Finished> {
   return new Promise((resolve) => {
     const child = spawn(program, args, {
       cwd: options.cwd ?? root,
@@ -43,9 +50,14 @@ export function run(program: string, args: readonly string[], options: RunOption
 
     const settle = (exitCode: number, more = ""): void => {
       for (const [signal, pass] of passes) process.off(signal, pass);
-      resolve({ exitCode, stdout: Buffer.concat(stdout).toString("utf8"), output: Buffer.concat(both).toString("utf8") + more });
+      resolve({
+        exitCode,
+        stdout: Buffer.concat(stdout).toString("utf8"),
+        output: Buffer.concat(both).toString("utf8") + more,
+      });
     };
-    // A terminal sends ctrl-C to the whole group, the child has it already; twice would mean "now!" to it.
+    // A terminal sends ctrl-C to the whole group, the child has it already; twice would mean "now!"
+    // to it.
     const passOn = (signal: NodeJS.Signals): void => {
       if (signal === "SIGINT" && process.stdin.isTTY) return;
       child.kill(signal);
@@ -54,21 +66,30 @@ export function run(program: string, args: readonly string[], options: RunOption
     for (const [signal, pass] of passes) process.on(signal, pass);
 
     child.on("error", (error) => settle(127, `${program}: ${error.message}\n`));
-    child.on("close", (code, signal) => settle(code ?? 128 + constants.signals[signal ?? "SIGKILL"]));
+    child.on("close", (code, signal) =>
+      settle(code ?? 128 + constants.signals[signal ?? "SIGKILL"]),
+    );
   });
 }
 
 /** Runs a JavaScript program of an installed package, on the Node that runs us. */
-export function runTool(name: keyof typeof TOOLS, args: readonly string[], options: RunOptions = {}): Promise<Finished> {
+export function runTool(
+  name: keyof typeof TOOLS,
+  args: readonly string[],
+  options: RunOptions = {},
+): Promise<Finished> {
   return run(process.execPath, [path.join(root, "node_modules", TOOLS[name]), ...args], options);
 }
 
 const FORWARDED = ["SIGINT", "SIGTERM", "SIGHUP"] as const satisfies readonly NodeJS.Signals[];
 
-/** Named by file rather than through node_modules/.bin, whose entries are shell scripts on Windows. */
+/**
+ * Named by file rather than through node_modules/.bin, whose entries are shell scripts on Windows.
+ */
 const TOOLS = {
   depcruise: "dependency-cruiser/bin/dependency-cruiser.mjs",
   knip: "knip/bin/knip.js",
+  oxfmt: "oxfmt/bin/oxfmt",
   oxlint: "oxlint/bin/oxlint",
   publint: "publint/src/cli.js",
   tsc: "typescript-native/bin/tsc", // version 7, which is no library any more; those that read sources with one take version 6

@@ -19,7 +19,15 @@ import { parseArgs } from "node:util";
 import { EmbeddedPostgres } from "../packages/dure/src/durable/embedded/embedded-postgres.ts";
 import { silentLogger } from "../packages/dure/src/kernel/logger.ts";
 import { GUARDS } from "./guards/index.ts";
-import { isNoticed, locate, mutate, testsOf, type Guard, type Outcome, type Verdict } from "./mutate.ts";
+import {
+  isNoticed,
+  locate,
+  mutate,
+  testsOf,
+  type Guard,
+  type Outcome,
+  type Verdict,
+} from "./mutate.ts";
 import { root, run } from "./processes.ts";
 
 const { values, positionals } = parseArgs({
@@ -40,7 +48,9 @@ async function main(over: AbortSignal): Promise<number> {
     console.log("no guard is meant");
     return 1;
   }
-  console.log(`[mutate] ${guards.length} guards, ${values.jobs} at a time; first their tests with nothing broken`);
+  console.log(
+    `[mutate] ${guards.length} guards, ${values.jobs} at a time; first their tests with nothing broken`,
+  );
   const startedAt = performance.now();
 
   await using databases = new AsyncDisposableStack();
@@ -62,10 +72,14 @@ function changedArgument(args: readonly string[]): string[] {
 }
 
 async function chosen(): Promise<readonly Guard[]> {
-  const named = GUARDS.filter(({ id }) => positionals.length === 0 || positionals.some((word) => id.includes(word)));
+  const named = GUARDS.filter(
+    ({ id }) => positionals.length === 0 || positionals.some((word) => id.includes(word)),
+  );
   if (values.changed === undefined) return named;
   const { exitCode, stdout, output } = await run("git", ["diff", "--name-only", values.changed]);
-  if (exitCode !== 0) throw new Error(`git does not know what changed since ${values.changed}: ${output.trim()}`);
+  if (exitCode !== 0) {
+    throw new Error(`git does not know what changed since ${values.changed}: ${output.trim()}`);
+  }
   const changed = new Set(stdout.trim().split("\n"));
   return named.filter((guard) => filesOf(guard).some((file) => changed.has(file)));
 }
@@ -98,9 +112,16 @@ function lineOf({ guard, outcome, seconds, detail }: Verdict): string {
 const ORDER: readonly Outcome[] = ["killed", "TIMED OUT", "BROKEN", "GONE", "SURVIVED"];
 
 function tell(verdicts: readonly Verdict[], minutes: number): number {
-  const open = verdicts.filter((verdict) => !isNoticed(verdict)).toSorted((one, other) => ORDER.indexOf(one.outcome) - ORDER.indexOf(other.outcome));
-  const counts = ORDER.map((outcome) => `${verdicts.filter((verdict) => verdict.outcome === outcome).length} ${outcome.toLowerCase()}`);
-  console.log(`\n[mutate] ${verdicts.length} guards in ${minutes.toFixed(1)} min: ${counts.join(", ")}`);
+  const open = verdicts
+    .filter((verdict) => !isNoticed(verdict))
+    .toSorted((one, other) => ORDER.indexOf(one.outcome) - ORDER.indexOf(other.outcome));
+  const counts = ORDER.map(
+    (outcome) =>
+      `${verdicts.filter((verdict) => verdict.outcome === outcome).length} ${outcome.toLowerCase()}`,
+  );
+  console.log(
+    `\n[mutate] ${verdicts.length} guards in ${minutes.toFixed(1)} min: ${counts.join(", ")}`,
+  );
   for (const verdict of open) {
     console.log(lineOf(verdict));
     console.log(`                  ${verdict.guard.why}`);
@@ -109,10 +130,14 @@ function tell(verdicts: readonly Verdict[], minutes: number): number {
 }
 
 const ended = new AbortController();
-for (const signal of ["SIGINT", "SIGTERM"] as const) process.once(signal, () => ended.abort(new Error(`ended by ${signal}`)));
+for (const signal of ["SIGINT", "SIGTERM"] as const) {
+  process.once(signal, () => ended.abort(new Error(`ended by ${signal}`)));
+}
 
 process.exitCode = await main(ended.signal).catch((error: unknown) => {
   if (!ended.signal.aborted) throw error;
-  console.log(`[mutate] ${(ended.signal.reason as Error).message}; its copies and databases are gone`);
+  console.log(
+    `[mutate] ${(ended.signal.reason as Error).message}; its copies and databases are gone`,
+  );
   return 130;
 });

@@ -1,4 +1,7 @@
-/** `npm run try-package`: builds, packs, installs into an empty project and uses it there. A part of the long tests. */
+/**
+ * `npm run try-package`: builds, packs, installs into an empty project and uses it there. A part of
+ * the long tests.
+ */
 
 import { buildStale } from "./build.ts";
 import { tryPackage } from "./package.ts";

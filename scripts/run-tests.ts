@@ -29,8 +29,16 @@ async function main(args: readonly string[]): Promise<number> {
   const tests = await runVitest(filters, env);
 
   // Vitest's own closing lines stand above; these are for the reader in a hurry.
-  console.log(failedChecks.length === 0 ? `all ${checks.length} checks passed` : `failed checks: ${failedChecks.join(", ")}`);
-  if (isLong) console.log(`seed ${env["DURE_TEST_SEED"]}: DURE_TEST_SEED=${env["DURE_TEST_SEED"]} npm run test:long repeats this run`);
+  console.log(
+    failedChecks.length === 0
+      ? `all ${checks.length} checks passed`
+      : `failed checks: ${failedChecks.join(", ")}`,
+  );
+  if (isLong) {
+    console.log(
+      `seed ${env["DURE_TEST_SEED"]}: DURE_TEST_SEED=${env["DURE_TEST_SEED"]} npm run test:long repeats this run`,
+    );
+  }
   console.log(`${tests.counts.passed} passed, ${tests.counts.failed} failed`);
   return failedChecks.length > 0 || tests.exitCode !== 0 || tests.counts.failed > 0 ? 1 : 0;
 }
@@ -69,27 +77,41 @@ const BUILD: Check = {
 
 async function runCheck(check: Check, env: NodeJS.ProcessEnv): Promise<boolean> {
   const startedAt = performance.now();
-  const result = await check.run(env).catch((error: unknown) => ({ ok: false, output: String(error) }) as const);
+  const result = await check
+    .run(env)
+    .catch((error: unknown) => ({ ok: false, output: String(error) }) as const);
   const seconds = ((performance.now() - startedAt) / 1000).toFixed(1);
 
   const note = result.ok && result.note !== undefined ? `  ${result.note}` : "";
-  console.log(`${check.name.padEnd(10)} ${result.ok ? "passed" : "FAILED"} ${seconds.padStart(6)} s${note}`);
+  console.log(
+    `${check.name.padEnd(10)} ${result.ok ? "passed" : "FAILED"} ${seconds.padStart(6)} s${note}`,
+  );
   if (!result.ok) console.log(indent(result.output.trim()));
   return result.ok;
 }
 
 /** The counts come from vitest's own results; a run that ended without any is one failure. */
-async function runVitest(filters: readonly string[], env: NodeJS.ProcessEnv): Promise<{ exitCode: number; counts: TestCounts }> {
+async function runVitest(
+  filters: readonly string[],
+  env: NodeJS.ProcessEnv,
+): Promise<{ exitCode: number; counts: TestCounts }> {
   const folder = await mkdtemp(path.join(tmpdir(), "dure-counts-"));
   const countsFile = path.join(folder, "counts.json");
   try {
-    const { exitCode } = await runTool("vitest", ["run", ...REPORTERS, ...(process.stdout.isTTY ? [] : ["--no-color"]), ...filters], {
-      cwd: root,
-      env: { ...env, [COUNTS_FILE]: countsFile },
-      show: true,
-    });
+    const { exitCode } = await runTool(
+      "vitest",
+      ["run", ...REPORTERS, ...(process.stdout.isTTY ? [] : ["--no-color"]), ...filters],
+      {
+        cwd: root,
+        env: { ...env, [COUNTS_FILE]: countsFile },
+        show: true,
+      },
+    );
     const written = await readFile(countsFile, "utf8").catch(() => undefined);
-    const counts = written === undefined ? { passed: 0, failed: 1, skipped: 0 } : (JSON.parse(written) as TestCounts);
+    const counts =
+      written === undefined
+        ? { passed: 0, failed: 1, skipped: 0 }
+        : (JSON.parse(written) as TestCounts);
     return { exitCode, counts };
   } finally {
     await rm(folder, { recursive: true, force: true });

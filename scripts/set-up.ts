@@ -1,4 +1,7 @@
-/** The installed package on machines unlike this one: each circumstance starts a team, talks to it once and stops it. */
+/**
+ * The installed package on machines unlike this one: each circumstance starts a team, talks to it
+ * once and stops it.
+ */
 
 import { spawn, type ChildProcess } from "node:child_process";
 import { once } from "node:events";
@@ -36,7 +39,10 @@ export async function trySetUp(there: Installed): Promise<CheckResult> {
       await attempt(there);
       notes.push(name);
     } catch (error) {
-      return { ok: false, output: `${name}: ${error instanceof Error ? error.message : String(error)}` };
+      return {
+        ok: false,
+        output: `${name}: ${error instanceof Error ? error.message : String(error)}`,
+      };
     }
   }
   return { ok: true, note: notes.join(", ") };
@@ -57,7 +63,8 @@ const CIRCUMSTANCES: readonly Circumstance[] = [
   {
     name: "dure dev",
     lacks: async () => undefined,
-    run: async ({ project, team, env }) => talkOnce(await startAt(team, { project, env, command: "dev" })),
+    run: async ({ project, team, env }) =>
+      talkOnce(await startAt(team, { project, env, command: "dev" })),
   },
   {
     name: "port 4600 taken",
@@ -66,10 +73,14 @@ const CIRCUMSTANCES: readonly Circumstance[] = [
   },
   {
     name: "an ordinary user, packages read-only",
-    lacks: async () => (process.getuid?.() === 0 ? missing("setpriv") : "needs root to become somebody else"),
+    lacks: async () =>
+      process.getuid?.() === 0 ? missing("setpriv") : "needs root to become somebody else",
     async run({ project, team, env }) {
       const own = `${team}-nobody`;
-      await cp(team, own, { recursive: true, filter: (source) => path.basename(source) !== ".dure" });
+      await cp(team, own, {
+        recursive: true,
+        filter: (source) => path.basename(source) !== ".dure",
+      });
       const home = `${own}-home`;
       await mkdir(home);
       await run("chown", ["-R", `${NOBODY}:${NOBODY}`, own, home]);
@@ -82,13 +93,29 @@ const CIRCUMSTANCES: readonly Circumstance[] = [
     name: "root without unshare",
     lacks: async () => {
       if (process.getuid?.() !== 0) return "needs root";
-      const { exitCode } = await run("unshare", ["--mount", "sh", "-c", HIDE_UNSHARE, "sh", "true"]);
+      const { exitCode } = await run("unshare", [
+        "--mount",
+        "sh",
+        "-c",
+        HIDE_UNSHARE,
+        "sh",
+        "true",
+      ]);
       return exitCode === 0 ? undefined : "no mount namespaces here";
     },
     async run({ project, team, env }) {
       const own = `${team}-plain`;
-      await cp(team, own, { recursive: true, filter: (source) => path.basename(source) !== ".dure" });
-      await talkOnce(await startAt(own, { project, env, as: ["unshare", "--mount", "sh", "-c", HIDE_UNSHARE, "sh"] }));
+      await cp(team, own, {
+        recursive: true,
+        filter: (source) => path.basename(source) !== ".dure",
+      });
+      await talkOnce(
+        await startAt(own, {
+          project,
+          env,
+          as: ["unshare", "--mount", "sh", "-c", HIDE_UNSHARE, "sh"],
+        }),
+      );
       await expectOwner(own, NOBODY);
     },
   },
@@ -104,22 +131,37 @@ async function expectOwner(team: string, uid: number): Promise<void> {
 }
 
 async function missing(program: string): Promise<string | undefined> {
-  return (await run(program, ["--version"])).exitCode === 127 ? `there is no ${program}` : undefined;
+  return (await run(program, ["--version"])).exitCode === 127
+    ? `there is no ${program}`
+    : undefined;
 }
 
-/** Somebody else has the port: a sentence that names it, exit code 1, and no database that stays behind. */
+/**
+ * Somebody else has the port: a sentence that names it, exit code 1, and no database that stays
+ * behind.
+ */
 async function portTaken({ project, team, env }: Installed): Promise<void> {
   const other = createServer();
-  const bound = new Promise<void>((resolve) => other.once("listening", resolve).once("error", () => resolve())); // taken by somebody else: as good
+  const bound = new Promise<void>((resolve) =>
+    other.once("listening", resolve).once("error", () => resolve()),
+  ); // taken by somebody else: as good
   other.listen(DEFAULT_PORT, "127.0.0.1");
   await bound;
   try {
     const { PORT: _, ...withoutPort } = env;
-    const { exitCode, output } = await run(process.execPath, [bin(project), "start"], { cwd: team, env: withoutPort });
+    const { exitCode, output } = await run(process.execPath, [bin(project), "start"], {
+      cwd: team,
+      env: withoutPort,
+    });
     if (exitCode !== 1 || !/Port 4600 .* in use/.test(output) || !output.includes("PORT")) {
-      throw new Error(`expected exit code 1 and a sentence about port ${DEFAULT_PORT}, got ${exitCode}:\n${output}`);
+      throw new Error(
+        `expected exit code 1 and a sentence about port ${DEFAULT_PORT}, got ${exitCode}:\n${output}`,
+      );
     }
-    const left = await access(path.join(team, ".dure/pg/postmaster.pid")).then(() => true, () => false);
+    const left = await access(path.join(team, ".dure/pg/postmaster.pid")).then(
+      () => true,
+      () => false,
+    );
     if (left) throw new Error("the database was left running");
   } finally {
     other.close();
@@ -144,8 +186,18 @@ interface StartOptions {
 
 /** `dure start` or `dure dev`, as soon as it says its address. */
 async function startAt(team: string, at: StartOptions): Promise<StartedTeam> {
-  const line = [...(at.as ?? []), process.execPath, bin(at.project), at.command ?? "start", "--json"];
-  const child = spawn(line[0]!, line.slice(1), { cwd: team, env: { ...at.env, PORT: "0" }, stdio: ["ignore", "pipe", "pipe"] });
+  const line = [
+    ...(at.as ?? []),
+    process.execPath,
+    bin(at.project),
+    at.command ?? "start",
+    "--json",
+  ];
+  const child = spawn(line[0]!, line.slice(1), {
+    cwd: team,
+    env: { ...at.env, PORT: "0" },
+    stdio: ["ignore", "pipe", "pipe"],
+  });
   let output = "";
   const collect = (chunk: Buffer): void => void (output += chunk.toString());
   child.stdout.on("data", collect);
@@ -172,9 +224,17 @@ async function talkOnce({ url, child, log, at }: StartedTeam): Promise<void> {
   const over = once(child, "exit");
   try {
     const ready = await fetch(`${url}/readyz`);
-    if (ready.status !== 200) throw new Error(`/readyz answered ${ready.status}: ${await ready.text()}`);
-    const chat = await run(process.execPath, [bin(at.project), "chat", "--url", url, "--session", "set-up", "안녕하세요"], { cwd: at.project, env: at.env });
-    if (chat.exitCode !== 0 || chat.output !== "안녕하세요\n") throw new Error(`dure chat ended with ${chat.exitCode}:\n${chat.output}\n${log()}`);
+    if (ready.status !== 200) {
+      throw new Error(`/readyz answered ${ready.status}: ${await ready.text()}`);
+    }
+    const chat = await run(
+      process.execPath,
+      [bin(at.project), "chat", "--url", url, "--session", "set-up", "안녕하세요"],
+      { cwd: at.project, env: at.env },
+    );
+    if (chat.exitCode !== 0 || chat.output !== "안녕하세요\n") {
+      throw new Error(`dure chat ended with ${chat.exitCode}:\n${chat.output}\n${log()}`);
+    }
     child.kill("SIGTERM");
     const [code] = (await within(over, "the server did not end", log)) as [number | null];
     if (code !== 0) throw new Error(`the server ended with ${code}:\n${log()}`);
@@ -190,7 +250,10 @@ function bin(project: string): string {
 async function within<T>(work: Promise<T>, what: string, log: () => string): Promise<T> {
   let timer: NodeJS.Timeout | undefined;
   const late = new Promise<never>((_, reject) => {
-    timer = setTimeout(() => reject(new Error(`${what} within ${PATIENCE_MS / 1000} s:\n${log()}`)), PATIENCE_MS);
+    timer = setTimeout(
+      () => reject(new Error(`${what} within ${PATIENCE_MS / 1000} s:\n${log()}`)),
+      PATIENCE_MS,
+    );
   });
   try {
     return await Promise.race([work, late]);

@@ -2,7 +2,10 @@ import { existsSync } from "node:fs";
 import { relative } from "node:path";
 import { BaseSequencer, type TestSpecification } from "vitest/node";
 
-/** Files of tests that take long, longest first; measured in one run, in seconds 119 … 23. The order alone counts. */
+/**
+ * Files of tests that take long, longest first; measured in one run, in seconds 119 … 23. The order
+ * alone counts.
+ */
 const SLOW = [
   "packages/dure/test/plans/crash.test.ts",
   "packages/dure/test/jobs/crash.test.ts",
@@ -41,17 +44,23 @@ const SLOW = [
   "packages/dashboard/test/events.test.ts",
 ];
 
-/** Begins with what takes longest, so that no worker is left alone with it at the end; the rest as vitest orders it. */
+/**
+ * Begins with what takes longest, so that no worker is left alone with it at the end; the rest as
+ * vitest orders it.
+ */
 export class SlowFirst extends BaseSequencer {
   constructor(...parts: ConstructorParameters<typeof BaseSequencer>) {
     super(...parts);
     const gone = SLOW.filter((file) => !existsSync(file));
-    if (gone.length > 0) throw new Error(`scripts/slow-first.ts names files that are not there: ${gone.join(", ")}`);
+    if (gone.length > 0) {
+      throw new Error(`scripts/slow-first.ts names files that are not there: ${gone.join(", ")}`);
+    }
   }
 
   override async sort(files: TestSpecification[]): Promise<TestSpecification[]> {
     const rank = new Map(SLOW.map((file, index) => [file, index]));
-    const rankOf = ({ moduleId }: TestSpecification): number => rank.get(relative(process.cwd(), moduleId)) ?? SLOW.length;
+    const rankOf = ({ moduleId }: TestSpecification): number =>
+      rank.get(relative(process.cwd(), moduleId)) ?? SLOW.length;
     return (await super.sort(files)).toSorted((one, other) => rankOf(one) - rankOf(other));
   }
 }

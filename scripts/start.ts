@@ -1,4 +1,7 @@
-/** `npm start`: builds what is stale, then runs the example team with the command line of the package. */
+/**
+ * `npm start`: builds what is stale, then runs the example team with the command line of the
+ * package.
+ */
 
 import path from "node:path";
 import { makeShop } from "../examples/dev-team/repository.ts";
@@ -6,7 +9,9 @@ import { buildStale } from "./build.ts";
 import { root, run } from "./processes.ts";
 
 for (const result of await buildStale()) {
-  if (result.built) console.log(`[start] ${result.name} ${result.exitCode === 0 ? "built" : "could not be built"}`);
+  if (result.built) {
+    console.log(`[start] ${result.name} ${result.exitCode === 0 ? "built" : "could not be built"}`);
+  }
   if (result.exitCode !== 0) {
     console.error(result.output.trimEnd());
     process.exit(1);
@@ -14,7 +19,9 @@ for (const result of await buildStale()) {
 }
 
 // The plan of the example works on a repository of its own.
-await makeShop(path.join(root, "examples", ".dure", "shop")).catch((error: unknown) => console.error(`[start] the repository of the plan dev-team could not be made: ${String(error)}`));
+await makeShop(path.join(root, "examples", ".dure", "shop")).catch((error: unknown) =>
+  console.error(`[start] the repository of the plan dev-team could not be made: ${String(error)}`),
+);
 
 const program = path.join(root, "packages", "dure", "bin", "dure.mjs");
 const team = await run(process.execPath, [program, "start", ...process.argv.slice(2)], {

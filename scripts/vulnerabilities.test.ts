@@ -34,8 +34,14 @@ test("a report of nothing is an answer", () => {
 test.for([
   ["", "npm printed no JSON"],
   ["npm error network", "npm printed no JSON"],
-  ['{"message": "405 Method Not Allowed - POST https://registry.example/bulk"}', "405 Method Not Allowed"],
+  [
+    '{"message": "405 Method Not Allowed - POST https://registry.example/bulk"}',
+    "405 Method Not Allowed",
+  ],
   ["{}", "the report has no counts"],
-] as const)("a registry that does not answer is not taken for one without findings: %j", ([output, reason]) => {
-  expect(readAudit(output)).toEqual({ kind: "unanswered", reason });
-});
+] as const)(
+  "a registry that does not answer is not taken for one without findings: %j",
+  ([output, reason]) => {
+    expect(readAudit(output)).toEqual({ kind: "unanswered", reason });
+  },
+);

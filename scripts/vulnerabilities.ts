@@ -1,7 +1,8 @@
 /**
  * `npm run vulnerabilities`: asks the registry what is known against the packages of the lock file.
  *
- * Exit codes: 0 nothing high or critical, 1 something high or critical, 2 the registry did not answer.
+ * Exit codes: 0 nothing high or critical, 1 something high or critical, 2 the registry did not
+ * answer.
  */
 
 import { root, run } from "./processes.ts";

@@ -16,7 +16,9 @@ import { silentLogger } from "../../packages/dure/src/kernel/logger.ts";
 import { Models } from "../../packages/dure/src/models/models.ts";
 import type { OfflineModel } from "../../packages/dure/src/models/offline.ts";
 
-/** dure in this process, wired as `team/start.ts` does it, with the parts that a benchmark looks at. */
+/**
+ * dure in this process, wired as `team/start.ts` does it, with the parts that a benchmark looks at.
+ */
 export interface BenchDure extends AsyncDisposable {
   readonly engine: Engine;
   readonly database: Database;
@@ -43,16 +45,31 @@ export function chatService(): Service {
   return defineService({
     name: "chat",
     agents: { helper: chatAgent({ name: "helper", prompt: "Answer briefly." }) },
-    flows: { DEFAULT: flow(async (turn) => turn.done({ message: (await turn.agent("helper", "thinking")).text })) },
+    flows: {
+      DEFAULT: flow(async (turn) =>
+        turn.done({ message: (await turn.agent("helper", "thinking")).text }),
+      ),
+    },
   });
 }
 
-export async function startDure({ url, model, service = chatService(), budgets: limits, retentionEveryMs }: BenchDureOptions): Promise<BenchDure> {
+export async function startDure({
+  url,
+  model,
+  service = chatService(),
+  budgets: limits,
+  retentionEveryMs,
+}: BenchDureOptions): Promise<BenchDure> {
   await using stack = new AsyncDisposableStack();
   const clock = systemClock;
   const logger = silentLogger;
   const processId = newId("process");
-  const database = await Database.open({ url, applicationName: applicationName(processId), logger, clock });
+  const database = await Database.open({
+    url,
+    applicationName: applicationName(processId),
+    logger,
+    clock,
+  });
   stack.defer(() => database.close());
   await migrate(database, MIGRATIONS, { logger });
   const statements = countStatements(database);
@@ -60,14 +77,34 @@ export async function startDure({ url, model, service = chatService(), budgets: 
   const notifications = new Notifications({ database, logger, clock });
   await notifications.start();
   stack.defer(() => notifications.stop());
-  const lease = new ProcessLease({ database, id: processId, appVersion: "bench", logger, clock, notifications, onFenced: (error) => console.error(error) });
+  const lease = new ProcessLease({
+    database,
+    id: processId,
+    appVersion: "bench",
+    logger,
+    clock,
+    notifications,
+    onFenced: (error) => console.error(error),
+  });
   await lease.start();
   stack.defer(() => lease.stop());
   const events = new EventLog({ database, logger, clock, notifications });
   stack.defer(() => events.stop());
 
   const models = new Models({ clock, logger, offline: [model] });
-  const budgets = limits && new BudgetKeeper({ limits, priceOf: (llm) => models.priceOf(llm), timeZone: "UTC", database, notifications, clock, logger, processId, lease: lease.signal });
+  const budgets =
+    limits &&
+    new BudgetKeeper({
+      limits,
+      priceOf: (llm) => models.priceOf(llm),
+      timeZone: "UTC",
+      database,
+      notifications,
+      clock,
+      logger,
+      processId,
+      lease: lease.signal,
+    });
   budgets?.start();
   stack.defer(async () => budgets?.stop());
   const engine = new Engine({
@@ -85,7 +122,13 @@ export async function startDure({ url, model, service = chatService(), budgets: 
   engine.start();
   stack.defer(() => engine.stop());
   if (retentionEveryMs !== undefined) {
-    const retention = new Retention({ database, leases: new Leases({ database, lease, logger, clock }), logger, clock, everyMs: retentionEveryMs });
+    const retention = new Retention({
+      database,
+      leases: new Leases({ database, lease, logger, clock }),
+      logger,
+      clock,
+      everyMs: retentionEveryMs,
+    });
     retention.start();
     stack.defer(() => retention.stop());
   }
@@ -98,7 +141,11 @@ export async function startDure({ url, model, service = chatService(), budgets: 
     statements,
     async turn(session, message) {
       const done = await engine.turn({ session, message }).done;
-      if (done.error) throw new Error(`a turn of ${session} ended with ${done.error.code}: ${done.error.message}`);
+      if (done.error) {
+        throw new Error(
+          `a turn of ${session} ended with ${done.error.code}: ${done.error.message}`,
+        );
+      }
     },
     [Symbol.asyncDispose]: () => kept.disposeAsync(),
   };
@@ -106,7 +153,10 @@ export async function startDure({ url, model, service = chatService(), budgets: 
 
 function countStatements(database: Database): Map<string, number> {
   const counts = new Map<string, number>();
-  const query = database.query.bind(database) as (statement: Statement, ...rest: unknown[]) => Promise<never>;
+  const query = database.query.bind(database) as (
+    statement: Statement,
+    ...rest: unknown[]
+  ) => Promise<never>;
   database.query = (statement: Statement, ...rest: unknown[]) => {
     const name = statement.name ?? statement.text.trim().slice(0, 30);
     counts.set(name, (counts.get(name) ?? 0) + 1);
@@ -115,7 +165,10 @@ function countStatements(database: Database): Map<string, number> {
   return counts;
 }
 
-/** Turns that a session has in a benchmark: below the six from which dure folds memory, which is no part of a turn. Source: docs/spec/conversation §5. */
+/**
+ * Turns that a session has in a benchmark: below the six from which dure folds memory, which is no
+ * part of a turn. Source: docs/spec/conversation §5.
+ */
 const TURNS_PER_SESSION = 5;
 
 /** The session of a worker's turn; the same for every peer, fresh in each round. */

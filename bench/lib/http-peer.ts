@@ -1,6 +1,7 @@
 /**
- * A server in a process of its own: `node http-peer.ts <dure | bare | direct> <long | short | stuck> [database url]`.
- * Says `{url}` to its parent when it listens; answers `"figures"` with what it used since the last time.
+ * A server in a process of its own: `node http-peer.ts <dure | bare | direct> <long | short |
+ * stuck> [database url]`. Says `{url}` to its parent when it listens; answers `"figures"` with what
+ * it used since the last time.
  */
 
 import Fastify from "fastify";
@@ -28,18 +29,37 @@ const model = instantModel(answer === "long" ? LONG : SHORT);
 const offline = answer === "stuck" ? stuckModel : model.offline;
 
 async function startTheTeam(): Promise<string> {
-  const team = await readTeam({ name: "bench", model: "offline:instant", services: { chat: chatService() }, offlineModels: [offline] });
-  const running = await startTeam(team, { databaseUrl, port: 0, discordTokens: {}, warnings: [] }, { logger: silentLogger });
+  const team = await readTeam({
+    name: "bench",
+    model: "offline:instant",
+    services: { chat: chatService() },
+    offlineModels: [offline],
+  });
+  const running = await startTeam(
+    team,
+    { databaseUrl, port: 0, discordTokens: {}, warnings: [] },
+    { logger: silentLogger },
+  );
   return running.url;
 }
 
-/** The AI SDK on Fastify, as its documentation shows it: nothing is stored, a reader that is cut off has lost its answer. */
+/**
+ * The AI SDK on Fastify, as its documentation shows it: nothing is stored, a reader that is cut off
+ * has lost its answer.
+ */
 async function startBare(): Promise<string> {
   const app = Fastify();
   app.post<{ Body: { message: string } }>("/v1/agent/chat/stream", async (request, reply) => {
     reply.hijack();
-    reply.raw.writeHead(200, { "content-type": "text/event-stream; charset=utf-8", "cache-control": "no-cache" });
-    const { textStream } = streamText({ model: model.aiSdk, prompt: request.body.message, maxRetries: 0 });
+    reply.raw.writeHead(200, {
+      "content-type": "text/event-stream; charset=utf-8",
+      "cache-control": "no-cache",
+    });
+    const { textStream } = streamText({
+      model: model.aiSdk,
+      prompt: request.body.message,
+      maxRetries: 0,
+    });
     let message = "";
     for await (const text of textStream) {
       message += text;
@@ -55,8 +75,13 @@ async function startDirect(): Promise<string> {
   const app = Fastify();
   app.post<{ Body: { message: string } }>("/v1/agent/chat/stream", async (request, reply) => {
     reply.hijack();
-    reply.raw.writeHead(200, { "content-type": "text/event-stream; charset=utf-8", "cache-control": "no-cache" });
-    const { stream } = await model.aiSdk.doStream({ prompt: [{ role: "user", content: [{ type: "text", text: request.body.message }] }] });
+    reply.raw.writeHead(200, {
+      "content-type": "text/event-stream; charset=utf-8",
+      "cache-control": "no-cache",
+    });
+    const { stream } = await model.aiSdk.doStream({
+      prompt: [{ role: "user", content: [{ type: "text", text: request.body.message }] }],
+    });
     let message = "";
     for await (const part of stream) {
       if (part.type !== "text-delta") continue;
@@ -68,7 +93,11 @@ async function startDirect(): Promise<string> {
   return app.listen({ host: "127.0.0.1", port: 0 });
 }
 
-const START: Readonly<Record<Role, () => Promise<string>>> = { dure: startTheTeam, bare: startBare, direct: startDirect };
+const START: Readonly<Record<Role, () => Promise<string>>> = {
+  dure: startTheTeam,
+  bare: startBare,
+  direct: startDirect,
+};
 
 let cpu = process.cpuUsage();
 process.on("message", () => {
@@ -76,7 +105,11 @@ process.on("message", () => {
   cpu = process.cpuUsage();
   globalThis.gc?.();
   const { rss, heapUsed } = process.memoryUsage();
-  process.send?.({ cpuMs: (used.user + used.system) / 1_000, rssBytes: rss, heapBytes: heapUsed } satisfies ServerFigures);
+  process.send?.({
+    cpuMs: (used.user + used.system) / 1_000,
+    rssBytes: rss,
+    heapBytes: heapUsed,
+  } satisfies ServerFigures);
 });
 process.on("disconnect", () => process.exit(0)); // never outlives the benchmark
 process.send?.({ url: await START[role]() });

@@ -1,6 +1,7 @@
 /**
- * A process that leads jobs: `node jobs-process.ts <database url> <agents> <jobs to ask for> <turns> <stuck | instant>`. A stuck one
- * answers the first exchange turn of each job and never the second. Killed by its parent, or ends when that disconnects.
+ * A process that leads jobs: `node jobs-process.ts <database url> <agents> <jobs to ask for>
+ * <turns> <stuck | instant>`. A stuck one answers the first exchange turn of each job and never the
+ * second. Killed by its parent, or ends when that disconnects.
  */
 
 import { systemClock } from "../../packages/dure/src/kernel/clock.ts";
@@ -15,7 +16,9 @@ const team = await startJobs({
   agents: Number(agents),
   respond: (request, { signal }) =>
     how === "stuck" && exchangeTurnOf(request) > 1
-      ? new Promise((_, reject) => signal.addEventListener("abort", () => reject(signal.reason as Error), { once: true }))
+      ? new Promise((_, reject) =>
+          signal.addEventListener("abort", () => reject(signal.reason as Error), { once: true }),
+        )
       : wordsOf(request),
   // A permit for every job: recovery is measured, not the line before an agent.
   limits: { permits: 2_000, running: 2_000 },
@@ -25,7 +28,13 @@ for (let asked = 0; asked < Number(count); asked += AT_ONCE) {
   await Promise.all(
     Array.from({ length: Math.min(AT_ONCE, Number(count) - asked) }, (_, index) => {
       const pair = (asked + index) % (Number(agents) / 2);
-      return team.jobs.ask({ requester: `a${pair * 2}`, agent: `a${pair * 2 + 1}`, message: "Please go on", maxTurns: Number(turns), waitSec: 0 });
+      return team.jobs.ask({
+        requester: `a${pair * 2}`,
+        agent: `a${pair * 2 + 1}`,
+        message: "Please go on",
+        maxTurns: Number(turns),
+        waitSec: 0,
+      });
     }),
   );
 }

@@ -24,18 +24,41 @@ export interface BenchJobs extends AsyncDisposable {
 }
 
 /** `agents` of them, `a0` and so on, all with one model. */
-export async function startJobs({ url, agents, respond, limits }: { url: string; agents: number; respond: OfflineRespond; limits: Partial<JobLimits> }): Promise<BenchJobs> {
+export async function startJobs({
+  url,
+  agents,
+  respond,
+  limits,
+}: {
+  url: string;
+  agents: number;
+  respond: OfflineRespond;
+  limits: Partial<JobLimits>;
+}): Promise<BenchJobs> {
   await using stack = new AsyncDisposableStack();
   const clock = systemClock;
   const logger = silentLogger;
   const processId = newId("process");
-  const database = await Database.open({ url, applicationName: applicationName(processId), logger, clock });
+  const database = await Database.open({
+    url,
+    applicationName: applicationName(processId),
+    logger,
+    clock,
+  });
   stack.defer(() => database.close());
   await migrate(database, MIGRATIONS, { logger });
   const notifications = new Notifications({ database, logger, clock });
   await notifications.start();
   stack.defer(() => notifications.stop());
-  const lease = new ProcessLease({ database, id: processId, appVersion: "bench", logger, clock, notifications, onFenced: (error) => console.error(error) });
+  const lease = new ProcessLease({
+    database,
+    id: processId,
+    appVersion: "bench",
+    logger,
+    clock,
+    notifications,
+    onFenced: (error) => console.error(error),
+  });
   await lease.start();
   stack.defer(() => lease.stop());
   const takeover = new Takeover({ database, lease, logger, clock, notifications });
@@ -43,12 +66,22 @@ export async function startJobs({ url, agents, respond, limits }: { url: string;
   await events.start();
   stack.defer(() => events.stop());
 
-  const all = Array.from({ length: agents }, (_, index) => ({ id: `a${index}`, displayName: `A${index}`, service: `a${index}` }));
+  const all = Array.from({ length: agents }, (_, index) => ({
+    id: `a${index}`,
+    displayName: `A${index}`,
+    service: `a${index}`,
+  }));
   const services = all.map(({ id }) =>
     defineService({
       name: id,
-      agents: { [id]: chatAgent({ name: id, prompt: "Answer briefly.", card: { llm: "offline:bench" } }) },
-      flows: { DEFAULT: flow(async (turn) => turn.done({ message: (await turn.agent(id, "thinking")).text })) },
+      agents: {
+        [id]: chatAgent({ name: id, prompt: "Answer briefly.", card: { llm: "offline:bench" } }),
+      },
+      flows: {
+        DEFAULT: flow(async (turn) =>
+          turn.done({ message: (await turn.agent(id, "thinking")).text }),
+        ),
+      },
     }),
   );
   const engine = new Engine({
@@ -62,7 +95,17 @@ export async function startJobs({ url, agents, respond, limits }: { url: string;
     lease: lease.signal,
     defaultLlm: { provider: "offline", model: "bench", fallbacks: [] },
   });
-  const jobs = new Jobs({ database, notifications, events, lease, conversations: engine, clock, logger, limits, agents: { all: () => all, find: (id) => all.find((agent) => agent.id === id) } });
+  const jobs = new Jobs({
+    database,
+    notifications,
+    events,
+    lease,
+    conversations: engine,
+    clock,
+    logger,
+    limits,
+    agents: { all: () => all, find: (id) => all.find((agent) => agent.id === id) },
+  });
   takeover.onDead("jobs", (dead) => jobs.recoverDead(dead));
   takeover.onDead("turns", async (dead) => {
     await engine.store.release(dead.id);
@@ -79,9 +122,15 @@ export async function startJobs({ url, agents, respond, limits }: { url: string;
 }
 
 /** Other words in each exchange turn, so that none ends an exchange; at once. */
-export function wordsOf(request: ModelRequest): { chunks: string[]; usage: { tokensIn: number; tokensOut: number } } {
+export function wordsOf(request: ModelRequest): {
+  chunks: string[];
+  usage: { tokensIn: number; tokensOut: number };
+} {
   const turn = exchangeTurnOf(request);
-  return { chunks: Array.from({ length: 6 }, (_, index) => `word${turn * 6 + index} `), usage: { tokensIn: 10, tokensOut: 6 } };
+  return {
+    chunks: Array.from({ length: 6 }, (_, index) => `word${turn * 6 + index} `),
+    usage: { tokensIn: 10, tokensOut: 6 },
+  };
 }
 
 /** The exchange turn that a model is asked for; it stands in its background. */

@@ -15,7 +15,15 @@ export interface Round {
 export type OneTurn = (worker: number, index: number) => Promise<void>;
 
 /** Closed loop: each of `workers` begins its next turn when its last one has ended. */
-export async function closedLoop({ workers, turns, turn }: { workers: number; turns: number; turn: OneTurn }): Promise<Round> {
+export async function closedLoop({
+  workers,
+  turns,
+  turn,
+}: {
+  workers: number;
+  turns: number;
+  turn: OneTurn;
+}): Promise<Round> {
   const latencies: number[] = [];
   let begun = 0;
   const cpuBefore = process.cpuUsage();
@@ -41,14 +49,23 @@ export async function closedLoop({ workers, turns, turn }: { workers: number; tu
   };
 }
 
-/** Each round every peer once, in an order that turns round, so that a slow moment of the machine meets all of them. */
-export async function alternate<Peers extends Readonly<Record<string, (round: number) => Promise<unknown>>>>(rounds: number, peers: Peers): Promise<Results<Peers>> {
+/**
+ * Each round every peer once, in an order that turns round, so that a slow moment of the machine
+ * meets all of them.
+ */
+export async function alternate<
+  Peers extends Readonly<Record<string, (round: number) => Promise<unknown>>>,
+>(rounds: number, peers: Peers): Promise<Results<Peers>> {
   const names: (keyof Peers)[] = Object.keys(peers);
   const results = Object.fromEntries(Object.keys(peers).map((name) => [name, [] as unknown[]]));
   for (let round = 0; round < rounds; round++) {
-    for (const name of round % 2 === 0 ? names : names.toReversed()) results[name as string]!.push(await peers[name]!(round));
+    for (const name of round % 2 === 0 ? names : names.toReversed()) {
+      results[name as string]!.push(await peers[name]!(round));
+    }
   }
   return results as Results<Peers>;
 }
 
-type Results<Peers extends Readonly<Record<string, (round: number) => Promise<unknown>>>> = { [Name in keyof Peers]: Awaited<ReturnType<Peers[Name]>>[] };
+type Results<Peers extends Readonly<Record<string, (round: number) => Promise<unknown>>>> = {
+  [Name in keyof Peers]: Awaited<ReturnType<Peers[Name]>>[];
+};

@@ -1,7 +1,10 @@
 import type { LanguageModelV4, LanguageModelV4StreamPart } from "@ai-sdk/provider";
 import { offlineModel, type OfflineModel } from "../../packages/dure/src/models/offline.ts";
 
-/** A model that answers at once with these pieces: what is left of a turn is our own work. One for each side, the same answer. */
+/**
+ * A model that answers at once with these pieces: what is left of a turn is our own work. One for
+ * each side, the same answer.
+ */
 export interface InstantModel {
   readonly offline: OfflineModel;
   readonly aiSdk: LanguageModelV4;
@@ -16,19 +19,30 @@ const STOP = { unified: "stop", raw: undefined } as const;
 export function instantModel(pieces: readonly string[]): InstantModel {
   const text = pieces.join("");
   return {
-    offline: offlineModel("instant", () => ({ chunks: pieces, usage: { tokensIn: 10, tokensOut: 20 } })),
+    offline: offlineModel("instant", () => ({
+      chunks: pieces,
+      usage: { tokensIn: 10, tokensOut: 20 },
+    })),
     aiSdk: {
       specificationVersion: "v4",
       provider: "bench",
       modelId: "instant",
       supportedUrls: {},
-      doGenerate: async () => ({ content: [{ type: "text", text }], finishReason: STOP, usage: USAGE, warnings: [] }),
+      doGenerate: async () => ({
+        content: [{ type: "text", text }],
+        finishReason: STOP,
+        usage: USAGE,
+        warnings: [],
+      }),
       doStream: async () => ({ stream: streamOf(pieces) }),
     },
   };
 }
 
-/** Under the same name, so that a process with the instant one can go on: it is asked and never answers. */
+/**
+ * Under the same name, so that a process with the instant one can go on: it is asked and never
+ * answers.
+ */
 export const stuckModel: OfflineModel = offlineModel("instant", () => new Promise<never>(() => {}));
 
 function streamOf(pieces: readonly string[]): ReadableStream<LanguageModelV4StreamPart> {
@@ -52,5 +66,8 @@ function* partsOf(pieces: readonly string[]): Generator<LanguageModelV4StreamPar
 
 /** The answer of a plain turn. */
 export const SHORT = ["The parcel ", "arrives on Monday."];
-/** The answer of a streamed turn: 200 tokens of about 5 bytes. Source of the count: docs/spec/platform §10. */
+/**
+ * The answer of a streamed turn: 200 tokens of about 5 bytes. Source of the count:
+ * docs/spec/platform §10.
+ */
 export const LONG = Array.from({ length: 200 }, (_, index) => `word${index % 10} `);

@@ -16,10 +16,17 @@ export class PeerProcess implements AsyncDisposable {
   }
 
   /** Resolves when it listens. */
-  static async start(role: Role, options: { answer?: Answer; databaseUrl?: string; nodeOptions?: readonly string[] } = {}): Promise<PeerProcess> {
+  static async start(
+    role: Role,
+    options: { answer?: Answer; databaseUrl?: string; nodeOptions?: readonly string[] } = {},
+  ): Promise<PeerProcess> {
     const { answer = "long", databaseUrl = "", nodeOptions = [] } = options;
-    const child = fork(PROGRAM, [role, answer, databaseUrl], { execArgv: ["--conditions=dure-source", ...nodeOptions] });
-    const ended = once(child, "exit").then(([code]) => Promise.reject(new Error(`the server of ${role} ended with ${code}`)));
+    const child = fork(PROGRAM, [role, answer, databaseUrl], {
+      execArgv: ["--conditions=dure-source", ...nodeOptions],
+    });
+    const ended = once(child, "exit").then(([code]) =>
+      Promise.reject(new Error(`the server of ${role} ended with ${code}`)),
+    );
     ended.catch(() => {});
     const [{ url }] = (await Promise.race([once(child, "message"), ended])) as [{ url: string }];
     return new PeerProcess(child, url);

@@ -18,7 +18,16 @@ export async function startPostgres(): Promise<BenchPostgres> {
   const postgres = await EmbeddedPostgres.start({ home, logger: silentLogger, durable: true });
   stack.defer(() => postgres.stop());
   // The server outlives a process that is killed; one that is asked to go takes it along.
-  for (const signal of ["SIGINT", "SIGTERM", "SIGHUP"] as const) process.once(signal, () => void postgres.stop().then(() => rm(home, { recursive: true, force: true })).finally(() => process.exit(1)));
+  for (const signal of ["SIGINT", "SIGTERM", "SIGHUP"] as const) {
+    process.once(
+      signal,
+      () =>
+        void postgres
+          .stop()
+          .then(() => rm(home, { recursive: true, force: true }))
+          .finally(() => process.exit(1)),
+    );
+  }
   const kept = stack.move();
   return {
     async database(name) {
@@ -42,20 +51,36 @@ export async function ask<Row extends object>(url: string, statement: string): P
   }
 }
 
-/** How many transactions have written so far, in the whole server: each takes one id, a reader takes none. A NOTIFY takes one too. */
+/**
+ * How many transactions have written so far, in the whole server: each takes one id, a reader takes
+ * none. A NOTIFY takes one too.
+ */
 export async function writesSoFar(url: string): Promise<number> {
-  const [row] = await ask<{ xmax: string }>(url, "select pg_snapshot_xmax(pg_current_snapshot())::text as xmax");
+  const [row] = await ask<{ xmax: string }>(
+    url,
+    "select pg_snapshot_xmax(pg_current_snapshot())::text as xmax",
+  );
   return Number(row!.xmax);
 }
 
-/** Bytes of the tables of schema `dure`: `files` with indexes, free space and dead rows, `rows` the stored rows alone. */
+/**
+ * Bytes of the tables of schema `dure`: `files` with indexes, free space and dead rows, `rows` the
+ * stored rows alone.
+ */
 export async function storedBytes(url: string): Promise<{ files: number; rows: number }> {
   const tables = await ask<{ name: string; files: string }>(
     url,
     `select format('%I.%I', n.nspname, c.relname) as name, pg_total_relation_size(c.oid)::text as files
        from pg_class c join pg_namespace n on n.oid = c.relnamespace where n.nspname = 'dure' and c.relkind = 'r'`,
   );
-  const sums = await ask<{ bytes: string }>(url, tables.map(({ name }) => `select coalesce(sum(pg_column_size(t.*)), 0)::text as bytes from ${name} t`).join(" union all "));
+  const sums = await ask<{ bytes: string }>(
+    url,
+    tables
+      .map(
+        ({ name }) => `select coalesce(sum(pg_column_size(t.*)), 0)::text as bytes from ${name} t`,
+      )
+      .join(" union all "),
+  );
   return {
     files: tables.reduce((sum, table) => sum + Number(table.files), 0),
     rows: sums.reduce((sum, { bytes }) => sum + Number(bytes), 0),

@@ -20,35 +20,73 @@ import { Rooms } from "../../packages/dure/src/rooms/rooms.ts";
 import { presenceTools, type RoomToolsParts } from "../../packages/dure/src/rooms/tools.ts";
 import { WebAdapter } from "../../packages/dure/src/rooms/web-adapter.ts";
 
-/** Web rooms in this process, wired as `team/start.ts` does it. Its agents say nothing, so what is left is our own work. */
+/**
+ * Web rooms in this process, wired as `team/start.ts` does it. Its agents say nothing, so what is
+ * left is our own work.
+ */
 export interface BenchRooms extends AsyncDisposable {
   readonly rooms: Rooms;
   readonly database: Database;
 }
 
 /** @param agents How many: `agent-0` leads. */
-export async function startRooms({ url, agents, limits = {} }: { url: string; agents: number; limits?: Partial<RoomLimits> }): Promise<BenchRooms> {
+export async function startRooms({
+  url,
+  agents,
+  limits = {},
+}: {
+  url: string;
+  agents: number;
+  limits?: Partial<RoomLimits>;
+}): Promise<BenchRooms> {
   await using stack = new AsyncDisposableStack();
   const clock = systemClock;
   const logger = silentLogger;
   const processId = newId("process");
-  const database = await Database.open({ url, applicationName: applicationName(processId), logger, clock });
+  const database = await Database.open({
+    url,
+    applicationName: applicationName(processId),
+    logger,
+    clock,
+  });
   stack.defer(() => database.close());
   await migrate(database, MIGRATIONS, { logger });
   const notifications = new Notifications({ database, logger, clock });
   await notifications.start();
   stack.defer(() => notifications.stop());
-  const lease = new ProcessLease({ database, id: processId, appVersion: "bench", logger, clock, notifications, onFenced: (error) => console.error(error) });
+  const lease = new ProcessLease({
+    database,
+    id: processId,
+    appVersion: "bench",
+    logger,
+    clock,
+    notifications,
+    onFenced: (error) => console.error(error),
+  });
   await lease.start();
   stack.defer(() => lease.stop());
   const outbox = new Outbox({ database, lease, logger, notifications, clock });
 
   const opened: { parts?: RoomToolsParts } = {};
-  const silent = offlineModel("silent", (request) => (request.messages.at(-1)?.role === "tool" ? "." : { toolCalls: [{ name: "stay_silent", args: {} }] }));
+  const silent = offlineModel("silent", (request) =>
+    request.messages.at(-1)?.role === "tool"
+      ? "."
+      : { toolCalls: [{ name: "stay_silent", args: {} }] },
+  );
   const service = defineService({
     name: "chat",
-    agents: { helper: chatAgent({ name: "helper", prompt: "Answer briefly.", tools: presenceTools(async () => opened.parts!) }) },
-    flows: { DEFAULT: flow(async (turn) => turn.done({ message: (await turn.agent("helper", "thinking")).text })) },
+    agents: {
+      helper: chatAgent({
+        name: "helper",
+        prompt: "Answer briefly.",
+        tools: presenceTools(async () => opened.parts!),
+      }),
+    },
+    flows: {
+      DEFAULT: flow(async (turn) =>
+        turn.done({ message: (await turn.agent("helper", "thinking")).text }),
+      ),
+    },
   });
   const engine = new Engine({
     services: [service],
@@ -64,8 +102,16 @@ export async function startRooms({ url, agents, limits = {} }: { url: string; ag
   engine.start();
   stack.defer(() => engine.stop({ graceMs: 1_000 }));
   const directory = new Directory({
-    agents: Array.from({ length: agents }, (_, index) => ({ id: `agent-${index}`, displayName: `에이전트${index}`, service: "chat", leads: index === 0, accounts: { web: { id: `agent-${index}` } } })),
-    channels: [{ key: "general", adapter: "web", name: "general", channel: "general", collaborate: true }],
+    agents: Array.from({ length: agents }, (_, index) => ({
+      id: `agent-${index}`,
+      displayName: `에이전트${index}`,
+      service: "chat",
+      leads: index === 0,
+      accounts: { web: { id: `agent-${index}` } },
+    })),
+    channels: [
+      { key: "general", adapter: "web", name: "general", channel: "general", collaborate: true },
+    ],
   });
   const rooms = new Rooms({
     database,

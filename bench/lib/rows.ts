@@ -4,8 +4,9 @@ import type { LanguageModelV4 } from "@ai-sdk/provider";
 import pg from "pg";
 
 /**
- * The peer that durable engines are measured against: what one writes by hand with the AI SDK and two statements. It stores
- * the message, the answer and that the turn ended; it cannot resume, has no events, no state, no budgets and no journal.
+ * The peer that durable engines are measured against: what one writes by hand with the AI SDK and
+ * two statements. It stores the message, the answer and that the turn ended; it cannot resume, has
+ * no events, no state, no budgets and no journal.
  */
 export class HandWrittenRows implements AsyncDisposable {
   readonly #pool: pg.Pool;
@@ -25,10 +26,19 @@ export class HandWrittenRows implements AsyncDisposable {
 
   async turn(session: string, text: string): Promise<string> {
     const id = randomUUID();
-    const { rows: history } = await this.#pool.query<{ role: "user" | "assistant"; content: string }>({ ...BEGIN, values: [id, session, text] });
-    const messages: ModelMessage[] = [...history.map(({ role, content }): ModelMessage => ({ role, content })), { role: "user", content: text }];
+    const { rows: history } = await this.#pool.query<{
+      role: "user" | "assistant";
+      content: string;
+    }>({ ...BEGIN, values: [id, session, text] });
+    const messages: ModelMessage[] = [
+      ...history.map(({ role, content }): ModelMessage => ({ role, content })),
+      { role: "user", content: text },
+    ];
     const answer = await generateText({ model: this.#model, messages, maxRetries: 0 });
-    const { rowCount } = await this.#pool.query({ ...END, values: [id, answer.text, JSON.stringify({ usage: answer.usage })] });
+    const { rowCount } = await this.#pool.query({
+      ...END,
+      values: [id, answer.text, JSON.stringify({ usage: answer.usage })],
+    });
     if (rowCount !== 1) throw new Error(`the turn ${id} was not ours any more`);
     return answer.text;
   }

@@ -92,11 +92,12 @@ export function moneyService(bankUrl: string): Service {
           turn.state.transition("CANCELLED");
           return turn.done({ message: `[[>no-${payment}]] Not paid.`, nextAction: "DONE" });
         }
-        if (!turn.message.startsWith("yes") || !turn.sawPrevious)
+        if (!turn.message.startsWith("yes") || !turn.sawPrevious) {
           return turn.done({
             message: `[[>asked]] Shall I pay ${payment}?`,
             nextAction: "CONFIRM",
           });
+        }
         const outcome = await turn.call(
           "pay",
           book,
@@ -107,11 +108,12 @@ export function moneyService(bankUrl: string): Service {
               turn.state.transition(settled.status === "done" ? "EXECUTED" : "FAILED"),
           },
         );
-        if (outcome.status !== "done")
+        if (outcome.status !== "done") {
           return turn.done({
             message: `[[>failed-${payment}]] The bank did not take it.`,
             nextAction: "DONE",
           });
+        }
         const transaction =
           (outcome.result as { transactionId?: string } | undefined)?.transactionId ?? "unknown";
         const receipt = await turn.agent("receipt", "writing the receipt", {

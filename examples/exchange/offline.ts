@@ -18,19 +18,24 @@ const REFUSED: Readonly<Record<string, string>> = {
 const ANSWER_MS = 700;
 
 /**
- * The two agents when there is no key: each is a function of what a real model would be asked. With EXCHANGE_CALLS, the path
- * of a file, each call leaves a line `<agent> <turn>` there, which outlives the process.
+ * The two agents when there is no key: each is a function of what a real model would be asked. With
+ * EXCHANGE_CALLS, the path of a file, each call leaves a line `<agent> <turn>` there, which
+ * outlives the process.
  */
 export const exchangeModels: readonly OfflineModel[] = [
   agent("seum", ({ all }) => {
     const offer = FREE.find(({ window }) => !all.includes(window));
-    return offer ? `${offer.window}는 어떨까요? ${offer.because}.` : "제가 가진 시간은 모두 말씀드렸어요. 다음 주에 다시 봐요.\nREPLY_SKIP";
+    return offer
+      ? `${offer.window}는 어떨까요? ${offer.because}.`
+      : "제가 가진 시간은 모두 말씀드렸어요. 다음 주에 다시 봐요.\nREPLY_SKIP";
   }),
   agent("ruda", ({ said }) => {
     const offer = FREE.find(({ window }) => said.includes(window));
     const refusal = offer && REFUSED[offer.window];
     if (!offer) return "그럼 다음 주에 다시 정해요.\nREPLY_SKIP";
-    return refusal === undefined ? `${offer.window}로 정해요. 이든과 함께 지켜보고 팀에 알릴게요.\nREPLY_SKIP` : `${offer.window}는 어려워요. ${refusal}. 다른 시간이 있을까요?`;
+    return refusal === undefined
+      ? `${offer.window}로 정해요. 이든과 함께 지켜보고 팀에 알릴게요.\nREPLY_SKIP`
+      : `${offer.window}는 어려워요. ${refusal}. 다른 시간이 있을까요?`;
   }),
 ];
 
@@ -43,7 +48,9 @@ interface Heard {
 
 function agent(name: string, answer: (heard: Heard) => string): OfflineModel {
   return offlineModel(name, (request): OfflineAnswer => {
-    const all = request.messages.map((message) => ("text" in message ? message.text : "")).join("\n");
+    const all = request.messages
+      .map((message) => ("text" in message ? message.text : ""))
+      .join("\n");
     note(name, all);
     return { text: answer({ said: saidIn(request), all }), delayMs: ANSWER_MS };
   });

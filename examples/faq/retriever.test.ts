@@ -1,7 +1,9 @@
 import { expect, test } from "vitest";
 import { faqRetriever, readFaq } from "./retriever.ts";
 
-const entries = readFaq("# Title\n\n## 이체 한도는 얼마인가요?\n천만 원입니다.\n\n## 수수료가 있나요?\n없습니다.\n\n## Is there a fee?\nNo.\n");
+const entries = readFaq(
+  "# Title\n\n## 이체 한도는 얼마인가요?\n천만 원입니다.\n\n## 수수료가 있나요?\n없습니다.\n\n## Is there a fee?\nNo.\n",
+);
 const signal = new AbortController().signal;
 
 test("reads each heading with what follows it", () => {

@@ -17,16 +17,27 @@ export function readFaq(markdown: string): readonly FaqEntry[] {
 }
 
 /**
- * Finds entries by pairs of letters that they share with the question: Korean words carry their particles with them
- * (한도가, 한도는), so whole words would miss. Good enough for a page; a vector index has the same interface.
+ * Finds entries by pairs of letters that they share with the question: Korean words carry their
+ * particles with them (한도가, 한도는), so whole words would miss. Good enough for a page; a vector index
+ * has the same interface.
  */
-export function faqRetriever(entries: readonly FaqEntry[], { most = 3, atLeast = 0.2 } = {}): Retriever {
-  const indexed = entries.map((entry) => ({ entry, pairs: pairsOf(`${entry.question} ${entry.answer}`), heading: pairsOf(entry.question) }));
+export function faqRetriever(
+  entries: readonly FaqEntry[],
+  { most = 3, atLeast = 0.2 } = {},
+): Retriever {
+  const indexed = entries.map((entry) => ({
+    entry,
+    pairs: pairsOf(`${entry.question} ${entry.answer}`),
+    heading: pairsOf(entry.question),
+  }));
   return {
     async search(query) {
       const asked = pairsOf(query);
       return indexed
-        .map(({ entry, pairs, heading }) => ({ entry, score: share(asked, pairs) + share(asked, heading) }))
+        .map(({ entry, pairs, heading }) => ({
+          entry,
+          score: share(asked, pairs) + share(asked, heading),
+        }))
         .filter(({ score }) => score >= atLeast)
         .sort((a, b) => b.score - a.score)
         .slice(0, most)
@@ -41,6 +52,16 @@ function share(asked: ReadonlySet<string>, text: ReadonlySet<string>): number {
 }
 
 function pairsOf(text: string): Set<string> {
-  const words = text.normalize("NFC").toLowerCase().match(/[\p{L}\p{N}]+/gu) ?? [];
-  return new Set(words.flatMap((word) => (word.length === 1 ? [] : Array.from({ length: word.length - 1 }, (_, at) => word.slice(at, at + 2)))));
+  const words =
+    text
+      .normalize("NFC")
+      .toLowerCase()
+      .match(/[\p{L}\p{N}]+/gu) ?? [];
+  return new Set(
+    words.flatMap((word) =>
+      word.length === 1
+        ? []
+        : Array.from({ length: word.length - 1 }, (_, at) => word.slice(at, at + 2)),
+    ),
+  );
 }

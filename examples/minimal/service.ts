@@ -12,7 +12,10 @@ export default defineService({
   agents: { helper },
   flows: {
     DEFAULT: flow(async (turn) => {
-      const answer = await turn.agent("helper", turn.locale.startsWith("en") ? "Answering" : "답변 작성 중");
+      const answer = await turn.agent(
+        "helper",
+        turn.locale.startsWith("en") ? "Answering" : "답변 작성 중",
+      );
       return turn.done({ message: answer.text, nextAction: "ASK" });
     }),
   },

@@ -1,6 +1,9 @@
 import type { TeamOptions } from "dure";
 
-/** 루다 leads, 이든 develops, 세움 runs the servers, 다짐 tests. Their personas stand in `agents/<id>/SOUL.md`. */
+/**
+ * 루다 leads, 이든 develops, 세움 runs the servers, 다짐 tests. Their personas stand in
+ * `agents/<id>/SOUL.md`.
+ */
 export function roomAgents(hasKey: boolean): NonNullable<TeamOptions["agents"]> {
   const answersBy = (name: string): object => (hasKey ? {} : { card: { llm: `offline:${name}` } });
   return {

@@ -1,22 +1,66 @@
 import { offlineModel, type ModelRequest, type OfflineModel, type OfflineReply } from "dure";
 
 /**
- * The team of the rooms when there is no key: each agent is a function of what a real model would be asked, and hands work
- * over by really calling `collaborate`.
+ * The team of the rooms when there is no key: each agent is a function of what a real model would
+ * be asked, and hands work over by really calling `collaborate`.
  */
 export const roomModels: readonly OfflineModel[] = [
   agent("ruda", (heard) => {
-    if (heard.isAgent) return heard.called === undefined ? { toolCalls: [{ name: "end_conversation", args: {} }] } : `확인했어요. 고마워요, ${heard.author}!`;
-    const target = heard.isThread ? undefined : (SKILLS.find(({ name }) => isAskedFor(name, heard.text)) ?? SKILLS.find(({ words }) => words.some((word) => heard.text.includes(word))));
-    if (!target) return heard.isThread ? "네, 이 자리에서 함께 보고 있어요." : `네, ${heard.author} 님. 리뷰는 이든, 배포는 세움, 시험은 다짐이 맡고 있어요. 무엇을 도와드릴까요?`;
-    if (heard.called === undefined) return { toolCalls: [{ name: "collaborate", args: { targetAgent: target.agent, message: `${heard.author} 님의 부탁이에요: ${heard.text.replace(/^@\S+\s*/, "")}` } }] };
-    return heard.called["ok"] === true ? `${target.name}에게 맡겼어요. 새 자리에서 함께 볼 수 있어요.` : `지금은 맡기지 못했어요. ${hintOf(heard.called)}`;
+    if (heard.isAgent) {
+      return heard.called === undefined
+        ? { toolCalls: [{ name: "end_conversation", args: {} }] }
+        : `확인했어요. 고마워요, ${heard.author}!`;
+    }
+    const target = heard.isThread
+      ? undefined
+      : (SKILLS.find(({ name }) => isAskedFor(name, heard.text)) ??
+        SKILLS.find(({ words }) => words.some((word) => heard.text.includes(word))));
+    if (!target) {
+      return heard.isThread
+        ? "네, 이 자리에서 함께 보고 있어요."
+        : `네, ${heard.author} 님. 리뷰는 이든, 배포는 세움, 시험은 다짐이 맡고 있어요. 무엇을 도와드릴까요?`;
+    }
+    if (heard.called === undefined) {
+      return {
+        toolCalls: [
+          {
+            name: "collaborate",
+            args: {
+              targetAgent: target.agent,
+              message: `${heard.author} 님의 부탁이에요: ${heard.text.replace(/^@\S+\s*/, "")}`,
+            },
+          },
+        ],
+      };
+    }
+    return heard.called["ok"] === true
+      ? `${target.name}에게 맡겼어요. 새 자리에서 함께 볼 수 있어요.`
+      : `지금은 맡기지 못했어요. ${hintOf(heard.called)}`;
   }),
-  agent("eden", (heard) => (heard.isAgent ? REVIEW : heard.rank === "SECONDARY" ? "덧붙이면, 오류가 났을 때의 길도 시험에 넣어 두는 것이 좋겠어요." : "네, 코드는 제가 볼게요. 어느 부분이 마음에 걸리세요?")),
-  agent("seum", (heard) => (heard.isAgent ? "서버 두 대 모두 정상이고, 배포는 10분 안에 되돌릴 수 있어요. 지금 진행해도 괜찮습니다." : "지금 서버 두 대, 오류율 0.02 %예요. 배포는 언제든 할 수 있어요.")),
+  agent("eden", (heard) =>
+    heard.isAgent
+      ? REVIEW
+      : heard.rank === "SECONDARY"
+        ? "덧붙이면, 오류가 났을 때의 길도 시험에 넣어 두는 것이 좋겠어요."
+        : "네, 코드는 제가 볼게요. 어느 부분이 마음에 걸리세요?",
+  ),
+  agent("seum", (heard) =>
+    heard.isAgent
+      ? "서버 두 대 모두 정상이고, 배포는 10분 안에 되돌릴 수 있어요. 지금 진행해도 괜찮습니다."
+      : "지금 서버 두 대, 오류율 0.02 %예요. 배포는 언제든 할 수 있어요.",
+  ),
   agent("dajim", (heard) => {
-    if (heard.text.includes("뭐라고") || heard.text.includes("무슨 이야기")) return heard.records.length === 0 ? "기록에 남은 이야기가 없어요." : `제가 들은 기록이에요:\n${heard.records.slice(-5).map((record) => `- ${record}`).join("\n")}`;
-    return heard.isAgent ? "시험 128개 가운데 127개 통과, 1개는 시간 초과로 다시 봐야 해요." : "시험은 제가 챙기고 있어요. 어떤 것을 확인해 드릴까요?";
+    if (heard.text.includes("뭐라고") || heard.text.includes("무슨 이야기")) {
+      return heard.records.length === 0
+        ? "기록에 남은 이야기가 없어요."
+        : `제가 들은 기록이에요:\n${heard.records
+            .slice(-5)
+            .map((record) => `- ${record}`)
+            .join("\n")}`;
+    }
+    return heard.isAgent
+      ? "시험 128개 가운데 127개 통과, 1개는 시간 초과로 다시 봐야 해요."
+      : "시험은 제가 챙기고 있어요. 어떤 것을 확인해 드릴까요?";
   }),
 ];
 
@@ -69,14 +113,22 @@ function heardIn(request: ModelRequest): Heard {
   const said = textOf(request, lastUser);
   const background = textOf(request, lastUser - 1);
   const [, author = "", text = said] = /^([^:\n]{1,60}): ([\s\S]*)$/.exec(said) ?? [];
-  const results = request.messages.slice(lastUser + 1).flatMap((message) => (message.role === "tool" ? [message.result] : []));
+  const results = request.messages
+    .slice(lastUser + 1)
+    .flatMap((message) => (message.role === "tool" ? [message.result] : []));
   return {
     author,
     text,
     isAgent: NAMES.includes(author),
     isThread: background.includes("in the thread"),
-    rank: background.includes("leads the answer") ? "SECONDARY" : background.includes("you lead the answer") ? "PRIMARY" : undefined,
-    records: background.split("\n").flatMap((line) => (line.startsWith("- ") ? [line.slice(2)] : [])),
+    rank: background.includes("leads the answer")
+      ? "SECONDARY"
+      : background.includes("you lead the answer")
+        ? "PRIMARY"
+        : undefined,
+    records: background
+      .split("\n")
+      .flatMap((line) => (line.startsWith("- ") ? [line.slice(2)] : [])),
     called: results.at(-1) as Heard["called"],
   };
 }

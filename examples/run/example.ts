@@ -1,9 +1,20 @@
 import { mkdtemp, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import path from "node:path";
-import { readEnvironment, readTeam, silentLogger, startTeam, type Done, type RunningTeam, type TeamOptions, type TurnRequest } from "dure";
+import {
+  readEnvironment,
+  readTeam,
+  silentLogger,
+  startTeam,
+  type Done,
+  type RunningTeam,
+  type TeamOptions,
+  type TurnRequest,
+} from "dure";
 
-/** A conversation that is driven by a program: what is said and answered is printed as it happens. */
+/**
+ * A conversation that is driven by a program: what is said and answered is printed as it happens.
+ */
 export interface Stage {
   readonly team: RunningTeam;
   readonly say: (message: string, request?: Partial<TurnRequest>) => Promise<Done>;
@@ -11,13 +22,22 @@ export interface Stage {
   readonly check: (what: string, isSo: boolean) => void;
 }
 
-/** Runs one example against a real team: embedded PostgreSQL in a folder of its own, or the one of DATABASE_URL. */
-export async function runExample(name: string, options: TeamOptions, play: (stage: Stage) => Promise<void>): Promise<void> {
+/**
+ * Runs one example against a real team: embedded PostgreSQL in a folder of its own, or the one of
+ * DATABASE_URL.
+ */
+export async function runExample(
+  name: string,
+  options: TeamOptions,
+  play: (stage: Stage) => Promise<void>,
+): Promise<void> {
   const folder = await mkdtemp(path.join(tmpdir(), `dure-example-${name}-`));
   const session = `example-${name}-${process.pid}`;
   let failed = 0;
   const environment = { ...readEnvironment({ ...process.env, PORT: "0" }), home: folder };
-  const team = await startTeam(await readTeam(options, folder), environment, { logger: silentLogger });
+  const team = await startTeam(await readTeam(options, folder), environment, {
+    logger: silentLogger,
+  });
   try {
     console.log(`${name} answers at ${team.url}\n`);
     await play({
@@ -25,7 +45,9 @@ export async function runExample(name: string, options: TeamOptions, play: (stag
       async say(message, request) {
         console.log(`나    ${message}`);
         const done = await team.engine.turn({ session, message, ...request }).done;
-        console.log(`두레  ${done.message.replaceAll("\n", "\n      ")}${done.uiHint?.buttons ? `  [${done.uiHint.buttons.join("] [")}]` : ""}`);
+        console.log(
+          `두레  ${done.message.replaceAll("\n", "\n      ")}${done.uiHint?.buttons ? `  [${done.uiHint.buttons.join("] [")}]` : ""}`,
+        );
         return done;
       },
       check(what, isSo) {
@@ -37,6 +59,10 @@ export async function runExample(name: string, options: TeamOptions, play: (stag
     await team.stop();
     await rm(folder, { recursive: true, force: true });
   }
-  console.log(failed === 0 ? `\n${name}: everything is as it should be` : `\n${name}: ${failed} checks failed`);
+  console.log(
+    failed === 0
+      ? `\n${name}: everything is as it should be`
+      : `\n${name}: ${failed} checks failed`,
+  );
   process.exitCode = failed === 0 ? 0 : 1;
 }

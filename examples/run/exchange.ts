@@ -1,6 +1,7 @@
 /**
  * `npm run example:exchange`: 루다 and 세움 agree on a time to deploy. The server is killed with SIGKILL in the middle and
- * started again: the exchange goes on behind its last finished turn, and no finished turn is asked of a model twice.
+ * started again: the exchange goes on behind its last finished turn, and no finished turn is asked
+ * of a model twice.
  */
 import { spawn, type ChildProcess } from "node:child_process";
 import { randomBytes } from "node:crypto";
@@ -19,7 +20,14 @@ const KILLED_AFTER = 2;
 /** Not every system says that this program belongs to the user of the server. */
 const TOKEN = randomBytes(24).toString("base64url");
 /** What is said, in order: who and the time that it is about. */
-const EXPECTED = ["세움 목요일 14시", "루다 목요일 14시", "세움 화요일 03시", "루다 화요일 03시", "세움 수요일 06시", "루다 수요일 06시"];
+const EXPECTED = [
+  "세움 목요일 14시",
+  "루다 목요일 14시",
+  "세움 화요일 03시",
+  "루다 화요일 03시",
+  "세움 수요일 06시",
+  "루다 수요일 06시",
+];
 
 const home = await mkdtemp(path.join(tmpdir(), "dure-example-exchange-"));
 const calls = path.join(home, "calls.txt");
@@ -28,23 +36,46 @@ let server: Server | undefined;
 try {
   server = await startServer(0);
   console.log(`배포 회의 answers at ${server.url}\n`);
-  const dure = new DureClient({ baseUrl: server.url, token: TOKEN, reconnect: { maxDelayMs: 300 } });
-  const asked = await dure.jobs.ask({ agent: "ruda", target: "seum", message: "토론: 결제 서비스를 이번 주 언제 배포할지 정해요. 가능한 시간을 하나씩 말해 주세요.", topic: "배포 시간", waitSec: 0 });
+  const dure = new DureClient({
+    baseUrl: server.url,
+    token: TOKEN,
+    reconnect: { maxDelayMs: 300 },
+  });
+  const asked = await dure.jobs.ask({
+    agent: "ruda",
+    target: "seum",
+    message: "토론: 결제 서비스를 이번 주 언제 배포할지 정해요. 가능한 시간을 하나씩 말해 주세요.",
+    topic: "배포 시간",
+    waitSec: 0,
+  });
   console.log("루다  결제 서비스를 이번 주 언제 배포할지 정해요.");
 
   const seen: number[] = [];
-  // One reader through the whole story: the client comes back to the server by itself, behind the last event that it has read.
+  // One reader through the whole story: the client comes back to the server by itself, behind the
+  // last event that it has read.
   for await (const news of dure.jobs.stream(asked.jobId)) {
-    if (news.kind === "event" && news.event.type === "job.started" && news.event.data["resumed"] === true) console.log(`      (the job goes on in turn ${String(news.event.data["turn"])})`);
+    if (
+      news.kind === "event" &&
+      news.event.type === "job.started" &&
+      news.event.data["resumed"] === true
+    ) {
+      console.log(`      (the job goes on in turn ${String(news.event.data["turn"])})`);
+    }
     if (news.kind !== "event" || news.event.type !== "job.turn") continue;
-    const { number, speaker, text } = news.event.data as { number: number; speaker: string; text: string };
+    const { number, speaker, text } = news.event.data as {
+      number: number;
+      speaker: string;
+      text: string;
+    };
     seen.push(number);
     console.log(`${nameOf(speaker)}  ${text}`);
     if (number !== KILLED_AFTER) continue;
     const { port } = new URL(server.url);
     await until(async () => (await linesOf(calls)).includes(`seum ${KILLED_AFTER + 1}`));
     await server.kill();
-    console.log(`      (the server is killed with SIGKILL while 세움 thinks about turn ${KILLED_AFTER + 1})`);
+    console.log(
+      `      (the server is killed with SIGKILL while 세움 thinks about turn ${KILLED_AFTER + 1})`,
+    );
     server = await startServer(Number(port));
     console.log("      (the server is there again)");
   }
@@ -52,18 +83,50 @@ try {
   const job = await dure.jobs.get(asked.jobId);
   const made = await linesOf(calls);
   console.log("");
-  check("the exchange was completed by its agents", job.status === "COMPLETED" && job.outcome === "explicit_skip");
-  check("the transcript is complete and in order", sameList(job.turns.map(({ number }) => number), EXPECTED.map((_, index) => index + 1)));
-  check("every turn says what it would have said undisturbed", job.turns.every(({ speaker, text }, index) => sameWords(`${nameOf(speaker)} ${text}`, EXPECTED[index]!)));
-  check("the reader saw every turn once, through the crash", sameList(seen, job.turns.map(({ number }) => number)));
-  check("no finished turn was asked of a model twice", made.every((line, index) => made.indexOf(line) === index || line === `seum ${KILLED_AFTER + 1}`));
-  check("the turn that death cut off was asked again, and only that one", made.length === EXPECTED.length + 1);
+  check(
+    "the exchange was completed by its agents",
+    job.status === "COMPLETED" && job.outcome === "explicit_skip",
+  );
+  check(
+    "the transcript is complete and in order",
+    sameList(
+      job.turns.map(({ number }) => number),
+      EXPECTED.map((_, index) => index + 1),
+    ),
+  );
+  check(
+    "every turn says what it would have said undisturbed",
+    job.turns.every(({ speaker, text }, index) =>
+      sameWords(`${nameOf(speaker)} ${text}`, EXPECTED[index]!),
+    ),
+  );
+  check(
+    "the reader saw every turn once, through the crash",
+    sameList(
+      seen,
+      job.turns.map(({ number }) => number),
+    ),
+  );
+  check(
+    "no finished turn was asked of a model twice",
+    made.every(
+      (line, index) => made.indexOf(line) === index || line === `seum ${KILLED_AFTER + 1}`,
+    ),
+  );
+  check(
+    "the turn that death cut off was asked again, and only that one",
+    made.length === EXPECTED.length + 1,
+  );
   check("the job says that it was resumed once", job.resumes === 1 && job.resumeCount === 0);
 } finally {
   await server?.stop();
   await rm(home, { recursive: true, force: true });
 }
-console.log(failed === 0 ? "\nexchange: everything is as it should be" : `\nexchange: ${failed} checks failed`);
+console.log(
+  failed === 0
+    ? "\nexchange: everything is as it should be"
+    : `\nexchange: ${failed} checks failed`,
+);
 process.exitCode = failed === 0 ? 0 : 1;
 
 interface Server {
@@ -72,14 +135,30 @@ interface Server {
   stop(): Promise<void>;
 }
 
-/** `dure start`, as a person starts it: embedded PostgreSQL in a folder of its own, or the one of DATABASE_URL. */
+/**
+ * `dure start`, as a person starts it: embedded PostgreSQL in a folder of its own, or the one of
+ * DATABASE_URL.
+ */
 async function startServer(port: number): Promise<Server> {
-  const child = spawn(process.execPath, [...process.execArgv, DURE, "start", "--dir", TEAM, "--json"], {
-    env: { ...process.env, PORT: String(port), DURE_HOME: home, DURE_TOKEN: TOKEN, EXCHANGE_CALLS: calls, LOG_LEVEL: "error" },
-    stdio: ["ignore", "pipe", "inherit"],
-  });
+  const child = spawn(
+    process.execPath,
+    [...process.execArgv, DURE, "start", "--dir", TEAM, "--json"],
+    {
+      env: {
+        ...process.env,
+        PORT: String(port),
+        DURE_HOME: home,
+        DURE_TOKEN: TOKEN,
+        EXCHANGE_CALLS: calls,
+        LOG_LEVEL: "error",
+      },
+      stdio: ["ignore", "pipe", "inherit"],
+    },
+  );
   const lines = createInterface({ input: child.stdout });
-  const end = once(child, "exit").then(() => Promise.reject(new Error("The server ended before it was ready; its reason stands above.")));
+  const end = once(child, "exit").then(() =>
+    Promise.reject(new Error("The server ended before it was ready; its reason stands above.")),
+  );
   const [line] = (await Promise.race([once(lines, "line"), end])) as [string];
   end.catch(() => undefined);
   const { url } = JSON.parse(line) as { url: string };

@@ -2,12 +2,15 @@ import { fold, type Locale } from "./text.ts";
 
 export type AmountResult =
   | { readonly ok: true; readonly won: number }
-  | { readonly ok: false; readonly because: "empty" | "not-an-amount" | "negative" | "zero" | "fraction" | "too-large" };
+  | {
+      readonly ok: false;
+      readonly because: "empty" | "not-an-amount" | "negative" | "zero" | "fraction" | "too-large";
+    };
 
 /**
- * Whole won of an amount as people write it: `5만원`, `3만 5천원`, `1억`, `50,000원`, `오만원`, `2.5만원`, `₩50,000`.
- * The whole text must be the amount. What can be read in two ways (`50.000원`) is refused, not guessed. Pure.
- * Source: docs/spec/conversation §8.
+ * Whole won of an amount as people write it: `5만원`, `3만 5천원`, `1억`, `50,000원`, `오만원`, `2.5만원`,
+ * `₩50,000`. The whole text must be the amount. What can be read in two ways (`50.000원`) is
+ * refused, not guessed. Pure. Source: docs/spec/conversation §8.
  */
 export function parseAmount(text: string): AmountResult {
   const folded = fold(text).trim();
@@ -45,7 +48,11 @@ function withoutCurrency(text: string): { before: boolean; number: string } {
 }
 
 const PLAIN_DIGITS = /^(?:\d+|\d{1,3}(?:,\d{3})+)$/;
-const BIG_UNITS = [["조", 1_000_000_000_000n], ["억", 100_000_000n], ["만", 10_000n]] as const;
+const BIG_UNITS = [
+  ["조", 1_000_000_000_000n],
+  ["억", 100_000_000n],
+  ["만", 10_000n],
+] as const;
 const SMALL_UNITS = { 천: 1000n, 백: 100n, 십: 10n } as const;
 const DIGITS = "영일이삼사오육칠팔구";
 
@@ -57,8 +64,15 @@ function readNumber(text: string): bigint | "not-an-amount" | "fraction" {
   return readSections(text) ?? "not-an-amount";
 }
 
-/** `2.5만`: exact, in integers. Without a unit a decimal point is either a fraction of a won or a foreign thousands mark. */
-function readDecimal(whole: string, fraction: string, unit: string): bigint | "not-an-amount" | "fraction" {
+/**
+ * `2.5만`: exact, in integers. Without a unit a decimal point is either a fraction of a won or a
+ * foreign thousands mark.
+ */
+function readDecimal(
+  whole: string,
+  fraction: string,
+  unit: string,
+): bigint | "not-an-amount" | "fraction" {
   if (!PLAIN_DIGITS.test(whole)) return "not-an-amount";
   if (unit === "") return "fraction";
 
@@ -69,7 +83,10 @@ function readDecimal(whole: string, fraction: string, unit: string): bigint | "n
   return scaled % scale === 0n ? scaled / scale : "fraction";
 }
 
-/** `1억2천만5백`: sections of at most four digits, each with its unit, in falling order. `만` alone is 1만. */
+/**
+ * `1억2천만5백`: sections of at most four digits, each with its unit, in falling order. `만` alone is
+ * 1만.
+ */
 function readSections(text: string): bigint | undefined {
   let rest = text;
   let sum = 0n;
@@ -88,7 +105,9 @@ function readSections(text: string): bigint | undefined {
   if (rest === "") return isFirst ? undefined : sum;
 
   const last = readSection(rest);
-  if (last === undefined || (!isFirst && (sum === 0n || last === 0n || last > 9999n))) return undefined;
+  if (last === undefined || (!isFirst && (sum === 0n || last === 0n || last > 9999n))) {
+    return undefined;
+  }
   return sum + last;
 }
 
@@ -97,7 +116,10 @@ function readSection(text: string): bigint | undefined {
   if (PLAIN_DIGITS.test(text)) return BigInt(text.replaceAll(",", ""));
   if (text === "영" || text === "공") return 0n;
 
-  const match = /^(?:([1-9일이삼사오육칠팔구]?)천)?(?:([1-9일이삼사오육칠팔구]?)백)?(?:([1-9일이삼사오육칠팔구]?)십)?(\d{1,3}|[일이삼사오육칠팔구])?$/.exec(text);
+  const match =
+    /^(?:([1-9일이삼사오육칠팔구]?)천)?(?:([1-9일이삼사오육칠팔구]?)백)?(?:([1-9일이삼사오육칠팔구]?)십)?(\d{1,3}|[일이삼사오육칠팔구])?$/.exec(
+      text,
+    );
   if (!match || text === "") return undefined;
 
   let sum = 0n;

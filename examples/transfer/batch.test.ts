@@ -1,5 +1,17 @@
 import { expect, test } from "vitest";
-import { cancelTransfer, confirmTransfer, continueBatch, countFillTurn, countResults, nextTransfer, recordResult, settleTransfer, startFlow, stopBatch, type FlowStep } from "./batch.ts";
+import {
+  cancelTransfer,
+  confirmTransfer,
+  continueBatch,
+  countFillTurn,
+  countResults,
+  nextTransfer,
+  recordResult,
+  settleTransfer,
+  startFlow,
+  stopBatch,
+  type FlowStep,
+} from "./batch.ts";
 import { confirmIdOf, decideConfirm } from "./confirm-id.ts";
 import { applyDelta } from "./slots.ts";
 import type { TransferState } from "./state.ts";
@@ -18,7 +30,11 @@ function say(state: TransferState, delta: unknown): TransferState {
 function threeTransfers(): TransferState {
   return say(startFlow("flow_1"), {
     operations: [],
-    tasks: [{ target: "홍길동", amount: "5만원" }, { target: "김철수", amount: "3만원" }, { target: "이영희", amount: "1만원" }],
+    tasks: [
+      { target: "홍길동", amount: "5만원" },
+      { target: "김철수", amount: "3만원" },
+      { target: "이영희", amount: "1만원" },
+    ],
   });
 }
 
@@ -26,26 +42,49 @@ test("three at once, one fails, one is cancelled: the counts are true", () => {
   let state = threeTransfers();
   state = ok(settleTransfer(ok(confirmTransfer(state, TODAY)), { code: "LIMIT_EXCEEDED" }));
   state = ok(nextTransfer(state, TODAY));
-  expect(state).toMatchObject({ stage: "READY", index: 2, slots: { target: "김철수" }, meta: { awaiting_continue: true } });
+  expect(state).toMatchObject({
+    stage: "READY",
+    index: 2,
+    slots: { target: "김철수" },
+    meta: { awaiting_continue: true },
+  });
   expect(confirmTransfer(state, TODAY)).toMatchObject({ ok: false, code: "CONTINUE_FIRST" });
 
   state = ok(cancelTransfer(continueBatch(state)));
   state = ok(nextTransfer(state, TODAY));
-  expect(state).toMatchObject({ index: 3, slots: { target: "이영희" }, meta: { awaiting_continue: false } });
+  expect(state).toMatchObject({
+    index: 3,
+    slots: { target: "이영희" },
+    meta: { awaiting_continue: false },
+  });
   state = ok(settleTransfer(ok(confirmTransfer(state, TODAY)), { transactionId: "tx_1" }));
 
-  expect(state.results.map(({ index, outcome }) => [index, outcome])).toEqual([[1, "failed"], [2, "cancelled"], [3, "done"]]);
+  expect(state.results.map(({ index, outcome }) => [index, outcome])).toEqual([
+    [1, "failed"],
+    [2, "cancelled"],
+    [3, "done"],
+  ]);
   expect(countResults(state.results)).toEqual({ done: 1, cancelled: 1, failed: 1, unsupported: 0 });
   expect(nextTransfer(state, TODAY)).toMatchObject({ ok: false, code: "QUEUE_EMPTY" });
 });
 
 test("stopping after a failure counts everything that is left as cancelled", () => {
-  const failed = ok(settleTransfer(ok(confirmTransfer(threeTransfers(), TODAY)), { code: "BANK_UNREACHABLE" }));
+  const failed = ok(
+    settleTransfer(ok(confirmTransfer(threeTransfers(), TODAY)), { code: "BANK_UNREACHABLE" }),
+  );
 
   const state = ok(stopBatch(ok(nextTransfer(failed, TODAY))));
 
-  expect(state).toMatchObject({ stage: "CANCELLED", tasks: [], meta: { awaiting_continue: false } });
-  expect(state.results.map(({ index, outcome }) => [index, outcome])).toEqual([[1, "failed"], [2, "cancelled"], [3, "cancelled"]]);
+  expect(state).toMatchObject({
+    stage: "CANCELLED",
+    tasks: [],
+    meta: { awaiting_continue: false },
+  });
+  expect(state.results.map(({ index, outcome }) => [index, outcome])).toEqual([
+    [1, "failed"],
+    [2, "cancelled"],
+    [3, "cancelled"],
+  ]);
 });
 
 test("a result is noted once", () => {
@@ -55,20 +94,39 @@ test("a result is noted once", () => {
 });
 
 test("a date that passed at midnight takes the confirmation back to FILLING", () => {
-  const state = say(startFlow("flow_1"), { operations: [{ op: "set", slot: "target", value: "홍길동" }, { op: "set", slot: "amount", value: 1 }, { op: "set", slot: "transfer_date", value: "오늘" }] });
+  const state = say(startFlow("flow_1"), {
+    operations: [
+      { op: "set", slot: "target", value: "홍길동" },
+      { op: "set", slot: "amount", value: 1 },
+      { op: "set", slot: "transfer_date", value: "오늘" },
+    ],
+  });
 
   const step = confirmTransfer(state, { today: "2026-11-19" });
 
-  expect(step).toMatchObject({ ok: false, code: "SLOTS_INVALID", state: { stage: "FILLING", meta: { slot_errors: { transfer_date: "DATE_PAST" } } } });
+  expect(step).toMatchObject({
+    ok: false,
+    code: "SLOTS_INVALID",
+    state: { stage: "FILLING", meta: { slot_errors: { transfer_date: "DATE_PAST" } } },
+  });
   expect(step.state.slots.transfer_date).toBeUndefined();
 });
 
 test("a queued date is judged again when its turn comes", () => {
-  const state = say(startFlow("flow_1"), { operations: [], tasks: [{ target: "홍길동", amount: 1 }, { target: "김철수", amount: 1, transfer_date: "오늘" }] });
+  const state = say(startFlow("flow_1"), {
+    operations: [],
+    tasks: [
+      { target: "홍길동", amount: 1 },
+      { target: "김철수", amount: 1, transfer_date: "오늘" },
+    ],
+  });
 
   const next = ok(nextTransfer(ok(cancelTransfer(state)), { today: "2026-11-19" }));
 
-  expect(next).toMatchObject({ stage: "FILLING", meta: { slot_errors: { transfer_date: "DATE_PAST" } } });
+  expect(next).toMatchObject({
+    stage: "FILLING",
+    meta: { slot_errors: { transfer_date: "DATE_PAST" } },
+  });
 });
 
 test("the sixth turn in FILLING is one too many", () => {
@@ -84,7 +142,13 @@ test("the sixth turn in FILLING is one too many", () => {
 test("nothing can be confirmed, cancelled or settled where the stages do not allow it", () => {
   const init = startFlow("flow_1");
 
-  for (const step of [confirmTransfer(init, TODAY), cancelTransfer(init), stopBatch(init), nextTransfer(init, TODAY), settleTransfer(threeTransfers(), { transactionId: "tx" })]) {
+  for (const step of [
+    confirmTransfer(init, TODAY),
+    cancelTransfer(init),
+    stopBatch(init),
+    nextTransfer(init, TODAY),
+    settleTransfer(threeTransfers(), { transactionId: "tx" }),
+  ]) {
     expect(step).toMatchObject({ ok: false, code: "STAGE_NOT_ALLOWED" });
   }
 });
@@ -115,5 +179,13 @@ test.each([
   [{ text: "네", shownId: undefined }, false, "nothing-shown"],
   [{ text: "네?" }, false, "question"],
 ] as const)("%j confirms: %s, %s", (attempt, confirm, because) => {
-  expect(decideConfirm({ locale: "ko", shownId: "now", currentId: "now", acceptedAfterShown: true, ...attempt })).toEqual({ confirm, because });
+  expect(
+    decideConfirm({
+      locale: "ko",
+      shownId: "now",
+      currentId: "now",
+      acceptedAfterShown: true,
+      ...attempt,
+    }),
+  ).toEqual({ confirm, because });
 });

@@ -9,10 +9,10 @@ export type DateResult =
   | { readonly ok: false; readonly because: "empty" | "not-a-date" | "no-such-day" | "past" };
 
 /**
- * The day a person means, seen from `today`; never a day before it. Pure. Weeks begin on Monday.
- * A day without a year is the next one, and today counts as that; a bare weekday is the next one after today
- * (who means today says 오늘). A bare day of the month that its month does not have is an error, not the month after.
- * Source: docs/spec/conversation §8.
+ * The day a person means, seen from `today`; never a day before it. Pure. Weeks begin on Monday. A
+ * day without a year is the next one, and today counts as that; a bare weekday is the next one
+ * after today (who means today says 오늘). A bare day of the month that its month does not have is an
+ * error, not the month after. Source: docs/spec/conversation §8.
  */
 export function parseDate(text: string, { today }: { readonly today: IsoDate }): DateResult {
   const words = fold(text)
@@ -32,19 +32,27 @@ export function parseDate(text: string, { today }: { readonly today: IsoDate }):
 
     const day = read(match.slice(1), from);
     if (day === undefined || day.year > 9999) return { ok: false, because: "no-such-day" };
-    return Temporal.PlainDate.compare(day, from) < 0 ? { ok: false, because: "past" } : { ok: true, date: day.toString() };
+    return Temporal.PlainDate.compare(day, from) < 0
+      ? { ok: false, because: "past" }
+      : { ok: true, date: day.toString() };
   }
   return { ok: false, because: "not-a-date" };
 }
 
 /** The day it is in `timeZone` (IANA name) at `nowMs` (milliseconds since the epoch). */
 export function todayIn(timeZone: string, nowMs: number): IsoDate {
-  return Temporal.Instant.fromEpochMilliseconds(nowMs).toZonedDateTimeISO(timeZone).toPlainDate().toString();
+  return Temporal.Instant.fromEpochMilliseconds(nowMs)
+    .toZonedDateTimeISO(timeZone)
+    .toPlainDate()
+    .toString();
 }
 
 /** Whether a text is a day of the calendar in the form `YYYY-MM-DD`. */
 export function isIsoDate(text: string): boolean {
-  return /^\d{4}-\d{2}-\d{2}$/.test(text) && dayOf(...(text.split("-").map(Number) as [number, number, number])) !== undefined;
+  return (
+    /^\d{4}-\d{2}-\d{2}$/.test(text) &&
+    dayOf(...(text.split("-").map(Number) as [number, number, number])) !== undefined
+  );
 }
 
 /** 1 Monday … 7 Sunday. */
@@ -59,22 +67,58 @@ type Rule = readonly [pattern: RegExp, read: (groups: Groups, today: Day) => Day
 const LONGEST_TEXT = 60;
 
 const DAYS_FROM_TODAY: Readonly<Record<string, number>> = {
-  오늘: 0, 지금: 0, 바로: 0, 즉시: 0, 당일: 0, 내일: 1, 낼: 1, 모레: 2, 내일모레: 2, 낼모레: 2, 글피: 3, 그글피: 4,
-  어제: -1, 그제: -2, 그저께: -2, 어저께: -1,
-  today: 0, now: 0, tomorrow: 1, "the day after tomorrow": 2, "day after tomorrow": 2, yesterday: -1,
+  오늘: 0,
+  지금: 0,
+  바로: 0,
+  즉시: 0,
+  당일: 0,
+  내일: 1,
+  낼: 1,
+  모레: 2,
+  내일모레: 2,
+  낼모레: 2,
+  글피: 3,
+  그글피: 4,
+  어제: -1,
+  그제: -2,
+  그저께: -2,
+  어저께: -1,
+  today: 0,
+  now: 0,
+  tomorrow: 1,
+  "the day after tomorrow": 2,
+  "day after tomorrow": 2,
+  yesterday: -1,
 };
 
 const KOREAN_WEEKDAYS = "월화수목금토일";
 const ENGLISH_WEEKDAYS = ["mon", "tue", "wed", "thu", "fri", "sat", "sun"];
-const ENGLISH_MONTHS = ["jan", "feb", "mar", "apr", "may", "jun", "jul", "aug", "sep", "oct", "nov", "dec"];
+const ENGLISH_MONTHS = [
+  "jan",
+  "feb",
+  "mar",
+  "apr",
+  "may",
+  "jun",
+  "jul",
+  "aug",
+  "sep",
+  "oct",
+  "nov",
+  "dec",
+];
 
-const WEEKDAY = "(mon(?:day)?|tue(?:s|sday)?|wed(?:nesday)?|thu(?:rs|rsday)?|fri(?:day)?|sat(?:urday)?|sun(?:day)?)";
+const WEEKDAY =
+  "(mon(?:day)?|tue(?:s|sday)?|wed(?:nesday)?|thu(?:rs|rsday)?|fri(?:day)?|sat(?:urday)?|sun(?:day)?)";
 const MONTH =
   "(jan(?:uary)?|feb(?:ruary)?|mar(?:ch)?|apr(?:il)?|may|june?|july?|aug(?:ust)?|sept?(?:ember)?|oct(?:ober)?|nov(?:ember)?|dec(?:ember)?)";
 
 /** The first pattern that fits reads the day; `undefined` is a day that does not exist. */
 const RULES: readonly Rule[] = [
-  [new RegExp(`^(${Object.keys(DAYS_FROM_TODAY).join("|")})$`), ([word], today) => today.add({ days: DAYS_FROM_TODAY[word!]! })],
+  [
+    new RegExp(`^(${Object.keys(DAYS_FROM_TODAY).join("|")})$`),
+    ([word], today) => today.add({ days: DAYS_FROM_TODAY[word!]! }),
+  ],
 
   [/^(\d{1,3}) ?일 ?(?:뒤|후)$/, ([days], today) => today.add({ days: Number(days) })],
   [/^하루 ?(?:뒤|후)$/, (_, today) => today.add({ days: 1 })],
@@ -83,39 +127,117 @@ const RULES: readonly Rule[] = [
   [/^(?:일주일|1주일|한 ?주) ?(?:뒤|후)$/, (_, today) => today.add({ days: 7 })],
   [/^(\d{1,2}) ?주일? ?(?:뒤|후)$/, ([weeks], today) => today.add({ weeks: Number(weeks) })],
   [/^한 ?달 ?(?:뒤|후)$/, (_, today) => today.add({ months: 1 })],
-  [/^(\d{1,2}) ?(?:달|개월) ?(?:뒤|후)$/, ([months], today) => today.add({ months: Number(months) })],
+  [
+    /^(\d{1,2}) ?(?:달|개월) ?(?:뒤|후)$/,
+    ([months], today) => today.add({ months: Number(months) }),
+  ],
   [/^in (\d{1,3}) days?$/, ([days], today) => today.add({ days: Number(days) })],
   [/^in (?:a|(\d{1,2})) weeks?$/, ([weeks = "1"], today) => today.add({ weeks: Number(weeks) })],
 
-  [/^(이번|금|다음|담|다다음) ?주 ?([월화수목금토일])(?:요일)?$/, ([week, day], today) => inWeek(today, WEEKS_AHEAD[week!]!, koreanWeekday(day!))],
-  [/^(?:돌아오는 |오는 )?([월화수목금토일])요일$/, ([day], today) => nextWeekday(today, koreanWeekday(day!))],
-  [new RegExp(`^(this|next) ${WEEKDAY}$`), ([week, day], today) => inWeek(today, WEEKS_AHEAD[week!]!, englishWeekday(day!))],
+  [
+    /^(이번|금|다음|담|다다음) ?주 ?([월화수목금토일])(?:요일)?$/,
+    ([week, day], today) => inWeek(today, WEEKS_AHEAD[week!]!, koreanWeekday(day!)),
+  ],
+  [
+    /^(?:돌아오는 |오는 )?([월화수목금토일])요일$/,
+    ([day], today) => nextWeekday(today, koreanWeekday(day!)),
+  ],
+  [
+    new RegExp(`^(this|next) ${WEEKDAY}$`),
+    ([week, day], today) => inWeek(today, WEEKS_AHEAD[week!]!, englishWeekday(day!)),
+  ],
   [new RegExp(`^${WEEKDAY}$`), ([day], today) => nextWeekday(today, englishWeekday(day!))],
 
-  [/^(\d{4})[-/.] ?(\d{1,2})[-/.] ?(\d{1,2})$/, ([year, month, day]) => dayOf(Number(year), Number(month), Number(day))],
-  [/^(\d{4})(\d{2})(\d{2})$/, ([year, month, day]) => dayOf(Number(year), Number(month), Number(day))],
-  [/^(\d{4}|\d{2}) ?년 ?(\d{1,2}) ?월 ?(\d{1,2}) ?일$/, ([year, month, day]) => dayOf(fullYear(year!), Number(month), Number(day))],
-  [/^(작년|올해|금년|내년|후년) ?(\d{1,2}) ?월 ?(\d{1,2}) ?일$/, ([year, month, day], today) => dayOf(today.year + YEARS_AHEAD[year!]!, Number(month), Number(day))],
-  [new RegExp(`^${MONTH} (\\d{1,2})(?:st|nd|rd|th)?,? (\\d{4})$`), ([month, day, year]) => dayOf(Number(year), englishMonth(month!), Number(day))],
-  [new RegExp(`^(\\d{1,2})(?:st|nd|rd|th)? ${MONTH},? (\\d{4})$`), ([day, month, year]) => dayOf(Number(year), englishMonth(month!), Number(day))],
+  [
+    /^(\d{4})[-/.] ?(\d{1,2})[-/.] ?(\d{1,2})$/,
+    ([year, month, day]) => dayOf(Number(year), Number(month), Number(day)),
+  ],
+  [
+    /^(\d{4})(\d{2})(\d{2})$/,
+    ([year, month, day]) => dayOf(Number(year), Number(month), Number(day)),
+  ],
+  [
+    /^(\d{4}|\d{2}) ?년 ?(\d{1,2}) ?월 ?(\d{1,2}) ?일$/,
+    ([year, month, day]) => dayOf(fullYear(year!), Number(month), Number(day)),
+  ],
+  [
+    /^(작년|올해|금년|내년|후년) ?(\d{1,2}) ?월 ?(\d{1,2}) ?일$/,
+    ([year, month, day], today) =>
+      dayOf(today.year + YEARS_AHEAD[year!]!, Number(month), Number(day)),
+  ],
+  [
+    new RegExp(`^${MONTH} (\\d{1,2})(?:st|nd|rd|th)?,? (\\d{4})$`),
+    ([month, day, year]) => dayOf(Number(year), englishMonth(month!), Number(day)),
+  ],
+  [
+    new RegExp(`^(\\d{1,2})(?:st|nd|rd|th)? ${MONTH},? (\\d{4})$`),
+    ([day, month, year]) => dayOf(Number(year), englishMonth(month!), Number(day)),
+  ],
 
-  [/^(\d{1,2}) ?월 ?(\d{1,2}) ?일$/, ([month, day], today) => nextMonthDay(today, Number(month), Number(day))],
-  [/^(\d{1,2}) ?\/ ?(\d{1,2})$/, ([month, day], today) => nextMonthDay(today, Number(month), Number(day))],
-  [new RegExp(`^${MONTH} (\\d{1,2})(?:st|nd|rd|th)?$`), ([month, day], today) => nextMonthDay(today, englishMonth(month!), Number(day))],
-  [new RegExp(`^(\\d{1,2})(?:st|nd|rd|th)? (?:of )?${MONTH}$`), ([day, month], today) => nextMonthDay(today, englishMonth(month!), Number(day))],
+  [
+    /^(\d{1,2}) ?월 ?(\d{1,2}) ?일$/,
+    ([month, day], today) => nextMonthDay(today, Number(month), Number(day)),
+  ],
+  [
+    /^(\d{1,2}) ?\/ ?(\d{1,2})$/,
+    ([month, day], today) => nextMonthDay(today, Number(month), Number(day)),
+  ],
+  [
+    new RegExp(`^${MONTH} (\\d{1,2})(?:st|nd|rd|th)?$`),
+    ([month, day], today) => nextMonthDay(today, englishMonth(month!), Number(day)),
+  ],
+  [
+    new RegExp(`^(\\d{1,2})(?:st|nd|rd|th)? (?:of )?${MONTH}$`),
+    ([day, month], today) => nextMonthDay(today, englishMonth(month!), Number(day)),
+  ],
 
-  [/^(지난|이번|이|다음|담|다다음) ?달 ?(\d{1,2}) ?일$/, ([month, day], today) => inMonth(today, MONTHS_AHEAD[month!]!, Number(day))],
-  [/^(?:the )?(\d{1,2})(?:st|nd|rd|th)? of (this|next) month$/, ([day, month], today) => inMonth(today, MONTHS_AHEAD[month!]!, Number(day))],
-  [/^(?:말일|월말|이번 ?달 ?말일?|이달 ?말일?|(?:the )?end of (?:the|this) month)$/, (_, today) => lastOfMonth(today)],
-  [/^(?:(?:다음|담) ?달 ?말일?|(?:the )?end of next month)$/, (_, today) => lastOfMonth(today.with({ day: 1 }).add({ months: 1 }))],
+  [
+    /^(지난|이번|이|다음|담|다다음) ?달 ?(\d{1,2}) ?일$/,
+    ([month, day], today) => inMonth(today, MONTHS_AHEAD[month!]!, Number(day)),
+  ],
+  [
+    /^(?:the )?(\d{1,2})(?:st|nd|rd|th)? of (this|next) month$/,
+    ([day, month], today) => inMonth(today, MONTHS_AHEAD[month!]!, Number(day)),
+  ],
+  [
+    /^(?:말일|월말|이번 ?달 ?말일?|이달 ?말일?|(?:the )?end of (?:the|this) month)$/,
+    (_, today) => lastOfMonth(today),
+  ],
+  [
+    /^(?:(?:다음|담) ?달 ?말일?|(?:the )?end of next month)$/,
+    (_, today) => lastOfMonth(today.with({ day: 1 }).add({ months: 1 })),
+  ],
   [/^(\d{1,2}) ?월 ?말일?$/, ([month], today) => lastOfNext(today, Number(month))],
   [/^(\d{1,2}) ?일$/, ([day], today) => nextDayOfMonth(today, Number(day))],
   [/^(?:the )?(\d{1,2})(?:st|nd|rd|th)$/, ([day], today) => nextDayOfMonth(today, Number(day))],
 ];
 
-const WEEKS_AHEAD: Readonly<Record<string, number>> = { 이번: 0, 금: 0, this: 0, 다음: 1, 담: 1, next: 1, 다다음: 2 };
-const MONTHS_AHEAD: Readonly<Record<string, number>> = { 지난: -1, 이번: 0, 이: 0, this: 0, 다음: 1, 담: 1, next: 1, 다다음: 2 };
-const YEARS_AHEAD: Readonly<Record<string, number>> = { 작년: -1, 올해: 0, 금년: 0, 내년: 1, 후년: 2 };
+const WEEKS_AHEAD: Readonly<Record<string, number>> = {
+  이번: 0,
+  금: 0,
+  this: 0,
+  다음: 1,
+  담: 1,
+  next: 1,
+  다다음: 2,
+};
+const MONTHS_AHEAD: Readonly<Record<string, number>> = {
+  지난: -1,
+  이번: 0,
+  이: 0,
+  this: 0,
+  다음: 1,
+  담: 1,
+  next: 1,
+  다다음: 2,
+};
+const YEARS_AHEAD: Readonly<Record<string, number>> = {
+  작년: -1,
+  올해: 0,
+  금년: 0,
+  내년: 1,
+  후년: 2,
+};
 
 function dayOf(year: number, month: number, day: number): Day | undefined {
   try {
@@ -129,7 +251,10 @@ function fullYear(digits: string): number {
   return digits.length === 2 ? 2000 + Number(digits) : Number(digits);
 }
 
-/** The next one that exists: 2월 29일 is in the next leap year, at most eight years away (2096 → 2104). */
+/**
+ * The next one that exists: 2월 29일 is in the next leap year, at most eight years away (2096 →
+ * 2104).
+ */
 function nextMonthDay(today: Day, month: number, day: number): Day | undefined {
   for (let year = today.year; year <= today.year + 8; year++) {
     const candidate = dayOf(year, month, day);

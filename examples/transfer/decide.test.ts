@@ -1,7 +1,15 @@
 import { expect, test } from "vitest";
 import { decideCancel, decideContinue, decideReady, type ReadyAttempt } from "./decide.ts";
 
-const open: ReadyAttempt = { text: "", locale: "ko", shownId: "now", currentId: "now", acceptedAfterShown: true, isBatch: false, hasSlots: false };
+const open: ReadyAttempt = {
+  text: "",
+  locale: "ko",
+  shownId: "now",
+  currentId: "now",
+  acceptedAfterShown: true,
+  isBatch: false,
+  hasSlots: false,
+};
 
 test.each([
   [{ text: "네" }, "confirm", "listed-words"],
@@ -19,13 +27,20 @@ test.each([
   [{ text: "취소", confirmId: "now" }, "cancel", "listed-words"],
   [{ text: "취소", confirmId: "old" }, "ask", "not-what-was-shown"],
   [{ text: "취소", isBatch: true, acceptedAfterShown: false }, "ask", "written-before-shown"],
-  [{ text: "취소", isBatch: true, acceptedAfterShown: false, confirmId: "now" }, "cancel", "listed-words"],
+  [
+    { text: "취소", isBatch: true, acceptedAfterShown: false, confirmId: "now" },
+    "cancel",
+    "listed-words",
+  ],
 ] as const)("while a confirmation is asked for, %j means %s: %s", (attempt, action, because) => {
   expect(decideReady({ ...open, ...attempt })).toMatchObject({ do: action, because });
 });
 
 test("words that cancel nothing are left to the next rule", () => {
-  expect(decideCancel({ ...open, text: "방금 이체 됐어?" })).toEqual({ do: "none", because: "question" });
+  expect(decideCancel({ ...open, text: "방금 이체 됐어?" })).toEqual({
+    do: "none",
+    because: "question",
+  });
 });
 
 test.each([

@@ -4,7 +4,10 @@ import type { Locale } from "./text.ts";
 
 /** Everything that a decision about an open question looks at. */
 export interface ReadyAttempt extends ConfirmAttempt {
-  /** Whether others wait behind this transfer, or were before it: then a late no may have been meant for another one. */
+  /**
+   * Whether others wait behind this transfer, or were before it: then a late no may have been meant
+   * for another one.
+   */
   readonly isBatch: boolean;
   /** Whether slots came with the message, structured, from a page. */
   readonly hasSlots: boolean;
@@ -13,12 +16,17 @@ export interface ReadyAttempt extends ConfirmAttempt {
 export type ReadyDecision =
   | { readonly do: "confirm"; readonly because: string }
   | { readonly do: "cancel"; readonly because: string }
-  /** Ask the confirmation (again); `unseen`: a yes or a no did not count, and the person is told so. */
+  /**
+   * Ask the confirmation (again); `unseen`: a yes or a no did not count, and the person is told so.
+   */
   | { readonly do: "ask"; readonly unseen: boolean; readonly because: string }
   /** Give the words to the slot agent, which may change slots and never confirms. */
   | { readonly do: "listen"; readonly because: string };
 
-/** What a message means while a confirmation is asked for. Pure, without a model; the first rule that applies wins. */
+/**
+ * What a message means while a confirmation is asked for. Pure, without a model; the first rule
+ * that applies wins.
+ */
 export function decideReady(attempt: ReadyAttempt): ReadyDecision {
   const cancel = decideCancel(attempt);
   if (cancel.do !== "none") return cancel;
@@ -26,24 +34,41 @@ export function decideReady(attempt: ReadyAttempt): ReadyDecision {
   const { confirm, because } = decideConfirm(attempt);
   if (confirm) return { do: "confirm", because };
   if (attempt.hasSlots) return { do: "ask", unseen: false, because: "edited" };
-  return YES_WITHOUT_EFFECT.has(because) ? { do: "ask", unseen: true, because } : { do: "listen", because };
+  return YES_WITHOUT_EFFECT.has(because)
+    ? { do: "ask", unseen: true, because }
+    : { do: "listen", because };
 }
 
 /** Meant as an answer to the question, but not to be taken for one. */
-const YES_WITHOUT_EFFECT: ReadonlySet<string> = new Set(["not-what-was-shown", "nothing-shown", "written-before-shown", "refusing-emoji"]);
+const YES_WITHOUT_EFFECT: ReadonlySet<string> = new Set([
+  "not-what-was-shown",
+  "nothing-shown",
+  "written-before-shown",
+  "refusing-emoji",
+]);
 
 /**
- * Whether a message gives the current transfer up. To stop is always safe, but one 취소 ends one transfer: a button of an
- * older question, or a word that was typed before this transfer of a batch was shown, is answered by asking.
+ * Whether a message gives the current transfer up. To stop is always safe, but one 취소 ends one
+ * transfer: a button of an older question, or a word that was typed before this transfer of a batch
+ * was shown, is answered by asking.
  */
 export function decideCancel(
-  attempt: Pick<ReadyAttempt, "text" | "locale" | "confirmId" | "shownId" | "acceptedAfterShown" | "isBatch">,
-): Extract<ReadyDecision, { do: "cancel" | "ask" }> | { readonly do: "none"; readonly because: string } {
+  attempt: Pick<
+    ReadyAttempt,
+    "text" | "locale" | "confirmId" | "shownId" | "acceptedAfterShown" | "isBatch"
+  >,
+):
+  | Extract<ReadyDecision, { do: "cancel" | "ask" }>
+  | { readonly do: "none"; readonly because: string } {
   const { text, locale, confirmId, shownId, acceptedAfterShown, isBatch } = attempt;
   const words = isCancel(text, locale);
   if (!words.cancel) return { do: "none", because: words.because };
-  if (confirmId !== undefined && confirmId !== shownId) return { do: "ask", unseen: true, because: "not-what-was-shown" };
-  if (confirmId === undefined && isBatch && !acceptedAfterShown) return { do: "ask", unseen: true, because: "written-before-shown" };
+  if (confirmId !== undefined && confirmId !== shownId) {
+    return { do: "ask", unseen: true, because: "not-what-was-shown" };
+  }
+  if (confirmId === undefined && isBatch && !acceptedAfterShown) {
+    return { do: "ask", unseen: true, because: "written-before-shown" };
+  }
   return { do: "cancel", because: words.because };
 }
 
@@ -53,8 +78,14 @@ export interface ContinueAttempt {
   readonly acceptedAfterShown: boolean;
 }
 
-/** The answer to 계속 진행? after a failure. What was typed before the failure was shown answers nothing. Pure. */
-export function decideContinue({ text, locale, acceptedAfterShown }: ContinueAttempt): { readonly do: "continue" | "stop" | "ask"; readonly because: string } {
+/**
+ * The answer to 계속 진행? after a failure. What was typed before the failure was shown answers
+ * nothing. Pure.
+ */
+export function decideContinue({ text, locale, acceptedAfterShown }: ContinueAttempt): {
+  readonly do: "continue" | "stop" | "ask";
+  readonly because: string;
+} {
   const { choice, because } = parseContinue(text, locale);
   if (choice === "none") return { do: "ask", because };
   if (!acceptedAfterShown) return { do: "ask", because: "written-before-shown" };

@@ -1,6 +1,26 @@
-import { DureError, type DonePayload, type EffectOutcome, type JsonObject, type StateManager, type Tool, type TurnContext } from "dure";
+import {
+  DureError,
+  type DonePayload,
+  type EffectOutcome,
+  type JsonObject,
+  type StateManager,
+  type Tool,
+  type TurnContext,
+} from "dure";
 import { contextBlock, progressOf } from "./agents.ts";
-import { cancelTransfer, confirmTransfer, continueBatch, countFillTurn, countResults, nextTransfer, recordResult, settleTransfer, startFlow, stopBatch, type FlowStep } from "./batch.ts";
+import {
+  cancelTransfer,
+  confirmTransfer,
+  continueBatch,
+  countFillTurn,
+  countResults,
+  nextTransfer,
+  recordResult,
+  settleTransfer,
+  startFlow,
+  stopBatch,
+  type FlowStep,
+} from "./batch.ts";
 import { confirmIdOf } from "./confirm-id.ts";
 import { todayIn } from "./date.ts";
 import { decideCancel, decideContinue, decideReady, type ReadyAttempt } from "./decide.ts";
@@ -20,7 +40,8 @@ export interface TransferFlowOptions {
 }
 
 /**
- * One turn of a transfer. The stage says what a message can mean; models read and word it, code decides:
+ * One turn of a transfer. The stage says what a message can mean; models read and word it, code
+ * decides:
  *
  *     INIT       what shall be sent?                         → FILLING, READY
  *     FILLING    one slot after the other                    → READY, CANCELLED, UNSUPPORTED
@@ -75,7 +96,9 @@ export class TransferTurn {
   #nothingOpen(): DonePayload | undefined {
     const { message, confirmId } = this.#turn;
     if (isCancel(message, this.#locale).cancel) return { message: this.#texts.nothingToCancel };
-    if (confirmId !== undefined && isConfirm(message, this.#locale).confirm) return { message: this.#texts.nothingToConfirm };
+    if (confirmId !== undefined && isConfirm(message, this.#locale).confirm) {
+      return { message: this.#texts.nothingToConfirm };
+    }
     return undefined;
   }
 
@@ -88,7 +111,10 @@ export class TransferTurn {
 
     const before = this.#state;
     const { slots } = this.#turn;
-    const outcome = applyDelta(before, slots ? editsOf(slots) : await this.#readDelta(), { today: this.#today(), from: slots ? "code" : "agent" });
+    const outcome = applyDelta(before, slots ? editsOf(slots) : await this.#readDelta(), {
+      today: this.#today(),
+      from: slots ? "code" : "agent",
+    });
     this.#put(outcome.state);
     if (outcome.state.total > before.total) this.#tellProgress();
     if (outcome.requests.has("cancel_flow")) return this.#end(cancelTransfer(this.#state));
@@ -98,7 +124,9 @@ export class TransferTurn {
   async #decide(): Promise<DonePayload> {
     const shown = this.#state;
     const { slots } = this.#turn;
-    if (slots) this.#put(applyDelta(shown, editsOf(slots), { today: this.#today(), from: "code" }).state);
+    if (slots) {
+      this.#put(applyDelta(shown, editsOf(slots), { today: this.#today(), from: "code" }).state);
+    }
 
     const decision = decideReady(this.#attempt(shown));
     if (decision.do === "cancel") return this.#end(cancelTransfer(this.#state));
@@ -117,15 +145,23 @@ export class TransferTurn {
 
   /** The slots are looked at once more: since they were shown, midnight may have passed. */
   async #confirm(): Promise<DonePayload> {
-    const step = confirmTransfer(this.#state, { today: todayIn(this.#turn.timeZone, this.#turn.now()) });
+    const step = confirmTransfer(this.#state, {
+      today: todayIn(this.#turn.timeZone, this.#turn.now()),
+    });
     this.#put(step.state);
     return step.ok ? this.#execute() : this.#ask();
   }
 
-  /** Words that neither confirm nor cancel: a change, or small talk; either way the confirmation is asked again. */
+  /**
+   * Words that neither confirm nor cancel: a change, or small talk; either way the confirmation is
+   * asked again.
+   */
   async #listen(): Promise<DonePayload> {
     const before = this.#state;
-    const { state } = applyDelta(before, await this.#readDelta(), { today: this.#today(), from: "agent" });
+    const { state } = applyDelta(before, await this.#readDelta(), {
+      today: this.#today(),
+      from: "agent",
+    });
     this.#put(state);
     if (sameSlots(before, state)) this.#said.push(await this.#speak());
     return this.#ask();
@@ -143,23 +179,30 @@ export class TransferTurn {
 
   // --- the bank
 
-  /** A confirmed transfer of which nobody knows yet: nothing that is said changes it, so it is settled first. */
+  /**
+   * A confirmed transfer of which nobody knows yet: nothing that is said changes it, so it is
+   * settled first.
+   */
   async #resume(): Promise<DonePayload> {
     const { author, message } = this.#turn;
-    if (author === "person" && !isConfirm(message, this.#locale).confirm) this.#said.push(this.#texts.resumed);
+    if (author === "person" && !isConfirm(message, this.#locale).confirm) {
+      this.#said.push(this.#texts.resumed);
+    }
     return this.#execute();
   }
 
   /**
-   * The key names the thing decided, so a crash, a second node and a later turn all speak of the same transfer. While the
-   * outcome is unknown this throws: the turn ends with `EFFECT_UNKNOWN` and the stage stays CONFIRMED.
+   * The key names the thing decided, so a crash, a second node and a later turn all speak of the
+   * same transfer. While the outcome is unknown this throws: the turn ends with `EFFECT_UNKNOWN`
+   * and the stage stays CONFIRMED.
    */
   async #execute(): Promise<DonePayload> {
     const state = this.#state;
     let ended: TransferResult[] = [];
     await this.#turn.call("transfer", this.#options.sendMoney, orderOf(state.slots), {
       key: [state.meta.flow_id, confirmIdOf(state), state.index],
-      // Everything that follows from the bank's answer is written here, because what is written here outlives a stop.
+      // Everything that follows from the bank's answer is written here, because what is written
+      // here outlives a stop.
       onSettled: (outcome) => {
         ended = this.#close(settleTransfer(this.#state, answerOf(outcome)));
       },
@@ -175,13 +218,21 @@ export class TransferTurn {
     return this.#report(state, this.#close(step));
   }
 
-  /** Notes how the current transfer ended and loads the next one. Gives the results that are new. */
+  /**
+   * Notes how the current transfer ended and loads the next one. Gives the results that are new.
+   */
   #close(step: FlowStep): TransferResult[] {
     if (!step.ok) throw new Error(`${step.code}: ${step.because}`);
     const known = this.#state.results.length;
     this.#put(recordResult(step.state));
     const ended = this.#state.results.slice(known);
-    for (const result of ended) this.#turn.complete({ flow: "TRANSFER", stage: STAGE_OF[result.outcome], data: { ...result, total: this.#state.total } });
+    for (const result of ended) {
+      this.#turn.complete({
+        flow: "TRANSFER",
+        stage: STAGE_OF[result.outcome],
+        data: { ...result, total: this.#state.total },
+      });
+    }
     const next = nextTransfer(this.#state, { today: this.#today() });
     if (next.ok) this.#put(next.state);
     return ended;
@@ -196,18 +247,35 @@ export class TransferTurn {
 
     if (isTerminal(stage)) {
       const receipts = results.filter(({ outcome }) => outcome === "done").map(receiptOf);
-      if (total > 1) this.#said.push([...results.map((one) => this.#texts.result(one)), this.#texts.batchSummary(countResults(results))].join("\n"));
-      return { message: this.#message(), nextAction: "DONE", ...receipt, ...(receipts.length > 0 && { receipts }), slotsCard: this.#card(false) };
+      if (total > 1) {
+        this.#said.push(
+          [
+            ...results.map((one) => this.#texts.result(one)),
+            this.#texts.batchSummary(countResults(results)),
+          ].join("\n"),
+        );
+      }
+      return {
+        message: this.#message(),
+        nextAction: "DONE",
+        ...receipt,
+        ...(receipts.length > 0 && { receipts }),
+        slotsCard: this.#card(false),
+      };
     }
     this.#tellProgress();
     const next = this.#state.meta.awaiting_continue ? this.#askContinue() : await this.#ask();
     return { ...next, ...receipt };
   }
 
-  #textOf({ outcome, slots, transaction_id: number, code }: TransferResult, before: TransferState): string {
+  #textOf(
+    { outcome, slots, transaction_id: number, code }: TransferResult,
+    before: TransferState,
+  ): string {
     const texts = this.#texts;
     const progress = progressOf(before);
-    const place = (text: string): string => [texts.progress(progress), text].filter(Boolean).join(" ");
+    const place = (text: string): string =>
+      [texts.progress(progress), text].filter(Boolean).join(" ");
     switch (outcome) {
       case "done":
         return texts.receipt(slots, number, progress);
@@ -223,7 +291,10 @@ export class TransferTurn {
 
   // --- questions
 
-  /** The question that the stage asks: the confirmation, or one missing slot; or the end of patience. */
+  /**
+   * The question that the stage asks: the confirmation, or one missing slot; or the end of
+   * patience.
+   */
   async #ask(): Promise<DonePayload> {
     const texts = this.#texts;
     if (this.#state.stage === "READY") {
@@ -247,7 +318,11 @@ export class TransferTurn {
 
   #askContinue(): DonePayload {
     this.#said.push(this.#texts.askContinue(this.#state.tasks.length + 1));
-    return { message: this.#message(), nextAction: "ASK_CONTINUE", uiHint: { buttons: this.#texts.buttons.askContinue } };
+    return {
+      message: this.#message(),
+      nextAction: "ASK_CONTINUE",
+      uiHint: { buttons: this.#texts.buttons.askContinue },
+    };
   }
 
   /** An operator has answered, and there is nothing (any more) that waits for it. */
@@ -263,7 +338,10 @@ export class TransferTurn {
   /** What the slot agent reads in the message; nothing that can be read is an answer too. */
   async #readDelta(): Promise<unknown> {
     try {
-      const { data } = await this.#turn.agent<Delta>("slots", this.#texts.labels.slots, { show: false, context: this.#context() });
+      const { data } = await this.#turn.agent<Delta>("slots", this.#texts.labels.slots, {
+        show: false,
+        context: this.#context(),
+      });
       return data;
     } catch (error) {
       if (isUnreadable(error)) return undefined;
@@ -271,19 +349,37 @@ export class TransferTurn {
     }
   }
 
-  /** The interaction agent's words for the moment; the texts of this example stand in when it gives none that can be read. */
+  /**
+   * The interaction agent's words for the moment; the texts of this example stand in when it gives
+   * none that can be read.
+   */
   async #speak(): Promise<string> {
     try {
-      return (await this.#turn.agent("interaction", this.#texts.labels.interaction, { context: this.#context() })).text;
+      return (
+        await this.#turn.agent("interaction", this.#texts.labels.interaction, {
+          context: this.#context(),
+        })
+      ).text;
     } catch (error) {
       if (!isUnreadable(error)) throw error;
       const { stage, slots, meta } = this.#state;
-      return offlineReply({ text: this.#turn.message, locale: this.#locale, stage, slots, slotErrors: meta.slot_errors, progress: progressOf(this.#state) });
+      return offlineReply({
+        text: this.#turn.message,
+        locale: this.#locale,
+        stage,
+        slots,
+        slotErrors: meta.slot_errors,
+        progress: progressOf(this.#state),
+      });
     }
   }
 
   #context(): string {
-    return contextBlock(this.#state, { locale: this.#locale, timeZone: this.#turn.timeZone, at: this.#turn.acceptedAt });
+    return contextBlock(this.#state, {
+      locale: this.#locale,
+      timeZone: this.#turn.timeZone,
+      at: this.#turn.acceptedAt,
+    });
   }
 
   // --- small things
@@ -335,13 +431,24 @@ export class TransferTurn {
       total,
       slots: SLOT_NAMES.map((name) => {
         const error = meta.slot_errors[name];
-        return { name, label: this.#texts.slotNames[name], required: SLOTS[name].required, value: slots[name] ?? null, ...(error && { error: this.#texts.slotError(error) }) };
+        return {
+          name,
+          label: this.#texts.slotNames[name],
+          required: SLOTS[name].required,
+          value: slots[name] ?? null,
+          ...(error && { error: this.#texts.slotError(error) }),
+        };
       }),
     };
   }
 }
 
-const STAGE_OF = { done: "EXECUTED", failed: "FAILED", cancelled: "CANCELLED", unsupported: "UNSUPPORTED" } as const satisfies Record<TransferResult["outcome"], TerminalStage>;
+const STAGE_OF = {
+  done: "EXECUTED",
+  failed: "FAILED",
+  cancelled: "CANCELLED",
+  unsupported: "UNSUPPORTED",
+} as const satisfies Record<TransferResult["outcome"], TerminalStage>;
 
 export function localeOf(locale: string): Locale {
   return locale.startsWith("en") ? "en" : "ko";
@@ -350,16 +457,22 @@ export function localeOf(locale: string): Locale {
 /** Slots of a page as operations: what is null or empty is taken out. */
 function editsOf(slots: JsonObject): { operations: unknown[] } {
   return {
-    operations: Object.entries(slots).map(([slot, value]) => (value === null || value === "" ? { op: "clear", slot } : { op: "set", slot, value })),
+    operations: Object.entries(slots).map(([slot, value]) =>
+      value === null || value === "" ? { op: "clear", slot } : { op: "set", slot, value },
+    ),
   };
 }
 
 function sameSlots(a: TransferState, b: TransferState): boolean {
-  return JSON.stringify([a.slots, a.meta.slot_errors]) === JSON.stringify([b.slots, b.meta.slot_errors]);
+  return (
+    JSON.stringify([a.slots, a.meta.slot_errors]) === JSON.stringify([b.slots, b.meta.slot_errors])
+  );
 }
 
 function answerOf(outcome: EffectOutcome<Sent>): Parameters<typeof settleTransfer>[1] {
-  return outcome.status === "done" ? { transactionId: outcome.result?.transactionId } : { code: outcome.error.code };
+  return outcome.status === "done"
+    ? { transactionId: outcome.result?.transactionId }
+    : { code: outcome.error.code };
 }
 
 function receiptOf({ slots, transaction_id: number }: TransferResult): JsonObject {
@@ -368,5 +481,7 @@ function receiptOf({ slots, transaction_id: number }: TransferResult): JsonObjec
 
 /** Errors of a model that answered, but nothing that could be used; the others end the turn. */
 function isUnreadable(error: unknown): boolean {
-  return error instanceof DureError && (error.code === "MODEL_FORMAT" || error.code === "MODEL_EMPTY");
+  return (
+    error instanceof DureError && (error.code === "MODEL_FORMAT" || error.code === "MODEL_EMPTY")
+  );
 }

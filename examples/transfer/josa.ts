@@ -2,9 +2,9 @@
 export type Josa = "을/를" | "이/가" | "은/는" | "과/와" | "으로/로" | "이에요/예요";
 
 /**
- * The word with the right particle behind it: `50,000원을`, `메모를`, `서울로`, `Bob을`, `7로`.
- * The sound is taken from Hangul, from the Korean reading of digits, and from the usual Korean spelling of Latin names
- * (a rule of thumb); where it cannot be known both forms are written: `漢을(를)`.
+ * The word with the right particle behind it: `50,000원을`, `메모를`, `서울로`, `Bob을`, `7로`. The sound is
+ * taken from Hangul, from the Korean reading of digits, and from the usual Korean spelling of Latin
+ * names (a rule of thumb); where it cannot be known both forms are written: `漢을(를)`.
  */
 export function josa(word: string, particle: Josa): string {
   return `${word}${josaOnly(word, particle)}`;
@@ -26,7 +26,9 @@ function endingOf(word: string): Ending {
   const last = spoken.at(-1);
   if (last === undefined) return "unknown";
   if (last >= "가" && last <= "힣") return endingOfFinal((last.charCodeAt(0) - 0xac00) % 28);
-  if (last >= "0" && last <= "9") return endingOfNumber(/[\d,]+$/.exec(spoken)![0].replaceAll(",", ""));
+  if (last >= "0" && last <= "9") {
+    return endingOfNumber(/[\d,]+$/.exec(spoken)![0].replaceAll(",", ""));
+  }
   if (/[a-z]/i.test(last)) return endingOfLatin(/[a-z]+$/i.exec(spoken)![0]);
   return "unknown";
 }
@@ -40,7 +42,20 @@ function endingOfFinal(final: number): Ending {
 function endingOfNumber(digits: string): Ending {
   const zeros = /0*$/.exec(digits)![0].length;
   if (zeros > 0 && zeros < digits.length) return zeros >= 12 ? "vowel" : "consonant";
-  return (["consonant", "rieul", "vowel", "consonant", "vowel", "vowel", "consonant", "rieul", "rieul", "vowel"] as const)[Number(digits.at(-1))]!;
+  return (
+    [
+      "consonant",
+      "rieul",
+      "vowel",
+      "consonant",
+      "vowel",
+      "vowel",
+      "consonant",
+      "rieul",
+      "rieul",
+      "vowel",
+    ] as const
+  )[Number(digits.at(-1))]!;
 }
 
 function endingOfLatin(word: string): Ending {

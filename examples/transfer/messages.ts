@@ -27,17 +27,30 @@ export function failureCodeOf(code: string | undefined): FailureCode {
   return code !== undefined && code in FAILURES_KO ? (code as FailureCode) : "OTHER";
 }
 
-/** Every text that a person can read in this example. Nothing outside this file speaks to persons. */
+/**
+ * Every text that a person can read in this example. Nothing outside this file speaks to persons.
+ */
 export interface Texts {
-  readonly buttons: { readonly confirm: readonly [string, string]; readonly askContinue: readonly [string, string] };
-  readonly labels: { readonly intent: string; readonly slots: string; readonly interaction: string; readonly execute: string };
+  readonly buttons: {
+    readonly confirm: readonly [string, string];
+    readonly askContinue: readonly [string, string];
+  };
+  readonly labels: {
+    readonly intent: string;
+    readonly slots: string;
+    readonly interaction: string;
+    readonly execute: string;
+  };
   readonly slotNames: Readonly<Record<SlotName, string>>;
   progress(progress: Progress): string;
   askSlot(slot: SlotName, slots: TransferSlots, progress?: Progress): string;
   slotError(error: SlotErrorKey): string;
   /** Says everything that will be sent: what is not in it has not been seen. */
   confirmQuestion(slots: TransferSlots, progress?: Progress): string;
-  /** Put before the question when a yes did not count: something changed, or the yes came before the question. */
+  /**
+   * Put before the question when a yes did not count: something changed, or the yes came before the
+   * question.
+   */
   readonly confirmAgain: string;
   /** The number is unknown when a person has found out that the bank did it. */
   receipt(slots: TransferSlots, transactionId: string | undefined, progress?: Progress): string;
@@ -53,7 +66,10 @@ export interface Texts {
   failed(code: FailureCode, slots: TransferSlots): string;
   /** Money may have moved: neither a success nor a failure is claimed. */
   effectUnknown(slots: TransferSlots): string;
-  /** Something was said while a confirmed transfer was still open: it cannot be changed or cancelled any more. */
+  /**
+   * Something was said while a confirmed transfer was still open: it cannot be changed or cancelled
+   * any more.
+   */
   readonly resumed: string;
   /** The answer of an operator to a question that has settled itself. */
   readonly alreadySettled: string;
@@ -62,19 +78,41 @@ export interface Texts {
   result(result: TransferResult): string;
   askContinue(remaining: number): string;
   batchSummary(counts: BatchCounts): string;
-  readonly smallTalk: { readonly greeting: string; readonly thanks: string; readonly help: string; readonly fallback: string };
+  readonly smallTalk: {
+    readonly greeting: string;
+    readonly thanks: string;
+    readonly help: string;
+    readonly fallback: string;
+  };
   readonly internalError: string;
 }
 
 const ko: Texts = {
   buttons: { confirm: ["확인", "취소"], askContinue: ["계속 진행", "취소"] },
-  labels: { intent: "의도 파악 중", slots: "이체 정보 정리 중", interaction: "답변 작성 중", execute: "이체 실행 중" },
-  slotNames: { target: "받는 분", amount: "금액", memo: "메모", alias: "별칭", transfer_date: "보낼 날짜" },
+  labels: {
+    intent: "의도 파악 중",
+    slots: "이체 정보 정리 중",
+    interaction: "답변 작성 중",
+    execute: "이체 실행 중",
+  },
+  slotNames: {
+    target: "받는 분",
+    amount: "금액",
+    memo: "메모",
+    alias: "별칭",
+    transfer_date: "보낼 날짜",
+  },
   progress: ({ index, total }) => (total > 1 ? `(${index}/${total})` : ""),
   askSlot(slot, slots, progress) {
     const questions = {
-      target: slots.amount === undefined ? "누구에게 보낼까요?" : `${josa(formatAmount(slots.amount, "ko"), "을/를")} 누구에게 보낼까요?`,
-      amount: slots.target === undefined ? "얼마를 보낼까요?" : `${recipientKo(slots.target)}에게 얼마를 보낼까요?`,
+      target:
+        slots.amount === undefined
+          ? "누구에게 보낼까요?"
+          : `${josa(formatAmount(slots.amount, "ko"), "을/를")} 누구에게 보낼까요?`,
+      amount:
+        slots.target === undefined
+          ? "얼마를 보낼까요?"
+          : `${recipientKo(slots.target)}에게 얼마를 보낼까요?`,
       memo: "메모는 뭐라고 남길까요?",
       alias: "이 이체의 별칭을 알려 주세요.",
       transfer_date: "언제 보낼까요?",
@@ -83,7 +121,10 @@ const ko: Texts = {
   },
   slotError: (error) => SLOT_ERRORS_KO[error],
   confirmQuestion: (slots, progress) =>
-    sentence(progress && ko.progress(progress), `${transferKo(slots)} 보낼까요?${notes(slots, "ko")}`),
+    sentence(
+      progress && ko.progress(progress),
+      `${transferKo(slots)} 보낼까요?${notes(slots, "ko")}`,
+    ),
   confirmAgain: "아직 보내지 않았어요. 아래 내용을 다시 확인해 주세요.",
   receipt: (slots, transactionId, progress) =>
     sentence(
@@ -98,7 +139,8 @@ const ko: Texts = {
   restCancelled: "남은 이체는 보내지 않았어요.",
   nothingToCancel: "지금은 취소할 이체가 없어요.",
   nothingToConfirm: "지금은 확인할 이체가 없어요.",
-  unsupported: "필요한 내용을 다 알아듣지 못해서 이 이체는 여기서 마칠게요. 보낸 돈은 없어요. 받는 분과 금액을 한 번에 말씀해 주시면 도와드릴게요.",
+  unsupported:
+    "필요한 내용을 다 알아듣지 못해서 이 이체는 여기서 마칠게요. 보낸 돈은 없어요. 받는 분과 금액을 한 번에 말씀해 주시면 도와드릴게요.",
   failed: (code, slots) => FAILURES_KO[code](slots),
   effectUnknown: (slots) =>
     `${transferKo(slots)} 보냈는지 아직 은행에서 확인하지 못했어요. 두 번 보내지 않도록 확인이 끝날 때까지 기다릴게요.`,
@@ -120,13 +162,30 @@ const ko: Texts = {
 
 const en: Texts = {
   buttons: { confirm: ["Confirm", "Cancel"], askContinue: ["Continue", "Cancel"] },
-  labels: { intent: "Understanding", slots: "Reading the transfer", interaction: "Writing an answer", execute: "Sending" },
-  slotNames: { target: "recipient", amount: "amount", memo: "memo", alias: "alias", transfer_date: "date" },
+  labels: {
+    intent: "Understanding",
+    slots: "Reading the transfer",
+    interaction: "Writing an answer",
+    execute: "Sending",
+  },
+  slotNames: {
+    target: "recipient",
+    amount: "amount",
+    memo: "memo",
+    alias: "alias",
+    transfer_date: "date",
+  },
   progress: ({ index, total }) => (total > 1 ? `(${index}/${total})` : ""),
   askSlot(slot, slots, progress) {
     const questions = {
-      target: slots.amount === undefined ? "Who shall I send it to?" : `Who shall I send ${formatAmount(slots.amount, "en")} to?`,
-      amount: slots.target === undefined ? "How much shall I send?" : `How much shall I send to ${slots.target}?`,
+      target:
+        slots.amount === undefined
+          ? "Who shall I send it to?"
+          : `Who shall I send ${formatAmount(slots.amount, "en")} to?`,
+      amount:
+        slots.target === undefined
+          ? "How much shall I send?"
+          : `How much shall I send to ${slots.target}?`,
       memo: "What shall the memo say?",
       alias: "What shall I call this transfer?",
       transfer_date: "When shall I send it?",
@@ -134,7 +193,11 @@ const en: Texts = {
     return sentence(progress && en.progress(progress), questions[slot]);
   },
   slotError: (error) => SLOT_ERRORS_EN[error],
-  confirmQuestion: (slots, progress) => sentence(progress && en.progress(progress), `Shall I send ${transferEn(slots)}?${notes(slots, "en")}`),
+  confirmQuestion: (slots, progress) =>
+    sentence(
+      progress && en.progress(progress),
+      `Shall I send ${transferEn(slots)}?${notes(slots, "en")}`,
+    ),
   confirmAgain: "Nothing has been sent yet. Please check this again.",
   receipt: (slots, transactionId, progress) =>
     sentence(
@@ -147,15 +210,19 @@ const en: Texts = {
   restCancelled: "The remaining transfers were not sent.",
   nothingToCancel: "There is no transfer to cancel right now.",
   nothingToConfirm: "There is no transfer to confirm right now.",
-  unsupported: "I could not make out all I need, so I end this transfer here. No money was sent. Tell me recipient and amount in one message and I can help.",
+  unsupported:
+    "I could not make out all I need, so I end this transfer here. No money was sent. Tell me recipient and amount in one message and I can help.",
   failed: (code, slots) => FAILURES_EN[code](slots),
   effectUnknown: (slots) =>
     `The bank has not yet told me whether ${transferEn(slots)} was sent. I wait for its answer so that nothing is sent twice.`,
-  resumed: "You had confirmed this transfer already, so it cannot be changed or cancelled; I asked the bank what became of it.",
+  resumed:
+    "You had confirmed this transfer already, so it cannot be changed or cancelled; I asked the bank what became of it.",
   alreadySettled: "The transfer that was waiting for an answer has been settled already.",
-  stoppedTooLate: (result) => `Stopped, but the bank had answered this transfer before. ${en.result(result)}`,
+  stoppedTooLate: (result) =>
+    `Stopped, but the bank had answered this transfer before. ${en.result(result)}`,
   result: ({ outcome, index, slots }) => `${index}. ${summaryEn(slots)}: ${OUTCOMES_EN[outcome]}`,
-  askContinue: (remaining) => `${remaining} ${remaining === 1 ? "transfer is" : "transfers are"} left. Shall I go on?`,
+  askContinue: (remaining) =>
+    `${remaining} ${remaining === 1 ? "transfer is" : "transfers are"} left. Shall I go on?`,
   batchSummary: ({ done, cancelled, failed, unsupported }) =>
     `Of ${done + cancelled + failed + unsupported}: ${done} done, ${cancelled} cancelled, ${failed} failed${unsupported > 0 ? `, ${unsupported} not supported` : ""}.`,
   smallTalk: {
@@ -211,10 +278,14 @@ const SLOT_ERRORS_EN = {
 const FAILURES_KO = {
   INSUFFICIENT_FUNDS: (slots) => `잔액이 부족해서 ${transferKo(slots)} 보내지 못했어요.`,
   LIMIT_EXCEEDED: (slots) => `이체 한도를 넘어서 ${transferKo(slots)} 보내지 못했어요.`,
-  UNKNOWN_ACCOUNT: ({ target }) => `은행에서 ${target === undefined ? "받는 분을" : `“${target}”${josaOnly(target, "을/를")}`} 찾지 못해서 보내지 못했어요.`,
-  INVALID_REQUEST: (slots) => `은행이 내용을 받아들이지 않아서 ${transferKo(slots)} 보내지 못했어요.`,
-  BANK_UNREACHABLE: (slots) => `은행에 연결되지 않아서 ${transferKo(slots)} 보내지 못했어요. 돈은 나가지 않았어요.`,
-  NOT_HAPPENED: (slots) => `확인해 보니 은행이 처리하지 않아서 ${transferKo(slots)} 보내지 못했어요. 돈은 나가지 않았어요.`,
+  UNKNOWN_ACCOUNT: ({ target }) =>
+    `은행에서 ${target === undefined ? "받는 분을" : `“${target}”${josaOnly(target, "을/를")}`} 찾지 못해서 보내지 못했어요.`,
+  INVALID_REQUEST: (slots) =>
+    `은행이 내용을 받아들이지 않아서 ${transferKo(slots)} 보내지 못했어요.`,
+  BANK_UNREACHABLE: (slots) =>
+    `은행에 연결되지 않아서 ${transferKo(slots)} 보내지 못했어요. 돈은 나가지 않았어요.`,
+  NOT_HAPPENED: (slots) =>
+    `확인해 보니 은행이 처리하지 않아서 ${transferKo(slots)} 보내지 못했어요. 돈은 나가지 않았어요.`,
   EFFECT_UNKNOWN: (slots) => ko.effectUnknown(slots),
   OTHER: (slots) => `문제가 생겨서 ${transferKo(slots)} 보내지 못했어요.`,
 } as const satisfies Record<FailureCode, (slots: TransferSlots) => string>;
@@ -222,19 +293,53 @@ const FAILURES_KO = {
 const FAILURES_EN = {
   INSUFFICIENT_FUNDS: (slots) => `Not sent: the balance is too low for ${transferEn(slots)}.`,
   LIMIT_EXCEEDED: (slots) => `Not sent: ${transferEn(slots)} is over the transfer limit.`,
-  UNKNOWN_ACCOUNT: ({ target }) => `Not sent: the bank does not know ${target === undefined ? "the recipient" : `“${target}”`}.`,
+  UNKNOWN_ACCOUNT: ({ target }) =>
+    `Not sent: the bank does not know ${target === undefined ? "the recipient" : `“${target}”`}.`,
   INVALID_REQUEST: (slots) => `Not sent: the bank did not accept ${transferEn(slots)}.`,
-  BANK_UNREACHABLE: (slots) => `Not sent: the bank cannot be reached for ${transferEn(slots)}. No money has left.`,
-  NOT_HAPPENED: (slots) => `Not sent: the bank was asked and has not carried out ${transferEn(slots)}. No money has left.`,
+  BANK_UNREACHABLE: (slots) =>
+    `Not sent: the bank cannot be reached for ${transferEn(slots)}. No money has left.`,
+  NOT_HAPPENED: (slots) =>
+    `Not sent: the bank was asked and has not carried out ${transferEn(slots)}. No money has left.`,
   EFFECT_UNKNOWN: (slots) => en.effectUnknown(slots),
   OTHER: (slots) => `Not sent: something went wrong with ${transferEn(slots)}.`,
 } as const satisfies Record<FailureCode, (slots: TransferSlots) => string>;
 
-const OUTCOMES_KO = { done: "완료", cancelled: "취소", failed: "실패", unsupported: "처리 불가" } as const satisfies Record<TransferResult["outcome"], string>;
-const OUTCOMES_EN = { done: "done", cancelled: "cancelled", failed: "failed", unsupported: "not supported" } as const satisfies Record<TransferResult["outcome"], string>;
+const OUTCOMES_KO = {
+  done: "완료",
+  cancelled: "취소",
+  failed: "실패",
+  unsupported: "처리 불가",
+} as const satisfies Record<TransferResult["outcome"], string>;
+const OUTCOMES_EN = {
+  done: "done",
+  cancelled: "cancelled",
+  failed: "failed",
+  unsupported: "not supported",
+} as const satisfies Record<TransferResult["outcome"], string>;
 
-/** Words for relatives take no 님 (엄마에게, not 엄마님에게); nor do accounts, and what already carries 님 or 씨. */
-const RELATIVES = new Set(["엄마", "아빠", "할머니", "할아버지", "언니", "누나", "오빠", "형", "동생", "이모", "고모", "삼촌", "남편", "아내", "딸", "아들", "친구"]);
+/**
+ * Words for relatives take no 님 (엄마에게, not 엄마님에게); nor do accounts, and what already carries 님 or
+ * 씨.
+ */
+const RELATIVES = new Set([
+  "엄마",
+  "아빠",
+  "할머니",
+  "할아버지",
+  "언니",
+  "누나",
+  "오빠",
+  "형",
+  "동생",
+  "이모",
+  "고모",
+  "삼촌",
+  "남편",
+  "아내",
+  "딸",
+  "아들",
+  "친구",
+]);
 
 function recipientKo(target: string): string {
   const takesNoTitle = RELATIVES.has(target) || /(?:님|씨)$/.test(target) || /\d/.test(target);
@@ -259,16 +364,24 @@ function transferEn({ target, amount, transfer_date }: TransferSlots): string {
 }
 
 function summaryKo({ target, amount }: TransferSlots): string {
-  return sentence(target === undefined ? "받는 분 미정" : recipientKo(target), amount === undefined ? "금액 미정" : formatAmount(amount, "ko"));
+  return sentence(
+    target === undefined ? "받는 분 미정" : recipientKo(target),
+    amount === undefined ? "금액 미정" : formatAmount(amount, "ko"),
+  );
 }
 
 function summaryEn({ target, amount }: TransferSlots): string {
-  return sentence(target ?? "no recipient", amount === undefined ? "no amount" : formatAmount(amount, "en"));
+  return sentence(
+    target ?? "no recipient",
+    amount === undefined ? "no amount" : formatAmount(amount, "en"),
+  );
 }
 
 function notes({ memo, alias }: TransferSlots, locale: Locale): string {
   const names = MESSAGES[locale].slotNames;
-  const parts = [memo && `${names.memo}: ${memo}`, alias && `${names.alias}: ${alias}`].filter(Boolean);
+  const parts = [memo && `${names.memo}: ${memo}`, alias && `${names.alias}: ${alias}`].filter(
+    Boolean,
+  );
   return parts.length === 0 ? "" : ` (${parts.join(", ")})`;
 }
 
@@ -279,8 +392,23 @@ function dateKo(date: IsoDate): string {
 
 function dateEn(date: IsoDate): string {
   const [year, month, day] = date.split("-").map(Number);
-  const weekday = ["Monday", "Tuesday", "Wednesday", "Thursday", "Friday", "Saturday", "Sunday"][weekdayOf(date) - 1];
-  const name = ["January", "February", "March", "April", "May", "June", "July", "August", "September", "October", "November", "December"][month! - 1];
+  const weekday = ["Monday", "Tuesday", "Wednesday", "Thursday", "Friday", "Saturday", "Sunday"][
+    weekdayOf(date) - 1
+  ];
+  const name = [
+    "January",
+    "February",
+    "March",
+    "April",
+    "May",
+    "June",
+    "July",
+    "August",
+    "September",
+    "October",
+    "November",
+    "December",
+  ][month! - 1];
   return `${weekday}, ${name} ${day}, ${year}`;
 }
 

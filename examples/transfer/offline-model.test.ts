@@ -5,31 +5,80 @@ import { applyDelta } from "./slots.ts";
 import { initialState, type SlotName } from "./state.ts";
 
 test.each([
-  "홍길동에게 5만원 보내줘", "이체하고 싶어", "송금할래", "돈 보내줘", "엄마한테 3만원", "5만원 부쳐줘", "홍길동에게 5만원, 김철수에게 3만원, 이영희한테 1만원 보내줘", "Send 50,000 won to John", "I want to transfer money", "김철수에게 만원 보내고 싶어요", "이체해줘", "그만큼 홍길동에게 5만원 보내줘",
+  "홍길동에게 5만원 보내줘",
+  "이체하고 싶어",
+  "송금할래",
+  "돈 보내줘",
+  "엄마한테 3만원",
+  "5만원 부쳐줘",
+  "홍길동에게 5만원, 김철수에게 3만원, 이영희한테 1만원 보내줘",
+  "Send 50,000 won to John",
+  "I want to transfer money",
+  "김철수에게 만원 보내고 싶어요",
+  "이체해줘",
+  "그만큼 홍길동에게 5만원 보내줘",
 ])("%j wants a transfer", (text) => {
   expect(offlineIntent(text).scenario).toBe("TRANSFER");
   expect(offlineIntent(text.normalize("NFD")).scenario).toBe("TRANSFER");
 });
 
 test.each([
-  "안녕", "고마워", "오늘 날씨 어때?", "방금 이체 됐어?", "이체 수수료 얼마야?", "이체 한도가 어떻게 돼?", "대이체도", "메일 보내는 법 알려줘", "뭐 할 수 있어?", "hello", "how does a transfer work?", "취소", "네", "",
+  "안녕",
+  "고마워",
+  "오늘 날씨 어때?",
+  "방금 이체 됐어?",
+  "이체 수수료 얼마야?",
+  "이체 한도가 어떻게 돼?",
+  "대이체도",
+  "메일 보내는 법 알려줘",
+  "뭐 할 수 있어?",
+  "hello",
+  "how does a transfer work?",
+  "취소",
+  "네",
+  "",
 ])("%j wants none", (text) => {
   expect(offlineIntent(text).scenario).toBe("GENERAL");
 });
 
-const raw = (text: string, askedSlot?: SlotName, stage: "INIT" | "FILLING" | "READY" = "FILLING") => {
+const raw = (
+  text: string,
+  askedSlot?: SlotName,
+  stage: "INIT" | "FILLING" | "READY" = "FILLING",
+) => {
   const { operations } = offlineSlots(text, { stage, askedSlot });
-  return Object.fromEntries(operations.map((operation) => ("slot" in operation ? [operation.slot, "value" in operation ? operation.value : null] : [operation.op, true])));
+  return Object.fromEntries(
+    operations.map((operation) =>
+      "slot" in operation
+        ? [operation.slot, "value" in operation ? operation.value : null]
+        : [operation.op, true],
+    ),
+  );
 };
 
 test.each([
   ["홍길동에게 5만원 보내줘", { target: "홍길동", amount: "5만원" }],
   ["홍길동님에게 50,000원 보내줘", { target: "홍길동", amount: "50,000원" }],
-  ["내일 홍길동에게 3만 5천원 보내줘", { target: "홍길동", amount: "3만 5천원", transfer_date: "내일" }],
-  ["다음 주 월요일에 김철수한테 오만원 이체해줘", { target: "김철수", amount: "오만원", transfer_date: "다음 주 월요일" }],
-  ["3월 5일에 이영희에게 1억 보내줘", { target: "이영희", amount: "1억", transfer_date: "3월 5일" }],
-  ["홍길동에게 5만원 보내고 메모는 생일 축하", { target: "홍길동", amount: "5만원", memo: "생일 축하" }],
-  ["홍길동에게 5만원 보내줘 메모에 '취소환불'이라고 써줘", { target: "홍길동", amount: "5만원", memo: "취소환불" }],
+  [
+    "내일 홍길동에게 3만 5천원 보내줘",
+    { target: "홍길동", amount: "3만 5천원", transfer_date: "내일" },
+  ],
+  [
+    "다음 주 월요일에 김철수한테 오만원 이체해줘",
+    { target: "김철수", amount: "오만원", transfer_date: "다음 주 월요일" },
+  ],
+  [
+    "3월 5일에 이영희에게 1억 보내줘",
+    { target: "이영희", amount: "1억", transfer_date: "3월 5일" },
+  ],
+  [
+    "홍길동에게 5만원 보내고 메모는 생일 축하",
+    { target: "홍길동", amount: "5만원", memo: "생일 축하" },
+  ],
+  [
+    "홍길동에게 5만원 보내줘 메모에 '취소환불'이라고 써줘",
+    { target: "홍길동", amount: "5만원", memo: "취소환불" },
+  ],
   ["메모에 취소환불이라고 써줘", { memo: "취소환불" }],
   ["메모는 3만원 갚음", { memo: "3만원 갚음" }],
   ["메모 지워줘", { memo: null }],
@@ -47,8 +96,14 @@ test.each([
   ["-5만원 보내줘", { amount: "-5만원" }],
   ["어제 보내줘", { transfer_date: "어제" }],
   ["홍길동한테 만원만 보내줘", { target: "홍길동", amount: "만원" }],
-  ["Send 50,000 won to John tomorrow", { target: "John", amount: "50,000 won", transfer_date: "tomorrow" }],
-  ["send 50,000 won to John Smith next monday, memo: rent", { target: "John Smith", amount: "50,000 won", transfer_date: "next monday", memo: "rent" }],
+  [
+    "Send 50,000 won to John tomorrow",
+    { target: "John", amount: "50,000 won", transfer_date: "tomorrow" },
+  ],
+  [
+    "send 50,000 won to John Smith next monday, memo: rent",
+    { target: "John Smith", amount: "50,000 won", transfer_date: "next monday", memo: "rent" },
+  ],
   ["이체하고 싶어", {}],
   ["안녕", {}],
   ["오늘 날씨 어때?", {}],
@@ -59,16 +114,29 @@ test.each([
 });
 
 test.each([
-  ["홍길동", "target", "홍길동"], ["홍길동이요", "target", "홍길동"], ["홍길동님에게요", "target", "홍길동"], ["엄마한테", "target", "엄마"],
-  ["5만", "amount", "5만"], ["50000", "amount", "50000"], ["5만원이요", "amount", "5만원"], ["많이", "amount", "많이"],
+  ["홍길동", "target", "홍길동"],
+  ["홍길동이요", "target", "홍길동"],
+  ["홍길동님에게요", "target", "홍길동"],
+  ["엄마한테", "target", "엄마"],
+  ["5만", "amount", "5만"],
+  ["50000", "amount", "50000"],
+  ["5만원이요", "amount", "5만원"],
+  ["많이", "amount", "많이"],
   ["내일", "transfer_date", "내일"],
 ] as const)("takes the bare answer %j for the %s that was asked", (text, slot, value) => {
   expect(raw(text, slot)).toEqual({ [slot]: value });
 });
 
 test("takes a bare name in front of an amount for a recipient, at the beginning only", () => {
-  expect(raw("홍길동 5만원 보내줘", undefined, "INIT")).toEqual({ target: "홍길동", amount: "5만원" });
-  expect(raw("내일 홍길동 5만원 보내줘", undefined, "INIT")).toEqual({ target: "홍길동", amount: "5만원", transfer_date: "내일" });
+  expect(raw("홍길동 5만원 보내줘", undefined, "INIT")).toEqual({
+    target: "홍길동",
+    amount: "5만원",
+  });
+  expect(raw("내일 홍길동 5만원 보내줘", undefined, "INIT")).toEqual({
+    target: "홍길동",
+    amount: "5만원",
+    transfer_date: "내일",
+  });
   expect(raw("그냥 5만원 보내줘", undefined, "INIT")).toEqual({ amount: "5만원" });
   expect(raw("대충 5만원", undefined, "READY")).toEqual({ amount: "5만원" });
   expect(raw("누구에게 보낼 수 있어?")).toEqual({});
@@ -80,22 +148,76 @@ test("takes no question for an answer", () => {
 
 describe("several transfers in one message", () => {
   test.each([
-    ["홍길동에게 5만원, 김철수에게 3만원, 이영희한테 1만원 보내줘", [{ target: "홍길동", amount: "5만원" }, { target: "김철수", amount: "3만원" }, { target: "이영희", amount: "1만원" }]],
-    ["홍길동에게 50,000원, 김철수에게 30,000원 보내줘", [{ target: "홍길동", amount: "50,000원" }, { target: "김철수", amount: "30,000원" }]],
-    ["홍길동에게 5만원하고 김철수에게 3만원 보내줘", [{ target: "홍길동", amount: "5만원" }, { target: "김철수", amount: "3만원" }]],
-    ["내일 홍길동에게 5만원, 김철수에게 3만원 보내줘", [{ target: "홍길동", amount: "5만원", transfer_date: "내일" }, { target: "김철수", amount: "3만원", transfer_date: "내일" }]],
-    ["홍길동에게 5만원 보내고 김철수에게 3만원 보내줘", [{ target: "홍길동", amount: "5만원" }, { target: "김철수", amount: "3만원" }]],
-    ["홍길동에게 5만원 김철수에게 3만원 보내줘", [{ target: "홍길동", amount: "5만원" }, { target: "김철수", amount: "3만원" }]],
-    ["홍길동 5만원, 김철수 3만원 보내줘", [{ target: "홍길동", amount: "5만원" }, { target: "김철수", amount: "3만원" }]],
-    ["홍길동에게 5만원, 김철수에게도 보내줘", [{ target: "홍길동", amount: "5만원" }, { target: "김철수" }]],
-    ["send 50,000 won to John and 30,000 won to Mary", [{ target: "John", amount: "50,000 won" }, { target: "Mary", amount: "30,000 won" }]],
+    [
+      "홍길동에게 5만원, 김철수에게 3만원, 이영희한테 1만원 보내줘",
+      [
+        { target: "홍길동", amount: "5만원" },
+        { target: "김철수", amount: "3만원" },
+        { target: "이영희", amount: "1만원" },
+      ],
+    ],
+    [
+      "홍길동에게 50,000원, 김철수에게 30,000원 보내줘",
+      [
+        { target: "홍길동", amount: "50,000원" },
+        { target: "김철수", amount: "30,000원" },
+      ],
+    ],
+    [
+      "홍길동에게 5만원하고 김철수에게 3만원 보내줘",
+      [
+        { target: "홍길동", amount: "5만원" },
+        { target: "김철수", amount: "3만원" },
+      ],
+    ],
+    [
+      "내일 홍길동에게 5만원, 김철수에게 3만원 보내줘",
+      [
+        { target: "홍길동", amount: "5만원", transfer_date: "내일" },
+        { target: "김철수", amount: "3만원", transfer_date: "내일" },
+      ],
+    ],
+    [
+      "홍길동에게 5만원 보내고 김철수에게 3만원 보내줘",
+      [
+        { target: "홍길동", amount: "5만원" },
+        { target: "김철수", amount: "3만원" },
+      ],
+    ],
+    [
+      "홍길동에게 5만원 김철수에게 3만원 보내줘",
+      [
+        { target: "홍길동", amount: "5만원" },
+        { target: "김철수", amount: "3만원" },
+      ],
+    ],
+    [
+      "홍길동 5만원, 김철수 3만원 보내줘",
+      [
+        { target: "홍길동", amount: "5만원" },
+        { target: "김철수", amount: "3만원" },
+      ],
+    ],
+    [
+      "홍길동에게 5만원, 김철수에게도 보내줘",
+      [{ target: "홍길동", amount: "5만원" }, { target: "김철수" }],
+    ],
+    [
+      "send 50,000 won to John and 30,000 won to Mary",
+      [
+        { target: "John", amount: "50,000 won" },
+        { target: "Mary", amount: "30,000 won" },
+      ],
+    ],
   ])("%j", (text, tasks) => {
     expect(offlineSlots(text, { stage: "INIT" }).tasks).toEqual(tasks);
     expect(offlineSlots(text.normalize("NFD"), { stage: "INIT" }).tasks).toEqual(tasks);
   });
 
   test("are read in INIT and FILLING only", () => {
-    expect(offlineSlots("홍길동에게 5만원, 김철수에게 3만원", { stage: "READY" }).tasks).toBeUndefined();
+    expect(
+      offlineSlots("홍길동에게 5만원, 김철수에게 3만원", { stage: "READY" }).tasks,
+    ).toBeUndefined();
   });
 });
 
@@ -103,30 +225,49 @@ test("is not kept busy by an essay", () => {
   const essay = "메모 ".repeat(30_000);
 
   expect(offlineIntent(essay)).toEqual({ scenario: "GENERAL", because: "too-long" });
-  expect(offlineSlots(essay, { stage: "INIT" })).toEqual({ operations: [], _meta: { because: "too-long" } });
+  expect(offlineSlots(essay, { stage: "INIT" })).toEqual({
+    operations: [],
+    _meta: { because: "too-long" },
+  });
 });
 
 test("never confirms and never cancels", () => {
   for (const text of ["네", "확인", "보내줘", "취소", "그만", "네 보내주세요"]) {
-    for (const stage of ["INIT", "FILLING", "READY"] as const) expect(offlineSlots(text, { stage }).operations).toEqual([]);
+    for (const stage of ["INIT", "FILLING", "READY"] as const) {
+      expect(offlineSlots(text, { stage }).operations).toEqual([]);
+    }
   }
 });
 
 test("what it reads is understood by the code that judges it", () => {
-  const delta = offlineSlots("다음 주 월요일에 홍길동에게 3만 5천원 보내줘 메모는 생일", { stage: "INIT" });
+  const delta = offlineSlots("다음 주 월요일에 홍길동에게 3만 5천원 보내줘 메모는 생일", {
+    stage: "INIT",
+  });
 
   const { state } = applyDelta(initialState(), delta, { today: "2026-11-18", from: "agent" });
 
-  expect(state).toMatchObject({ stage: "READY", slots: { target: "홍길동", amount: 35_000, memo: "생일", transfer_date: "2026-11-23" } });
+  expect(state).toMatchObject({
+    stage: "READY",
+    slots: { target: "홍길동", amount: 35_000, memo: "생일", transfer_date: "2026-11-23" },
+  });
 });
 
 describe("the reply", () => {
   const base = { locale: "ko", text: "", slots: {}, slotErrors: {} } as const;
 
   test("explains errors first, then asks for one slot", () => {
-    expect(offlineReply({ ...base, stage: "FILLING", slots: { target: "홍길동" }, slotErrors: { amount: "AMOUNT_NOT_POSITIVE" } })).toBe("금액은 1원 이상이어야 해요. 홍길동님에게 얼마를 보낼까요?");
+    expect(
+      offlineReply({
+        ...base,
+        stage: "FILLING",
+        slots: { target: "홍길동" },
+        slotErrors: { amount: "AMOUNT_NOT_POSITIVE" },
+      }),
+    ).toBe("금액은 1원 이상이어야 해요. 홍길동님에게 얼마를 보낼까요?");
     expect(offlineReply({ ...base, stage: "FILLING" })).toBe("누구에게 보낼까요?");
-    expect(offlineReply({ ...base, stage: "FILLING", slotErrors: { _unclear: "UNREADABLE" } })).toBe("말씀을 잘 이해하지 못했어요. 누구에게 보낼까요?");
+    expect(
+      offlineReply({ ...base, stage: "FILLING", slotErrors: { _unclear: "UNREADABLE" } }),
+    ).toBe("말씀을 잘 이해하지 못했어요. 누구에게 보낼까요?");
   });
 
   test("makes small talk outside", () => {
@@ -135,6 +276,8 @@ describe("the reply", () => {
     expect(offlineReply({ ...base, stage: "INIT", text: "고마워요" })).toBe(thanks);
     expect(offlineReply({ ...base, stage: "INIT", text: "어떻게 써?" })).toBe(help);
     expect(offlineReply({ ...base, stage: "READY", text: "오늘 덥네" })).toBe(fallback);
-    expect(offlineReply({ ...base, locale: "en", stage: "INIT", text: "hi!" })).toBe(MESSAGES.en.smallTalk.greeting);
+    expect(offlineReply({ ...base, locale: "en", stage: "INIT", text: "hi!" })).toBe(
+      MESSAGES.en.smallTalk.greeting,
+    );
   });
 });

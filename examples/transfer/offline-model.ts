@@ -5,15 +5,22 @@ import { SLOT_NAMES, type SlotErrors, type SlotName, type TransferSlots } from "
 import { fold, type Locale } from "./text.ts";
 
 /**
- * What stands in for the language model when none is configured: three deterministic functions, one per agent. They read
- * sentences by patterns, so they understand less than a model; they return raw text (`"5만원"`), and the code that
- * judges a model's answers judges theirs as well. They never confirm and never cancel.
+ * What stands in for the language model when none is configured: three deterministic functions, one
+ * per agent. They read sentences by patterns, so they understand less than a model; they return raw
+ * text (`"5만원"`), and the code that judges a model's answers judges theirs as well. They never
+ * confirm and never cancel.
  */
 
 export type Scenario = "TRANSFER" | "GENERAL";
 
-/** The intent agent: whether a message wants a transfer. A question about transfers (`방금 이체 됐어?`) wants none. */
-export function offlineIntent(text: string): { readonly scenario: Scenario; readonly because: string } {
+/**
+ * The intent agent: whether a message wants a transfer. A question about transfers (`방금 이체 됐어?`)
+ * wants none.
+ */
+export function offlineIntent(text: string): {
+  readonly scenario: Scenario;
+  readonly because: string;
+} {
   if (text.length > LONGEST_MESSAGE) return { scenario: "GENERAL", because: "too-long" };
   const spoken = spokenOf(text);
   const words = fold(spoken).trim();
@@ -21,7 +28,9 @@ export function offlineIntent(text: string): { readonly scenario: Scenario; read
   if (WANTS_TRANSFER.test(words)) return { scenario: "TRANSFER", because: "says-so" };
 
   const { target, amount } = readSegment(spoken, { bareNames: true });
-  if (target !== undefined && amount !== undefined) return { scenario: "TRANSFER", because: "recipient-and-amount" };
+  if (target !== undefined && amount !== undefined) {
+    return { scenario: "TRANSFER", because: "recipient-and-amount" };
+  }
   return { scenario: "GENERAL", because: "neither-said-nor-shown" };
 }
 
@@ -31,7 +40,10 @@ export interface OfflineSlotContext {
   readonly askedSlot?: SlotName | undefined;
 }
 
-/** The slot agent: a delta, with `tasks` when one message holds several transfers. An empty delta changes nothing. */
+/**
+ * The slot agent: a delta, with `tasks` when one message holds several transfers. An empty delta
+ * changes nothing.
+ */
 export function offlineSlots(text: string, { stage, askedSlot }: OfflineSlotContext): Delta {
   if (text.length > LONGEST_MESSAGE) return { operations: [], _meta: { because: "too-long" } };
   const line = text.normalize("NFC").replace(/\s+/g, " ").trim();
@@ -45,10 +57,18 @@ export function offlineSlots(text: string, { stage, askedSlot }: OfflineSlotCont
     }
   }
 
-  const values: RawSlots = isQuestionAboutADay(notes.rest) ? notes.values : { ...readSegment(notes.rest, { bareNames: stage === "INIT" }), ...readEdits(notes.rest), ...notes.values };
+  const values: RawSlots = isQuestionAboutADay(notes.rest)
+    ? notes.values
+    : {
+        ...readSegment(notes.rest, { bareNames: stage === "INIT" }),
+        ...readEdits(notes.rest),
+        ...notes.values,
+      };
   const operations: SlotOperation[] = [
     ...notes.cleared.map((slot) => ({ op: "clear", slot }) as const),
-    ...SLOT_NAMES.flatMap((slot) => (values[slot] === undefined ? [] : [{ op: "set", slot, value: values[slot] } as const])),
+    ...SLOT_NAMES.flatMap((slot) =>
+      values[slot] === undefined ? [] : [{ op: "set", slot, value: values[slot] } as const],
+    ),
   ];
   if (operations.length > 0) return { operations };
 
@@ -66,15 +86,27 @@ export interface OfflineReplyContext {
   readonly progress?: Progress | undefined;
 }
 
-/** The interaction agent: explains errors first, then asks for one missing slot; outside a transfer it makes small talk. */
-export function offlineReply({ text, locale, stage, slots, slotErrors, progress }: OfflineReplyContext): string {
+/**
+ * The interaction agent: explains errors first, then asks for one missing slot; outside a transfer
+ * it makes small talk.
+ */
+export function offlineReply({
+  text,
+  locale,
+  stage,
+  slots,
+  slotErrors,
+  progress,
+}: OfflineReplyContext): string {
   const texts = MESSAGES[locale];
   if (stage !== "FILLING") return smallTalk(text, locale);
 
   const errors = Object.values(slotErrors).map((error) => texts.slotError(error));
   const wrong = SLOT_NAMES.find((slot) => slotErrors[slot] !== undefined);
   const asked = wrong ?? missingSlots(slots)[0];
-  return [...errors, ...(asked === undefined ? [] : [texts.askSlot(asked, slots, progress)])].join(" ");
+  return [...errors, ...(asked === undefined ? [] : [texts.askSlot(asked, slots, progress)])].join(
+    " ",
+  );
 }
 
 /** What `offlineReply` asks for, so that the next bare answer is understood. */
@@ -84,7 +116,10 @@ export function askedSlotOf(slots: TransferSlots, slotErrors: SlotErrors): SlotN
 
 type RawSlots = Partial<Record<SlotName, string>>;
 
-/** Characters; twenty transfers fit. The patterns are not meant for essays, and must not keep the process busy with one. */
+/**
+ * Characters; twenty transfers fit. The patterns are not meant for essays, and must not keep the
+ * process busy with one.
+ */
 const LONGEST_MESSAGE = 1_000;
 
 /** Whole words or their beginnings after a space: 이체 in 대이체 or 보내 in 못보내 do not count. */
@@ -97,7 +132,11 @@ const ASKS_ABOUT =
 const QUOTES = `"'“”‘’「」『』`;
 
 /** Memo and alias are read first and taken out: whatever stands in them is a note, not an order. */
-function readNotes(line: string): { readonly rest: string; readonly values: RawSlots; readonly cleared: readonly SlotName[] } {
+function readNotes(line: string): {
+  readonly rest: string;
+  readonly values: RawSlots;
+  readonly cleared: readonly SlotName[];
+} {
   let rest = line;
   const values: RawSlots = {};
   const cleared: SlotName[] = [];
@@ -121,53 +160,108 @@ function readNotes(line: string): { readonly rest: string; readonly values: RawS
 
 const REMOVE = "(?:지워|삭제|빼|없애)[^,.]*";
 const CLEARS: readonly (readonly [SlotName, RegExp])[] = [
-  ["memo", new RegExp(`메모(?:는|를|은)? ?(?:없이|없어|필요 ?없어|${REMOVE})|(?:remove|clear|no) (?:the )?memo`, "iu")],
-  ["alias", new RegExp(`별칭(?:은|을)? ?(?:없이|없어|${REMOVE})|(?:remove|clear|no) (?:the )?alias`, "iu")],
-  ["transfer_date", new RegExp(`날짜(?:는|를)? ?(?:없이|없어|${REMOVE})|(?:remove|clear|no) (?:the )?date`, "iu")],
+  [
+    "memo",
+    new RegExp(
+      `메모(?:는|를|은)? ?(?:없이|없어|필요 ?없어|${REMOVE})|(?:remove|clear|no) (?:the )?memo`,
+      "iu",
+    ),
+  ],
+  [
+    "alias",
+    new RegExp(`별칭(?:은|을)? ?(?:없이|없어|${REMOVE})|(?:remove|clear|no) (?:the )?alias`, "iu"),
+  ],
+  [
+    "transfer_date",
+    new RegExp(`날짜(?:는|를)? ?(?:없이|없어|${REMOVE})|(?:remove|clear|no) (?:the )?date`, "iu"),
+  ],
   ["amount", new RegExp(`금액(?:은|을)? ?${REMOVE}|(?:remove|clear) (?:the )?amount`, "iu")],
-  ["target", new RegExp(`받는 ?(?:사람|분)(?:은|을)? ?${REMOVE}|(?:remove|clear) (?:the )?recipient`, "iu")],
+  [
+    "target",
+    new RegExp(`받는 ?(?:사람|분)(?:은|을)? ?${REMOVE}|(?:remove|clear) (?:the )?recipient`, "iu"),
+  ],
 ];
 
 const WRITE = "(?:써|적어|남겨|넣어|해|바꿔|변경|수정)[^,.]*";
 const NOTES: readonly (readonly ["memo" | "alias", RegExp])[] = [
-  ["memo", new RegExp(`메모(?:에는|에|를|는|은)? ?[:：]?\\s*(.+?) ?(?:이라고|라고|으로|로) ?${WRITE}`, "u")],
+  [
+    "memo",
+    new RegExp(
+      `메모(?:에는|에|를|는|은)? ?[:：]?\\s*(.+?) ?(?:이라고|라고|으로|로) ?${WRITE}`,
+      "u",
+    ),
+  ],
   ["memo", new RegExp(`(?<=^|[ ,])([^ ,]+?)(?:이라고|라고) ?메모(?: ?${WRITE})?`, "u")],
   ["memo", /메모(?:는|은|:|：) ?(.+?)(?=$|[,.](?: |$))/u],
   ["memo", /\bmemo(?: is|:| should say| says)? (.+?)(?=$|[,.](?: |$))/iu],
-  ["alias", new RegExp(`별칭(?:에는|에|을|은)? ?[:：]?\\s*(.+?) ?(?:이라고|라고|으로|로) ?${WRITE}`, "u")],
+  [
+    "alias",
+    new RegExp(`별칭(?:에는|에|을|은)? ?[:：]?\\s*(.+?) ?(?:이라고|라고|으로|로) ?${WRITE}`, "u"),
+  ],
   ["alias", /별칭(?:은|:|：) ?(.+?)(?=$|[,.](?: |$))/u],
   ["alias", /\balias(?: is|:)? (.+?)(?=$|[,.](?: |$))/iu],
 ];
 
 /**
- * The transfers of a message that names several recipients: one for each, also for one whose amount is missing, so that
- * nobody who was named is forgotten. A comma inside `50,000` separates nothing.
+ * The transfers of a message that names several recipients: one for each, also for one whose amount
+ * is missing, so that nobody who was named is forgotten. A comma inside `50,000` separates nothing.
  */
 function readTasks(line: string): RawSlots[] {
-  const separated = line.split(SEPARATOR).map((segment) => readSegment(segment, { bareNames: true }));
+  const separated = line
+    .split(SEPARATOR)
+    .map((segment) => readSegment(segment, { bareNames: true }));
   const starts = [...line.matchAll(RECIPIENTS)].map(({ index }) => index);
   const tasks = separated.filter(({ target }) => target !== undefined);
   const named =
-    starts.length > tasks.length ? starts.map((start, place) => readSegment(line.slice(start, starts[place + 1]))) : tasks;
+    starts.length > tasks.length
+      ? starts.map((start, place) => readSegment(line.slice(start, starts[place + 1])))
+      : tasks;
   if (named.length < 2 || !named.some(({ amount }) => amount !== undefined)) return [];
 
   const date = startsWithDate(line);
   return date === undefined ? named : named.map((task) => ({ transfer_date: date, ...task }));
 }
 
-const SEPARATOR = /,(?!\d{3})|[、;，]|(?<=[원\s])하고 |(?<=보내|송금하|이체하|부치|주)고 | 그리고 |(?<=원)이랑 | 랑 | and /u;
+const SEPARATOR =
+  /,(?!\d{3})|[、;，]|(?<=[원\s])하고 |(?<=보내|송금하|이체하|부치|주)고 | 그리고 |(?<=원)이랑 | 랑 | and /u;
 
 /** `홍길동에게`, `엄마한테도`, `김철수님께`; a question for someone (`누구에게`) names nobody. */
 const RECIPIENT_WORD =
   "(?<=^|[\\s,])(?!누구|아무|나에게|저에게|나한테|저한테)([\\p{L}\\p{N}·.-]+?)(?: ?님| ?씨)?(?:에게로|에게|한테|께|앞으로)(?:도|는|만)?(?=[\\s,.!?]|$|[\\d₩])";
 const RECIPIENT = new RegExp(RECIPIENT_WORD, "u");
 const RECIPIENTS = new RegExp(RECIPIENT_WORD, "gu");
-const ENGLISH_RECIPIENT = /\bto (?!me\b|the\b|do\b|send\b)([\p{L}][\p{L}\p{N}.-]*(?: (?=\p{Lu})[\p{L}\p{N}.-]+)*)/u;
+const ENGLISH_RECIPIENT =
+  /\bto (?!me\b|the\b|do\b|send\b)([\p{L}][\p{L}\p{N}.-]*(?: (?=\p{Lu})[\p{L}\p{N}.-]+)*)/u;
 
 /** Words that stand in front of an amount and are nobody's name. */
-const NO_NAMES = new Set(["그냥", "그럼", "그러면", "아니", "다시", "대략", "약간", "우선", "일단", "각각", "전부", "모두", "금액", "금액은", "메모", "송금", "이체", "추가로", "한번에", "현금", "용돈"]);
+const NO_NAMES = new Set([
+  "그냥",
+  "그럼",
+  "그러면",
+  "아니",
+  "다시",
+  "대략",
+  "약간",
+  "우선",
+  "일단",
+  "각각",
+  "전부",
+  "모두",
+  "금액",
+  "금액은",
+  "메모",
+  "송금",
+  "이체",
+  "추가로",
+  "한번에",
+  "현금",
+  "용돈",
+]);
 
-/** Recipient, amount and date of one stretch of words. With `bareNames`, `홍길동 5만원` names a recipient too. */
+/**
+ * Recipient, amount and date of one stretch of words. With `bareNames`, `홍길동 5만원` names a recipient
+ * too.
+ */
 function readSegment(segment: string, { bareNames = false } = {}): RawSlots {
   const values: RawSlots = {};
   const put = (slot: SlotName, value: string | undefined): void => {
@@ -186,7 +280,9 @@ function readSegment(segment: string, { bareNames = false } = {}): RawSlots {
   put("amount", amount?.[0]);
 
   if (bareNames && values.target === undefined && amount) {
-    const name = /^(?:에 )?([가-힣]{2,5}?)(?: ?님| ?씨)?$/u.exec(undated.slice(0, amount.index).trim())?.[1];
+    const name = /^(?:에 )?([가-힣]{2,5}?)(?: ?님| ?씨)?$/u.exec(
+      undated.slice(0, amount.index).trim(),
+    )?.[1];
     if (name !== undefined && !NO_NAMES.has(name)) put("target", name);
   }
   return values;
@@ -196,19 +292,26 @@ function readSegment(segment: string, { bareNames = false } = {}): RawSlots {
 function readEdits(line: string): RawSlots {
   const values: RawSlots = {};
   const target =
-    /받는 ?(?:사람|분)(?:을|은|이)? ?([\p{L}\p{N}·.-]+?)(?: ?님| ?씨)?(?:으로|로|에게|이야|야|입니다|이에요|예요)?(?=[\s,.!]|$)/u.exec(line) ??
+    /받는 ?(?:사람|분)(?:을|은|이)? ?([\p{L}\p{N}·.-]+?)(?: ?님| ?씨)?(?:으로|로|에게|이야|야|입니다|이에요|예요)?(?=[\s,.!]|$)/u.exec(
+      line,
+    ) ??
     /\brecipient (?:to|is) ([\p{L}][\p{L}\p{N}.-]*(?: (?=\p{Lu})[\p{L}\p{N}.-]+)*)/u.exec(line);
   if (target) values.target = target[1]!;
 
-  const amount = /(?:금액|amount)(?:을|은|이|를)? ?(?:to |is )?([-−]?[^\s,]+(?: ?[\d천백십]+원)?)/u.exec(line);
+  const amount =
+    /(?:금액|amount)(?:을|은|이|를)? ?(?:to |is )?([-−]?[^\s,]+(?: ?[\d천백십]+원)?)/u.exec(line);
   if (amount && values.amount === undefined) {
-    values.amount = AMOUNT.exec(line)?.[0] ?? amount[1]!.replace(/(?:으로|로|이야|입니다|이에요|예요)$/u, "");
+    values.amount =
+      AMOUNT.exec(line)?.[0] ?? amount[1]!.replace(/(?:으로|로|이야|입니다|이에요|예요)$/u, "");
   }
   return values;
 }
 
 const KOREAN_NUMBER = "[일이삼사오육칠팔구십백천만억조]";
-/** Something that is meant as an amount, right or wrong; `parseAmount` judges it. A bare number needs four digits. */
+/**
+ * Something that is meant as an amount, right or wrong; `parseAmount` judges it. A bare number
+ * needs four digits.
+ */
 const AMOUNT = new RegExp(
   [
     `(?<![\\p{L}\\p{N}])[-−]?[₩￦] ?[\\d,.]+(?: ?[천만억조])?(?: ?원)?`,
@@ -247,7 +350,10 @@ function startsWithDate(line: string): string | undefined {
   return match?.index === 0 ? match[0].trim() : undefined;
 }
 
-/** The whole message as the value that was asked for, without the endings of speech. A question is no answer. */
+/**
+ * The whole message as the value that was asked for, without the endings of speech. A question is
+ * no answer.
+ */
 function readBareAnswer(line: string, slot: SlotName): string | undefined {
   if (/[?？]/.test(line)) return undefined;
   const answer = line
@@ -270,7 +376,13 @@ function isQuestionAboutADay(line: string): boolean {
 function smallTalk(text: string, locale: Locale): string {
   const words = fold(text).trim();
   const { greeting, thanks, help, fallback } = MESSAGES[locale].smallTalk;
-  if (/^(?:안녕|반가워|하이(?:[\s!~]|$)|hi\b|hello\b|hey\b|good (?:morning|afternoon|evening)\b)/u.test(words)) return greeting;
+  if (
+    /^(?:안녕|반가워|하이(?:[\s!~]|$)|hi\b|hello\b|hey\b|good (?:morning|afternoon|evening)\b)/u.test(
+      words,
+    )
+  ) {
+    return greeting;
+  }
   if (/^(?:고마워|감사|땡큐|thanks?\b|thank you)/u.test(words)) return thanks;
   if (/(?<![\p{L}])(?:도와|도움|어떻게|사용법|help\b|how\b)/u.test(words)) return help;
   return fallback;

@@ -3,11 +3,16 @@ import { contextSchema, type AgentFacts } from "./agents.ts";
 import { offlineIntent, offlineReply, offlineSlots } from "./offline-model.ts";
 import { PROMPTS } from "./prompts.ts";
 
-/** Answers as the model of the transfer agents would, from the same request; undefined when another agent is asked. */
+/**
+ * Answers as the model of the transfer agents would, from the same request; undefined when another
+ * agent is asked.
+ */
 export function answerTransfer(request: ModelRequest): OfflineAnswer | undefined {
   const { system = "" } = request;
   const text = request.messages.findLast((message) => message.role === "user")?.text ?? "";
-  if (system.startsWith(PROMPTS.intent)) return { object: { scenario: offlineIntent(text).scenario } };
+  if (system.startsWith(PROMPTS.intent)) {
+    return { object: { scenario: offlineIntent(text).scenario } };
+  }
   if (system.startsWith(PROMPTS.slots)) {
     const { stage, asked_slot: askedSlot } = factsOf(system);
     return { object: JSON.parse(JSON.stringify(offlineSlots(text, { stage, askedSlot }))) };
@@ -25,6 +30,10 @@ export const transferModel = offlineModel("transfer", (request) => answerTransfe
 
 function factsOf(system: string): AgentFacts {
   const block = /<context>\n(.*)\n<\/context>/.exec(system)?.[1];
-  if (block === undefined) throw new Error("The request has no context block; the transfer flow gives one to every agent but intent.");
+  if (block === undefined) {
+    throw new Error(
+      "The request has no context block; the transfer flow gives one to every agent but intent.",
+    );
+  }
   return contextSchema.parse(JSON.parse(block));
 }

@@ -1,6 +1,7 @@
 /**
- * What the three agents are told. Each prompt says the same in Korean and in English; the session's language stands in the
- * context as `locale`. A prompt asks for good answers; what must never happen is kept by the code that reads them.
+ * What the three agents are told. Each prompt says the same in Korean and in English; the session's
+ * language stands in the context as `locale`. A prompt asks for good answers; what must never
+ * happen is kept by the code that reads them.
  */
 export const PROMPTS = {
   intent: both(

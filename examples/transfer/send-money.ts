@@ -4,7 +4,10 @@ import { z } from "zod";
 import { bankClient, BankError } from "./bank/client.ts";
 import type { TransferSlots } from "./state.ts";
 
-/** Where the bank is, or how to find out; asked before every request, so that a bank that starts late is found. */
+/**
+ * Where the bank is, or how to find out; asked before every request, so that a bank that starts
+ * late is found.
+ */
 export type BankUrl = string | (() => Promise<string>);
 
 export interface Order {
@@ -21,11 +24,17 @@ export interface Sent {
   readonly transactionId?: string | undefined;
 }
 
-const orderSchema: z.ZodType<Order> = z.object({ to: z.string().min(1), amount: z.int().min(1), memo: z.string().optional(), date: z.string().optional() });
+const orderSchema: z.ZodType<Order> = z.object({
+  to: z.string().min(1),
+  amount: z.int().min(1),
+  memo: z.string().optional(),
+  date: z.string().optional(),
+});
 
 /**
- * The one thing that this service does to the outside: at most once per key, however often it is asked for. A definite
- * refusal and a request that never left are failures; whatever else goes wrong is unknown until the bank has been asked.
+ * The one thing that this service does to the outside: at most once per key, however often it is
+ * asked for. A definite refusal and a request that never left are failures; whatever else goes
+ * wrong is unknown until the bank has been asked.
  */
 export function sendMoneyTool(bankUrl: BankUrl): Tool<Order, Sent> {
   const bank = async () => bankClient(typeof bankUrl === "string" ? bankUrl : await bankUrl());
@@ -37,12 +46,18 @@ export function sendMoneyTool(bankUrl: BankUrl): Tool<Order, Sent> {
     settle: "2s", // source: docs/spec/conversation §4
     async execute(order, { key }, { signal }): Promise<Sent> {
       const client = await bank().catch((cause: unknown) => {
-        throw new NotSentError("BANK_UNREACHABLE", "The bank could not be found or started.", { cause });
+        throw new NotSentError("BANK_UNREACHABLE", "The bank could not be found or started.", {
+          cause,
+        });
       });
-      const answer = await client.transfer(order, { key: bankKeyOf(key), signal }).catch((cause: unknown) => {
-        if (cause instanceof BankError && cause.outcome === "not_sent") throw new NotSentError(cause.code, cause.message, { cause });
-        throw cause;
-      });
+      const answer = await client
+        .transfer(order, { key: bankKeyOf(key), signal })
+        .catch((cause: unknown) => {
+          if (cause instanceof BankError && cause.outcome === "not_sent") {
+            throw new NotSentError(cause.code, cause.message, { cause });
+          }
+          throw cause;
+        });
       if (answer.status === "refused") throw new NotSentError(answer.code, answer.message);
       return { transactionId: answer.transactionId };
     },
@@ -55,8 +70,15 @@ export function sendMoneyTool(bankUrl: BankUrl): Tool<Order, Sent> {
 }
 
 export function orderOf({ target, amount, memo, transfer_date: date }: TransferSlots): Order {
-  if (target === undefined || amount === undefined) throw new Error("A transfer without recipient or amount was confirmed.");
-  return { to: target, amount, ...(memo !== undefined && { memo }), ...(date !== undefined && { date }) };
+  if (target === undefined || amount === undefined) {
+    throw new Error("A transfer without recipient or amount was confirmed.");
+  }
+  return {
+    to: target,
+    amount,
+    ...(memo !== undefined && { memo }),
+    ...(date !== undefined && { date }),
+  };
 }
 
 /** Longest `Idempotency-Key` that the bank takes; a session's id alone may have 200 characters. */

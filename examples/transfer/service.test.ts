@@ -29,13 +29,26 @@ interface Desk extends AsyncDisposable {
   completed(): Promise<readonly (readonly [string, unknown])[]>;
 }
 
-async function openDesk(options: { bank?: BankOptions; service?: Partial<TransferServiceOptions>; clock?: Clock; on?: { url: string }; bankAt?: Bank; model?: OfflineModel } = {}): Promise<Desk> {
+async function openDesk(
+  options: {
+    bank?: BankOptions;
+    service?: Partial<TransferServiceOptions>;
+    clock?: Clock;
+    on?: { url: string };
+    bankAt?: Bank;
+    model?: OfflineModel;
+  } = {},
+): Promise<Desk> {
   await using stack = new AsyncDisposableStack();
   const bank = options.bankAt ?? (await startBank(options.bank));
   if (!options.bankAt) stack.defer(() => bank.stop());
   const service = createTransferService({ bankUrl: bank.url, ...options.service });
   const t = stack.use(
-    await startTestEngine(service, { offline: [options.model ?? transferModel], ...(options.clock && { engine: { clock: options.clock } }), ...(options.on && { on: options.on }) }),
+    await startTestEngine(service, {
+      offline: [options.model ?? transferModel],
+      ...(options.clock && { engine: { clock: options.clock } }),
+      ...(options.on && { on: options.on }),
+    }),
   );
   const kept = stack.move();
   return {
@@ -53,7 +66,8 @@ async function openDesk(options: { bank?: BankOptions; service?: Partial<Transfe
       return [await turns[0]!.done, await turns[1]!.done];
     },
     stage: async (session = "s1") => (await t.engine.session(session)).stage,
-    completed: async () => (await t.engine.completed("s1")).map(({ stage, data }) => [stage, data] as const),
+    completed: async () =>
+      (await t.engine.completed("s1")).map(({ stage, data }) => [stage, data] as const),
     [Symbol.asyncDispose]: () => kept.disposeAsync(),
   };
 }
@@ -79,7 +93,11 @@ describe("the scenarios of the table", () => {
 
     const done = await desk.say("안녕하세요");
 
-    expect(done).toMatchObject({ message: ko.smallTalk.greeting, nextAction: "ASK", stateSnapshot: { stage: "INIT" } });
+    expect(done).toMatchObject({
+      message: ko.smallTalk.greeting,
+      nextAction: "ASK",
+      stateSnapshot: { stage: "INIT" },
+    });
     expect(await desk.completed()).toEqual([]);
   });
 
@@ -89,7 +107,12 @@ describe("the scenarios of the table", () => {
     expect((await desk.say("이체하고 싶어")).message).toBe("누구에게 보낼까요?");
     expect((await desk.say("홍길동")).message).toBe("홍길동님에게 얼마를 보낼까요?");
     const asked = await desk.say("5만원");
-    expect(asked).toMatchObject({ message: ko.confirmQuestion(HONG), nextAction: "CONFIRM", uiHint: { buttons: ["확인", "취소"] }, stateSnapshot: { stage: "READY" } });
+    expect(asked).toMatchObject({
+      message: ko.confirmQuestion(HONG),
+      nextAction: "CONFIRM",
+      uiHint: { buttons: ["확인", "취소"] },
+      stateSnapshot: { stage: "READY" },
+    });
     const done = await desk.press("확인", asked);
 
     expect(done).toMatchObject({
@@ -100,7 +123,12 @@ describe("the scenarios of the table", () => {
     });
     expect(desk.bank.bookings()).toMatchObject([{ to: "홍길동", amount: 50_000 }]);
     expect(await desk.stage()).toBe("INIT");
-    expect(await desk.completed()).toEqual([["EXECUTED", { index: 1, total: 1, outcome: "done", slots: HONG, transaction_id: "tx_000001" }]]);
+    expect(await desk.completed()).toEqual([
+      [
+        "EXECUTED",
+        { index: 1, total: 1, outcome: "done", slots: HONG, transaction_id: "tx_000001" },
+      ],
+    ]);
     expect((await desk.t.engine.debug("s1")).memory.rawHistory).toHaveLength(8);
   });
 
@@ -110,7 +138,11 @@ describe("the scenarios of the table", () => {
     await desk.say("홍길동에게 5만원 보내줘");
     const done = await desk.say(word);
 
-    expect(done).toMatchObject({ message: ko.cancelled, nextAction: "DONE", stateSnapshot: { stage: "CANCELLED" } });
+    expect(done).toMatchObject({
+      message: ko.cancelled,
+      nextAction: "DONE",
+      stateSnapshot: { stage: "CANCELLED" },
+    });
     expect(desk.bank.bookings()).toEqual([]);
     expect(await desk.stage()).toBe("INIT");
     expect((await desk.completed()).map(([stage]) => stage)).toEqual(["CANCELLED"]);
@@ -122,7 +154,11 @@ describe("the scenarios of the table", () => {
     const asked = await desk.say("없는사람에게 5만원 보내줘");
     const done = await desk.press("확인", asked);
 
-    expect(done).toMatchObject({ message: ko.failed("UNKNOWN_ACCOUNT", { target: "없는사람", amount: 50_000 }), nextAction: "DONE", stateSnapshot: { stage: "FAILED" } });
+    expect(done).toMatchObject({
+      message: ko.failed("UNKNOWN_ACCOUNT", { target: "없는사람", amount: 50_000 }),
+      nextAction: "DONE",
+      stateSnapshot: { stage: "FAILED" },
+    });
     expect(done.receipt).toBeUndefined();
     expect(await desk.stage()).toBe("INIT");
     expect(await desk.completed()).toMatchObject([["FAILED", { code: "UNKNOWN_ACCOUNT" }]]);
@@ -135,17 +171,26 @@ describe("the scenarios of the table", () => {
 
     const done = await desk.press("확인", asked);
 
-    expect(done).toMatchObject({ message: ko.failed("BANK_UNREACHABLE", HONG), stateSnapshot: { stage: "FAILED" } });
+    expect(done).toMatchObject({
+      message: ko.failed("BANK_UNREACHABLE", HONG),
+      stateSnapshot: { stage: "FAILED" },
+    });
   });
 
   test("filling too often: UNSUPPORTED after the allowed turns", async () => {
     await using desk = await openDesk({ service: { maxFillTurns: 2 } });
 
     await desk.say("이체하고 싶어");
-    expect((await desk.say("글쎄 말이야 이걸 어떻게 하면 좋을까")).stateSnapshot["stage"]).toBe("FILLING");
+    expect((await desk.say("글쎄 말이야 이걸 어떻게 하면 좋을까")).stateSnapshot["stage"]).toBe(
+      "FILLING",
+    );
     const done = await desk.say("글쎄 말이야 이걸 어떻게 하면 좋을까");
 
-    expect(done).toMatchObject({ message: ko.unsupported, nextAction: "DONE", stateSnapshot: { stage: "UNSUPPORTED" } });
+    expect(done).toMatchObject({
+      message: ko.unsupported,
+      nextAction: "DONE",
+      stateSnapshot: { stage: "UNSUPPORTED" },
+    });
     expect(await desk.stage()).toBe("INIT");
   });
 
@@ -156,26 +201,44 @@ describe("the scenarios of the table", () => {
     expect(first.done.message).toBe(ko.confirmQuestion(HONG, { index: 1, total: 3 }));
     expect(progressOf(first.events)).toEqual([[1, 3]]);
     const second = await desk.t.say("네");
-    expect(second.done).toMatchObject({ nextAction: "CONFIRM", receipt: { transaction_id: "tx_000001" }, stateSnapshot: { stage: "READY", index: 2 } });
-    expect(second.done.message).toBe(`${ko.receipt(HONG, "tx_000001", { index: 1, total: 3 })}\n${ko.confirmQuestion({ target: "없는사람", amount: 30_000 }, { index: 2, total: 3 })}`);
+    expect(second.done).toMatchObject({
+      nextAction: "CONFIRM",
+      receipt: { transaction_id: "tx_000001" },
+      stateSnapshot: { stage: "READY", index: 2 },
+    });
+    expect(second.done.message).toBe(
+      `${ko.receipt(HONG, "tx_000001", { index: 1, total: 3 })}\n${ko.confirmQuestion({ target: "없는사람", amount: 30_000 }, { index: 2, total: 3 })}`,
+    );
     expect(progressOf(second.events)).toEqual([[2, 3]]);
     const failed = await desk.say("네");
-    expect(failed).toMatchObject({ nextAction: "ASK_CONTINUE", uiHint: { buttons: ["계속 진행", "취소"] } });
+    expect(failed).toMatchObject({
+      nextAction: "ASK_CONTINUE",
+      uiHint: { buttons: ["계속 진행", "취소"] },
+    });
     expect(failed.message).toContain(ko.askContinue(1));
     const third = await desk.say("계속 진행");
-    expect(third).toMatchObject({ nextAction: "CONFIRM", message: ko.confirmQuestion({ target: "이영희", amount: 10_000 }, { index: 3, total: 3 }) });
+    expect(third).toMatchObject({
+      nextAction: "CONFIRM",
+      message: ko.confirmQuestion({ target: "이영희", amount: 10_000 }, { index: 3, total: 3 }),
+    });
     const end = await desk.say("취소");
 
     expect(end).toMatchObject({ nextAction: "DONE", receipts: [{ transaction_id: "tx_000001" }] });
     expect(end.message).toContain("모두 3건 중 완료 1건, 취소 1건, 실패 1건이에요.");
     expect(desk.bank.bookings()).toMatchObject([{ to: "홍길동" }]);
-    expect((await desk.completed()).map(([stage]) => stage)).toEqual(["CANCELLED", "FAILED", "EXECUTED"]);
+    expect((await desk.completed()).map(([stage]) => stage)).toEqual([
+      "CANCELLED",
+      "FAILED",
+      "EXECUTED",
+    ]);
     expect(await desk.stage()).toBe("INIT");
   });
 });
 
 function progressOf(events: TestEventList): (readonly [number, number])[] {
-  return events.flatMap((event) => (event.type === "TASK_PROGRESS" ? [[event.data.index, event.data.total] as const] : []));
+  return events.flatMap((event) =>
+    event.type === "TASK_PROGRESS" ? [[event.data.index, event.data.total] as const] : [],
+  );
 }
 type TestEventList = Awaited<ReturnType<TestEngine["say"]>>["events"];
 
@@ -183,7 +246,10 @@ test("홍길동에게 5만원 보내줘 → 네 보내주세요 → 영수증", 
   await using desk = await openDesk();
 
   const asked = await desk.say("홍길동에게 5만원 보내줘");
-  expect(asked).toMatchObject({ message: "홍길동님에게 50,000원을 보낼까요?", nextAction: "CONFIRM" });
+  expect(asked).toMatchObject({
+    message: "홍길동님에게 50,000원을 보낼까요?",
+    nextAction: "CONFIRM",
+  });
   const done = await desk.say("네 보내주세요");
 
   expect(done.message).toBe("홍길동님에게 50,000원을 보냈어요. 거래 번호: tx_000001");
@@ -194,7 +260,10 @@ test("the English mirror", async () => {
   await using desk = await openDesk();
 
   const asked = await desk.say("Send 50,000 won to John", { locale: "en" });
-  expect(asked).toMatchObject({ message: en.confirmQuestion({ target: "John", amount: 50_000 }), uiHint: { buttons: ["Confirm", "Cancel"] } });
+  expect(asked).toMatchObject({
+    message: en.confirmQuestion({ target: "John", amount: 50_000 }),
+    uiHint: { buttons: ["Confirm", "Cancel"] },
+  });
   const done = await desk.say("yes, go ahead");
 
   expect(done.message).toBe(en.receipt({ target: "John", amount: 50_000 }, "tx_000001"));
@@ -207,7 +276,10 @@ describe("READY", () => {
 
     await desk.say("홍길동에게 5만원 보내줘");
     const asked = await desk.say("3만원으로 바꿔줘");
-    expect(asked).toMatchObject({ message: ko.confirmQuestion({ ...HONG, amount: 30_000 }), nextAction: "CONFIRM" });
+    expect(asked).toMatchObject({
+      message: ko.confirmQuestion({ ...HONG, amount: 30_000 }),
+      nextAction: "CONFIRM",
+    });
     await desk.say("네");
 
     expect(desk.bank.bookings()).toMatchObject([{ amount: 30_000 }]);
@@ -219,10 +291,16 @@ describe("READY", () => {
     await desk.say("홍길동에게 5만원 보내줘");
     const { done, events } = await desk.t.say("", { slots: { amount: 70_000, memo: "생일" } });
 
-    expect(done).toMatchObject({ message: ko.confirmQuestion({ ...HONG, amount: 70_000, memo: "생일" }), nextAction: "CONFIRM" });
+    expect(done).toMatchObject({
+      message: ko.confirmQuestion({ ...HONG, amount: 70_000, memo: "생일" }),
+      nextAction: "CONFIRM",
+    });
     expect(events.map(({ type }) => type)).toEqual(["DONE"]);
     const wrong = await desk.say("", { slots: { amount: -1 } });
-    expect(wrong).toMatchObject({ nextAction: "ASK", stateSnapshot: { stage: "FILLING", meta: { slot_errors: { amount: "AMOUNT_NOT_POSITIVE" } } } });
+    expect(wrong).toMatchObject({
+      nextAction: "ASK",
+      stateSnapshot: { stage: "FILLING", meta: { slot_errors: { amount: "AMOUNT_NOT_POSITIVE" } } },
+    });
     expect(wrong.message).toContain(ko.slotError("AMOUNT_NOT_POSITIVE"));
   });
 
@@ -233,7 +311,10 @@ describe("READY", () => {
     expect((await desk.say("메모 지워줘")).message).toBe(ko.confirmQuestion(HONG));
     const cleared = await desk.say("금액 지워줘");
 
-    expect(cleared).toMatchObject({ message: "홍길동님에게 얼마를 보낼까요?", stateSnapshot: { stage: "FILLING", slots: { target: "홍길동" } } });
+    expect(cleared).toMatchObject({
+      message: "홍길동님에게 얼마를 보낼까요?",
+      stateSnapshot: { stage: "FILLING", slots: { target: "홍길동" } },
+    });
   });
 
   test("small talk is answered, and the confirmation is asked again", async () => {
@@ -242,13 +323,24 @@ describe("READY", () => {
     const asked = await desk.say("홍길동에게 5만원 보내줘");
     const talk = await desk.say("오늘 날씨 어때?");
 
-    expect(talk).toMatchObject({ message: `${ko.smallTalk.fallback}\n${ko.confirmQuestion(HONG)}`, nextAction: "CONFIRM" });
+    expect(talk).toMatchObject({
+      message: `${ko.smallTalk.fallback}\n${ko.confirmQuestion(HONG)}`,
+      nextAction: "CONFIRM",
+    });
     expect(talk.uiHint?.confirmId).toBe(asked.uiHint?.confirmId);
     await desk.say("응, 확인!");
     expect(desk.bank.bookings()).toHaveLength(1);
   });
 
-  test.each(["네?", "예??", "확인해줘", "이체 확인해줘", "보내요?", "방금 이체 됐어?", "메모에 취소환불이라고 써줘"])("%j neither confirms nor cancels", async (text) => {
+  test.each([
+    "네?",
+    "예??",
+    "확인해줘",
+    "이체 확인해줘",
+    "보내요?",
+    "방금 이체 됐어?",
+    "메모에 취소환불이라고 써줘",
+  ])("%j neither confirms nor cancels", async (text) => {
     await using desk = await openDesk();
 
     await desk.say("홍길동에게 5만원 보내줘");
@@ -265,7 +357,9 @@ describe("READY", () => {
     const asked = await desk.say("7만원으로 바꿔줘");
     const again = await desk.press("확인", old);
 
-    expect(again.message).toBe(`${ko.confirmAgain}\n${ko.confirmQuestion({ ...HONG, amount: 70_000 })}`);
+    expect(again.message).toBe(
+      `${ko.confirmAgain}\n${ko.confirmQuestion({ ...HONG, amount: 70_000 })}`,
+    );
     expect(desk.bank.bookings()).toEqual([]);
     await desk.press("확인", asked);
     expect(desk.bank.bookings()).toMatchObject([{ amount: 70_000 }]);
@@ -284,26 +378,38 @@ describe("READY", () => {
   });
 
   test("a double tap books once, and says that nothing is open any more", async () => {
-    await using desk = await openDesk({ bank: { faults: [{ kind: "delay", when: "after", ms: 250 }] } });
+    await using desk = await openDesk({
+      bank: { faults: [{ kind: "delay", when: "after", ms: 250 }] },
+    });
 
     const asked = await desk.say("홍길동에게 5만원 보내줘");
     const tap = { message: "확인", confirmId: asked.uiHint!.confirmId! };
     const taps = await desk.sayBoth(tap, tap);
 
-    expect(taps.map(({ message }) => message)).toEqual([ko.receipt(HONG, "tx_000001"), ko.nothingToConfirm]);
+    expect(taps.map(({ message }) => message)).toEqual([
+      ko.receipt(HONG, "tx_000001"),
+      ko.nothingToConfirm,
+    ]);
     expect(desk.bank.bookings()).toHaveLength(1);
   });
 
   test("in a batch a second tap, and a 취소 that came before its question, decide nothing", async () => {
-    await using desk = await openDesk({ bank: { faults: [{ kind: "delay", when: "after", ms: 250, times: 2 }] } });
+    await using desk = await openDesk({
+      bank: { faults: [{ kind: "delay", when: "after", ms: 250, times: 2 }] },
+    });
 
     const first = await desk.say("홍길동에게 5만원, 김철수에게 3만원, 이영희한테 1만원 보내줘");
     const tap = { message: "확인", confirmId: first.uiHint!.confirmId! };
     const [, second] = await desk.sayBoth(tap, tap);
-    expect(second.message).toBe(`${ko.confirmAgain}\n${ko.confirmQuestion({ target: "김철수", amount: 30_000 }, { index: 2, total: 3 })}`);
+    expect(second.message).toBe(
+      `${ko.confirmAgain}\n${ko.confirmQuestion({ target: "김철수", amount: 30_000 }, { index: 2, total: 3 })}`,
+    );
     const [, third] = await desk.sayBoth({ message: "네" }, { message: "취소" });
 
-    expect(third).toMatchObject({ nextAction: "CONFIRM", stateSnapshot: { stage: "READY", index: 3 } });
+    expect(third).toMatchObject({
+      nextAction: "CONFIRM",
+      stateSnapshot: { stage: "READY", index: 3 },
+    });
     expect(desk.bank.bookings()).toHaveLength(2);
   });
 
@@ -312,9 +418,17 @@ describe("READY", () => {
 
     // 25 hours lie between these zones: today in the one is always gone in the other.
     const asked = await desk.say("오늘 홍길동에게 5만원 보내줘", { timeZone: "Pacific/Pago_Pago" });
-    const done = (await desk.t.say("확인", { confirmId: asked.uiHint!.confirmId!, timeZone: "Pacific/Kiritimati" })).done;
+    const done = (
+      await desk.t.say("확인", {
+        confirmId: asked.uiHint!.confirmId!,
+        timeZone: "Pacific/Kiritimati",
+      })
+    ).done;
 
-    expect(done).toMatchObject({ nextAction: "ASK", stateSnapshot: { stage: "FILLING", meta: { slot_errors: { transfer_date: "DATE_PAST" } } } });
+    expect(done).toMatchObject({
+      nextAction: "ASK",
+      stateSnapshot: { stage: "FILLING", meta: { slot_errors: { transfer_date: "DATE_PAST" } } },
+    });
     expect(done.message).toContain(ko.slotError("DATE_PAST"));
     expect(desk.bank.bookings()).toEqual([]);
   });
@@ -331,7 +445,9 @@ test("where nothing is open, a cancel says so and starts nothing", async () => {
 test("a page may begin a transfer with slots alone, and words go on with it", async () => {
   await using desk = await openDesk();
 
-  expect((await desk.say("", { slots: { target: "홍길동" } })).message).toBe("홍길동님에게 얼마를 보낼까요?");
+  expect((await desk.say("", { slots: { target: "홍길동" } })).message).toBe(
+    "홍길동님에게 얼마를 보낼까요?",
+  );
   expect((await desk.say("5만원")).message).toBe(ko.confirmQuestion(HONG));
 });
 
@@ -344,7 +460,11 @@ test("after a failure in a batch, 취소 ends it and counts what is left as canc
   const end = await desk.say("취소");
 
   expect(end.message).toContain("모두 3건 중 완료 0건, 취소 2건, 실패 1건이에요.");
-  expect((await desk.completed()).map(([stage]) => stage)).toEqual(["CANCELLED", "CANCELLED", "FAILED"]);
+  expect((await desk.completed()).map(([stage]) => stage)).toEqual([
+    "CANCELLED",
+    "CANCELLED",
+    "FAILED",
+  ]);
   expect(desk.bank.bookings()).toEqual([]);
 });
 
@@ -368,12 +488,18 @@ describe("the bank misbehaves", () => {
     const asked = await desk.say("홍길동에게 5만원 보내줘");
     const done = await desk.press("확인", asked);
 
-    expect(done).toMatchObject({ message: ko.receipt(HONG, "tx_000001"), stateSnapshot: { stage: "EXECUTED" } });
+    expect(done).toMatchObject({
+      message: ko.receipt(HONG, "tx_000001"),
+      stateSnapshot: { stage: "EXECUTED" },
+    });
     expect(desk.bank.bookings()).toHaveLength(1);
   });
 
   test("it cuts the line before it books: asked again after the settling time, once", async () => {
-    await using desk = await openDesk({ bank: { faults: [{ kind: "cut", when: "before" }] }, clock: fastClock(10) });
+    await using desk = await openDesk({
+      bank: { faults: [{ kind: "cut", when: "before" }] },
+      clock: fastClock(10),
+    });
 
     const asked = await desk.say("홍길동에게 5만원 보내줘");
     const done = await desk.press("확인", asked);
@@ -383,8 +509,17 @@ describe("the bank misbehaves", () => {
   });
 
   test("it ignores keys and books after the timeout: still once", async () => {
-    // Time runs ten times as fast here: the timeout is 500 ms, and the request travels for another 100.
-    await using desk = await openDesk({ bank: { faults: [{ kind: "ignore_keys", times: "always" }, { kind: "delay", when: "before", ms: 600 }] }, clock: fastClock(10) });
+    // Time runs ten times as fast here: the timeout is 500 ms, and the request travels for another
+    // 100.
+    await using desk = await openDesk({
+      bank: {
+        faults: [
+          { kind: "ignore_keys", times: "always" },
+          { kind: "delay", when: "before", ms: 600 },
+        ],
+      },
+      clock: fastClock(10),
+    });
 
     const asked = await desk.say("홍길동에게 5만원 보내줘");
     const done = await desk.press("확인", asked);
@@ -395,18 +530,31 @@ describe("the bank misbehaves", () => {
 
   test("nobody knows: the stage stays, nothing can be cancelled, and a later message settles it truthfully", async () => {
     await using desk = await openDesk({
-      bank: { faults: [{ kind: "cut", when: "after" }, { kind: "status", when: "before", on: "probe", times: "always" }] },
+      bank: {
+        faults: [
+          { kind: "cut", when: "after" },
+          { kind: "status", when: "before", on: "probe", times: "always" },
+        ],
+      },
       clock: fastClock(40),
     });
 
     const asked = await desk.say("홍길동에게 5만원 보내줘");
     const unknown = await desk.press("확인", asked);
-    expect(unknown).toMatchObject({ message: ko.effectUnknown(HONG), nextAction: "ASK", error: { code: "EFFECT_UNKNOWN" }, stateSnapshot: { stage: "CONFIRMED" } });
+    expect(unknown).toMatchObject({
+      message: ko.effectUnknown(HONG),
+      nextAction: "ASK",
+      error: { code: "EFFECT_UNKNOWN" },
+      stateSnapshot: { stage: "CONFIRMED" },
+    });
     expect((await desk.say("취소")).stateSnapshot["stage"]).toBe("CONFIRMED");
     await fetch(`${desk.bank.url}/faults`, { method: "DELETE" });
     const done = await desk.say("취소");
 
-    expect(done).toMatchObject({ message: `${ko.resumed}\n${ko.receipt(HONG, "tx_000001")}`, stateSnapshot: { stage: "EXECUTED" } });
+    expect(done).toMatchObject({
+      message: `${ko.resumed}\n${ko.receipt(HONG, "tx_000001")}`,
+      stateSnapshot: { stage: "EXECUTED" },
+    });
     expect(desk.bank.bookings()).toHaveLength(1);
   });
 
@@ -415,15 +563,33 @@ describe("the bank misbehaves", () => {
     ["not_happened", ko.failed("NOT_HAPPENED", HONG), "FAILED"],
   ])("an operator who answers %s ends it", async (answer, message, stage) => {
     await using desk = await openDesk({
-      bank: { faults: [{ kind: "cut", when: "before" }, { kind: "status", when: "before", on: "probe", times: "always" }] },
+      bank: {
+        faults: [
+          { kind: "cut", when: "before" },
+          { kind: "status", when: "before", on: "probe", times: "always" },
+        ],
+      },
       clock: fastClock(40),
     });
-    const inbox = new Inbox({ database: desk.t.database, notifications: new Notifications({ database: desk.t.database, logger: silentLogger, clock: systemClock }) });
+    const inbox = new Inbox({
+      database: desk.t.database,
+      notifications: new Notifications({
+        database: desk.t.database,
+        logger: silentLogger,
+        clock: systemClock,
+      }),
+    });
 
     const asked = await desk.say("홍길동에게 5만원 보내줘");
     await desk.press("확인", asked);
-    const { items: [open] } = await inbox.list({ tenant: "", status: "open" });
-    const { turn } = await inbox.answer(open!.id, { value: answer }, { tenant: "", name: "operator" });
+    const {
+      items: [open],
+    } = await inbox.list({ tenant: "", status: "open" });
+    const { turn } = await inbox.answer(
+      open!.id,
+      { value: answer },
+      { tenant: "", name: "operator" },
+    );
     const done = await lastDone(desk, turn!);
 
     expect(done).toMatchObject({ message, stateSnapshot: { stage } });
@@ -432,16 +598,25 @@ describe("the bank misbehaves", () => {
 });
 
 test("stopped while the bank answers: the transfer is kept, and the person hears of it", async () => {
-  await using desk = await openDesk({ bank: { faults: [{ kind: "delay", when: "after", ms: 400 }] } });
+  await using desk = await openDesk({
+    bank: { faults: [{ kind: "delay", when: "after", ms: 400 }] },
+  });
 
   const asked = await desk.say("홍길동에게 5만원, 김철수에게 3만원 보내줘");
-  const turn = desk.t.engine.turn({ session: "s1", message: "확인", confirmId: asked.uiHint!.confirmId! });
+  const turn = desk.t.engine.turn({
+    session: "s1",
+    message: "확인",
+    confirmId: asked.uiHint!.confirmId!,
+  });
   const turnId = await turn.turnId;
   while (desk.bank.bookings().length === 0) await sleep(5);
   await desk.t.engine.stopTurn(turnId);
   const done = await turn.done;
 
-  expect(done).toMatchObject({ error: { code: "TURN_STOPPED" }, stateSnapshot: { stage: "READY", index: 2 } });
+  expect(done).toMatchObject({
+    error: { code: "TURN_STOPPED" },
+    stateSnapshot: { stage: "READY", index: 2 },
+  });
   expect(done.message).toContain("1. 홍길동님 50,000원: 완료");
   expect((await desk.completed()).map(([stage]) => stage)).toEqual(["EXECUTED"]);
   expect(desk.bank.bookings()).toHaveLength(1);
@@ -452,22 +627,34 @@ test("a process that dies while the bank answers: another one finishes the same 
   await using bank = await disposableBank({ faults: [{ kind: "delay", when: "after", ms: 300 }] });
   const first = await openDesk({ on: { url: database.url }, bankAt: bank });
   const asked = await first.say("홍길동에게 5만원 보내줘");
-  const { turnId } = await first.t.engine.accept({ session: "s1", message: "확인", confirmId: asked.uiHint!.confirmId! });
+  const { turnId } = await first.t.engine.accept({
+    session: "s1",
+    message: "확인",
+    confirmId: asked.uiHint!.confirmId!,
+  });
   while (bank.bookings().length === 0) await sleep(5);
   first.t.fence();
   await first[Symbol.asyncDispose]();
 
   // What the takeover does with the turns of a dead process.
-  await database.database.query({ text: "update dure.turns set holder = null, epoch = epoch + 1 where status = 'running'" }, []);
+  await database.database.query(
+    { text: "update dure.turns set holder = null, epoch = epoch + 1 where status = 'running'" },
+    [],
+  );
   await using second = await openDesk({ on: { url: database.url }, bankAt: bank });
   const done = await lastDone(second, turnId);
 
-  expect(done).toMatchObject({ message: ko.receipt(HONG, "tx_000001"), stateSnapshot: { stage: "EXECUTED" } });
+  expect(done).toMatchObject({
+    message: ko.receipt(HONG, "tx_000001"),
+    stateSnapshot: { stage: "EXECUTED" },
+  });
   expect(bank.bookings()).toHaveLength(1);
 });
 
 async function lastDone(desk: Desk, turnId: string): Promise<Done> {
-  for await (const { event } of desk.t.engine.read(turnId, {})) if (event.type === "DONE") return event.data;
+  for await (const { event } of desk.t.engine.read(turnId, {})) {
+    if (event.type === "DONE") return event.data;
+  }
   throw new Error("no DONE");
 }
 

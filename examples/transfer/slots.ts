@@ -2,9 +2,19 @@ import { z } from "zod";
 import { parseAmount } from "./amount.ts";
 import { isIsoDate, parseDate, type IsoDate } from "./date.ts";
 import { moveStage, type Stage } from "./stages.ts";
-import { SLOT_NAMES, type SlotErrorKey, type SlotErrors, type SlotName, type TransferSlots, type TransferState, type TransferTask } from "./state.ts";
+import {
+  SLOT_NAMES,
+  type SlotErrorKey,
+  type SlotErrors,
+  type SlotName,
+  type TransferSlots,
+  type TransferState,
+  type TransferTask,
+} from "./state.ts";
 
-/** What the model (or the page) wants changed. `value` is raw: `"5만원"` and `50000` are both fine. */
+/**
+ * What the model (or the page) wants changed. `value` is raw: `"5만원"` and `50000` are both fine.
+ */
 export type SlotOperation =
   | { readonly op: "set"; readonly slot: SlotName; readonly value: unknown }
   | { readonly op: "clear"; readonly slot: SlotName }
@@ -28,7 +38,10 @@ export interface DeltaContext extends SlotContext {
 }
 
 export interface DeltaOutcome {
-  /** With slots, errors, queue and the stage that follows from them; unchanged where nothing applied. */
+  /**
+   * With slots, errors, queue and the stage that follows from them; unchanged where nothing
+   * applied.
+   */
   readonly state: TransferState;
   /** What the delta asks of the flow and may ask now; the flow's code does it. */
   readonly requests: ReadonlySet<"confirm" | "continue_flow" | "cancel_flow">;
@@ -46,18 +59,25 @@ export type IgnoredBecause =
   | "unknown-slot"
   | "too-many";
 
-/** Transfers in one batch. A longer list is not read as one message any more; the person is asked to split it. */
+/**
+ * Transfers in one batch. A longer list is not read as one message any more; the person is asked to
+ * split it.
+ */
 export const MAX_TASKS = 20;
 /** Operations in one delta: every slot set, cleared and set again is 15. */
 const MAX_OPERATIONS = 50;
 
 /**
- * The state after a delta. Each operation is coerced, checked and validated by its slot's description; a value that fails
- * removes the old one (who tried to change an amount must not confirm the former one) and leaves its error in
- * `meta.slot_errors[slot]`. An answer that cannot be read changes nothing but `slot_errors._unclear`. Pure.
- * Source: docs/spec/conversation §8.
+ * The state after a delta. Each operation is coerced, checked and validated by its slot's
+ * description; a value that fails removes the old one (who tried to change an amount must not
+ * confirm the former one) and leaves its error in `meta.slot_errors[slot]`. An answer that cannot
+ * be read changes nothing but `slot_errors._unclear`. Pure. Source: docs/spec/conversation §8.
  */
-export function applyDelta(state: TransferState, delta: unknown, context: DeltaContext): DeltaOutcome {
+export function applyDelta(
+  state: TransferState,
+  delta: unknown,
+  context: DeltaContext,
+): DeltaOutcome {
   const read = envelopeSchema.safeParse(delta);
   if (!read.success) return unclear(state, "UNREADABLE", { op: "delta", because: "unreadable" });
 
@@ -74,8 +94,9 @@ export function applyDelta(state: TransferState, delta: unknown, context: DeltaC
     }
     const refused = refusalOf(operation.value, state, context);
     if (refused) ignored.push({ op: operation.value.op, because: refused });
-    else if (operation.value.op === "set") setSlot(draft, operation.value.slot, operation.value.value, context);
-    else if (operation.value.op === "clear") clearSlot(draft, operation.value.slot);
+    else if (operation.value.op === "set") {
+      setSlot(draft, operation.value.slot, operation.value.value, context);
+    } else if (operation.value.op === "clear") clearSlot(draft, operation.value.slot);
     else requests.add(operation.value.op);
   }
 
@@ -92,7 +113,9 @@ export function applyDelta(state: TransferState, delta: unknown, context: DeltaC
   return { state: takesSlots(state.stage) ? withStageOfSlots(changed) : state, requests, ignored };
 }
 
-/** The errors that the slots have as of today; a required slot that is merely absent is none. Pure. */
+/**
+ * The errors that the slots have as of today; a required slot that is merely absent is none. Pure.
+ */
 export function validateSlots(slots: TransferSlots, context: SlotContext): SlotErrors {
   const errors: SlotErrors = {};
   for (const slot of SLOT_NAMES) {
@@ -108,18 +131,30 @@ export function missingSlots(slots: TransferSlots): SlotName[] {
   return SLOT_NAMES.filter((slot) => SLOTS[slot].required && slots[slot] === undefined);
 }
 
-/** READY when nothing required is missing and no slot has an error, else FILLING; other stages stay as they are. */
+/**
+ * READY when nothing required is missing and no slot has an error, else FILLING; other stages stay
+ * as they are.
+ */
 export function withStageOfSlots(state: TransferState): TransferState {
   const { _unclear, ...errors } = state.meta.slot_errors;
-  const wanted: Stage = missingSlots(state.slots).length === 0 && Object.keys(errors).length === 0 ? "READY" : "FILLING";
+  const wanted: Stage =
+    missingSlots(state.slots).length === 0 && Object.keys(errors).length === 0
+      ? "READY"
+      : "FILLING";
   if (!takesSlots(state.stage) || wanted === state.stage) return state;
 
   const move = moveStage(state.stage, wanted);
   return move.ok ? { ...state, stage: move.stage } : state;
 }
 
-/** Slots made of raw values, as one transfer of a batch arrives. A value that fails is absent and has an error. */
-export function readTask(raw: Readonly<Record<string, unknown>>, context: SlotContext): TransferTask {
+/**
+ * Slots made of raw values, as one transfer of a batch arrives. A value that fails is absent and
+ * has an error.
+ */
+export function readTask(
+  raw: Readonly<Record<string, unknown>>,
+  context: SlotContext,
+): TransferTask {
   const draft: Draft = { slots: {}, errors: {} };
   for (const [slot, value] of Object.entries(raw)) {
     if (isSlotName(slot)) setSlot(draft, slot, value, context);
@@ -128,7 +163,9 @@ export function readTask(raw: Readonly<Record<string, unknown>>, context: SlotCo
   return { slots: draft.slots, slot_errors: draft.errors };
 }
 
-type Read<Value> = { readonly ok: true; readonly value: Value } | { readonly ok: false; readonly error: SlotErrorKey };
+type Read<Value> =
+  | { readonly ok: true; readonly value: Value }
+  | { readonly ok: false; readonly error: SlotErrorKey };
 
 interface SlotDescription<Value> {
   readonly required: boolean;
@@ -179,11 +216,16 @@ export const SLOTS = {
     checkError: "DATE_NO_SUCH_DAY",
     validate: (date, { today }) => (date < today ? "DATE_PAST" : undefined),
   },
-} as const satisfies { readonly [Slot in SlotName]: SlotDescription<NonNullable<TransferSlots[Slot]>> };
+} as const satisfies {
+  readonly [Slot in SlotName]: SlotDescription<NonNullable<TransferSlots[Slot]>>;
+};
 
 function readText(raw: unknown, error: SlotErrorKey): Read<string> {
   if (typeof raw !== "string") return { ok: false, error };
-  const value = raw.normalize("NFC").replace(/[\p{C}\p{Z}\s]+/gu, " ").trim();
+  const value = raw
+    .normalize("NFC")
+    .replace(/[\p{C}\p{Z}\s]+/gu, " ")
+    .trim();
   return value === "" ? { ok: false, error } : { ok: true, value };
 }
 
@@ -194,18 +236,25 @@ const AMOUNT_ERRORS = {
   zero: "AMOUNT_NOT_POSITIVE",
   fraction: "AMOUNT_FRACTION",
   "too-large": "AMOUNT_TOO_LARGE",
-} as const satisfies Record<Extract<ReturnType<typeof parseAmount>, { ok: false }>["because"], SlotErrorKey>;
+} as const satisfies Record<
+  Extract<ReturnType<typeof parseAmount>, { ok: false }>["because"],
+  SlotErrorKey
+>;
 
 function readAmount(raw: unknown): Read<number> {
   if (typeof raw === "number") {
     if (!Number.isFinite(raw)) return { ok: false, error: "AMOUNT_UNREADABLE" };
     if (raw <= 0) return { ok: false, error: "AMOUNT_NOT_POSITIVE" };
     if (!Number.isInteger(raw)) return { ok: false, error: "AMOUNT_FRACTION" };
-    return Number.isSafeInteger(raw) ? { ok: true, value: raw } : { ok: false, error: "AMOUNT_TOO_LARGE" };
+    return Number.isSafeInteger(raw)
+      ? { ok: true, value: raw }
+      : { ok: false, error: "AMOUNT_TOO_LARGE" };
   }
   if (typeof raw !== "string") return { ok: false, error: "AMOUNT_UNREADABLE" };
   const read = parseAmount(raw);
-  return read.ok ? { ok: true, value: read.won } : { ok: false, error: AMOUNT_ERRORS[read.because] };
+  return read.ok
+    ? { ok: true, value: read.won }
+    : { ok: false, error: AMOUNT_ERRORS[read.because] };
 }
 
 const DATE_ERRORS = {
@@ -213,7 +262,10 @@ const DATE_ERRORS = {
   "not-a-date": "DATE_UNREADABLE",
   "no-such-day": "DATE_NO_SUCH_DAY",
   past: "DATE_PAST",
-} as const satisfies Record<Extract<ReturnType<typeof parseDate>, { ok: false }>["because"], SlotErrorKey>;
+} as const satisfies Record<
+  Extract<ReturnType<typeof parseDate>, { ok: false }>["because"],
+  SlotErrorKey
+>;
 
 function readDate(raw: unknown, context: SlotContext): Read<IsoDate> {
   if (typeof raw !== "string") return { ok: false, error: "DATE_UNREADABLE" };
@@ -226,7 +278,9 @@ function readSlot(slot: SlotName, raw: unknown, context: SlotContext): Read<stri
   const description: SlotDescription<string | number> = SLOTS[slot];
   const coerced = description.coerce(raw, context);
   if (!coerced.ok) return coerced;
-  if (!description.check.safeParse(coerced.value).success) return { ok: false, error: description.checkError };
+  if (!description.check.safeParse(coerced.value).success) {
+    return { ok: false, error: description.checkError };
+  }
   const error = description.validate?.(coerced.value, context);
   return error === undefined ? coerced : { ok: false, error };
 }
@@ -270,7 +324,9 @@ function readOperation(raw: unknown): ReadOperation {
   if (!read.success) return { ok: false, op: "unknown", because: "unreadable" };
 
   const operation = read.data;
-  if (operation.op !== "set" && operation.op !== "clear") return { ok: true, value: { op: operation.op } };
+  if (operation.op !== "set" && operation.op !== "clear") {
+    return { ok: true, value: { op: operation.op } };
+  }
   if (!isSlotName(operation.slot)) return { ok: false, op: operation.op, because: "unknown-slot" };
   return operation.op === "set"
     ? { ok: true, value: { op: "set", slot: operation.slot, value: operation.value } }
@@ -278,7 +334,11 @@ function readOperation(raw: unknown): ReadOperation {
 }
 
 /** Why an operation does not count here and now; nothing if it counts. */
-function refusalOf({ op }: SlotOperation, state: TransferState, { from }: DeltaContext): IgnoredBecause | undefined {
+function refusalOf(
+  { op }: SlotOperation,
+  state: TransferState,
+  { from }: DeltaContext,
+): IgnoredBecause | undefined {
   switch (op) {
     case "set":
     case "clear":
@@ -291,7 +351,9 @@ function refusalOf({ op }: SlotOperation, state: TransferState, { from }: DeltaC
     case "cancel_flow":
       if (from === "agent" && state.stage === "READY") return "code-decides";
       if (from === "agent") return state.stage === "FILLING" ? undefined : "only-in-filling";
-      return state.stage === "FILLING" || state.stage === "READY" ? undefined : "only-in-filling-or-ready";
+      return state.stage === "FILLING" || state.stage === "READY"
+        ? undefined
+        : "only-in-filling-or-ready";
   }
   return op satisfies never;
 }
@@ -302,12 +364,22 @@ interface Batch {
   readonly ignored?: IgnoredBecause;
 }
 
-/** The first of several transfers becomes the current one (in `draft`), the others stand at the end of the queue. */
-function addTasks(state: TransferState, draft: Draft, raw: readonly Readonly<Record<string, unknown>>[], context: SlotContext): Batch {
+/**
+ * The first of several transfers becomes the current one (in `draft`), the others stand at the end
+ * of the queue.
+ */
+function addTasks(
+  state: TransferState,
+  draft: Draft,
+  raw: readonly Readonly<Record<string, unknown>>[],
+  context: SlotContext,
+): Batch {
   const unchanged = { tasks: state.tasks, total: state.total };
   const [first, ...others] = raw;
   if (first === undefined) return unchanged;
-  if (state.stage !== "INIT" && state.stage !== "FILLING") return { ...unchanged, ignored: "only-in-filling" };
+  if (state.stage !== "INIT" && state.stage !== "FILLING") {
+    return { ...unchanged, ignored: "only-in-filling" };
+  }
   if (state.total + others.length > MAX_TASKS) {
     draft.errors._unclear = "TOO_MANY_TASKS";
     return { ...unchanged, ignored: "too-many" };
@@ -320,13 +392,24 @@ function addTasks(state: TransferState, draft: Draft, raw: readonly Readonly<Rec
   }
   Object.assign(draft.slots, current.slots);
   Object.assign(draft.errors, current.slot_errors);
-  return { tasks: [...state.tasks, ...others.map((task) => readTask(task, context))], total: state.total + others.length };
+  return {
+    tasks: [...state.tasks, ...others.map((task) => readTask(task, context))],
+    total: state.total + others.length,
+  };
 }
 
-function unclear(state: TransferState, error: SlotErrorKey, ignored: DeltaOutcome["ignored"][number]): DeltaOutcome {
+function unclear(
+  state: TransferState,
+  error: SlotErrorKey,
+  ignored: DeltaOutcome["ignored"][number],
+): DeltaOutcome {
   const errors = { ...state.meta.slot_errors, _unclear: error };
   const changed = { ...state, meta: { ...state.meta, slot_errors: errors } };
-  return { state: takesSlots(state.stage) ? withStageOfSlots(changed) : state, requests: new Set(), ignored: [ignored] };
+  return {
+    state: takesSlots(state.stage) ? withStageOfSlots(changed) : state,
+    requests: new Set(),
+    ignored: [ignored],
+  };
 }
 
 function withoutUnclear({ _unclear, ...errors }: SlotErrors): SlotErrors {

@@ -3,8 +3,20 @@ import { isTerminal, moveStage, STAGES, type Stage } from "./stages.ts";
 
 /** Written out of docs/spec/conversation §8, not out of the table. */
 const ALLOWED = new Set([
-  "INIT→FILLING", "INIT→READY", "FILLING→READY", "READY→FILLING", "READY→CONFIRMED", "FILLING→CANCELLED", "READY→CANCELLED", "FILLING→UNSUPPORTED",
-  "CONFIRMED→EXECUTED", "CONFIRMED→FAILED", "EXECUTED→INIT", "FAILED→INIT", "CANCELLED→INIT", "UNSUPPORTED→INIT",
+  "INIT→FILLING",
+  "INIT→READY",
+  "FILLING→READY",
+  "READY→FILLING",
+  "READY→CONFIRMED",
+  "FILLING→CANCELLED",
+  "READY→CANCELLED",
+  "FILLING→UNSUPPORTED",
+  "CONFIRMED→EXECUTED",
+  "CONFIRMED→FAILED",
+  "EXECUTED→INIT",
+  "FAILED→INIT",
+  "CANCELLED→INIT",
+  "UNSUPPORTED→INIT",
 ]);
 
 const PAIRS = STAGES.flatMap((from) => STAGES.map((to): [Stage, Stage] => [from, to]));
@@ -13,7 +25,13 @@ test.each(PAIRS)("%s → %s is allowed exactly if the specification says so", (f
   const move = moveStage(from, to);
 
   if (ALLOWED.has(`${from}→${to}`)) expect(move).toEqual({ ok: true, stage: to });
-  else expect(move).toEqual({ ok: false, code: "STAGE_NOT_ALLOWED", because: expect.stringContaining(`${to} may not follow ${from}`) });
+  else {
+    expect(move).toEqual({
+      ok: false,
+      code: "STAGE_NOT_ALLOWED",
+      because: expect.stringContaining(`${to} may not follow ${from}`),
+    });
+  }
 });
 
 test("four stages are the end of a transfer", () => {

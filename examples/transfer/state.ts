@@ -5,13 +5,27 @@ import { STAGES } from "./stages.ts";
 export const SLOT_NAMES = ["target", "amount", "memo", "alias", "transfer_date"] as const;
 export type SlotName = (typeof SLOT_NAMES)[number];
 
-/** What is wrong with a slot; its words for persons are in `messages.ts`. `_unclear` holds UNREADABLE, UNKNOWN_SLOT or TOO_MANY_TASKS. */
+/**
+ * What is wrong with a slot; its words for persons are in `messages.ts`. `_unclear` holds
+ * UNREADABLE, UNKNOWN_SLOT or TOO_MANY_TASKS.
+ */
 export const SLOT_ERROR_KEYS = [
-  "TARGET_UNREADABLE", "TARGET_TOO_LONG",
-  "AMOUNT_UNREADABLE", "AMOUNT_NOT_POSITIVE", "AMOUNT_FRACTION", "AMOUNT_TOO_LARGE",
-  "MEMO_UNREADABLE", "MEMO_TOO_LONG", "ALIAS_UNREADABLE", "ALIAS_TOO_LONG",
-  "DATE_UNREADABLE", "DATE_NO_SUCH_DAY", "DATE_PAST",
-  "UNREADABLE", "UNKNOWN_SLOT", "TOO_MANY_TASKS",
+  "TARGET_UNREADABLE",
+  "TARGET_TOO_LONG",
+  "AMOUNT_UNREADABLE",
+  "AMOUNT_NOT_POSITIVE",
+  "AMOUNT_FRACTION",
+  "AMOUNT_TOO_LARGE",
+  "MEMO_UNREADABLE",
+  "MEMO_TOO_LONG",
+  "ALIAS_UNREADABLE",
+  "ALIAS_TOO_LONG",
+  "DATE_UNREADABLE",
+  "DATE_NO_SUCH_DAY",
+  "DATE_PAST",
+  "UNREADABLE",
+  "UNKNOWN_SLOT",
+  "TOO_MANY_TASKS",
 ] as const;
 export type SlotErrorKey = (typeof SLOT_ERROR_KEYS)[number];
 
@@ -28,10 +42,16 @@ export const slotsSchema = z.strictObject({
 });
 export type TransferSlots = z.output<typeof slotsSchema>;
 
-const slotErrorsSchema = z.partialRecord(z.enum([...SLOT_NAMES, "_unclear"]), z.enum(SLOT_ERROR_KEYS));
+const slotErrorsSchema = z.partialRecord(
+  z.enum([...SLOT_NAMES, "_unclear"]),
+  z.enum(SLOT_ERROR_KEYS),
+);
 export type SlotErrors = z.output<typeof slotErrorsSchema>;
 
-/** A transfer that waits for its turn: validated when it was said, and again when it becomes the current one. */
+/**
+ * A transfer that waits for its turn: validated when it was said, and again when it becomes the
+ * current one.
+ */
 const taskSchema = z.strictObject({ slots: slotsSchema, slot_errors: slotErrorsSchema });
 export type TransferTask = z.output<typeof taskSchema>;
 
@@ -47,7 +67,10 @@ const resultSchema = z.strictObject({
 });
 export type TransferResult = z.output<typeof resultSchema>;
 
-/** The whole state of a transfer session; `{}` is the state before the first message. Source: docs/spec/conversation §8. */
+/**
+ * The whole state of a transfer session; `{}` is the state before the first message. Source:
+ * docs/spec/conversation §8.
+ */
 export const transferStateSchema = z.strictObject({
   stage: z.enum(STAGES).default("INIT"),
   slots: slotsSchema.default({}),
@@ -62,7 +85,9 @@ export const transferStateSchema = z.strictObject({
       slot_errors: slotErrorsSchema.default({}),
       /** Turns that ended in FILLING since the current transfer began. */
       fill_turns: z.int().min(0).default(0),
-      /** One run from the first word to the reset; "" before it. Part of the confirmation's hash. */
+      /**
+       * One run from the first word to the reset; "" before it. Part of the confirmation's hash.
+       */
       flow_id: z.string().default(""),
       /** After a failure: the next transfer is loaded, but the person has not yet said 계속 진행. */
       awaiting_continue: z.boolean().default(false),

@@ -2,8 +2,9 @@
 export type Locale = "ko" | "en";
 
 /**
- * One form for what people type: composed Hangul (NFC), half-width ASCII, plain spaces, no invisible characters, lower case.
- * Deliberately not NFKC: it would turn ㅇㅇ (compatibility letters) into something that no list contains.
+ * One form for what people type: composed Hangul (NFC), half-width ASCII, plain spaces, no
+ * invisible characters, lower case. Deliberately not NFKC: it would turn ㅇㅇ (compatibility letters)
+ * into something that no list contains.
  */
 export function fold(text: string): string {
   return text
@@ -15,7 +16,10 @@ export function fold(text: string): string {
     .toLowerCase();
 }
 
-/** Words between spaces, punctuation, symbols and emoji; an apostrophe inside a word is dropped (`don't` is `dont`). */
+/**
+ * Words between spaces, punctuation, symbols and emoji; an apostrophe inside a word is dropped
+ * (`don't` is `dont`).
+ */
 export function tokensOf(folded: string): string[] {
   return folded
     .replace(/(?<=\p{L})['’](?=\p{L})/gu, "")

@@ -2,7 +2,10 @@ import { fileURLToPath } from "node:url";
 import react from "@vitejs/plugin-react";
 import { defaultClientConditions, defaultServerConditions, defineConfig } from "vite";
 
-/** The server serves the folder under `/` with a strict CSP: no inline script, nothing from elsewhere. */
+/**
+ * The server serves the folder under `/` with a strict CSP: no inline script, nothing from
+ * elsewhere.
+ */
 export default defineConfig({
   root: fileURLToPath(new URL(".", import.meta.url)),
   plugins: [react()],

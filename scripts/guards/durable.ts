@@ -41,9 +41,11 @@ export const DURABLE_GUARDS: readonly Guard[] = [
   {
     id: "processes.renew",
     at: { file: `${DURABLE}/processes.ts` },
-    find: "where id = $1 and epoch = $2 and ended_at is null\";",
-    replace: "where id = $1 and $2::bigint is not null\";",
-    tests: takeover("a process whose network is dead is taken over and steps down when it is mended"),
+    find: 'where id = $1 and epoch = $2 and ended_at is null";',
+    replace: 'where id = $1 and $2::bigint is not null";',
+    tests: takeover(
+      "a process whose network is dead is taken over and steps down when it is mended",
+    ),
     why: "a process that was taken over does not notice and works on",
   },
   {
@@ -51,7 +53,9 @@ export const DURABLE_GUARDS: readonly Guard[] = [
     at: { file: `${DURABLE}/processes.ts` },
     find: "where id = $1 and epoch = $2 and ended_at is null returning id`",
     replace: "where id = $1 and $2::bigint is not null returning id`",
-    tests: takeover("a process that is stopped after it was taken over says so, and changes nothing of it"),
+    tests: takeover(
+      "a process that is stopped after it was taken over says so, and changes nothing of it",
+    ),
     why: "a goodbye after a takeover raises the epoch once more and hides the takeover",
   },
   {
@@ -83,7 +87,9 @@ export const DURABLE_GUARDS: readonly Guard[] = [
     at: { file: `${DURABLE}/processes.ts` },
     find: 'if (this.#state === "held") return;\n    const any',
     replace: "if (this.#epoch > 0) return;\n    const any",
-    tests: takeover("a process that has not reached its database for six seconds begins nothing new"),
+    tests: takeover(
+      "a process that has not reached its database for six seconds begins nothing new",
+    ),
     why: "a suspended process begins new work",
   },
 
@@ -139,8 +145,8 @@ export const DURABLE_GUARDS: readonly Guard[] = [
   {
     id: "takeover.recovered",
     at: { file: `${DURABLE}/takeover.ts` },
-    find: "where id = $1 and recovering_by = $2\"",
-    replace: "where id = $1 and $2::text is not null\"",
+    find: 'where id = $1 and recovering_by = $2"',
+    replace: 'where id = $1 and $2::text is not null"',
     tests: takeover("a recovery that was handed on is not called finished by the one before"),
     why: "a recovery counts as finished while another process is in its middle",
   },
@@ -149,7 +155,9 @@ export const DURABLE_GUARDS: readonly Guard[] = [
     at: { file: `${DURABLE}/takeover.ts` },
     find: 'if (facts.here === "running") return "alive";',
     replace: "",
-    tests: takeover("a process that is seen running here, or that was without connections only once"),
+    tests: takeover(
+      "a process that is seen running here, or that was without connections only once",
+    ),
     why: "a process with cut connections is taken for dead",
   },
   {
@@ -157,7 +165,9 @@ export const DURABLE_GUARDS: readonly Guard[] = [
     at: { file: `${DURABLE}/takeover.ts` },
     find: 'return facts.disconnectedBefore ? "gone" : "look-again";',
     replace: 'return "gone";',
-    tests: takeover("a process that is seen running here, or that was without connections only once"),
+    tests: takeover(
+      "a process that is seen running here, or that was without connections only once",
+    ),
     why: "one look at a process without connections is its death",
   },
 
@@ -215,7 +225,9 @@ export const DURABLE_GUARDS: readonly Guard[] = [
     at: { file: `${DURABLE}/leases.ts` },
     find: "holder = $2 and epoch = $3 returning epoch",
     replace: "holder = $2 and $3::bigint is not null returning epoch",
-    tests: leases("a lease that its holder has got anew is renewed and released under its new epoch alone"),
+    tests: leases(
+      "a lease that its holder has got anew is renewed and released under its new epoch alone",
+    ),
     why: "an earlier work of the same process keeps a lease that it has lost",
   },
   {
@@ -229,9 +241,11 @@ export const DURABLE_GUARDS: readonly Guard[] = [
   {
     id: "leases.release.epoch",
     at: { file: `${DURABLE}/leases.ts` },
-    find: "where name = $1 and holder = $2 and epoch = $3\" }",
-    replace: "where name = $1 and holder = $2 and $3::bigint is not null\" }",
-    tests: leases("a lease that its holder has got anew is renewed and released under its new epoch alone"),
+    find: 'where name = $1 and holder = $2 and epoch = $3" }',
+    replace: 'where name = $1 and holder = $2 and $3::bigint is not null" }',
+    tests: leases(
+      "a lease that its holder has got anew is renewed and released under its new epoch alone",
+    ),
     why: "a late release frees the lease of a later work",
   },
   {
@@ -239,7 +253,9 @@ export const DURABLE_GUARDS: readonly Guard[] = [
     at: { file: `${DURABLE}/leases.ts` },
     find: "if (row?.epoch === lease.epoch && row.holder === lease.holder) return;",
     replace: "if (row?.holder === lease.holder) return;",
-    tests: leases("a lease that its holder has got anew is renewed and released under its new epoch alone"),
+    tests: leases(
+      "a lease that its holder has got anew is renewed and released under its new epoch alone",
+    ),
     why: "an earlier work of the same process writes under a lease that it has lost",
   },
   {
@@ -261,8 +277,8 @@ export const DURABLE_GUARDS: readonly Guard[] = [
   {
     id: "leases.hold.lost",
     at: { file: `${DURABLE}/leases.ts` },
-    find: "if (!kept) return lost.abort(",
-    replace: "if (sentAt < 0) return lost.abort(",
+    find: "if (!kept) { return lost.abort(",
+    replace: "if (sentAt < 0) { return lost.abort(",
     tests: leases("whoever loses a lease while working is told to stop"),
     why: "work goes on under a lease that is another's",
   },
@@ -297,7 +313,9 @@ export const DURABLE_GUARDS: readonly Guard[] = [
     at: { file: `${DURABLE}/outbox.ts` },
     find: "and p.epoch = o.holder_epoch and p.ended_at is null))",
     replace: "and p.epoch = o.holder_epoch))",
-    tests: outbox("what a process left behind that is ended, whatever its epoch, is taken by another"),
+    tests: outbox(
+      "what a process left behind that is ended, whatever its epoch, is taken by another",
+    ),
     why: "what a dead process was sending stays for ever",
   },
   {
@@ -369,7 +387,9 @@ export const DURABLE_GUARDS: readonly Guard[] = [
     at: { file: `${DURABLE}/outbox.ts` },
     find: "where key = $1 and state = 'unknown'",
     replace: "where key = $1",
-    tests: outbox("an entry that may have arrived and cannot be found out about waits for a decision"),
+    tests: outbox(
+      "an entry that may have arrived and cannot be found out about waits for a decision",
+    ),
     why: "a late decision sends again what has been sent",
   },
   {
@@ -383,9 +403,11 @@ export const DURABLE_GUARDS: readonly Guard[] = [
   {
     id: "outbox.exhausted",
     at: { file: `${DURABLE}/outbox.ts` },
-    find: "if (entry.attempts >= { ...DEFAULT_POLICY, ...handler.policy }.attempts) return { kind: \"exhausted\" };",
+    find: 'if (entry.attempts >= { ...DEFAULT_POLICY, ...handler.policy }.attempts) { return { kind: "exhausted" }; }',
     replace: "",
-    tests: outbox("an entry whose attempts are used up and that did not arrive is not sent once more"),
+    tests: outbox(
+      "an entry whose attempts are used up and that did not arrive is not sent once more",
+    ),
     why: "an entry is sent beyond its attempts after a death",
   },
   {
@@ -409,7 +431,9 @@ export const DURABLE_GUARDS: readonly Guard[] = [
     at: { sql: "enqueue" },
     find: "on conflict (key) do nothing",
     replace: "on conflict (key) do update set state = 'pending', payload = excluded.payload",
-    tests: outbox("what was enqueued in a transaction that rolled back never leaves, and one key leaves once"),
+    tests: outbox(
+      "what was enqueued in a transaction that rolled back never leaves, and one key leaves once",
+    ),
     why: "one key leaves twice",
   },
   {
@@ -441,8 +465,9 @@ export const DURABLE_GUARDS: readonly Guard[] = [
   {
     id: "events.poll.snapshot",
     at: { file: `${DURABLE}/event-log.ts` },
-    find: "> ($1::xid8, $2::bigint) and e.xid < pg_snapshot_xmin(pg_current_snapshot())",
-    replace: "> ($1::xid8, $2::bigint)",
+    find: "from dure.meta m left join lateral ( select * from dure.events e where (e.xid, e.seq) > ($1::xid8, $2::bigint) and e.xid < pg_snapshot_xmin(pg_current_snapshot())",
+    replace:
+      "from dure.meta m left join lateral ( select * from dure.events e where (e.xid, e.seq) > ($1::xid8, $2::bigint)",
     tests: eventLog("an event that commits late is not skipped by a reader"),
     why: "followers read beyond an open transaction, and its events are skipped for ever",
   },
@@ -450,7 +475,7 @@ export const DURABLE_GUARDS: readonly Guard[] = [
     id: "events.lost.retention",
     at: { file: `${DURABLE}/event-log.ts` },
     find: 'position.xid > 0n ? "retention" : undefined',
-    replace: "position.xid < 0n ? \"retention\" : undefined",
+    replace: 'position.xid < 0n ? "retention" : undefined',
     tests: eventLog("a position older than the retention is answered with a reset"),
     why: "a gap is not told to the reader",
   },
@@ -515,9 +540,11 @@ export const DURABLE_GUARDS: readonly Guard[] = [
   {
     id: "retention.outbox.open",
     at: { file: `${DURABLE}/retention.ts` },
-    find: 'where: "state in (\'sent\', \'failed\')"',
+    find: "where: \"state in ('sent', 'failed')\"",
     replace: 'where: "true"',
-    tests: retention("what is not known, not recovered, or held by a living process is kept however old it is"),
+    tests: retention(
+      "what is not known, not recovered, or held by a living process is kept however old it is",
+    ),
     why: "an entry that waits for a decision is removed",
   },
   {
@@ -525,7 +552,9 @@ export const DURABLE_GUARDS: readonly Guard[] = [
     at: { file: `${DURABLE}/retention.ts` },
     find: "session_id is null and not exists (select from dure.escalations x where x.subject = 'effect/' || key and x.status = 'open')",
     replace: "session_id is null",
-    tests: retention("what is not known, not recovered, or held by a living process is kept however old it is"),
+    tests: retention(
+      "what is not known, not recovered, or held by a living process is kept however old it is",
+    ),
     why: "an effect is forgotten while people are asked about it",
   },
   {
@@ -533,7 +562,9 @@ export const DURABLE_GUARDS: readonly Guard[] = [
     at: { file: `${DURABLE}/retention.ts` },
     find: '"session_id is null and not exists',
     replace: '"not exists',
-    tests: retention("what is not known, not recovered, or held by a living process is kept however old it is"),
+    tests: retention(
+      "what is not known, not recovered, or held by a living process is kept however old it is",
+    ),
     why: "effects of living sessions are forgotten, and made again",
   },
   {
@@ -541,7 +572,9 @@ export const DURABLE_GUARDS: readonly Guard[] = [
     at: { file: `${DURABLE}/retention.ts` },
     find: "holder is null or not exists (select from dure.processes p where p.id = holder and p.ended_at is null)",
     replace: "true",
-    tests: retention("what is not known, not recovered, or held by a living process is kept however old it is"),
+    tests: retention(
+      "what is not known, not recovered, or held by a living process is kept however old it is",
+    ),
     why: "the epoch of a held lease begins anew",
   },
   {
@@ -549,7 +582,9 @@ export const DURABLE_GUARDS: readonly Guard[] = [
     at: { file: `${DURABLE}/retention.ts` },
     find: "order by ${ageColumn} limit $2::integer for update skip locked",
     replace: "order by ${ageColumn} limit $2::integer",
-    tests: retention("a rule of others is swept with its own condition and age, and leaves rows that somebody holds"),
+    tests: retention(
+      "a rule of others is swept with its own condition and age, and leaves rows that somebody holds",
+    ),
     why: "a sweep waits for whoever holds a row",
     hangs: true,
   },

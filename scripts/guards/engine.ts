@@ -51,7 +51,7 @@ export const ENGINE_GUARDS: readonly Guard[] = [
     id: "approvals.unused",
     at: { file: `${ENGINE}/approvals.ts` },
     find: "if (!isYes(escalation) || this.#isSettled) return undefined;",
-    replace: "if (escalation?.id !== \"\") return undefined;",
+    replace: 'if (escalation?.id !== "") return undefined;',
     tests: effects("a yes whose call is not made ends its turn with an error"),
     why: "a yes that nothing came of is told to no one",
   },
@@ -61,7 +61,7 @@ export const ENGINE_GUARDS: readonly Guard[] = [
     id: "effects.same-arguments",
     at: { file: `${ENGINE}/effects.ts` },
     find: "if (canonicalJson(intent.input) !== canonicalJson(JSON.parse(JSON.stringify(input ?? null)))) {",
-    replace: "if (key === \"\") {",
+    replace: 'if (key === "") {',
     tests: effects("a key that comes with other arguments is told to the model"),
     why: "one key stands for two different calls",
   },
@@ -86,7 +86,10 @@ export const ENGINE_GUARDS: readonly Guard[] = [
     at: { file: `${ENGINE}/effects.ts` },
     find: "while (this.#clock.monotonic() - askedAt > fresh) {",
     replace: "while (askedAt < 0) {",
-    tests: onceRunner("an intent whose answer took long is recorded again", "a process that stood still between intent and call"),
+    tests: onceRunner(
+      "an intent whose answer took long is recorded again",
+      "a process that stood still between intent and call",
+    ),
     why: "a process that stood still makes a call that another has made",
   },
   {
@@ -108,8 +111,9 @@ export const ENGINE_GUARDS: readonly Guard[] = [
   {
     id: "effects.calls-bound.replay",
     at: { file: `${ENGINE}/effects.ts` },
-    find: "if (round.calls >= CALLS_MOST) throw unknownEffect(call, `${round.calls} calls gave no answer`);",
-    replace: "if (round.calls >= 7) throw unknownEffect(call, `${round.calls} calls gave no answer`);",
+    find: "if (round.calls >= MAX_CALLS) { throw unknownEffect(call, `${round.calls} calls gave no answer`); }",
+    replace:
+      "if (round.calls >= 7) { throw unknownEffect(call, `${round.calls} calls gave no answer`); }",
     tests: onceRunner("an outside that keeps keys is asked five times"),
     why: "the outside is asked without end",
   },
@@ -118,14 +122,16 @@ export const ENGINE_GUARDS: readonly Guard[] = [
     at: { file: `${ENGINE}/effects.ts` },
     find: 'if (answer === "not_happened" && askedAt >= settledAt) {',
     replace: 'if (answer === "not_happened") {',
-    tests: onceRunner("a no counts only when it was asked for after the call can no longer be on its way"),
+    tests: onceRunner(
+      "a no counts only when it was asked for after the call can no longer be on its way",
+    ),
     why: "a call that is still travelling is made again",
   },
   {
     id: "effects.stopped",
     at: { file: `${ENGINE}/effects.ts` },
-    find: 'if (this.#isStopped()) return this.#fail(call, { code: "NOT_HAPPENED"',
-    replace: 'if (call.key === "") return this.#fail(call, { code: "NOT_HAPPENED"',
+    find: 'if (this.#isStopped()) { return this.#fail(call, { code: "NOT_HAPPENED"',
+    replace: 'if (call.key === "") { return this.#fail(call, { code: "NOT_HAPPENED"',
     tests: onceRunner("what did not happen is not tried again after a stop"),
     why: "a stopped turn makes its call again",
   },
@@ -136,7 +142,9 @@ export const ENGINE_GUARDS: readonly Guard[] = [
     at: { file: `${ENGINE}/turn-stop.ts` },
     find: "if (this.#held.epoch === FIRST_EPOCH) this.#cutNow();",
     replace: "if (this.#held.epoch > 0) this.#cutNow();",
-    tests: effects("a stop that comes after a death begins nothing beside the effect that it settles"),
+    tests: effects(
+      "a stop that comes after a death begins nothing beside the effect that it settles",
+    ),
     why: "a stop after a death leaves an effect of the life before unsettled",
   },
   {
@@ -144,7 +152,9 @@ export const ENGINE_GUARDS: readonly Guard[] = [
     at: { file: `${ENGINE}/turn-stop.ts` },
     find: "this.#asked.signal.throwIfAborted();",
     replace: "",
-    tests: effects("a stop that comes after a death begins nothing beside the effect that it settles"),
+    tests: effects(
+      "a stop that comes after a death begins nothing beside the effect that it settles",
+    ),
     why: "a stopped turn begins something new",
   },
   {
@@ -152,7 +162,9 @@ export const ENGINE_GUARDS: readonly Guard[] = [
     at: { file: `${ENGINE}/turn-stop.ts` },
     find: '(status === "intent" || status === "unknown") && !this.#known.has(key)',
     replace: 'status === "unknown" && !this.#known.has(key)',
-    tests: effects("of an effect that a stopped turn cannot come to any more after a death a person is asked"),
+    tests: effects(
+      "of an effect that a stopped turn cannot come to any more after a death a person is asked",
+    ),
     why: "an effect of which nothing is known is asked about by no one",
   },
 
@@ -168,8 +180,8 @@ export const ENGINE_GUARDS: readonly Guard[] = [
   {
     id: "journal.complete",
     at: { file: `${ENGINE}/journal.ts` },
-    find: 'if (!path.includes(".") && !this.#visited.has(path)) throw',
-    replace: 'if (path === "" && !this.#visited.has(path)) throw',
+    find: 'if (!path.includes(".") && !this.#visited.has(path)) { throw',
+    replace: 'if (path === "" && !this.#visited.has(path)) { throw',
     tests: turns("a handler with one step less after a restart"),
     why: "a handler that leaves out what it did ends as if nothing were wrong",
   },
@@ -307,7 +319,8 @@ export const ENGINE_GUARDS: readonly Guard[] = [
     id: "charge_call.path",
     at: { sql: "charge_call" },
     find: "    if v_used + l.amount > l.most then\n      return jsonb_build_object('outcome', 'exceeded', 'key', l.scope",
-    replace: "    if false then\n      return jsonb_build_object('outcome', 'exceeded', 'key', l.scope",
+    replace:
+      "    if false then\n      return jsonb_build_object('outcome', 'exceeded', 'key', l.scope",
     tests: budgetsOfEngine("keep to the money of the port and of the run"),
     why: "a port spends beyond its money",
   },
@@ -315,7 +328,8 @@ export const ENGINE_GUARDS: readonly Guard[] = [
     id: "charge_call.session",
     at: { sql: "charge_call" },
     find: "      if v_used + l.amount > l.most then\n        return jsonb_build_object('outcome', 'exceeded', 'scope', 'session'",
-    replace: "      if false then\n        return jsonb_build_object('outcome', 'exceeded', 'scope', 'session'",
+    replace:
+      "      if false then\n        return jsonb_build_object('outcome', 'exceeded', 'scope', 'session'",
     tests: budgetsOfEngine("that fold a memory are charged to the session and the team"),
     why: "folding a memory spends beyond the session's bound",
   },
@@ -362,8 +376,8 @@ export const ENGINE_GUARDS: readonly Guard[] = [
   {
     id: "prices.dated.own",
     at: { file: "packages/dure/src/models/prices.ts" },
-    find: "return prices[name] ?? prices[name.replace(",
-    replace: "return prices[name.replace(",
+    find: "prices[name] ?? prices[name.replace(",
+    replace: "prices[name.replace(",
     tests: prices("a version with a price of its own has that one"),
     why: "the price of a version is that of another one",
   },

@@ -66,7 +66,8 @@ export const JOB_GUARDS: readonly Guard[] = [
     id: "ask_job.tree",
     at: { sql: "ask_job" },
     find: "    v_work := parent.root_work;\n    if v_depth > (p->>'max_depth')::integer then raise exception using errcode = 'DU413', message = 'too deep'; end if;\n    if (select count(*) from dure.jobs where root_id = v_root) >= (p->>'max_tree')::integer then",
-    replace: "    v_work := parent.root_work;\n    if v_depth > (p->>'max_depth')::integer then raise exception using errcode = 'DU413', message = 'too deep'; end if;\n    if false then",
+    replace:
+      "    v_work := parent.root_work;\n    if v_depth > (p->>'max_depth')::integer then raise exception using errcode = 'DU413', message = 'too deep'; end if;\n    if false then",
     tests: jobs("requests are at most five deep, and the jobs of one root are counted together"),
     why: "one piece of work makes any number of jobs",
   },
@@ -90,7 +91,8 @@ export const JOB_GUARDS: readonly Guard[] = [
     id: "take_jobs.permit-count",
     at: { sql: "take_jobs" },
     find: "      perform dure.job_event(j, 'job.started', jsonb_build_object('turn', j.turns_done + 1, 'resumed', j.resumes > 0, 'quarantined', j.resume_count >= 2));",
-    replace: "      update dure.jobs set has_permit = false where id = j.id; perform dure.job_event(j, 'job.started', jsonb_build_object('turn', j.turns_done + 1, 'resumed', j.resumes > 0, 'quarantined', j.resume_count >= 2));",
+    replace:
+      "      update dure.jobs set has_permit = false where id = j.id; perform dure.job_event(j, 'job.started', jsonb_build_object('turn', j.turns_done + 1, 'resumed', j.resumes > 0, 'quarantined', j.resume_count >= 2));",
     tests: jobs("of fifty requests to one agent never more than three run"),
     why: "a permit that was given is not counted",
   },
@@ -98,7 +100,8 @@ export const JOB_GUARDS: readonly Guard[] = [
     id: "take_jobs.order",
     at: { sql: "take_jobs" },
     find: "      order by seq limit greatest(least(v_free, v_room - jsonb_array_length(v_taken)), 0) for update skip locked",
-    replace: "      order by seq desc limit greatest(least(v_free, v_room - jsonb_array_length(v_taken)), 0) for update skip locked",
+    replace:
+      "      order by seq desc limit greatest(least(v_free, v_room - jsonb_array_length(v_taken)), 0) for update skip locked",
     tests: jobs("of fifty requests to one agent never more than three run, in the order"),
     why: "younger requests overtake older ones",
   },
@@ -107,7 +110,9 @@ export const JOB_GUARDS: readonly Guard[] = [
     at: { sql: "take_jobs" },
     find: "        and ((target = any(v_agents) and requester = any(v_agents)) or queued_ms < v_now - (p->>'unknown_agent_ms')::bigint)",
     replace: "",
-    tests: recovery("a job that was resumed long after it was asked is left to a process that knows its agents"),
+    tests: recovery(
+      "a job that was resumed long after it was asked is left to a process that knows its agents",
+    ),
     why: "a process takes work for agents that it does not have",
   },
   {
@@ -227,7 +232,9 @@ export const JOB_GUARDS: readonly Guard[] = [
     at: { sql: "release_jobs" },
     find: "elsif v_now - j.progress_ms > p_stale_ms then",
     replace: "elsif false then",
-    tests: recovery("a job of a dead process that made no progress for too long is given up at once"),
+    tests: recovery(
+      "a job of a dead process that made no progress for too long is given up at once",
+    ),
     why: "a job without progress is resumed for ever",
   },
   {
@@ -331,7 +338,9 @@ export const JOB_GUARDS: readonly Guard[] = [
     at: { sql: "job_answered" },
     find: "if not found then return false; end if;",
     replace: "",
-    tests: jobs("who asks again for a result that is about to be told gets it instead of the notice"),
+    tests: jobs(
+      "who asks again for a result that is about to be told gets it instead of the notice",
+    ),
     why: "a result is told twice",
   },
   {
@@ -347,7 +356,10 @@ export const JOB_GUARDS: readonly Guard[] = [
     at: { sql: "purge_jobs" },
     find: "finished_at < clock_timestamp() - p_keep_ms * interval '1 millisecond'",
     replace: "finished_at is not null",
-    tests: recovery("when another process died, old jobs are removed too", "a start says what it found"),
+    tests: recovery(
+      "when another process died, old jobs are removed too",
+      "a start says what it found",
+    ),
     why: "jobs are removed before their time",
   },
   {
@@ -355,7 +367,9 @@ export const JOB_GUARDS: readonly Guard[] = [
     at: { file: STORE },
     find: "from dure.jobs where id = $1 and ($2::text is null or tenant = $2)`, [id, tenant]",
     replace: "from dure.jobs where id = $1 and ($2::text is null or true)`, [id, tenant]",
-    tests: jobs("what has ended can neither be cancelled nor spoken into; unknown and foreign jobs are unknown"),
+    tests: jobs(
+      "what has ended can neither be cancelled nor spoken into; unknown and foreign jobs are unknown",
+    ),
     why: "a tenant reads the jobs of others",
   },
   {
@@ -363,7 +377,12 @@ export const JOB_GUARDS: readonly Guard[] = [
     at: { file: STORE },
     find: "const where = `($1::text is null or tenant = $1) and",
     replace: "const where = `($1::text is null or true) and",
-    tests: [...jobs("what has ended can neither be cancelled nor spoken into; unknown and foreign jobs are unknown"), ...jobRoutes("another tenant's job is unknown")],
+    tests: [
+      ...jobs(
+        "what has ended can neither be cancelled nor spoken into; unknown and foreign jobs are unknown",
+      ),
+      ...jobRoutes("another tenant's job is unknown"),
+    ],
     why: "a tenant lists the jobs of others",
   },
   {
@@ -386,8 +405,11 @@ export const JOB_GUARDS: readonly Guard[] = [
     id: "job_store.earlier.pair",
     at: { file: STORE },
     find: "where c.conversation_id = $2 and c.tenant = $3 and c.seq < (select seq from dure.jobs where id = $1)\n            and least(c.requester, c.target) = least($4::text, $5::text) and greatest(c.requester, c.target) = greatest($4::text, $5::text)",
-    replace: "where c.conversation_id = $2 and c.tenant = $3 and c.seq < (select seq from dure.jobs where id = $1) and $4::text is not null and $5::text is not null",
-    tests: jobs("what the same two said before in a conversation is told again at the beginning, and to nobody else"),
+    replace:
+      "where c.conversation_id = $2 and c.tenant = $3 and c.seq < (select seq from dure.jobs where id = $1) and $4::text is not null and $5::text is not null",
+    tests: jobs(
+      "what the same two said before in a conversation is told again at the beginning, and to nobody else",
+    ),
     why: "who guesses a conversation's id is told what others said in it",
   },
   {

@@ -14,7 +14,7 @@ export const NETWORK_GUARDS: readonly Guard[] = [
   {
     id: "network.host.none",
     at: { file: NETWORK },
-    find: 'if (policy.kind === "none") return { allowed: false, because: "this process has no network (policy none)" };',
+    find: 'if (policy.kind === "none") { return { allowed: false, because: "this process has no network (policy none)" }; }',
     replace: "",
     tests: network("a policy lets a process ask for none"),
     why: "a process without a network reaches the hosts that its policy names",
@@ -39,7 +39,8 @@ export const NETWORK_GUARDS: readonly Guard[] = [
     id: "network.host.wildcard",
     at: { file: NETWORK },
     find: 'if (rule.host.startsWith("*.")) return host.endsWith(rule.host.slice(1));\n  return rule.host === host;',
-    replace: 'if (rule.host.startsWith("*.")) return host.endsWith(rule.host.slice(1));\n  return host.endsWith(rule.host);',
+    replace:
+      'if (rule.host.startsWith("*.")) return host.endsWith(rule.host.slice(1));\n  return host.endsWith(rule.host);',
     tests: network("a policy lets a process ask for a longer name"),
     why: "a name that ends like a named one is reached",
   },
@@ -80,7 +81,10 @@ export const NETWORK_GUARDS: readonly Guard[] = [
     at: { file: NETWORK },
     find: 'return [high >> 8, high & 255, low >> 8, low & 255].join(".");',
     replace: "return whole + (high >> 16) + (low >> 16);",
-    tests: network("an address that is not public is refused", "a process never reaches dure's port in IPv6 clothes"),
+    tests: network(
+      "an address that is not public is refused",
+      "a process never reaches dure's port in IPv6 clothes",
+    ),
     why: "an IPv4 address in IPv6 clothes passes every list",
   },
   {
@@ -118,23 +122,29 @@ export const NETWORK_GUARDS: readonly Guard[] = [
   {
     id: "sandbox.uid.namespaces",
     at: { file: `${SANDBOX}/namespaces.ts` },
-    find: "`--reuid=${user}`, `--regid=${user}`, \"--clear-groups\", ",
+    find: '`--reuid=${user}`, `--regid=${user}`, "--clear-groups", ',
     replace: "",
-    tests: sandbox("a kind that could run here does run", "runs as a user that is not root to the kernel"),
+    tests: sandbox(
+      "a kind that could run here does run",
+      "runs as a user that is not root to the kernel",
+    ),
     why: "in namespaces a worker is root to the kernel",
   },
   {
     id: "sandbox.uid.bubblewrap",
     at: { file: `${SANDBOX}/bubblewrap.ts` },
-    find: "`--reuid=${user}`, `--regid=${user}`, \"--clear-groups\", ",
+    find: '`--reuid=${user}`, `--regid=${user}`, "--clear-groups", ',
     replace: "",
-    tests: sandbox("a kind that could run here does run", "runs as a user that is not root to the kernel"),
+    tests: sandbox(
+      "a kind that could run here does run",
+      "runs as a user that is not root to the kernel",
+    ),
     why: "under bubblewrap a worker is root to the kernel",
   },
   {
     id: "network.hook.token",
     at: { file: `${SANDBOX}/door.ts` },
-    find: 'if (!isBearer(message.headers.authorization, hook.token)) return refuse(401, "the token is not that of this step");',
+    find: 'if (!isBearer(message.headers.authorization, hook.token)) { return refuse(401, "the token is not that of this step"); }',
     replace: "",
     tests: escape("a hook is reached with the step's own token and no other"),
     why: "a worker without the step's token speaks for the step",
@@ -142,8 +152,8 @@ export const NETWORK_GUARDS: readonly Guard[] = [
   {
     id: "network.hook.route",
     at: { file: `${SANDBOX}/door.ts` },
-    find: 'if (message.method !== "POST" || !HOOKS.test(at)) return',
-    replace: 'if (message.method === "-") return',
+    find: 'if (message.method !== "POST" || !HOOKS.test(at)) { return',
+    replace: 'if (message.method === "-") { return',
     tests: escape("a hook is reached with the step's own token and no other"),
     why: "a worker calls any route of dure through its hooks",
   },
@@ -154,7 +164,9 @@ export const NETWORK_GUARDS: readonly Guard[] = [
     at: { file: "packages/dure/src/durable/lease-proof.ts" },
     find: "while (!isFresh()) {",
     replace: "while (isFresh() && !isFresh()) {",
-    tests: leaseProof("after a pause in which another has taken the run over, nothing is confirmed"),
+    tests: leaseProof(
+      "after a pause in which another has taken the run over, nothing is confirmed",
+    ),
     why: "a process that stood still pays for what another has paid for",
   },
   {
@@ -168,17 +180,21 @@ export const NETWORK_GUARDS: readonly Guard[] = [
   {
     id: "lease-proof.fresh",
     at: { file: "packages/dure/src/durable/processes.ts" },
-    find: "return this.#clock.monotonic() - this.#renewedAt < FRESH_MS &&",
-    replace: "return this.#renewedAt > 0 &&",
-    tests: leaseProof("what holds a lease is confirmed without a statement, and after a pause with one"),
+    find: "this.#clock.monotonic() - this.#renewedAt < FRESH_MS &&",
+    replace: "this.#renewedAt > 0 &&",
+    tests: leaseProof(
+      "what holds a lease is confirmed without a statement, and after a pause with one",
+    ),
     why: "a process that stood still does not look",
   },
   {
     id: "lease-proof.confirm",
     at: { file: "packages/dure/src/durable/leases.ts" },
-    find: "if (!held) throw fenced(`${lease.id} as holder of ${name}`, \"taken-over\");",
+    find: 'if (!held) throw fenced(`${lease.id} as holder of ${name}`, "taken-over");',
     replace: "",
-    tests: leaseProof("after a pause in which another has taken the run over, nothing is confirmed"),
+    tests: leaseProof(
+      "after a pause in which another has taken the run over, nothing is confirmed",
+    ),
     why: "a process that has lost its lease goes on",
   },
 ];

@@ -65,7 +65,10 @@ export const TURN_GUARDS: readonly Guard[] = [
     at: { sql: "accept_turn" },
     find: "if (p->>'again')::boolean then -- the first statement",
     replace: "if false then -- the first statement",
-    tests: [...turns("whose answer is lost before it is committed"), ...lostAnswers("a message whose acceptance was stored but never confirmed")],
+    tests: [
+      ...turns("whose answer is lost before it is committed"),
+      ...lostAnswers("a message whose acceptance was stored but never confirmed"),
+    ],
     why: "an acceptance that committed meanwhile is stored twice",
   },
   {
@@ -73,7 +76,9 @@ export const TURN_GUARDS: readonly Guard[] = [
     at: { sql: "accept_turn" },
     find: "select * into s from dure.sessions where id = v_session for update;\n  if not found then",
     replace: "select * into s from dure.sessions where id = v_session;\n  if not found then",
-    tests: turnGuards("messages that come at once to a session that is there all wait or run, each once"),
+    tests: turnGuards(
+      "messages that come at once to a session that is there all wait or run, each once",
+    ),
     why: "two messages at once both run, or overwrite each other's place in the queue",
   },
   {
@@ -179,7 +184,9 @@ export const TURN_GUARDS: readonly Guard[] = [
     at: { sql: "lock_turn" },
     find: " for no key update",
     replace: "",
-    tests: turnGuards("a takeover waits for a write that is under way, and no write is let in behind it"),
+    tests: turnGuards(
+      "a takeover waits for a write that is under way, and no write is let in behind it",
+    ),
     why: "a write that began before the takeover commits after it",
   },
   {
@@ -309,7 +316,9 @@ export const TURN_GUARDS: readonly Guard[] = [
     at: { sql: "effect_intent" },
     find: "if e.nonce = p->>'nonce' then",
     replace: "if true then",
-    tests: turnGuards("an effect that is known is not new, but for the very statement that made it"),
+    tests: turnGuards(
+      "an effect that is known is not new, but for the very statement that made it",
+    ),
     why: "an effect of an earlier life is made again",
   },
   {
@@ -317,7 +326,9 @@ export const TURN_GUARDS: readonly Guard[] = [
     at: { sql: "effect_intent" },
     find: "if e.nonce = p->>'nonce' then",
     replace: "if false then",
-    tests: turnGuards("an effect that is known is not new, but for the very statement that made it"),
+    tests: turnGuards(
+      "an effect that is known is not new, but for the very statement that made it",
+    ),
     why: "an intent whose answer was lost is taken for a call that may have left",
   },
   {
@@ -415,7 +426,10 @@ export const TURN_GUARDS: readonly Guard[] = [
     at: { sql: "answer_escalation" },
     find: "if e.status <> 'open' then return jsonb_build_object('outcome', e.status); end if;",
     replace: "",
-    tests: inbox("an answer is kept with its note and who gave it", "a dismissal closes it without a decision"),
+    tests: inbox(
+      "an answer is kept with its note and who gave it",
+      "a dismissal closes it without a decision",
+    ),
     why: "a second answer counts",
   },
   {

@@ -29,12 +29,23 @@ async function aFile(): Promise<string> {
   return join(folder, "bookings.ndjson");
 }
 
-function post(bank: Bank, body: unknown, headers: Record<string, string> = { "idempotency-key": "k1" }): Promise<Response> {
-  return fetch(`${bank.url}/transfers`, { method: "POST", headers: { "content-type": "application/json", ...headers }, body: typeof body === "string" ? body : JSON.stringify(body) });
+function post(
+  bank: Bank,
+  body: unknown,
+  headers: Record<string, string> = { "idempotency-key": "k1" },
+): Promise<Response> {
+  return fetch(`${bank.url}/transfers`, {
+    method: "POST",
+    headers: { "content-type": "application/json", ...headers },
+    body: typeof body === "string" ? body : JSON.stringify(body),
+  });
 }
 
 async function thrownBy(promise: Promise<unknown>): Promise<BankError> {
-  const error = await promise.then(() => undefined, (reason: unknown) => reason);
+  const error = await promise.then(
+    () => undefined,
+    (reason: unknown) => reason,
+  );
   if (!(error instanceof BankError)) throw new Error(`Expected a BankError, got ${String(error)}.`);
   return error;
 }
@@ -51,7 +62,9 @@ describe("the bank over HTTP", () => {
     expect(answer).toEqual({ transaction_id: "tx_000001", status: "booked" });
     expect(second.status).toBe(201);
     expect(await second.json()).toEqual(answer);
-    expect(await (await fetch(`${bank.url}/transfers`)).json()).toEqual([{ ...TO_HONG, memo: "생일", date: "2027-03-05", key: "k1", ...(answer as object) }]);
+    expect(await (await fetch(`${bank.url}/transfers`)).json()).toEqual([
+      { ...TO_HONG, memo: "생일", date: "2027-03-05", key: "k1", ...(answer as object) },
+    ]);
   });
 
   test("books one transfer for a hundred requests at once under one key, another for another key", async () => {
@@ -68,9 +81,15 @@ describe("the bank over HTTP", () => {
     await post(bank, TO_HONG, { "idempotency-key": "a/b" });
 
     const found = await fetch(`${bank.url}/transfers/a%2Fb`);
-    expect([found.status, await found.json()]).toEqual([200, { ...TO_HONG, key: "a/b", transaction_id: "tx_000001", status: "booked" }]);
+    expect([found.status, await found.json()]).toEqual([
+      200,
+      { ...TO_HONG, key: "a/b", transaction_id: "tx_000001", status: "booked" },
+    ]);
     const missing = await fetch(`${bank.url}/transfers/other`);
-    expect([missing.status, await missing.json()]).toEqual([404, { code: "NOT_FOUND", message: expect.any(String) }]);
+    expect([missing.status, await missing.json()]).toEqual([
+      404,
+      { code: "NOT_FOUND", message: expect.any(String) },
+    ]);
   });
 
   test("refuses for its three reasons, keeps to the refusal, and books nothing", async () => {
@@ -94,7 +113,9 @@ describe("the bank over HTTP", () => {
     const bank = await aBank({ accounts: { known: ["김철수"] } });
 
     expect((await post(bank, TO_HONG, { "idempotency-key": "a" })).status).toBe(422);
-    expect((await post(bank, { to: "김철수", amount: 1 }, { "idempotency-key": "b" })).status).toBe(201);
+    expect((await post(bank, { to: "김철수", amount: 1 }, { "idempotency-key": "b" })).status).toBe(
+      201,
+    );
   });
 
   test("does not book another transfer under a key that is taken", async () => {
@@ -103,19 +124,39 @@ describe("the bank over HTTP", () => {
 
     const response = await post(bank, { ...TO_HONG, amount: 1 });
 
-    expect([response.status, await response.json()]).toEqual([422, { code: "KEY_REUSED", message: expect.any(String) }]);
+    expect([response.status, await response.json()]).toEqual([
+      422,
+      { code: "KEY_REUSED", message: expect.any(String) },
+    ]);
     expect(bank.bookings()).toHaveLength(1);
   });
 
   test.each([
-    [{ to: "", amount: 1 }], [{ to: "홍길동" }], [{ amount: 1 }], [{ ...TO_HONG, amount: 0 }], [{ ...TO_HONG, amount: -1 }], [{ ...TO_HONG, amount: 1.5 }], [{ ...TO_HONG, amount: "50000" }], [{ ...TO_HONG, amount: 2 ** 60 }],
-    [{ ...TO_HONG, date: "2027-02-30" }], [{ ...TO_HONG, date: "내일" }], [{ ...TO_HONG, memo: 5 }], [{ ...TO_HONG, extra: true }], [[]], ["null"], ["{"], [""],
+    [{ to: "", amount: 1 }],
+    [{ to: "홍길동" }],
+    [{ amount: 1 }],
+    [{ ...TO_HONG, amount: 0 }],
+    [{ ...TO_HONG, amount: -1 }],
+    [{ ...TO_HONG, amount: 1.5 }],
+    [{ ...TO_HONG, amount: "50000" }],
+    [{ ...TO_HONG, amount: 2 ** 60 }],
+    [{ ...TO_HONG, date: "2027-02-30" }],
+    [{ ...TO_HONG, date: "내일" }],
+    [{ ...TO_HONG, memo: 5 }],
+    [{ ...TO_HONG, extra: true }],
+    [[]],
+    ["null"],
+    ["{"],
+    [""],
   ])("does not understand %j", async (body) => {
     const bank = await aBank();
 
     const response = await post(bank, body);
 
-    expect([response.status, await response.json()]).toEqual([400, { code: "INVALID_REQUEST", message: expect.any(String) }]);
+    expect([response.status, await response.json()]).toEqual([
+      400,
+      { code: "INVALID_REQUEST", message: expect.any(String) },
+    ]);
     expect(bank.bookings()).toEqual([]);
   });
 
@@ -130,12 +171,19 @@ describe("the bank over HTTP", () => {
 
 describe("the client", () => {
   test("takes only the bank's own word for a no, not any 404", async () => {
-    const proxy = createServer((_request, response) => void response.writeHead(404, { "content-type": "text/html" }).end("<h1>no such page</h1>")).listen(0, "127.0.0.1");
+    const proxy = createServer(
+      (_request, response) =>
+        void response.writeHead(404, { "content-type": "text/html" }).end("<h1>no such page</h1>"),
+    ).listen(0, "127.0.0.1");
     await once(proxy, "listening");
     const client = bankClient(`http://127.0.0.1:${(proxy.address() as AddressInfo).port}`);
     const bank = await aBank();
 
-    const answers = [await client.find("k"), await bankClient(`${bank.url}/elsewhere`).find("k"), await bankClient(bank.url).find("k")];
+    const answers = [
+      await client.find("k"),
+      await bankClient(`${bank.url}/elsewhere`).find("k"),
+      await bankClient(bank.url).find("k"),
+    ];
     proxy.close();
 
     expect(answers.map(({ outcome }) => outcome)).toEqual(["unknown", "unknown", "not_happened"]);
@@ -145,9 +193,19 @@ describe("the client", () => {
     const bank = await aBank();
     const client = bankClient(bank.url);
 
-    expect(await client.transfer(TO_HONG, { key: "a" })).toEqual({ status: "booked", transactionId: "tx_000001" });
-    expect(await client.transfer({ to: "없는사람", amount: 1 }, { key: "b" })).toEqual({ status: "refused", code: "UNKNOWN_ACCOUNT", message: expect.any(String) });
-    expect(await client.transfer({ to: "", amount: 1 }, { key: "c" })).toMatchObject({ status: "refused", code: "INVALID_REQUEST" });
+    expect(await client.transfer(TO_HONG, { key: "a" })).toEqual({
+      status: "booked",
+      transactionId: "tx_000001",
+    });
+    expect(await client.transfer({ to: "없는사람", amount: 1 }, { key: "b" })).toEqual({
+      status: "refused",
+      code: "UNKNOWN_ACCOUNT",
+      message: expect.any(String),
+    });
+    expect(await client.transfer({ to: "", amount: 1 }, { key: "c" })).toMatchObject({
+      status: "refused",
+      code: "INVALID_REQUEST",
+    });
     expect(await client.find("a")).toEqual({ outcome: "happened", transactionId: "tx_000001" });
     expect(await client.find("b")).toEqual({ outcome: "not_happened" });
   });
@@ -157,7 +215,10 @@ describe("the client", () => {
     await bank.stop();
     const client = bankClient(bank.url);
 
-    expect(await thrownBy(client.transfer(TO_HONG, { key: "a" }))).toMatchObject({ outcome: "not_sent", code: "BANK_UNREACHABLE" });
+    expect(await thrownBy(client.transfer(TO_HONG, { key: "a" }))).toMatchObject({
+      outcome: "not_sent",
+      code: "BANK_UNREACHABLE",
+    });
     expect(await client.find("a")).toMatchObject({ outcome: "unknown" });
   });
 
@@ -171,15 +232,24 @@ describe("the client", () => {
     abort.abort(new Error("stopped"));
 
     expect(await pending).toMatchObject({ outcome: "unknown", code: "BANK_UNCLEAR" });
-    await expect(client.transfer(TO_HONG, { key: "b", signal: abort.signal })).rejects.toThrow("stopped");
+    await expect(client.transfer(TO_HONG, { key: "b", signal: abort.signal })).rejects.toThrow(
+      "stopped",
+    );
     expect(bank.bookings()).toHaveLength(1);
   });
 
   test("waits no longer than its timeout", async () => {
-    const bank = await aBank({ faults: [{ kind: "delay", when: "before", ms: 60_000 }, { kind: "delay", when: "before", ms: 60_000, on: "probe" }] });
+    const bank = await aBank({
+      faults: [
+        { kind: "delay", when: "before", ms: 60_000 },
+        { kind: "delay", when: "before", ms: 60_000, on: "probe" },
+      ],
+    });
     const client = bankClient(bank.url, { timeoutMs: 100 });
 
-    expect(await thrownBy(client.transfer(TO_HONG, { key: "a" }))).toMatchObject({ outcome: "unknown" });
+    expect(await thrownBy(client.transfer(TO_HONG, { key: "a" }))).toMatchObject({
+      outcome: "unknown",
+    });
     expect(await client.find("a")).toMatchObject({ outcome: "unknown" });
   });
 });
@@ -190,22 +260,29 @@ describe("faults", () => {
     [{ kind: "status", when: "after", status: 500 } as const, "happened"],
     [{ kind: "cut", when: "before" } as const, "not_happened"],
     [{ kind: "cut", when: "after" } as const, "happened"],
-  ])("%j leaves the client unsure, the probe knows %s, and the same key books once", async (fault, outcome) => {
-    const bank = await aBank();
-    const client = bankClient(bank.url);
-    bank.addFaults(fault);
+  ])(
+    "%j leaves the client unsure, the probe knows %s, and the same key books once",
+    async (fault, outcome) => {
+      const bank = await aBank();
+      const client = bankClient(bank.url);
+      bank.addFaults(fault);
 
-    expect(await thrownBy(client.transfer(TO_HONG, { key: "a" }))).toMatchObject({ outcome: "unknown" });
-    expect(await client.find("a")).toMatchObject({ outcome });
-    expect(await client.transfer(TO_HONG, { key: "a" })).toMatchObject({ status: "booked" });
-    expect(bank.bookings()).toHaveLength(1);
-  });
+      expect(await thrownBy(client.transfer(TO_HONG, { key: "a" }))).toMatchObject({
+        outcome: "unknown",
+      });
+      expect(await client.find("a")).toMatchObject({ outcome });
+      expect(await client.transfer(TO_HONG, { key: "a" })).toMatchObject({ status: "booked" });
+      expect(bank.bookings()).toHaveLength(1);
+    },
+  );
 
   test("a request that was given up may still be travelling and is booked later", async () => {
     const bank = await aBank({ faults: [{ kind: "delay", when: "before", ms: 300 }] });
     const client = bankClient(bank.url, { timeoutMs: 100 });
 
-    expect(await thrownBy(client.transfer(TO_HONG, { key: "a" }))).toMatchObject({ outcome: "unknown" });
+    expect(await thrownBy(client.transfer(TO_HONG, { key: "a" }))).toMatchObject({
+      outcome: "unknown",
+    });
     expect(await client.find("a")).toEqual({ outcome: "not_happened" });
     await expect.poll(() => client.find("a")).toMatchObject({ outcome: "happened" });
   });
@@ -217,7 +294,10 @@ describe("faults", () => {
     const first = await client.transfer(TO_HONG, { key: "a" });
     const second = await client.transfer(TO_HONG, { key: "a" });
 
-    expect([first, second]).toEqual([{ status: "booked", transactionId: "tx_000001" }, { status: "booked", transactionId: "tx_000002" }]);
+    expect([first, second]).toEqual([
+      { status: "booked", transactionId: "tx_000001" },
+      { status: "booked", transactionId: "tx_000002" },
+    ]);
     expect(bank.bookings()).toHaveLength(2);
     expect(await client.find("a")).toEqual({ outcome: "happened", transactionId: "tx_000001" });
   });
@@ -233,13 +313,27 @@ describe("faults", () => {
   test("are set, shown and removed over HTTP, once or as often as they say", async () => {
     const bank = await aBank();
     const faults = (method: string, body?: unknown) =>
-      fetch(`${bank.url}/faults`, { method, ...(body !== undefined && { headers: { "content-type": "application/json" }, body: JSON.stringify(body) }) });
+      fetch(`${bank.url}/faults`, {
+        method,
+        ...(body !== undefined && {
+          headers: { "content-type": "application/json" },
+          body: JSON.stringify(body),
+        }),
+      });
 
     expect((await faults("POST", { kind: "status", when: "before", times: 2 })).status).toBe(201);
-    expect((await faults("POST", [{ kind: "delay", when: "after", ms: 1, times: "always" }])).status).toBe(201);
+    expect(
+      (await faults("POST", [{ kind: "delay", when: "after", ms: 1, times: "always" }])).status,
+    ).toBe(201);
     expect((await faults("POST", { kind: "flood" })).status).toBe(400);
-    expect(await Promise.all([1, 2, 3].map(async () => (await post(bank, TO_HONG)).status)).then((statuses) => statuses.sort((a, b) => a - b))).toEqual([201, 503, 503]);
-    expect(await (await faults("GET")).json()).toEqual({ faults: [{ kind: "delay", when: "after", ms: 1, times: "always", on: "transfer" }] });
+    expect(
+      await Promise.all([1, 2, 3].map(async () => (await post(bank, TO_HONG)).status)).then(
+        (statuses) => statuses.sort((a, b) => a - b),
+      ),
+    ).toEqual([201, 503, 503]);
+    expect(await (await faults("GET")).json()).toEqual({
+      faults: [{ kind: "delay", when: "after", ms: 1, times: "always", on: "transfer" }],
+    });
     expect((await faults("DELETE")).status).toBe(204);
     expect(bank.faults()).toEqual([]);
   });
@@ -257,10 +351,19 @@ describe("the file", () => {
 
     const second = await aBank({ file, accounts: { balance: 1_000_000 } });
     const client = bankClient(second.url);
-    expect(await client.transfer(TO_HONG, { key: "a" })).toEqual({ status: "booked", transactionId: "tx_000001" });
-    expect(await client.transfer({ to: "홍길동", amount: 20_000 }, { key: "b" })).toMatchObject({ status: "refused", code: "INSUFFICIENT_FUNDS" });
+    expect(await client.transfer(TO_HONG, { key: "a" })).toEqual({
+      status: "booked",
+      transactionId: "tx_000001",
+    });
+    expect(await client.transfer({ to: "홍길동", amount: 20_000 }, { key: "b" })).toMatchObject({
+      status: "refused",
+      code: "INSUFFICIENT_FUNDS",
+    });
     expect(await client.find("c")).toEqual({ outcome: "not_happened" });
-    expect(await client.transfer(TO_HONG, { key: "c" })).toEqual({ status: "booked", transactionId: "tx_000002" });
+    expect(await client.transfer(TO_HONG, { key: "c" })).toEqual({
+      status: "booked",
+      transactionId: "tx_000002",
+    });
     for (const line of (await readFile(file, "utf8")).trim().split("\n")) JSON.parse(line);
   });
 
@@ -273,14 +376,19 @@ describe("the file", () => {
 
     const second = await aProcess(file);
 
-    expect(await bankClient(second.url).find("a")).toEqual({ outcome: "happened", transactionId: "tx_000001" });
+    expect(await bankClient(second.url).find("a")).toEqual({
+      outcome: "happened",
+      transactionId: "tx_000001",
+    });
     second.child.kill("SIGTERM");
     expect(await once(second.child, "exit")).toEqual([0, null]);
   });
 });
 
 async function aProcess(file: string): Promise<{ child: ChildProcess; url: string }> {
-  const child = spawn(process.execPath, [join(import.meta.dirname, "main.ts"), "--file", file], { stdio: ["ignore", "pipe", "inherit"] });
+  const child = spawn(process.execPath, [join(import.meta.dirname, "main.ts"), "--file", file], {
+    stdio: ["ignore", "pipe", "inherit"],
+  });
   cleanups.push(async () => {
     if (child.exitCode !== null || child.signalCode !== null) return;
     child.kill("SIGKILL");

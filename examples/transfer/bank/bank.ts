@@ -6,15 +6,17 @@ import { Faults, faultSchema, type Fault, type FaultInput } from "./faults.ts";
 import { Ledger, type Accounts, type Booking } from "./ledger.ts";
 
 /**
- * The bank of the example: a small real HTTP service that books a transfer once per `Idempotency-Key` and can be told
- * to misbehave. Source: docs/spec/conversation §8.
+ * The bank of the example: a small real HTTP service that books a transfer once per
+ * `Idempotency-Key` and can be told to misbehave. Source: docs/spec/conversation §8.
  *
- * - `POST /transfers` `{to, amount, memo?, date?}` with `Idempotency-Key` → 201 `{transaction_id, status: "booked"}`, the same
- *   answer for the same key; 422 `{code, message}` is a refusal, 400 a request that is not understood
+ * - `POST /transfers` `{to, amount, memo?, date?}` with `Idempotency-Key` → 201
+ *   `{transaction_id, status: "booked"}`, the same answer for the same key; 422 `{code, message}`
+ *   is a refusal, 400 a request that is not understood
  * - `GET /transfers/{key}` → 200 with the booking, or 404
  * - `GET /transfers` → an array of all bookings, oldest first
  * - `GET /` → who this is and which file it keeps
- * - `POST /faults` adds one fault or a list, `GET /faults` shows what still stands, `DELETE /faults` removes all
+ * - `POST /faults` adds one fault or a list, `GET /faults` shows what still stands,
+ *   `DELETE /faults` removes all
  */
 export interface Bank {
   /** `http://127.0.0.1:<listen>`, without a slash at the end. */
@@ -24,7 +26,10 @@ export interface Bank {
   faults(): readonly Fault[];
   /** Milliseconds since the last request. */
   idleMs(): number;
-  /** Closes the door and every connection; a request that is waiting in an injected delay is not booked any more. */
+  /**
+   * Closes the door and every connection; a request that is waiting in an injected delay is not
+   * booked any more.
+   */
   stop(): Promise<void>;
 }
 
@@ -37,7 +42,12 @@ export interface BankOptions {
   readonly faults?: readonly FaultInput[];
 }
 
-export async function startBank({ port = 0, accounts, file, faults: initial = [] }: BankOptions = {}): Promise<Bank> {
+export async function startBank({
+  port = 0,
+  accounts,
+  file,
+  faults: initial = [],
+}: BankOptions = {}): Promise<Bank> {
   const faults = new Faults(initial);
   const stopping = new AbortController();
   const app = fastify({ forceCloseConnections: true, bodyLimit: 64 * 1024 });
@@ -50,10 +60,17 @@ export async function startBank({ port = 0, accounts, file, faults: initial = []
   app.get("/", () => ({ service: "example-bank", file: file ?? null, pid: process.pid }));
   addTransferRoutes(app, opened.promise, faults, stopping.signal);
   addFaultRoutes(app, faults);
-  app.setNotFoundHandler((_request, reply) => problem(reply, 404, "NO_SUCH_ADDRESS", "There is nothing at this address."));
+  app.setNotFoundHandler((_request, reply) =>
+    problem(reply, 404, "NO_SUCH_ADDRESS", "There is nothing at this address."),
+  );
   app.setErrorHandler((error, _request, reply) => {
     const status = (error as { statusCode?: number }).statusCode ?? 500;
-    return problem(reply, status, status < 500 ? "INVALID_REQUEST" : "INTERNAL", error instanceof Error ? error.message : String(error));
+    return problem(
+      reply,
+      status,
+      status < 500 ? "INVALID_REQUEST" : "INTERNAL",
+      error instanceof Error ? error.message : String(error),
+    );
   });
 
   // The port first: who does not get it must not touch the file, which is another bank's.
@@ -90,9 +107,16 @@ const orderSchema = z.strictObject({
 });
 
 /** Visible ASCII, as long as the header may be. Source: docs/spec/conversation §6. */
-const keySchema = z.string().regex(/^[\x21-\x7e]{1,255}$/, "Idempotency-Key must be 1 to 255 visible ASCII characters");
+const keySchema = z
+  .string()
+  .regex(/^[\x21-\x7e]{1,255}$/, "Idempotency-Key must be 1 to 255 visible ASCII characters");
 
-function addTransferRoutes(app: FastifyInstance, opened: Promise<Ledger>, faults: Faults, stopping: AbortSignal): void {
+function addTransferRoutes(
+  app: FastifyInstance,
+  opened: Promise<Ledger>,
+  faults: Faults,
+  stopping: AbortSignal,
+): void {
   app.post("/transfers", async (request, reply) => {
     const key = keySchema.safeParse(request.headers["idempotency-key"]);
     if (!key.success) return problem(reply, 400, "INVALID_REQUEST", issueOf(key.error));
@@ -102,21 +126,32 @@ function addTransferRoutes(app: FastifyInstance, opened: Promise<Ledger>, faults
     const plan = faults.take("transfer");
     if (!(await waited(plan.delayBefore, stopping))) return cut(reply);
     if (plan.before === "cut") return cut(reply);
-    if (plan.before !== "pass") return problem(reply, plan.before, "INJECTED", "Injected before the booking.");
+    if (plan.before !== "pass") {
+      return problem(reply, plan.before, "INJECTED", "Injected before the booking.");
+    }
 
     const ledger = await opened;
     const answer = ledger.order(key.data, order.data, { ignoreKey: plan.ignoreKeys });
 
     if (!(await waited(plan.delayAfter, stopping))) return cut(reply);
     if (plan.after === "cut") return cut(reply);
-    if (plan.after !== "pass") return problem(reply, plan.after, "INJECTED", "Injected after the booking.");
+    if (plan.after !== "pass") {
+      return problem(reply, plan.after, "INJECTED", "Injected after the booking.");
+    }
     switch (answer.kind) {
       case "booked":
-        return reply.code(201).send({ transaction_id: answer.booking.transaction_id, status: answer.booking.status });
+        return reply
+          .code(201)
+          .send({ transaction_id: answer.booking.transaction_id, status: answer.booking.status });
       case "refused":
         return problem(reply, 422, answer.refusal.code, answer.refusal.message);
       case "key-reused":
-        return problem(reply, 422, "KEY_REUSED", "This Idempotency-Key belongs to another transfer.");
+        return problem(
+          reply,
+          422,
+          "KEY_REUSED",
+          "This Idempotency-Key belongs to another transfer.",
+        );
     }
     return answer satisfies never;
   });
@@ -130,7 +165,9 @@ function addTransferRoutes(app: FastifyInstance, opened: Promise<Ledger>, faults
     if (status !== "pass") return problem(reply, status, "INJECTED", "Injected into the probe.");
 
     const booking = (await opened).find(key);
-    return booking ? reply.send(booking) : problem(reply, 404, "NOT_FOUND", `Nothing is booked under ${key}.`);
+    return booking
+      ? reply.send(booking)
+      : problem(reply, 404, "NOT_FOUND", `Nothing is booked under ${key}.`);
   });
 
   app.get("/transfers", async () => (await opened).bookings());
@@ -161,12 +198,17 @@ function cut(reply: FastifyReply): FastifyReply {
   return reply;
 }
 
-/** Waits `ms`; false when the bank stops meanwhile. A caller that goes away changes nothing: the request has arrived. */
+/**
+ * Waits `ms`; false when the bank stops meanwhile. A caller that goes away changes nothing: the
+ * request has arrived.
+ */
 async function waited(ms: number, stopping: AbortSignal): Promise<boolean> {
   if (ms === 0) return !stopping.aborted;
   return sleep(ms, true, { signal: stopping }).catch(() => false);
 }
 
 function issueOf(error: z.ZodError): string {
-  return error.issues.map(({ path, message }) => (path.length > 0 ? `${path.join(".")}: ${message}` : message)).join("; ");
+  return error.issues
+    .map(({ path, message }) => (path.length > 0 ? `${path.join(".")}: ${message}` : message))
+    .join("; ");
 }

@@ -14,14 +14,21 @@ export type TransferAnswer =
   | { readonly status: "booked"; readonly transactionId: string }
   | { readonly status: "refused"; readonly code: BankRefusal; readonly message: string };
 
-export type BankRefusal = "INSUFFICIENT_FUNDS" | "LIMIT_EXCEEDED" | "UNKNOWN_ACCOUNT" | "INVALID_REQUEST";
+export type BankRefusal =
+  | "INSUFFICIENT_FUNDS"
+  | "LIMIT_EXCEEDED"
+  | "UNKNOWN_ACCOUNT"
+  | "INVALID_REQUEST";
 
 export type FindAnswer =
   | { readonly outcome: "happened"; readonly transactionId: string }
   | { readonly outcome: "not_happened" }
   | { readonly outcome: "unknown"; readonly cause: unknown };
 
-/** `not_sent`: the request never left, so nothing happened. `unknown`: it may have left; ask by `find`. */
+/**
+ * `not_sent`: the request never left, so nothing happened. `unknown`: it may have left; ask by
+ * `find`.
+ */
 export class BankError extends Error {
   override readonly name = "BankError";
   readonly code: "BANK_UNREACHABLE" | "BANK_UNCLEAR";
@@ -36,11 +43,18 @@ export class BankError extends Error {
 
 export interface BankClient {
   /**
-   * One request, never repeated here. Throws a `BankError` that says whether the request may have left; a signal that was
-   * aborted before the call throws its reason, one that aborts during it leaves the transfer `unknown`.
+   * One request, never repeated here. Throws a `BankError` that says whether the request may have
+   * left; a signal that was aborted before the call throws its reason, one that aborts during it
+   * leaves the transfer `unknown`.
    */
-  transfer(transfer: Transfer, options: { readonly key: string; readonly signal?: AbortSignal | undefined }): Promise<TransferAnswer>;
-  /** What became of a key, as the bank sees it now: a request that is still travelling is `not_happened` yet. Never throws but on a signal aborted before. */
+  transfer(
+    transfer: Transfer,
+    options: { readonly key: string; readonly signal?: AbortSignal | undefined },
+  ): Promise<TransferAnswer>;
+  /**
+   * What became of a key, as the bank sees it now: a request that is still travelling is
+   * `not_happened` yet. Never throws but on a signal aborted before.
+   */
   find(key: string, options?: { readonly signal?: AbortSignal | undefined }): Promise<FindAnswer>;
 }
 
@@ -50,7 +64,10 @@ export interface BankClientOptions {
 }
 
 /** A client of the bank at `url`, the example's own or any other that keeps the same contract. */
-export function bankClient(url: string, { timeoutMs = 10_000 }: BankClientOptions = {}): BankClient {
+export function bankClient(
+  url: string,
+  { timeoutMs = 10_000 }: BankClientOptions = {},
+): BankClient {
   const base = url.replace(/\/+$/, "");
   const limited = (signal: AbortSignal | undefined): AbortSignal => {
     signal?.throwIfAborted();
@@ -68,26 +85,50 @@ export function bankClient(url: string, { timeoutMs = 10_000 }: BankClientOption
       } as const;
       const { status, body } = await exchange(`${base}/transfers`, init).catch((error: unknown) => {
         throw wasNotSent(error)
-          ? new BankError("not_sent", `The bank at ${base} cannot be reached: ${reasonOf(error)}.`, error)
-          : new BankError("unknown", `The bank at ${base} gave no answer to transfer ${key}: ${reasonOf(error)}.`, error);
+          ? new BankError(
+              "not_sent",
+              `The bank at ${base} cannot be reached: ${reasonOf(error)}.`,
+              error,
+            )
+          : new BankError(
+              "unknown",
+              `The bank at ${base} gave no answer to transfer ${key}: ${reasonOf(error)}.`,
+              error,
+            );
       });
 
       const booked = status === 201 || status === 200 ? bookedSchema.safeParse(body) : undefined;
       if (booked?.success) return { status: "booked", transactionId: booked.data.transaction_id };
       const refused = status === 422 || status === 400 ? refusedSchema.safeParse(body) : undefined;
       if (refused?.success) return { status: "refused", ...refused.data };
-      throw new BankError("unknown", `The bank at ${base} answered transfer ${key} with ${status}, which says neither booked nor refused.`);
+      throw new BankError(
+        "unknown",
+        `The bank at ${base} answered transfer ${key} with ${status}, which says neither booked nor refused.`,
+      );
     },
 
     async find(key, { signal } = {}) {
       const limit = limited(signal);
       try {
-        const { status, body } = await exchange(`${base}/transfers/${encodeURIComponent(key)}`, { redirect: "error", signal: limit });
+        const { status, body } = await exchange(`${base}/transfers/${encodeURIComponent(key)}`, {
+          redirect: "error",
+          signal: limit,
+        });
         // A proxy or a wrong address answers 404 too; only the bank's own word is a no.
-        if (status === 404 && notFoundSchema.safeParse(body).success) return { outcome: "not_happened" };
+        if (status === 404 && notFoundSchema.safeParse(body).success) {
+          return { outcome: "not_happened" };
+        }
         const booked = status === 200 ? bookedSchema.safeParse(body) : undefined;
-        if (booked?.success) return { outcome: "happened", transactionId: booked.data.transaction_id };
-        return { outcome: "unknown", cause: new BankError("unknown", `The bank at ${base} answered the probe of ${key} with ${status}.`) };
+        if (booked?.success) {
+          return { outcome: "happened", transactionId: booked.data.transaction_id };
+        }
+        return {
+          outcome: "unknown",
+          cause: new BankError(
+            "unknown",
+            `The bank at ${base} answered the probe of ${key} with ${status}.`,
+          ),
+        };
       } catch (cause) {
         return { outcome: "unknown", cause };
       }
@@ -95,14 +136,20 @@ export function bankClient(url: string, { timeoutMs = 10_000 }: BankClientOption
   };
 }
 
-const bookedSchema = z.looseObject({ transaction_id: z.string().min(1), status: z.literal("booked") });
+const bookedSchema = z.looseObject({
+  transaction_id: z.string().min(1),
+  status: z.literal("booked"),
+});
 const notFoundSchema = z.object({ code: z.literal("NOT_FOUND") });
 const refusedSchema = z.object({
   code: z.enum(["INSUFFICIENT_FUNDS", "LIMIT_EXCEEDED", "UNKNOWN_ACCOUNT", "INVALID_REQUEST"]),
   message: z.string(),
 });
 
-async function exchange(url: string, init: RequestInit): Promise<{ status: number; body: unknown }> {
+async function exchange(
+  url: string,
+  init: RequestInit,
+): Promise<{ status: number; body: unknown }> {
   const response = await fetch(url, init);
   const text = await response.text();
   return { status: response.status, body: jsonOf(text) };
@@ -116,8 +163,17 @@ function jsonOf(text: string): unknown {
   }
 }
 
-/** Failures before the first byte can leave: no name, no route, no listener, no connection in time. */
-const NOT_SENT = new Set(["ECONNREFUSED", "ENOTFOUND", "EAI_AGAIN", "EHOSTUNREACH", "ENETUNREACH", "UND_ERR_CONNECT_TIMEOUT"]);
+/**
+ * Failures before the first byte can leave: no name, no route, no listener, no connection in time.
+ */
+const NOT_SENT = new Set([
+  "ECONNREFUSED",
+  "ENOTFOUND",
+  "EAI_AGAIN",
+  "EHOSTUNREACH",
+  "ENETUNREACH",
+  "UND_ERR_CONNECT_TIMEOUT",
+]);
 
 function wasNotSent(error: unknown): boolean {
   const cause = causeOf(error);
@@ -129,7 +185,12 @@ function causeOf(error: unknown): unknown {
 }
 
 function codeOf(error: unknown): string | undefined {
-  return typeof error === "object" && error !== null && "code" in error && typeof error.code === "string" ? error.code : undefined;
+  return typeof error === "object" &&
+    error !== null &&
+    "code" in error &&
+    typeof error.code === "string"
+    ? error.code
+    : undefined;
 }
 
 function reasonOf(error: unknown): string {

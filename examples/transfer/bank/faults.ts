@@ -1,19 +1,32 @@
 import { z } from "zod";
 
 /**
- * What may be made to go wrong. `when` is seen from the booking: a cut `after` has booked and tells nobody.
- * Source: docs/spec/conversation §8.
+ * What may be made to go wrong. `when` is seen from the booking: a cut `after` has booked and tells
+ * nobody. Source: docs/spec/conversation §8.
  */
 export const faultSchema = z.discriminatedUnion("kind", [
-  z.strictObject({ kind: z.literal("delay"), when: z.enum(["before", "after"]), ms: z.int().min(0).max(600_000), ...where() }),
-  z.strictObject({ kind: z.literal("status"), when: z.enum(["before", "after"]), status: z.int().min(500).max(599).default(503), ...where() }),
+  z.strictObject({
+    kind: z.literal("delay"),
+    when: z.enum(["before", "after"]),
+    ms: z.int().min(0).max(600_000),
+    ...where(),
+  }),
+  z.strictObject({
+    kind: z.literal("status"),
+    when: z.enum(["before", "after"]),
+    status: z.int().min(500).max(599).default(503),
+    ...where(),
+  }),
   z.strictObject({ kind: z.literal("cut"), when: z.enum(["before", "after"]), ...where() }),
   z.strictObject({ kind: z.literal("ignore_keys"), times: times() }),
 ]);
 export type Fault = z.output<typeof faultSchema>;
 export type FaultInput = z.input<typeof faultSchema>;
 
-/** Which requests a fault hits: `POST /transfers`, or the probe `GET /transfers/{key}` (there before and after are one). */
+/**
+ * Which requests a fault hits: `POST /transfers`, or the probe `GET /transfers/{key}` (there before
+ * and after are one).
+ */
 export type FaultPlace = "transfer" | "probe";
 
 export interface PlannedFaults {
@@ -44,17 +57,25 @@ export class Faults {
     this.#standing = [];
   }
 
-  /** What happens to one request. Of two faults of the same kind and moment the older one is used first. */
+  /**
+   * What happens to one request. Of two faults of the same kind and moment the older one is used
+   * first.
+   */
   take(place: FaultPlace): PlannedFaults {
     const used = new Map<string, Fault>();
     for (const fault of this.#standing) {
       const hit = fault.kind === "ignore_keys" ? "transfer" : fault.on;
       if (hit !== place) continue;
-      const moment = fault.kind === "ignore_keys" ? "ignore_keys" : `${fault.kind === "delay" ? "delay" : "end"}-${fault.when}`;
+      const moment =
+        fault.kind === "ignore_keys"
+          ? "ignore_keys"
+          : `${fault.kind === "delay" ? "delay" : "end"}-${fault.when}`;
       if (!used.has(moment)) used.set(moment, fault);
     }
     const taken = new Set(used.values());
-    this.#standing = this.#standing.flatMap((fault) => (taken.has(fault) ? oneUseLess(fault) : [fault]));
+    this.#standing = this.#standing.flatMap((fault) =>
+      taken.has(fault) ? oneUseLess(fault) : [fault],
+    );
 
     const end = (moment: string): "pass" | "cut" | number => {
       const fault = used.get(moment);

@@ -1,4 +1,12 @@
-import { closeSync, existsSync, fsyncSync, ftruncateSync, openSync, readFileSync, writeSync } from "node:fs";
+import {
+  closeSync,
+  existsSync,
+  fsyncSync,
+  ftruncateSync,
+  openSync,
+  readFileSync,
+  writeSync,
+} from "node:fs";
 
 /** A booking as the bank tells it. */
 export interface Booking {
@@ -43,11 +51,15 @@ export interface Accounts {
   readonly unknown?: readonly string[];
 }
 
-type Line = { readonly key: string; readonly order: string } & ({ readonly booking: Booking } | { readonly refusal: Refusal });
+type Line = { readonly key: string; readonly order: string } & (
+  | { readonly booking: Booking }
+  | { readonly refusal: Refusal }
+);
 
 /**
- * The bank's book: one answer per key, for ever. With a file each answer is written and synced before it is given, so a
- * kill loses none; a last line that a kill tore is dropped (nobody was told about it).
+ * The bank's book: one answer per key, for ever. With a file each answer is written and synced
+ * before it is given, so a kill loses none; a last line that a kill tore is dropped (nobody was
+ * told about it).
  */
 export class Ledger {
   readonly #accounts: Required<Omit<Accounts, "known">> & Pick<Accounts, "known">;
@@ -56,7 +68,13 @@ export class Ledger {
   #spent = 0;
   #file: number | undefined;
 
-  constructor({ accounts = {}, file }: { readonly accounts?: Accounts | undefined; readonly file?: string | undefined }) {
+  constructor({
+    accounts = {},
+    file,
+  }: {
+    readonly accounts?: Accounts | undefined;
+    readonly file?: string | undefined;
+  }) {
     this.#accounts = {
       balance: accounts.balance ?? 1_000_000_000,
       limit: accounts.limit ?? 10_000_000,
@@ -66,15 +84,33 @@ export class Ledger {
     if (file !== undefined) this.#file = this.#load(file);
   }
 
-  /** Books or refuses, once per key. `ignoreKey` books again under a key that has been seen; the first booking stays the key's answer. */
-  order(key: string, order: TransferOrder, { ignoreKey = false }: { readonly ignoreKey?: boolean } = {}): Answer {
+  /**
+   * Books or refuses, once per key. `ignoreKey` books again under a key that has been seen; the
+   * first booking stays the key's answer.
+   */
+  order(
+    key: string,
+    order: TransferOrder,
+    { ignoreKey = false }: { readonly ignoreKey?: boolean } = {},
+  ): Answer {
     const seen = this.#answers.get(key);
-    if (seen && !ignoreKey) return seen.order === fingerprint(order) ? answerOf(seen) : { kind: "key-reused" };
+    if (seen && !ignoreKey) {
+      return seen.order === fingerprint(order) ? answerOf(seen) : { kind: "key-reused" };
+    }
 
     const refusal = this.#refusalOf(order);
     const line: Line = refusal
       ? { key, order: fingerprint(order), refusal }
-      : { key, order: fingerprint(order), booking: { transaction_id: this.#nextId(), status: "booked", key, ...withoutUndefined(order) } };
+      : {
+          key,
+          order: fingerprint(order),
+          booking: {
+            transaction_id: this.#nextId(),
+            status: "booked",
+            key,
+            ...withoutUndefined(order),
+          },
+        };
     this.#write(line);
     this.#remember(line);
     return answerOf(line);
@@ -97,9 +133,21 @@ export class Ledger {
 
   #refusalOf({ to, amount }: TransferOrder): Refusal | undefined {
     const { known, unknown, limit, balance } = this.#accounts;
-    if (known ? !known.includes(to) : unknown.includes(to)) return { code: "UNKNOWN_ACCOUNT", message: `No account is known as ${to}.` };
-    if (amount > limit) return { code: "LIMIT_EXCEEDED", message: `${amount} won is over the limit of ${limit} won per transfer.` };
-    if (amount > balance - this.#spent) return { code: "INSUFFICIENT_FUNDS", message: `${amount} won is more than the ${balance - this.#spent} won left.` };
+    if (known ? !known.includes(to) : unknown.includes(to)) {
+      return { code: "UNKNOWN_ACCOUNT", message: `No account is known as ${to}.` };
+    }
+    if (amount > limit) {
+      return {
+        code: "LIMIT_EXCEEDED",
+        message: `${amount} won is over the limit of ${limit} won per transfer.`,
+      };
+    }
+    if (amount > balance - this.#spent) {
+      return {
+        code: "INSUFFICIENT_FUNDS",
+        message: `${amount} won is more than the ${balance - this.#spent} won left.`,
+      };
+    }
     return undefined;
   }
 
@@ -128,19 +176,26 @@ export class Ledger {
   #write(line: Line): void {
     if (this.#file === undefined) return;
     const bytes = Buffer.from(`${JSON.stringify(line)}\n`);
-    for (let written = 0; written < bytes.length; ) written += writeSync(this.#file, bytes, written);
+    for (let written = 0; written < bytes.length;) written += writeSync(this.#file, bytes, written);
     fsyncSync(this.#file);
   }
 }
 
 function answerOf(line: Line): Answer {
-  return "booking" in line ? { kind: "booked", booking: line.booking } : { kind: "refused", refusal: line.refusal };
+  return "booking" in line
+    ? { kind: "booked", booking: line.booking }
+    : { kind: "refused", refusal: line.refusal };
 }
 
 function fingerprint({ to, amount, memo, date }: TransferOrder): string {
   return JSON.stringify([to, amount, memo ?? null, date ?? null]);
 }
 
-function withoutUndefined({ to, amount, memo, date }: TransferOrder): Pick<Booking, "to" | "amount" | "memo" | "date"> {
+function withoutUndefined({
+  to,
+  amount,
+  memo,
+  date,
+}: TransferOrder): Pick<Booking, "to" | "amount" | "memo" | "date"> {
   return { to, amount, ...(memo !== undefined && { memo }), ...(date !== undefined && { date }) };
 }

@@ -31,7 +31,10 @@ test("a bank that was killed is started again with its book, at the same address
   const again = await findOrStartBank(file);
 
   expect(again).toBe(url);
-  expect(await bankClient(again).find("k1")).toEqual({ outcome: "happened", transactionId: "tx_000001" });
+  expect(await bankClient(again).find("k1")).toEqual({
+    outcome: "happened",
+    transactionId: "tx_000001",
+  });
 });
 
 test("BANK_URL names another bank, and none is started", async () => {
@@ -52,5 +55,12 @@ async function identity(url: string): Promise<{ file: string; pid: number }> {
 async function kill(url: string): Promise<void> {
   const { pid } = await identity(url);
   process.kill(pid, "SIGKILL");
-  await expect.poll(() => fetch(url).then(() => "listens", () => "gone")).toBe("gone");
+  await expect
+    .poll(() =>
+      fetch(url).then(
+        () => "listens",
+        () => "gone",
+      ),
+    )
+    .toBe("gone");
 }

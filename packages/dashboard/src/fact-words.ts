@@ -7,7 +7,11 @@ const MONEY = new Set(["amount"]);
 /** An amount as it is written where the language is spoken: `50,000원`, `₩50,000`. */
 export function moneyOf(amount: number, language: Language, currency = "KRW"): string {
   if (language === "ko" && currency === "KRW") return `${amount.toLocaleString("ko")}원`;
-  return new Intl.NumberFormat(language, { style: "currency", currency, maximumFractionDigits: currency === "KRW" ? 0 : 2 }).format(amount);
+  return new Intl.NumberFormat(language, {
+    style: "currency",
+    currency,
+    maximumFractionDigits: currency === "KRW" ? 0 : 2,
+  }).format(amount);
 }
 
 /** `2026-12-01` as a person says it; a text that is no such date stays as it is. */
@@ -17,19 +21,41 @@ function dayOf(date: string, language: Language): string {
   return new Intl.DateTimeFormat(language, { dateStyle: "full", timeZone: "UTC" }).format(day);
 }
 
-/** A member of a receipt, a slot or a question, as a person reads it; empty for what is not there. Pure. */
-export function shownFact(name: string, value: unknown, language: Language, slot?: SlotInfo): string {
+/**
+ * A member of a receipt, a slot or a question, as a person reads it; empty for what is not there.
+ * Pure.
+ */
+export function shownFact(
+  name: string,
+  value: unknown,
+  language: Language,
+  slot?: SlotInfo,
+): string {
   if (value === null || value === undefined || value === "") return "";
   const words = TEXTS[language].facts;
-  const number = typeof value === "number" ? value : slot !== undefined && isNumeric(slot.type) && typeof value === "string" && /^\d+$/.test(value) ? Number(value) : undefined;
-  if (number !== undefined) return MONEY.has(name) ? moneyOf(number, language) : number.toLocaleString(language);
+  const number =
+    typeof value === "number"
+      ? value
+      : slot !== undefined &&
+          isNumeric(slot.type) &&
+          typeof value === "string" &&
+          /^\d+$/.test(value)
+        ? Number(value)
+        : undefined;
+  if (number !== undefined) {
+    return MONEY.has(name) ? moneyOf(number, language) : number.toLocaleString(language);
+  }
   const text = typeof value === "string" ? value : JSON.stringify(value);
   return words.values[text] ?? dayOf(text, language);
 }
 
 /** A name in words: ours, else the service's, else the name with spaces. Pure. */
 export function labelOf(name: string, language: Language, slots: readonly SlotInfo[] = []): string {
-  return TEXTS[language].facts.names[name] ?? slots.find((slot) => slot.name === name)?.label ?? name.replaceAll("_", " ");
+  return (
+    TEXTS[language].facts.names[name] ??
+    slots.find((slot) => slot.name === name)?.label ??
+    name.replaceAll("_", " ")
+  );
 }
 
 export function isNumeric(type: string): boolean {

@@ -4,10 +4,24 @@ import { labelOf, shownFact } from "./fact-words.ts";
 import { useLanguage } from "./language.tsx";
 
 /** What is known of something, a line each. */
-export function Facts({ value, slots = [] }: { value: JsonObject; slots?: readonly SlotInfo[] }): ReactNode {
+export function Facts({
+  value,
+  slots = [],
+}: {
+  value: JsonObject;
+  slots?: readonly SlotInfo[];
+}): ReactNode {
   const { language } = useLanguage();
   const rows = Object.entries(value)
-    .map(([name, member]) => ({ name, words: shownFact(name, member, language, slots.find((slot) => slot.name === name)) }))
+    .map(([name, member]) => ({
+      name,
+      words: shownFact(
+        name,
+        member,
+        language,
+        slots.find((slot) => slot.name === name),
+      ),
+    }))
     .filter(({ words }) => words !== "");
   if (rows.length === 0) return null;
   return (

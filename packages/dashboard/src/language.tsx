@@ -43,6 +43,8 @@ export function useText(): Text {
 function firstLanguage(): Language {
   const stored = localStorage.getItem(STORED);
   if (stored === "ko" || stored === "en") return stored;
-  const spoken = navigator.languages.map((tag) => tag.slice(0, 2)).find((tag) => tag === "ko" || tag === "en");
+  const spoken = navigator.languages
+    .map((tag) => tag.slice(0, 2))
+    .find((tag) => tag === "ko" || tag === "en");
   return spoken === "en" ? "en" : "ko";
 }

@@ -40,11 +40,16 @@ import { serverClock } from "./server-clock.ts";
 import { theme, tokens } from "./theme.ts";
 
 const loginLink = new LoginLink();
-/** A login that has ended shows where anything is asked: then the page looks who one is, and asks to log in again. */
+/**
+ * A login that has ended shows where anything is asked: then the page looks who one is, and asks to
+ * log in again.
+ */
 const queryCache = new QueryCache({
   onError: (error, query) => {
     const isRefused = error instanceof DureError && error.class === "unauthorized";
-    if (isRefused && query.queryKey[0] !== "me") void queries.invalidateQueries({ queryKey: ["me"] });
+    if (isRefused && query.queryKey[0] !== "me") {
+      void queries.invalidateQueries({ queryKey: ["me"] });
+    }
   },
 });
 const queries: QueryClient = new QueryClient({
@@ -53,13 +58,20 @@ const queries: QueryClient = new QueryClient({
     queries: {
       staleTime: 10_000,
       // What the server refused stays refused; only an absent server is asked again.
-      retry: (count, error) => count < 2 && !(error instanceof DureError && error.class !== "unavailable"),
+      retry: (count, error) =>
+        count < 2 && !(error instanceof DureError && error.class !== "unavailable"),
     },
   },
 });
-const client = new DureClient({ baseUrl: "", fetch: serverClock.fetch, reconnect: { attempts: 20 } });
+const client = new DureClient({
+  baseUrl: "",
+  fetch: serverClock.fetch,
+  reconnect: { attempts: 20 },
+});
 const onChange = (): void => {
-  for (const queryKey of [["sessions"], ["escalations"]]) void queries.invalidateQueries({ queryKey });
+  for (const queryKey of [["sessions"], ["escalations"]]) {
+    void queries.invalidateQueries({ queryKey });
+  }
 };
 const conversations = new Conversations({ client, onChange });
 const eventLog = new EventLog({ client });
@@ -71,7 +83,9 @@ createRoot(document.getElementById("root")!).render(
   <MantineProvider theme={theme} cssVariablesResolver={tokens} defaultColorScheme="auto">
     <LanguageProvider>
       <QueryClientProvider client={queries}>
-        <AppPartsContext value={{ client, conversations, eventLog, roomData, roomPosts, personName, loginLink }}>
+        <AppPartsContext
+          value={{ client, conversations, eventLog, roomData, roomPosts, personName, loginLink }}
+        >
           <RouterProvider router={router} />
         </AppPartsContext>
       </QueryClientProvider>

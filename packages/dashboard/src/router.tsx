@@ -1,4 +1,9 @@
-import { createRootRoute, createRoute, createRouter, lazyRouteComponent } from "@tanstack/react-router";
+import {
+  createRootRoute,
+  createRoute,
+  createRouter,
+  lazyRouteComponent,
+} from "@tanstack/react-router";
 import { readInboxTab } from "./escalations/inbox-tab.ts";
 import { readJobFilters } from "./jobs/job-filters.ts";
 import { readRunFilters, readRunLooks, readStart } from "./plans/run-filters.ts";
@@ -15,7 +20,11 @@ const home = createRoute({
 
 const roomsPage = lazyRouteComponent(() => import("./rooms/rooms-page.tsx"), "RoomsPage");
 const rooms = createRoute({ getParentRoute: () => root, path: "/rooms", component: roomsPage });
-const oneRoom = createRoute({ getParentRoute: () => root, path: "/rooms/$place", component: roomsPage });
+const oneRoom = createRoute({
+  getParentRoute: () => root,
+  path: "/rooms/$place",
+  component: roomsPage,
+});
 
 // One route with a child, so that the list stays where it is when a job is picked.
 const jobs = createRoute({
@@ -55,13 +64,20 @@ const agents = createRoute({
 
 const chatPage = lazyRouteComponent(() => import("./chat/chat-page.tsx"), "ChatPage");
 const newChat = createRoute({ getParentRoute: () => root, path: "/chat", component: chatPage });
-const oneChat = createRoute({ getParentRoute: () => root, path: "/chat/$session", component: chatPage });
+const oneChat = createRoute({
+  getParentRoute: () => root,
+  path: "/chat/$session",
+  component: chatPage,
+});
 
 const escalations = createRoute({
   getParentRoute: () => root,
   path: "/escalations",
   validateSearch: readInboxTab,
-  component: lazyRouteComponent(() => import("./escalations/escalations-page.tsx"), "EscalationsPage"),
+  component: lazyRouteComponent(
+    () => import("./escalations/escalations-page.tsx"),
+    "EscalationsPage",
+  ),
 });
 
 const costs = createRoute({
@@ -83,7 +99,22 @@ const events = createRoute({
 });
 
 export const router = createRouter({
-  routeTree: root.addChildren([home, rooms, oneRoom, jobs.addChildren([oneJob]), plans, onePlan, oneRun.addChildren([onePort]), agents, newChat, oneChat, escalations, events, costs, audit]),
+  routeTree: root.addChildren([
+    home,
+    rooms,
+    oneRoom,
+    jobs.addChildren([oneJob]),
+    plans,
+    onePlan,
+    oneRun.addChildren([onePort]),
+    agents,
+    newChat,
+    oneChat,
+    escalations,
+    events,
+    costs,
+    audit,
+  ]),
   defaultNotFoundComponent: NotFound,
 });
 

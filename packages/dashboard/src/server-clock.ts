@@ -1,10 +1,16 @@
 import { systemClock, type Clock } from "dure/client";
 import { useEffect, useState } from "react";
 
-/** Less than this is the resolution of the header and the way of the answer, in milliseconds. Source: our choice; twice the second of `Date`. */
+/**
+ * Less than this is the resolution of the header and the way of the answer, in milliseconds.
+ * Source: our choice; twice the second of `Date`.
+ */
 const SKEW_LEAST_MS = 2_000;
 
-/** The server's time, as its answers tell it: how long something takes is counted from moments of the server, whatever this machine's clock says. */
+/**
+ * The server's time, as its answers tell it: how long something takes is counted from moments of
+ * the server, whatever this machine's clock says.
+ */
 export class ServerClock {
   readonly #own: Pick<Clock, "now">;
   #skewMs = 0;
@@ -26,7 +32,10 @@ export class ServerClock {
     return response;
   };
 
-  /** @param date a `Date` header, whole seconds; nothing is learned without a readable one. @param at this machine's time, in the middle of the request. */
+  /**
+   * @param date a `Date` header, whole seconds; nothing is learned without a readable one. @param
+   * at this machine's time, in the middle of the request.
+   */
   learn(date: string | null, at: number): void {
     const told = Date.parse(date ?? "") + 500; // the middle of that second
     if (Number.isNaN(told)) return;

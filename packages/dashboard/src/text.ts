@@ -1,4 +1,11 @@
-import type { EscalationSeverity, EscalationType, JobOutcome, PlanRun, PlanRunStatus, PortStatus } from "dure/client";
+import type {
+  EscalationSeverity,
+  EscalationType,
+  JobOutcome,
+  PlanRun,
+  PlanRunStatus,
+  PortStatus,
+} from "dure/client";
 
 /** Every word of the dashboard, in both languages. A missing word is a compile error. */
 export type Language = "ko" | "en";
@@ -11,13 +18,31 @@ const CLOSED_BECAUSE: Readonly<Record<string, string>> = {
   "it stands under another key now": "채널이 설정에서 다른 이름으로 옮겨졌어요.",
 };
 
-/** What an account tells of itself, in the server's words; what stands in none of these is shown as it came. */
+/**
+ * What an account tells of itself, in the server's words; what stands in none of these is shown as
+ * it came.
+ */
 const ACCOUNT_DETAILS: readonly (readonly [RegExp, string])[] = [
-  [/^(?:Discord does not accept the bot's token|The token is not accepted)\.$/, "봇의 토큰이 받아들여지지 않아요. 개발자 포털에서 토큰을 새로 만들어 넣고 서버를 다시 시작해 주세요."],
-  [/^Discord refused the intents: switch on .*$/, "개발자 포털의 Bot에서 Message Content Intent를 켜고 서버를 다시 시작해 주세요."],
-  [/^There is no bot token for the account (.+)\.$/, "이 계정($1)의 봇 토큰이 없어요. 토큰을 넣고 서버를 다시 시작해 주세요."],
-  [/^Discord has an outage in the server (.+): what is said there waits\.$/, "Discord의 서버 $1에 장애가 있어요. 거기서 할 말은 장애가 끝날 때까지 기다려요."],
-  [/^The bot is in no server: .*$/, "봇이 아무 서버에도 없어요. `dure doctor`가 초대 링크를 알려 줘요."],
+  [
+    /^(?:Discord does not accept the bot's token|The token is not accepted)\.$/,
+    "봇의 토큰이 받아들여지지 않아요. 개발자 포털에서 토큰을 새로 만들어 넣고 서버를 다시 시작해 주세요.",
+  ],
+  [
+    /^Discord refused the intents: switch on .*$/,
+    "개발자 포털의 Bot에서 Message Content Intent를 켜고 서버를 다시 시작해 주세요.",
+  ],
+  [
+    /^There is no bot token for the account (.+)\.$/,
+    "이 계정($1)의 봇 토큰이 없어요. 토큰을 넣고 서버를 다시 시작해 주세요.",
+  ],
+  [
+    /^Discord has an outage in the server (.+): what is said there waits\.$/,
+    "Discord의 서버 $1에 장애가 있어요. 거기서 할 말은 장애가 끝날 때까지 기다려요.",
+  ],
+  [
+    /^The bot is in no server: .*$/,
+    "봇이 아무 서버에도 없어요. `dure doctor`가 초대 링크를 알려 줘요.",
+  ],
 ];
 
 /** Commands of a plan as a Korean page calls them. */
@@ -31,7 +56,20 @@ const NETWORK_USERS: Readonly<Record<string, string>> = {
 const ko = {
   appName: "두레",
   skipToContent: "본문으로 건너뛰기",
-  nav: { label: "주 메뉴", rooms: "방", jobs: "맡긴 일", plans: "계획", agents: "에이전트", chat: "대화", escalations: "확인 요청", events: "이벤트", costs: "비용", audit: "감사 기록", open: "메뉴 열기", close: "메뉴 닫기" },
+  nav: {
+    label: "주 메뉴",
+    rooms: "방",
+    jobs: "맡긴 일",
+    plans: "계획",
+    agents: "에이전트",
+    chat: "대화",
+    escalations: "확인 요청",
+    events: "이벤트",
+    costs: "비용",
+    audit: "감사 기록",
+    open: "메뉴 열기",
+    close: "메뉴 닫기",
+  },
   waiting: (count: number) => `기다리는 요청 ${count}건`,
   /** Names and values that many services share; others are shown as the service writes them. */
   facts: {
@@ -89,7 +127,8 @@ const ko = {
   },
   connection: {
     unreachable: "서버에 닿지 않아요",
-    unreachableHint: "`dure dev`나 `dure start`가 켜져 있는지 봐 주세요. 켜지면 이 화면이 이어집니다.",
+    unreachableHint:
+      "`dure dev`나 `dure start`가 켜져 있는지 봐 주세요. 켜지면 이 화면이 이어집니다.",
     retry: "다시 시도",
     reconnecting: "연결이 끊겨 다시 잇는 중이에요",
   },
@@ -139,7 +178,11 @@ const ko = {
     imageNotLoaded: (alt: string) => `그림: ${alt === "" ? "설명 없음" : alt} (불러오지 않음)`,
     slotsMessage: (changes: string) => `이렇게 고쳐 주세요: ${changes}`,
     receipt: "영수증",
-    tones: { waits: "사람의 확인을 기다려요", stopped: "여기서 멈췄어요", failed: "끝내지 못했어요" },
+    tones: {
+      waits: "사람의 확인을 기다려요",
+      stopped: "여기서 멈췄어요",
+      failed: "끝내지 못했어요",
+    },
     log: "대화 내용",
     errorCode: "오류 코드",
     buttons: { CONFIRM: ["확인", "취소"], ASK_CONTINUE: ["계속 진행", "취소"] },
@@ -160,7 +203,8 @@ const ko = {
     attempt: (count: number) => `${count}번째 시도`,
     restarted: "다시 시작됨",
     stages: "단계",
-    stageNow: (stage: string, next: string) => `지금 ${stage}${next === "" ? "" : `, 다음은 ${next}`}`,
+    stageNow: (stage: string, next: string) =>
+      `지금 ${stage}${next === "" ? "" : `, 다음은 ${next}`}`,
     stageNone: "이 서비스는 단계가 없어요.",
     slots: "채워진 내용",
     slotsEdit: "고치기",
@@ -170,7 +214,15 @@ const ko = {
     required: "필수",
     queue: "차례",
     queueNow: (index: number, total: number) => `${total}건 중 ${index}번째`,
-    marks: { done: "완료", failed: "실패", cancelled: "취소", unsupported: "처리 불가", past: "지남", now: "지금", waiting: "대기" },
+    marks: {
+      done: "완료",
+      failed: "실패",
+      cancelled: "취소",
+      unsupported: "처리 불가",
+      past: "지남",
+      now: "지금",
+      waiting: "대기",
+    },
     unclear: "마지막 말은 알아듣지 못해서 내용을 바꾸지 않았어요.",
     receipts: "영수증",
     noState: "아직 상태가 없어요. 대화를 시작하면 채워져요.",
@@ -182,7 +234,8 @@ const ko = {
     memoryOff: "기억은 개발 모드에서만 볼 수 있어요. `DEV_MODE=true`로 서버를 켜 주세요.",
     noTrace: "턴이 끝나면 에이전트마다 걸린 시간이 여기에 그려져요.",
     total: "전체",
-    tokens: (input: number, output: number) => `토큰 ${input.toLocaleString("ko")} → ${output.toLocaleString("ko")}`,
+    tokens: (input: number, output: number) =>
+      `토큰 ${input.toLocaleString("ko")} → ${output.toLocaleString("ko")}`,
     traceOf: "마지막 턴",
     traceRest: "코드와 도구",
   },
@@ -217,8 +270,12 @@ const ko = {
       account: "계정을 쓸 수 없어요",
       job_abandoned: "맡긴 일이 중단됐어요",
     } as Readonly<Record<EscalationType, string>>,
-    severities: { critical: "긴급", high: "높음", medium: "보통", low: "낮음" } as Readonly<Record<EscalationSeverity, string>>,
-    dismissed: { time: "기한이 지났어요", dismissed: "정하지 않고 닫았어요" } as Readonly<Record<string, string>>,
+    severities: { critical: "긴급", high: "높음", medium: "보통", low: "낮음" } as Readonly<
+      Record<EscalationSeverity, string>
+    >,
+    dismissed: { time: "기한이 지났어요", dismissed: "정하지 않고 닫았어요" } as Readonly<
+      Record<string, string>
+    >,
     settled: "더 정할 것이 없어 닫혔어요",
     /** Names in the context of an escalation; arguments of a call have their own. */
     context: {
@@ -283,8 +340,10 @@ const ko = {
     values: { true: "예", false: "아니요" } as Readonly<Record<string, string>>,
     asked: (when: string) => `${when}에 올라옴`,
     until: (when: string) => `${when}까지`,
-    withOperator: (when: string) => (when === "" ? "담당 에이전트가 보는 중" : `담당 에이전트가 보는 중, ${when}에 사람에게`),
-    answered: (answer: string, who: string, when: string) => `${answer} · ${[who, when].filter((part) => part !== "").join(" · ")}`,
+    withOperator: (when: string) =>
+      when === "" ? "담당 에이전트가 보는 중" : `담당 에이전트가 보는 중, ${when}에 사람에게`,
+    answered: (answer: string, who: string, when: string) =>
+      `${answer} · ${[who, when].filter((part) => part !== "").join(" · ")}`,
     by: { system: "시스템" } as Readonly<Record<string, string>>,
     note: "함께 전할 말",
     noteHint: "힌트나 까닭을 적어 주세요. 비워도 됩니다.",
@@ -316,16 +375,22 @@ const ko = {
       lead: "방에 있는 사람과 에이전트에게 이 이름으로 보여요. 이 브라우저에만 남아요.",
       name: "이름",
       submit: "방에 들어가기",
-      invalid: "이 이름은 쓸 수 없어요. 에이전트의 이름이 아니고 사람이 읽을 수 있는 이름을 골라 주세요.",
+      invalid:
+        "이 이름은 쓸 수 없어요. 에이전트의 이름이 아니고 사람이 읽을 수 있는 이름을 골라 주세요.",
     },
     defaultAgent: (name: string) => `기본 담당 ${name}`,
     on: (adapter: string) => `${adapter}에 있는 방`,
     backTo: (name: string) => `${name} 채널로`,
     log: (name: string) => `${name}의 메시지`,
     older: "이전 메시지 보기",
-    begin: { channel: (name: string) => `${name} 채널에 첫 메시지를 남겨 보세요`, thread: () => "이 스레드에 첫 메시지를 남겨 보세요", direct: (name: string) => `${name}에게 말을 걸어 보세요` },
+    begin: {
+      channel: (name: string) => `${name} 채널에 첫 메시지를 남겨 보세요`,
+      thread: () => "이 스레드에 첫 메시지를 남겨 보세요",
+      direct: (name: string) => `${name}에게 말을 걸어 보세요`,
+    },
     beginHint: {
-      channel: (name: string) => `부르지 않고 쓰면 ${name} 에이전트가 답해요. @를 쓰면 다른 에이전트를 부를 수 있어요.`,
+      channel: (name: string) =>
+        `부르지 않고 쓰면 ${name} 에이전트가 답해요. @를 쓰면 다른 에이전트를 부를 수 있어요.`,
       thread: "참여하는 에이전트는 부르지 않아도 답해요. @를 쓰면 다른 에이전트도 들어와요.",
       direct: "이 방에서는 부르지 않아도 답해요.",
     },
@@ -342,7 +407,11 @@ const ko = {
     replying: (name: string) => `${name}에게 답장`,
     noReply: "답장 그만두기",
     writing: (names: string) => `${names} 작성 중…`,
-    delivery: { queued: "보내는 중", failed: "전하지 못했어요", unknown: "전해졌는지 알 수 없어요" },
+    delivery: {
+      queued: "보내는 중",
+      failed: "전하지 못했어요",
+      unknown: "전해졌는지 알 수 없어요",
+    },
     roles: {
       label: "누가 맡았나",
       HANDLER: "담당",
@@ -356,7 +425,11 @@ const ko = {
     },
     composer: {
       label: "메시지 쓰기",
-      placeholders: { channel: (name: string) => `${name} 채널에 쓰기`, thread: () => "이 스레드에 쓰기", direct: (name: string) => `${name}에게 쓰기` },
+      placeholders: {
+        channel: (name: string) => `${name} 채널에 쓰기`,
+        thread: () => "이 스레드에 쓰기",
+        direct: (name: string) => `${name}에게 쓰기`,
+      },
       hint: "@로 에이전트를 부르고, Enter로 보내고, Shift+Enter로 줄을 바꿔요",
       send: "보내기",
       candidates: "부를 에이전트",
@@ -368,12 +441,18 @@ const ko = {
     banner: {
       resting: "에이전트끼리 할 만큼 주고받아서 이 대화를 쉬고 있어요.",
       restingHint: "메시지를 쓰거나 버튼을 누르면 다시 이어져요.",
-      suspended: (until: string) => (until === "" ? "에이전트 메시지가 너무 빨라 잠시 멈췄어요." : `에이전트 메시지가 너무 빨라 ${until}까지 멈췄어요.`),
+      suspended: (until: string) =>
+        until === ""
+          ? "에이전트 메시지가 너무 빨라 잠시 멈췄어요."
+          : `에이전트 메시지가 너무 빨라 ${until}까지 멈췄어요.`,
       suspendedHint: "사람이 바로 풀 수 있어요.",
       closed: "이 방은 닫혔어요.",
       /** Why, from the server's words; what stands in none of these is shown as it came. */
       closedBecause: (why: string) =>
-        CLOSED_BECAUSE[why] ?? why.replace(/^it is the thread .*/, "같은 스레드가 다른 이름으로 이어져요.").replace(/^the thread could not be made: /, "스레드를 만들지 못했어요: "),
+        CLOSED_BECAUSE[why] ??
+        why
+          .replace(/^it is the thread .*/, "같은 스레드가 다른 이름으로 이어져요.")
+          .replace(/^the thread could not be made: /, "스레드를 만들지 못했어요: "),
       lift: "다시 이어 가기",
     },
     panel: {
@@ -396,7 +475,8 @@ const ko = {
       active: (when: string) => `${when}에 마지막 말`,
       archived: "보관됨",
     },
-    buttonsAnswered: (answer: string, who: string) => (who === "" ? `‘${answer}’(으)로 답했어요.` : `${who} 님이 ‘${answer}’(으)로 답했어요.`),
+    buttonsAnswered: (answer: string, who: string) =>
+      who === "" ? `‘${answer}’(으)로 답했어요.` : `${who} 님이 ‘${answer}’(으)로 답했어요.`,
   },
   jobs: {
     pageTitle: "맡긴 일",
@@ -406,10 +486,18 @@ const ko = {
     allStatuses: "모든 상태",
     agent: "에이전트",
     allAgents: "모든 에이전트",
-    statuses: { PENDING: "차례 기다림", RUNNING: "진행 중", COMPLETED: "끝남", FAILED: "실패", CANCELLED: "취소됨", ABANDONED: "중단됨" },
+    statuses: {
+      PENDING: "차례 기다림",
+      RUNNING: "진행 중",
+      COMPLETED: "끝남",
+      FAILED: "실패",
+      CANCELLED: "취소됨",
+      ABANDONED: "중단됨",
+    },
     waitsForPerson: "사람의 답을 기다림",
     empty: "아직 맡긴 일이 없어요.",
-    emptyHint: "에이전트가 `ask_agent`로 다른 에이전트에게 부탁하거나, `dure jobs ask`로 직접 맡기면 여기에 모여요.",
+    emptyHint:
+      "에이전트가 `ask_agent`로 다른 에이전트에게 부탁하거나, `dure jobs ask`로 직접 맡기면 여기에 모여요.",
     noMatch: "찾는 일이 없어요.",
     noMatchHint: "상태나 에이전트, 찾는 말을 바꿔 보세요. 오래된 일은 더 보기로 불러올 수 있어요.",
     more: "더 보기",
@@ -419,14 +507,28 @@ const ko = {
     gone: "이 일은 없어졌거나 볼 수 없어요",
     goneHint: "끝난 일은 며칠 뒤에 지워져요.",
     toList: "맡긴 일 목록으로",
-    turnsOf: (done: number, most: number) => (most === 0 ? "답을 기다리지 않는 알림" : `${most}차례 중 ${done}차례`),
+    turnsOf: (done: number, most: number) =>
+      most === 0 ? "답을 기다리지 않는 알림" : `${most}차례 중 ${done}차례`,
     turn: (number: number) => `${number}번째 차례`,
     tokens: (count: number) => `토큰 ${count.toLocaleString("ko")}`,
     attempts: (count: number) => `${count}번 만에 답함`,
     takenOver: "먼저 한 일에서 이어받음",
     times: (count: number) => `${count}번`,
-    facts: { turns: "차례", spent: "사용", asked: "맡긴 때", took: "걸린 시간", resumed: "중단 뒤 이어 감" },
-    intents: { notification: "알림", urgent_escalation: "긴급 알림", result_report: "결과 보고", question: "질문", request: "부탁", collaboration: "협업" },
+    facts: {
+      turns: "차례",
+      spent: "사용",
+      asked: "맡긴 때",
+      took: "걸린 시간",
+      resumed: "중단 뒤 이어 감",
+    },
+    intents: {
+      notification: "알림",
+      urgent_escalation: "긴급 알림",
+      result_report: "결과 보고",
+      question: "질문",
+      request: "부탁",
+      collaboration: "협업",
+    },
     /** How a job ended, for a person. */
     outcomes: {
       max_turns: "정해 둔 차례를 다 써서 끝났어요.",
@@ -492,7 +594,8 @@ const ko = {
     lead: "저장소에서 나눠 할 일을 적은 계획과, 그 실행이에요.",
     files: "계획 파일",
     filesEmpty: "아직 계획이 없어요.",
-    filesEmptyHint: "`dure new plan 이름`으로 하나 만들거나, 팀 폴더의 `plans/`에 `plan.yaml`을 넣어 주세요.",
+    filesEmptyHint:
+      "`dure new plan 이름`으로 하나 만들거나, 팀 폴더의 `plans/`에 `plan.yaml`을 넣어 주세요.",
     filesMatch: (query: string) => `“${query}”에 맞는 계획이 없어요.`,
     findFiles: "계획 찾기",
     ports: (count: number) => `포트 ${count}개`,
@@ -546,24 +649,30 @@ const ko = {
       do: "정리하기",
       doForced: "그래도 정리하기",
       doMany: (count: number) => `${count}개 정리하기`,
-      doManyForced: (count: number, forced: number) => `${count}개 정리하기 (${forced}개는 잃는 것이 있어요)`,
-      done: (cleaned: number, kept: number) => `실행 ${cleaned}개를 정리했어요.${kept > 0 ? ` ${kept}개는 남겨 뒀어요.` : ""}`,
+      doManyForced: (count: number, forced: number) =>
+        `${count}개 정리하기 (${forced}개는 잃는 것이 있어요)`,
+      done: (cleaned: number, kept: number) =>
+        `실행 ${cleaned}개를 정리했어요.${kept > 0 ? ` ${kept}개는 남겨 뒀어요.` : ""}`,
       back: "그만두기",
       cleaned: "정리됨",
       cleanedAt: (when: string) => `${when}에 파일을 정리했어요.`,
       historyOnly: "기록만 남아 있어서 다시 시도하거나 합칠 수 없어요.",
-      historyAnd: (branch: string) => `기록과 브랜치 ${branch}만 남아 있어요. 그 브랜치는 git으로 합칠 수 있어요.`,
+      historyAnd: (branch: string) =>
+        `기록과 브랜치 ${branch}만 남아 있어요. 그 브랜치는 git으로 합칠 수 있어요.`,
       noDiff: "이 실행의 파일을 정리해서 변경을 볼 수 없어요.",
       why: {
-        RUN_UNMERGED: "성공한 결과가 어느 브랜치에도 없어요. 정리하면 그 결과를 다시 얻을 수 없어요.",
+        RUN_UNMERGED:
+          "성공한 결과가 어느 브랜치에도 없어요. 정리하면 그 결과를 다시 얻을 수 없어요.",
         TREE_NOT_SAFE: "작업 폴더에 커밋하지 않은 변경이 있어요. 정리하면 그 변경이 사라져요.",
-        REPOSITORY_GONE: "저장소가 없어서 결과를 합쳤는지 알 수 없어요. 정리하면 합치지 않은 결과가 사라져요.",
+        REPOSITORY_GONE:
+          "저장소가 없어서 결과를 합쳤는지 알 수 없어요. 정리하면 합치지 않은 결과가 사라져요.",
         RUN_GOING: "아직 진행 중이거나 누가 쓰고 있어요. 끝난 뒤에 다시 봐 주세요.",
       } as Readonly<Record<string, string>>,
     },
     runs: "실행",
     runsEmpty: "아직 실행한 계획이 없어요.",
-    runsEmptyHint: "위에서 계획을 골라 시작하기를 누르거나, `dure plan run 이름`으로 시작해 주세요.",
+    runsEmptyHint:
+      "위에서 계획을 골라 시작하기를 누르거나, `dure plan run 이름`으로 시작해 주세요.",
     noMatch: "찾는 실행이 없어요.",
     noMatchHint: "상태나 찾는 말을 바꿔 보세요. 오래된 실행은 더 보기로 불러올 수 있어요.",
     search: "실행 찾기",
@@ -594,26 +703,79 @@ const ko = {
       blocked: "막힘",
       cancelled: "취소됨",
     } satisfies Record<PortStatus, string>,
-    phases: { preparing: "준비하는 중", building: "만드는 중", merging: "합치는 중", over: "끝남" } satisfies Record<PlanRun["phase"], string>,
+    phases: {
+      preparing: "준비하는 중",
+      building: "만드는 중",
+      merging: "합치는 중",
+      over: "끝남",
+    } satisfies Record<PlanRun["phase"], string>,
     /** Codes of reasons, in words; the reason itself is as the server wrote it. */
     becauses: {
-      TRIES_EXHAUSTED: { says: "시도를 다 썼어요.", hint: "무엇을 다르게 할지 알려 주고 다시 시도하게 해 주세요." },
+      TRIES_EXHAUSTED: {
+        says: "시도를 다 썼어요.",
+        hint: "무엇을 다르게 할지 알려 주고 다시 시도하게 해 주세요.",
+      },
       PORT_TIMEOUT: { says: "시간이 다 됐어요.", hint: "시간을 더 주거나 일을 작게 나눠 주세요." },
-      DEPENDENCY_FAILED: { says: "필요한 포트가 실패했어요.", hint: "실패한 포트를 다시 시도하면 이 포트는 저절로 이어져요." },
-      CONFLICT: { says: "여러 포트가 같은 파일을 바꿨어요.", hint: "그 파일을 한 포트에만 맡기거나 workers.orchestrator를 정해 주세요." },
-      OWNERSHIP_VIOLATED: { says: "맡은 곳이 아닌 곳을 바꿨어요. 그 변경은 받지 않았어요.", hint: "그 경로를 맡기거나 건드리지 말라고 알려 주세요." },
-      TOKENS_EXHAUSTED: { says: "토큰을 다 썼어요.", hint: "토큰을 더 주거나 일을 작게 나눠 주세요." },
-      RUN_TOKENS_EXHAUSTED: { says: "실행 전체의 토큰을 다 썼어요.", hint: "실행에 토큰을 더 주세요." },
-      SETUP_FAILED: { says: "준비 명령이 실패했어요.", hint: "새로 받은 저장소에서 그 명령을 직접 돌려 보세요." },
-      WORKER_NOT_STARTED: { says: "작업자를 켜지 못했어요.", hint: "계획에 적은 명령과 설치를 확인해 주세요." },
-      WORKER_UNKNOWN: { says: "맡을 작업자가 없어요.", hint: "계획의 workers에 default나 그 역할을 적어 주세요." },
-      ISOLATION_UNAVAILABLE: { says: "작업자를 격리할 방법이 없어요.", hint: "bubblewrap을 설치하거나 사용자 네임스페이스를 허용해 주세요." },
-      INTEGRATION_FAILED: { says: "합친 뒤 시험이 실패했어요.", hint: "보고서의 출력을 보고, 고친 뒤 다시 합치거나 다시 시도해 주세요." },
-      SHARED_CHANGES_FAILED: { says: "함께 쓰는 파일을 바꾸면 합친 뒤 시험이 실패해요. 그 변경은 빼고 남겼어요.", hint: "그 파일을 직접 고치고 다시 합쳐 주세요." },
-      CONTRACTS_MISSING: { says: "계약 파일이 없어요.", hint: "직접 써서 커밋하거나 workers.orchestrator를 정해 주세요." },
-      SCOPE_TOO_SCATTERED: { says: "맡은 경로가 너무 흩어져 있어요.", hint: "파일 종류 대신 폴더를 통째로 맡겨 주세요." },
-      SCOPE_THROUGH_LINK: { says: "맡은 경로에 심볼릭 링크가 있어요.", hint: "링크가 가리키는 곳을 계획에 적어 주세요." },
-      SUBMODULE_OWNED: { says: "맡은 경로가 서브모듈 안에 있어요.", hint: "그 저장소에서 계획을 실행하거나 경로를 빼 주세요." },
+      DEPENDENCY_FAILED: {
+        says: "필요한 포트가 실패했어요.",
+        hint: "실패한 포트를 다시 시도하면 이 포트는 저절로 이어져요.",
+      },
+      CONFLICT: {
+        says: "여러 포트가 같은 파일을 바꿨어요.",
+        hint: "그 파일을 한 포트에만 맡기거나 workers.orchestrator를 정해 주세요.",
+      },
+      OWNERSHIP_VIOLATED: {
+        says: "맡은 곳이 아닌 곳을 바꿨어요. 그 변경은 받지 않았어요.",
+        hint: "그 경로를 맡기거나 건드리지 말라고 알려 주세요.",
+      },
+      TOKENS_EXHAUSTED: {
+        says: "토큰을 다 썼어요.",
+        hint: "토큰을 더 주거나 일을 작게 나눠 주세요.",
+      },
+      RUN_TOKENS_EXHAUSTED: {
+        says: "실행 전체의 토큰을 다 썼어요.",
+        hint: "실행에 토큰을 더 주세요.",
+      },
+      SETUP_FAILED: {
+        says: "준비 명령이 실패했어요.",
+        hint: "새로 받은 저장소에서 그 명령을 직접 돌려 보세요.",
+      },
+      WORKER_NOT_STARTED: {
+        says: "작업자를 켜지 못했어요.",
+        hint: "계획에 적은 명령과 설치를 확인해 주세요.",
+      },
+      WORKER_UNKNOWN: {
+        says: "맡을 작업자가 없어요.",
+        hint: "계획의 workers에 default나 그 역할을 적어 주세요.",
+      },
+      ISOLATION_UNAVAILABLE: {
+        says: "작업자를 격리할 방법이 없어요.",
+        hint: "bubblewrap을 설치하거나 사용자 네임스페이스를 허용해 주세요.",
+      },
+      INTEGRATION_FAILED: {
+        says: "합친 뒤 시험이 실패했어요.",
+        hint: "보고서의 출력을 보고, 고친 뒤 다시 합치거나 다시 시도해 주세요.",
+      },
+      SHARED_CHANGES_FAILED: {
+        says: "함께 쓰는 파일을 바꾸면 합친 뒤 시험이 실패해요. 그 변경은 빼고 남겼어요.",
+        hint: "그 파일을 직접 고치고 다시 합쳐 주세요.",
+      },
+      CONTRACTS_MISSING: {
+        says: "계약 파일이 없어요.",
+        hint: "직접 써서 커밋하거나 workers.orchestrator를 정해 주세요.",
+      },
+      SCOPE_TOO_SCATTERED: {
+        says: "맡은 경로가 너무 흩어져 있어요.",
+        hint: "파일 종류 대신 폴더를 통째로 맡겨 주세요.",
+      },
+      SCOPE_THROUGH_LINK: {
+        says: "맡은 경로에 심볼릭 링크가 있어요.",
+        hint: "링크가 가리키는 곳을 계획에 적어 주세요.",
+      },
+      SUBMODULE_OWNED: {
+        says: "맡은 경로가 서브모듈 안에 있어요.",
+        hint: "그 저장소에서 계획을 실행하거나 경로를 빼 주세요.",
+      },
       DISK_FULL: { says: "디스크가 가득 찼어요.", hint: "자리를 비우고 다시 시도해 주세요." },
       NOT_A_REPOSITORY: { says: "git 저장소가 아니에요.", hint: "저장소 폴더를 적어 주세요." },
       PORT_SKIPPED: { says: "요청에 따라 뺐어요.", hint: "다시 넣으려면 다시 시도해 주세요." },
@@ -630,16 +792,24 @@ const ko = {
       maxParallel: "동시에 일하는 포트",
       maxParallelOf: (count: number) => `최대 ${count}개`,
       isolation: "격리",
-      networkOf: (of: string) => `네트워크: ${NETWORK_USERS[of] ?? of.replace(/^workers\./, "작업자 ")}`,
-      policies: { none: "없음", provider: "정해진 곳만", open: "모든 공개 호스트에 열려 있음" } as Readonly<Record<"none" | "provider" | "open", string>>,
+      networkOf: (of: string) =>
+        `네트워크: ${NETWORK_USERS[of] ?? of.replace(/^workers\./, "작업자 ")}`,
+      policies: {
+        none: "없음",
+        provider: "정해진 곳만",
+        open: "모든 공개 호스트에 열려 있음",
+      } as Readonly<Record<"none" | "provider" | "open", string>>,
       integration: "통합 시험",
       none: "없음",
       mode: "일하는 방식",
-      modes: { "in-order": "따로따로, 차례대로", parallel: "나란히 동시에" } as Readonly<Record<string, string>>,
+      modes: { "in-order": "따로따로, 차례대로", parallel: "나란히 동시에" } as Readonly<
+        Record<string, string>
+      >,
       modeHints: {
         "in-order": "동시에 할 조건이 모자라서, 포트마다 다른 에이전트가 차례대로 해요.",
         parallel: "조건이 모두 맞아서, 준비된 포트부터 동시에 해요.",
-        "one-context": "파일이 몇 개뿐이라 한 맥락에서 차례대로 해요. 앞 포트가 만든 것에서 이어 가고, 서로의 파일을 읽되 쓰기는 자기 것만 해요.",
+        "one-context":
+          "파일이 몇 개뿐이라 한 맥락에서 차례대로 해요. 앞 포트가 만든 것에서 이어 가고, 서로의 파일을 읽되 쓰기는 자기 것만 해요.",
       } as Readonly<Record<string, string>>,
       condition: "조건",
       value: "지금 값",
@@ -656,20 +826,24 @@ const ko = {
         "every contract is fixed before": "계약이 모두 먼저 정해짐",
         parallel_enabled: "동시에 하기를 켬",
       } as Readonly<Record<string, string>>,
-      values: { true: "켬", false: "끔", none: "없음", all: "모두" } as Readonly<Record<string, string>>,
+      values: { true: "켬", false: "끔", none: "없음", all: "모두" } as Readonly<
+        Record<string, string>
+      >,
       levels: "순서",
       levelsLead: "앞 단계가 끝나기를 기다리지 않고, 필요한 것이 끝난 포트부터 시작해요.",
       criticalPath: "가장 긴 길",
       unowned: "아무도 맡지 않은 파일",
       unownedNone: "모든 파일에 맡은 포트가 있어요.",
-      unownedCount: (count: number) => `${count.toLocaleString("ko")}개 파일은 맡은 포트가 없어서 바뀌지 않아요.`,
+      unownedCount: (count: number) =>
+        `${count.toLocaleString("ko")}개 파일은 맡은 포트가 없어서 바뀌지 않아요.`,
       unownedShown: (shown: number) => `앞의 ${shown}개만 보여요.`,
       warnings: "알아 둘 것",
       only: "일부 포트만 하기",
       hows: { only: "고른 것까지", from: "고른 것부터" },
       chooseHint: "포트를 고르면 일부만 할 수 있어요. 고르지 않으면 모두 해요.",
       onlyHint: "고른 포트와, 그 포트에 필요한 포트만 해요.",
-      fromHint: "고른 포트와, 그 포트를 기다리는 포트만 해요. 그 앞의 것은 시작하는 커밋에 이미 있다고 봐요.",
+      fromHint:
+        "고른 포트와, 그 포트를 기다리는 포트만 해요. 그 앞의 것은 시작하는 커밋에 이미 있다고 봐요.",
       where: "다른 저장소나 브랜치에서 하기",
       repository: "저장소 폴더",
       repositoryHint: "팀 폴더에서 본 경로예요. 비우면 계획에 적힌 대로 해요.",
@@ -681,7 +855,8 @@ const ko = {
       showAgain: "고른 대로 다시 보기",
       start: "이대로 시작하기",
       failed: "시작하기 전에 볼 수 없어요",
-      audit: "이 계획은 감시만 하는 격리로 실행돼요. 작업자가 맡지 않은 곳에 써도 막지 못하고, 나중에 알아차려요.",
+      audit:
+        "이 계획은 감시만 하는 격리로 실행돼요. 작업자가 맡지 않은 곳에 써도 막지 못하고, 나중에 알아차려요.",
     },
     run: {
       toList: "계획과 실행 목록으로",
@@ -693,22 +868,41 @@ const ko = {
       noBranch: "아직 없음",
       base: "시작한 커밋",
       isolation: "격리",
-      isolations: { enforced: "막아서 지킴", bubblewrap: "bubblewrap", namespaces: "네임스페이스", "other-user": "다른 사용자", audit: "감시만 함" } as Readonly<Record<string, string>>,
+      isolations: {
+        enforced: "막아서 지킴",
+        bubblewrap: "bubblewrap",
+        namespaces: "네임스페이스",
+        "other-user": "다른 사용자",
+        audit: "감시만 함",
+      } as Readonly<Record<string, string>>,
       promises: "지켜지는 것",
-      promisesOf: (held: { readonly network: string; readonly user: number; readonly isOtherUser: boolean; readonly files: string }) =>
+      promisesOf: (held: {
+        readonly network: string;
+        readonly user: number;
+        readonly isOtherUser: boolean;
+        readonly files: string;
+      }) =>
         [
-          held.network === "enforced" ? "네트워크를 따로 써요" : "이 컴퓨터의 네트워크를 그대로 써요",
+          held.network === "enforced"
+            ? "네트워크를 따로 써요"
+            : "이 컴퓨터의 네트워크를 그대로 써요",
           held.isOtherUser ? `다른 사용자(${held.user})로 일해요` : "dure와 같은 사용자로 일해요",
-          held.files === "enforced" ? "파일을 막아서 지켜요" : held.files === "by-modes" ? "파일은 권한만큼만 지켜요" : "파일을 막지 않아요",
+          held.files === "enforced"
+            ? "파일을 막아서 지켜요"
+            : held.files === "by-modes"
+              ? "파일은 권한만큼만 지켜요"
+              : "파일을 막지 않아요",
         ].join(" · "),
       mode: "방식",
       took: "걸린 시간",
       tokens: "토큰",
-      tokensOf: (used: number, most: number) => `${used.toLocaleString("ko")} / ${most.toLocaleString("ko")}`,
+      tokensOf: (used: number, most: number) =>
+        `${used.toLocaleString("ko")} / ${most.toLocaleString("ko")}`,
       startedBy: "시작한 사람",
       at: "시작한 때",
       auditTitle: "막지 않고 감시만 하는 실행이에요",
-      auditText: "작업자가 맡지 않은 파일에 써도 막지 못해요. 나중에 찾아내서 결과에 넣지 않을 뿐이에요.",
+      auditText:
+        "작업자가 맡지 않은 파일에 써도 막지 못해요. 나중에 찾아내서 결과에 넣지 않을 뿐이에요.",
       reconnecting: "연결이 끊겨서 다시 잇는 중이에요. 아래는 마지막으로 받은 모습이에요.",
       pause: "멈추기",
       pauseHint: "새 포트를 시작하지 않아요. 하던 일은 끝까지 해요.",
@@ -728,8 +922,13 @@ const ko = {
       extendTokens: "더 줄 토큰",
       extendHint: "실행 전체의 토큰에 더해요. 토큰이 모자라 멈춘 포트가 이어서 해요.",
       extendDo: "더 주기",
-      merged: { merged: "합쳤어요", "fast-forward": "앞으로 옮겼어요", already: "이미 들어 있어요" } as Readonly<Record<string, string>>,
-      mergedInto: (what: string, target: string, commit: string) => `${target}: ${what} (${commit})`,
+      merged: {
+        merged: "합쳤어요",
+        "fast-forward": "앞으로 옮겼어요",
+        already: "이미 들어 있어요",
+      } as Readonly<Record<string, string>>,
+      mergedInto: (what: string, target: string, commit: string) =>
+        `${target}: ${what} (${commit})`,
       mergedFiles: (folder: string) => `${folder}의 파일도 함께 바뀌었어요.`,
       escalations: "사람을 기다리는 것",
       views: { label: "보는 방식", graph: "그림", list: "목록" },
@@ -791,11 +990,13 @@ const ko = {
       time: "쓴 시간",
       timeOf: (spent: string, most: string) => `${spent} / ${most}`,
       tokens: "토큰",
-      tokensInOut: (input: number, output: number) => `입력 ${input.toLocaleString("ko")} · 출력 ${output.toLocaleString("ko")}`,
+      tokensInOut: (input: number, output: number) =>
+        `입력 ${input.toLocaleString("ko")} · 출력 ${output.toLocaleString("ko")}`,
       hint: "남긴 힌트",
       because: "까닭",
       skip: "빼고 계속",
-      skipAsk: "이 포트를 빼고 계속할까요? 일하고 있으면 바로 멈춰요. 나중에 다시 시도할 수 있어요.",
+      skipAsk:
+        "이 포트를 빼고 계속할까요? 일하고 있으면 바로 멈춰요. 나중에 다시 시도할 수 있어요.",
       retry: "다시 시도",
       retryHint: "어떻게 다르게 할지 적어 주세요 (비워도 돼요)",
       retryDo: "이 힌트로 다시 시도",
@@ -811,7 +1012,12 @@ const ko = {
       sayText: "할 말",
       sayDo: "말하기",
       said: "전했어요. 다음에 읽을 때 받아요.",
-      members: { implementer: "구현 담당", tester: "시험 담당", orchestrator: "조율 담당", operator: "운영자" } as Readonly<Record<string, string>>,
+      members: {
+        implementer: "구현 담당",
+        tester: "시험 담당",
+        orchestrator: "조율 담당",
+        operator: "운영자",
+      } as Readonly<Record<string, string>>,
       now: "지금 하는 일",
       lastSign: (when: string) => `마지막 소식 ${when} 전`,
       stalled: (when: string) => `${when}째 소식이 없어요. 멈췄을 수 있어요.`,
@@ -819,14 +1025,38 @@ const ko = {
       noTries: "아직 시도하지 않았어요.",
       tryTitle: (number: number) => `${number}번째 시도`,
       tryBy: (who: string) => `${who}이 함`,
-      outcomes: { running: "하는 중", passed: "통과", failed: "통과하지 못함", violated: "범위를 벗어남", stopped: "끝맺지 못함" } as Readonly<Record<string, string>>,
-      steps: { contracts: "계약 쓰기", setup: "준비 명령", implement: "구현", test: "시험 쓰기", accept: "통과 시험", check: "컴파일 확인", module: "모듈 함께 컴파일", merge: "합치기", shared: "함께 쓰는 파일", integrate: "합친 뒤 시험" } as Readonly<Record<string, string>>,
-      results: { ready: "다 했어요", partial: "일부만 했어요", failed: "하지 못했어요" } as Readonly<Record<string, string>>,
+      outcomes: {
+        running: "하는 중",
+        passed: "통과",
+        failed: "통과하지 못함",
+        violated: "범위를 벗어남",
+        stopped: "끝맺지 못함",
+      } as Readonly<Record<string, string>>,
+      steps: {
+        contracts: "계약 쓰기",
+        setup: "준비 명령",
+        implement: "구현",
+        test: "시험 쓰기",
+        accept: "통과 시험",
+        check: "컴파일 확인",
+        module: "모듈 함께 컴파일",
+        merge: "합치기",
+        shared: "함께 쓰는 파일",
+        integrate: "합친 뒤 시험",
+      } as Readonly<Record<string, string>>,
+      results: {
+        ready: "다 했어요",
+        partial: "일부만 했어요",
+        failed: "하지 못했어요",
+      } as Readonly<Record<string, string>>,
       changed: (count: number) => `파일 ${count}개 바꿈`,
       failedFiles: "바꿨다고 했지만 그대로인 파일",
       unclaimedFiles: "말없이 바꾼 파일",
-      changes: { new: "새로", modified: "고침", deleted: "지움" } as Readonly<Record<string, string>>,
-      metrics: (passed: number, total: number, failed: number) => `${total}개 중 ${passed}개 통과, ${failed}개 실패`,
+      changes: { new: "새로", modified: "고침", deleted: "지움" } as Readonly<
+        Record<string, string>
+      >,
+      metrics: (passed: number, total: number, failed: number) =>
+        `${total}개 중 ${passed}개 통과, ${failed}개 실패`,
       coverage: (percent: number) => `줄 ${percent}% 시험함`,
       failing: "실패한 시험",
       expected: "바란 값",
@@ -839,7 +1069,9 @@ const ko = {
       exit: (code: string) => `종료 코드 ${code}`,
       starts: (count: number) => `${count}번 만에 끝남`,
       violations: "범위를 벗어나려 한 일",
-      violationFound: { request: "하기 전에 막음", commit: "커밋할 때 찾아 넣지 않음" } as Readonly<Record<string, string>>,
+      violationFound: { request: "하기 전에 막음", commit: "커밋할 때 찾아 넣지 않음" } as Readonly<
+        Record<string, string>
+      >,
       reasons: {
         forbidden: "금지된 경로",
         "others-tests": "짝의 파일",
@@ -853,14 +1085,17 @@ const ko = {
         absolute: "저장소 밖 경로",
       } as Readonly<Record<string, string>>,
       noMessages: "아직 주고받은 말이 없어요.",
-      messageTypes: { result: "결과", feedback: "시험 결과", query: "물음", ack: "답" } as Readonly<Record<string, string>>,
+      messageTypes: { result: "결과", feedback: "시험 결과", query: "물음", ack: "답" } as Readonly<
+        Record<string, string>
+      >,
       fromTo: (from: string, to: string) => `${from} → ${to}`,
       notDelivered: "아직 전해지지 않음",
       delivered: (when: string) => `${when}에 전해짐`,
       processed: (when: string) => `${when}에 읽음`,
       noManifest: "아직 작업자에게 준 것이 없어요.",
       manifestOf: "어느 단계",
-      context: (total: number, full: number) => `준 것 ${total.toLocaleString("ko")} 토큰, 모두 주면 ${full.toLocaleString("ko")} 토큰`,
+      context: (total: number, full: number) =>
+        `준 것 ${total.toLocaleString("ko")} 토큰, 모두 주면 ${full.toLocaleString("ko")} 토큰`,
       saved: (percent: number) => `${percent}% 아낌`,
       block: "부분",
       blocks: {
@@ -873,7 +1108,13 @@ const ko = {
         "what not to read": "읽지 않을 것",
         "how to report": "알리는 법",
       } as Readonly<Record<string, string>>,
-      forms: { whole: "전부", signatures: "서명만", sections: "일부", cut: "앞부분", missing: "아직 없음" } as Readonly<Record<string, string>>,
+      forms: {
+        whole: "전부",
+        signatures: "서명만",
+        sections: "일부",
+        cut: "앞부분",
+        missing: "아직 없음",
+      } as Readonly<Record<string, string>>,
       noDiff: "아직 바뀐 것이 없어요.",
       noDiffHint: "첫 시도가 끝나면 여기에 보여요.",
       diffFiles: (count: number) => `바뀐 파일 ${count}개`,
@@ -892,7 +1133,14 @@ const ko = {
     emptyHint: "`dure.config.ts`의 `agents`에 에이전트를 넣고 서버를 다시 켜 주세요.",
     noMatch: (query: string) => `“${query}”에 맞는 에이전트가 없어요.`,
     leads: "팀 리더",
-    states: { starting: "켜는 중", ready: "온라인", reconnecting: "다시 잇는 중", paused: "멈춰 둠", refused: "거부됨", stopped: "꺼짐" },
+    states: {
+      starting: "켜는 중",
+      ready: "온라인",
+      reconnecting: "다시 잇는 중",
+      paused: "멈춰 둠",
+      refused: "거부됨",
+      stopped: "꺼짐",
+    },
     offline: "계정 없음",
     accounts: "계정",
     persona: "인격 (SOUL.md)",
@@ -909,7 +1157,11 @@ const ko = {
     pause: "멈추기",
     resume: "다시 켜기",
     since: (when: string) => `${when}부터`,
-    detail: (told: string) => ACCOUNT_DETAILS.reduce((sentence, [english, korean]) => sentence.replace(english, korean), told),
+    detail: (told: string) =>
+      ACCOUNT_DETAILS.reduce(
+        (sentence, [english, korean]) => sentence.replace(english, korean),
+        told,
+      ),
   },
   costs: {
     pageTitle: "비용",
@@ -918,10 +1170,13 @@ const ko = {
     days: (count: number) => (count === 1 ? "오늘" : `최근 ${count}일`),
     search: "에이전트, 서비스 검색",
     empty: "이 기간에는 쓴 것이 없어요.",
-    emptyHint: "대화를 시작하면 여기에 나타나요. 돈은 설정의 `prices`에 값을 적은 모델만 셀 수 있어요.",
+    emptyHint:
+      "대화를 시작하면 여기에 나타나요. 돈은 설정의 `prices`에 값을 적은 모델만 셀 수 있어요.",
     noMatch: (query: string) => `“${query}”에 맞는 에이전트나 서비스가 없어요.`,
-    sum: (calls: number, tokens: number) => `호출 ${calls.toLocaleString("ko")}번, ${tokens.toLocaleString("ko")} 토큰`,
-    unpriced: (calls: number) => `값이 없는 모델을 부른 ${calls.toLocaleString("ko")}번은 들어 있지 않아요. 설정의 \`prices\`에 적어 주세요.`,
+    sum: (calls: number, tokens: number) =>
+      `호출 ${calls.toLocaleString("ko")}번, ${tokens.toLocaleString("ko")} 토큰`,
+    unpriced: (calls: number) =>
+      `값이 없는 모델을 부른 ${calls.toLocaleString("ko")}번은 들어 있지 않아요. 설정의 \`prices\`에 적어 주세요.`,
     byAgent: "에이전트별",
     byService: "서비스별",
     byDay: (timeZone: string) => `날짜별 (${timeZone})`,
@@ -942,7 +1197,18 @@ const ko = {
     lead: "누가 무엇을 승인하고, 취소하고, 합치고, 바꿨는지예요.",
     kind: "무엇에 한 일",
     allKinds: "모든 일",
-    kinds: { escalation: "확인 요청", run: "계획 실행", plan: "계획", job: "맡긴 일", thread: "스레드", agent: "에이전트", session: "대화", turn: "차례", token: "토큰", team: "팀" },
+    kinds: {
+      escalation: "확인 요청",
+      run: "계획 실행",
+      plan: "계획",
+      job: "맡긴 일",
+      thread: "스레드",
+      agent: "에이전트",
+      session: "대화",
+      turn: "차례",
+      token: "토큰",
+      team: "팀",
+    },
     search: "사람, 한 일, 대상 검색",
     empty: "아직 기록된 일이 없어요.",
     emptyHint: "확인 요청에 답하거나 일을 취소하면 여기에 남아요.",
@@ -986,7 +1252,11 @@ const ko = {
       "login.link": "한 번 쓰는 로그인 링크를 만듦",
       "login.end": "로그인을 끝냄",
     },
-    ends: { done: "됨", unknown: "시작됨, 끝은 알 수 없음", refused: (code: string) => `되지 않음: ${code}` },
+    ends: {
+      done: "됨",
+      unknown: "시작됨, 끝은 알 수 없음",
+      refused: (code: string) => `되지 않음: ${code}`,
+    },
   },
   events: {
     pageTitle: "이벤트",
@@ -1003,7 +1273,8 @@ const ko = {
     paused: (count: number) => `멈춘 사이 ${count.toLocaleString("ko")}건이 왔어요`,
     waiting: "이벤트를 기다리는 중이에요. 대화를 시작하면 여기에 나타나요.",
     noMatch: "찾는 말에 맞는 이벤트가 없어요. 검색어나 거르개를 바꿔 보세요.",
-    kept: (shown: number, limit: number) => `${shown.toLocaleString("ko")}건 · 최근 ${limit.toLocaleString("ko")}건만 두어요`,
+    kept: (shown: number, limit: number) =>
+      `${shown.toLocaleString("ko")}건 · 최근 ${limit.toLocaleString("ko")}건만 두어요`,
     dropped: (count: number) => `오래된 ${count.toLocaleString("ko")}건은 내려놓았어요`,
     newer: (count: number) => `새 이벤트 ${count.toLocaleString("ko")}건`,
     reset: "보관 기간이 지난 이벤트는 건너뛰고 이어 왔어요.",
@@ -1018,13 +1289,34 @@ const ko = {
   },
 };
 
-type Words<Table> = { [Key in keyof Table]: Table[Key] extends string ? string : Table[Key] extends (...args: infer Args) => string ? (...args: Args) => string : Table[Key] extends readonly string[] ? readonly string[] : Words<Table[Key]> };
+type Words<Table> = {
+  [Key in keyof Table]: Table[Key] extends string
+    ? string
+    : Table[Key] extends (...args: infer Args) => string
+      ? (...args: Args) => string
+      : Table[Key] extends readonly string[]
+        ? readonly string[]
+        : Words<Table[Key]>;
+};
 export type Text = Words<typeof ko>;
 
 const en: Text = {
   appName: "dure",
   skipToContent: "Skip to content",
-  nav: { label: "Main menu", rooms: "Rooms", jobs: "Jobs", plans: "Plans", agents: "Agents", chat: "Chat", escalations: "Escalations", events: "Events", costs: "Costs", audit: "Audit", open: "Open menu", close: "Close menu" },
+  nav: {
+    label: "Main menu",
+    rooms: "Rooms",
+    jobs: "Jobs",
+    plans: "Plans",
+    agents: "Agents",
+    chat: "Chat",
+    escalations: "Escalations",
+    events: "Events",
+    costs: "Costs",
+    audit: "Audit",
+    open: "Open menu",
+    close: "Close menu",
+  },
   waiting: (count) => `${count} waiting`,
   facts: {
     names: {
@@ -1064,7 +1356,14 @@ const en: Text = {
     },
     values: { booked: "Done" },
   },
-  settings: { language: "Language", scheme: "Appearance", light: "Light", dark: "Dark", auto: "Auto", logout: "Log out" },
+  settings: {
+    language: "Language",
+    scheme: "Appearance",
+    light: "Light",
+    dark: "Dark",
+    auto: "Auto",
+    logout: "Log out",
+  },
   login: {
     title: "Log in",
     lead: "This server asks for a token or a login link. The token is not kept in the browser.",
@@ -1124,7 +1423,11 @@ const en: Text = {
     imageNotLoaded: (alt) => `Image: ${alt === "" ? "no description" : alt} (not loaded)`,
     slotsMessage: (changes) => `Change: ${changes}`,
     receipt: "Receipt",
-    tones: { waits: "Waiting for a person", stopped: "Stopped here", failed: "Could not be finished" },
+    tones: {
+      waits: "Waiting for a person",
+      stopped: "Stopped here",
+      failed: "Could not be finished",
+    },
     log: "Conversation",
     errorCode: "Error code",
     buttons: { CONFIRM: ["Confirm", "Cancel"], ASK_CONTINUE: ["Continue", "Cancel"] },
@@ -1155,7 +1458,15 @@ const en: Text = {
     required: "required",
     queue: "Queue",
     queueNow: (index, total) => `${index} of ${total}`,
-    marks: { done: "Done", failed: "Failed", cancelled: "Cancelled", unsupported: "Not possible", past: "Past", now: "Now", waiting: "Waiting" },
+    marks: {
+      done: "Done",
+      failed: "Failed",
+      cancelled: "Cancelled",
+      unsupported: "Not possible",
+      past: "Past",
+      now: "Now",
+      waiting: "Waiting",
+    },
     unclear: "The last message was not understood, so nothing was changed.",
     receipts: "Receipts",
     noState: "No state yet. It fills as the conversation goes.",
@@ -1167,7 +1478,8 @@ const en: Text = {
     memoryOff: "Memory is shown in dev mode only. Start the server with `DEV_MODE=true`.",
     noTrace: "When a turn has ended, the time of each agent is drawn here.",
     total: "Total",
-    tokens: (input, output) => `tokens ${input.toLocaleString("en")} → ${output.toLocaleString("en")}`,
+    tokens: (input, output) =>
+      `tokens ${input.toLocaleString("en")} → ${output.toLocaleString("en")}`,
     traceOf: "Last turn",
     traceRest: "Code and tools",
   },
@@ -1239,15 +1551,24 @@ const en: Text = {
     values: { true: "yes", false: "no" },
     asked: (when) => `raised ${when}`,
     until: (when) => `until ${when}`,
-    withOperator: (when) => (when === "" ? "with the operator agent" : `with the operator agent, people are told at ${when}`),
-    answered: (answer, who, when) => `${answer} · ${[who, when].filter((part) => part !== "").join(" · ")}`,
+    withOperator: (when) =>
+      when === ""
+        ? "with the operator agent"
+        : `with the operator agent, people are told at ${when}`,
+    answered: (answer, who, when) =>
+      `${answer} · ${[who, when].filter((part) => part !== "").join(" · ")}`,
     by: { system: "system" },
     note: "What goes with it",
     noteHint: "A hint or a reason. It may stay empty.",
     send: "Decide",
     back: "Cancel",
     dismiss: "Close without a decision",
-    sources: { session: "Open conversation", room: "Open room", job: "Open job", run: "Open plan run" },
+    sources: {
+      session: "Open conversation",
+      room: "Open room",
+      job: "Open job",
+      run: "Open plan run",
+    },
     port: (port) => `port ${port}`,
     notYours: "It goes on when somebody in charge has answered.",
   },
@@ -1258,7 +1579,8 @@ const en: Text = {
     channels: "Channels",
     direct: "Direct",
     noMatch: (query) => `No room matches “${query}”.`,
-    unread: (count) => (count === 1 ? "1 unread message" : `${count.toLocaleString("en")} unread messages`),
+    unread: (count) =>
+      count === 1 ? "1 unread message" : `${count.toLocaleString("en")} unread messages`,
     none: "This team has no rooms yet",
     noneHint: "Add an agent to `agents` in `dure.config.ts` and start the server again.",
     gone: "This room is gone, or not yours to see",
@@ -1279,14 +1601,19 @@ const en: Text = {
     backTo: (name) => `To the channel ${name}`,
     log: (name) => `Messages of ${name}`,
     older: "Show earlier messages",
-    begin: { channel: (name) => `Write the first message in ${name}`, thread: () => "Write the first message in this thread", direct: (name) => `Say something to ${name}` },
+    begin: {
+      channel: (name) => `Write the first message in ${name}`,
+      thread: () => "Write the first message in this thread",
+      direct: (name) => `Say something to ${name}`,
+    },
     beginHint: {
       channel: (name) => `Without a mention ${name} answers. Call another agent with @.`,
       thread: "Agents that take part answer without a mention. Call others with @.",
       direct: "Here you are answered without a mention.",
     },
     unreadFrom: "New messages",
-    newer: (count) => (count === 1 ? "1 new message" : `${count.toLocaleString("en")} new messages`),
+    newer: (count) =>
+      count === 1 ? "1 new message" : `${count.toLocaleString("en")} new messages`,
     agent: "Agent",
     person: "Person",
     foreign: "Other bot",
@@ -1298,7 +1625,11 @@ const en: Text = {
     replying: (name) => `Replying to ${name}`,
     noReply: "Do not reply",
     writing: (names) => `${names} writing…`,
-    delivery: { queued: "Sending", failed: "Not delivered", unknown: "Nobody knows whether it was delivered" },
+    delivery: {
+      queued: "Sending",
+      failed: "Not delivered",
+      unknown: "Nobody knows whether it was delivered",
+    },
     roles: {
       label: "Who took it",
       HANDLER: "Handler",
@@ -1312,11 +1643,18 @@ const en: Text = {
     },
     composer: {
       label: "Write a message",
-      placeholders: { channel: (name) => `Write in ${name}`, thread: () => "Write in this thread", direct: (name) => `Write to ${name}` },
+      placeholders: {
+        channel: (name) => `Write in ${name}`,
+        thread: () => "Write in this thread",
+        direct: (name) => `Write to ${name}`,
+      },
       hint: "@ calls an agent, Enter sends, Shift+Enter starts a new line",
       send: "Send",
       candidates: "Agents to mention",
-      offered: (count) => (count === 1 ? "1 candidate. Enter takes it." : `${count} candidates. Choose with the arrow keys, Enter takes one.`),
+      offered: (count) =>
+        count === 1
+          ? "1 candidate. Enter takes it."
+          : `${count} candidates. Choose with the arrow keys, Enter takes one.`,
       elsewhere: (adapter) => `This room is on ${adapter}. Write there.`,
       closed: "Nobody can write in a closed room.",
     },
@@ -1324,7 +1662,10 @@ const en: Text = {
     banner: {
       resting: "The agents have said enough to each other: this conversation rests.",
       restingHint: "Write something, or let them go on.",
-      suspended: (until) => (until === "" ? "The agents wrote too fast: this conversation is suspended." : `The agents wrote too fast: suspended until ${until}.`),
+      suspended: (until) =>
+        until === ""
+          ? "The agents wrote too fast: this conversation is suspended."
+          : `The agents wrote too fast: suspended until ${until}.`,
       suspendedHint: "A person can lift it at once.",
       closed: "This room is closed.",
       closedBecause: (why) => why,
@@ -1338,7 +1679,8 @@ const en: Text = {
       otherThreads: "Threads of this channel",
       searchThreads: "Search threads",
       noThreads: "No threads yet.",
-      noThreadsHint: "Ask an agent to do something together with another one, and a thread appears here.",
+      noThreadsHint:
+        "Ask an agent to do something together with another one, and a thread appears here.",
       noThreadMatch: (query) => `No thread matches “${query}”.`,
       participants: "Participants",
       noParticipants: "Nobody takes part. Mention an agent with @, and it joins.",
@@ -1350,7 +1692,8 @@ const en: Text = {
       active: (when) => `last word ${when}`,
       archived: "Archived",
     },
-    buttonsAnswered: (answer, who) => (who === "" ? `Answered “${answer}”.` : `${who} answered “${answer}”.`),
+    buttonsAnswered: (answer, who) =>
+      who === "" ? `Answered “${answer}”.` : `${who} answered “${answer}”.`,
   },
   jobs: {
     pageTitle: "Jobs",
@@ -1360,10 +1703,18 @@ const en: Text = {
     allStatuses: "All statuses",
     agent: "Agent",
     allAgents: "All agents",
-    statuses: { PENDING: "In line", RUNNING: "Running", COMPLETED: "Completed", FAILED: "Failed", CANCELLED: "Cancelled", ABANDONED: "Given up" },
+    statuses: {
+      PENDING: "In line",
+      RUNNING: "Running",
+      COMPLETED: "Completed",
+      FAILED: "Failed",
+      CANCELLED: "Cancelled",
+      ABANDONED: "Given up",
+    },
     waitsForPerson: "Waits for a person",
     empty: "No jobs yet.",
-    emptyHint: "They gather here once an agent asks another one with `ask_agent`, or you do with `dure jobs ask`.",
+    emptyHint:
+      "They gather here once an agent asks another one with `ask_agent`, or you do with `dure jobs ask`.",
     noMatch: "No job matches.",
     noMatchHint: "Try another status, agent or word. Older jobs come with Show more.",
     more: "Show more",
@@ -1373,14 +1724,28 @@ const en: Text = {
     gone: "This job is gone, or not yours to see",
     goneHint: "Finished jobs are removed after some days.",
     toList: "Back to the jobs",
-    turnsOf: (done, most) => (most === 0 ? "A notice that needs no answer" : `${done} of ${most} turns`),
+    turnsOf: (done, most) =>
+      most === 0 ? "A notice that needs no answer" : `${done} of ${most} turns`,
     turn: (number) => `Turn ${number}`,
     tokens: (count) => `${count.toLocaleString("en")} tokens`,
     attempts: (count) => `answered at attempt ${count}`,
     takenOver: "taken over from the job before",
     times: (count) => (count === 1 ? "Once" : `${count} times`),
-    facts: { turns: "Turns", spent: "Used", asked: "Asked", took: "Took", resumed: "Resumed after a stop" },
-    intents: { notification: "Notice", urgent_escalation: "Urgent notice", result_report: "Report", question: "Question", request: "Request", collaboration: "Collaboration" },
+    facts: {
+      turns: "Turns",
+      spent: "Used",
+      asked: "Asked",
+      took: "Took",
+      resumed: "Resumed after a stop",
+    },
+    intents: {
+      notification: "Notice",
+      urgent_escalation: "Urgent notice",
+      result_report: "Report",
+      question: "Question",
+      request: "Request",
+      collaboration: "Collaboration",
+    },
     outcomes: {
       max_turns: "All turns were used.",
       explicit_skip: "An agent had said all and ended it.",
@@ -1444,7 +1809,8 @@ const en: Text = {
     lead: "Plans of work to share out in a repository, and their runs.",
     files: "Plan files",
     filesEmpty: "No plans yet.",
-    filesEmptyHint: "Make one with `dure new plan NAME`, or put a `plan.yaml` into `plans/` of the team's folder.",
+    filesEmptyHint:
+      "Make one with `dure new plan NAME`, or put a `plan.yaml` into `plans/` of the team's folder.",
     filesMatch: (query) => `No plan matches “${query}”.`,
     findFiles: "Search plans",
     ports: (count) => (count === 1 ? "1 port" : `${count} ports`),
@@ -1463,7 +1829,8 @@ const en: Text = {
       lead: "Get or write a plan that is no file yet, and check it. Nothing is stored on the server.",
       draftTitle: "Let a model draft it",
       goal: "Goal",
-      goalHint: "Goes to the team's model with the names of the repository's files, and is paid from the team's budget.",
+      goalHint:
+        "Goes to the team's model with the names of the repository's files, and is paid from the team's budget.",
       repository: "Repository folder",
       repositoryHint: "From the team's folder. Empty: the team's repository.",
       draft: "Draft it",
@@ -1499,17 +1866,22 @@ const en: Text = {
       doForced: "Clean all the same",
       doMany: (count) => `Clean ${count}`,
       doManyForced: (count, forced) => `Clean ${count} (${forced} with losses)`,
-      done: (cleaned, kept) => `${cleaned === 1 ? "1 run was" : `${cleaned} runs were`} cleaned.${kept > 0 ? ` ${kept} kept.` : ""}`,
+      done: (cleaned, kept) =>
+        `${cleaned === 1 ? "1 run was" : `${cleaned} runs were`} cleaned.${kept > 0 ? ` ${kept} kept.` : ""}`,
       back: "Leave it",
       cleaned: "cleaned",
       cleanedAt: (when) => `Its files were cleaned away on ${when}.`,
       historyOnly: "Only its history is left: it cannot be retried or merged.",
-      historyAnd: (branch) => `Its history and the branch ${branch} are left; the branch can be merged with git.`,
+      historyAnd: (branch) =>
+        `Its history and the branch ${branch} are left; the branch can be merged with git.`,
       noDiff: "The run's files were cleaned away, so its changes cannot be shown.",
       why: {
-        RUN_UNMERGED: "What succeeded in it is on no branch. Once it is cleaned, that result cannot be had again.",
-        TREE_NOT_SAFE: "Its working folder holds changes that are in no commit. Cleaning loses them.",
-        REPOSITORY_GONE: "Its repository is not there, so nobody can tell whether its result was merged. Cleaning loses what was not.",
+        RUN_UNMERGED:
+          "What succeeded in it is on no branch. Once it is cleaned, that result cannot be had again.",
+        TREE_NOT_SAFE:
+          "Its working folder holds changes that are in no commit. Cleaning loses them.",
+        REPOSITORY_GONE:
+          "Its repository is not there, so nobody can tell whether its result was merged. Cleaning loses what was not.",
         RUN_GOING: "It goes on, or somebody wants something of it. Look again when it has ended.",
       },
     },
@@ -1527,8 +1899,25 @@ const en: Text = {
     progress: "Progress",
     failedCount: (count) => `${count} failed`,
     startedBy: (who) => `by ${who}`,
-    runStatuses: { running: "Running", paused: "Paused", cancelling: "Being cancelled", waiting_host: "Waits for its machine", success: "Success", partial: "Partial", failed: "Failed", cancelled: "Cancelled" },
-    portStatuses: { waiting: "Waiting", ready: "Next in line", running: "Working", succeeded: "Succeeded", failed: "Failed", blocked: "Blocked", cancelled: "Cancelled" },
+    runStatuses: {
+      running: "Running",
+      paused: "Paused",
+      cancelling: "Being cancelled",
+      waiting_host: "Waits for its machine",
+      success: "Success",
+      partial: "Partial",
+      failed: "Failed",
+      cancelled: "Cancelled",
+    },
+    portStatuses: {
+      waiting: "Waiting",
+      ready: "Next in line",
+      running: "Working",
+      succeeded: "Succeeded",
+      failed: "Failed",
+      blocked: "Blocked",
+      cancelled: "Cancelled",
+    },
     phases: { preparing: "Preparing", building: "Building", merging: "Merging", over: "Over" },
     becauses: {},
     before: {
@@ -1547,9 +1936,11 @@ const en: Text = {
       mode: "Way of working",
       modes: { "in-order": "Separately, in order", parallel: "Side by side" },
       modeHints: {
-        "in-order": "Not all conditions for working side by side hold, so each port has its own agent, one after the other.",
+        "in-order":
+          "Not all conditions for working side by side hold, so each port has its own agent, one after the other.",
         parallel: "All conditions hold: ports work at the same time as soon as they can.",
-        "one-context": "There are only a few files, so the ports share one context: each goes on from what those before it made and reads what all own, but writes its own alone.",
+        "one-context":
+          "There are only a few files, so the ports share one context: each goes on from what those before it made and reads what all own, but writes its own alone.",
       },
       condition: "Condition",
       value: "Value",
@@ -1562,26 +1953,30 @@ const en: Text = {
       criticalPath: "Critical path",
       unowned: "Files that nobody owns",
       unownedNone: "Every file has a port that owns it.",
-      unownedCount: (count) => `${count.toLocaleString("en")} ${count === 1 ? "file has" : "files have"} no owner and will not change.`,
+      unownedCount: (count) =>
+        `${count.toLocaleString("en")} ${count === 1 ? "file has" : "files have"} no owner and will not change.`,
       unownedShown: (shown) => `The first ${shown} are shown.`,
       warnings: "Good to know",
       only: "Only some ports",
       hows: { only: "Up to them", from: "From them on" },
       chooseHint: "Choose ports to run only a part. With none chosen it runs them all.",
       onlyHint: "Runs the chosen ports and what they need.",
-      fromHint: "Runs the chosen ports and what needs them. What comes before is taken as done at the commit it starts from.",
+      fromHint:
+        "Runs the chosen ports and what needs them. What comes before is taken as done at the commit it starts from.",
       where: "In another repository, or from another branch",
       repository: "Repository folder",
       repositoryHint: "From the team's folder. Empty: as the plan says.",
       otherBase: "Branch to begin from",
       otherBaseHint: "A tag or a commit will do. Empty: as the plan says.",
       showThere: "Show it there",
-      textOnly: "A text that is no file of the team. It is kept with its run, and not saved as a file.",
+      textOnly:
+        "A text that is no file of the team. It is kept with its run, and not saved as a file.",
       textGone: "That text is no longer in this window. Go back to the plans and check it again.",
       showAgain: "Show with this choice",
       start: "Start it like this",
       failed: "It cannot be shown before it starts",
-      audit: "This plan runs with isolation “audit”: a worker that writes outside of what it owns is not stopped, only found out afterwards.",
+      audit:
+        "This plan runs with isolation “audit”: a worker that writes outside of what it owns is not stopped, only found out afterwards.",
     },
     run: {
       toList: "To plans and runs",
@@ -1593,13 +1988,23 @@ const en: Text = {
       noBranch: "not yet",
       base: "Base commit",
       isolation: "Isolation",
-      isolations: { enforced: "enforced", bubblewrap: "bubblewrap", namespaces: "namespaces", "other-user": "other user", audit: "audit only" },
+      isolations: {
+        enforced: "enforced",
+        bubblewrap: "bubblewrap",
+        namespaces: "namespaces",
+        "other-user": "other user",
+        audit: "audit only",
+      },
       promises: "What holds",
       promisesOf: (held) =>
         [
           held.network === "enforced" ? "a network of its own" : "the machine's own network",
           held.isOtherUser ? `another user (${held.user})` : "the same user as dure",
-          held.files === "enforced" ? "files are kept" : held.files === "by-modes" ? "files as their modes allow" : "files are not kept",
+          held.files === "enforced"
+            ? "files are kept"
+            : held.files === "by-modes"
+              ? "files as their modes allow"
+              : "files are not kept",
         ].join(" · "),
       mode: "Mode",
       took: "Time",
@@ -1608,13 +2013,15 @@ const en: Text = {
       startedBy: "Started by",
       at: "Started at",
       auditTitle: "This run only watches, it does not prevent",
-      auditText: "A worker that writes to files it does not own is not stopped. It is found out afterwards, and kept out of the result.",
+      auditText:
+        "A worker that writes to files it does not own is not stopped. It is found out afterwards, and kept out of the result.",
       reconnecting: "The connection was lost and is being restored. Below is what came last.",
       pause: "Pause",
       pauseHint: "No new port starts. What works goes on to its end.",
       resume: "Resume",
       cancel: "Cancel",
-      cancelAsk: "Cancel this run? Workers are stopped at once. Results of ports that are done stay.",
+      cancelAsk:
+        "Cancel this run? Workers are stopped at once. Results of ports that are done stay.",
       notYet: "The order is taken and will be carried out soon.",
       again: "Merge again",
       againHint: "Merges and tries the whole again; ports that are done are not built again.",
@@ -1674,7 +2081,13 @@ const en: Text = {
       gone: "This run has no such port",
       failed: "The port could not be loaded",
       loading: "Loading the port",
-      tabs: { tries: "Tries", channel: "Messages", scope: "Scope", context: "Context", diff: "Changes" },
+      tabs: {
+        tries: "Tries",
+        channel: "Messages",
+        scope: "Scope",
+        context: "Context",
+        diff: "Changes",
+      },
       goal: "Goal",
       role: "Role",
       acceptance: "Acceptance",
@@ -1691,11 +2104,13 @@ const en: Text = {
       time: "Time",
       timeOf: (spent, most) => `${spent} of ${most}`,
       tokens: "Tokens",
-      tokensInOut: (input, output) => `${input.toLocaleString("en")} in · ${output.toLocaleString("en")} out`,
+      tokensInOut: (input, output) =>
+        `${input.toLocaleString("en")} in · ${output.toLocaleString("en")} out`,
       hint: "Hint",
       because: "Because",
       skip: "Go on without it",
-      skipAsk: "Go on without this port? If it works it is stopped at once. It can be retried later.",
+      skipAsk:
+        "Go on without this port? If it works it is stopped at once. It can be retried later.",
       retry: "Retry",
       retryHint: "What should be done differently? (may stay empty)",
       retryDo: "Retry with this hint",
@@ -1711,7 +2126,12 @@ const en: Text = {
       sayText: "Message",
       sayDo: "Say it",
       said: "Sent. It is heard the next time the worker reads.",
-      members: { implementer: "implementer", tester: "tester", orchestrator: "orchestrator", operator: "operator" },
+      members: {
+        implementer: "implementer",
+        tester: "tester",
+        orchestrator: "orchestrator",
+        operator: "operator",
+      },
       now: "Now",
       lastSign: (when) => `last sign ${when} ago`,
       stalled: (when) => `No sign for ${when}. It may be stuck.`,
@@ -1719,8 +2139,25 @@ const en: Text = {
       noTries: "Not tried yet.",
       tryTitle: (number) => `Try ${number}`,
       tryBy: (who) => `by the ${who}`,
-      outcomes: { running: "under way", passed: "passed", failed: "did not pass", violated: "left its scope", stopped: "did not end" },
-      steps: { contracts: "Contracts", setup: "Set-up", implement: "Implement", test: "Tests", accept: "Acceptance", check: "Check", module: "Module check", merge: "Merge", shared: "Shared files", integrate: "After the merge" },
+      outcomes: {
+        running: "under way",
+        passed: "passed",
+        failed: "did not pass",
+        violated: "left its scope",
+        stopped: "did not end",
+      },
+      steps: {
+        contracts: "Contracts",
+        setup: "Set-up",
+        implement: "Implement",
+        test: "Tests",
+        accept: "Acceptance",
+        check: "Check",
+        module: "Module check",
+        merge: "Merge",
+        shared: "Shared files",
+        integrate: "After the merge",
+      },
       results: { ready: "ready", partial: "partly done", failed: "failed" },
       changed: (count) => (count === 1 ? "1 file changed" : `${count} files changed`),
       failedFiles: "Said to be changed, and not",
@@ -1739,7 +2176,10 @@ const en: Text = {
       exit: (code) => `exit code ${code}`,
       starts: (count) => `started ${count} times`,
       violations: "Left its scope",
-      violationFound: { request: "refused before it was done", commit: "found at the commit and left out" },
+      violationFound: {
+        request: "refused before it was done",
+        commit: "found at the commit and left out",
+      },
       reasons: {
         forbidden: "forbidden path",
         "others-tests": "belongs to its partner",
@@ -1760,11 +2200,27 @@ const en: Text = {
       processed: (when) => `read ${when}`,
       noManifest: "Nothing was given to a worker yet.",
       manifestOf: "Of which step",
-      context: (total, full) => `${total.toLocaleString("en")} tokens given; the full context would be ${full.toLocaleString("en")}`,
+      context: (total, full) =>
+        `${total.toLocaleString("en")} tokens given; the full context would be ${full.toLocaleString("en")}`,
       saved: (percent) => `${percent}% saved`,
       block: "Part",
-      blocks: { "who you are": "who it is", "what you own": "what it owns", contracts: "contracts", task: "task", references: "references", scope: "scope", "what not to read": "what not to read", "how to report": "how to report" },
-      forms: { whole: "whole", signatures: "signatures", sections: "parts", cut: "beginning", missing: "not there yet" },
+      blocks: {
+        "who you are": "who it is",
+        "what you own": "what it owns",
+        contracts: "contracts",
+        task: "task",
+        references: "references",
+        scope: "scope",
+        "what not to read": "what not to read",
+        "how to report": "how to report",
+      },
+      forms: {
+        whole: "whole",
+        signatures: "signatures",
+        sections: "parts",
+        cut: "beginning",
+        missing: "not there yet",
+      },
       noDiff: "Nothing has changed yet.",
       noDiffHint: "It appears here when the first try has ended.",
       diffFiles: (count) => (count === 1 ? "1 changed file" : `${count} changed files`),
@@ -1783,7 +2239,14 @@ const en: Text = {
     emptyHint: "Add agents to `agents` in `dure.config.ts` and start the server again.",
     noMatch: (query) => `No agent matches “${query}”.`,
     leads: "Lead",
-    states: { starting: "Starting", ready: "Online", reconnecting: "Reconnecting", paused: "Paused", refused: "Refused", stopped: "Off" },
+    states: {
+      starting: "Starting",
+      ready: "Online",
+      reconnecting: "Reconnecting",
+      paused: "Paused",
+      refused: "Refused",
+      stopped: "Off",
+    },
     offline: "No account",
     accounts: "Accounts",
     persona: "Persona (SOUL.md)",
@@ -1809,10 +2272,13 @@ const en: Text = {
     days: (count) => (count === 1 ? "Today" : `Last ${count} days`),
     search: "Search agents and services",
     empty: "Nothing was used in this time.",
-    emptyHint: "Start a conversation, and it appears here. Money is counted for models that have a price in `prices` of the configuration.",
+    emptyHint:
+      "Start a conversation, and it appears here. Money is counted for models that have a price in `prices` of the configuration.",
     noMatch: (query) => `No agent or service matches “${query}”.`,
-    sum: (calls, tokens) => `${calls.toLocaleString("en")} calls, ${tokens.toLocaleString("en")} tokens`,
-    unpriced: (calls) => `Without ${calls === 1 ? "one call" : `${calls.toLocaleString("en")} calls`} of models that have no price; set one in \`prices\` of the configuration.`,
+    sum: (calls, tokens) =>
+      `${calls.toLocaleString("en")} calls, ${tokens.toLocaleString("en")} tokens`,
+    unpriced: (calls) =>
+      `Without ${calls === 1 ? "one call" : `${calls.toLocaleString("en")} calls`} of models that have no price; set one in \`prices\` of the configuration.`,
     byAgent: "By agent",
     byService: "By service",
     byDay: (timeZone) => `By day (${timeZone})`,
@@ -1821,7 +2287,8 @@ const en: Text = {
     money: "Cost",
     tokenCount: (count) => `${count.toLocaleString("en")} tokens`,
     budgets: "Budgets",
-    noBudgets: "No budget is set. Set one in `budgets` of the configuration, and no more than that is used.",
+    noBudgets:
+      "No budget is set. Set one in `budgets` of the configuration, and no more than that is used.",
     of: { team: "The team, per day", session: "Each conversation", turn: "Each turn" },
     ofAgent: (name) => `${name}, per day`,
     per: { day: "day", session: "conversation", turn: "turn" },
@@ -1833,7 +2300,18 @@ const en: Text = {
     lead: "Who approved, cancelled, merged or changed what.",
     kind: "What it was done to",
     allKinds: "Everything",
-    kinds: { escalation: "Escalations", run: "Runs of plans", plan: "Plans", job: "Jobs", thread: "Threads", agent: "Agents", session: "Conversations", turn: "Turns", token: "Tokens", team: "The team" },
+    kinds: {
+      escalation: "Escalations",
+      run: "Runs of plans",
+      plan: "Plans",
+      job: "Jobs",
+      thread: "Threads",
+      agent: "Agents",
+      session: "Conversations",
+      turn: "Turns",
+      token: "Tokens",
+      team: "The team",
+    },
     search: "Search people, deeds, ids",
     empty: "Nothing has been recorded yet.",
     emptyHint: "Answer an escalation or cancel a job, and it stands here.",
@@ -1877,7 +2355,11 @@ const en: Text = {
       "login.link": "Made a link that logs in once",
       "login.end": "Ended a login",
     },
-    ends: { done: "done", unknown: "begun, its end is not known", refused: (code) => `not done: ${code}` },
+    ends: {
+      done: "done",
+      unknown: "begun, its end is not known",
+      refused: (code) => `not done: ${code}`,
+    },
   },
   events: {
     pageTitle: "Events",
@@ -1888,13 +2370,19 @@ const en: Text = {
     session: "Session",
     role: "Role",
     allRoles: "All roles",
-    roles: { conversation: "Conversation", delegation: "Delegation", orchestration: "Orchestration", system: "System" },
+    roles: {
+      conversation: "Conversation",
+      delegation: "Delegation",
+      orchestration: "Orchestration",
+      system: "System",
+    },
     pause: "Pause",
     resume: "Resume",
     paused: (count) => `${count.toLocaleString("en")} came in while paused`,
     waiting: "Waiting for events. Start a conversation, and they appear here.",
     noMatch: "No event matches. Change the search or the filters.",
-    kept: (shown, limit) => `${shown.toLocaleString("en")} events · the newest ${limit.toLocaleString("en")} are kept`,
+    kept: (shown, limit) =>
+      `${shown.toLocaleString("en")} events · the newest ${limit.toLocaleString("en")} are kept`,
     dropped: (count) => `${count.toLocaleString("en")} older ones were let go`,
     newer: (count) => `${count.toLocaleString("en")} new`,
     reset: "Events older than the retention were skipped.",

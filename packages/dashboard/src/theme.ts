@@ -1,12 +1,56 @@
 import { createTheme, type CSSVariablesResolver, type MantineColorsTuple } from "@mantine/core";
 
 /** Deep celadon, the one accent. Shade 7 on white and white on shade 7: 6.3:1. */
-const pine: MantineColorsTuple = ["#eef6f2", "#dcebe4", "#b9d8cb", "#92c3af", "#6aab92", "#4a947a", "#2f7d64", "#1f6b54", "#175644", "#0f4034"];
+const pine: MantineColorsTuple = [
+  "#eef6f2",
+  "#dcebe4",
+  "#b9d8cb",
+  "#92c3af",
+  "#6aab92",
+  "#4a947a",
+  "#2f7d64",
+  "#1f6b54",
+  "#175644",
+  "#0f4034",
+];
 /** Warm greys; 6 on paper is 5.4:1, so dimmed text and placeholders pass AA. */
-const gray: MantineColorsTuple = ["#faf9f6", "#f3f1ec", "#e9e6df", "#dcd8cf", "#c9c4b9", "#8d887d", "#69655c", "#4f4c45", "#35332e", "#1f1e1b"];
-const dark: MantineColorsTuple = ["#e8e5de", "#cfcbc2", "#aba69b", "#989388", "#403d38", "#34322d", "#282622", "#1b1a17", "#151412", "#100f0e"];
+const gray: MantineColorsTuple = [
+  "#faf9f6",
+  "#f3f1ec",
+  "#e9e6df",
+  "#dcd8cf",
+  "#c9c4b9",
+  "#8d887d",
+  "#69655c",
+  "#4f4c45",
+  "#35332e",
+  "#1f1e1b",
+];
+const dark: MantineColorsTuple = [
+  "#e8e5de",
+  "#cfcbc2",
+  "#aba69b",
+  "#989388",
+  "#403d38",
+  "#34322d",
+  "#282622",
+  "#1b1a17",
+  "#151412",
+  "#100f0e",
+];
 /** Shade 7 on paper: 6.1:1; shade 3 on the dark paper: 8:1. */
-const red: MantineColorsTuple = ["#fdf1ef", "#fae0dc", "#f4c1b9", "#eb9d91", "#df7768", "#cf5645", "#bb4231", "#a63527", "#86291e", "#631d15"];
+const red: MantineColorsTuple = [
+  "#fdf1ef",
+  "#fae0dc",
+  "#f4c1b9",
+  "#eb9d91",
+  "#df7768",
+  "#cf5645",
+  "#bb4231",
+  "#a63527",
+  "#86291e",
+  "#631d15",
+];
 
 export const theme = createTheme({
   colors: { pine, gray, dark, red },
@@ -19,11 +63,14 @@ export const theme = createTheme({
   respectReducedMotion: true,
   fontFamily:
     '"Pretendard Variable", Pretendard, system-ui, -apple-system, "Apple SD Gothic Neo", "Noto Sans KR", "Noto Sans CJK KR", "Malgun Gothic", sans-serif',
-  fontFamilyMonospace: 'ui-monospace, "SF Mono", "Cascadia Mono", "D2Coding", "Noto Sans Mono CJK KR", "Liberation Mono", monospace',
+  fontFamilyMonospace:
+    'ui-monospace, "SF Mono", "Cascadia Mono", "D2Coding", "Noto Sans Mono CJK KR", "Liberation Mono", monospace',
   headings: { fontWeight: "600" },
 });
 
-/** dure's own tokens beside Mantine's; every pair of text and ground here passes AA in both schemes. */
+/**
+ * dure's own tokens beside Mantine's; every pair of text and ground here passes AA in both schemes.
+ */
 export const tokens: CSSVariablesResolver = () => ({
   variables: {},
   light: {

@@ -1,17 +1,29 @@
 import { systemClock } from "dure/client";
 import type { Language } from "./text.ts";
 
-/** A moment as briefly as it stays clear: the time today, the date before. Accepts milliseconds or ISO text. */
-export function whenOf(moment: string | number, language: Language, now: number = systemClock.now()): string {
+/**
+ * A moment as briefly as it stays clear: the time today, the date before. Accepts milliseconds or
+ * ISO text.
+ */
+export function whenOf(
+  moment: string | number,
+  language: Language,
+  now: number = systemClock.now(),
+): string {
   const date = new Date(moment);
   if (Number.isNaN(date.getTime())) return "";
   const today = new Date(now).toDateString() === date.toDateString();
-  return new Intl.DateTimeFormat(language, today ? { hour: "numeric", minute: "2-digit" } : { month: "short", day: "numeric" }).format(date);
+  return new Intl.DateTimeFormat(
+    language,
+    today ? { hour: "numeric", minute: "2-digit" } : { month: "short", day: "numeric" },
+  ).format(date);
 }
 
 /** A moment in full, for what is kept: date and time. */
 export function momentOf(moment: number, language: Language): string {
-  return new Intl.DateTimeFormat(language, { dateStyle: "long", timeStyle: "short" }).format(moment);
+  return new Intl.DateTimeFormat(language, { dateStyle: "long", timeStyle: "short" }).format(
+    moment,
+  );
 }
 
 /** The time of a log line, to the millisecond. */

@@ -1,7 +1,14 @@
 import { once } from "node:events";
 import { createServer } from "node:http";
 import type { AddressInfo } from "node:net";
-import { defineTeam, readEnvironment, readTeam, startTeam, type Logger, type RunningTeam } from "dure";
+import {
+  defineTeam,
+  readEnvironment,
+  readTeam,
+  startTeam,
+  type Logger,
+  type RunningTeam,
+} from "dure";
 import type { Browser } from "playwright-core";
 import { afterAll, beforeAll, expect, test } from "vitest";
 import { minimalModel } from "../../../examples/minimal/offline.ts";
@@ -38,23 +45,51 @@ async function openStage(environment: Record<string, string> = {}): Promise<Stag
     const { status, method, path } = fields as { status?: number; method?: string; path?: string };
     if (status !== undefined) answered.push(`${status} ${method!} ${path!}`);
   };
-  const options = defineTeam({ name: "두레", locale: "ko", model: "offline:minimal", offlineModels: [minimalModel], services: { minimal } });
-  const team = await startTeam(await readTeam(options, import.meta.dirname), readEnvironment({ DATABASE_URL: owned.url, PORT: "0", ...environment }), { logger: { ...silentLogger, info, debug: info } });
+  const options = defineTeam({
+    name: "두레",
+    locale: "ko",
+    model: "offline:minimal",
+    offlineModels: [minimalModel],
+    services: { minimal },
+  });
+  const team = await startTeam(
+    await readTeam(options, import.meta.dirname),
+    readEnvironment({ DATABASE_URL: owned.url, PORT: "0", ...environment }),
+    { logger: { ...silentLogger, info, debug: info } },
+  );
   starting.defer(() => team.stop());
-  const database = await Database.open({ url: owned.url, applicationName: "access-page", logger: silentLogger, max: 2 });
+  const database = await Database.open({
+    url: owned.url,
+    applicationName: "access-page",
+    logger: silentLogger,
+    max: 2,
+  });
   starting.defer(() => database.close());
   const kept = starting.move();
   return { team, database, answered, [Symbol.asyncDispose]: () => kept.disposeAsync() };
 }
 
-const COUNTED = ["turns", "sessions", "escalations", "login_sessions", "login_links", "audit", "tokens"];
+const COUNTED = [
+  "turns",
+  "sessions",
+  "escalations",
+  "login_sessions",
+  "login_links",
+  "audit",
+  "tokens",
+];
 
 async function rowsOf({ database }: Stage): Promise<unknown> {
-  const [row] = await database.query({ text: `select ${COUNTED.map((table) => `(select count(*) from dure.${table}) as ${table}`).join(", ")}` });
+  const [row] = await database.query({
+    text: `select ${COUNTED.map((table) => `(select count(*) from dure.${table}) as ${table}`).join(", ")}`,
+  });
   return row;
 }
 
-/** All ways in which a page makes a browser ask another server, without its consent. Each ends before the next begins. */
+/**
+ * All ways in which a page makes a browser ask another server, without its consent. Each ends
+ * before the next begins.
+ */
 const ATTACK = `
   const server = new URLSearchParams(location.search).get("server");
   const chat = server + "/v1/agent/chat/stream?session_id=forged&message=hi";
@@ -97,84 +132,138 @@ const ATTACK = `
 async function attacker(): Promise<{ port: number } & AsyncDisposable> {
   const server = createServer((request, response) => {
     const isScript = request.url === "/attack.js";
-    response.writeHead(200, { "content-type": isScript ? "text/javascript" : "text/html" }).end(isScript ? ATTACK : "<!doctype html><body><script src=/attack.js></script>");
+    response
+      .writeHead(200, { "content-type": isScript ? "text/javascript" : "text/html" })
+      .end(isScript ? ATTACK : "<!doctype html><body><script src=/attack.js></script>");
   }).listen(0);
   await once(server, "listening");
-  return { port: (server.address() as AddressInfo).port, [Symbol.asyncDispose]: async () => server.close().closeAllConnections() };
+  return {
+    port: (server.address() as AddressInfo).port,
+    [Symbol.asyncDispose]: async () => server.close().closeAllConnections(),
+  };
 }
 
 /** With the server on 127.0.0.1: the same site with another port, and another site. */
 const PLACES = ["127.0.0.1", "localhost"];
 
-test.for(["the person at the machine", "a login"] as const)("a page of another origin does nothing as %s", { timeout: 120_000 }, async (who) => {
-  await using stage = await openStage(who === "a login" ? { DURE_TOKEN: TOKEN } : {});
-  await using evil = await attacker();
-  const { url } = stage.team;
-  const context = await browser.newContext();
-  const page = await context.newPage();
-  await page.goto(`${url}/healthz`); // dure's own origin, without the questions that its page asks by itself
-  if (who === "a login") expect(await page.evaluate(async (token) => (await fetch("/v1/login", { method: "POST", headers: { "content-type": "application/json" }, body: JSON.stringify({ token }) })).status, TOKEN)).toBe(204);
-  const asOwnPage = await page.evaluate(async () => {
-    const answer = await fetch("/v1/agent/chat/stream?session_id=mine&message=hi");
-    return [answer.status, (await answer.text()).includes("event: DONE")];
-  });
-  expect(asOwnPage).toEqual([200, true]); // the same way, from dure's own page, does work
-  await expect.poll(() => stage.answered).toContain("200 GET /v1/agent/chat/stream");
-  const before = await rowsOf(stage);
+test.for(["the person at the machine", "a login"] as const)(
+  "a page of another origin does nothing as %s",
+  { timeout: 120_000 },
+  async (who) => {
+    await using stage = await openStage(who === "a login" ? { DURE_TOKEN: TOKEN } : {});
+    await using evil = await attacker();
+    const { url } = stage.team;
+    const context = await browser.newContext();
+    const page = await context.newPage();
+    await page.goto(`${url}/healthz`); // dure's own origin, without the questions that its page asks by itself
+    if (who === "a login") {
+      expect(
+        await page.evaluate(
+          async (token) =>
+            (
+              await fetch("/v1/login", {
+                method: "POST",
+                headers: { "content-type": "application/json" },
+                body: JSON.stringify({ token }),
+              })
+            ).status,
+          TOKEN,
+        ),
+      ).toBe(204);
+    }
+    const asOwnPage = await page.evaluate(async () => {
+      const answer = await fetch("/v1/agent/chat/stream?session_id=mine&message=hi");
+      return [answer.status, (await answer.text()).includes("event: DONE")];
+    });
+    expect(asOwnPage).toEqual([200, true]); // the same way, from dure's own page, does work
+    await expect.poll(() => stage.answered).toContain("200 GET /v1/agent/chat/stream");
+    const before = await rowsOf(stage);
 
-  for (const host of PLACES) {
-    const answeredBefore = stage.answered.length;
-    await page.goto(`http://${host}:${evil.port}/?server=${encodeURIComponent(url)}`);
-    expect(await page.evaluate("attack()")).toBe(15);
-    const forged = `${url}/v1/agent/chat/stream?session_id=forged&message=hi`;
-    await Promise.all([page.waitForURL(forged), page.evaluate(`location.assign(${JSON.stringify(forged)})`)]);
-    await expect.poll(() => stage.answered.slice(answeredBefore).filter((line) => / (GET|POST) \/v1\/agent\/chat/.test(line)).length, { timeout: 20_000 }).toBeGreaterThanOrEqual(9);
-    const answers = stage.answered.slice(answeredBefore).filter((line) => line.includes(" /v1/"));
-    expect(answers.filter((line) => !/^(401|403|405|415) /.test(line))).toEqual([]);
-  }
+    for (const host of PLACES) {
+      const answeredBefore = stage.answered.length;
+      await page.goto(`http://${host}:${evil.port}/?server=${encodeURIComponent(url)}`);
+      expect(await page.evaluate("attack()")).toBe(15);
+      const forged = `${url}/v1/agent/chat/stream?session_id=forged&message=hi`;
+      await Promise.all([
+        page.waitForURL(forged),
+        page.evaluate(`location.assign(${JSON.stringify(forged)})`),
+      ]);
+      await expect
+        .poll(
+          () =>
+            stage.answered
+              .slice(answeredBefore)
+              .filter((line) => / (GET|POST) \/v1\/agent\/chat/.test(line)).length,
+          { timeout: 20_000 },
+        )
+        .toBeGreaterThanOrEqual(9);
+      const answers = stage.answered.slice(answeredBefore).filter((line) => line.includes(" /v1/"));
+      expect(answers.filter((line) => !/^(401|403|405|415) /.test(line))).toEqual([]);
+    }
 
-  expect(await rowsOf(stage)).toEqual(before);
-  await page.goto(`${url}/healthz`);
-  expect(await page.evaluate(async () => (await fetch("/v1/me")).status)).toBe(200); // and nobody was logged out
-  await context.close();
-});
+    expect(await rowsOf(stage)).toEqual(before);
+    await page.goto(`${url}/healthz`);
+    expect(await page.evaluate(async () => (await fetch("/v1/me")).status)).toBe(200); // and nobody was logged out
+    await context.close();
+  },
+);
 
-test("a login opens the page, gets a new cookie while it is used, and when it is ended the page asks again", { timeout: 120_000 }, async () => {
-  await using stage = await openStage({ DURE_TOKEN: TOKEN });
-  await using opened = await openPage(browser, `${stage.team.url}/chat`);
-  const { page } = opened;
-  const cookie = async (): Promise<string | undefined> => (await page.context().cookies()).find(({ name }) => name.startsWith("dure_session"))?.value;
-  await page.getByLabel("토큰").first().fill(TOKEN);
-  await page.getByRole("button", { name: "들어가기" }).click();
-  await page.getByRole("link", { name: "확인 요청" }).or(page.getByRole("navigation")).first().waitFor();
-  const first = await cookie();
+test(
+  "a login opens the page, gets a new cookie while it is used, and when it is ended the page asks again",
+  { timeout: 120_000 },
+  async () => {
+    await using stage = await openStage({ DURE_TOKEN: TOKEN });
+    await using opened = await openPage(browser, `${stage.team.url}/chat`);
+    const { page } = opened;
+    const cookie = async (): Promise<string | undefined> =>
+      (await page.context().cookies()).find(({ name }) => name.startsWith("dure_session"))?.value;
+    await page.getByLabel("토큰").first().fill(TOKEN);
+    await page.getByRole("button", { name: "들어가기" }).click();
+    await page
+      .getByRole("link", { name: "확인 요청" })
+      .or(page.getByRole("navigation"))
+      .first()
+      .waitFor();
+    const first = await cookie();
 
-  await stage.database.query({ text: "update dure.login_sessions set rotated_at = rotated_at - interval '16 minutes'" });
-  await page.reload();
-  await expect.poll(cookie, { timeout: 20_000 }).not.toBe(first);
-  await page.reload();
-  await page.getByRole("navigation").first().waitFor();
-  const [{ id } = { id: "" }] = await stage.database.query<{ id: string }>({ text: "select id from dure.login_sessions where revoked_at is null" });
-  const ended = await fetch(`${stage.team.url}/v1/login/sessions/${id}`, { method: "DELETE", headers: { authorization: `Bearer ${TOKEN}` } });
-  await page.locator('a[href="/events"]').first().click();
-  await page.locator('a[href="/audit"]').first().click();
+    await stage.database.query({
+      text: "update dure.login_sessions set rotated_at = rotated_at - interval '16 minutes'",
+    });
+    await page.reload();
+    await expect.poll(cookie, { timeout: 20_000 }).not.toBe(first);
+    await page.reload();
+    await page.getByRole("navigation").first().waitFor();
+    const [{ id } = { id: "" }] = await stage.database.query<{ id: string }>({
+      text: "select id from dure.login_sessions where revoked_at is null",
+    });
+    const ended = await fetch(`${stage.team.url}/v1/login/sessions/${id}`, {
+      method: "DELETE",
+      headers: { authorization: `Bearer ${TOKEN}` },
+    });
+    await page.locator('a[href="/events"]').first().click();
+    await page.locator('a[href="/audit"]').first().click();
 
-  expect(ended.status).toBe(204);
-  await page.getByRole("heading", { name: "들어가기" }).waitFor();
-  expect(first).toMatch(/^login_[0-9A-Z]{26}\.[A-Za-z0-9_-]{43}$/);
-  expect(opened.complaints).toEqual([]);
-});
+    expect(ended.status).toBe(204);
+    await page.getByRole("heading", { name: "들어가기" }).waitFor();
+    expect(first).toMatch(/^login_[0-9A-Z]{26}\.[A-Za-z0-9_-]{43}$/);
+    expect(opened.complaints).toEqual([]);
+  },
+);
 
-test("the link of the start opens the page once, and leaves the address without its secret", { timeout: 60_000 }, async () => {
-  await using stage = await openStage({ DURE_LOGIN_ALWAYS: "true" });
-  await using opened = await openPage(browser, stage.team.loginLink!);
-  await opened.page.getByRole("navigation").first().waitFor();
-  expect(new URL(opened.page.url()).search).toBe("");
+test(
+  "the link of the start opens the page once, and leaves the address without its secret",
+  { timeout: 60_000 },
+  async () => {
+    await using stage = await openStage({ DURE_LOGIN_ALWAYS: "true" });
+    await using opened = await openPage(browser, stage.team.loginLink!);
+    await opened.page.getByRole("navigation").first().waitFor();
+    expect(new URL(opened.page.url()).search).toBe("");
 
-  await using again = await openPage(browser, stage.team.loginLink!);
-  await again.page.getByText("dure login").first().waitFor();
+    await using again = await openPage(browser, stage.team.loginLink!);
+    await again.page.getByText("dure login").first().waitFor();
 
-  expect(await again.page.getByRole("heading", { name: "들어가기" }).count()).toBe(1);
-  expect(await again.page.getByText("This link has been used").count()).toBe(1);
-  expect([opened.complaints, again.complaints]).toEqual([[], []]);
-});
+    expect(await again.page.getByRole("heading", { name: "들어가기" }).count()).toBe(1);
+    expect(await again.page.getByText("This link has been used").count()).toBe(1);
+    expect([opened.complaints, again.complaints]).toEqual([[], []]);
+  },
+);

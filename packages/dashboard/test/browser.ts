@@ -9,38 +9,93 @@ import { build } from "vite";
 import { acquireStartLock } from "../../dure/src/durable/embedded/start-lock.ts";
 import { systemClock } from "../../dure/src/kernel/clock.ts";
 
-/** Where Debian, Ubuntu and macOS keep a Chromium; `CHROMIUM_PATH` goes before them. The first has no windows, and is a third faster. */
-const PLACES = ["/usr/bin/chromium-headless-shell", "/usr/bin/chromium", "/usr/bin/chromium-browser", "/usr/bin/google-chrome", "/Applications/Chromium.app/Contents/MacOS/Chromium"];
+/**
+ * Where Debian, Ubuntu and macOS keep a Chromium; `CHROMIUM_PATH` goes before them. The first has
+ * no windows, and is a third faster.
+ */
+const PLACES = [
+  "/usr/bin/chromium-headless-shell",
+  "/usr/bin/chromium",
+  "/usr/bin/chromium-browser",
+  "/usr/bin/google-chrome",
+  "/Applications/Chromium.app/Contents/MacOS/Chromium",
+];
 
 /**
- * Chromium draws what drops down from its address bar as web pages of its own, in every window, and they take more of the machine than
- * ours. The last flag of this name counts alone, so what Playwright turns off stands here again.
+ * Chromium draws what drops down from its address bar as web pages of its own, in every window, and
+ * they take more of the machine than ours. The last flag of this name counts alone, so what
+ * Playwright turns off stands here again.
  */
 const UNUSED = [
-  ...["WebUIOmniboxPopup", "WebUIOmniboxAimPopup", "WebUIOmniboxFullPopup", "WebUIOmniboxSimplification"],
-  ...["AvoidUnnecessaryBeforeUnloadCheckSync", "DestroyProfileOnBrowserClose", "HttpsUpgrades", "HttpsFirstBalancedModeAutoEnable", "LensOverlay", "MediaRouter", "PaintHolding"],
-  ...["ThirdPartyStoragePartitioning", "AvoidCorsURLLoaderRestartOnRedirect", "OptimizationHints", "NetworkTimeServiceQuerying", "AimEnabled", "PreconnectToSearch"],
+  ...[
+    "WebUIOmniboxPopup",
+    "WebUIOmniboxAimPopup",
+    "WebUIOmniboxFullPopup",
+    "WebUIOmniboxSimplification",
+  ],
+  ...[
+    "AvoidUnnecessaryBeforeUnloadCheckSync",
+    "DestroyProfileOnBrowserClose",
+    "HttpsUpgrades",
+    "HttpsFirstBalancedModeAutoEnable",
+    "LensOverlay",
+    "MediaRouter",
+    "PaintHolding",
+  ],
+  ...[
+    "ThirdPartyStoragePartitioning",
+    "AvoidCorsURLLoaderRestartOnRedirect",
+    "OptimizationHints",
+    "NetworkTimeServiceQuerying",
+    "AimEnabled",
+    "PreconnectToSearch",
+  ],
 ];
 
 export async function launchBrowser(): Promise<Browser> {
-  const executablePath = [process.env["CHROMIUM_PATH"] ?? "", ...PLACES].find((place) => existsSync(place));
-  if (executablePath === undefined) throw new Error(`No Chromium at CHROMIUM_PATH, ${PLACES.join(", ")}: apt-get install --no-install-recommends chromium fonts-noto-cjk`);
-  return chromium.launch({ executablePath, args: ["--no-sandbox", "--disable-gpu", "--disable-background-networking", `--disable-features=${UNUSED.join(",")}`] });
+  const executablePath = [process.env["CHROMIUM_PATH"] ?? "", ...PLACES].find((place) =>
+    existsSync(place),
+  );
+  if (executablePath === undefined) {
+    throw new Error(
+      `No Chromium at CHROMIUM_PATH, ${PLACES.join(", ")}: apt-get install --no-install-recommends chromium fonts-noto-cjk`,
+    );
+  }
+  return chromium.launch({
+    executablePath,
+    args: [
+      "--no-sandbox",
+      "--disable-gpu",
+      "--disable-background-networking",
+      `--disable-features=${UNUSED.join(",")}`,
+    ],
+  });
 }
 
-/** The dashboard as it is shipped, in a folder of its own; for looking at it while its sources change. */
+/**
+ * The dashboard as it is shipped, in a folder of its own; for looking at it while its sources
+ * change.
+ */
 export async function buildSite(): Promise<{ site: string; remove: () => Promise<void> }> {
   const site = await mkdtemp(join(tmpdir(), "dure-dashboard-"));
   await buildAsShipped({ outDir: site, emptyOutDir: true });
   return { site, remove: () => rm(site, { recursive: true, force: true }) };
 }
 
-/** React's own build for development is twice as large and slower; Vite takes it when a test runner has set NODE_ENV. */
+/**
+ * React's own build for development is twice as large and slower; Vite takes it when a test runner
+ * has set NODE_ENV.
+ */
 async function buildAsShipped(options: { outDir?: string; emptyOutDir: boolean }): Promise<void> {
   const before = process.env["NODE_ENV"];
   process.env["NODE_ENV"] = "production";
   try {
-    await build({ configFile: fileURLToPath(new URL("../vite.config.ts", import.meta.url)), mode: "production", logLevel: "error", build: options });
+    await build({
+      configFile: fileURLToPath(new URL("../vite.config.ts", import.meta.url)),
+      mode: "production",
+      logLevel: "error",
+      build: options,
+    });
   } finally {
     if (before === undefined) delete process.env["NODE_ENV"];
     else process.env["NODE_ENV"] = before;
@@ -54,7 +109,10 @@ export const SLOW_HOOK_MS = 300_000;
 const SITE = fileURLToPath(new URL("../../dure/dashboard", import.meta.url));
 const LOCK = fileURLToPath(new URL("../../../node_modules/.cache/dure/site-lock", import.meta.url));
 
-/** The folder of the dashboard as it is shipped, as new as its sources: built by the first test file that asks, others wait for it. */
+/**
+ * The folder of the dashboard as it is shipped, as new as its sources: built by the first test file
+ * that asks, others wait for it.
+ */
 export async function siteInPackage(): Promise<string> {
   const release = await acquireStartLock(LOCK, { clock: systemClock, patience: SLOW_HOOK_MS });
   try {
@@ -66,7 +124,12 @@ export async function siteInPackage(): Promise<string> {
 }
 
 async function buildWhenOld(): Promise<void> {
-  const sources = await Promise.all([newest("../src"), newest("../index.html"), newest("../../dure/src/client"), newest("../../dure/src/kernel")]);
+  const sources = await Promise.all([
+    newest("../src"),
+    newest("../index.html"),
+    newest("../../dure/src/client"),
+    newest("../../dure/src/kernel"),
+  ]);
   const built = await stat(join(SITE, "index.html")).catch(() => undefined);
   if (built !== undefined && built.mtimeMs >= Math.max(...sources)) return;
   const begunAt = new Date();
@@ -78,26 +141,42 @@ async function buildWhenOld(): Promise<void> {
 /** When a file, or the youngest file of a folder, was written, milliseconds since the epoch. */
 async function newest(place: string): Promise<number> {
   const path = fileURLToPath(new URL(place, import.meta.url));
-  const files = (await stat(path)).isDirectory() ? (await readdir(path, { recursive: true })).map((name) => join(path, name)) : [path];
+  const files = (await stat(path)).isDirectory()
+    ? (await readdir(path, { recursive: true })).map((name) => join(path, name))
+    : [path];
   return Math.max(...(await Promise.all(files.map(async (file) => (await stat(file)).mtimeMs))));
 }
 
 export interface OpenedPage {
   readonly page: Page;
-  /** Everything that a well-made page does not do: errors, CSP violations, requests to elsewhere. */
+  /**
+   * Everything that a well-made page does not do: errors, CSP violations, requests to elsewhere.
+   */
   readonly complaints: string[];
   [Symbol.asyncDispose](): Promise<void>;
 }
 
-export async function openPage(browser: Browser, url: string, options: BrowserContextOptions = {}): Promise<OpenedPage> {
-  const context = await browser.newContext({ locale: "ko-KR", timezoneId: "Asia/Seoul", viewport: { width: 1280, height: 800 }, reducedMotion: "reduce", ...options });
+export async function openPage(
+  browser: Browser,
+  url: string,
+  options: BrowserContextOptions = {},
+): Promise<OpenedPage> {
+  const context = await browser.newContext({
+    locale: "ko-KR",
+    timezoneId: "Asia/Seoul",
+    viewport: { width: 1280, height: 800 },
+    reducedMotion: "reduce",
+    ...options,
+  });
   const page = await context.newPage();
   page.setDefaultTimeout(10_000);
   const complaints: string[] = [];
   const origin = new URL(url).origin;
   page.on("pageerror", (error) => complaints.push(`error: ${error.message}`));
   page.on("console", (message) => {
-    if (message.type() === "error" && !message.text().startsWith("Failed to load resource")) complaints.push(`console: ${message.text()}`);
+    if (message.type() === "error" && !message.text().startsWith("Failed to load resource")) {
+      complaints.push(`console: ${message.text()}`);
+    }
   });
   page.on("request", (request) => {
     if (!request.url().startsWith(origin)) complaints.push(`request: ${request.url()}`);
@@ -107,13 +186,24 @@ export async function openPage(browser: Browser, url: string, options: BrowserCo
 }
 
 /**
- * What axe finds against WCAG 2.2 A and AA, in words; `within` is a CSS selector. Most of the time of a look goes into bringing axe to
- * the page, so it is brought once per load; the modes and options left out are for frames of other origins and for media, which our
- * pages have none of, and for what passes, which nobody reads.
+ * What axe finds against WCAG 2.2 A and AA, in words; `within` is a CSS selector. Most of the time
+ * of a look goes into bringing axe to the page, so it is brought once per load; the modes and
+ * options left out are for frames of other origins and for media, which our pages have none of, and
+ * for what passes, which nobody reads.
  */
 export async function violations(page: Page, within = "html"): Promise<string[]> {
   const isThere = await page.evaluate(() => "axe" in window);
-  const axe = new AxeBuilder(isThere ? { page, axeSource: "void 0" } : { page }).setLegacyMode(true).options({ resultTypes: ["violations"], preload: false });
-  const { violations: found } = await axe.include(within).withTags(["wcag2a", "wcag2aa", "wcag21a", "wcag21aa", "wcag22aa", "best-practice"]).analyze();
-  return found.flatMap((rule) => rule.nodes.map((node) => `${rule.id}: ${node.target.join(" ")} — ${node.failureSummary?.split("\n")[1]?.trim() ?? ""}`));
+  const axe = new AxeBuilder(isThere ? { page, axeSource: "void 0" } : { page })
+    .setLegacyMode(true)
+    .options({ resultTypes: ["violations"], preload: false });
+  const { violations: found } = await axe
+    .include(within)
+    .withTags(["wcag2a", "wcag2aa", "wcag21a", "wcag21aa", "wcag22aa", "best-practice"])
+    .analyze();
+  return found.flatMap((rule) =>
+    rule.nodes.map(
+      (node) =>
+        `${rule.id}: ${node.target.join(" ")} — ${node.failureSummary?.split("\n")[1]?.trim() ?? ""}`,
+    ),
+  );
 }

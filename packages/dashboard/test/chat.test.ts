@@ -1,6 +1,13 @@
 import type { Browser, Page } from "playwright-core";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
-import { launchBrowser, openPage, siteInPackage, SLOW_HOOK_MS, violations, type OpenedPage } from "./browser.ts";
+import {
+  launchBrowser,
+  openPage,
+  siteInPackage,
+  SLOW_HOOK_MS,
+  violations,
+  type OpenedPage,
+} from "./browser.ts";
 import { DoubleServer, type DoubleOptions } from "./double/server.ts";
 
 let browser: Browser;
@@ -27,8 +34,12 @@ async function say(page: Page, message: string): Promise<void> {
   await page.keyboard.press("Enter");
 }
 
-function postsOf(server: DoubleServer): { message?: string; confirm_id?: string; slots?: unknown; service?: string }[] {
-  return server.journal.filter((entry) => entry.path.endsWith("chat/stream")).map((entry) => entry.body as object);
+function postsOf(
+  server: DoubleServer,
+): { message?: string; confirm_id?: string; slots?: unknown; service?: string }[] {
+  return server.journal
+    .filter((entry) => entry.path.endsWith("chat/stream"))
+    .map((entry) => entry.body as object);
 }
 
 describe("a conversation", () => {
@@ -42,7 +53,12 @@ describe("a conversation", () => {
     await page.getByText("엄마님에게 50,000원을 보냈어요.").waitFor();
 
     const [first, second] = postsOf(server);
-    expect(first).toMatchObject({ message: "엄마에게 5만원 보내줘", service: "transfer", locale: "ko", time_zone: "Asia/Seoul" });
+    expect(first).toMatchObject({
+      message: "엄마에게 5만원 보내줘",
+      service: "transfer",
+      locale: "ko",
+      time_zone: "Asia/Seoul",
+    });
     expect(second).toMatchObject({ message: "확인" });
     expect(second?.confirm_id).toMatch(/^c-/);
     expect(new URL(page.url()).pathname).toMatch(/^\/chat\/web-/);
@@ -82,7 +98,9 @@ describe("a conversation", () => {
     await page.locator(".message[data-streaming]").waitFor({ state: "detached" });
 
     expect((await page.locator(".markdown").innerText()).match(/번째 문장/g)).toHaveLength(12);
-    expect(server.journal.filter((entry) => entry.path.includes("/turns/")).length).toBeGreaterThanOrEqual(2);
+    expect(
+      server.journal.filter((entry) => entry.path.includes("/turns/")).length,
+    ).toBeGreaterThanOrEqual(2);
   });
 
   test("hands messages over at once while a turn runs, and shows them as waiting until their turn comes", async () => {
@@ -100,7 +118,11 @@ describe("a conversation", () => {
     await page.getByText("셋째: 잘 받았어요").waitFor();
 
     expect(await page.getByText("차례를 기다리는 중").count()).toBe(0);
-    expect(await page.locator(".message").evaluateAll((all) => all.map((one) => one.getAttribute("data-role")))).toEqual(["user", "assistant", "user", "assistant", "user", "assistant"]);
+    expect(
+      await page
+        .locator(".message")
+        .evaluateAll((all) => all.map((one) => one.getAttribute("data-role"))),
+    ).toEqual(["user", "assistant", "user", "assistant", "user", "assistant"]);
   });
 
   test("is stopped by the button, and keeps what was said", async () => {
@@ -119,7 +141,11 @@ describe("a conversation", () => {
 
   test("says why a message was refused, and sends it again with the same key", async () => {
     await using server = await serve();
-    server.refuse(/chat\/stream/, 429, { code: "SESSION_BUSY", detail: "20개가 기다리고 있어요.", hint: "답을 기다렸다가 다시 보내 주세요." });
+    server.refuse(/chat\/stream/, 429, {
+      code: "SESSION_BUSY",
+      detail: "20개가 기다리고 있어요.",
+      hint: "답을 기다렸다가 다시 보내 주세요.",
+    });
     await using opened = await openChat(server);
     const { page } = opened;
 
@@ -128,7 +154,9 @@ describe("a conversation", () => {
     await page.getByRole("button", { name: "다시 보내기" }).click();
     await page.getByText("안녕: 잘 받았어요").waitFor();
 
-    const keys = server.journal.filter((entry) => entry.path.endsWith("chat/stream")).map((entry) => entry.key);
+    const keys = server.journal
+      .filter((entry) => entry.path.endsWith("chat/stream"))
+      .map((entry) => entry.key);
     expect(keys).toHaveLength(2);
     expect(keys[0]).toBe(keys[1]);
     expect(await page.locator(".bubble").count()).toBe(1);
@@ -142,7 +170,10 @@ describe("a conversation", () => {
     await page.getByText("안녕: 잘 받았어요").waitFor();
     await expect.poll(() => server.journal.some((entry) => entry.path === "/v1/events")).toBe(true);
 
-    server.systemTurn(new URL(page.url()).pathname.slice("/chat/".length), "승인되어 이체를 마쳤어요.");
+    server.systemTurn(
+      new URL(page.url()).pathname.slice("/chat/".length),
+      "승인되어 이체를 마쳤어요.",
+    );
     await page.getByText("승인되어 이체를 마쳤어요.").waitFor();
 
     await page.getByText("시스템이 시작한 답변").waitFor();
@@ -159,11 +190,31 @@ describe("writing", () => {
     await field.fill("안녕하세");
     await field.focus();
 
-    await field.dispatchEvent("keydown", { key: "Enter", code: "Enter", keyCode: 13, isComposing: true, bubbles: true });
-    await field.dispatchEvent("keydown", { key: "Enter", code: "Enter", keyCode: 229, bubbles: true });
+    await field.dispatchEvent("keydown", {
+      key: "Enter",
+      code: "Enter",
+      keyCode: 13,
+      isComposing: true,
+      bubbles: true,
+    });
+    await field.dispatchEvent("keydown", {
+      key: "Enter",
+      code: "Enter",
+      keyCode: 229,
+      bubbles: true,
+    });
     const keyboard = await page.context().newCDPSession(page);
-    await keyboard.send("Input.imeSetComposition", { text: "요", selectionStart: 1, selectionEnd: 1 });
-    await keyboard.send("Input.dispatchKeyEvent", { type: "rawKeyDown", key: "Enter", code: "Enter", windowsVirtualKeyCode: 229 });
+    await keyboard.send("Input.imeSetComposition", {
+      text: "요",
+      selectionStart: 1,
+      selectionEnd: 1,
+    });
+    await keyboard.send("Input.dispatchKeyEvent", {
+      type: "rawKeyDown",
+      key: "Enter",
+      code: "Enter",
+      windowsVirtualKeyCode: 229,
+    });
     await keyboard.send("Input.insertText", { text: "요" }); // the syllable is finished
     expect(postsOf(server)).toHaveLength(0);
     await page.keyboard.press("Enter");
@@ -213,7 +264,9 @@ describe("the panel", () => {
     await page.getByRole("button", { name: "확인", exact: true }).waitFor();
 
     await page.getByRole("tab", { name: "상태" }).click();
-    await page.getByRole("img", { name: "지금 READY, 다음은 FILLING, CONFIRMED, CANCELLED" }).waitFor();
+    await page
+      .getByRole("img", { name: "지금 READY, 다음은 FILLING, CONFIRMED, CANCELLED" })
+      .waitFor();
     await page.getByRole("button", { name: "고치기" }).click();
     await page.getByLabel("금액").fill("70,000");
     await page.getByRole("button", { name: "고친 내용 보내기" }).click();
@@ -300,7 +353,9 @@ describe("who may look", () => {
     await page.getByLabel("토큰", { exact: true }).fill("secret-token");
     await page.getByRole("button", { name: "들어가기" }).click();
     await page.getByRole("heading", { name: "무엇을 도와드릴까요?" }).waitFor();
-    expect(await page.evaluate(() => JSON.stringify([localStorage, sessionStorage]) + document.cookie)).not.toContain("secret-token");
+    expect(
+      await page.evaluate(() => JSON.stringify([localStorage, sessionStorage]) + document.cookie),
+    ).not.toContain("secret-token");
     await page.getByRole("button", { name: "로그아웃" }).click();
 
     await page.getByRole("heading", { name: "들어가기" }).waitFor();
@@ -338,30 +393,39 @@ describe("everybody", () => {
   /** Each width and each scheme once; DURE_TEST_LONG=1 takes all four. */
   const CHOSEN = process.env["DURE_TEST_LONG"] === "1" ? SCREENS : SCREENS.slice(0, 2);
 
-  test.for(CHOSEN)("meets WCAG AA at %i px, %s, and never scrolls sideways", { timeout: 120_000 }, async ([width, colorScheme]) => {
-    await using server = await serve();
-    await using opened = await openChat(server, "/chat", { viewport: { width, height: 760 }, colorScheme });
-    const { page } = opened;
-    const check = async (within?: string): Promise<void> => {
-      expect(await violations(page, within)).toEqual([]);
-      expect(await page.evaluate(() => document.documentElement.scrollWidth - innerWidth)).toBeLessThanOrEqual(0);
-    };
+  test.for(CHOSEN)(
+    "meets WCAG AA at %i px, %s, and never scrolls sideways",
+    { timeout: 120_000 },
+    async ([width, colorScheme]) => {
+      await using server = await serve();
+      await using opened = await openChat(server, "/chat", {
+        viewport: { width, height: 760 },
+        colorScheme,
+      });
+      const { page } = opened;
+      const check = async (within?: string): Promise<void> => {
+        expect(await violations(page, within)).toEqual([]);
+        expect(
+          await page.evaluate(() => document.documentElement.scrollWidth - innerWidth),
+        ).toBeLessThanOrEqual(0);
+      };
 
-    await check();
-    await say(page, "세 명에게 보내줘");
-    await page.getByRole("button", { name: "확인", exact: true }).waitFor();
-    await say(page, "실패하면?");
-    await page.getByText("LLM_TIMEOUT").first().waitFor();
-    await say(page, "마크다운");
-    await page.getByText("한도 안내").waitFor();
-    await check();
-    const opener = page.getByRole("button", { name: "자세히", exact: true });
-    if (await opener.isVisible()) await opener.click();
-    for (const tab of ["에이전트", "상태", "기억", "추적"]) {
-      await page.getByRole("tab", { name: tab }).click();
-      await page.getByRole("tabpanel").waitFor();
-      await check(".panel");
-    }
-    expect(opened.complaints).toEqual([]);
-  });
+      await check();
+      await say(page, "세 명에게 보내줘");
+      await page.getByRole("button", { name: "확인", exact: true }).waitFor();
+      await say(page, "실패하면?");
+      await page.getByText("LLM_TIMEOUT").first().waitFor();
+      await say(page, "마크다운");
+      await page.getByText("한도 안내").waitFor();
+      await check();
+      const opener = page.getByRole("button", { name: "자세히", exact: true });
+      if (await opener.isVisible()) await opener.click();
+      for (const tab of ["에이전트", "상태", "기억", "추적"]) {
+        await page.getByRole("tab", { name: tab }).click();
+        await page.getByRole("tabpanel").waitFor();
+        await check(".panel");
+      }
+      expect(opened.complaints).toEqual([]);
+    },
+  );
 });

@@ -18,21 +18,37 @@ const TRANSFER: StageMachine = {
   initial: "INIT",
   terminal: ["EXECUTED", "FAILED", "CANCELLED", "UNSUPPORTED"],
   transitions: [
-    ["INIT", "FILLING"], ["INIT", "READY"], ["FILLING", "READY"], ["READY", "FILLING"], ["READY", "CONFIRMED"],
-    ["FILLING", "CANCELLED"], ["READY", "CANCELLED"], ["FILLING", "UNSUPPORTED"], ["CONFIRMED", "EXECUTED"], ["CONFIRMED", "FAILED"], ["EXECUTED", "INIT"],
+    ["INIT", "FILLING"],
+    ["INIT", "READY"],
+    ["FILLING", "READY"],
+    ["READY", "FILLING"],
+    ["READY", "CONFIRMED"],
+    ["FILLING", "CANCELLED"],
+    ["READY", "CANCELLED"],
+    ["FILLING", "UNSUPPORTED"],
+    ["CONFIRMED", "EXECUTED"],
+    ["CONFIRMED", "FAILED"],
+    ["EXECUTED", "INIT"],
   ],
 };
 
 test.each([
   ["다시 시도 / Retry", "다시 시도", "Retry"],
-  ["있음: 링크나 ID / It is there: its link or id", "있음: 링크나 ID", "It is there: its link or id"],
+  [
+    "있음: 링크나 ID / It is there: its link or id",
+    "있음: 링크나 ID",
+    "It is there: its link or id",
+  ],
   ["승인", "승인", "승인"],
   ["Yes / No", "Yes / No", "Yes / No"],
   ["서울 / 부산", "서울 / 부산", "서울 / 부산"],
   ["가 / B / C", "가 / B / C", "가 / B / C"],
-])("a label such as %s is said in the language of the page, if it says the same in both", (label, korean, english) => {
-  expect([labelIn("ko", label), labelIn("en", label)]).toEqual([korean, english]);
-});
+])(
+  "a label such as %s is said in the language of the page, if it says the same in both",
+  (label, korean, english) => {
+    expect([labelIn("ko", label), labelIn("en", label)]).toEqual([korean, english]);
+  },
+);
 
 describe("the drawing of the stages", () => {
   test("puts the way through on the left in its order and the ends on the right near their sources", () => {
@@ -41,19 +57,36 @@ describe("the drawing of the stages", () => {
     const left = boxes.filter((box) => !box.terminal).toSorted((a, b) => a.y - b.y);
     const right = boxes.filter((box) => box.terminal).toSorted((a, b) => a.y - b.y);
     expect(left.map((box) => box.stage)).toEqual(["INIT", "FILLING", "READY", "CONFIRMED"]);
-    expect(right.map((box) => box.stage)).toEqual(["UNSUPPORTED", "CANCELLED", "EXECUTED", "FAILED"]);
-    expect(Math.max(...left.map((box) => box.x + box.width))).toBeLessThan(Math.min(...right.map((box) => box.x)));
+    expect(right.map((box) => box.stage)).toEqual([
+      "UNSUPPORTED",
+      "CANCELLED",
+      "EXECUTED",
+      "FAILED",
+    ]);
+    expect(Math.max(...left.map((box) => box.x + box.width))).toBeLessThan(
+      Math.min(...right.map((box) => box.x)),
+    );
   });
 
   test("draws every change but the reset, and marks the one that goes back", () => {
     const { arrows } = layoutStages(TRANSFER);
 
     expect(arrows).toHaveLength(TRANSFER.transitions.length - 1);
-    expect(arrows.filter((arrow) => arrow.back).map(({ from, to }) => [from, to])).toEqual([["READY", "FILLING"]]);
+    expect(arrows.filter((arrow) => arrow.back).map(({ from, to }) => [from, to])).toEqual([
+      ["READY", "FILLING"],
+    ]);
   });
 
   test("holds with no ends, with a loop and with a stage that nothing leads to", () => {
-    const { boxes, arrows } = layoutStages({ initial: "A", terminal: [], transitions: [["A", "B"], ["B", "A"], ["LOST", "B"]] });
+    const { boxes, arrows } = layoutStages({
+      initial: "A",
+      terminal: [],
+      transitions: [
+        ["A", "B"],
+        ["B", "A"],
+        ["LOST", "B"],
+      ],
+    });
 
     expect(boxes.map((box) => box.stage).toSorted()).toEqual(["A", "B", "LOST"]);
     expect(arrows).toHaveLength(3);
@@ -65,10 +98,16 @@ describe("the slot card", () => {
     { name: "target", label: "받는 분", required: true, type: "text" },
     { name: "amount", label: "금액", required: true, type: "integer" },
   ];
-  const fields = slotFields(slots, { slots: { target: "엄마", amount: 50_000 }, meta: { slot_errors: { amount: "너무 커요" } } });
+  const fields = slotFields(slots, {
+    slots: { target: "엄마", amount: 50_000 },
+    meta: { slot_errors: { amount: "너무 커요" } },
+  });
 
   test("shows what the state holds and what is wrong with it", () => {
-    expect(fields.map(({ value, error }) => [value, error])).toEqual([["엄마", undefined], ["50000", "너무 커요"]]);
+    expect(fields.map(({ value, error }) => [value, error])).toEqual([
+      ["엄마", undefined],
+      ["50000", "너무 커요"],
+    ]);
   });
 
   test("sends what was changed and nothing else, in the slot's type", () => {
@@ -106,7 +145,22 @@ test("a span is told in the unit in which it is read", () => {
 const NO_TRACE: Trace = { turnId: "t", totalElapsedMs: 20, agents: [] };
 
 function anAnswer(turnId: string, done: Partial<Entry["done"]> = {}): Entry {
-  return { key: `${turnId}:assistant`, role: "assistant", content: "네", at: 1, status: "sent", turnId, done: { message: "네", nextAction: "DONE", stateSnapshot: {}, hooks: [], trace: NO_TRACE, ...done } };
+  return {
+    key: `${turnId}:assistant`,
+    role: "assistant",
+    content: "네",
+    at: 1,
+    status: "sent",
+    turnId,
+    done: {
+      message: "네",
+      nextAction: "DONE",
+      stateSnapshot: {},
+      hooks: [],
+      trace: NO_TRACE,
+      ...done,
+    },
+  };
 }
 
 describe("receipts", () => {
@@ -114,13 +168,24 @@ describe("receipts", () => {
   const second = { transaction_id: "tx_2", amount: 20 };
 
   test("are shown once, under the answer that first brought them", () => {
-    const shown = receiptsByEntry([anAnswer("a", { receipt: first }), anAnswer("b"), anAnswer("c", { receipt: second, receipts: [first, second] })]);
+    const shown = receiptsByEntry([
+      anAnswer("a", { receipt: first }),
+      anAnswer("b"),
+      anAnswer("c", { receipt: second, receipts: [first, second] }),
+    ]);
 
-    expect([...shown]).toEqual([["a:assistant", [first]], ["c:assistant", [second]]]);
+    expect([...shown]).toEqual([
+      ["a:assistant", [first]],
+      ["c:assistant", [second]],
+    ]);
   });
 
   test("that only the last answer brings are all shown there, those without a number by what they say", () => {
-    const shown = receiptsByEntry([anAnswer("a", { receipts: [{ amount: 1, target: "엄마" }, { target: "엄마", amount: 1 }, first] })]);
+    const shown = receiptsByEntry([
+      anAnswer("a", {
+        receipts: [{ amount: 1, target: "엄마" }, { target: "엄마", amount: 1 }, first],
+      }),
+    ]);
 
     expect(shown.get("a:assistant")).toEqual([{ amount: 1, target: "엄마" }, first]);
   });
@@ -133,7 +198,10 @@ describe("the batch", () => {
       total: 4,
       slots: { target: "민지" },
       tasks: [{ slots: { target: "준" }, slot_errors: {} }],
-      results: [{ index: 1, outcome: "done", slots: { target: "엄마" } }, { index: 2, outcome: "failed", slots: { target: "부자" }, code: "LIMIT_EXCEEDED" }],
+      results: [
+        { index: 1, outcome: "done", slots: { target: "엄마" } },
+        { index: 2, outcome: "failed", slots: { target: "부자" }, code: "LIMIT_EXCEEDED" },
+      ],
     };
 
     expect(batchOf(state, [])?.tasks).toEqual([
@@ -145,7 +213,9 @@ describe("the batch", () => {
   });
 
   test("of a service that keeps no results is told by its progress; a single task is none", () => {
-    const told = batchOf({ slots: { target: "b" }, queue: [{ target: "c" }] }, [{ index: 2, total: 3, slots: { target: "b" } }]);
+    const told = batchOf({ slots: { target: "b" }, queue: [{ target: "c" }] }, [
+      { index: 2, total: 3, slots: { target: "b" } },
+    ]);
 
     expect(told?.tasks.map(({ mark }) => mark)).toEqual(["past", "now", "waiting"]);
     expect(batchOf({ index: 1, total: 1, slots: {}, tasks: [] }, [])).toBeUndefined();
@@ -154,29 +224,93 @@ describe("the batch", () => {
 
 describe("the logs of the turns", () => {
   test("go back a bounded way, newest first, the running one before all, told by the trace where nobody looked", () => {
-    const agents = [{ agent: "intent", elapsedMs: 5, success: false, retries: 2, error: "MODEL_TIMEOUT", tokensIn: 1, tokensOut: 1 }];
-    const entries = Array.from({ length: 30 }, (_, n) => [{ ...anAnswer(`t${n}`), key: `${n}`, role: "user", content: `말 ${n}`, done: undefined } as unknown as Entry, anAnswer(`t${n}`, { trace: { ...NO_TRACE, agents } })]).flat();
-    const logs = turnLogs({ entries, seen: new Map(), turn: { turnId: "now", view: { runs: [], progress: [] }, connection: "connected", stopping: false } });
+    const agents = [
+      {
+        agent: "intent",
+        elapsedMs: 5,
+        success: false,
+        retries: 2,
+        error: "MODEL_TIMEOUT",
+        tokensIn: 1,
+        tokensOut: 1,
+      },
+    ];
+    const entries = Array.from({ length: 30 }, (_, n) => [
+      {
+        ...anAnswer(`t${n}`),
+        key: `${n}`,
+        role: "user",
+        content: `말 ${n}`,
+        done: undefined,
+      } as unknown as Entry,
+      anAnswer(`t${n}`, { trace: { ...NO_TRACE, agents } }),
+    ]).flat();
+    const logs = turnLogs({
+      entries,
+      seen: new Map(),
+      turn: {
+        turnId: "now",
+        view: { runs: [], progress: [] },
+        connection: "connected",
+        stopping: false,
+      },
+    });
 
     expect(logs).toHaveLength(TURN_LOGS);
-    expect(logs.slice(0, 2).map(({ turnId, title }) => [turnId, title])).toEqual([["now", ""], ["t29", "말 29"]]);
-    expect(logs[1]?.runs).toMatchObject([{ agent: "intent", status: "failed", retries: 2, error: "MODEL_TIMEOUT" }]);
+    expect(logs.slice(0, 2).map(({ turnId, title }) => [turnId, title])).toEqual([
+      ["now", ""],
+      ["t29", "말 29"],
+    ]);
+    expect(logs[1]?.runs).toMatchObject([
+      { agent: "intent", status: "failed", retries: 2, error: "MODEL_TIMEOUT" },
+    ]);
   });
 });
 
 describe("the waterfall", () => {
   test("puts agents one after the other, and what is left of the time behind them", () => {
-    const agent = (elapsedMs: number) => ({ agent: "a", elapsedMs, success: true, retries: 0, error: null, tokensIn: 0, tokensOut: 0 });
+    const agent = (elapsedMs: number) => ({
+      agent: "a",
+      elapsedMs,
+      success: true,
+      retries: 0,
+      error: null,
+      tokensIn: 0,
+      tokensOut: 0,
+    });
     const bars = waterfallOf({ turnId: "t", totalElapsedMs: 100, agents: [agent(30), agent(20)] });
 
-    expect(bars.map(({ fromPercent, sharePercent }) => [fromPercent, sharePercent])).toEqual([[0, 30], [30, 20], [50, 50]]);
+    expect(bars.map(({ fromPercent, sharePercent }) => [fromPercent, sharePercent])).toEqual([
+      [0, 30],
+      [30, 20],
+      [50, 50],
+    ]);
     expect(bars[2]?.agent).toBeUndefined();
     expect(waterfallOf(NO_TRACE)).toMatchObject([{ elapsedMs: 20, sharePercent: 100 }]);
   });
 });
 
 describe("the inbox", () => {
-  const one = (id: string, more: Partial<Escalation>): Escalation => ({ id, source: {}, type: "decision", severity: "low", title: "", description: "", context: {}, suggestedActions: [], status: "open", resolution: null, resolvedBy: null, resolvedByPerson: null, resolvedAt: null, createdAt: 1, expiresAt: null, step: "person", nextStepAt: null, ...more });
+  const one = (id: string, more: Partial<Escalation>): Escalation => ({
+    id,
+    source: {},
+    type: "decision",
+    severity: "low",
+    title: "",
+    description: "",
+    context: {},
+    suggestedActions: [],
+    status: "open",
+    resolution: null,
+    resolvedBy: null,
+    resolvedByPerson: null,
+    resolvedAt: null,
+    createdAt: 1,
+    expiresAt: null,
+    step: "person",
+    nextStepAt: null,
+    ...more,
+  });
 
   test("has the gravest first, of these the longest waiting, and what is closed newest first", () => {
     const all = [
@@ -187,21 +321,40 @@ describe("the inbox", () => {
       one("new", { status: "dismissed", resolvedAt: 7 }),
     ];
 
-    expect(groupsOf(all).map(({ severity, items }) => [severity, items.map(({ id }) => id)])).toEqual([["critical", ["grave"]], ["medium", ["early", "late"]]]);
+    expect(
+      groupsOf(all).map(({ severity, items }) => [severity, items.map(({ id }) => id)]),
+    ).toEqual([
+      ["critical", ["grave"]],
+      ["medium", ["early", "late"]],
+    ]);
     expect(closedOf(all).map(({ id }) => id)).toEqual(["new", "old"]);
   });
 
   test("says what a call is about by its arguments, without the ledger's key and without ids that a link leads to", () => {
-    expect(aboutOf(one("a", { context: { tool: "send", key: "s/1", input: { to: "엄마", amount: 5 } } }))).toEqual({ tool: "send", to: "엄마", amount: 5 });
-    expect(aboutOf(one("b", { context: { message: "안녕", effects: [] } }))).toEqual({ message: "안녕", effects: [] });
-    expect(aboutOf(one("c", { source: { job: "job_1" }, context: { jobId: "job_1", turnsDone: 3 } }))).toEqual({ turnsDone: 3 });
+    expect(
+      aboutOf(
+        one("a", { context: { tool: "send", key: "s/1", input: { to: "엄마", amount: 5 } } }),
+      ),
+    ).toEqual({ tool: "send", to: "엄마", amount: 5 });
+    expect(aboutOf(one("b", { context: { message: "안녕", effects: [] } }))).toEqual({
+      message: "안녕",
+      effects: [],
+    });
+    expect(
+      aboutOf(one("c", { source: { job: "job_1" }, context: { jobId: "job_1", turnsDone: 3 } })),
+    ).toEqual({ turnsDone: 3 });
   });
 
   test("leads to where it comes from: the job or the room rather than their session", () => {
     expect(linksOf({ session: "s1", turn: "t" })).toEqual([{ kind: "session", id: "s1" }]);
     expect(linksOf({ session: "job:job_1:eden" })).toEqual([{ kind: "job", id: "job_1" }]);
-    expect(linksOf({ session: "room:eden:web:general" })).toEqual([{ kind: "room", id: "web:general" }]);
-    expect(linksOf({ job: "job_1", room: "web:general" })).toEqual([{ kind: "job", id: "job_1" }, { kind: "room", id: "web:general" }]);
+    expect(linksOf({ session: "room:eden:web:general" })).toEqual([
+      { kind: "room", id: "web:general" },
+    ]);
+    expect(linksOf({ job: "job_1", room: "web:general" })).toEqual([
+      { kind: "job", id: "job_1" },
+      { kind: "room", id: "web:general" },
+    ]);
     expect(linksOf({ run: "run_1", port: "api" })).toEqual([{ kind: "run", id: "run_1" }]);
     expect(linksOf({})).toEqual([]);
   });
@@ -210,21 +363,43 @@ describe("the inbox", () => {
 test("an answer that did not do what was asked is told apart by why", () => {
   const error = (code: string) => anAnswer("t", { error: { code, message: "" } }).done;
 
-  expect([toneOf(anAnswer("t").done), toneOf(error("EFFECT_UNKNOWN")), toneOf(error("APPROVAL_PENDING")), toneOf(error("TURN_STOPPED")), toneOf(error("MODEL_TIMEOUT"))]).toEqual([undefined, "waits", "waits", "stopped", "failed"]);
+  expect([
+    toneOf(anAnswer("t").done),
+    toneOf(error("EFFECT_UNKNOWN")),
+    toneOf(error("APPROVAL_PENDING")),
+    toneOf(error("TURN_STOPPED")),
+    toneOf(error("MODEL_TIMEOUT")),
+  ]).toEqual([undefined, "waits", "waits", "stopped", "failed"]);
 });
 
 test("money and days are written as they are said", () => {
-  expect([moneyOf(50_000, "ko"), moneyOf(50_000, "en"), moneyOf(3.5, "en", "USD")]).toEqual(["50,000원", "₩50,000", "$3.50"]);
-  const day = (text: string, language: "ko" | "en"): string => shownFact("transfer_date", text, language);
-  expect([day("2026-12-01", "ko"), day("2026-12-01", "en"), day("내일", "ko"), day("2026-13-45", "ko")]).toEqual(["2026년 12월 1일 화요일", "Tuesday, December 1, 2026", "내일", "2026-13-45"]);
+  expect([moneyOf(50_000, "ko"), moneyOf(50_000, "en"), moneyOf(3.5, "en", "USD")]).toEqual([
+    "50,000원",
+    "₩50,000",
+    "$3.50",
+  ]);
+  const day = (text: string, language: "ko" | "en"): string =>
+    shownFact("transfer_date", text, language);
+  expect([
+    day("2026-12-01", "ko"),
+    day("2026-12-01", "en"),
+    day("내일", "ko"),
+    day("2026-13-45", "ko"),
+  ]).toEqual(["2026년 12월 1일 화요일", "Tuesday, December 1, 2026", "내일", "2026-13-45"]);
 });
 
 test("the words of the last answer's card go before the keys of the state", () => {
   const slots: SlotInfo[] = [{ name: "amount", label: "금액", required: true, type: "integer" }];
   const state = { slots: {}, meta: { slot_errors: { amount: "AMOUNT_UNREADABLE" } } };
-  const card = { slots: [{ name: "amount", label: "Amount", error: "I could not read the amount." }] };
+  const card = {
+    slots: [{ name: "amount", label: "Amount", error: "I could not read the amount." }],
+  };
 
-  expect(slotFields(slots, state, card)).toMatchObject([{ slot: { label: "Amount" }, error: "I could not read the amount." }]);
-  expect(slotFields(slots, state)).toMatchObject([{ slot: { label: "금액" }, error: "AMOUNT_UNREADABLE" }]);
+  expect(slotFields(slots, state, card)).toMatchObject([
+    { slot: { label: "Amount" }, error: "I could not read the amount." },
+  ]);
+  expect(slotFields(slots, state)).toMatchObject([
+    { slot: { label: "금액" }, error: "AMOUNT_UNREADABLE" },
+  ]);
   expect(slotFields(slots, { slots: {}, meta: {} }, card)[0]?.error).toBeUndefined();
 });

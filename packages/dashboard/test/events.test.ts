@@ -1,6 +1,13 @@
 import type { Browser, Page } from "playwright-core";
 import { afterAll, beforeAll, expect, test } from "vitest";
-import { launchBrowser, openPage, siteInPackage, SLOW_HOOK_MS, violations, type OpenedPage } from "./browser.ts";
+import {
+  launchBrowser,
+  openPage,
+  siteInPackage,
+  SLOW_HOOK_MS,
+  violations,
+  type OpenedPage,
+} from "./browser.ts";
 import { DoubleServer } from "./double/server.ts";
 
 let browser: Browser;
@@ -23,14 +30,20 @@ async function openEvents(server: DoubleServer, options = {}): Promise<OpenedPag
 }
 
 function emit(server: DoubleServer, from: number, to: number, type = "job.step"): void {
-  for (let step = from; step <= to; step++) server.emit({ type, role: "delegation", session: "s1", data: { step: `n${step}.` } });
+  for (let step = from; step <= to; step++) {
+    server.emit({ type, role: "delegation", session: "s1", data: { step: `n${step}.` } });
+  }
 }
 
 async function topRow(page: Page): Promise<string> {
   return page.locator(".event-scroll").evaluate((scroller) => {
     const top = scroller.getBoundingClientRect().top;
     const rows = [...scroller.querySelectorAll(".event-item")];
-    return rows.find((row) => row.getBoundingClientRect().bottom > top + 1)?.querySelector(".event-subject")?.textContent ?? "";
+    return (
+      rows
+        .find((row) => row.getBoundingClientRect().bottom > top + 1)
+        ?.querySelector(".event-subject")?.textContent ?? ""
+    );
   });
 }
 
@@ -101,7 +114,9 @@ test("types, session and role are filtered by the server, words by the page", as
 
   await page.getByRole("textbox", { name: "종류" }).fill("job.*, plan.done");
   await page.getByRole("combobox", { name: "역할" }).selectOption("delegation");
-  await expect.poll(() => server.filters.at(-1)).toEqual({ types: "job.*,plan.done", role: "delegation", last: "200" });
+  await expect
+    .poll(() => server.filters.at(-1))
+    .toEqual({ types: "job.*,plan.done", role: "delegation", last: "200" });
   await page.getByText("받는 중").waitFor();
   await expect.poll(() => server.eventReaders).toBe(1);
   emit(server, 1, 2);
@@ -125,7 +140,9 @@ test("a reset of the log is said, and the log goes on", async () => {
   emit(server, 1, 1);
   await page.getByText("n1.").waitFor();
 
-  await expect.poll(() => page.getByText("보관 기간이 지난 이벤트는 건너뛰고").isVisible()).toBe(true);
+  await expect
+    .poll(() => page.getByText("보관 기간이 지난 이벤트는 건너뛰고").isVisible())
+    .toBe(true);
 });
 
 test("beside an open event the arrows go from event to event, and the focus goes along", async () => {
@@ -145,19 +162,28 @@ test("beside an open event the arrows go from event to event, and the focus goes
 test.for([
   [1280, "light"],
   [360, "dark"],
-] as const)("an event opens as JSON by keyboard, meeting WCAG AA at %i px, %s", { timeout: 90_000 }, async ([width, colorScheme]) => {
-  await using server = await serve();
-  await using opened = await openEvents(server, { viewport: { width, height: 760 }, colorScheme });
-  const { page } = opened;
-  emit(server, 1, 40);
-  await page.getByText("n40.").waitFor();
-  expect(await violations(page)).toEqual([]);
+] as const)(
+  "an event opens as JSON by keyboard, meeting WCAG AA at %i px, %s",
+  { timeout: 90_000 },
+  async ([width, colorScheme]) => {
+    await using server = await serve();
+    await using opened = await openEvents(server, {
+      viewport: { width, height: 760 },
+      colorScheme,
+    });
+    const { page } = opened;
+    emit(server, 1, 40);
+    await page.getByText("n40.").waitFor();
+    expect(await violations(page)).toEqual([]);
 
-  await page.locator(".event-row").last().focus();
-  await page.keyboard.press("Enter");
-  await page.locator(".event-detail pre").getByText('"step": "n40."').waitFor();
+    await page.locator(".event-row").last().focus();
+    await page.keyboard.press("Enter");
+    await page.locator(".event-detail pre").getByText('"step": "n40."').waitFor();
 
-  expect(await violations(page)).toEqual([]);
-  expect(await page.evaluate(() => document.documentElement.scrollWidth - innerWidth)).toBeLessThanOrEqual(0);
-  expect(opened.complaints).toEqual([]);
-});
+    expect(await violations(page)).toEqual([]);
+    expect(
+      await page.evaluate(() => document.documentElement.scrollWidth - innerWidth),
+    ).toBeLessThanOrEqual(0);
+    expect(opened.complaints).toEqual([]);
+  },
+);

@@ -10,8 +10,9 @@ import { FILES, runInTheMiddle, VIEW } from "./plans/runs.ts";
 import { startRoomsTeam, type RoomsTeam } from "./rooms/team.ts";
 
 /**
- * Stored scripts on every page. What people, agents, workers and repositories write is hostile here: the words that a page
- * gets from its server end in markup that runs where a page trusts it. None of it may become part of the page.
+ * Stored scripts on every page. What people, agents, workers and repositories write is hostile
+ * here: the words that a page gets from its server end in markup that runs where a page trusts it.
+ * None of it may become part of the page.
  */
 const MARK = "dure-was-owned";
 const ATTACK = [
@@ -23,14 +24,39 @@ const ATTACK = [
   `<a href="data:text/html,owned" style="position:fixed;inset:0">cover</a>`,
 ].join(" ");
 
-/** Words of people and models; ids, statuses and addresses have no blank and are left as they are. */
+/**
+ * Words of people and models; ids, statuses and addresses have no blank and are left as they are.
+ */
 function isProse(key: string, value: string): boolean {
   return PROSE_KEYS.has(key) || /[\s\u3131-\uD79D]/.test(value);
 }
 
 const PROSE_KEYS = new Set([
-  ...["title", "name", "message", "text", "content", "summary", "reason", "hint", "goal", "person", "note"],
-  ...["display_name", "label", "description", "path", "file", "patch", "topic", "task", "command", "output"],
+  ...[
+    "title",
+    "name",
+    "message",
+    "text",
+    "content",
+    "summary",
+    "reason",
+    "hint",
+    "goal",
+    "person",
+    "note",
+  ],
+  ...[
+    "display_name",
+    "label",
+    "description",
+    "path",
+    "file",
+    "patch",
+    "topic",
+    "task",
+    "command",
+    "output",
+  ],
 ]);
 
 function poisoned(value: unknown, key = ""): unknown {
@@ -79,7 +105,13 @@ async function fill(): Promise<void> {
     text: `@루다 ${ATTACK}`,
     as_person: ATTACK.slice(0, 40),
   });
-  const asked = { agent: "ruda", target: "eden", message: ATTACK, topic: ATTACK.slice(0, 100), maxTurns: 2 };
+  const asked = {
+    agent: "ruda",
+    target: "eden",
+    message: ATTACK,
+    topic: ATTACK.slice(0, 100),
+    maxTurns: 2,
+  };
   job = (await new DureClient({ baseUrl: jobs.url }).jobs.ask(asked)).jobId;
   await escalations.raise({ title: ATTACK.slice(0, 250), context: { tail: ATTACK } });
 
@@ -150,9 +182,12 @@ async function sayWho(page: Page): Promise<void> {
 /** What markup of the attack would have left in a page that took it for its own. */
 function takenAsMarkup(page: Page): Promise<string[]> {
   return page.evaluate(() => {
-    const signs = "img[src='x'], iframe, svg[onload], [onerror], a[href^='javascript:' i], a[href^='data:' i]";
+    const signs =
+      "img[src='x'], iframe, svg[onload], [onerror], a[href^='javascript:' i], a[href^='data:' i]";
     const scripts = [...document.scripts].filter((script) => script.src === "");
-    return [...document.querySelectorAll(signs), ...scripts].map((one) => one.outerHTML.slice(0, 200));
+    return [...document.querySelectorAll(signs), ...scripts].map((one) =>
+      one.outerHTML.slice(0, 200),
+    );
   });
 }
 

@@ -2,10 +2,20 @@ import { DureClient, JOB_OUTCOMES } from "dure/client";
 import type { Browser, Page } from "playwright-core";
 import { afterAll, beforeAll, expect, test } from "vitest";
 import { TEXTS } from "../src/text.ts";
-import { launchBrowser, openPage, siteInPackage, SLOW_HOOK_MS, violations, type OpenedPage } from "./browser.ts";
+import {
+  launchBrowser,
+  openPage,
+  siteInPackage,
+  SLOW_HOOK_MS,
+  violations,
+  type OpenedPage,
+} from "./browser.ts";
 import { startJobsTeam, type JobsTeam } from "./jobs/team.ts";
 
-/** Jobs as people see and steer them: the real server, a real PostgreSQL, a real browser; only the models are functions. */
+/**
+ * Jobs as people see and steer them: the real server, a real PostgreSQL, a real browser; only the
+ * models are functions.
+ */
 
 const world = new AsyncDisposableStack();
 let browser: Browser;
@@ -22,11 +32,18 @@ beforeAll(async () => {
 
 afterAll(() => world.disposeAsync());
 
-async function ask(message: string, more: { maxTurns?: number; waitSec?: number; topic?: string; target?: string } = {}): Promise<string> {
-  return (await dure.jobs.ask({ agent: "ruda", target: "eden", message, maxTurns: 3, ...more })).jobId;
+async function ask(
+  message: string,
+  more: { maxTurns?: number; waitSec?: number; topic?: string; target?: string } = {},
+): Promise<string> {
+  return (await dure.jobs.ask({ agent: "ruda", target: "eden", message, maxTurns: 3, ...more }))
+    .jobId;
 }
 
-async function open(path: string, options: Parameters<typeof openPage>[2] = {}): Promise<OpenedPage> {
+async function open(
+  path: string,
+  options: Parameters<typeof openPage>[2] = {},
+): Promise<OpenedPage> {
   const opened = await openPage(browser, server.url + path, options);
   opened.page.setDefaultTimeout(20_000);
   return opened;
@@ -34,12 +51,21 @@ async function open(path: string, options: Parameters<typeof openPage>[2] = {}):
 
 /** Lines of the transcript, `who: words`. */
 function said(page: Page): Promise<string[]> {
-  return page.locator('[role="log"] .room-message').evaluateAll((all) => all.map((one) => `${one.querySelector("strong")?.textContent}: ${one.querySelector<HTMLElement>(".markdown, .person-words")?.innerText.trim()}`));
+  return page
+    .locator('[role="log"] .room-message')
+    .evaluateAll((all) =>
+      all.map(
+        (one) =>
+          `${one.querySelector("strong")?.textContent}: ${one.querySelector<HTMLElement>(".markdown, .person-words")?.innerText.trim()}`,
+      ),
+    );
 }
 
 async function expectWellMade({ page, complaints }: OpenedPage): Promise<void> {
   expect(await violations(page)).toEqual([]);
-  expect(await page.evaluate(() => document.documentElement.scrollWidth - innerWidth)).toBeLessThanOrEqual(0);
+  expect(
+    await page.evaluate(() => document.documentElement.scrollWidth - innerWidth),
+  ).toBeLessThanOrEqual(0);
   expect(complaints).toEqual([]);
 }
 
@@ -58,150 +84,243 @@ test("every outcome has words in both languages", () => {
   }
 });
 
-test("a running exchange is watched turn by turn, word by word, hears a person, and ends in words", { timeout: 90_000 }, async () => {
-  await using opened = await open("/jobs");
-  const { page } = opened;
-  const id = await ask("천천히 로그인 모듈을 함께 봐 줘", { waitSec: 0, maxTurns: 4, topic: "로그인" });
+test(
+  "a running exchange is watched turn by turn, word by word, hears a person, and ends in words",
+  { timeout: 90_000 },
+  async () => {
+    await using opened = await open("/jobs");
+    const { page } = opened;
+    const id = await ask("천천히 로그인 모듈을 함께 봐 줘", {
+      waitSec: 0,
+      maxTurns: 4,
+      topic: "로그인",
+    });
 
-  await page.getByRole("link", { name: /루다 → 이든/ }).first().click(); // it has come to the list by itself
-  await page.getByRole("heading", { name: "루다 → 이든" }).waitFor();
-  await page.locator(".exchange-now .markdown").first().waitFor(); // what an agent says now, before its turn has ended
-  await page.getByRole("textbox", { name: "이 일에 끼어들어 말하기" }).fill("금요일에는 배포하지 말아 주세요");
-  await page.keyboard.press("Enter");
-  await page.getByText("금요일에는 배포하지 말아 주세요").waitFor();
-  expect(await violations(page)).toEqual([]);
-  await page.getByText("정해 둔 차례를 다 써서 끝났어요.").waitFor({ timeout: 60_000 });
+    await page
+      .getByRole("link", { name: /루다 → 이든/ })
+      .first()
+      .click(); // it has come to the list by itself
+    await page.getByRole("heading", { name: "루다 → 이든" }).waitFor();
+    await page.locator(".exchange-now .markdown").first().waitFor(); // what an agent says now, before its turn has ended
+    await page
+      .getByRole("textbox", { name: "이 일에 끼어들어 말하기" })
+      .fill("금요일에는 배포하지 말아 주세요");
+    await page.keyboard.press("Enter");
+    await page.getByText("금요일에는 배포하지 말아 주세요").waitFor();
+    expect(await violations(page)).toEqual([]);
+    await page.getByText("정해 둔 차례를 다 써서 끝났어요.").waitFor({ timeout: 60_000 });
 
-  const lines = await said(page);
-  expect(lines.map((line) => line.split(":")[0])).toEqual(expect.arrayContaining(["루다", "이든", "operator"]));
-  expect(lines.filter((line) => line.includes("말씀 들었어요"))).toHaveLength(1);
-  expect(lines.indexOf("operator: 금요일에는 배포하지 말아 주세요")).toBe(lines.findIndex((line) => line.includes("말씀 들었어요")) - 1);
-  expect(lines).toHaveLength(6);
-  expect(await page.locator(".room-message[data-turn]").count()).toBe(4);
-  expect(await page.getByText("4차례 중 4차례").first().isVisible()).toBe(true);
-  expect((await dure.jobs.get(id)).status).toBe("COMPLETED");
-  await expectWellMade(opened);
-});
+    const lines = await said(page);
+    expect(lines.map((line) => line.split(":")[0])).toEqual(
+      expect.arrayContaining(["루다", "이든", "operator"]),
+    );
+    expect(lines.filter((line) => line.includes("말씀 들었어요"))).toHaveLength(1);
+    expect(lines.indexOf("operator: 금요일에는 배포하지 말아 주세요")).toBe(
+      lines.findIndex((line) => line.includes("말씀 들었어요")) - 1,
+    );
+    expect(lines).toHaveLength(6);
+    expect(await page.locator(".room-message[data-turn]").count()).toBe(4);
+    expect(await page.getByText("4차례 중 4차례").first().isVisible()).toBe(true);
+    expect((await dure.jobs.get(id)).status).toBe("COMPLETED");
+    await expectWellMade(opened);
+  },
+);
 
-test("a job is cancelled after a question, and tried again as another one", { timeout: 60_000 }, async () => {
-  const id = await ask("멈춤: 끝나지 않는 일", { waitSec: 0 });
-  await using opened = await open(`/jobs/${id}`);
-  const { page } = opened;
-  page.on("dialog", (dialog) => void dialog.accept());
+test(
+  "a job is cancelled after a question, and tried again as another one",
+  { timeout: 60_000 },
+  async () => {
+    const id = await ask("멈춤: 끝나지 않는 일", { waitSec: 0 });
+    await using opened = await open(`/jobs/${id}`);
+    const { page } = opened;
+    page.on("dialog", (dialog) => void dialog.accept());
 
-  await page.getByRole("button", { name: "취소하기" }).click();
-  await page.getByText("취소되었어요.").waitFor();
-  await page.getByRole("button", { name: "다시 해 보기" }).click();
-  await page.getByRole("link", { name: "먼저 한 일 보기" }).waitFor();
+    await page.getByRole("button", { name: "취소하기" }).click();
+    await page.getByText("취소되었어요.").waitFor();
+    await page.getByRole("button", { name: "다시 해 보기" }).click();
+    await page.getByRole("link", { name: "먼저 한 일 보기" }).waitFor();
 
-  expect((await dure.jobs.get(id)).status).toBe("CANCELLED");
-  const again = page.url().split("/").at(-1)!;
-  expect(await dure.jobs.get(again)).toMatchObject({ retryOf: id, status: "RUNNING" });
-  await dure.jobs.cancel(again);
-  await page.getByText("취소되었어요.").waitFor(); // told by the stream
-  await expectWellMade(opened);
-});
+    expect((await dure.jobs.get(id)).status).toBe("CANCELLED");
+    const again = page.url().split("/").at(-1)!;
+    expect(await dure.jobs.get(again)).toMatchObject({ retryOf: id, status: "RUNNING" });
+    await dure.jobs.cancel(again);
+    await page.getByText("취소되었어요.").waitFor(); // told by the stream
+    await expectWellMade(opened);
+  },
+);
 
-test("a failure says why, and parents and children lead to each other", { timeout: 60_000 }, async () => {
-  const failed = await ask("고장 난 일을 해 줘");
-  const parent = await ask("다시 부탁할 것이 있어", { maxTurns: 1 });
-  await using opened = await open(`/jobs/${failed}`);
-  const { page } = opened;
-  await page.getByText("에이전트에서 오류가 났어요.").waitFor();
-  expect(await page.locator(".job-outcome").getAttribute("data-tone")).toBe("bad");
-  await expectWellMade(opened);
+test(
+  "a failure says why, and parents and children lead to each other",
+  { timeout: 60_000 },
+  async () => {
+    const failed = await ask("고장 난 일을 해 줘");
+    const parent = await ask("다시 부탁할 것이 있어", { maxTurns: 1 });
+    await using opened = await open(`/jobs/${failed}`);
+    const { page } = opened;
+    await page.getByText("에이전트에서 오류가 났어요.").waitFor();
+    expect(await page.locator(".job-outcome").getAttribute("data-tone")).toBe("bad");
+    await expectWellMade(opened);
 
-  await page.goto(`${server.url}/jobs/${parent}`);
-  await page.getByRole("navigation", { name: "이어진 일" }).getByRole("link", { name: /이든 → 세움/ }).click();
-  await page.getByRole("heading", { name: "이든 → 세움" }).waitFor();
-  await page.getByRole("navigation", { name: "이어진 일" }).getByRole("link", { name: /루다 → 이든/ }).click();
-  await page.getByRole("heading", { name: "루다 → 이든" }).waitFor();
-  expect(page.url()).toContain(parent);
+    await page.goto(`${server.url}/jobs/${parent}`);
+    await page
+      .getByRole("navigation", { name: "이어진 일" })
+      .getByRole("link", { name: /이든 → 세움/ })
+      .click();
+    await page.getByRole("heading", { name: "이든 → 세움" }).waitFor();
+    await page
+      .getByRole("navigation", { name: "이어진 일" })
+      .getByRole("link", { name: /루다 → 이든/ })
+      .click();
+    await page.getByRole("heading", { name: "루다 → 이든" }).waitFor();
+    expect(page.url()).toContain(parent);
 
-  await page.getByRole("link", { name: "이 일에서 나온 일 모두" }).click();
-  await expect.poll(() => page.locator(".job-row").evaluateAll((all) => all.map((one) => one.querySelector("strong")?.textContent))).toEqual(["이든 → 세움", "루다 → 이든"]);
-  await page.getByRole("button", { name: "한 가지 일에서 나온 것만" }).click();
-  await expect.poll(() => page.locator(".job-row").count()).toBeGreaterThan(2);
-  await expectWellMade(opened);
-});
+    await page.getByRole("link", { name: "이 일에서 나온 일 모두" }).click();
+    await expect
+      .poll(() =>
+        page
+          .locator(".job-row")
+          .evaluateAll((all) => all.map((one) => one.querySelector("strong")?.textContent)),
+      )
+      .toEqual(["이든 → 세움", "루다 → 이든"]);
+    await page.getByRole("button", { name: "한 가지 일에서 나온 것만" }).click();
+    await expect.poll(() => page.locator(".job-row").count()).toBeGreaterThan(2);
+    await expectWellMade(opened);
+  },
+);
 
-test("the list is filtered by status, agent and words, and keeps its place while jobs come", { timeout: 90_000 }, async () => {
-  await Promise.all(Array.from({ length: 14 }, (_, index) => ask(`알림: 소식 ${index}`, { maxTurns: 1, ...(index === 3 && { target: "seum" }) })));
-  await using opened = await open("/jobs", { viewport: { width: 1280, height: 560 } });
-  const { page } = opened;
-  await page.getByText("소식 0", { exact: false }).first().waitFor();
+test(
+  "the list is filtered by status, agent and words, and keeps its place while jobs come",
+  { timeout: 90_000 },
+  async () => {
+    await Promise.all(
+      Array.from({ length: 14 }, (_, index) =>
+        ask(`알림: 소식 ${index}`, { maxTurns: 1, ...(index === 3 && { target: "seum" }) }),
+      ),
+    );
+    await using opened = await open("/jobs", { viewport: { width: 1280, height: 560 } });
+    const { page } = opened;
+    await page.getByText("소식 0", { exact: false }).first().waitFor();
 
-  await page.getByRole("combobox", { name: "에이전트" }).selectOption("seum");
-  await expect.poll(() => page.locator(".job-row").evaluateAll((all) => all.every((one) => one.textContent.includes("세움")))).toBe(true);
-  await page.getByRole("combobox", { name: "에이전트" }).selectOption("");
-  await page.getByRole("combobox", { name: "상태" }).selectOption("FAILED");
-  await expect.poll(() => page.locator(".job-row").count()).toBe(1);
-  await page.reload(); // the filters stand in the address
-  await expect.poll(() => page.locator(".job-row").count()).toBe(1);
-  await page.locator(".job-row").click();
-  await page.getByRole("heading", { level: 1, name: "루다 → 이든" }).waitFor();
-  expect(await page.getByRole("combobox", { name: "상태" }).inputValue()).toBe("FAILED");
-  await page.getByRole("combobox", { name: "상태" }).selectOption("");
-  await page.getByRole("textbox", { name: "맡긴 일 찾기" }).fill("소식 7");
-  await expect.poll(() => page.locator(".job-row").count()).toBe(1);
-  await page.getByRole("textbox", { name: "맡긴 일 찾기" }).fill("없는 말");
-  await page.getByText("찾는 일이 없어요.").waitFor();
-  await page.getByRole("textbox", { name: "맡긴 일 찾기" }).fill("");
+    await page.getByRole("combobox", { name: "에이전트" }).selectOption("seum");
+    await expect
+      .poll(() =>
+        page
+          .locator(".job-row")
+          .evaluateAll((all) => all.every((one) => one.textContent.includes("세움"))),
+      )
+      .toBe(true);
+    await page.getByRole("combobox", { name: "에이전트" }).selectOption("");
+    await page.getByRole("combobox", { name: "상태" }).selectOption("FAILED");
+    await expect.poll(() => page.locator(".job-row").count()).toBe(1);
+    await page.reload(); // the filters stand in the address
+    await expect.poll(() => page.locator(".job-row").count()).toBe(1);
+    await page.locator(".job-row").click();
+    await page.getByRole("heading", { level: 1, name: "루다 → 이든" }).waitFor();
+    expect(await page.getByRole("combobox", { name: "상태" }).inputValue()).toBe("FAILED");
+    await page.getByRole("combobox", { name: "상태" }).selectOption("");
+    await page.getByRole("textbox", { name: "맡긴 일 찾기" }).fill("소식 7");
+    await expect.poll(() => page.locator(".job-row").count()).toBe(1);
+    await page.getByRole("textbox", { name: "맡긴 일 찾기" }).fill("없는 말");
+    await page.getByText("찾는 일이 없어요.").waitFor();
+    await page.getByRole("textbox", { name: "맡긴 일 찾기" }).fill("");
 
-  await expect.poll(() => page.locator(".job-row").count()).toBeGreaterThan(14);
-  const row = page.locator(".job-row", { hasText: "소식 2" }).first();
-  await row.scrollIntoViewIfNeeded();
-  await page.locator(".jobs-list-side").evaluate((list) => (list.scrollTop += 60));
-  const before = (await row.boundingBox())!.y;
-  const count = await page.locator(".job-row").count();
-  await Promise.all([ask("알림: 새 소식", { maxTurns: 1 }), ask("알림: 더 새로운 소식", { maxTurns: 1 })]);
-  await expect.poll(() => page.locator(".job-row").count(), { timeout: 20_000 }).toBe(count + 2);
+    await expect.poll(() => page.locator(".job-row").count()).toBeGreaterThan(14);
+    const row = page.locator(".job-row", { hasText: "소식 2" }).first();
+    await row.scrollIntoViewIfNeeded();
+    await page.locator(".jobs-list-side").evaluate((list) => (list.scrollTop += 60));
+    const before = (await row.boundingBox())!.y;
+    const count = await page.locator(".job-row").count();
+    await Promise.all([
+      ask("알림: 새 소식", { maxTurns: 1 }),
+      ask("알림: 더 새로운 소식", { maxTurns: 1 }),
+    ]);
+    await expect.poll(() => page.locator(".job-row").count(), { timeout: 20_000 }).toBe(count + 2);
 
-  expect(Math.abs((await row.boundingBox())!.y - before)).toBeLessThan(3);
-  await row.click();
-  await page.getByRole("heading", { name: /루다 → /, level: 1 }).waitFor();
-  expect(Math.abs((await row.boundingBox())!.y - before)).toBeLessThan(3);
-});
+    expect(Math.abs((await row.boundingBox())!.y - before)).toBeLessThan(3);
+    await row.click();
+    await page.getByRole("heading", { name: /루다 → /, level: 1 }).waitFor();
+    expect(Math.abs((await row.boundingBox())!.y - before)).toBeLessThan(3);
+  },
+);
 
-test.for([["ko-KR", "dark"], ["en-US", "light"]] as const)("it is whole at 360 px, in %s, %s", { timeout: 60_000 }, async ([locale, colorScheme]) => {
-  const id = await ask("로그인 모듈을 봐 줘 https://example.com/averyveryverylongaddress/thatdoesnotend/anywhere/atall", { topic: "로그인과 결제와 배포를 한꺼번에 다루는 긴 주제" });
-  await using opened = await open("/jobs", { viewport: { width: 360, height: 740 }, locale, colorScheme });
-  const { page } = opened;
-  await page.locator(".job-row").first().waitFor();
-  await expectWellMade(opened);
+test.for([
+  ["ko-KR", "dark"],
+  ["en-US", "light"],
+] as const)(
+  "it is whole at 360 px, in %s, %s",
+  { timeout: 60_000 },
+  async ([locale, colorScheme]) => {
+    const id = await ask(
+      "로그인 모듈을 봐 줘 https://example.com/averyveryverylongaddress/thatdoesnotend/anywhere/atall",
+      { topic: "로그인과 결제와 배포를 한꺼번에 다루는 긴 주제" },
+    );
+    await using opened = await open("/jobs", {
+      viewport: { width: 360, height: 740 },
+      locale,
+      colorScheme,
+    });
+    const { page } = opened;
+    await page.locator(".job-row").first().waitFor();
+    await expectWellMade(opened);
 
-  await page.locator(".job-row", { hasText: "한꺼번에" }).first().click();
-  await page.getByText(TEXTS[locale === "ko-KR" ? "ko" : "en"].jobs.outcomes.max_turns).waitFor();
-  await expectWellMade(opened);
-  await page.getByRole("link", { name: TEXTS[locale === "ko-KR" ? "ko" : "en"].jobs.toList }).click();
-  await page.locator(".job-row").first().waitFor();
+    await page.locator(".job-row", { hasText: "한꺼번에" }).first().click();
+    await page.getByText(TEXTS[locale === "ko-KR" ? "ko" : "en"].jobs.outcomes.max_turns).waitFor();
+    await expectWellMade(opened);
+    await page
+      .getByRole("link", { name: TEXTS[locale === "ko-KR" ? "ko" : "en"].jobs.toList })
+      .click();
+    await page.locator(".job-row").first().waitFor();
 
-  expect((await dure.jobs.get(id)).outcome).toBe("max_turns");
-});
+    expect((await dure.jobs.get(id)).outcome).toBe("max_turns");
+  },
+);
 
-test("whoever opens a running job late sees how long its turn has taken already", { timeout: 60_000 }, async () => {
-  const id = await ask("멈춤: 오래 걸리는 일", { waitSec: 0 });
-  await using early = await open(`/jobs/${id}`);
-  const taken = (page: Page): Promise<number> => page.locator(".exchange-now span[aria-hidden]", { hasText: / s$/ }).first().innerText().then(Number.parseFloat);
-  await expect.poll(() => taken(early.page), { timeout: 20_000 }).toBeGreaterThanOrEqual(4);
+test(
+  "whoever opens a running job late sees how long its turn has taken already",
+  { timeout: 60_000 },
+  async () => {
+    const id = await ask("멈춤: 오래 걸리는 일", { waitSec: 0 });
+    await using early = await open(`/jobs/${id}`);
+    const taken = (page: Page): Promise<number> =>
+      page
+        .locator(".exchange-now span[aria-hidden]", { hasText: / s$/ })
+        .first()
+        .innerText()
+        .then(Number.parseFloat);
+    await expect.poll(() => taken(early.page), { timeout: 20_000 }).toBeGreaterThanOrEqual(4);
 
-  await using late = await open(`/jobs/${id}`);
+    await using late = await open(`/jobs/${id}`);
 
-  expect(await taken(late.page)).toBeGreaterThanOrEqual(4);
-  await dure.jobs.cancel(id);
-});
+    expect(await taken(late.page)).toBeGreaterThanOrEqual(4);
+    await dure.jobs.cancel(id);
+  },
+);
 
-test("a search looks on in older jobs that the list has not read yet", { timeout: 90_000 }, async () => {
-  await ask("알림: 아주 오래된 소식", { maxTurns: 1 });
-  await Promise.all(Array.from({ length: 60 }, (_, index) => ask(`알림: 새로운 소식 ${index}`, { maxTurns: 1, waitSec: 0, target: index % 2 ? "seum" : "eden" })));
-  await using opened = await open("/jobs");
-  const { page } = opened;
-  await page.locator(".job-row").first().waitFor();
+test(
+  "a search looks on in older jobs that the list has not read yet",
+  { timeout: 90_000 },
+  async () => {
+    await ask("알림: 아주 오래된 소식", { maxTurns: 1 });
+    await Promise.all(
+      Array.from({ length: 60 }, (_, index) =>
+        ask(`알림: 새로운 소식 ${index}`, {
+          maxTurns: 1,
+          waitSec: 0,
+          target: index % 2 ? "seum" : "eden",
+        }),
+      ),
+    );
+    await using opened = await open("/jobs");
+    const { page } = opened;
+    await page.locator(".job-row").first().waitFor();
 
-  await page.getByRole("textbox").first().fill("아주 오래된");
+    await page.getByRole("textbox").first().fill("아주 오래된");
 
-  await expect.poll(() => page.locator(".job-row-message").allInnerTexts(), { timeout: 20_000 }).toEqual(["알림: 아주 오래된 소식"]);
-});
+    await expect
+      .poll(() => page.locator(".job-row-message").allInnerTexts(), { timeout: 20_000 })
+      .toEqual(["알림: 아주 오래된 소식"]);
+  },
+);
 
 test("an unknown job says so and leads back", { timeout: 60_000 }, async () => {
   await using opened = await open("/jobs/job_00000000000000000000000000");

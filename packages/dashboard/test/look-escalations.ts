@@ -1,4 +1,7 @@
-/** Pictures of the inbox over the real server, for human eyes: `node --conditions=dure-source test/look-escalations.ts FOLDER [1360-light …]`. */
+/**
+ * Pictures of the inbox over the real server, for human eyes: `node --conditions=dure-source
+ * test/look-escalations.ts FOLDER [1360-light …]`.
+ */
 import { mkdir } from "node:fs/promises";
 import { join } from "node:path";
 import { launchBrowser, openPage, siteInPackage, violations } from "./browser.ts";
@@ -9,16 +12,55 @@ await mkdir(folder, { recursive: true });
 await siteInPackage();
 const browser = await launchBrowser();
 await using server = await startEscalationsTeam();
-await server.raise({ title: "토큰의 80 %를 썼어요", type: "token_exhausted", severity: "low", source: { run: "run_1", port: "web" }, context: { tokens: 80_000, budget: 100_000 } });
-await server.raise({ title: "루다 (discord): 토큰이 거절됐어요", type: "account", severity: "critical", source: { room: "web:general" }, context: { adapter: "discord", agent: "ruda" } });
+await server.raise({
+  title: "토큰의 80 %를 썼어요",
+  type: "token_exhausted",
+  severity: "low",
+  source: { run: "run_1", port: "web" },
+  context: { tokens: 80_000, budget: 100_000 },
+});
+await server.raise({
+  title: "루다 (discord): 토큰이 거절됐어요",
+  type: "account",
+  severity: "critical",
+  source: { room: "web:general" },
+  context: { adapter: "discord", agent: "ruda" },
+});
 await server.raise(TEST_FAILURE);
-const old = await server.raise({ title: "서버를 새로 띄울까요?", type: "decision", severity: "medium", source: { session: "mina" }, context: { tool: "deploy", input: { target: "운영 서버", date: "2026-12-01" } }, suggestedActions: [{ value: "approve", label: "승인", style: "primary" }, { value: "reject", label: "거절" }] });
-await server.raise({ title: "결제 서버를 새로 띄울까요?", type: "decision", severity: "medium", source: { session: "mina" }, context: { tool: "deploy", input: { target: "결제 서버", date: "2026-12-01" } }, suggestedActions: [{ value: "approve", label: "승인", style: "primary" }, { value: "reject", label: "거절" }], expiresMs: 3_600_000 });
-await server.team.inbox.answer(old, { value: "reject", note: "금요일은 피해 주세요" }, { tenant: "", name: "서연" });
+const old = await server.raise({
+  title: "서버를 새로 띄울까요?",
+  type: "decision",
+  severity: "medium",
+  source: { session: "mina" },
+  context: { tool: "deploy", input: { target: "운영 서버", date: "2026-12-01" } },
+  suggestedActions: [
+    { value: "approve", label: "승인", style: "primary" },
+    { value: "reject", label: "거절" },
+  ],
+});
+await server.raise({
+  title: "결제 서버를 새로 띄울까요?",
+  type: "decision",
+  severity: "medium",
+  source: { session: "mina" },
+  context: { tool: "deploy", input: { target: "결제 서버", date: "2026-12-01" } },
+  suggestedActions: [
+    { value: "approve", label: "승인", style: "primary" },
+    { value: "reject", label: "거절" },
+  ],
+  expiresMs: 3_600_000,
+});
+await server.team.inbox.answer(
+  old,
+  { value: "reject", note: "금요일은 피해 주세요" },
+  { tenant: "", name: "서연" },
+);
 try {
   for (const width of [1360, 360]) {
     for (const scheme of ["light", "dark"] as const) {
-      if (wanted.length === 0 || wanted.includes(`${width}-${scheme}`)) await pictures(width, scheme);
+      if (wanted.length === 0 || wanted.includes(`${width}-${scheme}`)) {
+        await pictures(width, scheme);
+      }
     }
   }
 } finally {
@@ -26,7 +68,10 @@ try {
 }
 
 async function pictures(width: number, colorScheme: "light" | "dark"): Promise<void> {
-  await using opened = await openPage(browser, `${server.url}/escalations`, { viewport: { width, height: width > 600 ? 1_400 : 1_600 }, colorScheme });
+  await using opened = await openPage(browser, `${server.url}/escalations`, {
+    viewport: { width, height: width > 600 ? 1_400 : 1_600 },
+    colorScheme,
+  });
   const { page } = opened;
   const look = async (what: string): Promise<void> => {
     const name = join(folder, `escalations-${what}-${width}-${colorScheme}.png`);

@@ -1,4 +1,7 @@
-/** Pictures of the dashboard over the real server, for human eyes: `node --conditions=dure-source test/look-real.ts FOLDER [1280-light …]`. */
+/**
+ * Pictures of the dashboard over the real server, for human eyes:
+ * `node --conditions=dure-source test/look-real.ts FOLDER [1280-light …]`.
+ */
 import { mkdir } from "node:fs/promises";
 import { join } from "node:path";
 import type { Page } from "playwright-core";
@@ -17,7 +20,9 @@ const browser = await launchBrowser();
 try {
   for (const width of [1280, 360]) {
     for (const scheme of ["light", "dark"] as const) {
-      if (wanted.length === 0 || wanted.includes(`${width}-${scheme}`)) await pictures(width, scheme);
+      if (wanted.length === 0 || wanted.includes(`${width}-${scheme}`)) {
+        await pictures(width, scheme);
+      }
     }
   }
 } finally {
@@ -26,9 +31,15 @@ try {
 }
 
 async function pictures(width: number, colorScheme: "light" | "dark"): Promise<void> {
-  await using opened = await openPage(browser, `${server.url}/chat`, { viewport: { width, height: width > 600 ? 860 : 760 }, colorScheme });
+  await using opened = await openPage(browser, `${server.url}/chat`, {
+    viewport: { width, height: width > 600 ? 860 : 760 },
+    colorScheme,
+  });
   const { page } = opened;
-  /** A picture, and what axe has to say; in mid-stream only the picture, because the stream does not wait. */
+  /**
+   * A picture, and what axe has to say; in mid-stream only the picture, because the stream does not
+   * wait.
+   */
   const look = async (what: string, { hurried = false } = {}): Promise<void> => {
     const name = join(folder, `${what}-${width}-${colorScheme}.png`);
     await page.screenshot({ path: name });
@@ -107,7 +118,9 @@ async function say(page: Page, message: string): Promise<void> {
 
 async function panel(page: Page, tab: string): Promise<void> {
   const opener = page.getByRole("button", { name: "자세히", exact: true });
-  if ((await page.getByRole("dialog").count()) === 0 && (await opener.isVisible())) await opener.click();
+  if ((await page.getByRole("dialog").count()) === 0 && (await opener.isVisible())) {
+    await opener.click();
+  }
   await page.getByRole("tab", { name: tab }).click();
   await page.waitForTimeout(150);
 }

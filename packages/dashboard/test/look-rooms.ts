@@ -1,4 +1,7 @@
-/** Pictures of rooms and agents over the real server, for human eyes: `node --conditions=dure-source test/look-rooms.ts FOLDER [1360-light …]`. */
+/**
+ * Pictures of rooms and agents over the real server, for human eyes:
+ * `node --conditions=dure-source test/look-rooms.ts FOLDER [1360-light …]`.
+ */
 import { mkdir } from "node:fs/promises";
 import { join } from "node:path";
 import type { Page } from "playwright-core";
@@ -12,7 +15,9 @@ const browser = await launchBrowser();
 try {
   for (const width of [1360, 360]) {
     for (const scheme of ["light", "dark"] as const) {
-      if (wanted.length === 0 || wanted.includes(`${width}-${scheme}`)) await pictures(width, scheme);
+      if (wanted.length === 0 || wanted.includes(`${width}-${scheme}`)) {
+        await pictures(width, scheme);
+      }
     }
   }
 } finally {
@@ -21,8 +26,13 @@ try {
 
 async function pictures(width: number, colorScheme: "light" | "dark"): Promise<void> {
   await using server = await startRoomsTeam();
-  await using opened = await openPage(browser, `${server.url}/`, { viewport: { width, height: width > 600 ? 880 : 760 }, colorScheme });
-  await using other = await openPage(browser, `${server.url}/rooms`, { viewport: { width: 1280, height: 800 } });
+  await using opened = await openPage(browser, `${server.url}/`, {
+    viewport: { width, height: width > 600 ? 880 : 760 },
+    colorScheme,
+  });
+  await using other = await openPage(browser, `${server.url}/rooms`, {
+    viewport: { width: 1280, height: 800 },
+  });
   const { page } = opened;
   const look = async (what: string): Promise<void> => {
     const name = join(folder, `${what}-${width}-${colorScheme}.png`);
@@ -62,12 +72,21 @@ async function pictures(width: number, colorScheme: "light" | "dark"): Promise<v
   if (await opener.isVisible()) await opener.click();
   await page.waitForTimeout(1500);
   await look("6-panel");
-  await page.getByRole("link", { name: /끝없이/ }).last().click();
+  await page
+    .getByRole("link", { name: /끝없이/ })
+    .last()
+    .click();
   await page.getByText("쉬고 있어요").waitFor();
   await page.waitForTimeout(600);
   if ((await page.getByRole("dialog").count()) > 0) await page.keyboard.press("Escape");
   await look("7-thread");
-  console.log(JSON.stringify((await (await fetch(`${server.url}/v1/escalations`)).json()).items?.map((one: { type: string; title: string }) => [one.type, one.title])));
+  console.log(
+    JSON.stringify(
+      (await (await fetch(`${server.url}/v1/escalations`)).json()).items?.map(
+        (one: { type: string; title: string }) => [one.type, one.title],
+      ),
+    ),
+  );
   await page.goto(`${server.url}/agents`);
   await page.getByRole("article", { name: "루다" }).waitFor();
   await look("8-agents");
@@ -77,7 +96,9 @@ async function pictures(width: number, colorScheme: "light" | "dark"): Promise<v
     await page.waitForTimeout(300);
     await look("9-menu");
   }
-  for (const complaint of [...opened.complaints, ...other.complaints]) console.log(`${width}-${colorScheme}`, complaint);
+  for (const complaint of [...opened.complaints, ...other.complaints]) {
+    console.log(`${width}-${colorScheme}`, complaint);
+  }
 }
 
 async function enter(page: Page, name: string): Promise<void> {

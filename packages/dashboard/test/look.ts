@@ -1,6 +1,7 @@
 /**
- * Takes pictures of the dashboard for human eyes: `node --conditions=dure-source test/look.ts FOLDER`.
- * With `serve` instead of a folder it only serves the built dashboard with the scripted double.
+ * Takes pictures of the dashboard for human eyes:
+ * `node --conditions=dure-source test/look.ts FOLDER`. With `serve` instead of a folder it only
+ * serves the built dashboard with the scripted double.
  */
 import { mkdir } from "node:fs/promises";
 import { join } from "node:path";
@@ -33,7 +34,10 @@ if (folder === "serve") {
   async function pictures(width: number, colorScheme: "light" | "dark"): Promise<void> {
     await using server = await new DoubleServer({ site, tokenMs: 2 }).start();
     const name = (what: string): string => join(folder, `${what}-${width}-${colorScheme}.png`);
-    await using opened = await openPage(browser, `${server.url}/chat`, { viewport: { width, height: width > 600 ? 820 : 740 }, colorScheme });
+    await using opened = await openPage(browser, `${server.url}/chat`, {
+      viewport: { width, height: width > 600 ? 820 : 740 },
+      colorScheme,
+    });
     const { page } = opened;
     const look = async (what: string): Promise<void> => {
       await page.screenshot({ path: name(what) });
@@ -69,7 +73,11 @@ if (folder === "serve") {
     await page.goto(`${server.url}/events`);
     await page.getByText("받는 중").waitFor();
     for (let index = 0; index < 60; index++) {
-      server.emit({ ...KINDS[index % KINDS.length]!, session: `s${index}`, data: { step: index, note: "잘 되고 있어요" } });
+      server.emit({
+        ...KINDS[index % KINDS.length]!,
+        session: `s${index}`,
+        data: { step: index, note: "잘 되고 있어요" },
+      });
     }
     await page.getByText("step=59").waitFor();
     await page.getByText("step=57").click();

@@ -8,9 +8,27 @@ import { readChoice, readStart } from "../src/plans/run-filters.ts";
 import { layoutRun } from "../src/plans/run-graph.ts";
 import { signsAfter, stalledFor, type Signs } from "../src/plans/signs.ts";
 import { rangeOfLine } from "../src/plans/text-lines.ts";
-import { launchBrowser, openPage, siteInPackage, SLOW_HOOK_MS, violations, type OpenedPage } from "./browser.ts";
+import {
+  launchBrowser,
+  openPage,
+  siteInPackage,
+  SLOW_HOOK_MS,
+  violations,
+  type OpenedPage,
+} from "./browser.ts";
 import { DoubleServer } from "./double/server.ts";
-import { anEscalation, apiDetail, aPort, aRun, aStep, DIFF, FILES, manyPorts, runInTheMiddle, VIEW } from "./plans/runs.ts";
+import {
+  anEscalation,
+  apiDetail,
+  aPort,
+  aRun,
+  aStep,
+  DIFF,
+  FILES,
+  manyPorts,
+  runInTheMiddle,
+  VIEW,
+} from "./plans/runs.ts";
 
 /** Plans as people see and steer them, over the scripted double. */
 
@@ -27,14 +45,22 @@ function serve(): Promise<DoubleServer> {
   return new DoubleServer({ site }).start();
 }
 
-async function open(server: DoubleServer, path: string, options: Parameters<typeof openPage>[2] = {}): Promise<OpenedPage> {
+async function open(
+  server: DoubleServer,
+  path: string,
+  options: Parameters<typeof openPage>[2] = {},
+): Promise<OpenedPage> {
   const opened = await openPage(browser, server.url + path, options);
   opened.page.setDefaultTimeout(15_000);
   return opened;
 }
 
 /** A page that shows the run and follows it. */
-async function openRun(server: DoubleServer, path = "/plans/runs/run_middle", options: Parameters<typeof openPage>[2] = {}): Promise<OpenedPage> {
+async function openRun(
+  server: DoubleServer,
+  path = "/plans/runs/run_middle",
+  options: Parameters<typeof openPage>[2] = {},
+): Promise<OpenedPage> {
   const opened = await open(server, path, options);
   await opened.page.locator(".port-box, .port-row, .port-panel").first().waitFor();
   await expect.poll(() => server.plans.readersOf("run_middle")).toBe(1);
@@ -46,11 +72,15 @@ function box(page: Page, title: string) {
 }
 
 function sent(server: DoubleServer, path: RegExp): unknown[] {
-  return server.journal.filter((entry) => entry.method === "POST" && path.test(entry.path)).map(({ body }) => body ?? null);
+  return server.journal
+    .filter((entry) => entry.method === "POST" && path.test(entry.path))
+    .map(({ body }) => body ?? null);
 }
 
 async function expectFits({ page, complaints }: OpenedPage): Promise<void> {
-  expect(await page.evaluate(() => document.documentElement.scrollWidth - innerWidth)).toBeLessThanOrEqual(0);
+  expect(
+    await page.evaluate(() => document.documentElement.scrollWidth - innerWidth),
+  ).toBeLessThanOrEqual(0);
   expect(complaints).toEqual([]);
 }
 
@@ -60,7 +90,12 @@ async function expectWellMade(opened: OpenedPage): Promise<void> {
 }
 
 describe("decisions", () => {
-  const ports = [aPort(["a", "A", "domain", [], ""]), aPort(["b", "B", "domain", [], ""]), aPort(["c", "C", "api", ["b"], ""]), aPort(["d", "D", "api", ["a", "c"], ""])];
+  const ports = [
+    aPort(["a", "A", "domain", [], ""]),
+    aPort(["b", "B", "domain", [], ""]),
+    aPort(["c", "C", "api", ["b"], ""]),
+    aPort(["d", "D", "api", ["a", "c"], ""]),
+  ];
 
   test("levels, and the longest chain, whose first of several is the first in the plan", () => {
     expect(levelsOf(ports)).toEqual([["a", "b"], ["c"], ["d"]]);
@@ -72,7 +107,11 @@ describe("decisions", () => {
     const { boxes, ways } = layoutRun(ports);
     const at = new Map(boxes.map((one) => [one.id, one.x]));
 
-    expect(ways.map(({ from, to, isCritical }) => [from, to, isCritical])).toEqual([["b", "c", true], ["a", "d", false], ["c", "d", true]]);
+    expect(ways.map(({ from, to, isCritical }) => [from, to, isCritical])).toEqual([
+      ["b", "c", true],
+      ["a", "d", false],
+      ["c", "d", true],
+    ]);
     for (const { from, to } of ways) expect(at.get(from)! + 260).toBeLessThan(at.get(to)!);
   });
 
@@ -80,26 +119,77 @@ describe("decisions", () => {
     const { before, rounds } = roundsOf(apiDetail().steps!, true);
 
     expect(before.map(({ kind }) => kind)).toEqual(["setup"]);
-    expect(rounds.map(({ number, outcome }) => [number, outcome])).toEqual([[2, "running"], [1, "failed"]]);
+    expect(rounds.map(({ number, outcome }) => [number, outcome])).toEqual([
+      [2, "running"],
+      [1, "failed"],
+    ]);
     expect(rounds[1]!.steps.map(({ kind }) => kind)).toEqual(["implement", "test", "accept"]);
-    expect(rounds[1]!.feedback?.failedTests[0]).toMatchObject({ expected: "429", actual: "401", file: "test/api/login.test.ts", line: 41 });
+    expect(rounds[1]!.feedback?.failedTests[0]).toMatchObject({
+      expected: "429",
+      actual: "401",
+      file: "test/api/login.test.ts",
+      line: 41,
+    });
   });
 
   test("a try that had passed and was blamed for the merged tree says so", () => {
-    const passed = { success: true, failedTests: [], suggestions: [], metrics: { total: 2, passed: 2, failed: 0, durationMs: 10 } };
-    const steps: PlanStep[] = [aStep("a", {}), aStep("a", { kind: "accept", member: null, output: { feedback: passed } }), aStep("a", { kind: "integrate", member: null, output: { ...passed, success: false } as never })];
+    const passed = {
+      success: true,
+      failedTests: [],
+      suggestions: [],
+      metrics: { total: 2, passed: 2, failed: 0, durationMs: 10 },
+    };
+    const steps: PlanStep[] = [
+      aStep("a", {}),
+      aStep("a", { kind: "accept", member: null, output: { feedback: passed } }),
+      aStep("a", {
+        kind: "integrate",
+        member: null,
+        output: { ...passed, success: false } as never,
+      }),
+    ];
 
     expect(roundsOf(steps, false).rounds).toMatchObject([{ outcome: "failed", isRecalled: true }]);
-    expect(roundsOf(steps.slice(0, 2), false).rounds).toMatchObject([{ outcome: "passed", isRecalled: false }]);
+    expect(roundsOf(steps.slice(0, 2), false).rounds).toMatchObject([
+      { outcome: "passed", isRecalled: false },
+    ]);
     expect(roundsOf(steps.slice(0, 1), false).rounds).toMatchObject([{ outcome: "stopped" }]);
   });
 
   test("events move a worker's sign; only a worker that should speak and does not is stalled", () => {
-    const event = (type: string, at: number, data: object): PlatformEvent => ({ id: String(at), at, type, role: "orchestration", data: { port: "a", ...data } });
+    const event = (type: string, at: number, data: object): PlatformEvent => ({
+      id: String(at),
+      at,
+      type,
+      role: "orchestration",
+      data: { port: "a", ...data },
+    });
     const all: Signs[] = [{}];
-    for (const one of [event("worker.spawn", 1_000, { member: "implementer", try: 1 }), event("worker.progress", 2_000, { member: "implementer", try: 1, progress: 0.5, task: "writing", tokens: 90 }), event("worker.complete", 3_000, { member: "implementer", try: 1 })]) all.push(signsAfter(all.at(-1)!, one));
+    for (const one of [
+      event("worker.spawn", 1_000, { member: "implementer", try: 1 }),
+      event("worker.progress", 2_000, {
+        member: "implementer",
+        try: 1,
+        progress: 0.5,
+        task: "writing",
+        tokens: 90,
+      }),
+      event("worker.complete", 3_000, { member: "implementer", try: 1 }),
+    ]) {
+      all.push(signsAfter(all.at(-1)!, one));
+    }
 
-    expect(all[2]).toEqual({ a: { try: 1, kind: "implement", member: "implementer", progress: 0.5, task: "writing", tokens: 90, at: 2_000 } });
+    expect(all[2]).toEqual({
+      a: {
+        try: 1,
+        kind: "implement",
+        member: "implementer",
+        progress: 0.5,
+        task: "writing",
+        tokens: 90,
+        at: 2_000,
+      },
+    });
     expect(stalledFor({ status: "running" }, all[2]!["a"], 12_000)).toBeUndefined();
     expect(stalledFor({ status: "running" }, all[2]!["a"], 12_001)).toBe(10_001);
     expect(stalledFor({ status: "succeeded" }, all[2]!["a"], 99_000)).toBeUndefined();
@@ -107,11 +197,24 @@ describe("decisions", () => {
   });
 
   test("a patch is read as its files, new and deleted ones by their names", () => {
-    const gone = "diff --git a/old name.ts b/old name.ts\ndeleted file mode 100644\n--- a/old name.ts\n+++ /dev/null\n@@ -1 +0,0 @@\n---- a line of dashes\n\\ No newline at end of file\n";
-    const moved = "diff --git a/a.ts b/b.ts\nsimilarity index 100%\nrename from a.ts\nrename to b.ts\n";
+    const gone =
+      "diff --git a/old name.ts b/old name.ts\ndeleted file mode 100644\n--- a/old name.ts\n+++ /dev/null\n@@ -1 +0,0 @@\n---- a line of dashes\n\\ No newline at end of file\n";
+    const moved =
+      "diff --git a/a.ts b/b.ts\nsimilarity index 100%\nrename from a.ts\nrename to b.ts\n";
 
-    expect(filesOf(DIFF.patch).map(({ path, added, removed }) => [path, added, removed])).toEqual([["src/api/index.ts", 2, 1], ["src/api/login.ts", 2, 0]]);
-    expect(filesOf(gone)[0]).toMatchObject({ path: "old name.ts", removed: 1, lines: [{ kind: "meta" }, { kind: "removed", text: "--- a line of dashes" }, { kind: "meta" }] });
+    expect(filesOf(DIFF.patch).map(({ path, added, removed }) => [path, added, removed])).toEqual([
+      ["src/api/index.ts", 2, 1],
+      ["src/api/login.ts", 2, 0],
+    ]);
+    expect(filesOf(gone)[0]).toMatchObject({
+      path: "old name.ts",
+      removed: 1,
+      lines: [
+        { kind: "meta" },
+        { kind: "removed", text: "--- a line of dashes" },
+        { kind: "meta" },
+      ],
+    });
     expect(filesOf(moved).map(({ path }) => path)).toEqual(["b.ts"]);
     expect(filesOf("")).toEqual([]);
   });
@@ -119,13 +222,22 @@ describe("decisions", () => {
 
 describe("what may be chosen", () => {
   test("ports, a repository and a branch stand in the address, ports up to a choice before ports from it on", () => {
-    expect(readChoice(readStart({ from: "a,b", repository: "../shop", base: "develop", q: "x" }))).toEqual({ from: ["a", "b"], repository: "../shop", base: "develop" });
-    expect(readChoice(readStart({ only: "a", from: "b", repository: "" }))).toEqual({ only: ["a"] });
+    expect(
+      readChoice(readStart({ from: "a,b", repository: "../shop", base: "develop", q: "x" })),
+    ).toEqual({ from: ["a", "b"], repository: "../shop", base: "develop" });
+    expect(readChoice(readStart({ only: "a", from: "b", repository: "" }))).toEqual({
+      only: ["a"],
+    });
     expect(readChoice(readStart({ only: 7 }))).toEqual({});
   });
 
   test("a line of a text is found by its number, and one behind the last is its end", () => {
-    expect([1, 2, 3, 4].map((line) => rangeOfLine("plan: a\n\nports:", line))).toEqual([[0, 7], [8, 8], [9, 15], [15, 15]]);
+    expect([1, 2, 3, 4].map((line) => rangeOfLine("plan: a\n\nports:", line))).toEqual([
+      [0, 7],
+      [8, 8],
+      [9, 15],
+      [15, 15],
+    ]);
   });
 });
 
@@ -139,35 +251,57 @@ describe("the list", () => {
     await expectFits(opened);
   });
 
-  test("names what is wrong in a file by its line, and starts what is whole only after showing what it would do", { timeout: 60_000 }, async () => {
-    await using server = await serve();
-    server.plans.files.push(...FILES);
-    server.plans.views.set("login", VIEW);
-    server.plans.nextRun = () => aRun("run_new");
-    await using opened = await open(server, "/plans");
-    const { page } = opened;
-    const problems = page.getByRole("list", { name: "billing에서 고칠 곳" });
-    expect(await problems.innerText()).toMatch(/billing\.yaml:12:5[\s\S]*ports\.1\.dependsOn names the port invoce[\s\S]*Did you mean invoice\?[\s\S]*billing\.yaml:20/);
-    expect(await page.getByRole("link", { name: "billing 시작하기" }).count()).toBe(0);
-    await expectWellMade(opened);
+  test(
+    "names what is wrong in a file by its line, and starts what is whole only after showing what it would do",
+    { timeout: 60_000 },
+    async () => {
+      await using server = await serve();
+      server.plans.files.push(...FILES);
+      server.plans.views.set("login", VIEW);
+      server.plans.nextRun = () => aRun("run_new");
+      await using opened = await open(server, "/plans");
+      const { page } = opened;
+      const problems = page.getByRole("list", { name: "billing에서 고칠 곳" });
+      expect(await problems.innerText()).toMatch(
+        /billing\.yaml:12:5[\s\S]*ports\.1\.dependsOn names the port invoce[\s\S]*Did you mean invoice\?[\s\S]*billing\.yaml:20/,
+      );
+      expect(await page.getByRole("link", { name: "billing 시작하기" }).count()).toBe(0);
+      await expectWellMade(opened);
 
-    await page.getByRole("link", { name: "login 시작하기" }).click();
-    await page.getByRole("heading", { name: "login 시작하기 전에" }).waitFor();
-    const words = await page.locator(".before").innerText();
-    for (const part of ["최대 2개", "1단계", "4단계", "가장 긴 길", "나란히 동시에", "파일이 10개 이상", "24", "2개 파일은 맡은 포트가 없어서", "3 files of the working tree"]) expect(words).toContain(part);
-    expect(sent(server, /runs$/)).toEqual([{ plan: "login", dry_run: true }]);
-    expect(await violations(page)).toEqual([]);
-    await page.getByRole("checkbox", { name: "시도 제한" }).check();
-    await page.getByRole("button", { name: "고른 대로 다시 보기" }).click();
-    await expect.poll(() => sent(server, /runs$/).at(-1)).toEqual({ plan: "login", only: ["limits"], dry_run: true });
-    await page.getByRole("button", { name: "이대로 시작하기" }).click();
-    await page.getByRole("heading", { level: 1, name: "login", exact: true }).waitFor();
+      await page.getByRole("link", { name: "login 시작하기" }).click();
+      await page.getByRole("heading", { name: "login 시작하기 전에" }).waitFor();
+      const words = await page.locator(".before").innerText();
+      for (const part of [
+        "최대 2개",
+        "1단계",
+        "4단계",
+        "가장 긴 길",
+        "나란히 동시에",
+        "파일이 10개 이상",
+        "24",
+        "2개 파일은 맡은 포트가 없어서",
+        "3 files of the working tree",
+      ]) {
+        expect(words).toContain(part);
+      }
+      expect(sent(server, /runs$/)).toEqual([{ plan: "login", dry_run: true }]);
+      expect(await violations(page)).toEqual([]);
+      await page.getByRole("checkbox", { name: "시도 제한" }).check();
+      await page.getByRole("button", { name: "고른 대로 다시 보기" }).click();
+      await expect
+        .poll(() => sent(server, /runs$/).at(-1))
+        .toEqual({ plan: "login", only: ["limits"], dry_run: true });
+      await page.getByRole("button", { name: "이대로 시작하기" }).click();
+      await page.getByRole("heading", { level: 1, name: "login", exact: true }).waitFor();
 
-    expect(new URL(page.url()).pathname).toBe("/plans/runs/run_new");
-    const start = server.journal.filter(({ method, path }) => method === "POST" && path === "/v1/runs").at(-1)!;
-    expect(start.body).toEqual({ plan: "login", only: ["limits"] });
-    expect(start.key).toMatch(/^.{10,}/);
-  });
+      expect(new URL(page.url()).pathname).toBe("/plans/runs/run_new");
+      const start = server.journal
+        .filter(({ method, path }) => method === "POST" && path === "/v1/runs")
+        .at(-1)!;
+      expect(start.body).toEqual({ plan: "login", only: ["limits"] });
+      expect(start.key).toMatch(/^.{10,}/);
+    },
+  );
 
   test("a plan that has become wrong says every place to change, and is shown when it is mended", async () => {
     await using server = await serve();
@@ -175,7 +309,9 @@ describe("the list", () => {
     await using opened = await open(server, "/plans/start/billing");
     const { page } = opened;
     await page.getByRole("alert").filter({ hasText: "billing.yaml has 2 problems" }).waitFor();
-    expect(await page.getByRole("list", { name: "billing에서 고칠 곳" }).innerText()).toMatch(/billing\.yaml:12:5[\s\S]*invoce/);
+    expect(await page.getByRole("list", { name: "billing에서 고칠 곳" }).innerText()).toMatch(
+      /billing\.yaml:12:5[\s\S]*invoce/,
+    );
     await expectWellMade(opened);
 
     server.plans.files[1] = { ...FILES[1]!, problems: [] };
@@ -185,114 +321,206 @@ describe("the list", () => {
     await page.getByRole("button", { name: "이대로 시작하기" }).waitFor();
   });
 
-  test("a plan starts from some of its ports on, in another repository, and from another branch", { timeout: 60_000 }, async () => {
-    await using server = await serve();
-    server.plans.views.set("login", VIEW);
-    server.plans.nextRun = () => aRun("run_new");
-    await using opened = await open(server, "/plans/start/login");
-    const { page } = opened;
-    await page.getByRole("checkbox", { name: "로그인 API" }).check();
-    await page.getByText("고른 것부터").click();
-    await page.getByText("시작하는 커밋에 이미 있다고 봐요").waitFor();
-    await page.getByRole("button", { name: "고른 대로 다시 보기" }).click();
-    await expect.poll(() => sent(server, /runs$/).at(-1)).toEqual({ plan: "login", from: ["api"], dry_run: true });
+  test(
+    "a plan starts from some of its ports on, in another repository, and from another branch",
+    { timeout: 60_000 },
+    async () => {
+      await using server = await serve();
+      server.plans.views.set("login", VIEW);
+      server.plans.nextRun = () => aRun("run_new");
+      await using opened = await open(server, "/plans/start/login");
+      const { page } = opened;
+      await page.getByRole("checkbox", { name: "로그인 API" }).check();
+      await page.getByText("고른 것부터").click();
+      await page.getByText("시작하는 커밋에 이미 있다고 봐요").waitFor();
+      await page.getByRole("button", { name: "고른 대로 다시 보기" }).click();
+      await expect
+        .poll(() => sent(server, /runs$/).at(-1))
+        .toEqual({ plan: "login", from: ["api"], dry_run: true });
 
-    await page.getByText("다른 저장소나 브랜치에서 하기").click();
-    await page.getByRole("textbox", { name: "저장소 폴더" }).fill("../nowhere");
-    await page.keyboard.press("Enter");
-    await page.getByRole("alert").filter({ hasText: "Say the folder of one." }).waitFor();
-    await page.getByRole("textbox", { name: "저장소 폴더" }).fill("../shop");
-    await page.getByRole("textbox", { name: "시작할 브랜치" }).fill("develop");
-    await page.getByRole("button", { name: "여기서 다시 보기" }).click();
-    await page.getByRole("definition").filter({ hasText: "../shop" }).waitFor();
-    await expectWellMade(opened);
-    await page.getByRole("button", { name: "이대로 시작하기" }).click();
-    await page.getByRole("heading", { level: 1, name: "login" }).waitFor();
+      await page.getByText("다른 저장소나 브랜치에서 하기").click();
+      await page.getByRole("textbox", { name: "저장소 폴더" }).fill("../nowhere");
+      await page.keyboard.press("Enter");
+      await page.getByRole("alert").filter({ hasText: "Say the folder of one." }).waitFor();
+      await page.getByRole("textbox", { name: "저장소 폴더" }).fill("../shop");
+      await page.getByRole("textbox", { name: "시작할 브랜치" }).fill("develop");
+      await page.getByRole("button", { name: "여기서 다시 보기" }).click();
+      await page.getByRole("definition").filter({ hasText: "../shop" }).waitFor();
+      await expectWellMade(opened);
+      await page.getByRole("button", { name: "이대로 시작하기" }).click();
+      await page.getByRole("heading", { level: 1, name: "login" }).waitFor();
 
-    expect(sent(server, /runs$/).at(-1)).toEqual({ plan: "login", from: ["api"], repository: "../shop", base: "develop" });
-  });
+      expect(sent(server, /runs$/).at(-1)).toEqual({
+        plan: "login",
+        from: ["api"],
+        repository: "../shop",
+        base: "develop",
+      });
+    },
+  );
 
-  test("a plan that is no file yet is drafted, checked line by line and downloaded; files are checked again", { timeout: 60_000 }, async () => {
-    await using server = await serve();
-    server.plans.files.push(...FILES);
-    server.plans.findProblems = (file, text) => (text.includes("invoce") ? [{ file, line: 3, column: 8, key: "ports.0.dependsOn", message: "names the port invoce, which does not exist", hint: "Did you mean invoice?" }] : []);
-    await using opened = await open(server, "/plans");
-    const { page } = opened;
-    await page.getByRole("button", { name: "계획 써 보기…" }).click();
-    await page.getByText("모델에게 초안 받기").click();
-    await page.getByRole("textbox", { name: "하고 싶은 일" }).fill("청구서를 나눠요");
-    await page.getByRole("button", { name: "초안 받기" }).click();
-    await page.getByRole("alert").filter({ hasText: "Set the key of a provider." }).waitFor();
-    server.plans.proposal = "plan: billing\nports:\n  - dependsOn: [invoce]\n";
-    await page.getByRole("button", { name: "초안 받기" }).click();
-    await page.getByText("고칠 곳 1군데").waitFor();
-    const area = page.getByRole("textbox", { name: "계획의 글" });
-    expect(await area.inputValue()).toBe(server.plans.proposal);
-    await page.getByRole("button", { name: "draft.yaml:3:8" }).click();
-    expect(await area.evaluate((element: HTMLTextAreaElement) => element.value.slice(element.selectionStart, element.selectionEnd))).toBe("  - dependsOn: [invoce]");
-    await expectWellMade(opened);
+  test(
+    "a plan that is no file yet is drafted, checked line by line and downloaded; files are checked again",
+    { timeout: 60_000 },
+    async () => {
+      await using server = await serve();
+      server.plans.files.push(...FILES);
+      server.plans.findProblems = (file, text) =>
+        text.includes("invoce")
+          ? [
+              {
+                file,
+                line: 3,
+                column: 8,
+                key: "ports.0.dependsOn",
+                message: "names the port invoce, which does not exist",
+                hint: "Did you mean invoice?",
+              },
+            ]
+          : [];
+      await using opened = await open(server, "/plans");
+      const { page } = opened;
+      await page.getByRole("button", { name: "계획 써 보기…" }).click();
+      await page.getByText("모델에게 초안 받기").click();
+      await page.getByRole("textbox", { name: "하고 싶은 일" }).fill("청구서를 나눠요");
+      await page.getByRole("button", { name: "초안 받기" }).click();
+      await page.getByRole("alert").filter({ hasText: "Set the key of a provider." }).waitFor();
+      server.plans.proposal = "plan: billing\nports:\n  - dependsOn: [invoce]\n";
+      await page.getByRole("button", { name: "초안 받기" }).click();
+      await page.getByText("고칠 곳 1군데").waitFor();
+      const area = page.getByRole("textbox", { name: "계획의 글" });
+      expect(await area.inputValue()).toBe(server.plans.proposal);
+      await page.getByRole("button", { name: "draft.yaml:3:8" }).click();
+      expect(
+        await area.evaluate((element: HTMLTextAreaElement) =>
+          element.value.slice(element.selectionStart, element.selectionEnd),
+        ),
+      ).toBe("  - dependsOn: [invoce]");
+      await expectWellMade(opened);
 
-    await page.keyboard.type("  - dependsOn: [invoice]");
-    await page.getByText("글이 바뀌었어요.").waitFor();
-    await page.getByRole("button", { name: "검사하기" }).click();
-    await page.getByText("고칠 곳이 없어요").waitFor();
-    const [download] = await Promise.all([page.waitForEvent("download"), page.getByRole("button", { name: "내려받기" }).click()]);
-    expect(download.suggestedFilename()).toBe("draft.yaml");
-    await page.locator("input[type=file]").setInputFiles({ name: "other.yaml", mimeType: "text/yaml", buffer: Buffer.from("a\nb\n[invoce]") });
-    await page.getByRole("button", { name: "other.yaml:3:8" }).waitFor();
-    expect(sent(server, /check$/)).toEqual([{ file: "draft.yaml", text: "plan: billing\nports:\n  - dependsOn: [invoice]\n" }, { file: "other.yaml", text: "a\nb\n[invoce]" }]);
-    server.plans.files[1] = { ...FILES[1]!, problems: [] };
-    await page.getByRole("button", { name: "다시 검사" }).click();
-    await page.getByRole("link", { name: "billing 시작하기" }).waitFor();
-    await expectFits(opened);
+      await page.keyboard.type("  - dependsOn: [invoice]");
+      await page.getByText("글이 바뀌었어요.").waitFor();
+      await page.getByRole("button", { name: "검사하기" }).click();
+      await page.getByText("고칠 곳이 없어요").waitFor();
+      const [download] = await Promise.all([
+        page.waitForEvent("download"),
+        page.getByRole("button", { name: "내려받기" }).click(),
+      ]);
+      expect(download.suggestedFilename()).toBe("draft.yaml");
+      await page.locator("input[type=file]").setInputFiles({
+        name: "other.yaml",
+        mimeType: "text/yaml",
+        buffer: Buffer.from("a\nb\n[invoce]"),
+      });
+      await page.getByRole("button", { name: "other.yaml:3:8" }).waitFor();
+      expect(sent(server, /check$/)).toEqual([
+        { file: "draft.yaml", text: "plan: billing\nports:\n  - dependsOn: [invoice]\n" },
+        { file: "other.yaml", text: "a\nb\n[invoce]" },
+      ]);
+      server.plans.files[1] = { ...FILES[1]!, problems: [] };
+      await page.getByRole("button", { name: "다시 검사" }).click();
+      await page.getByRole("link", { name: "billing 시작하기" }).waitFor();
+      await expectFits(opened);
 
-    server.plans.views.set("first", VIEW);
-    server.plans.nextRun = () => aRun("run_new");
-    await area.fill("plan: first\n");
-    await page.getByRole("button", { name: "검사하기" }).click();
-    await page.getByRole("button", { name: "이 글로 시작하기…" }).click();
-    await page.getByText("팀의 파일이 아닌 글이에요.").waitFor();
-    await page.reload();
-    await page.getByRole("checkbox", { name: "로그인 API" }).check();
-    await page.getByRole("button", { name: "고른 대로 다시 보기" }).click();
-    await expect.poll(() => sent(server, /runs$/).at(-1)).toEqual({ file: "other.yaml", text: "plan: first\n", only: ["api"], dry_run: true });
-    await expectWellMade(opened);
-    await page.getByRole("button", { name: "이대로 시작하기" }).click();
-    await page.getByRole("heading", { level: 1, name: "login" }).waitFor();
-    expect(sent(server, /runs$/).at(-1)).toEqual({ file: "other.yaml", text: "plan: first\n", only: ["api"] });
-    await page.goto(`${server.url}/plans/start/other.yaml?text=of-another-window`);
-    await page.getByText("이 창에 그 글이 더는 없어요.").waitFor();
-  });
+      server.plans.views.set("first", VIEW);
+      server.plans.nextRun = () => aRun("run_new");
+      await area.fill("plan: first\n");
+      await page.getByRole("button", { name: "검사하기" }).click();
+      await page.getByRole("button", { name: "이 글로 시작하기…" }).click();
+      await page.getByText("팀의 파일이 아닌 글이에요.").waitFor();
+      await page.reload();
+      await page.getByRole("checkbox", { name: "로그인 API" }).check();
+      await page.getByRole("button", { name: "고른 대로 다시 보기" }).click();
+      await expect
+        .poll(() => sent(server, /runs$/).at(-1))
+        .toEqual({ file: "other.yaml", text: "plan: first\n", only: ["api"], dry_run: true });
+      await expectWellMade(opened);
+      await page.getByRole("button", { name: "이대로 시작하기" }).click();
+      await page.getByRole("heading", { level: 1, name: "login" }).waitFor();
+      expect(sent(server, /runs$/).at(-1)).toEqual({
+        file: "other.yaml",
+        text: "plan: first\n",
+        only: ["api"],
+      });
+      await page.goto(`${server.url}/plans/start/other.yaml?text=of-another-window`);
+      await page.getByText("이 창에 그 글이 더는 없어요.").waitFor();
+    },
+  );
 
-  test("old runs are cleaned after showing what would go, and what would be lost only where somebody gives it up", { timeout: 60_000 }, async () => {
-    await using server = await serve();
-    const ended = (id: string, days: number): void => void server.plans.runs.push(aRun(id, { plan: id, status: "success", phase: "over", finishedAt: Date.now() - days * 86_400_000 }));
-    for (const [id, days] of [["run_a", 30], ["run_b", 30], ["run_c", 30], ["run_d", 30], ["run_new", 1]] as const) ended(id, days);
-    server.plans.keeps.set("run_b", { code: "RUN_UNMERGED", message: "What succeeded in it is on no branch of /home/user/shop.", hint: "Merge it." });
-    server.plans.keeps.set("run_c", { code: "TREE_NOT_SAFE", message: "The tree of api holds what no commit has: notes.md.", hint: "Look at it." });
-    server.plans.keeps.set("run_d", { code: "RUN_GOING", message: "It goes on, or somebody wants something of it." });
-    await using opened = await open(server, "/plans");
-    const { page } = opened;
-    await page.getByRole("button", { name: "오래된 실행 정리하기…" }).click();
-    await page.getByRole("button", { name: "무엇이 지워질지 보기" }).click();
-    await page.getByRole("heading", { name: "정리할 실행 (1)" }).waitFor();
-    const box = page.getByRole("group", { name: "오래된 실행 정리하기" });
-    const words = await box.innerText();
-    for (const part of ["남겨 둘 실행 (3)", "성공한 결과가 어느 브랜치에도 없어요", "notes.md", "아직 진행 중이거나", "남는 것: 결과 브랜치와 실행의 기록"]) expect(words).toContain(part);
-    expect(words).not.toContain("run_new");
-    expect(await box.getByRole("checkbox").count()).toBe(2);
-    expect(sent(server, /clean$/).every((body) => (body as { dry_run?: boolean }).dry_run === true)).toBe(true);
-    await expectWellMade(opened);
+  test(
+    "old runs are cleaned after showing what would go, and what would be lost only where somebody gives it up",
+    { timeout: 60_000 },
+    async () => {
+      await using server = await serve();
+      const ended = (id: string, days: number): void =>
+        void server.plans.runs.push(
+          aRun(id, {
+            plan: id,
+            status: "success",
+            phase: "over",
+            finishedAt: Date.now() - days * 86_400_000,
+          }),
+        );
+      for (const [id, days] of [
+        ["run_a", 30],
+        ["run_b", 30],
+        ["run_c", 30],
+        ["run_d", 30],
+        ["run_new", 1],
+      ] as const) {
+        ended(id, days);
+      }
+      server.plans.keeps.set("run_b", {
+        code: "RUN_UNMERGED",
+        message: "What succeeded in it is on no branch of /home/user/shop.",
+        hint: "Merge it.",
+      });
+      server.plans.keeps.set("run_c", {
+        code: "TREE_NOT_SAFE",
+        message: "The tree of api holds what no commit has: notes.md.",
+        hint: "Look at it.",
+      });
+      server.plans.keeps.set("run_d", {
+        code: "RUN_GOING",
+        message: "It goes on, or somebody wants something of it.",
+      });
+      await using opened = await open(server, "/plans");
+      const { page } = opened;
+      await page.getByRole("button", { name: "오래된 실행 정리하기…" }).click();
+      await page.getByRole("button", { name: "무엇이 지워질지 보기" }).click();
+      await page.getByRole("heading", { name: "정리할 실행 (1)" }).waitFor();
+      const box = page.getByRole("group", { name: "오래된 실행 정리하기" });
+      const words = await box.innerText();
+      for (const part of [
+        "남겨 둘 실행 (3)",
+        "성공한 결과가 어느 브랜치에도 없어요",
+        "notes.md",
+        "아직 진행 중이거나",
+        "남는 것: 결과 브랜치와 실행의 기록",
+      ]) {
+        expect(words).toContain(part);
+      }
+      expect(words).not.toContain("run_new");
+      expect(await box.getByRole("checkbox").count()).toBe(2);
+      expect(
+        sent(server, /clean$/).every((body) => (body as { dry_run?: boolean }).dry_run === true),
+      ).toBe(true);
+      await expectWellMade(opened);
 
-    await box.getByRole("checkbox", { name: "run_b run_b: 잃어도 괜찮아요" }).check();
-    await box.getByRole("button", { name: "2개 정리하기 (1개는 잃는 것이 있어요)" }).click();
-    await page.getByText("실행 2개를 정리했어요. 2개는 남겨 뒀어요.").waitFor();
+      await box.getByRole("checkbox", { name: "run_b run_b: 잃어도 괜찮아요" }).check();
+      await box.getByRole("button", { name: "2개 정리하기 (1개는 잃는 것이 있어요)" }).click();
+      await page.getByText("실행 2개를 정리했어요. 2개는 남겨 뒀어요.").waitFor();
 
-    expect(server.plans.runs.filter(({ cleanedAt }) => cleanedAt !== null).map(({ id }) => id)).toEqual(["run_a", "run_b"]);
-    expect(sent(server, /clean$/).filter((body) => (body as { force?: boolean }).force === true)).toEqual([{ run: "run_b", force: true }]);
-    await expect.poll(() => page.locator(".run-cleaned").count()).toBe(2);
-    await expectWellMade(opened);
-  });
+      expect(
+        server.plans.runs.filter(({ cleanedAt }) => cleanedAt !== null).map(({ id }) => id),
+      ).toEqual(["run_a", "run_b"]);
+      expect(
+        sent(server, /clean$/).filter((body) => (body as { force?: boolean }).force === true),
+      ).toEqual([{ run: "run_b", force: true }]);
+      await expect.poll(() => page.locator(".run-cleaned").count()).toBe(2);
+      await expectWellMade(opened);
+    },
+  );
 
   test("a refused start says why and what to do", async () => {
     await using server = await serve();
@@ -301,172 +529,317 @@ describe("the list", () => {
 
     await opened.page.getByRole("button", { name: "이대로 시작하기" }).click();
 
-    await opened.page.getByRole("alert").filter({ hasText: "git was not found. Install git." }).waitFor();
+    await opened.page
+      .getByRole("alert")
+      .filter({ hasText: "git was not found. Install git." })
+      .waitFor();
     expect(new URL(opened.page.url()).pathname).toBe("/plans/start/login");
   });
 
-  test("runs come and move by themselves, are filtered and searched, and keep their place", { timeout: 60_000 }, async () => {
-    await using server = await serve();
-    for (let index = 0; index < 14; index++) server.plans.runs.unshift(aRun(`run_${index}`, { plan: `plan-${index}`, ...(index === 3 && { status: "failed", phase: "over", because: { code: "NO_GIT", message: "git was not found." } }) }));
-    await using opened = await open(server, "/plans", { viewport: { width: 1280, height: 560 } });
-    const { page } = opened;
-    await page.locator(".run-row", { hasText: "plan-13" }).waitFor();
-    expect((await page.locator(".run-row strong").allTextContents()).slice(0, 3)).toEqual(["plan-13", "plan-12", "plan-11"]);
+  test(
+    "runs come and move by themselves, are filtered and searched, and keep their place",
+    { timeout: 60_000 },
+    async () => {
+      await using server = await serve();
+      for (let index = 0; index < 14; index++) {
+        server.plans.runs.unshift(
+          aRun(`run_${index}`, {
+            plan: `plan-${index}`,
+            ...(index === 3 && {
+              status: "failed",
+              phase: "over",
+              because: { code: "NO_GIT", message: "git was not found." },
+            }),
+          }),
+        );
+      }
+      await using opened = await open(server, "/plans", { viewport: { width: 1280, height: 560 } });
+      const { page } = opened;
+      await page.locator(".run-row", { hasText: "plan-13" }).waitFor();
+      expect((await page.locator(".run-row strong").allTextContents()).slice(0, 3)).toEqual([
+        "plan-13",
+        "plan-12",
+        "plan-11",
+      ]);
 
-    await page.getByRole("combobox", { name: "상태" }).selectOption("failed");
-    await expect.poll(() => page.locator(".run-row").allTextContents()).toHaveLength(1);
-    await page.getByText("git was not found.").waitFor();
-    await page.reload(); // the filter stands in the address
-    await expect.poll(() => page.locator(".run-row").count()).toBe(1);
-    await page.getByRole("combobox", { name: "상태" }).selectOption("");
-    await page.getByRole("textbox", { name: "실행 찾기" }).fill("plan-7");
-    await expect.poll(() => page.locator(".run-row").count()).toBe(1);
-    await page.getByRole("textbox", { name: "실행 찾기" }).fill("없는 말");
-    await page.getByText("찾는 실행이 없어요.").waitFor();
-    await page.getByRole("textbox", { name: "실행 찾기" }).fill("");
+      await page.getByRole("combobox", { name: "상태" }).selectOption("failed");
+      await expect.poll(() => page.locator(".run-row").allTextContents()).toHaveLength(1);
+      await page.getByText("git was not found.").waitFor();
+      await page.reload(); // the filter stands in the address
+      await expect.poll(() => page.locator(".run-row").count()).toBe(1);
+      await page.getByRole("combobox", { name: "상태" }).selectOption("");
+      await page.getByRole("textbox", { name: "실행 찾기" }).fill("plan-7");
+      await expect.poll(() => page.locator(".run-row").count()).toBe(1);
+      await page.getByRole("textbox", { name: "실행 찾기" }).fill("없는 말");
+      await page.getByText("찾는 실행이 없어요.").waitFor();
+      await page.getByRole("textbox", { name: "실행 찾기" }).fill("");
 
-    const row = page.locator(".run-row", { hasText: "plan-5" });
-    await row.scrollIntoViewIfNeeded();
-    await page.locator(".plans").evaluate((list) => (list.scrollTop += 40));
-    const before = (await row.boundingBox())!.y;
-    await expect.poll(() => server.eventReaders).toBeGreaterThan(0);
-    server.plans.runs.unshift(aRun("run_newest", { plan: "newest" }));
-    server.plans.changePort("run_5", "domain", { status: "succeeded" }, { type: "port.success", data: {} });
-    await row.getByText("6개 중 1개 끝남").waitFor();
-    expect(await page.locator(".run-row").count()).toBe(15);
-    expect(Math.abs((await row.boundingBox())!.y - before)).toBeLessThan(3);
-    await expectFits(opened);
-  });
+      const row = page.locator(".run-row", { hasText: "plan-5" });
+      await row.scrollIntoViewIfNeeded();
+      await page.locator(".plans").evaluate((list) => (list.scrollTop += 40));
+      const before = (await row.boundingBox())!.y;
+      await expect.poll(() => server.eventReaders).toBeGreaterThan(0);
+      server.plans.runs.unshift(aRun("run_newest", { plan: "newest" }));
+      server.plans.changePort(
+        "run_5",
+        "domain",
+        { status: "succeeded" },
+        { type: "port.success", data: {} },
+      );
+      await row.getByText("6개 중 1개 끝남").waitFor();
+      expect(await page.locator(".run-row").count()).toBe(15);
+      expect(Math.abs((await row.boundingBox())!.y - before)).toBeLessThan(3);
+      await expectFits(opened);
+    },
+  );
 });
 
 describe("a run", () => {
-  test("shows its ports as a graph that moves with the work, and follows again after a cut", { timeout: 60_000 }, async () => {
-    await using server = await serve();
-    runInTheMiddle(server);
-    await using opened = await openRun(server);
-    const { page } = opened;
-    expect(await box(page, "로그인 API").innerText()).toMatch(/일하는 중[\s\S]*5번 중 2번째 시도/);
-    expect(await box(page, "세션 만료").innerText()).toMatch(/성공[\s\S]*가장 긴 길[\s\S]*5번 중 2번째 시도[\s\S]*토큰 24,120/);
-    expect(await page.locator(".react-flow__edge").count()).toBe(6);
-    expect(await page.locator(".port-way-critical").count()).toBe(3);
-    const left = async (title: string): Promise<number> => (await box(page, title).boundingBox())!.x;
-    expect(await left("세션 만료")).toBeLessThan(await left("로그인 API"));
-    expect(await left("로그인 API")).toBeLessThan(await left("로그인 화면"));
-    await expectWellMade(opened);
+  test(
+    "shows its ports as a graph that moves with the work, and follows again after a cut",
+    { timeout: 60_000 },
+    async () => {
+      await using server = await serve();
+      runInTheMiddle(server);
+      await using opened = await openRun(server);
+      const { page } = opened;
+      expect(await box(page, "로그인 API").innerText()).toMatch(
+        /일하는 중[\s\S]*5번 중 2번째 시도/,
+      );
+      expect(await box(page, "세션 만료").innerText()).toMatch(
+        /성공[\s\S]*가장 긴 길[\s\S]*5번 중 2번째 시도[\s\S]*토큰 24,120/,
+      );
+      expect(await page.locator(".react-flow__edge").count()).toBe(6);
+      expect(await page.locator(".port-way-critical").count()).toBe(3);
+      const left = async (title: string): Promise<number> =>
+        (await box(page, title).boundingBox())!.x;
+      expect(await left("세션 만료")).toBeLessThan(await left("로그인 API"));
+      expect(await left("로그인 API")).toBeLessThan(await left("로그인 화면"));
+      await expectWellMade(opened);
 
-    const bar = box(page, "로그인 API").getByRole("progressbar");
-    await expect.poll(() => bar.getAttribute("aria-valuenow")).toBe("40");
-    server.plans.tell("run_middle", { type: "worker.progress", data: { port: "api", member: "tester", try: 2, progress: 0.85, task: "시험을 돌려 보는 중", tokens: 500 } });
-    await expect.poll(() => bar.getAttribute("aria-valuenow")).toBe("85");
-    await box(page, "로그인 API").getByText("시험 쓰기").waitFor();
-    server.plans.changePort("run_middle", "api", { status: "succeeded" }, { type: "port.success", data: {} });
-    await box(page, "로그인 API").getByText("성공").waitFor();
+      const bar = box(page, "로그인 API").getByRole("progressbar");
+      await expect.poll(() => bar.getAttribute("aria-valuenow")).toBe("40");
+      server.plans.tell("run_middle", {
+        type: "worker.progress",
+        data: {
+          port: "api",
+          member: "tester",
+          try: 2,
+          progress: 0.85,
+          task: "시험을 돌려 보는 중",
+          tokens: 500,
+        },
+      });
+      await expect.poll(() => bar.getAttribute("aria-valuenow")).toBe("85");
+      await box(page, "로그인 API").getByText("시험 쓰기").waitFor();
+      server.plans.changePort(
+        "run_middle",
+        "api",
+        { status: "succeeded" },
+        { type: "port.success", data: {} },
+      );
+      await box(page, "로그인 API").getByText("성공").waitFor();
 
-    const asked = server.journal.filter(({ path }) => path === "/v1/runs/run_middle/events").length;
-    server.plans.cutReaders();
-    await expect.poll(() => server.journal.filter(({ path }) => path === "/v1/runs/run_middle/events").length, { timeout: 10_000 }).toBeGreaterThan(asked);
-    await expect.poll(() => server.plans.readersOf("run_middle")).toBe(1);
-    expect(server.journal.findLast(({ path }) => path === "/v1/runs/run_middle/events")?.lastEventId).toBeDefined();
-    server.plans.changePort("run_middle", "web", { status: "running", triesMade: 1 }, { type: "port.start", data: { attempt: 1 } });
-    await box(page, "로그인 화면").getByText("일하는 중").waitFor();
-    await expect.poll(() => page.locator(".run-banner").count()).toBe(0);
-    expect(await page.locator(".react-flow__edge").count()).toBe(6);
-    await expectFits(opened);
-  });
+      const asked = server.journal.filter(
+        ({ path }) => path === "/v1/runs/run_middle/events",
+      ).length;
+      server.plans.cutReaders();
+      await expect
+        .poll(
+          () => server.journal.filter(({ path }) => path === "/v1/runs/run_middle/events").length,
+          { timeout: 10_000 },
+        )
+        .toBeGreaterThan(asked);
+      await expect.poll(() => server.plans.readersOf("run_middle")).toBe(1);
+      expect(
+        server.journal.findLast(({ path }) => path === "/v1/runs/run_middle/events")?.lastEventId,
+      ).toBeDefined();
+      server.plans.changePort(
+        "run_middle",
+        "web",
+        { status: "running", triesMade: 1 },
+        { type: "port.start", data: { attempt: 1 } },
+      );
+      await box(page, "로그인 화면").getByText("일하는 중").waitFor();
+      await expect.poll(() => page.locator(".run-banner").count()).toBe(0);
+      expect(await page.locator(".react-flow__edge").count()).toBe(6);
+      await expectFits(opened);
+    },
+  );
 
-  test("is paused, gone on with, and cancelled after a question; its end is told", { timeout: 60_000 }, async () => {
-    await using server = await serve();
-    runInTheMiddle(server);
-    await using opened = await openRun(server);
-    const { page } = opened;
-    const asked: string[] = [];
-    page.on("dialog", (dialog) => {
-      asked.push(dialog.message());
-      void (asked.length === 1 ? dialog.dismiss() : dialog.accept());
-    });
+  test(
+    "is paused, gone on with, and cancelled after a question; its end is told",
+    { timeout: 60_000 },
+    async () => {
+      await using server = await serve();
+      runInTheMiddle(server);
+      await using opened = await openRun(server);
+      const { page } = opened;
+      const asked: string[] = [];
+      page.on("dialog", (dialog) => {
+        asked.push(dialog.message());
+        void (asked.length === 1 ? dialog.dismiss() : dialog.accept());
+      });
 
-    await page.getByRole("button", { name: "멈추기" }).click();
-    await page.locator(".run-head").getByText("멈춰 둠").waitFor();
-    await page.getByRole("button", { name: "이어서 하기" }).click();
-    await page.locator(".run-head").getByText("만드는 중").waitFor();
-    await page.getByRole("button", { name: "취소하기" }).click(); // asked, and not meant
-    expect(sent(server, /cancel$/)).toEqual([]);
-    await page.getByRole("button", { name: "취소하기" }).click();
-    await page.locator(".run-head").getByText("취소됨").waitFor();
+      await page.getByRole("button", { name: "멈추기" }).click();
+      await page.locator(".run-head").getByText("멈춰 둠").waitFor();
+      await page.getByRole("button", { name: "이어서 하기" }).click();
+      await page.locator(".run-head").getByText("만드는 중").waitFor();
+      await page.getByRole("button", { name: "취소하기" }).click(); // asked, and not meant
+      expect(sent(server, /cancel$/)).toEqual([]);
+      await page.getByRole("button", { name: "취소하기" }).click();
+      await page.locator(".run-head").getByText("취소됨").waitFor();
 
-    expect(asked).toHaveLength(2);
-    expect(await page.getByRole("button", { name: "멈추기" }).count()).toBe(0);
-    await expectFits(opened);
-  });
+      expect(asked).toHaveLength(2);
+      expect(await page.getByRole("button", { name: "멈추기" }).count()).toBe(0);
+      await expectFits(opened);
+    },
+  );
 
-  test("that ended says what was kept, what is missing and why, and is merged into a branch; a retry lets it go on", { timeout: 60_000 }, async () => {
-    await using server = await serve();
-    const report = {
-      commit: "dd".padEnd(40, "0"),
-      branch: "dure/login-3",
-      kept: ["domain", "store"],
-      missing: [{ port: "limits", because: { code: "TRIES_EXHAUSTED", message: "3 of 3 tries did not pass.", hint: "Say what to do differently." } }],
-      conflicts: [{ path: "src/shared/index.ts", ports: ["domain", "store"], solvedBy: "orchestrator" }],
-      integration: { passed: false, exitCode: 1, output: "expected 200 to be 204", blamed: ["store"] },
-    };
-    server.plans.runs.push(aRun("run_middle", { status: "partial", phase: "over", finishedAt: Date.now(), report }, { domain: { status: "succeeded" }, store: { status: "succeeded" }, limits: { status: "failed", triesMade: 3, because: report.missing[0]!.because }, api: { status: "blocked" } }));
-    await using opened = await open(server, "/plans/runs/run_middle");
-    const { page } = opened;
-    const shown = page.getByRole("region", { name: "합친 결과" });
-    await shown.waitFor();
-    const words = await shown.innerText();
-    for (const part of ["통과하지 못했어요 (종료 코드 1)", "까닭으로 짚은 포트: 세션 저장소", "expected 200 to be 204", "들어간 포트 (2)", "세션 만료", "시도를 다 썼어요. 무엇을 다르게 할지 알려 주고 다시 시도하게 해 주세요. 3 of 3 tries did not pass.", "src/shared/index.ts", "푼 쪽: 조율 담당"]) expect(words).toContain(part);
+  test(
+    "that ended says what was kept, what is missing and why, and is merged into a branch; a retry lets it go on",
+    { timeout: 60_000 },
+    async () => {
+      await using server = await serve();
+      const report = {
+        commit: "dd".padEnd(40, "0"),
+        branch: "dure/login-3",
+        kept: ["domain", "store"],
+        missing: [
+          {
+            port: "limits",
+            because: {
+              code: "TRIES_EXHAUSTED",
+              message: "3 of 3 tries did not pass.",
+              hint: "Say what to do differently.",
+            },
+          },
+        ],
+        conflicts: [
+          { path: "src/shared/index.ts", ports: ["domain", "store"], solvedBy: "orchestrator" },
+        ],
+        integration: {
+          passed: false,
+          exitCode: 1,
+          output: "expected 200 to be 204",
+          blamed: ["store"],
+        },
+      };
+      server.plans.runs.push(
+        aRun(
+          "run_middle",
+          { status: "partial", phase: "over", finishedAt: Date.now(), report },
+          {
+            domain: { status: "succeeded" },
+            store: { status: "succeeded" },
+            limits: { status: "failed", triesMade: 3, because: report.missing[0]!.because },
+            api: { status: "blocked" },
+          },
+        ),
+      );
+      await using opened = await open(server, "/plans/runs/run_middle");
+      const { page } = opened;
+      const shown = page.getByRole("region", { name: "합친 결과" });
+      await shown.waitFor();
+      const words = await shown.innerText();
+      for (const part of [
+        "통과하지 못했어요 (종료 코드 1)",
+        "까닭으로 짚은 포트: 세션 저장소",
+        "expected 200 to be 204",
+        "들어간 포트 (2)",
+        "세션 만료",
+        "시도를 다 썼어요. 무엇을 다르게 할지 알려 주고 다시 시도하게 해 주세요. 3 of 3 tries did not pass.",
+        "src/shared/index.ts",
+        "푼 쪽: 조율 담당",
+      ]) {
+        expect(words).toContain(part);
+      }
 
-    await page.getByRole("button", { name: "브랜치에 합치기" }).click();
-    await page.getByRole("textbox", { name: "합칠 브랜치" }).fill("dirty");
-    await page.keyboard.press("Enter");
-    await page.getByRole("alert").filter({ hasText: "Commit or stash them." }).waitFor();
-    await page.getByRole("textbox", { name: "합칠 브랜치" }).fill("release");
-    await page.keyboard.press("Enter");
-    await page.getByText("release: 합쳤어요 (ffffffffff)").waitFor();
-    expect(sent(server, /merge$/)).toEqual([{ into: "dirty" }, { into: "release" }]);
-    await expectWellMade(opened);
+      await page.getByRole("button", { name: "브랜치에 합치기" }).click();
+      await page.getByRole("textbox", { name: "합칠 브랜치" }).fill("dirty");
+      await page.keyboard.press("Enter");
+      await page.getByRole("alert").filter({ hasText: "Commit or stash them." }).waitFor();
+      await page.getByRole("textbox", { name: "합칠 브랜치" }).fill("release");
+      await page.keyboard.press("Enter");
+      await page.getByText("release: 합쳤어요 (ffffffffff)").waitFor();
+      expect(sent(server, /merge$/)).toEqual([{ into: "dirty" }, { into: "release" }]);
+      await expectWellMade(opened);
 
-    await shown.getByRole("link", { name: "시도 제한" }).click();
-    await page.getByRole("button", { name: "다시 시도…" }).click();
-    await page.keyboard.type("시계를 흉내 내 주세요");
-    await page.keyboard.press("Control+Enter");
-    await page.locator(".run-head").getByText("만드는 중").waitFor();
-    expect(sent(server, /retry$/)).toEqual([{ hint: "시계를 흉내 내 주세요" }]);
-    await expect.poll(() => server.plans.readersOf("run_middle")).toBe(1); // followed again
-    server.plans.changePort("run_middle", "limits", { status: "succeeded" }, { type: "port.success", data: {} });
-    await page.locator(".port-head").getByText("성공").waitFor();
-  });
+      await shown.getByRole("link", { name: "시도 제한" }).click();
+      await page.getByRole("button", { name: "다시 시도…" }).click();
+      await page.keyboard.type("시계를 흉내 내 주세요");
+      await page.keyboard.press("Control+Enter");
+      await page.locator(".run-head").getByText("만드는 중").waitFor();
+      expect(sent(server, /retry$/)).toEqual([{ hint: "시계를 흉내 내 주세요" }]);
+      await expect.poll(() => server.plans.readersOf("run_middle")).toBe(1); // followed again
+      server.plans.changePort(
+        "run_middle",
+        "limits",
+        { status: "succeeded" },
+        { type: "port.success", data: {} },
+      );
+      await page.locator(".port-head").getByText("성공").waitFor();
+    },
+  );
 
-  test("that ended is cleaned after saying what is lost, and is then its history alone", { timeout: 60_000 }, async () => {
-    await using server = await serve();
-    const report = { commit: "dd".padEnd(40, "0"), branch: "dure/login-3", kept: ["domain"], missing: [], conflicts: [] };
-    server.plans.runs.push(aRun("run_middle", { status: "partial", phase: "over", finishedAt: Date.now(), report }, { domain: { status: "succeeded" }, limits: { status: "failed", triesMade: 3 } }));
-    server.plans.keeps.set("run_middle", { code: "RUN_UNMERGED", message: "What succeeded in it is on no branch of /home/user/shop." });
-    await using opened = await open(server, "/plans/runs/run_middle");
-    const { page } = opened;
-    await page.getByRole("button", { name: "파일 정리하기…" }).click();
-    const box = page.getByRole("group", { name: "파일 정리하기" });
-    await box.getByText("성공한 결과가 어느 브랜치에도 없어요.").waitFor();
-    await box.getByText("남는 것: 실행의 기록과 브랜치 dure/login-3").waitFor();
-    expect(await box.getByRole("button", { name: "그래도 정리하기" }).isDisabled()).toBe(true);
-    await box.getByRole("checkbox", { name: "이것을 잃어도 괜찮아요" }).check();
-    await expectWellMade(opened);
-    await box.getByRole("button", { name: "그래도 정리하기" }).click();
-    await page.getByText(/파일을 정리했어요\. 기록과 브랜치 dure\/login-3만/).waitFor();
+  test(
+    "that ended is cleaned after saying what is lost, and is then its history alone",
+    { timeout: 60_000 },
+    async () => {
+      await using server = await serve();
+      const report = {
+        commit: "dd".padEnd(40, "0"),
+        branch: "dure/login-3",
+        kept: ["domain"],
+        missing: [],
+        conflicts: [],
+      };
+      server.plans.runs.push(
+        aRun(
+          "run_middle",
+          { status: "partial", phase: "over", finishedAt: Date.now(), report },
+          { domain: { status: "succeeded" }, limits: { status: "failed", triesMade: 3 } },
+        ),
+      );
+      server.plans.keeps.set("run_middle", {
+        code: "RUN_UNMERGED",
+        message: "What succeeded in it is on no branch of /home/user/shop.",
+      });
+      await using opened = await open(server, "/plans/runs/run_middle");
+      const { page } = opened;
+      await page.getByRole("button", { name: "파일 정리하기…" }).click();
+      const box = page.getByRole("group", { name: "파일 정리하기" });
+      await box.getByText("성공한 결과가 어느 브랜치에도 없어요.").waitFor();
+      await box.getByText("남는 것: 실행의 기록과 브랜치 dure/login-3").waitFor();
+      expect(await box.getByRole("button", { name: "그래도 정리하기" }).isDisabled()).toBe(true);
+      await box.getByRole("checkbox", { name: "이것을 잃어도 괜찮아요" }).check();
+      await expectWellMade(opened);
+      await box.getByRole("button", { name: "그래도 정리하기" }).click();
+      await page.getByText(/파일을 정리했어요\. 기록과 브랜치 dure\/login-3만/).waitFor();
 
-    expect(sent(server, /clean$/)).toEqual([{ run: "run_middle", dry_run: true }, { run: "run_middle", force: true }]);
-    expect(await page.locator(".run-actions").count()).toBe(0);
-    expect(await page.getByText("모든 변경 보기").count()).toBe(0);
-    await page.goto(`${server.url}/plans/runs/run_middle/ports/limits?tab=diff`);
-    await page.getByText("이 실행의 파일을 정리해서 변경을 볼 수 없어요.").waitFor();
-    expect(await page.getByRole("button", { name: "다시 시도…" }).count()).toBe(0);
-    await expectWellMade(opened);
-  });
+      expect(sent(server, /clean$/)).toEqual([
+        { run: "run_middle", dry_run: true },
+        { run: "run_middle", force: true },
+      ]);
+      expect(await page.locator(".run-actions").count()).toBe(0);
+      expect(await page.getByText("모든 변경 보기").count()).toBe(0);
+      await page.goto(`${server.url}/plans/runs/run_middle/ports/limits?tab=diff`);
+      await page.getByText("이 실행의 파일을 정리해서 변경을 볼 수 없어요.").waitFor();
+      expect(await page.getByRole("button", { name: "다시 시도…" }).count()).toBe(0);
+      await expectWellMade(opened);
+    },
+  );
 
   test("that has used up its tokens is given more of them", async () => {
     await using server = await serve();
-    server.plans.runs.push(aRun("run_middle", { status: "failed", phase: "over", finishedAt: Date.now(), because: { code: "RUN_TOKENS_EXHAUSTED", message: "400,000 of 400,000 tokens are used." } }));
+    server.plans.runs.push(
+      aRun("run_middle", {
+        status: "failed",
+        phase: "over",
+        finishedAt: Date.now(),
+        because: { code: "RUN_TOKENS_EXHAUSTED", message: "400,000 of 400,000 tokens are used." },
+      }),
+    );
     await using opened = await open(server, "/plans/runs/run_middle");
     const { page } = opened;
 
@@ -493,23 +866,27 @@ describe("a run", () => {
     expect(opened.complaints).toEqual([]);
   });
 
-  test("asks its questions where it is looked at, and they are answered there with words", { timeout: 60_000 }, async () => {
-    await using server = await serve();
-    runInTheMiddle(server);
-    await using opened = await openRun(server);
-    const { page } = opened;
-    server.plans.escalations.push(anEscalation("run_middle"), anEscalation("run_other"));
-    server.plans.tell("run_middle", { type: "escalation.new", data: { id: "esc_run_middle" } });
-    await page.getByText("사람을 기다리는 것 (1)").waitFor(); // it came by itself, and not that of another run
+  test(
+    "asks its questions where it is looked at, and they are answered there with words",
+    { timeout: 60_000 },
+    async () => {
+      await using server = await serve();
+      runInTheMiddle(server);
+      await using opened = await openRun(server);
+      const { page } = opened;
+      server.plans.escalations.push(anEscalation("run_middle"), anEscalation("run_other"));
+      server.plans.tell("run_middle", { type: "escalation.new", data: { id: "esc_run_middle" } });
+      await page.getByText("사람을 기다리는 것 (1)").waitFor(); // it came by itself, and not that of another run
 
-    await page.getByRole("button", { name: "다시 시도…" }).click();
-    await page.keyboard.type("시계를 흉내 내 주세요");
-    await page.keyboard.press("Control+Enter");
+      await page.getByRole("button", { name: "다시 시도…" }).click();
+      await page.keyboard.type("시계를 흉내 내 주세요");
+      await page.keyboard.press("Control+Enter");
 
-    await expect.poll(() => page.locator(".run-escalations").count()).toBe(0);
-    expect(sent(server, /answer$/)).toEqual([{ value: "retry", note: "시계를 흉내 내 주세요" }]);
-    expect(opened.complaints).toEqual([]);
-  });
+      await expect.poll(() => page.locator(".run-escalations").count()).toBe(0);
+      expect(sent(server, /answer$/)).toEqual([{ value: "retry", note: "시계를 흉내 내 주세요" }]);
+      expect(opened.complaints).toEqual([]);
+    },
+  );
 
   test("of 250 ports is a list by level that can be searched", { timeout: 60_000 }, async () => {
     await using server = await serve();
@@ -539,79 +916,139 @@ describe("a run", () => {
 });
 
 describe("a port", () => {
-  test("shows every try with its failing tests, the words of the pair, its scope, context and changes", { timeout: 60_000 }, async () => {
-    await using server = await serve();
-    runInTheMiddle(server);
-    await using opened = await openRun(server, "/plans/runs/run_middle/ports/api");
-    const { page } = opened;
-    const failing = page.getByRole("list", { name: "실패한 시험" });
-    await failing.waitFor();
-    const said = await failing.innerText();
-    for (const part of ["login > locks after five failures", "test/api/login.test.ts:41", "바란 값", "429", "나온 값", "401", "실패 횟수를 답하기 전에"]) expect(said).toContain(part);
-    expect(await page.locator(".try h2").allTextContents()).toEqual(["2번째 시도", "1번째 시도"]);
-    await page.getByText("9개 중 7개 통과, 2개 실패").waitFor();
-    expect(await page.getByRole("region", { name: "지금 하는 일" }).innerText()).toMatch(/구현 담당 · 구현[\s\S]*마지막 소식 \d+ s 전[\s\S]*잠금 시각 비교를 고치는 중/);
-    await expectWellMade(opened);
+  test(
+    "shows every try with its failing tests, the words of the pair, its scope, context and changes",
+    { timeout: 60_000 },
+    async () => {
+      await using server = await serve();
+      runInTheMiddle(server);
+      await using opened = await openRun(server, "/plans/runs/run_middle/ports/api");
+      const { page } = opened;
+      const failing = page.getByRole("list", { name: "실패한 시험" });
+      await failing.waitFor();
+      const said = await failing.innerText();
+      for (const part of [
+        "login > locks after five failures",
+        "test/api/login.test.ts:41",
+        "바란 값",
+        "429",
+        "나온 값",
+        "401",
+        "실패 횟수를 답하기 전에",
+      ]) {
+        expect(said).toContain(part);
+      }
+      expect(await page.locator(".try h2").allTextContents()).toEqual(["2번째 시도", "1번째 시도"]);
+      await page.getByText("9개 중 7개 통과, 2개 실패").waitFor();
+      expect(await page.getByRole("region", { name: "지금 하는 일" }).innerText()).toMatch(
+        /구현 담당 · 구현[\s\S]*마지막 소식 \d+ s 전[\s\S]*잠금 시각 비교를 고치는 중/,
+      );
+      await expectWellMade(opened);
 
-    await page.getByRole("tab", { name: "주고받은 말" }).click();
-    expect(await page.getByRole("list", { name: "주고받은 말" }).innerText()).toMatch(/시험 담당 → 구현 담당[\s\S]*물음[\s\S]*계정마다인가요[\s\S]*읽음[\s\S]*계정마다예요[\s\S]*통과하지 못함[\s\S]*전해짐/);
-    await page.getByRole("tab", { name: "범위" }).click();
-    const scope = await page.getByRole("tabpanel").innerText();
-    for (const part of ["src/domain/session.ts", "맡은 곳이 아님", "하기 전에 막음", "src/api/**", "test/api/**", "src/shared/clock.ts · 읽기 · 민준 허락", "npx vitest run test/api", "로그인 화면"]) expect(scope).toContain(part);
-    await page.getByRole("tab", { name: "맥락" }).click();
-    await page.getByText("44% 아낌").waitFor();
-    expect(await page.getByRole("tabpanel").innerText()).toMatch(/준 것 3,440 토큰, 모두 주면 6,100 토큰[\s\S]*계약 src\/ports\/sessions\.ts\s+640/);
-    await page.getByRole("tab", { name: "변경" }).click();
-    await page.getByText("바뀐 파일 2개").waitFor();
-    expect(await page.getByRole("group", { name: "src/api/index.ts의 변경" }).innerText()).toMatch(/−[\s\S]*const routes = \{\};[\s\S]*\+[\s\S]*import \{ login \}/);
-    expect(new URL(page.url()).search).toBe("?tab=diff");
-    await page.reload(); // the tab stands in the address
-    await page.getByText("바뀐 파일 2개").waitFor();
-    await expectWellMade(opened);
-  });
+      await page.getByRole("tab", { name: "주고받은 말" }).click();
+      expect(await page.getByRole("list", { name: "주고받은 말" }).innerText()).toMatch(
+        /시험 담당 → 구현 담당[\s\S]*물음[\s\S]*계정마다인가요[\s\S]*읽음[\s\S]*계정마다예요[\s\S]*통과하지 못함[\s\S]*전해짐/,
+      );
+      await page.getByRole("tab", { name: "범위" }).click();
+      const scope = await page.getByRole("tabpanel").innerText();
+      for (const part of [
+        "src/domain/session.ts",
+        "맡은 곳이 아님",
+        "하기 전에 막음",
+        "src/api/**",
+        "test/api/**",
+        "src/shared/clock.ts · 읽기 · 민준 허락",
+        "npx vitest run test/api",
+        "로그인 화면",
+      ]) {
+        expect(scope).toContain(part);
+      }
+      await page.getByRole("tab", { name: "맥락" }).click();
+      await page.getByText("44% 아낌").waitFor();
+      expect(await page.getByRole("tabpanel").innerText()).toMatch(
+        /준 것 3,440 토큰, 모두 주면 6,100 토큰[\s\S]*계약 src\/ports\/sessions\.ts\s+640/,
+      );
+      await page.getByRole("tab", { name: "변경" }).click();
+      await page.getByText("바뀐 파일 2개").waitFor();
+      expect(
+        await page.getByRole("group", { name: "src/api/index.ts의 변경" }).innerText(),
+      ).toMatch(/−[\s\S]*const routes = \{\};[\s\S]*\+[\s\S]*import \{ login \}/);
+      expect(new URL(page.url()).search).toBe("?tab=diff");
+      await page.reload(); // the tab stands in the address
+      await page.getByText("바뀐 파일 2개").waitFor();
+      await expectWellMade(opened);
+    },
+  );
 
-  test("is given another try with a hint, and a worker is spoken to", { timeout: 60_000 }, async () => {
-    await using server = await serve();
-    runInTheMiddle(server);
-    await using opened = await openRun(server, "/plans/runs/run_middle/ports/limits");
-    const { page } = opened;
-    await page.getByText("시도를 다 썼어요.").first().waitFor();
+  test(
+    "is given another try with a hint, and a worker is spoken to",
+    { timeout: 60_000 },
+    async () => {
+      await using server = await serve();
+      runInTheMiddle(server);
+      await using opened = await openRun(server, "/plans/runs/run_middle/ports/limits");
+      const { page } = opened;
+      await page.getByText("시도를 다 썼어요.").first().waitFor();
 
-    await page.getByRole("button", { name: "다시 시도…" }).click();
-    await page.getByRole("textbox").last().fill("15분이 지난 뒤를 먼저 보세요");
-    await page.getByRole("spinbutton", { name: "토큰" }).fill("0");
-    expect(await page.getByRole("button", { name: "이 힌트로 다시 시도" }).isDisabled()).toBe(true);
-    await page.getByText("1부터 1,000,000,000까지의 정수로").waitFor();
-    await expectWellMade(opened);
-    await page.getByRole("spinbutton", { name: "토큰" }).fill("50000");
-    await page.getByRole("spinbutton", { name: "시간 (분)" }).fill("15");
-    await page.getByRole("spinbutton", { name: "시도 (번)" }).fill("2");
-    await page.getByRole("button", { name: "이 힌트로 다시 시도" }).click();
-    await page.locator(".port-head").getByText("일하는 중").waitFor();
-    expect(sent(server, /ports\/limits\/retry$/)).toEqual([{ hint: "15분이 지난 뒤를 먼저 보세요", tokens: 50_000, time_ms: 900_000, tries: 2 }]);
-    await page.getByRole("button", { name: "작업자에게 말하기…" }).click();
-    await page.getByRole("combobox", { name: "누구에게" }).selectOption("tester");
-    await page.getByRole("textbox", { name: "할 말" }).fill("느린 시험은 빼 주세요");
-    await page.getByRole("button", { name: "말하기", exact: true }).click();
-    await page.getByText("전했어요.").waitFor();
-    await page.getByRole("tab", { name: "주고받은 말" }).click();
+      await page.getByRole("button", { name: "다시 시도…" }).click();
+      await page.getByRole("textbox").last().fill("15분이 지난 뒤를 먼저 보세요");
+      await page.getByRole("spinbutton", { name: "토큰" }).fill("0");
+      expect(await page.getByRole("button", { name: "이 힌트로 다시 시도" }).isDisabled()).toBe(
+        true,
+      );
+      await page.getByText("1부터 1,000,000,000까지의 정수로").waitFor();
+      await expectWellMade(opened);
+      await page.getByRole("spinbutton", { name: "토큰" }).fill("50000");
+      await page.getByRole("spinbutton", { name: "시간 (분)" }).fill("15");
+      await page.getByRole("spinbutton", { name: "시도 (번)" }).fill("2");
+      await page.getByRole("button", { name: "이 힌트로 다시 시도" }).click();
+      await page.locator(".port-head").getByText("일하는 중").waitFor();
+      expect(sent(server, /ports\/limits\/retry$/)).toEqual([
+        { hint: "15분이 지난 뒤를 먼저 보세요", tokens: 50_000, time_ms: 900_000, tries: 2 },
+      ]);
+      await page.getByRole("button", { name: "작업자에게 말하기…" }).click();
+      await page.getByRole("combobox", { name: "누구에게" }).selectOption("tester");
+      await page.getByRole("textbox", { name: "할 말" }).fill("느린 시험은 빼 주세요");
+      await page.getByRole("button", { name: "말하기", exact: true }).click();
+      await page.getByText("전했어요.").waitFor();
+      await page.getByRole("tab", { name: "주고받은 말" }).click();
 
-    await page.getByRole("list", { name: "주고받은 말" }).getByText("느린 시험은 빼 주세요").waitFor();
-    expect(sent(server, /say$/)).toEqual([{ to: "tester", text: "느린 시험은 빼 주세요" }]);
-    expect(opened.complaints).toEqual([]);
-  });
+      await page
+        .getByRole("list", { name: "주고받은 말" })
+        .getByText("느린 시험은 빼 주세요")
+        .waitFor();
+      expect(sent(server, /say$/)).toEqual([{ to: "tester", text: "느린 시험은 빼 주세요" }]);
+      expect(opened.complaints).toEqual([]);
+    },
+  );
 
   test("says when its worker has said nothing for too long", async () => {
     await using server = await serve();
     runInTheMiddle(server);
-    server.plans.details.set("run_middle/api", { steps: [aStep("api", { try: 2, status: "running", progress: 0.2, task: "멈춘 일", finishedAt: null, seenAt: Date.now() - 45_000 })] });
+    server.plans.details.set("run_middle/api", {
+      steps: [
+        aStep("api", {
+          try: 2,
+          status: "running",
+          progress: 0.2,
+          task: "멈춘 일",
+          finishedAt: null,
+          seenAt: Date.now() - 45_000,
+        }),
+      ],
+    });
     await using opened = await openRun(server);
     const { page } = opened;
 
-    await box(page, "로그인 API").getByText(/4\d s째 소식 없음/).waitFor();
+    await box(page, "로그인 API")
+      .getByText(/4\d s째 소식 없음/)
+      .waitFor();
     await box(page, "로그인 API").click();
 
-    await page.getByRole("status").filter({ hasText: "40 s째 소식이 없어요. 멈췄을 수 있어요." }).waitFor();
+    await page
+      .getByRole("status")
+      .filter({ hasText: "40 s째 소식이 없어요. 멈췄을 수 있어요." })
+      .waitFor();
     await expect.poll(() => page.locator(".port-now").getAttribute("data-stalled")).toBe("true");
   });
 
@@ -623,11 +1060,15 @@ describe("a port", () => {
 
     await page.getByRole("radio", { name: "그림" }).focus();
     await page.keyboard.press("Tab");
-    expect(await page.evaluate(() => document.activeElement?.querySelector("strong")?.textContent)).toBe("세션 만료");
+    expect(
+      await page.evaluate(() => document.activeElement?.querySelector("strong")?.textContent),
+    ).toBe("세션 만료");
     await page.keyboard.press("Tab");
     await page.keyboard.press("Tab");
     await page.keyboard.press("Tab");
-    expect(await page.evaluate(() => document.activeElement?.querySelector("strong")?.textContent)).toBe("로그인 API");
+    expect(
+      await page.evaluate(() => document.activeElement?.querySelector("strong")?.textContent),
+    ).toBe("로그인 API");
     await page.keyboard.press("Enter");
     await page.getByRole("heading", { level: 1, name: "로그인 API" }).waitFor();
     await page.getByRole("tab", { name: "시도" }).focus();
@@ -640,43 +1081,58 @@ describe("a port", () => {
     expect(opened.complaints).toEqual([]);
   });
 
-  test("in English, dark, at 360 px: the run is a list, and everything fits", { timeout: 60_000 }, async () => {
-    await using server = await serve();
-    runInTheMiddle(server);
-    server.plans.escalations.push(anEscalation("run_middle", { title: "averylongword".repeat(20) }));
-    await using opened = await openRun(server, "/plans/runs/run_middle", { viewport: { width: 360, height: 740 }, locale: "en-US", colorScheme: "dark" });
-    const { page } = opened;
-    await page.locator(".port-row").first().waitFor();
-    await page.getByText("Waits for a person (1)").waitFor();
-    expect(await page.locator(".react-flow").count()).toBe(0);
-    await expectWellMade(opened);
+  test(
+    "in English, dark, at 360 px: the run is a list, and everything fits",
+    { timeout: 60_000 },
+    async () => {
+      await using server = await serve();
+      runInTheMiddle(server);
+      server.plans.escalations.push(
+        anEscalation("run_middle", { title: "averylongword".repeat(20) }),
+      );
+      await using opened = await openRun(server, "/plans/runs/run_middle", {
+        viewport: { width: 360, height: 740 },
+        locale: "en-US",
+        colorScheme: "dark",
+      });
+      const { page } = opened;
+      await page.locator(".port-row").first().waitFor();
+      await page.getByText("Waits for a person (1)").waitFor();
+      expect(await page.locator(".react-flow").count()).toBe(0);
+      await expectWellMade(opened);
 
-    await box(page, "로그인 API").click();
-    await page.getByText("7 of 9 passed, 2 failed").waitFor();
-    await expectWellMade(opened);
-    for (const name of ["Messages", "Scope", "Context", "Changes"]) {
-      await page.getByRole("tab", { name }).click();
-      await page.locator(".port-part").waitFor();
+      await box(page, "로그인 API").click();
+      await page.getByText("7 of 9 passed, 2 failed").waitFor();
+      await expectWellMade(opened);
+      for (const name of ["Messages", "Scope", "Context", "Changes"]) {
+        await page.getByRole("tab", { name }).click();
+        await page.locator(".port-part").waitFor();
+        await expectFits(opened);
+      }
+      await page.getByRole("link", { name: "Back to the run" }).click();
+      await page.locator(".port-row").first().waitFor();
+      await page.goto(`${server.url}/plans`);
+      await page.locator(".run-row").first().waitFor();
       await expectFits(opened);
-    }
-    await page.getByRole("link", { name: "Back to the run" }).click();
-    await page.locator(".port-row").first().waitFor();
-    await page.goto(`${server.url}/plans`);
-    await page.locator(".run-row").first().waitFor();
-    await expectFits(opened);
-    server.plans.runs.push(aRun("run_old", { status: "success", phase: "over", finishedAt: 1_000 }));
-    server.plans.keeps.set("run_old", { code: "TREE_NOT_SAFE", message: `The tree of api holds what no commit has: ${"folder/".repeat(20)}notes.md.` });
-    server.plans.views.set("login", VIEW);
-    await page.reload();
-    await page.getByRole("button", { name: "Try out a plan…" }).click();
-    await page.getByText("Let a model draft it").click();
-    await page.getByRole("button", { name: "Clean old runs…" }).click();
-    await page.getByRole("button", { name: "Show what would go" }).click();
-    await page.getByText("Cleaning loses them").waitFor();
-    await page.getByRole("checkbox", { name: "login run_old: I can do without it" }).check();
-    await expectWellMade(opened);
-    await page.goto(`${server.url}/plans/start/login?from=api&repository=../shop&base=develop`);
-    await page.getByText("What comes before is taken as done").waitFor();
-    await expectWellMade(opened);
-  });
+      server.plans.runs.push(
+        aRun("run_old", { status: "success", phase: "over", finishedAt: 1_000 }),
+      );
+      server.plans.keeps.set("run_old", {
+        code: "TREE_NOT_SAFE",
+        message: `The tree of api holds what no commit has: ${"folder/".repeat(20)}notes.md.`,
+      });
+      server.plans.views.set("login", VIEW);
+      await page.reload();
+      await page.getByRole("button", { name: "Try out a plan…" }).click();
+      await page.getByText("Let a model draft it").click();
+      await page.getByRole("button", { name: "Clean old runs…" }).click();
+      await page.getByRole("button", { name: "Show what would go" }).click();
+      await page.getByText("Cleaning loses them").waitFor();
+      await page.getByRole("checkbox", { name: "login run_old: I can do without it" }).check();
+      await expectWellMade(opened);
+      await page.goto(`${server.url}/plans/start/login?from=api&repository=../shop&base=develop`);
+      await page.getByText("What comes before is taken as done").waitFor();
+      await expectWellMade(opened);
+    },
+  );
 });

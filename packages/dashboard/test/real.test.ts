@@ -2,11 +2,21 @@ import type { Browser, Page } from "playwright-core";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { startBank, type Bank } from "../../../examples/transfer/bank/bank.ts";
 import { testDatabaseUrl } from "../../dure/src/durable/test-database.ts";
-import { launchBrowser, openPage, siteInPackage, SLOW_HOOK_MS, violations, type OpenedPage } from "./browser.ts";
+import {
+  launchBrowser,
+  openPage,
+  siteInPackage,
+  SLOW_HOOK_MS,
+  violations,
+  type OpenedPage,
+} from "./browser.ts";
 import { ServerProcess } from "./real/server-process.ts";
 import { SLOW_SENTENCES } from "./real/team/desk.ts";
 
-/** The page as people use it: the real server in a process of its own, a real PostgreSQL, a real bank, a real browser. */
+/**
+ * The page as people use it: the real server in a process of its own, a real PostgreSQL, a real
+ * bank, a real browser.
+ */
 
 const world = new AsyncDisposableStack();
 let browser: Browser;
@@ -17,7 +27,9 @@ beforeAll(async () => {
   const database = world.use(await testDatabaseUrl());
   bank = await startBank();
   world.defer(() => bank.stop());
-  const starting = siteInPackage().then(() => ServerProcess.start({ DATABASE_URL: database.url, BANK_URL: bank.url }));
+  const starting = siteInPackage().then(() =>
+    ServerProcess.start({ DATABASE_URL: database.url, BANK_URL: bank.url }),
+  );
   [browser, server] = await Promise.all([launchBrowser(), starting]);
   world.use(server);
   world.defer(() => browser.close());
@@ -51,7 +63,10 @@ async function openPanel(page: Page, tab: string): Promise<void> {
 /** What the bank has booked for the conversation of this page: to whom. */
 function bookedBy(page: Page): string[] {
   const session = new URL(page.url()).pathname.slice("/chat/".length);
-  return bank.bookings().filter(({ key }) => key.startsWith(`${session}/`)).map(({ to }) => to);
+  return bank
+    .bookings()
+    .filter(({ key }) => key.startsWith(`${session}/`))
+    .map(({ to }) => to);
 }
 
 function sentences(text: string): number {
@@ -60,7 +75,9 @@ function sentences(text: string): number {
 
 async function expectWellMade({ page, complaints }: OpenedPage): Promise<void> {
   expect(await violations(page)).toEqual([]);
-  expect(await page.evaluate(() => document.documentElement.scrollWidth - innerWidth)).toBeLessThanOrEqual(0);
+  expect(
+    await page.evaluate(() => document.documentElement.scrollWidth - innerWidth),
+  ).toBeLessThanOrEqual(0);
   expect(complaints).toEqual([]);
 }
 
@@ -140,7 +157,10 @@ describe("a transfer", { timeout: 90_000 }, () => {
   });
 
   test("is cancelled on a phone, dark, and nothing is sent", async () => {
-    await using opened = await openChat("이체", { viewport: { width: 360, height: 760 }, colorScheme: "dark" });
+    await using opened = await openChat("이체", {
+      viewport: { width: 360, height: 760 },
+      colorScheme: "dark",
+    });
     const { page } = opened;
     await say(page, "엄마에게 3만원 보내줘");
     await page.getByText("보낼까요?").waitFor();
@@ -161,8 +181,17 @@ describe("a transfer", { timeout: 90_000 }, () => {
     await field.fill("엄마에게 3만원 보내");
     await field.focus();
     const keyboard = await page.context().newCDPSession(page);
-    await keyboard.send("Input.imeSetComposition", { text: "줘", selectionStart: 1, selectionEnd: 1 });
-    await keyboard.send("Input.dispatchKeyEvent", { type: "rawKeyDown", key: "Enter", code: "Enter", windowsVirtualKeyCode: 229 });
+    await keyboard.send("Input.imeSetComposition", {
+      text: "줘",
+      selectionStart: 1,
+      selectionEnd: 1,
+    });
+    await keyboard.send("Input.dispatchKeyEvent", {
+      type: "rawKeyDown",
+      key: "Enter",
+      code: "Enter",
+      windowsVirtualKeyCode: 229,
+    });
     await keyboard.send("Input.insertText", { text: "줘" });
     expect(await page.locator(".bubble").count()).toBe(0);
 
@@ -214,7 +243,11 @@ describe("an answer that takes its time", { timeout: 120_000 }, () => {
     await page.locator(".message[data-streaming]").waitFor({ state: "detached" });
 
     expect(sentences(await page.getByRole("log").innerText())).toBe(SLOW_SENTENCES);
-    expect(await page.locator(".message").evaluateAll((all) => all.map((one) => one.getAttribute("data-role")))).toEqual(["user", "assistant"]);
+    expect(
+      await page
+        .locator(".message")
+        .evaluateAll((all) => all.map((one) => one.getAttribute("data-role"))),
+    ).toEqual(["user", "assistant"]);
     await say(page, "고마워");
     await page.getByText("“고마워”라고 하셨네요.").waitFor(); // the conversation goes on
     expect(opened.complaints).toEqual([]);
@@ -250,10 +283,14 @@ describe("what a person must decide", { timeout: 90_000 }, () => {
     await page.getByRole("button", { name: "메뉴 열기" }).click();
     await page.getByRole("link", { name: /확인 요청.*기다리는 요청 2건/ }).click();
     const titles = page.getByRole("article").locator("header strong");
-    await expect.poll(() => titles.allInnerTexts(), { timeout: 20_000 }).toEqual(["처리됐는지 확인해 주세요", "승인이 필요해요"]);
+    await expect
+      .poll(() => titles.allInnerTexts(), { timeout: 20_000 })
+      .toEqual(["처리됐는지 확인해 주세요", "승인이 필요해요"]);
     await expectWellMade(opened);
     await page.getByRole("button", { name: "처리되지 않았음" }).click();
-    await expect.poll(() => titles.allInnerTexts(), { timeout: 20_000 }).toEqual(["승인이 필요해요"]);
+    await expect
+      .poll(() => titles.allInnerTexts(), { timeout: 20_000 })
+      .toEqual(["승인이 필요해요"]);
     await page.getByRole("button", { name: "거절" }).click();
     await page.getByText("기다리는 요청이 없어요.").waitFor();
 
@@ -262,17 +299,21 @@ describe("what a person must decide", { timeout: 90_000 }, () => {
   });
 });
 
-test("the log of events begins with what has happened, and goes on live", { timeout: 60_000 }, async () => {
-  await using chat = await openChat("창구");
-  await say(chat.page, "이전 이야기");
-  await chat.page.getByText("“이전 이야기”라고").waitFor();
-  await using opened = await openPage(browser, `${server.url}/events`);
-  const { page } = opened;
-  page.setDefaultTimeout(30_000);
+test(
+  "the log of events begins with what has happened, and goes on live",
+  { timeout: 60_000 },
+  async () => {
+    await using chat = await openChat("창구");
+    await say(chat.page, "이전 이야기");
+    await chat.page.getByText("“이전 이야기”라고").waitFor();
+    await using opened = await openPage(browser, `${server.url}/events`);
+    const { page } = opened;
+    page.setDefaultTimeout(30_000);
 
-  await page.getByText("message=“이전 이야기”").waitFor();
-  await say(chat.page, "지금 이야기");
-  await page.getByText("message=“지금 이야기”").waitFor();
+    await page.getByText("message=“이전 이야기”").waitFor();
+    await say(chat.page, "지금 이야기");
+    await page.getByText("message=“지금 이야기”").waitFor();
 
-  expect(opened.complaints).toEqual([]);
-});
+    expect(opened.complaints).toEqual([]);
+  },
+);

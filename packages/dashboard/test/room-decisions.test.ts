@@ -4,7 +4,19 @@ import { onlineOf } from "../src/agents/online.ts";
 import { mentionable, mentionBegun, mentionPieces, mentionWritten } from "../src/rooms/mention.ts";
 import { newsOf } from "../src/rooms/news.ts";
 import { unseenOf, type Posting } from "../src/rooms/room-posts.ts";
-import { EMPTY_TIMELINE, MOST_KEPT, standOf, withMessage, withNewer, withNewest, withOlder, withoutWork, withWork, writersOf, type Timeline } from "../src/rooms/timeline.ts";
+import {
+  EMPTY_TIMELINE,
+  MAX_KEPT,
+  standOf,
+  withMessage,
+  withNewer,
+  withNewest,
+  withOlder,
+  withoutWork,
+  withWork,
+  writersOf,
+  type Timeline,
+} from "../src/rooms/timeline.ts";
 
 const TEAM = [
   { id: "ruda", displayName: "루다" },
@@ -24,10 +36,13 @@ describe("a mention that is being written", () => {
   });
 
   test("finds a name by its first letters, also in an open syllable, and an id", () => {
-    const found = (query: string): readonly string[] => mentionable(query, TEAM).map(({ id }) => id);
+    const found = (query: string): readonly string[] =>
+      mentionable(query, TEAM).map(({ id }) => id);
 
     expect(found("")).toEqual(["ruda", "eden", "seum", "night-owl"]);
-    for (const query of ["ㄹ", "루", "룯", "루다", "ru", "RUDA"]) expect(found(query), query).toEqual(["ruda"]);
+    for (const query of ["ㄹ", "루", "룯", "루다", "ru", "RUDA"]) {
+      expect(found(query), query).toEqual(["ruda"]);
+    }
     expect(found("읻")).toEqual(["eden"]);
     expect(found("e")).toEqual(["eden", "seum"]); // begins with it, before holds it
     expect(found("없음")).toEqual([]);
@@ -35,9 +50,20 @@ describe("a mention that is being written", () => {
 
   test("is written out as the name, before what stands behind the caret; a shared name gives way to the id", () => {
     const begun = { from: 3, query: "루" };
-    expect(mentionWritten("안녕 @루", 5, begun, TEAM[0]!, TEAM)).toEqual({ text: "안녕 @루다 ", caret: 7 });
-    expect(mentionWritten("안녕 @루 씨", 5, begun, TEAM[0]!, TEAM)).toEqual({ text: "안녕 @루다 씨", caret: 7 });
-    expect(mentionWritten("안녕 @루", 5, begun, TEAM[0]!, [...TEAM, { id: "other", displayName: "루다" }]).text).toBe("안녕 @ruda ");
+    expect(mentionWritten("안녕 @루", 5, begun, TEAM[0]!, TEAM)).toEqual({
+      text: "안녕 @루다 ",
+      caret: 7,
+    });
+    expect(mentionWritten("안녕 @루 씨", 5, begun, TEAM[0]!, TEAM)).toEqual({
+      text: "안녕 @루다 씨",
+      caret: 7,
+    });
+    expect(
+      mentionWritten("안녕 @루", 5, begun, TEAM[0]!, [
+        ...TEAM,
+        { id: "other", displayName: "루다" },
+      ]).text,
+    ).toBe("안녕 @ruda ");
   });
 });
 
@@ -48,12 +74,37 @@ test("mentions are drawn as the server found them: names of the mentioned, ids i
     { agent: "eden", label: "@이든" },
     "에게, @세움 과 @edenx",
   ]);
-  expect(mentionPieces("＠루다!", ["ruda"], TEAM)).toEqual([{ agent: "ruda", label: "@루다" }, "!"]);
-  expect(mentionPieces("<@nobody> @밤 부엉이", ["night-owl"], TEAM)).toEqual(["<@nobody> ", { agent: "night-owl", label: "@밤 부엉이" }]);
+  expect(mentionPieces("＠루다!", ["ruda"], TEAM)).toEqual([
+    { agent: "ruda", label: "@루다" },
+    "!",
+  ]);
+  expect(mentionPieces("<@nobody> @밤 부엉이", ["night-owl"], TEAM)).toEqual([
+    "<@nobody> ",
+    { agent: "night-owl", label: "@밤 부엉이" },
+  ]);
 });
 
 function aMessage(seq: number, part: Partial<RoomMessage> = {}): RoomMessage {
-  return { id: `message_${seq}`, place: "web:general", seq, author: "민준", authorKind: "person", authorName: "민준", text: "말", mentions: [], mark: null, replyTo: null, delivery: "sent", deliveryError: null, attachments: [], buttons: null, at: seq * 1_000, editedAt: null, roles: [], ...part };
+  return {
+    id: `message_${seq}`,
+    place: "web:general",
+    seq,
+    author: "민준",
+    authorKind: "person",
+    authorName: "민준",
+    text: "말",
+    mentions: [],
+    mark: null,
+    replyTo: null,
+    delivery: "sent",
+    deliveryError: null,
+    attachments: [],
+    buttons: null,
+    at: seq * 1_000,
+    editedAt: null,
+    roles: [],
+    ...part,
+  };
 }
 
 function someMessages(from: number, to: number): RoomMessage[] {
@@ -68,8 +119,12 @@ describe("a timeline", () => {
   const known = withNewest(undefined, { items: someMessages(41, 100), typing: [] });
 
   test("has no gap: a newest page that does not touch what is known takes its place", () => {
-    expect(seqsOf(withNewest(known, { items: someMessages(90, 102), typing: [] }))).toEqual(seqsOf({ ...known, messages: someMessages(41, 102) }));
-    expect(seqsOf(withNewest(known, { items: someMessages(200, 205), typing: [] }))).toEqual([200, 201, 202, 203, 204, 205]);
+    expect(seqsOf(withNewest(known, { items: someMessages(90, 102), typing: [] }))).toEqual(
+      seqsOf({ ...known, messages: someMessages(41, 102) }),
+    );
+    expect(seqsOf(withNewest(known, { items: someMessages(200, 205), typing: [] }))).toEqual([
+      200, 201, 202, 203, 204, 205,
+    ]);
     expect(withNewest(undefined, { items: [], typing: [] })).toEqual(EMPTY_TIMELINE);
   });
 
@@ -77,13 +132,15 @@ describe("a timeline", () => {
     const older = withOlder(known, { items: someMessages(1, 40), typing: [] });
 
     expect([known.hasOlder, older.hasOlder]).toEqual([true, false]);
-    expect(seqsOf(withNewer(older, { items: someMessages(100, 101), typing: ["eden"] })).length).toBe(101);
+    expect(
+      seqsOf(withNewer(older, { items: someMessages(100, 101), typing: ["eden"] })).length,
+    ).toBe(101);
   });
 
   test("is bounded: the oldest go, and can be had again", () => {
-    const long = withNewer(known, { items: someMessages(101, MOST_KEPT + 200), typing: [] });
+    const long = withNewer(known, { items: someMessages(101, MAX_KEPT + 200), typing: [] });
 
-    expect(long.messages).toHaveLength(MOST_KEPT);
+    expect(long.messages).toHaveLength(MAX_KEPT);
     expect(long.hasOlder).toBe(true);
   });
 
@@ -91,9 +148,18 @@ describe("a timeline", () => {
     const busy = withWork({ ...known, typing: ["seum"] }, "message_100", ["ruda", "eden"]);
     expect(writersOf(busy)).toEqual(["seum", "ruda", "eden"]);
 
-    const answered = withMessage(busy, aMessage(100, { roles: [{ agent: "ruda", role: "HANDLER", because: "mentioned", answeredBy: "message_101" }] }));
+    const answered = withMessage(
+      busy,
+      aMessage(100, {
+        roles: [
+          { agent: "ruda", role: "HANDLER", because: "mentioned", answeredBy: "message_101" },
+        ],
+      }),
+    );
     expect(writersOf(answered)).toEqual(["seum", "eden"]);
-    expect(writersOf(withoutWork(withoutWork(answered, "message_100", "eden"), "message_7", "seum"))).toEqual([]);
+    expect(
+      writersOf(withoutWork(withoutWork(answered, "message_100", "eden"), "message_7", "seum")),
+    ).toEqual([]);
   });
 
   test("takes a changed message only where the message stands", () => {
@@ -114,31 +180,73 @@ describe("a timeline", () => {
 });
 
 describe("words that were just sent", () => {
-  const posting = (part: Partial<Posting> = {}): Posting => ({ clientId: "c1", who: "민준", place: "web:general", text: "말", after: 4, status: "sending", ...part });
+  const posting = (part: Partial<Posting> = {}): Posting => ({
+    clientId: "c1",
+    who: "민준",
+    place: "web:general",
+    text: "말",
+    after: 4,
+    status: "sending",
+    ...part,
+  });
 
   test("are shown until their message is, each message standing for one of them", () => {
     expect(unseenOf([posting()], [aMessage(4)])).toHaveLength(1); // the same words, said before
     expect(unseenOf([posting()], [aMessage(5)])).toEqual([]);
-    expect(unseenOf([posting(), posting({ clientId: "c2" })], [aMessage(5)]).map(({ clientId }) => clientId)).toEqual(["c2"]);
+    expect(
+      unseenOf([posting(), posting({ clientId: "c2" })], [aMessage(5)]).map(
+        ({ clientId }) => clientId,
+      ),
+    ).toEqual(["c2"]);
     expect(unseenOf([posting()], [aMessage(5, { author: "서연" })])).toHaveLength(1);
   });
 
   test("and seem to have failed stand there if they did arrive, unless they could be another person's", () => {
     expect(unseenOf([posting({ status: "failed" })], [aMessage(5)])).toEqual([]);
-    expect(unseenOf([posting({ status: "failed", who: undefined })], [aMessage(5)])).toHaveLength(1);
+    expect(unseenOf([posting({ status: "failed", who: undefined })], [aMessage(5)])).toHaveLength(
+      1,
+    );
   });
 });
 
 describe("news", () => {
-  const event = (type: string, data: PlatformEvent["data"], part: Partial<PlatformEvent> = {}): PlatformEvent => ({ id: "1.2.3", type, role: "conversation", room: "web:general", at: 1, data, ...part });
+  const event = (
+    type: string,
+    data: PlatformEvent["data"],
+    part: Partial<PlatformEvent> = {},
+  ): PlatformEvent => ({
+    id: "1.2.3",
+    type,
+    role: "conversation",
+    room: "web:general",
+    at: 1,
+    data,
+    ...part,
+  });
 
   test("of a message say where it stands and who answers it", () => {
-    expect(newsOf(event("room.message", { message: "m1", roles: { ruda: "HANDLER", eden: "OBSERVER" } }))).toEqual({ grown: "web:general", rooms: true, begun: { place: "web:general", message: "m1", agents: ["ruda"] } });
-    expect(newsOf(event("room.handled", { message: "m1", answer: "m2" }, { agent: "ruda" }))).toMatchObject({ grown: "web:general", changed: { message: "m1" }, ended: { message: "m1", agent: "ruda" } });
+    expect(
+      newsOf(
+        event("room.message", { message: "m1", roles: { ruda: "HANDLER", eden: "OBSERVER" } }),
+      ),
+    ).toEqual({
+      grown: "web:general",
+      rooms: true,
+      begun: { place: "web:general", message: "m1", agents: ["ruda"] },
+    });
+    expect(
+      newsOf(event("room.handled", { message: "m1", answer: "m2" }, { agent: "ruda" })),
+    ).toMatchObject({
+      grown: "web:general",
+      changed: { message: "m1" },
+      ended: { message: "m1", agent: "ruda" },
+    });
   });
 
   test("of anything else say what to read again", () => {
-    expect(newsOf(event("room.delivery_failed", { message: "m1" }))).toMatchObject({ changed: { message: "m1" } });
+    expect(newsOf(event("room.delivery_failed", { message: "m1" }))).toMatchObject({
+      changed: { message: "m1" },
+    });
     expect(newsOf(event("room.resting", { guard: "exchange" }))).toEqual({ rooms: true });
     expect(newsOf(event("account.changed", { state: "paused" }))).toEqual({ agents: true });
     expect(newsOf(event("escalation.resolved", { id: "e1" }))).toEqual({ escalations: true });
@@ -146,7 +254,14 @@ describe("news", () => {
 });
 
 test("an agent that can be reached on one account is reachable", () => {
-  const account = (state: "ready" | "paused" | "refused") => ({ adapter: "web", id: "ruda", state, platformId: null, detail: null, changedAt: 1 });
+  const account = (state: "ready" | "paused" | "refused") => ({
+    adapter: "web",
+    id: "ruda",
+    state,
+    platformId: null,
+    detail: null,
+    changedAt: 1,
+  });
 
   expect(onlineOf({ accounts: [account("refused"), account("ready")] })).toBe("ready");
   expect(onlineOf({ accounts: [account("refused"), account("paused")] })).toBe("paused");

@@ -1,9 +1,19 @@
 import type { Browser, BrowserContextOptions, Page } from "playwright-core";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
-import { launchBrowser, openPage, siteInPackage, SLOW_HOOK_MS, violations, type OpenedPage } from "./browser.ts";
+import {
+  launchBrowser,
+  openPage,
+  siteInPackage,
+  SLOW_HOOK_MS,
+  violations,
+  type OpenedPage,
+} from "./browser.ts";
 import { startRoomsTeam, type RoomsTeam } from "./rooms/team.ts";
 
-/** Rooms as people use them: the real server, a real PostgreSQL, real browsers; only the models are functions. */
+/**
+ * Rooms as people use them: the real server, a real PostgreSQL, real browsers; only the models are
+ * functions.
+ */
 
 const world = new AsyncDisposableStack();
 let browser: Browser;
@@ -19,7 +29,10 @@ beforeAll(async () => {
 afterAll(() => world.disposeAsync());
 
 /** A window of a person who has said who they are. */
-async function enter(person: string, options: BrowserContextOptions & { path?: string; at?: RoomsTeam } = {}): Promise<OpenedPage> {
+async function enter(
+  person: string,
+  options: BrowserContextOptions & { path?: string; at?: RoomsTeam } = {},
+): Promise<OpenedPage> {
   const { path = "/rooms/web%3Ageneral", at = server, ...rest } = options;
   const opened = await openPage(browser, at.url + path, rest);
   opened.page.setDefaultTimeout(20_000);
@@ -40,12 +53,16 @@ async function say(page: Page, message: string): Promise<void> {
 
 /** The newest message with this text. */
 function messageWith(page: Page, text: string) {
-  return page.locator(".room-message", { has: page.locator(".markdown", { hasText: text }) }).last();
+  return page
+    .locator(".room-message", { has: page.locator(".markdown", { hasText: text }) })
+    .last();
 }
 
 async function expectWellMade({ page, complaints }: OpenedPage): Promise<void> {
   expect(await violations(page)).toEqual([]);
-  expect(await page.evaluate(() => document.documentElement.scrollWidth - innerWidth)).toBeLessThanOrEqual(0);
+  expect(
+    await page.evaluate(() => document.documentElement.scrollWidth - innerWidth),
+  ).toBeLessThanOrEqual(0);
   expect(complaints).toEqual([]);
 }
 
@@ -62,7 +79,10 @@ describe("a team with more rooms than a page of the server has", { timeout: 60_0
     await list.getByRole("link", { name: "방 260" }).waitFor();
     await list.getByRole("textbox").fill("방 26");
 
-    expect(await list.getByRole("link", { name: /^방 / }).allInnerTexts()).toEqual(["방 26", "방 260"]);
+    expect(await list.getByRole("link", { name: /^방 / }).allInnerTexts()).toEqual([
+      "방 26",
+      "방 260",
+    ]);
     expect(await page.getByRole("button", { name: "방 더 보기" }).count()).toBe(0); // all of them are here
     await expectWellMade(opened);
   });
@@ -82,7 +102,11 @@ describe("two persons in two windows", { timeout: 60_000 }, () => {
     expect(await seen.locator("strong").first().innerText()).toBe("민준");
     expect(await seen.locator(".markdown strong").innerText()).toBe("중요한");
     await seen.locator('.role[data-agent="ruda"]', { hasText: "답함" }).waitFor();
-    expect(await seen.locator('.role[data-role="OBSERVER"]').evaluateAll((all) => all.map((one) => one.getAttribute("data-agent")))).toEqual(["eden", "seum", "dajim"]);
+    expect(
+      await seen
+        .locator('.role[data-role="OBSERVER"]')
+        .evaluateAll((all) => all.map((one) => one.getAttribute("data-agent"))),
+    ).toEqual(["eden", "seum", "dajim"]);
     expect(await first.page.locator(".room-message", { hasText: "첫 창에서" }).count()).toBe(1); // the row that was shown before the server had it is gone
     await expectWellMade(first);
     await expectWellMade(second);
@@ -137,11 +161,15 @@ describe("two persons in two windows", { timeout: 60_000 }, () => {
     await first.page.getByText("이든 작성 중…").waitFor();
     await second.page.getByRole("link", { name: /일반/ }).click();
     await second.page.getByText("여기부터 새 메시지").waitFor();
-    await messageWith(first.page, "@이든 천천히 봐 주세요").locator(".role", { hasText: "답함" }).waitFor();
+    await messageWith(first.page, "@이든 천천히 봐 주세요")
+      .locator(".role", { hasText: "답함" })
+      .waitFor();
 
     await first.page.getByText("이든 작성 중…").waitFor({ state: "detached" });
     await second.page.getByRole("link", { name: "조용한 방" }).click();
-    await expect.poll(() => second.page.getByRole("link", { name: /일반/ }).innerText()).toBe("일반");
+    await expect
+      .poll(() => second.page.getByRole("link", { name: /일반/ }).innerText())
+      .toBe("일반");
   });
 });
 
@@ -151,7 +179,9 @@ describe("a mention", { timeout: 60_000 }, () => {
     const { page } = opened;
     await field(page).pressSequentially("안녕 @루");
     await page.getByRole("listbox", { name: "부를 에이전트" }).waitFor();
-    expect(await page.getByRole("option").allInnerTexts()).toEqual([expect.stringContaining("루다")]);
+    expect(await page.getByRole("option").allInnerTexts()).toEqual([
+      expect.stringContaining("루다"),
+    ]);
     expect(await violations(page)).toEqual([]);
     await page.keyboard.press("Enter");
     expect(await field(page).inputValue()).toBe("안녕 @루다 ");
@@ -163,14 +193,20 @@ describe("a mention", { timeout: 60_000 }, () => {
     const said = messageWith(page, "함께 봐 주세요");
     await said.locator('.role[data-agent="seum"]', { hasText: "답함" }).waitFor();
     expect(await said.locator(".mention").allInnerTexts()).toEqual(["@루다", "@세움"]);
-    expect((await said.locator('.role[data-role="HANDLER"]').allInnerTexts()).map((words) => words.replaceAll(/\s+/g, " ").replace(/ ?\. .*/, ""))).toEqual(["루다 담당 · 먼저 · 답함", "세움 담당 · 이어서 · 답함"]);
+    expect(
+      (await said.locator('.role[data-role="HANDLER"]').allInnerTexts()).map((words) =>
+        words.replaceAll(/\s+/g, " ").replace(/ ?\. .*/, ""),
+      ),
+    ).toEqual(["루다 담당 · 먼저 · 답함", "세움 담당 · 이어서 · 답함"]);
 
     await said.locator('.role[data-agent="dajim"]').hover();
     await page.getByRole("tooltip", { name: "다른 에이전트가 멘션되었어요." }).waitFor();
     await page.mouse.move(0, 0);
     await page.getByRole("tooltip").waitFor({ state: "detached" });
     await field(page).focus();
-    while ((await page.evaluate(() => document.activeElement?.className)) !== "role") await page.keyboard.press("Shift+Tab");
+    while ((await page.evaluate(() => document.activeElement?.className)) !== "role") {
+      await page.keyboard.press("Shift+Tab");
+    }
     await page.getByRole("tooltip").waitFor(); // the newest message's
     await said.locator('.role[data-agent="ruda"]').click();
     expect(await page.locator("[data-lit]").innerText()).toContain("루다의 답입니다");
@@ -183,9 +219,18 @@ describe("a mention", { timeout: 60_000 }, () => {
     await field(page).focus();
     const keyboard = await page.context().newCDPSession(page);
     await field(page).pressSequentially("@");
-    await keyboard.send("Input.imeSetComposition", { text: "룯", selectionStart: 1, selectionEnd: 1 });
+    await keyboard.send("Input.imeSetComposition", {
+      text: "룯",
+      selectionStart: 1,
+      selectionEnd: 1,
+    });
     await page.getByRole("option", { name: /루다/ }).waitFor(); // an open syllable finds it already
-    await keyboard.send("Input.dispatchKeyEvent", { type: "rawKeyDown", key: "Enter", code: "Enter", windowsVirtualKeyCode: 229 });
+    await keyboard.send("Input.dispatchKeyEvent", {
+      type: "rawKeyDown",
+      key: "Enter",
+      code: "Enter",
+      windowsVirtualKeyCode: 229,
+    });
     await keyboard.send("Input.insertText", { text: "루다" });
 
     expect(await field(page).inputValue()).toBe("@루다");
@@ -199,16 +244,24 @@ describe("work that is handed over", { timeout: 90_000 }, () => {
     await using other = await enter("서연");
     const { page } = opened;
     await say(page, "@루다 이든에게 끝없이 이야기하자고 부탁해줘");
-    const card = page.getByRole("complementary", { name: "스레드와 참여자" }).getByRole("link", { name: /끝없이/ });
+    const card = page
+      .getByRole("complementary", { name: "스레드와 참여자" })
+      .getByRole("link", { name: /끝없이/ });
     await card.getByText("쉬는 중").waitFor();
     await messageWith(page, "스레드에서 이어집니다").waitFor();
-    await page.locator(".room-notice", { hasText: "이든 님이 답했습니다" }).getByRole("link", { name: /끝없이/ }).waitFor();
+    await page
+      .locator(".room-notice", { hasText: "이든 님이 답했습니다" })
+      .getByRole("link", { name: /끝없이/ })
+      .waitFor();
 
     await card.click();
     await page.getByRole("heading", { level: 1, name: /루다 → 이든/ }).waitFor();
     await page.getByText("이 대화를 쉬고 있어요").waitFor();
     const people = page.getByRole("region", { name: "참여자" });
-    expect(await people.getByRole("listitem").allInnerTexts()).toEqual([expect.stringContaining("루다"), expect.stringContaining("이든")]);
+    expect(await people.getByRole("listitem").allInnerTexts()).toEqual([
+      expect.stringContaining("루다"),
+      expect.stringContaining("이든"),
+    ]);
     const address = page.url();
     await expectWellMade(opened);
 
@@ -220,7 +273,10 @@ describe("work that is handed over", { timeout: 90_000 }, () => {
     expect(page.url()).toBe(address);
 
     await people.getByRole("button", { name: "이든 내보내기" }).click();
-    await other.page.getByRole("region", { name: "참여자" }).getByRole("button", { name: "이든 내보내기" }).waitFor({ state: "detached" });
+    await other.page
+      .getByRole("region", { name: "참여자" })
+      .getByRole("button", { name: "이든 내보내기" })
+      .waitFor({ state: "detached" });
     await page.getByRole("link", { name: "일반 채널로" }).click();
     await page.getByRole("heading", { level: 1, name: "일반" }).waitFor();
     expect(other.complaints).toEqual([]);
@@ -238,7 +294,10 @@ describe("work that is handed over", { timeout: 90_000 }, () => {
     await question.getByRole("button", { name: "거절" }).click();
     await question.getByText("‘거절’(으)로 답했어요.").waitFor();
 
-    await other.page.locator(".room-notice", { hasText: "MEMORY.md" }).getByText("‘거절’(으)로 답했어요.").waitFor();
+    await other.page
+      .locator(".room-notice", { hasText: "MEMORY.md" })
+      .getByText("‘거절’(으)로 답했어요.")
+      .waitFor();
   });
 });
 
@@ -264,7 +323,9 @@ describe("a message", { timeout: 60_000 }, () => {
     await page.locator(".room-message[id]", { hasText: "한 번만 서야 하는 말" }).waitFor();
     await page.locator(".room-message[data-status]").waitFor({ state: "detached" });
 
-    for (const text of ["오지 못한 말", "한 번만 서야 하는 말"]) expect(await page.locator(".room-message", { hasText: text }).count()).toBe(1);
+    for (const text of ["오지 못한 말", "한 번만 서야 하는 말"]) {
+      expect(await page.locator(".room-message", { hasText: text }).count()).toBe(1);
+    }
     expect(await page.getByText("보내지 못했어요").count()).toBe(0);
   });
 
@@ -275,14 +336,25 @@ describe("a message", { timeout: 60_000 }, () => {
     await messageWith(page, "다짐의 답입니다").waitFor();
     await page.route("**/messages?*", async (route) => {
       const response = await route.fetch();
-      const body = (await response.json()) as { items: { author: string; delivery: string; delivery_error: unknown }[] };
-      for (const item of body.items) if (item.author === "dajim") Object.assign(item, { delivery: "failed", delivery_error: { code: "not-found", message: "The channel is gone." } });
+      const body = (await response.json()) as {
+        items: { author: string; delivery: string; delivery_error: unknown }[];
+      };
+      for (const item of body.items) {
+        if (item.author === "dajim") {
+          Object.assign(item, {
+            delivery: "failed",
+            delivery_error: { code: "not-found", message: "The channel is gone." },
+          });
+        }
+      }
       await route.fulfill({ response, json: body });
     });
 
     await page.reload();
 
-    await messageWith(page, "다짐의 답입니다").getByText("전하지 못했어요: The channel is gone.").waitFor();
+    await messageWith(page, "다짐의 답입니다")
+      .getByText("전하지 못했어요: The channel is gone.")
+      .waitFor();
     await expectWellMade(opened);
   });
 
@@ -290,7 +362,12 @@ describe("a message", { timeout: 60_000 }, () => {
     await using opened = await enter("민준", { viewport: { width: 1280, height: 600 } });
     await using other = await enter("서연");
     const { page } = opened;
-    for (let line = 1; line <= 5; line++) await say(page, Array.from({ length: 6 }, (_, index) => `${line}-${index} 길게 쓰는 줄`).join("\n"));
+    for (let line = 1; line <= 5; line++) {
+      await say(
+        page,
+        Array.from({ length: 6 }, (_, index) => `${line}-${index} 길게 쓰는 줄`).join("\n"),
+      );
+    }
     await page.locator(".room-writing", { hasText: "작성 중" }).waitFor({ state: "detached" });
     await messageWith(page, "5-5 길게 쓰는 줄").locator(".role", { hasText: "답함" }).waitFor();
     const log = page.getByRole("log");
@@ -303,7 +380,13 @@ describe("a message", { timeout: 60_000 }, () => {
     await page.getByRole("button", { name: "새 메시지 2개" }).click();
     await messageWith(page, "새 소식이에요").waitFor();
 
-    await expect.poll(() => log.evaluate((element) => Math.round(element.scrollHeight - element.scrollTop - element.clientHeight))).toBeLessThan(5);
+    await expect
+      .poll(() =>
+        log.evaluate((element) =>
+          Math.round(element.scrollHeight - element.scrollTop - element.clientHeight),
+        ),
+      )
+      .toBeLessThan(5);
   });
 });
 
@@ -312,18 +395,50 @@ describe("what is gone", { timeout: 60_000 }, () => {
     await using opened = await enter("민준");
     const { page } = opened;
     await say(page, "@루다 이든에게 검토를 부탁해줘");
-    await page.getByRole("complementary", { name: "스레드와 참여자" }).getByRole("link", { name: /로그인 모듈을 검토해 줘/ }).click();
+    await page
+      .getByRole("complementary", { name: "스레드와 참여자" })
+      .getByRole("link", { name: /로그인 모듈을 검토해 줘/ })
+      .click();
     await page.getByRole("heading", { level: 1, name: /루다 → 이든/ }).waitFor();
     await page.route("**/v1/threads/*", async (route) => {
       const response = await route.fetch();
-      await route.fulfill({ response, json: { ...((await response.json()) as object), state: "closed", closed_because: "the thread was deleted" } });
+      await route.fulfill({
+        response,
+        json: {
+          ...((await response.json()) as object),
+          state: "closed",
+          closed_because: "the thread was deleted",
+        },
+      });
     });
     await page.route("**/v1/agents", async (route) => {
       const response = await route.fetch();
       const body = (await response.json()) as { items: { id: string; accounts: object[] }[] };
-      for (const item of body.items) if (item.id === "eden") item.accounts = item.accounts.map((account) => ({ ...account, state: "refused", detail: "Discord does not accept the bot's token." }));
-      for (const item of body.items) if (item.id === "seum") item.accounts = item.accounts.map((account) => ({ ...account, detail: "Discord has an outage in the server 두레: what is said there waits." }));
-      for (const item of body.items) if (item.id === "dajim") item.accounts = item.accounts.map((account) => ({ ...account, detail: "It said something new." }));
+      for (const item of body.items) {
+        if (item.id === "eden") {
+          item.accounts = item.accounts.map((account) => ({
+            ...account,
+            state: "refused",
+            detail: "Discord does not accept the bot's token.",
+          }));
+        }
+      }
+      for (const item of body.items) {
+        if (item.id === "seum") {
+          item.accounts = item.accounts.map((account) => ({
+            ...account,
+            detail: "Discord has an outage in the server 두레: what is said there waits.",
+          }));
+        }
+      }
+      for (const item of body.items) {
+        if (item.id === "dajim") {
+          item.accounts = item.accounts.map((account) => ({
+            ...account,
+            detail: "It said something new.",
+          }));
+        }
+      }
       await route.fulfill({ response, json: body });
     });
 
@@ -331,31 +446,54 @@ describe("what is gone", { timeout: 60_000 }, () => {
     const banner = page.getByRole("status").filter({ hasText: "이 방은 닫혔어요." });
     await banner.getByText("스레드가 지워졌어요.").waitFor();
     await page.getByText("닫힌 방에는 쓸 수 없어요.").waitFor();
-    expect(await field(page).count() + (await banner.getByRole("button").count())).toBe(0);
+    expect((await field(page).count()) + (await banner.getByRole("button").count())).toBe(0);
     await expectWellMade(opened);
 
     await page.route("**/v1/rooms/*/threads*", async (route) => {
       const response = await route.fetch();
       const body = (await response.json()) as { items: object[] };
-      await route.fulfill({ response, json: { ...body, items: body.items.map((thread) => ({ ...thread, archived: true })) } });
+      await route.fulfill({
+        response,
+        json: { ...body, items: body.items.map((thread) => ({ ...thread, archived: true })) },
+      });
     });
     await page.route(/\/v1\/rooms(\?|$)/, async (route) => {
       const response = await route.fetch();
       const body = (await response.json()) as { items: { id: string }[] };
-      await route.fulfill({ response, json: { ...body, items: body.items.map((room) => ({ ...room, ...(room.id === "web:general" && { deaf: ["eden"] }) })) } });
+      await route.fulfill({
+        response,
+        json: {
+          ...body,
+          items: body.items.map((room) => ({
+            ...room,
+            ...(room.id === "web:general" && { deaf: ["eden"] }),
+          })),
+        },
+      });
     });
     await page.goto(`${server.url}/rooms/${encodeURIComponent("web:general")}`);
     const aside = page.getByRole("complementary", { name: "스레드와 참여자" });
     await aside.getByText("보관됨").first().waitFor();
-    await aside.getByRole("listitem").filter({ hasText: "이든" }).getByRole("link", { name: "여기를 읽지 못해요" }).waitFor();
+    await aside
+      .getByRole("listitem")
+      .filter({ hasText: "이든" })
+      .getByRole("link", { name: "여기를 읽지 못해요" })
+      .waitFor();
     expect(await aside.getByText("여기를 읽지 못해요").count()).toBe(1);
     await expectWellMade(opened);
 
     await page.goto(`${server.url}/agents`);
     const card = page.getByRole("article", { name: "이든" });
     await card.getByText("거부됨").first().waitFor();
-    await card.getByText("봇의 토큰이 받아들여지지 않아요. 개발자 포털에서 토큰을 새로 만들어 넣고 서버를 다시 시작해 주세요.").waitFor();
-    await page.getByRole("article", { name: "세움" }).getByText("Discord의 서버 두레에 장애가 있어요. 거기서 할 말은 장애가 끝날 때까지 기다려요.").waitFor();
+    await card
+      .getByText(
+        "봇의 토큰이 받아들여지지 않아요. 개발자 포털에서 토큰을 새로 만들어 넣고 서버를 다시 시작해 주세요.",
+      )
+      .waitFor();
+    await page
+      .getByRole("article", { name: "세움" })
+      .getByText("Discord의 서버 두레에 장애가 있어요. 거기서 할 말은 장애가 끝날 때까지 기다려요.")
+      .waitFor();
     await page.getByRole("article", { name: "다짐" }).getByText("It said something new.").waitFor();
     await expectWellMade(opened);
   });
@@ -363,9 +501,16 @@ describe("what is gone", { timeout: 60_000 }, () => {
 
 describe("on a telephone", { timeout: 60_000 }, () => {
   test("everything is within 360 px and within reach, dark and in English", async () => {
-    await using opened = await enter("Mina", { viewport: { width: 360, height: 740 }, colorScheme: "dark", locale: "en-US" });
+    await using opened = await enter("Mina", {
+      viewport: { width: 360, height: 740 },
+      colorScheme: "dark",
+      locale: "en-US",
+    });
     const { page } = opened;
-    await say(page, "@ruda a_very_long_word_without_any_place_to_break_it_because_somebody_pasted_a_path/that/goes/on/and/on");
+    await say(
+      page,
+      "@ruda a_very_long_word_without_any_place_to_break_it_because_somebody_pasted_a_path/that/goes/on/and/on",
+    );
     await messageWith(page, "a_very_long_word").locator(".role", { hasText: "answered" }).waitFor();
     await expectWellMade(opened);
     await page.getByRole("button", { name: "Show threads and participants" }).click();
@@ -379,12 +524,16 @@ describe("on a telephone", { timeout: 60_000 }, () => {
     await say(page, "안녕하세요");
     await messageWith(page, "이든의 답입니다").waitFor();
 
-    await messageWith(page, "안녕하세요").locator('.role[data-agent="eden"]', { hasText: "answered" }).waitFor();
+    await messageWith(page, "안녕하세요")
+      .locator('.role[data-agent="eden"]', { hasText: "answered" })
+      .waitFor();
     await expectWellMade(opened);
   });
 
   test("the agents' page fits, and pauses an agent, which the others see", async () => {
-    await using opened = await openPage(browser, `${server.url}/agents`, { viewport: { width: 360, height: 740 } });
+    await using opened = await openPage(browser, `${server.url}/agents`, {
+      viewport: { width: 360, height: 740 },
+    });
     await using other = await enter("서연", { colorScheme: "dark" });
     const { page } = opened;
     const card = page.getByRole("article", { name: "다짐" });
@@ -397,12 +546,17 @@ describe("on a telephone", { timeout: 60_000 }, () => {
     await expectWellMade(other);
 
     await card.getByRole("button", { name: /다시 켜기/ }).click();
-    await other.page.locator('.room-people .online-dot[data-state="paused"]').waitFor({ state: "detached" });
+    await other.page
+      .locator('.room-people .online-dot[data-state="paused"]')
+      .waitFor({ state: "detached" });
   });
 });
 
 test("the agents' page is searched in English, by name, account and service, and says when nobody fits", async () => {
-  await using opened = await openPage(browser, `${server.url}/agents`, { locale: "en-US", colorScheme: "dark" });
+  await using opened = await openPage(browser, `${server.url}/agents`, {
+    locale: "en-US",
+    colorScheme: "dark",
+  });
   const { page } = opened;
   const cards = page.getByRole("article");
   await page.getByRole("heading", { level: 1, name: "Agents" }).waitFor();
@@ -411,7 +565,12 @@ test("the agents' page is searched in English, by name, account and service, and
   const search = page.getByRole("textbox", { name: "Search agents" });
 
   await search.fill("EDEN");
-  await expect.poll(() => cards.evaluateAll((found) => found.map((card) => card.getAttribute("aria-label"))), { timeout: 20_000 }).toEqual(["이든"]);
+  await expect
+    .poll(
+      () => cards.evaluateAll((found) => found.map((card) => card.getAttribute("aria-label"))),
+      { timeout: 20_000 },
+    )
+    .toEqual(["이든"]);
   await search.fill("nobody like that");
   await page.getByText(/nobody like that/).waitFor();
   expect(await cards.count()).toBe(0);

@@ -1,5 +1,6 @@
 #!/usr/bin/env node
-// The `dure` command. Plain JavaScript that every Node can read, so that an old one gets a sentence, not a syntax error.
+// The `dure` command. Plain JavaScript that every Node can read, so that an old one gets a
+// sentence, not a syntax error.
 
 const NEEDED = [22, 12];
 
@@ -7,7 +8,9 @@ const [major = 0, minor = 0] = process.versions.node.split(".").map(Number);
 const isNewEnough = major > NEEDED[0] || (major === NEEDED[0] && minor >= NEEDED[1]);
 
 if (!isNewEnough) {
-  console.error(`dure needs Node ${NEEDED.join(".")} or newer; this is Node ${process.versions.node}.`);
+  console.error(
+    `dure needs Node ${NEEDED.join(".")} or newer; this is Node ${process.versions.node}.`,
+  );
   console.error("Install Node 24 from https://nodejs.org, then run the command again.");
   process.exitCode = 1;
 } else {

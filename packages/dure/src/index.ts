@@ -2,21 +2,52 @@
 
 // Services: one conversational application
 export { defineService, flow } from "./engine/service.ts";
-export type { BusyPolicy, CompletedSelector, DonePayload, ErrorFacts, FlowHandler, HookContext, HookHandler, Service, ServiceOptions, SessionOptions } from "./engine/service.ts";
-export type { AgentCallOptions, AgentOutcome, EffectCallOptions, EffectOutcome, EscalationAnswer, TurnContext } from "./engine/turn-context.ts";
+export type {
+  BusyPolicy,
+  CompletedSelector,
+  DonePayload,
+  ErrorFacts,
+  FlowHandler,
+  HookContext,
+  HookHandler,
+  Service,
+  ServiceOptions,
+  SessionOptions,
+} from "./engine/service.ts";
+export type {
+  AgentCallOptions,
+  AgentOutcome,
+  EffectCallOptions,
+  EffectOutcome,
+  EscalationAnswer,
+  TurnContext,
+} from "./engine/turn-context.ts";
 export { loadService } from "./engine/load-service.ts";
 export { ServiceBuilder } from "./engine/service-builder.ts";
 export type { AgentClass, AgentParts, AgentSpec } from "./engine/service-builder.ts";
 
 // Agents and their tools
-export { AgentResult, chatAgent, conversationalAgent, customAgent, defineAgent } from "./engine/agent.ts";
+export {
+  AgentResult,
+  chatAgent,
+  conversationalAgent,
+  customAgent,
+  defineAgent,
+} from "./engine/agent.ts";
 export type { Agent, AgentOptions, Retriever, Validator } from "./engine/agent.ts";
 export type { AgentContext } from "./engine/agent-context.ts";
 export { NotSentError, tool } from "./engine/tool.ts";
 export { calculator, clock, webFetch } from "./engine/builtin-tools.ts";
 export { teamTools } from "./engine/team-tools.ts";
 export type { TeamToolName } from "./engine/team-tools.ts";
-export type { EffectKind, ProbeAnswer, Tool, ToolCall, ToolContext, ToolOptions } from "./engine/tool.ts";
+export type {
+  EffectKind,
+  ProbeAnswer,
+  Tool,
+  ToolCall,
+  ToolContext,
+  ToolOptions,
+} from "./engine/tool.ts";
 export type { BudgetLimitInput, CardInput, LlmInput } from "./models/card.ts";
 
 // State, slots and memory
@@ -25,17 +56,36 @@ export type { SlotDescription, StageMachine, StateDefinition } from "./engine/st
 export type { Memory, MemoryEntry, MemoryOptions } from "./engine/memory.ts";
 
 // Helpers for flow handlers
-export { done, resetState, runAgent, streamAgentTurn, taskProgress, updateMemory } from "./engine/handler-helpers.ts";
+export {
+  done,
+  resetState,
+  runAgent,
+  streamAgentTurn,
+  taskProgress,
+  updateMemory,
+} from "./engine/handler-helpers.ts";
 
 // Several services behind one name
 export { combineServices, keywordRouter, modelRouter } from "./engine/combine.ts";
-export type { AnyService, CombinedService, LeafService, RouteOptions, ServiceRouter } from "./engine/combine.ts";
+export type {
+  AnyService,
+  CombinedService,
+  LeafService,
+  RouteOptions,
+  ServiceRouter,
+} from "./engine/combine.ts";
 export { remoteService } from "./engine/remote-service.ts";
 export type { RemoteService } from "./engine/remote-service.ts";
 
 // Models that are functions
 export { offlineModel } from "./models/offline.ts";
-export type { OfflineAnswer, OfflineContext, OfflineModel, OfflineReply, OfflineRespond } from "./models/offline.ts";
+export type {
+  OfflineAnswer,
+  OfflineContext,
+  OfflineModel,
+  OfflineReply,
+  OfflineRespond,
+} from "./models/offline.ts";
 export type { ModelAnswer, ModelMessage, ModelRequest } from "./models/model.ts";
 
 // Teams: services that run together
@@ -50,15 +100,53 @@ export type { RunningTeam, StartTeamOptions } from "./team/start.ts";
 // Rooms: places where agents and people talk
 export { discord, web } from "./team/rooms.ts";
 export { ChannelError } from "./rooms/channel-adapter.ts";
-export type { AccountState, Attachment, ChannelAccount, ChannelAdapter, ChannelFailure, ChannelFinding, ChannelLimits, ChannelPort, FoundOnPlatform, InboundAuthor, InboundMessage, OutgoingPost, OutgoingThread, PlaceAddress, PlaceChange } from "./rooms/channel-adapter.ts";
-export type { CollaborateCall, CollaborateCaller, CollaborateCode, CollaborateResult } from "./rooms/collaborate.ts";
+export type {
+  AccountState,
+  Attachment,
+  ChannelAccount,
+  ChannelAdapter,
+  ChannelFailure,
+  ChannelFinding,
+  ChannelLimits,
+  ChannelPort,
+  FoundOnPlatform,
+  InboundAuthor,
+  InboundMessage,
+  OutgoingPost,
+  OutgoingThread,
+  PlaceAddress,
+  PlaceChange,
+} from "./rooms/channel-adapter.ts";
+export type {
+  CollaborateCall,
+  CollaborateCaller,
+  CollaborateCode,
+  CollaborateResult,
+} from "./rooms/collaborate.ts";
 export type { Directory, RoomAgent, RoomChannel } from "./rooms/directory.ts";
 export type { Place, PlaceState } from "./rooms/place.ts";
 export type { RoomPerson, Rooms } from "./rooms/rooms.ts";
 
 // Escalations: what waits for a decision
-export type { Answerer, EscalationFilter, EscalationMatch, EscalationPage, Inbox, RaisedEscalation, ResolvedListener } from "./escalations/inbox.ts";
-export type { Escalation, EscalationSeverity, EscalationSource, EscalationStatus, EscalationStep, EscalationType, NewEscalation, SuggestedAction } from "./kernel/escalation.ts";
+export type {
+  Answerer,
+  EscalationFilter,
+  EscalationMatch,
+  EscalationPage,
+  Inbox,
+  RaisedEscalation,
+  ResolvedListener,
+} from "./escalations/inbox.ts";
+export type {
+  Escalation,
+  EscalationSeverity,
+  EscalationSource,
+  EscalationStatus,
+  EscalationStep,
+  EscalationType,
+  NewEscalation,
+  SuggestedAction,
+} from "./kernel/escalation.ts";
 
 // Jobs: exchanges between agents
 export type { Job, JobOutcome, JobStatus, JobTurn, JobWords } from "./jobs/job.ts";
@@ -67,8 +155,25 @@ export type { JobDetail, JobFrame, Jobs, RecoveryReport } from "./jobs/jobs.ts";
 export type { JobPayload } from "./jobs/payloads.ts";
 
 // What a running team says and is asked
-export type { AcceptedTurn, AcceptOptions, Caller, CompletedEntry, Conversations, SessionDetail, TurnHandle, TurnRequest, Viewer } from "./engine/api.ts";
-export type { Done, NextAction, TaskProgress, TurnError, TurnEvent, UiHint } from "./kernel/turn-events.ts";
+export type {
+  AcceptedTurn,
+  AcceptOptions,
+  Caller,
+  CompletedEntry,
+  Conversations,
+  SessionDetail,
+  TurnHandle,
+  TurnRequest,
+  Viewer,
+} from "./engine/api.ts";
+export type {
+  Done,
+  NextAction,
+  TaskProgress,
+  TurnError,
+  TurnEvent,
+  UiHint,
+} from "./kernel/turn-events.ts";
 
 // Small things that everything speaks of
 export { DureError } from "./kernel/errors.ts";

@@ -10,7 +10,11 @@ import { readEnvironment } from "../src/team/environment.ts";
 import { startTeam, type RunningTeam } from "../src/team/start.ts";
 import { eventually } from "./until.ts";
 
-const desk = defineService({ name: "desk", agents: {}, flows: { DEFAULT: flow(async (turn) => turn.done({ message: "Yes." })) } });
+const desk = defineService({
+  name: "desk",
+  agents: {},
+  flows: { DEFAULT: flow(async (turn) => turn.done({ message: "Yes." })) },
+});
 const CHAT = { session_id: "mina", message: "hello" };
 
 /** What a statement throws that PostgreSQL refuses with this state. */
@@ -25,7 +29,11 @@ const CONDITIONS: readonly (readonly [Error, string, string])[] = [
   [new DureError("PROCESS_STOPPED", "Stopped.", { class: "unavailable" }), "PROCESS_STOPPED", "1"],
   [new DureError("SERVER_STOPPING", "Stopping.", { class: "unavailable" }), "SERVER_STOPPING", "1"],
   [new DureError("TRANSACTION_TOO_LONG", "Rolled back."), "TRANSACTION_TOO_LONG", "5"],
-  [new DureError("DATABASE_UNAVAILABLE", "No answer.", { class: "unavailable" }), "DATABASE_UNAVAILABLE", "1"],
+  [
+    new DureError("DATABASE_UNAVAILABLE", "No answer.", { class: "unavailable" }),
+    "DATABASE_UNAVAILABLE",
+    "1",
+  ],
   [new DureError("DATABASE_CLOSED", "Closed.", { class: "unavailable" }), "DATABASE_CLOSED", "1"],
   [new DureError("LEASE_BUSY", "Busy.", { class: "conflict" }), "LEASE_BUSY", "5"],
   [refusedBy("40001"), "DATABASE_BUSY", "1"],
@@ -36,15 +44,27 @@ const CONDITIONS: readonly (readonly [Error, string, string])[] = [
   [refusedBy("57P03"), "DATABASE_UNAVAILABLE", "1"],
   [refusedBy("53300"), "DATABASE_UNAVAILABLE", "1"],
   [refusedBy("53100"), "DATABASE_UNAVAILABLE", "30"],
-  [Object.assign(new Error("read ECONNRESET"), { code: "ECONNRESET" }), "DATABASE_UNAVAILABLE", "1"],
+  [
+    Object.assign(new Error("read ECONNRESET"), { code: "ECONNRESET" }),
+    "DATABASE_UNAVAILABLE",
+    "1",
+  ],
   [new DOMException("Rooms were stopped.", "AbortError"), "SERVER_STOPPING", "1"],
 ];
 
-test.each(CONDITIONS.map(([error, code, seconds]) => [(error as { code?: unknown }).code ?? error.name, error, code, seconds] as const))("$0 is 503 $2, again after $3 s", async (_name, error, code, seconds) => {
+test.each(
+  CONDITIONS.map(
+    ([error, code, seconds]) =>
+      [(error as { code?: unknown }).code ?? error.name, error, code, seconds] as const,
+  ),
+)("$0 is 503 $2, again after $3 s", async (_name, error, code, seconds) => {
   await using server = await startTestServer();
   server.conversations.failure = error;
 
-  const response = await server.post("/v1/agent/chat", { session_id: "session-1", message: "hello" });
+  const response = await server.post("/v1/agent/chat", {
+    session_id: "session-1",
+    message: "hello",
+  });
 
   expect([response.status, response.headers.get("retry-after")]).toEqual([503, seconds]);
   const text = await response.text();
@@ -58,13 +78,20 @@ describe("on a real database", { timeout: 60_000 }, () => {
     const first = await start();
     const second = await start();
 
-    await database.query({ text: "update dure.processes set epoch = epoch + 1, ended_at = clock_timestamp(), ended_because = 'silent' where id = $1" }, [first.processId]);
+    await database.query(
+      {
+        text: "update dure.processes set epoch = epoch + 1, ended_at = clock_timestamp(), ended_because = 'silent' where id = $1",
+      },
+      [first.processId],
+    );
     await first.fenced;
     const refused = await chat(first);
 
     expect(refused.status).toBe(503);
     expect(refused.headers.get("retry-after")).toMatch(/^\d+$/);
-    expect(await refused.json()).toMatchObject({ code: expect.stringMatching(/^(FENCED|SERVER_STOPPING)$/) as string });
+    expect(await refused.json()).toMatchObject({
+      code: expect.stringMatching(/^(FENCED|SERVER_STOPPING)$/) as string,
+    });
     expect((await chat(second)).status).toBe(200);
   });
 
@@ -73,11 +100,15 @@ describe("on a real database", { timeout: 60_000 }, () => {
     const team = await start({ agents: true });
     const room = "/v1/rooms/web:general/messages";
 
-    await holding(database, "select from dure.places where id = 'web:general' for update", async () => {
-      const response = await post(team, room, { text: "hello", as_person: "민준" });
-      expect([response.status, response.headers.get("retry-after")]).toEqual([503, "5"]);
-      expect(await response.json()).toMatchObject({ code: "TRANSACTION_TOO_LONG" });
-    });
+    await holding(
+      database,
+      "select from dure.places where id = 'web:general' for update",
+      async () => {
+        const response = await post(team, room, { text: "hello", as_person: "민준" });
+        expect([response.status, response.headers.get("retry-after")]).toEqual([503, "5"]);
+        expect(await response.json()).toMatchObject({ code: "TRANSACTION_TOO_LONG" });
+      },
+    );
 
     expect(await database.query({ text: "select from dure.room_messages" })).toEqual([]);
     expect((await post(team, room, { text: "again", as_person: "민준" })).status).toBeLessThan(300);
@@ -87,16 +118,28 @@ describe("on a real database", { timeout: 60_000 }, () => {
     const { database, start } = await stage();
     const team = await start({ agents: true });
 
-    await holding(database, "select from dure.places where id = 'web:general' for update", async () => {
-      const answer = post(team, "/v1/rooms/web:general/messages", { text: "hello", as_person: "민준" });
-      await eventually(async () => {
-        const cut = await database.query({ text: "select pg_terminate_backend(pid) from pg_stat_activity where wait_event_type = 'Lock' and application_name = $1" }, [`dure:${team.processId}`]);
-        expect(cut.length).toBeGreaterThan(0);
-      });
-      const response = await answer;
-      expect([response.status, response.headers.get("retry-after")]).toEqual([503, "1"]);
-      expect(await response.json()).toMatchObject({ code: "DATABASE_UNAVAILABLE" });
-    });
+    await holding(
+      database,
+      "select from dure.places where id = 'web:general' for update",
+      async () => {
+        const answer = post(team, "/v1/rooms/web:general/messages", {
+          text: "hello",
+          as_person: "민준",
+        });
+        await eventually(async () => {
+          const cut = await database.query(
+            {
+              text: "select pg_terminate_backend(pid) from pg_stat_activity where wait_event_type = 'Lock' and application_name = $1",
+            },
+            [`dure:${team.processId}`],
+          );
+          expect(cut.length).toBeGreaterThan(0);
+        });
+        const response = await answer;
+        expect([response.status, response.headers.get("retry-after")]).toEqual([503, "1"]);
+        expect(await response.json()).toMatchObject({ code: "DATABASE_UNAVAILABLE" });
+      },
+    );
   });
 });
 
@@ -110,14 +153,26 @@ async function stage(): Promise<Stage> {
   const stack = new AsyncDisposableStack();
   onTestFinished(() => stack.disposeAsync());
   const owned = stack.use(await testDatabaseUrl());
-  const database = await Database.open({ url: owned.url, applicationName: "process-trouble", logger: silentLogger, max: 3 });
+  const database = await Database.open({
+    url: owned.url,
+    applicationName: "process-trouble",
+    logger: silentLogger,
+    max: 3,
+  });
   stack.defer(() => database.close());
   return {
     database,
     start: async ({ agents = false } = {}) => {
-      const withAgents = { agents: { ruda: { displayName: "루다", service: "desk" } }, rooms: { channels: { general: {} } } };
+      const withAgents = {
+        agents: { ruda: { displayName: "루다", service: "desk" } },
+        rooms: { channels: { general: {} } },
+      };
       const loaded = await readTeam({ services: { desk }, ...(agents && withAgents) });
-      const team = await startTeam(loaded, readEnvironment({ DATABASE_URL: owned.url, PORT: "0" }), { logger: silentLogger });
+      const team = await startTeam(
+        loaded,
+        readEnvironment({ DATABASE_URL: owned.url, PORT: "0" }),
+        { logger: silentLogger },
+      );
       stack.defer(() => team.stop());
       return team;
     },
@@ -125,7 +180,11 @@ async function stage(): Promise<Stage> {
 }
 
 /** Runs `work` while a transaction of another session holds what `statement` locks. */
-async function holding(database: Database, statement: string, work: () => Promise<void>): Promise<void> {
+async function holding(
+  database: Database,
+  statement: string,
+  work: () => Promise<void>,
+): Promise<void> {
   const session = await database.connectSession();
   try {
     await session.query("set idle_in_transaction_session_timeout = 0");
@@ -142,5 +201,9 @@ async function chat(team: RunningTeam): Promise<Response> {
 }
 
 async function post(team: RunningTeam, path: string, body: object): Promise<Response> {
-  return fetch(`${team.url}${path}`, { method: "POST", headers: { "content-type": "application/json" }, body: JSON.stringify(body) });
+  return fetch(`${team.url}${path}`, {
+    method: "POST",
+    headers: { "content-type": "application/json" },
+    body: JSON.stringify(body),
+  });
 }

@@ -10,10 +10,14 @@ export interface Patience {
 }
 
 /**
- * Looks until `look` does not throw, and gives what it found. Patience is counted in looks: each pause counts what it asked for,
- * not what the clock says, so that a machine that stood still for a minute has used up nothing. The error is the last one of `look`.
+ * Looks until `look` does not throw, and gives what it found. Patience is counted in looks: each
+ * pause counts what it asked for, not what the clock says, so that a machine that stood still for a
+ * minute has used up nothing. The error is the last one of `look`.
  */
-export async function eventually<T>(look: () => Promise<T> | T, { patienceMs = 20_000, everyMs = 30, also }: Patience = {}): Promise<T> {
+export async function eventually<T>(
+  look: () => Promise<T> | T,
+  { patienceMs = 20_000, everyMs = 30, also }: Patience = {},
+): Promise<T> {
   for (let waitedMs = 0; ; waitedMs += everyMs) {
     try {
       return await look();
@@ -28,12 +32,23 @@ export async function eventually<T>(look: () => Promise<T> | T, { patienceMs = 2
   }
 }
 
-/** Asks until the answer is something else than undefined or false; what `ask` throws is passed on at once. `what` says what did not come. */
-export async function until<T>(ask: () => Promise<T | undefined | false> | T | undefined | false, what: () => string, { patienceMs = 20_000, everyMs = 15 }: Omit<Patience, "also"> = {}): Promise<T> {
+/**
+ * Asks until the answer is something else than undefined or false; what `ask` throws is passed on
+ * at once. `what` says what did not come.
+ */
+export async function until<T>(
+  ask: () => Promise<T | undefined | false> | T | undefined | false,
+  what: () => string,
+  { patienceMs = 20_000, everyMs = 15 }: Omit<Patience, "also"> = {},
+): Promise<T> {
   for (let waitedMs = 0; ; waitedMs += everyMs) {
     const found = await ask();
     if (found !== undefined && found !== false) return found;
-    if (waitedMs >= patienceMs) throw new Error(`${what()} (after ${Math.round(waitedMs / everyMs) + 1} looks; the last one saw ${String(found)})`);
+    if (waitedMs >= patienceMs) {
+      throw new Error(
+        `${what()} (after ${Math.round(waitedMs / everyMs) + 1} looks; the last one saw ${String(found)})`,
+      );
+    }
     await systemClock.sleep(everyMs);
   }
 }

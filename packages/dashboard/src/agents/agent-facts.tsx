@@ -18,8 +18,15 @@ type Account = RoomAgent["accounts"][number];
 export function AgentFacts({ agent }: { agent: RoomAgent }): ReactNode {
   const { text, language } = useLanguage();
   const { agents: words } = text;
-  const load = [agent.working > 0 && words.working(agent.working), agent.waiting > 0 && words.waiting(agent.waiting)].filter((part) => part !== false);
-  const usd = new Intl.NumberFormat(language, { style: "currency", currency: "USD", maximumFractionDigits: 4 }).format(agent.microUsdToday / 1_000_000);
+  const load = [
+    agent.working > 0 && words.working(agent.working),
+    agent.waiting > 0 && words.waiting(agent.waiting),
+  ].filter((part) => part !== false);
+  const usd = new Intl.NumberFormat(language, {
+    style: "currency",
+    currency: "USD",
+    maximumFractionDigits: 4,
+  }).format(agent.microUsdToday / 1_000_000);
   return (
     <article className="agent-card" aria-label={agent.displayName}>
       <header>
@@ -88,10 +95,17 @@ function AccountRow({ agent, account }: { agent: RoomAgent; account: Account }):
       <Icon size={15} stroke={1.7} aria-hidden />
       <span className="agent-account">
         <span>
-          {account.adapter} · <strong data-state={account.state}>{text.agents.states[account.state]}</strong>
+          {account.adapter} ·{" "}
+          <strong data-state={account.state}>{text.agents.states[account.state]}</strong>
         </span>
-        <span className="soft small agent-account-id">{[account.id, account.platformId].filter((id) => id !== null).join(" · ")}</span>
-        <span className="soft small">{account.detail === null ? text.agents.since(whenOf(account.changedAt, language)) : text.agents.detail(account.detail)}</span>
+        <span className="soft small agent-account-id">
+          {[account.id, account.platformId].filter((id) => id !== null).join(" · ")}
+        </span>
+        <span className="soft small">
+          {account.detail === null
+            ? text.agents.since(whenOf(account.changedAt, language))
+            : text.agents.detail(account.detail)}
+        </span>
         {pause.error !== null && <span className="error-note small">{pause.error.message}</span>}
       </span>
       {isAdmin && (

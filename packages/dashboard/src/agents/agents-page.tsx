@@ -24,7 +24,11 @@ export function AgentsPage(): ReactNode {
   }, [text]);
   useEffect(() => {
     const leave = new AbortController();
-    void follow(client, () => void queries.invalidateQueries({ queryKey: ROOM_KEYS.agents }), leave.signal);
+    void follow(
+      client,
+      () => void queries.invalidateQueries({ queryKey: ROOM_KEYS.agents }),
+      leave.signal,
+    );
     return () => leave.abort();
   }, [client, queries]);
 
@@ -38,7 +42,14 @@ export function AgentsPage(): ReactNode {
         <p className="soft">{text.agents.lead}</p>
       </header>
       {all.length > 0 && (
-        <TextInput className="agents-search" value={search} onChange={(event) => setSearch(event.currentTarget.value)} placeholder={text.agents.search} aria-label={text.agents.search} leftSection={<IconSearch size={15} />} />
+        <TextInput
+          className="agents-search"
+          value={search}
+          onChange={(event) => setSearch(event.currentTarget.value)}
+          placeholder={text.agents.search}
+          aria-label={text.agents.search}
+          leftSection={<IconSearch size={15} />}
+        />
       )}
       {agents.error !== null && (
         <div className="problem" role="alert">
@@ -54,7 +65,11 @@ export function AgentsPage(): ReactNode {
         <div className="agents-empty">
           <IconUsers size={30} stroke={1.4} aria-hidden />
           <p>{all.length === 0 ? text.agents.empty : text.agents.noMatch(search.trim())}</p>
-          {all.length === 0 && <p className="soft small"><Prose text={text.agents.emptyHint} /></p>}
+          {all.length === 0 && (
+            <p className="soft small">
+              <Prose text={text.agents.emptyHint} />
+            </p>
+          )}
         </div>
       )}
       <ul className="agents-list">
@@ -69,7 +84,13 @@ export function AgentsPage(): ReactNode {
 }
 
 function wordsOf({ id, displayName, service, channel, accounts }: RoomAgent): string {
-  return [displayName, id, service, channel, ...accounts.flatMap(({ adapter, id: account, platformId }) => [adapter, account, platformId])].join(" ");
+  return [
+    displayName,
+    id,
+    service,
+    channel,
+    ...accounts.flatMap(({ adapter, id: account, platformId }) => [adapter, account, platformId]),
+  ].join(" ");
 }
 
 /** What changes an agent's facts: accounts, and work that begins and ends. */
@@ -78,7 +99,12 @@ const EVENT_TYPES = ["account.*", "room.message", "room.heard", "room.handled"];
 /** Calls `read` after each news, and once the connection stands, until the signal aborts. */
 async function follow(client: DureClient, read: () => void, signal: AbortSignal): Promise<void> {
   try {
-    for await (const _news of client.events({ types: EVENT_TYPES }, { signal, onReset: read, onConnection: (state) => state === "connected" && read() })) read();
+    for await (const _news of client.events(
+      { types: EVENT_TYPES },
+      { signal, onReset: read, onConnection: (state) => state === "connected" && read() },
+    )) {
+      read();
+    }
   } catch {
     // Left, or refused: the list is then as it was when the page was opened.
   }

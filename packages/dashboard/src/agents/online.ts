@@ -3,7 +3,14 @@ import type { RoomAgent } from "dure/client";
 type AccountState = RoomAgent["accounts"][number]["state"];
 
 /** From the best to the worst: an agent that can be reached somewhere can be reached. */
-const BEST_FIRST = ["ready", "starting", "reconnecting", "paused", "refused", "stopped"] as const satisfies readonly AccountState[];
+const BEST_FIRST = [
+  "ready",
+  "starting",
+  "reconnecting",
+  "paused",
+  "refused",
+  "stopped",
+] as const satisfies readonly AccountState[];
 
 /** How reachable an agent is, over all its accounts; `none` without one. Pure. */
 export function onlineOf({ accounts }: Pick<RoomAgent, "accounts">): AccountState | "none" {

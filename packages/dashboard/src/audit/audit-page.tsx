@@ -27,7 +27,11 @@ export function AuditPage(): ReactNode {
   const [search] = useDebouncedValue(words.trim(), REST_MS);
   const log = useInfiniteQuery({
     queryKey: ["audit", kind, search],
-    queryFn: ({ signal, pageParam }) => client.audit({ what: kind === "" ? undefined : `${kind}.*`, search, limit: PAGE, cursor: pageParam }, { signal }),
+    queryFn: ({ signal, pageParam }) =>
+      client.audit(
+        { what: kind === "" ? undefined : `${kind}.*`, search, limit: PAGE, cursor: pageParam },
+        { signal },
+      ),
     initialPageParam: undefined as string | undefined,
     getNextPageParam: ({ nextCursor }) => nextCursor,
     select: ({ pages }) => pages.flatMap(({ items }) => items),
@@ -45,8 +49,22 @@ export function AuditPage(): ReactNode {
         <p className="soft">{text.audit.lead}</p>
       </header>
       <div className="audit-filters" role="search">
-        <NativeSelect aria-label={text.audit.kind} value={kind} onChange={({ currentTarget }) => setKind(currentTarget.value)} data={[{ value: "", label: text.audit.allKinds }, ...DEED_KINDS.map((value) => ({ value, label: text.audit.kinds[value] }))]} />
-        <TextInput value={words} onChange={({ currentTarget }) => setWords(currentTarget.value)} placeholder={text.audit.search} aria-label={text.audit.search} leftSection={<IconSearch size={15} />} />
+        <NativeSelect
+          aria-label={text.audit.kind}
+          value={kind}
+          onChange={({ currentTarget }) => setKind(currentTarget.value)}
+          data={[
+            { value: "", label: text.audit.allKinds },
+            ...DEED_KINDS.map((value) => ({ value, label: text.audit.kinds[value] })),
+          ]}
+        />
+        <TextInput
+          value={words}
+          onChange={({ currentTarget }) => setWords(currentTarget.value)}
+          placeholder={text.audit.search}
+          aria-label={text.audit.search}
+          leftSection={<IconSearch size={15} />}
+        />
       </div>
       {log.error !== null && (
         <div className="problem" role="alert">
@@ -73,7 +91,11 @@ export function AuditPage(): ReactNode {
         </ol>
       )}
       {log.hasNextPage && (
-        <Button variant="default" loading={log.isFetchingNextPage} onClick={() => void log.fetchNextPage()}>
+        <Button
+          variant="default"
+          loading={log.isFetchingNextPage}
+          onClick={() => void log.fetchNextPage()}
+        >
           {text.audit.older}
         </Button>
       )}
@@ -88,10 +110,13 @@ function Entry({ entry }: { entry: AuditEntry }): ReactNode {
   return (
     <li>
       <strong>{deedOf(what, text)}</strong>
-      <span className="audit-end" data-end={end}>{end === "refused" ? text.audit.ends.refused(outcome ?? "") : text.audit.ends[end]}</span>
+      <span className="audit-end" data-end={end}>
+        {end === "refused" ? text.audit.ends.refused(outcome ?? "") : text.audit.ends[end]}
+      </span>
       <span className="soft small">
         {whoOf(entry)}
-        {tenant !== "" && ` (${tenant})`} · <time dateTime={new Date(at).toISOString()}>{momentOf(at, language)}</time>
+        {tenant !== "" && ` (${tenant})`} ·{" "}
+        <time dateTime={new Date(at).toISOString()}>{momentOf(at, language)}</time>
       </span>
       {subject !== "" && <Subject subject={subject} />}
     </li>
@@ -103,11 +128,23 @@ function Subject({ subject }: { subject: string }): ReactNode {
   const words = <code>{subject}</code>;
   switch (page?.to) {
     case "job":
-      return <Link to="/jobs/$id" params={{ id: page.id }} className="audit-subject">{words}</Link>;
+      return (
+        <Link to="/jobs/$id" params={{ id: page.id }} className="audit-subject">
+          {words}
+        </Link>
+      );
     case "run":
-      return <Link to="/plans/runs/$run" params={{ run: page.id }} className="audit-subject">{words}</Link>;
+      return (
+        <Link to="/plans/runs/$run" params={{ run: page.id }} className="audit-subject">
+          {words}
+        </Link>
+      );
     case "place":
-      return <Link to="/rooms/$place" params={{ place: page.id }} className="audit-subject">{words}</Link>;
+      return (
+        <Link to="/rooms/$place" params={{ place: page.id }} className="audit-subject">
+          {words}
+        </Link>
+      );
     case undefined:
       return <span className="audit-subject">{words}</span>;
   }

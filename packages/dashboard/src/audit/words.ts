@@ -2,13 +2,27 @@ import type { AuditEntry } from "dure/client";
 import type { Text } from "../text.ts";
 
 /** Kinds of deeds that can be asked for alone, in the order of the menu. */
-export const DEED_KINDS = ["escalation", "run", "plan", "job", "thread", "agent", "session", "turn", "token", "team"] as const;
+export const DEED_KINDS = [
+  "escalation",
+  "run",
+  "plan",
+  "job",
+  "thread",
+  "agent",
+  "session",
+  "turn",
+  "token",
+  "team",
+] as const;
 
 /** What was done, in words. The answers to escalations are their raisers' own. Pure. */
 export function deedOf(what: string, text: Text): string {
   const known: Readonly<Record<string, string>> = text.audit.deeds;
   const answer = /^escalation\.(.+)$/u.exec(what)?.[1];
-  return (Object.hasOwn(known, what) ? known[what] : undefined) ?? (answer === undefined ? what : text.audit.answered(answer));
+  return (
+    (Object.hasOwn(known, what) ? known[what] : undefined) ??
+    (answer === undefined ? what : text.audit.answered(answer))
+  );
 }
 
 /** Who it was: the person of a token, an agent, or what else stands there. Pure. */

@@ -19,7 +19,10 @@ export function ChatPage(): ReactNode {
   const { session } = useParams({ strict: false });
   const { conversations } = useParts();
   const fresh = useMemo(() => (session === undefined ? `web-${ulid()}` : session), [session]);
-  const conversation = useMemo(() => conversations.open(fresh, session !== undefined), [conversations, fresh, session]);
+  const conversation = useMemo(
+    () => conversations.open(fresh, session !== undefined),
+    [conversations, fresh, session],
+  );
   return <Chat key={fresh} conversation={conversation} isNew={session === undefined} />;
 }
 
@@ -28,10 +31,16 @@ function Chat({ conversation, isNew }: { conversation: Conversation; isNew: bool
   const { client } = useParts();
   const navigate = useNavigate();
   const view = useSyncExternalStore(conversation.subscribe, conversation.snapshot);
-  const services = useQuery({ queryKey: ["services"], queryFn: ({ signal }) => client.services({ signal }), staleTime: 60_000 });
+  const services = useQuery({
+    queryKey: ["services"],
+    queryFn: ({ signal }) => client.services({ signal }),
+    staleTime: 60_000,
+  });
   const [chosen, setChosen] = useState<string>();
   const service = serviceOf(services.data ?? [], view.service ?? chosen);
-  const wide = useMediaQuery("(min-width: 75em)", window.matchMedia("(min-width: 75em)").matches, { getInitialValueInEffect: false });
+  const wide = useMediaQuery("(min-width: 75em)", window.matchMedia("(min-width: 75em)").matches, {
+    getInitialValueInEffect: false,
+  });
   const [panelOpen, setPanelOpen] = useState(false);
   const [panelHidden, setPanelHidden] = useState(false);
 
@@ -41,18 +50,38 @@ function Chat({ conversation, isNew }: { conversation: Conversation; isNew: bool
   }, [title]);
 
   const send = (message: string, extra: Pick<MessageRequest, "confirmId" | "slots"> = {}): void => {
-    conversation.send(message, { ...extra, locale: language, timeZone: Intl.DateTimeFormat().resolvedOptions().timeZone, service: view.service ?? service?.name });
-    if (isNew) void navigate({ to: "/chat/$session", params: { session: conversation.sessionId }, replace: true });
+    conversation.send(message, {
+      ...extra,
+      locale: language,
+      timeZone: Intl.DateTimeFormat().resolvedOptions().timeZone,
+      service: view.service ?? service?.name,
+    });
+    if (isNew) {
+      void navigate({
+        to: "/chat/$session",
+        params: { session: conversation.sessionId },
+        replace: true,
+      });
+    }
   };
 
-  const panel = <SidePanel conversation={conversation} view={view} service={service} onSlots={(words, slots) => send(words, { slots })} />;
+  const panel = (
+    <SidePanel
+      conversation={conversation}
+      view={view}
+      service={service}
+      onSlots={(words, slots) => send(words, { slots })}
+    />
+  );
   const begins = view.phase === "new" && view.entries.length === 0;
   return (
     <div className="chat" data-panel={(wide && !panelHidden && !begins) || undefined}>
       <section className="chat-main" aria-label={text.chat.pageTitle}>
         <header className="chat-head">
           <h1 className="chat-title">{begins ? text.sessions.start : title}</h1>
-          {service !== undefined && !begins && <span className="chat-service">{service.title ?? service.name}</span>}
+          {service !== undefined && !begins && (
+            <span className="chat-service">{service.title ?? service.name}</span>
+          )}
           {!begins && (
             <ActionIcon
               variant="subtle"
@@ -73,17 +102,44 @@ function Chat({ conversation, isNew }: { conversation: Conversation; isNew: bool
         ) : view.phase === "broken" ? (
           <Broken message={view.problem?.message ?? ""} onRetry={() => void conversation.load()} />
         ) : begins ? (
-          <Welcome services={services.data ?? []} service={service} onChoose={setChosen} onSend={(message) => send(message)} />
+          <Welcome
+            services={services.data ?? []}
+            service={service}
+            onChoose={setChosen}
+            onSend={(message) => send(message)}
+          />
         ) : (
-          <MessageList view={view} conversation={conversation} slots={service?.slots ?? NO_SLOTS} onSend={send} />
+          <MessageList
+            view={view}
+            conversation={conversation}
+            slots={service?.slots ?? NO_SLOTS}
+            onSend={send}
+          />
         )}
         {view.phase !== "loading" && view.phase !== "broken" && (
-          <Composer running={view.turn !== undefined} stopping={view.turn?.stopping ?? false} onSend={(message) => send(message)} onStop={() => void conversation.stop()} />
+          <Composer
+            running={view.turn !== undefined}
+            stopping={view.turn?.stopping ?? false}
+            onSend={(message) => send(message)}
+            onStop={() => void conversation.stop()}
+          />
         )}
       </section>
-      {wide && !panelHidden && !begins && <aside className="chat-panel" aria-label={text.panel.label}>{panel}</aside>}
+      {wide && !panelHidden && !begins && (
+        <aside className="chat-panel" aria-label={text.panel.label}>
+          {panel}
+        </aside>
+      )}
       {!wide && (
-        <Drawer opened={panelOpen} onClose={() => setPanelOpen(false)} position="right" size="min(100vw, 400px)" title={text.panel.label} closeButtonProps={{ "aria-label": text.chat.closeDetails }} classNames={{ content: "drawer-panel" }}>
+        <Drawer
+          opened={panelOpen}
+          onClose={() => setPanelOpen(false)}
+          position="right"
+          size="min(100vw, 400px)"
+          title={text.panel.label}
+          closeButtonProps={{ "aria-label": text.chat.closeDetails }}
+          classNames={{ content: "drawer-panel" }}
+        >
           {panel}
         </Drawer>
       )}
@@ -106,6 +162,12 @@ function Broken({ message, onRetry }: { message: string; onRetry: () => void }):
 
 const NO_SLOTS: readonly SlotInfo[] = [];
 
-function serviceOf(services: readonly ServiceInfo[], name: string | undefined): ServiceInfo | undefined {
-  return services.find((service) => service.name === name) ?? (name === undefined ? (services.find((service) => service.default) ?? services[0]) : undefined);
+function serviceOf(
+  services: readonly ServiceInfo[],
+  name: string | undefined,
+): ServiceInfo | undefined {
+  return (
+    services.find((service) => service.name === name) ??
+    (name === undefined ? (services.find((service) => service.default) ?? services[0]) : undefined)
+  );
 }

@@ -9,7 +9,12 @@ const IME_KEY = 229;
 const MAX_HEIGHT = 220;
 
 /** Where a message is written. Enter sends, but never while a syllable is being composed. */
-export function Composer(props: { running: boolean; stopping: boolean; onSend: (message: string) => void; onStop: () => void }): ReactNode {
+export function Composer(props: {
+  running: boolean;
+  stopping: boolean;
+  onSend: (message: string) => void;
+  onStop: () => void;
+}): ReactNode {
   const text = useText();
   const [message, setMessage] = useState("");
   const field = useRef<HTMLTextAreaElement>(null);
@@ -45,11 +50,24 @@ export function Composer(props: { running: boolean; stopping: boolean; onSend: (
           enterKeyHint="send"
         />
         {props.running && (
-          <ActionIcon size={36} radius="xl" variant="default" aria-label={props.stopping ? text.chat.stopping : text.chat.stop} loading={props.stopping} onClick={props.onStop}>
+          <ActionIcon
+            size={36}
+            radius="xl"
+            variant="default"
+            aria-label={props.stopping ? text.chat.stopping : text.chat.stop}
+            loading={props.stopping}
+            onClick={props.onStop}
+          >
             <IconPlayerStopFilled size={15} />
           </ActionIcon>
         )}
-        <ActionIcon size={36} radius="xl" aria-label={text.chat.send} disabled={message.trim() === ""} onClick={submit}>
+        <ActionIcon
+          size={36}
+          radius="xl"
+          aria-label={text.chat.send}
+          disabled={message.trim() === ""}
+          onClick={submit}
+        >
           <IconArrowUp size={19} />
         </ActionIcon>
       </div>

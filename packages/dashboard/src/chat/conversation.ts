@@ -78,7 +78,10 @@ export interface ConversationOptions {
   readonly onChange: () => void;
 }
 
-/** The least time between two notices to the page, milliseconds: text comes faster than it can be drawn. */
+/**
+ * The least time between two notices to the page, milliseconds: text comes faster than it can be
+ * drawn.
+ */
 const NOTICE_MS = 33;
 /** Turns whose log is kept in full. */
 const SEEN_LIMIT = 20;
@@ -86,10 +89,11 @@ const SEEN_LIMIT = 20;
 const WAITS_FOR_A_PERSON = new Set(["APPROVAL_PENDING", "EFFECT_UNKNOWN", "TURN_DIVERGED"]);
 
 /**
- * One session as the page sees it. Messages are handed to the server at once and in order, also while a turn runs: the
- * server queues them, and a `네` typed before a question was shown stays older than the question
- * (docs/spec/conversation §8). One turn is followed at a time; the stream of a queued message is left as soon as its
- * turn is known and taken up again when its time has come, so that a conversation never holds more than three connections.
+ * One session as the page sees it. Messages are handed to the server at once and in order, also
+ * while a turn runs: the server queues them, and a `네` typed before a question was shown stays
+ * older than the question (docs/spec/conversation §8). One turn is followed at a time; the stream
+ * of a queued message is left as soon as its turn is known and taken up again when its time has
+ * come, so that a conversation never holds more than three connections.
  */
 export class Conversation {
   readonly sessionId: string;
@@ -145,7 +149,13 @@ export class Conversation {
     const key = ulid();
     const request = { sessionId: this.sessionId, message, ...extra };
     const busy = this.#view.turn !== undefined || this.#outbox.length > 0;
-    const entry: Entry = { key, role: "user", content: message, at: systemClock.now(), status: busy ? "queued" : "sending" };
+    const entry: Entry = {
+      key,
+      role: "user",
+      content: message,
+      at: systemClock.now(),
+      status: busy ? "queued" : "sending",
+    };
     const service = this.#view.service ?? extra.service;
     this.#change({ phase: "ready", service, entries: [...this.#view.entries, entry] });
     this.#enqueue({ key, request, idempotencyKey: ulid() });
@@ -161,7 +171,9 @@ export class Conversation {
 
   discard(key: string): void {
     this.#sent.delete(key);
-    this.#change({ entries: this.#view.entries.filter((entry) => entry.key !== key || entry.status !== "failed") });
+    this.#change({
+      entries: this.#view.entries.filter((entry) => entry.key !== key || entry.status !== "failed"),
+    });
   }
 
   async stop(): Promise<void> {
@@ -173,11 +185,16 @@ export class Conversation {
     } catch (error) {
       if (error instanceof DureError && error.class === "conflict") return; // it has ended by itself: DONE is on its way
       const now = this.#view.turn;
-      if (now?.turnId === turn.turnId) this.#change({ turn: { ...now, stopping: false, problem: asDureError(error) } });
+      if (now?.turnId === turn.turnId) {
+        this.#change({ turn: { ...now, stopping: false, problem: asDureError(error) } });
+      }
     }
   }
 
-  /** Answers a question of this conversation. Throws what the server refused; a question that was closed meanwhile is read anew. */
+  /**
+   * Answers a question of this conversation. Throws what the server refused; a question that was
+   * closed meanwhile is read anew.
+   */
   async answer(escalationId: string, answer: EscalationAnswer): Promise<void> {
     try {
       await this.#client.answerEscalation(escalationId, answer);
@@ -229,13 +246,21 @@ export class Conversation {
       this.#startWatching(); // from now on the server knows the session
       const current = this.#view.turn;
       const isNext = current === undefined;
-      this.#changeEntry(outgoing.key, (entry) => ({ ...entry, turnId, status: isNext || current.turnId === turnId ? "sent" : "queued" }));
+      this.#changeEntry(outgoing.key, (entry) => ({
+        ...entry,
+        turnId,
+        status: isNext || current.turnId === turnId ? "sent" : "queued",
+      }));
       if (isNext) return void this.#follow(turnId, stream);
       left.abort(); // its turn comes later: then it is read from its first event
       if (current.turnId !== turnId && !this.#waiting.includes(turnId)) this.#waiting.push(turnId);
     } catch (error) {
       if (this.#leave.signal.aborted) return;
-      this.#changeEntry(outgoing.key, (entry) => ({ ...entry, status: "failed", problem: asDureError(error) }));
+      this.#changeEntry(outgoing.key, (entry) => ({
+        ...entry,
+        status: "failed",
+        problem: asDureError(error),
+      }));
     }
   }
 
@@ -244,10 +269,16 @@ export class Conversation {
   async #follow(turnId: string, begun?: TurnStream): Promise<void> {
     this.#change({
       turn: { turnId, view: EMPTY_TURN_VIEW, connection: "connected", stopping: false },
-      entries: this.#view.entries.map((entry) => (entry.turnId === turnId ? { ...entry, status: "sent" } : entry)),
+      entries: this.#view.entries.map((entry) =>
+        entry.turnId === turnId ? { ...entry, status: "sent" } : entry,
+      ),
     });
     const stream =
-      begun ?? this.#client.followTurn(turnId, { signal: this.#leave.signal, onConnection: (state) => this.#connectionOf(turnId, state) });
+      begun ??
+      this.#client.followTurn(turnId, {
+        signal: this.#leave.signal,
+        onConnection: (state) => this.#connectionOf(turnId, state),
+      });
     try {
       for await (const frame of stream) this.#take(turnId, frame);
     } catch (error) {
@@ -322,7 +353,11 @@ export class Conversation {
           first = false;
         };
         const filter = { session: this.sessionId, types: ["turn.*", "escalation.*"] };
-        for await (const event of this.#client.events(filter, { signal, onReset: reload, onConnection })) {
+        for await (const event of this.#client.events(filter, {
+          signal,
+          onReset: reload,
+          onConnection,
+        })) {
           if (event.type.startsWith("escalation.")) void this.#readEscalations();
           if (event.turn === undefined) continue;
           await this.#delivering; // a turn of ours may be accepted before we know its id
@@ -335,12 +370,19 @@ export class Conversation {
   }
 
   #knows(turnId: string): boolean {
-    return this.#view.turn?.turnId === turnId || this.#waiting.includes(turnId) || this.#view.entries.some((entry) => entry.turnId === turnId);
+    return (
+      this.#view.turn?.turnId === turnId ||
+      this.#waiting.includes(turnId) ||
+      this.#view.entries.some((entry) => entry.turnId === turnId)
+    );
   }
 
   async #readEscalations(): Promise<void> {
     try {
-      const { items } = await this.#client.escalations({ session: this.sessionId }, { signal: this.#leave.signal });
+      const { items } = await this.#client.escalations(
+        { session: this.sessionId },
+        { signal: this.#leave.signal },
+      );
       this.#change({ escalations: items });
       if (items.length > 0) this.#onChange();
     } catch {
@@ -357,7 +399,9 @@ export class Conversation {
       if (this.#leave.signal.aborted) return;
       const unknown = error instanceof DureError && error.class === "not-found";
       if (unknown) this.#change({ phase: this.#view.entries.length > 0 ? "ready" : "new" });
-      else if (this.#view.phase === "loading" || this.#view.phase === "broken") this.#change({ phase: "broken", problem: asDureError(error) });
+      else if (this.#view.phase === "loading" || this.#view.phase === "broken") {
+        this.#change({ phase: "broken", problem: asDureError(error) });
+      }
     }
   }
 
@@ -365,23 +409,48 @@ export class Conversation {
     const stored = entriesOf(session.history);
     const known = new Set(stored.map((entry) => entry.key));
     const mine = this.#view.entries.filter((entry) => !known.has(keyOf(entry)));
-    const answered = new Set(stored.filter((entry) => entry.role !== "user").map((entry) => entry.turnId));
+    const answered = new Set(
+      stored.filter((entry) => entry.role !== "user").map((entry) => entry.turnId),
+    );
     const running = session.runningTurn?.turnId;
-    const waits = (entry: Entry): boolean => entry.role === "user" && entry.turnId !== undefined && !answered.has(entry.turnId) && entry.turnId !== running;
-    const read = new Map(this.#view.entries.filter((entry) => entry.interrupted).map((entry) => [keyOf(entry), entry.content]));
-    const entries = stored.map((entry) => (waits(entry) ? { ...entry, status: "queued" as const } : { ...entry, content: read.get(entry.key) ?? entry.content }));
+    const waits = (entry: Entry): boolean =>
+      entry.role === "user" &&
+      entry.turnId !== undefined &&
+      !answered.has(entry.turnId) &&
+      entry.turnId !== running;
+    const read = new Map(
+      this.#view.entries
+        .filter((entry) => entry.interrupted)
+        .map((entry) => [keyOf(entry), entry.content]),
+    );
+    const entries = stored.map((entry) =>
+      waits(entry)
+        ? { ...entry, status: "queued" as const }
+        : { ...entry, content: read.get(entry.key) ?? entry.content },
+    );
     // An answer that we have and the server's picture lacks: the picture is older than we are.
-    const ahead = new Set(mine.filter((entry) => entry.role === "assistant").map((entry) => entry.turnId));
+    const ahead = new Set(
+      mine.filter((entry) => entry.role === "assistant").map((entry) => entry.turnId),
+    );
     const { problem: _problem, ...view } = this.#view;
     this.#view = view;
     this.#change({
       phase: "ready",
       service: session.service,
       entries: answersAfterQuestions([...entries, ...mine]),
-      ...(this.#view.turn === undefined && ahead.size === 0 ? { state: shownState(session), trace: session.trace } : {}),
+      ...(this.#view.turn === undefined && ahead.size === 0
+        ? { state: shownState(session), trace: session.trace }
+        : {}),
     });
     for (const entry of entries) {
-      if (waits(entry) && !ahead.has(entry.turnId) && entry.turnId !== this.#view.turn?.turnId && !this.#waiting.includes(entry.turnId!)) this.#waiting.push(entry.turnId!);
+      if (
+        waits(entry) &&
+        !ahead.has(entry.turnId) &&
+        entry.turnId !== this.#view.turn?.turnId &&
+        !this.#waiting.includes(entry.turnId!)
+      ) {
+        this.#waiting.push(entry.turnId!);
+      }
     }
     if (this.#view.turn !== undefined) return;
     if (running !== undefined && !ahead.has(running)) void this.#follow(running);
@@ -391,7 +460,9 @@ export class Conversation {
   // --- telling
 
   #changeEntry(key: string, change: (entry: Entry) => Entry): void {
-    this.#change({ entries: this.#view.entries.map((entry) => (entry.key === key ? change(entry) : entry)) });
+    this.#change({
+      entries: this.#view.entries.map((entry) => (entry.key === key ? change(entry) : entry)),
+    });
   }
 
   #change(part: Partial<ConversationView>, when: "now" | "soon" = "now"): void {
@@ -425,7 +496,9 @@ export class Conversations {
   /** @param exists false for a session that this page has just invented */
   open(sessionId: string, exists = true): Conversation {
     const known = this.#open.get(sessionId);
-    const conversation = known ?? new Conversation({ client: this.#client, sessionId, exists, onChange: this.#onChange });
+    const conversation =
+      known ??
+      new Conversation({ client: this.#client, sessionId, exists, onChange: this.#onChange });
     this.#open.delete(sessionId);
     this.#open.set(sessionId, conversation);
     for (const [id, old] of this.#open) {
@@ -442,28 +515,42 @@ export class Conversations {
   }
 }
 
-/** The state as the last answer showed it: a flow that has ended is stored anew, and shown as it ended. */
+/**
+ * The state as the last answer showed it: a flow that has ended is stored anew, and shown as it
+ * ended.
+ */
 function shownState(session: Session): JsonObject {
-  return session.history.findLast((entry) => entry.done !== undefined)?.done?.stateSnapshot ?? session.state;
+  return (
+    session.history.findLast((entry) => entry.done !== undefined)?.done?.stateSnapshot ??
+    session.state
+  );
 }
 
 /** What was said. A turn that the system began has no words of its own. */
 function entriesOf(history: readonly HistoryEntry[]): Entry[] {
   const taken = new Set<string>();
-  return history.filter(({ role, author, content }) => role !== "user" || author !== "system" || content !== "").map((entry, index) => {
-    const { role, turnId } = entry;
-    const own = turnId === undefined ? `history:${index}` : `${turnId}:${role}`;
-    const key = taken.has(own) ? `${own}:${index}` : own; // merged messages share a turn
-    taken.add(key);
-    return entryOf(entry, key);
-  });
+  return history
+    .filter(({ role, author, content }) => role !== "user" || author !== "system" || content !== "")
+    .map((entry, index) => {
+      const { role, turnId } = entry;
+      const own = turnId === undefined ? `history:${index}` : `${turnId}:${role}`;
+      const key = taken.has(own) ? `${own}:${index}` : own; // merged messages share a turn
+      taken.add(key);
+      return entryOf(entry, key);
+    });
 }
 
-/** Each answer behind the messages of its turn: a message that waited was stored before the answer to the one before it. */
+/**
+ * Each answer behind the messages of its turn: a message that waited was stored before the answer
+ * to the one before it.
+ */
 function answersAfterQuestions(entries: readonly Entry[]): Entry[] {
   const ordered: Entry[] = [];
   for (const entry of entries) {
-    const place = entry.role === "user" || entry.turnId === undefined ? -1 : ordered.findLastIndex((other) => other.turnId === entry.turnId);
+    const place =
+      entry.role === "user" || entry.turnId === undefined
+        ? -1
+        : ordered.findLastIndex((other) => other.turnId === entry.turnId);
     if (place < 0) ordered.push(entry);
     else ordered.splice(place + 1, 0, entry);
   }
@@ -491,5 +578,7 @@ function keyOf(entry: Entry): string {
 }
 
 function asDureError(error: unknown): DureError {
-  return error instanceof DureError ? error : new DureError(codeOf(error) ?? "UNEXPECTED", messageOf(error), { cause: error });
+  return error instanceof DureError
+    ? error
+    : new DureError(codeOf(error) ?? "UNEXPECTED", messageOf(error), { cause: error });
 }

@@ -4,14 +4,22 @@ import ReactMarkdown, { type Components, type Options } from "react-markdown";
 import { useText } from "../language.tsx";
 
 /**
- * Text of a model, as markdown. Raw HTML stays text, addresses other than http, https and mailto are dropped
- * (react-markdown's own rules), links hand nothing on, and no image is loaded: it would tell others who reads.
- * `plugins` of remark are compared by identity.
+ * Text of a model, as markdown. Raw HTML stays text, addresses other than http, https and mailto
+ * are dropped (react-markdown's own rules), links hand nothing on, and no image is loaded: it would
+ * tell others who reads. `plugins` of remark are compared by identity.
  */
-export const Markdown = memo(function Markdown({ children, plugins }: { children: string; plugins?: Options["remarkPlugins"] }): ReactNode {
+export const Markdown = memo(function Markdown({
+  children,
+  plugins,
+}: {
+  children: string;
+  plugins?: Options["remarkPlugins"];
+}): ReactNode {
   return (
     <div className="markdown">
-      <ReactMarkdown components={COMPONENTS} remarkPlugins={plugins}>{children}</ReactMarkdown>
+      <ReactMarkdown components={COMPONENTS} remarkPlugins={plugins}>
+        {children}
+      </ReactMarkdown>
     </div>
   );
 });

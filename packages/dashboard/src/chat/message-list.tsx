@@ -1,6 +1,21 @@
 import { ActionIcon, Button } from "@mantine/core";
-import { IconAlertTriangle, IconArrowDown, IconClock, IconHourglassHigh, IconPlayerStop, IconRefresh, IconTrash } from "@tabler/icons-react";
-import { shownText, type Done, type Escalation, type JsonObject, type MessageRequest, type SlotInfo } from "dure/client";
+import {
+  IconAlertTriangle,
+  IconArrowDown,
+  IconClock,
+  IconHourglassHigh,
+  IconPlayerStop,
+  IconRefresh,
+  IconTrash,
+} from "@tabler/icons-react";
+import {
+  shownText,
+  type Done,
+  type Escalation,
+  type JsonObject,
+  type MessageRequest,
+  type SlotInfo,
+} from "dure/client";
 import { Fragment, memo, useLayoutEffect, useMemo, useRef, useState, type ReactNode } from "react";
 import { EscalationCard } from "../escalations/escalation-card.tsx";
 import { toneOf } from "./tone.ts";
@@ -18,7 +33,12 @@ const NEAR_END = 80;
 
 const NONE: readonly JsonObject[] = [];
 
-export function MessageList(props: { view: ConversationView; conversation: Conversation; slots: readonly SlotInfo[]; onSend: Send }): ReactNode {
+export function MessageList(props: {
+  view: ConversationView;
+  conversation: Conversation;
+  slots: readonly SlotInfo[];
+  onSend: Send;
+}): ReactNode {
   const { view, conversation, slots, onSend } = props;
   const text = useText();
   const receipts = useMemo(() => receiptsByEntry(view.entries), [view.entries]);
@@ -46,19 +66,53 @@ export function MessageList(props: { view: ConversationView; conversation: Conve
   };
   const last = view.turn === undefined && queued.length === 0 ? view.entries.at(-1) : undefined;
   return (
-    <div className="messages" ref={scroller} onScroll={onScroll} tabIndex={0} role="log" aria-label={text.chat.log} aria-busy={view.turn !== undefined}>
+    <div
+      className="messages"
+      ref={scroller}
+      onScroll={onScroll}
+      tabIndex={0}
+      role="log"
+      aria-label={text.chat.log}
+      aria-busy={view.turn !== undefined}
+    >
       <ol className="messages-list">
         {said.map((entry) => (
           <Fragment key={entry.key}>
-            <Message entry={entry} conversation={conversation} receipts={receipts.get(entry.key) ?? NONE} slots={slots} />
-            {entry.done !== undefined && <Questions all={open.filter(({ source }) => source.turn === entry.turnId)} conversation={conversation} />}
+            <Message
+              entry={entry}
+              conversation={conversation}
+              receipts={receipts.get(entry.key) ?? NONE}
+              slots={slots}
+            />
+            {entry.done !== undefined && (
+              <Questions
+                all={open.filter(({ source }) => source.turn === entry.turnId)}
+                conversation={conversation}
+              />
+            )}
           </Fragment>
         ))}
-        <Questions all={open.filter(({ source }) => !said.some((entry) => entry.done !== undefined && entry.turnId === source.turn))} conversation={conversation} />
-        {view.turn !== undefined && <Answering turn={view.turn} onReattach={() => conversation.reattach()} />}
-        {view.turn === undefined && last?.role === "user" && last.status !== "failed" && <Thinking />}
+        <Questions
+          all={open.filter(
+            ({ source }) =>
+              !said.some((entry) => entry.done !== undefined && entry.turnId === source.turn),
+          )}
+          conversation={conversation}
+        />
+        {view.turn !== undefined && (
+          <Answering turn={view.turn} onReattach={() => conversation.reattach()} />
+        )}
+        {view.turn === undefined && last?.role === "user" && last.status !== "failed" && (
+          <Thinking />
+        )}
         {queued.map((entry) => (
-          <Message key={entry.key} entry={entry} conversation={conversation} receipts={NONE} slots={slots} />
+          <Message
+            key={entry.key}
+            entry={entry}
+            conversation={conversation}
+            receipts={NONE}
+            slots={slots}
+          />
         ))}
       </ol>
       {last?.done !== undefined && <Choices done={last.done} onSend={onSend} />}
@@ -69,7 +123,9 @@ export function MessageList(props: { view: ConversationView; conversation: Conve
           radius="xl"
           size="lg"
           aria-label={text.chat.toBottom}
-          onClick={() => scroller.current?.scrollTo({ top: scroller.current.scrollHeight, behavior: "smooth" })}
+          onClick={() =>
+            scroller.current?.scrollTo({ top: scroller.current.scrollHeight, behavior: "smooth" })
+          }
         >
           <IconArrowDown size={17} />
         </ActionIcon>
@@ -79,15 +135,30 @@ export function MessageList(props: { view: ConversationView; conversation: Conve
 }
 
 /** What a person must decide, each under the answer that waits for it. */
-function Questions({ all, conversation }: { all: readonly Escalation[]; conversation: Conversation }): ReactNode {
+function Questions({
+  all,
+  conversation,
+}: {
+  all: readonly Escalation[];
+  conversation: Conversation;
+}): ReactNode {
   return all.map((escalation) => (
     <li key={escalation.id} className="message" data-role="system">
-      <EscalationCard escalation={escalation} place="conversation" onAnswer={(answer) => conversation.answer(escalation.id, answer)} />
+      <EscalationCard
+        escalation={escalation}
+        place="conversation"
+        onAnswer={(answer) => conversation.answer(escalation.id, answer)}
+      />
     </li>
   ));
 }
 
-const Message = memo(function Message(props: { entry: Entry; conversation: Conversation; receipts: readonly JsonObject[]; slots: readonly SlotInfo[] }): ReactNode {
+const Message = memo(function Message(props: {
+  entry: Entry;
+  conversation: Conversation;
+  receipts: readonly JsonObject[];
+  slots: readonly SlotInfo[];
+}): ReactNode {
   const { entry, conversation, receipts, slots } = props;
   const { text, language } = useLanguage();
   if (entry.role === "user") {
@@ -125,7 +196,11 @@ const Message = memo(function Message(props: { entry: Entry; conversation: Conve
   );
 });
 
-const TONE_ICONS = { waits: IconHourglassHigh, stopped: IconPlayerStop, failed: IconAlertTriangle } as const;
+const TONE_ICONS = {
+  waits: IconHourglassHigh,
+  stopped: IconPlayerStop,
+  failed: IconAlertTriangle,
+} as const;
 
 /** What an answer that is none is: stopped, failed, or waiting for a person. */
 function Tone({ tone, code }: { tone: "waits" | "stopped" | "failed"; code: string }): ReactNode {
@@ -135,9 +210,7 @@ function Tone({ tone, code }: { tone: "waits" | "stopped" | "failed"; code: stri
     <p className="notice-note">
       <Icon size={14} aria-hidden />
       {text.chat.tones[tone]}
-      {tone !== "stopped" && (
-        <code title={text.chat.errorCode}>{code}</code>
-      )}
+      {tone !== "stopped" && <code title={text.chat.errorCode}>{code}</code>}
     </p>
   );
 }
@@ -152,10 +225,21 @@ function Failed({ entry, conversation }: { entry: Entry; conversation: Conversat
       </p>
       {problem?.hint !== undefined && <p className="soft">{problem.hint}</p>}
       <div className="problem-actions">
-        <Button size="compact-sm" variant="default" leftSection={<IconRefresh size={14} />} onClick={() => conversation.retry(entry.key)}>
+        <Button
+          size="compact-sm"
+          variant="default"
+          leftSection={<IconRefresh size={14} />}
+          onClick={() => conversation.retry(entry.key)}
+        >
           {text.chat.retry}
         </Button>
-        <Button size="compact-sm" variant="subtle" color="gray" leftSection={<IconTrash size={14} />} onClick={() => conversation.discard(entry.key)}>
+        <Button
+          size="compact-sm"
+          variant="subtle"
+          color="gray"
+          leftSection={<IconTrash size={14} />}
+          onClick={() => conversation.discard(entry.key)}
+        >
           {text.chat.discard}
         </Button>
       </div>
@@ -168,7 +252,11 @@ function Answering({ turn, onReattach }: { turn: RunningTurn; onReattach: () => 
   const words = shownText(turn.view);
   const working = turn.view.runs.findLast((run) => run.status === "running");
   return (
-    <li className="message" data-role="assistant" data-streaming={turn.connection !== "lost" || undefined}>
+    <li
+      className="message"
+      data-role="assistant"
+      data-streaming={turn.connection !== "lost" || undefined}
+    >
       {words !== "" && <Markdown>{words}</Markdown>}
       {turn.connection === "lost" ? (
         <div className="problem" role="alert">
@@ -177,7 +265,12 @@ function Answering({ turn, onReattach }: { turn: RunningTurn; onReattach: () => 
           </p>
           <p className="soft">{turn.problem?.hint ?? turn.problem?.message}</p>
           <div className="problem-actions">
-            <Button size="compact-sm" variant="default" leftSection={<IconRefresh size={14} />} onClick={onReattach}>
+            <Button
+              size="compact-sm"
+              variant="default"
+              leftSection={<IconRefresh size={14} />}
+              onClick={onReattach}
+            >
               {text.chat.reattach}
             </Button>
           </div>
@@ -185,11 +278,20 @@ function Answering({ turn, onReattach }: { turn: RunningTurn; onReattach: () => 
       ) : (
         <span className="message-note working">
           <span className="pulse" aria-hidden />
-          {turn.connection === "reconnecting" ? text.connection.reconnecting : turn.stopping ? text.chat.stopping : (working?.label ?? text.chat.thinking)}
-          {turn.connection === "connected" && working !== undefined && working.attempt > 1 && ` · ${text.panel.attempt(working.attempt)}`}
+          {turn.connection === "reconnecting"
+            ? text.connection.reconnecting
+            : turn.stopping
+              ? text.chat.stopping
+              : (working?.label ?? text.chat.thinking)}
+          {turn.connection === "connected" &&
+            working !== undefined &&
+            working.attempt > 1 &&
+            ` · ${text.panel.attempt(working.attempt)}`}
         </span>
       )}
-      {turn.problem !== undefined && turn.connection !== "lost" && <p className="message-note error-note">{turn.problem.message}</p>}
+      {turn.problem !== undefined && turn.connection !== "lost" && (
+        <p className="message-note error-note">{turn.problem.message}</p>
+      )}
     </li>
   );
 }
@@ -209,7 +311,10 @@ function Thinking(): ReactNode {
 /** The buttons that the last answer offers; the first one says yes to exactly what was shown. */
 function Choices({ done, onSend }: { done: Done; onSend: Send }): ReactNode {
   const text = useText();
-  const usual = done.nextAction === "CONFIRM" || done.nextAction === "ASK_CONTINUE" ? text.chat.buttons[done.nextAction] : [];
+  const usual =
+    done.nextAction === "CONFIRM" || done.nextAction === "ASK_CONTINUE"
+      ? text.chat.buttons[done.nextAction]
+      : [];
   const buttons = done.uiHint?.buttons ?? usual;
   const confirmId = done.uiHint?.confirmId;
   if (buttons.length === 0) return null;
@@ -219,7 +324,14 @@ function Choices({ done, onSend }: { done: Done; onSend: Send }): ReactNode {
         <Button
           key={label}
           variant={index === 0 ? "filled" : "default"}
-          onClick={() => onSend(label, index === 0 && done.nextAction === "CONFIRM" && confirmId !== undefined ? { confirmId } : {})}
+          onClick={() =>
+            onSend(
+              label,
+              index === 0 && done.nextAction === "CONFIRM" && confirmId !== undefined
+                ? { confirmId }
+                : {},
+            )
+          }
         >
           {label}
         </Button>

@@ -7,7 +7,15 @@ import { useLanguage } from "../language.tsx";
 import { momentOf } from "../when.ts";
 
 /** What was done, as it is kept: to whom and how much first, then the rest line by line. */
-export function ReceiptCard({ receipt, at, slots }: { receipt: JsonObject; at: number | undefined; slots: readonly SlotInfo[] }): ReactNode {
+export function ReceiptCard({
+  receipt,
+  at,
+  slots,
+}: {
+  receipt: JsonObject;
+  at: number | undefined;
+  slots: readonly SlotInfo[];
+}): ReactNode {
   const { text, language } = useLanguage();
   const { status, target, amount, currency, ...rest } = receipt;
   const state = shownFact("status", status, language);
@@ -23,10 +31,19 @@ export function ReceiptCard({ receipt, at, slots }: { receipt: JsonObject; at: n
       {typeof amount === "number" && (
         <p className="receipt-amount">
           {typeof target === "string" && <span>{target}</span>}
-          <strong>{moneyOf(amount, language, typeof currency === "string" ? currency : undefined)}</strong>
+          <strong>
+            {moneyOf(amount, language, typeof currency === "string" ? currency : undefined)}
+          </strong>
         </p>
       )}
-      <Facts value={{ ...(typeof amount === "number" ? {} : { target: target ?? null }), ...rest, ...(at === undefined ? {} : { received_at: momentOf(at, language) }) }} slots={slots} />
+      <Facts
+        value={{
+          ...(typeof amount === "number" ? {} : { target: target ?? null }),
+          ...rest,
+          ...(at === undefined ? {} : { received_at: momentOf(at, language) }),
+        }}
+        slots={slots}
+      />
     </article>
   );
 }

@@ -2,10 +2,13 @@ import { isObject, type Done, type JsonObject } from "dure/client";
 import type { Entry } from "./conversation.ts";
 
 /**
- * The receipts that each answer shows, by the entry's key. The last answer of a batch repeats the receipts of all its
- * transfers; here each is shown once, under the answer that first brought it. Pure.
+ * The receipts that each answer shows, by the entry's key. The last answer of a batch repeats the
+ * receipts of all its transfers; here each is shown once, under the answer that first brought it.
+ * Pure.
  */
-export function receiptsByEntry(entries: readonly Entry[]): ReadonlyMap<string, readonly JsonObject[]> {
+export function receiptsByEntry(
+  entries: readonly Entry[],
+): ReadonlyMap<string, readonly JsonObject[]> {
   const shown = new Set<string>();
   const byEntry = new Map<string, JsonObject[]>();
   for (const entry of entries) {
@@ -20,11 +23,15 @@ export function receiptsByEntry(entries: readonly Entry[]): ReadonlyMap<string, 
 }
 
 function receiptsOf(done: Done | undefined): JsonObject[] {
-  return [done?.receipt, ...(done?.receipts ?? [])].filter((receipt): receipt is JsonObject => isObject(receipt));
+  return [done?.receipt, ...(done?.receipts ?? [])].filter((receipt): receipt is JsonObject =>
+    isObject(receipt),
+  );
 }
 
 /** Two receipts are one when their numbers are; without a number, when they say the same. */
 function nameOf(receipt: JsonObject): string {
   const number = receipt["transaction_id"];
-  return typeof number === "string" ? number : JSON.stringify(Object.entries(receipt).toSorted(([a], [b]) => (a < b ? -1 : 1)));
+  return typeof number === "string"
+    ? number
+    : JSON.stringify(Object.entries(receipt).toSorted(([a], [b]) => (a < b ? -1 : 1)));
 }

@@ -21,17 +21,31 @@ export function SessionList(): ReactNode {
   const [asked] = useDebouncedValue(words, REST_MS);
   const sessions = useInfiniteQuery({
     queryKey: ["sessions", asked],
-    queryFn: ({ pageParam, signal }) => client.sessions({ limit: PAGE, cursor: pageParam, search: asked }, { signal }),
+    queryFn: ({ pageParam, signal }) =>
+      client.sessions({ limit: PAGE, cursor: pageParam, search: asked }, { signal }),
     placeholderData: (before) => before,
     initialPageParam: undefined as string | undefined,
     getNextPageParam: (page) => page.nextCursor ?? undefined,
   });
   const all = sessions.data?.pages.flatMap((page) => page.items) ?? [];
   // What is here is filtered at once; the server then answers for all the rest.
-  const shown = words === "" ? all : all.filter((session) => `${session.title} ${session.service}`.toLowerCase().includes(words));
+  const shown =
+    words === ""
+      ? all
+      : all.filter((session) =>
+          `${session.title} ${session.service}`.toLowerCase().includes(words),
+        );
   return (
     <section className="sessions" aria-label={text.sessions.label}>
-      <Button component={Link} to="/chat" variant="default" leftSection={<IconEdit size={16} />} fullWidth justify="flex-start" className="sessions-new">
+      <Button
+        component={Link}
+        to="/chat"
+        variant="default"
+        leftSection={<IconEdit size={16} />}
+        fullWidth
+        justify="flex-start"
+        className="sessions-new"
+      >
         {text.sessions.start}
       </Button>
       {(all.length > 0 || search !== "") && (
@@ -44,8 +58,12 @@ export function SessionList(): ReactNode {
           leftSection={<IconSearch size={15} />}
         />
       )}
-      {sessions.isSuccess && all.length === 0 && words === "" && asked === "" && <p className="soft small sessions-empty">{text.sessions.empty}</p>}
-      {words !== "" && shown.length === 0 && !sessions.isFetching && <p className="soft small sessions-empty">{text.sessions.noMatch(search.trim())}</p>}
+      {sessions.isSuccess && all.length === 0 && words === "" && asked === "" && (
+        <p className="soft small sessions-empty">{text.sessions.empty}</p>
+      )}
+      {words !== "" && shown.length === 0 && !sessions.isFetching && (
+        <p className="soft small sessions-empty">{text.sessions.noMatch(search.trim())}</p>
+      )}
       {shown.length > 0 && (
         <ul className="sessions-list">
           {shown.map((session) => (
@@ -54,7 +72,13 @@ export function SessionList(): ReactNode {
         </ul>
       )}
       {sessions.hasNextPage && (
-        <Button variant="subtle" color="gray" size="compact-sm" loading={sessions.isFetchingNextPage} onClick={() => void sessions.fetchNextPage()}>
+        <Button
+          variant="subtle"
+          color="gray"
+          size="compact-sm"
+          loading={sessions.isFetchingNextPage}
+          onClick={() => void sessions.fetchNextPage()}
+        >
           {text.sessions.more}
         </Button>
       )}
@@ -79,13 +103,29 @@ function SessionRow({ session }: { session: SessionSummary }): ReactNode {
   };
   return (
     <li className="session-row" data-active={current === session.sessionId || undefined}>
-      <Link to="/chat/$session" params={{ session: session.sessionId }} className="session-link" aria-current={current === session.sessionId ? "page" : undefined}>
+      <Link
+        to="/chat/$session"
+        params={{ session: session.sessionId }}
+        className="session-link"
+        aria-current={current === session.sessionId ? "page" : undefined}
+      >
         <span className="session-title">{title}</span>
         <span className="session-meta">
-          {running ? <span className="session-running">{text.sessions.running}</span> : whenOf(session.updatedAt, language)}
+          {running ? (
+            <span className="session-running">{text.sessions.running}</span>
+          ) : (
+            whenOf(session.updatedAt, language)
+          )}
         </span>
       </Link>
-      <ActionIcon className="session-remove" variant="subtle" color="gray" size="sm" aria-label={`${text.sessions.remove}: ${title}`} onClick={() => void remove()}>
+      <ActionIcon
+        className="session-remove"
+        variant="subtle"
+        color="gray"
+        size="sm"
+        aria-label={`${text.sessions.remove}: ${title}`}
+        onClick={() => void remove()}
+      >
         <IconTrash size={14} />
       </ActionIcon>
     </li>

@@ -1,6 +1,9 @@
 import type { Done } from "dure/client";
 
-/** How an answer that did not do what was asked is shown: `waits` for a person's decision, `stopped` by one, or `failed`. */
+/**
+ * How an answer that did not do what was asked is shown: `waits` for a person's decision, `stopped`
+ * by one, or `failed`.
+ */
 export type Tone = "waits" | "stopped" | "failed";
 
 /** Undefined for a normal answer. Pure. */

@@ -19,20 +19,42 @@ export function Welcome(props: {
       <div className="welcome-inner">
         <h2>{text.chat.hello}</h2>
         {services.length > 1 && (
-          <div className="welcome-services" data-pairs={services.length % 3 === 1 || services.length === 2 || undefined} role="group" aria-label={text.chat.service}>
+          <div
+            className="welcome-services"
+            data-pairs={services.length % 3 === 1 || services.length === 2 || undefined}
+            role="group"
+            aria-label={text.chat.service}
+          >
             {services.map((one) => (
-              <button key={one.name} type="button" className="service-card" aria-pressed={one.name === service?.name} onClick={() => props.onChoose(one.name)}>
+              <button
+                key={one.name}
+                type="button"
+                className="service-card"
+                aria-pressed={one.name === service?.name}
+                onClick={() => props.onChoose(one.name)}
+              >
                 <strong>{one.title ?? one.name}</strong>
                 {one.description !== undefined && <span>{one.description}</span>}
               </button>
             ))}
           </div>
         )}
-        {services.length === 1 && service?.description !== undefined && <p className="soft">{service.description}</p>}
-        <p className="soft welcome-hint">{examples.length > 0 ? text.chat.helloHint : text.chat.noExamples}</p>
+        {services.length === 1 && service?.description !== undefined && (
+          <p className="soft">{service.description}</p>
+        )}
+        <p className="soft welcome-hint">
+          {examples.length > 0 ? text.chat.helloHint : text.chat.noExamples}
+        </p>
         <div className="welcome-examples">
           {examples.map((example) => (
-            <Button key={example} variant="default" justify="space-between" rightSection={<IconArrowUp size={15} aria-hidden />} onClick={() => props.onSend(example)} classNames={{ root: "example", label: "example-label" }}>
+            <Button
+              key={example}
+              variant="default"
+              justify="space-between"
+              rightSection={<IconArrowUp size={15} aria-hidden />}
+              onClick={() => props.onSend(example)}
+              classNames={{ root: "example", label: "example-label" }}
+            >
               {example}
             </Button>
           ))}

@@ -20,7 +20,12 @@ export function CostsPage(): ReactNode {
   const { client } = useParts();
   const [days, setDays] = useState<number>(30);
   const [search, setSearch] = useState("");
-  const costs = useQuery({ queryKey: ["costs", days], queryFn: ({ signal }) => client.costs(days, { signal }), refetchInterval: READ_EVERY_MS, placeholderData: keepPreviousData });
+  const costs = useQuery({
+    queryKey: ["costs", days],
+    queryFn: ({ signal }) => client.costs(days, { signal }),
+    refetchInterval: READ_EVERY_MS,
+    placeholderData: keepPreviousData,
+  });
   useEffect(() => {
     document.title = `${text.costs.pageTitle} · dure`;
   }, [text]);
@@ -31,8 +36,19 @@ export function CostsPage(): ReactNode {
         <p className="soft">{text.costs.lead}</p>
       </header>
       <div className="costs-filters" role="search">
-        <NativeSelect aria-label={text.costs.span} value={days} onChange={({ currentTarget }) => setDays(Number(currentTarget.value))} data={SPANS.map((span) => ({ value: String(span), label: text.costs.days(span) }))} />
-        <TextInput value={search} onChange={({ currentTarget }) => setSearch(currentTarget.value)} placeholder={text.costs.search} aria-label={text.costs.search} leftSection={<IconSearch size={15} />} />
+        <NativeSelect
+          aria-label={text.costs.span}
+          value={days}
+          onChange={({ currentTarget }) => setDays(Number(currentTarget.value))}
+          data={SPANS.map((span) => ({ value: String(span), label: text.costs.days(span) }))}
+        />
+        <TextInput
+          value={search}
+          onChange={({ currentTarget }) => setSearch(currentTarget.value)}
+          placeholder={text.costs.search}
+          aria-label={text.costs.search}
+          leftSection={<IconSearch size={15} />}
+        />
       </div>
       {costs.error !== null && (
         <div className="problem" role="alert">
@@ -52,7 +68,8 @@ export function CostsPage(): ReactNode {
 function Sums({ costs, search }: { costs: Costs; search: string }): ReactNode {
   const { text, language } = useLanguage();
   const { costs: words } = text;
-  const matches = ({ id, name }: NamedCost): boolean => `${name} ${id}`.toLowerCase().includes(search);
+  const matches = ({ id, name }: NamedCost): boolean =>
+    `${name} ${id}`.toLowerCase().includes(search);
   const [agents, services] = [costs.byAgent.filter(matches), costs.byService.filter(matches)];
   return (
     <>
@@ -61,18 +78,31 @@ function Sums({ costs, search }: { costs: Costs; search: string }): ReactNode {
         <div className="costs-empty">
           <IconCoins size={30} stroke={1.4} aria-hidden />
           <p>{words.empty}</p>
-          <p className="soft small"><Prose text={words.emptyHint} /></p>
+          <p className="soft small">
+            <Prose text={words.emptyHint} />
+          </p>
         </div>
       ) : (
         <>
           <p className="costs-total">
-            <strong>{moneyOf(costs.total.microUsd, language)}</strong> <span className="soft">{words.sum(costs.total.calls, tokensOf(costs.total))}</span>
-            {costs.total.unpriced > 0 && <span className="soft small"> <Prose text={words.unpriced(costs.total.unpriced)} /></span>}
+            <strong>{moneyOf(costs.total.microUsd, language)}</strong>{" "}
+            <span className="soft">{words.sum(costs.total.calls, tokensOf(costs.total))}</span>
+            {costs.total.unpriced > 0 && (
+              <span className="soft small">
+                {" "}
+                <Prose text={words.unpriced(costs.total.unpriced)} />
+              </span>
+            )}
           </p>
-          {search !== "" && agents.length + services.length === 0 && <p className="soft">{words.noMatch(search)}</p>}
+          {search !== "" && agents.length + services.length === 0 && (
+            <p className="soft">{words.noMatch(search)}</p>
+          )}
           <SumTable title={words.byAgent} rows={agents} />
           <SumTable title={words.byService} rows={services} />
-          <SumTable title={words.byDay(costs.timeZone)} rows={costs.byDay.map((row) => ({ ...row, name: dayOf(row.id, language) }))} />
+          <SumTable
+            title={words.byDay(costs.timeZone)}
+            rows={costs.byDay.map((row) => ({ ...row, name: dayOf(row.id, language) }))}
+          />
         </>
       )}
     </>
@@ -98,7 +128,11 @@ function SumTable({ title, rows }: { title: string; rows: readonly NamedCost[] }
           <tr key={row.id}>
             <th scope="row">
               {row.name}
-              <span className="costs-bar" aria-hidden style={{ inlineSize: `${shareOf(weightOf(row), most)}%` }} />
+              <span
+                className="costs-bar"
+                aria-hidden
+                style={{ inlineSize: `${shareOf(weightOf(row), most)}%` }}
+              />
             </th>
             <td>{tokensOf(row).toLocaleString(language)}</td>
             <td>{moneyOf(row.microUsd, language)}</td>
@@ -117,16 +151,25 @@ function weightOf(sum: CostSum): number {
 function Budgets({ budgets }: { budgets: readonly CostBudget[] }): ReactNode {
   const { text, language } = useLanguage();
   const { costs: words } = text;
-  const amount = (unit: CostBudget["unit"], value: number): string => (unit === "tokens" ? words.tokenCount(value) : moneyOf(value, language));
+  const amount = (unit: CostBudget["unit"], value: number): string =>
+    unit === "tokens" ? words.tokenCount(value) : moneyOf(value, language);
   return (
     <section className="costs-budgets" aria-label={words.budgets}>
       <h2>{words.budgets}</h2>
-      {budgets.length === 0 && <p className="soft small"><Prose text={words.noBudgets} /></p>}
+      {budgets.length === 0 && (
+        <p className="soft small">
+          <Prose text={words.noBudgets} />
+        </p>
+      )}
       <ul>
         {budgets.map(({ of, per, agent, name, unit, most, used }) => (
           <li key={`${of} ${agent ?? ""} ${unit}`} data-over={used !== null && used >= most}>
             <span>{of === "agent" ? words.ofAgent(name ?? "") : words.of[of]}</span>
-            <span className="soft">{used === null ? words.atMost(amount(unit, most), words.per[per]) : words.used(amount(unit, used), amount(unit, most))}</span>
+            <span className="soft">
+              {used === null
+                ? words.atMost(amount(unit, most), words.per[per])
+                : words.used(amount(unit, used), amount(unit, most))}
+            </span>
             {used !== null && (
               <span className="costs-meter" aria-hidden>
                 <span style={{ inlineSize: `${shareOf(used, most)}%` }} />

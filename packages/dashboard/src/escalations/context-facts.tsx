@@ -11,12 +11,29 @@ const LIST_SHOWN = 8;
 /** A text of more characters or lines is shown in a box of its own, which scrolls. */
 const LONG = { characters: 160, lines: 2 } as const;
 
-/** What an escalation is about: names and values, a line each; lists and groups stand under their name. */
-export function ContextFacts({ value, arguments: isCall = false }: { value: JsonObject; arguments?: boolean }): ReactNode {
+/**
+ * What an escalation is about: names and values, a line each; lists and groups stand under their
+ * name.
+ */
+export function ContextFacts({
+  value,
+  arguments: isCall = false,
+}: {
+  value: JsonObject;
+  arguments?: boolean;
+}): ReactNode {
   return <Group value={value} depth={1} isCall={isCall} />;
 }
 
-function Group({ value, depth, isCall }: { value: JsonObject; depth: number; isCall: boolean }): ReactNode {
+function Group({
+  value,
+  depth,
+  isCall,
+}: {
+  value: JsonObject;
+  depth: number;
+  isCall: boolean;
+}): ReactNode {
   const { language } = useLanguage();
   const rows = Object.entries(value)
     .flatMap(([name, member]) => (isWorthSaying(member) ? [[name, member] as const] : []))
@@ -36,16 +53,40 @@ function Group({ value, depth, isCall }: { value: JsonObject; depth: number; isC
   );
 }
 
-function Value({ name, value, depth, isCall }: { name: string; value: Json; depth: number; isCall: boolean }): ReactNode {
+function Value({
+  name,
+  value,
+  depth,
+  isCall,
+}: {
+  name: string;
+  value: Json;
+  depth: number;
+  isCall: boolean;
+}): ReactNode {
   const { text, language } = useLanguage();
-  if (Array.isArray(value)) return <List name={name} values={value} depth={depth} isCall={isCall} />;
-  if (isObject(value)) return depth < DEEPEST ? <Group value={value} depth={depth + 1} isCall={isCall} /> : "…";
+  if (Array.isArray(value)) {
+    return <List name={name} values={value} depth={depth} isCall={isCall} />;
+  }
+  if (isObject(value)) {
+    return depth < DEEPEST ? <Group value={value} depth={depth + 1} isCall={isCall} /> : "…";
+  }
   if (typeof value === "boolean") return text.escalations.values[String(value)];
   const words = shownFact(name, value, language);
   return isLong(words) ? <pre tabIndex={0}>{words}</pre> : words;
 }
 
-function List({ name, values, depth, isCall }: { name: string; values: readonly Json[]; depth: number; isCall: boolean }): ReactNode {
+function List({
+  name,
+  values,
+  depth,
+  isCall,
+}: {
+  name: string;
+  values: readonly Json[];
+  depth: number;
+  isCall: boolean;
+}): ReactNode {
   const { text } = useLanguage();
   const item = (value: Json, index: number): ReactNode => (
     <li key={index}>
@@ -68,19 +109,30 @@ function List({ name, values, depth, isCall }: { name: string; values: readonly 
   );
 }
 
-/** Arguments of a call speak of their own matter: `to` is who gets the money there, and who was asked elsewhere. Pure. */
+/**
+ * Arguments of a call speak of their own matter: `to` is who gets the money there, and who was
+ * asked elsewhere. Pure.
+ */
 function nameOf(name: string, language: Language, isCall: boolean): string {
   const own = TEXTS[language].escalations.context[name];
   if (own !== undefined && !(isCall && name in TEXTS[language].facts.names)) return own;
-  return labelOf(name.replaceAll(/(?<=[a-z0-9])[A-Z]/g, (letter) => `_${letter.toLowerCase()}`), language);
+  return labelOf(
+    name.replaceAll(/(?<=[a-z0-9])[A-Z]/g, (letter) => `_${letter.toLowerCase()}`),
+    language,
+  );
 }
 
 function isWorthSaying(value: Json | undefined): value is Json {
   if (value === null || value === undefined || value === "") return false;
-  return Array.isArray(value) ? value.length > 0 : !isObject(value) || Object.keys(value).length > 0;
+  return Array.isArray(value)
+    ? value.length > 0
+    : !isObject(value) || Object.keys(value).length > 0;
 }
 
-/** The database keeps no order of names: what it is called stands first, then short facts, lists, and long texts. Pure. */
+/**
+ * The database keeps no order of names: what it is called stands first, then short facts, lists,
+ * and long texts. Pure.
+ */
 function rankOf(name: string, value: Json): number {
   if (name === "name" || name === "title") return 0;
   if (!isBlock(value)) return 1;

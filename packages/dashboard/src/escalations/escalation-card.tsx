@@ -1,9 +1,23 @@
 import { Button, Textarea } from "@mantine/core";
 import { useFocusWithin } from "@mantine/hooks";
-import { IconAlertOctagon, IconAlertTriangle, IconCheck, IconCircleOff, IconInfoCircle } from "@tabler/icons-react";
+import {
+  IconAlertOctagon,
+  IconAlertTriangle,
+  IconCheck,
+  IconCircleOff,
+  IconInfoCircle,
+} from "@tabler/icons-react";
 import { useQuery } from "@tanstack/react-query";
 import { Link } from "@tanstack/react-router";
-import { DureError, messageOf, NOTE_MOST, type Escalation, type EscalationAnswer, type EscalationSeverity, type SuggestedAction } from "dure/client";
+import {
+  DureError,
+  messageOf,
+  MAX_NOTE,
+  type Escalation,
+  type EscalationAnswer,
+  type EscalationSeverity,
+  type SuggestedAction,
+} from "dure/client";
 import { useEffect, useId, useRef, useState, type KeyboardEvent, type ReactNode } from "react";
 import { useParts } from "../app-parts.tsx";
 import { useLanguage, useText } from "../language.tsx";
@@ -13,7 +27,12 @@ import "./escalations.css";
 import { aboutOf, linksOf, type SourceLink } from "./order.ts";
 import { decisionOf, labelIn } from "./words.ts";
 
-const ICONS = { critical: IconAlertOctagon, high: IconAlertTriangle, medium: IconAlertTriangle, low: IconInfoCircle } as const;
+const ICONS = {
+  critical: IconAlertOctagon,
+  high: IconAlertTriangle,
+  medium: IconAlertTriangle,
+  low: IconInfoCircle,
+} as const;
 const CLOSED_ICONS = { resolved: IconCheck, dismissed: IconCircleOff } as const;
 /** What is asked about is the arguments of a call. */
 const CALLS: ReadonlySet<Escalation["type"]> = new Set(["decision", "effect_unknown"]);
@@ -24,11 +43,23 @@ interface Deciding {
   readonly onDismiss?: (() => Promise<void>) | undefined;
 }
 
-/** Somebody is at a card, or writes words for its answer, since it was so severe; undefined: nobody is any more. */
+/**
+ * Somebody is at a card, or writes words for its answer, since it was so severe; undefined: nobody
+ * is any more.
+ */
 export type Holding = (id: string, at: EscalationSeverity | undefined) => void;
 
-/** A question to a person: what it is about, and its answers as buttons. In the inbox it says where it came from, too. */
-export function EscalationCard(props: { escalation: Escalation; place: "conversation" | "inbox"; onHold?: Holding | undefined } & Deciding): ReactNode {
+/**
+ * A question to a person: what it is about, and its answers as buttons. In the inbox it says where
+ * it came from, too.
+ */
+export function EscalationCard(
+  props: {
+    escalation: Escalation;
+    place: "conversation" | "inbox";
+    onHold?: Holding | undefined;
+  } & Deciding,
+): ReactNode {
   const { escalation, place, onAnswer, onDismiss, onHold } = props;
   const { text, language } = useLanguage();
   const heading = useId();
@@ -48,22 +79,52 @@ export function EscalationCard(props: { escalation: Escalation; place: "conversa
   const isOpen = status === "open";
   const Icon = isOpen ? ICONS[severity] : CLOSED_ICONS[status];
   return (
-    <article ref={ref} className="escalation" data-severity={severity} data-status={status} aria-labelledby={heading}>
+    <article
+      ref={ref}
+      className="escalation"
+      data-severity={severity}
+      data-status={status}
+      aria-labelledby={heading}
+    >
       <header>
         <Icon size={17} aria-hidden />
         <strong id={heading}>{text.escalations.titles[type]}</strong>
         <span className="escalation-severity">{text.escalations.severities[severity]}</span>
       </header>
       <p className="escalation-question">{escalation.title}</p>
-      {escalation.description !== "" && <p className="escalation-description">{escalation.description}</p>}
+      {escalation.description !== "" && (
+        <p className="escalation-description">{escalation.description}</p>
+      )}
       <ContextFacts value={aboutOf(escalation)} arguments={CALLS.has(type)} />
-      {isOpen ? <Answers escalation={escalation} onAnswer={onAnswer} onDismiss={onDismiss} onWriting={setIsWriting} /> : <Closed escalation={escalation} />}
+      {isOpen ? (
+        <Answers
+          escalation={escalation}
+          onAnswer={onAnswer}
+          onDismiss={onDismiss}
+          onWriting={setIsWriting}
+        />
+      ) : (
+        <Closed escalation={escalation} />
+      )}
       <footer>
-        {place === "inbox" && linksOf(source).map((link) => <SourceWords key={link.kind} link={link} />)}
-        {place === "inbox" && source.port !== undefined && <span>{text.escalations.port(source.port)}</span>}
-        <time dateTime={new Date(escalation.createdAt).toISOString()}>{text.escalations.asked(whenOf(escalation.createdAt, language))}</time>
-        {isOpen && escalation.expiresAt !== null && <span>{text.escalations.until(whenOf(escalation.expiresAt, language))}</span>}
-        {isOpen && escalation.step === "operator" && <span>{text.escalations.withOperator(escalation.nextStepAt === null ? "" : whenOf(escalation.nextStepAt, language))}</span>}
+        {place === "inbox" &&
+          linksOf(source).map((link) => <SourceWords key={link.kind} link={link} />)}
+        {place === "inbox" && source.port !== undefined && (
+          <span>{text.escalations.port(source.port)}</span>
+        )}
+        <time dateTime={new Date(escalation.createdAt).toISOString()}>
+          {text.escalations.asked(whenOf(escalation.createdAt, language))}
+        </time>
+        {isOpen && escalation.expiresAt !== null && (
+          <span>{text.escalations.until(whenOf(escalation.expiresAt, language))}</span>
+        )}
+        {isOpen && escalation.step === "operator" && (
+          <span>
+            {text.escalations.withOperator(
+              escalation.nextStepAt === null ? "" : whenOf(escalation.nextStepAt, language),
+            )}
+          </span>
+        )}
       </footer>
     </article>
   );
@@ -99,15 +160,26 @@ function SourceWords({ link }: { link: SourceLink }): ReactNode {
   );
 }
 
-function Answers({ escalation, onAnswer, onDismiss, onWriting }: { escalation: Escalation; onWriting: (isWriting: boolean) => void } & Deciding): ReactNode {
+function Answers({
+  escalation,
+  onAnswer,
+  onDismiss,
+  onWriting,
+}: { escalation: Escalation; onWriting: (isWriting: boolean) => void } & Deciding): ReactNode {
   const { text, language } = useLanguage();
   const { client } = useParts();
-  const me = useQuery({ queryKey: ["me"], queryFn: ({ signal }) => client.me({ signal }), staleTime: 60_000 });
+  const me = useQuery({
+    queryKey: ["me"],
+    queryFn: ({ signal }) => client.me({ signal }),
+    staleTime: 60_000,
+  });
   const [writing, setWriting] = useState<SuggestedAction>();
   const [running, setRunning] = useState<string>();
   const [problem, setProblem] = useState<unknown>();
   const buttons = useRef<HTMLDivElement>(null);
-  if (me.data !== undefined && !me.data.scopes.includes("admin")) return <p className="soft small">{text.escalations.notYours}</p>;
+  if (me.data !== undefined && !me.data.scopes.includes("admin")) {
+    return <p className="soft small">{text.escalations.notYours}</p>;
+  }
 
   const write = (action: SuggestedAction | undefined): void => {
     setWriting(action);
@@ -131,22 +203,49 @@ function Answers({ escalation, onAnswer, onDismiss, onWriting }: { escalation: E
   const leaveNote = (): void => {
     const { value } = writing!;
     write(undefined);
-    queueMicrotask(() => buttons.current?.querySelector<HTMLElement>(`[data-value="${CSS.escape(value)}"]`)?.focus());
+    queueMicrotask(() =>
+      buttons.current?.querySelector<HTMLElement>(`[data-value="${CSS.escape(value)}"]`)?.focus(),
+    );
   };
-  const isBusy = (name: string): { loading: boolean; disabled: boolean } => ({ loading: running === name, disabled: running !== undefined && running !== name });
+  const isBusy = (name: string): { loading: boolean; disabled: boolean } => ({
+    loading: running === name,
+    disabled: running !== undefined && running !== name,
+  });
   return (
     <>
       {writing ? (
-        <Note action={writing} isRunning={running !== undefined} onSend={(note) => decide(writing.value, () => onAnswer({ value: writing.value, ...(note !== "" && { note }) }))} onLeave={leaveNote} />
+        <Note
+          action={writing}
+          isRunning={running !== undefined}
+          onSend={(note) =>
+            decide(writing.value, () =>
+              onAnswer({ value: writing.value, ...(note !== "" && { note }) }),
+            )
+          }
+          onLeave={leaveNote}
+        />
       ) : (
         <div className="choices" ref={buttons}>
           {escalation.suggestedActions.map((action) => (
-            <Button key={action.value} data-value={action.value} size="sm" {...lookOf(action)} {...isBusy(action.value)} onClick={() => choose(action)}>
+            <Button
+              key={action.value}
+              data-value={action.value}
+              size="sm"
+              {...lookOf(action)}
+              {...isBusy(action.value)}
+              onClick={() => choose(action)}
+            >
               {`${labelIn(language, action.label)}${action.asks === "text" ? "…" : ""}`}
             </Button>
           ))}
           {onDismiss && (
-            <Button size="sm" variant="subtle" color="gray" {...isBusy("")} onClick={() => void decide("", onDismiss)}>
+            <Button
+              size="sm"
+              variant="subtle"
+              color="gray"
+              {...isBusy("")}
+              onClick={() => void decide("", onDismiss)}
+            >
               {text.escalations.dismiss}
             </Button>
           )}
@@ -167,7 +266,12 @@ function lookOf({ style }: SuggestedAction): { variant: string; color?: string }
 }
 
 /** The words that go with an answer. Ctrl or ⌘ with Enter sends them, Escape leaves. */
-function Note(props: { action: SuggestedAction; isRunning: boolean; onSend: (note: string) => Promise<void>; onLeave: () => void }): ReactNode {
+function Note(props: {
+  action: SuggestedAction;
+  isRunning: boolean;
+  onSend: (note: string) => Promise<void>;
+  onLeave: () => void;
+}): ReactNode {
   const { action, isRunning, onSend, onLeave } = props;
   const { text, language } = useLanguage();
   const [note, setNote] = useState("");
@@ -189,7 +293,7 @@ function Note(props: { action: SuggestedAction; isRunning: boolean; onSend: (not
         autosize
         minRows={2}
         maxRows={8}
-        maxLength={NOTE_MOST}
+        maxLength={MAX_NOTE}
         label={`${labelIn(language, action.label)}: ${text.escalations.note}`}
         placeholder={text.escalations.noteHint}
         value={note}
@@ -215,7 +319,13 @@ function Closed({ escalation }: { escalation: Escalation }): ReactNode {
   const who = resolvedByPerson ?? text.escalations.by[resolvedBy ?? ""] ?? resolvedBy ?? "";
   return (
     <div className="escalation-answer">
-      <p>{text.escalations.answered(decisionOf(escalation, { text, language }), who, whenOf(resolvedAt, language))}</p>
+      <p>
+        {text.escalations.answered(
+          decisionOf(escalation, { text, language }),
+          who,
+          whenOf(resolvedAt, language),
+        )}
+      </p>
       {resolution.note !== undefined && <blockquote>{resolution.note}</blockquote>}
     </div>
   );

@@ -1,9 +1,19 @@
 import { Button, Tabs, TextInput } from "@mantine/core";
 import { IconChecks, IconSearch } from "@tabler/icons-react";
-import { useInfiniteQuery, useQueryClient, type UseInfiniteQueryResult } from "@tanstack/react-query";
+import {
+  useInfiniteQuery,
+  useQueryClient,
+  type UseInfiniteQueryResult,
+} from "@tanstack/react-query";
 import { useNavigate, useSearch } from "@tanstack/react-router";
 import { useCallback, useEffect, useRef, useState, type ReactNode } from "react";
-import type { DureClient, Escalation, EscalationAnswer, EscalationSeverity, EscalationStatus } from "dure/client";
+import type {
+  DureClient,
+  Escalation,
+  EscalationAnswer,
+  EscalationSeverity,
+  EscalationStatus,
+} from "dure/client";
 import { useParts } from "../app-parts.tsx";
 import { useText } from "../language.tsx";
 import { EscalationCard, type Holding } from "./escalation-card.tsx";
@@ -38,12 +48,29 @@ export function EscalationsPage(): ReactNode {
         <h1>{text.escalations.pageTitle}</h1>
         <p className="soft">{text.escalations.lead}</p>
       </header>
-      <Tabs value={tab} keepMounted={false} onChange={(picked) => void navigate({ to: "/escalations", search: readInboxTab({ tab: picked }), replace: true })}>
+      <Tabs
+        value={tab}
+        keepMounted={false}
+        onChange={(picked) =>
+          void navigate({
+            to: "/escalations",
+            search: readInboxTab({ tab: picked }),
+            replace: true,
+          })
+        }
+      >
         <Tabs.List>
           <Tabs.Tab value="waiting">{text.escalations.tabs.waiting}</Tabs.Tab>
           <Tabs.Tab value="history">{text.escalations.tabs.history}</Tabs.Tab>
         </Tabs.List>
-        <TextInput className="inbox-search" value={search} onChange={(event) => setSearch(event.currentTarget.value)} placeholder={text.escalations.search} aria-label={text.escalations.search} leftSection={<IconSearch size={15} />} />
+        <TextInput
+          className="inbox-search"
+          value={search}
+          onChange={(event) => setSearch(event.currentTarget.value)}
+          placeholder={text.escalations.search}
+          aria-label={text.escalations.search}
+          leftSection={<IconSearch size={15} />}
+        />
         <Tabs.Panel value="waiting">
           <Waiting search={search.trim()} />
         </Tabs.Panel>
@@ -62,18 +89,30 @@ function Waiting({ search }: { search: string }): ReactNode {
   const leaving = useRef(new Map<string, ReturnType<typeof setTimeout>>());
   const hold = useCallback<Holding>((id, at) => {
     clearTimeout(leaving.current.get(id));
-    if (at !== undefined) return setHeld((before) => (before.has(id) ? before : new Map(before).set(id, at)));
+    if (at !== undefined) {
+      return setHeld((before) => (before.has(id) ? before : new Map(before).set(id, at)));
+    }
     // From a field to the button that takes its place the focus is nowhere for a moment.
-    leaving.current.set(id, setTimeout(() => setHeld((before) => new Map([...before].filter(([other]) => other !== id)))));
+    leaving.current.set(
+      id,
+      setTimeout(() => setHeld((before) => new Map([...before].filter(([other]) => other !== id)))),
+    );
   }, []);
   const groups = groupsOf(matching(inbox.data, search), held);
   useReadOn(inbox, search !== "" && groups.length === 0);
   return (
     <Loaded inbox={inbox}>
-      {groups.length === 0 && !inbox.hasNextPage && <Empty search={search} words={text.escalations.empty} hint={text.escalations.emptyHint} />}
+      {groups.length === 0 && !inbox.hasNextPage && (
+        <Empty search={search} words={text.escalations.empty} hint={text.escalations.emptyHint} />
+      )}
       {groups.map(({ severity, items }) => (
         <section key={severity}>
-          <h2 className="panel-title">{text.escalations.group(text.escalations.severities[severity], inbox.hasNextPage && !GRAVE.includes(severity) ? `${items.length}+` : items.length)}</h2>
+          <h2 className="panel-title">
+            {text.escalations.group(
+              text.escalations.severities[severity],
+              inbox.hasNextPage && !GRAVE.includes(severity) ? `${items.length}+` : items.length,
+            )}
+          </h2>
           <Cards all={items} onHold={hold} />
         </section>
       ))}
@@ -88,13 +127,21 @@ function History({ search }: { search: string }): ReactNode {
   useReadOn(inbox, closed.length === 0);
   return (
     <Loaded inbox={inbox}>
-      {closed.length === 0 && !inbox.hasNextPage && <Empty search={search} words={text.escalations.emptyHistory} />}
+      {closed.length === 0 && !inbox.hasNextPage && (
+        <Empty search={search} words={text.escalations.emptyHistory} />
+      )}
       <Cards all={closed} />
     </Loaded>
   );
 }
 
-function Loaded({ inbox, children }: { inbox: UseInfiniteQueryResult<readonly Escalation[]>; children: ReactNode }): ReactNode {
+function Loaded({
+  inbox,
+  children,
+}: {
+  inbox: UseInfiniteQueryResult<readonly Escalation[]>;
+  children: ReactNode;
+}): ReactNode {
   const text = useText();
   return (
     <div className="inbox-loaded">
@@ -110,7 +157,11 @@ function Loaded({ inbox, children }: { inbox: UseInfiniteQueryResult<readonly Es
       )}
       {inbox.isSuccess && children}
       {inbox.hasNextPage && (
-        <Button variant="default" loading={inbox.isFetchingNextPage} onClick={() => void inbox.fetchNextPage()}>
+        <Button
+          variant="default"
+          loading={inbox.isFetchingNextPage}
+          onClick={() => void inbox.fetchNextPage()}
+        >
           {text.escalations.more}
         </Button>
       )}
@@ -118,7 +169,15 @@ function Loaded({ inbox, children }: { inbox: UseInfiniteQueryResult<readonly Es
   );
 }
 
-function Empty({ search, words, hint }: { search: string; words: string; hint?: string }): ReactNode {
+function Empty({
+  search,
+  words,
+  hint,
+}: {
+  search: string;
+  words: string;
+  hint?: string;
+}): ReactNode {
   const text = useText();
   return (
     <div className="inbox-empty">
@@ -157,24 +216,36 @@ function Cards({ all, onHold }: { all: readonly Escalation[]; onHold?: Holding }
   );
 }
 
-function useInbox(status: EscalationStatus | undefined): UseInfiniteQueryResult<readonly Escalation[]> {
+function useInbox(
+  status: EscalationStatus | undefined,
+): UseInfiniteQueryResult<readonly Escalation[]> {
   const { client } = useParts();
   return useInfiniteQuery({
     queryKey: ["escalations", "inbox", status],
     queryFn: async ({ signal, pageParam }) => {
       const page = await client.escalations({ status, limit: PAGE, cursor: pageParam }, { signal });
       if (status !== "open" || pageParam !== undefined || page.nextCursor === null) return page;
-      const grave = await Promise.all(GRAVE.map((severity) => client.escalations({ status, severity, limit: PAGE }, { signal })));
+      const grave = await Promise.all(
+        GRAVE.map((severity) => client.escalations({ status, severity, limit: PAGE }, { signal })),
+      );
       return { ...page, items: [...page.items, ...grave.flatMap(({ items }) => items)] };
     },
     initialPageParam: undefined as string | undefined,
     getNextPageParam: ({ nextCursor }) => nextCursor,
-    select: ({ pages }) => [...new Map(pages.flatMap(({ items }) => items).map((one) => [one.id, one])).values()],
+    select: ({ pages }) => [
+      ...new Map(pages.flatMap(({ items }) => items).map((one) => [one.id, one])).values(),
+    ],
   });
 }
 
-/** Reads page after page as long as `wanted`: nothing that is looked for was found in those that were read. */
-function useReadOn({ hasNextPage, isFetching, isError, fetchNextPage }: UseInfiniteQueryResult, wanted: boolean): void {
+/**
+ * Reads page after page as long as `wanted`: nothing that is looked for was found in those that
+ * were read.
+ */
+function useReadOn(
+  { hasNextPage, isFetching, isError, fetchNextPage }: UseInfiniteQueryResult,
+  wanted: boolean,
+): void {
   useEffect(() => {
     if (wanted && hasNextPage && !isFetching && !isError) void fetchNextPage();
   }, [wanted, hasNextPage, isFetching, isError, fetchNextPage]);
@@ -182,13 +253,34 @@ function useReadOn({ hasNextPage, isFetching, isError, fetchNextPage }: UseInfin
 
 function matching(all: readonly Escalation[] = [], search: string): readonly Escalation[] {
   const words = search.toLowerCase();
-  return all.filter(({ title, description, context, source, resolvedBy, resolvedByPerson, resolution }) => [title, description, JSON.stringify(context), ...Object.values(source), resolvedByPerson ?? resolvedBy, resolution?.note].join(" ").toLowerCase().includes(words));
+  return all.filter(
+    ({ title, description, context, source, resolvedBy, resolvedByPerson, resolution }) =>
+      [
+        title,
+        description,
+        JSON.stringify(context),
+        ...Object.values(source),
+        resolvedByPerson ?? resolvedBy,
+        resolution?.note,
+      ]
+        .join(" ")
+        .toLowerCase()
+        .includes(words),
+  );
 }
 
-/** Calls `read` after each news about escalations, and once the connection stands, until the signal aborts. */
+/**
+ * Calls `read` after each news about escalations, and once the connection stands, until the signal
+ * aborts.
+ */
 async function follow(client: DureClient, read: () => void, signal: AbortSignal): Promise<void> {
   try {
-    for await (const _news of client.events({ types: ["escalation.*"] }, { signal, onReset: read, onConnection: (state) => state === "connected" && read() })) read();
+    for await (const _news of client.events(
+      { types: ["escalation.*"] },
+      { signal, onReset: read, onConnection: (state) => state === "connected" && read() },
+    )) {
+      read();
+    }
   } catch {
     // Left, or refused: the list is then as it was when the page was opened.
   }

@@ -1,24 +1,41 @@
-import { ESCALATION_SEVERITIES, isObject, type Escalation, type EscalationSeverity, type JsonObject } from "dure/client";
+import {
+  ESCALATION_SEVERITIES,
+  isObject,
+  type Escalation,
+  type EscalationSeverity,
+  type JsonObject,
+} from "dure/client";
 
 /**
- * What waits, the gravest first and of these the longest waiting. Groups that are empty are left out. `held`, by id: somebody is at it, or writes an
- * answer to it, so it stays in the group that it was in, however severe it has become. Pure.
+ * What waits, the gravest first and of these the longest waiting. Groups that are empty are left
+ * out. `held`, by id: somebody is at it, or writes an answer to it, so it stays in the group that
+ * it was in, however severe it has become. Pure.
  */
-export function groupsOf(all: readonly Escalation[], held: ReadonlyMap<string, EscalationSeverity> = new Map()): readonly { readonly severity: EscalationSeverity; readonly items: readonly Escalation[] }[] {
-  const open = all.filter(({ status }) => status === "open").toSorted((a, b) => a.createdAt - b.createdAt);
+export function groupsOf(
+  all: readonly Escalation[],
+  held: ReadonlyMap<string, EscalationSeverity> = new Map(),
+): readonly { readonly severity: EscalationSeverity; readonly items: readonly Escalation[] }[] {
+  const open = all
+    .filter(({ status }) => status === "open")
+    .toSorted((a, b) => a.createdAt - b.createdAt);
   return ESCALATION_SEVERITIES.toReversed()
-    .map((severity) => ({ severity, items: open.filter((one) => (held.get(one.id) ?? one.severity) === severity) }))
+    .map((severity) => ({
+      severity,
+      items: open.filter((one) => (held.get(one.id) ?? one.severity) === severity),
+    }))
     .filter(({ items }) => items.length > 0);
 }
 
 /** What is closed, newest first. Pure. */
 export function closedOf(all: readonly Escalation[]): readonly Escalation[] {
-  return all.filter(({ status }) => status !== "open").toSorted((a, b) => (b.resolvedAt ?? 0) - (a.resolvedAt ?? 0));
+  return all
+    .filter(({ status }) => status !== "open")
+    .toSorted((a, b) => (b.resolvedAt ?? 0) - (a.resolvedAt ?? 0));
 }
 
 /**
- * What it is about, in the words of whoever raised it: a call's arguments stand for themselves; keys of ledgers, and ids that the
- * links lead to, stay out. Pure.
+ * What it is about, in the words of whoever raised it: a call's arguments stand for themselves;
+ * keys of ledgers, and ids that the links lead to, stay out. Pure.
  */
 export function aboutOf({ context, source }: Pick<Escalation, "context" | "source">): JsonObject {
   const linked = new Set<unknown>(Object.values(source));
@@ -30,7 +47,10 @@ export function aboutOf({ context, source }: Pick<Escalation, "context" | "sourc
 
 export type SourceLink = { readonly kind: "run" | "job" | "room" | "session"; readonly id: string };
 
-/** Where it can be looked at. A session of a job is seen as the job, one of a room as the room. Pure. */
+/**
+ * Where it can be looked at. A session of a job is seen as the job, one of a room as the room.
+ * Pure.
+ */
 export function linksOf({ run, job, room, session }: Escalation["source"]): readonly SourceLink[] {
   const links: SourceLink[] = [];
   const ofJob = job ?? /^job:([^:]+):/.exec(session ?? "")?.[1];

@@ -1,7 +1,17 @@
-import { codeOf, DureError, messageOf, systemClock, type DureClient, type EventsFilter, type PlatformEvent } from "dure/client";
+import {
+  codeOf,
+  DureError,
+  messageOf,
+  systemClock,
+  type DureClient,
+  type EventsFilter,
+  type PlatformEvent,
+} from "dure/client";
 
 export interface LogRow {
-  /** Rises by 1 per received event, never reused: the place of a row in the whole log of this page. */
+  /**
+   * Rises by 1 per received event, never reused: the place of a row in the whole log of this page.
+   */
   readonly index: number;
   readonly event: PlatformEvent;
   /** Lower case, for the search. */
@@ -28,7 +38,14 @@ const FIRST_SHOWN = 200;
 /** Events are shown in bundles, milliseconds: a burst of a thousand is one drawing. */
 const BUNDLE_MS = 60;
 
-const EMPTY: LogView = { rows: [], held: [], dropped: 0, paused: false, connection: "connecting", wasReset: false };
+const EMPTY: LogView = {
+  rows: [],
+  held: [],
+  dropped: 0,
+  paused: false,
+  connection: "connecting",
+  wasReset: false,
+};
 
 /** The live event log of the page, bounded. A change of the filter begins anew. */
 export class EventLog {
@@ -89,7 +106,10 @@ export class EventLog {
       for await (const event of events) this.#receive(event);
     } catch (error) {
       if (signal.aborted) return;
-      const problem = error instanceof DureError ? error : new DureError(codeOf(error) ?? "UNEXPECTED", messageOf(error));
+      const problem =
+        error instanceof DureError
+          ? error
+          : new DureError(codeOf(error) ?? "UNEXPECTED", messageOf(error));
       this.#change({ connection: "stopped", problem });
     }
   }
@@ -109,7 +129,10 @@ export class EventLog {
     this.#change({ held: rows, dropped });
   }
 
-  #kept(rows: readonly LogRow[], added: readonly LogRow[]): { rows: readonly LogRow[]; dropped: number } {
+  #kept(
+    rows: readonly LogRow[],
+    added: readonly LogRow[],
+  ): { rows: readonly LogRow[]; dropped: number } {
     const all = [...rows, ...added];
     const over = Math.max(0, all.length - this.#limit);
     return { rows: over > 0 ? all.slice(over) : all, dropped: this.#view.dropped + over };

@@ -11,8 +11,8 @@ const ROW = { wide: 38, narrow: 58 };
 const MARGIN_ROWS = 12;
 
 /**
- * The rows of the log, oldest first. At the end it follows; anywhere else it keeps its place: what was in sight stays
- * where it was while rows come at the end and go at the begin.
+ * The rows of the log, oldest first. At the end it follows; anywhere else it keeps its place: what
+ * was in sight stays where it was while rows come at the end and go at the begin.
  */
 export function EventRows(props: {
   rows: readonly LogRow[];
@@ -23,7 +23,9 @@ export function EventRows(props: {
   const text = useText();
   const { rows } = props;
   const scroller = useRef<HTMLDivElement>(null);
-  const wide = useMediaQuery("(min-width: 48em)", window.matchMedia("(min-width: 48em)").matches, { getInitialValueInEffect: false });
+  const wide = useMediaQuery("(min-width: 48em)", window.matchMedia("(min-width: 48em)").matches, {
+    getInitialValueInEffect: false,
+  });
   const height = wide ? ROW.wide : ROW.narrow;
   const place = useRef({ following: true, index: 0, offset: 0 });
   const [sight, setSight] = useState({ top: 0, height: 800, following: true });
@@ -38,7 +40,9 @@ export function EventRows(props: {
   }, [rows, height]);
   useLayoutEffect(() => {
     const element = scroller.current!;
-    const observer = new ResizeObserver(() => setSight((before) => ({ ...before, height: element.clientHeight })));
+    const observer = new ResizeObserver(() =>
+      setSight((before) => ({ ...before, height: element.clientHeight })),
+    );
     observer.observe(element);
     return () => observer.disconnect();
   }, []);
@@ -56,7 +60,10 @@ export function EventRows(props: {
     place.current.following = true;
     scroller.current!.scrollTop = scroller.current!.scrollHeight;
   };
-  /** While an event is open, the arrows go from event to event; the one beside the focused one is always drawn. */
+  /**
+   * While an event is open, the arrows go from event to event; the one beside the focused one is
+   * always drawn.
+   */
   const onKeyDown = (event: KeyboardEvent<HTMLButtonElement>, index: number): void => {
     const step = event.key === "ArrowDown" ? 1 : event.key === "ArrowUp" ? -1 : 0;
     const next = rows[index + step];
@@ -69,20 +76,44 @@ export function EventRows(props: {
     const y = (index + step) * height;
     const element = scroller.current!;
     if (y < element.scrollTop) element.scrollTop = y;
-    else if (y + height > element.scrollTop + element.clientHeight) element.scrollTop = y + height - element.clientHeight;
+    else if (y + height > element.scrollTop + element.clientHeight) {
+      element.scrollTop = y + height - element.clientHeight;
+    }
   };
 
   const from = Math.max(0, Math.floor(sight.top / height) - MARGIN_ROWS);
   const shown = rows.slice(from, from + Math.ceil(sight.height / height) + 2 * MARGIN_ROWS);
-  const newer = sight.following ? 0 : rows.length - (rows.findLastIndex((row) => row.index <= readTo) + 1);
+  const newer = sight.following
+    ? 0
+    : rows.length - (rows.findLastIndex((row) => row.index <= readTo) + 1);
   return (
     <div className="event-rows">
       {rows.length === 0 && <p className="panel-empty">{props.empty}</p>}
-      <div className="event-scroll" ref={scroller} onScroll={onScroll} tabIndex={0} role="region" aria-label={text.events.list}>
+      <div
+        className="event-scroll"
+        ref={scroller}
+        onScroll={onScroll}
+        tabIndex={0}
+        role="region"
+        aria-label={text.events.list}
+      >
         <div role="list" style={{ blockSize: rows.length * height, position: "relative" }}>
           {shown.map((row, offset) => (
-            <div role="listitem" key={row.index} aria-setsize={rows.length} aria-posinset={from + offset + 1} className="event-item" style={{ insetBlockStart: (from + offset) * height, blockSize: height }}>
-              <button type="button" className="event-row" aria-pressed={row.index === props.picked?.index} onClick={() => props.onPick(row)} onKeyDown={(event) => onKeyDown(event, from + offset)}>
+            <div
+              role="listitem"
+              key={row.index}
+              aria-setsize={rows.length}
+              aria-posinset={from + offset + 1}
+              className="event-item"
+              style={{ insetBlockStart: (from + offset) * height, blockSize: height }}
+            >
+              <button
+                type="button"
+                className="event-row"
+                aria-pressed={row.index === props.picked?.index}
+                onClick={() => props.onPick(row)}
+                onKeyDown={(event) => onKeyDown(event, from + offset)}
+              >
                 <time className="event-time">{clockOf(row.event.at)}</time>
                 <span className="event-type">{row.event.type}</span>
                 <span className="event-role" data-role={row.event.role}>
@@ -105,7 +136,9 @@ export function EventRows(props: {
 
 /** Whom the event is about, then what it holds, in one line. */
 function subjectOf({ event }: LogRow): string {
-  const subject = [event.service, event.agent, event.session, event.room, event.run, event.job].filter((part) => part !== undefined).join(" · ");
+  const subject = [event.service, event.agent, event.session, event.room, event.run, event.job]
+    .filter((part) => part !== undefined)
+    .join(" · ");
   const data = Object.entries(event.data ?? {})
     .map(([name, value]) => `${name}=${typeof value === "string" ? value : JSON.stringify(value)}`)
     .join(" ");

@@ -9,7 +9,12 @@ import { ROW_LIMIT, type LogRow } from "./event-log.ts";
 import { EventRows } from "./event-rows.tsx";
 import "./events.css";
 
-const ROLES = ["conversation", "delegation", "orchestration", "system"] as const satisfies readonly EventRole[];
+const ROLES = [
+  "conversation",
+  "delegation",
+  "orchestration",
+  "system",
+] as const satisfies readonly EventRole[];
 /** A filter is applied when its field has rested for this long, milliseconds. */
 const REST_MS = 350;
 
@@ -22,7 +27,9 @@ export function EventsPage(): ReactNode {
   const [role, setRole] = useState<EventRole | "">("");
   const [search, setSearch] = useState("");
   const [picked, setPicked] = useState<LogRow>();
-  const wide = useMediaQuery("(min-width: 68em)", window.matchMedia("(min-width: 68em)").matches, { getInitialValueInEffect: false });
+  const wide = useMediaQuery("(min-width: 68em)", window.matchMedia("(min-width: 68em)").matches, {
+    getInitialValueInEffect: false,
+  });
 
   const [filter] = useDebouncedValue(`${types.trim()}\n${session.trim()}\n${role}`, REST_MS);
   const [lastFilter, setLastFilter] = useState(filter);
@@ -39,7 +46,10 @@ export function EventsPage(): ReactNode {
   }, [text]);
 
   const words = search.trim().toLowerCase();
-  const rows = useMemo(() => (words === "" ? view.rows : view.rows.filter((row) => row.words.includes(words))), [view.rows, words]);
+  const rows = useMemo(
+    () => (words === "" ? view.rows : view.rows.filter((row) => row.words.includes(words))),
+    [view.rows, words],
+  );
   const detail = picked && <EventDetail row={picked} />;
   return (
     <div className="events">
@@ -51,20 +61,50 @@ export function EventsPage(): ReactNode {
         <Connection state={view.connection} />
       </header>
       <div className="events-filters" role="search">
-        <TextInput className="events-search" aria-label={text.events.search} placeholder={text.events.search} leftSection={<IconSearch size={15} />} value={search} onChange={(event) => setSearch(event.currentTarget.value)} />
-        <TextInput aria-label={text.events.types} placeholder={`${text.events.types} · ${text.events.typesHint}`} value={types} onChange={(event) => setTypes(event.currentTarget.value)} />
-        <TextInput aria-label={text.events.session} placeholder={text.events.session} value={session} onChange={(event) => setSession(event.currentTarget.value)} />
+        <TextInput
+          className="events-search"
+          aria-label={text.events.search}
+          placeholder={text.events.search}
+          leftSection={<IconSearch size={15} />}
+          value={search}
+          onChange={(event) => setSearch(event.currentTarget.value)}
+        />
+        <TextInput
+          aria-label={text.events.types}
+          placeholder={`${text.events.types} · ${text.events.typesHint}`}
+          value={types}
+          onChange={(event) => setTypes(event.currentTarget.value)}
+        />
+        <TextInput
+          aria-label={text.events.session}
+          placeholder={text.events.session}
+          value={session}
+          onChange={(event) => setSession(event.currentTarget.value)}
+        />
         <NativeSelect
           aria-label={text.events.role}
           value={role}
           onChange={(event) => setRole(event.currentTarget.value as EventRole | "")}
-          data={[{ value: "", label: text.events.allRoles }, ...ROLES.map((one) => ({ value: one, label: text.events.roles[one] }))]}
+          data={[
+            { value: "", label: text.events.allRoles },
+            ...ROLES.map((one) => ({ value: one, label: text.events.roles[one] })),
+          ]}
         />
         <div className="events-actions">
-          <Button variant="default" leftSection={view.paused ? <IconPlayerPlay size={15} /> : <IconPlayerPause size={15} />} aria-pressed={view.paused} onClick={() => (view.paused ? eventLog.resume() : eventLog.pause())}>
+          <Button
+            variant="default"
+            leftSection={view.paused ? <IconPlayerPlay size={15} /> : <IconPlayerPause size={15} />}
+            aria-pressed={view.paused}
+            onClick={() => (view.paused ? eventLog.resume() : eventLog.pause())}
+          >
             {view.paused ? text.events.resume : text.events.pause}
           </Button>
-          <ActionIcon variant="default" size={36} aria-label={text.events.clear} onClick={() => eventLog.clear()}>
+          <ActionIcon
+            variant="default"
+            size={36}
+            aria-label={text.events.clear}
+            onClick={() => eventLog.clear()}
+          >
             <IconTrash size={16} />
           </ActionIcon>
         </div>
@@ -88,7 +128,14 @@ export function EventsPage(): ReactNode {
         )}
       </div>
       {!wide && (
-        <Drawer opened={picked !== undefined} onClose={() => setPicked(undefined)} position="bottom" size="75%" title={text.events.detail} closeButtonProps={{ "aria-label": text.events.close }}>
+        <Drawer
+          opened={picked !== undefined}
+          onClose={() => setPicked(undefined)}
+          position="bottom"
+          size="75%"
+          title={text.events.detail}
+          closeButtonProps={{ "aria-label": text.events.close }}
+        >
           {detail}
         </Drawer>
       )}
@@ -102,12 +149,20 @@ export function EventsPage(): ReactNode {
   );
 }
 
-function Connection({ state }: { state: "connecting" | "connected" | "reconnecting" | "stopped" }): ReactNode {
+function Connection({
+  state,
+}: {
+  state: "connecting" | "connected" | "reconnecting" | "stopped";
+}): ReactNode {
   const text = useText();
   return (
     <span className="events-connection" data-state={state} role="status">
       <span className={state === "connected" ? "live-dot" : "pulse"} aria-hidden />
-      {state === "connected" ? text.events.live : state === "stopped" ? text.events.stopped : text.events.reconnecting}
+      {state === "connected"
+        ? text.events.live
+        : state === "stopped"
+          ? text.events.stopped
+          : text.events.reconnecting}
     </span>
   );
 }

@@ -1,14 +1,30 @@
 import type { Job, JobDetail, JobTurn, JobWords } from "dure/client";
 
 /** One line of an exchange, in the order in which they were heard. */
-export type ExchangeLine = { readonly kind: "request" } | { readonly kind: "turn"; readonly turn: JobTurn } | { readonly kind: "words"; readonly words: JobWords };
+export type ExchangeLine =
+  | { readonly kind: "request" }
+  | { readonly kind: "turn"; readonly turn: JobTurn }
+  | { readonly kind: "words"; readonly words: JobWords };
 
-/** The request, then each turn behind the words of persons that reached it, then words that wait for the next turn. Pure. */
-export function linesOf({ turns, words }: Pick<JobDetail, "turns" | "words">): readonly ExchangeLine[] {
-  const heard = (number: number | null): ExchangeLine[] => words.filter(({ turn }) => turn === number).map((one) => ({ kind: "words", words: one }));
+/**
+ * The request, then each turn behind the words of persons that reached it, then words that wait for
+ * the next turn. Pure.
+ */
+export function linesOf({
+  turns,
+  words,
+}: Pick<JobDetail, "turns" | "words">): readonly ExchangeLine[] {
+  const heard = (number: number | null): ExchangeLine[] =>
+    words.filter(({ turn }) => turn === number).map((one) => ({ kind: "words", words: one }));
   const last = turns.at(-1)?.number ?? 0;
-  const coming = words.filter(({ turn }) => turn === null || turn > last).map((one): ExchangeLine => ({ kind: "words", words: one }));
-  return [{ kind: "request" }, ...turns.flatMap((turn): ExchangeLine[] => [...heard(turn.number), { kind: "turn", turn }]), ...coming];
+  const coming = words
+    .filter(({ turn }) => turn === null || turn > last)
+    .map((one): ExchangeLine => ({ kind: "words", words: one }));
+  return [
+    { kind: "request" },
+    ...turns.flatMap((turn): ExchangeLine[] => [...heard(turn.number), { kind: "turn", turn }]),
+    ...coming,
+  ];
 }
 
 export function isOver({ status }: Pick<Job, "status">): boolean {
@@ -20,8 +36,15 @@ export function nextSpeaker(job: Pick<Job, "turnsDone" | "target" | "requester">
   return job.turnsDone % 2 === 0 ? job.target : job.requester;
 }
 
-export function nameIn(job: Pick<Job, "target" | "targetName" | "requester" | "requesterName">, agent: string): string {
-  return agent === job.target ? job.targetName : agent === job.requester ? job.requesterName : agent;
+export function nameIn(
+  job: Pick<Job, "target" | "targetName" | "requester" | "requesterName">,
+  agent: string,
+): string {
+  return agent === job.target
+    ? job.targetName
+    : agent === job.requester
+      ? job.requesterName
+      : agent;
 }
 
 export interface Spent {
@@ -36,11 +59,18 @@ export function spentOf(turns: readonly JobTurn[]): Spent {
   return {
     tokens: turns.reduce((sum, { tokensIn, tokensOut }) => sum + tokensIn + tokensOut, 0),
     microUsd: turns.reduce((sum, { costMicroUsd }) => sum + (costMicroUsd ?? 0), 0),
-    isAtLeast: turns.some(({ costMicroUsd, tokensIn, tokensOut }) => costMicroUsd === null && tokensIn + tokensOut > 0),
+    isAtLeast: turns.some(
+      ({ costMicroUsd, tokensIn, tokensOut }) => costMicroUsd === null && tokensIn + tokensOut > 0,
+    ),
   };
 }
 
 /** A request in one line, without its markdown. Pure. */
 export function excerptOf(text: string): string {
-  return text.replaceAll(/[*`~]+|^\s*(?:[>#-]+|\d+\.)\s/gm, "").replaceAll(/\s+/g, " ").trim().slice(0, 160).toWellFormed();
+  return text
+    .replaceAll(/[*`~]+|^\s*(?:[>#-]+|\d+\.)\s/gm, "")
+    .replaceAll(/\s+/g, " ")
+    .trim()
+    .slice(0, 160)
+    .toWellFormed();
 }

@@ -1,7 +1,9 @@
 import { useNavigate, useSearch } from "@tanstack/react-router";
 import { JOB_STATUSES, type JobStatus } from "dure/client";
 
-/** What of the jobs is shown. It stands in the address, so that a reload and a link show the same. */
+/**
+ * What of the jobs is shown. It stands in the address, so that a reload and a link show the same.
+ */
 export interface JobFilters {
   readonly status?: JobStatus;
   readonly agent?: string;
@@ -15,18 +17,42 @@ export interface JobFilters {
 export function readJobFilters(search: Record<string, unknown>): JobFilters {
   const { status, agent, root, q } = search;
   const known = JOB_STATUSES.find((one) => one === status);
-  return { ...(known && { status: known }), ...said("agent", agent), ...said("root", root), ...said("q", q) };
+  return {
+    ...(known && { status: known }),
+    ...said("agent", agent),
+    ...said("root", root),
+    ...said("q", q),
+  };
 }
 
-/** The filters in force; `set` changes some of them, and empty text takes one away. Going back leaves the page: a filter is no step of its own. */
-export function useJobFilters(): { filters: JobFilters; set: (change: { readonly [Name in keyof JobFilters]?: string }) => void } {
+/**
+ * The filters in force; `set` changes some of them, and empty text takes one away. Going back
+ * leaves the page: a filter is no step of its own.
+ */
+export function useJobFilters(): {
+  filters: JobFilters;
+  set: (change: { readonly [Name in keyof JobFilters]?: string }) => void;
+} {
   const filters = readJobFilters(useSearch({ strict: false }));
   const navigate = useNavigate();
-  return { filters, set: (change) => void navigate({ to: ".", search: (before: Record<string, unknown>) => readJobFilters({ ...before, ...change }), replace: true }) };
+  return {
+    filters,
+    set: (change) =>
+      void navigate({
+        to: ".",
+        search: (before: Record<string, unknown>) => readJobFilters({ ...before, ...change }),
+        replace: true,
+      }),
+  };
 }
 
 /** An address may hold a number or a boolean where text was meant: `?q=7`. */
 function said(name: keyof JobFilters, value: unknown): JobFilters {
-  const text = typeof value === "string" ? value : typeof value === "number" || typeof value === "boolean" ? String(value) : "";
+  const text =
+    typeof value === "string"
+      ? value
+      : typeof value === "number" || typeof value === "boolean"
+        ? String(value)
+        : "";
   return text === "" ? {} : { [name]: text };
 }

@@ -26,7 +26,8 @@ export function JobList({ picked }: { picked: string | undefined }): ReactNode {
   const shown = all.filter((job) => lettersOf(wordsOf(job)).includes(wanted));
   useSearchOn(jobs, wanted !== "" && shown.length < FOUND_LEAST);
   const Title = picked === undefined ? "h1" : "h2"; // a picked job has the page's first heading
-  const isFiltered = status !== undefined || agent !== undefined || root !== undefined || wanted !== "";
+  const isFiltered =
+    status !== undefined || agent !== undefined || root !== undefined || wanted !== "";
   return (
     <section className="jobs-list-side" aria-label={text.jobs.pageTitle}>
       <header>
@@ -34,22 +35,47 @@ export function JobList({ picked }: { picked: string | undefined }): ReactNode {
         <p className="soft">{text.jobs.lead}</p>
       </header>
       <div className="jobs-filters" role="search">
-        <TextInput value={search} onChange={({ currentTarget }) => (setSearch(currentTarget.value), set({ q: currentTarget.value }))} placeholder={text.jobs.search} aria-label={text.jobs.search} leftSection={<IconSearch size={15} />} />
+        <TextInput
+          value={search}
+          onChange={({ currentTarget }) => (
+            setSearch(currentTarget.value),
+            set({ q: currentTarget.value })
+          )}
+          placeholder={text.jobs.search}
+          aria-label={text.jobs.search}
+          leftSection={<IconSearch size={15} />}
+        />
         <NativeSelect
           aria-label={text.jobs.status}
           value={status ?? ""}
           onChange={(event) => set({ status: event.currentTarget.value })}
-          data={[{ value: "", label: text.jobs.allStatuses }, ...JOB_STATUSES.map((one) => ({ value: one, label: text.jobs.statuses[one] }))]}
+          data={[
+            { value: "", label: text.jobs.allStatuses },
+            ...JOB_STATUSES.map((one) => ({ value: one, label: text.jobs.statuses[one] })),
+          ]}
         />
         <NativeSelect
           aria-label={text.jobs.agent}
           value={agent ?? ""}
           onChange={(event) => set({ agent: event.currentTarget.value })}
-          data={[{ value: "", label: text.jobs.allAgents }, ...(agents.data ?? []).map(({ id, displayName }) => ({ value: id, label: displayName }))]}
+          data={[
+            { value: "", label: text.jobs.allAgents },
+            ...(agents.data ?? []).map(({ id, displayName }) => ({
+              value: id,
+              label: displayName,
+            })),
+          ]}
         />
       </div>
       {root !== undefined && (
-        <Button size="compact-sm" variant="light" color="gray" className="jobs-root" rightSection={<IconX size={13} aria-hidden />} onClick={() => set({ root: "" })}>
+        <Button
+          size="compact-sm"
+          variant="light"
+          color="gray"
+          className="jobs-root"
+          rightSection={<IconX size={13} aria-hidden />}
+          onClick={() => set({ root: "" })}
+        >
           {text.jobs.onlyWork}
         </Button>
       )}
@@ -58,7 +84,9 @@ export function JobList({ picked }: { picked: string | undefined }): ReactNode {
         <div className="jobs-empty">
           <IconArrowsExchange size={30} stroke={1.4} aria-hidden />
           <p>{isFiltered ? text.jobs.noMatch : text.jobs.empty}</p>
-          <p className="soft small"><Prose text={isFiltered ? text.jobs.noMatchHint : text.jobs.emptyHint} /></p>
+          <p className="soft small">
+            <Prose text={isFiltered ? text.jobs.noMatchHint : text.jobs.emptyHint} />
+          </p>
         </div>
       )}
       {shown.length > 0 && (
@@ -69,7 +97,13 @@ export function JobList({ picked }: { picked: string | undefined }): ReactNode {
         </ul>
       )}
       {jobs.hasNextPage && (
-        <Button variant="subtle" color="gray" size="compact-sm" loading={jobs.isFetchingNextPage} onClick={() => void jobs.fetchNextPage()}>
+        <Button
+          variant="subtle"
+          color="gray"
+          size="compact-sm"
+          loading={jobs.isFetchingNextPage}
+          onClick={() => void jobs.fetchNextPage()}
+        >
           {text.jobs.more}
         </Button>
       )}
@@ -77,12 +111,19 @@ export function JobList({ picked }: { picked: string | undefined }): ReactNode {
   );
 }
 
-/** A search looks on through older pages by itself until it has found so many, or has read so many pages; from there on with the button. */
+/**
+ * A search looks on through older pages by itself until it has found so many, or has read so many
+ * pages; from there on with the button.
+ */
 const FOUND_LEAST = 20;
-const PAGES_MOST = 20;
+const MAX_PAGES = 20;
 
-function useSearchOn({ data, hasNextPage, isFetching, isError, fetchNextPage }: ReturnType<typeof useJobList>, looksOn: boolean): void {
-  const goesOn = looksOn && hasNextPage && !isFetching && !isError && (data?.pages.length ?? 0) < PAGES_MOST;
+function useSearchOn(
+  { data, hasNextPage, isFetching, isError, fetchNextPage }: ReturnType<typeof useJobList>,
+  looksOn: boolean,
+): void {
+  const goesOn =
+    looksOn && hasNextPage && !isFetching && !isError && (data?.pages.length ?? 0) < MAX_PAGES;
   useEffect(() => {
     if (goesOn) void fetchNextPage();
   }, [goesOn, fetchNextPage]);
@@ -93,18 +134,30 @@ function JobRow({ job, isPicked }: { job: Job; isPicked: boolean }): ReactNode {
   const { filters } = useJobFilters();
   return (
     <li>
-      <Link to="/jobs/$id" params={{ id: job.jobId }} search={filters} className="job-row" data-picked={isPicked || undefined} aria-current={isPicked ? "page" : undefined}>
+      <Link
+        to="/jobs/$id"
+        params={{ id: job.jobId }}
+        search={filters}
+        className="job-row"
+        data-picked={isPicked || undefined}
+        aria-current={isPicked ? "page" : undefined}
+      >
         <span className="job-row-head">
           <strong>
             {job.requesterName} → {job.targetName}
           </strong>
           <StatusBadge job={job} />
         </span>
-        <span className="job-row-message">{job.topic === null ? excerptOf(job.message) : `${job.topic}: ${excerptOf(job.message)}`}</span>
+        <span className="job-row-message">
+          {job.topic === null ? excerptOf(job.message) : `${job.topic}: ${excerptOf(job.message)}`}
+        </span>
         <span className="job-row-facts">
           <span>{text.jobs.turnsOf(job.turnsDone, job.maxTurns)}</span>
           {job.outcome !== null && <span>{text.jobs.outcomesShort[job.outcome]}</span>}
-          <time dateTime={new Date(job.createdAt).toISOString()} title={momentOf(job.createdAt, language)}>
+          <time
+            dateTime={new Date(job.createdAt).toISOString()}
+            title={momentOf(job.createdAt, language)}
+          >
             {whenOf(job.createdAt, language)}
           </time>
         </span>
@@ -113,11 +166,21 @@ function JobRow({ job, isPicked }: { job: Job; isPicked: boolean }): ReactNode {
   );
 }
 
-export function Problem({ error, onRetry }: { error: Error; onRetry?: (() => void) | undefined }): ReactNode {
+export function Problem({
+  error,
+  onRetry,
+}: {
+  error: Error;
+  onRetry?: (() => void) | undefined;
+}): ReactNode {
   const text = useText();
   return (
     <div className="problem" role="alert">
-      <p>{[error.message, error instanceof DureError ? error.hint : undefined].filter(Boolean).join(" ")}</p>
+      <p>
+        {[error.message, error instanceof DureError ? error.hint : undefined]
+          .filter(Boolean)
+          .join(" ")}
+      </p>
       {onRetry !== undefined && (
         <div className="problem-actions">
           <Button size="compact-sm" variant="default" onClick={onRetry}>
@@ -129,6 +192,25 @@ export function Problem({ error, onRetry }: { error: Error; onRetry?: (() => voi
   );
 }
 
-function wordsOf({ jobId, requester, requesterName, target, targetName, message, topic, lastError }: Job): string {
-  return [jobId, requester, requesterName, target, targetName, message, topic, lastError?.code, lastError?.message].join(" ");
+function wordsOf({
+  jobId,
+  requester,
+  requesterName,
+  target,
+  targetName,
+  message,
+  topic,
+  lastError,
+}: Job): string {
+  return [
+    jobId,
+    requester,
+    requesterName,
+    target,
+    targetName,
+    message,
+    topic,
+    lastError?.code,
+    lastError?.message,
+  ].join(" ");
 }

@@ -1,5 +1,13 @@
 import { Button, Loader } from "@mantine/core";
-import { IconArrowLeft, IconCornerDownRight, IconCornerLeftUp, IconListTree, IconPlayerStop, IconRefresh, IconRotate } from "@tabler/icons-react";
+import {
+  IconArrowLeft,
+  IconCornerDownRight,
+  IconCornerLeftUp,
+  IconListTree,
+  IconPlayerStop,
+  IconRefresh,
+  IconRotate,
+} from "@tabler/icons-react";
 import { useMutation, useQueryClient } from "@tanstack/react-query";
 import { Link, useNavigate } from "@tanstack/react-router";
 import { DureError, type Job, type JobDetail } from "dure/client";
@@ -59,7 +67,9 @@ function OneJob({ job }: { job: JobDetail }): ReactNode {
         </Link>
         <div className="job-title">
           <h1>{title}</h1>
-          <p className="soft small">{[text.jobs.intents[job.intent], job.topic].filter(Boolean).join(" · ")}</p>
+          <p className="soft small">
+            {[text.jobs.intents[job.intent], job.topic].filter(Boolean).join(" · ")}
+          </p>
         </div>
         <StatusBadge job={job} />
         <Actions job={job} />
@@ -86,10 +96,18 @@ function Outcome({ job }: { job: JobDetail }): ReactNode {
   if (job.outcome === null) return null;
   const error = job.status === "COMPLETED" ? null : job.lastError;
   return (
-    <div className="job-outcome" data-tone={job.status === "COMPLETED" ? "good" : job.status === "CANCELLED" ? "quiet" : "bad"} role="status">
+    <div
+      className="job-outcome"
+      data-tone={job.status === "COMPLETED" ? "good" : job.status === "CANCELLED" ? "quiet" : "bad"}
+      role="status"
+    >
       <p>
         <strong>{text.jobs.outcomes[job.outcome]}</strong>{" "}
-        {job.finishedAt !== null && <time dateTime={new Date(job.finishedAt).toISOString()}>{momentOf(job.finishedAt, language)}</time>}
+        {job.finishedAt !== null && (
+          <time dateTime={new Date(job.finishedAt).toISOString()}>
+            {momentOf(job.finishedAt, language)}
+          </time>
+        )}
       </p>
       {error !== null && (
         <p className="small">
@@ -103,12 +121,23 @@ function Outcome({ job }: { job: JobDetail }): ReactNode {
 function Facts({ job }: { job: JobDetail }): ReactNode {
   const { text, language } = useLanguage();
   const { tokens, microUsd, isAtLeast } = spentOf(job.turns);
-  const usd = new Intl.NumberFormat(language, { style: "currency", currency: "USD", maximumFractionDigits: 4 }).format(microUsd / 1_000_000);
+  const usd = new Intl.NumberFormat(language, {
+    style: "currency",
+    currency: "USD",
+    maximumFractionDigits: 4,
+  }).format(microUsd / 1_000_000);
   const rows: readonly (readonly [string, string])[] = [
     [text.jobs.facts.turns, text.jobs.turnsOf(job.turnsDone, job.maxTurns)],
-    [text.jobs.facts.spent, isAtLeast && microUsd === 0 ? text.jobs.tokens(tokens) : `${text.jobs.tokens(tokens)} · ${usd}`],
+    [
+      text.jobs.facts.spent,
+      isAtLeast && microUsd === 0
+        ? text.jobs.tokens(tokens)
+        : `${text.jobs.tokens(tokens)} · ${usd}`,
+    ],
     [text.jobs.facts.asked, momentOf(job.createdAt, language)],
-    ...(job.startedAt !== null && job.finishedAt !== null ? [[text.jobs.facts.took, spanOf(job.finishedAt - job.startedAt)] as const] : []),
+    ...(job.startedAt !== null && job.finishedAt !== null
+      ? [[text.jobs.facts.took, spanOf(job.finishedAt - job.startedAt)] as const]
+      : []),
     ...(job.resumes > 0 ? [[text.jobs.facts.resumed, text.jobs.times(job.resumes)] as const] : []),
   ];
   return (
@@ -189,8 +218,16 @@ function Actions({ job }: { job: JobDetail }): ReactNode {
   const queries = useQueryClient();
   const navigate = useNavigate();
   const { filters } = useJobFilters();
-  const settle = (): Promise<unknown> => Promise.all([JOB_KEYS.one(job.jobId), JOB_KEYS.lists].map((queryKey) => queries.invalidateQueries({ queryKey })));
-  const cancel = useMutation({ mutationFn: () => client.jobs.cancel(job.jobId), onSettled: settle });
+  const settle = (): Promise<unknown> =>
+    Promise.all(
+      [JOB_KEYS.one(job.jobId), JOB_KEYS.lists].map((queryKey) =>
+        queries.invalidateQueries({ queryKey }),
+      ),
+    );
+  const cancel = useMutation({
+    mutationFn: () => client.jobs.cancel(job.jobId),
+    onSettled: settle,
+  });
   const retry = useMutation({
     mutationFn: () => client.jobs.retry(job.jobId),
     onSuccess: ({ jobId }) => navigate({ to: "/jobs/$id", params: { id: jobId }, search: filters }),
@@ -200,12 +237,24 @@ function Actions({ job }: { job: JobDetail }): ReactNode {
   return (
     <div className="job-actions">
       {!isOver(job) && (
-        <Button size="compact-md" variant="default" leftSection={<IconPlayerStop size={15} />} loading={cancel.isPending} onClick={() => window.confirm(text.jobs.cancelAsk) && cancel.mutate()}>
+        <Button
+          size="compact-md"
+          variant="default"
+          leftSection={<IconPlayerStop size={15} />}
+          loading={cancel.isPending}
+          onClick={() => window.confirm(text.jobs.cancelAsk) && cancel.mutate()}
+        >
           {text.jobs.cancel}
         </Button>
       )}
       {isOver(job) && job.status !== "COMPLETED" && (
-        <Button size="compact-md" variant="default" leftSection={<IconRefresh size={15} />} loading={retry.isPending} onClick={() => retry.mutate()}>
+        <Button
+          size="compact-md"
+          variant="default"
+          leftSection={<IconRefresh size={15} />}
+          loading={retry.isPending}
+          onClick={() => retry.mutate()}
+        >
           {text.jobs.retry}
         </Button>
       )}

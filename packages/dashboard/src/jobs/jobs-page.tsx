@@ -9,7 +9,10 @@ import { JobView } from "./job-view.tsx";
 import "./jobs.css";
 import { useJobNews } from "./use-jobs.ts";
 
-/** Exchanges between agents: the list, and beside it (instead of it where there is little room) the one that was picked. */
+/**
+ * Exchanges between agents: the list, and beside it (instead of it where there is little room) the
+ * one that was picked.
+ */
 export function JobsPage(): ReactNode {
   const text = useText();
   const { id } = useParams({ strict: false });
@@ -30,7 +33,13 @@ function Detail({ id }: { id: string | undefined }): ReactNode {
   const place = useRef<HTMLDivElement>(null);
   useStayAtEnd(place);
   return (
-    <div className="jobs-detail" ref={place} role="region" aria-label={text.jobs.transcript} tabIndex={0}>
+    <div
+      className="jobs-detail"
+      ref={place}
+      role="region"
+      aria-label={text.jobs.transcript}
+      tabIndex={0}
+    >
       {id === undefined ? <p className="jobs-pick soft">{text.jobs.pick}</p> : <JobView id={id} />}
     </div>
   );
@@ -39,12 +48,16 @@ function Detail({ id }: { id: string | undefined }): ReactNode {
 /** Closer than this to the end counts as reading the newest, pixels. */
 const NEAR_END = 80;
 
-/** Whoever reads the newest keeps it in sight while the exchange goes on; for everybody else all stays where it is. */
+/**
+ * Whoever reads the newest keeps it in sight while the exchange goes on; for everybody else all
+ * stays where it is.
+ */
 function useStayAtEnd(ref: RefObject<HTMLDivElement | null>): void {
   useEffect(() => {
     const element = ref.current!;
     let atEnd = false;
-    const look = (): void => void (atEnd = element.scrollHeight - element.scrollTop - element.clientHeight < NEAR_END);
+    const look = (): void =>
+      void (atEnd = element.scrollHeight - element.scrollTop - element.clientHeight < NEAR_END);
     const observer = new MutationObserver(() => {
       if (atEnd) element.scrollTop = element.scrollHeight;
       look();

@@ -52,7 +52,14 @@ export function SpeakInto({ job }: { job: JobDetail }): ReactNode {
           aria-describedby="speak-hint"
           enterKeyHint="send"
         />
-        <ActionIcon size={36} radius="xl" aria-label={text.jobs.say} disabled={words.trim() === ""} loading={speak.isPending} onClick={submit}>
+        <ActionIcon
+          size={36}
+          radius="xl"
+          aria-label={text.jobs.say}
+          disabled={words.trim() === ""}
+          loading={speak.isPending}
+          onClick={submit}
+        >
           <IconArrowUp size={19} />
         </ActionIcon>
       </div>

@@ -62,7 +62,13 @@ function RequestRow({ job }: { job: JobDetail }): ReactNode {
 function TurnRow({ job, turn }: { job: JobDetail; turn: JobTurn }): ReactNode {
   const { text, language } = useLanguage();
   const name = nameIn(job, turn.speaker);
-  const facts = [text.jobs.turn(turn.number), spanOf(turn.finishedAt - turn.startedAt), text.jobs.tokens(turn.tokensIn + turn.tokensOut), turn.attempts > 1 && text.jobs.attempts(turn.attempts), turn.attempts === 0 && text.jobs.takenOver];
+  const facts = [
+    text.jobs.turn(turn.number),
+    spanOf(turn.finishedAt - turn.startedAt),
+    text.jobs.tokens(turn.tokensIn + turn.tokensOut),
+    turn.attempts > 1 && text.jobs.attempts(turn.attempts),
+    turn.attempts === 0 && text.jobs.takenOver,
+  ];
   return (
     <li className="room-message" data-kind="agent" data-turn={turn.number}>
       <Portrait name={name} kind="agent" />
@@ -71,7 +77,11 @@ function TurnRow({ job, turn }: { job: JobDetail; turn: JobTurn }): ReactNode {
           <strong>{name}</strong>
           <Time at={turn.finishedAt} words={whenOf(turn.finishedAt, language)} />
         </p>
-        {turn.text === "" ? <p className="soft">{text.jobs.noWords}</p> : <Markdown>{turn.text}</Markdown>}
+        {turn.text === "" ? (
+          <p className="soft">{text.jobs.noWords}</p>
+        ) : (
+          <Markdown>{turn.text}</Markdown>
+        )}
         <p className="turn-facts">{facts.filter((fact) => fact !== false).join(" · ")}</p>
       </div>
     </li>
@@ -91,7 +101,9 @@ function WordsRow({ words }: { words: JobWords }): ReactNode {
           <Time at={words.at} words={whenOf(words.at, language)} />
         </p>
         <p className="person-words">{words.text}</p>
-        <p className="turn-facts">{words.turn === null ? text.jobs.notHeardYet : text.jobs.heardIn(words.turn)}</p>
+        <p className="turn-facts">
+          {words.turn === null ? text.jobs.notHeardYet : text.jobs.heardIn(words.turn)}
+        </p>
       </div>
     </li>
   );
@@ -104,7 +116,9 @@ function Now({ job }: { job: JobDetail }): ReactNode {
   const name = nameIn(job, speaker);
   const isSpeaking = job.status === "RUNNING" && job.waiting === null;
   const said = useLiveText(job, speaker, isSpeaking);
-  const elapsed = useElapsed(job.status === "PENDING" ? job.createdAt : (job.turnStartedAt ?? job.updatedAt));
+  const elapsed = useElapsed(
+    job.status === "PENDING" ? job.createdAt : (job.turnStartedAt ?? job.updatedAt),
+  );
   if (job.waiting !== null) {
     return (
       <p className="exchange-now" role="status">
@@ -126,13 +140,22 @@ function Now({ job }: { job: JobDetail }): ReactNode {
         </div>
       )}
       <p>
-        <span className="pulse" aria-hidden /> <span role="status">{isSpeaking ? text.jobs.speaks(name, job.turnsDone + 1) : text.jobs.inLine(job.targetName)}</span> {elapsed > 0 && <span aria-hidden>{spanOf(elapsed)}</span>}
+        <span className="pulse" aria-hidden />{" "}
+        <span role="status">
+          {isSpeaking
+            ? text.jobs.speaks(name, job.turnsDone + 1)
+            : text.jobs.inLine(job.targetName)}
+        </span>{" "}
+        {elapsed > 0 && <span aria-hidden>{spanOf(elapsed)}</span>}
       </p>
     </div>
   );
 }
 
-/** Milliseconds since then, by the second; whoever comes late sees how long it has taken already. @param from by the server's clock. */
+/**
+ * Milliseconds since then, by the second; whoever comes late sees how long it has taken already.
+ * @param from by the server's clock.
+ */
 function useElapsed(from: number): number {
   const now = useServerNow();
   return Math.max(Math.floor((now - from) / 1_000) * 1_000, 0);

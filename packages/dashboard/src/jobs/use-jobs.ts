@@ -1,5 +1,17 @@
-import { keepPreviousData, useInfiniteQuery, useQuery, useQueryClient, type QueryClient } from "@tanstack/react-query";
-import { systemClock, type DureClient, type Job, type JobDetail, type JobsFilter } from "dure/client";
+import {
+  keepPreviousData,
+  useInfiniteQuery,
+  useQuery,
+  useQueryClient,
+  type QueryClient,
+} from "@tanstack/react-query";
+import {
+  systemClock,
+  type DureClient,
+  type Job,
+  type JobDetail,
+  type JobsFilter,
+} from "dure/client";
 import { useEffect } from "react";
 import { useParts } from "../app-parts.tsx";
 
@@ -16,14 +28,15 @@ const LIST_EVERY_MS = 15_000;
 /** News of this long are answered with one look at the list, milliseconds. */
 const GATHER_MS = 250;
 /** Jobs that one is shown to have asked for. */
-const RELATIVES_MOST = 200;
+const MAX_RELATIVES = 200;
 
 /** Newest first, page by page. */
 export function useJobList(filter: Pick<JobsFilter, "status" | "agent" | "root">) {
   const { client } = useParts();
   return useInfiniteQuery({
     queryKey: [...JOB_KEYS.lists, filter],
-    queryFn: ({ signal, pageParam }) => client.jobs.list({ ...filter, limit: PAGE, cursor: pageParam }, { signal }),
+    queryFn: ({ signal, pageParam }) =>
+      client.jobs.list({ ...filter, limit: PAGE, cursor: pageParam }, { signal }),
     initialPageParam: undefined as string | undefined,
     getNextPageParam: (page) => page.nextCursor ?? undefined,
     placeholderData: keepPreviousData,
@@ -53,7 +66,12 @@ export function useJobNews(): void {
 
 async function followAll(client: DureClient, look: () => void, signal: AbortSignal): Promise<void> {
   try {
-    for await (const _news of client.events({ types: ["job.*"], role: "delegation" }, { signal, onReset: look, onConnection: (state) => state === "connected" && look() })) look();
+    for await (const _news of client.events(
+      { types: ["job.*"], role: "delegation" },
+      { signal, onReset: look, onConnection: (state) => state === "connected" && look() },
+    )) {
+      look();
+    }
   } catch {
     // Left, or refused: then the list is asked again every so often.
   }
@@ -68,14 +86,26 @@ export function useJob(id: string) {
     void followOne(client, queries, id, leave.signal);
     return () => leave.abort();
   }, [client, queries, id]);
-  return useQuery({ queryKey: JOB_KEYS.one(id), queryFn: ({ signal }) => client.jobs.get(id, { signal }) });
+  return useQuery({
+    queryKey: JOB_KEYS.one(id),
+    queryFn: ({ signal }) => client.jobs.get(id, { signal }),
+  });
 }
 
-async function followOne(client: DureClient, queries: QueryClient, id: string, signal: AbortSignal): Promise<void> {
+async function followOne(
+  client: DureClient,
+  queries: QueryClient,
+  id: string,
+  signal: AbortSignal,
+): Promise<void> {
   try {
     for await (const news of client.jobs.stream(id, { signal })) {
       if (news.kind === "job") queries.setQueryData(JOB_KEYS.one(id), news.job);
-      else for (const queryKey of [JOB_KEYS.one(id), JOB_KEYS.relatives(id)]) void queries.invalidateQueries({ queryKey });
+      else {
+        for (const queryKey of [JOB_KEYS.one(id), JOB_KEYS.relatives(id)]) {
+          void queries.invalidateQueries({ queryKey });
+        }
+      }
     }
   } catch {
     // Left, or refused: the query itself says why.
@@ -93,8 +123,14 @@ export function useRelatives(job: JobDetail) {
   return useQuery({
     queryKey: JOB_KEYS.relatives(job.jobId),
     queryFn: async ({ signal }): Promise<Relatives> => {
-      const asking = job.parentJobId === null ? undefined : client.jobs.get(job.parentJobId, { signal }).catch(() => undefined);
-      const [parent, asked] = await Promise.all([asking, client.jobs.list({ parent: job.jobId, limit: RELATIVES_MOST }, { signal })]);
+      const asking =
+        job.parentJobId === null
+          ? undefined
+          : client.jobs.get(job.parentJobId, { signal }).catch(() => undefined);
+      const [parent, asked] = await Promise.all([
+        asking,
+        client.jobs.list({ parent: job.jobId, limit: MAX_RELATIVES }, { signal }),
+      ]);
       return { parent, children: asked.items.toReversed() };
     },
   });

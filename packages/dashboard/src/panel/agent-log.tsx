@@ -1,4 +1,9 @@
-import { IconAlertTriangle, IconCheck, IconChevronRight, IconPlayerStop } from "@tabler/icons-react";
+import {
+  IconAlertTriangle,
+  IconCheck,
+  IconChevronRight,
+  IconPlayerStop,
+} from "@tabler/icons-react";
 import { systemClock, type AgentRun } from "dure/client";
 import { useEffect, useState, type ReactNode } from "react";
 import type { ConversationView } from "../chat/conversation.ts";
@@ -43,14 +48,22 @@ function TurnTitle({ log }: { log: TurnLog }): ReactNode {
   return (
     <span className="turn-title">
       <span>{log.title === "" ? text.panel.systemTurn : log.title}</span>
-      <span className="agent-facts">{log.at === undefined ? text.panel.status.running : whenOf(log.at, language)}</span>
+      <span className="agent-facts">
+        {log.at === undefined ? text.panel.status.running : whenOf(log.at, language)}
+      </span>
     </span>
   );
 }
 
 function Runs({ log }: { log: TurnLog }): ReactNode {
   const text = useText();
-  if (log.runs.length === 0) return <p className="panel-empty">{log.at === undefined ? text.chat.thinking : text.panel.codeDecided}</p>;
+  if (log.runs.length === 0) {
+    return (
+      <p className="panel-empty">
+        {log.at === undefined ? text.chat.thinking : text.panel.codeDecided}
+      </p>
+    );
+  }
   return (
     <ol className="agent-log">
       {log.runs.map((run, index) => (
@@ -64,7 +77,11 @@ function AgentLine({ run }: { run: AgentRun }): ReactNode {
   const text = useText();
   const facts = [
     run.agent,
-    run.status === "running" && run.attempt > 1 ? text.panel.attempt(run.attempt) : run.retries > 0 ? text.panel.retries(run.retries) : undefined,
+    run.status === "running" && run.attempt > 1
+      ? text.panel.attempt(run.attempt)
+      : run.retries > 0
+        ? text.panel.retries(run.retries)
+        : undefined,
     run.restarted ? text.panel.restarted : undefined,
     run.stage === undefined ? undefined : `→ ${run.stage}`,
   ].filter((fact) => fact !== undefined && fact !== run.label);
@@ -79,7 +96,15 @@ function AgentLine({ run }: { run: AgentRun }): ReactNode {
         <span className="agent-facts">{facts.join(" · ")}</span>
         {run.error !== undefined && <span className="error-note">{run.error}</span>}
       </div>
-      <span className="agent-time">{run.elapsedMs !== undefined ? spanOf(run.elapsedMs) : run.status === "running" ? <Elapsed since={run.startedAt} /> : ""}</span>
+      <span className="agent-time">
+        {run.elapsedMs !== undefined ? (
+          spanOf(run.elapsedMs)
+        ) : run.status === "running" ? (
+          <Elapsed since={run.startedAt} />
+        ) : (
+          ""
+        )}
+      </span>
     </li>
   );
 }

@@ -6,10 +6,20 @@ import { useText } from "../language.tsx";
 import { Prose } from "../prose.tsx";
 
 /** What the service remembers; the server shows it in dev mode only. */
-export function MemoryView({ sessionId, version }: { sessionId: string; version: number }): ReactNode {
+export function MemoryView({
+  sessionId,
+  version,
+}: {
+  sessionId: string;
+  version: number;
+}): ReactNode {
   const text = useText();
   const { client } = useParts();
-  const me = useQuery({ queryKey: ["me"], queryFn: ({ signal }) => client.me({ signal }), staleTime: 60_000 });
+  const me = useQuery({
+    queryKey: ["me"],
+    queryFn: ({ signal }) => client.me({ signal }),
+    staleTime: 60_000,
+  });
   const allowed = me.data?.devMode === true;
   const debug = useQuery({
     queryKey: ["debug", sessionId, version],
@@ -17,24 +27,37 @@ export function MemoryView({ sessionId, version }: { sessionId: string; version:
     enabled: allowed,
     placeholderData: (before) => before,
   });
-  if (!allowed) return <p className="panel-empty"><Prose text={text.panel.memoryOff} /></p>;
-  if (debug.error instanceof DureError && debug.error.class !== "not-found") return <p className="panel-empty">{debug.error.message}</p>;
+  if (!allowed) {
+    return (
+      <p className="panel-empty">
+        <Prose text={text.panel.memoryOff} />
+      </p>
+    );
+  }
+  if (debug.error instanceof DureError && debug.error.class !== "not-found") {
+    return <p className="panel-empty">{debug.error.message}</p>;
+  }
   const { summaryText = "", rawHistory = [] } = debug.data?.memory ?? {};
   return (
     <div className="panel-sections">
       <section>
         <h2 className="panel-title">{text.panel.summary}</h2>
-        <p className={summaryText === "" ? "soft" : "memory-summary"}>{summaryText === "" ? text.panel.noSummary : summaryText}</p>
+        <p className={summaryText === "" ? "soft" : "memory-summary"}>
+          {summaryText === "" ? text.panel.noSummary : summaryText}
+        </p>
       </section>
       <section>
         <h2 className="panel-title">
-          {text.panel.history} {rawHistory.length > 0 && <span className="queue-count">({rawHistory.length})</span>}
+          {text.panel.history}{" "}
+          {rawHistory.length > 0 && <span className="queue-count">({rawHistory.length})</span>}
         </h2>
         {rawHistory.length === 0 && <p className="soft">{text.panel.noMemory}</p>}
         <ol className="memory">
           {rawHistory.map((entry, index) => (
             <li key={index}>
-              <span className="memory-role">{entry.role === "user" ? text.chat.you : text.chat.assistant}</span>
+              <span className="memory-role">
+                {entry.role === "user" ? text.chat.you : text.chat.assistant}
+              </span>
               <span>{entry.content}</span>
             </li>
           ))}

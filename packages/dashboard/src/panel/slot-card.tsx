@@ -5,7 +5,10 @@ import { isNumeric, shownFact } from "../fact-words.ts";
 import { useLanguage } from "../language.tsx";
 import { slotChanges, slotFields, unclearOf } from "./slots.ts";
 
-/** What the service has understood, editable: changes go as structured slots, not as a sentence to be understood again. */
+/**
+ * What the service has understood, editable: changes go as structured slots, not as a sentence to
+ * be understood again.
+ */
 export function SlotCard(props: {
   slots: readonly SlotInfo[];
   state: JsonObject;
@@ -28,7 +31,10 @@ export function SlotCard(props: {
     if (!changed) return;
     const words = fields
       .filter(({ slot }) => slot.name in changes)
-      .map(({ slot }) => `${slot.label} ${shownFact(slot.name, changes[slot.name], language, slot) || text.panel.slotEmpty}`)
+      .map(
+        ({ slot }) =>
+          `${slot.label} ${shownFact(slot.name, changes[slot.name], language, slot) || text.panel.slotEmpty}`,
+      )
       .join(", ");
     props.onSend(text.chat.slotsMessage(words), changes);
     setEditing(false);
@@ -42,7 +48,12 @@ export function SlotCard(props: {
       <div className="panel-title-row">
         <h2 className="panel-title">{text.panel.slots}</h2>
         {!editing && props.editable && (
-          <Button size="compact-xs" variant="subtle" disabled={props.disabled} onClick={() => setEditing(true)}>
+          <Button
+            size="compact-xs"
+            variant="subtle"
+            disabled={props.disabled}
+            onClick={() => setEditing(true)}
+          >
             {text.panel.slotsEdit}
           </Button>
         )}
@@ -77,7 +88,15 @@ export function SlotCard(props: {
             <div key={slot.name} data-missing={(slot.required && value === "") || undefined}>
               <dt>{slot.label}</dt>
               <dd>
-                {value === "" ? <span className="soft">{slot.required ? `${text.panel.slotEmpty} · ${text.panel.required}` : text.panel.slotEmpty}</span> : shownFact(slot.name, value, language, slot)}
+                {value === "" ? (
+                  <span className="soft">
+                    {slot.required
+                      ? `${text.panel.slotEmpty} · ${text.panel.required}`
+                      : text.panel.slotEmpty}
+                  </span>
+                ) : (
+                  shownFact(slot.name, value, language, slot)
+                )}
                 {error !== undefined && <span className="error-note">{error}</span>}
               </dd>
             </div>

@@ -9,21 +9,37 @@ export interface SlotField {
 }
 
 /**
- * The fields of the slot card: what the service declares, with what the state holds. `card` is the `slots_card` of the last
- * `DONE`: where it names a slot, its label and its words for an error go before those of the state, which may be mere keys. Pure.
+ * The fields of the slot card: what the service declares, with what the state holds. `card` is the
+ * `slots_card` of the last `DONE`: where it names a slot, its label and its words for an error go
+ * before those of the state, which may be mere keys. Pure.
  */
-export function slotFields(slots: readonly SlotInfo[], state: JsonObject, card?: unknown): SlotField[] {
+export function slotFields(
+  slots: readonly SlotInfo[],
+  state: JsonObject,
+  card?: unknown,
+): SlotField[] {
   const held = isObject(state["slots"]) ? state["slots"] : {};
   const errors = slotErrors(state);
-  const shown = isObject(card) && Array.isArray(card["slots"]) ? card["slots"].filter(isObject) : [];
+  const shown =
+    isObject(card) && Array.isArray(card["slots"]) ? card["slots"].filter(isObject) : [];
   return slots.map((slot) => {
     const value = held[slot.name];
     const own = shown.find((one) => one["name"] === slot.name);
     const error = errors[slot.name];
     return {
       slot: { ...slot, label: typeof own?.["label"] === "string" ? own["label"] : slot.label },
-      value: value === null || value === undefined ? "" : typeof value === "string" ? value : JSON.stringify(value),
-      error: error === undefined ? undefined : typeof own?.["error"] === "string" ? own["error"] : wordsOf(error),
+      value:
+        value === null || value === undefined
+          ? ""
+          : typeof value === "string"
+            ? value
+            : JSON.stringify(value),
+      error:
+        error === undefined
+          ? undefined
+          : typeof own?.["error"] === "string"
+            ? own["error"]
+            : wordsOf(error),
     };
   });
 }
@@ -33,8 +49,14 @@ export function unclearOf(state: JsonObject): string | undefined {
   return wordsOf(slotErrors(state)["_unclear"]);
 }
 
-/** Only what was changed, each in its slot's type; a field that was emptied is cleared with null. Pure. */
-export function slotChanges(fields: readonly SlotField[], edited: Readonly<Record<string, string>>): JsonObject {
+/**
+ * Only what was changed, each in its slot's type; a field that was emptied is cleared with null.
+ * Pure.
+ */
+export function slotChanges(
+  fields: readonly SlotField[],
+  edited: Readonly<Record<string, string>>,
+): JsonObject {
   const changes: Record<string, Json> = {};
   for (const { slot, value } of fields) {
     const now = edited[slot.name]?.trim();
@@ -45,11 +67,19 @@ export function slotChanges(fields: readonly SlotField[], edited: Readonly<Recor
 
 function slotErrors(state: JsonObject): Readonly<Record<string, unknown>> {
   const meta = isObject(state["meta"]) ? state["meta"] : {};
-  return isObject(meta["slot_errors"]) ? meta["slot_errors"] : isObject(meta["slotErrors"]) ? meta["slotErrors"] : {};
+  return isObject(meta["slot_errors"])
+    ? meta["slot_errors"]
+    : isObject(meta["slotErrors"])
+      ? meta["slotErrors"]
+      : {};
 }
 
 function wordsOf(error: unknown): string | undefined {
-  return typeof error === "string" ? error : isObject(error) && typeof error["message"] === "string" ? error["message"] : undefined;
+  return typeof error === "string"
+    ? error
+    : isObject(error) && typeof error["message"] === "string"
+      ? error["message"]
+      : undefined;
 }
 
 /** Text that is no number stays text: the service says what is wrong with it. */

@@ -9,7 +9,11 @@ import { batchOf, type Batch, type BatchTask } from "./batch.ts";
 import { SlotCard } from "./slot-card.tsx";
 import { StageMachineView } from "./stage-machine.tsx";
 
-export function StateView(props: { view: ConversationView; service: ServiceInfo | undefined; onSlots: (words: string, slots: JsonObject) => void }): ReactNode {
+export function StateView(props: {
+  view: ConversationView;
+  service: ServiceInfo | undefined;
+  onSlots: (words: string, slots: JsonObject) => void;
+}): ReactNode {
   const text = useText();
   const { view, service } = props;
   const { state, entries } = view;
@@ -25,7 +29,10 @@ export function StateView(props: { view: ConversationView; service: ServiceInfo 
       {service?.stages !== undefined && (
         <section>
           <h2 className="panel-title">{text.panel.stages}</h2>
-          <StageMachineView machine={service.stages} current={liveStage ?? service.stages.initial} />
+          <StageMachineView
+            machine={service.stages}
+            current={liveStage ?? service.stages.initial}
+          />
         </section>
       )}
       {service?.slots !== undefined && service.slots.length > 0 && (
@@ -79,7 +86,14 @@ function Queue({ batch, service }: { batch: Batch; service: ServiceInfo | undefi
           ({index}/{total})
         </span>
       </h2>
-      <div className="queue-bar" role="progressbar" aria-label={text.panel.queueNow(index, total)} aria-valuemin={0} aria-valuemax={total} aria-valuenow={index}>
+      <div
+        className="queue-bar"
+        role="progressbar"
+        aria-label={text.panel.queueNow(index, total)}
+        aria-valuemin={0}
+        aria-valuemax={total}
+        aria-valuenow={index}
+      >
         {tasks.map((task) => (
           <span key={task.index} data-mark={task.mark} />
         ))}
@@ -96,14 +110,23 @@ function Queue({ batch, service }: { batch: Batch; service: ServiceInfo | undefi
 function Task({ task, service }: { task: BatchTask; service: ServiceInfo | undefined }): ReactNode {
   const { text, language } = useLanguage();
   const words = Object.entries(task.slots)
-    .map(([name, value]) => shownFact(name, value, language, service?.slots?.find((slot) => slot.name === name)))
+    .map(([name, value]) =>
+      shownFact(
+        name,
+        value,
+        language,
+        service?.slots?.find((slot) => slot.name === name),
+      ),
+    )
     .filter((one) => one !== "");
   return (
     <li data-mark={task.mark}>
       <span className="queue-place">{task.index}</span>
       <span>
         {words.join(" · ")}
-        {task.code !== undefined && <span className="queue-why">{labelOf(task.code, language)}</span>}
+        {task.code !== undefined && (
+          <span className="queue-why">{labelOf(task.code, language)}</span>
+        )}
       </span>
       <span className="queue-mark">{text.panel.marks[task.mark]}</span>
     </li>

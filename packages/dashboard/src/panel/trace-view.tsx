@@ -4,7 +4,10 @@ import { useText } from "../language.tsx";
 import { spanOf } from "../when.ts";
 import { waterfallOf } from "./waterfall.ts";
 
-/** Time and tokens of each agent of the last turn, one after the other as they ran, and what the rest of the turn took. */
+/**
+ * Time and tokens of each agent of the last turn, one after the other as they ran, and what the
+ * rest of the turn took.
+ */
 export function TraceView({ trace }: { trace: Trace | undefined }): ReactNode {
   const text = useText();
   if (trace === undefined) return <p className="panel-empty">{text.panel.noTrace}</p>;
@@ -15,19 +18,27 @@ export function TraceView({ trace }: { trace: Trace | undefined }): ReactNode {
       <h2 className="panel-title">{text.panel.traceOf}</h2>
       <ol className="trace">
         {waterfallOf(trace).map(({ agent, elapsedMs, fromPercent, sharePercent }, index) => (
-          <li key={index} data-failed={agent?.success === false || undefined} data-rest={agent === undefined || undefined}>
+          <li
+            key={index}
+            data-failed={agent?.success === false || undefined}
+            data-rest={agent === undefined || undefined}
+          >
             <div className="trace-head">
               <span>{agent?.agent ?? text.panel.traceRest}</span>
               <span className="trace-time">{spanOf(elapsedMs)}</span>
             </div>
             <div className="trace-track" aria-hidden>
-              <span style={{ insetInlineStart: `${fromPercent}%`, inlineSize: `${sharePercent}%` }} />
+              <span
+                style={{ insetInlineStart: `${fromPercent}%`, inlineSize: `${sharePercent}%` }}
+              />
             </div>
             {agent !== undefined && (
               <div className="trace-foot">
                 {text.panel.tokens(agent.tokensIn, agent.tokensOut)}
                 {agent.retries > 0 && ` · ${text.panel.retries(agent.retries)}`}
-                {agent.error !== null && agent.error !== undefined && <span className="error-note"> · {agent.error}</span>}
+                {agent.error !== null && agent.error !== undefined && (
+                  <span className="error-note"> · {agent.error}</span>
+                )}
               </div>
             )}
           </li>

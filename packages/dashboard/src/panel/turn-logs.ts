@@ -14,17 +14,37 @@ export interface TurnLog {
 /** Turns that the log goes back. */
 export const TURN_LOGS = 20;
 
-/** The running turn, then the ones before it, newest first. What was seen live is told in full, the rest by its trace. Pure. */
+/**
+ * The running turn, then the ones before it, newest first. What was seen live is told in full, the
+ * rest by its trace. Pure.
+ */
 export function turnLogs(view: Pick<ConversationView, "entries" | "turn" | "seen">): TurnLog[] {
   const titles = new Map<string, string>();
   for (const { role, turnId, content } of view.entries) {
     if (role === "user" && turnId !== undefined && !titles.has(turnId)) titles.set(turnId, content);
   }
   const titleOf = (turnId: string): string => titles.get(turnId) ?? "";
-  const running = view.turn === undefined ? [] : [{ turnId: view.turn.turnId, title: titleOf(view.turn.turnId), at: undefined, runs: view.turn.view.runs }];
+  const running =
+    view.turn === undefined
+      ? []
+      : [
+          {
+            turnId: view.turn.turnId,
+            title: titleOf(view.turn.turnId),
+            at: undefined,
+            runs: view.turn.view.runs,
+          },
+        ];
   const ended = view.entries.flatMap(({ turnId, done, at }): TurnLog[] => {
     if (turnId === undefined || done === undefined || turnId === view.turn?.turnId) return [];
-    return [{ turnId, title: titleOf(turnId), at, runs: view.seen.get(turnId)?.runs ?? runsOf(done.trace) }];
+    return [
+      {
+        turnId,
+        title: titleOf(turnId),
+        at,
+        runs: view.seen.get(turnId)?.runs ?? runsOf(done.trace),
+      },
+    ];
   });
   return [...running, ...ended.toReversed()].slice(0, TURN_LOGS);
 }

@@ -11,7 +11,10 @@ export interface WaterfallBar {
 /** The least width of a bar, percent: one that took nothing is still to be seen. */
 const LEAST_SHARE = 0.8;
 
-/** The bars of a turn: its agents one after the other, as they ran, then what is left of its time. Pure. */
+/**
+ * The bars of a turn: its agents one after the other, as they ran, then what is left of its time.
+ * Pure.
+ */
 export function waterfallOf(trace: Trace): WaterfallBar[] {
   const ofAgents = trace.agents.reduce((total, agent) => total + agent.elapsedMs, 0);
   const whole = Math.max(trace.totalElapsedMs, ofAgents, 1);
@@ -19,7 +22,12 @@ export function waterfallOf(trace: Trace): WaterfallBar[] {
   const bar = (agent: TraceAgent | undefined, elapsedMs: number): WaterfallBar => {
     const fromPercent = Math.min((start / whole) * 100, 100 - LEAST_SHARE);
     start += elapsedMs;
-    return { agent, elapsedMs, fromPercent, sharePercent: Math.max((elapsedMs / whole) * 100, LEAST_SHARE) };
+    return {
+      agent,
+      elapsedMs,
+      fromPercent,
+      sharePercent: Math.max((elapsedMs / whole) * 100, LEAST_SHARE),
+    };
   };
   const bars = trace.agents.map((agent) => bar(agent, agent.elapsedMs));
   const rest = trace.totalElapsedMs - ofAgents;

@@ -2,13 +2,21 @@ import type { Because } from "dure/client";
 import type { ReactNode } from "react";
 import { useText } from "../language.tsx";
 
-/** Why something stands as it does and what to do, in the page's language where it has words for the code; the facts stand as they were written down. */
-export function BecauseWords({ because: { code, message, hint } }: { because: Because }): ReactNode {
+/**
+ * Why something stands as it does and what to do, in the page's language where it has words for the
+ * code; the facts stand as they were written down.
+ */
+export function BecauseWords({
+  because: { code, message, hint },
+}: {
+  because: Because;
+}): ReactNode {
   const known = useText().plans.becauses[code];
   if (known === undefined) {
     return (
       <>
-        <span>{message}</span> {hint !== undefined && <span className="soft">{hint}</span>} <code>{code}</code>
+        <span>{message}</span> {hint !== undefined && <span className="soft">{hint}</span>}{" "}
+        <code>{code}</code>
       </>
     );
   }

@@ -1,8 +1,25 @@
 import { Button, Checkbox, Loader, SegmentedControl, TextInput } from "@mantine/core";
-import { IconAlertTriangle, IconArrowLeft, IconCheck, IconFlag3, IconFolder, IconGitBranch, IconPlayerPlay, IconShieldOff, IconX } from "@tabler/icons-react";
+import {
+  IconAlertTriangle,
+  IconArrowLeft,
+  IconCheck,
+  IconFlag3,
+  IconFolder,
+  IconGitBranch,
+  IconPlayerPlay,
+  IconShieldOff,
+  IconX,
+} from "@tabler/icons-react";
 import { useMutation } from "@tanstack/react-query";
 import { Link, useNavigate, useParams, useSearch } from "@tanstack/react-router";
-import { DureError, systemClock, ulid, type PlanProblem, type PlanSource, type PlanView } from "dure/client";
+import {
+  DureError,
+  systemClock,
+  ulid,
+  type PlanProblem,
+  type PlanSource,
+  type PlanView,
+} from "dure/client";
 import { useEffect, useId, useState, type FormEvent, type ReactNode } from "react";
 import { useParts } from "../app-parts.tsx";
 import { Problem } from "../jobs/job-list.tsx";
@@ -38,27 +55,68 @@ export function BeforePage(): ReactNode {
         </div>
       </header>
       {source === undefined && <p role="alert">{text.plans.before.textGone}</p>}
-      {source !== undefined && "text" in source && <p className="soft small">{text.plans.before.textOnly}</p>}
-      {source !== undefined && <Where key={`${choice.repository} ${choice.base}`} repository={choice.repository ?? ""} base={choice.base ?? ""} />}
-      {source !== undefined && before.isPending && <Loader type="dots" role="status" aria-label={text.plans.loading} />}
-      {before.error !== null && <Refused plan={plan} isFile={search.text === undefined} error={before.error} onRetry={() => void before.refetch()} />}
-      {source !== undefined && before.data !== undefined && <Shown view={before.data} source={source} choice={choice} isStale={before.isPlaceholderData} />}
+      {source !== undefined && "text" in source && (
+        <p className="soft small">{text.plans.before.textOnly}</p>
+      )}
+      {source !== undefined && (
+        <Where
+          key={`${choice.repository} ${choice.base}`}
+          repository={choice.repository ?? ""}
+          base={choice.base ?? ""}
+        />
+      )}
+      {source !== undefined && before.isPending && (
+        <Loader type="dots" role="status" aria-label={text.plans.loading} />
+      )}
+      {before.error !== null && (
+        <Refused
+          plan={plan}
+          isFile={search.text === undefined}
+          error={before.error}
+          onRetry={() => void before.refetch()}
+        />
+      )}
+      {source !== undefined && before.data !== undefined && (
+        <Shown
+          view={before.data}
+          source={source}
+          choice={choice}
+          isStale={before.isPlaceholderData}
+        />
+      )}
     </div>
   );
 }
 
-/** What an address means: a plan of the team by its name, or the text that its key names; undefined when that is gone. */
+/**
+ * What an address means: a plan of the team by its name, or the text that its key names; undefined
+ * when that is gone.
+ */
 function sourceOf(plan: string, { text }: StartSearch): PlanSource | undefined {
   return text === undefined ? { plan } : textOf(text);
 }
 
 /** Why it cannot be shown; of a wrong plan every place that is to be changed. */
-function Refused({ plan, isFile, error, onRetry }: { plan: string; isFile: boolean; error: Error; onRetry: () => void }): ReactNode {
+function Refused({
+  plan,
+  isFile,
+  error,
+  onRetry,
+}: {
+  plan: string;
+  isFile: boolean;
+  error: Error;
+  onRetry: () => void;
+}): ReactNode {
   const text = useText();
   const files = usePlanFiles();
   const isInvalid = error instanceof DureError && error.code === "PLAN_INVALID";
-  const told = isInvalid && !isFile ? (error.details?.["problems"] as readonly PlanProblem[] | undefined) : undefined;
-  const problems = told ?? (isInvalid ? (files.data?.find(({ name }) => name === plan)?.problems ?? []) : []);
+  const told =
+    isInvalid && !isFile
+      ? (error.details?.["problems"] as readonly PlanProblem[] | undefined)
+      : undefined;
+  const problems =
+    told ?? (isInvalid ? (files.data?.find(({ name }) => name === plan)?.problems ?? []) : []);
   const again = (): void => {
     void files.refetch();
     onRetry();
@@ -76,7 +134,9 @@ function Refused({ plan, isFile, error, onRetry }: { plan: string; isFile: boole
   );
 }
 
-/** Another repository or another branch for the same plan; it is looked at before anything is begun. */
+/**
+ * Another repository or another branch for the same plan; it is looked at before anything is begun.
+ */
 function Where({ repository, base }: { repository: string; base: string }): ReactNode {
   const words = useText().plans.before;
   const navigate = useNavigate();
@@ -85,15 +145,42 @@ function Where({ repository, base }: { repository: string; base: string }): Reac
   const wanted = { repository: folder.trim(), base: branch.trim() };
   const submit = (event: FormEvent): void => {
     event.preventDefault();
-    void navigate({ to: ".", search: (before: Record<string, unknown>) => readStart({ ...before, ...wanted }), replace: true });
+    void navigate({
+      to: ".",
+      search: (before: Record<string, unknown>) => readStart({ ...before, ...wanted }),
+      replace: true,
+    });
   };
   return (
     <details className="plan-details" open={repository !== "" || base !== "" || undefined}>
       <summary>{words.where}</summary>
       <form className="before-where" onSubmit={submit}>
-        <TextInput size="sm" maxLength={1_000} label={words.repository} description={words.repositoryHint} placeholder="../shop" leftSection={<IconFolder size={15} />} value={folder} onChange={(event) => setFolder(event.currentTarget.value)} />
-        <TextInput size="sm" maxLength={255} label={words.otherBase} description={words.otherBaseHint} placeholder="develop" leftSection={<IconGitBranch size={15} />} value={branch} onChange={(event) => setBranch(event.currentTarget.value)} />
-        <Button type="submit" size="sm" variant="default" disabled={wanted.repository === repository && wanted.base === base}>
+        <TextInput
+          size="sm"
+          maxLength={1_000}
+          label={words.repository}
+          description={words.repositoryHint}
+          placeholder="../shop"
+          leftSection={<IconFolder size={15} />}
+          value={folder}
+          onChange={(event) => setFolder(event.currentTarget.value)}
+        />
+        <TextInput
+          size="sm"
+          maxLength={255}
+          label={words.otherBase}
+          description={words.otherBaseHint}
+          placeholder="develop"
+          leftSection={<IconGitBranch size={15} />}
+          value={branch}
+          onChange={(event) => setBranch(event.currentTarget.value)}
+        />
+        <Button
+          type="submit"
+          size="sm"
+          variant="default"
+          disabled={wanted.repository === repository && wanted.base === base}
+        >
           {words.showThere}
         </Button>
       </form>
@@ -101,17 +188,44 @@ function Where({ repository, base }: { repository: string; base: string }): Reac
   );
 }
 
-function Shown({ view, source, choice, isStale }: { view: PlanView; source: PlanSource; choice: StartChoice; isStale: boolean }): ReactNode {
+function Shown({
+  view,
+  source,
+  choice,
+  isStale,
+}: {
+  view: PlanView;
+  source: PlanSource;
+  choice: StartChoice;
+  isStale: boolean;
+}): ReactNode {
   const text = useText();
   const words = text.plans.before;
   const rows: readonly (readonly [string, ReactNode])[] = [
-    ...(choice.repository === undefined ? [] : [[words.repository, <code key="repository">{choice.repository}</code>] as const]),
+    ...(choice.repository === undefined
+      ? []
+      : [[words.repository, <code key="repository">{choice.repository}</code>] as const]),
     [words.base, <code key="base">{`${view.base} · ${view.baseCommit.slice(0, 10)}`}</code>],
     [words.ports, text.plans.ports(view.ports.length)],
     [words.maxParallel, words.maxParallelOf(view.maxParallel)],
     [words.isolation, text.plans.run.isolations[view.isolationWanted]],
-    ...(view.network ?? []).map(({ of, policy, hosts }) => [words.networkOf(of), hosts.length === 0 ? words.policies[policy] : `${words.policies[policy]}: ${hosts.join(", ")}`] as const),
-    [words.integration, view.integration === undefined ? words.none : <code key="integration">{view.integration}</code>],
+    ...(view.network ?? []).map(
+      ({ of, policy, hosts }) =>
+        [
+          words.networkOf(of),
+          hosts.length === 0
+            ? words.policies[policy]
+            : `${words.policies[policy]}: ${hosts.join(", ")}`,
+        ] as const,
+    ),
+    [
+      words.integration,
+      view.integration === undefined ? (
+        words.none
+      ) : (
+        <code key="integration">{view.integration}</code>
+      ),
+    ],
   ];
   return (
     <div className="before" data-stale={isStale || undefined}>
@@ -129,7 +243,12 @@ function Shown({ view, source, choice, isStale }: { view: PlanView; source: Plan
           </div>
         ))}
       </dl>
-      <Start key={JSON.stringify([source, choice])} source={source} choice={choice} isStale={isStale} />
+      <Start
+        key={JSON.stringify([source, choice])}
+        source={source}
+        choice={choice}
+        isStale={isStale}
+      />
       <Levels view={view} />
       <Mode view={view} />
       <Unowned view={view} />
@@ -149,7 +268,15 @@ function Shown({ view, source, choice, isStale }: { view: PlanView; source: Plan
   );
 }
 
-function Start({ source, choice, isStale }: { source: PlanSource; choice: StartChoice; isStale: boolean }): ReactNode {
+function Start({
+  source,
+  choice,
+  isStale,
+}: {
+  source: PlanSource;
+  choice: StartChoice;
+  isStale: boolean;
+}): ReactNode {
   const text = useText();
   const { client } = useParts();
   const navigate = useNavigate();
@@ -161,7 +288,12 @@ function Start({ source, choice, isStale }: { source: PlanSource; choice: StartC
   });
   return (
     <div className="before-start">
-      <Button leftSection={<IconPlayerPlay size={17} />} loading={start.isPending} disabled={isStale} onClick={() => start.mutate()}>
+      <Button
+        leftSection={<IconPlayerPlay size={17} />}
+        loading={start.isPending}
+        disabled={isStale}
+        onClick={() => start.mutate()}
+      >
         {text.plans.before.start}
       </Button>
       {start.error !== null && <Problem error={start.error} />}
@@ -180,15 +312,24 @@ function Levels({ view }: { view: PlanView }): ReactNode {
   const [how, setHow] = useState<"only" | "from">(from === undefined ? "only" : "from");
   const titles = new Map(view.ports.map(({ id, title }) => [id, title]));
   const critical = new Set(view.criticalPath);
-  const choice = view.ports.filter(({ id }) => chosen.has(id)).map(({ id }) => id).join(",");
+  const choice = view.ports
+    .filter(({ id }) => chosen.has(id))
+    .map(({ id }) => id)
+    .join(",");
   const toggle = (id: string): void =>
     setChosen((before) => {
       const after = new Set(before);
       if (!after.delete(id)) after.add(id);
       return after;
     });
-  const isShown = choice === (only ?? from ?? "") && (choice === "" || (how === "only") === (only !== undefined));
-  const showAgain = (): void => void navigate({ to: ".", search: { ...rest, ...(choice !== "" && { [how]: choice }) }, replace: true });
+  const isShown =
+    choice === (only ?? from ?? "") && (choice === "" || (how === "only") === (only !== undefined));
+  const showAgain = (): void =>
+    void navigate({
+      to: ".",
+      search: { ...rest, ...(choice !== "" && { [how]: choice }) },
+      replace: true,
+    });
   return (
     <section aria-labelledby={heading}>
       <h2 id={heading}>{words.levels}</h2>
@@ -200,7 +341,12 @@ function Levels({ view }: { view: PlanView }): ReactNode {
             <ul>
               {ids.map((id) => (
                 <li key={id} data-critical={critical.has(id) || undefined}>
-                  <Checkbox size="xs" checked={chosen.has(id)} onChange={() => toggle(id)} label={titles.get(id) ?? id} />
+                  <Checkbox
+                    size="xs"
+                    checked={chosen.has(id)}
+                    onChange={() => toggle(id)}
+                    label={titles.get(id) ?? id}
+                  />
                   {critical.has(id) && (
                     <span className="port-critical">
                       <IconFlag3 size={13} aria-hidden />
@@ -226,7 +372,9 @@ function Levels({ view }: { view: PlanView }): ReactNode {
           ]}
         />
       )}
-      <p className="soft small before-how-hint">{chosen.size === 0 ? words.chooseHint : how === "only" ? words.onlyHint : words.fromHint}</p>
+      <p className="soft small before-how-hint">
+        {chosen.size === 0 ? words.chooseHint : how === "only" ? words.onlyHint : words.fromHint}
+      </p>
       {!isShown && (
         <Button size="compact-sm" variant="default" onClick={showAgain}>
           {words.showAgain}
@@ -246,7 +394,11 @@ export function Mode({ view: { mode } }: { view: Pick<PlanView, "mode"> }): Reac
       <p>
         <strong>{words.modes[mode.mode] ?? mode.mode}</strong>
       </p>
-      <p className="soft small">{language === "en" ? mode.because : words.modeHints[mode.oneContext === true ? "one-context" : mode.mode]}</p>
+      <p className="soft small">
+        {language === "en"
+          ? mode.because
+          : words.modeHints[mode.oneContext === true ? "one-context" : mode.mode]}
+      </p>
       <div className="table-room" tabIndex={0} role="group" aria-label={words.mode}>
         <table className="mode-table">
           <thead>
@@ -264,7 +416,8 @@ export function Mode({ view: { mode } }: { view: Pick<PlanView, "mode"> }): Reac
                 <th scope="row">{words.conditions[name] ?? name}</th>
                 <td>{words.values[value] ?? value}</td>
                 <td>
-                  {holds ? <IconCheck size={14} aria-hidden /> : <IconX size={14} aria-hidden />} {holds ? words.holds : words.fails}
+                  {holds ? <IconCheck size={14} aria-hidden /> : <IconX size={14} aria-hidden />}{" "}
+                  {holds ? words.holds : words.fails}
                 </td>
               </tr>
             ))}
@@ -290,7 +443,9 @@ function Unowned({ view: { unowned, unownedCount } }: { view: PlanView }): React
             </li>
           ))}
         </ul>
-        {unowned.length < unownedCount && <p className="soft small">{words.unownedShown(unowned.length)}</p>}
+        {unowned.length < unownedCount && (
+          <p className="soft small">{words.unownedShown(unowned.length)}</p>
+        )}
       </details>
     </section>
   );

@@ -17,7 +17,13 @@ export function CleanRun({ run, onLeave }: { run: RunDetail; onLeave: () => void
   return (
     <div className="run-merge clean-box" role="group" aria-label={words.one}>
       <strong>{words.one}</strong>
-      {look.error !== null ? <Problem error={look.error} onRetry={() => void look.refetch()} /> : found === undefined ? <Loader type="dots" role="status" aria-label={words.looking} /> : <Question found={found} branch={run.report?.branch} onLeave={onLeave} />}
+      {look.error !== null ? (
+        <Problem error={look.error} onRetry={() => void look.refetch()} />
+      ) : found === undefined ? (
+        <Loader type="dots" role="status" aria-label={words.looking} />
+      ) : (
+        <Question found={found} branch={run.report?.branch} onLeave={onLeave} />
+      )}
       {found === undefined && (
         <div className="run-merge-buttons">
           <Button size="compact-sm" variant="default" onClick={onLeave}>
@@ -29,7 +35,15 @@ export function CleanRun({ run, onLeave }: { run: RunDetail; onLeave: () => void
   );
 }
 
-function Question({ found, branch, onLeave }: { found: RunCleaned; branch: string | undefined; onLeave: () => void }): ReactNode {
+function Question({
+  found,
+  branch,
+  onLeave,
+}: {
+  found: RunCleaned;
+  branch: string | undefined;
+  onLeave: () => void;
+}): ReactNode {
   const words = useText().plans.clean;
   const [isGivenUp, setGivenUp] = useState(false);
   const clean = useClean();
@@ -50,15 +64,34 @@ function Question({ found, branch, onLeave }: { found: RunCleaned; branch: strin
           <WhyKept because={because} />
         </p>
       )}
-      {mayForce && <Checkbox size="sm" checked={isGivenUp} onChange={(event) => setGivenUp(event.currentTarget.checked)} label={words.giveUp} />}
+      {mayForce && (
+        <Checkbox
+          size="sm"
+          checked={isGivenUp}
+          onChange={(event) => setGivenUp(event.currentTarget.checked)}
+          label={words.giveUp}
+        />
+      )}
       <div className="run-merge-buttons">
         {isFree && (
-          <Button size="compact-sm" leftSection={<IconArchive size={15} />} loading={clean.isPending} onClick={() => clean.mutate({ free: { run: found.run }, forced: [] })}>
+          <Button
+            size="compact-sm"
+            leftSection={<IconArchive size={15} />}
+            loading={clean.isPending}
+            onClick={() => clean.mutate({ free: { run: found.run }, forced: [] })}
+          >
             {words.do}
           </Button>
         )}
         {mayForce && (
-          <Button size="compact-sm" className="clean-force" disabled={!isGivenUp} leftSection={<IconArchive size={15} />} loading={clean.isPending} onClick={() => clean.mutate({ forced: [found.run] })}>
+          <Button
+            size="compact-sm"
+            className="clean-force"
+            disabled={!isGivenUp}
+            leftSection={<IconArchive size={15} />}
+            loading={clean.isPending}
+            onClick={() => clean.mutate({ forced: [found.run] })}
+          >
             {words.doForced}
           </Button>
         )}

@@ -11,16 +11,19 @@ import { useClean, useCleanable } from "./use-plans.ts";
 
 /** Days after which an ended run is looked at. Source: docs/spec/plans §5. */
 const DAYS = 7;
-const DAYS_MOST = 3_650;
+const MAX_DAYS = 3_650;
 const DAY_MS = 86_400_000;
 
-/** Removes the files of runs that ended long ago: first what would go is shown, run by run, then it is done. */
+/**
+ * Removes the files of runs that ended long ago: first what would go is shown, run by run, then it
+ * is done.
+ */
 export function CleanRuns({ onLeave }: { onLeave: () => void }): ReactNode {
   const words = useText().plans.clean;
   const [days, setDays] = useState(String(DAYS));
   const [asked, setAsked] = useState<number>();
   const count = Number(days);
-  const isReady = days.trim() !== "" && Number.isInteger(count) && count >= 0 && count <= DAYS_MOST;
+  const isReady = days.trim() !== "" && Number.isInteger(count) && count >= 0 && count <= MAX_DAYS;
   const submit = (event: FormEvent): void => {
     event.preventDefault();
     if (isReady) setAsked(count);
@@ -33,7 +36,16 @@ export function CleanRuns({ onLeave }: { onLeave: () => void }): ReactNode {
         <li>{words.stays}</li>
       </ul>
       <form className="clean-days" onSubmit={submit}>
-        <TextInput size="sm" inputMode="numeric" type="number" min={0} max={DAYS_MOST} label={words.days} value={days} onChange={(event) => setDays(event.currentTarget.value)} />
+        <TextInput
+          size="sm"
+          inputMode="numeric"
+          type="number"
+          min={0}
+          max={MAX_DAYS}
+          label={words.days}
+          value={days}
+          onChange={(event) => setDays(event.currentTarget.value)}
+        />
         <Button type="submit" size="sm" variant="default" disabled={!isReady}>
           {words.look}
         </Button>
@@ -51,12 +63,18 @@ function Old({ days }: { days: number }): ReactNode {
   const look = useCleanable({ olderThanMs: days * DAY_MS });
   const [givenUp, setGivenUp] = useState<ReadonlySet<string>>(new Set());
   const clean = useClean();
-  if (look.error !== null) return <Problem error={look.error} onRetry={() => void look.refetch()} />;
-  if (look.data === undefined) return <Loader type="dots" role="status" aria-label={words.looking} />;
+  if (look.error !== null) {
+    return <Problem error={look.error} onRetry={() => void look.refetch()} />;
+  }
+  if (look.data === undefined) {
+    return <Loader type="dots" role="status" aria-label={words.looking} />;
+  }
   if (clean.data !== undefined) return <Done items={clean.data} />;
   const free = look.data.filter(({ outcome }) => outcome === "cleaned");
   const kept = look.data.filter(({ outcome }) => outcome === "kept");
-  const forced = kept.filter(({ run, because }) => givenUp.has(run) && canForce(because)).map(({ run }) => run);
+  const forced = kept
+    .filter(({ run, because }) => givenUp.has(run) && canForce(because))
+    .map(({ run }) => run);
   const toggle = (run: string): void =>
     setGivenUp((before) => {
       const after = new Set(before);
@@ -92,7 +110,15 @@ function Old({ days }: { days: number }): ReactNode {
               <li key={item.run}>
                 <RunName item={item} />
                 {item.because !== undefined && <WhyKept because={item.because} />}
-                {canForce(item.because) && <Checkbox size="xs" checked={givenUp.has(item.run)} onChange={() => toggle(item.run)} label={words.giveUp} aria-label={words.giveUpOf(item.plan, item.run)} />}
+                {canForce(item.because) && (
+                  <Checkbox
+                    size="xs"
+                    checked={givenUp.has(item.run)}
+                    onChange={() => toggle(item.run)}
+                    label={words.giveUp}
+                    aria-label={words.giveUpOf(item.plan, item.run)}
+                  />
+                )}
               </li>
             ))}
           </ul>
@@ -106,9 +132,16 @@ function Old({ days }: { days: number }): ReactNode {
           disabled={free.length + forced.length === 0}
           leftSection={<IconArchive size={15} />}
           loading={clean.isPending}
-          onClick={() => clean.mutate({ ...(free.length > 0 && { free: { olderThanMs: days * DAY_MS } }), forced })}
+          onClick={() =>
+            clean.mutate({
+              ...(free.length > 0 && { free: { olderThanMs: days * DAY_MS } }),
+              forced,
+            })
+          }
         >
-          {forced.length > 0 ? words.doManyForced(free.length + forced.length, forced.length) : words.doMany(free.length)}
+          {forced.length > 0
+            ? words.doManyForced(free.length + forced.length, forced.length)
+            : words.doMany(free.length)}
         </Button>
       </div>
     </div>

@@ -2,8 +2,15 @@ import type { Because } from "dure/client";
 import type { ReactNode } from "react";
 import { useText } from "../language.tsx";
 
-/** Reasons that a person may overrule: what would be lost is known. Source: docs/spec/plans §5, "Nothing is lost". */
-const FORCEABLE: ReadonlySet<string> = new Set(["RUN_UNMERGED", "TREE_NOT_SAFE", "REPOSITORY_GONE"]);
+/**
+ * Reasons that a person may overrule: what would be lost is known. Source: docs/spec/plans §5,
+ * "Nothing is lost".
+ */
+const FORCEABLE: ReadonlySet<string> = new Set([
+  "RUN_UNMERGED",
+  "TREE_NOT_SAFE",
+  "REPOSITORY_GONE",
+]);
 
 /** Whether what keeps a run may be given up. Pure. */
 export function canForce(because: Because | undefined): boolean {

@@ -9,9 +9,14 @@ import { useDiff } from "./use-plans.ts";
 /** Lines of one file that are shown before the rest is asked for; files that are open at first. */
 const LINES_SHOWN = 400;
 const OPEN_AT_FIRST = 6;
-const MARKS = { added: "+", removed: "−", same: " ", meta: " " } as const satisfies Record<PatchLine["kind"], string>;
+const MARKS = { added: "+", removed: "−", same: " ", meta: " " } as const satisfies Record<
+  PatchLine["kind"],
+  string
+>;
 
-/** What a port, or without one the whole run, has changed: the files, and the changes line by line. */
+/**
+ * What a port, or without one the whole run, has changed: the files, and the changes line by line.
+ */
 export function DiffView({ run, port }: { run: string; port?: string }): ReactNode {
   const text = useText();
   const diff = useDiff(run, port);
@@ -24,7 +29,15 @@ export function DiffView({ run, port }: { run: string; port?: string }): ReactNo
       </div>
     );
   }
-  return <div className="port-part">{diff.error === null ? <Loader type="dots" role="status" aria-label={text.plans.loading} /> : <Problem error={diff.error} onRetry={() => void diff.refetch()} />}</div>;
+  return (
+    <div className="port-part">
+      {diff.error === null ? (
+        <Loader type="dots" role="status" aria-label={text.plans.loading} />
+      ) : (
+        <Problem error={diff.error} onRetry={() => void diff.refetch()} />
+      )}
+    </div>
+  );
 }
 
 function Diff({ diff }: { diff: TreeDiff }): ReactNode {
@@ -64,7 +77,9 @@ function Patch({ patch, isOpen }: { patch: FilePatch; isOpen: boolean }): ReactN
         {shown.map((line, index) => (
           <div key={index} data-kind={line.kind}>
             <span aria-hidden>{MARKS[line.kind]}</span>
-            {(line.kind === "added" || line.kind === "removed") && <span className="hidden-words">{words[line.kind]} </span>}
+            {(line.kind === "added" || line.kind === "removed") && (
+              <span className="hidden-words">{words[line.kind]} </span>
+            )}
             <code>{line.text === "" ? " " : line.text}</code>
           </div>
         ))}

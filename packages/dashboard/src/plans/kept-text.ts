@@ -8,7 +8,10 @@ export interface KeptText {
 
 const KEPT = "dure.plan-text";
 
-/** Keeps a text for the page that begins it; the one before is forgotten. Returns the key that its address names. */
+/**
+ * Keeps a text for the page that begins it; the one before is forgotten. Returns the key that its
+ * address names.
+ */
 export function keepText({ file, text }: KeptText): string {
   const key = ulid(systemClock.now());
   sessionStorage.setItem(KEPT, JSON.stringify({ key, file, text }));
@@ -17,6 +20,10 @@ export function keepText({ file, text }: KeptText): string {
 
 /** Undefined: another one was kept since, or this is another window. */
 export function textOf(key: string): KeptText | undefined {
-  const kept = JSON.parse(sessionStorage.getItem(KEPT) ?? "{}") as Partial<KeptText & { readonly key: string }>;
-  return kept.key === key && kept.file !== undefined && kept.text !== undefined ? { file: kept.file, text: kept.text } : undefined;
+  const kept = JSON.parse(sessionStorage.getItem(KEPT) ?? "{}") as Partial<
+    KeptText & { readonly key: string }
+  >;
+  return kept.key === key && kept.file !== undefined && kept.text !== undefined
+    ? { file: kept.file, text: kept.text }
+    : undefined;
 }

@@ -9,17 +9,30 @@ import { useManifest } from "./use-plans.ts";
 export function ManifestView({ run, port }: { run: string; port: PortDetail }): ReactNode {
   const text = useText();
   const words = text.plans.port;
-  const steps = port.steps.filter(({ member }) => member !== null).toSorted((a, b) => b.startedAt - a.startedAt);
+  const steps = port.steps
+    .filter(({ member }) => member !== null)
+    .toSorted((a, b) => b.startedAt - a.startedAt);
   const [picked, setPicked] = useState<number>();
   const step = steps.find(({ id }) => id === picked) ?? steps[0];
   const manifest = useManifest(run, port.id, step?.id);
   if (step === undefined) return <p className="soft port-part">{words.noManifest}</p>;
-  const nameOf = ({ try: number, kind, member }: PlanStep): string => [words.tryTitle(number), words.steps[kind], words.members[member ?? ""]].join(" · ");
+  const nameOf = ({ try: number, kind, member }: PlanStep): string =>
+    [words.tryTitle(number), words.steps[kind], words.members[member ?? ""]].join(" · ");
   return (
     <div className="port-part">
-      {steps.length > 1 && <NativeSelect size="sm" label={words.manifestOf} value={String(step.id)} onChange={(event) => setPicked(Number(event.currentTarget.value))} data={steps.map((one) => ({ value: String(one.id), label: nameOf(one) }))} />}
+      {steps.length > 1 && (
+        <NativeSelect
+          size="sm"
+          label={words.manifestOf}
+          value={String(step.id)}
+          onChange={(event) => setPicked(Number(event.currentTarget.value))}
+          data={steps.map((one) => ({ value: String(one.id), label: nameOf(one) }))}
+        />
+      )}
       {manifest.isPending && <Loader type="dots" role="status" aria-label={text.plans.loading} />}
-      {manifest.error !== null && <Problem error={manifest.error} onRetry={() => void manifest.refetch()} />}
+      {manifest.error !== null && (
+        <Problem error={manifest.error} onRetry={() => void manifest.refetch()} />
+      )}
       {manifest.data !== undefined && <Manifest manifest={manifest.data} />}
     </div>
   );
@@ -62,7 +75,9 @@ function Manifest({ manifest }: { manifest: ContextManifest }): ReactNode {
                       <code>{block.path}</code>
                     </>
                   )}
-                  {"form" in block && typeof block.form === "string" && <span className="soft"> {words.forms[block.form] ?? block.form}</span>}
+                  {"form" in block && typeof block.form === "string" && (
+                    <span className="soft"> {words.forms[block.form] ?? block.form}</span>
+                  )}
                 </th>
                 <td className="number">{block.tokens.toLocaleString(language)}</td>
               </tr>

@@ -21,12 +21,21 @@ export function MergeReport({ run, report }: { run: RunDetail; report: RunReport
       {integration !== undefined && (
         <div className="report-part">
           <p className="report-verdict" data-tone={integration.passed ? "good" : "bad"}>
-            {integration.passed ? <IconCircleCheck size={16} aria-hidden /> : <IconCircleX size={16} aria-hidden />}
+            {integration.passed ? (
+              <IconCircleCheck size={16} aria-hidden />
+            ) : (
+              <IconCircleX size={16} aria-hidden />
+            )}
             <span>
-              {words.integration}: {integration.passed ? words.integrationPassed : words.integrationFailed(String(integration.exitCode ?? words.noCode))}
+              {words.integration}:{" "}
+              {integration.passed
+                ? words.integrationPassed
+                : words.integrationFailed(String(integration.exitCode ?? words.noCode))}
             </span>
           </p>
-          {integration.blamed !== undefined && integration.blamed.length > 0 && <p className="small">{words.blamed(integration.blamed.map(titleOf).join(", "))}</p>}
+          {integration.blamed !== undefined && integration.blamed.length > 0 && (
+            <p className="small">{words.blamed(integration.blamed.map(titleOf).join(", "))}</p>
+          )}
           {integration.output !== "" && (
             <details className="plan-details" open={!integration.passed}>
               <summary>{words.output}</summary>
@@ -43,7 +52,11 @@ export function MergeReport({ run, report }: { run: RunDetail; report: RunReport
           <ul className="report-kept">
             {kept.map((id) => (
               <li key={id}>
-                <Link to="/plans/runs/$run/ports/$port" params={{ run: run.id, port: id }} search={keepLooks}>
+                <Link
+                  to="/plans/runs/$run/ports/$port"
+                  params={{ run: run.id, port: id }}
+                  search={keepLooks}
+                >
                   {titleOf(id)}
                 </Link>
               </li>
@@ -57,7 +70,11 @@ export function MergeReport({ run, report }: { run: RunDetail; report: RunReport
           <ul className="report-missing">
             {missing.map(({ port, because }) => (
               <li key={port}>
-                <Link to="/plans/runs/$run/ports/$port" params={{ run: run.id, port }} search={keepLooks}>
+                <Link
+                  to="/plans/runs/$run/ports/$port"
+                  params={{ run: run.id, port }}
+                  search={keepLooks}
+                >
                   {titleOf(port)}
                 </Link>
                 <span>
@@ -76,7 +93,8 @@ export function MergeReport({ run, report }: { run: RunDetail; report: RunReport
               <li key={path}>
                 <code>{path}</code>
                 <span>
-                  {ports.map(titleOf).join(", ")} · {applied ? words.sharedApplied : words.sharedLeft}
+                  {ports.map(titleOf).join(", ")} ·{" "}
+                  {applied ? words.sharedApplied : words.sharedLeft}
                 </span>
               </li>
             ))}
@@ -92,7 +110,10 @@ export function MergeReport({ run, report }: { run: RunDetail; report: RunReport
               <li key={path}>
                 <code>{path}</code>
                 <span>
-                  {ports.map(titleOf).join(", ")} · {solvedBy === undefined ? words.unsolved : words.solvedBy(text.plans.port.members[solvedBy] ?? solvedBy)}
+                  {ports.map(titleOf).join(", ")} ·{" "}
+                  {solvedBy === undefined
+                    ? words.unsolved
+                    : words.solvedBy(text.plans.port.members[solvedBy] ?? solvedBy)}
                 </span>
               </li>
             ))}

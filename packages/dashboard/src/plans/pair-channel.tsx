@@ -1,4 +1,10 @@
-import { IconArrowBackUp, IconHelpCircle, IconMessage2, IconReportAnalytics, type Icon } from "@tabler/icons-react";
+import {
+  IconArrowBackUp,
+  IconHelpCircle,
+  IconMessage2,
+  IconReportAnalytics,
+  type Icon,
+} from "@tabler/icons-react";
 import { isObject, type ChannelMessage, type PortDetail } from "dure/client";
 import type { ReactNode } from "react";
 import { useLanguage, useText } from "../language.tsx";
@@ -6,12 +12,19 @@ import { clockOf, momentOf } from "../when.ts";
 import { readFeedback } from "./rounds.ts";
 import { Feedback } from "./tries.tsx";
 
-const ICONS = { result: IconReportAnalytics, feedback: IconMessage2, query: IconHelpCircle, ack: IconArrowBackUp } as const satisfies Record<ChannelMessage["type"], Icon>;
+const ICONS = {
+  result: IconReportAnalytics,
+  feedback: IconMessage2,
+  query: IconHelpCircle,
+  ack: IconArrowBackUp,
+} as const satisfies Record<ChannelMessage["type"], Icon>;
 
 /** What the two members of a pair, and the operator, have said to each other; oldest first. */
 export function PairChannel({ port }: { port: PortDetail }): ReactNode {
   const text = useText();
-  if (port.messages.length === 0) return <p className="soft port-part">{text.plans.port.noMessages}</p>;
+  if (port.messages.length === 0) {
+    return <p className="soft port-part">{text.plans.port.noMessages}</p>;
+  }
   return (
     <ol className="port-part pair-channel" aria-label={text.plans.port.tabs.channel}>
       {port.messages.map((message) => (
@@ -35,12 +48,22 @@ function Message({ message }: { message: ChannelMessage }): ReactNode {
         <Icon size={15} aria-hidden />
         <strong>{words.fromTo(memberOf(message.from), memberOf(message.to))}</strong>
         <span className="soft">{words.messageTypes[message.type]}</span>
-        <time className="soft" dateTime={new Date(message.createdAt).toISOString()} title={momentOf(message.createdAt, language)}>
+        <time
+          className="soft"
+          dateTime={new Date(message.createdAt).toISOString()}
+          title={momentOf(message.createdAt, language)}
+        >
           {clockOf(message.createdAt).slice(0, 8)}
         </time>
       </p>
       <Payload payload={message.payload} />
-      <p className="soft pair-delivery">{read === null ? words.notDelivered : (message.processedAt === null ? words.delivered : words.processed)(clockOf(read).slice(0, 8))}</p>
+      <p className="soft pair-delivery">
+        {read === null
+          ? words.notDelivered
+          : (message.processedAt === null ? words.delivered : words.processed)(
+              clockOf(read).slice(0, 8),
+            )}
+      </p>
     </>
   );
 }
@@ -60,7 +83,9 @@ function Payload({ payload }: { payload: unknown }): ReactNode {
   if (!isObject(payload)) return <p>{String(payload)}</p>;
   const { text, summary, status, changedFiles } = payload;
   if (typeof text === "string") return <p className="pair-words">{text}</p>;
-  if (typeof summary !== "string") return <pre tabIndex={0}>{JSON.stringify(payload, undefined, 2)}</pre>;
+  if (typeof summary !== "string") {
+    return <pre tabIndex={0}>{JSON.stringify(payload, undefined, 2)}</pre>;
+  }
   return (
     <>
       <p className="pair-words">

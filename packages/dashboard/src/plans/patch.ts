@@ -14,25 +14,49 @@ export interface FilePatch {
 /** A unified patch of git as its files. Pure; what it does not know it keeps as it stands. */
 export function filesOf(patch: string): readonly FilePatch[] {
   if (patch === "") return [];
-  return patch.split(/^(?=diff --git )/m).flatMap((part) => (part.startsWith("diff --git ") ? [fileOf(part)] : []));
+  return patch
+    .split(/^(?=diff --git )/m)
+    .flatMap((part) => (part.startsWith("diff --git ") ? [fileOf(part)] : []));
 }
 
 function fileOf(part: string): FilePatch {
   const [head = "", ...rest] = part.replace(/\n$/, "").split("\n");
   const firstHunk = rest.findIndex((line) => line.startsWith("@@"));
   const names = firstHunk < 0 ? rest : rest.slice(0, firstHunk);
-  const body = firstHunk < 0 ? rest.filter((line) => !/^(index|---|\+\+\+) /.test(line)).map((text): PatchLine => ({ kind: "meta", text })) : rest.slice(firstHunk).map(lineOf);
-  return { path: pathOf(head, names), added: body.filter(({ kind }) => kind === "added").length, removed: body.filter(({ kind }) => kind === "removed").length, lines: body };
+  const body =
+    firstHunk < 0
+      ? rest
+          .filter((line) => !/^(index|---|\+\+\+) /.test(line))
+          .map((text): PatchLine => ({ kind: "meta", text }))
+      : rest.slice(firstHunk).map(lineOf);
+  return {
+    path: pathOf(head, names),
+    added: body.filter(({ kind }) => kind === "added").length,
+    removed: body.filter(({ kind }) => kind === "removed").length,
+    lines: body,
+  };
 }
 
 function lineOf(text: string): PatchLine {
   if (text.startsWith("@@") || text.startsWith("\\")) return { kind: "meta", text };
   if (text.startsWith("+")) return { kind: "added", text: text.slice(1) };
-  return text.startsWith("-") ? { kind: "removed", text: text.slice(1) } : { kind: "same", text: text.slice(1) };
+  return text.startsWith("-")
+    ? { kind: "removed", text: text.slice(1) }
+    : { kind: "same", text: text.slice(1) };
 }
 
-/** The new name, or the old one of a file that is gone. Names with unusual letters are quoted by git and stay so. */
+/**
+ * The new name, or the old one of a file that is gone. Names with unusual letters are quoted by git
+ * and stay so.
+ */
 function pathOf(head: string, names: readonly string[]): string {
-  const named = (start: string): string | undefined => names.find((line) => line.startsWith(start))?.slice(start.length);
-  return named("+++ b/") ?? named("--- a/") ?? named("rename to ") ?? / b\/(.*)$/.exec(head)?.[1] ?? head.slice("diff --git ".length);
+  const named = (start: string): string | undefined =>
+    names.find((line) => line.startsWith(start))?.slice(start.length);
+  return (
+    named("+++ b/") ??
+    named("--- a/") ??
+    named("rename to ") ??
+    / b\/(.*)$/.exec(head)?.[1] ??
+    head.slice("diff --git ".length)
+  );
 }

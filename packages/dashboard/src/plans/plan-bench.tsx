@@ -1,5 +1,13 @@
 import { Button, FileButton, Textarea, TextInput } from "@mantine/core";
-import { IconAlertTriangle, IconCircleCheck, IconDownload, IconFileUpload, IconListCheck, IconPlayerPlay, IconSparkles } from "@tabler/icons-react";
+import {
+  IconAlertTriangle,
+  IconCircleCheck,
+  IconDownload,
+  IconFileUpload,
+  IconListCheck,
+  IconPlayerPlay,
+  IconSparkles,
+} from "@tabler/icons-react";
 import { useMutation } from "@tanstack/react-query";
 import { useNavigate } from "@tanstack/react-router";
 import type { PlanProblem } from "dure/client";
@@ -14,7 +22,7 @@ import { rangeOfLine } from "./text-lines.ts";
 import { useMayRun } from "./use-plans.ts";
 
 /** Longest goal of a draft, characters. Source: the server's own bound. */
-const GOAL_MOST = 8_000;
+const MAX_GOAL = 8_000;
 
 /** What was found in a text, and the text that it was found in. */
 interface Checked {
@@ -23,7 +31,10 @@ interface Checked {
   readonly problems: readonly PlanProblem[];
 }
 
-/** A plan that is no file of the team yet: proposed by a model, opened or written here, checked line by line, and taken along. Nothing is stored. */
+/**
+ * A plan that is no file of the team yet: proposed by a model, opened or written here, checked line
+ * by line, and taken along. Nothing is stored.
+ */
 export function PlanBench({ onLeave }: { onLeave: () => void }): ReactNode {
   const words = useText().plans.bench;
   const { client } = useParts();
@@ -32,7 +43,13 @@ export function PlanBench({ onLeave }: { onLeave: () => void }): ReactNode {
   const [text, setText] = useState("");
   const [checked, setChecked] = useState<Checked>();
   const area = useRef<HTMLTextAreaElement>(null);
-  const check = useMutation({ mutationFn: async (plan: { file: string; text: string }) => ({ ...plan, ...(await client.plans.check(plan)) }), onSuccess: setChecked });
+  const check = useMutation({
+    mutationFn: async (plan: { file: string; text: string }) => ({
+      ...plan,
+      ...(await client.plans.check(plan)),
+    }),
+    onSuccess: setChecked,
+  });
   const isReady = file.trim() !== "" && text.trim() !== "";
   const submit = (event: FormEvent): void => {
     event.preventDefault();
@@ -54,7 +71,12 @@ export function PlanBench({ onLeave }: { onLeave: () => void }): ReactNode {
     area.current?.focus();
     area.current?.setSelectionRange(...rangeOfLine(text, line));
     // A selection alone is not scrolled to.
-    if (area.current) area.current.scrollTop = Math.max(0, (line - 4) * Number.parseFloat(getComputedStyle(area.current).lineHeight));
+    if (area.current) {
+      area.current.scrollTop = Math.max(
+        0,
+        (line - 4) * Number.parseFloat(getComputedStyle(area.current).lineHeight),
+      );
+    }
   };
   return (
     <div className="plan-bench" role="group" aria-label={words.title}>
@@ -65,21 +87,56 @@ export function PlanBench({ onLeave }: { onLeave: () => void }): ReactNode {
       {mayRun && <Draft onDraft={takeDraft} />}
       <form className="plan-bench-text" onSubmit={submit}>
         <div className="plan-bench-row">
-          <TextInput size="sm" label={words.file} description={words.fileHint} maxLength={300} value={file} onChange={(event) => setFile(event.currentTarget.value)} />
+          <TextInput
+            size="sm"
+            label={words.file}
+            description={words.fileHint}
+            maxLength={300}
+            value={file}
+            onChange={(event) => setFile(event.currentTarget.value)}
+          />
           <FileButton accept=".yaml,.yml,.json,.md" onChange={(chosen) => void open(chosen)}>
             {(props) => (
-              <Button {...props} size="sm" variant="default" leftSection={<IconFileUpload size={15} />}>
+              <Button
+                {...props}
+                size="sm"
+                variant="default"
+                leftSection={<IconFileUpload size={15} />}
+              >
                 {words.open}
               </Button>
             )}
           </FileButton>
         </div>
-        <Textarea ref={area} className="plan-text" size="sm" rows={12} resize="vertical" spellCheck={false} label={words.text} placeholder={"plan: login\nbase: main\nports:\n  - id: domain"} value={text} onChange={(event) => setText(event.currentTarget.value)} />
+        <Textarea
+          ref={area}
+          className="plan-text"
+          size="sm"
+          rows={12}
+          resize="vertical"
+          spellCheck={false}
+          label={words.text}
+          placeholder={"plan: login\nbase: main\nports:\n  - id: domain"}
+          value={text}
+          onChange={(event) => setText(event.currentTarget.value)}
+        />
         <div className="run-merge-buttons">
-          <Button type="submit" size="compact-sm" disabled={!isReady} loading={check.isPending} leftSection={<IconListCheck size={15} />}>
+          <Button
+            type="submit"
+            size="compact-sm"
+            disabled={!isReady}
+            loading={check.isPending}
+            leftSection={<IconListCheck size={15} />}
+          >
             {words.check}
           </Button>
-          <Button size="compact-sm" variant="default" disabled={text === ""} leftSection={<IconDownload size={15} />} onClick={() => save(file.trim() || "plan.yaml", text)}>
+          <Button
+            size="compact-sm"
+            variant="default"
+            disabled={text === ""}
+            leftSection={<IconDownload size={15} />}
+            onClick={() => save(file.trim() || "plan.yaml", text)}
+          >
             {words.save}
           </Button>
           <Button size="compact-sm" variant="default" onClick={onLeave}>
@@ -87,25 +144,65 @@ export function PlanBench({ onLeave }: { onLeave: () => void }): ReactNode {
           </Button>
         </div>
         {check.error !== null && <Problem error={check.error} />}
-        {checked !== undefined && check.error === null && <Found checked={checked} isStale={checked.text !== text || checked.file !== file.trim()} mayRun={mayRun} onGo={goTo} />}
+        {checked !== undefined && check.error === null && (
+          <Found
+            checked={checked}
+            isStale={checked.text !== text || checked.file !== file.trim()}
+            mayRun={mayRun}
+            onGo={goTo}
+          />
+        )}
       </form>
     </div>
   );
 }
 
-function Found({ checked, isStale, mayRun, onGo }: { checked: Checked; isStale: boolean; mayRun: boolean; onGo: (problem: PlanProblem) => void }): ReactNode {
+function Found({
+  checked,
+  isStale,
+  mayRun,
+  onGo,
+}: {
+  checked: Checked;
+  isStale: boolean;
+  mayRun: boolean;
+  onGo: (problem: PlanProblem) => void;
+}): ReactNode {
   const text = useText();
   const words = text.plans.bench;
   const navigate = useNavigate();
   const { file, problems } = checked;
-  const lookAtIt = (): void => void navigate({ to: "/plans/start/$plan", params: { plan: file }, search: { text: keepText(checked) } });
+  const lookAtIt = (): void =>
+    void navigate({
+      to: "/plans/start/$plan",
+      params: { plan: file },
+      search: { text: keepText(checked) },
+    });
   return (
     <div className="plan-found">
-      <p role="status" className="plan-verdict" data-tone={isStale ? undefined : problems.length === 0 ? "good" : "bad"}>
-        {problems.length === 0 ? <IconCircleCheck size={16} aria-hidden /> : <IconAlertTriangle size={16} aria-hidden />}
-        <span>{isStale ? words.stale : problems.length === 0 ? words.whole : text.plans.problems(problems.length)}</span>
+      <p
+        role="status"
+        className="plan-verdict"
+        data-tone={isStale ? undefined : problems.length === 0 ? "good" : "bad"}
+      >
+        {problems.length === 0 ? (
+          <IconCircleCheck size={16} aria-hidden />
+        ) : (
+          <IconAlertTriangle size={16} aria-hidden />
+        )}
+        <span>
+          {isStale
+            ? words.stale
+            : problems.length === 0
+              ? words.whole
+              : text.plans.problems(problems.length)}
+        </span>
       </p>
-      {problems.length === 0 ? !isStale && <Whole mayRun={mayRun} onLook={lookAtIt} /> : <PlanProblems problems={problems} label={text.plans.problemList(file)} onGo={onGo} />}
+      {problems.length === 0 ? (
+        !isStale && <Whole mayRun={mayRun} onLook={lookAtIt} />
+      ) : (
+        <PlanProblems problems={problems} label={text.plans.problemList(file)} onGo={onGo} />
+      )}
     </div>
   );
 }
@@ -116,7 +213,12 @@ function Whole({ mayRun, onLook }: { mayRun: boolean; onLook: () => void }): Rea
   return (
     <>
       {mayRun && (
-        <Button size="compact-sm" variant="light" leftSection={<IconPlayerPlay size={15} />} onClick={onLook}>
+        <Button
+          size="compact-sm"
+          variant="light"
+          leftSection={<IconPlayerPlay size={15} />}
+          onClick={onLook}
+        >
           {words.begin}
         </Button>
       )}
@@ -128,13 +230,21 @@ function Whole({ mayRun, onLook }: { mayRun: boolean; onLook: () => void }): Rea
 }
 
 /** Lets the team's model propose a plan; its text is then there to be changed. */
-function Draft({ onDraft }: { onDraft: (text: string, problems: readonly PlanProblem[]) => void }): ReactNode {
+function Draft({
+  onDraft,
+}: {
+  onDraft: (text: string, problems: readonly PlanProblem[]) => void;
+}): ReactNode {
   const words = useText().plans.bench;
   const { client } = useParts();
   const [goal, setGoal] = useState("");
   const [repository, setRepository] = useState("");
   const draft = useMutation({
-    mutationFn: () => client.plans.draft({ goal: goal.trim(), ...(repository.trim() !== "" && { repository: repository.trim() }) }),
+    mutationFn: () =>
+      client.plans.draft({
+        goal: goal.trim(),
+        ...(repository.trim() !== "" && { repository: repository.trim() }),
+      }),
     onSuccess: ({ text, problems }) => onDraft(text, problems),
   });
   const submit = (event: FormEvent): void => {
@@ -145,10 +255,33 @@ function Draft({ onDraft }: { onDraft: (text: string, problems: readonly PlanPro
     <details className="plan-details">
       <summary>{words.draftTitle}</summary>
       <form className="plan-bench-draft" onSubmit={submit}>
-        <Textarea size="sm" autosize minRows={2} maxRows={8} maxLength={GOAL_MOST} label={words.goal} description={words.goalHint} value={goal} onChange={(event) => setGoal(event.currentTarget.value)} />
-        <TextInput size="sm" maxLength={1_000} label={words.repository} description={words.repositoryHint} value={repository} onChange={(event) => setRepository(event.currentTarget.value)} />
+        <Textarea
+          size="sm"
+          autosize
+          minRows={2}
+          maxRows={8}
+          maxLength={MAX_GOAL}
+          label={words.goal}
+          description={words.goalHint}
+          value={goal}
+          onChange={(event) => setGoal(event.currentTarget.value)}
+        />
+        <TextInput
+          size="sm"
+          maxLength={1_000}
+          label={words.repository}
+          description={words.repositoryHint}
+          value={repository}
+          onChange={(event) => setRepository(event.currentTarget.value)}
+        />
         <div className="run-merge-buttons">
-          <Button type="submit" size="compact-sm" disabled={goal.trim() === ""} loading={draft.isPending} leftSection={<IconSparkles size={15} />}>
+          <Button
+            type="submit"
+            size="compact-sm"
+            disabled={goal.trim() === ""}
+            loading={draft.isPending}
+            leftSection={<IconSparkles size={15} />}
+          >
             {words.draft}
           </Button>
         </div>

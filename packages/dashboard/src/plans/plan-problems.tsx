@@ -2,8 +2,19 @@ import type { PlanProblem } from "dure/client";
 import type { ReactNode } from "react";
 import { useText } from "../language.tsx";
 
-/** What a person has to change in a plan, each by its file and line. `onGo`: the text is at hand, and a place in it can be gone to. */
-export function PlanProblems({ problems, label, onGo }: { problems: readonly PlanProblem[]; label: string; onGo?: (problem: PlanProblem) => void }): ReactNode {
+/**
+ * What a person has to change in a plan, each by its file and line. `onGo`: the text is at hand,
+ * and a place in it can be gone to.
+ */
+export function PlanProblems({
+  problems,
+  label,
+  onGo,
+}: {
+  problems: readonly PlanProblem[];
+  label: string;
+  onGo?: (problem: PlanProblem) => void;
+}): ReactNode {
   return (
     <ul className="plan-problems" aria-label={label}>
       {problems.map((problem, index) => (
@@ -13,14 +24,27 @@ export function PlanProblems({ problems, label, onGo }: { problems: readonly Pla
   );
 }
 
-function ProblemRow({ problem, onGo }: { problem: PlanProblem; onGo: ((problem: PlanProblem) => void) | undefined }): ReactNode {
+function ProblemRow({
+  problem,
+  onGo,
+}: {
+  problem: PlanProblem;
+  onGo: ((problem: PlanProblem) => void) | undefined;
+}): ReactNode {
   const text = useText();
   const { file, line, column, key, message, found, allowed, hint } = problem;
-  const place = [file, line, line === undefined ? undefined : column].filter((part) => part !== undefined).join(":");
+  const place = [file, line, line === undefined ? undefined : column]
+    .filter((part) => part !== undefined)
+    .join(":");
   return (
     <li>
       {onGo !== undefined && line !== undefined ? (
-        <button type="button" className="plan-place plan-place-go" title={text.plans.bench.goTo(line)} onClick={() => onGo(problem)}>
+        <button
+          type="button"
+          className="plan-place plan-place-go"
+          title={text.plans.bench.goTo(line)}
+          onClick={() => onGo(problem)}
+        >
           <code>{place}</code>
         </button>
       ) : (

@@ -1,5 +1,14 @@
 import { Button, NativeSelect, TextInput } from "@mantine/core";
-import { IconAlertTriangle, IconArchive, IconCircleCheck, IconListCheck, IconPlayerPlay, IconRefresh, IconSearch, IconSitemap } from "@tabler/icons-react";
+import {
+  IconAlertTriangle,
+  IconArchive,
+  IconCircleCheck,
+  IconListCheck,
+  IconPlayerPlay,
+  IconRefresh,
+  IconSearch,
+  IconSitemap,
+} from "@tabler/icons-react";
 import { Link } from "@tanstack/react-router";
 import { isRunOver, PLAN_RUN_STATUSES, type ListedRun, type PlanFile } from "dure/client";
 import { useEffect, useState, type ReactNode } from "react";
@@ -45,20 +54,43 @@ function PlanFiles(): ReactNode {
   const [search, setSearch] = useState("");
   const [isAtBench, setAtBench] = useState(false);
   const all = files.data ?? [];
-  const shown = all.filter(({ name, file }) => lettersOf(`${name} ${file}`).includes(lettersOf(search.trim())));
+  const shown = all.filter(({ name, file }) =>
+    lettersOf(`${name} ${file}`).includes(lettersOf(search.trim())),
+  );
   return (
     <section className="plans-part" aria-labelledby="plan-files">
       <header>
         <h2 id="plan-files">{text.plans.files}</h2>
-        {all.length >= SEARCH_FROM && <TextInput size="sm" value={search} onChange={(event) => setSearch(event.currentTarget.value)} placeholder={text.plans.findFiles} aria-label={text.plans.findFiles} leftSection={<IconSearch size={15} />} />}
+        {all.length >= SEARCH_FROM && (
+          <TextInput
+            size="sm"
+            value={search}
+            onChange={(event) => setSearch(event.currentTarget.value)}
+            placeholder={text.plans.findFiles}
+            aria-label={text.plans.findFiles}
+            leftSection={<IconSearch size={15} />}
+          />
+        )}
         <div className="plans-tools">
           {all.length > 0 && (
-            <Button size="compact-sm" variant="default" title={text.plans.checkAgainHint} leftSection={<IconRefresh size={15} />} loading={files.isRefetching} onClick={() => void files.refetch()}>
+            <Button
+              size="compact-sm"
+              variant="default"
+              title={text.plans.checkAgainHint}
+              leftSection={<IconRefresh size={15} />}
+              loading={files.isRefetching}
+              onClick={() => void files.refetch()}
+            >
               {text.plans.checkAgain}
             </Button>
           )}
           {!isAtBench && (
-            <Button size="compact-sm" variant="default" leftSection={<IconListCheck size={15} />} onClick={() => setAtBench(true)}>
+            <Button
+              size="compact-sm"
+              variant="default"
+              leftSection={<IconListCheck size={15} />}
+              onClick={() => setAtBench(true)}
+            >
               {text.plans.bench.title}…
             </Button>
           )}
@@ -66,7 +98,13 @@ function PlanFiles(): ReactNode {
       </header>
       {isAtBench && <PlanBench onLeave={() => setAtBench(false)} />}
       {files.error !== null && <Problem error={files.error} onRetry={() => void files.refetch()} />}
-      {files.isSuccess && shown.length === 0 && (search.trim() === "" ? <Empty words={text.plans.filesEmpty} hint={text.plans.filesEmptyHint} /> : <Empty words={text.plans.filesMatch(search.trim())} />)}
+      {files.isSuccess &&
+        shown.length === 0 &&
+        (search.trim() === "" ? (
+          <Empty words={text.plans.filesEmpty} hint={text.plans.filesEmptyHint} />
+        ) : (
+          <Empty words={text.plans.filesMatch(search.trim())} />
+        ))}
       {shown.length > 0 && (
         <ul className="plan-files">
           {shown.map((file) => (
@@ -89,11 +127,23 @@ function FileRow({ file }: { file: PlanFile }): ReactNode {
         <code>{file.file}</code>
         {file.ports > 0 && <span className="soft small">{text.plans.ports(file.ports)}</span>}
         <span className="plan-mark" data-tone={isWhole ? "good" : "bad"}>
-          {isWhole ? <IconCircleCheck size={14} stroke={2} aria-hidden /> : <IconAlertTriangle size={14} stroke={2} aria-hidden />}
+          {isWhole ? (
+            <IconCircleCheck size={14} stroke={2} aria-hidden />
+          ) : (
+            <IconAlertTriangle size={14} stroke={2} aria-hidden />
+          )}
           {isWhole ? text.plans.noProblems : text.plans.problems(file.problems.length)}
         </span>
         {isWhole && mayRun && (
-          <Button renderRoot={(props) => <Link to="/plans/start/$plan" params={{ plan: file.name }} {...props} />} size="compact-sm" variant="light" leftSection={<IconPlayerPlay size={15} />} aria-label={text.plans.startOf(file.name)}>
+          <Button
+            renderRoot={(props) => (
+              <Link to="/plans/start/$plan" params={{ plan: file.name }} {...props} />
+            )}
+            size="compact-sm"
+            variant="light"
+            leftSection={<IconPlayerPlay size={15} />}
+            aria-label={text.plans.startOf(file.name)}
+          >
             {text.plans.start}
           </Button>
         )}
@@ -122,24 +172,52 @@ function Runs(): ReactNode {
       <header>
         <h2 id="plan-runs">{text.plans.runs}</h2>
         <div className="plans-filters" role="search">
-          <TextInput size="sm" value={search} onChange={({ currentTarget }) => (setSearch(currentTarget.value), set({ q: currentTarget.value }))} placeholder={text.plans.search} aria-label={text.plans.search} leftSection={<IconSearch size={15} />} />
+          <TextInput
+            size="sm"
+            value={search}
+            onChange={({ currentTarget }) => (
+              setSearch(currentTarget.value),
+              set({ q: currentTarget.value })
+            )}
+            placeholder={text.plans.search}
+            aria-label={text.plans.search}
+            leftSection={<IconSearch size={15} />}
+          />
           <NativeSelect
             size="sm"
             aria-label={text.plans.status}
             value={filters.status ?? ""}
             onChange={(event) => set({ status: event.currentTarget.value })}
-            data={[{ value: "", label: text.plans.allStatuses }, ...PLAN_RUN_STATUSES.map((one) => ({ value: one, label: text.plans.runStatuses[one] }))]}
+            data={[
+              { value: "", label: text.plans.allStatuses },
+              ...PLAN_RUN_STATUSES.map((one) => ({
+                value: one,
+                label: text.plans.runStatuses[one],
+              })),
+            ]}
           />
-          {mayRun && !isCleaning && all.some(({ status, cleanedAt }) => isRunOver(status) && cleanedAt === null) && (
-            <Button size="sm" variant="default" leftSection={<IconArchive size={15} />} onClick={() => setCleaning(true)}>
-              {text.plans.clean.old}…
-            </Button>
-          )}
+          {mayRun &&
+            !isCleaning &&
+            all.some(({ status, cleanedAt }) => isRunOver(status) && cleanedAt === null) && (
+              <Button
+                size="sm"
+                variant="default"
+                leftSection={<IconArchive size={15} />}
+                onClick={() => setCleaning(true)}
+              >
+                {text.plans.clean.old}…
+              </Button>
+            )}
         </div>
       </header>
       {isCleaning && <CleanRuns onLeave={() => setCleaning(false)} />}
       {runs.error !== null && <Problem error={runs.error} onRetry={() => void runs.refetch()} />}
-      {runs.isSuccess && shown.length === 0 && <Empty words={isFiltered ? text.plans.noMatch : text.plans.runsEmpty} hint={isFiltered ? text.plans.noMatchHint : text.plans.runsEmptyHint} />}
+      {runs.isSuccess && shown.length === 0 && (
+        <Empty
+          words={isFiltered ? text.plans.noMatch : text.plans.runsEmpty}
+          hint={isFiltered ? text.plans.noMatchHint : text.plans.runsEmptyHint}
+        />
+      )}
       {shown.length > 0 && (
         <ul className="run-list" data-stale={runs.isPlaceholderData || undefined}>
           {shown.map((run) => (
@@ -148,7 +226,13 @@ function Runs(): ReactNode {
         </ul>
       )}
       {runs.hasNextPage && (
-        <Button variant="subtle" color="gray" size="compact-sm" loading={runs.isFetchingNextPage} onClick={() => void runs.fetchNextPage()}>
+        <Button
+          variant="subtle"
+          color="gray"
+          size="compact-sm"
+          loading={runs.isFetchingNextPage}
+          onClick={() => void runs.fetchNextPage()}
+        >
           {text.plans.more}
         </Button>
       )}
@@ -166,24 +250,40 @@ function RunRow({ run }: { run: ListedRun }): ReactNode {
           <strong>{run.plan}</strong>
           <RunMark status={run.status} phase={run.phase} />
         </span>
-        <Bar share={all === 0 ? 0 : done / all} label={`${run.plan}: ${text.plans.progress}`} tone={failed > 0 && isRunOver(run.status) ? "warn" : "now"} />
+        <Bar
+          share={all === 0 ? 0 : done / all}
+          label={`${run.plan}: ${text.plans.progress}`}
+          tone={failed > 0 && isRunOver(run.status) ? "warn" : "now"}
+        />
         <span className="run-row-facts">
           <span>{text.plans.doneOf(done, all)}</span>
           {failed > 0 && <span className="warn">{text.plans.failedCount(failed)}</span>}
-          {run.tokensIn + run.tokensOut > 0 && <span>{text.plans.run.tokensShort(run.tokensIn + run.tokensOut)}</span>}
+          {run.tokensIn + run.tokensOut > 0 && (
+            <span>{text.plans.run.tokensShort(run.tokensIn + run.tokensOut)}</span>
+          )}
           {run.finishedAt !== null && <span>{spanOf(run.finishedAt - run.createdAt)}</span>}
           {run.cleanedAt !== null && (
-            <span className="run-cleaned" title={text.plans.clean.cleanedAt(momentOf(run.cleanedAt, language))}>
+            <span
+              className="run-cleaned"
+              title={text.plans.clean.cleanedAt(momentOf(run.cleanedAt, language))}
+            >
               <IconArchive size={13} aria-hidden />
               {text.plans.clean.cleaned}
             </span>
           )}
           {run.report?.branch !== undefined && <code>{run.report.branch}</code>}
-          <time dateTime={new Date(run.createdAt).toISOString()} title={momentOf(run.createdAt, language)}>
+          <time
+            dateTime={new Date(run.createdAt).toISOString()}
+            title={momentOf(run.createdAt, language)}
+          >
             {whenOf(run.createdAt, language)}
           </time>
         </span>
-        {run.because !== null && run.status !== "success" && <span className="run-row-because"><BecauseLine because={run.because} /></span>}
+        {run.because !== null && run.status !== "success" && (
+          <span className="run-row-because">
+            <BecauseLine because={run.because} />
+          </span>
+        )}
       </Link>
     </li>
   );
@@ -194,11 +294,17 @@ function Empty({ words, hint }: { words: string; hint?: string }): ReactNode {
     <div className="plans-empty">
       <IconSitemap size={30} stroke={1.4} aria-hidden />
       <p>{words}</p>
-      {hint !== undefined && <p className="soft small"><Prose text={hint} /></p>}
+      {hint !== undefined && (
+        <p className="soft small">
+          <Prose text={hint} />
+        </p>
+      )}
     </div>
   );
 }
 
 function wordsOf({ id, plan, startedBy, baseCommit, report, because }: ListedRun): string {
-  return [id, plan, startedBy, baseCommit, report?.branch, because?.code, because?.message].join(" ");
+  return [id, plan, startedBy, baseCommit, report?.branch, because?.code, because?.message].join(
+    " ",
+  );
 }

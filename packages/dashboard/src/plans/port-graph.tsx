@@ -1,7 +1,19 @@
 import { ActionIcon } from "@mantine/core";
 import { IconMaximize, IconMinus, IconPlus } from "@tabler/icons-react";
 import { Link } from "@tanstack/react-router";
-import { Handle, MarkerType, Panel, Position, ReactFlow, ReactFlowProvider, useReactFlow, useStore, type Edge, type Node, type NodeProps } from "@xyflow/react";
+import {
+  Handle,
+  MarkerType,
+  Panel,
+  Position,
+  ReactFlow,
+  ReactFlowProvider,
+  useReactFlow,
+  useStore,
+  type Edge,
+  type Node,
+  type NodeProps,
+} from "@xyflow/react";
 import "@xyflow/react/dist/base.css";
 import type { RunDetail, PlanPort } from "dure/client";
 import { useEffect, useState, type FocusEvent, type ReactNode } from "react";
@@ -12,7 +24,16 @@ import { Critical, PortState } from "./port-state.tsx";
 import type { Sign, Signs } from "./signs.ts";
 import { PortMark, toneOf } from "./status-mark.tsx";
 
-type PortNode = Node<{ readonly run: string; readonly port: PlanPort; readonly sign: Sign | undefined; readonly isCritical: boolean; readonly isPicked: boolean }, "port">;
+type PortNode = Node<
+  {
+    readonly run: string;
+    readonly port: PlanPort;
+    readonly sign: Sign | undefined;
+    readonly isCritical: boolean;
+    readonly isPicked: boolean;
+  },
+  "port"
+>;
 
 const NODE_TYPES = { port: PortBox };
 const SMALLEST = 0.2;
@@ -21,8 +42,15 @@ const LARGEST = 1.5;
 const READABLE = 0.7;
 const FIT = { padding: 0.06, minZoom: READABLE, maxZoom: 1 } as const;
 
-/** Ports from left to right, from what is needed to what needs it. Each is a link; the keyboard goes through them in the order of the plan. */
-export function PortGraph(props: { run: RunDetail; signs: Signs; picked: string | undefined }): ReactNode {
+/**
+ * Ports from left to right, from what is needed to what needs it. Each is a link; the keyboard goes
+ * through them in the order of the plan.
+ */
+export function PortGraph(props: {
+  run: RunDetail;
+  signs: Signs;
+  picked: string | undefined;
+}): ReactNode {
   return (
     <ReactFlowProvider>
       <Drawing {...props} />
@@ -30,7 +58,15 @@ export function PortGraph(props: { run: RunDetail; signs: Signs; picked: string 
   );
 }
 
-function Drawing({ run, signs, picked }: { run: RunDetail; signs: Signs; picked: string | undefined }): ReactNode {
+function Drawing({
+  run,
+  signs,
+  picked,
+}: {
+  run: RunDetail;
+  signs: Signs;
+  picked: string | undefined;
+}): ReactNode {
   const text = useText();
   // Who needs whom stays as it was when the run began; so the places stay, too.
   const [graph] = useState(() => layoutRun(run.ports));
@@ -72,7 +108,10 @@ function Drawing({ run, signs, picked }: { run: RunDetail; signs: Signs; picked:
   );
 }
 
-/** A picked port comes into sight, also when its panel has taken room; what is in sight stays where it is. */
+/**
+ * A picked port comes into sight, also when its panel has taken room; what is in sight stays where
+ * it is.
+ */
 function useInSight(graph: RunGraph, picked: string | undefined): void {
   const { setCenter, getViewport } = useReactFlow();
   const width = useStore((state) => state.width);
@@ -81,7 +120,9 @@ function useInSight(graph: RunGraph, picked: string | undefined): void {
     if (box === undefined || width === 0) return;
     const { x, zoom } = getViewport();
     const [left, right] = [box.x * zoom + x, (box.x + BOX.width) * zoom + x];
-    if (left < 0 || right > width) void setCenter(box.x + BOX.width / 2, box.y + BOX.height / 2, { zoom });
+    if (left < 0 || right > width) {
+      void setCenter(box.x + BOX.width / 2, box.y + BOX.height / 2, { zoom });
+    }
   }, [graph, picked, width, getViewport, setCenter]);
 }
 
@@ -90,29 +131,61 @@ function Zoom(): ReactNode {
   const { zoomIn, zoomOut, fitView } = useReactFlow();
   return (
     <ActionIcon.Group>
-      <ActionIcon variant="default" size="md" aria-label={text.plans.run.zoomOut} onClick={() => void zoomOut()}>
+      <ActionIcon
+        variant="default"
+        size="md"
+        aria-label={text.plans.run.zoomOut}
+        onClick={() => void zoomOut()}
+      >
         <IconMinus size={16} />
       </ActionIcon>
-      <ActionIcon variant="default" size="md" aria-label={text.plans.run.zoomIn} onClick={() => void zoomIn()}>
+      <ActionIcon
+        variant="default"
+        size="md"
+        aria-label={text.plans.run.zoomIn}
+        onClick={() => void zoomIn()}
+      >
         <IconPlus size={16} />
       </ActionIcon>
-      <ActionIcon variant="default" size="md" aria-label={text.plans.run.fit} onClick={() => void fitView({ padding: FIT.padding, minZoom: SMALLEST, maxZoom: 1 })}>
+      <ActionIcon
+        variant="default"
+        size="md"
+        aria-label={text.plans.run.fit}
+        onClick={() => void fitView({ padding: FIT.padding, minZoom: SMALLEST, maxZoom: 1 })}
+      >
         <IconMaximize size={16} />
       </ActionIcon>
     </ActionIcon.Group>
   );
 }
 
-function PortBox({ data: { run, port, sign, isCritical, isPicked }, positionAbsoluteX: x, positionAbsoluteY: y }: NodeProps<PortNode>): ReactNode {
+function PortBox({
+  data: { run, port, sign, isCritical, isPicked },
+  positionAbsoluteX: x,
+  positionAbsoluteY: y,
+}: NodeProps<PortNode>): ReactNode {
   const { setCenter, getZoom } = useReactFlow();
   /** Who comes by keyboard sees where they are; a click leaves the picture where it is. */
   const onFocus = (event: FocusEvent<HTMLElement>): void => {
-    if (event.currentTarget.matches(":focus-visible")) void setCenter(x + BOX.width / 2, y + BOX.height / 2, { zoom: getZoom() });
+    if (event.currentTarget.matches(":focus-visible")) {
+      void setCenter(x + BOX.width / 2, y + BOX.height / 2, { zoom: getZoom() });
+    }
   };
   return (
     <>
       <Handle type="target" position={Position.Left} isConnectable={false} />
-      <Link to="/plans/runs/$run/ports/$port" params={{ run, port: port.id }} search={keepLooks} className="port-box nopan" data-tone={toneOf(port.status)} data-critical={isCritical || undefined} data-picked={isPicked || undefined} aria-current={isPicked ? "page" : undefined} onFocus={onFocus} draggable={false}>
+      <Link
+        to="/plans/runs/$run/ports/$port"
+        params={{ run, port: port.id }}
+        search={keepLooks}
+        className="port-box nopan"
+        data-tone={toneOf(port.status)}
+        data-critical={isCritical || undefined}
+        data-picked={isPicked || undefined}
+        aria-current={isPicked ? "page" : undefined}
+        onFocus={onFocus}
+        draggable={false}
+      >
         <span className="port-box-head">
           <PortMark status={port.status} />
           {isCritical && <Critical />}
@@ -125,22 +198,45 @@ function PortBox({ data: { run, port, sign, isCritical, isPicked }, positionAbso
   );
 }
 
-function nodesOf(run: RunDetail, graph: RunGraph, signs: Signs, picked: string | undefined): PortNode[] {
+function nodesOf(
+  run: RunDetail,
+  graph: RunGraph,
+  signs: Signs,
+  picked: string | undefined,
+): PortNode[] {
   const byId = new Map(run.ports.map((port) => [port.id, port]));
   return graph.boxes.flatMap(({ id, x, y }) => {
     const port = byId.get(id);
     if (port === undefined) return [];
-    return [{ id, type: "port", position: { x, y }, ...BOX, data: { run: run.id, port, sign: signs[id], isCritical: graph.critical.has(id), isPicked: id === picked } }];
+    return [
+      {
+        id,
+        type: "port",
+        position: { x, y },
+        ...BOX,
+        data: {
+          run: run.id,
+          port,
+          sign: signs[id],
+          isCritical: graph.critical.has(id),
+          isPicked: id === picked,
+        },
+      },
+    ];
   });
 }
 
 function edgesOf(run: RunDetail, graph: RunGraph): Edge[] {
-  const done = new Set(run.ports.filter(({ status }) => status === "succeeded").map(({ id }) => id));
+  const done = new Set(
+    run.ports.filter(({ status }) => status === "succeeded").map(({ id }) => id),
+  );
   return graph.ways.map(({ from, to, isCritical }) => ({
     id: `${from}→${to}`,
     source: from,
     target: to,
-    className: ["port-way", isCritical && "port-way-critical", done.has(from) && "port-way-done"].filter(Boolean).join(" "),
+    className: ["port-way", isCritical && "port-way-critical", done.has(from) && "port-way-done"]
+      .filter(Boolean)
+      .join(" "),
     markerEnd: { type: MarkerType.ArrowClosed, width: 16, height: 16, color: "context-stroke" },
     zIndex: isCritical ? 1 : 0,
   }));

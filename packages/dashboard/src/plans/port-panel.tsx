@@ -21,24 +21,55 @@ import { useServerNow } from "../server-clock.ts";
 import { usePort } from "./use-plans.ts";
 
 /** One port: what it is to do, what it does now, and all that was tried. */
-export function PortPanel({ run, port: id, sign }: { run: RunDetail; port: string; sign: Sign | undefined }): ReactNode {
+export function PortPanel({
+  run,
+  port: id,
+  sign,
+}: {
+  run: RunDetail;
+  port: string;
+  sign: Sign | undefined;
+}): ReactNode {
   const text = useText();
   const port = usePort(run.id, id);
   if (port.data !== undefined) return <OnePort run={run} port={port.data} sign={sign} />;
   const isGone = port.error instanceof DureError && port.error.class === "not-found";
   return (
     <div className="port-panel">
-      <PanelHead run={run.id} title={run.ports.find((one) => one.id === id)?.title ?? (isGone ? text.plans.port.gone : id)} />
-      {port.error === null ? <Loader type="dots" role="status" aria-label={text.plans.port.loading} /> : <Problem error={port.error} onRetry={() => void port.refetch()} />}
+      <PanelHead
+        run={run.id}
+        title={
+          run.ports.find((one) => one.id === id)?.title ?? (isGone ? text.plans.port.gone : id)
+        }
+      />
+      {port.error === null ? (
+        <Loader type="dots" role="status" aria-label={text.plans.port.loading} />
+      ) : (
+        <Problem error={port.error} onRetry={() => void port.refetch()} />
+      )}
     </div>
   );
 }
 
-function PanelHead({ run, title, children }: { run: string; title: string; children?: ReactNode }): ReactNode {
+function PanelHead({
+  run,
+  title,
+  children,
+}: {
+  run: string;
+  title: string;
+  children?: ReactNode;
+}): ReactNode {
   const text = useText();
   return (
     <header className="port-head">
-      <Link to="/plans/runs/$run" params={{ run }} search={keepLooks} className="port-close" aria-label={text.plans.port.close}>
+      <Link
+        to="/plans/runs/$run"
+        params={{ run }}
+        search={keepLooks}
+        className="port-close"
+        aria-label={text.plans.port.close}
+      >
         <IconArrowLeft size={18} stroke={1.7} aria-hidden className="port-close-back" />
         <IconX size={18} stroke={1.7} aria-hidden className="port-close-x" />
       </Link>
@@ -48,7 +79,15 @@ function PanelHead({ run, title, children }: { run: string; title: string; child
   );
 }
 
-function OnePort({ run, port, sign }: { run: RunDetail; port: PortDetail; sign: Sign | undefined }): ReactNode {
+function OnePort({
+  run,
+  port,
+  sign,
+}: {
+  run: RunDetail;
+  port: PortDetail;
+  sign: Sign | undefined;
+}): ReactNode {
   const text = useText();
   const words = text.plans.port;
   const { looks, set } = useRunLooks();
@@ -69,7 +108,12 @@ function OnePort({ run, port, sign }: { run: RunDetail; port: PortDetail; sign: 
       <PortFacts port={port} sign={newest} />
       <PortActions run={run} port={port} />
       <RunEscalations run={run} port={port.id} />
-      <Tabs value={tab} onChange={(next) => set({ tab: next ?? "tries" })} keepMounted={false} className="port-tabs">
+      <Tabs
+        value={tab}
+        onChange={(next) => set({ tab: next ?? "tries" })}
+        keepMounted={false}
+        className="port-tabs"
+      >
         <Tabs.List>
           {PORT_TABS.map((one) => (
             <Tabs.Tab key={one} value={one}>
@@ -117,17 +161,30 @@ function Now({ port, sign }: { port: PortDetail; sign: Sign | undefined }): Reac
   const now = useServerNow(true);
   const silent = stalledFor(port, sign, now);
   const { number, most } = tryOf(port, sign);
-  const who = [sign?.member == null ? undefined : words.members[sign.member], sign?.kind === undefined ? undefined : words.steps[sign.kind]].filter(Boolean).join(" · ");
+  const who = [
+    sign?.member == null ? undefined : words.members[sign.member],
+    sign?.kind === undefined ? undefined : words.steps[sign.kind],
+  ]
+    .filter(Boolean)
+    .join(" · ");
   return (
-    <section className="port-now" aria-label={words.now} data-stalled={silent !== undefined || undefined}>
+    <section
+      className="port-now"
+      aria-label={words.now}
+      data-stalled={silent !== undefined || undefined}
+    >
       <p className="port-now-head">
         <span className="pulse" aria-hidden />
         <strong>{who === "" ? words.now : who}</strong>
         {number > 0 && <span className="soft">{text.plans.run.tryOf(number, most)}</span>}
-        {sign !== undefined && sign.member !== null && <span className="soft port-now-sign">{words.lastSign(roundSpan(now - sign.at))}</span>}
+        {sign !== undefined && sign.member !== null && (
+          <span className="soft port-now-sign">{words.lastSign(roundSpan(now - sign.at))}</span>
+        )}
       </p>
       <p>{sign === undefined || sign.task === "" ? words.noTask : sign.task}</p>
-      {sign !== undefined && sign.member !== null && <Bar share={sign.progress} label={`${words.now}: ${text.plans.progress}`} />}
+      {sign !== undefined && sign.member !== null && (
+        <Bar share={sign.progress} label={`${words.now}: ${text.plans.progress}`} />
+      )}
       {silent !== undefined && (
         <p className="port-silent" role="status">
           <IconAlertTriangle size={15} aria-hidden />
@@ -144,9 +201,17 @@ function PortFacts({ port, sign }: { port: PortDetail; sign: Sign | undefined })
   const { number, most } = tryOf(port, sign);
   const rows: readonly (readonly [string, ReactNode])[] = [
     [words.role, port.role],
-    [words.tabs.tries, number === 0 ? text.plans.run.triesMost(most) : text.plans.run.tryOf(number, most)],
+    [
+      words.tabs.tries,
+      number === 0 ? text.plans.run.triesMost(most) : text.plans.run.tryOf(number, most),
+    ],
     [words.time, words.timeOf(spanOf(port.spentMs), spanOf(port.timeMs))],
-    [words.tokens, port.tokensMost === null ? words.tokensInOut(port.tokensIn, port.tokensOut) : text.plans.run.tokensOf(port.tokensIn + port.tokensOut, port.tokensMost)],
+    [
+      words.tokens,
+      port.tokensMost === null
+        ? words.tokensInOut(port.tokensIn, port.tokensOut)
+        : text.plans.run.tokensOf(port.tokensIn + port.tokensOut, port.tokensMost),
+    ],
     ...(port.hint === null ? [] : [[words.hint, port.hint] as const]),
   ];
   return (

@@ -28,7 +28,11 @@ export function PortState({ port, sign }: { port: PlanPort; sign: Sign | undefin
   const { number, most } = tryOf(port, sign);
   return (
     <span className="port-state">
-      <Bar share={share} label={`${port.title}: ${text.plans.progress}`} tone={toneOf(port.status)} />
+      <Bar
+        share={share}
+        label={`${port.title}: ${text.plans.progress}`}
+        tone={toneOf(port.status)}
+      />
       <span className="port-state-facts">
         <span>{number === 0 ? words.triesMost(most) : words.tryOf(number, most)}</span>
         {isRunning && sign?.kind !== undefined && <span>{text.plans.port.steps[sign.kind]}</span>}

@@ -1,4 +1,10 @@
-import { isObject, type PairMember, type PlanStep, type StepOutput, type TestFeedback } from "dure/client";
+import {
+  isObject,
+  type PairMember,
+  type PlanStep,
+  type StepOutput,
+  type TestFeedback,
+} from "dure/client";
 
 export type RoundOutcome = "running" | "passed" | "failed" | "violated" | "stopped";
 
@@ -14,25 +20,65 @@ export interface TryRound {
   readonly outcome: RoundOutcome;
 }
 
-const ORDER = ["contracts", "setup", "implement", "test", "accept", "check", "module", "merge", "shared", "integrate"];
+const ORDER = [
+  "contracts",
+  "setup",
+  "implement",
+  "test",
+  "accept",
+  "check",
+  "module",
+  "merge",
+  "shared",
+  "integrate",
+];
 
-/** Steps of a port as tries, newest first; what was done before the first try stands apart. Pure. */
-export function roundsOf(steps: readonly PlanStep[], isPortRunning: boolean): { readonly before: readonly PlanStep[]; readonly rounds: readonly TryRound[] } {
-  const inOrder = steps.toSorted((a, b) => a.try - b.try || ORDER.indexOf(a.kind) - ORDER.indexOf(b.kind) || a.id - b.id);
-  const numbers = [...new Set(inOrder.filter((step) => step.try > 0).map((step) => step.try))].toSorted((a, b) => b - a);
-  const rounds = numbers.map((number, index) => roundOf(number, inOrder.filter((step) => step.try === number), isPortRunning && index === 0));
+/**
+ * Steps of a port as tries, newest first; what was done before the first try stands apart. Pure.
+ */
+export function roundsOf(
+  steps: readonly PlanStep[],
+  isPortRunning: boolean,
+): { readonly before: readonly PlanStep[]; readonly rounds: readonly TryRound[] } {
+  const inOrder = steps.toSorted(
+    (a, b) => a.try - b.try || ORDER.indexOf(a.kind) - ORDER.indexOf(b.kind) || a.id - b.id,
+  );
+  const numbers = [
+    ...new Set(inOrder.filter((step) => step.try > 0).map((step) => step.try)),
+  ].toSorted((a, b) => b - a);
+  const rounds = numbers.map((number, index) =>
+    roundOf(
+      number,
+      inOrder.filter((step) => step.try === number),
+      isPortRunning && index === 0,
+    ),
+  );
   return { before: inOrder.filter((step) => step.try === 0), rounds };
 }
 
 function roundOf(number: number, steps: readonly PlanStep[], isNow: boolean): TryRound {
   const recalled = feedbackOf(steps.find(({ kind }) => kind === "integrate"));
   // What passed alone may not compile with what others made in its module.
-  const feedback = recalled ?? feedbackOf(steps.find(({ kind }) => kind === "module")) ?? feedbackOf(steps.find(({ kind }) => kind === "accept"));
+  const feedback =
+    recalled ??
+    feedbackOf(steps.find(({ kind }) => kind === "module")) ??
+    feedbackOf(steps.find(({ kind }) => kind === "accept"));
   const by = steps.find(({ kind }) => kind === "implement")?.member ?? "implementer";
-  return { number, by, steps, feedback, isRecalled: recalled !== undefined, outcome: outcomeOf(steps, feedback, isNow) };
+  return {
+    number,
+    by,
+    steps,
+    feedback,
+    isRecalled: recalled !== undefined,
+    outcome: outcomeOf(steps, feedback, isNow),
+  };
 }
 
-function outcomeOf(steps: readonly PlanStep[], feedback: TestFeedback | undefined, isNow: boolean): RoundOutcome {
+function outcomeOf(
+  steps: readonly PlanStep[],
+  feedback: TestFeedback | undefined,
+  isNow: boolean,
+): RoundOutcome {
   if (feedback !== undefined) return feedback.success ? "passed" : "failed";
   if (steps.some((step) => (step.output?.violations?.length ?? 0) > 0)) return "violated";
   if (steps.some((step) => workOf(step)?.status === "failed")) return "failed";
@@ -40,7 +86,9 @@ function outcomeOf(steps: readonly PlanStep[], feedback: TestFeedback | undefine
 }
 
 /** What a worker made in a step; undefined for steps without a worker, and while it works. Pure. */
-export function workOf({ output }: PlanStep): (StepOutput & { readonly summary: string }) | undefined {
+export function workOf({
+  output,
+}: PlanStep): (StepOutput & { readonly summary: string }) | undefined {
   return typeof output?.summary === "string" ? { ...output, summary: output.summary } : undefined;
 }
 
@@ -51,7 +99,13 @@ export function feedbackOf(step: PlanStep | undefined): TestFeedback | undefined
 
 /** Feedback from a step or a message, where it is one. Pure. */
 export function readFeedback(value: unknown): TestFeedback | undefined {
-  if (!isObject(value) || typeof value["success"] !== "boolean" || !Array.isArray(value["failedTests"])) return undefined;
+  if (
+    !isObject(value) ||
+    typeof value["success"] !== "boolean" ||
+    !Array.isArray(value["failedTests"])
+  ) {
+    return undefined;
+  }
   const metrics = isObject(value["metrics"]) ? value["metrics"] : {};
   const count = (name: string): number => (typeof metrics[name] === "number" ? metrics[name] : 0);
   return {
@@ -59,13 +113,27 @@ export function readFeedback(value: unknown): TestFeedback | undefined {
     failedTests: value["failedTests"].filter(isObject).map((test) => ({
       name: textOf(test["name"]),
       ...(typeof test["line"] === "number" && { line: test["line"] }),
-      ...Object.fromEntries(["expected", "actual", "stackTrace", "suggestedFix", "file"].flatMap((name) => (typeof test[name] === "string" ? [[name, test[name]]] : []))),
+      ...Object.fromEntries(
+        ["expected", "actual", "stackTrace", "suggestedFix", "file"].flatMap((name) =>
+          typeof test[name] === "string" ? [[name, test[name]]] : [],
+        ),
+      ),
     })),
     suggestions: Array.isArray(value["suggestions"]) ? value["suggestions"].map(textOf) : [],
-    metrics: { total: count("total"), passed: count("passed"), failed: count("failed"), durationMs: count("durationMs"), ...(typeof metrics["coverage"] === "number" && { coverage: metrics["coverage"] }) },
+    metrics: {
+      total: count("total"),
+      passed: count("passed"),
+      failed: count("failed"),
+      durationMs: count("durationMs"),
+      ...(typeof metrics["coverage"] === "number" && { coverage: metrics["coverage"] }),
+    },
   };
 }
 
 function textOf(value: unknown): string {
-  return typeof value === "string" ? value : value === undefined || value === null ? "" : JSON.stringify(value);
+  return typeof value === "string"
+    ? value
+    : value === undefined || value === null
+      ? ""
+      : JSON.stringify(value);
 }

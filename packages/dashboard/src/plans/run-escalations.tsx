@@ -16,11 +16,22 @@ export function RunEscalations({ run, port }: { run: RunDetail; port?: string })
   const text = useText();
   const { client } = useParts();
   const queries = useQueryClient();
-  const open = useQuery({ queryKey: ["escalations", "run", run.id], queryFn: ({ signal }) => client.escalations({ run: run.id, status: "open", limit: SHOWN }, { signal }) });
-  const items = (open.data?.items ?? []).filter(({ source }) => port === undefined || source.port === port);
+  const open = useQuery({
+    queryKey: ["escalations", "run", run.id],
+    queryFn: ({ signal }) =>
+      client.escalations({ run: run.id, status: "open", limit: SHOWN }, { signal }),
+  });
+  const items = (open.data?.items ?? []).filter(
+    ({ source }) => port === undefined || source.port === port,
+  );
   if (items.length === 0) return null;
   const decide = async (deed: Promise<unknown>): Promise<void> => {
-    const read = (): Promise<unknown> => Promise.all([["escalations"], PLAN_KEYS.run(run.id), PLAN_KEYS.ports(run.id)].map((queryKey) => queries.invalidateQueries({ queryKey })));
+    const read = (): Promise<unknown> =>
+      Promise.all(
+        [["escalations"], PLAN_KEYS.run(run.id), PLAN_KEYS.ports(run.id)].map((queryKey) =>
+          queries.invalidateQueries({ queryKey }),
+        ),
+      );
     await deed.catch((error: unknown) => {
       void read(); // why it was refused is said at once
       throw error;
@@ -28,17 +39,38 @@ export function RunEscalations({ run, port }: { run: RunDetail; port?: string })
     await read();
   };
   return (
-    <section className="run-escalations" aria-label={port === undefined ? text.plans.run.escalations : `${text.plans.run.escalations}: ${run.ports.find(({ id }) => id === port)?.title ?? port}`}>
-      <h2>{port === undefined ? `${text.plans.run.escalations} (${items.length})` : text.plans.run.escalations}</h2>
+    <section
+      className="run-escalations"
+      aria-label={
+        port === undefined
+          ? text.plans.run.escalations
+          : `${text.plans.run.escalations}: ${run.ports.find(({ id }) => id === port)?.title ?? port}`
+      }
+    >
+      <h2>
+        {port === undefined
+          ? `${text.plans.run.escalations} (${items.length})`
+          : text.plans.run.escalations}
+      </h2>
       <ul>
         {items.map((one) => (
           <li key={one.id}>
             {port === undefined && one.source.port !== undefined && (
-              <Link to="/plans/runs/$run/ports/$port" params={{ run: run.id, port: one.source.port }} search={keepLooks} className="run-escalation-port">
+              <Link
+                to="/plans/runs/$run/ports/$port"
+                params={{ run: run.id, port: one.source.port }}
+                search={keepLooks}
+                className="run-escalation-port"
+              >
                 {run.ports.find(({ id }) => id === one.source.port)?.title ?? one.source.port}
               </Link>
             )}
-            <EscalationCard escalation={one} place="conversation" onAnswer={(answer) => decide(client.answerEscalation(one.id, answer))} onDismiss={() => decide(client.dismissEscalation(one.id))} />
+            <EscalationCard
+              escalation={one}
+              place="conversation"
+              onAnswer={(answer) => decide(client.answerEscalation(one.id, answer))}
+              onDismiss={() => decide(client.dismissEscalation(one.id))}
+            />
           </li>
         ))}
       </ul>

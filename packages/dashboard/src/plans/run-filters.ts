@@ -20,7 +20,8 @@ export type PortTab = (typeof PORT_TABS)[number];
 /** Reads an address; what is not understood is left out. Pure. */
 export function readRunFilters(search: Record<string, unknown>): RunFilters {
   const status = PLAN_RUN_STATUSES.find((one) => one === search["status"]);
-  const q = typeof search["q"] === "string" || typeof search["q"] === "number" ? String(search["q"]) : "";
+  const q =
+    typeof search["q"] === "string" || typeof search["q"] === "number" ? String(search["q"]) : "";
   return { ...(status && { status }), ...(q !== "" && { q }) };
 }
 
@@ -53,31 +54,72 @@ export interface StartSearch {
 }
 
 /** Reads an address; what is not understood is left out. Pure. */
-export function readStart({ only, from, repository, base, text }: Record<string, unknown>): StartSearch {
+export function readStart({
+  only,
+  from,
+  repository,
+  base,
+  text,
+}: Record<string, unknown>): StartSearch {
   const ports = isWord(only) ? { only } : isWord(from) ? { from } : {};
-  return { ...ports, ...(isWord(repository) && { repository }), ...(isWord(base) && { base }), ...(isWord(text) && { text }) };
+  return {
+    ...ports,
+    ...(isWord(repository) && { repository }),
+    ...(isWord(base) && { base }),
+    ...(isWord(text) && { text }),
+  };
 }
 
 /** The choice of an address. Pure. */
 export function readChoice({ only, from, repository, base }: StartSearch): StartChoice {
-  return { ...(only !== undefined && { only: only.split(",") }), ...(from !== undefined && { from: from.split(",") }), ...(repository !== undefined && { repository }), ...(base !== undefined && { base }) };
+  return {
+    ...(only !== undefined && { only: only.split(",") }),
+    ...(from !== undefined && { from: from.split(",") }),
+    ...(repository !== undefined && { repository }),
+    ...(base !== undefined && { base }),
+  };
 }
 
 function isWord(value: unknown): value is string {
   return typeof value === "string" && value !== "";
 }
 
-/** The filters in force; `set` changes some of them, and empty text takes one away. No filter is a step to go back to. */
-export function useRunFilters(): { filters: RunFilters; set: (change: { readonly [Name in keyof RunFilters]?: string }) => void } {
+/**
+ * The filters in force; `set` changes some of them, and empty text takes one away. No filter is a
+ * step to go back to.
+ */
+export function useRunFilters(): {
+  filters: RunFilters;
+  set: (change: { readonly [Name in keyof RunFilters]?: string }) => void;
+} {
   const filters = readRunFilters(useSearch({ strict: false }));
   const navigate = useNavigate();
-  return { filters, set: (change) => void navigate({ to: ".", search: (before: Record<string, unknown>) => readRunFilters({ ...before, ...change }), replace: true }) };
+  return {
+    filters,
+    set: (change) =>
+      void navigate({
+        to: ".",
+        search: (before: Record<string, unknown>) => readRunFilters({ ...before, ...change }),
+        replace: true,
+      }),
+  };
 }
 
-export function useRunLooks(): { looks: RunLooks; set: (change: { readonly [Name in keyof RunLooks]?: string }) => void } {
+export function useRunLooks(): {
+  looks: RunLooks;
+  set: (change: { readonly [Name in keyof RunLooks]?: string }) => void;
+} {
   const looks = readRunLooks(useSearch({ strict: false }));
   const navigate = useNavigate();
-  return { looks, set: (change) => void navigate({ to: ".", search: (before: Record<string, unknown>) => readRunLooks({ ...before, ...change }), replace: true }) };
+  return {
+    looks,
+    set: (change) =>
+      void navigate({
+        to: ".",
+        search: (before: Record<string, unknown>) => readRunLooks({ ...before, ...change }),
+        replace: true,
+      }),
+  };
 }
 
 /** Going from port to port of a run keeps how it is looked at. */

@@ -1,5 +1,14 @@
 import { Button, TextInput } from "@mantine/core";
-import { IconArchive, IconArrowLeft, IconCoins, IconGitMerge, IconPlayerPause, IconPlayerPlay, IconPlayerStop, IconRefresh } from "@tabler/icons-react";
+import {
+  IconArchive,
+  IconArrowLeft,
+  IconCoins,
+  IconGitMerge,
+  IconPlayerPause,
+  IconPlayerPlay,
+  IconPlayerStop,
+  IconRefresh,
+} from "@tabler/icons-react";
 import { useMutation, useQueryClient } from "@tanstack/react-query";
 import { Link } from "@tanstack/react-router";
 import { isRunOver, type RunDetail, type RunOrdered } from "dure/client";
@@ -30,7 +39,11 @@ export function RunHead({ run, isHeading }: { run: RunDetail; isHeading: boolean
         <RunMark status={run.status} phase={run.phase} />
         <span className="soft small run-count">{text.plans.doneOf(done, run.ports.length)}</span>
       </div>
-      <Bar share={run.ports.length === 0 ? 0 : done / run.ports.length} label={text.plans.progress} tone={isHurt && isRunOver(run.status) ? "warn" : "now"} />
+      <Bar
+        share={run.ports.length === 0 ? 0 : done / run.ports.length}
+        label={text.plans.progress}
+        tone={isHurt && isRunOver(run.status) ? "warn" : "now"}
+      />
       {run.because !== null && (
         <p className="run-because" data-tone={run.status === "failed" ? "bad" : "warn"}>
           <BecauseWords because={run.because} />
@@ -52,7 +65,8 @@ function Cleaned({ run, at }: { run: RunDetail; at: number }): ReactNode {
     <p className="run-cleaned-note" role="note">
       <IconArchive size={16} aria-hidden />
       <span>
-        {words.cleanedAt(momentOf(at, language))} {branch === undefined ? words.historyOnly : words.historyAnd(branch)}
+        {words.cleanedAt(momentOf(at, language))}{" "}
+        {branch === undefined ? words.historyOnly : words.historyAnd(branch)}
       </span>
     </p>
   );
@@ -64,13 +78,32 @@ function Facts({ run }: { run: RunDetail }): ReactNode {
   const now = useServerNow(!isRunOver(run.status));
   const used = run.tokensIn + run.tokensOut;
   const rows: readonly (readonly [string, ReactNode])[] = [
-    [words.branch, run.report?.branch === undefined ? words.noBranch : <code key="branch">{run.report.branch}</code>],
-    [words.base, <code key="base">{`${run.definition.base} · ${run.baseCommit.slice(0, 10)}`}</code>],
-    ...(run.isolation === null ? [] : [[words.isolation, words.isolations[run.isolation] ?? run.isolation] as const]),
+    [
+      words.branch,
+      run.report?.branch === undefined ? (
+        words.noBranch
+      ) : (
+        <code key="branch">{run.report.branch}</code>
+      ),
+    ],
+    [
+      words.base,
+      <code key="base">{`${run.definition.base} · ${run.baseCommit.slice(0, 10)}`}</code>,
+    ],
+    ...(run.isolation === null
+      ? []
+      : [[words.isolation, words.isolations[run.isolation] ?? run.isolation] as const]),
     ...(run.promises === null ? [] : [[words.promises, words.promisesOf(run.promises)] as const]),
-    ...(run.mode === null ? [] : [[words.mode, text.plans.before.modes[run.mode.mode] ?? run.mode.mode] as const]),
+    ...(run.mode === null
+      ? []
+      : [[words.mode, text.plans.before.modes[run.mode.mode] ?? run.mode.mode] as const]),
     [words.took, spanOf((run.finishedAt ?? Math.max(now, run.createdAt)) - run.createdAt)],
-    [words.tokens, run.tokensMost === null ? used.toLocaleString(language) : words.tokensOf(used, run.tokensMost)],
+    [
+      words.tokens,
+      run.tokensMost === null
+        ? used.toLocaleString(language)
+        : words.tokensOf(used, run.tokensMost),
+    ],
     [words.startedBy, run.startedBy],
     [words.at, momentOf(run.createdAt, language)],
   ];
@@ -96,47 +129,97 @@ function Actions({ run }: { run: RunDetail }): ReactNode {
   const resume = useOrder(run.id, () => client.plans.resume(run.id));
   const cancel = useOrder(run.id, () => client.plans.cancel(run.id));
   const again = useOrder(run.id, () => client.plans.again(run.id));
-  if (!mayRun) return <p className="soft small"><Prose text={words.notYours} /></p>;
+  if (!mayRun) {
+    return (
+      <p className="soft small">
+        <Prose text={words.notYours} />
+      </p>
+    );
+  }
   if (run.cleanedAt !== null) return null;
   const isOver = isRunOver(run.status);
   const leave = (): void => setOpen(undefined);
-  const canExtend = run.tokensMost !== null && run.status !== "success" && run.status !== "cancelled" && run.status !== "cancelling";
+  const canExtend =
+    run.tokensMost !== null &&
+    run.status !== "success" &&
+    run.status !== "cancelled" &&
+    run.status !== "cancelling";
   const error = pause.error ?? resume.error ?? cancel.error ?? again.error;
-  const isStored = [pause, resume, cancel].some(({ data }) => data?.carriedOut === false) && !isOver;
+  const isStored =
+    [pause, resume, cancel].some(({ data }) => data?.carriedOut === false) && !isOver;
   return (
     <div className="run-actions">
       {run.status === "running" && (
-        <Button size="compact-sm" variant="default" title={words.pauseHint} leftSection={<IconPlayerPause size={15} />} loading={pause.isPending} onClick={() => pause.mutate()}>
+        <Button
+          size="compact-sm"
+          variant="default"
+          title={words.pauseHint}
+          leftSection={<IconPlayerPause size={15} />}
+          loading={pause.isPending}
+          onClick={() => pause.mutate()}
+        >
           {words.pause}
         </Button>
       )}
       {run.status === "paused" && (
-        <Button size="compact-sm" leftSection={<IconPlayerPlay size={15} />} loading={resume.isPending} onClick={() => resume.mutate()}>
+        <Button
+          size="compact-sm"
+          leftSection={<IconPlayerPlay size={15} />}
+          loading={resume.isPending}
+          onClick={() => resume.mutate()}
+        >
           {words.resume}
         </Button>
       )}
       {!isOver && run.status !== "cancelling" && (
-        <Button size="compact-sm" variant="default" leftSection={<IconPlayerStop size={15} />} loading={cancel.isPending} onClick={() => window.confirm(words.cancelAsk) && cancel.mutate()}>
+        <Button
+          size="compact-sm"
+          variant="default"
+          leftSection={<IconPlayerStop size={15} />}
+          loading={cancel.isPending}
+          onClick={() => window.confirm(words.cancelAsk) && cancel.mutate()}
+        >
           {words.cancel}
         </Button>
       )}
       {(run.status === "partial" || run.status === "failed") && open === undefined && (
-        <Button size="compact-sm" variant="default" title={words.againHint} leftSection={<IconRefresh size={15} />} loading={again.isPending} onClick={() => again.mutate()}>
+        <Button
+          size="compact-sm"
+          variant="default"
+          title={words.againHint}
+          leftSection={<IconRefresh size={15} />}
+          loading={again.isPending}
+          onClick={() => again.mutate()}
+        >
           {words.again}
         </Button>
       )}
       {run.report?.commit !== undefined && open === undefined && (
-        <Button size="compact-sm" leftSection={<IconGitMerge size={15} />} onClick={() => setOpen("merge")}>
+        <Button
+          size="compact-sm"
+          leftSection={<IconGitMerge size={15} />}
+          onClick={() => setOpen("merge")}
+        >
           {words.merge}
         </Button>
       )}
       {canExtend && open === undefined && (
-        <Button size="compact-sm" variant="default" leftSection={<IconCoins size={15} />} onClick={() => setOpen("extend")}>
+        <Button
+          size="compact-sm"
+          variant="default"
+          leftSection={<IconCoins size={15} />}
+          onClick={() => setOpen("extend")}
+        >
           {words.extend}…
         </Button>
       )}
       {isOver && open === undefined && (
-        <Button size="compact-sm" variant="default" leftSection={<IconArchive size={15} />} onClick={() => setOpen("clean")}>
+        <Button
+          size="compact-sm"
+          variant="default"
+          leftSection={<IconArchive size={15} />}
+          onClick={() => setOpen("clean")}
+        >
           {text.plans.clean.one}…
         </Button>
       )}
@@ -156,7 +239,15 @@ function Actions({ run }: { run: RunDetail }): ReactNode {
 /** An order to a run; how the run stands is read anew whatever came of it. */
 export function useOrder(run: string, order: () => Promise<RunOrdered>) {
   const queries = useQueryClient();
-  return useMutation({ mutationFn: order, onSettled: () => Promise.all([PLAN_KEYS.run(run), PLAN_KEYS.lists, PLAN_KEYS.ports(run)].map((queryKey) => queries.invalidateQueries({ queryKey }))) });
+  return useMutation({
+    mutationFn: order,
+    onSettled: () =>
+      Promise.all(
+        [PLAN_KEYS.run(run), PLAN_KEYS.lists, PLAN_KEYS.ports(run)].map((queryKey) =>
+          queries.invalidateQueries({ queryKey }),
+        ),
+      ),
+  });
 }
 
 function Merge({ run, onLeave }: { run: RunDetail; onLeave: () => void }): ReactNode {
@@ -164,7 +255,9 @@ function Merge({ run, onLeave }: { run: RunDetail; onLeave: () => void }): React
   const words = text.plans.run;
   const { client } = useParts();
   const [into, setInto] = useState("");
-  const merge = useMutation({ mutationFn: () => client.plans.merge(run.id, into.trim() === "" ? {} : { into: into.trim() }) });
+  const merge = useMutation({
+    mutationFn: () => client.plans.merge(run.id, into.trim() === "" ? {} : { into: into.trim() }),
+  });
   const submit = (event: FormEvent): void => {
     event.preventDefault();
     merge.mutate();
@@ -175,14 +268,28 @@ function Merge({ run, onLeave }: { run: RunDetail; onLeave: () => void }): React
       <p className="run-merged" role="status">
         <IconGitMerge size={16} aria-hidden />
         <span>
-          {words.mergedInto(words.merged[data.kind] ?? data.kind, data.target, data.commit.slice(0, 10))} {data.updated !== null && words.mergedFiles(data.updated)}
+          {words.mergedInto(
+            words.merged[data.kind] ?? data.kind,
+            data.target,
+            data.commit.slice(0, 10),
+          )}{" "}
+          {data.updated !== null && words.mergedFiles(data.updated)}
         </span>
       </p>
     );
   }
   return (
     <form className="run-merge" onSubmit={submit}>
-      <TextInput autoFocus size="sm" label={words.mergeInto} description={words.mergeHint} placeholder={run.definition.base} value={into} onChange={(event) => setInto(event.currentTarget.value)} onKeyDown={(event) => event.key === "Escape" && onLeave()} />
+      <TextInput
+        autoFocus
+        size="sm"
+        label={words.mergeInto}
+        description={words.mergeHint}
+        placeholder={run.definition.base}
+        value={into}
+        onChange={(event) => setInto(event.currentTarget.value)}
+        onKeyDown={(event) => event.key === "Escape" && onLeave()}
+      />
       <div className="run-merge-buttons">
         <Button type="submit" size="compact-sm" loading={merge.isPending}>
           {words.mergeDo}
@@ -197,7 +304,7 @@ function Merge({ run, onLeave }: { run: RunDetail; onLeave: () => void }): React
 }
 
 /** Most tokens that are added at once. Source: the server's own bound. */
-export const TOKENS_MOST = 1_000_000_000;
+export const MAX_TOKENS = 1_000_000_000;
 
 /** More tokens for the whole run; ports that had stopped for want of them go on. */
 function Extend({ run, onLeave }: { run: RunDetail; onLeave: () => void }): ReactNode {
@@ -205,7 +312,8 @@ function Extend({ run, onLeave }: { run: RunDetail; onLeave: () => void }): Reac
   const { client } = useParts();
   const [tokens, setTokens] = useState("");
   const count = Number(tokens);
-  const isReady = tokens.trim() !== "" && Number.isInteger(count) && count >= 1 && count <= TOKENS_MOST;
+  const isReady =
+    tokens.trim() !== "" && Number.isInteger(count) && count >= 1 && count <= MAX_TOKENS;
   const extend = useOrder(run.id, () => client.plans.extend(run.id, { tokens: count }));
   const submit = (event: FormEvent): void => {
     event.preventDefault();
@@ -213,7 +321,18 @@ function Extend({ run, onLeave }: { run: RunDetail; onLeave: () => void }): Reac
   };
   return (
     <form className="run-merge" onSubmit={submit}>
-      <TextInput autoFocus size="sm" type="number" min={1} max={TOKENS_MOST} label={words.extendTokens} description={words.extendHint} value={tokens} onChange={(event) => setTokens(event.currentTarget.value)} onKeyDown={(event) => event.key === "Escape" && onLeave()} />
+      <TextInput
+        autoFocus
+        size="sm"
+        type="number"
+        min={1}
+        max={MAX_TOKENS}
+        label={words.extendTokens}
+        description={words.extendHint}
+        value={tokens}
+        onChange={(event) => setTokens(event.currentTarget.value)}
+        onKeyDown={(event) => event.key === "Escape" && onLeave()}
+      />
       <div className="run-merge-buttons">
         <Button type="submit" size="compact-sm" disabled={!isReady} loading={extend.isPending}>
           {words.extendDo}

@@ -14,7 +14,10 @@ import { RunPorts } from "./run-ports.tsx";
 import { Step } from "./tries.tsx";
 import { useRun, useSigns } from "./use-plans.ts";
 
-/** One run: how it stands, its graph, and beside it (instead of it where there is little room) the port that was picked. */
+/**
+ * One run: how it stands, its graph, and beside it (instead of it where there is little room) the
+ * port that was picked.
+ */
 export function RunPage(): ReactNode {
   const { run: id } = useParams({ from: "/plans/runs/$run" });
   return <LoadedRun key={id} id={id} />;
@@ -93,12 +96,17 @@ function OneRun({ run, isCut }: { run: RunDetail; isCut: boolean }): ReactNode {
   );
 }
 
-/** What belongs to no port: contracts, files that several ports changed, tests of the merged tree. */
+/**
+ * What belongs to no port: contracts, files that several ports changed, tests of the merged tree.
+ */
 function Orchestration({ steps }: { steps: readonly PlanStep[] }): ReactNode {
   const words = useText().plans.run;
   return (
     <section className="run-report" aria-label={words.orchestration}>
-      <details className="plan-details" open={steps.some(({ status }) => status === "running") || undefined}>
+      <details
+        className="plan-details"
+        open={steps.some(({ status }) => status === "running") || undefined}
+      >
         <summary>{`${words.orchestration} (${steps.length})`}</summary>
         <div className="try-steps">
           {steps.map((step) => (

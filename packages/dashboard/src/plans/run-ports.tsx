@@ -8,20 +8,33 @@ import { useText } from "../language.tsx";
 import { lettersOf } from "../rooms/mention.ts";
 import { BecauseLine } from "./because-words.tsx";
 import { keepLooks, useRunLooks } from "./run-filters.ts";
-import { criticalPathOf, GRAPH_MOST, levelsOf } from "./port-order.ts";
+import { criticalPathOf, MAX_GRAPH, levelsOf } from "./port-order.ts";
 import { Critical, PortState } from "./port-state.tsx";
 import type { Sign, Signs } from "./signs.ts";
 import { PortMark, toneOf } from "./status-mark.tsx";
 
-const PortGraph = lazy(() => import("./port-graph.tsx").then((module) => ({ default: module.PortGraph })));
+const PortGraph = lazy(() =>
+  import("./port-graph.tsx").then((module) => ({ default: module.PortGraph })),
+);
 
-/** The ports of a run: as a graph where there is room for one, else as a list by level. Either can be chosen. */
-export function RunPorts({ run, signs, picked }: { run: RunDetail; signs: Signs; picked: string | undefined }): ReactNode {
+/**
+ * The ports of a run: as a graph where there is room for one, else as a list by level. Either can
+ * be chosen.
+ */
+export function RunPorts({
+  run,
+  signs,
+  picked,
+}: {
+  run: RunDetail;
+  signs: Signs;
+  picked: string | undefined;
+}): ReactNode {
   const text = useText();
   const words = text.plans.run;
   const { looks, set } = useRunLooks();
   const isWide = useMediaQuery("(min-width: 48em)", true, { getInitialValueInEffect: false });
-  const isTooMany = run.ports.length > GRAPH_MOST;
+  const isTooMany = run.ports.length > MAX_GRAPH;
   const view = isTooMany ? "list" : (looks.view ?? (isWide ? "graph" : "list"));
   return (
     <section className="run-ports" aria-label={words.graph}>
@@ -56,25 +69,65 @@ export function RunPorts({ run, signs, picked }: { run: RunDetail; signs: Signs;
 /** Ports beyond which they can be searched. */
 const SEARCH_FROM = 8;
 
-function PortList({ run, signs, picked }: { run: RunDetail; signs: Signs; picked: string | undefined }): ReactNode {
+function PortList({
+  run,
+  signs,
+  picked,
+}: {
+  run: RunDetail;
+  signs: Signs;
+  picked: string | undefined;
+}): ReactNode {
   const text = useText();
   const words = text.plans.run;
   const [search, setSearch] = useState("");
   // Who needs whom stays as it was when the run began.
-  const [{ levels, critical }] = useState(() => ({ levels: levelsOf(run.ports), critical: new Set(criticalPathOf(run.ports)) }));
+  const [{ levels, critical }] = useState(() => ({
+    levels: levelsOf(run.ports),
+    critical: new Set(criticalPathOf(run.ports)),
+  }));
   const byId = new Map(run.ports.map((port) => [port.id, port]));
   const wanted = lettersOf(search.trim());
-  const fits = (id: string): boolean => wanted === "" || lettersOf(`${wordsOf(byId.get(id)!)} ${text.plans.portStatuses[byId.get(id)!.status]}`).includes(wanted);
-  const shown = levels.map((ids, index) => ({ level: index + 1, ids, shown: ids.filter(fits) })).filter((level) => level.shown.length > 0);
+  const fits = (id: string): boolean =>
+    wanted === "" ||
+    lettersOf(
+      `${wordsOf(byId.get(id)!)} ${text.plans.portStatuses[byId.get(id)!.status]}`,
+    ).includes(wanted);
+  const shown = levels
+    .map((ids, index) => ({ level: index + 1, ids, shown: ids.filter(fits) }))
+    .filter((level) => level.shown.length > 0);
   return (
     <div className="port-list">
-      {run.ports.length >= SEARCH_FROM && <TextInput size="sm" value={search} onChange={(event) => setSearch(event.currentTarget.value)} placeholder={words.findPorts} aria-label={words.findPorts} leftSection={<IconSearch size={15} />} />}
+      {run.ports.length >= SEARCH_FROM && (
+        <TextInput
+          size="sm"
+          value={search}
+          onChange={(event) => setSearch(event.currentTarget.value)}
+          placeholder={words.findPorts}
+          aria-label={words.findPorts}
+          leftSection={<IconSearch size={15} />}
+        />
+      )}
       {shown.length === 0 && <p className="soft">{words.noPort}</p>}
       {shown.map(({ level, ids, shown: rows }) => (
-        <Level key={level} title={words.level(level)} facts={words.levelDone(ids.filter((id) => byId.get(id)!.status === "succeeded").length, ids.length)}>
+        <Level
+          key={level}
+          title={words.level(level)}
+          facts={words.levelDone(
+            ids.filter((id) => byId.get(id)!.status === "succeeded").length,
+            ids.length,
+          )}
+        >
           {rows.map((id) => (
             <li key={id}>
-              <PortRow run={run.id} port={byId.get(id)!} sign={signs[id]} isPicked={id === picked} isCritical={critical.has(id)} needs={byId.get(id)!.dependsOn.map((needed) => byId.get(needed)?.title ?? needed)} />
+              <PortRow
+                run={run.id}
+                port={byId.get(id)!}
+                sign={signs[id]}
+                isPicked={id === picked}
+                isCritical={critical.has(id)}
+                needs={byId.get(id)!.dependsOn.map((needed) => byId.get(needed)?.title ?? needed)}
+              />
             </li>
           ))}
         </Level>
@@ -83,7 +136,15 @@ function PortList({ run, signs, picked }: { run: RunDetail; signs: Signs; picked
   );
 }
 
-function Level({ title, facts, children }: { title: string; facts: string; children: ReactNode }): ReactNode {
+function Level({
+  title,
+  facts,
+  children,
+}: {
+  title: string;
+  facts: string;
+  children: ReactNode;
+}): ReactNode {
   const heading = useId();
   return (
     <section aria-labelledby={heading} className="port-level">
@@ -95,18 +156,46 @@ function Level({ title, facts, children }: { title: string; facts: string; child
   );
 }
 
-function PortRow({ run, port, sign, isPicked, isCritical, needs }: { run: string; port: PlanPort; sign: Sign | undefined; isPicked: boolean; isCritical: boolean; needs: readonly string[] }): ReactNode {
+function PortRow({
+  run,
+  port,
+  sign,
+  isPicked,
+  isCritical,
+  needs,
+}: {
+  run: string;
+  port: PlanPort;
+  sign: Sign | undefined;
+  isPicked: boolean;
+  isCritical: boolean;
+  needs: readonly string[];
+}): ReactNode {
   const words = useText().plans.run;
   return (
-    <Link to="/plans/runs/$run/ports/$port" params={{ run, port: port.id }} search={keepLooks} className="port-row" data-tone={toneOf(port.status)} data-picked={isPicked || undefined} aria-current={isPicked ? "page" : undefined}>
+    <Link
+      to="/plans/runs/$run/ports/$port"
+      params={{ run, port: port.id }}
+      search={keepLooks}
+      className="port-row"
+      data-tone={toneOf(port.status)}
+      data-picked={isPicked || undefined}
+      aria-current={isPicked ? "page" : undefined}
+    >
       <span className="port-row-head">
         <strong>{port.title}</strong>
         {isCritical && <Critical />}
         <PortMark status={port.status} />
       </span>
       <PortState port={port} sign={sign} />
-      {needs.length > 0 && <span className="soft port-row-needs">{words.needs(needs.join(", "))}</span>}
-      {port.because !== null && <span className="port-row-because"><BecauseLine because={port.because} /></span>}
+      {needs.length > 0 && (
+        <span className="soft port-row-needs">{words.needs(needs.join(", "))}</span>
+      )}
+      {port.because !== null && (
+        <span className="port-row-because">
+          <BecauseLine because={port.because} />
+        </span>
+      )}
     </Link>
   );
 }

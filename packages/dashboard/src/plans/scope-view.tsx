@@ -15,8 +15,19 @@ export function ScopeView({ run, port }: { run: RunDetail; port: PortDetail }): 
       {port.violations.length > 0 && <Violations all={port.violations} />}
       <Paths title={words.owns} paths={port.owns} />
       <Paths title={words.tests} paths={port.tests} />
-      <Paths title={words.reads} paths={port.reads ?? []} empty={port.reads === undefined ? words.readsByRole : words.none} />
-      {port.grants.length > 0 && <Paths title={words.grants} paths={port.grants.map(({ path, wants, by }) => words.grantOf(path, words.wants[wants] ?? wants, by))} />}
+      <Paths
+        title={words.reads}
+        paths={port.reads ?? []}
+        empty={port.reads === undefined ? words.readsByRole : words.none}
+      />
+      {port.grants.length > 0 && (
+        <Paths
+          title={words.grants}
+          paths={port.grants.map(({ path, wants, by }) =>
+            words.grantOf(path, words.wants[wants] ?? wants, by),
+          )}
+        />
+      )}
       <section>
         <h2>{words.acceptance}</h2>
         <pre tabIndex={0}>{[port.acceptance, port.check].filter(Boolean).join("\n")}</pre>
@@ -27,7 +38,15 @@ export function ScopeView({ run, port }: { run: RunDetail; port: PortDetail }): 
   );
 }
 
-function Paths({ title, paths, empty }: { title: string; paths: readonly string[]; empty?: string }): ReactNode {
+function Paths({
+  title,
+  paths,
+  empty,
+}: {
+  title: string;
+  paths: readonly string[];
+  empty?: string;
+}): ReactNode {
   const heading = useId();
   const text = useText();
   return (
@@ -48,7 +67,15 @@ function Paths({ title, paths, empty }: { title: string; paths: readonly string[
   );
 }
 
-function Others({ title, run, ids }: { title: string; run: RunDetail; ids: readonly string[] }): ReactNode {
+function Others({
+  title,
+  run,
+  ids,
+}: {
+  title: string;
+  run: RunDetail;
+  ids: readonly string[];
+}): ReactNode {
   const heading = useId();
   if (ids.length === 0) return null;
   const titles = new Map(run.ports.map((one) => [one.id, one.title]));
@@ -58,7 +85,11 @@ function Others({ title, run, ids }: { title: string; run: RunDetail; ids: reado
       <ul className="report-kept" aria-labelledby={heading}>
         {ids.map((id) => (
           <li key={id}>
-            <Link to="/plans/runs/$run/ports/$port" params={{ run: run.id, port: id }} search={keepLooks}>
+            <Link
+              to="/plans/runs/$run/ports/$port"
+              params={{ run: run.id, port: id }}
+              search={keepLooks}
+            >
               {titles.get(id) ?? id}
             </Link>
           </li>
@@ -80,7 +111,14 @@ function Violations({ all }: { all: readonly PlanViolation[] }): ReactNode {
           <li key={index}>
             <code>{one.path}</code>
             <span>
-              {[words.members[one.member], words.wants[one.wanted], words.reasons[one.because] ?? one.because, words.violationFound[one.found], words.tryTitle(one.try), whenOf(one.at, language)].join(" · ")}
+              {[
+                words.members[one.member],
+                words.wants[one.wanted],
+                words.reasons[one.because] ?? one.because,
+                words.violationFound[one.found],
+                words.tryTitle(one.try),
+                whenOf(one.at, language),
+              ].join(" · ")}
             </span>
             {one.detail !== null && <span className="soft">{one.detail}</span>}
           </li>

@@ -1,4 +1,10 @@
-import { STALLED_AFTER_MS, type PairMember, type PlatformEvent, type PlanPort, type PlanStep } from "dure/client";
+import {
+  STALLED_AFTER_MS,
+  type PairMember,
+  type PlatformEvent,
+  type PlanPort,
+  type PlanStep,
+} from "dure/client";
 import { spanOf } from "../when.ts";
 
 /** What is known of the work on a port beside its row: from its steps, then from events. */
@@ -38,23 +44,51 @@ export function signsAfter(signs: Signs, { type, data, at }: PlatformEvent): Sig
         at,
       };
       // Between two workers a command runs, which gives no signs of its own.
-      return { ...signs, [port]: type === "worker.complete" ? { ...sign, kind: undefined, member: null } : sign };
+      return {
+        ...signs,
+        [port]: type === "worker.complete" ? { ...sign, kind: undefined, member: null } : sign,
+      };
     }
     case "worker.feedback":
-      return { ...signs, [port]: { ...(signs[port] ?? NOTHING), try: typeof number === "number" ? number : (signs[port]?.try ?? 1), kind: undefined, member: null, at } };
+      return {
+        ...signs,
+        [port]: {
+          ...(signs[port] ?? NOTHING),
+          try: typeof number === "number" ? number : (signs[port]?.try ?? 1),
+          kind: undefined,
+          member: null,
+          at,
+        },
+      };
     default:
       return signs;
   }
 }
 
-const NOTHING = { try: 1, kind: undefined, member: null, progress: 0, task: "", tokens: 0, at: 0 } as const satisfies Sign;
+const NOTHING = {
+  try: 1,
+  kind: undefined,
+  member: null,
+  progress: 0,
+  task: "",
+  tokens: 0,
+  at: 0,
+} as const satisfies Sign;
 
 /** The sign of the newest step. Pure. */
 export function signOf(steps: readonly PlanStep[]): Sign | undefined {
   const newest = steps.toSorted((a, b) => a.startedAt - b.startedAt || a.id - b.id).at(-1);
   if (newest === undefined) return undefined;
   const isRunning = newest.status === "running";
-  return { try: Math.max(1, newest.try), kind: newest.kind, member: isRunning ? newest.member : null, progress: newest.progress, task: newest.task, tokens: newest.tokensIn + newest.tokensOut, at: newest.seenAt };
+  return {
+    try: Math.max(1, newest.try),
+    kind: newest.kind,
+    member: isRunning ? newest.member : null,
+    progress: newest.progress,
+    task: newest.task,
+    tokens: newest.tokensIn + newest.tokensOut,
+    at: newest.seenAt,
+  };
 }
 
 /** Events come sooner, the port's own steps hold more; the younger one counts. Pure. */
@@ -64,13 +98,20 @@ export function younger(told: Sign | undefined, read: Sign | undefined): Sign | 
 }
 
 /** How long a worker has said nothing, when that is too long. Pure. */
-export function stalledFor(port: Pick<PlanPort, "status">, sign: Pick<Sign, "member" | "at"> | undefined, now: number): number | undefined {
+export function stalledFor(
+  port: Pick<PlanPort, "status">,
+  sign: Pick<Sign, "member" | "at"> | undefined,
+  now: number,
+): number | undefined {
   if (port.status !== "running" || sign === undefined || sign.member === null) return undefined;
   const silent = now - sign.at;
   return silent > STALLED_AFTER_MS ? silent : undefined;
 }
 
-/** The share of a port that is done, 0 to 1: a try counts up to its end, which only success reaches. Pure. */
+/**
+ * The share of a port that is done, 0 to 1: a try counts up to its end, which only success reaches.
+ * Pure.
+ */
 export function shareOf({ status }: Pick<PlanPort, "status">, sign: Sign | undefined): number {
   if (status === "succeeded") return 1;
   return status === "running" && sign !== undefined ? Math.min(1, Math.max(0, sign.progress)) : 0;
@@ -83,7 +124,14 @@ export function roundSpan(ms: number): string {
 }
 
 /** Which try it is of how many: an event may be ahead of the row. Pure. */
-export function tryOf({ triesMade, triesPair, triesOrchestrator }: Pick<PlanPort, "triesMade" | "triesPair" | "triesOrchestrator">, sign: Sign | undefined): { readonly number: number; readonly most: number } {
+export function tryOf(
+  {
+    triesMade,
+    triesPair,
+    triesOrchestrator,
+  }: Pick<PlanPort, "triesMade" | "triesPair" | "triesOrchestrator">,
+  sign: Sign | undefined,
+): { readonly number: number; readonly most: number } {
   const number = Math.max(triesMade, sign?.try ?? 0);
   return { number, most: Math.max(number, triesPair + triesOrchestrator) };
 }

@@ -1,4 +1,16 @@
-import { IconAlertTriangle, IconBan, IconCircleCheck, IconCircleDashed, IconCircleX, IconClock, IconClockPause, IconLoader2, IconLock, IconPlayerPause, type Icon } from "@tabler/icons-react";
+import {
+  IconAlertTriangle,
+  IconBan,
+  IconCircleCheck,
+  IconCircleDashed,
+  IconCircleX,
+  IconClock,
+  IconClockPause,
+  IconLoader2,
+  IconLock,
+  IconPlayerPause,
+  type Icon,
+} from "@tabler/icons-react";
 import type { PlanRun, PlanRunStatus, PortStatus } from "dure/client";
 import type { ReactNode } from "react";
 import { useText } from "../language.tsx";
@@ -33,17 +45,50 @@ export function toneOf(status: PortStatus): Tone {
 /** How a port stands: a picture and a word, and colour beside them. */
 export function PortMark({ status }: { status: PortStatus }): ReactNode {
   const { Icon, tone } = PORT_LOOKS[status];
-  return <Mark Icon={Icon} tone={tone} isTurning={status === "running"} words={useText().plans.portStatuses[status]} />;
+  return (
+    <Mark
+      Icon={Icon}
+      tone={tone}
+      isTurning={status === "running"}
+      words={useText().plans.portStatuses[status]}
+    />
+  );
 }
 
-export function RunMark({ status, phase }: { status: PlanRunStatus; phase?: PlanRun["phase"] | undefined }): ReactNode {
+export function RunMark({
+  status,
+  phase,
+}: {
+  status: PlanRunStatus;
+  phase?: PlanRun["phase"] | undefined;
+}): ReactNode {
   const text = useText();
   const { Icon, tone } = RUN_LOOKS[status];
-  const words = status === "running" && phase !== undefined ? text.plans.phases[phase] : text.plans.runStatuses[status];
-  return <Mark Icon={Icon} tone={tone} isTurning={status === "running" || status === "cancelling"} words={words} />;
+  const words =
+    status === "running" && phase !== undefined
+      ? text.plans.phases[phase]
+      : text.plans.runStatuses[status];
+  return (
+    <Mark
+      Icon={Icon}
+      tone={tone}
+      isTurning={status === "running" || status === "cancelling"}
+      words={words}
+    />
+  );
 }
 
-function Mark({ Icon, tone, isTurning, words }: { Icon: Icon; tone: Tone; isTurning: boolean; words: string }): ReactNode {
+function Mark({
+  Icon,
+  tone,
+  isTurning,
+  words,
+}: {
+  Icon: Icon;
+  tone: Tone;
+  isTurning: boolean;
+  words: string;
+}): ReactNode {
   return (
     <span className="plan-mark" data-tone={tone}>
       <Icon size={14} stroke={2} aria-hidden className={isTurning ? "plan-turning" : undefined} />
@@ -53,10 +98,26 @@ function Mark({ Icon, tone, isTurning, words }: { Icon: Icon; tone: Tone; isTurn
 }
 
 /** A bar with its share in words for those who do not see it. */
-export function Bar({ share, label, tone = "now" }: { share: number; label: string; tone?: Tone }): ReactNode {
+export function Bar({
+  share,
+  label,
+  tone = "now",
+}: {
+  share: number;
+  label: string;
+  tone?: Tone;
+}): ReactNode {
   const percent = Math.round(Math.min(1, Math.max(0, share)) * 100);
   return (
-    <span className="plan-bar" role="progressbar" aria-label={label} aria-valuenow={percent} aria-valuemin={0} aria-valuemax={100} data-tone={tone}>
+    <span
+      className="plan-bar"
+      role="progressbar"
+      aria-label={label}
+      aria-valuenow={percent}
+      aria-valuemin={0}
+      aria-valuemax={100}
+      data-tone={tone}
+    >
       <span style={{ inlineSize: `${percent}%` }} />
     </span>
   );

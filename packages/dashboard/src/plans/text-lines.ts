@@ -1,4 +1,7 @@
-/** Where a line of a text begins and ends, in UTF-16 units; `line` is 1-based, and one that is not there is the end. Pure. */
+/**
+ * Where a line of a text begins and ends, in UTF-16 units; `line` is 1-based, and one that is not
+ * there is the end. Pure.
+ */
 export function rangeOfLine(text: string, line: number): [from: number, to: number] {
   let from = 0;
   for (let number = 1; number < line; number++) {

@@ -1,4 +1,10 @@
-import { IconAlertTriangle, IconCircleCheck, IconCircleX, IconLoader2, type Icon } from "@tabler/icons-react";
+import {
+  IconAlertTriangle,
+  IconCircleCheck,
+  IconCircleX,
+  IconLoader2,
+  type Icon,
+} from "@tabler/icons-react";
 import type { PortDetail, PlanStep, TestFeedback } from "dure/client";
 import { useId, type ReactNode } from "react";
 import { useText } from "../language.tsx";
@@ -17,7 +23,9 @@ const LOOKS = {
 export function Tries({ port }: { port: PortDetail }): ReactNode {
   const text = useText();
   const { before, rounds } = roundsOf(port.steps, port.status === "running");
-  if (rounds.length === 0 && before.length === 0) return <p className="soft port-part">{text.plans.port.noTries}</p>;
+  if (rounds.length === 0 && before.length === 0) {
+    return <p className="soft port-part">{text.plans.port.noTries}</p>;
+  }
   return (
     <div className="port-part">
       <ol className="tries">
@@ -43,10 +51,17 @@ function Round({ round }: { round: TryRound }): ReactNode {
       <header>
         <h2 id={heading}>{words.tryTitle(round.number)}</h2>
         <span className="plan-mark" data-tone={tone}>
-          <Icon size={14} stroke={2} aria-hidden className={round.outcome === "running" ? "plan-turning" : undefined} />
+          <Icon
+            size={14}
+            stroke={2}
+            aria-hidden
+            className={round.outcome === "running" ? "plan-turning" : undefined}
+          />
           {words.outcomes[round.outcome]}
         </span>
-        {round.by === "orchestrator" && <span className="soft small">{words.tryBy(words.members["orchestrator"]!)}</span>}
+        {round.by === "orchestrator" && (
+          <span className="soft small">{words.tryBy(words.members["orchestrator"]!)}</span>
+        )}
       </header>
       {round.isRecalled && <p className="warn small">{words.recalled}</p>}
       {round.feedback !== undefined && <Feedback feedback={round.feedback} />}
@@ -69,8 +84,10 @@ export function Feedback({ feedback }: { feedback: TestFeedback }): ReactNode {
     <div className="feedback">
       {metrics.total > 0 && (
         <p className="small">
-          {words.metrics(metrics.passed, metrics.total, metrics.failed)} · {spanOf(metrics.durationMs)}
-          {metrics.coverage !== undefined && ` · ${words.coverage(Math.round(metrics.coverage * 100))}`}
+          {words.metrics(metrics.passed, metrics.total, metrics.failed)} ·{" "}
+          {spanOf(metrics.durationMs)}
+          {metrics.coverage !== undefined &&
+            ` · ${words.coverage(Math.round(metrics.coverage * 100))}`}
         </p>
       )}
       {failedTests.length > 0 && (
@@ -80,7 +97,11 @@ export function Feedback({ feedback }: { feedback: TestFeedback }): ReactNode {
               <p>
                 <IconCircleX size={15} aria-hidden /> <strong>{test.name}</strong>
               </p>
-              {test.file !== undefined && <code className="plan-place">{test.line === undefined ? test.file : `${test.file}:${test.line}`}</code>}
+              {test.file !== undefined && (
+                <code className="plan-place">
+                  {test.line === undefined ? test.file : `${test.file}:${test.line}`}
+                </code>
+              )}
               {(test.expected !== undefined || test.actual !== undefined) && (
                 <dl className="expected">
                   {test.expected !== undefined && (
@@ -134,7 +155,10 @@ export function Feedback({ feedback }: { feedback: TestFeedback }): ReactNode {
 function Parted({ title, paths }: { title: string; paths: readonly string[] }): ReactNode {
   return (
     <p className="small claim-parted">
-      <IconAlertTriangle size={15} aria-hidden /> {title}: {paths.slice(0, 10).map((path, index) => <code key={path}>{index === 0 ? path : `, ${path}`}</code>)}
+      <IconAlertTriangle size={15} aria-hidden /> {title}:{" "}
+      {paths.slice(0, 10).map((path, index) => (
+        <code key={path}>{index === 0 ? path : `, ${path}`}</code>
+      ))}
       {paths.length > 10 && ` +${paths.length - 10}`}
     </p>
   );
@@ -151,13 +175,21 @@ export function Step({ step }: { step: PlanStep }): ReactNode {
     <div className="try-step">
       <p className="try-step-head">
         <strong>{words.steps[step.kind]}</strong>
-        {step.member !== null && <span className="soft">{[words.members[step.member], step.worker].filter(Boolean).join(" · ")}</span>}
+        {step.member !== null && (
+          <span className="soft">
+            {[words.members[step.member], step.worker].filter(Boolean).join(" · ")}
+          </span>
+        )}
         <span className="try-step-facts">
           {[
-            step.tokensIn + step.tokensOut > 0 ? text.plans.run.tokensShort(step.tokensIn + step.tokensOut) : "",
+            step.tokensIn + step.tokensOut > 0
+              ? text.plans.run.tokensShort(step.tokensIn + step.tokensOut)
+              : "",
             step.starts > 1 ? words.starts(step.starts) : "",
             exitCode === undefined ? "" : words.exit(String(exitCode ?? text.plans.run.noCode)),
-            step.finishedAt === null ? words.outcomes["running"] : spanOf(step.finishedAt - step.startedAt),
+            step.finishedAt === null
+              ? words.outcomes["running"]
+              : spanOf(step.finishedAt - step.startedAt),
           ]
             .filter((part) => part !== "")
             .join(" · ")}
@@ -174,8 +206,12 @@ export function Step({ step }: { step: PlanStep }): ReactNode {
               {work.error.message} {work.error.hint ?? ""}
             </p>
           )}
-          {work.failedFiles !== undefined && work.failedFiles.length > 0 && <Parted title={words.failedFiles} paths={work.failedFiles} />}
-          {work.unclaimedFiles !== undefined && work.unclaimedFiles.length > 0 && <Parted title={words.unclaimedFiles} paths={work.unclaimedFiles} />}
+          {work.failedFiles !== undefined && work.failedFiles.length > 0 && (
+            <Parted title={words.failedFiles} paths={work.failedFiles} />
+          )}
+          {work.unclaimedFiles !== undefined && work.unclaimedFiles.length > 0 && (
+            <Parted title={words.unclaimedFiles} paths={work.unclaimedFiles} />
+          )}
           {work.changes !== undefined && work.changes.length > 0 && (
             <details className="plan-details">
               <summary>{words.changed(work.changes.length)}</summary>
@@ -190,7 +226,9 @@ export function Step({ step }: { step: PlanStep }): ReactNode {
           )}
         </>
       )}
-      {own !== undefined && own.suggestions.length > 0 && <Feedback feedback={{ ...own, failedTests: [], metrics: { ...own.metrics, total: 0 } }} />}
+      {own !== undefined && own.suggestions.length > 0 && (
+        <Feedback feedback={{ ...own, failedTests: [], metrics: { ...own.metrics, total: 0 } }} />
+      )}
       {step.log !== "" && (
         <details className="plan-details">
           <summary>{words.log}</summary>

@@ -1,5 +1,24 @@
-import { keepPreviousData, useInfiniteQuery, useMutation, useQueries, useQuery, useQueryClient, type QueryClient } from "@tanstack/react-query";
-import { isRunOver, systemClock, type CleanRequest, type DureClient, type ListedRun, type PlanSource, type PlatformEvent, type RunCleaned, type RunDetail, type PlanRunStatus } from "dure/client";
+import {
+  keepPreviousData,
+  useInfiniteQuery,
+  useMutation,
+  useQueries,
+  useQuery,
+  useQueryClient,
+  type QueryClient,
+} from "@tanstack/react-query";
+import {
+  isRunOver,
+  systemClock,
+  type CleanRequest,
+  type DureClient,
+  type ListedRun,
+  type PlanSource,
+  type PlatformEvent,
+  type RunCleaned,
+  type RunDetail,
+  type PlanRunStatus,
+} from "dure/client";
 import { useEffect, useState } from "react";
 import { useParts } from "../app-parts.tsx";
 import type { StartChoice } from "./run-filters.ts";
@@ -23,11 +42,14 @@ const PAGE = 50;
 /** News of this long are answered with one look, milliseconds. */
 const GATHER_MS = 250;
 /** Ports at work whose newest step is read when a run is opened; later news come by events. */
-const SEEDED_MOST = 24;
+const MAX_SEEDED = 24;
 
 export function usePlanFiles() {
   const { client } = useParts();
-  return useQuery({ queryKey: PLAN_KEYS.files, queryFn: ({ signal }) => client.plans.list({ signal }) });
+  return useQuery({
+    queryKey: PLAN_KEYS.files,
+    queryFn: ({ signal }) => client.plans.list({ signal }),
+  });
 }
 
 /** What would be done; nothing is begun. */
@@ -53,7 +75,10 @@ export function useCleanable(which: Pick<CleanRequest, "run" | "olderThanMs">) {
   });
 }
 
-/** Cleans: of `free` whatever is safe to remove, and the runs `forced`, of which a person has given up what is lost. */
+/**
+ * Cleans: of `free` whatever is safe to remove, and the runs `forced`, of which a person has given
+ * up what is lost.
+ */
 export function useClean() {
   const { client } = useParts();
   const queries = useQueryClient();
@@ -64,14 +89,25 @@ export function useClean() {
       // Of a run that was looked at twice the last word counts.
       return [...new Map(items.map((item) => [item.run, item])).values()];
     },
-    onSettled: () => queries.invalidateQueries({ queryKey: ["plans"], predicate: ({ queryKey }) => queryKey[1] === "runs" || queryKey[1] === "run" }),
+    onSettled: () =>
+      queries.invalidateQueries({
+        queryKey: ["plans"],
+        predicate: ({ queryKey }) => queryKey[1] === "runs" || queryKey[1] === "run",
+      }),
   });
 }
 
-async function cleanPages(client: DureClient, request: CleanRequest, signal?: AbortSignal): Promise<RunCleaned[]> {
+async function cleanPages(
+  client: DureClient,
+  request: CleanRequest,
+  signal?: AbortSignal,
+): Promise<RunCleaned[]> {
   const items: RunCleaned[] = [];
-  for (let after: number | undefined; ; ) {
-    const page = await client.plans.clean({ ...request, ...(after !== undefined && { after }) }, { signal });
+  for (let after: number | undefined; ;) {
+    const page = await client.plans.clean(
+      { ...request, ...(after !== undefined && { after }) },
+      { signal },
+    );
     items.push(...page.items);
     if (page.next === null) return items;
     after = page.next;
@@ -83,7 +119,8 @@ export function useRunList(status: PlanRunStatus | undefined) {
   const { client } = useParts();
   return useInfiniteQuery({
     queryKey: [...PLAN_KEYS.lists, status],
-    queryFn: ({ signal, pageParam }) => client.plans.runs({ status, limit: PAGE, cursor: pageParam }, { signal }),
+    queryFn: ({ signal, pageParam }) =>
+      client.plans.runs({ status, limit: PAGE, cursor: pageParam }, { signal }),
     initialPageParam: undefined as string | undefined,
     getNextPageParam: (page) => page.nextCursor ?? undefined,
     placeholderData: keepPreviousData,
@@ -96,7 +133,10 @@ export function useRunListNews(): void {
   const queries = useQueryClient();
   useEffect(() => {
     const leave = new AbortController();
-    const look = gathered(() => void queries.invalidateQueries({ queryKey: PLAN_KEYS.lists }), leave.signal);
+    const look = gathered(
+      () => void queries.invalidateQueries({ queryKey: PLAN_KEYS.lists }),
+      leave.signal,
+    );
     void followAll(client, look, leave.signal);
     return () => leave.abort();
   }, [client, queries]);
@@ -104,22 +144,35 @@ export function useRunListNews(): void {
 
 async function followAll(client: DureClient, look: () => void, signal: AbortSignal): Promise<void> {
   try {
-    for await (const _news of client.events({ types: ["run.*", "port.*", "session.start"], role: "orchestration" }, { signal, onReset: look, onConnection: (state) => state === "connected" && look() })) look();
+    for await (const _news of client.events(
+      { types: ["run.*", "port.*", "session.start"], role: "orchestration" },
+      { signal, onReset: look, onConnection: (state) => state === "connected" && look() },
+    )) {
+      look();
+    }
   } catch {
     // Left, or refused: the list is then as it was when the page was opened.
   }
 }
 
-/** One run, as it stands and as it goes on. Its stream ends with it; from then on the log tells when somebody lets it go on. */
+/**
+ * One run, as it stands and as it goes on. Its stream ends with it; from then on the log tells when
+ * somebody lets it go on.
+ */
 export function useRun(id: string) {
   const { client } = useParts();
   const queries = useQueryClient();
   const [isCut, setCut] = useState(false);
-  const run = useQuery({ queryKey: PLAN_KEYS.run(id), queryFn: ({ signal }) => client.plans.run(id, { signal }) });
+  const run = useQuery({
+    queryKey: PLAN_KEYS.run(id),
+    queryFn: ({ signal }) => client.plans.run(id, { signal }),
+  });
   const isEnded = run.data !== undefined && isRunOver(run.data.status);
   useEffect(() => {
     const leave = new AbortController();
-    void (isEnded ? followEnded(client, queries, id, leave.signal) : followRun(client, queries, id, setCut, leave.signal));
+    void (isEnded
+      ? followEnded(client, queries, id, leave.signal)
+      : followRun(client, queries, id, setCut, leave.signal));
     return () => {
       leave.abort();
       setCut(false);
@@ -128,10 +181,19 @@ export function useRun(id: string) {
   return { run, isCut };
 }
 
-async function followRun(client: DureClient, queries: QueryClient, id: string, setCut: (isCut: boolean) => void, signal: AbortSignal): Promise<void> {
+async function followRun(
+  client: DureClient,
+  queries: QueryClient,
+  id: string,
+  setCut: (isCut: boolean) => void,
+  signal: AbortSignal,
+): Promise<void> {
   const take = newsOf(queries, id, signal);
   try {
-    for await (const news of client.plans.stream(id, { signal, onConnection: (state) => !signal.aborted && setCut(state === "reconnecting") })) {
+    for await (const news of client.plans.stream(id, {
+      signal,
+      onConnection: (state) => !signal.aborted && setCut(state === "reconnecting"),
+    })) {
       if (news.kind === "run") queries.setQueryData<RunDetail>(PLAN_KEYS.run(id), news.run);
       else take(news.event);
     }
@@ -140,7 +202,12 @@ async function followRun(client: DureClient, queries: QueryClient, id: string, s
   }
 }
 
-async function followEnded(client: DureClient, queries: QueryClient, id: string, signal: AbortSignal): Promise<void> {
+async function followEnded(
+  client: DureClient,
+  queries: QueryClient,
+  id: string,
+  signal: AbortSignal,
+): Promise<void> {
   const take = newsOf(queries, id, signal);
   try {
     for await (const event of client.events({ run: id }, { signal })) take(event);
@@ -150,7 +217,11 @@ async function followEnded(client: DureClient, queries: QueryClient, id: string,
 }
 
 /** Takes events of a run: signs at once, and what has changed is read anew, gathered. */
-function newsOf(queries: QueryClient, id: string, signal: AbortSignal): (event: PlatformEvent) => void {
+function newsOf(
+  queries: QueryClient,
+  id: string,
+  signal: AbortSignal,
+): (event: PlatformEvent) => void {
   const changed = new Set<string>();
   let isOfMerge = false;
   const look = gathered(() => {
@@ -158,12 +229,18 @@ function newsOf(queries: QueryClient, id: string, signal: AbortSignal): (event: 
     void queries.invalidateQueries({ queryKey: PLAN_KEYS.lists });
     if (isOfMerge) void queries.invalidateQueries({ queryKey: PLAN_KEYS.diff(id, "") });
     isOfMerge = false;
-    for (const port of changed) for (const queryKey of [PLAN_KEYS.port(id, port), PLAN_KEYS.diff(id, port)]) void queries.invalidateQueries({ queryKey });
+    for (const port of changed) {
+      for (const queryKey of [PLAN_KEYS.port(id, port), PLAN_KEYS.diff(id, port)]) {
+        void queries.invalidateQueries({ queryKey });
+      }
+    }
     changed.clear();
   }, signal);
   return (event) => {
     queries.setQueryData<Signs>(PLAN_KEYS.signs(id), (signs = {}) => signsAfter(signs, event));
-    if (event.type.startsWith("escalation.")) void queries.invalidateQueries({ queryKey: ["escalations"] });
+    if (event.type.startsWith("escalation.")) {
+      void queries.invalidateQueries({ queryKey: ["escalations"] });
+    }
     if (event.type === "run.end" || event.type.startsWith("merge.")) isOfMerge = true;
     if (typeof event.data["port"] === "string") changed.add(event.data["port"]);
     look();
@@ -183,42 +260,84 @@ function gathered(look: () => void, signal: AbortSignal): () => void {
   };
 }
 
-/** Signs of workers: those of events, and for ports that were at work before the first event, those of their steps; the younger one counts. */
+/**
+ * Signs of workers: those of events, and for ports that were at work before the first event, those
+ * of their steps; the younger one counts.
+ */
 export function useSigns(run: RunDetail): Signs {
   const { client } = useParts();
-  const told = useQuery<Signs>({ queryKey: PLAN_KEYS.signs(run.id), queryFn: () => ({}), staleTime: Infinity });
-  const running = run.ports.filter(({ status }) => status === "running").slice(0, SEEDED_MOST);
+  const told = useQuery<Signs>({
+    queryKey: PLAN_KEYS.signs(run.id),
+    queryFn: () => ({}),
+    staleTime: Infinity,
+  });
+  const running = run.ports.filter(({ status }) => status === "running").slice(0, MAX_SEEDED);
   const seeds = useQueries({
-    queries: running.map(({ id }) => ({ queryKey: [...PLAN_KEYS.signs(run.id), id], queryFn: ({ signal }: { signal: AbortSignal }) => client.plans.port(run.id, id, { signal }).then(({ steps }) => signOf(steps) ?? null), refetchOnWindowFocus: false })),
+    queries: running.map(({ id }) => ({
+      queryKey: [...PLAN_KEYS.signs(run.id), id],
+      queryFn: ({ signal }: { signal: AbortSignal }) =>
+        client.plans.port(run.id, id, { signal }).then(({ steps }) => signOf(steps) ?? null),
+      refetchOnWindowFocus: false,
+    })),
     combine: (all) => all.map(({ data }) => data ?? undefined),
   });
-  const seeded = Object.fromEntries(running.map(({ id }, index) => [id, younger(told.data?.[id], seeds[index])] as const).filter((entry): entry is [string, Sign] => entry[1] !== undefined));
+  const seeded = Object.fromEntries(
+    running
+      .map(({ id }, index) => [id, younger(told.data?.[id], seeds[index])] as const)
+      .filter((entry): entry is [string, Sign] => entry[1] !== undefined),
+  );
   return { ...told.data, ...seeded };
 }
 
 export function usePort(id: string, port: string) {
   const { client } = useParts();
-  return useQuery({ queryKey: PLAN_KEYS.port(id, port), queryFn: ({ signal }) => client.plans.port(id, port, { signal }) });
+  return useQuery({
+    queryKey: PLAN_KEYS.port(id, port),
+    queryFn: ({ signal }) => client.plans.port(id, port, { signal }),
+  });
 }
 
 export function useManifest(id: string, port: string, step: number | undefined) {
   const { client } = useParts();
-  return useQuery({ queryKey: PLAN_KEYS.manifest(id, port, step ?? 0), queryFn: ({ signal }) => client.plans.manifest(id, port, step!, { signal }), enabled: step !== undefined, staleTime: Infinity });
+  return useQuery({
+    queryKey: PLAN_KEYS.manifest(id, port, step ?? 0),
+    queryFn: ({ signal }) => client.plans.manifest(id, port, step!, { signal }),
+    enabled: step !== undefined,
+    staleTime: Infinity,
+  });
 }
 
 export function useDiff(id: string, port: string | undefined) {
   const { client } = useParts();
-  return useQuery({ queryKey: PLAN_KEYS.diff(id, port ?? ""), queryFn: ({ signal }) => client.plans.diff(id, port, { signal }) });
+  return useQuery({
+    queryKey: PLAN_KEYS.diff(id, port ?? ""),
+    queryFn: ({ signal }) => client.plans.diff(id, port, { signal }),
+  });
 }
 
 /** Ports that are done, and all. Pure. */
-export function doneOf({ counts }: Pick<ListedRun, "counts">): { readonly done: number; readonly all: number; readonly failed: number } {
-  return { done: counts.succeeded ?? 0, all: Object.values(counts).reduce((sum, count) => sum + count, 0), failed: (counts.failed ?? 0) + (counts.blocked ?? 0) };
+export function doneOf({ counts }: Pick<ListedRun, "counts">): {
+  readonly done: number;
+  readonly all: number;
+  readonly failed: number;
+} {
+  return {
+    done: counts.succeeded ?? 0,
+    all: Object.values(counts).reduce((sum, count) => sum + count, 0),
+    failed: (counts.failed ?? 0) + (counts.blocked ?? 0),
+  };
 }
 
 /** Whether the caller may start and steer runs. */
 export function useMayRun(): boolean {
   const { client } = useParts();
-  const me = useQuery({ queryKey: ["me"], queryFn: ({ signal }) => client.me({ signal }), staleTime: 60_000 });
-  return me.data === undefined || me.data.scopes.some((scope) => scope === "admin" || scope === "plans" || scope === "plans:run");
+  const me = useQuery({
+    queryKey: ["me"],
+    queryFn: ({ signal }) => client.me({ signal }),
+    staleTime: 60_000,
+  });
+  return (
+    me.data === undefined ||
+    me.data.scopes.some((scope) => scope === "admin" || scope === "plans" || scope === "plans:run")
+  );
 }

@@ -14,7 +14,10 @@ export function AskName(): ReactNode {
   const { client, personName } = useParts();
   const [name, setName] = useState("");
   const plain = name.normalize("NFC").trim();
-  const enter = useMutation({ mutationFn: () => client.rooms(plain).list({ limit: 1 }), onSuccess: () => personName.choose(plain) });
+  const enter = useMutation({
+    mutationFn: () => client.rooms(plain).list({ limit: 1 }),
+    onSuccess: () => personName.choose(plain),
+  });
   const submit = (event: FormEvent): void => {
     event.preventDefault();
     if (plain !== "") enter.mutate();
@@ -34,7 +37,15 @@ export function AskName(): ReactNode {
             setName(event.currentTarget.value);
             if (enter.isError) enter.reset();
           }}
-          error={error === null ? undefined : codeOf(error) === "PERSON_INVALID" ? text.rooms.ask.invalid : [error.message, error instanceof DureError ? error.hint : undefined].filter(Boolean).join(" ")}
+          error={
+            error === null
+              ? undefined
+              : codeOf(error) === "PERSON_INVALID"
+                ? text.rooms.ask.invalid
+                : [error.message, error instanceof DureError ? error.hint : undefined]
+                    .filter(Boolean)
+                    .join(" ")
+          }
           autoComplete="nickname"
           autoFocus
           size="md"

@@ -4,23 +4,36 @@ export interface Nameable {
   readonly displayName: string;
 }
 
-/** The beginning of a mention before the caret: where its `@` stands, and what follows it so far. The wide `＠` is the same sign. */
+/**
+ * The beginning of a mention before the caret: where its `@` stands, and what follows it so far.
+ * The wide `＠` is the same sign.
+ */
 export interface MentionBegun {
   readonly from: number;
   readonly query: string;
 }
 
 /** Candidates that are offered at once. */
-const MOST_OFFERED = 8;
+const MAX_OFFERED = 8;
 
-/** What stands before the caret, if it is a mention that somebody is writing; `mina@example` is none. Pure. */
+/**
+ * What stands before the caret, if it is a mention that somebody is writing; `mina@example` is
+ * none. Pure.
+ */
 export function mentionBegun(text: string, caret: number): MentionBegun | undefined {
-  const [, query] = /(?:^|[^\p{L}\p{N}\p{M}])[@＠]([\p{L}\p{N}\p{M}_.-]{0,30})$/u.exec(text.slice(0, caret)) ?? [];
+  const [, query] =
+    /(?:^|[^\p{L}\p{N}\p{M}])[@＠]([\p{L}\p{N}\p{M}_.-]{0,30})$/u.exec(text.slice(0, caret)) ?? [];
   return query === undefined ? undefined : { from: caret - query.length - 1, query };
 }
 
-/** Agents that the query may mean: those whose name or id begins with it, then those that hold it. Pure. */
-export function mentionable<Agent extends Nameable>(query: string, agents: readonly Agent[]): readonly Agent[] {
+/**
+ * Agents that the query may mean: those whose name or id begins with it, then those that hold it.
+ * Pure.
+ */
+export function mentionable<Agent extends Nameable>(
+  query: string,
+  agents: readonly Agent[],
+): readonly Agent[] {
   const wanted = lettersOf(query);
   const rank = ({ id, displayName }: Nameable): number => {
     const names = [displayName, id].map(lettersOf);
@@ -31,35 +44,64 @@ export function mentionable<Agent extends Nameable>(query: string, agents: reado
     .map((agent) => ({ agent, rank: rank(agent) }))
     .filter((one) => one.rank < 2)
     .toSorted((a, b) => a.rank - b.rank)
-    .slice(0, MOST_OFFERED)
+    .slice(0, MAX_OFFERED)
     .map(({ agent }) => agent);
 }
 
-/** The text with the mention written out, and where the caret is then. An agent that shares its name is called by its id. Pure. */
-export function mentionWritten(text: string, caret: number, begun: MentionBegun, agent: Nameable, agents: readonly Nameable[]): { text: string; caret: number } {
-  const isShared = agents.some(({ id, displayName }) => id !== agent.id && displayName === agent.displayName);
+/**
+ * The text with the mention written out, and where the caret is then. An agent that shares its name
+ * is called by its id. Pure.
+ */
+export function mentionWritten(
+  text: string,
+  caret: number,
+  begun: MentionBegun,
+  agent: Nameable,
+  agents: readonly Nameable[],
+): { text: string; caret: number } {
+  const isShared = agents.some(
+    ({ id, displayName }) => id !== agent.id && displayName === agent.displayName,
+  );
   const rest = text.slice(caret);
   const head = `${text.slice(0, begun.from)}@${isShared ? agent.id : agent.displayName}${rest.startsWith(" ") ? "" : " "}`;
   return { text: head + rest, caret: head.length + (rest.startsWith(" ") ? 1 : 0) };
 }
 
-/** A text in pieces: words, and mentions as their readers see them. `<@id>` stands for every agent, `@name` for those in `mentioned`. Pure. */
-export function mentionPieces(text: string, mentioned: readonly string[], agents: readonly Nameable[]): readonly (string | { readonly agent: string; readonly label: string })[] {
+/**
+ * A text in pieces: words, and mentions as their readers see them. `<@id>` stands for every agent,
+ * `@name` for those in `mentioned`. Pure.
+ */
+export function mentionPieces(
+  text: string,
+  mentioned: readonly string[],
+  agents: readonly Nameable[],
+): readonly (string | { readonly agent: string; readonly label: string })[] {
   const names = agents
     .filter(({ id }) => mentioned.includes(id))
     .flatMap(({ id, displayName }) => [displayName, id].map((name) => ({ id, name })))
     .toSorted((a, b) => b.name.length - a.name.length);
-  const plain = names.map(({ name }) => `${escaped(name)}${/[a-z0-9]$/i.test(name) ? "(?![a-z0-9_])" : ""}`).join("|");
-  const pattern = new RegExp(`<@!?([^\\s<>@]{1,100})>${plain === "" ? "" : `|[@＠](${plain})`}`, "giu");
+  const plain = names
+    .map(({ name }) => `${escaped(name)}${/[a-z0-9]$/i.test(name) ? "(?![a-z0-9_])" : ""}`)
+    .join("|");
+  const pattern = new RegExp(
+    `<@!?([^\\s<>@]{1,100})>${plain === "" ? "" : `|[@＠](${plain})`}`,
+    "giu",
+  );
   const pieces: (string | { agent: string; label: string })[] = [];
   let from = 0;
   for (const match of text.matchAll(pattern)) {
     const [whole, id, name] = match;
-    const agent = id === undefined ? names.find((one) => one.name.toLowerCase() === name?.toLowerCase())?.id : id;
+    const agent =
+      id === undefined
+        ? names.find((one) => one.name.toLowerCase() === name?.toLowerCase())?.id
+        : id;
     const known = agents.find((one) => one.id === agent);
     if (agent === undefined || (id !== undefined && known === undefined)) continue;
     if (match.index > from) pieces.push(text.slice(from, match.index));
-    pieces.push({ agent, label: `@${id === undefined ? (name ?? "") : (known?.displayName ?? id)}` });
+    pieces.push({
+      agent,
+      label: `@${id === undefined ? (name ?? "") : (known?.displayName ?? id)}`,
+    });
     from = match.index + whole.length;
   }
   if (from < text.length) pieces.push(text.slice(from));
@@ -73,8 +115,13 @@ interface TextTree {
   data?: unknown;
 }
 
-/** Draws mentions in markdown: a remark plugin. Code keeps its letters, for its nodes are no text. */
-export function mentionChips(mentioned: readonly string[], agents: readonly Nameable[]): () => (tree: TextTree) => void {
+/**
+ * Draws mentions in markdown: a remark plugin. Code keeps its letters, for its nodes are no text.
+ */
+export function mentionChips(
+  mentioned: readonly string[],
+  agents: readonly Nameable[],
+): () => (tree: TextTree) => void {
   const visit = (node: TextTree): void => {
     node.children = (node.children ?? []).flatMap((child) => {
       if (child.type !== "text") {
@@ -84,7 +131,14 @@ export function mentionChips(mentioned: readonly string[], agents: readonly Name
       return mentionPieces(child.value ?? "", mentioned, agents).map((piece): TextTree =>
         typeof piece === "string"
           ? { type: "text", value: piece }
-          : { type: "mention", data: { hName: "span", hProperties: { className: ["mention"], "data-agent": piece.agent } }, children: [{ type: "text", value: piece.label }] },
+          : {
+              type: "mention",
+              data: {
+                hName: "span",
+                hProperties: { className: ["mention"], "data-agent": piece.agent },
+              },
+              children: [{ type: "text", value: piece.label }],
+            },
       );
     });
   };
@@ -94,20 +148,35 @@ export function mentionChips(mentioned: readonly string[], agents: readonly Name
 }
 
 /**
- * A name in the letters in which it is typed: `루다` begins with `ㄹ`, with `루` and with `룯`, as an input method shows it in
- * between. Final consonants count as initial ones, so that a syllable may still be open.
+ * A name in the letters in which it is typed: `루다` begins with `ㄹ`, with `루` and with `룯`, as an
+ * input method shows it in between. Final consonants count as initial ones, so that a syllable may
+ * still be open.
  */
 export function lettersOf(text: string): string {
-  return Array.from(text.toLowerCase().normalize("NFD"), (letter) => FINALS.get(letter) ?? SINGLE.get(letter) ?? letter).join("");
+  return Array.from(
+    text.toLowerCase().normalize("NFD"),
+    (letter) => FINALS.get(letter) ?? SINGLE.get(letter) ?? letter,
+  ).join("");
 }
 
 /** Initial consonants in the order of Unicode, from U+1100; as a keyboard gives them alone. */
 const INITIALS = Array.from("ㄱㄲㄴㄷㄸㄹㅁㅂㅃㅅㅆㅇㅈㅉㅊㅋㅌㅍㅎ");
-/** Final consonants in the order of Unicode, from U+11A8, each in the initial ones that it is made of. */
-const FINAL_LETTERS = "ㄱ ㄲ ㄱㅅ ㄴ ㄴㅈ ㄴㅎ ㄷ ㄹ ㄹㄱ ㄹㅁ ㄹㅂ ㄹㅅ ㄹㅌ ㄹㅍ ㄹㅎ ㅁ ㅂ ㅂㅅ ㅅ ㅆ ㅇ ㅈ ㅊ ㅋ ㅌ ㅍ ㅎ".split(" ");
-const SINGLE: ReadonlyMap<string, string> = new Map(INITIALS.map((letter, index) => [letter, String.fromCodePoint(0x1100 + index)]));
+/**
+ * Final consonants in the order of Unicode, from U+11A8, each in the initial ones that it is made
+ * of.
+ */
+const FINAL_LETTERS =
+  "ㄱ ㄲ ㄱㅅ ㄴ ㄴㅈ ㄴㅎ ㄷ ㄹ ㄹㄱ ㄹㅁ ㄹㅂ ㄹㅅ ㄹㅌ ㄹㅍ ㄹㅎ ㅁ ㅂ ㅂㅅ ㅅ ㅆ ㅇ ㅈ ㅊ ㅋ ㅌ ㅍ ㅎ".split(
+    " ",
+  );
+const SINGLE: ReadonlyMap<string, string> = new Map(
+  INITIALS.map((letter, index) => [letter, String.fromCodePoint(0x1100 + index)]),
+);
 const FINALS: ReadonlyMap<string, string> = new Map(
-  FINAL_LETTERS.map((letters, index) => [String.fromCodePoint(0x11a8 + index), Array.from(letters, (letter) => SINGLE.get(letter) ?? letter).join("")]),
+  FINAL_LETTERS.map((letters, index) => [
+    String.fromCodePoint(0x11a8 + index),
+    Array.from(letters, (letter) => SINGLE.get(letter) ?? letter).join(""),
+  ]),
 );
 
 function escaped(name: string): string {

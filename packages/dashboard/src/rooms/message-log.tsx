@@ -2,7 +2,16 @@ import { Button } from "@mantine/core";
 import { IconArrowDown, IconRefresh, IconTrash } from "@tabler/icons-react";
 import { useQueryClient } from "@tanstack/react-query";
 import { systemClock, type Room, type RoomAgent, type RoomMessage } from "dure/client";
-import { Fragment, useEffect, useLayoutEffect, useMemo, useRef, useState, type ReactNode, type RefObject } from "react";
+import {
+  Fragment,
+  useEffect,
+  useLayoutEffect,
+  useMemo,
+  useRef,
+  useState,
+  type ReactNode,
+  type RefObject,
+} from "react";
 import { useParts } from "../app-parts.tsx";
 import { useLanguage, useText } from "../language.tsx";
 import { MessageRow, Portrait, RoomText } from "./message-row.tsx";
@@ -34,7 +43,11 @@ export function MessageLog(props: {
   const [loading, setLoading] = useState(false);
   const [lit, setLit] = useState<string>();
   const log = useRef<HTMLDivElement>(null);
-  const { following, newer, onScroll, toEnd } = useFollowing(log, { last, first: messages[0]?.seq ?? 0, postings: postings.length });
+  const { following, newer, onScroll, toEnd } = useFollowing(log, {
+    last,
+    first: messages[0]?.seq ?? 0,
+    postings: postings.length,
+  });
   useMarkRead(who, place, last, following);
 
   const older = async (): Promise<void> => {
@@ -51,13 +64,29 @@ export function MessageLog(props: {
   }, [lit]);
   const byId = useMemo(() => new Map(messages.map((message) => [message.id, message])), [messages]);
   return (
-    <div className="room-log" ref={log} onScroll={onScroll} tabIndex={0} role="log" aria-label={text.rooms.log(place.name)}>
+    <div
+      className="room-log"
+      ref={log}
+      onScroll={onScroll}
+      tabIndex={0}
+      role="log"
+      aria-label={text.rooms.log(place.name)}
+    >
       {hasOlder && (
-        <Button className="room-older" variant="subtle" color="gray" size="compact-sm" loading={loading} onClick={() => void older()}>
+        <Button
+          className="room-older"
+          variant="subtle"
+          color="gray"
+          size="compact-sm"
+          loading={loading}
+          onClick={() => void older()}
+        >
           {text.rooms.older}
         </Button>
       )}
-      {messages.length === 0 && postings.length === 0 && <Nothing place={place} nameOf={nameOf} channel={channel} />}
+      {messages.length === 0 && postings.length === 0 && (
+        <Nothing place={place} nameOf={nameOf} channel={channel} />
+      )}
       <ol className="room-messages">
         {messages.map((message, index) => {
           const stand = standOf(messages[index - 1], message);
@@ -65,7 +94,9 @@ export function MessageLog(props: {
             <Fragment key={message.id}>
               {stand === "new-day" && (
                 <li className="room-day">
-                  <span>{new Intl.DateTimeFormat(language, { dateStyle: "full" }).format(message.at)}</span>
+                  <span>
+                    {new Intl.DateTimeFormat(language, { dateStyle: "full" }).format(message.at)}
+                  </span>
                 </li>
               )}
               {message.seq === unreadFrom && (
@@ -80,7 +111,11 @@ export function MessageLog(props: {
                 agents={agents}
                 nameOf={nameOf}
                 working={timeline.working[message.id]}
-                replied={messages[index - 1]?.id === message.replyTo ? undefined : byId.get(message.replyTo ?? "")}
+                replied={
+                  messages[index - 1]?.id === message.replyTo
+                    ? undefined
+                    : byId.get(message.replyTo ?? "")
+                }
                 onJump={jump}
                 onReply={onReply}
               />
@@ -101,7 +136,10 @@ export function MessageLog(props: {
   );
 }
 
-/** Keeps the newest in sight of whoever reads the newest, and everything where it is for everybody else. */
+/**
+ * Keeps the newest in sight of whoever reads the newest, and everything where it is for everybody
+ * else.
+ */
 function useFollowing(
   ref: RefObject<HTMLDivElement | null>,
   { last, first, postings }: { last: number; first: number; postings: number },
@@ -116,7 +154,9 @@ function useFollowing(
     const element = ref.current!;
     if (postings > before.current.postings) atEnd.current = true; // one's own message is always shown
     if (atEnd.current) element.scrollTop = element.scrollHeight;
-    else if (first < before.current.first) element.scrollTop += element.scrollHeight - before.current.height; // older ones came in above
+    else if (first < before.current.first) {
+      element.scrollTop += element.scrollHeight - before.current.height;
+    } // older ones came in above
     before.current = { postings, first, height: element.scrollHeight };
   });
   useEffect(() => {
@@ -148,7 +188,11 @@ function useMarkRead(who: Speaker, place: Room, last: number, following: boolean
       client
         .rooms(who)
         .markRead(place.id, last)
-        .then(() => queries.invalidateQueries({ queryKey: place.kind === "thread" ? ROOM_KEYS.allThreads(who) : ROOM_KEYS.list(who) }))
+        .then(() =>
+          queries.invalidateQueries({
+            queryKey: place.kind === "thread" ? ROOM_KEYS.allThreads(who) : ROOM_KEYS.list(who),
+          }),
+        )
         .catch(() => (marked.current = 0)); // the next message, or the next look, tries again
     };
     mark();
@@ -164,9 +208,20 @@ function firstUnread({ messages }: Timeline, unread: number): number | undefined
   return unread > 0 && from > (messages[0]?.seq ?? 1) ? from : undefined;
 }
 
-function Nothing({ place, channel, nameOf }: { place: Room; channel: Room | undefined; nameOf: (agent: string) => string }): ReactNode {
+function Nothing({
+  place,
+  channel,
+  nameOf,
+}: {
+  place: Room;
+  channel: Room | undefined;
+  nameOf: (agent: string) => string;
+}): ReactNode {
   const text = useText();
-  const hint = place.kind === "channel" ? text.rooms.beginHint.channel(nameOf(channel?.defaultAgent ?? "")) : text.rooms.beginHint[place.kind];
+  const hint =
+    place.kind === "channel"
+      ? text.rooms.beginHint.channel(nameOf(channel?.defaultAgent ?? ""))
+      : text.rooms.beginHint[place.kind];
   return (
     <div className="room-empty">
       <h2>{text.rooms.begin[place.kind](place.name)}</h2>
@@ -176,7 +231,13 @@ function Nothing({ place, channel, nameOf }: { place: Room; channel: Room | unde
 }
 
 /** One's own words before the place has them. */
-function PostingRow({ posting, agents }: { posting: Posting; agents: readonly RoomAgent[] }): ReactNode {
+function PostingRow({
+  posting,
+  agents,
+}: {
+  posting: Posting;
+  agents: readonly RoomAgent[];
+}): ReactNode {
   const text = useText();
   const { roomPosts } = useParts();
   const { clientId, problem } = posting;
@@ -188,7 +249,9 @@ function PostingRow({ posting, agents }: { posting: Posting; agents: readonly Ro
       <div className="room-message-body">
         <p className="room-message-head">
           <strong>{name}</strong>
-          {posting.status === "sending" && <span className="soft">{text.rooms.delivery.queued}</span>}
+          {posting.status === "sending" && (
+            <span className="soft">{text.rooms.delivery.queued}</span>
+          )}
         </p>
         <RoomText text={posting.text} mentioned={mentioned} agents={agents} />
         {posting.status === "failed" && (
@@ -198,10 +261,21 @@ function PostingRow({ posting, agents }: { posting: Posting; agents: readonly Ro
             </p>
             {problem?.hint !== undefined && <p className="soft">{problem.hint}</p>}
             <div className="problem-actions">
-              <Button size="compact-sm" variant="default" leftSection={<IconRefresh size={14} />} onClick={() => roomPosts.retry(clientId)}>
+              <Button
+                size="compact-sm"
+                variant="default"
+                leftSection={<IconRefresh size={14} />}
+                onClick={() => roomPosts.retry(clientId)}
+              >
                 {text.chat.retry}
               </Button>
-              <Button size="compact-sm" variant="subtle" color="gray" leftSection={<IconTrash size={14} />} onClick={() => roomPosts.discard(clientId)}>
+              <Button
+                size="compact-sm"
+                variant="subtle"
+                color="gray"
+                leftSection={<IconTrash size={14} />}
+                onClick={() => roomPosts.discard(clientId)}
+              >
                 {text.chat.discard}
               </Button>
             </div>

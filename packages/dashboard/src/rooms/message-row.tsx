@@ -1,5 +1,11 @@
 import { ActionIcon, Button } from "@mantine/core";
-import { IconAlertTriangle, IconClock, IconCornerUpLeft, IconHelpCircle, IconInfoCircle } from "@tabler/icons-react";
+import {
+  IconAlertTriangle,
+  IconClock,
+  IconCornerUpLeft,
+  IconHelpCircle,
+  IconInfoCircle,
+} from "@tabler/icons-react";
 import { useMutation, useQueryClient } from "@tanstack/react-query";
 import { DureError, type RoomAgent, type RoomMessage } from "dure/client";
 import { memo, useMemo, type ReactNode } from "react";
@@ -38,14 +44,29 @@ export const MessageRow = memo(function MessageRow(props: MessageRowProps): Reac
     </time>
   );
   return (
-    <li className="room-message" id={message.id} data-kind={message.authorKind} data-under={under || undefined} data-lit={lit || undefined} data-delivery={message.delivery}>
-      {under ? <span className="room-message-time">{time}</span> : <Portrait name={message.authorName} kind={message.authorKind} />}
+    <li
+      className="room-message"
+      id={message.id}
+      data-kind={message.authorKind}
+      data-under={under || undefined}
+      data-lit={lit || undefined}
+      data-delivery={message.delivery}
+    >
+      {under ? (
+        <span className="room-message-time">{time}</span>
+      ) : (
+        <Portrait name={message.authorName} kind={message.authorKind} />
+      )}
       <div className="room-message-body">
         <p className={under ? "hidden-words" : "room-message-head"}>
           <strong>{message.authorName}</strong>
-          {message.authorKind !== "person" && <span className="author-kind">{text.rooms[message.authorKind]}</span>}
+          {message.authorKind !== "person" && (
+            <span className="author-kind">{text.rooms[message.authorKind]}</span>
+          )}
           {!under && time}
-          {message.mark === "reminder" && <span className="author-kind">{text.rooms.reminder}</span>}
+          {message.mark === "reminder" && (
+            <span className="author-kind">{text.rooms.reminder}</span>
+          )}
         </p>
         {replied !== undefined && (
           <button type="button" className="room-reply" onClick={() => onJump(replied.id)}>
@@ -62,7 +83,14 @@ export const MessageRow = memo(function MessageRow(props: MessageRowProps): Reac
         <RoleLine message={message} working={props.working} nameOf={nameOf} onJump={onJump} />
       </div>
       {onReply !== undefined && (
-        <ActionIcon className="room-message-reply" variant="default" size="sm" aria-label={text.rooms.reply(message.authorName)} title={text.rooms.reply(message.authorName)} onClick={() => onReply(message)}>
+        <ActionIcon
+          className="room-message-reply"
+          variant="default"
+          size="sm"
+          aria-label={text.rooms.reply(message.authorName)}
+          title={text.rooms.reply(message.authorName)}
+          onClick={() => onReply(message)}
+        >
           <IconCornerUpLeft size={14} aria-hidden />
         </ActionIcon>
       )}
@@ -76,7 +104,12 @@ function NoticeRow({ message, lit, agents }: MessageRowProps): ReactNode {
   const asks = answersOf(message).length > 0;
   const Icon = asks ? IconHelpCircle : IconInfoCircle;
   return (
-    <li className="room-notice" id={message.id} data-asks={asks || undefined} data-lit={lit || undefined}>
+    <li
+      className="room-notice"
+      id={message.id}
+      data-asks={asks || undefined}
+      data-lit={lit || undefined}
+    >
       <Icon size={15} aria-hidden />
       <div>
         <span className="hidden-words">{`${text.rooms.notice} · ${message.authorName}`}</span>
@@ -90,12 +123,26 @@ function NoticeRow({ message, lit, agents }: MessageRowProps): ReactNode {
 }
 
 /** Markdown with mentions as chips. */
-export function RoomText({ text, mentioned, agents }: { text: string; mentioned: readonly string[]; agents: readonly RoomAgent[] }): ReactNode {
+export function RoomText({
+  text,
+  mentioned,
+  agents,
+}: {
+  text: string;
+  mentioned: readonly string[];
+  agents: readonly RoomAgent[];
+}): ReactNode {
   const plugins = useMemo(() => [mentionChips(mentioned, agents)], [mentioned, agents]);
   return <Markdown plugins={plugins}>{text}</Markdown>;
 }
 
-export function Portrait({ name, kind }: { name: string; kind: RoomMessage["authorKind"] }): ReactNode {
+export function Portrait({
+  name,
+  kind,
+}: {
+  name: string;
+  kind: RoomMessage["authorKind"];
+}): ReactNode {
   return (
     <span className="portrait" data-kind={kind} aria-hidden>
       {Array.from(name.trim())[0]?.toUpperCase() ?? "?"}
@@ -137,20 +184,34 @@ function DeliveryNote({ message }: { message: RoomMessage }): ReactNode {
   return (
     <p className="delivery" data-bad>
       <IconAlertTriangle size={13} aria-hidden />
-      {[text.rooms.delivery[delivery], deliveryError?.message ?? deliveryError?.code].filter(Boolean).join(": ")}
+      {[text.rooms.delivery[delivery], deliveryError?.message ?? deliveryError?.code]
+        .filter(Boolean)
+        .join(": ")}
     </p>
   );
 }
 
-/** What a message offers to answer. `lift:` opens the place again, for which the page has a button of its own. */
-function answersOf({ buttons }: RoomMessage): readonly { readonly escalation: string; readonly value: string; readonly label: string }[] {
+/**
+ * What a message offers to answer. `lift:` opens the place again, for which the page has a button
+ * of its own.
+ */
+function answersOf({ buttons }: RoomMessage): readonly {
+  readonly escalation: string;
+  readonly value: string;
+  readonly label: string;
+}[] {
   return (buttons ?? []).flatMap(({ value, label }) => {
     const colon = value.indexOf(":");
-    return value.startsWith("lift:") ? [] : [{ escalation: value.slice(0, colon), value: value.slice(colon + 1), label }];
+    return value.startsWith("lift:")
+      ? []
+      : [{ escalation: value.slice(0, colon), value: value.slice(colon + 1), label }];
   });
 }
 
-/** Buttons answer the question that the message asks; the first answer counts, wherever it was given. */
+/**
+ * Buttons answer the question that the message asks; the first answer counts, wherever it was
+ * given.
+ */
 function Buttons({ message }: { message: RoomMessage }): ReactNode {
   const { text, language } = useLanguage();
   const { client } = useParts();
@@ -159,7 +220,8 @@ function Buttons({ message }: { message: RoomMessage }): ReactNode {
   const buttons = answersOf(message);
   const escalations = useEscalations(isAdmin && buttons.length > 0);
   const answer = useMutation({
-    mutationFn: ({ escalation, value }: { escalation: string; value: string }) => client.answerEscalation(escalation, { value }),
+    mutationFn: ({ escalation, value }: { escalation: string; value: string }) =>
+      client.answerEscalation(escalation, { value }),
     onSettled: () => queries.invalidateQueries({ queryKey: ["escalations"] }),
   });
   if (buttons.length === 0) return null;
@@ -168,20 +230,35 @@ function Buttons({ message }: { message: RoomMessage }): ReactNode {
   const asked = escalations.data?.find(({ id }) => id === buttons[0]?.escalation);
   if (asked !== undefined && asked.status !== "open") {
     const decision = decisionOf(asked, { text, language });
-    return <p className="soft small">{asked.status === "dismissed" ? decision : text.rooms.buttonsAnswered(decision, asked.resolvedByPerson ?? asked.resolvedBy ?? "")}</p>;
+    return (
+      <p className="soft small">
+        {asked.status === "dismissed"
+          ? decision
+          : text.rooms.buttonsAnswered(decision, asked.resolvedByPerson ?? asked.resolvedBy ?? "")}
+      </p>
+    );
   }
   return (
     <>
       <div className="room-buttons">
         {buttons.map(({ escalation, value, label }, index) => (
-          <Button key={value} size="compact-md" variant={index === 0 ? "filled" : "default"} disabled={answer.isPending} loading={answer.isPending && answer.variables.value === value} onClick={() => answer.mutate({ escalation, value })}>
+          <Button
+            key={value}
+            size="compact-md"
+            variant={index === 0 ? "filled" : "default"}
+            disabled={answer.isPending}
+            loading={answer.isPending && answer.variables.value === value}
+            onClick={() => answer.mutate({ escalation, value })}
+          >
             {labelIn(language, label)}
           </Button>
         ))}
       </div>
       {answer.error !== null && (
         <p className="error-note small" role="alert">
-          {[answer.error.message, answer.error instanceof DureError ? answer.error.hint : undefined].filter(Boolean).join(" ")}
+          {[answer.error.message, answer.error instanceof DureError ? answer.error.hint : undefined]
+            .filter(Boolean)
+            .join(" ")}
         </p>
       )}
     </>

@@ -7,7 +7,11 @@ export interface News {
   /** A message that is not what it was: delivered, handled, edited. */
   readonly changed?: { readonly place: string; readonly message: string };
   /** Agents that answer a message from now on. */
-  readonly begun?: { readonly place: string; readonly message: string; readonly agents: readonly string[] };
+  readonly begun?: {
+    readonly place: string;
+    readonly message: string;
+    readonly agents: readonly string[];
+  };
   /** An agent that has nothing more to do with a message. */
   readonly ended?: { readonly place: string; readonly message: string; readonly agent: string };
   /** Unread marks and states of rooms, or of threads, are others. */
@@ -24,18 +28,33 @@ export function newsOf({ type, room, agent, data }: PlatformEvent): News {
   if (room === undefined || message === undefined) return { rooms: true };
   switch (type) {
     case "room.message":
-      return { grown: room, rooms: true, begun: { place: room, message, agents: handlersOf(data["roles"]) } };
+      return {
+        grown: room,
+        rooms: true,
+        begun: { place: room, message, agents: handlersOf(data["roles"]) },
+      };
     case "room.heard":
-      return { changed: { place: room, message }, rooms: true, begun: { place: room, message, agents: handlersOf(data["roles"]) } };
+      return {
+        changed: { place: room, message },
+        rooms: true,
+        begun: { place: room, message, agents: handlersOf(data["roles"]) },
+      };
     case "room.handled":
-      return { grown: room, changed: { place: room, message }, rooms: true, ended: { place: room, message, agent: agent ?? "" } };
+      return {
+        grown: room,
+        changed: { place: room, message },
+        rooms: true,
+        ended: { place: room, message, agent: agent ?? "" },
+      };
     default:
       return { changed: { place: room, message }, rooms: true };
   }
 }
 
 function handlersOf(roles: unknown): readonly string[] {
-  return isObject(roles) ? Object.entries(roles).flatMap(([agent, role]) => (role === "HANDLER" ? [agent] : [])) : [];
+  return isObject(roles)
+    ? Object.entries(roles).flatMap(([agent, role]) => (role === "HANDLER" ? [agent] : []))
+    : [];
 }
 
 function textOf(value: unknown): string | undefined {

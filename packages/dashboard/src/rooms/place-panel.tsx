@@ -14,16 +14,34 @@ import { ROOM_KEYS, type Speaker } from "./room-data.ts";
 import { OnlineDot, UnreadMark } from "./room-list.tsx";
 import { useThreads } from "./use-rooms.ts";
 
-/** Of a channel: its threads and who listens. Of a thread: who takes part. Of a direct room: with whom one talks. */
-export function PlacePanel(props: { who: Speaker; place: Room; channel: Room | undefined; thread: Thread | undefined; agents: readonly RoomAgent[]; nameOf: (agent: string) => string }): ReactNode {
+/**
+ * Of a channel: its threads and who listens. Of a thread: who takes part. Of a direct room: with
+ * whom one talks.
+ */
+export function PlacePanel(props: {
+  who: Speaker;
+  place: Room;
+  channel: Room | undefined;
+  thread: Thread | undefined;
+  agents: readonly RoomAgent[];
+  nameOf: (agent: string) => string;
+}): ReactNode {
   const { who, place, channel, thread, agents, nameOf } = props;
   const text = useText();
   const direct = place.kind === "direct" ? agents.find(({ id }) => id === place.agent) : undefined;
-  if (place.kind === "direct") return <div className="room-panel-body">{direct !== undefined && <AgentFacts agent={direct} />}</div>;
+  if (place.kind === "direct") {
+    return (
+      <div className="room-panel-body">{direct !== undefined && <AgentFacts agent={direct} />}</div>
+    );
+  }
   return (
     <div className="room-panel-body">
-      {thread !== undefined && <Participants who={who} thread={thread} agents={agents} nameOf={nameOf} />}
-      {channel !== undefined && <Threads who={who} channel={channel} current={thread?.id} nameOf={nameOf} />}
+      {thread !== undefined && (
+        <Participants who={who} thread={thread} agents={agents} nameOf={nameOf} />
+      )}
+      {channel !== undefined && (
+        <Threads who={who} channel={channel} current={thread?.id} nameOf={nameOf} />
+      )}
       {place.kind === "channel" && (
         <section>
           <h2 className="panel-title">{text.rooms.panel.agents}</h2>
@@ -48,7 +66,17 @@ export function PlacePanel(props: { who: Speaker; place: Room; channel: Room | u
   );
 }
 
-function Participants({ who, thread, agents, nameOf }: { who: Speaker; thread: Thread; agents: readonly RoomAgent[]; nameOf: (agent: string) => string }): ReactNode {
+function Participants({
+  who,
+  thread,
+  agents,
+  nameOf,
+}: {
+  who: Speaker;
+  thread: Thread;
+  agents: readonly RoomAgent[];
+  nameOf: (agent: string) => string;
+}): ReactNode {
   const text = useText();
   const { client } = useParts();
   const queries = useQueryClient();
@@ -59,7 +87,9 @@ function Participants({ who, thread, agents, nameOf }: { who: Speaker; thread: T
   return (
     <section aria-label={text.rooms.panel.participants}>
       <h2 className="panel-title">{text.rooms.panel.participants}</h2>
-      {thread.participants.length === 0 && <p className="panel-empty">{text.rooms.panel.noParticipants}</p>}
+      {thread.participants.length === 0 && (
+        <p className="panel-empty">{text.rooms.panel.noParticipants}</p>
+      )}
       <ul className="room-people">
         {thread.participants.map((id) => {
           const agent = agents.find((one) => one.id === id);
@@ -68,7 +98,14 @@ function Participants({ who, thread, agents, nameOf }: { who: Speaker; thread: T
               <Portrait name={nameOf(id)} kind="agent" />
               <span>{nameOf(id)}</span>
               {agent !== undefined && <OnlineDot agent={agent} />}
-              <ActionIcon variant="subtle" color="gray" size="sm" aria-label={text.rooms.panel.remove(nameOf(id))} loading={remove.isPending && remove.variables === id} onClick={() => remove.mutate(id)}>
+              <ActionIcon
+                variant="subtle"
+                color="gray"
+                size="sm"
+                aria-label={text.rooms.panel.remove(nameOf(id))}
+                loading={remove.isPending && remove.variables === id}
+                onClick={() => remove.mutate(id)}
+              >
                 <IconX size={14} />
               </ActionIcon>
             </li>
@@ -78,22 +115,38 @@ function Participants({ who, thread, agents, nameOf }: { who: Speaker; thread: T
       {remove.error !== null && <p className="error-note small">{remove.error.message}</p>}
       <p className="room-panel-facts">
         <span>{text.rooms.panel.messages(thread.messages)}</span>
-        {thread.openRequests > 0 && <span className="warn">{text.rooms.panel.openRequests(thread.openRequests)}</span>}
+        {thread.openRequests > 0 && (
+          <span className="warn">{text.rooms.panel.openRequests(thread.openRequests)}</span>
+        )}
       </p>
     </section>
   );
 }
 
-function Threads({ who, channel, current, nameOf }: { who: Speaker; channel: Room; current: string | undefined; nameOf: (agent: string) => string }): ReactNode {
+function Threads({
+  who,
+  channel,
+  current,
+  nameOf,
+}: {
+  who: Speaker;
+  channel: Room;
+  current: string | undefined;
+  nameOf: (agent: string) => string;
+}): ReactNode {
   const text = useText();
   const threads = useThreads(who, channel.id);
   const [search, setSearch] = useState("");
   const wanted = lettersOf(search.trim());
   const all = threads.data ?? [];
-  const shown = all.filter((thread) => lettersOf([thread.name, ...thread.participants.map(nameOf)].join(" ")).includes(wanted));
+  const shown = all.filter((thread) =>
+    lettersOf([thread.name, ...thread.participants.map(nameOf)].join(" ")).includes(wanted),
+  );
   return (
     <section aria-label={text.rooms.panel.threads}>
-      <h2 className="panel-title">{current === undefined ? text.rooms.panel.threads : text.rooms.panel.otherThreads}</h2>
+      <h2 className="panel-title">
+        {current === undefined ? text.rooms.panel.threads : text.rooms.panel.otherThreads}
+      </h2>
       {threads.isSuccess && all.length === 0 && (
         <p className="panel-empty">
           {text.rooms.panel.noThreads} {text.rooms.panel.noThreadsHint}
@@ -101,9 +154,18 @@ function Threads({ who, channel, current, nameOf }: { who: Speaker; channel: Roo
       )}
       {threads.error !== null && <p className="error-note small">{threads.error.message}</p>}
       {all.length > 0 && (
-        <TextInput size="xs" value={search} onChange={(event) => setSearch(event.currentTarget.value)} placeholder={text.rooms.panel.searchThreads} aria-label={text.rooms.panel.searchThreads} leftSection={<IconSearch size={14} />} />
+        <TextInput
+          size="xs"
+          value={search}
+          onChange={(event) => setSearch(event.currentTarget.value)}
+          placeholder={text.rooms.panel.searchThreads}
+          aria-label={text.rooms.panel.searchThreads}
+          leftSection={<IconSearch size={14} />}
+        />
       )}
-      {all.length > 0 && shown.length === 0 && <p className="panel-empty">{text.rooms.panel.noThreadMatch(search.trim())}</p>}
+      {all.length > 0 && shown.length === 0 && (
+        <p className="panel-empty">{text.rooms.panel.noThreadMatch(search.trim())}</p>
+      )}
       <ul className="thread-list">
         {shown.map((thread) => (
           <li key={thread.id}>
@@ -115,10 +177,24 @@ function Threads({ who, channel, current, nameOf }: { who: Speaker; channel: Roo
   );
 }
 
-function ThreadCard({ thread, isCurrent, nameOf }: { thread: Thread; isCurrent: boolean; nameOf: (agent: string) => string }): ReactNode {
+function ThreadCard({
+  thread,
+  isCurrent,
+  nameOf,
+}: {
+  thread: Thread;
+  isCurrent: boolean;
+  nameOf: (agent: string) => string;
+}): ReactNode {
   const { text, language } = useLanguage();
   return (
-    <Link to="/rooms/$place" params={{ place: thread.id }} className="thread-card" data-active={isCurrent || undefined} aria-current={isCurrent ? "page" : undefined}>
+    <Link
+      to="/rooms/$place"
+      params={{ place: thread.id }}
+      className="thread-card"
+      data-active={isCurrent || undefined}
+      aria-current={isCurrent ? "page" : undefined}
+    >
       <span className="thread-name">
         <IconMessage2 size={15} stroke={1.7} aria-hidden />
         <span>{thread.name}</span>
@@ -135,9 +211,15 @@ function ThreadCard({ thread, isCurrent, nameOf }: { thread: Thread; isCurrent: 
             {text.rooms.panel.archived}
           </span>
         )}
-        {thread.participants.length > 0 && <span>{thread.participants.map(nameOf).join(", ")}</span>}
-        {thread.openRequests > 0 && <span className="warn">{text.rooms.panel.openRequests(thread.openRequests)}</span>}
-        <time dateTime={new Date(thread.activeAt).toISOString()}>{text.rooms.panel.active(whenOf(thread.activeAt, language))}</time>
+        {thread.participants.length > 0 && (
+          <span>{thread.participants.map(nameOf).join(", ")}</span>
+        )}
+        {thread.openRequests > 0 && (
+          <span className="warn">{text.rooms.panel.openRequests(thread.openRequests)}</span>
+        )}
+        <time dateTime={new Date(thread.activeAt).toISOString()}>
+          {text.rooms.panel.active(whenOf(thread.activeAt, language))}
+        </time>
       </span>
     </Link>
   );

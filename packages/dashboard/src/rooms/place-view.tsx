@@ -1,6 +1,16 @@
 import { ActionIcon, Button, Drawer, Loader } from "@mantine/core";
 import { useMediaQuery } from "@mantine/hooks";
-import { IconArrowLeft, IconBrandDiscord, IconHash, IconLayoutSidebarRight, IconMessage2, IconMoonStars, IconPlayerPause, IconPlayerPlay, IconX } from "@tabler/icons-react";
+import {
+  IconArrowLeft,
+  IconBrandDiscord,
+  IconHash,
+  IconLayoutSidebarRight,
+  IconMessage2,
+  IconMoonStars,
+  IconPlayerPause,
+  IconPlayerPlay,
+  IconX,
+} from "@tabler/icons-react";
 import { useMutation, useQueryClient } from "@tanstack/react-query";
 import { Link } from "@tanstack/react-router";
 import type { Room, RoomMessage, Thread } from "dure/client";
@@ -18,7 +28,12 @@ import { writersOf } from "./timeline.ts";
 import { useAgents, useTimeline } from "./use-rooms.ts";
 
 /** One channel, thread or direct room: what is said there, who is writing, and where to write. */
-export function PlaceView(props: { who: Speaker; place: Room; channel: Room | undefined; thread: Thread | undefined }): ReactNode {
+export function PlaceView(props: {
+  who: Speaker;
+  place: Room;
+  channel: Room | undefined;
+  thread: Thread | undefined;
+}): ReactNode {
   const { who, place, channel, thread } = props;
   const text = useText();
   const { roomPosts } = useParts();
@@ -27,8 +42,13 @@ export function PlaceView(props: { who: Speaker; place: Room; channel: Room | un
   const nameOf = useMemo(() => namesOf(agents.data), [agents.data]);
   const messages = timeline.data?.messages ?? NOTHING;
   const posted = useSyncExternalStore(roomPosts.subscribe, roomPosts.snapshot);
-  const postings = unseenOf(posted.filter((one) => one.place === place.id && one.who === who), messages);
-  const wide = useMediaQuery("(min-width: 75em)", window.matchMedia("(min-width: 75em)").matches, { getInitialValueInEffect: false });
+  const postings = unseenOf(
+    posted.filter((one) => one.place === place.id && one.who === who),
+    messages,
+  );
+  const wide = useMediaQuery("(min-width: 75em)", window.matchMedia("(min-width: 75em)").matches, {
+    getInitialValueInEffect: false,
+  });
   const [replyTo, setReplyTo] = useState<RoomMessage>();
   const [panelOpen, setPanelOpen] = useState(false);
   const [panelHidden, setPanelHidden] = useState(false);
@@ -38,9 +58,21 @@ export function PlaceView(props: { who: Speaker; place: Room; channel: Room | un
 
   // Who is mentioned must hear: the agents of the channel, where they are known.
   const members = channel?.members;
-  const mentionable = useMemo(() => (agents.data ?? []).filter(({ id }) => members?.includes(id) ?? true), [agents.data, members]);
+  const mentionable = useMemo(
+    () => (agents.data ?? []).filter(({ id }) => members?.includes(id) ?? true),
+    [agents.data, members],
+  );
   const isShown = wide && !panelHidden;
-  const panel = <PlacePanel who={who} place={place} channel={channel} thread={thread} agents={mentionable} nameOf={nameOf} />;
+  const panel = (
+    <PlacePanel
+      who={who}
+      place={place}
+      channel={channel}
+      thread={thread}
+      agents={mentionable}
+      nameOf={nameOf}
+    />
+  );
   const writers = timeline.data === undefined ? [] : writersOf(timeline.data).map(nameOf);
   return (
     <div className="room" data-panel={isShown || undefined}>
@@ -59,7 +91,16 @@ export function PlaceView(props: { who: Speaker; place: Room; channel: Room | un
         </PlaceHead>
         <Banner who={who} place={place} />
         {timeline.data !== undefined ? (
-          <MessageLog who={who} place={place} channel={channel} timeline={timeline.data} postings={postings} agents={agents.data ?? NOTHING} nameOf={nameOf} onReply={mayWrite(place) ? setReplyTo : undefined} />
+          <MessageLog
+            who={who}
+            place={place}
+            channel={channel}
+            timeline={timeline.data}
+            postings={postings}
+            agents={agents.data ?? NOTHING}
+            nameOf={nameOf}
+            onReply={mayWrite(place) ? setReplyTo : undefined}
+          />
         ) : timeline.error !== null ? (
           <div className="chat-wait" role="alert">
             <p>{text.rooms.loadFailed}</p>
@@ -81,7 +122,14 @@ export function PlaceView(props: { who: Speaker; place: Room; channel: Room | un
             </>
           )}
         </p>
-        <RoomComposer who={who} place={place} last={messages.at(-1)?.seq ?? 0} agents={mentionable} replyTo={replyTo} onReplied={() => setReplyTo(undefined)} />
+        <RoomComposer
+          who={who}
+          place={place}
+          last={messages.at(-1)?.seq ?? 0}
+          agents={mentionable}
+          replyTo={replyTo}
+          onReplied={() => setReplyTo(undefined)}
+        />
       </section>
       {isShown && (
         <aside className="room-panel" aria-label={text.rooms.panel.label}>
@@ -89,7 +137,15 @@ export function PlaceView(props: { who: Speaker; place: Room; channel: Room | un
         </aside>
       )}
       {!wide && (
-        <Drawer opened={panelOpen} onClose={() => setPanelOpen(false)} position="right" size="min(100vw, 380px)" title={text.rooms.panel.label} closeButtonProps={{ "aria-label": text.rooms.panel.close }} classNames={{ content: "drawer-panel" }}>
+        <Drawer
+          opened={panelOpen}
+          onClose={() => setPanelOpen(false)}
+          position="right"
+          size="min(100vw, 380px)"
+          title={text.rooms.panel.label}
+          closeButtonProps={{ "aria-label": text.rooms.panel.close }}
+          classNames={{ content: "drawer-panel" }}
+        >
           {panel}
         </Drawer>
       )}
@@ -99,14 +155,30 @@ export function PlaceView(props: { who: Speaker; place: Room; channel: Room | un
 
 const NOTHING: readonly never[] = [];
 
-function PlaceHead({ place, channel, nameOf, children }: { place: Room; channel: Room | undefined; nameOf: (agent: string) => string; children: ReactNode }): ReactNode {
+function PlaceHead({
+  place,
+  channel,
+  nameOf,
+  children,
+}: {
+  place: Room;
+  channel: Room | undefined;
+  nameOf: (agent: string) => string;
+  children: ReactNode;
+}): ReactNode {
   const text = useText();
   const agents = useAgents();
-  const agent = place.kind === "direct" ? agents.data?.find(({ id }) => id === place.agent) : undefined;
+  const agent =
+    place.kind === "direct" ? agents.data?.find(({ id }) => id === place.agent) : undefined;
   return (
     <header className="room-head">
       {place.kind === "thread" && place.parent !== null ? (
-        <Link to="/rooms/$place" params={{ place: place.parent }} className="room-back" aria-label={text.rooms.backTo(channel?.name ?? text.rooms.channels)}>
+        <Link
+          to="/rooms/$place"
+          params={{ place: place.parent }}
+          className="room-back"
+          aria-label={text.rooms.backTo(channel?.name ?? text.rooms.channels)}
+        >
           <IconArrowLeft size={18} stroke={1.7} aria-hidden />
         </Link>
       ) : (
@@ -116,7 +188,9 @@ function PlaceHead({ place, channel, nameOf, children }: { place: Room; channel:
         {place.name}
       </h1>
       {agent !== undefined && <OnlineDot agent={agent} />}
-      {place.kind === "channel" && place.defaultAgent != null && <span className="room-fact">{text.rooms.defaultAgent(nameOf(place.defaultAgent))}</span>}
+      {place.kind === "channel" && place.defaultAgent != null && (
+        <span className="room-fact">{text.rooms.defaultAgent(nameOf(place.defaultAgent))}</span>
+      )}
       {place.adapter !== "web" && <span className="room-fact">{text.rooms.on(place.adapter)}</span>}
       <div className="room-head-end">{children}</div>
     </header>
@@ -124,7 +198,12 @@ function PlaceHead({ place, channel, nameOf, children }: { place: Room; channel:
 }
 
 function PlaceIcon({ place }: { place: Room }): ReactNode {
-  const Icon = place.adapter === "discord" ? IconBrandDiscord : place.kind === "direct" ? IconMessage2 : IconHash;
+  const Icon =
+    place.adapter === "discord"
+      ? IconBrandDiscord
+      : place.kind === "direct"
+        ? IconMessage2
+        : IconHash;
   return <Icon size={19} stroke={1.7} className="soft room-head-icon" aria-hidden />;
 }
 
@@ -144,7 +223,12 @@ function Banner({ who, place }: { who: Speaker; place: Room }): ReactNode {
   const Icon = STATE_ICONS[state];
   const words = {
     resting: [text.rooms.banner.resting, text.rooms.banner.restingHint],
-    suspended: [text.rooms.banner.suspended(place.suspendedUntil === null ? "" : whenOf(place.suspendedUntil, language)), text.rooms.banner.suspendedHint],
+    suspended: [
+      text.rooms.banner.suspended(
+        place.suspendedUntil === null ? "" : whenOf(place.suspendedUntil, language),
+      ),
+      text.rooms.banner.suspendedHint,
+    ],
     closed: [text.rooms.banner.closed, text.rooms.banner.closedBecause(place.closedBecause ?? "")],
   } as const satisfies Record<Exclude<Room["state"], "open">, readonly [string, string]>;
   const [what, hint] = words[state];
@@ -156,7 +240,13 @@ function Banner({ who, place }: { who: Speaker; place: Room }): ReactNode {
         {lift.error !== null && <span className="error-note">{lift.error.message}</span>}
       </p>
       {state !== "closed" && (
-        <Button size="compact-sm" variant="default" leftSection={<IconPlayerPlay size={14} />} loading={lift.isPending} onClick={() => lift.mutate()}>
+        <Button
+          size="compact-sm"
+          variant="default"
+          leftSection={<IconPlayerPlay size={14} />}
+          loading={lift.isPending}
+          onClick={() => lift.mutate()}
+        >
           {text.rooms.banner.lift}
         </Button>
       )}

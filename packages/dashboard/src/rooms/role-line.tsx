@@ -5,8 +5,16 @@ import type { KeyboardEvent, MouseEvent, ReactElement, ReactNode } from "react";
 import { useLanguage, useText } from "../language.tsx";
 import type { Language } from "../text.ts";
 
-/** What each agent did with a message. Hover or focus says why; the arrow keys go from agent to agent. */
-export function RoleLine(props: { message: RoomMessage; working: readonly string[] | undefined; nameOf: (agent: string) => string; onJump: (message: string) => void }): ReactNode {
+/**
+ * What each agent did with a message. Hover or focus says why; the arrow keys go from agent to
+ * agent.
+ */
+export function RoleLine(props: {
+  message: RoomMessage;
+  working: readonly string[] | undefined;
+  nameOf: (agent: string) => string;
+  onJump: (message: string) => void;
+}): ReactNode {
   const { message, working, nameOf, onJump } = props;
   const text = useText();
   const handlers = rankedOf(message.roles);
@@ -17,7 +25,15 @@ export function RoleLine(props: { message: RoomMessage; working: readonly string
   return (
     <div className="roles" role="group" aria-label={text.rooms.roles.label}>
       {handlers.map((role) => (
-        <Handler key={role.agent} role={role} name={nameOf(role.agent)} isOneOf={handlers.length} isWorking={working?.includes(role.agent) ?? false} tabIndex={tabIndexOf(role)} onJump={onJump} />
+        <Handler
+          key={role.agent}
+          role={role}
+          name={nameOf(role.agent)}
+          isOneOf={handlers.length}
+          isWorking={working?.includes(role.agent) ?? false}
+          tabIndex={tabIndexOf(role)}
+          onJump={onJump}
+        />
       ))}
       {observers.length > 0 && (
         <span className="observers">
@@ -26,7 +42,14 @@ export function RoleLine(props: { message: RoomMessage; working: readonly string
           {observers.map((role) => (
             <Reason key={role.agent} role={role}>
               {(reason) => (
-                <button type="button" className="role" data-role="OBSERVER" data-agent={role.agent} tabIndex={tabIndexOf(role)} onKeyDown={goBetween}>
+                <button
+                  type="button"
+                  className="role"
+                  data-role="OBSERVER"
+                  data-agent={role.agent}
+                  tabIndex={tabIndexOf(role)}
+                  onKeyDown={goBetween}
+                >
                   {nameOf(role.agent)}
                   <span className="hidden-words">{`. ${reason}`}</span>
                 </button>
@@ -39,15 +62,36 @@ export function RoleLine(props: { message: RoomMessage; working: readonly string
   );
 }
 
-function Handler(props: { role: MessageRole; name: string; isOneOf: number; isWorking: boolean; tabIndex: number; onJump: (message: string) => void }): ReactNode {
+function Handler(props: {
+  role: MessageRole;
+  name: string;
+  isOneOf: number;
+  isWorking: boolean;
+  tabIndex: number;
+  onJump: (message: string) => void;
+}): ReactNode {
   const { role, name, isOneOf, isWorking, tabIndex, onJump } = props;
   const text = useText();
   const { answeredBy, rank } = role;
-  const what = [text.rooms.roles.HANDLER, isOneOf > 1 && rank !== undefined && text.rooms.roles[rank], answeredBy !== undefined ? text.rooms.roles.answered : isWorking && text.rooms.roles.working];
-  const common = { className: "role", "data-role": "HANDLER", "data-agent": role.agent, tabIndex, onKeyDown: goBetween };
+  const what = [
+    text.rooms.roles.HANDLER,
+    isOneOf > 1 && rank !== undefined && text.rooms.roles[rank],
+    answeredBy !== undefined ? text.rooms.roles.answered : isWorking && text.rooms.roles.working,
+  ];
+  const common = {
+    className: "role",
+    "data-role": "HANDLER",
+    "data-agent": role.agent,
+    tabIndex,
+    onKeyDown: goBetween,
+  };
   const wordsWith = (reason: string): ReactNode => (
     <>
-      {answeredBy === undefined ? <IconMessageCircle2 size={13} aria-hidden /> : <IconCheck size={13} aria-hidden />}
+      {answeredBy === undefined ? (
+        <IconMessageCircle2 size={13} aria-hidden />
+      ) : (
+        <IconCheck size={13} aria-hidden />
+      )}
       <span className="role-name">{name}</span>
       <span>{what.filter((part) => part !== false).join(" · ")}</span>
       <span className="hidden-words">{`. ${reason}`}</span>
@@ -80,12 +124,29 @@ function Handler(props: { role: MessageRole; name: string; isOneOf: number; isWo
 }
 
 /** Says on hover and focus why an agent has its role. */
-function Reason({ role, more, children }: { role: MessageRole; more?: string; children: (reason: string) => ReactElement }): ReactNode {
+function Reason({
+  role,
+  more,
+  children,
+}: {
+  role: MessageRole;
+  more?: string;
+  children: (reason: string) => ReactElement;
+}): ReactNode {
   const { text, language } = useLanguage();
   const reasons: Readonly<Record<string, Readonly<Record<Language, string>>>> = ROLE_REASONS;
   const reason = reasons[role.because]?.[language] ?? text.rooms.roles.unknown;
   return (
-    <Tooltip label={more === undefined ? reason : `${reason} ${more} ↓`} events={TOOLTIP_EVENTS} position="bottom-start" multiline maw={280} withinPortal={false} transitionProps={NO_TRANSITION} classNames={{ tooltip: "role-tip" }}>
+    <Tooltip
+      label={more === undefined ? reason : `${reason} ${more} ↓`}
+      events={TOOLTIP_EVENTS}
+      position="bottom-start"
+      multiline
+      maw={280}
+      withinPortal={false}
+      transitionProps={NO_TRANSITION}
+      classNames={{ tooltip: "role-tip" }}
+    >
       {children(reason)}
     </Tooltip>
   );
@@ -94,7 +155,9 @@ function Reason({ role, more, children }: { role: MessageRole; more?: string; ch
 function goBetween(event: KeyboardEvent<HTMLElement>): void {
   const step = event.key === "ArrowRight" ? 1 : event.key === "ArrowLeft" ? -1 : 0;
   if (step === 0) return;
-  const all = [...(event.currentTarget.closest(".roles")?.querySelectorAll<HTMLElement>(".role") ?? [])];
+  const all = [
+    ...(event.currentTarget.closest(".roles")?.querySelectorAll<HTMLElement>(".role") ?? []),
+  ];
   all[all.indexOf(event.currentTarget) + step]?.focus();
   event.preventDefault();
 }

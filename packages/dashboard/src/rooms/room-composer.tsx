@@ -1,7 +1,15 @@
 import { ActionIcon } from "@mantine/core";
 import { IconArrowUp, IconCornerUpLeft, IconX } from "@tabler/icons-react";
 import type { Room, RoomAgent, RoomMessage } from "dure/client";
-import { useEffect, useId, useLayoutEffect, useRef, useState, type KeyboardEvent, type ReactNode } from "react";
+import {
+  useEffect,
+  useId,
+  useLayoutEffect,
+  useRef,
+  useState,
+  type KeyboardEvent,
+  type ReactNode,
+} from "react";
 import { useParts } from "../app-parts.tsx";
 import { fitHeight, isComposing } from "../chat/composer.tsx";
 import { useText } from "../language.tsx";
@@ -10,7 +18,10 @@ import { plainOf, Portrait } from "./message-row.tsx";
 import type { Speaker } from "./room-data.ts";
 import { OnlineDot } from "./room-list.tsx";
 
-/** Where a message is written. `@` offers agents; Enter sends, but never while a syllable is being composed. */
+/**
+ * Where a message is written. `@` offers agents; Enter sends, but never while a syllable is being
+ * composed.
+ */
 export function RoomComposer(props: {
   who: Speaker;
   place: Room;
@@ -34,7 +45,8 @@ export function RoomComposer(props: {
   const id = useId();
 
   const begun = mentionBegun(message, caret);
-  const offered = begun === undefined || begun.from === dismissed ? [] : mentionable(begun.query, agents);
+  const offered =
+    begun === undefined || begun.from === dismissed ? [] : mentionable(begun.query, agents);
   const active = Math.min(chosen, offered.length - 1);
 
   useLayoutEffect(() => {
@@ -97,12 +109,23 @@ export function RoomComposer(props: {
   };
 
   if (!mayWrite(place)) {
-    return <p className="room-no-composer">{place.state === "closed" ? text.rooms.composer.closed : text.rooms.composer.elsewhere(place.adapter)}</p>;
+    return (
+      <p className="room-no-composer">
+        {place.state === "closed"
+          ? text.rooms.composer.closed
+          : text.rooms.composer.elsewhere(place.adapter)}
+      </p>
+    );
   }
   return (
     <div className="composer room-composer">
       {offered.length > 0 && (
-        <div className="mention-list" id={`${id}-list`} role="listbox" aria-label={text.rooms.composer.candidates}>
+        <div
+          className="mention-list"
+          id={`${id}-list`}
+          role="listbox"
+          aria-label={text.rooms.composer.candidates}
+        >
           {offered.map((agent, index) => (
             <div
               key={agent.id}
@@ -129,7 +152,13 @@ export function RoomComposer(props: {
           <IconCornerUpLeft size={14} aria-hidden />
           <span>{text.rooms.replying(replyTo.authorName)}</span>
           <span className="room-reply-words">{plainOf(replyTo, agents)}</span>
-          <ActionIcon variant="subtle" color="gray" size="sm" aria-label={text.rooms.noReply} onClick={() => (onReplied(), field.current?.focus())}>
+          <ActionIcon
+            variant="subtle"
+            color="gray"
+            size="sm"
+            aria-label={text.rooms.noReply}
+            onClick={() => (onReplied(), field.current?.focus())}
+          >
             <IconX size={14} aria-hidden />
           </ActionIcon>
         </p>
@@ -149,10 +178,18 @@ export function RoomComposer(props: {
           aria-describedby="room-composer-hint"
           aria-autocomplete="list"
           aria-controls={offered.length > 0 ? `${id}-list` : undefined}
-          aria-activedescendant={offered[active] === undefined ? undefined : `${id}-${offered[active].id}`}
+          aria-activedescendant={
+            offered[active] === undefined ? undefined : `${id}-${offered[active].id}`
+          }
           enterKeyHint="send"
         />
-        <ActionIcon size={36} radius="xl" aria-label={text.rooms.composer.send} disabled={message.trim() === ""} onClick={submit}>
+        <ActionIcon
+          size={36}
+          radius="xl"
+          aria-label={text.rooms.composer.send}
+          disabled={message.trim() === ""}
+          onClick={submit}
+        >
           <IconArrowUp size={19} />
         </ActionIcon>
       </div>

@@ -1,7 +1,22 @@
 import type { QueryClient, QueryKey } from "@tanstack/react-query";
-import { systemClock, type DureClient, type PlatformEvent, type RoomAgent, type RoomsClient } from "dure/client";
+import {
+  systemClock,
+  type DureClient,
+  type PlatformEvent,
+  type RoomAgent,
+  type RoomsClient,
+} from "dure/client";
 import { newsOf } from "./news.ts";
-import { PAGE, withMessage, withNewer, withNewest, withOlder, withoutWork, withWork, type Timeline } from "./timeline.ts";
+import {
+  PAGE,
+  withMessage,
+  withNewer,
+  withNewest,
+  withOlder,
+  withoutWork,
+  withWork,
+  type Timeline,
+} from "./timeline.ts";
 
 /** In whose name rooms are read; undefined: in that of the token. */
 export type Speaker = string | undefined;
@@ -20,11 +35,14 @@ const EVENT_TYPES = ["room.*", "account.*", "collaborate.*", "escalation.*"];
 /** News are taken in together, milliseconds: a burst of events is one reading. */
 const BUNDLE_MS = 30;
 /** Changed messages of one place that are read one by one; more are read as a page. */
-const MOST_SINGLE = 12;
+const MAX_SINGLE = 12;
 /** Where the log may not be followed, the page looks by itself, milliseconds. */
 const LOOK_EVERY_MS = 4_000;
 
-/** What the page knows of rooms, kept fresh by the log of events: only what has changed is read again. */
+/**
+ * What the page knows of rooms, kept fresh by the log of events: only what has changed is read
+ * again.
+ */
 export class RoomData {
   readonly #client: DureClient;
   readonly #queries: QueryClient;
@@ -46,7 +64,10 @@ export class RoomData {
     while (true) {
       const known = this.#queries.getQueryData<Timeline>(key);
       if (known === undefined) return;
-      const page = await this.#rooms(who).messages(place, { after: known.messages.at(-1)?.seq ?? 0, limit: PAGE });
+      const page = await this.#rooms(who).messages(place, {
+        after: known.messages.at(-1)?.seq ?? 0,
+        limit: PAGE,
+      });
       this.#change(who, place, (timeline) => withNewer(timeline, page));
       if (page.items.length < PAGE) return;
     }
@@ -66,7 +87,10 @@ export class RoomData {
     const readAll = (): void => void this.#queries.invalidateQueries({ queryKey });
     const beginAnew = (): void => void this.#queries.resetQueries({ queryKey }); // who had begun to write may have ended unheard
     try {
-      const events = this.#client.events({ types: EVENT_TYPES }, { signal, onReset: beginAnew, onConnection: (state) => state === "connected" && readAll() });
+      const events = this.#client.events(
+        { types: EVENT_TYPES },
+        { signal, onReset: beginAnew, onConnection: (state) => state === "connected" && readAll() },
+      );
       for await (const event of events) bundle.add(event);
     } catch {
       if (signal.aborted) return;
@@ -79,14 +103,31 @@ export class RoomData {
   async #take(who: Speaker, events: readonly PlatformEvent[]): Promise<void> {
     const all = events.map(newsOf);
     for (const { begun, ended } of all) {
-      if (begun !== undefined) this.#change(who, begun.place, (timeline) => withWork(timeline, begun.message, begun.agents));
-      if (ended !== undefined) this.#change(who, ended.place, (timeline) => withoutWork(timeline, ended.message, ended.agent));
+      if (begun !== undefined) {
+        this.#change(who, begun.place, (timeline) =>
+          withWork(timeline, begun.message, begun.agents),
+        );
+      }
+      if (ended !== undefined) {
+        this.#change(who, ended.place, (timeline) =>
+          withoutWork(timeline, ended.message, ended.agent),
+        );
+      }
     }
-    const places = new Set(all.flatMap(({ grown, changed }) => [grown, changed?.place].filter((place) => place !== undefined)));
+    const places = new Set(
+      all.flatMap(({ grown, changed }) =>
+        [grown, changed?.place].filter((place) => place !== undefined),
+      ),
+    );
     await Promise.all([
       ...[...places].map((place) => {
-        const changed = new Set(all.flatMap((news) => (news.changed?.place === place ? [news.changed.message] : [])));
-        return this.#refresh(who, place, { grown: all.some((news) => news.grown === place), changed });
+        const changed = new Set(
+          all.flatMap((news) => (news.changed?.place === place ? [news.changed.message] : [])),
+        );
+        return this.#refresh(who, place, {
+          grown: all.some((news) => news.grown === place),
+          changed,
+        });
       }),
       all.some((news) => news.rooms) && this.#read(ROOM_KEYS.list(who), ROOM_KEYS.allThreads(who)),
       all.some((news) => news.agents) && this.#read(ROOM_KEYS.agents),
@@ -95,23 +136,35 @@ export class RoomData {
   }
 
   /** A place that is not looked at is read when somebody looks again. */
-  async #refresh(who: Speaker, place: string, { grown, changed }: { grown: boolean; changed: ReadonlySet<string> }): Promise<void> {
+  async #refresh(
+    who: Speaker,
+    place: string,
+    { grown, changed }: { grown: boolean; changed: ReadonlySet<string> },
+  ): Promise<void> {
     const queryKey = ROOM_KEYS.timeline(who, place);
     const query = this.#queries.getQueryCache().find({ queryKey });
     if (query === undefined) return;
-    if (!query.isActive() || changed.size > MOST_SINGLE) return this.#read(queryKey);
+    if (!query.isActive() || changed.size > MAX_SINGLE) return this.#read(queryKey);
     try {
       if (grown) await this.grow(who, place);
-      const held = this.#queries.getQueryData<Timeline>(queryKey)?.messages.filter(({ id }) => changed.has(id)) ?? [];
+      const held =
+        this.#queries
+          .getQueryData<Timeline>(queryKey)
+          ?.messages.filter(({ id }) => changed.has(id)) ?? [];
       const fresh = await Promise.all(held.map(({ id }) => this.#rooms(who).message(id)));
-      for (const message of fresh) this.#change(who, place, (timeline) => withMessage(timeline, message));
+      for (const message of fresh) {
+        this.#change(who, place, (timeline) => withMessage(timeline, message));
+      }
     } catch {
       await this.#read(queryKey); // which tries again, and shows why it cannot
     }
   }
 
   #change(who: Speaker, place: string, change: (timeline: Timeline) => Timeline): void {
-    this.#queries.setQueryData<Timeline>(ROOM_KEYS.timeline(who, place), (known) => known && change(known));
+    this.#queries.setQueryData<Timeline>(
+      ROOM_KEYS.timeline(who, place),
+      (known) => known && change(known),
+    );
   }
 
   async #read(...keys: readonly QueryKey[]): Promise<void> {

@@ -29,19 +29,34 @@ export function RoomList(): ReactNode {
   const current = thread.data?.parent ?? place;
   const fits = (name: string): boolean => lettersOf(name).includes(lettersOf(search.trim()));
   const channels = all.filter((room) => room.kind === "channel" && fits(room.name));
-  const known = (agents.data ?? []).filter((agent) => agent.accounts.some(({ adapter }) => adapter === "web"));
+  const known = (agents.data ?? []).filter((agent) =>
+    agent.accounts.some(({ adapter }) => adapter === "web"),
+  );
   const shown = known.filter((agent) => fits(agent.displayName) || fits(agent.id));
   return (
     <nav className="rooms-nav" aria-label={text.rooms.label}>
-      <TextInput size="sm" value={search} onChange={(event) => setSearch(event.currentTarget.value)} placeholder={text.rooms.search} aria-label={text.rooms.search} leftSection={<IconSearch size={15} />} />
-      {search.trim() !== "" && channels.length + shown.length === 0 && <p className="soft small sessions-empty">{text.rooms.noMatch(search.trim())}</p>}
+      <TextInput
+        size="sm"
+        value={search}
+        onChange={(event) => setSearch(event.currentTarget.value)}
+        placeholder={text.rooms.search}
+        aria-label={text.rooms.search}
+        leftSection={<IconSearch size={15} />}
+      />
+      {search.trim() !== "" && channels.length + shown.length === 0 && (
+        <p className="soft small sessions-empty">{text.rooms.noMatch(search.trim())}</p>
+      )}
       {channels.length > 0 && (
         <section>
           <h2 className="rooms-title">{text.rooms.channels}</h2>
           <ul>
             {channels.map((room) => (
               <li key={room.id}>
-                <RoomLink room={room} isCurrent={room.id === current} isThread={room.id !== place} />
+                <RoomLink
+                  room={room}
+                  isCurrent={room.id === current}
+                  isThread={room.id !== place}
+                />
               </li>
             ))}
           </ul>
@@ -53,7 +68,12 @@ export function RoomList(): ReactNode {
           <ul>
             {shown.map((agent) => (
               <li key={agent.id}>
-                <DirectLink agent={agent} room={all.find((room) => room.kind === "direct" && room.agent === agent.id)} current={current} who={who} />
+                <DirectLink
+                  agent={agent}
+                  room={all.find((room) => room.kind === "direct" && room.agent === agent.id)}
+                  current={current}
+                  who={who}
+                />
               </li>
             ))}
           </ul>
@@ -67,7 +87,12 @@ export function RoomList(): ReactNode {
       {named && (
         <p className="rooms-person">
           <span>{text.rooms.speakAs(who ?? "")}</span>
-          <Button variant="subtle" color="gray" size="compact-xs" onClick={() => personName.forget()}>
+          <Button
+            variant="subtle"
+            color="gray"
+            size="compact-xs"
+            onClick={() => personName.forget()}
+          >
             {text.rooms.rename}
           </Button>
         </p>
@@ -76,10 +101,24 @@ export function RoomList(): ReactNode {
   );
 }
 
-function RoomLink({ room, isCurrent, isThread }: { room: Room; isCurrent: boolean; isThread: boolean }): ReactNode {
+function RoomLink({
+  room,
+  isCurrent,
+  isThread,
+}: {
+  room: Room;
+  isCurrent: boolean;
+  isThread: boolean;
+}): ReactNode {
   const Icon = room.adapter === "discord" ? IconBrandDiscord : IconHash;
   return (
-    <Link to="/rooms/$place" params={{ place: room.id }} className="room-link" data-active={isCurrent || undefined} aria-current={isCurrent ? (isThread ? "true" : "page") : undefined}>
+    <Link
+      to="/rooms/$place"
+      params={{ place: room.id }}
+      className="room-link"
+      data-active={isCurrent || undefined}
+      aria-current={isCurrent ? (isThread ? "true" : "page") : undefined}
+    >
       <Icon size={15} stroke={1.8} aria-hidden />
       <span className="room-link-name">{room.name}</span>
       <UnreadMark count={isCurrent && !isThread ? 0 : (room.unread ?? 0)} />
@@ -88,7 +127,17 @@ function RoomLink({ room, isCurrent, isThread }: { room: Room; isCurrent: boolea
 }
 
 /** The room is made when it is asked for. */
-function DirectLink({ agent, room, current, who }: { agent: RoomAgent; room: Room | undefined; current: string | undefined; who: Speaker }): ReactNode {
+function DirectLink({
+  agent,
+  room,
+  current,
+  who,
+}: {
+  agent: RoomAgent;
+  room: Room | undefined;
+  current: string | undefined;
+  who: Speaker;
+}): ReactNode {
   const { client } = useParts();
   const queries = useQueryClient();
   const navigate = useNavigate();
@@ -107,7 +156,12 @@ function DirectLink({ agent, room, current, who }: { agent: RoomAgent; room: Roo
   );
   if (room === undefined) {
     return (
-      <button type="button" className="room-link" disabled={open.isPending} onClick={() => open.mutate()}>
+      <button
+        type="button"
+        className="room-link"
+        disabled={open.isPending}
+        onClick={() => open.mutate()}
+      >
         {words}
         {open.error !== null && <span className="error-note small">{open.error.message}</span>}
       </button>
@@ -115,7 +169,13 @@ function DirectLink({ agent, room, current, who }: { agent: RoomAgent; room: Roo
   }
   const isCurrent = room.id === current;
   return (
-    <Link to="/rooms/$place" params={{ place: room.id }} className="room-link" data-active={isCurrent || undefined} aria-current={isCurrent ? "page" : undefined}>
+    <Link
+      to="/rooms/$place"
+      params={{ place: room.id }}
+      className="room-link"
+      data-active={isCurrent || undefined}
+      aria-current={isCurrent ? "page" : undefined}
+    >
       {words}
       <UnreadMark count={isCurrent ? 0 : (room.unread ?? 0)} />
     </Link>

@@ -17,32 +17,52 @@ export interface Posting {
 }
 
 /**
- * Those that do not stand in their place yet. A message may be seen before its sending is known to have worked, also when
- * the answer to it was lost; each message stands for one posting. Whose token speaks is not known here, so there a failed
- * one is never taken for somebody's same words. Pure.
+ * Those that do not stand in their place yet. A message may be seen before its sending is known to
+ * have worked, also when the answer to it was lost; each message stands for one posting. Whose
+ * token speaks is not known here, so there a failed one is never taken for somebody's same words.
+ * Pure.
  */
-export function unseenOf(postings: readonly Posting[], messages: readonly RoomMessage[]): readonly Posting[] {
+export function unseenOf(
+  postings: readonly Posting[],
+  messages: readonly RoomMessage[],
+): readonly Posting[] {
   const taken = new Set<string>();
   return postings.filter(({ who, text, after, status }) => {
     if (who === undefined && status === "failed") return true;
-    const found = messages.find((message) => message.seq > after && message.authorKind === "person" && message.text === text && (who === undefined || message.author === who) && !taken.has(message.id));
+    const found = messages.find(
+      (message) =>
+        message.seq > after &&
+        message.authorKind === "person" &&
+        message.text === text &&
+        (who === undefined || message.author === who) &&
+        !taken.has(message.id),
+    );
     if (found !== undefined) taken.add(found.id);
     return found === undefined;
   });
 }
 
-/** What this page says in rooms. It outlives the page of a room: whoever goes elsewhere has still said it. */
+/**
+ * What this page says in rooms. It outlives the page of a room: whoever goes elsewhere has still
+ * said it.
+ */
 export class RoomPosts {
   readonly #client: DureClient;
   /** Called when the server has a message, before its row goes; shows it. */
   readonly #onPosted: (who: Speaker, place: string) => Promise<void>;
   readonly #listeners = new Set<() => void>();
-  /** One place's messages are sent one after the other, so that they stand in the order in which they were written. */
+  /**
+   * One place's messages are sent one after the other, so that they stand in the order in which
+   * they were written.
+   */
   readonly #lines = new Map<string, Promise<void>>();
   readonly #drafts = new Map<string, string>();
   #all: readonly Posting[] = [];
 
-  constructor(options: { client: DureClient; onPosted: (who: Speaker, place: string) => Promise<void> }) {
+  constructor(options: {
+    client: DureClient;
+    onPosted: (who: Speaker, place: string) => Promise<void>;
+  }) {
     this.#client = options.client;
     this.#onPosted = options.onPosted;
   }
@@ -55,7 +75,15 @@ export class RoomPosts {
   };
 
   send(who: Speaker, place: string, text: string, after: number, replyTo?: string): void {
-    const posting: Posting = { clientId: ulid(), who, place, text, replyTo, after, status: "sending" };
+    const posting: Posting = {
+      clientId: ulid(),
+      who,
+      place,
+      text,
+      replyTo,
+      after,
+      status: "sending",
+    };
     this.#change([...this.#all, posting]);
     this.#enqueue(posting);
   }
@@ -93,7 +121,10 @@ export class RoomPosts {
     try {
       await this.#client.rooms(who).post(place, { text, clientId, replyTo });
     } catch (error) {
-      const problem = error instanceof DureError ? error : new DureError(codeOf(error) ?? "UNREACHABLE", messageOf(error));
+      const problem =
+        error instanceof DureError
+          ? error
+          : new DureError(codeOf(error) ?? "UNREACHABLE", messageOf(error));
       return this.#put(clientId, { status: "failed", problem });
     }
     await this.#onPosted(who, place).catch(() => {}); // it is said; the log of events brings it

@@ -33,7 +33,10 @@ function Rooms({ who }: { who: Speaker }): ReactNode {
   const { roomData } = useParts();
   const rooms = useRoomList(who);
   const room = rooms.data?.find((one) => one.id === id);
-  const thread = useThread(who, id !== undefined && rooms.data !== undefined && room === undefined ? id : undefined);
+  const thread = useThread(
+    who,
+    id !== undefined && rooms.data !== undefined && room === undefined ? id : undefined,
+  );
   useEffect(() => {
     const leave = new AbortController();
     void roomData.follow(who, leave.signal);
@@ -44,16 +47,32 @@ function Rooms({ who }: { who: Speaker }): ReactNode {
     if (place !== undefined) localStorage.setItem(LAST_PLACE, place.id);
   }, [place]);
 
-  if (rooms.data !== undefined && rooms.data.length === 0) return <Empty title={text.rooms.none} hint={text.rooms.noneHint} />;
+  if (rooms.data !== undefined && rooms.data.length === 0) {
+    return <Empty title={text.rooms.none} hint={text.rooms.noneHint} />;
+  }
   if (rooms.error !== null && rooms.data === undefined) {
     const none = rooms.error instanceof DureError && rooms.error.class === "not-found";
-    return none ? <Empty title={text.rooms.none} hint={text.rooms.noneHint} /> : <Empty title={text.rooms.loadFailed} hint={rooms.error.message} onRetry={rooms.retry} />;
+    return none ? (
+      <Empty title={text.rooms.none} hint={text.rooms.noneHint} />
+    ) : (
+      <Empty title={text.rooms.loadFailed} hint={rooms.error.message} onRetry={rooms.retry} />
+    );
   }
   if (rooms.data !== undefined && id === undefined) {
     const goal = localStorage.getItem(LAST_PLACE) ?? rooms.data[0]?.id;
     return goal !== undefined && <Navigate to="/rooms/$place" params={{ place: goal }} replace />;
   }
-  if (place !== undefined) return <PlaceView key={place.id} who={who} place={place} channel={rooms.data?.find((one) => one.id === (place.parent ?? place.id))} thread={thread.data} />;
+  if (place !== undefined) {
+    return (
+      <PlaceView
+        key={place.id}
+        who={who}
+        place={place}
+        channel={rooms.data?.find((one) => one.id === (place.parent ?? place.id))}
+        thread={thread.data}
+      />
+    );
+  }
   if (thread.error !== null && !rooms.isReading) return <Gone />; // a room of a later page is no thread
   return (
     <div className="center-page">
@@ -62,13 +81,23 @@ function Rooms({ who }: { who: Speaker }): ReactNode {
   );
 }
 
-function Empty({ title, hint, onRetry }: { title: string; hint: string; onRetry?: () => void }): ReactNode {
+function Empty({
+  title,
+  hint,
+  onRetry,
+}: {
+  title: string;
+  hint: string;
+  onRetry?: () => void;
+}): ReactNode {
   const text = useText();
   return (
     <div className="center-page">
       <IconMessages size={36} stroke={1.4} className="soft" aria-hidden />
       <h1>{title}</h1>
-      <p className="soft"><Prose text={hint} /></p>
+      <p className="soft">
+        <Prose text={hint} />
+      </p>
       {onRetry !== undefined && (
         <Button variant="default" onClick={onRetry}>
           {text.connection.retry}

@@ -20,17 +20,28 @@ export interface MessagePage {
 /** Messages asked for at once. */
 export const PAGE = 60;
 /** Messages that a page keeps of one place; the oldest go first. */
-export const MOST_KEPT = 2_000;
+export const MAX_KEPT = 2_000;
 
 export const EMPTY_TIMELINE: Timeline = { messages: [], hasOlder: false, typing: [], working: {} };
 
-/** With the newest page: joined to what is known where they touch, else instead of it. Pure, like all below. */
+/**
+ * With the newest page: joined to what is known where they touch, else instead of it. Pure, like
+ * all below.
+ */
 export function withNewest(known: Timeline | undefined, page: MessagePage): Timeline {
   const first = page.items[0];
   const last = known?.messages.at(-1);
-  const touches = known !== undefined && (first === undefined || (last !== undefined && first.seq <= last.seq + 1));
+  const touches =
+    known !== undefined &&
+    (first === undefined || (last !== undefined && first.seq <= last.seq + 1));
   if (touches) return { ...joined(known, page.items), typing: page.typing };
-  return { ...EMPTY_TIMELINE, messages: page.items, hasOlder: page.items.length >= PAGE, typing: page.typing, working: known?.working ?? {} };
+  return {
+    ...EMPTY_TIMELINE,
+    messages: page.items,
+    hasOlder: page.items.length >= PAGE,
+    typing: page.typing,
+    working: known?.working ?? {},
+  };
 }
 
 /** With what was said behind the last known message. */
@@ -45,16 +56,28 @@ export function withOlder(known: Timeline, page: MessagePage): Timeline {
 /** With a message as it is now; one that is not held stays out. */
 export function withMessage(known: Timeline, message: RoomMessage): Timeline {
   if (!known.messages.some(({ id }) => id === message.id)) return known;
-  const answered = message.roles.filter((role) => role.answeredBy !== undefined).map(({ agent }) => agent);
-  return { ...known, messages: known.messages.map((one) => (one.id === message.id ? message : one)), working: without(known.working, message.id, answered) };
+  const answered = message.roles
+    .filter((role) => role.answeredBy !== undefined)
+    .map(({ agent }) => agent);
+  return {
+    ...known,
+    messages: known.messages.map((one) => (one.id === message.id ? message : one)),
+    working: without(known.working, message.id, answered),
+  };
 }
 
 export function withWork(known: Timeline, message: string, agents: readonly string[]): Timeline {
-  return agents.length === 0 ? known : { ...known, working: { ...known.working, [message]: agents } };
+  return agents.length === 0
+    ? known
+    : { ...known, working: { ...known.working, [message]: agents } };
 }
 
 export function withoutWork(known: Timeline, message: string, agent: string): Timeline {
-  return { ...known, working: without(known.working, message, [agent]), typing: known.typing.filter((one) => one !== agent) };
+  return {
+    ...known,
+    working: without(known.working, message, [agent]),
+    typing: known.typing.filter((one) => one !== agent),
+  };
 }
 
 /** Who writes now, each once. */
@@ -65,10 +88,25 @@ export function writersOf({ typing, working }: Timeline): readonly string[] {
 /** Longest time between two messages that stand under one name, milliseconds. */
 const TOGETHER_MS = 5 * 60_000;
 
-/** How a message stands to the one before it: on a new day, under a name of its own, or below the same name. */
-export function standOf(before: RoomMessage | undefined, message: RoomMessage): "new-day" | "own-name" | "same-name" {
-  if (before === undefined || new Date(before.at).toDateString() !== new Date(message.at).toDateString()) return "new-day";
-  const isSame = before.author === message.author && before.authorKind === message.authorKind && before.mark === message.mark && message.replyTo === null;
+/**
+ * How a message stands to the one before it: on a new day, under a name of its own, or below the
+ * same name.
+ */
+export function standOf(
+  before: RoomMessage | undefined,
+  message: RoomMessage,
+): "new-day" | "own-name" | "same-name" {
+  if (
+    before === undefined ||
+    new Date(before.at).toDateString() !== new Date(message.at).toDateString()
+  ) {
+    return "new-day";
+  }
+  const isSame =
+    before.author === message.author &&
+    before.authorKind === message.authorKind &&
+    before.mark === message.mark &&
+    message.replyTo === null;
   return isSame && message.at - before.at < TOGETHER_MS ? "same-name" : "own-name";
 }
 
@@ -76,11 +114,17 @@ function joined(known: Timeline, items: readonly RoomMessage[]): Timeline {
   if (items.length === 0) return known;
   const bySeq = new Map([...known.messages, ...items].map((message) => [message.seq, message]));
   const messages = [...bySeq.values()].toSorted((a, b) => a.seq - b.seq);
-  const over = messages.length - MOST_KEPT;
-  return over > 0 ? { ...known, messages: messages.slice(over), hasOlder: true } : { ...known, messages };
+  const over = messages.length - MAX_KEPT;
+  return over > 0
+    ? { ...known, messages: messages.slice(over), hasOlder: true }
+    : { ...known, messages };
 }
 
-function without(working: Timeline["working"], message: string, agents: readonly string[]): Timeline["working"] {
+function without(
+  working: Timeline["working"],
+  message: string,
+  agents: readonly string[],
+): Timeline["working"] {
   const left = (working[message] ?? []).filter((agent) => !agents.includes(agent));
   const { [message]: _gone, ...rest } = working;
   return left.length === 0 ? rest : { ...rest, [message]: left };

@@ -10,27 +10,44 @@ const LIST_EVERY_MS = 20_000;
 /** Rooms of one page; the server gives no more at once. */
 const ROOMS_PAGE = 200;
 /** Pages of rooms that are read without being asked for. */
-const ROOM_PAGES_MOST = 10;
+const MAX_ROOM_PAGES = 10;
 /** Threads of a channel that the page lists and searches; the server gives no more at once. */
-const THREADS_MOST = 500;
+const MAX_THREADS = 500;
 /** A suspension ends by itself and tells nobody: the place is looked at so often, milliseconds. */
 const SUSPENDED_EVERY_MS = 5_000;
 
 /** Who speaks here. `asks`: nobody is logged in and no name is known, so the page asks for one. */
-export function useSpeaker(): { readonly who: Speaker; readonly asks: boolean; readonly named: boolean } {
+export function useSpeaker(): {
+  readonly who: Speaker;
+  readonly asks: boolean;
+  readonly named: boolean;
+} {
   const { client, personName } = useParts();
-  const me = useQuery({ queryKey: ["me"], queryFn: ({ signal }) => client.me({ signal }), staleTime: 60_000 });
+  const me = useQuery({
+    queryKey: ["me"],
+    queryFn: ({ signal }) => client.me({ signal }),
+    staleTime: 60_000,
+  });
   const name = useSyncExternalStore(personName.subscribe, personName.snapshot);
   const isOpen = me.data?.person === null; // at the server's machine the person is not known by name
-  return { who: isOpen ? (name ?? undefined) : undefined, asks: isOpen && name === null, named: isOpen && name !== null };
+  return {
+    who: isOpen ? (name ?? undefined) : undefined,
+    asks: isOpen && name === null,
+    named: isOpen && name !== null,
+  };
 }
 
-/** Channels and direct rooms, as far as they have been read; refused with class `not-found` where the team has no rooms. */
+/**
+ * Channels and direct rooms, as far as they have been read; refused with class `not-found` where
+ * the team has no rooms.
+ */
 interface RoomList {
   readonly data: readonly Room[] | undefined;
   readonly error: Error | null;
   readonly isPending: boolean;
-  /** More pages are being read, or will be by themselves: what is not among `data` may still come. */
+  /**
+   * More pages are being read, or will be by themselves: what is not among `data` may still come.
+   */
   readonly isReading: boolean;
   /** There are more than are read by themselves. */
   readonly hasMore: boolean;
@@ -38,18 +55,32 @@ interface RoomList {
   readonly retry: () => void;
 }
 
-/** Marks and the place that is looked at need every room, so page after page is read; from some thousand on, when somebody asks for more. */
+/**
+ * Marks and the place that is looked at need every room, so page after page is read; from some
+ * thousand on, when somebody asks for more.
+ */
 export function useRoomList(who: Speaker): RoomList {
   const { client } = useParts();
   const list = useInfiniteQuery({
     queryKey: ROOM_KEYS.list(who),
-    queryFn: ({ signal, pageParam }) => client.rooms(who).list({ limit: ROOMS_PAGE, cursor: pageParam }, { signal }),
+    queryFn: ({ signal, pageParam }) =>
+      client.rooms(who).list({ limit: ROOMS_PAGE, cursor: pageParam }, { signal }),
     initialPageParam: undefined as string | undefined,
     getNextPageParam: (page) => page.nextCursor ?? undefined,
     refetchInterval: (query) => (query.state.status === "error" ? false : LIST_EVERY_MS),
   });
-  const { data, error, isPending, isFetching, isFetchingNextPage, hasNextPage, isFetchNextPageError, fetchNextPage, refetch } = list;
-  const goesOn = hasNextPage && !isFetchNextPageError && (data?.pages.length ?? 0) < ROOM_PAGES_MOST;
+  const {
+    data,
+    error,
+    isPending,
+    isFetching,
+    isFetchingNextPage,
+    hasNextPage,
+    isFetchNextPageError,
+    fetchNextPage,
+    refetch,
+  } = list;
+  const goesOn = hasNextPage && !isFetchNextPageError && (data?.pages.length ?? 0) < MAX_ROOM_PAGES;
   useEffect(() => {
     if (goesOn && !isFetching) void fetchNextPage({ cancelRefetch: false });
   }, [goesOn, isFetching, fetchNextPage]);
@@ -67,12 +98,22 @@ export function useRoomList(who: Speaker): RoomList {
 
 export function useTimeline(who: Speaker, place: string): UseQueryResult<Timeline> {
   const { roomData } = useParts();
-  return useQuery({ queryKey: ROOM_KEYS.timeline(who, place), queryFn: ({ signal }) => roomData.newest(who, place, signal) });
+  return useQuery({
+    queryKey: ROOM_KEYS.timeline(who, place),
+    queryFn: ({ signal }) => roomData.newest(who, place, signal),
+  });
 }
 
-export function useThreads(who: Speaker, room: string | undefined): UseQueryResult<readonly Thread[]> {
+export function useThreads(
+  who: Speaker,
+  room: string | undefined,
+): UseQueryResult<readonly Thread[]> {
   const { client } = useParts();
-  return useQuery({ queryKey: ROOM_KEYS.threads(who, room ?? ""), queryFn: ({ signal }) => client.rooms(who).threads(room ?? "", { signal, limit: THREADS_MOST }), enabled: room !== undefined });
+  return useQuery({
+    queryKey: ROOM_KEYS.threads(who, room ?? ""),
+    queryFn: ({ signal }) => client.rooms(who).threads(room ?? "", { signal, limit: MAX_THREADS }),
+    enabled: room !== undefined,
+  });
 }
 
 /** Asked for unless `id` is undefined. */
@@ -82,23 +123,37 @@ export function useThread(who: Speaker, id: string | undefined): UseQueryResult<
     queryKey: ROOM_KEYS.thread(who, id ?? ""),
     queryFn: ({ signal }) => client.rooms(who).thread(id ?? "", { signal }),
     enabled: id !== undefined,
-    refetchInterval: (query) => (query.state.data?.state === "suspended" ? SUSPENDED_EVERY_MS : false),
+    refetchInterval: (query) =>
+      query.state.data?.state === "suspended" ? SUSPENDED_EVERY_MS : false,
   });
 }
 
 export function useAgents(enabled = true): UseQueryResult<readonly RoomAgent[]> {
   const { client } = useParts();
-  return useQuery({ queryKey: ROOM_KEYS.agents, queryFn: ({ signal }) => client.rooms().agents({ signal }), staleTime: 30_000, enabled });
+  return useQuery({
+    queryKey: ROOM_KEYS.agents,
+    queryFn: ({ signal }) => client.rooms().agents({ signal }),
+    staleTime: 30_000,
+    enabled,
+  });
 }
 
 /** The questions that buttons of messages answer. */
 export function useEscalations(enabled: boolean): UseQueryResult<readonly Escalation[]> {
   const { client } = useParts();
-  return useQuery({ queryKey: ["escalations", "rooms"], queryFn: async ({ signal }) => (await client.escalations({ limit: 200 }, { signal })).items, enabled });
+  return useQuery({
+    queryKey: ["escalations", "rooms"],
+    queryFn: async ({ signal }) => (await client.escalations({ limit: 200 }, { signal })).items,
+    enabled,
+  });
 }
 
 export function useIsAdmin(): boolean {
   const { client } = useParts();
-  const me = useQuery({ queryKey: ["me"], queryFn: ({ signal }) => client.me({ signal }), staleTime: 60_000 });
+  const me = useQuery({
+    queryKey: ["me"],
+    queryFn: ({ signal }) => client.me({ signal }),
+    staleTime: 60_000,
+  });
   return me.data?.scopes.includes("admin") ?? false;
 }

@@ -6,7 +6,10 @@ import { useParts } from "../app-parts.tsx";
 import { useText } from "../language.tsx";
 import { Prose } from "../prose.tsx";
 
-/** Asks for the token once, unless a link brought something that logs in. The server answers with a cookie that scripts cannot read. */
+/**
+ * Asks for the token once, unless a link brought something that logs in. The server answers with a
+ * cookie that scripts cannot read.
+ */
 export function Login(): ReactNode {
   const text = useText();
   const { client, loginLink } = useParts();
@@ -14,7 +17,10 @@ export function Login(): ReactNode {
   const [token, setToken] = useState("");
   const onSuccess = (): Promise<void> => queries.resetQueries();
   const byToken = useMutation({ mutationFn: () => client.login(token.trim()), onSuccess });
-  const { mutate: open, ...byLink } = useMutation({ mutationFn: (once: string) => client.loginOnce(once), onSuccess });
+  const { mutate: open, ...byLink } = useMutation({
+    mutationFn: (once: string) => client.loginOnce(once),
+    onSuccess,
+  });
   useEffect(() => {
     const once = loginLink.take();
     if (once !== undefined) open(once);
@@ -34,15 +40,29 @@ export function Login(): ReactNode {
           label={text.login.token}
           value={token}
           onChange={(event) => setToken(event.currentTarget.value)}
-          error={error === null ? undefined : [error.message, error instanceof DureError ? error.hint : undefined].filter(Boolean).join(" ")}
+          error={
+            error === null
+              ? undefined
+              : [error.message, error instanceof DureError ? error.hint : undefined]
+                  .filter(Boolean)
+                  .join(" ")
+          }
           autoComplete="current-password"
           autoFocus
           size="md"
         />
-        <Button type="submit" size="md" loading={byToken.isPending || byLink.isPending} disabled={token.trim() === ""} fullWidth>
+        <Button
+          type="submit"
+          size="md"
+          loading={byToken.isPending || byLink.isPending}
+          disabled={token.trim() === ""}
+          fullWidth
+        >
           {text.login.submit}
         </Button>
-        <p className="soft small"><Prose text={text.login.hint} /></p>
+        <p className="soft small">
+          <Prose text={text.login.hint} />
+        </p>
       </form>
     </main>
   );

@@ -20,7 +20,8 @@ export function Shell(): ReactNode {
     queryKey: ["me"],
     queryFn: ({ signal }) => client.me({ signal }),
     staleTime: 60_000,
-    refetchInterval: (query) => (query.state.status === "error" && !isLoginNeeded(query.state.error) ? ASK_AGAIN_MS : false),
+    refetchInterval: (query) =>
+      query.state.status === "error" && !isLoginNeeded(query.state.error) ? ASK_AGAIN_MS : false,
   });
   if (me.data !== undefined && !isLoginNeeded(me.error)) return <Frame me={me.data} />;
   if (isLoginNeeded(me.error)) return <Login />;
@@ -43,12 +44,26 @@ function Frame({ me }: { me: Me }): ReactNode {
         {text.skipToContent}
       </a>
       <nav className="shell-top" aria-label={text.appName}>
-        <ActionIcon variant="subtle" color="gray" size="lg" aria-label={text.nav.open} onClick={() => setOpen(true)}>
+        <ActionIcon
+          variant="subtle"
+          color="gray"
+          size="lg"
+          aria-label={text.nav.open}
+          onClick={() => setOpen(true)}
+        >
           <IconMenu2 size={20} />
         </ActionIcon>
         <Brand />
       </nav>
-      <Drawer opened={open} onClose={() => setOpen(false)} size={292} padding={0} title={<Brand />} closeButtonProps={{ "aria-label": text.nav.close }} classNames={{ content: "drawer-side" }}>
+      <Drawer
+        opened={open}
+        onClose={() => setOpen(false)}
+        size={292}
+        padding={0}
+        title={<Brand />}
+        closeButtonProps={{ "aria-label": text.nav.close }}
+        classNames={{ content: "drawer-side" }}
+      >
         <Sidebar me={me} />
       </Drawer>
       <aside className="shell-side" aria-label={text.nav.label}>
@@ -68,7 +83,9 @@ function Unreachable({ error, onRetry }: { error: Error; onRetry: () => void }):
     <main className="center-page" role="alert">
       <IconPlugConnectedX size={36} stroke={1.4} className="soft" />
       <h1>{text.connection.unreachable}</h1>
-      <p className="soft"><Prose text={text.connection.unreachableHint} /></p>
+      <p className="soft">
+        <Prose text={text.connection.unreachableHint} />
+      </p>
       <p className="soft small">{error.message}</p>
       <Button variant="default" onClick={onRetry}>
         {text.connection.retry}

@@ -1,5 +1,19 @@
 import { Button, SegmentedControl, useMantineColorScheme } from "@mantine/core";
-import { IconActivity, IconArrowsExchange, IconClipboardList, IconCoins, IconDeviceDesktop, IconInbox, IconLogout, IconMessageCircle, IconMessages, IconMoon, IconSitemap, IconSun, IconUsers } from "@tabler/icons-react";
+import {
+  IconActivity,
+  IconArrowsExchange,
+  IconClipboardList,
+  IconCoins,
+  IconDeviceDesktop,
+  IconInbox,
+  IconLogout,
+  IconMessageCircle,
+  IconMessages,
+  IconMoon,
+  IconSitemap,
+  IconSun,
+  IconUsers,
+} from "@tabler/icons-react";
 import { useQuery } from "@tanstack/react-query";
 import { Link, useRouterState } from "@tanstack/react-router";
 import type { Me } from "dure/client";
@@ -32,15 +46,27 @@ export function Sidebar({ me }: { me: Me }): ReactNode {
   const rooms = useRoomList(who);
   const hasRooms = (rooms.data?.length ?? 0) > 0 || path.startsWith("/rooms");
   const isAdmin = me.scopes.includes("admin");
-  const pages = PAGES.filter(({ to }) => (hasRooms || (to !== "/rooms" && to !== "/jobs" && to !== "/agents")) && (isAdmin || !FOR_ADMINISTRATORS.includes(to)));
+  const pages = PAGES.filter(
+    ({ to }) =>
+      (hasRooms || (to !== "/rooms" && to !== "/jobs" && to !== "/agents")) &&
+      (isAdmin || !FOR_ADMINISTRATORS.includes(to)),
+  );
   return (
     <div className="side">
       <nav className="side-nav" aria-label={text.nav.label}>
         {pages.map(({ to, words, Icon }) => (
-          <Link key={to} to={to} className="side-link" data-active={path.startsWith(to) || undefined} aria-current={path.startsWith(to) ? "page" : undefined}>
+          <Link
+            key={to}
+            to={to}
+            className="side-link"
+            data-active={path.startsWith(to) || undefined}
+            aria-current={path.startsWith(to) ? "page" : undefined}
+          >
             <Icon size={18} stroke={1.7} aria-hidden />
             {text.nav[words]}
-            {to === "/rooms" && !path.startsWith("/rooms") && <Unread count={rooms.data?.reduce((sum, room) => sum + (room.unread ?? 0), 0) ?? 0} />}
+            {to === "/rooms" && !path.startsWith("/rooms") && (
+              <Unread count={rooms.data?.reduce((sum, room) => sum + (room.unread ?? 0), 0) ?? 0} />
+            )}
             {to === "/escalations" && <Waiting />}
           </Link>
         ))}
@@ -65,11 +91,18 @@ function Unread({ count }: { count: number }): ReactNode {
   );
 }
 
-/** How many questions wait; asked again every so often, because most of them are raised where this page does not look. */
+/**
+ * How many questions wait; asked again every so often, because most of them are raised where this
+ * page does not look.
+ */
 function Waiting(): ReactNode {
   const text = useText();
   const { client } = useParts();
-  const open = useQuery({ queryKey: ["escalations", "open"], queryFn: ({ signal }) => client.escalations({ status: "open", limit: 100 }, { signal }), refetchInterval: WAITING_EVERY_MS });
+  const open = useQuery({
+    queryKey: ["escalations", "open"],
+    queryFn: ({ signal }) => client.escalations({ status: "open", limit: 100 }, { signal }),
+    refetchInterval: WAITING_EVERY_MS,
+  });
   const count = open.data?.items.length ?? 0;
   if (count === 0) return null;
   return (
@@ -110,7 +143,10 @@ function Settings({ me }: { me: Me }): ReactNode {
         data={[
           { value: "light", label: <SchemeIcon Icon={IconSun} label={text.settings.light} /> },
           { value: "dark", label: <SchemeIcon Icon={IconMoon} label={text.settings.dark} /> },
-          { value: "auto", label: <SchemeIcon Icon={IconDeviceDesktop} label={text.settings.auto} /> },
+          {
+            value: "auto",
+            label: <SchemeIcon Icon={IconDeviceDesktop} label={text.settings.auto} />,
+          },
         ]}
       />
       <SegmentedControl
@@ -124,7 +160,13 @@ function Settings({ me }: { me: Me }): ReactNode {
         ]}
       />
       {me.auth === "token" && (
-        <Button variant="subtle" color="gray" size="compact-sm" leftSection={<IconLogout size={15} />} onClick={() => void leave()}>
+        <Button
+          variant="subtle"
+          color="gray"
+          size="compact-sm"
+          leftSection={<IconLogout size={15} />}
+          onClick={() => void leave()}
+        >
           {text.settings.logout}
         </Button>
       )}

@@ -1,5 +1,18 @@
 import type { IncomingMessage, ServerResponse } from "node:http";
-import type { ContextManifest, Escalation, ListedRun, PlanFile, PlanPort, PlanProblem, PlanView, PortDetail, PortStatus, RunCleaned, RunDetail, TreeDiff } from "dure/client";
+import type {
+  ContextManifest,
+  Escalation,
+  ListedRun,
+  PlanFile,
+  PlanPort,
+  PlanProblem,
+  PlanView,
+  PortDetail,
+  PortStatus,
+  RunCleaned,
+  RunDetail,
+  TreeDiff,
+} from "dure/client";
 import { toWire } from "../../../dure/src/kernel/wire.ts";
 
 /** An event of a run without what the log adds. */
@@ -15,7 +28,10 @@ interface Reader {
 
 type Changeable<Value> = { -readonly [Key in keyof Value]: Value[Key] };
 
-/** Plans and runs of the double: what a test puts there, changed by the orders that a page gives. Answers `/v1/plans`, `/v1/runs` and the escalations of runs. */
+/**
+ * Plans and runs of the double: what a test puts there, changed by the orders that a page gives.
+ * Answers `/v1/plans`, `/v1/runs` and the escalations of runs.
+ */
 export class DoublePlans {
   readonly files: PlanFile[] = [];
   readonly views = new Map<string, PlanView>();
@@ -26,7 +42,9 @@ export class DoublePlans {
   readonly escalations: Escalation[] = [];
   /** Why runs are not to be cleaned without force, by run. */
   readonly keeps = new Map<string, NonNullable<RunCleaned["because"]>>();
-  /** What a check of a text finds, and what a model proposes; without a proposal there is no model. */
+  /**
+   * What a check of a text finds, and what a model proposes; without a proposal there is no model.
+   */
   findProblems: (file: string, text: string) => readonly PlanProblem[] = () => [];
   proposal: string | undefined;
   /** The run that the next start gives; without one it is refused. */
@@ -35,7 +53,9 @@ export class DoublePlans {
   readonly #emit: (event: { readonly type: string; readonly [name: string]: unknown }) => string;
   readonly #keys = new Map<string, string>();
 
-  constructor(emit: (event: { readonly type: string; readonly [name: string]: unknown }) => string) {
+  constructor(
+    emit: (event: { readonly type: string; readonly [name: string]: unknown }) => string,
+  ) {
     this.#emit = emit;
   }
 
@@ -71,7 +91,9 @@ export class DoublePlans {
     const event = { type, role: "orchestration", run, data: { plan: this.run(run).plan, ...data } };
     const id = this.#emit(event);
     for (const reader of [...this.#readers].filter((one) => one.run === run)) {
-      reader.response.write(`id: ${id}\nevent: ${type}\ndata: ${JSON.stringify({ id, at: Date.now(), ...event })}\n\n`);
+      reader.response.write(
+        `id: ${id}\nevent: ${type}\ndata: ${JSON.stringify({ id, at: Date.now(), ...event })}\n\n`,
+      );
       if (type === "run.end") reader.response.end();
     }
   }
@@ -86,20 +108,43 @@ export class DoublePlans {
       return json(response, 200, { ok: problems.length === 0, problems: toWire(problems) });
     }
     if (path === "/v1/plans/draft") {
-      if (this.proposal === undefined) return refuse(response, 409, "MODEL_MISSING", "No model is there that could propose a plan.", "Set the key of a provider.");
-      return json(response, 200, { text: this.proposal, problems: toWire(this.findProblems("draft.yaml", this.proposal)) });
+      if (this.proposal === undefined) {
+        return refuse(
+          response,
+          409,
+          "MODEL_MISSING",
+          "No model is there that could propose a plan.",
+          "Set the key of a provider.",
+        );
+      }
+      return json(response, 200, {
+        text: this.proposal,
+        problems: toWire(this.findProblems("draft.yaml", this.proposal)),
+      });
     }
     if (path === "/v1/runs/clean") return json(response, 200, this.#clean(given));
-    if (path === "/v1/runs") return request.method === "POST" ? this.#start(request, given, response) : json(response, 200, this.#list(url));
+    if (path === "/v1/runs") {
+      return request.method === "POST"
+        ? this.#start(request, given, response)
+        : json(response, 200, this.#list(url));
+    }
     if (path === "/v1/escalations" && url.searchParams.get("status") === "open") {
       const run = url.searchParams.get("run");
-      return json(response, 200, { items: this.escalations.filter((one) => one.status === "open" && (run === null || one.source.run === run)).map((one) => toWire(one)), next_cursor: null });
+      return json(response, 200, {
+        items: this.escalations
+          .filter((one) => one.status === "open" && (run === null || one.source.run === run))
+          .map((one) => toWire(one)),
+        next_cursor: null,
+      });
     }
     const answered = /^\/v1\/escalations\/([^/]+)\/answer$/.exec(path);
     if (answered) return this.#answered(answered[1]!, given, response);
-    const parts = /^\/v1\/runs\/([^/]+)(?:\/ports\/([^/]+))?(?:\/steps\/(\d+))?(?:\/([a-z]+))?$/.exec(path);
+    const parts =
+      /^\/v1\/runs\/([^/]+)(?:\/ports\/([^/]+))?(?:\/steps\/(\d+))?(?:\/([a-z]+))?$/.exec(path);
     if (!parts) return false;
-    const [, id = "", port, step, verb] = parts.map((part) => (part === undefined ? undefined : decodeURIComponent(part)));
+    const [, id = "", port, step, verb] = parts.map((part) =>
+      part === undefined ? undefined : decodeURIComponent(part),
+    );
     const run = this.runs.find((one) => one.id === id);
     if (!run) return refuse(response, 404, "RUN_UNKNOWN", `There is no run ${id}.`);
     if (port !== undefined) return this.#port(run, port, step, verb, given, response);
@@ -117,44 +162,120 @@ export class DoublePlans {
         this.change(id, { status: "running" }, { type: "run.resume", data: {} });
         return this.#ordered(run, response);
       case "cancel":
-        this.change(id, { status: "cancelled", phase: "over", finishedAt: Date.now() }, { type: "run.end", data: { outcome: "cancelled" } });
+        this.change(
+          id,
+          { status: "cancelled", phase: "over", finishedAt: Date.now() },
+          { type: "run.end", data: { outcome: "cancelled" } },
+        );
         return this.#ordered(run, response);
       case "extend":
-        this.change(id, { tokensMost: (run.tokensMost ?? 0) + Number(given["tokens"]), status: "running", phase: "building", because: null }, { type: "run.resume", data: {} });
+        this.change(
+          id,
+          {
+            tokensMost: (run.tokensMost ?? 0) + Number(given["tokens"]),
+            status: "running",
+            phase: "building",
+            because: null,
+          },
+          { type: "run.resume", data: {} },
+        );
         return this.#ordered(run, response);
       case "merge": {
         const target = typeof given["into"] === "string" ? given["into"] : run.definition.base;
-        if (target === "dirty") return refuse(response, 409, "TARGET_DIRTY", "The branch dirty has changes that are not committed.", "Commit or stash them.");
-        return json(response, 200, { kind: "merged", target, commit: "f".repeat(40), updated: "/home/user/shop" });
+        if (target === "dirty") {
+          return refuse(
+            response,
+            409,
+            "TARGET_DIRTY",
+            "The branch dirty has changes that are not committed.",
+            "Commit or stash them.",
+          );
+        }
+        return json(response, 200, {
+          kind: "merged",
+          target,
+          commit: "f".repeat(40),
+          updated: "/home/user/shop",
+        });
       }
       default:
         return refuse(response, 404, "NOT_FOUND", path);
     }
   }
 
-  #port(run: RunDetail, id: string, step: string | undefined, verb: string | undefined, given: Record<string, unknown>, response: ServerResponse): boolean {
+  #port(
+    run: RunDetail,
+    id: string,
+    step: string | undefined,
+    verb: string | undefined,
+    given: Record<string, unknown>,
+    response: ServerResponse,
+  ): boolean {
     const port = run.ports.find((one) => one.id === id);
-    if (!port) return refuse(response, 404, "PLAN_PORT_UNKNOWN", `The run ${run.id} has no port ${id}.`);
+    if (!port) {
+      return refuse(response, 404, "PLAN_PORT_UNKNOWN", `The run ${run.id} has no port ${id}.`);
+    }
     const key = `${run.id}/${id}`;
     switch (verb) {
       case undefined:
-        return json(response, 200, toWire({ steps: [], messages: [], violations: [], ...this.details.get(key), ...port }));
+        return json(
+          response,
+          200,
+          toWire({ steps: [], messages: [], violations: [], ...this.details.get(key), ...port }),
+        );
       case "manifest": {
         const manifest = this.manifests.get(Number(step));
-        return manifest ? json(response, 200, toWire(manifest)) : refuse(response, 404, "MANIFEST_MISSING", "No prompt.");
+        return manifest
+          ? json(response, 200, toWire(manifest))
+          : refuse(response, 404, "MANIFEST_MISSING", "No prompt.");
       }
       case "diff": {
         const diff = this.diffs.get(key);
-        return diff ? json(response, 200, toWire(diff)) : refuse(response, 404, "RUN_NO_RESULT", "The port has changed nothing yet.");
+        return diff
+          ? json(response, 200, toWire(diff))
+          : refuse(response, 404, "RUN_NO_RESULT", "The port has changed nothing yet.");
       }
       case "retry":
-        this.change(run.id, { status: "running", phase: "building", report: null, because: null, finishedAt: null });
-        this.changePort(run.id, id, { status: "running", because: null, hint: typeof given["hint"] === "string" ? given["hint"] : null, triesPair: port.triesPair + 1, triesMade: port.triesMade + 1 }, { type: "port.start", data: { attempt: port.attempt + 1 } });
+        this.change(run.id, {
+          status: "running",
+          phase: "building",
+          report: null,
+          because: null,
+          finishedAt: null,
+        });
+        this.changePort(
+          run.id,
+          id,
+          {
+            status: "running",
+            because: null,
+            hint: typeof given["hint"] === "string" ? given["hint"] : null,
+            triesPair: port.triesPair + 1,
+            triesMade: port.triesMade + 1,
+          },
+          { type: "port.start", data: { attempt: port.attempt + 1 } },
+        );
         return this.#ordered(run, response);
       case "say": {
         const detail = this.details.get(key) ?? {};
         const messages = detail.messages ?? [];
-        this.details.set(key, { ...detail, messages: [...messages, { id: 900 + messages.length, from: "operator", to: given["to"] === "tester" ? "tester" : "implementer", type: "feedback", payload: { text: given["text"] }, replyTo: null, createdAt: Date.now(), deliveredAt: null, processedAt: null }] });
+        this.details.set(key, {
+          ...detail,
+          messages: [
+            ...messages,
+            {
+              id: 900 + messages.length,
+              from: "operator",
+              to: given["to"] === "tester" ? "tester" : "implementer",
+              type: "feedback",
+              payload: { text: given["text"] },
+              replyTo: null,
+              createdAt: Date.now(),
+              deliveredAt: null,
+              processedAt: null,
+            },
+          ],
+        });
         return json(response, 202, { id: 900 + messages.length });
       }
       default:
@@ -162,15 +283,54 @@ export class DoublePlans {
     }
   }
 
-  #start(request: IncomingMessage, given: Record<string, unknown>, response: ServerResponse): boolean {
-    const only = [given["only"], given["from"]].find((ports): ports is string[] => Array.isArray(ports));
-    if (given["repository"] === "../nowhere") return refuse(response, 400, "NOT_A_REPOSITORY", "../nowhere is not a git repository.", "Say the folder of one.");
-    const broken = this.files.find(({ name, problems }) => name === given["plan"] && problems.length > 0);
-    if (broken) return refuse(response, 400, "PLAN_INVALID", `The plan ${broken.file} has ${broken.problems.length} problems.`, `See all of them with: dure plan check ${broken.name}`);
-    const name = typeof given["plan"] === "string" ? given["plan"] : /^plan: (\w+)$/m.exec(String(given["text"]))?.[1];
+  #start(
+    request: IncomingMessage,
+    given: Record<string, unknown>,
+    response: ServerResponse,
+  ): boolean {
+    const only = [given["only"], given["from"]].find((ports): ports is string[] =>
+      Array.isArray(ports),
+    );
+    if (given["repository"] === "../nowhere") {
+      return refuse(
+        response,
+        400,
+        "NOT_A_REPOSITORY",
+        "../nowhere is not a git repository.",
+        "Say the folder of one.",
+      );
+    }
+    const broken = this.files.find(
+      ({ name, problems }) => name === given["plan"] && problems.length > 0,
+    );
+    if (broken) {
+      return refuse(
+        response,
+        400,
+        "PLAN_INVALID",
+        `The plan ${broken.file} has ${broken.problems.length} problems.`,
+        `See all of them with: dure plan check ${broken.name}`,
+      );
+    }
+    const name =
+      typeof given["plan"] === "string"
+        ? given["plan"]
+        : /^plan: (\w+)$/m.exec(String(given["text"]))?.[1];
     const view = this.views.get(name ?? "");
-    if (!view) return refuse(response, 404, "PLAN_UNKNOWN", `There is no plan ${String(given["plan"])}.`);
-    if (given["dry_run"] === true) return json(response, 200, toWire(only === undefined ? view : { ...view, ports: view.ports.filter(({ id }) => only.includes(id)), levels: [only] }));
+    if (!view) {
+      return refuse(response, 404, "PLAN_UNKNOWN", `There is no plan ${String(given["plan"])}.`);
+    }
+    if (given["dry_run"] === true) {
+      return json(
+        response,
+        200,
+        toWire(
+          only === undefined
+            ? view
+            : { ...view, ports: view.ports.filter(({ id }) => only.includes(id)), levels: [only] },
+        ),
+      );
+    }
     const key = String(request.headers["idempotency-key"] ?? "");
     const known = this.#keys.get(key);
     if (known !== undefined) return json(response, 202, toWire(this.run(known)));
@@ -178,22 +338,41 @@ export class DoublePlans {
     if (!run) return refuse(response, 409, "NO_GIT", "git was not found.", "Install git.");
     this.#keys.set(key, run.id);
     this.runs.unshift(run);
-    this.#emit({ type: "session.start", role: "orchestration", run: run.id, data: { plan: run.plan } });
+    this.#emit({
+      type: "session.start",
+      role: "orchestration",
+      run: run.id,
+      data: { plan: run.plan },
+    });
     return json(response, 202, toWire(run));
   }
 
   /** A page of two, as the real server has pages. */
   #clean(given: Record<string, unknown>): unknown {
     const after = Number(given["after"] ?? 0);
-    const old = this.runs.filter((run) => (given["run"] === undefined ? run.finishedAt !== null && run.cleanedAt === null && run.finishedAt <= Date.now() - Number(given["older_than_ms"] ?? 604_800_000) : run.id === given["run"]));
+    const old = this.runs.filter((run) =>
+      given["run"] === undefined
+        ? run.finishedAt !== null &&
+          run.cleanedAt === null &&
+          run.finishedAt <= Date.now() - Number(given["older_than_ms"] ?? 604_800_000)
+        : run.id === given["run"],
+    );
     const page = old.slice(after, after + 2);
     const items = page.map(({ id, plan }): RunCleaned => {
       const because = given["force"] === true ? undefined : this.keeps.get(id);
-      return because === undefined ? { run: id, plan, outcome: "cleaned" } : { run: id, plan, outcome: "kept", because };
+      return because === undefined
+        ? { run: id, plan, outcome: "cleaned" }
+        : { run: id, plan, outcome: "kept", because };
     });
-    const cleaned = given["dry_run"] === true ? [] : items.filter(({ outcome }) => outcome === "cleaned");
-    for (const { run } of cleaned) this.change(run, { cleanedAt: Date.now() }, { type: "run.cleaned", data: {} });
-    return { items: toWire(items), next: after + 2 < old.length ? after + 2 - cleaned.length : null };
+    const cleaned =
+      given["dry_run"] === true ? [] : items.filter(({ outcome }) => outcome === "cleaned");
+    for (const { run } of cleaned) {
+      this.change(run, { cleanedAt: Date.now() }, { type: "run.cleaned", data: {} });
+    }
+    return {
+      items: toWire(items),
+      next: after + 2 < old.length ? after + 2 - cleaned.length : null,
+    };
   }
 
   #list(url: URL): unknown {
@@ -211,9 +390,20 @@ export class DoublePlans {
   #answered(id: string, given: Record<string, unknown>, response: ServerResponse): boolean {
     const index = this.escalations.findIndex((one) => one.id === id);
     if (index < 0) return refuse(response, 404, "ESCALATION_UNKNOWN", "Unknown.");
-    const escalation: Escalation = { ...this.escalations[index]!, status: "resolved", resolution: { value: String(given["value"]), ...(typeof given["note"] === "string" && { note: given["note"] }) }, resolvedBy: "operator", resolvedAt: Date.now() };
+    const escalation: Escalation = {
+      ...this.escalations[index]!,
+      status: "resolved",
+      resolution: {
+        value: String(given["value"]),
+        ...(typeof given["note"] === "string" && { note: given["note"] }),
+      },
+      resolvedBy: "operator",
+      resolvedAt: Date.now(),
+    };
     this.escalations[index] = escalation;
-    if (escalation.source.run !== undefined) this.tell(escalation.source.run, { type: "escalation.resolved", data: { id } });
+    if (escalation.source.run !== undefined) {
+      this.tell(escalation.source.run, { type: "escalation.resolved", data: { id } });
+    }
     return json(response, 200, { escalation: toWire(escalation), turn: null });
   }
 
@@ -224,7 +414,9 @@ export class DoublePlans {
   #stream(request: IncomingMessage, run: RunDetail, response: ServerResponse): boolean {
     response.writeHead(200, { "content-type": "text/event-stream", "cache-control": "no-store" });
     response.write(`: run ${run.id}\n\n`);
-    if (request.headers["last-event-id"] === undefined) response.write(`id: 1.2.${Date.now()}\nevent: run\ndata: ${JSON.stringify(toWire(run))}\n\n`);
+    if (request.headers["last-event-id"] === undefined) {
+      response.write(`id: 1.2.${Date.now()}\nevent: run\ndata: ${JSON.stringify(toWire(run))}\n\n`);
+    }
     if (["success", "partial", "failed", "cancelled"].includes(run.status)) {
       response.end();
       return true;
@@ -241,7 +433,22 @@ function json(response: ServerResponse, status: number, body: unknown): true {
   return true;
 }
 
-function refuse(response: ServerResponse, status: number, code: string, detail: string, hint?: string): true {
-  response.writeHead(status, { "content-type": "application/problem+json" }).end(JSON.stringify({ type: `about:blank#${code}`, title: code, status, code, detail, ...(hint !== undefined && { hint }) }));
+function refuse(
+  response: ServerResponse,
+  status: number,
+  code: string,
+  detail: string,
+  hint?: string,
+): true {
+  response.writeHead(status, { "content-type": "application/problem+json" }).end(
+    JSON.stringify({
+      type: `about:blank#${code}`,
+      title: code,
+      status,
+      code,
+      detail,
+      ...(hint !== undefined && { hint }),
+    }),
+  );
   return true;
 }

@@ -60,17 +60,42 @@ export function scriptFor(request: Request, state: State): Step[] {
       agentDone("intent", "의도 파악 중", 84),
       start("bank", "은행에 묻는 중"),
       { do: "wait", ms: 15 },
-      { do: "event", type: "AGENT_START", data: { agent: "bank", label: "은행에 묻는 중", attempt: 2 } },
+      {
+        do: "event",
+        type: "AGENT_START",
+        data: { agent: "bank", label: "은행에 묻는 중", attempt: 2 },
+      },
       { do: "wait", ms: 15 },
-      { do: "event", type: "AGENT_START", data: { agent: "bank", label: "은행에 묻는 중", attempt: 3 } },
-      { do: "event", type: "AGENT_DONE", data: { agent: "bank", label: "은행에 묻는 중", success: false, error: "LLM_TIMEOUT", retry_count: 2, elapsed_ms: 2140 } },
+      {
+        do: "event",
+        type: "AGENT_START",
+        data: { agent: "bank", label: "은행에 묻는 중", attempt: 3 },
+      },
+      {
+        do: "event",
+        type: "AGENT_DONE",
+        data: {
+          agent: "bank",
+          label: "은행에 묻는 중",
+          success: false,
+          error: "LLM_TIMEOUT",
+          retry_count: 2,
+          elapsed_ms: 2140,
+        },
+      },
       {
         do: "done",
         data: {
           message: "답이 너무 늦어서 멈췄어요. 잠시 뒤에 다시 보내 주세요.",
           next_action: "ASK",
           error: { code: "LLM_TIMEOUT", message: "The model did not answer within 2 s." },
-          _trace: { total_elapsed_ms: 2224, agents: [trace("intent", 84), { ...trace("bank", 2140), success: false, retries: 2, error: "LLM_TIMEOUT" }] },
+          _trace: {
+            total_elapsed_ms: 2224,
+            agents: [
+              trace("intent", 84),
+              { ...trace("bank", 2140), success: false, retries: 2, error: "LLM_TIMEOUT" },
+            ],
+          },
         },
       },
     ];
@@ -84,7 +109,10 @@ export function scriptFor(request: Request, state: State): Step[] {
 function fill(message: string, state: State): Step[] {
   if (message.includes("세 명")) {
     state.slots = { target: "엄마", amount: 50_000 };
-    state.queue = [{ target: "민지", amount: 30_000, memo: "점심값" }, { target: "준호", amount: 12_000 }];
+    state.queue = [
+      { target: "민지", amount: 30_000, memo: "점심값" },
+      { target: "준호", amount: 12_000 },
+    ];
   } else state.slots = { target: "엄마", amount: 50_000 };
   state.stage = "READY";
   return [
@@ -116,7 +144,11 @@ function decide(message: string, state: State): Step[] {
     Object.assign(state, freshState());
     return [step];
   }
-  const receipt = { status: "booked", transaction_id: `TX-${1000 + state.queue.length}`, ...state.slots };
+  const receipt = {
+    status: "booked",
+    transaction_id: `TX-${1000 + state.queue.length}`,
+    ...state.slots,
+  };
   const total = state.queue.length + 1;
   state.stage = "EXECUTED";
   const steps: Step[] = [
@@ -127,7 +159,11 @@ function decide(message: string, state: State): Step[] {
   const next = state.queue.shift();
   if (next !== undefined && total > 1) {
     Object.assign(state, { stage: "READY", slots: next });
-    return [...steps, ...progress(state, 3 - state.queue.length), ...askConfirm(state, [trace("execute", 231)], { receipt })];
+    return [
+      ...steps,
+      ...progress(state, 3 - state.queue.length),
+      ...askConfirm(state, [trace("execute", 231)], { receipt }),
+    ];
   }
   const text = `${receipt.target}님에게 ${receipt.amount?.toLocaleString("ko")}원을 보냈어요.`;
   const end = finish(text, state, [trace("execute", 231)], { receipt });
@@ -148,7 +184,10 @@ function askConfirm(state: State, agents: object[], extra: Record<string, unknow
       data: {
         message: text,
         next_action: "CONFIRM",
-        ui_hint: { buttons: ["확인", "취소"], confirm_id: `c-${JSON.stringify(state.slots).length}` },
+        ui_hint: {
+          buttons: ["확인", "취소"],
+          confirm_id: `c-${JSON.stringify(state.slots).length}`,
+        },
         state_snapshot: structuredClone(state),
         slots_card: { ...state.slots },
         _trace: { total_elapsed_ms: 1165, agents: [...agents, trace("interaction", 655)] },
@@ -160,15 +199,28 @@ function askConfirm(state: State, agents: object[], extra: Record<string, unknow
 
 function speak(agent: string, label: string, text: string, state: State, gate?: string): Step[] {
   const half = Math.ceil(text.length / 2);
-  const words: Step[] = gate === undefined
-    ? [{ do: "say", text }]
-    : [{ do: "say", text: text.slice(0, half) }, { do: "gate", name: gate }, { do: "say", text: text.slice(half) }];
-  return [start(agent, label), ...words, llmDone(text), agentDone(agent, label, 512), finish(text, state, [trace(agent, 512)])];
+  const words: Step[] =
+    gate === undefined
+      ? [{ do: "say", text }]
+      : [
+          { do: "say", text: text.slice(0, half) },
+          { do: "gate", name: gate },
+          { do: "say", text: text.slice(half) },
+        ];
+  return [
+    start(agent, label),
+    ...words,
+    llmDone(text),
+    agentDone(agent, label, 512),
+    finish(text, state, [trace(agent, 512)]),
+  ];
 }
 
 function progress(state: State, index: number): Step[] {
   const total = state.queue.length + index;
-  return total < 2 ? [] : [{ do: "event", type: "TASK_PROGRESS", data: { index, total, slots: { ...state.slots } } }];
+  return total < 2
+    ? []
+    : [{ do: "event", type: "TASK_PROGRESS", data: { index, total, slots: { ...state.slots } } }];
 }
 
 function start(agent: string, label: string): Step {
@@ -176,25 +228,71 @@ function start(agent: string, label: string): Step {
 }
 
 function llmDone(message: string, action?: string): Step {
-  return { do: "event", type: "LLM_DONE", data: { message, ...(action === undefined ? {} : { action }) } };
+  return {
+    do: "event",
+    type: "LLM_DONE",
+    data: { message, ...(action === undefined ? {} : { action }) },
+  };
 }
 
 function agentDone(agent: string, label: string, elapsed: number, stage?: string): Step {
-  const data = { agent, label, success: true, retry_count: 0, elapsed_ms: elapsed, ...(stage === undefined ? {} : { stage }) };
+  const data = {
+    agent,
+    label,
+    success: true,
+    retry_count: 0,
+    elapsed_ms: elapsed,
+    ...(stage === undefined ? {} : { stage }),
+  };
   return { do: "event", type: "AGENT_DONE", data };
 }
 
-function finish(message: string, state: State, agents: object[], extra: Record<string, unknown> = {}): Step {
-  const total = agents.reduce((sum: number, agent) => sum + (agent as { elapsed_ms: number }).elapsed_ms, 0);
-  const rest = { next_action: "DONE", state_snapshot: structuredClone(state), _trace: { total_elapsed_ms: total, agents }, ...extra };
+function finish(
+  message: string,
+  state: State,
+  agents: object[],
+  extra: Record<string, unknown> = {},
+): Step {
+  const total = agents.reduce(
+    (sum: number, agent) => sum + (agent as { elapsed_ms: number }).elapsed_ms,
+    0,
+  );
+  const rest = {
+    next_action: "DONE",
+    state_snapshot: structuredClone(state),
+    _trace: { total_elapsed_ms: total, agents },
+    ...extra,
+  };
   return { do: "done", data: { message, ...rest } };
 }
 
-function trace(agent: string, elapsed: number): { agent: string; elapsed_ms: number; success: boolean; retries: number; error: string | null; tokens_in: number; tokens_out: number } {
-  return { agent, elapsed_ms: elapsed, success: true, retries: 0, error: null, tokens_in: elapsed * 2, tokens_out: Math.round(elapsed / 6) };
+function trace(
+  agent: string,
+  elapsed: number,
+): {
+  agent: string;
+  elapsed_ms: number;
+  success: boolean;
+  retries: number;
+  error: string | null;
+  tokens_in: number;
+  tokens_out: number;
+} {
+  return {
+    agent,
+    elapsed_ms: elapsed,
+    success: true,
+    retries: 0,
+    error: null,
+    tokens_in: elapsed * 2,
+    tokens_out: Math.round(elapsed / 6),
+  };
 }
 
-const LONG = Array.from({ length: 12 }, (_, index) => `${index + 1}번째 문장은 연결이 끊겨도 빠지거나 두 번 나오지 않아야 합니다.`).join(" ");
+const LONG = Array.from(
+  { length: 12 },
+  (_, index) => `${index + 1}번째 문장은 연결이 끊겨도 빠지거나 두 번 나오지 않아야 합니다.`,
+).join(" ");
 
 const MARKDOWN = `## 한도 안내
 

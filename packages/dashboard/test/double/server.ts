@@ -6,8 +6,9 @@ import { DoublePlans } from "./plans.ts";
 import { freshState, scriptFor, type Request, type State, type Step } from "./script.ts";
 
 /**
- * A scripted double of dure's server: the routes of docs/spec/conversation §6 and the ones of the dashboard, on
- * loopback, with turns from `script.ts`. It can cut connections, hold a turn at a gate and ask for a token.
+ * A scripted double of dure's server: the routes of docs/spec/conversation §6 and the ones of the
+ * dashboard, on loopback, with turns from `script.ts`. It can cut connections, hold a turn at a
+ * gate and ask for a token.
  */
 export interface DoubleOptions {
   /** Ask for this token; without it everything is open. */
@@ -59,7 +60,15 @@ interface StoredSession {
 const STRICT_CSP =
   "default-src 'self'; script-src 'self'; style-src 'self' 'unsafe-inline'; img-src 'self' data:; connect-src 'self'; font-src 'self'; object-src 'none'; base-uri 'none'; frame-ancestors 'none'; form-action 'self'";
 
-const NO_COSTS = { since: "2026-10-24", time_zone: "Asia/Seoul", total: { calls: 0, tokens_in: 0, tokens_out: 0, micro_usd: 0, unpriced: 0 }, by_day: [], by_agent: [], by_service: [], budgets: [] };
+const NO_COSTS = {
+  since: "2026-10-24",
+  time_zone: "Asia/Seoul",
+  total: { calls: 0, tokens_in: 0, tokens_out: 0, micro_usd: 0, unpriced: 0 },
+  by_day: [],
+  by_agent: [],
+  by_service: [],
+  budgets: [],
+};
 
 export class DoubleServer {
   readonly #options: DoubleOptions;
@@ -73,13 +82,23 @@ export class DoubleServer {
   readonly #cuts: { path: RegExp; afterFrames: number }[] = [];
   readonly #refusals: { path: RegExp; status: number; body: unknown }[] = [];
   /** Every request so far: `POST /v1/… key=… last=…`. */
-  readonly journal: { method: string; path: string; key?: string; lastEventId?: string; body?: unknown }[] = [];
+  readonly journal: {
+    method: string;
+    path: string;
+    key?: string;
+    lastEventId?: string;
+    body?: unknown;
+  }[] = [];
   /** The query of every reader of the event log. */
   readonly filters: Record<string, string>[] = [];
   /** What `/v1/costs` answers. */
   costs: object = NO_COSTS;
   /** Entries of `/v1/audit`, the newest first. */
-  audit: readonly { readonly id: number; readonly what: string; readonly [name: string]: unknown }[] = [];
+  audit: readonly {
+    readonly id: number;
+    readonly what: string;
+    readonly [name: string]: unknown;
+  }[] = [];
   /** Plans and runs; empty unless a test puts some there. */
   readonly plans = new DoublePlans((event) => this.emit(event));
   #ids = 0;
@@ -95,7 +114,9 @@ export class DoubleServer {
   }
 
   async start(): Promise<this> {
-    await new Promise<void>((resolve) => this.#server.listen(this.#options.port ?? 0, "127.0.0.1", resolve));
+    await new Promise<void>((resolve) =>
+      this.#server.listen(this.#options.port ?? 0, "127.0.0.1", resolve),
+    );
     return this;
   }
 
@@ -113,7 +134,10 @@ export class DoubleServer {
     return this.#eventReaders.size;
   }
 
-  /** The next response on a matching path is cut after so many frames; 0: before its headers, after its work. */
+  /**
+   * The next response on a matching path is cut after so many frames; 0: before its headers, after
+   * its work.
+   */
   cut(path: RegExp, afterFrames: number): void {
     this.#cuts.push({ path, afterFrames });
   }
@@ -136,7 +160,11 @@ export class DoubleServer {
 
   /** Gives the event's id. */
   emit(event: { readonly type: string; readonly [name: string]: unknown }): string {
-    const full: LoggedEvent = { id: `1.${100 + this.#events.length}.${this.#events.length + 1}`, at: Date.now(), ...event };
+    const full: LoggedEvent = {
+      id: `1.${100 + this.#events.length}.${this.#events.length + 1}`,
+      at: Date.now(),
+      ...event,
+    };
     this.#events.push(full);
     for (const reader of this.#eventReaders) reader(full);
     return full.id;
@@ -155,7 +183,10 @@ export class DoubleServer {
     const key = request.headers["idempotency-key"];
     const last = request.headers["last-event-id"];
     if (path.startsWith("/v1")) {
-      const extras = { ...(typeof key === "string" ? { key } : {}), ...(typeof last === "string" ? { lastEventId: last } : {}) };
+      const extras = {
+        ...(typeof key === "string" ? { key } : {}),
+        ...(typeof last === "string" ? { lastEventId: last } : {}),
+      };
       this.journal.push({ method, path, ...extras, ...(body === undefined ? {} : { body }) });
     }
     const refusal = take(this.#refusals, (one) => one.path.test(path));
@@ -163,17 +194,40 @@ export class DoubleServer {
     if (path === "/healthz") return json(response, 200, { status: "ok" });
     if (!path.startsWith("/v1")) return this.#file(path, response);
     if (path === "/v1/login") return this.#login(body, response);
-    if (!this.#allowed(request)) return problem(response, 401, "TOKEN_MISSING", "A token is needed.", "Log in with a token of `dure token`.");
+    if (!this.#allowed(request)) {
+      return problem(
+        response,
+        401,
+        "TOKEN_MISSING",
+        "A token is needed.",
+        "Log in with a token of `dure token`.",
+      );
+    }
 
-    if (path === "/v1/logout") return void response.writeHead(204, { "set-cookie": "dure=; Path=/; Max-Age=0" }).end();
-    if (path === "/v1/me") return json(response, 200, { auth: this.#options.token ? "token" : "open", access: this.#options.token ? { mode: "credentials", because: "environment-token" } : { mode: "same-user", because: "no-token" }, scopes: ["admin"], person: this.#options.token ? "민준" : null, dev_mode: this.#options.devMode ?? true, locale: "ko" });
+    if (path === "/v1/logout") {
+      return void response.writeHead(204, { "set-cookie": "dure=; Path=/; Max-Age=0" }).end();
+    }
+    if (path === "/v1/me") {
+      return json(response, 200, {
+        auth: this.#options.token ? "token" : "open",
+        access: this.#options.token
+          ? { mode: "credentials", because: "environment-token" }
+          : { mode: "same-user", because: "no-token" },
+        scopes: ["admin"],
+        person: this.#options.token ? "민준" : null,
+        dev_mode: this.#options.devMode ?? true,
+        locale: "ko",
+      });
+    }
     if (path === "/v1/services") return json(response, 200, { items: SERVICES });
     if (this.plans.answer(request, url, body, response)) return;
     if (path === "/v1/costs") return json(response, 200, this.costs);
     if (path === "/v1/audit") return json(response, 200, auditOf(this.audit, url.searchParams));
     if (path === "/v1/escalations") return json(response, 200, { items: [], next_cursor: null });
     if (path === "/v1/events") return this.#streamEvents(url, last, response);
-    if (path === "/v1/agent/chat/stream" && method === "POST") return this.#chat(body as Request, typeof key === "string" ? key : undefined, response);
+    if (path === "/v1/agent/chat/stream" && method === "POST") {
+      return this.#chat(body as Request, typeof key === "string" ? key : undefined, response);
+    }
     if (path === "/v1/agent/sessions") return json(response, 200, this.#list(url));
     if (path === "/v1/agent/completed") return json(response, 200, { items: [] });
 
@@ -181,19 +235,27 @@ export class DoubleServer {
     if (turn) {
       const found = this.#turns.get(decodeURIComponent(turn[1]!));
       if (!found) return problem(response, 404, "TURN_UNKNOWN", `No turn ${turn[1]}.`);
-      return turn[2] === "stop" ? this.#stop(found, response) : this.#streamTurn(found, typeof last === "string" ? last : undefined, path, response);
+      return turn[2] === "stop"
+        ? this.#stop(found, response)
+        : this.#streamTurn(found, typeof last === "string" ? last : undefined, path, response);
     }
     const one = /^\/v1\/agent\/(sessions|debug)\/([^/]+)$/.exec(path);
     const session = one && this.#sessions.get(decodeURIComponent(one[2]!));
-    if (!one || !session) return problem(response, 404, "SESSION_UNKNOWN", `There is nothing at ${path}.`);
-    if (method === "DELETE") return void (this.#sessions.delete(session.id), response.writeHead(204).end());
+    if (!one || !session) {
+      return problem(response, 404, "SESSION_UNKNOWN", `There is nothing at ${path}.`);
+    }
+    if (method === "DELETE") {
+      return void (this.#sessions.delete(session.id), response.writeHead(204).end());
+    }
     json(response, 200, one[1] === "debug" ? debugOf(session) : sessionOf(session));
   }
 
   // --- turns
 
   #chat(body: Request, key: string | undefined, response: ServerResponse): void {
-    if (typeof body?.message !== "string" || !body.session_id) return problem(response, 400, "INPUT_INVALID", "message is missing.");
+    if (typeof body?.message !== "string" || !body.session_id) {
+      return problem(response, 400, "INPUT_INVALID", "message is missing.");
+    }
     const known = key === undefined ? undefined : this.#keys.get(key);
     const turn = known === undefined ? this.#accept(body, "person") : this.#turns.get(known)!;
     if (key !== undefined) this.#keys.set(key, turn.id);
@@ -201,17 +263,49 @@ export class DoubleServer {
   }
 
   #accept(request: Request, author: "person" | "system"): Turn {
-    const turn: Turn = { id: `turn_${++this.#ids}`, session: request.session_id, stored: [], open: "", finished: false, stopped: false, readers: new Set() };
+    const turn: Turn = {
+      id: `turn_${++this.#ids}`,
+      session: request.session_id,
+      stored: [],
+      open: "",
+      finished: false,
+      stopped: false,
+      readers: new Set(),
+    };
     this.#turns.set(turn.id, turn);
     let session = this.#sessions.get(request.session_id);
     if (!session) {
       const service = request.service ?? "transfer";
-      session = { id: request.session_id, service, title: request.message.slice(0, 40), updatedAt: Date.now(), state: freshState(), shown: freshState(), history: [], running: null, waiting: [] };
+      session = {
+        id: request.session_id,
+        service,
+        title: request.message.slice(0, 40),
+        updatedAt: Date.now(),
+        state: freshState(),
+        shown: freshState(),
+        history: [],
+        running: null,
+        waiting: [],
+      };
       this.#sessions.set(session.id, session);
     }
     const stored = session;
-    if (author === "person") stored.history.push({ role: "user", content: request.message, at: Date.now(), turn_id: turn.id });
-    this.emit({ type: "turn.accepted", role: "conversation", session: stored.id, turn: turn.id, service: stored.service, data: { author } });
+    if (author === "person") {
+      stored.history.push({
+        role: "user",
+        content: request.message,
+        at: Date.now(),
+        turn_id: turn.id,
+      });
+    }
+    this.emit({
+      type: "turn.accepted",
+      role: "conversation",
+      session: stored.id,
+      turn: turn.id,
+      service: stored.service,
+      data: { author },
+    });
     const run = (): void => {
       stored.running = turn.id;
       void this.#play(turn, stored, request, author);
@@ -221,21 +315,61 @@ export class DoubleServer {
     return turn;
   }
 
-  async #play(turn: Turn, session: StoredSession, request: Request, author: "person" | "system"): Promise<void> {
-    const script = author === "system" ? ([{ do: "done", data: { message: request.message, next_action: "ASK", state_snapshot: session.shown, _trace: { total_elapsed_ms: 5, agents: [] } } }] as Step[]) : scriptFor(request, session.state);
+  async #play(
+    turn: Turn,
+    session: StoredSession,
+    request: Request,
+    author: "person" | "system",
+  ): Promise<void> {
+    const script =
+      author === "system"
+        ? ([
+            {
+              do: "done",
+              data: {
+                message: request.message,
+                next_action: "ASK",
+                state_snapshot: session.shown,
+                _trace: { total_elapsed_ms: 5, agents: [] },
+              },
+            },
+          ] as Step[])
+        : scriptFor(request, session.state);
     for (const step of script) {
       if (turn.stopped) break;
       await this.#step(turn, session, step, author);
     }
     if (turn.stopped && !turn.finished) {
-      const text = turn.stored.filter((frame) => frame.type === "LLM_TOKEN").map((frame) => frame.data).join("") + turn.open;
-      await this.#step(turn, session, { do: "done", data: { message: text, next_action: "ASK", error: { code: "TURN_STOPPED", message: "Stopped by the person." }, _trace: { total_elapsed_ms: 0, agents: [] } } }, author);
+      const text =
+        turn.stored
+          .filter((frame) => frame.type === "LLM_TOKEN")
+          .map((frame) => frame.data)
+          .join("") + turn.open;
+      await this.#step(
+        turn,
+        session,
+        {
+          do: "done",
+          data: {
+            message: text,
+            next_action: "ASK",
+            error: { code: "TURN_STOPPED", message: "Stopped by the person." },
+            _trace: { total_elapsed_ms: 0, agents: [] },
+          },
+        },
+        author,
+      );
     }
     session.running = null;
     session.waiting.shift()?.();
   }
 
-  async #step(turn: Turn, session: StoredSession, step: Step, author: "person" | "system"): Promise<void> {
+  async #step(
+    turn: Turn,
+    session: StoredSession,
+    step: Step,
+    author: "person" | "system",
+  ): Promise<void> {
     switch (step.do) {
       case "wait":
         return pause(step.ms);
@@ -245,7 +379,12 @@ export class DoubleServer {
         return this.#store(turn, step.type, step.data);
       case "crash":
         turn.open = "";
-        return this.#store(turn, "AGENT_START", { agent: step.agent, label: step.label, attempt: 2, restart: true });
+        return this.#store(turn, "AGENT_START", {
+          agent: step.agent,
+          label: step.label,
+          attempt: 2,
+          restart: true,
+        });
       case "say": {
         const tokens = step.text.match(/[\s\S]{1,3}/gu) ?? [];
         for (const [index, token] of tokens.entries()) {
@@ -264,16 +403,37 @@ export class DoubleServer {
       }
       case "done": {
         const trace = { turn_id: turn.id, ...(step.data["_trace"] as object) };
-        const data = { state_snapshot: structuredClone(session.state), hooks: [], ...step.data, _trace: trace };
-        const stopped = (step.data["error"] as { code?: string } | undefined)?.code === "TURN_STOPPED";
+        const data = {
+          state_snapshot: structuredClone(session.state),
+          hooks: [],
+          ...step.data,
+          _trace: trace,
+        };
+        const stopped =
+          (step.data["error"] as { code?: string } | undefined)?.code === "TURN_STOPPED";
         session.shown = data.state_snapshot;
         session.trace = trace;
         session.updatedAt = Date.now();
-        session.history.push({ role: "assistant", content: step.data["message"], at: Date.now(), turn_id: turn.id, done: data, author, ...(stopped ? { interrupted: true } : {}) });
+        session.history.push({
+          role: "assistant",
+          content: step.data["message"],
+          at: Date.now(),
+          turn_id: turn.id,
+          done: data,
+          author,
+          ...(stopped ? { interrupted: true } : {}),
+        });
         session.running = null;
         turn.finished = true;
         this.#store(turn, "DONE", data);
-        this.emit({ type: "turn.done", role: "conversation", session: session.id, turn: turn.id, service: session.service, data: { next_action: step.data["next_action"], author } });
+        this.emit({
+          type: "turn.done",
+          role: "conversation",
+          session: session.id,
+          turn: turn.id,
+          service: session.service,
+          data: { next_action: step.data["next_action"], author },
+        });
       }
     }
   }
@@ -294,10 +454,16 @@ export class DoubleServer {
 
   #streamTurn(turn: Turn, last: string | undefined, path: string, response: ServerResponse): void {
     const after = last === undefined ? 0 : Number(last.slice(last.lastIndexOf(".") + 1));
-    if (turn.finished && after >= turn.stored.length) return void response.writeHead(204, { "turn-id": turn.id }).end();
+    if (turn.finished && after >= turn.stored.length) {
+      return void response.writeHead(204, { "turn-id": turn.id }).end();
+    }
     const cut = take(this.#cuts, (one) => one.path.test(path));
     if (cut?.afterFrames === 0) return void response.destroy();
-    response.writeHead(200, { "content-type": "text/event-stream", "cache-control": "no-store", "turn-id": turn.id });
+    response.writeHead(200, {
+      "content-type": "text/event-stream",
+      "cache-control": "no-store",
+      "turn-id": turn.id,
+    });
     response.write(": turn\n\n");
     let written = 0;
     const write = (frame: Frame): void => {
@@ -319,7 +485,9 @@ export class DoubleServer {
   }
 
   #stop(turn: Turn, response: ServerResponse): void {
-    if (turn.finished) return problem(response, 409, "TURN_DONE", `Turn ${turn.id} has already ended.`);
+    if (turn.finished) {
+      return problem(response, 409, "TURN_DONE", `Turn ${turn.id} has already ended.`);
+    }
     turn.stopped = true;
     for (const gate of this.#gates.values()) for (const go of gate.waiting.splice(0)) go();
     json(response, 202, { turn_id: turn.id });
@@ -333,7 +501,9 @@ export class DoubleServer {
 
   #pass(name: string, turn: Turn): Promise<void> {
     const gate = this.#gate(name);
-    return gate.open || turn.stopped ? Promise.resolve() : new Promise((resolve) => gate.waiting.push(resolve));
+    return gate.open || turn.stopped
+      ? Promise.resolve()
+      : new Promise((resolve) => gate.waiting.push(resolve));
   }
 
   // --- the rest
@@ -342,7 +512,9 @@ export class DoubleServer {
     const limit = Number(url.searchParams.get("limit") ?? 50);
     const from = Number(url.searchParams.get("cursor") ?? 0);
     const search = url.searchParams.get("search") ?? "";
-    const all = [...this.#sessions.values()].filter((session) => session.title.toLowerCase().includes(search)).sort((a, b) => b.updatedAt - a.updatedAt);
+    const all = [...this.#sessions.values()]
+      .filter((session) => session.title.toLowerCase().includes(search))
+      .sort((a, b) => b.updatedAt - a.updatedAt);
     const items = all.slice(from, from + limit).map((session) => ({
       session_id: session.id,
       service: session.service,
@@ -357,12 +529,21 @@ export class DoubleServer {
     this.filters.push(Object.fromEntries(url.searchParams));
     const types = url.searchParams.get("types")?.split(",") ?? [];
     const fits = (event: LoggedEvent): boolean =>
-      (types.length === 0 || types.some((type) => (type.endsWith(".*") ? event.type.startsWith(type.slice(0, -1)) : event.type === type))) &&
-      ["session", "role", "run", "room"].every((name) => !url.searchParams.has(name) || event[name] === url.searchParams.get(name));
+      (types.length === 0 ||
+        types.some((type) =>
+          type.endsWith(".*") ? event.type.startsWith(type.slice(0, -1)) : event.type === type,
+        )) &&
+      ["session", "role", "run", "room"].every(
+        (name) => !url.searchParams.has(name) || event[name] === url.searchParams.get(name),
+      );
     const cut = take(this.#cuts, (one) => one.path.test("/v1/events"));
     let written = 0;
     const write = (event: LoggedEvent | { readonly reset: string }): void => {
-      if (isReset(event)) return void response.write(`event: reset\ndata: ${JSON.stringify({ oldest: event.reset })}\n\n`);
+      if (isReset(event)) {
+        return void response.write(
+          `event: reset\ndata: ${JSON.stringify({ oldest: event.reset })}\n\n`,
+        );
+      }
       if (!fits(event)) return;
       response.write(`id: ${event.id}\nevent: ${event.type}\ndata: ${JSON.stringify(event)}\n\n`);
       if (cut && ++written >= cut.afterFrames) {
@@ -371,33 +552,70 @@ export class DoubleServer {
       }
     };
     response.writeHead(200, { "content-type": "text/event-stream", "cache-control": "no-store" });
-    const now = typeof last === "string" ? last : url.searchParams.has("last") ? "1.1.0" : (this.#events.at(-1)?.id ?? "1.1.0");
+    const now =
+      typeof last === "string"
+        ? last
+        : url.searchParams.has("last")
+          ? "1.1.0"
+          : (this.#events.at(-1)?.id ?? "1.1.0");
     response.write(`: events\nid: ${now}\n\n`);
     if (cut?.afterFrames === 0) return void setImmediate(() => response.destroy());
     response.on("close", () => this.#eventReaders.delete(write));
     this.#eventReaders.add(write);
-    const index = typeof last === "string" && last !== "1.1.0" ? this.#events.findIndex((event) => event.id === last) : last === "1.1.0" ? -1 : Math.max(-1, this.#events.length - 1 - Number(url.searchParams.get("last") ?? 0));
-    for (const event of this.#events.slice(index + 1)) if (this.#eventReaders.has(write)) write(event);
+    const index =
+      typeof last === "string" && last !== "1.1.0"
+        ? this.#events.findIndex((event) => event.id === last)
+        : last === "1.1.0"
+          ? -1
+          : Math.max(-1, this.#events.length - 1 - Number(url.searchParams.get("last") ?? 0));
+    for (const event of this.#events.slice(index + 1)) {
+      if (this.#eventReaders.has(write)) write(event);
+    }
   }
 
   #login(body: unknown, response: ServerResponse): void {
-    if ((body as { token?: unknown })?.token !== this.#options.token) return problem(response, 401, "TOKEN_INVALID", "This token is not known.", "Make one with `dure token create`.");
-    response.writeHead(204, { "set-cookie": `dure=${this.#options.token}; Path=/; HttpOnly; SameSite=Strict` }).end();
+    if ((body as { token?: unknown })?.token !== this.#options.token) {
+      return problem(
+        response,
+        401,
+        "TOKEN_INVALID",
+        "This token is not known.",
+        "Make one with `dure token create`.",
+      );
+    }
+    response
+      .writeHead(204, {
+        "set-cookie": `dure=${this.#options.token}; Path=/; HttpOnly; SameSite=Strict`,
+      })
+      .end();
   }
 
   #allowed(request: IncomingMessage): boolean {
     const { token } = this.#options;
-    return token === undefined || request.headers.authorization === `Bearer ${token}` || (request.headers.cookie ?? "").includes(`dure=${token}`);
+    return (
+      token === undefined ||
+      request.headers.authorization === `Bearer ${token}` ||
+      (request.headers.cookie ?? "").includes(`dure=${token}`)
+    );
   }
 
   async #file(path: string, response: ServerResponse): Promise<void> {
     const { site } = this.#options;
     if (site === undefined) return problem(response, 404, "NOT_FOUND", "No site.");
     const wanted = join(site, normalize(path));
-    const content = wanted.startsWith(site) && extname(wanted) !== "" ? await readFile(wanted).catch(() => undefined) : undefined;
+    const content =
+      wanted.startsWith(site) && extname(wanted) !== ""
+        ? await readFile(wanted).catch(() => undefined)
+        : undefined;
     const type = content === undefined ? ".html" : extname(wanted);
     const bytes = content ?? (await readFile(join(site, "index.html")));
-    response.writeHead(200, { "content-type": TYPES[type] ?? "application/octet-stream", "content-security-policy": STRICT_CSP, "x-content-type-options": "nosniff" }).end(bytes);
+    response
+      .writeHead(200, {
+        "content-type": TYPES[type] ?? "application/octet-stream",
+        "content-security-policy": STRICT_CSP,
+        "x-content-type-options": "nosniff",
+      })
+      .end(bytes);
   }
 }
 
@@ -413,13 +631,32 @@ const SERVICES = [
     name: "transfer",
     title: "계좌 이체",
     description: "말로 하는 이체. 확인을 누르기 전에는 보내지 않아요.",
-    examples: ["엄마에게 5만원 보내줘", "세 명에게 한꺼번에 보내줘", "한도가 얼마야? 마크다운으로 알려줘"],
+    examples: [
+      "엄마에게 5만원 보내줘",
+      "세 명에게 한꺼번에 보내줘",
+      "한도가 얼마야? 마크다운으로 알려줘",
+    ],
     flows: ["DEFAULT", "TRANSFER"],
     default: true,
     stages: {
       initial: "INIT",
       terminal: ["EXECUTED", "FAILED", "CANCELLED", "UNSUPPORTED"],
-      transitions: [["INIT", "FILLING"], ["INIT", "READY"], ["FILLING", "READY"], ["READY", "FILLING"], ["READY", "CONFIRMED"], ["FILLING", "CANCELLED"], ["READY", "CANCELLED"], ["FILLING", "UNSUPPORTED"], ["CONFIRMED", "EXECUTED"], ["CONFIRMED", "FAILED"], ["EXECUTED", "INIT"], ["FAILED", "INIT"], ["CANCELLED", "INIT"], ["UNSUPPORTED", "INIT"]],
+      transitions: [
+        ["INIT", "FILLING"],
+        ["INIT", "READY"],
+        ["FILLING", "READY"],
+        ["READY", "FILLING"],
+        ["READY", "CONFIRMED"],
+        ["FILLING", "CANCELLED"],
+        ["READY", "CANCELLED"],
+        ["FILLING", "UNSUPPORTED"],
+        ["CONFIRMED", "EXECUTED"],
+        ["CONFIRMED", "FAILED"],
+        ["EXECUTED", "INIT"],
+        ["FAILED", "INIT"],
+        ["CANCELLED", "INIT"],
+        ["UNSUPPORTED", "INIT"],
+      ],
     },
     slots: [
       { name: "target", label: "받는 분", required: true, type: "text" },
@@ -428,7 +665,14 @@ const SERVICES = [
       { name: "transfer_date", label: "보낼 날짜", required: false, type: "date" },
     ],
   },
-  { name: "faq", title: "자주 묻는 질문", description: "정해진 답을 먼저 찾고, 없으면 풀어서 답합니다.", examples: ["영업 시간이 어떻게 되나요?"], flows: ["FAQ", "GENERAL"], default: false },
+  {
+    name: "faq",
+    title: "자주 묻는 질문",
+    description: "정해진 답을 먼저 찾고, 없으면 풀어서 답합니다.",
+    examples: ["영업 시간이 어떻게 되나요?"],
+    flows: ["FAQ", "GENERAL"],
+    default: false,
+  },
 ];
 
 function sessionOf(session: StoredSession): unknown {
@@ -449,7 +693,11 @@ function sessionOf(session: StoredSession): unknown {
 
 function debugOf(session: StoredSession): unknown {
   const rawHistory = session.history.map(({ role, content }) => ({ role, content }));
-  return { state: session.shown, memory: { raw_history: rawHistory, summary_text: "엄마와 민지에게 자주 보낸다." }, completed: [] };
+  return {
+    state: session.shown,
+    memory: { raw_history: rawHistory, summary_text: "엄마와 민지에게 자주 보낸다." },
+    completed: [],
+  };
 }
 
 function take<Item>(list: Item[], fits: (item: Item) => boolean): Item | undefined {
@@ -457,16 +705,41 @@ function take<Item>(list: Item[], fits: (item: Item) => boolean): Item | undefin
   return index < 0 ? undefined : list.splice(index, 1)[0];
 }
 
-function isReset(event: LoggedEvent | { readonly reset: string }): event is { readonly reset: string } {
+function isReset(
+  event: LoggedEvent | { readonly reset: string },
+): event is { readonly reset: string } {
   return "reset" in event;
 }
 
-function json(response: ServerResponse, status: number, body: unknown, type = "application/json"): void {
+function json(
+  response: ServerResponse,
+  status: number,
+  body: unknown,
+  type = "application/json",
+): void {
   response.writeHead(status, { "content-type": type }).end(JSON.stringify(body));
 }
 
-function problem(response: ServerResponse, status: number, code: string, detail: string, hint?: string): void {
-  json(response, status, { type: `about:blank#${code}`, title: code, status, code, detail, ...(hint === undefined ? {} : { hint }) }, "application/problem+json");
+function problem(
+  response: ServerResponse,
+  status: number,
+  code: string,
+  detail: string,
+  hint?: string,
+): void {
+  json(
+    response,
+    status,
+    {
+      type: `about:blank#${code}`,
+      title: code,
+      status,
+      code,
+      detail,
+      ...(hint === undefined ? {} : { hint }),
+    },
+    "application/problem+json",
+  );
 }
 
 async function readBody(request: IncomingMessage): Promise<unknown> {
@@ -481,7 +754,18 @@ function pause(ms: number): Promise<void> {
 
 /** A page of the audit log, as the server filters it. */
 function auditOf(all: DoubleServer["audit"], query: URLSearchParams): object {
-  const [kind, search, limit, cursor] = [query.get("what")?.replace("*", "") ?? "", query.get("search") ?? "", Number(query.get("limit") ?? 50), Number(query.get("cursor") ?? Infinity)];
-  const matching = all.filter((entry) => entry.what.startsWith(kind) && JSON.stringify(entry).includes(search) && entry.id < cursor);
-  return { items: matching.slice(0, limit), next_cursor: matching.length > limit ? String(matching[limit - 1]!.id) : null };
+  const [kind, search, limit, cursor] = [
+    query.get("what")?.replace("*", "") ?? "",
+    query.get("search") ?? "",
+    Number(query.get("limit") ?? 50),
+    Number(query.get("cursor") ?? Infinity),
+  ];
+  const matching = all.filter(
+    (entry) =>
+      entry.what.startsWith(kind) && JSON.stringify(entry).includes(search) && entry.id < cursor,
+  );
+  return {
+    items: matching.slice(0, limit),
+    next_cursor: matching.length > limit ? String(matching[limit - 1]!.id) : null,
+  };
 }

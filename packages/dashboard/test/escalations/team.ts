@@ -1,4 +1,12 @@
-import { defineTeam, readEnvironment, readTeam, silentLogger, startTeam, type NewEscalation, type RunningTeam } from "dure";
+import {
+  defineTeam,
+  readEnvironment,
+  readTeam,
+  silentLogger,
+  startTeam,
+  type NewEscalation,
+  type RunningTeam,
+} from "dure";
 import minimal from "../../../../examples/minimal/service.ts";
 import { minimalModel } from "../../../../examples/minimal/offline.ts";
 import { Database } from "../../../dure/src/durable/database.ts";
@@ -13,7 +21,9 @@ export interface EscalationsTeam extends AsyncDisposable {
   tokenFor(name: string): Promise<string>;
 }
 
-/** The real server with a database of its own, in this process, and a hand that raises escalations. */
+/**
+ * The real server with a database of its own, in this process, and a hand that raises escalations.
+ */
 export async function startEscalationsTeam(): Promise<EscalationsTeam> {
   await using starting = new AsyncDisposableStack();
   const owned = starting.use(await testDatabaseUrl());
@@ -27,9 +37,16 @@ export async function startEscalationsTeam(): Promise<EscalationsTeam> {
     services: { minimal },
   });
   const environment = readEnvironment({ DATABASE_URL: owned.url, HOST: "127.0.0.1", PORT: "0" });
-  const team = await startTeam(await readTeam(options, import.meta.dirname), environment, { logger: silentLogger });
+  const team = await startTeam(await readTeam(options, import.meta.dirname), environment, {
+    logger: silentLogger,
+  });
   starting.defer(() => team.stop());
-  const database = await Database.open({ url: owned.url, applicationName: "escalations-page", logger: silentLogger, max: 2 });
+  const database = await Database.open({
+    url: owned.url,
+    applicationName: "escalations-page",
+    logger: silentLogger,
+    max: 2,
+  });
   starting.defer(() => database.close());
   let count = 0;
   const running = starting.move();
@@ -37,17 +54,25 @@ export async function startEscalationsTeam(): Promise<EscalationsTeam> {
     url: team.url,
     team,
     raise: async (given) => {
-      const whole: NewEscalation = { subject: `subject-${count++}`, type: "general", severity: "medium", title: "정해 주세요", suggestedActions: [{ value: "seen", label: "확인함" }], ...given };
+      const whole: NewEscalation = {
+        subject: `subject-${count++}`,
+        type: "general",
+        severity: "medium",
+        title: "정해 주세요",
+        suggestedActions: [{ value: "seen", label: "확인함" }],
+        ...given,
+      };
       const [raised] = await database.transaction((tx) => team.inbox.raise(tx, [whole]));
       team.inbox.announce();
       return raised!.id;
     },
-    tokenFor: (name) => database.transaction(async (tx) => {
-      const tokens = new PostgresTokenStore({ database: tx });
-      const { record } = await tokens.create({ name, scopes: ["admin"] });
-      await tokens.revoke(record.id); // with a living one the page would have to log in
-      return record.id;
-    }),
+    tokenFor: (name) =>
+      database.transaction(async (tx) => {
+        const tokens = new PostgresTokenStore({ database: tx });
+        const { record } = await tokens.create({ name, scopes: ["admin"] });
+        await tokens.revoke(record.id); // with a living one the page would have to log in
+        return record.id;
+      }),
     [Symbol.asyncDispose]: () => running.disposeAsync(),
   };
 }
@@ -62,15 +87,29 @@ export const TEST_FAILURE = {
   context: {
     tries: 3,
     failedTests: [
-      { name: "login > locks after five failures", expected: "429", actual: "401", file: "test/api/login.test.ts", line: 41 },
+      {
+        name: "login > locks after five failures",
+        expected: "429",
+        actual: "401",
+        file: "test/api/login.test.ts",
+        line: 41,
+      },
       { name: "login > unlocks after a minute", expected: "200", actual: "401" },
     ],
     suggestions: ["잠금 시각을 세션에 저장해 보세요"],
-    output: Array.from({ length: 30 }, (_, index) => `✗ line ${index} of what the tests have said`).join("\n"),
+    output: Array.from(
+      { length: 30 },
+      (_, index) => `✗ line ${index} of what the tests have said`,
+    ).join("\n"),
   },
   suggestedActions: [
     { value: "retry", label: "다시 시도", style: "primary", asks: "text" },
-    { value: "reassign", label: "오케스트레이터에게 이 포트를 통째로 맡기기 / Give the whole of this port to the orchestrator", asks: "text" },
+    {
+      value: "reassign",
+      label:
+        "오케스트레이터에게 이 포트를 통째로 맡기기 / Give the whole of this port to the orchestrator",
+      asks: "text",
+    },
     { value: "skip", label: "넘어가기" },
     { value: "abort", label: "실행 멈추기", style: "danger" },
   ],

@@ -1,4 +1,14 @@
-import { defineTeam, offlineModel, readEnvironment, readTeam, silentLogger, startTeam, type OfflineModel, type OfflineReply, type RunningTeam } from "dure";
+import {
+  defineTeam,
+  offlineModel,
+  readEnvironment,
+  readTeam,
+  silentLogger,
+  startTeam,
+  type OfflineModel,
+  type OfflineReply,
+  type RunningTeam,
+} from "dure";
 import minimal from "../../../../examples/minimal/service.ts";
 import { minimalModel } from "../../../../examples/minimal/offline.ts";
 import { testDatabaseUrl } from "../../../dure/src/durable/test-database.ts";
@@ -16,16 +26,26 @@ const SENTENCES = [
 ];
 
 /**
- * How they speak: another sentence in each turn. What the request says decides the rest: "천천히" takes its time word by word,
- * "멈춤" never ends, "고장" fails, "다시 부탁" lets 이든 ask 세움.
+ * How they speak: another sentence in each turn. What the request says decides the rest: "천천히"
+ * takes its time word by word, "멈춤" never ends, "고장" fails, "다시 부탁" lets 이든 ask 세움.
  */
 function modelOf(name: Name): OfflineModel {
   return offlineModel(name, (request, { signal }): OfflineReply | Promise<OfflineReply> => {
-    const all = request.messages.map((message) => ("text" in message ? message.text : "")).join("\n");
+    const all = request.messages
+      .map((message) => ("text" in message ? message.text : ""))
+      .join("\n");
     const turn = Number([...all.matchAll(/This is turn (\d+) of/g)].at(-1)?.[1] ?? 1);
-    if (all.includes("멈춤")) return new Promise((_, reject) => signal.addEventListener("abort", () => reject(signal.reason as Error), { once: true }));
+    if (all.includes("멈춤")) {
+      return new Promise((_, reject) =>
+        signal.addEventListener("abort", () => reject(signal.reason as Error), { once: true }),
+      );
+    }
     if (all.includes("고장")) return { error: { status: 401, message: "The key was refused." } };
-    if (name === "eden" && all.includes("다시 부탁") && request.messages.at(-1)?.role !== "tool") return { toolCalls: [{ name: "ask_agent", args: { agent: "seum", message: "서버 상태를 알려 줘" } }] };
+    if (name === "eden" && all.includes("다시 부탁") && request.messages.at(-1)?.role !== "tool") {
+      return {
+        toolCalls: [{ name: "ask_agent", args: { agent: "seum", message: "서버 상태를 알려 줘" } }],
+      };
+    }
     const said = request.messages.findLast((message) => message.role === "user")?.text ?? "";
     const heard = said.includes("speaks into this exchange") ? "말씀 들었어요. " : "";
     const chunks = `${heard}${SENTENCES[(turn - 1) % SENTENCES.length]!}`.split(/(?<= )/);
@@ -49,12 +69,19 @@ export async function startJobsTeam(): Promise<JobsTeam> {
     timeZone: "Asia/Seoul",
     model: "offline:minimal",
     offlineModels: [minimalModel, ...names.map(modelOf)],
-    agents: Object.fromEntries(names.map((name) => [name, { displayName: NAMES[name], leads: name === "ruda", card: { llm: `offline:${name}` } }])),
+    agents: Object.fromEntries(
+      names.map((name) => [
+        name,
+        { displayName: NAMES[name], leads: name === "ruda", card: { llm: `offline:${name}` } },
+      ]),
+    ),
     jobs: { permits: 20 },
     services: { minimal },
   });
   const environment = readEnvironment({ DATABASE_URL: database.url, HOST: "127.0.0.1", PORT: "0" });
-  const team = await startTeam(await readTeam(options, import.meta.dirname), environment, { logger: silentLogger });
+  const team = await startTeam(await readTeam(options, import.meta.dirname), environment, {
+    logger: silentLogger,
+  });
   starting.defer(() => team.stop());
   const running = starting.move();
   return { url: team.url, team, [Symbol.asyncDispose]: () => running.disposeAsync() };

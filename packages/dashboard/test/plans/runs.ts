@@ -1,19 +1,44 @@
-import type { ContextManifest, Escalation, PlanFile, PlanPort, PlanStep, PlanView, PortDetail, RunDetail, TreeDiff } from "dure/client";
+import type {
+  ContextManifest,
+  Escalation,
+  PlanFile,
+  PlanPort,
+  PlanStep,
+  PlanView,
+  PortDetail,
+  RunDetail,
+  TreeDiff,
+} from "dure/client";
 import type { DoubleServer } from "../double/server.ts";
 
 /** What the double of the server has of plans, for tests and pictures. */
 
 const NOW = (): number => Date.now();
-const PORTS: readonly (readonly [id: string, title: string, role: string, dependsOn: readonly string[], goal: string])[] = [
+const PORTS: readonly (readonly [
+  id: string,
+  title: string,
+  role: string,
+  dependsOn: readonly string[],
+  goal: string,
+])[] = [
   ["domain", "세션 만료", "domain", [], "세션이 30분 뒤에 만료돼요. 시각은 밀리초로 다뤄요."],
   ["store", "세션 저장소", "infrastructure", ["domain"], "세션을 메모리와 파일에 저장해요."],
   ["limits", "시도 제한", "domain", [], "다섯 번 실패하면 15분 동안 막아요."],
-  ["api", "로그인 API", "api", ["domain", "limits"], "POST /login이 다섯 번 실패한 뒤에는 429로 답해요."],
+  [
+    "api",
+    "로그인 API",
+    "api",
+    ["domain", "limits"],
+    "POST /login이 다섯 번 실패한 뒤에는 429로 답해요.",
+  ],
   ["web", "로그인 화면", "api", ["api", "store"], "남은 시간을 화면에 보여요."],
   ["e2e", "전체 시험", "test", ["web"], "로그인부터 만료까지 이어서 시험해요."],
 ];
 
-export function aPort([id, title, role, dependsOn, goal]: (typeof PORTS)[number], change: Partial<PlanPort> = {}): PlanPort {
+export function aPort(
+  [id, title, role, dependsOn, goal]: (typeof PORTS)[number],
+  change: Partial<PlanPort> = {},
+): PlanPort {
   return {
     id,
     title,
@@ -49,7 +74,13 @@ const DEFINITION: RunDetail["definition"] = {
   base: "main",
   integration: "npm test",
   roles: "hexagonal",
-  limits: { maxConcurrency: 3, parallelEnabled: true, timeoutPerPortMs: 1_800_000, tries: 3, merge: "at_end" },
+  limits: {
+    maxConcurrency: 3,
+    parallelEnabled: true,
+    timeoutPerPortMs: 1_800_000,
+    tries: 3,
+    merge: "at_end",
+  },
   isolationWanted: "enforced",
   violations: "stop",
   workers: [{ role: "default", kind: "acp", command: ["claude-agent-acp"] }],
@@ -68,7 +99,11 @@ const MODE: PlanView["mode"] = {
   ],
 };
 
-export function aRun(id: string, change: Partial<RunDetail> = {}, ports: Readonly<Record<string, Partial<PlanPort>>> = {}): RunDetail {
+export function aRun(
+  id: string,
+  change: Partial<RunDetail> = {},
+  ports: Readonly<Record<string, Partial<PlanPort>>> = {},
+): RunDetail {
   const at = NOW() - 190_000;
   return {
     id,
@@ -99,7 +134,22 @@ export function aRun(id: string, change: Partial<RunDetail> = {}, ports: Readonl
 }
 
 export function manyPorts(count: number): PlanPort[] {
-  return Array.from({ length: count }, (_, index) => aPort([`p${index}`, `조각 ${index}`, "domain", index < 25 ? [] : [`p${index - 25}`], `조각 ${index}을 고쳐요.`], index < 60 ? { status: "succeeded", triesMade: 1 } : index < 63 ? { status: "running", triesMade: 1 } : {}));
+  return Array.from({ length: count }, (_, index) =>
+    aPort(
+      [
+        `p${index}`,
+        `조각 ${index}`,
+        "domain",
+        index < 25 ? [] : [`p${index - 25}`],
+        `조각 ${index}을 고쳐요.`,
+      ],
+      index < 60
+        ? { status: "succeeded", triesMade: 1 }
+        : index < 63
+          ? { status: "running", triesMade: 1 }
+          : {},
+    ),
+  );
 }
 
 export const FILES: readonly PlanFile[] = [
@@ -110,7 +160,16 @@ export const FILES: readonly PlanFile[] = [
     ports: 0,
     problemCount: 2,
     problems: [
-      { file: "billing.yaml", line: 12, column: 5, key: "ports.1.dependsOn", message: "names the port invoce, which does not exist", found: '"invoce"', allowed: "one of invoice, ledger", hint: "Did you mean invoice?" },
+      {
+        file: "billing.yaml",
+        line: 12,
+        column: 5,
+        key: "ports.1.dependsOn",
+        message: "names the port invoce, which does not exist",
+        found: '"invoce"',
+        allowed: "one of invoice, ledger",
+        hint: "Did you mean invoice?",
+      },
       { file: "billing.yaml", line: 20, key: "ports.2.acceptance", message: "is missing" },
     ],
   },
@@ -119,7 +178,17 @@ export const FILES: readonly PlanFile[] = [
 export const VIEW: PlanView = {
   ...DEFINITION,
   file: "login.yaml",
-  ports: PORTS.map(([id, title, role, dependsOn, goal]) => ({ id, title, role, dependsOn, goal, owns: [`src/${id}/**`], tests: [`test/${id}/**`], acceptance: `npx vitest run test/${id}`, timeoutMs: 1_800_000 })),
+  ports: PORTS.map(([id, title, role, dependsOn, goal]) => ({
+    id,
+    title,
+    role,
+    dependsOn,
+    goal,
+    owns: [`src/${id}/**`],
+    tests: [`test/${id}/**`],
+    acceptance: `npx vitest run test/${id}`,
+    timeoutMs: 1_800_000,
+  })),
   levels: [["domain", "limits"], ["store", "api"], ["web"], ["e2e"]],
   criticalPath: ["domain", "store", "web", "e2e"],
   maxParallel: 2,
@@ -127,22 +196,67 @@ export const VIEW: PlanView = {
   baseCommit: "8c1f2ab90de3".padEnd(40, "0"),
   unowned: ["README.md", "docs/guide.md"],
   unownedCount: 2,
-  warnings: [{ code: "UNCOMMITTED", message: "3 files of the working tree are not committed; the run starts from the commit." }],
+  warnings: [
+    {
+      code: "UNCOMMITTED",
+      message: "3 files of the working tree are not committed; the run starts from the commit.",
+    },
+  ],
 };
 
 let steps = 0;
 export function aStep(port: string, change: Partial<PlanStep>): PlanStep {
   const at = NOW() - 60_000 + steps * 100;
   const id = ++steps;
-  const node = { id: `run_1/${port}/${id}`, parent: "run_1/operator", root: "run_1", path: ["run_1", "run_1/operator", `run_1/${port}/${id}`], depth: 2 } as const;
-  return { id, node, port, try: 1, kind: "implement", member: "implementer", worker: "acp", status: "done", starts: 1, progress: 1, task: "", tokensIn: 4_100, tokensOut: 800, output: null, log: "", startedAt: at, seenAt: at + 20_000, stalled: false, finishedAt: at + 20_000, ...change };
+  const node = {
+    id: `run_1/${port}/${id}`,
+    parent: "run_1/operator",
+    root: "run_1",
+    path: ["run_1", "run_1/operator", `run_1/${port}/${id}`],
+    depth: 2,
+  } as const;
+  return {
+    id,
+    node,
+    port,
+    try: 1,
+    kind: "implement",
+    member: "implementer",
+    worker: "acp",
+    status: "done",
+    starts: 1,
+    progress: 1,
+    task: "",
+    tokensIn: 4_100,
+    tokensOut: 800,
+    output: null,
+    log: "",
+    startedAt: at,
+    seenAt: at + 20_000,
+    stalled: false,
+    finishedAt: at + 20_000,
+    ...change,
+  };
 }
 
 const FEEDBACK = {
   success: false,
   failedTests: [
-    { name: "login > locks after five failures", expected: "429", actual: "401", file: "test/api/login.test.ts", line: 41, stackTrace: "AssertionError: expected 401 to be 429\n    at test/api/login.test.ts:41:26", suggestedFix: "실패 횟수를 답하기 전에 세어 주세요." },
-    { name: "login > says how long it is locked", file: "test/api/login.test.ts", line: 58, stackTrace: "TypeError: Cannot read properties of undefined (reading 'retryAfter')" },
+    {
+      name: "login > locks after five failures",
+      expected: "429",
+      actual: "401",
+      file: "test/api/login.test.ts",
+      line: 41,
+      stackTrace: "AssertionError: expected 401 to be 429\n    at test/api/login.test.ts:41:26",
+      suggestedFix: "실패 횟수를 답하기 전에 세어 주세요.",
+    },
+    {
+      name: "login > says how long it is locked",
+      file: "test/api/login.test.ts",
+      line: 58,
+      stackTrace: "TypeError: Cannot read properties of undefined (reading 'retryAfter')",
+    },
   ],
   suggestions: ["잠금 시각을 밀리초로 비교해 주세요."],
   metrics: { total: 9, passed: 7, failed: 2, durationMs: 1_840, coverage: 0.82 },
@@ -150,20 +264,134 @@ const FEEDBACK = {
 
 /** The steps, messages and violations of a port in its second try. */
 export function apiDetail(): Partial<PortDetail> {
-  const first = aStep("api", { output: { status: "ready", summary: "로그인 경로와 실패 횟수 세기를 넣었어요.", changes: [{ path: "src/api/login.ts", kind: "new" }, { path: "src/api/index.ts", kind: "modified" }] }, log: "reading src/ports/sessions.ts\nwriting src/api/login.ts\nready: 로그인 경로를 넣었어요.\n" });
-  const tested = aStep("api", { kind: "test", member: "tester", output: { status: "ready", summary: "잠금과 남은 시간 시험을 더했어요.", changes: [{ path: "test/api/login.test.ts", kind: "new" }] } });
-  const accepted = aStep("api", { kind: "accept", member: null, worker: null, tokensIn: 0, tokensOut: 0, output: { feedback: FEEDBACK, framework: "vitest", exitCode: 1, because: "failures", output: "" }, log: "FAIL test/api/login.test.ts\n 7 passed, 2 failed\n" });
-  const now = aStep("api", { try: 2, status: "running", progress: 0.4, task: "잠금 시각 비교를 고치는 중", output: null, finishedAt: null, startedAt: NOW() - 9_000, seenAt: NOW() - 2_000, tokensIn: 1_900, tokensOut: 320 });
+  const first = aStep("api", {
+    output: {
+      status: "ready",
+      summary: "로그인 경로와 실패 횟수 세기를 넣었어요.",
+      changes: [
+        { path: "src/api/login.ts", kind: "new" },
+        { path: "src/api/index.ts", kind: "modified" },
+      ],
+    },
+    log: "reading src/ports/sessions.ts\nwriting src/api/login.ts\nready: 로그인 경로를 넣었어요.\n",
+  });
+  const tested = aStep("api", {
+    kind: "test",
+    member: "tester",
+    output: {
+      status: "ready",
+      summary: "잠금과 남은 시간 시험을 더했어요.",
+      changes: [{ path: "test/api/login.test.ts", kind: "new" }],
+    },
+  });
+  const accepted = aStep("api", {
+    kind: "accept",
+    member: null,
+    worker: null,
+    tokensIn: 0,
+    tokensOut: 0,
+    output: {
+      feedback: FEEDBACK,
+      framework: "vitest",
+      exitCode: 1,
+      because: "failures",
+      output: "",
+    },
+    log: "FAIL test/api/login.test.ts\n 7 passed, 2 failed\n",
+  });
+  const now = aStep("api", {
+    try: 2,
+    status: "running",
+    progress: 0.4,
+    task: "잠금 시각 비교를 고치는 중",
+    output: null,
+    finishedAt: null,
+    startedAt: NOW() - 9_000,
+    seenAt: NOW() - 2_000,
+    tokensIn: 1_900,
+    tokensOut: 320,
+  });
   const at = NOW() - 50_000;
   return {
-    steps: [aStep("api", { try: 0, kind: "setup", member: null, worker: null, tokensIn: 0, tokensOut: 0, output: { exitCode: 0 }, log: "added 212 packages in 9s" }), first, tested, accepted, now],
-    messages: [
-      { id: 1, from: "implementer", to: "tester", type: "result", payload: { status: "ready", changedFiles: ["src/api/login.ts", "src/api/index.ts"], summary: "로그인 경로와 실패 횟수 세기를 넣었어요." }, replyTo: null, createdAt: at, deliveredAt: at + 20, processedAt: at + 40 },
-      { id: 2, from: "tester", to: "implementer", type: "query", payload: { text: "잠금은 계정마다인가요, 주소마다인가요?" }, replyTo: null, createdAt: at + 4_000, deliveredAt: at + 4_020, processedAt: at + 9_000 },
-      { id: 3, from: "implementer", to: "tester", type: "ack", payload: { text: "계정마다예요." }, replyTo: 2, createdAt: at + 9_000, deliveredAt: at + 9_010, processedAt: at + 9_020 },
-      { id: 4, from: "tester", to: "implementer", type: "feedback", payload: FEEDBACK, replyTo: null, createdAt: at + 30_000, deliveredAt: at + 30_010, processedAt: null },
+    steps: [
+      aStep("api", {
+        try: 0,
+        kind: "setup",
+        member: null,
+        worker: null,
+        tokensIn: 0,
+        tokensOut: 0,
+        output: { exitCode: 0 },
+        log: "added 212 packages in 9s",
+      }),
+      first,
+      tested,
+      accepted,
+      now,
     ],
-    violations: [{ port: "api", try: 1, member: "implementer", path: "src/domain/session.ts", wanted: "write", because: "not-owned", detail: null, found: "request", at: at + 2_000 }],
+    messages: [
+      {
+        id: 1,
+        from: "implementer",
+        to: "tester",
+        type: "result",
+        payload: {
+          status: "ready",
+          changedFiles: ["src/api/login.ts", "src/api/index.ts"],
+          summary: "로그인 경로와 실패 횟수 세기를 넣었어요.",
+        },
+        replyTo: null,
+        createdAt: at,
+        deliveredAt: at + 20,
+        processedAt: at + 40,
+      },
+      {
+        id: 2,
+        from: "tester",
+        to: "implementer",
+        type: "query",
+        payload: { text: "잠금은 계정마다인가요, 주소마다인가요?" },
+        replyTo: null,
+        createdAt: at + 4_000,
+        deliveredAt: at + 4_020,
+        processedAt: at + 9_000,
+      },
+      {
+        id: 3,
+        from: "implementer",
+        to: "tester",
+        type: "ack",
+        payload: { text: "계정마다예요." },
+        replyTo: 2,
+        createdAt: at + 9_000,
+        deliveredAt: at + 9_010,
+        processedAt: at + 9_020,
+      },
+      {
+        id: 4,
+        from: "tester",
+        to: "implementer",
+        type: "feedback",
+        payload: FEEDBACK,
+        replyTo: null,
+        createdAt: at + 30_000,
+        deliveredAt: at + 30_010,
+        processedAt: null,
+      },
+    ],
+    violations: [
+      {
+        port: "api",
+        try: 1,
+        member: "implementer",
+        path: "src/domain/session.ts",
+        wanted: "write",
+        because: "not-owned",
+        detail: null,
+        found: "request",
+        at: at + 2_000,
+      },
+    ],
   };
 }
 
@@ -219,7 +447,11 @@ export function anEscalation(run: string, change: Partial<Escalation> = {}): Esc
     context: { tries: 3 },
     suggestedActions: [
       { value: "retry", label: "다시 시도 / Retry", style: "primary", asks: "text" },
-      { value: "reassign", label: "오케스트레이터에게 맡기기 / Give it to the orchestrator", asks: "text" },
+      {
+        value: "reassign",
+        label: "오케스트레이터에게 맡기기 / Give it to the orchestrator",
+        asks: "text",
+      },
       { value: "skip", label: "빼고 계속 / Go on without it" },
       { value: "cancel", label: "실행 취소 / Cancel the run", style: "danger" },
     ],
@@ -236,18 +468,74 @@ export function anEscalation(run: string, change: Partial<Escalation> = {}): Esc
   };
 }
 
-/** A run in the middle of its work: one port done, two at work, one failed, its dependents waiting. */
-export function runInTheMiddle(server: DoubleServer, id = "run_middle", change: Partial<RunDetail> = {}): RunDetail {
+/**
+ * A run in the middle of its work: one port done, two at work, one failed, its dependents waiting.
+ */
+export function runInTheMiddle(
+  server: DoubleServer,
+  id = "run_middle",
+  change: Partial<RunDetail> = {},
+): RunDetail {
   const run = aRun(id, change, {
-    domain: { status: "succeeded", triesMade: 2, attempt: 1, tokensIn: 20_100, tokensOut: 4_020, spentMs: 92_000, resultCommit: "aa".padEnd(40, "0") },
-    store: { status: "running", triesMade: 1, attempt: 1, tokensIn: 4_000, tokensOut: 900, spentMs: 20_000 },
-    limits: { status: "failed", triesMade: 3, triesOrchestrator: 0, attempt: 1, tokensIn: 11_000, tokensOut: 2_100, spentMs: 140_000, because: { code: "TRIES_EXHAUSTED", message: "3 of 3 tries did not pass the acceptance. These still fail: limits > opens again after 15 minutes.", hint: "Say what to do differently, and let it try again." } },
-    api: { status: "running", triesMade: 2, attempt: 1, tokensIn: 8_200, tokensOut: 1_600, spentMs: 61_000, grants: [{ path: "src/shared/clock.ts", wants: "read", by: "민준" }] },
+    domain: {
+      status: "succeeded",
+      triesMade: 2,
+      attempt: 1,
+      tokensIn: 20_100,
+      tokensOut: 4_020,
+      spentMs: 92_000,
+      resultCommit: "aa".padEnd(40, "0"),
+    },
+    store: {
+      status: "running",
+      triesMade: 1,
+      attempt: 1,
+      tokensIn: 4_000,
+      tokensOut: 900,
+      spentMs: 20_000,
+    },
+    limits: {
+      status: "failed",
+      triesMade: 3,
+      triesOrchestrator: 0,
+      attempt: 1,
+      tokensIn: 11_000,
+      tokensOut: 2_100,
+      spentMs: 140_000,
+      because: {
+        code: "TRIES_EXHAUSTED",
+        message:
+          "3 of 3 tries did not pass the acceptance. These still fail: limits > opens again after 15 minutes.",
+        hint: "Say what to do differently, and let it try again.",
+      },
+    },
+    api: {
+      status: "running",
+      triesMade: 2,
+      attempt: 1,
+      tokensIn: 8_200,
+      tokensOut: 1_600,
+      spentMs: 61_000,
+      grants: [{ path: "src/shared/clock.ts", wants: "read", by: "민준" }],
+    },
   });
   server.plans.runs.unshift(run);
   server.plans.details.set(`${id}/api`, apiDetail());
-  server.plans.details.set(`${id}/store`, { steps: [aStep("store", { status: "running", progress: 0.7, task: "파일 저장을 쓰는 중", finishedAt: null, startedAt: NOW() - 70_000, seenAt: NOW() - 1_000 })] });
+  server.plans.details.set(`${id}/store`, {
+    steps: [
+      aStep("store", {
+        status: "running",
+        progress: 0.7,
+        task: "파일 저장을 쓰는 중",
+        finishedAt: null,
+        startedAt: NOW() - 70_000,
+        seenAt: NOW() - 1_000,
+      }),
+    ],
+  });
   server.plans.diffs.set(`${id}/api`, DIFF);
-  for (const { id: step } of server.plans.details.get(`${id}/api`)!.steps!) server.plans.manifests.set(step, MANIFEST);
+  for (const { id: step } of server.plans.details.get(`${id}/api`)!.steps!) {
+    server.plans.manifests.set(step, MANIFEST);
+  }
   return run;
 }

@@ -9,7 +9,10 @@ const TEAM = fileURLToPath(new URL("team", import.meta.url));
 /** Longest wait for a start or an exit on a busy machine, milliseconds. */
 const PATIENCE_MS = 90_000;
 
-/** The real server, `dure start`, in a process of its own. It can be killed and started again on the same port. */
+/**
+ * The real server, `dure start`, in a process of its own. It can be killed and started again on the
+ * same port.
+ */
 export class ServerProcess implements AsyncDisposable {
   readonly url: string;
   readonly #environment: Readonly<Record<string, string>>;
@@ -30,14 +33,20 @@ export class ServerProcess implements AsyncDisposable {
 
   async start(): Promise<void> {
     this.#log = [];
-    const child = spawn(process.execPath, ["--conditions=dure-source", MAIN, "start", "--dir", TEAM, "--json"], {
-      env: { ...process.env, DEV_MODE: "true", LOG_LEVEL: "warn", ...this.#environment },
-      stdio: ["ignore", "pipe", "pipe"],
-    });
+    const child = spawn(
+      process.execPath,
+      ["--conditions=dure-source", MAIN, "start", "--dir", TEAM, "--json"],
+      {
+        env: { ...process.env, DEV_MODE: "true", LOG_LEVEL: "warn", ...this.#environment },
+        stdio: ["ignore", "pipe", "pipe"],
+      },
+    );
     this.#child = child;
     createInterface(child.stderr).on("line", (line) => void this.#log.push(line));
     const ready = once(createInterface(child.stdout), "line");
-    const ended = once(child, "exit").then(([code]) => Promise.reject(new Error(`the server ended with ${String(code)}`)));
+    const ended = once(child, "exit").then(([code]) =>
+      Promise.reject(new Error(`the server ended with ${String(code)}`)),
+    );
     ended.catch(() => {});
     await this.#within(Promise.race([ready, ended]), "the server was not ready");
   }

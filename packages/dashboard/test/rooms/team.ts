@@ -1,4 +1,14 @@
-import { defineTeam, offlineModel, readEnvironment, readTeam, silentLogger, startTeam, type OfflineModel, type OfflineReply, type RunningTeam } from "dure";
+import {
+  defineTeam,
+  offlineModel,
+  readEnvironment,
+  readTeam,
+  silentLogger,
+  startTeam,
+  type OfflineModel,
+  type OfflineReply,
+  type RunningTeam,
+} from "dure";
 import faq from "../../../../examples/faq/service.ts";
 import { examplesModel } from "../../../../examples/offline.ts";
 import { testDatabaseUrl } from "../../../dure/src/durable/test-database.ts";
@@ -8,24 +18,53 @@ const NAMES = { ruda: "루다", eden: "이든", seum: "세움", dajim: "다짐" 
 type Name = keyof typeof NAMES;
 
 /**
- * How they speak: 루다 hands over what it is asked to hand over to 이든; 이든 and 루다 go on for as long as they may once
- * somebody says "끝없이"; everybody else answers with one sentence. "천천히" makes an answer take its time.
+ * How they speak: 루다 hands over what it is asked to hand over to 이든; 이든 and 루다 go on for as long as
+ * they may once somebody says "끝없이"; everybody else answers with one sentence. "천천히" makes an
+ * answer take its time.
  */
 function modelOf(name: Name): OfflineModel {
   return offlineModel(name, (request): OfflineReply => {
     const said = request.messages.findLast((message) => message.role === "user")?.text ?? "";
     const last = request.messages.at(-1);
-    if (last?.role === "tool") return { text: last.name === "remember" ? "말씀대로 했어요." : "이든에게 부탁했어요. 스레드에서 이어집니다." };
-    if (said.includes("기억해줘")) return { toolCalls: [{ name: "remember", args: { text: "배포는 월요일에만 한다" } }] };
+    if (last?.role === "tool") {
+      return {
+        text:
+          last.name === "remember"
+            ? "말씀대로 했어요."
+            : "이든에게 부탁했어요. 스레드에서 이어집니다.",
+      };
+    }
+    if (said.includes("기억해줘")) {
+      return { toolCalls: [{ name: "remember", args: { text: "배포는 월요일에만 한다" } }] };
+    }
     const isAsked = name === "ruda" && said.includes("부탁해줘");
     if (isAsked) {
       const endless = said.includes("끝없이") ? "끝없이 이야기해 줘" : "로그인 모듈을 검토해 줘";
-      return { toolCalls: [{ name: "collaborate", args: { targetAgent: "eden", message: endless, topic: endless } }] };
+      return {
+        toolCalls: [
+          { name: "collaborate", args: { targetAgent: "eden", message: endless, topic: endless } },
+        ],
+      };
     }
-    const endless = (name === "ruda" || name === "eden") && request.messages.some((message) => message.role === "user" && message.text.includes("끝없이"));
-    if (endless) return { text: `${NAMES[name]}: ${said.length}자를 읽고 ${request.messages.length}번째로 하는 다른 이야기예요.` };
-    if (said.includes("표로")) return { text: "**정리**하면 이렇습니다.\n\n- 로그인: `session.ts` 확인 끝\n- 결제: 금요일까지\n\n> 배포는 월요일입니다.\n\n@세움 도 한번 봐 주세요." };
-    return { text: `${NAMES[name]}의 답입니다. 확인했어요.`, ...(said.includes("천천히") && { delayMs: 1_500 }) };
+    const endless =
+      (name === "ruda" || name === "eden") &&
+      request.messages.some(
+        (message) => message.role === "user" && message.text.includes("끝없이"),
+      );
+    if (endless) {
+      return {
+        text: `${NAMES[name]}: ${said.length}자를 읽고 ${request.messages.length}번째로 하는 다른 이야기예요.`,
+      };
+    }
+    if (said.includes("표로")) {
+      return {
+        text: "**정리**하면 이렇습니다.\n\n- 로그인: `session.ts` 확인 끝\n- 결제: 금요일까지\n\n> 배포는 월요일입니다.\n\n@세움 도 한번 봐 주세요.",
+      };
+    }
+    return {
+      text: `${NAMES[name]}의 답입니다. 확인했어요.`,
+      ...(said.includes("천천히") && { delayMs: 1_500 }),
+    };
   });
 }
 
@@ -34,7 +73,10 @@ export interface RoomsTeam extends AsyncDisposable {
   readonly team: RunningTeam;
 }
 
-/** The real server with a database of its own, in this process. `others`: so many channels besides, 방 1 and so on. */
+/**
+ * The real server with a database of its own, in this process. `others`: so many channels besides,
+ * 방 1 and so on.
+ */
 export async function startRoomsTeam({ others = 0 }: { others?: number } = {}): Promise<RoomsTeam> {
   await using starting = new AsyncDisposableStack();
   const database = starting.use(await testDatabaseUrl());
@@ -45,13 +87,31 @@ export async function startRoomsTeam({ others = 0 }: { others?: number } = {}): 
     timeZone: "Asia/Seoul",
     model: "offline:examples",
     offlineModels: [examplesModel, ...names.map(modelOf)],
-    agents: Object.fromEntries(names.map((name) => [name, { displayName: NAMES[name], leads: name === "ruda", card: { llm: `offline:${name}` } }])),
-    rooms: { channels: { general: { name: "일반" }, quiet: { name: "조용한 방", collaborate: false }, ...Object.fromEntries(Array.from({ length: others }, (_none, index) => [`other-${index + 1}`, { name: `방 ${index + 1}` }])) } },
+    agents: Object.fromEntries(
+      names.map((name) => [
+        name,
+        { displayName: NAMES[name], leads: name === "ruda", card: { llm: `offline:${name}` } },
+      ]),
+    ),
+    rooms: {
+      channels: {
+        general: { name: "일반" },
+        quiet: { name: "조용한 방", collaborate: false },
+        ...Object.fromEntries(
+          Array.from({ length: others }, (_none, index) => [
+            `other-${index + 1}`,
+            { name: `방 ${index + 1}` },
+          ]),
+        ),
+      },
+    },
     services: { faq },
     limits: { exchange: 3, pair: { calls: 20 }, thread: { messages: 500 } },
   });
   const environment = readEnvironment({ DATABASE_URL: database.url, HOST: "127.0.0.1", PORT: "0" });
-  const team = await startTeam(await readTeam(options, import.meta.dirname), environment, { logger: silentLogger });
+  const team = await startTeam(await readTeam(options, import.meta.dirname), environment, {
+    logger: silentLogger,
+  });
   starting.defer(() => team.stop());
   const running = starting.move();
   return { url: team.url, team, [Symbol.asyncDispose]: () => running.disposeAsync() };

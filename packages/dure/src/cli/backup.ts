@@ -11,8 +11,9 @@ import { DureError, messageOf } from "../kernel/errors.ts";
 import type { Logger } from "../kernel/logger.ts";
 
 /**
- * A backup is gzipped lines of JSON: a header, then per table its name and columns followed by its rows, then an end with
- * the count of rows. It is one snapshot of schema `dure`, whatever is written meanwhile, and needs no program of PostgreSQL.
+ * A backup is gzipped lines of JSON: a header, then per table its name and columns followed by its
+ * rows, then an end with the count of rows. It is one snapshot of schema `dure`, whatever is
+ * written meanwhile, and needs no program of PostgreSQL.
  */
 interface Header {
   readonly dure: "backup";
@@ -31,7 +32,10 @@ interface Table {
 /** Rows per round trip. */
 const BITE = 500;
 
-/** Writes a backup beside `file`, then puts it in its place: a cut backup never looks like a whole one. Returns rows per table. */
+/**
+ * Writes a backup beside `file`, then puts it in its place: a cut backup never looks like a whole
+ * one. Returns rows per table.
+ */
 export async function backup(database: Database, file: string): Promise<Record<string, number>> {
   const session = await database.connectSession();
   const counts: Record<string, number> = {};
@@ -39,7 +43,11 @@ export async function backup(database: Database, file: string): Promise<Record<s
   try {
     await session.query("set idle_in_transaction_session_timeout = 0");
     await session.query("begin isolation level repeatable read read only");
-    await pipeline(Readable.from(backupLines(session, counts)), createGzip(), createWriteStream(unfinished, { mode: 0o600 }));
+    await pipeline(
+      Readable.from(backupLines(session, counts)),
+      createGzip(),
+      createWriteStream(unfinished, { mode: 0o600 }),
+    );
     await session.query("commit");
     await rename(unfinished, file);
     return counts;
@@ -51,13 +59,25 @@ export async function backup(database: Database, file: string): Promise<Record<s
   }
 }
 
-async function* backupLines(session: pg.Client, counts: Record<string, number>): AsyncGenerator<string> {
-  const { rows } = await session.query<{ migration: number; at: string }>("select coalesce(max(id), 0) as migration, now()::text as at from dure.migrations");
-  yield line({ dure: "backup", format: 1, migration: rows[0]!.migration, at: rows[0]!.at } satisfies Header);
+async function* backupLines(
+  session: pg.Client,
+  counts: Record<string, number>,
+): AsyncGenerator<string> {
+  const { rows } = await session.query<{ migration: number; at: string }>(
+    "select coalesce(max(id), 0) as migration, now()::text as at from dure.migrations",
+  );
+  yield line({
+    dure: "backup",
+    format: 1,
+    migration: rows[0]!.migration,
+    at: rows[0]!.at,
+  } satisfies Header);
   for (const table of await tablesInOrder(session)) {
     yield line({ table: table.name, columns: table.columns });
     counts[table.name] = 0;
-    await session.query(`declare backup no scroll cursor for select to_json(t)::text as row from dure.${quoted(table.name)} t`);
+    await session.query(
+      `declare backup no scroll cursor for select to_json(t)::text as row from dure.${quoted(table.name)} t`,
+    );
     for (;;) {
       const fetched = await session.query<{ row: string }>(`fetch ${BITE} from backup`);
       for (const { row } of fetched.rows) yield `${row}\n`;
@@ -70,10 +90,15 @@ async function* backupLines(session: pg.Client, counts: Record<string, number>):
 }
 
 /**
- * Puts a backup into the database, in one transaction: all of it or nothing. Refuses while a process works on the
- * database, and where something stands unless `replace` is given. A new era of event positions begins.
+ * Puts a backup into the database, in one transaction: all of it or nothing. Refuses while a
+ * process works on the database, and where something stands unless `replace` is given. A new era of
+ * event positions begins.
  */
-export async function restore(database: Database, file: string, options: { replace: boolean; logger: Logger }): Promise<Record<string, number>> {
+export async function restore(
+  database: Database,
+  file: string,
+  options: { replace: boolean; logger: Logger },
+): Promise<Record<string, number>> {
   const lines = linesOf(file);
   const header = await readHeader(file, lines);
   await migrate(database, MIGRATIONS, { logger: options.logger });
@@ -83,7 +108,11 @@ export async function restore(database: Database, file: string, options: { repla
     await session.query("begin");
     await assertRestorable(session, header, options.replace);
     const tables = await tablesInOrder(session);
-    if (tables.length > 0) await session.query(`truncate ${tables.map((table) => `dure.${quoted(table.name)}`).join(", ")}`);
+    if (tables.length > 0) {
+      await session.query(
+        `truncate ${tables.map((table) => `dure.${quoted(table.name)}`).join(", ")}`,
+      );
+    }
     const counts = await readRows(session, file, lines, tables);
     await resetSequences(session, tables);
     await session.query("select dure.settle_tenants()");
@@ -101,7 +130,9 @@ export async function restore(database: Database, file: string, options: { repla
 /** A cut file throws after its last whole line. */
 async function* linesOf(file: string): AsyncGenerator<string> {
   const text = createGunzip();
-  createReadStream(file).on("error", (error) => text.destroy(error)).pipe(text);
+  createReadStream(file)
+    .on("error", (error) => text.destroy(error))
+    .pipe(text);
   text.setEncoding("utf8");
   let rest = "";
   for await (const chunk of text as AsyncIterable<string>) {
@@ -114,7 +145,11 @@ async function* linesOf(file: string): AsyncGenerator<string> {
 
 async function readHeader(file: string, lines: AsyncIterator<string>): Promise<Header> {
   const unreadable = (cause?: unknown): DureError =>
-    new DureError("BACKUP_UNREADABLE", `${file} is no backup of dure${cause === undefined ? "" : `: ${messageOf(cause)}`}.`, { class: "input", hint: "Give a file that dure db backup has written.", cause });
+    new DureError(
+      "BACKUP_UNREADABLE",
+      `${file} is no backup of dure${cause === undefined ? "" : `: ${messageOf(cause)}`}.`,
+      { class: "input", hint: "Give a file that dure db backup has written.", cause },
+    );
   let header: Partial<Header>;
   try {
     const first = await lines.next();
@@ -125,26 +160,49 @@ async function readHeader(file: string, lines: AsyncIterator<string>): Promise<H
   if (header.dure !== "backup" || header.format !== 1) throw unreadable();
   const newest = MIGRATIONS.at(-1)?.id ?? 0;
   if (header.migration! <= newest) return header as Header;
-  throw new DureError("BACKUP_NEWER", `${file} comes from a newer dure (migration ${header.migration}; this one knows ${newest}).`, { class: "conflict", hint: "Restore it with the version that wrote it." });
+  throw new DureError(
+    "BACKUP_NEWER",
+    `${file} comes from a newer dure (migration ${header.migration}; this one knows ${newest}).`,
+    { class: "conflict", hint: "Restore it with the version that wrote it." },
+  );
 }
 
-async function assertRestorable(session: pg.Client, header: Header, replace: boolean): Promise<void> {
+async function assertRestorable(
+  session: pg.Client,
+  header: Header,
+  replace: boolean,
+): Promise<void> {
   const { rows } = await session.query<{ living: number; sessions: number }>(
     `select (select count(*)::int from pg_stat_activity where datname = current_database() and application_name like 'dure:%'
                and application_name not like 'dure:cli-%') as living,
             (select count(*)::int from dure.sessions) as sessions`,
   );
   const { living, sessions } = rows[0]!;
-  if (living > 0) throw new DureError("DATABASE_IN_USE", "A dure process works on this database; nothing was restored.", { class: "conflict", hint: "Stop every process of the team first." });
+  if (living > 0) {
+    throw new DureError(
+      "DATABASE_IN_USE",
+      "A dure process works on this database; nothing was restored.",
+      { class: "conflict", hint: "Stop every process of the team first." },
+    );
+  }
   if (sessions > 0 && !replace) {
-    throw new DureError("DATABASE_NOT_EMPTY", `The database holds ${sessions} sessions; the backup of ${header.at} would replace them. Nothing was restored.`, {
-      class: "conflict",
-      hint: "Make a backup of what is there, then run it again with --replace.",
-    });
+    throw new DureError(
+      "DATABASE_NOT_EMPTY",
+      `The database holds ${sessions} sessions; the backup of ${header.at} would replace them. Nothing was restored.`,
+      {
+        class: "conflict",
+        hint: "Make a backup of what is there, then run it again with --replace.",
+      },
+    );
   }
 }
 
-async function readRows(session: pg.Client, file: string, lines: AsyncIterator<string>, known: readonly Table[]): Promise<Record<string, number>> {
+async function readRows(
+  session: pg.Client,
+  file: string,
+  lines: AsyncIterator<string>,
+  known: readonly Table[],
+): Promise<Record<string, number>> {
   const counts: Record<string, number> = {};
   let table: Table | undefined;
   let bite: string[] = [];
@@ -153,19 +211,40 @@ async function readRows(session: pg.Client, file: string, lines: AsyncIterator<s
     bite = [];
   };
   const cut = (cause?: unknown): DureError =>
-    new DureError("BACKUP_CUT", `${file} ends in its middle; nothing was restored.`, { class: "input", hint: "Use another backup; this one was not written to its end.", cause });
+    new DureError("BACKUP_CUT", `${file} ends in its middle; nothing was restored.`, {
+      class: "input",
+      hint: "Use another backup; this one was not written to its end.",
+      cause,
+    });
   for (;;) {
     const next = await lines.next().catch((cause: unknown) => {
       throw cut(cause);
     });
     if (next.done) throw cut();
-    const mark = /^\{"(?:table|end)":/.test(next.value) ? (JSON.parse(next.value) as { table?: string; columns?: string[]; end?: true; rows?: number }) : undefined;
-    const isTable = mark?.table !== undefined && Array.isArray(mark.columns) && Object.keys(mark).length === 2;
+    const mark = /^\{"(?:table|end)":/.test(next.value)
+      ? (JSON.parse(next.value) as {
+          table?: string;
+          columns?: string[];
+          end?: true;
+          rows?: number;
+        })
+      : undefined;
+    const isTable =
+      mark?.table !== undefined && Array.isArray(mark.columns) && Object.keys(mark).length === 2;
     if (isTable) {
       await flush();
       const here = known.find((candidate) => candidate.name === mark.table);
-      if (!here) throw new DureError("BACKUP_UNREADABLE", `${file} has the table ${mark.table}, which this version does not have.`, { class: "input", hint: "Restore it with the version that wrote it." });
-      table = { name: here.name, columns: mark.columns!.filter((column) => here.columns.includes(column)) };
+      if (!here) {
+        throw new DureError(
+          "BACKUP_UNREADABLE",
+          `${file} has the table ${mark.table}, which this version does not have.`,
+          { class: "input", hint: "Restore it with the version that wrote it." },
+        );
+      }
+      table = {
+        name: here.name,
+        columns: mark.columns!.filter((column) => here.columns.includes(column)),
+      };
       counts[table.name] = 0;
     } else if (mark?.end === true && Object.keys(mark).length === 2) {
       await flush();
@@ -188,9 +267,16 @@ async function insert(session: pg.Client, table: Table, rows: readonly string[])
   );
 }
 
-/** Tables with the ones they refer to before them, without the list of migrations; generated columns are left out. */
+/**
+ * Tables with the ones they refer to before them, without the list of migrations; generated columns
+ * are left out.
+ */
 async function tablesInOrder(session: pg.Client): Promise<Table[]> {
-  const { rows: tables } = await session.query<{ name: string; columns: string[]; needs: string[] }>(
+  const { rows: tables } = await session.query<{
+    name: string;
+    columns: string[];
+    needs: string[];
+  }>(
     `select c.relname as name,
             (select array_agg(a.attname::text order by a.attnum) from pg_attribute a
               where a.attrelid = c.oid and a.attnum > 0 and not a.attisdropped and a.attgenerated = '') as columns,
@@ -203,8 +289,19 @@ async function tablesInOrder(session: pg.Client): Promise<Table[]> {
   const ordered: Table[] = [];
   const placed = new Set<string>();
   while (ordered.length < tables.length) {
-    const ready = tables.filter(({ name, needs }) => !placed.has(name) && needs.every((need) => placed.has(need) || need === "migrations"));
-    if (ready.length === 0) throw new DureError("BACKUP_CYCLIC", `Tables refer to each other in a circle: ${tables.filter(({ name }) => !placed.has(name)).map(({ name }) => name).join(", ")}.`);
+    const ready = tables.filter(
+      ({ name, needs }) =>
+        !placed.has(name) && needs.every((need) => placed.has(need) || need === "migrations"),
+    );
+    if (ready.length === 0) {
+      throw new DureError(
+        "BACKUP_CYCLIC",
+        `Tables refer to each other in a circle: ${tables
+          .filter(({ name }) => !placed.has(name))
+          .map(({ name }) => name)
+          .join(", ")}.`,
+      );
+    }
     for (const { name, columns } of ready) {
       ordered.push({ name, columns });
       placed.add(name);
@@ -216,9 +313,17 @@ async function tablesInOrder(session: pg.Client): Promise<Table[]> {
 async function resetSequences(session: pg.Client, tables: readonly Table[]): Promise<void> {
   for (const { name, columns } of tables) {
     for (const column of columns) {
-      const { rows } = await session.query<{ sequence: string | null }>("select pg_get_serial_sequence($1, $2) as sequence", [`dure.${quoted(name)}`, column]);
+      const { rows } = await session.query<{ sequence: string | null }>(
+        "select pg_get_serial_sequence($1, $2) as sequence",
+        [`dure.${quoted(name)}`, column],
+      );
       const sequence = rows[0]?.sequence;
-      if (sequence) await session.query(`select setval($1, coalesce((select max(${quoted(column)}) from dure.${quoted(name)}), 0) + 1, false)`, [sequence]);
+      if (sequence) {
+        await session.query(
+          `select setval($1, coalesce((select max(${quoted(column)}) from dure.${quoted(name)}), 0) + 1, false)`,
+          [sequence],
+        );
+      }
     }
   }
 }

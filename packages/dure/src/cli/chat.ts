@@ -18,14 +18,19 @@ export async function chatOnce(message: string, options: ChatOptions): Promise<E
 }
 
 /**
- * Messages line by line, from a person or a pipe, until the end of input. While an answer comes, ctrl-C stops the turn; at
- * the prompt it leaves. Buttons are offered by number.
+ * Messages line by line, from a person or a pipe, until the end of input. While an answer comes,
+ * ctrl-C stops the turn; at the prompt it leaves. Buttons are offered by number.
  */
 export async function chatLoop(options: ChatOptions): Promise<ExitCode> {
   const { output } = options;
   const { stdin, stdout } = output.streams;
   const isPerson = isTerminal(stdin) && output.isTerminal;
-  const lines = createInterface({ input: stdin, output: isPerson ? stdout : undefined, terminal: isPerson, prompt: "> " });
+  const lines = createInterface({
+    input: stdin,
+    output: isPerson ? stdout : undefined,
+    terminal: isPerson,
+    prompt: "> ",
+  });
   const stop = new StopOnInterrupt(options.client, output, () => lines.close());
   lines.on("SIGINT", () => stop.interrupt());
   if (isPerson) output.note(`Session ${options.session}. An empty line or ctrl-D leaves.`);
@@ -53,12 +58,16 @@ export async function chatLoop(options: ChatOptions): Promise<ExitCode> {
 }
 
 /** A number chooses a button; the confirm button says what it was bound to. Pure. */
-export function messageFor(line: string, last: Done | undefined): Pick<MessageRequest, "message" | "confirmId"> {
+export function messageFor(
+  line: string,
+  last: Done | undefined,
+): Pick<MessageRequest, "message" | "confirmId"> {
   const buttons = last?.uiHint?.buttons ?? [];
   const index = /^\d{1,2}$/.test(line.trim()) ? Number(line.trim()) - 1 : -1;
   const label = buttons[index];
   if (label === undefined) return { message: line };
-  const confirmId = index === 0 && last?.nextAction === "CONFIRM" ? last.uiHint?.confirmId : undefined;
+  const confirmId =
+    index === 0 && last?.nextAction === "CONFIRM" ? last.uiHint?.confirmId : undefined;
   return { message: label, ...(confirmId !== undefined && { confirmId }) };
 }
 
@@ -88,9 +97,17 @@ class StopOnInterrupt {
   }
 }
 
-async function sendTurn(message: Pick<MessageRequest, "message" | "confirmId">, options: ChatOptions, stop?: StopOnInterrupt): Promise<Done> {
+async function sendTurn(
+  message: Pick<MessageRequest, "message" | "confirmId">,
+  options: ChatOptions,
+  stop?: StopOnInterrupt,
+): Promise<Done> {
   const { client, output, session, service } = options;
-  const turn = client.sendMessage({ ...message, sessionId: session, ...(service !== undefined && { service }) });
+  const turn = client.sendMessage({
+    ...message,
+    sessionId: session,
+    ...(service !== undefined && { service }),
+  });
   void turn.turnId.then((id) => stop?.begin(id)).catch(() => {}); // the error arrives by the loop below
   let shown = "";
   try {
@@ -112,7 +129,9 @@ async function sendTurn(message: Pick<MessageRequest, "message" | "confirmId">, 
     if (shown !== "") output.line();
     if (shown.trim() !== done.message.trim()) output.line(done.message);
     if (done.error) output.note(`${done.error.code}: ${done.error.message}`);
-    for (const [index, label] of (done.uiHint?.buttons ?? []).entries()) output.line(`  ${index + 1}) ${label}`);
+    for (const [index, label] of (done.uiHint?.buttons ?? []).entries()) {
+      output.line(`  ${index + 1}) ${label}`);
+    }
     output.result({ sessionId: session, turnId: await turn.turnId, interaction: done });
     return done;
   } finally {
@@ -123,5 +142,8 @@ async function sendTurn(message: Pick<MessageRequest, "message" | "confirmId">, 
 /** Session ids are 1–200 characters of `[A-Za-z0-9._:@-]`. Source: docs/spec/conversation §6. */
 export function assertSession(session: string): string {
   if (/^[A-Za-z0-9._:@-]{1,200}$/.test(session)) return session;
-  throw new DureError("SESSION_INVALID", `"${session}" cannot be a session's id.`, { class: "input", hint: "Use 1 to 200 letters, digits or . _ : @ -" });
+  throw new DureError("SESSION_INVALID", `"${session}" cannot be a session's id.`, {
+    class: "input",
+    hint: "Use 1 to 200 letters, digits or . _ : @ -",
+  });
 }

@@ -8,13 +8,18 @@ import { readdir } from "node:fs/promises";
 import { EXIT, type ExitCode, type Output } from "./output.ts";
 
 /**
- * Checks the service of a folder; in a team's folder its configuration and every folder under `services/`.
- * Exit code 1 when something was found.
+ * Checks the service of a folder; in a team's folder its configuration and every folder under
+ * `services/`. Exit code 1 when something was found.
  */
 export async function check(options: { folder: string; output: Output }): Promise<ExitCode> {
   const { output } = options;
   const folder = path.resolve(options.folder);
-  if (!existsSync(folder)) throw new DureError("FOLDER_MISSING", `${folder} does not exist.`, { class: "input", hint: "Name the folder of a service or of a team." });
+  if (!existsSync(folder)) {
+    throw new DureError("FOLDER_MISSING", `${folder} does not exist.`, {
+      class: "input",
+      hint: "Name the folder of a service or of a team.",
+    });
+  }
 
   const isTeam = CONFIG_FILES.some((file) => existsSync(path.join(folder, file)));
   const folders = isTeam ? await serviceFolders(folder) : [folder];
@@ -22,10 +27,15 @@ export async function check(options: { folder: string; output: Output }): Promis
   for (const service of folders) {
     const { name, problems, file } = await checkService(service);
     services.push({ folder: service, name, problems });
-    if (problems.length === 0) output.line(`${output.colors.green("ok  ")} ${name ?? path.basename(service)} (${file})`);
-    for (const problem of problems) output.line(`${output.colors.red("fail")} ${problemText(problem)}`);
+    if (problems.length === 0) {
+      output.line(`${output.colors.green("ok  ")} ${name ?? path.basename(service)} (${file})`);
+    }
+    for (const problem of problems) {
+      output.line(`${output.colors.red("fail")} ${problemText(problem)}`);
+    }
   }
-  // Read last: a broken service also breaks the configuration that imports it, and its own lines say more.
+  // Read last: a broken service also breaks the configuration that imports it, and its own lines
+  // say more.
   const found = services.reduce((sum, { problems }) => sum + problems.length, 0);
   if (isTeam && found === 0) {
     await loadTeam(folder);
@@ -40,5 +50,8 @@ async function serviceFolders(team: string): Promise<string[]> {
   const root = path.join(team, "services");
   if (!existsSync(root)) return [];
   const entries = await readdir(root, { withFileTypes: true });
-  return entries.filter((entry) => entry.isDirectory() && !entry.name.startsWith(".")).map((entry) => path.join(root, entry.name)).sort();
+  return entries
+    .filter((entry) => entry.isDirectory() && !entry.name.startsWith("."))
+    .map((entry) => path.join(root, entry.name))
+    .sort();
 }

@@ -29,14 +29,24 @@ beforeEach(async () => {
 });
 afterEach(() => rm(folder, { recursive: true, force: true }));
 
-function dure(url: string, ...args: string[]): Promise<{ exitCode: number | null; stdout: string; stderr: string }> {
+function dure(
+  url: string,
+  ...args: string[]
+): Promise<{ exitCode: number | null; stdout: string; stderr: string }> {
   return run({ DATABASE_URL: url }, args);
 }
 
-function run(environment: Record<string, string>, args: readonly string[]): Promise<{ exitCode: number | null; stdout: string; stderr: string }> {
+function run(
+  environment: Record<string, string>,
+  args: readonly string[],
+): Promise<{ exitCode: number | null; stdout: string; stderr: string }> {
   return new Promise((resolve, reject) => {
     const { PATH = "", HOME = "", NODE_COMPILE_CACHE } = process.env;
-    const child = spawn(process.execPath, [PROGRAM, ...args, "--json"], { cwd: folder, env: { PATH, HOME, NODE_COMPILE_CACHE, ...environment }, stdio: ["ignore", "pipe", "pipe"] });
+    const child = spawn(process.execPath, [PROGRAM, ...args, "--json"], {
+      cwd: folder,
+      env: { PATH, HOME, NODE_COMPILE_CACHE, ...environment },
+      stdio: ["ignore", "pipe", "pipe"],
+    });
     let stdout = "";
     let stderr = "";
     child.stdout.setEncoding("utf8").on("data", (text: string) => (stdout += text));
@@ -47,7 +57,11 @@ function run(environment: Record<string, string>, args: readonly string[]): Prom
 }
 
 async function query<Row extends object>(url: string, text: string): Promise<Row[]> {
-  const database = await Database.open({ url, applicationName: "dure:cli-test", logger: silentLogger });
+  const database = await Database.open({
+    url,
+    applicationName: "dure:cli-test",
+    logger: silentLogger,
+  });
   try {
     return await database.query<Row>({ text });
   } finally {
@@ -56,8 +70,24 @@ async function query<Row extends object>(url: string, text: string): Promise<Row
 }
 
 test("what is backed up in one database stands in the other after a restore, and nothing is replaced unasked", async () => {
-  const created = JSON.parse((await dure(first.url, "token", "create", "두레 \"quoted\"\nline", "--scopes", "chat,admin", "--tenant", "acme")).stdout) as { token: string; record: { id: string } };
-  await query(first.url, "insert into dure.audit (tenant, name, what, subject) select 'acme', 'n' || n, 'turn.stop', repeat('가', 50) from generate_series(1, 1234) n");
+  const created = JSON.parse(
+    (
+      await dure(
+        first.url,
+        "token",
+        "create",
+        '두레 "quoted"\nline',
+        "--scopes",
+        "chat,admin",
+        "--tenant",
+        "acme",
+      )
+    ).stdout,
+  ) as { token: string; record: { id: string } };
+  await query(
+    first.url,
+    "insert into dure.audit (tenant, name, what, subject) select 'acme', 'n' || n, 'turn.stop', repeat('가', 50) from generate_series(1, 1234) n",
+  );
   const file = path.join(folder, "team.dure.gz");
 
   const saved = await dure(first.url, "db", "backup", file);
@@ -66,11 +96,17 @@ test("what is backed up in one database stands in the other after a restore, and
   expect([saved.stderr, restored.stderr]).toEqual(["", ""]);
   expect(JSON.parse(restored.stdout)).toEqual(JSON.parse(saved.stdout));
   expect(await readdir(folder)).toEqual(["team.dure.gz"]);
-  const everything = "select (select json_agg(t order by id) from dure.tokens t)::text as tokens, (select json_agg(a order by a.name) from dure.audit a)::text as audit";
+  const everything =
+    "select (select json_agg(t order by id) from dure.tokens t)::text as tokens, (select json_agg(a order by a.name) from dure.audit a)::text as audit";
   expect(await query(second.url, everything)).toEqual(await query(first.url, everything));
-  expect(JSON.parse((await dure(second.url, "token", "list")).stdout)).toMatchObject({ items: [{ id: created.record.id, tenant: "acme", scopes: ["chat", "admin"] }] });
+  expect(JSON.parse((await dure(second.url, "token", "list")).stdout)).toMatchObject({
+    items: [{ id: created.record.id, tenant: "acme", scopes: ["chat", "admin"] }],
+  });
   expect(await query(second.url, "select era from dure.meta")).toEqual([{ era: 2 }]);
-  await query(second.url, "insert into dure.audit (tenant, name, what, subject) values ('', 'next', 'x', 'y')"); // its sequence goes on
+  await query(
+    second.url,
+    "insert into dure.audit (tenant, name, what, subject) values ('', 'next', 'x', 'y')",
+  ); // its sequence goes on
 });
 
 test("a backup that was cut is refused and changes nothing", async () => {
@@ -84,47 +120,77 @@ test("a backup that was cut is refused and changes nothing", async () => {
   const result = await dure(first.url, "db", "restore", file);
 
   expect(result.exitCode).toBe(2);
-  expect(JSON.parse(result.stderr)).toMatchObject({ code: expect.stringMatching(/^BACKUP_/) as string });
+  expect(JSON.parse(result.stderr)).toMatchObject({
+    code: expect.stringMatching(/^BACKUP_/) as string,
+  });
   expect(await query(first.url, "select count(*)::int as count from dure.tokens")).toEqual(before);
 });
 
 test("a restore is refused where sessions stand, and while a process works", async () => {
   const file = path.join(folder, "team.dure.gz");
-  const database = await Database.open({ url: first.url, applicationName: "dure:process_01", logger: silentLogger });
+  const database = await Database.open({
+    url: first.url,
+    applicationName: "dure:process_01",
+    logger: silentLogger,
+  });
   try {
     await migrate(database, MIGRATIONS, { logger: silentLogger });
     await dure(first.url, "db", "backup", file);
 
     const result = await dure(first.url, "db", "restore", file);
 
-    expect([result.exitCode, (JSON.parse(result.stderr) as { code: string }).code]).toEqual([1, "DATABASE_IN_USE"]);
+    expect([result.exitCode, (JSON.parse(result.stderr) as { code: string }).code]).toEqual([
+      1,
+      "DATABASE_IN_USE",
+    ]);
   } finally {
     await database.close();
   }
 });
 
 test("a token that is made and one that is revoked stand in the audit log with who did it; what was refused does not", async () => {
-  const { record } = JSON.parse((await dure(first.url, "token", "create", "mina", "--scopes", "chat")).stdout) as { record: { id: string } };
+  const { record } = JSON.parse(
+    (await dure(first.url, "token", "create", "mina", "--scopes", "chat")).stdout,
+  ) as { record: { id: string } };
   for (let times = 0; times < 2; times++) await dure(first.url, "token", "revoke", record.id);
 
-  const rows = await query<{ name: string; what: string }>(first.url, `select name, what from dure.audit where subject = '${record.id}' order by id`);
-  expect(rows).toEqual(["token.create", "token.revoke"].map((what) => ({ name: `cli:${userInfo().username}`, what })));
+  const rows = await query<{ name: string; what: string }>(
+    first.url,
+    `select name, what from dure.audit where subject = '${record.id}' order by id`,
+  );
+  expect(rows).toEqual(
+    ["token.create", "token.revoke"].map((what) => ({ name: `cli:${userInfo().username}`, what })),
+  );
 });
 
 test("stats name the tables, migrate says where the schema is, an unknown token cannot be revoked", async () => {
-  expect(JSON.parse((await dure(first.url, "db", "migrate")).stdout)).toEqual({ migration: MIGRATIONS.length });
-  expect(JSON.parse((await dure(first.url, "db", "stats")).stdout)).toMatchObject({ tables: expect.arrayContaining([expect.objectContaining({ name: "dure.turns" })]) as unknown[] });
+  expect(JSON.parse((await dure(first.url, "db", "migrate")).stdout)).toEqual({
+    migration: MIGRATIONS.length,
+  });
+  expect(JSON.parse((await dure(first.url, "db", "stats")).stdout)).toMatchObject({
+    tables: expect.arrayContaining([expect.objectContaining({ name: "dure.turns" })]) as unknown[],
+  });
   const revoked = await dure(first.url, "token", "revoke", "token_nobody");
-  expect([revoked.exitCode, (JSON.parse(revoked.stderr) as { code: string }).code]).toEqual([1, "TOKEN_UNKNOWN"]);
+  expect([revoked.exitCode, (JSON.parse(revoked.stderr) as { code: string }).code]).toEqual([
+    1,
+    "TOKEN_UNKNOWN",
+  ]);
   const scope = await dure(first.url, "token", "create", "x", "--scopes", "chatt");
-  expect([scope.exitCode, (JSON.parse(scope.stderr) as { hint: string }).hint]).toEqual([2, "Did you mean chat?"]);
+  expect([scope.exitCode, (JSON.parse(scope.stderr) as { hint: string }).hint]).toEqual([
+    2,
+    "Did you mean chat?",
+  ]);
 });
 
 test("without DATABASE_URL a database of its own stands under DURE_HOME, and the next command finds what the last one has written", async () => {
   const home = { DURE_HOME: path.join(folder, "data of 두레") };
-  const { record } = JSON.parse((await run(home, ["token", "create", "mina"])).stdout) as { record: { id: string } };
+  const { record } = JSON.parse((await run(home, ["token", "create", "mina"])).stdout) as {
+    record: { id: string };
+  };
 
-  expect(JSON.parse((await run(home, ["token", "list"])).stdout)).toMatchObject({ items: [{ id: record.id, name: "mina" }] });
+  expect(JSON.parse((await run(home, ["token", "list"])).stdout)).toMatchObject({
+    items: [{ id: record.id, name: "mina" }],
+  });
   expect(await readdir(folder)).toEqual(["data of 두레"]);
 }, 60_000);
 
@@ -132,6 +198,9 @@ test("a database that does not answer is one sentence and a hint", async () => {
   const result = await dure("postgres://nobody:hunter2@127.0.0.1:1/none", "db", "stats");
 
   expect(result.exitCode).toBe(1);
-  expect(JSON.parse(result.stderr)).toMatchObject({ code: "DATABASE_UNAVAILABLE", hint: expect.any(String) as string });
+  expect(JSON.parse(result.stderr)).toMatchObject({
+    code: "DATABASE_UNAVAILABLE",
+    hint: expect.any(String) as string,
+  });
   expect(result.stderr).not.toContain("hunter2");
 });

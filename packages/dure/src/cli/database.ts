@@ -11,14 +11,25 @@ export interface CommandDatabase extends AsyncDisposable {
   readonly where: string;
 }
 
-/** Opens DATABASE_URL, else the private PostgreSQL under DURE_HOME (joins a running one, starts it otherwise). */
-export async function openDatabase(options: { folder: string; environment: Environment; logger?: Logger }): Promise<CommandDatabase> {
+/**
+ * Opens DATABASE_URL, else the private PostgreSQL under DURE_HOME (joins a running one, starts it
+ * otherwise).
+ */
+export async function openDatabase(options: {
+  folder: string;
+  environment: Environment;
+  logger?: Logger;
+}): Promise<CommandDatabase> {
   const { folder, environment, logger = silentLogger } = options;
   const common = { applicationName: `dure:cli-${process.pid}`, max: 4, logger };
   if (environment.databaseUrl !== undefined) {
     const database = await Database.open({ ...common, url: environment.databaseUrl });
     const { hostname, port, pathname } = new URL(environment.databaseUrl);
-    return { database, where: `${hostname}:${port || 5432}${pathname}`, [Symbol.asyncDispose]: () => database.close() };
+    return {
+      database,
+      where: `${hostname}:${port || 5432}${pathname}`,
+      [Symbol.asyncDispose]: () => database.close(),
+    };
   }
   const { EmbeddedPostgres } = await import("../durable/embedded/embedded-postgres.ts");
   const home = path.resolve(folder, environment.home ?? SETTINGS.home.fallback);

@@ -41,7 +41,10 @@ export async function dbStats(command: DbCommand): Promise<ExitCode> {
     text: "select pg_database_size(current_database()) as bytes, current_setting('server_version') as version",
   });
   output.line(`${opened.where}, PostgreSQL ${size!.version}, ${megabytes(size!.bytes)}`);
-  output.table([["table", "rows (about)", "size"], ...tables.map(({ name, rows, bytes }) => [name, String(rows), megabytes(bytes)])]);
+  output.table([
+    ["table", "rows (about)", "size"],
+    ...tables.map(({ name, rows, bytes }) => [name, String(rows), megabytes(bytes)]),
+  ]);
   output.result({ database: opened.where, postgres: size!.version, bytes: size!.bytes, tables });
   return EXIT.ok;
 }
@@ -62,7 +65,10 @@ export async function dbBackup(file: string, command: DbCommand): Promise<ExitCo
   return EXIT.ok;
 }
 
-export async function dbRestore(file: string, command: DbCommand & { replace: boolean }): Promise<ExitCode> {
+export async function dbRestore(
+  file: string,
+  command: DbCommand & { replace: boolean },
+): Promise<ExitCode> {
   const source = path.resolve(file);
   let rows: Record<string, number> = {};
   await withDatabase(command, ({ database }) => [
@@ -78,7 +84,10 @@ export async function dbRestore(file: string, command: DbCommand & { replace: bo
   return EXIT.ok;
 }
 
-async function withDatabase(command: DbCommand, tasksOf: (opened: CommandDatabase) => readonly Task[]): Promise<void> {
+async function withDatabase(
+  command: DbCommand,
+  tasksOf: (opened: CommandDatabase) => readonly Task[],
+): Promise<void> {
   await using opened = await openDatabase(command);
   command.output.note(`Database: ${opened.where}`);
   await runTasks(command.output, tasksOf(opened));

@@ -8,14 +8,20 @@ import { EXIT, type Output } from "./output.ts";
 
 /** Changes that come together, as an editor and git make them, are one restart, milliseconds. */
 const DEBOUNCE = 200;
-/** A child that does not end after SIGTERM is killed, milliseconds; its turns go on in the next one. */
+/**
+ * A child that does not end after SIGTERM is killed, milliseconds; its turns go on in the next one.
+ */
 const PATIENCE = 10_000;
 
 /**
  * `dure start` in dev mode, started anew when something in the folder changes. A team that cannot start (a mistake in a
  * file) is tried again with the next change. Ends with the first SIGINT or SIGTERM.
  */
-export async function dev(options: { folder: string; output: Output; program: readonly string[] }): Promise<number> {
+export async function dev(options: {
+  folder: string;
+  output: Output;
+  program: readonly string[];
+}): Promise<number> {
   const { folder, output, program } = options;
   const ended = Promise.withResolvers<number>();
   let child: ChildProcess | undefined;
@@ -23,8 +29,13 @@ export async function dev(options: { folder: string; output: Output; program: re
   let restarting: Promise<void> | undefined;
 
   const run = (): void => {
-    const env = childEnvironment(isSet(VARIABLES.devMode.name) ? {} : { [VARIABLES.devMode.name]: "true" });
-    const started = spawn(process.execPath, [...process.execArgv, ...program], { stdio: "inherit", env });
+    const env = childEnvironment(
+      isSet(VARIABLES.devMode.name) ? {} : { [VARIABLES.devMode.name]: "true" },
+    );
+    const started = spawn(process.execPath, [...process.execArgv, ...program], {
+      stdio: "inherit",
+      env,
+    });
     child = started;
     started.on("error", (error) => ended.reject(error));
     started.on("exit", (code, signal) => {
@@ -32,10 +43,15 @@ export async function dev(options: { folder: string; output: Output; program: re
       if (stopping) ended.resolve(EXIT.ok);
       else if (restarting === undefined) {
         const exitCode = code ?? 128 + (signal ? constants.signals[signal] : 0);
-        // A second try without a change would fail the same way; a fenced process is started anew as any supervisor would.
+        // A second try without a change would fail the same way; a fenced process is started anew
+        // as any supervisor would.
         if (exitCode === EXIT.fenced) run();
         else if (exitCode === EXIT.ok) ended.resolve(EXIT.ok);
-        else output.note(`The team stopped with exit code ${exitCode}. Waiting for a change in ${folder} …`);
+        else {
+          output.note(
+            `The team stopped with exit code ${exitCode}. Waiting for a change in ${folder} …`,
+          );
+        }
       }
     });
   };
@@ -77,9 +93,19 @@ export async function dev(options: { folder: string; output: Output; program: re
 export function matters(file: string): boolean {
   const parts = file.split(path.sep);
   const name = parts.at(-1)!;
-  if (parts.slice(0, -1).some((part) => part === "node_modules" || part === "dist" || part.startsWith("."))) return false;
+  if (
+    parts
+      .slice(0, -1)
+      .some((part) => part === "node_modules" || part === "dist" || part.startsWith("."))
+  ) {
+    return false;
+  }
   if (name === ".env") return true;
-  return !name.startsWith(".") && /\.(m?[jt]s|json|ya?ml|md)$/.test(name) && !/\.(test|spec)\.m?[jt]s$/.test(name);
+  return (
+    !name.startsWith(".") &&
+    /\.(m?[jt]s|json|ya?ml|md)$/.test(name) &&
+    !/\.(test|spec)\.m?[jt]s$/.test(name)
+  );
 }
 
 async function endOf(child: ChildProcess | undefined): Promise<void> {

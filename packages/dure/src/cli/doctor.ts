@@ -20,7 +20,16 @@ import { openSandbox, type IsolationKind } from "../plans/sandbox/sandbox.ts";
 import { agentServices } from "../team/agents.ts";
 import { loadTeam, type LoadedTeam } from "../team/config.ts";
 import type { Environment } from "../team/environment.ts";
-import { everyModelOf, modelOf, originText, pricesOf, providersOf, resolveLimits, settingsOf, type ResolvedSetting } from "../team/limits.ts";
+import {
+  everyModelOf,
+  modelOf,
+  originText,
+  pricesOf,
+  providersOf,
+  resolveLimits,
+  settingsOf,
+  type ResolvedSetting,
+} from "../team/limits.ts";
 import { accessText, decideAccess } from "../server/access-mode.ts";
 import { isLoopbackName } from "../server/names.ts";
 import { openPeerOwners } from "../server/peer-owner.ts";
@@ -37,11 +46,21 @@ export interface Check {
   readonly hint?: string;
 }
 
-/** Space below which the disk is a worry, bytes. Source: our choice; a busy day of a small team writes some 100 MB. */
+/**
+ * Space below which the disk is a worry, bytes. Source: our choice; a busy day of a small team
+ * writes some 100 MB.
+ */
 const LITTLE_SPACE = 1_073_741_824;
 
-/** Looks at everything that a start needs, without starting it, then says where each limit comes from. */
-export async function doctor(options: { folder: string; environment: Environment; output: Output }): Promise<ExitCode> {
+/**
+ * Looks at everything that a start needs, without starting it, then says where each limit comes
+ * from.
+ */
+export async function doctor(options: {
+  folder: string;
+  environment: Environment;
+  output: Output;
+}): Promise<ExitCode> {
   const { output } = options;
   const checks: Check[] = [];
   const show = (check: Check): void => {
@@ -53,7 +72,9 @@ export async function doctor(options: { folder: string; environment: Environment
   };
 
   show({ name: "node", status: "ok", detail: process.version });
-  for (const warning of options.environment.warnings) show({ name: "environment", status: "warn", detail: warning });
+  for (const warning of options.environment.warnings) {
+    show({ name: "environment", status: "warn", detail: warning });
+  }
   const team = await checkTeam(options.folder, options.environment, show);
   if (team) {
     for (const check of await checkModels(team, options.environment)) show(check);
@@ -71,15 +92,27 @@ export async function doctor(options: { folder: string; environment: Environment
     output.table(limits.map((limit) => [limit.key, valueText(limit), originText(limit.origin)]));
   }
   const ok = checks.every((check) => check.status !== "fail");
-  output.result({ ok, checks, limits: limits.map((limit) => ({ ...limit, origin: originText(limit.origin) })) });
+  output.result({
+    ok,
+    checks,
+    limits: limits.map((limit) => ({ ...limit, origin: originText(limit.origin) })),
+  });
   return ok ? EXIT.ok : EXIT.failed;
 }
 
-async function checkTeam(folder: string, environment: Environment, show: (check: Check) => void): Promise<LoadedTeam | undefined> {
+async function checkTeam(
+  folder: string,
+  environment: Environment,
+  show: (check: Check) => void,
+): Promise<LoadedTeam | undefined> {
   try {
     const team = await loadTeam(folder);
     settingsOf(team.config, environment);
-    show({ name: "config", status: "ok", detail: `${team.document?.file ?? "defineTeam"}, services ${Object.keys(team.services).join(", ")}` });
+    show({
+      name: "config",
+      status: "ok",
+      detail: `${team.document?.file ?? "defineTeam"}, services ${Object.keys(team.services).join(", ")}`,
+    });
     return team;
   } catch (error) {
     show(failed("config", error));
@@ -87,12 +120,25 @@ async function checkTeam(folder: string, environment: Environment, show: (check:
   }
 }
 
-/** Each model is asked a real question, so that a wrong key, name or address shows here and not in the first conversation. */
+/**
+ * Each model is asked a real question, so that a wrong key, name or address shows here and not in
+ * the first conversation.
+ */
 async function checkModels(team: LoadedTeam, environment: Environment): Promise<Check[]> {
-  const models = new Models({ clock: systemClock, logger: silentLogger, providers: providersOf(environment), prices: pricesOf(team.config), offline: team.config.offlineModels ?? [] });
+  const models = new Models({
+    clock: systemClock,
+    logger: silentLogger,
+    providers: providersOf(environment),
+    prices: pricesOf(team.config),
+    offline: team.config.offlineModels ?? [],
+  });
   try {
     const used = await modelsOf(team, environment);
-    return await Promise.all([...used].map(([name, { llm, agents }]) => checkModel(models, llm, `${name}, used by ${agents.join(", ")}`)));
+    return await Promise.all(
+      [...used].map(([name, { llm, agents }]) =>
+        checkModel(models, llm, `${name}, used by ${agents.join(", ")}`),
+      ),
+    );
   } catch (error) {
     return [failed("agents", error)];
   }
@@ -100,7 +146,10 @@ async function checkModels(team: LoadedTeam, environment: Environment): Promise<
 
 /** Longest wait for the answer of one model, milliseconds. */
 const MODEL_WAIT = 5_000;
-/** Enough for a word; a model that thinks first answers nothing within it, which says as well that it is there. */
+/**
+ * Enough for a word; a model that thinks first answers nothing within it, which says as well that
+ * it is there.
+ */
 const MODEL_TOKENS = 16;
 /** Failures of a model that was reached, let us in, and knows its name. */
 const REACHED = new Set(["MODEL_EMPTY", "MODEL_FORMAT", "MODEL_REFUSED"]);
@@ -109,19 +158,48 @@ async function checkModel(models: Models, llm: LlmRef, usedBy: string): Promise<
   try {
     const call = models.resolve(llm);
     if (llm.provider === "offline") return { name: "model", status: "ok", detail: usedBy };
-    await call.stream({ messages: [{ role: "user", text: "Say ok." }], maxOutputTokens: MODEL_TOKENS }, { timeoutMs: MODEL_WAIT });
+    await call.stream(
+      { messages: [{ role: "user", text: "Say ok." }], maxOutputTokens: MODEL_TOKENS },
+      { timeoutMs: MODEL_WAIT },
+    );
   } catch (error) {
     const code = codeOf(error) ?? "";
-    if (code === "MODEL_TIMEOUT") return { name: "model", status: "fail", detail: `${usedBy}: no answer within ${MODEL_WAIT / 1_000} s`, hint: "Check the address and the connection; a slow model may still do." };
-    if (code === "MODEL_RATE_LIMITED") return { name: "model", status: "warn", detail: `${usedBy}: answers, but takes no more calls at the moment`, hint: "Wait, or raise the limit at the provider." };
-    if (!REACHED.has(code)) return { ...failed("model", error), detail: `${usedBy}: ${code} ${messageOf(error)}` };
+    if (code === "MODEL_TIMEOUT") {
+      return {
+        name: "model",
+        status: "fail",
+        detail: `${usedBy}: no answer within ${MODEL_WAIT / 1_000} s`,
+        hint: "Check the address and the connection; a slow model may still do.",
+      };
+    }
+    if (code === "MODEL_RATE_LIMITED") {
+      return {
+        name: "model",
+        status: "warn",
+        detail: `${usedBy}: answers, but takes no more calls at the moment`,
+        hint: "Wait, or raise the limit at the provider.",
+      };
+    }
+    if (!REACHED.has(code)) {
+      return { ...failed("model", error), detail: `${usedBy}: ${code} ${messageOf(error)}` };
+    }
   }
-  if (models.priceOf(llm) === undefined) return { name: "model", status: "warn", detail: `${usedBy}: answers, but has no price, so it is counted in tokens`, hint: `Add prices: { "${modelName(llm)}": { in: …, out: … } } in USD per million tokens.` };
+  if (models.priceOf(llm) === undefined) {
+    return {
+      name: "model",
+      status: "warn",
+      detail: `${usedBy}: answers, but has no price, so it is counted in tokens`,
+      hint: `Add prices: { "${modelName(llm)}": { in: …, out: … } } in USD per million tokens.`,
+    };
+  }
   return { name: "model", status: "ok", detail: `${usedBy}: answers` };
 }
 
 /** Every model that an agent may call, fallbacks included; the same one at two addresses is two. */
-async function modelsOf(team: LoadedTeam, environment: Environment): Promise<Map<string, { llm: LlmRef; agents: string[] }>> {
+async function modelsOf(
+  team: LoadedTeam,
+  environment: Environment,
+): Promise<Map<string, { llm: LlmRef; agents: string[] }>> {
   const models = new Map<string, { llm: LlmRef; agents: string[] }>();
   const ofTeam = modelOf(team.config, environment);
   const services = [...Object.values(team.services), ...(await agentServices(team))];
@@ -129,7 +207,8 @@ async function modelsOf(team: LoadedTeam, environment: Environment): Promise<Map
     for (const [key, agent] of Object.entries(service.agents)) {
       const llm = chooseLlm(agent.card.llm, ofTeam, everyModelOf(environment));
       for (const ref of [llm, ...llm.fallbacks]) {
-        const name = ref.baseUrl === undefined ? modelName(ref) : `${modelName(ref)} at ${ref.baseUrl}`;
+        const name =
+          ref.baseUrl === undefined ? modelName(ref) : `${modelName(ref)} at ${ref.baseUrl}`;
         const known = models.get(name);
         if (known) known.agents.push(`${service.name}.${key}`);
         else models.set(name, { llm: ref, agents: [`${service.name}.${key}`] });
@@ -145,9 +224,12 @@ const PLATFORM_WAIT = 20_000;
 async function checkRooms(team: LoadedTeam, environment: Environment): Promise<Check[]> {
   try {
     const late = (): Error => new Error(`no answer within ${PLATFORM_WAIT / 1_000} s`);
-    const findings = await withTimeout(systemClock, PLATFORM_WAIT, late, (signal) => checkAccounts(team, environment, { clock: systemClock, logger: silentLogger, signal }));
+    const findings = await withTimeout(systemClock, PLATFORM_WAIT, late, (signal) =>
+      checkAccounts(team, environment, { clock: systemClock, logger: silentLogger, signal }),
+    );
     const agents = Object.keys(team.config.agents ?? {});
-    const mapping: Check[] = agents.length === 0 ? [] : [{ name: "agents", status: "ok", detail: agents.join(", ") }];
+    const mapping: Check[] =
+      agents.length === 0 ? [] : [{ name: "agents", status: "ok", detail: agents.join(", ") }];
     return [...mapping, ...findings.map(findingOf)];
   } catch (error) {
     return [failed("rooms", error)];
@@ -155,12 +237,18 @@ async function checkRooms(team: LoadedTeam, environment: Environment): Promise<C
 }
 
 function findingOf({ adapter, agent, ok, what, hint }: AccountFinding): Check {
-  return { name: `${adapter} ${agent}`, status: ok ? "ok" : "fail", detail: what, ...(hint !== undefined && { hint }) };
+  return {
+    name: `${adapter} ${agent}`,
+    status: ok ? "ok" : "fail",
+    detail: what,
+    ...(hint !== undefined && { hint }),
+  };
 }
 
 /** Services of this process; a remote one has its models elsewhere. */
 function leavesOf(service: AnyService): readonly Service[] {
-  const leaves: readonly LeafService[] = service.kind === "combined" ? [...service.services.values()] : [service];
+  const leaves: readonly LeafService[] =
+    service.kind === "combined" ? [...service.services.values()] : [service];
   return leaves.filter((leaf) => leaf.kind === "service");
 }
 
@@ -168,12 +256,33 @@ async function checkServerAddress(team: LoadedTeam, environment: Environment): P
   const { host, port } = settingsOf(team.config, environment);
   const checks: Check[] = [];
   if (!isLoopbackName(host) && environment.token === undefined) {
-    checks.push({ name: "token", status: "warn", detail: `${host} can be reached from outside and DURE_TOKEN is not set`, hint: "Without a token in DURE_TOKEN or the database the start is refused." });
+    checks.push({
+      name: "token",
+      status: "warn",
+      detail: `${host} can be reached from outside and DURE_TOKEN is not set`,
+      hint: "Without a token in DURE_TOKEN or the database the start is refused.",
+    });
   }
   const error = await tryToListen(host, port);
-  if (error === undefined) checks.push({ name: "port", status: "ok", detail: `${host}:${port} is free` });
-  else if (error === "EADDRINUSE" && (await isDure(host, port))) checks.push({ name: "port", status: "ok", detail: `a dure answers at ${host}:${port} already` });
-  else checks.push({ name: "port", status: "fail", detail: `${host}:${port} cannot be used (${error})`, hint: error === "EADDRINUSE" ? "Another program has it: stop that, or set PORT." : "Set HOST or PORT to an address of this machine." });
+  if (error === undefined) {
+    checks.push({ name: "port", status: "ok", detail: `${host}:${port} is free` });
+  } else if (error === "EADDRINUSE" && (await isDure(host, port))) {
+    checks.push({
+      name: "port",
+      status: "ok",
+      detail: `a dure answers at ${host}:${port} already`,
+    });
+  } else {
+    checks.push({
+      name: "port",
+      status: "fail",
+      detail: `${host}:${port} cannot be used (${error})`,
+      hint:
+        error === "EADDRINUSE"
+          ? "Another program has it: stop that, or set PORT."
+          : "Set HOST or PORT to an address of this machine.",
+    });
+  }
   return checks;
 }
 
@@ -188,21 +297,36 @@ function tryToListen(host: string, port: number): Promise<string | undefined> {
 async function isDure(host: string, port: number): Promise<boolean> {
   try {
     const address = `http://${host.includes(":") ? `[${host}]` : host}:${port}/healthz`;
-    return await withTimeout(systemClock, 2_000, () => new Error("no answer within 2 s"), async (signal) => {
-      const response = await fetch(address, { signal });
-      return response.ok && "version" in ((await response.json()) as object);
-    });
+    return await withTimeout(
+      systemClock,
+      2_000,
+      () => new Error("no answer within 2 s"),
+      async (signal) => {
+        const response = await fetch(address, { signal });
+        return response.ok && "version" in ((await response.json()) as object);
+      },
+    );
   } catch {
     return false;
   }
 }
 
-async function checkDatabase(folder: string, environment: Environment, team: LoadedTeam | undefined): Promise<Check[]> {
+async function checkDatabase(
+  folder: string,
+  environment: Environment,
+  team: LoadedTeam | undefined,
+): Promise<Check[]> {
   try {
     await using opened = await openDatabase({ folder, environment });
     await checkServer(opened.database);
-    const [row] = await opened.database.query<{ version: string }>({ text: "select current_setting('server_version') as version" });
-    const reached: Check = { name: "database", status: "ok", detail: `${opened.where}, PostgreSQL ${row?.version ?? "?"}, session connections` };
+    const [row] = await opened.database.query<{ version: string }>({
+      text: "select current_setting('server_version') as version",
+    });
+    const reached: Check = {
+      name: "database",
+      status: "ok",
+      detail: `${opened.where}, PostgreSQL ${row?.version ?? "?"}, session connections`,
+    };
     const waiting = team ? await checkWaiting(team, environment, opened.database) : [];
     const access = team ? [await checkAccess(team, environment, opened.database)] : [];
     return [reached, ...access, ...waiting.map(findingOf)];
@@ -212,16 +336,30 @@ async function checkDatabase(folder: string, environment: Environment, team: Loa
 }
 
 /** Who would need a token or a login, and why: as the server decides it. */
-async function checkAccess({ config }: LoadedTeam, environment: Environment, database: Database): Promise<Check> {
+async function checkAccess(
+  { config }: LoadedTeam,
+  environment: Environment,
+  database: Database,
+): Promise<Check> {
   const { host, loginAlways, allowedHosts, trustProxy } = settingsOf(config, environment);
   const [hasLivingToken, peers] = await Promise.all([anyToken(database), openPeerOwners()]);
-  const facts = { host, loginAlways, allowedHosts, trustProxy, hasEnvironmentToken: environment.token !== undefined, hasLivingToken, namesPeers: peers !== undefined };
+  const facts = {
+    host,
+    loginAlways,
+    allowedHosts,
+    trustProxy,
+    hasEnvironmentToken: environment.token !== undefined,
+    hasLivingToken,
+    namesPeers: peers !== undefined,
+  };
   return { name: "access", status: "ok", detail: accessText(decideAccess(facts)) };
 }
 
 /** A database that no team has used yet holds none. */
 async function anyToken(database: Database): Promise<boolean> {
-  const [row] = await database.query<{ isThere: boolean }>({ text: `select to_regclass('dure.tokens') is not null as "isThere"` });
+  const [row] = await database.query<{ isThere: boolean }>({
+    text: `select to_regclass('dure.tokens') is not null as "isThere"`,
+  });
   return row?.isThere === true && (await new PostgresTokenStore({ database }).anyLiving());
 }
 
@@ -229,24 +367,53 @@ async function anyToken(database: Database): Promise<boolean> {
 async function checkIsolation(): Promise<Check> {
   const folder = await mkdtemp(path.join(tmpdir(), "dure-doctor-"));
   try {
-    const { kind, promises } = await openSandbox({ wanted: "enforced", prefer: "namespaces", folder, home: homedir(), clock: systemClock });
+    const { kind, promises } = await openSandbox({
+      wanted: "enforced",
+      prefer: "namespaces",
+      folder,
+      home: homedir(),
+      clock: systemClock,
+    });
     const { network, user, isOtherUser, files } = promises;
     const holds = [
       network === "enforced" ? "a network of their own" : "the network of this machine",
       isOtherUser ? `user ${user}` : "dure's own user",
-      files === "enforced" ? "secrets and other homes covered" : "beside their copies what the modes of files allow",
+      files === "enforced"
+        ? "secrets and other homes covered"
+        : "beside their copies what the modes of files allow",
     ];
-    const isWhole = network === "enforced" && files === "enforced" && (isOtherUser || process.getuid?.() !== 0);
-    const found = { name: "isolation", detail: `workers of plans run in ${ISOLATION[kind]}: ${holds.join(", ")}` };
-    return isWhole ? { ...found, status: "ok" } : { ...found, status: "warn", hint: "Let dure make namespaces (util-linux, iproute2 or bubblewrap), so that the network and secrets are kept from workers." };
+    const isWhole =
+      network === "enforced" && files === "enforced" && (isOtherUser || process.getuid?.() !== 0);
+    const found = {
+      name: "isolation",
+      detail: `workers of plans run in ${ISOLATION[kind]}: ${holds.join(", ")}`,
+    };
+    return isWhole
+      ? { ...found, status: "ok" }
+      : {
+          ...found,
+          status: "warn",
+          hint: "Let dure make namespaces (util-linux, iproute2 or bubblewrap), so that the network and secrets are kept from workers.",
+        };
   } catch (error) {
-    return { name: "isolation", status: "warn", detail: messageOf(error), hint: error instanceof DureError && error.hint !== undefined ? error.hint : "Only plans need it." };
+    return {
+      name: "isolation",
+      status: "warn",
+      detail: messageOf(error),
+      hint:
+        error instanceof DureError && error.hint !== undefined ? error.hint : "Only plans need it.",
+    };
   } finally {
     await rm(folder, { recursive: true, force: true });
   }
 }
 
-const ISOLATION = { bubblewrap: "bubblewrap", namespaces: "namespaces of their own", "other-user": "the name of another user, on a copy", audit: "audit, without protection" } as const satisfies Record<IsolationKind, string>;
+const ISOLATION = {
+  bubblewrap: "bubblewrap",
+  namespaces: "namespaces of their own",
+  "other-user": "the name of another user, on a copy",
+  audit: "audit, without protection",
+} as const satisfies Record<IsolationKind, string>;
 
 async function checkGit(): Promise<Check> {
   try {
@@ -263,16 +430,30 @@ async function checkDisk(folder: string, environment: Environment): Promise<Chec
   const { bavail, bsize } = await statfs(home);
   const free = bavail * bsize;
   const detail = `${(free / 1_073_741_824).toFixed(1)} GiB free at ${home}`;
-  return free < LITTLE_SPACE ? { name: "disk", status: "warn", detail, hint: "Make room, or set DURE_HOME to another disk." } : { name: "disk", status: "ok", detail };
+  return free < LITTLE_SPACE
+    ? { name: "disk", status: "warn", detail, hint: "Make room, or set DURE_HOME to another disk." }
+    : { name: "disk", status: "ok", detail };
 }
 
 function failed(name: string, error: unknown): Check {
   const hint = error instanceof DureError ? error.hint : undefined;
   const code = error instanceof DureError ? `${error.code} ` : "";
-  return { name, status: "fail", detail: `${code}${messageOf(error)}`, ...(hint !== undefined && { hint }) };
+  return {
+    name,
+    status: "fail",
+    detail: `${code}${messageOf(error)}`,
+    ...(hint !== undefined && { hint }),
+  };
 }
 
 function valueText({ value, unit }: ResolvedSetting): string {
-  const text = value === undefined ? "–" : Array.isArray(value) ? value.join(", ") || "none" : typeof value === "string" ? value : JSON.stringify(value);
+  const text =
+    value === undefined
+      ? "–"
+      : Array.isArray(value)
+        ? value.join(", ") || "none"
+        : typeof value === "string"
+          ? value
+          : JSON.stringify(value);
   return unit === undefined || value === undefined ? text : `${text} ${unit}`;
 }

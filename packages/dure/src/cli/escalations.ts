@@ -1,4 +1,10 @@
-import type { DureClient, Escalation, EscalationAnswer, EscalationsFilter, PlatformEvent } from "../client/index.ts";
+import type {
+  DureClient,
+  Escalation,
+  EscalationAnswer,
+  EscalationsFilter,
+  PlatformEvent,
+} from "../client/index.ts";
 import { SOURCE_KINDS } from "../kernel/escalation.ts";
 import { isAbort } from "../kernel/errors.ts";
 import { EXIT, type ExitCode, type Output } from "./output.ts";
@@ -8,56 +14,109 @@ interface Command {
   readonly output: Output;
 }
 
-const RANK = { critical: 0, high: 1, medium: 2, low: 3 } as const satisfies Record<Escalation["severity"], number>;
+const RANK = { critical: 0, high: 1, medium: 2, low: 3 } as const satisfies Record<
+  Escalation["severity"],
+  number
+>;
 
 /** Escalations that one list shows at most. */
 const SHOWN = 200;
 
 /** What waits for a decision, a page at a time: of the newest the most severe first. */
-export async function listEscalations(filter: EscalationsFilter, { client, output }: Command): Promise<ExitCode> {
+export async function listEscalations(
+  filter: EscalationsFilter,
+  { client, output }: Command,
+): Promise<ExitCode> {
   const page = await client.escalations({ ...filter, limit: SHOWN });
   const items = page.items.toSorted((a, b) => RANK[a.severity] - RANK[b.severity]);
   for (const item of items) showLine(item, output);
-  if (items.length === 0) output.line(filter.status === "open" ? "nothing waits for a decision" : `there is none that is ${filter.status}`);
-  if (page.nextCursor !== null) output.note(`These are the newest ${items.length}. There are more: --cursor ${page.nextCursor}${filter.severity === undefined ? "; the gravest of all: --severity critical" : ""}`);
+  if (items.length === 0) {
+    output.line(
+      filter.status === "open"
+        ? "nothing waits for a decision"
+        : `there is none that is ${filter.status}`,
+    );
+  }
+  if (page.nextCursor !== null) {
+    output.note(
+      `These are the newest ${items.length}. There are more: --cursor ${page.nextCursor}${filter.severity === undefined ? "; the gravest of all: --severity critical" : ""}`,
+    );
+  }
   output.result({ items, nextCursor: page.nextCursor });
   return EXIT.ok;
 }
 
 export async function showEscalation(id: string, { client, output }: Command): Promise<ExitCode> {
   const escalation = await client.escalation(id);
-  const { type, severity, status, title, description, context, source, step, suggestedActions, expiresAt } = escalation;
+  const {
+    type,
+    severity,
+    status,
+    title,
+    description,
+    context,
+    source,
+    step,
+    suggestedActions,
+    expiresAt,
+  } = escalation;
   output.line(`${title}\n${severity} ${type}, ${status}, raised ${timeOf(escalation.createdAt)}`);
   if (description !== "") output.line(`\n${description}\n`);
   output.table([
     ...SOURCE_KINDS.flatMap((kind) => (source[kind] === undefined ? [] : [[kind, source[kind]]])),
-    ...Object.entries(context).map(([key, value]) => [key, typeof value === "string" ? value : JSON.stringify(value)]),
+    ...Object.entries(context).map(([key, value]) => [
+      key,
+      typeof value === "string" ? value : JSON.stringify(value),
+    ]),
     ...(status === "open" ? [["with", WITH[step]]] : []),
     ...(status === "open" && expiresAt !== null ? [["until", timeOf(expiresAt)]] : []),
   ]);
   if (status !== "open") output.line(endOf(escalation));
-  else for (const { value, label, asks } of suggestedActions) output.line(`  dure escalations answer ${id} ${value}${asks ? " --note '…'" : ""}   ${label}`);
+  else {
+    for (const { value, label, asks } of suggestedActions) {
+      output.line(
+        `  dure escalations answer ${id} ${value}${asks ? " --note '…'" : ""}   ${label}`,
+      );
+    }
+  }
   output.result(escalation);
   return EXIT.ok;
 }
 
-const WITH = { worker: "nobody has been told yet", operator: "the operator agent", person: "people" } as const satisfies Record<Escalation["step"], string>;
+const WITH = {
+  worker: "nobody has been told yet",
+  operator: "the operator agent",
+  person: "people",
+} as const satisfies Record<Escalation["step"], string>;
 
-export async function answerEscalation(id: string, answer: EscalationAnswer, { client, output }: Command): Promise<ExitCode> {
+export async function answerEscalation(
+  id: string,
+  answer: EscalationAnswer,
+  { client, output }: Command,
+): Promise<ExitCode> {
   const answered = await client.answerEscalation(id, answer);
-  output.line(`${id}: ${answer.value}${answered.turnId === null ? "" : `; turn ${answered.turnId} goes on`}`);
+  output.line(
+    `${id}: ${answer.value}${answered.turnId === null ? "" : `; turn ${answered.turnId} goes on`}`,
+  );
   output.result(answered);
   return EXIT.ok;
 }
 
-export async function dismissEscalation(id: string, note: string | undefined, { client, output }: Command): Promise<ExitCode> {
+export async function dismissEscalation(
+  id: string,
+  note: string | undefined,
+  { client, output }: Command,
+): Promise<ExitCode> {
   const escalation = await client.dismissEscalation(id, { note });
   output.line(`${id}: dismissed`);
   output.result(escalation);
   return EXIT.ok;
 }
 
-/** What waits, then what is raised and how it ends, until it is interrupted. With `--json` one event per line. */
+/**
+ * What waits, then what is raised and how it ends, until it is interrupted. With `--json` one event
+ * per line.
+ */
 export async function watchEscalations({ client, output }: Command): Promise<ExitCode> {
   const over = new AbortController();
   const interrupted = (): void => over.abort();
@@ -65,7 +124,10 @@ export async function watchEscalations({ client, output }: Command): Promise<Exi
   process.once("SIGTERM", interrupted);
   let isFirst = true;
   const showOpen = async (): Promise<void> => {
-    const { items } = await client.escalations({ status: "open", limit: SHOWN }, { signal: over.signal });
+    const { items } = await client.escalations(
+      { status: "open", limit: SHOWN },
+      { signal: over.signal },
+    );
     for (const item of items.toReversed()) showLine(item, output);
     output.note(items.length === 0 ? "Nothing waits for a decision; watching." : "Watching.");
   };
@@ -76,7 +138,10 @@ export async function watchEscalations({ client, output }: Command): Promise<Exi
       isFirst = false;
       showOpen().catch((error: unknown) => over.abort(error));
     };
-    for await (const event of client.events({ types: ["escalation.*"] }, { signal: over.signal, onConnection })) {
+    for await (const event of client.events(
+      { types: ["escalation.*"] },
+      { signal: over.signal, onConnection },
+    )) {
       output.line(newsOf(event));
       output.result(event);
     }
@@ -91,8 +156,13 @@ export async function watchEscalations({ client, output }: Command): Promise<Exi
 }
 
 function showLine(item: Escalation, output: Output): void {
-  const answers = item.status === "open" ? `answers: ${item.suggestedActions.map(({ value, label }) => `${value} (${label})`).join(", ")}` : endOf(item);
-  output.line(`${item.id}  ${item.severity}  ${item.type}  ${timeOf(item.createdAt)}\n  ${item.title}\n  ${answers}`);
+  const answers =
+    item.status === "open"
+      ? `answers: ${item.suggestedActions.map(({ value, label }) => `${value} (${label})`).join(", ")}`
+      : endOf(item);
+  output.line(
+    `${item.id}  ${item.severity}  ${item.type}  ${timeOf(item.createdAt)}\n  ${item.title}\n  ${answers}`,
+  );
 }
 
 /** `resolved: approve by mina: "only this once"`. Pure. */
@@ -104,8 +174,20 @@ function endOf({ status, resolution, resolvedBy, resolvedByPerson }: Escalation)
 
 /** One line for one event. Pure. */
 function newsOf({ at, type, data }: PlatformEvent): string {
-  const { id, severity, title, value, by, step } = data as { id?: string; severity?: string; title?: string; value?: string; by?: string; step?: string };
-  const what = { "escalation.routed": `is with the ${step}`, "escalation.resolved": `${value} by ${by}`, "escalation.dismissed": `dismissed (${value}) by ${by}` }[type] ?? `${severity}: ${title}`;
+  const { id, severity, title, value, by, step } = data as {
+    id?: string;
+    severity?: string;
+    title?: string;
+    value?: string;
+    by?: string;
+    step?: string;
+  };
+  const what =
+    {
+      "escalation.routed": `is with the ${step}`,
+      "escalation.resolved": `${value} by ${by}`,
+      "escalation.dismissed": `dismissed (${value}) by ${by}`,
+    }[type] ?? `${severity}: ${title}`;
   return `${timeOf(at)}  ${type}  ${id}  ${what}`;
 }
 

@@ -15,13 +15,28 @@ export interface EventsCommand {
   readonly role: EventRole | undefined;
 }
 
-/** Before every event of the first era; in a later one, or after a sweep, the log answers with all that it still has. */
+/**
+ * Before every event of the first era; in a later one, or after a sweep, the log answers with all
+ * that it still has.
+ */
 const BEGINNING = "1.0.0";
 /** Without `--follow`, the log counts as read when nothing came for this long, milliseconds. */
 const QUIET = 1_000;
 
-/** Prints the event log, one line per event (one JSON value with `--json`): what is stored, then with `follow` what comes. */
-export async function showEvents({ client, output, follow, since, types, session, job, role }: EventsCommand): Promise<ExitCode> {
+/**
+ * Prints the event log, one line per event (one JSON value with `--json`): what is stored, then
+ * with `follow` what comes.
+ */
+export async function showEvents({
+  client,
+  output,
+  follow,
+  since,
+  types,
+  session,
+  job,
+  role,
+}: EventsCommand): Promise<ExitCode> {
   const over = new AbortController();
   const interrupted = (): void => over.abort();
   process.once("SIGINT", interrupted);
@@ -29,12 +44,17 @@ export async function showEvents({ client, output, follow, since, types, session
   const quiet = (): (() => void) => (follow ? () => {} : systemClock.after(QUIET, interrupted));
   let cancelQuiet = quiet();
   const onReset = ({ oldest }: { oldest: string | undefined }): void => {
-    if (since !== undefined) output.note(`The position ${since} is no longer kept; continuing at ${oldest ?? "now"}.`);
+    if (since !== undefined) {
+      output.note(`The position ${since} is no longer kept; continuing at ${oldest ?? "now"}.`);
+    }
   };
   // A timer of the clock does not keep the process alive; the open stream does.
   try {
     const lastEventId = since ?? (follow ? undefined : BEGINNING);
-    const events = client.events({ types, session, job, role }, { lastEventId, signal: over.signal, onReset });
+    const events = client.events(
+      { types, session, job, role },
+      { lastEventId, signal: over.signal, onReset },
+    );
     for await (const event of events) {
       cancelQuiet();
       output.line(eventLine(event));
@@ -53,6 +73,13 @@ export async function showEvents({ client, output, follow, since, types, session
 
 /** `2026-01-02T03:04:05.678Z turn.done session=mina turn=turn_01… {"…": …}` */
 function eventLine(event: PlatformEvent): string {
-  const subjects = (["session", "turn", "service", "agent", "room", "run", "job"] as const).flatMap((name) => (event[name] === undefined ? [] : `${name}=${event[name]}`));
-  return [new Date(event.at).toISOString(), event.type, ...subjects, JSON.stringify(event.data)].join(" ");
+  const subjects = (["session", "turn", "service", "agent", "room", "run", "job"] as const).flatMap(
+    (name) => (event[name] === undefined ? [] : `${name}=${event[name]}`),
+  );
+  return [
+    new Date(event.at).toISOString(),
+    event.type,
+    ...subjects,
+    JSON.stringify(event.data),
+  ].join(" ");
 }

@@ -7,24 +7,40 @@ import { harmless, harmlessJson } from "./harmless.ts";
 import { Output } from "./output.ts";
 import { main } from "./program.ts";
 
-/** Sets the title, writes to the clipboard, hides text, clears the screen in C1, and turns the direction around. */
-const HOSTILE = "\u001b]0;owned\u0007\u001b]52;c;ZXZpbA==\u0007\u001b[8mhidden\u001b[0m\u009b2J\u202egnp.exe\u2066\u0008\u000d";
-const COMMAND = /[\u0000-\u0008\u000b-\u001f\u007f-\u009f\u061c\u200e\u200f\u2028\u2029\u202a-\u202e\u2066-\u2069]/;
-/** Styles of this program, which are the only control sequences that may stand in what it prints. */
+/**
+ * Sets the title, writes to the clipboard, hides text, clears the screen in C1, and turns the
+ * direction around.
+ */
+const HOSTILE =
+  "\u001b]0;owned\u0007\u001b]52;c;ZXZpbA==\u0007\u001b[8mhidden\u001b[0m\u009b2J\u202egnp.exe\u2066\u0008\u000d";
+const COMMAND =
+  /[\u0000-\u0008\u000b-\u001f\u007f-\u009f\u061c\u200e\u200f\u2028\u2029\u202a-\u202e\u2066-\u2069]/;
+/**
+ * Styles of this program, which are the only control sequences that may stand in what it prints.
+ */
 const OWN_STYLES = /\u001b\[(?:1|2|22|31|32|33|39)m/g;
 
 interface Terminal {
-  readonly streams: { stdin: NodeJS.ReadStream; stdout: NodeJS.WriteStream; stderr: NodeJS.WriteStream };
+  readonly streams: {
+    stdin: NodeJS.ReadStream;
+    stdout: NodeJS.WriteStream;
+    stderr: NodeJS.WriteStream;
+  };
   readonly shown: { stdout: string; stderr: string };
 }
 
 function terminal({ isTTY = true } = {}): Terminal {
   const shown = { stdout: "", stderr: "" };
   const stream = (name: "stdout" | "stderr"): NodeJS.WriteStream => {
-    const into = new Writable({ write: (part: Buffer, _, done) => ((shown[name] += part.toString()), done()) });
+    const into = new Writable({
+      write: (part: Buffer, _, done) => ((shown[name] += part.toString()), done()),
+    });
     return Object.assign(into, { isTTY }) as unknown as NodeJS.WriteStream;
   };
-  return { shown, streams: { stdin: process.stdin, stdout: stream("stdout"), stderr: stream("stderr") } };
+  return {
+    shown,
+    streams: { stdin: process.stdin, stdout: stream("stdout"), stderr: stream("stderr") },
+  };
 }
 
 describe("text of others", () => {
@@ -68,14 +84,26 @@ describe("text of others", () => {
 });
 
 test("no command writes past the output but lists that are drawn anew, the log and commander's help", async () => {
-  const files = (await readdir(import.meta.dirname)).filter((name) => name.endsWith(".ts") && !name.endsWith(".test.ts"));
+  const files = (await readdir(import.meta.dirname)).filter(
+    (name) => name.endsWith(".ts") && !name.endsWith(".test.ts"),
+  );
   const writing: string[] = [];
   for (const name of files) {
     const text = await readFile(`${import.meta.dirname}/${name}`, "utf8");
-    if (/console\.|process\.std(?:out|err)\b|streams\.std(?:out|err)\.write|new Listr\(/.test(text)) writing.push(name);
+    if (
+      /console\.|process\.std(?:out|err)\b|streams\.std(?:out|err)\.write|new Listr\(/.test(text)
+    ) {
+      writing.push(name);
+    }
   }
 
-  expect(writing.sort()).toEqual(["logger.ts", "output.ts", "plan-watch.ts", "program.ts", "tasks.ts"]);
+  expect(writing.sort()).toEqual([
+    "logger.ts",
+    "output.ts",
+    "plan-watch.ts",
+    "program.ts",
+    "tasks.ts",
+  ]);
 });
 
 describe("a command that asks a server", () => {

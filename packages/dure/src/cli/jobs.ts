@@ -1,4 +1,14 @@
-import type { DureClient, Job, JobDetail, JobOutcome, JobRequest, JobsFilter, JobStatus, JobTurn, JobWords } from "../client/index.ts";
+import type {
+  DureClient,
+  Job,
+  JobDetail,
+  JobOutcome,
+  JobRequest,
+  JobsFilter,
+  JobStatus,
+  JobTurn,
+  JobWords,
+} from "../client/index.ts";
 import { systemClock } from "../kernel/clock.ts";
 import { DureError, isAbort } from "../kernel/errors.ts";
 import type { PlatformEvent } from "../kernel/platform-events.ts";
@@ -32,10 +42,17 @@ const OVER: ReadonlySet<JobStatus> = new Set(["COMPLETED", "FAILED", "CANCELLED"
 /** Characters of a message in a list. */
 const EXCERPT = 60;
 
-export async function listJobs(filter: JobsFilter, { client, output }: JobsCommand): Promise<ExitCode> {
+export async function listJobs(
+  filter: JobsFilter,
+  { client, output }: JobsCommand,
+): Promise<ExitCode> {
   const page = await client.jobs.list(filter);
   showTable(page.items, output);
-  if (page.items.length === 0) output.note("There is no such job. Agents make them with ask_agent, you with: dure jobs ask AGENT TARGET MESSAGE");
+  if (page.items.length === 0) {
+    output.note(
+      "There is no such job. Agents make them with ask_agent, you with: dure jobs ask AGENT TARGET MESSAGE",
+    );
+  }
   if (page.nextCursor !== null) output.note(`There are more: --cursor ${page.nextCursor}`);
   output.result(page);
   return EXIT.ok;
@@ -51,7 +68,10 @@ export async function showJob(id: string, { client, output }: JobsCommand): Prom
   return EXIT.ok;
 }
 
-/** The job as it stands, then what happens; 1 when it ends otherwise than completed. On a terminal the last line lives. */
+/**
+ * The job as it stands, then what happens; 1 when it ends otherwise than completed. On a terminal
+ * the last line lives.
+ */
 export async function watchJob(id: string, { client, output }: JobsCommand): Promise<ExitCode> {
   const over = new AbortController();
   const interrupted = (): void => over.abort();
@@ -82,7 +102,11 @@ export async function watchJob(id: string, { client, output }: JobsCommand): Pro
 }
 
 /** Prints the answer; 1 when there is none: the exchange failed, or takes longer than one waits. */
-export async function askJob(request: JobRequest, key: string | undefined, { client, output }: JobsCommand): Promise<ExitCode> {
+export async function askJob(
+  request: JobRequest,
+  key: string | undefined,
+  { client, output }: JobsCommand,
+): Promise<ExitCode> {
   const answer = await client.jobs.ask(request, { idempotencyKey: key });
   output.result(answer);
   switch (answer.status) {
@@ -112,21 +136,32 @@ export async function cancelJob(id: string, { client, output }: JobsCommand): Pr
 export async function retryJob(id: string, { client, output }: JobsCommand): Promise<ExitCode> {
   const job = await client.jobs.retry(id);
   output.line(job.jobId);
-  output.note(`It begins in turn ${job.turnsDone + 1}, behind the finished turns of ${id}: dure jobs watch ${job.jobId}`);
+  output.note(
+    `It begins in turn ${job.turnsDone + 1}, behind the finished turns of ${id}: dure jobs watch ${job.jobId}`,
+  );
   output.result(job);
   return EXIT.ok;
 }
 
-export async function speakIntoJob(id: string, text: string, { client, output, person }: JobsCommand & { readonly person: string | undefined }): Promise<ExitCode> {
+export async function speakIntoJob(
+  id: string,
+  text: string,
+  { client, output, person }: JobsCommand & { readonly person: string | undefined },
+): Promise<ExitCode> {
   await client.jobs.speak(id, text, { asPerson: person });
   output.line(`${id}: the next turn hears it`);
   output.result({ job_id: id, status: "heard" });
   return EXIT.ok;
 }
 
-export async function purgeJobs(olderThan: string, { client, output }: JobsCommand): Promise<ExitCode> {
+export async function purgeJobs(
+  olderThan: string,
+  { client, output }: JobsCommand,
+): Promise<ExitCode> {
   const removed = await client.jobs.purge(olderThan);
-  output.line(`${removed} finished ${removed === 1 ? "job" : "jobs"} older than ${olderThan} removed`);
+  output.line(
+    `${removed} finished ${removed === 1 ? "job" : "jobs"} older than ${olderThan} removed`,
+  );
   output.result({ removed });
   return EXIT.ok;
 }
@@ -138,9 +173,16 @@ const WHY = {
 } as const;
 
 /** Jobs that someone should look at; 1 when there are some. */
-export async function auditJobs(filter: { stuck?: string | undefined }, { client, output }: JobsCommand): Promise<ExitCode> {
+export async function auditJobs(
+  filter: { stuck?: string | undefined },
+  { client, output }: JobsCommand,
+): Promise<ExitCode> {
   const items = await client.jobs.audit(filter);
-  for (const job of items) output.line(`${job.jobId}  ${job.requesterName} → ${job.targetName}, turn ${job.turnsDone + 1}, resumed ${job.resumes} times\n  ${WHY[job.why]}`);
+  for (const job of items) {
+    output.line(
+      `${job.jobId}  ${job.requesterName} → ${job.targetName}, turn ${job.turnsDone + 1}, resumed ${job.resumes} times\n  ${WHY[job.why]}`,
+    );
+  }
   if (items.length === 0) output.line("all jobs are in order");
   output.result({ items });
   return items.length === 0 ? EXIT.ok : EXIT.failed;
@@ -183,7 +225,9 @@ class Transcript {
   /** The request and the turns so far. Called again, it shows what is new. */
   begin(job: JobDetail): void {
     if (this.#shownTurns < 0) {
-      this.#line(`${job.jobId}  ${job.requesterName} → ${job.targetName}${job.topic === null ? "" : `  (${job.topic})`}`);
+      this.#line(
+        `${job.jobId}  ${job.requesterName} → ${job.targetName}${job.topic === null ? "" : `  (${job.topic})`}`,
+      );
       this.#line(`${job.requesterName}: ${indented(job.message)}`);
       this.#shownTurns = 0;
     }
@@ -191,19 +235,31 @@ class Transcript {
       for (const words of job.words) if (words.turn === turn.number) this.#spoken(words);
       if (turn.number > this.#shownTurns) this.#turn(job, turn);
     }
-    for (const words of job.words) if (words.turn === null || words.turn > job.turnsDone) this.#spoken(words);
+    for (const words of job.words) {
+      if (words.turn === null || words.turn > job.turnsDone) this.#spoken(words);
+    }
   }
 
   event(job: JobDetail, event: PlatformEvent): void {
     const { data } = event;
     switch (event.type) {
       case "job.turn":
-        if ((data["number"] as number) > this.#shownTurns) this.#turn(job, data as unknown as JobTurn);
+        if ((data["number"] as number) > this.#shownTurns) {
+          this.#turn(job, data as unknown as JobTurn);
+        }
         return;
       case "job.spoken":
-        return this.#spoken({ id: Number(data["id"]), author: String(data["by"]), text: String(data["text"]) });
+        return this.#spoken({
+          id: Number(data["id"]),
+          author: String(data["by"]),
+          text: String(data["text"]),
+        });
       case "job.started":
-        if (data["resumed"] === true) this.#line(`  resumed at turn ${String(data["turn"])} of ${Math.max(job.maxTurns, 1)} after a restart`);
+        if (data["resumed"] === true) {
+          this.#line(
+            `  resumed at turn ${String(data["turn"])} of ${Math.max(job.maxTurns, 1)} after a restart`,
+          );
+        }
         return;
       case "job.waiting":
         return this.#line("  waits for a person's answer: dure escalations");
@@ -211,17 +267,30 @@ class Transcript {
   }
 
   end(job: JobDetail): void {
-    const error = job.lastError && job.status !== "COMPLETED" ? ` (${job.lastError.code}: ${job.lastError.message})` : "";
+    const error =
+      job.lastError && job.status !== "COMPLETED"
+        ? ` (${job.lastError.code}: ${job.lastError.message})`
+        : "";
     this.#line(`${job.status}: ${job.outcome === null ? "" : OUTCOME_WORDS[job.outcome]}${error}`);
-    const spent = [`${job.turnsDone} ${job.turnsDone === 1 ? "turn" : "turns"}`, `${this.#tokens} tokens`, ...(this.#microUsd > 0 ? [`${(this.#microUsd / 1e6).toFixed(4)} USD`] : []), ...(job.startedAt && job.finishedAt ? [seconds(job.finishedAt - job.startedAt)] : [])];
+    const spent = [
+      `${job.turnsDone} ${job.turnsDone === 1 ? "turn" : "turns"}`,
+      `${this.#tokens} tokens`,
+      ...(this.#microUsd > 0 ? [`${(this.#microUsd / 1e6).toFixed(4)} USD`] : []),
+      ...(job.startedAt && job.finishedAt ? [seconds(job.finishedAt - job.startedAt)] : []),
+    ];
     this.#line(spent.join(", "));
   }
 
-  #turn(job: Job, turn: Pick<JobTurn, "number" | "speaker" | "text" | "tokensIn" | "tokensOut" | "costMicroUsd">): void {
+  #turn(
+    job: Job,
+    turn: Pick<JobTurn, "number" | "speaker" | "text" | "tokensIn" | "tokensOut" | "costMicroUsd">,
+  ): void {
     this.#shownTurns = turn.number;
     this.#tokens += turn.tokensIn + turn.tokensOut;
     this.#microUsd += turn.costMicroUsd ?? 0;
-    this.#line(`${turn.number} ${nameIn(job, turn.speaker)}: ${indented(turn.text || "(no words)")}`);
+    this.#line(
+      `${turn.number} ${nameIn(job, turn.speaker)}: ${indented(turn.text || "(no words)")}`,
+    );
   }
 
   /** Words come by the job and by their event; they are shown once. */
@@ -250,7 +319,8 @@ class LivingLine {
   show(job: Job): void {
     this.clear();
     if (!this.#output.isTerminal) return;
-    const since = job.status === "PENDING" ? job.createdAt : (job.turnStartedAt ?? systemClock.now());
+    const since =
+      job.status === "PENDING" ? job.createdAt : (job.turnStartedAt ?? systemClock.now());
     const draw = (): void => {
       this.#erase();
       this.#text = `… ${standingOf(job)} (${seconds(Math.max(systemClock.now() - since, 0))})`;
@@ -280,7 +350,13 @@ const BEGINNINGS: ReadonlySet<string> = new Set(["job.started", "job.turn"]);
 /** What of a job an event changes. Pure. */
 function standingAfter(job: JobDetail, event: PlatformEvent): JobDetail {
   const { status, turnsDone } = event.data as Partial<Pick<Job, "status" | "turnsDone">>;
-  return { ...job, ...(status && { status }), ...(turnsDone !== undefined && { turnsDone: Math.max(job.turnsDone, turnsDone) }), waiting: event.type === "job.waiting" ? "person" : null, turnStartedAt: BEGINNINGS.has(event.type) ? event.at : job.turnStartedAt };
+  return {
+    ...job,
+    ...(status && { status }),
+    ...(turnsDone !== undefined && { turnsDone: Math.max(job.turnsDone, turnsDone) }),
+    waiting: event.type === "job.waiting" ? "person" : null,
+    turnStartedAt: BEGINNINGS.has(event.type) ? event.at : job.turnStartedAt,
+  };
 }
 
 /** Who has to do something. Pure. */
@@ -292,7 +368,11 @@ function standingOf(job: Job): string {
 }
 
 function nameIn(job: Job, agent: string): string {
-  return agent === job.target ? job.targetName : agent === job.requester ? job.requesterName : agent;
+  return agent === job.target
+    ? job.targetName
+    : agent === job.requester
+      ? job.requesterName
+      : agent;
 }
 
 function indented(text: string): string {
@@ -306,5 +386,8 @@ function seconds(ms: number): string {
 /** A whole number from the command line. Throws `NUMBER_INVALID`. */
 export function wholeNumber(text: string): number {
   if (/^\d{1,6}$/.test(text)) return Number(text);
-  throw new DureError("NUMBER_INVALID", `"${text}" is no whole number.`, { class: "input", hint: "Write digits alone." });
+  throw new DureError("NUMBER_INVALID", `"${text}" is no whole number.`, {
+    class: "input",
+    hint: "Write digits alone.",
+  });
 }

@@ -3,15 +3,19 @@ import type { Cancel, Clock } from "../kernel/clock.ts";
 
 /** How often the way up to the launcher is looked at, milliseconds. */
 const LOOK_EVERY_MS = 500;
-/** Processes between this one and its launcher at most: shells, wrappers, the bootstrap of a checkout. */
+/**
+ * Processes between this one and its launcher at most: shells, wrappers, the bootstrap of a
+ * checkout.
+ */
 const LONGEST_CHAIN = 8;
 /** How npm and its like call themselves. */
 const LAUNCHER = /^(npm|npx|pnpm|yarn|bun)\b|\b(npm|npx)-cli\.js\b|\b(pnpm|yarn)\.c?js\b/;
 
 /**
- * Calls `onGone`, once, when the npm that has started this process is gone, or the shell between them. npm runs a script in a shell, which
- * does not pass SIGTERM and SIGINT on: it dies, and what it has started would run on unseen. For processes that npm has started
- * alone. On Linux the whole way up to npm is watched, elsewhere the parent. A leader of a session of its own (`setsid`) was
+ * Calls `onGone`, once, when the npm that has started this process is gone, or the shell between
+ * them. npm runs a script in a shell, which does not pass SIGTERM and SIGINT on: it dies, and what
+ * it has started would run on unseen. For processes that npm has started alone. On Linux the whole
+ * way up to npm is watched, elsewhere the parent. A leader of a session of its own (`setsid`) was
  * meant to outlive the one that started it.
  */
 export function watchLauncher(clock: Clock, onGone: () => void): Cancel {

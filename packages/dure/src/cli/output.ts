@@ -4,7 +4,10 @@ import { DureError, messageOf } from "../kernel/errors.ts";
 import { toWire } from "../kernel/wire.ts";
 import { harmless, harmlessJson } from "./harmless.ts";
 
-/** Done, failed, or asked wrongly (usage, configuration, environment). Source: docs/spec/platform §4. */
+/**
+ * Done, failed, or asked wrongly (usage, configuration, environment). Source: docs/spec/platform
+ * §4.
+ */
 export const EXIT = { ok: 0, failed: 1, usage: 2, fenced: 75 } as const;
 export type ExitCode = (typeof EXIT)[keyof typeof EXIT];
 
@@ -24,14 +27,19 @@ export class Output {
   readonly streams: Streams;
   /** One JSON value per result on stdout, problem JSON on stderr. */
   readonly json: boolean;
-  /** Styles of this program. Only they reach the terminal as control sequences: all other text is made harmless. */
+  /**
+   * Styles of this program. Only they reach the terminal as control sequences: all other text is
+   * made harmless.
+   */
   readonly colors: Colors;
   readonly #styles = new Styles();
 
   constructor(options: { streams: Streams; json: boolean; noColor: boolean }) {
     this.streams = options.streams;
     this.json = options.json;
-    this.colors = this.#styles.marked(createColors(!options.noColor && !options.json && isTerminal(options.streams.stdout)));
+    this.colors = this.#styles.marked(
+      createColors(!options.noColor && !options.json && isTerminal(options.streams.stdout)),
+    );
   }
 
   /** Whether a person looks at it. */
@@ -44,9 +52,16 @@ export class Output {
     if (!this.json) this.streams.stdout.write(`${this.#styles.rendered(text)}\n`);
   }
 
-  /** Text as it comes, without a line's end. A file or a pipe gets every byte of it; a terminal gets no control sequences. */
+  /**
+   * Text as it comes, without a line's end. A file or a pipe gets every byte of it; a terminal gets
+   * no control sequences.
+   */
   write(text: string): void {
-    if (!this.json) this.streams.stdout.write(isTerminal(this.streams.stdout) ? this.#styles.rendered(text) : text);
+    if (!this.json) {
+      this.streams.stdout.write(
+        isTerminal(this.streams.stdout) ? this.#styles.rendered(text) : text,
+      );
+    }
   }
 
   /** Removes the last lines of the terminal and stands at the beginning of the first of them. */
@@ -68,10 +83,20 @@ export class Output {
   error(error: unknown): ExitCode {
     const { code, message, hint, details } = asProblem(error);
     if (this.json) {
-      const problem = { type: "about:blank", title: message.split("\n")[0], code, detail: message, ...(hint && { hint }), ...(toWire(details ?? {}) as object) };
+      const problem = {
+        type: "about:blank",
+        title: message.split("\n")[0],
+        code,
+        detail: message,
+        ...(hint && { hint }),
+        ...(toWire(details ?? {}) as object),
+      };
       this.streams.stderr.write(`${harmlessJson(problem)}\n`);
     } else {
-      const lines = [`${this.colors.red(code)} ${message}`, ...(hint ? [`${this.colors.dim("Hint:")} ${hint}`] : [])];
+      const lines = [
+        `${this.colors.red(code)} ${message}`,
+        ...(hint ? [`${this.colors.dim("Hint:")} ${hint}`] : []),
+      ];
       this.streams.stderr.write(`${this.#styles.rendered(lines.join("\n"))}\n`);
     }
     return exitCodeOf(error);
@@ -79,26 +104,46 @@ export class Output {
 
   /** Columns as wide as their widest cell; Korean counts two columns per syllable. */
   table(rows: readonly (readonly string[])[]): void {
-    const widths = (rows[0] ?? []).map((_, column) => Math.max(...rows.map((row) => displayWidth(row[column] ?? ""))));
+    const widths = (rows[0] ?? []).map((_, column) =>
+      Math.max(...rows.map((row) => displayWidth(row[column] ?? ""))),
+    );
     for (const row of rows) {
-      this.line(row.map((cell, column) => (column === row.length - 1 ? cell : cell + " ".repeat(widths[column]! - displayWidth(cell)))).join("  "));
+      this.line(
+        row
+          .map((cell, column) =>
+            column === row.length - 1
+              ? cell
+              : cell + " ".repeat(widths[column]! - displayWidth(cell)),
+          )
+          .join("  "),
+      );
     }
   }
 }
 
-type Colors = Pick<ReturnType<typeof createColors>, (typeof STYLE_NAMES)[number] | "isColorSupported">;
+type Colors = Pick<
+  ReturnType<typeof createColors>,
+  (typeof STYLE_NAMES)[number] | "isColorSupported"
+>;
 const STYLE_NAMES = ["bold", "dim", "red", "green", "yellow"] as const;
 
-/** Tells this program's own styles from those in foreign text: a mark that no text can know stands before each of them. */
+/**
+ * Tells this program's own styles from those in foreign text: a mark that no text can know stands
+ * before each of them.
+ */
 class Styles {
   readonly #mark = `\u001b${randomBytes(16).toString("hex")}`;
 
   marked(colors: ReturnType<typeof createColors>): Colors {
     const marking = (style: (text: string) => string) => (text: string) => {
       const [before, after] = style("\u0000").split("\u0000") as [string, string];
-      return before === "" ? text : `${this.#mark}${before.slice(1)}${text}${this.#mark}${after.slice(1)}`;
+      return before === ""
+        ? text
+        : `${this.#mark}${before.slice(1)}${text}${this.#mark}${after.slice(1)}`;
     };
-    const styles = Object.fromEntries(STYLE_NAMES.map((name) => [name, marking(colors[name])])) as Omit<Colors, "isColorSupported">;
+    const styles = Object.fromEntries(
+      STYLE_NAMES.map((name) => [name, marking(colors[name])]),
+    ) as Omit<Colors, "isColorSupported">;
     return { ...styles, isColorSupported: colors.isColorSupported };
   }
 
@@ -123,12 +168,25 @@ interface ProblemFacts {
 
 function asProblem(error: unknown): ProblemFacts {
   if (error instanceof DureError) return error;
-  return { code: "INTERNAL", message: messageOf(error), hint: "This is a defect of dure, or of a module that it loads; LOG_LEVEL=debug says more." };
+  return {
+    code: "INTERNAL",
+    message: messageOf(error),
+    hint: "This is a defect of dure, or of a module that it loads; LOG_LEVEL=debug says more.",
+  };
 }
 
 /** Columns on a terminal: wide characters (Hangul, Chinese, full-width forms, emoji) take two. */
 export function displayWidth(text: string): number {
   let width = 0;
-  for (const char of text) width += /[\u1100-\u115f\u2e80-\ua4cf\uac00-\ud7a3\uf900-\ufaff\ufe30-\ufe4f\uff00-\uff60\uffe0-\uffe6]|\p{Emoji_Presentation}/u.test(char) ? 2 : /\p{Mn}/u.test(char) ? 0 : 1;
+  for (const char of text) {
+    width +=
+      /[\u1100-\u115f\u2e80-\ua4cf\uac00-\ud7a3\uf900-\ufaff\ufe30-\ufe4f\uff00-\uff60\uffe0-\uffe6]|\p{Emoji_Presentation}/u.test(
+        char,
+      )
+        ? 2
+        : /\p{Mn}/u.test(char)
+          ? 0
+          : 1;
+  }
   return width;
 }

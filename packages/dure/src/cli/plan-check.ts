@@ -33,12 +33,19 @@ interface CheckedPlan {
 }
 
 /**
- * Checks plans without a server: one by its file or name, or all of the team's folder `plans`; each by itself, and against
- * the files of its repository where that is there. 1 when a problem was found.
+ * Checks plans without a server: one by its file or name, or all of the team's folder `plans`; each
+ * by itself, and against the files of its repository where that is there. 1 when a problem was
+ * found.
  */
-export async function checkPlans(what: string | undefined, { folder, output }: { folder: string; output: Output }): Promise<ExitCode> {
+export async function checkPlans(
+  what: string | undefined,
+  { folder, output }: { folder: string; output: Output },
+): Promise<ExitCode> {
   const plans = path.resolve(folder, "plans");
-  const files = what === undefined ? (await planFilesIn(plans)).map((name) => path.join(plans, name)) : [await findPlan(what, plans)];
+  const files =
+    what === undefined
+      ? (await planFilesIn(plans)).map((name) => path.join(plans, name))
+      : [await findPlan(what, plans)];
   const git = new Git({ env: childEnvironment({}) });
   const checked: CheckedPlan[] = [];
   for (const file of files) {
@@ -46,24 +53,62 @@ export async function checkPlans(what: string | undefined, { folder, output }: {
     const name = shown.startsWith("..") ? file : shown;
     const reading = await readPlanFile(file, name, { importModule });
     const { plan } = reading;
-    const against = plan && (await checkBase(plan, name, { repository: plan.repository === undefined ? folder : path.resolve(path.dirname(file), plan.repository), git }));
-    if (against?.unread !== undefined) output.note(`${plan!.name}: its files could not be looked at: ${against.unread}`);
+    const against =
+      plan &&
+      (await checkBase(plan, name, {
+        repository:
+          plan.repository === undefined
+            ? folder
+            : path.resolve(path.dirname(file), plan.repository),
+        git,
+      }));
+    if (against?.unread !== undefined) {
+      output.note(`${plan!.name}: its files could not be looked at: ${against.unread}`);
+    }
     const problems = [...reading.problems, ...(against?.problems ?? [])];
-    checked.push({ file: shown, plan: plan?.name, ports: plan?.ports.length ?? 0, problems, base: against?.base ?? null });
-    if (plan && problems.length === 0) output.line(`${output.colors.green("ok  ")} ${plan.name} (${shown}): ${plan.ports.length} ${plan.ports.length === 1 ? "port" : "ports"}`);
+    checked.push({
+      file: shown,
+      plan: plan?.name,
+      ports: plan?.ports.length ?? 0,
+      problems,
+      base: against?.base ?? null,
+    });
+    if (plan && problems.length === 0) {
+      output.line(
+        `${output.colors.green("ok  ")} ${plan.name} (${shown}): ${plan.ports.length} ${plan.ports.length === 1 ? "port" : "ports"}`,
+      );
+    }
     for (const problem of problems) output.line(planProblemText(problem));
-    if (reading.problemCount > reading.problems.length) output.line(`${name}: and ${reading.problemCount - reading.problems.length} more problems`);
-    for (const { message } of against?.base?.warnings ?? []) output.line(`${output.colors.yellow("look")} ${message}`);
-    if (against?.base && against.base.unownedCount > 0) output.line(`     without an owner, so that nobody can change them: ${against.base.unowned.join(", ")}${against.base.unownedCount > against.base.unowned.length ? ` and ${against.base.unownedCount - against.base.unowned.length} more` : ""}`);
+    if (reading.problemCount > reading.problems.length) {
+      output.line(`${name}: and ${reading.problemCount - reading.problems.length} more problems`);
+    }
+    for (const { message } of against?.base?.warnings ?? []) {
+      output.line(`${output.colors.yellow("look")} ${message}`);
+    }
+    if (against?.base && against.base.unownedCount > 0) {
+      output.line(
+        `     without an owner, so that nobody can change them: ${against.base.unowned.join(", ")}${against.base.unownedCount > against.base.unowned.length ? ` and ${against.base.unownedCount - against.base.unowned.length} more` : ""}`,
+      );
+    }
   }
-  if (files.length === 0) output.note(`There is no plan in ${plans}. Make one with: dure new plan NAME`);
+  if (files.length === 0) {
+    output.note(`There is no plan in ${plans}. Make one with: dure new plan NAME`);
+  }
   const found = checked.reduce((sum, { problems }) => sum + problems.length, 0);
   output.result({ ok: found === 0, plans: checked });
   return found === 0 ? EXIT.ok : EXIT.failed;
 }
 
 /** A plan against the files that it starts from. What the run would refuse is a problem here. */
-async function checkBase(plan: Plan, file: string, { repository: folder, git }: { repository: string; git: Git }): Promise<{ readonly problems: readonly Problem[]; readonly base?: CheckedBase; readonly unread?: string }> {
+async function checkBase(
+  plan: Plan,
+  file: string,
+  { repository: folder, git }: { repository: string; git: Git },
+): Promise<{
+  readonly problems: readonly Problem[];
+  readonly base?: CheckedBase;
+  readonly unread?: string;
+}> {
   let commit: string;
   let files: string[];
   try {
@@ -75,21 +120,55 @@ async function checkBase(plan: Plan, file: string, { repository: folder, git }: 
   }
   const ownership = ownershipOf(plan, files);
   const found = ownershipWarnings(plan, ownership);
-  const problems = found.flatMap(({ code, message }): Problem[] => (code === "CONTRACTS_MISSING" ? [{ file, key: "contracts", message, hint: "Add workers.orchestrator, or write them and commit them." }] : []));
+  const problems = found.flatMap(({ code, message }): Problem[] =>
+    code === "CONTRACTS_MISSING"
+      ? [
+          {
+            file,
+            key: "contracts",
+            message,
+            hint: "Add workers.orchestrator, or write them and commit them.",
+          },
+        ]
+      : [],
+  );
   const warnings = found.filter(({ code }) => code !== "CONTRACTS_MISSING");
   const { unowned } = ownership;
-  return { problems, base: { commit, unowned: unowned.slice(0, UNOWNED_SHOWN), unownedCount: unowned.length, warnings } };
+  return {
+    problems,
+    base: {
+      commit,
+      unowned: unowned.slice(0, UNOWNED_SHOWN),
+      unownedCount: unowned.length,
+      warnings,
+    },
+  };
 }
 
 /** `plan.yaml:12:5 ports.0.owns: message — hint`. Pure. */
-export function planProblemText({ file, line, column, key, message, found, allowed, hint }: Problem): string {
+export function planProblemText({
+  file,
+  line,
+  column,
+  key,
+  message,
+  found,
+  allowed,
+  hint,
+}: Problem): string {
   const place = [file, line, column].filter((part) => part !== undefined).join(":");
-  const facts = [...(found === undefined ? [] : [`found ${found}`]), ...(allowed === undefined ? [] : [`allowed: ${allowed}`]), ...(hint === undefined ? [] : [hint])];
+  const facts = [
+    ...(found === undefined ? [] : [`found ${found}`]),
+    ...(allowed === undefined ? [] : [`allowed: ${allowed}`]),
+    ...(hint === undefined ? [] : [hint]),
+  ];
   return `${place} ${key === "" ? "" : `${key}: `}${message}${facts.length === 0 ? "" : ` — ${facts.join("; ")}`}`;
 }
 
 async function findPlan(what: string, plans: string): Promise<string> {
-  for (const file of [path.resolve(what), path.join(plans, what)]) if (path.extname(file) !== "" && existsSync(file)) return file;
+  for (const file of [path.resolve(what), path.join(plans, what)]) {
+    if (path.extname(file) !== "" && existsSync(file)) return file;
+  }
   const names: string[] = [];
   for (const name of await planFilesIn(plans)) {
     const file = path.join(plans, name);
@@ -98,5 +177,13 @@ async function findPlan(what: string, plans: string): Promise<string> {
     if (known === what) return file;
     names.push(known);
   }
-  throw new DureError("PLAN_UNKNOWN", `There is no file ${what}, and no plan of this name in ${plans}.`, { class: "input", hint: names.length > 0 ? `There are ${names.join(", ")}.` : "Make one with: dure new plan NAME" });
+  throw new DureError(
+    "PLAN_UNKNOWN",
+    `There is no file ${what}, and no plan of this name in ${plans}.`,
+    {
+      class: "input",
+      hint:
+        names.length > 0 ? `There are ${names.join(", ")}.` : "Make one with: dure new plan NAME",
+    },
+  );
 }

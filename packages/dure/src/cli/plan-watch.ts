@@ -13,14 +13,17 @@ export interface RunWatch {
 }
 
 /** More ports than this are shown as lines on a terminal too. */
-const LIVE_MOST = 40;
+const MAX_LIVE = 40;
 
 /** A living list on a terminal, a line per event in a pipe, nothing with `--json`. */
 export function watching(output: Output): RunWatch {
   let watch: RunWatch | undefined;
   return {
     begin: (run) => {
-      watch ??= output.isTerminal && run.ports.length <= LIVE_MOST ? new LiveList(run, output) : new Lines(output);
+      watch ??=
+        output.isTerminal && run.ports.length <= MAX_LIVE
+          ? new LiveList(run, output)
+          : new Lines(output);
       watch.begin(run);
     },
     event: (event) => watch?.event(event),
@@ -40,8 +43,14 @@ class Lines implements RunWatch {
   begin(run: RunDetail): void {
     if (this.#isBegun) return;
     this.#isBegun = true;
-    this.#output.line(`${run.id}  ${run.plan}  ${run.status} (${run.phase}), ${run.ports.length} ${run.ports.length === 1 ? "port" : "ports"}`);
-    for (const { id, status, because } of run.ports) if (status !== "waiting") this.#output.line(`${id}  ${status}${because ? `: ${because.message}` : ""}`);
+    this.#output.line(
+      `${run.id}  ${run.plan}  ${run.status} (${run.phase}), ${run.ports.length} ${run.ports.length === 1 ? "port" : "ports"}`,
+    );
+    for (const { id, status, because } of run.ports) {
+      if (status !== "waiting") {
+        this.#output.line(`${id}  ${status}${because ? `: ${because.message}` : ""}`);
+      }
+    }
   }
 
   event(event: PlatformEvent): void {
@@ -69,12 +78,17 @@ class LiveList implements RunWatch {
 
   constructor(run: RunDetail, output: Output) {
     this.#output = output;
-    for (const { id, status } of run.ports) this.#rows.set(id, { ended: Promise.withResolvers(), status, words: "", task: undefined });
+    for (const { id, status } of run.ports) {
+      this.#rows.set(id, { ended: Promise.withResolvers(), status, words: "", task: undefined });
+    }
     const tasks = run.ports.map(({ id }) => {
       const row = this.#rows.get(id)!;
       return {
         title: titleOf(id, row),
-        task: async (_: unknown, task: { title?: string; skip(message?: string): void }): Promise<void> => {
+        task: async (
+          _: unknown,
+          task: { title?: string; skip(message?: string): void },
+        ): Promise<void> => {
           row.task = task;
           task.title = titleOf(id, row);
           const status = await row.ended.promise;
@@ -83,10 +97,16 @@ class LiveList implements RunWatch {
         },
       };
     });
-    this.#drawn = new Listr(tasks, { concurrent: true, exitOnError: false, rendererOptions: { collapseErrors: false, showErrorMessage: false, collapseSkips: true } }).run().then(
-      () => undefined,
-      () => undefined,
-    );
+    this.#drawn = new Listr(tasks, {
+      concurrent: true,
+      exitOnError: false,
+      rendererOptions: { collapseErrors: false, showErrorMessage: false, collapseSkips: true },
+    })
+      .run()
+      .then(
+        () => undefined,
+        () => undefined,
+      );
   }
 
   begin(run: RunDetail): void {
@@ -97,13 +117,21 @@ class LiveList implements RunWatch {
     if (event.type === "escalation.new") return void this.#notes.push(lineOf(event)!);
     const { port } = event.data;
     const row = typeof port === "string" ? this.#rows.get(port) : undefined;
-    if (row) this.#set(port as string, STATUS_AFTER[event.type] ?? row.status, wordsBeside(event) ?? row.words);
+    if (row) {
+      this.#set(
+        port as string,
+        STATUS_AFTER[event.type] ?? row.status,
+        wordsBeside(event) ?? row.words,
+      );
+    }
   }
 
   async end(run: RunDetail | undefined): Promise<void> {
     if (this.#isOver) return;
     this.#isOver = true;
-    for (const { id, status, because } of run?.ports ?? []) this.#set(id, status, because?.message ?? "");
+    for (const { id, status, because } of run?.ports ?? []) {
+      this.#set(id, status, because?.message ?? "");
+    }
     for (const row of this.#rows.values()) row.ended.resolve(run ? row.status : "cancelled");
     await this.#drawn;
     for (const note of this.#notes) this.#output.line(note);
@@ -117,7 +145,14 @@ class LiveList implements RunWatch {
   }
 }
 
-const STATUS_AFTER: Readonly<Record<string, PortStatus>> = { "port.ready": "ready", "port.start": "running", "port.success": "succeeded", "port.failed": "failed", "port.blocked": "blocked", "port.recalled": "waiting" };
+const STATUS_AFTER: Readonly<Record<string, PortStatus>> = {
+  "port.ready": "ready",
+  "port.start": "running",
+  "port.success": "succeeded",
+  "port.failed": "failed",
+  "port.blocked": "blocked",
+  "port.recalled": "waiting",
+};
 
 function titleOf(id: string, { status, words }: Row): string {
   return harmless(`${id}  ${status}${words === "" ? "" : `: ${words}`}`); // the list draws itself, past the output
@@ -129,7 +164,9 @@ function lineOf(event: PlatformEvent): string | undefined {
   const words = wordsOf(event);
   if (words === undefined) return undefined;
   const at = new Date(event.at).toISOString().slice(11, 19);
-  return typeof data["port"] === "string" && type !== "escalation.new" ? `${at}  ${data["port"]}  ${words}` : `${at}  ${words}`;
+  return typeof data["port"] === "string" && type !== "escalation.new"
+    ? `${at}  ${data["port"]}  ${words}`
+    : `${at}  ${words}`;
 }
 
 /** Members of the events of a run; each event has some of them. Source: docs/spec/plans §8. */
@@ -157,7 +194,27 @@ interface Told {
 
 /** What an event says, without the port's name. Pure. */
 function wordsOf({ type, data }: PlatformEvent): string | undefined {
-  const { member = "somebody", because, by, success, passed = 0, total = 0, status, changed = 0, tokens = 0, worker, task = "", progress = 0, title, id, branch, outcome, attempt, try: number = 0, silentMs = 0 } = data as Told;
+  const {
+    member = "somebody",
+    because,
+    by,
+    success,
+    passed = 0,
+    total = 0,
+    status,
+    changed = 0,
+    tokens = 0,
+    worker,
+    task = "",
+    progress = 0,
+    title,
+    id,
+    branch,
+    outcome,
+    attempt,
+    try: number = 0,
+    silentMs = 0,
+  } = data as Told;
   switch (type) {
     case "run.start":
       return "the run begins";

@@ -1,12 +1,23 @@
 import type { DureClient } from "../client/index.ts";
 import { EXIT, type ExitCode, type Output } from "./output.ts";
 
-/** Lets the server read its team anew, and says what only a restart takes up. A mistake in the files changes nothing there. */
-export async function reload({ client, output }: { client: DureClient; output: Output }): Promise<ExitCode> {
+/**
+ * Lets the server read its team anew, and says what only a restart takes up. A mistake in the files
+ * changes nothing there.
+ */
+export async function reload({
+  client,
+  output,
+}: {
+  client: DureClient;
+  output: Output;
+}): Promise<ExitCode> {
   const report = await client.reload();
   output.line(`services ${report.services.join(", ")}`);
   if (report.agents.length > 0) output.line(`agents ${report.agents.join(", ")}`);
-  if (report.restart.length > 0) output.note(`Changed, and as before until a restart: ${report.restart.join(", ")}`);
+  if (report.restart.length > 0) {
+    output.note(`Changed, and as before until a restart: ${report.restart.join(", ")}`);
+  }
   output.result(report);
   return EXIT.ok;
 }

@@ -40,7 +40,16 @@ afterEach(async () => {
 interface OtlpTraces {
   readonly resourceSpans: readonly {
     readonly resource: { readonly attributes: readonly object[] };
-    readonly scopeSpans: readonly { readonly scope: { readonly name: string }; readonly spans: readonly { readonly name: string; readonly traceId: string; readonly spanId: string; readonly parentSpanId?: string; readonly attributes: readonly { readonly key: string; readonly value: object }[] }[] }[];
+    readonly scopeSpans: readonly {
+      readonly scope: { readonly name: string };
+      readonly spans: readonly {
+        readonly name: string;
+        readonly traceId: string;
+        readonly spanId: string;
+        readonly parentSpanId?: string;
+        readonly attributes: readonly { readonly key: string; readonly value: object }[];
+      }[];
+    }[];
   }[];
 }
 
@@ -51,7 +60,11 @@ interface Running {
 
 function dure(args: readonly string[], cwd: string, env: Record<string, string> = {}): Running {
   const { PATH = "", HOME = "", NODE_COMPILE_CACHE } = process.env;
-  const child = spawn(process.execPath, ["--conditions=dure-source", PROGRAM, ...args], { cwd, env: { PATH, HOME, NODE_COMPILE_CACHE, DATABASE_URL: database.url, PORT: "0", ...env }, stdio: ["ignore", "pipe", "pipe"] });
+  const child = spawn(process.execPath, ["--conditions=dure-source", PROGRAM, ...args], {
+    cwd,
+    env: { PATH, HOME, NODE_COMPILE_CACHE, DATABASE_URL: database.url, PORT: "0", ...env },
+    stdio: ["ignore", "pipe", "pipe"],
+  });
   running.push(child);
   const output = { stdout: "", stderr: "" };
   child.stdout.setEncoding("utf8").on("data", (text: string) => (output.stdout += text));
@@ -59,17 +72,29 @@ function dure(args: readonly string[], cwd: string, env: Record<string, string> 
   return { child, output };
 }
 
-async function finished({ child, output }: Running): Promise<{ exitCode: number | null; stdout: string; stderr: string }> {
+async function finished({
+  child,
+  output,
+}: Running): Promise<{ exitCode: number | null; stdout: string; stderr: string }> {
   if (child.exitCode === null && child.signalCode === null) await once(child, "close");
   return { exitCode: child.exitCode, ...output };
 }
 
-/** Waits until the process has said something that fits, for the `count`-th time; fails with all it said when it ends before. */
-async function said({ child, output }: Running, pattern: RegExp, count = 1): Promise<RegExpMatchArray> {
+/**
+ * Waits until the process has said something that fits, for the `count`-th time; fails with all it
+ * said when it ends before.
+ */
+async function said(
+  { child, output }: Running,
+  pattern: RegExp,
+  count = 1,
+): Promise<RegExpMatchArray> {
   for (;;) {
     const match = [...output.stdout.matchAll(new RegExp(pattern, "g"))][count - 1];
     if (match) return match;
-    if (child.exitCode !== null) throw new Error(`ended with ${child.exitCode}:\n${output.stdout}\n${output.stderr}`);
+    if (child.exitCode !== null) {
+      throw new Error(`ended with ${child.exitCode}:\n${output.stdout}\n${output.stderr}`);
+    }
     await Promise.race([once(child.stdout!, "data"), once(child, "exit")]);
   }
 }
@@ -78,12 +103,19 @@ test("a new team starts, answers, tells its events, and ends with 0 on SIGTERM",
   const started = dure(["start"], team, { LOG_LEVEL: "warn" });
   const [, url] = await said(started, /demo answers at (http\S+)/);
 
-  const chat = await finished(dure(["chat", "--url", url!, "--session", "mina", "hello there"], team));
-  const events = await finished(dure(["events", "--url", url!, "--session", "mina", "--types", "turn.*", "--json"], team));
+  const chat = await finished(
+    dure(["chat", "--url", url!, "--session", "mina", "hello there"], team),
+  );
+  const events = await finished(
+    dure(["events", "--url", url!, "--session", "mina", "--types", "turn.*", "--json"], team),
+  );
   started.child.kill("SIGTERM");
 
   expect(chat).toEqual({ exitCode: 0, stdout: "hello there\n", stderr: "" });
-  const types = events.stdout.trim().split("\n").map((line) => (JSON.parse(line) as { type: string }).type);
+  const types = events.stdout
+    .trim()
+    .split("\n")
+    .map((line) => (JSON.parse(line) as { type: string }).type);
   expect(types).toContain("turn.done");
   expect((await finished(started)).exitCode).toBe(0);
 }, 60_000);
@@ -93,7 +125,9 @@ test("what a start has compiled is there for the next one, also when it was kill
   const started = dure(["start"], team, { LOG_LEVEL: "warn", NODE_COMPILE_CACHE: compiled });
   await said(started, /demo answers at (http\S+)/);
 
-  await expect.poll(async () => (await readdir(compiled, { recursive: true })).length, { timeout: 20_000 }).toBeGreaterThan(100);
+  await expect
+    .poll(async () => (await readdir(compiled, { recursive: true })).length, { timeout: 20_000 })
+    .toBeGreaterThan(100);
   started.child.kill("SIGKILL");
 }, 60_000);
 
@@ -101,7 +135,8 @@ test("dev answers with what a file says after it was changed, and waits while it
   const file = path.join(team, "services", "minimal", "service.ts");
   const source = await readFile(file, "utf8");
   const dev = dure(["dev"], team, { LOG_LEVEL: "warn" });
-  const waiting = async (count: number): Promise<string> => (await said(dev, /demo answers at (http\S+)/, count))[1]!;
+  const waiting = async (count: number): Promise<string> =>
+    (await said(dev, /demo answers at (http\S+)/, count))[1]!;
   await waiting(1);
 
   await writeFile(file, source.replace("agents: { helper }", "agents: { helper: }"));
@@ -109,7 +144,10 @@ test("dev answers with what a file says after it was changed, and waits while it
   await writeFile(file, source.replace("answer.text", '"new words"'));
   const url = await waiting(2);
 
-  expect(await finished(dure(["chat", "--url", url, "hello"], team))).toMatchObject({ exitCode: 0, stdout: expect.stringContaining("new words") as string });
+  expect(await finished(dure(["chat", "--url", url, "hello"], team))).toMatchObject({
+    exitCode: 0,
+    stdout: expect.stringContaining("new words") as string,
+  });
   dev.child.kill("SIGTERM");
   expect((await finished(dev)).exitCode).toBe(0);
 }, 90_000);
@@ -119,7 +157,9 @@ test("reload takes up agents, services and what they import; a turn that runs en
   const config = path.join(team, "dure.config.ts");
   const words = path.join(team, "services", "minimal", "words.ts");
   await writeFile(words, 'export const WORD = "old";\n');
-  await writeFile(path.join(team, "services", "minimal", "service.ts"), `
+  await writeFile(
+    path.join(team, "services", "minimal", "service.ts"),
+    `
     import { existsSync } from "node:fs";
     import { setTimeout } from "node:timers/promises";
     import { defineService, flow } from "dure";
@@ -127,34 +167,68 @@ test("reload takes up agents, services and what they import; a turn that runs en
     export default defineService({ name: "minimal", agents: {}, flows: { DEFAULT: flow(async (turn) => {
       while (turn.message === "wait" && !existsSync(${JSON.stringify(gate)})) await setTimeout(20);
       return turn.done({ message: WORD });
-    }) } });`);
+    }) } });`,
+  );
   const started = dure(["start"], team, { LOG_LEVEL: "warn" });
   const [, url] = await said(started, /demo answers at (http\S+)/);
-  const say = async (text: string): Promise<string> => (await finished(dure(["chat", "--url", url!, "--service", "minimal", text], team))).stdout.trim();
-  const agentIds = async (): Promise<string[]> => ((await (await fetch(`${url}/v1/agents`)).json()) as { items: { id: string; accounts: { state: string }[] }[] }).items.map(({ id, accounts }) => `${id} ${accounts[0]?.state}`);
+  const say = async (text: string): Promise<string> =>
+    (
+      await finished(dure(["chat", "--url", url!, "--service", "minimal", text], team))
+    ).stdout.trim();
+  const agentIds = async (): Promise<string[]> =>
+    (
+      (await (await fetch(`${url}/v1/agents`)).json()) as {
+        items: { id: string; accounts: { state: string }[] }[];
+      }
+    ).items.map(({ id, accounts }) => `${id} ${accounts[0]?.state}`);
 
   const waiting = say("wait");
   expect(await say("hello")).toBe("old");
   await writeFile(words, 'export const WORD = "new";\n');
   const source = await readFile(config, "utf8");
-  await writeFile(config, source.replace("agents: {", 'limits: { chainDepth: 3 },\n  agents: {\n    juno: { displayName: "Juno" },'));
+  await writeFile(
+    config,
+    source.replace(
+      "agents: {",
+      'limits: { chainDepth: 3 },\n  agents: {\n    juno: { displayName: "Juno" },',
+    ),
+  );
   const reloaded = await finished(dure(["reload", "--url", url!], team));
 
-  expect(reloaded).toMatchObject({ exitCode: 0, stdout: "services minimal, juno, mina, theo\nagents juno, mina, theo\n", stderr: "Changed, and as before until a restart: limits\n" });
-  expect([await say("hello"), await agentIds()]).toEqual(["new", ["juno ready", "mina ready", "theo ready"]]);
+  expect(reloaded).toMatchObject({
+    exitCode: 0,
+    stdout: "services minimal, juno, mina, theo\nagents juno, mina, theo\n",
+    stderr: "Changed, and as before until a restart: limits\n",
+  });
+  expect([await say("hello"), await agentIds()]).toEqual([
+    "new",
+    ["juno ready", "mina ready", "theo ready"],
+  ]);
   await writeFile(gate, "");
   expect(await waiting).toBe("old");
 
-  await writeFile(config, source.replace("agents: {", 'agents: {\n    ghost: { servce: "minimal" },'));
+  await writeFile(
+    config,
+    source.replace("agents: {", 'agents: {\n    ghost: { servce: "minimal" },'),
+  );
   const refused = await finished(dure(["reload", "--url", url!], team));
-  expect(refused).toMatchObject({ exitCode: 2, stderr: expect.stringContaining("servce") as string });
-  expect([await say("hello"), await agentIds()]).toEqual(["new", ["juno ready", "mina ready", "theo ready"]]);
+  expect(refused).toMatchObject({
+    exitCode: 2,
+    stderr: expect.stringContaining("servce") as string,
+  });
+  expect([await say("hello"), await agentIds()]).toEqual([
+    "new",
+    ["juno ready", "mina ready", "theo ready"],
+  ]);
   started.child.kill("SIGTERM");
   expect((await finished(started)).exitCode).toBe(0);
 }, 120_000);
 
 test("with the file of the guide, a turn arrives at a collector as one trace of the GenAI conventions", async () => {
-  const guide = await readFile(new URL("../../../../docs/guides/observability.md", import.meta.url), "utf8");
+  const guide = await readFile(
+    new URL("../../../../docs/guides/observability.md", import.meta.url),
+    "utf8",
+  );
   await writeFile(path.join(team, "otel.mjs"), /```js\n(.*?)```/s.exec(guide)![1]!);
   const received: { path: string; body: OtlpTraces }[] = [];
   await using collector = createServer((request, response) => {
@@ -164,48 +238,92 @@ test("with the file of the guide, a turn arrives at a collector as one trace of 
     });
   }).listen(0, "127.0.0.1");
   await once(collector, "listening");
-  const started = dure(["start"], team, { LOG_LEVEL: "warn", NODE_OPTIONS: "--import ./otel.mjs", OTEL_SERVICE_NAME: "demo", OTEL_EXPORTER_OTLP_ENDPOINT: `http://127.0.0.1:${(collector.address() as AddressInfo).port}` });
+  const started = dure(["start"], team, {
+    LOG_LEVEL: "warn",
+    NODE_OPTIONS: "--import ./otel.mjs",
+    OTEL_SERVICE_NAME: "demo",
+    OTEL_EXPORTER_OTLP_ENDPOINT: `http://127.0.0.1:${(collector.address() as AddressInfo).port}`,
+  });
   const [, url] = await said(started, /demo answers at (http\S+)/);
 
-  await finished(dure(["chat", "--url", url!, "--service", "minimal", "--session", "mina", "hello there"], team));
+  await finished(
+    dure(["chat", "--url", url!, "--service", "minimal", "--session", "mina", "hello there"], team),
+  );
   started.child.kill("SIGTERM"); // what is in the batch leaves before the end
   expect((await finished(started)).exitCode).toBe(0);
   collector.closeAllConnections();
 
   expect(new Set(received.map((one) => one.path))).toEqual(new Set(["/v1/traces"]));
   const [resource] = received[0]!.body.resourceSpans;
-  const spans = received.flatMap(({ body }) => body.resourceSpans.flatMap(({ scopeSpans }) => scopeSpans.flatMap((scoped) => (scoped.scope.name === "dure" ? scoped.spans : []))));
+  const spans = received.flatMap(({ body }) =>
+    body.resourceSpans.flatMap(({ scopeSpans }) =>
+      scopeSpans.flatMap((scoped) => (scoped.scope.name === "dure" ? scoped.spans : [])),
+    ),
+  );
   const span = spans.find(({ name }) => name === "chat echo");
-  const parentOf = (child = span): typeof span => spans.find(({ spanId }) => spanId === child?.parentSpanId);
-  expect(resource!.resource.attributes).toContainEqual({ key: "service.name", value: { stringValue: "demo" } });
-  expect([parentOf()?.name, parentOf(parentOf())?.name, parentOf(parentOf(parentOf()))?.name]).toEqual(["invoke_agent helper", "turn minimal", "accept minimal"]);
+  const parentOf = (child = span): typeof span =>
+    spans.find(({ spanId }) => spanId === child?.parentSpanId);
+  expect(resource!.resource.attributes).toContainEqual({
+    key: "service.name",
+    value: { stringValue: "demo" },
+  });
+  expect([
+    parentOf()?.name,
+    parentOf(parentOf())?.name,
+    parentOf(parentOf(parentOf()))?.name,
+  ]).toEqual(["invoke_agent helper", "turn minimal", "accept minimal"]);
   expect(new Set(spans.map(({ traceId }) => traceId)).size).toBe(1);
-  expect(Object.fromEntries(span!.attributes.map(({ key, value }) => [key, Object.values(value)[0]]))).toMatchObject({ "gen_ai.operation.name": "chat", "gen_ai.request.model": "echo", "dure.session": "mina" });
+  expect(
+    Object.fromEntries(span!.attributes.map(({ key, value }) => [key, Object.values(value)[0]])),
+  ).toMatchObject({
+    "gen_ai.operation.name": "chat",
+    "gen_ai.request.model": "echo",
+    "dure.session": "mina",
+  });
   expect(JSON.stringify(received)).not.toContain("hello there");
 }, 60_000);
 
 test("beyond this machine it starts only when there is a token, and says how to make one", async () => {
   const alone = await finished(dure(["start"], team, { HOST: "0.0.0.0", LOG_LEVEL: "warn" }));
-  const made = await finished(dure(["token", "create", "mina", "--scopes", "chat", "--json"], team));
+  const made = await finished(
+    dure(["token", "create", "mina", "--scopes", "chat", "--json"], team),
+  );
   const started = dure(["start"], team, { HOST: "0.0.0.0", LOG_LEVEL: "warn" });
   const [, url] = await said(started, /demo answers at (http\S+)/);
   const { token } = JSON.parse(made.stdout) as { token: string };
-  const asked = async (headers: Record<string, string>): Promise<number> => (await fetch(`${url}/v1/services`, { headers })).status;
+  const asked = async (headers: Record<string, string>): Promise<number> =>
+    (await fetch(`${url}/v1/services`, { headers })).status;
 
-  expect(alone).toMatchObject({ exitCode: 2, stdout: "", stderr: expect.stringMatching(/BIND_NEEDS_TOKEN[\s\S]*dure token create/) as string });
+  expect(alone).toMatchObject({
+    exitCode: 2,
+    stdout: "",
+    stderr: expect.stringMatching(/BIND_NEEDS_TOKEN[\s\S]*dure token create/) as string,
+  });
   expect([await asked({}), await asked({ authorization: `Bearer ${token}` })]).toEqual([401, 200]);
   started.child.kill("SIGTERM");
   expect((await finished(started)).exitCode).toBe(0);
 }, 60_000);
 
 test("doctor finds a whole team in order and shows where a limit comes from", async () => {
-  const { exitCode, stdout } = await finished(dure(["doctor", "--json"], team, { MAX_FILL_TURNS: "7" }));
+  const { exitCode, stdout } = await finished(
+    dure(["doctor", "--json"], team, { MAX_FILL_TURNS: "7" }),
+  );
 
-  const { ok, checks, limits } = JSON.parse(stdout) as { ok: boolean; checks: { name: string; status: string }[]; limits: { key: string; value: unknown; origin: string }[] };
+  const { ok, checks, limits } = JSON.parse(stdout) as {
+    ok: boolean;
+    checks: { name: string; status: string }[];
+    limits: { key: string; value: unknown; origin: string }[];
+  };
   expect([exitCode, ok]).toEqual([0, true]);
-  expect(checks.map(({ name }) => name)).toEqual(expect.arrayContaining(["node", "config", "model", "port", "database", "git", "disk"]));
-  expect(limits).toContainEqual(expect.objectContaining({ key: "limits.maxFillTurns", value: 7, origin: "MAX_FILL_TURNS" }));
-  expect(limits).toContainEqual(expect.objectContaining({ key: "locale", value: "en", origin: "dure.config.ts:6" }));
+  expect(checks.map(({ name }) => name)).toEqual(
+    expect.arrayContaining(["node", "config", "model", "port", "database", "git", "disk"]),
+  );
+  expect(limits).toContainEqual(
+    expect.objectContaining({ key: "limits.maxFillTurns", value: 7, origin: "MAX_FILL_TURNS" }),
+  );
+  expect(limits).toContainEqual(
+    expect.objectContaining({ key: "locale", value: "en", origin: "dure.config.ts:6" }),
+  );
   expect(stdout).not.toContain(database.url);
 }, 60_000);
 
@@ -215,31 +333,71 @@ test("doctor asks each model one short question: a wrong key or name shows there
     void json(request).then((body) => {
       const { model } = body as { model: string };
       asked.push(body as (typeof asked)[number]);
-      if (request.headers.authorization !== "Bearer right") return response.writeHead(401, { "content-type": "application/json" }).end('{"error":{"message":"no such key"}}');
-      if (model !== "gpt-4.1-mini") return response.writeHead(404, { "content-type": "application/json" }).end('{"error":{"message":"no such model"}}');
-      const chunk = { id: "c", object: "chat.completion.chunk", created: 1, model, choices: [{ index: 0, delta: { role: "assistant", content: "ok" }, finish_reason: "stop" }] };
-      return response.writeHead(200, { "content-type": "text/event-stream" }).end(`data: ${JSON.stringify(chunk)}\n\ndata: [DONE]\n\n`);
+      if (request.headers.authorization !== "Bearer right") {
+        return response
+          .writeHead(401, { "content-type": "application/json" })
+          .end('{"error":{"message":"no such key"}}');
+      }
+      if (model !== "gpt-4.1-mini") {
+        return response
+          .writeHead(404, { "content-type": "application/json" })
+          .end('{"error":{"message":"no such model"}}');
+      }
+      const chunk = {
+        id: "c",
+        object: "chat.completion.chunk",
+        created: 1,
+        model,
+        choices: [{ index: 0, delta: { role: "assistant", content: "ok" }, finish_reason: "stop" }],
+      };
+      return response
+        .writeHead(200, { "content-type": "text/event-stream" })
+        .end(`data: ${JSON.stringify(chunk)}\n\ndata: [DONE]\n\n`);
     });
   }).listen(0, "127.0.0.1");
   await once(provider, "listening");
   const address = `http://127.0.0.1:${(provider.address() as AddressInfo).port}`;
   const modelOf = async (model: string, key: string): Promise<unknown> => {
-    const { stdout } = await finished(dure(["doctor", "--json"], team, { DURE_MODEL: `openai:${model}`, OPENAI_API_KEY: key, OPENAI_BASE_URL: address }));
-    return (JSON.parse(stdout) as { checks: { name: string }[] }).checks.find(({ name }) => name === "model");
+    const { stdout } = await finished(
+      dure(["doctor", "--json"], team, {
+        DURE_MODEL: `openai:${model}`,
+        OPENAI_API_KEY: key,
+        OPENAI_BASE_URL: address,
+      }),
+    );
+    return (JSON.parse(stdout) as { checks: { name: string }[] }).checks.find(
+      ({ name }) => name === "model",
+    );
   };
 
-  expect(await modelOf("gpt-4.1-mini", "right")).toMatchObject({ status: "ok", detail: expect.stringMatching(/used by minimal\.helper, mina\.mina.*: answers$/) as string });
+  expect(await modelOf("gpt-4.1-mini", "right")).toMatchObject({
+    status: "ok",
+    detail: expect.stringMatching(/used by minimal\.helper, mina\.mina.*: answers$/) as string,
+  });
   expect(asked).toHaveLength(1);
   expect(asked[0]!.max_completion_tokens ?? asked[0]!.max_tokens).toBeLessThan(100);
-  expect(await modelOf("gpt-4.1-mini", "wrong")).toMatchObject({ status: "fail", detail: expect.stringContaining("MODEL_UNAUTHORIZED") as string });
-  expect(await modelOf("gpt-nope", "right")).toMatchObject({ status: "fail", detail: expect.stringContaining("MODEL_UNKNOWN") as string });
+  expect(await modelOf("gpt-4.1-mini", "wrong")).toMatchObject({
+    status: "fail",
+    detail: expect.stringContaining("MODEL_UNAUTHORIZED") as string,
+  });
+  expect(await modelOf("gpt-nope", "right")).toMatchObject({
+    status: "fail",
+    detail: expect.stringContaining("MODEL_UNKNOWN") as string,
+  });
   provider.closeAllConnections();
 }, 120_000);
 
 test("doctor exits with 1 and says what is missing", async () => {
-  const { exitCode, stdout } = await finished(dure(["doctor"], team, { DURE_MODEL: "openai:gpt-5-mini", DATABASE_URL: "postgres://nobody@127.0.0.1:1/none" }));
+  const { exitCode, stdout } = await finished(
+    dure(["doctor"], team, {
+      DURE_MODEL: "openai:gpt-5-mini",
+      DATABASE_URL: "postgres://nobody@127.0.0.1:1/none",
+    }),
+  );
 
   expect(exitCode).toBe(1);
-  expect(stdout).toMatch(/fail model: openai:gpt-5-mini, used by minimal\.helper.*: MODEL_KEY_MISSING .*OPENAI_API_KEY is not set\.\n {5}Set OPENAI_API_KEY/);
+  expect(stdout).toMatch(
+    /fail model: openai:gpt-5-mini, used by minimal\.helper.*: MODEL_KEY_MISSING .*OPENAI_API_KEY is not set\.\n {5}Set OPENAI_API_KEY/,
+  );
   expect(stdout).toMatch(/fail database: DATABASE_UNAVAILABLE/);
 }, 60_000);

@@ -16,8 +16,9 @@ export interface Names {
 }
 
 /**
- * The names that follow from what a person wrote. `내 팀` is the folder and the service `내-팀`; a package, which npm
- * allows only lower-case Latin letters, is then `my-team`. Throws `NAME_INVALID`.
+ * The names that follow from what a person wrote. `내 팀` is the folder and the service `내-팀`; a
+ * package, which npm allows only lower-case Latin letters, is then `my-team`. Throws
+ * `NAME_INVALID`.
  */
 export function namesOf(written: string, what: "team" | "service" | "agent"): Names {
   const title = written.normalize("NFC").trim().replace(/\s+/g, " ");
@@ -35,23 +36,44 @@ export function packageName(name: string): string {
 }
 
 /** Makes a new folder with a team of one service. */
-export async function initTeam(written: string, options: { folder: string; version: string }): Promise<{ folder: string; names: Names }> {
+export async function initTeam(
+  written: string,
+  options: { folder: string; version: string },
+): Promise<{ folder: string; names: Names }> {
   const names = namesOf(written, "team");
   const folder = path.resolve(options.folder, names.name);
   await assertEmpty(folder);
-  await copyTemplate("team", folder, { TEAM_TITLE: names.title, PACKAGE_NAME: packageName(names.name), DURE_VERSION: options.version });
-  await copyTemplate("service", path.join(folder, "services", "minimal"), { SERVICE_TITLE: "Minimal", SERVICE_NAME: "minimal" });
-  for (const [id, title] of [["mina", "Mina"], ["theo", "Theo"]] as const) await copyTemplate("agent", path.join(folder, "agents", id), { AGENT_TITLE: title });
+  await copyTemplate("team", folder, {
+    TEAM_TITLE: names.title,
+    PACKAGE_NAME: packageName(names.name),
+    DURE_VERSION: options.version,
+  });
+  await copyTemplate("service", path.join(folder, "services", "minimal"), {
+    SERVICE_TITLE: "Minimal",
+    SERVICE_NAME: "minimal",
+  });
+  for (const [id, title] of [
+    ["mina", "Mina"],
+    ["theo", "Theo"],
+  ] as const) {
+    await copyTemplate("agent", path.join(folder, "agents", id), { AGENT_TITLE: title });
+  }
   await writeFile(path.join(folder, "COLLABORATION.md"), collaborationPolicy(ROOM_LIMITS));
   await writeFile(path.join(folder, "AGENTS.md"), agentsFile(ROOM_LIMITS));
   return { folder, names };
 }
 
 /** Copies `templates/agent` into `agents/<name>` of a team's folder. */
-export async function newAgent(written: string, options: { folder: string }): Promise<{ folder: string; names: Names }> {
+export async function newAgent(
+  written: string,
+  options: { folder: string },
+): Promise<{ folder: string; names: Names }> {
   const names = namesOf(written, "agent");
   if (!/^[A-Za-z0-9_-]+$/.test(names.name)) {
-    throw new DureError("NAME_INVALID", `"${written}" cannot be the id of an agent.`, { class: "input", hint: "Use Latin letters, digits, _ or -; its name in any script is displayName in dure.config.ts." });
+    throw new DureError("NAME_INVALID", `"${written}" cannot be the id of an agent.`, {
+      class: "input",
+      hint: "Use Latin letters, digits, _ or -; its name in any script is displayName in dure.config.ts.",
+    });
   }
   const folder = path.resolve(options.folder, "agents", names.name);
   await assertEmpty(folder);
@@ -60,7 +82,10 @@ export async function newAgent(written: string, options: { folder: string }): Pr
 }
 
 /** Copies `templates/service` into `services/<name>` of a team's folder. */
-export async function newService(written: string, options: { folder: string }): Promise<{ folder: string; names: Names }> {
+export async function newService(
+  written: string,
+  options: { folder: string },
+): Promise<{ folder: string; names: Names }> {
   const names = namesOf(written, "service");
   const folder = path.resolve(options.folder, "services", names.name);
   await assertEmpty(folder);
@@ -69,17 +94,29 @@ export async function newService(written: string, options: { folder: string }): 
 }
 
 /** Writes `plans/<name>.yaml` from the template. Throws `NAME_INVALID`, `FILE_EXISTS`. */
-export async function newPlan(written: string, options: { folder: string }): Promise<{ file: string; name: string }> {
+export async function newPlan(
+  written: string,
+  options: { folder: string },
+): Promise<{ file: string; name: string }> {
   const name = written.trim();
   if (!/^[A-Za-z0-9][A-Za-z0-9_-]{0,63}$/.test(name)) {
-    throw new DureError("NAME_INVALID", `"${written}" cannot be the name of a plan.`, { class: "input", hint: "Use 1 to 64 Latin letters, digits, _ or -, and begin with a letter or digit: branches are called by it." });
+    throw new DureError("NAME_INVALID", `"${written}" cannot be the name of a plan.`, {
+      class: "input",
+      hint: "Use 1 to 64 Latin letters, digits, _ or -, and begin with a letter or digit: branches are called by it.",
+    });
   }
   const file = path.resolve(options.folder, "plans", `${name}.yaml`);
-  const text = (await readFile(path.join(TEMPLATES, "plan", "plan.yaml"), "utf8")).replaceAll("{{PLAN_NAME}}", name);
+  const text = (await readFile(path.join(TEMPLATES, "plan", "plan.yaml"), "utf8")).replaceAll(
+    "{{PLAN_NAME}}",
+    name,
+  );
   await mkdir(path.dirname(file), { recursive: true });
   await writeFile(file, text, { flag: "wx" }).catch((error: unknown) => {
     if (codeOf(error) !== "EEXIST") throw error;
-    throw new DureError("FILE_EXISTS", `${file} exists; nothing was written.`, { class: "input", hint: "Choose another name." });
+    throw new DureError("FILE_EXISTS", `${file} exists; nothing was written.`, {
+      class: "input",
+      hint: "Choose another name.",
+    });
   });
   return { file, name };
 }
@@ -93,24 +130,39 @@ export function findsDure(folder: string): boolean {
 }
 
 async function assertEmpty(folder: string): Promise<void> {
-  const files = existsSync(folder) ? await readdir(folder).catch(() => ["a file of this name"]) : [];
+  const files = existsSync(folder)
+    ? await readdir(folder).catch(() => ["a file of this name"])
+    : [];
   if (files.length === 0) return;
-  throw new DureError("FOLDER_NOT_EMPTY", `${folder} exists and is not empty; nothing was written.`, {
-    class: "input",
-    hint: "Choose another name, or empty the folder yourself.",
-    details: { folder, files: files.slice(0, 10) },
-  });
+  throw new DureError(
+    "FOLDER_NOT_EMPTY",
+    `${folder} exists and is not empty; nothing was written.`,
+    {
+      class: "input",
+      hint: "Choose another name, or empty the folder yourself.",
+      details: { folder, files: files.slice(0, 10) },
+    },
+  );
 }
 
 /** Files whose name begins with `_` get a dot instead: npm leaves `.gitignore` out of packages. */
-async function copyTemplate(template: "team" | "service" | "agent", folder: string, values: Readonly<Record<string, string>>): Promise<void> {
+async function copyTemplate(
+  template: "team" | "service" | "agent",
+  folder: string,
+  values: Readonly<Record<string, string>>,
+): Promise<void> {
   await mkdir(folder, { recursive: true });
   await cp(path.join(TEMPLATES, template), folder, { recursive: true });
   for (const entry of await readdir(folder, { recursive: true, withFileTypes: true })) {
     if (!entry.isFile()) continue;
     const file = path.join(entry.parentPath, entry.name);
     const text = await readFile(file, "utf8");
-    await writeFile(file, text.replace(/\{\{(\w+)\}\}/g, (whole, key: string) => values[key] ?? whole));
-    if (entry.name.startsWith("_")) await rename(file, path.join(entry.parentPath, `.${entry.name.slice(1)}`));
+    await writeFile(
+      file,
+      text.replace(/\{\{(\w+)\}\}/g, (whole, key: string) => values[key] ?? whole),
+    );
+    if (entry.name.startsWith("_")) {
+      await rename(file, path.join(entry.parentPath, `.${entry.name.slice(1)}`));
+    }
   }
 }

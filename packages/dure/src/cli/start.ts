@@ -13,16 +13,27 @@ import { EXIT, isTerminal, type ExitCode, type Output } from "./output.ts";
 
 /** npm sets it for what a script or `npx` runs. */
 const STARTED_BY_NPM = "npm_lifecycle_event";
-/** A second signal within this time is the first one again, milliseconds: who ends a whole group of processes reaches this one directly and through its parent. */
+/**
+ * A second signal within this time is the first one again, milliseconds: who ends a whole group of
+ * processes reaches this one directly and through its parent.
+ */
 const SAME_SIGNAL_MS = 1_000;
 
 /**
- * Runs the team of a folder until a signal, until it is fenced (exit code 75: another process has taken over its work), or until
- * the npm that has started it is gone. The first SIGINT or SIGTERM drains, a later one leaves at once.
+ * Runs the team of a folder until a signal, until it is fenced (exit code 75: another process has
+ * taken over its work), or until the npm that has started it is gone. The first SIGINT or SIGTERM
+ * drains, a later one leaves at once.
  */
-export async function start(options: { folder: string; environment: Environment; output: Output }): Promise<ExitCode> {
+export async function start(options: {
+  folder: string;
+  environment: Environment;
+  output: Output;
+}): Promise<ExitCode> {
   const { folder, environment, output } = options;
-  const logger = createLogger({ level: environment.logLevel ?? "info", isTerminal: isTerminal(output.streams.stderr) && !output.json });
+  const logger = createLogger({
+    level: environment.logLevel ?? "info",
+    isTerminal: isTerminal(output.streams.stderr) && !output.json,
+  });
   for (const warning of environment.warnings) logger.warn({}, warning);
 
   const over = new AbortController();
@@ -35,7 +46,9 @@ export async function start(options: { folder: string; environment: Environment;
   };
   const onSignal = (signal: NodeJS.Signals): void => {
     if (!over.signal.aborted) ask(`${signal} received`);
-    else if (systemClock.monotonic() - askedAt > SAME_SIGNAL_MS) process.exit(signal === "SIGINT" ? 130 : 143);
+    else if (systemClock.monotonic() - askedAt > SAME_SIGNAL_MS) {
+      process.exit(signal === "SIGINT" ? 130 : 143);
+    }
   };
   const onOrphaned = (): void => {
     if (over.signal.aborted) return;
@@ -49,13 +62,29 @@ export async function start(options: { folder: string; environment: Environment;
     const team = await loadTeam(folder);
     const { startTeam } = await import("../team/start.ts");
     const { databaseWaitMs: waitMs } = settingsOf(team.config, environment);
-    const begin = (): Promise<RunningTeam> => startTeam(team, environment, { logger, signal: over.signal });
-    const running = await openWhenUp(begin, { waitMs, logger, clock: systemClock, signal: over.signal });
-    output.line([`${team.config.name ?? "The team"} answers at ${running.url}`, ...accessLines(running)].join("\n"));
+    const begin = (): Promise<RunningTeam> =>
+      startTeam(team, environment, { logger, signal: over.signal });
+    const running = await openWhenUp(begin, {
+      waitMs,
+      logger,
+      clock: systemClock,
+      signal: over.signal,
+    });
+    output.line(
+      [`${team.config.name ?? "The team"} answers at ${running.url}`, ...accessLines(running)].join(
+        "\n",
+      ),
+    );
     output.result({ url: running.url, access: running.access, loginLink: running.loginLink });
     flushCompileCache(); // Node itself keeps it only at a good end, and who starts after a kill needs it most
 
-    const end = await Promise.race([asked.promise, running.fenced.then(() => "fenced" as const, () => "fenced" as const)]);
+    const end = await Promise.race([
+      asked.promise,
+      running.fenced.then(
+        () => "fenced" as const,
+        () => "fenced" as const,
+      ),
+    ]);
     await running.stop();
     return end === "fenced" ? EXIT.fenced : EXIT.ok;
   } catch (error) {
@@ -71,6 +100,14 @@ export async function start(options: { folder: string; environment: Environment;
 
 /** Who comes in, and how the person at the machine opens the page. */
 function accessLines({ access, loginLink }: RunningTeam): readonly string[] {
-  if (loginLink !== undefined) return [accessText(access), `Open this once, within 10 minutes: ${loginLink} (dure login prints another one)`];
-  return [accessText(access), ...(access.mode === "credentials" ? ["To open the page at this machine: dure login"] : [])];
+  if (loginLink !== undefined) {
+    return [
+      accessText(access),
+      `Open this once, within 10 minutes: ${loginLink} (dure login prints another one)`,
+    ];
+  }
+  return [
+    accessText(access),
+    ...(access.mode === "credentials" ? ["To open the page at this machine: dure login"] : []),
+  ];
 }

@@ -12,7 +12,10 @@ export interface Task {
   readonly run: () => Promise<string | void>;
 }
 
-/** Runs tasks in order: a living list on a terminal, a line per task in a pipe, nothing with `--json`. The first error ends it. */
+/**
+ * Runs tasks in order: a living list on a terminal, a line per task in a pipe, nothing with
+ * `--json`. The first error ends it.
+ */
 export async function runTasks(output: Output, tasks: readonly Task[]): Promise<void> {
   if (output.isTerminal) {
     const { stdout } = output.streams;

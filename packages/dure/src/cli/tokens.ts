@@ -18,18 +18,28 @@ import { openDatabase } from "./database.ts";
 import type { DbCommand } from "./db.ts";
 import { EXIT, type ExitCode } from "./output.ts";
 
-// Tokens go past the server on purpose: one that listens beyond this machine starts only when there is a token already.
+// Tokens go past the server on purpose: one that listens beyond this machine starts only when there
+// is a token already.
 
-export async function createToken(token: { name: string; scopes: readonly string[]; tenant: string | undefined }, command: DbCommand): Promise<ExitCode> {
+export async function createToken(
+  token: { name: string; scopes: readonly string[]; tenant: string | undefined },
+  command: DbCommand,
+): Promise<ExitCode> {
   const { output } = command;
   const scopes = token.scopes.map(scopeOf);
   const created = await withStore(command, async (store, note) => {
-    const made = await store.create({ name: token.name, scopes, ...(token.tenant !== undefined && { tenant: token.tenant }) });
+    const made = await store.create({
+      name: token.name,
+      scopes,
+      ...(token.tenant !== undefined && { tenant: token.tenant }),
+    });
     await note("token.create", made.record.id);
     return made;
   });
   output.line(created.token);
-  output.note(`Token ${created.record.id} for ${token.name}, scopes ${scopes.join(", ")}. It is not shown again.`);
+  output.note(
+    `Token ${created.record.id} for ${token.name}, scopes ${scopes.join(", ")}. It is not shown again.`,
+  );
   await keepOwnWayIn(command);
   output.result(created);
   return EXIT.ok;
@@ -40,7 +50,13 @@ export async function listTokens(command: DbCommand): Promise<ExitCode> {
   const items = await withStore(command, (store) => store.list());
   if (items.length === 0) output.note("There is no token yet: dure token create NAME");
   else {
-    const rows = items.map((item) => [item.id, item.name, item.scopes.join(","), item.tenant || "–", item.revokedAt === null ? "valid" : "revoked"]);
+    const rows = items.map((item) => [
+      item.id,
+      item.name,
+      item.scopes.join(","),
+      item.tenant || "–",
+      item.revokedAt === null ? "valid" : "revoked",
+    ]);
     output.table([["id", "name", "scopes", "tenant", "state"], ...rows]);
   }
   output.result({ items });
@@ -53,24 +69,38 @@ export async function revokeToken(id: string, command: DbCommand): Promise<ExitC
     if (isRevoked) await note("token.revoke", id);
     return isRevoked;
   });
-  if (!revoked) throw new DureError("TOKEN_UNKNOWN", `There is no valid token ${id}.`, { class: "not-found", hint: "dure token list shows them." });
+  if (!revoked) {
+    throw new DureError("TOKEN_UNKNOWN", `There is no valid token ${id}.`, {
+      class: "not-found",
+      hint: "dure token list shows them.",
+    });
+  }
   command.output.line(`${id} is revoked.`);
   command.output.result({ id, revoked });
   return EXIT.ok;
 }
 
-/** From the first token on a server asks its own user too: the command line goes on with the token of the data folder. */
+/**
+ * From the first token on a server asks its own user too: the command line goes on with the token
+ * of the data folder.
+ */
 async function keepOwnWayIn({ folder, environment, output }: DbCommand): Promise<void> {
   const home = path.resolve(folder, environment.home ?? SETTINGS.home.fallback);
   if (!existsSync(home) && !CONFIG_FILES.some((file) => existsSync(path.join(folder, file)))) {
-    output.note("From now on every caller needs a token or a login. In the team's folder dure login opens the page.");
+    output.note(
+      "From now on every caller needs a token or a login. In the team's folder dure login opens the page.",
+    );
     return;
   }
   try {
     await ensureLocalToken(home);
-    output.note(`From now on every caller needs a token or a login. At this machine, in this folder, dure goes on with ${localTokenFile(home)}; dure login opens the page.`);
+    output.note(
+      `From now on every caller needs a token or a login. At this machine, in this folder, dure goes on with ${localTokenFile(home)}; dure login opens the page.`,
+    );
   } catch (error) {
-    output.note(`From now on every caller needs a token or a login, also you: ${localTokenFile(home)} cannot be written (${messageOf(error)}). Set DURE_TOKEN, or use this token.`);
+    output.note(
+      `From now on every caller needs a token or a login, also you: ${localTokenFile(home)} cannot be written (${messageOf(error)}). Set DURE_TOKEN, or use this token.`,
+    );
   }
 }
 
@@ -83,7 +113,14 @@ export async function listSessions(command: DbCommand): Promise<ExitCode> {
   if (items.length === 0) output.note("No browser is logged in.");
   else {
     const time = (ms: number): string => new Date(ms).toISOString().slice(0, 16).replace("T", " ");
-    const rows = items.map((item) => [item.id, names.get(item.tokenId) ?? item.tokenId, time(item.createdAt), time(item.usedAt), time(item.expiresAt), item.userAgent]);
+    const rows = items.map((item) => [
+      item.id,
+      names.get(item.tokenId) ?? item.tokenId,
+      time(item.createdAt),
+      time(item.usedAt),
+      time(item.expiresAt),
+      item.userAgent,
+    ]);
     output.table([["id", "token", "since (UTC)", "used", "ends", "browser"], ...rows]);
   }
   output.result({ items });
@@ -96,7 +133,12 @@ export async function endSession(id: string, command: DbCommand): Promise<ExitCo
     if (isEnded) await note("login.end", id);
     return isEnded;
   });
-  if (!ended) throw new DureError("LOGIN_UNKNOWN", `There is no login ${id}.`, { class: "not-found", hint: "dure token sessions shows them." });
+  if (!ended) {
+    throw new DureError("LOGIN_UNKNOWN", `There is no login ${id}.`, {
+      class: "not-found",
+      hint: "dure token sessions shows them.",
+    });
+  }
   command.output.line(`${id} has ended.`);
   command.output.result({ id, ended });
   return EXIT.ok;
@@ -106,11 +148,27 @@ function loginsOf(store: PostgresTokenStore, tx: Transaction): Logins {
   return new Logins({ rows: new PostgresLogins({ database: tx }), find: (id) => store.living(id) });
 }
 
-/** What is changed and its entry in the audit log commit together: no server is there to write it. */
-async function withStore<Value>(command: DbCommand, work: (store: PostgresTokenStore, note: (what: string, subject: string) => Promise<unknown>, tx: Transaction) => Promise<Value>): Promise<Value> {
+/**
+ * What is changed and its entry in the audit log commit together: no server is there to write it.
+ */
+async function withStore<Value>(
+  command: DbCommand,
+  work: (
+    store: PostgresTokenStore,
+    note: (what: string, subject: string) => Promise<unknown>,
+    tx: Transaction,
+  ) => Promise<Value>,
+): Promise<Value> {
   await using opened = await openDatabase(command);
   await migrate(opened.database, MIGRATIONS, { logger: silentLogger });
-  return await opened.database.transaction((tx) => work(new PostgresTokenStore({ database: tx }), (what, subject) => new AuditLog({ database: tx }).note({ tenant: "", name: nameOfUser(), what, subject }), tx)); // awaited here: the database closes behind it
+  return await opened.database.transaction((tx) =>
+    work(
+      new PostgresTokenStore({ database: tx }),
+      (what, subject) =>
+        new AuditLog({ database: tx }).note({ tenant: "", name: nameOfUser(), what, subject }),
+      tx,
+    ),
+  ); // awaited here: the database closes behind it
 }
 
 /** Who sits at this machine, as its system calls them. */
@@ -126,5 +184,8 @@ function scopeOf(written: string): Scope {
   const scope = SCOPES.find((known) => known === written);
   if (scope) return scope;
   const meant = closest(written, SCOPES);
-  throw new DureError("SCOPE_UNKNOWN", `"${written}" is no scope.`, { class: "input", hint: meant ? `Did you mean ${meant}?` : `Use ${SCOPES.join(", ")}.` });
+  throw new DureError("SCOPE_UNKNOWN", `"${written}" is no scope.`, {
+    class: "input",
+    hint: meant ? `Did you mean ${meant}?` : `Use ${SCOPES.join(", ")}.`,
+  });
 }

@@ -24,7 +24,10 @@ describe("a turn", () => {
   test("arrives in order and ends in one DONE, in camelCase", async () => {
     await using server = await new DoubleServer().start();
 
-    const turn = clientOf(server).sendMessage({ sessionId: "s1", message: "엄마에게 5만원 보내줘" });
+    const turn = clientOf(server).sendMessage({
+      sessionId: "s1",
+      message: "엄마에게 5만원 보내줘",
+    });
     const frames = await readAll(turn);
 
     const done = await turn.done;
@@ -36,20 +39,23 @@ describe("a turn", () => {
     expect(done.stateSnapshot).toMatchObject({ meta: { slot_errors: {} } });
   });
 
-  test.for([1, 2, 3, 4, 5, 7, 9, 12])("loses and repeats nothing when the connection is cut after %i frames, again and again", async (cut) => {
-    await using server = await new DoubleServer({ tokenMs: 1 }).start();
-    server.openGate("long");
-    server.cut(/chat\/stream/, cut);
-    for (let again = 0; again < 4; again++) server.cut(/turns/, cut);
+  test.for([1, 2, 3, 4, 5, 7, 9, 12])(
+    "loses and repeats nothing when the connection is cut after %i frames, again and again",
+    async (cut) => {
+      await using server = await new DoubleServer({ tokenMs: 1 }).start();
+      server.openGate("long");
+      server.cut(/chat\/stream/, cut);
+      for (let again = 0; again < 4; again++) server.cut(/turns/, cut);
 
-    const turn = clientOf(server).sendMessage({ sessionId: "s1", message: "길게 말해줘" });
-    const frames = await readAll(turn);
+      const turn = clientOf(server).sendMessage({ sessionId: "s1", message: "길게 말해줘" });
+      const frames = await readAll(turn);
 
-    expect(textOf(frames)).toBe((await turn.done).message);
-    const ids = frames.flatMap((frame) => (frame.id === undefined ? [] : [frame.id]));
-    expect(new Set(ids).size).toBe(ids.length);
-    expect(server.journal.filter((entry) => entry.method === "POST")).toHaveLength(1);
-  });
+      expect(textOf(frames)).toBe((await turn.done).message);
+      const ids = frames.flatMap((frame) => (frame.id === undefined ? [] : [frame.id]));
+      expect(new Set(ids).size).toBe(ids.length);
+      expect(server.journal.filter((entry) => entry.method === "POST")).toHaveLength(1);
+    },
+  );
 
   test("is sent again with the same key when the connection dies before its id is known", async () => {
     await using server = await new DoubleServer().start();
@@ -81,7 +87,11 @@ describe("a turn", () => {
     expect(before).toContain("처음에");
     expect(shownText(view)).toBe("다시 시작해서 끝까지 답했습니다.");
     expect(view.runs).toHaveLength(1);
-    expect(view.runs[0]).toMatchObject({ restarted: true, status: "done", text: "다시 시작해서 끝까지 답했습니다." });
+    expect(view.runs[0]).toMatchObject({
+      restarted: true,
+      status: "done",
+      text: "다시 시작해서 끝까지 답했습니다.",
+    });
   });
 
   test("can be followed by another reader from its first event, running or done", async () => {
@@ -112,7 +122,10 @@ describe("a turn", () => {
     await client.stopTurn(turnId);
 
     expect((await client.followTurn(turnId).done).error?.code).toBe("TURN_STOPPED");
-    await expect(client.stopTurn(turnId)).rejects.toMatchObject({ class: "conflict", code: "TURN_DONE" });
+    await expect(client.stopTurn(turnId)).rejects.toMatchObject({
+      class: "conflict",
+      code: "TURN_DONE",
+    });
   });
 
   test("that cannot be reached is given up after a bounded number of connections", async () => {
@@ -120,7 +133,10 @@ describe("a turn", () => {
     const { url } = server;
     await server[Symbol.asyncDispose]();
 
-    const turn = new DureClient({ baseUrl: url, reconnect: QUICK }).sendMessage({ sessionId: "s1", message: "안녕" });
+    const turn = new DureClient({ baseUrl: url, reconnect: QUICK }).sendMessage({
+      sessionId: "s1",
+      message: "안녕",
+    });
 
     await expect(turn.done).rejects.toMatchObject({ code: "STREAM_LOST", class: "unavailable" });
     await expect(turn.turnId).rejects.toMatchObject({ code: "STREAM_LOST" });
@@ -128,11 +144,22 @@ describe("a turn", () => {
 
   test("that is refused says why, and is not tried again", async () => {
     await using server = await new DoubleServer().start();
-    server.refuse(/chat\/stream/, 429, { title: "Too many", code: "SESSION_BUSY", detail: "20 messages wait in s1.", hint: "Wait for an answer.", waiting: 20 });
+    server.refuse(/chat\/stream/, 429, {
+      title: "Too many",
+      code: "SESSION_BUSY",
+      detail: "20 messages wait in s1.",
+      hint: "Wait for an answer.",
+      waiting: 20,
+    });
 
     const turn = clientOf(server).sendMessage({ sessionId: "s1", message: "안녕" });
 
-    await expect(turn.done).rejects.toMatchObject({ code: "SESSION_BUSY", class: "limit", hint: "Wait for an answer.", details: { waiting: 20 } });
+    await expect(turn.done).rejects.toMatchObject({
+      code: "SESSION_BUSY",
+      class: "limit",
+      hint: "Wait for an answer.",
+      details: { waiting: 20 },
+    });
     expect(server.journal).toHaveLength(1);
   });
 
@@ -148,11 +175,19 @@ describe("a turn", () => {
 
   test("that falls silent is read on a new connection", async () => {
     await using server = await new DoubleServer().start();
-    const client = new DureClient({ baseUrl: server.url, reconnect: { ...QUICK, attempts: 1000, silenceMs: 40 } });
+    const client = new DureClient({
+      baseUrl: server.url,
+      reconnect: { ...QUICK, attempts: 1000, silenceMs: 40 },
+    });
     const states: string[] = [];
     const turn = client.sendMessage(
       { sessionId: "s1", message: "길게 말해줘" },
-      { onConnection: (state) => { states.push(state); if (state === "reconnecting") server.openGate("long"); } },
+      {
+        onConnection: (state) => {
+          states.push(state);
+          if (state === "reconnecting") server.openGate("long");
+        },
+      },
     );
 
     const frames = await readAll(turn);
@@ -169,11 +204,18 @@ describe("the event log", () => {
     server.cut(/events/, 2);
     const seen: number[] = [];
     const onConnection = (state: string): void => {
-      if (state === "connected" && seen.length === 0) for (let n = 1; n <= 6; n++) server.emit({ type: "job.started", role: "delegation", data: { n } });
+      if (state === "connected" && seen.length === 0) {
+        for (let n = 1; n <= 6; n++) {
+          server.emit({ type: "job.started", role: "delegation", data: { n } });
+        }
+      }
     };
 
     await expect(async () => {
-      for await (const event of clientOf(server).events({ types: ["job.*"] }, { signal: leave.signal, onConnection })) {
+      for await (const event of clientOf(server).events(
+        { types: ["job.*"] },
+        { signal: leave.signal, onConnection },
+      )) {
         seen.push(event.data["n"] as number);
         if (seen.length === 6) leave.abort();
       }
@@ -187,7 +229,9 @@ describe("the event log", () => {
     await using server = await new DoubleServer().start();
     server.cut(/events/, 0);
     const onConnection = (state: string): void => {
-      if (state === "reconnecting") server.emit({ type: "job.started", role: "delegation", data: { n: 1 } });
+      if (state === "reconnecting") {
+        server.emit({ type: "job.started", role: "delegation", data: { n: 1 } });
+      }
     };
 
     for await (const event of clientOf(server).events({}, { onConnection })) {
@@ -207,7 +251,10 @@ describe("the event log", () => {
       server.emit({ type: "job.started", role: "delegation", data: {} });
     };
 
-    for await (const event of clientOf(server).events({}, { signal: leave.signal, onConnection, onReset: (reset) => resets.push(reset) })) {
+    for await (const event of clientOf(server).events(
+      {},
+      { signal: leave.signal, onConnection, onReset: (reset) => resets.push(reset) },
+    )) {
       expect(event.type).toBe("job.started");
       break;
     }
@@ -223,23 +270,45 @@ describe("the other routes", () => {
     await client.sendMessage({ sessionId: "s1", message: "엄마에게 5만원 보내줘" }).done;
 
     const session = await client.session("s1");
-    expect(session).toMatchObject({ sessionId: "s1", timeZone: "Asia/Seoul", stage: "READY", runningTurn: null, state: { meta: { slot_errors: {} } } });
+    expect(session).toMatchObject({
+      sessionId: "s1",
+      timeZone: "Asia/Seoul",
+      stage: "READY",
+      runningTurn: null,
+      state: { meta: { slot_errors: {} } },
+    });
     expect(session.history.map((entry) => entry.role)).toEqual(["user", "assistant"]);
     expect(session.history[1]?.done?.nextAction).toBe("CONFIRM");
-    expect((await client.sessions({ limit: 1 })).items[0]).toMatchObject({ sessionId: "s1", title: "엄마에게 5만원 보내줘" });
+    expect((await client.sessions({ limit: 1 })).items[0]).toMatchObject({
+      sessionId: "s1",
+      title: "엄마에게 5만원 보내줘",
+    });
     expect((await client.services())[0]?.stages?.initial).toBe("INIT");
     expect((await client.debug("s1")).memory.rawHistory).toHaveLength(2);
-    expect(await client.me()).toEqual({ auth: "open", access: { mode: "same-user", because: "no-token" }, scopes: ["admin"], devMode: true, locale: "ko", person: null });
+    expect(await client.me()).toEqual({
+      auth: "open",
+      access: { mode: "same-user", because: "no-token" },
+      scopes: ["admin"],
+      devMode: true,
+      locale: "ko",
+      person: null,
+    });
     expect(await client.completed("s1")).toEqual([]);
     await client.health();
     await client.deleteSession("s1");
-    await expect(client.session("s1")).rejects.toMatchObject({ class: "not-found", code: "SESSION_UNKNOWN" });
+    await expect(client.session("s1")).rejects.toMatchObject({
+      class: "not-found",
+      code: "SESSION_UNKNOWN",
+    });
   });
 
   test("need the token where the server asks for one", async () => {
     await using server = await new DoubleServer({ token: "secret" }).start();
 
-    await expect(clientOf(server).me()).rejects.toMatchObject({ class: "unauthorized", code: "TOKEN_MISSING" });
+    await expect(clientOf(server).me()).rejects.toMatchObject({
+      class: "unauthorized",
+      code: "TOKEN_MISSING",
+    });
     expect(await clientOf(server, { token: "secret" }).me()).toMatchObject({ auth: "token" });
     await expect(clientOf(server).login("wrong")).rejects.toMatchObject({ code: "TOKEN_INVALID" });
   });

@@ -8,7 +8,23 @@ import { createHttp, readJson, type Http, type HttpOptions } from "./http.ts";
 import { JobsClient } from "./jobs.ts";
 import { PlansClient } from "./plans.ts";
 import { RECONNECT_DEFAULTS, type ReconnectOptions } from "./reconnect.ts";
-import type { AuditEntry, AuditFilter, CompletedEntry, Costs, EscalationAnswer, EscalationAnswered, EscalationsFilter, EventsFilter, Me, MessageRequest, Page, ServiceInfo, Session, SessionDebug, SessionSummary } from "./resources.ts";
+import type {
+  AuditEntry,
+  AuditFilter,
+  CompletedEntry,
+  Costs,
+  EscalationAnswer,
+  EscalationAnswered,
+  EscalationsFilter,
+  EventsFilter,
+  Me,
+  MessageRequest,
+  Page,
+  ServiceInfo,
+  Session,
+  SessionDebug,
+  SessionSummary,
+} from "./resources.ts";
 import { RoomsClient } from "./rooms.ts";
 import { cursorAt, TURN_BEGIN, type TurnCursor } from "./turn-cursor.ts";
 import { TurnStream, type ConnectionState, type TurnStreamParts } from "./turn-stream.ts";
@@ -40,7 +56,8 @@ export interface EventsOptions extends TurnOptions {
 }
 
 /**
- * Speaks dure's HTTP and SSE from a browser or from Node. A refusal is a `DureError` with the server's code and hint.
+ * Speaks dure's HTTP and SSE from a browser or from Node. A refusal is a `DureError` with the
+ * server's code and hint.
  *
  * ```ts
  * const dure = new DureClient({ baseUrl: "http://127.0.0.1:4600" });
@@ -71,26 +88,45 @@ export class DureClient {
   sendMessage(message: MessageRequest, options: SendOptions = {}): TurnStream {
     const key = options.idempotencyKey ?? newId("call", this.#clock.now());
     const body = JSON.stringify(toWire(message));
-    const headers = { "content-type": "application/json", accept: "text/event-stream", "idempotency-key": key };
+    const headers = {
+      "content-type": "application/json",
+      accept: "text/event-stream",
+      "idempotency-key": key,
+    };
     const begin = (signal: AbortSignal): Promise<Response> =>
       this.#http.request("/v1/agent/chat/stream", { method: "POST", headers, body, signal });
     return this.#turnStream(TURN_BEGIN, begin, options);
   }
 
-  /** Follows a turn that was started elsewhere: from its first event, or from behind `lastEventId`. */
-  followTurn(turnId: string, options: TurnOptions & { readonly lastEventId?: string | undefined } = {}): TurnStream {
+  /**
+   * Follows a turn that was started elsewhere: from its first event, or from behind `lastEventId`.
+   */
+  followTurn(
+    turnId: string,
+    options: TurnOptions & { readonly lastEventId?: string | undefined } = {},
+  ): TurnStream {
     return this.#turnStream(cursorAt(turnId, options.lastEventId), undefined, options);
   }
 
   /** Stops a turn; one that is already done is refused with class `conflict`. */
   async stopTurn(turnId: string, options: CallOptions = {}): Promise<void> {
-    await this.#http.request(`/v1/agent/turns/${encodeURIComponent(turnId)}/stop`, { method: "POST", ...pass(options) });
+    await this.#http.request(`/v1/agent/turns/${encodeURIComponent(turnId)}/stop`, {
+      method: "POST",
+      ...pass(options),
+    });
   }
 
   // --- sessions
 
   /** Last used first; `search` looks for words in the titles. */
-  sessions(page: { limit?: number | undefined; cursor?: string | undefined; search?: string | undefined } = {}, options: CallOptions = {}): Promise<Page<SessionSummary>> {
+  sessions(
+    page: {
+      limit?: number | undefined;
+      cursor?: string | undefined;
+      search?: string | undefined;
+    } = {},
+    options: CallOptions = {},
+  ): Promise<Page<SessionSummary>> {
     return this.#get(`/v1/agent/sessions${query(page)}`, options);
   }
 
@@ -99,16 +135,26 @@ export class DureClient {
   }
 
   async deleteSession(sessionId: string, options: CallOptions = {}): Promise<void> {
-    await this.#http.request(`/v1/agent/sessions/${encodeURIComponent(sessionId)}`, { method: "DELETE", ...pass(options) });
+    await this.#http.request(`/v1/agent/sessions/${encodeURIComponent(sessionId)}`, {
+      method: "DELETE",
+      ...pass(options),
+    });
   }
 
   /** Finished flows, newest first, at most 50. */
-  async completed(sessionId: string, options: CallOptions = {}): Promise<readonly CompletedEntry[]> {
-    const answer = await this.#get<readonly CompletedEntry[] | { items?: readonly CompletedEntry[]; completed?: readonly CompletedEntry[] }>(
-      `/v1/agent/completed${query({ session_id: sessionId })}`,
-      options,
-    );
-    return Array.isArray(answer) ? answer : ((answer as { items?: CompletedEntry[] }).items ?? (answer as { completed?: CompletedEntry[] }).completed ?? []);
+  async completed(
+    sessionId: string,
+    options: CallOptions = {},
+  ): Promise<readonly CompletedEntry[]> {
+    const answer = await this.#get<
+      | readonly CompletedEntry[]
+      | { items?: readonly CompletedEntry[]; completed?: readonly CompletedEntry[] }
+    >(`/v1/agent/completed${query({ session_id: sessionId })}`, options);
+    return Array.isArray(answer)
+      ? answer
+      : ((answer as { items?: CompletedEntry[] }).items ??
+          (answer as { completed?: CompletedEntry[] }).completed ??
+          []);
   }
 
   /** State and memory as stored; refused unless the server runs in dev mode. */
@@ -122,21 +168,45 @@ export class DureClient {
     return (await this.#get<{ items: readonly ServiceInfo[] }>("/v1/services", options)).items;
   }
 
-  /** The platform's event log as it grows, from now on or from a position or the newest `last`; ends only by the signal or a refusal. */
-  events(filter: EventsFilter = {}, options: EventsOptions = {}): AsyncGenerator<PlatformEvent, never> {
+  /**
+   * The platform's event log as it grows, from now on or from a position or the newest `last`; ends
+   * only by the signal or a refusal.
+   */
+  events(
+    filter: EventsFilter = {},
+    options: EventsOptions = {},
+  ): AsyncGenerator<PlatformEvent, never> {
     const { types, ...rest } = filter;
     const path = `/v1/events${query({ types: types?.join(","), ...rest, last: options.last })}`;
     const open = (lastEventId: string | undefined): Promise<Response> =>
       this.#http.request(path, { headers: streamHeaders(lastEventId), ...pass(options) });
-    return followEvents({ ...options, ...this.#reconnect, lastEventId: options.lastEventId, clock: this.#clock, open });
+    return followEvents({
+      ...options,
+      ...this.#reconnect,
+      lastEventId: options.lastEventId,
+      clock: this.#clock,
+      open,
+    });
   }
 
-  /** Reads the team's files anew. Needs scope `admin`. `restart`: changed keys that stay as they were until a restart. */
-  async reload(options: CallOptions = {}): Promise<{ readonly services: readonly string[]; readonly agents: readonly string[]; readonly restart: readonly string[] }> {
-    return (await readJson(await this.#http.request("/v1/reload", { method: "POST", ...pass(options) }))) as Awaited<ReturnType<DureClient["reload"]>>;
+  /**
+   * Reads the team's files anew. Needs scope `admin`. `restart`: changed keys that stay as they
+   * were until a restart.
+   */
+  async reload(options: CallOptions = {}): Promise<{
+    readonly services: readonly string[];
+    readonly agents: readonly string[];
+    readonly restart: readonly string[];
+  }> {
+    return (await readJson(
+      await this.#http.request("/v1/reload", { method: "POST", ...pass(options) }),
+    )) as Awaited<ReturnType<DureClient["reload"]>>;
   }
 
-  /** Tokens and money of the last `days` (1 to 90, today included), and the budgets. Needs scope `admin`. */
+  /**
+   * Tokens and money of the last `days` (1 to 90, today included), and the budgets. Needs scope
+   * `admin`.
+   */
   costs(days?: number, options: CallOptions = {}): Promise<Costs> {
     return this.#get(`/v1/costs${query({ days })}`, options);
   }
@@ -149,7 +219,10 @@ export class DureClient {
   // --- escalations
 
   /** What waits for a decision, and what was decided; newest first. */
-  escalations(filter: EscalationsFilter = {}, options: CallOptions = {}): Promise<Page<Escalation>> {
+  escalations(
+    filter: EscalationsFilter = {},
+    options: CallOptions = {},
+  ): Promise<Page<Escalation>> {
     return this.#get(`/v1/escalations${query({ ...filter })}`, options);
   }
 
@@ -158,21 +231,44 @@ export class DureClient {
   }
 
   /** The first answer holds; one that is closed already is refused with class `conflict`. */
-  answerEscalation(id: string, answer: EscalationAnswer, options: CallOptions = {}): Promise<EscalationAnswered> {
+  answerEscalation(
+    id: string,
+    answer: EscalationAnswer,
+    options: CallOptions = {},
+  ): Promise<EscalationAnswered> {
     return this.#decide(id, "answer", answer, options);
   }
 
   /** Nobody will decide; what waited for it ends as if it had not been asked. */
-  dismissEscalation(id: string, options: CallOptions & { readonly note?: string | undefined } = {}): Promise<Escalation> {
+  dismissEscalation(
+    id: string,
+    options: CallOptions & { readonly note?: string | undefined } = {},
+  ): Promise<Escalation> {
     return this.#decide(id, "dismiss", { note: options.note }, options);
   }
 
-  async #decide<Resource>(id: string, verb: "answer" | "dismiss", body: object, options: CallOptions): Promise<Resource> {
-    const init = { method: "POST", headers: { "content-type": "application/json" }, body: JSON.stringify(body), ...pass(options) };
-    return fromWire(await readJson(await this.#http.request(`/v1/escalations/${encodeURIComponent(id)}/${verb}`, init))) as Resource;
+  async #decide<Resource>(
+    id: string,
+    verb: "answer" | "dismiss",
+    body: object,
+    options: CallOptions,
+  ): Promise<Resource> {
+    const init = {
+      method: "POST",
+      headers: { "content-type": "application/json" },
+      body: JSON.stringify(body),
+      ...pass(options),
+    };
+    return fromWire(
+      await readJson(
+        await this.#http.request(`/v1/escalations/${encodeURIComponent(id)}/${verb}`, init),
+      ),
+    ) as Resource;
   }
 
-  /** Rooms in the name of `asPerson`; with a token the name is the token's, and this is left out. */
+  /**
+   * Rooms in the name of `asPerson`; with a token the name is the token's, and this is left out.
+   */
   rooms(asPerson?: string): RoomsClient {
     return new RoomsClient(this.#http, asPerson);
   }
@@ -194,18 +290,34 @@ export class DureClient {
   /** Exchanges a token for an HttpOnly cookie, so that a page never keeps the token. */
   async login(token: string, options: CallOptions = {}): Promise<void> {
     const headers = { "content-type": "application/json" };
-    await this.#http.request("/v1/login", { method: "POST", headers, body: JSON.stringify({ token }), ...pass(options) });
+    await this.#http.request("/v1/login", {
+      method: "POST",
+      headers,
+      body: JSON.stringify({ token }),
+      ...pass(options),
+    });
   }
 
   /** As `login`, with what stands behind `once=` in a link that logs in. It holds once. */
   async loginOnce(once: string, options: CallOptions = {}): Promise<void> {
     const headers = { "content-type": "application/json" };
-    await this.#http.request("/v1/login", { method: "POST", headers, body: JSON.stringify({ once }), ...pass(options) });
+    await this.#http.request("/v1/login", {
+      method: "POST",
+      headers,
+      body: JSON.stringify({ once }),
+      ...pass(options),
+    });
   }
 
-  /** The path of a page that logs a browser in, once, within 10 minutes: as the token of this client, or as the user who runs the server. */
+  /**
+   * The path of a page that logs a browser in, once, within 10 minutes: as the token of this
+   * client, or as the user who runs the server.
+   */
   async loginLink(options: CallOptions = {}): Promise<string> {
-    const answer = await this.#http.request("/v1/login/links", { method: "POST", ...pass(options) });
+    const answer = await this.#http.request("/v1/login/links", {
+      method: "POST",
+      ...pass(options),
+    });
     return ((await readJson(answer)) as { path: string }).path;
   }
 
@@ -218,11 +330,18 @@ export class DureClient {
     await this.#http.request("/healthz", pass(options));
   }
 
-  #turnStream(cursor: TurnCursor, begin: TurnStreamParts["begin"], { signal, onConnection }: TurnOptions): TurnStream {
+  #turnStream(
+    cursor: TurnCursor,
+    begin: TurnStreamParts["begin"],
+    { signal, onConnection }: TurnOptions,
+  ): TurnStream {
     return new TurnStream({
       begin,
       resume: (turnId, lastEventId, turnSignal) =>
-        this.#http.request(`/v1/agent/turns/${encodeURIComponent(turnId)}/stream`, { headers: streamHeaders(lastEventId), signal: turnSignal }),
+        this.#http.request(`/v1/agent/turns/${encodeURIComponent(turnId)}/stream`, {
+          headers: streamHeaders(lastEventId),
+          signal: turnSignal,
+        }),
       cursor,
       clock: this.#clock,
       ...this.#reconnect,
@@ -237,7 +356,10 @@ export class DureClient {
 }
 
 function streamHeaders(lastEventId: string | undefined): Record<string, string> {
-  return { accept: "text/event-stream", ...(lastEventId === undefined ? {} : { "last-event-id": lastEventId }) };
+  return {
+    accept: "text/event-stream",
+    ...(lastEventId === undefined ? {} : { "last-event-id": lastEventId }),
+  };
 }
 
 function pass({ signal }: CallOptions): RequestInit {
@@ -245,6 +367,10 @@ function pass({ signal }: CallOptions): RequestInit {
 }
 
 function query(values: Readonly<Record<string, string | number | undefined>>): string {
-  const set = Object.entries(values).filter((entry): entry is [string, string | number] => entry[1] !== undefined && entry[1] !== "");
-  return set.length === 0 ? "" : `?${new URLSearchParams(set.map(([key, value]) => [key, String(value)])).toString()}`;
+  const set = Object.entries(values).filter(
+    (entry): entry is [string, string | number] => entry[1] !== undefined && entry[1] !== "",
+  );
+  return set.length === 0
+    ? ""
+    : `?${new URLSearchParams(set.map(([key, value]) => [key, String(value)])).toString()}`;
 }

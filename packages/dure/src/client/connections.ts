@@ -28,32 +28,44 @@ export type Next = "another" | "nothing";
 const NO_CONTENT = 204;
 
 /**
- * What `read` brings of each connection, over any number of them, until it says that nothing follows. `position` is asked before each
- * one. A refusal is thrown; everything else, also a connection that ends by itself, is another connection after a pause.
+ * What `read` brings of each connection, over any number of them, until it says that nothing
+ * follows. `position` is asked before each one. A refusal is thrown; everything else, also a
+ * connection that ends by itself, is another connection after a pause.
  */
 export async function* overConnections<Value, After extends Next>(
   { open, clock, maxDelayMs, silenceMs, onConnection, signal }: ConnectionParts,
-  { position, read, onId }: {
+  {
+    position,
+    read,
+    onId,
+  }: {
     position: () => string | undefined;
     read: (connection: Connection) => AsyncGenerator<Value, After>;
     onId?: (id: string) => void;
   },
 ): AsyncGenerator<Value, After extends "nothing" ? void : never> {
-  for (let failures = 0; ; ) {
+  for (let failures = 0; ;) {
     signal?.throwIfAborted();
     let askedMs = 0;
     try {
       const response = await open(position());
       const isEmpty = response.status === NO_CONTENT;
       if (!isEmpty) onConnection?.("connected");
-      const frames = readFrames(response, { clock, silenceMs, onRetry: (ms) => (askedMs = ms), ...(onId && { onId }) });
+      const frames = readFrames(response, {
+        clock,
+        silenceMs,
+        onRetry: (ms) => (askedMs = ms),
+        ...(onId && { onId }),
+      });
       const heard = (async function* () {
         for await (const frame of frames) {
           failures = 0;
           yield frame;
         }
       })();
-      if ((yield* read({ isEmpty, frames: heard, askedMs: () => askedMs })) === "nothing") return undefined as never; // of the two types the one that `After` leaves
+      if ((yield* read({ isEmpty, frames: heard, askedMs: () => askedMs })) === "nothing") {
+        return undefined as never;
+      } // of the two types the one that `After` leaves
     } catch (error) {
       signal?.throwIfAborted();
       const failure = judgeFailure(error, true);

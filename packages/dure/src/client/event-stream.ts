@@ -5,11 +5,17 @@ import { frameData } from "./sse.ts";
 
 export interface EventStreamParts extends ConnectionParts {
   readonly lastEventId: string | undefined;
-  /** The position was older than the retention: what lies before `oldest` is gone, and the log goes on from there. */
+  /**
+   * The position was older than the retention: what lies before `oldest` is gone, and the log goes
+   * on from there.
+   */
   readonly onReset?: ((reset: { readonly oldest: string | undefined }) => void) | undefined;
 }
 
-/** Events from a position on, without gap or duplicate, over any number of connections, until the signal aborts. */
+/**
+ * Events from a position on, without gap or duplicate, over any number of connections, until the
+ * signal aborts.
+ */
 export async function* followEvents(parts: EventStreamParts): AsyncGenerator<PlatformEvent, never> {
   let position = parts.lastEventId;
   let last: string | undefined;
@@ -17,7 +23,8 @@ export async function* followEvents(parts: EventStreamParts): AsyncGenerator<Pla
     for await (const frame of frames) {
       const data = frameData(frame);
       if (frame.event === "reset") {
-        position = isObject(data) && typeof data["oldest"] === "string" ? data["oldest"] : undefined;
+        position =
+          isObject(data) && typeof data["oldest"] === "string" ? data["oldest"] : undefined;
         parts.onReset?.({ oldest: position });
         continue;
       }
@@ -27,7 +34,8 @@ export async function* followEvents(parts: EventStreamParts): AsyncGenerator<Pla
     }
     return "another";
   };
-  // Before its first event the log says where "from now on" is, so that a cut right then loses nothing.
+  // Before its first event the log says where "from now on" is, so that a cut right then loses
+  // nothing.
   const onId = (id: string): void => {
     if (last === undefined) position ??= id;
   };

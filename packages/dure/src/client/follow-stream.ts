@@ -1,6 +1,11 @@
 import { isObject } from "../kernel/json.ts";
 import { fromWire } from "../kernel/wire.ts";
-import { overConnections, type Connection, type ConnectionParts, type Next } from "./connections.ts";
+import {
+  overConnections,
+  type Connection,
+  type ConnectionParts,
+  type Next,
+} from "./connections.ts";
 import { frameData } from "./sse.ts";
 
 export type FollowOptions = Pick<ConnectionParts, "onConnection" | "signal">;
@@ -12,17 +17,28 @@ interface Kind<News> {
   readonly read: (event: string | undefined, data: unknown) => News;
   /** Whether it has ended with this. */
   readonly isEnd: (news: News) => boolean;
-  /** `at-once`: nothing can follow an end. `by-server`: it may be taken up again, so the server is the one who hangs up. */
+  /**
+   * `at-once`: nothing can follow an end. `by-server`: it may be taken up again, so the server is
+   * the one who hangs up.
+   */
   readonly ends: "at-once" | "by-server";
 }
 
 /**
- * A thing as it stands, then its events without gap or duplicate, until it has ended, over any number of connections. Where
- * events are gone for good, the thing as it stands comes again. Throws a refusal; everything else is another connection.
+ * A thing as it stands, then its events without gap or duplicate, until it has ended, over any
+ * number of connections. Where events are gone for good, the thing as it stands comes again. Throws
+ * a refusal; everything else is another connection.
  */
-export async function* followStream<News>(parts: FollowParts, kind: Kind<News>): AsyncGenerator<News, void> {
+export async function* followStream<News>(
+  parts: FollowParts,
+  kind: Kind<News>,
+): AsyncGenerator<News, void> {
   let position: string | undefined;
-  const read = async function* ({ isEmpty, frames, askedMs }: Connection): AsyncGenerator<News, Next> {
+  const read = async function* ({
+    isEmpty,
+    frames,
+    askedMs,
+  }: Connection): AsyncGenerator<News, Next> {
     if (isEmpty) return "nothing";
     let isOver = false;
     for await (const frame of frames) {

@@ -13,7 +13,11 @@ export interface HttpOptions {
   readonly fetch?: typeof fetch | undefined;
 }
 
-export function createHttp({ baseUrl, token, fetch: send = (input, init) => fetch(input, init) }: HttpOptions): Http {
+export function createHttp({
+  baseUrl,
+  token,
+  fetch: send = (input, init) => fetch(input, init),
+}: HttpOptions): Http {
   const root = baseUrl.replace(/\/+$/, "");
   return {
     async request(path, init = {}) {
@@ -41,18 +45,34 @@ const CLASS_OF_STATUS: Readonly<Record<number, ErrorClass>> = {
   504: "unavailable",
 };
 
-/** A refusal of the server as the error it was there: RFC 9457 problem JSON with `code` and `hint`. */
+/**
+ * A refusal of the server as the error it was there: RFC 9457 problem JSON with `code` and `hint`.
+ */
 async function problemOf(response: Response): Promise<DureError> {
   const body = await readProblem(response);
-  const { code, detail, title, hint, type: _type, status: _status, instance: _instance, ...rest } = body;
+  const {
+    code,
+    detail,
+    title,
+    hint,
+    type: _type,
+    status: _status,
+    instance: _instance,
+    ...rest
+  } = body;
   const wait = retryAfterMs(response);
   return new DureError(
     typeof code === "string" ? code : `HTTP_${response.status}`,
-    firstText(detail, title) ?? `The server answered ${response.status} ${response.statusText}`.trim() + ".",
+    firstText(detail, title) ??
+      `The server answered ${response.status} ${response.statusText}`.trim() + ".",
     {
       class: CLASS_OF_STATUS[response.status] ?? (response.status < 500 ? "input" : "internal"),
       ...(typeof hint === "string" ? { hint } : {}),
-      details: { ...rest, status: response.status, ...(wait === undefined ? {} : { retryAfterMs: wait }) },
+      details: {
+        ...rest,
+        status: response.status,
+        ...(wait === undefined ? {} : { retryAfterMs: wait }),
+      },
     },
   );
 }
@@ -62,10 +82,14 @@ export async function readJson(response: Response): Promise<unknown> {
   try {
     return await response.json();
   } catch (cause) {
-    throw new DureError("ANSWER_UNREADABLE", `The answer of ${response.url} is not JSON: ${messageOf(cause)}.`, {
-      hint: "Check that the address is dure's and that no proxy changes its answers.",
-      cause,
-    });
+    throw new DureError(
+      "ANSWER_UNREADABLE",
+      `The answer of ${response.url} is not JSON: ${messageOf(cause)}.`,
+      {
+        hint: "Check that the address is dure's and that no proxy changes its answers.",
+        cause,
+      },
+    );
   }
 }
 

@@ -1,5 +1,12 @@
 // The client
-export { DureClient, type CallOptions, type DureClientOptions, type EventsOptions, type SendOptions, type TurnOptions } from "./client.ts";
+export {
+  DureClient,
+  type CallOptions,
+  type DureClientOptions,
+  type EventsOptions,
+  type SendOptions,
+  type TurnOptions,
+} from "./client.ts";
 export { type ReconnectOptions } from "./reconnect.ts";
 export { TurnStream, type ConnectionState } from "./turn-stream.ts";
 export { type TurnFrame } from "./turn-cursor.ts";
@@ -33,7 +40,16 @@ export {
 } from "./resources.ts";
 
 // Rooms
-export { RoomsClient, type CollaborateAnswer, type CollaborateRequest, type MessageRole, type Room, type RoomAgent, type RoomMessage, type Thread } from "./rooms.ts";
+export {
+  RoomsClient,
+  type CollaborateAnswer,
+  type CollaborateRequest,
+  type MessageRole,
+  type Room,
+  type RoomAgent,
+  type RoomMessage,
+  type Thread,
+} from "./rooms.ts";
 
 // Jobs
 export {
@@ -104,7 +120,7 @@ export {
   ESCALATION_SEVERITIES,
   ESCALATION_STATUSES,
   ESCALATION_TYPES,
-  NOTE_MOST,
+  MAX_NOTE,
   SOURCE_KINDS,
   type Escalation,
   type EscalationSeverity,

@@ -6,7 +6,14 @@ import { followJob, type JobStreamOptions, type JobStreamParts } from "./job-str
 import type { Page } from "./resources.ts";
 
 /** PENDING waits in line, RUNNING is led; the other four are ends. */
-export const JOB_STATUSES = ["PENDING", "RUNNING", "COMPLETED", "FAILED", "CANCELLED", "ABANDONED"] as const;
+export const JOB_STATUSES = [
+  "PENDING",
+  "RUNNING",
+  "COMPLETED",
+  "FAILED",
+  "CANCELLED",
+  "ABANDONED",
+] as const;
 export type JobStatus = (typeof JOB_STATUSES)[number];
 
 /** How a job can end. Source: docs/spec/jobs §2. */
@@ -42,7 +49,13 @@ export interface Job {
   readonly message: string;
   readonly payload: (JsonObject & { readonly kind: string }) | null;
   readonly topic: string | null;
-  readonly intent: "notification" | "urgent_escalation" | "result_report" | "question" | "request" | "collaboration";
+  readonly intent:
+    | "notification"
+    | "urgent_escalation"
+    | "result_report"
+    | "question"
+    | "request"
+    | "collaboration";
   readonly conversationId: string;
   readonly parentJobId: string | null;
   readonly rootId: string;
@@ -65,7 +78,10 @@ export interface Job {
   readonly updatedAt: number;
   readonly startedAt: number | null;
   readonly finishedAt: number | null;
-  /** Since when the exchange turn under way is led; null between two turns, in line, and behind the end. */
+  /**
+   * Since when the exchange turn under way is led; null between two turns, in line, and behind the
+   * end.
+   */
   readonly turnStartedAt: number | null;
 }
 
@@ -140,10 +156,20 @@ export interface JobRequest {
 export type JobAnswer =
   | { readonly status: "ok"; readonly reply: string; readonly jobId: string }
   | { readonly status: "accepted" | "timeout"; readonly jobId: string }
-  | { readonly status: "error"; readonly code: string; readonly hint: string; readonly jobId: string };
+  | {
+      readonly status: "error";
+      readonly code: string;
+      readonly hint: string;
+      readonly jobId: string;
+    };
 
-/** What a job's stream brings: how it stands (first, and again after a gap that could not be replayed), then what happens. */
-export type JobNews = { readonly kind: "job"; readonly job: JobDetail } | { readonly kind: "event"; readonly event: PlatformEvent };
+/**
+ * What a job's stream brings: how it stands (first, and again after a gap that could not be
+ * replayed), then what happens.
+ */
+export type JobNews =
+  | { readonly kind: "job"; readonly job: JobDetail }
+  | { readonly kind: "event"; readonly event: PlatformEvent };
 
 interface Options {
   readonly signal?: AbortSignal | undefined;
@@ -169,8 +195,16 @@ export class JobsClient {
   }
 
   /** Lets one agent ask another. The same key and request are the same job. */
-  ask(request: JobRequest, { idempotencyKey, ...options }: Options & { readonly idempotencyKey?: string | undefined } = {}): Promise<JobAnswer> {
-    return this.#post("/v1/jobs", request, options, idempotencyKey === undefined ? {} : { "idempotency-key": idempotencyKey });
+  ask(
+    request: JobRequest,
+    { idempotencyKey, ...options }: Options & { readonly idempotencyKey?: string | undefined } = {},
+  ): Promise<JobAnswer> {
+    return this.#post(
+      "/v1/jobs",
+      request,
+      options,
+      idempotencyKey === undefined ? {} : { "idempotency-key": idempotencyKey },
+    );
   }
 
   /** Cancels it and all that it asked for. */
@@ -183,25 +217,49 @@ export class JobsClient {
     return this.#post(`${pathOf(jobId)}/retry`, undefined, options);
   }
 
-  /** Speaks into the exchange. `asPerson`: the name to speak under, where the server asks for no token. */
-  async speak(jobId: string, text: string, { asPerson, ...options }: Options & { readonly asPerson?: string | undefined } = {}): Promise<void> {
+  /**
+   * Speaks into the exchange. `asPerson`: the name to speak under, where the server asks for no
+   * token.
+   */
+  async speak(
+    jobId: string,
+    text: string,
+    { asPerson, ...options }: Options & { readonly asPerson?: string | undefined } = {},
+  ): Promise<void> {
     await this.#post(`${pathOf(jobId)}/speak`, { text, asPerson }, options);
   }
 
   /** Jobs that someone should look at. */
-  async audit(filter: { readonly stuck?: string | undefined; readonly resumes?: number | undefined } = {}, options: Options = {}): Promise<readonly AuditedJob[]> {
-    return (await this.#get<{ items: readonly AuditedJob[] }>(`/v1/jobs/audit${query({ ...filter })}`, options)).items;
+  async audit(
+    filter: { readonly stuck?: string | undefined; readonly resumes?: number | undefined } = {},
+    options: Options = {},
+  ): Promise<readonly AuditedJob[]> {
+    return (
+      await this.#get<{ items: readonly AuditedJob[] }>(
+        `/v1/jobs/audit${query({ ...filter })}`,
+        options,
+      )
+    ).items;
   }
 
   /** Removes finished jobs that are older; gives how many. Needs scope `admin`. */
   async purge(olderThan: string, options: Options = {}): Promise<number> {
-    return (await this.#post<{ removed: number }>("/v1/jobs/purge", { olderThan }, options)).removed;
+    return (await this.#post<{ removed: number }>("/v1/jobs/purge", { olderThan }, options))
+      .removed;
   }
 
-  /** A job as it stands, then what happens to it until it has ended, over any number of connections. */
+  /**
+   * A job as it stands, then what happens to it until it has ended, over any number of connections.
+   */
   stream(jobId: string, options: JobStreamOptions = {}): AsyncGenerator<JobNews, void> {
     const open = (lastEventId: string | undefined): Promise<Response> =>
-      this.#http.request(`${pathOf(jobId)}/stream`, { headers: { accept: "text/event-stream", ...(lastEventId !== undefined && { "last-event-id": lastEventId }) }, ...pass(options) });
+      this.#http.request(`${pathOf(jobId)}/stream`, {
+        headers: {
+          accept: "text/event-stream",
+          ...(lastEventId !== undefined && { "last-event-id": lastEventId }),
+        },
+        ...pass(options),
+      });
     return followJob({ ...options, ...this.#parts, open });
   }
 
@@ -209,9 +267,22 @@ export class JobsClient {
     return fromWire(await readJson(await this.#http.request(path, pass(options)))) as Answer;
   }
 
-  async #post<Answer>(path: string, body: object | undefined, options: Options, headers: Readonly<Record<string, string>> = {}): Promise<Answer> {
-    const sent = body === undefined ? { headers } : { headers: { "content-type": "application/json", ...headers }, body: JSON.stringify(toWire(body)) };
-    return fromWire(await readJson(await this.#http.request(path, { method: "POST", ...sent, ...pass(options) }))) as Answer;
+  async #post<Answer>(
+    path: string,
+    body: object | undefined,
+    options: Options,
+    headers: Readonly<Record<string, string>> = {},
+  ): Promise<Answer> {
+    const sent =
+      body === undefined
+        ? { headers }
+        : {
+            headers: { "content-type": "application/json", ...headers },
+            body: JSON.stringify(toWire(body)),
+          };
+    return fromWire(
+      await readJson(await this.#http.request(path, { method: "POST", ...sent, ...pass(options) })),
+    ) as Answer;
   }
 }
 
@@ -224,6 +295,10 @@ function pass({ signal }: Options): RequestInit {
 }
 
 function query(values: Readonly<Record<string, string | number | undefined>>): string {
-  const set = Object.entries(values).filter((entry): entry is [string, string | number] => entry[1] !== undefined && entry[1] !== "");
-  return set.length === 0 ? "" : `?${new URLSearchParams(set.map(([key, value]) => [key, String(value)])).toString()}`;
+  const set = Object.entries(values).filter(
+    (entry): entry is [string, string | number] => entry[1] !== undefined && entry[1] !== "",
+  );
+  return set.length === 0
+    ? ""
+    : `?${new URLSearchParams(set.map(([key, value]) => [key, String(value)])).toString()}`;
 }

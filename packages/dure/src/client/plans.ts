@@ -4,12 +4,32 @@ import { readJson, type Http } from "./http.ts";
 import type { Page } from "./resources.ts";
 import { followRun, type RunStreamOptions, type RunStreamParts } from "./run-stream.ts";
 
-/** running to waiting_host: it goes on. waiting_host: the machine that holds its files is gone. The other four are ends. */
-export const PLAN_RUN_STATUSES = ["running", "paused", "cancelling", "waiting_host", "success", "partial", "failed", "cancelled"] as const;
+/**
+ * running to waiting_host: it goes on. waiting_host: the machine that holds its files is gone. The
+ * other four are ends.
+ */
+export const PLAN_RUN_STATUSES = [
+  "running",
+  "paused",
+  "cancelling",
+  "waiting_host",
+  "success",
+  "partial",
+  "failed",
+  "cancelled",
+] as const;
 export type PlanRunStatus = (typeof PLAN_RUN_STATUSES)[number];
 
 /** blocked: what it needs has failed. */
-export const PORT_STATUSES = ["waiting", "ready", "running", "succeeded", "failed", "blocked", "cancelled"] as const;
+export const PORT_STATUSES = [
+  "waiting",
+  "ready",
+  "running",
+  "succeeded",
+  "failed",
+  "blocked",
+  "cancelled",
+] as const;
 export type PortStatus = (typeof PORT_STATUSES)[number];
 
 export type PairMember = "implementer" | "tester" | "orchestrator";
@@ -49,10 +69,16 @@ export interface PlanFile {
 /** How the ports are worked on, with the value of each condition. Source: docs/spec/plans §5. */
 export interface RunMode {
   readonly mode: "in-order" | "parallel";
-  /** Ports share one context: each goes on from what those before it made, and reads what all own. */
+  /**
+   * Ports share one context: each goes on from what those before it made, and reads what all own.
+   */
   readonly oneContext?: boolean;
   readonly because: string;
-  readonly conditions: readonly { readonly name: string; readonly value: string; readonly holds: boolean }[];
+  readonly conditions: readonly {
+    readonly name: string;
+    readonly value: string;
+    readonly holds: boolean;
+  }[];
 }
 
 /** A plan without its ports. */
@@ -62,14 +88,37 @@ export interface PlanDefinition {
   readonly setup?: string;
   readonly integration?: string;
   readonly roles: string;
-  readonly limits: { readonly maxConcurrency: number; readonly parallelEnabled: boolean; readonly timeoutPerPortMs: number; readonly tries: number; readonly merge: "at_end" | "as_ready"; readonly budget?: { readonly tokens?: number; readonly microUsd?: number } };
+  readonly limits: {
+    readonly maxConcurrency: number;
+    readonly parallelEnabled: boolean;
+    readonly timeoutPerPortMs: number;
+    readonly tries: number;
+    readonly merge: "at_end" | "as_ready";
+    readonly budget?: { readonly tokens?: number; readonly microUsd?: number };
+  };
   readonly isolationWanted: "enforced" | "audit";
-  /** How far its processes get: `setup`, `check`, `acceptance`, `integration`, `workers.ROLE`, and what a port says otherwise. */
-  readonly network?: readonly { readonly of: string; readonly policy: "none" | "provider" | "open"; readonly hosts: readonly string[] }[];
-  /** What follows from a request outside of the scope: the second one ends the worker (`stop`), or each is refused and it goes on. `report`: what it changed outside is left out and recorded, and its try goes on. */
+  /**
+   * How far its processes get: `setup`, `check`, `acceptance`, `integration`, `workers.ROLE`, and
+   * what a port says otherwise.
+   */
+  readonly network?: readonly {
+    readonly of: string;
+    readonly policy: "none" | "provider" | "open";
+    readonly hosts: readonly string[];
+  }[];
+  /**
+   * What follows from a request outside of the scope: the second one ends the worker (`stop`), or
+   * each is refused and it goes on. `report`: what it changed outside is left out and recorded, and
+   * its try goes on.
+   */
   readonly violations: "stop" | "refuse" | "report";
   /** Who works for whom; `default` for roles without one of their own. */
-  readonly workers: readonly { readonly role: string; readonly kind: "acp" | "model" | "command" | "offline"; readonly command?: readonly string[]; readonly model?: string }[];
+  readonly workers: readonly {
+    readonly role: string;
+    readonly kind: "acp" | "model" | "command" | "offline";
+    readonly command?: readonly string[];
+    readonly model?: string;
+  }[];
   readonly contracts: readonly { readonly path: string; readonly by: string }[];
 }
 
@@ -89,7 +138,10 @@ export interface PortDefinition {
   readonly budget?: { readonly tokens?: number; readonly microUsd?: number };
 }
 
-/** What holds for processes of workers, as a trial process showed. `by-modes`: beside their copies as the modes of the machine say. */
+/**
+ * What holds for processes of workers, as a trial process showed. `by-modes`: beside their copies
+ * as the modes of the machine say.
+ */
 interface RunPromises {
   readonly network: "enforced" | "not";
   readonly user: number;
@@ -104,7 +156,10 @@ export interface PlanView extends PlanDefinition {
   /** Ports by the number of steps that must have been taken before them. */
   readonly levels: readonly (readonly string[])[];
   readonly criticalPath: readonly string[];
-  /** Ports that can work at the same time: as many as nobody waits for another, within `max_concurrency`; 1 in order. */
+  /**
+   * Ports that can work at the same time: as many as nobody waits for another, within
+   * `max_concurrency`; 1 in order.
+   */
   readonly maxParallel: number;
   readonly mode: RunMode;
   readonly baseCommit: string;
@@ -123,10 +178,26 @@ export interface RunReport {
   readonly kept: readonly string[];
   readonly missing: readonly { readonly port: string; readonly because: Because }[];
   /** The integration command on the merged tree. */
-  readonly integration?: { readonly passed: boolean; readonly exitCode: number | null; readonly output: string; readonly blamed?: readonly string[] };
-  readonly conflicts: readonly { readonly path: string; readonly ports: readonly string[]; readonly solvedBy?: string }[];
-  /** Changes of shared files that ports asked the orchestrator for; `applied`: they are in the result. */
-  readonly shared?: readonly { readonly path: string; readonly ports: readonly string[]; readonly applied: boolean }[];
+  readonly integration?: {
+    readonly passed: boolean;
+    readonly exitCode: number | null;
+    readonly output: string;
+    readonly blamed?: readonly string[];
+  };
+  readonly conflicts: readonly {
+    readonly path: string;
+    readonly ports: readonly string[];
+    readonly solvedBy?: string;
+  }[];
+  /**
+   * Changes of shared files that ports asked the orchestrator for; `applied`: they are in the
+   * result.
+   */
+  readonly shared?: readonly {
+    readonly path: string;
+    readonly ports: readonly string[];
+    readonly applied: boolean;
+  }[];
 }
 
 /** One execution of a plan. Times are milliseconds since the epoch. */
@@ -181,7 +252,11 @@ export interface PlanPort extends PortDefinition {
   readonly tokensMost: number | null;
   /** What a person said for the next try. */
   readonly hint: string | null;
-  readonly grants: readonly { readonly path: string; readonly wants: "read" | "own"; readonly by: string }[];
+  readonly grants: readonly {
+    readonly path: string;
+    readonly wants: "read" | "own";
+    readonly by: string;
+  }[];
   readonly startCommit: string | null;
   readonly resultCommit: string | null;
   readonly startedAt: number | null;
@@ -200,9 +275,23 @@ export interface RunDetail extends PlanRun {
 /** What tests said. Source: docs/spec/plans §4. */
 export interface TestFeedback {
   readonly success: boolean;
-  readonly failedTests: readonly { readonly name: string; readonly expected?: string; readonly actual?: string; readonly stackTrace?: string; readonly suggestedFix?: string; readonly file?: string; readonly line?: number }[];
+  readonly failedTests: readonly {
+    readonly name: string;
+    readonly expected?: string;
+    readonly actual?: string;
+    readonly stackTrace?: string;
+    readonly suggestedFix?: string;
+    readonly file?: string;
+    readonly line?: number;
+  }[];
   readonly suggestions: readonly string[];
-  readonly metrics: { readonly total: number; readonly passed: number; readonly failed: number; readonly durationMs: number; readonly coverage?: number };
+  readonly metrics: {
+    readonly total: number;
+    readonly passed: number;
+    readonly failed: number;
+    readonly durationMs: number;
+    readonly coverage?: number;
+  };
 }
 
 /** Of a step that has ended; which members are there depends on its kind. */
@@ -212,12 +301,18 @@ export interface StepOutput {
   readonly summary?: string;
   /** What it says it changed; `changes` is what git found. */
   readonly claimedFiles?: readonly string[];
-  /** Claimed and not changed, and changed and not claimed. A program claims nothing: neither is there. */
+  /**
+   * Claimed and not changed, and changed and not claimed. A program claims nothing: neither is
+   * there.
+   */
   readonly failedFiles?: readonly string[];
   readonly unclaimedFiles?: readonly string[];
   readonly error?: Because;
   readonly commit?: string;
-  readonly changes?: readonly { readonly path: string; readonly kind: "new" | "modified" | "deleted" }[];
+  readonly changes?: readonly {
+    readonly path: string;
+    readonly kind: "new" | "modified" | "deleted";
+  }[];
   readonly violations?: readonly { readonly path: string; readonly because: string }[];
   /** The acceptance's, and a tester's own. */
   readonly feedback?: TestFeedback;
@@ -227,7 +322,10 @@ export interface StepOutput {
   readonly output?: string;
 }
 
-/** A place in the run tree: the build (depth 0), its operator (1), the workers under it (2). `path`: ids from the build down. */
+/**
+ * A place in the run tree: the build (depth 0), its operator (1), the workers under it (2). `path`:
+ * ids from the build down.
+ */
 export interface RunNode {
   readonly id: string;
   readonly parent: string | null;
@@ -243,7 +341,17 @@ export interface PlanStep {
   readonly port: string;
   /** 1-based over all tries of the port; 0 before the first. */
   readonly try: number;
-  readonly kind: "contracts" | "setup" | "implement" | "test" | "accept" | "check" | "module" | "merge" | "shared" | "integrate";
+  readonly kind:
+    | "contracts"
+    | "setup"
+    | "implement"
+    | "test"
+    | "accept"
+    | "check"
+    | "module"
+    | "merge"
+    | "shared"
+    | "integrate";
   readonly member: PairMember | null;
   readonly worker: string | null;
   /** `running` or `done`. */
@@ -282,7 +390,10 @@ export interface ChannelMessage {
   readonly processedAt: number | null;
 }
 
-/** What a worker wanted and may not. `request`: refused before it happened; `commit`: found when its work was taken. */
+/**
+ * What a worker wanted and may not. `request`: refused before it happened; `commit`: found when its
+ * work was taken.
+ */
 export interface PlanViolation {
   readonly port: string;
   readonly try: number;
@@ -310,8 +421,16 @@ export interface FeedbackLoop {
   /** Of the pair and the orchestrator together. */
   readonly maxTries: number;
   readonly status: "running" | "success" | "failed" | "escalated";
-  /** `status`: what the worker reported; `feedback`: what the newest test, check or merge of the try said. */
-  readonly rounds: readonly { readonly try: number; readonly by: PairMember | null; readonly status: string | null; readonly feedback: TestFeedback | null }[];
+  /**
+   * `status`: what the worker reported; `feedback`: what the newest test, check or merge of the try
+   * said.
+   */
+  readonly rounds: readonly {
+    readonly try: number;
+    readonly by: PairMember | null;
+    readonly status: string | null;
+    readonly feedback: TestFeedback | null;
+  }[];
 }
 
 export interface PortDetail extends PlanPort {
@@ -324,7 +443,12 @@ export interface PortDetail extends PlanPort {
 
 /** What the prompt of a step was made of. */
 export interface ContextManifest {
-  readonly blocks: readonly { readonly name: string; readonly path?: string; readonly form?: string; readonly tokens: number }[];
+  readonly blocks: readonly {
+    readonly name: string;
+    readonly path?: string;
+    readonly form?: string;
+    readonly tokens: number;
+  }[];
   readonly total: number;
   /** Tokens of what an agent without a scope would have got. */
   readonly fullContext: number;
@@ -333,7 +457,10 @@ export interface ContextManifest {
 }
 
 export interface TreeDiff {
-  readonly changes: readonly { readonly path: string; readonly kind: "new" | "modified" | "deleted" }[];
+  readonly changes: readonly {
+    readonly path: string;
+    readonly kind: "new" | "modified" | "deleted";
+  }[];
   readonly patch: string;
   /** The patch was longer than is shown. */
   readonly isCut: boolean;
@@ -348,8 +475,13 @@ export interface MergeOutcome {
   readonly updated: string | null;
 }
 
-/** A plan of the team by its name or file, or the text of one that is no file there; the ending of `file` chooses the reader. */
-export type PlanSource = { readonly plan: string } | { readonly file: string; readonly text: string };
+/**
+ * A plan of the team by its name or file, or the text of one that is no file there; the ending of
+ * `file` chooses the reader.
+ */
+export type PlanSource =
+  | { readonly plan: string }
+  | { readonly file: string; readonly text: string };
 
 export type RunRequest = PlanSource & RunChoice;
 
@@ -413,14 +545,22 @@ export interface RunOrdered {
   readonly run: PlanRun;
 }
 
-/** What a run's stream brings: how it stands (first, and again after a gap that could not be replayed), then what happens. */
-export type RunNews = { readonly kind: "run"; readonly run: RunDetail } | { readonly kind: "event"; readonly event: PlatformEvent };
+/**
+ * What a run's stream brings: how it stands (first, and again after a gap that could not be
+ * replayed), then what happens.
+ */
+export type RunNews =
+  | { readonly kind: "run"; readonly run: RunDetail }
+  | { readonly kind: "event"; readonly event: PlatformEvent };
 
 interface Options {
   readonly signal?: AbortSignal | undefined;
 }
 
-/** Plans and their runs over HTTP. Looking needs the scope `plans:read`, everything else `plans:run`. */
+/**
+ * Plans and their runs over HTTP. Looking needs the scope `plans:read`, everything else
+ * `plans:run`.
+ */
 export class PlansClient {
   readonly #http: Http;
   readonly #parts: Pick<RunStreamParts, "clock" | "maxDelayMs" | "silenceMs">;
@@ -443,12 +583,26 @@ export class PlansClient {
   }
 
   /** Problems of a text that is no file yet. */
-  check(plan: { readonly file: string; readonly text: string }, options: Options = {}): Promise<{ readonly ok: boolean; readonly problems: readonly PlanProblem[]; readonly problemCount: number }> {
+  check(
+    plan: { readonly file: string; readonly text: string },
+    options: Options = {},
+  ): Promise<{
+    readonly ok: boolean;
+    readonly problems: readonly PlanProblem[];
+    readonly problemCount: number;
+  }> {
     return this.#post("/v1/plans/check", plan, options);
   }
 
   /** A model's proposal; nothing is stored. */
-  draft(request: { readonly goal: string; readonly repository?: string | undefined }, options: Options = {}): Promise<{ readonly text: string; readonly problems: readonly PlanProblem[]; readonly problemCount: number }> {
+  draft(
+    request: { readonly goal: string; readonly repository?: string | undefined },
+    options: Options = {},
+  ): Promise<{
+    readonly text: string;
+    readonly problems: readonly PlanProblem[];
+    readonly problemCount: number;
+  }> {
     return this.#post("/v1/plans/draft", request, options);
   }
 
@@ -460,24 +614,47 @@ export class PlansClient {
   }
 
   /** The same key and request are the same run. */
-  start(request: RunRequest, { idempotencyKey, ...options }: Options & { readonly idempotencyKey?: string | undefined } = {}): Promise<PlanRun> {
-    return this.#post("/v1/runs", request, options, idempotencyKey === undefined ? {} : { "idempotency-key": idempotencyKey });
+  start(
+    request: RunRequest,
+    { idempotencyKey, ...options }: Options & { readonly idempotencyKey?: string | undefined } = {},
+  ): Promise<PlanRun> {
+    return this.#post(
+      "/v1/runs",
+      request,
+      options,
+      idempotencyKey === undefined ? {} : { "idempotency-key": idempotencyKey },
+    );
   }
 
   /** Newest first. */
   runs(filter: RunsFilter = {}, options: Options = {}): Promise<Page<ListedRun>> {
-    const set = Object.entries(filter).filter((entry): entry is [string, string | number] => entry[1] !== undefined && entry[1] !== "");
-    return this.#get(set.length === 0 ? "/v1/runs" : `/v1/runs?${new URLSearchParams(set.map(([key, value]) => [key, String(value)])).toString()}`, options);
+    const set = Object.entries(filter).filter(
+      (entry): entry is [string, string | number] => entry[1] !== undefined && entry[1] !== "",
+    );
+    return this.#get(
+      set.length === 0
+        ? "/v1/runs"
+        : `/v1/runs?${new URLSearchParams(set.map(([key, value]) => [key, String(value)])).toString()}`,
+      options,
+    );
   }
 
   run(id: string, options: Options = {}): Promise<RunDetail> {
     return this.#get(pathOf(id), options);
   }
 
-  /** A run as it stands, then what happens to it until it has ended, over any number of connections. */
+  /**
+   * A run as it stands, then what happens to it until it has ended, over any number of connections.
+   */
   stream(id: string, options: RunStreamOptions = {}): AsyncGenerator<RunNews, void> {
     const open = (lastEventId: string | undefined): Promise<Response> =>
-      this.#http.request(`${pathOf(id)}/events`, { headers: { accept: "text/event-stream", ...(lastEventId !== undefined && { "last-event-id": lastEventId }) }, ...pass(options) });
+      this.#http.request(`${pathOf(id)}/events`, {
+        headers: {
+          accept: "text/event-stream",
+          ...(lastEventId !== undefined && { "last-event-id": lastEventId }),
+        },
+        ...pass(options),
+      });
     return followRun({ ...options, ...this.#parts, open });
   }
 
@@ -500,17 +677,31 @@ export class PlansClient {
   }
 
   /** More tokens for the run; what had stopped for want of them goes on. */
-  extend(id: string, request: { readonly tokens: number }, options: Options = {}): Promise<RunOrdered> {
+  extend(
+    id: string,
+    request: { readonly tokens: number },
+    options: Options = {},
+  ): Promise<RunOrdered> {
     return this.#post(`${pathOf(id)}/extend`, request, options);
   }
 
   /** Takes the result over into a branch. */
-  merge(id: string, request: { readonly into?: string | undefined } = {}, options: Options = {}): Promise<MergeOutcome> {
+  merge(
+    id: string,
+    request: { readonly into?: string | undefined } = {},
+    options: Options = {},
+  ): Promise<MergeOutcome> {
     return this.#post(`${pathOf(id)}/merge`, request, options);
   }
 
-  /** Removes files and refs of ended runs; one page at a time, `next` is not null while there may be more. */
-  clean(request: CleanRequest = {}, options: Options = {}): Promise<{ readonly items: readonly RunCleaned[]; readonly next: number | null }> {
+  /**
+   * Removes files and refs of ended runs; one page at a time, `next` is not null while there may be
+   * more.
+   */
+  clean(
+    request: CleanRequest = {},
+    options: Options = {},
+  ): Promise<{ readonly items: readonly RunCleaned[]; readonly next: number | null }> {
     return this.#post("/v1/runs/clean", request, options);
   }
 
@@ -521,7 +712,12 @@ export class PlansClient {
   }
 
   /** What the prompt of a step was made of. */
-  manifest(id: string, port: string, step: number, options: Options = {}): Promise<ContextManifest> {
+  manifest(
+    id: string,
+    port: string,
+    step: number,
+    options: Options = {},
+  ): Promise<ContextManifest> {
     return this.#get(`${pathOf(id, port)}/steps/${step}/manifest`, options);
   }
 
@@ -531,7 +727,12 @@ export class PlansClient {
   }
 
   /** Another try for a port that failed; an ended run goes on with it. */
-  retry(id: string, port: string, request: RetryRequest = {}, options: Options = {}): Promise<RunOrdered> {
+  retry(
+    id: string,
+    port: string,
+    request: RetryRequest = {},
+    options: Options = {},
+  ): Promise<RunOrdered> {
     return this.#post(`${pathOf(id, port)}/retry`, request, options);
   }
 
@@ -541,7 +742,12 @@ export class PlansClient {
   }
 
   /** Tells a member of a port's pair something. */
-  async say(id: string, port: string, words: { readonly to: "implementer" | "tester"; readonly text: string }, options: Options = {}): Promise<void> {
+  async say(
+    id: string,
+    port: string,
+    words: { readonly to: "implementer" | "tester"; readonly text: string },
+    options: Options = {},
+  ): Promise<void> {
     await this.#post(`${pathOf(id, port)}/say`, words, options);
   }
 
@@ -549,9 +755,22 @@ export class PlansClient {
     return fromWire(await readJson(await this.#http.request(path, pass(options)))) as Answer;
   }
 
-  async #post<Answer>(path: string, body: object | undefined, options: Options, headers: Readonly<Record<string, string>> = {}): Promise<Answer> {
-    const sent = body === undefined ? { headers } : { headers: { "content-type": "application/json", ...headers }, body: JSON.stringify(toWire(body)) };
-    return fromWire(await readJson(await this.#http.request(path, { method: "POST", ...sent, ...pass(options) }))) as Answer;
+  async #post<Answer>(
+    path: string,
+    body: object | undefined,
+    options: Options,
+    headers: Readonly<Record<string, string>> = {},
+  ): Promise<Answer> {
+    const sent =
+      body === undefined
+        ? { headers }
+        : {
+            headers: { "content-type": "application/json", ...headers },
+            body: JSON.stringify(toWire(body)),
+          };
+    return fromWire(
+      await readJson(await this.#http.request(path, { method: "POST", ...sent, ...pass(options) })),
+    ) as Answer;
   }
 }
 

@@ -1,5 +1,10 @@
 import type { Done, Trace } from "../kernel/turn-events.ts";
-import type { Escalation, EscalationSeverity, EscalationStatus, EscalationType } from "../kernel/escalation.ts";
+import type {
+  Escalation,
+  EscalationSeverity,
+  EscalationStatus,
+  EscalationType,
+} from "../kernel/escalation.ts";
 import type { EventRole } from "../kernel/platform-events.ts";
 import type { JsonObject } from "../kernel/json.ts";
 
@@ -40,7 +45,10 @@ export interface HistoryEntry {
   readonly turnId?: string;
   /** The `DONE` that ended the turn, on its answer. */
   readonly done?: Done;
-  /** Who began the turn; `system` for an answered approval or a settled effect. Absent means a person. */
+  /**
+   * Who began the turn; `system` for an answered approval or a settled effect. Absent means a
+   * person.
+   */
   readonly author?: "person" | "system";
   /** The turn was stopped here: the text is what had been shown. */
   readonly interrupted?: boolean;

@@ -2,7 +2,10 @@ import { fromWire, toWire } from "../kernel/wire.ts";
 import { readJson, type Http } from "./http.ts";
 import type { Page } from "./resources.ts";
 
-/** What `/v1/rooms` and its neighbours give and take. Source: docs/spec/collaboration §9. Times are milliseconds since the epoch. */
+/**
+ * What `/v1/rooms` and its neighbours give and take. Source: docs/spec/collaboration §9. Times are
+ * milliseconds since the epoch.
+ */
 export interface Room {
   readonly id: string;
   readonly adapter: string;
@@ -78,7 +81,14 @@ export interface RoomAgent {
   readonly channel: string | null;
   /** What it is told of itself; null without the scope `admin`. */
   readonly persona: string | null;
-  readonly accounts: readonly { readonly adapter: string; readonly id: string; /** The platform's own, once it was connected. */ readonly platformId: string | null; readonly state: "starting" | "ready" | "reconnecting" | "paused" | "refused" | "stopped"; readonly detail: string | null; readonly changedAt: number }[];
+  readonly accounts: readonly {
+    readonly adapter: string;
+    readonly id: string;
+    /** The platform's own, once it was connected. */ readonly platformId: string | null;
+    readonly state: "starting" | "ready" | "reconnecting" | "paused" | "refused" | "stopped";
+    readonly detail: string | null;
+    readonly changedAt: number;
+  }[];
   readonly working: number;
   readonly waiting: number;
   readonly tokensToday: number;
@@ -98,14 +108,32 @@ export interface CollaborateRequest {
 }
 
 export type CollaborateAnswer =
-  | { readonly ok: true; readonly threadId: string; readonly threadName: string; readonly channelId: string; readonly messageId: string; readonly reused: boolean; readonly delivery: "sent" | "queued"; readonly note: string }
-  | { readonly ok: false; readonly code: string; readonly message: string; readonly hint: string; readonly escalated: boolean };
+  | {
+      readonly ok: true;
+      readonly threadId: string;
+      readonly threadName: string;
+      readonly channelId: string;
+      readonly messageId: string;
+      readonly reused: boolean;
+      readonly delivery: "sent" | "queued";
+      readonly note: string;
+    }
+  | {
+      readonly ok: false;
+      readonly code: string;
+      readonly message: string;
+      readonly hint: string;
+      readonly escalated: boolean;
+    };
 
 interface Options {
   readonly signal?: AbortSignal | undefined;
 }
 
-/** Rooms over HTTP, in the name of one person. What happens is told by `DureClient.events({types: ["room.*"]})`. */
+/**
+ * Rooms over HTTP, in the name of one person. What happens is told by
+ * `DureClient.events({types: ["room.*"]})`.
+ */
 export class RoomsClient {
   readonly #http: Http;
   /** Name to speak under; needed where the server asks for no token. */
@@ -117,7 +145,10 @@ export class RoomsClient {
   }
 
   /** Channels, then the direct rooms; 50 unless `limit` says another number (at most 200). */
-  list(page: { limit?: number | undefined; cursor?: string | undefined } = {}, options: Options = {}): Promise<Page<Room>> {
+  list(
+    page: { limit?: number | undefined; cursor?: string | undefined } = {},
+    options: Options = {},
+  ): Promise<Page<Room>> {
     return this.#get(`/v1/rooms${this.#query(page)}`, options);
   }
 
@@ -127,8 +158,15 @@ export class RoomsClient {
   }
 
   /** Oldest first: the newest ones, or those around a `seq`; and the agents that are writing. */
-  messages(place: string, range: { after?: number; before?: number; limit?: number } = {}, options: Options = {}): Promise<{ readonly items: readonly RoomMessage[]; readonly typing: readonly string[] }> {
-    return this.#get(`/v1/rooms/${encodeURIComponent(place)}/messages${this.#query(range)}`, options);
+  messages(
+    place: string,
+    range: { after?: number; before?: number; limit?: number } = {},
+    options: Options = {},
+  ): Promise<{ readonly items: readonly RoomMessage[]; readonly typing: readonly string[] }> {
+    return this.#get(
+      `/v1/rooms/${encodeURIComponent(place)}/messages${this.#query(range)}`,
+      options,
+    );
   }
 
   message(id: string, options: Options = {}): Promise<RoomMessage> {
@@ -136,18 +174,39 @@ export class RoomsClient {
   }
 
   /** The same `clientId` again is harmless for 24 h. */
-  async post(place: string, message: { text: string; clientId?: string | undefined; replyTo?: string | undefined }, options: Options = {}): Promise<string> {
-    return (await this.#send<{ messageId: string }>(`/v1/rooms/${encodeURIComponent(place)}/messages`, message, options)).messageId;
+  async post(
+    place: string,
+    message: { text: string; clientId?: string | undefined; replyTo?: string | undefined },
+    options: Options = {},
+  ): Promise<string> {
+    return (
+      await this.#send<{ messageId: string }>(
+        `/v1/rooms/${encodeURIComponent(place)}/messages`,
+        message,
+        options,
+      )
+    ).messageId;
   }
 
   async markRead(place: string, seq: number, options: Options = {}): Promise<void> {
     await this.#request(`/v1/rooms/${encodeURIComponent(place)}/read`, "POST", { seq }, options);
   }
 
-  /** The liveliest first, 100 unless `limit` says another number (at most 500); `before`: the `activeAt` of the last one of a page. */
-  async threads(room: string, options: Options & { before?: number; limit?: number } = {}): Promise<readonly Thread[]> {
+  /**
+   * The liveliest first, 100 unless `limit` says another number (at most 500); `before`: the
+   * `activeAt` of the last one of a page.
+   */
+  async threads(
+    room: string,
+    options: Options & { before?: number; limit?: number } = {},
+  ): Promise<readonly Thread[]> {
     const { before, limit, ...rest } = options;
-    return (await this.#get<{ items: readonly Thread[] }>(`/v1/rooms/${encodeURIComponent(room)}/threads${this.#query({ before, limit })}`, rest)).items;
+    return (
+      await this.#get<{ items: readonly Thread[] }>(
+        `/v1/rooms/${encodeURIComponent(room)}/threads${this.#query({ before, limit })}`,
+        rest,
+      )
+    ).items;
   }
 
   thread(id: string, options: Options = {}): Promise<Thread> {
@@ -160,21 +219,44 @@ export class RoomsClient {
   }
 
   async removeParticipant(thread: string, agent: string, options: Options = {}): Promise<void> {
-    await this.#http.request(`/v1/threads/${encodeURIComponent(thread)}/participants/${encodeURIComponent(agent)}${this.#query({})}`, { method: "DELETE", ...pass(options) });
+    await this.#http.request(
+      `/v1/threads/${encodeURIComponent(thread)}/participants/${encodeURIComponent(agent)}${this.#query({})}`,
+      { method: "DELETE", ...pass(options) },
+    );
   }
 
   async agents(options: Options = {}): Promise<readonly RoomAgent[]> {
     return (await this.#get<{ items: readonly RoomAgent[] }>("/v1/agents", options)).items;
   }
 
-  async pause(agent: string, paused: boolean, adapter = "web", options: Options = {}): Promise<void> {
-    const init = { method: "POST", headers: JSON_HEADERS, body: JSON.stringify({ paused, adapter }), ...pass(options) };
+  async pause(
+    agent: string,
+    paused: boolean,
+    adapter = "web",
+    options: Options = {},
+  ): Promise<void> {
+    const init = {
+      method: "POST",
+      headers: JSON_HEADERS,
+      body: JSON.stringify({ paused, adapter }),
+      ...pass(options),
+    };
     await this.#http.request(`/v1/agents/${encodeURIComponent(agent)}/pause`, init);
   }
 
-  async collaborate(request: CollaborateRequest, options: Options = {}): Promise<CollaborateAnswer> {
-    const init = { method: "POST", headers: JSON_HEADERS, body: JSON.stringify(toWire(request)), ...pass(options) };
-    return fromWire(await readJson(await this.#http.request("/v1/collaborate", init))) as CollaborateAnswer;
+  async collaborate(
+    request: CollaborateRequest,
+    options: Options = {},
+  ): Promise<CollaborateAnswer> {
+    const init = {
+      method: "POST",
+      headers: JSON_HEADERS,
+      body: JSON.stringify(toWire(request)),
+      ...pass(options),
+    };
+    return fromWire(
+      await readJson(await this.#http.request("/v1/collaborate", init)),
+    ) as CollaborateAnswer;
   }
 
   async #get<Answer>(path: string, options: Options): Promise<Answer> {
@@ -187,13 +269,25 @@ export class RoomsClient {
 
   #request(path: string, method: string, body: object, options: Options): Promise<Response> {
     const whole = this.#asPerson === undefined ? body : { ...body, asPerson: this.#asPerson };
-    return this.#http.request(path, { method, headers: JSON_HEADERS, body: JSON.stringify(toWire(whole)), ...pass(options) });
+    return this.#http.request(path, {
+      method,
+      headers: JSON_HEADERS,
+      body: JSON.stringify(toWire(whole)),
+      ...pass(options),
+    });
   }
 
   #query(values: Readonly<Record<string, string | number | undefined>>): string {
-    const given: Readonly<Record<string, string | number | undefined>> = { ...values, as_person: this.#asPerson };
-    const set = Object.entries(given).filter((entry): entry is [string, string | number] => entry[1] !== undefined);
-    return set.length === 0 ? "" : `?${new URLSearchParams(set.map(([key, value]) => [key, String(value)])).toString()}`;
+    const given: Readonly<Record<string, string | number | undefined>> = {
+      ...values,
+      as_person: this.#asPerson,
+    };
+    const set = Object.entries(given).filter(
+      (entry): entry is [string, string | number] => entry[1] !== undefined,
+    );
+    return set.length === 0
+      ? ""
+      : `?${new URLSearchParams(set.map(([key, value]) => [key, String(value)])).toString()}`;
   }
 }
 

@@ -5,15 +5,24 @@ import type { RunDetail, RunNews, PlanRunStatus } from "./plans.ts";
 export type RunStreamOptions = FollowOptions;
 export type RunStreamParts = FollowParts;
 
-/** A run as it stands, then its events until it has ended. An end that was followed by a retry is none. Throws a refusal, such as `RUN_UNKNOWN`. */
+/**
+ * A run as it stands, then its events until it has ended. An end that was followed by a retry is
+ * none. Throws a refusal, such as `RUN_UNKNOWN`.
+ */
 export function followRun(parts: RunStreamParts): AsyncGenerator<RunNews, void> {
   return followStream<RunNews>(parts, {
-    read: (event, data) => (event === "run" ? { kind: "run", run: data as RunDetail } : { kind: "event", event: data as PlatformEvent }),
-    isEnd: (news) => (news.kind === "run" ? isRunOver(news.run.status) : news.event.type === "run.end"),
+    read: (event, data) =>
+      event === "run"
+        ? { kind: "run", run: data as RunDetail }
+        : { kind: "event", event: data as PlatformEvent },
+    isEnd: (news) =>
+      news.kind === "run" ? isRunOver(news.run.status) : news.event.type === "run.end",
     ends: "by-server",
   });
 }
 
 export function isRunOver(status: PlanRunStatus): boolean {
-  return status === "success" || status === "partial" || status === "failed" || status === "cancelled";
+  return (
+    status === "success" || status === "partial" || status === "failed" || status === "cancelled"
+  );
 }

@@ -16,10 +16,13 @@ export interface SseOptions {
 const MAX_FRAME = 8 * 1024 * 1024;
 
 /**
- * The frames of one SSE response, as they come. Returns when the body ends, throws when it is cut or silent;
- * the body is released in every case.
+ * The frames of one SSE response, as they come. Returns when the body ends, throws when it is cut
+ * or silent; the body is released in every case.
  */
-export async function* readFrames(response: Response, options: SseOptions): AsyncGenerator<EventSourceMessage> {
+export async function* readFrames(
+  response: Response,
+  options: SseOptions,
+): AsyncGenerator<EventSourceMessage> {
   if (response.body === null) return;
   const reader = response.body.getReader();
   const ready: EventSourceMessage[] = [];
@@ -47,10 +50,14 @@ export function frameData(frame: EventSourceMessage): unknown {
   try {
     return JSON.parse(frame.data);
   } catch (cause) {
-    throw new DureError("FRAME_UNREADABLE", `The ${frame.event ?? "unnamed"} frame ${frame.id ?? "without id"} is not JSON: ${messageOf(cause)}.`, {
-      hint: "Check that no proxy between here and the server rewrites event streams.",
-      cause,
-    });
+    throw new DureError(
+      "FRAME_UNREADABLE",
+      `The ${frame.event ?? "unnamed"} frame ${frame.id ?? "without id"} is not JSON: ${messageOf(cause)}.`,
+      {
+        hint: "Check that no proxy between here and the server rewrites event streams.",
+        cause,
+      },
+    );
   }
 }
 

@@ -3,13 +3,16 @@ import { TURN_EVENT_TYPES, type TurnEvent, type TurnEventType } from "../kernel/
 import { turnEventFromWire } from "../kernel/wire.ts";
 import { frameData } from "./sse.ts";
 
-/** A turn event as a reader gets it; `id` is its place in the turn, absent for text that is not stored yet. */
+/**
+ * A turn event as a reader gets it; `id` is its place in the turn, absent for text that is not
+ * stored yet.
+ */
 export type TurnFrame = TurnEvent & { readonly id?: string };
 
 /**
- * How far a reader has come in one turn. Text between two stored events has no id of its own, so it is counted:
- * `seen` characters are known behind the last stored event, and this connection has delivered `delivered` of them.
- * Source: docs/spec/conversation §6.
+ * How far a reader has come in one turn. Text between two stored events has no id of its own, so it
+ * is counted: `seen` characters are known behind the last stored event, and this connection has
+ * delivered `delivered` of them. Source: docs/spec/conversation §6.
  */
 export interface TurnCursor {
   readonly turnId: string | undefined;
@@ -23,10 +26,14 @@ export const TURN_BEGIN: TurnCursor = { turnId: undefined, seq: 0, seen: 0, deli
 
 /** What to send as `Last-Event-ID`; nothing before the first stored event. */
 export function lastEventId(cursor: TurnCursor): string | undefined {
-  return cursor.turnId === undefined || cursor.seq === 0 ? undefined : `${cursor.turnId}.${cursor.seq}`;
+  return cursor.turnId === undefined || cursor.seq === 0
+    ? undefined
+    : `${cursor.turnId}.${cursor.seq}`;
 }
 
-/** The cursor at the begin of a new connection, which delivers from behind the last stored event. */
+/**
+ * The cursor at the begin of a new connection, which delivers from behind the last stored event.
+ */
 export function reconnected(cursor: TurnCursor): TurnCursor {
   return { ...cursor, delivered: 0 };
 }
@@ -36,8 +43,14 @@ export function cursorAt(turnId: string, id: string | undefined): TurnCursor {
   return { ...TURN_BEGIN, turnId, seq: id === undefined ? 0 : (placeOf(id)?.seq ?? 0) };
 }
 
-/** Takes one frame in: the next cursor, and the event if it is new. Pure; the first rule that applies wins. */
-export function admit(cursor: TurnCursor, message: EventSourceMessage): { cursor: TurnCursor; frame?: TurnFrame } {
+/**
+ * Takes one frame in: the next cursor, and the event if it is new. Pure; the first rule that
+ * applies wins.
+ */
+export function admit(
+  cursor: TurnCursor,
+  message: EventSourceMessage,
+): { cursor: TurnCursor; frame?: TurnFrame } {
   if (!isTurnEventType(message.event)) return { cursor }; // a newer server may say more than we know
   const place = message.id === undefined ? undefined : placeOf(message.id);
   if (place !== undefined && place.seq <= cursor.seq) return { cursor }; // read before the cut
@@ -57,14 +70,18 @@ export function admit(cursor: TurnCursor, message: EventSourceMessage): { cursor
     place === undefined
       ? { turnId, seq: cursor.seq, seen, delivered: end }
       : { turnId, seq: place.seq, seen: seen - end, delivered: 0 }; // the chunk is closed: count from behind it
-  return fresh === "" ? { cursor: next } : { cursor: next, frame: { type: "LLM_TOKEN", data: fresh, ...id } };
+  return fresh === ""
+    ? { cursor: next }
+    : { cursor: next, frame: { type: "LLM_TOKEN", data: fresh, ...id } };
 }
 
 /** The parts of `<turn_id>.<seq>`. */
 function placeOf(id: string): { turnId: string; seq: number } | undefined {
   const dot = id.lastIndexOf(".");
   const seq = Number(id.slice(dot + 1));
-  return dot > 0 && Number.isInteger(seq) && seq > 0 ? { turnId: id.slice(0, dot), seq } : undefined;
+  return dot > 0 && Number.isInteger(seq) && seq > 0
+    ? { turnId: id.slice(0, dot), seq }
+    : undefined;
 }
 
 function isTurnEventType(name: string | undefined): name is TurnEventType {

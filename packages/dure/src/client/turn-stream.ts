@@ -6,10 +6,16 @@ import { readFrames } from "./sse.ts";
 import { admit, lastEventId, reconnected, type TurnCursor, type TurnFrame } from "./turn-cursor.ts";
 
 export interface TurnStreamParts {
-  /** Starts the turn, or finds it again by its idempotency key; used until the turn's id is known. */
+  /**
+   * Starts the turn, or finds it again by its idempotency key; used until the turn's id is known.
+   */
   readonly begin: ((signal: AbortSignal) => Promise<Response>) | undefined;
   /** Continues a known turn behind `lastEventId`. */
-  readonly resume: (turnId: string, lastEventId: string | undefined, signal: AbortSignal) => Promise<Response>;
+  readonly resume: (
+    turnId: string,
+    lastEventId: string | undefined,
+    signal: AbortSignal,
+  ) => Promise<Response>;
   readonly cursor: TurnCursor;
   readonly clock: Clock;
   readonly attempts: number;
@@ -23,11 +29,11 @@ export interface TurnStreamParts {
 export type ConnectionState = "connected" | "reconnecting";
 
 /**
- * The events of one turn, once and in order, over as many connections as it takes. Reading starts at once;
- * what nobody has taken yet waits here, at most one turn. It can be iterated once.
+ * The events of one turn, once and in order, over as many connections as it takes. Reading starts
+ * at once; what nobody has taken yet waits here, at most one turn. It can be iterated once.
  *
- * An abort, or leaving the loop early, ends the reading and nothing else: the turn goes on at the server
- * (`DureClient.stopTurn` stops it).
+ * An abort, or leaving the loop early, ends the reading and nothing else: the turn goes on at the
+ * server (`DureClient.stopTurn` stops it).
  */
 export class TurnStream implements AsyncIterable<TurnFrame> {
   /** Known as soon as the server has accepted the message. */
@@ -51,7 +57,10 @@ export class TurnStream implements AsyncIterable<TurnFrame> {
       this.#accept = resolve;
       this.#refuse = reject;
     });
-    const signal = parts.signal === undefined ? this.#leave.signal : AbortSignal.any([parts.signal, this.#leave.signal]);
+    const signal =
+      parts.signal === undefined
+        ? this.#leave.signal
+        : AbortSignal.any([parts.signal, this.#leave.signal]);
     this.done = this.#follow(signal).finally(() => {
       this.#ended = true;
       this.#wake();
@@ -113,7 +122,11 @@ export class TurnStream implements AsyncIterable<TurnFrame> {
   }
 
   async #read(response: Response, onRetry: (ms: number) => void): Promise<Done | undefined> {
-    for await (const message of readFrames(response, { clock: this.#parts.clock, silenceMs: this.#parts.silenceMs, onRetry })) {
+    for await (const message of readFrames(response, {
+      clock: this.#parts.clock,
+      silenceMs: this.#parts.silenceMs,
+      onRetry,
+    })) {
       const { cursor, frame } = admit(this.#cursor, message);
       this.#cursor = cursor;
       this.#know(cursor.turnId);
@@ -137,21 +150,33 @@ function advanced(before: TurnCursor, after: TurnCursor): boolean {
 }
 
 function endedWithoutDone(turnId: string | undefined): DureError {
-  return new DureError("TURN_ALREADY_READ", `Turn ${turnId ?? "?"} has nothing behind the given Last-Event-ID.`, {
-    class: "conflict",
-    hint: "Read the turn without Last-Event-ID to get all of it again.",
-    details: { status: 204 },
-  });
+  return new DureError(
+    "TURN_ALREADY_READ",
+    `Turn ${turnId ?? "?"} has nothing behind the given Last-Event-ID.`,
+    {
+      class: "conflict",
+      hint: "Read the turn without Last-Event-ID to get all of it again.",
+      details: { status: 204 },
+    },
+  );
 }
 
 function streamLost(turnId: string | undefined, failures: number, cause: unknown): DureError {
-  const what = turnId === undefined ? "The message could not be sent" : `The stream of turn ${turnId} was lost`;
+  const what =
+    turnId === undefined
+      ? "The message could not be sent"
+      : `The stream of turn ${turnId} was lost`;
   const why = cause === undefined ? "the connection ended early" : messageOf(cause);
-  return new DureError("STREAM_LOST", `${what}: ${failures} connections failed in a row, the last one because ${why}.`, {
-    class: "unavailable",
-    hint: turnId === undefined
-      ? "Check that the server runs, then send again with the same key: nothing happens twice."
-      : "Check that the server runs, then read the turn again: it goes on without a reader.",
-    cause,
-  });
+  return new DureError(
+    "STREAM_LOST",
+    `${what}: ${failures} connections failed in a row, the last one because ${why}.`,
+    {
+      class: "unavailable",
+      hint:
+        turnId === undefined
+          ? "Check that the server runs, then send again with the same key: nothing happens twice."
+          : "Check that the server runs, then read the turn again: it goes on without a reader.",
+      cause,
+    },
+  );
 }

@@ -4,7 +4,13 @@ import { EMPTY_TURN_VIEW, shownText, turnView } from "./turn-view.ts";
 
 const DONE: TurnFrame = {
   type: "DONE",
-  data: { message: "끝", nextAction: "DONE", stateSnapshot: {}, hooks: [], trace: { turnId: "t", totalElapsedMs: 1, agents: [] } },
+  data: {
+    message: "끝",
+    nextAction: "DONE",
+    stateSnapshot: {},
+    hooks: [],
+    trace: { turnId: "t", totalElapsedMs: 1, agents: [] },
+  },
 };
 
 function view(...frames: TurnFrame[]): ReturnType<typeof turnView> {
@@ -17,13 +23,18 @@ test("a retry stays one line of the log, with its attempts counted", () => {
     { type: "AGENT_START", data: { agent: "a", label: "찾는 중", attempt: 2 } },
   );
 
-  expect(state.runs).toMatchObject([{ agent: "a", attempt: 2, retries: 1, status: "running", startedAt: 0 }]);
+  expect(state.runs).toMatchObject([
+    { agent: "a", attempt: 2, retries: 1, status: "running", startedAt: 0 },
+  ]);
 });
 
 test("the same agent called twice is two lines", () => {
   const ran: TurnFrame[] = [
     { type: "AGENT_START", data: { agent: "a", label: "l" } },
-    { type: "AGENT_DONE", data: { agent: "a", label: "l", success: true, retryCount: 0, elapsedMs: 3 } },
+    {
+      type: "AGENT_DONE",
+      data: { agent: "a", label: "l", success: true, retryCount: 0, elapsedMs: 3 },
+    },
   ];
 
   expect(view(...ran, ...ran).runs.map((run) => run.status)).toEqual(["done", "done"]);
@@ -41,7 +52,9 @@ test("LLM_DONE is the truth of the text, and DONE of the answer", () => {
 });
 
 test("an agent that was running when the turn ended is shown as stopped", () => {
-  expect(view({ type: "AGENT_START", data: { agent: "a", label: "l" } }, DONE).runs[0]?.status).toBe("stopped");
+  expect(
+    view({ type: "AGENT_START", data: { agent: "a", label: "l" } }, DONE).runs[0]?.status,
+  ).toBe("stopped");
 });
 
 test("progress keeps the latest word on each task", () => {

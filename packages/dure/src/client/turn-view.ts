@@ -42,20 +42,41 @@ export function turnView(view: TurnView, frame: TurnFrame, now: number): TurnVie
   switch (frame.type) {
     case "AGENT_START": {
       const { agent, label, attempt = 1, restart = false } = frame.data;
-      const begun = { agent, label, status: "running", attempt, retries: attempt - 1, restarted: restart, startedAt: now, text: "" } as const;
+      const begun = {
+        agent,
+        label,
+        status: "running",
+        attempt,
+        retries: attempt - 1,
+        restarted: restart,
+        startedAt: now,
+        text: "",
+      } as const;
       const again = restart || attempt > 1 ? runningIndex(view, (run) => run.agent === agent) : -1;
       if (again < 0) return { ...view, runs: [...view.runs, begun] };
       const earlier = view.runs[again]!;
       // The text of the earlier attempt is void; its place in the log stays.
-      return withRun(view, again, { ...begun, startedAt: earlier.startedAt, restarted: restart || earlier.restarted });
+      return withRun(view, again, {
+        ...begun,
+        startedAt: earlier.startedAt,
+        restarted: restart || earlier.restarted,
+      });
     }
     case "LLM_TOKEN": {
       const speaking = runningIndex(view, () => true);
-      return speaking < 0 ? view : changeRun(view, speaking, (run) => ({ ...run, text: run.text + frame.data }));
+      return speaking < 0
+        ? view
+        : changeRun(view, speaking, (run) => ({ ...run, text: run.text + frame.data }));
     }
     case "LLM_DONE": {
       const speaking = runningIndex(view, () => true);
-      return speaking < 0 ? view : changeRun(view, speaking, (run) => ({ ...run, text: frame.data.message, outcome: frame.data }));
+      return speaking < 0
+        ? view
+        : changeRun(view, speaking, (run) => ({
+            ...run,
+            text: frame.data.message,
+            outcome: frame.data,
+          }));
     }
     case "AGENT_DONE": {
       const { agent, label, success, stage, error, retryCount, elapsedMs } = frame.data;
@@ -69,15 +90,26 @@ export function turnView(view: TurnView, frame: TurnFrame, now: number): TurnVie
       };
       const index = runningIndex(view, (run) => run.agent === agent);
       if (index >= 0) return changeRun(view, index, (run) => ({ ...run, ...ended }));
-      const unseen = { agent, attempt: retryCount + 1, restarted: false, startedAt: now - elapsedMs, text: "" };
+      const unseen = {
+        agent,
+        attempt: retryCount + 1,
+        restarted: false,
+        startedAt: now - elapsedMs,
+        text: "",
+      };
       return { ...view, runs: [...view.runs, { ...unseen, ...ended }] };
     }
     case "TASK_PROGRESS":
-      return { ...view, progress: [...view.progress.filter((task) => task.index !== frame.data.index), frame.data] };
+      return {
+        ...view,
+        progress: [...view.progress.filter((task) => task.index !== frame.data.index), frame.data],
+      };
     case "DONE":
       return {
         ...view,
-        runs: view.runs.map((run) => (run.status === "running" ? { ...run, status: "stopped" } : run)),
+        runs: view.runs.map((run) =>
+          run.status === "running" ? { ...run, status: "stopped" } : run,
+        ),
         done: frame.data,
       };
     default:

@@ -31,10 +31,12 @@ export interface ApiRequest extends Attempt {
 export const PAGE = 100;
 
 /**
- * One bot's requests over HTTP. Tries each once: who retries is the outbox. Rejects with a `ChannelError`, or with the reason of
- * the signal; an abort does not take back what the platform has already got.
+ * One bot's requests over HTTP. Tries each once: who retries is the outbox. Rejects with a
+ * `ChannelError`, or with the reason of the signal; an abort does not take back what the platform
+ * has already got.
  *
- * It has its own REST of discord.js and not the gateway client's, so that it works while the connection does not.
+ * It has its own REST of discord.js and not the gateway client's, so that it works while the
+ * connection does not.
  */
 export class AccountApi {
   readonly #rest: REST;
@@ -66,13 +68,30 @@ export class AccountApi {
     this.#onRefused();
   }
 
-  async request<T>({ method, route, body, query, signal, withoutToken, ...attempt }: ApiRequest): Promise<T> {
+  async request<T>({
+    method,
+    route,
+    body,
+    query,
+    signal,
+    withoutToken,
+    ...attempt
+  }: ApiRequest): Promise<T> {
     signal?.throwIfAborted();
     if (this.#refused && withoutToken !== true) {
-      throw new ChannelError("credential", `Discord did not ${attempt.doing}: the bot's token was refused.`, { detail: "401", notSent: true });
+      throw new ChannelError(
+        "credential",
+        `Discord did not ${attempt.doing}: the bot's token was refused.`,
+        { detail: "401", notSent: true },
+      );
     }
     const seconds = this.#timeoutMs / 1000;
-    const late = (): Error => new ChannelError("transient", `Discord did not answer in ${seconds} s when asked to ${attempt.doing}.`, { detail: "timeout" });
+    const late = (): Error =>
+      new ChannelError(
+        "transient",
+        `Discord did not answer in ${seconds} s when asked to ${attempt.doing}.`,
+        { detail: "timeout" },
+      );
     try {
       const send = (signal: AbortSignal): Promise<unknown> =>
         this.#rest.request({
@@ -94,16 +113,37 @@ export class AccountApi {
 
   /** The bot's own user id. */
   async self(signal?: AbortSignal): Promise<string> {
-    this.#selfId ??= (await this.request<{ id: string }>({ method: "GET", route: "/users/@me", doing: "tell who the bot is", signal })).id;
+    this.#selfId ??= (
+      await this.request<{ id: string }>({
+        method: "GET",
+        route: "/users/@me",
+        doing: "tell who the bot is",
+        signal,
+      })
+    ).id;
     return this.#selfId;
   }
 
   place(id: string, signal?: AbortSignal): Promise<WirePlace> {
-    return this.request({ method: "GET", route: `/channels/${id}`, doing: "show the channel", channel: id, needs: "VIEW_CHANNEL", signal });
+    return this.request({
+      method: "GET",
+      route: `/channels/${id}`,
+      doing: "show the channel",
+      channel: id,
+      needs: "VIEW_CHANNEL",
+      signal,
+    });
   }
 
   /** One page, oldest first: what follows `after` at once; without it the newest. */
-  async messages(channel: string, { after, limit, signal }: { after?: string | undefined; limit: number; signal?: AbortSignal | undefined }): Promise<WireMessage[]> {
+  async messages(
+    channel: string,
+    {
+      after,
+      limit,
+      signal,
+    }: { after?: string | undefined; limit: number; signal?: AbortSignal | undefined },
+  ): Promise<WireMessage[]> {
     const page = await this.request<WireMessage[]>({
       method: "GET",
       route: `/channels/${channel}/messages`,

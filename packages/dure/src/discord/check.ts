@@ -1,4 +1,8 @@
-import { ChannelError, type ChannelAccount, type ChannelFinding } from "../rooms/channel-adapter.ts";
+import {
+  ChannelError,
+  type ChannelAccount,
+  type ChannelFinding,
+} from "../rooms/channel-adapter.ts";
 import type { AccountApi } from "./account-api.ts";
 
 /** What an agent needs in a channel, and why. Source: "Permissions: Bitwise Permission Flags". */
@@ -11,11 +15,14 @@ const NEEDED: Readonly<Record<string, bigint>> = {
 };
 const ADMINISTRATOR = 1n << 3n;
 
-/** Source: "Application: Application Flags": the message content switch, of a bot in many and in few servers. */
+/**
+ * Source: "Application: Application Flags": the message content switch, of a bot in many and in few
+ * servers.
+ */
 const MESSAGE_CONTENT_FLAGS = (1 << 18) | (1 << 19);
 
 /** Channels that are looked at when none are named. */
-const MOST_CHANNELS = 50;
+const MAX_CHANNELS = 50;
 
 interface WireChannel {
   readonly id: string;
@@ -37,14 +44,28 @@ interface WireGuildOfBot {
 }
 
 /**
- * What a doctor wants to know of one bot: its token, the message content switch, and in each channel the permissions that it lacks.
+ * What a doctor wants to know of one bot: its token, the message content switch, and in each
+ * channel the permissions that it lacks.
  * @param channels ids; empty: the text channels of its servers, the first 50.
  */
-export async function checkAccount(api: AccountApi, account: ChannelAccount, channels: readonly string[], signal: AbortSignal): Promise<ChannelFinding[]> {
+export async function checkAccount(
+  api: AccountApi,
+  account: ChannelAccount,
+  channels: readonly string[],
+  signal: AbortSignal,
+): Promise<ChannelFinding[]> {
   const findings: ChannelFinding[] = [];
   try {
-    const self = await api.request<{ id: string; username: string }>({ method: "GET", route: "/users/@me", doing: "tell who the bot is", signal });
-    findings.push({ ok: true, what: `${account.id}: the token belongs to the bot ${self.username} (${self.id}).` });
+    const self = await api.request<{ id: string; username: string }>({
+      method: "GET",
+      route: "/users/@me",
+      doing: "tell who the bot is",
+      signal,
+    });
+    findings.push({
+      ok: true,
+      what: `${account.id}: the token belongs to the bot ${self.username} (${self.id}).`,
+    });
     findings.push(await checkContentSwitch(api, account, signal));
     findings.push(...(await checkChannels(api, account, { selfId: self.id, channels, signal })));
   } catch (error) {
@@ -63,9 +84,20 @@ function failureOf(account: ChannelAccount, error: ChannelError): ChannelFinding
   };
 }
 
-async function checkContentSwitch(api: AccountApi, account: ChannelAccount, signal: AbortSignal): Promise<ChannelFinding> {
-  const { flags = 0 } = await api.request<{ flags?: number }>({ method: "GET", route: "/applications/@me", doing: "show the application", signal });
-  if ((flags & MESSAGE_CONTENT_FLAGS) !== 0) return { ok: true, what: `${account.id}: the Message Content Intent is on.` };
+async function checkContentSwitch(
+  api: AccountApi,
+  account: ChannelAccount,
+  signal: AbortSignal,
+): Promise<ChannelFinding> {
+  const { flags = 0 } = await api.request<{ flags?: number }>({
+    method: "GET",
+    route: "/applications/@me",
+    doing: "show the application",
+    signal,
+  });
+  if ((flags & MESSAGE_CONTENT_FLAGS) !== 0) {
+    return { ok: true, what: `${account.id}: the Message Content Intent is on.` };
+  }
   return {
     ok: false,
     what: `${account.id}: the Message Content Intent is off; the bot cannot connect with it.`,
@@ -76,17 +108,38 @@ async function checkContentSwitch(api: AccountApi, account: ChannelAccount, sign
 async function checkChannels(
   api: AccountApi,
   account: ChannelAccount,
-  { selfId, channels, signal }: { selfId: string; channels: readonly string[]; signal: AbortSignal },
+  {
+    selfId,
+    channels,
+    signal,
+  }: { selfId: string; channels: readonly string[]; signal: AbortSignal },
 ): Promise<ChannelFinding[]> {
   const invite = inviteLink(selfId);
-  const guilds = await api.request<WireGuildOfBot[]>({ method: "GET", route: "/users/@me/guilds", doing: "list the bot's servers", signal });
-  if (guilds.length === 0) return [{ ok: false, what: `${account.id}: the bot is in no server.`, hint: `Invite it: ${invite}` }];
+  const guilds = await api.request<WireGuildOfBot[]>({
+    method: "GET",
+    route: "/users/@me/guilds",
+    doing: "list the bot's servers",
+    signal,
+  });
+  if (guilds.length === 0) {
+    return [
+      { ok: false, what: `${account.id}: the bot is in no server.`, hint: `Invite it: ${invite}` },
+    ];
+  }
 
   const findings: ChannelFinding[] = [];
   const wanted = new Set(channels);
   for (const guild of guilds) {
-    const all = await api.request<WireChannel[]>({ method: "GET", route: `/guilds/${guild.id}/channels`, doing: "list channels", signal });
-    const looked = channels.length > 0 ? all.filter(({ id }) => wanted.has(id)) : all.filter(({ type }) => type === 0).slice(0, MOST_CHANNELS);
+    const all = await api.request<WireChannel[]>({
+      method: "GET",
+      route: `/guilds/${guild.id}/channels`,
+      doing: "list channels",
+      signal,
+    });
+    const looked =
+      channels.length > 0
+        ? all.filter(({ id }) => wanted.has(id))
+        : all.filter(({ type }) => type === 0).slice(0, MAX_CHANNELS);
     if (looked.length === 0) continue;
     const permissionsIn = await readPermissions(api, guild.id, selfId, signal);
     for (const channel of looked) {
@@ -96,21 +149,56 @@ async function checkChannels(
       findings.push(
         missing.length === 0
           ? { ok: true, what: `${account.id}: has every permission in ${name}.` }
-          : { ok: false, what: `${account.id}: lacks ${missing.join(", ")} in ${name}.`, hint: `Give them to its role there, or invite it again: ${invite}` },
+          : {
+              ok: false,
+              what: `${account.id}: lacks ${missing.join(", ")} in ${name}.`,
+              hint: `Give them to its role there, or invite it again: ${invite}`,
+            },
       );
     }
   }
-  for (const id of wanted) findings.push({ ok: false, what: `${account.id}: there is no channel ${id} in its servers.`, hint: `Check the id; if the server is missing, invite the bot: ${invite}` });
+  for (const id of wanted) {
+    findings.push({
+      ok: false,
+      what: `${account.id}: there is no channel ${id} in its servers.`,
+      hint: `Check the id; if the server is missing, invite the bot: ${invite}`,
+    });
+  }
   return findings;
 }
 
-async function readPermissions(api: AccountApi, guild: string, selfId: string, signal: AbortSignal): Promise<(channel: WireChannel) => bigint> {
-  const roles = await api.request<{ id: string; permissions: string }[]>({ method: "GET", route: `/guilds/${guild}/roles`, doing: "list roles", signal });
-  const member = await api.request<{ roles: string[] }>({ method: "GET", route: `/guilds/${guild}/members/${selfId}`, doing: "show the bot's membership", signal });
-  return (channel) => permissionsOf({ guild, selfId, memberRoles: member.roles, roles, overwrites: channel.permission_overwrites ?? [] });
+async function readPermissions(
+  api: AccountApi,
+  guild: string,
+  selfId: string,
+  signal: AbortSignal,
+): Promise<(channel: WireChannel) => bigint> {
+  const roles = await api.request<{ id: string; permissions: string }[]>({
+    method: "GET",
+    route: `/guilds/${guild}/roles`,
+    doing: "list roles",
+    signal,
+  });
+  const member = await api.request<{ roles: string[] }>({
+    method: "GET",
+    route: `/guilds/${guild}/members/${selfId}`,
+    doing: "show the bot's membership",
+    signal,
+  });
+  return (channel) =>
+    permissionsOf({
+      guild,
+      selfId,
+      memberRoles: member.roles,
+      roles,
+      overwrites: channel.permission_overwrites ?? [],
+    });
 }
 
-/** Source: "Permissions: Permission Overwrites", in its order: everyone, roles, the channel's for everyone, for roles, for the member. Pure. */
+/**
+ * Source: "Permissions: Permission Overwrites", in its order: everyone, roles, the channel's for
+ * everyone, for roles, for the member. Pure.
+ */
 function permissionsOf(facts: {
   readonly guild: string;
   readonly selfId: string;
@@ -119,23 +207,37 @@ function permissionsOf(facts: {
   readonly overwrites: readonly WireOverwrite[];
 }): bigint {
   const { guild, selfId, memberRoles, roles, overwrites } = facts;
-  const base = roles.filter(({ id }) => id === guild || memberRoles.includes(id)).reduce((bits, { permissions }) => bits | BigInt(permissions), 0n);
+  const base = roles
+    .filter(({ id }) => id === guild || memberRoles.includes(id))
+    .reduce((bits, { permissions }) => bits | BigInt(permissions), 0n);
   if ((base & ADMINISTRATOR) !== 0n) return ~0n;
   const apply = (bits: bigint, chosen: readonly WireOverwrite[]): bigint => {
     const deny = chosen.reduce((all, overwrite) => all | BigInt(overwrite.deny), 0n);
     const allow = chosen.reduce((all, overwrite) => all | BigInt(overwrite.allow), 0n);
     return (bits & ~deny) | allow;
   };
-  const forEveryone = apply(base, overwrites.filter(({ id }) => id === guild));
-  const forRoles = apply(forEveryone, overwrites.filter(({ id }) => id !== guild && memberRoles.includes(id)));
-  return apply(forRoles, overwrites.filter(({ id }) => id === selfId));
+  const forEveryone = apply(
+    base,
+    overwrites.filter(({ id }) => id === guild),
+  );
+  const forRoles = apply(
+    forEveryone,
+    overwrites.filter(({ id }) => id !== guild && memberRoles.includes(id)),
+  );
+  return apply(
+    forRoles,
+    overwrites.filter(({ id }) => id === selfId),
+  );
 }
 
 function missingIn(bits: bigint): string[] {
   return Object.entries(NEEDED).flatMap(([name, bit]) => ((bits & bit) === 0n ? [name] : []));
 }
 
-/** The page on which an owner of a server lets the bot in, with what it needs. Source: "OAuth2: Bot Authorization Flow". */
+/**
+ * The page on which an owner of a server lets the bot in, with what it needs. Source: "OAuth2: Bot
+ * Authorization Flow".
+ */
 function inviteLink(applicationId: string): string {
   const permissions = Object.values(NEEDED).reduce((all, bit) => all | bit, 0n);
   return `https://discord.com/oauth2/authorize?client_id=${applicationId}&scope=bot&permissions=${permissions}`;

@@ -1,5 +1,13 @@
 import { messageOf } from "../kernel/errors.ts";
-import { ChannelError, type ChannelAccount, type ChannelPort, type InboundMessage, type PlaceAddress, type PressingPerson, type ThreadInUse } from "../rooms/channel-adapter.ts";
+import {
+  ChannelError,
+  type ChannelAccount,
+  type ChannelPort,
+  type InboundMessage,
+  type PlaceAddress,
+  type PressingPerson,
+  type ThreadInUse,
+} from "../rooms/channel-adapter.ts";
 import { PAGE, type AccountApi } from "./account-api.ts";
 import type { DiscordJs } from "./discord-js.ts";
 import { runGateway, type ConnectionEnd, type GatewayEventType } from "./gateway-client.ts";
@@ -26,14 +34,18 @@ export interface AccountConnectionOptions {
 
 /** Waits between connections that failed, milliseconds: doubled up to the second. */
 const RECONNECT_MS = { first: 1000, most: 30_000 } as const;
-/** Before what waits for the end of an outage looks again, milliseconds; nothing is asked of the platform. Source: our choice. */
+/**
+ * Before what waits for the end of an outage looks again, milliseconds; nothing is asked of the
+ * platform. Source: our choice.
+ */
 const OUTAGE_LOOK_MS = 5_000;
 /** Buttons that are being answered; more are told to press again. */
-const MOST_PRESSES = 100;
+const MAX_PRESSES = 100;
 
 /**
- * One account at the gateway, from `run` until its signal aborts or the token is refused: tells its state, hands what it hears to the
- * port in order per place, and lets dure read what it may have missed.
+ * One account at the gateway, from `run` until its signal aborts or the token is refused: tells its
+ * state, hands what it hears to the port in order per place, and lets dure read what it may have
+ * missed.
  *
  * *starting* → *ready* ⇄ *reconnecting* → *stopped*, or *refused*.
  */
@@ -50,7 +62,10 @@ export class AccountConnection {
   #signal: AbortSignal = this.#refused.signal;
   /** Every server of the session has come, but for those with an outage. */
   #isComplete = false;
-  /** By id what is known of each server that the bot is in. `isOut`: it has not come, or has an outage. */
+  /**
+   * By id what is known of each server that the bot is in. `isOut`: it has not come, or has an
+   * outage.
+   */
   readonly #servers = new Map<string, { readonly name: string; readonly isOut: boolean }>();
   #presses = 0;
   #failures = 0;
@@ -89,10 +104,16 @@ export class AccountConnection {
 
   /** @throws ChannelError `unavailable` while the server of `place` has an outage. */
   ensureAvailable(place: PlaceAddress): void {
-    const guild = place.guild ?? this.#places.get(place.thread ?? place.channel)?.address.guild ?? this.#places.get(place.channel)?.address.guild;
+    const guild =
+      place.guild ??
+      this.#places.get(place.thread ?? place.channel)?.address.guild ??
+      this.#places.get(place.channel)?.address.guild;
     const server = guild === undefined || !this.#isComplete ? undefined : this.#servers.get(guild);
     if (server?.isOut !== true) return;
-    throw new ChannelError("unavailable", outageOf([server.name]), { notSent: true, retryAfterMs: OUTAGE_LOOK_MS });
+    throw new ChannelError("unavailable", outageOf([server.name]), {
+      notSent: true,
+      retryAfterMs: OUTAGE_LOOK_MS,
+    });
   }
 
   /** The allowlist is another one: the bot joins what is open in a channel that is on it now. */
@@ -117,7 +138,10 @@ export class AccountConnection {
       }
       if (ended.end === "stopped") break;
       const waitMs = Math.min(RECONNECT_MS.most, RECONNECT_MS.first * 2 ** this.#failures++);
-      logger.warn({ account: id, waitMs }, `${id} is not connected to Discord (${ended.detail}); again in ${waitMs} ms`);
+      logger.warn(
+        { account: id, waitMs },
+        `${id} is not connected to Discord (${ended.detail}); again in ${waitMs} ms`,
+      );
       this.#states.tell(this.#account, "reconnecting", ended.detail);
       await clock.sleep(waitMs, { signal: this.#signal }).catch(() => {});
     }
@@ -141,7 +165,9 @@ export class AccountConnection {
               this.#isComplete = false;
               const named = new Map([...this.#servers].map(([guild, { name }]) => [guild, name]));
               this.#servers.clear();
-              for (const guild of guilds) this.#servers.set(guild, { name: named.get(guild) ?? guild, isOut: true });
+              for (const guild of guilds) {
+                this.#servers.set(guild, { name: named.get(guild) ?? guild, isOut: true });
+              }
               this.#inbox.hold();
             },
             ready: (selfId) => this.#ready(selfId),
@@ -153,7 +179,9 @@ export class AccountConnection {
         this.#signal,
       );
     } catch (error) {
-      return this.#signal.aborted ? { end: "stopped" } : { end: "failed", detail: messageOf(error) };
+      return this.#signal.aborted
+        ? { end: "stopped" }
+        : { end: "failed", detail: messageOf(error) };
     }
   }
 
@@ -168,12 +196,18 @@ export class AccountConnection {
   /** Ready also while a server has an outage: the others are there. */
   #tellReady(): void {
     const out = [...this.#servers.values()].filter(({ isOut }) => isOut).map(({ name }) => name);
-    if (this.#servers.size === 0) this.#states.tell(this.#account, "ready", "The bot is in no server: `dure doctor` gives the link that invites it.");
-    else if (out.length > 0) this.#states.tell(this.#account, "ready", outageOf(out));
+    if (this.#servers.size === 0) {
+      this.#states.tell(
+        this.#account,
+        "ready",
+        "The bot is in no server: `dure doctor` gives the link that invites it.",
+      );
+    } else if (out.length > 0) this.#states.tell(this.#account, "ready", outageOf(out));
     else this.#states.tell(this.#account, "ready");
   }
 
-  // ── Events ─────────────────────────────────────────────────────────────────────────────────────────────────────────
+  // ── Events
+  // ─────────────────────────────────────────────────────────────────────────────────────────────────────────
 
   /** Never throws: an event of a form that we do not understand is logged and left out. */
   #hear(type: GatewayEventType, data: unknown): void {
@@ -181,7 +215,10 @@ export class AccountConnection {
       this.#take(type, data);
     } catch (error) {
       const { id } = this.#account;
-      this.#port.logger.warn({ account: id, err: error, event: type }, `${id} was sent a ${type} that could not be understood; it is left out`);
+      this.#port.logger.warn(
+        { account: id, err: error, event: type },
+        `${id} was sent a ${type} that could not be understood; it is left out`,
+      );
     }
   }
 
@@ -229,16 +266,24 @@ export class AccountConnection {
     this.#servers.set(guild.id, { name: guild.name ?? guild.id, isOut: false });
     for (const channel of guild.channels ?? []) this.#places.learn(channel, guild.id);
     for (const thread of guild.threads ?? []) this.#threadCame(thread, guild.id);
-    // It comes late after an outage of theirs, or for the first time: nobody told what was said there before.
+    // It comes late after an outage of theirs, or for the first time: nobody told what was said
+    // there before.
     if (!this.#isComplete) return;
     this.#tellReady();
     this.#inbox.readGap();
   }
 
-  /** `unavailable`: an outage of theirs, the guild comes back, and nothing of it is forgotten. Else the bot was removed. Source: "Gateway Events: Guild Delete". */
+  /**
+   * `unavailable`: an outage of theirs, the guild comes back, and nothing of it is forgotten. Else
+   * the bot was removed. Source: "Gateway Events: Guild Delete".
+   */
   #guildGone(guild: WireGuild): void {
-    if (guild.unavailable === true) this.#servers.set(guild.id, { name: this.#servers.get(guild.id)?.name ?? guild.id, isOut: true });
-    else this.#servers.delete(guild.id);
+    if (guild.unavailable === true) {
+      this.#servers.set(guild.id, {
+        name: this.#servers.get(guild.id)?.name ?? guild.id,
+        isOut: true,
+      });
+    } else this.#servers.delete(guild.id);
     if (this.#isComplete) this.#tellReady();
     if (guild.unavailable === true) return;
     for (const channel of this.#places.forgetGuild(guild.id)) this.#tell(channel, "access-lost");
@@ -248,26 +293,40 @@ export class AccountConnection {
     const before = this.#places.learn(place);
     const address = addressOf(place);
     const archived = place.thread_metadata?.archived === true;
-    if (isThread(place) && archived !== (before?.archived ?? !archived)) this.#tell(address, archived ? "thread-archived" : "thread-opened");
+    if (isThread(place) && archived !== (before?.archived ?? !archived)) {
+      this.#tell(address, archived ? "thread-archived" : "thread-opened");
+    }
     const name = place.name ?? "";
     if (before !== undefined && before.name !== name) {
-      this.#inbox.push(place.id, () => this.#port.placeChanged(this.#account, { kind: "renamed", place: address, name }));
+      this.#inbox.push(place.id, () =>
+        this.#port.placeChanged(this.#account, { kind: "renamed", place: address, name }),
+      );
     }
     // One that slept when it could have been joined is in use again.
-    if (isThread(place) && before?.archived === true && !archived && before.joined !== true) this.#joinIfWanted({ address, name });
+    if (isThread(place) && before?.archived === true && !archived && before.joined !== true) {
+      this.#joinIfWanted({ address, name });
+    }
   }
 
   /**
-   * A thread that is new, or new to this bot. It is joined, because only those who joined hear what is said there; and what was said
-   * before that is read, because nobody sends it again.
+   * A thread that is new, or new to this bot. It is joined, because only those who joined hear what
+   * is said there; and what was said before that is read, because nobody sends it again.
    */
   #threadCame(thread: WirePlace, guild: string | undefined): void {
     const known = this.#places.learn(thread, guild);
     const address = addressOf(thread, guild);
     const { name, owner_id: owner } = thread;
-    // The same event comes again when this bot has joined, and every active thread with each new session.
+    // The same event comes again when this bot has joined, and every active thread with each new
+    // session.
     if (owner !== undefined && (known === undefined || thread.newly_created === true)) {
-      this.#inbox.push(thread.id, () => this.#port.placeChanged(this.#account, { kind: "thread-created", place: address, name: name ?? "", owner }));
+      this.#inbox.push(thread.id, () =>
+        this.#port.placeChanged(this.#account, {
+          kind: "thread-created",
+          place: address,
+          name: name ?? "",
+          owner,
+        }),
+      );
     }
     if (owner === this.#account.platformId) this.#places.joined(thread.id);
     else if (thread.member === undefined) this.#joinIfWanted({ address, name: name ?? "" });
@@ -275,7 +334,9 @@ export class AccountConnection {
 
   #joinIfWanted({ address, name }: Pick<KnownPlace, "address" | "name">): void {
     const { thread } = address;
-    if (thread !== undefined && this.#options.joinsThread(address)) this.#inbox.push(thread, () => this.#join(thread, address, name));
+    if (thread !== undefined && this.#options.joinsThread(address)) {
+      this.#inbox.push(thread, () => this.#join(thread, address, name));
+    }
   }
 
   #messageCame(message: WireMessage): void {
@@ -291,35 +352,76 @@ export class AccountConnection {
     if (content === undefined || edited_timestamp == null) return;
     this.#inbox.push(message.channel_id, async () => {
       const place = await this.#placeOf(message);
-      if (place !== undefined) await this.#port.edited(this.#account, { platformId: message.id, place: place.address, text: content });
+      if (place !== undefined) {
+        await this.#port.edited(this.#account, {
+          platformId: message.id,
+          place: place.address,
+          text: content,
+        });
+      }
     });
   }
 
-  #tell(place: PlaceAddress, kind: "thread-deleted" | "thread-archived" | "thread-opened" | "channel-removed" | "access-lost"): void {
-    this.#inbox.push(place.thread ?? place.channel, () => this.#port.placeChanged(this.#account, { kind, place }));
+  #tell(
+    place: PlaceAddress,
+    kind:
+      | "thread-deleted"
+      | "thread-archived"
+      | "thread-opened"
+      | "channel-removed"
+      | "access-lost",
+  ): void {
+    this.#inbox.push(place.thread ?? place.channel, () =>
+      this.#port.placeChanged(this.#account, { kind, place }),
+    );
   }
 
   /**
-   * Answers at once that an answer will come, since the platform waits 3 s only, then asks the port and shows what it says.
-   * Source: "Receiving and Responding: Interaction Callback Type" 5, and flag 64: only the person who pressed sees it.
+   * Answers at once that an answer will come, since the platform waits 3 s only, then asks the port
+   * and shows what it says. Source: "Receiving and Responding: Interaction Callback Type" 5, and
+   * flag 64: only the person who pressed sees it.
    */
   async #pressed(interaction: WireInteraction): Promise<void> {
     const { id, token, application_id, data, channel_id } = interaction;
     const user = interaction.member?.user ?? interaction.user;
-    if (interaction.type !== 3 || data === undefined || user === undefined || channel_id === undefined) return;
+    if (
+      interaction.type !== 3 ||
+      data === undefined ||
+      user === undefined ||
+      channel_id === undefined
+    ) {
+      return;
+    }
     this.#presses++;
     try {
-      const callback = { method: "POST", route: `/interactions/${id}/${token}/callback`, doing: "answer a button", channel: channel_id, withoutToken: true } as const;
-      if (this.#presses > MOST_PRESSES) {
-        await this.#api.request({ ...callback, body: { type: 4, data: { content: "⏳", flags: 64 } } });
+      const callback = {
+        method: "POST",
+        route: `/interactions/${id}/${token}/callback`,
+        doing: "answer a button",
+        channel: channel_id,
+        withoutToken: true,
+      } as const;
+      if (this.#presses > MAX_PRESSES) {
+        await this.#api.request({
+          ...callback,
+          body: { type: 4, data: { content: "⏳", flags: 64 } },
+        });
         return;
       }
       await this.#api.request({ ...callback, body: { type: 5, data: { flags: 64 } } });
-      const content = await this.#answerPress(data.custom_id, { user, member: interaction.member }, channel_id, interaction.guild_id);
+      const content = await this.#answerPress(
+        data.custom_id,
+        { user, member: interaction.member },
+        channel_id,
+        interaction.guild_id,
+      );
       const shown = {
         method: "PATCH",
         route: `/webhooks/${application_id}/${token}/messages/@original`,
-        body: { content: cut(content.trim() === "" ? "✓" : content, PLATFORM_MESSAGE_LENGTH), allowed_mentions: { parse: [] } },
+        body: {
+          content: cut(content.trim() === "" ? "✓" : content, PLATFORM_MESSAGE_LENGTH),
+          allowed_mentions: { parse: [] },
+        },
         doing: "show the answer to a button",
         channel: channel_id,
         withoutToken: true,
@@ -327,40 +429,76 @@ export class AccountConnection {
       await patiently(this.#port.clock, this.#signal, () => this.#api.request(shown));
     } catch (error) {
       const { id: account } = this.#account;
-      this.#port.logger.warn({ account, err: error, interaction: id }, `a button pressed by ${user.username} was not answered on Discord (${messageOf(error)})`);
+      this.#port.logger.warn(
+        { account, err: error, interaction: id },
+        `a button pressed by ${user.username} was not answered on Discord (${messageOf(error)})`,
+      );
     } finally {
       this.#presses--;
     }
   }
 
-  async #answerPress(value: string, { user, member }: { user: WireUser; member: WireInteraction["member"] }, channel: string, guild: string | undefined): Promise<string> {
+  async #answerPress(
+    value: string,
+    { user, member }: { user: WireUser; member: WireInteraction["member"] },
+    channel: string,
+    guild: string | undefined,
+  ): Promise<string> {
     try {
-      const place = await this.#placeOf({ channel_id: channel, ...(guild === undefined ? {} : { guild_id: guild }) });
+      const place = await this.#placeOf({
+        channel_id: channel,
+        ...(guild === undefined ? {} : { guild_id: guild }),
+      });
       if (place === undefined) return "⚠️";
-      return await this.#port.pressed(this.#account, { value, person: personOf(user, member, place.address), place: place.address });
+      return await this.#port.pressed(this.#account, {
+        value,
+        person: personOf(user, member, place.address),
+        place: place.address,
+      });
     } catch (error) {
-      this.#port.logger.warn({ account: this.#account.id, err: error, value }, `a button pressed by ${user.username} could not be handled (${messageOf(error)})`);
+      this.#port.logger.warn(
+        { account: this.#account.id, err: error, value },
+        `a button pressed by ${user.username} could not be handled (${messageOf(error)})`,
+      );
       return `⚠️ ${messageOf(error)}`;
     }
   }
 
-  // ── Steps ──────────────────────────────────────────────────────────────────────────────────────────────────────────
+  // ── Steps
+  // ──────────────────────────────────────────────────────────────────────────────────────────────────────────
 
   async #receive(message: WireMessage, place: KnownPlace): Promise<void> {
-    const inbound: InboundMessage | undefined = toInbound(message, place.address, place.address.thread === undefined ? undefined : place.name);
+    const inbound: InboundMessage | undefined = toInbound(
+      message,
+      place.address,
+      place.address.thread === undefined ? undefined : place.name,
+    );
     if (inbound !== undefined) await this.#port.received(this.#account, inbound);
   }
 
-  /** The place of an event, looked up when the gateway has not told of it; `undefined` when the bot may not see it. */
-  async #placeOf(event: { readonly channel_id: string; readonly guild_id?: string }): Promise<KnownPlace | undefined> {
+  /**
+   * The place of an event, looked up when the gateway has not told of it; `undefined` when the bot
+   * may not see it.
+   */
+  async #placeOf(event: {
+    readonly channel_id: string;
+    readonly guild_id?: string;
+  }): Promise<KnownPlace | undefined> {
     const known = this.#places.get(event.channel_id);
     if (known !== undefined) return known;
     try {
-      const place = await patiently(this.#port.clock, this.#signal, () => this.#api.place(event.channel_id, this.#signal));
+      const place = await patiently(this.#port.clock, this.#signal, () =>
+        this.#api.place(event.channel_id, this.#signal),
+      );
       this.#places.learn(place, event.guild_id);
       return this.#places.get(event.channel_id);
     } catch (error) {
-      if (error instanceof ChannelError && (error.failure === "permission" || error.failure === "not-found")) return undefined;
+      if (
+        error instanceof ChannelError &&
+        (error.failure === "permission" || error.failure === "not-found")
+      ) {
+        return undefined;
+      }
       throw error;
     }
   }
@@ -373,14 +511,32 @@ export class AccountConnection {
     const route = `/channels/${thread}/thread-members/@me` as const;
     let messages: WireMessage[];
     try {
-      await patiently(clock, signal, () => this.#api.request({ method: "PUT", route, doing: "join the thread", channel: thread, needs: "VIEW_CHANNEL", signal }));
-      messages = await patiently(clock, signal, () => this.#api.messages(thread, { limit: PAGE, signal }));
+      await patiently(clock, signal, () =>
+        this.#api.request({
+          method: "PUT",
+          route,
+          doing: "join the thread",
+          channel: thread,
+          needs: "VIEW_CHANNEL",
+          signal,
+        }),
+      );
+      messages = await patiently(clock, signal, () =>
+        this.#api.messages(thread, { limit: PAGE, signal }),
+      );
     } catch (error) {
-      if (!signal.aborted) logger.warn({ account: id, thread, err: error }, `${id} could not join the thread ${name}: it hears nothing there until it is mentioned (${messageOf(error)})`);
+      if (!signal.aborted) {
+        logger.warn(
+          { account: id, thread, err: error },
+          `${id} could not join the thread ${name}: it hears nothing there until it is mentioned (${messageOf(error)})`,
+        );
+      }
       return;
     }
     this.#places.joined(thread);
-    for (const message of messages) await this.#receive(message, { address, name, archived: false });
+    for (const message of messages) {
+      await this.#receive(message, { address, name, archived: false });
+    }
   }
 }
 
@@ -412,24 +568,38 @@ interface WireInteraction {
   readonly channel_id?: string;
   readonly guild_id?: string;
   readonly data?: { readonly custom_id: string };
-  readonly member?: { readonly user: WireUser; readonly roles?: readonly string[]; readonly permissions?: string };
+  readonly member?: {
+    readonly user: WireUser;
+    readonly roles?: readonly string[];
+    readonly permissions?: string;
+  };
   readonly user?: WireUser;
 }
 
 /** Source: "Permissions: Bitwise Permission Flags": ADMINISTRATOR, MANAGE_GUILD. */
 const MANAGING = (1n << 3n) | (1n << 5n);
-/** The same: ADMINISTRATOR, SEND_MESSAGES; SEND_MESSAGES_IN_THREADS, which counts in a thread instead. */
+/**
+ * The same: ADMINISTRATOR, SEND_MESSAGES; SEND_MESSAGES_IN_THREADS, which counts in a thread
+ * instead.
+ */
 const WRITING = { channel: (1n << 3n) | (1n << 11n), thread: (1n << 3n) | (1n << 38n) } as const;
 
 /** Who pressed, with what the platform says that they may do there. Pure. */
-function personOf(user: WireUser, member: WireInteraction["member"], place: PlaceAddress): PressingPerson {
+function personOf(
+  user: WireUser,
+  member: WireInteraction["member"],
+  place: PlaceAddress,
+): PressingPerson {
   const { roles, permissions } = member ?? {};
-  const may = (bits: bigint): boolean => permissions !== undefined && (BigInt(permissions) & bits) !== 0n;
+  const may = (bits: bigint): boolean =>
+    permissions !== undefined && (BigInt(permissions) & bits) !== 0n;
   return {
     id: user.id,
     name: user.global_name ?? user.username,
     ...(roles && { roles }),
     manages: may(MANAGING),
-    ...(place.direct !== true && { writes: may(place.thread === undefined ? WRITING.channel : WRITING.thread) }),
+    ...(place.direct !== true && {
+      writes: may(place.thread === undefined ? WRITING.channel : WRITING.thread),
+    }),
   };
 }

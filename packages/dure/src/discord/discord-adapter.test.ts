@@ -1,12 +1,25 @@
 import { describe, expect, test, vi } from "vitest";
-import type { ChannelAccount, ChannelError, OutgoingPost, PlaceAddress } from "../rooms/channel-adapter.ts";
-import { FakeDiscord, type FakeDiscordOptions, type FakePlace } from "../testing/fake-discord/fake-discord.ts";
+import type {
+  ChannelAccount,
+  ChannelError,
+  OutgoingPost,
+  PlaceAddress,
+} from "../rooms/channel-adapter.ts";
+import {
+  FakeDiscord,
+  type FakeDiscordOptions,
+  type FakePlace,
+} from "../testing/fake-discord/fake-discord.ts";
 import { discord, type DiscordOptions } from "./discord-adapter.ts";
 import { toWireText } from "./mapping.ts";
 import { loadDiscordJs } from "./discord-js.ts";
 import { RecordingPort } from "./test-port.ts";
 
-const OPEN_LIMITS = { routes: {}, others: { limit: 1000, perMs: 1000 }, global: { limit: 1000, perMs: 1000 } };
+const OPEN_LIMITS = {
+  routes: {},
+  others: { limit: 1000, perMs: 1000 },
+  global: { limit: 1000, perMs: 1000 },
+};
 const RUDA: ChannelAccount = { id: "ruda", agent: "ruda", displayName: "루다" };
 const EDEN: ChannelAccount = { id: "eden", agent: "eden", displayName: "이든" };
 const MESSAGES = "/channels/{channel}/messages";
@@ -18,7 +31,11 @@ describe("what a bot hears", () => {
     await stage.connect(RUDA);
 
     const own = stage.discord.messages(stage.general);
-    const asked = stage.minsu.post(stage.general, `안녕 ${stage.mention.ruda} 그리고 \`${stage.mention.eden}\``, { attachments: [{ name: "a.txt", size: 3, contentType: "text/plain" }] });
+    const asked = stage.minsu.post(
+      stage.general,
+      `안녕 ${stage.mention.ruda} 그리고 \`${stage.mention.eden}\``,
+      { attachments: [{ name: "a.txt", size: 3, contentType: "text/plain" }] },
+    );
     await stage.heard("ruda", asked.text);
 
     expect(own).toEqual([]);
@@ -28,7 +45,14 @@ describe("what a bot hears", () => {
       author: { platformId: stage.minsu.id, name: "민수", isBot: false },
       text: asked.text,
       mentions: [{ platformId: stage.ruda.id, at: 3 }],
-      attachments: [{ name: "a.txt", url: expect.stringContaining("a.txt") as string, size: 3, contentType: "text/plain" }],
+      attachments: [
+        {
+          name: "a.txt",
+          url: expect.stringContaining("a.txt") as string,
+          size: 3,
+          contentType: "text/plain",
+        },
+      ],
       at: expect.any(Number) as number,
     });
     expect(stage.port.states.map(({ state }) => state)).toEqual(["starting", "ready"]);
@@ -45,7 +69,12 @@ describe("what a bot hears", () => {
     stage.minsu.post(stage.general, "덧붙임", { replyTo: hers });
     await stage.heard("eden", "덧붙임");
 
-    const mentions = Object.fromEntries(stage.port.messages.map(({ message }) => [message.text, message.mentions.map(({ platformId }) => platformId)]));
+    const mentions = Object.fromEntries(
+      stage.port.messages.map(({ message }) => [
+        message.text,
+        message.mentions.map(({ platformId }) => platformId),
+      ]),
+    );
     expect(mentions).toMatchObject({ "이것은?": [stage.ruda.id], 혼잣말: [], 덧붙임: [] });
   });
 
@@ -56,51 +85,94 @@ describe("what a bot hears", () => {
     const direct = stage.minsu.directMessages(stage.ruda);
 
     stage.minsu.edit(stage.minsu.post(direct, "우리끼리"), "우리끼리만");
-    await vi.waitFor(() => expect(stage.port.edits).toMatchObject([{ text: "우리끼리만", place: { adapter: "discord", channel: direct.id, direct: true } }]));
+    await vi.waitFor(() =>
+      expect(stage.port.edits).toMatchObject([
+        { text: "우리끼리만", place: { adapter: "discord", channel: direct.id, direct: true } },
+      ]),
+    );
     stage.discord.archiveThread(thread);
     stage.minsu.post(thread, "다시 열기");
     stage.discord.deleteThread(thread);
-    await vi.waitFor(() => expect(stage.port.changes.map(({ kind }) => kind)).toContain("thread-deleted"));
+    await vi.waitFor(() =>
+      expect(stage.port.changes.map(({ kind }) => kind)).toContain("thread-deleted"),
+    );
     stage.discord.kickBot(stage.ruda, stage.guild);
-    await vi.waitFor(() => expect(stage.port.changes.at(-1)).toEqual({ kind: "access-lost", place: stage.here }));
+    await vi.waitFor(() =>
+      expect(stage.port.changes.at(-1)).toEqual({ kind: "access-lost", place: stage.here }),
+    );
 
     const place = { ...stage.here, thread: thread.id };
-    expect(stage.port.changes.map(({ kind }) => kind)).toEqual(["thread-created", "thread-archived", "thread-opened", "thread-deleted", "access-lost"]);
-    expect(stage.port.changes[0]).toEqual({ kind: "thread-created", place, name: "잡담", owner: stage.minsu.id });
+    expect(stage.port.changes.map(({ kind }) => kind)).toEqual([
+      "thread-created",
+      "thread-archived",
+      "thread-opened",
+      "thread-deleted",
+      "access-lost",
+    ]);
+    expect(stage.port.changes[0]).toEqual({
+      kind: "thread-created",
+      place,
+      name: "잡담",
+      owner: stage.minsu.id,
+    });
   });
 
   test("joins a new thread and also hears what was said before it had joined", async () => {
     await using stage = await aStage();
     await stage.connect(EDEN);
-    const joining = stage.discord.fault({ route: "/channels/{channel}/thread-members/@me", method: "PUT" }, { kind: "5xx" });
+    const joining = stage.discord.fault(
+      { route: "/channels/{channel}/thread-members/@me", method: "PUT" },
+      { kind: "5xx" },
+    );
 
     const thread = stage.minsu.startThread(stage.general, "회의");
     stage.minsu.post(thread, "먼저 한 말");
     await joining.reached;
-    await stage.discord.waitFor("eden in the thread", () => stage.discord.threads(stage.general)[0]?.members.includes("이든"));
+    await stage.discord.waitFor("eden in the thread", () =>
+      stage.discord.threads(stage.general)[0]?.members.includes("이든"),
+    );
     stage.minsu.post(thread, "나중 한 말");
 
     await stage.heard("eden", "나중 한 말");
     expect(stage.port.texts("eden")).toEqual(["먼저 한 말", "나중 한 말"]);
-    expect(stage.port.messages[0]?.message).toMatchObject({ place: { channel: stage.general.id, thread: thread.id }, threadName: "회의" });
+    expect(stage.port.messages[0]?.message).toMatchObject({
+      place: { channel: stage.general.id, thread: thread.id },
+      threadName: "회의",
+    });
   });
 
   test("joins what is open in a channel that is allowed later: at once, or when it is in use again; and no other", async () => {
     let allowed = false;
-    await using stage = await aStage({}, { joinsThread: ({ channel }) => allowed && channel === stage.general.id });
+    await using stage = await aStage(
+      {},
+      { joinsThread: ({ channel }) => allowed && channel === stage.general.id },
+    );
     const elsewhere = stage.discord.addChannel(stage.guild, "elsewhere");
     await stage.connect(EDEN);
-    const [open, asleep, other] = [stage.minsu.startThread(stage.general, "열린 방"), stage.minsu.startThread(stage.general, "자는 방"), stage.minsu.startThread(elsewhere, "딴 방")];
+    const [open, asleep, other] = [
+      stage.minsu.startThread(stage.general, "열린 방"),
+      stage.minsu.startThread(stage.general, "자는 방"),
+      stage.minsu.startThread(elsewhere, "딴 방"),
+    ];
     stage.minsu.post(open, "전에 한 말");
     stage.discord.archiveThread(asleep);
-    await vi.waitFor(() => expect(stage.port.changes.map(({ kind }) => kind)).toContain("thread-archived"));
-    const membersOf = ({ id }: FakePlace): readonly string[] => [...stage.discord.threads(stage.general), ...stage.discord.threads(elsewhere)].find((thread) => thread.id === id)!.members;
+    await vi.waitFor(() =>
+      expect(stage.port.changes.map(({ kind }) => kind)).toContain("thread-archived"),
+    );
+    const membersOf = ({ id }: FakePlace): readonly string[] =>
+      [...stage.discord.threads(stage.general), ...stage.discord.threads(elsewhere)].find(
+        (thread) => thread.id === id,
+      )!.members;
     expect([open, asleep, other].map(membersOf).flat()).not.toContain("이든");
 
     allowed = true;
     stage.adapter.channelsChanged();
     await stage.heard("eden", "전에 한 말");
-    expect([open, asleep, other].map((thread) => membersOf(thread).includes("이든"))).toEqual([true, false, false]);
+    expect([open, asleep, other].map((thread) => membersOf(thread).includes("이든"))).toEqual([
+      true,
+      false,
+      false,
+    ]);
     stage.minsu.post(asleep, "깨어난 말");
     await stage.heard("eden", "깨어난 말");
 
@@ -108,7 +180,12 @@ describe("what a bot hears", () => {
     stage.adapter.channelsChanged();
     stage.minsu.post(open, "다음 말");
     await stage.heard("eden", "다음 말");
-    expect(stage.discord.requests.filter(({ method, route }) => method === "PUT" && route === "/channels/{channel}/thread-members/@me")).toHaveLength(2);
+    expect(
+      stage.discord.requests.filter(
+        ({ method, route }) =>
+          method === "PUT" && route === "/channels/{channel}/thread-members/@me",
+      ),
+    ).toHaveLength(2);
   });
 
   test("each place in order, also when storing is slow, and places beside each other", async () => {
@@ -152,7 +229,9 @@ describe("gaps", () => {
 
     expect(whileHeld).toEqual(["하나"]);
     expect(stage.port.texts("ruda")).toEqual(["하나", "둘", "셋"]);
-    expect(stage.port.states.flatMap(({ account, state }) => (account.id === "ruda" ? state : []))).toEqual(["starting", "ready", "reconnecting", "ready"]);
+    expect(
+      stage.port.states.flatMap(({ account, state }) => (account.id === "ruda" ? state : [])),
+    ).toEqual(["starting", "ready", "reconnecting", "ready"]);
   });
 
   test("what a new session brings before it is complete waits too", async () => {
@@ -161,7 +240,9 @@ describe("gaps", () => {
 
     stage.discord.dropGateway(stage.ruda, { resumable: false });
     stage.minsu.post(stage.general, "잃은 말");
-    await stage.discord.waitFor("a new session", () => stage.discord.isConnected(stage.ruda), { timeoutMs: 10_000 });
+    await stage.discord.waitFor("a new session", () => stage.discord.isConnected(stage.ruda), {
+      timeoutMs: 10_000,
+    });
     stage.minsu.post(stage.general, "이른 말");
     await stage.heard("ruda", "이른 말");
 
@@ -191,11 +272,18 @@ describe("gaps", () => {
     await stage.heard("ruda", "그 사이");
     stage.discord.duplicateNext(stage.ruda);
     stage.minsu.post(stage.general, "두 번");
-    await vi.waitFor(() => expect(stage.port.messages.filter(({ message }) => message.text === "두 번")).toHaveLength(2));
+    await vi.waitFor(() =>
+      expect(stage.port.messages.filter(({ message }) => message.text === "두 번")).toHaveLength(2),
+    );
 
     expect(stage.port.gaps).toBe(1);
     expect(stage.discord.sessionsStarted(stage.ruda)).toBe(1);
-    expect(stage.port.states.map(({ state }) => state)).toEqual(["starting", "ready", "reconnecting", "ready"]);
+    expect(stage.port.states.map(({ state }) => state)).toEqual([
+      "starting",
+      "ready",
+      "reconnecting",
+      "ready",
+    ]);
   });
 
   test("events that the platform lost come with the next reading", async () => {
@@ -218,12 +306,17 @@ describe("gaps", () => {
     stage.port.before = ({ text }) => (text === "0" ? gate.promise : Promise.resolve());
 
     for (let index = 0; index < 20; index++) stage.minsu.post(stage.general, String(index));
-    await stage.discord.waitFor("all posted", () => stage.discord.messages(stage.general).length === 20);
+    await stage.discord.waitFor(
+      "all posted",
+      () => stage.discord.messages(stage.general).length === 20,
+    );
     await new Promise((resolve) => setTimeout(resolve, 50)); // lets the events arrive; the assertion below does not depend on it
     gate.resolve();
     await stage.heard("ruda", "19");
 
-    expect(stage.port.texts("ruda")).toEqual(Array.from({ length: 20 }, (_, index) => String(index)));
+    expect(stage.port.texts("ruda")).toEqual(
+      Array.from({ length: 20 }, (_, index) => String(index)),
+    );
     expect(stage.port.gaps).toBeGreaterThan(1);
   });
 
@@ -259,9 +352,20 @@ describe("gaps", () => {
 
     stage.discord.dropGateway(stage.eden, { resumable: false });
     const thread = stage.minsu.startThread(stage.general, "그 사이의 일");
-    await stage.discord.waitFor("eden in the thread", () => stage.discord.threads(stage.general)[0]?.members.includes("이든"), { timeoutMs: 10_000 });
+    await stage.discord.waitFor(
+      "eden in the thread",
+      () => stage.discord.threads(stage.general)[0]?.members.includes("이든"),
+      { timeoutMs: 10_000 },
+    );
 
-    await vi.waitFor(() => expect(stage.port.changes).toContainEqual({ kind: "thread-created", place: { ...stage.here, thread: thread.id }, name: "그 사이의 일", owner: stage.minsu.id }));
+    await vi.waitFor(() =>
+      expect(stage.port.changes).toContainEqual({
+        kind: "thread-created",
+        place: { ...stage.here, thread: thread.id },
+        name: "그 사이의 일",
+        owner: stage.minsu.id,
+      }),
+    );
   });
 
   test("stopping while the gateway reconnects leaves no connection behind", async () => {
@@ -296,38 +400,63 @@ describe("posting", () => {
   test("mentions only the intended, in the platform's form", async () => {
     await using stage = await aStage();
 
-    await stage.adapter.post({ ...stage.aPost(`<@eden> 봐줘 ${stage.mention.minsu} @everyone`), mentions: [{ agent: "eden", platformId: stage.eden.id, displayName: "이든" }] }, { signal: never });
+    await stage.adapter.post(
+      {
+        ...stage.aPost(`<@eden> 봐줘 ${stage.mention.minsu} @everyone`),
+        mentions: [{ agent: "eden", platformId: stage.eden.id, displayName: "이든" }],
+      },
+      { signal: never },
+    );
 
     expect(stage.discord.messages(stage.general)).toMatchObject([
-      { author: "루다", text: `${stage.mention.eden} 봐줘 ${stage.mention.minsu} @everyone`, mentions: ["이든"], mentionsEveryone: false, nonce: "key-1" },
+      {
+        author: "루다",
+        text: `${stage.mention.eden} 봐줘 ${stage.mention.minsu} @everyone`,
+        mentions: ["이든"],
+        mentionsEveryone: false,
+        nonce: "key-1",
+      },
     ]);
   });
 
-  test.each(["5xx", "timeout", "cut"] as const)("one message although the answer to the first attempt was lost by %s", async (kind) => {
-    await using stage = await aStage({}, { timeoutMs: 300 });
-    stage.discord.fault({ route: MESSAGES, method: "POST" }, { kind, after: "doing it" });
-    const post = stage.aPost("한 번만");
+  test.each(["5xx", "timeout", "cut"] as const)(
+    "one message although the answer to the first attempt was lost by %s",
+    async (kind) => {
+      await using stage = await aStage({}, { timeoutMs: 300 });
+      stage.discord.fault({ route: MESSAGES, method: "POST" }, { kind, after: "doing it" });
+      const post = stage.aPost("한 번만");
 
-    const error = await stage.adapter.post(post, { signal: never }).catch((error: unknown) => error as ChannelError);
-    const { platformId } = await stage.adapter.post(post, { signal: never });
+      const error = await stage.adapter
+        .post(post, { signal: never })
+        .catch((error: unknown) => error as ChannelError);
+      const { platformId } = await stage.adapter.post(post, { signal: never });
 
-    expect(error).toMatchObject({ failure: "transient", notSent: false });
-    expect(stage.discord.messages(stage.general).map(({ id }) => id)).toEqual([platformId]);
-  });
+      expect(error).toMatchObject({ failure: "transient", notSent: false });
+      expect(stage.discord.messages(stage.general).map(({ id }) => id)).toEqual([platformId]);
+    },
+  );
 
   test("is found by its exact text among its own messages after the last confirmed one", async () => {
     await using stage = await aStage();
-    const before = await stage.adapter.post({ ...stage.aPost("같은 말"), key: "key-0" }, { signal: never });
+    const before = await stage.adapter.post(
+      { ...stage.aPost("같은 말"), key: "key-0" },
+      { signal: never },
+    );
     const post = stage.aPost("같은 말");
     const after = before.platformId;
 
     stage.minsu.post(stage.general, "같은 말");
     expect(await stage.adapter.findPost(post, { after, signal: never })).toEqual({ found: "no" });
     stage.discord.fault({ route: MESSAGES, method: "POST" }, { kind: "cut", after: "doing it" });
-    await expect(stage.adapter.post(post, { signal: never })).rejects.toMatchObject({ failure: "transient" });
+    await expect(stage.adapter.post(post, { signal: never })).rejects.toMatchObject({
+      failure: "transient",
+    });
     for (let index = 0; index < 120; index++) stage.minsu.post(stage.general, String(index));
 
-    expect(await stage.adapter.findPost(post, { after, signal: never })).toEqual({ found: "yes", platformId: stage.discord.messages(stage.general)[2]?.id });
+    expect(await stage.adapter.findPost(post, { after, signal: never })).toEqual({
+      found: "yes",
+      platformId: stage.discord.messages(stage.general)[2]?.id,
+    });
   });
 
   test("is not believed to be missing by a bot that may not read the history", async () => {
@@ -335,35 +464,84 @@ describe("posting", () => {
     const { platformId } = await stage.adapter.post(stage.aPost("한 말"), { signal: never });
     stage.discord.setPermissions(stage.ruda, stage.general, { deny: ["READ_MESSAGE_HISTORY"] });
 
-    expect(await stage.adapter.findPost(stage.aPost("한 말"), { signal: never })).toEqual({ found: "unsure" });
-    expect(await stage.adapter.findPost(stage.aPost("한 말"), { after: platformId, signal: never })).toEqual({ found: "no" });
-    await expect(stage.adapter.readSince(RUDA, stage.here, { limit: 10, signal: never })).rejects.toMatchObject({ failure: "permission", missing: "READ_MESSAGE_HISTORY" });
+    expect(await stage.adapter.findPost(stage.aPost("한 말"), { signal: never })).toEqual({
+      found: "unsure",
+    });
+    expect(
+      await stage.adapter.findPost(stage.aPost("한 말"), { after: platformId, signal: never }),
+    ).toEqual({ found: "no" });
+    await expect(
+      stage.adapter.readSince(RUDA, stage.here, { limit: 10, signal: never }),
+    ).rejects.toMatchObject({ failure: "permission", missing: "READ_MESSAGE_HISTORY" });
   });
 
   test.each<[string, (stage: Stage) => void, object]>([
-    ["a kicked bot", (stage) => stage.discord.kickBot(stage.ruda, stage.guild), { failure: "permission", missing: "VIEW_CHANNEL", detail: "403 50001", notSent: true }],
-    ["a bot that may not write", (stage) => stage.discord.setPermissions(stage.ruda, stage.general, { deny: ["SEND_MESSAGES"] }), { failure: "permission", missing: "SEND_MESSAGES", detail: "403 50013" }],
-    ["a channel that is gone", (stage) => stage.discord.removeChannel(stage.general), { failure: "not-found", detail: "404 10003" }],
-    ["a text that is too long", (stage) => stage.setText("가".repeat(2001)), { failure: "invalid", detail: "400 50035" }],
-    ["a rate limit", (stage) => stage.discord.fault({ route: MESSAGES }, { kind: "429", retryAfterMs: 2500 }), { failure: "rate-limited", retryAfterMs: 2550, notSent: true }],
-    ["the global rate limit", (stage) => stage.discord.fault({ route: MESSAGES }, { kind: "429", retryAfterMs: 2500, global: true }), { failure: "rate-limited", detail: "429 global" }],
-    ["a server that is away", (stage) => void stage.discord.fault({ route: MESSAGES }, { kind: "5xx", status: 503 }), { failure: "transient", notSent: false }],
-    ["a revoked token", (stage) => stage.discord.revokeToken(stage.ruda), { failure: "credential", notSent: true }],
+    [
+      "a kicked bot",
+      (stage) => stage.discord.kickBot(stage.ruda, stage.guild),
+      { failure: "permission", missing: "VIEW_CHANNEL", detail: "403 50001", notSent: true },
+    ],
+    [
+      "a bot that may not write",
+      (stage) =>
+        stage.discord.setPermissions(stage.ruda, stage.general, { deny: ["SEND_MESSAGES"] }),
+      { failure: "permission", missing: "SEND_MESSAGES", detail: "403 50013" },
+    ],
+    [
+      "a channel that is gone",
+      (stage) => stage.discord.removeChannel(stage.general),
+      { failure: "not-found", detail: "404 10003" },
+    ],
+    [
+      "a text that is too long",
+      (stage) => stage.setText("가".repeat(2001)),
+      { failure: "invalid", detail: "400 50035" },
+    ],
+    [
+      "a rate limit",
+      (stage) => stage.discord.fault({ route: MESSAGES }, { kind: "429", retryAfterMs: 2500 }),
+      { failure: "rate-limited", retryAfterMs: 2550, notSent: true },
+    ],
+    [
+      "the global rate limit",
+      (stage) =>
+        stage.discord.fault({ route: MESSAGES }, { kind: "429", retryAfterMs: 2500, global: true }),
+      { failure: "rate-limited", detail: "429 global" },
+    ],
+    [
+      "a server that is away",
+      (stage) => void stage.discord.fault({ route: MESSAGES }, { kind: "5xx", status: 503 }),
+      { failure: "transient", notSent: false },
+    ],
+    [
+      "a revoked token",
+      (stage) => stage.discord.revokeToken(stage.ruda),
+      { failure: "credential", notSent: true },
+    ],
   ])("to %s is refused in its class", async (_name, arrange, expected) => {
     await using stage = await aStage();
     arrange(stage);
 
-    await expect(stage.adapter.post(stage.aPost(stage.text()), { signal: never })).rejects.toMatchObject(expected);
+    await expect(
+      stage.adapter.post(stage.aPost(stage.text()), { signal: never }),
+    ).rejects.toMatchObject(expected);
   });
 
   test("does not ask again before the rate limit that it was told is over", async () => {
-    await using stage = await aStage({ rateLimits: { ...OPEN_LIMITS, routes: { [`POST ${MESSAGES}`]: { limit: 1, perMs: 5000 } } } });
+    await using stage = await aStage({
+      rateLimits: { ...OPEN_LIMITS, routes: { [`POST ${MESSAGES}`]: { limit: 1, perMs: 5000 } } },
+    });
 
     await stage.adapter.post(stage.aPost("하나"), { signal: never });
-    const next = () => stage.adapter.post({ ...stage.aPost("둘"), key: "key-2" }, { signal: never }).catch((error: unknown) => error as ChannelError);
+    const next = () =>
+      stage.adapter
+        .post({ ...stage.aPost("둘"), key: "key-2" }, { signal: never })
+        .catch((error: unknown) => error as ChannelError);
     const errors = [await next(), await next(), await next()];
 
-    for (const error of errors) expect(error).toMatchObject({ failure: "rate-limited", notSent: true });
+    for (const error of errors) {
+      expect(error).toMatchObject({ failure: "rate-limited", notSent: true });
+    }
     expect((errors[2] as ChannelError).retryAfterMs).toBeGreaterThan(3000);
     expect(stage.discord.requests.map(({ status }) => status)).toEqual([200, 429]);
   });
@@ -373,10 +551,14 @@ describe("posting", () => {
     const connection = await stage.connect(RUDA);
     stage.discord.fault({ route: MESSAGES, method: "POST" }, { kind: "401" });
 
-    await expect(stage.adapter.post(stage.aPost("하나"), { signal: never })).rejects.toMatchObject({ failure: "credential" });
+    await expect(stage.adapter.post(stage.aPost("하나"), { signal: never })).rejects.toMatchObject({
+      failure: "credential",
+    });
     await connection.ended;
     const asked = stage.discord.requests.length;
-    await expect(stage.adapter.post(stage.aPost("둘"), { signal: never })).rejects.toMatchObject({ failure: "credential" });
+    await expect(stage.adapter.post(stage.aPost("둘"), { signal: never })).rejects.toMatchObject({
+      failure: "credential",
+    });
 
     expect(stage.port.stateOf("ruda")).toBe("refused");
     expect(stage.discord.requests).toHaveLength(asked);
@@ -386,12 +568,18 @@ describe("posting", () => {
   test("shows buttons, and a person who presses one sees the port's answer", async () => {
     await using stage = await aStage();
     await stage.connect(RUDA);
-    const buttons = [{ value: "escalation_1:yes", label: "승인" }, { value: "escalation_1:no", label: "거절" }];
+    const buttons = [
+      { value: "escalation_1:yes", label: "승인" },
+      { value: "escalation_1:no", label: "거절" },
+    ];
 
     await stage.adapter.post({ ...stage.aPost("괜찮을까요?"), buttons }, { signal: never });
     const shown = await stage.minsu.press(stage.discord.messages(stage.general)[0]!.buttons[1]!);
     stage.port.answer = () => Promise.reject(new Error("The database is away."));
-    stage.discord.fault({ route: "/webhooks/{webhook}/{token}/messages/@original" }, { kind: "429", retryAfterMs: 50 });
+    stage.discord.fault(
+      { route: "/webhooks/{webhook}/{token}/messages/@original" },
+      { kind: "429", retryAfterMs: 50 },
+    );
     const failed = await stage.minsu.press(stage.discord.messages(stage.general)[0]!.buttons[0]!);
 
     expect(shown).toEqual({ text: "pressed escalation_1:no", ephemeral: true });
@@ -423,18 +611,35 @@ test("a mention that grows over the limit is kept once per agent, and named afte
 });
 
 describe("threads", () => {
-  const aThread = (stage: Stage, since = Date.now()) => ({ account: RUDA, channel: stage.here, name: "[협업] 루다 → 이든 · 리뷰", key: "t-1", since });
-
-  test.each(["active", "archived"])("a thread whose creation answered 5xx is found while %s", async (state) => {
-    await using stage = await aStage();
-    stage.discord.fault({ route: "/channels/{channel}/threads" }, { kind: "5xx", after: "doing it" });
-
-    await expect(stage.adapter.createThread(aThread(stage), { signal: never })).rejects.toMatchObject({ failure: "transient", notSent: false });
-    const [made] = stage.discord.threads(stage.general);
-    if (state === "archived") stage.discord.archiveThread(made!);
-
-    expect(await stage.adapter.findThread(aThread(stage), { signal: never })).toEqual({ found: "yes", platformId: made?.id });
+  const aThread = (stage: Stage, since = Date.now()) => ({
+    account: RUDA,
+    channel: stage.here,
+    name: "[협업] 루다 → 이든 · 리뷰",
+    key: "t-1",
+    since,
   });
+
+  test.each(["active", "archived"])(
+    "a thread whose creation answered 5xx is found while %s",
+    async (state) => {
+      await using stage = await aStage();
+      stage.discord.fault(
+        { route: "/channels/{channel}/threads" },
+        { kind: "5xx", after: "doing it" },
+      );
+
+      await expect(
+        stage.adapter.createThread(aThread(stage), { signal: never }),
+      ).rejects.toMatchObject({ failure: "transient", notSent: false });
+      const [made] = stage.discord.threads(stage.general);
+      if (state === "archived") stage.discord.archiveThread(made!);
+
+      expect(await stage.adapter.findThread(aThread(stage), { signal: never })).toEqual({
+        found: "yes",
+        platformId: made?.id,
+      });
+    },
+  );
 
   test("an older one, another's or one of another name is not it", async () => {
     await using stage = await aStage();
@@ -443,9 +648,15 @@ describe("threads", () => {
     await stage.adapter.createThread(aThread(stage), { signal });
     await stage.adapter.createThread({ ...aThread(stage), name: "다른 이름" }, { signal });
 
-    expect(await stage.adapter.findThread(aThread(stage, Date.now() + 3_600_000), { signal })).toEqual({ found: "no" });
-    expect(await stage.adapter.findThread({ ...aThread(stage), account: EDEN }, { signal })).toEqual({ found: "no" });
-    expect(await stage.adapter.findThread({ ...aThread(stage), name: "없는 이름" }, { signal })).toEqual({ found: "no" });
+    expect(
+      await stage.adapter.findThread(aThread(stage, Date.now() + 3_600_000), { signal }),
+    ).toEqual({ found: "no" });
+    expect(
+      await stage.adapter.findThread({ ...aThread(stage), account: EDEN }, { signal }),
+    ).toEqual({ found: "no" });
+    expect(
+      await stage.adapter.findThread({ ...aThread(stage), name: "없는 이름" }, { signal }),
+    ).toEqual({ found: "no" });
   });
 
   test("is public, and whoever may not create one is told what is missing", async () => {
@@ -455,30 +666,49 @@ describe("threads", () => {
     stage.discord.setPermissions(stage.ruda, stage.general, { deny: ["CREATE_PUBLIC_THREADS"] });
 
     expect(stage.discord.threads(stage.general)).toMatchObject([{ id: platformId, owner: "루다" }]);
-    await expect(stage.adapter.createThread(aThread(stage), { signal: never })).rejects.toMatchObject({ failure: "permission", missing: "CREATE_PUBLIC_THREADS" });
+    await expect(
+      stage.adapter.createThread(aThread(stage), { signal: never }),
+    ).rejects.toMatchObject({ failure: "permission", missing: "CREATE_PUBLIC_THREADS" });
   });
 
   test("hears in its own thread what another writes, and shows that it types there", async () => {
     await using stage = await aStage();
     await Promise.all([stage.connect(RUDA), stage.connect(EDEN)]);
-    const { platformId: thread } = await stage.adapter.createThread(aThread(stage), { signal: never });
+    const { platformId: thread } = await stage.adapter.createThread(aThread(stage), {
+      signal: never,
+    });
     const place = { ...stage.here, thread };
     const mentions = [{ agent: "eden", platformId: stage.eden.id, displayName: "이든" }];
 
-    await stage.adapter.post({ ...stage.aPost("<@eden> 리뷰 부탁해"), place, mentions }, { signal: never });
+    await stage.adapter.post(
+      { ...stage.aPost("<@eden> 리뷰 부탁해"), place, mentions },
+      { signal: never },
+    );
     await stage.heard("eden", `${stage.mention.eden} 리뷰 부탁해`);
     stage.adapter.typing(EDEN, place);
-    await stage.adapter.post({ ...stage.aPost("했어"), account: EDEN, place, key: "key-2" }, { signal: never });
+    await stage.adapter.post(
+      { ...stage.aPost("했어"), account: EDEN, place, key: "key-2" },
+      { signal: never },
+    );
 
     await stage.heard("ruda", "했어");
-    expect(stage.port.messages.find(({ account, message }) => account === "ruda" && message.text === "했어")?.message).toMatchObject({ place, author: { isBot: true, platformId: stage.eden.id }, key: "key-2" });
-    await stage.discord.waitFor("the typing sign", () => stage.discord.requests.some(({ route }) => route === "/channels/{channel}/typing"));
+    expect(
+      stage.port.messages.find(
+        ({ account, message }) => account === "ruda" && message.text === "했어",
+      )?.message,
+    ).toMatchObject({ place, author: { isBot: true, platformId: stage.eden.id }, key: "key-2" });
+    await stage.discord.waitFor("the typing sign", () =>
+      stage.discord.requests.some(({ route }) => route === "/channels/{channel}/typing"),
+    );
   });
 });
 
 describe("accounts", () => {
   test("a revoked token and a forbidden intent end as refused, with what to do", async () => {
-    await using stage = await aStage({}, { tokens: { ruda: "token-ruda", eden: "token-eden", dajim: "token-dajim" } });
+    await using stage = await aStage(
+      {},
+      { tokens: { ruda: "token-ruda", eden: "token-eden", dajim: "token-dajim" } },
+    );
     stage.discord.addBot({ name: "다짐", token: "token-dajim", messageContentIntent: false });
     const dajim = { id: "dajim", agent: "dajim", displayName: "다짐" };
     const ruda = await stage.connect(RUDA);
@@ -487,7 +717,11 @@ describe("accounts", () => {
     await Promise.all([ruda.ended, stage.adapter.connect(dajim, { signal: never })]);
     await stage.adapter.connect({ ...dajim, id: "nobody" }, { signal: never });
 
-    const details = Object.fromEntries(stage.port.states.filter(({ state }) => state === "refused").map(({ account, detail }) => [account.id, detail]));
+    const details = Object.fromEntries(
+      stage.port.states
+        .filter(({ state }) => state === "refused")
+        .map(({ account, detail }) => [account.id, detail]),
+    );
     expect(details).toEqual({
       ruda: expect.stringContaining("token") as string,
       dajim: expect.stringContaining("Message Content Intent") as string,
@@ -501,43 +735,85 @@ describe("accounts", () => {
 
     await stage.connect(RUDA);
 
-    expect(stage.port.states.map(({ state }) => state)).toEqual(["starting", "reconnecting", "ready"]);
+    expect(stage.port.states.map(({ state }) => state)).toEqual([
+      "starting",
+      "reconnecting",
+      "ready",
+    ]);
   });
 
   test("a doctor learns of the token, the switch and every missing permission with the link to mend it", async () => {
-    await using stage = await aStage({}, { tokens: { ruda: "token-ruda", eden: "nobody's", seum: "token-seum" } });
-    stage.discord.addBot({ name: "세움", token: "token-seum", guilds: [], messageContentIntent: false });
-    stage.discord.setPermissions(stage.ruda, stage.general, { deny: ["CREATE_PUBLIC_THREADS", "SEND_MESSAGES_IN_THREADS"] });
+    await using stage = await aStage(
+      {},
+      { tokens: { ruda: "token-ruda", eden: "nobody's", seum: "token-seum" } },
+    );
+    stage.discord.addBot({
+      name: "세움",
+      token: "token-seum",
+      guilds: [],
+      messageContentIntent: false,
+    });
+    stage.discord.setPermissions(stage.ruda, stage.general, {
+      deny: ["CREATE_PUBLIC_THREADS", "SEND_MESSAGES_IN_THREADS"],
+    });
 
     const ruda = await stage.adapter.check(RUDA, { signal: never });
     const eden = await stage.adapter.check(EDEN, { signal: never });
     const seum = await stage.adapter.check({ ...RUDA, id: "seum" }, { signal: never });
 
     expect(ruda.map(({ ok }) => ok)).toEqual([true, true, false]);
-    expect(ruda[2]).toMatchObject({ what: expect.stringContaining("lacks CREATE_PUBLIC_THREADS, SEND_MESSAGES_IN_THREADS in #general") as string, hint: expect.stringContaining(`client_id=${stage.ruda.id}`) as string });
-    expect(eden).toMatchObject([{ ok: false, what: expect.stringContaining("does not accept the token") as string }]);
+    expect(ruda[2]).toMatchObject({
+      what: expect.stringContaining(
+        "lacks CREATE_PUBLIC_THREADS, SEND_MESSAGES_IN_THREADS in #general",
+      ) as string,
+      hint: expect.stringContaining(`client_id=${stage.ruda.id}`) as string,
+    });
+    expect(eden).toMatchObject([
+      { ok: false, what: expect.stringContaining("does not accept the token") as string },
+    ]);
     expect(seum.map(({ ok }) => ok)).toEqual([true, false, false]);
   });
 
   test("a missing discord.js is told with the command that installs it", async () => {
-    const load = (): Promise<never> => Promise.reject(Object.assign(new Error("Cannot find package 'discord.js'"), { code: "ERR_MODULE_NOT_FOUND" }));
+    const load = (): Promise<never> =>
+      Promise.reject(
+        Object.assign(new Error("Cannot find package 'discord.js'"), {
+          code: "ERR_MODULE_NOT_FOUND",
+        }),
+      );
 
-    await expect(loadDiscordJs(load)).rejects.toMatchObject({ code: "DISCORD_JS_MISSING", hint: expect.stringContaining("npm install discord.js") as string });
+    await expect(loadDiscordJs(load)).rejects.toMatchObject({
+      code: "DISCORD_JS_MISSING",
+      hint: expect.stringContaining("npm install discord.js") as string,
+    });
   });
 });
 
 type Stage = Awaited<ReturnType<typeof aStage>>;
 
-/** A server with a channel, the bots 루다 and 이든 and a person; the adapter is started and nobody is connected. */
+/**
+ * A server with a channel, the bots 루다 and 이든 and a person; the adapter is started and nobody is
+ * connected.
+ */
 async function aStage(fakeOptions: FakeDiscordOptions = {}, options: Partial<DiscordOptions> = {}) {
-  const fake = await FakeDiscord.start({ rateLimits: OPEN_LIMITS, identifyWindowMs: 1, ...fakeOptions });
+  const fake = await FakeDiscord.start({
+    rateLimits: OPEN_LIMITS,
+    identifyWindowMs: 1,
+    ...fakeOptions,
+  });
   const guild = fake.addGuild();
   const general: FakePlace = fake.addChannel(guild, "general");
   const ruda = fake.addBot({ name: "루다", token: "token-ruda" });
   const eden = fake.addBot({ name: "이든", token: "token-eden" });
   const minsu = fake.addPerson("민수");
   const here: PlaceAddress = { adapter: "discord", guild: guild.id, channel: general.id };
-  const adapter = discord({ tokens: { ruda: "token-ruda", eden: "token-eden" }, apiUrl: fake.url, startPerBotMs: 5, startBetweenBotsMs: 1, ...options });
+  const adapter = discord({
+    tokens: { ruda: "token-ruda", eden: "token-eden" },
+    apiUrl: fake.url,
+    startPerBotMs: 5,
+    startBetweenBotsMs: 1,
+    ...options,
+  });
   const port = new RecordingPort(adapter);
   port.watched.push(here);
   await adapter.start(port);
@@ -557,7 +833,13 @@ async function aStage(fakeOptions: FakeDiscordOptions = {}, options: Partial<Dis
     setText: (value: string) => {
       text = value;
     },
-    aPost: (text: string): OutgoingPost => ({ account: RUDA, place: here, text, mentions: [], key: "key-1" }),
+    aPost: (text: string): OutgoingPost => ({
+      account: RUDA,
+      place: here,
+      text,
+      mentions: [],
+      key: "key-1",
+    }),
     async connect(account: ChannelAccount) {
       const abort = new AbortController();
       const read = port.gapsRead + 1;
@@ -572,7 +854,8 @@ async function aStage(fakeOptions: FakeDiscordOptions = {}, options: Partial<Dis
         },
       };
     },
-    heard: (account: string, text: string) => vi.waitFor(() => expect(port.texts(account)).toContain(text), { timeout: 10_000 }),
+    heard: (account: string, text: string) =>
+      vi.waitFor(() => expect(port.texts(account)).toContain(text), { timeout: 10_000 }),
     [Symbol.asyncDispose]: async () => {
       await adapter.stop();
       await fake.stop();

@@ -18,7 +18,15 @@ import { checkAccount } from "./check.ts";
 import { AccountConnection } from "./connection.ts";
 import { loadDiscordJs, type DiscordJs } from "./discord-js.ts";
 import { IdentifyGate } from "./identify-gate.ts";
-import { DISCORD, PLATFORM_MESSAGE_LENGTH, toEditBody, toInbound, toMessageBody, toWireText, type WireMessage } from "./mapping.ts";
+import {
+  DISCORD,
+  PLATFORM_MESSAGE_LENGTH,
+  toEditBody,
+  toInbound,
+  toMessageBody,
+  toWireText,
+  type WireMessage,
+} from "./mapping.ts";
 import { patiently } from "./patience.ts";
 import { channelIdOf, type WirePlace } from "./places.ts";
 import { namedThread, searchPost, searchThread } from "./search.ts";
@@ -26,21 +34,35 @@ import { namedThread, searchPost, searchThread } from "./search.ts";
 export interface DiscordOptions {
   /** The bot token of each account, by the account's id. */
   readonly tokens: Readonly<Record<string, string>>;
-  /** Another server with the same protocol, such as `FakeDiscord.url`. Default `https://discord.com/api`. */
+  /**
+   * Another server with the same protocol, such as `FakeDiscord.url`. Default
+   * `https://discord.com/api`.
+   */
   readonly apiUrl?: string;
   /** Channel ids that `check` looks at. Default: the text channels of the bot's servers. */
   readonly channels?: readonly string[];
-  /** Whether a bot joins a new thread, without which it hears nothing there until it is mentioned. Default: it joins. */
+  /**
+   * Whether a bot joins a new thread, without which it hears nothing there until it is mentioned.
+   * Default: it joins.
+   */
   readonly joinsThread?: (place: PlaceAddress) => boolean;
   /** Milliseconds for one request. Default 10,000: docs/spec/collaboration §6, E5. */
   readonly timeoutMs?: number;
   /** Between the starts of any two bots of this process, milliseconds. Default 250. */
   readonly startBetweenBotsMs?: number;
-  /** Between two sessions of one bot, milliseconds. Default 5,000, the platform's "Max Concurrency". */
+  /**
+   * Between two sessions of one bot, milliseconds. Default 5,000, the platform's "Max Concurrency".
+   */
   readonly startPerBotMs?: number;
-  /** Messages per account that may wait to be stored; more are left out and read again. Default 1,000. */
+  /**
+   * Messages per account that may wait to be stored; more are left out and read again. Default
+   * 1,000.
+   */
   readonly inboxLimit?: number;
-  /** Minutes without a message after which the platform archives a new thread: 60, 1440, 4320 or 10080. Default 1440, the lifetime of participants. */
+  /**
+   * Minutes without a message after which the platform archives a new thread: 60, 1440, 4320 or
+   * 10080. Default 1440, the lifetime of participants.
+   */
   readonly autoArchiveMinutes?: 60 | 1440 | 4320 | 10_080;
 }
 
@@ -53,7 +75,10 @@ interface Started {
 /** Does what may be done twice until it succeeds. */
 type Patient = <T>(work: () => Promise<T>) => Promise<T>;
 
-/** Room that is left in a message for mentions, which grow when a snowflake takes the place of an agent's id. */
+/**
+ * Room that is left in a message for mentions, which grow when a snowflake takes the place of an
+ * agent's id.
+ */
 const ROOM_FOR_MENTIONS = 100;
 
 /** Agents in Discord: one bot per agent. */
@@ -63,13 +88,17 @@ export function discord(options: DiscordOptions): DiscordAdapter {
 
 /**
  * `ChannelAdapter` over discord.js. Keeps a connection per account that is told to `connect`; requests work as soon as `start` has
- * resolved, connected or not. What posts or searches is tried once, since its retries are the outbox's; reading, joining a thread
- * and connecting have no outbox behind them and are patient here.
+ * resolved, connected or not. What posts or searches is tried once, since its retries are the
+ * outbox's; reading, joining a thread and connecting have no outbox behind them and are patient
+ * here.
  */
 export class DiscordAdapter implements ChannelAdapter {
   readonly name = DISCORD;
   readonly isLocal = false;
-  readonly limits: ChannelLimits = { messageLength: PLATFORM_MESSAGE_LENGTH - ROOM_FOR_MENTIONS, threadNameLength: 100 };
+  readonly limits: ChannelLimits = {
+    messageLength: PLATFORM_MESSAGE_LENGTH - ROOM_FOR_MENTIONS,
+    threadNameLength: 100,
+  };
   readonly #options: DiscordOptions;
   readonly #timeoutMs: number;
   readonly #apis = new Map<string, AccountApi>();
@@ -87,7 +116,11 @@ export class DiscordAdapter implements ChannelAdapter {
   async start(port: ChannelPort): Promise<void> {
     if (this.#started !== undefined) return;
     const discordJs = await loadDiscordJs();
-    const gate = new IdentifyGate({ clock: port.clock, perBotMs: this.#options.startPerBotMs ?? 5000, betweenBotsMs: this.#options.startBetweenBotsMs ?? 250 });
+    const gate = new IdentifyGate({
+      clock: port.clock,
+      perBotMs: this.#options.startPerBotMs ?? 5000,
+      betweenBotsMs: this.#options.startBetweenBotsMs ?? 250,
+    });
     this.#started ??= { port, discordJs, gate };
   }
 
@@ -98,13 +131,25 @@ export class DiscordAdapter implements ChannelAdapter {
     this.#apis.clear();
   }
 
-  /** @throws DISCORD_ACCOUNT_CONNECTED when this process already keeps this account's connection. */
+  /**
+   * @throws DISCORD_ACCOUNT_CONNECTED when this process already keeps this account's connection.
+   */
   async connect(account: ChannelAccount, { signal }: { signal: AbortSignal }): Promise<void> {
     const { port, discordJs, gate } = this.#ready();
-    if (this.#connections.has(account.id)) throw new DureError("DISCORD_ACCOUNT_CONNECTED", `The account ${account.id} is connected already.`, { class: "conflict" });
+    if (this.#connections.has(account.id)) {
+      throw new DureError(
+        "DISCORD_ACCOUNT_CONNECTED",
+        `The account ${account.id} is connected already.`,
+        { class: "conflict" },
+      );
+    }
     const token = this.#options.tokens[account.id];
     if (token === undefined) {
-      await port.accountChanged(account, "refused", `There is no bot token for the account ${account.id}.`);
+      await port.accountChanged(
+        account,
+        "refused",
+        `There is no bot token for the account ${account.id}.`,
+      );
       return;
     }
     this.#forgetRefused(account.id);
@@ -121,7 +166,9 @@ export class DiscordAdapter implements ChannelAdapter {
       joinsThread: this.#options.joinsThread ?? (() => true),
     });
     this.#connections.set(account.id, connection);
-    const run = connection.run(AbortSignal.any([signal, this.#stopped.signal])).finally(() => this.#connections.delete(account.id));
+    const run = connection
+      .run(AbortSignal.any([signal, this.#stopped.signal]))
+      .finally(() => this.#connections.delete(account.id));
     this.#running.add(run);
     try {
       await run;
@@ -130,7 +177,10 @@ export class DiscordAdapter implements ChannelAdapter {
     }
   }
 
-  async post(post: OutgoingPost, { signal }: { signal: AbortSignal }): Promise<{ platformId: string }> {
+  async post(
+    post: OutgoingPost,
+    { signal }: { signal: AbortSignal },
+  ): Promise<{ platformId: string }> {
     this.#ensureAvailable(post.account, post.place);
     const channel = channelIdOf(post.place);
     const { id } = await this.#api(post.account).request<{ id: string }>({
@@ -145,32 +195,79 @@ export class DiscordAdapter implements ChannelAdapter {
     return { platformId: id };
   }
 
-  async edit(post: OutgoingPost, platformId: string, { signal }: { signal: AbortSignal }): Promise<void> {
+  async edit(
+    post: OutgoingPost,
+    platformId: string,
+    { signal }: { signal: AbortSignal },
+  ): Promise<void> {
     this.#ensureAvailable(post.account, post.place);
     const channel = channelIdOf(post.place);
-    await this.#api(post.account).request({ method: "PATCH", route: `/channels/${channel}/messages/${platformId}`, body: toEditBody(post), doing: "edit a message", channel, needs: "VIEW_CHANNEL", signal });
+    await this.#api(post.account).request({
+      method: "PATCH",
+      route: `/channels/${channel}/messages/${platformId}`,
+      body: toEditBody(post),
+      doing: "edit a message",
+      channel,
+      needs: "VIEW_CHANNEL",
+      signal,
+    });
   }
 
-  async remove(account: ChannelAccount, place: PlaceAddress, platformId: string, { signal }: { signal: AbortSignal }): Promise<void> {
+  async remove(
+    account: ChannelAccount,
+    place: PlaceAddress,
+    platformId: string,
+    { signal }: { signal: AbortSignal },
+  ): Promise<void> {
     this.#ensureAvailable(account, place);
     const channel = channelIdOf(place);
-    await this.#api(account).request({ method: "DELETE", route: `/channels/${channel}/messages/${platformId}`, doing: "delete a message", channel, needs: "VIEW_CHANNEL", signal });
+    await this.#api(account).request({
+      method: "DELETE",
+      route: `/channels/${channel}/messages/${platformId}`,
+      doing: "delete a message",
+      channel,
+      needs: "VIEW_CHANNEL",
+      signal,
+    });
   }
 
-  async findPost(post: OutgoingPost, { after, signal }: { after?: string; signal: AbortSignal }): Promise<FoundOnPlatform> {
+  async findPost(
+    post: OutgoingPost,
+    { after, signal }: { after?: string; signal: AbortSignal },
+  ): Promise<FoundOnPlatform> {
     this.#ensureAvailable(post.account, post.place);
-    return searchPost(this.#api(post.account), { channel: channelIdOf(post.place), text: toWireText(post.text, post.mentions), nonce: post.key, after }, signal);
+    return searchPost(
+      this.#api(post.account),
+      {
+        channel: channelIdOf(post.place),
+        text: toWireText(post.text, post.mentions),
+        nonce: post.key,
+        after,
+      },
+      signal,
+    );
   }
 
-  /** The platform has no key for threads: after an unknown outcome `findThread` is the only way to tell. */
-  async createThread(thread: OutgoingThread, { signal }: { signal: AbortSignal }): Promise<{ platformId: string }> {
+  /**
+   * The platform has no key for threads: after an unknown outcome `findThread` is the only way to
+   * tell.
+   */
+  async createThread(
+    thread: OutgoingThread,
+    { signal }: { signal: AbortSignal },
+  ): Promise<{ platformId: string }> {
     this.#ensureAvailable(thread.account, thread.channel);
     const { channel } = thread.channel;
     const { id } = await this.#api(thread.account).request<WirePlace>({
       method: "POST",
       route: `/channels/${channel}/threads`,
-      // Without a type the platform makes a private thread. Source: "Channel: Start Thread without Message".
-      body: { name: thread.name, type: 11, auto_archive_duration: this.#options.autoArchiveMinutes ?? 1440 },
+      // Without a type the platform makes a private thread. Source: "Channel: Start Thread without
+      // Message".
+      body: {
+        name: thread.name,
+        type: 11,
+        auto_archive_duration: this.#options.autoArchiveMinutes ?? 1440,
+      },
       doing: "create a thread",
       channel,
       needs: "CREATE_PUBLIC_THREADS",
@@ -179,11 +276,16 @@ export class DiscordAdapter implements ChannelAdapter {
     return { platformId: id };
   }
 
-  async findThread(thread: OutgoingThread, { signal }: { signal: AbortSignal }): Promise<FoundOnPlatform> {
+  async findThread(
+    thread: OutgoingThread,
+    { signal }: { signal: AbortSignal },
+  ): Promise<FoundOnPlatform> {
     this.#ensureAvailable(thread.account, thread.channel);
     const { guild, channel } = thread.channel;
     const api = this.#api(thread.account);
-    return thread.named === undefined ? searchThread(api, { guild, channel, name: thread.name, since: thread.since }, signal) : namedThread(api, channel, thread.named, signal);
+    return thread.named === undefined
+      ? searchThread(api, { guild, channel, name: thread.name, since: thread.since }, signal)
+      : namedThread(api, channel, thread.named, signal);
   }
 
   channelsChanged(): void {
@@ -202,13 +304,32 @@ export class DiscordAdapter implements ChannelAdapter {
   typing(account: ChannelAccount, place: PlaceAddress): void {
     const channel = channelIdOf(place);
     const show = async (): Promise<void> => {
-      await this.#api(account).request({ method: "POST", route: `/channels/${channel}/typing`, doing: "show the typing sign", channel, needs: "SEND_MESSAGES", signal: this.#stopped.signal });
+      await this.#api(account).request({
+        method: "POST",
+        route: `/channels/${channel}/typing`,
+        doing: "show the typing sign",
+        channel,
+        needs: "SEND_MESSAGES",
+        signal: this.#stopped.signal,
+      });
     };
-    show().catch((error: unknown) => this.#started?.port.logger.debug({ account: account.id, channel }, `no typing sign of ${account.id}: ${messageOf(error)}`));
+    show().catch((error: unknown) =>
+      this.#started?.port.logger.debug(
+        { account: account.id, channel },
+        `no typing sign of ${account.id}: ${messageOf(error)}`,
+      ),
+    );
   }
 
-  /** Pages of 100; waits at rate limits. A bot that may not read history is shown nothing, which is told as the missing permission that it is. */
-  async readSince(account: ChannelAccount, place: PlaceAddress, { after, limit, signal }: { after?: string; limit: number; signal: AbortSignal }): Promise<readonly InboundMessage[]> {
+  /**
+   * Pages of 100; waits at rate limits. A bot that may not read history is shown nothing, which is
+   * told as the missing permission that it is.
+   */
+  async readSince(
+    account: ChannelAccount,
+    place: PlaceAddress,
+    { after, limit, signal }: { after?: string; limit: number; signal: AbortSignal },
+  ): Promise<readonly InboundMessage[]> {
     const api = this.#api(account);
     const channel = channelIdOf(place);
     const patient: Patient = (work) => this.#patiently(account, place, signal, work);
@@ -216,7 +337,9 @@ export class DiscordAdapter implements ChannelAdapter {
     let from = after;
     while (messages.length < limit) {
       const wanted = Math.min(PAGE, limit - messages.length);
-      const page = await patient(() => api.messages(channel, { after: from, limit: wanted, signal }));
+      const page = await patient(() =>
+        api.messages(channel, { after: from, limit: wanted, signal }),
+      );
       messages.push(...page);
       if (page.length < wanted || after === undefined) break;
       from = page.at(-1)?.id;
@@ -225,9 +348,18 @@ export class DiscordAdapter implements ChannelAdapter {
     return messages.flatMap((message) => toInbound(message, place) ?? []);
   }
 
-  async check(account: ChannelAccount, { signal }: { signal: AbortSignal }): Promise<readonly ChannelFinding[]> {
+  async check(
+    account: ChannelAccount,
+    { signal }: { signal: AbortSignal },
+  ): Promise<readonly ChannelFinding[]> {
     if (this.#options.tokens[account.id] === undefined) {
-      return [{ ok: false, what: `${account.id}: there is no bot token.`, hint: "Name it in the configuration of the Discord adapter." }];
+      return [
+        {
+          ok: false,
+          what: `${account.id}: there is no bot token.`,
+          hint: "Name it in the configuration of the Discord adapter.",
+        },
+      ];
     }
     return checkAccount(this.#api(account), account, this.#options.channels ?? [], signal);
   }
@@ -237,20 +369,39 @@ export class DiscordAdapter implements ChannelAdapter {
     this.#connections.get(account.id)?.ensureAvailable(place);
   }
 
-  async #ensureReadable(api: AccountApi, channel: string, patient: Patient, { after, signal }: { after: string | undefined; signal: AbortSignal }): Promise<void> {
+  async #ensureReadable(
+    api: AccountApi,
+    channel: string,
+    patient: Patient,
+    { after, signal }: { after: string | undefined; signal: AbortSignal },
+  ): Promise<void> {
     const { last_message_id: last } = await patient(() => api.place(channel, signal));
     if (last == null || (after !== undefined && BigInt(last) <= BigInt(after))) return;
     // The last message may have been deleted; reading it tells which of the two it is.
     try {
       const route = `/channels/${channel}/messages/${last}` as const;
-      await patient(() => api.request({ method: "GET", route, doing: "read messages", channel, needs: "READ_MESSAGE_HISTORY", signal }));
+      await patient(() =>
+        api.request({
+          method: "GET",
+          route,
+          doing: "read messages",
+          channel,
+          needs: "READ_MESSAGE_HISTORY",
+          signal,
+        }),
+      );
     } catch (error) {
       if (!(error instanceof ChannelError) || error.failure !== "not-found") throw error;
     }
   }
 
   /** An outage that begins between two attempts ends it. */
-  #patiently<T>(account: ChannelAccount, place: PlaceAddress, signal: AbortSignal, work: () => Promise<T>): Promise<T> {
+  #patiently<T>(
+    account: ChannelAccount,
+    place: PlaceAddress,
+    signal: AbortSignal,
+    work: () => Promise<T>,
+  ): Promise<T> {
     return patiently(this.#ready().port.clock, signal, async () => {
       this.#ensureAvailable(account, place);
       return work();
@@ -258,7 +409,11 @@ export class DiscordAdapter implements ChannelAdapter {
   }
 
   #ready(): Started {
-    if (this.#started === undefined) throw new DureError("DISCORD_NOT_STARTED", "The Discord adapter has not been started.", { hint: "Call start(port) first." });
+    if (this.#started === undefined) {
+      throw new DureError("DISCORD_NOT_STARTED", "The Discord adapter has not been started.", {
+        hint: "Call start(port) first.",
+      });
+    }
     return this.#started;
   }
 
@@ -274,7 +429,11 @@ export class DiscordAdapter implements ChannelAdapter {
     if (known !== undefined) return known;
     const { port, discordJs } = this.#ready();
     const token = this.#options.tokens[account.id];
-    if (token === undefined) throw new ChannelError("credential", `There is no bot token for the account ${account.id}.`, { notSent: true });
+    if (token === undefined) {
+      throw new ChannelError("credential", `There is no bot token for the account ${account.id}.`, {
+        notSent: true,
+      });
+    }
     const api = new AccountApi({
       discordJs,
       token,

@@ -16,36 +16,66 @@ export interface Attempt {
 const UNSAID_RETRY_AFTER_MS = 1000;
 
 /** Failures of a connection that was never made: nothing can have arrived. */
-const NEVER_CONNECTED: readonly string[] = ["ECONNREFUSED", "ENOTFOUND", "EAI_AGAIN", "UND_ERR_CONNECT_TIMEOUT", "ENETUNREACH", "EHOSTUNREACH"];
+const NEVER_CONNECTED: readonly string[] = [
+  "ECONNREFUSED",
+  "ENOTFOUND",
+  "EAI_AGAIN",
+  "UND_ERR_CONNECT_TIMEOUT",
+  "ENETUNREACH",
+  "EHOSTUNREACH",
+];
 
 /** The platform's "JSON Error Codes" that say more than the status. */
 const MISSING_ACCESS = 50001;
 const THREAD_ARCHIVED = 50083;
 
 /**
- * What discord.js threw, in the classes of docs/spec/collaboration §6. Pure. Recognised by what it carries, so that discord.js
- * need not be loaded here: a rate limit by `timeToReset`, an answer of the platform by `status`.
+ * What discord.js threw, in the classes of docs/spec/collaboration §6. Pure. Recognised by what it
+ * carries, so that discord.js need not be loaded here: a rate limit by `timeToReset`, an answer of
+ * the platform by `status`.
  */
 export function toChannelError(error: unknown, attempt: Attempt): ChannelError {
   if (error instanceof ChannelError) return error;
-  const facts = isObject(error) || error instanceof Error ? (error as { status?: unknown; code?: unknown; retryAfter?: unknown; timeToReset?: unknown; global?: unknown }) : {};
+  const facts =
+    isObject(error) || error instanceof Error
+      ? (error as {
+          status?: unknown;
+          code?: unknown;
+          retryAfter?: unknown;
+          timeToReset?: unknown;
+          global?: unknown;
+        })
+      : {};
   const where = attempt.channel === undefined ? "" : ` in channel ${attempt.channel}`;
   const failed = `Discord did not ${attempt.doing}${where}`;
 
   if (typeof facts.timeToReset === "number" && typeof facts.retryAfter === "number") {
-    const retryAfterMs = Math.ceil(facts.retryAfter > 0 ? facts.retryAfter : Math.max(facts.timeToReset, UNSAID_RETRY_AFTER_MS));
+    const retryAfterMs = Math.ceil(
+      facts.retryAfter > 0 ? facts.retryAfter : Math.max(facts.timeToReset, UNSAID_RETRY_AFTER_MS),
+    );
     const scope = facts.global === true ? "all requests of this bot" : "this route";
-    return new ChannelError("rate-limited", `${failed}: the rate limit of ${scope} is reached; again in ${retryAfterMs} ms.`, {
-      retryAfterMs,
-      detail: facts.global === true ? "429 global" : "429",
+    return new ChannelError(
+      "rate-limited",
+      `${failed}: the rate limit of ${scope} is reached; again in ${retryAfterMs} ms.`,
+      {
+        retryAfterMs,
+        detail: facts.global === true ? "429 global" : "429",
+        cause: error,
+      },
+    );
+  }
+  const message = messageOf(error);
+  if (typeof facts.status === "number") {
+    return fromStatus(facts.status, facts.code, { message, failed, attempt, cause: error });
+  }
+
+  // discord.js forgets a token that was answered with 401 and says this at the next request.
+  if (message.startsWith("Expected token to be set")) {
+    return new ChannelError("credential", `${failed}: the bot's token was refused.`, {
+      detail: "401",
       cause: error,
     });
   }
-  const message = messageOf(error);
-  if (typeof facts.status === "number") return fromStatus(facts.status, facts.code, { message, failed, attempt, cause: error });
-
-  // discord.js forgets a token that was answered with 401 and says this at the next request.
-  if (message.startsWith("Expected token to be set")) return new ChannelError("credential", `${failed}: the bot's token was refused.`, { detail: "401", cause: error });
   const code = codeOf(error) ?? codeOf(error instanceof Error ? error.cause : undefined);
   return new ChannelError("transient", `${failed}: ${message}.`, {
     notSent: code !== undefined && NEVER_CONNECTED.includes(code),
@@ -54,19 +84,42 @@ export function toChannelError(error: unknown, attempt: Attempt): ChannelError {
   });
 }
 
-function fromStatus(status: number, code: unknown, facts: { message: string; failed: string; attempt: Attempt; cause: unknown }): ChannelError {
+function fromStatus(
+  status: number,
+  code: unknown,
+  facts: { message: string; failed: string; attempt: Attempt; cause: unknown },
+): ChannelError {
   const { message, failed, attempt, cause } = facts;
   const detail = typeof code === "number" && code !== 0 ? `${status} ${code}` : String(status);
   const options = { detail, cause };
-  if (code === THREAD_ARCHIVED) return new ChannelError("permission", `${failed}: the thread is archived and locked.`, { ...options, missing: "MANAGE_THREADS" });
-  if (status === 401) return new ChannelError("credential", `${failed}: the bot's token was refused.`, options);
+  if (code === THREAD_ARCHIVED) {
+    return new ChannelError("permission", `${failed}: the thread is archived and locked.`, {
+      ...options,
+      missing: "MANAGE_THREADS",
+    });
+  }
+  if (status === 401) {
+    return new ChannelError("credential", `${failed}: the bot's token was refused.`, options);
+  }
   if (status === 403) {
     const missing = code === MISSING_ACCESS ? "VIEW_CHANNEL" : attempt.needs;
-    const lacks = missing === undefined ? message : `the bot lacks the permission ${missing} (${message})`;
-    return new ChannelError("permission", `${failed}: ${lacks}.`, { ...options, ...(missing === undefined ? {} : { missing }) });
+    const lacks =
+      missing === undefined ? message : `the bot lacks the permission ${missing} (${message})`;
+    return new ChannelError("permission", `${failed}: ${lacks}.`, {
+      ...options,
+      ...(missing === undefined ? {} : { missing }),
+    });
   }
-  if (status === 404) return new ChannelError("not-found", `${failed}: it does not exist (${message}).`, options);
+  if (status === 404) {
+    return new ChannelError("not-found", `${failed}: it does not exist (${message}).`, options);
+  }
   // 408 is a timeout of theirs; everything else below 500 refuses this very request.
-  if (status === 408 || status >= 500) return new ChannelError("transient", `${failed}: it answered ${status} ${message}.`, options);
-  return new ChannelError("invalid", `${failed}: it refused the request (${status} ${message}).`, options);
+  if (status === 408 || status >= 500) {
+    return new ChannelError("transient", `${failed}: it answered ${status} ${message}.`, options);
+  }
+  return new ChannelError(
+    "invalid",
+    `${failed}: it refused the request (${status} ${message}).`,
+    options,
+  );
 }

@@ -3,11 +3,20 @@ import { withTimeout, type Clock } from "../kernel/clock.ts";
 import { messageOf } from "../kernel/errors.ts";
 import type { DiscordJs } from "./discord-js.ts";
 
-/** How a connection ended: nobody wanted it any more, the platform does not accept the bot, or something is in the way. */
-export type ConnectionEnd = { readonly end: "stopped" } | { readonly end: "refused"; readonly detail: string } | { readonly end: "failed"; readonly detail: string };
+/**
+ * How a connection ended: nobody wanted it any more, the platform does not accept the bot, or
+ * something is in the way.
+ */
+export type ConnectionEnd =
+  | { readonly end: "stopped" }
+  | { readonly end: "refused"; readonly detail: string }
+  | { readonly end: "failed"; readonly detail: string };
 
 export interface GatewayListener {
-  /** A new session begins: what arrives from now on is younger than what was missed. `guilds`: ids of those that the bot is in. */
+  /**
+   * A new session begins: what arrives from now on is younger than what was missed. `guilds`: ids
+   * of those that the bot is in.
+   */
   readonly sessionStarted: (guilds: readonly string[]) => void;
   /** The session is complete; `selfId` is the bot's user id. */
   readonly ready: (selfId: string) => void;
@@ -46,26 +55,34 @@ export interface GatewayClientOptions {
   readonly listener: GatewayListener;
 }
 
-/** Close codes after which trying again is of no use. Source: "Opcodes and Status Codes: Gateway Close Event Codes". */
+/**
+ * Close codes after which trying again is of no use. Source: "Opcodes and Status Codes: Gateway
+ * Close Event Codes".
+ */
 const REFUSING_CODES: Readonly<Record<number, string>> = {
   4004: "Discord does not accept the bot's token.",
   4010: "Discord refused the shard (4010).",
   4011: "Discord demands sharding (4011): the bot is in too many servers for one connection.",
   4012: "Discord does not speak this version of its gateway any more (4012): update discord.js.",
   4013: "Discord refused the intents as invalid (4013).",
-  4014: "Discord refused the intents: switch on \"Message Content Intent\" in the developer portal, under Bot, Privileged Gateway Intents.",
+  4014: 'Discord refused the intents: switch on "Message Content Intent" in the developer portal, under Bot, Privileged Gateway Intents.',
 };
 
 /** How long a goodbye may take, milliseconds. */
 const GOODBYE_MS = 3000;
 
 /**
- * One gateway connection of one bot, kept up by discord.js: heartbeats, resumes, new sessions. Resolves when it has ended for good.
+ * One gateway connection of one bot, kept up by discord.js: heartbeats, resumes, new sessions.
+ * Resolves when it has ended for good.
  *
- * The events are taken as the platform sent them, not from the caches of discord.js: a cache has lost what it was not told of,
- * and REST answers have the same form. So the caches are kept near empty.
+ * The events are taken as the platform sent them, not from the caches of discord.js: a cache has
+ * lost what it was not told of, and REST answers have the same form. So the caches are kept near
+ * empty.
  */
-export async function runGateway(options: GatewayClientOptions, signal: AbortSignal): Promise<ConnectionEnd> {
+export async function runGateway(
+  options: GatewayClientOptions,
+  signal: AbortSignal,
+): Promise<ConnectionEnd> {
   signal.throwIfAborted();
   const { discordJs, clock, listener } = options;
   const { promise: ended, resolve: end } = Promise.withResolvers<ConnectionEnd>();
@@ -80,7 +97,9 @@ export async function runGateway(options: GatewayClientOptions, signal: AbortSig
       if (isLive()) listen(data as never);
     });
   };
-  on("READY", (data: { readonly guilds?: readonly { readonly id: string }[] }) => listener.sessionStarted((data.guilds ?? []).map(({ id }) => id)));
+  on("READY", (data: { readonly guilds?: readonly { readonly id: string }[] }) =>
+    listener.sessionStarted((data.guilds ?? []).map(({ id }) => id)),
+  );
   for (const type of GATEWAY_EVENTS) on(type, (data) => listener.event(type, data));
 
   const { Events } = discordJs;
@@ -95,39 +114,66 @@ export async function runGateway(options: GatewayClientOptions, signal: AbortSig
   });
   client.on(Events.ShardDisconnect, ({ code }) => {
     const refusal = REFUSING_CODES[code];
-    end(refusal === undefined ? { end: "failed", detail: `the gateway closed with ${code}` } : { end: "refused", detail: refusal });
+    end(
+      refusal === undefined
+        ? { end: "failed", detail: `the gateway closed with ${code}` }
+        : { end: "refused", detail: refusal },
+    );
   });
   client.on(Events.Error, () => {}); // an unheard "error" would end the process
 
   client.login(options.token).catch((error: unknown) => {
-    const isTokenInvalid = (error as { code?: unknown }).code === "TokenInvalid" || (error as { status?: unknown }).status === 401;
-    end(isTokenInvalid ? { end: "refused", detail: REFUSING_CODES[4004] ?? "" } : { end: "failed", detail: messageOf(error) });
+    const isTokenInvalid =
+      (error as { code?: unknown }).code === "TokenInvalid" ||
+      (error as { status?: unknown }).status === 401;
+    end(
+      isTokenInvalid
+        ? { end: "refused", detail: REFUSING_CODES[4004] ?? "" }
+        : { end: "failed", detail: messageOf(error) },
+    );
   });
 
   const result = await ended;
   over = true;
   signal.removeEventListener("abort", onAbort);
   freeze();
-  await withTimeout(clock, GOODBYE_MS, () => new Error("no goodbye"), () => client.destroy()).catch(() => {});
+  await withTimeout(
+    clock,
+    GOODBYE_MS,
+    () => new Error("no goodbye"),
+    () => client.destroy(),
+  ).catch(() => {});
   return result;
 }
 
-function createClient({ discordJs, apiUrl, timeoutMs, mayIdentify }: GatewayClientOptions, signal: AbortSignal): { client: Client; freeze: () => void } {
+function createClient(
+  { discordJs, apiUrl, timeoutMs, mayIdentify }: GatewayClientOptions,
+  signal: AbortSignal,
+): { client: Client; freeze: () => void } {
   const { Client, GatewayIntentBits, Options, SimpleShardingStrategy } = discordJs;
   let frozen = false;
   const options: ClientOptions = {
-    intents: [GatewayIntentBits.Guilds, GatewayIntentBits.GuildMessages, GatewayIntentBits.MessageContent, GatewayIntentBits.DirectMessages],
+    intents: [
+      GatewayIntentBits.Guilds,
+      GatewayIntentBits.GuildMessages,
+      GatewayIntentBits.MessageContent,
+      GatewayIntentBits.DirectMessages,
+    ],
     makeCache: Options.cacheWithLimits(CACHE_LIMITS),
     sweepers: Options.DefaultSweeperSettings, // archived threads, after 4 h
     waitGuildTimeout: 5000, // a guild that is not available need not delay the others
     rest: { ...(apiUrl === undefined ? {} : { api: apiUrl }), retries: 0, timeout: timeoutMs },
     ws: {
-      buildIdentifyThrottler: () => ({ waitForIdentify: (_shard, aborted) => mayIdentify(AbortSignal.any([aborted, signal])) }),
+      buildIdentifyThrottler: () => ({
+        waitForIdentify: (_shard, aborted) => mayIdentify(AbortSignal.any([aborted, signal])),
+      }),
       buildStrategy: (manager) => {
-        // A shard that is between two connections does not hear `destroy` and connects again half a second later. It asks for its
-        // session first: when nobody wants it any more, it waits there for ever, with nothing open.
+        // A shard that is between two connections does not hear `destroy` and connects again half a
+        // second later. It asks for its session first: when nobody wants it any more, it waits
+        // there for ever, with nothing open.
         const retrieve = manager.options.retrieveSessionInfo.bind(manager.options);
-        manager.options.retrieveSessionInfo = (shard) => (frozen ? new Promise<never>(() => {}) : retrieve(shard));
+        manager.options.retrieveSessionInfo = (shard) =>
+          frozen ? new Promise<never>(() => {}) : retrieve(shard);
         return new SimpleShardingStrategy(manager);
       },
     },
@@ -140,7 +186,10 @@ function createClient({ discordJs, apiUrl, timeoutMs, mayIdentify }: GatewayClie
   };
 }
 
-/** Nothing is read from these caches; the bot itself must stay. The managers that are not named may not be limited. */
+/**
+ * Nothing is read from these caches; the bot itself must stay. The managers that are not named may
+ * not be limited.
+ */
 const CACHE_LIMITS = {
   ApplicationCommandManager: 0,
   ApplicationEmojiManager: 0,

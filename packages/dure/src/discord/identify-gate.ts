@@ -9,8 +9,9 @@ export interface IdentifyGateOptions {
 }
 
 /**
- * When a bot may start a session. The platform lets a bot start one per 5 s (its `max_concurrency` counts shards, and a bot
- * here is one shard); bots do not count against each other, but starting them one by one spares the machine and the platform.
+ * When a bot may start a session. The platform lets a bot start one per 5 s (its `max_concurrency`
+ * counts shards, and a bot here is one shard); bots do not count against each other, but starting
+ * them one by one spares the machine and the platform.
  */
 export class IdentifyGate {
   readonly #options: IdentifyGateOptions;

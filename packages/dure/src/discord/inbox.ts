@@ -21,7 +21,8 @@ const CLOSE_MS = 5000;
 const RETRY_MS = { first: 500, most: 30_000 } as const;
 
 /**
- * What one account received and dure has not stored yet: in order per place, places beside each other, bounded.
+ * What one account received and dure has not stored yet: in order per place, places beside each
+ * other, bounded.
  *
  * *Flowing*: each delivery waits for the one before it in its place.
  * *Held*: there is a gap before what arrives now (a new session, a full inbox, a delivery that failed). Nothing is delivered until
@@ -49,7 +50,10 @@ export class Inbox {
     if (this.#closed.signal.aborted || this.#overflown) return;
     if (this.#waiting >= this.#options.limit) {
       const { logger, account, limit } = this.#options;
-      logger.warn({ account, limit }, `inbox of ${account} is full: ${limit} messages wait to be stored; they are left out now and read again from Discord`);
+      logger.warn(
+        { account, limit },
+        `inbox of ${account} is full: ${limit} messages wait to be stored; they are left out now and read again from Discord`,
+      );
       this.#overflown = true;
       this.#lanes.clear();
       this.#waiting = 0;
@@ -82,8 +86,16 @@ export class Inbox {
     this.#lanes.clear();
     this.#waiting = 0;
     const finished = Promise.allSettled([...this.#running.values(), this.#filling]);
-    await withTimeout(clock, CLOSE_MS, () => new Error("still storing"), () => finished).catch(() => {
-      logger.warn({ account }, `something that ${account} received is still being stored after ${CLOSE_MS} ms; it is not waited for`);
+    await withTimeout(
+      clock,
+      CLOSE_MS,
+      () => new Error("still storing"),
+      () => finished,
+    ).catch(() => {
+      logger.warn(
+        { account },
+        `something that ${account} received is still being stored after ${CLOSE_MS} ms; it is not waited for`,
+      );
     });
   }
 
@@ -109,7 +121,10 @@ export class Inbox {
       if (this.#closed.signal.aborted) return;
       const { logger, account } = this.#options;
       this.#failuresInARow++;
-      logger.warn({ account, place, err: error }, `a message for ${account} could not be stored (${messageOf(error)}); it will be read again from Discord`);
+      logger.warn(
+        { account, place, err: error },
+        `a message for ${account} could not be stored (${messageOf(error)}); it will be read again from Discord`,
+      );
       this.readGap();
     }
   }
@@ -120,10 +135,15 @@ export class Inbox {
     let attempt = this.#failuresInARow;
     while (this.#gapAgain && !signal.aborted) {
       await Promise.allSettled(this.#running.values());
-      // The deliveries that just ended may have failed: wait before the same storage is asked again.
+      // The deliveries that just ended may have failed: wait before the same storage is asked
+      // again.
       attempt = Math.max(attempt, this.#failuresInARow);
       try {
-        if (attempt > 0) await clock.sleep(Math.min(RETRY_MS.most, RETRY_MS.first * 2 ** (attempt - 1)), { signal });
+        if (attempt > 0) {
+          await clock.sleep(Math.min(RETRY_MS.most, RETRY_MS.first * 2 ** (attempt - 1)), {
+            signal,
+          });
+        }
         // What arrives from here on is younger than what is read, so it may wait again.
         this.#gapAgain = false;
         this.#overflown = false;
@@ -133,7 +153,10 @@ export class Inbox {
         if (signal.aborted) return;
         attempt++;
         this.#gapAgain = true;
-        logger.warn({ account, err: error, attempt }, `what ${account} may have missed could not be read (${messageOf(error)}); again soon`);
+        logger.warn(
+          { account, err: error, attempt },
+          `what ${account} may have missed could not be read (${messageOf(error)}); again soon`,
+        );
       }
     }
     this.#held = false;

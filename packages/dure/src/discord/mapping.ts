@@ -1,5 +1,11 @@
 import type { APIMessage } from "discord.js";
-import { ChannelError, type Attachment, type InboundMessage, type OutgoingPost, type PlaceAddress } from "../rooms/channel-adapter.ts";
+import {
+  ChannelError,
+  type Attachment,
+  type InboundMessage,
+  type OutgoingPost,
+  type PlaceAddress,
+} from "../rooms/channel-adapter.ts";
 
 /** The name of this adapter in every place's address. */
 export const DISCORD = "discord";
@@ -7,30 +13,45 @@ export const DISCORD = "discord";
 /** Characters (UTF-16 units) of a message on the platform. Source: "Message: Create Message". */
 export const PLATFORM_MESSAGE_LENGTH = 2000;
 
-/** Source: "Component Reference": rows, buttons of a row, characters of a label and of a custom id. */
+/**
+ * Source: "Component Reference": rows, buttons of a row, characters of a label and of a custom id.
+ */
 const BUTTONS = { rows: 5, perRow: 5, label: 80, value: 100 } as const;
 
 /**
- * Kinds of messages that somebody wrote; the others are the platform's own notices (a pin, a new thread, …).
- * Source: "Message: Message Types": DEFAULT, REPLY, CHAT_INPUT_COMMAND, CONTEXT_MENU_COMMAND.
+ * Kinds of messages that somebody wrote; the others are the platform's own notices (a pin, a new
+ * thread, …). Source: "Message: Message Types": DEFAULT, REPLY, CHAT_INPUT_COMMAND,
+ * CONTEXT_MENU_COMMAND.
  */
 const REPLY = 19;
 const WRITTEN: readonly number[] = [0, REPLY, 20, 23];
 
 /** A message of the platform, or what a gateway event tells of it. */
-export type WireMessage = Pick<APIMessage, "id" | "type" | "author" | "content" | "mentions" | "attachments" | "timestamp"> &
-  Partial<Pick<APIMessage, "nonce" | "edited_timestamp" | "message_reference" | "referenced_message" | "webhook_id">> & {
+export type WireMessage = Pick<
+  APIMessage,
+  "id" | "type" | "author" | "content" | "mentions" | "attachments" | "timestamp"
+> &
+  Partial<
+    Pick<
+      APIMessage,
+      "nonce" | "edited_timestamp" | "message_reference" | "referenced_message" | "webhook_id"
+    >
+  > & {
     readonly channel_id: string;
     readonly guild_id?: string;
     readonly member?: { readonly nick?: string | null };
   };
 
 /**
- * A message in the words of rooms; `undefined` for a notice of the platform. Pure.
- * A reply to a bot counts as its mention, whether or not the reply pings; it stands in no text (`at` −1):
+ * A message in the words of rooms; `undefined` for a notice of the platform. Pure. A reply to a bot
+ * counts as its mention, whether or not the reply pings; it stands in no text (`at` −1):
  * docs/spec/collaboration §2, "A reply to an agent's message mentions that agent".
  */
-export function toInbound(message: WireMessage, place: PlaceAddress, threadName?: string): InboundMessage | undefined {
+export function toInbound(
+  message: WireMessage,
+  place: PlaceAddress,
+  threadName?: string,
+): InboundMessage | undefined {
   const type: number = message.type;
   if (!WRITTEN.includes(type)) return undefined;
   const { author } = message;
@@ -38,11 +59,18 @@ export function toInbound(message: WireMessage, place: PlaceAddress, threadName?
   const repliedAuthor = type === REPLY ? message.referenced_message?.author : undefined;
   const woken = new Set(message.mentions.map(({ id }) => id));
   const inText = mentionsIn(message.content).filter(({ platformId }) => woken.has(platformId));
-  const byReply = repliedAuthor?.bot === true && !inText.some(({ platformId }) => platformId === repliedAuthor.id) ? [{ platformId: repliedAuthor.id, at: -1 }] : [];
+  const byReply =
+    repliedAuthor?.bot === true && !inText.some(({ platformId }) => platformId === repliedAuthor.id)
+      ? [{ platformId: repliedAuthor.id, at: -1 }]
+      : [];
   return {
     platformId: message.id,
     place,
-    author: { platformId: author.id, name: message.member?.nick ?? author.global_name ?? author.username, isBot: author.bot === true || message.webhook_id !== undefined },
+    author: {
+      platformId: author.id,
+      name: message.member?.nick ?? author.global_name ?? author.username,
+      isBot: author.bot === true || message.webhook_id !== undefined,
+    },
     text: message.content,
     mentions: [...byReply, ...inText],
     attachments: message.attachments.map(toAttachment),
@@ -53,19 +81,30 @@ export function toInbound(message: WireMessage, place: PlaceAddress, threadName?
   };
 }
 
-/** Every `<@id>` of a text with where it stands; one inside code is none for the platform either. */
+/**
+ * Every `<@id>` of a text with where it stands; one inside code is none for the platform either.
+ */
 function mentionsIn(text: string): { platformId: string; at: number }[] {
   const spoken = text.replaceAll(/```[\s\S]*?```|`[^`\n]*`/gu, (code) => " ".repeat(code.length));
-  return [...spoken.matchAll(/<@!?(\d+)>/gu)].map((match) => ({ platformId: match[1] ?? "", at: match.index }));
+  return [...spoken.matchAll(/<@!?(\d+)>/gu)].map((match) => ({
+    platformId: match[1] ?? "",
+    at: match.index,
+  }));
 }
 
 function toAttachment(file: APIMessage["attachments"][number]): Attachment {
-  return { name: file.filename, url: file.url, size: file.size, ...(file.content_type === undefined ? {} : { contentType: file.content_type }) };
+  return {
+    name: file.filename,
+    url: file.url,
+    size: file.size,
+    ...(file.content_type === undefined ? {} : { contentType: file.content_type }),
+  };
 }
 
 /**
- * The text as the platform shall have it: `<@agent-id>` becomes `<@snowflake>`. A snowflake is longer than most agents' ids; where
- * that breaks the limit, only the first mention of each agent stays one and the others become names. Pure.
+ * The text as the platform shall have it: `<@agent-id>` becomes `<@snowflake>`. A snowflake is
+ * longer than most agents' ids; where that breaks the limit, only the first mention of each agent
+ * stays one and the others become names. Pure.
  */
 export function toWireText(text: string, mentions: OutgoingPost["mentions"]): string {
   const byAgent = new Map(mentions.map((mention) => [mention.agent, mention]));
@@ -84,13 +123,17 @@ export function toWireText(text: string, mentions: OutgoingPost["mentions"]): st
   });
 }
 
-/** The body of Create Message: found again by its nonce, and able to wake nobody but the intended. */
+/**
+ * The body of Create Message: found again by its nonce, and able to wake nobody but the intended.
+ */
 export function toMessageBody(post: OutgoingPost): object {
   return {
     ...toEditBody(post),
     nonce: post.key,
     enforce_nonce: true,
-    ...(post.replyTo === undefined ? {} : { message_reference: { message_id: post.replyTo, fail_if_not_exists: false } }),
+    ...(post.replyTo === undefined
+      ? {}
+      : { message_reference: { message_id: post.replyTo, fail_if_not_exists: false } }),
   };
 }
 
@@ -99,19 +142,42 @@ export function toEditBody(post: OutgoingPost): object {
   return {
     content: toWireText(post.text, post.mentions),
     // At most 100 users may be listed. Source: "Message: Allowed Mentions Object".
-    allowed_mentions: { parse: [], users: [...new Set(post.mentions.map(({ platformId }) => platformId))].slice(0, 100), replied_user: false },
-    ...(post.buttons === undefined || post.buttons.length === 0 ? {} : { components: toComponents(post.buttons) }),
+    allowed_mentions: {
+      parse: [],
+      users: [...new Set(post.mentions.map(({ platformId }) => platformId))].slice(0, 100),
+      replied_user: false,
+    },
+    ...(post.buttons === undefined || post.buttons.length === 0
+      ? {}
+      : { components: toComponents(post.buttons) }),
   };
 }
 
 function toComponents(buttons: NonNullable<OutgoingPost["buttons"]>): object[] {
   const tooLong = buttons.find(({ value }) => value.length > BUTTONS.value);
-  if (tooLong !== undefined) throw new ChannelError("invalid", `The value of the button "${tooLong.label}" has more than ${BUTTONS.value} characters.`);
-  if (buttons.length > BUTTONS.rows * BUTTONS.perRow) throw new ChannelError("invalid", `A message has at most ${BUTTONS.rows * BUTTONS.perRow} buttons, not ${buttons.length}.`);
-  const rows = Array.from({ length: Math.ceil(buttons.length / BUTTONS.perRow) }, (_, row) => buttons.slice(row * BUTTONS.perRow, (row + 1) * BUTTONS.perRow));
+  if (tooLong !== undefined) {
+    throw new ChannelError(
+      "invalid",
+      `The value of the button "${tooLong.label}" has more than ${BUTTONS.value} characters.`,
+    );
+  }
+  if (buttons.length > BUTTONS.rows * BUTTONS.perRow) {
+    throw new ChannelError(
+      "invalid",
+      `A message has at most ${BUTTONS.rows * BUTTONS.perRow} buttons, not ${buttons.length}.`,
+    );
+  }
+  const rows = Array.from({ length: Math.ceil(buttons.length / BUTTONS.perRow) }, (_, row) =>
+    buttons.slice(row * BUTTONS.perRow, (row + 1) * BUTTONS.perRow),
+  );
   return rows.map((row) => ({
     type: 1,
-    components: row.map(({ value, label }) => ({ type: 2, style: 1, custom_id: value, label: cut(label, BUTTONS.label) })),
+    components: row.map(({ value, label }) => ({
+      type: 2,
+      style: 1,
+      custom_id: value,
+      label: cut(label, BUTTONS.label),
+    })),
   }));
 }
 
@@ -127,7 +193,10 @@ export function cut(text: string, length: number): string {
   return `${kept.isWellFormed() ? kept : kept.slice(0, -1)}…`;
 }
 
-/** When something with this id was made, by the platform's clock. Source: "API Reference: Snowflakes". */
+/**
+ * When something with this id was made, by the platform's clock. Source: "API Reference:
+ * Snowflakes".
+ */
 export function timeOf(snowflake: string): number {
   return Number(BigInt(snowflake) >> 22n) + 1_420_070_400_000;
 }

@@ -10,7 +10,13 @@ export interface WirePlace {
   readonly name?: string | null | undefined;
   readonly owner_id?: string | undefined;
   readonly last_message_id?: string | null | undefined;
-  readonly thread_metadata?: { readonly archived: boolean; readonly archive_timestamp: string; readonly create_timestamp?: string | null | undefined } | undefined;
+  readonly thread_metadata?:
+    | {
+        readonly archived: boolean;
+        readonly archive_timestamp: string;
+        readonly create_timestamp?: string | null | undefined;
+      }
+    | undefined;
   /** Present when the bot has joined this thread. */
   readonly member?: object | undefined;
   readonly newly_created?: boolean | undefined;
@@ -31,15 +37,24 @@ export interface KnownPlace {
 const DIRECT: readonly number[] = [1, 3];
 const THREADS: readonly number[] = [10, 11, 12];
 
-/** Places that are remembered per account; the oldest is forgotten, and looked up when it is needed again. */
+/**
+ * Places that are remembered per account; the oldest is forgotten, and looked up when it is needed
+ * again.
+ */
 const KEPT_PLACES = 20_000;
 
 export function isThread(place: WirePlace): boolean {
   return THREADS.includes(place.type);
 }
 
-/** The address of a channel or thread. Pure. @param guild when the description itself does not name it. */
-export function addressOf(place: WirePlace, guild: string | undefined = place.guild_id): PlaceAddress {
+/**
+ * The address of a channel or thread. Pure. @param guild when the description itself does not name
+ * it.
+ */
+export function addressOf(
+  place: WirePlace,
+  guild: string | undefined = place.guild_id,
+): PlaceAddress {
   if (DIRECT.includes(place.type)) return { adapter: DISCORD, channel: place.id, direct: true };
   const inGuild = guild === undefined ? {} : { guild };
   if (!isThread(place)) return { adapter: DISCORD, ...inGuild, channel: place.id };
@@ -59,7 +74,14 @@ export class PlaceDirectory {
   learn(place: WirePlace, guild: string | undefined = place.guild_id): KnownPlace | undefined {
     const known = this.#places.get(place.id);
     this.#places.delete(place.id); // so that it counts as the youngest
-    this.#places.set(place.id, { address: addressOf(place, guild), name: place.name ?? "", archived: place.thread_metadata?.archived === true, joined: place.member !== undefined || known?.joined === true, ...(place.owner_id !== undefined && { owner: place.owner_id }), ...(place.last_message_id != null && { newest: place.last_message_id }) });
+    this.#places.set(place.id, {
+      address: addressOf(place, guild),
+      name: place.name ?? "",
+      archived: place.thread_metadata?.archived === true,
+      joined: place.member !== undefined || known?.joined === true,
+      ...(place.owner_id !== undefined && { owner: place.owner_id }),
+      ...(place.last_message_id != null && { newest: place.last_message_id }),
+    });
     const [oldest] = this.#places.keys();
     if (this.#places.size > KEPT_PLACES && oldest !== undefined) this.#places.delete(oldest);
     return known;
@@ -73,7 +95,10 @@ export class PlaceDirectory {
 
   /** Threads in use that the bot does not hear. */
   unheard(): readonly KnownPlace[] {
-    return [...this.#places.values()].filter(({ address, archived, joined }) => address.thread !== undefined && !archived && joined !== true);
+    return [...this.#places.values()].filter(
+      ({ address, archived, joined }) =>
+        address.thread !== undefined && !archived && joined !== true,
+    );
   }
 
   get(id: string): KnownPlace | undefined {
@@ -86,10 +111,16 @@ export class PlaceDirectory {
     return known;
   }
 
-  /** Threads that are not archived and in which something was said. @param self who sees them: its own ones it is in from their beginning. */
+  /**
+   * Threads that are not archived and in which something was said. @param self who sees them: its
+   * own ones it is in from their beginning.
+   */
   threadsInUse(self: string | undefined): readonly ThreadInUse[] {
-    return [...this.#places.values()].flatMap(({ address, name, archived, joined, owner, newest }) =>
-      address.thread === undefined || archived || newest === undefined ? [] : [{ place: address, name, newest, wasAdded: joined === true && owner !== self }],
+    return [...this.#places.values()].flatMap(
+      ({ address, name, archived, joined, owner, newest }) =>
+        address.thread === undefined || archived || newest === undefined
+          ? []
+          : [{ place: address, name, newest, wasAdded: joined === true && owner !== self }],
     );
   }
 

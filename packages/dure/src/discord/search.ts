@@ -5,38 +5,49 @@ import { isSameText, timeOf } from "./mapping.ts";
 import { isThread, type WirePlace } from "./places.ts";
 
 /** Pages that are looked through before the answer is "unsure". */
-const MOST_PAGES = 10;
+const MAX_PAGES = 10;
 
 /** Ids in what a person wrote that are tried: a link has three. */
-const MOST_NAMED = 5;
+const MAX_NAMED = 5;
 
 /** How far the platform's clock may be behind ours, milliseconds. */
 const CLOCK_SKEW_MS = 60_000;
 
 /**
- * Whether this account posted this text in a channel after `after`: by nonce where the platform gives it back, else by exact text.
- * The platform tells a nonce only in the answer to the post and at the gateway, never to a reader: so after a restart it is the text.
+ * Whether this account posted this text in a channel after `after`: by nonce where the platform
+ * gives it back, else by exact text. The platform tells a nonce only in the answer to the post and
+ * at the gateway, never to a reader: so after a restart it is the text.
  *
- * An empty page proves nothing by itself, because without READ_MESSAGE_HISTORY every page is empty: then the channel must agree
- * that it has had no later message.
+ * An empty page proves nothing by itself, because without READ_MESSAGE_HISTORY every page is empty:
+ * then the channel must agree that it has had no later message.
  */
 export async function searchPost(
   api: AccountApi,
-  post: { readonly channel: string; readonly text: string; readonly nonce: string; readonly after?: string | undefined },
+  post: {
+    readonly channel: string;
+    readonly text: string;
+    readonly nonce: string;
+    readonly after?: string | undefined;
+  },
   signal: AbortSignal,
 ): Promise<FoundOnPlatform> {
   const self = await api.self(signal);
   let { after } = post;
   let seen = 0;
-  for (let page = 0; page < MOST_PAGES; page++) {
+  for (let page = 0; page < MAX_PAGES; page++) {
     const messages = await api.messages(post.channel, { after, limit: PAGE, signal });
-    const found = messages.find(({ author, content, nonce }) => author.id === self && (nonce === post.nonce || isSameText(content, post.text)));
+    const found = messages.find(
+      ({ author, content, nonce }) =>
+        author.id === self && (nonce === post.nonce || isSameText(content, post.text)),
+    );
     if (found !== undefined) return { found: "yes", platformId: found.id };
     seen += messages.length;
     if (messages.length < PAGE) {
       if (seen > 0) return { found: "no" };
       const { last_message_id } = await api.place(post.channel, signal);
-      const isReallyEmpty = last_message_id == null || (after !== undefined && BigInt(last_message_id) <= BigInt(after));
+      const isReallyEmpty =
+        last_message_id == null ||
+        (after !== undefined && BigInt(last_message_id) <= BigInt(after));
       return { found: isReallyEmpty ? "no" : "unsure" };
     }
     if (post.after === undefined) return { found: "unsure" }; // older pages would be history from before this post
@@ -45,10 +56,18 @@ export async function searchPost(
   return { found: "unsure" };
 }
 
-/** Whether this account opened a thread of this name in a channel since `since`, be it active or archived; the first one if there are several. */
+/**
+ * Whether this account opened a thread of this name in a channel since `since`, be it active or
+ * archived; the first one if there are several.
+ */
 export async function searchThread(
   api: AccountApi,
-  thread: { readonly guild: string | undefined; readonly channel: string; readonly name: string; readonly since: number },
+  thread: {
+    readonly guild: string | undefined;
+    readonly channel: string;
+    readonly name: string;
+    readonly since: number;
+  },
   signal: AbortSignal,
 ): Promise<FoundOnPlatform> {
   const self = await api.self(signal);
@@ -56,7 +75,10 @@ export async function searchThread(
   if (guild === undefined) return { found: "no" }; // a direct message channel has no threads
   const earliest = thread.since - CLOCK_SKEW_MS;
   const isIt = (place: WirePlace): boolean =>
-    place.parent_id === thread.channel && place.owner_id === self && isSameText(place.name ?? "", thread.name) && timeOf(place.id) >= earliest;
+    place.parent_id === thread.channel &&
+    place.owner_id === self &&
+    isSameText(place.name ?? "", thread.name) &&
+    timeOf(place.id) >= earliest;
 
   const active = await api.request<{ threads: WirePlace[] }>({
     method: "GET",
@@ -71,15 +93,29 @@ export async function searchThread(
   return searchArchived(api, thread.channel, { isIt, earliest, signal });
 }
 
-/** The thread of this channel that a link (`…/channels/<guild>/<thread>/<message>`), a mention or an id names. */
-export async function namedThread(api: AccountApi, channel: string, named: string, signal: AbortSignal): Promise<FoundOnPlatform> {
-  for (const id of (named.match(/\d{15,20}/g) ?? []).slice(0, MOST_NAMED)) {
+/**
+ * The thread of this channel that a link (`…/channels/<guild>/<thread>/<message>`), a mention or an
+ * id names.
+ */
+export async function namedThread(
+  api: AccountApi,
+  channel: string,
+  named: string,
+  signal: AbortSignal,
+): Promise<FoundOnPlatform> {
+  for (const id of (named.match(/\d{15,20}/g) ?? []).slice(0, MAX_NAMED)) {
     try {
       const place = await api.place(id, signal);
       if (place.parent_id === channel && isThread(place)) return { found: "yes", platformId: id };
     } catch (error) {
-      // The id of a server or a message is no channel's, and what the bot may not see is not what it made.
-      if (!(error instanceof ChannelError) || (error.failure !== "not-found" && error.failure !== "permission")) throw error;
+      // The id of a server or a message is no channel's, and what the bot may not see is not what
+      // it made.
+      if (
+        !(error instanceof ChannelError) ||
+        (error.failure !== "not-found" && error.failure !== "permission")
+      ) {
+        throw error;
+      }
     }
   }
   return { found: "no" };
@@ -88,22 +124,33 @@ export async function namedThread(api: AccountApi, channel: string, named: strin
 async function searchArchived(
   api: AccountApi,
   channel: string,
-  { isIt, earliest, signal }: { isIt: (place: WirePlace) => boolean; earliest: number; signal: AbortSignal },
+  {
+    isIt,
+    earliest,
+    signal,
+  }: { isIt: (place: WirePlace) => boolean; earliest: number; signal: AbortSignal },
 ): Promise<FoundOnPlatform> {
   let before: string | undefined;
-  for (let page = 0; page < MOST_PAGES; page++) {
+  for (let page = 0; page < MAX_PAGES; page++) {
     const answer = await archivedPage(api, channel, before, signal);
     if (answer === "forbidden") return { found: "unsure" };
     const found = firstOf(answer.threads.filter(isIt));
     if (found !== undefined) return { found: "yes", platformId: found.id };
     before = answer.threads.at(-1)?.thread_metadata?.archive_timestamp;
     // Newest archived first: from here on they were archived before this one can have been made.
-    if (!answer.has_more || before === undefined || Date.parse(before) < earliest) return { found: "no" };
+    if (!answer.has_more || before === undefined || Date.parse(before) < earliest) {
+      return { found: "no" };
+    }
   }
   return { found: "unsure" };
 }
 
-async function archivedPage(api: AccountApi, channel: string, before: string | undefined, signal: AbortSignal): Promise<{ threads: WirePlace[]; has_more: boolean } | "forbidden"> {
+async function archivedPage(
+  api: AccountApi,
+  channel: string,
+  before: string | undefined,
+  signal: AbortSignal,
+): Promise<{ threads: WirePlace[]; has_more: boolean } | "forbidden"> {
   try {
     return await api.request({
       method: "GET",

@@ -10,10 +10,16 @@ interface Told {
 
 /** Waits between attempts, milliseconds. */
 const RETRY_MS = 1000;
-/** Then the next state tells more than this one would: a store that is away for so long has taken the lease with it. */
-const MOST_ATTEMPTS = 10;
+/**
+ * Then the next state tells more than this one would: a store that is away for so long has taken
+ * the lease with it.
+ */
+const MAX_ATTEMPTS = 10;
 
-/** Tells the states of one account in order, each until it is stored or a newer one has come; `settled` waits for the last. */
+/**
+ * Tells the states of one account in order, each until it is stored or a newer one has come;
+ * `settled` waits for the last.
+ */
 export class StateTeller {
   readonly #port: ChannelPort;
   readonly #clock: Clock;
@@ -48,8 +54,11 @@ export class StateTeller {
         if (this.#wanted === told) this.#wanted = undefined;
       } catch (error) {
         const { id } = told.account;
-        this.#port.logger.warn({ account: id, err: error }, `the state ${told.state} of ${id} could not be stored (${messageOf(error)}); again in ${RETRY_MS} ms`);
-        const isLast = told.state === "stopped" || ++attempts >= MOST_ATTEMPTS;
+        this.#port.logger.warn(
+          { account: id, err: error },
+          `the state ${told.state} of ${id} could not be stored (${messageOf(error)}); again in ${RETRY_MS} ms`,
+        );
+        const isLast = told.state === "stopped" || ++attempts >= MAX_ATTEMPTS;
         if (isLast) this.#wanted = undefined;
         else await this.#clock.sleep(RETRY_MS);
       }

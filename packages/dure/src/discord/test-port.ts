@@ -1,16 +1,34 @@
 import { systemClock, type Clock } from "../kernel/clock.ts";
 import { silentLogger, type Logger } from "../kernel/logger.ts";
-import type { AccountState, ChannelAccount, ChannelPort, InboundMessage, PlaceAddress, PlaceChange } from "../rooms/channel-adapter.ts";
+import type {
+  AccountState,
+  ChannelAccount,
+  ChannelPort,
+  InboundMessage,
+  PlaceAddress,
+  PlaceChange,
+} from "../rooms/channel-adapter.ts";
 import type { DiscordAdapter } from "./discord-adapter.ts";
 
-/** A port that keeps what it is told, and reads gaps as dure does: each of its places since the last message it stored there. */
+/**
+ * A port that keeps what it is told, and reads gaps as dure does: each of its places since the last
+ * message it stored there.
+ */
 export class RecordingPort implements ChannelPort {
   readonly clock: Clock = systemClock;
   readonly logger: Logger = silentLogger;
   readonly messages: { readonly account: string; readonly message: InboundMessage }[] = [];
-  readonly edits: { readonly platformId: string; readonly place: PlaceAddress; readonly text: string }[] = [];
+  readonly edits: {
+    readonly platformId: string;
+    readonly place: PlaceAddress;
+    readonly text: string;
+  }[] = [];
   readonly changes: PlaceChange[] = [];
-  readonly states: { readonly account: ChannelAccount; readonly state: AccountState; readonly detail: string | undefined }[] = [];
+  readonly states: {
+    readonly account: ChannelAccount;
+    readonly state: AccountState;
+    readonly detail: string | undefined;
+  }[] = [];
   /** Places that a gap is read in. */
   readonly watched: PlaceAddress[] = [];
   /** Gaps that it began to read, and those that it has read. */
@@ -29,8 +47,12 @@ export class RecordingPort implements ChannelPort {
 
   /** The texts that an account stored, each message once. */
   texts(account: string): string[] {
-    const own = this.messages.filter((entry) => entry.account === account).map(({ message }) => message);
-    return [...new Map(own.map((message) => [message.platformId, message])).values()].map(({ text }) => text);
+    const own = this.messages
+      .filter((entry) => entry.account === account)
+      .map(({ message }) => message);
+    return [...new Map(own.map((message) => [message.platformId, message])).values()].map(
+      ({ text }) => text,
+    );
   }
 
   stateOf(account: string): AccountState | undefined {
@@ -42,7 +64,10 @@ export class RecordingPort implements ChannelPort {
     this.messages.push({ account: account.id, message });
   }
 
-  async edited(_account: ChannelAccount, change: { platformId: string; place: PlaceAddress; text: string }): Promise<void> {
+  async edited(
+    _account: ChannelAccount,
+    change: { platformId: string; place: PlaceAddress; text: string },
+  ): Promise<void> {
     this.edits.push(change);
   }
 
@@ -50,7 +75,11 @@ export class RecordingPort implements ChannelPort {
     this.changes.push(change);
   }
 
-  async accountChanged(account: ChannelAccount, state: AccountState, detail?: string): Promise<void> {
+  async accountChanged(
+    account: ChannelAccount,
+    state: AccountState,
+    detail?: string,
+  ): Promise<void> {
     this.states.push({ account, state, detail });
   }
 
@@ -58,9 +87,15 @@ export class RecordingPort implements ChannelPort {
     this.gaps++;
     await this.beforeGap(account.id);
     for (const place of this.watched) {
-      const last = this.messages.findLast(({ account: id, message }) => id === account.id && sameChannel(message.place, place));
+      const last = this.messages.findLast(
+        ({ account: id, message }) => id === account.id && sameChannel(message.place, place),
+      );
       const after = last === undefined ? {} : { after: last.message.platformId };
-      const missed = await this.#adapter.readSince(account, place, { ...after, limit: 100, signal: new AbortController().signal });
+      const missed = await this.#adapter.readSince(account, place, {
+        ...after,
+        limit: 100,
+        signal: new AbortController().signal,
+      });
       for (const message of missed) await this.received(account, message);
     }
     this.gapsRead++;

@@ -4,7 +4,10 @@ import type { Queryable } from "./database.ts";
 /** What somebody does, and to what. */
 export interface Deed {
   readonly tenant: string;
-  /** Id of the token, `cli:<user>`, `agent:<id>`; the address of the caller on a server without tokens. */
+  /**
+   * Id of the token, `cli:<user>`, `agent:<id>`; the address of the caller on a server without
+   * tokens.
+   */
   readonly name: string;
   /** Such as `job.cancel`, `escalation.approve`, `login`. */
   readonly what: string;
@@ -18,7 +21,10 @@ export interface AuditEntry extends Deed {
   readonly at: number;
   /** For whom the token was made; null where no token is known by that name. */
   readonly person: string | null;
-  /** `done`, or the code of the refusal. Null: it was begun, and nobody knows how it ended. It may be under way, or its process has died. */
+  /**
+   * `done`, or the code of the refusal. Null: it was begun, and nobody knows how it ended. It may
+   * be under way, or its process has died.
+   */
   readonly outcome: string | null;
 }
 
@@ -44,11 +50,12 @@ export interface AuditPage {
 }
 
 /** Entries that one page holds at most. */
-const PAGE_MOST = 200;
+const MAX_PAGE = 200;
 
 /**
- * Who did what. A deed is written down before it is done (`begin`) and its outcome after (`end`), so that a process which dies in
- * between leaves an entry that says so, and what could not be written down is not done. Source: docs/spec/platform §6.
+ * Who did what. A deed is written down before it is done (`begin`) and its outcome after (`end`),
+ * so that a process which dies in between leaves an entry that says so, and what could not be
+ * written down is not done. Source: docs/spec/platform §6.
  */
 export class AuditLog {
   readonly #database: Queryable;
@@ -57,7 +64,10 @@ export class AuditLog {
     this.#database = database;
   }
 
-  /** Has committed when it resolves. Gives the entry's id for `end`. @throws AUDIT_UNAVAILABLE, and then the deed is not to be done */
+  /**
+   * Has committed when it resolves. Gives the entry's id for `end`. @throws AUDIT_UNAVAILABLE, and
+   * then the deed is not to be done
+   */
   async begin(deed: Deed): Promise<number> {
     try {
       const [row] = await this.#database.query<{ id: number }>(WRITE, [...valuesOf(deed), null]);
@@ -67,8 +77,14 @@ export class AuditLog {
     }
   }
 
-  /** The first outcome holds. `subjects`: what it was done to after all; of several each has an entry of its own. */
-  async end(id: number, { outcome, subjects = [] }: { outcome: string; subjects?: readonly string[] }): Promise<void> {
+  /**
+   * The first outcome holds. `subjects`: what it was done to after all; of several each has an
+   * entry of its own.
+   */
+  async end(
+    id: number,
+    { outcome, subjects = [] }: { outcome: string; subjects?: readonly string[] },
+  ): Promise<void> {
     await this.#database.query(END, [id, outcome, subjects.map(storableText)]);
   }
 
@@ -78,11 +94,30 @@ export class AuditLog {
   }
 
   /** The newest first. @throws CURSOR_INVALID */
-  async list({ tenant, what, name, subject, search, limit = 50, cursor }: AuditFilter = {}): Promise<AuditPage> {
-    const most = Math.min(limit, PAGE_MOST);
+  async list({
+    tenant,
+    what,
+    name,
+    subject,
+    search,
+    limit = 50,
+    cursor,
+  }: AuditFilter = {}): Promise<AuditPage> {
+    const most = Math.min(limit, MAX_PAGE);
     const kind = what?.endsWith(".*") ? what.slice(0, -1) : undefined;
-    const values = [tenant, kind === undefined ? what : undefined, kind, name, subject, search?.toLowerCase(), readCursor(cursor)].map((value) => (typeof value === "string" ? storableText(value) : (value ?? null)));
-    const rows = await this.#database.query<Omit<AuditEntry, "at"> & { readonly at: Date }>(LIST, [...values, most + 1]);
+    const values = [
+      tenant,
+      kind === undefined ? what : undefined,
+      kind,
+      name,
+      subject,
+      search?.toLowerCase(),
+      readCursor(cursor),
+    ].map((value) => (typeof value === "string" ? storableText(value) : (value ?? null)));
+    const rows = await this.#database.query<Omit<AuditEntry, "at"> & { readonly at: Date }>(LIST, [
+      ...values,
+      most + 1,
+    ]);
     const items = rows.slice(0, most).map((row) => ({ ...row, at: row.at.getTime() }));
     return { items, nextCursor: rows.length > most ? String(items.at(-1)!.id) : null };
   }
@@ -98,17 +133,31 @@ function storableText(text: string): string {
 }
 
 function notWritten(cause: unknown): DureError {
-  return new DureError("AUDIT_UNAVAILABLE", "Nothing was done: what is done here is written down first, and that failed.", { class: "unavailable", hint: "Is the database up, and may it be written to? /readyz and the server's log say more.", cause });
+  return new DureError(
+    "AUDIT_UNAVAILABLE",
+    "Nothing was done: what is done here is written down first, and that failed.",
+    {
+      class: "unavailable",
+      hint: "Is the database up, and may it be written to? /readyz and the server's log say more.",
+      cause,
+    },
+  );
 }
 
 /** The id of the last entry of a page. */
 function readCursor(cursor: string | undefined): number | undefined {
   if (cursor === undefined) return undefined;
   if (/^\d{1,15}$/.test(cursor)) return Number(cursor);
-  throw new DureError("CURSOR_INVALID", `"${cursor}" is no cursor of this list.`, { class: "input", hint: "Give back next_cursor as it was, or leave it out." });
+  throw new DureError("CURSOR_INVALID", `"${cursor}" is no cursor of this list.`, {
+    class: "input",
+    hint: "Give back next_cursor as it was, or leave it out.",
+  });
 }
 
-const WRITE = { name: "audit.write", text: "insert into dure.audit (tenant, name, what, subject, outcome) values ($1, $2, $3, $4, $5) returning id" };
+const WRITE = {
+  name: "audit.write",
+  text: "insert into dure.audit (tenant, name, what, subject, outcome) values ($1, $2, $3, $4, $5) returning id",
+};
 
 const END = {
   name: "audit.end",

@@ -3,7 +3,10 @@ import { systemClock, type Cancel, type Clock } from "../kernel/clock.ts";
 import { codeOf, DureError, messageOf } from "../kernel/errors.ts";
 import type { Logger } from "../kernel/logger.ts";
 
-/** One SQL statement. With a `name` it is prepared once per connection: one name, one text, for ever. */
+/**
+ * One SQL statement. With a `name` it is prepared once per connection: one name, one text, for
+ * ever.
+ */
 export interface Statement {
   readonly name?: string;
   readonly text: string;
@@ -21,7 +24,10 @@ export interface DatabaseConnection {
 export type DatabaseTarget = { readonly url: string } | { readonly connection: DatabaseConnection };
 
 export type DatabaseOptions = DatabaseTarget & {
-  /** Shown in `pg_stat_activity`: `dure:<process id>`. A taker of this process's lease ends sessions by this name. */
+  /**
+   * Shown in `pg_stat_activity`: `dure:<process id>`. A taker of this process's lease ends sessions
+   * by this name.
+   */
   readonly applicationName: string;
   /** Connections of the pool. Default 16, so that six processes fit into PostgreSQL's usual 100. */
   readonly max?: number;
@@ -31,17 +37,22 @@ export type DatabaseOptions = DatabaseTarget & {
 
 export interface QueryOptions {
   /**
-   * Before the statement is sent, an abort means that it never ran. Later the server is asked to cancel it; a statement
-   * that was quicker than the cancellation has run, and its rows are returned.
+   * Before the statement is sent, an abort means that it never ran. Later the server is asked to
+   * cancel it; a statement that was quicker than the cancellation has run, and its rows are
+   * returned.
    */
   readonly signal?: AbortSignal | undefined;
 }
 
-/** Whatever runs statements: the database itself (each statement commits alone) or one transaction of it. */
+/**
+ * Whatever runs statements: the database itself (each statement commits alone) or one transaction
+ * of it.
+ */
 export interface Queryable {
   /**
-   * Values go as PostgreSQL types: an array becomes a PostgreSQL array, so a JSON array needs `JSON.stringify`.
-   * Rows come back with int8 as number (bigint beyond 2⁵³), jsonb parsed, timestamptz as Date.
+   * Values go as PostgreSQL types: an array becomes a PostgreSQL array, so a JSON array needs
+   * `JSON.stringify`. Rows come back with int8 as number (bigint beyond 2⁵³), jsonb parsed,
+   * timestamptz as Date.
    */
   query<Row extends object = Record<string, unknown>>(
     statement: Statement,
@@ -54,25 +65,39 @@ export interface Queryable {
 export type Transaction = Queryable;
 
 /**
- * What became of the writes of a statement that met a cut connection, in `details.commit` of DATABASE_UNAVAILABLE:
- * `none`, nothing was written; `unknown`, the answer was lost and the caller must look.
+ * What became of the writes of a statement that met a cut connection, in `details.commit` of
+ * DATABASE_UNAVAILABLE: `none`, nothing was written; `unknown`, the answer was lost and the caller
+ * must look.
  */
 export type CommitOutcome = "none" | "unknown";
 
-/** Longest wait for a connection, new or free, in milliseconds. Source: docs/spec/platform §8, "not ready" within seconds. */
+/**
+ * Longest wait for a connection, new or free, in milliseconds. Source: docs/spec/platform §8, "not
+ * ready" within seconds.
+ */
 const CONNECT_TIMEOUT = 5_000;
 /** Longest statement, in milliseconds, kept by the server. */
 const STATEMENT_TIMEOUT = 10_000;
-/** How long the answer may be overdue before the connection counts as cut: a dead network sends no reset. */
+/**
+ * How long the answer may be overdue before the connection counts as cut: a dead network sends no
+ * reset.
+ */
 const ANSWER_GRACE = 2_000;
-/** Longest transaction, in milliseconds. Source: DESIGN.md, event log: readers wait for the oldest open transaction. */
+/**
+ * Longest transaction, in milliseconds. Source: DESIGN.md, event log: readers wait for the oldest
+ * open transaction.
+ */
 const TRANSACTION_TIMEOUT = 5_000;
-/** How long an unused connection is kept, in milliseconds: its prepared statements are worth more than its memory. */
+/**
+ * How long an unused connection is kept, in milliseconds: its prepared statements are worth more
+ * than its memory.
+ */
 const IDLE_TIMEOUT = 60_000;
 
 /**
- * A bounded pool of PostgreSQL connections. Every statement either answers or fails with a known meaning:
- * DATABASE_UNAVAILABLE when the connection is the trouble, the server's own error (see `sqlState`) otherwise.
+ * A bounded pool of PostgreSQL connections. Every statement either answers or fails with a known
+ * meaning: DATABASE_UNAVAILABLE when the connection is the trouble, the server's own error (see
+ * `sqlState`) otherwise.
  */
 export class Database implements Queryable {
   /** Statements sent by this process, BEGIN and COMMIT included. */
@@ -106,9 +131,13 @@ export class Database implements Queryable {
       idleTimeoutMillis: IDLE_TIMEOUT,
     });
     this.#pool.on("error", (error) => {
-      this.#logger.warn({ error: messageOf(error) }, "database connection lost while idle; the next statement opens another");
+      this.#logger.warn(
+        { error: messageOf(error) },
+        "database connection lost while idle; the next statement opens another",
+      );
     });
-    // A connection that dies while it is lent out tells its statement; without a listener it would also end the process.
+    // A connection that dies while it is lent out tells its statement; without a listener it would
+    // also end the process.
     this.#pool.on("connect", (client) => client.on("error", () => {}));
   }
 
@@ -143,13 +172,15 @@ export class Database implements Queryable {
     } finally {
       client.release(cut);
     }
-    // A migration changed a table under the prepared statement; nothing ran. Another connection prepares it afresh.
+    // A migration changed a table under the prepared statement; nothing ran. Another connection
+    // prepares it afresh.
     return this.query<Row>({ text: statement.text }, values, options);
   }
 
   /**
-   * Runs `work` between BEGIN and COMMIT on one connection, at most 5 s long; a throw rolls back. `work` holds nothing
-   * but SQL. When the answer to COMMIT is lost, DATABASE_UNAVAILABLE says `details.commit: "unknown"`.
+   * Runs `work` between BEGIN and COMMIT on one connection, at most 5 s long; a throw rolls back.
+   * `work` holds nothing but SQL. When the answer to COMMIT is lost, DATABASE_UNAVAILABLE says
+   * `details.commit: "unknown"`.
    */
   async transaction<T>(work: (tx: Transaction) => Promise<T>): Promise<T> {
     const client = await this.#lend();
@@ -158,7 +189,12 @@ export class Database implements Queryable {
     let cut = true;
     const tx: Transaction = {
       query: async (statement, values, options) => {
-        if (!open) throw new DureError("TRANSACTION_OVER", `The transaction is over; "${labelOf(statement)}" came too late.`);
+        if (!open) {
+          throw new DureError(
+            "TRANSACTION_OVER",
+            `The transaction is over; "${labelOf(statement)}" came too late.`,
+          );
+        }
         wrote ||= isWrite(statement);
         return this.#run(client, statement, values, "none", options ?? {});
       },
@@ -178,7 +214,10 @@ export class Database implements Queryable {
       return result;
     } catch (error) {
       open = false;
-      cut = isUnavailable(error) || codeOf(error) === "TRANSACTION_TOO_LONG" || !(await this.#rollback(client));
+      cut =
+        isUnavailable(error) ||
+        codeOf(error) === "TRANSACTION_TOO_LONG" ||
+        !(await this.#rollback(client));
       if (codeOf(error) === "TRANSACTION_TOO_LONG") void this.#cancel(client);
       throw error;
     } finally {
@@ -198,8 +237,8 @@ export class Database implements Queryable {
   }
 
   /**
-   * A connection of its own, outside the pool, for session locks and LISTEN; no statement timeout. The caller ends it,
-   * and hears of its death through the event `end`.
+   * A connection of its own, outside the pool, for session locks and LISTEN; no statement timeout.
+   * The caller ends it, and hears of its death through the event `end`.
    */
   async connectSession(options: { applicationName?: string } = {}): Promise<pg.Client> {
     const client = new pg.Client({
@@ -208,7 +247,9 @@ export class Database implements Queryable {
       statement_timeout: 0,
       keepAliveInitialDelayMillis: 10_000,
     });
-    client.on("error", (error) => this.#logger.warn({ error: messageOf(error) }, "database session lost"));
+    client.on("error", (error) =>
+      this.#logger.warn({ error: messageOf(error) }, "database session lost"),
+    );
     try {
       await client.connect();
       return client;
@@ -224,13 +265,20 @@ export class Database implements Queryable {
   }
 
   async #lend(options: QueryOptions = {}): Promise<pg.PoolClient> {
-    if (this.#closed) throw new DureError("DATABASE_CLOSED", "The database is closed in this process.", { class: "unavailable" });
+    if (this.#closed) {
+      throw new DureError("DATABASE_CLOSED", "The database is closed in this process.", {
+        class: "unavailable",
+      });
+    }
     const lending = this.#pool.connect();
     try {
       return await (options.signal ? abortable(lending, options.signal) : lending);
     } catch (error) {
       if (options.signal?.aborted) {
-        void lending.then((client) => client.release(), () => {});
+        void lending.then(
+          (client) => client.release(),
+          () => {},
+        );
         throw error;
       }
       throw asUnavailable(error, "none");
@@ -255,10 +303,18 @@ export class Database implements Queryable {
     const onAbort = (): void => void (cancelling = this.#cancel(client));
     signal?.addEventListener("abort", onAbort, { once: true });
     try {
-      const result = await client.query<Row>({ ...statement, ...(values ? { values: values as unknown[] } : {}) });
+      const result = await client.query<Row>({
+        ...statement,
+        ...(values ? { values: values as unknown[] } : {}),
+      });
       return result.rows;
     } catch (error) {
-      if (overdue) throw asUnavailable(new Error(`no answer to "${labelOf(statement)}" within 12 s`, { cause: error }), outcomeWhenCut);
+      if (overdue) {
+        throw asUnavailable(
+          new Error(`no answer to "${labelOf(statement)}" within 12 s`, { cause: error }),
+          outcomeWhenCut,
+        );
+      }
       if (signal?.aborted && sqlState(error) === QUERY_CANCELLED) throw signal.reason;
       throw isConnectionError(error) ? asUnavailable(error, outcomeWhenCut) : error;
     } finally {
@@ -287,14 +343,20 @@ export class Database implements Queryable {
       await canceller.connect();
       await canceller.query("select pg_cancel_backend($1)", [backend]);
     } catch (error) {
-      this.#logger.warn({ error: messageOf(error), backend }, "statement could not be cancelled; it ends by its timeout");
+      this.#logger.warn(
+        { error: messageOf(error), backend },
+        "statement could not be cancelled; it ends by its timeout",
+      );
     } finally {
       await canceller.end().catch(() => {});
     }
   }
 }
 
-/** The five characters of PostgreSQL's error, also from under a DureError; undefined when PostgreSQL did not speak. */
+/**
+ * The five characters of PostgreSQL's error, also from under a DureError; undefined when PostgreSQL
+ * did not speak.
+ */
 export function sqlState(error: unknown): string | undefined {
   if (error instanceof DureError) return sqlState(error.cause);
   const code = codeOf(error);
@@ -314,26 +376,49 @@ export function isConnectionError(error: unknown): boolean {
 const SQL_STATE = /^(\d[0-9A-Z]|F0|HV|P0|XX)[0-9A-Z]{3}$/;
 const QUERY_CANCELLED = "57014";
 
-/** Shut down, crashed, starting up, idle in transaction too long, database dropped, no connection left. */
+/**
+ * Shut down, crashed, starting up, idle in transaction too long, database dropped, no connection
+ * left.
+ */
 const CONNECTION_STATES = new Set(["57P01", "57P02", "57P03", "57P05", "25P03", "57P04", "53300"]);
 const CONNECTION_CODES = new Set([
-  "ECONNRESET", "ECONNREFUSED", "ECONNABORTED", "EPIPE", "ENOENT", "ENOTFOUND", "EAI_AGAIN", "ETIMEDOUT", "EHOSTUNREACH", "ENETUNREACH",
+  "ECONNRESET",
+  "ECONNREFUSED",
+  "ECONNABORTED",
+  "EPIPE",
+  "ENOENT",
+  "ENOTFOUND",
+  "EAI_AGAIN",
+  "ETIMEDOUT",
+  "EHOSTUNREACH",
+  "ENETUNREACH",
 ]);
 /** What `pg` says in words only. */
-const CONNECTION_MESSAGES = /^(Connection terminated|Client has encountered a connection error|timeout exceeded when trying to connect|timeout expired|Client was closed|The server does not|There was an error establishing)/;
+const CONNECTION_MESSAGES =
+  /^(Connection terminated|Client has encountered a connection error|timeout exceeded when trying to connect|timeout expired|Client was closed|The server does not|There was an error establishing)/;
 
 const BEGIN: Statement = { text: "begin" };
 const COMMIT: Statement = { text: "commit" };
 const ROLLBACK: Statement = { text: "rollback" };
 
 function asUnavailable(cause: unknown, commit: CommitOutcome): unknown {
-  if (cause instanceof DureError || !isConnectionError(cause) && !(cause instanceof Error && cause.message.startsWith("no answer"))) return cause;
-  return new DureError("DATABASE_UNAVAILABLE", `The database does not answer: ${messageOf(cause)}.`, {
-    class: "unavailable",
-    hint: "Work goes on by itself when the database is back; `dure doctor` shows where it is looked for.",
-    details: { commit },
-    cause,
-  });
+  if (
+    cause instanceof DureError ||
+    (!isConnectionError(cause) &&
+      !(cause instanceof Error && cause.message.startsWith("no answer")))
+  ) {
+    return cause;
+  }
+  return new DureError(
+    "DATABASE_UNAVAILABLE",
+    `The database does not answer: ${messageOf(cause)}.`,
+    {
+      class: "unavailable",
+      hint: "Work goes on by itself when the database is back; `dure doctor` shows where it is looked for.",
+      details: { commit },
+      cause,
+    },
+  );
 }
 
 function isUnavailable(error: unknown): boolean {
@@ -347,18 +432,27 @@ function isStalePlan(error: unknown): boolean {
 }
 
 function tooLong(): DureError {
-  return new DureError("TRANSACTION_TOO_LONG", `A transaction took longer than ${TRANSACTION_TIMEOUT} ms and was rolled back.`, {
-    hint: "Hold nothing but SQL in a transaction; call models and tools before or after it.",
-  });
+  return new DureError(
+    "TRANSACTION_TOO_LONG",
+    `A transaction took longer than ${TRANSACTION_TIMEOUT} ms and was rolled back.`,
+    {
+      hint: "Hold nothing but SQL in a transaction; call models and tools before or after it.",
+    },
+  );
 }
 
-/** By name where there is one (one name, one text), so that a statement made anew for each call is looked at once. */
+/**
+ * By name where there is one (one name, one text), so that a statement made anew for each call is
+ * looked at once.
+ */
 const writes = new Map<string, boolean>();
 
 function isWrite({ name, text }: Statement): boolean {
   const known = name === undefined ? undefined : writes.get(name);
   if (known !== undefined) return known;
-  const write = /\b(insert\s+into|delete\s+from|merge\s+into|(?<!\b(for|key|do)\s+)update)\b/i.test(text);
+  const write = /\b(insert\s+into|delete\s+from|merge\s+into|(?<!\b(for|key|do)\s+)update)\b/i.test(
+    text,
+  );
   if (name !== undefined) writes.set(name, write);
   return write;
 }
@@ -382,7 +476,9 @@ function parseInt8(text: string): number | bigint {
 }
 
 function destroy(client: pg.PoolClient): void {
-  (client as unknown as { connection: { stream: { destroy(): void } } }).connection.stream.destroy();
+  (
+    client as unknown as { connection: { stream: { destroy(): void } } }
+  ).connection.stream.destroy();
 }
 
 /** Rejects with the signal's reason when it aborts first; `promise` goes on unseen. */
@@ -397,7 +493,9 @@ function abortable<T>(promise: Promise<T>, signal: AbortSignal): Promise<T> {
 
 /** The target in words, without its password. */
 function describe(target: DatabaseTarget): string {
-  if ("connection" in target) return `${target.connection.host}:${target.connection.port}/${target.connection.database}`;
+  if ("connection" in target) {
+    return `${target.connection.host}:${target.connection.port}/${target.connection.database}`;
+  }
   return target.url.replace(/^(\w+:\/\/)[^@/]*@/, "$1").replace(/\?.*$/, "");
 }
 
@@ -405,26 +503,38 @@ function explainOpening(error: unknown, where: string): unknown {
   const inner = error instanceof DureError && error.cause !== undefined ? error.cause : error;
   if (/unsupported startup parameter/.test(messageOf(inner))) return pooled(where, inner);
   if (isUnavailable(error)) {
-    return new DureError("DATABASE_UNAVAILABLE", `The database at ${where} does not answer: ${messageOf(inner)}.`, {
-      class: "unavailable",
-      hint: "Is PostgreSQL running there, and is DATABASE_URL right? Without DATABASE_URL dure starts its own.",
-      details: { commit: "none" },
-      cause: inner,
-    });
+    return new DureError(
+      "DATABASE_UNAVAILABLE",
+      `The database at ${where} does not answer: ${messageOf(inner)}.`,
+      {
+        class: "unavailable",
+        hint: "Is PostgreSQL running there, and is DATABASE_URL right? Without DATABASE_URL dure starts its own.",
+        details: { commit: "none" },
+        cause: inner,
+      },
+    );
   }
   if (sqlState(error) === undefined) return error;
-  return new DureError("DATABASE_REFUSED", `The database at ${where} refused the connection: ${messageOf(error)}.`, {
-    class: "unavailable",
-    hint: "Check user, password and database name in DATABASE_URL.",
-    cause: error,
-  });
+  return new DureError(
+    "DATABASE_REFUSED",
+    `The database at ${where} refused the connection: ${messageOf(error)}.`,
+    {
+      class: "unavailable",
+      hint: "Check user, password and database name in DATABASE_URL.",
+      cause: error,
+    },
+  );
 }
 
 /** The refusal of a pooler that hands each transaction to another backend. */
 export function pooled(where: string, cause?: unknown): DureError {
-  return new DureError("DATABASE_POOLED", `${where} is a transaction pooler; dure needs session connections.`, {
-    class: "unavailable",
-    hint: "Point DATABASE_URL at PostgreSQL itself, or at the pooler's session-mode port.",
-    cause,
-  });
+  return new DureError(
+    "DATABASE_POOLED",
+    `${where} is a transaction pooler; dure needs session connections.`,
+    {
+      class: "unavailable",
+      hint: "Point DATABASE_URL at PostgreSQL itself, or at the pooler's session-mode port.",
+      cause,
+    },
+  );
 }

@@ -8,7 +8,9 @@ import { Notifications } from "./notify.ts";
 import { testDatabase } from "./test-database.ts";
 import { Member } from "./test-members.ts";
 
-const SEEDS = process.env["DURE_TEST_LONG"] ? Array.from({ length: 20 }, (_, index) => index + 1) : [1, 2, 3];
+const SEEDS = process.env["DURE_TEST_LONG"]
+  ? Array.from({ length: 20 }, (_, index) => index + 1)
+  : [1, 2, 3];
 
 function anEvent(type: string, more: Partial<NewPlatformEvent> = {}): NewPlatformEvent {
   return { type, role: "system", data: {}, ...more };
@@ -17,7 +19,12 @@ function anEvent(type: string, more: Partial<NewPlatformEvent> = {}): NewPlatfor
 /** Two logs as of two processes: each with its own connections and poller. */
 async function twoLogs(url: string, options: { bufferLimit?: number } = {}) {
   const open = async () => {
-    const database = await Database.open({ url, applicationName: "dure:test", logger: silentLogger, max: 6 });
+    const database = await Database.open({
+      url,
+      applicationName: "dure:test",
+      logger: silentLogger,
+      max: 6,
+    });
     const notifications = new Notifications({ database, logger: silentLogger });
     await notifications.start();
     const log = new EventLog({ database, logger: silentLogger, notifications, ...options });
@@ -38,7 +45,10 @@ async function twoLogs(url: string, options: { bufferLimit?: number } = {}) {
 }
 
 /** Takes items until `done`, at most 10 s. */
-async function collect(items: AsyncGenerator<FollowedItem>, done: (all: FollowedItem[]) => boolean): Promise<FollowedItem[]> {
+async function collect(
+  items: AsyncGenerator<FollowedItem>,
+  done: (all: FollowedItem[]) => boolean,
+): Promise<FollowedItem[]> {
   const all: FollowedItem[] = [];
   for await (const item of items) {
     all.push(item);
@@ -47,19 +57,33 @@ async function collect(items: AsyncGenerator<FollowedItem>, done: (all: Followed
   return all;
 }
 
-const typesOf = (items: readonly FollowedItem[]): string[] => items.map((item) => (item.kind === "event" ? item.event.type : item.kind));
+const typesOf = (items: readonly FollowedItem[]): string[] =>
+  items.map((item) => (item.kind === "event" ? item.event.type : item.kind));
 
 test("a reader on another process sees an event within moments of its commit, with its subjects", async () => {
   await using db = await testDatabase({ cluster: "events" });
   await using logs = await twoLogs(db.url);
-  const following = collect(logs.reader.log.follow({}, { after: await logs.reader.log.now() }), (all) => all.length === 1);
+  const following = collect(
+    logs.reader.log.follow({}, { after: await logs.reader.log.now() }),
+    (all) => all.length === 1,
+  );
 
-  await logs.writer.log.append(logs.writer.database, [anEvent("turn.done", { role: "conversation", session: "s1", turn: "t1", data: { n: 1 } })]);
+  await logs.writer.log.append(logs.writer.database, [
+    anEvent("turn.done", { role: "conversation", session: "s1", turn: "t1", data: { n: 1 } }),
+  ]);
 
   const [item] = await following;
   expect(item).toEqual({
     kind: "event",
-    event: { id: expect.stringMatching(/^1\.\d+\.\d+$/), at: expect.any(Number), type: "turn.done", role: "conversation", session: "s1", turn: "t1", data: { n: 1 } },
+    event: {
+      id: expect.stringMatching(/^1\.\d+\.\d+$/),
+      at: expect.any(Number),
+      type: "turn.done",
+      role: "conversation",
+      session: "s1",
+      turn: "t1",
+      data: { n: 1 },
+    },
   });
 });
 
@@ -68,7 +92,10 @@ test("events of one write are read in its order", async () => {
   await using team = await twoLogs(db.url);
   const types = Array.from({ length: 20 }, (_, index) => `step.${index}`);
 
-  await team.writer.log.append(team.writer.database, types.map((type) => anEvent(type)));
+  await team.writer.log.append(
+    team.writer.database,
+    types.map((type) => anEvent(type)),
+  );
 
   await team.reader.log.caughtUp();
   const { events } = await team.reader.log.read();
@@ -79,8 +106,14 @@ test("a reader may begin with the newest that match, fewer when there are fewer,
   await using db = await testDatabase({ cluster: "events" });
   await using logs = await twoLogs(db.url);
   const { log, database } = logs.writer;
-  await log.append(database, ["a", "b", "c"].map((type) => anEvent(type, { session: "s1" })));
-  await log.append(database, ["d", "e"].map((type) => anEvent(type, { session: "s2" })));
+  await log.append(
+    database,
+    ["a", "b", "c"].map((type) => anEvent(type, { session: "s1" })),
+  );
+  await log.append(
+    database,
+    ["d", "e"].map((type) => anEvent(type, { session: "s2" })),
+  );
   const shown = async (count: number, filter: EventFilter = {}): Promise<string[]> => {
     const page = await log.read(await log.beforeLast(count, filter), filter);
     return page.events.map(({ type }) => type);
@@ -90,9 +123,17 @@ test("a reader may begin with the newest that match, fewer when there are fewer,
   expect(await shown(2, { session: "s1" })).toEqual(["b", "c"]);
   expect(await shown(1, { types: ["a", "d.*"] })).toEqual(["a"]);
   expect(await shown(1_000)).toEqual(["a", "b", "c", "d", "e"]);
-  await expect.poll(async () => (await log.beforeLast(5, { session: "nobody" })) === (await log.now())).toBe(true); // the end moves with every transaction of the cluster
+  await expect
+    .poll(async () => (await log.beforeLast(5, { session: "nobody" })) === (await log.now()))
+    .toBe(true); // the end moves with every transaction of the cluster
 
-  const following = collect(logs.reader.log.follow({ session: "s1" }, { after: await log.beforeLast(2, { session: "s1" }) }), (all) => all.length === 3);
+  const following = collect(
+    logs.reader.log.follow(
+      { session: "s1" },
+      { after: await log.beforeLast(2, { session: "s1" }) },
+    ),
+    (all) => all.length === 3,
+  );
   await log.append(database, [anEvent("f", { session: "s1" })]);
   expect(typesOf(await following)).toEqual(["b", "c", "f"]);
 });
@@ -103,7 +144,10 @@ test("an event that commits late is not skipped by a reader who has seen younger
   const { log, database } = logs.writer;
   const written = Promise.withResolvers<void>();
   const release = Promise.withResolvers<void>();
-  const following = collect(logs.reader.log.follow({}, { after: await logs.reader.log.now() }), (all) => all.length === 3);
+  const following = collect(
+    logs.reader.log.follow({}, { after: await logs.reader.log.now() }),
+    (all) => all.length === 3,
+  );
 
   const late = database.transaction(async (tx) => {
     await log.append(tx, [anEvent("late")]);
@@ -145,7 +189,10 @@ test("a reader who asks to be caught up waits for the transaction that holds bac
   await caughtUp;
 
   expect(typesOf(before.events.map((event) => ({ kind: "event" as const, event })))).toEqual([]);
-  expect((await logs.reader.log.read()).events.map(({ type }) => type)).toEqual(["open", "committed"]);
+  expect((await logs.reader.log.read()).events.map(({ type }) => type)).toEqual([
+    "open",
+    "committed",
+  ]);
   await expect(logs.reader.log.caughtUp({ signal: AbortSignal.abort() })).resolves.toBeUndefined();
 });
 
@@ -153,42 +200,57 @@ test("what a transaction wrote and rolled back is never seen", async () => {
   await using db = await testDatabase({ cluster: "events" });
   await using logs = await twoLogs(db.url);
   const { log, database } = logs.writer;
-  await database.transaction(async (tx) => {
-    await log.append(tx, [anEvent("void")]);
-    throw new Error("no");
-  }).catch(() => {});
+  await database
+    .transaction(async (tx) => {
+      await log.append(tx, [anEvent("void")]);
+      throw new Error("no");
+    })
+    .catch(() => {});
   await log.append(database, [anEvent("kept")]);
 
-  await expect.poll(async () => (await log.read()).events.map((event) => event.type), { timeout: 20_000 }).toEqual(["kept"]);
+  await expect
+    .poll(async () => (await log.read()).events.map((event) => event.type), { timeout: 20_000 })
+    .toEqual(["kept"]);
 });
 
 describe.each(SEEDS)("under load, seed %i", (seed) => {
-  test("readers on two processes that reconnect at random read every event once, in one order", { timeout: 120_000 }, async () => {
-    await using db = await testDatabase({ cluster: "events" });
-    const log = new EventLog({ database: db.database, logger: silentLogger });
-    const from = await log.now();
-    await using readerA = new Member("reader", db.url, String(seed * 10 + 1), from);
-    await using readerB = new Member("reader", db.url, String(seed * 10 + 2), from);
-    await readerA.says("reading");
-    await readerB.says("reading");
+  test(
+    "readers on two processes that reconnect at random read every event once, in one order",
+    { timeout: 120_000 },
+    async () => {
+      await using db = await testDatabase({ cluster: "events" });
+      const log = new EventLog({ database: db.database, logger: silentLogger });
+      const from = await log.now();
+      await using readerA = new Member("reader", db.url, String(seed * 10 + 1), from);
+      await using readerB = new Member("reader", db.url, String(seed * 10 + 2), from);
+      await readerA.says("reading");
+      await readerB.says("reading");
 
-    await using writerA = new Member("writer", db.url, `w${seed * 10 + 3}`, "300");
-    await using writerB = new Member("writer", db.url, `w${seed * 10 + 4}`, "300");
-    await writerA.says("finished");
-    // Readers lose the database in the middle too.
-    await db.database.query({ text: "select pg_terminate_backend(pid) from pg_stat_activity where datname = current_database() and application_name like '%:listen'" });
-    await writerB.says("finished");
-    await log.append(db.database, [anEvent("test.end")]);
-    await readerA.says("read", (line) => line["type"] === "test.end");
-    await readerB.says("read", (line) => line["type"] === "test.end");
+      await using writerA = new Member("writer", db.url, `w${seed * 10 + 3}`, "300");
+      await using writerB = new Member("writer", db.url, `w${seed * 10 + 4}`, "300");
+      await writerA.says("finished");
+      // Readers lose the database in the middle too.
+      await db.database.query({
+        text: "select pg_terminate_backend(pid) from pg_stat_activity where datname = current_database() and application_name like '%:listen'",
+      });
+      await writerB.says("finished");
+      await log.append(db.database, [anEvent("test.end")]);
+      await readerA.says("read", (line) => line["type"] === "test.end");
+      await readerB.says("read", (line) => line["type"] === "test.end");
 
-    const written = [...writerA.lines, ...writerB.lines].filter((line) => line.say === "wrote").map((line) => line["key"] as string);
-    const readBy = (reader: Member) => reader.lines.filter((line) => line.say === "read" && line["type"] !== "test.end").map((line) => line["key"] as string);
-    expect(written.length).toBeGreaterThan(400);
-    expect(readBy(readerA).toSorted()).toEqual(written.toSorted());
-    expect(readBy(readerB)).toEqual(readBy(readerA));
-    expect(readerA.lines.some((line) => line.say === "reset")).toBe(false);
-  });
+      const written = [...writerA.lines, ...writerB.lines]
+        .filter((line) => line.say === "wrote")
+        .map((line) => line["key"] as string);
+      const readBy = (reader: Member) =>
+        reader.lines
+          .filter((line) => line.say === "read" && line["type"] !== "test.end")
+          .map((line) => line["key"] as string);
+      expect(written.length).toBeGreaterThan(400);
+      expect(readBy(readerA).toSorted()).toEqual(written.toSorted());
+      expect(readBy(readerB)).toEqual(readBy(readerA));
+      expect(readerA.lines.some((line) => line.say === "reset")).toBe(false);
+    },
+  );
 });
 
 test("a follower that starts far back catches up and goes on without a gap while others write", async () => {
@@ -196,18 +258,29 @@ test("a follower that starts far back catches up and goes on without a gap while
   await using logs = await twoLogs(db.url);
   const { log, database } = logs.writer;
   const start = await log.now();
-  await log.append(database, Array.from({ length: 1_700 }, (_, n) => anEvent("n", { data: { n } })));
+  await log.append(
+    database,
+    Array.from({ length: 1_700 }, (_, n) => anEvent("n", { data: { n } })),
+  );
   const writing = (async () => {
     for (let n = 1_700; n < 1_900; n++) await log.append(database, [anEvent("n", { data: { n } })]);
   })();
 
-  const items = await collect(logs.reader.log.follow({}, { after: start }), (all) => all.length === 1_900);
+  const items = await collect(
+    logs.reader.log.follow({}, { after: start }),
+    (all) => all.length === 1_900,
+  );
   await writing;
 
-  expect(items.map((item) => item.kind === "event" && item.event.data["n"])).toEqual(Array.from({ length: 1_900 }, (_, n) => n));
+  expect(items.map((item) => item.kind === "event" && item.event.data["n"])).toEqual(
+    Array.from({ length: 1_900 }, (_, n) => n),
+  );
 });
 
-/** Until all followers have caught up and ask no more for themselves: what is left is the poller's look. */
+/**
+ * Until all followers have caught up and ask no more for themselves: what is left is the poller's
+ * look.
+ */
 async function joined(database: Database): Promise<void> {
   const asksStill = async (): Promise<boolean> => {
     const before = database.statements;
@@ -221,8 +294,14 @@ test("many followers of one process cost one query per look", async () => {
   await using db = await testDatabase({ cluster: "events" });
   await using logs = await twoLogs(db.url);
   const after = await logs.reader.log.now();
-  const followers = Array.from({ length: 300 }, (_, n) => collect(logs.reader.log.follow({ session: `s${n % 3}` }, { after }), (all) => all.length === 2));
-  const tellEach = () => logs.writer.log.append(logs.writer.database, [0, 1, 2].map((n) => anEvent("x", { session: `s${n}` })));
+  const followers = Array.from({ length: 300 }, (_, n) =>
+    collect(logs.reader.log.follow({ session: `s${n % 3}` }, { after }), (all) => all.length === 2),
+  );
+  const tellEach = () =>
+    logs.writer.log.append(
+      logs.writer.database,
+      [0, 1, 2].map((n) => anEvent("x", { session: `s${n}` })),
+    );
   await joined(logs.reader.database);
   const before = logs.reader.database.statements;
 
@@ -230,7 +309,11 @@ test("many followers of one process cost one query per look", async () => {
   await tellEach();
 
   const all = await Promise.all(followers);
-  expect(all.every((items, n) => items.every((item) => item.kind === "event" && item.event.session === `s${n % 3}`))).toBe(true);
+  expect(
+    all.every((items, n) =>
+      items.every((item) => item.kind === "event" && item.event.session === `s${n % 3}`),
+    ),
+  ).toBe(true);
   expect(logs.reader.database.statements - before).toBeLessThan(10);
 });
 
@@ -254,18 +337,37 @@ test("a reader that does not take its events is cut off with the place to resume
   })().catch((cause: unknown) => cause as { code: string; details: { resume: string } });
 
   expect(error).toMatchObject({ code: "EVENT_READER_SLOW" });
-  const resumed = await collect(logs.reader.log.follow({}, { after: error!.details.resume }), (all) => all.length + taken.length === 200);
-  expect([...taken, ...resumed].map((item) => item.kind === "event" && item.event.data["n"])).toEqual(Array.from({ length: 200 }, (_, n) => n));
+  const resumed = await collect(
+    logs.reader.log.follow({}, { after: error!.details.resume }),
+    (all) => all.length + taken.length === 200,
+  );
+  expect(
+    [...taken, ...resumed].map((item) => item.kind === "event" && item.event.data["n"]),
+  ).toEqual(Array.from({ length: 200 }, (_, n) => n));
 });
 
 test("a follower waits out a database that cuts every connection", async () => {
   await using db = await testDatabase({ cluster: "events" });
   await using logs = await twoLogs(db.url);
-  const following = collect(logs.reader.log.follow({}, { after: await logs.reader.log.now() }), (all) => all.length === 2);
+  const following = collect(
+    logs.reader.log.follow({}, { after: await logs.reader.log.now() }),
+    (all) => all.length === 2,
+  );
   await logs.writer.log.append(logs.writer.database, [anEvent("before")]);
 
-  await db.database.query({ text: "select pg_terminate_backend(pid) from pg_stat_activity where datname = current_database() and pid <> pg_backend_pid()" });
-  await expect.poll(() => logs.writer.log.append(logs.writer.database, [anEvent("after")]).then(() => true, () => false), { timeout: 20_000 }).toBe(true);
+  await db.database.query({
+    text: "select pg_terminate_backend(pid) from pg_stat_activity where datname = current_database() and pid <> pg_backend_pid()",
+  });
+  await expect
+    .poll(
+      () =>
+        logs.writer.log.append(logs.writer.database, [anEvent("after")]).then(
+          () => true,
+          () => false,
+        ),
+      { timeout: 20_000 },
+    )
+    .toBe(true);
 
   expect(typesOf(await following)).toEqual(["before", "after"]);
 });
@@ -298,7 +400,9 @@ test("a restore starts a new era: old positions are reset, also for readers that
   await log.append(database, [anEvent("kept")]);
   const seen: FollowedItem[] = [];
   const following = (async () => {
-    for await (const item of logs.reader.log.follow({}, { after: start })) if (seen.push(item) === 4) return seen;
+    for await (const item of logs.reader.log.follow({}, { after: start })) {
+      if (seen.push(item) === 4) return seen;
+    }
     return seen;
   })();
   await expect.poll(() => seen.length, { timeout: 20_000 }).toBe(1); // it is connected, and has read what there is
@@ -320,7 +424,9 @@ test("events from the future of another cluster are noticed at start", async () 
 
   expect(await log.start()).toBe(2);
 
-  await expect.poll(async () => (await log.read()).events.map((event) => event.type), { timeout: 20_000 }).toEqual(["restored"]);
+  await expect
+    .poll(async () => (await log.read()).events.map((event) => event.type), { timeout: 20_000 })
+    .toEqual(["restored"]);
 });
 
 test("a position from the future is reset, and nonsense is refused", async () => {
@@ -328,10 +434,23 @@ test("a position from the future is reset, and nonsense is refused", async () =>
   const log = new EventLog({ database: db.database, logger: silentLogger });
 
   expect((await log.read("1.9000000000000.1")).reset).toMatchObject({ because: "era" });
-  for (const nonsense of ["", "1.2", "a.b.c", "1.2.3.4", "0.1.1", "1.-2.3", "1.99999999999999999999.1", "1.1.9999999999999999999"]) {
-    expect(() => parsePosition(nonsense), nonsense).toThrow(expect.objectContaining({ code: "EVENT_POSITION_INVALID", class: "input" }));
+  for (const nonsense of [
+    "",
+    "1.2",
+    "a.b.c",
+    "1.2.3.4",
+    "0.1.1",
+    "1.-2.3",
+    "1.99999999999999999999.1",
+    "1.1.9999999999999999999",
+  ]) {
+    expect(() => parsePosition(nonsense), nonsense).toThrow(
+      expect.objectContaining({ code: "EVENT_POSITION_INVALID", class: "input" }),
+    );
   }
-  await expect(log.follow({}, { after: "nonsense" }).next()).rejects.toMatchObject({ code: "EVENT_POSITION_INVALID" });
+  await expect(log.follow({}, { after: "nonsense" }).next()).rejects.toMatchObject({
+    code: "EVENT_POSITION_INVALID",
+  });
 });
 
 test("the filter of a page and the filter of a follower are one", async () => {
@@ -349,15 +468,33 @@ test("the filter of a page and the filter of a follower are one", async () => {
   await expect.poll(async () => (await log.read()).events.length, { timeout: 20_000 }).toBe(7);
   const { events } = await log.read();
   const filters: EventFilter[] = [
-    {}, { types: [] }, { types: ["turn.*"] }, { types: ["turn.done", "job.*"] }, { types: ["job.done"] }, { types: ["*"] },
-    { session: "s1" }, { run: "x" }, { room: "r1" }, { role: "system" }, { role: "system", run: "x" }, { session: "none" }, { job: "j1" }, { job: "j2" },
-    { tenant: "acme" }, { tenant: "" }, { tenant: "none" },
+    {},
+    { types: [] },
+    { types: ["turn.*"] },
+    { types: ["turn.done", "job.*"] },
+    { types: ["job.done"] },
+    { types: ["*"] },
+    { session: "s1" },
+    { run: "x" },
+    { room: "r1" },
+    { role: "system" },
+    { role: "system", run: "x" },
+    { session: "none" },
+    { job: "j1" },
+    { job: "j2" },
+    { tenant: "acme" },
+    { tenant: "" },
+    { tenant: "none" },
   ];
 
   for (const filter of filters) {
-    expect((await log.read(undefined, filter)).events, JSON.stringify(filter)).toEqual(events.filter((event) => matchesFilter(filter, event)));
+    expect((await log.read(undefined, filter)).events, JSON.stringify(filter)).toEqual(
+      events.filter((event) => matchesFilter(filter, event)),
+    );
   }
-  expect((await log.read(undefined, { tenant: "acme" })).events.map(({ tenant }) => tenant)).toEqual(["acme"]);
+  expect(
+    (await log.read(undefined, { tenant: "acme" })).events.map(({ tenant }) => tenant),
+  ).toEqual(["acme"]);
 });
 
 test("an abort ends a follower that waits", async () => {

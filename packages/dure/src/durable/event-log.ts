@@ -2,17 +2,23 @@ import { systemClock, type Clock } from "../kernel/clock.ts";
 import { DureError, messageOf } from "../kernel/errors.ts";
 import { roughBytes } from "../kernel/json.ts";
 import type { Logger } from "../kernel/logger.ts";
-import type { EventFilter, EventRole, NewPlatformEvent, PlatformEvent } from "../kernel/platform-events.ts";
+import type {
+  EventFilter,
+  EventRole,
+  NewPlatformEvent,
+  PlatformEvent,
+} from "../kernel/platform-events.ts";
 import type { Database, Queryable, Statement } from "./database.ts";
 import type { Notifications } from "./notify.ts";
 
 /**
- * The log of what happened in the whole product. Writers append within their own transaction; readers see each event
- * once, in one order, from any process.
+ * The log of what happened in the whole product. Writers append within their own transaction;
+ * readers see each event once, in one order, from any process.
  *
- * The order is (xid of the writing transaction, seq), and nobody reads beyond the oldest transaction that is still open:
- * so an event that commits late is never skipped. Followers of one process share one poller; a follower that starts
- * further back catches up by pages of its own and joins it then.
+ * The order is (xid of the writing transaction, seq), and nobody reads beyond the oldest
+ * transaction that is still open: so an event that commits late is never skipped. Followers of one
+ * process share one poller; a follower that starts further back catches up by pages of its own and
+ * joins it then.
  */
 export class EventLog {
   readonly #options: EventLogOptions;
@@ -26,12 +32,18 @@ export class EventLog {
     this.#options = options;
     this.#clock = options.clock ?? systemClock;
     this.#bufferLimit = options.bufferLimit ?? BUFFER_LIMIT;
-    this.#poller = new Poller({ ...options, clock: this.#clock, followers: this.#followers, page: Math.min(PAGE, Math.ceil(this.#bufferLimit / 2)) });
+    this.#poller = new Poller({
+      ...options,
+      clock: this.#clock,
+      followers: this.#followers,
+      page: Math.min(PAGE, Math.ceil(this.#bufferLimit / 2)),
+    });
   }
 
   /**
-   * Writes events in their order. Within a transaction they appear with its commit, and the caller calls `announce` after
-   * it; given the database itself, they are committed and announced when this resolves.
+   * Writes events in their order. Within a transaction they appear with its commit, and the caller
+   * calls `announce` after it; given the database itself, they are committed and announced when
+   * this resolves.
    */
   async append(target: Queryable, events: readonly NewPlatformEvent[]): Promise<void> {
     if (events.length === 0) return;
@@ -45,16 +57,18 @@ export class EventLog {
   }
 
   /**
-   * One page of what stands behind `after`; from the oldest event without it. `next` is where to go on, also when nothing
-   * matched. A page looks at 5,000 events at most, so it may be empty and still not be the end.
+   * One page of what stands behind `after`; from the oldest event without it. `next` is where to go
+   * on, also when nothing matched. A page looks at 5,000 events at most, so it may be empty and
+   * still not be the end.
    */
   async read(after?: string, filter: EventFilter = {}, limit = 100): Promise<EventPage> {
     return this.#readPage(after === undefined ? undefined : parsePosition(after), filter, limit);
   }
 
   /**
-   * Resolves when everything that was committed before this call can be read: until then an open transaction holds readers back. After
-   * 10 s at the latest, for a foreign transaction may be open for hours. Rejects with the abort of `signal`.
+   * Resolves when everything that was committed before this call can be read: until then an open
+   * transaction holds readers back. After 10 s at the latest, for a foreign transaction may be open
+   * for hours. Rejects with the abort of `signal`.
    */
   async caughtUp({ signal }: { signal?: AbortSignal | undefined } = {}): Promise<void> {
     const { database } = this.#options;
@@ -74,24 +88,34 @@ export class EventLog {
   }
 
   /**
-   * The position before the newest `count` matching events, so that a reader who begins there gets them and then what comes.
-   * It looks at the newest 20,000 events at most; when fewer match, at all that do.
+   * The position before the newest `count` matching events, so that a reader who begins there gets
+   * them and then what comes. It looks at the newest 20,000 events at most; when fewer match, at
+   * all that do.
    */
   async beforeLast(count: number, filter: EventFilter = {}): Promise<string> {
-    const rows = await this.#options.database.query<FrameRow & { first_xid: string | null; first_seq: string | null }>(BEFORE_LAST, [count, LOOK_BACK, ...filterParameters(filter)]);
+    const rows = await this.#options.database.query<
+      FrameRow & { first_xid: string | null; first_seq: string | null }
+    >(BEFORE_LAST, [count, LOOK_BACK, ...filterParameters(filter)]);
     const { first_xid: xid, first_seq: seq } = rows[0]!;
     const { era, end } = frameOf(rows[0]!);
-    return formatPosition(xid === null || seq === null ? end : { era, xid: BigInt(xid), seq: BigInt(seq) - 1n });
+    return formatPosition(
+      xid === null || seq === null ? end : { era, xid: BigInt(xid), seq: BigInt(seq) - 1n },
+    );
   }
 
   /**
-   * Events behind `after` as they become readable, without gap or duplicate; without `after` from now on. When `after` is
-   * older than what is kept, or of another era, the first item is a `reset`, then come all events that there are.
+   * Events behind `after` as they become readable, without gap or duplicate; without `after` from
+   * now on. When `after` is older than what is kept, or of another era, the first item is a
+   * `reset`, then come all events that there are.
    *
-   * Ends with the abort of `signal`. Throws EVENT_POSITION_INVALID, and EVENT_READER_SLOW when 1,000 events or 8 MiB wait that the
-   * consumer did not take; go on then from the last event that was received.
+   * Ends with the abort of `signal`. Throws EVENT_POSITION_INVALID, and EVENT_READER_SLOW when
+   * 1,000 events or 8 MiB wait that the consumer did not take; go on then from the last event that
+   * was received.
    */
-  async *follow(filter: EventFilter = {}, options: { after?: string; signal?: AbortSignal } = {}): AsyncGenerator<FollowedItem, void, undefined> {
+  async *follow(
+    filter: EventFilter = {},
+    options: { after?: string; signal?: AbortSignal } = {},
+  ): AsyncGenerator<FollowedItem, void, undefined> {
     const { signal } = options;
     let position = options.after === undefined ? undefined : parsePosition(options.after);
     const poller = this.#poller;
@@ -109,22 +133,28 @@ export class EventLog {
     }
   }
 
-  /** How old the oldest event is that nobody can read yet, in milliseconds: a transaction is open that long. */
+  /**
+   * How old the oldest event is that nobody can read yet, in milliseconds: a transaction is open
+   * that long.
+   */
   async lag(): Promise<number> {
     const [row] = await this.#options.database.query<{ lag: number }>(LAG);
     return Math.max(0, row?.lag ?? 0);
   }
 
   /**
-   * Call once at start. A database that was restored by other means than dure's own has events from a future that did not
-   * happen; it starts a new era. Returns the era.
+   * Call once at start. A database that was restored by other means than dure's own has events from
+   * a future that did not happen; it starts a new era. Returns the era.
    */
   async start(): Promise<number> {
     const era = await this.#options.database.transaction(async (tx) => {
       const [meta] = await tx.query<{ era: number; foreign: boolean }>(CHECK_ERA);
       if (!meta!.foreign) return meta!.era;
       const [started] = await tx.query<{ era: number }>(START_ERA);
-      this.#options.logger.warn({ era: started!.era }, `the event log was restored; era ${started!.era} begins and readers start over`);
+      this.#options.logger.warn(
+        { era: started!.era },
+        `the event log was restored; era ${started!.era} begins and readers start over`,
+      );
       return started!.era;
     });
     return era;
@@ -143,18 +173,28 @@ export class EventLog {
   }
 
   /** Pages up to the poller's place and joins it there; undefined when aborted. */
-  async *#catchUp(from: Position, filter: EventFilter, signal: AbortSignal | undefined): AsyncGenerator<FollowedItem, Follower | undefined, undefined> {
+  async *#catchUp(
+    from: Position,
+    filter: EventFilter,
+    signal: AbortSignal | undefined,
+  ): AsyncGenerator<FollowedItem, Follower | undefined, undefined> {
     const poller = this.#poller;
     let position = from;
     for (;;) {
       if (signal?.aborted) return undefined;
       // No await stands between the comparison and the joining: the poller cannot move meanwhile.
-      if (position.era === poller.position.era && comparePositions(position, poller.position) >= 0) {
+      if (
+        position.era === poller.position.era &&
+        comparePositions(position, poller.position) >= 0
+      ) {
         const follower = new Follower(filter, position, this.#bufferLimit);
         this.#followers.add(follower);
         return follower;
       }
-      const page = await this.#untilAnswered(() => this.#readPage(position, filter, PAGE, poller.position), signal);
+      const page = await this.#untilAnswered(
+        () => this.#readPage(position, filter, PAGE, poller.position),
+        signal,
+      );
       if (!page) return undefined;
       if (page.reset) yield { kind: "reset", ...page.reset };
       const held = this.#pages.hold(page.events);
@@ -169,12 +209,20 @@ export class EventLog {
       }
       if (held.isRevoked) continue; // what was not taken is read again
       position = parsePosition(page.next);
-      if (position.era !== poller.position.era) await this.#untilAnswered(() => poller.poll(), signal);
+      if (position.era !== poller.position.era) {
+        await this.#untilAnswered(() => poller.poll(), signal);
+      }
     }
   }
 
-  /** Returns where to catch up from when the poller lost its place (a restore); undefined at the end. */
-  async *#followLive(follower: Follower, signal: AbortSignal | undefined): AsyncGenerator<FollowedItem, Position | undefined, undefined> {
+  /**
+   * Returns where to catch up from when the poller lost its place (a restore); undefined at the
+   * end.
+   */
+  async *#followLive(
+    follower: Follower,
+    signal: AbortSignal | undefined,
+  ): AsyncGenerator<FollowedItem, Position | undefined, undefined> {
     const onAbort = (): void => follower.end();
     signal?.addEventListener("abort", onAbort, { once: true });
     try {
@@ -191,14 +239,25 @@ export class EventLog {
     }
   }
 
-  /** A database failure is waited out: the position stays, so nothing is lost. Undefined when aborted. */
-  async #untilAnswered<T>(ask: () => Promise<T>, signal: AbortSignal | undefined): Promise<T | undefined> {
+  /**
+   * A database failure is waited out: the position stays, so nothing is lost. Undefined when
+   * aborted.
+   */
+  async #untilAnswered<T>(
+    ask: () => Promise<T>,
+    signal: AbortSignal | undefined,
+  ): Promise<T | undefined> {
     for (let failures = 0; ; failures++) {
       try {
         return await ask();
       } catch (error) {
         if (signal?.aborted) return undefined;
-        if (failures === 0) this.#options.logger.warn({ error: messageOf(error) }, "events could not be read; readers wait for the database");
+        if (failures === 0) {
+          this.#options.logger.warn(
+            { error: messageOf(error) },
+            "events could not be read; readers wait for the database",
+          );
+        }
         await this.#clock.sleep(POLL_EVERY, { signal }).catch(() => {});
         if (signal?.aborted) return undefined;
       }
@@ -210,7 +269,12 @@ export class EventLog {
     return frameOf(row!);
   }
 
-  async #readPage(asked: Position | undefined, filter: EventFilter, limit: number, upTo?: Position): Promise<EventPage> {
+  async #readPage(
+    asked: Position | undefined,
+    filter: EventFilter,
+    limit: number,
+    upTo?: Position,
+  ): Promise<EventPage> {
     const after = asked ?? START;
     const rows = await this.#options.database.query<FrameRow & EventRow>(READ, [
       after.xid.toString(),
@@ -225,10 +289,14 @@ export class EventLog {
     const lost = asked && whyLost(asked, frame);
     if (lost) {
       const oldest = await this.#readPage({ ...START, era: frame.era }, filter, limit);
-      return { ...oldest, reset: { because: lost, oldest: formatPosition({ ...frame.swept, era: frame.era }) } };
+      return {
+        ...oldest,
+        reset: { because: lost, oldest: formatPosition({ ...frame.swept, era: frame.era }) },
+      };
     }
     const events = rows.filter((row) => row.seq !== null).map((row) => eventOf(row, frame.era));
-    const last = events.length >= limit ? parsePosition(events.at(-1)!.id) : scannedOf(rows[0]!, frame.era);
+    const last =
+      events.length >= limit ? parsePosition(events.at(-1)!.id) : scannedOf(rows[0]!, frame.era);
     const reached = last ?? (upTo && upTo.era === frame.era ? upTo : undefined);
     const next = reached ?? { ...after, era: frame.era };
     return { events, next: formatPosition(next), atEnd: last === undefined };
@@ -262,27 +330,47 @@ export interface Reset {
   readonly because: "retention" | "era";
 }
 
-export type FollowedItem = { readonly kind: "event"; readonly event: PlatformEvent } | ({ readonly kind: "reset" } & Reset);
+export type FollowedItem =
+  | { readonly kind: "event"; readonly event: PlatformEvent }
+  | ({ readonly kind: "reset" } & Reset);
 
 /** Followers that are told of new events before the main thread may do something else. */
 const WOKEN_AT_ONCE = 16;
 /** Readers look this often without being called, in milliseconds. Source: DESIGN.md, event log. */
 const POLL_EVERY = 500;
-/** First pause while an open transaction hides written events, in milliseconds; doubles up to POLL_EVERY. */
+/**
+ * First pause while an open transaction hides written events, in milliseconds; doubles up to
+ * POLL_EVERY.
+ */
 const POLL_BLOCKED = 10;
-/** Events per page of a follower that catches up, and per look of the poller; there half a buffer at most, so that only slowness fills one. */
+/**
+ * Events per page of a follower that catches up, and per look of the poller; there half a buffer at
+ * most, so that only slowness fills one.
+ */
 const PAGE = 500;
 /** Events looked at for one page, so that a rare filter costs no long statement. */
 const SCAN = 5_000;
-/** Events looked at to find the newest that match, so that a rare filter costs no long statement. Source: our choice. */
+/**
+ * Events looked at to find the newest that match, so that a rare filter costs no long statement.
+ * Source: our choice.
+ */
 const LOOK_BACK = 20_000;
 const BUFFER_LIMIT = 1_000;
-/** About the bytes that wait for one slow reader before it is cut off. Readers share the events themselves. */
+/**
+ * About the bytes that wait for one slow reader before it is cut off. Readers share the events
+ * themselves.
+ */
 const BUFFER_BYTES = 8 * 1024 * 1024;
-/** About the bytes of pages that were read for followers that catch up and are not taken yet, of all followers of a process. */
+/**
+ * About the bytes of pages that were read for followers that catch up and are not taken yet, of all
+ * followers of a process.
+ */
 const PAGES_BYTES = 32 * 1024 * 1024;
 
-/** For writers that put events into a statement of their own: `select dure.emit($1)` with this parameter. */
+/**
+ * For writers that put events into a statement of their own: `select dure.emit($1)` with this
+ * parameter.
+ */
 function eventsParameter(events: readonly NewPlatformEvent[]): string {
   return JSON.stringify(events);
 }
@@ -290,11 +378,18 @@ function eventsParameter(events: readonly NewPlatformEvent[]): string {
 /** No transaction of dure is open longer than 5 s. Source: DESIGN.md, durable core 4. */
 const CATCH_UP_MS = 10_000;
 const CATCH_UP_LOOK_MS = 20;
-const NEXT_XID: Statement = { name: "events.next_xid", text: "select pg_snapshot_xmax(pg_current_snapshot())::text as next" };
-const PASSED_XID: Statement = { name: "events.passed_xid", text: "select pg_snapshot_xmin(pg_current_snapshot()) >= $1::xid8 as done" };
+const NEXT_XID: Statement = {
+  name: "events.next_xid",
+  text: "select pg_snapshot_xmax(pg_current_snapshot())::text as next",
+};
+const PASSED_XID: Statement = {
+  name: "events.passed_xid",
+  text: "select pg_snapshot_xmin(pg_current_snapshot()) >= $1::xid8 as done",
+};
 const EMIT: Statement = { name: "events.emit", text: "select dure.emit($1)" };
 
-// ── positions ──────────────────────────────────────────────────────────────────────────────────────────────────────
+// ── positions
+// ──────────────────────────────────────────────────────────────────────────────────────────────────────
 
 interface Position {
   readonly era: number;
@@ -307,12 +402,20 @@ const START: Position = { era: 0, xid: 0n, seq: 0n };
 /** `era.xid.seq`. Throws EVENT_POSITION_INVALID. */
 export function parsePosition(text: string): Position {
   const match = /^([1-9]\d{0,14})\.(\d{1,20})\.(\d{1,19})$/.exec(text);
-  const position = match && { era: Number(match[1]), xid: BigInt(match[2]!), seq: BigInt(match[3]!) };
+  const position = match && {
+    era: Number(match[1]),
+    xid: BigInt(match[2]!),
+    seq: BigInt(match[3]!),
+  };
   if (position && position.xid < 2n ** 64n && position.seq < 2n ** 63n) return position;
-  throw new DureError("EVENT_POSITION_INVALID", `"${text.slice(0, 80)}" is not a position in the event log.`, {
-    class: "input",
-    hint: "Give back the `id` of an event as it came, or leave it out to begin with the present.",
-  });
+  throw new DureError(
+    "EVENT_POSITION_INVALID",
+    `"${text.slice(0, 80)}" is not a position in the event log.`,
+    {
+      class: "input",
+      hint: "Give back the `id` of an event as it came, or leave it out to begin with the present.",
+    },
+  );
 }
 
 function formatPosition({ era, xid, seq }: Position): string {
@@ -340,16 +443,26 @@ interface Frame {
 function whyLost(position: Position, frame: Frame): Reset["because"] | undefined {
   if (position.era !== frame.era) return position.era === 0 ? undefined : "era";
   if (position.xid > frame.xmax) return "era"; // from a future that this database does not have
-  return comparePositions(position, { ...frame.swept, era: frame.era }) < 0 && position.xid > 0n ? "retention" : undefined;
+  return comparePositions(position, { ...frame.swept, era: frame.era }) < 0 && position.xid > 0n
+    ? "retention"
+    : undefined;
 }
 
-// ── filters ────────────────────────────────────────────────────────────────────────────────────────────────────────
+// ── filters
+// ────────────────────────────────────────────────────────────────────────────────────────────────────────
 
 /** Whether an event passes. Pure; says the same as `filterCondition`. */
 export function matchesFilter(filter: EventFilter, event: PlatformEvent): boolean {
   const { types, tenant, session, run, room, job, role } = filter;
   if (tenant !== undefined && event.tenant !== tenant) return false;
-  if (types && !types.some((type) => (type.endsWith(".*") ? event.type.startsWith(type.slice(0, -1)) : event.type === type))) return false;
+  if (
+    types &&
+    !types.some((type) =>
+      type.endsWith(".*") ? event.type.startsWith(type.slice(0, -1)) : event.type === type,
+    )
+  ) {
+    return false;
+  }
   if (session !== undefined && event.session !== session) return false;
   if (run !== undefined && event.run !== run) return false;
   if (room !== undefined && event.room !== room) return false;
@@ -360,7 +473,16 @@ export function matchesFilter(filter: EventFilter, event: PlatformEvent): boolea
 /** Eight parameters for a statement's WHERE, in the order of `filterCondition`. */
 function filterParameters(filter: EventFilter): unknown[] {
   const { exact, prefixes } = typePatterns(filter);
-  return [exact, prefixes, filter.session ?? null, filter.run ?? null, filter.room ?? null, filter.role ?? null, filter.job ?? null, filter.tenant ?? null];
+  return [
+    exact,
+    prefixes,
+    filter.session ?? null,
+    filter.run ?? null,
+    filter.room ?? null,
+    filter.role ?? null,
+    filter.job ?? null,
+    filter.tenant ?? null,
+  ];
 }
 
 function typePatterns({ types }: EventFilter): { exact: string[] | null; prefixes: string[] } {
@@ -377,9 +499,13 @@ interface PlacedEvent extends Position {
   readonly bytes: number;
 }
 
-// ── pages ──────────────────────────────────────────────────────────────────────────────────────────────────────────
+// ── pages
+// ──────────────────────────────────────────────────────────────────────────────────────────────────────────
 
-/** Pages in the hands of followers that catch up. When they hold too much together, the oldest page is taken back. */
+/**
+ * Pages in the hands of followers that catch up. When they hold too much together, the oldest page
+ * is taken back.
+ */
 class HeldPages {
   readonly #held = new Set<HeldPage>();
   #bytes = 0;
@@ -427,7 +553,8 @@ class HeldPage {
   }
 }
 
-// ── one follower ───────────────────────────────────────────────────────────────────────────────────────────────────
+// ── one follower
+// ───────────────────────────────────────────────────────────────────────────────────────────────────
 
 /** What one consumer has not taken yet. Bounded. */
 class Follower {
@@ -455,7 +582,12 @@ class Follower {
   offer(events: readonly PlacedEvent[]): void {
     if (this.#state !== "live") return;
     for (const placed of events) {
-      if (comparePositions(placed, this.position) <= 0 || !matchesFilter(this.filter, placed.event)) continue;
+      if (
+        comparePositions(placed, this.position) <= 0 ||
+        !matchesFilter(this.filter, placed.event)
+      ) {
+        continue;
+      }
       if (this.#buffer.length >= this.#limit || this.#bytes + placed.bytes > BUFFER_BYTES) {
         this.#state = "slow";
         break;
@@ -499,21 +631,33 @@ class Follower {
 
   #tooSlow(): DureError {
     const resume = formatPosition(this.position);
-    return new DureError("EVENT_READER_SLOW", `More than ${this.#limit} events or ${BUFFER_BYTES} bytes waited for this reader; it was cut off.`, {
-      class: "limit",
-      hint: `Connect again with Last-Event-ID ${resume}; nothing is lost.`,
-      details: { resume },
-    });
+    return new DureError(
+      "EVENT_READER_SLOW",
+      `More than ${this.#limit} events or ${BUFFER_BYTES} bytes waited for this reader; it was cut off.`,
+      {
+        class: "limit",
+        hint: `Connect again with Last-Event-ID ${resume}; nothing is lost.`,
+        details: { resume },
+      },
+    );
   }
 }
 
-// ── the poller of a process ────────────────────────────────────────────────────────────────────────────────────────
+// ── the poller of a process
+// ────────────────────────────────────────────────────────────────────────────────────────
 
-/** Reads what is new, once for all followers. Runs while it has users: followers, attached or on their way. */
+/**
+ * Reads what is new, once for all followers. Runs while it has users: followers, attached or on
+ * their way.
+ */
 class Poller {
   position: Position = START;
   users = 0;
-  readonly #options: EventLogOptions & { clock: Clock; followers: ReadonlySet<Follower>; page: number };
+  readonly #options: EventLogOptions & {
+    clock: Clock;
+    followers: ReadonlySet<Follower>;
+    page: number;
+  };
   #started: Promise<void> | undefined;
   #polling: Promise<void> | undefined;
   #pollAgain = false;
@@ -523,7 +667,9 @@ class Poller {
   #unsubscribe: (() => void) | undefined;
   #failing = false;
 
-  constructor(options: EventLogOptions & { clock: Clock; followers: ReadonlySet<Follower>; page: number }) {
+  constructor(
+    options: EventLogOptions & { clock: Clock; followers: ReadonlySet<Follower>; page: number },
+  ) {
     this.#options = options;
   }
 
@@ -548,7 +694,10 @@ class Poller {
     await this.#polling?.catch(() => {});
   }
 
-  /** Looks now; a look that is under way is followed by another. Rejects when the database does not answer. */
+  /**
+   * Looks now; a look that is under way is followed by another. Rejects when the database does not
+   * answer.
+   */
   async poll(): Promise<void> {
     if (this.#polling) {
       this.#pollAgain = true;
@@ -584,7 +733,11 @@ class Poller {
 
   async #pollOnce(): Promise<void> {
     const { database, followers, page } = this.#options;
-    const rows = await database.query<PollRow>(POLL, [this.position.xid.toString(), this.position.seq.toString(), page]);
+    const rows = await database.query<PollRow>(POLL, [
+      this.position.xid.toString(),
+      this.position.seq.toString(),
+      page,
+    ]);
     const frame = frameOf(rows[0]!);
     if (whyLost(this.position, frame)) {
       this.position = frame.end;
@@ -602,7 +755,10 @@ class Poller {
     else this.#blockedPause = POLL_BLOCKED;
   }
 
-  /** Some at a time: what a thousand consumers do with an event would keep the main thread for seconds. */
+  /**
+   * Some at a time: what a thousand consumers do with an event would keep the main thread for
+   * seconds.
+   */
   async #wakeUp(followers: readonly Follower[]): Promise<void> {
     for (let first = 0; first < followers.length; first += WOKEN_AT_ONCE) {
       if (first > 0) await this.#options.clock.sleep(0);
@@ -610,7 +766,10 @@ class Poller {
     }
   }
 
-  /** A burst of thousands is no reason to cut off a reader that is only a moment behind: it gets 200 ms per page. */
+  /**
+   * A burst of thousands is no reason to cut off a reader that is only a moment behind: it gets 200
+   * ms per page.
+   */
   async #letThemTake(): Promise<void> {
     for (let pauses = 0; pauses < 10; pauses++) {
       if (![...this.#options.followers].some((follower) => follower.fill > 0.5)) return;
@@ -618,16 +777,26 @@ class Poller {
     }
   }
 
-  /** Something is written and hidden by an open transaction: no wake-up comes when that one ends without an event. */
+  /**
+   * Something is written and hidden by an open transaction: no wake-up comes when that one ends
+   * without an event.
+   */
   #pollSoon(): void {
     const pause = this.#blockedPause;
     this.#blockedPause = Math.min(pause * 2, POLL_EVERY);
     this.#cancelSoon?.();
-    if (pause < POLL_EVERY && this.users > 0) this.#cancelSoon = this.#options.clock.after(pause, () => this.#look());
+    if (pause < POLL_EVERY && this.users > 0) {
+      this.#cancelSoon = this.#options.clock.after(pause, () => this.#look());
+    }
   }
 
   #failed(error: unknown): void {
-    if (!this.#failing) this.#options.logger.warn({ error: messageOf(error) }, "events could not be read; followers wait for the database");
+    if (!this.#failing) {
+      this.#options.logger.warn(
+        { error: messageOf(error) },
+        "events could not be read; followers wait for the database",
+      );
+    }
     this.#failing = true;
   }
 
@@ -637,7 +806,8 @@ class Poller {
   }
 }
 
-// ── rows ───────────────────────────────────────────────────────────────────────────────────────────────────────────
+// ── rows
+// ───────────────────────────────────────────────────────────────────────────────────────────────────────────
 
 interface FrameRow {
   readonly era: number;
@@ -694,8 +864,17 @@ function placedOf(row: EventRow, era: number): PlacedEvent {
 const SUBJECTS = ["tenant", "session", "turn", "service", "agent", "room", "run", "job"] as const;
 
 function eventOf(row: EventRow, era: number): PlatformEvent {
-  const subjects = Object.fromEntries(SUBJECTS.flatMap((name) => (row[name] === null ? [] : [[name, row[name]]])));
-  return { id: `${era}.${row.xid}.${row.seq}`, at: row.at, type: row.type, role: row.role, ...subjects, data: row.data };
+  const subjects = Object.fromEntries(
+    SUBJECTS.flatMap((name) => (row[name] === null ? [] : [[name, row[name]]])),
+  );
+  return {
+    id: `${era}.${row.xid}.${row.seq}`,
+    at: row.at,
+    type: row.type,
+    role: row.role,
+    ...subjects,
+    data: row.data,
+  };
 }
 
 /** Everything a reader must know about the log, from the snapshot in which it also reads. */

@@ -18,7 +18,11 @@ test("an answer that took long is asked for again: the process may have stood st
   const clock: Clock = { ...systemClock, monotonic: () => time.now };
   const tookMs = [FRESH_MS + 1, FRESH_MS, 10];
 
-  await confirmHold({ isFresh: () => false, clock, look: async () => void (time.now += tookMs.shift()!) });
+  await confirmHold({
+    isFresh: () => false,
+    clock,
+    look: async () => void (time.now += tookMs.shift()!),
+  });
 
   expect(tookMs).toEqual([]);
 });

@@ -7,17 +7,26 @@ export interface LeaseProof {
 }
 
 /**
- * How old the last renewal may be, milliseconds: one is sent every 2 s and may take 2 s. Others take over after 6 s.
- * Source: RENEW_EVERY, RENEW_TIMEOUT and DEAD_AFTER in processes.ts.
+ * How old the last renewal may be, milliseconds: one is sent every 2 s and may take 2 s. Others
+ * take over after 6 s. Source: RENEW_EVERY, RENEW_TIMEOUT and DEAD_AFTER in processes.ts.
  */
 export const FRESH_MS = 4_000;
 
 /**
- * Directly before something outside is asked or paid for: makes sure that another process has not done it already. A process
- * that stood still, or cannot reach the database, looks (`look` throws when the work is no longer its own); every other one
- * goes on without a statement. An answer that took long may be old itself, so it is asked for again.
+ * Directly before something outside is asked or paid for: makes sure that another process has not
+ * done it already. A process that stood still, or cannot reach the database, looks (`look` throws
+ * when the work is no longer its own); every other one goes on without a statement. An answer that
+ * took long may be old itself, so it is asked for again.
  */
-export async function confirmHold({ isFresh, clock, look }: { isFresh: () => boolean; clock: Clock; look: () => Promise<void> }): Promise<void> {
+export async function confirmHold({
+  isFresh,
+  clock,
+  look,
+}: {
+  isFresh: () => boolean;
+  clock: Clock;
+  look: () => Promise<void>;
+}): Promise<void> {
   while (!isFresh()) {
     const askedAt = clock.monotonic();
     await look();

@@ -25,7 +25,10 @@ test("a name has one holder; it is free when it was released or its holder ended
 
   const other = await first.leases.acquire("run:1");
   await first[Symbol.asyncDispose]();
-  expect(await second.leases.acquire("run:1")).toMatchObject({ holder: second.id, epoch: other!.epoch + 1 });
+  expect(await second.leases.acquire("run:1")).toMatchObject({
+    holder: second.id,
+    epoch: other!.epoch + 1,
+  });
 });
 
 test("a lease that its holder has got anew is renewed and released under its new epoch alone", async () => {
@@ -33,7 +36,8 @@ test("a lease that its holder has got anew is renewed and released under its new
   await using us = await member(db.url);
   const before = (await us.leases.acquire("run:1"))!;
   const now = await us.leases.takeOver("run:1");
-  const guarded = (lease: typeof now) => us.database.transaction((tx) => us.leases.guard(tx, lease));
+  const guarded = (lease: typeof now) =>
+    us.database.transaction((tx) => us.leases.guard(tx, lease));
 
   expect(await us.leases.renew(before)).toBe(false);
   await us.leases.release(before);
@@ -50,16 +54,22 @@ test("a lease that was released is not renewed, and allows no write", async () =
   await us.leases.release(lease);
 
   expect(await us.leases.renew(lease)).toBe(false);
-  await expect(us.database.transaction((tx) => us.leases.guard(tx, lease))).rejects.toMatchObject({ code: "FENCED" });
+  await expect(us.database.transaction((tx) => us.leases.guard(tx, lease))).rejects.toMatchObject({
+    code: "FENCED",
+  });
 });
 
 test("a process that was taken over gets no lease", async () => {
   await using db = await testDatabase();
   await using us = await member(db.url);
-  await db.database.query({ text: "update dure.processes set epoch = epoch + 1, ended_at = clock_timestamp()" });
+  await db.database.query({
+    text: "update dure.processes set epoch = epoch + 1, ended_at = clock_timestamp()",
+  });
 
   await expect(us.leases.acquire("run:1")).rejects.toMatchObject({ code: "FENCED" });
-  expect(await db.database.query({ text: "select name from dure.leases where holder is not null" })).toEqual([]);
+  expect(
+    await db.database.query({ text: "select name from dure.leases where holder is not null" }),
+  ).toEqual([]);
 });
 
 test("of many that reach for one name at once, one gets it", async () => {
@@ -67,7 +77,9 @@ test("of many that reach for one name at once, one gets it", async () => {
   await using first = await member(db.url);
   await using second = await member(db.url);
 
-  const got = await Promise.all([first, second, first, second, first, second].map((us) => us.leases.acquire("bot:eden")));
+  const got = await Promise.all(
+    [first, second, first, second, first, second].map((us) => us.leases.acquire("bot:eden")),
+  );
 
   expect(got.filter((lease) => lease !== undefined)).toHaveLength(1);
 });
@@ -77,7 +89,9 @@ test("a lease that was not renewed for six seconds is free", async () => {
   await using first = await member(db.url);
   await using second = await member(db.url);
   await first.leases.acquire("bot:ruda");
-  await db.database.query({ text: "update dure.leases set renewed_at = renewed_at - interval '6 seconds'" });
+  await db.database.query({
+    text: "update dure.leases set renewed_at = renewed_at - interval '6 seconds'",
+  });
 
   expect(await second.leases.acquire("bot:ruda")).toMatchObject({ holder: second.id, epoch: 2 });
 });
@@ -102,7 +116,9 @@ test("a guarded writer is waited for before the lease changes hands, and fenced 
   await writing;
 
   expect(order).toEqual(["written", "taken"]);
-  await expect(first.database.transaction((tx) => first.leases.guard(tx, lease))).rejects.toMatchObject({ code: "FENCED" });
+  await expect(
+    first.database.transaction((tx) => first.leases.guard(tx, lease)),
+  ).rejects.toMatchObject({ code: "FENCED" });
 });
 
 test("whoever loses a lease while working is told to stop", { timeout: 15_000 }, async () => {
@@ -115,7 +131,10 @@ test("whoever loses a lease while working is told to stop", { timeout: 15_000 },
     await systemClock.sleep(60_000, { signal });
   });
   await begun.promise;
-  expect(await second.leases.hold("retention", async () => "never")).toEqual({ ok: false, because: "held-by-another" });
+  expect(await second.leases.hold("retention", async () => "never")).toEqual({
+    ok: false,
+    because: "held-by-another",
+  });
 
   await second.leases.takeOver("retention");
 

@@ -6,8 +6,9 @@ import { confirmHold } from "./lease-proof.ts";
 import { DEAD_AFTER, fenced, RENEW_EVERY, type ProcessLease } from "./processes.ts";
 
 /**
- * The right to do one thing alone: `bot:<id>`, `run:<id>`, `retention`. A name has one holder at most, under an epoch that
- * grows with each change; it is free when its holder gave it back, died, or has not renewed it for 6 s.
+ * The right to do one thing alone: `bot:<id>`, `run:<id>`, `retention`. A name has one holder at
+ * most, under an epoch that grows with each change; it is free when its holder gave it back, died,
+ * or has not renewed it for 6 s.
  */
 export class Leases {
   readonly #options: LeasesOptions;
@@ -30,7 +31,10 @@ export class Leases {
 
   /** False when it is held by another by now: stop at once. */
   async renew(lease: Lease): Promise<boolean> {
-    return (await this.#options.database.query(RENEW, [lease.name, lease.holder, lease.epoch])).length === 1;
+    return (
+      (await this.#options.database.query(RENEW, [lease.name, lease.holder, lease.epoch]))
+        .length === 1
+    );
   }
 
   /** Free for others at once. A lease that is lost already is left alone. */
@@ -38,7 +42,10 @@ export class Leases {
     await this.#options.database.query(RELEASE, [lease.name, lease.holder, lease.epoch]);
   }
 
-  /** Before work under `name` asks or pays for something outside: throws FENCED when it is no longer this process's. */
+  /**
+   * Before work under `name` asks or pays for something outside: throws FENCED when it is no longer
+   * this process's.
+   */
   async confirm(name: string): Promise<void> {
     const { lease, database } = this.#options;
     const look = async (): Promise<void> => {
@@ -48,7 +55,10 @@ export class Leases {
     await confirmHold({ isFresh: () => lease.isFresh, clock: this.#clock, look });
   }
 
-  /** Reads the lease row FOR KEY SHARE: until `tx` ends nobody takes it over; throws FENCED if somebody has. */
+  /**
+   * Reads the lease row FOR KEY SHARE: until `tx` ends nobody takes it over; throws FENCED if
+   * somebody has.
+   */
   async guard(tx: Transaction, lease: Lease): Promise<void> {
     const [row] = await tx.query<{ epoch: number; holder: string | null }>(GUARD, [lease.name]);
     if (row?.epoch === lease.epoch && row.holder === lease.holder) return;
@@ -56,8 +66,9 @@ export class Leases {
   }
 
   /**
-   * Acquires `name`, renews it every 2 s while `work` runs, and releases it. The signal given to `work` aborts with FENCED
-   * when the lease is lost or could not be renewed for 6 s. Returns `held-by-another` without running `work` when it is not free.
+   * Acquires `name`, renews it every 2 s while `work` runs, and releases it. The signal given to
+   * `work` aborts with FENCED when the lease is lost or could not be renewed for 6 s. Returns
+   * `held-by-another` without running `work` when it is not free.
    */
   async hold<T>(
     name: string,
@@ -69,7 +80,11 @@ export class Leases {
     if (!lease) return { ok: false, because: "held-by-another" };
     const lost = new AbortController();
     const done = new AbortController();
-    const signals = [lost.signal, this.#options.lease.signal, ...(options.signal ? [options.signal] : [])];
+    const signals = [
+      lost.signal,
+      this.#options.lease.signal,
+      ...(options.signal ? [options.signal] : []),
+    ];
     const renewing = this.#renewUntil(lease, done.signal, lost);
     try {
       return { ok: true, value: await work(lease, { signal: AbortSignal.any(signals) }) };
@@ -78,7 +93,10 @@ export class Leases {
       await renewing;
       if (!lost.signal.aborted) {
         await this.release(lease).catch((error: unknown) =>
-          this.#options.logger.warn({ lease: name, error: messageOf(error) }, `lease ${name} could not be released; it runs out after ${DEAD_AFTER} ms`),
+          this.#options.logger.warn(
+            { lease: name, error: messageOf(error) },
+            `lease ${name} could not be released; it runs out after ${DEAD_AFTER} ms`,
+          ),
         );
       }
     }
@@ -90,16 +108,26 @@ export class Leases {
       return await database.transaction(async (tx) => {
         await process.guard(tx);
         await tx.query(CREATE, [name]);
-        // FOR UPDATE waits for writers that are guarded by this lease: after it none of them is under way.
+        // FOR UPDATE waits for writers that are guarded by this lease: after it none of them is
+        // under way.
         await tx.query({ text: "set local lock_timeout = '4s'" });
         await tx.query(LOCK, [name]);
-        const [row] = await tx.query<{ epoch: number }>(TAKE, [name, process.id, DEAD_AFTER, how === "by-force"]);
+        const [row] = await tx.query<{ epoch: number }>(TAKE, [
+          name,
+          process.id,
+          DEAD_AFTER,
+          how === "by-force",
+        ]);
         return row && { name, holder: process.id, epoch: row.epoch };
       });
     } catch (error) {
       if (codeOf(error) !== LOCK_NOT_AVAILABLE) throw error;
       if (how === "when-free") return undefined;
-      throw new DureError("LEASE_BUSY", `Lease ${name} is being written under by its holder.`, { class: "conflict", hint: "Try again in a moment.", cause: error });
+      throw new DureError("LEASE_BUSY", `Lease ${name} is being written under by its holder.`, {
+        class: "conflict",
+        hint: "Try again in a moment.",
+        cause: error,
+      });
     }
   }
 
@@ -109,13 +137,25 @@ export class Leases {
       await this.#clock.sleep(RENEW_EVERY, { signal: done }).catch(() => {});
       if (done.aborted) return;
       const sentAt = this.#clock.monotonic();
-      if (sentAt - renewedAt > DEAD_AFTER) return lost.abort(fenced(`${lease.holder} as holder of ${lease.name}`, "not-renewed"));
+      if (sentAt - renewedAt > DEAD_AFTER) {
+        return lost.abort(fenced(`${lease.holder} as holder of ${lease.name}`, "not-renewed"));
+      }
       try {
-        const kept = await withTimeout(this.#clock, RENEW_EVERY, () => new Error(`no answer within ${RENEW_EVERY} ms`), () => this.renew(lease));
-        if (!kept) return lost.abort(fenced(`${lease.holder} as holder of ${lease.name}`, "taken-over"));
+        const kept = await withTimeout(
+          this.#clock,
+          RENEW_EVERY,
+          () => new Error(`no answer within ${RENEW_EVERY} ms`),
+          () => this.renew(lease),
+        );
+        if (!kept) {
+          return lost.abort(fenced(`${lease.holder} as holder of ${lease.name}`, "taken-over"));
+        }
         renewedAt = sentAt;
       } catch (error) {
-        this.#options.logger.warn({ lease: lease.name, error: messageOf(error) }, `lease ${lease.name} could not be renewed; again in ${RENEW_EVERY} ms`);
+        this.#options.logger.warn(
+          { lease: lease.name, error: messageOf(error) },
+          `lease ${lease.name} could not be renewed; again in ${RENEW_EVERY} ms`,
+        );
       }
     }
   }
@@ -145,7 +185,10 @@ const HELD = {
      where l.name = $1 and l.holder = $2 and p.epoch = $3 and p.ended_at is null`,
 };
 
-const CREATE = { name: "lease.create", text: "insert into dure.leases (name) values ($1) on conflict (name) do nothing" };
+const CREATE = {
+  name: "lease.create",
+  text: "insert into dure.leases (name) values ($1) on conflict (name) do nothing",
+};
 
 const LOCK = { name: "lease.lock", text: "select from dure.leases where name = $1 for update" };
 
@@ -166,6 +209,12 @@ const RENEW = {
   text: "update dure.leases set renewed_at = clock_timestamp() where name = $1 and holder = $2 and epoch = $3 returning epoch",
 };
 
-const RELEASE = { name: "lease.release", text: "update dure.leases set holder = null where name = $1 and holder = $2 and epoch = $3" };
+const RELEASE = {
+  name: "lease.release",
+  text: "update dure.leases set holder = null where name = $1 and holder = $2 and epoch = $3",
+};
 
-const GUARD = { name: "lease.guard", text: "select epoch, holder from dure.leases where name = $1 for key share" };
+const GUARD = {
+  name: "lease.guard",
+  text: "select epoch, holder from dure.leases where name = $1 for key share",
+};

@@ -6,7 +6,11 @@ import { decideMigrations, migrate, type Migration } from "./migrate.ts";
 import { Database } from "./database.ts";
 import { testDatabase } from "./test-database.ts";
 
-const FIRST: Migration = { id: 1, name: "notes", sql: "create table dure.notes (id int); select pg_sleep(0.2);" };
+const FIRST: Migration = {
+  id: 1,
+  name: "notes",
+  sql: "create table dure.notes (id int); select pg_sleep(0.2);",
+};
 const SECOND: Migration = { id: 2, name: "authors", sql: "create table dure.authors (id int)" };
 const quiet = { logger: silentLogger };
 
@@ -19,10 +23,15 @@ test("two processes that start at once: one migrates, the other waits and finds 
   const log: string[] = [];
   const logger: Logger = { ...silentLogger, info: (_, message) => log.push(message) };
 
-  await Promise.all([migrate(db.database, [FIRST, SECOND], { logger }), migrate(other.database, [FIRST, SECOND], { logger })]);
+  await Promise.all([
+    migrate(db.database, [FIRST, SECOND], { logger }),
+    migrate(other.database, [FIRST, SECOND], { logger }),
+  ]);
 
   expect(log).toEqual(["migration 1 notes applied", "migration 2 authors applied"]);
-  expect(await db.database.query({ text: "select id, name from dure.migrations order by id" })).toEqual([
+  expect(
+    await db.database.query({ text: "select id, name from dure.migrations order by id" }),
+  ).toEqual([
     { id: 1, name: "notes" },
     { id: 2, name: "authors" },
   ]);
@@ -34,7 +43,10 @@ test("an older process that meets a newer schema stops and says so", async () =>
 
   const stopped = migrate(db.database, [FIRST], quiet);
 
-  await expect(stopped).rejects.toMatchObject({ code: "SCHEMA_NEWER", message: expect.stringContaining("2 (authors)") as string });
+  await expect(stopped).rejects.toMatchObject({
+    code: "SCHEMA_NEWER",
+    message: expect.stringContaining("2 (authors)") as string,
+  });
 });
 
 test("a changed migration is refused, another line end is not a change", async () => {
@@ -42,32 +54,51 @@ test("a changed migration is refused, another line end is not a change", async (
   await migrate(db.database, [{ ...FIRST, sql: "select 1;\nselect 2" }], quiet);
 
   await migrate(db.database, [{ ...FIRST, sql: "select 1;\r\nselect 2" }], quiet);
-  await expect(migrate(db.database, [{ ...FIRST, sql: "select 3" }], quiet)).rejects.toMatchObject({ code: "SCHEMA_CHANGED" });
+  await expect(migrate(db.database, [{ ...FIRST, sql: "select 3" }], quiet)).rejects.toMatchObject({
+    code: "SCHEMA_CHANGED",
+  });
 });
 
 test("a migration that fails leaves nothing of itself and everything before", async () => {
   await using db = await testDatabase({ migrated: false });
-  const broken: Migration = { id: 2, name: "broken", sql: "create table dure.half (id int); select 1 / 0" };
+  const broken: Migration = {
+    id: 2,
+    name: "broken",
+    sql: "create table dure.half (id int); select 1 / 0",
+  };
 
-  await expect(migrate(db.database, [FIRST, broken], quiet)).rejects.toMatchObject({ code: "MIGRATION_FAILED" });
+  await expect(migrate(db.database, [FIRST, broken], quiet)).rejects.toMatchObject({
+    code: "MIGRATION_FAILED",
+  });
   await migrate(db.database, [FIRST, SECOND], quiet);
 
-  const tables = await db.database.query({ text: "select tablename from pg_tables where schemaname = 'dure' order by 1" });
+  const tables = await db.database.query({
+    text: "select tablename from pg_tables where schemaname = 'dure' order by 1",
+  });
   expect(tables.map((row) => row["tablename"])).toEqual(["authors", "migrations", "notes"]);
 });
 
 test("a gap in the numbering is a mistake of ours", async () => {
   await using db = await testDatabase({ migrated: false });
 
-  await expect(migrate(db.database, [SECOND], quiet)).rejects.toMatchObject({ code: "MIGRATIONS_MISNUMBERED" });
+  await expect(migrate(db.database, [SECOND], quiet)).rejects.toMatchObject({
+    code: "MIGRATIONS_MISNUMBERED",
+  });
 });
 
 test("a transaction pooler is refused", async () => {
   await using db = await testDatabase({ migrated: false });
   await using pooler = await transactionPooler(db.url);
-  const database = await Database.open({ url: pooler.url, applicationName: "dure:pooled", logger: silentLogger, max: 1 });
+  const database = await Database.open({
+    url: pooler.url,
+    applicationName: "dure:pooled",
+    logger: silentLogger,
+    max: 1,
+  });
 
-  await expect(migrate(database, [FIRST], quiet)).rejects.toMatchObject({ code: "DATABASE_POOLED" });
+  await expect(migrate(database, [FIRST], quiet)).rejects.toMatchObject({
+    code: "DATABASE_POOLED",
+  });
 
   await database.close();
 });
@@ -75,9 +106,18 @@ test("a transaction pooler is refused", async () => {
 test("a PostgreSQL that is older than 15 is refused with what to do", async () => {
   await using db = await testDatabase({ migrated: false });
   await using old = await sayingItIsOld(db.url);
-  const database = await Database.open({ url: old.url, applicationName: "dure:old", logger: silentLogger, max: 2 });
+  const database = await Database.open({
+    url: old.url,
+    applicationName: "dure:old",
+    logger: silentLogger,
+    max: 2,
+  });
 
-  await expect(migrate(database, [FIRST], quiet)).rejects.toMatchObject({ code: "DATABASE_TOO_OLD", message: expect.stringContaining("PostgreSQL 14") as string, hint: expect.stringContaining("DATABASE_URL") as string });
+  await expect(migrate(database, [FIRST], quiet)).rejects.toMatchObject({
+    code: "DATABASE_TOO_OLD",
+    message: expect.stringContaining("PostgreSQL 14") as string,
+    hint: expect.stringContaining("DATABASE_URL") as string,
+  });
 
   await database.close();
 });
@@ -87,7 +127,11 @@ test("only what is missing is applied", () => {
 });
 
 async function second(url: string): Promise<{ database: Database } & AsyncDisposable> {
-  const database = await Database.open({ url, applicationName: "dure:second", logger: silentLogger });
+  const database = await Database.open({
+    url,
+    applicationName: "dure:second",
+    logger: silentLogger,
+  });
   return { database, [Symbol.asyncDispose]: () => database.close() };
 }
 
@@ -97,11 +141,19 @@ async function sayingItIsOld(target: string): Promise<{ url: string } & AsyncDis
   const folder = searchParams.get("host");
   const sockets: Socket[] = [];
   const server = createServer((client) => {
-    const backend = folder ? connect(`${folder}/.s.PGSQL.${port}`) : connect(Number(port), hostname);
+    const backend = folder
+      ? connect(`${folder}/.s.PGSQL.${port}`)
+      : connect(Number(port), hostname);
     sockets.push(client, backend);
     client.on("error", () => {}).pipe(backend);
     // A number as long as the true one, so no length of the protocol changes.
-    backend.on("error", () => {}).on("data", (bytes) => client.write(Buffer.from(bytes.toString("latin1").replace(/\b1[5-9]00(\d\d)/g, "1400$1"), "latin1")));
+    backend
+      .on("error", () => {})
+      .on("data", (bytes) =>
+        client.write(
+          Buffer.from(bytes.toString("latin1").replace(/\b1[5-9]00(\d\d)/g, "1400$1"), "latin1"),
+        ),
+      );
   });
   return standingBefore(target, server, () => sockets);
 }
@@ -118,15 +170,17 @@ async function transactionPooler(target: string): Promise<{ url: string } & Asyn
     const isFirst = clients.push(client) === 1;
     if (isFirst) borrower = client;
     let greeted = isFirst; // the first logs in at the backend, the others are let in by us
-    client.on("error", () => {}).on("data", (bytes) => {
-      if (!greeted) {
-        greeted = true;
-        client.write(Buffer.concat([AUTHENTICATION_OK, READY]));
-      } else if (String.fromCharCode(bytes[0]!) !== "X") {
-        borrower = client;
-        backend.write(bytes);
-      }
-    });
+    client
+      .on("error", () => {})
+      .on("data", (bytes) => {
+        if (!greeted) {
+          greeted = true;
+          client.write(Buffer.concat([AUTHENTICATION_OK, READY]));
+        } else if (String.fromCharCode(bytes[0]!) !== "X") {
+          borrower = client;
+          backend.write(bytes);
+        }
+      });
   });
   return standingBefore(target, server, () => [backend, ...clients]);
 }
@@ -134,8 +188,15 @@ async function transactionPooler(target: string): Promise<{ url: string } & Asyn
 const AUTHENTICATION_OK = Buffer.from([0x52, 0, 0, 0, 8, 0, 0, 0, 0]);
 const READY = Buffer.from([0x5a, 0, 0, 0, 5, 0x49]);
 
-/** The address of `server`, in the place of the target's; it goes with the sockets that are open then. */
-async function standingBefore(target: string, server: Server, sockets: () => readonly Socket[]): Promise<{ url: string } & AsyncDisposable> {
+/**
+ * The address of `server`, in the place of the target's; it goes with the sockets that are open
+ * then.
+ */
+async function standingBefore(
+  target: string,
+  server: Server,
+  sockets: () => readonly Socket[],
+): Promise<{ url: string } & AsyncDisposable> {
   await new Promise<void>((resolve) => server.listen(0, "127.0.0.1", resolve));
   const url = new URL(target);
   url.searchParams.delete("host");

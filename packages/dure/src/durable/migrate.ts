@@ -28,8 +28,9 @@ const MIGRATION_LOCK = 0x64757265;
 const PROBE_LOCK = 0x64757266;
 
 /**
- * Brings schema `dure` up to the last of `migrations`, under a session lock: of two processes that start at once, one
- * migrates and the other waits, then finds nothing to do. Each step commits alone, so a kill loses at most the step it hit.
+ * Brings schema `dure` up to the last of `migrations`, under a session lock: of two processes that
+ * start at once, one migrates and the other waits, then finds nothing to do. Each step commits
+ * alone, so a kill loses at most the step it hit.
  */
 export async function migrate(
   database: Database,
@@ -44,7 +45,10 @@ export async function migrate(
     const applied = await readApplied(session);
     for (const migration of decideMigrations(migrations, applied)) {
       await apply(session, migration);
-      logger.info({ migration: migration.id }, `migration ${migration.id} ${migration.name} applied`);
+      logger.info(
+        { migration: migration.id },
+        `migration ${migration.id} ${migration.name} applied`,
+      );
     }
   } catch (error) {
     throw explain(error);
@@ -53,7 +57,10 @@ export async function migrate(
   }
 }
 
-/** Which migrations are still to be applied. Pure; throws SCHEMA_NEWER or SCHEMA_CHANGED when the code must not run at all. */
+/**
+ * Which migrations are still to be applied. Pure; throws SCHEMA_NEWER or SCHEMA_CHANGED when the
+ * code must not run at all.
+ */
 export function decideMigrations(
   migrations: readonly Migration[],
   applied: readonly AppliedMigration[],
@@ -64,23 +71,35 @@ export function decideMigrations(
     throw new DureError(
       "SCHEMA_NEWER",
       `The database has migration ${beyond.id} (${beyond.name}); this version of dure knows ${newest} at most.`,
-      { class: "conflict", hint: "A newer dure has used this database. Start that version, or restore a backup from before." },
+      {
+        class: "conflict",
+        hint: "A newer dure has used this database. Start that version, or restore a backup from before.",
+      },
     );
   }
   const checksums = new Map(applied.map((step) => [step.id, step.checksum]));
-  const changed = migrations.find((step) => checksums.has(step.id) && checksums.get(step.id) !== checksumOf(step.sql));
+  const changed = migrations.find(
+    (step) => checksums.has(step.id) && checksums.get(step.id) !== checksumOf(step.sql),
+  );
   if (changed) {
-    throw new DureError("SCHEMA_CHANGED", `Migration ${changed.id} (${changed.name}) was applied with another text.`, {
-      class: "conflict",
-      hint: "An applied migration never changes: restore its text and write a new migration for the difference.",
-    });
+    throw new DureError(
+      "SCHEMA_CHANGED",
+      `Migration ${changed.id} (${changed.name}) was applied with another text.`,
+      {
+        class: "conflict",
+        hint: "An applied migration never changes: restore its text and write a new migration for the difference.",
+      },
+    );
   }
   return migrations.filter((step) => !checksums.has(step.id));
 }
 
 /** Refuses what dure cannot run on: PostgreSQL before 15, and transaction poolers. */
 export async function checkServer(database: Database): Promise<void> {
-  const [first, second] = await Promise.allSettled([database.connectSession(), database.connectSession()]);
+  const [first, second] = await Promise.allSettled([
+    database.connectSession(),
+    database.connectSession(),
+  ]);
   try {
     if (first.status === "rejected") throw first.reason;
     if (second.status === "rejected") throw second.reason;
@@ -89,26 +108,37 @@ export async function checkServer(database: Database): Promise<void> {
   } catch (error) {
     throw explain(error);
   } finally {
-    for (const opening of [first, second]) if (opening.status === "fulfilled") await opening.value.end().catch(() => {});
+    for (const opening of [first, second]) {
+      if (opening.status === "fulfilled") await opening.value.end().catch(() => {});
+    }
   }
 }
 
 async function checkVersion(session: pg.Client): Promise<void> {
-  const { rows } = await session.query<{ version: string }>("select current_setting('server_version_num') as version");
+  const { rows } = await session.query<{ version: string }>(
+    "select current_setting('server_version_num') as version",
+  );
   const major = Math.floor(Number(rows[0]?.version) / 10_000);
   if (major >= OLDEST_MAJOR) return;
-  throw new DureError("DATABASE_TOO_OLD", `The database is PostgreSQL ${major}; dure needs ${OLDEST_MAJOR} or newer.`, {
-    class: "unavailable",
-    hint: "Upgrade the server, or leave DATABASE_URL unset: dure then brings its own PostgreSQL.",
-  });
+  throw new DureError(
+    "DATABASE_TOO_OLD",
+    `The database is PostgreSQL ${major}; dure needs ${OLDEST_MAJOR} or newer.`,
+    {
+      class: "unavailable",
+      hint: "Upgrade the server, or leave DATABASE_URL unset: dure then brings its own PostgreSQL.",
+    },
+  );
 }
 
 /**
- * A pooler lends a backend per transaction. While `other` holds one open, `session` must still have the backend that it
- * started with, and its lock with it.
+ * A pooler lends a backend per transaction. While `other` holds one open, `session` must still have
+ * the backend that it started with, and its lock with it.
  */
 async function checkSession(session: pg.Client, other: pg.Client): Promise<void> {
-  const before = await session.query<{ backend: number }>("select pg_backend_pid() as backend, pg_try_advisory_lock_shared($1)", [PROBE_LOCK]);
+  const before = await session.query<{ backend: number }>(
+    "select pg_backend_pid() as backend, pg_try_advisory_lock_shared($1)",
+    [PROBE_LOCK],
+  );
   await other.query("begin");
   const foreign = await other.query<{ backend: number }>("select pg_backend_pid() as backend");
   const after = await session.query<{ backend: number; held: boolean }>(
@@ -119,7 +149,10 @@ async function checkSession(session: pg.Client, other: pg.Client): Promise<void>
   await other.query("rollback");
 
   const backend = before.rows[0]!.backend;
-  const same = after.rows[0]!.backend === backend && after.rows[0]!.held && foreign.rows[0]!.backend !== backend;
+  const same =
+    after.rows[0]!.backend === backend &&
+    after.rows[0]!.held &&
+    foreign.rows[0]!.backend !== backend;
   if (!same) throw pooled(`The database at ${session.host}:${session.port}`);
   await session.query("select pg_advisory_unlock_shared($1)", [PROBE_LOCK]);
 }
@@ -133,7 +166,9 @@ async function readApplied(session: pg.Client): Promise<AppliedMigration[]> {
       checksum text not null,
       applied_at timestamptz not null default now()
     )`);
-  const { rows } = await session.query<AppliedMigration>("select id, name, checksum from dure.migrations order by id");
+  const { rows } = await session.query<AppliedMigration>(
+    "select id, name, checksum from dure.migrations order by id",
+  );
   return rows;
 }
 
@@ -150,16 +185,25 @@ async function apply(session: pg.Client, migration: Migration): Promise<void> {
   } catch (error) {
     await session.query("rollback").catch(() => {});
     if (isConnectionError(error)) throw error;
-    throw new DureError("MIGRATION_FAILED", `Migration ${migration.id} (${migration.name}) failed: ${messageOf(error)}.`, {
-      hint: "Nothing of it was kept. The database user needs the right to create tables in schema dure.",
-      cause: error,
-    });
+    throw new DureError(
+      "MIGRATION_FAILED",
+      `Migration ${migration.id} (${migration.name}) failed: ${messageOf(error)}.`,
+      {
+        hint: "Nothing of it was kept. The database user needs the right to create tables in schema dure.",
+        cause: error,
+      },
+    );
   }
 }
 
 function checkNumbering(migrations: readonly Migration[]): void {
   const wrong = migrations.find((migration, index) => migration.id !== index + 1);
-  if (wrong) throw new DureError("MIGRATIONS_MISNUMBERED", `Migration ${wrong.id} (${wrong.name}) breaks the sequence 1, 2, 3 …`);
+  if (wrong) {
+    throw new DureError(
+      "MIGRATIONS_MISNUMBERED",
+      `Migration ${wrong.id} (${wrong.name}) breaks the sequence 1, 2, 3 …`,
+    );
+  }
 }
 
 /** Line ends do not count: a checkout may change them. */
@@ -169,10 +213,14 @@ function checksumOf(sql: string): string {
 
 function explain(error: unknown): unknown {
   if (error instanceof DureError || !isConnectionError(error)) return error;
-  return new DureError("DATABASE_UNAVAILABLE", `The database went away during migration: ${messageOf(error)}.`, {
-    class: "unavailable",
-    hint: "Steps that were applied stay applied; start again and the rest follows.",
-    details: { commit: "unknown" },
-    cause: error,
-  });
+  return new DureError(
+    "DATABASE_UNAVAILABLE",
+    `The database went away during migration: ${messageOf(error)}.`,
+    {
+      class: "unavailable",
+      hint: "Steps that were applied stay applied; start again and the rest follows.",
+      details: { commit: "unknown" },
+      cause: error,
+    },
+  );
 }

@@ -44,7 +44,9 @@ test("after a cut everybody is called, and publishing works again", async () => 
   own.notifications.publish("events");
   await expect.poll(() => woken).toBe(1);
 
-  await db.database.query({ text: "select pg_terminate_backend(pid, 2000) from pg_stat_activity where application_name in ('dure:test:listen', 'dure:test:notify')" });
+  await db.database.query({
+    text: "select pg_terminate_backend(pid, 2000) from pg_stat_activity where application_name in ('dure:test:listen', 'dure:test:notify')",
+  });
   await expect.poll(() => woken).toBe(2);
 
   own.notifications.publish("events");
@@ -81,7 +83,9 @@ test("start twice is one start, stop sends what is pending, and later publicatio
   await expect.poll(() => woken).toBe(1);
 });
 
-async function started(database: Database): Promise<{ notifications: Notifications } & AsyncDisposable> {
+async function started(
+  database: Database,
+): Promise<{ notifications: Notifications } & AsyncDisposable> {
   const notifications = new Notifications({ database, logger: silentLogger });
   await notifications.start();
   return { notifications, [Symbol.asyncDispose]: () => notifications.stop() };

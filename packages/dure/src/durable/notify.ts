@@ -18,10 +18,12 @@ const COALESCE = 5;
 const BACKOFF = { first: 50, longest: 2_000 } as const;
 
 /**
- * Wakes whoever waits for something in the database, in every process. A wake-up may be missed or come without cause, so
- * a callback looks into the tables, and looks now and then without being called. After each (re)connect all are called.
+ * Wakes whoever waits for something in the database, in every process. A wake-up may be missed or
+ * come without cause, so a callback looks into the tables, and looks now and then without being
+ * called. After each (re)connect all are called.
  *
- * Two connections of its own: one listens, one publishes. A cut one comes back with back-off until `stop`.
+ * Two connections of its own: one listens, one publishes. A cut one comes back with back-off until
+ * `stop`.
  */
 export class Notifications {
   readonly #database: Database;
@@ -62,7 +64,9 @@ export class Notifications {
     };
   }
 
-  /** Call after the commit. Never throws and never waits; readers that miss it look by themselves. */
+  /**
+   * Call after the commit. Never throws and never waits; readers that miss it look by themselves.
+   */
   publish(topic: string): void {
     if (!this.#started || this.#stopping.signal.aborted) return;
     this.#pending.add(topic);
@@ -89,7 +93,9 @@ export class Notifications {
     let pause: number = BACKOFF.first;
     while (!signal.aborted) {
       try {
-        const client = await this.#database.connectSession({ applicationName: `${this.#database.applicationName}:listen` });
+        const client = await this.#database.connectSession({
+          applicationName: `${this.#database.applicationName}:listen`,
+        });
         this.#listener = client;
         const ended = new Promise<void>((resolve) => client.once("end", () => resolve()));
         client.on("notification", ({ payload }) => this.#wake(payload ?? ""));
@@ -103,7 +109,12 @@ export class Notifications {
         if (!signal.aborted) this.#logger.warn({}, "notifications cut off; connecting again");
       } catch (error) {
         await end(this.#listener);
-        if (!signal.aborted) this.#logger.warn({ error: messageOf(error) }, `notifications not connected; next attempt in ${pause} ms`);
+        if (!signal.aborted) {
+          this.#logger.warn(
+            { error: messageOf(error) },
+            `notifications not connected; next attempt in ${pause} ms`,
+          );
+        }
       }
       await this.#clock.sleep(pause, { signal }).catch(() => {});
       pause = Math.min(pause * 2, BACKOFF.longest);
@@ -126,9 +137,15 @@ export class Notifications {
       this.#pending.clear();
       try {
         const client = await this.#connectPublisher();
-        await client.query("select pg_notify($1, topic) from unnest($2::text[]) as topic", [CHANNEL, topics]);
+        await client.query("select pg_notify($1, topic) from unnest($2::text[]) as topic", [
+          CHANNEL,
+          topics,
+        ]);
       } catch (error) {
-        this.#logger.warn({ topics, error: messageOf(error) }, "wake-up not sent; readers look by themselves");
+        this.#logger.warn(
+          { topics, error: messageOf(error) },
+          "wake-up not sent; readers look by themselves",
+        );
         await end(this.#publisher);
         this.#publisher = undefined;
         return;
@@ -138,7 +155,9 @@ export class Notifications {
 
   async #connectPublisher(): Promise<pg.Client> {
     if (this.#publisher) return this.#publisher;
-    const client = await this.#database.connectSession({ applicationName: `${this.#database.applicationName}:notify` });
+    const client = await this.#database.connectSession({
+      applicationName: `${this.#database.applicationName}:notify`,
+    });
     client.once("end", () => {
       if (this.#publisher === client) this.#publisher = undefined;
     });

@@ -7,7 +7,9 @@ import { betweenLookAndWrite, joinTeam, Member } from "./test-members.ts";
 const QUICK = { attempts: 4, firstRetryMs: 10, timeoutMs: 500 };
 
 async function desk(db: TestDatabase): Promise<void> {
-  await db.database.query({ text: "create table test_desk (id serial, key text, payload jsonb, process text); create table test_hooks (id serial, key text, payload jsonb)" });
+  await db.database.query({
+    text: "create table test_desk (id serial, key text, payload jsonb, process text); create table test_hooks (id serial, key text, payload jsonb)",
+  });
 }
 
 function anEntry(n: number, more: Partial<NewEntry> = {}): NewEntry {
@@ -15,7 +17,9 @@ function anEntry(n: number, more: Partial<NewEntry> = {}): NewEntry {
 }
 
 async function states(db: TestDatabase): Promise<Record<string, string>> {
-  const rows = await db.database.query<{ key: string; state: string }>({ text: "select key, state from dure.outbox order by id" });
+  const rows = await db.database.query<{ key: string; state: string }>({
+    text: "select key, state from dure.outbox order by id",
+  });
   return Object.fromEntries(rows.map((row) => [row.key, row.state]));
 }
 
@@ -29,20 +33,31 @@ test("entries of one ordering key leave in their order, one after another; other
     async send(_payload, { key, signal }) {
       const slow = key === "k0";
       if (!key.startsWith("other")) expect((open += 1)).toBe(1);
-      if (slow) await expect.poll(() => left.includes("other"), { interval: 10, timeout: 20_000 }).toBe(true);
+      if (slow) {
+        await expect
+          .poll(() => left.includes("other"), { interval: 10, timeout: 20_000 })
+          .toBe(true);
+      }
       signal.throwIfAborted();
       left.push(key);
       if (!key.startsWith("other")) open -= 1;
     },
   });
-  await us.database.transaction((tx) => enqueue(tx, [0, 1, 2, 3, 4].map((n) => anEntry(n))));
+  await us.database.transaction((tx) =>
+    enqueue(
+      tx,
+      [0, 1, 2, 3, 4].map((n) => anEntry(n)),
+    ),
+  );
   await enqueue(us.database, [anEntry(9, { ordering: "two", key: "other" })]);
 
   outbox.start();
 
   await expect.poll(() => left.length, { timeout: 20_000 }).toBe(6);
   expect(left).toEqual(["other", "k0", "k1", "k2", "k3", "k4"]);
-  await expect.poll(async () => new Set(Object.values(await states(db))), { timeout: 20_000 }).toEqual(new Set(["sent"]));
+  await expect
+    .poll(async () => new Set(Object.values(await states(db))), { timeout: 20_000 })
+    .toEqual(new Set(["sent"]));
 });
 
 test("what was enqueued in a transaction that rolled back never leaves, and one key leaves once", async () => {
@@ -52,10 +67,12 @@ test("what was enqueued in a transaction that rolled back never leaves, and one 
   const send = vi.fn(async () => {});
   outbox.handle("desk", { send });
   outbox.start();
-  await us.database.transaction(async (tx) => {
-    await enqueue(tx, [anEntry(1)]);
-    throw new Error("no");
-  }).catch(() => {});
+  await us.database
+    .transaction(async (tx) => {
+      await enqueue(tx, [anEntry(1)]);
+      throw new Error("no");
+    })
+    .catch(() => {});
   await enqueue(us.database, [anEntry(2), anEntry(2), anEntry(3)]);
   await enqueue(us.database, [anEntry(2)]);
 
@@ -77,34 +94,49 @@ test("a process that dies between sending and recording leaves an entry that the
 
   await second.says("sent", (line) => line["key"] === "k2");
   await expect.poll(() => states(db), { timeout: 20_000 }).toEqual({ k1: "sent", k2: "sent" });
-  expect(second.lines.filter((line) => line.say === "probes")).toEqual([{ say: "probes", key: "k1" }]);
-  expect(await db.database.query({ text: "select key from test_desk order by id" })).toEqual([{ key: "k1" }, { key: "k2" }]);
+  expect(second.lines.filter((line) => line.say === "probes")).toEqual([
+    { say: "probes", key: "k1" },
+  ]);
+  expect(await db.database.query({ text: "select key from test_desk order by id" })).toEqual([
+    { key: "k1" },
+    { key: "k2" },
+  ]);
 });
 
-test("under repeated kills every hook runs exactly once and in order, and nothing is sent blindly twice", { timeout: 60_000 }, async () => {
-  await using db = await testDatabase();
-  await desk(db);
-  const entries = Array.from({ length: 200 }, (_, n) => anEntry(n, { topic: n % 2 ? "hook" : "desk", ordering: `s${n % 5}` }));
-  await enqueue(db.database, entries);
+test(
+  "under repeated kills every hook runs exactly once and in order, and nothing is sent blindly twice",
+  { timeout: 60_000 },
+  async () => {
+    await using db = await testDatabase();
+    await desk(db);
+    const entries = Array.from({ length: 200 }, (_, n) =>
+      anEntry(n, { topic: n % 2 ? "hook" : "desk", ordering: `s${n % 5}` }),
+    );
+    await enqueue(db.database, entries);
 
-  for (let kills = 0; kills < 4; kills++) {
-    await using victim = new Member("sender", db.url);
-    await victim.says("sent");
-    await victim.kill();
-  }
-  await using _last = new Member("sender", db.url);
-  await expect.poll(async () => new Set(Object.values(await states(db))), { timeout: 20_000 }).toEqual(new Set(["sent"]));
-
-  for (const table of ["test_hooks", "test_desk"]) {
-    const rows = await db.database.query<{ key: string; n: number }>({ text: `select key, (payload->>'n')::int as n from ${table} order by id` });
-    expect(rows).toHaveLength(100);
-    expect(new Set(rows.map((row) => row.key)).size).toBe(100);
-    for (let ordering = 0; ordering < 5; ordering++) {
-      const ofOne = rows.map((row) => row.n).filter((n) => n % 5 === ordering);
-      expect(ofOne).toEqual(ofOne.toSorted((a, b) => a - b));
+    for (let kills = 0; kills < 4; kills++) {
+      await using victim = new Member("sender", db.url);
+      await victim.says("sent");
+      await victim.kill();
     }
-  }
-});
+    await using _last = new Member("sender", db.url);
+    await expect
+      .poll(async () => new Set(Object.values(await states(db))), { timeout: 20_000 })
+      .toEqual(new Set(["sent"]));
+
+    for (const table of ["test_hooks", "test_desk"]) {
+      const rows = await db.database.query<{ key: string; n: number }>({
+        text: `select key, (payload->>'n')::int as n from ${table} order by id`,
+      });
+      expect(rows).toHaveLength(100);
+      expect(new Set(rows.map((row) => row.key)).size).toBe(100);
+      for (let ordering = 0; ordering < 5; ordering++) {
+        const ofOne = rows.map((row) => row.n).filter((n) => n % 5 === ordering);
+        expect(ofOne).toEqual(ofOne.toSorted((a, b) => a - b));
+      }
+    }
+  },
+);
 
 test("a transactional handler that throws leaves no rows behind and is tried again", async () => {
   await using db = await testDatabase();
@@ -125,7 +157,11 @@ test("a transactional handler that throws leaves no rows behind and is tried aga
 
   outbox.start();
 
-  await expect.poll(() => db.database.query({ text: "select state, attempts, result from dure.outbox" }), { timeout: 20_000 }).toEqual([{ state: "sent", attempts: 3, result: { calls: 3 } }]);
+  await expect
+    .poll(() => db.database.query({ text: "select state, attempts, result from dure.outbox" }), {
+      timeout: 20_000,
+    })
+    .toEqual([{ state: "sent", attempts: 3, result: { calls: 3 } }]);
   expect(await db.database.query({ text: "select key from test_hooks" })).toHaveLength(1);
 });
 
@@ -133,8 +169,17 @@ test("what fails for good is recorded once with its event, told in the same tran
   await using db = await testDatabase();
   await using us = await joinTeam(db.url);
   const log: { level: string; fields: object; line: string }[] = [];
-  const logged = (level: string) => (fields: object, line: string) => void log.push({ level, fields, line });
-  await using outbox = new Outbox({ ...us, logger: { debug: logged("debug"), info: logged("info"), warn: logged("warn"), error: logged("error") } });
+  const logged = (level: string) => (fields: object, line: string) =>
+    void log.push({ level, fields, line });
+  await using outbox = new Outbox({
+    ...us,
+    logger: {
+      debug: logged("debug"),
+      info: logged("info"),
+      warn: logged("warn"),
+      error: logged("error"),
+    },
+  });
   const given: GivenUp[] = [];
   outbox.handle("desk", {
     policy: QUICK,
@@ -152,10 +197,30 @@ test("what fails for good is recorded once with its event, told in the same tran
   outbox.start();
 
   await expect.poll(() => states(db), { timeout: 20_000 }).toEqual({ k1: "failed", k2: "sent" });
-  expect(given).toEqual([expect.objectContaining({ key: "k1", outcome: "failed", attempts: 1, error: { code: "DESK_FORBIDDEN", message: "not allowed" } })]);
-  expect(await db.database.query({ text: "select type, data->>'key' as key from dure.events" })).toEqual([{ type: "outbox.failed", key: "k1" }]);
-  await expect.poll(() => log.map(({ level, fields }) => [level, JSON.stringify(fields).includes("not allowed")]), { timeout: 20_000 }).toEqual([["warn", false], ["debug", true]]);
-  expect(log[0]).toMatchObject({ fields: { key: "k1", topic: "desk", code: "DESK_FORBIDDEN" }, line: "outbox entry k1 is failed after 1 attempts" });
+  expect(given).toEqual([
+    expect.objectContaining({
+      key: "k1",
+      outcome: "failed",
+      attempts: 1,
+      error: { code: "DESK_FORBIDDEN", message: "not allowed" },
+    }),
+  ]);
+  expect(
+    await db.database.query({ text: "select type, data->>'key' as key from dure.events" }),
+  ).toEqual([{ type: "outbox.failed", key: "k1" }]);
+  await expect
+    .poll(
+      () => log.map(({ level, fields }) => [level, JSON.stringify(fields).includes("not allowed")]),
+      { timeout: 20_000 },
+    )
+    .toEqual([
+      ["warn", false],
+      ["debug", true],
+    ]);
+  expect(log[0]).toMatchObject({
+    fields: { key: "k1", topic: "desk", code: "DESK_FORBIDDEN" },
+    line: "outbox entry k1 is failed after 1 attempts",
+  });
 });
 
 test("an entry that may have arrived and cannot be found out about waits for a decision", async () => {
@@ -207,7 +272,14 @@ test("while the outside says that it is asked too often, what may have arrived i
 test("what may not even be looked for is not known, and is told at once", async () => {
   const forbidden = { class: "permanent" } as const;
 
-  expect(decideStep({ attempts: 0, in_doubt: true }, { kind: "error", error: new Error("x"), phase: "probe", verdict: forbidden }, { attempts: 4, firstRetryMs: 1_000, timeoutMs: 10_000 }, () => 1)).toMatchObject({ state: "unknown", attempts: 1 });
+  expect(
+    decideStep(
+      { attempts: 0, in_doubt: true },
+      { kind: "error", error: new Error("x"), phase: "probe", verdict: forbidden },
+      { attempts: 4, firstRetryMs: 1_000, timeoutMs: 10_000 },
+      () => 1,
+    ),
+  ).toMatchObject({ state: "unknown", attempts: 1 });
 });
 
 test("an entry whose last attempt failed but arrived is not called failed", async () => {
@@ -253,17 +325,25 @@ test("what a living process is sending is sent by nobody else, and nothing behin
   await enqueue(db.database, [anEntry(2), anEntry(3, { ordering: "two" })]);
   looking.start();
 
-  await expect.poll(() => states(db), { timeout: 20_000 }).toEqual({ k1: "sending", k2: "pending", k3: "sent" });
+  await expect
+    .poll(() => states(db), { timeout: 20_000 })
+    .toEqual({ k1: "sending", k2: "pending", k3: "sent" });
   expect(left).toEqual(["k3"]);
   end.resolve();
-  await expect.poll(() => states(db), { timeout: 20_000 }).toEqual({ k1: "sent", k2: "sent", k3: "sent" });
+  await expect
+    .poll(() => states(db), { timeout: 20_000 })
+    .toEqual({ k1: "sent", k2: "sent", k3: "sent" });
 });
 
 /** An entry that a process was sending when it ended. */
 async function leftBehind(db: TestDatabase, more: { attempts?: number } = {}): Promise<void> {
-  await db.database.query({ text: "insert into dure.processes (id, app_version, host, machine, pid, pid_started, ended_at) values ('process_dead', '', '', '', 1, '', clock_timestamp())" });
+  await db.database.query({
+    text: "insert into dure.processes (id, app_version, host, machine, pid, pid_started, ended_at) values ('process_dead', '', '', '', 1, '', clock_timestamp())",
+  });
   await db.database.query(
-    { text: "insert into dure.outbox (topic, ordering, key, payload, state, holder, holder_epoch, attempts) values ('desk', 'one', 'k1', 'null', 'sending', 'process_dead', 1, $1)" },
+    {
+      text: "insert into dure.outbox (topic, ordering, key, payload, state, holder, holder_epoch, attempts) values ('desk', 'one', 'k1', 'null', 'sending', 'process_dead', 1, $1)",
+    },
     [more.attempts ?? 0],
   );
 }
@@ -322,20 +402,32 @@ test("no more entries leave at once than are allowed", async () => {
       open -= 1;
     },
   });
-  await enqueue(us.database, [1, 2, 3, 4, 5, 6].map((n) => anEntry(n, { ordering: `o${n}` })));
+  await enqueue(
+    us.database,
+    [1, 2, 3, 4, 5, 6].map((n) => anEntry(n, { ordering: `o${n}` })),
+  );
 
   outbox.start();
 
-  await expect.poll(async () => new Set(Object.values(await states(db))), { timeout: 20_000 }).toEqual(new Set(["sent"]));
+  await expect
+    .poll(async () => new Set(Object.values(await states(db))), { timeout: 20_000 })
+    .toEqual(new Set(["sent"]));
   expect(most).toBe(2);
 });
 
 /** `rows`: the entry only writes rows, so that its mark and they are one transaction. */
 const KINDS = ["send", "rows"] as const;
 
-function deskHandler(kind: (typeof KINDS)[number], done: () => void): Parameters<Outbox["handle"]>[1] {
+function deskHandler(
+  kind: (typeof KINDS)[number],
+  done: () => void,
+): Parameters<Outbox["handle"]>[1] {
   const run = async (): Promise<void> => done();
-  return { send: async () => {}, onSent: run, ...(kind === "rows" && { rows: { holds: () => true, run } }) };
+  return {
+    send: async () => {},
+    onSent: run,
+    ...(kind === "rows" && { rows: { holds: () => true, run } }),
+  };
 }
 
 const GIVEN_TO_ANOTHER = "update dure.outbox set holder = 'process_other', holder_epoch = 7";
@@ -357,7 +449,9 @@ test("what came of a sending is recorded by the one that holds the entry alone",
   await sent.promise;
   await outbox.stop();
 
-  expect(await db.database.query({ text: "select state, holder from dure.outbox" })).toEqual([{ state: "sending", holder: "process_other" }]);
+  expect(await db.database.query({ text: "select state, holder from dure.outbox" })).toEqual([
+    { state: "sending", holder: "process_other" },
+  ]);
   expect(done).not.toHaveBeenCalled();
 });
 
@@ -369,30 +463,38 @@ test("rows of an entry are written by the one that holds it alone", async () => 
   outbox.handle("desk", deskHandler("rows", done));
   await enqueue(db.database, [anEntry(1)]);
 
-  await betweenLookAndWrite(db.database, us.id, { begin: () => outbox.start(), meanwhile: GIVEN_TO_ANOTHER });
-  await outbox.stop();
-
-  expect(await db.database.query({ text: "select state, holder from dure.outbox" })).toEqual([{ state: "sending", holder: "process_other" }]);
-  expect(done).not.toHaveBeenCalled();
-});
-
-test.for(KINDS)("a process that was taken over records nothing of what it has sent (%s)", async (kind) => {
-  await using db = await testDatabase();
-  await using us = await joinTeam(db.url);
-  const outbox = new Outbox(us);
-  const done = vi.fn();
-  outbox.handle("desk", deskHandler(kind, done));
-  await enqueue(db.database, [anEntry(1)]);
-
   await betweenLookAndWrite(db.database, us.id, {
     begin: () => outbox.start(),
-    meanwhile: "update dure.processes set epoch = epoch + 1, ended_at = clock_timestamp()",
+    meanwhile: GIVEN_TO_ANOTHER,
   });
   await outbox.stop();
 
-  expect(await states(db)).toEqual({ k1: "sending" });
+  expect(await db.database.query({ text: "select state, holder from dure.outbox" })).toEqual([
+    { state: "sending", holder: "process_other" },
+  ]);
   expect(done).not.toHaveBeenCalled();
 });
+
+test.for(KINDS)(
+  "a process that was taken over records nothing of what it has sent (%s)",
+  async (kind) => {
+    await using db = await testDatabase();
+    await using us = await joinTeam(db.url);
+    const outbox = new Outbox(us);
+    const done = vi.fn();
+    outbox.handle("desk", deskHandler(kind, done));
+    await enqueue(db.database, [anEntry(1)]);
+
+    await betweenLookAndWrite(db.database, us.id, {
+      begin: () => outbox.start(),
+      meanwhile: "update dure.processes set epoch = epoch + 1, ended_at = clock_timestamp()",
+    });
+    await outbox.stop();
+
+    expect(await states(db)).toEqual({ k1: "sending" });
+    expect(done).not.toHaveBeenCalled();
+  },
+);
 
 test("a process that was taken over runs no transactional entry", async () => {
   await using db = await testDatabase();
@@ -401,7 +503,9 @@ test("a process that was taken over runs no transactional entry", async () => {
   const run = vi.fn(async () => {});
   outbox.handle("hook", { transactional: true, run });
   await enqueue(db.database, [anEntry(1, { topic: "hook" })]);
-  await db.database.query({ text: "update dure.processes set epoch = epoch + 1, ended_at = clock_timestamp()" });
+  await db.database.query({
+    text: "update dure.processes set epoch = epoch + 1, ended_at = clock_timestamp()",
+  });
 
   outbox.start();
 
@@ -434,7 +538,8 @@ test("a handler that does not answer is interrupted", async () => {
   let aborted = 0;
   outbox.handle("desk", {
     policy: { attempts: 2, firstRetryMs: 10, timeoutMs: 50 },
-    send: (_payload, { signal }) => new Promise(() => signal.addEventListener("abort", () => (aborted += 1))),
+    send: (_payload, { signal }) =>
+      new Promise(() => signal.addEventListener("abort", () => (aborted += 1))),
   });
   await enqueue(us.database, [anEntry(1)]);
 
@@ -447,12 +552,23 @@ test("a handler that does not answer is interrupted", async () => {
 test("what follows from an attempt", () => {
   const policy = { attempts: 4, firstRetryMs: 1_000, timeoutMs: 10_000 };
   const decide = (attempts: number, verdict?: object) =>
-    decideStep({ attempts, in_doubt: false }, { kind: "error", error: new Error("x"), phase: "send", verdict: verdict as never }, policy, () => 1);
+    decideStep(
+      { attempts, in_doubt: false },
+      { kind: "error", error: new Error("x"), phase: "send", verdict: verdict as never },
+      policy,
+      () => 1,
+    );
 
-  expect([0, 1, 2].map((attempts) => Math.round(decide(attempts).waitMs))).toEqual([1_200, 2_400, 4_800]);
+  expect([0, 1, 2].map((attempts) => Math.round(decide(attempts).waitMs))).toEqual([
+    1_200, 2_400, 4_800,
+  ]);
   expect(decide(3)).toMatchObject({ state: "failed", attempts: 4 });
   expect(decide(0)).toMatchObject({ state: "pending", inDoubt: true });
   expect(decide(0, { class: "transient", notSent: true })).toMatchObject({ inDoubt: false });
-  expect(decide(3, { class: "rate-limited", afterMs: 77 })).toMatchObject({ state: "pending", attempts: 3, waitMs: 77 });
+  expect(decide(3, { class: "rate-limited", afterMs: 77 })).toMatchObject({
+    state: "pending",
+    attempts: 3,
+    waitMs: 77,
+  });
   expect(decide(0, { class: "permanent" })).toMatchObject({ state: "failed", attempts: 1 });
 });

@@ -12,10 +12,11 @@ import type { ProcessLease } from "./processes.ts";
 /**
  * Everything that leaves: first a row in the transaction that decided it, then sent, then recorded.
  *
- * Entries of one topic and ordering key leave one after another, in the order of their rows; other keys are not held up.
- * `pending → sending → sent | failed | unknown`. A process that dies between sending and recording leaves `sending`
- * behind; another one takes the entry and looks first (`probe`) whether it arrived. A `transactional` handler needs none of
- * that: its rows and the mark `sent` commit together. A handler may have both kinds of payload (`rows`); their order stays one.
+ * Entries of one topic and ordering key leave one after another, in the order of their rows; other
+ * keys are not held up. `pending → sending → sent | failed | unknown`. A process that dies between
+ * sending and recording leaves `sending` behind; another one takes the entry and looks first
+ * (`probe`) whether it arrived. A `transactional` handler needs none of that: its rows and the mark
+ * `sent` commit together. A handler may have both kinds of payload (`rows`); their order stays one.
  */
 export class Outbox {
   readonly #options: OutboxOptions;
@@ -37,13 +38,19 @@ export class Outbox {
     this.#signal = AbortSignal.any([this.#over.signal, options.lease.signal]);
   }
 
-  /** Says how entries of `topic` are sent. A topic without a handler in this process waits for another process. */
+  /**
+   * Says how entries of `topic` are sent. A topic without a handler in this process waits for
+   * another process.
+   */
   handle(topic: string, handler: OutboxHandler): void {
     this.#handlers.set(topic, handler);
     this.wake();
   }
 
-  /** From now on entries of `topic` wait for another process. What is being sent here is finished here. */
+  /**
+   * From now on entries of `topic` wait for another process. What is being sent here is finished
+   * here.
+   */
   unhandle(topic: string): void {
     this.#handlers.delete(topic);
   }
@@ -64,13 +71,17 @@ export class Outbox {
     this.#wake.abort();
   }
 
-  /** Waits for what is being sent; the handlers' signal is aborted after `graceMs` (default 5 s). */
+  /**
+   * Waits for what is being sent; the handlers' signal is aborted after `graceMs` (default 5 s).
+   */
   async stop(options: { graceMs?: number } = {}): Promise<void> {
     this.#unsubscribe?.();
     this.#stopping = true;
     this.wake();
     await this.#looking;
-    const cancel = this.#clock.after(options.graceMs ?? 5_000, () => this.#over.abort(new DOMException("The outbox was stopped.", "AbortError")));
+    const cancel = this.#clock.after(options.graceMs ?? 5_000, () =>
+      this.#over.abort(new DOMException("The outbox was stopped.", "AbortError")),
+    );
     await Promise.allSettled(this.#running);
     cancel();
     this.#over.abort(new DOMException("The outbox was stopped.", "AbortError"));
@@ -80,14 +91,28 @@ export class Outbox {
     await this.stop();
   }
 
-  /** Ends a doubt: an entry in state `unknown` was sent after all, shall be sent again, or is given up. */
+  /**
+   * Ends a doubt: an entry in state `unknown` was sent after all, shall be sent again, or is given
+   * up.
+   */
   async resolve(key: string, decision: "sent" | "again" | "failed"): Promise<void> {
-    if (!(await this.resolveIn(this.#options.database, key, decision))) throw new DureError("OUTBOX_NOT_UNKNOWN", `No outbox entry ${key} waits for a decision.`, { class: "not-found" });
+    if (!(await this.resolveIn(this.#options.database, key, decision))) {
+      throw new DureError("OUTBOX_NOT_UNKNOWN", `No outbox entry ${key} waits for a decision.`, {
+        class: "not-found",
+      });
+    }
     this.announce();
   }
 
-  /** The same within the caller's transaction, who calls `announce()` after the commit. False: nothing waits for a decision. */
-  async resolveIn(tx: Queryable, key: string, decision: "sent" | "again" | "failed"): Promise<boolean> {
+  /**
+   * The same within the caller's transaction, who calls `announce()` after the commit. False:
+   * nothing waits for a decision.
+   */
+  async resolveIn(
+    tx: Queryable,
+    key: string,
+    decision: "sent" | "again" | "failed",
+  ): Promise<boolean> {
     const rows = await tx.query(RESOLVE, [key, decision === "again" ? "pending" : decision]);
     return rows.length > 0;
   }
@@ -99,9 +124,18 @@ export class Outbox {
       try {
         pause = await this.#drain();
       } catch (error) {
-        if (!this.#signal.aborted) this.#options.logger.warn({ error: messageOf(error) }, `the outbox could not be read; again in ${LOOK_EVERY} ms`);
+        if (!this.#signal.aborted) {
+          this.#options.logger.warn(
+            { error: messageOf(error) },
+            `the outbox could not be read; again in ${LOOK_EVERY} ms`,
+          );
+        }
       }
-      if (pause > 0) await this.#clock.sleep(pause, { signal: AbortSignal.any([this.#wake.signal, this.#signal]) }).catch(() => {});
+      if (pause > 0) {
+        await this.#clock
+          .sleep(pause, { signal: AbortSignal.any([this.#wake.signal, this.#signal]) })
+          .catch(() => {});
+      }
     }
   }
 
@@ -112,13 +146,28 @@ export class Outbox {
     if (free <= 0 || this.#handlers.size === 0) return LOOK_EVERY;
     await lease.whenHeld({ signal: this.#signal });
     const handlers = new Map(this.#handlers); // one may be taken away while these statements run
-    const [transactional, outside] = partition([...handlers.keys()], (topic) => handlers.get(topic)!.transactional === true);
-    const claimed = outside.length === 0 ? [] : await database.query<Entry>(CLAIM, [outside, free, lease.id, lease.epoch]);
+    const [transactional, outside] = partition(
+      [...handlers.keys()],
+      (topic) => handlers.get(topic)!.transactional === true,
+    );
+    const claimed =
+      outside.length === 0
+        ? []
+        : await database.query<Entry>(CLAIM, [outside, free, lease.id, lease.epoch]);
     for (const entry of claimed) this.#run(this.#deliver(entry, handlers.get(entry.topic)!));
-    const due = transactional.length === 0 ? [] : await database.query<{ id: number }>(DUE, [transactional, free - claimed.length, [...this.#committing]]);
+    const due =
+      transactional.length === 0
+        ? []
+        : await database.query<{ id: number }>(DUE, [
+            transactional,
+            free - claimed.length,
+            [...this.#committing],
+          ]);
     for (const { id } of due) this.#run(this.#commit(id));
     // Entries that wait behind these are due when one of these is done; `#run` wakes the loop then.
-    const [next] = await database.query<{ wait: number | null }>(NEXT, [[...this.#handlers.keys()]]);
+    const [next] = await database.query<{ wait: number | null }>(NEXT, [
+      [...this.#handlers.keys()],
+    ]);
     const wait = next?.wait ?? LOOK_EVERY;
     return Math.max(MIN_PAUSE, Math.min(LOOK_EVERY, wait));
   }
@@ -127,7 +176,12 @@ export class Outbox {
   #run(work: Promise<boolean>): void {
     const running = work
       .catch((error: unknown) => {
-        if (!this.#signal.aborted) this.#options.logger.error({ error: messageOf(error) }, "an outbox entry could not be settled; it is tried again");
+        if (!this.#signal.aborted) {
+          this.#options.logger.error(
+            { error: messageOf(error) },
+            "an outbox entry could not be settled; it is tried again",
+          );
+        }
         return false;
       })
       .then((settled) => {
@@ -143,9 +197,16 @@ export class Outbox {
     if (handler.rows?.holds(entry.payload)) return this.#deliverRows(entry, handler, handler.rows);
     const outcome = await this.#attempt(entry, handler);
     if (this.#signal.aborted && outcome.kind === "error") return false; // left as `sending`: whoever takes it looks first
-    let step = decideStep(entry, outcome, { ...DEFAULT_POLICY, ...handler.policy }, this.#options.random ?? Math.random);
+    let step = decideStep(
+      entry,
+      outcome,
+      { ...DEFAULT_POLICY, ...handler.policy },
+      this.#options.random ?? Math.random,
+    );
     if (step.state === "failed" && step.inDoubt && handler.probe) {
-      const found = await this.#probe(entry, handler).catch((error: unknown): Delayed | "unknown" => delayed(error, handler) ?? "unknown");
+      const found = await this.#probe(entry, handler).catch(
+        (error: unknown): Delayed | "unknown" => delayed(error, handler) ?? "unknown",
+      );
       if (this.#signal.aborted) return false;
       step = settleDoubt(step, found);
     }
@@ -157,7 +218,8 @@ export class Outbox {
   async #deliverRows(entry: Entry, handler: OutsideHandler, rows: RowsHandler): Promise<boolean> {
     const { database, lease } = this.#options;
     let failure: Outcome | undefined;
-    // A lost answer to the commit is asked for again: an entry that is not ours any longer was committed, or taken.
+    // A lost answer to the commit is asked for again: an entry that is not ours any longer was
+    // committed, or taken.
     await this.#untilRecorded(entry, async () => {
       failure = undefined;
       try {
@@ -165,17 +227,32 @@ export class Outbox {
           await lease.guard(tx);
           const [mine] = await tx.query(HELD, [entry.id, lease.id, lease.epoch]);
           if (!mine) return;
-          const result = await rows.run(entry.payload, { key: entry.key, tx, attempt: entry.attempts + 1, signal: this.#signal });
+          const result = await rows.run(entry.payload, {
+            key: entry.key,
+            tx,
+            attempt: entry.attempts + 1,
+            signal: this.#signal,
+          });
           await tx.query(SETTLE, [entry.id, "sent", JSON.stringify(result ?? null)]);
         });
       } catch (error) {
         if (this.#signal.aborted || !countsAsTry(error)) throw error;
-        failure = { kind: "error", error, phase: "send", verdict: { class: "transient", ...handler.classify?.(error), notSent: true } };
+        failure = {
+          kind: "error",
+          error,
+          phase: "send",
+          verdict: { class: "transient", ...handler.classify?.(error), notSent: true },
+        };
       }
     });
     if (this.#signal.aborted) return false;
     if (failure) {
-      const step = decideStep(entry, failure, { ...DEFAULT_POLICY, ...handler.policy }, this.#options.random ?? Math.random);
+      const step = decideStep(
+        entry,
+        failure,
+        { ...DEFAULT_POLICY, ...handler.policy },
+        this.#options.random ?? Math.random,
+      );
       await this.#untilRecorded(entry, () => this.#record(entry, step, handler));
     }
     return true;
@@ -186,13 +263,17 @@ export class Outbox {
       if (entry.in_doubt && handler.probe) {
         const found = await this.#probe(entry, handler);
         if (found !== "not_happened") return probed(found);
-        if (entry.attempts >= { ...DEFAULT_POLICY, ...handler.policy }.attempts) return { kind: "exhausted" };
+        if (entry.attempts >= { ...DEFAULT_POLICY, ...handler.policy }.attempts) {
+          return { kind: "exhausted" };
+        }
       }
     } catch (error) {
       return { kind: "error", error, phase: "probe", verdict: handler.classify?.(error) };
     }
     try {
-      const result = await this.#bounded(entry, handler, (signal) => handler.send(entry.payload, { key: entry.key, attempt: entry.attempts + 1, signal }));
+      const result = await this.#bounded(entry, handler, (signal) =>
+        handler.send(entry.payload, { key: entry.key, attempt: entry.attempts + 1, signal }),
+      );
       return { kind: "sent", result };
     } catch (error) {
       return { kind: "error", error, phase: "send", verdict: handler.classify?.(error) };
@@ -200,12 +281,21 @@ export class Outbox {
   }
 
   async #probe(entry: Entry, handler: OutsideHandler): Promise<ProbeAnswer> {
-    return this.#bounded(entry, handler, (signal) => handler.probe!(entry.payload, { key: entry.key, signal }));
+    return this.#bounded(entry, handler, (signal) =>
+      handler.probe!(entry.payload, { key: entry.key, signal }),
+    );
   }
 
-  async #bounded<T>(entry: Entry, handler: OutsideHandler, work: (signal: AbortSignal) => Promise<T>): Promise<T> {
+  async #bounded<T>(
+    entry: Entry,
+    handler: OutsideHandler,
+    work: (signal: AbortSignal) => Promise<T>,
+  ): Promise<T> {
     const { timeoutMs } = { ...DEFAULT_POLICY, ...handler.policy };
-    const late = (): DureError => new DureError("OUTBOX_TIMEOUT", `${entry.topic} did not answer within ${timeoutMs} ms.`, { class: "unavailable" });
+    const late = (): DureError =>
+      new DureError("OUTBOX_TIMEOUT", `${entry.topic} did not answer within ${timeoutMs} ms.`, {
+        class: "unavailable",
+      });
     return withTimeout(this.#clock, timeoutMs, late, work, { signal: this.#signal });
   }
 
@@ -214,40 +304,89 @@ export class Outbox {
     let afterwards: (() => void) | void = undefined;
     const told = await database.transaction(async (tx) => {
       await lease.guard(tx);
-      const values = [entry.id, lease.id, lease.epoch, step.state, step.attempts, step.inDoubt, step.waitMs, JSON.stringify(step.result ?? null), JSON.stringify(step.error ?? null)];
+      const values = [
+        entry.id,
+        lease.id,
+        lease.epoch,
+        step.state,
+        step.attempts,
+        step.inDoubt,
+        step.waitMs,
+        JSON.stringify(step.result ?? null),
+        JSON.stringify(step.error ?? null),
+      ];
       const [mine] = await tx.query(RECORD, values);
       if (!mine) return false;
-      if (step.state === "sent" && !handler.transactional) afterwards = await handler.onSent?.({ key: entry.key, payload: entry.payload, result: step.result ?? null }, tx);
+      if (step.state === "sent" && !handler.transactional) {
+        afterwards = await handler.onSent?.(
+          { key: entry.key, payload: entry.payload, result: step.result ?? null },
+          tx,
+        );
+      }
       await this.#tellGivenUp(tx, entry, step, handler);
       return step.state === "failed" || step.state === "unknown";
     });
     (afterwards as (() => void) | undefined)?.();
     if (!told) return;
     notifications?.publish(EVENTS_TOPIC);
-    // What the outside says of its failure may quote what a person has said: at debug alone. Source: docs/spec/platform §7.
+    // What the outside says of its failure may quote what a person has said: at debug alone.
+    // Source: docs/spec/platform §7.
     const facts = { key: entry.key, topic: entry.topic, code: step.error?.code };
     const line = `outbox entry ${entry.key} is ${step.state} after ${step.attempts} attempts`;
     logger.warn(facts, line);
     if (step.error) logger.debug({ ...facts, error: step.error.message }, `${line}: its own words`);
   }
 
-  async #tellGivenUp(tx: Transaction, entry: Entry, step: Step, handler: OutboxHandler): Promise<void> {
+  async #tellGivenUp(
+    tx: Transaction,
+    entry: Entry,
+    step: Step,
+    handler: OutboxHandler,
+  ): Promise<void> {
     if (step.state !== "failed" && step.state !== "unknown") return;
-    const given: GivenUp = { key: entry.key, topic: entry.topic, ordering: entry.ordering, payload: entry.payload, outcome: step.state, attempts: step.attempts, error: step.error };
-    const event = { type: `outbox.${step.state}`, role: "system", data: { key: given.key, topic: given.topic, ordering: given.ordering, attempts: given.attempts, error: given.error } };
-    await tx.query({ name: "outbox.event", text: "select dure.emit($1)" }, [JSON.stringify([event])]);
+    const given: GivenUp = {
+      key: entry.key,
+      topic: entry.topic,
+      ordering: entry.ordering,
+      payload: entry.payload,
+      outcome: step.state,
+      attempts: step.attempts,
+      error: step.error,
+    };
+    const event = {
+      type: `outbox.${step.state}`,
+      role: "system",
+      data: {
+        key: given.key,
+        topic: given.topic,
+        ordering: given.ordering,
+        attempts: given.attempts,
+        error: given.error,
+      },
+    };
+    await tx.query({ name: "outbox.event", text: "select dure.emit($1)" }, [
+      JSON.stringify([event]),
+    ]);
     await handler.onGivenUp?.(given, tx);
   }
 
-  /** The outcome is known and must not be forgotten: waits for the database as long as this process may write. */
+  /**
+   * The outcome is known and must not be forgotten: waits for the database as long as this process
+   * may write.
+   */
   async #untilRecorded(entry: Entry, record: () => Promise<void>): Promise<void> {
     for (let failures = 0; ; failures++) {
       try {
         return await record();
       } catch (error) {
         if (this.#signal.aborted || codeOf(error) === "FENCED") return;
-        this.#options.logger.warn({ key: entry.key, error: messageOf(error) }, `the outcome of outbox entry ${entry.key} is not recorded yet; again soon`);
-        await this.#clock.sleep(Math.min(50 * 2 ** failures, 1_000), { signal: this.#signal }).catch(() => {});
+        this.#options.logger.warn(
+          { key: entry.key, error: messageOf(error) },
+          `the outcome of outbox entry ${entry.key} is not recorded yet; again soon`,
+        );
+        await this.#clock
+          .sleep(Math.min(50 * 2 ** failures, 1_000), { signal: this.#signal })
+          .catch(() => {});
       }
     }
   }
@@ -263,13 +402,20 @@ export class Outbox {
         [entry] = await tx.query<Entry>(LOCK, [id]);
         const handler = entry && this.#handlers.get(entry.topic);
         if (!entry || !handler?.transactional) return false; // another process was quicker
-        const result = await handler.run(entry.payload, { key: entry.key, tx, attempt: entry.attempts + 1, signal: this.#signal });
+        const result = await handler.run(entry.payload, {
+          key: entry.key,
+          tx,
+          attempt: entry.attempts + 1,
+          signal: this.#signal,
+        });
         await tx.query(SETTLE, [entry.id, "sent", JSON.stringify(result ?? null)]);
         return true;
       });
     } catch (error) {
       const handler = entry && this.#handlers.get(entry.topic);
-      if (this.#signal.aborted || !countsAsTry(error) || !entry || !handler?.transactional) throw error;
+      if (this.#signal.aborted || !countsAsTry(error) || !entry || !handler?.transactional) {
+        throw error;
+      }
       await this.#recordFailure(entry, handler, error);
       return true;
     } finally {
@@ -278,35 +424,70 @@ export class Outbox {
   }
 
   async #recordFailure(entry: Entry, handler: TransactionalHandler, error: unknown): Promise<void> {
-    const outcome: Outcome = { kind: "error", error, phase: "send", verdict: handler.classify?.(error) };
-    const step = decideStep(entry, outcome, { ...DEFAULT_POLICY, ...handler.policy }, this.#options.random ?? Math.random);
+    const outcome: Outcome = {
+      kind: "error",
+      error,
+      phase: "send",
+      verdict: handler.classify?.(error),
+    };
+    const step = decideStep(
+      entry,
+      outcome,
+      { ...DEFAULT_POLICY, ...handler.policy },
+      this.#options.random ?? Math.random,
+    );
     await this.#options.database.transaction(async (tx) => {
       await this.#options.lease.guard(tx);
-      const [open] = await tx.query(POSTPONE, [entry.id, step.state, step.attempts, step.waitMs, JSON.stringify(step.error ?? null)]);
+      const [open] = await tx.query(POSTPONE, [
+        entry.id,
+        step.state,
+        step.attempts,
+        step.waitMs,
+        JSON.stringify(step.error ?? null),
+      ]);
       if (open) await this.#tellGivenUp(tx, entry, step, handler);
     });
     if (step.state === "failed") this.#options.notifications?.publish(EVENTS_TOPIC);
   }
 }
 
-/** Adds entries within the caller's transaction. The caller calls `outbox.announce()` after the commit. */
+/**
+ * Adds entries within the caller's transaction. The caller calls `outbox.announce()` after the
+ * commit.
+ */
 export async function enqueue(tx: Queryable, entries: readonly NewEntry[]): Promise<void> {
   if (entries.length > 0) await tx.query(ENQUEUE, [entriesParameter(entries)]);
 }
 
-/** For writers that put entries into a statement of their own: `select dure.enqueue($1)` with this parameter. */
+/**
+ * For writers that put entries into a statement of their own: `select dure.enqueue($1)` with this
+ * parameter.
+ */
 function entriesParameter(entries: readonly NewEntry[]): string {
-  return JSON.stringify(entries.map(({ topic, ordering, key, payload, delayMs }) => ({ topic, ordering, key: key ?? newId("event"), payload, delay_ms: delayMs })));
+  return JSON.stringify(
+    entries.map(({ topic, ordering, key, payload, delayMs }) => ({
+      topic,
+      ordering,
+      key: key ?? newId("event"),
+      payload,
+      delay_ms: delayMs,
+    })),
+  );
 }
 
 const OUTBOX_TOPIC = "outbox";
 
 export interface NewEntry {
   readonly topic: string;
-  /** Entries of one topic and ordering key leave one after another: a session, a place and account. */
+  /**
+   * Entries of one topic and ordering key leave one after another: a session, a place and account.
+   */
   readonly ordering: string;
   readonly payload: Json;
-  /** Handed to the outside, the same for every attempt; a second entry of one key is dropped. Default: new. */
+  /**
+   * Handed to the outside, the same for every attempt; a second entry of one key is dropped.
+   * Default: new.
+   */
   readonly key?: string;
   readonly delayMs?: number;
 }
@@ -316,12 +497,18 @@ export type OutboxHandler = OutsideHandler | TransactionalHandler;
 /** Sends to the outside: at least once, with the same key each time. */
 export interface OutsideHandler extends HandlerOptions {
   readonly transactional?: false;
-  send(payload: Json, options: { key: string; attempt: number; signal: AbortSignal }): Promise<Json | void>;
-  /** Whether an attempt whose outcome is unknown has arrived. Without it such an entry is sent again, with its key. */
+  send(
+    payload: Json,
+    options: { key: string; attempt: number; signal: AbortSignal },
+  ): Promise<Json | void>;
+  /**
+   * Whether an attempt whose outcome is unknown has arrived. Without it such an entry is sent
+   * again, with its key.
+   */
   probe?(payload: Json, options: { key: string; signal: AbortSignal }): Promise<ProbeAnswer>;
   /**
-   * In the transaction that records `sent`: what follows from it. Holds nothing but SQL and may run more than once before it
-   * commits. What it returns is called after the commit.
+   * In the transaction that records `sent`: what follows from it. Holds nothing but SQL and may run
+   * more than once before it commits. What it returns is called after the commit.
    */
   onSent?(sent: Sent, tx: Transaction): Promise<(() => void) | void>;
   /** For payloads of this topic that leave nothing but rows. */
@@ -336,7 +523,11 @@ export interface RowsHandler {
 }
 
 /** Source: DESIGN.md, the example's `probe`. */
-export type ProbeAnswer = "happened" | "not_happened" | "unknown" | { readonly status: "happened"; readonly result: Json };
+export type ProbeAnswer =
+  | "happened"
+  | "not_happened"
+  | "unknown"
+  | { readonly status: "happened"; readonly result: Json };
 
 export interface Sent {
   readonly key: string;
@@ -345,10 +536,16 @@ export interface Sent {
   readonly result: Json;
 }
 
-/** Writes rows only: exactly once. Holds nothing but SQL and may run more than once before it commits. */
+/**
+ * Writes rows only: exactly once. Holds nothing but SQL and may run more than once before it
+ * commits.
+ */
 export interface TransactionalHandler extends HandlerOptions {
   readonly transactional: true;
-  run(payload: Json, options: { key: string; tx: Transaction; attempt: number; signal: AbortSignal }): Promise<Json | void>;
+  run(
+    payload: Json,
+    options: { key: string; tx: Transaction; attempt: number; signal: AbortSignal },
+  ): Promise<Json | void>;
 }
 
 interface HandlerOptions {
@@ -360,7 +557,10 @@ interface HandlerOptions {
 }
 
 export interface FailureVerdict {
-  /** `permanent`: not again. `rate-limited`: again after `afterMs`, not counted as an attempt. `transient`: counted. */
+  /**
+   * `permanent`: not again. `rate-limited`: again after `afterMs`, not counted as an attempt.
+   * `transient`: counted.
+   */
   readonly class: "permanent" | "rate-limited" | "transient";
   readonly afterMs?: number;
   /** The outside has certainly not done it: the next attempt need not look. */
@@ -380,7 +580,10 @@ export interface GivenUp {
 export interface RetryPolicy {
   /** Attempts in all. Default 4. Source: docs/spec/collaboration §6 E4: 3 retries. */
   readonly attempts: number;
-  /** Pause before the first retry, doubled each time, in milliseconds. Default 1,000 (1, 2, 4 s; jitter ≤ 20 %). Source: §6 E4. */
+  /**
+   * Pause before the first retry, doubled each time, in milliseconds. Default 1,000 (1, 2, 4 s;
+   * jitter ≤ 20 %). Source: §6 E4.
+   */
   readonly firstRetryMs: number;
   /** Longest wait for one answer, in milliseconds. Default 10,000. Source: §6 E5. */
   readonly timeoutMs: number;
@@ -419,7 +622,12 @@ type Outcome =
   | { readonly kind: "probed"; readonly found: "happened" | "unknown"; readonly result?: Json }
   /** Every attempt is used up, and none has arrived. */
   | { readonly kind: "exhausted" }
-  | { readonly kind: "error"; readonly error: unknown; readonly phase: "probe" | "send"; readonly verdict?: FailureVerdict | undefined };
+  | {
+      readonly kind: "error";
+      readonly error: unknown;
+      readonly phase: "probe" | "send";
+      readonly verdict?: FailureVerdict | undefined;
+    };
 
 interface Step {
   readonly state: "pending" | "sent" | "failed" | "unknown";
@@ -437,29 +645,78 @@ export function decideStep(
   policy: RetryPolicy,
   random: () => number,
 ): Step {
-  if (outcome.kind === "sent") return { state: "sent", attempts: entry.attempts + 1, inDoubt: false, waitMs: 0, result: outcome.result ?? null };
-  if (outcome.kind === "probed") return { state: outcome.found === "happened" ? "sent" : "unknown", attempts: entry.attempts, inDoubt: outcome.found === "unknown", waitMs: 0, result: outcome.result };
+  if (outcome.kind === "sent") {
+    return {
+      state: "sent",
+      attempts: entry.attempts + 1,
+      inDoubt: false,
+      waitMs: 0,
+      result: outcome.result ?? null,
+    };
+  }
+  if (outcome.kind === "probed") {
+    return {
+      state: outcome.found === "happened" ? "sent" : "unknown",
+      attempts: entry.attempts,
+      inDoubt: outcome.found === "unknown",
+      waitMs: 0,
+      result: outcome.result,
+    };
+  }
 
-  if (outcome.kind === "exhausted") return { state: "failed", attempts: entry.attempts, inDoubt: false, waitMs: 0, error: { code: "OUTBOX_EXHAUSTED", message: "None of the attempts has arrived." } };
+  if (outcome.kind === "exhausted") {
+    return {
+      state: "failed",
+      attempts: entry.attempts,
+      inDoubt: false,
+      waitMs: 0,
+      error: { code: "OUTBOX_EXHAUSTED", message: "None of the attempts has arrived." },
+    };
+  }
 
   const error = { code: codeOf(outcome.error), message: messageOf(outcome.error) };
   const verdict = outcome.verdict ?? { class: "transient" };
   const inDoubt = outcome.phase === "probe" || verdict.notSent !== true;
-  if (verdict.class === "rate-limited") return { state: "pending", attempts: entry.attempts, inDoubt: entry.in_doubt, waitMs: verdict.afterMs ?? policy.firstRetryMs, error };
+  if (verdict.class === "rate-limited") {
+    return {
+      state: "pending",
+      attempts: entry.attempts,
+      inDoubt: entry.in_doubt,
+      waitMs: verdict.afterMs ?? policy.firstRetryMs,
+      error,
+    };
+  }
 
   const attempts = entry.attempts + 1;
   // What could not be looked for is not failed: it may have arrived.
-  if (verdict.class === "permanent" && outcome.phase === "probe") return { state: "unknown", attempts, inDoubt: true, waitMs: 0, error };
-  if (verdict.class === "permanent") return { state: "failed", attempts, inDoubt: false, waitMs: 0, error };
-  if (attempts >= policy.attempts) return { state: outcome.phase === "probe" ? "unknown" : "failed", attempts, inDoubt, waitMs: 0, error };
-  const waitMs = verdict.afterMs ?? policy.firstRetryMs * 2 ** entry.attempts * (1 + 0.2 * random());
+  if (verdict.class === "permanent" && outcome.phase === "probe") {
+    return { state: "unknown", attempts, inDoubt: true, waitMs: 0, error };
+  }
+  if (verdict.class === "permanent") {
+    return { state: "failed", attempts, inDoubt: false, waitMs: 0, error };
+  }
+  if (attempts >= policy.attempts) {
+    return {
+      state: outcome.phase === "probe" ? "unknown" : "failed",
+      attempts,
+      inDoubt,
+      waitMs: 0,
+      error,
+    };
+  }
+  const waitMs =
+    verdict.afterMs ?? policy.firstRetryMs * 2 ** entry.attempts * (1 + 0.2 * random());
   return { state: "pending", attempts, inDoubt, waitMs, error };
 }
 
 /** The last attempt failed and may have arrived all the same. Pure. */
 function settleDoubt(step: Step, found: ProbeAnswer | Delayed): Step {
-  if (typeof found === "object" && "waitMs" in found) return { ...step, state: "pending", inDoubt: true, waitMs: found.waitMs };
-  if (typeof found === "object") return { ...step, state: "sent", inDoubt: false, result: found.result };
+  if (typeof found === "object" && "waitMs" in found) {
+    return { ...step, state: "pending", inDoubt: true, waitMs: found.waitMs };
+  }
+  if (typeof found === "object") {
+    return { ...step, state: "sent", inDoubt: false, result: found.result };
+  }
   if (found === "happened") return { ...step, state: "sent", inDoubt: false };
   return found === "not_happened" ? { ...step, inDoubt: false } : { ...step, state: "unknown" };
 }
@@ -471,11 +728,15 @@ interface Delayed {
 
 function delayed(error: unknown, handler: OutsideHandler): Delayed | undefined {
   const verdict = handler.classify?.(error);
-  return verdict?.class === "rate-limited" ? { waitMs: verdict.afterMs ?? { ...DEFAULT_POLICY, ...handler.policy }.firstRetryMs } : undefined;
+  return verdict?.class === "rate-limited"
+    ? { waitMs: verdict.afterMs ?? { ...DEFAULT_POLICY, ...handler.policy }.firstRetryMs }
+    : undefined;
 }
 
 function probed(found: Exclude<ProbeAnswer, "not_happened">): Outcome {
-  return typeof found === "object" ? { kind: "probed", found: "happened", result: found.result } : { kind: "probed", found };
+  return typeof found === "object"
+    ? { kind: "probed", found: "happened", result: found.result }
+    : { kind: "probed", found };
 }
 
 function partition<T>(items: readonly T[], test: (item: T) => boolean): [T[], T[]] {

@@ -2,8 +2,9 @@ import { codeOf, DureError, isAbort } from "../kernel/errors.ts";
 import { isConnectionError, sqlState } from "./database.ts";
 
 /**
- * What a process meets that is no fault of the work: its right to write has gone to another, it is stopping, or the database
- * could not do it now. The same work may be done in a moment, here or by another process.
+ * What a process meets that is no fault of the work: its right to write has gone to another, it is
+ * stopping, or the database could not do it now. The same work may be done in a moment, here or by
+ * another process.
  */
 export interface Passing {
   readonly code: string;
@@ -11,9 +12,15 @@ export interface Passing {
   readonly retryAfterMs: number;
 }
 
-/** A process that others have taken over is dead after 6 s, and its successor is at work by then. Source: docs/spec/platform §8. */
+/**
+ * A process that others have taken over is dead after 6 s, and its successor is at work by then.
+ * Source: docs/spec/platform §8.
+ */
 const OTHER_PROCESS_MS = 1_000;
-/** The longest that a transaction may keep a lock from others. Source: TRANSACTION_TIMEOUT in database.ts. */
+/**
+ * The longest that a transaction may keep a lock from others. Source: TRANSACTION_TIMEOUT in
+ * database.ts.
+ */
 const LOCK_MS = 5_000;
 
 const PASSING_CODES: Readonly<Record<string, number>> = {
@@ -48,11 +55,15 @@ export function passingOf(error: unknown): Passing | undefined {
   const known = PASSING_STATES[sqlState(error) ?? ""];
   if (known) return known;
   if (isAbort(error)) return { code: "SERVER_STOPPING", retryAfterMs: OTHER_PROCESS_MS };
-  return isConnectionError(error) ? { code: "DATABASE_UNAVAILABLE", retryAfterMs: 1_000 } : undefined;
+  return isConnectionError(error)
+    ? { code: "DATABASE_UNAVAILABLE", retryAfterMs: 1_000 }
+    : undefined;
 }
 
 /** Whether a failed try of some work counts: what takes too long may take too long each time. */
 export function countsAsTry(error: unknown): boolean {
   const passing = passingOf(error);
-  return passing === undefined || codeOf(error) === "TRANSACTION_TOO_LONG" || sqlState(error) === "57014";
+  return (
+    passing === undefined || codeOf(error) === "TRANSACTION_TOO_LONG" || sqlState(error) === "57014"
+  );
 }

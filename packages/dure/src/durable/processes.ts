@@ -9,25 +9,34 @@ import { currentProcess, machineName } from "./machine.ts";
 import type { Notifications } from "./notify.ts";
 
 /**
- * The right of this process to work, from its start to its end; a row of `dure.processes` under an epoch.
+ * The right of this process to work, from its start to its end; a row of `dure.processes` under an
+ * epoch.
  *
  * - *held*: renewed within the last 6 s.
- * - *suspended*: the database was not reached for 6 s, so others may have taken over. Nothing new begins (`whenHeld`);
- *   what runs may go on, because each of its writes is guarded. Ends as held or as fenced.
- * - *fenced*: others have taken over, or the process stood still so long that they may have. Never again held: the
- *   signal is aborted, `onFenced` was called once, and the server leaves with exit code 75.
+ * - *suspended*: the database was not reached for 6 s, so others may have taken over. Nothing new
+ *   begins (`whenHeld`); what runs may go on, because each of its writes is guarded. Ends as held
+ *   or as fenced.
+ * - *fenced*: others have taken over, or the process stood still so long that they may have. Never
+ *   again held: the signal is aborted, `onFenced` was called once, and the server leaves with exit
+ *   code 75.
  * - *ended*: stopped in good order; others take what is left at once.
  */
 export class ProcessLease implements LeaseProof {
   readonly id: string;
-  /** Aborted, with a DureError FENCED or PROCESS_STOPPED, when this process must not work any longer. */
+  /**
+   * Aborted, with a DureError FENCED or PROCESS_STOPPED, when this process must not work any
+   * longer.
+   */
   readonly signal: AbortSignal;
   readonly #options: ProcessLeaseOptions;
   readonly #clock: Clock;
   readonly #over = new AbortController();
   #epoch = 0;
   #state: ProcessState = "new";
-  /** When the last successful renewal was sent, on the monotonic clock: never later than the database's `renewed_at`. */
+  /**
+   * When the last successful renewal was sent, on the monotonic clock: never later than the
+   * database's `renewed_at`.
+   */
   #renewedAt = 0;
   /** The same by the wall clock, which goes on while a virtual machine sleeps. */
   #renewedWall = 0;
@@ -43,9 +52,13 @@ export class ProcessLease implements LeaseProof {
 
   constructor(options: ProcessLeaseOptions) {
     if (options.database.applicationName !== applicationName(options.id)) {
-      throw new DureError("PROCESS_NAME_MISMATCH", `The database was opened as "${options.database.applicationName}", the process is ${options.id}.`, {
-        hint: `Open the database with applicationName "${applicationName(options.id)}": by it others tell a cut connection from a death.`,
-      });
+      throw new DureError(
+        "PROCESS_NAME_MISMATCH",
+        `The database was opened as "${options.database.applicationName}", the process is ${options.id}.`,
+        {
+          hint: `Open the database with applicationName "${applicationName(options.id)}": by it others tell a cut connection from a death.`,
+        },
+      );
     }
     this.id = options.id;
     this.signal = this.#over.signal;
@@ -62,10 +75,16 @@ export class ProcessLease implements LeaseProof {
     return this.#epoch;
   }
 
-  /** See `LeaseProof`. A session that was lost is no proof either: others may see this process as gone. */
+  /**
+   * See `LeaseProof`. A session that was lost is no proof either: others may see this process as
+   * gone.
+   */
   get isFresh(): boolean {
     if (this.#state !== "held" || this.#session === undefined) return false;
-    return this.#clock.monotonic() - this.#renewedAt < FRESH_MS && this.#clock.now() - this.#renewedWall < FRESH_MS;
+    return (
+      this.#clock.monotonic() - this.#renewedAt < FRESH_MS &&
+      this.#clock.now() - this.#renewedWall < FRESH_MS
+    );
   }
 
   async start(): Promise<void> {
@@ -73,7 +92,10 @@ export class ProcessLease implements LeaseProof {
     await this.#started;
   }
 
-  /** Resolves when the lease is held, rejects when it is over. To be awaited before anything new begins. */
+  /**
+   * Resolves when the lease is held, rejects when it is over. To be awaited before anything new
+   * begins.
+   */
   async whenHeld(options: { signal?: AbortSignal } = {}): Promise<void> {
     this.signal.throwIfAborted();
     options.signal?.throwIfAborted();
@@ -94,8 +116,9 @@ export class ProcessLease implements LeaseProof {
   }
 
   /**
-   * Reads the lease row FOR KEY SHARE: until `tx` ends nobody can take over, and if somebody has, this throws FENCED and
-   * the lease is over. Everything that this process writes in its own name begins with it.
+   * Reads the lease row FOR KEY SHARE: until `tx` ends nobody can take over, and if somebody has,
+   * this throws FENCED and the lease is over. Everything that this process writes in its own name
+   * begins with it.
    */
   async guard(tx: Transaction): Promise<void> {
     this.signal.throwIfAborted();
@@ -104,18 +127,27 @@ export class ProcessLease implements LeaseProof {
     throw this.fence("taken-over");
   }
 
-  /** Ends the lease from inside: others have taken over, or may have. Returns the error with which the signal aborts. */
+  /**
+   * Ends the lease from inside: others have taken over, or may have. Returns the error with which
+   * the signal aborts.
+   */
   fence(because: FencedBecause): DureError {
     const error = fenced(this.id, because);
     if (this.#state === "fenced" || this.#state === "ended") return error;
     this.#state = "fenced";
-    this.#options.logger.error({ process: this.id, epoch: this.#epoch, because }, `${this.id} is fenced (${because}); it stops working`);
+    this.#options.logger.error(
+      { process: this.id, epoch: this.#epoch, because },
+      `${this.id} is fenced (${because}); it stops working`,
+    );
     this.#end(error);
     this.#options.onFenced?.(error);
     return error;
   }
 
-  /** Gives the lease back; others take what is left at once. Call it last, when the work has come to rest. */
+  /**
+   * Gives the lease back; others take what is left at once. Call it last, when the work has come to
+   * rest.
+   */
   async stop(): Promise<void> {
     this.#stopped ??= this.#finish();
     await this.#stopped;
@@ -142,14 +174,20 @@ export class ProcessLease implements LeaseProof {
     ]);
     if (!rows[0]) {
       await session.end().catch(() => {});
-      throw new DureError("PROCESS_ID_TAKEN", `The process id ${this.id} was used before.`, { hint: "Make a new id for each start.", class: "conflict" });
+      throw new DureError("PROCESS_ID_TAKEN", `The process id ${this.id} was used before.`, {
+        hint: "Make a new id for each start.",
+        class: "conflict",
+      });
     }
     this.#epoch = rows[0].epoch;
     this.#hold();
     this.#lastTick = this.#clock.monotonic();
     this.#cancelWatch = this.#clock.every(WATCH_EVERY, () => this.#watch());
     this.#renewing = this.#renewUntilOver();
-    logger.info({ process: this.id, epoch: this.#epoch }, `${this.id} works under epoch ${this.#epoch}`);
+    logger.info(
+      { process: this.id, epoch: this.#epoch },
+      `${this.id} works under epoch ${this.#epoch}`,
+    );
   }
 
   async #renewUntilOver(): Promise<void> {
@@ -159,7 +197,8 @@ export class ProcessLease implements LeaseProof {
         const sentAt = this.#clock.monotonic();
         const sentWall = this.#clock.now();
         const kept = await this.#renew();
-        // A fence that fell meanwhile (the process stood still) is not undone by an answer from before.
+        // A fence that fell meanwhile (the process stood still) is not undone by an answer from
+        // before.
         if (this.signal.aborted) return;
         if (!kept) return void this.fence("taken-over");
         this.#renewedAt = sentAt;
@@ -170,19 +209,27 @@ export class ProcessLease implements LeaseProof {
         failures += 1;
         this.#drop();
         if (this.signal.aborted) return;
-        this.#options.logger.warn({ process: this.id, error: messageOf(error) }, `${this.id} could not renew its lease; it tries again`);
+        this.#options.logger.warn(
+          { process: this.id, error: messageOf(error) },
+          `${this.id} could not renew its lease; it tries again`,
+        );
       }
       await this.#nap(failures === 0 ? RENEW_EVERY : Math.min(50 * 2 ** (failures - 1), 1_000));
     }
   }
 
   async #renew(): Promise<boolean> {
-    return withTimeout(this.#clock, RENEW_TIMEOUT, () => new Error(`no answer within ${RENEW_TIMEOUT} ms`), async () => {
-      const session = this.#session ?? (await this.#connect());
-      if (!this.#lockHeld) await this.#lock(session);
-      const { rowCount } = await session.query(RENEW, [this.id, this.#epoch]);
-      return rowCount === 1;
-    });
+    return withTimeout(
+      this.#clock,
+      RENEW_TIMEOUT,
+      () => new Error(`no answer within ${RENEW_TIMEOUT} ms`),
+      async () => {
+        const session = this.#session ?? (await this.#connect());
+        if (!this.#lockHeld) await this.#lock(session);
+        const { rowCount } = await session.query(RENEW, [this.id, this.#epoch]);
+        return rowCount === 1;
+      },
+    );
   }
 
   async #connect(): Promise<pg.Client> {
@@ -202,9 +249,15 @@ export class ProcessLease implements LeaseProof {
     return session;
   }
 
-  /** The session of a cut connection may hold the lock a little longer; then the next renewal tries again. */
+  /**
+   * The session of a cut connection may hold the lock a little longer; then the next renewal tries
+   * again.
+   */
   async #lock(session: pg.Client): Promise<void> {
-    const { rows } = await session.query<{ locked: boolean }>("select pg_try_advisory_lock(hashtextextended($1, 0)) as locked", [lockName(this.id)]);
+    const { rows } = await session.query<{ locked: boolean }>(
+      "select pg_try_advisory_lock(hashtextextended($1, 0)) as locked",
+      [lockName(this.id)],
+    );
     this.#lockHeld = rows[0]?.locked === true;
   }
 
@@ -213,7 +266,11 @@ export class ProcessLease implements LeaseProof {
     this.#session = undefined;
     this.#lockHeld = false;
     // A dead network answers no goodbye: the socket is closed from this side.
-    if (session) (session as unknown as { connection: { stream: { destroy(): void } } }).connection.stream.destroy();
+    if (session) {
+      (
+        session as unknown as { connection: { stream: { destroy(): void } } }
+      ).connection.stream.destroy();
+    }
   }
 
   #watch(): void {
@@ -223,7 +280,10 @@ export class ProcessLease implements LeaseProof {
     if (verdict === "stood-still") this.fence("stood-still");
     if (verdict === "suspended" && this.#state === "held") {
       this.#state = "suspended";
-      this.#options.logger.warn({ process: this.id }, `${this.id} has not reached the database for ${DEAD_AFTER} ms; it begins nothing new until it does`);
+      this.#options.logger.warn(
+        { process: this.id },
+        `${this.id} has not reached the database for ${DEAD_AFTER} ms; it begins nothing new until it does`,
+      );
       this.#options.onSuspended?.();
     }
   }
@@ -234,13 +294,18 @@ export class ProcessLease implements LeaseProof {
     this.#state = "held";
     for (const onHeld of this.#onHeld.splice(0)) onHeld();
     if (!resumed) return;
-    this.#options.logger.info({ process: this.id, epoch: this.#epoch }, `${this.id} reached the database again and nobody took over; it goes on`);
+    this.#options.logger.info(
+      { process: this.id, epoch: this.#epoch },
+      `${this.id} reached the database again and nobody took over; it goes on`,
+    );
     this.#options.onResumed?.();
   }
 
   async #nap(ms: number): Promise<void> {
     this.#wake = new AbortController();
-    await this.#clock.sleep(ms, { signal: AbortSignal.any([this.#wake.signal, this.signal]) }).catch(() => {});
+    await this.#clock
+      .sleep(ms, { signal: AbortSignal.any([this.#wake.signal, this.signal]) })
+      .catch(() => {});
   }
 
   #end(reason: DureError): void {
@@ -254,7 +319,9 @@ export class ProcessLease implements LeaseProof {
     const { database, logger, notifications } = this.#options;
     const wasFenced = this.#state === "fenced";
     if (!wasFenced) this.#state = "ended";
-    this.#end(new DureError("PROCESS_STOPPED", `${this.id} was stopped.`, { class: "unavailable" }));
+    this.#end(
+      new DureError("PROCESS_STOPPED", `${this.id} was stopped.`, { class: "unavailable" }),
+    );
     await this.#renewing;
     if (wasFenced || this.#epoch === 0) return;
     try {
@@ -262,7 +329,10 @@ export class ProcessLease implements LeaseProof {
       if (!ended) return this.#tellTaken();
       notifications?.publish(PROCESSES_TOPIC);
     } catch (error) {
-      logger.warn({ process: this.id, error: messageOf(error) }, `${this.id} could not say goodbye; others notice its silence after ${DEAD_AFTER} ms`);
+      logger.warn(
+        { process: this.id, error: messageOf(error) },
+        `${this.id} could not say goodbye; others notice its silence after ${DEAD_AFTER} ms`,
+      );
     }
   }
 
@@ -270,7 +340,10 @@ export class ProcessLease implements LeaseProof {
   #tellTaken(): void {
     const error = fenced(this.id, "taken-over");
     this.#state = "fenced";
-    this.#options.logger.error({ process: this.id, epoch: this.#epoch }, `${this.id} had been taken over before it stopped`);
+    this.#options.logger.error(
+      { process: this.id, epoch: this.#epoch },
+      `${this.id} had been taken over before it stopped`,
+    );
     this.#options.onFenced?.(error);
   }
 }
@@ -297,18 +370,31 @@ export interface ProcessLeaseOptions {
 
 /** Renewals, in milliseconds. Source: DESIGN.md, durable core 5. */
 export const RENEW_EVERY = 2_000;
-/** A process that was silent for longer is dead for everybody, in milliseconds. Source: DESIGN.md, durable core 5. */
+/**
+ * A process that was silent for longer is dead for everybody, in milliseconds. Source: DESIGN.md,
+ * durable core 5.
+ */
 export const DEAD_AFTER = 6_000;
 /** Topic on which a process says that it ended. */
 export const PROCESSES_TOPIC = "processes";
 
-/** Longest wait for one renewal, connecting included: a third of DEAD_AFTER, so that a cut line is tried three times. */
+/**
+ * Longest wait for one renewal, connecting included: a third of DEAD_AFTER, so that a cut line is
+ * tried three times.
+ */
 const RENEW_TIMEOUT = 2_000;
 /** How often a process looks at itself, in milliseconds. */
 const WATCH_EVERY = 250;
 
-/** What a process may think of its own lease, by its own clock. Pure; the first rule that applies wins. */
-export function decideLease(facts: { now: number; lastTick: number; renewedAt: number }): "go-on" | "stood-still" | "suspended" {
+/**
+ * What a process may think of its own lease, by its own clock. Pure; the first rule that applies
+ * wins.
+ */
+export function decideLease(facts: {
+  now: number;
+  lastTick: number;
+  renewedAt: number;
+}): "go-on" | "stood-still" | "suspended" {
   if (facts.now - facts.lastTick > DEAD_AFTER) return "stood-still";
   if (facts.now - facts.renewedAt > DEAD_AFTER) return "suspended";
   return "go-on";
@@ -336,7 +422,8 @@ const REGISTER = `
   insert into dure.processes (id, app_version, host, machine, pid, pid_started) values ($1, $2, $3, $4, $5, $6)
   on conflict (id) do nothing returning epoch`;
 
-const RENEW = "update dure.processes set renewed_at = clock_timestamp() where id = $1 and epoch = $2 and ended_at is null";
+const RENEW =
+  "update dure.processes set renewed_at = clock_timestamp() where id = $1 and epoch = $2 and ended_at is null";
 
 const GUARD = {
   name: "process.guard",

@@ -6,8 +6,8 @@ import type { Database, Transaction } from "./database.ts";
 import type { Leases } from "./leases.ts";
 
 /**
- * Removes what has aged, in small bites: at most 1,000 rows per statement, each statement shorter than 5 s, one process at
- * a time. Rows that somebody holds are left for the next sweep.
+ * Removes what has aged, in small bites: at most 1,000 rows per statement, each statement shorter
+ * than 5 s, one process at a time. Rows that somebody holds are left for the next sweep.
  */
 export class Retention {
   readonly #options: RetentionOptions;
@@ -32,7 +32,10 @@ export class Retention {
   keep(name: string, age: Duration): void {
     const rule = this.#rules.get(name);
     if (!rule) {
-      throw new DureError("RETENTION_UNKNOWN", `There is no retention rule "${name}".`, { class: "input", hint: `Known rules: ${[...this.#rules.keys()].join(", ")}.` });
+      throw new DureError("RETENTION_UNKNOWN", `There is no retention rule "${name}".`, {
+        class: "input",
+        hint: `Known rules: ${[...this.#rules.keys()].join(", ")}.`,
+      });
     }
     this.#rules.set(name, { ...rule, keep: age });
   }
@@ -55,9 +58,19 @@ export class Retention {
     await this.stop();
   }
 
-  /** One sweep over all rules. Returns what was removed per rule; undefined when another process sweeps. Throws `RETENTION_FAILED`, which names the rules that failed, after the others are swept. */
-  async sweep(options: { signal?: AbortSignal | undefined } = {}): Promise<ReadonlyMap<string, number> | undefined> {
-    const held = await this.#options.leases.hold("retention", (_lease, { signal }) => this.#sweepAll(signal), options);
+  /**
+   * One sweep over all rules. Returns what was removed per rule; undefined when another process
+   * sweeps. Throws `RETENTION_FAILED`, which names the rules that failed, after the others are
+   * swept.
+   */
+  async sweep(
+    options: { signal?: AbortSignal | undefined } = {},
+  ): Promise<ReadonlyMap<string, number> | undefined> {
+    const held = await this.#options.leases.hold(
+      "retention",
+      (_lease, { signal }) => this.#sweepAll(signal),
+      options,
+    );
     return held.ok ? held.value : undefined;
   }
 
@@ -67,7 +80,12 @@ export class Retention {
       await this.#clock.sleep(this.#options.everyMs ?? SWEEP_EVERY, { signal }).catch(() => {});
       if (signal.aborted) return;
       await this.sweep({ signal }).catch((error: unknown) => {
-        if (!signal.aborted) this.#options.logger.warn({ error: messageOf(error) }, "the retention sweep failed; the next goes on");
+        if (!signal.aborted) {
+          this.#options.logger.warn(
+            { error: messageOf(error) },
+            "the retention sweep failed; the next goes on",
+          );
+        }
       });
     }
   }
@@ -79,13 +97,23 @@ export class Retention {
       try {
         const rows = await this.#sweepRule(rule, signal);
         removed.set(rule.name, rows);
-        if (rows > 0) this.#options.logger.info({ rule: rule.name, rows }, `retention removed ${rows} of ${rule.name}`);
+        if (rows > 0) {
+          this.#options.logger.info(
+            { rule: rule.name, rows },
+            `retention removed ${rows} of ${rule.name}`,
+          );
+        }
       } catch (error) {
         signal.throwIfAborted();
         failed.push(`${rule.name} (${codeOf(error) ?? "error"}: ${messageOf(error)})`); // the other rules are swept all the same
       }
     }
-    if (failed.length > 0) throw new DureError("RETENTION_FAILED", `Retention could not sweep ${failed.join(", ")}.`, { class: "unavailable", hint: "The next sweep tries them again; the others are swept." });
+    if (failed.length > 0) {
+      throw new DureError("RETENTION_FAILED", `Retention could not sweep ${failed.join(", ")}.`, {
+        class: "unavailable",
+        hint: "The next sweep tries them again; the others are swept.",
+      });
+    }
     return removed;
   }
 
@@ -141,17 +169,28 @@ export interface RetentionOptions {
   readonly everyMs?: number;
 }
 
-/** What the durable core itself keeps. Source: DESIGN.md, durable core 6; events are a log for people and live as long as jobs. */
+/**
+ * What the durable core itself keeps. Source: DESIGN.md, durable core 6; events are a log for
+ * people and live as long as jobs.
+ */
 export const DEFAULT_RULES: readonly RetentionRule[] = [
   { name: "events", keep: "7d", sweep: sweepEvents },
-  { name: "outbox", keep: "7d", table: "dure.outbox", ageColumn: "settled_at", where: "state in ('sent', 'failed')" },
-  // Of forgotten sessions, once nobody is asked any more what became of them. The others go with their session.
+  {
+    name: "outbox",
+    keep: "7d",
+    table: "dure.outbox",
+    ageColumn: "settled_at",
+    where: "state in ('sent', 'failed')",
+  },
+  // Of forgotten sessions, once nobody is asked any more what became of them. The others go with
+  // their session.
   {
     name: "effects",
     keep: "7d",
     table: "dure.effects",
     ageColumn: "updated_at",
-    where: "session_id is null and not exists (select from dure.escalations x where x.subject = 'effect/' || key and x.status = 'open')",
+    where:
+      "session_id is null and not exists (select from dure.escalations x where x.subject = 'effect/' || key and x.status = 'open')",
   },
   { name: "processes", keep: "7d", table: "dure.processes", ageColumn: "recovered_at" },
   {
@@ -159,7 +198,8 @@ export const DEFAULT_RULES: readonly RetentionRule[] = [
     keep: "7d",
     table: "dure.leases",
     ageColumn: "renewed_at",
-    where: "holder is null or not exists (select from dure.processes p where p.id = holder and p.ended_at is null)",
+    where:
+      "holder is null or not exists (select from dure.processes p where p.id = holder and p.ended_at is null)",
   },
 ];
 
@@ -194,8 +234,14 @@ async function sweepOnce(rule: RetentionRule, tx: Transaction): Promise<number> 
   return row?.removed ?? 0;
 }
 
-async function sweepEvents(tx: Transaction, { keepMs, limit }: { keepMs: number; limit: number }): Promise<number> {
-  const [row] = await tx.query<{ removed: number }>({ name: "retention.events", text: "select dure.sweep_events($1, $2) as removed" }, [keepMs, limit]);
+async function sweepEvents(
+  tx: Transaction,
+  { keepMs, limit }: { keepMs: number; limit: number },
+): Promise<number> {
+  const [row] = await tx.query<{ removed: number }>(
+    { name: "retention.events", text: "select dure.sweep_events($1, $2) as removed" },
+    [keepMs, limit],
+  );
   return row?.removed ?? 0;
 }
 
@@ -205,6 +251,12 @@ function checkRule(rule: RetentionRule): void {
   durationMs(rule.keep);
   if ("sweep" in rule) return;
   for (const name of [rule.table, rule.ageColumn]) {
-    if (!IDENTIFIER.test(name)) throw new DureError("RETENTION_INVALID", `"${name}" in retention rule ${rule.name} is not a plain name.`, { class: "input", hint: "Write table and column in lower case, without quotes." });
+    if (!IDENTIFIER.test(name)) {
+      throw new DureError(
+        "RETENTION_INVALID",
+        `"${name}" in retention rule ${rule.name} is not a plain name.`,
+        { class: "input", hint: "Write table and column in lower case, without quotes." },
+      );
+    }
   }
 }

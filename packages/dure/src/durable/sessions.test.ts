@@ -5,7 +5,10 @@ import { forgetSession, sessionRules } from "./sessions.ts";
 import { testDatabase } from "./test-database.ts";
 import { joinTeam } from "./test-members.ts";
 
-/** Two sessions with an old turn each; `used` was used yesterday, `idle` and the job's were not for forty days. */
+/**
+ * Two sessions with an old turn each; `used` was used yesterday, `idle` and the job's were not for
+ * forty days.
+ */
 const ROWS = /* sql */ `
   insert into dure.sessions (id, service, memory, updated_at) select id, 'faq', '{"summaryText": "stays"}', now() - case id when 'used' then interval '1 day' else interval '40 days' end from unnest(array['used', 'idle', 'busy', 'job:job_1:eden']) id;
   update dure.sessions set running_turn = 'turn_busy_now' where id = 'busy';
@@ -17,7 +20,9 @@ const ROWS = /* sql */ `
   insert into dure.turn_events (turn_id, seq, place, type, data) select id, 1, '0', 'LLM_DONE', '"words"' from dure.turns;
   insert into dure.effects (key, session_id, turn_id, tool, input, nonce, status) select session_id || '/pay', session_id, id, 'pay', '{}', 'n', 'done' from dure.turns where id like '%_old';`;
 
-async function sweptWith(keep: Parameters<typeof sessionRules>[0]): Promise<Record<string, unknown>> {
+async function sweptWith(
+  keep: Parameters<typeof sessionRules>[0],
+): Promise<Record<string, unknown>> {
   await using db = await testDatabase();
   await using us = await joinTeam(db.url);
   await db.database.query({ text: ROWS });
@@ -25,7 +30,8 @@ async function sweptWith(keep: Parameters<typeof sessionRules>[0]): Promise<Reco
 
   const removed = await retention.sweep();
 
-  const ids = async (text: string): Promise<readonly string[]> => (await db.database.query<{ id: string }>({ text })).map(({ id }) => id);
+  const ids = async (text: string): Promise<readonly string[]> =>
+    (await db.database.query<{ id: string }>({ text })).map(({ id }) => id);
   return {
     removed: Object.fromEntries(removed!),
     sessions: await ids("select id from dure.sessions order by id"),
@@ -37,7 +43,13 @@ async function sweptWith(keep: Parameters<typeof sessionRules>[0]): Promise<Reco
 }
 
 test("sessions that nobody has used for so long are forgotten with all they hold; those that answer and those of jobs are not", async () => {
-  const turns = ["turn_busy_now", "turn_busy_old", "turn_job:job_1:eden_old", "turn_used_new", "turn_used_old"];
+  const turns = [
+    "turn_busy_now",
+    "turn_busy_old",
+    "turn_job:job_1:eden_old",
+    "turn_used_new",
+    "turn_used_old",
+  ];
 
   expect(await sweptWith({ sessions: "30d" })).toEqual({
     removed: { sessions: 1 },
@@ -65,8 +77,14 @@ test("old turns go with their words and journals; their sessions and effects sta
 test("more sessions than one transaction forgets are forgotten in one sweep", async () => {
   await using db = await testDatabase();
   await using us = await joinTeam(db.url);
-  await db.database.query({ text: "insert into dure.sessions (id, service, updated_at) select 's' || n, 'faq', now() - interval '2 days' from generate_series(1, 120) n" });
-  const retention = new Retention({ ...us, leases: new Leases(us), rules: sessionRules({ sessions: "1d" }) });
+  await db.database.query({
+    text: "insert into dure.sessions (id, service, updated_at) select 's' || n, 'faq', now() - interval '2 days' from generate_series(1, 120) n",
+  });
+  const retention = new Retention({
+    ...us,
+    leases: new Leases(us),
+    rules: sessionRules({ sessions: "1d" }),
+  });
 
   expect(Object.fromEntries((await retention.sweep())!)).toEqual({ sessions: 120 });
 });
@@ -82,10 +100,16 @@ test("a job that a forgotten session had asked for stays, and what it says from 
       insert into dure.jobs (id, requester, target, message, intent, conversation_id, root_id, root_work, max_turns, queued_ms, progress_ms, origin_session, origin_turn)
         values ('job_1', 'ruda', 'eden', 'words', 'discussion', 'c', 'job_1', 'mina', 4, 0, 0, 'mina', 'turn_1')`,
   });
-  await db.database.query({ text: "insert into dure.events (type, role, session, job) values ('job.accepted', 'delegation', 'mina', 'job_1'); insert into dure.events (type, role, session) values ('turn.done', 'conversation', 'mina')" });
+  await db.database.query({
+    text: "insert into dure.events (type, role, session, job) values ('job.accepted', 'delegation', 'mina', 'job_1'); insert into dure.events (type, role, session) values ('turn.done', 'conversation', 'mina')",
+  });
 
   expect(await forgetSession(db.database, "mina", "")).toBe(true);
 
-  expect(await db.database.query({ text: "select origin_session, origin_turn from dure.jobs" })).toEqual([{ origin_session: null, origin_turn: null }]);
-  expect(await db.database.query({ text: "select type, session, job from dure.events" })).toEqual([{ type: "job.accepted", session: null, job: "job_1" }]);
+  expect(
+    await db.database.query({ text: "select origin_session, origin_turn from dure.jobs" }),
+  ).toEqual([{ origin_session: null, origin_turn: null }]);
+  expect(await db.database.query({ text: "select type, session, job from dure.events" })).toEqual([
+    { type: "job.accepted", session: null, job: "job_1" },
+  ]);
 });

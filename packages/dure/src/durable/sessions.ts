@@ -3,15 +3,25 @@ import type { Database, Transaction } from "./database.ts";
 import type { SweepRule } from "./retention.ts";
 
 /**
- * Forgets a session in which nothing runs: nobody finds its words again, whoever takes its id. False: there is no such session of this
- * tenant, or it is answering.
+ * Forgets a session in which nothing runs: nobody finds its words again, whoever takes its id.
+ * False: there is no such session of this tenant, or it is answering.
  *
- * What is left: effects whose outcome is not known, with the question about them; hooks that are on their way, until they have arrived;
- * numbers of model calls; jobs that it has asked for, which no longer say by whom.
+ * What is left: effects whose outcome is not known, with the question about them; hooks that are on
+ * their way, until they have arrived; numbers of model calls; jobs that it has asked for, which no
+ * longer say by whom.
  */
-export async function forgetSession(database: Database, id: string, tenant: string): Promise<boolean> {
+export async function forgetSession(
+  database: Database,
+  id: string,
+  tenant: string,
+): Promise<boolean> {
   return database.transaction(async (tx) => {
-    const gone = await tx.query({ text: "delete from dure.sessions where id = $1 and tenant = $2 and running_turn is null returning id" }, [id, tenant]);
+    const gone = await tx.query(
+      {
+        text: "delete from dure.sessions where id = $1 and tenant = $2 and running_turn is null returning id",
+      },
+      [id, tenant],
+    );
     if (gone.length === 0) return false;
     await forgetContents(tx, [id]);
     return true;
@@ -19,17 +29,24 @@ export async function forgetSession(database: Database, id: string, tenant: stri
 }
 
 /**
- * What happened in turns that ended long ago; the turns themselves stay. It goes from turn to turn in the order in which they ended and
- * remembers how far, so that a sweep costs what it removes, however much is kept.
+ * What happened in turns that ended long ago; the turns themselves stay. It goes from turn to turn
+ * in the order in which they ended and remembers how far, so that a sweep costs what it removes,
+ * however much is kept.
  */
 export function journalRule(keep: Duration): SweepRule {
   return { name: "turn-events", keep, bite: JOURNALS_AT_ONCE, sweep: sweepJournals };
 }
 
-/** Turns per transaction, which ends within 5 s: one of 200 steps has some 400 rows. Source: our choice. */
+/**
+ * Turns per transaction, which ends within 5 s: one of 200 steps has some 400 rows. Source: our
+ * choice.
+ */
 const JOURNALS_AT_ONCE = 200;
 
-async function sweepJournals(tx: Transaction, { keepMs, limit }: { keepMs: number; limit: number }): Promise<number> {
+async function sweepJournals(
+  tx: Transaction,
+  { keepMs, limit }: { keepMs: number; limit: number },
+): Promise<number> {
   const [row] = await tx.query<{ turns: number }>(
     {
       name: "retention.journals",
@@ -47,19 +64,32 @@ async function sweepJournals(tx: Transaction, { keepMs, limit }: { keepMs: numbe
   return row?.turns ?? 0;
 }
 
-/** Rules for a team that says how long conversations are kept. Sessions of jobs go with their jobs. */
-export function sessionRules(keep: { readonly sessions?: Duration | undefined; readonly turns?: Duration | undefined }): readonly SweepRule[] {
+/**
+ * Rules for a team that says how long conversations are kept. Sessions of jobs go with their jobs.
+ */
+export function sessionRules(keep: {
+  readonly sessions?: Duration | undefined;
+  readonly turns?: Duration | undefined;
+}): readonly SweepRule[] {
   const { sessions, turns } = keep;
   return [
-    ...(sessions === undefined ? [] : [{ name: "sessions", keep: sessions, bite: SESSIONS_AT_ONCE, sweep: sweepSessions }]),
+    ...(sessions === undefined
+      ? []
+      : [{ name: "sessions", keep: sessions, bite: SESSIONS_AT_ONCE, sweep: sweepSessions }]),
     ...(turns === undefined ? [] : [{ name: "turns", keep: turns, sweep: sweepTurns }]),
   ];
 }
 
-/** Sessions per transaction, which ends within 5 s: each may have thousands of turns. Source: our choice. */
+/**
+ * Sessions per transaction, which ends within 5 s: each may have thousands of turns. Source: our
+ * choice.
+ */
 const SESSIONS_AT_ONCE = 50;
 
-async function sweepSessions(tx: Transaction, { keepMs, limit }: { keepMs: number; limit: number }): Promise<number> {
+async function sweepSessions(
+  tx: Transaction,
+  { keepMs, limit }: { keepMs: number; limit: number },
+): Promise<number> {
   const gone = await tx.query<{ id: string }>(
     {
       text: `delete from dure.sessions where running_turn is null and id in (
@@ -70,12 +100,23 @@ async function sweepSessions(tx: Transaction, { keepMs, limit }: { keepMs: numbe
     },
     [keepMs, limit],
   );
-  if (gone.length > 0) await forgetContents(tx, gone.map(({ id }) => id));
+  if (gone.length > 0) {
+    await forgetContents(
+      tx,
+      gone.map(({ id }) => id),
+    );
+  }
   return gone.length;
 }
 
-/** The turns alone; their session goes on with its state, memory, finished flows and effects, for those are what it is. */
-async function sweepTurns(tx: Transaction, { keepMs, limit }: { keepMs: number; limit: number }): Promise<number> {
+/**
+ * The turns alone; their session goes on with its state, memory, finished flows and effects, for
+ * those are what it is.
+ */
+async function sweepTurns(
+  tx: Transaction,
+  { keepMs, limit }: { keepMs: number; limit: number },
+): Promise<number> {
   const [row] = await tx.query<{ removed: number }>(
     {
       text: `with aged as (
@@ -96,7 +137,9 @@ async function sweepTurns(tx: Transaction, { keepMs, limit }: { keepMs: number; 
 async function forgetContents(tx: Transaction, ids: readonly string[]): Promise<void> {
   for (const text of [
     "delete from dure.turn_events where turn_id in (select id from dure.turns where session_id = any($1))",
-    ...["turns", "messages", "completed", "idempotency"].map((table) => `delete from dure.${table} where session_id = any($1)`),
+    ...["turns", "messages", "completed", "idempotency"].map(
+      (table) => `delete from dure.${table} where session_id = any($1)`,
+    ),
     // Somebody must still say whether it has happened; its answer wakes nobody.
     "update dure.escalations set session_id = null, turn_id = null where session_id = any($1) and type = 'effect_unknown' and status = 'open'",
     "delete from dure.escalations where session_id = any($1)",

@@ -2,8 +2,8 @@
 const REFUSED = /\\u0000|\\ud[89a-f][0-9a-f]{2}/i;
 
 /**
- * JSON text that jsonb takes. U+0000 and lone surrogates, which a model can produce by being cut in mid-character,
- * become U+FFFD; everything else is kept as it is.
+ * JSON text that jsonb takes. U+0000 and lone surrogates, which a model can produce by being cut in
+ * mid-character, become U+FFFD; everything else is kept as it is.
  */
 export function storable(value: unknown): string {
   const text = JSON.stringify(value);

@@ -19,21 +19,27 @@ test("a killed process is taken over as soon as the next one starts", async () =
   expect(recovers).toMatchObject({ id, epoch, because: "gone" });
   expect(recovers["after"]).toBeLessThan(1_000);
   const events = await db.database.query({ text: "select type, data from dure.events" });
-  expect(events).toEqual([{ type: "process.taken_over", data: expect.objectContaining({ process: id, because: "gone" }) }]);
+  expect(events).toEqual([
+    { type: "process.taken_over", data: expect.objectContaining({ process: id, because: "gone" }) },
+  ]);
 });
 
 test("a killed process of another machine is taken over when its last renewal is no proof to itself", async () => {
   await using db = await testDatabase();
   await using first = new Member("member", db.url);
   const { id } = await first.says("ready");
-  await db.database.query({ text: "update dure.processes set machine = 'elsewhere' where id = $1" }, [id]);
+  await db.database.query(
+    { text: "update dure.processes set machine = 'elsewhere' where id = $1" },
+    [id],
+  );
   await first.kill();
 
   await using second = new Member("member", db.url);
 
   await second.says("recovers");
 
-  const text = "select extract(epoch from ended_at - renewed_at)::float8 * 1000 as age, ended_because as because from dure.processes where id = $1";
+  const text =
+    "select extract(epoch from ended_at - renewed_at)::float8 * 1000 as age, ended_because as because from dure.processes where id = $1";
   const [row] = await db.database.query<{ age: number; because: string }>({ text }, [id]);
   expect(row!.because).toBe("gone");
   expect(row!.age).toBeGreaterThanOrEqual(FRESH_MS);
@@ -52,89 +58,129 @@ test("a stopped process leaves its work to the others at once", async () => {
   expect(await second.says("recovers")).toMatchObject({ id, because: "stopped" });
 });
 
-test.concurrent("a frozen process is taken over after six seconds and steps down when it wakes", { timeout: 30_000 }, async () => {
-  await using db = await testDatabase();
-  await using frozen = new Member("member", db.url);
-  const { id } = await frozen.says("ready");
-  await using other = new Member("member", db.url);
-  await other.says("ready");
+test.concurrent(
+  "a frozen process is taken over after six seconds and steps down when it wakes",
+  { timeout: 30_000 },
+  async () => {
+    await using db = await testDatabase();
+    await using frozen = new Member("member", db.url);
+    const { id } = await frozen.says("ready");
+    await using other = new Member("member", db.url);
+    await other.says("ready");
 
-  frozen.signal("SIGSTOP");
-  const stoppedAt = performance.now();
-  const recovers = await other.says("recovers");
-  const silentFor = performance.now() - stoppedAt;
-  frozen.signal("SIGCONT");
+    frozen.signal("SIGSTOP");
+    const stoppedAt = performance.now();
+    const recovers = await other.says("recovers");
+    const silentFor = performance.now() - stoppedAt;
+    frozen.signal("SIGCONT");
 
-  expect(recovers).toMatchObject({ id, because: "silent" });
-  expect(silentFor).toBeGreaterThan(3_900); // its last renewal may be 2 s old when it freezes
-  expect(silentFor).toBeLessThan(8_500);
-  expect(await frozen.exited).toEqual({ code: 75, signal: null });
-});
+    expect(recovers).toMatchObject({ id, because: "silent" });
+    expect(silentFor).toBeGreaterThan(3_900); // its last renewal may be 2 s old when it freezes
+    expect(silentFor).toBeLessThan(8_500);
+    expect(await frozen.exited).toEqual({ code: 75, signal: null });
+  },
+);
 
-test.concurrent("a frozen process that nobody took over steps down too", { timeout: 30_000 }, async () => {
-  await using db = await testDatabase();
-  await using frozen = new Member("member", db.url);
-  await frozen.says("ready");
+test.concurrent(
+  "a frozen process that nobody took over steps down too",
+  { timeout: 30_000 },
+  async () => {
+    await using db = await testDatabase();
+    await using frozen = new Member("member", db.url);
+    await frozen.says("ready");
 
-  frozen.signal("SIGSTOP");
-  await systemClock.sleep(7_000);
-  frozen.signal("SIGCONT");
+    frozen.signal("SIGSTOP");
+    await systemClock.sleep(7_000);
+    frozen.signal("SIGCONT");
 
-  expect(await frozen.exited).toEqual({ code: 75, signal: null });
-  expect(frozen.lines.at(-1)).toEqual({ say: "fenced", because: "stood-still" });
-});
+    expect(await frozen.exited).toEqual({ code: 75, signal: null });
+    expect(frozen.lines.at(-1)).toEqual({ say: "fenced", because: "stood-still" });
+  },
+);
 
-test.concurrent("a living process whose connections are all cut is not taken over and goes on", { timeout: 30_000 }, async () => {
-  await using db = await testDatabase();
-  await using cut = new Member("member", db.url);
-  const { id } = await cut.says("ready");
-  await db.database.query({ text: "update dure.processes set machine = 'elsewhere' where id = $1" }, [id]);
-  await using other = await joinTeam(db.url);
-  const renewed = async (): Promise<Date> => (await db.database.query<{ renewed_at: Date }>({ text: "select renewed_at from dure.processes where id = $1" }, [id]))[0]!.renewed_at;
+test.concurrent(
+  "a living process whose connections are all cut is not taken over and goes on",
+  { timeout: 30_000 },
+  async () => {
+    await using db = await testDatabase();
+    await using cut = new Member("member", db.url);
+    const { id } = await cut.says("ready");
+    await db.database.query(
+      { text: "update dure.processes set machine = 'elsewhere' where id = $1" },
+      [id],
+    );
+    await using other = await joinTeam(db.url);
+    const renewed = async (): Promise<Date> =>
+      (
+        await db.database.query<{ renewed_at: Date }>(
+          { text: "select renewed_at from dure.processes where id = $1" },
+          [id],
+        )
+      )[0]!.renewed_at;
 
-  for (let cuts = 0; cuts < 4; cuts++) {
-    const before = await renewed();
-    await db.database.query({ text: "select pg_terminate_backend(pid, 1000) from pg_stat_activity where starts_with(application_name, 'dure:' || $1)" }, [id]);
-    await using takeover = new Takeover(other); // its first look falls into the moment without connections
-    await takeover.start();
-    await expect.poll(async () => (await renewed()) > before, { timeout: 20_000, interval: 50 }).toBe(true);
-  }
+    for (let cuts = 0; cuts < 4; cuts++) {
+      const before = await renewed();
+      await db.database.query(
+        {
+          text: "select pg_terminate_backend(pid, 1000) from pg_stat_activity where starts_with(application_name, 'dure:' || $1)",
+        },
+        [id],
+      );
+      await using takeover = new Takeover(other); // its first look falls into the moment without connections
+      await takeover.start();
+      await expect
+        .poll(async () => (await renewed()) > before, { timeout: 20_000, interval: 50 })
+        .toBe(true);
+    }
 
-  expect(await db.database.query({ text: "select ended_at from dure.processes where id = $1" }, [id])).toEqual([{ ended_at: null }]);
-  expect(cut.lines.filter((line) => line.say === "fenced")).toEqual([]);
-});
+    expect(
+      await db.database.query({ text: "select ended_at from dure.processes where id = $1" }, [id]),
+    ).toEqual([{ ended_at: null }]);
+    expect(cut.lines.filter((line) => line.say === "fenced")).toEqual([]);
+  },
+);
 
-test.concurrent.each(["cut", "dead"] as const)("a process whose network is %s for eight seconds begins nothing, and goes on when nobody took over", { timeout: 40_000 }, async (how) => {
-  await using db = await testDatabase();
-  await using network = await Network.to(db.url);
-  await using alone = new Member("member", network.url);
-  const { id } = await alone.says("ready");
+test.concurrent.each(["cut", "dead"] as const)(
+  "a process whose network is %s for eight seconds begins nothing, and goes on when nobody took over",
+  { timeout: 40_000 },
+  async (how) => {
+    await using db = await testDatabase();
+    await using network = await Network.to(db.url);
+    await using alone = new Member("member", network.url);
+    const { id } = await alone.says("ready");
 
-  if (how === "cut") network.cut();
-  else network.die();
-  await alone.says("suspended");
-  await systemClock.sleep(1_500);
-  network.mend();
+    if (how === "cut") network.cut();
+    else network.die();
+    await alone.says("suspended");
+    await systemClock.sleep(1_500);
+    network.mend();
 
-  await alone.says("resumed");
-  expect(await db.database.query({ text: "select id, ended_at from dure.processes" })).toEqual([{ id, ended_at: null }]);
-});
+    await alone.says("resumed");
+    expect(await db.database.query({ text: "select id, ended_at from dure.processes" })).toEqual([
+      { id, ended_at: null },
+    ]);
+  },
+);
 
-test.concurrent("a process whose network is dead is taken over and steps down when it is mended", { timeout: 40_000 }, async () => {
-  await using db = await testDatabase();
-  await using network = await Network.to(db.url);
-  await using apart = new Member("member", network.url);
-  const { id } = await apart.says("ready");
-  await using other = new Member("member", db.url);
-  await other.says("ready");
+test.concurrent(
+  "a process whose network is dead is taken over and steps down when it is mended",
+  { timeout: 40_000 },
+  async () => {
+    await using db = await testDatabase();
+    await using network = await Network.to(db.url);
+    await using apart = new Member("member", network.url);
+    const { id } = await apart.says("ready");
+    await using other = new Member("member", db.url);
+    await other.says("ready");
 
-  network.die();
-  expect(await other.says("recovers")).toMatchObject({ id, because: "silent" });
-  network.mend();
+    network.die();
+    expect(await other.says("recovers")).toMatchObject({ id, because: "silent" });
+    network.mend();
 
-  expect(await apart.exited).toEqual({ code: 75, signal: null });
-  expect(apart.lines.at(-1)).toEqual({ say: "fenced", because: "taken-over" });
-});
+    expect(await apart.exited).toEqual({ code: 75, signal: null });
+    expect(apart.lines.at(-1)).toEqual({ say: "fenced", because: "taken-over" });
+  },
+);
 
 test("another process finishes a recovery whose taker died in the middle", async () => {
   await using db = await testDatabase();
@@ -149,7 +195,13 @@ test("another process finishes a recovery whose taker died in the middle", async
 
   await third.says("recovers", (line) => line["id"] === id);
   await expect
-    .poll(() => db.database.query({ text: "select from dure.processes where recovered_at is null and ended_at is not null" }), { timeout: 20_000 })
+    .poll(
+      () =>
+        db.database.query({
+          text: "select from dure.processes where recovered_at is null and ended_at is not null",
+        }),
+      { timeout: 20_000 },
+    )
     .toEqual([]);
 });
 
@@ -169,7 +221,13 @@ test("recoverers run in order, each until it has succeeded, and once per death",
 
   await takeover.start();
 
-  await expect.poll(() => db.database.query({ text: "select from dure.processes where recovered_at is not null" }), { timeout: 20_000 }).toHaveLength(1);
+  await expect
+    .poll(
+      () =>
+        db.database.query({ text: "select from dure.processes where recovered_at is not null" }),
+      { timeout: 20_000 },
+    )
+    .toHaveLength(1);
   expect(calls).toEqual(["flaky", "flaky", "flaky", "second"]);
 });
 
@@ -182,7 +240,8 @@ test("who starts can wait until the work of the dead goes on, and no longer than
   await using takeover = new Takeover(us);
   const slow = Promise.withResolvers<void>();
   takeover.onDead("slow", () => slow.promise);
-  const recovered = () => db.database.query({ text: "select from dure.processes where recovered_at is not null" });
+  const recovered = () =>
+    db.database.query({ text: "select from dure.processes where recovered_at is not null" });
   await takeover.start();
 
   await takeover.settled({ withinMs: 50 });
@@ -199,15 +258,24 @@ test("a process that was taken over may not write and learns it from its next gu
   const onFenced = vi.fn();
   await using us = await joinTeam(db.url, { onFenced });
   await us.database.transaction((tx) => us.lease.guard(tx));
-  await db.database.query({ text: "update dure.processes set epoch = epoch + 1, ended_at = clock_timestamp() where id = $1" }, [us.id]);
+  await db.database.query(
+    {
+      text: "update dure.processes set epoch = epoch + 1, ended_at = clock_timestamp() where id = $1",
+    },
+    [us.id],
+  );
 
-  await expect(us.database.transaction((tx) => us.lease.guard(tx))).rejects.toMatchObject({ code: "FENCED" });
+  await expect(us.database.transaction((tx) => us.lease.guard(tx))).rejects.toMatchObject({
+    code: "FENCED",
+  });
 
   us.lease.fence("stood-still");
 
   expect(us.lease.signal.aborted).toBe(true);
   expect(onFenced).toHaveBeenCalledOnce();
-  expect(onFenced).toHaveBeenCalledWith(expect.objectContaining({ message: expect.stringContaining("taken-over") as string }));
+  expect(onFenced).toHaveBeenCalledWith(
+    expect.objectContaining({ message: expect.stringContaining("taken-over") as string }),
+  );
 });
 
 test("a process that has not reached its database for six seconds begins nothing new", async () => {
@@ -240,25 +308,40 @@ test("a process that has not reached its database for six seconds begins nothing
 test.for([
   ["another epoch", "epoch = epoch + 1"],
   ["an end", "ended_at = clock_timestamp()"],
-] as const)("a process whose row has %s is fenced by its next guarded write", async ([, change]) => {
-  await using db = await testDatabase();
-  await using us = await joinTeam(db.url);
-  await db.database.query({ text: `update dure.processes set ${change} where id = $1` }, [us.id]);
+] as const)(
+  "a process whose row has %s is fenced by its next guarded write",
+  async ([, change]) => {
+    await using db = await testDatabase();
+    await using us = await joinTeam(db.url);
+    await db.database.query({ text: `update dure.processes set ${change} where id = $1` }, [us.id]);
 
-  await expect(us.database.transaction((tx) => us.lease.guard(tx))).rejects.toMatchObject({ code: "FENCED" });
-});
+    await expect(us.database.transaction((tx) => us.lease.guard(tx))).rejects.toMatchObject({
+      code: "FENCED",
+    });
+  },
+);
 
 test("a takeover waits for a guarded write that is under way", async () => {
   await using db = await testDatabase();
-  const unrenewed = { ...systemClock, sleep: (_ms: number, options?: { signal?: AbortSignal }) => systemClock.sleep(3_600_000, options) };
+  const unrenewed = {
+    ...systemClock,
+    sleep: (_ms: number, options?: { signal?: AbortSignal }) =>
+      systemClock.sleep(3_600_000, options),
+  };
   await using silent = await joinTeam(db.url, { clock: unrenewed });
   await using other = await joinTeam(db.url);
   await using takeover = new Takeover(other);
-  await db.database.query({ text: "update dure.processes set renewed_at = renewed_at - interval '7 seconds' where id = $1" }, [silent.id]);
+  await db.database.query(
+    {
+      text: "update dure.processes set renewed_at = renewed_at - interval '7 seconds' where id = $1",
+    },
+    [silent.id],
+  );
   const order: string[] = [];
   let taking: Promise<unknown> = Promise.resolve();
 
-  // On a connection that the takeover does not find by its name, so that only the row says that somebody writes.
+  // On a connection that the takeover does not find by its name, so that only the row says that
+  // somebody writes.
   await db.database.transaction(async (tx) => {
     await silent.lease.guard(tx);
     taking = takeover.start().then(() => order.push("taken"));
@@ -268,19 +351,30 @@ test("a takeover waits for a guarded write that is under way", async () => {
   await taking;
 
   expect(order).toEqual(["written", "taken"]);
-  expect(await db.database.query({ text: "select ended_because from dure.processes where id = $1" }, [silent.id])).toEqual([{ ended_because: "silent" }]);
+  expect(
+    await db.database.query({ text: "select ended_because from dure.processes where id = $1" }, [
+      silent.id,
+    ]),
+  ).toEqual([{ ended_because: "silent" }]);
 });
 
 test("a process that is stopped after it was taken over says so, and changes nothing of it", async () => {
   await using db = await testDatabase();
   const onFenced = vi.fn();
   await using us = await joinTeam(db.url, { onFenced });
-  await db.database.query({ text: "update dure.processes set epoch = epoch + 1, ended_at = clock_timestamp(), ended_because = 'silent' where id = $1" }, [us.id]);
+  await db.database.query(
+    {
+      text: "update dure.processes set epoch = epoch + 1, ended_at = clock_timestamp(), ended_because = 'silent' where id = $1",
+    },
+    [us.id],
+  );
 
   await us.lease.stop();
 
   expect(onFenced).toHaveBeenCalledOnce();
-  expect(await db.database.query({ text: "select epoch, ended_because from dure.processes" })).toEqual([{ epoch: us.lease.epoch + 1, ended_because: "silent" }]);
+  expect(
+    await db.database.query({ text: "select epoch, ended_because from dure.processes" }),
+  ).toEqual([{ epoch: us.lease.epoch + 1, ended_because: "silent" }]);
 });
 
 /** A process of another machine that has said nothing for seven seconds. */
@@ -302,16 +396,31 @@ async function addDead(db: TestDatabase, recoveringBy: string | null): Promise<v
 }
 
 async function rowOf(db: TestDatabase, id: string) {
-  const [row] = await db.database.query<{ epoch: number; ended: boolean; recovered: boolean; recovering_by: string | null }>(
-    { text: "select epoch, ended_at is not null as ended, recovered_at is not null as recovered, recovering_by from dure.processes where id = $1" },
+  const [row] = await db.database.query<{
+    epoch: number;
+    ended: boolean;
+    recovered: boolean;
+    recovering_by: string | null;
+  }>(
+    {
+      text: "select epoch, ended_at is not null as ended, recovered_at is not null as recovered, recovering_by from dure.processes where id = $1",
+    },
     [id],
   );
   return row;
 }
 
 test.for([
-  ["a process that renews at the last moment is not taken over", "renewed_at = clock_timestamp()", { epoch: 1, ended: false }],
-  ["one death is taken over once, however many look at the same moment", "epoch = epoch + 1, ended_at = clock_timestamp(), ended_because = 'silent'", { epoch: 2, ended: true }],
+  [
+    "a process that renews at the last moment is not taken over",
+    "renewed_at = clock_timestamp()",
+    { epoch: 1, ended: false },
+  ],
+  [
+    "one death is taken over once, however many look at the same moment",
+    "epoch = epoch + 1, ended_at = clock_timestamp(), ended_because = 'silent'",
+    { epoch: 2, ended: true },
+  ],
 ] as const)("%s", async ([, change, expected]) => {
   await using db = await testDatabase();
   await addSilent(db);
@@ -334,7 +443,12 @@ test("a process that is dead to the others takes nobody over", async () => {
   await addSilent(db);
   await using us = await joinTeam(db.url);
   await using takeover = new Takeover(us);
-  await db.database.query({ text: "update dure.processes set epoch = epoch + 1, ended_at = clock_timestamp() where id = $1" }, [us.id]);
+  await db.database.query(
+    {
+      text: "update dure.processes set epoch = epoch + 1, ended_at = clock_timestamp() where id = $1",
+    },
+    [us.id],
+  );
 
   await takeover.start();
 
@@ -355,7 +469,10 @@ test("a recovery that a living process has begun is not begun by another", async
   await takeover.settled({ withinMs: 20_000 });
 
   expect(recover).not.toHaveBeenCalled();
-  expect(await rowOf(db, "process_dead")).toMatchObject({ recovered: false, recovering_by: other.id });
+  expect(await rowOf(db, "process_dead")).toMatchObject({
+    recovered: false,
+    recovering_by: other.id,
+  });
 });
 
 test("a recovery that was handed on is not called finished by the one before", async () => {
@@ -365,30 +482,49 @@ test("a recovery that was handed on is not called finished by the one before", a
   await using us = await joinTeam(db.url);
   await using takeover = new Takeover(us);
   takeover.onDead("slow", async () => {
-    await db.database.query({ text: "update dure.processes set recovering_by = $1 where id = 'process_dead'" }, [other.id]);
+    await db.database.query(
+      { text: "update dure.processes set recovering_by = $1 where id = 'process_dead'" },
+      [other.id],
+    );
   });
 
   await takeover.start();
   await takeover.settled({ withinMs: 20_000 });
 
-  expect(await rowOf(db, "process_dead")).toMatchObject({ recovered: false, recovering_by: other.id });
+  expect(await rowOf(db, "process_dead")).toMatchObject({
+    recovered: false,
+    recovering_by: other.id,
+  });
 });
 
 test("a process must connect under its own name", async () => {
   await using db = await testDatabase();
 
-  const join = () => new ProcessLease({ database: db.database, id: "process_other", appVersion: "test", logger: silentLogger });
+  const join = () =>
+    new ProcessLease({
+      database: db.database,
+      id: "process_other",
+      appVersion: "test",
+      logger: silentLogger,
+    });
 
   expect(join).toThrow(expect.objectContaining({ code: "PROCESS_NAME_MISMATCH" }));
 });
 
 test("a process that is seen running here, or that was without connections only once, is not dead", () => {
-  const alive = { silent: false, disconnected: false, disconnectedBefore: false, here: "elsewhere" } as const;
+  const alive = {
+    silent: false,
+    disconnected: false,
+    disconnectedBefore: false,
+    here: "elsewhere",
+  } as const;
 
   expect(decideDeath(alive)).toBe("alive");
   expect(decideDeath({ ...alive, silent: true, here: "running" })).toBe("silent");
   expect(decideDeath({ ...alive, here: "gone" })).toBe("gone");
-  expect(decideDeath({ ...alive, disconnected: true, disconnectedBefore: true, here: "running" })).toBe("alive");
+  expect(
+    decideDeath({ ...alive, disconnected: true, disconnectedBefore: true, here: "running" }),
+  ).toBe("alive");
   expect(decideDeath({ ...alive, disconnected: true })).toBe("look-again");
   expect(decideDeath({ ...alive, disconnected: true, disconnectedBefore: true })).toBe("gone");
 });

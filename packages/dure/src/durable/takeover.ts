@@ -12,8 +12,8 @@ import { DEAD_AFTER, PROCESSES_TOPIC, type ProcessLease } from "./processes.ts";
  * Looks for dead processes, takes their epoch away, and sees to it that their work goes on.
  *
  * `look → take → recover`: taking is one short transaction and happens once per death. Recovering runs every recoverer in
- * order until each has succeeded; if the taker dies in the middle, another process begins again, so recoverers must bear
- * being run twice.
+ * order until each has succeeded; if the taker dies in the middle, another process begins again, so
+ * recoverers must bear being run twice.
  */
 export class Takeover {
   readonly #options: TakeoverOptions;
@@ -47,7 +47,10 @@ export class Takeover {
     await this.#started;
   }
 
-  /** Resolves when the work of the dead processes that were found so far goes on, or after `withinMs`. */
+  /**
+   * Resolves when the work of the dead processes that were found so far goes on, or after
+   * `withinMs`.
+   */
   async settled({ withinMs }: { withinMs: number }): Promise<void> {
     const patience = new AbortController();
     const late = this.#clock.sleep(withinMs, { signal: patience.signal }).catch(() => {});
@@ -69,7 +72,9 @@ export class Takeover {
   }
 
   async #begin(): Promise<void> {
-    this.#unsubscribe = this.#options.notifications?.subscribe(PROCESSES_TOPIC, () => this.#wake.abort());
+    this.#unsubscribe = this.#options.notifications?.subscribe(PROCESSES_TOPIC, () =>
+      this.#wake.abort(),
+    );
     const pause = await this.#tryLook();
     this.#looking = this.#lookUntilStopped(pause);
   }
@@ -78,7 +83,9 @@ export class Takeover {
     let pause = firstPause;
     while (!this.#signal.aborted) {
       this.#wake = new AbortController();
-      await this.#clock.sleep(pause, { signal: AbortSignal.any([this.#wake.signal, this.#signal]) }).catch(() => {});
+      await this.#clock
+        .sleep(pause, { signal: AbortSignal.any([this.#wake.signal, this.#signal]) })
+        .catch(() => {});
       if (!this.#signal.aborted) pause = await this.#tryLook();
     }
   }
@@ -88,7 +95,12 @@ export class Takeover {
     try {
       return await this.#look();
     } catch (error) {
-      if (!this.#signal.aborted) this.#options.logger.warn({ error: messageOf(error) }, "the look for dead processes failed; the next follows");
+      if (!this.#signal.aborted) {
+        this.#options.logger.warn(
+          { error: messageOf(error) },
+          "the look for dead processes failed; the next follows",
+        );
+      }
       return LOOK_EVERY;
     }
   }
@@ -99,8 +111,17 @@ export class Takeover {
     const candidates = await database.query<Candidate>(LOOK, [lease.id, DEAD_AFTER, FRESH_MS]);
     const disconnected = new Set<string>();
     for (const candidate of candidates) {
-      const here = candidate.machine === this.#machine ? (isGone({ pid: candidate.pid, started: candidate.pid_started }) ? "gone" : "running") : "elsewhere";
-      const verdict = decideDeath({ ...candidate, here, disconnectedBefore: this.#disconnected.has(candidate.id) });
+      const here =
+        candidate.machine === this.#machine
+          ? isGone({ pid: candidate.pid, started: candidate.pid_started })
+            ? "gone"
+            : "running"
+          : "elsewhere";
+      const verdict = decideDeath({
+        ...candidate,
+        here,
+        disconnectedBefore: this.#disconnected.has(candidate.id),
+      });
       if (verdict === "look-again") disconnected.add(candidate.id);
       if (verdict === "silent" || verdict === "gone") await this.#take(candidate, verdict);
     }
@@ -114,7 +135,10 @@ export class Takeover {
     const taken = await database.transaction((tx) => takeEpoch(tx, candidate, because, lease));
     if (!taken) return;
     notifications?.publish(EVENTS_TOPIC);
-    logger.warn({ process: candidate.id, epoch: candidate.epoch, because }, `${candidate.id} is dead (${because}); ${lease.id} takes its work over`);
+    logger.warn(
+      { process: candidate.id, epoch: candidate.epoch, because },
+      `${candidate.id} is dead (${because}); ${lease.id} takes its work over`,
+    );
   }
 
   async #claimRecoveries(): Promise<void> {
@@ -130,9 +154,19 @@ export class Takeover {
   async #recover(dead: DeadProcess): Promise<void> {
     const { database, logger, lease } = this.#options;
     try {
-      await this.#untilDone(dead, "its sessions", async () => void (await database.query(END_SESSIONS, [dead.id])));
-      for (const { name, recover } of this.#recoverers) await this.#untilDone(dead, name, () => recover(dead, { signal: this.#signal }));
-      await this.#untilDone(dead, "its record", async () => void (await database.query(RECOVERED, [dead.id, lease.id])));
+      await this.#untilDone(
+        dead,
+        "its sessions",
+        async () => void (await database.query(END_SESSIONS, [dead.id])),
+      );
+      for (const { name, recover } of this.#recoverers) {
+        await this.#untilDone(dead, name, () => recover(dead, { signal: this.#signal }));
+      }
+      await this.#untilDone(
+        dead,
+        "its record",
+        async () => void (await database.query(RECOVERED, [dead.id, lease.id])),
+      );
       logger.info({ process: dead.id }, `the work of ${dead.id} goes on`);
     } catch (error) {
       if (!this.#signal.aborted) throw error;
@@ -149,7 +183,10 @@ export class Takeover {
         if (this.#signal.aborted) throw error;
         const pause = Math.min(100 * 2 ** failures, 5_000);
         if (!isAbort(error)) {
-          this.#options.logger.error({ process: dead.id, recoverer: what, code: codeOf(error), error: messageOf(error) }, `recovering ${what} of ${dead.id} failed; again in ${pause} ms`);
+          this.#options.logger.error(
+            { process: dead.id, recoverer: what, code: codeOf(error), error: messageOf(error) },
+            `recovering ${what} of ${dead.id} failed; again in ${pause} ms`,
+          );
         }
         await this.#clock.sleep(pause, { signal: this.#signal });
       }
@@ -165,7 +202,10 @@ export interface DeadProcess {
   readonly because: "stopped" | "silent" | "gone";
 }
 
-/** Brings the work of a dead process to life again. Runs at least once per death, perhaps in several processes one after another. */
+/**
+ * Brings the work of a dead process to life again. Runs at least once per death, perhaps in several
+ * processes one after another.
+ */
 export type Recoverer = (dead: DeadProcess, options: { signal: AbortSignal }) => Promise<void>;
 
 export interface TakeoverOptions {
@@ -176,9 +216,15 @@ export interface TakeoverOptions {
   readonly notifications?: Pick<Notifications, "publish" | "subscribe">;
 }
 
-/** Milliseconds between two looks. Source: DESIGN.md, durable core 1: any process picks up within 1 s. */
+/**
+ * Milliseconds between two looks. Source: DESIGN.md, durable core 1: any process picks up within 1
+ * s.
+ */
 const LOOK_EVERY = 1_000;
-/** After a look that found a process without connections, in milliseconds: long enough for a cut one to connect again. */
+/**
+ * After a look that found a process without connections, in milliseconds: long enough for a cut one
+ * to connect again.
+ */
 const LOOK_AGAIN_AFTER = 250;
 
 interface Candidate {
@@ -196,14 +242,17 @@ interface Candidate {
 /**
  * Whether a process is dead. Pure; the first rule that applies wins.
  *
- * Silence is the one rule that covers every kind of death. The others are short cuts for a restart after a kill, and must
- * not mistake a cut connection for a death: so no connection has to be there in two looks, and a process that can be
- * seen running on this machine is only dead by its silence.
+ * Silence is the one rule that covers every kind of death. The others are short cuts for a restart
+ * after a kill, and must not mistake a cut connection for a death: so no connection has to be there
+ * in two looks, and a process that can be seen running on this machine is only dead by its silence.
  */
 export function decideDeath(facts: {
   /** Not renewed for DEAD_AFTER, by the database's clock. */
   silent: boolean;
-  /** No connection of it, in a database that has been up since its last renewal, which is so old that it is no proof to itself. */
+  /**
+   * No connection of it, in a database that has been up since its last renewal, which is so old
+   * that it is no proof to itself.
+   */
   disconnected: boolean;
   disconnectedBefore: boolean;
   /** What this machine's kernel says; `elsewhere` when it cannot know. */
@@ -217,23 +266,38 @@ export function decideDeath(facts: {
 }
 
 /**
- * Raises the epoch of a dead process: from the commit on nothing is written in its name. False when another process was
- * quicker, or when the dead one turned out to live.
+ * Raises the epoch of a dead process: from the commit on nothing is written in its name. False when
+ * another process was quicker, or when the dead one turned out to live.
  */
-async function takeEpoch(tx: Transaction, dead: Candidate, because: "silent" | "gone", taker: ProcessLease): Promise<boolean> {
+async function takeEpoch(
+  tx: Transaction,
+  dead: Candidate,
+  because: "silent" | "gone",
+  taker: ProcessLease,
+): Promise<boolean> {
   const [turn] = await tx.query<{ mine: boolean }>(TAKERS_TURN, [dead.id]);
   if (!turn?.mine) return false;
   await taker.guard(tx);
   const [before] = await tx.query(UNCHANGED, [dead.id, dead.epoch, dead.renewed]);
   if (!before) return false;
-  // A frozen holder may have a transaction open that holds the row; it is ended before we wait for the row.
+  // A frozen holder may have a transaction open that holds the row; it is ended before we wait for
+  // the row.
   await tx.query(END_SESSIONS, [dead.id]);
   await tx.query({ text: "set local lock_timeout = '3s'" });
-  const [locked] = await tx.query({ ...UNCHANGED, name: "takeover.lock", text: `${UNCHANGED.text} for update` }, [dead.id, dead.epoch, dead.renewed]);
+  const [locked] = await tx.query(
+    { ...UNCHANGED, name: "takeover.lock", text: `${UNCHANGED.text} for update` },
+    [dead.id, dead.epoch, dead.renewed],
+  );
   if (!locked) return false; // it renewed at the last moment: it lives, and connects again
   await tx.query(TAKE, [dead.id, because]);
-  const event = { type: "process.taken_over", role: "system", data: { process: dead.id, epoch: dead.epoch, because, by: taker.id } };
-  await tx.query({ name: "takeover.event", text: "select dure.emit($1)" }, [JSON.stringify([event])]);
+  const event = {
+    type: "process.taken_over",
+    role: "system",
+    data: { process: dead.id, epoch: dead.epoch, because, by: taker.id },
+  };
+  await tx.query({ name: "takeover.event", text: "select dure.emit($1)" }, [
+    JSON.stringify([event]),
+  ]);
   return true;
 }
 
@@ -253,7 +317,10 @@ const LOOK = {
      limit 1000`,
 };
 
-const TAKERS_TURN = { name: "takeover.turn", text: "select pg_try_advisory_xact_lock(hashtextextended('dure:takeover:' || $1, 0)) as mine" };
+const TAKERS_TURN = {
+  name: "takeover.turn",
+  text: "select pg_try_advisory_xact_lock(hashtextextended('dure:takeover:' || $1, 0)) as mine",
+};
 
 const UNCHANGED = {
   name: "takeover.unchanged",

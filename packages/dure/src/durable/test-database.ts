@@ -24,7 +24,10 @@ export interface TestDatabaseOptions {
   readonly migrated?: boolean;
   readonly applicationName?: string;
   readonly max?: number;
-  /** Default `main`, which tests with frozen and killed processes use: their open transactions delay readers of the event log of every database beside them. */
+  /**
+   * Default `main`, which tests with frozen and killed processes use: their open transactions delay
+   * readers of the event log of every database beside them.
+   */
   readonly cluster?: Cluster;
 }
 
@@ -34,12 +37,20 @@ type Cluster = (typeof CLUSTERS)[number];
 
 /**
  * `await using db = await testDatabase()`. All tests of a machine share one embedded server in memory, or under the
- * temporary folder where memory has no folder or too little room (without fsync), or the server that DURE_TEST_DATABASE_URL names, whose user must be allowed to create databases.
+ * temporary folder where memory has no folder or too little room (without fsync), or the server
+ * that DURE_TEST_DATABASE_URL names, whose user must be allowed to create databases.
  */
 export async function testDatabase(options: TestDatabaseOptions = {}): Promise<TestDatabase> {
   const { applicationName = "dure:test", cluster = "main", max } = options;
-  const { url, drop } = options.migrated ?? true ? await createMigrated(cluster) : await createDatabase(cluster);
-  const database = await Database.open({ url, applicationName, logger: silentLogger, clock: systemClock, ...(max ? { max } : {}) });
+  const { url, drop } =
+    (options.migrated ?? true) ? await createMigrated(cluster) : await createDatabase(cluster);
+  const database = await Database.open({
+    url,
+    applicationName,
+    logger: silentLogger,
+    clock: systemClock,
+    ...(max ? { max } : {}),
+  });
   return {
     database,
     url,
@@ -50,7 +61,10 @@ export async function testDatabase(options: TestDatabaseOptions = {}): Promise<T
   };
 }
 
-/** Only the address of a fresh, empty, unmigrated database, for processes that do the rest themselves. */
+/**
+ * Only the address of a fresh, empty, unmigrated database, for processes that do the rest
+ * themselves.
+ */
 export async function testDatabaseUrl(): Promise<{ readonly url: string } & AsyncDisposable> {
   const { url, drop } = await createDatabase("main");
   return { url, [Symbol.asyncDispose]: drop };
@@ -60,7 +74,8 @@ export async function testDatabaseUrl(): Promise<{ readonly url: string } & Asyn
 export async function stopTestServer(): Promise<void> {
   if (process.env["DURE_TEST_DATABASE_URL"] !== undefined) return; // it belongs to who started it
   for (const cluster of CLUSTERS) {
-    const server = shared.get(cluster) ?? (existsSync(homeOf(cluster)) ? startShared(cluster) : undefined);
+    const server =
+      shared.get(cluster) ?? (existsSync(homeOf(cluster)) ? startShared(cluster) : undefined);
     shared.delete(cluster);
     await (await server)?.stop();
   }
@@ -68,7 +83,10 @@ export async function stopTestServer(): Promise<void> {
 
 const shared = new Map<Cluster, Promise<EmbeddedPostgres>>();
 
-async function createDatabase(cluster: Cluster, template = "template1"): Promise<{ url: string; drop: () => Promise<void> }> {
+async function createDatabase(
+  cluster: Cluster,
+  template = "template1",
+): Promise<{ url: string; drop: () => Promise<void> }> {
   const serverUrl = await serverOf(cluster);
   const name = `dure_test_${process.pid}_${randomBytes(8).toString("hex")}`;
   await administer(serverUrl, `create database ${name} template ${template} strategy file_copy`);
@@ -77,8 +95,12 @@ async function createDatabase(cluster: Cluster, template = "template1"): Promise
   return { url: url.href, drop: () => leave(serverUrl, name) };
 }
 
-/** Another run with other migrations may have swept the template meanwhile: then it is made anew. */
-async function createMigrated(cluster: Cluster): Promise<{ url: string; drop: () => Promise<void> }> {
+/**
+ * Another run with other migrations may have swept the template meanwhile: then it is made anew.
+ */
+async function createMigrated(
+  cluster: Cluster,
+): Promise<{ url: string; drop: () => Promise<void> }> {
   for (let tries = 1; ; tries++) {
     try {
       return await createDatabase(cluster, await migratedTemplate(cluster));
@@ -94,13 +116,18 @@ const TEMPLATE_TRIES = 5;
 
 const templates = new Map<Cluster, Promise<string>>();
 
-/** A migrated database to copy from, made once per state of the migrations, by whoever comes first. */
+/**
+ * A migrated database to copy from, made once per state of the migrations, by whoever comes first.
+ */
 function migratedTemplate(cluster: Cluster): Promise<string> {
   const known = templates.get(cluster);
   if (known) return known;
   const made = (async () => {
     const serverUrl = await serverOf(cluster);
-    const checksum = createHash("sha256").update(JSON.stringify(MIGRATIONS)).digest("hex").slice(0, 16);
+    const checksum = createHash("sha256")
+      .update(JSON.stringify(MIGRATIONS))
+      .digest("hex")
+      .slice(0, 16);
     const name = `dure_template_${checksum}`;
     const client = new pg.Client({ connectionString: serverUrl });
     await client.connect();
@@ -110,10 +137,17 @@ function migratedTemplate(cluster: Cluster): Promise<string> {
       const { rowCount } = await client.query("select from pg_database where datname = $1", [name]);
       if (rowCount === 0) {
         const draft = await createDatabase(cluster);
-        const database = await Database.open({ url: draft.url, applicationName: "dure:template", logger: silentLogger, clock: systemClock });
+        const database = await Database.open({
+          url: draft.url,
+          applicationName: "dure:template",
+          logger: silentLogger,
+          clock: systemClock,
+        });
         await migrate(database, MIGRATIONS, { logger: silentLogger });
         await database.close();
-        await client.query(`alter database ${new URL(draft.url).pathname.slice(1)} rename to ${name}`);
+        await client.query(
+          `alter database ${new URL(draft.url).pathname.slice(1)} rename to ${name}`,
+        );
       }
     } finally {
       await client.end();
@@ -124,12 +158,22 @@ function migratedTemplate(cluster: Cluster): Promise<string> {
   return made;
 }
 
-/** Removes what killed processes left behind, and the templates of states of the migrations that nobody uses any more. */
+/**
+ * Removes what killed processes left behind, and the templates of states of the migrations that
+ * nobody uses any more.
+ */
 async function sweep(client: pg.Client): Promise<void> {
-  const { rows } = await client.query<{ name: string; makers_pid: number }>("select datname as name, split_part(datname, '_', 3)::integer as makers_pid from pg_database where datname ~ '^dure_test_[0-9]+_'");
-  const { rows: templates } = await client.query<{ name: string }>("select datname as name from pg_database where starts_with(datname, 'dure_template_') order by oid desc offset $1", [TEMPLATES_KEPT]);
+  const { rows } = await client.query<{ name: string; makers_pid: number }>(
+    "select datname as name, split_part(datname, '_', 3)::integer as makers_pid from pg_database where datname ~ '^dure_test_[0-9]+_'",
+  );
+  const { rows: templates } = await client.query<{ name: string }>(
+    "select datname as name from pg_database where starts_with(datname, 'dure_template_') order by oid desc offset $1",
+    [TEMPLATES_KEPT],
+  );
   const left = [...rows.filter((database) => !exists(database.makers_pid)), ...templates];
-  for (const { name } of left) await client.query(`drop database if exists ${name} with (force)`).catch(() => {}); // another run sweeps too, or autovacuum looks at it: the next run finds it again
+  for (const { name } of left) {
+    await client.query(`drop database if exists ${name} with (force)`).catch(() => {});
+  } // another run sweeps too, or autovacuum looks at it: the next run finds it again
 }
 
 /** More than the states of the migrations that checkouts of one machine are tested in at once. */
@@ -152,8 +196,9 @@ function homeOf(cluster: Cluster): string {
 }
 
 /**
- * A database is about 900 files, made and removed for each test. ext4 does not give a number of a removed file away again for some seconds
- * and looks at each of them for every new file, so that half of a run's time went there; memory has no such memory.
+ * A database is about 900 files, made and removed for each test. ext4 does not give a number of a
+ * removed file away again for some seconds and looks at each of them for every new file, so that
+ * half of a run's time went there; memory has no such memory.
  */
 function homes(): string {
   try {
@@ -166,24 +211,39 @@ function homes(): string {
 }
 
 const MEMORY = "/dev/shm";
-/** Both servers together stay below 1 GiB, of which the logs of changes are a part (`durable: false` bounds them). */
+/**
+ * Both servers together stay below 1 GiB, of which the logs of changes are a part (`durable: false`
+ * bounds them).
+ */
 const MEMORY_NEEDED = 2 * 1024 ** 3;
 
 /** Databases that their tests have left, by server. */
 const left = new Map<string, string[]>();
-/** Each removal makes the server write out what it holds of all databases, so several go at once; what a process leaves the next one sweeps. */
-const LEFT_MOST = 8;
+/**
+ * Each removal makes the server write out what it holds of all databases, so several go at once;
+ * what a process leaves the next one sweeps.
+ */
+const MAX_LEFT = 8;
 
-/** Nobody is in it any more, or comes in, when this resolves: an open transaction of a process that was killed or frozen would hold up readers beside it. */
+/**
+ * Nobody is in it any more, or comes in, when this resolves: an open transaction of a process that
+ * was killed or frozen would hold up readers beside it.
+ */
 async function leave(serverUrl: string, name: string): Promise<void> {
   await administer(serverUrl, `alter database ${name} with allow_connections false`);
-  await administer(serverUrl, `select pg_terminate_backend(pid) from pg_stat_activity where datname = '${name}' and backend_type = 'client backend'`);
+  await administer(
+    serverUrl,
+    `select pg_terminate_backend(pid) from pg_stat_activity where datname = '${name}' and backend_type = 'client backend'`,
+  );
   const names = [...(left.get(serverUrl) ?? []), name];
-  left.set(serverUrl, names.length < LEFT_MOST ? names : []);
-  if (names.length >= LEFT_MOST) for (const one of names) await drop(serverUrl, one);
+  left.set(serverUrl, names.length < MAX_LEFT ? names : []);
+  if (names.length >= MAX_LEFT) for (const one of names) await drop(serverUrl, one);
 }
 
-/** A worker of autovacuum may be looking at the database; it belongs to the superuser, so we wait until it has left. */
+/**
+ * A worker of autovacuum may be looking at the database; it belongs to the superuser, so we wait
+ * until it has left.
+ */
 async function drop(serverUrl: string, name: string): Promise<void> {
   for (let tries = 0; ; tries++) {
     try {
@@ -202,7 +262,8 @@ const DROP_PAUSE_MS = 100;
 const administrators = new Map<string, Promise<Administrator>>();
 
 async function administer(url: string, statement: string): Promise<void> {
-  const administrator = administrators.get(url) ?? Administrator.open(url, () => void administrators.delete(url));
+  const administrator =
+    administrators.get(url) ?? Administrator.open(url, () => void administrators.delete(url));
   administrators.set(url, administrator);
   await (await administrator).run(statement);
 }
@@ -210,7 +271,10 @@ async function administer(url: string, statement: string): Promise<void> {
 /** What its types leave out. */
 type HoldingClient = pg.Client & { ref(): void; unref(): void };
 
-/** One connection for all that a process makes and removes. It keeps the process alive only while it works. */
+/**
+ * One connection for all that a process makes and removes. It keeps the process alive only while it
+ * works.
+ */
 class Administrator {
   readonly #client: HoldingClient;
   #waiting = 0;

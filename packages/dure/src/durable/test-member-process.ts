@@ -1,4 +1,7 @@
-/** A process of a test: `node test-member-process.ts <role> <database url> …`. Says what happens as JSON lines. */
+/**
+ * A process of a test: `node test-member-process.ts <role> <database url> …`. Says what happens as
+ * JSON lines.
+ */
 import { createInterface } from "node:readline";
 import { systemClock } from "../kernel/clock.ts";
 import { newId } from "../kernel/ids.ts";
@@ -17,7 +20,8 @@ function say(what: string, facts: object = {}): void {
   process.stdout.write(`${JSON.stringify({ say: what, ...facts })}\n`);
 }
 
-const toStderr = (_fields: object, message: string): void => void process.stderr.write(`${message}\n`);
+const toStderr = (_fields: object, message: string): void =>
+  void process.stderr.write(`${message}\n`);
 const logger: Logger = { debug() {}, info: toStderr, warn: toStderr, error: toStderr };
 
 const id = newId("process");
@@ -45,7 +49,9 @@ const stops: (() => Promise<void>)[] = [];
 const roles: Record<string, () => Promise<void>> = {
   /** Holds a lease, takes over from others. */
   async member() {
-    takeover.onDead("test", async (dead) => say("recovers", { ...dead, after: performance.now() - startedAt }));
+    takeover.onDead("test", async (dead) =>
+      say("recovers", { ...dead, after: performance.now() - startedAt }),
+    );
     await takeover.start();
   },
 
@@ -58,7 +64,10 @@ const roles: Record<string, () => Promise<void>> = {
     await takeover.start();
   },
 
-  /** Appends events until told to stop: short and long transactions, some rolled back. Arguments: writer name, count. */
+  /**
+   * Appends events until told to stop: short and long transactions, some rolled back. Arguments:
+   * writer name, count.
+   */
   async writer() {
     const [name = "w", count = "300"] = rest;
     const events = new EventLog({ database, logger, notifications });
@@ -70,7 +79,11 @@ const roles: Record<string, () => Promise<void>> = {
         await database
           .transaction(async (tx) => {
             if (fail) await events.append(tx, [{ type: "test.void", role: "system", data: {} }]);
-            else await events.append(tx, [{ type: "test.kept", role: "system", session: name, data: { name, lane, n } }]);
+            else {
+              await events.append(tx, [
+                { type: "test.kept", role: "system", session: name, data: { name, lane, n } },
+              ]);
+            }
             if (random() < 0.3) await systemClock.sleep(random() * 60);
             if (fail) throw new Error("rolled back on purpose");
           })
@@ -95,26 +108,39 @@ const roles: Record<string, () => Promise<void>> = {
     for (;;) {
       const cut = new AbortController();
       const cancel = systemClock.after(20 + random() * 300, () => cut.abort());
-      for await (const item of events.follow({ types: ["test.*"] }, { after: position, signal: cut.signal })) {
+      for await (const item of events.follow(
+        { types: ["test.*"] },
+        { after: position, signal: cut.signal },
+      )) {
         if (item.kind !== "event") {
           say("reset", item);
           continue;
         }
         position = item.event.id;
-        say("read", { id: item.event.id, type: item.event.type, key: ["name", "lane", "n"].map((name) => item.event.data[name]).join("/") });
+        say("read", {
+          id: item.event.id,
+          type: item.event.type,
+          key: ["name", "lane", "n"].map((name) => item.event.data[name]).join("/"),
+        });
         if (random() < 0.02) break;
       }
       cancel();
     }
   },
 
-  /** Sends outbox entries to the table test_desk, outside the outbox's transaction; may stop between sending and recording. */
+  /**
+   * Sends outbox entries to the table test_desk, outside the outbox's transaction; may stop between
+   * sending and recording.
+   */
   async sender() {
     const [hang = ""] = rest;
     const outbox = new Outbox({ database, lease, logger, notifications });
     outbox.handle("desk", {
       async send(payload, { key }) {
-        await database.query({ text: "insert into test_desk (key, payload, process) values ($1, $2, $3)" }, [key, JSON.stringify(payload), id]);
+        await database.query(
+          { text: "insert into test_desk (key, payload, process) values ($1, $2, $3)" },
+          [key, JSON.stringify(payload), id],
+        );
         say("sent", { key });
         if (hang === "hang-after-send") await systemClock.sleep(600_000);
       },
@@ -127,7 +153,10 @@ const roles: Record<string, () => Promise<void>> = {
     outbox.handle("hook", {
       transactional: true,
       async run(payload, { tx, key }) {
-        await tx.query({ text: "insert into test_hooks (key, payload) values ($1, $2)" }, [key, JSON.stringify(payload)]);
+        await tx.query({ text: "insert into test_hooks (key, payload) values ($1, $2)" }, [
+          key,
+          JSON.stringify(payload),
+        ]);
       },
     });
     await takeover.start();
@@ -142,7 +171,9 @@ const roles: Record<string, () => Promise<void>> = {
     await takeover.start();
     stops.push(() => workflows.stop());
     const [first = "0", count = "0"] = rest;
-    for (let n = Number(first); n < Number(first) + Number(count); n++) await workflows.begin("transfer", `transfer-${n}`, { amount: 1 });
+    for (let n = Number(first); n < Number(first) + Number(count); n++) {
+      await workflows.begin("transfer", `transfer-${n}`, { amount: 1 });
+    }
     say("begun");
   },
 };
@@ -155,12 +186,22 @@ function bankOf(): Workflows {
       return key;
     });
     await workflow.transact("move", async (tx) => {
-      await tx.query({ text: "update test_accounts set balance = balance - $1 where name = 'a'" }, [amount]);
-      await tx.query({ text: "update test_accounts set balance = balance + $1 where name = 'b'" }, [amount]);
+      await tx.query({ text: "update test_accounts set balance = balance - $1 where name = 'a'" }, [
+        amount,
+      ]);
+      await tx.query({ text: "update test_accounts set balance = balance + $1 where name = 'b'" }, [
+        amount,
+      ]);
       await tx.query({ text: "insert into test_transfers (workflow) values ($1)" }, [workflow.id]);
     });
     await workflow.sleep(20);
-    await workflow.transact("note", async (tx) => void (await tx.query({ text: "insert into test_notes (workflow) values ($1)" }, [workflow.id])));
+    await workflow.transact(
+      "note",
+      async (tx) =>
+        void (await tx.query({ text: "insert into test_notes (workflow) values ($1)" }, [
+          workflow.id,
+        ])),
+    );
     return quote;
   });
   return workflows;

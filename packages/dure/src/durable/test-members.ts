@@ -12,10 +12,22 @@ import { applicationName, ProcessLease, type ProcessLeaseOptions } from "./proce
 /** A member of the team within this process: database, notifications and a held lease. */
 export async function joinTeam(url: string, options: Partial<ProcessLeaseOptions> = {}) {
   const id = newId("process");
-  const database = await Database.open({ url, applicationName: applicationName(id), logger: silentLogger, max: 6 });
+  const database = await Database.open({
+    url,
+    applicationName: applicationName(id),
+    logger: silentLogger,
+    max: 6,
+  });
   const notifications = new Notifications({ database, logger: silentLogger });
   await notifications.start();
-  const lease = new ProcessLease({ database, id, appVersion: "test", logger: silentLogger, notifications, ...options });
+  const lease = new ProcessLease({
+    database,
+    id,
+    appVersion: "test",
+    logger: silentLogger,
+    notifications,
+    ...options,
+  });
   await lease.start();
   return {
     id,
@@ -32,10 +44,15 @@ export async function joinTeam(url: string, options: Partial<ProcessLeaseOptions
 }
 
 /**
- * Holds the row of a process until a guarded write of it waits there, then runs the statement `meanwhile`: what happens between a
- * process's look at the world and its write. `begin` sets the look off.
+ * Holds the row of a process until a guarded write of it waits there, then runs the statement
+ * `meanwhile`: what happens between a process's look at the world and its write. `begin` sets the
+ * look off.
  */
-export async function betweenLookAndWrite(database: Database, processId: string, { begin, meanwhile }: { begin: () => void; meanwhile: string }): Promise<void> {
+export async function betweenLookAndWrite(
+  database: Database,
+  processId: string,
+  { begin, meanwhile }: { begin: () => void; meanwhile: string },
+): Promise<void> {
   const session = await database.connectSession(); // a transaction of the database itself is cut after 5 s
   try {
     await session.query("begin");
@@ -53,14 +70,24 @@ export async function betweenLookAndWrite(database: Database, processId: string,
 export async function untilBlocked(database: Database, like: string): Promise<void> {
   const deadline = systemClock.monotonic() + 20_000;
   for (;;) {
-    const waiting = await database.query({ text: "select from pg_stat_activity where datname = current_database() and wait_event_type = 'Lock' and query like $1" }, [like]);
+    const waiting = await database.query(
+      {
+        text: "select from pg_stat_activity where datname = current_database() and wait_event_type = 'Lock' and query like $1",
+      },
+      [like],
+    );
     if (waiting.length > 0) return;
-    if (systemClock.monotonic() > deadline) throw new Error(`no statement like ${like} waits for a lock`);
+    if (systemClock.monotonic() > deadline) {
+      throw new Error(`no statement like ${like} waits for a lock`);
+    }
     await systemClock.sleep(10);
   }
 }
 
-/** A network between a process and its database that can be cut (reset) or go dead (silence), and be mended. */
+/**
+ * A network between a process and its database that can be cut (reset) or go dead (silence), and be
+ * mended.
+ */
 export class Network implements AsyncDisposable {
   readonly url: string;
   readonly #server: Server;
@@ -84,8 +111,13 @@ export class Network implements AsyncDisposable {
     const network = new Network(server, address.href);
     server.on("connection", (near) => {
       if (network.#state === "cut") return near.destroy();
-      const far = socketFolder ? connect(`${socketFolder}/.s.PGSQL.${target.port || "5432"}`) : connect(Number(target.port || 5432), target.hostname);
-      for (const [one, other] of [[near, far], [far, near]] as const) {
+      const far = socketFolder
+        ? connect(`${socketFolder}/.s.PGSQL.${target.port || "5432"}`)
+        : connect(Number(target.port || 5432), target.hostname);
+      for (const [one, other] of [
+        [near, far],
+        [far, near],
+      ] as const) {
         network.#sockets.add(one);
         one.on("data", (chunk) => network.#state === "dead" || other.write(chunk));
         one.on("error", () => {});
@@ -123,7 +155,10 @@ export class Network implements AsyncDisposable {
 /** One line that a child process wrote: a JSON object with a `say`. */
 export type Line = { readonly say: string; readonly [key: string]: unknown };
 
-/** A real process that runs `test-member-process.ts` in one of its roles. Killed at the end of the block. */
+/**
+ * A real process that runs `test-member-process.ts` in one of its roles. Killed at the end of the
+ * block.
+ */
 export class Member implements AsyncDisposable {
   readonly lines: Line[] = [];
   readonly exited: Promise<{ code: number | null; signal: NodeJS.Signals | null }>;
@@ -133,7 +168,11 @@ export class Member implements AsyncDisposable {
 
   constructor(role: string, url: string, ...rest: string[]) {
     const program = fileURLToPath(new URL("./test-member-process.ts", import.meta.url));
-    this.#child = spawn(process.execPath, ["--conditions=dure-source", "--no-warnings", program, role, url, ...rest], { stdio: ["pipe", "pipe", "pipe"] });
+    this.#child = spawn(
+      process.execPath,
+      ["--conditions=dure-source", "--no-warnings", program, role, url, ...rest],
+      { stdio: ["pipe", "pipe", "pipe"] },
+    );
     this.#child.stderr!.on("data", (chunk: Buffer) => (this.#errors += chunk.toString()));
     createInterface({ input: this.#child.stdout! }).on("line", (line) => {
       if (!line.startsWith("{")) return;
@@ -148,14 +187,19 @@ export class Member implements AsyncDisposable {
     });
   }
 
-  /** The first line that says `say` (and passes `test`); fails after 20 s or when the process ends without it. */
+  /**
+   * The first line that says `say` (and passes `test`); fails after 20 s or when the process ends
+   * without it.
+   */
   async says(say: string, test: (line: Line) => boolean = () => true): Promise<Line> {
     const deadline = performance.now() + 20_000;
     for (;;) {
       const found = this.lines.find((line) => line.say === say && test(line));
       if (found) return found;
       if (this.#child.exitCode !== null || performance.now() > deadline) {
-        throw new Error(`the process did not say "${say}" (exit ${this.#child.exitCode}); it said ${JSON.stringify(this.lines)} ${this.#errors}`);
+        throw new Error(
+          `the process did not say "${say}" (exit ${this.#child.exitCode}); it said ${JSON.stringify(this.lines)} ${this.#errors}`,
+        );
       }
       await new Promise<void>((resolve) => {
         const wake = (): void => {

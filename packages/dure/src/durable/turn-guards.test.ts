@@ -1,4 +1,7 @@
-/** Who may write into a turn, shown at the statements themselves: by the process, the life and the tenant that asks. */
+/**
+ * Who may write into a turn, shown at the statements themselves: by the process, the life and the
+ * tenant that asks.
+ */
 
 import { expect, test } from "vitest";
 import { systemClock } from "../kernel/clock.ts";
@@ -15,7 +18,12 @@ const ROW = { seq: 1, place: "1 step", type: "RECORD", data: "x" } as const;
 const CALL = { key: "s1/pay/1", tool: "pay", input: { to: "mina" } } as const;
 
 function storeOf(database: Database, holder: string): TurnStore {
-  return new TurnStore({ database, notifications: { publish: () => {} } as never, clock: systemClock, holder });
+  return new TurnStore({
+    database,
+    notifications: { publish: () => {} } as never,
+    clock: systemClock,
+    holder,
+  });
 }
 
 function aTurn(given: Partial<NewTurn> = {}): NewTurn {
@@ -59,7 +67,12 @@ async function openWorld() {
   const db = await testDatabase();
   const { database } = db;
   for (const id of ["p1", "p2"]) {
-    await database.query({ text: "insert into dure.processes (id, app_version, host, machine, pid, pid_started) values ($1, '', '', '', 1, '')" }, [id]);
+    await database.query(
+      {
+        text: "insert into dure.processes (id, app_version, host, machine, pid, pid_started) values ($1, '', '', '', 1, '')",
+      },
+      [id],
+    );
   }
   const first = storeOf(database, "p1");
   const second = storeOf(database, "p2");
@@ -69,9 +82,32 @@ async function openWorld() {
     url: db.url,
     first,
     second,
-    turn: async () => (await database.query<{ status: string; holder: string | null; epoch: number; stop: unknown; done: unknown }>({ text: "select status, holder, epoch, stop, done from dure.turns where id = $1" }, [TURN]))[0]!,
-    effect: async () => (await database.query<{ status: string; attempts: number }>({ text: "select status, attempts from dure.effects where key = $1" }, [CALL.key]))[0],
-    journal: async () => (await database.query<{ seq: number }>({ text: "select seq from dure.turn_events where turn_id = $1 order by seq" }, [TURN])).map(({ seq }) => seq),
+    turn: async () =>
+      (
+        await database.query<{
+          status: string;
+          holder: string | null;
+          epoch: number;
+          stop: unknown;
+          done: unknown;
+        }>({ text: "select status, holder, epoch, stop, done from dure.turns where id = $1" }, [
+          TURN,
+        ])
+      )[0]!,
+    effect: async () =>
+      (
+        await database.query<{ status: string; attempts: number }>(
+          { text: "select status, attempts from dure.effects where key = $1" },
+          [CALL.key],
+        )
+      )[0],
+    journal: async () =>
+      (
+        await database.query<{ seq: number }>(
+          { text: "select seq from dure.turn_events where turn_id = $1 order by seq" },
+          [TURN],
+        )
+      ).map(({ seq }) => seq),
     [Symbol.asyncDispose]: () => db[Symbol.asyncDispose](),
   };
 }
@@ -79,7 +115,12 @@ async function openWorld() {
 /** A question about a call, as the inbox has it. */
 async function ask(database: Database, id: string, status: "open" | "resolved"): Promise<void> {
   const resolution = status === "open" ? null : '{"value": "approve"}';
-  await database.query({ text: "insert into dure.escalations (id, subject, type, severity, status, title, resolution) values ($1, $1, 'decision', 'medium', $2, 't', $3::jsonb)" }, [id, status, resolution]);
+  await database.query(
+    {
+      text: "insert into dure.escalations (id, subject, type, severity, status, title, resolution) values ($1, $1, 'decision', 'medium', $2, 't', $3::jsonb)",
+    },
+    [id, status, resolution],
+  );
 }
 
 test("a turn that a living process holds is claimed by nobody else", async () => {
@@ -87,10 +128,14 @@ test("a turn that a living process holds is claimed by nobody else", async () =>
 
   expect(await world.second.claim(TURN)).toBeNull();
 
-  await world.database.query({ text: "update dure.processes set ended_at = clock_timestamp() where id = 'p1'" });
+  await world.database.query({
+    text: "update dure.processes set ended_at = clock_timestamp() where id = 'p1'",
+  });
   expect(await world.second.claim(TURN), "dead, and its work is not given up yet").toBeNull();
 
-  await world.database.query({ text: "update dure.processes set recovered_at = clock_timestamp() where id = 'p1'" });
+  await world.database.query({
+    text: "update dure.processes set recovered_at = clock_timestamp() where id = 'p1'",
+  });
   expect(await world.second.claim(TURN)).toMatchObject({ turn: TURN, epoch: 2 });
 });
 
@@ -120,8 +165,19 @@ test("a life that has lost its turn writes no journal, no effect and no end", as
   const { epoch } = await world.turn();
 
   await expect(world.first.journal(TURN, 1, [ROW], [])).rejects.toThrow(FencedError);
-  await expect(world.first.effectIntent({ turn: TURN, epoch: 1, ...CALL, key: "s1/pay/2", rows: [ROW], calls: [] })).rejects.toThrow(FencedError);
-  await expect(world.first.effectSettle(TURN, 1, CALL.key, "done", {})).rejects.toThrow(FencedError);
+  await expect(
+    world.first.effectIntent({
+      turn: TURN,
+      epoch: 1,
+      ...CALL,
+      key: "s1/pay/2",
+      rows: [ROW],
+      calls: [],
+    }),
+  ).rejects.toThrow(FencedError);
+  await expect(world.first.effectSettle(TURN, 1, CALL.key, "done", {})).rejects.toThrow(
+    FencedError,
+  );
   await expect(world.first.finish(anEnd(1))).rejects.toThrow(FencedError);
 
   expect(await world.turn()).toMatchObject({ status: "running", holder: "p2", epoch, done: null });
@@ -135,7 +191,9 @@ test("a turn that has ended takes no journal and no effect any more", async () =
   await world.first.finish(anEnd(1));
 
   await expect(world.first.journal(TURN, 1, [{ ...ROW, seq: 3 }], [])).rejects.toThrow(FencedError);
-  await expect(world.first.effectIntent({ turn: TURN, epoch: 1, ...CALL, rows: [], calls: [] })).rejects.toThrow(FencedError);
+  await expect(
+    world.first.effectIntent({ turn: TURN, epoch: 1, ...CALL, rows: [], calls: [] }),
+  ).rejects.toThrow(FencedError);
 
   expect(await world.journal()).toEqual([]);
   expect(await world.effect()).toBeUndefined();
@@ -163,7 +221,10 @@ test("an end that is written again changes nothing", async () => {
   await using world = await openWorld();
 
   expect(await world.first.finish(anEnd(1))).toEqual({ outcome: "done", next: null });
-  expect(await world.first.finish(anEnd(1, { done: { message: "another" } }))).toEqual({ outcome: "repeated", next: null });
+  expect(await world.first.finish(anEnd(1, { done: { message: "another" } }))).toEqual({
+    outcome: "repeated",
+    next: null,
+  });
 
   expect(await world.turn()).toMatchObject({ done: { message: "ok" } });
 });
@@ -180,11 +241,15 @@ test("a turn that was asked to stop ends as stopped alone", async () => {
 test("a yes that a call has used stays that call's when the turn ends", async () => {
   await using world = await openWorld();
   await ask(world.database, "e1", "resolved");
-  await world.database.query({ text: "update dure.escalations set used_at = clock_timestamp(), used_by = 'turn_0' where id = 'e1'" });
+  await world.database.query({
+    text: "update dure.escalations set used_at = clock_timestamp(), used_by = 'turn_0' where id = 'e1'",
+  });
 
   await world.first.finish(anEnd(1, { approval: "e1" }));
 
-  expect(await world.database.query({ text: "select used_by from dure.escalations" })).toEqual([{ used_by: "turn_0" }]);
+  expect(await world.database.query({ text: "select used_by from dure.escalations" })).toEqual([
+    { used_by: "turn_0" },
+  ]);
 });
 
 test("only its tenant stops a turn", async () => {
@@ -231,7 +296,10 @@ test("turns of a dead process are closed to it as soon as they are released", as
 
   await expect(world.first.journal(TURN, 1, [ROW], [])).rejects.toThrow(FencedError);
   await expect(world.first.finish(anEnd(1))).rejects.toThrow(FencedError);
-  expect(await world.second.journal("turn_2", 1, [ROW], []), "another process keeps its own").toEqual({ stop: false });
+  expect(
+    await world.second.journal("turn_2", 1, [ROW], []),
+    "another process keeps its own",
+  ).toEqual({ stop: false });
 });
 
 test("messages that come at once to a session that is there all wait or run, each once", async () => {
@@ -241,18 +309,27 @@ test("messages that come at once to a session that is there all wait or run, eac
 
   await Promise.all(ids.map((turn) => world.first.accept(aTurn({ turn }))));
 
-  const [session] = await world.database.query<{ running_turn: string; queue: string[] }>({ text: "select running_turn, queue from dure.sessions" });
+  const [session] = await world.database.query<{ running_turn: string; queue: string[] }>({
+    text: "select running_turn, queue from dure.sessions",
+  });
   expect([session!.running_turn, ...session!.queue].toSorted()).toEqual(ids.toSorted());
-  expect(await world.database.query({ text: "select id from dure.turns where status = 'running'" })).toEqual([{ id: session!.running_turn }]);
+  expect(
+    await world.database.query({ text: "select id from dure.turns where status = 'running'" }),
+  ).toEqual([{ id: session!.running_turn }]);
 });
 
 test("an effect that is known is not new, but for the very statement that made it", async () => {
   await using world = await openWorld();
   const intent = { turn: TURN, epoch: 1, ...CALL, rows: [], calls: [] };
-  const asked = (nonce: string) => world.database.query({ text: "select dure.effect_intent($1)->>'outcome' as outcome" }, [JSON.stringify({ ...intent, nonce })]);
+  const asked = (nonce: string) =>
+    world.database.query({ text: "select dure.effect_intent($1)->>'outcome' as outcome" }, [
+      JSON.stringify({ ...intent, nonce }),
+    ]);
 
   expect(await asked("one")).toEqual([{ outcome: "new" }]);
-  expect(await asked("one"), "its answer was lost, and it is asked again").toEqual([{ outcome: "new" }]);
+  expect(await asked("one"), "its answer was lost, and it is asked again").toEqual([
+    { outcome: "new" },
+  ]);
   expect(await asked("two"), "a later life").toEqual([{ outcome: "known" }]);
   expect(await world.effect()).toEqual({ status: "intent", attempts: 1 });
 });
@@ -261,7 +338,9 @@ test("a turn that was asked to stop begins no effect", async () => {
   await using world = await openWorld();
   await world.first.stop(TURN, "", "mina");
 
-  expect(await world.first.effectIntent({ turn: TURN, epoch: 1, ...CALL, rows: [], calls: [] })).toEqual({ outcome: "stop" });
+  expect(
+    await world.first.effectIntent({ turn: TURN, epoch: 1, ...CALL, rows: [], calls: [] }),
+  ).toEqual({ outcome: "stop" });
   expect(await world.effect()).toBeUndefined();
 });
 
@@ -269,12 +348,15 @@ test("a yes is used by one call, and only once it was given", async () => {
   await using world = await openWorld();
   await ask(world.database, "given", "resolved");
   await ask(world.database, "open", "open");
-  const call = (key: string, approval: string) => world.first.effectIntent({ turn: TURN, epoch: 1, ...CALL, key, approval, rows: [], calls: [] });
+  const call = (key: string, approval: string) =>
+    world.first.effectIntent({ turn: TURN, epoch: 1, ...CALL, key, approval, rows: [], calls: [] });
 
   expect(await call("s1/pay/1", "open")).toEqual({ outcome: "approval_used" });
   expect(await call("s1/pay/1", "given")).toEqual({ outcome: "new" });
   expect(await call("s1/pay/2", "given")).toEqual({ outcome: "approval_used" });
-  expect(await world.database.query({ text: "select key from dure.effects" })).toEqual([{ key: "s1/pay/1" }]);
+  expect(await world.database.query({ text: "select key from dure.effects" })).toEqual([
+    { key: "s1/pay/1" },
+  ]);
 });
 
 test("an effect that has happened stays so", async () => {
@@ -292,7 +374,7 @@ test("messages that wait are run in the order in which they came", async () => {
   for (const turn of ["turn_2", "turn_3", "turn_4"]) await world.first.accept(aTurn({ turn }));
 
   const order = [];
-  for (let next: string | null = TURN; next !== null; ) {
+  for (let next: string | null = TURN; next !== null;) {
     order.push(next);
     next = (await world.first.finish(anEnd(1, { turn: next }))).next;
   }
@@ -306,24 +388,34 @@ test.for([
   ["of another author", { author: "system" }, "turn_3"],
   ["of another service", { service: "other" }, "turn_3"],
   ["of another version", { version: "2" }, "turn_3"],
-] as const)("under merge a message behind one %s becomes the turn it should", async ([, how, expected]) => {
-  const { stop = false, ...given }: { stop?: boolean } & Partial<NewTurn> = how;
-  await using world = await openWorld();
-  await world.first.accept(aTurn({ turn: "turn_2", policy: "queue", ...given }));
-  if (stop) await world.first.stop("turn_2", "", "mina");
+] as const)(
+  "under merge a message behind one %s becomes the turn it should",
+  async ([, how, expected]) => {
+    const { stop = false, ...given }: { stop?: boolean } & Partial<NewTurn> = how;
+    await using world = await openWorld();
+    await world.first.accept(aTurn({ turn: "turn_2", policy: "queue", ...given }));
+    if (stop) await world.first.stop("turn_2", "", "mina");
 
-  const { turn } = await world.first.accept(aTurn({ turn: "turn_3", policy: "merge" }));
+    const { turn } = await world.first.accept(aTurn({ turn: "turn_3", policy: "merge" }));
 
-  expect(turn).toBe(expected);
-});
+    expect(turn).toBe(expected);
+  },
+);
 
 test("of a session's finished flows the newest fifty are stored", async () => {
   await using world = await openWorld();
-  const completed = Array.from({ length: 60 }, (_, index) => ({ service: "chat", flow: `flow ${index}`, stage: "done", data: {} }));
+  const completed = Array.from({ length: 60 }, (_, index) => ({
+    service: "chat",
+    flow: `flow ${index}`,
+    stage: "done",
+    data: {},
+  }));
 
   await world.first.finish(anEnd(1, { completed }));
 
-  const kept = await world.database.query<{ flow: string }>({ text: "select flow from dure.completed order by id" });
+  const kept = await world.database.query<{ flow: string }>({
+    text: "select flow from dure.completed order by id",
+  });
   expect(kept).toHaveLength(50);
   expect(kept[0]).toEqual({ flow: "flow 10" });
 });

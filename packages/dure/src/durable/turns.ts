@@ -9,7 +9,10 @@ import { confirmHold, type LeaseProof } from "./lease-proof.ts";
 import type { Notifications } from "./notify.ts";
 import { storable } from "./storable.ts";
 
-/** A line of a turn's journal. `type` is a turn event's for what readers see, `RECORD` for what only recovery reads. */
+/**
+ * A line of a turn's journal. `type` is a turn event's for what readers see, `RECORD` for what only
+ * recovery reads.
+ */
 export interface JournalRow {
   readonly seq: number;
   /** Where in the handler it was made, such as `3` or `3.1.0`. */
@@ -36,7 +39,10 @@ export interface StoredModelCall {
   readonly error: string | null;
 }
 
-/** What happens to a message that arrives while the session's turn runs. Source: docs/spec/conversation §3. */
+/**
+ * What happens to a message that arrives while the session's turn runs. Source:
+ * docs/spec/conversation §3.
+ */
 export type BusyPolicy = "queue" | "reject" | "interrupt" | "merge";
 
 export interface NewTurn {
@@ -58,7 +64,14 @@ export interface NewTurn {
   readonly locale?: string | undefined;
   readonly time_zone?: string | undefined;
   readonly trace_parent?: string | undefined;
-  readonly idempotency?: { readonly caller: string; readonly path: string; readonly key: string; readonly body_hash: string } | undefined;
+  readonly idempotency?:
+    | {
+        readonly caller: string;
+        readonly path: string;
+        readonly key: string;
+        readonly body_hash: string;
+      }
+    | undefined;
   readonly events: readonly NewPlatformEvent[];
 }
 
@@ -80,9 +93,29 @@ export interface MemoryVersion {
 }
 
 export type Accepted =
-  | ({ readonly outcome: "accepted"; readonly status: "running"; readonly turn: string; readonly session: string; readonly ordinal: number; readonly now: number; readonly stopped: string | null } & HeldSession)
-  | { readonly outcome: "accepted"; readonly status: "queued" | "done" | "running"; readonly again?: true; readonly turn: string; readonly session: string; readonly stopped?: string | null }
-  | { readonly outcome: "repeated"; readonly status: "queued" | "running" | "done"; readonly turn: string; readonly session: string };
+  | ({
+      readonly outcome: "accepted";
+      readonly status: "running";
+      readonly turn: string;
+      readonly session: string;
+      readonly ordinal: number;
+      readonly now: number;
+      readonly stopped: string | null;
+    } & HeldSession)
+  | {
+      readonly outcome: "accepted";
+      readonly status: "queued" | "done" | "running";
+      readonly again?: true;
+      readonly turn: string;
+      readonly session: string;
+      readonly stopped?: string | null;
+    }
+  | {
+      readonly outcome: "repeated";
+      readonly status: "queued" | "running" | "done";
+      readonly turn: string;
+      readonly session: string;
+    };
 
 export interface ClaimedTurn extends HeldSession {
   readonly turn: string;
@@ -95,7 +128,14 @@ export interface ClaimedTurn extends HeldSession {
   readonly stop: { readonly by: string } | null;
   readonly trace_parent: string | null;
   readonly accepted_at: number;
-  readonly messages: readonly { readonly ordinal: number; readonly author: string; readonly text: string; readonly input: Readonly<Record<string, unknown>>; readonly queued: boolean; readonly at: number }[];
+  readonly messages: readonly {
+    readonly ordinal: number;
+    readonly author: string;
+    readonly text: string;
+    readonly input: Readonly<Record<string, unknown>>;
+    readonly queued: boolean;
+    readonly at: number;
+  }[];
   readonly rows: readonly JournalRow[];
 }
 
@@ -113,8 +153,18 @@ export interface FinishedTurn {
   /** Absent: the session's state stays as it is. */
   readonly state?: unknown;
   readonly memory?: unknown;
-  readonly completed: readonly { readonly service: string; readonly flow: string; readonly stage: string; readonly data: unknown }[];
-  readonly outbox: readonly { readonly topic: string; readonly ordering: string; readonly key: string; readonly payload: unknown }[];
+  readonly completed: readonly {
+    readonly service: string;
+    readonly flow: string;
+    readonly stage: string;
+    readonly data: unknown;
+  }[];
+  readonly outbox: readonly {
+    readonly topic: string;
+    readonly ordering: string;
+    readonly key: string;
+    readonly payload: unknown;
+  }[];
   readonly escalations: readonly (NewEscalation & { readonly id: string })[];
   /** The escalation whose yes the handler has dealt with by itself. */
   readonly approval?: string;
@@ -171,11 +221,17 @@ export class FencedError extends DureError {
   }
 }
 
-/** Thrown where a message that names no service came to a session of another service than was assumed; nothing was stored. */
+/**
+ * Thrown where a message that names no service came to a session of another service than was
+ * assumed; nothing was stored.
+ */
 export class OtherServiceError extends DureError {
   readonly service: string;
   constructor(session: string, service: string) {
-    super("SESSION_ELSEWHERE", `The session ${session} is of the service ${service}.`, { class: "conflict", hint: "Name the service." });
+    super("SESSION_ELSEWHERE", `The session ${session} is of the service ${service}.`, {
+      class: "conflict",
+      hint: "Name the service.",
+    });
     this.service = service;
   }
 }
@@ -183,13 +239,26 @@ export class OtherServiceError extends DureError {
 /** Refusals of `dure.accept_turn`, by SQLSTATE. */
 const REFUSALS = {
   DU300: (session: string, service: string) => new OtherServiceError(session, service),
-  DU404: () => new DureError("SESSION_UNKNOWN", "There is no such session.", { class: "not-found", hint: "Check the session id." }),
+  DU404: () =>
+    new DureError("SESSION_UNKNOWN", "There is no such session.", {
+      class: "not-found",
+      hint: "Check the session id.",
+    }),
   DU409: (session: string) =>
-    new DureError("SESSION_BUSY", `The session ${session} is answering another message.`, { class: "conflict", hint: "Wait for its DONE, or stop that turn." }),
+    new DureError("SESSION_BUSY", `The session ${session} is answering another message.`, {
+      class: "conflict",
+      hint: "Wait for its DONE, or stop that turn.",
+    }),
   DU422: () =>
-    new DureError("IDEMPOTENCY_KEY_REUSED", "This Idempotency-Key was used for another message.", { class: "input", hint: "Use a new key for a new message; keys hold 24 hours." }),
+    new DureError("IDEMPOTENCY_KEY_REUSED", "This Idempotency-Key was used for another message.", {
+      class: "input",
+      hint: "Use a new key for a new message; keys hold 24 hours.",
+    }),
   DU429: (session: string) =>
-    new DureError("SESSION_QUEUE_FULL", `Too many messages wait in the session ${session}.`, { class: "limit", hint: "Wait for some answers first." }),
+    new DureError("SESSION_QUEUE_FULL", `Too many messages wait in the session ${session}.`, {
+      class: "limit",
+      hint: "Wait for some answers first.",
+    }),
 } as const satisfies Record<string, (session: string, message: string) => DureError>;
 
 /** What a process says of a service that it answers. */
@@ -202,14 +271,15 @@ export interface AnsweredService {
 export const UNATTENDED_TOPIC = "unattended";
 
 /** Events of one turn that are read at once: what a reader that stands still holds in memory. */
-export const READ_MOST = 100;
+export const MAX_READ = 100;
 
 const RETRY_FIRST_MS = 25;
-const RETRY_MOST_MS = 500;
+const MAX_RETRY_MS = 500;
 
 /**
- * The statements of a turn's life: accept, journal, finish, and what stands between. Each is one statement and safe to
- * repeat, so a lost answer is asked for again until it comes or `signal` (the process's lease) says that it is over.
+ * The statements of a turn's life: accept, journal, finish, and what stands between. Each is one
+ * statement and safe to repeat, so a lost answer is asked for again until it comes or `signal` (the
+ * process's lease) says that it is over.
  */
 export class TurnStore {
   readonly #database: Database;
@@ -219,7 +289,13 @@ export class TurnStore {
   readonly #proof: LeaseProof;
 
   /** `proof`: of the process's lease. Without it nothing is looked up. */
-  constructor(options: { database: Database; notifications: Notifications; clock: Clock; holder: string; proof?: LeaseProof | undefined }) {
+  constructor(options: {
+    database: Database;
+    notifications: Notifications;
+    clock: Clock;
+    holder: string;
+    proof?: LeaseProof | undefined;
+  }) {
     this.#proof = options.proof ?? { isFresh: true };
     this.#database = options.database;
     this.#notifications = options.notifications;
@@ -227,18 +303,33 @@ export class TurnStore {
     this.#holder = options.holder;
   }
 
-  /** Throws the refusals of `accept_turn`; a repeated call after a lost answer gives the same turn. */
-  async accept(turn: NewTurn, { signal }: { signal?: AbortSignal | undefined } = {}): Promise<Accepted> {
+  /**
+   * Throws the refusals of `accept_turn`; a repeated call after a lost answer gives the same turn.
+   */
+  async accept(
+    turn: NewTurn,
+    { signal }: { signal?: AbortSignal | undefined } = {},
+  ): Promise<Accepted> {
     const { idempotency, ...rest } = turn;
     const parameters = { ...rest, ...idempotency, holder: this.#holder };
     try {
-      const accepted = await this.#surely<Accepted | { readonly outcome: "elsewhere"; readonly service: string }>(
-        (again) => ({ name: "accept_turn", text: "select dure.accept_turn($1) as value", values: [storable({ ...parameters, again })] }),
+      const accepted = await this.#surely<
+        Accepted | { readonly outcome: "elsewhere"; readonly service: string }
+      >(
+        (again) => ({
+          name: "accept_turn",
+          text: "select dure.accept_turn($1) as value",
+          values: [storable({ ...parameters, again })],
+        }),
         signal,
       );
-      if (accepted.outcome === "elsewhere") throw new OtherServiceError(turn.session, accepted.service);
+      if (accepted.outcome === "elsewhere") {
+        throw new OtherServiceError(turn.session, accepted.service);
+      }
       this.#notifications.publish("events");
-      if (accepted.outcome === "accepted" && "stopped" in accepted && accepted.stopped) this.#notifications.publish("stops");
+      if (accepted.outcome === "accepted" && "stopped" in accepted && accepted.stopped) {
+        this.#notifications.publish("stops");
+      }
       return accepted;
     } catch (error) {
       const refusal = REFUSALS[codeOf(error) as keyof typeof REFUSALS];
@@ -247,14 +338,19 @@ export class TurnStore {
   }
 
   /**
-   * Turns that run and that nobody works on: released ones, own ones that this process does not know (later with each life, so
-   * that a turn that cannot be ended is not tried without pause), and those that were stored under the name of a dead process
-   * when its turns had been released already. At most `limit`. Released ones of other services than `services` only when they
-   * have to stop, or once nobody has taken them for `unservedMs`, and marked as such.
+   * Turns that run and that nobody works on: released ones, own ones that this process does not
+   * know (later with each life, so that a turn that cannot be ended is not tried without pause),
+   * and those that were stored under the name of a dead process when its turns had been released
+   * already. At most `limit`. Released ones of other services than `services` only when they have
+   * to stop, or once nobody has taken them for `unservedMs`, and marked as such.
    */
   async unattended(
     known: readonly string[],
-    { services, unservedMs, limit }: { services: readonly string[]; unservedMs: number; limit: number },
+    {
+      services,
+      unservedMs,
+      limit,
+    }: { services: readonly string[]; unservedMs: number; limit: number },
   ): Promise<readonly { readonly id: string; readonly isUnserved: boolean }[]> {
     const rows = await this.#database.query<{ id: string; unserved: boolean }>(
       {
@@ -272,26 +368,57 @@ export class TurnStore {
   }
 
   /** Leaves a turn that this process cannot run to others. */
-  async giveUp(turn: string, epoch: number, { signal }: { signal?: AbortSignal | undefined } = {}): Promise<void> {
-    await this.#surely<boolean>(() => ({ name: "give_up_turn", text: "select dure.give_up_turn($1, $2, $3) as value", values: [turn, this.#holder, epoch] }), signal);
+  async giveUp(
+    turn: string,
+    epoch: number,
+    { signal }: { signal?: AbortSignal | undefined } = {},
+  ): Promise<void> {
+    await this.#surely<boolean>(
+      () => ({
+        name: "give_up_turn",
+        text: "select dure.give_up_turn($1, $2, $3) as value",
+        values: [turn, this.#holder, epoch],
+      }),
+      signal,
+    );
     this.#notifications.publish(UNATTENDED_TOPIC);
   }
 
   /** @param options.versions of the services that are here, by their names. */
-  async claim(turn: string, { versions = {}, signal }: { versions?: Readonly<Record<string, string>>; signal?: AbortSignal | undefined } = {}): Promise<ClaimedTurn | null> {
+  async claim(
+    turn: string,
+    {
+      versions = {},
+      signal,
+    }: { versions?: Readonly<Record<string, string>>; signal?: AbortSignal | undefined } = {},
+  ): Promise<ClaimedTurn | null> {
     return this.#surely<ClaimedTurn | null>(
-      () => ({ name: "claim_turn", text: "select dure.claim_turn($1, $2, $3) as value", values: [turn, this.#holder, storable(versions)] }),
+      () => ({
+        name: "claim_turn",
+        text: "select dure.claim_turn($1, $2, $3) as value",
+        values: [turn, this.#holder, storable(versions)],
+      }),
       signal,
     );
   }
 
   /** Tells the others what this process answers. */
-  async announce(services: readonly AnsweredService[], { signal }: { signal?: AbortSignal | undefined } = {}): Promise<void> {
-    const text = "with told as (update dure.processes set services = $2 where id = $1 returning 1) select count(*) as value from told";
-    await this.#surely<number>(() => ({ name: "announce_services", text, values: [this.#holder, storable(services)] }), signal);
+  async announce(
+    services: readonly AnsweredService[],
+    { signal }: { signal?: AbortSignal | undefined } = {},
+  ): Promise<void> {
+    const text =
+      "with told as (update dure.processes set services = $2 where id = $1 returning 1) select count(*) as value from told";
+    await this.#surely<number>(
+      () => ({ name: "announce_services", text, values: [this.#holder, storable(services)] }),
+      signal,
+    );
   }
 
-  /** A service that a living process answers, or one that has ended less than `withinMs` ago: it may be about to come back. */
+  /**
+   * A service that a living process answers, or one that has ended less than `withinMs` ago: it may
+   * be about to come back.
+   */
   async answeredElsewhere(service: string, withinMs: number): Promise<AnsweredService | undefined> {
     const [row] = await this.#database.query<AnsweredService>(
       {
@@ -314,16 +441,29 @@ export class TurnStore {
     { signal }: { signal?: AbortSignal | undefined } = {},
   ): Promise<{ stop: boolean }> {
     const values = [turn, epoch, storable(rows), storable(calls)];
-    const answer = await this.#surely<string>(() => ({ name: "journal_turn", text: "select dure.journal_turn($1, $2, $3, $4) as value", values }), signal);
+    const answer = await this.#surely<string>(
+      () => ({
+        name: "journal_turn",
+        text: "select dure.journal_turn($1, $2, $3, $4) as value",
+        values,
+      }),
+      signal,
+    );
     if (answer === "fenced") throw new FencedError(turn);
     this.#notifications.publish("turns");
     return { stop: answer === "stop" };
   }
 
   /** Throws `FencedError`. `stop`: somebody asked for the end before; nothing was written. */
-  async finish(turn: FinishedTurn, { signal }: { signal?: AbortSignal | undefined } = {}): Promise<{ outcome: "done" | "repeated" | "stop"; next: string | null }> {
+  async finish(
+    turn: FinishedTurn,
+    { signal }: { signal?: AbortSignal | undefined } = {},
+  ): Promise<{ outcome: "done" | "repeated" | "stop"; next: string | null }> {
     const values = [storable({ ...turn, holder: this.#holder })];
-    const answer = await this.#surely<{ outcome: "done" | "repeated" | "stop" | "fenced"; next?: string | null }>(
+    const answer = await this.#surely<{
+      outcome: "done" | "repeated" | "stop" | "fenced";
+      next?: string | null;
+    }>(
       () => ({ name: "finish_turn", text: "select dure.finish_turn($1) as value", values }),
       signal,
     );
@@ -336,28 +476,45 @@ export class TurnStore {
     return { outcome: answer.outcome, next: answer.next ?? null };
   }
 
-  /** Directly before a model call or something else outside. Throws `FencedError` when another process has the turn by now. */
-  async confirm(turn: string, epoch: number, { signal }: { signal?: AbortSignal | undefined } = {}): Promise<void> {
+  /**
+   * Directly before a model call or something else outside. Throws `FencedError` when another
+   * process has the turn by now.
+   */
+  async confirm(
+    turn: string,
+    epoch: number,
+    { signal }: { signal?: AbortSignal | undefined } = {},
+  ): Promise<void> {
     const statement = {
       name: "turn_held",
       text: "select exists (select from dure.turns where id = $1 and epoch = $2 and holder = $3 and status = 'running') as value",
     };
     const look = async (): Promise<void> => {
-      const isHeld = await this.#surely<boolean>(() => ({ ...statement, values: [turn, epoch, this.#holder] }), signal);
+      const isHeld = await this.#surely<boolean>(
+        () => ({ ...statement, values: [turn, epoch, this.#holder] }),
+        signal,
+      );
       if (!isHeld) throw new FencedError(turn);
     };
     await confirmHold({ isFresh: () => this.#proof.isFresh, clock: this.#clock, look });
   }
 
   /** The same for the folding of a memory: false when the session has gone on meanwhile. */
-  async confirmFold(session: string, { rev, incarnation }: MemoryVersion, { signal }: { signal?: AbortSignal | undefined } = {}): Promise<boolean> {
+  async confirmFold(
+    session: string,
+    { rev, incarnation }: MemoryVersion,
+    { signal }: { signal?: AbortSignal | undefined } = {},
+  ): Promise<boolean> {
     const statement = {
       name: "fold_held",
       text: "select exists (select from dure.sessions where id = $1 and memory_rev = $2 and incarnation = $3 and running_turn is null) as value",
     };
     let isSame = true;
     const look = async (): Promise<void> => {
-      isSame = await this.#surely<boolean>(() => ({ ...statement, values: [session, rev, incarnation] }), signal);
+      isSame = await this.#surely<boolean>(
+        () => ({ ...statement, values: [session, rev, incarnation] }),
+        signal,
+      );
     };
     await confirmHold({ isFresh: () => this.#proof.isFresh, clock: this.#clock, look });
     return isSame;
@@ -374,7 +531,9 @@ export class TurnStore {
   }
 
   /** Which of these turns somebody asked to stop, and which are no longer this process's. */
-  async interrupted(turns: readonly string[]): Promise<readonly { id: string; stop: boolean; held: boolean; epoch: number }[]> {
+  async interrupted(
+    turns: readonly string[],
+  ): Promise<readonly { id: string; stop: boolean; held: boolean; epoch: number }[]> {
     return this.#database.query(
       {
         name: "interrupted_turns",
@@ -386,14 +545,21 @@ export class TurnStore {
 
   /** Gives up the turns of a dead process: its later writes are refused, anybody may claim them. */
   async release(holder: string): Promise<number> {
-    const [row] = await this.#database.query<{ value: number }>({ name: "release_turns", text: "select dure.release_turns($1) as value" }, [holder]);
+    const [row] = await this.#database.query<{ value: number }>(
+      { name: "release_turns", text: "select dure.release_turns($1) as value" },
+      [holder],
+    );
     this.#notifications.publish(UNATTENDED_TOPIC);
     return row?.value ?? 0;
   }
 
   /** Throws `FencedError`. */
-  async effectIntent(intent: EffectIntent, { signal }: { signal?: AbortSignal | undefined } = {}): Promise<IntentAnswer> {
-    // The nonce tells an intent of this very call, whose answer was lost, from one of an earlier life that may have been sent.
+  async effectIntent(
+    intent: EffectIntent,
+    { signal }: { signal?: AbortSignal | undefined } = {},
+  ): Promise<IntentAnswer> {
+    // The nonce tells an intent of this very call, whose answer was lost, from one of an earlier
+    // life that may have been sent.
     const values = [storable({ ...intent, nonce: ulid() })];
     const answer = await this.#surely<IntentAnswer | { readonly outcome: "fenced" }>(
       () => ({ name: "effect_intent", text: "select dure.effect_intent($1) as value", values }),
@@ -412,31 +578,84 @@ export class TurnStore {
     outcome: { result?: unknown; error?: unknown },
     { signal }: { signal?: AbortSignal | undefined } = {},
   ): Promise<void> {
-    const values = [turn, epoch, key, status, outcome.result === undefined ? null : storable(outcome.result), outcome.error === undefined ? null : storable(outcome.error)];
-    const ours = await this.#surely<boolean>(() => ({ name: "effect_settle", text: "select dure.effect_settle($1, $2, $3, $4, $5, $6) as value", values }), signal);
+    const values = [
+      turn,
+      epoch,
+      key,
+      status,
+      outcome.result === undefined ? null : storable(outcome.result),
+      outcome.error === undefined ? null : storable(outcome.error),
+    ];
+    const ours = await this.#surely<boolean>(
+      () => ({
+        name: "effect_settle",
+        text: "select dure.effect_settle($1, $2, $3, $4, $5, $6) as value",
+        values,
+      }),
+      signal,
+    );
     if (!ours) throw new FencedError(turn);
   }
 
   /** What a turn has done to the outside, or was about to. */
-  async effectsOf(turn: string, { signal }: { signal?: AbortSignal | undefined } = {}): Promise<readonly TurnEffect[]> {
+  async effectsOf(
+    turn: string,
+    { signal }: { signal?: AbortSignal | undefined } = {},
+  ): Promise<readonly TurnEffect[]> {
     const text = `select coalesce(jsonb_agg(jsonb_build_object('key', key, 'tool', tool, 'status', status, 'input', input, 'result', result) order by created_at), '[]') as value
       from dure.effects where turn_id = $1`;
     return this.#surely(() => ({ name: "effects_of_turn", text, values: [turn] }), signal);
   }
 
   /** Whether something was done, or begun, under this key. */
-  async isEffectKnown(key: string, { signal }: { signal?: AbortSignal | undefined } = {}): Promise<boolean> {
-    return this.#surely(() => ({ name: "effect_known", text: "select exists (select 1 from dure.effects where key = $1) as value", values: [key] }), signal);
+  async isEffectKnown(
+    key: string,
+    { signal }: { signal?: AbortSignal | undefined } = {},
+  ): Promise<boolean> {
+    return this.#surely(
+      () => ({
+        name: "effect_known",
+        text: "select exists (select 1 from dure.effects where key = $1) as value",
+        values: [key],
+      }),
+      signal,
+    );
   }
 
   /** Whether the call that a yes allows has been made, or begun. */
-  async isApprovalUsed(id: string, { signal }: { signal?: AbortSignal | undefined } = {}): Promise<boolean> {
-    return this.#surely(() => ({ name: "approval_used", text: "select exists (select 1 from dure.escalations where id = $1 and used_at is not null) as value", values: [id] }), signal);
+  async isApprovalUsed(
+    id: string,
+    { signal }: { signal?: AbortSignal | undefined } = {},
+  ): Promise<boolean> {
+    return this.#surely(
+      () => ({
+        name: "approval_used",
+        text: "select exists (select 1 from dure.escalations where id = $1 and used_at is not null) as value",
+        values: [id],
+      }),
+      signal,
+    );
   }
 
-  /** Stored events after `after`, at most `READ_MOST`, and whether the turn is done; null when there is no such turn. */
-  async read(turn: string, after: number): Promise<{ status: "queued" | "running" | "done"; rows: readonly (JournalRow & { at: number })[] } | null> {
-    const rows = await this.#database.query<{ status: "queued" | "running" | "done"; seq: number | null; place: string; type: string; data: unknown; at: number }>(
+  /**
+   * Stored events after `after`, at most `MAX_READ`, and whether the turn is done; null when there
+   * is no such turn.
+   */
+  async read(
+    turn: string,
+    after: number,
+  ): Promise<{
+    status: "queued" | "running" | "done";
+    rows: readonly (JournalRow & { at: number })[];
+  } | null> {
+    const rows = await this.#database.query<{
+      status: "queued" | "running" | "done";
+      seq: number | null;
+      place: string;
+      type: string;
+      data: unknown;
+      at: number;
+    }>(
       {
         name: "read_turn",
         text: `select t.status, e.seq, e.place, e.type, e.data, extract(epoch from e.at)::float8 * 1000 as at
@@ -447,15 +666,25 @@ export class TurnStore {
           ) e on true
           where t.id = $1 order by e.seq limit $3`,
       },
-      [turn, after, READ_MOST],
+      [turn, after, MAX_READ],
     );
     const first = rows[0];
     if (!first) return null;
-    return { status: first.status, rows: first.seq === null ? [] : (rows as (JournalRow & { at: number })[]) };
+    return {
+      status: first.status,
+      rows: first.seq === null ? [] : (rows as (JournalRow & { at: number })[]),
+    };
   }
 
-  /** Writes the folded memory if nobody talked meanwhile, and it is still the session of that memory. */
-  async fold(session: string, { rev, incarnation }: MemoryVersion, memory: unknown): Promise<boolean> {
+  /**
+   * Writes the folded memory if nobody talked meanwhile, and it is still the session of that
+   * memory.
+   */
+  async fold(
+    session: string,
+    { rev, incarnation }: MemoryVersion,
+    memory: unknown,
+  ): Promise<boolean> {
     const rows = await this.#database.query(
       {
         name: "fold_memory",
@@ -467,17 +696,31 @@ export class TurnStore {
   }
 
   /** Model calls that belong to no turn, such as the folding of a memory. */
-  async noteCalls(session: string, service: string, calls: readonly StoredModelCall[]): Promise<void> {
+  async noteCalls(
+    session: string,
+    service: string,
+    calls: readonly StoredModelCall[],
+  ): Promise<void> {
     if (calls.length === 0) return;
-    await this.#database.query({ name: "note_calls", text: "select dure.put_journal_rows($1, $2, $3, '[]', $4)" }, [`memory/${session}`, session, service, storable(calls)]);
+    await this.#database.query(
+      { name: "note_calls", text: "select dure.put_journal_rows($1, $2, $3, '[]', $4)" },
+      [`memory/${session}`, session, service, storable(calls)],
+    );
   }
 
-  /** Repeats a statement that is safe to repeat while the database cannot be reached; `again` says that an answer was lost. */
+  /**
+   * Repeats a statement that is safe to repeat while the database cannot be reached; `again` says
+   * that an answer was lost.
+   */
   async #surely<Value>(
     statement: (again: boolean) => { name: string; text: string; values: readonly unknown[] },
     signal?: AbortSignal,
   ): Promise<Value> {
-    for (let wait = RETRY_FIRST_MS, again = false; ; wait = Math.min(wait * 2, RETRY_MOST_MS), again = true) {
+    for (
+      let wait = RETRY_FIRST_MS, again = false;
+      ;
+      wait = Math.min(wait * 2, MAX_RETRY_MS), again = true
+    ) {
       signal?.throwIfAborted();
       const { values, ...text } = statement(again);
       try {

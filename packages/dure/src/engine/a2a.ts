@@ -9,26 +9,41 @@ import type { RemoteService } from "./remote-service.ts";
 const CARD_PATH = "/.well-known/agent-card.json";
 /** Sent with every request. Source: A2A 1.0 §3.6. */
 const VERSION = "1.0";
-/** Times that a cut stream is taken up again, and the first pause before it, milliseconds; it doubles. Source: our choice. */
-const RECONNECTS_MOST = 5;
+/**
+ * Times that a cut stream is taken up again, and the first pause before it, milliseconds; it
+ * doubles. Source: our choice.
+ */
+const MAX_RECONNECTS = 5;
 const FIRST_PAUSE_MS = 100;
-/** Tasks of a context that are looked through for an earlier call, and their messages. Source: our choice; a session's last ones. */
-const TASKS_MOST = 20;
-const HISTORY_MOST = 50;
-/** Between two looks at a task whose server cannot tell of it by itself, milliseconds. Source: our choice. */
+/**
+ * Tasks of a context that are looked through for an earlier call, and their messages. Source: our
+ * choice; a session's last ones.
+ */
+const MAX_TASKS = 20;
+const MAX_HISTORY = 50;
+/**
+ * Between two looks at a task whose server cannot tell of it by itself, milliseconds. Source: our
+ * choice.
+ */
 const LOOK_EVERY_MS = 1_000;
 
 /**
- * One turn with an agent that speaks A2A 1.0 over JSON-RPC. The session is its context; a task that asks for input is gone on with.
+ * One turn with an agent that speaks A2A 1.0 over JSON-RPC. The session is its context; a task that
+ * asks for input is gone on with.
  *
  * `key` is the id of the message. Before it is sent, and after every cut, it is looked for among the tasks of the context: a call
- * that has arrived is followed, never made twice. Only where the server lists no tasks is it sent again, under the same id.
- * Throws `REMOTE_UNAVAILABLE`, or what the agent said of its failure.
+ * that has arrived is followed, never made twice. Only where the server lists no tasks is it sent
+ * again, under the same id. Throws `REMOTE_UNAVAILABLE`, or what the agent said of its failure.
  */
 export async function* a2aTurn(
   remote: RemoteService,
   request: { session: string; message: string },
-  options: { key: string; clock: Clock; signal: AbortSignal; /** Is told the task's id there. */ onBegun: (task: string) => void },
+  options: {
+    key: string;
+    clock: Clock;
+    signal: AbortSignal;
+    /** Is told the task's id there. */ onBegun: (task: string) => void;
+  },
 ): AsyncGenerator<TurnEvent, Done> {
   const { key, clock, signal, onBegun } = options;
   const startedAt = clock.monotonic();
@@ -42,7 +57,12 @@ export async function* a2aTurn(
       for await (const event of followCall(connection, answer, request, { key, clock, signal })) {
         const { text, isVoid } = answer.take(event);
         if (answer.task !== undefined) onBegun(answer.task);
-        if (isVoid) yield { type: "AGENT_START", data: { agent: remote.name, label, attempt: tries + 1, restart: true } };
+        if (isVoid) {
+          yield {
+            type: "AGENT_START",
+            data: { agent: remote.name, label, attempt: tries + 1, restart: true },
+          };
+        }
         if (text !== "") yield { type: "LLM_TOKEN", data: text };
       }
       if (!answer.isEnded) throw new Error(`the stream ended in ${answer.state ?? "no state"}`);
@@ -50,8 +70,16 @@ export async function* a2aTurn(
     } catch (error) {
       if (signal.aborted) throw signal.reason;
       if (error instanceof DureError) throw error;
-      if (tries >= RECONNECTS_MOST) {
-        throw new DureError("REMOTE_UNAVAILABLE", `The agent ${remote.name} at ${remote.url} cannot be reached: ${messageOf(error)}.`, { class: "unavailable", hint: "Check that the other server runs and that its address is right.", cause: error });
+      if (tries >= MAX_RECONNECTS) {
+        throw new DureError(
+          "REMOTE_UNAVAILABLE",
+          `The agent ${remote.name} at ${remote.url} cannot be reached: ${messageOf(error)}.`,
+          {
+            class: "unavailable",
+            hint: "Check that the other server runs and that its address is right.",
+            cause: error,
+          },
+        );
       }
       await clock.sleep(FIRST_PAUSE_MS * 2 ** tries, { signal });
     }
@@ -62,52 +90,107 @@ export async function* a2aTurn(
   const elapsedMs = Math.round(clock.monotonic() - startedAt);
   const message = answer.text;
   yield { type: "LLM_DONE", data: { message } };
-  yield { type: "AGENT_DONE", data: { agent: remote.name, label, success: true, retryCount: 0, elapsedMs } };
+  yield {
+    type: "AGENT_DONE",
+    data: { agent: remote.name, label, success: true, retryCount: 0, elapsedMs },
+  };
   return {
     message,
     nextAction: answer.state === "TASK_STATE_COMPLETED" ? "DONE" : "ASK",
-    stateSnapshot: { stage: answer.state ?? "MESSAGE", ...(answer.task !== undefined && { task: answer.task }) },
+    stateSnapshot: {
+      stage: answer.state ?? "MESSAGE",
+      ...(answer.task !== undefined && { task: answer.task }),
+    },
     hooks: [],
-    trace: { turnId: key, totalElapsedMs: elapsedMs, agents: [{ agent: remote.name, elapsedMs, success: true, retries: 0, error: null, tokensIn: 0, tokensOut: 0 }] },
+    trace: {
+      turnId: key,
+      totalElapsedMs: elapsedMs,
+      agents: [
+        {
+          agent: remote.name,
+          elapsedMs,
+          success: true,
+          retries: 0,
+          error: null,
+          tokensIn: 0,
+          tokensOut: 0,
+        },
+      ],
+    },
   };
 }
 
 /**
- * Ends a task there for which nobody waits any longer; one whose id has not come yet is looked for among those of its context. What
- * cannot be found or cancelled goes on alone. Throws where the agent cannot be reached.
+ * Ends a task there for which nobody waits any longer; one whose id has not come yet is looked for
+ * among those of its context. What cannot be found or cancelled goes on alone. Throws where the
+ * agent cannot be reached.
  */
-export async function stopA2aTask(remote: RemoteService, request: { session: string }, { key, task, signal }: { key: string; task?: string | undefined; signal: AbortSignal }): Promise<void> {
+export async function stopA2aTask(
+  remote: RemoteService,
+  request: { session: string },
+  { key, task, signal }: { key: string; task?: string | undefined; signal: AbortSignal },
+): Promise<void> {
   try {
     const connection = await A2aConnection.open(remote, signal);
-    const id = task ?? (await connection.tasksOf(request.session, signal)).find(({ history = [] }) => history.some(({ messageId }) => messageId === key))?.id;
+    const id =
+      task ??
+      (await connection.tasksOf(request.session, signal)).find(({ history = [] }) =>
+        history.some(({ messageId }) => messageId === key),
+      )?.id;
     if (id !== undefined) await connection.call("CancelTask", { id }, signal);
   } catch (error) {
     if (!(error instanceof DureError)) throw error; // else the agent has said that it cannot
   }
 }
 
-/** What the call brings from where it stands: a task that is known is followed, else looked for, else begun. */
-async function* followCall(connection: A2aConnection, answer: Answer, request: { session: string; message: string }, options: { key: string; clock: Clock; signal: AbortSignal }): AsyncGenerator<StreamResponse> {
+/**
+ * What the call brings from where it stands: a task that is known is followed, else looked for,
+ * else begun.
+ */
+async function* followCall(
+  connection: A2aConnection,
+  answer: Answer,
+  request: { session: string; message: string },
+  options: { key: string; clock: Clock; signal: AbortSignal },
+): AsyncGenerator<StreamResponse> {
   const { key, clock, signal } = options;
   const tasks = answer.task === undefined ? await connection.tasksOf(request.session, signal) : [];
-  const known = answer.task === undefined ? tasks.find(({ history = [] }) => history.some(({ messageId }) => messageId === key)) : await connection.task(answer.task, signal);
+  const known =
+    answer.task === undefined
+      ? tasks.find(({ history = [] }) => history.some(({ messageId }) => messageId === key))
+      : await connection.task(answer.task, signal);
   if (known) {
     yield { task: known };
     if (!isOver(known.status?.state)) yield* following(connection, known.id, { clock, signal });
     return;
   }
   const asking = tasks.find(({ status }) => status?.state === "TASK_STATE_INPUT_REQUIRED");
-  const message = { messageId: key, contextId: request.session, role: "ROLE_USER", parts: [{ text: request.message }], ...(asking && { taskId: asking.id }) };
+  const message = {
+    messageId: key,
+    contextId: request.session,
+    role: "ROLE_USER",
+    parts: [{ text: request.message }],
+    ...(asking && { taskId: asking.id }),
+  };
   if (connection.isStreaming) yield* connection.stream("SendStreamingMessage", { message }, signal);
   else yield (await connection.call("SendMessage", { message }, signal)) as StreamResponse;
 }
 
-/** What comes of a task. Where the server does not stream, or no longer streams this one, it is looked at until it has ended. */
-async function* following(connection: A2aConnection, id: string, { clock, signal }: { clock: Clock; signal: AbortSignal }): AsyncGenerator<StreamResponse> {
+/**
+ * What comes of a task. Where the server does not stream, or no longer streams this one, it is
+ * looked at until it has ended.
+ */
+async function* following(
+  connection: A2aConnection,
+  id: string,
+  { clock, signal }: { clock: Clock; signal: AbortSignal },
+): AsyncGenerator<StreamResponse> {
   try {
     if (connection.isStreaming) return yield* connection.stream("SubscribeToTask", { id }, signal);
   } catch (error) {
-    if (!(error instanceof DureError) || error.details?.["rpcCode"] !== UNSUPPORTED_OPERATION) throw error;
+    if (!(error instanceof DureError) || error.details?.["rpcCode"] !== UNSUPPORTED_OPERATION) {
+      throw error;
+    }
   }
   while (true) {
     const task = await connection.task(id, signal);
@@ -144,7 +227,9 @@ class Answer {
     if (task) {
       this.task = task.id;
       this.#artifacts.clear();
-      for (const artifact of task.artifacts ?? []) this.#artifacts.set(artifact.artifactId, textOf(artifact.parts));
+      for (const artifact of task.artifacts ?? []) {
+        this.#artifacts.set(artifact.artifactId, textOf(artifact.parts));
+      }
       this.#status(task.status);
     }
     if (message) {
@@ -192,29 +277,67 @@ class A2aConnection {
   }
 
   static async open(remote: RemoteService, signal: AbortSignal): Promise<A2aConnection> {
-    const response = await fetch(`${remote.url}${CARD_PATH}`, { headers: { ...remote.headers(), accept: "application/json", "a2a-version": VERSION }, signal });
-    if (!response.ok) throw refused(remote, response.status, `its card at ${CARD_PATH} answers HTTP ${response.status}`);
+    const response = await fetch(`${remote.url}${CARD_PATH}`, {
+      headers: { ...remote.headers(), accept: "application/json", "a2a-version": VERSION },
+      signal,
+    });
+    if (!response.ok) {
+      throw refused(
+        remote,
+        response.status,
+        `its card at ${CARD_PATH} answers HTTP ${response.status}`,
+      );
+    }
     const card = (await response.json()) as AgentCard;
     const faces = Array.isArray(card.supportedInterfaces) ? card.supportedInterfaces : [];
-    const face = faces.find(({ protocolBinding, protocolVersion }) => protocolBinding === "JSONRPC" && /^1\.\d+$/.test(protocolVersion));
+    const face = faces.find(
+      ({ protocolBinding, protocolVersion }) =>
+        protocolBinding === "JSONRPC" && /^1\.\d+$/.test(protocolVersion),
+    );
     if (!face) {
-      const offered = faces.map(({ protocolBinding, protocolVersion }) => `${protocolBinding} ${protocolVersion}`).join(", ");
-      throw new DureError("REMOTE_UNSUPPORTED", `The agent ${remote.name} offers ${offered || "no interface"}; dure speaks A2A 1.x over JSONRPC.`, { class: "unavailable", hint: "Ask its operator for a JSON-RPC interface of A2A 1.0." });
+      const offered = faces
+        .map(({ protocolBinding, protocolVersion }) => `${protocolBinding} ${protocolVersion}`)
+        .join(", ");
+      throw new DureError(
+        "REMOTE_UNSUPPORTED",
+        `The agent ${remote.name} offers ${offered || "no interface"}; dure speaks A2A 1.x over JSONRPC.`,
+        { class: "unavailable", hint: "Ask its operator for a JSON-RPC interface of A2A 1.0." },
+      );
     }
     // A card could lead our token to anybody.
-    if (new URL(face.url).origin !== new URL(remote.url).origin && Object.keys(remote.headers()).length > 0) {
-      throw new DureError("REMOTE_UNTRUSTED", `The card of ${remote.name} leads to ${new URL(face.url).origin}, which is not where its token belongs.`, { class: "forbidden", hint: "Give remoteService the address that the card names." });
+    if (
+      new URL(face.url).origin !== new URL(remote.url).origin &&
+      Object.keys(remote.headers()).length > 0
+    ) {
+      throw new DureError(
+        "REMOTE_UNTRUSTED",
+        `The card of ${remote.name} leads to ${new URL(face.url).origin}, which is not where its token belongs.`,
+        { class: "forbidden", hint: "Give remoteService the address that the card names." },
+      );
     }
     return new A2aConnection(remote, card, face);
   }
 
-  /** The newest tasks of a context, with their messages and artifacts; none where the server does not list them. */
+  /**
+   * The newest tasks of a context, with their messages and artifacts; none where the server does
+   * not list them.
+   */
   async tasksOf(contextId: string, signal: AbortSignal): Promise<readonly Task[]> {
     try {
-      const { tasks } = (await this.call("ListTasks", { contextId, pageSize: TASKS_MOST, historyLength: HISTORY_MOST, includeArtifacts: true }, signal)) as { tasks?: readonly Task[] };
+      const { tasks } = (await this.call(
+        "ListTasks",
+        { contextId, pageSize: MAX_TASKS, historyLength: MAX_HISTORY, includeArtifacts: true },
+        signal,
+      )) as { tasks?: readonly Task[] };
       return tasks ?? [];
     } catch (error) {
-      if (error instanceof DureError && (error.details?.["rpcCode"] === METHOD_NOT_FOUND || error.details?.["rpcCode"] === UNSUPPORTED_OPERATION)) return [];
+      if (
+        error instanceof DureError &&
+        (error.details?.["rpcCode"] === METHOD_NOT_FOUND ||
+          error.details?.["rpcCode"] === UNSUPPORTED_OPERATION)
+      ) {
+        return [];
+      }
       throw error;
     }
   }
@@ -228,21 +351,44 @@ class A2aConnection {
     return this.#resultOf(await response.json());
   }
 
-  async *stream(method: string, params: object, signal: AbortSignal): AsyncGenerator<StreamResponse> {
+  async *stream(
+    method: string,
+    params: object,
+    signal: AbortSignal,
+  ): AsyncGenerator<StreamResponse> {
     const response = await this.#post(method, params, "text/event-stream", signal);
     if (!response.headers.get("content-type")?.includes("text/event-stream")) {
       yield this.#resultOf(await response.json()) as StreamResponse;
       return;
     }
-    const frames = response.body!.pipeThrough(new TextDecoderStream() as ReadableWritablePair<string, Uint8Array>).pipeThrough(new EventSourceParserStream());
-    for await (const frame of frames) yield this.#resultOf(JSON.parse(frame.data)) as StreamResponse;
+    const frames = response
+      .body!.pipeThrough(new TextDecoderStream() as ReadableWritablePair<string, Uint8Array>)
+      .pipeThrough(new EventSourceParserStream());
+    for await (const frame of frames) {
+      yield this.#resultOf(JSON.parse(frame.data)) as StreamResponse;
+    }
   }
 
-  async #post(method: string, params: object, accept: string, signal: AbortSignal): Promise<Response> {
+  async #post(
+    method: string,
+    params: object,
+    accept: string,
+    signal: AbortSignal,
+  ): Promise<Response> {
     const response = await fetch(this.#url, {
       method: "POST",
-      headers: { ...this.#remote.headers(), "content-type": "application/json", accept, "a2a-version": VERSION },
-      body: JSON.stringify({ jsonrpc: "2.0", id: ++this.#id, method, params: { ...(this.#tenant !== undefined && { tenant: this.#tenant }), ...params } }),
+      headers: {
+        ...this.#remote.headers(),
+        "content-type": "application/json",
+        accept,
+        "a2a-version": VERSION,
+      },
+      body: JSON.stringify({
+        jsonrpc: "2.0",
+        id: ++this.#id,
+        method,
+        params: { ...(this.#tenant !== undefined && { tenant: this.#tenant }), ...params },
+      }),
       signal,
     });
     if (response.ok) return response;
@@ -255,7 +401,11 @@ class A2aConnection {
   #resultOf(answer: unknown): unknown {
     if (isObject(answer) && isObject(answer["error"])) {
       const { code, message } = answer["error"];
-      throw new DureError("REMOTE_REFUSED", `${this.#remote.name}: ${String(message)} (${String(code)})`, { class: "unavailable", hint: "See the other agent's log.", details: { rpcCode: code } });
+      throw new DureError(
+        "REMOTE_REFUSED",
+        `${this.#remote.name}: ${String(message)} (${String(code)})`,
+        { class: "unavailable", hint: "See the other agent's log.", details: { rpcCode: code } },
+      );
     }
     if (isObject(answer) && "result" in answer) return answer["result"];
     throw new Error("the answer is no JSON-RPC");
@@ -269,10 +419,20 @@ const UNSUPPORTED_OPERATION = -32_004;
 /** What is wrong with our call stays wrong; what is wrong with their server may pass. */
 function refused(remote: RemoteService, status: number, what: string): Error {
   if (status >= 500 || status === 429 || status === 408) return new Error(what);
-  return new DureError(status === 401 || status === 403 ? "REMOTE_UNAUTHORIZED" : "REMOTE_REFUSED", `${remote.name}: ${what}.`, { class: status === 401 || status === 403 ? "forbidden" : "unavailable", hint: "Check the address and the token of the remote service." });
+  return new DureError(
+    status === 401 || status === 403 ? "REMOTE_UNAUTHORIZED" : "REMOTE_REFUSED",
+    `${remote.name}: ${what}.`,
+    {
+      class: status === 401 || status === 403 ? "forbidden" : "unavailable",
+      hint: "Check the address and the token of the remote service.",
+    },
+  );
 }
 
-/** States in which nothing more comes by itself, each with what it means for the turn. Source: A2A 1.0 §4.1.3. */
+/**
+ * States in which nothing more comes by itself, each with what it means for the turn. Source: A2A
+ * 1.0 §4.1.3.
+ */
 const END_STATES = {
   TASK_STATE_COMPLETED: undefined,
   TASK_STATE_INPUT_REQUIRED: undefined,
@@ -288,7 +448,14 @@ function isOver(state: string | undefined): state is keyof typeof END_STATES {
 
 function failureOf(remote: RemoteService, answer: Answer): DureError | undefined {
   const code = isOver(answer.state) ? END_STATES[answer.state] : undefined;
-  return code && new DureError(code, `${remote.name}: ${answer.text || answer.state}`, { class: "unavailable", hint: "The other agent has said why, or its log does.", details: { task: answer.task } });
+  return (
+    code &&
+    new DureError(code, `${remote.name}: ${answer.text || answer.state}`, {
+      class: "unavailable",
+      hint: "The other agent has said why, or its log does.",
+      details: { task: answer.task },
+    })
+  );
 }
 
 /** Text as it is; a file as a link, data as JSON. */
@@ -302,7 +469,8 @@ function textOf(parts: readonly Part[] = []): string {
     .join("");
 }
 
-// What is used of the protocol's objects. Source: A2A 1.0, specification/a2a.proto in its JSON form.
+// What is used of the protocol's objects. Source: A2A 1.0, specification/a2a.proto in its JSON
+// form.
 
 interface AgentCard {
   readonly capabilities?: { readonly streaming?: boolean };
@@ -349,5 +517,9 @@ interface StreamResponse {
   readonly task?: Task;
   readonly message?: Message;
   readonly statusUpdate?: { readonly taskId: string; readonly status?: TaskStatus };
-  readonly artifactUpdate?: { readonly taskId: string; readonly artifact: Artifact; readonly append?: boolean };
+  readonly artifactUpdate?: {
+    readonly taskId: string;
+    readonly artifact: Artifact;
+    readonly append?: boolean;
+  };
 }

@@ -14,9 +14,17 @@ export type AgentResult<Data = unknown> =
 
 export const AgentResult = {
   success: <Data>(data: Data): AgentResult<Data> => ({ status: "success", data }),
-  needInfo: (missing: readonly string[], message: string): AgentResult<never> => ({ status: "need_info", missing, message }),
+  needInfo: (missing: readonly string[], message: string): AgentResult<never> => ({
+    status: "need_info",
+    missing,
+    message,
+  }),
   cannotHandle: (reason: string): AgentResult<never> => ({ status: "cannot_handle", reason }),
-  partial: <Data>(data: Data, reason: string): AgentResult<Data> => ({ status: "partial", data, reason }),
+  partial: <Data>(data: Data, reason: string): AgentResult<Data> => ({
+    status: "partial",
+    data,
+    reason,
+  }),
 };
 
 /** Finds passages for a question; they go into the agent's context block as quoted data. */
@@ -25,10 +33,16 @@ export interface Retriever {
   search(query: string, options: { signal: AbortSignal }): Promise<readonly string[]>;
 }
 
-/** Checks an agent's parsed output. A string is the complaint: it is sent back to the model as a retryable error. */
+/**
+ * Checks an agent's parsed output. A string is the complaint: it is sent back to the model as a
+ * retryable error.
+ */
 export type Validator = (output: unknown) => string | undefined;
 
-/** Something that answers. Made by `chatAgent`, `conversationalAgent`, `customAgent`; all of them are `defineAgent`. */
+/**
+ * Something that answers. Made by `chatAgent`, `conversationalAgent`, `customAgent`; all of them
+ * are `defineAgent`.
+ */
 export interface Agent {
   readonly name: string;
   readonly kind: "chat" | "conversational" | "custom";
@@ -61,10 +75,13 @@ export function chatAgent(options: AgentOptions): Agent {
 }
 
 /**
- * JSON `{action, message, …}` against a zod schema; `message` is streamed while the JSON is still incomplete.
- * After the last attempt without readable output the result is `partial` with the `fallbackMessage`, if there is one.
+ * JSON `{action, message, …}` against a zod schema; `message` is streamed while the JSON is still
+ * incomplete. After the last attempt without readable output the result is `partial` with the
+ * `fallbackMessage`, if there is one.
  */
-export function conversationalAgent(options: AgentOptions & { schema: z.ZodType; fallbackMessage?: string }): Agent {
+export function conversationalAgent(
+  options: AgentOptions & { schema: z.ZodType; fallbackMessage?: string },
+): Agent {
   return defineAgent({ ...options, kind: "conversational" });
 }
 
@@ -80,9 +97,12 @@ export function customAgent(
 }
 
 export function defineAgent(
-  options: AgentOptions & Partial<Pick<Agent, "kind" | "schema" | "fallbackMessage" | "run" | "stream">>,
+  options: AgentOptions &
+    Partial<Pick<Agent, "kind" | "schema" | "fallbackMessage" | "run" | "stream">>,
 ): Agent {
-  const kind = options.kind ?? (options.run || options.stream ? "custom" : options.schema ? "conversational" : "chat");
+  const kind =
+    options.kind ??
+    (options.run || options.stream ? "custom" : options.schema ? "conversational" : "chat");
   if (!/^[\p{L}\p{N}_-]{1,64}$/u.test(options.name)) {
     throw new DureError("AGENT_NAME_INVALID", `"${options.name}" cannot be an agent's name.`, {
       class: "input",
@@ -90,17 +110,31 @@ export function defineAgent(
     });
   }
   if (kind === "custom" && !options.run && !options.stream) {
-    throw new DureError("AGENT_EMPTY", `The custom agent "${options.name}" has neither run nor stream.`, {
-      class: "input",
-      hint: "Give it run(context) or stream(context), or use chatAgent or conversationalAgent.",
-    });
+    throw new DureError(
+      "AGENT_EMPTY",
+      `The custom agent "${options.name}" has neither run nor stream.`,
+      {
+        class: "input",
+        hint: "Give it run(context) or stream(context), or use chatAgent or conversationalAgent.",
+      },
+    );
   }
   if (kind === "conversational" && !options.schema) {
-    throw new DureError("AGENT_SCHEMA_MISSING", `The conversational agent "${options.name}" has no schema.`, {
-      class: "input",
-      hint: "Give it a zod schema of its answer: z.object({ action: …, message: z.string() }).",
-    });
+    throw new DureError(
+      "AGENT_SCHEMA_MISSING",
+      `The conversational agent "${options.name}" has no schema.`,
+      {
+        class: "input",
+        hint: "Give it a zod schema of its answer: z.object({ action: …, message: z.string() }).",
+      },
+    );
   }
   const { card, tools, prompt, ...rest } = options;
-  return { ...rest, kind, prompt: prompt ?? "", card: parseCard(card ?? {}, `agent ${options.name}`), tools: tools ?? {} };
+  return {
+    ...rest,
+    kind,
+    prompt: prompt ?? "",
+    card: parseCard(card ?? {}, `agent ${options.name}`),
+    tools: tools ?? {},
+  };
 }

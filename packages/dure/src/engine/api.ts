@@ -5,19 +5,25 @@ import type { TenantView } from "../kernel/tenant.ts";
 /** One message of a person for a service. */
 export interface TurnRequest {
   /**
-   * 1–200 characters of `[A-Za-z0-9._:@-]`. Source: docs/spec/conversation §6. Each tenant has its own; the key
-   * `<tenant>/<id>`, as handlers and tools see it, is taken as well.
+   * 1–200 characters of `[A-Za-z0-9._:@-]`. Source: docs/spec/conversation §6. Each tenant has its
+   * own; the key `<tenant>/<id>`, as handlers and tools see it, is taken as well.
    */
   readonly session: string;
   /** At most 64 KiB of UTF-8; may be empty only when `slots` are given. */
   readonly message: string;
-  /** Absent means the session's service, else the engine's default. Of another process's services too: that one answers. */
+  /**
+   * Absent means the session's service, else the engine's default. Of another process's services
+   * too: that one answers.
+   */
   readonly service?: string | undefined;
   /** Slots edited on a card: structured, never parsed from a sentence. */
   readonly slots?: JsonObject | undefined;
   /** What the pressed button was bound to: `DONE.uiHint.confirmId`. */
   readonly confirmId?: string | undefined;
-  /** What the agents are told before the message, as quoted data of this turn alone: it is no part of the history. At most 32 KiB of UTF-8. */
+  /**
+   * What the agents are told before the message, as quoted data of this turn alone: it is no part
+   * of the history. At most 32 KiB of UTF-8.
+   */
   readonly background?: string | undefined;
   /** `ko` or `en`; sticks to the session. */
   readonly locale?: string | undefined;
@@ -27,7 +33,10 @@ export interface TurnRequest {
 
 /** Who asks; what is once per caller is once for this name. */
 export interface Caller {
-  /** Owner of what is created; `""` where no token says otherwise. Another owner's session is not found. */
+  /**
+   * Owner of what is created; `""` where no token says otherwise. Another owner's session is not
+   * found.
+   */
   readonly tenant: string;
   /** Scope of an `Idempotency-Key`: token id or address. */
   readonly name: string;
@@ -38,15 +47,23 @@ export type Viewer = Omit<Caller, "tenant"> & { readonly tenant: TenantView };
 
 export interface AcceptOptions {
   readonly caller?: Caller | undefined;
-  /** 1–255 characters; holds 24 h per caller and path. The same body gives the same turn, another body throws `IDEMPOTENCY_KEY_REUSED` (422). */
+  /**
+   * 1–255 characters; holds 24 h per caller and path. The same body gives the same turn, another
+   * body throws `IDEMPOTENCY_KEY_REUSED` (422).
+   */
   readonly key?: string | undefined;
   /** The path that the key belongs to; default `turn`. */
   readonly path?: string | undefined;
   /** Who speaks; default a person. `system`: dure itself, such as the result of background work. */
   readonly author?: "person" | "system" | undefined;
-  /** The id that the turn shall have, for a caller that must have written it down before (`newId("turn")`). Default: a new one. */
+  /**
+   * The id that the turn shall have, for a caller that must have written it down before
+   * (`newId("turn")`). Default: a new one.
+   */
   readonly turnId?: string | undefined;
-  /** W3C `traceparent` of the caller: the spans of the turn hang on it. What is none is passed over. */
+  /**
+   * W3C `traceparent` of the caller: the spans of the turn hang on it. What is none is passed over.
+   */
   readonly traceParent?: string | undefined;
 }
 
@@ -68,7 +85,10 @@ export interface TurnFrame {
 /** An accepted turn that can be read; iterating never starts anything and leaving stops nothing. */
 export interface TurnHandle extends AsyncIterable<TurnEvent> {
   readonly turnId: Promise<string>;
-  /** Resolves when `DONE` is stored; also for a turn that failed. Rejects only if the turn was never accepted or the reader was aborted. */
+  /**
+   * Resolves when `DONE` is stored; also for a turn that failed. Rejects only if the turn was never
+   * accepted or the reader was aborted.
+   */
   readonly done: Promise<Done>;
 }
 
@@ -116,7 +136,10 @@ export interface CompletedEntry {
 
 export interface SessionDebug {
   readonly state: JsonObject;
-  readonly memory: { readonly rawHistory: readonly { role: string; content: string }[]; readonly summaryText: string };
+  readonly memory: {
+    readonly rawHistory: readonly { role: string; content: string }[];
+    readonly summaryText: string;
+  };
   readonly completed: readonly CompletedEntry[];
 }
 
@@ -127,8 +150,17 @@ export interface ServiceDescription {
   readonly description: string;
   readonly examples: readonly string[];
   readonly flows: readonly string[];
-  readonly stages?: { readonly initial: string; readonly terminal: readonly string[]; readonly transitions: readonly (readonly [string, string])[] };
-  readonly slots?: readonly { readonly name: string; readonly label: string; readonly required: boolean; readonly type: string }[];
+  readonly stages?: {
+    readonly initial: string;
+    readonly terminal: readonly string[];
+    readonly transitions: readonly (readonly [string, string])[];
+  };
+  readonly slots?: readonly {
+    readonly name: string;
+    readonly label: string;
+    readonly required: boolean;
+    readonly type: string;
+  }[];
   readonly default: boolean;
 }
 
@@ -138,9 +170,10 @@ export interface Page<T> {
 }
 
 /**
- * Conversations as the server, the CLI and library users see them. Implemented by `Engine`.
- * Errors are `DureError`s: `SERVICE_UNKNOWN`, `SESSION_UNKNOWN`, `TURN_UNKNOWN` (not-found), `SESSION_BUSY` (conflict, policy
- * `reject`), `SESSION_QUEUE_FULL` (limit), `IDEMPOTENCY_KEY_REUSED` (input, 422), `TURN_FINISHED` (conflict), `MESSAGE_INVALID`,
+ * Conversations as the server, the CLI and library users see them. Implemented by `Engine`. Errors
+ * are `DureError`s: `SERVICE_UNKNOWN`, `SESSION_UNKNOWN`, `TURN_UNKNOWN` (not-found),
+ * `SESSION_BUSY` (conflict, policy `reject`), `SESSION_QUEUE_FULL` (limit),
+ * `IDEMPOTENCY_KEY_REUSED` (input, 422), `TURN_FINISHED` (conflict), `MESSAGE_INVALID`,
  * `SESSION_INVALID`, `EVENT_POSITION_INVALID` (input), `DATABASE_UNAVAILABLE` (unavailable).
  */
 export interface Conversations {
@@ -149,16 +182,35 @@ export interface Conversations {
   accept(request: TurnRequest, options?: AcceptOptions): Promise<AcceptedTurn>;
   /** Accepts and reads in one. */
   turn(request: TurnRequest, options?: AcceptOptions & { signal?: AbortSignal }): TurnHandle;
-  /** Stored events after `after` (0 = from the start), then live ones, from any process, until `DONE` was given. */
-  read(turnId: string, options: { after?: number; caller?: Viewer; signal?: AbortSignal }): AsyncIterable<TurnFrame>;
+  /**
+   * Stored events after `after` (0 = from the start), then live ones, from any process, until
+   * `DONE` was given.
+   */
+  read(
+    turnId: string,
+    options: { after?: number; caller?: Viewer; signal?: AbortSignal },
+  ): AsyncIterable<TurnFrame>;
   /** `{status, sessionId, lastSeq}` of a turn; throws `TURN_UNKNOWN`. */
-  find(turnId: string, options?: { caller?: Viewer }): Promise<{ status: "queued" | "running" | "done"; sessionId: string; lastSeq: number }>;
-  /** Resolves when the stop is stored; the turn then ends in `DONE` with `TURN_STOPPED`. Throws `TURN_FINISHED` after `DONE`. */
+  find(
+    turnId: string,
+    options?: { caller?: Viewer },
+  ): Promise<{ status: "queued" | "running" | "done"; sessionId: string; lastSeq: number }>;
+  /**
+   * Resolves when the stop is stored; the turn then ends in `DONE` with `TURN_STOPPED`. Throws
+   * `TURN_FINISHED` after `DONE`.
+   */
   stopTurn(turnId: string, options?: { caller?: Viewer }): Promise<void>;
-  sessions(options: { caller?: Viewer; limit?: number; cursor?: string; search?: string }): Promise<Page<SessionSummary>>;
+  sessions(options: {
+    caller?: Viewer;
+    limit?: number;
+    cursor?: string;
+    search?: string;
+  }): Promise<Page<SessionSummary>>;
   session(id: string, options?: { caller?: Viewer }): Promise<SessionDetail>;
   debug(id: string, options?: { caller?: Viewer }): Promise<SessionDebug>;
   completed(id: string, options?: { caller?: Viewer }): Promise<readonly CompletedEntry[]>;
-  /** Removes the session, its memory, turns and completed entries; a running turn is stopped first. */
+  /**
+   * Removes the session, its memory, turns and completed entries; a running turn is stopped first.
+   */
   forget(id: string, options?: { caller?: Viewer }): Promise<void>;
 }

@@ -2,18 +2,35 @@ import { canonicalJson } from "../kernel/json.ts";
 import type { ClaimedTurn, TurnStore } from "../durable/turns.ts";
 import type { AnyTool } from "./tool.ts";
 import type { EffectOutcome, EscalationAnswer, TurnFacts } from "./turn-context.ts";
-import { ApprovalPendingError, approvalEscalation, approvalSubject, type AskingPlace } from "./turn-escalations.ts";
+import {
+  ApprovalPendingError,
+  approvalEscalation,
+  approvalSubject,
+  type AskingPlace,
+} from "./turn-escalations.ts";
 
-/** The yes for these arguments that nobody has used yet, or an earlier life of `turn`; `known`: those that this life has been given. */
-export type FindApproval = (subject: string, used: { turn: string; known: readonly string[] }) => Promise<{ id: string } | undefined>;
+/**
+ * The yes for these arguments that nobody has used yet, or an earlier life of `turn`; `known`:
+ * those that this life has been given.
+ */
+export type FindApproval = (
+  subject: string,
+  used: { turn: string; known: readonly string[] },
+) => Promise<{ id: string } | undefined>;
 
 /** Whether code may make a call, and with which yes. */
 type Permit = { readonly is: "allowed"; readonly approval?: string } | { readonly is: "refused" };
 
 /** What a call that a person has refused comes to. */
-export const REFUSED: EffectOutcome<unknown> = { status: "failed", error: { code: "APPROVAL_REJECTED", message: "A person refused this call." } };
+export const REFUSED: EffectOutcome<unknown> = {
+  status: "failed",
+  error: { code: "APPROVAL_REJECTED", message: "A person refused this call." },
+};
 
-/** What people allow one turn to do: answers that it was begun with, earlier ones that stand, and those that it has to ask for. */
+/**
+ * What people allow one turn to do: answers that it was begun with, earlier ones that stand, and
+ * those that it has to ask for.
+ */
 export class Approvals {
   readonly #held: ClaimedTurn;
   readonly #facts: TurnFacts;
@@ -24,7 +41,14 @@ export class Approvals {
   readonly #given: string[] = [];
   #isSettled = false;
 
-  constructor(options: { held: ClaimedTurn; facts: TurnFacts; store: Pick<TurnStore, "isApprovalUsed" | "isEffectKnown">; find: FindApproval; signal: AbortSignal; /** Where a question is asked. */ place: () => AskingPlace }) {
+  constructor(options: {
+    held: ClaimedTurn;
+    facts: TurnFacts;
+    store: Pick<TurnStore, "isApprovalUsed" | "isEffectKnown">;
+    find: FindApproval;
+    signal: AbortSignal;
+    /** Where a question is asked. */ place: () => AskingPlace;
+  }) {
     this.#held = options.held;
     this.#facts = options.facts;
     this.#store = options.store;
@@ -35,19 +59,40 @@ export class Approvals {
 
   /** The yes for exactly these arguments. Throws what ends the turn by asking for it. */
   async of(name: string, tool: AnyTool, input: unknown): Promise<{ id: string }> {
-    const approval = await this.#find(approvalSubject(this.#held.session, name, input), { turn: this.#held.turn, known: this.#given });
-    if (!approval) throw new ApprovalPendingError(name, approvalEscalation(this.#held, this.#facts.locale, this.#place(), { name, tool, input }));
+    const approval = await this.#find(approvalSubject(this.#held.session, name, input), {
+      turn: this.#held.turn,
+      known: this.#given,
+    });
+    if (!approval) {
+      throw new ApprovalPendingError(
+        name,
+        approvalEscalation(this.#held, this.#facts.locale, this.#place(), { name, tool, input }),
+      );
+    }
     this.#given.push(approval.id);
     return approval;
   }
 
   /**
-   * Of a call that code makes. What a person has just said about exactly this call counts; else a tool that needs a yes waits for
-   * one, unless its key is in the ledger: then it was allowed before.
+   * Of a call that code makes. What a person has just said about exactly this call counts; else a
+   * tool that needs a yes waits for one, unless its key is in the ledger: then it was allowed
+   * before.
    */
-  async permitFor({ tool, name, input, key }: { tool: AnyTool; name: string; input: unknown; /** In the ledger. */ key: string }): Promise<Permit> {
+  async permitFor({
+    tool,
+    name,
+    input,
+    key,
+  }: {
+    tool: AnyTool;
+    name: string;
+    input: unknown;
+    /** In the ledger. */ key: string;
+  }): Promise<Permit> {
     const { escalation } = this.#facts;
-    if (escalation && isAnswerTo(escalation, name, input)) return isYes(escalation) ? { is: "allowed", approval: escalation.id } : { is: "refused" };
+    if (escalation && isAnswerTo(escalation, name, input)) {
+      return isYes(escalation) ? { is: "allowed", approval: escalation.id } : { is: "refused" };
+    }
     if (!tool.approval || !(tool.approval.when?.(input) ?? true)) return { is: "allowed" };
     if (await this.#store.isEffectKnown(key, { signal: this.#signal })) return { is: "allowed" };
     return { is: "allowed", approval: (await this.of(name, tool, input)).id };
@@ -72,16 +117,26 @@ export class Approvals {
   async unused(): Promise<EscalationAnswer | undefined> {
     const { escalation } = this.#facts;
     if (!isYes(escalation) || this.#isSettled) return undefined;
-    return (await this.#store.isApprovalUsed(escalation.id, { signal: this.#signal })) ? undefined : escalation;
+    return (await this.#store.isApprovalUsed(escalation.id, { signal: this.#signal }))
+      ? undefined
+      : escalation;
   }
 }
 
 /** An answer that allows a call of a tool. */
 function isYes(escalation: EscalationAnswer | undefined): escalation is EscalationAnswer {
-  return escalation?.type === "decision" && escalation.answer === "approve" && typeof escalation.context["tool"] === "string";
+  return (
+    escalation?.type === "decision" &&
+    escalation.answer === "approve" &&
+    typeof escalation.context["tool"] === "string"
+  );
 }
 
 /** Whether a person was asked for exactly this call. */
 function isAnswerTo({ type, context }: EscalationAnswer, tool: string, input: unknown): boolean {
-  return type === "decision" && context["tool"] === tool && canonicalJson(context["input"]) === canonicalJson(JSON.parse(JSON.stringify(input ?? null)));
+  return (
+    type === "decision" &&
+    context["tool"] === tool &&
+    canonicalJson(context["input"]) === canonicalJson(JSON.parse(JSON.stringify(input ?? null)))
+  );
 }

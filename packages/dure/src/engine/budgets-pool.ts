@@ -3,20 +3,27 @@ import type { BudgetStore } from "../durable/budgets.ts";
 
 /** A process asks for this part of a limit at once. Source: docs/spec/conversation §4. */
 const BLOCK_PART = 100;
-/** After a refusal nothing is asked that the pool had too little for, this long, milliseconds: an exhausted pool is not locked by every turn. Source: our choice. */
+/**
+ * After a refusal nothing is asked that the pool had too little for, this long, milliseconds: an
+ * exhausted pool is not locked by every turn. Source: our choice.
+ */
 const REFUSED_FOR_MS = 500;
 
 export type Taken = { readonly ok: true } | { readonly ok: false; readonly left: number };
 
 /**
- * What this process holds of a limit that all processes share. Taking from the block is arithmetic; only when the block
- * is used up is the database asked for the next one, by one caller for all that wait.
+ * What this process holds of a limit that all processes share. Taking from the block is arithmetic;
+ * only when the block is used up is the database asked for the next one, by one caller for all that
+ * wait.
  */
 export class BudgetPool {
   readonly key: string;
   readonly #store: Pick<BudgetStore, "grant" | "giveBack">;
   readonly #clock: Clock;
-  /** Sum of all that was lent to this process, and of all reservations and settled uses charged to it. */
+  /**
+   * Sum of all that was lent to this process, and of all reservations and settled uses charged to
+   * it.
+   */
   #granted = 0;
   #charged = 0;
   /** Reservations that are not settled yet. */
@@ -27,13 +34,20 @@ export class BudgetPool {
   #refused = { left: 0, until: -Infinity };
   #usedSinceTidy = false;
 
-  constructor(options: { key: string; store: Pick<BudgetStore, "grant" | "giveBack">; clock: Clock }) {
+  constructor(options: {
+    key: string;
+    store: Pick<BudgetStore, "grant" | "giveBack">;
+    clock: Clock;
+  }) {
     this.key = options.key;
     this.#store = options.store;
     this.#clock = options.clock;
   }
 
-  /** Charges `amount` if it fits under `most`, in the order of asking. `"over"`: this process is, and may spend nothing any more. */
+  /**
+   * Charges `amount` if it fits under `most`, in the order of asking. `"over"`: this process is,
+   * and may spend nothing any more.
+   */
   async take(amount: number, most: number): Promise<Taken | "over"> {
     this.#usedSinceTidy = true;
     if (this.#waiting === 0 && amount <= this.#free) return this.#charge(amount);
@@ -43,7 +57,9 @@ export class BudgetPool {
       try {
         const left = await this.#fill(amount, most);
         if (left === "over") return left;
-        return amount <= this.#free ? this.#charge(amount) : { ok: false, left: Math.max(0, this.#free) + left };
+        return amount <= this.#free
+          ? this.#charge(amount)
+          : { ok: false, left: Math.max(0, this.#free) + left };
       } finally {
         this.#waiting -= 1;
         this.#wanted -= amount;
@@ -57,7 +73,10 @@ export class BudgetPool {
     this.#charged += used - reserved;
   }
 
-  /** Gives the block back when nothing was taken since the last time and nothing is open, so that others can use it. */
+  /**
+   * Gives the block back when nothing was taken since the last time and nothing is open, so that
+   * others can use it.
+   */
   async tidy(): Promise<"returned" | "in use"> {
     const idle = !this.#usedSinceTidy;
     this.#usedSinceTidy = false;
@@ -81,16 +100,27 @@ export class BudgetPool {
     return { ok: true };
   }
 
-  /** Sees to it that `amount` is free, if it can. Returns what the pool still has beside this block. */
+  /**
+   * Sees to it that `amount` is free, if it can. Returns what the pool still has beside this block.
+   */
   async #fill(amount: number, most: number): Promise<number | "over"> {
     const need = amount - this.#free;
     if (need <= 0) return 0;
-    if (need > this.#refused.left && this.#clock.monotonic() < this.#refused.until) return this.#refused.left;
+    if (need > this.#refused.left && this.#clock.monotonic() < this.#refused.until) {
+      return this.#refused.left;
+    }
     const block = Math.ceil(most / BLOCK_PART);
-    const answer = await this.#store.grant(this.key, most, need, Math.max(block, Math.min(this.#wanted - this.#free, MOST_BLOCKS * block)));
+    const answer = await this.#store.grant(
+      this.key,
+      most,
+      need,
+      Math.max(block, Math.min(this.#wanted - this.#free, MAX_BLOCKS * block)),
+    );
     if (answer === null) return "over";
     this.#granted = answer.granted;
-    if (amount > this.#free) this.#refused = { left: answer.left, until: this.#clock.monotonic() + REFUSED_FOR_MS };
+    if (amount > this.#free) {
+      this.#refused = { left: answer.left, until: this.#clock.monotonic() + REFUSED_FOR_MS };
+    }
     return answer.left;
   }
 
@@ -101,5 +131,8 @@ export class BudgetPool {
   }
 }
 
-/** However many wait, one question asks for at most so many blocks. Source: our choice; others need some too. */
-const MOST_BLOCKS = 2;
+/**
+ * However many wait, one question asks for at most so many blocks. Source: our choice; others need
+ * some too.
+ */
+const MAX_BLOCKS = 2;

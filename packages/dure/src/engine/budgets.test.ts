@@ -11,20 +11,36 @@ import { TurnStore, type StoredModelCall } from "../durable/turns.ts";
 import type { CardInput } from "../models/card.ts";
 import type { ModelRequest } from "../models/model.ts";
 import { Models } from "../models/models.ts";
-import { offlineModel, type OfflineContext, type OfflineModel, type OfflineRespond } from "../models/offline.ts";
+import {
+  offlineModel,
+  type OfflineContext,
+  type OfflineModel,
+  type OfflineRespond,
+} from "../models/offline.ts";
 import type { Price } from "../models/prices.ts";
 import { chatAgent } from "./agent.ts";
 import { BudgetKeeper, type BudgetLimits } from "./budgets.ts";
 import { defineService, flow } from "./service.ts";
 import { startTestEngine, type TestEngine } from "./test-engine.ts";
 
-/** Every call reserves `maxOutputTokens` and the input estimate of its short prompt; it uses what the model says. */
+/**
+ * Every call reserves `maxOutputTokens` and the input estimate of its short prompt; it uses what
+ * the model says.
+ */
 const RESERVED_OUT = 50;
 
-function chat({ calls = 1, budget, maxAttempts = 1 }: { calls?: number; budget?: CardInput["budget"]; maxAttempts?: number } = {}) {
+function chat({
+  calls = 1,
+  budget,
+  maxAttempts = 1,
+}: { calls?: number; budget?: CardInput["budget"]; maxAttempts?: number } = {}) {
   const helper = chatAgent({
     name: "helper",
-    card: { llm: { provider: "offline", model: "m", maxOutputTokens: RESERVED_OUT }, policy: { maxAttempts }, ...(budget && { budget }) },
+    card: {
+      llm: { provider: "offline", model: "m", maxOutputTokens: RESERVED_OUT },
+      policy: { maxAttempts },
+      ...(budget && { budget }),
+    },
   });
   return defineService({
     name: "chat",
@@ -60,7 +76,13 @@ interface MemberOptions {
 
 async function join(url: string, options: MemberOptions): Promise<Member> {
   const processId = newId("process");
-  const database = await Database.open({ url, applicationName: "dure:test", logger: silentLogger, clock: systemClock, max: 8 });
+  const database = await Database.open({
+    url,
+    applicationName: "dure:test",
+    logger: silentLogger,
+    clock: systemClock,
+    max: 8,
+  });
   const lease = new AbortController();
   const keeper = new BudgetKeeper({
     limits: options.limits,
@@ -73,8 +95,15 @@ async function join(url: string, options: MemberOptions): Promise<Member> {
     processId,
     lease: lease.signal,
   });
-  const model: OfflineModel = offlineModel("m", options.respond ?? (() => ({ text: "fine", usage: { tokensIn: 10, tokensOut: 20 } })));
-  const t = await startTestEngine(options.service ?? chat(), { on: { url }, offline: [model], engine: { processId, budgets: keeper } });
+  const model: OfflineModel = offlineModel(
+    "m",
+    options.respond ?? (() => ({ text: "fine", usage: { tokensIn: 10, tokensOut: 20 } })),
+  );
+  const t = await startTestEngine(options.service ?? chat(), {
+    on: { url },
+    offline: [model],
+    engine: { processId, budgets: keeper },
+  });
   return {
     t,
     keeper,
@@ -91,13 +120,21 @@ async function join(url: string, options: MemberOptions): Promise<Member> {
   };
 }
 
-/** The reservation of one first call of `chat`, as the engine makes it: measured, so that tests need no arithmetic of estimates. */
+/**
+ * The reservation of one first call of `chat`, as the engine makes it: measured, so that tests need
+ * no arithmetic of estimates.
+ */
 async function reservationOf(url: string, message: string): Promise<number> {
   await using member = await join(url, { limits: { total: { tokens: 1_000_000 } } });
   const { turnId } = await member.t.say(message, { session: newId("turn") });
-  const [row] = await member.database.query<{ tokens: number }>({ text: "select tokens from dure.budget_reservations where turn_id = $1" }, [turnId]);
+  const [row] = await member.database.query<{ tokens: number }>(
+    { text: "select tokens from dure.budget_reservations where turn_id = $1" },
+    [turnId],
+  );
   await member.keeper.stop();
-  await member.database.query({ text: "truncate dure.budget_pools, dure.budget_blocks, dure.budget_reservations, dure.budget_sessions, dure.model_calls" });
+  await member.database.query({
+    text: "truncate dure.budget_pools, dure.budget_blocks, dure.budget_reservations, dure.budget_sessions, dure.model_calls",
+  });
   return row!.tokens;
 }
 
@@ -108,11 +145,18 @@ interface Reserved {
 }
 
 function reservations(database: Database, turn: string): Promise<Reserved[]> {
-  return database.query<Reserved>({ text: "select place, tokens, used_tokens from dure.budget_reservations where turn_id = $1 order by place" }, [turn]);
+  return database.query<Reserved>(
+    {
+      text: "select place, tokens, used_tokens from dure.budget_reservations where turn_id = $1 order by place",
+    },
+    [turn],
+  );
 }
 
 async function usedByCalls(database: Database): Promise<number> {
-  const [row] = await database.query<{ used: number }>({ text: "select coalesce(sum(tokens_in + tokens_out), 0)::bigint as used from dure.model_calls" });
+  const [row] = await database.query<{ used: number }>({
+    text: "select coalesce(sum(tokens_in + tokens_out), 0)::bigint as used from dure.model_calls",
+  });
   return row!.used;
 }
 
@@ -141,11 +185,21 @@ describe("a limit", () => {
     for (const [index, [limit, limits, budget]] of kinds.entries()) {
       let asked = 0;
       const respond = (): string => `answer ${++asked}`;
-      await using member = await join(db.url, { limits, respond, service: chat({ ...(budget && { budget }) }), price: { in: 0, out: 3_000_000 } });
+      await using member = await join(db.url, {
+        limits,
+        respond,
+        service: chat({ ...(budget && { budget }) }),
+        price: { in: 0, out: 3_000_000 },
+      });
 
       const { done } = await member.t.say("hello", { session: `s${index}` });
 
-      expect({ index, code: done.error?.code, asked, limit: (done.error?.details as { facts?: { limit?: string } })?.facts?.limit }).toEqual({ index, code: "BUDGET_EXCEEDED", asked: 0, limit });
+      expect({
+        index,
+        code: done.error?.code,
+        asked,
+        limit: (done.error?.details as { facts?: { limit?: string } })?.facts?.limit,
+      }).toEqual({ index, code: "BUDGET_EXCEEDED", asked: 0, limit });
       expect(done.message).toBe("사용 한도에 도달해서 지금은 답변할 수 없어요.");
     }
     expect(await usedByCalls(db.database)).toBe(0);
@@ -162,18 +216,27 @@ describe("a limit", () => {
     const turn = await turns.t.say("hello", { session: "a" });
     const again = await turns.t.say("hello", { session: "b" });
     const codes: (string | undefined)[] = [];
-    for (const message of ["1", "2", "3"]) codes.push((await sessions.t.say(message, { session: "c" })).done.error?.code);
+    for (const message of ["1", "2", "3"]) {
+      codes.push((await sessions.t.say(message, { session: "c" })).done.error?.code);
+    }
     const other = await sessions.t.say("1", { session: "d" });
 
-    expect([turn.done.error?.code, again.done.error?.code]).toEqual(["BUDGET_EXCEEDED", "BUDGET_EXCEEDED"]);
-    expect((await reservations(db.database, turn.turnId)).map((row) => row.used_tokens)).toEqual([30, 30]);
+    expect([turn.done.error?.code, again.done.error?.code]).toEqual([
+      "BUDGET_EXCEEDED",
+      "BUDGET_EXCEEDED",
+    ]);
+    expect((await reservations(db.database, turn.turnId)).map((row) => row.used_tokens)).toEqual([
+      30, 30,
+    ]);
     expect(codes).toEqual([undefined, undefined, "BUDGET_EXCEEDED"]);
     expect(other.done.error).toBeUndefined();
   });
 
   test("of one agent does not bind another, and a limit in money says nothing about a model without a price", async () => {
     await using db = await testDatabase();
-    await using member = await join(db.url, { limits: { agents: { somebody: { day: { tokens: 1 } } }, day: { microUsd: 1 } } });
+    await using member = await join(db.url, {
+      limits: { agents: { somebody: { day: { tokens: 1 } } }, day: { microUsd: 1 } },
+    });
 
     const { done, turnId } = await member.t.say("hello");
 
@@ -183,9 +246,13 @@ describe("a limit", () => {
 
   test("that applies costs one statement per call, and none where no limit applies", async () => {
     await using db = await testDatabase();
-    await using limited = await join(db.url, { limits: { day: { tokens: 10_000_000 }, session: { tokens: 1_000_000 } } });
+    await using limited = await join(db.url, {
+      limits: { day: { tokens: 10_000_000 }, session: { tokens: 1_000_000 } },
+    });
     await using free = await join(db.url, { limits: {} });
-    for (const member of [limited, free]) await member.t.say("warm up", { session: member.processId });
+    for (const member of [limited, free]) {
+      await member.t.say("warm up", { session: member.processId });
+    }
     // The least of several: on a busy machine what looks now and then falls into a turn.
     const leastOf = async (member: typeof limited): Promise<number> => {
       const costs: number[] = [];
@@ -205,19 +272,39 @@ describe("a limit", () => {
     let now = Date.parse("2026-11-20T00:00:00Z");
     const clock: Clock = { ...systemClock, now: () => now };
     const most = { tokens: (await reservationOf(db.url, "hello")) + 29 };
-    await using seoul = await join(db.url, { limits: { day: most }, timeZone: "Asia/Seoul", clock });
-    await using utc = await join(db.url, { limits: { agent: { day: most } }, timeZone: "UTC", clock });
+    await using seoul = await join(db.url, {
+      limits: { day: most },
+      timeZone: "Asia/Seoul",
+      clock,
+    });
+    await using utc = await join(db.url, {
+      limits: { agent: { day: most } },
+      timeZone: "UTC",
+      clock,
+    });
     const codes = async (at: string): Promise<(string | undefined)[]> => {
       now = Date.parse(at);
-      return Promise.all([seoul, utc].map(async (member) => (await member.t.say("hello", { session: newId("turn") })).done.error?.code));
+      return Promise.all(
+        [seoul, utc].map(
+          async (member) =>
+            (await member.t.say("hello", { session: newId("turn") })).done.error?.code,
+        ),
+      );
     };
 
     expect(await codes("2026-11-21T14:59:58Z")).toEqual([undefined, undefined]);
     expect(await codes("2026-11-21T14:59:59Z")).toEqual(["BUDGET_EXCEEDED", "BUDGET_EXCEEDED"]);
     expect(await codes("2026-11-21T15:00:00Z")).toEqual([undefined, "BUDGET_EXCEEDED"]);
     expect(await codes("2026-11-22T00:00:00Z")).toEqual(["BUDGET_EXCEEDED", undefined]);
-    const pools = await db.database.query<{ key: string }>({ text: "select key from dure.budget_pools order by key" });
-    expect(pools.map((pool) => pool.key)).toEqual(["agent/helper/day/2026-11-21/tokens", "agent/helper/day/2026-11-22/tokens", "team/day/2026-11-21/tokens", "team/day/2026-11-22/tokens"]);
+    const pools = await db.database.query<{ key: string }>({
+      text: "select key from dure.budget_pools order by key",
+    });
+    expect(pools.map((pool) => pool.key)).toEqual([
+      "agent/helper/day/2026-11-21/tokens",
+      "agent/helper/day/2026-11-22/tokens",
+      "team/day/2026-11-21/tokens",
+      "team/day/2026-11-22/tokens",
+    ]);
   });
 });
 
@@ -225,11 +312,16 @@ describe("a reservation", () => {
   test("is found again by the process that goes on with the turn, although nothing is left for a second one", async () => {
     for (const order of ["turns first", "blocks first"]) {
       await using db = await testDatabase();
-      const limits = { day: { tokens: (await reservationOf(db.url, "hello")) + 5 }, turn: { tokens: 1_000 } };
+      const limits = {
+        day: { tokens: (await reservationOf(db.url, "hello")) + 5 },
+        turn: { tokens: 1_000 },
+      };
       let asked = 0;
       const hang: OfflineRespond = (_, { signal }) => {
         asked += 1;
-        return new Promise((_resolve, reject) => signal.addEventListener("abort", () => reject(signal.reason as Error)));
+        return new Promise((_resolve, reject) =>
+          signal.addEventListener("abort", () => reject(signal.reason as Error)),
+        );
       };
       await using first = await join(db.url, { limits, respond: hang });
       await using second = await join(db.url, { limits });
@@ -250,15 +342,23 @@ describe("a reservation", () => {
       expect(refused.done.error?.code).toBe("BUDGET_EXCEEDED");
       expect(frames.at(-1)).toMatchObject({ type: "DONE", data: { message: "fine" } });
       expect(await reservations(db.database, turnId)).toMatchObject([{ used_tokens: 30 }]);
-      expect(await second.keeper.standing()).toMatchObject([{ scope: "day", unit: "tokens", used: 30, lent: 0 }]);
+      expect(await second.keeper.standing()).toMatchObject([
+        { scope: "day", unit: "tokens", used: 30, lent: 0 },
+      ]);
     }
   });
 
   test("is settled by estimate when the stream was cut, by the provider or by a stop", async () => {
     await using db = await testDatabase();
-    const cut: OfflineRespond = () => ({ text: "half of an ans", error: Object.assign(new Error("socket hang up"), { code: "ECONNRESET" }) });
+    const cut: OfflineRespond = () => ({
+      text: "half of an ans",
+      error: Object.assign(new Error("socket hang up"), { code: "ECONNRESET" }),
+    });
     let begun = false;
-    const endless: OfflineRespond = async function* (_request: ModelRequest, { signal }: OfflineContext) {
+    const endless: OfflineRespond = async function* (
+      _request: ModelRequest,
+      { signal }: OfflineContext,
+    ) {
       yield "some words and ";
       begun = true;
       await systemClock.sleep(600_000, { signal });
@@ -276,10 +376,14 @@ describe("a reservation", () => {
 
     expect(broken.done.error?.code).toBe("MODEL_UNREACHABLE");
     expect(stopped.error?.code).toBe("TURN_STOPPED");
-    const calls = await db.database.query<{ turn_id: string; estimated: boolean; tokens: number }>({ text: "select turn_id, estimated, tokens_in + tokens_out as tokens from dure.model_calls" });
+    const calls = await db.database.query<{ turn_id: string; estimated: boolean; tokens: number }>({
+      text: "select turn_id, estimated, tokens_in + tokens_out as tokens from dure.model_calls",
+    });
     for (const turnId of [broken.turnId, stoppedId]) {
       const [reservation] = await reservations(db.database, turnId);
-      expect(calls.filter((call) => call.turn_id === turnId)).toEqual([{ turn_id: turnId, estimated: true, tokens: reservation!.used_tokens }]);
+      expect(calls.filter((call) => call.turn_id === turnId)).toEqual([
+        { turn_id: turnId, estimated: true, tokens: reservation!.used_tokens },
+      ]);
       expect(reservation!.used_tokens).toBeGreaterThan(4);
       expect(reservation!.used_tokens).toBeLessThan(reservation!.tokens);
     }
@@ -289,7 +393,15 @@ describe("a reservation", () => {
     await using db = await testDatabase();
     const limits = { total: { tokens: 1_000_000 }, session: { tokens: 1_000_000 } };
     let asked = 0;
-    await using first = await join(db.url, { limits, respond: (_, { signal }) => { asked += 1; return new Promise((_r, reject) => signal.addEventListener("abort", () => reject(signal.reason as Error))); } });
+    await using first = await join(db.url, {
+      limits,
+      respond: (_, { signal }) => {
+        asked += 1;
+        return new Promise((_r, reject) =>
+          signal.addEventListener("abort", () => reject(signal.reason as Error)),
+        );
+      },
+    });
     await using second = await join(db.url, { limits });
     const turnId = await first.t.engine.turn({ session: "s", message: "hello" }).turnId;
     await until(() => asked === 1);
@@ -303,7 +415,11 @@ describe("a reservation", () => {
 
     const [reservation] = await reservations(db.database, turnId);
     expect(reservation!.used_tokens).toBe(reservation!.tokens);
-    expect(await db.database.query({ text: "select tokens from dure.budget_sessions where session_id = 's'" })).toEqual([{ tokens: reservation!.tokens }]);
+    expect(
+      await db.database.query({
+        text: "select tokens from dure.budget_sessions where session_id = 's'",
+      }),
+    ).toEqual([{ tokens: reservation!.tokens }]);
     await second.keeper.stop();
     expect(await second.keeper.standing()).toMatchObject([{ used: reservation!.tokens, lent: 0 }]);
   });
@@ -326,7 +442,9 @@ describe("a reservation", () => {
     await using member = await join(db.url, { limits: { day: { tokens: reserved * 2 } } });
 
     const codes: (string | undefined)[] = [];
-    for (let index = 0; index < 6; index++) codes.push((await member.t.say("hello", { session: `s${index}` })).done.error?.code);
+    for (let index = 0; index < 6; index++) {
+      codes.push((await member.t.say("hello", { session: `s${index}` })).done.error?.code);
+    }
 
     const fits = Math.floor((reserved * 2 - reserved) / 30) + 1;
     expect(codes.filter((code) => code === undefined)).toHaveLength(fits);
@@ -346,7 +464,9 @@ describe("processes that share a limit", () => {
       [first, second].flatMap((member) =>
         Array.from({ length: 50 }, async (_, index) => {
           for (;;) {
-            const { done } = await member.t.say("hello", { session: `${member.processId}-${index}` });
+            const { done } = await member.t.say("hello", {
+              session: `${member.processId}-${index}`,
+            });
             if (done.error) return expect(done.error.code).toBe("BUDGET_EXCEEDED");
           }
         }),
@@ -357,12 +477,17 @@ describe("processes that share a limit", () => {
 
     expect(used).toBeLessThanOrEqual(most);
     expect(used).toBeGreaterThanOrEqual(most * 0.95);
-    expect(await first.keeper.standing()).toEqual([{ scope: "day", unit: "tokens", most, used, lent: 0 }]);
+    expect(await first.keeper.standing()).toEqual([
+      { scope: "day", unit: "tokens", most, used, lent: 0 },
+    ]);
   }, 120_000);
 
   test("a call that used more than was reserved for it is counted in full", async () => {
     await using db = await testDatabase();
-    await using member = await join(db.url, { limits: { day: { tokens: 300 } }, respond: () => ({ text: "long", usage: { tokensIn: 10, tokensOut: 350 } }) });
+    await using member = await join(db.url, {
+      limits: { day: { tokens: 300 } },
+      respond: () => ({ text: "long", usage: { tokensIn: 10, tokensOut: 350 } }),
+    });
 
     const first = await member.t.say("hello", { session: "a" });
     const second = await member.t.say("hello", { session: "b" });
@@ -405,22 +530,30 @@ describe("processes that share a limit", () => {
     expect(after.done.error).toBeUndefined();
   });
 
-  test("the sums hold whatever processes reserve, settle, tidy and die", { timeout: 900_000 }, async () => {
-    await using db = await testDatabase({ max: 8 });
-    const long = process.env["DURE_TEST_LONG"] !== undefined;
-    const seeds = long ? Array.from({ length: 20 }, (_, index) => index + 1) : [1, 2, 3];
-    let day = Date.parse("2027-01-01T00:00:00Z");
-    for (const seed of seeds) {
-      await fc.assert(
-        fc.asyncProperty(fc.integer({ min: 500, max: 100_000 }), fc.array(action, { minLength: 30, maxLength: 60 }), async (most, actions) => {
-          const world = new World(db.database, most, (day += 86_400_000));
-          for (const next of actions) await world.act(next);
-          await world.end();
-        }),
-        { seed, numRuns: long ? 20 : 8 },
-      );
-    }
-  });
+  test(
+    "the sums hold whatever processes reserve, settle, tidy and die",
+    { timeout: 900_000 },
+    async () => {
+      await using db = await testDatabase({ max: 8 });
+      const long = process.env["DURE_TEST_LONG"] !== undefined;
+      const seeds = long ? Array.from({ length: 20 }, (_, index) => index + 1) : [1, 2, 3];
+      let day = Date.parse("2027-01-01T00:00:00Z");
+      for (const seed of seeds) {
+        await fc.assert(
+          fc.asyncProperty(
+            fc.integer({ min: 500, max: 100_000 }),
+            fc.array(action, { minLength: 30, maxLength: 60 }),
+            async (most, actions) => {
+              const world = new World(db.database, most, (day += 86_400_000));
+              for (const next of actions) await world.act(next);
+              await world.end();
+            },
+          ),
+          { seed, numRuns: long ? 20 : 8 },
+        );
+      }
+    },
+  );
 });
 
 type Action =
@@ -430,15 +563,42 @@ type Action =
   | { readonly do: "tidy"; readonly member: number };
 
 const action: fc.Arbitrary<Action> = fc.oneof(
-  { weight: 6, arbitrary: fc.record({ do: fc.constant("reserve" as const), member: fc.nat(2), part: fc.oneof(fc.constantFrom(0.001, 0.004, 0.3), fc.double({ min: 0, max: 0.2, noNaN: true })) }) },
-  { weight: 5, arbitrary: fc.record({ do: fc.constant("settle" as const), which: fc.nat(1_000), part: fc.double({ min: 0, max: 1, noNaN: true }) }) },
-  { weight: 1, arbitrary: fc.record({ do: fc.constant("die" as const), member: fc.nat(2), blocksFirst: fc.boolean() }) },
+  {
+    weight: 6,
+    arbitrary: fc.record({
+      do: fc.constant("reserve" as const),
+      member: fc.nat(2),
+      part: fc.oneof(
+        fc.constantFrom(0.001, 0.004, 0.3),
+        fc.double({ min: 0, max: 0.2, noNaN: true }),
+      ),
+    }),
+  },
+  {
+    weight: 5,
+    arbitrary: fc.record({
+      do: fc.constant("settle" as const),
+      which: fc.nat(1_000),
+      part: fc.double({ min: 0, max: 1, noNaN: true }),
+    }),
+  },
+  {
+    weight: 1,
+    arbitrary: fc.record({
+      do: fc.constant("die" as const),
+      member: fc.nat(2),
+      blocksFirst: fc.boolean(),
+    }),
+  },
   { weight: 1, arbitrary: fc.record({ do: fc.constant("tidy" as const), member: fc.nat(2) }) },
 );
 
 const MODEL = new Models({ clock: systemClock, logger: silentLogger }).resolve("offline:echo");
 const HELPER = chatAgent({ name: "helper" });
-const NOTHING_GATHERED = { flushResults: async () => {}, take: async () => ({ rows: [], calls: [], committed: () => {}, refused: () => {} }) };
+const NOTHING_GATHERED = {
+  flushResults: async () => {},
+  take: async () => ({ rows: [], calls: [], committed: () => {}, refused: () => {} }),
+};
 
 /** Three processes on one limit, and what they must add up to. */
 class World {
@@ -462,7 +622,9 @@ class World {
   }
 
   async act(action: Action): Promise<void> {
-    if (action.do === "reserve") await this.#reserve(action.member, Math.max(5, Math.floor(this.#most * action.part)));
+    if (action.do === "reserve") {
+      await this.#reserve(action.member, Math.max(5, Math.floor(this.#most * action.part)));
+    }
     if (action.do === "settle") await this.#settle(action.which, action.part);
     if (action.do === "die") await this.#die(action.member, action.blocksFirst);
     if (action.do === "tidy") await this.#members[action.member]!.keeper.tidy();
@@ -483,7 +645,9 @@ class World {
   async #check(): Promise<void> {
     const [standing] = await this.#members[0]!.keeper.standing();
     const [blocks] = await this.#database.query<{ lent: number }>(
-      { text: "select coalesce(sum(granted - folded), 0)::bigint as lent from dure.budget_blocks where process = any($1) and pool like '%/tokens'" },
+      {
+        text: "select coalesce(sum(granted - folded), 0)::bigint as lent from dure.budget_blocks where process = any($1) and pool like '%/tokens'",
+      },
       [this.#members.map((member) => member.processId)],
     );
     const reserved = this.#open.reduce((sum, { amount }) => sum + amount, 0);
@@ -496,24 +660,62 @@ class World {
     const processId = newId("process");
     const shared = { database: this.#database, clock: this.#clock };
     const notifications = { publish: () => {} };
-    const keeper = new BudgetKeeper({ ...shared, notifications, limits: this.#limits, priceOf: () => ({ in: 0, out: 2_000_000 }), timeZone: "UTC", logger: silentLogger, processId, lease: new AbortController().signal });
-    return { processId, keeper, turns: new TurnStore({ ...shared, notifications: notifications as never, holder: processId }) };
+    const keeper = new BudgetKeeper({
+      ...shared,
+      notifications,
+      limits: this.#limits,
+      priceOf: () => ({ in: 0, out: 2_000_000 }),
+      timeZone: "UTC",
+      logger: silentLogger,
+      processId,
+      lease: new AbortController().signal,
+    });
+    return {
+      processId,
+      keeper,
+      turns: new TurnStore({ ...shared, notifications: notifications as never, holder: processId }),
+    };
   }
 
   async #reserve(index: number, amount: number): Promise<void> {
     const { processId, keeper, turns } = this.#members[index]!;
     const turn = newId("turn");
-    await turns.accept({ turn, session: turn, tenant: "", service: "x", version: "1", author: "person", policy: "queue", max_waiting: 1, message: "m", input: {}, title: "t", events: [] });
-    const spoken = this.#used + this.#open.reduce((sum, open) => sum + open.amount, 0) + (await this.#freeOfOthers(processId));
+    await turns.accept({
+      turn,
+      session: turn,
+      tenant: "",
+      service: "x",
+      version: "1",
+      author: "person",
+      policy: "queue",
+      max_waiting: 1,
+      message: "m",
+      input: {},
+      title: "t",
+      events: [],
+    });
+    const spoken =
+      this.#used +
+      this.#open.reduce((sum, open) => sum + open.amount, 0) +
+      (await this.#freeOfOthers(processId));
     try {
-      await keeper.reserve({ session: turn, turn, epoch: 1, agent: HELPER, place: "1" }, requestOf(amount), MODEL, NOTHING_GATHERED);
+      await keeper.reserve(
+        { session: turn, turn, epoch: 1, agent: HELPER, place: "1" },
+        requestOf(amount),
+        MODEL,
+        NOTHING_GATHERED,
+      );
       this.#open.push({ turn, epoch: 1, amount, holder: processId });
     } catch (error) {
       assert.ok(error instanceof DureError);
       assert.equal(error.code, "BUDGET_EXCEEDED");
       assert.equal(error.class, "limit");
-      assert.deepEqual({ ...error.details, left: 0 }, { limit: "day", agent: null, unit: "tokens", most: this.#most, left: 0, needed: amount });
-      // Refused only when there is no room beside what is used, reserved, and lying idle in the blocks of others.
+      assert.deepEqual(
+        { ...error.details, left: 0 },
+        { limit: "day", agent: null, unit: "tokens", most: this.#most, left: 0, needed: amount },
+      );
+      // Refused only when there is no room beside what is used, reserved, and lying idle in the
+      // blocks of others.
       assert.ok(spoken + amount > this.#most, "refused without need");
     }
   }
@@ -541,7 +743,9 @@ class World {
     this.#used += used;
   }
 
-  /** Dies; a new process takes its place and goes on with its turns, whose reservations it finds. */
+  /**
+   * Dies; a new process takes its place and goes on with its turns, whose reservations it finds.
+   */
   async #die(index: number, blocksFirst: boolean): Promise<void> {
     const dead = this.#members[index]!;
     const heir = (this.#members[index] = this.#born());
@@ -550,7 +754,12 @@ class World {
     for (const open of this.#open.filter(({ holder }) => holder === dead.processId)) {
       const claimed = await heir.turns.claim(open.turn);
       Object.assign(open, { holder: heir.processId, epoch: claimed!.epoch });
-      await heir.keeper.reserve({ session: open.turn, turn: open.turn, epoch: open.epoch, agent: HELPER, place: "1" }, requestOf(open.amount), MODEL, NOTHING_GATHERED);
+      await heir.keeper.reserve(
+        { session: open.turn, turn: open.turn, epoch: open.epoch, agent: HELPER, place: "1" },
+        requestOf(open.amount),
+        MODEL,
+        NOTHING_GATHERED,
+      );
     }
     await heir.keeper.releaseBlocks(dead.processId);
   }
@@ -562,24 +771,65 @@ function requestOf(amount: number): ModelRequest {
 }
 
 function callOf(used: number): StoredModelCall {
-  return { at: 0, place: "1", agent: "helper", provider: "offline", model: "m", attempt: 1, prompt_hash: "", tokens_in: 0, tokens_out: used, estimated: false, cost_micro_usd: 2 * used, latency_ms: 0, error: null };
+  return {
+    at: 0,
+    place: "1",
+    agent: "helper",
+    provider: "offline",
+    model: "m",
+    attempt: 1,
+    prompt_hash: "",
+    tokens_in: 0,
+    tokens_out: used,
+    estimated: false,
+    cost_micro_usd: 2 * used,
+    latency_ms: 0,
+    error: null,
+  };
 }
 
 describe("calls outside of turns", () => {
   const request: ModelRequest = { messages: [{ role: "user", text: "do it" }] };
-  const model = { provider: "offline", model: "m", maxOutputTokens: RESERVED_OUT, stream: () => Promise.reject(new Error("not asked")) } as const;
-  const facts = { session: "run_1", path: "run_1/api/1/implement", service: "plan:login", agent: "plan:login" };
-  const record = (tokensIn: number, tokensOut: number, costMicroUsd?: number) => ({ at: 0, provider: "offline", model: "m", attempt: 1, labels: {}, promptHash: "h", usage: { tokensIn, tokensOut, estimated: false }, latencyMs: 1, ...(costMicroUsd !== undefined && { costMicroUsd }) }) as const;
+  const model = {
+    provider: "offline",
+    model: "m",
+    maxOutputTokens: RESERVED_OUT,
+    stream: () => Promise.reject(new Error("not asked")),
+  } as const;
+  const facts = {
+    session: "run_1",
+    path: "run_1/api/1/implement",
+    service: "plan:login",
+    agent: "plan:login",
+  };
+  const record = (tokensIn: number, tokensOut: number, costMicroUsd?: number) =>
+    ({
+      at: 0,
+      provider: "offline",
+      model: "m",
+      attempt: 1,
+      labels: {},
+      promptHash: "h",
+      usage: { tokensIn, tokensOut, estimated: false },
+      latencyMs: 1,
+      ...(costMicroUsd !== undefined && { costMicroUsd }),
+    }) as const;
 
   test("are charged with what they may use, then with what they used; what is refused is charged nowhere", async () => {
     await using place = await testDatabase();
-    await using member = await join(place.url, { limits: { day: { tokens: 150 }, total: { tokens: 1_000 } } });
-    const used = async (): Promise<number[]> => (await member.keeper.standing()).map((one) => one.used);
+    await using member = await join(place.url, {
+      limits: { day: { tokens: 150 }, total: { tokens: 1_000 } },
+    });
+    const used = async (): Promise<number[]> =>
+      (await member.keeper.standing()).map((one) => one.used);
 
     const first = await member.keeper.charge(facts, request, model);
     const [held] = await used();
     const second = await member.keeper.charge(facts, request, model);
-    await expect(member.keeper.charge(facts, request, model)).rejects.toMatchObject({ code: "BUDGET_EXCEEDED", details: { limit: "day", agent: null } });
+    await expect(member.keeper.charge(facts, request, model)).rejects.toMatchObject({
+      code: "BUDGET_EXCEEDED",
+      details: { limit: "day", agent: null },
+    });
     const full = await used();
     await first.settle(record(10, 20));
     await second.settle(record(1, 2));
@@ -589,9 +839,27 @@ describe("calls outside of turns", () => {
     expect(await used()).toEqual([33, 33]);
     await member.keeper.charge(facts, request, model); // and dies: it stays charged
     expect(await used()).toEqual([33 + held!, 33 + held!]);
-    expect(await member.database.query({ text: "select session_id, turn_id, service, agent, tokens_in, tokens_out from dure.model_calls order by id" })).toEqual([
-      { session_id: "run_1", turn_id: "run_1/api/1/implement", service: "plan:login", agent: "plan:login", tokens_in: 10, tokens_out: 20 },
-      { session_id: "run_1", turn_id: "run_1/api/1/implement", service: "plan:login", agent: "plan:login", tokens_in: 1, tokens_out: 2 },
+    expect(
+      await member.database.query({
+        text: "select session_id, turn_id, service, agent, tokens_in, tokens_out from dure.model_calls order by id",
+      }),
+    ).toEqual([
+      {
+        session_id: "run_1",
+        turn_id: "run_1/api/1/implement",
+        service: "plan:login",
+        agent: "plan:login",
+        tokens_in: 10,
+        tokens_out: 20,
+      },
+      {
+        session_id: "run_1",
+        turn_id: "run_1/api/1/implement",
+        service: "plan:login",
+        agent: "plan:login",
+        tokens_in: 1,
+        tokens_out: 2,
+      },
     ]);
   });
 
@@ -599,13 +867,26 @@ describe("calls outside of turns", () => {
     await using place = await testDatabase();
     const price: Price = { in: 0, out: 1_000_000_000_000 }; // a token is a dollar
     await using member = await join(place.url, { limits: {}, price });
-    const bounds = [{ scope: "port", path: "run_1/api", most: 60_000_000 }, { scope: "run", path: "run_1", most: 100_000_000 }];
-    const charge = (path: string, few = bounds) => member.keeper.charge({ ...facts, path, bounds: few }, request, model);
+    const bounds = [
+      { scope: "port", path: "run_1/api", most: 60_000_000 },
+      { scope: "run", path: "run_1", most: 100_000_000 },
+    ];
+    const charge = (path: string, few = bounds) =>
+      member.keeper.charge({ ...facts, path, bounds: few }, request, model);
 
     await (await charge("run_1/api/1/implement")).settle(record(0, 20, 20_000_000));
-    await expect(charge("run_1/api/1/test")).rejects.toMatchObject({ code: "BUDGET_EXCEEDED", message: expect.stringContaining("The budget of the port run_1/api is 60 USD; 40 USD are left") as string });
+    await expect(charge("run_1/api/1/test")).rejects.toMatchObject({
+      code: "BUDGET_EXCEEDED",
+      message: expect.stringContaining(
+        "The budget of the port run_1/api is 60 USD; 40 USD are left",
+      ) as string,
+    });
     await (await charge("run_1/web/1/implement", [bounds[1]!])).settle(record(0, 50, 50_000_000));
-    await expect(charge("run_1/apix/1/implement", [bounds[1]!])).rejects.toMatchObject({ message: expect.stringContaining("The budget of the run run_1 is 100 USD; 30 USD are left") as string });
+    await expect(charge("run_1/apix/1/implement", [bounds[1]!])).rejects.toMatchObject({
+      message: expect.stringContaining(
+        "The budget of the run run_1 is 100 USD; 30 USD are left",
+      ) as string,
+    });
     await charge("run_12/api/1/implement", [{ scope: "run", path: "run_12", most: 60_000_000 }]); // another run
   });
 
@@ -613,30 +894,58 @@ describe("calls outside of turns", () => {
     await using place = await testDatabase();
     let folds = 0;
     const respond: OfflineRespond = (request) => {
-      if (!(request.messages.at(-1) as { text: string }).text.includes("<dialog>")) return { text: "fine", usage: { tokensIn: 1, tokensOut: 1 } };
+      if (!(request.messages.at(-1) as { text: string }).text.includes("<dialog>")) {
+        return { text: "fine", usage: { tokensIn: 1, tokensOut: 1 } };
+      }
       folds += 1;
       return { text: "what was said", usage: { tokensIn: 100, tokensOut: 200 } };
     };
-    const service = { ...chat(), memory: { summarizeThreshold: 2, keepRecentTurns: 1, maxRawTurns: 3 } };
+    const service = {
+      ...chat(),
+      memory: { summarizeThreshold: 2, keepRecentTurns: 1, maxRawTurns: 3 },
+    };
     const limits = { session: { tokens: 10_000_000 }, day: { tokens: 10_000_000 } };
     await using member = await join(place.url, { limits, respond, service });
-    const summaries = async (session: string): Promise<string> => (await member.t.engine.debug(session)).memory.summaryText;
+    const summaries = async (session: string): Promise<string> =>
+      (await member.t.engine.debug(session)).memory.summaryText;
 
     for (const message of ["1", "2"]) await member.t.say(message);
     await expect.poll(() => summaries("s1"), { timeout: 10_000 }).toBe("what was said");
-    const counted = await place.database.query({ text: "select agent, tokens::int from dure.budget_sessions order by agent" });
+    const counted = await place.database.query({
+      text: "select agent, tokens::int from dure.budget_sessions order by agent",
+    });
     await member.keeper.tidy();
     const [day] = await member.keeper.standing();
 
-    expect(counted).toEqual([{ agent: "helper", tokens: 4 }, { agent: "memory", tokens: 300 }]);
+    expect(counted).toEqual([
+      { agent: "helper", tokens: 4 },
+      { agent: "memory", tokens: 300 },
+    ]);
     expect(day?.used).toBe(304);
-    expect(await place.database.query({ text: "select turn_id, service, agent, tokens_in, tokens_out from dure.model_calls where agent = 'memory'" })).toEqual([{ turn_id: "memory/s1", service: "chat", agent: "memory", tokens_in: 100, tokens_out: 200 }]);
+    expect(
+      await place.database.query({
+        text: "select turn_id, service, agent, tokens_in, tokens_out from dure.model_calls where agent = 'memory'",
+      }),
+    ).toEqual([
+      { turn_id: "memory/s1", service: "chat", agent: "memory", tokens_in: 100, tokens_out: 200 },
+    ]);
 
-    // What is left takes the helper's calls and not a fold's, which may answer as long as its model can.
-    await using poor = await join(place.url, { limits: { session: { tokens: 500 } }, respond, service });
-    for (let message = 1; message <= 5; message++) expect((await poor.t.say(String(message), { session: "poor" })).done.error).toBeUndefined();
+    // What is left takes the helper's calls and not a fold's, which may answer as long as its model
+    // can.
+    await using poor = await join(place.url, {
+      limits: { session: { tokens: 500 } },
+      respond,
+      service,
+    });
+    for (let message = 1; message <= 5; message++) {
+      expect((await poor.t.say(String(message), { session: "poor" })).done.error).toBeUndefined();
+    }
 
-    await expect.poll(async () => (await poor.t.engine.debug("poor")).memory.rawHistory.length, { timeout: 10_000 }).toBe(6);
+    await expect
+      .poll(async () => (await poor.t.engine.debug("poor")).memory.rawHistory.length, {
+        timeout: 10_000,
+      })
+      .toBe(6);
     expect(await summaries("poor")).toBe("");
     expect(folds).toBe(1);
   });

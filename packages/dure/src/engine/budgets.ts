@@ -1,7 +1,12 @@
 import type { Cancel, Clock } from "../kernel/clock.ts";
 import { codeOf, DureError, messageOf } from "../kernel/errors.ts";
 import type { Logger } from "../kernel/logger.ts";
-import { BudgetStore, type BudgetUnit, type OwnBound, type ReserveAnswer } from "../durable/budgets.ts";
+import {
+  BudgetStore,
+  type BudgetUnit,
+  type OwnBound,
+  type ReserveAnswer,
+} from "../durable/budgets.ts";
 import type { Database } from "../durable/database.ts";
 import type { Notifications } from "../durable/notify.ts";
 import { FencedError, type StoredModelCall } from "../durable/turns.ts";
@@ -13,7 +18,10 @@ import { BudgetPool } from "./budgets-pool.ts";
 import type { TurnJournal } from "./journal.ts";
 import { storedCall } from "./stored-call.ts";
 
-/** Upper bounds of a team; an absent one is no bound. All that apply to a call must have room for it. */
+/**
+ * Upper bounds of a team; an absent one is no bound. All that apply to a call must have room for
+ * it.
+ */
 export interface BudgetLimits {
   /** Of each turn, all its agents together. */
   readonly turn?: BudgetLimit | undefined;
@@ -25,7 +33,10 @@ export interface BudgetLimits {
   readonly total?: BudgetLimit | undefined;
   /** Of each agent. */
   readonly agent?: Budget | undefined;
-  /** Of single agents by their names; beside `agent` and the agent's card the strictest number counts. */
+  /**
+   * Of single agents by their names; beside `agent` and the agent's card the strictest number
+   * counts.
+   */
   readonly agents?: Readonly<Record<string, Budget>> | undefined;
 }
 
@@ -51,14 +62,24 @@ export interface OutsideFacts {
   /** Whose daily budget counts. */
   readonly agent: string;
   /** Money of everything below a path, in millionths of a US dollar. */
-  readonly bounds?: readonly { readonly scope: string; readonly path: string; readonly most: number }[];
-  /** Whether `session` is a conversation at rest, whose own limits count and which is charged with the call. */
+  readonly bounds?: readonly {
+    readonly scope: string;
+    readonly path: string;
+    readonly most: number;
+  }[];
+  /**
+   * Whether `session` is a conversation at rest, whose own limits count and which is charged with
+   * the call.
+   */
   readonly isConversation?: boolean;
 }
 
 /** A charged call. */
 export interface Charged {
-  /** Charges what it used in the place of what it might have, and writes it into the book. Never rejects: where it cannot be written, the call stays charged. */
+  /**
+   * Charges what it used in the place of what it might have, and writes it into the book. Never
+   * rejects: where it cannot be written, the call stays charged.
+   */
   settle(record: ModelCallRecord): Promise<void>;
 }
 
@@ -67,17 +88,24 @@ type GatheredJournal = Pick<TurnJournal, "take" | "flushResults">;
 /** What may be spent. */
 export interface Budgets {
   /**
-   * Reserves for one call, durably, together with what `journal` has gathered; `"unlimited"`: no limit applies, nothing
-   * was written. `"stop"`: somebody asked for the turn's end, nothing is reserved. Throws `BUDGET_EXCEEDED`, and then no call may be made.
+   * Reserves for one call, durably, together with what `journal` has gathered; `"unlimited"`: no
+   * limit applies, nothing was written. `"stop"`: somebody asked for the turn's end, nothing is
+   * reserved. Throws `BUDGET_EXCEEDED`, and then no call may be made.
    */
-  reserve(facts: BudgetFacts, request: ModelRequest, model: ModelCall, journal: GatheredJournal): Promise<"reserved" | "unlimited" | "stop">;
+  reserve(
+    facts: BudgetFacts,
+    request: ModelRequest,
+    model: ModelCall,
+    journal: GatheredJournal,
+  ): Promise<"reserved" | "unlimited" | "stop">;
   /** The usage of these calls is stored: what they did not need is free again. */
   settled(turn: string, calls: readonly StoredModelCall[]): void;
   /** The turn's `DONE` is stored: what it had still reserved is settled by estimate. */
   ended(turn: string): void;
   /**
-   * Charges a call outside of turns with what it may use, before it is made. Throws `BUDGET_EXCEEDED`, or `SESSION_BUSY` for a
-   * conversation in which a turn has begun, and then no call may be made.
+   * Charges a call outside of turns with what it may use, before it is made. Throws
+   * `BUDGET_EXCEEDED`, or `SESSION_BUSY` for a conversation in which a turn has begun, and then no
+   * call may be made.
    */
   charge(facts: OutsideFacts, request: ModelRequest, model: ModelCall): Promise<Charged>;
 }
@@ -97,25 +125,31 @@ export interface BudgetKeeperOptions {
   readonly lease: AbortSignal;
 }
 
-/** How often settled reservations are added up and idle blocks given back, milliseconds. Source: our choice; what an idle process holds is missing elsewhere only near the limit. */
+/**
+ * How often settled reservations are added up and idle blocks given back, milliseconds. Source: our
+ * choice; what an idle process holds is missing elsewhere only near the limit.
+ */
 const TIDY_EVERY_MS = 10_000;
 /** Most rows of one fold; see `dure.fold_budget`. */
-const FOLD_MOST = 5_000;
+const MAX_FOLD = 5_000;
 
 /**
  * Keeps model calls under the limits: `decide → take → reserve → (the call) → settle`.
  *
- * - *decide*: which limits apply and what the call may use, input estimate + `maxOutputTokens`. Pure.
+ * - *decide*: which limits apply and what the call may use, input estimate + `maxOutputTokens`.
+ *   Pure.
  * - *take*: limits that all share, from this process's blocks, in memory. Seldom a statement.
- * - *reserve*: the row, in one statement with the journal so far, so that a turn that goes on after a crash finds it
- *   again and pays once. Limits of the turn and of the session are checked there, against their own rows.
- * - *settle*: by the statement that stores the call's usage. A call without a record (the turn was over first) counts
- *   as what was reserved for it.
+ * - *reserve*: the row, in one statement with the journal so far, so that a turn that goes on after
+ *   a crash finds it again and pays once. Limits of the turn and of the session are checked there,
+ *   against their own rows.
+ * - *settle*: by the statement that stores the call's usage. A call without a record (the turn was
+ *   over first) counts as what was reserved for it.
  *
- * Near a shared limit: the sum of what is used and lent never exceeds it, so calls are refused while a part is still
- * lent: what running calls have reserved and not used, and the block (1 %; 2 % when many waited) that another process
- * holds and does not need now; it comes back when that process has been idle for 10–20 s, stops or dies. What a call uses beyond its
- * reservation (an input estimate that was too low) is counted and may pass the limit by that much.
+ * Near a shared limit: the sum of what is used and lent never exceeds it, so calls are refused
+ * while a part is still lent: what running calls have reserved and not used, and the block (1 %; 2
+ * % when many waited) that another process holds and does not need now; it comes back when that
+ * process has been idle for 10–20 s, stops or dies. What a call uses beyond its reservation (an
+ * input estimate that was too low) is counted and may pass the limit by that much.
  */
 export class BudgetKeeper implements Budgets {
   readonly #options: BudgetKeeperOptions;
@@ -145,30 +179,72 @@ export class BudgetKeeper implements Budgets {
     await this.releaseBlocks(this.#options.processId);
   }
 
-  /** The blocks of a dead process: what was really used stays used, the rest is free. To be registered behind the release of its turns; safe to repeat. */
+  /**
+   * The blocks of a dead process: what was really used stays used, the rest is free. To be
+   * registered behind the release of its turns; safe to repeat.
+   */
   async releaseBlocks(processId: string): Promise<void> {
     const blocks = await this.#store.release(processId);
-    if (blocks > 0) this.#options.logger.info({ process: processId, blocks }, `budget blocks of ${processId} are taken back`);
+    if (blocks > 0) {
+      this.#options.logger.info(
+        { process: processId, blocks },
+        `budget blocks of ${processId} are taken back`,
+      );
+    }
   }
 
   /** How far the team's own limits are used. `lent`: what processes hold for calls to come. */
-  async standing(): Promise<readonly { scope: "day" | "total"; unit: BudgetUnit; most: number; used: number; lent: number }[]> {
+  async standing(): Promise<
+    readonly {
+      scope: "day" | "total";
+      unit: BudgetUnit;
+      most: number;
+      used: number;
+      lent: number;
+    }[]
+  > {
     const { limits, clock } = this.#options;
-    const shares = sharesOf({ day: limits.day, total: limits.total }, null, this.#dayOf(clock.now()));
-    const pools = new Map((await this.#store.pools(shares.map((share) => share.key))).map((pool) => [pool.key, pool]));
-    return shares.map(({ key, scope, unit, most }) => ({ scope, unit, most, used: pools.get(key)?.used ?? 0, lent: pools.get(key)?.lent ?? 0 }));
+    const shares = sharesOf(
+      { day: limits.day, total: limits.total },
+      null,
+      this.#dayOf(clock.now()),
+    );
+    const pools = new Map(
+      (await this.#store.pools(shares.map((share) => share.key))).map((pool) => [pool.key, pool]),
+    );
+    return shares.map(({ key, scope, unit, most }) => ({
+      scope,
+      unit,
+      most,
+      used: pools.get(key)?.used ?? 0,
+      lent: pools.get(key)?.lent ?? 0,
+    }));
   }
 
-  async reserve(facts: BudgetFacts, request: ModelRequest, model: ModelCall, journal: GatheredJournal): Promise<"reserved" | "unlimited" | "stop"> {
+  async reserve(
+    facts: BudgetFacts,
+    request: ModelRequest,
+    model: ModelCall,
+    journal: GatheredJournal,
+  ): Promise<"reserved" | "unlimited" | "stop"> {
     const day = this.#dayOf(this.#options.clock.now());
-    const estimate = estimateOf(request, model, this.#options.priceOf({ provider: model.provider, model: model.model }));
+    const estimate = estimateOf(
+      request,
+      model,
+      this.#options.priceOf({ provider: model.provider, model: model.model }),
+    );
     const { shares, bounds } = decideCharges(this.#options.limits, facts.agent, estimate, day);
     if (shares.length === 0 && bounds.length === 0) return "unlimited";
 
     for (;;) {
       const taken = (await this.#isReserved(facts)) ? [] : await this.#take(facts, shares, journal);
-      const answer = await this.#write(facts, { ...estimate, pools: shares.map((share) => share.key), bounds }, journal).catch((error: unknown) => {
-        // A lost answer is only accepted from a process that is over; any other error wrote nothing.
+      const answer = await this.#write(
+        facts,
+        { ...estimate, pools: shares.map((share) => share.key), bounds },
+        journal,
+      ).catch((error: unknown) => {
+        // A lost answer is only accepted from a process that is over; any other error wrote
+        // nothing.
         if (!this.#options.lease.aborted) giveUp(taken);
         throw error;
       });
@@ -178,8 +254,9 @@ export class BudgetKeeper implements Budgets {
           return "reserved";
         case "found":
           // Ours, when an answer was lost on the way; anybody else's is paid for already.
-          if (answer.process === this.#options.processId && taken.length > 0) this.#remember(facts, taken);
-          else giveUp(taken);
+          if (answer.process === this.#options.processId && taken.length > 0) {
+            this.#remember(facts, taken);
+          } else giveUp(taken);
           return "reserved";
         case "stop":
           giveUp(taken);
@@ -190,7 +267,10 @@ export class BudgetKeeper implements Budgets {
           continue;
         case "exceeded": {
           giveUp(taken);
-          const bound = bounds.find(({ scope, agent, unit }) => scope === answer.scope && agent === answer.agent && unit === answer.unit)!;
+          const bound = bounds.find(
+            ({ scope, agent, unit }) =>
+              scope === answer.scope && agent === answer.agent && unit === answer.unit,
+          )!;
           throw exceeded(bound, answer.left, facts, this.#options.timeZone);
         }
         default:
@@ -199,35 +279,87 @@ export class BudgetKeeper implements Budgets {
     }
   }
 
-  /** What the call used takes the place of the estimate afterwards; a process that dies between leaves it charged. Bounds below a path count the calls that have ended. */
+  /**
+   * What the call used takes the place of the estimate afterwards; a process that dies between
+   * leaves it charged. Bounds below a path count the calls that have ended.
+   */
   async charge(facts: OutsideFacts, request: ModelRequest, model: ModelCall): Promise<Charged> {
     const { clock, limits, priceOf, timeZone, logger } = this.#options;
     const day = this.#dayOf(clock.now());
-    const estimate = estimateOf(request, model, priceOf({ provider: model.provider, model: model.model }));
-    const { shares, bounds: own } = decideCharges(limits, { name: facts.agent, card: {} }, estimate, day);
+    const estimate = estimateOf(
+      request,
+      model,
+      priceOf({ provider: model.provider, model: model.model }),
+    );
+    const { shares, bounds: own } = decideCharges(
+      limits,
+      { name: facts.agent, card: {} },
+      estimate,
+      day,
+    );
     const pools = shares.map(({ key, most, amount }) => ({ key, most, amount }));
-    const bounds = estimate.microUsd === 0 ? [] : (facts.bounds ?? []).map((bound) => ({ ...bound, amount: estimate.microUsd }));
+    const bounds =
+      estimate.microUsd === 0
+        ? []
+        : (facts.bounds ?? []).map((bound) => ({ ...bound, amount: estimate.microUsd }));
     const ofSession = facts.isConversation ? own.filter(({ scope }) => scope === "session") : [];
     const isLimited = pools.length + bounds.length + ofSession.length > 0;
-    const conversation = isLimited && facts.isConversation ? { agent: facts.agent, tokens: estimate.tokens, micro_usd: estimate.microUsd, bounds: ofSession } : undefined;
+    const conversation =
+      isLimited && facts.isConversation
+        ? {
+            agent: facts.agent,
+            tokens: estimate.tokens,
+            micro_usd: estimate.microUsd,
+            bounds: ofSession,
+          }
+        : undefined;
     if (isLimited) {
-      const answer = await this.#store.charge({ session: facts.session, pools, bounds, conversation });
-      if (answer.outcome === "busy") throw new DureError("SESSION_BUSY", `The session ${facts.session} is answering another message.`, { class: "conflict", hint: "Try again between its turns." });
+      const answer = await this.#store.charge({
+        session: facts.session,
+        pools,
+        bounds,
+        conversation,
+      });
+      if (answer.outcome === "busy") {
+        throw new DureError(
+          "SESSION_BUSY",
+          `The session ${facts.session} is answering another message.`,
+          { class: "conflict", hint: "Try again between its turns." },
+        );
+      }
       if (answer.outcome === "exceeded" && "scope" in answer) {
-        const bound = own.find(({ scope, agent, unit }) => scope === answer.scope && agent === answer.agent && unit === answer.unit)!;
+        const bound = own.find(
+          ({ scope, agent, unit }) =>
+            scope === answer.scope && agent === answer.agent && unit === answer.unit,
+        )!;
         throw exceeded(bound, answer.left, { session: facts.session, turn: facts.path }, timeZone);
       }
       if (answer.outcome === "exceeded") {
         const share = shares.find(({ key }) => key === answer.key);
-        throw share ? exceeded(share, answer.left, { session: facts.session, turn: facts.path }, timeZone) : boundExceeded(bounds.find(({ scope }) => scope === answer.key)!, answer.left);
+        throw share
+          ? exceeded(share, answer.left, { session: facts.session, turn: facts.path }, timeZone)
+          : boundExceeded(
+              bounds.find(({ scope }) => scope === answer.key)!,
+              answer.left,
+            );
       }
     }
     return {
       settle: async (record) => {
         try {
-          await this.#store.recordCall({ session: facts.session, path: facts.path, service: facts.service, call: storedCall(facts.agent, record), pools, conversation });
+          await this.#store.recordCall({
+            session: facts.session,
+            path: facts.path,
+            service: facts.service,
+            call: storedCall(facts.agent, record),
+            pools,
+            conversation,
+          });
         } catch (error) {
-          logger.warn({ session: facts.session, code: codeOf(error), error: messageOf(error) }, `what a call of ${facts.path} used could not be written; it stays charged by its estimate`);
+          logger.warn(
+            { session: facts.session, code: codeOf(error), error: messageOf(error) },
+            `what a call of ${facts.path} used could not be written; it stays charged by its estimate`,
+          );
         }
       },
     };
@@ -240,13 +372,20 @@ export class BudgetKeeper implements Budgets {
       const taken = call.place === undefined ? undefined : open.get(call.place);
       if (!taken) continue;
       open.delete(call.place!);
-      for (const { pool, share } of taken) pool.settle(share.amount, share.unit === "tokens" ? call.tokens_in + call.tokens_out : (call.cost_micro_usd ?? 0));
+      for (const { pool, share } of taken) {
+        pool.settle(
+          share.amount,
+          share.unit === "tokens" ? call.tokens_in + call.tokens_out : (call.cost_micro_usd ?? 0),
+        );
+      }
     }
     if (open.size === 0) this.#open.delete(turn);
   }
 
   ended(turn: string): void {
-    for (const taken of this.#open.get(turn)?.values() ?? []) for (const { pool, share } of taken) pool.settle(share.amount, share.amount);
+    for (const taken of this.#open.get(turn)?.values() ?? []) {
+      for (const { pool, share } of taken) pool.settle(share.amount, share.amount);
+    }
     this.#open.delete(turn);
   }
 
@@ -256,10 +395,23 @@ export class BudgetKeeper implements Budgets {
       const { lease, logger } = this.#options;
       try {
         if (this.#pools.size === 0) return;
-        while ((await this.#store.fold()) === FOLD_MOST);
-        for (const [key, pool] of this.#pools) if ((await pool.tidy()) === "returned" && this.#pools.get(key) === pool && !key.endsWith("total")) this.#forgetIfOld(key);
+        while ((await this.#store.fold()) === MAX_FOLD);
+        for (const [key, pool] of this.#pools) {
+          if (
+            (await pool.tidy()) === "returned" &&
+            this.#pools.get(key) === pool &&
+            !key.endsWith("total")
+          ) {
+            this.#forgetIfOld(key);
+          }
+        }
       } catch (error) {
-        if (!lease.aborted) logger.warn({ code: codeOf(error), error: messageOf(error) }, "budgets could not be tidied; the next time follows");
+        if (!lease.aborted) {
+          logger.warn(
+            { code: codeOf(error), error: messageOf(error) },
+            "budgets could not be tidied; the next time follows",
+          );
+        }
       }
     })().finally(() => (this.#tidying = undefined)); // outside: the work may end before this assignment
     return this.#tidying;
@@ -267,7 +419,9 @@ export class BudgetKeeper implements Budgets {
 
   /** A pool that is empty and of another day is not asked for again. */
   #forgetIfOld(key: string): void {
-    if (key.includes("/day/") && !key.includes(`/day/${this.#dayOf(this.#options.clock.now())}/`)) this.#pools.delete(key);
+    if (key.includes("/day/") && !key.includes(`/day/${this.#dayOf(this.#options.clock.now())}/`)) {
+      this.#pools.delete(key);
+    }
   }
 
   async #isReserved({ turn, epoch, place }: BudgetFacts): Promise<boolean> {
@@ -276,7 +430,11 @@ export class BudgetKeeper implements Budgets {
   }
 
   /** Where there is no room, what the turn's finished calls did not use is settled first. */
-  async #take(facts: BudgetFacts, shares: readonly Share[], journal: GatheredJournal): Promise<readonly TakenShare[]> {
+  async #take(
+    facts: BudgetFacts,
+    shares: readonly Share[],
+    journal: GatheredJournal,
+  ): Promise<readonly TakenShare[]> {
     // Looked at before: while the pool is asked, the turn's own journal may settle them.
     const hasOpen = this.#open.has(facts.turn);
     try {
@@ -293,24 +451,55 @@ export class BudgetKeeper implements Budgets {
     const taken: TakenShare[] = [];
     for (const share of shares) {
       let pool = this.#pools.get(share.key);
-      if (!pool) this.#pools.set(share.key, (pool = new BudgetPool({ key: share.key, store: this.#store, clock: this.#options.clock })));
+      if (!pool) {
+        this.#pools.set(
+          share.key,
+          (pool = new BudgetPool({
+            key: share.key,
+            store: this.#store,
+            clock: this.#options.clock,
+          })),
+        );
+      }
       const answer = await pool.take(share.amount, share.most);
       if (answer !== "over" && answer.ok) {
         taken.push({ pool, share });
         continue;
       }
       giveUp(taken);
-      throw answer === "over" ? new FencedError(facts.turn) : exceeded(share, answer.left, facts, this.#options.timeZone);
+      throw answer === "over"
+        ? new FencedError(facts.turn)
+        : exceeded(share, answer.left, facts, this.#options.timeZone);
     }
     return taken;
   }
 
-  async #write(facts: BudgetFacts, charge: { tokens: number; microUsd: number; pools: readonly string[]; bounds: readonly OwnBound[] }, journal: GatheredJournal): Promise<ReserveAnswer> {
+  async #write(
+    facts: BudgetFacts,
+    charge: {
+      tokens: number;
+      microUsd: number;
+      pools: readonly string[];
+      bounds: readonly OwnBound[];
+    },
+    journal: GatheredJournal,
+  ): Promise<ReserveAnswer> {
     const { turn, epoch, place, agent } = facts;
     const { tokens, microUsd, pools, bounds } = charge;
     const gathered = await journal.take();
     try {
-      const answer = await this.#store.reserve({ turn, epoch, place, agent: agent.name, tokens, micro_usd: microUsd, pools, bounds, rows: gathered.rows, calls: gathered.calls });
+      const answer = await this.#store.reserve({
+        turn,
+        epoch,
+        place,
+        agent: agent.name,
+        tokens,
+        micro_usd: microUsd,
+        pools,
+        bounds,
+        rows: gathered.rows,
+        calls: gathered.calls,
+      });
       gathered.committed();
       return answer;
     } catch (error) {
@@ -349,36 +538,76 @@ interface Estimate {
   readonly microUsd: number;
 }
 
-/** The most that a call may use, as far as can be told before: input estimate + `maxOutputTokens`. Source: docs/spec/conversation §4. */
-function estimateOf(request: ModelRequest, model: Pick<ModelCall, "maxOutputTokens">, price: Price | undefined): Estimate {
+/**
+ * The most that a call may use, as far as can be told before: input estimate + `maxOutputTokens`.
+ * Source: docs/spec/conversation §4.
+ */
+function estimateOf(
+  request: ModelRequest,
+  model: Pick<ModelCall, "maxOutputTokens">,
+  price: Price | undefined,
+): Estimate {
   const tokensIn = estimateRequestTokens(request);
   const tokensOut = request.maxOutputTokens ?? model.maxOutputTokens;
-  return { tokens: tokensIn + tokensOut, microUsd: price ? costMicroUsd(price, { tokensIn, tokensOut }) : 0 };
+  return {
+    tokens: tokensIn + tokensOut,
+    microUsd: price ? costMicroUsd(price, { tokensIn, tokensOut }) : 0,
+  };
 }
 
 /**
- * What a call is charged to: shares of pools, in a fixed order, and bounds of its turn and session. Pure.
- * Money is only charged for models that cost some, so a limit in USD says nothing about a model without a price.
+ * What a call is charged to: shares of pools, in a fixed order, and bounds of its turn and session.
+ * Pure. Money is only charged for models that cost some, so a limit in USD says nothing about a
+ * model without a price.
  */
-function decideCharges(limits: BudgetLimits, agent: { readonly name: string; readonly card: { readonly budget?: Budget | undefined } }, estimate: Estimate, day: string): { shares: readonly Share[]; bounds: readonly OwnBound[] } {
+function decideCharges(
+  limits: BudgetLimits,
+  agent: { readonly name: string; readonly card: { readonly budget?: Budget | undefined } },
+  estimate: Estimate,
+  day: string,
+): { shares: readonly Share[]; bounds: readonly OwnBound[] } {
   const own = strictest([limits.agent, limits.agents?.[agent.name], agent.card.budget]);
   const charged = { tokens: estimate.tokens, usd: estimate.microUsd };
-  const fill = <Part extends { unit: BudgetUnit }>(parts: readonly Part[]): (Part & { amount: number })[] => parts.map((part) => ({ ...part, amount: charged[part.unit] })).filter((part) => part.amount > 0);
+  const fill = <Part extends { unit: BudgetUnit }>(
+    parts: readonly Part[],
+  ): (Part & { amount: number })[] =>
+    parts
+      .map((part) => ({ ...part, amount: charged[part.unit] }))
+      .filter((part) => part.amount > 0);
   return {
-    shares: fill([...sharesOf({ day: limits.day, total: limits.total }, null, day), ...sharesOf({ day: own.day }, agent.name, day)]),
+    shares: fill([
+      ...sharesOf({ day: limits.day, total: limits.total }, null, day),
+      ...sharesOf({ day: own.day }, agent.name, day),
+    ]),
     bounds: fill([...boundsOf(limits, null), ...boundsOf(own, agent.name)]),
   };
 }
 
-function sharesOf(limits: { readonly day?: BudgetLimit | undefined; readonly total?: BudgetLimit | undefined }, agent: string | null, day: string): Omit<Share, "amount">[] {
+function sharesOf(
+  limits: { readonly day?: BudgetLimit | undefined; readonly total?: BudgetLimit | undefined },
+  agent: string | null,
+  day: string,
+): Omit<Share, "amount">[] {
   const whose = agent === null ? "team" : `agent/${agent}`;
   return (["day", "total"] as const).flatMap((scope) =>
-    unitsOf(limits[scope]).map(({ unit, most }) => ({ key: scope === "day" ? `${whose}/day/${day}/${unit}` : `${whose}/total/${unit}`, scope, agent, unit, most, day })),
+    unitsOf(limits[scope]).map(({ unit, most }) => ({
+      key: scope === "day" ? `${whose}/day/${day}/${unit}` : `${whose}/total/${unit}`,
+      scope,
+      agent,
+      unit,
+      most,
+      day,
+    })),
   );
 }
 
-function boundsOf(limits: { readonly turn?: BudgetLimit | undefined; readonly session?: BudgetLimit | undefined }, agent: string | null): Omit<OwnBound, "amount">[] {
-  return (["turn", "session"] as const).flatMap((scope) => unitsOf(limits[scope]).map(({ unit, most }) => ({ scope, agent, unit, most })));
+function boundsOf(
+  limits: { readonly turn?: BudgetLimit | undefined; readonly session?: BudgetLimit | undefined },
+  agent: string | null,
+): Omit<OwnBound, "amount">[] {
+  return (["turn", "session"] as const).flatMap((scope) =>
+    unitsOf(limits[scope]).map(({ unit, most }) => ({ scope, agent, unit, most })),
+  );
 }
 
 function unitsOf(limit: BudgetLimit | undefined): { unit: BudgetUnit; most: number }[] {
@@ -407,10 +636,19 @@ function giveUp(taken: readonly TakenShare[]): void {
 /** Which day an instant falls on in a time zone, `2026-11-22`. Throws `TIME_ZONE_UNKNOWN`. */
 function calendar(timeZone: string): (at: number) => string {
   try {
-    const format = new Intl.DateTimeFormat("en-CA", { timeZone, year: "numeric", month: "2-digit", day: "2-digit" });
+    const format = new Intl.DateTimeFormat("en-CA", {
+      timeZone,
+      year: "numeric",
+      month: "2-digit",
+      day: "2-digit",
+    });
     return (at) => format.format(at);
   } catch (error) {
-    throw new DureError("TIME_ZONE_UNKNOWN", `The time zone "${timeZone}" is not known.`, { class: "input", hint: "Use an IANA name such as Asia/Seoul.", cause: error });
+    throw new DureError("TIME_ZONE_UNKNOWN", `The time zone "${timeZone}" is not known.`, {
+      class: "input",
+      hint: "Use an IANA name such as Asia/Seoul.",
+      cause: error,
+    });
   }
 }
 
@@ -421,23 +659,56 @@ const HINTS = {
   total: "Raise the team's total budget.",
 } as const;
 
-function exceeded(limit: Share | OwnBound, left: number, facts: Pick<BudgetFacts, "session" | "turn">, timeZone: string): DureError {
+function exceeded(
+  limit: Share | OwnBound,
+  left: number,
+  facts: Pick<BudgetFacts, "session" | "turn">,
+  timeZone: string,
+): DureError {
   const { scope, agent, unit, most, amount } = limit;
-  const whose = agent === null ? (scope === "day" || scope === "total" ? "the team" : `all agents`) : `the agent ${agent}`;
-  const when = { turn: `in the turn ${facts.turn}`, session: `in the session ${facts.session}`, day: "day" in limit ? `on ${limit.day} (${timeZone})` : "", total: "in total" }[scope];
-  return new DureError("BUDGET_EXCEEDED", `The budget of ${whose} ${when} is ${amountText(unit, most)}; ${amountText(unit, left)} are left, and this call may need ${amountText(unit, amount)}.`, {
-    class: "limit",
-    hint: HINTS[scope],
-    details: { limit: scope, agent, unit: unit === "usd" ? "micro_usd" : unit, most, left, needed: amount },
-  });
+  const whose =
+    agent === null
+      ? scope === "day" || scope === "total"
+        ? "the team"
+        : `all agents`
+      : `the agent ${agent}`;
+  const when = {
+    turn: `in the turn ${facts.turn}`,
+    session: `in the session ${facts.session}`,
+    day: "day" in limit ? `on ${limit.day} (${timeZone})` : "",
+    total: "in total",
+  }[scope];
+  return new DureError(
+    "BUDGET_EXCEEDED",
+    `The budget of ${whose} ${when} is ${amountText(unit, most)}; ${amountText(unit, left)} are left, and this call may need ${amountText(unit, amount)}.`,
+    {
+      class: "limit",
+      hint: HINTS[scope],
+      details: {
+        limit: scope,
+        agent,
+        unit: unit === "usd" ? "micro_usd" : unit,
+        most,
+        left,
+        needed: amount,
+      },
+    },
+  );
 }
 
-function boundExceeded({ scope, path, most, amount }: { scope: string; path: string; most: number; amount: number }, left: number): DureError {
-  return new DureError("BUDGET_EXCEEDED", `The budget of the ${scope} ${path} is ${amountText("usd", most)}; ${amountText("usd", left)} are left, and this call may need ${amountText("usd", amount)}.`, {
-    class: "limit",
-    hint: `Raise the budget of the ${scope} in the plan, or make it smaller.`,
-    details: { limit: scope, agent: null, unit: "micro_usd", most, left, needed: amount },
-  });
+function boundExceeded(
+  { scope, path, most, amount }: { scope: string; path: string; most: number; amount: number },
+  left: number,
+): DureError {
+  return new DureError(
+    "BUDGET_EXCEEDED",
+    `The budget of the ${scope} ${path} is ${amountText("usd", most)}; ${amountText("usd", left)} are left, and this call may need ${amountText("usd", amount)}.`,
+    {
+      class: "limit",
+      hint: `Raise the budget of the ${scope} in the plan, or make it smaller.`,
+      details: { limit: scope, agent: null, unit: "micro_usd", most, left, needed: amount },
+    },
+  );
 }
 
 function amountText(unit: BudgetUnit, amount: number): string {

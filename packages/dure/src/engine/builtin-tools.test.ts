@@ -5,7 +5,14 @@ import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { calculate, clockTool, isPrivate, textOfHtml, webFetch } from "./builtin-tools.ts";
 import type { ToolContext } from "./tool.ts";
 
-const context: ToolContext = { key: "k", attempt: 1, session: "s", turn: "t", agent: "a", signal: new AbortController().signal };
+const context: ToolContext = {
+  key: "k",
+  attempt: 1,
+  session: "s",
+  turn: "t",
+  agent: "a",
+  signal: new AbortController().signal,
+};
 
 test.for([
   ["1 + 2 * 3", 7],
@@ -19,25 +26,60 @@ test.for([
   expect(calculate(expression)).toBe(value);
 });
 
-test.for(["", "1 +", "2 2", "(1", "1)", "process.exit()", "1 / 0", "0x10", "1,00"])("%j is refused as an expression", (expression) => {
-  expect(() => calculate(expression)).toThrow(expect.objectContaining({ code: "EXPRESSION_INVALID" }));
-});
+test.for(["", "1 +", "2 2", "(1", "1)", "process.exit()", "1 / 0", "0x10", "1,00"])(
+  "%j is refused as an expression",
+  (expression) => {
+    expect(() => calculate(expression)).toThrow(
+      expect.objectContaining({ code: "EXPRESSION_INVALID" }),
+    );
+  },
+);
 
 test("sums of products are what they are in the language", () => {
   fc.assert(
-    fc.property(fc.array(fc.tuple(fc.integer({ min: -99, max: 99 }), fc.integer({ min: -99, max: 99 })), { minLength: 1 }), (pairs) => {
-      expect(calculate(pairs.map(([a, b]) => `${a} * ${b}`).join(" + "))).toBe(pairs.map(([a, b]) => a * b).reduce((sum, product) => sum + product));
-    }),
+    fc.property(
+      fc.array(fc.tuple(fc.integer({ min: -99, max: 99 }), fc.integer({ min: -99, max: 99 })), {
+        minLength: 1,
+      }),
+      (pairs) => {
+        expect(calculate(pairs.map(([a, b]) => `${a} * ${b}`).join(" + "))).toBe(
+          pairs.map(([a, b]) => a * b).reduce((sum, product) => sum + product),
+        );
+      },
+    ),
   );
 });
 
 test("the clock tells date, time and weekday in a zone", async () => {
   const tool = clockTool({ now: () => Date.UTC(2026, 0, 31, 15, 30, 5) });
 
-  expect(await tool.execute({ timeZone: "Asia/Seoul" }, context, { signal: context.signal })).toEqual({ iso: "2026-02-01T00:30:05", weekday: "Sunday", timeZone: "Asia/Seoul" });
+  expect(
+    await tool.execute({ timeZone: "Asia/Seoul" }, context, { signal: context.signal }),
+  ).toEqual({ iso: "2026-02-01T00:30:05", weekday: "Sunday", timeZone: "Asia/Seoul" });
 });
 
-test.for(["127.0.0.1", "10.1.2.3", "172.16.0.1", "192.168.0.1", "169.254.169.254", "0.0.0.0", "::1", "::ffff:127.0.0.1", "::ffff:7f00:1", "fd00::1", "fe80::1", "fe80::1%lo", "100.64.0.1", "::127.0.0.1", "64:ff9b::7f00:1", "64:ff9b:1::a00:1", "2002:7f00:1::", "2001:0:7f00:1::", "fec0::1", "ff02::1"])("%s is private", (address) => {
+test.for([
+  "127.0.0.1",
+  "10.1.2.3",
+  "172.16.0.1",
+  "192.168.0.1",
+  "169.254.169.254",
+  "0.0.0.0",
+  "::1",
+  "::ffff:127.0.0.1",
+  "::ffff:7f00:1",
+  "fd00::1",
+  "fe80::1",
+  "fe80::1%lo",
+  "100.64.0.1",
+  "::127.0.0.1",
+  "64:ff9b::7f00:1",
+  "64:ff9b:1::a00:1",
+  "2002:7f00:1::",
+  "2001:0:7f00:1::",
+  "fec0::1",
+  "ff02::1",
+])("%s is private", (address) => {
   expect(isPrivate(address)).toBe(true);
 });
 
@@ -45,8 +87,21 @@ test.for(["1.1.1.1", "8.8.8.8", "2606:4700::1111", "172.32.0.1"])("%s is public"
   expect(isPrivate(address)).toBe(false);
 });
 
-test.for(["http://127.0.0.1:1/", "http://[::1]/", "http://localhost:1/", "http://2130706433/", "http://0x7f.1/", "http://127.0.0.1./", "http://①②⑦.0.0.1/", "http://[::ffff:7f00:1]/", "http://[64:ff9b::7f00:1]/", "https://169.254.169.254/latest"])("a page at %s is not read", async (url) => {
-  await expect(webFetch().execute({ url }, context, { signal: context.signal })).rejects.toMatchObject({ code: "WEB_ADDRESS_PRIVATE" });
+test.for([
+  "http://127.0.0.1:1/",
+  "http://[::1]/",
+  "http://localhost:1/",
+  "http://2130706433/",
+  "http://0x7f.1/",
+  "http://127.0.0.1./",
+  "http://①②⑦.0.0.1/",
+  "http://[::ffff:7f00:1]/",
+  "http://[64:ff9b::7f00:1]/",
+  "https://169.254.169.254/latest",
+])("a page at %s is not read", async (url) => {
+  await expect(
+    webFetch().execute({ url }, context, { signal: context.signal }),
+  ).rejects.toMatchObject({ code: "WEB_ADDRESS_PRIVATE" });
 });
 
 describe("of an allowed host", () => {
@@ -69,7 +124,12 @@ describe("of an allowed host", () => {
     response.end("<style>x{}</style><h1>안녕</h1>\n<p>hello</p>");
   });
   let host = "";
-  const read = (page: string, signal = context.signal) => webFetch({ allowHosts: [host] }).execute({ url: `http://${host}${page}` }, { ...context, signal }, { signal });
+  const read = (page: string, signal = context.signal) =>
+    webFetch({ allowHosts: [host] }).execute(
+      { url: `http://${host}${page}` },
+      { ...context, signal },
+      { signal },
+    );
 
   beforeAll(async () => {
     await new Promise<void>((resolve) => server.listen(0, "127.0.0.1", resolve));
@@ -84,9 +144,12 @@ describe("of an allowed host", () => {
     expect(await read("/")).toEqual({ status: 200, type: "text/html", text: "안녕 hello" });
   });
 
-  test.for(["/number", "/name", "/decimal", "/mapped", "/file", "/twice"])("a redirect inside is refused: %s", async (page) => {
-    await expect(read(page)).rejects.toMatchObject({ code: "WEB_ADDRESS_PRIVATE" });
-  });
+  test.for(["/number", "/name", "/decimal", "/mapped", "/file", "/twice"])(
+    "a redirect inside is refused: %s",
+    async (page) => {
+      await expect(read(page)).rejects.toMatchObject({ code: "WEB_ADDRESS_PRIVATE" });
+    },
+  );
 
   test("a redirect without an end is given up, and a page without an end is cut", async () => {
     await expect(read("/round")).rejects.toMatchObject({ code: "WEB_REDIRECTS" });
@@ -115,16 +178,19 @@ test.for([
   expect(textOfHtml(html)).toBe(words);
 });
 
-test.for(["<", "<a", "<a ", "<script>", "<!--", "</script ", "<script></script "])("a page of nothing but %j costs no more than its length", (piece) => {
-  const cost = (times: number): number => {
-    const startedAt = process.cpuUsage().user;
-    textOfHtml(piece.repeat(times));
-    return process.cpuUsage(undefined).user - startedAt;
-  };
+test.for(["<", "<a", "<a ", "<script>", "<!--", "</script ", "<script></script "])(
+  "a page of nothing but %j costs no more than its length",
+  (piece) => {
+    const cost = (times: number): number => {
+      const startedAt = process.cpuUsage().user;
+      textOfHtml(piece.repeat(times));
+      return process.cpuUsage(undefined).user - startedAt;
+    };
 
-  // Read tag by tag against the rest of the page, this would be minutes.
-  expect(cost(1_048_576 / piece.length)).toBeLessThan(5_000_000);
-});
+    // Read tag by tag against the rest of the page, this would be minutes.
+    expect(cost(1_048_576 / piece.length)).toBeLessThan(5_000_000);
+  },
+);
 
 /** Sends letters until nobody reads. */
 function endless(response: ServerResponse): void {

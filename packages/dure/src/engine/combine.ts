@@ -7,7 +7,10 @@ import type { BusyPolicy, Service } from "./service.ts";
 
 /** Chooses the service for a message outside of a flow. */
 export type ServiceRouter =
-  | { readonly kind: "function"; readonly route: (message: string, options: RouteOptions) => string | Promise<string> }
+  | {
+      readonly kind: "function";
+      readonly route: (message: string, options: RouteOptions) => string | Promise<string>;
+    }
   /** The agent answers `{service}`; a name that is unknown falls to `default`. */
   | { readonly kind: "agent"; readonly agent: Agent; readonly default: string };
 
@@ -36,7 +39,10 @@ export interface CombinedService {
 export type LeafService = Service | RemoteService;
 export type AnyService = LeafService | CombinedService;
 
-/** A person is in one service at a time; in the middle of a flow its messages stay there, unless the person asks to leave. */
+/**
+ * A person is in one service at a time; in the middle of a flow its messages stay there, unless the
+ * person asks to leave.
+ */
 export function combineServices(options: {
   name?: string;
   title?: string;
@@ -48,16 +54,26 @@ export function combineServices(options: {
 }): CombinedService {
   const services = new Map(options.services.map((service) => [service.name, service]));
   if (services.size === 0 || services.size !== options.services.length) {
-    throw new DureError("SERVICE_INVALID", services.size === 0 ? "combineServices was given no service." : "Two of the combined services have the same name.", {
-      class: "input",
-      hint: "Give at least one service, each with a name of its own.",
-    });
+    throw new DureError(
+      "SERVICE_INVALID",
+      services.size === 0
+        ? "combineServices was given no service."
+        : "Two of the combined services have the same name.",
+      {
+        class: "input",
+        hint: "Give at least one service, each with a name of its own.",
+      },
+    );
   }
   if (options.router.kind === "agent" && !services.has(options.router.default)) {
-    throw new DureError("SERVICE_INVALID", `The router's default "${options.router.default}" is none of the services.`, {
-      class: "input",
-      hint: `Services are: ${[...services.keys()].join(", ")}.`,
-    });
+    throw new DureError(
+      "SERVICE_INVALID",
+      `The router's default "${options.router.default}" is none of the services.`,
+      {
+        class: "input",
+        hint: `Services are: ${[...services.keys()].join(", ")}.`,
+      },
+    );
   }
   return {
     kind: "combined",
@@ -72,20 +88,32 @@ export function combineServices(options: {
   };
 }
 
-/** The first rule with a keyword at the start of a word of the message. Letter case does not count. */
-export function keywordRouter(options: { rules: readonly { service: string; keywords: readonly string[] }[]; default: string }): ServiceRouter {
+/**
+ * The first rule with a keyword at the start of a word of the message. Letter case does not count.
+ */
+export function keywordRouter(options: {
+  rules: readonly { service: string; keywords: readonly string[] }[];
+  default: string;
+}): ServiceRouter {
   return {
     kind: "function",
     route: (message) => {
       const text = message.normalize("NFC").toLowerCase();
-      const rule = options.rules.find(({ keywords }) => keywords.some((keyword) => startsWord(text, keyword.normalize("NFC").toLowerCase())));
+      const rule = options.rules.find(({ keywords }) =>
+        keywords.some((keyword) => startsWord(text, keyword.normalize("NFC").toLowerCase())),
+      );
       return rule?.service ?? options.default;
     },
   };
 }
 
 /** A model reads what the services are for, and chooses. */
-export function modelRouter(options: { card?: CardInput; default: string; prompt?: string; services: Readonly<Record<string, string>> }): ServiceRouter {
+export function modelRouter(options: {
+  card?: CardInput;
+  default: string;
+  prompt?: string;
+  services: Readonly<Record<string, string>>;
+}): ServiceRouter {
   const names = Object.keys(options.services) as [string, ...string[]];
   const list = Object.entries(options.services).map(([name, what]) => `- ${name}: ${what}`);
   return {
@@ -93,7 +121,9 @@ export function modelRouter(options: { card?: CardInput; default: string; prompt
     default: options.default,
     agent: conversationalAgent({
       name: "router",
-      prompt: options.prompt ?? `Choose the service that the message is for. Answer with JSON {"service": name}.\n${list.join("\n")}`,
+      prompt:
+        options.prompt ??
+        `Choose the service that the message is for. Answer with JSON {"service": name}.\n${list.join("\n")}`,
       schema: z.object({ service: z.enum(names) }),
       ...(options.card && { card: options.card }),
     }),
@@ -108,7 +138,10 @@ function startsWord(text: string, keyword: string): boolean {
   return false;
 }
 
-/** Whole messages that mean it. One that only holds such words does not: `처음으로 보내는 거야`, `leave it as it is`. */
+/**
+ * Whole messages that mean it. One that only holds such words does not: `처음으로 보내는 거야`,
+ * `leave it as it is`.
+ */
 const LEAVING = [
   String.raw`(?:(?:그럼|그러면|이제|이만|그냥|우리) ?)*(?:그만하고 ?)?(?:다른|딴) ?(?:얘기|이야기|거|것|걸|서비스|업무) ?(?:를|을|로|으로|나|도|좀)? ?(?:하자|할래|할게|해|해줘|해주세요|하고 싶어|하고 싶은데|물어볼게|물어볼래|물어봐도 돼|갈래|바꿀래|바꿔줘)?요?`,
   String.raw`(?:(?:그럼|그러면|이제|이만|그냥|우리) ?)*(?:그만하고 ?)?(?:나갈래|나갈게|나가기|나가자|나가고 싶어|돌아갈래|처음으로(?: ?(?:가자|갈래|가줘|가 줘|돌아가자|돌아갈래|돌아가줘|돌아가 줘|돌아가고 싶어))?)요?`,

@@ -5,23 +5,52 @@ import { concludes, isAcknowledgement, isBlank, similarity } from "./conclusion.
 
 describe("an exchange ends", () => {
   test("on a reply in which nothing can be seen", () => {
-    for (const text of ["", " \n\t", "\u200b\u200d", "\u3164", "\u2800 \u2800", "\u0007", "\u00ad"]) {
+    for (const text of [
+      "",
+      " \n\t",
+      "\u200b\u200d",
+      "\u3164",
+      "\u2800 \u2800",
+      "\u0007",
+      "\u00ad",
+    ]) {
       expect(concludes("something", "something else", text)).toBe("empty_reply");
     }
   });
 
   test("on a reply that repeats the speaker's own last one, in other order and letter case too", () => {
-    expect(concludes("The login module is ready for review.", undefined, "the login module is READY for review!")).toBe("repetition");
-    expect(concludes("로그인 모듈 검토가 끝났고 문제는 없습니다", "확인", "로그인 모듈 검토가 끝났고, 문제는 없습니다.")).toBe("repetition");
+    expect(
+      concludes(
+        "The login module is ready for review.",
+        undefined,
+        "the login module is READY for review!",
+      ),
+    ).toBe("repetition");
+    expect(
+      concludes(
+        "로그인 모듈 검토가 끝났고 문제는 없습니다",
+        "확인",
+        "로그인 모듈 검토가 끝났고, 문제는 없습니다.",
+      ),
+    ).toBe("repetition");
   });
 
   test("not on a reply that repeats what the other one said", () => {
-    expect(concludes("나는 다른 말을 했다", "로그인 모듈 검토가 끝났습니다", "로그인 모듈 검토가 끝났습니다")).toBeUndefined();
+    expect(
+      concludes(
+        "나는 다른 말을 했다",
+        "로그인 모듈 검토가 끝났습니다",
+        "로그인 모듈 검토가 끝났습니다",
+      ),
+    ).toBeUndefined();
   });
 
   test("from 85 % of common words on, and not below", () => {
     const words = Array.from({ length: 20 }, (_, index) => `word${index}`);
-    const changed = (count: number) => [...words.slice(count), ...Array.from({ length: count }, (_, index) => `new${index}`)].join(" ");
+    const changed = (count: number) =>
+      [...words.slice(count), ...Array.from({ length: count }, (_, index) => `new${index}`)].join(
+        " ",
+      );
 
     expect(similarity(words.join(" "), changed(3))).toBe(0.85);
     expect(concludes(words.join(" "), undefined, changed(3))).toBe("repetition");
@@ -29,23 +58,40 @@ describe("an exchange ends", () => {
   });
 
   test("on an acknowledgement that answers an acknowledgement, never on the first one", () => {
-    expect(concludes("코드 리뷰 해줘", "네, 감사합니다!", "넵 수고하세요 🙏")).toBe("acknowledgement");
+    expect(concludes("코드 리뷰 해줘", "네, 감사합니다!", "넵 수고하세요 🙏")).toBe(
+      "acknowledgement",
+    );
     expect(concludes("please review", "Thanks!", "You're welcome 😊")).toBe("acknowledgement");
-    expect(concludes(undefined, "리뷰를 마쳤습니다. 12번째 줄에 버그가 있어요.", "네, 감사합니다!")).toBeUndefined();
+    expect(
+      concludes(undefined, "리뷰를 마쳤습니다. 12번째 줄에 버그가 있어요.", "네, 감사합니다!"),
+    ).toBeUndefined();
     expect(concludes(undefined, undefined, "네")).toBeUndefined();
     expect(concludes(undefined, "네, 감사합니다!", "그런데 12번째 줄은 고쳤나요?")).toBeUndefined();
   });
 
   test("on fewer than the wanted characters without a question, only where that is asked for", () => {
-    expect(concludes(undefined, "리뷰 결과예요: 문제 없어요", "12번째 줄 수정", { minCharacters: 20 })).toBe("minimal_content");
+    expect(
+      concludes(undefined, "리뷰 결과예요: 문제 없어요", "12번째 줄 수정", { minCharacters: 20 }),
+    ).toBe("minimal_content");
     expect(concludes(undefined, "리뷰 결과예요: 문제 없어요", "12번째 줄 수정")).toBeUndefined();
-    expect(concludes(undefined, "x", "a".repeat(19), { minCharacters: 20 })).toBe("minimal_content");
+    expect(concludes(undefined, "x", "a".repeat(19), { minCharacters: 20 })).toBe(
+      "minimal_content",
+    );
     expect(concludes(undefined, "x", "a".repeat(20), { minCharacters: 20 })).toBeUndefined();
-    expect(concludes(undefined, "x", "😀".repeat(19), { minCharacters: 20 })).toBe("minimal_content");
+    expect(concludes(undefined, "x", "😀".repeat(19), { minCharacters: 20 })).toBe(
+      "minimal_content",
+    );
   });
 
   test("not on a short question, with or without its mark", () => {
-    for (const text of ["언제까지?", "어느 파일인가요", "제가 할까요", "which file", "is it done", "どれ？"]) {
+    for (const text of [
+      "언제까지?",
+      "어느 파일인가요",
+      "제가 할까요",
+      "which file",
+      "is it done",
+      "どれ？",
+    ]) {
       expect(concludes(undefined, "x", text, { minCharacters: 20 })).toBeUndefined();
     }
     for (const text of ["파일이 없으니까", "thisWhat file", "somehow done"]) {
@@ -144,7 +190,15 @@ describe("similarity", () => {
 });
 
 test("texts made to be slow are decided quickly", () => {
-  const hostile = ["a" + "\u0301\u0323".repeat(50_000), "네 ".repeat(50_000), "@".repeat(100_000), "<@".repeat(50_000), "\u200b".repeat(100_000), "ha".repeat(50_000), "ㄱ".repeat(100_000)];
+  const hostile = [
+    "a" + "\u0301\u0323".repeat(50_000),
+    "네 ".repeat(50_000),
+    "@".repeat(100_000),
+    "<@".repeat(50_000),
+    "\u200b".repeat(100_000),
+    "ha".repeat(50_000),
+    "ㄱ".repeat(100_000),
+  ];
 
   const before = performance.now();
   for (const text of hostile) concludes(text, text, text + "!", { minCharacters: 20 });

@@ -1,12 +1,16 @@
-/** Why two agents have nothing more to say to each other. Source: docs/spec/collaboration §5, docs/spec/jobs §3. */
+/**
+ * Why two agents have nothing more to say to each other. Source: docs/spec/collaboration §5,
+ * docs/spec/jobs §3.
+ */
 export type Conclusion = "empty_reply" | "repetition" | "acknowledgement" | "minimal_content";
 
 /** From here on a reply counts as said before. Source: docs/spec/jobs §3.5. */
 const REPETITION = 0.85;
 
 /**
- * Whether a reply ends an exchange of two agents, and why. `previousOwn` is the same speaker's last text, `previousOther`
- * what the reply answers; undefined where there is none. Pure; the first reason that applies wins.
+ * Whether a reply ends an exchange of two agents, and why. `previousOwn` is the same speaker's last
+ * text, `previousOther` what the reply answers; undefined where there is none. Pure; the first
+ * reason that applies wins.
  *
  * `minCharacters` (code points without the surrounding space) is for jobs, 20 there: a shorter reply that asks nothing
  * ends. Absent, length does not matter.
@@ -19,21 +23,32 @@ export function concludes(
 ): Conclusion | undefined {
   if (isBlank(text)) return "empty_reply";
   if (previousOwn !== undefined && similarity(previousOwn, text) >= REPETITION) return "repetition";
-  if (previousOther !== undefined && isAcknowledgement(previousOther) && isAcknowledgement(text)) return "acknowledgement";
-  if (options.minCharacters !== undefined && isShorterThan(text, options.minCharacters) && !asksSomething(text)) return "minimal_content";
+  if (previousOther !== undefined && isAcknowledgement(previousOther) && isAcknowledgement(text)) {
+    return "acknowledgement";
+  }
+  if (
+    options.minCharacters !== undefined &&
+    isShorterThan(text, options.minCharacters) &&
+    !asksSomething(text)
+  ) {
+    return "minimal_content";
+  }
   return undefined;
 }
 
-/** Nothing that a person would see: white space, controls, zero-width and filler characters, the blank Braille pattern. */
+/**
+ * Nothing that a person would see: white space, controls, zero-width and filler characters, the
+ * blank Braille pattern.
+ */
 export function isBlank(text: string): boolean {
   return !/[^\s\p{Cc}\p{Default_Ignorable_Code_Point}\u2800]/u.test(text);
 }
 
 /**
- * From 0 to 1: the words that both texts have, each as often as it stands in both, divided by the number of words of the
- * longer one. A word is a run of letters and digits in any script (a Han or kana character counts as a word of its own,
- * since these scripts write no spaces); letter case does not count, nor does the order. Texts without any word are alike
- * only when they are the same.
+ * From 0 to 1: the words that both texts have, each as often as it stands in both, divided by the
+ * number of words of the longer one. A word is a run of letters and digits in any script (a Han or
+ * kana character counts as a word of its own, since these scripts write no spaces); letter case
+ * does not count, nor does the order. Texts without any word are alike only when they are the same.
  */
 export function similarity(a: string, b: string): number {
   const wordsOfA = wordsOf(a);
@@ -54,18 +69,21 @@ export function similarity(a: string, b: string): number {
 }
 
 /**
- * Whether a text does nothing but acknowledge, thank or say goodbye, in Korean or English: every word of it belongs to a
- * known phrase or only decorates one, names with `@` or 님 aside. A question is none (`네?`), and neither is a text that
- * says anything else (`네, 그런데 테스트가 실패했어요`).
+ * Whether a text does nothing but acknowledge, thank or say goodbye, in Korean or English: every
+ * word of it belongs to a known phrase or only decorates one, names with `@` or 님 aside. A question
+ * is none (`네?`), and neither is a text that says anything else (`네, 그런데 테스트가 실패했어요`).
  */
 export function isAcknowledgement(text: string): boolean {
   if (text.length > LONGEST_ACKNOWLEDGEMENT || /[?？]/u.test(text)) return false;
-  const plain = text.replace(/<@[^\s<>]*>/gu, " ").replace(/(?<![\p{L}\p{N}])@[\p{L}\p{N}_-]+/gu, " ").replace(/['’]/gu, "");
+  const plain = text
+    .replace(/<@[^\s<>]*>/gu, " ")
+    .replace(/(?<![\p{L}\p{N}])@[\p{L}\p{N}_-]+/gu, " ")
+    .replace(/['’]/gu, "");
   const words = wordsOf(plain);
   let acknowledges = ACKNOWLEDGING_SIGN.test(plain);
   if (words.length === 0) return acknowledges && isOnlySigns(plain);
 
-  for (let index = 0; index < words.length; ) {
+  for (let index = 0; index < words.length;) {
     const phrase = phraseAt(words, index);
     if (!phrase) return false;
     acknowledges ||= phrase.kind === "acknowledges";
@@ -77,7 +95,10 @@ export function isAcknowledgement(text: string): boolean {
 /** UTF-16 units; whatever is longer says more than that it was heard. */
 const LONGEST_ACKNOWLEDGEMENT = 200;
 
-function phraseAt(words: readonly string[], index: number): { kind: "acknowledges" | "decorates"; length: number } | undefined {
+function phraseAt(
+  words: readonly string[],
+  index: number,
+): { kind: "acknowledges" | "decorates"; length: number } | undefined {
   for (let length = Math.min(LONGEST_PHRASE, words.length - index); length > 0; length--) {
     const phrase = words.slice(index, index + length).join(" ");
     if (ACKNOWLEDGING.has(phrase)) return { kind: "acknowledges", length };
@@ -85,10 +106,15 @@ function phraseAt(words: readonly string[], index: number): { kind: "acknowledge
   }
   const word = words[index] ?? "";
   // 루다님, and laughter of any length: ㅎㅎ, ㅋㅋㅋ, haha.
-  return /^(?:[\p{L}\p{N}]{1,10}님|[ㅎㅋㅠㅜ]+|(?:ha|he){2,})$/u.test(word) ? { kind: "decorates", length: 1 } : undefined;
+  return /^(?:[\p{L}\p{N}]{1,10}님|[ㅎㅋㅠㅜ]+|(?:ha|he){2,})$/u.test(word)
+    ? { kind: "decorates", length: 1 }
+    : undefined;
 }
 
-/** Without words: signs of assent and friendliness, beside punctuation. 😡 alone is no acknowledgement. */
+/**
+ * Without words: signs of assent and friendliness, beside punctuation. 😡 alone is no
+ * acknowledgement.
+ */
 const ACKNOWLEDGING_SIGN = /[👍👌🙏🙌👏🤝🫡💪✅✔☑💯🎉🥳😀😃😄😁😆😊🙂😉😍🥰🤗❤💙💚💛🧡💜✨🔥👋]/u;
 
 function isOnlySigns(text: string): boolean {
@@ -120,7 +146,10 @@ const KOREAN_STEMS: readonly (readonly [stem: string, endings: string])[] = [
   ["알겠", "어|어요|습니다|네요|음|슴다"],
   ["알았", "어|어요|습니다|음"],
   ["이해", "했어요|했습니다|됐습니다|되었습니다|완료"],
-  ["확인", "|했어요|했습니다|됐습니다|되었습니다|완료|할게요|하겠습니다|해볼게요|해보겠습니다|감사합니다"],
+  [
+    "확인",
+    "|했어요|했습니다|됐습니다|되었습니다|완료|할게요|하겠습니다|해볼게요|해보겠습니다|감사합니다",
+  ],
   ["접수", "|했습니다|했어요|됐습니다|되었습니다|완료"],
   ["동의", "|해요|합니다"],
   ["진행", "할게요|하겠습니다"],
@@ -133,7 +162,10 @@ const KOREAN_STEMS: readonly (readonly [stem: string, endings: string])[] = [
   ["별말씀", "을|을요|을 다 하세요"],
   ["아니에요", ""],
   ["다행", "이에요|입니다|이네요|이다"],
-  ["수고", "|하세요|하셨어요|하셨습니다|했어요|했습니다|많으셨어요|많으셨습니다|많으십니다|많았어요"],
+  [
+    "수고",
+    "|하세요|하셨어요|하셨습니다|했어요|했습니다|많으셨어요|많으셨습니다|많으십니다|많았어요",
+  ],
   ["고생", "하셨어요|하셨습니다|했어요|했습니다|많으셨어요|많으셨습니다"],
   ["화이팅", "|입니다|이에요"],
   ["파이팅", "|입니다"],
@@ -205,7 +237,9 @@ const ACKNOWLEDGING: ReadonlySet<string> = new Set([
 ]);
 
 /** Words. */
-const LONGEST_PHRASE = Math.max(...[...ACKNOWLEDGING, ...DECORATING].map((phrase) => phrase.split(" ").length));
+const LONGEST_PHRASE = Math.max(
+  ...[...ACKNOWLEDGING, ...DECORATING].map((phrase) => phrase.split(" ").length),
+);
 
 /** A mark, or the way in which Korean and English ask without one. */
 function asksSomething(text: string): boolean {
@@ -213,11 +247,18 @@ function asksSomething(text: string): boolean {
   const words = wordsOf(text);
   const first = words[0] ?? "";
   const last = words.at(-1) ?? "";
-  return ENGLISH_QUESTIONS.has(first) || /(?:(?<!니)까요|습니까|입니까|합니까|됩니까|나요|인가요|은가요|는가요|한가요|던가요|을까|할까|될까|볼까|줄래|줄래요|할래|할래요)$/u.test(last);
+  return (
+    ENGLISH_QUESTIONS.has(first) ||
+    /(?:(?<!니)까요|습니까|입니까|합니까|됩니까|나요|인가요|은가요|는가요|한가요|던가요|을까|할까|될까|볼까|줄래|줄래요|할래|할래요)$/u.test(
+      last,
+    )
+  );
 }
 
 const ENGLISH_QUESTIONS: ReadonlySet<string> = new Set(
-  "what|whats|which|who|whom|whose|where|when|why|how|hows|can|could|should|would|shall|may|is|are|was|were|do|does|did|have|has|am".split("|"),
+  "what|whats|which|who|whom|whose|where|when|why|how|hows|can|could|should|would|shall|may|is|are|was|were|do|does|did|have|has|am".split(
+    "|",
+  ),
 );
 
 function isShorterThan(text: string, characters: number): boolean {
@@ -229,10 +270,15 @@ function isShorterThan(text: string, characters: number): boolean {
 const WORD =
   /\p{Script=Han}|\p{Script=Hiragana}|\p{Script=Katakana}|(?!\p{M})(?:(?!\p{Script=Han}|\p{Script=Hiragana}|\p{Script=Katakana})[\p{L}\p{N}\p{M}])+/gu;
 
-/** UTF-16 units. A longer word is compared as it is: normalising an endless run of accents takes quadratic time. */
+/**
+ * UTF-16 units. A longer word is compared as it is: normalising an endless run of accents takes
+ * quadratic time.
+ */
 const LONGEST_WORD = 100;
 
 function wordsOf(text: string): readonly string[] {
   const visible = text.replace(/\p{Default_Ignorable_Code_Point}+/gu, "");
-  return (visible.match(WORD) ?? []).map((word) => (word.length > LONGEST_WORD ? word : word.normalize("NFC").toLowerCase()));
+  return (visible.match(WORD) ?? []).map((word) =>
+    word.length > LONGEST_WORD ? word : word.normalize("NFC").toLowerCase(),
+  );
 }

@@ -6,20 +6,36 @@ import type { EffectStatus, IntentAnswer } from "../durable/turns.ts";
 import type { AnyTool, ProbeAnswer, ToolContext } from "./tool.ts";
 import type { EffectOutcome } from "./turn-context.ts";
 
-/** A turn asks the outside this long before it leaves the question to a person, milliseconds, however many calls it makes meanwhile. Source: docs/spec/conversation §4. */
-const PROBE_MOST_MS = 60_000;
+/**
+ * A turn asks the outside this long before it leaves the question to a person, milliseconds,
+ * however many calls it makes meanwhile. Source: docs/spec/conversation §4.
+ */
+const MAX_PROBE_MS = 60_000;
 const PROBE_FIRST_WAIT_MS = 100;
-const PROBE_MOST_WAIT_MS = 2_000;
+const MAX_PROBE_WAIT_MS = 2_000;
 /** A single question to the outside, milliseconds. Source: our choice. */
 const PROBE_TIMEOUT_MS = 10_000;
 
-/** The ledger's side of one effect. Each method is one committed statement under the turn's epoch. */
+/**
+ * The ledger's side of one effect. Each method is one committed statement under the turn's epoch.
+ */
 export interface EffectLedger {
-  intent(effect: { key: string; tool: string; input: unknown; approval?: string }): Promise<IntentAnswer>;
-  settle(key: string, status: EffectStatus, outcome: { result?: unknown; error?: unknown }): Promise<void>;
+  intent(effect: {
+    key: string;
+    tool: string;
+    input: unknown;
+    approval?: string;
+  }): Promise<IntentAnswer>;
+  settle(
+    key: string,
+    status: EffectStatus,
+    outcome: { result?: unknown; error?: unknown },
+  ): Promise<void>;
 }
 
-/** Thrown when only a person can say what became of an effect. The turn ends with `EFFECT_UNKNOWN`. */
+/**
+ * Thrown when only a person can say what became of an effect. The turn ends with `EFFECT_UNKNOWN`.
+ */
 export class EffectUnknownError extends DureError {
   readonly key: string;
   readonly tool: string;
@@ -41,18 +57,30 @@ export class EffectUnknownError extends DureError {
 export type Fate = "failed" | "unknown";
 
 /**
- * Whether a call that threw can have had an effect. Pure; the first rule that applies wins. Refused before it was sent, or
- * refused with a definite answer, is `failed`; a cut, a timeout, a 5xx and everything else is `unknown`. Where an earlier call
- * under the key may have arrived, a call that was not sent says nothing about that one. Source: docs/spec/conversation §4.
+ * Whether a call that threw can have had an effect. Pure; the first rule that applies wins. Refused
+ * before it was sent, or refused with a definite answer, is `failed`; a cut, a timeout, a 5xx and
+ * everything else is `unknown`. Where an earlier call under the key may have arrived, a call that
+ * was not sent says nothing about that one. Source: docs/spec/conversation §4.
  */
-export function fateOf(error: unknown, { mayHaveHappened = false }: { mayHaveHappened?: boolean } = {}): Fate {
+export function fateOf(
+  error: unknown,
+  { mayHaveHappened = false }: { mayHaveHappened?: boolean } = {},
+): Fate {
   if (typeof error !== "object" || error === null) return "unknown";
-  const { sent, definite, cause } = error as { sent?: unknown; definite?: unknown; cause?: unknown };
+  const { sent, definite, cause } = error as {
+    sent?: unknown;
+    definite?: unknown;
+    cause?: unknown;
+  };
   if (sent === true) return "unknown";
   if (definite === true) return "failed";
   if (mayHaveHappened) return "unknown";
   if (sent === false) return "failed";
-  return [codeOf(error), codeOf(cause)].some((code) => code !== undefined && NOT_CONNECTED.has(code)) ? "failed" : "unknown";
+  return [codeOf(error), codeOf(cause)].some(
+    (code) => code !== undefined && NOT_CONNECTED.has(code),
+  )
+    ? "failed"
+    : "unknown";
 }
 
 /** Node's words for a connection that did not come about. */
@@ -64,7 +92,10 @@ export interface OnceCall {
   readonly input: unknown;
   readonly key: string;
   readonly approval?: string | undefined;
-  /** Whether one that has failed under this key may be called again: nothing happened, and the key names the thing, not the try. Default false. */
+  /**
+   * Whether one that has failed under this key may be called again: nothing happened, and the key
+   * names the thing, not the try. Default false.
+   */
   readonly repeatsFailed?: boolean;
   readonly context: Omit<ToolContext, "key" | "attempt" | "signal">;
 }
@@ -89,17 +120,33 @@ export class OnceRunner {
   readonly #clock: Clock;
   readonly #isStopped: () => boolean;
 
-  constructor(options: { ledger: EffectLedger; clock: Clock; /** Whether somebody asked for the end of the turn. */ isStopped?: () => boolean }) {
+  constructor(options: {
+    ledger: EffectLedger;
+    clock: Clock;
+    /** Whether somebody asked for the end of the turn. */ isStopped?: () => boolean;
+  }) {
     this.#ledger = options.ledger;
     this.#clock = options.clock;
     this.#isStopped = options.isStopped ?? (() => false);
   }
 
-  async run(call: OnceCall, { signal }: { signal: AbortSignal }): Promise<EffectOutcome<unknown> | { status: "stopped" } | { status: "approval_used" }> {
+  async run(
+    call: OnceCall,
+    { signal }: { signal: AbortSignal },
+  ): Promise<EffectOutcome<unknown> | { status: "stopped" } | { status: "approval_used" }> {
     const { key, name, input, approval } = call;
     const askedAt = this.#clock.monotonic();
-    const round: Round = { calls: 0, deadline: askedAt + Math.max(PROBE_MOST_MS, call.tool.timeoutMs + call.tool.settleMs), mayHaveHappened: false };
-    const intent = await this.#ledger.intent({ key, tool: name, input, ...(approval !== undefined && { approval }) });
+    const round: Round = {
+      calls: 0,
+      deadline: askedAt + Math.max(MAX_PROBE_MS, call.tool.timeoutMs + call.tool.settleMs),
+      mayHaveHappened: false,
+    };
+    const intent = await this.#ledger.intent({
+      key,
+      tool: name,
+      input,
+      ...(approval !== undefined && { approval }),
+    });
     if (intent.outcome === "stop") return { status: "stopped" };
     if (intent.outcome === "approval_used") return { status: "approval_used" };
     if (intent.outcome === "new") {
@@ -108,10 +155,14 @@ export class OnceRunner {
     }
 
     if (canonicalJson(intent.input) !== canonicalJson(JSON.parse(JSON.stringify(input ?? null)))) {
-      throw new DureError("EFFECT_KEY_REUSED", `${name} was asked for under the key ${key} with other arguments.`, {
-        hint: "The key must name the thing decided: put what may change into it.",
-        details: { key },
-      });
+      throw new DureError(
+        "EFFECT_KEY_REUSED",
+        `${name} was asked for under the key ${key} with other arguments.`,
+        {
+          hint: "The key must name the thing decided: put what may change into it.",
+          details: { key },
+        },
+      );
     }
     if (intent.status === "done") return { status: "done", result: intent.result };
     if (intent.status === "failed") {
@@ -121,7 +172,13 @@ export class OnceRunner {
       return this.#send(call, intent.attempts + 1, round, signal);
     }
     round.mayHaveHappened = true;
-    return this.#recover(call, intent.attempts, this.#clock.monotonic() - intent.sent_ago_ms, round, signal);
+    return this.#recover(
+      call,
+      intent.attempts,
+      this.#clock.monotonic() - intent.sent_ago_ms,
+      round,
+      signal,
+    );
   }
 
   /** Records that one more call is about to leave. */
@@ -132,11 +189,12 @@ export class OnceRunner {
   }
 
   /**
-   * A record whose answer took long allows nothing: while this process stood still or could not reach the database, another may
-   * have taken the turn over, and its rule counts from the time of the record. So it is made again, under the turn's epoch.
+   * A record whose answer took long allows nothing: while this process stood still or could not
+   * reach the database, another may have taken the turn over, and its rule counts from the time of
+   * the record. So it is made again, under the turn's epoch.
    */
   async #freshen(call: OnceCall, askedAt: number, signal: AbortSignal): Promise<void> {
-    const fresh = Math.min(Math.max(call.tool.settleMs / 2, FRESH_LEAST_MS), FRESH_MOST_MS);
+    const fresh = Math.min(Math.max(call.tool.settleMs / 2, FRESH_LEAST_MS), MAX_FRESH_MS);
     while (this.#clock.monotonic() - askedAt > fresh) {
       signal.throwIfAborted();
       askedAt = this.#clock.monotonic();
@@ -144,7 +202,12 @@ export class OnceRunner {
     }
   }
 
-  async #send(call: OnceCall, attempt: number, round: Round, signal: AbortSignal): Promise<EffectOutcome<unknown>> {
+  async #send(
+    call: OnceCall,
+    attempt: number,
+    round: Round,
+    signal: AbortSignal,
+  ): Promise<EffectOutcome<unknown>> {
     const { tool, key, name, input } = call;
     round.calls += 1;
     const sentAt = this.#clock.monotonic();
@@ -152,8 +215,16 @@ export class OnceRunner {
       const result = await withTimeout(
         this.#clock,
         tool.timeoutMs,
-        () => new DureError("TOOL_TIMEOUT", `${name} did not answer within ${tool.timeoutMs} ms.`, { class: "unavailable" }),
-        async (callSignal) => tool.execute(input, { ...call.context, key, attempt, signal: callSignal }, { signal: callSignal }),
+        () =>
+          new DureError("TOOL_TIMEOUT", `${name} did not answer within ${tool.timeoutMs} ms.`, {
+            class: "unavailable",
+          }),
+        async (callSignal) =>
+          tool.execute(
+            input,
+            { ...call.context, key, attempt, signal: callSignal },
+            { signal: callSignal },
+          ),
         { signal },
       );
       const kept = storedResult(name, result);
@@ -170,23 +241,34 @@ export class OnceRunner {
     }
   }
 
-  async #fail({ key }: OnceCall, error: { code: string; message: string }): Promise<EffectOutcome<unknown>> {
+  async #fail(
+    { key }: OnceCall,
+    error: { code: string; message: string },
+  ): Promise<EffectOutcome<unknown>> {
     await this.#ledger.settle(key, "failed", { error });
     return { status: "failed", error };
   }
 
   /** What is unknown becomes known by the tool's rule, or the question goes to a person. */
-  async #recover(call: OnceCall, attempts: number, sentAt: number, round: Round, signal: AbortSignal): Promise<EffectOutcome<unknown>> {
+  async #recover(
+    call: OnceCall,
+    attempts: number,
+    sentAt: number,
+    round: Round,
+    signal: AbortSignal,
+  ): Promise<EffectOutcome<unknown>> {
     const { tool, name } = call;
     if (tool.recover === "ask") throw unknownEffect(call, "the tool's rule is to ask");
     if (tool.recover === "replay") {
-      if (round.calls >= CALLS_MOST) throw unknownEffect(call, `${round.calls} calls gave no answer`);
+      if (round.calls >= MAX_CALLS) {
+        throw unknownEffect(call, `${round.calls} calls gave no answer`);
+      }
       if (round.calls > 0) await this.#clock.sleep(replayPauseMs(round.calls), { signal });
       await this.#recordAgain(call, signal);
       return this.#send(call, attempts + 1, round, signal);
     }
     const settledAt = sentAt + tool.timeoutMs + tool.settleMs;
-    for (let wait = PROBE_FIRST_WAIT_MS; ; wait = Math.min(wait * 2, PROBE_MOST_WAIT_MS)) {
+    for (let wait = PROBE_FIRST_WAIT_MS; ; wait = Math.min(wait * 2, MAX_PROBE_WAIT_MS)) {
       const askedAt = this.#clock.monotonic();
       const answer = await this.#probe(call, attempts, signal);
       if (typeof answer === "object" || answer === "happened") {
@@ -198,15 +280,27 @@ export class OnceRunner {
       // Only a "no" that was asked for after the request can no longer be travelling is a no.
       if (answer === "not_happened" && askedAt >= settledAt) {
         round.mayHaveHappened = false;
-        if (this.#isStopped()) return this.#fail(call, { code: "NOT_HAPPENED", message: `${name} did not happen, and after the stop it is not tried again.` });
+        if (this.#isStopped()) {
+          return this.#fail(call, {
+            code: "NOT_HAPPENED",
+            message: `${name} did not happen, and after the stop it is not tried again.`,
+          });
+        }
         // One call more is due to every effect, however long its requests travel.
-        if (round.calls >= CALLS_MOST || (round.calls > 1 && now >= round.deadline)) throw unknownEffect(call, `${round.calls} calls gave no answer, and the outside knows of none`);
+        if (round.calls >= MAX_CALLS || (round.calls > 1 && now >= round.deadline)) {
+          throw unknownEffect(
+            call,
+            `${round.calls} calls gave no answer, and the outside knows of none`,
+          );
+        }
         await this.#recordAgain(call, signal);
         return this.#send(call, attempts + 1, round, signal);
       }
-      if (answer === "unknown" && now >= round.deadline) throw unknownEffect(call, "the outside could not say");
+      if (answer === "unknown" && now >= round.deadline) {
+        throw unknownEffect(call, "the outside could not say");
+      }
       const pause = answer === "not_happened" ? Math.max(settledAt - now, 1) : wait;
-      await this.#clock.sleep(Math.min(pause, PROBE_MOST_WAIT_MS), { signal });
+      await this.#clock.sleep(Math.min(pause, MAX_PROBE_WAIT_MS), { signal });
     }
   }
 
@@ -216,7 +310,8 @@ export class OnceRunner {
         this.#clock,
         PROBE_TIMEOUT_MS,
         () => new DureError("PROBE_TIMEOUT", `The probe of ${call.name} did not answer.`),
-        async (probeSignal) => call.tool.probe!({ key: call.key, attempt, input: call.input }, { signal: probeSignal }),
+        async (probeSignal) =>
+          call.tool.probe!({ key: call.key, attempt, input: call.input }, { signal: probeSignal }),
         { signal },
       );
     } catch {
@@ -227,21 +322,28 @@ export class OnceRunner {
 }
 
 /**
- * How old the record of an intent may be when its call leaves, milliseconds: half of the tool's `settle`, within these bounds.
- * Below the 6 s after which another process may take over. Source: our choice.
+ * How old the record of an intent may be when its call leaves, milliseconds: half of the tool's
+ * `settle`, within these bounds. Below the 6 s after which another process may take over. Source:
+ * our choice.
  */
 const FRESH_LEAST_MS = 500;
-const FRESH_MOST_MS = 3_000;
+const MAX_FRESH_MS = 3_000;
 
 /** Calls of one effect in one life of a turn before a person is asked. Source: our choice. */
-const CALLS_MOST = 5;
+const MAX_CALLS = 5;
 
-/** Before the next call under the rule `replay`, milliseconds: what is down may come up again. Source: our choice; doubling, under 4 s in all. */
+/**
+ * Before the next call under the rule `replay`, milliseconds: what is down may come up again.
+ * Source: our choice; doubling, under 4 s in all.
+ */
 function replayPauseMs(calls: number): number {
   return 250 * 2 ** (calls - 1);
 }
 
-/** It has happened, whatever it gave: a result that cannot be stored is told as such, and is no reason to do it again. */
+/**
+ * It has happened, whatever it gave: a result that cannot be stored is told as such, and is no
+ * reason to do it again.
+ */
 function storedResult(name: string, result: unknown): Json {
   try {
     return jsonCopy(result, `What "${name}" gave`);
@@ -254,6 +356,9 @@ function unknownEffect({ name, key, input }: OnceCall, because: string): EffectU
   return new EffectUnknownError(name, key, input, because);
 }
 
-function failureOf(error: { readonly code?: string; readonly message: string } | null): { code: string; message: string } {
+function failureOf(error: { readonly code?: string; readonly message: string } | null): {
+  code: string;
+  message: string;
+} {
   return { code: error?.code ?? "TOOL_FAILED", message: error?.message ?? "The call failed." };
 }

@@ -9,7 +9,15 @@ import type { Done, TurnEvent } from "../kernel/turn-events.ts";
 import type { Database } from "../durable/database.ts";
 import type { LeaseProof } from "../durable/lease-proof.ts";
 import type { Notifications } from "../durable/notify.ts";
-import { OtherServiceError, READ_MOST, TurnStore, UNATTENDED_TOPIC, type Accepted, type AnsweredService, type ClaimedTurn } from "../durable/turns.ts";
+import {
+  OtherServiceError,
+  MAX_READ,
+  TurnStore,
+  UNATTENDED_TOPIC,
+  type Accepted,
+  type AnsweredService,
+  type ClaimedTurn,
+} from "../durable/turns.ts";
 import type { Llm } from "../models/card.ts";
 import type { Models } from "../models/models.ts";
 import { startAcceptSpan } from "../models/telemetry.ts";
@@ -49,7 +57,9 @@ export interface EngineOptions {
   readonly processId: string;
   /** Aborts when this process may write no more (its lease is lost) or stops. */
   readonly lease: AbortSignal;
-  /** What the process knows of its lease; looked at before each model call. Absent: it is trusted. */
+  /**
+   * What the process knows of its lease; looked at before each model call. Absent: it is trusted.
+   */
   readonly proof?: LeaseProof | undefined;
   readonly defaultLlm: Llm;
   /** Goes before every card: `DURE_MODEL`. */
@@ -67,43 +77,70 @@ export interface EngineOptions {
 }
 
 /** What conversations are made of. A running engine can be given others. */
-export type EngineDefinitions = Pick<EngineOptions, "services" | "models" | "defaultLlm" | "everyLlm">;
+export type EngineDefinitions = Pick<
+  EngineOptions,
+  "services" | "models" | "defaultLlm" | "everyLlm"
+>;
 
 /** Limits that a team can set. */
 export interface EngineLimits {
-  /** Messages that may wait in a session behind a running turn. Default 20. Source: docs/spec/conversation §3. */
+  /**
+   * Messages that may wait in a session behind a running turn. Default 20. Source:
+   * docs/spec/conversation §3.
+   */
   readonly sessionQueue: number;
   /** Bytes of UTF-8 in a message. Default 65 536. Source: docs/spec/conversation §6. */
   readonly messageBytes: number;
-  /** What handlers see as `turn.limits.maxFillTurns`. Default 5. Source: docs/spec/conversation §8. */
+  /**
+   * What handlers see as `turn.limits.maxFillTurns`. Default 5. Source: docs/spec/conversation §8.
+   */
   readonly maxFillTurns: number;
 }
 
 const DEFAULT_LIMITS: EngineLimits = { sessionQueue: 20, messageBytes: 65_536, maxFillTurns: 5 };
 
-/** How often a process looks for turns that nobody works on, milliseconds; any process starts them within 1 s. Source: docs/spec/conversation §3. */
-const LOOK_EVERY_MS = 400;
-/** How often a process asks whether its turns were stopped or taken, milliseconds. A stop reaches the holder within 1 s. */
-const ASK_EVERY_MS = 500;
-/** Turns that one process runs at once; what is beyond stays unattended until there is room, or goes to another process. Source: our choice. */
-const RUNNING_MOST = 2_000;
 /**
- * How long a service may be away that a process answered, milliseconds: its messages are accepted meanwhile, and a turn that nobody
- * has taken for so long ends with `SERVICE_UNAVAILABLE`. Source: our choice; a release of several processes takes minutes.
+ * How often a process looks for turns that nobody works on, milliseconds; any process starts them
+ * within 1 s. Source: docs/spec/conversation §3.
+ */
+const LOOK_EVERY_MS = 400;
+/**
+ * How often a process asks whether its turns were stopped or taken, milliseconds. A stop reaches
+ * the holder within 1 s.
+ */
+const ASK_EVERY_MS = 500;
+/**
+ * Turns that one process runs at once; what is beyond stays unattended until there is room, or goes
+ * to another process. Source: our choice.
+ */
+const MAX_RUNNING = 2_000;
+/**
+ * How long a service may be away that a process answered, milliseconds: its messages are accepted
+ * meanwhile, and a turn that nobody has taken for so long ends with `SERVICE_UNAVAILABLE`. Source:
+ * our choice; a release of several processes takes minutes.
  */
 const UNSERVED_MS = 300_000;
-/** How long a request may wait for a database that cannot be reached, milliseconds. Source: our choice; a person is waiting. */
+/**
+ * How long a request may wait for a database that cannot be reached, milliseconds. Source: our
+ * choice; a person is waiting.
+ */
 const ACCEPT_WITHIN_MS = 10_000;
-/** Readers on other processes look at least this often, milliseconds. Source: DESIGN "Event log". */
+/**
+ * Readers on other processes look at least this often, milliseconds. Source: DESIGN "Event log".
+ */
 const READ_EVERY_MS = 500;
-/** Until a turn whose end could not be written is led again, milliseconds, doubled each time; and how many such turns are known at most. Source: our choice. */
+/**
+ * Until a turn whose end could not be written is led again, milliseconds, doubled each time; and
+ * how many such turns are known at most. Source: our choice.
+ */
 const REST_FIRST_MS = 1_000;
-const REST_MOST_MS = 60_000;
-const RESTING_MOST = 1_000;
+const MAX_REST_MS = 60_000;
+const MAX_RESTING = 1_000;
 
 /**
- * Conversations over journaled turns. Accepting stores the message; a turn then runs here, or anywhere, until its `DONE`
- * is stored. Reading is apart from running: a reader may come and go, on any process.
+ * Conversations over journaled turns. Accepting stores the message; a turn then runs here, or
+ * anywhere, until its `DONE` is stored. Reading is apart from running: a reader may come and go, on
+ * any process.
  */
 export class Engine implements Conversations {
   readonly #options: EngineOptions;
@@ -115,9 +152,15 @@ export class Engine implements Conversations {
   readonly #reader: SessionReader;
   #folder: MemoryFolder;
   readonly #runs = new Map<string, TurnRun>();
-  /** Turns whose acceptance is on its way: the look for unattended turns must not take them for lost. */
+  /**
+   * Turns whose acceptance is on its way: the look for unattended turns must not take them for
+   * lost.
+   */
   readonly #accepting = new Set<string>();
-  /** Turns whose end could not be written: how often, and until when they are left alone, by the monotonic clock. */
+  /**
+   * Turns whose end could not be written: how often, and until when they are left alone, by the
+   * monotonic clock.
+   */
   readonly #resting = new Map<string, { readonly tries: number; readonly until: number }>();
   readonly #waiters = new Map<string, Set<() => void>>();
   readonly #cancels: Cancel[] = [];
@@ -133,7 +176,13 @@ export class Engine implements Conversations {
     this.#services = servicesByName(options.services);
     this.#default = options.services[0]!;
     const { database, notifications, clock, logger, processId, models } = options;
-    this.#store = new TurnStore({ database, notifications, clock, holder: processId, proof: options.proof });
+    this.#store = new TurnStore({
+      database,
+      notifications,
+      clock,
+      holder: processId,
+      proof: options.proof,
+    });
     this.#reader = new SessionReader(database);
     this.#environment = {
       store: this.#store,
@@ -155,15 +204,20 @@ export class Engine implements Conversations {
   }
 
   /**
-   * Others from now on: turns that run finish with the definitions with which they began, those that begin have these.
-   * Throws `SERVICE_INVALID`, and has changed nothing then.
+   * Others from now on: turns that run finish with the definitions with which they began, those
+   * that begin have these. Throws `SERVICE_INVALID`, and has changed nothing then.
    */
   redefine(definitions: EngineDefinitions): void {
     const services = servicesByName(definitions.services);
     const { models, defaultLlm, everyLlm } = definitions;
     this.#services = services;
     this.#default = definitions.services[0]!;
-    this.#environment = { ...this.#environment, defaultLlm, everyLlm, resolve: (llm) => models.resolve(llm) };
+    this.#environment = {
+      ...this.#environment,
+      defaultLlm,
+      everyLlm,
+      resolve: (llm) => models.resolve(llm),
+    };
     void this.#folder.stop(); // what it had in line is considered again after the session's next turn
     this.#folder = this.#folderFor(definitions);
     if (this.#cancels.length > 0) void this.#tell();
@@ -194,13 +248,19 @@ export class Engine implements Conversations {
     void this.#look();
   }
 
-  /** Goes on with turns that have no living holder, now. Resolves when those that this process has room for run here. */
+  /**
+   * Goes on with turns that have no living holder, now. Resolves when those that this process has
+   * room for run here.
+   */
   async pickUp(): Promise<void> {
     await this.#looking; // it may have looked before they were given up
     await this.#look();
   }
 
-  /** Starts nothing more and waits for the turns that run here, at most `graceMs`; what is left is given up for other processes. */
+  /**
+   * Starts nothing more and waits for the turns that run here, at most `graceMs`; what is left is
+   * given up for other processes.
+   */
   async stop({ graceMs = 10_000 }: { graceMs?: number } = {}): Promise<void> {
     this.#stopping = true;
     for (const cancel of this.#cancels.splice(0)) cancel();
@@ -217,13 +277,25 @@ export class Engine implements Conversations {
   // --- Conversations
 
   describe(): readonly ServiceDescription[] {
-    return [...this.#services.values()].map((service) => describeService(service, service === this.#default));
+    return [...this.#services.values()].map((service) =>
+      describeService(service, service === this.#default),
+    );
   }
 
   async accept(request: TurnRequest, options: AcceptOptions = {}): Promise<AcceptedTurn> {
     checkRequest(plainly(request, options.caller?.tenant ?? ""), this.#limits.messageBytes);
-    if (this.#stopping) throw new DureError("SERVER_STOPPING", "This process is stopping and accepts nothing more.", { class: "unavailable", hint: "Try again; another process answers." });
-    if (this.#runs.size >= RUNNING_MOST) throw new DureError("SERVER_BUSY", `${this.#runs.size} turns run here already.`, { class: "limit", hint: "Try again in a moment." });
+    if (this.#stopping) {
+      throw new DureError("SERVER_STOPPING", "This process is stopping and accepts nothing more.", {
+        class: "unavailable",
+        hint: "Try again; another process answers.",
+      });
+    }
+    if (this.#runs.size >= MAX_RUNNING) {
+      throw new DureError("SERVER_BUSY", `${this.#runs.size} turns run here already.`, {
+        class: "limit",
+        hint: "Try again in a moment.",
+      });
+    }
     return this.#accept(request, options);
   }
 
@@ -232,9 +304,15 @@ export class Engine implements Conversations {
     const turnId = accepted.then((turn) => turn.turnId);
     turnId.catch(() => {});
     const { signal, caller } = options;
-    const iterate = async function* (this: Engine, onDone: (done: Done) => void): AsyncGenerator<TurnEvent> {
+    const iterate = async function* (
+      this: Engine,
+      onDone: (done: Done) => void,
+    ): AsyncGenerator<TurnEvent> {
       const { turnId: id } = await accepted;
-      for await (const { event } of this.read(id, { ...(caller && { caller }), ...(signal && { signal }) })) {
+      for await (const { event } of this.read(id, {
+        ...(caller && { caller }),
+        ...(signal && { signal }),
+      })) {
         if (event.type === "DONE") onDone(event.data);
         yield event;
       }
@@ -255,10 +333,15 @@ export class Engine implements Conversations {
     };
   }
 
-  async *read(turnId: string, options: { after?: number; caller?: Viewer; signal?: AbortSignal } = {}): AsyncGenerator<TurnFrame> {
+  async *read(
+    turnId: string,
+    options: { after?: number; caller?: Viewer; signal?: AbortSignal } = {},
+  ): AsyncGenerator<TurnFrame> {
     const { signal, caller } = options;
     let after = options.after ?? 0;
-    if (caller && caller.tenant !== "" && caller.tenant !== null) await this.find(turnId, { caller });
+    if (caller && caller.tenant !== "" && caller.tenant !== null) {
+      await this.find(turnId, { caller });
+    }
     for (;;) {
       signal?.throwIfAborted();
       const run = this.#runs.get(turnId);
@@ -275,7 +358,7 @@ export class Engine implements Conversations {
               after = row.seq;
               yield { seq: row.seq, event: { type: row.type, data: row.data } as TurnEvent };
             }
-            if (rows.length < READ_MOST || rows.at(-1)!.seq >= toldBefore) break;
+            if (rows.length < MAX_READ || rows.at(-1)!.seq >= toldBefore) break;
           }
           let told = toldBefore;
           for await (const frame of queue.frames(signal)) {
@@ -300,7 +383,7 @@ export class Engine implements Conversations {
           yield { seq: row.seq, event: { type: row.type, data: row.data } as TurnEvent };
           if (row.type === "DONE") return;
         }
-        if (rows.length === READ_MOST) continue;
+        if (rows.length === MAX_READ) continue;
         if (status === "done") return;
         await wake.wait(READ_EVERY_MS, signal);
       } finally {
@@ -309,22 +392,37 @@ export class Engine implements Conversations {
     }
   }
 
-  async find(turnId: string, { caller }: { caller?: Viewer } = {}): Promise<{ status: "queued" | "running" | "done"; sessionId: string; lastSeq: number }> {
+  async find(
+    turnId: string,
+    { caller }: { caller?: Viewer } = {},
+  ): Promise<{ status: "queued" | "running" | "done"; sessionId: string; lastSeq: number }> {
     const found = await this.#reader.turn(turnId, viewOf(caller));
     if (!found) throw turnUnknown(turnId);
     const { status, sessionId } = found;
-    return { status, sessionId, lastSeq: Math.max(found.lastSeq, this.#runs.get(turnId)?.journal.told ?? 0) };
+    return {
+      status,
+      sessionId,
+      lastSeq: Math.max(found.lastSeq, this.#runs.get(turnId)?.journal.told ?? 0),
+    };
   }
 
   async stopTurn(turnId: string, { caller }: { caller?: Viewer } = {}): Promise<void> {
     const tenant = viewOf(caller) ?? (await this.#reader.turn(turnId, null))?.tenant;
-    const answer = tenant === undefined ? null : await this.#store.stop(turnId, tenant, caller?.name ?? "");
+    const answer =
+      tenant === undefined ? null : await this.#store.stop(turnId, tenant, caller?.name ?? "");
     if (answer === null) throw turnUnknown(turnId);
-    if (answer === "finished") throw new DureError("TURN_FINISHED", `The turn ${turnId} has ended already.`, { class: "conflict", hint: "There is nothing to stop." });
+    if (answer === "finished") {
+      throw new DureError("TURN_FINISHED", `The turn ${turnId} has ended already.`, {
+        class: "conflict",
+        hint: "There is nothing to stop.",
+      });
+    }
     this.#runs.get(turnId)?.stop();
   }
 
-  sessions(options: { caller?: Viewer; limit?: number; cursor?: string; search?: string } = {}): Promise<Page<SessionSummary>> {
+  sessions(
+    options: { caller?: Viewer; limit?: number; cursor?: string; search?: string } = {},
+  ): Promise<Page<SessionSummary>> {
     return this.#reader.list({ ...options, tenant: viewOf(options.caller) });
   }
 
@@ -350,7 +448,12 @@ export class Engine implements Conversations {
     // A turn that runs ends first, so that nothing writes to a session that is gone.
     for (let tries = 0; ; tries++) {
       const session = await this.#reader.running(id, view);
-      if (session === undefined) throw new DureError("SESSION_UNKNOWN", `There is no session ${id}.`, { class: "not-found", hint: "Check the session id." });
+      if (session === undefined) {
+        throw new DureError("SESSION_UNKNOWN", `There is no session ${id}.`, {
+          class: "not-found",
+          hint: "Check the session id.",
+        });
+      }
       const { turn: running, tenant } = session;
       if (running === null && (await this.#reader.forget(id, tenant))) return;
       if (running !== null) {
@@ -358,24 +461,48 @@ export class Engine implements Conversations {
           if (codeOf(error) !== "TURN_FINISHED") throw error;
         });
       }
-      if (tries >= FORGET_TRIES) throw new DureError("SESSION_BUSY", `The session ${id} is still answering.`, { class: "conflict", hint: "Try again in a moment." });
+      if (tries >= FORGET_TRIES) {
+        throw new DureError("SESSION_BUSY", `The session ${id} is still answering.`, {
+          class: "conflict",
+          hint: "Try again in a moment.",
+        });
+      }
       await clock.sleep(FORGET_WAIT_MS);
     }
   }
 
   // --- running
 
-  #folderFor({ models, defaultLlm }: Pick<EngineDefinitions, "models" | "defaultLlm">): MemoryFolder {
+  #folderFor({
+    models,
+    defaultLlm,
+  }: Pick<EngineDefinitions, "models" | "defaultLlm">): MemoryFolder {
     const { clock, logger, lease, budgets } = this.#options;
-    return new MemoryFolder({ store: this.#store, reader: this.#reader, models, clock, logger, defaultLlm, lease, budgets });
+    return new MemoryFolder({
+      store: this.#store,
+      reader: this.#reader,
+      models,
+      clock,
+      logger,
+      defaultLlm,
+      lease,
+      budgets,
+    });
   }
 
   async #accept(request: TurnRequest, options: AcceptOptions): Promise<AcceptedTurn> {
     const { clock } = this.#options;
     const turn = options.turnId ?? newId("turn", clock.now());
-    if (request.service !== undefined) return this.#acceptFor(await this.#addressee(request.service), turn, request, options);
+    if (request.service !== undefined) {
+      return this.#acceptFor(await this.#addressee(request.service), turn, request, options);
+    }
     try {
-      return await this.#acceptFor({ ...addresseeOf(this.#default), assumed: true }, turn, request, options);
+      return await this.#acceptFor(
+        { ...addresseeOf(this.#default), assumed: true },
+        turn,
+        request,
+        options,
+      );
     } catch (error) {
       if (!(error instanceof OtherServiceError)) throw error;
       const addressee = await this.#addressee(error.service).catch((unknown: unknown) => {
@@ -386,7 +513,12 @@ export class Engine implements Conversations {
     }
   }
 
-  async #acceptFor(service: Addressee, turn: string, request: TurnRequest, options: AcceptOptions): Promise<AcceptedTurn> {
+  async #acceptFor(
+    service: Addressee,
+    turn: string,
+    request: TurnRequest,
+    options: AcceptOptions,
+  ): Promise<AcceptedTurn> {
     const { clock, lease } = this.#options;
     const { caller = { tenant: "", name: "" }, key, path = "turn", author = "person" } = options;
     const session = sessionKey(caller.tenant, request.session);
@@ -400,7 +532,13 @@ export class Engine implements Conversations {
     const { traceParent } = span;
     const late = new AbortController();
     const cancel = clock.after(ACCEPT_WITHIN_MS, () =>
-      late.abort(new DureError("DATABASE_UNAVAILABLE", `The message could not be stored within ${ACCEPT_WITHIN_MS} ms.`, { class: "unavailable", hint: "Send it again with the same Idempotency-Key." })),
+      late.abort(
+        new DureError(
+          "DATABASE_UNAVAILABLE",
+          `The message could not be stored within ${ACCEPT_WITHIN_MS} ms.`,
+          { class: "unavailable", hint: "Send it again with the same Idempotency-Key." },
+        ),
+      ),
     );
     try {
       const accepted: Accepted = await this.#store.accept(
@@ -420,8 +558,25 @@ export class Engine implements Conversations {
           locale: request.locale,
           time_zone: request.timeZone,
           trace_parent: traceParent,
-          ...(key !== undefined && { idempotency: { caller: caller.name, path, key, body_hash: hashOf(plainly(request, caller.tenant)) } }),
-          events: [{ type: "turn.accepted", role: "conversation", tenant: caller.tenant, session, turn, service: service.name, data: { author } }],
+          ...(key !== undefined && {
+            idempotency: {
+              caller: caller.name,
+              path,
+              key,
+              body_hash: hashOf(plainly(request, caller.tenant)),
+            },
+          }),
+          events: [
+            {
+              type: "turn.accepted",
+              role: "conversation",
+              tenant: caller.tenant,
+              session,
+              turn,
+              service: service.name,
+              data: { author },
+            },
+          ],
         },
         { signal: AbortSignal.any([lease, late.signal]) },
       );
@@ -443,16 +598,36 @@ export class Engine implements Conversations {
           memory_rev: accepted.memory_rev,
           locale: accepted.locale,
           time_zone: accepted.time_zone,
-          messages: [{ ordinal: accepted.ordinal, author, text: request.message, input, queued: false, at: accepted.now }],
+          messages: [
+            {
+              ordinal: accepted.ordinal,
+              author,
+              text: request.message,
+              input,
+              queued: false,
+              at: accepted.now,
+            },
+          ],
           rows: [],
         });
       }
-      if (accepted.outcome === "accepted" && accepted.stopped) this.#runs.get(accepted.stopped)?.stop();
-      return { turnId: accepted.turn, sessionId: sessionIdFor(caller.tenant, accepted.session), status: accepted.status, repeated: accepted.outcome === "repeated" };
+      if (accepted.outcome === "accepted" && accepted.stopped) {
+        this.#runs.get(accepted.stopped)?.stop();
+      }
+      return {
+        turnId: accepted.turn,
+        sessionId: sessionIdFor(caller.tenant, accepted.session),
+        status: accepted.status,
+        repeated: accepted.outcome === "repeated",
+      };
     } catch (error) {
       if (!(error instanceof OtherServiceError)) span.end(error);
       if (!lease.aborted) throw error;
-      throw new DureError("SERVER_STOPPING", "This process may write no more.", { class: "unavailable", hint: "Send it again with the same Idempotency-Key; another process answers.", cause: error });
+      throw new DureError("SERVER_STOPPING", "This process may write no more.", {
+        class: "unavailable",
+        hint: "Send it again with the same Idempotency-Key; another process answers.",
+        cause: error,
+      });
     } finally {
       cancel();
       span.end();
@@ -466,16 +641,29 @@ export class Engine implements Conversations {
     if (lease.aborted || this.#runs.has(held.turn)) return;
     const service = this.#services.get(held.service);
     if (!service && !isUnserved && !held.stop) {
-      logger.info({ turn: held.turn, session: held.session, service: held.service }, `turn ${held.turn} is of the service ${held.service}, which is not here; left to other processes`);
+      logger.info(
+        { turn: held.turn, session: held.session, service: held.service },
+        `turn ${held.turn} is of the service ${held.service}, which is not here; left to other processes`,
+      );
       this.#store.giveUp(held.turn, held.epoch, { signal: lease }).catch((error: unknown) => {
-        if (!lease.aborted) logger.warn({ turn: held.turn, code: codeOf(error), error: messageOf(error) }, "a turn could not be left to others; the next look tries again");
+        if (!lease.aborted) {
+          logger.warn(
+            { turn: held.turn, code: codeOf(error), error: messageOf(error) },
+            "a turn could not be left to others; the next look tries again",
+          );
+        }
       });
       return;
     }
     const run = new TurnRun({ held, service, environment: this.#environment });
     this.#runs.set(held.turn, run);
     this.#wake(held.turn);
-    if (held.rows.length > 0 || held.epoch > 1) logger.info({ turn: held.turn, session: held.session, journal: held.rows.length }, `turn ${held.turn} goes on with ${held.rows.length} journal rows`);
+    if (held.rows.length > 0 || held.epoch > 1) {
+      logger.info(
+        { turn: held.turn, session: held.session, journal: held.rows.length },
+        `turn ${held.turn} goes on with ${held.rows.length} journal rows`,
+      );
+    }
     void run.finished.then(({ end, next }) => {
       this.#runs.delete(held.turn);
       this.#wake(held.turn);
@@ -483,17 +671,24 @@ export class Engine implements Conversations {
       else this.#resting.delete(held.turn);
       if (end === "done") {
         if (next !== null) void this.#claim(next);
-        else if (run.answeredBy) this.#folder.consider(held.session, run.answeredBy, run.memoryTurns);
+        else if (run.answeredBy) {
+          this.#folder.consider(held.session, run.answeredBy, run.memoryTurns);
+        }
       }
     });
   }
 
-  /** The end of this turn could not be written: the next life begins later, the later the oftener. */
+  /**
+   * The end of this turn could not be written: the next life begins later, the later the oftener.
+   */
   #rest(turn: string): void {
     const { tries } = this.#resting.get(turn) ?? { tries: 0 };
     const oldest = this.#resting.keys().next();
-    if (this.#resting.size >= RESTING_MOST && !oldest.done) this.#resting.delete(oldest.value); // it is led again at the next look
-    this.#resting.set(turn, { tries: tries + 1, until: this.#options.clock.monotonic() + Math.min(REST_FIRST_MS * 2 ** tries, REST_MOST_MS) });
+    if (this.#resting.size >= MAX_RESTING && !oldest.done) this.#resting.delete(oldest.value); // it is led again at the next look
+    this.#resting.set(turn, {
+      tries: tries + 1,
+      until: this.#options.clock.monotonic() + Math.min(REST_FIRST_MS * 2 ** tries, MAX_REST_MS),
+    });
   }
 
   #atRest(): readonly string[] {
@@ -503,14 +698,23 @@ export class Engine implements Conversations {
 
   async #claim(turn: string, how: { isUnserved?: boolean } = {}): Promise<void> {
     const { logger, lease } = this.#options;
-    if (this.#stopping || lease.aborted || this.#runs.has(turn) || this.#accepting.has(turn)) return;
+    if (this.#stopping || lease.aborted || this.#runs.has(turn) || this.#accepting.has(turn)) {
+      return;
+    }
     this.#accepting.add(turn);
     try {
-      const versions = Object.fromEntries([...this.#services.values()].map(({ name, version }) => [name, version]));
+      const versions = Object.fromEntries(
+        [...this.#services.values()].map(({ name, version }) => [name, version]),
+      );
       const held = await this.#store.claim(turn, { versions, signal: lease });
       if (held) this.#begin(held, how);
     } catch (error) {
-      if (!lease.aborted) logger.warn({ turn, code: codeOf(error), error: messageOf(error) }, "a turn could not be claimed; it stays for the next look");
+      if (!lease.aborted) {
+        logger.warn(
+          { turn, code: codeOf(error), error: messageOf(error) },
+          "a turn could not be claimed; it stays for the next look",
+        );
+      }
     } finally {
       this.#accepting.delete(turn);
     }
@@ -522,16 +726,30 @@ export class Engine implements Conversations {
       const { logger, lease } = this.#options;
       try {
         for (;;) {
-          const room = RUNNING_MOST - this.#runs.size;
+          const room = MAX_RUNNING - this.#runs.size;
           if (this.#stopping || lease.aborted || room <= 0) return;
           const most = Math.min(CLAIM_AT_ONCE, room);
-          const options = { services: [...this.#services.keys()], unservedMs: UNSERVED_MS, limit: most };
-          const turns = (await this.#store.unattended([...this.#runs.keys(), ...this.#accepting, ...this.#atRest()], options)).filter(({ id }) => !this.#accepting.has(id));
+          const options = {
+            services: [...this.#services.keys()],
+            unservedMs: UNSERVED_MS,
+            limit: most,
+          };
+          const turns = (
+            await this.#store.unattended(
+              [...this.#runs.keys(), ...this.#accepting, ...this.#atRest()],
+              options,
+            )
+          ).filter(({ id }) => !this.#accepting.has(id));
           await Promise.all(turns.map(({ id, isUnserved }) => this.#claim(id, { isUnserved })));
           if (turns.length < most) return;
         }
       } catch (error) {
-        if (!lease.aborted) logger.warn({ code: codeOf(error), error: messageOf(error) }, "could not look for unattended turns; trying again");
+        if (!lease.aborted) {
+          logger.warn(
+            { code: codeOf(error), error: messageOf(error) },
+            "could not look for unattended turns; trying again",
+          );
+        }
       }
     })().finally(() => (this.#looking = undefined)); // outside: the work may end before this assignment
     return this.#looking;
@@ -542,19 +760,27 @@ export class Engine implements Conversations {
     const { logger, lease } = this.#options;
     if (this.#runs.size === 0 || lease.aborted) return;
     try {
-      for (const { id, stop } of await this.#store.interrupted([...this.#runs.keys()])) if (stop) this.#runs.get(id)?.stop();
+      for (const { id, stop } of await this.#store.interrupted([...this.#runs.keys()])) {
+        if (stop) this.#runs.get(id)?.stop();
+      }
     } catch (error) {
       logger.debug({ code: codeOf(error) }, "could not ask for stops; asking again");
     }
   }
 
-  /** The service here, or as a process says that has it: while a release goes through several processes, they do not have the same. Throws `SERVICE_UNKNOWN`. */
+  /**
+   * The service here, or as a process says that has it: while a release goes through several
+   * processes, they do not have the same. Throws `SERVICE_UNKNOWN`.
+   */
   async #addressee(name: string): Promise<Addressee> {
     const service = this.#services.get(name);
     if (service) return addresseeOf(service);
     const elsewhere = await this.#store.answeredElsewhere(name, UNSERVED_MS);
     if (elsewhere) return { ...elsewhere, version: "" };
-    throw new DureError("SERVICE_UNKNOWN", `There is no service "${name}".`, { class: "not-found", hint: `Services are: ${[...this.#services.keys()].join(", ")}.` });
+    throw new DureError("SERVICE_UNKNOWN", `There is no service "${name}".`, {
+      class: "not-found",
+      hint: `Services are: ${[...this.#services.keys()].join(", ")}.`,
+    });
   }
 
   /** Tells the other processes which services this one answers. */
@@ -563,20 +789,32 @@ export class Engine implements Conversations {
       const { lease, logger } = this.#options;
       try {
         for (;;) {
-          const services = [...this.#services.values()].map((service): AnsweredService => ({ name: service.name, busy: busyOf(service) }));
+          const services = [...this.#services.values()].map((service): AnsweredService => ({
+            name: service.name,
+            busy: busyOf(service),
+          }));
           const words = canonicalJson(services);
           if (words === this.#told) return;
           await this.#store.announce(services, { signal: lease });
           this.#told = words;
         }
       } catch (error) {
-        if (!lease.aborted) logger.warn({ code: codeOf(error), error: messageOf(error) }, "the other processes could not be told which services are here; they refuse messages that name one of them alone");
+        if (!lease.aborted) {
+          logger.warn(
+            { code: codeOf(error), error: messageOf(error) },
+            "the other processes could not be told which services are here; they refuse messages that name one of them alone",
+          );
+        }
       }
     })().finally(() => (this.#telling = undefined)); // outside: the work may end before this assignment
     return this.#telling;
   }
 
-  async #rows(turnId: string, after: number, signal?: AbortSignal): Promise<NonNullable<Awaited<ReturnType<TurnStore["read"]>>>> {
+  async #rows(
+    turnId: string,
+    after: number,
+    signal?: AbortSignal,
+  ): Promise<NonNullable<Awaited<ReturnType<TurnStore["read"]>>>> {
     for (let wait = 50; ; wait = Math.min(wait * 2, READ_EVERY_MS)) {
       try {
         const found = await this.#store.read(turnId, after);
@@ -589,7 +827,10 @@ export class Engine implements Conversations {
     }
   }
 
-  #waiter(turnId: string): { wait: (ms: number, signal?: AbortSignal) => Promise<void>; leave: () => void } {
+  #waiter(turnId: string): {
+    wait: (ms: number, signal?: AbortSignal) => Promise<void>;
+    leave: () => void;
+  } {
     let wake = (): void => {};
     const woken = new Promise<void>((resolve) => (wake = resolve));
     const waiting = this.#waiters.get(turnId) ?? new Set();
@@ -658,10 +899,20 @@ export function assertEngineServices(services: readonly AnyService[]): void {
 }
 
 function servicesByName(services: readonly AnyService[]): ReadonlyMap<string, AnyService> {
-  if (services.length === 0) throw new DureError("SERVICE_INVALID", "The team has no service.", { class: "input", hint: "Give defineTeam at least one service." });
+  if (services.length === 0) {
+    throw new DureError("SERVICE_INVALID", "The team has no service.", {
+      class: "input",
+      hint: "Give defineTeam at least one service.",
+    });
+  }
   const map = new Map<string, AnyService>();
   for (const service of services) {
-    if (map.has(service.name)) throw new DureError("SERVICE_INVALID", `Two services are called "${service.name}".`, { class: "input", hint: "Give each service a name of its own." });
+    if (map.has(service.name)) {
+      throw new DureError("SERVICE_INVALID", `Two services are called "${service.name}".`, {
+        class: "input",
+        hint: "Give each service a name of its own.",
+      });
+    }
     map.set(service.name, service);
   }
   return map;
@@ -673,7 +924,12 @@ function leavesOf(service: AnyService | undefined): readonly LeafService[] {
 }
 
 function describeService(service: AnyService, isDefault: boolean): ServiceDescription {
-  const common = { name: service.name, title: service.title ?? service.name, description: service.description ?? "", default: isDefault };
+  const common = {
+    name: service.name,
+    title: service.title ?? service.name,
+    description: service.description ?? "",
+    default: isDefault,
+  };
   if (service.kind !== "service") return { ...common, examples: [], flows: [] };
   const { stages, slots } = service.state ?? {};
   return {
@@ -684,7 +940,9 @@ function describeService(service: AnyService, isDefault: boolean): ServiceDescri
       stages: {
         initial: stages.initial,
         terminal: stages.terminal,
-        transitions: Object.entries(stages.transitions).flatMap(([from, targets]) => targets.map((to): readonly [string, string] => [from, to])),
+        transitions: Object.entries(stages.transitions).flatMap(([from, targets]) =>
+          targets.map((to): readonly [string, string] => [from, to]),
+        ),
       },
     }),
     ...(slots && { slots }),
@@ -699,25 +957,52 @@ const SESSION_ID = /^[A-Za-z0-9._:@-]{1,200}$/;
 function checkRequest(request: TurnRequest, bytesMost: number): void {
   const { session, message } = request;
   if (!SESSION_ID.test(session)) {
-    throw new DureError("SESSION_INVALID", `"${session.slice(0, 80)}" cannot be a session id.`, { class: "input", hint: "Use 1 to 200 characters of A-Z a-z 0-9 . _ : @ -" });
+    throw new DureError("SESSION_INVALID", `"${session.slice(0, 80)}" cannot be a session id.`, {
+      class: "input",
+      hint: "Use 1 to 200 characters of A-Z a-z 0-9 . _ : @ -",
+    });
   }
   if (message.trim() === "" && !request.slots) {
-    throw new DureError("MESSAGE_INVALID", "The message is empty.", { class: "input", hint: "Say something, or send slots." });
+    throw new DureError("MESSAGE_INVALID", "The message is empty.", {
+      class: "input",
+      hint: "Say something, or send slots.",
+    });
   }
   if (Buffer.byteLength(message) > bytesMost) {
-    throw new DureError("MESSAGE_TOO_LONG", `The message has ${Buffer.byteLength(message)} bytes; ${bytesMost} are allowed.`, { class: "input", hint: "Send less at once." });
+    throw new DureError(
+      "MESSAGE_TOO_LONG",
+      `The message has ${Buffer.byteLength(message)} bytes; ${bytesMost} are allowed.`,
+      { class: "input", hint: "Send less at once." },
+    );
   }
   if (message.includes("\u0000") || !message.isWellFormed()) {
-    throw new DureError("MESSAGE_INVALID", "The message holds characters that cannot be stored (U+0000 or half of a surrogate pair).", { class: "input", hint: "Send plain text in UTF-8." });
+    throw new DureError(
+      "MESSAGE_INVALID",
+      "The message holds characters that cannot be stored (U+0000 or half of a surrogate pair).",
+      { class: "input", hint: "Send plain text in UTF-8." },
+    );
   }
-  if (request.background !== undefined && Buffer.byteLength(request.background) > BACKGROUND_BYTES) {
-    throw new DureError("MESSAGE_TOO_LONG", `The background has ${Buffer.byteLength(request.background)} bytes; ${BACKGROUND_BYTES} are allowed.`, { class: "input", hint: "Tell less before the message." });
+  if (
+    request.background !== undefined &&
+    Buffer.byteLength(request.background) > BACKGROUND_BYTES
+  ) {
+    throw new DureError(
+      "MESSAGE_TOO_LONG",
+      `The background has ${Buffer.byteLength(request.background)} bytes; ${BACKGROUND_BYTES} are allowed.`,
+      { class: "input", hint: "Tell less before the message." },
+    );
   }
   if (request.locale !== undefined && !(LOCALES as readonly string[]).includes(request.locale)) {
-    throw new DureError("LOCALE_UNKNOWN", `The locale "${request.locale}" is not known.`, { class: "input", hint: `Locales are: ${LOCALES.join(", ")}.` });
+    throw new DureError("LOCALE_UNKNOWN", `The locale "${request.locale}" is not known.`, {
+      class: "input",
+      hint: `Locales are: ${LOCALES.join(", ")}.`,
+    });
   }
   if (request.timeZone !== undefined && !isTimeZone(request.timeZone)) {
-    throw new DureError("TIME_ZONE_UNKNOWN", `The time zone "${request.timeZone}" is not known.`, { class: "input", hint: "Use an IANA name such as Asia/Seoul." });
+    throw new DureError("TIME_ZONE_UNKNOWN", `The time zone "${request.timeZone}" is not known.`, {
+      class: "input",
+      hint: "Use an IANA name such as Asia/Seoul.",
+    });
   }
 }
 
@@ -730,11 +1015,11 @@ function isTimeZone(name: string): boolean {
 }
 
 /** Characters of a session's title. */
-const TITLE_MOST = 60;
+const MAX_TITLE = 60;
 
 function titleOf(message: string): string {
   const line = message.trim().split("\n")[0] ?? "";
-  return line.length > TITLE_MOST ? `${line.slice(0, TITLE_MOST - 1).toWellFormed()}…` : line;
+  return line.length > MAX_TITLE ? `${line.slice(0, MAX_TITLE - 1).toWellFormed()}…` : line;
 }
 
 function hashOf(request: TurnRequest): string {
@@ -742,5 +1027,8 @@ function hashOf(request: TurnRequest): string {
 }
 
 function turnUnknown(turnId: string): DureError {
-  return new DureError("TURN_UNKNOWN", `There is no turn ${turnId}.`, { class: "not-found", hint: "Turns are kept 24 hours; check the id." });
+  return new DureError("TURN_UNKNOWN", `There is no turn ${turnId}.`, {
+    class: "not-found",
+    hint: "Turns are kept 24 hours; check the id.",
+  });
 }

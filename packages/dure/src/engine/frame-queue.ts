@@ -2,9 +2,12 @@ import { DureError } from "../kernel/errors.ts";
 import { roughBytes } from "../kernel/json.ts";
 import type { TurnFrame } from "./api.ts";
 
-/** Frames that may wait for one reader, and about their bytes. Beyond, the reader is cut off and can resume. */
-const FRAMES_MOST = 10_000;
-const BYTES_MOST = 4 * 1024 * 1024;
+/**
+ * Frames that may wait for one reader, and about their bytes. Beyond, the reader is cut off and can
+ * resume.
+ */
+const MAX_FRAMES = 10_000;
+const MAX_BYTES = 4 * 1024 * 1024;
 
 /** Frames on their way to one reader. */
 export class FrameQueue {
@@ -16,8 +19,9 @@ export class FrameQueue {
 
   push(frame: TurnFrame): void {
     this.#bytes += roughBytes(frame.event);
-    if (this.#overflown || this.#frames.length >= FRAMES_MOST || this.#bytes > BYTES_MOST) this.#overflow();
-    else this.#frames.push(frame);
+    if (this.#overflown || this.#frames.length >= MAX_FRAMES || this.#bytes > MAX_BYTES) {
+      this.#overflow();
+    } else this.#frames.push(frame);
     this.#wake();
   }
 
@@ -36,10 +40,14 @@ export class FrameQueue {
     const onAbort = (): void => this.#wake();
     signal?.addEventListener("abort", onAbort, { once: true });
     try {
-      for (let at = 0; ; ) {
+      for (let at = 0; ;) {
         signal?.throwIfAborted();
         if (this.#overflown) {
-          throw new DureError("READER_TOO_SLOW", `A reader of a turn was more than ${FRAMES_MOST} frames or ${BYTES_MOST} bytes behind.`, { class: "limit", hint: "Read on from the last id." });
+          throw new DureError(
+            "READER_TOO_SLOW",
+            `A reader of a turn was more than ${MAX_FRAMES} frames or ${MAX_BYTES} bytes behind.`,
+            { class: "limit", hint: "Read on from the last id." },
+          );
         }
         if (at < this.#frames.length) {
           const frame = this.#frames[at++]!;

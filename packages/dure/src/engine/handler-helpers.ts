@@ -20,7 +20,11 @@ export async function* streamAgentTurn(
 }
 
 /** Runs an agent without showing its text. */
-export async function runAgent<Data = unknown>(turn: TurnContext, agent: string, label = agent): Promise<AgentResult<Data>> {
+export async function runAgent<Data = unknown>(
+  turn: TurnContext,
+  agent: string,
+  label = agent,
+): Promise<AgentResult<Data>> {
   return (await turn.agent<Data>(agent, label, { show: false })).result;
 }
 
@@ -39,6 +43,11 @@ export function resetState(turn: TurnContext): void {
   turn.resetState();
 }
 
-export function taskProgress(turn: TurnContext, index: number, total: number, slots: JsonObject = {}): void {
+export function taskProgress(
+  turn: TurnContext,
+  index: number,
+  total: number,
+  slots: JsonObject = {},
+): void {
   turn.taskProgress(index, total, slots);
 }

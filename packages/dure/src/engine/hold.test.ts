@@ -30,7 +30,10 @@ test("a process that stood still asks no model for a turn that was given to anot
   const id = await turn.turnId;
   await begun.promise;
 
-  await t.database.query({ text: "update dure.turns set holder = 'process_other', epoch = epoch + 2 where id = $1" }, [id]);
+  await t.database.query(
+    { text: "update dure.turns set holder = 'process_other', epoch = epoch + 2 where id = $1" },
+    [id],
+  );
   gate.resolve();
   await expect.poll(() => t.engine.running).toBe(0);
 
@@ -38,7 +41,13 @@ test("a process that stood still asks no model for a turn that was given to anot
 });
 
 test("a turn that is still held goes on after a pause, at the price of one statement per model call", async () => {
-  const chat = defineService({ name: "chat", agents: { helper }, flows: { DEFAULT: flow(async (turn) => turn.done({ message: (await turn.agent("helper", "…")).text })) } });
+  const chat = defineService({
+    name: "chat",
+    agents: { helper },
+    flows: {
+      DEFAULT: flow(async (turn) => turn.done({ message: (await turn.agent("helper", "…")).text })),
+    },
+  });
   await using t = await startTestEngine(chat, { engine: { proof: STALE } });
   await t.say("warm up");
   const looks = vi.spyOn(t.database, "query");
@@ -50,10 +59,18 @@ test("a turn that is still held goes on after a pause, at the price of one state
 });
 
 test("a memory whose session has gone on since it was read is not folded", async () => {
-  const chat = defineService({ name: "chat", agents: { helper }, flows: { DEFAULT: flow(async (turn) => turn.done({ message: (await turn.agent("helper", "…")).text })) } });
+  const chat = defineService({
+    name: "chat",
+    agents: { helper },
+    flows: {
+      DEFAULT: flow(async (turn) => turn.done({ message: (await turn.agent("helper", "…")).text })),
+    },
+  });
   await using t = await startTestEngine(chat, { engine: { proof: STALE } });
   await t.say("hello", { session: "s1" });
-  const [row] = await t.database.query<{ rev: number; incarnation: string }>({ text: "select memory_rev as rev, incarnation from dure.sessions where id = 's1'" });
+  const [row] = await t.database.query<{ rev: number; incarnation: string }>({
+    text: "select memory_rev as rev, incarnation from dure.sessions where id = 's1'",
+  });
 
   expect(await t.engine.store.confirmFold("s1", row!)).toBe(true);
   await t.say("more", { session: "s1" });

@@ -21,9 +21,10 @@ interface HookPayload {
 }
 
 /**
- * Delivers the hooks of finished turns: at least once, in the order of their session, with the key `<turn>.<index>`.
- * A `transactional` hook writes in the transaction that marks it as delivered, so exactly once; it stands in the same order.
- * A hook that nobody handles is done at once: it is information for clients, who saw it in `DONE`.
+ * Delivers the hooks of finished turns: at least once, in the order of their session, with the key
+ * `<turn>.<index>`. A `transactional` hook writes in the transaction that marks it as delivered, so
+ * exactly once; it stands in the same order. A hook that nobody handles is done at once: it is
+ * information for clients, who saw it in `DONE`.
  */
 export class HookDelivery {
   #services: ReadonlyMap<string, LeafService>;
@@ -52,17 +53,50 @@ export class HookDelivery {
       rows: {
         holds: (payload) => this.#isTransactional(hookOf(payload)),
         run: async (payload, { key, signal, tx }) => {
-          await this.#deliver(hookOf(payload), { key, signal, tx: { query: (text, values) => tx.query({ text }, values) } });
+          await this.#deliver(hookOf(payload), {
+            key,
+            signal,
+            tx: { query: (text, values) => tx.query({ text }, values) },
+          });
         },
       },
       classify: (error) => (error instanceof NotToldError ? { class: "permanent" } : undefined),
       onGivenUp: async ({ key, attempts, error, payload }, tx) => {
         const hook = hookOf(payload);
-        if (hook.type === STOP_ELSEWHERE) return this.#logger.warn({ key, attempts, service: hook.service, turn: hook.turn }, `the turn on ${hook.service} could not be stopped there; it ends by itself`);
-        this.#logger.error({ key, attempts, service: hook.service, type: hook.type }, "a hook was given up; it stays in the outbox as failed");
-        const data = { key, attempts, error: isObject(error) && typeof error["message"] === "string" ? error["message"] : messageOf(error) };
-        await tx.query({ text: "select dure.emit($1)" }, [storable([{ type: "hook.failed", role: "system", session: hook.session, turn: hook.turn, service: hook.service, data }])]);
-        const [session] = await tx.query<{ tenant: string; locale: string | null }>({ text: "select tenant, locale from dure.sessions where id = $1" }, [hook.session]);
+        if (hook.type === STOP_ELSEWHERE) {
+          return this.#logger.warn(
+            { key, attempts, service: hook.service, turn: hook.turn },
+            `the turn on ${hook.service} could not be stopped there; it ends by itself`,
+          );
+        }
+        this.#logger.error(
+          { key, attempts, service: hook.service, type: hook.type },
+          "a hook was given up; it stays in the outbox as failed",
+        );
+        const data = {
+          key,
+          attempts,
+          error:
+            isObject(error) && typeof error["message"] === "string"
+              ? error["message"]
+              : messageOf(error),
+        };
+        await tx.query({ text: "select dure.emit($1)" }, [
+          storable([
+            {
+              type: "hook.failed",
+              role: "system",
+              session: hook.session,
+              turn: hook.turn,
+              service: hook.service,
+              data,
+            },
+          ]),
+        ]);
+        const [session] = await tx.query<{ tenant: string; locale: string | null }>(
+          { text: "select tenant, locale from dure.sessions where id = $1" },
+          [hook.session],
+        );
         await raiseEscalations(tx, [givenUpEscalation(hook, data, session)]);
       },
     };
@@ -70,16 +104,39 @@ export class HookDelivery {
 
   #isTransactional({ service, type }: HookPayload): boolean {
     const leaf = this.#services.get(service);
-    const handler = type === AFTER_TURN || leaf?.kind !== "service" ? undefined : leaf.hooks?.[type];
+    const handler =
+      type === AFTER_TURN || leaf?.kind !== "service" ? undefined : leaf.hooks?.[type];
     return typeof handler === "object" && handler.transactional === true;
   }
 
-  async #deliver(hook: HookPayload, { key, signal, tx }: Pick<HookContext, "key" | "signal" | "tx">): Promise<void> {
+  async #deliver(
+    hook: HookPayload,
+    { key, signal, tx }: Pick<HookContext, "key" | "signal" | "tx">,
+  ): Promise<void> {
     const service = this.#services.get(hook.service);
-    if (service?.kind !== "service") throw new DureError("SERVICE_UNKNOWN", `The service ${hook.service} of the hook ${key} is not here.`, { class: "unavailable" });
-    const context: HookContext = { key, turn: hook.turn, session: hook.session, signal: AbortSignal.any([signal, this.#lease]), ...(tx && { tx }) };
+    if (service?.kind !== "service") {
+      throw new DureError(
+        "SERVICE_UNKNOWN",
+        `The service ${hook.service} of the hook ${key} is not here.`,
+        { class: "unavailable" },
+      );
+    }
+    const context: HookContext = {
+      key,
+      turn: hook.turn,
+      session: hook.session,
+      signal: AbortSignal.any([signal, this.#lease]),
+      ...(tx && { tx }),
+    };
     if (hook.type === AFTER_TURN) {
-      await service.afterTurn?.({ session: hook.session, turn: hook.turn, message: (hook.data as { message: string }).message }, context);
+      await service.afterTurn?.(
+        {
+          session: hook.session,
+          turn: hook.turn,
+          message: (hook.data as { message: string }).message,
+        },
+        context,
+      );
       return;
     }
     const handler = service.hooks?.[hook.type];
@@ -87,11 +144,21 @@ export class HookDelivery {
     await handleOf(handler)(hook.data, context);
   }
 
-  /** What comes later in its session does not wait for it as long as for a hook: a turn there ends by itself, too. */
-  async #stopElsewhere({ service, data }: HookPayload, { attempt, signal }: { attempt: number; signal: AbortSignal }): Promise<void> {
+  /**
+   * What comes later in its session does not wait for it as long as for a hook: a turn there ends
+   * by itself, too.
+   */
+  async #stopElsewhere(
+    { service, data }: HookPayload,
+    { attempt, signal }: { attempt: number; signal: AbortSignal },
+  ): Promise<void> {
     const remote = this.#services.get(service);
     try {
-      if (remote?.kind !== "remote") throw new DureError("SERVICE_UNKNOWN", `The remote service ${service} is not here.`, { class: "unavailable" });
+      if (remote?.kind !== "remote") {
+        throw new DureError("SERVICE_UNKNOWN", `The remote service ${service} is not here.`, {
+          class: "unavailable",
+        });
+      }
       await stopElsewhere(remote, data as StopElsewhere, { signal });
     } catch (error) {
       throw attempt < STOP_ATTEMPTS ? error : new NotToldError(service, { cause: error });
@@ -106,13 +173,23 @@ class NotToldError extends Error {
   }
 }
 
-/** Deliveries of one hook before it is given up and people are told. Source: our choice; with doubling pauses about 17 minutes. */
+/**
+ * Deliveries of one hook before it is given up and people are told. Source: our choice; with
+ * doubling pauses about 17 minutes.
+ */
 const HOOK_ATTEMPTS = 10;
-/** Times that another server is told of a stop: with doubling pauses within a minute. Source: our choice. */
+/**
+ * Times that another server is told of a stop: with doubling pauses within a minute. Source: our
+ * choice.
+ */
 const STOP_ATTEMPTS = 6;
 
 /** The turn has said that it is done; what it promised to do afterwards is not. */
-function givenUpEscalation(hook: HookPayload, { key, attempts, error }: { key: string; attempts: number; error: string }, session: { tenant: string; locale: string | null } | undefined): NewEscalation {
+function givenUpEscalation(
+  hook: HookPayload,
+  { key, attempts, error }: { key: string; attempts: number; error: string },
+  session: { tenant: string; locale: string | null } | undefined,
+): NewEscalation {
   const isEnglish = localeOf(session?.locale ?? "ko") === "en";
   return {
     type: "delivery",
@@ -120,7 +197,11 @@ function givenUpEscalation(hook: HookPayload, { key, attempts, error }: { key: s
     subject: `hook/${key}`,
     tenant: session?.tenant ?? tenantOfKey(hook.session),
     source: { session: hook.session, turn: hook.turn, service: hook.service },
-    ...titled(isEnglish ? `The hook ${hook.type} of ${hook.service} was not delivered in ${attempts} tries.` : `“${hook.service}”의 후속 작업 ${hook.type}을(를) ${attempts}번 시도했지만 처리하지 못했어요.`),
+    ...titled(
+      isEnglish
+        ? `The hook ${hook.type} of ${hook.service} was not delivered in ${attempts} tries.`
+        : `“${hook.service}”의 후속 작업 ${hook.type}을(를) ${attempts}번 시도했지만 처리하지 못했어요.`,
+    ),
     context: { key, type: hook.type, because: error, data: hook.data ?? null },
     suggestedActions: [{ value: "seen", label: isEnglish ? "Seen" : "확인함" }],
   };

@@ -5,7 +5,10 @@ import type { TurnEvent } from "../kernel/turn-events.ts";
 import type { JournalRow, StoredModelCall } from "../durable/turns.ts";
 import type { TurnFrame } from "./api.ts";
 
-/** Stored events wait this long for company before they are written on their own, milliseconds. Below the 20 ms of docs/spec/conversation §6. */
+/**
+ * Stored events wait this long for company before they are written on their own, milliseconds.
+ * Below the 20 ms of docs/spec/conversation §6.
+ */
 const GATHER_MS = 8;
 /** Text is stored in chunks of at most this age and size. Source: docs/spec/conversation §6. */
 const CHUNK_MS = 100;
@@ -13,16 +16,23 @@ const CHUNK_BYTES = 1_024;
 
 /** What the journal needs from the store: one statement that adds rows under the turn's epoch. */
 export interface JournalStore {
-  append(rows: readonly JournalRow[], calls: readonly StoredModelCall[]): Promise<{ stop: boolean }>;
+  append(
+    rows: readonly JournalRow[],
+    calls: readonly StoredModelCall[],
+  ): Promise<{ stop: boolean }>;
 }
 
 /** Thrown when a handler does not do what its journal says it did. */
 export class DivergedError extends DureError {
   constructor(place: string, recorded: string, now: string) {
-    super("TURN_DIVERGED", `At place ${place} the journal has ${recorded}, the handler does ${now}.`, {
-      class: "conflict",
-      hint: "Raise the service's version with a release that changes the order of steps, and branch on turn.version.",
-    });
+    super(
+      "TURN_DIVERGED",
+      `At place ${place} the journal has ${recorded}, the handler does ${now}.`,
+      {
+        class: "conflict",
+        hint: "Raise the service's version with a release that changes the order of steps, and branch on turn.version.",
+      },
+    );
   }
 }
 
@@ -47,9 +57,10 @@ const BEGINS = ".0";
 const CLOSED = new DureError("TURN_CLOSED", "The run of this turn is over.");
 
 /**
- * The memory of one run of a turn. What was recorded in an earlier life is given back by place; what happens now is
- * gathered, written with the next commit, and told only then. Tokens alone are told before they are stored, and wait
- * behind any stored event that is not yet written, so that everybody sees one order.
+ * The memory of one run of a turn. What was recorded in an earlier life is given back by place;
+ * what happens now is gathered, written with the next commit, and told only then. Tokens alone are
+ * told before they are stored, and wait behind any stored event that is not yet written, so that
+ * everybody sees one order.
  */
 export class TurnJournal {
   readonly #store: JournalStore;
@@ -75,7 +86,12 @@ export class TurnJournal {
   #onStop: () => void = () => {};
   #diverged: DivergedError | undefined;
 
-  constructor(options: { store: JournalStore; clock: Clock; rows: readonly JournalRow[]; onCallsStored?: (calls: readonly StoredModelCall[]) => void }) {
+  constructor(options: {
+    store: JournalStore;
+    clock: Clock;
+    rows: readonly JournalRow[];
+    onCallsStored?: (calls: readonly StoredModelCall[]) => void;
+  }) {
     this.#store = options.store;
     this.#onCallsStored = options.onCallsStored ?? (() => {});
     this.#clock = options.clock;
@@ -98,7 +114,9 @@ export class TurnJournal {
     this.#onStop = callback;
   }
 
-  /** What an earlier life left at `path`. Throws `DivergedError` when it did something else there. */
+  /**
+   * What an earlier life left at `path`. Throws `DivergedError` when it did something else there.
+   */
   past(path: string, name: string): PastStep | undefined {
     const step = this.#past.get(path);
     if (!step) return undefined;
@@ -107,38 +125,60 @@ export class TurnJournal {
     return step;
   }
 
-  /** The error for whoever stands at `path`; `checkComplete` throws it too, should that one have swallowed it. */
+  /**
+   * The error for whoever stands at `path`; `checkComplete` throws it too, should that one have
+   * swallowed it.
+   */
   diverge(path: string, recorded: string, now: string): DivergedError {
     return (this.#diverged ??= new DivergedError(path, recorded, now));
   }
 
-  /** Steps of an earlier life that it was about to begin (`begins`) and did not finish, by the beginning of their name. */
+  /**
+   * Steps of an earlier life that it was about to begin (`begins`) and did not finish, by the
+   * beginning of their name.
+   */
   unfinished(prefix: string): readonly { readonly path: string; readonly name: string }[] {
     return [...this.#past].flatMap(([path, { name }]) => {
       const outer = path.slice(0, -BEGINS.length);
-      return path === outer + BEGINS && name.startsWith(prefix) && !this.#past.get(outer)?.record ? [{ path: outer, name }] : [];
+      return path === outer + BEGINS && name.startsWith(prefix) && !this.#past.get(outer)?.record
+        ? [{ path: outer, name }]
+        : [];
     });
   }
 
-  /** Writes down that a step is about to begin of which nobody here knows how far it comes, before it does. */
+  /**
+   * Writes down that a step is about to begin of which nobody here knows how far it comes, before
+   * it does.
+   */
   async begins(path: string, name: string): Promise<void> {
     if (!this.past(path + BEGINS, name)) this.record(path + BEGINS, name, null);
     await this.flushResults();
   }
 
-  /** Throws `DivergedError` when the handler did something else than the journal says, or ended without it. Of what is missing only top places: inner ones are skipped with a finished step. */
+  /**
+   * Throws `DivergedError` when the handler did something else than the journal says, or ended
+   * without it. Of what is missing only top places: inner ones are skipped with a finished step.
+   */
   checkComplete(): void {
     if (this.#diverged) throw this.#diverged;
     for (const [path, step] of this.#past) {
-      if (!path.includes(".") && !this.#visited.has(path)) throw new DivergedError(path, step.name, "nothing more");
+      if (!path.includes(".") && !this.#visited.has(path)) {
+        throw new DivergedError(path, step.name, "nothing more");
+      }
     }
   }
 
   /**
-   * Gathers what recovery gives back at this place: a copy, so that whoever changes the value later changes no record. Throws
-   * `VALUE_NOT_JSON`, and has gathered nothing. `cheap`: losing it costs nothing, so nobody needs to wait for it.
+   * Gathers what recovery gives back at this place: a copy, so that whoever changes the value later
+   * changes no record. Throws `VALUE_NOT_JSON`, and has gathered nothing. `cheap`: losing it costs
+   * nothing, so nobody needs to wait for it.
    */
-  record(path: string, name: string, value: unknown, { cheap = false }: { cheap?: boolean } = {}): void {
+  record(
+    path: string,
+    name: string,
+    value: unknown,
+    { cheap = false }: { cheap?: boolean } = {},
+  ): void {
     const data = jsonCopy(value, `What "${name}" gave`);
     this.#closeChunk();
     if (!cheap) this.#mustWrite = true;
@@ -153,7 +193,12 @@ export class TurnJournal {
   event(path: string, name: string, event: TurnEvent): void {
     if (event.type === "LLM_TOKEN") return this.token(path, name, event.data);
     this.#closeChunk();
-    this.#rows.push({ seq: ++this.#seq, place: `${path} ${name}`, type: event.type, data: event.data });
+    this.#rows.push({
+      seq: ++this.#seq,
+      place: `${path} ${name}`,
+      type: event.type,
+      data: event.data,
+    });
     this.#writeSoon(GATHER_MS);
   }
 
@@ -163,7 +208,11 @@ export class TurnJournal {
     const place = `${path} ${name}`;
     if (this.#chunk.place !== place) this.#closeChunk();
     const now = this.#clock.monotonic();
-    const { text: before, bytes, openedAt } = this.#chunk.text === "" ? { ...NO_CHUNK, openedAt: now } : this.#chunk;
+    const {
+      text: before,
+      bytes,
+      openedAt,
+    } = this.#chunk.text === "" ? { ...NO_CHUNK, openedAt: now } : this.#chunk;
     this.#chunk = { place, text: before + text, bytes: bytes + Buffer.byteLength(text), openedAt };
     if (this.#rows.length > 0 || this.#writing) this.#heldText.push(text);
     else this.#show(text);
@@ -180,7 +229,10 @@ export class TurnJournal {
     return this.#rows.length > 0 || this.#calls.length > 0 || this.#chunk.text !== "";
   }
 
-  /** Writes all that is gathered. Rejects with the store's error; after that the journal takes no more. */
+  /**
+   * Writes all that is gathered. Rejects with the store's error; after that the journal takes no
+   * more.
+   */
   async flush(): Promise<void> {
     this.#throwIfFailed();
     while (this.#writing) await this.#writing;
@@ -195,7 +247,10 @@ export class TurnJournal {
     if (this.#failure) throw this.#failure;
   }
 
-  /** Takes what is gathered for a statement that writes it together with something else; one of the two callbacks must follow. */
+  /**
+   * Takes what is gathered for a statement that writes it together with something else; one of the
+   * two callbacks must follow.
+   */
   async take(): Promise<Taken> {
     while (this.#writing) await this.#writing;
     this.#throwIfFailed();
@@ -226,7 +281,10 @@ export class TurnJournal {
     };
   }
 
-  /** Writes now if the result of a model call, tool or step would be lost by a crash: for whoever is about to do something slow. */
+  /**
+   * Writes now if the result of a model call, tool or step would be lost by a crash: for whoever is
+   * about to do something slow.
+   */
   async flushResults(): Promise<void> {
     // A write that is under way may hold one.
     while (this.#writing) await this.#writing;
@@ -251,7 +309,10 @@ export class TurnJournal {
     return () => this.#listeners.delete(listener);
   }
 
-  /** Forgets what is gathered, for it cannot be written, but for the model calls, which have cost something. The turn ends without it. */
+  /**
+   * Forgets what is gathered, for it cannot be written, but for the model calls, which have cost
+   * something. The turn ends without it.
+   */
   abandon(): void {
     this.#cancelTimer();
     this.#rows = [];
@@ -320,7 +381,10 @@ export class TurnJournal {
     await writing;
   }
 
-  /** Readers here have seen a chunk's text piece by piece; the frame that closes it carries what is left of it. */
+  /**
+   * Readers here have seen a chunk's text piece by piece; the frame that closes it carries what is
+   * left of it.
+   */
   #tell(rows: readonly JournalRow[]): void {
     for (const row of rows) {
       if (row.type === "RECORD") continue;
@@ -371,7 +435,10 @@ export interface PastStep {
 }
 
 function readPast(rows: readonly JournalRow[]): ReadonlyMap<string, PastStep> {
-  const past = new Map<string, { name: string; record?: { value: unknown }; events: TurnEvent[] }>();
+  const past = new Map<
+    string,
+    { name: string; record?: { value: unknown }; events: TurnEvent[] }
+  >();
   for (const row of rows) {
     const space = row.place.indexOf(" ");
     const path = row.place.slice(0, space);

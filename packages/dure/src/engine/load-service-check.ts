@@ -18,9 +18,9 @@ export interface ServiceCheck {
 }
 
 /**
- * Reads a service and reports every problem that can be found without calling a model: the definition with its cards,
- * prompts and exports, and what in its handlers would differ when they are replayed after a crash.
- * Throws `SERVICE_MISSING`.
+ * Reads a service and reports every problem that can be found without calling a model: the
+ * definition with its cards, prompts and exports, and what in its handlers would differ when they
+ * are replayed after a crash. Throws `SERVICE_MISSING`.
  */
 export async function checkService(folder: string): Promise<ServiceCheck> {
   const root = path.resolve(folder);
@@ -30,7 +30,14 @@ export async function checkService(folder: string): Promise<ServiceCheck> {
   return {
     name: service?.name,
     file,
-    problems: [...new Map(inFileOrder([...problems, ...findings]).map((problem) => [JSON.stringify(problem), problem])).values()],
+    problems: [
+      ...new Map(
+        inFileOrder([...problems, ...findings]).map((problem) => [
+          JSON.stringify(problem),
+          problem,
+        ]),
+      ).values(),
+    ],
     sources: sources.map((source) => source.file),
   };
 }
@@ -40,7 +47,10 @@ export interface Source {
   readonly text: string;
 }
 
-/** What gives another answer when a handler runs again, and what a handler calls instead. Source: docs/spec/conversation §3. */
+/**
+ * What gives another answer when a handler runs again, and what a handler calls instead. Source:
+ * docs/spec/conversation §3.
+ */
 const NOT_REPEATABLE: readonly { readonly pattern: RegExp; readonly instead: string }[] = [
   { pattern: /\bDate\s*\.\s*now\s*\(/g, instead: "Call turn.now()" },
   { pattern: /\bnew\s+Date\s*(?:\(\s*\)|(?=[;,)\s]))/g, instead: "Write new Date(turn.now())" },
@@ -50,20 +60,35 @@ const NOT_REPEATABLE: readonly { readonly pattern: RegExp; readonly instead: str
   { pattern: /\bprocess\s*\.\s*hrtime\b/g, instead: "Call turn.now()" },
   { pattern: /\bMath\s*\.\s*random\s*\(/g, instead: "Call turn.random()" },
   { pattern: /\b(?:crypto\s*\.\s*)?randomUUID\s*\(/g, instead: "Call turn.id(kind)" },
-  { pattern: /\b(?:crypto\s*\.\s*)?(?:getRandomValues|randomBytes|randomInt)\s*\(/g, instead: "Call turn.random() or turn.id(kind)" },
-  { pattern: /(?<![\w$]|\.\s*)(?:globalThis\s*\.\s*)?fetch\s*\(/g, instead: "Put it into a tool, or into turn.step(name, fn), whose result is recorded" },
-  { pattern: /(?<![\w$]|\.\s*)(?:globalThis\s*\.\s*)?set(?:Timeout|Interval|Immediate)\s*\(/g, instead: "Wait inside turn.step(name, fn); a handler that is replayed would wait again" },
-  { pattern: /\bprocess\s*\.\s*env\b/g, instead: "Read it once when the service is made and hand it in" },
+  {
+    pattern: /\b(?:crypto\s*\.\s*)?(?:getRandomValues|randomBytes|randomInt)\s*\(/g,
+    instead: "Call turn.random() or turn.id(kind)",
+  },
+  {
+    pattern: /(?<![\w$]|\.\s*)(?:globalThis\s*\.\s*)?fetch\s*\(/g,
+    instead: "Put it into a tool, or into turn.step(name, fn), whose result is recorded",
+  },
+  {
+    pattern: /(?<![\w$]|\.\s*)(?:globalThis\s*\.\s*)?set(?:Timeout|Interval|Immediate)\s*\(/g,
+    instead: "Wait inside turn.step(name, fn); a handler that is replayed would wait again",
+  },
+  {
+    pattern: /\bprocess\s*\.\s*env\b/g,
+    instead: "Read it once when the service is made and hand it in",
+  },
 ];
 
 /**
- * Finds in flow handlers, and in functions of the same folder that they call, what is not repeatable. Code inside
- * `….step(name, fn)` is recorded and may do what it likes; tools run outside the replay.
+ * Finds in flow handlers, and in functions of the same folder that they call, what is not
+ * repeatable. Code inside `….step(name, fn)` is recorded and may do what it likes; tools run
+ * outside the replay.
  */
 export function scanHandlers(sources: readonly Source[], agents?: readonly string[]): Problem[] {
   const files = sources.map((source) => ({ ...source, masked: maskSource(source.text) }));
   const functions = files.flatMap((file) => functionsOf(file));
-  const queue = files.flatMap((file) => handlersOf(file).map((region): Visit => ({ region, from: region.name })));
+  const queue = files.flatMap((file) =>
+    handlersOf(file).map((region): Visit => ({ region, from: region.name })),
+  );
   const seen = new Set<string>();
   const problems = new Map<string, Problem>();
   while (queue.length > 0) {
@@ -72,11 +97,16 @@ export function scanHandlers(sources: readonly Source[], agents?: readonly strin
     if (seen.has(place)) continue;
     seen.add(place);
     const code = withoutRecorded(region);
-    for (const problem of [...notRepeatable(region, code, from), ...unknownAgents(region, code, agents)]) {
+    for (const problem of [
+      ...notRepeatable(region, code, from),
+      ...unknownAgents(region, code, agents),
+    ]) {
       problems.set(`${problem.file}:${problem.line}:${problem.column}`, problem);
     }
     for (const called of functions) {
-      if (new RegExp(`(?<![\\w$.])${escaped(called.name)}\\s*\\(`, "u").test(code)) queue.push({ region: called, from });
+      if (new RegExp(`(?<![\\w$.])${escaped(called.name)}\\s*\\(`, "u").test(code)) {
+        queue.push({ region: called, from });
+      }
     }
   }
   return [...problems.values()];
@@ -106,10 +136,21 @@ function handlersOf(file: MaskedFile): Region[] {
   const regions: Region[] = [];
   for (const match of masked.matchAll(/(?<![\w$.])flow\s*(?:<[^>()]*>)?\s*\(/g)) {
     const open = match.index + match[0].length - 1;
-    regions.push({ name: nameBefore(masked, match.index), file, start: open, end: closingOf(masked, open) });
+    regions.push({
+      name: nameBefore(masked, match.index),
+      file,
+      start: open,
+      end: closingOf(masked, open),
+    });
   }
-  for (const match of masked.matchAll(/\basync\s*(?:function\s*)?\*\s*([\p{ID_Start}$_][\p{ID_Continue}$]*)?\s*(?:<[^()]*>)?\s*\(/gu)) {
-    const region = bodyBehind(file, match.index + match[0].length - 1, match[1] ?? nameBefore(masked, match.index));
+  for (const match of masked.matchAll(
+    /\basync\s*(?:function\s*)?\*\s*([\p{ID_Start}$_][\p{ID_Continue}$]*)?\s*(?:<[^()]*>)?\s*\(/gu,
+  )) {
+    const region = bodyBehind(
+      file,
+      match.index + match[0].length - 1,
+      match[1] ?? nameBefore(masked, match.index),
+    );
     if (region) regions.push(region);
   }
   return regions;
@@ -118,12 +159,22 @@ function handlersOf(file: MaskedFile): Region[] {
 /** Functions that have a name and are no handlers. */
 function functionsOf(file: MaskedFile): Region[] {
   const { masked } = file;
-  const declared = [...masked.matchAll(/\bfunction\s+([\p{ID_Start}$_][\p{ID_Continue}$]*)\s*(?:<[^()]*>)?\s*\(/gu)];
-  const assigned = [...masked.matchAll(/\b(?:const|let|var)\s+([\p{ID_Start}$_][\p{ID_Continue}$]*)\s*(?::[^=;]+)?=\s*(?:async\s*)?(?:function\s*)?(?:<[^()]*>\s*)?\(/gu)];
-  return [...declared, ...assigned].flatMap((match) => bodyBehind(file, match.index + match[0].length - 1, match[1]!) ?? []);
+  const declared = [
+    ...masked.matchAll(/\bfunction\s+([\p{ID_Start}$_][\p{ID_Continue}$]*)\s*(?:<[^()]*>)?\s*\(/gu),
+  ];
+  const assigned = [
+    ...masked.matchAll(
+      /\b(?:const|let|var)\s+([\p{ID_Start}$_][\p{ID_Continue}$]*)\s*(?::[^=;]+)?=\s*(?:async\s*)?(?:function\s*)?(?:<[^()]*>\s*)?\(/gu,
+    ),
+  ];
+  return [...declared, ...assigned].flatMap(
+    (match) => bodyBehind(file, match.index + match[0].length - 1, match[1]!) ?? [],
+  );
 }
 
-/** The body of a function whose parameters open at `open`: a block, or the expression of an arrow. */
+/**
+ * The body of a function whose parameters open at `open`: a block, or the expression of an arrow.
+ */
 function bodyBehind(file: MaskedFile, open: number, name: string): Region | undefined {
   const { masked } = file;
   const behind = closingOf(masked, open);
@@ -137,11 +188,16 @@ function bodyBehind(file: MaskedFile, open: number, name: string): Region | unde
   if (!arrow) return undefined;
   const start = behind + arrow[0].length;
   let end = start;
-  while (end < masked.length && !";)]}".includes(masked[end]!)) end = "([{".includes(masked[end]!) ? closingOf(masked, end) : end + 1;
+  while (end < masked.length && !";)]}".includes(masked[end]!)) {
+    end = "([{".includes(masked[end]!) ? closingOf(masked, end) : end + 1;
+  }
   return { name, file, start, end };
 }
 
-/** The region's code with what is recorded blanked out: `….step(name, fn)`, and definitions of tools. */
+/**
+ * The region's code with what is recorded blanked out: `….step(name, fn)`, and definitions of
+ * tools.
+ */
 function withoutRecorded({ file, start, end }: Region): string {
   let code = file.masked.slice(start, end);
   for (const match of code.matchAll(/\.\s*step\s*(?:<[^()]*>)?\s*\(|(?<![\w$.])tool\s*\(/g)) {
@@ -168,10 +224,16 @@ function notRepeatable(region: Region, code: string, from: string): Problem[] {
 }
 
 /** `turn.agent("helpr")` and the like. */
-function unknownAgents(region: Region, code: string, agents: readonly string[] | undefined): Problem[] {
+function unknownAgents(
+  region: Region,
+  code: string,
+  agents: readonly string[] | undefined,
+): Problem[] {
   if (agents === undefined) return [];
   const problems: Problem[] = [];
-  for (const match of code.matchAll(/\.\s*(?:agent|streamAgent)\s*(?:<[^()]*>)?\s*\(|(?<![\w$])(?:runAgent|streamAgentTurn)\s*\(\s*[\w$.]+\s*,/g)) {
+  for (const match of code.matchAll(
+    /\.\s*(?:agent|streamAgent)\s*(?:<[^()]*>)?\s*\(|(?<![\w$])(?:runAgent|streamAgentTurn)\s*\(\s*[\w$.]+\s*,/g,
+  )) {
     const at = region.start + match.index + match[0].length;
     const named = /^\s*(["'])([^"'\n]*)\1/.exec(region.file.text.slice(at, at + 200));
     if (!named || agents.includes(named[2]!)) continue;
@@ -191,7 +253,11 @@ function unknownAgents(region: Region, code: string, agents: readonly string[] |
 
 /** `DEFAULT` in `DEFAULT: flow(…)`, `answer` in `const answer = flow(…)`. */
 function nameBefore(masked: string, at: number): string {
-  return /([\p{ID_Start}$_][\p{ID_Continue}$]*)\s*(?::[^=,;{}]*)?[:=]\s*$/u.exec(masked.slice(Math.max(0, at - 200), at))?.[1] ?? "flow";
+  return (
+    /([\p{ID_Start}$_][\p{ID_Continue}$]*)\s*(?::[^=,;{}]*)?[:=]\s*$/u.exec(
+      masked.slice(Math.max(0, at - 200), at),
+    )?.[1] ?? "flow"
+  );
 }
 
 function escaped(name: string): string {
@@ -202,9 +268,16 @@ async function readSources(root: string): Promise<Source[]> {
   const show = shower(root);
   const entries = await readdir(root, { recursive: true, withFileTypes: true });
   const files = entries
-    .filter((entry) => entry.isFile() && /\.m?[jt]s$/.test(entry.name) && !/\.(test|spec|d)\.m?[jt]s$/.test(entry.name))
+    .filter(
+      (entry) =>
+        entry.isFile() &&
+        /\.m?[jt]s$/.test(entry.name) &&
+        !/\.(test|spec|d)\.m?[jt]s$/.test(entry.name),
+    )
     .map((entry) => path.join(entry.parentPath, entry.name))
     .filter((file) => !path.relative(root, file).split(path.sep).includes("node_modules"))
     .sort();
-  return Promise.all(files.map(async (file) => ({ file: show(file), text: await readFile(file, "utf8") })));
+  return Promise.all(
+    files.map(async (file) => ({ file: show(file), text: await readFile(file, "utf8") })),
+  );
 }

@@ -1,4 +1,16 @@
-import { isAlias, isMap, isNode, isPair, isScalar, isSeq, LineCounter, parseDocument, type Document, type Node, type YAMLMap } from "yaml";
+import {
+  isAlias,
+  isMap,
+  isNode,
+  isPair,
+  isScalar,
+  isSeq,
+  LineCounter,
+  parseDocument,
+  type Document,
+  type Node,
+  type YAMLMap,
+} from "yaml";
 import type { z } from "zod";
 import { DureError } from "../kernel/errors.ts";
 import { isObject } from "../kernel/json.ts";
@@ -35,45 +47,56 @@ export type KeyPath = readonly PropertyKey[];
 export interface SettingsDocument {
   readonly file: string;
   readonly value: unknown;
-  /** Of the key at the end of `path`, in either spelling; of its nearest parent where the key itself is missing. */
+  /**
+   * Of the key at the end of `path`, in either spelling; of its nearest parent where the key itself
+   * is missing.
+   */
   locate(path: KeyPath): Position | undefined;
 }
 
 /** Problems of one file that are listed; the others are counted. Source: docs/spec/platform §6. */
-export const PROBLEMS_MOST = 50;
+export const MAX_PROBLEMS = 50;
 
 /** What `readYaml` found. */
 export interface YamlReading {
   readonly document: SettingsDocument;
-  /** At most `PROBLEMS_MOST`. */
+  /** At most `MAX_PROBLEMS`. */
   readonly problems: Problem[];
   /** All problems, the listed ones included. */
   readonly problemCount: number;
 }
 
 /**
- * Reads YAML, and JSON as a part of it. What cannot be read at all is in `problems`, and `value` is then undefined.
+ * Reads YAML, and JSON as a part of it. What cannot be read at all is in `problems`, and `value` is
+ * then undefined.
  *
  * @param linesBefore lines of the file that stand before `text`
  */
 export function readYaml(file: string, text: string, linesBefore = 0): YamlReading {
   const lines = new LineCounter();
-  // The check of the library compares each key with all before it: 10,000 keys took 4 s. Ours is linear.
+  // The check of the library compares each key with all before it: 10,000 keys took 4 s. Ours is
+  // linear.
   const yaml = parseDocument(text, { lineCounter: lines, prettyErrors: false, uniqueKeys: false });
   const errors = [...yaml.errors, ...repeatedKeys(yaml)];
   const positionOf = (offset: number): Position => {
     const { line, col } = lines.linePos(offset);
     return { line: linesBefore + Math.max(1, line), column: Math.max(1, col) };
   };
-  const problems = errors.slice(0, PROBLEMS_MOST).map((error): Problem => ({
+  const problems = errors.slice(0, MAX_PROBLEMS).map((error): Problem => ({
     file,
     ...positionOf(error.pos[0]),
     key: "",
     message: error.message.replace(/\.$/, ""),
-    hint: file.endsWith(".json") ? "Check commas, quotes and braces." : "Check the indentation, and quote texts that hold : or #.",
+    hint: file.endsWith(".json")
+      ? "Check commas, quotes and braces."
+      : "Check the indentation, and quote texts that hold : or #.",
   }));
   const value = problems.length === 0 ? (yaml.toJS() as unknown) : undefined;
-  return { document: { file, value, locate: (path) => locateInYaml(yaml, path, positionOf) }, problems, problemCount: errors.length };
+  return {
+    document: { file, value, locate: (path) => locateInYaml(yaml, path, positionOf) },
+    problems,
+    problemCount: errors.length,
+  };
 }
 
 interface YamlError {
@@ -111,19 +134,35 @@ function repeatedIn(map: YAMLMap, open: unknown[]): YamlError[] {
   return errors;
 }
 
-/** A value that a module gave, and the text of that module: keys are found by reading its object literals. */
+/**
+ * A value that a module gave, and the text of that module: keys are found by reading its object
+ * literals.
+ */
 export function codeDocument(file: string, value: unknown, text: string): SettingsDocument {
   return { file, value, locate: (path) => keyPosition(text, path) };
 }
 
-/** The issues of a schema as problems at their place in the document. `under` is the path that the schema was applied to. */
-export function problemsOf(error: Pick<z.ZodError, "issues">, document: SettingsDocument, under: KeyPath = []): Problem[] {
+/**
+ * The issues of a schema as problems at their place in the document. `under` is the path that the
+ * schema was applied to.
+ */
+export function problemsOf(
+  error: Pick<z.ZodError, "issues">,
+  document: SettingsDocument,
+  under: KeyPath = [],
+): Problem[] {
   return error.issues.map((issue) => {
     const path = [...under, ...issue.path];
     const found = valueAt(document.value, path);
     const allowed = allowedBy(issue);
-    const complaint = allowed === undefined ? issue.message.replace(/\.$/, "") : found === undefined ? "is missing" : "cannot be used";
-    // The message of an unknown key names the key; printing what stands behind it would bury the suggestion.
+    const complaint =
+      allowed === undefined
+        ? issue.message.replace(/\.$/, "")
+        : found === undefined
+          ? "is missing"
+          : "cannot be used";
+    // The message of an unknown key names the key; printing what stands behind it would bury the
+    // suggestion.
     const showsFound = found !== undefined && !/^unknown key|are one setting/.test(complaint);
     return {
       file: document.file,
@@ -155,9 +194,13 @@ export function problemAt(
   };
 }
 
-/** `dure.yaml:3:9 server.port: cannot be used; found "abc"; allowed: a whole number from 0 to 65535` */
+/**
+ * `dure.yaml:3:9 server.port: cannot be used; found "abc"; allowed: a whole number from 0 to 65535`
+ */
 export function problemText(problem: Problem): string {
-  const place = [problem.file, problem.line, problem.column].filter((part) => part !== undefined).join(":");
+  const place = [problem.file, problem.line, problem.column]
+    .filter((part) => part !== undefined)
+    .join(":");
   const facts = [
     problem.message,
     problem.found === undefined ? undefined : `found ${problem.found}`,
@@ -167,21 +210,30 @@ export function problemText(problem: Problem): string {
   return `${place} ${problem.key === "" ? "" : `${problem.key}: `}${facts.join("; ")}`;
 }
 
-/** All problems as one error, in the order of their lines; `details.problems` holds them for machines. */
+/**
+ * All problems as one error, in the order of their lines; `details.problems` holds them for
+ * machines.
+ */
 export function problemsError(code: string, what: string, problems: readonly Problem[]): DureError {
   const sorted = inFileOrder(problems);
   const count = sorted.length === 1 ? "a problem" : `${sorted.length} problems`;
-  return new DureError(code, `${what} has ${count}:\n${sorted.map((problem) => `  ${problemText(problem)}`).join("\n")}`, {
-    class: "input",
-    hint: "Change the lines named above, then try again.",
-    details: { problems: sorted },
-  });
+  return new DureError(
+    code,
+    `${what} has ${count}:\n${sorted.map((problem) => `  ${problemText(problem)}`).join("\n")}`,
+    {
+      class: "input",
+      hint: "Change the lines named above, then try again.",
+      details: { problems: sorted },
+    },
+  );
 }
 
 export function inFileOrder(problems: readonly Problem[]): Problem[] {
   const rank = (problem: Problem): number => (problem.line ?? 0) * 10_000 + (problem.column ?? 0);
   const files = [...new Set(problems.map((problem) => problem.file))];
-  return [...problems].sort((a, b) => files.indexOf(a.file) - files.indexOf(b.file) || rank(a) - rank(b));
+  return [...problems].sort(
+    (a, b) => files.indexOf(a.file) - files.indexOf(b.file) || rank(a) - rank(b),
+  );
 }
 
 /** The value at a path, in whichever spelling its keys are written. */
@@ -233,7 +285,10 @@ const TYPE_WORDS: Readonly<Record<string, string>> = {
   record: "a group of keys",
 };
 
-/** What an issue of zod allows, in words; undefined where its message says it already. A message of ours begins "must be". */
+/**
+ * What an issue of zod allows, in words; undefined where its message says it already. A message of
+ * ours begins "must be".
+ */
 function allowedBy(issue: z.core.$ZodIssue): string | undefined {
   const ours = /^must be (.+)$/.exec(issue.message);
   if (ours) return ours[1];
@@ -243,11 +298,17 @@ function allowedBy(issue: z.core.$ZodIssue): string | undefined {
     case "invalid_value":
       return issue.values.map((value) => String(value)).join(", ");
     case "too_small":
-      return issue.origin === "string" ? `a text of at least ${issue.minimum} characters` : `at least ${issue.minimum}`;
+      return issue.origin === "string"
+        ? `a text of at least ${issue.minimum} characters`
+        : `at least ${issue.minimum}`;
     case "too_big":
-      return issue.origin === "string" ? `a text of at most ${issue.maximum} characters` : `at most ${issue.maximum}`;
+      return issue.origin === "string"
+        ? `a text of at most ${issue.maximum} characters`
+        : `at most ${issue.maximum}`;
     case "invalid_union":
-      return [...new Set(issue.errors.flat().map((inner) => allowedBy(inner) ?? inner.message))].join(" or ");
+      return [
+        ...new Set(issue.errors.flat().map((inner) => allowedBy(inner) ?? inner.message)),
+      ].join(" or ");
     case "invalid_format":
       return issue.format === "url" ? "an address that begins with http:// or https://" : undefined;
     default:
@@ -255,7 +316,11 @@ function allowedBy(issue: z.core.$ZodIssue): string | undefined {
   }
 }
 
-function locateInYaml(yaml: Document, path: KeyPath, positionOf: (offset: number) => Position): Position | undefined {
+function locateInYaml(
+  yaml: Document,
+  path: KeyPath,
+  positionOf: (offset: number) => Position,
+): Position | undefined {
   let node: unknown = yaml.contents;
   let offset = isNode(node) ? startOf(node) : undefined;
   for (const segment of path) {
@@ -263,8 +328,11 @@ function locateInYaml(yaml: Document, path: KeyPath, positionOf: (offset: number
     let next: unknown;
     if (isMap(node)) {
       const pairs = node.items.filter((item) => isPair(item) && isNode(item.key));
-      const keyOf = (pair: (typeof pairs)[number]): string => String((pair.key as { value?: unknown }).value);
-      const pair = pairs.find((item) => keyOf(item) === String(segment)) ?? pairs.find((item) => camelCase(keyOf(item)) === camelCase(String(segment)));
+      const keyOf = (pair: (typeof pairs)[number]): string =>
+        String((pair.key as { value?: unknown }).value);
+      const pair =
+        pairs.find((item) => keyOf(item) === String(segment)) ??
+        pairs.find((item) => camelCase(keyOf(item)) === camelCase(String(segment)));
       if (!pair) break;
       offset = startOf(pair.key as Node) ?? offset;
       next = pair.value;

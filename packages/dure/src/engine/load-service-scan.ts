@@ -1,15 +1,21 @@
 /**
- * Reads TypeScript and JavaScript without a parser: comments, texts and regular expressions are blanked out, brackets are
- * matched, and words are looked for in what remains. Enough to find a key in an object literal and a call in a function.
+ * Reads TypeScript and JavaScript without a parser: comments, texts and regular expressions are
+ * blanked out, brackets are matched, and words are looked for in what remains. Enough to find a key
+ * in an object literal and a call in a function.
  */
 
-/** The source with every comment, text and regular expression replaced by blanks; offsets and lines stay as they were. */
+/**
+ * The source with every comment, text and regular expression replaced by blanks; offsets and lines
+ * stay as they were.
+ */
 export function maskSource(source: string): string {
   const out = source.split("");
   const blank = (from: number, to: number): void => {
     for (let index = from; index < to; index++) if (out[index] !== "\n") out[index] = " ";
   };
-  /** Where a template literal was left for the code inside `${}`: the bracket depth to come back at. */
+  /**
+   * Where a template literal was left for the code inside `${}`: the bracket depth to come back at.
+   */
   const templates: number[] = [];
   let depth = 0;
   let index = 0;
@@ -53,7 +59,10 @@ export function positionAt(source: string, offset: number): { line: number; colu
   return { line: before.split("\n").length, column: offset - before.lastIndexOf("\n") };
 }
 
-/** Offset just behind the bracket that closes the one at `open`; the end of the source when it is never closed. */
+/**
+ * Offset just behind the bracket that closes the one at `open`; the end of the source when it is
+ * never closed.
+ */
 export function closingOf(masked: string, open: number): number {
   let depth = 0;
   for (let index = open; index < masked.length; index++) {
@@ -65,10 +74,14 @@ export function closingOf(masked: string, open: number): number {
 }
 
 /**
- * Where the key at the end of `path` stands in the object literal of `defineTeam({…})` or `export default {…}`; of its nearest parent
- * where it is not written out there. Undefined when there is no such literal.
+ * Where the key at the end of `path` stands in the object literal of `defineTeam({…})` or
+ * `export default {…}`; of its nearest parent where it is not written out there. Undefined when
+ * there is no such literal.
  */
-export function keyPosition(source: string, path: readonly PropertyKey[]): { line: number; column: number } | undefined {
+export function keyPosition(
+  source: string,
+  path: readonly PropertyKey[],
+): { line: number; column: number } | undefined {
   const masked = maskSource(source);
   const start = /\bdefineTeam\s*\(|\bexport\s+default\b/.exec(masked)?.index;
   let open = start === undefined ? -1 : masked.indexOf("{", start);
@@ -84,18 +97,33 @@ export function keyPosition(source: string, path: readonly PropertyKey[]): { lin
   return positionAt(source, found);
 }
 
-/** The member of the literal that opens at `open`: where it begins, and where the bracket of its value opens, if it is a literal. */
-function memberAt(source: string, masked: string, open: number, segment: PropertyKey): { at: number; value?: number } | undefined {
+/**
+ * The member of the literal that opens at `open`: where it begins, and where the bracket of its
+ * value opens, if it is a literal.
+ */
+function memberAt(
+  source: string,
+  masked: string,
+  open: number,
+  segment: PropertyKey,
+): { at: number; value?: number } | undefined {
   const end = closingOf(masked, open) - 1;
   const isList = masked[open] === "[";
   let position = 0;
-  for (let index = open + 1; index < end; ) {
+  for (let index = open + 1; index < end;) {
     const begin = skipBlanks(source, masked, index, end);
     let stop = begin;
-    while (stop < end && masked[stop] !== ",") stop = "([{".includes(masked[stop]!) ? closingOf(masked, stop) : stop + 1;
-    if (isList ? String(position) === String(segment) : nameAt(source, begin) === wordsOf(String(segment))) {
+    while (stop < end && masked[stop] !== ",") {
+      stop = "([{".includes(masked[stop]!) ? closingOf(masked, stop) : stop + 1;
+    }
+    if (
+      isList
+        ? String(position) === String(segment)
+        : nameAt(source, begin) === wordsOf(String(segment))
+    ) {
       const colon = isList ? begin - 1 : masked.indexOf(":", begin);
-      const value = colon >= 0 && colon < stop ? skipBlanks(source, masked, colon + 1, stop) : undefined;
+      const value =
+        colon >= 0 && colon < stop ? skipBlanks(source, masked, colon + 1, stop) : undefined;
       const opens = value !== undefined && (masked[value] === "{" || masked[value] === "[");
       return { at: begin, ...(opens && { value }) };
     }
@@ -114,7 +142,9 @@ function skipBlanks(source: string, masked: string, from: number, end: number): 
 
 /** A key as both spellings have it: letters only, lower case. */
 function nameAt(source: string, at: number): string {
-  const match = /^(?:"([^"]*)"|'([^']*)'|([\p{ID_Start}$_][\p{ID_Continue}$]*))\s*[:,}(\n]?/u.exec(source.slice(at, at + 200));
+  const match = /^(?:"([^"]*)"|'([^']*)'|([\p{ID_Start}$_][\p{ID_Continue}$]*))\s*[:,}(\n]?/u.exec(
+    source.slice(at, at + 200),
+  );
   return wordsOf(match?.[1] ?? match?.[2] ?? match?.[3] ?? "\0");
 }
 
@@ -128,7 +158,9 @@ function endOr(found: number, otherwise: number, missing = -1): number {
 
 function endOfText(source: string, start: number, quote: string): number {
   let index = start + 1;
-  while (index < source.length && source[index] !== quote && source[index] !== "\n") index += source[index] === "\\" ? 2 : 1;
+  while (index < source.length && source[index] !== quote && source[index] !== "\n") {
+    index += source[index] === "\\" ? 2 : 1;
+  }
   return Math.min(index + 1, source.length);
 }
 
@@ -151,7 +183,9 @@ function startsRegExp(out: readonly string[], at: number): boolean {
   if (/[\])}]/.test(before)) return false;
   if (!/[\p{ID_Continue}$]/u.test(before)) return true;
   let word = "";
-  for (let letter = index; letter >= 0 && /[\p{ID_Continue}$]/u.test(out[letter]!); letter--) word = out[letter]! + word;
+  for (let letter = index; letter >= 0 && /[\p{ID_Continue}$]/u.test(out[letter]!); letter--) {
+    word = out[letter]! + word;
+  }
   return /^(return|typeof|case|in|of|do|else|void|delete|throw|new|yield|await)$/.test(word);
 }
 

@@ -5,17 +5,21 @@ import { isObject } from "../kernel/json.ts";
 import { camelCase } from "../kernel/wire.ts";
 import { closest } from "../models/spelling.ts";
 
-// What the files of services and of the team have in common. A message that begins with "must be" says what is allowed.
+// What the files of services and of the team have in common. A message that begins with "must be"
+// says what is allowed.
 
 /**
- * A group of keys in either spelling, typed like `z.object`. Unknown keys, keys that are written twice and wrong values are
- * all reported together (`fileObject` stops at the first kind).
+ * A group of keys in either spelling, typed like `z.object`. Unknown keys, keys that are written
+ * twice and wrong values are all reported together (`fileObject` stops at the first kind).
  */
-export function settings<Shape extends z.ZodRawShape>(shape: Shape): z.ZodType<z.output<z.ZodObject<Shape>>, z.input<z.ZodObject<Shape>>> {
+export function settings<Shape extends z.ZodRawShape>(
+  shape: Shape,
+): z.ZodType<z.output<z.ZodObject<Shape>>, z.input<z.ZodObject<Shape>>> {
   const values = z.object(shape);
   const known = Object.keys(shape);
   const group = z.unknown().transform((value, context) => {
-    const report = (issue: object): void => context.addIssue(issue as Parameters<typeof context.addIssue>[0]);
+    const report = (issue: object): void =>
+      context.addIssue(issue as Parameters<typeof context.addIssue>[0]);
     if (!isObject(value)) {
       report({ code: "invalid_type", expected: "object", input: value });
       return z.NEVER;
@@ -25,9 +29,15 @@ export function settings<Shape extends z.ZodRawShape>(shape: Shape): z.ZodType<z
     for (const [written, member] of Object.entries(value)) {
       const key = camelCase(written);
       const earlier = spelledAs.get(key);
-      if (!known.includes(key)) report({ code: "custom", path: [written], message: unknownKey(written, known) });
-      else if (earlier !== undefined) report({ code: "custom", path: [written], message: `"${earlier}" and "${written}" are one setting; keep one of them` });
-      else if (member !== undefined) read[key] = member;
+      if (!known.includes(key)) {
+        report({ code: "custom", path: [written], message: unknownKey(written, known) });
+      } else if (earlier !== undefined) {
+        report({
+          code: "custom",
+          path: [written],
+          message: `"${earlier}" and "${written}" are one setting; keep one of them`,
+        });
+      } else if (member !== undefined) read[key] = member;
       if (earlier === undefined) spelledAs.set(key, written);
     }
     const result = values.safeParse(read);
@@ -48,21 +58,29 @@ export const wholeNumber = (from: number, to: number) => {
   return z.int({ error }).min(from, { error }).max(to, { error });
 };
 
-export const oneOf = <const Words extends readonly string[]>(words: Words) => z.enum(words, { error: `must be ${words.join(", ")}` });
+export const oneOf = <const Words extends readonly string[]>(words: Words) =>
+  z.enum(words, { error: `must be ${words.join(", ")}` });
 
 export const yesOrNo = z.boolean({ error: "must be true or false" });
 
-export const text = z.string({ error: "must be a text" }).trim().min(1, { error: "must be a text that is not empty" });
+export const text = z
+  .string({ error: "must be a text" })
+  .trim()
+  .min(1, { error: "must be a text that is not empty" });
 
-export const id = z.string({ error: "must be 1 to 64 letters, digits, _ or -" }).regex(/^[\p{L}\p{N}_-]{1,64}$/u, { error: "must be 1 to 64 letters, digits, _ or -" });
+export const id = z
+  .string({ error: "must be 1 to 64 letters, digits, _ or -" })
+  .regex(/^[\p{L}\p{N}_-]{1,64}$/u, { error: "must be 1 to 64 letters, digits, _ or -" });
 
-const modelText = z.string({ error: "must be offline, or provider:model" }).superRefine((name, context) => {
-  try {
-    parseModelName(name);
-  } catch (error) {
-    context.addIssue({ code: "custom", message: sentence(error) });
-  }
-});
+const modelText = z
+  .string({ error: "must be offline, or provider:model" })
+  .superRefine((name, context) => {
+    try {
+      parseModelName(name);
+    } catch (error) {
+      context.addIssue({ code: "custom", message: sentence(error) });
+    }
+  });
 
 /** Source: docs/spec/conversation §5. */
 export const memorySettings = settings({
@@ -73,14 +91,20 @@ export const memorySettings = settings({
   summaryModel: modelText.optional(),
   summaryPrompt: z
     .string({ error: "must be a text with {dialog}, and {memory_block} for the summary so far" })
-    .includes("{dialog}", { error: "must be a text with {dialog}, and {memory_block} for the summary so far" })
+    .includes("{dialog}", {
+      error: "must be a text with {dialog}, and {memory_block} for the summary so far",
+    })
     .optional(),
 });
 
 /** Source: docs/spec/conversation §3. */
-export const sessionSettings = settings({ busy: oneOf(["queue", "reject", "interrupt", "merge"]).optional() });
+export const sessionSettings = settings({
+  busy: oneOf(["queue", "reject", "interrupt", "merge"]).optional(),
+});
 
-const exportName = z.string({ error: "must be the name of an export" }).regex(/^[\p{ID_Start}$_][\p{ID_Continue}$]*$/u, { error: "must be the name of an export" });
+const exportName = z
+  .string({ error: "must be the name of an export" })
+  .regex(/^[\p{ID_Start}$_][\p{ID_Continue}$]*$/u, { error: "must be the name of an export" });
 
 /** service.yaml. Source: docs/spec/conversation §2. */
 export const serviceSchema = settings({
@@ -94,9 +118,17 @@ export const serviceSchema = settings({
     settings({
       /** A named export of the folder, or `chat`, `conversational`. Default: by the card. */
       class: exportName.optional(),
-      /** A file beside service.yaml, or the card itself. Default: `agents/<key>/card.json` or `card.yaml`, if it exists. */
-      card: z.union([z.string(), z.looseObject({})], { error: "must be a card, or the file of one" }).optional(),
-      /** `true`: must be able to give its text as it comes; `false`: gives it whole. Default: as its class is. */
+      /**
+       * A file beside service.yaml, or the card itself. Default: `agents/<key>/card.json` or
+       * `card.yaml`, if it exists.
+       */
+      card: z
+        .union([z.string(), z.looseObject({})], { error: "must be a card, or the file of one" })
+        .optional(),
+      /**
+       * `true`: must be able to give its text as it comes; `false`: gives it whole. Default: as its
+       * class is.
+       */
       stream: yesOrNo.optional(),
     }),
     { error: "must be agents by their key" },
@@ -105,7 +137,9 @@ export const serviceSchema = settings({
     router: exportName.optional(),
     handlers: z
       .record(z.string(), exportName, { error: "must be names of exports by their flow" })
-      .refine((handlers) => Object.keys(handlers).length > 0, { error: "must be at least one flow; the first one is the default" }),
+      .refine((handlers) => Object.keys(handlers).length > 0, {
+        error: "must be at least one flow; the first one is the default",
+      }),
   }),
   state: settings({ model: exportName, manager: exportName.optional() }).optional(),
   memory: memorySettings.optional(),

@@ -9,15 +9,29 @@ import { DureError, messageOf } from "../kernel/errors.ts";
 import { isObject } from "../kernel/json.ts";
 import type { CardInput } from "../models/card.ts";
 import { serviceSchema } from "./load-service-schema.ts";
-import { problemAt, problemsError, problemsOf, readYaml, type Problem, type SettingsDocument } from "./load-service-document.ts";
-import { isAgent, ServiceBuilder, unknownName, type AgentClass, type DefinitionProblem } from "./service-builder.ts";
+import {
+  problemAt,
+  problemsError,
+  problemsOf,
+  readYaml,
+  type Problem,
+  type SettingsDocument,
+} from "./load-service-document.ts";
+import {
+  isAgent,
+  ServiceBuilder,
+  unknownName,
+  type AgentClass,
+  type DefinitionProblem,
+} from "./service-builder.ts";
 import type { CompletedSelector, FlowHandler, Service, ServiceOptions } from "./service.ts";
 import { defineState, type StageMachine, type StateDefinition } from "./state.ts";
 import type { AnyTool } from "./tool.ts";
 import type { Validator } from "./agent.ts";
 
 /**
- * Reads a service from its folder. Throws `SERVICE_INVALID` with every problem at its file and line, or `SERVICE_MISSING`.
+ * Reads a service from its folder. Throws `SERVICE_INVALID` with every problem at its file and
+ * line, or `SERVICE_MISSING`.
  *
  *     service.yaml                 (or project.yaml) names agents, flows, state; without it service.ts exports the service
  *     agents/<key>/card.json       (or card.yaml) model, policy, tools, budget
@@ -41,8 +55,21 @@ export interface ServiceReading {
 
 const DEFINITIONS = ["service.yaml", "service.yml", "project.yaml", "project.yml"] as const;
 const MODULE_ENDINGS = [".ts", ".mts", ".js", ".mjs"] as const;
-/** Modules whose exports service.yaml may name, where there is no index. Others (a server, a script) are never run by reading. */
-const MODULES = ["agents", "flows", "handlers", "router", "state", "schemas", "validators", "tools", "completed"] as const;
+/**
+ * Modules whose exports service.yaml may name, where there is no index. Others (a server, a script)
+ * are never run by reading.
+ */
+const MODULES = [
+  "agents",
+  "flows",
+  "handlers",
+  "router",
+  "state",
+  "schemas",
+  "validators",
+  "tools",
+  "completed",
+] as const;
 
 export async function readService(folder: string): Promise<ServiceReading> {
   const root = path.resolve(folder);
@@ -53,17 +80,33 @@ export async function readService(folder: string): Promise<ServiceReading> {
   const show = shower(root);
   const file = show(path.join(root, first));
   if (second !== undefined) {
-    return { service: undefined, file, problems: [{ file, key: "", message: `stands beside ${second}; a service has one definition`, hint: `Delete or rename ${second}` }] };
+    return {
+      service: undefined,
+      file,
+      problems: [
+        {
+          file,
+          key: "",
+          message: `stands beside ${second}; a service has one definition`,
+          hint: `Delete or rename ${second}`,
+        },
+      ],
+    };
   }
   const { document, problems } = readYaml(file, await readFile(path.join(root, first), "utf8"));
   if (problems.length > 0) return { service: undefined, file, problems, document };
 
   const read = serviceSchema.safeParse(document.value);
-  if (!read.success) return { service: undefined, file, problems: problemsOf(read.error, document), document };
+  if (!read.success) {
+    return { service: undefined, file, problems: problemsOf(read.error, document), document };
+  }
   return { ...(await assemble(root, read.data, document)), file, document };
 }
 
-/** Imports a module by its path: TypeScript natively where Node strips types (22.18, 24), else through jiti. */
+/**
+ * Imports a module by its path: TypeScript natively where Node strips types (22.18, 24), else
+ * through jiti.
+ */
 export async function importModule(file: string): Promise<Record<string, unknown>> {
   if (/\.m?ts$/.test(file) && !process.features.typescript) {
     const { createJiti } = await import("jiti");
@@ -74,40 +117,102 @@ export async function importModule(file: string): Promise<Record<string, unknown
 
 type ServiceFile = z.output<typeof serviceSchema>;
 
-async function assemble(root: string, file: ServiceFile, document: SettingsDocument): Promise<{ service: Service | undefined; problems: Problem[] }> {
+async function assemble(
+  root: string,
+  file: ServiceFile,
+  document: SettingsDocument,
+): Promise<{ service: Service | undefined; problems: Problem[] }> {
   const problems: Problem[] = [];
   const exports = await readExports(root, problems);
-  const builder = new ServiceBuilder(file.name).about(file).tools({ calculator, clock, ...teamTools, ...exports.tools() }).schemas(exports.schemas()).validators(exports.functions<Validator>()).classes(exports.classes());
+  const builder = new ServiceBuilder(file.name)
+    .about(file)
+    .tools({ calculator, clock, ...teamTools, ...exports.tools() })
+    .schemas(exports.schemas())
+    .validators(exports.functions<Validator>())
+    .classes(exports.classes());
 
   const cards = new Map<string, CardFile>();
   for (const [key, { class: named, card, stream }] of Object.entries(file.agents)) {
-    const found = await readCardFile(root, key, card, Object.keys(file.agents).length === 1, document, problems);
+    const found = await readCardFile(
+      root,
+      key,
+      card,
+      Object.keys(file.agents).length === 1,
+      document,
+      problems,
+    );
     cards.set(key, found);
-    const prompt = await readPrompt(root, key, found, Object.keys(file.agents).length === 1, document, problems);
-    builder.agent(key, { class: named, card: found.value as CardInput | undefined, prompt, stream });
+    const prompt = await readPrompt(
+      root,
+      key,
+      found,
+      Object.keys(file.agents).length === 1,
+      document,
+      problems,
+    );
+    builder.agent(key, {
+      class: named,
+      card: found.value as CardInput | undefined,
+      prompt,
+      stream,
+    });
   }
 
-  const pick = <Value>(kind: string, name: string | undefined, at: readonly string[], known: Readonly<Record<string, Value>>): Value | undefined => {
+  const pick = <Value>(
+    kind: string,
+    name: string | undefined,
+    at: readonly string[],
+    known: Readonly<Record<string, Value>>,
+  ): Value | undefined => {
     if (name === undefined) return undefined;
     const value = known[name];
     if (value === undefined) {
       const other = exports.all.get(name);
       const unknown = unknownName(at, kind, name, Object.keys(known));
-      problems.push(problemAt(document, at, other ? `names the export "${name}" of ${other.file}, which is no ${kind}` : unknown.message, unknown));
+      problems.push(
+        problemAt(
+          document,
+          at,
+          other
+            ? `names the export "${name}" of ${other.file}, which is no ${kind}`
+            : unknown.message,
+          unknown,
+        ),
+      );
     }
     return value;
   };
   for (const [flow, name] of Object.entries(file.flows.handlers)) {
-    const handler = pick("flow handler", name, ["flows", "handlers", flow], exports.functions<FlowHandler>());
+    const handler = pick(
+      "flow handler",
+      name,
+      ["flows", "handlers", flow],
+      exports.functions<FlowHandler>(),
+    );
     if (handler) builder.flow(flow, handler);
   }
-  const router = pick("router", file.flows.router, ["flows", "router"], exports.functions<NonNullable<ServiceOptions["router"]>>());
+  const router = pick(
+    "router",
+    file.flows.router,
+    ["flows", "router"],
+    exports.functions<NonNullable<ServiceOptions["router"]>>(),
+  );
   if (router) builder.router(router);
-  const completed = pick("function", file.completed, ["completed"], exports.functions<CompletedSelector>());
+  const completed = pick(
+    "function",
+    file.completed,
+    ["completed"],
+    exports.functions<CompletedSelector>(),
+  );
   if (completed) builder.completed(completed);
   if (file.state) {
     const model = pick("state", file.state.model, ["state", "model"], exports.states());
-    const manager = pick("state manager", file.state.manager, ["state", "manager"], exports.managers());
+    const manager = pick(
+      "state manager",
+      file.state.manager,
+      ["state", "manager"],
+      exports.managers(),
+    );
     if (model) builder.state(stateOf(model, manager));
   }
   if (file.memory) builder.memory(file.memory as object);
@@ -116,15 +221,23 @@ async function assemble(root: string, file: ServiceFile, document: SettingsDocum
   const built = builder.assemble();
   // Where exports are missing the service is not whole, and defineService would only repeat it.
   const whole = problems.length === 0;
-  for (const problem of built.problems) if (whole || problem.path.length > 0) problems.push(placed(problem, document, cards));
+  for (const problem of built.problems) {
+    if (whole || problem.path.length > 0) problems.push(placed(problem, document, cards));
+  }
   return { service: problems.length === 0 ? built.service : undefined, problems };
 }
 
 /** The problem at the key of service.yaml, or at the key of the card's own file. */
-function placed({ path: at, message, allowed, hint }: DefinitionProblem, document: SettingsDocument, cards: ReadonlyMap<string, CardFile>): Problem {
+function placed(
+  { path: at, message, allowed, hint }: DefinitionProblem,
+  document: SettingsDocument,
+  cards: ReadonlyMap<string, CardFile>,
+): Problem {
   const [group, key, member, ...rest] = at;
   const card = group === "agents" && member === "card" ? cards.get(key!)?.document : undefined;
-  return card ? problemAt(card, rest, message, { allowed, hint }) : problemAt(document, at, message, { allowed, hint });
+  return card
+    ? problemAt(card, rest, message, { allowed, hint })
+    : problemAt(document, at, message, { allowed, hint });
 }
 
 // --- cards and prompts
@@ -138,13 +251,36 @@ interface CardFile {
 
 const CARD_ENDINGS = [".json", ".yaml", ".yml"] as const;
 
-async function readCardFile(root: string, key: string, card: unknown, isOnly: boolean, document: SettingsDocument, problems: Problem[]): Promise<CardFile> {
+async function readCardFile(
+  root: string,
+  key: string,
+  card: unknown,
+  isOnly: boolean,
+  document: SettingsDocument,
+  problems: Problem[],
+): Promise<CardFile> {
   if (card !== undefined && typeof card !== "string") return { value: card };
   const candidates =
-    card !== undefined ? [card] : [`agents/${key}/card`, `cards/${key}`, ...(isOnly ? ["card"] : [])].flatMap((stem) => CARD_ENDINGS.map((ending) => stem + ending));
+    card !== undefined
+      ? [card]
+      : [`agents/${key}/card`, `cards/${key}`, ...(isOnly ? ["card"] : [])].flatMap((stem) =>
+          CARD_ENDINGS.map((ending) => stem + ending),
+        );
   const found = candidates.filter((candidate) => existsSync(path.join(root, candidate)));
-  if (card !== undefined && found.length === 0) problems.push(problemAt(document, ["agents", key, "card"], "names a file that does not exist", { allowed: "a card.json or card.yaml, relative to the service's folder" }));
-  if (found.length > 1) problems.push(problemAt(document, ["agents", key], `has the cards ${found.join(" and ")}`, { hint: "Keep one of them" }));
+  if (card !== undefined && found.length === 0) {
+    problems.push(
+      problemAt(document, ["agents", key, "card"], "names a file that does not exist", {
+        allowed: "a card.json or card.yaml, relative to the service's folder",
+      }),
+    );
+  }
+  if (found.length > 1) {
+    problems.push(
+      problemAt(document, ["agents", key], `has the cards ${found.join(" and ")}`, {
+        hint: "Keep one of them",
+      }),
+    );
+  }
   if (found[0] === undefined) return { value: undefined };
 
   const file = path.join(root, found[0]);
@@ -153,12 +289,37 @@ async function readCardFile(root: string, key: string, card: unknown, isOnly: bo
   return { value: read.document.value ?? {}, document: read.document, file };
 }
 
-async function readPrompt(root: string, key: string, card: CardFile, isOnly: boolean, document: SettingsDocument, problems: Problem[]): Promise<string | undefined> {
-  const beside = card.file !== undefined && path.dirname(card.file) !== root ? [path.relative(root, path.join(path.dirname(card.file), "prompt.md"))] : [];
-  const candidates = new Set([`agents/${key}/prompt.md`, `prompts/${key}.md`, ...beside, ...(isOnly ? ["prompt.md"] : [])].map((file) => path.normalize(file)));
+async function readPrompt(
+  root: string,
+  key: string,
+  card: CardFile,
+  isOnly: boolean,
+  document: SettingsDocument,
+  problems: Problem[],
+): Promise<string | undefined> {
+  const beside =
+    card.file !== undefined && path.dirname(card.file) !== root
+      ? [path.relative(root, path.join(path.dirname(card.file), "prompt.md"))]
+      : [];
+  const candidates = new Set(
+    [
+      `agents/${key}/prompt.md`,
+      `prompts/${key}.md`,
+      ...beside,
+      ...(isOnly ? ["prompt.md"] : []),
+    ].map((file) => path.normalize(file)),
+  );
   const found = [...candidates].filter((candidate) => existsSync(path.join(root, candidate)));
-  if (found.length > 1) problems.push(problemAt(document, ["agents", key], `has the prompts ${found.join(" and ")}`, { hint: "Keep one of them" }));
-  return found[0] === undefined ? undefined : (await readFile(path.join(root, found[0]), "utf8")).trim();
+  if (found.length > 1) {
+    problems.push(
+      problemAt(document, ["agents", key], `has the prompts ${found.join(" and ")}`, {
+        hint: "Keep one of them",
+      }),
+    );
+  }
+  return found[0] === undefined
+    ? undefined
+    : (await readFile(path.join(root, found[0]), "utf8")).trim();
 }
 
 // --- exports
@@ -177,11 +338,16 @@ class Exports {
   }
 
   classes(): Record<string, AgentClass> {
-    return this.#those((value): value is AgentClass => isAgent(value) || typeof value === "function");
+    return this.#those(
+      (value): value is AgentClass => isAgent(value) || typeof value === "function",
+    );
   }
 
   tools(): Record<string, AnyTool> {
-    return this.#those((value): value is AnyTool => isObject(value) && typeof value.execute === "function" && "inputSchema" in value);
+    return this.#those(
+      (value): value is AnyTool =>
+        isObject(value) && typeof value.execute === "function" && "inputSchema" in value,
+    );
   }
 
   schemas(): Record<string, z.ZodType> {
@@ -193,11 +359,22 @@ class Exports {
   }
 
   states(): Record<string, z.ZodType | StateDefinition> {
-    return this.#those((value): value is z.ZodType | StateDefinition => isSchema(value) || (isObject(value) && isSchema(value.schema) && typeof value.initial === "function"));
+    return this.#those(
+      (value): value is z.ZodType | StateDefinition =>
+        isSchema(value) ||
+        (isObject(value) && isSchema(value.schema) && typeof value.initial === "function"),
+    );
   }
 
   managers(): Record<string, ManagerExport> {
-    return this.#those((value): value is ManagerExport => isObject(value) && !isSchema(value) && (isObject(value.stages) || isObject(value.transitions) || typeof value.initial === "function"));
+    return this.#those(
+      (value): value is ManagerExport =>
+        isObject(value) &&
+        !isSchema(value) &&
+        (isObject(value.stages) ||
+          isObject(value.transitions) ||
+          typeof value.initial === "function"),
+    );
   }
 
   #those<Value>(fits: (value: unknown) => value is Value): Record<string, Value> {
@@ -207,7 +384,10 @@ class Exports {
   }
 }
 
-/** What `state.manager` may name: how the state begins and which stage may follow which; or the stage machine alone. */
+/**
+ * What `state.manager` may name: how the state begins and which stage may follow which; or the
+ * stage machine alone.
+ */
 type ManagerExport = Partial<Pick<StateDefinition, "initial" | "stages" | "slots">> | StageMachine;
 
 async function readExports(root: string, problems: Problem[]): Promise<Exports> {
@@ -219,7 +399,14 @@ async function readExports(root: string, problems: Problem[]): Promise<Exports> 
       for (const [name, value] of Object.entries(await importModule(file))) {
         const earlier = all.get(name);
         if (name === "default" || earlier?.value === value) continue;
-        if (earlier) problems.push({ file: shown, key: name, message: `is exported by ${earlier.file} too`, hint: "Rename one of them, or add an index.ts that exports what is meant" });
+        if (earlier) {
+          problems.push({
+            file: shown,
+            key: name,
+            message: `is exported by ${earlier.file} too`,
+            hint: "Rename one of them, or add an index.ts that exports what is meant",
+          });
+        }
         all.set(name, { value, file: shown });
       }
     } catch (cause) {
@@ -232,10 +419,14 @@ async function readExports(root: string, problems: Problem[]): Promise<Exports> 
 async function moduleFiles(root: string): Promise<string[]> {
   const index = moduleAt(path.join(root, "index"));
   if (index) return [index];
-  const agents = existsSync(path.join(root, "agents")) ? await readdir(path.join(root, "agents"), { withFileTypes: true }) : [];
+  const agents = existsSync(path.join(root, "agents"))
+    ? await readdir(path.join(root, "agents"), { withFileTypes: true })
+    : [];
   const stems = [
     ...MODULES.map((name) => path.join(root, name)),
-    ...agents.filter((entry) => entry.isDirectory()).map((entry) => path.join(root, "agents", entry.name, "agent")),
+    ...agents
+      .filter((entry) => entry.isDirectory())
+      .map((entry) => path.join(root, "agents", entry.name, "agent")),
   ];
   return stems.flatMap((stem) => moduleAt(stem) ?? []);
 }
@@ -247,7 +438,9 @@ function moduleAt(stem: string): string | undefined {
 // --- a service in code
 
 async function readModule(root: string): Promise<ServiceReading> {
-  const found = ["service", "index"].map((stem) => moduleAt(path.join(root, stem))).find((file) => file !== undefined);
+  const found = ["service", "index"]
+    .map((stem) => moduleAt(path.join(root, stem)))
+    .find((file) => file !== undefined);
   if (found === undefined) {
     throw new DureError("SERVICE_MISSING", `${root} has no service.yaml and no service.ts.`, {
       class: "not-found",
@@ -259,7 +452,18 @@ async function readModule(root: string): Promise<ServiceReading> {
     const exports = await importModule(found);
     const service = [exports.default, ...Object.values(exports)].find(isService);
     if (service) return { service, problems: [], file };
-    return { service: undefined, file, problems: [{ file, key: "", message: "exports no service", hint: "Write: export default defineService({ … })" }] };
+    return {
+      service: undefined,
+      file,
+      problems: [
+        {
+          file,
+          key: "",
+          message: "exports no service",
+          hint: "Write: export default defineService({ … })",
+        },
+      ],
+    };
   } catch (cause) {
     return { service: undefined, file, problems: [importProblem(file, cause)] };
   }
@@ -270,30 +474,55 @@ function isService(value: unknown): value is Service {
 }
 
 function importProblem(file: string, cause: unknown): Problem {
-  const at = new RegExp(`${path.basename(file).replace(/[.]/g, "\\.")}:(\\d+):(\\d+)`).exec(cause instanceof Error ? (cause.stack ?? "") : "");
+  const at = new RegExp(`${path.basename(file).replace(/[.]/g, "\\.")}:(\\d+):(\\d+)`).exec(
+    cause instanceof Error ? (cause.stack ?? "") : "",
+  );
   const place = at ? { line: Number(at[1]), column: Number(at[2]) } : {};
   const hint = cause instanceof DureError ? cause.hint : undefined;
-  return { file, ...place, key: "", message: `cannot be loaded: ${messageOf(cause)}`.replace(/\.$/, ""), ...(hint !== undefined && { hint }) };
+  return {
+    file,
+    ...place,
+    key: "",
+    message: `cannot be loaded: ${messageOf(cause)}`.replace(/\.$/, ""),
+    ...(hint !== undefined && { hint }),
+  };
 }
 
 // --- state
 
-function stateOf(model: z.ZodType | StateDefinition, manager: ManagerExport | undefined): StateDefinition {
+function stateOf(
+  model: z.ZodType | StateDefinition,
+  manager: ManagerExport | undefined,
+): StateDefinition {
   const machine = manager && "transitions" in manager ? { stages: manager } : manager;
   if (!isSchema(model)) return { ...model, ...machine };
   const schema = model as z.ZodType<Record<string, unknown>>;
   const stage = machine?.stages?.initial;
-  return defineState({ initial: () => schema.parse(stage === undefined ? {} : { stage }), ...machine, schema });
+  return defineState({
+    initial: () => schema.parse(stage === undefined ? {} : { stage }),
+    ...machine,
+    schema,
+  });
 }
 
 function isSchema(value: unknown): value is z.ZodType {
-  return typeof value === "object" && value !== null && "safeParse" in value && typeof value.safeParse === "function";
+  return (
+    typeof value === "object" &&
+    value !== null &&
+    "safeParse" in value &&
+    typeof value.safeParse === "function"
+  );
 }
 
-/** Paths as a person sees them: from the service's own folder's parent, so that `faq/service.yaml` names the service too. */
+/**
+ * Paths as a person sees them: from the service's own folder's parent, so that `faq/service.yaml`
+ * names the service too.
+ */
 export function shower(root: string): (file: string) => string {
   return (file) => {
     const relative = path.relative(process.cwd(), file);
-    return relative.startsWith("..") ? path.join(path.basename(root), path.relative(root, file)) : relative;
+    return relative.startsWith("..")
+      ? path.join(path.basename(root), path.relative(root, file))
+      : relative;
   };
 }

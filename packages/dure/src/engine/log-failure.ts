@@ -2,12 +2,22 @@ import { codeOf, DureError, messageOf } from "../kernel/errors.ts";
 import type { Logger } from "../kernel/logger.ts";
 
 /**
- * One line about a failure of a provider, a tool, a handler or another server. What they say may quote what a person has said, so
- * their words stand at debug alone; the line above has what is ours: code, class, and where in the code it was thrown.
- * Source: docs/spec/platform §7.
+ * One line about a failure of a provider, a tool, a handler or another server. What they say may
+ * quote what a person has said, so their words stand at debug alone; the line above has what is
+ * ours: code, class, and where in the code it was thrown. Source: docs/spec/platform §7.
  */
-export function logFailure(logger: Logger, error: unknown, facts: object, message: string, { as = "warn" }: { as?: "info" | "warn" | "error" } = {}): void {
-  const ours = { ...facts, code: codeOf(error) ?? "INTERNAL", ...(error instanceof DureError ? { class: error.class } : { at: placeOf(error) }) };
+export function logFailure(
+  logger: Logger,
+  error: unknown,
+  facts: object,
+  message: string,
+  { as = "warn" }: { as?: "info" | "warn" | "error" } = {},
+): void {
+  const ours = {
+    ...facts,
+    code: codeOf(error) ?? "INTERNAL",
+    ...(error instanceof DureError ? { class: error.class } : { at: placeOf(error) }),
+  };
   logger[as](ours, message);
   logger.debug({ ...facts, error: messageOf(error) }, `${message}: its own words`);
 }
@@ -20,9 +30,9 @@ function placeOf(error: unknown): readonly string[] {
   return frames
     .split("\n")
     .filter((line) => /^\s+at /u.test(line))
-    .slice(0, PLACES_MOST)
+    .slice(0, MAX_PLACES)
     .map((line) => line.trim());
 }
 
 /** Enough to find the handler. Source: our choice. */
-const PLACES_MOST = 3;
+const MAX_PLACES = 3;

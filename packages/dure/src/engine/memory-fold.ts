@@ -12,9 +12,12 @@ import { lastTurns, MEMORY_DEFAULTS, turnsOf, type Memory, type MemoryOptions } 
 import type { SessionReader } from "./sessions.ts";
 import { storedCall } from "./stored-call.ts";
 
-/** Folds that run at once, and that may wait; beyond, a session is folded after its next turn. Source: our choice. */
+/**
+ * Folds that run at once, and that may wait; beyond, a session is folded after its next turn.
+ * Source: our choice.
+ */
 const FOLDS_AT_ONCE = 4;
-const FOLDS_WAITING_MOST = 1_000;
+const MAX_FOLDS_WAITING = 1_000;
 const FOLD_TIMEOUT_MS = 60_000;
 
 /** The agent whose calls these are, for the books and for limits of agents. */
@@ -42,10 +45,16 @@ export interface MemoryFolderOptions {
   readonly budgets: Budgets | undefined;
 }
 
-/** Folds older exchanges into the summary between turns. Losing a fold loses nothing: the unfolded history stays. */
+/**
+ * Folds older exchanges into the summary between turns. Losing a fold loses nothing: the unfolded
+ * history stays.
+ */
 export class MemoryFolder {
   readonly #options: MemoryFolderOptions;
-  readonly #waiting = new Map<string, { readonly service: string; readonly options: MemoryOptions }>();
+  readonly #waiting = new Map<
+    string,
+    { readonly service: string; readonly options: MemoryOptions }
+  >();
   readonly #running = new Set<Promise<void>>();
   readonly #stop = new AbortController();
 
@@ -56,7 +65,13 @@ export class MemoryFolder {
   /** After a turn: folds the session's memory if it has grown enough. */
   consider(session: string, service: LeafService, turns: number): void {
     const options = { ...MEMORY_DEFAULTS, ...service.memory };
-    if (turns < options.summarizeThreshold || this.#stop.signal.aborted || this.#waiting.size >= FOLDS_WAITING_MOST) return;
+    if (
+      turns < options.summarizeThreshold ||
+      this.#stop.signal.aborted ||
+      this.#waiting.size >= MAX_FOLDS_WAITING
+    ) {
+      return;
+    }
     this.#waiting.set(session, { service: service.name, options });
     this.#next();
   }
@@ -81,7 +96,11 @@ export class MemoryFolder {
     }
   }
 
-  async #fold(session: string, service: string, options: Required<Pick<MemoryOptions, keyof typeof MEMORY_DEFAULTS>> & MemoryOptions): Promise<void> {
+  async #fold(
+    session: string,
+    service: string,
+    options: Required<Pick<MemoryOptions, keyof typeof MEMORY_DEFAULTS>> & MemoryOptions,
+  ): Promise<void> {
     const { store, reader, logger, lease } = this.#options;
     try {
       const found = await reader.memoryOf(session);
@@ -91,34 +110,75 @@ export class MemoryFolder {
       let folded: Memory;
       try {
         if (!options.enableSummary) throw new Error("summaries are turned off");
-        folded = { rawHistory: recent, summaryText: await this.#summarize({ session, service, version: found }, memory, memory.rawHistory.slice(0, memory.rawHistory.length - recent.length), options) };
+        folded = {
+          rawHistory: recent,
+          summaryText: await this.#summarize(
+            { session, service, version: found },
+            memory,
+            memory.rawHistory.slice(0, memory.rawHistory.length - recent.length),
+            options,
+          ),
+        };
       } catch (error) {
         if (this.#stop.signal.aborted || lease.aborted || codeOf(error) === "SESSION_BUSY") return;
-        if (options.enableSummary) logFailure(logger, error, { session }, "a memory could not be folded; the old summary stays");
+        if (options.enableSummary) {
+          logFailure(
+            logger,
+            error,
+            { session },
+            "a memory could not be folded; the old summary stays",
+          );
+        }
         folded = { ...memory, rawHistory: lastTurns(memory.rawHistory, options.maxRawTurns) };
         if (folded.rawHistory.length === memory.rawHistory.length) return;
       }
       await store.fold(session, found, folded);
     } catch (error) {
-      logFailure(logger, error, { session }, "a memory was not folded; it is tried again after the next turn");
+      logFailure(
+        logger,
+        error,
+        { session },
+        "a memory was not folded; it is tried again after the next turn",
+      );
     }
   }
 
-  /** The call is charged like every other: to the agent `memory`, the session and the team. Without room for it nothing is asked, as after any failure. */
-  async #summarize(whose: FoldedSession, memory: Memory, older: Memory["rawHistory"], options: MemoryOptions): Promise<string> {
+  /**
+   * The call is charged like every other: to the agent `memory`, the session and the team. Without
+   * room for it nothing is asked, as after any failure.
+   */
+  async #summarize(
+    whose: FoldedSession,
+    memory: Memory,
+    older: Memory["rawHistory"],
+    options: MemoryOptions,
+  ): Promise<string> {
     const { models, defaultLlm, lease, budgets, store } = this.#options;
     const { session, service } = whose;
     const dialog = older.map(({ role, content }) => `${role}: ${content}`).join("\n");
-    const prompt = (options.summaryPrompt ?? SUMMARY_PROMPT).replaceAll("{memory_block}", () => memory.summaryText).replaceAll("{dialog}", () => dialog);
-    const model = models.resolve(options.summaryModel === undefined ? defaultLlm : parseModelName(options.summaryModel));
+    const prompt = (options.summaryPrompt ?? SUMMARY_PROMPT)
+      .replaceAll("{memory_block}", () => memory.summaryText)
+      .replaceAll("{dialog}", () => dialog);
+    const model = models.resolve(
+      options.summaryModel === undefined ? defaultLlm : parseModelName(options.summaryModel),
+    );
     const request: ModelRequest = { messages: [{ role: "user", text: prompt }] };
     const signal = AbortSignal.any([this.#stop.signal, lease]);
     if (!(await store.confirmFold(session, whose.version, { signal }))) throw movedOn(session); // before it is charged for
-    const charged = await budgets?.charge({ session, path: `memory/${session}`, service, agent: MEMORY_AGENT, isConversation: true }, request, model);
+    const charged = await budgets?.charge(
+      { session, path: `memory/${session}`, service, agent: MEMORY_AGENT, isConversation: true },
+      request,
+      model,
+    );
     let record: ModelCallRecord | undefined;
     let answer: ModelAnswer;
     try {
-      answer = await model.stream(request, { signal, timeoutMs: FOLD_TIMEOUT_MS, labels: { purpose: "memory" }, onRecord: (noted) => (record = noted) });
+      answer = await model.stream(request, {
+        signal,
+        timeoutMs: FOLD_TIMEOUT_MS,
+        labels: { purpose: "memory" },
+        onRecord: (noted) => (record = noted),
+      });
     } finally {
       if (record) await (charged ? charged.settle(record) : this.#note(whose, record));
     }
@@ -129,9 +189,14 @@ export class MemoryFolder {
 
   async #note({ session, service }: FoldedSession, record: ModelCallRecord): Promise<void> {
     const { store, logger } = this.#options;
-    await store.noteCalls(session, service, [storedCall(MEMORY_AGENT, record)]).catch((error: unknown) => {
-      logger.warn({ session, error: messageOf(error) }, "the model call of a fold could not be recorded");
-    });
+    await store
+      .noteCalls(session, service, [storedCall(MEMORY_AGENT, record)])
+      .catch((error: unknown) => {
+        logger.warn(
+          { session, error: messageOf(error) },
+          "the model call of a fold could not be recorded",
+        );
+      });
   }
 }
 
@@ -143,5 +208,9 @@ interface FoldedSession {
 
 /** Somebody talked meanwhile: what would be folded is no longer what stands there. */
 function movedOn(session: string): DureError {
-  return new DureError("SESSION_BUSY", `The session ${session} has gone on since its memory was read.`, { class: "conflict" });
+  return new DureError(
+    "SESSION_BUSY",
+    `The session ${session} has gone on since its memory was read.`,
+    { class: "conflict" },
+  );
 }

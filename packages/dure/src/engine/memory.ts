@@ -12,7 +12,10 @@ export interface MemoryEntry {
 }
 
 export interface MemoryOptions {
-  /** Turns (a message and its answer) from which the older ones are folded into the summary. Default 6. */
+  /**
+   * Turns (a message and its answer) from which the older ones are folded into the summary. Default
+   * 6.
+   */
   readonly summarizeThreshold?: number;
   /** Turns that stay word for word. Default 4. */
   readonly keepRecentTurns?: number;
@@ -39,14 +42,21 @@ export const EMPTY_MEMORY: Memory = { rawHistory: [], summaryText: "" };
 /** What is stored, for readers that are not ours: whoever tries to change it is told. */
 export function openMemory(stored: Partial<Memory>): Memory {
   const { rawHistory, summaryText } = { ...EMPTY_MEMORY, ...stored };
-  return Object.freeze({ rawHistory: Object.freeze(rawHistory.map((entry) => Object.freeze({ ...entry }))), summaryText });
+  return Object.freeze({
+    rawHistory: Object.freeze(rawHistory.map((entry) => Object.freeze({ ...entry }))),
+    summaryText,
+  });
 }
 
 /** The memory with one more exchange at its end. */
 export function remember(memory: Memory, user: string, assistant: string): Memory {
   return {
     ...memory,
-    rawHistory: [...memory.rawHistory, { role: "user", content: user }, { role: "assistant", content: assistant }],
+    rawHistory: [
+      ...memory.rawHistory,
+      { role: "user", content: user },
+      { role: "assistant", content: assistant },
+    ],
   };
 }
 

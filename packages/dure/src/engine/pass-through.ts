@@ -4,7 +4,12 @@ import type { Done, TurnEvent } from "../kernel/turn-events.ts";
 import type { ClaimedTurn, FinishedTurn } from "../durable/turns.ts";
 import { a2aTurn, stopA2aTask } from "./a2a.ts";
 import type { TurnJournal } from "./journal.ts";
-import { remoteTurn, stopRemoteTurn, type RemoteRequest, type RemoteService } from "./remote-service.ts";
+import {
+  remoteTurn,
+  stopRemoteTurn,
+  type RemoteRequest,
+  type RemoteService,
+} from "./remote-service.ts";
 import type { TurnFacts } from "./turn-context.ts";
 
 /** Under which name a journal has the turn on another server. */
@@ -14,7 +19,10 @@ export function remoteStep(remote: RemoteService): string {
 
 const STEP = "remote:";
 
-/** A turn on another server that may have begun and whose end has not come: what it takes to end it there. */
+/**
+ * A turn on another server that may have begun and whose end has not come: what it takes to end it
+ * there.
+ */
 export interface TurnElsewhere {
   /** The remote service. */
   readonly name: string;
@@ -25,15 +33,25 @@ export interface TurnElsewhere {
 }
 
 /** Those that earlier lives have left. */
-export function begunElsewhere(journal: TurnJournal, facts: TurnFacts): ReadonlyMap<string, TurnElsewhere> {
-  return new Map(journal.unfinished(STEP).map(({ path, name }) => [path, turnElsewhere(name.slice(STEP.length), facts, path)]));
+export function begunElsewhere(
+  journal: TurnJournal,
+  facts: TurnFacts,
+): ReadonlyMap<string, TurnElsewhere> {
+  return new Map(
+    journal
+      .unfinished(STEP)
+      .map(({ path, name }) => [path, turnElsewhere(name.slice(STEP.length), facts, path)]),
+  );
 }
 
 export function turnElsewhere(name: string, { turnId }: TurnFacts, path: string): TurnElsewhere {
   return { name, key: `${turnId}/${path}` };
 }
 
-/** One turn on another server, whatever it speaks, as long as it may take. An abort leaves it running there. */
+/**
+ * One turn on another server, whatever it speaks, as long as it may take. An abort leaves it
+ * running there.
+ */
 export async function* passThrough(
   remote: RemoteService,
   facts: TurnFacts,
@@ -41,12 +59,25 @@ export async function* passThrough(
 ): AsyncGenerator<TurnEvent, Done> {
   const timeout = new AbortController();
   const cancel = clock.after(remote.timeoutMs, () =>
-    timeout.abort(new DureError("REMOTE_TIMEOUT", `The service ${remote.name} did not finish within ${remote.timeoutMs} ms.`, { class: "unavailable" })),
+    timeout.abort(
+      new DureError(
+        "REMOTE_TIMEOUT",
+        `The service ${remote.name} did not finish within ${remote.timeoutMs} ms.`,
+        { class: "unavailable" },
+      ),
+    ),
   );
   const request = { ...facts, session: facts.sessionElsewhere };
-  const call = { key: there.key, clock, signal: AbortSignal.any([signal, timeout.signal]), onBegun: (id: string): void => void (there.id = id) };
+  const call = {
+    key: there.key,
+    clock,
+    signal: AbortSignal.any([signal, timeout.signal]),
+    onBegun: (id: string): void => void (there.id = id),
+  };
   try {
-    return yield* remote.protocol === "a2a" ? a2aTurn(remote, request, call) : remoteTurn(remote, request, call);
+    return yield* remote.protocol === "a2a"
+      ? a2aTurn(remote, request, call)
+      : remoteTurn(remote, request, call);
   } finally {
     cancel();
   }
@@ -58,33 +89,65 @@ export interface StopElsewhere extends TurnElsewhere {
 }
 
 /** Where the id is not known, with all that was said: the same request tells it. */
-export function stopOf(there: TurnElsewhere, { sessionElsewhere: session, message, slots, confirmId, locale, timeZone }: TurnFacts): StopElsewhere {
+export function stopOf(
+  there: TurnElsewhere,
+  { sessionElsewhere: session, message, slots, confirmId, locale, timeZone }: TurnFacts,
+): StopElsewhere {
   const about = { session, locale, timeZone };
-  return { ...there, request: there.id === undefined ? { ...about, message, slots, confirmId } : { ...about, message: "" } };
+  return {
+    ...there,
+    request:
+      there.id === undefined ? { ...about, message, slots, confirmId } : { ...about, message: "" },
+  };
 }
 
-/** The hook type under which it is delivered: the process that was told of a stop may be gone before the other server has heard of it. */
+/**
+ * The hook type under which it is delivered: the process that was told of a stop may be gone before
+ * the other server has heard of it.
+ */
 export const STOP_ELSEWHERE = "@stop-elsewhere";
 
-export function stopRows(held: ClaimedTurn, stops: readonly StopElsewhere[]): FinishedTurn["outbox"] {
+export function stopRows(
+  held: ClaimedTurn,
+  stops: readonly StopElsewhere[],
+): FinishedTurn["outbox"] {
   return stops.map((stop) => ({
     topic: "hook",
     ordering: held.session,
     key: `${stop.key}/stop`,
-    payload: { service: stop.name, type: STOP_ELSEWHERE, data: stop, session: held.session, turn: held.turn },
+    payload: {
+      service: stop.name,
+      type: STOP_ELSEWHERE,
+      data: stop,
+      session: held.session,
+      turn: held.turn,
+    },
   }));
 }
 
 /** Ends the turn of a row there. Throws where the other server cannot be told now. */
-export async function stopElsewhere(remote: RemoteService, { key, id, request }: StopElsewhere, { signal }: { signal: AbortSignal }): Promise<void> {
+export async function stopElsewhere(
+  remote: RemoteService,
+  { key, id, request }: StopElsewhere,
+  { signal }: { signal: AbortSignal },
+): Promise<void> {
   if (remote.protocol === "a2a") await stopA2aTask(remote, request, { key, task: id, signal });
   else await stopRemoteTurn(remote, request, { key, turnId: id, signal });
 }
 
 /** The same once, at once, and never rejecting: the row does what it cannot. */
-export async function tryStopElsewhere(remote: RemoteService, stop: StopElsewhere, clock: Clock): Promise<void> {
-  const late = (): DureError => new DureError("REMOTE_TIMEOUT", "The other server did not answer in time.", { class: "unavailable" });
-  await withTimeout(clock, TRY_WITHIN_MS, late, (signal) => stopElsewhere(remote, stop, { signal })).catch(() => {});
+export async function tryStopElsewhere(
+  remote: RemoteService,
+  stop: StopElsewhere,
+  clock: Clock,
+): Promise<void> {
+  const late = (): DureError =>
+    new DureError("REMOTE_TIMEOUT", "The other server did not answer in time.", {
+      class: "unavailable",
+    });
+  await withTimeout(clock, TRY_WITHIN_MS, late, (signal) =>
+    stopElsewhere(remote, stop, { signal }),
+  ).catch(() => {});
 }
 
 /** Source: our choice. */

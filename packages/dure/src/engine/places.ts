@@ -1,4 +1,7 @@
-/** Names the steps of a handler in the order in which they begin: `1`, `2`, and inside of `2`: `2.1`, `2.2`. */
+/**
+ * Names the steps of a handler in the order in which they begin: `1`, `2`, and inside of `2`:
+ * `2.1`, `2.2`.
+ */
 export class Places {
   readonly #prefix: string;
   #last = 0;

@@ -4,12 +4,20 @@ import { withTimeout, type Clock } from "../kernel/clock.ts";
 import { DureError, messageOf } from "../kernel/errors.ts";
 import { isObject, type JsonObject } from "../kernel/json.ts";
 import { durationMs, type Duration } from "../kernel/duration.ts";
-import { TURN_EVENT_TYPES, type Done, type TurnEvent, type TurnEventType } from "../kernel/turn-events.ts";
+import {
+  TURN_EVENT_TYPES,
+  type Done,
+  type TurnEvent,
+  type TurnEventType,
+} from "../kernel/turn-events.ts";
 import { fromWire, turnEventFromWire } from "../kernel/wire.ts";
 import type { MemoryOptions } from "./memory.ts";
 import type { SessionOptions } from "./service.ts";
 
-/** A service on another server: one of dure, whose events, errors and `DONE` pass through unchanged, or an agent that speaks A2A 1.0. */
+/**
+ * A service on another server: one of dure, whose events, errors and `DONE` pass through unchanged,
+ * or an agent that speaks A2A 1.0.
+ */
 export interface RemoteService {
   readonly kind: "remote";
   readonly name: string;
@@ -22,7 +30,10 @@ export interface RemoteService {
   readonly service: string | undefined;
   readonly timeoutMs: number;
   readonly headers: () => Readonly<Record<string, string>>;
-  /** How this side's record of the session is folded; the other server keeps its own. Default: that of the team. */
+  /**
+   * How this side's record of the session is folded; the other server keeps its own. Default: that
+   * of the team.
+   */
   readonly memory?: MemoryOptions;
   readonly sessions?: SessionOptions;
 }
@@ -34,10 +45,21 @@ export interface RemoteService {
  */
 export function remoteService(
   url: string,
-  options: { name: string; protocol?: "dure" | "a2a"; service?: string; auth?: string | (() => string); timeout?: Duration; title?: string; description?: string },
+  options: {
+    name: string;
+    protocol?: "dure" | "a2a";
+    service?: string;
+    auth?: string | (() => string);
+    timeout?: Duration;
+    title?: string;
+    description?: string;
+  },
 ): RemoteService {
   if (!/^https?:\/\//.test(url)) {
-    throw new DureError("SERVICE_INVALID", `"${url}" is no address of a remote service.`, { class: "input", hint: "Write http://host:port." });
+    throw new DureError("SERVICE_INVALID", `"${url}" is no address of a remote service.`, {
+      class: "input",
+      hint: "Write http://host:port.",
+    });
   }
   const { auth } = options;
   return {
@@ -48,26 +70,38 @@ export function remoteService(
     protocol: options.protocol ?? "dure",
     service: options.service,
     timeoutMs: durationMs(options.timeout ?? "120s"),
-    headers: () => (auth === undefined ? {} : { authorization: `Bearer ${typeof auth === "string" ? auth : auth()}` }),
+    headers: () =>
+      auth === undefined
+        ? {}
+        : { authorization: `Bearer ${typeof auth === "string" ? auth : auth()}` },
     ...(options.title !== undefined && { title: options.title }),
     ...(options.description !== undefined && { description: options.description }),
   };
 }
 
-/** Times that a cut stream or a server that drains is asked again, and the first pause before it, milliseconds; it doubles. Source: our choice. */
-const RECONNECTS_MOST = 5;
+/**
+ * Times that a cut stream or a server that drains is asked again, and the first pause before it,
+ * milliseconds; it doubles. Source: our choice.
+ */
+const MAX_RECONNECTS = 5;
 const FIRST_PAUSE_MS = 100;
 /** What is asked beside the turn, what the other services are, milliseconds. Source: our choice. */
 const ASIDE_WITHIN_MS = 5_000;
 
 /**
- * One turn there. `key` makes it the same turn however often it is asked for; a cut stream is taken up behind the last
- * stored event. Throws `REMOTE_UNAVAILABLE` or the other server's own problem. An abort leaves the turn running there.
+ * One turn there. `key` makes it the same turn however often it is asked for; a cut stream is taken
+ * up behind the last stored event. Throws `REMOTE_UNAVAILABLE` or the other server's own problem.
+ * An abort leaves the turn running there.
  */
 export async function* remoteTurn(
   remote: RemoteService,
   request: RemoteRequest,
-  options: { key: string; clock: Clock; signal: AbortSignal; /** Is told the turn's id there. */ onBegun: (turnId: string) => void },
+  options: {
+    key: string;
+    clock: Clock;
+    signal: AbortSignal;
+    /** Is told the turn's id there. */ onBegun: (turnId: string) => void;
+  },
 ): AsyncGenerator<TurnEvent, Done> {
   const { key, clock, signal, onBegun } = options;
   let turnId: string | undefined;
@@ -77,14 +111,21 @@ export async function* remoteTurn(
       const response =
         turnId === undefined || lastId === undefined
           ? await sendThere(remote, request, key, signal)
-          : await fetch(`${remote.url}/v1/agent/turns/${turnId}/stream`, { headers: { ...remote.headers(), "last-event-id": lastId }, signal });
+          : await fetch(`${remote.url}/v1/agent/turns/${turnId}/stream`, {
+              headers: { ...remote.headers(), "last-event-id": lastId },
+              signal,
+            });
       if (!response.ok || !response.body) throw await problemOf(remote, response);
       turnId = response.headers.get("turn-id") ?? turnId;
       if (turnId !== undefined) onBegun(turnId);
-      const frames = response.body.pipeThrough(new TextDecoderStream() as ReadableWritablePair<string, Uint8Array>).pipeThrough(new EventSourceParserStream());
+      const frames = response.body
+        .pipeThrough(new TextDecoderStream() as ReadableWritablePair<string, Uint8Array>)
+        .pipeThrough(new EventSourceParserStream());
       for await (const frame of frames) {
         if (frame.id) lastId = frame.id;
-        const type = TURN_EVENT_TYPES.find((known): known is TurnEventType => known === frame.event);
+        const type = TURN_EVENT_TYPES.find(
+          (known): known is TurnEventType => known === frame.event,
+        );
         if (!type) continue;
         const event = turnEventFromWire(type, JSON.parse(frame.data));
         if (event.type === "DONE") return event.data;
@@ -93,13 +134,22 @@ export async function* remoteTurn(
       throw new Error("the stream ended before DONE");
     } catch (error) {
       if (signal.aborted) throw signal.reason;
-      if (error instanceof DureError && (error.class !== "unavailable" || tries >= RECONNECTS_MOST)) throw error;
-      if (tries >= RECONNECTS_MOST) {
-        throw new DureError("REMOTE_UNAVAILABLE", `The service ${remote.name} at ${remote.url} cannot be reached: ${messageOf(error)}.`, {
-          class: "unavailable",
-          hint: "Check that the other server runs and that its address is right.",
-          cause: error,
-        });
+      if (
+        error instanceof DureError &&
+        (error.class !== "unavailable" || tries >= MAX_RECONNECTS)
+      ) {
+        throw error;
+      }
+      if (tries >= MAX_RECONNECTS) {
+        throw new DureError(
+          "REMOTE_UNAVAILABLE",
+          `The service ${remote.name} at ${remote.url} cannot be reached: ${messageOf(error)}.`,
+          {
+            class: "unavailable",
+            hint: "Check that the other server runs and that its address is right.",
+            cause: error,
+          },
+        );
       }
     }
     await clock.sleep(FIRST_PAUSE_MS * 2 ** tries, { signal });
@@ -117,7 +167,12 @@ export interface RemoteRequest {
 }
 
 /** The same turn there for the same key, whether it has begun or not. */
-async function sendThere(remote: RemoteService, request: RemoteRequest, key: string, signal: AbortSignal): Promise<Response> {
+async function sendThere(
+  remote: RemoteService,
+  request: RemoteRequest,
+  key: string,
+  signal: AbortSignal,
+): Promise<Response> {
   const body = {
     session_id: request.session,
     message: request.message,
@@ -129,27 +184,46 @@ async function sendThere(remote: RemoteService, request: RemoteRequest, key: str
   };
   return fetch(`${remote.url}/v1/agent/chat/stream`, {
     method: "POST",
-    headers: { ...remote.headers(), "content-type": "application/json", accept: "text/event-stream", "idempotency-key": key },
+    headers: {
+      ...remote.headers(),
+      "content-type": "application/json",
+      accept: "text/event-stream",
+      "idempotency-key": key,
+    },
     body: JSON.stringify(body),
     signal,
   });
 }
 
 /**
- * Ends a turn there for which nobody waits any longer. Its id may not have come yet: then it is asked for once more by the key. A
- * message that had not arrived is stopped as soon as it is stored, so it stands on both sides as said and interrupted. A turn that
- * has ended meanwhile answers 409, which changes nothing. Throws where it is worth another try.
+ * Ends a turn there for which nobody waits any longer. Its id may not have come yet: then it is
+ * asked for once more by the key. A message that had not arrived is stopped as soon as it is
+ * stored, so it stands on both sides as said and interrupted. A turn that has ended meanwhile
+ * answers 409, which changes nothing. Throws where it is worth another try.
  */
-export async function stopRemoteTurn(remote: RemoteService, request: RemoteRequest, { key, turnId, signal }: { key: string; turnId?: string | undefined; signal: AbortSignal }): Promise<void> {
+export async function stopRemoteTurn(
+  remote: RemoteService,
+  request: RemoteRequest,
+  { key, turnId, signal }: { key: string; turnId?: string | undefined; signal: AbortSignal },
+): Promise<void> {
   const id = turnId ?? (await turnIdThere(remote, request, key, signal));
   if (id === undefined) return;
-  const answer = await fetch(`${remote.url}/v1/agent/turns/${id}/stop`, { method: "POST", headers: remote.headers(), signal });
+  const answer = await fetch(`${remote.url}/v1/agent/turns/${id}/stop`, {
+    method: "POST",
+    headers: remote.headers(),
+    signal,
+  });
   await answer.body?.cancel();
   if (mayPass(answer.status)) throw new Error(`HTTP ${answer.status}`);
 }
 
 /** Undefined: the message is refused there, so no turn is. */
-async function turnIdThere(remote: RemoteService, request: RemoteRequest, key: string, signal: AbortSignal): Promise<string | undefined> {
+async function turnIdThere(
+  remote: RemoteService,
+  request: RemoteRequest,
+  key: string,
+  signal: AbortSignal,
+): Promise<string | undefined> {
   const response = await sendThere(remote, request, key, signal);
   await response.body?.cancel();
   if (!response.ok && mayPass(response.status)) throw new Error(`HTTP ${response.status}`);
@@ -162,10 +236,15 @@ function mayPass(status: number): boolean {
 }
 
 /**
- * Whether the other service waits in the middle of a flow after this `DONE`: it asked for a yes, or its stage is neither the
- * first nor a last one of those that its server tells. Where that is not known, only what asks for a yes counts.
+ * Whether the other service waits in the middle of a flow after this `DONE`: it asked for a yes, or
+ * its stage is neither the first nor a last one of those that its server tells. Where that is not
+ * known, only what asks for a yes counts.
  */
-export async function isAsking(remote: RemoteService, done: Done, { clock, signal }: { clock: Clock; signal: AbortSignal }): Promise<boolean> {
+export async function isAsking(
+  remote: RemoteService,
+  done: Done,
+  { clock, signal }: { clock: Clock; signal: AbortSignal },
+): Promise<boolean> {
   if (done.nextAction === "CONFIRM" || done.nextAction === "ASK_CONTINUE") return true;
   const { stage } = done.stateSnapshot;
   if (done.nextAction !== "ASK" || typeof stage !== "string") return false;
@@ -181,14 +260,25 @@ interface RemoteStages {
   readonly terminal: readonly string[];
 }
 
-/** What was told once; a service changes its stages with a release, and this process its services by a reload. */
+/**
+ * What was told once; a service changes its stages with a release, and this process its services by
+ * a reload.
+ */
 const STAGES = new WeakMap<RemoteService, RemoteStages>();
 
-async function stagesOf(remote: RemoteService, clock: Clock, signal: AbortSignal): Promise<RemoteStages | undefined> {
+async function stagesOf(
+  remote: RemoteService,
+  clock: Clock,
+  signal: AbortSignal,
+): Promise<RemoteStages | undefined> {
   try {
-    const answer = await aside(clock, signal, (within) => fetch(`${remote.url}/v1/services`, { headers: remote.headers(), signal: within }));
+    const answer = await aside(clock, signal, (within) =>
+      fetch(`${remote.url}/v1/services`, { headers: remote.headers(), signal: within }),
+    );
     const { items } = ServicesThere.parse(await answer.json());
-    return items.find(({ name, default: isDefault }) => (remote.service === undefined ? isDefault : name === remote.service))?.stages;
+    return items.find(({ name, default: isDefault }) =>
+      remote.service === undefined ? isDefault : name === remote.service,
+    )?.stages;
   } catch {
     signal.throwIfAborted();
     return undefined;
@@ -197,11 +287,30 @@ async function stagesOf(remote: RemoteService, clock: Clock, signal: AbortSignal
 
 /** What is used of the answer of `/v1/services`. */
 const ServicesThere = z.object({
-  items: z.array(z.object({ name: z.string(), default: z.boolean(), stages: z.object({ initial: z.string(), terminal: z.array(z.string()) }).optional() })),
+  items: z.array(
+    z.object({
+      name: z.string(),
+      default: z.boolean(),
+      stages: z.object({ initial: z.string(), terminal: z.array(z.string()) }).optional(),
+    }),
+  ),
 });
 
-async function aside(clock: Clock, signal: AbortSignal | undefined, ask: (signal: AbortSignal) => Promise<Response>): Promise<Response> {
-  return withTimeout(clock, ASIDE_WITHIN_MS, () => new DureError("REMOTE_TIMEOUT", "The other server did not answer in time.", { class: "unavailable" }), ask, { signal });
+async function aside(
+  clock: Clock,
+  signal: AbortSignal | undefined,
+  ask: (signal: AbortSignal) => Promise<Response>,
+): Promise<Response> {
+  return withTimeout(
+    clock,
+    ASIDE_WITHIN_MS,
+    () =>
+      new DureError("REMOTE_TIMEOUT", "The other server did not answer in time.", {
+        class: "unavailable",
+      }),
+    ask,
+    { signal },
+  );
 }
 
 async function problemOf(remote: RemoteService, response: Response): Promise<DureError> {
@@ -214,7 +323,8 @@ async function problemOf(remote: RemoteService, response: Response): Promise<Dur
     // Not every answer is a problem JSON; the status says enough.
   }
   const code = typeof problem["code"] === "string" ? problem["code"] : "REMOTE_UNAVAILABLE";
-  const detail = typeof problem["detail"] === "string" ? problem["detail"] : `HTTP ${response.status}`;
+  const detail =
+    typeof problem["detail"] === "string" ? problem["detail"] : `HTTP ${response.status}`;
   return new DureError(code, `${remote.name}: ${detail}`, {
     class: mayPass(response.status) ? "unavailable" : "input",
     ...(typeof problem["hint"] === "string" && { hint: problem["hint"] }),

@@ -51,7 +51,11 @@ test("names of cards are found in the registries", () => {
     .flow("DEFAULT", answer)
     .build();
 
-  expect(agents["faq"]).toMatchObject({ kind: "conversational", schema: Answer, prompt: "Answer." });
+  expect(agents["faq"]).toMatchObject({
+    kind: "conversational",
+    schema: Answer,
+    prompt: "Answer.",
+  });
 });
 
 test("all that is missing is named at once", () => {
@@ -63,5 +67,7 @@ test("all that is missing is named at once", () => {
     .flow("DEFAULT", answer);
 
   expect(() => builder.build()).toThrow(DureError);
-  expect(() => builder.build()).toThrow(/agents\.faq\.class: .*"FaqAgnt".*did you mean "FaqAgent"\?\n.*agents\.slot\.class: .*needs a schema.*\n.*agents\.help\.card\.tools\.0: names the tool "lookUp"/);
+  expect(() => builder.build()).toThrow(
+    /agents\.faq\.class: .*"FaqAgnt".*did you mean "FaqAgent"\?\n.*agents\.slot\.class: .*needs a schema.*\n.*agents\.help\.card\.tools\.0: names the tool "lookUp"/,
+  );
 });

@@ -3,29 +3,59 @@ import { DureError } from "../kernel/errors.ts";
 import { isObject } from "../kernel/json.ts";
 import { cardSchema, type Card, type CardInput } from "../models/card.ts";
 import { closest } from "../models/spelling.ts";
-import { chatAgent, conversationalAgent, customAgent, type Agent, type AgentOptions, type Validator } from "./agent.ts";
+import {
+  chatAgent,
+  conversationalAgent,
+  customAgent,
+  type Agent,
+  type AgentOptions,
+  type Validator,
+} from "./agent.ts";
 import { sentence } from "./load-service-schema.ts";
 import type { MemoryOptions } from "./memory.ts";
-import { defineService, type CompletedSelector, type FlowHandler, type HookHandler, type Service, type ServiceOptions, type SessionOptions } from "./service.ts";
+import {
+  defineService,
+  type CompletedSelector,
+  type FlowHandler,
+  type HookHandler,
+  type Service,
+  type ServiceOptions,
+  type SessionOptions,
+} from "./service.ts";
 import type { StateDefinition } from "./state.ts";
 import type { AnyTool } from "./tool.ts";
 
-/** What an entry of the class map gets: everything that the files and registries say about the agent. */
+/**
+ * What an entry of the class map gets: everything that the files and registries say about the
+ * agent.
+ */
 export interface AgentParts extends AgentOptions {
   readonly schema?: z.ZodType;
 }
 
-/** An agent as it is, a function that makes one, or a class whose instances have `run(context)` or `stream(context)`. */
-export type AgentClass = Agent | ((parts: AgentParts) => Agent | CustomAgent) | (new (parts: AgentParts) => Agent | CustomAgent);
+/**
+ * An agent as it is, a function that makes one, or a class whose instances have `run(context)` or
+ * `stream(context)`.
+ */
+export type AgentClass =
+  | Agent
+  | ((parts: AgentParts) => Agent | CustomAgent)
+  | (new (parts: AgentParts) => Agent | CustomAgent);
 export type CustomAgent = Pick<Agent, "run"> | Pick<Agent, "stream">;
 
 /** How an agent is put together: a class by name, and what may change without code. */
 export interface AgentSpec {
-  /** A name of the class map, or `chat`, `conversational`. Default: `conversational` if the card names a schema, else `chat`. */
+  /**
+   * A name of the class map, or `chat`, `conversational`. Default: `conversational` if the card
+   * names a schema, else `chat`.
+   */
   readonly class?: string | undefined;
   readonly card?: CardInput | undefined;
   readonly prompt?: string | undefined;
-  /** `true`: must be able to give its text as it comes; `false`: a custom agent gives it whole. Default: as its class is. */
+  /**
+   * `true`: must be able to give its text as it comes; `false`: a custom agent gives it whole.
+   * Default: as its class is.
+   */
   readonly stream?: boolean | undefined;
 }
 
@@ -40,8 +70,8 @@ export interface DefinitionProblem {
 const READY_KINDS = ["chat", "conversational"] as const;
 
 /**
- * Puts a service together step by step; for code that assembles services from parts. What it builds is what
- * `defineService` gives, and nothing can be said here that cannot be said there.
+ * Puts a service together step by step; for code that assembles services from parts. What it builds
+ * is what `defineService` gives, and nothing can be said here that cannot be said there.
  *
  *     const faq = new ServiceBuilder("faq")
  *       .classes({ FaqAgent })
@@ -66,7 +96,14 @@ export class ServiceBuilder {
   }
 
   /** Title, description, examples, version: what the service says about itself. */
-  about({ title, description, examples, version }: { [Key in "title" | "description" | "examples" | "version"]?: ServiceOptions[Key] | undefined }): this {
+  about({
+    title,
+    description,
+    examples,
+    version,
+  }: {
+    [Key in "title" | "description" | "examples" | "version"]?: ServiceOptions[Key] | undefined;
+  }): this {
     Object.assign(this.#options, present({ title, description, examples, version }));
     return this;
   }
@@ -124,7 +161,10 @@ export class ServiceBuilder {
     return this;
   }
 
-  /** Replaces the prompt of the fold: with `{memory_block}` (the summary so far) and `{dialog}` (the turns to fold). */
+  /**
+   * Replaces the prompt of the fold: with `{memory_block}` (the summary so far) and `{dialog}` (the
+   * turns to fold).
+   */
   memoryPrompts({ summary }: { summary: string }): this {
     return this.memory({ summaryPrompt: summary });
   }
@@ -162,16 +202,29 @@ export class ServiceBuilder {
   build(): Service {
     const built = this.assemble();
     if (built.service) return built.service;
-    const lines = built.problems.map(({ path, message, allowed, hint }) => [`${path.join(".")}: ${message}`, allowed && `allowed: ${allowed}`, hint].filter(Boolean).join("; "));
-    throw new DureError("SERVICE_INVALID", `Service "${this.#options.name}" has ${lines.length === 1 ? "a problem" : `${lines.length} problems`}:\n${lines.map((line) => `  ${line}`).join("\n")}`, {
-      class: "input",
-      hint: "Give what is missing to the builder before build().",
-      details: { problems: built.problems },
-    });
+    const lines = built.problems.map(({ path, message, allowed, hint }) =>
+      [`${path.join(".")}: ${message}`, allowed && `allowed: ${allowed}`, hint]
+        .filter(Boolean)
+        .join("; "),
+    );
+    throw new DureError(
+      "SERVICE_INVALID",
+      `Service "${this.#options.name}" has ${lines.length === 1 ? "a problem" : `${lines.length} problems`}:\n${lines.map((line) => `  ${line}`).join("\n")}`,
+      {
+        class: "input",
+        hint: "Give what is missing to the builder before build().",
+        details: { problems: built.problems },
+      },
+    );
   }
 
-  /** The service, or all that stands in its way. For `loadService`, which knows the lines of the keys. */
-  assemble(): { service: Service; problems: [] } | { service?: undefined; problems: DefinitionProblem[] } {
+  /**
+   * The service, or all that stands in its way. For `loadService`, which knows the lines of the
+   * keys.
+   */
+  assemble():
+    | { service: Service; problems: [] }
+    | { service?: undefined; problems: DefinitionProblem[] } {
     const problems: DefinitionProblem[] = [];
     const agents: Record<string, Agent> = {};
     for (const [key, given] of this.#agents) {
@@ -180,7 +233,16 @@ export class ServiceBuilder {
     }
     if (problems.length > 0) return { problems };
     try {
-      return { service: defineService({ ...this.#options, agents, flows: Object.fromEntries(this.#flows), schemas: Object.fromEntries(this.#schemas), validators: Object.fromEntries(this.#validators) }), problems: [] };
+      return {
+        service: defineService({
+          ...this.#options,
+          agents,
+          flows: Object.fromEntries(this.#flows),
+          schemas: Object.fromEntries(this.#schemas),
+          validators: Object.fromEntries(this.#validators),
+        }),
+        problems: [],
+      };
     } catch (error) {
       return { problems: [{ path: [], message: sentence(error) }] };
     }
@@ -190,15 +252,27 @@ export class ServiceBuilder {
     const path = ["agents", key];
     const read = cardSchema.safeParse(spec.card ?? {});
     if (!read.success) {
-      for (const issue of read.error.issues) problems.push({ path: [...path, "card", ...issue.path.map(String)], message: issue.message.replace(/\.$/, "") });
+      for (const issue of read.error.issues) {
+        problems.push({
+          path: [...path, "card", ...issue.path.map(String)],
+          message: issue.message.replace(/\.$/, ""),
+        });
+      }
       return undefined;
     }
     const card = read.data;
     const before = problems.length;
-    const find = <Value>(kind: string, map: ReadonlyMap<string, Value>, name: string | undefined, at: readonly string[]): Value | undefined => {
+    const find = <Value>(
+      kind: string,
+      map: ReadonlyMap<string, Value>,
+      name: string | undefined,
+      at: readonly string[],
+    ): Value | undefined => {
       if (name === undefined) return undefined;
       const found = map.get(name);
-      if (found === undefined) problems.push(unknownName([...path, ...at], kind, name, [...map.keys()]));
+      if (found === undefined) {
+        problems.push(unknownName([...path, ...at], kind, name, [...map.keys()]));
+      }
       return found;
     };
 
@@ -206,7 +280,11 @@ export class ServiceBuilder {
     const made = ready ? undefined : find("class", this.#classes, spec.class, ["class"]);
     const own = isAgent(made) ? made.tools : {};
     const schema = find("schema", this.#schemas, card.policy.schema, ["card", "policy", "schema"]);
-    const validate = find("validator", this.#validators, card.policy.validate, ["card", "policy", "validate"]);
+    const validate = find("validator", this.#validators, card.policy.validate, [
+      "card",
+      "policy",
+      "validate",
+    ]);
     const tools: Record<string, AnyTool> = {};
     for (const [index, name] of card.tools.entries()) {
       const found = own[name] ?? find("tool", this.#tools, name, ["card", "tools", String(index)]);
@@ -223,7 +301,12 @@ export class ServiceBuilder {
       ...(validate && { validate }),
     };
     try {
-      return streaming(make(made, ready, parts, spec.card === undefined ? undefined : card), spec.stream, path, problems);
+      return streaming(
+        make(made, ready, parts, spec.card === undefined ? undefined : card),
+        spec.stream,
+        path,
+        problems,
+      );
     } catch (error) {
       problems.push({ path: [...path, "class"], message: sentence(error) });
       return undefined;
@@ -237,14 +320,29 @@ export class ServiceBuilder {
 }
 
 export function isAgent(value: unknown): value is Agent {
-  return isObject(value) && ["chat", "conversational", "custom"].includes(String(value.kind)) && typeof value.name === "string" && isObject(value.card);
+  return (
+    isObject(value) &&
+    ["chat", "conversational", "custom"].includes(String(value.kind)) &&
+    typeof value.name === "string" &&
+    isObject(value.card)
+  );
 }
 
-function make(made: AgentClass | undefined, ready: (typeof READY_KINDS)[number] | undefined, parts: AgentParts, card: Card | undefined): Agent {
+function make(
+  made: AgentClass | undefined,
+  ready: (typeof READY_KINDS)[number] | undefined,
+  parts: AgentParts,
+  card: Card | undefined,
+): Agent {
   if (made === undefined) {
-    if (ready !== "chat" && parts.schema) return conversationalAgent({ ...parts, schema: parts.schema });
+    if (ready !== "chat" && parts.schema) {
+      return conversationalAgent({ ...parts, schema: parts.schema });
+    }
     if (ready === "conversational") {
-      throw new DureError("AGENT_SCHEMA_MISSING", "a conversational agent needs a schema.", { class: "input", hint: "Name one in its card: policy.schema." });
+      throw new DureError("AGENT_SCHEMA_MISSING", "a conversational agent needs a schema.", {
+        class: "input",
+        hint: "Name one in its card: policy.schema.",
+      });
     }
     return chatAgent(parts);
   }
@@ -259,20 +357,39 @@ function make(made: AgentClass | undefined, ready: (typeof READY_KINDS)[number] 
       tools: { ...made.tools, ...tools },
     };
   }
-  const product = isClass(made) ? new made(parts) : (made as (parts: AgentParts) => Agent | CustomAgent)(parts);
+  const product = isClass(made)
+    ? new made(parts)
+    : (made as (parts: AgentParts) => Agent | CustomAgent)(parts);
   if (isAgent(product)) return product;
   const { run, stream } = product as Partial<Agent>;
-  return customAgent({ ...parts, ...(run && { run: run.bind(product) }), ...(stream && { stream: stream.bind(product) }) });
+  return customAgent({
+    ...parts,
+    ...(run && { run: run.bind(product) }),
+    ...(stream && { stream: stream.bind(product) }),
+  });
 }
 
-function streaming(agent: Agent, stream: boolean | undefined, path: readonly string[], problems: DefinitionProblem[]): Agent | undefined {
+function streaming(
+  agent: Agent,
+  stream: boolean | undefined,
+  path: readonly string[],
+  problems: DefinitionProblem[],
+): Agent | undefined {
   if (stream === true && agent.kind === "custom" && !agent.stream) {
-    problems.push({ path: [...path, "stream"], message: "its class gives no text as it comes", hint: "Give the class stream(context), or write stream: false" });
+    problems.push({
+      path: [...path, "stream"],
+      message: "its class gives no text as it comes",
+      hint: "Give the class stream(context), or write stream: false",
+    });
     return undefined;
   }
   if (stream === false && agent.kind === "custom" && agent.stream) {
     if (!agent.run) {
-      problems.push({ path: [...path, "stream"], message: "its class only streams", hint: "Give the class run(context), or write stream: true" });
+      problems.push({
+        path: [...path, "stream"],
+        message: "its class only streams",
+        hint: "Give the class run(context), or write stream: true",
+      });
       return undefined;
     }
     const { stream: _dropped, ...whole } = agent;
@@ -281,7 +398,12 @@ function streaming(agent: Agent, stream: boolean | undefined, path: readonly str
   return agent;
 }
 
-export function unknownName(path: readonly string[], kind: string, name: string, known: readonly string[]): DefinitionProblem {
+export function unknownName(
+  path: readonly string[],
+  kind: string,
+  name: string,
+  known: readonly string[],
+): DefinitionProblem {
   const meant = closest(name, known);
   return {
     path,
@@ -297,5 +419,7 @@ function isClass(value: unknown): value is new (...parts: any[]) => Agent | Cust
 }
 
 function present<Value extends object>(value: Value): Partial<Value> {
-  return Object.fromEntries(Object.entries(value).filter(([, member]) => member !== undefined)) as Partial<Value>;
+  return Object.fromEntries(
+    Object.entries(value).filter(([, member]) => member !== undefined),
+  ) as Partial<Value>;
 }

@@ -36,15 +36,18 @@ test("a tenant lists its own sessions, and who sees all lists those of all", asy
   expect(await listed(null)).toEqual(["acme/ceo", "beta/ceo", "ceo"]);
 });
 
-test.each(["", "beta"])("to '%s' another tenant's session is not there, by its key either", async (tenant) => {
-  await using world = await openWorld();
-  const { reader } = world;
-  const unknown = { code: "SESSION_UNKNOWN" };
+test.each(["", "beta"])(
+  "to '%s' another tenant's session is not there, by its key either",
+  async (tenant) => {
+    await using world = await openWorld();
+    const { reader } = world;
+    const unknown = { code: "SESSION_UNKNOWN" };
 
-  await expect(reader.detail("acme/ceo", tenant, DEFAULTS)).rejects.toMatchObject(unknown);
-  await expect(reader.debug("acme/ceo", tenant)).rejects.toMatchObject(unknown);
-  expect(await reader.running("acme/ceo", tenant)).toBeUndefined();
-  expect(await reader.turn("turn_acme", tenant)).toBeUndefined();
-  expect(await reader.forget("acme/ceo", tenant)).toBe(false);
-  expect(await reader.detail("ceo", "acme", DEFAULTS)).toMatchObject({ service: "desk" });
-});
+    await expect(reader.detail("acme/ceo", tenant, DEFAULTS)).rejects.toMatchObject(unknown);
+    await expect(reader.debug("acme/ceo", tenant)).rejects.toMatchObject(unknown);
+    expect(await reader.running("acme/ceo", tenant)).toBeUndefined();
+    expect(await reader.turn("turn_acme", tenant)).toBeUndefined();
+    expect(await reader.forget("acme/ceo", tenant)).toBe(false);
+    expect(await reader.detail("ceo", "acme", DEFAULTS)).toMatchObject({ service: "desk" });
+  },
+);

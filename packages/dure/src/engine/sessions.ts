@@ -5,7 +5,14 @@ import type { Done } from "../kernel/turn-events.ts";
 import type { Database } from "../durable/database.ts";
 import { forgetSession } from "../durable/sessions.ts";
 import type { JournalRow, MemoryVersion } from "../durable/turns.ts";
-import type { CompletedEntry, HistoryEntry, Page, SessionDebug, SessionDetail, SessionSummary } from "./api.ts";
+import type {
+  CompletedEntry,
+  HistoryEntry,
+  Page,
+  SessionDebug,
+  SessionDetail,
+  SessionSummary,
+} from "./api.ts";
 import type { LeafService } from "./combine.ts";
 import { EMPTY_MEMORY, type Memory } from "./memory.ts";
 import { ShownText } from "./shown-text.ts";
@@ -17,7 +24,10 @@ interface SessionRow {
   readonly time_zone: string | null;
   readonly title: string;
   readonly running_turn: string | null;
-  readonly state: { readonly active?: string; readonly services?: Readonly<Record<string, { readonly value: JsonObject }>> };
+  readonly state: {
+    readonly active?: string;
+    readonly services?: Readonly<Record<string, { readonly value: JsonObject }>>;
+  };
   readonly memory: Partial<Memory>;
   readonly memory_rev: number;
   readonly updated_at: number;
@@ -31,9 +41,9 @@ interface FoundTurn {
 }
 
 /** Turns of a session's history that are given. Source: our choice; a page shows them at once. */
-const HISTORY_MOST = 100;
+const MAX_HISTORY = 100;
 const PAGE_DEFAULT = 50;
-const PAGE_MOST = 200;
+const MAX_PAGE = 200;
 
 /** Looks at sessions; changes nothing but `forget`. A session of another tenant does not exist. */
 export class SessionReader {
@@ -44,9 +54,15 @@ export class SessionReader {
   }
 
   /** Conversations of people; agents' own sessions of rooms and exchanges are seen there. */
-  async list(options: { tenant: TenantView; limit?: number; cursor?: string; search?: string }): Promise<Page<SessionSummary>> {
-    const limit = Math.min(Math.max(options.limit ?? PAGE_DEFAULT, 1), PAGE_MOST);
-    const [before, beforeId] = options.cursor === undefined ? [null, null] : readCursor(options.cursor);
+  async list(options: {
+    tenant: TenantView;
+    limit?: number;
+    cursor?: string;
+    search?: string;
+  }): Promise<Page<SessionSummary>> {
+    const limit = Math.min(Math.max(options.limit ?? PAGE_DEFAULT, 1), MAX_PAGE);
+    const [before, beforeId] =
+      options.cursor === undefined ? [null, null] : readCursor(options.cursor);
     const rows = await this.#database.query<SessionRow>(
       {
         text: `select id, service, title, running_turn, extract(epoch from updated_at)::float8 * 1000 as updated_at from dure.sessions s
@@ -54,18 +70,38 @@ export class SessionReader {
             and ($4::text is null or title ilike $4 or substr(id, case when tenant = '' then 1 else length(tenant) + 2 end) ilike $4)
           order by s.updated_at desc, s.id desc limit $5`, // the columns: their index has this order, the number that is selected has none
       },
-      [options.tenant, before, beforeId, options.search ? `%${options.search.replaceAll(/[\\%_]/g, (sign) => `\\${sign}`)}%` : null, limit + 1],
+      [
+        options.tenant,
+        before,
+        beforeId,
+        options.search ? `%${options.search.replaceAll(/[\\%_]/g, (sign) => `\\${sign}`)}%` : null,
+        limit + 1,
+      ],
     );
     const items = rows.slice(0, limit);
     const last = items.at(-1);
-    return { items: items.map((row) => summaryOf(row, options.tenant)), nextCursor: rows.length > limit && last ? cursorOf(last) : null };
+    return {
+      items: items.map((row) => summaryOf(row, options.tenant)),
+      nextCursor: rows.length > limit && last ? cursorOf(last) : null,
+    };
   }
 
-  async detail(id: string, tenant: TenantView, defaults: { locale: string; timeZone: string; leafOf: (service: string) => readonly LeafService[] }): Promise<SessionDetail> {
+  async detail(
+    id: string,
+    tenant: TenantView,
+    defaults: {
+      locale: string;
+      timeZone: string;
+      leafOf: (service: string) => readonly LeafService[];
+    },
+  ): Promise<SessionDetail> {
     const row = await this.#row(id, tenant);
     const leaves = defaults.leafOf(row.service);
     const leaf = leaves.find((service) => service.name === row.state.active) ?? leaves[0];
-    const state = row.state.services?.[leaf?.name ?? row.service]?.value ?? (leaf?.kind === "service" ? (leaf.state?.initial() as JsonObject | undefined) : undefined) ?? {};
+    const state =
+      row.state.services?.[leaf?.name ?? row.service]?.value ??
+      (leaf?.kind === "service" ? (leaf.state?.initial() as JsonObject | undefined) : undefined) ??
+      {};
     const stage = (state as { stage?: unknown }).stage;
     return {
       ...summaryOf(row, tenant),
@@ -83,7 +119,10 @@ export class SessionReader {
     const memory = { ...EMPTY_MEMORY, ...row.memory };
     return {
       state: row.state,
-      memory: { rawHistory: memory.rawHistory.map(({ role, content }) => ({ role, content })), summaryText: memory.summaryText },
+      memory: {
+        rawHistory: memory.rawHistory.map(({ role, content }) => ({ role, content })),
+        summaryText: memory.summaryText,
+      },
       completed: await this.#completed(row.id),
     };
   }
@@ -94,21 +133,34 @@ export class SessionReader {
   }
 
   /** Undefined: no such session; `turn` null: nothing runs. */
-  async running(id: string, tenant: TenantView): Promise<{ turn: string | null; tenant: string } | undefined> {
+  async running(
+    id: string,
+    tenant: TenantView,
+  ): Promise<{ turn: string | null; tenant: string } | undefined> {
     const [row] = await this.#database.query<{ running_turn: string | null; tenant: string }>(
-      { text: "select running_turn, tenant from dure.sessions where id = $1 and ($2::text is null or tenant = $2)" },
+      {
+        text: "select running_turn, tenant from dure.sessions where id = $1 and ($2::text is null or tenant = $2)",
+      },
       [sessionKeyFor(tenant, id), tenant],
     );
     return row && { turn: row.running_turn, tenant: row.tenant };
   }
 
-  /** Removes everything of a session in which nothing runs; false when it is not there or is answering. */
+  /**
+   * Removes everything of a session in which nothing runs; false when it is not there or is
+   * answering.
+   */
   async forget(id: string, tenant: string): Promise<boolean> {
     return forgetSession(this.#database, sessionKeyFor(tenant, id), tenant);
   }
 
   async turn(turnId: string, tenant: TenantView): Promise<FoundTurn | undefined> {
-    const [row] = await this.#database.query<{ status: FoundTurn["status"]; session_id: string; tenant: string; last_seq: number }>(
+    const [row] = await this.#database.query<{
+      status: FoundTurn["status"];
+      session_id: string;
+      tenant: string;
+      last_seq: number;
+    }>(
       {
         name: "find_turn",
         text: `select t.status, t.session_id, s.tenant, coalesce(t.done_seq, (select max(seq) from dure.turn_events where turn_id = t.id and type <> 'RECORD'), 0)::int as last_seq
@@ -116,19 +168,45 @@ export class SessionReader {
       },
       [turnId, tenant],
     );
-    return row && { status: row.status, sessionId: sessionIdFor(tenant, row.session_id), tenant: row.tenant, lastSeq: row.last_seq };
+    return (
+      row && {
+        status: row.status,
+        sessionId: sessionIdFor(tenant, row.session_id),
+        tenant: row.tenant,
+        lastSeq: row.last_seq,
+      }
+    );
   }
 
   async memoryOf(session: string): Promise<({ memory: Memory } & MemoryVersion) | undefined> {
-    const [row] = await this.#database.query<{ memory: Partial<Memory>; memory_rev: number; incarnation: string }>(
-      { name: "memory_of_session", text: "select memory, memory_rev, incarnation from dure.sessions where id = $1 and running_turn is null" },
+    const [row] = await this.#database.query<{
+      memory: Partial<Memory>;
+      memory_rev: number;
+      incarnation: string;
+    }>(
+      {
+        name: "memory_of_session",
+        text: "select memory, memory_rev, incarnation from dure.sessions where id = $1 and running_turn is null",
+      },
       [session],
     );
-    return row && { memory: { ...EMPTY_MEMORY, ...row.memory }, rev: row.memory_rev, incarnation: row.incarnation };
+    return (
+      row && {
+        memory: { ...EMPTY_MEMORY, ...row.memory },
+        rev: row.memory_rev,
+        incarnation: row.incarnation,
+      }
+    );
   }
 
-  /** A yes for `subject` that stands and that nobody has used but an earlier life of `turn`; `known`: those that this life has used. */
-  async approval(subject: string, { turn, known }: { turn: string; known: readonly string[] }): Promise<{ id: string } | undefined> {
+  /**
+   * A yes for `subject` that stands and that nobody has used but an earlier life of `turn`;
+   * `known`: those that this life has used.
+   */
+  async approval(
+    subject: string,
+    { turn, known }: { turn: string; known: readonly string[] },
+  ): Promise<{ id: string } | undefined> {
     const [row] = await this.#database.query<{ id: string }>(
       {
         text: `select id from dure.escalations where subject = $1 and status = 'resolved' and resolution->>'value' = 'approve'
@@ -142,15 +220,30 @@ export class SessionReader {
 
   async #row(id: string, tenant: TenantView): Promise<SessionRow> {
     const [row] = await this.#database.query<SessionRow>(
-      { name: "session", text: "select *, extract(epoch from updated_at)::float8 * 1000 as updated_at from dure.sessions where id = $1 and ($2::text is null or tenant = $2)" },
+      {
+        name: "session",
+        text: "select *, extract(epoch from updated_at)::float8 * 1000 as updated_at from dure.sessions where id = $1 and ($2::text is null or tenant = $2)",
+      },
       [sessionKeyFor(tenant, id), tenant],
     );
-    if (!row) throw new DureError("SESSION_UNKNOWN", `There is no session ${id}.`, { class: "not-found", hint: "Check the session id." });
+    if (!row) {
+      throw new DureError("SESSION_UNKNOWN", `There is no session ${id}.`, {
+        class: "not-found",
+        hint: "Check the session id.",
+      });
+    }
     return row;
   }
 
   async #history(session: string): Promise<readonly HistoryEntry[]> {
-    const rows = await this.#database.query<{ turn_id: string; author: "person" | "system"; text: string; at: number; done: Done | null; finished_at: number | null }>(
+    const rows = await this.#database.query<{
+      turn_id: string;
+      author: "person" | "system";
+      text: string;
+      at: number;
+      done: Done | null;
+      finished_at: number | null;
+    }>(
       {
         name: "session_history",
         text: `select * from (
@@ -158,17 +251,36 @@ export class SessionReader {
             from dure.messages m left join dure.turns t on t.id = m.turn_id where m.session_id = $1 order by m.ordinal desc limit $2
           ) newest order by ordinal`,
       },
-      [session, HISTORY_MOST],
+      [session, MAX_HISTORY],
     );
-    const shown = await this.#shownBefore(rows.filter((row) => row.done?.error?.code === "TURN_STOPPED").map((row) => row.turn_id));
+    const shown = await this.#shownBefore(
+      rows.filter((row) => row.done?.error?.code === "TURN_STOPPED").map((row) => row.turn_id),
+    );
     return rows.flatMap((row, index) => {
-      const said: HistoryEntry = { role: "user", content: row.text, at: row.at, turnId: row.turn_id, author: row.author };
+      const said: HistoryEntry = {
+        role: "user",
+        content: row.text,
+        at: row.at,
+        turnId: row.turn_id,
+        author: row.author,
+      };
       // Merged messages have one answer, behind the last of them.
       const isLast = rows[index + 1]?.turn_id !== row.turn_id;
       if (!row.done || !isLast) return [said];
       const { done } = row;
       const stopped = done.error?.code === "TURN_STOPPED" ? { interrupted: true as const } : {};
-      return [said, { role: "assistant", content: shown.get(row.turn_id) ?? done.message, at: row.finished_at ?? row.at, turnId: row.turn_id, author: row.author, done, ...stopped }];
+      return [
+        said,
+        {
+          role: "assistant",
+          content: shown.get(row.turn_id) ?? done.message,
+          at: row.finished_at ?? row.at,
+          turnId: row.turn_id,
+          author: row.author,
+          done,
+          ...stopped,
+        },
+      ];
     });
   }
 
@@ -176,15 +288,27 @@ export class SessionReader {
   async #shownBefore(turns: readonly string[]): Promise<ReadonlyMap<string, string>> {
     if (turns.length === 0) return new Map();
     const rows = await this.#database.query<JournalRow & { turn_id: string }>(
-      { name: "shown_text", text: "select turn_id, seq, place, type, data from dure.turn_events where turn_id = any($1) and type in ('LLM_TOKEN', 'AGENT_START') order by turn_id, seq" },
+      {
+        name: "shown_text",
+        text: "select turn_id, seq, place, type, data from dure.turn_events where turn_id = any($1) and type in ('LLM_TOKEN', 'AGENT_START') order by turn_id, seq",
+      },
       [turns],
     );
-    const shown = [...Map.groupBy(rows, (row) => row.turn_id)].map(([turn, own]) => [turn, new ShownText(own).text] as const);
+    const shown = [...Map.groupBy(rows, (row) => row.turn_id)].map(
+      ([turn, own]) => [turn, new ShownText(own).text] as const,
+    );
     return new Map(shown.filter(([, text]) => text !== ""));
   }
 
   async #completed(session: string): Promise<readonly CompletedEntry[]> {
-    const rows = await this.#database.query<{ service: string; flow: string; stage: string; turn_id: string; at: number; data: unknown }>(
+    const rows = await this.#database.query<{
+      service: string;
+      flow: string;
+      stage: string;
+      turn_id: string;
+      at: number;
+      data: unknown;
+    }>(
       {
         name: "session_completed",
         text: "select service, flow, stage, turn_id, extract(epoch from at)::float8 * 1000 as at, data from dure.completed where session_id = $1 order by id desc limit 50",
@@ -196,7 +320,13 @@ export class SessionReader {
 }
 
 function summaryOf(row: SessionRow, view: TenantView): SessionSummary {
-  return { sessionId: sessionIdFor(view, row.id), service: row.service, title: row.title, updatedAt: row.updated_at, runningTurn: row.running_turn };
+  return {
+    sessionId: sessionIdFor(view, row.id),
+    service: row.service,
+    title: row.title,
+    updatedAt: row.updated_at,
+    runningTurn: row.running_turn,
+  };
 }
 
 function cursorOf(last: SessionRow): string {
@@ -210,5 +340,8 @@ function readCursor(cursor: string): [number, string] {
   } catch {
     // Falls through to the error below.
   }
-  throw new DureError("CURSOR_INVALID", "The cursor cannot be read.", { class: "input", hint: "Use next_cursor of the page before, or none." });
+  throw new DureError("CURSOR_INVALID", "The cursor cannot be read.", {
+    class: "input",
+    hint: "Use next_cursor of the page before, or none.",
+  });
 }

@@ -1,7 +1,10 @@
 import type { TurnEvent } from "../kernel/turn-events.ts";
 import type { JournalRow } from "../durable/turns.ts";
 
-/** What a person has seen of a turn's text, over all its lives. Of an agent that is called again, what it says then. */
+/**
+ * What a person has seen of a turn's text, over all its lives. Of an agent that is called again,
+ * what it says then.
+ */
 export class ShownText {
   readonly #parts = new Map<string, string>();
   /** By place, the part that its text belongs to: on another server several agents may speak. */

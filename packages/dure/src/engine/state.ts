@@ -14,8 +14,9 @@ export interface StateDefinition<State extends object = Record<string, unknown>>
   readonly initial: () => State;
   /** With stages the state has a member `stage`. */
   /**
-   * Makes of a stored state that the schema does not take any longer one that it takes. Called only then; a function of what is
-   * stored. Without it such a session's turns end with `STATE_INVALID` until its state fits again or it is forgotten.
+   * Makes of a stored state that the schema does not take any longer one that it takes. Called only
+   * then; a function of what is stored. Without it such a session's turns end with `STATE_INVALID`
+   * until its state fits again or it is forgotten.
    */
   readonly migrate?: (stored: unknown) => unknown;
   readonly stages?: StageMachine;
@@ -30,13 +31,15 @@ export interface SlotDescription {
 }
 
 /** Declares a service's typed state. */
-export function defineState<State extends object>(definition: StateDefinition<State>): StateDefinition<State> {
+export function defineState<State extends object>(
+  definition: StateDefinition<State>,
+): StateDefinition<State> {
   return definition;
 }
 
 /**
- * The only way to change a service's state. Every change is checked by the schema and, when it changes the stage, by the
- * stage machine; a refused change leaves the state as it was.
+ * The only way to change a service's state. Every change is checked by the schema and, when it
+ * changes the stage, by the stage machine; a refused change leaves the state as it was.
  */
 export class StateManager<State extends object = Record<string, unknown>> {
   readonly #definition: StateDefinition<State>;
@@ -62,7 +65,9 @@ export class StateManager<State extends object = Record<string, unknown>> {
   }
 
   get isTerminal(): boolean {
-    return this.stage !== undefined && (this.#definition.stages?.terminal.includes(this.stage) ?? false);
+    return (
+      this.stage !== undefined && (this.#definition.stages?.terminal.includes(this.stage) ?? false)
+    );
   }
 
   /** Replaces members of the state. Throws `STATE_INVALID` or `STAGE_REFUSED`. */
@@ -87,7 +92,9 @@ export class StateManager<State extends object = Record<string, unknown>> {
 
   #opened(stored: unknown): State {
     const { schema, migrate } = this.#definition;
-    if (!migrate || schema.safeParse(stored).success) return this.#parse(stored, "The stored state", OLD_STATE_HINT);
+    if (!migrate || schema.safeParse(stored).success) {
+      return this.#parse(stored, "The stored state", OLD_STATE_HINT);
+    }
     return this.#parse(migrate(stored), "The migrated state", OLD_STATE_HINT);
   }
 
@@ -96,7 +103,13 @@ export class StateManager<State extends object = Record<string, unknown>> {
     const { stages } = this.#definition;
     const from = this.stage;
     const to = (parsed as { stage?: unknown }).stage;
-    if (stages && from !== undefined && typeof to === "string" && from !== to && !stages.transitions[from]?.includes(to)) {
+    if (
+      stages &&
+      from !== undefined &&
+      typeof to === "string" &&
+      from !== to &&
+      !stages.transitions[from]?.includes(to)
+    ) {
       throw new DureError("STAGE_REFUSED", `The stage ${from} cannot be followed by ${to}.`, {
         class: "conflict",
         hint: `From ${from} the machine allows: ${stages.transitions[from]?.join(", ") || "nothing"}.`,
@@ -105,15 +118,24 @@ export class StateManager<State extends object = Record<string, unknown>> {
     return parsed;
   }
 
-  #parse(value: unknown, what: string, hint = "Change the state through its manager, with values that the schema allows."): State {
+  #parse(
+    value: unknown,
+    what: string,
+    hint = "Change the state through its manager, with values that the schema allows.",
+  ): State {
     const parsed = this.#definition.schema.safeParse(value);
     if (parsed.success) return parsed.data;
     const issue = parsed.error.issues[0];
-    throw new DureError("STATE_INVALID", `${what} does not fit: ${issue?.path.join(".") || "state"}: ${issue?.message ?? "unknown"}.`, {
-      hint,
-      cause: parsed.error,
-    });
+    throw new DureError(
+      "STATE_INVALID",
+      `${what} does not fit: ${issue?.path.join(".") || "state"}: ${issue?.message ?? "unknown"}.`,
+      {
+        hint,
+        cause: parsed.error,
+      },
+    );
   }
 }
 
-const OLD_STATE_HINT = "Give defineState a migrate for states of earlier releases, or forget the session (DELETE /v1/agent/sessions/{id}).";
+const OLD_STATE_HINT =
+  "Give defineState a migrate for states of earlier releases, or forget the session (DELETE /v1/agent/sessions/{id}).";

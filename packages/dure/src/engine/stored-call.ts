@@ -2,7 +2,11 @@ import type { StoredModelCall } from "../durable/turns.ts";
 import type { ModelCallRecord } from "../models/model.ts";
 
 /** A model call as its row; `place` when it stands in a turn's journal. */
-export function storedCall(agent: string, record: ModelCallRecord, place?: string): StoredModelCall {
+export function storedCall(
+  agent: string,
+  record: ModelCallRecord,
+  place?: string,
+): StoredModelCall {
   return {
     at: record.at,
     ...(place !== undefined && { place }),

@@ -3,22 +3,40 @@ import { DureError } from "../kernel/errors.ts";
 import { tool, type AnyTool } from "./tool.ts";
 
 /** Tools that a team gives to its agents. Those of exchanges and rooms are seen there alone. */
-export const TEAM_TOOLS = ["ask_agent", "cancel_job", "collaborate", "resolve_escalation", "end_conversation", "stay_silent", "leave"] as const;
+export const TEAM_TOOLS = [
+  "ask_agent",
+  "cancel_job",
+  "collaborate",
+  "resolve_escalation",
+  "end_conversation",
+  "stay_silent",
+  "leave",
+] as const;
 export type TeamToolName = (typeof TEAM_TOOLS)[number];
 
 /**
- * The tools of the team, for agents of a service: `tools: { ask_agent: teamTools.ask_agent }`, or their names in a card. An agent that
- * answers for itself has them all. What stands here gives its place to the team's own tool when the team starts; whoever uses it then is
- * the agent of the team that answers through the service. Outside of a team a call fails with `TEAM_TOOL_UNBOUND`.
+ * The tools of the team, for agents of a service: `tools: { ask_agent: teamTools.ask_agent }`, or
+ * their names in a card. An agent that answers for itself has them all. What stands here gives its
+ * place to the team's own tool when the team starts; whoever uses it then is the agent of the team
+ * that answers through the service. Outside of a team a call fails with `TEAM_TOOL_UNBOUND`.
  */
-export const teamTools: Readonly<Record<TeamToolName, AnyTool>> = Object.fromEntries(TEAM_TOOLS.map((name) => [name, unbound(name)])) as Record<TeamToolName, AnyTool>;
+export const teamTools: Readonly<Record<TeamToolName, AnyTool>> = Object.fromEntries(
+  TEAM_TOOLS.map((name) => [name, unbound(name)]),
+) as Record<TeamToolName, AnyTool>;
 
 function unbound(name: TeamToolName): AnyTool {
   const stand = tool({
     description: `${name} of the team`,
     inputSchema: z.looseObject({}),
     execute: () => {
-      throw new DureError("TEAM_TOOL_UNBOUND", `The tool ${name} belongs to a team, and this service runs without one.`, { class: "input", hint: "Start it with startTeam, with an agent that answers through this service." });
+      throw new DureError(
+        "TEAM_TOOL_UNBOUND",
+        `The tool ${name} belongs to a team, and this service runs without one.`,
+        {
+          class: "input",
+          hint: "Start it with startTeam, with an agent that answers through this service.",
+        },
+      );
     },
   });
   return { ...stand, ofTeam: name };

@@ -11,7 +11,10 @@ import type { TurnRequest } from "./api.ts";
 import type { AnyService } from "./combine.ts";
 import { Engine, type EngineOptions } from "./engine.ts";
 
-/** An engine with a database of its own, for tests. A second one on the same database is a second process. */
+/**
+ * An engine with a database of its own, for tests. A second one on the same database is a second
+ * process.
+ */
 export interface TestEngine extends AsyncDisposable {
   readonly engine: Engine;
   readonly database: Database;
@@ -24,7 +27,10 @@ export interface TestEngine extends AsyncDisposable {
   /** Aborts the lease, as fencing does: nothing more is written. */
   fence(): void;
   /** Sends a message and reads to `DONE`. */
-  say(message: string, request?: Partial<TurnRequest> & { key?: string }): Promise<{ turnId: string; done: Done; events: readonly TurnEvent[] }>;
+  say(
+    message: string,
+    request?: Partial<TurnRequest> & { key?: string },
+  ): Promise<{ turnId: string; done: Done; events: readonly TurnEvent[] }>;
 }
 
 export interface TestEngineOptions {
@@ -36,24 +42,45 @@ export interface TestEngineOptions {
   readonly engine?: Partial<EngineOptions>;
 }
 
-export async function startTestEngine(services: AnyService | readonly AnyService[], options: TestEngineOptions = {}): Promise<TestEngine> {
+export async function startTestEngine(
+  services: AnyService | readonly AnyService[],
+  options: TestEngineOptions = {},
+): Promise<TestEngine> {
   await using stack = new AsyncDisposableStack();
   const processId = options.engine?.processId ?? newId("process");
   const logger = options.logger ?? silentLogger;
   const clock = systemClock;
   const owned = options.on ? undefined : stack.use(await testDatabase());
-  const database = await Database.open({ url: options.on?.url ?? owned!.url, applicationName: `dure:${processId}`, logger, clock });
+  const database = await Database.open({
+    url: options.on?.url ?? owned!.url,
+    applicationName: `dure:${processId}`,
+    logger,
+    clock,
+  });
   stack.defer(() => database.close());
   const notifications = new Notifications({ database, logger, clock });
   await notifications.start();
   stack.defer(() => notifications.stop());
   const lease = new AbortController();
-  const models = new Models({ clock, logger, offline: options.offline ?? [], ...(options.providers && { providers: options.providers }) });
-  const name = options.model ?? (options.offline?.[0] ? `offline:${options.offline[0].name}` : "offline:echo");
+  const models = new Models({
+    clock,
+    logger,
+    offline: options.offline ?? [],
+    ...(options.providers && { providers: options.providers }),
+  });
+  const name =
+    options.model ?? (options.offline?.[0] ? `offline:${options.offline[0].name}` : "offline:echo");
   const [provider, model] = [name.slice(0, name.indexOf(":")), name.slice(name.indexOf(":") + 1)];
-  await database.query({ text: "insert into dure.processes (id, app_version, host, machine, pid, pid_started) values ($1, '0', '', '', 0, '')" }, [processId]);
+  await database.query(
+    {
+      text: "insert into dure.processes (id, app_version, host, machine, pid, pid_started) values ($1, '0', '', '', 0, '')",
+    },
+    [processId],
+  );
   const engine = new Engine({
-    services: Array.isArray(services) ? (services as readonly AnyService[]) : [services as AnyService],
+    services: Array.isArray(services)
+      ? (services as readonly AnyService[])
+      : [services as AnyService],
     database,
     notifications,
     models,
@@ -80,7 +107,10 @@ export async function startTestEngine(services: AnyService | readonly AnyService
     processId,
     fence: () => lease.abort(new Error("fenced by the test")),
     async say(message, { key, ...request } = {}) {
-      const turn = engine.turn({ session: "s1", message, ...request }, key === undefined ? {} : { key });
+      const turn = engine.turn(
+        { session: "s1", message, ...request },
+        key === undefined ? {} : { key },
+      );
       const events: TurnEvent[] = [];
       for await (const event of turn) events.push(event);
       const last = events.at(-1);

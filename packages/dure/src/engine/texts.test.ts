@@ -2,26 +2,93 @@ import { expect, test } from "vitest";
 import { DureError } from "../kernel/errors.ts";
 import { buttonsFor, openMessage, troubleText } from "./texts.ts";
 
-const refused = Object.assign(new TypeError("fetch failed"), { cause: Object.assign(new Error("connect"), { code: "ECONNREFUSED" }) });
-
-/** Source: docs/spec/conversation §3: a text for the person by class of error, and a fixed sentence in `error.message`. */
-test.each([
-  ["an intent that was not understood", new DureError("INTENT_UNKNOWN", "my words"), "알아듣지 못했어요", "I did not understand", "The message was not understood."],
-  ["a timeout of a model", new DureError("MODEL_TIMEOUT", "my words"), "너무 오래 걸렸어요", "took too long", "Something did not answer in time."],
-  ["a timeout of another server", new DureError("REMOTE_TIMEOUT", "my words"), "너무 오래 걸렸어요", "took too long", "Something did not answer in time."],
-  ["a wrong format", new DureError("MODEL_FORMAT", "my words"), "제대로 만들지 못했어요", "could not put the answer together", "The model's answer could not be used."],
-  ["a model that is away", new DureError("MODEL_UNREACHABLE", "my words"), "연결이 원활하지 않아요", "connection is not working", "Another system could not be reached."],
-  ["a connection of a handler's own", refused, "연결이 원활하지 않아요", "connection is not working", "Another system could not be reached."],
-  ["a budget that is used up", new DureError("BUDGET_EXCEEDED", "my words"), "사용 한도에 도달", "usage limit is reached", "A budget is used up."],
-  ["a fault of ours", new Error("my words"), "문제가 생겼어요", "Something went wrong", "The turn failed."],
-  ["something that is no error", "my words", "문제가 생겼어요", "Something went wrong", "The turn failed."],
-])("%s is told to a person in the session's language, and to clients in one sentence", (_, error, korean, english, sentence) => {
-  expect(troubleText(error, "ko")).toContain(korean);
-  expect(troubleText(error, "en")).toContain(english);
-  expect(openMessage(error)).toBe(sentence);
+const refused = Object.assign(new TypeError("fetch failed"), {
+  cause: Object.assign(new Error("connect"), { code: "ECONNREFUSED" }),
 });
 
+/**
+ * Source: docs/spec/conversation §3: a text for the person by class of error, and a fixed sentence
+ * in `error.message`.
+ */
+test.each([
+  [
+    "an intent that was not understood",
+    new DureError("INTENT_UNKNOWN", "my words"),
+    "알아듣지 못했어요",
+    "I did not understand",
+    "The message was not understood.",
+  ],
+  [
+    "a timeout of a model",
+    new DureError("MODEL_TIMEOUT", "my words"),
+    "너무 오래 걸렸어요",
+    "took too long",
+    "Something did not answer in time.",
+  ],
+  [
+    "a timeout of another server",
+    new DureError("REMOTE_TIMEOUT", "my words"),
+    "너무 오래 걸렸어요",
+    "took too long",
+    "Something did not answer in time.",
+  ],
+  [
+    "a wrong format",
+    new DureError("MODEL_FORMAT", "my words"),
+    "제대로 만들지 못했어요",
+    "could not put the answer together",
+    "The model's answer could not be used.",
+  ],
+  [
+    "a model that is away",
+    new DureError("MODEL_UNREACHABLE", "my words"),
+    "연결이 원활하지 않아요",
+    "connection is not working",
+    "Another system could not be reached.",
+  ],
+  [
+    "a connection of a handler's own",
+    refused,
+    "연결이 원활하지 않아요",
+    "connection is not working",
+    "Another system could not be reached.",
+  ],
+  [
+    "a budget that is used up",
+    new DureError("BUDGET_EXCEEDED", "my words"),
+    "사용 한도에 도달",
+    "usage limit is reached",
+    "A budget is used up.",
+  ],
+  [
+    "a fault of ours",
+    new Error("my words"),
+    "문제가 생겼어요",
+    "Something went wrong",
+    "The turn failed.",
+  ],
+  [
+    "something that is no error",
+    "my words",
+    "문제가 생겼어요",
+    "Something went wrong",
+    "The turn failed.",
+  ],
+])(
+  "%s is told to a person in the session's language, and to clients in one sentence",
+  (_, error, korean, english, sentence) => {
+    expect(troubleText(error, "ko")).toContain(korean);
+    expect(troubleText(error, "en")).toContain(english);
+    expect(openMessage(error)).toBe(sentence);
+  },
+);
+
 test("what is asked next has its buttons", () => {
-  expect([buttonsFor("CONFIRM", "ko"), buttonsFor("ASK_CONTINUE", "ko"), buttonsFor("ASK", "ko"), buttonsFor("DONE", "ko")]).toEqual([["확인", "취소"], ["계속 진행", "취소"], undefined, undefined]);
+  expect([
+    buttonsFor("CONFIRM", "ko"),
+    buttonsFor("ASK_CONTINUE", "ko"),
+    buttonsFor("ASK", "ko"),
+    buttonsFor("DONE", "ko"),
+  ]).toEqual([["확인", "취소"], ["계속 진행", "취소"], undefined, undefined]);
   expect(buttonsFor("CONFIRM", "en")).toEqual(["Confirm", "Cancel"]);
 });

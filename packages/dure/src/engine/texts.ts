@@ -1,25 +1,64 @@
 import { codeOf } from "../kernel/errors.ts";
 import { isNetworkError } from "../models/failures.ts";
 
-/** What the engine itself says to a person. Services may say it in their own words with `onError`. */
+/**
+ * What the engine itself says to a person. Services may say it in their own words with `onError`.
+ */
 export type Locale = "ko" | "en";
 
 export const LOCALES = ["ko", "en"] as const satisfies readonly Locale[];
 
 /** Why a turn failed, as a person needs to know it. Source: docs/spec/conversation §3. */
-export type TroubleClass = "intent" | "timeout" | "format" | "connection" | "budget" | "stopped" | "diverged" | "approval" | "effect" | "internal";
+export type TroubleClass =
+  | "intent"
+  | "timeout"
+  | "format"
+  | "connection"
+  | "budget"
+  | "stopped"
+  | "diverged"
+  | "approval"
+  | "effect"
+  | "internal";
 
 const TROUBLE = {
-  intent: { ko: "무슨 말씀인지 알아듣지 못했어요. 다시 한번 말씀해 주세요.", en: "I did not understand that. Could you say it another way?" },
-  timeout: { ko: "답변을 준비하는 데 시간이 너무 오래 걸렸어요. 잠시 후 다시 시도해 주세요.", en: "That took too long. Please try again in a moment." },
-  format: { ko: "답변을 제대로 만들지 못했어요. 다시 한번 말씀해 주세요.", en: "I could not put the answer together. Please try again." },
-  connection: { ko: "지금 연결이 원활하지 않아요. 잠시 후 다시 시도해 주세요.", en: "The connection is not working right now. Please try again in a moment." },
-  budget: { ko: "사용 한도에 도달해서 지금은 답변할 수 없어요.", en: "The usage limit is reached, so I cannot answer right now." },
+  intent: {
+    ko: "무슨 말씀인지 알아듣지 못했어요. 다시 한번 말씀해 주세요.",
+    en: "I did not understand that. Could you say it another way?",
+  },
+  timeout: {
+    ko: "답변을 준비하는 데 시간이 너무 오래 걸렸어요. 잠시 후 다시 시도해 주세요.",
+    en: "That took too long. Please try again in a moment.",
+  },
+  format: {
+    ko: "답변을 제대로 만들지 못했어요. 다시 한번 말씀해 주세요.",
+    en: "I could not put the answer together. Please try again.",
+  },
+  connection: {
+    ko: "지금 연결이 원활하지 않아요. 잠시 후 다시 시도해 주세요.",
+    en: "The connection is not working right now. Please try again in a moment.",
+  },
+  budget: {
+    ko: "사용 한도에 도달해서 지금은 답변할 수 없어요.",
+    en: "The usage limit is reached, so I cannot answer right now.",
+  },
   stopped: { ko: "요청하신 대로 중단했어요.", en: "Stopped, as you asked." },
-  diverged: { ko: "처리하던 중에 서비스가 바뀌어서 끝내지 못했어요. 다시 말씀해 주세요.", en: "The service changed while I was working on this. Please say it again." },
-  approval: { ko: "이 작업은 담당자의 승인이 필요해요. 승인되면 이어서 진행할게요.", en: "This needs somebody's approval. I will go on as soon as it is given." },
-  effect: { ko: "처리 결과를 아직 확인하지 못했어요. 담당자가 확인하는 대로 알려 드릴게요.", en: "I could not confirm the outcome yet. I will tell you as soon as it is checked." },
-  internal: { ko: "처리하는 중에 문제가 생겼어요. 잠시 후 다시 시도해 주세요.", en: "Something went wrong on our side. Please try again in a moment." },
+  diverged: {
+    ko: "처리하던 중에 서비스가 바뀌어서 끝내지 못했어요. 다시 말씀해 주세요.",
+    en: "The service changed while I was working on this. Please say it again.",
+  },
+  approval: {
+    ko: "이 작업은 담당자의 승인이 필요해요. 승인되면 이어서 진행할게요.",
+    en: "This needs somebody's approval. I will go on as soon as it is given.",
+  },
+  effect: {
+    ko: "처리 결과를 아직 확인하지 못했어요. 담당자가 확인하는 대로 알려 드릴게요.",
+    en: "I could not confirm the outcome yet. I will tell you as soon as it is checked.",
+  },
+  internal: {
+    ko: "처리하는 중에 문제가 생겼어요. 잠시 후 다시 시도해 주세요.",
+    en: "Something went wrong on our side. Please try again in a moment.",
+  },
 } as const satisfies Record<TroubleClass, Record<Locale, string>>;
 
 /** Codes of the model layer and of the engine, by what the person should be told. */
@@ -42,16 +81,23 @@ const TROUBLE_OF_CODE: Readonly<Record<string, TroubleClass>> = {
   EFFECT_UNKNOWN: "effect",
 };
 
-/** By its code; what nobody of us has named is a matter of the connection where Node says so. Pure. */
+/**
+ * By its code; what nobody of us has named is a matter of the connection where Node says so. Pure.
+ */
 function troubleOf(error: unknown): TroubleClass {
-  return TROUBLE_OF_CODE[codeOf(error) ?? ""] ?? (isNetworkError(error) ? "connection" : "internal");
+  return (
+    TROUBLE_OF_CODE[codeOf(error) ?? ""] ?? (isNetworkError(error) ? "connection" : "internal")
+  );
 }
 
 export function troubleText(error: unknown, locale: string): string {
   return TROUBLE[troubleOf(error)][localeOf(locale)];
 }
 
-/** What stands in `DONE.error.message` outside of dev mode: no word of a provider, a tool or a handler, for it may hold anything. */
+/**
+ * What stands in `DONE.error.message` outside of dev mode: no word of a provider, a tool or a
+ * handler, for it may hold anything.
+ */
 const OPEN_MESSAGES = {
   intent: "The message was not understood.",
   timeout: "Something did not answer in time.",
@@ -74,9 +120,14 @@ const BUTTONS = {
   ASK_CONTINUE: { ko: ["계속 진행", "취소"], en: ["Go on", "Cancel"] },
 } as const;
 
-/** The buttons that belong to what is asked next; none for an open question. Source: docs/spec/conversation §6. */
+/**
+ * The buttons that belong to what is asked next; none for an open question. Source:
+ * docs/spec/conversation §6.
+ */
 export function buttonsFor(nextAction: string, locale: string): readonly string[] | undefined {
-  return nextAction === "CONFIRM" || nextAction === "ASK_CONTINUE" ? BUTTONS[nextAction][localeOf(locale)] : undefined;
+  return nextAction === "CONFIRM" || nextAction === "ASK_CONTINUE"
+    ? BUTTONS[nextAction][localeOf(locale)]
+    : undefined;
 }
 
 export function localeOf(locale: string): Locale {

@@ -3,14 +3,23 @@ import { DureError } from "../kernel/errors.ts";
 import { durationMs, type Duration } from "../kernel/duration.ts";
 import type { TeamToolName } from "./team-tools.ts";
 
-/** What a call does to the outside. `once` effects are in the ledger. Source: docs/spec/conversation §4. */
+/**
+ * What a call does to the outside. `once` effects are in the ledger. Source: docs/spec/conversation
+ * §4.
+ */
 export type EffectKind = "none" | "idempotent" | "once";
 
 /** What the outside says about a key. */
-export type ProbeAnswer = "happened" | "not_happened" | "unknown" | { readonly status: "happened"; readonly result: unknown };
+export type ProbeAnswer =
+  | "happened"
+  | "not_happened"
+  | "unknown"
+  | { readonly status: "happened"; readonly result: unknown };
 
 export interface ToolCall {
-  /** The same after every crash and for every further call of this effect; give it to the outside. */
+  /**
+   * The same after every crash and for every further call of this effect; give it to the outside.
+   */
   readonly key: string;
   /** 1 for the first call of this effect. */
   readonly attempt: number;
@@ -26,28 +35,54 @@ export interface ToolContext extends ToolCall {
 export interface Tool<Input = unknown, Output = unknown> {
   readonly description: string;
   readonly inputSchema: z.ZodType<Input>;
-  readonly execute: (input: Input, context: ToolContext, options: { signal: AbortSignal }) => Promise<Output> | Output;
+  readonly execute: (
+    input: Input,
+    context: ToolContext,
+    options: { signal: AbortSignal },
+  ) => Promise<Output> | Output;
   readonly effect: EffectKind;
-  readonly probe?: (call: ToolCall & { readonly input: Input }, options: { signal: AbortSignal }) => Promise<ProbeAnswer>;
-  /** What recovery does with a `once` call whose result is not known. Default: `probe` if there is one, else `ask`. */
+  readonly probe?: (
+    call: ToolCall & { readonly input: Input },
+    options: { signal: AbortSignal },
+  ) => Promise<ProbeAnswer>;
+  /**
+   * What recovery does with a `once` call whose result is not known. Default: `probe` if there is
+   * one, else `ask`.
+   */
   readonly recover: "probe" | "replay" | "ask";
   /** How long a single call may take, milliseconds. Default 30 000. */
   readonly timeoutMs: number;
-  /** How long a request may still travel after its timeout before `not_happened` counts, milliseconds. Default 30 000. */
+  /**
+   * How long a request may still travel after its timeout before `not_happened` counts,
+   * milliseconds. Default 30 000.
+   */
   readonly settleMs: number;
   /** See `ToolOptions.key`. */
   readonly key?: (input: Input) => readonly (string | number)[];
   /** A tool of the team of this name takes its place when the team starts: see `teamTools`. */
   readonly ofTeam?: TeamToolName;
   /**
-   * What an agent that has this tool is told in a turn, before the person's message: what came of earlier calls since. Asked once per turn
-   * and recorded; of a turn that is led again it may be asked again, and has to tell the same.
+   * What an agent that has this tool is told in a turn, before the person's message: what came of
+   * earlier calls since. Asked once per turn and recorded; of a turn that is led again it may be
+   * asked again, and has to tell the same.
    */
-  readonly told?: (turn: { readonly session: string; readonly turn: string }, options: { signal: AbortSignal }) => Promise<string | undefined>;
-  /** Whether the model sees this tool in a turn; absent: always. A function of the turn alone, for it is asked again after a crash. */
+  readonly told?: (
+    turn: { readonly session: string; readonly turn: string },
+    options: { signal: AbortSignal },
+  ) => Promise<string | undefined>;
+  /**
+   * Whether the model sees this tool in a turn; absent: always. A function of the turn alone, for
+   * it is asked again after a crash.
+   */
   readonly offered?: (turn: { readonly session: string }) => boolean;
-  /** Whether a person must say yes to exactly these arguments, and for how long the question stands. */
-  readonly approval?: { readonly when?: (input: Input) => boolean; readonly expiresMs: number; readonly question?: (input: Input) => string };
+  /**
+   * Whether a person must say yes to exactly these arguments, and for how long the question stands.
+   */
+  readonly approval?: {
+    readonly when?: (input: Input) => boolean;
+    readonly expiresMs: number;
+    readonly question?: (input: Input) => string;
+  };
 }
 
 // oxlint-disable-next-line typescript/no-explicit-any -- a record of tools has no common input type
@@ -56,12 +91,18 @@ export type AnyTool = Tool<any, any>;
 export interface ToolOptions<Input, Output> {
   readonly description: string;
   readonly inputSchema: z.ZodType<Input>;
-  readonly execute: (input: Input, context: ToolContext, options: { signal: AbortSignal }) => Promise<Output> | Output;
+  readonly execute: (
+    input: Input,
+    context: ToolContext,
+    options: { signal: AbortSignal },
+  ) => Promise<Output> | Output;
   readonly effect?: EffectKind;
   /**
-   * What a `once` call of a model or a custom agent is about, from its arguments, such as `[orderId]`: in one session the same key
-   * is one effect, in whatever turn it is asked for; one that has failed may be tried again. Without it, each such call is an effect
-   * of its own, the same only after a crash. Does not count where `turn.call` names the key, or a person's yes is the key.
+   * What a `once` call of a model or a custom agent is about, from its arguments, such as
+   * `[orderId]`: in one session the same key is one effect, in whatever turn it is asked for; one
+   * that has failed may be tried again. Without it, each such call is an effect of its own, the
+   * same only after a crash. Does not count where `turn.call` names the key, or a person's yes is
+   * the key.
    */
   readonly key?: (input: Input) => string | number | readonly (string | number)[];
   readonly probe?: Tool<Input, Output>["probe"];
@@ -69,7 +110,9 @@ export interface ToolOptions<Input, Output> {
   readonly timeout?: Duration;
   readonly settle?: Duration;
   readonly offered?: Tool["offered"];
-  readonly approval?: boolean | { when?: (input: Input) => boolean; expires?: Duration; question?: (input: Input) => string };
+  readonly approval?:
+    | boolean
+    | { when?: (input: Input) => boolean; expires?: Duration; question?: (input: Input) => string };
 }
 
 /**
@@ -83,10 +126,11 @@ export interface ToolOptions<Input, Output> {
  *       probe: ({ key }, { signal }) => desk.find(key, { signal }),
  *     });
  *
- * An error thrown by `execute` with `sent: false` (refused before it was sent, or a definite refusal: see `NotSentError`) means
- * that nothing happened. So does a refused connection, unless the error says `sent: true`: an `execute` that makes several
- * requests says it of those after the one that counts. Any other error of a `once` tool leaves its outcome unknown, and the
- * rule decides. So does "not sent" where an earlier call under the key may have arrived.
+ * An error thrown by `execute` with `sent: false` (refused before it was sent, or a definite
+ * refusal: see `NotSentError`) means that nothing happened. So does a refused connection, unless
+ * the error says `sent: true`: an `execute` that makes several requests says it of those after the
+ * one that counts. Any other error of a `once` tool leaves its outcome unknown, and the rule
+ * decides. So does "not sent" where an earlier call under the key may have arrived.
  */
 export function tool<Input, Output>(options: ToolOptions<Input, Output>): Tool<Input, Output> {
   const effect = options.effect ?? "none";
@@ -98,10 +142,14 @@ export function tool<Input, Output>(options: ToolOptions<Input, Output>): Tool<I
     });
   }
   if (options.approval && effect !== "once") {
-    throw new DureError("TOOL_APPROVAL_WITHOUT_LEDGER", "A tool that needs a person's yes must be a once effect.", {
-      class: "input",
-      hint: 'Declare effect: "once": the ledger sees to it that a yes is used for one call.',
-    });
+    throw new DureError(
+      "TOOL_APPROVAL_WITHOUT_LEDGER",
+      "A tool that needs a person's yes must be a once effect.",
+      {
+        class: "input",
+        hint: 'Declare effect: "once": the ledger sees to it that a yes is used for one call.',
+      },
+    );
   }
   const approval = options.approval === true ? {} : options.approval || undefined;
   const { key } = options;
@@ -127,14 +175,19 @@ export function tool<Input, Output>(options: ToolOptions<Input, Output>): Tool<I
 }
 
 /**
- * Thrown by a tool that knows that nothing happened: refused before it was sent, or refused with a definite answer.
- * `definite`: the outside keeps keys, and says that nothing happens under this one; that holds for earlier calls too.
+ * Thrown by a tool that knows that nothing happened: refused before it was sent, or refused with a
+ * definite answer. `definite`: the outside keeps keys, and says that nothing happens under this
+ * one; that holds for earlier calls too.
  */
 export class NotSentError extends Error {
   readonly sent = false as const;
   readonly code: string;
   readonly definite: boolean;
-  constructor(code: string, message: string, { definite = false, ...options }: { cause?: unknown; definite?: boolean } = {}) {
+  constructor(
+    code: string,
+    message: string,
+    { definite = false, ...options }: { cause?: unknown; definite?: boolean } = {},
+  ) {
     super(message, options);
     this.code = code;
     this.definite = definite;

@@ -10,7 +10,9 @@ import type { AnyTool, Tool } from "./tool.ts";
 export interface AgentOutcome<Data = unknown> {
   /** The words for the person; empty for agents that only decide. */
   readonly text: string;
-  /** The checked output: `{message}` for a chat agent, the schema's output for a conversational one. */
+  /**
+   * The checked output: `{message}` for a chat agent, the schema's output for a conversational one.
+   */
   readonly data: Data;
   readonly result: AgentResult<Data>;
 }
@@ -22,20 +24,30 @@ export interface AgentCallOptions {
   readonly input?: string;
   /** Exchanges of history. Default 6. Source: docs/spec/conversation §3. */
   readonly lastTurns?: number;
-  /** Whether its text is shown to the person while it comes. Default true; decide-only agents set false. */
+  /**
+   * Whether its text is shown to the person while it comes. Default true; decide-only agents set
+   * false.
+   */
   readonly show?: boolean;
 }
 
 /** What became of a `once` effect. */
 export type EffectOutcome<Output> =
   | { readonly status: "done"; readonly result: Output }
-  | { readonly status: "failed"; readonly error: { readonly code: string; readonly message: string } };
+  | {
+      readonly status: "failed";
+      readonly error: { readonly code: string; readonly message: string };
+    };
 
 export interface EffectCallOptions<Output> {
-  /** The thing decided, such as `[flowId, confirmId, index]`; the effect's key is made of the session, the call's name and this. */
+  /**
+   * The thing decided, such as `[flowId, confirmId, index]`; the effect's key is made of the
+   * session, the call's name and this.
+   */
   readonly key: readonly (string | number)[];
   /**
-   * Changes the state for a settled effect. What it writes is kept even when the turn is stopped right after.
+   * Changes the state for a settled effect. What it writes is kept even when the turn is stopped
+   * right after.
    */
   readonly onSettled?: (outcome: EffectOutcome<Output>) => void;
 }
@@ -53,8 +65,18 @@ export interface EscalationAnswer {
 
 /** What the context needs from the run of its turn. */
 export interface TurnMachinery {
-  runAgent(key: string, label: string, options: AgentCallOptions, emit: (event: TurnEvent) => void): Promise<AgentOutcome>;
-  callOnce(tool: AnyTool, name: string, input: unknown, options: EffectCallOptions<unknown>): Promise<EffectOutcome<unknown>>;
+  runAgent(
+    key: string,
+    label: string,
+    options: AgentCallOptions,
+    emit: (event: TurnEvent) => void,
+  ): Promise<AgentOutcome>;
+  callOnce(
+    tool: AnyTool,
+    name: string,
+    input: unknown,
+    options: EffectCallOptions<unknown>,
+  ): Promise<EffectOutcome<unknown>>;
   step(name: string, work: (signal: AbortSignal) => unknown): Promise<unknown>;
   now(): number;
   random(): number;
@@ -74,7 +96,10 @@ export interface TurnFacts {
   readonly session: string;
   /** What the session is called on other servers. */
   readonly sessionElsewhere: string;
-  /** How keys of effects begin: with this session, not with another that had its id before and may be known to the outside. */
+  /**
+   * How keys of effects begin: with this session, not with another that had its id before and may
+   * be known to the outside.
+   */
   readonly effects: string;
   readonly message: string;
   readonly slots: JsonObject | undefined;
@@ -82,7 +107,10 @@ export interface TurnFacts {
   readonly locale: string;
   readonly timeZone: string;
   readonly author: "person" | "system";
-  /** Whether the message was accepted after the session's previous `DONE` was stored, so that its author can have seen it. */
+  /**
+   * Whether the message was accepted after the session's previous `DONE` was stored, so that its
+   * author can have seen it.
+   */
   readonly sawPrevious: boolean;
   /** Wall clock of the accepting database, milliseconds. */
   readonly acceptedAt: number;
@@ -92,8 +120,9 @@ export interface TurnFacts {
 }
 
 /**
- * A handler's view of its turn. After a crash the handler runs again from its top: what it did through this object
- * gives its recorded result, so everything that is not a function of the turn belongs into `step`, `now`, `random` or `id`.
+ * A handler's view of its turn. After a crash the handler runs again from its top: what it did
+ * through this object gives its recorded result, so everything that is not a function of the turn
+ * belongs into `step`, `now`, `random` or `id`.
  */
 export class TurnContext implements Omit<TurnFacts, "effects" | "sessionElsewhere"> {
   readonly turnId: string;
@@ -120,8 +149,16 @@ export class TurnContext implements Omit<TurnFacts, "effects" | "sessionElsewher
   readonly limits: { readonly maxFillTurns: number };
   readonly #machinery: TurnMachinery;
 
-  // oxlint-disable-next-line typescript/no-explicit-any -- as above
-  constructor(options: { facts: TurnFacts; scenario: string; state: StateManager<any>; memory: Memory; signal: AbortSignal; limits: { readonly maxFillTurns: number }; machinery: TurnMachinery }) {
+  constructor(options: {
+    facts: TurnFacts;
+    scenario: string;
+    // oxlint-disable-next-line typescript/no-explicit-any -- as above
+    state: StateManager<any>;
+    memory: Memory;
+    signal: AbortSignal;
+    limits: { readonly maxFillTurns: number };
+    machinery: TurnMachinery;
+  }) {
     const { facts } = options;
     this.turnId = facts.turnId;
     this.session = facts.session;
@@ -143,18 +180,33 @@ export class TurnContext implements Omit<TurnFacts, "effects" | "sessionElsewher
     this.#machinery = options.machinery;
   }
 
-  /** The service's version when the turn began. A handler that branches on it can end turns of an older release. */
+  /**
+   * The service's version when the turn began. A handler that branches on it can end turns of an
+   * older release.
+   */
   get version(): string {
     return this.#machinery.versionRead();
   }
 
   /** Runs an agent; its events leave as they happen. Throws when it failed for good. */
-  agent<Data = unknown>(key: string, label: string, options: AgentCallOptions = {}): Promise<AgentOutcome<Data>> {
-    return handed(this.#machinery.runAgent(key, label, options, (event) => this.#machinery.emit(event)) as Promise<AgentOutcome<Data>>);
+  agent<Data = unknown>(
+    key: string,
+    label: string,
+    options: AgentCallOptions = {},
+  ): Promise<AgentOutcome<Data>> {
+    return handed(
+      this.#machinery.runAgent(key, label, options, (event) =>
+        this.#machinery.emit(event),
+      ) as Promise<AgentOutcome<Data>>,
+    );
   }
 
   /** The same for a generator handler: yields the agent's events, returns what it brought. */
-  async *streamAgent<Data = unknown>(key: string, label: string, options: AgentCallOptions = {}): AsyncGenerator<TurnEvent, AgentOutcome<Data>> {
+  async *streamAgent<Data = unknown>(
+    key: string,
+    label: string,
+    options: AgentCallOptions = {},
+  ): AsyncGenerator<TurnEvent, AgentOutcome<Data>> {
     const events: TurnEvent[] = [];
     let wake = (): void => {};
     const notify = (): void => wake();
@@ -178,16 +230,29 @@ export class TurnContext implements Omit<TurnFacts, "effects" | "sessionElsewher
   }
 
   /**
-   * Does a `once` effect that the code itself decided: at most once for its key, however often the turn is run. A tool that needs a
-   * person's yes ends the turn by asking, unless its key has been called before; a turn that an answer to it began (`escalation`) and
-   * that makes exactly the call that was asked for (`name` and `input`) uses up the yes, and after a no is told that it has failed
-   * with `APPROVAL_REJECTED`.
+   * Does a `once` effect that the code itself decided: at most once for its key, however often the
+   * turn is run. A tool that needs a person's yes ends the turn by asking, unless its key has been
+   * called before; a turn that an answer to it began (`escalation`) and that makes exactly the call
+   * that was asked for (`name` and `input`) uses up the yes, and after a no is told that it has
+   * failed with `APPROVAL_REJECTED`.
    */
-  call<Input, Output>(name: string, tool: Tool<Input, Output>, input: Input, options: EffectCallOptions<Output>): Promise<EffectOutcome<Output>> {
-    return handed(this.#machinery.callOnce(tool, name, input, options as EffectCallOptions<unknown>) as Promise<EffectOutcome<Output>>);
+  call<Input, Output>(
+    name: string,
+    tool: Tool<Input, Output>,
+    input: Input,
+    options: EffectCallOptions<Output>,
+  ): Promise<EffectOutcome<Output>> {
+    return handed(
+      this.#machinery.callOnce(tool, name, input, options as EffectCallOptions<unknown>) as Promise<
+        EffectOutcome<Output>
+      >,
+    );
   }
 
-  /** Runs `work` and records its result (plain JSON), so that it is not run again after it finished. It may run more than once before. */
+  /**
+   * Runs `work` and records its result (plain JSON), so that it is not run again after it finished.
+   * It may run more than once before.
+   */
   step<T>(name: string, work: (signal: AbortSignal) => Promise<T> | T): Promise<T> {
     return handed(this.#machinery.step(name, work) as Promise<T>);
   }
@@ -217,10 +282,15 @@ export class TurnContext implements Omit<TurnFacts, "effects" | "sessionElsewher
   }
 
   /**
-   * Adds to the session's finished flows, for a turn that finishes more than its last stage tells (one of a batch). A turn that
-   * calls this says all itself: its terminal stage adds no entry of its own. Called in `onSettled` it outlives a stop.
+   * Adds to the session's finished flows, for a turn that finishes more than its last stage tells
+   * (one of a batch). A turn that calls this says all itself: its terminal stage adds no entry of
+   * its own. Called in `onSettled` it outlives a stop.
    */
-  complete(entry: { readonly flow?: string; readonly stage: string; readonly data: unknown }): void {
+  complete(entry: {
+    readonly flow?: string;
+    readonly stage: string;
+    readonly data: unknown;
+  }): void {
     this.#machinery.complete(entry);
   }
 
@@ -230,8 +300,9 @@ export class TurnContext implements Omit<TurnFacts, "effects" | "sessionElsewher
   }
 
   /**
-   * Says that the yes which began this turn is dealt with although its call is not made: the thing is done in another way, or not
-   * wanted any more. With `DONE` the yes is used up, and nobody is told that a call is missing. Nothing where no yes began the turn.
+   * Says that the yes which began this turn is dealt with although its call is not made: the thing
+   * is done in another way, or not wanted any more. With `DONE` the yes is used up, and nobody is
+   * told that a call is missing. Nothing where no yes began the turn.
    */
   settleApproval(): void {
     this.#machinery.settleApproval();
@@ -248,8 +319,9 @@ export class TurnContext implements Omit<TurnFacts, "effects" | "sessionElsewher
 }
 
 /**
- * A promise for a handler or an agent that may come to wait for it late, or never: that it fails meanwhile, as everything does at a
- * stop, is no unhandled rejection, which would end the process and with it the turns of others.
+ * A promise for a handler or an agent that may come to wait for it late, or never: that it fails
+ * meanwhile, as everything does at a stop, is no unhandled rejection, which would end the process
+ * and with it the turns of others.
  */
 export function handed<T>(promise: Promise<T>): Promise<T> {
   promise.catch(() => {});

@@ -22,7 +22,14 @@ export const AFTER_TURN = "@after-turn";
 /** What a person is told at the end, from what the handler has returned. */
 export function doneOf(
   payload: DonePayload,
-  turn: { id: string; locale: string; state: JsonObject; hooks: readonly HookRecord[]; agents: readonly TraceAgent[]; elapsedMs: number },
+  turn: {
+    id: string;
+    locale: string;
+    state: JsonObject;
+    hooks: readonly HookRecord[];
+    agents: readonly TraceAgent[];
+    elapsedMs: number;
+  },
 ): Done {
   const nextAction = payload.nextAction ?? "ASK";
   const buttons = payload.uiHint?.buttons ?? buttonsFor(nextAction, turn.locale);
@@ -41,22 +48,46 @@ export function doneOf(
   };
 }
 
-/** A flow that reached its end: an entry of the finished flows; the stored state starts anew, `DONE` shows what was executed. */
-export function terminalFlow(leaf: LeafService | undefined, flow: string, state: JsonObject | undefined): CompletedFlow | undefined {
+/**
+ * A flow that reached its end: an entry of the finished flows; the stored state starts anew, `DONE`
+ * shows what was executed.
+ */
+export function terminalFlow(
+  leaf: LeafService | undefined,
+  flow: string,
+  state: JsonObject | undefined,
+): CompletedFlow | undefined {
   const stage = state?.["stage"];
-  if (leaf?.kind !== "service" || typeof stage !== "string" || !leaf.state?.stages?.terminal.includes(stage)) return undefined;
+  if (
+    leaf?.kind !== "service" ||
+    typeof stage !== "string" ||
+    !leaf.state?.stages?.terminal.includes(stage)
+  ) {
+    return undefined;
+  }
   return { service: leaf.name, flow, stage, data: state };
 }
 
 /** One row per hook, in order, and one for `afterTurn`. */
-export function hookRows(held: ClaimedTurn, leaf: LeafService | undefined, hooks: readonly HookRecord[], message: string): FinishedTurn["outbox"] {
+export function hookRows(
+  held: ClaimedTurn,
+  leaf: LeafService | undefined,
+  hooks: readonly HookRecord[],
+  message: string,
+): FinishedTurn["outbox"] {
   if (leaf?.kind !== "service") return [];
   const after = leaf.afterTurn ? [{ type: AFTER_TURN, data: { message } }] : [];
   return [...hooks, ...after].map((hook, index) => ({
     topic: "hook",
     ordering: held.session,
     key: `${held.turn}.${index}`,
-    payload: { service: leaf.name, type: hook.type, data: hook.data, session: held.session, turn: held.turn },
+    payload: {
+      service: leaf.name,
+      type: hook.type,
+      data: hook.data,
+      session: held.session,
+      turn: held.turn,
+    },
   }));
 }
 
@@ -68,18 +99,33 @@ export function doneEvent(held: ClaimedTurn, service: string, done: Done): NewPl
     session: held.session,
     turn: held.turn,
     service,
-    data: { author: held.author, message: done.message, nextAction: done.nextAction, ...(done.error && { error: done.error.code }), elapsedMs: done.trace.totalElapsedMs },
+    data: {
+      author: held.author,
+      message: done.message,
+      nextAction: done.nextAction,
+      ...(done.error && { error: done.error.code }),
+      elapsedMs: done.trace.totalElapsedMs,
+    },
   };
 }
 
-/** The memory of a stopped turn: the person's message and the text shown so far, marked as interrupted. */
+/**
+ * The memory of a stopped turn: the person's message and the text shown so far, marked as
+ * interrupted.
+ */
 export function rememberInterrupted(memory: Memory, message: string, shown: string): Memory {
   const after = remember(memory, message, shown);
   const last = after.rawHistory.at(-1)!;
-  return { ...after, rawHistory: [...after.rawHistory.slice(0, -1), { ...last, interrupted: true as const }] };
+  return {
+    ...after,
+    rawHistory: [...after.rawHistory.slice(0, -1), { ...last, interrupted: true as const }],
+  };
 }
 
-/** What of an error stands in `DONE`: its code and a fixed sentence; its own words only in dev mode. The log has them. */
+/**
+ * What of an error stands in `DONE`: its code and a fixed sentence; its own words only in dev mode.
+ * The log has them.
+ */
 export function turnErrorOf(error: unknown, { devMode }: { devMode: boolean }): TurnError {
   return {
     code: codeOf(error) ?? "INTERNAL",
@@ -90,5 +136,9 @@ export function turnErrorOf(error: unknown, { devMode }: { devMode: boolean }): 
 
 function detailsOf(error: unknown): unknown {
   if (!(error instanceof Error)) return undefined;
-  return { name: error.name, stack: error.stack?.split("\n").slice(0, 8), ...(error instanceof DureError && error.details ? { facts: error.details } : {}) };
+  return {
+    name: error.name,
+    stack: error.stack?.split("\n").slice(0, 8),
+    ...(error instanceof DureError && error.details ? { facts: error.details } : {}),
+  };
 }

@@ -20,7 +20,10 @@ export class ApprovalPendingError extends DureError {
   readonly escalation: TurnEscalation;
 
   constructor(tool: string, escalation: TurnEscalation) {
-    super("APPROVAL_PENDING", `${tool} needs a person's yes.`, { class: "conflict", hint: "Answer the escalation." });
+    super("APPROVAL_PENDING", `${tool} needs a person's yes.`, {
+      class: "conflict",
+      hint: "Answer the escalation.",
+    });
     this.escalation = escalation;
   }
 }
@@ -38,7 +41,12 @@ export interface AskingPlace {
   readonly flow: string;
 }
 
-export function approvalEscalation(turn: ClaimedTurn, locale: string, place: AskingPlace, call: { name: string; tool: AnyTool; input: unknown }): TurnEscalation {
+export function approvalEscalation(
+  turn: ClaimedTurn,
+  locale: string,
+  place: AskingPlace,
+  call: { name: string; tool: AnyTool; input: unknown },
+): TurnEscalation {
   const { name, tool, input } = call;
   return {
     ...escalationOf(turn),
@@ -47,67 +55,137 @@ export function approvalEscalation(turn: ClaimedTurn, locale: string, place: Ask
     subject: approvalSubject(turn.session, name, input),
     ...titled(tool.approval?.question?.(input) ?? `${name}: ${JSON.stringify(input)}`),
     context: { tool: name, input: input ?? null, ...place },
-    suggestedActions: actions(locale, [["approve", "Approve", "승인", "primary"], ["reject", "Reject", "거절"]]),
+    suggestedActions: actions(locale, [
+      ["approve", "Approve", "승인", "primary"],
+      ["reject", "Reject", "거절"],
+    ]),
     ...(tool.approval && { expiresMs: tool.approval.expiresMs }),
   };
 }
 
-export function effectEscalation(turn: ClaimedTurn, locale: string, place: AskingPlace, error: EffectUnknownError): TurnEscalation {
+export function effectEscalation(
+  turn: ClaimedTurn,
+  locale: string,
+  place: AskingPlace,
+  error: EffectUnknownError,
+): TurnEscalation {
   return {
     ...escalationOf(turn),
     type: "effect_unknown",
     severity: "critical",
     subject: `effect/${error.key}`,
-    ...titled(localeOf(locale) === "en" ? `${error.message} Did it happen on the other side?` : `“${error.tool}”의 처리 결과를 확인하지 못했어요. 상대 시스템에서 실제로 처리되었나요?`),
-    context: { because: error.message, tool: error.tool, key: error.key, input: error.input ?? null, ...place },
-    suggestedActions: actions(locale, [["happened", "It happened", "처리되었음"], ["not_happened", "It did not happen", "처리되지 않았음"]]),
+    ...titled(
+      localeOf(locale) === "en"
+        ? `${error.message} Did it happen on the other side?`
+        : `“${error.tool}”의 처리 결과를 확인하지 못했어요. 상대 시스템에서 실제로 처리되었나요?`,
+    ),
+    context: {
+      because: error.message,
+      tool: error.tool,
+      key: error.key,
+      input: error.input ?? null,
+      ...place,
+    },
+    suggestedActions: actions(locale, [
+      ["happened", "It happened", "처리되었음"],
+      ["not_happened", "It did not happen", "처리되지 않았음"],
+    ]),
   };
 }
 
-/** A yes whose call was not made: the turn that it began failed before, or none of the agents that ran has the tool. */
-export function unusedEscalation(turn: ClaimedTurn, locale: string, answer: EscalationAnswer): TurnEscalation {
+/**
+ * A yes whose call was not made: the turn that it began failed before, or none of the agents that
+ * ran has the tool.
+ */
+export function unusedEscalation(
+  turn: ClaimedTurn,
+  locale: string,
+  answer: EscalationAnswer,
+): TurnEscalation {
   const tool = answer.context["tool"] as string; // only a question about a tool has an answer that can be unused
   return {
     ...escalationOf(turn),
     type: "blocked",
     severity: "high",
     subject: `unused/${answer.id}`,
-    ...titled(localeOf(locale) === "en" ? `${tool} was approved, but the call was not made.` : `“${tool}”이(가) 승인되었지만 실행되지 않았어요. 직접 확인해 주세요.`),
+    ...titled(
+      localeOf(locale) === "en"
+        ? `${tool} was approved, but the call was not made.`
+        : `“${tool}”이(가) 승인되었지만 실행되지 않았어요. 직접 확인해 주세요.`,
+    ),
     context: { ...answer.context, approval: answer.id },
     suggestedActions: actions(locale, [["seen", "Seen", "확인함"]]),
   };
 }
 
 /** Names what the turn had done to the outside before its handler went another way. */
-export function divergedEscalation(turn: ClaimedTurn, locale: string, error: DivergedError, effects: readonly TurnEffect[]): TurnEscalation {
+export function divergedEscalation(
+  turn: ClaimedTurn,
+  locale: string,
+  error: DivergedError,
+  effects: readonly TurnEffect[],
+): TurnEscalation {
   return {
     ...escalationOf(turn),
     type: "turn_diverged",
     severity: "high",
     subject: `diverged/${turn.turn}`,
-    ...titled(localeOf(locale) === "en" ? error.message : "처리하던 중에 서비스의 순서가 바뀌어서 차례를 끝내지 못했어요. 이미 처리된 일이 있는지 확인해 주세요."),
-    context: { because: error.message, message: turn.messages.map(({ text }) => text).join("\n"), effects },
+    ...titled(
+      localeOf(locale) === "en"
+        ? error.message
+        : "처리하던 중에 서비스의 순서가 바뀌어서 차례를 끝내지 못했어요. 이미 처리된 일이 있는지 확인해 주세요.",
+    ),
+    context: {
+      because: error.message,
+      message: turn.messages.map(({ text }) => text).join("\n"),
+      effects,
+    },
     suggestedActions: actions(locale, [["seen", "Seen", "확인함"]]),
   };
 }
 
 /** Names what the turn had done to the outside, for its own record of it could not be stored. */
-export function unwrittenEscalation(turn: ClaimedTurn, locale: string, because: string, effects: readonly TurnEffect[]): TurnEscalation {
+export function unwrittenEscalation(
+  turn: ClaimedTurn,
+  locale: string,
+  because: string,
+  effects: readonly TurnEffect[],
+): TurnEscalation {
   return {
     ...escalationOf(turn),
     type: "blocked",
     severity: "high",
     subject: `unwritten/${turn.turn}`,
-    ...titled(localeOf(locale) === "en" ? "What a turn had done could not be stored, so it ended with an error." : "처리한 내용을 저장하지 못해 오류로 끝냈어요. 이미 처리된 일이 있는지 확인해 주세요."),
+    ...titled(
+      localeOf(locale) === "en"
+        ? "What a turn had done could not be stored, so it ended with an error."
+        : "처리한 내용을 저장하지 못해 오류로 끝냈어요. 이미 처리된 일이 있는지 확인해 주세요.",
+    ),
     context: { because, message: turn.messages.map(({ text }) => text).join("\n"), effects },
     suggestedActions: actions(locale, [["seen", "Seen", "확인함"]]),
   };
 }
 
 function escalationOf(turn: ClaimedTurn): Pick<TurnEscalation, "id" | "tenant" | "source"> {
-  return { id: newId("escalation"), tenant: turn.tenant, source: { session: turn.session, turn: turn.turn, service: turn.service } };
+  return {
+    id: newId("escalation"),
+    tenant: turn.tenant,
+    source: { session: turn.session, turn: turn.turn, service: turn.service },
+  };
 }
 
-function actions(locale: string, rows: readonly (readonly [value: string, en: string, ko: string, style?: SuggestedAction["style"]])[]): readonly SuggestedAction[] {
-  return rows.map(([value, en, ko, style]) => ({ value, label: localeOf(locale) === "en" ? en : ko, ...(style && { style }) }));
+function actions(
+  locale: string,
+  rows: readonly (readonly [
+    value: string,
+    en: string,
+    ko: string,
+    style?: SuggestedAction["style"],
+  ])[],
+): readonly SuggestedAction[] {
+  return rows.map(([value, en, ko, style]) => ({
+    value,
+    label: localeOf(locale) === "en" ? en : ko,
+    ...(style && { style }),
+  }));
 }

@@ -3,12 +3,24 @@ import type { Clock } from "../kernel/clock.ts";
 import { codeOf, DureError, messageOf } from "../kernel/errors.ts";
 import { isObject, jsonCopy, type JsonObject } from "../kernel/json.ts";
 import type { Logger } from "../kernel/logger.ts";
-import { TURN_EVENT_TYPES, type Done, type HookRecord, type TraceAgent, type TurnError, type TurnEvent } from "../kernel/turn-events.ts";
+import {
+  TURN_EVENT_TYPES,
+  type Done,
+  type HookRecord,
+  type TraceAgent,
+  type TurnError,
+  type TurnEvent,
+} from "../kernel/turn-events.ts";
 import { sessionIdOfKey } from "../kernel/tenant.ts";
 import type { Llm } from "../models/card.ts";
 import type { ModelCall, ModelRequest } from "../models/model.ts";
 import { inToolSpan, inTurnSpan, noteFailure } from "../models/telemetry.ts";
-import { FencedError, type FinishedTurn, type TurnStore, type ClaimedTurn } from "../durable/turns.ts";
+import {
+  FencedError,
+  type FinishedTurn,
+  type TurnStore,
+  type ClaimedTurn,
+} from "../durable/turns.ts";
 import type { Agent } from "./agent.ts";
 import { Approvals, REFUSED, type FindApproval } from "./approvals.ts";
 import { AgentRun, type AttemptRules } from "./agent-run.ts";
@@ -18,7 +30,17 @@ import { EffectUnknownError, OnceRunner, type OnceCall } from "./effects.ts";
 import { DivergedError, TurnJournal } from "./journal.ts";
 import { logFailure } from "./log-failure.ts";
 import { openMemory, remember, turnsOf, type Memory } from "./memory.ts";
-import { begunElsewhere, passThrough, remoteStep, stopOf, stopRows, tryStopElsewhere, turnElsewhere, type StopElsewhere, type TurnElsewhere } from "./pass-through.ts";
+import {
+  begunElsewhere,
+  passThrough,
+  remoteStep,
+  stopOf,
+  stopRows,
+  tryStopElsewhere,
+  turnElsewhere,
+  type StopElsewhere,
+  type TurnElsewhere,
+} from "./pass-through.ts";
 import { Places } from "./places.ts";
 import { isAsking, type RemoteService } from "./remote-service.ts";
 import type { DonePayload, ErrorFacts, Service } from "./service.ts";
@@ -27,11 +49,35 @@ import type { StateManager } from "./state.ts";
 import { ShownText } from "./shown-text.ts";
 import { troubleText } from "./texts.ts";
 import type { AnyTool } from "./tool.ts";
-import { doneEvent, doneOf, hookRows, rememberInterrupted, terminalFlow, turnErrorOf, type CompletedFlow } from "./turn-end.ts";
-import { ApprovalPendingError, divergedEscalation, effectEscalation, unusedEscalation, unwrittenEscalation, type AskingPlace, type TurnEscalation } from "./turn-escalations.ts";
+import {
+  doneEvent,
+  doneOf,
+  hookRows,
+  rememberInterrupted,
+  terminalFlow,
+  turnErrorOf,
+  type CompletedFlow,
+} from "./turn-end.ts";
+import {
+  ApprovalPendingError,
+  divergedEscalation,
+  effectEscalation,
+  unusedEscalation,
+  unwrittenEscalation,
+  type AskingPlace,
+  type TurnEscalation,
+} from "./turn-escalations.ts";
 import { storedCall } from "./stored-call.ts";
 import { StoppedError, TurnStop } from "./turn-stop.ts";
-import { TurnContext, type AgentCallOptions, type AgentOutcome, type EffectCallOptions, type EffectOutcome, type TurnFacts, type TurnMachinery } from "./turn-context.ts";
+import {
+  TurnContext,
+  type AgentCallOptions,
+  type AgentOutcome,
+  type EffectCallOptions,
+  type EffectOutcome,
+  type TurnFacts,
+  type TurnMachinery,
+} from "./turn-context.ts";
 
 /** What a run needs from its engine. */
 export interface TurnRunEnvironment {
@@ -61,18 +107,25 @@ export interface RunEnd {
 }
 
 /**
- * One life of one turn: choose service and flow, run the handler against the journal, end with one `DONE`.
+ * One life of one turn: choose service and flow, run the handler against the journal, end with one
+ * `DONE`.
  *
- * A life ends in one of four ways: finished (the statement that stores `DONE` was committed), fenced (another process holds
- * the turn, nothing more is written), failed (its end could not be written), or cut off by death. After the last two another
- * life begins with the same journal.
+ * A life ends in one of four ways: finished (the statement that stores `DONE` was committed),
+ * fenced (another process holds the turn, nothing more is written), failed (its end could not be
+ * written), or cut off by death. After the last two another life begins with the same journal.
  */
 export class TurnRun implements TurnMachinery {
   readonly held: ClaimedTurn;
   readonly journal: TurnJournal;
-  /** Settles when this life is over; never rejects. `next` is the session's next turn, which this process now holds. */
+  /**
+   * Settles when this life is over; never rejects. `next` is the session's next turn, which this
+   * process now holds.
+   */
   readonly finished: Promise<RunEnd>;
-  /** Exchanges in the memory that this run stored, and the service that answered; the folder looks at them. */
+  /**
+   * Exchanges in the memory that this run stored, and the service that answered; the folder looks
+   * at them.
+   */
   memoryTurns = 0;
   get answeredBy(): LeafService | undefined {
     return this.#leaf;
@@ -95,7 +148,10 @@ export class TurnRun implements TurnMachinery {
   readonly #completed: CompletedFlow[] = [];
   readonly #escalations: TurnEscalation[] = [];
   readonly #runningEffects = new Set<Promise<unknown>>();
-  /** What people have to be asked, whatever the handler makes of it; by key of the effect, or subject of the yes. */
+  /**
+   * What people have to be asked, whatever the handler makes of it; by key of the effect, or
+   * subject of the yes.
+   */
   readonly #questions = new Map<string, EffectUnknownError | ApprovalPendingError>();
   readonly #approvals: Approvals;
   /** By path; what has ended there is not among them. */
@@ -106,7 +162,9 @@ export class TurnRun implements TurnMachinery {
   #leaf: LeafService | undefined;
   #session: SessionState;
   #memory: Memory;
-  /** An answer from the inbox goes to the service that asked, not to the one where the person is. */
+  /**
+   * An answer from the inbox goes to the service that asked, not to the one where the person is.
+   */
   #isVisit = false;
   /** See `LeafEnd`. */
   #isAsking: boolean | undefined;
@@ -124,7 +182,11 @@ export class TurnRun implements TurnMachinery {
   /** The handler is done with; what fails now is left to another life. */
   #isEnding = false;
 
-  constructor(options: { held: ClaimedTurn; service: AnyService | undefined; environment: TurnRunEnvironment }) {
+  constructor(options: {
+    held: ClaimedTurn;
+    service: AnyService | undefined;
+    environment: TurnRunEnvironment;
+  }) {
     const { held, environment } = options;
     this.held = held;
     this.#environment = environment;
@@ -140,12 +202,22 @@ export class TurnRun implements TurnMachinery {
     this.journal = new TurnJournal({
       clock: environment.clock,
       rows: held.rows,
-      store: { append: (rows, calls) => store.journal(held.turn, held.epoch, rows, calls, { signal: environment.lease }) },
+      store: {
+        append: (rows, calls) =>
+          store.journal(held.turn, held.epoch, rows, calls, { signal: environment.lease }),
+      },
       onCallsStored: (calls) => environment.budgets?.settled(held.turn, calls),
     });
     this.journal.onStop(() => this.stop());
     this.#elsewhere = new Map(begunElsewhere(this.journal, this.#facts));
-    this.#approvals = new Approvals({ held, facts: this.#facts, store, find: environment.findApproval, signal: environment.lease, place: () => this.#askingPlace() });
+    this.#approvals = new Approvals({
+      held,
+      facts: this.#facts,
+      store,
+      find: environment.findApproval,
+      signal: environment.lease,
+      place: () => this.#askingPlace(),
+    });
     this.#once = new OnceRunner({
       clock: environment.clock,
       isStopped: () => this.#stop.isAsked,
@@ -153,7 +225,16 @@ export class TurnRun implements TurnMachinery {
         intent: async (effect) => {
           const taken = await this.journal.take();
           try {
-            const answer = await store.effectIntent({ ...effect, turn: held.turn, epoch: held.epoch, rows: taken.rows, calls: taken.calls }, { signal: environment.lease });
+            const answer = await store.effectIntent(
+              {
+                ...effect,
+                turn: held.turn,
+                epoch: held.epoch,
+                rows: taken.rows,
+                calls: taken.calls,
+              },
+              { signal: environment.lease },
+            );
             taken.committed();
             return answer;
           } catch (error) {
@@ -161,7 +242,10 @@ export class TurnRun implements TurnMachinery {
             throw error;
           }
         },
-        settle: (key, status, outcome) => store.effectSettle(held.turn, held.epoch, key, status, outcome, { signal: environment.lease }),
+        settle: (key, status, outcome) =>
+          store.effectSettle(held.turn, held.epoch, key, status, outcome, {
+            signal: environment.lease,
+          }),
       },
     });
     this.finished = this.#run();
@@ -188,7 +272,9 @@ export class TurnRun implements TurnMachinery {
       // A microtask later, so that whoever made this run can attach readers before the first event.
       await Promise.resolve();
       const { turn, session, service, epoch: life, trace_parent: traceParent } = this.held;
-      const next = await inTurnSpan({ turn, session, service, life, traceParent }, () => this.#toTheEnd());
+      const next = await inTurnSpan({ turn, session, service, life, traceParent }, () =>
+        this.#toTheEnd(),
+      );
       this.#environment.budgets?.ended(this.held.turn);
       return { end: "done", next };
     } catch (error) {
@@ -201,12 +287,23 @@ export class TurnRun implements TurnMachinery {
 
   async #toTheEnd(): Promise<string | null> {
     if (this.held.stop) await this.#stop.asked();
-    if (this.held.epoch > EPOCHS_MOST) {
-      const error = new DureError("TURN_POISONED", `The turn ${this.held.turn} was begun ${LIVES_MOST} times and never reached its end.`, { hint: "Look into the log for what ended its processes." });
+    if (this.held.epoch > MAX_EPOCHS) {
+      const error = new DureError(
+        "TURN_POISONED",
+        `The turn ${this.held.turn} was begun ${MAX_LIVES} times and never reached its end.`,
+        { hint: "Look into the log for what ended its processes." },
+      );
       return this.#finishTrouble(error);
     }
     if (!this.#service) {
-      const error = new DureError("SERVICE_UNAVAILABLE", `No process has the service ${this.held.service}.`, { class: "unavailable", hint: "Start a process that has it, or give its sessions another one." });
+      const error = new DureError(
+        "SERVICE_UNAVAILABLE",
+        `No process has the service ${this.held.service}.`,
+        {
+          class: "unavailable",
+          hint: "Start a process that has it, or give its sessions another one.",
+        },
+      );
       return this.#finishTrouble(this.held.stop ? new StoppedError() : error);
     }
     try {
@@ -218,7 +315,9 @@ export class TurnRun implements TurnMachinery {
       return result.stopped ? await this.#finishTrouble(new StoppedError()) : result.next;
     } catch (error) {
       this.#environment.lease.throwIfAborted();
-      if (error instanceof FencedError || codeOf(error) === "TURN_CLOSED" || this.#isEnding) throw error;
+      if (error instanceof FencedError || codeOf(error) === "TURN_CLOSED" || this.#isEnding) {
+        throw error;
+      }
       const [question] = this.#questions.values();
       return this.#finishTrouble(question ?? error);
     }
@@ -228,12 +327,19 @@ export class TurnRun implements TurnMachinery {
   async #assertYesUsed(): Promise<void> {
     const unused = await this.#approvals.unused();
     if (!unused) return;
-    throw new DureError("APPROVAL_UNUSED", `${unused.context["tool"] as string} was approved, but ${this.#leaf!.name}/${this.#flow} did not call it.`, {
-      hint: "When turn.escalation is there, let the flow run the agent that has the tool, or make the call itself: turn.call(name, tool, turn.escalation.context.input, { key }). turn.settleApproval() says that it is not needed any more.",
-    });
+    throw new DureError(
+      "APPROVAL_UNUSED",
+      `${unused.context["tool"] as string} was approved, but ${this.#leaf!.name}/${this.#flow} did not call it.`,
+      {
+        hint: "When turn.escalation is there, let the flow run the agent that has the tool, or make the call itself: turn.call(name, tool, turn.escalation.context.input, { key }). turn.settleApproval() says that it is not needed any more.",
+      },
+    );
   }
 
-  /** The handler may ignore its signal; a stop does not wait for it, only for effects that are being settled. */
+  /**
+   * The handler may ignore its signal; a stop does not wait for it, only for effects that are being
+   * settled.
+   */
   async #untilStopped<T>(work: Promise<T>): Promise<T> {
     work.catch(() => {});
     const stopped = new Promise<never>((_, reject) => {
@@ -247,8 +353,13 @@ export class TurnRun implements TurnMachinery {
     } catch (error) {
       if (error instanceof EffectUnknownError || error instanceof DivergedError) throw error; // people are asked, stop or not
       const effects = await Promise.allSettled(this.#runningEffects);
-      // The stop has come too late for an effect of which nobody knows: its stage stays, and a person is asked.
-      for (const effect of effects) if (effect.status === "rejected" && effect.reason instanceof EffectUnknownError) throw effect.reason;
+      // The stop has come too late for an effect of which nobody knows: its stage stays, and a
+      // person is asked.
+      for (const effect of effects) {
+        if (effect.status === "rejected" && effect.reason instanceof EffectUnknownError) {
+          throw effect.reason;
+        }
+      }
       throw this.#stop.isAsked && !this.#environment.lease.aborted ? new StoppedError() : error;
     }
   }
@@ -264,10 +375,21 @@ export class TurnRun implements TurnMachinery {
 
     this.#state = openState(this.#session, leaf);
     this.#scenario = this.#session.services[leaf.name]?.scenario ?? "";
-    if (!isMidFlow(this.#session, leaf, this.#state) && leaf.intent !== undefined && this.#facts.author === "person") await this.#classify(leaf.intent);
+    if (
+      !isMidFlow(this.#session, leaf, this.#state) &&
+      leaf.intent !== undefined &&
+      this.#facts.author === "person"
+    ) {
+      await this.#classify(leaf.intent);
+    }
 
     const asked = this.#facts.escalation?.context["flow"];
-    const key = typeof asked === "string" && asked in leaf.flows ? asked : leaf.router ? leaf.router(this.#scenario, { message: this.#facts.message }) : this.#scenario;
+    const key =
+      typeof asked === "string" && asked in leaf.flows
+        ? asked
+        : leaf.router
+          ? leaf.router(this.#scenario, { message: this.#facts.message })
+          : this.#scenario;
     this.#flow = key in leaf.flows ? key : leaf.defaultFlow;
     const context = new TurnContext({
       facts: this.#facts,
@@ -283,20 +405,33 @@ export class TurnRun implements TurnMachinery {
       const step = await iterator.next();
       if (step.done) {
         if (step.value) return step.value;
-        throw new DureError("HANDLER_WITHOUT_DONE", `The flow ${this.#flow} of ${leaf.name} ended without DONE.`, { hint: "Return turn.done({ message }) at the end of the handler." });
+        throw new DureError(
+          "HANDLER_WITHOUT_DONE",
+          `The flow ${this.#flow} of ${leaf.name} ended without DONE.`,
+          { hint: "Return turn.done({ message }) at the end of the handler." },
+        );
       }
       if (step.value.type === "DONE") {
         await iterator.return(undefined);
         return step.value.data;
       }
       if (!TURN_EVENT_TYPES.includes(step.value.type)) {
-        throw new DureError("EVENT_UNKNOWN", `The flow ${this.#flow} of ${leaf.name} yielded an event of the type ${JSON.stringify(step.value.type)}.`, { hint: `Types are: ${TURN_EVENT_TYPES.join(", ")}. What clients are to know besides goes through turn.hook(type, data).` });
+        throw new DureError(
+          "EVENT_UNKNOWN",
+          `The flow ${this.#flow} of ${leaf.name} yielded an event of the type ${JSON.stringify(step.value.type)}.`,
+          {
+            hint: `Types are: ${TURN_EVENT_TYPES.join(", ")}. What clients are to know besides goes through turn.hook(type, data).`,
+          },
+        );
       }
       this.emit(step.value);
     }
   }
 
-  /** A release that changes the order of steps raises the version; turns of the old one end, unless the handler looks at it. */
+  /**
+   * A release that changes the order of steps raises the version; turns of the old one end, unless
+   * the handler looks at it.
+   */
   #checkVersion(): void {
     if (!this.journal.isReplay || this.held.version === this.#root.version) return;
     this.#versionMismatch = true;
@@ -306,7 +441,11 @@ export class TurnRun implements TurnMachinery {
   #past(path: string, name: string): ReturnType<TurnJournal["past"]> {
     const past = this.journal.past(path, name);
     if (past && this.#versionMismatch && !this.#versionRead && !name.startsWith("route")) {
-      throw this.journal.diverge(path, `version ${this.held.version}`, `version ${this.#root.version}`);
+      throw this.journal.diverge(
+        path,
+        `version ${this.held.version}`,
+        `version ${this.#root.version}`,
+      );
     }
     return past;
   }
@@ -320,8 +459,15 @@ export class TurnRun implements TurnMachinery {
       this.#isVisit = true;
       return asking;
     }
-    const active = this.#session.active === undefined ? undefined : root.services.get(this.#session.active);
-    if (active && (this.#facts.author === "system" || (isMidFlow(this.#session, active) && !root.asksToLeave(this.#facts.message)))) return active;
+    const active =
+      this.#session.active === undefined ? undefined : root.services.get(this.#session.active);
+    if (
+      active &&
+      (this.#facts.author === "system" ||
+        (isMidFlow(this.#session, active) && !root.asksToLeave(this.#facts.message)))
+    ) {
+      return active;
+    }
     const path = this.#places.next();
     const past = this.#past(path, "route");
     let name = past?.record?.value as string | undefined;
@@ -330,19 +476,35 @@ export class TurnRun implements TurnMachinery {
       this.journal.record(path, "route", name, { cheap: root.router.kind === "function" });
     }
     const chosen = root.services.get(name);
-    if (!chosen) throw new DureError("SERVICE_UNKNOWN", `The router of ${root.name} chose "${name}", which is none of its services.`, { hint: `Services are: ${[...root.services.keys()].join(", ")}.` });
+    if (!chosen) {
+      throw new DureError(
+        "SERVICE_UNKNOWN",
+        `The router of ${root.name} chose "${name}", which is none of its services.`,
+        { hint: `Services are: ${[...root.services.keys()].join(", ")}.` },
+      );
+    }
     this.#session = enter(this.#session, chosen, active);
     return chosen;
   }
 
-  async #chooseService(root: Extract<AnyService, { kind: "combined" }>, path: string): Promise<string> {
+  async #chooseService(
+    root: Extract<AnyService, { kind: "combined" }>,
+    path: string,
+  ): Promise<string> {
     const { router } = root;
     const services = [...root.services.keys()];
     if (router.kind === "function") {
-      return router.route(this.#facts.message, { services, current: this.#session.active, locale: this.#facts.locale, signal: this.#signal });
+      return router.route(this.#facts.message, {
+        services,
+        current: this.#session.active,
+        locale: this.#facts.locale,
+        signal: this.#signal,
+      });
     }
     try {
-      const outcome = await this.#runToEnd(this.#agentRun(router.agent, "router", "router", { show: false }, `${path}.1`, () => {}));
+      const outcome = await this.#runToEnd(
+        this.#agentRun(router.agent, "router", "router", { show: false }, `${path}.1`, () => {}),
+      );
       const chosen = isObject(outcome.data) ? outcome.data["service"] : undefined;
       return typeof chosen === "string" && services.includes(chosen) ? chosen : router.default;
     } catch (error) {
@@ -354,17 +516,32 @@ export class TurnRun implements TurnMachinery {
   /** The scenario by the intent agent. Its failure keeps what there is and never ends the turn. */
   async #classify(key: string): Promise<void> {
     try {
-      const { data } = await this.runAgent(key, this.#facts.locale.startsWith("en") ? "Understanding" : "의도 파악 중", { show: false }, (event) => this.emit(event));
-      const scenario = isObject(data) ? (data["scenario"] ?? data["intent"] ?? data["action"]) : undefined;
+      const { data } = await this.runAgent(
+        key,
+        this.#facts.locale.startsWith("en") ? "Understanding" : "의도 파악 중",
+        { show: false },
+        (event) => this.emit(event),
+      );
+      const scenario = isObject(data)
+        ? (data["scenario"] ?? data["intent"] ?? data["action"])
+        : undefined;
       if (typeof scenario === "string") this.#scenario = scenario;
     } catch (error) {
       if (this.#isControl(error)) throw error;
-      this.#environment.logger.warn({ turn: this.held.turn, code: codeOf(error) }, "the intent agent failed; the scenario stays as it was");
+      this.#environment.logger.warn(
+        { turn: this.held.turn, code: codeOf(error) },
+        "the intent agent failed; the scenario stays as it was",
+      );
     }
   }
 
   #isControl(error: unknown): boolean {
-    return this.#signal.aborted || error instanceof FencedError || error instanceof DivergedError || codeOf(error) === "TURN_CLOSED";
+    return (
+      this.#signal.aborted ||
+      error instanceof FencedError ||
+      error instanceof DivergedError ||
+      codeOf(error) === "TURN_CLOSED"
+    );
   }
 
   async #passThrough(remote: RemoteService): Promise<DonePayload> {
@@ -379,7 +556,11 @@ export class TurnRun implements TurnMachinery {
     this.#elsewhere.set(path, there);
     await this.journal.begins(path, name);
     await this.#goesOutside();
-    const events = passThrough(remote, this.#facts, { there, clock: this.#environment.clock, signal: this.#signal });
+    const events = passThrough(remote, this.#facts, {
+      there,
+      clock: this.#environment.clock,
+      signal: this.#signal,
+    });
     for (;;) {
       const step = await events.next();
       if (step.done) {
@@ -387,24 +568,43 @@ export class TurnRun implements TurnMachinery {
         this.#elsewhere.delete(path);
         return this.#passed(remote, step.value);
       }
-      const event: TurnEvent = restart && step.value.type === "AGENT_START" ? { type: "AGENT_START", data: { ...step.value.data, restart: true } } : step.value;
+      const event: TurnEvent =
+        restart && step.value.type === "AGENT_START"
+          ? { type: "AGENT_START", data: { ...step.value.data, restart: true } }
+          : step.value;
       this.#store(path, name, event);
     }
   }
 
   async #passed(remote: RemoteService, done: Done): Promise<Done> {
     this.#agents.push(...done.trace.agents);
-    if (this.#root.kind === "combined") this.#isAsking = await isAsking(remote, done, { clock: this.#environment.clock, signal: this.#signal });
+    if (this.#root.kind === "combined") {
+      this.#isAsking = await isAsking(remote, done, {
+        clock: this.#environment.clock,
+        signal: this.#signal,
+      });
+    }
     return done;
   }
 
   // --- TurnMachinery: what the handler's context asks for
 
-  async runAgent(key: string, label: string, options: AgentCallOptions, emit: (event: TurnEvent) => void): Promise<AgentOutcome> {
+  async runAgent(
+    key: string,
+    label: string,
+    options: AgentCallOptions,
+    emit: (event: TurnEvent) => void,
+  ): Promise<AgentOutcome> {
     this.#signal.throwIfAborted();
     const agents = (this.#leaf as Service).agents;
     const agent = agents[key];
-    if (!agent) throw new DureError("AGENT_UNKNOWN", `The service ${this.#leaf!.name} has no agent "${key}".`, { hint: `Agents are: ${Object.keys(agents).join(", ")}.` });
+    if (!agent) {
+      throw new DureError(
+        "AGENT_UNKNOWN",
+        `The service ${this.#leaf!.name} has no agent "${key}".`,
+        { hint: `Agents are: ${Object.keys(agents).join(", ")}.` },
+      );
+    }
     const path = this.#places.next();
     const name = `agent:${key}`;
     this.#past(path, name);
@@ -424,7 +624,14 @@ export class TurnRun implements TurnMachinery {
     }
   }
 
-  #agentRun(agent: Agent, key: string, label: string, call: AgentCallOptions, path: string, emit: (event: TurnEvent) => void): AgentRun {
+  #agentRun(
+    agent: Agent,
+    key: string,
+    label: string,
+    call: AgentCallOptions,
+    path: string,
+    emit: (event: TurnEvent) => void,
+  ): AgentRun {
     const environment = this.#environment;
     return new AgentRun({
       agent,
@@ -444,7 +651,8 @@ export class TurnRun implements TurnMachinery {
         everyLlm: environment.everyLlm,
         attemptRules: environment.attemptRules(this.held.session),
         resolve: (llm) => environment.resolve(llm),
-        reserve: (reserving, request, model, place) => this.#reserve(reserving, request, model, place),
+        reserve: (reserving, request, model, place) =>
+          this.#reserve(reserving, request, model, place),
         callBegins: () => this.#callBegins(),
         noteCall: (name, record, place) => this.journal.call(storedCall(name, record, place)),
         noteAgent: (trace) => this.#agents.push(trace),
@@ -456,15 +664,28 @@ export class TurnRun implements TurnMachinery {
     });
   }
 
-  async #reserve(agent: Agent, request: ModelRequest, model: ModelCall, place: string): Promise<void> {
+  async #reserve(
+    agent: Agent,
+    request: ModelRequest,
+    model: ModelCall,
+    place: string,
+  ): Promise<void> {
     const { session, turn, epoch } = this.held;
-    const answer = await this.#environment.budgets?.reserve({ session, turn, epoch, agent, place }, request, model, this.journal);
+    const answer = await this.#environment.budgets?.reserve(
+      { session, turn, epoch, agent, place },
+      request,
+      model,
+      this.journal,
+    );
     if (answer !== "stop") return;
     this.stop();
     throw new StoppedError();
   }
 
-  /** What stands before it is stored, and the turn is still held: another process may have asked the same already. */
+  /**
+   * What stands before it is stored, and the turn is still held: another process may have asked the
+   * same already.
+   */
   async #goesOutside(): Promise<void> {
     const { turn, epoch } = this.held;
     await this.journal.flushResults();
@@ -480,7 +701,12 @@ export class TurnRun implements TurnMachinery {
     };
   }
 
-  async callOnce(tool: AnyTool, name: string, input: unknown, options: EffectCallOptions<unknown>): Promise<EffectOutcome<unknown>> {
+  async callOnce(
+    tool: AnyTool,
+    name: string,
+    input: unknown,
+    options: EffectCallOptions<unknown>,
+  ): Promise<EffectOutcome<unknown>> {
     this.#signal.throwIfAborted();
     const path = this.#places.next();
     const stepName = `call:${name}`;
@@ -489,10 +715,17 @@ export class TurnRun implements TurnMachinery {
     const key = [this.#facts.effects, name, ...options.key].join("/");
     if (!outcome) {
       const { session, turn } = this.held;
-      const call = { tool, name, input: tool.inputSchema.parse(input) as unknown, key, context: { session, turn, agent: name } };
+      const call = {
+        tool,
+        name,
+        input: tool.inputSchema.parse(input) as unknown,
+        key,
+        context: { session, turn, agent: name },
+      };
       const permit = await this.#permitted(this.#approvals.permitFor(call));
-      if (permit.is === "allowed") outcome = await this.#runOnce({ ...call, approval: permit.approval }, options.onSettled);
-      else this.#settled((outcome = REFUSED), options.onSettled);
+      if (permit.is === "allowed") {
+        outcome = await this.#runOnce({ ...call, approval: permit.approval }, options.onSettled);
+      } else this.#settled((outcome = REFUSED), options.onSettled);
       this.journal.record(path, stepName, outcome);
     } else {
       this.#settled(outcome, options.onSettled);
@@ -502,12 +735,22 @@ export class TurnRun implements TurnMachinery {
     return outcome;
   }
 
-  async #runOnce(call: OnceCall, onSettled?: (outcome: EffectOutcome<unknown>) => void): Promise<EffectOutcome<unknown>> {
+  async #runOnce(
+    call: OnceCall,
+    onSettled?: (outcome: EffectOutcome<unknown>) => void,
+  ): Promise<EffectOutcome<unknown>> {
     const work = (async () => {
-      const outcome = await inToolSpan(call.name, () => this.#once.run(call, { signal: this.#environment.lease }), (ended) => (ended.status === "failed" ? ended.error.code : undefined));
+      const outcome = await inToolSpan(
+        call.name,
+        () => this.#once.run(call, { signal: this.#environment.lease }),
+        (ended) => (ended.status === "failed" ? ended.error.code : undefined),
+      );
       if (outcome.status === "stopped") throw new StoppedError();
       if (outcome.status === "approval_used") {
-        throw new DureError("APPROVAL_USED", `The approval for ${call.name} was used before.`, { class: "conflict", hint: "Ask again; each approval holds for one call." });
+        throw new DureError("APPROVAL_USED", `The approval for ${call.name} was used before.`, {
+          class: "conflict",
+          hint: "Ask again; each approval holds for one call.",
+        });
       }
       this.#settled(outcome, onSettled);
       this.#knows(call.key);
@@ -537,7 +780,10 @@ export class TurnRun implements TurnMachinery {
   }
 
   /** What the handler writes for a settled effect outlives a stop. */
-  #settled(outcome: EffectOutcome<unknown>, onSettled: EffectCallOptions<unknown>["onSettled"]): void {
+  #settled(
+    outcome: EffectOutcome<unknown>,
+    onSettled: EffectCallOptions<unknown>["onSettled"],
+  ): void {
     if (!onSettled) return;
     onSettled(outcome);
     this.#kept = this.#state?.snapshot();
@@ -580,7 +826,9 @@ export class TurnRun implements TurnMachinery {
 
   /** Not recorded: it follows from the turn and the place. */
   #derive(name: string): Buffer {
-    return createHash("sha256").update(`${this.held.turn}/${name}/${++this.#derived}`).digest();
+    return createHash("sha256")
+      .update(`${this.held.turn}/${name}/${++this.#derived}`)
+      .digest();
   }
   #derived = 0;
 
@@ -621,16 +869,35 @@ export class TurnRun implements TurnMachinery {
 
   // --- the end
 
-  async #finish(payload: DonePayload, { stopped, state = this.#state?.snapshot(), memory }: { stopped: boolean; state?: JsonObject | undefined; memory?: Memory }): Promise<{ stopped: boolean; next: string | null }> {
+  async #finish(
+    payload: DonePayload,
+    {
+      stopped,
+      state = this.#state?.snapshot(),
+      memory,
+    }: { stopped: boolean; state?: JsonObject | undefined; memory?: Memory },
+  ): Promise<{ stopped: boolean; next: string | null }> {
     const { held } = this;
     const leaf = this.#leaf;
     const terminal = terminalFlow(leaf, this.#flow, state);
     const hooks = [...this.#hooks, ...(payload.hooks ?? [])];
-    const named = [...this.#completed, ...(payload.completed ? [{ service: leaf?.name ?? held.service, ...payload.completed }] : [])];
+    const named = [
+      ...this.#completed,
+      ...(payload.completed ? [{ service: leaf?.name ?? held.service, ...payload.completed }] : []),
+    ];
     const completed = named.length === 0 && terminal ? [terminal] : named;
     const elapsedMs = this.#environment.clock.monotonic() - this.#startedAt;
-    const cutOff = [...this.#runningAgents].map((run) => run.trace(payload.error?.code ?? "TURN_CLOSED"));
-    const done = doneOf(payload, { id: held.turn, locale: this.#facts.locale, state: state ?? {}, hooks, agents: [...this.#agents, ...cutOff], elapsedMs });
+    const cutOff = [...this.#runningAgents].map((run) =>
+      run.trace(payload.error?.code ?? "TURN_CLOSED"),
+    );
+    const done = doneOf(payload, {
+      id: held.turn,
+      locale: this.#facts.locale,
+      state: state ?? {},
+      hooks,
+      agents: [...this.#agents, ...cutOff],
+      elapsedMs,
+    });
     // First what is gathered, also the open chunk of a stopped answer: DONE stands behind it.
     const taken = await this.journal.take();
     const doneSeq = this.journal.nextSeq();
@@ -643,10 +910,24 @@ export class TurnRun implements TurnMachinery {
       done_seq: doneSeq,
       rows: taken.rows,
       calls: taken.calls,
-      state: leaf && sessionAfter(this.#session, this.#root, { leaf, manager: this.#state !== undefined, state, scenario: this.#scenario, isTerminal: terminal !== undefined, isAsking: this.#isAsking, isVisit: this.#isVisit }),
-      memory: memory ?? remember(this.#memory, this.#facts.message, this.#remembered ?? payload.message),
+      state:
+        leaf &&
+        sessionAfter(this.#session, this.#root, {
+          leaf,
+          manager: this.#state !== undefined,
+          state,
+          scenario: this.#scenario,
+          isTerminal: terminal !== undefined,
+          isAsking: this.#isAsking,
+          isVisit: this.#isVisit,
+        }),
+      memory:
+        memory ?? remember(this.#memory, this.#facts.message, this.#remembered ?? payload.message),
       completed,
-      outbox: [...hookRows(held, leaf, hooks, payload.message), ...stopRows(held, this.#stopsElsewhere)],
+      outbox: [
+        ...hookRows(held, leaf, hooks, payload.message),
+        ...stopRows(held, this.#stopsElsewhere),
+      ],
       escalations: this.#escalations,
       ...(this.#approvals.settled !== undefined && { approval: this.#approvals.settled }),
       events: [doneEvent(held, leaf?.name ?? held.service, done)],
@@ -668,7 +949,10 @@ export class TurnRun implements TurnMachinery {
     return { stopped: false, next: result.next };
   }
 
-  /** The end of a turn that did not do what it was asked: state as before, except what settled effects have written. */
+  /**
+   * The end of a turn that did not do what it was asked: state as before, except what settled
+   * effects have written.
+   */
   async #finishTrouble(error: unknown): Promise<string | null> {
     this.#isEnding = true;
     this.#approvals.unsettle();
@@ -677,29 +961,70 @@ export class TurnRun implements TurnMachinery {
     const stopped = code === "TURN_STOPPED" && this.#stop.isAsked;
     const waits = code === "EFFECT_UNKNOWN" || code === "APPROVAL_PENDING";
     if (error instanceof ApprovalPendingError) this.#escalations.push(error.escalation);
-    if (error instanceof EffectUnknownError) this.#escalations.push(effectEscalation(this.held, this.#facts.locale, this.#askingPlace(), error));
-    if (error instanceof DivergedError) this.#escalations.push(divergedEscalation(this.held, this.#facts.locale, error, await this.#environment.store.effectsOf(this.held.turn, { signal: this.#environment.lease })));
+    if (error instanceof EffectUnknownError) {
+      this.#escalations.push(
+        effectEscalation(this.held, this.#facts.locale, this.#askingPlace(), error),
+      );
+    }
+    if (error instanceof DivergedError) {
+      this.#escalations.push(
+        divergedEscalation(
+          this.held,
+          this.#facts.locale,
+          error,
+          await this.#environment.store.effectsOf(this.held.turn, {
+            signal: this.#environment.lease,
+          }),
+        ),
+      );
+    }
     for (const { key, tool, input } of await this.#stop.lostEffects()) {
       if (error instanceof EffectUnknownError && error.key === key) continue;
-      this.#escalations.push(effectEscalation(this.held, this.#facts.locale, this.#askingPlace(), new EffectUnknownError(tool, key, input, "its turn ended before it could be asked for")));
+      this.#escalations.push(
+        effectEscalation(
+          this.held,
+          this.#facts.locale,
+          this.#askingPlace(),
+          new EffectUnknownError(tool, key, input, "its turn ended before it could be asked for"),
+        ),
+      );
     }
     const unused = waits ? undefined : await this.#approvals.unused();
     if (unused) this.#escalations.push(unusedEscalation(this.held, this.#facts.locale, unused));
     if (stopped || code === "REMOTE_TIMEOUT") this.#stopElsewhere();
     if (!stopped && !waits) noteFailure(code);
-    if (!stopped && !waits) logFailure(logger, error, { turn: this.held.turn, session: this.held.session, code, ...(error instanceof DureError && error.hint && { hint: error.hint }) }, "the turn ended with an error");
+    if (!stopped && !waits) {
+      logFailure(
+        logger,
+        error,
+        {
+          turn: this.held.turn,
+          session: this.held.session,
+          code,
+          ...(error instanceof DureError && error.hint && { hint: error.hint }),
+        },
+        "the turn ended with an error",
+      );
+    }
 
     const turnError = turnErrorOf(error, { devMode });
-    // A turn that waits for a person keeps its stage; every other one drops what no settled effect has written.
+    // A turn that waits for a person keeps its stage; every other one drops what no settled effect
+    // has written.
     const state = waits ? this.#state?.snapshot() : (this.#kept ?? this.#stateBefore());
     const facts = { state: state ?? {}, settled: this.#kept !== undefined };
     const message = this.#ownWords(turnError, facts) ?? troubleText(error, this.#facts.locale);
     if (!waits) this.#completed.length = this.#keptCompleted;
     this.#hooks.length = 0;
-    const memory = stopped ? rememberInterrupted(this.#memory, this.#facts.message, this.#shown.text) : undefined;
+    const memory = stopped
+      ? rememberInterrupted(this.#memory, this.#facts.message, this.#shown.text)
+      : undefined;
     // What people are asked about ends in its own way even when a stop was asked for meanwhile.
     const isAsked = waits || error instanceof DivergedError;
-    const options = { stopped: stopped || (isAsked && this.#stop.isAsked), state, ...(memory && { memory }) };
+    const options = {
+      stopped: stopped || (isAsked && this.#stop.isAsked),
+      state,
+      ...(memory && { memory }),
+    };
     const result = await this.#finish({ message, nextAction: "ASK", error: turnError }, options);
     if (!result.stopped) return result.next;
     this.stop();
@@ -707,37 +1032,62 @@ export class TurnRun implements TurnMachinery {
     return this.#finishTrouble(isAsked ? error : new StoppedError());
   }
 
-  /** Now, and by rows that are stored with `DONE`: this process may be gone before the other servers have heard of it. */
+  /**
+   * Now, and by rows that are stored with `DONE`: this process may be gone before the other servers
+   * have heard of it.
+   */
   #stopElsewhere(): void {
     for (const there of this.#elsewhere.values()) {
       const stop = stopOf(there, this.#facts);
-      const remote = this.#service?.kind === "combined" ? this.#service.services.get(there.name) : this.#service;
-      if (remote?.kind === "remote" && remote.name === there.name) void tryStopElsewhere(remote, stop, this.#environment.clock);
+      const remote =
+        this.#service?.kind === "combined" ? this.#service.services.get(there.name) : this.#service;
+      if (remote?.kind === "remote" && remote.name === there.name) {
+        void tryStopElsewhere(remote, stop, this.#environment.clock);
+      }
       this.#stopsElsewhere.push(stop);
     }
     this.#elsewhere.clear();
   }
 
   /**
-   * The last ways to an end: what the turn has gathered cannot be written, so it ends without it; and if that cannot be written either,
-   * with nothing but its error. A person is told what it had done to the outside. Else the turn rests, and is led again later.
+   * The last ways to an end: what the turn has gathered cannot be written, so it ends without it;
+   * and if that cannot be written either, with nothing but its error. A person is told what it had
+   * done to the outside. Else the turn rests, and is led again later.
    */
   async #endWithout(error: unknown): Promise<RunEnd> {
     const { held } = this;
     const { logger, store, lease } = this.#environment;
     const facts = { turn: held.turn, session: held.session };
     for (const end of [() => this.#finishTrouble(error), () => this.#finishBare(error)]) {
-      if (error instanceof FencedError || codeOf(error) === "TURN_CLOSED" || lease.aborted) return { end: "fenced", next: null };
+      if (error instanceof FencedError || codeOf(error) === "TURN_CLOSED" || lease.aborted) {
+        return { end: "fenced", next: null };
+      }
       try {
         this.journal.abandon();
         const effects = await store.effectsOf(held.turn, { signal: lease });
-        this.#escalations.splice(0, Infinity, unwrittenEscalation(held, this.#facts.locale, messageOf(error), effects));
+        this.#escalations.splice(
+          0,
+          Infinity,
+          unwrittenEscalation(held, this.#facts.locale, messageOf(error), effects),
+        );
         const next = await end();
-        logFailure(logger, error, facts, "what a turn had done could not be stored; it ended without", { as: "error" });
+        logFailure(
+          logger,
+          error,
+          facts,
+          "what a turn had done could not be stored; it ended without",
+          { as: "error" },
+        );
         return { end: "done", next };
       } catch (failure) {
         if (failure instanceof FencedError || lease.aborted) return { end: "fenced", next: null };
-        logFailure(logger, failure, { ...facts, ended: codeOf(error) }, "a turn could not be ended", { as: "error" });
+        logFailure(
+          logger,
+          failure,
+          { ...facts, ended: codeOf(error) },
+          "a turn could not be ended",
+          { as: "error" },
+        );
       }
     }
     return { end: "failed", next: null };
@@ -746,11 +1096,36 @@ export class TurnRun implements TurnMachinery {
   async #finishBare(error: unknown): Promise<string | null> {
     const { held } = this;
     const { store, devMode, lease, clock } = this.#environment;
-    const payload: DonePayload = { message: troubleText(error, this.#facts.locale), nextAction: "ASK", error: turnErrorOf(error, { devMode }) };
-    const done = doneOf(payload, { id: held.turn, locale: this.#facts.locale, state: {}, hooks: [], agents: [], elapsedMs: clock.monotonic() - this.#startedAt });
+    const payload: DonePayload = {
+      message: troubleText(error, this.#facts.locale),
+      nextAction: "ASK",
+      error: turnErrorOf(error, { devMode }),
+    };
+    const done = doneOf(payload, {
+      id: held.turn,
+      locale: this.#facts.locale,
+      state: {},
+      hooks: [],
+      agents: [],
+      elapsedMs: clock.monotonic() - this.#startedAt,
+    });
     const doneSeq = this.journal.nextSeq();
-    const bare = { turn: held.turn, session: held.session, epoch: held.epoch, stopped: true, done, done_seq: doneSeq, rows: [], calls: [], completed: [], outbox: stopRows(held, this.#stopsElsewhere) };
-    const { next } = await store.finish({ ...bare, escalations: this.#escalations, events: [doneEvent(held, held.service, done)] }, { signal: lease });
+    const bare = {
+      turn: held.turn,
+      session: held.session,
+      epoch: held.epoch,
+      stopped: true,
+      done,
+      done_seq: doneSeq,
+      rows: [],
+      calls: [],
+      completed: [],
+      outbox: stopRows(held, this.#stopsElsewhere),
+    };
+    const { next } = await store.finish(
+      { ...bare, escalations: this.#escalations, events: [doneEvent(held, held.service, done)] },
+      { signal: lease },
+    );
     this.journal.tellDone(doneSeq, { type: "DONE", data: done });
     return next;
   }
@@ -761,7 +1136,12 @@ export class TurnRun implements TurnMachinery {
     try {
       return this.#leaf.onError?.(error, this.#facts.locale, facts);
     } catch (failure) {
-      logFailure(this.#environment.logger, failure, { turn: this.held.turn, service: this.#leaf.name }, "onError threw; the engine's text is used");
+      logFailure(
+        this.#environment.logger,
+        failure,
+        { turn: this.held.turn, service: this.#leaf.name },
+        "onError threw; the engine's text is used",
+      );
       return undefined;
     }
   }
@@ -785,23 +1165,34 @@ export class TurnRun implements TurnMachinery {
   }
 }
 
-/** Lives of one turn. A turn that takes its process with it each time must not do so for ever. Source: our choice. */
-const LIVES_MOST = 10;
+/**
+ * Lives of one turn. A turn that takes its process with it each time must not do so for ever.
+ * Source: our choice.
+ */
+const MAX_LIVES = 10;
 /** Release and claim raise the epoch by one each. */
-const EPOCHS_MOST = 2 * LIVES_MOST;
+const MAX_EPOCHS = 2 * MAX_LIVES;
 
 /** Characters of a session id. Source: docs/spec/conversation §6. */
-const SESSION_ID_MOST = 200;
+const MAX_SESSION_ID = 200;
 
-/** Another server knows nothing of our tenants. Two of them that say `ceo` must not meet there, so the incarnation, which no person knows, stands before it. */
+/**
+ * Another server knows nothing of our tenants. Two of them that say `ceo` must not meet there, so
+ * the incarnation, which no person knows, stands before it.
+ */
 function sessionElsewhere({ session, incarnation }: ClaimedTurn): string {
   const id = sessionIdOfKey(session);
-  return id === session ? id : `${incarnation}.${id}`.slice(0, SESSION_ID_MOST);
+  return id === session ? id : `${incarnation}.${id}`.slice(0, MAX_SESSION_ID);
 }
 
 function factsOf(held: ClaimedTurn, environment: { locale: string; timeZone: string }): TurnFacts {
   const last = held.messages.at(-1);
-  const input = (last?.input ?? {}) as { slots?: JsonObject; confirm_id?: string; escalation?: TurnFacts["escalation"]; background?: string };
+  const input = (last?.input ?? {}) as {
+    slots?: JsonObject;
+    confirm_id?: string;
+    escalation?: TurnFacts["escalation"];
+    background?: string;
+  };
   return {
     turnId: held.turn,
     session: held.session,

@@ -9,12 +9,12 @@ export class StoppedError extends DureError {
 }
 
 /**
- * How the wish that a turn may end, and the loss of the lease, reach what runs. Two moments: *asked*, from which nothing new begins, and
- * the *cut*, at which the handler's signal aborts.
+ * How the wish that a turn may end, and the loss of the lease, reach what runs. Two moments:
+ * *asked*, from which nothing new begins, and the *cut*, at which the handler's signal aborts.
  *
- * They are one in a turn's first life. In a later one an earlier life may have done something to the outside, and this one has to come
- * to it again to know what became of it: until then the handler goes on, over records alone. One that does not get there in time is
- * cut all the same.
+ * They are one in a turn's first life. In a later one an earlier life may have done something to
+ * the outside, and this one has to come to it again to know what became of it: until then the
+ * handler goes on, over records alone. One that does not get there in time is cut all the same.
  */
 export class TurnStop {
   readonly #held: ClaimedTurn;
@@ -22,7 +22,10 @@ export class TurnStop {
   readonly #clock: Clock;
   readonly #lease: AbortSignal;
   readonly #asked = new AbortController();
-  /** Follows both. Not `AbortSignal.any`: what listens to such a signal and never leaves lives as long as the lease. */
+  /**
+   * Follows both. Not `AbortSignal.any`: what listens to such a signal and never leaves lives as
+   * long as the lease.
+   */
   readonly #cut = new AbortController();
   readonly #onLeaseLost = (): void => this.#cut.abort(this.#lease.reason);
   /** Keys of the effects whose outcome this life knows. */
@@ -31,7 +34,12 @@ export class TurnStop {
   readonly #owed = new Set<string>();
   #settling: Promise<void> | undefined;
 
-  constructor(options: { held: ClaimedTurn; store: Pick<TurnStore, "effectsOf">; clock: Clock; lease: AbortSignal }) {
+  constructor(options: {
+    held: ClaimedTurn;
+    store: Pick<TurnStore, "effectsOf">;
+    clock: Clock;
+    lease: AbortSignal;
+  }) {
     this.#held = options.held;
     this.#store = options.store;
     this.#clock = options.clock;
@@ -57,13 +65,18 @@ export class TurnStop {
     else this.#settling = this.#cutWhenSettled();
   }
 
-  /** Settles when what was asked has cut, or waits for effects. Of a turn that begins with the wish. */
+  /**
+   * Settles when what was asked has cut, or waits for effects. Of a turn that begins with the wish.
+   */
   async asked(): Promise<void> {
     this.ask();
     await this.#settling;
   }
 
-  /** Before whatever is not recorded and no effect of an earlier life: a stopped turn begins nothing new. */
+  /**
+   * Before whatever is not recorded and no effect of an earlier life: a stopped turn begins nothing
+   * new.
+   */
   assertMayBegin(): void {
     this.#asked.signal.throwIfAborted();
   }
@@ -74,11 +87,18 @@ export class TurnStop {
     if (this.#owed.delete(key) && this.#owed.size === 0) this.#cutNow();
   }
 
-  /** Effects that an earlier life began and that this one did not come to: whether they happened, only a person can find out. */
-  async lostEffects(): Promise<readonly { readonly key: string; readonly tool: string; readonly input: unknown }[]> {
+  /**
+   * Effects that an earlier life began and that this one did not come to: whether they happened,
+   * only a person can find out.
+   */
+  async lostEffects(): Promise<
+    readonly { readonly key: string; readonly tool: string; readonly input: unknown }[]
+  > {
     if (this.#held.epoch === FIRST_EPOCH) return [];
     const effects = await this.#store.effectsOf(this.#held.turn, { signal: this.#lease });
-    return effects.filter(({ key, status }) => (status === "intent" || status === "unknown") && !this.#known.has(key));
+    return effects.filter(
+      ({ key, status }) => (status === "intent" || status === "unknown") && !this.#known.has(key),
+    );
   }
 
   /** The life is over. */
@@ -88,12 +108,14 @@ export class TurnStop {
 
   async #cutWhenSettled(): Promise<void> {
     try {
-      for (const { key } of await this.#store.effectsOf(this.#held.turn, { signal: this.#lease })) if (!this.#known.has(key)) this.#owed.add(key);
+      for (const { key } of await this.#store.effectsOf(this.#held.turn, { signal: this.#lease })) {
+        if (!this.#known.has(key)) this.#owed.add(key);
+      }
     } catch {
       // Cut, fenced or refused: whatever this life writes next says so.
     }
     if (this.#owed.size === 0) return this.#cutNow();
-    const cancel = this.#clock.after(REPLAY_MOST_MS, () => this.#cutNow());
+    const cancel = this.#clock.after(MAX_REPLAY_MS, () => this.#cutNow());
     this.#cut.signal.addEventListener("abort", cancel, { once: true });
   }
 
@@ -104,5 +126,8 @@ export class TurnStop {
 
 /** Of a turn that was not interrupted. */
 const FIRST_EPOCH = 1;
-/** How long a stop waits for a handler to come, over its records, to an effect of an earlier life, milliseconds. Source: our choice; nothing on the way takes time. */
-const REPLAY_MOST_MS = 5_000;
+/**
+ * How long a stop waits for a handler to come, over its records, to an effect of an earlier life,
+ * milliseconds. Source: our choice; nothing on the way takes time.
+ */
+const MAX_REPLAY_MS = 5_000;

@@ -1,5 +1,14 @@
 import { codeOf, DureError } from "../kernel/errors.ts";
-import { NOTE_MOST, type Escalation, type EscalationSeverity, type EscalationSource, type EscalationStatus, type EscalationStep, type EscalationType, type NewEscalation } from "../kernel/escalation.ts";
+import {
+  MAX_NOTE,
+  type Escalation,
+  type EscalationSeverity,
+  type EscalationSource,
+  type EscalationStatus,
+  type EscalationStep,
+  type EscalationType,
+  type NewEscalation,
+} from "../kernel/escalation.ts";
 import { newId } from "../kernel/ids.ts";
 import type { TenantView } from "../kernel/tenant.ts";
 import type { Database, Queryable, Transaction } from "../durable/database.ts";
@@ -60,20 +69,29 @@ export interface EscalationMatch {
   readonly source?: keyof EscalationSource;
 }
 
-/** Holds nothing but SQL; a throw undoes the closing and reaches whoever closed. What it returns is called after the commit. */
-export type ResolvedListener = (tx: Transaction, escalation: Escalation) => Promise<(() => void) | void>;
+/**
+ * Holds nothing but SQL; a throw undoes the closing and reaches whoever closed. What it returns is
+ * called after the commit.
+ */
+export type ResolvedListener = (
+  tx: Transaction,
+  escalation: Escalation,
+) => Promise<(() => void) | void>;
 
 /** Escalations that one page holds at most. */
-const PAGE_MOST = 200;
+const MAX_PAGE = 200;
 
 /**
- * The one inbox. Closing closes exactly one escalation and, in the same transaction, lets go on what waited for it: the first
- * answer wins, wherever it comes from.
+ * The one inbox. Closing closes exactly one escalation and, in the same transaction, lets go on
+ * what waited for it: the first answer wins, wherever it comes from.
  */
 export class Inbox {
   readonly #database: Database;
   readonly #notifications: Pick<Notifications, "publish">;
-  readonly #listeners = new Set<{ readonly match: EscalationMatch; readonly listener: ResolvedListener }>();
+  readonly #listeners = new Set<{
+    readonly match: EscalationMatch;
+    readonly listener: ResolvedListener;
+  }>();
 
   constructor(options: { database: Database; notifications: Pick<Notifications, "publish"> }) {
     this.#database = options.database;
@@ -81,33 +99,56 @@ export class Inbox {
   }
 
   /**
-   * In the transaction of what needs a decision. A subject that is open is not asked twice; one that has become more severe says so
-   * and is told anew. After the commit `announce()` spares the wait of a second.
+   * In the transaction of what needs a decision. A subject that is open is not asked twice; one
+   * that has become more severe says so and is told anew. After the commit `announce()` spares the
+   * wait of a second.
    */
-  async raise(tx: Queryable, escalations: readonly NewEscalation[]): Promise<readonly RaisedEscalation[]> {
+  async raise(
+    tx: Queryable,
+    escalations: readonly NewEscalation[],
+  ): Promise<readonly RaisedEscalation[]> {
     if (escalations.length === 0) return [];
     return raiseEscalations(tx, escalations);
   }
 
-  /** Nobody needs a decision any more: closes what is open about `subject`. Listeners are not called, for the caller is the one who knows. */
-  async settle(tx: Queryable, subject: string, { by, value = "settled" }: { by: string; value?: string }): Promise<readonly string[]> {
+  /**
+   * Nobody needs a decision any more: closes what is open about `subject`. Listeners are not
+   * called, for the caller is the one who knows.
+   */
+  async settle(
+    tx: Queryable,
+    subject: string,
+    { by, value = "settled" }: { by: string; value?: string },
+  ): Promise<readonly string[]> {
     return settleEscalation(tx, subject, { by, value });
   }
 
-  /** Calls `listener` in each transaction that closes a fitting escalation: by an answer, a dismissal, or its time. Gives how to stop. */
+  /**
+   * Calls `listener` in each transaction that closes a fitting escalation: by an answer, a
+   * dismissal, or its time. Gives how to stop.
+   */
   onResolved(match: EscalationMatch, listener: ResolvedListener): () => void {
     const entry = { match, listener };
     this.#listeners.add(entry);
     return () => void this.#listeners.delete(entry);
   }
 
-  /** Throws `ESCALATION_UNKNOWN`, `ESCALATION_CLOSED` (answered or dismissed before), `ANSWER_INVALID`. The turn is the one that goes on. */
-  async answer(id: string, answer: EscalationAnswer, by: Answerer): Promise<{ escalation: Escalation; turn: string | null }> {
+  /**
+   * Throws `ESCALATION_UNKNOWN`, `ESCALATION_CLOSED` (answered or dismissed before),
+   * `ANSWER_INVALID`. The turn is the one that goes on.
+   */
+  async answer(
+    id: string,
+    answer: EscalationAnswer,
+    by: Answerer,
+  ): Promise<{ escalation: Escalation; turn: string | null }> {
     const resolution = resolutionOf(id, answer.value, answer.note);
     const result = await this.#closing(async (tx) => {
       const outcome = await answerIn(tx, id, resolution, by);
       if (!outcome) throw unknown(id);
-      if (outcome.outcome === "resolved" || outcome.outcome === "dismissed") throw closedBefore(id, outcome.outcome);
+      if (outcome.outcome === "resolved" || outcome.outcome === "dismissed") {
+        throw closedBefore(id, outcome.outcome);
+      }
       return { ids: [id], value: outcome };
     });
     if (result.value.outcome === "expired") throw closedBefore(id, "dismissed");
@@ -115,7 +156,10 @@ export class Inbox {
     return { escalation: result.closed[0]!, turn: result.value.turn ?? null };
   }
 
-  /** Nobody will decide. Throws `ESCALATION_UNKNOWN`, `ESCALATION_CLOSED`, `ANSWER_INVALID` for a note that is too long. */
+  /**
+   * Nobody will decide. Throws `ESCALATION_UNKNOWN`, `ESCALATION_CLOSED`, `ANSWER_INVALID` for a
+   * note that is too long.
+   */
   async dismiss(id: string, by: Answerer, note?: string): Promise<Escalation> {
     const resolution = resolutionOf(id, "dismissed", note);
     const { closed } = await this.#closing(async (tx) => {
@@ -135,7 +179,9 @@ export class Inbox {
     for (const { id } of due) {
       const { closed } = await this.#closing(async (tx) => {
         const [mine] = await tx.query(TAKE_EXPIRED, [id]);
-        if (mine) await tx.query(CLOSE, [id, "dismissed", JSON.stringify({ value: "time" }), "system"]);
+        if (mine) {
+          await tx.query(CLOSE, [id, "dismissed", JSON.stringify({ value: "time" }), "system"]);
+        }
         return { ids: mine ? [id] : [], value: undefined };
       });
       count += closed.length;
@@ -152,13 +198,28 @@ export class Inbox {
 
   /** Newest first. Throws `CURSOR_INVALID`. */
   async list(filter: EscalationFilter): Promise<EscalationPage> {
-    const limit = Math.min(filter.limit ?? 50, PAGE_MOST);
+    const limit = Math.min(filter.limit ?? 50, MAX_PAGE);
     const { tenant, status, severity, type, run, port, job, room, session } = filter;
     const before = filter.cursor === undefined ? [null, null] : readCursor(filter.cursor);
-    const rows = await this.#database.query<EscalationRow>(LIST, [tenant, status ?? null, severity ?? null, type ?? null, run ?? null, port ?? null, job ?? null, room ?? null, session ?? null, ...before, limit + 1]);
+    const rows = await this.#database.query<EscalationRow>(LIST, [
+      tenant,
+      status ?? null,
+      severity ?? null,
+      type ?? null,
+      run ?? null,
+      port ?? null,
+      job ?? null,
+      room ?? null,
+      session ?? null,
+      ...before,
+      limit + 1,
+    ]);
     const items = rows.slice(0, limit);
     const last = items.at(-1);
-    return { items: items.map(escalationOf), nextCursor: rows.length > limit && last ? `${last.created_us}.${last.id}` : null };
+    return {
+      items: items.map(escalationOf),
+      nextCursor: rows.length > limit && last ? `${last.created_us}.${last.id}` : null,
+    };
   }
 
   /** After the commit of `raise`: whoever leads them on looks at once. */
@@ -168,7 +229,9 @@ export class Inbox {
   }
 
   /** Runs `close`, calls the listeners of what it closed, commits, and tells everybody. */
-  async #closing<Value>(close: (tx: Transaction) => Promise<{ ids: readonly string[]; value: Value }>): Promise<{ closed: readonly Escalation[]; value: Value }> {
+  async #closing<Value>(
+    close: (tx: Transaction) => Promise<{ ids: readonly string[]; value: Value }>,
+  ): Promise<{ closed: readonly Escalation[]; value: Value }> {
     const afterwards: (() => void)[] = [];
     const result = await this.#database.transaction(async (tx) => {
       const { ids, value } = await close(tx);
@@ -191,14 +254,26 @@ export class Inbox {
 }
 
 /** The same as `Inbox.raise`, for those who have a transaction and no inbox. */
-export async function raiseEscalations(tx: Queryable, escalations: readonly NewEscalation[]): Promise<readonly RaisedEscalation[]> {
-  const entries = escalations.map((escalation) => ({ ...escalation, id: escalation.id ?? newId("escalation") }));
-  const rows = await tx.query<{ id: string; subject: string; is_new: boolean }>(RAISE, [storable(entries)]);
+export async function raiseEscalations(
+  tx: Queryable,
+  escalations: readonly NewEscalation[],
+): Promise<readonly RaisedEscalation[]> {
+  const entries = escalations.map((escalation) => ({
+    ...escalation,
+    id: escalation.id ?? newId("escalation"),
+  }));
+  const rows = await tx.query<{ id: string; subject: string; is_new: boolean }>(RAISE, [
+    storable(entries),
+  ]);
   return rows.map(({ id, subject, is_new }) => ({ id, subject, isNew: is_new }));
 }
 
 /** The same as `Inbox.settle`. */
-export async function settleEscalation(tx: Queryable, subject: string, { by, value = "settled" }: { by: string; value?: string }): Promise<readonly string[]> {
+export async function settleEscalation(
+  tx: Queryable,
+  subject: string,
+  { by, value = "settled" }: { by: string; value?: string },
+): Promise<readonly string[]> {
   const rows = await tx.query<{ id: string }>(SETTLE, [subject, storable({ value }), by]);
   return rows.map(({ id }) => id);
 }
@@ -210,20 +285,46 @@ function fits(escalation: Escalation, { type, source }: EscalationMatch): boolea
 }
 
 /** Answers wait behind persons' messages, and are never refused for them. */
-const SYSTEM_WAITING_MOST = 1_000;
+const MAX_SYSTEM_WAITING = 1_000;
 
-type AnswerOutcome = { readonly outcome: "closed" | "expired" | "resolved" | "dismissed"; readonly turn?: string | null };
+type AnswerOutcome = {
+  readonly outcome: "closed" | "expired" | "resolved" | "dismissed";
+  readonly turn?: string | null;
+};
 
-async function answerIn(tx: Transaction, id: string, resolution: Resolution, by: Answerer): Promise<AnswerOutcome | null> {
-  const turn = { turn: newId("turn"), version: "", author: "system", policy: "queue", max_waiting: SYSTEM_WAITING_MOST, message: "", title: "", events: [] };
+async function answerIn(
+  tx: Transaction,
+  id: string,
+  resolution: Resolution,
+  by: Answerer,
+): Promise<AnswerOutcome | null> {
+  const turn = {
+    turn: newId("turn"),
+    version: "",
+    author: "system",
+    policy: "queue",
+    max_waiting: MAX_SYSTEM_WAITING,
+    message: "",
+    title: "",
+    events: [],
+  };
   try {
     const tenant = by.tenant ?? (await tx.query<EscalationRow>(ONE, [id, null]))[0]?.tenant;
     if (tenant === undefined) return null;
-    const [row] = await tx.query<{ value: AnswerOutcome | null }>(ANSWER, [id, tenant, storable(resolution), by.name, storable(turn)]);
+    const [row] = await tx.query<{ value: AnswerOutcome | null }>(ANSWER, [
+      id,
+      tenant,
+      storable(resolution),
+      by.name,
+      storable(turn),
+    ]);
     return row!.value;
   } catch (error) {
     if (codeOf(error) !== "DU400") throw error;
-    throw new DureError("ANSWER_INVALID", `"${resolution.value}" is no answer to ${id}.`, { class: "input", hint: "Answer with the value of one of its suggested actions." });
+    throw new DureError("ANSWER_INVALID", `"${resolution.value}" is no answer to ${id}.`, {
+      class: "input",
+      hint: "Answer with the value of one of its suggested actions.",
+    });
   }
 }
 
@@ -234,24 +335,39 @@ interface Resolution {
 
 function resolutionOf(id: string, value: string, note: string | undefined): Resolution {
   const text = note?.trim() ?? "";
-  if (text.length > NOTE_MOST) {
-    throw new DureError("ANSWER_INVALID", `The note for ${id} has ${text.length} characters; ${NOTE_MOST} are allowed.`, { class: "input", hint: "Say it shorter, or put it where it can be linked to." });
+  if (text.length > MAX_NOTE) {
+    throw new DureError(
+      "ANSWER_INVALID",
+      `The note for ${id} has ${text.length} characters; ${MAX_NOTE} are allowed.`,
+      { class: "input", hint: "Say it shorter, or put it where it can be linked to." },
+    );
   }
   return { value, ...(text !== "" && { note: text }) };
 }
 
 function unknown(id: string): DureError {
-  return new DureError("ESCALATION_UNKNOWN", `There is no escalation ${id}.`, { class: "not-found", hint: "Check the id." });
+  return new DureError("ESCALATION_UNKNOWN", `There is no escalation ${id}.`, {
+    class: "not-found",
+    hint: "Check the id.",
+  });
 }
 
 function closedBefore(id: string, status: "resolved" | "dismissed"): DureError {
-  return new DureError("ESCALATION_CLOSED", `The escalation ${id} is ${status} already.`, { class: "conflict", hint: "Nothing was changed; look at its resolution." });
+  return new DureError("ESCALATION_CLOSED", `The escalation ${id} is ${status} already.`, {
+    class: "conflict",
+    hint: "Nothing was changed; look at its resolution.",
+  });
 }
 
 /** `<microseconds>.<id>` of the last one of a page. */
 function readCursor(cursor: string): [string, string] {
   const [, microseconds, id] = /^(\d{1,18})\.(\w{1,100})$/.exec(cursor) ?? [];
-  if (microseconds === undefined || id === undefined) throw new DureError("CURSOR_INVALID", `"${cursor}" is no cursor of this list.`, { class: "input", hint: "Give back next_cursor as it was, or leave it out." });
+  if (microseconds === undefined || id === undefined) {
+    throw new DureError("CURSOR_INVALID", `"${cursor}" is no cursor of this list.`, {
+      class: "input",
+      hint: "Give back next_cursor as it was, or leave it out.",
+    });
+  }
   return [microseconds, id];
 }
 
@@ -287,7 +403,11 @@ interface EscalationRow {
 
 function escalationOf(row: EscalationRow): Escalation {
   const { run, port, job, room, session_id: session, turn_id: turn, service } = row;
-  const source = Object.fromEntries(Object.entries({ run, port, job, room, session, turn, service }).filter(([, id]) => id !== null)) as EscalationSource;
+  const source = Object.fromEntries(
+    Object.entries({ run, port, job, room, session, turn, service }).filter(
+      ([, id]) => id !== null,
+    ),
+  ) as EscalationSource;
   return {
     id: row.id,
     source,
@@ -309,18 +429,46 @@ function escalationOf(row: EscalationRow): Escalation {
   };
 }
 
-const IS_LATE = "(e.status = 'open' and e.expires_at is not null and e.expires_at < clock_timestamp())";
+const IS_LATE =
+  "(e.status = 'open' and e.expires_at is not null and e.expires_at < clock_timestamp())";
 const COLUMNS = `e.*, ${IS_LATE} as is_late, (select t.name from dure.tokens t where t.id = e.resolved_by) as person, (extract(epoch from e.created_at) * 1000000)::bigint::text as created_us`;
 
-const RAISE = { name: "escalation.raise", text: "select id, subject, is_new from dure.raise_escalations($1)" };
-const SETTLE = { name: "escalation.settle", text: "select c.id from dure.escalations e cross join lateral dure.close_escalation(e.id, 'resolved', $2, $3) c where e.subject = $1 and e.status = 'open'" };
-const ANSWER = { name: "escalation.answer", text: "select dure.answer_escalation($1, $2, $3, $4, $5) as value" };
-const CLOSE = { name: "escalation.close", text: "select id from dure.close_escalation($1, $2, $3, $4)" };
-const READ = { name: "escalation.read", text: `select ${COLUMNS} from dure.escalations e where id = $1` };
-const ONE = { name: "escalation.one", text: `select ${COLUMNS} from dure.escalations e where id = $1 and ($2::text is null or tenant = $2)` };
-const LOCK = { name: "escalation.lock", text: `select ${COLUMNS} from dure.escalations e where id = $1 and ($2::text is null or tenant = $2) for update` };
-const EXPIRED = { name: "escalation.expired", text: "select id from dure.escalations where status = 'open' and expires_at < clock_timestamp() order by expires_at limit $1" };
-const TAKE_EXPIRED = { name: "escalation.take_expired", text: "select id from dure.escalations where id = $1 and status = 'open' and expires_at < clock_timestamp() for update skip locked" };
+const RAISE = {
+  name: "escalation.raise",
+  text: "select id, subject, is_new from dure.raise_escalations($1)",
+};
+const SETTLE = {
+  name: "escalation.settle",
+  text: "select c.id from dure.escalations e cross join lateral dure.close_escalation(e.id, 'resolved', $2, $3) c where e.subject = $1 and e.status = 'open'",
+};
+const ANSWER = {
+  name: "escalation.answer",
+  text: "select dure.answer_escalation($1, $2, $3, $4, $5) as value",
+};
+const CLOSE = {
+  name: "escalation.close",
+  text: "select id from dure.close_escalation($1, $2, $3, $4)",
+};
+const READ = {
+  name: "escalation.read",
+  text: `select ${COLUMNS} from dure.escalations e where id = $1`,
+};
+const ONE = {
+  name: "escalation.one",
+  text: `select ${COLUMNS} from dure.escalations e where id = $1 and ($2::text is null or tenant = $2)`,
+};
+const LOCK = {
+  name: "escalation.lock",
+  text: `select ${COLUMNS} from dure.escalations e where id = $1 and ($2::text is null or tenant = $2) for update`,
+};
+const EXPIRED = {
+  name: "escalation.expired",
+  text: "select id from dure.escalations where status = 'open' and expires_at < clock_timestamp() order by expires_at limit $1",
+};
+const TAKE_EXPIRED = {
+  name: "escalation.take_expired",
+  text: "select id from dure.escalations where id = $1 and status = 'open' and expires_at < clock_timestamp() for update skip locked",
+};
 const LIST = {
   name: "escalation.list",
   text: `select ${COLUMNS} from dure.escalations e

@@ -1,6 +1,13 @@
-import type { Escalation, EscalationSeverity, EscalationStep, EscalationType } from "../kernel/escalation.ts";
+import type {
+  Escalation,
+  EscalationSeverity,
+  EscalationStep,
+  EscalationType,
+} from "../kernel/escalation.ts";
 
-/** Who is told, as the configuration says; the dashboard shows every escalation from the beginning. */
+/**
+ * Who is told, as the configuration says; the dashboard shows every escalation from the beginning.
+ */
 export interface EscalationRoutes {
   /** Whether an operator agent is asked before people are. */
   readonly operator: boolean;
@@ -8,12 +15,19 @@ export interface EscalationRoutes {
   readonly room: boolean;
   /** Whether there is an address that is told. */
   readonly webhook: boolean;
-  /** How long the operator agent has before people are told, milliseconds. What is `low` never goes on by itself. */
+  /**
+   * How long the operator agent has before people are told, milliseconds. What is `low` never goes
+   * on by itself.
+   */
   readonly afterMs: Readonly<Record<Exclude<EscalationSeverity, "low">, number>>;
 }
 
 /** Source: docs/spec/plans §7. */
-export const ROUTE_AFTER_MS = { critical: 300_000, high: 1_800_000, medium: 14_400_000 } as const satisfies EscalationRoutes["afterMs"];
+export const ROUTE_AFTER_MS = {
+  critical: 300_000,
+  high: 1_800_000,
+  medium: 14_400_000,
+} as const satisfies EscalationRoutes["afterMs"];
 
 export type RouteTarget = "operator" | "room" | "webhook";
 
@@ -25,16 +39,44 @@ export interface RouteDecision {
   readonly because: "operator-first" | "people-only" | "no-operator" | "operator-done" | "stays";
 }
 
-/** What no agent decides: an approval is a person's yes, and an unknown outcome is found by looking at the other side. */
-const PEOPLE_ONLY: ReadonlySet<EscalationType> = new Set(["decision", "effect_unknown", "turn_diverged", "account"]);
+/**
+ * What no agent decides: an approval is a person's yes, and an unknown outcome is found by looking
+ * at the other side.
+ */
+const PEOPLE_ONLY: ReadonlySet<EscalationType> = new Set([
+  "decision",
+  "effect_unknown",
+  "turn_diverged",
+  "account",
+]);
 
-/** Where an escalation goes next. Pure; the first rule that applies wins. Source: docs/spec/plans §7: worker → operator agent → person. */
-export function decideRoute({ type, severity, step }: Pick<Escalation, "type" | "severity" | "step">, routes: EscalationRoutes): RouteDecision {
-  if (severity === "low" || step === "person") return { step, tell: [], nextMs: null, because: "stays" };
+/**
+ * Where an escalation goes next. Pure; the first rule that applies wins. Source: docs/spec/plans
+ * §7: worker → operator agent → person.
+ */
+export function decideRoute(
+  { type, severity, step }: Pick<Escalation, "type" | "severity" | "step">,
+  routes: EscalationRoutes,
+): RouteDecision {
+  if (severity === "low" || step === "person") {
+    return { step, tell: [], nextMs: null, because: "stays" };
+  }
 
-  const people = { step: "person", tell: [...(routes.room ? (["room"] as const) : []), ...(routes.webhook ? (["webhook"] as const) : [])], nextMs: null } as const;
+  const people = {
+    step: "person",
+    tell: [
+      ...(routes.room ? (["room"] as const) : []),
+      ...(routes.webhook ? (["webhook"] as const) : []),
+    ],
+    nextMs: null,
+  } as const;
   if (step === "operator") return { ...people, because: "operator-done" };
   if (PEOPLE_ONLY.has(type)) return { ...people, because: "people-only" };
   if (!routes.operator) return { ...people, because: "no-operator" };
-  return { step: "operator", tell: ["operator"], nextMs: routes.afterMs[severity], because: "operator-first" };
+  return {
+    step: "operator",
+    tell: ["operator"],
+    nextMs: routes.afterMs[severity],
+    because: "operator-first",
+  };
 }

@@ -19,7 +19,9 @@ const boss = { tenant: "", name: "boss" };
 test("without an operator people are told at once, in the room and by the webhook, once each", async () => {
   const receiver = await startReceiver();
   const world = await openWorld();
-  const us = await world.process({ webhook: { url: receiver.url, secret: "a-secret-of-the-team" } });
+  const us = await world.process({
+    webhook: { url: receiver.url, secret: "a-secret-of-the-team" },
+  });
 
   const id = await us.raise({});
   await expect.poll(() => receiver.posts.length).toBe(1);
@@ -27,9 +29,26 @@ test("without an operator people are told at once, in the room and by the webhoo
   await us.router.look();
 
   const [post] = receiver.posts;
-  expect(JSON.parse(post!.body)).toMatchObject({ type: "escalation", escalation: { id, severity: "high", step: "person", suggested_actions: [{ value: "retry" }, { value: "skip" }], context: { failedTests: 3 } } });
-  const { "webhook-id": webhookId, "webhook-timestamp": at, "webhook-signature": signature } = post!.headers;
-  expect(signature).toBe(`v1,${createHmac("sha256", "a-secret-of-the-team").update(`${String(webhookId)}.${String(at)}.${post!.body}`).digest("base64")}`);
+  expect(JSON.parse(post!.body)).toMatchObject({
+    type: "escalation",
+    escalation: {
+      id,
+      severity: "high",
+      step: "person",
+      suggested_actions: [{ value: "retry" }, { value: "skip" }],
+      context: { failedTests: 3 },
+    },
+  });
+  const {
+    "webhook-id": webhookId,
+    "webhook-timestamp": at,
+    "webhook-signature": signature,
+  } = post!.headers;
+  expect(signature).toBe(
+    `v1,${createHmac("sha256", "a-secret-of-the-team")
+      .update(`${String(webhookId)}.${String(at)}.${post!.body}`)
+      .digest("base64")}`,
+  );
   expect(await world.routed()).toEqual([`${id} worker → person: room, webhook (no-operator)`]);
   expect([receiver.posts.length, us.said.length]).toEqual([1, 1]);
 });
@@ -37,11 +56,22 @@ test("without an operator people are told at once, in the room and by the webhoo
 test("the operator is asked first; what it decides holds, and no person is told", async () => {
   const asked: Escalation[] = [];
   const world = await openWorld();
-  const us = await world.process({ operators: operatorOf(async (escalation) => (asked.push(escalation), { value: "retry", note: "Mock the clock." })) });
+  const us = await world.process({
+    operators: operatorOf(
+      async (escalation) => (asked.push(escalation), { value: "retry", note: "Mock the clock." }),
+    ),
+  });
 
   const id = await us.raise({});
 
-  await expect.poll(async () => us.inbox.get(id, boss)).toMatchObject({ status: "resolved", resolution: { value: "retry", note: "Mock the clock." }, resolvedBy: "ruda", nextStepAt: null });
+  await expect
+    .poll(async () => us.inbox.get(id, boss))
+    .toMatchObject({
+      status: "resolved",
+      resolution: { value: "retry", note: "Mock the clock." },
+      resolvedBy: "ruda",
+      nextStepAt: null,
+    });
   expect(asked).toMatchObject([{ id, title: "Three tries have failed.", step: "operator" }]);
   expect(us.said).toEqual([]);
   expect(await world.routed()).toEqual([`${id} worker → operator: operator (operator-first)`]);
@@ -58,7 +88,10 @@ test.for([
 
   await expect.poll(() => us.said).toEqual([id]);
   expect(await us.inbox.get(id, boss)).toMatchObject({ status: "open", step: "person" });
-  expect(await world.routed()).toEqual([`${id} worker → operator: operator (operator-first)`, `${id} operator → person: room (operator-done)`]);
+  expect(await world.routed()).toEqual([
+    `${id} worker → operator: operator (operator-first)`,
+    `${id} operator → person: room (operator-done)`,
+  ]);
 });
 
 test("an operator that fails each time hands on to people", async () => {
@@ -80,20 +113,27 @@ test("an operator that fails each time hands on to people", async () => {
 test("an operator that does not answer in its time is overtaken by people, and its late answer still holds when it is first", async () => {
   const answer = Promise.withResolvers<{ value: string }>();
   const world = await openWorld();
-  const us = await world.process({ operators: operatorOf(() => answer.promise), afterMs: { ...ROUTE_AFTER_MS, critical: 50 } });
+  const us = await world.process({
+    operators: operatorOf(() => answer.promise),
+    afterMs: { ...ROUTE_AFTER_MS, critical: 50 },
+  });
 
   const id = await us.raise({ severity: "critical" });
   await expect.poll(() => us.said, { timeout: 10_000 }).toEqual([id]);
   answer.resolve({ value: "skip" });
 
-  await expect.poll(async () => us.inbox.get(id, boss)).toMatchObject({ status: "resolved", resolvedBy: "ruda", step: "person" });
+  await expect
+    .poll(async () => us.inbox.get(id, boss))
+    .toMatchObject({ status: "resolved", resolvedBy: "ruda", step: "person" });
 });
 
 test("an answer of a person goes before the operator's, which changes nothing then", async () => {
   const answer = Promise.withResolvers<{ value: string }>();
   const asked = Promise.withResolvers<void>();
   const world = await openWorld();
-  const us = await world.process({ operators: operatorOf(() => (asked.resolve(), answer.promise)) });
+  const us = await world.process({
+    operators: operatorOf(() => (asked.resolve(), answer.promise)),
+  });
   const id = await us.raise({});
   await asked.promise;
 
@@ -101,12 +141,17 @@ test("an answer of a person goes before the operator's, which changes nothing th
   answer.resolve({ value: "retry" });
 
   await expect.poll(() => world.outbox()).toEqual(["escalation.operator sent"]);
-  expect(await us.inbox.get(id, boss)).toMatchObject({ resolution: { value: "skip" }, resolvedBy: "boss" });
+  expect(await us.inbox.get(id, boss)).toMatchObject({
+    resolution: { value: "skip" },
+    resolvedBy: "boss",
+  });
 });
 
 test("what only people decide is not shown to the operator; what is low is told to nobody", async () => {
   const world = await openWorld();
-  const us = await world.process({ operators: operatorOf(() => Promise.reject(new Error("asked"))) });
+  const us = await world.process({
+    operators: operatorOf(() => Promise.reject(new Error("asked"))),
+  });
 
   const approval = await us.raise({ type: "decision", subject: "approval" });
   const low = await us.raise({ severity: "low", subject: "low" });
@@ -142,7 +187,10 @@ test("an escalation whose time has passed is dismissed by the sweep, and its lis
   const world = await openWorld();
   const us = await world.process({});
   const heard: string[] = [];
-  us.inbox.onResolved({ source: "run" }, async (_tx, { id, status }) => void heard.push(`${id} ${status}`));
+  us.inbox.onResolved(
+    { source: "run" },
+    async (_tx, { id, status }) => void heard.push(`${id} ${status}`),
+  );
 
   const id = await us.raise({ expiresMs: 100 });
 
@@ -153,14 +201,20 @@ test("three processes that sweep at once lead each of a hundred on once", async 
   const world = await openWorld();
   const processes = await Promise.all([1, 2, 3].map(() => world.process({}, { isRunning: false })));
   const ids = [];
-  for (let index = 0; index < 100; index++) ids.push(await processes[0]!.raise({ subject: `s${index}` }));
+  for (let index = 0; index < 100; index++) {
+    ids.push(await processes[0]!.raise({ subject: `s${index}` }));
+  }
 
   await Promise.all(processes.map(({ router }) => router.look()));
 
   const routed = await world.routed();
-  expect(routed.toSorted()).toEqual(ids.map((id) => `${id} worker → person: room (no-operator)`).toSorted());
+  expect(routed.toSorted()).toEqual(
+    ids.map((id) => `${id} worker → person: room (no-operator)`).toSorted(),
+  );
   for (const one of processes) one.start();
-  await expect.poll(() => processes.flatMap(({ said }) => said).length, { timeout: 10_000 }).toBe(100);
+  await expect
+    .poll(() => processes.flatMap(({ said }) => said).length, { timeout: 10_000 })
+    .toBe(100);
   expect(new Set(processes.flatMap(({ said }) => said)).size).toBe(100);
 });
 
@@ -175,7 +229,12 @@ test("a webhook that is away is tried again under the same id; one that refuses 
   const refused = await world.process({ webhook: { url: refusing.url } });
   await refused.raise({ subject: "other" });
 
-  await expect.poll(async () => (await world.outbox()).filter((entry) => entry.startsWith("escalation.webhook")), { timeout: 10_000 }).toEqual(["escalation.webhook sent", "escalation.webhook failed"]);
+  await expect
+    .poll(
+      async () => (await world.outbox()).filter((entry) => entry.startsWith("escalation.webhook")),
+      { timeout: 10_000 },
+    )
+    .toEqual(["escalation.webhook sent", "escalation.webhook failed"]);
   expect(new Set(receiver.posts.map(({ headers }) => headers["webhook-id"])).size).toBe(1);
   expect(receiver.posts[0]!.headers).not.toHaveProperty("webhook-signature");
   expect(refusing.posts).toHaveLength(1);
@@ -192,7 +251,10 @@ interface TestProcess {
 }
 
 interface TestWorld {
-  process(options: Partial<EscalationRouterOptions>, state?: { isRunning: boolean }): Promise<TestProcess>;
+  process(
+    options: Partial<EscalationRouterOptions>,
+    state?: { isRunning: boolean },
+  ): Promise<TestProcess>;
   /** Steps, in order. */
   routed(): Promise<readonly string[]>;
   /** `topic state`, in order. */
@@ -209,14 +271,27 @@ async function openWorld(): Promise<TestWorld> {
       const outbox = new Outbox(member);
       const inbox = new Inbox(member);
       const said: string[] = [];
-      const room = { transactional: true, run: async (payload: unknown) => void said.push((payload as { id: string }).id) } as const;
-      const router = new EscalationRouter({ ...member, outbox, inbox, room, clock: systemClock, logger: silentLogger, afterMs: ROUTE_AFTER_MS, ...options });
+      const room = {
+        transactional: true,
+        run: async (payload: unknown) => void said.push((payload as { id: string }).id),
+      } as const;
+      const router = new EscalationRouter({
+        ...member,
+        outbox,
+        inbox,
+        room,
+        clock: systemClock,
+        logger: silentLogger,
+        afterMs: ROUTE_AFTER_MS,
+        ...options,
+      });
       const start = (): void => {
         router.start();
         outbox.start();
       };
       let stopped: Promise<void> | undefined;
-      const stop = (): Promise<void> => (stopped ??= router.stop().then(() => outbox.stop({ graceMs: 0 })));
+      const stop = (): Promise<void> =>
+        (stopped ??= router.stop().then(() => outbox.stop({ graceMs: 0 })));
       stack.defer(stop);
       if (isRunning) start();
       return {
@@ -226,17 +301,31 @@ async function openWorld(): Promise<TestWorld> {
         start,
         stop,
         raise: async (given) => {
-          const [raised] = await member.database.transaction((tx) => inbox.raise(tx, [{ ...ESCALATION, ...given }]));
+          const [raised] = await member.database.transaction((tx) =>
+            inbox.raise(tx, [{ ...ESCALATION, ...given }]),
+          );
           inbox.announce();
           return raised!.id;
         },
       };
     },
     routed: async () => {
-      const rows = await db.database.query<{ data: { id: string; from: string; step: string; told: string[]; because: string } }>({ text: "select data from dure.events where type = 'escalation.routed' order by xid, seq" });
-      return rows.map(({ data: { id, from, step, told, because } }) => `${id} ${from} → ${step}: ${told.join(", ")} (${because})`);
+      const rows = await db.database.query<{
+        data: { id: string; from: string; step: string; told: string[]; because: string };
+      }>({
+        text: "select data from dure.events where type = 'escalation.routed' order by xid, seq",
+      });
+      return rows.map(
+        ({ data: { id, from, step, told, because } }) =>
+          `${id} ${from} → ${step}: ${told.join(", ")} (${because})`,
+      );
     },
-    outbox: async () => (await db.database.query<{ entry: string }>({ text: "select topic || ' ' || state as entry from dure.outbox order by id" })).map(({ entry }) => entry),
+    outbox: async () =>
+      (
+        await db.database.query<{ entry: string }>({
+          text: "select topic || ' ' || state as entry from dure.outbox order by id",
+        })
+      ).map(({ entry }) => entry),
   };
 }
 
@@ -247,7 +336,10 @@ const ESCALATION: NewEscalation = {
   source: { run: "run_1" },
   title: "Three tries have failed.",
   context: { failedTests: 3 },
-  suggestedActions: [{ value: "retry", label: "Retry", asks: "text" }, { value: "skip", label: "Skip" }],
+  suggestedActions: [
+    { value: "retry", label: "Retry", asks: "text" },
+    { value: "skip", label: "Skip" },
+  ],
 };
 
 function operatorOf(ask: Operators["ask"]): Operators {
@@ -255,7 +347,9 @@ function operatorOf(ask: Operators["ask"]): Operators {
 }
 
 /** Answers each POST with the next status, the last one for ever. */
-async function startReceiver(statuses: readonly number[] = [200]): Promise<{ url: string; posts: { headers: IncomingHttpHeaders; body: string }[] }> {
+async function startReceiver(
+  statuses: readonly number[] = [200],
+): Promise<{ url: string; posts: { headers: IncomingHttpHeaders; body: string }[] }> {
   const posts: { headers: IncomingHttpHeaders; body: string }[] = [];
   const server = createServer((request, response) => {
     void text(request).then((body) => {

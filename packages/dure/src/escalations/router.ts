@@ -6,7 +6,12 @@ import type { Database, Queryable } from "../durable/database.ts";
 import type { Notifications } from "../durable/notify.ts";
 import { enqueue, type NewEntry, type Outbox, type OutsideHandler } from "../durable/outbox.ts";
 import { ESCALATIONS_TOPIC, type EscalationAnswer, type Inbox } from "./inbox.ts";
-import { decideRoute, type EscalationRoutes, type RouteDecision, type RouteTarget } from "./route.ts";
+import {
+  decideRoute,
+  type EscalationRoutes,
+  type RouteDecision,
+  type RouteTarget,
+} from "./route.ts";
 import { webhookHandler, type ToldEscalation, type WebhookOptions } from "./webhook.ts";
 
 /** An agent that is asked before people are. */
@@ -14,10 +19,13 @@ export interface Operators {
   /** Stands in `resolvedBy`. */
   readonly name: string;
   /**
-   * Gives what the agent decides; undefined: it does not, and people are told at once. May also answer through the inbox by itself.
-   * `key` is the same after every crash.
+   * Gives what the agent decides; undefined: it does not, and people are told at once. May also
+   * answer through the inbox by itself. `key` is the same after every crash.
    */
-  ask(escalation: Escalation, options: { key: string; tenant: string; signal: AbortSignal }): Promise<EscalationAnswer | undefined>;
+  ask(
+    escalation: Escalation,
+    options: { key: string; tenant: string; signal: AbortSignal },
+  ): Promise<EscalationAnswer | undefined>;
 }
 
 export interface EscalationRouterOptions {
@@ -35,20 +43,31 @@ export interface EscalationRouterOptions {
 }
 
 /** Outbox topics by who is told. Payloads are `ToldEscalation`s. */
-const ROUTE_TOPICS = { operator: "escalation.operator", room: "escalation.room", webhook: "escalation.webhook" } as const satisfies Record<RouteTarget, string>;
+const ROUTE_TOPICS = {
+  operator: "escalation.operator",
+  room: "escalation.room",
+  webhook: "escalation.webhook",
+} as const satisfies Record<RouteTarget, string>;
 
-/** How often somebody looks for what is due, milliseconds. Source: our choice; a person notices no second. */
+/**
+ * How often somebody looks for what is due, milliseconds. Source: our choice; a person notices no
+ * second.
+ */
 const LOOK_EVERY_MS = 1_000;
 /** Escalations that one look leads on at most; the next one follows at once when there are more. */
 const AT_ONCE = 50;
-/** Milliseconds that the operator agent has for one answer; then people are told. Source: our choice, below the shortest step. */
+/**
+ * Milliseconds that the operator agent has for one answer; then people are told. Source: our
+ * choice, below the shortest step.
+ */
 const OPERATOR_TIMEOUT_MS = 120_000;
 /** Escalations that the operator agent answers at the same time, in all processes together. */
 const OPERATOR_LANES = 3;
 
 /**
  * Leads open escalations from step to step: where they were raised → operator agent → people. The step and its time stand in the row;
- * any process leads on what is due by the clock of the database, each in one transaction with its event and with the outbox entries that tell it.
+ * any process leads on what is due by the clock of the database, each in one transaction with its
+ * event and with the outbox entries that tell it.
  */
 export class EscalationRouter {
   readonly #options: EscalationRouterOptions;
@@ -61,7 +80,12 @@ export class EscalationRouter {
 
   constructor(options: EscalationRouterOptions) {
     this.#options = options;
-    this.#routes = { operator: options.operators !== undefined, room: options.room !== undefined, webhook: options.webhook !== undefined, afterMs: options.afterMs };
+    this.#routes = {
+      operator: options.operators !== undefined,
+      room: options.room !== undefined,
+      webhook: options.webhook !== undefined,
+      afterMs: options.afterMs,
+    };
   }
 
   start(): void {
@@ -81,7 +105,10 @@ export class EscalationRouter {
     await this.#looking;
   }
 
-  /** Closes what nobody has decided in time and leads on what is due. A call during a look is another look behind it. */
+  /**
+   * Closes what nobody has decided in time and leads on what is due. A call during a look is
+   * another look behind it.
+   */
   look(): Promise<void> {
     this.#lookAgain = true;
     this.#looking ??= this.#lookWhileAsked().finally(() => (this.#looking = undefined));
@@ -106,7 +133,12 @@ export class EscalationRouter {
       outbox.announce();
       notifications.publish("events");
     } catch (error) {
-      if (codeOf(error) !== "DATABASE_CLOSED") logger.warn({ error: messageOf(error) }, "could not look for escalations that are to go on; looking again");
+      if (codeOf(error) !== "DATABASE_CLOSED") {
+        logger.warn(
+          { error: messageOf(error) },
+          "could not look for escalations that are to go on; looking again",
+        );
+      }
     }
   }
 
@@ -116,8 +148,21 @@ export class EscalationRouter {
       const [due] = await tx.query<DueEscalation>(TAKE, [id]);
       if (!due) return;
       const decision = decideRoute(due, this.#routes);
-      await tx.query(MOVE, [id, decision.step, decision.nextMs, JSON.stringify({ from: due.step, step: decision.step, because: decision.because, told: decision.tell })]);
-      await enqueue(tx, decision.tell.map((target) => entryOf(target, due, decision)));
+      await tx.query(MOVE, [
+        id,
+        decision.step,
+        decision.nextMs,
+        JSON.stringify({
+          from: due.step,
+          step: decision.step,
+          because: decision.because,
+          told: decision.tell,
+        }),
+      ]);
+      await enqueue(
+        tx,
+        decision.tell.map((target) => entryOf(target, due, decision)),
+      );
     });
   }
 
@@ -133,7 +178,10 @@ export class EscalationRouter {
         const answer = await operators.ask(escalation, { key, tenant, signal });
         if (answer) await this.#answerFor(operators.name, escalation, answer, tenant);
         if (!(await openOne(inbox, id, tenant))) return;
-        logger.info({ escalation: id, operator: operators.name }, `the operator ${operators.name} has not decided ${id}; people are told`);
+        logger.info(
+          { escalation: id, operator: operators.name },
+          `the operator ${operators.name} has not decided ${id}; people are told`,
+        );
         await handOn(database, id);
         void this.look();
       },
@@ -144,24 +192,48 @@ export class EscalationRouter {
   }
 
   /** Somebody may have been quicker; a value that does not exist is no decision. */
-  async #answerFor(name: string, { id }: Escalation, answer: EscalationAnswer, tenant: string): Promise<void> {
+  async #answerFor(
+    name: string,
+    { id }: Escalation,
+    answer: EscalationAnswer,
+    tenant: string,
+  ): Promise<void> {
     try {
       await this.#options.inbox.answer(id, answer, { tenant, name });
     } catch (error) {
       if (!(error instanceof DureError) || !NO_ANSWER.has(error.code)) throw error;
-      this.#options.logger.warn({ escalation: id, operator: name, code: error.code }, `the answer of the operator ${name} to ${id} did not hold: ${error.message}`);
+      this.#options.logger.warn(
+        { escalation: id, operator: name, code: error.code },
+        `the answer of the operator ${name} to ${id} did not hold: ${error.message}`,
+      );
     }
   }
 }
 
-const NO_ANSWER: ReadonlySet<string> = new Set(["ESCALATION_CLOSED", "ESCALATION_UNKNOWN", "ANSWER_INVALID"]);
+const NO_ANSWER: ReadonlySet<string> = new Set([
+  "ESCALATION_CLOSED",
+  "ESCALATION_UNKNOWN",
+  "ANSWER_INVALID",
+]);
 
-type DueEscalation = Pick<Escalation, "id" | "type" | "severity" | "step"> & { readonly tenant: string };
+type DueEscalation = Pick<Escalation, "id" | "type" | "severity" | "step"> & {
+  readonly tenant: string;
+};
 
 /** One entry per escalation, step and severity: what has become worse is told anew. */
-function entryOf(target: RouteTarget, { id, tenant, severity }: DueEscalation, { step }: RouteDecision): NewEntry {
-  const ordering = target === "operator" ? `lane-${(id.codePointAt(id.length - 1) ?? 0) % OPERATOR_LANES}` : id;
-  return { topic: ROUTE_TOPICS[target], ordering, key: `escalation/${id}/${step}/${severity}/${target}`, payload: { id, tenant } satisfies ToldEscalation };
+function entryOf(
+  target: RouteTarget,
+  { id, tenant, severity }: DueEscalation,
+  { step }: RouteDecision,
+): NewEntry {
+  const ordering =
+    target === "operator" ? `lane-${(id.codePointAt(id.length - 1) ?? 0) % OPERATOR_LANES}` : id;
+  return {
+    topic: ROUTE_TOPICS[target],
+    ordering,
+    key: `escalation/${id}/${step}/${severity}/${target}`,
+    payload: { id, tenant } satisfies ToldEscalation,
+  };
 }
 
 async function openOne(inbox: Inbox, id: string, tenant: string): Promise<Escalation | undefined> {
@@ -178,7 +250,10 @@ async function handOn(database: Queryable, id: string): Promise<void> {
   await database.query(HAND_ON, [id]);
 }
 
-const DUE = { name: "route.due", text: "select id from dure.escalations where status = 'open' and next_step_at <= clock_timestamp() order by next_step_at limit $1" };
+const DUE = {
+  name: "route.due",
+  text: "select id from dure.escalations where status = 'open' and next_step_at <= clock_timestamp() order by next_step_at limit $1",
+};
 const TAKE = {
   name: "route.take",
   text: "select id, tenant, type, severity, step from dure.escalations where id = $1 and status = 'open' and next_step_at <= clock_timestamp() for update skip locked",
@@ -189,4 +264,7 @@ const MOVE = {
            update dure.escalations e set step = $2, next_step_at = clock_timestamp() + $3::double precision * interval '1 millisecond' where id = $1 returning e.*)
          select dure.escalation_event(moved::dure.escalations, 'escalation.routed', $4) from moved`,
 };
-const HAND_ON = { name: "route.hand_on", text: "update dure.escalations set next_step_at = clock_timestamp() where id = $1 and status = 'open' and step = 'operator'" };
+const HAND_ON = {
+  name: "route.hand_on",
+  text: "update dure.escalations set next_step_at = clock_timestamp() where id = $1 and status = 'open' and step = 'operator'",
+};

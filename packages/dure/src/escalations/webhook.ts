@@ -20,8 +20,9 @@ export interface ToldEscalation {
 }
 
 /**
- * POSTs `{"type": "escalation", "escalation": {…}}`, with the headers of Standard Webhooks: `webhook-id` (the same for every attempt),
- * `webhook-timestamp` and, with a secret, `webhook-signature: v1,<base64 of HMAC-SHA256 over "id.timestamp.body">`.
+ * POSTs `{"type": "escalation", "escalation": {…}}`, with the headers of Standard Webhooks:
+ * `webhook-id` (the same for every attempt), `webhook-timestamp` and, with a secret,
+ * `webhook-signature: v1,<base64 of HMAC-SHA256 over "id.timestamp.body">`.
  */
 export function webhookHandler(options: WebhookOptions): OutsideHandler {
   return {
@@ -33,26 +34,44 @@ export function webhookHandler(options: WebhookOptions): OutsideHandler {
       });
       if (escalation?.status !== "open") return;
       const body = JSON.stringify({ type: "escalation", escalation: toWire(escalation) });
-      const response = await fetch(options.url, { method: "POST", headers: headersOf(key, body, options), body, redirect: "error", signal });
+      const response = await fetch(options.url, {
+        method: "POST",
+        headers: headersOf(key, body, options),
+        body,
+        redirect: "error",
+        signal,
+      });
       await response.body?.cancel();
-      if (!response.ok) throw new WebhookError(response.status, response.headers.get("retry-after"));
+      if (!response.ok) {
+        throw new WebhookError(response.status, response.headers.get("retry-after"));
+      }
     },
     classify: (error) => (error instanceof WebhookError ? error.verdict : undefined),
   };
 }
 
-function headersOf(key: string, body: string, { secret, clock }: WebhookOptions): Record<string, string> {
+function headersOf(
+  key: string,
+  body: string,
+  { secret, clock }: WebhookOptions,
+): Record<string, string> {
   const at = String(Math.floor(clock.now() / 1_000));
   const plain = { "content-type": "application/json", "webhook-id": key, "webhook-timestamp": at };
   if (secret === undefined) return plain;
-  return { ...plain, "webhook-signature": `v1,${createHmac("sha256", secret).update(`${key}.${at}.${body}`).digest("base64")}` };
+  return {
+    ...plain,
+    "webhook-signature": `v1,${createHmac("sha256", secret).update(`${key}.${at}.${body}`).digest("base64")}`,
+  };
 }
 
 class WebhookError extends DureError {
   readonly verdict: FailureVerdict;
 
   constructor(status: number, retryAfter: string | null) {
-    super("WEBHOOK_REFUSED", `The webhook answered ${status}.`, { class: "unavailable", hint: "Look at what the address of escalations.webhook says." });
+    super("WEBHOOK_REFUSED", `The webhook answered ${status}.`, {
+      class: "unavailable",
+      hint: "Look at what the address of escalations.webhook says.",
+    });
     this.verdict = verdictOf(status, Number(retryAfter ?? Number.NaN));
   }
 }
@@ -62,7 +81,13 @@ const LONGEST_WAIT_MS = 3_600_000;
 
 /** What an answer means for the next attempt. Pure. Source: docs/spec/collaboration §6. */
 function verdictOf(status: number, retryAfterSec: number): FailureVerdict {
-  if (status === 429) return { class: "rate-limited", notSent: true, ...(retryAfterSec > 0 && { afterMs: Math.min(retryAfterSec * 1_000, LONGEST_WAIT_MS) }) };
+  if (status === 429) {
+    return {
+      class: "rate-limited",
+      notSent: true,
+      ...(retryAfterSec > 0 && { afterMs: Math.min(retryAfterSec * 1_000, LONGEST_WAIT_MS) }),
+    };
+  }
   if (status >= 400 && status < 500 && status !== 408) return { class: "permanent", notSent: true };
   return { class: "transient" };
 }

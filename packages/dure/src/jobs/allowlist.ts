@@ -14,7 +14,12 @@ interface Rule {
 export function readAllowlist(patterns: readonly string[]): AskRules {
   return patterns.map((pattern) => {
     const match = /^\s*(\S+)\s*->\s*(\S+)\s*$/.exec(pattern);
-    if (!match) throw new DureError("JOB_PATTERN_INVALID", `"${pattern}" does not say who may ask whom.`, { class: "input", hint: 'Write two agents with an arrow: "ruda -> eden", "* -> reviewer-*".' });
+    if (!match) {
+      throw new DureError("JOB_PATTERN_INVALID", `"${pattern}" does not say who may ask whom.`, {
+        class: "input",
+        hint: 'Write two agents with an arrow: "ruda -> eden", "* -> reviewer-*".',
+      });
+    }
     return { from: glob(match[1]!), to: glob(match[2]!) };
   });
 }
@@ -26,5 +31,11 @@ export function isAllowed(rules: AskRules, from: string, to: string): boolean {
 
 /** `*` stands for any characters, everything else for itself. */
 function glob(pattern: string): RegExp {
-  return new RegExp(`^${pattern.split("*").map((part) => part.replaceAll(/[.+?^${}()|[\]\\]/g, String.raw`\$&`)).join(".*")}$`, "u");
+  return new RegExp(
+    `^${pattern
+      .split("*")
+      .map((part) => part.replaceAll(/[.+?^${}()|[\]\\]/g, String.raw`\$&`))
+      .join(".*")}$`,
+    "u",
+  );
 }

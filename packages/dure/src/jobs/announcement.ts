@@ -1,8 +1,9 @@
 import type { JobError, JobOutcome, JobStatus } from "./job.ts";
 
 /**
- * Outbox topic of the notice for the place where a job was asked: one entry per job, written with its end, keyed
- * `job:<id>:announce`. Who handles it (rooms, or a session) delivers it within 120 s (docs/spec/jobs §3).
+ * Outbox topic of the notice for the place where a job was asked: one entry per job, written with
+ * its end, keyed `job:<id>:announce`. Who handles it (rooms, or a session) delivers it within 120 s
+ * (docs/spec/jobs §3).
  */
 export const ANNOUNCE_TOPIC = "job.announce";
 
@@ -26,20 +27,33 @@ export interface JobAnnouncement {
 }
 
 /** The notice in words. Says of a job that did not succeed that it did not. Pure. */
-export function announcementText(notice: JobAnnouncement, options: { locale: string; nameOf: (agent: string) => string }): string {
+export function announcementText(
+  notice: JobAnnouncement,
+  options: { locale: string; nameOf: (agent: string) => string },
+): string {
   const isEnglish = options.locale.startsWith("en");
   const target = options.nameOf(notice.target);
   const because = notice.error ? ` (${notice.error.message})` : "";
   const said = notice.reply === null ? "" : `\n\n${notice.reply}`;
   switch (notice.status) {
     case "COMPLETED":
-      if (notice.reply === null) return isEnglish ? `${target} had nothing to say to the request.` : `${target}의 답변이 없었어요.`;
+      if (notice.reply === null) {
+        return isEnglish
+          ? `${target} had nothing to say to the request.`
+          : `${target}의 답변이 없었어요.`;
+      }
       return isEnglish ? `${target} answered:${said}` : `${target}의 답변이에요.${said}`;
     case "CANCELLED":
-      return isEnglish ? `The request to ${target} was cancelled.` : `${target}에게 한 요청이 취소되었어요.`;
+      return isEnglish
+        ? `The request to ${target} was cancelled.`
+        : `${target}에게 한 요청이 취소되었어요.`;
     case "ABANDONED":
-      return isEnglish ? `The request to ${target} was given up${because}. Someone was asked to look at it.` : `${target}에게 한 요청을 끝내지 못하고 중단했어요${because}. 담당자에게 확인을 요청했어요.`;
+      return isEnglish
+        ? `The request to ${target} was given up${because}. Someone was asked to look at it.`
+        : `${target}에게 한 요청을 끝내지 못하고 중단했어요${because}. 담당자에게 확인을 요청했어요.`;
     default:
-      return isEnglish ? `The request to ${target} failed${because}.${said && ` It had said before:${said}`}` : `${target}에게 한 요청이 실패했어요${because}.${said && ` 그 전까지의 답변이에요.${said}`}`;
+      return isEnglish
+        ? `The request to ${target} failed${because}.${said && ` It had said before:${said}`}`
+        : `${target}에게 한 요청이 실패했어요${because}.${said && ` 그 전까지의 답변이에요.${said}`}`;
   }
 }

@@ -6,14 +6,42 @@ import type { Jobs } from "./jobs.ts";
 
 const input = z.object({
   agent: z.string().min(1).max(64).optional().describe("Id of the agent to ask."),
-  session: z.string().min(1).max(200).optional().describe("Instead of agent: a session; the agent that answers there is asked."),
-  message: z.string().min(1).describe("What you want, in words that stand alone: the other one sees nothing of this conversation."),
-  waitSec: z.number().min(0).max(300).optional().describe("Seconds to wait for the answer, 0 to 300; default 30. With 0 the work goes on in the background and the result is told here; in an exchange, with your next turn."),
-  maxTurns: z.int().min(0).optional().describe("Longest exchange, in turns. Leave it out unless you know better."),
+  session: z
+    .string()
+    .min(1)
+    .max(200)
+    .optional()
+    .describe("Instead of agent: a session; the agent that answers there is asked."),
+  message: z
+    .string()
+    .min(1)
+    .describe(
+      "What you want, in words that stand alone: the other one sees nothing of this conversation.",
+    ),
+  waitSec: z
+    .number()
+    .min(0)
+    .max(300)
+    .optional()
+    .describe(
+      "Seconds to wait for the answer, 0 to 300; default 30. With 0 the work goes on in the background and the result is told here; in an exchange, with your next turn.",
+    ),
+  maxTurns: z
+    .int()
+    .min(0)
+    .optional()
+    .describe("Longest exchange, in turns. Leave it out unless you know better."),
   topic: z.string().optional(),
-  conversationId: z.string().optional().describe("The conversation that it belongs to; the last words that you two said in it are told again."),
+  conversationId: z
+    .string()
+    .optional()
+    .describe(
+      "The conversation that it belongs to; the last words that you two said in it are told again.",
+    ),
   // Checked by the job itself, whose complaint names the members.
-  payload: z.looseObject({ kind: z.enum(["task_delegation", "status_report", "question", "answer"]) }).optional(),
+  payload: z
+    .looseObject({ kind: z.enum(["task_delegation", "status_report", "question", "answer"]) })
+    .optional(),
   idempotencyKey: z.string().min(1).max(150).optional(),
 });
 
@@ -21,24 +49,52 @@ const input = z.object({
 const FORBIDDEN = new Set(["JOB_NOT_ALLOWED"]);
 
 /**
- * The tool `ask_agent` of one agent. A call that death cut off is made again under the same key, and finds the job that it made.
- * A key that the agent itself chose counts in its session: another place has other people in it, who want to be told as well.
+ * The tool `ask_agent` of one agent. A call that death cut off is made again under the same key,
+ * and finds the job that it made. A key that the agent itself chose counts in its session: another
+ * place has other people in it, who want to be told as well.
  *
  * @param requester the id of the agent that has the tool.
  */
-export function askAgentTool(jobs: Pick<Jobs, "ask">, { requester }: { requester: string }): AnyTool {
+export function askAgentTool(
+  jobs: Pick<Jobs, "ask">,
+  { requester }: { requester: string },
+): AnyTool {
   return tool({
-    description: "Asks another agent of the team and gives its answer. Use it for what another one knows or does better.",
+    description:
+      "Asks another agent of the team and gives its answer. Use it for what another one knows or does better.",
     inputSchema: input,
     effect: "idempotent",
     // Longer than the longest wait.
     timeout: "320s",
-    execute: async ({ idempotencyKey, ...request }, { key, session, turn }, { signal }): Promise<AskResult> => {
+    execute: async (
+      { idempotencyKey, ...request },
+      { key, session, turn },
+      { signal },
+    ): Promise<AskResult> => {
       try {
-        return await jobs.ask({ ...request, requester, key: idempotencyKey === undefined ? key : `${session}/${idempotencyKey}`, origin: { session, turn } }, { signal });
+        return await jobs.ask(
+          {
+            ...request,
+            requester,
+            key: idempotencyKey === undefined ? key : `${session}/${idempotencyKey}`,
+            origin: { session, turn },
+          },
+          { signal },
+        );
       } catch (error) {
-        if (!(error instanceof DureError) || error.class === "internal" || error.class === "unavailable" || signal.aborted) throw error;
-        return { status: FORBIDDEN.has(error.code) ? "forbidden" : "error", code: error.code, hint: [error.message, error.hint].filter(Boolean).join(" ") };
+        if (
+          !(error instanceof DureError) ||
+          error.class === "internal" ||
+          error.class === "unavailable" ||
+          signal.aborted
+        ) {
+          throw error;
+        }
+        return {
+          status: FORBIDDEN.has(error.code) ? "forbidden" : "error",
+          code: error.code,
+          hint: [error.message, error.hint].filter(Boolean).join(" "),
+        };
       }
     },
   });

@@ -23,7 +23,10 @@ export interface AskRequest {
   readonly payload?: unknown;
   /** The same key gives the same job. */
   readonly key?: string | undefined;
-  /** Where it is asked; the place is told the result. A session of an exchange makes the job a child of that one. */
+  /**
+   * Where it is asked; the place is told the result. A session of an exchange makes the job a child
+   * of that one.
+   */
   readonly origin?: { readonly session: string; readonly turn?: string | undefined } | undefined;
   /** Default: the tenant of the origin's session, else `""`. */
   readonly tenant?: string | undefined;
@@ -33,9 +36,17 @@ export type AskResult =
   /** The exchange has ended; `reply` is what the asked agent said last. */
   | { readonly status: "ok"; readonly reply: string; readonly jobId: string }
   | { readonly status: "accepted"; readonly jobId: string }
-  /** It goes on, or has ended and was asked for again too late: the place of origin is told the result. */
+  /**
+   * It goes on, or has ended and was asked for again too late: the place of origin is told the
+   * result.
+   */
   | { readonly status: "timeout"; readonly jobId: string }
-  | { readonly status: "forbidden" | "error"; readonly code: string; readonly hint: string; readonly jobId?: string };
+  | {
+      readonly status: "forbidden" | "error";
+      readonly code: string;
+      readonly hint: string;
+      readonly jobId?: string;
+    };
 
 /** What a request comes to, apart from who is asked. */
 export interface ReadRequest {
@@ -47,63 +58,149 @@ export interface ReadRequest {
   readonly waitSec: number;
 }
 
-const WAIT_MOST_SEC = 300;
+const MAX_WAIT_SEC = 300;
 const WAIT_DEFAULT_SEC = 30;
 
-/** Throws `MESSAGE_INVALID`, `MESSAGE_TOO_LONG`, `WAIT_INVALID`, `TURNS_INVALID`, `REQUEST_INVALID`, `PAYLOAD_INVALID`, `PAYLOAD_TOO_LONG`. Pure. */
+/**
+ * Throws `MESSAGE_INVALID`, `MESSAGE_TOO_LONG`, `WAIT_INVALID`, `TURNS_INVALID`, `REQUEST_INVALID`,
+ * `PAYLOAD_INVALID`, `PAYLOAD_TOO_LONG`. Pure.
+ */
 export function readRequest(request: AskRequest, limits: JobLimits): ReadRequest {
   const { message, waitSec = WAIT_DEFAULT_SEC } = request;
   checkText(message, limits.messageBytes);
-  if (!Number.isFinite(waitSec) || waitSec < 0 || waitSec > WAIT_MOST_SEC) {
-    throw new DureError("WAIT_INVALID", `waitSec is ${waitSec}.`, { class: "input", hint: `Wait 0 to ${WAIT_MOST_SEC} seconds; 0 returns at once.` });
+  if (!Number.isFinite(waitSec) || waitSec < 0 || waitSec > MAX_WAIT_SEC) {
+    throw new DureError("WAIT_INVALID", `waitSec is ${waitSec}.`, {
+      class: "input",
+      hint: `Wait 0 to ${MAX_WAIT_SEC} seconds; 0 returns at once.`,
+    });
   }
-  if (request.maxTurns !== undefined && (!Number.isInteger(request.maxTurns) || request.maxTurns < 0 || request.maxTurns > limits.maxTurns)) {
-    throw new DureError("TURNS_INVALID", `maxTurns is ${request.maxTurns}.`, { class: "input", hint: `A whole number from 0 to ${limits.maxTurns}.` });
+  if (
+    request.maxTurns !== undefined &&
+    (!Number.isInteger(request.maxTurns) ||
+      request.maxTurns < 0 ||
+      request.maxTurns > limits.maxTurns)
+  ) {
+    throw new DureError("TURNS_INVALID", `maxTurns is ${request.maxTurns}.`, {
+      class: "input",
+      hint: `A whole number from 0 to ${limits.maxTurns}.`,
+    });
   }
-  for (const [name, text, most] of [["topic", request.topic, 200], ["conversationId", request.conversationId, 100], ["key", request.key, 400]] as const) {
+  for (const [name, text, most] of [
+    ["topic", request.topic, 200],
+    ["conversationId", request.conversationId, 100],
+    ["key", request.key, 400],
+  ] as const) {
     if (text !== undefined && (text.trim() === "" || text.length > most || /\p{Cc}/u.test(text))) {
-      throw new DureError("REQUEST_INVALID", `${name} is ${text.trim() === "" ? "empty" : "too long or holds control characters"}.`, { class: "input", hint: `At most ${most} characters of plain text.` });
+      throw new DureError(
+        "REQUEST_INVALID",
+        `${name} is ${text.trim() === "" ? "empty" : "too long or holds control characters"}.`,
+        { class: "input", hint: `At most ${most} characters of plain text.` },
+      );
     }
   }
   const payload = readPayload(request.payload, limits.payloadBytes);
   const { intent } = decideIntent({ message, payload: payload ?? undefined });
   const maxTurns = turnsOf(intent, request.maxTurns, limits.collaborationTurns);
-  return { payload, topic: request.topic?.trim() ?? null, intent, maxTurns, waitSec: maxTurns === 0 ? 0 : waitSec };
+  return {
+    payload,
+    topic: request.topic?.trim() ?? null,
+    intent,
+    maxTurns,
+    waitSec: maxTurns === 0 ? 0 : waitSec,
+  };
 }
 
 /** Throws `JOB_SELF`, `JOB_NOT_ALLOWED`. Pure. */
-export function checkPair(asking: ExchangeAgent, target: ExchangeAgent, rules: AskRules, agents: readonly ExchangeAgent[]): void {
-  if (target.id === asking.id) throw new DureError("JOB_SELF", `${asking.displayName} cannot ask itself.`, { class: "input", hint: `Agents are: ${agents.map(({ id }) => id).join(", ")}.` });
+export function checkPair(
+  asking: ExchangeAgent,
+  target: ExchangeAgent,
+  rules: AskRules,
+  agents: readonly ExchangeAgent[],
+): void {
+  if (target.id === asking.id) {
+    throw new DureError("JOB_SELF", `${asking.displayName} cannot ask itself.`, {
+      class: "input",
+      hint: `Agents are: ${agents.map(({ id }) => id).join(", ")}.`,
+    });
+  }
   checkAllowed(rules, asking, target);
 }
 
 /** Throws `JOB_NOT_ALLOWED`. Pure. */
-export function checkAllowed(rules: AskRules, asking: Pick<ExchangeAgent, "id" | "displayName">, target: Pick<ExchangeAgent, "id" | "displayName">): void {
+export function checkAllowed(
+  rules: AskRules,
+  asking: Pick<ExchangeAgent, "id" | "displayName">,
+  target: Pick<ExchangeAgent, "id" | "displayName">,
+): void {
   if (isAllowed(rules, asking.id, target.id)) return;
-  throw new DureError("JOB_NOT_ALLOWED", `${asking.displayName} may not ask ${target.displayName}.`, { class: "forbidden", hint: `Add "${asking.id} -> ${target.id}" to the team's list of who may ask whom.` });
+  throw new DureError(
+    "JOB_NOT_ALLOWED",
+    `${asking.displayName} may not ask ${target.displayName}.`,
+    {
+      class: "forbidden",
+      hint: `Add "${asking.id} -> ${target.id}" to the team's list of who may ask whom.`,
+    },
+  );
 }
 
 /** Throws `MESSAGE_INVALID`, `MESSAGE_TOO_LONG`. Pure. */
 export function checkText(text: string, bytesMost: number): void {
-  if (text.trim() === "") throw new DureError("MESSAGE_INVALID", "The message is empty.", { class: "input", hint: "Say what is wanted." });
-  if (text.includes("\u0000") || !text.isWellFormed()) throw new DureError("MESSAGE_INVALID", "The message holds characters that cannot be stored (U+0000 or half of a surrogate pair).", { class: "input", hint: "Send plain text in UTF-8." });
+  if (text.trim() === "") {
+    throw new DureError("MESSAGE_INVALID", "The message is empty.", {
+      class: "input",
+      hint: "Say what is wanted.",
+    });
+  }
+  if (text.includes("\u0000") || !text.isWellFormed()) {
+    throw new DureError(
+      "MESSAGE_INVALID",
+      "The message holds characters that cannot be stored (U+0000 or half of a surrogate pair).",
+      { class: "input", hint: "Send plain text in UTF-8." },
+    );
+  }
   const bytes = Buffer.byteLength(text);
-  if (bytes > bytesMost) throw new DureError("MESSAGE_TOO_LONG", `The message has ${bytes} bytes; ${bytesMost} are allowed.`, { class: "input", hint: "Send less at once." });
+  if (bytes > bytesMost) {
+    throw new DureError(
+      "MESSAGE_TOO_LONG",
+      `The message has ${bytes} bytes; ${bytesMost} are allowed.`,
+      { class: "input", hint: "Send less at once." },
+    );
+  }
 }
 
 /** What the caller of a job that has ended is told; success only where there was some. Pure. */
-export function resultOf(job: Pick<JobDetail, "jobId" | "status" | "outcome" | "target" | "lastError" | "turns">): AskResult {
+export function resultOf(
+  job: Pick<JobDetail, "jobId" | "status" | "outcome" | "target" | "lastError" | "turns">,
+): AskResult {
   const { jobId } = job;
-  if (job.status === "COMPLETED") return { status: "ok", reply: job.turns.findLast((turn) => turn.speaker === job.target && turn.text !== "")?.text ?? "", jobId };
-  return { status: "error", code: job.lastError?.code ?? `JOB_${job.status}`, hint: job.lastError?.message ?? `The job ended as ${job.outcome}.`, jobId };
+  if (job.status === "COMPLETED") {
+    return {
+      status: "ok",
+      reply:
+        job.turns.findLast((turn) => turn.speaker === job.target && turn.text !== "")?.text ?? "",
+      jobId,
+    };
+  }
+  return {
+    status: "error",
+    code: job.lastError?.code ?? `JOB_${job.status}`,
+    hint: job.lastError?.message ?? `The job ended as ${job.outcome}.`,
+    jobId,
+  };
 }
 
 export function agentUnknown(id: string, agents: readonly ExchangeAgent[]): DureError {
-  return new DureError("AGENT_UNKNOWN", `There is no agent "${id}".`, { class: "not-found", hint: `Agents are: ${agents.map((known) => known.id).join(", ") || "none"}.` });
+  return new DureError("AGENT_UNKNOWN", `There is no agent "${id}".`, {
+    class: "not-found",
+    hint: `Agents are: ${agents.map((known) => known.id).join(", ") || "none"}.`,
+  });
 }
 
 export function nobodyAsked(): DureError {
-  return new DureError("AGENT_UNKNOWN", "Nobody is asked.", { class: "input", hint: "Name an agent, or a session in which one answers." });
+  return new DureError("AGENT_UNKNOWN", "Nobody is asked.", {
+    class: "input",
+    hint: "Name an agent, or a session in which one answers.",
+  });
 }
 
 /** The receiver sees all of it, or the caller hears that it does not fit. */
@@ -111,6 +208,12 @@ function readPayload(value: unknown, bytesMost: number): JobPayload | null {
   if (value === undefined || value === null) return null;
   const payload = parsePayload(value);
   const bytes = Buffer.byteLength(quotedPayload(payload));
-  if (bytes > bytesMost) throw new DureError("PAYLOAD_TOO_LONG", `The payload has ${bytes} bytes as text; ${bytesMost} are allowed.`, { class: "input", hint: "Say what matters, and where the rest is to be found." });
+  if (bytes > bytesMost) {
+    throw new DureError(
+      "PAYLOAD_TOO_LONG",
+      `The payload has ${bytes} bytes as text; ${bytesMost} are allowed.`,
+      { class: "input", hint: "Say what matters, and where the rest is to be found." },
+    );
+  }
   return payload;
 }

@@ -3,7 +3,10 @@ import { NotSentError, tool, type AnyTool } from "../engine/tool.ts";
 import { jobOfSession } from "./job.ts";
 import type { Jobs } from "./jobs.ts";
 
-/** The tool `end_conversation`: this turn is the exchange's last one. Only seen in sessions of exchanges. */
+/**
+ * The tool `end_conversation`: this turn is the exchange's last one. Only seen in sessions of
+ * exchanges.
+ */
 export function endConversationTool(jobs: Pick<Jobs, "endExchange">): AnyTool {
   return tool({
     description: "Ends this exchange with the other agent. Say your last words in the same turn.",

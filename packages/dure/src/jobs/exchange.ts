@@ -1,6 +1,13 @@
 import type { Clock } from "../kernel/clock.ts";
 import { decideEnd, decideFailure, endOf, readReply, type ExchangeEnd } from "./endings.ts";
-import { speakerOf, type FailedOutcome, type Job, type JobError, type JobTurn, type JobWords } from "./job.ts";
+import {
+  speakerOf,
+  type FailedOutcome,
+  type Job,
+  type JobError,
+  type JobTurn,
+  type JobWords,
+} from "./job.ts";
 import type { JobLimits } from "./limits.ts";
 import type { EarlierWords, JobResult } from "./store.ts";
 import { renderTurnMessage, wordsToTell } from "./turn-message.ts";
@@ -15,8 +22,16 @@ export interface ExchangeAgent {
 
 /** What came of one attempt to let an agent speak. */
 export type Spoken =
-  | { readonly kind: "said"; readonly text: string; /** `end_conversation` was called. */ readonly endAsked: boolean }
-  | { readonly kind: "failed"; readonly error: JobError; /** Whatever may be tried again was, inside the turn. */ readonly isExhausted?: boolean }
+  | {
+      readonly kind: "said";
+      readonly text: string;
+      /** `end_conversation` was called. */ readonly endAsked: boolean;
+    }
+  | {
+      readonly kind: "failed";
+      readonly error: JobError;
+      /** Whatever may be tried again was, inside the turn. */ readonly isExhausted?: boolean;
+    }
   | { readonly kind: "late" };
 
 /** `again`: the person has answered in this instant, so there is something to follow. */
@@ -45,29 +60,42 @@ export interface ExchangeState {
   readonly earlier?: readonly EarlierWords[];
 }
 
-/** What the exchange needs of the world: in the product rows and conversation turns, in a test a function. */
+/**
+ * What the exchange needs of the world: in the product rows and conversation turns, in a test a
+ * function.
+ */
 export interface ExchangeDesk {
   /** Undefined when it is not in the team (any more). */
   agent(id: string): ExchangeAgent | undefined;
   /** What persons said that nobody was told yet, and what this turn was told before. */
   words(turn: number): Promise<readonly JobWords[]>;
-  /** What came of background work that this agent asked for here, and that the coming turn has to tell it. */
+  /**
+   * What came of background work that this agent asked for here, and that the coming turn has to
+   * tell it.
+   */
   results(turn: number, agent: string): Promise<readonly JobResult[]>;
   /** Why nothing more may be spent; undefined when there is room. */
   overBudget(): Promise<JobError | undefined>;
   /** Records that an attempt begins. False: the exchange belongs to somebody else now. */
   begin(attempt: Attempt): Promise<boolean>;
-  /** Lets the agent of the attempt that was begun last speak, or follows how it does. `late` after `timeoutMs`: it was stopped. */
+  /**
+   * Lets the agent of the attempt that was begun last speak, or follows how it does. `late` after
+   * `timeoutMs`: it was stopped.
+   */
   speak(number: number, options: { timeoutMs: number; signal: AbortSignal }): Promise<Spoken>;
   /** Records a finished turn, the end, or both. */
-  settle(settled: { turn?: { number: number; speaker: string; text: string }; end?: ExchangeEnd | undefined }): Promise<"continues" | "over" | "fenced">;
+  settle(settled: {
+    turn?: { number: number; speaker: string; text: string };
+    end?: ExchangeEnd | undefined;
+  }): Promise<"continues" | "over" | "fenced">;
   /** The turn waits for a person: the exchange rests until they have answered. */
   rest(options: { signal: AbortSignal }): Promise<Rest>;
 }
 
 /**
- * Leads an exchange from where it stands to its end: target and requester by turns. Returns when it has ended, rests, or belongs
- * to somebody else; throws the signal's reason when this process has to leave it, and then another one goes on.
+ * Leads an exchange from where it stands to its end: target and requester by turns. Returns when it
+ * has ended, rests, or belongs to somebody else; throws the signal's reason when this process has
+ * to leave it, and then another one goes on.
  *
  * Per turn: `begin → speak → settle`. Each is a record; between two of them nothing is kept but what can be read again.
  */
@@ -89,7 +117,12 @@ export async function runExchange(
   for (;;) {
     const number = turns.length + 1;
     const speaker = desk.agent(speakerOf(job, number));
-    if (!speaker) return fail("agent_removed", { code: "AGENT_REMOVED", message: `The agent ${speakerOf(job, number)} is no longer in the team.` });
+    if (!speaker) {
+      return fail("agent_removed", {
+        code: "AGENT_REMOVED",
+        message: `The agent ${speakerOf(job, number)} is no longer in the team.`,
+      });
+    }
 
     const limit = number === 1 ? limits.firstReplyMs : limits.turnMs;
     const startedAt = clock.monotonic();
@@ -102,15 +135,25 @@ export async function runExchange(
         attempt = 1;
         if (!(await begin(number, attempt, speaker))) return "fenced";
       }
-      const spoken = await desk.speak(number, { timeoutMs: Math.max(limit - (clock.monotonic() - startedAt), 1), signal });
+      const spoken = await desk.speak(number, {
+        timeoutMs: Math.max(limit - (clock.monotonic() - startedAt), 1),
+        signal,
+      });
       if (spoken.kind === "said") {
         said = spoken;
         break;
       }
-      const late: JobError = { code: "JOB_TURN_TIMEOUT", message: `${speaker.displayName} did not answer turn ${number} within ${limit / 1_000} s.` };
+      const late: JobError = {
+        code: "JOB_TURN_TIMEOUT",
+        message: `${speaker.displayName} did not answer turn ${number} within ${limit / 1_000} s.`,
+      };
       if (spoken.kind === "late") return fail(number === 1 ? "no_reply" : "turn_timeout", late);
 
-      const step = decideFailure(spoken.error.code, spoken.isExhausted ? Infinity : attempt, random());
+      const step = decideFailure(
+        spoken.error.code,
+        spoken.isExhausted ? Infinity : attempt,
+        random(),
+      );
       switch (step.next) {
         case "wait": {
           const rest = await desk.rest({ signal });
@@ -123,7 +166,9 @@ export async function runExchange(
         case "fail":
           return fail(step.outcome, spoken.error);
         case "retry":
-          if (clock.monotonic() - startedAt + step.waitMs >= limit) return fail("agent_error", spoken.error);
+          if (clock.monotonic() - startedAt + step.waitMs >= limit) {
+            return fail("agent_error", spoken.error);
+          }
           await clock.sleep(step.waitMs, { signal });
           attempt += 1;
           if (!(await begin(number, attempt, speaker))) return "fenced";
@@ -134,9 +179,19 @@ export async function runExchange(
     }
 
     const reply = readReply(said.text);
-    const outcome = decideEnd({ reply, endAsked: said.endAsked, number, maxTurns, previousOwn: turns.at(-2)?.text, previousOther: turns.at(-1)?.text ?? job.message });
+    const outcome = decideEnd({
+      reply,
+      endAsked: said.endAsked,
+      number,
+      maxTurns,
+      previousOwn: turns.at(-2)?.text,
+      previousOther: turns.at(-1)?.text ?? job.message,
+    });
     const turn = { number, speaker: speaker.id, text: reply.text };
-    const settled = await desk.settle({ turn, end: outcome && endOf(outcome, { quiet: reply.quiet }) });
+    const settled = await desk.settle({
+      turn,
+      end: outcome && endOf(outcome, { quiet: reply.quiet }),
+    });
     if (settled !== "continues") return settled;
     turns.push(turn);
     attempt = 0;
@@ -145,9 +200,27 @@ export async function runExchange(
   }
 
   async function begin(number: number, tried: number, speaker: ExchangeAgent): Promise<boolean> {
-    const [said, results] = await Promise.all([desk.words(number), desk.results(number, speaker.id)]);
+    const [said, results] = await Promise.all([
+      desk.words(number),
+      desk.results(number, speaker.id),
+    ]);
     const words = wordsToTell(said, number, limits.words);
-    const told = renderTurnMessage({ job: { ...job, maxTurns }, number, turns, earlier: state.earlier ?? [], words, results, nameOf });
-    return desk.begin({ number, attempt: tried, speaker, ...told, words: words.map(({ id }) => id), results: results.map(({ jobId }) => jobId) });
+    const told = renderTurnMessage({
+      job: { ...job, maxTurns },
+      number,
+      turns,
+      earlier: state.earlier ?? [],
+      words,
+      results,
+      nameOf,
+    });
+    return desk.begin({
+      number,
+      attempt: tried,
+      speaker,
+      ...told,
+      words: words.map(({ id }) => id),
+      results: results.map(({ jobId }) => jobId),
+    });
   }
 }

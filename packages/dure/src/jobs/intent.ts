@@ -1,7 +1,13 @@
 import type { JobPayload } from "./payloads.ts";
 
 /** What a request is for; decides how long the exchange may be. Source: docs/spec/jobs §3. */
-export type JobIntent = "notification" | "urgent_escalation" | "result_report" | "question" | "request" | "collaboration";
+export type JobIntent =
+  | "notification"
+  | "urgent_escalation"
+  | "result_report"
+  | "question"
+  | "request"
+  | "collaboration";
 
 /** Exchange turns of an intent; `configured` is the team's maximum for a collaboration. */
 const TURNS = {
@@ -22,18 +28,38 @@ export interface IntentFacts {
 /** Marks at the beginning of a message, in Korean and English; never a word inside of another. */
 const MARKS: readonly (readonly [JobIntent, RegExp])[] = [
   ["urgent_escalation", /^\s*(\[(urgent|긴급)\]|(urgent|긴급)\s*[:!：])/iu],
-  ["notification", /^\s*(\[(fyi|notice|알림|공지|참고)\]|(fyi|for your information|notice|알림|공지|참고)\s*[:：])/iu],
-  ["result_report", /^\s*(\[(report|result|보고|결과)\]|(report|result|status report|보고|결과|결과 보고)\s*[:：])/iu],
-  ["collaboration", /^\s*(\[(collaborate|discussion|협업|논의|토론)\]|(collaborate|discussion|let'?s discuss|협업|논의|토론)\s*[:：])/iu],
+  [
+    "notification",
+    /^\s*(\[(fyi|notice|알림|공지|참고)\]|(fyi|for your information|notice|알림|공지|참고)\s*[:：])/iu,
+  ],
+  [
+    "result_report",
+    /^\s*(\[(report|result|보고|결과)\]|(report|result|status report|보고|결과|결과 보고)\s*[:：])/iu,
+  ],
+  [
+    "collaboration",
+    /^\s*(\[(collaborate|discussion|협업|논의|토론)\]|(collaborate|discussion|let'?s discuss|협업|논의|토론)\s*[:：])/iu,
+  ],
 ];
 
 /** Asks for something to be done, however politely; a question mark behind it is courtesy. */
-const REQUEST = /(해\s?(줘|주세요|주시|줄래|주겠|달라|달래)|부탁|바랍니다|하세요|\b(please|could you|can you|would you)\b)/iu;
+const REQUEST =
+  /(해\s?(줘|주세요|주시|줄래|주겠|달라|달래)|부탁|바랍니다|하세요|\b(please|could you|can you|would you)\b)/iu;
 
-/** What a request is for: by the payload's kind, then by its mark, then by its form. Pure; the first rule that applies wins. */
-export function decideIntent({ message, payload }: IntentFacts): { readonly intent: JobIntent; readonly because: string } {
-  if (payload?.kind === "status_report" && payload.urgent) return { intent: "urgent_escalation", because: "payload-urgent" };
-  if (payload?.kind === "status_report") return { intent: "result_report", because: "payload-kind" };
+/**
+ * What a request is for: by the payload's kind, then by its mark, then by its form. Pure; the first
+ * rule that applies wins.
+ */
+export function decideIntent({ message, payload }: IntentFacts): {
+  readonly intent: JobIntent;
+  readonly because: string;
+} {
+  if (payload?.kind === "status_report" && payload.urgent) {
+    return { intent: "urgent_escalation", because: "payload-urgent" };
+  }
+  if (payload?.kind === "status_report") {
+    return { intent: "result_report", because: "payload-kind" };
+  }
   if (payload?.kind === "answer") return { intent: "result_report", because: "payload-kind" };
   if (payload?.kind === "question") return { intent: "question", because: "payload-kind" };
   if (payload?.kind === "task_delegation") return { intent: "request", because: "payload-kind" };
@@ -44,8 +70,15 @@ export function decideIntent({ message, payload }: IntentFacts): { readonly inte
   return { intent: "request", because: "default" };
 }
 
-/** Exchange turns at most: what the caller said goes first. Pure. @param collaborationTurns the team's maximum. */
-export function turnsOf(intent: JobIntent, asked: number | undefined, collaborationTurns: number): number {
+/**
+ * Exchange turns at most: what the caller said goes first. Pure. @param collaborationTurns the
+ * team's maximum.
+ */
+export function turnsOf(
+  intent: JobIntent,
+  asked: number | undefined,
+  collaborationTurns: number,
+): number {
   const turns = TURNS[intent];
   return asked ?? (turns === "configured" ? collaborationTurns : turns);
 }

@@ -3,7 +3,7 @@ import { codeOf, DureError, messageOf } from "../kernel/errors.ts";
 import type { Done } from "../kernel/turn-events.ts";
 import type { Caller, Conversations } from "../engine/api.ts";
 import type { ExchangeEnd } from "./endings.ts";
-import { RESULTS_MOST } from "./turn-message.ts";
+import { MAX_RESULTS } from "./turn-message.ts";
 import type { Attempt, ExchangeAgent, ExchangeDesk, Rest, Spoken } from "./exchange.ts";
 import { sessionOf, type JobError, type JobWords } from "./job.ts";
 import type { JobLimits } from "./limits.ts";
@@ -18,18 +18,30 @@ export interface AgentDirectory {
 /** Thrown where a write was refused: another process has the job, or somebody cancelled it. */
 export class JobFencedError extends DureError {
   constructor(job: string) {
-    super("JOB_FENCED", `The job ${job} is no longer this process's.`, { class: "conflict", hint: "Nothing was written." });
+    super("JOB_FENCED", `The job ${job} is no longer this process's.`, {
+      class: "conflict",
+      hint: "Nothing was written.",
+    });
   }
 }
 
-/** A conversation turn that was stopped because it is late may take this long to end, milliseconds. Source: our choice. */
+/**
+ * A conversation turn that was stopped because it is late may take this long to end, milliseconds.
+ * Source: our choice.
+ */
 const STOP_PATIENCE_MS = 10_000;
-/** Between two looks for the turn of an answer that is being given, milliseconds. Source: our choice; it commits at any moment. */
+/**
+ * Between two looks for the turn of an answer that is being given, milliseconds. Source: our
+ * choice; it commits at any moment.
+ */
 const ANSWER_LANDS_MS = 20;
 const ACCEPT_FIRST_WAIT_MS = 50;
-const ACCEPT_MOST_WAIT_MS = 1_000;
+const MAX_ACCEPT_WAIT_MS = 1_000;
 
-/** The desk of an exchange that is held by this process: rows of `dure.jobs` and turns of the engine. */
+/**
+ * The desk of an exchange that is held by this process: rows of `dure.jobs` and turns of the
+ * engine.
+ */
 export class JobDesk implements ExchangeDesk {
   readonly #held: HeldJob;
   readonly #options: JobDeskOptions;
@@ -37,7 +49,10 @@ export class JobDesk implements ExchangeDesk {
   #input: AttemptInput | null;
   #attempt: number;
   #number: number;
-  /** When the attempt was begun in another life: perhaps its turn was accepted and never noted. The session's first message that can be it. */
+  /**
+   * When the attempt was begun in another life: perhaps its turn was accepted and never noted. The
+   * session's first message that can be it.
+   */
   #begunBefore: number | null;
   #turn: string | null;
 
@@ -62,22 +77,45 @@ export class JobDesk implements ExchangeDesk {
   }
 
   results(turn: number, agent: string): Promise<readonly JobResult[]> {
-    return this.#options.store.results(this.#id, turn, agent, RESULTS_MOST);
+    return this.#options.store.results(this.#id, turn, agent, MAX_RESULTS);
   }
 
   async overBudget(): Promise<JobError | undefined> {
     const { treeTokens, treeMicroUsd } = this.#options.limits;
     if (treeTokens === undefined && treeMicroUsd === undefined) return undefined;
     const spent = await this.#options.store.spent(this.#held.job.rootId);
-    const say = (what: string): JobError => ({ code: "JOB_BUDGET", message: `The work of ${this.#held.job.rootId} may use ${what}, and has used it.` });
-    if (treeTokens !== undefined && spent.tokens >= treeTokens) return say(`${treeTokens} tokens (jobs.treeTokens)`);
-    if (treeMicroUsd !== undefined && spent.microUsd >= treeMicroUsd) return say(`${treeMicroUsd / 1_000_000} USD`);
+    const say = (what: string): JobError => ({
+      code: "JOB_BUDGET",
+      message: `The work of ${this.#held.job.rootId} may use ${what}, and has used it.`,
+    });
+    if (treeTokens !== undefined && spent.tokens >= treeTokens) {
+      return say(`${treeTokens} tokens (jobs.treeTokens)`);
+    }
+    if (treeMicroUsd !== undefined && spent.microUsd >= treeMicroUsd) {
+      return say(`${treeMicroUsd / 1_000_000} USD`);
+    }
     return undefined;
   }
 
-  async begin({ number, attempt, speaker, message, background, words, results }: Attempt): Promise<boolean> {
-    const input = { session: sessionOf(this.#id, speaker.id), service: speaker.service, message, background };
-    const isOurs = await this.#options.store.begin(this.#id, this.#held.epoch, attempt, input, { words, results });
+  async begin({
+    number,
+    attempt,
+    speaker,
+    message,
+    background,
+    words,
+    results,
+  }: Attempt): Promise<boolean> {
+    const input = {
+      session: sessionOf(this.#id, speaker.id),
+      service: speaker.service,
+      message,
+      background,
+    };
+    const isOurs = await this.#options.store.begin(this.#id, this.#held.epoch, attempt, input, {
+      words,
+      results,
+    });
     this.#input = input;
     this.#attempt = attempt;
     this.#number = number;
@@ -86,10 +124,15 @@ export class JobDesk implements ExchangeDesk {
     return isOurs;
   }
 
-  async speak(_number: number, { timeoutMs, signal }: { timeoutMs: number; signal: AbortSignal }): Promise<Spoken> {
+  async speak(
+    _number: number,
+    { timeoutMs, signal }: { timeoutMs: number; signal: AbortSignal },
+  ): Promise<Spoken> {
     const { clock } = this.#options;
     const late = new AbortController();
-    const cancel = clock.after(timeoutMs, () => late.abort(new DOMException("The turn is late.", "TimeoutError")));
+    const cancel = clock.after(timeoutMs, () =>
+      late.abort(new DOMException("The turn is late.", "TimeoutError")),
+    );
     const either = AbortSignal.any([signal, late.signal]);
     try {
       return await this.#speak(either);
@@ -102,7 +145,10 @@ export class JobDesk implements ExchangeDesk {
     }
   }
 
-  async settle(settled: { turn?: { number: number; speaker: string; text: string }; end?: ExchangeEnd | undefined }): Promise<"continues" | "over" | "fenced"> {
+  async settle(settled: {
+    turn?: { number: number; speaker: string; text: string };
+    end?: ExchangeEnd | undefined;
+  }): Promise<"continues" | "over" | "fenced"> {
     const answer = await this.#options.store.settle(this.#id, this.#held.epoch, settled);
     if (settled.turn && answer !== "fenced") this.#options.onProgress();
     return answer;
@@ -130,13 +176,20 @@ export class JobDesk implements ExchangeDesk {
     for (;;) {
       const turn = this.#turn;
       const done = await this.#doneOf(turn, signal);
-      if (done.error?.code !== "APPROVAL_PENDING" && done.error?.code !== "EFFECT_UNKNOWN") return this.#spoken(turn, done);
+      if (done.error?.code !== "APPROVAL_PENDING" && done.error?.code !== "EFFECT_UNKNOWN") {
+        return this.#spoken(turn, done);
+      }
       // A person is asked; their answer starts a turn of its own, and that one goes on.
       const next = await store.turnBehind(session, turn);
       if (next === undefined) {
         if (await store.isAsking(session)) return { kind: "failed", error: done.error };
         const late = await store.turnBehind(session, turn); // answered between the two questions
-        if (late === undefined) return { kind: "failed", error: { code: "ANSWER_MISSING", message: `Nobody answered: ${done.error.message}` } };
+        if (late === undefined) {
+          return {
+            kind: "failed",
+            error: { code: "ANSWER_MISSING", message: `Nobody answered: ${done.error.message}` },
+          };
+        }
         this.#turn = late;
       } else this.#turn = next;
       await this.#note(this.#turn);
@@ -145,13 +198,23 @@ export class JobDesk implements ExchangeDesk {
 
   async #spoken(turn: string, done: Done): Promise<Spoken> {
     if (done.error) {
-      // A newer release took the turn up in its middle. It may be led anew as long as it has done nothing to the outside.
-      const isUndone = done.error.code === "TURN_DIVERGED" && !(await this.#options.store.hadEffects(turn));
+      // A newer release took the turn up in its middle. It may be led anew as long as it has done
+      // nothing to the outside.
+      const isUndone =
+        done.error.code === "TURN_DIVERGED" && !(await this.#options.store.hadEffects(turn));
       return isUndone
         ? { kind: "failed", error: { code: "TURN_DIVERGED_UNDONE", message: done.error.message } }
-        : { kind: "failed", error: { code: done.error.code, message: done.error.message }, isExhausted: true };
+        : {
+            kind: "failed",
+            error: { code: done.error.code, message: done.error.message },
+            isExhausted: true,
+          };
     }
-    return { kind: "said", text: done.message, endAsked: await this.#options.store.wasEnded(this.#id, turn) };
+    return {
+      kind: "said",
+      text: done.message,
+      endAsked: await this.#options.store.wasEnded(this.#id, turn),
+    };
   }
 
   /** The turn's id, or why there will be none. */
@@ -163,13 +226,19 @@ export class JobDesk implements ExchangeDesk {
       if (known !== undefined) return known;
     }
     const key = `job:${this.#id}:turn:${this.#number}${this.#attempt > 1 ? `:${this.#attempt}` : ""}`;
-    for (let wait = ACCEPT_FIRST_WAIT_MS; ; wait = Math.min(wait * 2, ACCEPT_MOST_WAIT_MS)) {
+    for (let wait = ACCEPT_FIRST_WAIT_MS; ; wait = Math.min(wait * 2, MAX_ACCEPT_WAIT_MS)) {
       signal.throwIfAborted();
       try {
-        return (await conversations.accept({ session, service, message, background }, { caller: this.#caller, path: "job", key })).turnId;
+        return (
+          await conversations.accept(
+            { session, service, message, background },
+            { caller: this.#caller, path: "job", key },
+          )
+        ).turnId;
       } catch (error) {
         const code = codeOf(error) ?? "INTERNAL";
-        const isInTheWay = error instanceof DureError && (error.class === "unavailable" || error.class === "limit");
+        const isInTheWay =
+          error instanceof DureError && (error.class === "unavailable" || error.class === "limit");
         if (!isInTheWay) return { code, message: messageOf(error) };
         await clock.sleep(wait, { signal });
       }
@@ -189,11 +258,15 @@ export class JobDesk implements ExchangeDesk {
     const turn = this.#turn;
     await this.#stop(turn);
     const patience = new AbortController();
-    const cancel = clock.after(STOP_PATIENCE_MS, () => patience.abort(new DOMException("The turn does not end.", "TimeoutError")));
+    const cancel = clock.after(STOP_PATIENCE_MS, () =>
+      patience.abort(new DOMException("The turn does not end.", "TimeoutError")),
+    );
     try {
       const done = await this.#doneOf(turn, AbortSignal.any([signal, patience.signal]));
       // It may have been quicker than the stop.
-      return done.error?.code === "TURN_STOPPED" ? { kind: "late" } : await this.#spoken(turn, done);
+      return done.error?.code === "TURN_STOPPED"
+        ? { kind: "late" }
+        : await this.#spoken(turn, done);
     } catch (error) {
       signal.throwIfAborted();
       if (!patience.signal.aborted) throw error;
@@ -204,13 +277,20 @@ export class JobDesk implements ExchangeDesk {
   }
 
   async #stop(turn: string): Promise<void> {
-    await this.#options.conversations.stopTurn(turn, { caller: this.#caller }).catch((error: unknown) => {
-      if (codeOf(error) !== "TURN_FINISHED" && codeOf(error) !== "TURN_UNKNOWN") throw error;
-    });
+    await this.#options.conversations
+      .stopTurn(turn, { caller: this.#caller })
+      .catch((error: unknown) => {
+        if (codeOf(error) !== "TURN_FINISHED" && codeOf(error) !== "TURN_UNKNOWN") throw error;
+      });
   }
 
   async #doneOf(turn: string, signal: AbortSignal): Promise<Done> {
-    for await (const { event } of this.#options.conversations.read(turn, { caller: this.#caller, signal })) if (event.type === "DONE") return event.data;
+    for await (const { event } of this.#options.conversations.read(turn, {
+      caller: this.#caller,
+      signal,
+    })) {
+      if (event.type === "DONE") return event.data;
+    }
     throw new DureError("TURN_ENDLESS", `The stream of ${turn} ended without DONE.`);
   }
 }

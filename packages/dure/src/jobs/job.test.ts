@@ -1,9 +1,22 @@
 import { expect, test } from "vitest";
 import { testDatabase } from "../durable/test-database.ts";
 import { codeOf } from "../kernel/errors.ts";
-import { isOver, JOB_STATUSES, jobOfSession, newJobId, NEXT_STATUSES, OUTCOMES, sessionOf, speakerOf, transition, type JobStatus } from "./job.ts";
+import {
+  isOver,
+  JOB_STATUSES,
+  jobOfSession,
+  newJobId,
+  NEXT_STATUSES,
+  OUTCOMES,
+  sessionOf,
+  speakerOf,
+  transition,
+  type JobStatus,
+} from "./job.ts";
 
-const PAIRS = JOB_STATUSES.flatMap((from) => JOB_STATUSES.filter((to) => to !== from).map((to) => ({ from, to })));
+const PAIRS = JOB_STATUSES.flatMap((from) =>
+  JOB_STATUSES.filter((to) => to !== from).map((to) => ({ from, to })),
+);
 
 test.each(PAIRS)("$from → $to is allowed or refused as the table says", ({ from, to }) => {
   const isListed = (NEXT_STATUSES[from] as readonly JobStatus[]).includes(to);
@@ -23,7 +36,8 @@ test.each(PAIRS)("$from → $to is allowed or refused as the table says", ({ fro
 test("the database refuses every transition that the table does not have, and takes a job back from recovery alone", async () => {
   await using db = await testDatabase();
   const { database } = db;
-  const outcomeOf = (status: JobStatus): string | null => Object.entries(OUTCOMES).find(([, end]) => end === status)?.[0] ?? null;
+  const outcomeOf = (status: JobStatus): string | null =>
+    Object.entries(OUTCOMES).find(([, end]) => end === status)?.[0] ?? null;
   const insert = async (status: JobStatus): Promise<string> => {
     const id = newJobId();
     await database.query(
@@ -39,10 +53,16 @@ test("the database refuses every transition that the table does not have, and ta
   for (const { from, to } of PAIRS) {
     const isListed = (NEXT_STATUSES[from] as readonly JobStatus[]).includes(to);
     const plain = "update dure.jobs set status = $2, outcome = $3 where id = $1";
-    const recovery = "update dure.jobs set status = $2, outcome = $3, holder = null, epoch = epoch + 1, resumes = resumes + 1 where id = $1";
-    for (const [text, allowed] of [[plain, isListed && to !== "PENDING"], [recovery, isListed]] as const) {
+    const recovery =
+      "update dure.jobs set status = $2, outcome = $3, holder = null, epoch = epoch + 1, resumes = resumes + 1 where id = $1";
+    for (const [text, allowed] of [
+      [plain, isListed && to !== "PENDING"],
+      [recovery, isListed],
+    ] as const) {
       const id = await insert(from);
-      const code = await database.query({ text }, [id, to, outcomeOf(to)]).then(() => "allowed", codeOf);
+      const code = await database
+        .query({ text }, [id, to, outcomeOf(to)])
+        .then(() => "allowed", codeOf);
       expect(`${from} → ${to}: ${code}`).toBe(`${from} → ${to}: ${allowed ? "allowed" : "DU410"}`);
     }
   }
@@ -50,7 +70,12 @@ test("the database refuses every transition that the table does not have, and ta
 
 test("the database refuses an end that does not belong to its outcome", async () => {
   await using db = await testDatabase();
-  const put = (status: string, outcome: string, turns: number, error: string | null): Promise<unknown> =>
+  const put = (
+    status: string,
+    outcome: string,
+    turns: number,
+    error: string | null,
+  ): Promise<unknown> =>
     db.database
       .query(
         {
@@ -76,18 +101,33 @@ test("every outcome belongs to an end", () => {
 test("the target speaks first, then by turns", () => {
   const job = { requester: "ruda", target: "eden" };
 
-  expect([1, 2, 3, 4].map((turn) => speakerOf(job, turn))).toEqual(["eden", "ruda", "eden", "ruda"]);
+  expect([1, 2, 3, 4].map((turn) => speakerOf(job, turn))).toEqual([
+    "eden",
+    "ruda",
+    "eden",
+    "ruda",
+  ]);
 });
 
-test.each(["eden", "이든", "a".repeat(64), "가".repeat(64)])("the session of an exchange fits the engine's ids and leads back to its job (%s)", (agent) => {
-  const id = newJobId();
-  const session = sessionOf(id, agent);
+test.each(["eden", "이든", "a".repeat(64), "가".repeat(64)])(
+  "the session of an exchange fits the engine's ids and leads back to its job (%s)",
+  (agent) => {
+    const id = newJobId();
+    const session = sessionOf(id, agent);
 
-  expect(session).toMatch(/^[A-Za-z0-9._:@-]{1,200}$/);
-  expect(jobOfSession(session)).toBe(id);
-  expect(sessionOf(id, `${agent}x`.slice(-64))).not.toBe(session);
-});
+    expect(session).toMatch(/^[A-Za-z0-9._:@-]{1,200}$/);
+    expect(jobOfSession(session)).toBe(id);
+    expect(sessionOf(id, `${agent}x`.slice(-64))).not.toBe(session);
+  },
+);
 
 test("other sessions belong to no job", () => {
-  for (const session of ["s1", "job:", "job:job_1:eden", "xjob:job_01ARZ3NDEKTSV4RRFFQ69G5FAV:eden"]) expect(jobOfSession(session)).toBeUndefined();
+  for (const session of [
+    "s1",
+    "job:",
+    "job:job_1:eden",
+    "xjob:job_01ARZ3NDEKTSV4RRFFQ69G5FAV:eden",
+  ]) {
+    expect(jobOfSession(session)).toBeUndefined();
+  }
 });

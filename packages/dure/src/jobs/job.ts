@@ -4,13 +4,17 @@ import { ulid } from "../kernel/ids.ts";
 import type { JobIntent } from "./intent.ts";
 import type { JobPayload } from "./payloads.ts";
 
-/** PENDING waits for its permit, RUNNING has had one; the other four are ends. Source: docs/spec/jobs §2. */
+/**
+ * PENDING waits for its permit, RUNNING has had one; the other four are ends. Source:
+ * docs/spec/jobs §2.
+ */
 export type JobStatus = "PENDING" | "RUNNING" | EndStatus;
 export type EndStatus = "COMPLETED" | "FAILED" | "CANCELLED" | "ABANDONED";
 
 /**
  * Which status may follow which. Recovery is the only caller that takes RUNNING back to PENDING.
- * The table of jobs has a trigger that says the same (durable/migrations/0006-jobs.ts); a test holds the two together.
+ * The table of jobs has a trigger that says the same (durable/migrations/0006-jobs.ts); a test
+ * holds the two together.
  */
 export const NEXT_STATUSES = {
   PENDING: ["RUNNING", "CANCELLED", "ABANDONED"],
@@ -23,7 +27,10 @@ export const NEXT_STATUSES = {
 
 export const JOB_STATUSES = Object.keys(NEXT_STATUSES) as readonly JobStatus[];
 
-/** How a job ended, and in which status that leaves it. Only what was brought to an end by the agents themselves is COMPLETED. */
+/**
+ * How a job ended, and in which status that leaves it. Only what was brought to an end by the
+ * agents themselves is COMPLETED.
+ */
 export const OUTCOMES = {
   max_turns: "COMPLETED",
   explicit_skip: "COMPLETED",
@@ -43,16 +50,31 @@ export const OUTCOMES = {
 } as const satisfies Record<string, EndStatus>;
 
 export type JobOutcome = keyof typeof OUTCOMES;
-export type CompletedOutcome = { [Name in JobOutcome]: (typeof OUTCOMES)[Name] extends "COMPLETED" ? Name : never }[JobOutcome];
-export type FailedOutcome = { [Name in JobOutcome]: (typeof OUTCOMES)[Name] extends "FAILED" ? Name : never }[JobOutcome];
+export type CompletedOutcome = {
+  [Name in JobOutcome]: (typeof OUTCOMES)[Name] extends "COMPLETED" ? Name : never;
+}[JobOutcome];
+export type FailedOutcome = {
+  [Name in JobOutcome]: (typeof OUTCOMES)[Name] extends "FAILED" ? Name : never;
+}[JobOutcome];
 
 /** The next status, or `JOB_TRANSITION` when the table does not allow it. Pure. */
-export function transition(from: JobStatus, to: JobStatus, by: "anybody" | "recovery" = "anybody"): JobStatus {
-  const isAllowed = (NEXT_STATUSES[from] as readonly JobStatus[]).includes(to) && (to !== "PENDING" || by === "recovery");
+export function transition(
+  from: JobStatus,
+  to: JobStatus,
+  by: "anybody" | "recovery" = "anybody",
+): JobStatus {
+  const isAllowed =
+    (NEXT_STATUSES[from] as readonly JobStatus[]).includes(to) &&
+    (to !== "PENDING" || by === "recovery");
   if (isAllowed) return to;
   throw new DureError("JOB_TRANSITION", `A job that is ${from} cannot become ${to}.`, {
     class: "conflict",
-    hint: from === "COMPLETED" ? "It did what it was asked; there is nothing left to change." : NEXT_STATUSES[from].length === 0 ? "It has ended; start it anew with retry." : `It may become ${NEXT_STATUSES[from].join(", ")}; PENDING by recovery only.`,
+    hint:
+      from === "COMPLETED"
+        ? "It did what it was asked; there is nothing left to change."
+        : NEXT_STATUSES[from].length === 0
+          ? "It has ended; start it anew with retry."
+          : `It may become ${NEXT_STATUSES[from].join(", ")}; PENDING by recovery only.`,
   });
 }
 
@@ -80,7 +102,10 @@ export interface Job {
   readonly depth: number;
   /** The job that this one was started from with `retry`. */
   readonly retryOf: string | null;
-  /** Exchange turns at most, the target's first reply included. 0: the target reads the message, nobody waits for its answer. */
+  /**
+   * Exchange turns at most, the target's first reply included. 0: the target reads the message,
+   * nobody waits for its answer.
+   */
   readonly maxTurns: number;
   /** Turns that are finished and recorded. A resumed job starts at `turnsDone + 1`. */
   readonly turnsDone: number;
@@ -98,7 +123,10 @@ export interface Job {
   readonly updatedAt: number;
   readonly startedAt: number | null;
   readonly finishedAt: number | null;
-  /** Since when the exchange turn under way is led; null between two turns, in line, and behind the end. */
+  /**
+   * Since when the exchange turn under way is led; null between two turns, in line, and behind the
+   * end.
+   */
   readonly turnStartedAt: number | null;
 }
 
@@ -113,7 +141,10 @@ export interface JobTurn {
   readonly number: number;
   readonly speaker: string;
   readonly text: string;
-  /** Of every model call that has a record, also of attempts that failed. The usage of a call that death cut off nobody knows: it is made again, and that one counts. */
+  /**
+   * Of every model call that has a record, also of attempts that failed. The usage of a call that
+   * death cut off nobody knows: it is made again, and that one counts.
+   */
   readonly tokensIn: number;
   readonly tokensOut: number;
   readonly costMicroUsd: number | null;
@@ -143,9 +174,14 @@ export function speakerOf(job: Pick<Job, "requester" | "target">, turn: number):
   return turn % 2 === 1 ? job.target : job.requester;
 }
 
-/** The session in which an agent leads one exchange: it never mixes with its other ones. Fits the engine's session ids. */
+/**
+ * The session in which an agent leads one exchange: it never mixes with its other ones. Fits the
+ * engine's session ids.
+ */
 export function sessionOf(jobId: string, agent: string): string {
-  const name = /^[A-Za-z0-9._@-]{1,100}$/.test(agent) ? agent : `x-${createHash("sha256").update(agent).digest("hex").slice(0, 32)}`;
+  const name = /^[A-Za-z0-9._@-]{1,100}$/.test(agent)
+    ? agent
+    : `x-${createHash("sha256").update(agent).digest("hex").slice(0, 32)}`;
   return `job:${jobId}:${name}`;
 }
 

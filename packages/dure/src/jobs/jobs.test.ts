@@ -13,36 +13,90 @@ import { newJobId, sessionOf } from "./job.ts";
 import type { AskRequest, AskResult } from "./ask.ts";
 import type { JobLimits } from "./limits.ts";
 import { JobStore } from "./store.ts";
-import { hanging, looksLater, saying, startTestTeam, talkative, type TestAgent, type TestTeam } from "./test-jobs.ts";
+import {
+  hanging,
+  looksLater,
+  saying,
+  startTestTeam,
+  talkative,
+  type TestAgent,
+  type TestTeam,
+} from "./test-jobs.ts";
 
 /** A busy machine may take its time; what is measured is measured by itself. */
-const expectSoon = <T>(ask: () => T, options: { timeout?: number } = {}) => expect.poll(ask, { timeout: 10_000, ...options });
+const expectSoon = <T>(ask: () => T, options: { timeout?: number } = {}) =>
+  expect.poll(ask, { timeout: 10_000, ...options });
 
 test("a question is answered in one turn, and the caller gets the answer", async () => {
   await using db = await testDatabase();
-  await using team = await startTestTeam({ url: db.url, agents: { ruda: talkative, eden: saying("The build takes eleven minutes on the new machine.") } });
+  await using team = await startTestTeam({
+    url: db.url,
+    agents: { ruda: talkative, eden: saying("The build takes eleven minutes on the new machine.") },
+  });
 
-  const answer = await team.jobs.ask({ requester: "ruda", agent: "eden", message: "How long does the build take?" });
+  const answer = await team.jobs.ask({
+    requester: "ruda",
+    agent: "eden",
+    message: "How long does the build take?",
+  });
 
-  expect(answer).toEqual({ status: "ok", reply: "The build takes eleven minutes on the new machine.", jobId: expect.stringMatching(/^job_/) });
+  expect(answer).toEqual({
+    status: "ok",
+    reply: "The build takes eleven minutes on the new machine.",
+    jobId: expect.stringMatching(/^job_/),
+  });
   const job = await team.jobs.get(answer.jobId!);
-  expect(job).toMatchObject({ status: "COMPLETED", outcome: "max_turns", intent: "question", maxTurns: 1, turnsDone: 1, resumeCount: 0, depth: 0, rootId: answer.jobId, lastError: null });
-  expect(job.turns).toMatchObject([{ number: 1, speaker: "eden", text: "The build takes eleven minutes on the new machine.", attempts: 1 }]);
+  expect(job).toMatchObject({
+    status: "COMPLETED",
+    outcome: "max_turns",
+    intent: "question",
+    maxTurns: 1,
+    turnsDone: 1,
+    resumeCount: 0,
+    depth: 0,
+    rootId: answer.jobId,
+    lastError: null,
+  });
+  expect(job.turns).toMatchObject([
+    {
+      number: 1,
+      speaker: "eden",
+      text: "The build takes eleven minutes on the new machine.",
+      attempts: 1,
+    },
+  ]);
   expect(job.turns[0]!.tokensOut).toBeGreaterThan(0);
   expect(job.startedAt! >= job.createdAt && job.finishedAt! >= job.startedAt!).toBe(true);
 });
 
 test("a collaboration goes back and forth, each agent in a session of its own, until its maximum", async () => {
   await using db = await testDatabase();
-  await using team = await startTestTeam({ url: db.url, agents: { ruda: talkative, eden: talkative } });
+  await using team = await startTestTeam({
+    url: db.url,
+    agents: { ruda: talkative, eden: talkative },
+  });
 
-  const answer = await team.jobs.ask({ requester: "ruda", agent: "eden", message: "Let's discuss: the login module", maxTurns: 6 });
+  const answer = await team.jobs.ask({
+    requester: "ruda",
+    agent: "eden",
+    message: "Let's discuss: the login module",
+    maxTurns: 6,
+  });
 
   const job = await team.jobs.get(answer.jobId!);
   expect(job).toMatchObject({ status: "COMPLETED", outcome: "max_turns", turnsDone: 6 });
-  expect(job.turns.map(({ speaker }) => speaker)).toEqual(["eden", "ruda", "eden", "ruda", "eden", "ruda"]);
+  expect(job.turns.map(({ speaker }) => speaker)).toEqual([
+    "eden",
+    "ruda",
+    "eden",
+    "ruda",
+    "eden",
+    "ruda",
+  ]);
   expect([team.asked["eden"]!.length, team.asked["ruda"]!.length]).toEqual([3, 3]);
-  const sessions = await team.database.query<{ id: string }>({ text: "select id from dure.sessions order by id" });
+  const sessions = await team.database.query<{ id: string }>({
+    text: "select id from dure.sessions order by id",
+  });
   expect(sessions.map(({ id }) => id)).toEqual([`job:${job.jobId}:eden`, `job:${job.jobId}:ruda`]);
   expect(answer).toMatchObject({ status: "ok", reply: job.turns[4]!.text });
 });
@@ -55,21 +109,48 @@ test("waitSec 0 returns at once, and a caller that waited too short finds the re
   };
   await using team = await startTestTeam({ url: db.url, agents: { ruda: talkative, eden: slow } });
 
-  const accepted = await team.jobs.ask({ requester: "ruda", agent: "eden", message: "What now?", waitSec: 0 });
-  const timeout = await team.jobs.ask({ requester: "ruda", agent: "eden", message: "What now?", waitSec: 0.05 });
+  const accepted = await team.jobs.ask({
+    requester: "ruda",
+    agent: "eden",
+    message: "What now?",
+    waitSec: 0,
+  });
+  const timeout = await team.jobs.ask({
+    requester: "ruda",
+    agent: "eden",
+    message: "What now?",
+    waitSec: 0.05,
+  });
 
   expect([accepted.status, timeout.status]).toEqual(["accepted", "timeout"]);
-  for (const { jobId } of [accepted, timeout]) await expectSoon(async () => (await team.jobs.get(jobId!)).status).toBe("COMPLETED");
+  for (const { jobId } of [accepted, timeout]) {
+    await expectSoon(async () => (await team.jobs.get(jobId!)).status).toBe("COMPLETED");
+  }
 });
 
 test("a caller that comes when nobody has waited for a while gets its answer too", async () => {
   await using db = await testDatabase();
-  await using team = await startTestTeam({ url: db.url, agents: { ruda: talkative, eden: talkative } });
+  await using team = await startTestTeam({
+    url: db.url,
+    agents: { ruda: talkative, eden: talkative },
+  });
 
   for (let n = 0; n < 5; n++) {
-    const { jobId } = await team.jobs.ask({ requester: "ruda", agent: "eden", message: `What is ${n}?`, waitSec: 0 });
+    const { jobId } = await team.jobs.ask({
+      requester: "ruda",
+      agent: "eden",
+      message: `What is ${n}?`,
+      waitSec: 0,
+    });
     await expectSoon(async () => (await team.jobs.get(jobId!)).status).toBe("COMPLETED");
-    expect(await team.jobs.ask({ requester: "ruda", agent: "eden", message: `And what is ${n}?`, waitSec: 3 })).toMatchObject({ status: "ok" });
+    expect(
+      await team.jobs.ask({
+        requester: "ruda",
+        agent: "eden",
+        message: `And what is ${n}?`,
+        waitSec: 3,
+      }),
+    ).toMatchObject({ status: "ok" });
   }
 });
 
@@ -79,35 +160,66 @@ test.each([
   ["max_turns", { ruda: talkative, eden: talkative }, "COMPLETED", 4],
   ["explicit_skip", { ruda: saying("REPLY_SKIP"), eden: talkative }, "COMPLETED", 2],
   ["empty_reply", { ruda: talkative, eden: saying("") }, "COMPLETED", 1],
-  ["repetition", { ruda: talkative, eden: saying("the very same words again and again, every time") }, "COMPLETED", 3],
-  ["conclusion", { ruda: saying("You're welcome."), eden: saying("Thank you very much!") }, "COMPLETED", 2],
+  [
+    "repetition",
+    { ruda: talkative, eden: saying("the very same words again and again, every time") },
+    "COMPLETED",
+    3,
+  ],
+  [
+    "conclusion",
+    { ruda: saying("You're welcome."), eden: saying("Thank you very much!") },
+    "COMPLETED",
+    2,
+  ],
   ["minimal_content", { ruda: saying("Fine then."), eden: talkative }, "COMPLETED", 2],
   ["agent_error", { ruda: talkative, eden: () => ({ error: { status: 401 } }) }, "FAILED", 0],
   ["no_reply", { ruda: talkative, eden: hanging }, "FAILED", 0],
   ["turn_timeout", { ruda: hanging, eden: talkative }, "FAILED", 1],
-] as const)("an exchange ends with %s, and in that status", async (outcome, agents, status, turns) => {
-  await using db = await testDatabase();
-  await using team = await startTestTeam({ url: db.url, agents, jobs: { limits: { firstReplyMs: 400, turnMs: 400 } } });
+] as const)(
+  "an exchange ends with %s, and in that status",
+  async (outcome, agents, status, turns) => {
+    await using db = await testDatabase();
+    await using team = await startTestTeam({
+      url: db.url,
+      agents,
+      jobs: { limits: { firstReplyMs: 400, turnMs: 400 } },
+    });
 
-  const answer = await team.jobs.ask({ requester: "ruda", agent: "eden", message: "Let's discuss: the login module", maxTurns: 4 });
+    const answer = await team.jobs.ask({
+      requester: "ruda",
+      agent: "eden",
+      message: "Let's discuss: the login module",
+      maxTurns: 4,
+    });
 
-  const job = await team.jobs.get(answer.jobId!);
-  expect(job).toMatchObject({ outcome, status, turnsDone: turns });
-  expect(job.turns).toHaveLength(turns);
-  expect(answer.status).toBe(status === "COMPLETED" ? "ok" : "error");
-  expect(job.lastError === null).toBe(status === "COMPLETED");
-  const running = await team.database.query({ text: "select id from dure.turns where status <> 'done'" });
-  expect(running).toEqual([]); // no call goes on behind the end
-});
+    const job = await team.jobs.get(answer.jobId!);
+    expect(job).toMatchObject({ outcome, status, turnsDone: turns });
+    expect(job.turns).toHaveLength(turns);
+    expect(answer.status).toBe(status === "COMPLETED" ? "ok" : "error");
+    expect(job.lastError === null).toBe(status === "COMPLETED");
+    const running = await team.database.query({
+      text: "select id from dure.turns where status <> 'done'",
+    });
+    expect(running).toEqual([]); // no call goes on behind the end
+  },
+);
 
 test.each([
   ["401", { status: 401 }],
   ["403", { status: 403 }],
 ])("a model that answers %s is asked once", async (_, error) => {
   await using db = await testDatabase();
-  await using team = await startTestTeam({ url: db.url, agents: { ruda: talkative, eden: () => ({ error }) } });
+  await using team = await startTestTeam({
+    url: db.url,
+    agents: { ruda: talkative, eden: () => ({ error }) },
+  });
 
-  const answer = await team.jobs.ask({ requester: "ruda", agent: "eden", message: "How long does the build take?" });
+  const answer = await team.jobs.ask({
+    requester: "ruda",
+    agent: "eden",
+    message: "How long does the build take?",
+  });
 
   expect(answer.status).toBe("error");
   expect(team.asked["eden"]).toHaveLength(1);
@@ -116,48 +228,90 @@ test.each([
 test.each([
   ["at all", []],
   ["after its first words", ["I will look at it. "]],
-])("a model that gives no sign %s is asked four times in all, whatever its card says; what its turn did before is done once", async (_, said) => {
-  await using db = await testDatabase();
-  let noted = 0;
-  const note = tool({ description: "Notes.", inputSchema: z.object({}), execute: () => (noted += 1) });
-  const silent: TestAgent = (request, { signal }) => {
-    if (!request.messages.some(({ role }) => role === "tool")) return { toolCalls: [{ name: "note" }] };
-    return (async function* () {
-      yield* said;
-      await new Promise((_resolve, reject) => signal.addEventListener("abort", () => reject(signal.reason as Error), { once: true }));
-    })();
-  };
-  const pauses: number[] = [];
-  const engineClock = { ...systemClock, sleep: async (ms: number) => void pauses.push(ms) };
-  await using team = await startTestTeam({ url: db.url, agents: { ruda: talkative, eden: silent }, tools: () => ({ note }), card: { policy: { maxAttempts: 9, idleTimeoutSec: 0.3 } }, engineClock });
+])(
+  "a model that gives no sign %s is asked four times in all, whatever its card says; what its turn did before is done once",
+  async (_, said) => {
+    await using db = await testDatabase();
+    let noted = 0;
+    const note = tool({
+      description: "Notes.",
+      inputSchema: z.object({}),
+      execute: () => (noted += 1),
+    });
+    const silent: TestAgent = (request, { signal }) => {
+      if (!request.messages.some(({ role }) => role === "tool")) {
+        return { toolCalls: [{ name: "note" }] };
+      }
+      return (async function* () {
+        yield* said;
+        await new Promise((_resolve, reject) =>
+          signal.addEventListener("abort", () => reject(signal.reason as Error), { once: true }),
+        );
+      })();
+    };
+    const pauses: number[] = [];
+    const engineClock = { ...systemClock, sleep: async (ms: number) => void pauses.push(ms) };
+    await using team = await startTestTeam({
+      url: db.url,
+      agents: { ruda: talkative, eden: silent },
+      tools: () => ({ note }),
+      card: { policy: { maxAttempts: 9, idleTimeoutSec: 0.3 } },
+      engineClock,
+    });
 
-  const answer = await team.jobs.ask({ requester: "ruda", agent: "eden", message: "How long does the build take?" });
+    const answer = await team.jobs.ask({
+      requester: "ruda",
+      agent: "eden",
+      message: "How long does the build take?",
+    });
 
-  expect(answer).toMatchObject({ status: "error", code: "MODEL_TIMEOUT" });
-  expect(await team.jobs.get(answer.jobId!)).toMatchObject({ status: "FAILED", outcome: "agent_error", turnsDone: 0 });
-  expect([team.asked["eden"]!.length, noted, pauses]).toEqual([1 + 4, 1, [1_600, 3_200, 6_400]]);
-});
+    expect(answer).toMatchObject({ status: "error", code: "MODEL_TIMEOUT" });
+    expect(await team.jobs.get(answer.jobId!)).toMatchObject({
+      status: "FAILED",
+      outcome: "agent_error",
+      turnsDone: 0,
+    });
+    expect([team.asked["eden"]!.length, noted, pauses]).toEqual([1 + 4, 1, [1_600, 3_200, 6_400]]);
+  },
+);
 
 test("the turns of jobs have rules of attempts, with a bound for silence; other sessions have their cards'", () => {
   const rules = jobAttemptRules({ random: () => 1 });
 
-  expect(rules(sessionOf(newJobId(), "eden"))).toMatchObject({ maxAttempts: 4, idleTimeoutSec: 30 });
+  expect(rules(sessionOf(newJobId(), "eden"))).toMatchObject({
+    maxAttempts: 4,
+    idleTimeoutSec: 30,
+  });
   expect(rules("s1")).toBeUndefined();
 });
 
 test("the tool end_conversation ends the exchange with the turn in which it was called, and is seen in exchanges only", async () => {
   await using db = await testDatabase();
   const leaving: TestAgent = (request) => {
-    if (request.messages.some((message) => message.role === "tool")) return "We are done; the module is split in two.";
-    return request.tools?.some(({ name }) => name === "end_conversation") ? { toolCalls: [{ name: "end_conversation" }] } : "I have no such tool.";
+    if (request.messages.some((message) => message.role === "tool")) {
+      return "We are done; the module is split in two.";
+    }
+    return request.tools?.some(({ name }) => name === "end_conversation")
+      ? { toolCalls: [{ name: "end_conversation" }] }
+      : "I have no such tool.";
   };
-  await using team = await startTestTeam({ url: db.url, agents: { ruda: talkative, eden: leaving } });
+  await using team = await startTestTeam({
+    url: db.url,
+    agents: { ruda: talkative, eden: leaving },
+  });
 
-  const answer = await team.jobs.ask({ requester: "ruda", agent: "eden", message: "Let's discuss: the login module" });
+  const answer = await team.jobs.ask({
+    requester: "ruda",
+    agent: "eden",
+    message: "Let's discuss: the login module",
+  });
   const done = await team.engine.turn({ session: "s1", service: "eden", message: "hello" }).done;
 
   expect(answer).toMatchObject({ status: "ok", reply: "We are done; the module is split in two." });
-  expect(await team.jobs.get(answer.jobId!)).toMatchObject({ outcome: "explicit_skip", turnsDone: 1 });
+  expect(await team.jobs.get(answer.jobId!)).toMatchObject({
+    outcome: "explicit_skip",
+    turnsDone: 1,
+  });
   expect(done.message).toBe("I have no such tool.");
 });
 
@@ -166,39 +320,92 @@ test("a job whose agent is not in the team any more fails as agent_removed", asy
   const agents = { ruda: talkative, eden: talkative };
   let jobId: string;
   {
-    await using team = await startTestTeam({ url: db.url, agents, jobs: { limits: { permits: 0, permitWaitMs: 600_000 } } });
-    jobId = (await team.jobs.ask({ requester: "ruda", agent: "eden", message: "Review it, please.", waitSec: 0 })).jobId!;
+    await using team = await startTestTeam({
+      url: db.url,
+      agents,
+      jobs: { limits: { permits: 0, permitWaitMs: 600_000 } },
+    });
+    jobId = (
+      await team.jobs.ask({
+        requester: "ruda",
+        agent: "eden",
+        message: "Review it, please.",
+        waitSec: 0,
+      })
+    ).jobId!;
   }
-  await using team = await startTestTeam({ url: db.url, agents, known: ["ruda"], jobs: { limits: { unknownAgentMs: 500 } } });
+  await using team = await startTestTeam({
+    url: db.url,
+    agents,
+    known: ["ruda"],
+    jobs: { limits: { unknownAgentMs: 500 } },
+  });
 
-  await expectSoon(async () => (await team.jobs.get(jobId)).status, { timeout: 10_000 }).toBe("FAILED");
-  expect(await team.jobs.get(jobId)).toMatchObject({ outcome: "agent_removed", lastError: { code: "AGENT_REMOVED" } });
+  await expectSoon(async () => (await team.jobs.get(jobId)).status, { timeout: 10_000 }).toBe(
+    "FAILED",
+  );
+  expect(await team.jobs.get(jobId)).toMatchObject({
+    outcome: "agent_removed",
+    lastError: { code: "AGENT_REMOVED" },
+  });
 });
 
 test("the work of one root may not use more than its budget", async () => {
   await using db = await testDatabase();
-  await using team = await startTestTeam({ url: db.url, agents: { ruda: talkative, eden: talkative }, jobs: { limits: { treeTokens: 20 } } });
+  await using team = await startTestTeam({
+    url: db.url,
+    agents: { ruda: talkative, eden: talkative },
+    jobs: { limits: { treeTokens: 20 } },
+  });
 
-  const answer = await team.jobs.ask({ requester: "ruda", agent: "eden", message: "Let's discuss: the login module", maxTurns: 6 });
+  const answer = await team.jobs.ask({
+    requester: "ruda",
+    agent: "eden",
+    message: "Let's discuss: the login module",
+    maxTurns: 6,
+  });
 
   expect(answer).toMatchObject({ status: "error", code: "JOB_BUDGET" });
-  expect(await team.jobs.get(answer.jobId!)).toMatchObject({ status: "FAILED", outcome: "budget", turnsDone: 1 });
+  expect(await team.jobs.get(answer.jobId!)).toMatchObject({
+    status: "FAILED",
+    outcome: "budget",
+    turnsDone: 1,
+  });
 });
 
 test("what a descendant uses counts against its root's budget while the asking turn is still under way", async () => {
   await using db = await testDatabase();
   const asking: TestAgent = (request, context) => {
-    if (request.messages.at(-1)!.role === "tool") return "I was told how long it takes, more or less.";
-    return JSON.stringify(request.messages).includes("Ask seum") ? { toolCalls: [{ name: "ask_agent", args: { agent: "seum", message: "How long does it take?", maxTurns: 3 } }] } : talkative(request, context);
+    if (request.messages.at(-1)!.role === "tool") {
+      return "I was told how long it takes, more or less.";
+    }
+    return JSON.stringify(request.messages).includes("Ask seum")
+      ? {
+          toolCalls: [
+            {
+              name: "ask_agent",
+              args: { agent: "seum", message: "How long does it take?", maxTurns: 3 },
+            },
+          ],
+        }
+      : talkative(request, context);
   };
   const start = (treeTokens: number) =>
-    startTestTeam({ url: db.url, agents: { ruda: talkative, eden: asking, seum: talkative }, jobs: { limits: { treeTokens } }, tools: (jobs, requester): Readonly<Record<string, AnyTool>> => (requester === "eden" ? { ask_agent: askAgentTool(jobs, { requester }) } : {}) });
+    startTestTeam({
+      url: db.url,
+      agents: { ruda: talkative, eden: asking, seum: talkative },
+      jobs: { limits: { treeTokens } },
+      tools: (jobs, requester): Readonly<Record<string, AnyTool>> =>
+        requester === "eden" ? { ask_agent: askAgentTool(jobs, { requester }) } : {},
+    });
   const request = { requester: "ruda", agent: "eden", message: "Ask seum: how long does it take?" };
   let calls: number[];
   {
     await using team = await start(1_000_000);
     expect(await team.jobs.ask(request)).toMatchObject({ status: "ok" });
-    const rows = await team.database.query<{ tokens: number }>({ text: "select (tokens_in + tokens_out)::float8 as tokens from dure.model_calls order by id" });
+    const rows = await team.database.query<{ tokens: number }>({
+      text: "select (tokens_in + tokens_out)::float8 as tokens from dure.model_calls order by id",
+    });
     calls = rows.map(({ tokens }) => tokens);
   }
   // The first call of eden's unfinished turn and seum's first turn use it up together.
@@ -214,12 +421,21 @@ test("what a descendant uses counts against its root's budget while the asking t
 test("an error that passes is tried again in the same exchange turn, with pauses; the turn counts its attempts", async () => {
   await using db = await testDatabase();
   let calls = 0;
-  const shaky: TestAgent = () => (++calls <= 2 ? { error: { status: 503 } } : "The build takes eleven minutes.");
+  const shaky: TestAgent = () =>
+    ++calls <= 2 ? { error: { status: 503 } } : "The build takes eleven minutes.";
   const waits: number[] = [];
   const engineClock = { ...systemClock, sleep: async (ms: number) => void waits.push(ms) };
-  await using team = await startTestTeam({ url: db.url, agents: { ruda: talkative, eden: shaky }, engineClock });
+  await using team = await startTestTeam({
+    url: db.url,
+    agents: { ruda: talkative, eden: shaky },
+    engineClock,
+  });
 
-  const answer = await team.jobs.ask({ requester: "ruda", agent: "eden", message: "How long does the build take?" });
+  const answer = await team.jobs.ask({
+    requester: "ruda",
+    agent: "eden",
+    message: "How long does the build take?",
+  });
 
   expect(answer).toMatchObject({ status: "ok" });
   expect((await team.jobs.get(answer.jobId!)).turns).toMatchObject([{ attempts: 3 }]);
@@ -231,10 +447,18 @@ test("an error that passes is tried again in the same exchange turn, with pauses
 
 test("wrong requests are refused with a code, and there is no job", async () => {
   await using db = await testDatabase();
-  await using team = await startTestTeam({ url: db.url, agents: { ruda: talkative, eden: talkative, seum: talkative }, jobs: { allow: ["ruda -> *"], limits: { messageBytes: 100 } } });
-  await team.engine.turn({ session: "theirs", service: "eden", message: "hello" }, { caller: { tenant: "other", name: "x" } }).done;
+  await using team = await startTestTeam({
+    url: db.url,
+    agents: { ruda: talkative, eden: talkative, seum: talkative },
+    jobs: { allow: ["ruda -> *"], limits: { messageBytes: 100 } },
+  });
+  await team.engine.turn(
+    { session: "theirs", service: "eden", message: "hello" },
+    { caller: { tenant: "other", name: "x" } },
+  ).done;
   const good = { requester: "ruda", agent: "eden", message: "How long?" };
-  const codeFor = async (request: Partial<AskRequest>): Promise<string | undefined> => team.jobs.ask({ ...good, ...request }).then((result) => `made a job: ${result.status}`, codeOf);
+  const codeFor = async (request: Partial<AskRequest>): Promise<string | undefined> =>
+    team.jobs.ask({ ...good, ...request }).then((result) => `made a job: ${result.status}`, codeOf);
 
   expect({
     unknown: await codeFor({ agent: "nobody" }),
@@ -284,8 +508,16 @@ test("wrong requests are refused with a code, and there is no job", async () => 
 
 test("the same key gives the same job, another request under it is refused", async () => {
   await using db = await testDatabase();
-  await using team = await startTestTeam({ url: db.url, agents: { ruda: talkative, eden: talkative, seum: talkative } });
-  const request = { requester: "ruda", agent: "eden", message: "How long does it take?", key: "k1" };
+  await using team = await startTestTeam({
+    url: db.url,
+    agents: { ruda: talkative, eden: talkative, seum: talkative },
+  });
+  const request = {
+    requester: "ruda",
+    agent: "eden",
+    message: "How long does it take?",
+    key: "k1",
+  };
 
   const answers = await Promise.all(Array.from({ length: 8 }, () => team.jobs.ask(request)));
   const other = await team.jobs.ask({ ...request, message: "Another question?" }).catch(codeOf);
@@ -299,19 +531,36 @@ test("the same key gives the same job, another request under it is refused", asy
 
 test("a session stands for the agent that answers in it", async () => {
   await using db = await testDatabase();
-  await using team = await startTestTeam({ url: db.url, agents: { ruda: talkative, eden: talkative } });
+  await using team = await startTestTeam({
+    url: db.url,
+    agents: { ruda: talkative, eden: talkative },
+  });
   await team.engine.turn({ session: "s1", service: "eden", message: "hello" }).done;
 
-  const answer = await team.jobs.ask({ requester: "ruda", session: "s1", message: "How long does it take?" });
+  const answer = await team.jobs.ask({
+    requester: "ruda",
+    session: "s1",
+    message: "How long does it take?",
+  });
 
   expect(await team.jobs.get(answer.jobId!)).toMatchObject({ target: "eden", status: "COMPLETED" });
 });
 
 test("a conversation is given, or that of the same pair, work and topic, or new", async () => {
   await using db = await testDatabase();
-  await using team = await startTestTeam({ url: db.url, agents: { ruda: talkative, eden: talkative, seum: talkative } });
+  await using team = await startTestTeam({
+    url: db.url,
+    agents: { ruda: talkative, eden: talkative, seum: talkative },
+  });
   const conversationOf = async (request: Partial<AskRequest>): Promise<string> => {
-    const { jobId } = await team.jobs.ask({ requester: "ruda", agent: "eden", message: "How long?", waitSec: 0, origin: { session: "work-1" }, ...request });
+    const { jobId } = await team.jobs.ask({
+      requester: "ruda",
+      agent: "eden",
+      message: "How long?",
+      waitSec: 0,
+      origin: { session: "work-1" },
+      ...request,
+    });
     return (await team.jobs.get(jobId!)).conversationId;
   };
 
@@ -320,24 +569,64 @@ test("a conversation is given, or that of the same pair, work and topic, or new"
   expect(await conversationOf({})).toBe(first);
   expect(await conversationOf({ requester: "eden", agent: "ruda" })).toBe(first);
   expect(await conversationOf({ conversationId: "given" })).toBe("given");
-  for (const another of [{ topic: "login" }, { agent: "seum" }, { origin: { session: "work-2" } }, { origin: undefined }]) expect(await conversationOf(another)).not.toBe(first);
+  for (const another of [
+    { topic: "login" },
+    { agent: "seum" },
+    { origin: { session: "work-2" } },
+    { origin: undefined },
+  ]) {
+    expect(await conversationOf(another)).not.toBe(first);
+  }
   expect(await conversationOf({ topic: "login" })).toBe(await conversationOf({ topic: "login" }));
 });
 
 test("what the same two said before in a conversation is told again at the beginning, and to nobody else", async () => {
   await using db = await testDatabase();
-  const agents = { ruda: talkative, eden: saying("It is port 4600, as always."), seum: saying("I was not there at that time.") };
+  const agents = {
+    ruda: talkative,
+    eden: saying("It is port 4600, as always."),
+    seum: saying("I was not there at that time."),
+  };
   await using team = await startTestTeam({ url: db.url, agents });
-  await team.jobs.ask({ requester: "ruda", agent: "eden", message: "Which port is it?", conversationId: "ports" });
+  await team.jobs.ask({
+    requester: "ruda",
+    agent: "eden",
+    message: "Which port is it?",
+    conversationId: "ports",
+  });
 
-  await team.jobs.ask({ requester: "ruda", agent: "eden", message: "And why that one?", conversationId: "ports" });
-  await team.jobs.ask({ requester: "ruda", agent: "seum", message: "And why that one?", conversationId: "ports" });
-  await team.jobs.ask({ requester: "ruda", agent: "eden", message: "And which is free?", conversationId: "other" });
+  await team.jobs.ask({
+    requester: "ruda",
+    agent: "eden",
+    message: "And why that one?",
+    conversationId: "ports",
+  });
+  await team.jobs.ask({
+    requester: "ruda",
+    agent: "seum",
+    message: "And why that one?",
+    conversationId: "ports",
+  });
+  await team.jobs.ask({
+    requester: "ruda",
+    agent: "eden",
+    message: "And which is free?",
+    conversationId: "other",
+  });
 
-  await team.jobs.ask({ requester: "ruda", agent: "eden", message: "And tomorrow?", conversationId: "ports" });
+  await team.jobs.ask({
+    requester: "ruda",
+    agent: "eden",
+    message: "And tomorrow?",
+    conversationId: "ports",
+  });
 
-  const [, again, other, third] = team.asked["eden"]!.map(({ messages }) => JSON.stringify(messages));
-  expect(third).toMatch(/eden:\\n> It is port 4600.*ruda:\\n> And why that one\?.*eden:\\n> It is port 4600/); // the last three
+  const [, again, other, third] = team.asked["eden"]!.map(({ messages }) =>
+    JSON.stringify(messages),
+  );
+  expect(third).toMatch(
+    /eden:\\n> It is port 4600.*ruda:\\n> And why that one\?.*eden:\\n> It is port 4600/,
+  ); // the last three
   expect(third).not.toContain("Which port is it?");
   expect(again).toMatch(/ruda:\\n> Which port is it\?.*eden:\\n> It is port 4600/);
   expect(other).not.toContain("4600");
@@ -347,10 +636,19 @@ test("what the same two said before in a conversation is told again at the begin
 test("a request and a person's words are told whole, up to what is allowed; what is more is refused", async () => {
   await using db = await testDatabase();
   const gate = Promise.withResolvers<void>();
-  const slow: TestAgent = async (request, context) => (await gate.promise, talkative(request, context));
+  const slow: TestAgent = async (request, context) => (
+    await gate.promise,
+    talkative(request, context)
+  );
   await using team = await startTestTeam({ url: db.url, agents: { ruda: talkative, eden: slow } });
   const message = `Let's discuss: ${"x".repeat(16_384 - 17)}!!`;
-  const { jobId } = await team.jobs.ask({ requester: "ruda", agent: "eden", message, maxTurns: 2, waitSec: 0 });
+  const { jobId } = await team.jobs.ask({
+    requester: "ruda",
+    agent: "eden",
+    message,
+    maxTurns: 2,
+    waitSec: 0,
+  });
   await expectSoon(() => team.asked["eden"]?.length).toBe(1);
   const words = ["y".repeat(16_384), "z".repeat(4_096)];
 
@@ -361,16 +659,27 @@ test("a request and a person's words are told whole, up to what is allowed; what
   expect(more).toBe("JOB_WORDS_FULL");
   await expectSoon(async () => (await team.jobs.get(jobId!)).status).toBe("COMPLETED");
   expect(JSON.stringify(team.asked["eden"]![0]!.messages)).toContain(message);
-  for (const text of words) expect(JSON.stringify(team.asked["ruda"]![0]!.messages)).toContain(text);
+  for (const text of words) {
+    expect(JSON.stringify(team.asked["ruda"]![0]!.messages)).toContain(text);
+  }
 });
 
 test("one turn is told twenty texts; more is refused until it has begun, and then waits for the next one", async () => {
   await using db = await testDatabase();
   const gates = [1, 2, 3].map(() => Promise.withResolvers<void>());
   let begun = 0;
-  const gated: TestAgent = async (request, context) => (await gates[begun++]!.promise, talkative(request, context));
+  const gated: TestAgent = async (request, context) => (
+    await gates[begun++]!.promise,
+    talkative(request, context)
+  );
   await using team = await startTestTeam({ url: db.url, agents: { ruda: gated, eden: gated } });
-  const { jobId } = await team.jobs.ask({ requester: "ruda", agent: "eden", message: "Let's discuss: it", maxTurns: 2, waitSec: 0 });
+  const { jobId } = await team.jobs.ask({
+    requester: "ruda",
+    agent: "eden",
+    message: "Let's discuss: it",
+    maxTurns: 2,
+    waitSec: 0,
+  });
   await expectSoon(() => begun).toBe(1);
 
   for (let n = 1; n <= 20; n++) await team.jobs.speak(jobId!, `Words ${n}.`, { by: "mina" });
@@ -382,19 +691,34 @@ test("one turn is told twenty texts; more is refused until it has begun, and the
 
   expect(more).toBe("JOB_WORDS_FULL");
   await expectSoon(async () => (await team.jobs.get(jobId!)).status).toBe("COMPLETED");
-  expect((await team.jobs.get(jobId!)).words.map(({ turn }) => turn)).toEqual([...Array<number>(20).fill(2), 3]);
+  expect((await team.jobs.get(jobId!)).words.map(({ turn }) => turn)).toEqual([
+    ...Array<number>(20).fill(2),
+    3,
+  ]);
   expect(JSON.stringify(team.asked["eden"]!.at(-1)!.messages.at(-1))).toContain("Words 22.");
 });
 
 test("a notice is read once, and nobody waits for its answer", async () => {
   await using db = await testDatabase();
-  await using team = await startTestTeam({ url: db.url, agents: { ruda: talkative, eden: talkative } });
+  await using team = await startTestTeam({
+    url: db.url,
+    agents: { ruda: talkative, eden: talkative },
+  });
 
-  const answer = await team.jobs.ask({ requester: "ruda", agent: "eden", message: "[FYI] the build is green" });
+  const answer = await team.jobs.ask({
+    requester: "ruda",
+    agent: "eden",
+    message: "[FYI] the build is green",
+  });
 
   expect(answer.status).toBe("accepted");
   await expectSoon(async () => (await team.jobs.get(answer.jobId!)).status).toBe("COMPLETED");
-  expect(await team.jobs.get(answer.jobId!)).toMatchObject({ intent: "notification", maxTurns: 0, turnsDone: 1, outcome: "max_turns" });
+  expect(await team.jobs.get(answer.jobId!)).toMatchObject({
+    intent: "notification",
+    maxTurns: 0,
+    turnsDone: 1,
+    outcome: "max_turns",
+  });
   expect(team.asked["ruda"]).toBeUndefined();
 });
 
@@ -405,7 +729,9 @@ test("an agent asks another one with ask_agent; its exchange is a child when it 
   const asking: TestAgent = (request) => {
     const result = request.messages.findLast((message) => message.role === "tool");
     if (result) return `I was told: ${JSON.stringify((result as { result: unknown }).result)}`;
-    return { toolCalls: [{ name: "ask_agent", args: { agent: "seum", message: "Which port is it?" } }] };
+    return {
+      toolCalls: [{ name: "ask_agent", args: { agent: "seum", message: "Which port is it?" } }],
+    };
   };
   await using team = await startTestTeam({
     url: db.url,
@@ -413,19 +739,59 @@ test("an agent asks another one with ask_agent; its exchange is a child when it 
     tools: (jobs, requester) => ({ ask_agent: askAgentTool(jobs, { requester }) }),
   });
 
-  const done = await team.engine.turn({ session: "s1", service: "ruda", message: "Ask seum." }).done;
-  const answer = await team.jobs.ask({ requester: "ruda", agent: "eden", message: "Which port is it?" });
+  const done = await team.engine.turn({ session: "s1", service: "ruda", message: "Ask seum." })
+    .done;
+  const answer = await team.jobs.ask({
+    requester: "ruda",
+    agent: "eden",
+    message: "Which port is it?",
+  });
 
   expect(done.message).toContain("It is port 4600, as always.");
   expect(answer).toMatchObject({ status: "ok", reply: expect.stringContaining("It is port 4600") });
   const { items } = await team.jobs.list();
-  expect(items.map(({ requester, target, depth, parentJobId, rootId, origin }) => ({ requester, target, depth, parentJobId, rootId, session: origin?.session }))).toEqual([
-    { requester: "eden", target: "seum", depth: 1, parentJobId: answer.jobId, rootId: answer.jobId, session: `job:${answer.jobId}:eden` },
-    { requester: "ruda", target: "eden", depth: 0, parentJobId: null, rootId: answer.jobId, session: undefined },
-    { requester: "ruda", target: "seum", depth: 0, parentJobId: null, rootId: items[2]!.jobId, session: "s1" },
+  expect(
+    items.map(({ requester, target, depth, parentJobId, rootId, origin }) => ({
+      requester,
+      target,
+      depth,
+      parentJobId,
+      rootId,
+      session: origin?.session,
+    })),
+  ).toEqual([
+    {
+      requester: "eden",
+      target: "seum",
+      depth: 1,
+      parentJobId: answer.jobId,
+      rootId: answer.jobId,
+      session: `job:${answer.jobId}:eden`,
+    },
+    {
+      requester: "ruda",
+      target: "eden",
+      depth: 0,
+      parentJobId: null,
+      rootId: answer.jobId,
+      session: undefined,
+    },
+    {
+      requester: "ruda",
+      target: "seum",
+      depth: 0,
+      parentJobId: null,
+      rootId: items[2]!.jobId,
+      session: "s1",
+    },
   ]);
-  const idsOf = async (filter: { parent?: string | undefined; root?: string | undefined }) => (await team.jobs.list(filter)).items.map(({ jobId }) => jobId);
-  expect([await idsOf({ parent: answer.jobId }), await idsOf({ root: answer.jobId }), await idsOf({ root: items[0]!.jobId })]).toEqual([[items[0]!.jobId], [items[0]!.jobId, answer.jobId], []]);
+  const idsOf = async (filter: { parent?: string | undefined; root?: string | undefined }) =>
+    (await team.jobs.list(filter)).items.map(({ jobId }) => jobId);
+  expect([
+    await idsOf({ parent: answer.jobId }),
+    await idsOf({ root: answer.jobId }),
+    await idsOf({ root: items[0]!.jobId }),
+  ]).toEqual([[items[0]!.jobId], [items[0]!.jobId, answer.jobId], []]);
 });
 
 test("what an agent asks wrongly is told to it as a result, with code and hint", async () => {
@@ -446,11 +812,24 @@ test("what an agent asks wrongly is told to it as a result, with code and hint",
   ];
   const asking: TestAgent = (request) => {
     const answered = request.messages.filter((message) => message.role === "tool");
-    if (answered.length > 0) return (results.push(...answered.map((message) => (message as { result: unknown }).result)), "Understood; I shall not do that again.");
+    if (answered.length > 0) {
+      return (
+        results.push(...answered.map((message) => (message as { result: unknown }).result)),
+        "Understood; I shall not do that again."
+      );
+    }
     return { toolCalls: asks.map((args) => ({ name: "ask_agent", args })) };
   };
-  await using team = await startTestTeam({ url: db.url, agents: { ruda: asking, eden: talkative, seum: talkative }, jobs: { allow: ["ruda -> seum"] }, tools: (jobs, requester) => ({ ask_agent: askAgentTool(jobs, { requester }) }) });
-  await team.engine.turn({ session: "theirs", service: "seum", message: "hello" }, { caller: { tenant: "other", name: "x" } }).done;
+  await using team = await startTestTeam({
+    url: db.url,
+    agents: { ruda: asking, eden: talkative, seum: talkative },
+    jobs: { allow: ["ruda -> seum"] },
+    tools: (jobs, requester) => ({ ask_agent: askAgentTool(jobs, { requester }) }),
+  });
+  await team.engine.turn(
+    { session: "theirs", service: "seum", message: "hello" },
+    { caller: { tenant: "other", name: "x" } },
+  ).done;
 
   await team.engine.turn({ session: "s1", service: "ruda", message: "Ask around." }).done;
 
@@ -472,26 +851,59 @@ test("what an agent asks wrongly is told to it as a result, with code and hint",
 
 test("a key that an agent chose counts in its session: the same words in another one are another job, and told there", async () => {
   await using db = await testDatabase();
-  const asking: TestAgent = (request) => (request.messages.at(-1)!.role === "tool" ? "I have asked." : { toolCalls: [1, 2].map(() => ({ name: "ask_agent", args: { agent: "eden", message: "Which port is it?", waitSec: 0, idempotencyKey: "port" } })) });
-  await using team = await startTestTeam({ url: db.url, agents: { ruda: asking, eden: talkative }, tools: (jobs, requester) => ({ ask_agent: askAgentTool(jobs, { requester }) }) });
+  const asking: TestAgent = (request) =>
+    request.messages.at(-1)!.role === "tool"
+      ? "I have asked."
+      : {
+          toolCalls: [1, 2].map(() => ({
+            name: "ask_agent",
+            args: {
+              agent: "eden",
+              message: "Which port is it?",
+              waitSec: 0,
+              idempotencyKey: "port",
+            },
+          })),
+        };
+  await using team = await startTestTeam({
+    url: db.url,
+    agents: { ruda: asking, eden: talkative },
+    tools: (jobs, requester) => ({ ask_agent: askAgentTool(jobs, { requester }) }),
+  });
 
-  for (const session of ["s1", "s2"]) await team.engine.turn({ session, service: "ruda", message: "Ask eden twice." }).done;
+  for (const session of ["s1", "s2"]) {
+    await team.engine.turn({ session, service: "ruda", message: "Ask eden twice." }).done;
+  }
 
   expect((await team.jobs.list()).items.map(({ origin }) => origin?.session)).toEqual(["s2", "s1"]);
 });
 
 test("requests are at most five deep, and the jobs of one root are counted together", async () => {
   await using db = await testDatabase();
-  await using team = await startTestTeam({ url: db.url, agents: { ruda: hanging, eden: hanging }, jobs: { limits: { permits: 100, tree: 8 } } });
+  await using team = await startTestTeam({
+    url: db.url,
+    agents: { ruda: hanging, eden: hanging },
+    jobs: { limits: { permits: 100, tree: 8 } },
+  });
   const ask = (parent?: string): Promise<string | undefined> =>
-    team.jobs.ask({ requester: "ruda", agent: "eden", message: "How long?", waitSec: 0, ...(parent && { origin: { session: sessionOf(parent, "ruda") } }) }).then((result) => result.jobId, codeOf);
+    team.jobs
+      .ask({
+        requester: "ruda",
+        agent: "eden",
+        message: "How long?",
+        waitSec: 0,
+        ...(parent && { origin: { session: sessionOf(parent, "ruda") } }),
+      })
+      .then((result) => result.jobId, codeOf);
 
   const chain = [await ask()];
   for (let depth = 1; depth <= 5; depth++) chain.push(await ask(chain.at(-1)));
 
   expect(await ask(chain.at(-1))).toBe("JOB_TOO_DEEP");
   expect((await team.jobs.get(chain.at(-1)!)).depth).toBe(5);
-  expect([await ask(chain[0]), await ask(chain[1])].every((id) => id!.startsWith("job_"))).toBe(true);
+  expect([await ask(chain[0]), await ask(chain[1])].every((id) => id!.startsWith("job_"))).toBe(
+    true,
+  );
   expect(await ask(chain[2])).toBe("JOB_TREE_FULL");
   await team.jobs.cancel(chain[0]!);
   expect(await ask(chain[3])).toBe("JOB_OVER");
@@ -502,14 +914,32 @@ test("requests are at most five deep, and the jobs of one root are counted toget
 test("a cancelled job takes its three-deep tree with it, cuts the running calls, and stays cancelled", async () => {
   await using db = await testDatabase();
   const cut: string[] = [];
-  const waiting = (name: string): TestAgent => (_request, { signal }) => new Promise((_, reject) => signal.addEventListener("abort", () => (cut.push(name), reject(signal.reason as Error)), { once: true }));
-  const asking = (agent: string): TestAgent => () => ({ toolCalls: [{ name: "ask_agent", args: { agent, message: "How long does it take?", waitSec: 300 } }] });
+  const waiting =
+    (name: string): TestAgent =>
+    (_request, { signal }) =>
+      new Promise((_, reject) =>
+        signal.addEventListener("abort", () => (cut.push(name), reject(signal.reason as Error)), {
+          once: true,
+        }),
+      );
+  const asking =
+    (agent: string): TestAgent =>
+    () => ({
+      toolCalls: [
+        { name: "ask_agent", args: { agent, message: "How long does it take?", waitSec: 300 } },
+      ],
+    });
   await using team = await startTestTeam({
     url: db.url,
     agents: { ruda: talkative, eden: asking("seum"), seum: asking("dami"), dami: waiting("dami") },
     tools: (jobs, requester) => ({ ask_agent: askAgentTool(jobs, { requester }) }),
   });
-  const { jobId } = await team.jobs.ask({ requester: "ruda", agent: "eden", message: "How long?", waitSec: 0 });
+  const { jobId } = await team.jobs.ask({
+    requester: "ruda",
+    agent: "eden",
+    message: "How long?",
+    waitSec: 0,
+  });
   await expectSoon(() => team.asked["dami"]?.length, { timeout: 10_000 }).toBe(1);
 
   const startedAt = performance.now();
@@ -519,23 +949,46 @@ test("a cancelled job takes its three-deep tree with it, cuts the running calls,
 
   expect(cancelled).toMatchObject({ status: "CANCELLED", outcome: "cancelled" });
   expect(took).toBeLessThan(boundMs(1_000));
-  expect((await team.jobs.list()).items.map(({ status, depth }) => [status, depth])).toEqual([["CANCELLED", 2], ["CANCELLED", 1], ["CANCELLED", 0]]);
-  await expectSoon(async () => team.database.query({ text: "select id from dure.turns where status <> 'done'" })).toEqual([]);
+  expect((await team.jobs.list()).items.map(({ status, depth }) => [status, depth])).toEqual([
+    ["CANCELLED", 2],
+    ["CANCELLED", 1],
+    ["CANCELLED", 0],
+  ]);
+  await expectSoon(async () =>
+    team.database.query({ text: "select id from dure.turns where status <> 'done'" }),
+  ).toEqual([]);
   expect(await team.jobs.cancel(jobId!)).toMatchObject({ status: "CANCELLED" });
   await expectSoon(() => team.jobs.running).toBe(0);
 });
 
 test("what has ended can neither be cancelled nor spoken into; unknown and foreign jobs are unknown", async () => {
   await using db = await testDatabase();
-  await using team = await startTestTeam({ url: db.url, agents: { ruda: talkative, eden: talkative } });
-  const { jobId } = await team.jobs.ask({ requester: "ruda", agent: "eden", message: "How long?", tenant: "t1" });
+  await using team = await startTestTeam({
+    url: db.url,
+    agents: { ruda: talkative, eden: talkative },
+  });
+  const { jobId } = await team.jobs.ask({
+    requester: "ruda",
+    agent: "eden",
+    message: "How long?",
+    tenant: "t1",
+  });
   const id = jobId!;
 
   expect(await team.jobs.cancel(id, { tenant: "t1" }).catch(codeOf)).toBe("JOB_TRANSITION");
-  expect(await team.jobs.speak(id, "Stop!", { tenant: "t1", by: "mina" }).catch(codeOf)).toBe("JOB_OVER");
+  expect(await team.jobs.speak(id, "Stop!", { tenant: "t1", by: "mina" }).catch(codeOf)).toBe(
+    "JOB_OVER",
+  );
   expect(await team.jobs.retry(id, { tenant: "t1" }).catch(codeOf)).toBe("JOB_NOT_RETRYABLE");
   const { jobs } = team;
-  for (const work of [() => jobs.get(id), () => jobs.cancel(id), () => jobs.retry(id), () => jobs.speak(id, "x", { by: "mina" }), () => jobs.get("job_none"), () => jobs.stream(id).next()]) {
+  for (const work of [
+    () => jobs.get(id),
+    () => jobs.cancel(id),
+    () => jobs.retry(id),
+    () => jobs.speak(id, "x", { by: "mina" }),
+    () => jobs.get("job_none"),
+    () => jobs.stream(id).next(),
+  ]) {
     expect(await (work() as Promise<unknown>).catch(codeOf)).toBe("JOB_UNKNOWN");
   }
   expect((await team.jobs.list()).items).toEqual([]);
@@ -545,12 +998,35 @@ test("what has ended can neither be cancelled nor spoken into; unknown and forei
 test("no other tenant cancels or speaks into a job that runs, or adds work to it", async () => {
   await using db = await testDatabase();
   await using team = await startTestTeam({ url: db.url, agents: { ruda: hanging, eden: hanging } });
-  const { jobId } = await team.jobs.ask({ requester: "ruda", agent: "eden", message: "How long?", waitSec: 0, tenant: "t1" });
-  const store = new JobStore({ database: team.database, notifications: team.notifications, clock: systemClock, signal: new AbortController().signal });
-  const addTo = (tenant: string) => team.jobs.ask({ requester: "ruda", agent: "eden", message: "And this?", waitSec: 0, tenant, origin: { session: sessionOf(jobId!, "ruda") } }).then(({ jobId: id }) => id, codeOf);
+  const { jobId } = await team.jobs.ask({
+    requester: "ruda",
+    agent: "eden",
+    message: "How long?",
+    waitSec: 0,
+    tenant: "t1",
+  });
+  const store = new JobStore({
+    database: team.database,
+    notifications: team.notifications,
+    clock: systemClock,
+    signal: new AbortController().signal,
+  });
+  const addTo = (tenant: string) =>
+    team.jobs
+      .ask({
+        requester: "ruda",
+        agent: "eden",
+        message: "And this?",
+        waitSec: 0,
+        tenant,
+        origin: { session: sessionOf(jobId!, "ruda") },
+      })
+      .then(({ jobId: id }) => id, codeOf);
 
   expect(await store.cancel(jobId!, "t2", "mallory")).toBeNull();
-  expect(await store.speak(jobId!, "t2", "mallory", "Stop!", { words: 20, bytes: 1_000 })).toBeNull();
+  expect(
+    await store.speak(jobId!, "t2", "mallory", "Stop!", { words: 20, bytes: 1_000 }),
+  ).toBeNull();
   expect(await addTo("t2")).toBe("JOB_UNKNOWN");
 
   expect((await team.jobs.get(jobId!, { tenant: "t1" })).status).toMatch(/PENDING|RUNNING/);
@@ -561,8 +1037,18 @@ test("no other tenant cancels or speaks into a job that runs, or adds work to it
 test("one turn is told so many bytes of persons, and no more", async () => {
   await using db = await testDatabase();
   await using team = await startTestTeam({ url: db.url, agents: { ruda: hanging, eden: hanging } });
-  const { jobId } = await team.jobs.ask({ requester: "ruda", agent: "eden", message: "How long?", waitSec: 0 });
-  const store = new JobStore({ database: team.database, notifications: team.notifications, clock: systemClock, signal: new AbortController().signal });
+  const { jobId } = await team.jobs.ask({
+    requester: "ruda",
+    agent: "eden",
+    message: "How long?",
+    waitSec: 0,
+  });
+  const store = new JobStore({
+    database: team.database,
+    notifications: team.notifications,
+    clock: systemClock,
+    signal: new AbortController().signal,
+  });
   const speak = (text: string) => store.speak(jobId!, "", "mina", text, { words: 20, bytes: 10 });
 
   expect(await speak("가나다")).toMatch(/PENDING|RUNNING/); // nine bytes
@@ -572,8 +1058,18 @@ test("one turn is told so many bytes of persons, and no more", async () => {
 
 test("what was said in a conversation of another tenant is not told", async () => {
   await using db = await testDatabase();
-  await using team = await startTestTeam({ url: db.url, agents: { ruda: talkative, eden: saying("It is port 4600, as always.") } });
-  const ask = (tenant: string) => team.jobs.ask({ requester: "ruda", agent: "eden", message: "Which port is it?", conversationId: "ports", tenant });
+  await using team = await startTestTeam({
+    url: db.url,
+    agents: { ruda: talkative, eden: saying("It is port 4600, as always.") },
+  });
+  const ask = (tenant: string) =>
+    team.jobs.ask({
+      requester: "ruda",
+      agent: "eden",
+      message: "Which port is it?",
+      conversationId: "ports",
+      tenant,
+    });
 
   await ask("t1");
   await ask("t2");
@@ -589,7 +1085,12 @@ test("a person's words reach the next turn, before what the other agent said, an
     return talkative(request, context);
   };
   await using team = await startTestTeam({ url: db.url, agents: { ruda: talkative, eden: slow } });
-  const { jobId } = await team.jobs.ask({ requester: "ruda", agent: "eden", message: "How long does it take?", waitSec: 0 });
+  const { jobId } = await team.jobs.ask({
+    requester: "ruda",
+    agent: "eden",
+    message: "How long does it take?",
+    waitSec: 0,
+  });
   await expectSoon(() => team.asked["eden"]?.length).toBe(1);
 
   await team.jobs.speak(jobId!, "Measure it on the old machine.", { by: "mina" });
@@ -597,27 +1098,45 @@ test("a person's words reach the next turn, before what the other agent said, an
 
   await expectSoon(async () => (await team.jobs.get(jobId!)).status).toBe("COMPLETED");
   const job = await team.jobs.get(jobId!);
-  expect(job).toMatchObject({ turnsDone: 2, maxTurns: 2, words: [{ author: "mina", text: "Measure it on the old machine.", turn: 2 }] });
+  expect(job).toMatchObject({
+    turnsDone: 2,
+    maxTurns: 2,
+    words: [{ author: "mina", text: "Measure it on the old machine.", turn: 2 }],
+  });
   const told = JSON.stringify(team.asked["ruda"]![0]!.messages.at(-1));
-  expect(told).toMatch(/A person, mina.*before everything else.*Measure it on the old machine.*eden says/s);
+  expect(told).toMatch(
+    /A person, mina.*before everything else.*Measure it on the old machine.*eden says/s,
+  );
 });
 
 test("a job that failed is tried again as another one, behind its finished turns, and once however often it is asked", async () => {
   await using db = await testDatabase();
   let broken = true;
-  const shaky: TestAgent = (request, context) => (broken ? { error: { status: 403 } } : talkative(request, context));
+  const shaky: TestAgent = (request, context) =>
+    broken ? { error: { status: 403 } } : talkative(request, context);
   await using team = await startTestTeam({ url: db.url, agents: { ruda: shaky, eden: talkative } });
-  const failed = await team.jobs.ask({ requester: "ruda", agent: "eden", message: "Let's discuss: it", maxTurns: 4 });
+  const failed = await team.jobs.ask({
+    requester: "ruda",
+    agent: "eden",
+    message: "Let's discuss: it",
+    maxTurns: 4,
+  });
   expect(failed).toMatchObject({ status: "error" });
   broken = false;
 
-  const [again, twice] = await Promise.all([team.jobs.retry(failed.jobId!), team.jobs.retry(failed.jobId!)]);
+  const [again, twice] = await Promise.all([
+    team.jobs.retry(failed.jobId!),
+    team.jobs.retry(failed.jobId!),
+  ]);
 
   expect(twice.jobId).toBe(again.jobId);
   await expectSoon(async () => (await team.jobs.get(again.jobId)).status).toBe("COMPLETED");
   const job = await team.jobs.get(again.jobId);
   expect(job).toMatchObject({ retryOf: failed.jobId, turnsDone: 4, outcome: "max_turns" });
-  expect(job.turns[0]).toMatchObject({ text: (await team.jobs.get(failed.jobId!)).turns[0]!.text, tokensOut: 0 });
+  expect(job.turns[0]).toMatchObject({
+    text: (await team.jobs.get(failed.jobId!)).turns[0]!.text,
+    tokensOut: 0,
+  });
   expect(team.asked["eden"]).toHaveLength(2);
   expect(await team.jobs.get(failed.jobId!)).toMatchObject({ status: "FAILED" });
 });
@@ -630,9 +1149,18 @@ test("what a person said into a turn that failed is heard when the job is tried 
     await gates[begun++]?.promise;
     return talkative(request, context);
   };
-  const seum: TestAgent = (request, context) => (broken && JSON.stringify(request.messages).includes("turn 4") ? { error: { status: 403 } } : talkative(request, context));
+  const seum: TestAgent = (request, context) =>
+    broken && JSON.stringify(request.messages).includes("turn 4")
+      ? { error: { status: 403 } }
+      : talkative(request, context);
   await using team = await startTestTeam({ url: db.url, agents: { seum, eden } });
-  const { jobId } = await team.jobs.ask({ requester: "seum", agent: "eden", message: "Let's discuss: it", maxTurns: 4, waitSec: 0 });
+  const { jobId } = await team.jobs.ask({
+    requester: "seum",
+    agent: "eden",
+    message: "Let's discuss: it",
+    maxTurns: 4,
+    waitSec: 0,
+  });
   for (const [index, text] of ["On the new machine.", "On the old machine."].entries()) {
     await expectSoon(() => begun).toBe(index + 1);
     await team.jobs.speak(jobId!, text, { by: "mina" });
@@ -644,8 +1172,12 @@ test("what a person said into a turn that failed is heard when the job is tried 
   const again = await team.jobs.retry(jobId!);
 
   await expectSoon(async () => (await team.jobs.get(again.jobId)).status).toBe("COMPLETED");
-  expect((await team.jobs.get(again.jobId)).words).toMatchObject([{ author: "mina", text: "On the old machine.", turn: 4 }]);
-  expect(JSON.stringify(team.asked["seum"]!.at(-1)!.messages.at(-1))).toContain("On the old machine.");
+  expect((await team.jobs.get(again.jobId)).words).toMatchObject([
+    { author: "mina", text: "On the old machine.", turn: 4 },
+  ]);
+  expect(JSON.stringify(team.asked["seum"]!.at(-1)!.messages.at(-1))).toContain(
+    "On the old machine.",
+  );
 });
 
 test("a job that is tried again keeps its place: parent, root, depth and budget; cancelled with its parent; and only as the team's rules allow", async () => {
@@ -654,9 +1186,18 @@ test("a job that is tried again keeps its place: parent, root, depth and budget;
   let [root, failed]: (string | undefined)[] = [];
   {
     await using team = await startTestTeam({ url: db.url, agents, jobs: { limits: { tree: 3 } } });
-    root = (await team.jobs.ask({ requester: "seum", agent: "ruda", message: "How long?", waitSec: 0 })).jobId!;
+    root = (
+      await team.jobs.ask({ requester: "seum", agent: "ruda", message: "How long?", waitSec: 0 })
+    ).jobId!;
     await expectSoon(() => team.asked["ruda"]?.length).toBe(1);
-    failed = (await team.jobs.ask({ requester: "ruda", agent: "eden", message: "How long?", origin: { session: sessionOf(root, "ruda") } })).jobId!;
+    failed = (
+      await team.jobs.ask({
+        requester: "ruda",
+        agent: "eden",
+        message: "How long?",
+        origin: { session: sessionOf(root, "ruda") },
+      })
+    ).jobId!;
 
     const again = await team.jobs.retry(failed);
 
@@ -667,34 +1208,69 @@ test("a job that is tried again keeps its place: parent, root, depth and budget;
   }
   await using team = await startTestTeam({ url: db.url, agents, jobs: { allow: ["seum -> *"] } });
   expect(await team.jobs.retry(root).then((job) => job.retryOf)).toBe(root);
-  expect(await team.jobs.retry((await team.jobs.list({ root })).items.find(({ retryOf }) => retryOf === failed)!.jobId).catch(codeOf)).toBe("JOB_NOT_ALLOWED");
+  expect(
+    await team.jobs
+      .retry(
+        (await team.jobs.list({ root })).items.find(({ retryOf }) => retryOf === failed)!.jobId,
+      )
+      .catch(codeOf),
+  ).toBe("JOB_NOT_ALLOWED");
 });
 
 // --- waiting for a person
 
 /** eden asks to deploy, and says what came of it. */
-const deploying: TestAgent = (request) => (request.messages.at(-1)!.role === "tool" ? "It is deployed to the new machine now." : { toolCalls: [{ name: "deploy", args: { to: "prod" } }] });
+const deploying: TestAgent = (request) =>
+  request.messages.at(-1)!.role === "tool"
+    ? "It is deployed to the new machine now."
+    : { toolCalls: [{ name: "deploy", args: { to: "prod" } }] };
 
-function deployTool(done: string[], approval: Parameters<typeof tool>[0]["approval"] = true): AnyTool {
-  return tool({ description: "Deploys.", inputSchema: z.object({ to: z.string() }), effect: "once", approval, execute: async ({ to }: { to: string }) => (done.push(to), { deployed: to }), probe: async () => "not_happened" }) as AnyTool;
+function deployTool(
+  done: string[],
+  approval: Parameters<typeof tool>[0]["approval"] = true,
+): AnyTool {
+  return tool({
+    description: "Deploys.",
+    inputSchema: z.object({ to: z.string() }),
+    effect: "once",
+    approval,
+    execute: async ({ to }: { to: string }) => (done.push(to), { deployed: to }),
+    probe: async () => "not_happened",
+  }) as AnyTool;
 }
 
 /** A team whose eden deploys, only with a person's yes. */
-function deployingTeam(url: string, more: { done: string[]; deploy?: AnyTool; agents?: Readonly<Record<string, TestAgent>>; limits?: Partial<JobLimits>; known?: readonly string[] }): Promise<TestTeam> {
+function deployingTeam(
+  url: string,
+  more: {
+    done: string[];
+    deploy?: AnyTool;
+    agents?: Readonly<Record<string, TestAgent>>;
+    limits?: Partial<JobLimits>;
+    known?: readonly string[];
+  },
+): Promise<TestTeam> {
   const { done, deploy = deployTool(done), agents = {}, limits = {}, known } = more;
   return startTestTeam({
     url,
     agents: { ruda: talkative, eden: deploying, ...agents },
-    tools: (_jobs, agent): Readonly<Record<string, AnyTool>> => (agent === "eden" ? { deploy } : {}),
+    tools: (_jobs, agent): Readonly<Record<string, AnyTool>> =>
+      agent === "eden" ? { deploy } : {},
     jobs: { limits: { firstReplyMs: 20_000, ...limits } },
     ...(known && { known }),
   });
 }
 
-const waitingJob = async (team: TestTeam, message = "How about deploying it?", target = "eden"): Promise<{ id: string; question: string }> => {
+const waitingJob = async (
+  team: TestTeam,
+  message = "How about deploying it?",
+  target = "eden",
+): Promise<{ id: string; question: string }> => {
   const { jobId } = await team.jobs.ask({ requester: "ruda", agent: target, message, waitSec: 0 });
   await expectSoon(async () => (await team.jobs.get(jobId!)).waiting).toBe("person");
-  const { items: [question] } = await team.inbox.list({ tenant: "", status: "open", session: sessionOf(jobId!, target) });
+  const {
+    items: [question],
+  } = await team.inbox.list({ tenant: "", status: "open", session: sessionOf(jobId!, target) });
   return { id: jobId!, question: question!.id };
 };
 
@@ -711,44 +1287,84 @@ test("an exchange waits for a person without a permit, and goes on with the answ
   const second = await waitingJob(team, "How about deploying that?");
   await team.inbox.answer(first.question, { value: "approve" }, MINA);
 
-  await expectSoon(async () => (await team.jobs.get(first.id)).status, { timeout: 20_000 }).toBe("COMPLETED");
-  expect((await team.jobs.get(first.id)).turns).toMatchObject([{ text: "It is deployed to the new machine now." }]);
+  await expectSoon(async () => (await team.jobs.get(first.id)).status, { timeout: 20_000 }).toBe(
+    "COMPLETED",
+  );
+  expect((await team.jobs.get(first.id)).turns).toMatchObject([
+    { text: "It is deployed to the new machine now." },
+  ]);
   expect(done).toEqual(["prod"]);
   expect(await team.jobs.get(second.id)).toMatchObject({ status: "RUNNING", waiting: "person" });
 });
 
-test.each([["after", 1], ["before", 0]] as const)("an answer that comes %s the job has begun to wait: nothing runs beside a permit that was given back", async (when, waits) => {
-  await using db = await testDatabase();
-  await using proxy = await PostgresProxy.start(db.url);
-  const [done, begun, gate] = [[] as string[], Promise.withResolvers<void>(), Promise.withResolvers<void>()];
-  const deploy = deployTool(done);
-  const slow: AnyTool = {
-    ...deploy,
-    execute: async (...given) => {
-      begun.resolve();
-      await gate.promise;
-      return deploy.execute(...given) as unknown;
-    },
-  };
-  const busy: TestAgent = (request, context) => (JSON.stringify(request.messages).includes("something else") ? "Something else takes twelve minutes." : deploying(request, context));
-  await using team = await deployingTeam(proxy.url, { done, deploy: slow, agents: { eden: busy }, limits: { permits: 1 } });
-  const stop = proxy.stop(when, ({ name }) => name === "job.wait");
-  const { jobId } = await team.jobs.ask({ requester: "ruda", agent: "eden", message: "How about deploying it?", waitSec: 0 });
-  await stop.reached;
-  const other = await team.jobs.ask({ requester: "ruda", agent: "eden", message: "And something else?", waitSec: 0 });
+test.each([
+  ["after", 1],
+  ["before", 0],
+] as const)(
+  "an answer that comes %s the job has begun to wait: nothing runs beside a permit that was given back",
+  async (when, waits) => {
+    await using db = await testDatabase();
+    await using proxy = await PostgresProxy.start(db.url);
+    const [done, begun, gate] = [
+      [] as string[],
+      Promise.withResolvers<void>(),
+      Promise.withResolvers<void>(),
+    ];
+    const deploy = deployTool(done);
+    const slow: AnyTool = {
+      ...deploy,
+      execute: async (...given) => {
+        begun.resolve();
+        await gate.promise;
+        return deploy.execute(...given) as unknown;
+      },
+    };
+    const busy: TestAgent = (request, context) =>
+      JSON.stringify(request.messages).includes("something else")
+        ? "Something else takes twelve minutes."
+        : deploying(request, context);
+    await using team = await deployingTeam(proxy.url, {
+      done,
+      deploy: slow,
+      agents: { eden: busy },
+      limits: { permits: 1 },
+    });
+    const stop = proxy.stop(when, ({ name }) => name === "job.wait");
+    const { jobId } = await team.jobs.ask({
+      requester: "ruda",
+      agent: "eden",
+      message: "How about deploying it?",
+      waitSec: 0,
+    });
+    await stop.reached;
+    const other = await team.jobs.ask({
+      requester: "ruda",
+      agent: "eden",
+      message: "And something else?",
+      waitSec: 0,
+    });
 
-  const { items: [question] } = await team.inbox.list({ tenant: "", status: "open" });
-  await team.inbox.answer(question!.id, { value: "approve" }, MINA);
-  stop.release();
-  await begun.promise;
-  await looksLater(team);
-  expect(await db.database.query({ text: "select id from dure.jobs where has_permit" })).toEqual([{ id: jobId }]);
-  expect(await db.database.query({ text: "select job from dure.events where type = 'job.waiting'" })).toEqual(Array.from({ length: waits }, () => ({ job: jobId })));
-  gate.resolve();
+    const {
+      items: [question],
+    } = await team.inbox.list({ tenant: "", status: "open" });
+    await team.inbox.answer(question!.id, { value: "approve" }, MINA);
+    stop.release();
+    await begun.promise;
+    await looksLater(team);
+    expect(await db.database.query({ text: "select id from dure.jobs where has_permit" })).toEqual([
+      { id: jobId },
+    ]);
+    expect(
+      await db.database.query({ text: "select job from dure.events where type = 'job.waiting'" }),
+    ).toEqual(Array.from({ length: waits }, () => ({ job: jobId })));
+    gate.resolve();
 
-  for (const id of [jobId!, other.jobId!]) await expectSoon(async () => (await team.jobs.get(id)).status).toBe("COMPLETED");
-  expect(done).toEqual(["prod"]);
-});
+    for (const id of [jobId!, other.jobId!]) {
+      await expectSoon(async () => (await team.jobs.get(id)).status).toBe("COMPLETED");
+    }
+    expect(done).toEqual(["prod"]);
+  },
+);
 
 test("a job that is cancelled takes its question with it: a yes that comes later is refused, and does nothing", async () => {
   await using db = await testDatabase();
@@ -760,28 +1376,52 @@ test("a job that is cancelled takes its question with it: a yes that comes later
   const late = await team.inbox.answer(question, { value: "approve" }, MINA).catch(codeOf);
 
   expect(late).toBe("ESCALATION_CLOSED");
-  expect(await team.inbox.get(question, MINA)).toMatchObject({ status: "dismissed", resolution: { value: "job" }, resolvedBy: "job" });
-  expect(await team.database.query({ text: "select id from dure.turns where status <> 'done'" })).toEqual([]);
+  expect(await team.inbox.get(question, MINA)).toMatchObject({
+    status: "dismissed",
+    resolution: { value: "job" },
+    resolvedBy: "job",
+  });
+  expect(
+    await team.database.query({ text: "select id from dure.turns where status <> 'done'" }),
+  ).toEqual([]);
   expect([done, (await team.jobs.get(id)).status]).toEqual([[], "CANCELLED"]);
 });
 
 test("a yes and a cancel at the same moment: the job is cancelled, and nothing runs on", async () => {
   await using db = await testDatabase();
   await using team = await deployingTeam(db.url, { done: [], limits: { permits: 5 } });
-  const jobs = await Promise.all(Array.from({ length: 5 }, (_, n) => waitingJob(team, `How about deploying ${n}?`)));
+  const jobs = await Promise.all(
+    Array.from({ length: 5 }, (_, n) => waitingJob(team, `How about deploying ${n}?`)),
+  );
 
-  await Promise.all(jobs.flatMap(({ id, question }) => [team.inbox.answer(question, { value: "approve" }, MINA).catch(codeOf), team.jobs.cancel(id)]));
+  await Promise.all(
+    jobs.flatMap(({ id, question }) => [
+      team.inbox.answer(question, { value: "approve" }, MINA).catch(codeOf),
+      team.jobs.cancel(id),
+    ]),
+  );
 
-  expect((await team.jobs.list()).items.map(({ status }) => status)).toEqual(Array(5).fill("CANCELLED"));
-  await expectSoon(async () => team.database.query({ text: "select id from dure.turns where status <> 'done'" })).toEqual([]);
+  expect((await team.jobs.list()).items.map(({ status }) => status)).toEqual(
+    Array(5).fill("CANCELLED"),
+  );
+  await expectSoon(async () =>
+    team.database.query({ text: "select id from dure.turns where status <> 'done'" }),
+  ).toEqual([]);
 });
 
 test("a conversation turn of a job that is over is stopped before it asks anybody anything", async () => {
   await using db = await testDatabase();
-  await using team = await startTestTeam({ url: db.url, agents: { ruda: talkative, eden: saying("It takes eleven minutes here.") } });
+  await using team = await startTestTeam({
+    url: db.url,
+    agents: { ruda: talkative, eden: saying("It takes eleven minutes here.") },
+  });
   const { jobId } = await team.jobs.ask({ requester: "ruda", agent: "eden", message: "How long?" });
 
-  const done = await team.engine.turn({ session: sessionOf(jobId!, "eden"), service: "eden", message: "Deploy it." }).done;
+  const done = await team.engine.turn({
+    session: sessionOf(jobId!, "eden"),
+    service: "eden",
+    message: "Deploy it.",
+  }).done;
 
   expect(done.error).toMatchObject({ code: "TURN_STOPPED" });
 });
@@ -789,35 +1429,60 @@ test("a conversation turn of a job that is over is stopped before it asks anybod
 test("who was answered waits for a permit as well: nothing is done before there is one", async () => {
   await using db = await testDatabase();
   const [done, gate] = [[] as string[], Promise.withResolvers<string>()];
-  const slow: TestAgent = (request, context) => (JSON.stringify(request.messages).includes("something else") ? gate.promise : deploying(request, context));
-  await using team = await deployingTeam(db.url, { done, agents: { eden: slow }, limits: { permits: 1, permitWaitMs: 600_000 } });
+  const slow: TestAgent = (request, context) =>
+    JSON.stringify(request.messages).includes("something else")
+      ? gate.promise
+      : deploying(request, context);
+  await using team = await deployingTeam(db.url, {
+    done,
+    agents: { eden: slow },
+    limits: { permits: 1, permitWaitMs: 600_000 },
+  });
   const first = await waitingJob(team);
   const second = await waitingJob(team, "How about deploying that?");
-  const other = await team.jobs.ask({ requester: "ruda", agent: "eden", message: "And something else?", waitSec: 0 });
+  const other = await team.jobs.ask({
+    requester: "ruda",
+    agent: "eden",
+    message: "And something else?",
+    waitSec: 0,
+  });
   await expectSoon(async () => (await team.jobs.get(other.jobId!)).status).toBe("RUNNING");
 
-  for (const { question } of [first, second]) await team.inbox.answer(question, { value: "approve" }, MINA);
+  for (const { question } of [first, second]) {
+    await team.inbox.answer(question, { value: "approve" }, MINA);
+  }
   await looksLater(team);
   expect(done).toEqual([]);
-  expect(await team.database.query({ text: "select id from dure.jobs where has_permit" })).toEqual([{ id: other.jobId }]);
+  expect(await team.database.query({ text: "select id from dure.jobs where has_permit" })).toEqual([
+    { id: other.jobId },
+  ]);
 
   gate.resolve("Something else takes twelve minutes.");
-  for (const { id } of [first, second]) await expectSoon(async () => (await team.jobs.get(id)).status).toBe("COMPLETED");
+  for (const { id } of [first, second]) {
+    await expectSoon(async () => (await team.jobs.get(id)).status).toBe("COMPLETED");
+  }
   expect(done).toEqual(["prod", "prod"]);
 });
 
 test("the time for which a person lets an exchange wait is no lack of progress", async () => {
   await using db = await testDatabase();
   const gate = Promise.withResolvers<string>();
-  const slow: TestAgent = (request, context) => (request.messages.at(-1)!.role === "tool" ? gate.promise : deploying(request, context));
+  const slow: TestAgent = (request, context) =>
+    request.messages.at(-1)!.role === "tool" ? gate.promise : deploying(request, context);
   await using team = await deployingTeam(db.url, { done: [], agents: { eden: slow } });
   const { id, question } = await waitingJob(team);
 
-  await team.database.query({ text: "update dure.job_clock set running_ms = running_ms + 7200000" });
+  await team.database.query({
+    text: "update dure.job_clock set running_ms = running_ms + 7200000",
+  });
   await team.inbox.answer(question, { value: "approve" }, MINA);
   await expectSoon(async () => (await team.jobs.get(id)).waiting).toBeNull();
 
-  expect(await team.database.query<{ count: number }>({ text: "select dure.abandon_stale_jobs(3600000) as count" })).toEqual([{ count: 0 }]);
+  expect(
+    await team.database.query<{ count: number }>({
+      text: "select dure.abandon_stale_jobs(3600000) as count",
+    }),
+  ).toEqual([{ count: 0 }]);
   expect(await team.jobs.audit()).toEqual([]);
   gate.resolve("It is deployed to the new machine now.");
   await expectSoon(async () => (await team.jobs.get(id)).status).toBe("COMPLETED");
@@ -828,12 +1493,19 @@ test("waiting for a person stops the clock of the turn, and no jump of a clock h
   const done: string[] = [];
   let ahead = 0;
   const clock: Clock = { ...systemClock, monotonic: () => systemClock.monotonic() + ahead };
-  await using team = await startTestTeam({ url: db.url, agents: { ruda: talkative, eden: deploying }, tools: () => ({ deploy: deployTool(done) }), jobs: { clock } });
+  await using team = await startTestTeam({
+    url: db.url,
+    agents: { ruda: talkative, eden: deploying },
+    tools: () => ({ deploy: deployTool(done) }),
+    jobs: { clock },
+  });
   const { id, question } = await waitingJob(team);
 
   ahead = 3_600_000;
   // As if the machine's clock had gone back since: what comes now looks earlier than what has been.
-  await team.database.query({ text: "update dure.turns set accepted_at = accepted_at + interval '1 hour'" });
+  await team.database.query({
+    text: "update dure.turns set accepted_at = accepted_at + interval '1 hour'",
+  });
   await team.inbox.answer(question, { value: "approve" }, MINA);
 
   await expectSoon(async () => (await team.jobs.get(id)).status).toBe("COMPLETED");
@@ -848,7 +1520,11 @@ test("an answer is left to a process that knows the agent", async () => {
     await using old = await deployingTeam(db.url, { done });
     job = await waitingJob(old);
   }
-  await using ignorant = await deployingTeam(db.url, { done, known: ["ruda"], limits: { unknownAgentMs: 600_000 } });
+  await using ignorant = await deployingTeam(db.url, {
+    done,
+    known: ["ruda"],
+    limits: { unknownAgentMs: 600_000 },
+  });
   await ignorant.inbox.answer(job.question, { value: "approve" }, MINA);
   await looksLater(ignorant);
   expect(await ignorant.jobs.get(job.id)).toMatchObject({ status: "RUNNING", waiting: "person" });
@@ -866,12 +1542,18 @@ test("when nobody decides, by dismissal or in time, the exchange fails and says 
   const late = await waitingJob(team, "How about deploying that?");
 
   await team.inbox.dismiss(dismissed.question, MINA);
-  await team.database.query({ text: "update dure.escalations set expires_at = clock_timestamp() where id = $1" }, [late.question]);
+  await team.database.query(
+    { text: "update dure.escalations set expires_at = clock_timestamp() where id = $1" },
+    [late.question],
+  );
   await team.inbox.expire(10);
 
   for (const { id } of [dismissed, late]) {
     await expectSoon(async () => (await team.jobs.get(id)).status).toBe("FAILED");
-    expect(await team.jobs.get(id)).toMatchObject({ outcome: "agent_error", lastError: { code: "ANSWER_MISSING" } });
+    expect(await team.jobs.get(id)).toMatchObject({
+      outcome: "agent_error",
+      lastError: { code: "ANSWER_MISSING" },
+    });
   }
 });
 
@@ -882,16 +1564,35 @@ test.each([
   await using db = await testDatabase();
   const done: string[] = [];
   const ending: TestAgent = (request) => {
-    const calls = request.messages.filter((message) => message.role === "tool").map((message) => (message as { name: string }).name);
-    const [first, second] = when === "before" ? ["end_conversation", "deploy"] : ["deploy", "end_conversation"];
-    if (!calls.includes("deploy") && !calls.includes(first)) return { toolCalls: [{ name: first, args: first === "deploy" ? { to: "prod" } : {} }, ...(when === "before" ? [{ name: "deploy", args: { to: "prod" } }] : [])] };
-    if (when === "after" && !calls.includes(second)) return { toolCalls: [{ name: second, args: {} }] };
+    const calls = request.messages
+      .filter((message) => message.role === "tool")
+      .map((message) => (message as { name: string }).name);
+    const [first, second] =
+      when === "before" ? ["end_conversation", "deploy"] : ["deploy", "end_conversation"];
+    if (!calls.includes("deploy") && !calls.includes(first)) {
+      return {
+        toolCalls: [
+          { name: first, args: first === "deploy" ? { to: "prod" } : {} },
+          ...(when === "before" ? [{ name: "deploy", args: { to: "prod" } }] : []),
+        ],
+      };
+    }
+    if (when === "after" && !calls.includes(second)) {
+      return { toolCalls: [{ name: second, args: {} }] };
+    }
     return "It is deployed, and that is all that I have to say about it.";
   };
   await using team = await deployingTeam(db.url, { done, agents: { eden: ending } });
-  const { jobId } = await team.jobs.ask({ requester: "ruda", agent: "eden", message: "Let's discuss: deploying it", waitSec: 0 });
+  const { jobId } = await team.jobs.ask({
+    requester: "ruda",
+    agent: "eden",
+    message: "Let's discuss: deploying it",
+    waitSec: 0,
+  });
   await expectSoon(async () => (await team.jobs.get(jobId!)).waiting).toBe("person");
-  const { items: [question] } = await team.inbox.list({ tenant: "", status: "open" });
+  const {
+    items: [question],
+  } = await team.inbox.list({ tenant: "", status: "open" });
 
   await team.inbox.answer(question!.id, { value: "approve" }, MINA);
 
@@ -917,27 +1618,77 @@ test("of fifty requests to one agent never more than three run, in the order in 
 
   // One after the other: of two that are asked at once either may have come first.
   const asked: string[] = [];
-  for (let n = 0; n < 50; n++) asked.push((await (n % 2 ? one : two).jobs.ask({ requester: "ruda", agent: "eden", message: `What is number ${n}?`, waitSec: 0 })).jobId!);
+  for (let n = 0; n < 50; n++) {
+    asked.push(
+      (
+        await (n % 2 ? one : two).jobs.ask({
+          requester: "ruda",
+          agent: "eden",
+          message: `What is number ${n}?`,
+          waitSec: 0,
+        })
+      ).jobId!,
+    );
+  }
 
-  await expectSoon(() => one.database.query({ text: "select from dure.jobs where status = 'COMPLETED'" })).toHaveLength(50);
+  await expectSoon(() =>
+    one.database.query({ text: "select from dure.jobs where status = 'COMPLETED'" }),
+  ).toHaveLength(50);
   expect(most).toBe(3);
-  const started = await one.database.query<{ id: string }>({ text: "select id from dure.jobs order by started_at" });
+  const started = await one.database.query<{ id: string }>({
+    text: "select id from dure.jobs order by started_at",
+  });
   expect(started.map(({ id }) => id)).toEqual(asked);
-  expect(await one.database.query({ text: "select id from dure.jobs where has_permit" })).toEqual([]);
+  expect(await one.database.query({ text: "select id from dure.jobs where has_permit" })).toEqual(
+    [],
+  );
 });
 
 test("who gets no permit in time is blocked; one that was resumed waits for its own without limit", async () => {
   await using db = await testDatabase();
-  await using team = await startTestTeam({ url: db.url, agents: { ruda: talkative, eden: hanging }, jobs: { limits: { permits: 1, permitWaitMs: 1_500 } } });
-  const running = await team.jobs.ask({ requester: "ruda", agent: "eden", message: "How long?", waitSec: 0 });
+  await using team = await startTestTeam({
+    url: db.url,
+    agents: { ruda: talkative, eden: hanging },
+    jobs: { limits: { permits: 1, permitWaitMs: 1_500 } },
+  });
+  const running = await team.jobs.ask({
+    requester: "ruda",
+    agent: "eden",
+    message: "How long?",
+    waitSec: 0,
+  });
   await expectSoon(async () => (await team.jobs.get(running.jobId!)).status).toBe("RUNNING");
-  const resumed = await team.jobs.ask({ requester: "ruda", agent: "eden", message: "How long in all?", waitSec: 0 });
-  await team.database.query({ text: "update dure.jobs set started_at = clock_timestamp(), resumes = 1 where id = $1 and status = 'PENDING'" }, [resumed.jobId]);
+  const resumed = await team.jobs.ask({
+    requester: "ruda",
+    agent: "eden",
+    message: "How long in all?",
+    waitSec: 0,
+  });
+  await team.database.query(
+    {
+      text: "update dure.jobs set started_at = clock_timestamp(), resumes = 1 where id = $1 and status = 'PENDING'",
+    },
+    [resumed.jobId],
+  );
 
-  const blocked = await team.jobs.ask({ requester: "ruda", agent: "eden", message: "And how long?", waitSec: 20 });
+  const blocked = await team.jobs.ask({
+    requester: "ruda",
+    agent: "eden",
+    message: "And how long?",
+    waitSec: 20,
+  });
 
-  expect(blocked).toMatchObject({ status: "error", code: "JOB_BLOCKED", hint: "eden was busy with other exchanges (1 at once) for 1 s." });
-  expect(await team.jobs.get(blocked.jobId!)).toMatchObject({ status: "FAILED", outcome: "blocked", startedAt: null, turnsDone: 0 });
+  expect(blocked).toMatchObject({
+    status: "error",
+    code: "JOB_BLOCKED",
+    hint: "eden was busy with other exchanges (1 at once) for 1 s.",
+  });
+  expect(await team.jobs.get(blocked.jobId!)).toMatchObject({
+    status: "FAILED",
+    outcome: "blocked",
+    startedAt: null,
+    turnsDone: 0,
+  });
   expect(await team.jobs.get(running.jobId!)).toMatchObject({ status: "RUNNING" });
   expect(await team.jobs.get(resumed.jobId!)).toMatchObject({ status: "PENDING" });
 });
@@ -945,10 +1696,24 @@ test("who gets no permit in time is blocked; one that was resumed waits for its 
 test("who waits because the process has no room is not said to wait for its agent", async () => {
   await using db = await testDatabase();
   const gate = Promise.withResolvers<string>();
-  await using team = await startTestTeam({ url: db.url, agents: { ruda: talkative, eden: () => gate.promise, seum: talkative }, jobs: { limits: { running: 1, permitWaitMs: 500 } } });
-  const first = await team.jobs.ask({ requester: "ruda", agent: "eden", message: "How long?", waitSec: 0 });
+  await using team = await startTestTeam({
+    url: db.url,
+    agents: { ruda: talkative, eden: () => gate.promise, seum: talkative },
+    jobs: { limits: { running: 1, permitWaitMs: 500 } },
+  });
+  const first = await team.jobs.ask({
+    requester: "ruda",
+    agent: "eden",
+    message: "How long?",
+    waitSec: 0,
+  });
   await expectSoon(async () => (await team.jobs.get(first.jobId!)).status).toBe("RUNNING");
-  const second = await team.jobs.ask({ requester: "ruda", agent: "seum", message: "How long?", waitSec: 0 });
+  const second = await team.jobs.ask({
+    requester: "ruda",
+    agent: "seum",
+    message: "How long?",
+    waitSec: 0,
+  });
 
   await looksLater(team, 2_000);
   expect(await team.jobs.get(second.jobId!)).toMatchObject({ status: "PENDING" });
@@ -963,39 +1728,104 @@ test("the place of origin is told the result once, unless the caller has got it 
   await using db = await testDatabase();
   const told: JobAnnouncement[] = [];
   const quiet: TestAgent = () => "It is settled between us.\nANNOUNCE_SKIP";
-  await using team = await startTestTeam({ url: db.url, agents: { ruda: talkative, eden: saying("It takes eleven minutes here."), seum: quiet, dami: () => ({ error: { status: 401 } }) } });
-  team.outbox.handle(ANNOUNCE_TOPIC, { transactional: true, run: async (payload) => void told.push(payload as unknown as JobAnnouncement) });
-  const ask = (agent: string, waitSec: number): Promise<AskResult> => team.jobs.ask({ requester: "ruda", agent, message: "How long?", waitSec, origin: { session: "s1", turn: "turn_1" } });
+  await using team = await startTestTeam({
+    url: db.url,
+    agents: {
+      ruda: talkative,
+      eden: saying("It takes eleven minutes here."),
+      seum: quiet,
+      dami: () => ({ error: { status: 401 } }),
+    },
+  });
+  team.outbox.handle(ANNOUNCE_TOPIC, {
+    transactional: true,
+    run: async (payload) => void told.push(payload as unknown as JobAnnouncement),
+  });
+  const ask = (agent: string, waitSec: number): Promise<AskResult> =>
+    team.jobs.ask({
+      requester: "ruda",
+      agent,
+      message: "How long?",
+      waitSec,
+      origin: { session: "s1", turn: "turn_1" },
+    });
 
   const answered = await ask("eden", 10);
   const skipped = await ask("seum", 0);
   const later = await ask("eden", 0);
   const failed = await ask("dami", 0);
-  const nowhere = await team.jobs.ask({ requester: "ruda", agent: "eden", message: "How long?", waitSec: 0 });
+  const nowhere = await team.jobs.ask({
+    requester: "ruda",
+    agent: "eden",
+    message: "How long?",
+    waitSec: 0,
+  });
 
   await expectSoon(() => told.length, { timeout: 20_000 }).toBe(2);
-  for (const { jobId } of [answered, skipped, nowhere]) await expectSoon(async () => (await team.jobs.get(jobId!)).status).toBe("COMPLETED");
+  for (const { jobId } of [answered, skipped, nowhere]) {
+    await expectSoon(async () => (await team.jobs.get(jobId!)).status).toBe("COMPLETED");
+  }
   expect(told.toSorted((a, b) => (a.jobId < b.jobId ? -1 : 1))).toMatchObject([
-    { jobId: later.jobId, session: "s1", turn: "turn_1", status: "COMPLETED", reply: "It takes eleven minutes here.", error: null },
-    { jobId: failed.jobId, status: "FAILED", outcome: "agent_error", reply: null, error: { code: "MODEL_UNAUTHORIZED" } },
+    {
+      jobId: later.jobId,
+      session: "s1",
+      turn: "turn_1",
+      status: "COMPLETED",
+      reply: "It takes eleven minutes here.",
+      error: null,
+    },
+    {
+      jobId: failed.jobId,
+      status: "FAILED",
+      outcome: "agent_error",
+      reply: null,
+      error: { code: "MODEL_UNAUTHORIZED" },
+    },
   ]);
-  const announced = await team.database.query<{ announced: string }>({ text: "select announced from dure.jobs order by seq" });
-  expect(announced.map((row) => row.announced)).toEqual(["answered", "none", "told", "told", "none"]);
+  const announced = await team.database.query<{ announced: string }>({
+    text: "select announced from dure.jobs order by seq",
+  });
+  expect(announced.map((row) => row.announced)).toEqual([
+    "answered",
+    "none",
+    "told",
+    "told",
+    "none",
+  ]);
 });
 
 test("who asks again for a result that is about to be told gets it instead of the notice; when the notice has left, it is told by that alone", async () => {
   await using db = await testDatabase();
-  await using team = await startTestTeam({ url: db.url, agents: { ruda: talkative, eden: saying("It takes eleven minutes here.") } });
-  const ask = (key: string, waitSec: number): Promise<AskResult> => team.jobs.ask({ requester: "ruda", agent: "eden", message: "How long?", waitSec, key, origin: { session: "s1", turn: "turn_1" } });
-  const waiting = (): Promise<unknown[]> => team.database.query({ text: "select state from dure.outbox where topic = 'job.announce'" });
+  await using team = await startTestTeam({
+    url: db.url,
+    agents: { ruda: talkative, eden: saying("It takes eleven minutes here.") },
+  });
+  const ask = (key: string, waitSec: number): Promise<AskResult> =>
+    team.jobs.ask({
+      requester: "ruda",
+      agent: "eden",
+      message: "How long?",
+      waitSec,
+      key,
+      origin: { session: "s1", turn: "turn_1" },
+    });
+  const waiting = (): Promise<unknown[]> =>
+    team.database.query({ text: "select state from dure.outbox where topic = 'job.announce'" });
 
   const first = await ask("a", 0);
   await expectSoon(waiting).toEqual([{ state: "pending" }]);
-  expect(await ask("a", 10)).toEqual({ status: "ok", reply: "It takes eleven minutes here.", jobId: first.jobId });
+  expect(await ask("a", 10)).toEqual({
+    status: "ok",
+    reply: "It takes eleven minutes here.",
+    jobId: first.jobId,
+  });
   expect(await waiting()).toEqual([]);
 
   const told: unknown[] = [];
-  team.outbox.handle(ANNOUNCE_TOPIC, { transactional: true, run: async (payload) => void told.push(payload) });
+  team.outbox.handle(ANNOUNCE_TOPIC, {
+    transactional: true,
+    run: async (payload) => void told.push(payload),
+  });
   const second = await ask("b", 0);
   await expectSoon(() => told.length).toBe(1);
   expect(await ask("b", 10)).toEqual({ status: "timeout", jobId: second.jobId });
@@ -1008,40 +1838,94 @@ test("what an agent asked in the background of an exchange is told to it in its 
   const eden: TestAgent = (request) => {
     const background = JSON.stringify(request.messages);
     if (background.includes("turn 3 of")) return "Seum has told me what I needed to know about it.";
-    return request.messages.at(-1)!.role === "tool" ? "I have asked seum in the background, and go on meanwhile." : { toolCalls: [{ name: "ask_agent", args: { agent: "seum", message: "Which port is it?", waitSec: 0 } }] };
+    return request.messages.at(-1)!.role === "tool"
+      ? "I have asked seum in the background, and go on meanwhile."
+      : {
+          toolCalls: [
+            {
+              name: "ask_agent",
+              args: { agent: "seum", message: "Which port is it?", waitSec: 0 },
+            },
+          ],
+        };
   };
   const ruda: TestAgent = async () => {
-    await expectSoon(async () => (await team.jobs.list({ agent: "seum" })).items[0]?.status).toBe("COMPLETED");
+    await expectSoon(async () => (await team.jobs.list({ agent: "seum" })).items[0]?.status).toBe(
+      "COMPLETED",
+    );
     return "Tell me when you have heard of it, and not before.";
   };
-  await using team: TestTeam = await startTestTeam({ url: db.url, agents: { ruda, eden, seum: saying("It is port 4600, as always.") }, tools: (jobs, requester) => ({ ask_agent: askAgentTool(jobs, { requester }) }) });
+  await using team: TestTeam = await startTestTeam({
+    url: db.url,
+    agents: { ruda, eden, seum: saying("It is port 4600, as always.") },
+    tools: (jobs, requester) => ({ ask_agent: askAgentTool(jobs, { requester }) }),
+  });
 
-  const answer = await team.jobs.ask({ requester: "ruda", agent: "eden", message: "Let's discuss: the port", maxTurns: 3 });
+  const answer = await team.jobs.ask({
+    requester: "ruda",
+    agent: "eden",
+    message: "Let's discuss: the port",
+    maxTurns: 3,
+  });
 
   expect(answer.status).toBe("ok");
   const told = JSON.stringify(team.asked["eden"]!.at(-1)!.messages);
-  expect(told).toMatch(/seum has dealt with what you had asked in the background:.*Which port is it\?.*> It is port 4600/);
+  expect(told).toMatch(
+    /seum has dealt with what you had asked in the background:.*Which port is it\?.*> It is port 4600/,
+  );
   expect(JSON.stringify(team.asked["ruda"])).not.toContain("4600");
-  expect(await team.database.query({ text: "select turn_number from dure.job_results" })).toEqual([{ turn_number: 3 }]);
-  expect(await team.database.query({ text: "select key from dure.outbox where topic = 'job.announce'" })).toEqual([]);
+  expect(await team.database.query({ text: "select turn_number from dure.job_results" })).toEqual([
+    { turn_number: 3 },
+  ]);
+  expect(
+    await team.database.query({ text: "select key from dure.outbox where topic = 'job.announce'" }),
+  ).toEqual([]);
 });
 
 test("a result that comes when the exchange has ended goes on to where that one was asked", async () => {
   await using db = await testDatabase();
   const told: JobAnnouncement[] = [];
   const late = Promise.withResolvers<string>();
-  const eden: TestAgent = (request) => (request.messages.at(-1)!.role === "tool" ? "I have asked seum and dami in the background." : { toolCalls: (["seum", "dami"] as const).map((agent) => ({ name: "ask_agent", args: { agent, message: "Which port is it?", waitSec: 0 } })) });
-  const agents = { ruda: talkative, eden, seum: saying("It is port 4600, as always."), dami: () => late.promise };
-  await using team = await startTestTeam({ url: db.url, agents, tools: (jobs, requester) => ({ ask_agent: askAgentTool(jobs, { requester }) }) });
-  team.outbox.handle(ANNOUNCE_TOPIC, { transactional: true, run: async (payload) => void told.push(payload as unknown as JobAnnouncement) });
+  const eden: TestAgent = (request) =>
+    request.messages.at(-1)!.role === "tool"
+      ? "I have asked seum and dami in the background."
+      : {
+          toolCalls: (["seum", "dami"] as const).map((agent) => ({
+            name: "ask_agent",
+            args: { agent, message: "Which port is it?", waitSec: 0 },
+          })),
+        };
+  const agents = {
+    ruda: talkative,
+    eden,
+    seum: saying("It is port 4600, as always."),
+    dami: () => late.promise,
+  };
+  await using team = await startTestTeam({
+    url: db.url,
+    agents,
+    tools: (jobs, requester) => ({ ask_agent: askAgentTool(jobs, { requester }) }),
+  });
+  team.outbox.handle(ANNOUNCE_TOPIC, {
+    transactional: true,
+    run: async (payload) => void told.push(payload as unknown as JobAnnouncement),
+  });
 
-  await team.jobs.ask({ requester: "ruda", agent: "eden", message: "Which port is it?", origin: { session: "s1", turn: "turn_1" } });
+  await team.jobs.ask({
+    requester: "ruda",
+    agent: "eden",
+    message: "Which port is it?",
+    origin: { session: "s1", turn: "turn_1" },
+  });
   await expectSoon(() => told.map(({ target }) => target)).toEqual(["seum"]);
   late.resolve("It may well be port 4700 from tomorrow on.");
   await expectSoon(() => told.map(({ target }) => target)).toEqual(["seum", "dami"]);
 
   // ruda tells it: it is ruda who speaks there.
-  expect(told).toMatchObject([{ session: "s1", turn: "turn_1", requester: "ruda", reply: "It is port 4600, as always." }, { session: "s1", requester: "ruda", reply: "It may well be port 4700 from tomorrow on." }]);
+  expect(told).toMatchObject([
+    { session: "s1", turn: "turn_1", requester: "ruda", reply: "It is port 4600, as always." },
+    { session: "s1", requester: "ruda", reply: "It may well be port 4700 from tomorrow on." },
+  ]);
 });
 
 test("a result that was told in a turn that failed goes on to where the exchange was asked", async () => {
@@ -1049,48 +1933,111 @@ test("a result that was told in a turn that failed goes on to where the exchange
   const told: JobAnnouncement[] = [];
   const eden: TestAgent = (request) => {
     if (JSON.stringify(request.messages).includes("turn 3 of")) return { error: { status: 403 } };
-    return request.messages.at(-1)!.role === "tool" ? "I have asked seum in the background, and go on meanwhile." : { toolCalls: [{ name: "ask_agent", args: { agent: "seum", message: "Which port is it?", waitSec: 0 } }] };
+    return request.messages.at(-1)!.role === "tool"
+      ? "I have asked seum in the background, and go on meanwhile."
+      : {
+          toolCalls: [
+            {
+              name: "ask_agent",
+              args: { agent: "seum", message: "Which port is it?", waitSec: 0 },
+            },
+          ],
+        };
   };
   const ruda: TestAgent = async () => {
-    await expectSoon(async () => (await team.jobs.list({ agent: "seum" })).items[0]?.status).toBe("COMPLETED");
+    await expectSoon(async () => (await team.jobs.list({ agent: "seum" })).items[0]?.status).toBe(
+      "COMPLETED",
+    );
     return "Tell me when you have heard of it, and not before.";
   };
-  await using team: TestTeam = await startTestTeam({ url: db.url, agents: { ruda, eden, seum: saying("It is port 4600, as always.") }, tools: (jobs, requester) => ({ ask_agent: askAgentTool(jobs, { requester }) }) });
-  team.outbox.handle(ANNOUNCE_TOPIC, { transactional: true, run: async (payload) => void told.push(payload as unknown as JobAnnouncement) });
+  await using team: TestTeam = await startTestTeam({
+    url: db.url,
+    agents: { ruda, eden, seum: saying("It is port 4600, as always.") },
+    tools: (jobs, requester) => ({ ask_agent: askAgentTool(jobs, { requester }) }),
+  });
+  team.outbox.handle(ANNOUNCE_TOPIC, {
+    transactional: true,
+    run: async (payload) => void told.push(payload as unknown as JobAnnouncement),
+  });
 
-  const { jobId } = await team.jobs.ask({ requester: "ruda", agent: "eden", message: "Let's discuss: the port", maxTurns: 3, waitSec: 0, origin: { session: "s1" } });
+  const { jobId } = await team.jobs.ask({
+    requester: "ruda",
+    agent: "eden",
+    message: "Let's discuss: the port",
+    maxTurns: 3,
+    waitSec: 0,
+    origin: { session: "s1" },
+  });
 
-  await expectSoon(() => told.map(({ target, status }) => [target, status]), { timeout: 20_000 }).toEqual([["eden", "FAILED"], ["seum", "COMPLETED"]]);
+  await expectSoon(() => told.map(({ target, status }) => [target, status]), {
+    timeout: 20_000,
+  }).toEqual([
+    ["eden", "FAILED"],
+    ["seum", "COMPLETED"],
+  ]);
   expect(JSON.stringify(team.asked["eden"]!.at(-1)!.messages)).toContain("> It is port 4600");
-  expect(told[1]).toMatchObject({ session: "s1", requester: "ruda", reply: "It is port 4600, as always." });
+  expect(told[1]).toMatchObject({
+    session: "s1",
+    requester: "ruda",
+    reply: "It is port 4600, as always.",
+  });
   expect(await team.jobs.get(jobId!)).toMatchObject({ status: "FAILED", turnsDone: 2 });
 });
 
 test("a job that ends at the moment in which its caller's time is over is not told beside the answer", async () => {
   await using db = await testDatabase();
-  await using team = await startTestTeam({ url: db.url, agents: { ruda: talkative, eden: hanging } });
-  const waiting = team.jobs.ask({ requester: "ruda", agent: "eden", message: "How long?", waitSec: 60, origin: { session: "s1" } });
+  await using team = await startTestTeam({
+    url: db.url,
+    agents: { ruda: talkative, eden: hanging },
+  });
+  const waiting = team.jobs.ask({
+    requester: "ruda",
+    agent: "eden",
+    message: "How long?",
+    waitSec: 60,
+    origin: { session: "s1" },
+  });
   await expectSoon(() => team.asked["eden"]?.length).toBe(1);
   const { jobId } = (await team.jobs.list()).items[0]!;
 
-  // The caller began to count when it had heard that there is a job, which is later than the database did.
+  // The caller began to count when it had heard that there is a job, which is later than the
+  // database did.
   const error = `'{"code": "X", "message": "x"}'`;
-  await team.database.query({ text: `do $$ begin update dure.jobs set wait_until = clock_timestamp() where id = '${jobId}'; perform dure.end_job('${jobId}', 'FAILED', 'agent_error', ${error}, false, null); end $$` });
+  await team.database.query({
+    text: `do $$ begin update dure.jobs set wait_until = clock_timestamp() where id = '${jobId}'; perform dure.end_job('${jobId}', 'FAILED', 'agent_error', ${error}, false, null); end $$`,
+  });
 
   expect(await waiting).toMatchObject({ status: "error", code: "X" });
-  expect(await team.database.query({ text: "select announced from dure.jobs" })).toEqual([{ announced: "answered" }]);
-  expect(await team.database.query({ text: "select key from dure.outbox where topic = 'job.announce'" })).toEqual([]);
+  expect(await team.database.query({ text: "select announced from dure.jobs" })).toEqual([
+    { announced: "answered" },
+  ]);
+  expect(
+    await team.database.query({ text: "select key from dure.outbox where topic = 'job.announce'" }),
+  ).toEqual([]);
 });
 
 test("a turn tells at most five results of background work, the same ones when it is asked again; the next one tells the rest, and nobody twice", async () => {
   await using db = await testDatabase();
-  await using team = await startTestTeam({ url: db.url, agents: { ruda: talkative, eden: saying("It takes eleven minutes here.") } });
+  await using team = await startTestTeam({
+    url: db.url,
+    agents: { ruda: talkative, eden: saying("It takes eleven minutes here.") },
+  });
   await team.engine.turn({ session: "s1", service: "ruda", message: "hello" }).done;
   for (let n = 1; n <= 7; n++) {
-    const { jobId } = await team.jobs.ask({ requester: "ruda", agent: "eden", message: `What is ${n}?`, waitSec: 20 });
-    await Promise.all([team.jobs.keepNote(jobId!, "s1"), team.jobs.keepNote(jobId!, "s1"), team.jobs.keepNote(jobId!, "gone")]);
+    const { jobId } = await team.jobs.ask({
+      requester: "ruda",
+      agent: "eden",
+      message: `What is ${n}?`,
+      waitSec: 20,
+    });
+    await Promise.all([
+      team.jobs.keepNote(jobId!, "s1"),
+      team.jobs.keepNote(jobId!, "s1"),
+      team.jobs.keepNote(jobId!, "gone"),
+    ]);
   }
-  const told = async (turn: string): Promise<readonly string[]> => ((await team.jobs.notes({ session: "s1", turn })) ?? "").match(/What is \d/g) ?? [];
+  const told = async (turn: string): Promise<readonly string[]> =>
+    ((await team.jobs.notes({ session: "s1", turn })) ?? "").match(/What is \d/g) ?? [];
 
   expect(await told("turn_1")).toEqual([1, 2, 3, 4, 5].map((n) => `What is ${n}`));
   expect(await told("turn_2")).toEqual([6, 7].map((n) => `What is ${n}`));
@@ -1100,52 +2047,117 @@ test("a turn tells at most five results of background work, the same ones when i
 
 test("a caller that went away without its answer is told", async () => {
   await using db = await testDatabase();
-  await using team = await startTestTeam({ url: db.url, agents: { ruda: talkative, eden: async () => (await systemClock.sleep(300), "It takes eleven minutes here.") } });
+  await using team = await startTestTeam({
+    url: db.url,
+    agents: {
+      ruda: talkative,
+      eden: async () => (await systemClock.sleep(300), "It takes eleven minutes here."),
+    },
+  });
   const gone = new AbortController();
-  const waiting = team.jobs.ask({ requester: "ruda", agent: "eden", message: "How long?", waitSec: 300, origin: { session: "s1" } }, { signal: gone.signal });
+  const waiting = team.jobs.ask(
+    {
+      requester: "ruda",
+      agent: "eden",
+      message: "How long?",
+      waitSec: 300,
+      origin: { session: "s1" },
+    },
+    { signal: gone.signal },
+  );
   const left = waiting.catch((error: Error) => error.message);
   await expectSoon(async () => (await team.jobs.list()).items.length).toBe(1);
   gone.abort(new Error("gone"));
   expect(await left).toBe("gone");
-  await expectSoon(async () => (await team.jobs.list()).items.map(({ status }) => status)).toEqual(["COMPLETED"]);
+  await expectSoon(async () => (await team.jobs.list()).items.map(({ status }) => status)).toEqual([
+    "COMPLETED",
+  ]);
 
-  await team.database.query({ text: "update dure.jobs set wait_until = clock_timestamp() - interval '1 minute'" });
+  await team.database.query({
+    text: "update dure.jobs set wait_until = clock_timestamp() - interval '1 minute'",
+  });
 
-  await expectSoon(async () => team.database.query({ text: "select key from dure.outbox where topic = 'job.announce'" }), { timeout: 20_000 }).toHaveLength(1);
+  await expectSoon(
+    async () =>
+      team.database.query({ text: "select key from dure.outbox where topic = 'job.announce'" }),
+    { timeout: 20_000 },
+  ).toHaveLength(1);
 });
 
 test("a stream shows how the job stands, then each turn once, then its end; and all of it again behind a position", async () => {
   await using db = await testDatabase();
-  await using team = await startTestTeam({ url: db.url, agents: { ruda: talkative, eden: talkative } });
+  await using team = await startTestTeam({
+    url: db.url,
+    agents: { ruda: talkative, eden: talkative },
+  });
   const before = await team.events.now();
-  const { jobId } = await team.jobs.ask({ requester: "ruda", agent: "eden", message: "Let's discuss: it", maxTurns: 4, waitSec: 0 });
+  const { jobId } = await team.jobs.ask({
+    requester: "ruda",
+    agent: "eden",
+    message: "Let's discuss: it",
+    maxTurns: 4,
+    waitSec: 0,
+  });
 
   const read = async (after?: string): Promise<string[]> => {
     const seen: string[] = [];
-    for await (const frame of team.jobs.stream(jobId!, { ...(after !== undefined && { after }), signal: AbortSignal.timeout(20_000) })) {
+    for await (const frame of team.jobs.stream(jobId!, {
+      ...(after !== undefined && { after }),
+      signal: AbortSignal.timeout(20_000),
+    })) {
       if (frame.kind === "job") seen.push(...frame.job.turns.map(({ number }) => `turn ${number}`));
-      if (frame.kind === "event") seen.push(frame.event.type === "job.turn" ? `turn ${String(frame.event.data["number"])}` : frame.event.type);
+      if (frame.kind === "event") {
+        seen.push(
+          frame.event.type === "job.turn"
+            ? `turn ${String(frame.event.data["number"])}`
+            : frame.event.type,
+        );
+      }
     }
     return seen;
   };
   const live = await read();
   const again = await read(before);
 
-  expect(live.filter((line) => line.startsWith("turn"))).toEqual(["turn 1", "turn 2", "turn 3", "turn 4"]);
+  expect(live.filter((line) => line.startsWith("turn"))).toEqual([
+    "turn 1",
+    "turn 2",
+    "turn 3",
+    "turn 4",
+  ]);
   expect(live.at(-1)).toBe("job.completed");
-  expect(again).toEqual(["job.accepted", "job.started", "turn 1", "turn 2", "turn 3", "turn 4", "job.completed"]);
+  expect(again).toEqual([
+    "job.accepted",
+    "job.started",
+    "turn 1",
+    "turn 2",
+    "turn 3",
+    "turn 4",
+    "job.completed",
+  ]);
 });
 
 test("the list is filtered and paged, newest first", async () => {
   await using db = await testDatabase();
-  await using team = await startTestTeam({ url: db.url, agents: { ruda: talkative, eden: talkative, seum: talkative } });
-  for (let n = 0; n < 7; n++) await team.jobs.ask({ requester: n % 2 ? "ruda" : "seum", agent: "eden", message: `What is ${n}?` });
+  await using team = await startTestTeam({
+    url: db.url,
+    agents: { ruda: talkative, eden: talkative, seum: talkative },
+  });
+  for (let n = 0; n < 7; n++) {
+    await team.jobs.ask({
+      requester: n % 2 ? "ruda" : "seum",
+      agent: "eden",
+      message: `What is ${n}?`,
+    });
+  }
 
   const first = await team.jobs.list({ limit: 3 });
   const second = await team.jobs.list({ limit: 3, cursor: first.nextCursor! });
   const third = await team.jobs.list({ limit: 3, cursor: second.nextCursor! });
 
-  expect([...first.items, ...second.items, ...third.items].map(({ message }) => message)).toEqual([6, 5, 4, 3, 2, 1, 0].map((n) => `What is ${n}?`));
+  expect([...first.items, ...second.items, ...third.items].map(({ message }) => message)).toEqual(
+    [6, 5, 4, 3, 2, 1, 0].map((n) => `What is ${n}?`),
+  );
   expect(third.nextCursor).toBeNull();
   expect((await team.jobs.list({ agent: "ruda" })).items).toHaveLength(3);
   expect((await team.jobs.list({ agent: "eden" })).items).toHaveLength(7);

@@ -15,13 +15,32 @@ import type { SweepRule } from "../durable/retention.ts";
 import type { DeadProcess } from "../durable/takeover.ts";
 import type { Conversations, Page } from "../engine/api.ts";
 import { ALLOW_ALL, readAllowlist, type AskRules } from "./allowlist.ts";
-import { agentUnknown, checkAllowed, checkPair, checkText, nobodyAsked, readRequest, resultOf, type AskRequest, type AskResult } from "./ask.ts";
+import {
+  agentUnknown,
+  checkAllowed,
+  checkPair,
+  checkText,
+  nobodyAsked,
+  readRequest,
+  resultOf,
+  type AskRequest,
+  type AskResult,
+} from "./ask.ts";
 import { endOf } from "./endings.ts";
 import { runExchange, type ExchangeAgent } from "./exchange.ts";
-import { isOver, jobOfSession, newJobId, transition, type Job, type JobStatus, type JobTurn, type JobWords } from "./job.ts";
+import {
+  isOver,
+  jobOfSession,
+  newJobId,
+  transition,
+  type Job,
+  type JobStatus,
+  type JobTurn,
+  type JobWords,
+} from "./job.ts";
 import { JobDesk, JobFencedError, type AgentDirectory } from "./job-desk.ts";
 import { JOB_LIMITS, type JobLimits } from "./limits.ts";
-import { RESULTS_MOST, renderResults } from "./turn-message.ts";
+import { MAX_RESULTS, renderResults } from "./turn-message.ts";
 import { JOBS_TOPIC, JobStore, type NewJob } from "./store.ts";
 
 export interface JobsOptions {
@@ -59,30 +78,43 @@ export type JobFrame =
   | { readonly kind: "event"; readonly event: PlatformEvent }
   | { readonly kind: "reset"; readonly oldest: string };
 
-/** How often a process looks for jobs that wait, in milliseconds. Source: docs/spec/jobs §6, resume begins within 2 s. */
+/**
+ * How often a process looks for jobs that wait, in milliseconds. Source: docs/spec/jobs §6, resume
+ * begins within 2 s.
+ */
 const LOOK_EVERY_MS = 400;
-/** How often running time is counted and loose ends are looked for, in milliseconds. Source: our choice; the permit's 30 s are counted by it. */
+/**
+ * How often running time is counted and loose ends are looked for, in milliseconds. Source: our
+ * choice; the permit's 30 s are counted by it.
+ */
 const TEND_EVERY_MS = 1_000;
-/** Running time that one count adds at most, in milliseconds: a jump of the clock is no running time. Source: our choice; two ticks. */
-const STEP_MOST_MS = 2_000;
-/** Jobs that one look takes; the first of them goes on before the last is taken. Source: our choice. */
+/**
+ * Running time that one count adds at most, in milliseconds: a jump of the clock is no running
+ * time. Source: our choice; two ticks.
+ */
+const MAX_STEP_MS = 2_000;
+/**
+ * Jobs that one look takes; the first of them goes on before the last is taken. Source: our choice.
+ */
 const TAKE_AT_ONCE = 32;
 const STALE_EVERY_MS = 60_000;
 const PURGE_AT_ONCE = 500;
 /** Failures of our own code with one job before it is given up here. Source: our choice. */
-const TROUBLES_MOST = 3;
+const MAX_TROUBLES = 3;
 /** Whoever waits for an end looks at least this often, in milliseconds. */
 const LOOK_ENDED_EVERY_MS = 500;
 const PAGE_DEFAULT = 50;
-const PAGE_MOST = 200;
+const MAX_PAGE = 200;
 
 /**
- * Exchanges between agents, durable: asked for here, led wherever there is room, watched from anywhere.
+ * Exchanges between agents, durable: asked for here, led wherever there is room, watched from
+ * anywhere.
  *
  * - *ask* stores a row. From then on the job ends, whatever dies.
  * - *take*: every process looks for jobs in line; taking one is getting its permit.
  * - *lead*: `runExchange` over the job's rows and the engine's turns.
- * - *recover*: jobs of a dead process go back in line. Register `recoverDead` with Takeover before the turns' recoverer.
+ * - *recover*: jobs of a dead process go back in line. Register `recoverDead` with Takeover before
+ *   the turns' recoverer.
  */
 export class Jobs {
   readonly #options: JobsOptions;
@@ -109,7 +141,12 @@ export class Jobs {
     this.#limits = { ...JOB_LIMITS, ...options.limits };
     this.#allow = readAllowlist(options.allow ?? ALLOW_ALL);
     this.#signal = AbortSignal.any([this.#over.signal, options.lease.signal]);
-    this.#store = new JobStore({ database: options.database, notifications: options.notifications, clock: options.clock, signal: options.lease.signal });
+    this.#store = new JobStore({
+      database: options.database,
+      notifications: options.notifications,
+      clock: options.clock,
+      signal: options.lease.signal,
+    });
   }
 
   /** Exchanges that are led here. */
@@ -117,7 +154,10 @@ export class Jobs {
     return this.#runs.size;
   }
 
-  /** Begins to take jobs. What an earlier life left is looked at beside it; `recovered` says what was found. Idempotent. */
+  /**
+   * Begins to take jobs. What an earlier life left is looked at beside it; `recovered` says what
+   * was found. Idempotent.
+   */
   start(): void {
     if (this.#cancels.length > 0) return;
     const { clock, notifications } = this.#options;
@@ -137,13 +177,27 @@ export class Jobs {
 
   /** What the start found. Rejects when this process stopped before. */
   get recovered(): Promise<RecoveryReport> {
-    return this.#recovered ?? Promise.reject(new DureError("JOBS_NOT_STARTED", "The jobs were not started.", { hint: "Call start first." }));
+    return (
+      this.#recovered ??
+      Promise.reject(
+        new DureError("JOBS_NOT_STARTED", "The jobs were not started.", {
+          hint: "Call start first.",
+        }),
+      )
+    );
   }
 
-  /** Takes nothing more and lets go of what it leads; others go on with it when this process's lease has ended. Their turns finish here, with the engine. */
+  /**
+   * Takes nothing more and lets go of what it leads; others go on with it when this process's lease
+   * has ended. Their turns finish here, with the engine.
+   */
   async stop(): Promise<void> {
     for (const cancel of this.#cancels.splice(0)) cancel();
-    this.#over.abort(new DureError("PROCESS_STOPPED", "The jobs of this process were stopped.", { class: "unavailable" }));
+    this.#over.abort(
+      new DureError("PROCESS_STOPPED", "The jobs of this process were stopped.", {
+        class: "unavailable",
+      }),
+    );
     await this.#looking;
     await this.#tending;
     await this.#lookingEnded;
@@ -159,11 +213,16 @@ export class Jobs {
   // --- asking
 
   /**
-   * Makes a job and waits for its end, at most `waitSec`. Errors of the caller are thrown (`AGENT_UNKNOWN`, `JOB_SELF`, `JOB_NOT_ALLOWED`,
-   * `MESSAGE_INVALID`, `MESSAGE_TOO_LONG`, `PAYLOAD_INVALID`, `PAYLOAD_TOO_LONG`, `WAIT_INVALID`, `TURNS_INVALID`, `SESSION_UNKNOWN`, `IDEMPOTENCY_KEY_REUSED`, `JOB_TOO_DEEP`,
-   * `JOB_TREE_FULL`, `JOB_OVER`), and then there is no job.
+   * Makes a job and waits for its end, at most `waitSec`. Errors of the caller are thrown
+   * (`AGENT_UNKNOWN`, `JOB_SELF`, `JOB_NOT_ALLOWED`, `MESSAGE_INVALID`, `MESSAGE_TOO_LONG`,
+   * `PAYLOAD_INVALID`, `PAYLOAD_TOO_LONG`, `WAIT_INVALID`, `TURNS_INVALID`, `SESSION_UNKNOWN`,
+   * `IDEMPOTENCY_KEY_REUSED`, `JOB_TOO_DEEP`, `JOB_TREE_FULL`, `JOB_OVER`), and then there is no
+   * job.
    */
-  async ask(request: AskRequest, { signal }: { signal?: AbortSignal | undefined } = {}): Promise<AskResult> {
+  async ask(
+    request: AskRequest,
+    { signal }: { signal?: AbortSignal | undefined } = {},
+  ): Promise<AskResult> {
     const { job, waitSec } = await this.#read(request);
     signal?.throwIfAborted();
     const { id } = await this.#store.ask(job);
@@ -171,7 +230,9 @@ export class Jobs {
     return this.#answer(id, job.tenant, waitSec * 1_000, signal);
   }
 
-  /** Notes that an agent called `end_conversation` in a turn of an exchange. False outside of one. */
+  /**
+   * Notes that an agent called `end_conversation` in a turn of an exchange. False outside of one.
+   */
   async endExchange(session: string, turn: string): Promise<boolean> {
     const job = jobOfSession(session);
     return job !== undefined && this.#store.endAsked(job, turn);
@@ -180,31 +241,64 @@ export class Jobs {
   // --- looking
 
   /** Throws `JOB_UNKNOWN`, also for another tenant's job. */
-  async get(jobId: string, { tenant = "" }: { tenant?: TenantView | undefined } = {}): Promise<JobDetail> {
+  async get(
+    jobId: string,
+    { tenant = "" }: { tenant?: TenantView | undefined } = {},
+  ): Promise<JobDetail> {
     const job = await this.#find(jobId, tenant);
-    const [turns, words] = await Promise.all([this.#store.turns(jobId), this.#store.allWords(jobId)]);
+    const [turns, words] = await Promise.all([
+      this.#store.turns(jobId),
+      this.#store.allWords(jobId),
+    ]);
     // A turn that ended between the two questions is seen with the next one.
     return { ...job, turns: turns.slice(0, job.turnsDone), words };
   }
 
   /** Newest first. */
   async list(
-    options: { tenant?: TenantView | undefined; status?: JobStatus | undefined; agent?: string | undefined; conversation?: string | undefined; parent?: string | undefined; root?: string | undefined; since?: Duration | undefined; limit?: number | undefined; cursor?: string | undefined } = {},
+    options: {
+      tenant?: TenantView | undefined;
+      status?: JobStatus | undefined;
+      agent?: string | undefined;
+      conversation?: string | undefined;
+      parent?: string | undefined;
+      root?: string | undefined;
+      since?: Duration | undefined;
+      limit?: number | undefined;
+      cursor?: string | undefined;
+    } = {},
   ): Promise<Page<Job>> {
     const { tenant = "", since, cursor, ...rest } = options;
-    const limit = Math.min(Math.max(options.limit ?? PAGE_DEFAULT, 1), PAGE_MOST);
+    const limit = Math.min(Math.max(options.limit ?? PAGE_DEFAULT, 1), MAX_PAGE);
     const before = cursor === undefined ? undefined : readCursor(cursor);
-    const rows = await this.#store.list({ ...rest, tenant, limit: limit + 1, before, sinceMs: since === undefined ? undefined : durationMs(since) });
+    const rows = await this.#store.list({
+      ...rest,
+      tenant,
+      limit: limit + 1,
+      before,
+      sinceMs: since === undefined ? undefined : durationMs(since),
+    });
     const items = rows.slice(0, limit).map(({ seq: _seq, ...job }) => job);
     const last = rows[limit - 1];
-    return { items, nextCursor: rows.length > limit && last ? Buffer.from(String(last.seq)).toString("base64url") : null };
+    return {
+      items,
+      nextCursor:
+        rows.length > limit && last ? Buffer.from(String(last.seq)).toString("base64url") : null,
+    };
   }
 
   /**
-   * How the job stands and then what happens to it, until it has ended. With `after` (the `id` of an event) only what came behind it.
-   * Ends with the abort of `signal`.
+   * How the job stands and then what happens to it, until it has ended. With `after` (the `id` of
+   * an event) only what came behind it. Ends with the abort of `signal`.
    */
-  async *stream(jobId: string, options: { tenant?: TenantView | undefined; after?: string | undefined; signal?: AbortSignal | undefined } = {}): AsyncGenerator<JobFrame, void, undefined> {
+  async *stream(
+    jobId: string,
+    options: {
+      tenant?: TenantView | undefined;
+      after?: string | undefined;
+      signal?: AbortSignal | undefined;
+    } = {},
+  ): AsyncGenerator<JobFrame, void, undefined> {
     const { tenant = "", after, signal } = options;
     const { events } = this.#options;
     const filter = { types: ["job.*"], role: "delegation" as const, job: jobId };
@@ -213,7 +307,7 @@ export class Jobs {
     if (isOver(job.status)) {
       await events.caughtUp({ signal }); // its last events may stand behind a transaction that is still open
       if (after === undefined) return yield { kind: "job", job, position: await events.now() };
-      for (let from = after; ; ) {
+      for (let from = after; ;) {
         const page = await events.read(from, filter, 500);
         if (page.reset) yield { kind: "reset", oldest: page.reset.oldest };
         for (const event of page.events) yield { kind: "event", event };
@@ -224,7 +318,10 @@ export class Jobs {
     if (after === undefined) yield { kind: "job", job, position };
     let seen = job.turnsDone;
     let last: PlatformEvent | undefined;
-    for await (const item of events.follow(filter, { after: position, ...(signal && { signal }) })) {
+    for await (const item of events.follow(filter, {
+      after: position,
+      ...(signal && { signal }),
+    })) {
       if (item.kind === "reset") {
         yield { kind: "reset", oldest: item.oldest };
         continue;
@@ -244,8 +341,19 @@ export class Jobs {
     }
   }
 
-  /** Jobs that someone should look at, with the reason. `stuck`: without progress for `stuck` of running time, default 10 minutes. */
-  async audit({ tenant = "", stuck = "10m", resumes = 3 }: { tenant?: TenantView | undefined; stuck?: Duration | undefined; resumes?: number | undefined } = {}): Promise<readonly (Job & { readonly why: "stuck" | "orphaned" | "resumed-often" })[]> {
+  /**
+   * Jobs that someone should look at, with the reason. `stuck`: without progress for `stuck` of
+   * running time, default 10 minutes.
+   */
+  async audit({
+    tenant = "",
+    stuck = "10m",
+    resumes = 3,
+  }: {
+    tenant?: TenantView | undefined;
+    stuck?: Duration | undefined;
+    resumes?: number | undefined;
+  } = {}): Promise<readonly (Job & { readonly why: "stuck" | "orphaned" | "resumed-often" })[]> {
     return this.#store.audit(tenant, { stuckMs: durationMs(stuck), resumes });
   }
 
@@ -257,8 +365,17 @@ export class Jobs {
 
   // --- steering
 
-  /** Cancels the job and all that it asked for, wherever they run. Stored when this resolves. Throws `JOB_UNKNOWN`, `JOB_TRANSITION` (it has ended otherwise). */
-  async cancel(jobId: string, { tenant: view = "", by = "" }: { tenant?: TenantView | undefined; by?: string | undefined } = {}): Promise<Job> {
+  /**
+   * Cancels the job and all that it asked for, wherever they run. Stored when this resolves. Throws
+   * `JOB_UNKNOWN`, `JOB_TRANSITION` (it has ended otherwise).
+   */
+  async cancel(
+    jobId: string,
+    {
+      tenant: view = "",
+      by = "",
+    }: { tenant?: TenantView | undefined; by?: string | undefined } = {},
+  ): Promise<Job> {
     const tenant = await this.#ownerOf(jobId, view);
     const answer = await this.#store.cancel(jobId, tenant, by);
     if (!answer) throw jobUnknown(jobId);
@@ -266,24 +383,45 @@ export class Jobs {
     return this.#find(jobId, tenant);
   }
 
-  /** Of the agent that has asked for it, from the session in which it speaks: the same as `cancel`, for jobs of its own tenant. Throws `JOB_UNKNOWN` for all others. */
-  async cancelAsked(jobId: string, { requester, session }: { requester: string; session: string }): Promise<Job> {
+  /**
+   * Of the agent that has asked for it, from the session in which it speaks: the same as `cancel`,
+   * for jobs of its own tenant. Throws `JOB_UNKNOWN` for all others.
+   */
+  async cancelAsked(
+    jobId: string,
+    { requester, session }: { requester: string; session: string },
+  ): Promise<Job> {
     const tenant = (await this.#store.session(session))?.tenant;
     const job = tenant === undefined ? undefined : await this.#store.find(jobId, tenant);
-    if (job?.requester !== requester) throw new DureError("JOB_UNKNOWN", `There is no job ${jobId} of yours.`, { class: "not-found", hint: "Only who asked may cancel here." });
+    if (job?.requester !== requester) {
+      throw new DureError("JOB_UNKNOWN", `There is no job ${jobId} of yours.`, {
+        class: "not-found",
+        hint: "Only who asked may cancel here.",
+      });
+    }
     return this.cancel(jobId, { tenant: job.tenant, by: requester });
   }
 
   /**
-   * Starts a job that did not succeed anew, as another job behind its finished turns. It takes the old one's place: same parent, same
-   * root, same budget. Asked twice, it gives the same one. Throws `JOB_UNKNOWN`, `JOB_NOT_RETRYABLE` (it goes on, or was completed),
-   * `JOB_NOT_ALLOWED` (the team's rules have changed), `JOB_TREE_FULL`.
+   * Starts a job that did not succeed anew, as another job behind its finished turns. It takes the
+   * old one's place: same parent, same root, same budget. Asked twice, it gives the same one.
+   * Throws `JOB_UNKNOWN`, `JOB_NOT_RETRYABLE` (it goes on, or was completed), `JOB_NOT_ALLOWED`
+   * (the team's rules have changed), `JOB_TREE_FULL`.
    */
-  async retry(jobId: string, { tenant: view = "" }: { tenant?: TenantView | undefined } = {}): Promise<Job> {
+  async retry(
+    jobId: string,
+    { tenant: view = "" }: { tenant?: TenantView | undefined } = {},
+  ): Promise<Job> {
     const old = await this.#find(jobId, view);
     const { tenant } = old;
     if (!isOver(old.status) || old.status === "COMPLETED") {
-      throw new DureError("JOB_NOT_RETRYABLE", `The job ${jobId} is ${old.status}.`, { class: "conflict", hint: old.status === "COMPLETED" ? "It did what it was asked; ask again for more." : "It goes on by itself; cancel it first." });
+      throw new DureError("JOB_NOT_RETRYABLE", `The job ${jobId} is ${old.status}.`, {
+        class: "conflict",
+        hint:
+          old.status === "COMPLETED"
+            ? "It did what it was asked; ask again for more."
+            : "It goes on by itself; cancel it first.",
+      });
     }
     checkAllowed(this.#allow, this.#named(old.requester), this.#named(old.target));
     const { id } = await this.#store.ask({
@@ -312,35 +450,69 @@ export class Jobs {
   }
 
   /**
-   * A person's words for the next exchange turn; they go before what the agents say, and are told whole. Throws `JOB_UNKNOWN`, `JOB_OVER`,
-   * `JOB_WORDS_FULL` (one turn cannot be told more), `MESSAGE_INVALID`, `MESSAGE_TOO_LONG`.
+   * A person's words for the next exchange turn; they go before what the agents say, and are told
+   * whole. Throws `JOB_UNKNOWN`, `JOB_OVER`, `JOB_WORDS_FULL` (one turn cannot be told more),
+   * `MESSAGE_INVALID`, `MESSAGE_TOO_LONG`.
    */
-  async speak(jobId: string, text: string, { tenant = "", by }: { tenant?: TenantView | undefined; by: string }): Promise<void> {
+  async speak(
+    jobId: string,
+    text: string,
+    { tenant = "", by }: { tenant?: TenantView | undefined; by: string },
+  ): Promise<void> {
     checkText(text, this.#limits.messageBytes);
     const { words } = this.#limits;
-    const status = await this.#store.speak(jobId, await this.#ownerOf(jobId, tenant), by, text.trim(), { words: words.count, bytes: words.bytes });
+    const status = await this.#store.speak(
+      jobId,
+      await this.#ownerOf(jobId, tenant),
+      by,
+      text.trim(),
+      { words: words.count, bytes: words.bytes },
+    );
     if (status === null) throw jobUnknown(jobId);
     if (status === "full") {
-      throw new DureError("JOB_WORDS_FULL", `The next turn of ${jobId} is told ${words.count} texts of ${words.bytes} bytes together at most.`, { class: "limit", hint: "Wait until the next turn has heard what waits, or say it shorter." });
+      throw new DureError(
+        "JOB_WORDS_FULL",
+        `The next turn of ${jobId} is told ${words.count} texts of ${words.bytes} bytes together at most.`,
+        {
+          class: "limit",
+          hint: "Wait until the next turn has heard what waits, or say it shorter.",
+        },
+      );
     }
-    if (isOver(status)) throw new DureError("JOB_OVER", `The job ${jobId} is ${status}; nobody listens any more.`, { class: "conflict", hint: "Ask anew, or retry it." });
+    if (isOver(status)) {
+      throw new DureError("JOB_OVER", `The job ${jobId} is ${status}; nobody listens any more.`, {
+        class: "conflict",
+        hint: "Ask anew, or retry it.",
+      });
+    }
   }
 
-  /** For a requester that is told nothing by a turn of its own: what came of the job is told in the next turn of that session. */
+  /**
+   * For a requester that is told nothing by a turn of its own: what came of the job is told in the
+   * next turn of that session.
+   */
   async keepNote(jobId: string, session: string): Promise<void> {
     await this.#store.keepNote(jobId, session);
   }
 
-  /** What a turn has to tell its agent of jobs that were asked for in the session; undefined for nothing. The same turn gets the same again. */
+  /**
+   * What a turn has to tell its agent of jobs that were asked for in the session; undefined for
+   * nothing. The same turn gets the same again.
+   */
   async notes({ session, turn }: { session: string; turn: string }): Promise<string | undefined> {
-    const results = await this.#store.takeNotes(session, turn, RESULTS_MOST);
-    return results.length === 0 ? undefined : renderResults(results, (agent) => this.#named(agent).displayName);
+    const results = await this.#store.takeNotes(session, turn, MAX_RESULTS);
+    return results.length === 0
+      ? undefined
+      : renderResults(results, (agent) => this.#named(agent).displayName);
   }
 
   /** Removes finished jobs older than `olderThan`, in bounded bites. Returns how many. */
-  async purge({ olderThan, signal }: { olderThan?: Duration | undefined; signal?: AbortSignal | undefined } = {}): Promise<number> {
+  async purge({
+    olderThan,
+    signal,
+  }: { olderThan?: Duration | undefined; signal?: AbortSignal | undefined } = {}): Promise<number> {
     const keepMs = olderThan === undefined ? this.#limits.keepMs : durationMs(olderThan);
-    for (let total = 0; ; ) {
+    for (let total = 0; ;) {
       signal?.throwIfAborted();
       const removed = await this.#store.purge(keepMs, PURGE_AT_ONCE);
       total += removed;
@@ -352,18 +524,33 @@ export class Jobs {
     return {
       name: "jobs",
       keep: this.#limits.keepMs,
-      sweep: async (tx, { keepMs, limit }) => (await tx.query<{ value: number }>({ name: "job.purge", text: "select dure.purge_jobs($1, $2) as value" }, [keepMs, limit]))[0]!.value,
+      sweep: async (tx, { keepMs, limit }) =>
+        (
+          await tx.query<{ value: number }>(
+            { name: "job.purge", text: "select dure.purge_jobs($1, $2) as value" },
+            [keepMs, limit],
+          )
+        )[0]!.value,
     };
   }
 
   // --- recovery
 
-  /** For Takeover, before the recoverer of turns: the jobs of a dead process go back in line, or are given up. May be run twice. */
+  /**
+   * For Takeover, before the recoverer of turns: the jobs of a dead process go back in line, or are
+   * given up. May be run twice.
+   */
   async recoverDead(dead: Pick<DeadProcess, "id" | "because">): Promise<void> {
-    const released = await this.#store.release(dead.id, { counts: dead.because !== "stopped", resumesMost: this.#limits.resumes, staleMs: this.#limits.staleMs });
+    const released = await this.#store.release(dead.id, {
+      counts: dead.because !== "stopped",
+      resumesMost: this.#limits.resumes,
+      staleMs: this.#limits.staleMs,
+    });
     void this.#look();
     // Beside it: what waits for this recovery must not wait for old jobs.
-    const cleared = this.#clearAfter(dead.id, released).finally(() => this.#clearing.delete(cleared));
+    const cleared = this.#clearAfter(dead.id, released).finally(() =>
+      this.#clearing.delete(cleared),
+    );
     this.#clearing.add(cleared);
   }
 
@@ -371,22 +558,36 @@ export class Jobs {
   async #clearAfter(dead: string, released: { resumed: number; abandoned: number }): Promise<void> {
     try {
       const removed = await this.purge({ signal: this.#signal });
-      if (released.resumed + released.abandoned + removed > 0) await this.#report({ ...released, removed }, `after ${dead} died`);
+      if (released.resumed + released.abandoned + removed > 0) {
+        await this.#report({ ...released, removed }, `after ${dead} died`);
+      }
     } catch (error) {
-      if (!this.#signal.aborted) this.#options.logger.warn({ code: codeOf(error), error: messageOf(error) }, `old jobs could not be removed after ${dead} died; retention does it`);
+      if (!this.#signal.aborted) {
+        this.#options.logger.warn(
+          { code: codeOf(error), error: messageOf(error) },
+          `old jobs could not be removed after ${dead} died; retention does it`,
+        );
+      }
     }
   }
 
   async #recover(): Promise<RecoveryReport> {
     await this.#options.lease.whenHeld({ signal: this.#signal });
-    const dead = await this.#options.database.query<{ id: string; because: DeadProcess["because"] }>({
+    const dead = await this.#options.database.query<{
+      id: string;
+      because: DeadProcess["because"];
+    }>({
       name: "job.dead-holders",
       text: `select distinct j.holder as id, coalesce(p.ended_because, 'gone') as because from dure.jobs j left join dure.processes p on p.id = j.holder
         where j.status = 'RUNNING' and j.holder is not null and (p.id is null or p.ended_at is not null)`,
     });
     let [resumed, abandoned] = [0, await this.#store.abandonStale(this.#limits.staleMs)];
     for (const { id, because } of dead) {
-      const released = await this.#store.release(id, { counts: because !== "stopped", resumesMost: this.#limits.resumes, staleMs: this.#limits.staleMs });
+      const released = await this.#store.release(id, {
+        counts: because !== "stopped",
+        resumesMost: this.#limits.resumes,
+        staleMs: this.#limits.staleMs,
+      });
       resumed += released.resumed;
       abandoned += released.abandoned;
     }
@@ -398,7 +599,10 @@ export class Jobs {
   async #report(found: Omit<RecoveryReport, "incomplete">, when: string): Promise<RecoveryReport> {
     const { pending, running } = await this.standing();
     const report = { ...found, incomplete: pending + running };
-    this.#options.logger.info({ ...report }, `jobs ${when}: ${report.resumed} resumed, ${report.abandoned} given up, ${report.removed} old ones removed, ${report.incomplete} have not ended`);
+    this.#options.logger.info(
+      { ...report },
+      `jobs ${when}: ${report.resumed} resumed, ${report.abandoned} given up, ${report.removed} old ones removed, ${report.incomplete} have not ended`,
+    );
     await this.#store.emit("jobs.recovered", { ...report });
     return report;
   }
@@ -419,7 +623,12 @@ export class Jobs {
         await this.#take();
       }
     } catch (error) {
-      if (!this.#signal.aborted) this.#options.logger.warn({ code: codeOf(error), error: messageOf(error) }, "could not look for jobs; trying again");
+      if (!this.#signal.aborted) {
+        this.#options.logger.warn(
+          { code: codeOf(error), error: messageOf(error) },
+          "could not look for jobs; trying again",
+        );
+      }
     }
   }
 
@@ -447,10 +656,12 @@ export class Jobs {
     const controller = new AbortController();
     const run: Run = { controller, quarantined, finished: Promise.resolve() };
     this.#runs.set(id, run);
-    run.finished = this.#lead(id, run, AbortSignal.any([controller.signal, this.#signal])).then(() => {
-      if (this.#runs.get(id) === run) this.#runs.delete(id);
-      void this.#look();
-    });
+    run.finished = this.#lead(id, run, AbortSignal.any([controller.signal, this.#signal])).then(
+      () => {
+        if (this.#runs.get(id) === run) this.#runs.delete(id);
+        void this.#look();
+      },
+    );
   }
 
   /** Never rejects. */
@@ -462,16 +673,36 @@ export class Jobs {
       if (!held) return;
       epoch = held.epoch;
       const { job } = held;
-      if (job.resumes > 0) logger.info({ job: id, turn: job.turnsDone + 1, resumeCount: job.resumeCount }, `job ${id} resumed at turn ${job.turnsDone + 1} of ${Math.max(job.maxTurns, 1)}`);
+      if (job.resumes > 0) {
+        logger.info(
+          { job: id, turn: job.turnsDone + 1, resumeCount: job.resumeCount },
+          `job ${id} resumed at turn ${job.turnsDone + 1} of ${Math.max(job.maxTurns, 1)}`,
+        );
+      }
       const onProgress = (): void => {
         if (!run.quarantined) return;
         run.quarantined = false;
         void this.#look();
       };
-      const desk = new JobDesk({ held, store: this.#store, conversations, agents, clock, limits: this.#limits, onProgress });
-      const end = await runExchange({ job, turns: held.turns, attempt: held.attempt, earlier: held.earlier }, desk, { limits: this.#limits, clock, random, signal });
+      const desk = new JobDesk({
+        held,
+        store: this.#store,
+        conversations,
+        agents,
+        clock,
+        limits: this.#limits,
+        onProgress,
+      });
+      const end = await runExchange(
+        { job, turns: held.turns, attempt: held.attempt, earlier: held.earlier },
+        desk,
+        { limits: this.#limits, clock, random, signal },
+      );
       this.#troubles.delete(id);
-      logger.info({ job: id, end }, `job ${id} ${end === "rests" ? "waits for a person" : end === "over" ? "has ended" : "is led by another process"}`);
+      logger.info(
+        { job: id, end },
+        `job ${id} ${end === "rests" ? "waits for a person" : end === "over" ? "has ended" : "is led by another process"}`,
+      );
     } catch (error) {
       if (signal.aborted || error instanceof JobFencedError) return;
       await this.#stumble(id, epoch, error);
@@ -483,11 +714,20 @@ export class Jobs {
     const { logger } = this.#options;
     const troubles = (this.#troubles.get(id) ?? 0) + 1;
     this.#troubles.set(id, troubles);
-    logger.error({ job: id, code: codeOf(error), error: messageOf(error) }, `job ${id} could not be led (${troubles} of ${TROUBLES_MOST})`);
-    if (troubles < TROUBLES_MOST || epoch === undefined) return;
+    logger.error(
+      { job: id, code: codeOf(error), error: messageOf(error) },
+      `job ${id} could not be led (${troubles} of ${MAX_TROUBLES})`,
+    );
+    if (troubles < MAX_TROUBLES || epoch === undefined) return;
     this.#troubles.delete(id);
-    const end = endOf("agent_error", { error: { code: codeOf(error) ?? "INTERNAL", message: messageOf(error) } });
-    await this.#store.settle(id, epoch, { end }).catch((reason: unknown) => logger.error({ job: id, error: messageOf(reason) }, `job ${id} could not be ended`));
+    const end = endOf("agent_error", {
+      error: { code: codeOf(error) ?? "INTERNAL", message: messageOf(error) },
+    });
+    await this.#store
+      .settle(id, epoch, { end })
+      .catch((reason: unknown) =>
+        logger.error({ job: id, error: messageOf(reason) }, `job ${id} could not be ended`),
+      );
   }
 
   #tend(): Promise<void> {
@@ -498,24 +738,46 @@ export class Jobs {
   async #tendAll(): Promise<void> {
     const { clock, logger } = this.#options;
     try {
-      await this.#store.tend(STEP_MOST_MS);
+      await this.#store.tend(MAX_STEP_MS);
       for (const asked of await this.#store.retriesAsked()) await this.#retryAsked(asked);
       const now = clock.monotonic();
       if (now - this.#staleAt < STALE_EVERY_MS) return;
       this.#staleAt = now;
       await this.#store.abandonStale(this.#limits.staleMs);
     } catch (error) {
-      if (!this.#signal.aborted) logger.warn({ code: codeOf(error), error: messageOf(error) }, "jobs could not be tended; the next time follows");
+      if (!this.#signal.aborted) {
+        logger.warn(
+          { code: codeOf(error), error: messageOf(error) },
+          "jobs could not be tended; the next time follows",
+        );
+      }
     }
   }
 
-  async #retryAsked({ escalation, job, tenant }: { escalation: string; job: string; tenant: string }): Promise<void> {
+  async #retryAsked({
+    escalation,
+    job,
+    tenant,
+  }: {
+    escalation: string;
+    job: string;
+    tenant: string;
+  }): Promise<void> {
     try {
       await this.retry(job, { tenant });
     } catch (error) {
-      if (!(error instanceof DureError) || error.class === "internal" || error.class === "unavailable") throw error;
+      if (
+        !(error instanceof DureError) ||
+        error.class === "internal" ||
+        error.class === "unavailable"
+      ) {
+        throw error;
+      }
       // Purged meanwhile, or no longer allowed: asking again each second changes nothing.
-      this.#options.logger.warn({ job, code: error.code, error: error.message }, `job ${job} is not tried again: ${error.message}`);
+      this.#options.logger.warn(
+        { job, code: error.code, error: error.message },
+        `job ${job} is not tried again: ${error.message}`,
+      );
     }
     await this.#store.retryUsed(escalation);
   }
@@ -527,7 +789,8 @@ export class Jobs {
     const { message, origin } = request;
     const { payload, topic, intent, maxTurns, waitSec } = readRequest(request, this.#limits);
     const asking = this.#agent(request.requester);
-    const tenant = request.tenant ?? (origin && (await this.#store.session(origin.session))?.tenant) ?? "";
+    const tenant =
+      request.tenant ?? (origin && (await this.#store.session(origin.session))?.tenant) ?? "";
     const target = await this.#target(request, tenant);
     checkPair(asking, target, this.#allow, agents.all());
     const job: NewJob = {
@@ -545,7 +808,18 @@ export class Jobs {
       retry_of: null,
       max_turns: maxTurns,
       key: request.key === undefined ? null : `ask:${asking.id}:${request.key}`,
-      body_hash: createHash("sha256").update(canonicalJson([target.id, message, payload, request.topic, request.conversationId, request.maxTurns])).digest("hex"),
+      body_hash: createHash("sha256")
+        .update(
+          canonicalJson([
+            target.id,
+            message,
+            payload,
+            request.topic,
+            request.conversationId,
+            request.maxTurns,
+          ]),
+        )
+        .digest("hex"),
       origin_session: origin?.session ?? null,
       origin_turn: origin?.turn ?? null,
       wait_ms: waitSec * 1_000,
@@ -571,15 +845,30 @@ export class Jobs {
     if (request.agent !== undefined) return this.#agent(request.agent);
     if (request.session === undefined) throw nobodyAsked();
     const session = await this.#store.session(sessionKey(tenant, request.session));
-    const agent = session?.tenant === tenant ? this.#options.agents.all().find(({ service }) => service === session.service) : undefined;
-    if (!agent) throw new DureError("SESSION_UNKNOWN", `No agent of yours answers in a session ${request.session}.`, { class: "not-found", hint: "Check the session id, or name the agent." });
+    const agent =
+      session?.tenant === tenant
+        ? this.#options.agents.all().find(({ service }) => service === session.service)
+        : undefined;
+    if (!agent) {
+      throw new DureError(
+        "SESSION_UNKNOWN",
+        `No agent of yours answers in a session ${request.session}.`,
+        { class: "not-found", hint: "Check the session id, or name the agent." },
+      );
+    }
     return agent;
   }
 
-  async #answer(id: string, tenant: string, waitMs: number, signal: AbortSignal | undefined): Promise<AskResult> {
+  async #answer(
+    id: string,
+    tenant: string,
+    waitMs: number,
+    signal: AbortSignal | undefined,
+  ): Promise<AskResult> {
     if (!(await this.#untilEnded(id, waitMs, signal))) return { status: "timeout", jobId: id };
     const job = await this.get(id, { tenant });
-    // Who asks again, after a death, may find that the place was told meanwhile: nobody hears a result twice.
+    // Who asks again, after a death, may find that the place was told meanwhile: nobody hears a
+    // result twice.
     return (await this.#store.answered(id)) ? resultOf(job) : { status: "timeout", jobId: id };
   }
 
@@ -626,11 +915,22 @@ export class Jobs {
     try {
       while (this.#lookEndedAgain && this.#waiters.size > 0) {
         this.#lookEndedAgain = false;
-        const ended = await this.#options.database.query<{ id: string }>({ name: "job.ended", text: "select id from dure.jobs where id = any($1) and finished_at is not null" }, [[...this.#waiters.keys()]]);
+        const ended = await this.#options.database.query<{ id: string }>(
+          {
+            name: "job.ended",
+            text: "select id from dure.jobs where id = any($1) and finished_at is not null",
+          },
+          [[...this.#waiters.keys()]],
+        );
         for (const { id } of ended) for (const onEnd of this.#waiters.get(id) ?? []) onEnd();
       }
     } catch (error) {
-      if (!this.#signal.aborted) this.#options.logger.debug({ code: codeOf(error) }, "could not look for ended jobs; looking again");
+      if (!this.#signal.aborted) {
+        this.#options.logger.debug(
+          { code: codeOf(error) },
+          "could not look for ended jobs; looking again",
+        );
+      }
     }
   }
 
@@ -653,14 +953,25 @@ interface Run {
   finished: Promise<void>;
 }
 
-const END_EVENTS: ReadonlySet<string> = new Set(["job.completed", "job.failed", "job.cancelled", "job.abandoned"]);
+const END_EVENTS: ReadonlySet<string> = new Set([
+  "job.completed",
+  "job.failed",
+  "job.cancelled",
+  "job.abandoned",
+]);
 
 function readCursor(cursor: string): number {
   const seq = Number(Buffer.from(cursor, "base64url").toString());
   if (Number.isSafeInteger(seq) && seq > 0) return seq;
-  throw new DureError("CURSOR_INVALID", "This cursor was not given out by this list.", { class: "input", hint: "Give back nextCursor as it came." });
+  throw new DureError("CURSOR_INVALID", "This cursor was not given out by this list.", {
+    class: "input",
+    hint: "Give back nextCursor as it came.",
+  });
 }
 
 function jobUnknown(jobId: string): DureError {
-  return new DureError("JOB_UNKNOWN", `There is no job ${jobId}.`, { class: "not-found", hint: "Finished jobs are kept 7 days; check the id." });
+  return new DureError("JOB_UNKNOWN", `There is no job ${jobId}.`, {
+    class: "not-found",
+    hint: "Finished jobs are kept 7 days; check the id.",
+  });
 }

@@ -2,9 +2,15 @@ import { durationMs } from "../kernel/duration.ts";
 
 /** Bounds of exchanges, each with its source. Durations in milliseconds. */
 export interface JobLimits {
-  /** Exchanges that one agent answers at once, in all processes together. Default 3. Source: docs/spec/jobs §3. */
+  /**
+   * Exchanges that one agent answers at once, in all processes together. Default 3. Source:
+   * docs/spec/jobs §3.
+   */
   readonly permits: number;
-  /** Longest wait for the first permit; then `blocked`. Default 30 s of running time. Source: docs/spec/jobs §3. */
+  /**
+   * Longest wait for the first permit; then `blocked`. Default 30 s of running time. Source:
+   * docs/spec/jobs §3.
+   */
   readonly permitWaitMs: number;
   /** Longest time for the target's first reply. Default 300 s. Source: docs/spec/jobs §3. */
   readonly firstReplyMs: number;
@@ -16,7 +22,10 @@ export interface JobLimits {
   readonly maxTurns: number;
   /** Resumes without progress; then `resume_limit`. Default 5. Source: docs/spec/jobs §4. */
   readonly resumes: number;
-  /** RUNNING without progress for longer than this is given up. Default 1 h of running time. Source: docs/spec/jobs §4. */
+  /**
+   * RUNNING without progress for longer than this is given up. Default 1 h of running time. Source:
+   * docs/spec/jobs §4.
+   */
   readonly staleMs: number;
   /** How long finished jobs are kept. Default 7 days. Source: docs/spec/jobs §4. */
   readonly keepMs: number;
@@ -29,13 +38,25 @@ export interface JobLimits {
   readonly treeMicroUsd?: number;
   /** Exchanges that one process leads at once. Default 500. Source: our choice. */
   readonly running: number;
-  /** Bytes of UTF-8 of a request or of a person's words. Default 16 KiB. Source: our choice; told whole. */
+  /**
+   * Bytes of UTF-8 of a request or of a person's words. Default 16 KiB. Source: our choice; told
+   * whole.
+   */
   readonly messageBytes: number;
-  /** Bytes of a typed payload as the receiver is shown it. Default 12 KiB. Source: our choice; told whole in the first turn. */
+  /**
+   * Bytes of a typed payload as the receiver is shown it. Default 12 KiB. Source: our choice; told
+   * whole in the first turn.
+   */
   readonly payloadBytes: number;
-  /** Words of persons that one turn is told, and their bytes together. Default 20, and 20 KiB. Source: our choice; told whole. */
+  /**
+   * Words of persons that one turn is told, and their bytes together. Default 20, and 20 KiB.
+   * Source: our choice; told whole.
+   */
   readonly words: { readonly count: number; readonly bytes: number };
-  /** A job for agents that no process knows waits this long for one that does. Default 10 s. Source: our choice; a rolling upgrade. */
+  /**
+   * A job for agents that no process knows waits this long for one that does. Default 10 s. Source:
+   * our choice; a rolling upgrade.
+   */
   readonly unknownAgentMs: number;
 }
 

@@ -3,9 +3,24 @@ import { codeOf, DureError, messageOf } from "../kernel/errors.ts";
 import { ulid } from "../kernel/ids.ts";
 import { canonicalJson } from "../kernel/json.ts";
 import { ALLOW_ALL, readAllowlist, type AskRules } from "./allowlist.ts";
-import { agentUnknown, checkPair, checkText, nobodyAsked, readRequest, resultOf, type AskRequest, type AskResult } from "./ask.ts";
+import {
+  agentUnknown,
+  checkPair,
+  checkText,
+  nobodyAsked,
+  readRequest,
+  resultOf,
+  type AskRequest,
+  type AskResult,
+} from "./ask.ts";
 import { endOf, type ExchangeEnd } from "./endings.ts";
-import { runExchange, type Attempt, type ExchangeAgent, type ExchangeDesk, type Spoken } from "./exchange.ts";
+import {
+  runExchange,
+  type Attempt,
+  type ExchangeAgent,
+  type ExchangeDesk,
+  type Spoken,
+} from "./exchange.ts";
 import { isOver, newJobId, transition, type Job, type JobTurn, type JobWords } from "./job.ts";
 import type { JobDetail, Jobs } from "./jobs.ts";
 import { JOB_LIMITS, type JobLimits } from "./limits.ts";
@@ -22,7 +37,10 @@ export interface MemoryTurn {
 }
 
 /** A function in the place of an agent; what it throws is classed by its `code`. */
-export type MemoryAgent = (turn: MemoryTurn, options: { signal: AbortSignal }) => Promise<string> | string;
+export type MemoryAgent = (
+  turn: MemoryTurn,
+  options: { signal: AbortSignal },
+) => Promise<string> | string;
 
 export interface MemoryJobsOptions {
   readonly agents: Readonly<Record<string, MemoryAgent>>;
@@ -35,8 +53,9 @@ export interface MemoryJobsOptions {
 }
 
 /**
- * Exchanges without engine and database, under the same rules and with the same calls as `team.jobs`: for tests and scripts. Nothing outlives the
- * process, nobody stands in line for a permit, and there is no place of origin that is told the result.
+ * Exchanges without engine and database, under the same rules and with the same calls as
+ * `team.jobs`: for tests and scripts. Nothing outlives the process, nobody stands in line for a
+ * permit, and there is no place of origin that is told the result.
  *
  *     const jobs = new MemoryJobs({ agents: { ruda: () => "…", eden: () => "It takes eleven minutes." } });
  *     const answer = await jobs.ask({ requester: "ruda", agent: "eden", message: "How long does the build take?" });
@@ -57,13 +76,20 @@ export class MemoryJobs implements Pick<Jobs, "ask" | "get" | "cancel" | "speak"
   }
 
   /** As `Jobs.ask`: an abort ends the waiting, and the exchange goes on. */
-  async ask(request: AskRequest, { signal }: { signal?: AbortSignal | undefined } = {}): Promise<AskResult> {
+  async ask(
+    request: AskRequest,
+    { signal }: { signal?: AbortSignal | undefined } = {},
+  ): Promise<AskResult> {
     const { waitSec } = readRequest(request, this.#limits);
     signal?.throwIfAborted();
     const run = this.#begin(request);
     if (waitSec === 0) return { status: "accepted", jobId: run.job.jobId };
     const patience = new AbortController();
-    const late = this.#clock.sleep(waitSec * 1_000, { signal: AbortSignal.any([patience.signal, ...(signal ? [signal] : [])]) }).catch(() => {});
+    const late = this.#clock
+      .sleep(waitSec * 1_000, {
+        signal: AbortSignal.any([patience.signal, ...(signal ? [signal] : [])]),
+      })
+      .catch(() => {});
     await Promise.race([run.ended, late]);
     patience.abort();
     if (isOver(run.job.status)) return resultOf(run.detail());
@@ -89,12 +115,23 @@ export class MemoryJobs implements Pick<Jobs, "ask" | "get" | "cancel" | "speak"
   async speak(jobId: string, text: string, { by }: { by: string }): Promise<void> {
     checkText(text, this.#limits.messageBytes);
     const run = this.#find(jobId);
-    if (isOver(run.job.status)) throw new DureError("JOB_OVER", `The job ${jobId} is ${run.job.status}; nobody listens any more.`, { class: "conflict", hint: "Ask anew." });
+    if (isOver(run.job.status)) {
+      throw new DureError(
+        "JOB_OVER",
+        `The job ${jobId} is ${run.job.status}; nobody listens any more.`,
+        { class: "conflict", hint: "Ask anew." },
+      );
+    }
     run.hear(by, text.trim());
   }
 
-  /** Runs an exchange to its end and gives all of it. With the abort of `signal` it is cancelled. */
-  async exchange(request: AskRequest, { signal }: { signal?: AbortSignal | undefined } = {}): Promise<JobDetail> {
+  /**
+   * Runs an exchange to its end and gives all of it. With the abort of `signal` it is cancelled.
+   */
+  async exchange(
+    request: AskRequest,
+    { signal }: { signal?: AbortSignal | undefined } = {},
+  ): Promise<JobDetail> {
     const run = this.#begin(request);
     const onAbort = (): void => run.cancel();
     if (signal?.aborted) onAbort();
@@ -108,14 +145,33 @@ export class MemoryJobs implements Pick<Jobs, "ask" | "get" | "cancel" | "speak"
     const read = readRequest(request, this.#limits);
     const asking = this.#agent(request.requester);
     if (request.agent === undefined && request.session === undefined) throw nobodyAsked();
-    if (request.agent === undefined) throw new DureError("SESSION_UNKNOWN", `No agent of yours answers in a session ${request.session}.`, { class: "not-found", hint: "In memory there are no sessions; name the agent." });
+    if (request.agent === undefined) {
+      throw new DureError(
+        "SESSION_UNKNOWN",
+        `No agent of yours answers in a session ${request.session}.`,
+        { class: "not-found", hint: "In memory there are no sessions; name the agent." },
+      );
+    }
     const target = this.#agent(request.agent);
     checkPair(asking, target, this.#allow, this.#agents());
     const key = request.key === undefined ? undefined : `${asking.id}:${request.key}`;
-    const body = canonicalJson([target.id, request.message, read.payload, request.topic, request.conversationId, request.maxTurns]);
+    const body = canonicalJson([
+      target.id,
+      request.message,
+      read.payload,
+      request.topic,
+      request.conversationId,
+      request.maxTurns,
+    ]);
     const known = key === undefined ? undefined : this.#keys.get(key);
     if (known) {
-      if (known.body !== body) throw new DureError("IDEMPOTENCY_KEY_REUSED", `The key ${request.key} was used for another request.`, { class: "input", hint: "Use a new key for a new request." });
+      if (known.body !== body) {
+        throw new DureError(
+          "IDEMPOTENCY_KEY_REUSED",
+          `The key ${request.key} was used for another request.`,
+          { class: "input", hint: "Use a new key for a new request." },
+        );
+      }
       return this.#find(known.jobId);
     }
     const now = this.#clock.now();
@@ -142,7 +198,9 @@ export class MemoryJobs implements Pick<Jobs, "ask" | "get" | "cancel" | "speak"
       resumes: 0,
       lastError: null,
       waiting: null,
-      origin: request.origin ? { session: request.origin.session, turn: request.origin.turn ?? null } : null,
+      origin: request.origin
+        ? { session: request.origin.session, turn: request.origin.turn ?? null }
+        : null,
       createdAt: now,
       updatedAt: now,
       startedAt: now,
@@ -168,12 +226,18 @@ export class MemoryJobs implements Pick<Jobs, "ask" | "get" | "cancel" | "speak"
   #find(jobId: string): MemoryRun {
     const run = this.#runs.get(jobId);
     if (run) return run;
-    throw new DureError("JOB_UNKNOWN", `There is no job ${jobId}.`, { class: "not-found", hint: "Jobs in memory are known to the object that made them alone." });
+    throw new DureError("JOB_UNKNOWN", `There is no job ${jobId}.`, {
+      class: "not-found",
+      hint: "Jobs in memory are known to the object that made them alone.",
+    });
   }
 }
 
 /** One exchange in memory, from its request to its end. */
-export function exchangeInMemory(request: AskRequest, options: MemoryJobsOptions & { readonly signal?: AbortSignal | undefined }): Promise<JobDetail> {
+export function exchangeInMemory(
+  request: AskRequest,
+  options: MemoryJobsOptions & { readonly signal?: AbortSignal | undefined },
+): Promise<JobDetail> {
   return new MemoryJobs(options).exchange(request, { signal: options.signal });
 }
 
@@ -189,7 +253,15 @@ class MemoryRun implements ExchangeDesk {
   readonly #cancelled = new AbortController();
   #attempt: Attempt | undefined;
 
-  constructor(job: Job, parts: { agents: Readonly<Record<string, MemoryAgent>>; clock: Clock; limits: JobLimits; random: () => number }) {
+  constructor(
+    job: Job,
+    parts: {
+      agents: Readonly<Record<string, MemoryAgent>>;
+      clock: Clock;
+      limits: JobLimits;
+      random: () => number;
+    },
+  ) {
     this.job = job;
     this.#agents = parts.agents;
     this.#clock = parts.clock;
@@ -202,33 +274,83 @@ class MemoryRun implements ExchangeDesk {
   }
 
   cancel(): void {
-    this.#cancelled.abort(new DureError("JOB_CANCELLED", `The job ${this.job.jobId} was cancelled.`, { class: "conflict" }));
+    this.#cancelled.abort(
+      new DureError("JOB_CANCELLED", `The job ${this.job.jobId} was cancelled.`, {
+        class: "conflict",
+      }),
+    );
   }
 
   hear(author: string, text: string): void {
     const { count, bytes } = this.#limits.words;
     const waiting = this.#words.filter(({ turn }) => turn === null);
-    const sum = waiting.reduce((total, words) => total + Buffer.byteLength(words.text), Buffer.byteLength(text));
-    if (waiting.length >= count || sum > bytes) throw new DureError("JOB_WORDS_FULL", `The next turn of ${this.job.jobId} is told ${count} texts of ${bytes} bytes together at most.`, { class: "limit", hint: "Wait until the next turn has heard what waits, or say it shorter." });
-    this.#words.push({ id: this.#words.length + 1, author, text, at: this.#clock.now(), turn: null });
+    const sum = waiting.reduce(
+      (total, words) => total + Buffer.byteLength(words.text),
+      Buffer.byteLength(text),
+    );
+    if (waiting.length >= count || sum > bytes) {
+      throw new DureError(
+        "JOB_WORDS_FULL",
+        `The next turn of ${this.job.jobId} is told ${count} texts of ${bytes} bytes together at most.`,
+        {
+          class: "limit",
+          hint: "Wait until the next turn has heard what waits, or say it shorter.",
+        },
+      );
+    }
+    this.#words.push({
+      id: this.#words.length + 1,
+      author,
+      text,
+      at: this.#clock.now(),
+      turn: null,
+    });
   }
 
   /** Never rejects. */
   async #run(random: () => number): Promise<void> {
     const { signal } = this.#cancelled;
     try {
-      const end = await runExchange({ job: this.job, turns: [], attempt: 0 }, this, { limits: this.#limits, clock: this.#clock, random, signal });
-      if (end === "rests") this.#end(endOf("agent_error", { error: { code: "EXCHANGE_RESTS", message: "The exchange waits for a person; there is none in memory." } }));
+      const end = await runExchange({ job: this.job, turns: [], attempt: 0 }, this, {
+        limits: this.#limits,
+        clock: this.#clock,
+        random,
+        signal,
+      });
+      if (end === "rests") {
+        this.#end(
+          endOf("agent_error", {
+            error: {
+              code: "EXCHANGE_RESTS",
+              message: "The exchange waits for a person; there is none in memory.",
+            },
+          }),
+        );
+      }
     } catch (error) {
       if (signal.aborted) this.#end({ status: "CANCELLED", outcome: "cancelled" });
-      else this.#end(endOf("agent_error", { error: { code: codeOf(error) ?? "INTERNAL", message: messageOf(error) } }));
+      else {
+        this.#end(
+          endOf("agent_error", {
+            error: { code: codeOf(error) ?? "INTERNAL", message: messageOf(error) },
+          }),
+        );
+      }
     }
   }
 
   #end({ status, outcome, error }: ExchangeEnd): void {
     if (isOver(this.job.status)) return;
     const now = this.#clock.now();
-    this.job = { ...this.job, status, outcome, lastError: error ?? null, updatedAt: now, finishedAt: now, turnStartedAt: null };
+    this.job = {
+      ...this.job,
+      status,
+      outcome,
+      lastError: error ?? null,
+      updatedAt: now,
+      finishedAt: now,
+      turnStartedAt: null,
+    };
   }
 
   // --- the desk
@@ -250,37 +372,77 @@ class MemoryRun implements ExchangeDesk {
   }
 
   async begin(attempt: Attempt): Promise<boolean> {
-    if (this.#attempt?.number !== attempt.number) this.job = { ...this.job, turnStartedAt: this.#clock.now() };
+    if (this.#attempt?.number !== attempt.number) {
+      this.job = { ...this.job, turnStartedAt: this.#clock.now() };
+    }
     this.#attempt = attempt;
-    for (const [index, words] of this.#words.entries()) if (attempt.words.includes(words.id)) this.#words[index] = { ...words, turn: attempt.number };
+    for (const [index, words] of this.#words.entries()) {
+      if (attempt.words.includes(words.id)) this.#words[index] = { ...words, turn: attempt.number };
+    }
     return true;
   }
 
-  async speak(number: number, { timeoutMs, signal }: { timeoutMs: number; signal: AbortSignal }): Promise<Spoken> {
+  async speak(
+    number: number,
+    { timeoutMs, signal }: { timeoutMs: number; signal: AbortSignal },
+  ): Promise<Spoken> {
     signal.throwIfAborted();
     const { speaker, message, background } = this.#attempt!;
     const late = new AbortController();
-    const cancel = this.#clock.after(timeoutMs, () => late.abort(new DOMException("The turn is late.", "TimeoutError")));
+    const cancel = this.#clock.after(timeoutMs, () =>
+      late.abort(new DOMException("The turn is late.", "TimeoutError")),
+    );
     const either = AbortSignal.any([signal, late.signal]);
     let endAsked = false;
-    const turn: MemoryTurn = { agent: speaker.id, number, message, background, end: () => void (endAsked = true) };
-    const cut = new Promise<never>((_, reject) => either.addEventListener("abort", () => reject(either.reason as Error), { once: true }));
+    const turn: MemoryTurn = {
+      agent: speaker.id,
+      number,
+      message,
+      background,
+      end: () => void (endAsked = true),
+    };
+    const cut = new Promise<never>((_, reject) =>
+      either.addEventListener("abort", () => reject(either.reason as Error), { once: true }),
+    );
     cut.catch(() => {});
     try {
-      const text = await Promise.race([(async () => this.#agents[speaker.id]!(turn, { signal: either }))(), cut]);
+      const text = await Promise.race([
+        (async () => this.#agents[speaker.id]!(turn, { signal: either }))(),
+        cut,
+      ]);
       return { kind: "said", text, endAsked };
     } catch (error) {
       signal.throwIfAborted();
-      return late.signal.aborted ? { kind: "late" } : { kind: "failed", error: { code: codeOf(error) ?? "AGENT_FAILED", message: messageOf(error) } };
+      return late.signal.aborted
+        ? { kind: "late" }
+        : {
+            kind: "failed",
+            error: { code: codeOf(error) ?? "AGENT_FAILED", message: messageOf(error) },
+          };
     } finally {
       cancel();
     }
   }
 
-  async settle({ turn, end }: { turn?: { number: number; speaker: string; text: string }; end?: ExchangeEnd | undefined }): Promise<"continues" | "over"> {
+  async settle({
+    turn,
+    end,
+  }: {
+    turn?: { number: number; speaker: string; text: string };
+    end?: ExchangeEnd | undefined;
+  }): Promise<"continues" | "over"> {
     const now = this.#clock.now();
     if (turn) {
-      this.#turns.push({ ...turn, tokensIn: 0, tokensOut: 0, costMicroUsd: null, turnId: null, attempts: this.#attempt!.attempt, startedAt: this.job.turnStartedAt ?? now, finishedAt: now });
+      this.#turns.push({
+        ...turn,
+        tokensIn: 0,
+        tokensOut: 0,
+        costMicroUsd: null,
+        turnId: null,
+        attempts: this.#attempt!.attempt,
+        startedAt: this.job.turnStartedAt ?? now,
+        finishedAt: now,
+      });
       this.job = { ...this.job, turnsDone: turn.number, updatedAt: now, turnStartedAt: null };
     }
     if (!end) return "continues";

@@ -41,7 +41,12 @@ const PAYLOADS = {
   }),
 } as const;
 
-const jobPayload = z.discriminatedUnion("kind", [PAYLOADS.task_delegation, PAYLOADS.status_report, PAYLOADS.question, PAYLOADS.answer]);
+const jobPayload = z.discriminatedUnion("kind", [
+  PAYLOADS.task_delegation,
+  PAYLOADS.status_report,
+  PAYLOADS.question,
+  PAYLOADS.answer,
+]);
 
 export type JobPayload = z.infer<typeof jobPayload>;
 
@@ -49,7 +54,9 @@ export type JobPayload = z.infer<typeof jobPayload>;
 export function parsePayload(value: unknown): JobPayload {
   const parsed = jobPayload.safeParse(value);
   if (parsed.success) return parsed.data;
-  const issues = parsed.error.issues.slice(0, 5).map((issue) => `${issue.path.join(".") || "payload"}: ${issue.message}`);
+  const issues = parsed.error.issues
+    .slice(0, 5)
+    .map((issue) => `${issue.path.join(".") || "payload"}: ${issue.message}`);
   throw new DureError("PAYLOAD_INVALID", `The payload does not fit: ${issues.join("; ")}.`, {
     class: "input",
     hint: `Its kind is one of ${Object.keys(PAYLOADS).join(", ")}; each has members of its own.`,
@@ -61,6 +68,10 @@ export function payloadText(payload: JobPayload): string {
   const { kind, ...members } = payload;
   const lines = Object.entries<string | number | boolean | readonly string[] | undefined>(members)
     .filter(([, value]) => value !== undefined)
-    .map(([name, value]) => (typeof value === "object" ? [`${name}:`, ...value.map((item) => `- ${item}`)].join("\n") : `${name}: ${value}`));
+    .map(([name, value]) =>
+      typeof value === "object"
+        ? [`${name}:`, ...value.map((item) => `- ${item}`)].join("\n")
+        : `${name}: ${value}`,
+    );
   return [`kind: ${kind}`, ...lines].join("\n");
 }

@@ -40,7 +40,10 @@ export interface NewJob {
   readonly max_tree: number;
 }
 
-/** What an agent is told in one attempt of an exchange turn; kept, so that a resumed job says the same. */
+/**
+ * What an agent is told in one attempt of an exchange turn; kept, so that a resumed job says the
+ * same.
+ */
 export interface AttemptInput {
   readonly session: string;
   readonly service: string;
@@ -59,7 +62,10 @@ export interface HeldJob {
   /** The session's first message that can be this attempt's. */
   readonly attemptFrom: number | null;
   readonly currentTurn: string | null;
-  /** The last words of earlier exchanges of the same conversation, oldest first; empty behind the first turn. */
+  /**
+   * The last words of earlier exchanges of the same conversation, oldest first; empty behind the
+   * first turn.
+   */
   readonly earlier: readonly EarlierWords[];
 }
 
@@ -98,22 +104,46 @@ export interface JobQuery {
 }
 
 /** Words of earlier exchanges that are told at the beginning of another one. Source: our choice. */
-const EARLIER_MOST = 3;
+const MAX_EARLIER = 3;
 const RETRY_FIRST_MS = 25;
-const RETRY_MOST_MS = 500;
+const MAX_RETRY_MS = 500;
 
 /** Refusals of `dure.ask_job`, by SQLSTATE. */
 const REFUSALS: Readonly<Record<string, (job: NewJob) => DureError>> = {
-  DU404: ({ parent }) => new DureError("JOB_UNKNOWN", `There is no job ${parent}.`, { class: "not-found", hint: "Check the parent's id." }),
-  DU409: ({ parent }) => new DureError("JOB_OVER", `The job ${parent} has ended and asks for nothing more.`, { class: "conflict", hint: "Ask from a session of its own." }),
-  DU413: ({ max_depth: most }) => new DureError("JOB_TOO_DEEP", `This request would be more than ${most} requests deep.`, { class: "limit", hint: "Answer with what is known; the rest can be asked for outside of this exchange." }),
-  DU422: ({ key }) => new DureError("IDEMPOTENCY_KEY_REUSED", `The key ${key} was used for another request.`, { class: "input", hint: "Use a new key for a new request." }),
-  DU429: ({ max_tree: most }) => new DureError("JOB_TREE_FULL", `The work that this request belongs to has ${most} jobs already.`, { class: "limit", hint: "Answer with what is known; the rest can be asked for outside of this work." }),
+  DU404: ({ parent }) =>
+    new DureError("JOB_UNKNOWN", `There is no job ${parent}.`, {
+      class: "not-found",
+      hint: "Check the parent's id.",
+    }),
+  DU409: ({ parent }) =>
+    new DureError("JOB_OVER", `The job ${parent} has ended and asks for nothing more.`, {
+      class: "conflict",
+      hint: "Ask from a session of its own.",
+    }),
+  DU413: ({ max_depth: most }) =>
+    new DureError("JOB_TOO_DEEP", `This request would be more than ${most} requests deep.`, {
+      class: "limit",
+      hint: "Answer with what is known; the rest can be asked for outside of this exchange.",
+    }),
+  DU422: ({ key }) =>
+    new DureError("IDEMPOTENCY_KEY_REUSED", `The key ${key} was used for another request.`, {
+      class: "input",
+      hint: "Use a new key for a new request.",
+    }),
+  DU429: ({ max_tree: most }) =>
+    new DureError(
+      "JOB_TREE_FULL",
+      `The work that this request belongs to has ${most} jobs already.`,
+      {
+        class: "limit",
+        hint: "Answer with what is known; the rest can be asked for outside of this work.",
+      },
+    ),
 };
 
 /**
- * The statements of a job's life. Each is safe to repeat, so a lost answer is asked for again until it comes or `signal`
- * says that this process may not write any longer.
+ * The statements of a job's life. Each is safe to repeat, so a lost answer is asked for again until
+ * it comes or `signal` says that this process may not write any longer.
  */
 export class JobStore {
   readonly #database: Database;
@@ -121,7 +151,12 @@ export class JobStore {
   readonly #clock: Clock;
   readonly #signal: AbortSignal;
 
-  constructor(options: { database: Database; notifications: Pick<Notifications, "publish">; clock: Clock; signal: AbortSignal }) {
+  constructor(options: {
+    database: Database;
+    notifications: Pick<Notifications, "publish">;
+    clock: Clock;
+    signal: AbortSignal;
+  }) {
     this.#database = options.database;
     this.#notifications = options.notifications;
     this.#clock = options.clock;
@@ -131,7 +166,11 @@ export class JobStore {
   /** Throws the refusals of `ask_job`. */
   async ask(job: NewJob): Promise<{ outcome: "accepted" | "repeated"; id: string }> {
     try {
-      const answer = await this.#surely<{ outcome: "accepted" | "repeated"; id: string }>("job.ask", "select dure.ask_job($1) as value", [storable(job)]);
+      const answer = await this.#surely<{ outcome: "accepted" | "repeated"; id: string }>(
+        "job.ask",
+        "select dure.ask_job($1) as value",
+        [storable(job)],
+      );
       this.#tell();
       return answer;
     } catch (error) {
@@ -139,14 +178,27 @@ export class JobStore {
     }
   }
 
-  /** @param options.alone jobs in quarantine: beside them only what they have asked for is given. */
-  async take(options: { holder: string; known: readonly string[]; alone: readonly string[]; room: number; agents: readonly string[]; permits: number; permitWaitMs: number; unknownAgentMs: number }): Promise<{
+  /**
+   * @param options.alone jobs in quarantine: beside them only what they have asked for is given.
+   */
+  async take(options: {
+    holder: string;
+    known: readonly string[];
+    alone: readonly string[];
+    room: number;
+    agents: readonly string[];
+    permits: number;
+    permitWaitMs: number;
+    unknownAgentMs: number;
+  }): Promise<{
     taken: readonly { id: string; quarantined: boolean }[];
     lost: readonly string[];
   }> {
     const { permitWaitMs, unknownAgentMs, ...rest } = options;
     // Asked once: whatever an unheard answer gave is found again as one's own.
-    const [row] = await this.#database.query<{ value: { taken: readonly { id: string; quarantined: boolean }[]; lost: readonly string[] } }>({ name: "job.take", text: "select dure.take_jobs($1) as value" }, [
+    const [row] = await this.#database.query<{
+      value: { taken: readonly { id: string; quarantined: boolean }[]; lost: readonly string[] };
+    }>({ name: "job.take", text: "select dure.take_jobs($1) as value" }, [
       storable({ ...rest, permit_wait_ms: permitWaitMs, unknown_agent_ms: unknownAgentMs }),
     ]);
     if (row!.value.taken.length > 0) {
@@ -158,43 +210,98 @@ export class JobStore {
 
   /** Undefined when `holder` has it no longer. */
   async held(id: string, holder: string): Promise<HeldJob | undefined> {
-    const [row] = await this.#many<HeldRow>("job.held", `select ${JOB_COLUMNS}, epoch, attempt, attempt_input, attempt_from, current_turn from dure.jobs where id = $1 and holder = $2 and status = 'RUNNING'`, [id, holder]);
+    const [row] = await this.#many<HeldRow>(
+      "job.held",
+      `select ${JOB_COLUMNS}, epoch, attempt, attempt_input, attempt_from, current_turn from dure.jobs where id = $1 and holder = $2 and status = 'RUNNING'`,
+      [id, holder],
+    );
     if (!row) return undefined;
     const job = jobOf(row);
     const earlier = job.turnsDone === 0 ? await this.#earlier(job) : [];
-    return { job, epoch: row.epoch, earlier, turns: await this.turns(id), attempt: row.attempt, input: row.attempt_input, attemptFrom: row.attempt_from, currentTurn: row.current_turn };
+    return {
+      job,
+      epoch: row.epoch,
+      earlier,
+      turns: await this.turns(id),
+      attempt: row.attempt,
+      input: row.attempt_input,
+      attemptFrom: row.attempt_from,
+      currentTurn: row.current_turn,
+    };
   }
 
   /** @param told the persons' words and the results that `input` tells. */
-  async begin(id: string, epoch: number, attempt: number, input: AttemptInput, told: { words: readonly number[]; results: readonly string[] }): Promise<boolean> {
-    return this.#surely("job.begin", "select dure.begin_job_turn($1, $2, $3, $4, $5, $6) as value", [id, epoch, attempt, storable(input), told.words, told.results]);
+  async begin(
+    id: string,
+    epoch: number,
+    attempt: number,
+    input: AttemptInput,
+    told: { words: readonly number[]; results: readonly string[] },
+  ): Promise<boolean> {
+    return this.#surely(
+      "job.begin",
+      "select dure.begin_job_turn($1, $2, $3, $4, $5, $6) as value",
+      [id, epoch, attempt, storable(input), told.words, told.results],
+    );
   }
 
   async note(id: string, epoch: number, turn: string): Promise<boolean> {
-    return this.#surely("job.note", "select dure.note_job_turn($1, $2, $3) as value", [id, epoch, turn]);
+    return this.#surely("job.note", "select dure.note_job_turn($1, $2, $3) as value", [
+      id,
+      epoch,
+      turn,
+    ]);
   }
 
-  async settle(id: string, epoch: number, settled: { turn?: { number: number; speaker: string; text: string }; end?: ExchangeEnd | undefined }): Promise<"continues" | "over" | "fenced"> {
-    const answer = await this.#surely<"continues" | "over" | "fenced">("job.settle", "select dure.settle_job($1) as value", [storable({ job: id, epoch, ...settled })]);
+  async settle(
+    id: string,
+    epoch: number,
+    settled: {
+      turn?: { number: number; speaker: string; text: string };
+      end?: ExchangeEnd | undefined;
+    },
+  ): Promise<"continues" | "over" | "fenced"> {
+    const answer = await this.#surely<"continues" | "over" | "fenced">(
+      "job.settle",
+      "select dure.settle_job($1) as value",
+      [storable({ job: id, epoch, ...settled })],
+    );
     this.#notifications.publish(EVENTS_TOPIC);
-    if (answer === "over") for (const topic of [JOBS_TOPIC, "outbox", "stops"]) this.#notifications.publish(topic);
+    if (answer === "over") {
+      for (const topic of [JOBS_TOPIC, "outbox", "stops"]) this.#notifications.publish(topic);
+    }
     return answer;
   }
 
   async wait(id: string, epoch: number): Promise<Rest> {
-    const answer = await this.#surely<Rest>("job.wait", "select dure.wait_job($1, $2) as value", [id, epoch]);
+    const answer = await this.#surely<Rest>("job.wait", "select dure.wait_job($1, $2) as value", [
+      id,
+      epoch,
+    ]);
     this.#tell();
     return answer;
   }
 
   /** Words that nobody was told yet, and those that the turn's earlier attempts were told. */
   async words(id: string, turn: number): Promise<readonly JobWords[]> {
-    const rows = await this.#many<WordsRow>("job.words", `${WORDS} where job_id = $1 and (turn_number is null or turn_number = $2) order by id`, [id, turn]);
+    const rows = await this.#many<WordsRow>(
+      "job.words",
+      `${WORDS} where job_id = $1 and (turn_number is null or turn_number = $2) order by id`,
+      [id, turn],
+    );
     return rows.map(wordsOf);
   }
 
-  /** Results for `agent` that it was not told yet, and those that the turn's earlier attempts told it; oldest first, at most `limit`. */
-  async results(id: string, turn: number, agent: string, limit: number): Promise<readonly JobResult[]> {
+  /**
+   * Results for `agent` that it was not told yet, and those that the turn's earlier attempts told
+   * it; oldest first, at most `limit`.
+   */
+  async results(
+    id: string,
+    turn: number,
+    agent: string,
+    limit: number,
+  ): Promise<readonly JobResult[]> {
     return this.#many<JobResult>(
       "job.results",
       `${RESULTS} join dure.job_results r on r.child_id = c.id
@@ -204,10 +311,15 @@ export class JobStore {
   }
 
   async allWords(id: string): Promise<readonly JobWords[]> {
-    return (await this.#many<WordsRow>("job.all-words", `${WORDS} where job_id = $1 order by id`, [id])).map(wordsOf);
+    return (
+      await this.#many<WordsRow>("job.all-words", `${WORDS} where job_id = $1 order by id`, [id])
+    ).map(wordsOf);
   }
 
-  /** What all jobs of one root have used so far: in finished turns, and in the recorded calls of turns that are under way or were never finished. */
+  /**
+   * What all jobs of one root have used so far: in finished turns, and in the recorded calls of
+   * turns that are under way or were never finished.
+   */
   async spent(root: string): Promise<{ tokens: number; microUsd: number }> {
     const [row] = await this.#many<{ tokens: number; micro_usd: number }>(
       "job.spent",
@@ -233,25 +345,55 @@ export class JobStore {
 
   /** The turn that a person's answer has started behind `turn`. */
   async turnBehind(session: string, turn: string): Promise<string | undefined> {
-    return (await this.#surely<string | null>("job.turn-behind", "select dure.turn_behind($1, $2) as value", [session, turn])) ?? undefined;
+    return (
+      (await this.#surely<string | null>(
+        "job.turn-behind",
+        "select dure.turn_behind($1, $2) as value",
+        [session, turn],
+      )) ?? undefined
+    );
   }
 
   /** Whether a question to a person is open in this session. */
   async isAsking(session: string): Promise<boolean> {
-    const rows = await this.#many("job.asking", "select id from dure.escalations where session_id = $1 and status = 'open' and (expires_at is null or expires_at > clock_timestamp()) limit 1", [session]);
+    const rows = await this.#many(
+      "job.asking",
+      "select id from dure.escalations where session_id = $1 and status = 'open' and (expires_at is null or expires_at > clock_timestamp()) limit 1",
+      [session],
+    );
     return rows.length > 0;
   }
 
   async hadEffects(turn: string): Promise<boolean> {
-    return (await this.#many("job.effects", "select key from dure.effects where turn_id = $1 limit 1", [turn])).length > 0;
+    return (
+      (
+        await this.#many("job.effects", "select key from dure.effects where turn_id = $1 limit 1", [
+          turn,
+        ])
+      ).length > 0
+    );
   }
 
-  /** Whether `end_conversation` was called in this attempt of the exchange turn: in this conversation turn, or in one that a person's answer went on with. */
+  /**
+   * Whether `end_conversation` was called in this attempt of the exchange turn: in this
+   * conversation turn, or in one that a person's answer went on with.
+   */
   async wasEnded(id: string, turn: string): Promise<boolean> {
-    return (await this.#many("job.was-ended", "select id from dure.jobs where id = $1 and (ended_by_turn = $2 or ended_by_turn = any(attempt_turns))", [id, turn])).length > 0;
+    return (
+      (
+        await this.#many(
+          "job.was-ended",
+          "select id from dure.jobs where id = $1 and (ended_by_turn = $2 or ended_by_turn = any(attempt_turns))",
+          [id, turn],
+        )
+      ).length > 0
+    );
   }
 
-  /** Notes that an agent wants to end the exchange; false when the conversation turn is not one of the present attempt. Its holder may not have noted it yet. */
+  /**
+   * Notes that an agent wants to end the exchange; false when the conversation turn is not one of
+   * the present attempt. Its holder may not have noted it yet.
+   */
   async endAsked(id: string, turn: string): Promise<boolean> {
     const rows = await this.#many(
       "job.end-asked",
@@ -262,29 +404,61 @@ export class JobStore {
     return rows.length > 0;
   }
 
-  async cancel(id: string, tenant: string, by: string): Promise<{ before: JobStatus; cancelled: number } | null> {
-    const answer = await this.#surely<{ before: JobStatus; cancelled: number } | null>("job.cancel", "select dure.cancel_job($1, $2, $3) as value", [id, tenant, by]);
+  async cancel(
+    id: string,
+    tenant: string,
+    by: string,
+  ): Promise<{ before: JobStatus; cancelled: number } | null> {
+    const answer = await this.#surely<{ before: JobStatus; cancelled: number } | null>(
+      "job.cancel",
+      "select dure.cancel_job($1, $2, $3) as value",
+      [id, tenant, by],
+    );
     this.#tell();
     for (const topic of ["stops", "outbox", UNATTENDED_TOPIC]) this.#notifications.publish(topic);
     return answer;
   }
 
-  /** Null: no such job; `full`: one turn cannot be told so much. @param most words and their bytes that one turn is told. */
-  async speak(id: string, tenant: string, author: string, text: string, most: { words: number; bytes: number }): Promise<JobStatus | "full" | null> {
-    const [row] = await this.#database.query<{ value: JobStatus | "full" | null }>({ name: "job.speak", text: "select dure.speak_into_job($1, $2, $3, $4, $5, $6) as value" }, [id, tenant, author, text, most.words, most.bytes]);
+  /**
+   * Null: no such job; `full`: one turn cannot be told so much. @param most words and their bytes
+   * that one turn is told.
+   */
+  async speak(
+    id: string,
+    tenant: string,
+    author: string,
+    text: string,
+    most: { words: number; bytes: number },
+  ): Promise<JobStatus | "full" | null> {
+    const [row] = await this.#database.query<{ value: JobStatus | "full" | null }>(
+      { name: "job.speak", text: "select dure.speak_into_job($1, $2, $3, $4, $5, $6) as value" },
+      [id, tenant, author, text, most.words, most.bytes],
+    );
     this.#tell();
     return row!.value;
   }
 
   /** Keeps the result of a job for the next turn of a session; nothing when either is gone. */
   async keepNote(id: string, session: string): Promise<void> {
-    await this.#surely("job.keep-note", "select dure.keep_job_note($1, $2) as value", [id, session]);
+    await this.#surely("job.keep-note", "select dure.keep_job_note($1, $2) as value", [
+      id,
+      session,
+    ]);
   }
 
-  /** The notes of a session that this turn tells: not told yet, or told by a turn that failed; oldest first, at most `limit`. The same turn gets the same again. */
+  /**
+   * The notes of a session that this turn tells: not told yet, or told by a turn that failed;
+   * oldest first, at most `limit`. The same turn gets the same again.
+   */
   async takeNotes(session: string, turn: string, limit: number): Promise<readonly JobResult[]> {
-    const taken = await this.#surely<readonly string[]>("job.take-notes", "select dure.take_job_notes($1, $2, $3) as value", [session, turn, limit]);
-    return this.#many<JobResult>("job.notes", `${RESULTS} where c.id = any($1) order by c.seq`, [taken]);
+    const taken = await this.#surely<readonly string[]>(
+      "job.take-notes",
+      "select dure.take_job_notes($1, $2, $3) as value",
+      [session, turn, limit],
+    );
+    return this.#many<JobResult>("job.notes", `${RESULTS} where c.id = any($1) order by c.seq`, [
+      taken,
+    ]);
   }
 
   /** The caller takes the answer itself. False: its notice has left already, and tells it. */
@@ -293,21 +467,39 @@ export class JobStore {
   }
 
   async tend(stepMostMs: number): Promise<{ open: number; notices: number }> {
-    const [row] = await this.#database.query<{ value: { open: number; notices: number } }>({ name: "job.tend", text: "select dure.tend_jobs($1) as value" }, [stepMostMs]);
+    const [row] = await this.#database.query<{ value: { open: number; notices: number } }>(
+      { name: "job.tend", text: "select dure.tend_jobs($1) as value" },
+      [stepMostMs],
+    );
     if (row!.value.notices > 0) this.#notifications.publish("outbox");
     return row!.value;
   }
 
-  async release(holder: string, options: { counts: boolean; resumesMost: number; staleMs: number }): Promise<{ resumed: number; abandoned: number }> {
-    const answer = await this.#surely<{ resumed: number; abandoned: number }>("job.release", "select dure.release_jobs($1, $2, $3, $4) as value", [holder, options.counts, options.resumesMost, options.staleMs]);
+  async release(
+    holder: string,
+    options: { counts: boolean; resumesMost: number; staleMs: number },
+  ): Promise<{ resumed: number; abandoned: number }> {
+    const answer = await this.#surely<{ resumed: number; abandoned: number }>(
+      "job.release",
+      "select dure.release_jobs($1, $2, $3, $4) as value",
+      [holder, options.counts, options.resumesMost, options.staleMs],
+    );
     this.#tell();
     this.#notifications.publish("outbox");
     return answer;
   }
 
   async abandonStale(staleMs: number): Promise<number> {
-    const count = await this.#surely<number>("job.stale", "select dure.abandon_stale_jobs($1) as value", [staleMs]);
-    if (count > 0) for (const topic of [JOBS_TOPIC, EVENTS_TOPIC, "outbox", "stops"]) this.#notifications.publish(topic);
+    const count = await this.#surely<number>(
+      "job.stale",
+      "select dure.abandon_stale_jobs($1) as value",
+      [staleMs],
+    );
+    if (count > 0) {
+      for (const topic of [JOBS_TOPIC, EVENTS_TOPIC, "outbox", "stops"]) {
+        this.#notifications.publish(topic);
+      }
+    }
     return count;
   }
 
@@ -316,7 +508,9 @@ export class JobStore {
   }
 
   /** Escalations that ask for a job to be tried again. */
-  async retriesAsked(): Promise<readonly { escalation: string; job: string; tenant: string; by: string }[]> {
+  async retriesAsked(): Promise<
+    readonly { escalation: string; job: string; tenant: string; by: string }[]
+  > {
     return this.#many(
       "job.retries-asked",
       `select id as escalation, context->>'jobId' as job, tenant, coalesce(resolved_by, '') as by from dure.escalations
@@ -326,24 +520,40 @@ export class JobStore {
   }
 
   async retryUsed(escalation: string): Promise<void> {
-    await this.#database.query({ name: "job.retry-used", text: "update dure.escalations set used_at = clock_timestamp() where id = $1" }, [escalation]);
+    await this.#database.query(
+      {
+        name: "job.retry-used",
+        text: "update dure.escalations set used_at = clock_timestamp() where id = $1",
+      },
+      [escalation],
+    );
   }
 
   /** Emits within a statement of its own. */
   async emit(type: string, data: JsonObject): Promise<void> {
-    await this.#database.query({ name: "job.emit", text: "select dure.emit($1)" }, [storable([{ type, role: "system", data }])]);
+    await this.#database.query({ name: "job.emit", text: "select dure.emit($1)" }, [
+      storable([{ type, role: "system", data }]),
+    ]);
     this.#notifications.publish(EVENTS_TOPIC);
   }
 
   // --- reading
 
   async find(id: string, tenant: TenantView): Promise<Job | undefined> {
-    const [row] = await this.#many<JobRow>("job.find", `select ${JOB_COLUMNS} from dure.jobs where id = $1 and ($2::text is null or tenant = $2)`, [id, tenant]);
+    const [row] = await this.#many<JobRow>(
+      "job.find",
+      `select ${JOB_COLUMNS} from dure.jobs where id = $1 and ($2::text is null or tenant = $2)`,
+      [id, tenant],
+    );
     return row && jobOf(row);
   }
 
   async turns(id: string): Promise<readonly JobTurn[]> {
-    const rows = await this.#many<TurnRow>("job.turns", `select number, speaker, text, tokens_in, tokens_out, cost_micro_usd, turn_id, attempts, ${ms("started_at")}, ${ms("finished_at")} from dure.job_turns where job_id = $1 order by number`, [id]);
+    const rows = await this.#many<TurnRow>(
+      "job.turns",
+      `select number, speaker, text, tokens_in, tokens_out, cost_micro_usd, turn_id, attempts, ${ms("started_at")}, ${ms("finished_at")} from dure.job_turns where job_id = $1 order by number`,
+      [id],
+    );
     return rows.map((row) => ({
       number: row.number,
       speaker: row.speaker,
@@ -364,21 +574,47 @@ export class JobStore {
     const where = `($1::text is null or tenant = $1) and ($2::text is null or status = $2) and ($3::bigint is null or seq < $3)
       and ($4::float8 is null or created_at > clock_timestamp() - $4 * interval '1 millisecond') and ($5::text is null or conversation_id = $5)
       and ($7::text is null or parent_id = $7) and ($8::text is null or root_id = $8)`;
-    const part = (more: string): string => `select * from dure.jobs where ${where}${more} order by seq desc limit $6`;
-    const from = query.agent === undefined ? part("") : `(${part(" and target = $9")}) union all (${part(" and requester = $9")})`;
-    const values = [query.tenant, query.status ?? null, query.before ?? null, query.sinceMs ?? null, query.conversation ?? null, query.limit, query.parent ?? null, query.root ?? null, ...(query.agent === undefined ? [] : [query.agent])];
+    const part = (more: string): string =>
+      `select * from dure.jobs where ${where}${more} order by seq desc limit $6`;
+    const from =
+      query.agent === undefined
+        ? part("")
+        : `(${part(" and target = $9")}) union all (${part(" and requester = $9")})`;
+    const values = [
+      query.tenant,
+      query.status ?? null,
+      query.before ?? null,
+      query.sinceMs ?? null,
+      query.conversation ?? null,
+      query.limit,
+      query.parent ?? null,
+      query.root ?? null,
+      ...(query.agent === undefined ? [] : [query.agent]),
+    ];
     // A name of its own would fix one plan for all filters.
-    const rows = await this.#database.query<JobRow & { seq: number }>({ text: `select ${JOB_COLUMNS}, seq from (${from}) jobs order by seq desc limit $6` }, values);
+    const rows = await this.#database.query<JobRow & { seq: number }>(
+      { text: `select ${JOB_COLUMNS}, seq from (${from}) jobs order by seq desc limit $6` },
+      values,
+    );
     return rows.map((row) => ({ ...jobOf(row), seq: row.seq }));
   }
 
   async session(id: string): Promise<{ tenant: string; service: string } | undefined> {
-    const [row] = await this.#many<{ tenant: string; service: string }>("job.session", "select tenant, service from dure.sessions where id = $1", [id]);
+    const [row] = await this.#many<{ tenant: string; service: string }>(
+      "job.session",
+      "select tenant, service from dure.sessions where id = $1",
+      [id],
+    );
     return row;
   }
 
-  async audit(tenant: TenantView, options: { stuckMs: number; resumes: number }): Promise<readonly (Job & { readonly why: "stuck" | "orphaned" | "resumed-often" })[]> {
-    const rows = await this.#database.query<JobRow & { why: "stuck" | "orphaned" | "resumed-often" }>(
+  async audit(
+    tenant: TenantView,
+    options: { stuckMs: number; resumes: number },
+  ): Promise<readonly (Job & { readonly why: "stuck" | "orphaned" | "resumed-often" })[]> {
+    const rows = await this.#database.query<
+      JobRow & { why: "stuck" | "orphaned" | "resumed-often" }
+    >(
       {
         text: `select ${JOB_COLUMNS}, why from (
           select j.*, case
@@ -394,14 +630,24 @@ export class JobStore {
   }
 
   async counts(): Promise<Readonly<Record<string, number>>> {
-    const rows = await this.#many<{ status: string; count: number }>("job.counts", "select status, count(*) as count from dure.jobs where status in ('PENDING', 'RUNNING') group by status", []);
+    const rows = await this.#many<{ status: string; count: number }>(
+      "job.counts",
+      "select status, count(*) as count from dure.jobs where status in ('PENDING', 'RUNNING') group by status",
+      [],
+    );
     return Object.fromEntries(rows.map(({ status, count }) => [status, count]));
   }
 
   // --- how
 
   /** Of the same pair alone: a conversation's id is no secret. */
-  #earlier({ jobId, tenant, conversationId, requester, target }: Job): Promise<readonly EarlierWords[]> {
+  #earlier({
+    jobId,
+    tenant,
+    conversationId,
+    requester,
+    target,
+  }: Job): Promise<readonly EarlierWords[]> {
     return this.#many<EarlierWords>(
       "job.earlier",
       `select speaker, text from (
@@ -410,7 +656,7 @@ export class JobStore {
             union all select t.number, t.speaker, t.text from dure.job_turns t where t.job_id = c.id and t.text <> '') w
           where c.conversation_id = $2 and c.tenant = $3 and c.seq < (select seq from dure.jobs where id = $1)
             and least(c.requester, c.target) = least($4::text, $5::text) and greatest(c.requester, c.target) = greatest($4::text, $5::text)
-          order by c.seq desc, w.number desc limit ${EARLIER_MOST}) w order by seq, number`,
+          order by c.seq desc, w.number desc limit ${MAX_EARLIER}) w order by seq, number`,
       [jobId, conversationId, tenant, requester, target],
     );
   }
@@ -425,8 +671,12 @@ export class JobStore {
     return row!.value;
   }
 
-  async #many<Row extends object>(name: string, text: string, values: readonly unknown[]): Promise<Row[]> {
-    for (let wait = RETRY_FIRST_MS; ; wait = Math.min(wait * 2, RETRY_MOST_MS)) {
+  async #many<Row extends object>(
+    name: string,
+    text: string,
+    values: readonly unknown[],
+  ): Promise<Row[]> {
+    for (let wait = RETRY_FIRST_MS; ; wait = Math.min(wait * 2, MAX_RETRY_MS)) {
       this.#signal.throwIfAborted();
       try {
         return await this.#database.query<Row>({ name, text }, values);
@@ -469,7 +719,13 @@ interface JobRow {
   readonly turn_at: number | null;
 }
 
-type HeldRow = JobRow & { readonly epoch: number; readonly attempt: number; readonly attempt_input: AttemptInput | null; readonly attempt_from: number | null; readonly current_turn: string | null };
+type HeldRow = JobRow & {
+  readonly epoch: number;
+  readonly attempt: number;
+  readonly attempt_input: AttemptInput | null;
+  readonly attempt_from: number | null;
+  readonly current_turn: string | null;
+};
 
 interface TurnRow {
   readonly number: number;
@@ -527,7 +783,8 @@ function jobOf(row: JobRow): Job {
     resumes: row.resumes,
     lastError: row.last_error,
     waiting: row.waiting,
-    origin: row.origin_session === null ? null : { session: row.origin_session, turn: row.origin_turn },
+    origin:
+      row.origin_session === null ? null : { session: row.origin_session, turn: row.origin_turn },
     createdAt: row.created_at,
     updatedAt: row.updated_at,
     startedAt: row.started_at,

@@ -6,7 +6,9 @@ export interface Clock {
   monotonic(): number;
   /** Waits `ms`; rejects with the signal's reason when aborted. */
   sleep(ms: number, options?: { signal?: AbortSignal | undefined }): Promise<void>;
-  /** Calls `callback` once after `ms`, unless cancelled. The timer does not keep the process alive. */
+  /**
+   * Calls `callback` once after `ms`, unless cancelled. The timer does not keep the process alive.
+   */
   after(ms: number, callback: () => void): Cancel;
   /** Calls `callback` every `ms` until cancelled. The timer does not keep the process alive. */
   every(ms: number, callback: () => void): Cancel;
@@ -71,7 +73,8 @@ export async function withIdleTimeout<T>(
   const pass = (): void => controller.abort(signal!.reason);
   signal?.addEventListener("abort", pass, { once: true });
   let lastSign: number | undefined;
-  // A sign only leaves its time: one timer for all of them, and not one for each piece of an answer.
+  // A sign only leaves its time: one timer for all of them, and not one for each piece of an
+  // answer.
   const watch = (patience: number): Cancel =>
     clock.after(patience, () => {
       if (lastSign === undefined) return controller.abort(onTimeout());
@@ -81,11 +84,17 @@ export async function withIdleTimeout<T>(
     });
   let cancel = watch(ms);
   const interrupted = new Promise<never>((_, reject) => {
-    controller.signal.addEventListener("abort", () => reject(controller.signal.reason as Error), { once: true });
+    controller.signal.addEventListener("abort", () => reject(controller.signal.reason as Error), {
+      once: true,
+    });
   });
   try {
-    // The race makes the timeout interrupt even work that ignores its signal; its late answer is dropped.
-    return await Promise.race([work(controller.signal, () => (lastSign = clock.monotonic())), interrupted]);
+    // The race makes the timeout interrupt even work that ignores its signal; its late answer is
+    // dropped.
+    return await Promise.race([
+      work(controller.signal, () => (lastSign = clock.monotonic())),
+      interrupted,
+    ]);
   } finally {
     cancel();
     signal?.removeEventListener("abort", pass);

@@ -1,11 +1,24 @@
-/** How the outside sees an error: what a caller did wrong, what is missing, what is in the way, what broke here. */
-export type ErrorClass = "input" | "not-found" | "conflict" | "limit" | "forbidden" | "unauthorized" | "unavailable" | "internal";
+/**
+ * How the outside sees an error: what a caller did wrong, what is missing, what is in the way, what
+ * broke here.
+ */
+export type ErrorClass =
+  | "input"
+  | "not-found"
+  | "conflict"
+  | "limit"
+  | "forbidden"
+  | "unauthorized"
+  | "unavailable"
+  | "internal";
 
 export interface DureErrorOptions {
   /** What to do about it: the sentence that one would say to a colleague. */
   hint?: string;
   cause?: unknown;
-  /** Default `internal`. Decides the HTTP status (server/problem.ts) and the exit code of the CLI. */
+  /**
+   * Default `internal`. Decides the HTTP status (server/problem.ts) and the exit code of the CLI.
+   */
   class?: ErrorClass;
   /** Facts for machines, copied into the problem JSON as they are. */
   details?: Readonly<Record<string, unknown>>;

@@ -1,4 +1,6 @@
-/** A recorded request for a decision: one object for the whole product. Source: docs/spec/plans §7. */
+/**
+ * A recorded request for a decision: one object for the whole product. Source: docs/spec/plans §7.
+ */
 export interface Escalation {
   readonly id: string;
   readonly source: EscalationSource;
@@ -13,9 +15,15 @@ export interface Escalation {
   /** An answer is the value of one of them. */
   readonly suggestedActions: readonly SuggestedAction[];
   readonly status: EscalationStatus;
-  /** Null while it is open. `settled`: nobody needs a decision any more. `dismissed` and `time`: nobody has decided. */
+  /**
+   * Null while it is open. `settled`: nobody needs a decision any more. `dismissed` and `time`:
+   * nobody has decided.
+   */
   readonly resolution: { readonly value: string; readonly note?: string } | null;
-  /** Id of a person's token, an agent, or `system`; what a person is called where there are no tokens. */
+  /**
+   * Id of a person's token, an agent, or `system`; what a person is called where there are no
+   * tokens.
+   */
   readonly resolvedBy: string | null;
   /** For whom that token was made; null where it is none. */
   readonly resolvedByPerson: string | null;
@@ -63,7 +71,15 @@ export interface EscalationSource {
 }
 
 /** Members of a source, in the order in which a subject names them. */
-export const SOURCE_KINDS = ["run", "port", "job", "room", "session", "turn", "service"] as const satisfies readonly (keyof EscalationSource)[];
+export const SOURCE_KINDS = [
+  "run",
+  "port",
+  "job",
+  "room",
+  "session",
+  "turn",
+  "service",
+] as const satisfies readonly (keyof EscalationSource)[];
 
 /** One answer that makes sense. */
 export interface SuggestedAction {
@@ -84,26 +100,50 @@ export type EscalationStatus = (typeof ESCALATION_STATUSES)[number];
 export const ESCALATION_STEPS = ["worker", "operator", "person"] as const;
 export type EscalationStep = (typeof ESCALATION_STEPS)[number];
 
-/** `decision`: an approval, bound to exact arguments. Source: docs/spec/plans §7; those in the second line have come with conversations, rooms and jobs. */
+/**
+ * `decision`: an approval, bound to exact arguments. Source: docs/spec/plans §7; those in the
+ * second line have come with conversations, rooms and jobs.
+ */
 export const ESCALATION_TYPES = [
-  ...(["general", "blocked", "decision", "test_failure", "token_exhausted", "timeout", "conflict", "dependency", "quality", "ownership", "delivery", "loop", "effect_unknown"] as const),
+  ...([
+    "general",
+    "blocked",
+    "decision",
+    "test_failure",
+    "token_exhausted",
+    "timeout",
+    "conflict",
+    "dependency",
+    "quality",
+    "ownership",
+    "delivery",
+    "loop",
+    "effect_unknown",
+  ] as const),
   ...(["turn_diverged", "agent_offline", "unanswered", "account", "job_abandoned"] as const),
 ] as const;
 export type EscalationType = (typeof ESCALATION_TYPES)[number];
 
 /** Characters of a note that comes with an answer. Source: our choice; a hint is no document. */
-export const NOTE_MOST = 4_000;
+export const MAX_NOTE = 4_000;
 
-/** The subject of something that is open once per type and source: `test_failure:run=run_1:port=api`. */
+/**
+ * The subject of something that is open once per type and source:
+ * `test_failure:run=run_1:port=api`.
+ */
 export function subjectOf(type: EscalationType, source: EscalationSource): string {
-  const named = SOURCE_KINDS.flatMap((kind) => (source[kind] === undefined ? [] : [`${kind}=${source[kind]}`]));
+  const named = SOURCE_KINDS.flatMap((kind) =>
+    source[kind] === undefined ? [] : [`${kind}=${source[kind]}`],
+  );
   return [type, ...named].join(":");
 }
 
 /** Characters of a title. Source: our choice; it stands in one line of lists and buttons. */
-const TITLE_MOST = 300;
+const MAX_TITLE = 300;
 
 /** A sentence as a title; one that is too long stands whole in the description. Pure. */
 export function titled(sentence: string): Pick<NewEscalation, "title" | "description"> {
-  return sentence.length <= TITLE_MOST ? { title: sentence } : { title: `${sentence.slice(0, TITLE_MOST - 1).toWellFormed()}…`, description: sentence };
+  return sentence.length <= MAX_TITLE
+    ? { title: sentence }
+    : { title: `${sentence.slice(0, MAX_TITLE - 1).toWellFormed()}…`, description: sentence };
 }

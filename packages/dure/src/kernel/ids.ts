@@ -1,9 +1,26 @@
 import { systemClock } from "./clock.ts";
 
-/** Ids sort by the time they were made: 48 bits of milliseconds, then 80 random bits, as 26 characters of Crockford's base 32. */
+/**
+ * Ids sort by the time they were made: 48 bits of milliseconds, then 80 random bits, as 26
+ * characters of Crockford's base 32.
+ */
 const ALPHABET = "0123456789ABCDEFGHJKMNPQRSTVWXYZ";
 
-export type IdKind = "turn" | "effect" | "escalation" | "flow" | "process" | "event" | "token" | "login" | "call" | "thread" | "direct" | "message" | "handling" | "request";
+export type IdKind =
+  | "turn"
+  | "effect"
+  | "escalation"
+  | "flow"
+  | "process"
+  | "event"
+  | "token"
+  | "login"
+  | "call"
+  | "thread"
+  | "direct"
+  | "message"
+  | "handling"
+  | "request";
 
 /** A new id such as `turn_01KAJ…`; unique without coordination. */
 export function newId(kind: IdKind, now: number = systemClock.now()): string {

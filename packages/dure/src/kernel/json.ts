@@ -1,33 +1,56 @@
 import { DureError, messageOf } from "./errors.ts";
 
 /** What can be stored and sent without loss. */
-export type Json = null | boolean | number | string | readonly Json[] | { readonly [key: string]: Json | undefined };
+export type Json =
+  | null
+  | boolean
+  | number
+  | string
+  | readonly Json[]
+  | { readonly [key: string]: Json | undefined };
 export type JsonObject = { readonly [key: string]: Json | undefined };
 
-/** JSON text with sorted keys: equal values give equal text, so it can be hashed. `undefined` members are left out. */
+/**
+ * JSON text with sorted keys: equal values give equal text, so it can be hashed. `undefined`
+ * members are left out.
+ */
 export function canonicalJson(value: unknown): string {
   return JSON.stringify(value, (_key, member: unknown) => {
     if (typeof member !== "object" || member === null || Array.isArray(member)) return member;
-    return Object.fromEntries(Object.entries(member).sort(([a], [b]) => (a < b ? -1 : a > b ? 1 : 0)));
+    return Object.fromEntries(
+      Object.entries(member).sort(([a], [b]) => (a < b ? -1 : a > b ? 1 : 0)),
+    );
   });
 }
 
 /**
- * The value as it is after it was stored: a copy, without what JSON leaves out; nothing is null. Throws `VALUE_NOT_JSON` where it
- * cannot be stored at all: a BigInt, a cycle, more levels than the stack has.
+ * The value as it is after it was stored: a copy, without what JSON leaves out; nothing is null.
+ * Throws `VALUE_NOT_JSON` where it cannot be stored at all: a BigInt, a cycle, more levels than the
+ * stack has.
  *
  * @param what names the value in the error, such as `What the step "stock" gave`.
  */
 export function jsonCopy(value: unknown, what: string): Json {
-  if (value === undefined || value === null || typeof value === "string" || typeof value === "boolean") return value ?? null;
+  if (
+    value === undefined ||
+    value === null ||
+    typeof value === "string" ||
+    typeof value === "boolean"
+  ) {
+    return value ?? null;
+  }
   try {
     const text = JSON.stringify(value) as string | undefined;
     return text === undefined ? null : (JSON.parse(text) as Json);
   } catch (error) {
-    throw new DureError("VALUE_NOT_JSON", `${what} cannot be stored: ${messageOf(error).split("\n", 1)[0]}.`, {
-      class: "input",
-      hint: "Give texts, numbers, lists and objects of them; a BigInt as text, and no object that holds itself.",
-    });
+    throw new DureError(
+      "VALUE_NOT_JSON",
+      `${what} cannot be stored: ${messageOf(error).split("\n", 1)[0]}.`,
+      {
+        class: "input",
+        hint: "Give texts, numbers, lists and objects of them; a BigInt as text, and no object that holds itself.",
+      },
+    );
   }
 }
 
@@ -35,14 +58,19 @@ export function isObject(value: unknown): value is Record<string, unknown> {
   return typeof value === "object" && value !== null && !Array.isArray(value);
 }
 
-/** About how many bytes a value holds in memory: strings by their length, 16 for everything else. Pure. */
+/**
+ * About how many bytes a value holds in memory: strings by their length, 16 for everything else.
+ * Pure.
+ */
 export function roughBytes(value: unknown): number {
   let bytes = 0;
   const open = [value];
   while (open.length > 0) {
     const next = open.pop();
     bytes += 16 + (typeof next === "string" ? 2 * next.length : 0);
-    if (typeof next === "object" && next !== null) for (const member of Object.values(next)) open.push(member);
+    if (typeof next === "object" && next !== null) {
+      for (const member of Object.values(next)) open.push(member);
+    }
   }
   return bytes;
 }

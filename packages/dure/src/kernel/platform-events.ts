@@ -1,4 +1,7 @@
-/** The log of what happened in the whole product, read by `/v1/events`. Source: docs/spec/platform §3. */
+/**
+ * The log of what happened in the whole product, read by `/v1/events`. Source: docs/spec/platform
+ * §3.
+ */
 export type EventRole = "conversation" | "delegation" | "orchestration" | "system";
 
 /** An event as its writer gives it. */

@@ -1,15 +1,19 @@
 /**
- * Whose things are seen: a tenant's, those without a tenant (`""`), or all (`null`). Only an administrator without a tenant sees all.
- * Source: docs/spec/platform §6.
+ * Whose things are seen: a tenant's, those without a tenant (`""`), or all (`null`). Only an
+ * administrator without a tenant sees all. Source: docs/spec/platform §6.
  */
 export type TenantView = string | null;
 
-/** Sessions that dure leads itself: an id stands in their names, so that no two tenants can have the same one. */
+/**
+ * Sessions that dure leads itself: an id stands in their names, so that no two tenants can have the
+ * same one.
+ */
 const OWN_PREFIXES = ["job:", "room:", "escalation:"];
 
 /**
- * How a session is stored. Two tenants may both say `ceo`: what is stored are `acme/ceo` and `beta/ceo`. A session id holds no slash,
- * so no two keys are equal. What is such a key already stays as it is. Pure.
+ * How a session is stored. Two tenants may both say `ceo`: what is stored are `acme/ceo` and
+ * `beta/ceo`. A session id holds no slash, so no two keys are equal. What is such a key already
+ * stays as it is. Pure.
  */
 export function sessionKey(tenant: string, session: string): string {
   if (tenant === "" || session.startsWith(`${tenant}/`)) return session;
@@ -32,7 +36,10 @@ export function sessionIdFor(view: TenantView, key: string): string {
   return view === null ? key : sessionIdOfKey(key);
 }
 
-/** The stored key of a session that this reader names. Who sees all names another tenant's as `acme/ceo`. Pure. */
+/**
+ * The stored key of a session that this reader names. Who sees all names another tenant's as
+ * `acme/ceo`. Pure.
+ */
 export function sessionKeyFor(view: TenantView, session: string): string {
   return sessionKey(view ?? "", session);
 }

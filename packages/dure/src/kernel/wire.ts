@@ -1,8 +1,25 @@
 import type { TurnEvent, TurnEventType } from "./turn-events.ts";
 import { isObject } from "./json.ts";
 
-/** Members whose inside belongs to the service, the person, or whoever raised an escalation: their keys are never renamed. */
-const OPAQUE = new Set(["stateSnapshot", "state_snapshot", "slots", "slotsCard", "slots_card", "data", "result", "receipt", "receipts", "state", "args", "payload", "context"]);
+/**
+ * Members whose inside belongs to the service, the person, or whoever raised an escalation: their
+ * keys are never renamed.
+ */
+const OPAQUE = new Set([
+  "stateSnapshot",
+  "state_snapshot",
+  "slots",
+  "slotsCard",
+  "slots_card",
+  "data",
+  "result",
+  "receipt",
+  "receipts",
+  "state",
+  "args",
+  "payload",
+  "context",
+]);
 
 /** `DONE._trace` is written with its underscore on the wire. Source: docs/spec/conversation §6. */
 const SPECIAL_TO_WIRE: Readonly<Record<string, string>> = { trace: "_trace" };

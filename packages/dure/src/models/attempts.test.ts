@@ -2,28 +2,97 @@ import { APICallError } from "@ai-sdk/provider";
 import { describe, expect, test } from "vitest";
 import { type Clock, systemClock } from "../kernel/clock.ts";
 import { DureError } from "../kernel/errors.ts";
-import { type AttemptPlan, type AttemptSituation, decideNext, MAX_RETRY_AFTER_MS, runAttempts } from "./attempts.ts";
+import {
+  type AttemptPlan,
+  type AttemptSituation,
+  decideNext,
+  MAX_RETRY_AFTER_MS,
+  runAttempts,
+} from "./attempts.ts";
 import { parseCard } from "./card.ts";
-import { classify, type Failure, failureError, formatError, modelError, retryAfterMs } from "./failures.ts";
+import {
+  classify,
+  type Failure,
+  failureError,
+  formatError,
+  modelError,
+  retryAfterMs,
+} from "./failures.ts";
 
 const NOW = Date.UTC(2026, 0, 1);
 
 describe("what follows a failed attempt", () => {
-  const fresh: AttemptSituation = { attemptsOfModel: 1, maxAttempts: 3, pauseMs: 2_000, modelsLeft: 1, tokenSeen: false };
+  const fresh: AttemptSituation = {
+    attemptsOfModel: 1,
+    maxAttempts: 3,
+    pauseMs: 2_000,
+    modelsLeft: 1,
+    tokenSeen: false,
+  };
   const server: Failure = { class: "server", retryable: true };
 
   test.each<[string, Failure, Partial<AttemptSituation>, object]>([
     ["waits for the pause", server, {}, { next: "retry", waitMs: 2_000 }],
-    ["waits as long as the provider asks", { ...server, retryAfterMs: 7_000 }, {}, { next: "retry", waitMs: 7_000 }],
-    ["never waits less than the pause", { ...server, retryAfterMs: 1 }, {}, { next: "retry", waitMs: 2_000 }],
-    ["waits up to a minute", { ...server, retryAfterMs: MAX_RETRY_AFTER_MS }, {}, { next: "retry", waitMs: MAX_RETRY_AFTER_MS }],
-    ["goes to the next model rather than ask earlier than it was told", { ...server, retryAfterMs: MAX_RETRY_AFTER_MS + 1 }, {}, { next: "fallback", waitMs: 0, because: "told-to-wait-too-long" }],
-    ["fails rather than ask earlier than it was told", { ...server, retryAfterMs: 9_999_999 }, { modelsLeft: 0 }, { next: "fail", because: "told-to-wait-too-long" }],
-    ["goes to the next model when the attempts are used up", server, { attemptsOfModel: 3 }, { next: "fallback", because: "attempts-used-up" }],
-    ["goes to the next model at once when repeating is pointless", { class: "quota", retryable: false }, {}, { next: "fallback", because: "not-worth-repeating" }],
-    ["fails when no model is left", server, { attemptsOfModel: 3, modelsLeft: 0 }, { next: "fail", because: "attempts-used-up" }],
-    ["does not hide a wrong key behind a fallback", { class: "auth", retryable: false }, {}, { next: "fail", because: "not-retryable" }],
-    ["is final when something was shown", server, { tokenSeen: true }, { next: "fail", because: "token-seen" }],
+    [
+      "waits as long as the provider asks",
+      { ...server, retryAfterMs: 7_000 },
+      {},
+      { next: "retry", waitMs: 7_000 },
+    ],
+    [
+      "never waits less than the pause",
+      { ...server, retryAfterMs: 1 },
+      {},
+      { next: "retry", waitMs: 2_000 },
+    ],
+    [
+      "waits up to a minute",
+      { ...server, retryAfterMs: MAX_RETRY_AFTER_MS },
+      {},
+      { next: "retry", waitMs: MAX_RETRY_AFTER_MS },
+    ],
+    [
+      "goes to the next model rather than ask earlier than it was told",
+      { ...server, retryAfterMs: MAX_RETRY_AFTER_MS + 1 },
+      {},
+      { next: "fallback", waitMs: 0, because: "told-to-wait-too-long" },
+    ],
+    [
+      "fails rather than ask earlier than it was told",
+      { ...server, retryAfterMs: 9_999_999 },
+      { modelsLeft: 0 },
+      { next: "fail", because: "told-to-wait-too-long" },
+    ],
+    [
+      "goes to the next model when the attempts are used up",
+      server,
+      { attemptsOfModel: 3 },
+      { next: "fallback", because: "attempts-used-up" },
+    ],
+    [
+      "goes to the next model at once when repeating is pointless",
+      { class: "quota", retryable: false },
+      {},
+      { next: "fallback", because: "not-worth-repeating" },
+    ],
+    [
+      "fails when no model is left",
+      server,
+      { attemptsOfModel: 3, modelsLeft: 0 },
+      { next: "fail", because: "attempts-used-up" },
+    ],
+    [
+      "does not hide a wrong key behind a fallback",
+      { class: "auth", retryable: false },
+      {},
+      { next: "fail", because: "not-retryable" },
+    ],
+    [
+      "is final when something was shown",
+      server,
+      { tokenSeen: true },
+      { next: "fail", because: "token-seen" },
+    ],
   ])("%s", (_title, failure, situation, step) => {
     expect(decideNext(failure, { ...fresh, ...situation })).toMatchObject(step);
   });
@@ -47,13 +116,24 @@ describe("kinds of failure", () => {
     [422, "", "input", false],
     [200, "", "format", true],
   ] as const)("HTTP %i %s is %s", (statusCode, responseBody, failureClass, retryable) => {
-    const error = new APICallError({ message: "x", url: "http://x", requestBodyValues: {}, statusCode, responseBody });
+    const error = new APICallError({
+      message: "x",
+      url: "http://x",
+      requestBodyValues: {},
+      statusCode,
+      responseBody,
+    });
 
     expect(classify(error, NOW)).toEqual({ class: failureClass, retryable, status: statusCode });
   });
 
   test.each([
-    [Object.assign(new TypeError("fetch failed"), { cause: Object.assign(new Error("x"), { code: "ECONNREFUSED" }) }), "network"],
+    [
+      Object.assign(new TypeError("fetch failed"), {
+        cause: Object.assign(new Error("x"), { code: "ECONNREFUSED" }),
+      }),
+      "network",
+    ],
     [new TypeError("terminated"), "network"],
     [new DOMException("x", "AbortError"), "aborted"],
     [{ type: "overloaded_error", message: "Overloaded" }, "server"],
@@ -67,9 +147,17 @@ describe("kinds of failure", () => {
   });
 
   test("a model's error is classified again as what it was, with what the provider asked for", () => {
-    const error = new APICallError({ message: "x", url: "x", requestBodyValues: {}, statusCode: 429, responseHeaders: { "retry-after": "3" } });
+    const error = new APICallError({
+      message: "x",
+      url: "x",
+      requestBodyValues: {},
+      statusCode: 429,
+      responseHeaders: { "retry-after": "3" },
+    });
 
-    expect(classify(modelError(error, { provider: "openai", model: "m", now: NOW }), NOW)).toEqual(classify(error, NOW));
+    expect(classify(modelError(error, { provider: "openai", model: "m", now: NOW }), NOW)).toEqual(
+      classify(error, NOW),
+    );
   });
 
   test.each([
@@ -91,12 +179,20 @@ describe("attempts", () => {
     const { clock, slept } = clockWithoutWaits();
     const seen: number[] = [];
 
-    const failed = runAttempts(plan({ max_attempts: 3, backoff_sec: 2 }), ({ attempt }) => {
-      seen.push(attempt);
-      throw failureError("server", "down");
-    }, { clock });
+    const failed = runAttempts(
+      plan({ max_attempts: 3, backoff_sec: 2 }),
+      ({ attempt }) => {
+        seen.push(attempt);
+        throw failureError("server", "down");
+      },
+      { clock },
+    );
 
-    await expect(failed).rejects.toMatchObject({ code: "MODEL_SERVER_ERROR", message: "down (attempt 3, attempts-used-up)", details: { attempts: 3 } });
+    await expect(failed).rejects.toMatchObject({
+      code: "MODEL_SERVER_ERROR",
+      message: "down (attempt 3, attempts-used-up)",
+      details: { attempts: 3 },
+    });
     expect(seen).toEqual([1, 2, 3]);
     expect(slept).toEqual([2_000, 4_000]);
   });
@@ -106,10 +202,14 @@ describe("attempts", () => {
     const rules = { pauseMs: (attempt: number) => attempt * 7, repeatsShown: true };
     const { llm, policy } = plan({ max_attempts: 3 });
 
-    const { attempts } = await runAttempts({ llm, policy: { ...policy, ...rules } }, async ({ attempt, firstTokenSeen }) => {
-      firstTokenSeen();
-      if (attempt < 3) throw failureError("network", "cut");
-    }, { clock });
+    const { attempts } = await runAttempts(
+      { llm, policy: { ...policy, ...rules } },
+      async ({ attempt, firstTokenSeen }) => {
+        firstTokenSeen();
+        if (attempt < 3) throw failureError("network", "cut");
+      },
+      { clock },
+    );
 
     expect([attempts, slept]).toEqual([3, [7, 14]]);
   });
@@ -118,10 +218,21 @@ describe("attempts", () => {
     const { clock } = clockWithoutWaits();
     const announced: string[] = [];
 
-    await runAttempts({ ...plan({ max_attempts: 1 }), llm: parseCard({ llm: { provider: "openai", model: "a", fallbacks: ["offline:b"] } }).llm! }, async ({ llm }) => {
-      if (llm.model === "a") throw failureError("server", "down");
-      return llm.model;
-    }, { clock, onRetry: ({ attempt, error, waitMs, next }) => announced.push(`${attempt} ${error.code} ${waitMs} ${next.model}`) });
+    await runAttempts(
+      {
+        ...plan({ max_attempts: 1 }),
+        llm: parseCard({ llm: { provider: "openai", model: "a", fallbacks: ["offline:b"] } }).llm!,
+      },
+      async ({ llm }) => {
+        if (llm.model === "a") throw failureError("server", "down");
+        return llm.model;
+      },
+      {
+        clock,
+        onRetry: ({ attempt, error, waitMs, next }) =>
+          announced.push(`${attempt} ${error.code} ${waitMs} ${next.model}`),
+      },
+    );
 
     expect(announced).toEqual(["1 MODEL_SERVER_ERROR 0 b"]);
   });
@@ -129,18 +240,24 @@ describe("attempts", () => {
   test("an error that is not the model's is passed on as it is", async () => {
     const error = new DureError("BUDGET_EXCEEDED", "The day is spent.");
 
-    await expect(runAttempts(plan({}), () => Promise.reject(error), { clock: systemClock })).rejects.toBe(error);
+    await expect(
+      runAttempts(plan({}), () => Promise.reject(error), { clock: systemClock }),
+    ).rejects.toBe(error);
   });
 
   test("a wait ends at once when the turn is stopped", async () => {
     const stop = new AbortController();
     const reason = new Error("stopped");
 
-    const failed = runAttempts(plan({ backoff_sec: 600 }), () => Promise.reject(failureError("server", "down")), {
-      clock: systemClock,
-      signal: stop.signal,
-      onRetry: () => queueMicrotask(() => stop.abort(reason)),
-    });
+    const failed = runAttempts(
+      plan({ backoff_sec: 600 }),
+      () => Promise.reject(failureError("server", "down")),
+      {
+        clock: systemClock,
+        signal: stop.signal,
+        onRetry: () => queueMicrotask(() => stop.abort(reason)),
+      },
+    );
 
     await expect(failed).rejects.toBe(reason);
   });
@@ -148,16 +265,20 @@ describe("attempts", () => {
   test("an interrupted call finishes its bookkeeping before the next one begins", async () => {
     const order: string[] = [];
 
-    await runAttempts(plan({ timeout_sec: 0.02, backoff_sec: 0 }), async ({ attempt, signal }) => {
-      order.push(`call ${attempt}`);
-      if (attempt === 2) return;
-      try {
-        await systemClock.sleep(60_000, { signal });
-      } finally {
-        for (let step = 0; step < 10; step++) await Promise.resolve();
-        order.push("recorded 1");
-      }
-    }, { clock: systemClock });
+    await runAttempts(
+      plan({ timeout_sec: 0.02, backoff_sec: 0 }),
+      async ({ attempt, signal }) => {
+        order.push(`call ${attempt}`);
+        if (attempt === 2) return;
+        try {
+          await systemClock.sleep(60_000, { signal });
+        } finally {
+          for (let step = 0; step < 10; step++) await Promise.resolve();
+          order.push("recorded 1");
+        }
+      },
+      { clock: systemClock },
+    );
 
     expect(order).toEqual(["call 1", "recorded 1", "call 2"]);
   });
@@ -165,8 +286,14 @@ describe("attempts", () => {
   test("a call that ignores its signal is interrupted all the same, and its late answer is dropped", async () => {
     const late: (() => void)[] = [];
 
-    const { value, attempts } = await runAttempts(plan({ timeout_sec: 0.05, backoff_sec: 0 }), ({ attempt }) =>
-      attempt === 1 ? new Promise<string>((resolve) => late.push(() => resolve("late"))) : Promise.resolve("in time"), { clock: systemClock });
+    const { value, attempts } = await runAttempts(
+      plan({ timeout_sec: 0.05, backoff_sec: 0 }),
+      ({ attempt }) =>
+        attempt === 1
+          ? new Promise<string>((resolve) => late.push(() => resolve("late")))
+          : Promise.resolve("in time"),
+      { clock: systemClock },
+    );
     late[0]!();
 
     expect([value, attempts]).toEqual(["in time", 2]);

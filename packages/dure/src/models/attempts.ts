@@ -9,7 +9,10 @@ export interface AttemptPlan {
   readonly policy: Pick<Policy, "maxAttempts" | "backoffSec" | "timeoutSec"> & {
     /** The pause after a model's n-th failed attempt, milliseconds. Default `backoffSec × n`. */
     readonly pauseMs?: (attempt: number) => number;
-    /** Whether an answer that failed after its first token was shown may be asked for again: what was shown is void then. Default false. */
+    /**
+     * Whether an answer that failed after its first token was shown may be asked for again: what
+     * was shown is void then. Default false.
+     */
     readonly repeatsShown?: boolean;
     /** Failures that are not repeated here although they pass. */
     readonly finals?: readonly FailureClass[];
@@ -21,16 +24,27 @@ export interface Attempt {
   readonly llm: LlmRef;
   /** 1 for the first; counts on over the fallbacks. */
   readonly attempt: number;
-  /** Aborts with the outer signal or when `policy.timeoutSec` is over (reason: `MODEL_TIMEOUT`). Hand it to whatever the attempt waits for. */
+  /**
+   * Aborts with the outer signal or when `policy.timeoutSec` is over (reason: `MODEL_TIMEOUT`).
+   * Hand it to whatever the attempt waits for.
+   */
   readonly signal: AbortSignal;
-  /** To be called when something of the answer has been shown: from then on a failure is final. Give it as `onFirstToken` when the answer is streamed to somebody. */
+  /**
+   * To be called when something of the answer has been shown: from then on a failure is final. Give
+   * it as `onFirstToken` when the answer is streamed to somebody.
+   */
   readonly firstTokenSeen: () => void;
 }
 
 export interface AttemptsOptions {
   readonly clock: Clock;
   /** Called before each wait. `next` is the model that will be asked. */
-  readonly onRetry?: (retry: { attempt: number; error: DureError; waitMs: number; next: LlmRef }) => void;
+  readonly onRetry?: (retry: {
+    attempt: number;
+    error: DureError;
+    waitMs: number;
+    next: LlmRef;
+  }) => void;
   readonly signal?: AbortSignal | undefined;
 }
 
@@ -42,16 +56,24 @@ export interface AttemptsResult<T> {
   readonly llm: LlmRef;
 }
 
-/** A provider that wants us to wait longer is not asked again, milliseconds. Source: our choice; a person is waiting too. */
+/**
+ * A provider that wants us to wait longer is not asked again, milliseconds. Source: our choice; a
+ * person is waiting too.
+ */
 export const MAX_RETRY_AFTER_MS = 60_000;
 
 /**
- * Makes `call` until it succeeds, fails for good, or every model of the plan has had `maxAttempts` calls.
- * `call` asks the model once and checks its answer; a `formatError` counts as a failed attempt.
- * An abort rejects with the signal's reason, as soon as the interrupted call has settled or {@link SETTLE_MS} later. The error at the end is the last one; after
- * more than one attempt its `details.attempts` says how many there were.
+ * Makes `call` until it succeeds, fails for good, or every model of the plan has had `maxAttempts`
+ * calls. `call` asks the model once and checks its answer; a `formatError` counts as a failed
+ * attempt. An abort rejects with the signal's reason, as soon as the interrupted call has settled
+ * or {@link SETTLE_MS} later. The error at the end is the last one; after more than one attempt its
+ * `details.attempts` says how many there were.
  */
-export async function runAttempts<T>(plan: AttemptPlan, call: (attempt: Attempt) => Promise<T>, options: AttemptsOptions): Promise<AttemptsResult<T>> {
+export async function runAttempts<T>(
+  plan: AttemptPlan,
+  call: (attempt: Attempt) => Promise<T>,
+  options: AttemptsOptions,
+): Promise<AttemptsResult<T>> {
   const { clock, onRetry, signal } = options;
   const models: readonly LlmRef[] = [plan.llm, ...plan.llm.fallbacks];
   let attempts = 0;
@@ -69,7 +91,13 @@ export async function runAttempts<T>(plan: AttemptPlan, call: (attempt: Attempt)
         clock,
         plan.policy.timeoutSec * 1_000,
         () => timeoutError(llm, plan.policy.timeoutSec),
-        (attemptSignal) => (running = call({ llm, attempt, signal: attemptSignal, firstTokenSeen: () => void (tokenSeen = true) })),
+        (attemptSignal) =>
+          (running = call({
+            llm,
+            attempt,
+            signal: attemptSignal,
+            firstTokenSeen: () => void (tokenSeen = true),
+          })),
         { signal },
       );
       return { value, attempts, llm };
@@ -77,28 +105,44 @@ export async function runAttempts<T>(plan: AttemptPlan, call: (attempt: Attempt)
       await settled(running, clock);
       signal?.throwIfAborted();
       const failure = classify(error, clock.now());
-      const decision = decideNext(plan.policy.finals?.includes(failure.class) ? { ...failure, retryable: false } : failure, {
-        attemptsOfModel,
-        maxAttempts: plan.policy.maxAttempts,
-        pauseMs: plan.policy.pauseMs?.(attemptsOfModel) ?? plan.policy.backoffSec * 1_000 * attemptsOfModel,
-        modelsLeft: models.length - position - 1,
-        tokenSeen: tokenSeen && !plan.policy.repeatsShown,
-      });
+      const decision = decideNext(
+        plan.policy.finals?.includes(failure.class) ? { ...failure, retryable: false } : failure,
+        {
+          attemptsOfModel,
+          maxAttempts: plan.policy.maxAttempts,
+          pauseMs:
+            plan.policy.pauseMs?.(attemptsOfModel) ??
+            plan.policy.backoffSec * 1_000 * attemptsOfModel,
+          modelsLeft: models.length - position - 1,
+          tokenSeen: tokenSeen && !plan.policy.repeatsShown,
+        },
+      );
       if (decision.next === "fail") throw finalError(error, attempts, decision.because);
       if (decision.next === "fallback") {
         position += 1;
         attemptsOfModel = 0;
       }
-      onRetry?.({ attempt, error: asDureError(error, llm), waitMs: decision.waitMs, next: models[position]! });
+      onRetry?.({
+        attempt,
+        error: asDureError(error, llm),
+        waitMs: decision.waitMs,
+        next: models[position]!,
+      });
       if (decision.waitMs > 0) await clock.sleep(decision.waitMs, { signal });
     }
   }
 }
 
-/** An interrupted call that obeys its signal settles at once; one that does not is left behind after this, milliseconds. Source: our choice. */
+/**
+ * An interrupted call that obeys its signal settles at once; one that does not is left behind after
+ * this, milliseconds. Source: our choice.
+ */
 const SETTLE_MS = 50;
 
-/** Lets an interrupted call finish its bookkeeping (records, usage) before the next one begins. Its result no longer counts. */
+/**
+ * Lets an interrupted call finish its bookkeeping (records, usage) before the next one begins. Its
+ * result no longer counts.
+ */
 async function settled(running: Promise<unknown> | undefined, clock: Clock): Promise<void> {
   if (running === undefined) return;
   const { promise: patienceEnds, resolve } = Promise.withResolvers<void>();
@@ -121,13 +165,25 @@ export interface AttemptSituation {
 
 export type NextStep =
   | { readonly next: "retry"; readonly waitMs: number; readonly because: "retryable" }
-  | { readonly next: "fallback"; readonly waitMs: 0; readonly because: "attempts-used-up" | "not-worth-repeating" | "told-to-wait-too-long" }
-  | { readonly next: "fail"; readonly because: "token-seen" | "not-retryable" | "attempts-used-up" | "told-to-wait-too-long" };
+  | {
+      readonly next: "fallback";
+      readonly waitMs: 0;
+      readonly because: "attempts-used-up" | "not-worth-repeating" | "told-to-wait-too-long";
+    }
+  | {
+      readonly next: "fail";
+      readonly because:
+        | "token-seen"
+        | "not-retryable"
+        | "attempts-used-up"
+        | "told-to-wait-too-long";
+    };
 
 /**
- * What follows a failed attempt. Pure; the first rule that applies wins. Source: docs/spec/conversation §4.
- * The wait is the pause, or what the provider asked for if that is longer. One that asks for more than {@link MAX_RETRY_AFTER_MS}
- * would refuse an earlier call too: then it is the next model's turn.
+ * What follows a failed attempt. Pure; the first rule that applies wins. Source:
+ * docs/spec/conversation §4. The wait is the pause, or what the provider asked for if that is
+ * longer. One that asks for more than {@link MAX_RETRY_AFTER_MS} would refuse an earlier call too:
+ * then it is the next model's turn.
  */
 export function decideNext(failure: Failure, situation: AttemptSituation): NextStep {
   const { attemptsOfModel, maxAttempts, pauseMs, modelsLeft, tokenSeen } = situation;
@@ -140,13 +196,19 @@ export function decideNext(failure: Failure, situation: AttemptSituation): NextS
   }
   const over = isTooLong ? "told-to-wait-too-long" : "attempts-used-up";
   if (FAILURES[failure.class].fallback && modelsLeft > 0) {
-    return { next: "fallback", waitMs: 0, because: failure.retryable ? over : "not-worth-repeating" };
+    return {
+      next: "fallback",
+      waitMs: 0,
+      because: failure.retryable ? over : "not-worth-repeating",
+    };
   }
   return { next: "fail", because: failure.retryable ? over : "not-retryable" };
 }
 
 function timeoutError(llm: LlmRef, timeoutSec: number): DureError {
-  return failureError("timeout", `${modelName(llm)} did not answer within ${timeoutSec} s.`, { details: { provider: llm.provider, model: llm.model } });
+  return failureError("timeout", `${modelName(llm)} did not answer within ${timeoutSec} s.`, {
+    details: { provider: llm.provider, model: llm.model },
+  });
 }
 
 function finalError(error: unknown, attempts: number, because: string): unknown {
@@ -160,5 +222,7 @@ function finalError(error: unknown, attempts: number, because: string): unknown 
 }
 
 function asDureError(error: unknown, llm: LlmRef): DureError {
-  return error instanceof DureError ? error : failureError("other", `${modelName(llm)} failed: ${messageOf(error)}`, { cause: error });
+  return error instanceof DureError
+    ? error
+    : failureError("other", `${modelName(llm)} failed: ${messageOf(error)}`, { cause: error });
 }

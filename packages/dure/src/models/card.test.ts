@@ -1,7 +1,14 @@
 import fc from "fast-check";
 import { describe, expect, test } from "vitest";
 import { DureError } from "../kernel/errors.ts";
-import { type CardInput, cardSchema, modelName, parseBudgetLimit, parseCard, parseModelName } from "./card.ts";
+import {
+  type CardInput,
+  cardSchema,
+  modelName,
+  parseBudgetLimit,
+  parseCard,
+  parseModelName,
+} from "./card.ts";
 import { PROVIDER_NAMES } from "./providers.ts";
 
 describe("a card", () => {
@@ -15,14 +22,40 @@ describe("a card", () => {
 
   test("may be written in snake_case or camelCase", () => {
     const camel = {
-      llm: { provider: "openai", model: "gpt-4o", maxOutputTokens: 500, baseUrl: "http://127.0.0.1:1/v1", fallbacks: ["offline", { provider: "anthropic", model: "claude" }] },
-      policy: { maxAttempts: 4, backoffSec: 0.5, timeoutSec: 5, maxToolRounds: 2, validate: "isPolite", schema: "answer" },
+      llm: {
+        provider: "openai",
+        model: "gpt-4o",
+        maxOutputTokens: 500,
+        baseUrl: "http://127.0.0.1:1/v1",
+        fallbacks: ["offline", { provider: "anthropic", model: "claude" }],
+      },
+      policy: {
+        maxAttempts: 4,
+        backoffSec: 0.5,
+        timeoutSec: 5,
+        maxToolRounds: 2,
+        validate: "isPolite",
+        schema: "answer",
+      },
       tools: ["clock"],
       budget: { turn: "2000 tokens", day: { usd: 1.5, tokens: 10 } },
     } satisfies CardInput;
     const snake = {
-      llm: { provider: "openai", model: "gpt-4o", max_output_tokens: 500, base_url: "http://127.0.0.1:1/v1", fallbacks: ["offline", { provider: "anthropic", model: "claude" }] },
-      policy: { max_attempts: 4, backoff_sec: "500ms", timeout_sec: "5s", max_tool_rounds: 2, validate: "isPolite", schema: "answer" },
+      llm: {
+        provider: "openai",
+        model: "gpt-4o",
+        max_output_tokens: 500,
+        base_url: "http://127.0.0.1:1/v1",
+        fallbacks: ["offline", { provider: "anthropic", model: "claude" }],
+      },
+      policy: {
+        max_attempts: 4,
+        backoff_sec: "500ms",
+        timeout_sec: "5s",
+        max_tool_rounds: 2,
+        validate: "isPolite",
+        schema: "answer",
+      },
       tools: ["clock"],
       budget: { turn: "2000 tokens", day: { usd: 1.5, tokens: 10 } },
     };
@@ -31,7 +64,13 @@ describe("a card", () => {
 
     expect(card).toEqual(parseCard(camel));
     expect(card).toMatchObject({
-      llm: { maxOutputTokens: 500, fallbacks: [{ provider: "offline", model: "echo" }, { provider: "anthropic", model: "claude" }] },
+      llm: {
+        maxOutputTokens: 500,
+        fallbacks: [
+          { provider: "offline", model: "echo" },
+          { provider: "anthropic", model: "claude" },
+        ],
+      },
       policy: { maxAttempts: 4, backoffSec: 0.5, timeoutSec: 5 },
       budget: { turn: { tokens: 2_000 }, day: { microUsd: 1_500_000, tokens: 10 } },
     });
@@ -50,14 +89,26 @@ describe("a card", () => {
 
   test.each([
     [{ policy: { max_retry: 2, maxAttempts: 3 } }, "policy.maxRetry", "are one setting"],
-    [{ policy: { backoff_sec: 1, backoffSec: 2 } }, "policy.backoffSec", '"backoff_sec" and "backoffSec" are one setting'],
+    [
+      { policy: { backoff_sec: 1, backoffSec: 2 } },
+      "policy.backoffSec",
+      '"backoff_sec" and "backoffSec" are one setting',
+    ],
     [{ polcy: {} }, "polcy", 'did you mean "policy"?'],
     [{ policy: { max_retires: 1 } }, "policy.max_retires", 'did you mean "maxRetry"?'],
-    [{ llm: { provider: "openai", model: "x", temprature: 1 } }, "llm.temprature", 'did you mean "temperature"?'],
+    [
+      { llm: { provider: "openai", model: "x", temprature: 1 } },
+      "llm.temprature",
+      'did you mean "temperature"?',
+    ],
     [{ llm: { provider: "opnai", model: "x" } }, "llm.provider", 'Did you mean "openai:…"?'],
     [{ llm: "gpt-4o" }, "llm", "Write provider:model"],
     [{ llm: "openai:" }, "llm", "but no model"],
-    [{ llm: { provider: "openai", model: "x", fallbacks: ["antropic:x"] } }, "llm.fallbacks.0", 'Did you mean "anthropic:…"?'],
+    [
+      { llm: { provider: "openai", model: "x", fallbacks: ["antropic:x"] } },
+      "llm.fallbacks.0",
+      'Did you mean "anthropic:…"?',
+    ],
     [{ llm: { provider: "openai", model: "x", base_url: "localhost:1" } }, "llm.baseUrl", "URL"],
     [{ policy: { timeout_sec: 0 } }, "policy.timeoutSec", "expected number to be >0"],
     [{ policy: { timeout_sec: "soon" } }, "policy.timeoutSec", "is not a duration"],
@@ -66,15 +117,24 @@ describe("a card", () => {
     ["gpt", "card", "expected object"],
   ])("%j is refused at %s: %s", (input, path, message) => {
     expect(() => parseCard(input, "agents/helper/card.json")).toThrowError(
-      expect.objectContaining({ code: "CARD_INVALID", message: expect.stringMatching(new RegExp(`^agents/helper/card.json has .*${escape(path)}: .*${escape(message)}`)) as string }) as Error,
+      expect.objectContaining({
+        code: "CARD_INVALID",
+        message: expect.stringMatching(
+          new RegExp(`^agents/helper/card.json has .*${escape(path)}: .*${escape(message)}`),
+        ) as string,
+      }) as Error,
     );
   });
 
   test("every problem is named, not only the first", () => {
     const result = cardSchema.safeParse({ tools: [1], policy: { max_retry: -1 }, budgets: {} });
 
-    expect(result.error?.issues.map((issue) => issue.path.join("."))).toEqual(expect.arrayContaining(["budgets"]));
-    expect(() => parseCard({ tools: [1], policy: { max_retry: -1 } })).toThrowError(/has 2 problems/);
+    expect(result.error?.issues.map((issue) => issue.path.join("."))).toEqual(
+      expect.arrayContaining(["budgets"]),
+    );
+    expect(() => parseCard({ tools: [1], policy: { max_retry: -1 } })).toThrowError(
+      /has 2 problems/,
+    );
   });
 });
 
@@ -121,7 +181,9 @@ describe("a budget", () => {
   });
 
   test.each(["20", "USD", "-1 USD", "1.5 tokens", "20 KRW"])("%j is none", (input) => {
-    expect(() => parseBudgetLimit(input)).toThrowError(expect.objectContaining({ code: "BUDGET_INVALID" }) as Error);
+    expect(() => parseBudgetLimit(input)).toThrowError(
+      expect.objectContaining({ code: "BUDGET_INVALID" }) as Error,
+    );
   });
 });
 

@@ -5,7 +5,10 @@ import { type LlmRef, MAX_CALL_SEC, type ProviderName } from "./model.ts";
 import { PROVIDER_NAMES } from "./providers.ts";
 import { closest, fileObject } from "./spelling.ts";
 
-/** What an agent may use and how it behaves when things go wrong. Read from `card.json` or given in code. */
+/**
+ * What an agent may use and how it behaves when things go wrong. Read from `card.json` or given in
+ * code.
+ */
 export interface Card {
   /** Absent: the team's model. */
   readonly llm?: Llm;
@@ -21,15 +24,25 @@ export interface Llm extends LlmRef {
 }
 
 export interface Policy {
-  /** Calls of one model in one run of the agent, the first included, 1–20. `max_retry: n` is `maxAttempts: n + 1`. Default 3 (our choice). */
+  /**
+   * Calls of one model in one run of the agent, the first included, 1–20. `max_retry: n` is
+   * `maxAttempts: n + 1`. Default 3 (our choice).
+   */
   readonly maxAttempts: number;
-  /** Before attempt n + 1 the wait is `backoffSec × n` seconds. Default 1 (our choice). Source of the rule: docs/spec/conversation §4. */
+  /**
+   * Before attempt n + 1 the wait is `backoffSec × n` seconds. Default 1 (our choice). Source of
+   * the rule: docs/spec/conversation §4.
+   */
   readonly backoffSec: number;
-  /** After this many seconds a call is interrupted and counts as failed, at most {@link MAX_CALL_SEC}. Default 60 (our choice). */
+  /**
+   * After this many seconds a call is interrupted and counts as failed, at most {@link
+   * MAX_CALL_SEC}. Default 60 (our choice).
+   */
   readonly timeoutSec: number;
   /**
-   * After this many seconds without any sign of the provider a call is interrupted and counts as failed, at most {@link MAX_CALL_SEC}.
-   * Absent: no such bound, but 30 in the turns of a job. Source: docs/spec/jobs §4.
+   * After this many seconds without any sign of the provider a call is interrupted and counts as
+   * failed, at most {@link MAX_CALL_SEC}. Absent: no such bound, but 30 in the turns of a job.
+   * Source: docs/spec/jobs §4.
    */
   readonly idleTimeoutSec?: number;
   /** Name of a validator that the service knows; runs after the schema. */
@@ -48,7 +61,10 @@ export interface Budget {
   readonly day?: BudgetLimit;
 }
 
-/** Both may be set; whichever is reached first counts. A model without a price is counted in tokens only. */
+/**
+ * Both may be set; whichever is reached first counts. A model without a price is counted in tokens
+ * only.
+ */
 export interface BudgetLimit {
   readonly tokens?: number;
   /** Millionths of a US dollar. */
@@ -70,7 +86,11 @@ export interface CardInput {
     readonly maxToolRounds?: number;
   };
   readonly tools?: readonly string[];
-  readonly budget?: { readonly turn?: BudgetLimitInput; readonly session?: BudgetLimitInput; readonly day?: BudgetLimitInput };
+  readonly budget?: {
+    readonly turn?: BudgetLimitInput;
+    readonly session?: BudgetLimitInput;
+    readonly day?: BudgetLimitInput;
+  };
 }
 
 /** `"openai:gpt-…"`, or the long form. */
@@ -82,16 +102,25 @@ export type SecondsInput = number | string;
 /** `"20 USD"`, `"50000 tokens"`, or both in an object. */
 export type BudgetLimitInput = string | { readonly tokens?: number; readonly usd?: number };
 
-/** Reads a card. Throws `CARD_INVALID` with every problem. @param where the file or agent, for the message. */
+/**
+ * Reads a card. Throws `CARD_INVALID` with every problem. @param where the file or agent, for the
+ * message.
+ */
 export function parseCard(input: unknown, where = "card"): Card {
   const result = cardSchema.safeParse(input ?? {});
   if (result.success) return result.data;
-  const problems = result.error.issues.map((issue) => `${issue.path.join(".") || "card"}: ${issue.message}`);
-  throw new DureError("CARD_INVALID", `${where} has ${problems.length === 1 ? "a problem" : `${problems.length} problems`}: ${problems.join("; ")}.`, {
-    class: "input",
-    hint: "Keys of a card are llm, policy, tools and budget.",
-    details: { problems },
-  });
+  const problems = result.error.issues.map(
+    (issue) => `${issue.path.join(".") || "card"}: ${issue.message}`,
+  );
+  throw new DureError(
+    "CARD_INVALID",
+    `${where} has ${problems.length === 1 ? "a problem" : `${problems.length} problems`}: ${problems.join("; ")}.`,
+    {
+      class: "input",
+      hint: "Keys of a card are llm, policy, tools and budget.",
+      details: { problems },
+    },
+  );
 }
 
 /**
@@ -105,10 +134,14 @@ export function parseModelName(name: string): LlmRef {
   if (provider === "offline") return { provider, model: model || "echo" };
   if (!isProviderName(provider)) throw unknownProvider(name, provider);
   if (model === "") {
-    throw new DureError("MODEL_NAME_INVALID", `"${name}" names the provider ${provider} but no model.`, {
-      class: "input",
-      hint: `Write ${provider}:<model>.`,
-    });
+    throw new DureError(
+      "MODEL_NAME_INVALID",
+      `"${name}" names the provider ${provider} but no model.`,
+      {
+        class: "input",
+        hint: `Write ${provider}:<model>.`,
+      },
+    );
   }
   return { provider, model };
 }
@@ -150,7 +183,9 @@ function unknownProvider(name: string, provider: string): DureError {
   const meant = closest(provider, PROVIDER_NAMES);
   return new DureError("MODEL_NAME_INVALID", `"${name}" names no provider that is known.`, {
     class: "input",
-    hint: meant ? `Did you mean "${meant}:…"?` : `Write provider:model; providers are ${PROVIDER_NAMES.join(", ")}.`,
+    hint: meant
+      ? `Did you mean "${meant}:…"?`
+      : `Write provider:model; providers are ${PROVIDER_NAMES.join(", ")}.`,
   });
 }
 
@@ -173,7 +208,9 @@ const llmRefShape = {
   maxOutputTokens: z.int().min(1).optional(),
   baseUrl: z.url({ protocol: /^https?$/ }).optional(),
 };
-const shortName = z.string().transform((name, context) => attempt(context, () => parseModelName(name)));
+const shortName = z
+  .string()
+  .transform((name, context) => attempt(context, () => parseModelName(name)));
 const llmRef = fromText(shortName, fileObject(llmRefShape));
 const llm = fromText(
   shortName.transform((ref) => ({ ...ref, fallbacks: [] })),
@@ -191,16 +228,26 @@ const policy = fileObject({
   maxToolRounds: z.int().min(0).max(64).default(8),
 }).transform(({ maxAttempts, maxRetry, ...rest }, context) => {
   if (maxAttempts !== undefined && maxRetry !== undefined) {
-    context.addIssue({ code: "custom", path: ["maxRetry"], message: '"maxAttempts" and "maxRetry" are one setting; keep one of them' });
+    context.addIssue({
+      code: "custom",
+      path: ["maxRetry"],
+      message: '"maxAttempts" and "maxRetry" are one setting; keep one of them',
+    });
   }
   return { ...rest, maxAttempts: maxAttempts ?? (maxRetry === undefined ? 3 : maxRetry + 1) };
 });
 
 const limit = fromText(
   z.string().transform((text, context) => attempt(context, () => parseBudgetLimit(text))),
-  fileObject({ tokens: z.int().min(0).optional(), usd: z.number().min(0).optional() }).transform(parseBudgetLimitObject),
+  fileObject({ tokens: z.int().min(0).optional(), usd: z.number().min(0).optional() }).transform(
+    parseBudgetLimitObject,
+  ),
 );
-const budget = fileObject({ turn: limit.optional(), session: limit.optional(), day: limit.optional() });
+const budget = fileObject({
+  turn: limit.optional(),
+  session: limit.optional(),
+  day: limit.optional(),
+});
 
 /** Accepts {@link CardInput} in either spelling; gives a {@link Card} with its defaults. */
 export const cardSchema = fileObject({
@@ -210,16 +257,24 @@ export const cardSchema = fileObject({
   budget: budget.prefault({}),
 }) as unknown as z.ZodType<Card, CardInput>;
 
-function parseBudgetLimitObject(value: { tokens?: number | undefined; usd?: number | undefined }): BudgetLimit {
+function parseBudgetLimitObject(value: {
+  tokens?: number | undefined;
+  usd?: number | undefined;
+}): BudgetLimit {
   return parseBudgetLimit(value as BudgetLimitInput);
 }
 
-/** Text is read by one schema, everything else by the other, so that errors speak of what was written. */
+/**
+ * Text is read by one schema, everything else by the other, so that errors speak of what was
+ * written.
+ */
 function fromText<Text extends z.ZodType, Long extends z.ZodType>(text: Text, long: Long) {
   return z.unknown().transform((value, context): z.output<Text> | z.output<Long> => {
     const result = (typeof value === "string" ? text : long).safeParse(value);
     if (result.success) return result.data;
-    for (const issue of result.error.issues) context.addIssue({ code: "custom", path: issue.path, message: issue.message });
+    for (const issue of result.error.issues) {
+      context.addIssue({ code: "custom", path: issue.path, message: issue.message });
+    }
     return z.NEVER;
   });
 }

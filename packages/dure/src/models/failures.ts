@@ -1,4 +1,10 @@
-import { APICallError, EmptyResponseBodyError, InvalidResponseDataError, JSONParseError, TypeValidationError } from "@ai-sdk/provider";
+import {
+  APICallError,
+  EmptyResponseBodyError,
+  InvalidResponseDataError,
+  JSONParseError,
+  TypeValidationError,
+} from "@ai-sdk/provider";
 import { codeOf, DureError, type ErrorClass, isAbort, messageOf } from "../kernel/errors.ts";
 import { isObject } from "../kernel/json.ts";
 
@@ -34,7 +40,10 @@ interface FailureRow {
   readonly code: string;
   /** Source: docs/spec/conversation §4 (rate limit, 5xx, network, timeout, validation). */
   readonly retryable: boolean;
-  /** Whether another model may do better, once the attempts with this one are used up. Mistakes of ours (key, name, request) stay visible instead. */
+  /**
+   * Whether another model may do better, once the attempts with this one are used up. Mistakes of
+   * ours (key, name, request) stay visible instead.
+   */
   readonly fallback: boolean;
   /** Whether the provider may count the tokens although no usage came. */
   readonly mayCost: boolean;
@@ -44,20 +53,82 @@ interface FailureRow {
 
 /** Every way in which a model call fails. */
 export const FAILURES = {
-  rate_limit: row("MODEL_RATE_LIMITED", { retryable: true, fallback: true, errorClass: "unavailable", hint: "Wait, or raise the limit at the provider." }),
-  quota: row("MODEL_QUOTA_EXHAUSTED", { fallback: true, errorClass: "unavailable", hint: "Check plan and billing at the provider." }),
-  server: row("MODEL_SERVER_ERROR", { retryable: true, fallback: true, errorClass: "unavailable", hint: "The provider is in trouble; try again later." }),
-  network: row("MODEL_UNREACHABLE", { retryable: true, fallback: true, mayCost: true, errorClass: "unavailable", hint: "Check the address and the connection." }),
-  timeout: row("MODEL_TIMEOUT", { retryable: true, fallback: true, mayCost: true, errorClass: "unavailable", hint: "Raise policy.timeoutSec if answers need longer." }),
-  format: row("MODEL_FORMAT", { retryable: true, fallback: true, mayCost: true, errorClass: "unavailable", hint: "Say in the prompt what the answer has to look like." }),
-  empty: row("MODEL_EMPTY", { retryable: true, fallback: true, mayCost: true, errorClass: "unavailable", hint: "Raise llm.maxOutputTokens if the answer was cut off before it began." }),
-  refused: row("MODEL_REFUSED", { mayCost: true, errorClass: "forbidden", hint: "The provider's filter stopped the answer; word it differently." }),
-  context: row("MODEL_CONTEXT_EXCEEDED", { errorClass: "limit", hint: "Send less history, or take a model with a longer context." }),
-  auth: row("MODEL_UNAUTHORIZED", { errorClass: "unavailable", hint: "Check the provider's key and what it may do." }),
-  unknown_model: row("MODEL_UNKNOWN", { errorClass: "unavailable", hint: "Check the model's name and the base address." }),
-  input: row("MODEL_REQUEST_INVALID", { errorClass: "internal", hint: "The provider did not accept the request; its answer says why." }),
-  aborted: row("MODEL_ABORTED", { mayCost: true, errorClass: "conflict", hint: "The call was stopped." }),
-  other: row("MODEL_FAILED", { mayCost: true, errorClass: "internal", hint: "See the cause in the log." }),
+  rate_limit: row("MODEL_RATE_LIMITED", {
+    retryable: true,
+    fallback: true,
+    errorClass: "unavailable",
+    hint: "Wait, or raise the limit at the provider.",
+  }),
+  quota: row("MODEL_QUOTA_EXHAUSTED", {
+    fallback: true,
+    errorClass: "unavailable",
+    hint: "Check plan and billing at the provider.",
+  }),
+  server: row("MODEL_SERVER_ERROR", {
+    retryable: true,
+    fallback: true,
+    errorClass: "unavailable",
+    hint: "The provider is in trouble; try again later.",
+  }),
+  network: row("MODEL_UNREACHABLE", {
+    retryable: true,
+    fallback: true,
+    mayCost: true,
+    errorClass: "unavailable",
+    hint: "Check the address and the connection.",
+  }),
+  timeout: row("MODEL_TIMEOUT", {
+    retryable: true,
+    fallback: true,
+    mayCost: true,
+    errorClass: "unavailable",
+    hint: "Raise policy.timeoutSec if answers need longer.",
+  }),
+  format: row("MODEL_FORMAT", {
+    retryable: true,
+    fallback: true,
+    mayCost: true,
+    errorClass: "unavailable",
+    hint: "Say in the prompt what the answer has to look like.",
+  }),
+  empty: row("MODEL_EMPTY", {
+    retryable: true,
+    fallback: true,
+    mayCost: true,
+    errorClass: "unavailable",
+    hint: "Raise llm.maxOutputTokens if the answer was cut off before it began.",
+  }),
+  refused: row("MODEL_REFUSED", {
+    mayCost: true,
+    errorClass: "forbidden",
+    hint: "The provider's filter stopped the answer; word it differently.",
+  }),
+  context: row("MODEL_CONTEXT_EXCEEDED", {
+    errorClass: "limit",
+    hint: "Send less history, or take a model with a longer context.",
+  }),
+  auth: row("MODEL_UNAUTHORIZED", {
+    errorClass: "unavailable",
+    hint: "Check the provider's key and what it may do.",
+  }),
+  unknown_model: row("MODEL_UNKNOWN", {
+    errorClass: "unavailable",
+    hint: "Check the model's name and the base address.",
+  }),
+  input: row("MODEL_REQUEST_INVALID", {
+    errorClass: "internal",
+    hint: "The provider did not accept the request; its answer says why.",
+  }),
+  aborted: row("MODEL_ABORTED", {
+    mayCost: true,
+    errorClass: "conflict",
+    hint: "The call was stopped.",
+  }),
+  other: row("MODEL_FAILED", {
+    mayCost: true,
+    errorClass: "internal",
+    hint: "See the cause in the log.",
+  }),
 } as const satisfies Record<FailureClass, FailureRow>;
 
 const CLASS_OF_CODE: ReadonlyMap<string, FailureClass> = new Map(
@@ -72,27 +143,48 @@ export function classify(error: unknown, now: number): Failure {
   if (error instanceof DureError) return failureOfDureError(error);
   if (isAbort(error)) return failure("aborted");
   if (APICallError.isInstance(error)) return failureOfHttp(error, now);
-  if (JSONParseError.isInstance(error) || TypeValidationError.isInstance(error) || InvalidResponseDataError.isInstance(error)) return failure("format");
+  if (
+    JSONParseError.isInstance(error) ||
+    TypeValidationError.isInstance(error) ||
+    InvalidResponseDataError.isInstance(error)
+  ) {
+    return failure("format");
+  }
   if (error instanceof Error && error.message === UNREADABLE_FIRST_FRAME) return failure("format");
   if (EmptyResponseBodyError.isInstance(error)) return failure("empty");
   if (isNetworkError(error)) return failure("network");
   return failureOfStreamError(error) ?? failure("other");
 }
 
-/** All that @ai-sdk/anthropic 4 says when the first frame of an answer is no JSON; only later frames come as a `JSONParseError`. */
+/**
+ * All that @ai-sdk/anthropic 4 says when the first frame of an answer is no JSON; only later frames
+ * come as a `JSONParseError`.
+ */
 const UNREADABLE_FIRST_FRAME = "Expected a normalized Anthropic stream error";
 
 /**
  * The one error that callers see. A `DureError` stays what it is.
  * @param call.secret the provider's key: some say back what they were given, and an error's message is logged.
  */
-export function modelError(error: unknown, call: { provider: string; model: string; now: number; secret?: string | undefined; facts?: Readonly<Record<string, unknown>> }): DureError {
+export function modelError(
+  error: unknown,
+  call: {
+    provider: string;
+    model: string;
+    now: number;
+    secret?: string | undefined;
+    facts?: Readonly<Record<string, unknown>>;
+  },
+): DureError {
   const { provider, model, now, secret, facts } = call;
   if (error instanceof DureError && !CLASS_OF_CODE.has(error.code)) return error;
   const found = classify(error, now);
   const { code, errorClass, hint } = FAILURES[found.class];
   const status = found.status === undefined ? "" : ` (HTTP ${found.status})`;
-  const message = error instanceof DureError ? error.message : `${provider}:${model} failed${status}: ${describe(error, secret)}`;
+  const message =
+    error instanceof DureError
+      ? error.message
+      : `${provider}:${model} failed${status}: ${describe(error, secret)}`;
   return new DureError(code, message, {
     class: errorClass,
     hint: error instanceof DureError && error.hint ? error.hint : hint,
@@ -111,18 +203,31 @@ export function modelError(error: unknown, call: { provider: string; model: stri
 }
 
 /** An error of one of the classes, made here and not at the provider. */
-export function failureError(failureClass: FailureClass, message: string, options: { cause?: unknown; details?: Readonly<Record<string, unknown>> } = {}): DureError {
+export function failureError(
+  failureClass: FailureClass,
+  message: string,
+  options: { cause?: unknown; details?: Readonly<Record<string, unknown>> } = {},
+): DureError {
   const { code, errorClass, hint } = FAILURES[failureClass];
   return new DureError(code, message, { class: errorClass, hint, ...options });
 }
 
 /** The model's answer has not the asked-for shape; such a call may be made again. */
-export function formatError(message: string, options: { cause?: unknown; details?: Readonly<Record<string, unknown>> } = {}): DureError {
+export function formatError(
+  message: string,
+  options: { cause?: unknown; details?: Readonly<Record<string, unknown>> } = {},
+): DureError {
   return failureError("format", message, options);
 }
 
-/** Milliseconds of `Retry-After` (seconds or an HTTP date) or of `retry-after-ms`; undefined when there is none that can be read. */
-export function retryAfterMs(headers: Readonly<Record<string, string>> | undefined, now: number): number | undefined {
+/**
+ * Milliseconds of `Retry-After` (seconds or an HTTP date) or of `retry-after-ms`; undefined when
+ * there is none that can be read.
+ */
+export function retryAfterMs(
+  headers: Readonly<Record<string, string>> | undefined,
+  now: number,
+): number | undefined {
   const milliseconds = Number(headers?.["retry-after-ms"] ?? Number.NaN);
   if (Number.isFinite(milliseconds) && milliseconds >= 0) return milliseconds;
   const written = headers?.["retry-after"]?.trim();
@@ -132,7 +237,10 @@ export function retryAfterMs(headers: Readonly<Record<string, string>> | undefin
   return Number.isNaN(date) ? undefined : Math.max(0, date - now);
 }
 
-function failure(failureClass: FailureClass, facts: { status?: number | undefined; retryAfterMs?: number | undefined } = {}): Failure {
+function failure(
+  failureClass: FailureClass,
+  facts: { status?: number | undefined; retryAfterMs?: number | undefined } = {},
+): Failure {
   return {
     class: failureClass,
     retryable: FAILURES[failureClass].retryable,
@@ -151,7 +259,9 @@ function failureOfDureError(error: DureError): Failure {
 
 function failureOfHttp(error: APICallError, now: number): Failure {
   const { statusCode: status } = error;
-  if (status === undefined || (status < 400 && isNetworkError(error))) return failure("network", { status });
+  if (status === undefined || (status < 400 && isNetworkError(error))) {
+    return failure("network", { status });
+  }
   if (status < 400) return failure("format", { status }); // an answer that could not be read
   const facts = { status, retryAfterMs: retryAfterMs(error.responseHeaders, now) };
   return failure(classOfStatus(status, `${error.message} ${error.responseBody ?? ""}`), facts);
@@ -164,12 +274,22 @@ function classOfStatus(status: number, said: string): FailureClass {
   if (status >= 500 || status === 409 || status === 425) return "server";
   if (status === 401 || status === 403) return "auth";
   if (status === 404) return "unknown_model";
-  if (status === 413 || /context_length_exceeded|maximum context length|prompt is too long|too many (?:input )?tokens/i.test(said)) return "context";
+  if (
+    status === 413 ||
+    /context_length_exceeded|maximum context length|prompt is too long|too many (?:input )?tokens/i.test(
+      said,
+    )
+  ) {
+    return "context";
+  }
   if (/content_filter|content_policy/i.test(said)) return "refused";
   return "input";
 }
 
-/** Errors that providers send inside a stream that began with 200. Sources: the error pages of OpenAI and Anthropic. */
+/**
+ * Errors that providers send inside a stream that began with 200. Sources: the error pages of
+ * OpenAI and Anthropic.
+ */
 const CLASS_OF_STREAM_ERROR: Readonly<Record<string, FailureClass>> = {
   rate_limit_error: "rate_limit",
   rate_limit_exceeded: "rate_limit",
@@ -188,31 +308,54 @@ const CLASS_OF_STREAM_ERROR: Readonly<Record<string, FailureClass>> = {
 
 function failureOfStreamError(error: unknown): Failure | undefined {
   if (!isObject(error)) return undefined;
-  const named = CLASS_OF_STREAM_ERROR[String(error["code"])] ?? CLASS_OF_STREAM_ERROR[String(error["type"])];
+  const named =
+    CLASS_OF_STREAM_ERROR[String(error["code"])] ?? CLASS_OF_STREAM_ERROR[String(error["type"])];
   if (named) return failure(named);
   const status = error["statusCode"];
-  if (typeof status === "number") return failure(classOfStatus(status, messageOf(error["message"])), { status });
+  if (typeof status === "number") {
+    return failure(classOfStatus(status, messageOf(error["message"])), { status });
+  }
   // A plain object is what a provider said; an Error is something that broke here.
   return error instanceof Error ? undefined : failure("server");
 }
 
 /** Node's and undici's words for a connection that failed. */
-const NETWORK_CODE = /^(?:ECONN|ENOTFOUND|EAI_|EHOSTUNREACH|ENETUNREACH|EPIPE|ETIMEDOUT|UND_ERR_|ERR_TLS|CERT_|ERR_STREAM_PREMATURE_CLOSE)/;
+const NETWORK_CODE =
+  /^(?:ECONN|ENOTFOUND|EAI_|EHOSTUNREACH|ENETUNREACH|EPIPE|ETIMEDOUT|UND_ERR_|ERR_TLS|CERT_|ERR_STREAM_PREMATURE_CLOSE)/;
 
 /** Whether a connection failed, anywhere in the chain of causes. Pure. */
 export function isNetworkError(error: unknown): boolean {
-  for (let current = error, depth = 0; current instanceof Error && depth < 5; current = current.cause, depth++) {
+  for (
+    let current = error, depth = 0;
+    current instanceof Error && depth < 5;
+    current = current.cause, depth++
+  ) {
     if (NETWORK_CODE.test(codeOf(current) ?? "")) return true;
-    if (current instanceof TypeError && /^(?:terminated|fetch failed|network error)$/.test(current.message)) return true;
+    if (
+      current instanceof TypeError &&
+      /^(?:terminated|fetch failed|network error)$/.test(current.message)
+    ) {
+      return true;
+    }
   }
   return false;
 }
 
 function describe(error: unknown, secret: string | undefined): string {
-  const message = isObject(error) && typeof error["message"] === "string" ? error["message"] : messageOf(error);
+  const message =
+    isObject(error) && typeof error["message"] === "string" ? error["message"] : messageOf(error);
   return (secret ? message.replaceAll(secret, "[secret]") : message).slice(0, 500);
 }
 
-function row(code: string, facts: { retryable?: boolean; fallback?: boolean; mayCost?: boolean; errorClass: ErrorClass; hint: string }): FailureRow {
+function row(
+  code: string,
+  facts: {
+    retryable?: boolean;
+    fallback?: boolean;
+    mayCost?: boolean;
+    errorClass: ErrorClass;
+    hint: string;
+  },
+): FailureRow {
   return { code, retryable: false, fallback: false, mayCost: false, ...facts };
 }

@@ -3,37 +3,86 @@ import { describe, expect, test } from "vitest";
 import { classify } from "./failures.ts";
 import { parseModelJson, parseModelObject, PartialJsonText } from "./json.ts";
 
-/** Text with everything that hurts: quotes, backslashes, controls, Korean, surrogate pairs and lone halves. */
+/**
+ * Text with everything that hurts: quotes, backslashes, controls, Korean, surrogate pairs and lone
+ * halves.
+ */
 const anyText = fc.string({
   unit: fc.oneof(
-    fc.constantFrom('"', "\\", "{", "}", "[", "]", ",", ":", "\n", "\t", "\b", "/", "```", "가", "두레", "😀", "\ud83d", "\ude00", "\u2028", "u0041"),
+    fc.constantFrom(
+      '"',
+      "\\",
+      "{",
+      "}",
+      "[",
+      "]",
+      ",",
+      ":",
+      "\n",
+      "\t",
+      "\b",
+      "/",
+      "```",
+      "가",
+      "두레",
+      "😀",
+      "\ud83d",
+      "\ude00",
+      "\u2028",
+      "u0041",
+    ),
     fc.string({ unit: "binary", minLength: 1, maxLength: 1 }),
   ),
 });
 const anyMember = fc.jsonValue();
-const others = fc.dictionary(fc.string().filter((key) => key !== "message" && key !== "__proto__"), anyMember, { maxKeys: 4 });
-const wrapper = fc.constantFrom(["", ""], ["```json\n", "\n```"], ["Sure, here it is:\n\n", "\n\nAnything else?"], ["  \n", ""], ["{see below} ", ""]);
+const others = fc.dictionary(
+  fc.string().filter((key) => key !== "message" && key !== "__proto__"),
+  anyMember,
+  { maxKeys: 4 },
+);
+const wrapper = fc.constantFrom(
+  ["", ""],
+  ["```json\n", "\n```"],
+  ["Sure, here it is:\n\n", "\n\nAnything else?"],
+  ["  \n", ""],
+  ["{see below} ", ""],
+);
 
 describe("the growing text of one member", () => {
   test("is the same for every way of cutting the stream, and at any time a prefix of the end", () => {
-    const document = fc.record({ before: others, message: anyText, after: others, space: fc.constantFrom(undefined, 1, "\t"), escapeAll: fc.boolean(), wrapper });
+    const document = fc.record({
+      before: others,
+      message: anyText,
+      after: others,
+      space: fc.constantFrom(undefined, 1, "\t"),
+      escapeAll: fc.boolean(),
+      wrapper,
+    });
     fc.assert(
-      fc.property(document, fc.array(fc.nat({ max: 7 })), ({ before, message, after, space, escapeAll, wrapper: [head, tail] }, cuts) => {
-        const written = JSON.stringify(Object.assign({}, before, { message }, after), undefined, space);
-        const text = head + (escapeAll ? escapeNonAscii(written) : written) + tail;
-        const reader = new PartialJsonText();
-        let shown = "";
-        for (const chunk of cut(text, cuts)) {
-          const grown = reader.push(chunk);
-          shown += grown;
-          expect(message.startsWith(shown)).toBe(true);
-          expect(isWellFormed(grown) || !isWellFormed(message)).toBe(true); // no pair is cut in two
-        }
-        expect(shown).toBe(message);
-        expect(reader.text).toBe(message);
-        expect(reader.isComplete).toBe(true);
-        expect(parseModelObject(text)).toMatchObject({ message });
-      }),
+      fc.property(
+        document,
+        fc.array(fc.nat({ max: 7 })),
+        ({ before, message, after, space, escapeAll, wrapper: [head, tail] }, cuts) => {
+          const written = JSON.stringify(
+            Object.assign({}, before, { message }, after),
+            undefined,
+            space,
+          );
+          const text = head + (escapeAll ? escapeNonAscii(written) : written) + tail;
+          const reader = new PartialJsonText();
+          let shown = "";
+          for (const chunk of cut(text, cuts)) {
+            const grown = reader.push(chunk);
+            shown += grown;
+            expect(message.startsWith(shown)).toBe(true);
+            expect(isWellFormed(grown) || !isWellFormed(message)).toBe(true); // no pair is cut in two
+          }
+          expect(shown).toBe(message);
+          expect(reader.text).toBe(message);
+          expect(reader.isComplete).toBe(true);
+          expect(parseModelObject(text)).toMatchObject({ message });
+        },
+      ),
       { numRuns: 500 },
     );
   });
@@ -41,7 +90,16 @@ describe("the growing text of one member", () => {
   test("grows while the JSON is still incomplete", () => {
     const reader = new PartialJsonText();
 
-    const grown = ['{"action":"ask","mess', 'age":"안', "녕\\", 'n\\uD83', "D", "\\uDE00 ", 'x"', ',"z":1}'].map((chunk) => reader.push(chunk));
+    const grown = [
+      '{"action":"ask","mess',
+      'age":"안',
+      "녕\\",
+      "n\\uD83",
+      "D",
+      "\\uDE00 ",
+      'x"',
+      ',"z":1}',
+    ].map((chunk) => reader.push(chunk));
 
     expect(grown).toEqual(["", "안", "녕", "\n", "", "😀 ", "x", ""]);
   });
@@ -49,7 +107,11 @@ describe("the growing text of one member", () => {
   test("is not taken from an inner object, nor from a value that is no text", () => {
     const reader = new PartialJsonText();
 
-    expect(reader.push('{"data":{"message":"inner"},"list":[{"message":"in a list"}],"message":null,"x":"message"}')).toBe("");
+    expect(
+      reader.push(
+        '{"data":{"message":"inner"},"list":[{"message":"in a list"}],"message":null,"x":"message"}',
+      ),
+    ).toBe("");
     expect(reader.isComplete).toBe(false);
   });
 
@@ -94,12 +156,15 @@ describe("the JSON of a model's answer", () => {
     expect(parseModelJson('{"a":1}\n\nOr rather: {"a":{"b":2}, ')).toEqual({ a: 1 });
   });
 
-  test.each(["", "no JSON", '{"a":', "{".repeat(5_000)])("%.20s is a format error that may be retried", (text) => {
-    const error = catchError(() => parseModelJson(text));
+  test.each(["", "no JSON", '{"a":', "{".repeat(5_000)])(
+    "%.20s is a format error that may be retried",
+    (text) => {
+      const error = catchError(() => parseModelJson(text));
 
-    expect(error).toMatchObject({ code: "MODEL_FORMAT" });
-    expect(classify(error, 0)).toMatchObject({ class: "format", retryable: true });
-  });
+      expect(error).toMatchObject({ code: "MODEL_FORMAT" });
+      expect(classify(error, 0)).toMatchObject({ class: "format", retryable: true });
+    },
+  );
 });
 
 function cut(text: string, lengths: readonly number[]): string[] {
@@ -117,7 +182,10 @@ function isWellFormed(text: string): boolean {
 }
 
 function escapeNonAscii(json: string): string {
-  return json.replace(/[^\x20-\x7e\s]/g, (unit) => `\\u${unit.charCodeAt(0).toString(16).padStart(4, "0")}`);
+  return json.replace(
+    /[^\x20-\x7e\s]/g,
+    (unit) => `\\u${unit.charCodeAt(0).toString(16).padStart(4, "0")}`,
+  );
 }
 
 function catchError(work: () => unknown): unknown {

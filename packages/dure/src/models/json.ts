@@ -2,9 +2,9 @@ import { isObject, type Json } from "../kernel/json.ts";
 import { formatError } from "./failures.ts";
 
 /**
- * Reads the JSON that a model wrote: bare, in a code fence, or with words around it. The whole text is tried first,
- * then the first object in it that parses, then the first list. A part of an answer that was cut off is no answer.
- * Throws `MODEL_FORMAT`, which may be retried.
+ * Reads the JSON that a model wrote: bare, in a code fence, or with words around it. The whole text
+ * is tried first, then the first object in it that parses, then the first list. A part of an answer
+ * that was cut off is no answer. Throws `MODEL_FORMAT`, which may be retried.
  */
 export function parseModelJson(text: string): Json {
   const whole = tryParse(text);
@@ -19,19 +19,29 @@ export function parseModelJson(text: string): Json {
       start = finished.indexOf(opener, start + 1);
     }
   }
-  throw formatError(text.trim() === "" ? "The model answered nothing where JSON was asked for." : "The model's answer is no JSON.", {
-    details: { beginsWith: text.slice(0, 80) },
-  });
+  throw formatError(
+    text.trim() === ""
+      ? "The model answered nothing where JSON was asked for."
+      : "The model's answer is no JSON.",
+    {
+      details: { beginsWith: text.slice(0, 80) },
+    },
+  );
 }
 
 /** A plain object, or `MODEL_FORMAT`: what most agents ask for. */
 export function parseModelObject(text: string): Record<string, Json> {
   const value = parseModelJson(text);
   if (isObject(value)) return value as Record<string, Json>;
-  throw formatError("The model's answer is JSON but no object.", { details: { beginsWith: text.slice(0, 80) } });
+  throw formatError("The model's answer is JSON but no object.", {
+    details: { beginsWith: text.slice(0, 80) },
+  });
 }
 
-/** Opening braces that are tried as the beginning of the answer, so that a text of braces costs little. */
+/**
+ * Opening braces that are tried as the beginning of the answer, so that a text of braces costs
+ * little.
+ */
 const MAX_CANDIDATES = 64;
 
 function tryParse(text: string): { ok: true; value: Json } | { ok: false } {
@@ -42,9 +52,11 @@ function tryParse(text: string): { ok: true; value: Json } | { ok: false } {
   }
 }
 
-/** Where a value begins that does not end; a whole object inside of it must not pass for the answer. */
+/**
+ * Where a value begins that does not end; a whole object inside of it must not pass for the answer.
+ */
 function cutAt(text: string): number | undefined {
-  for (let match = nextValue(text, 0); match; ) {
+  for (let match = nextValue(text, 0); match;) {
     const end = endOfValue(text, match.index);
     if (end === undefined) return match.index;
     match = nextValue(text, end);
@@ -52,14 +64,18 @@ function cutAt(text: string): number | undefined {
   return undefined;
 }
 
-/** The next object or list from `start` on; a bracket in prose, `{like this}` or `[1]`, begins none. */
+/**
+ * The next object or list from `start` on; a bracket in prose, `{like this}` or `[1]`, begins none.
+ */
 function nextValue(text: string, start: number): RegExpExecArray | null {
   const beginning = /\{\s*"|\[\s*[[{"]/g;
   beginning.lastIndex = start;
   return beginning.exec(text);
 }
 
-/** The position behind the bracket that closes the one at `start`; brackets in strings do not count. */
+/**
+ * The position behind the bracket that closes the one at `start`; brackets in strings do not count.
+ */
 function endOfValue(text: string, start: number): number | undefined {
   let depth = 0;
   let inString = false;
@@ -78,10 +94,11 @@ function endOfValue(text: string, start: number): number | undefined {
 /**
  * The value of one string member while the JSON around it is still arriving.
  *
- * Chunks go in as they come, cut anywhere; `push` returns what the member has grown by. All returned pieces together
- * are at any time a prefix of what `JSON.parse` will give for the member, and equal to it in the end. A surrogate pair is
- * never cut in two. Words and a code fence before the object are skipped. Only a member of the outermost object
- * counts; if it is there twice, the first one is read (`JSON.parse` keeps the last: the finished answer is the truth).
+ * Chunks go in as they come, cut anywhere; `push` returns what the member has grown by. All
+ * returned pieces together are at any time a prefix of what `JSON.parse` will give for the member,
+ * and equal to it in the end. A surrogate pair is never cut in two. Words and a code fence before
+ * the object are skipped. Only a member of the outermost object counts; if it is there twice, the
+ * first one is read (`JSON.parse` keeps the last: the finished answer is the truth).
  */
 export class PartialJsonText {
   readonly #member: string;
@@ -109,7 +126,9 @@ export class PartialJsonText {
 
   push(chunk: string): string {
     let grown = "";
-    for (let index = 0; index < chunk.length && this.#place !== "done"; index++) grown += this.#step(chunk[index]!);
+    for (let index = 0; index < chunk.length && this.#place !== "done"; index++) {
+      grown += this.#step(chunk[index]!);
+    }
     this.#text += grown;
     return grown;
   }
@@ -122,7 +141,8 @@ export class PartialJsonText {
         return "";
       case "object":
         if (isSpace(unit)) return "";
-        // Behind the opening brace of an object stands a key; of anything else ("{see below}") we wait for the next brace.
+        // Behind the opening brace of an object stands a key; of anything else ("{see below}") we
+        // wait for the next brace.
         if (unit !== "{") this.#place = unit === '"' ? "key" : "before";
         if (this.#place === "key") this.#string = new StringReader();
         return "";
@@ -188,11 +208,23 @@ export class PartialJsonText {
   }
 }
 
-type Place = "before" | "object" | "next-key" | "key" | "colon" | "value" | "skip" | "member" | "done";
+type Place =
+  | "before"
+  | "object"
+  | "next-key"
+  | "key"
+  | "colon"
+  | "value"
+  | "skip"
+  | "member"
+  | "done";
 
 const ESCAPES: Readonly<Record<string, string>> = { b: "\b", f: "\f", n: "\n", r: "\r", t: "\t" };
 
-/** Decodes the inside of a JSON string unit by unit, up to its closing quote. A high surrogate waits for its other half. */
+/**
+ * Decodes the inside of a JSON string unit by unit, up to its closing quote. A high surrogate waits
+ * for its other half.
+ */
 class StringReader {
   isClosed = false;
   #escape: string | undefined;

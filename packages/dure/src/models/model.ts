@@ -1,14 +1,26 @@
 import type { Json, JsonObject } from "../kernel/json.ts";
 
-/** Which model answers, and how it is asked. Written in a card, or as `"openai:gpt-…"` (card.ts, `parseModelName`). */
+/**
+ * Which model answers, and how it is asked. Written in a card, or as `"openai:gpt-…"` (card.ts,
+ * `parseModelName`).
+ */
 export interface LlmRef {
   readonly provider: ProviderName;
-  /** The provider's own name of the model; for `offline` the name under which a function was registered. */
+  /**
+   * The provider's own name of the model; for `offline` the name under which a function was
+   * registered.
+   */
   readonly model: string;
   readonly temperature?: number;
-  /** Upper bound of one answer in tokens, sent with every call. Default {@link DEFAULT_MAX_OUTPUT_TOKENS}. */
+  /**
+   * Upper bound of one answer in tokens, sent with every call. Default {@link
+   * DEFAULT_MAX_OUTPUT_TOKENS}.
+   */
   readonly maxOutputTokens?: number;
-  /** Address of the API up to and including its version segment, such as `http://127.0.0.1:11434/v1`. Default: the provider's. */
+  /**
+   * Address of the API up to and including its version segment, such as
+   * `http://127.0.0.1:11434/v1`. Default: the provider's.
+   */
   readonly baseUrl?: string;
 }
 
@@ -16,12 +28,16 @@ export interface LlmRef {
 export type ProviderName = "openai" | "anthropic" | "openai-compatible" | "offline";
 
 /**
- * Used where neither request nor card says. Every call has a bound, because a reservation against a budget is
- * input estimate + this number. Source: our choice; fits an answer of some 30,000 Latin characters.
+ * Used where neither request nor card says. Every call has a bound, because a reservation against a
+ * budget is input estimate + this number. Source: our choice; fits an answer of some 30,000 Latin
+ * characters.
  */
 export const DEFAULT_MAX_OUTPUT_TOKENS = 8_192;
 
-/** No call may take longer, in seconds: neither by a card's `timeoutSec` nor without one. Source: our choice; nothing waits for ever. */
+/**
+ * No call may take longer, in seconds: neither by a card's `timeoutSec` nor without one. Source:
+ * our choice; nothing waits for ever.
+ */
 export const MAX_CALL_SEC = 600;
 
 /** One question to a model. Plain JSON, so that it can be journaled and hashed. */
@@ -32,7 +48,10 @@ export interface ModelRequest {
   readonly tools?: readonly ToolSpec[];
   /** Default `auto` when there are tools. */
   readonly toolChoice?: ToolChoice;
-  /** Asks for JSON; where the provider can, bound to this schema. Read the answer's text with `parseModelJson`. */
+  /**
+   * Asks for JSON; where the provider can, bound to this schema. Read the answer's text with
+   * `parseModelJson`.
+   */
   readonly output?: OutputSpec;
   /** Before the card's. */
   readonly temperature?: number;
@@ -44,13 +63,22 @@ export type ModelMessage =
   | { readonly role: "user"; readonly text: string }
   | { readonly role: "assistant"; readonly text: string; readonly toolCalls?: readonly ToolCall[] }
   /** The result of one call; several calls have several messages, in the order of the calls. */
-  | { readonly role: "tool"; readonly callId: string; readonly name: string; readonly result: Json; readonly isError?: boolean };
+  | {
+      readonly role: "tool";
+      readonly callId: string;
+      readonly name: string;
+      readonly result: Json;
+      readonly isError?: boolean;
+    };
 
 export interface ToolCall {
   /** Given by the provider (or made here when it gives none); names the call in its result. */
   readonly id: string;
   readonly name: string;
-  /** The arguments as parsed JSON; `{}` when they could not be parsed. Not yet checked against the tool's schema. */
+  /**
+   * The arguments as parsed JSON; `{}` when they could not be parsed. Not yet checked against the
+   * tool's schema.
+   */
   readonly args: Json;
   /** The raw text of arguments that were no JSON. Tell the model; do not call the tool. */
   readonly invalidArgs?: string;
@@ -79,13 +107,18 @@ export interface ModelAnswer {
   /** All text, joined. Empty when the model only calls tools. */
   readonly text: string;
   readonly toolCalls: readonly ToolCall[];
-  /** `length`: the text is cut at `maxOutputTokens`. A refusal is no answer but the error `MODEL_REFUSED`. */
+  /**
+   * `length`: the text is cut at `maxOutputTokens`. A refusal is no answer but the error
+   * `MODEL_REFUSED`.
+   */
   readonly finishReason: FinishReason;
   readonly usage: ModelUsage;
   readonly provider: ProviderName;
   /** As it was asked for. */
   readonly model: string;
-  /** Millionths of a US dollar, rounded up. Absent when the model has no price: count tokens then. */
+  /**
+   * Millionths of a US dollar, rounded up. Absent when the model has no price: count tokens then.
+   */
   readonly costMicroUsd?: number;
   readonly latencyMs: number;
   /** From the start of the call to the first piece of text or of a tool call. */
@@ -110,8 +143,9 @@ export interface ModelCall {
   /** What a call may produce at most unless its request says otherwise; for reservations. */
   readonly maxOutputTokens: number;
   /**
-   * Asks once: no retry at any level. Throws a `DureError` whose code is in `FAILURES` (failures.ts); read it with `classify`.
-   * An abort rejects with the signal's reason as soon as it comes, whatever the provider does; text that arrives later is dropped.
+   * Asks once: no retry at any level. Throws a `DureError` whose code is in `FAILURES`
+   * (failures.ts); read it with `classify`. An abort rejects with the signal's reason as soon as it
+   * comes, whatever the provider does; text that arrives later is dropped.
    */
   stream(request: ModelRequest, options?: ModelCallOptions): Promise<ModelAnswer>;
 }
@@ -123,9 +157,15 @@ export interface ModelCallOptions {
   readonly onFirstToken?: () => void;
   /** Gets the record of this call when it has ended, good or bad; beside the sink of all calls. */
   readonly onRecord?: (record: ModelCallRecord) => void;
-  /** Milliseconds until the call is interrupted with `MODEL_TIMEOUT`. Default and at most {@link MAX_CALL_SEC} s. */
+  /**
+   * Milliseconds until the call is interrupted with `MODEL_TIMEOUT`. Default and at most {@link
+   * MAX_CALL_SEC} s.
+   */
   readonly timeoutMs?: number;
-  /** Milliseconds without any sign of the provider (a piece of text, of reasoning, a ping) until the call is interrupted with `MODEL_TIMEOUT`. Default: no such bound. */
+  /**
+   * Milliseconds without any sign of the provider (a piece of text, of reasoning, a ping) until the
+   * call is interrupted with `MODEL_TIMEOUT`. Default: no such bound.
+   */
   readonly idleTimeoutMs?: number | undefined;
   /** 1 for the first attempt. Only for the record. */
   readonly attempt?: number;

@@ -20,7 +20,15 @@ import {
   type ToolCall,
 } from "./model.ts";
 import { OfflineModels, type OfflineModel } from "./offline.ts";
-import { costMicroUsd, DEFAULT_PRICES, estimateRequestTokens, estimateTokens, type Price, priceOf, type PriceTable } from "./prices.ts";
+import {
+  costMicroUsd,
+  DEFAULT_PRICES,
+  estimateRequestTokens,
+  estimateTokens,
+  type Price,
+  priceOf,
+  type PriceTable,
+} from "./prices.ts";
 import { callOptions } from "./prompt.ts";
 import { connect, type ProviderSettings } from "./providers.ts";
 import { endCallSpan, failCallSpan, promptHash, startCallSpan } from "./telemetry.ts";
@@ -33,20 +41,28 @@ export interface ModelsOptions {
   readonly prices?: PriceTable;
   /** Beside `echo`. */
   readonly offline?: readonly OfflineModel[];
-  /** Gets one record per finished call, good or bad. What it throws is logged and otherwise without effect. */
+  /**
+   * Gets one record per finished call, good or bad. What it throws is logged and otherwise without
+   * effect.
+   */
   readonly onCall?: (record: ModelCallRecord) => void;
-  /** Default: the global one of OpenTelemetry, which does nothing until somebody installs an SDK. */
+  /**
+   * Default: the global one of OpenTelemetry, which does nothing until somebody installs an SDK.
+   */
   readonly tracer?: Tracer;
 }
 
-/** UTF-16 units of one answer, so that a server that never stops does not fill the memory. Source: our choice, far above what `maxOutputTokens` allows. */
+/**
+ * UTF-16 units of one answer, so that a server that never stops does not fill the memory. Source:
+ * our choice, far above what `maxOutputTokens` allows.
+ */
 const MAX_ANSWER_UNITS = 4_000_000;
 
 /**
  * The language models of one team: `resolve` a card's `llm`, then `stream` a request.
  *
- * One `stream` is one request to one model: nothing here repeats, chooses another model or runs a tool. Those
- * are decisions of `runAttempts` and of the engine, and they are made once.
+ * One `stream` is one request to one model: nothing here repeats, chooses another model or runs a
+ * tool. Those are decisions of `runAttempts` and of the engine, and they are made once.
  */
 export class Models {
   readonly offline: OfflineModels;
@@ -67,8 +83,9 @@ export class Models {
   }
 
   /**
-   * A model that can be called. Nothing is connected yet.
-   * Throws `MODEL_NAME_INVALID`, `MODEL_KEY_MISSING`, `MODEL_BASE_URL_MISSING`, `MODEL_BASE_URL_INVALID`, `OFFLINE_MODEL_UNKNOWN`.
+   * A model that can be called. Nothing is connected yet. Throws `MODEL_NAME_INVALID`,
+   * `MODEL_KEY_MISSING`, `MODEL_BASE_URL_MISSING`, `MODEL_BASE_URL_INVALID`,
+   * `OFFLINE_MODEL_UNKNOWN`.
    */
   resolve(llm: LlmRef | string): ModelCall {
     const ref = typeof llm === "string" ? parseModelName(llm) : llm;
@@ -78,12 +95,18 @@ export class Models {
       provider: ref.provider,
       model: ref.model,
       maxOutputTokens: ref.maxOutputTokens ?? DEFAULT_MAX_OUTPUT_TOKENS,
-      stream: (request, options = {}) => this.#stream(ref, () => (opened ??= connection()), request, options),
+      stream: (request, options = {}) =>
+        this.#stream(ref, () => (opened ??= connection()), request, options),
     };
   }
 
   /** prepare → run → settle, for one call. */
-  async #stream(llm: LlmRef, open: () => Promise<LanguageModelV4>, request: ModelRequest, options: ModelCallOptions): Promise<ModelAnswer> {
+  async #stream(
+    llm: LlmRef,
+    open: () => Promise<LanguageModelV4>,
+    request: ModelRequest,
+    options: ModelCallOptions,
+  ): Promise<ModelAnswer> {
     const { clock, logger } = this.#options;
     const { signal, attempt = 1, labels = {} } = options;
     signal?.throwIfAborted();
@@ -95,15 +118,30 @@ export class Models {
     const at = clock.now();
     const startedAt = clock.monotonic();
     const timeoutMs = Math.min(options.timeoutMs ?? Infinity, MAX_CALL_SEC * 1_000);
-    const span = startCallSpan(this.#tracer, llm, { request, promptHash: hash, attempt, labels, ...limits });
+    const span = startCallSpan(this.#tracer, llm, {
+      request,
+      promptHash: hash,
+      attempt,
+      labels,
+      ...limits,
+    });
     const reading = new Reading(options, () => clock.monotonic() - startedAt);
     const facts = (usage: ModelUsage) => ({
       usage,
       ...this.#costOf(llm, usage),
       latencyMs: Math.round(clock.monotonic() - startedAt),
-      ...(reading.firstTokenMs === undefined ? {} : { firstTokenMs: Math.round(reading.firstTokenMs) }),
+      ...(reading.firstTokenMs === undefined
+        ? {}
+        : { firstTokenMs: Math.round(reading.firstTokenMs) }),
     });
-    const record = { at, provider: llm.provider, model: llm.model, attempt, labels, promptHash: hash };
+    const record = {
+      at,
+      provider: llm.provider,
+      model: llm.model,
+      attempt,
+      labels,
+      promptHash: hash,
+    };
 
     try {
       await withTimeout(
@@ -113,8 +151,13 @@ export class Models {
         (callSignal) =>
           this.#whileAlive(llm, options.idleTimeoutMs, callSignal, async (aliveSignal, alive) => {
             const model = await open();
-            // Raw pieces are told for the pings among them: a model that thinks in silence is alive.
-            const { stream } = await model.doStream({ ...callOptions(request, limits), abortSignal: aliveSignal, ...(alive && { includeRawChunks: true }) });
+            // Raw pieces are told for the pings among them: a model that thinks in silence is
+            // alive.
+            const { stream } = await model.doStream({
+              ...callOptions(request, limits),
+              abortSignal: aliveSignal,
+              ...(alive && { includeRawChunks: true }),
+            });
             await reading.read(stream, aliveSignal, alive);
           }),
         { signal },
@@ -129,19 +172,52 @@ export class Models {
       this.#tell({ ...record, ...facts(answer.usage), finishReason: answer.finishReason }, options);
       return answer;
     } catch (error) {
-      const failed: unknown = signal?.aborted ? signal.reason : modelError(error, { ...llm, now: clock.now(), secret: this.#options.providers?.[llm.provider]?.apiKey });
+      const failed: unknown = signal?.aborted
+        ? signal.reason
+        : modelError(error, {
+            ...llm,
+            now: clock.now(),
+            secret: this.#options.providers?.[llm.provider]?.apiKey,
+          });
       const code = codeOf(failed) ?? FAILURES.aborted.code;
       const known = facts(mayHaveCost(failed, reading) ? reading.usage(request) : NOTHING_USED);
       failCallSpan(span, code, known.usage);
       this.#tell({ ...record, ...known, error: code }, options);
-      logger.debug({ ...labels, provider: llm.provider, model: llm.model, attempt, code, latencyMs: known.latencyMs }, `model call to ${modelName(llm)} ended with ${code}`);
-      throw signal?.aborted ? failed : modelError(failed, { ...llm, now: clock.now(), facts: { usage: known.usage, ...this.#costOf(llm, known.usage) } });
+      logger.debug(
+        {
+          ...labels,
+          provider: llm.provider,
+          model: llm.model,
+          attempt,
+          code,
+          latencyMs: known.latencyMs,
+        },
+        `model call to ${modelName(llm)} ended with ${code}`,
+      );
+      throw signal?.aborted
+        ? failed
+        : modelError(failed, {
+            ...llm,
+            now: clock.now(),
+            facts: { usage: known.usage, ...this.#costOf(llm, known.usage) },
+          });
     }
   }
 
-  #whileAlive(llm: LlmRef, idleMs: number | undefined, signal: AbortSignal, work: (signal: AbortSignal, alive?: () => void) => Promise<void>): Promise<void> {
+  #whileAlive(
+    llm: LlmRef,
+    idleMs: number | undefined,
+    signal: AbortSignal,
+    work: (signal: AbortSignal, alive?: () => void) => Promise<void>,
+  ): Promise<void> {
     if (idleMs === undefined) return work(signal);
-    return withIdleTimeout(this.#options.clock, idleMs, () => failureError("timeout", `${modelName(llm)} gave no sign for ${idleMs} ms.`), work, { signal });
+    return withIdleTimeout(
+      this.#options.clock,
+      idleMs,
+      () => failureError("timeout", `${modelName(llm)} gave no sign for ${idleMs} ms.`),
+      work,
+      { signal },
+    );
   }
 
   #costOf(llm: LlmRef, usage: ModelUsage): { costMicroUsd?: number } {
@@ -154,7 +230,10 @@ export class Models {
       try {
         sink?.(record);
       } catch (error) {
-        this.#options.logger.error({ model: record.model, error: messageOf(error) }, "a sink for model calls threw; the call itself is not affected");
+        this.#options.logger.error(
+          { model: record.model, error: messageOf(error) },
+          "a sink for model calls threw; the call itself is not affected",
+        );
       }
     }
   }
@@ -165,14 +244,23 @@ const NOTHING_USED: ModelUsage = { tokensIn: 0, tokensOut: 0, estimated: true };
 /** A refused request costs nothing; one that was cut off while the model worked probably does. */
 function mayHaveCost(failed: unknown, reading: Reading): boolean {
   if (reading.hasUsage || reading.firstTokenMs !== undefined) return true;
-  const failure = failed instanceof DureError ? (failed.details?.["failure"] as FailureClass | undefined) : undefined;
+  const failure =
+    failed instanceof DureError
+      ? (failed.details?.["failure"] as FailureClass | undefined)
+      : undefined;
   if (failed instanceof DureError && /ECONNREFUSED|ENOTFOUND/.test(codeChain(failed))) return false;
   return failure === undefined || FAILURES[failure].mayCost;
 }
 
 function codeChain(error: unknown): string {
   const codes: string[] = [];
-  for (let current = error, depth = 0; current instanceof Error && depth < 6; current = current.cause, depth++) codes.push(codeOf(current) ?? "");
+  for (
+    let current = error, depth = 0;
+    current instanceof Error && depth < 6;
+    current = current.cause, depth++
+  ) {
+    codes.push(codeOf(current) ?? "");
+  }
   return codes.join(" ");
 }
 
@@ -195,8 +283,14 @@ class Reading {
     return Boolean(this.#finish?.usage.inputTokens.total);
   }
 
-  /** Reads to the end. After an abort nothing is taken in any more, and the connection is given up. */
-  async read(stream: ReadableStream<LanguageModelV4StreamPart>, signal: AbortSignal, alive?: () => void): Promise<void> {
+  /**
+   * Reads to the end. After an abort nothing is taken in any more, and the connection is given up.
+   */
+  async read(
+    stream: ReadableStream<LanguageModelV4StreamPart>,
+    signal: AbortSignal,
+    alive?: () => void,
+  ): Promise<void> {
     const reader = stream.getReader();
     const giveUp = (): void => void reader.cancel(signal.reason).catch(() => {});
     signal.addEventListener("abort", giveUp, { once: true });
@@ -222,7 +316,9 @@ class Reading {
         if (part.delta === "") return;
         this.#sawToken();
         this.#text += part.delta;
-        if (this.#text.length > MAX_ANSWER_UNITS) throw failureError("format", `The answer is longer than ${MAX_ANSWER_UNITS} characters.`);
+        if (this.#text.length > MAX_ANSWER_UNITS) {
+          throw failureError("format", `The answer is longer than ${MAX_ANSWER_UNITS} characters.`);
+        }
         this.#options.onText?.(part.delta);
         return;
       case "tool-input-start":
@@ -248,7 +344,11 @@ class Reading {
   }
 
   /** Throws where the stream ended but is no answer. */
-  result(llm: LlmRef): { text: string; toolCalls: readonly ToolCall[]; finishReason: FinishReason } {
+  result(llm: LlmRef): {
+    text: string;
+    toolCalls: readonly ToolCall[];
+    finishReason: FinishReason;
+  } {
     const reason = this.#finish?.finishReason.unified ?? "interrupted";
     switch (reason) {
       case "interrupted":
@@ -265,7 +365,9 @@ class Reading {
     return { text: this.#text, toolCalls: this.#toolCalls, finishReason: reason };
   }
 
-  /** The provider's numbers, or ours: some providers send none or 0, and after a cut there are none. */
+  /**
+   * The provider's numbers, or ours: some providers send none or 0, and after a cut there are none.
+   */
   usage(request: ModelRequest): ModelUsage {
     const { inputTokens, outputTokens } = this.#finish?.usage ?? {};
     if (inputTokens?.total) {
@@ -276,11 +378,18 @@ class Reading {
         estimated: outputTokens?.total === undefined,
       };
     }
-    return { tokensIn: estimateRequestTokens(request), tokensOut: this.#estimatedOut(), estimated: true };
+    return {
+      tokensIn: estimateRequestTokens(request),
+      tokensOut: this.#estimatedOut(),
+      estimated: true,
+    };
   }
 
   #estimatedOut(): number {
-    return estimateTokens(this.#text) + (this.#toolCalls.length > 0 ? estimateTokens(JSON.stringify(this.#toolCalls)) : 0);
+    return (
+      estimateTokens(this.#text) +
+      (this.#toolCalls.length > 0 ? estimateTokens(JSON.stringify(this.#toolCalls)) : 0)
+    );
   }
 }
 

@@ -1,4 +1,9 @@
-import { APICallError, type LanguageModelV4, type LanguageModelV4CallOptions, type LanguageModelV4StreamPart } from "@ai-sdk/provider";
+import {
+  APICallError,
+  type LanguageModelV4,
+  type LanguageModelV4CallOptions,
+  type LanguageModelV4StreamPart,
+} from "@ai-sdk/provider";
 import type { Clock } from "../kernel/clock.ts";
 import { DureError } from "../kernel/errors.ts";
 import { canonicalJson, isObject, type Json } from "../kernel/json.ts";
@@ -6,19 +11,28 @@ import type { ModelRequest } from "./model.ts";
 import { requestOf } from "./prompt.ts";
 import { closest } from "./spelling.ts";
 
-/** A model that is a function. Hand it to the team (or to `Models`); its name is then `offline:<name>`. */
+/**
+ * A model that is a function. Hand it to the team (or to `Models`); its name is then
+ * `offline:<name>`.
+ */
 export interface OfflineModel {
   readonly name: string;
   readonly respond: OfflineRespond;
 }
 
 /** Should depend on its arguments only, so that a recovered turn hears the same again. */
-export type OfflineRespond = (request: ModelRequest, context: OfflineContext) => OfflineReply | Promise<OfflineReply>;
+export type OfflineRespond = (
+  request: ModelRequest,
+  context: OfflineContext,
+) => OfflineReply | Promise<OfflineReply>;
 
 export interface OfflineContext {
   /** Which call of this model in this process it is, from 1. */
   readonly call: number;
-  /** Numbers in [0, 1) that depend on the request alone: the same request sees the same row of numbers. */
+  /**
+   * Numbers in [0, 1) that depend on the request alone: the same request sees the same row of
+   * numbers.
+   */
   readonly random: () => number;
   readonly signal: AbortSignal;
 }
@@ -32,16 +46,34 @@ export interface OfflineAnswer {
   readonly object?: Json;
   /** Instead of `text`: the pieces in which it comes. Otherwise a text comes word by word. */
   readonly chunks?: readonly string[];
-  readonly toolCalls?: readonly { readonly id?: string; readonly name: string; readonly args?: Json; /** Instead of `args`: text that need not be JSON. */ readonly rawArgs?: string }[];
+  readonly toolCalls?: readonly {
+    readonly id?: string;
+    readonly name: string;
+    readonly args?: Json;
+    /** Instead of `args`: text that need not be JSON. */ readonly rawArgs?: string;
+  }[];
   /** Before the first piece. */
   readonly delayMs?: number;
   /** Between two pieces. Default 0. */
   readonly chunkDelayMs?: number;
   /** Reported by the "provider"; without it dure estimates. */
-  readonly usage?: { readonly tokensIn: number; readonly tokensOut: number; readonly cachedIn?: number };
+  readonly usage?: {
+    readonly tokensIn: number;
+    readonly tokensOut: number;
+    readonly cachedIn?: number;
+  };
   readonly finishReason?: "stop" | "length" | "content-filter";
-  /** How the call ends, after `text` if there is one: as an HTTP error of a provider, or as any error. */
-  readonly error?: Error | { readonly status: number; readonly message?: string; readonly headers?: Readonly<Record<string, string>> };
+  /**
+   * How the call ends, after `text` if there is one: as an HTTP error of a provider, or as any
+   * error.
+   */
+  readonly error?:
+    | Error
+    | {
+        readonly status: number;
+        readonly message?: string;
+        readonly headers?: Readonly<Record<string, string>>;
+      };
 }
 
 /** @param name letters, digits, `-`, `_`, `.` */
@@ -49,7 +81,10 @@ export function offlineModel(name: string, respond: OfflineRespond): OfflineMode
   return { name, respond };
 }
 
-/** Says what the person said last; where JSON is asked for, the smallest that fits, with these words as its `message`. */
+/**
+ * Says what the person said last; where JSON is asked for, the smallest that fits, with these words
+ * as its `message`.
+ */
 const echoModel: OfflineModel = offlineModel("echo", (request) => {
   const said = request.messages.findLast((message) => message.role === "user")?.text ?? "";
   return request.output ? { object: exampleOf(request.output.schema, said) } : said;
@@ -66,14 +101,21 @@ export class OfflineModels {
     for (const model of models) this.register(model);
   }
 
-  /** Throws `OFFLINE_MODEL_EXISTS` when another function has the name. Registering the same value again is nothing. */
+  /**
+   * Throws `OFFLINE_MODEL_EXISTS` when another function has the name. Registering the same value
+   * again is nothing.
+   */
   register(model: OfflineModel): void {
     const known = this.#models.get(model.name);
     if (known !== undefined && known !== model && known !== echoModel) {
-      throw new DureError("OFFLINE_MODEL_EXISTS", `There are two offline models named "${model.name}".`, {
-        class: "input",
-        hint: "Give each its own name.",
-      });
+      throw new DureError(
+        "OFFLINE_MODEL_EXISTS",
+        `There are two offline models named "${model.name}".`,
+        {
+          class: "input",
+          hint: "Give each its own name.",
+        },
+      );
     }
     this.#models.set(model.name, model);
   }
@@ -93,25 +135,32 @@ export class OfflineModels {
     const meant = closest(name, this.names);
     throw new DureError("OFFLINE_MODEL_UNKNOWN", `There is no offline model "${name}".`, {
       class: "input",
-      hint: meant ? `Did you mean "${meant}"?` : `Registered are ${this.names.join(", ")}; make one with offlineModel("${name}", respond).`,
+      hint: meant
+        ? `Did you mean "${meant}"?`
+        : `Registered are ${this.names.join(", ")}; make one with offlineModel("${name}", respond).`,
     });
   }
 
   /** The model as the AI SDK sees one: from here on the code is the same as for every provider. */
   languageModel(name: string): LanguageModelV4 {
     this.assertKnown(name);
-    const open = (options: LanguageModelV4CallOptions): ReadableStream<LanguageModelV4StreamPart> => this.#stream(this.#models.get(name)!, options);
+    const open = (options: LanguageModelV4CallOptions): ReadableStream<LanguageModelV4StreamPart> =>
+      this.#stream(this.#models.get(name)!, options);
     return {
       specificationVersion: "v4",
       provider: "offline",
       modelId: name,
       supportedUrls: {},
       doStream: async (options) => ({ stream: open(options) }),
-      doGenerate: () => Promise.reject(new DureError("MODEL_FAILED", "Offline models answer as streams only.")),
+      doGenerate: () =>
+        Promise.reject(new DureError("MODEL_FAILED", "Offline models answer as streams only.")),
     };
   }
 
-  #stream(model: OfflineModel, options: LanguageModelV4CallOptions): ReadableStream<LanguageModelV4StreamPart> {
+  #stream(
+    model: OfflineModel,
+    options: LanguageModelV4CallOptions,
+  ): ReadableStream<LanguageModelV4StreamPart> {
     const parts = this.#parts(model, options);
     return new ReadableStream<LanguageModelV4StreamPart>(
       {
@@ -126,14 +175,22 @@ export class OfflineModels {
     );
   }
 
-  async *#parts(model: OfflineModel, options: LanguageModelV4CallOptions): AsyncGenerator<LanguageModelV4StreamPart, undefined> {
+  async *#parts(
+    model: OfflineModel,
+    options: LanguageModelV4CallOptions,
+  ): AsyncGenerator<LanguageModelV4StreamPart, undefined> {
     const call = this.calls(model.name) + 1;
     this.#calls.set(model.name, call);
     const signal = options.abortSignal ?? new AbortController().signal;
     const request = requestOf(options);
     let random: (() => number) | undefined;
-    const reply = await model.respond(request, { call, random: () => (random ??= randomFrom(canonicalJson(request)))(), signal });
-    const answer: OfflineAnswer = typeof reply === "string" ? { text: reply } : isAsyncIterable(reply) ? {} : reply;
+    const reply = await model.respond(request, {
+      call,
+      random: () => (random ??= randomFrom(canonicalJson(request)))(),
+      signal,
+    });
+    const answer: OfflineAnswer =
+      typeof reply === "string" ? { text: reply } : isAsyncIterable(reply) ? {} : reply;
     if (answer.delayMs) await this.#clock.sleep(answer.delayMs, { signal });
 
     yield { type: "stream-start", warnings: [] };
@@ -145,10 +202,17 @@ export class OfflineModels {
       yield { type: "text-delta", id: "0", delta };
     }
     if (!isFirst) yield { type: "text-end", id: "0" };
-    if (answer.error) throw answer.error instanceof Error ? answer.error : httpError(model.name, answer.error);
+    if (answer.error) {
+      throw answer.error instanceof Error ? answer.error : httpError(model.name, answer.error);
+    }
 
     for (const [index, { id, name, args, rawArgs }] of (answer.toolCalls ?? []).entries()) {
-      yield { type: "tool-call", toolCallId: id ?? `offline_${call}_${index + 1}`, toolName: name, input: rawArgs ?? JSON.stringify(args ?? {}) };
+      yield {
+        type: "tool-call",
+        toolCallId: id ?? `offline_${call}_${index + 1}`,
+        toolName: name,
+        input: rawArgs ?? JSON.stringify(args ?? {}),
+      };
     }
     yield { type: "finish", finishReason: finishOf(answer), usage: usageOf(answer) };
   }
@@ -160,18 +224,33 @@ function piecesOf(answer: OfflineAnswer): readonly string[] {
   return text.match(/\s*\S+(?:\s+$)?|\s+$/g) ?? [];
 }
 
-function finishOf(answer: OfflineAnswer): Extract<LanguageModelV4StreamPart, { type: "finish" }>["finishReason"] {
-  return { unified: answer.finishReason ?? (answer.toolCalls?.length ? "tool-calls" : "stop"), raw: undefined };
+function finishOf(
+  answer: OfflineAnswer,
+): Extract<LanguageModelV4StreamPart, { type: "finish" }>["finishReason"] {
+  return {
+    unified: answer.finishReason ?? (answer.toolCalls?.length ? "tool-calls" : "stop"),
+    raw: undefined,
+  };
 }
 
-function usageOf({ usage }: OfflineAnswer): Extract<LanguageModelV4StreamPart, { type: "finish" }>["usage"] {
+function usageOf({
+  usage,
+}: OfflineAnswer): Extract<LanguageModelV4StreamPart, { type: "finish" }>["usage"] {
   return {
-    inputTokens: { total: usage?.tokensIn, noCache: undefined, cacheRead: usage?.cachedIn, cacheWrite: undefined },
+    inputTokens: {
+      total: usage?.tokensIn,
+      noCache: undefined,
+      cacheRead: usage?.cachedIn,
+      cacheWrite: undefined,
+    },
     outputTokens: { total: usage?.tokensOut, text: undefined, reasoning: undefined },
   };
 }
 
-function httpError(name: string, error: { status: number; message?: string; headers?: Readonly<Record<string, string>> }): APICallError {
+function httpError(
+  name: string,
+  error: { status: number; message?: string; headers?: Readonly<Record<string, string>> },
+): APICallError {
   return new APICallError({
     message: error.message ?? `HTTP ${error.status}`,
     url: `offline:${name}`,
@@ -200,7 +279,9 @@ function exampleOf(schema: unknown, message: string, member = ""): Json {
       return [];
     case "object": {
       const members = isObject(schema["properties"]) ? schema["properties"] : {};
-      const required: readonly unknown[] = Array.isArray(schema["required"]) ? schema["required"] : [];
+      const required: readonly unknown[] = Array.isArray(schema["required"])
+        ? schema["required"]
+        : [];
       return Object.fromEntries(
         Object.entries(members)
           .filter(([key]) => required.includes(key))
@@ -219,7 +300,9 @@ function isAsyncIterable(value: unknown): value is AsyncIterable<string> {
 /** FNV-1a as the seed of mulberry32: small, even enough, and the same on every machine. */
 function randomFrom(text: string): () => number {
   let state = 0x811c9dc5;
-  for (let index = 0; index < text.length; index++) state = Math.imul(state ^ text.charCodeAt(index), 0x01000193);
+  for (let index = 0; index < text.length; index++) {
+    state = Math.imul(state ^ text.charCodeAt(index), 0x01000193);
+  }
   return () => {
     state = (state + 0x6d2b79f5) | 0;
     let mixed = Math.imul(state ^ (state >>> 15), state | 1);

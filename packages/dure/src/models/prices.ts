@@ -1,7 +1,10 @@
 import { modelName } from "./card.ts";
 import type { LlmRef, ModelRequest, ModelUsage } from "./model.ts";
 
-/** Micro-USD per million tokens, which is the same number as micro-micro-USD per token: 2 500 000 is 2.50 USD per million. */
+/**
+ * Micro-USD per million tokens, which is the same number as micro-micro-USD per token: 2 500 000 is
+ * 2.50 USD per million.
+ */
 export interface Price {
   readonly in: number;
   readonly out: number;
@@ -9,12 +12,16 @@ export interface Price {
   readonly cachedIn?: number;
 }
 
-/** Prices by `provider:model`. A name without a date also covers its dated versions (`…-2025-04-14`, `…-20250929`, `…-latest`). */
+/**
+ * Prices by `provider:model`. A name without a date also covers its dated versions (`…-2025-04-14`,
+ * `…-20250929`, `…-latest`).
+ */
 export type PriceTable = Readonly<Record<string, Price>>;
 
 /**
- * A start, so that costs show at all. Public list prices of OpenAI and Anthropic for standard processing, as known in
- * late 2025 and not checked since; they change without us. Set your own (`prices` of the team): they go before these. What is not listed is counted in tokens.
+ * A start, so that costs show at all. Public list prices of OpenAI and Anthropic for standard
+ * processing, as known in late 2025 and not checked since; they change without us. Set your own
+ * (`prices` of the team): they go before these. What is not listed is counted in tokens.
  */
 export const DEFAULT_PRICES: PriceTable = {
   "openai:gpt-5": usd(1.25, 10, 0.125),
@@ -35,23 +42,40 @@ export const DEFAULT_PRICES: PriceTable = {
 
 const FREE: Price = { in: 0, out: 0 };
 
-/** The price of a model, or undefined: then it is counted in tokens. What runs offline costs nothing, unless the table says otherwise. */
-export function priceOf(prices: PriceTable, llm: Pick<LlmRef, "provider" | "model">): Price | undefined {
+/**
+ * The price of a model, or undefined: then it is counted in tokens. What runs offline costs
+ * nothing, unless the table says otherwise.
+ */
+export function priceOf(
+  prices: PriceTable,
+  llm: Pick<LlmRef, "provider" | "model">,
+): Price | undefined {
   const name = modelName(llm);
-  return prices[name] ?? prices[name.replace(/-(?:\d{8}|\d{4}-\d{2}-\d{2}|latest)$/, "")] ?? (llm.provider === "offline" ? FREE : undefined);
+  return (
+    prices[name] ??
+    prices[name.replace(/-(?:\d{8}|\d{4}-\d{2}-\d{2}|latest)$/, "")] ??
+    (llm.provider === "offline" ? FREE : undefined)
+  );
 }
 
 /** Millionths of a US dollar, rounded up to whole ones, so that no call is free by rounding. */
-export function costMicroUsd(price: Price, usage: Pick<ModelUsage, "tokensIn" | "tokensOut" | "cachedIn">): number {
+export function costMicroUsd(
+  price: Price,
+  usage: Pick<ModelUsage, "tokensIn" | "tokensOut" | "cachedIn">,
+): number {
   const cachedIn = Math.min(usage.cachedIn ?? 0, usage.tokensIn);
-  const total = (usage.tokensIn - cachedIn) * price.in + cachedIn * (price.cachedIn ?? price.in) + usage.tokensOut * price.out;
+  const total =
+    (usage.tokensIn - cachedIn) * price.in +
+    cachedIn * (price.cachedIn ?? price.in) +
+    usage.tokensOut * price.out;
   return Math.ceil(total / 1_000_000);
 }
 
 /**
- * About how many tokens a text is, for reservations and where a provider gives no numbers: ASCII characters / 4, plus
- * UTF-8 bytes of everything else / 3. So a Hangul syllable or a Chinese character counts 1, which is at the upper side
- * of what today's tokenizers need (0.6–1.2), and 100 English words come to about 140. Never below 1 for a text that is not empty.
+ * About how many tokens a text is, for reservations and where a provider gives no numbers: ASCII
+ * characters / 4, plus UTF-8 bytes of everything else / 3. So a Hangul syllable or a Chinese
+ * character counts 1, which is at the upper side of what today's tokenizers need (0.6–1.2), and 100
+ * English words come to about 140. Never below 1 for a text that is not empty.
  */
 export function estimateTokens(text: string): number {
   let ascii = 0;
@@ -66,17 +90,25 @@ export function estimateTokens(text: string): number {
   return Math.ceil(ascii / 4 + otherBytes / 3);
 }
 
-/** Tokens that a provider puts around each message. Source: OpenAI's cookbook gives 3–4 for its chat format. */
+/**
+ * Tokens that a provider puts around each message. Source: OpenAI's cookbook gives 3–4 for its chat
+ * format.
+ */
 const TOKENS_PER_MESSAGE = 4;
 
-/** About how many input tokens a request is: its texts, tool calls and results, the descriptions of its tools, its output schema. */
+/**
+ * About how many input tokens a request is: its texts, tool calls and results, the descriptions of
+ * its tools, its output schema.
+ */
 export function estimateRequestTokens(request: ModelRequest): number {
   let tokens = estimateTokens(request.system ?? "") + TOKENS_PER_MESSAGE;
   for (const message of request.messages) {
     tokens += TOKENS_PER_MESSAGE;
     if (message.role === "tool") tokens += estimateTokens(textOfResult(message.result));
     else tokens += estimateTokens(message.text);
-    if (message.role === "assistant" && message.toolCalls?.length) tokens += estimateTokens(JSON.stringify(message.toolCalls));
+    if (message.role === "assistant" && message.toolCalls?.length) {
+      tokens += estimateTokens(JSON.stringify(message.toolCalls));
+    }
   }
   if (request.tools?.length) tokens += estimateTokens(JSON.stringify(request.tools));
   if (request.output) tokens += estimateTokens(JSON.stringify(request.output));

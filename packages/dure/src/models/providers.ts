@@ -8,7 +8,10 @@ export type ProviderSettings = { readonly [Name in ProviderName]?: ProviderSetti
 
 export interface ProviderSetting {
   readonly apiKey?: string;
-  /** A card's `baseUrl` goes before it. Without a path, `/v1` is added; for `anthropic` also after a path that lacks it. */
+  /**
+   * A card's `baseUrl` goes before it. Without a path, `/v1` is added; for `anthropic` also after a
+   * path that lacks it.
+   */
   readonly baseUrl?: string;
 }
 
@@ -17,9 +20,14 @@ interface Provider {
   readonly keyVariable?: string;
   /** Absent: an address has to be given. */
   readonly defaultBaseUrl?: string;
-  /** Turns what people write into the address below which the provider package appends its paths. */
+  /**
+   * Turns what people write into the address below which the provider package appends its paths.
+   */
   readonly normalizeBaseUrl: (url: URL) => string;
-  /** Loads the package when it is first needed. The packages would look at the environment for whatever is not handed to them, so all is. */
+  /**
+   * Loads the package when it is first needed. The packages would look at the environment for
+   * whatever is not handed to them, so all is.
+   */
   readonly open: (model: string, connection: Connection) => Promise<LanguageModelV4>;
 }
 
@@ -33,7 +41,8 @@ interface Connection {
  * Every provider. A new one is one entry here and its name in `ProviderName`.
  *
  * `openai` speaks Chat Completions, not Responses: it is what gateways and mocks understand alike, the call carries the
- * whole conversation (which we keep ourselves), and nothing is stored at the provider, as Responses does unless told otherwise.
+ * whole conversation (which we keep ourselves), and nothing is stored at the provider, as Responses
+ * does unless told otherwise.
  */
 const PROVIDERS = {
   openai: {
@@ -48,7 +57,8 @@ const PROVIDERS = {
   anthropic: {
     keyVariable: "ANTHROPIC_API_KEY",
     defaultBaseUrl: "https://api.anthropic.com/v1",
-    // ANTHROPIC_BASE_URL as Anthropic's own tools read it has no version segment; the AI SDK wants one.
+    // ANTHROPIC_BASE_URL as Anthropic's own tools read it has no version segment; the AI SDK wants
+    // one.
     normalizeBaseUrl: (url) => (/\/v\d+$/.test(trimmed(url)) ? trimmed(url) : `${trimmed(url)}/v1`),
     open: async (model, { apiKey, baseURL }) => {
       const { createAnthropic } = await import("@ai-sdk/anthropic");
@@ -78,41 +88,62 @@ const PROVIDERS = {
 export const PROVIDER_NAMES = Object.keys(PROVIDERS) as readonly ProviderName[];
 
 /**
- * Checks that a model can be reached in principle and returns how to open it; nothing is loaded or connected yet.
- * Throws `MODEL_KEY_MISSING`, `MODEL_BASE_URL_MISSING`, `MODEL_BASE_URL_INVALID`, `OFFLINE_MODEL_UNKNOWN`.
+ * Checks that a model can be reached in principle and returns how to open it; nothing is loaded or
+ * connected yet. Throws `MODEL_KEY_MISSING`, `MODEL_BASE_URL_MISSING`, `MODEL_BASE_URL_INVALID`,
+ * `OFFLINE_MODEL_UNKNOWN`.
  */
-export function connect(llm: LlmRef, settings: ProviderSettings, offline: OfflineModels): () => Promise<LanguageModelV4> {
+export function connect(
+  llm: LlmRef,
+  settings: ProviderSettings,
+  offline: OfflineModels,
+): () => Promise<LanguageModelV4> {
   const provider: Provider = PROVIDERS[llm.provider];
   if (llm.provider === "offline") offline.assertKnown(llm.model);
-  const connection = { apiKey: keyOf(llm, provider, settings), baseURL: baseUrlOf(llm, provider, settings), offline };
+  const connection = {
+    apiKey: keyOf(llm, provider, settings),
+    baseURL: baseUrlOf(llm, provider, settings),
+    offline,
+  };
   return () => provider.open(llm.model, connection);
 }
 
 function keyOf(llm: LlmRef, provider: Provider, settings: ProviderSettings): string {
   const apiKey = settings[llm.provider]?.apiKey ?? "";
   if (provider.keyVariable === undefined || apiKey !== "") return apiKey;
-  throw new DureError("MODEL_KEY_MISSING", `The model ${llm.provider}:${llm.model} needs a key, and ${provider.keyVariable} is not set.`, {
-    class: "unavailable",
-    hint: `Set ${provider.keyVariable}, or use the model "offline".`,
-    details: { provider: llm.provider, variable: provider.keyVariable },
-  });
+  throw new DureError(
+    "MODEL_KEY_MISSING",
+    `The model ${llm.provider}:${llm.model} needs a key, and ${provider.keyVariable} is not set.`,
+    {
+      class: "unavailable",
+      hint: `Set ${provider.keyVariable}, or use the model "offline".`,
+      details: { provider: llm.provider, variable: provider.keyVariable },
+    },
+  );
 }
 
 function baseUrlOf(llm: LlmRef, provider: Provider, settings: ProviderSettings): string {
   const written = llm.baseUrl ?? settings[llm.provider]?.baseUrl;
   if (written === undefined || written === "") {
     if (provider.defaultBaseUrl !== undefined) return provider.defaultBaseUrl;
-    throw new DureError("MODEL_BASE_URL_MISSING", `The model ${llm.provider}:${llm.model} has no address.`, {
-      class: "input",
-      hint: "Set llm.baseUrl in the card, such as http://127.0.0.1:11434/v1 for Ollama.",
-    });
+    throw new DureError(
+      "MODEL_BASE_URL_MISSING",
+      `The model ${llm.provider}:${llm.model} has no address.`,
+      {
+        class: "input",
+        hint: "Set llm.baseUrl in the card, such as http://127.0.0.1:11434/v1 for Ollama.",
+      },
+    );
   }
   const url = URL.parse(written);
   if (url && /^https?:$/.test(url.protocol)) return provider.normalizeBaseUrl(url);
-  throw new DureError("MODEL_BASE_URL_INVALID", `"${written}" is no http address for ${llm.provider}.`, {
-    class: "input",
-    hint: "Write the address with its scheme, such as https://gateway.example/v1.",
-  });
+  throw new DureError(
+    "MODEL_BASE_URL_INVALID",
+    `"${written}" is no http address for ${llm.provider}.`,
+    {
+      class: "input",
+      hint: "Write the address with its scheme, such as https://gateway.example/v1.",
+    },
+  );
 }
 
 function withVersionIfBare(url: URL): string {

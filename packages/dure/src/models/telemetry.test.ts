@@ -1,6 +1,12 @@
 import { createServer } from "node:http";
 import type { AddressInfo } from "node:net";
-import { type Attributes, INVALID_SPAN_CONTEXT, type Span, SpanStatusCode, type Tracer } from "@opentelemetry/api";
+import {
+  type Attributes,
+  INVALID_SPAN_CONTEXT,
+  type Span,
+  SpanStatusCode,
+  type Tracer,
+} from "@opentelemetry/api";
 import { expect, test } from "vitest";
 import { systemClock } from "../kernel/clock.ts";
 import { silentLogger } from "../kernel/logger.ts";
@@ -45,11 +51,24 @@ test("a good call is a span with names and numbers of the GenAI conventions and 
 test("a failed call is a span with the error's code, and the provider's words stay out", async () => {
   const { spans, tracer } = recordingTracer();
   const broken = offlineModel("broken", () => ({ error: { status: 500, message: "비밀 이야기" } }));
-  const models = new Models({ clock: systemClock, logger: silentLogger, tracer, offline: [broken] });
+  const models = new Models({
+    clock: systemClock,
+    logger: silentLogger,
+    tracer,
+    offline: [broken],
+  });
 
-  await expect(models.resolve("offline:broken").stream({ messages: [{ role: "user", text: "비밀" }] })).rejects.toMatchObject({ code: "MODEL_SERVER_ERROR" });
+  await expect(
+    models.resolve("offline:broken").stream({ messages: [{ role: "user", text: "비밀" }] }),
+  ).rejects.toMatchObject({ code: "MODEL_SERVER_ERROR" });
 
-  expect(spans).toMatchObject([{ ended: true, status: SpanStatusCode.ERROR, attributes: { "error.type": "MODEL_SERVER_ERROR" } }]);
+  expect(spans).toMatchObject([
+    {
+      ended: true,
+      status: SpanStatusCode.ERROR,
+      attributes: { "error.type": "MODEL_SERVER_ERROR" },
+    },
+  ]);
   expect(JSON.stringify(spans)).not.toContain("비밀");
 });
 
@@ -73,9 +92,18 @@ test("an answer without end is cut off before it fills the memory", async () => 
   await new Promise<void>((resolve) => server.listen(0, "127.0.0.1", resolve));
   const models = new Models({ clock: systemClock, logger: silentLogger });
 
-  const failed = models.resolve({ provider: "openai-compatible", model: "m", baseUrl: `http://127.0.0.1:${(server.address() as AddressInfo).port}` }).stream({ messages: [{ role: "user", text: "x" }] });
+  const failed = models
+    .resolve({
+      provider: "openai-compatible",
+      model: "m",
+      baseUrl: `http://127.0.0.1:${(server.address() as AddressInfo).port}`,
+    })
+    .stream({ messages: [{ role: "user", text: "x" }] });
 
-  await expect(failed).rejects.toMatchObject({ code: "MODEL_FORMAT", message: expect.stringContaining("longer than") as string });
+  await expect(failed).rejects.toMatchObject({
+    code: "MODEL_FORMAT",
+    message: expect.stringContaining("longer than") as string,
+  });
   await new Promise((resolve) => server.close(resolve)); // closes only when the client has given its connection up
 });
 
@@ -90,10 +118,16 @@ function recordingTracer(): { spans: Recorded[]; tracer: Tracer } {
   const spans: Recorded[] = [];
   const tracer = {
     startSpan(name: string, options: { attributes?: Attributes } = {}) {
-      const recorded: Recorded = { name, attributes: { ...options.attributes }, status: undefined, ended: false };
+      const recorded: Recorded = {
+        name,
+        attributes: { ...options.attributes },
+        status: undefined,
+        ended: false,
+      };
       spans.push(recorded);
       return {
-        setAttributes: (attributes: Attributes) => void Object.assign(recorded.attributes, attributes),
+        setAttributes: (attributes: Attributes) =>
+          void Object.assign(recorded.attributes, attributes),
         setStatus: ({ code }: { code: SpanStatusCode }) => void (recorded.status = code),
         end: () => void (recorded.ended = true),
         spanContext: () => INVALID_SPAN_CONTEXT,

@@ -1,13 +1,26 @@
 import { AsyncLocalStorage } from "node:async_hooks";
 import { createHash } from "node:crypto";
-import { type Attributes, type Context, context, isSpanContextValid, ROOT_CONTEXT, type Span, type SpanContext, SpanKind, SpanStatusCode, type Tracer, trace } from "@opentelemetry/api";
+import {
+  type Attributes,
+  type Context,
+  context,
+  isSpanContextValid,
+  ROOT_CONTEXT,
+  type Span,
+  type SpanContext,
+  SpanKind,
+  SpanStatusCode,
+  type Tracer,
+  trace,
+} from "@opentelemetry/api";
 import { codeOf } from "../kernel/errors.ts";
 import { canonicalJson } from "../kernel/json.ts";
 import type { LlmRef, ModelAnswer, ModelRequest, ModelUsage } from "./model.ts";
 
 /**
- * Names of OpenTelemetry's semantic conventions for generative AI, as they stand in semantic-conventions 1.37 (still in
- * development there). They are written nowhere else, so that a renaming is a change of this table.
+ * Names of OpenTelemetry's semantic conventions for generative AI, as they stand in
+ * semantic-conventions 1.37 (still in development there). They are written nowhere else, so that a
+ * renaming is a change of this table.
  */
 const NAME = {
   operation: "gen_ai.operation.name",
@@ -38,9 +51,15 @@ const NAME = {
 } as const;
 
 /** Values of `gen_ai.provider.name`; what is not listed there is named as we name it. */
-const PROVIDER_VALUE: Readonly<Record<string, string>> = { openai: "openai", anthropic: "anthropic" };
+const PROVIDER_VALUE: Readonly<Record<string, string>> = {
+  openai: "openai",
+  anthropic: "anthropic",
+};
 
-/** SHA-256 of the canonical JSON of a request, hexadecimal: tells whether two prompts were equal without keeping either. */
+/**
+ * SHA-256 of the canonical JSON of a request, hexadecimal: tells whether two prompts were equal
+ * without keeping either.
+ */
 export function promptHash(request: ModelRequest): string {
   return createHash("sha256").update(canonicalJson(request)).digest("hex");
 }
@@ -48,12 +67,15 @@ export function promptHash(request: ModelRequest): string {
 // --- what hangs on what: accept > turn > agent > model call, tool
 
 /**
- * The span that work is done in. Not OpenTelemetry's own context: that needs a context manager, which a plain exporter does not bring.
- * It follows the work as that one does, and where there is none, that one's holds.
+ * The span that work is done in. Not OpenTelemetry's own context: that needs a context manager,
+ * which a plain exporter does not bring. It follows the work as that one does, and where there is
+ * none, that one's holds.
  */
 const under = new AsyncLocalStorage<Context>();
 
-/** The tracer of whatever SDK the process has; without one its spans are nothing and cost nothing. */
+/**
+ * The tracer of whatever SDK the process has; without one its spans are nothing and cost nothing.
+ */
 const tracerOfProcess = trace.getTracer("dure");
 
 export interface TurnLabels {
@@ -63,12 +85,22 @@ export interface TurnLabels {
 }
 
 /**
- * The acceptance of a message: all lives of its turn hang on it, in whatever process. `traceParent` is to be stored with the turn;
- * undefined when nobody traces and the caller did not either.
+ * The acceptance of a message: all lives of its turn hang on it, in whatever process. `traceParent`
+ * is to be stored with the turn; undefined when nobody traces and the caller did not either.
  * @param given W3C `traceparent` of the caller; absent, it hangs on the work from which it is called.
  */
-export function startAcceptSpan(labels: TurnLabels, given?: string): { readonly traceParent: string | undefined; /** Once; later calls do nothing. */ end(error?: unknown): void } {
-  const span = tracerOfProcess.startSpan(`accept ${labels.service}`, { kind: SpanKind.SERVER, attributes: turnAttributes(labels) }, contextOf(given) ?? activeContext());
+export function startAcceptSpan(
+  labels: TurnLabels,
+  given?: string,
+): {
+  readonly traceParent: string | undefined;
+  /** Once; later calls do nothing. */ end(error?: unknown): void;
+} {
+  const span = tracerOfProcess.startSpan(
+    `accept ${labels.service}`,
+    { kind: SpanKind.SERVER, attributes: turnAttributes(labels) },
+    contextOf(given) ?? activeContext(),
+  );
   let isOver = false;
   const end = (error?: unknown): void => {
     if (!isOver) endSpan(span, error);
@@ -78,32 +110,59 @@ export function startAcceptSpan(labels: TurnLabels, given?: string): { readonly 
 }
 
 /** One life of a turn. @param turn.traceParent of its acceptance, as it is stored */
-export function inTurnSpan<T>(turn: TurnLabels & { readonly traceParent: string | null; readonly life: number }, work: () => Promise<T>): Promise<T> {
-  return inSpan(`turn ${turn.service}`, { ...turnAttributes(turn), [NAME.life]: turn.life }, work, contextOf(turn.traceParent ?? undefined) ?? ROOT_CONTEXT);
+export function inTurnSpan<T>(
+  turn: TurnLabels & { readonly traceParent: string | null; readonly life: number },
+  work: () => Promise<T>,
+): Promise<T> {
+  return inSpan(
+    `turn ${turn.service}`,
+    { ...turnAttributes(turn), [NAME.life]: turn.life },
+    work,
+    contextOf(turn.traceParent ?? undefined) ?? ROOT_CONTEXT,
+  );
 }
 
 export function inAgentSpan<T>(agent: string, work: () => Promise<T>): Promise<T> {
-  return inSpan(`invoke_agent ${agent}`, { [NAME.operation]: "invoke_agent", [NAME.agent]: agent }, work);
+  return inSpan(
+    `invoke_agent ${agent}`,
+    { [NAME.operation]: "invoke_agent", [NAME.agent]: agent },
+    work,
+  );
 }
 
 /** @param failureOf the code of a failure that is returned, not thrown */
-export function inToolSpan<T>(tool: string, work: () => Promise<T>, failureOf: (result: T) => string | undefined): Promise<T> {
-  return inSpan(`execute_tool ${tool}`, { [NAME.operation]: "execute_tool", [NAME.tool]: tool }, async () => {
-    const result = await work();
-    const failure = failureOf(result);
-    if (failure !== undefined) noteFailure(failure);
-    return result;
-  });
+export function inToolSpan<T>(
+  tool: string,
+  work: () => Promise<T>,
+  failureOf: (result: T) => string | undefined,
+): Promise<T> {
+  return inSpan(
+    `execute_tool ${tool}`,
+    { [NAME.operation]: "execute_tool", [NAME.tool]: tool },
+    async () => {
+      const result = await work();
+      const failure = failureOf(result);
+      if (failure !== undefined) noteFailure(failure);
+      return result;
+    },
+  );
 }
 
-/** Marks the span of the work that is under way as failed; for a failure that is told, not thrown. */
+/**
+ * Marks the span of the work that is under way as failed; for a failure that is told, not thrown.
+ */
 export function noteFailure(code: string): void {
   const span = trace.getSpan(activeContext());
   span?.setAttributes({ [NAME.errorType]: code });
   span?.setStatus({ code: SpanStatusCode.ERROR, message: code });
 }
 
-async function inSpan<T>(name: string, attributes: Attributes, work: () => Promise<T>, parent: Context = activeContext()): Promise<T> {
+async function inSpan<T>(
+  name: string,
+  attributes: Attributes,
+  work: () => Promise<T>,
+  parent: Context = activeContext(),
+): Promise<T> {
   const span = tracerOfProcess.startSpan(name, { attributes }, parent);
   let thrown: unknown;
   try {
@@ -143,14 +202,26 @@ function contextOf(traceParent: string | undefined): Context | undefined {
 }
 
 function traceParentOf(span: SpanContext): string | undefined {
-  return isSpanContextValid(span) ? `00-${span.traceId}-${span.spanId}-${span.traceFlags.toString(16).padStart(2, "0")}` : undefined;
+  return isSpanContextValid(span)
+    ? `00-${span.traceId}-${span.spanId}-${span.traceFlags.toString(16).padStart(2, "0")}`
+    : undefined;
 }
 
-/** Opens the span of one model call, under the agent that makes it. It holds numbers and names, never text of the prompt or the answer. */
+/**
+ * Opens the span of one model call, under the agent that makes it. It holds numbers and names,
+ * never text of the prompt or the answer.
+ */
 export function startCallSpan(
   tracer: Tracer,
   llm: LlmRef,
-  call: { request: ModelRequest; promptHash: string; attempt: number; maxOutputTokens: number; temperature: number | undefined; labels: Readonly<Record<string, string>> },
+  call: {
+    request: ModelRequest;
+    promptHash: string;
+    attempt: number;
+    maxOutputTokens: number;
+    temperature: number | undefined;
+    labels: Readonly<Record<string, string>>;
+  },
 ): Span {
   const options = {
     kind: SpanKind.CLIENT,
@@ -163,7 +234,9 @@ export function startCallSpan(
       [NAME.promptHash]: call.promptHash,
       [NAME.attempt]: call.attempt,
       ...(call.temperature === undefined ? {} : { [NAME.temperature]: call.temperature }),
-      ...Object.fromEntries(Object.entries(call.labels).map(([label, value]) => [`${NAME.labelPrefix}${label}`, value])),
+      ...Object.fromEntries(
+        Object.entries(call.labels).map(([label, value]) => [`${NAME.labelPrefix}${label}`, value]),
+      ),
     },
   };
   return tracer.startSpan(`chat ${llm.model}`, options, activeContext());

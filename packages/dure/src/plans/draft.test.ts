@@ -14,14 +14,28 @@ ports:
   - { id: core, role: core, goal: Sessions expire., owns: [src/core/**], acceptance: npm test }
 `;
 
-async function draft(answers: readonly string[], goal = "Sessions expire", files: readonly string[] = ["src/core/session.ts"]): Promise<{ text: string; asked: ModelRequest[] }> {
+async function draft(
+  answers: readonly string[],
+  goal = "Sessions expire",
+  files: readonly string[] = ["src/core/session.ts"],
+): Promise<{ text: string; asked: ModelRequest[] }> {
   const asked: ModelRequest[] = [];
   const model = offlineModel("drafter", async (request) => {
     asked.push(structuredClone(request));
     return { text: answers[asked.length - 1] ?? "" };
   });
   const models = new Models({ clock: systemClock, logger: silentLogger, offline: [model] });
-  const text = await draftPlan({ models, llm: { provider: "offline", model: "drafter", fallbacks: [] }, clock: systemClock, threads: new PlanThreads() }, goal, files, { signal: new AbortController().signal });
+  const text = await draftPlan(
+    {
+      models,
+      llm: { provider: "offline", model: "drafter", fallbacks: [] },
+      clock: systemClock,
+      threads: new PlanThreads(),
+    },
+    goal,
+    files,
+    { signal: new AbortController().signal },
+  );
   return { text, asked };
 }
 
@@ -46,6 +60,8 @@ test("nothing is no proposal, and a long list of files is cut", async () => {
   const files = Array.from({ length: 5_000 }, (_, index) => `src/folder-${index}/file-${index}.ts`);
 
   await expect(draft(["```yaml\n\n```"])).rejects.toMatchObject({ code: "DRAFT_EMPTY" });
-  expect(JSON.stringify((await draft([GOOD], "x", files)).asked[0]!.messages)).toMatch(/… and \d+ more/);
+  expect(JSON.stringify((await draft([GOOD], "x", files)).asked[0]!.messages)).toMatch(
+    /… and \d+ more/,
+  );
   expect(withoutFence("plan: a")).toBe("plan: a\n");
 });

@@ -7,13 +7,23 @@ import type { ModelMessage } from "../models/model.ts";
 import type { PlanThreads } from "./threads/plan-threads.ts";
 
 /** Characters of the list of files that the model sees. Source: our choice; some thousand paths. */
-const FILES_MOST = 60_000;
-/** Answers that are asked for: the first, and one more that is told what is wrong with it. Source: our choice. */
-const ANSWERS_MOST = 2;
+const MAX_FILES = 60_000;
+/**
+ * Answers that are asked for: the first, and one more that is told what is wrong with it. Source:
+ * our choice.
+ */
+const MAX_ANSWERS = 2;
 /** A plan is longer than a chat's answer. Source: our choice. */
-const POLICY: Pick<Policy, "maxAttempts" | "backoffSec" | "timeoutSec"> = { maxAttempts: 3, backoffSec: 2, timeoutSec: 180 };
+const POLICY: Pick<Policy, "maxAttempts" | "backoffSec" | "timeoutSec"> = {
+  maxAttempts: 3,
+  backoffSec: 2,
+  timeoutSec: 180,
+};
 
-/** What the model is told; the goal and the files come behind it. Source of the format: docs/spec/plans §2. */
+/**
+ * What the model is told; the goal and the files come behind it. Source of the format:
+ * docs/spec/plans §2.
+ */
 const SYSTEM = `You split a change of a git repository into units of work (ports) that separate agents can build side by side.
 Answer with the text of one plan.yaml and nothing else. Its keys:
 
@@ -39,21 +49,60 @@ ports:
 Every path has one owner: globs of two ports must not overlap. Use the repository's own test command. As few ports as the work needs.`;
 
 /**
- * Lets a model propose a plan for a goal. What it proposes is checked once and given back to it when it is wrong; the second
- * answer is taken as it is, for a person to read. Throws what the model's attempts end with, and `DRAFT_EMPTY`.
+ * Lets a model propose a plan for a goal. What it proposes is checked once and given back to it
+ * when it is wrong; the second answer is taken as it is, for a person to read. Throws what the
+ * model's attempts end with, and `DRAFT_EMPTY`.
  */
-export async function draftPlan(parts: { readonly models: Pick<Models, "resolve">; readonly llm: Llm; readonly clock: Clock; readonly threads: Pick<PlanThreads, "read"> }, goal: string, files: readonly string[], { signal }: { signal: AbortSignal }): Promise<string> {
+export async function draftPlan(
+  parts: {
+    readonly models: Pick<Models, "resolve">;
+    readonly llm: Llm;
+    readonly clock: Clock;
+    readonly threads: Pick<PlanThreads, "read">;
+  },
+  goal: string,
+  files: readonly string[],
+  { signal }: { signal: AbortSignal },
+): Promise<string> {
   const { models, llm, clock, threads } = parts;
-  const messages: ModelMessage[] = [{ role: "user", text: `The goal:\n${goal}\n\nFiles of the repository:\n${listed(files)}` }];
+  const messages: ModelMessage[] = [
+    { role: "user", text: `The goal:\n${goal}\n\nFiles of the repository:\n${listed(files)}` },
+  ];
   let text = "";
   for (let answers = 1; ; answers++) {
-    const { value } = await runAttempts({ llm, policy: POLICY }, (attempt) => models.resolve(attempt.llm).stream({ system: SYSTEM, messages }, { signal: attempt.signal, attempt: attempt.attempt, labels: { what: "plan.draft" } }), { clock, signal });
+    const { value } = await runAttempts(
+      { llm, policy: POLICY },
+      (attempt) =>
+        models
+          .resolve(attempt.llm)
+          .stream(
+            { system: SYSTEM, messages },
+            { signal: attempt.signal, attempt: attempt.attempt, labels: { what: "plan.draft" } },
+          ),
+      { clock, signal },
+    );
     text = withoutFence(value.text);
-    if (text === "") throw new DureError("DRAFT_EMPTY", "The model proposed nothing.", { class: "unavailable", hint: "Say the goal in more words, or try another model." });
+    if (text === "") {
+      throw new DureError("DRAFT_EMPTY", "The model proposed nothing.", {
+        class: "unavailable",
+        hint: "Say the goal in more words, or try another model.",
+      });
+    }
     const { problems } = await threads.read("draft.yaml", text, { signal });
-    if (problems.length === 0 || answers === ANSWERS_MOST) return text;
-    const told = problems.slice(0, 20).map(({ line, key, message, hint }) => `line ${line ?? 1}: ${key} ${message}${hint === undefined ? "" : ` (${hint})`}`);
-    messages.push({ role: "assistant", text: value.text }, { role: "user", text: `This plan has problems. Answer with the whole corrected plan.yaml and nothing else.\n${told.join("\n")}` });
+    if (problems.length === 0 || answers === MAX_ANSWERS) return text;
+    const told = problems
+      .slice(0, 20)
+      .map(
+        ({ line, key, message, hint }) =>
+          `line ${line ?? 1}: ${key} ${message}${hint === undefined ? "" : ` (${hint})`}`,
+      );
+    messages.push(
+      { role: "assistant", text: value.text },
+      {
+        role: "user",
+        text: `This plan has problems. Answer with the whole corrected plan.yaml and nothing else.\n${told.join("\n")}`,
+      },
+    );
   }
 }
 
@@ -67,7 +116,9 @@ export function withoutFence(answer: string): string {
 function listed(files: readonly string[]): string {
   let text = "";
   for (const [index, file] of files.entries()) {
-    if (text.length + file.length > FILES_MOST) return `${text}… and ${files.length - index} more\n`;
+    if (text.length + file.length > MAX_FILES) {
+      return `${text}… and ${files.length - index} more\n`;
+    }
     text += `${file}\n`;
   }
   return text;

@@ -1,7 +1,8 @@
 /**
- * Globs of ownership. One algorithm answers both "does this path match?" and "can one path match both?", so that what the
- * check of a plan calls disjoint is disjoint for the enforcement too. (`path.matchesGlob` and the usual matchers answer the
- * first only, leave out dot files, and follow the case rules of the machine they run on.)
+ * Globs of ownership. One algorithm answers both "does this path match?" and "can one path match
+ * both?", so that what the check of a plan calls disjoint is disjoint for the enforcement too.
+ * (`path.matchesGlob` and the usual matchers answer the first only, leave out dot files, and follow
+ * the case rules of the machine they run on.)
  *
  * `*` any run inside a segment, dot files included; `?` one character; `**` any number of segments, alone between slashes,
  * at the end at least one; `[a-z]`, `[!a]`; `{a,b}`; `\` takes the next character as it is.
@@ -27,23 +28,63 @@ const MAX_ALTERNATIVES = 64;
 /** Characters of one pattern or path. Source: our choice; Linux takes paths up to 4,096 bytes. */
 export const MAX_PATH_LENGTH = 1_024;
 
-export type GlobReading = { readonly ok: true; readonly glob: Glob } | { readonly ok: false; readonly message: string; readonly hint?: string };
+export type GlobReading =
+  | { readonly ok: true; readonly glob: Glob }
+  | { readonly ok: false; readonly message: string; readonly hint?: string };
 
 /** Reads a pattern. Pure. */
 export function readGlob(text: string): GlobReading {
   const failure = unreadable(text);
   if (failure) return { ok: false, ...failure };
   const expanded = expandBraces(text);
-  if (expanded === undefined) return { ok: false, message: "has a brace that is not closed", hint: "Write \\{ for the character itself." };
-  if (expanded.length > MAX_ALTERNATIVES) return { ok: false, message: `has more than ${MAX_ALTERNATIVES} combinations of braces`, hint: "Write several patterns." };
+  if (expanded === undefined) {
+    return {
+      ok: false,
+      message: "has a brace that is not closed",
+      hint: "Write \\{ for the character itself.",
+    };
+  }
+  if (expanded.length > MAX_ALTERNATIVES) {
+    return {
+      ok: false,
+      message: `has more than ${MAX_ALTERNATIVES} combinations of braces`,
+      hint: "Write several patterns.",
+    };
+  }
   const alternatives: GlobPath[] = [];
   for (const alternative of expanded) {
     const segments = splitSegments(alternative);
-    if (segments.some((segment) => segment === "")) return { ok: false, message: "has an empty segment", hint: 'A folder with all that is in it is "folder/**".' };
-    if (segments.some((segment) => segment === "." || segment === "..")) return { ok: false, message: "has a segment . or ..", hint: "Write it from the root of the repository." };
-    if (segments.some((segment) => segment !== GLOBSTAR && segment.includes(GLOBSTAR))) return { ok: false, message: "has ** beside other characters", hint: "Write ** alone between slashes." };
-    const read = segments.map((segment) => (segment === GLOBSTAR ? GLOBSTAR : readSegment(segment)));
-    if (read.some((segment) => segment === undefined)) return { ok: false, message: "has a [ that is not closed, or a range that runs backwards", hint: "Write \\[ for the character itself." };
+    if (segments.some((segment) => segment === "")) {
+      return {
+        ok: false,
+        message: "has an empty segment",
+        hint: 'A folder with all that is in it is "folder/**".',
+      };
+    }
+    if (segments.some((segment) => segment === "." || segment === "..")) {
+      return {
+        ok: false,
+        message: "has a segment . or ..",
+        hint: "Write it from the root of the repository.",
+      };
+    }
+    if (segments.some((segment) => segment !== GLOBSTAR && segment.includes(GLOBSTAR))) {
+      return {
+        ok: false,
+        message: "has ** beside other characters",
+        hint: "Write ** alone between slashes.",
+      };
+    }
+    const read = segments.map((segment) =>
+      segment === GLOBSTAR ? GLOBSTAR : readSegment(segment),
+    );
+    if (read.some((segment) => segment === undefined)) {
+      return {
+        ok: false,
+        message: "has a [ that is not closed, or a range that runs backwards",
+        hint: "Write \\[ for the character itself.",
+      };
+    }
     if (read.at(-1) === GLOBSTAR) read.push([STAR]);
     alternatives.push(read as GlobPath);
   }
@@ -59,7 +100,10 @@ export function globOf(text: string): Glob {
 
 /** The pattern that matches this path alone. */
 function literalGlob(path: string): Glob {
-  return { text: path, alternatives: [path.split("/").map((segment) => Array.from(segment, (char) => only(char)))] };
+  return {
+    text: path,
+    alternatives: [path.split("/").map((segment) => Array.from(segment, (char) => only(char)))],
+  };
 }
 
 export function globMatches(glob: Glob, path: string): boolean {
@@ -74,26 +118,47 @@ export function globsMeet(a: Glob, b: Glob): boolean {
 export function pathsMeet(a: GlobPath, b: GlobPath): boolean {
   // Most pairs part at the root.
   const [first, other] = [a[0], b[0]];
-  if (first !== undefined && other !== undefined && first !== GLOBSTAR && other !== GLOBSTAR && !segmentsMeet(first, other)) return false;
-  return sequencesMeet(a, b, (item) => item === GLOBSTAR, (one, other) => segmentsMeet(one as Segment, other as Segment));
+  if (
+    first !== undefined &&
+    other !== undefined &&
+    first !== GLOBSTAR &&
+    other !== GLOBSTAR &&
+    !segmentsMeet(first, other)
+  ) {
+    return false;
+  }
+  return sequencesMeet(
+    a,
+    b,
+    (item) => item === GLOBSTAR,
+    (one, other) => segmentsMeet(one as Segment, other as Segment),
+  );
 }
 
 /** The segments before the first one that holds a wildcard, as text. */
 export function literalPrefix(path: GlobPath): readonly string[] {
   const prefix: string[] = [];
   for (const segment of path) {
-    if (segment === GLOBSTAR || segment.some((item) => item === STAR || item.length !== 1 || item[0]![0] !== item[0]![1])) break;
+    if (
+      segment === GLOBSTAR ||
+      segment.some((item) => item === STAR || item.length !== 1 || item[0]![0] !== item[0]![1])
+    ) {
+      break;
+    }
     prefix.push(segment.map((item) => String.fromCodePoint((item as CharSet)[0]![0])).join(""));
   }
   return prefix;
 }
 
 /**
- * Many patterns, found by the folders that they begin with: of thousands a path meets those few that lie on its way. Pure.
+ * Many patterns, found by the folders that they begin with: of thousands a path meets those few
+ * that lie on its way. Pure.
  *
  * @returns the entries that may match a path, each once; whether they do is for the caller to ask.
  */
-export function indexPatterns<Entry extends { readonly alternatives: readonly GlobPath[] }>(entries: Iterable<Entry>): (path: string) => readonly Entry[] {
+export function indexPatterns<Entry extends { readonly alternatives: readonly GlobPath[] }>(
+  entries: Iterable<Entry>,
+): (path: string) => readonly Entry[] {
   const byPrefix = new Map<string, Set<Entry>>();
   for (const entry of entries) {
     for (const alternative of entry.alternatives) {
@@ -119,12 +184,30 @@ export function foldPath(text: string): string {
 
 function segmentsMeet(a: Segment, b: Segment): boolean {
   // Without a run they meet character by character, and most pairs differ in the first one.
-  if (!a.includes(STAR) && !b.includes(STAR)) return a.length === b.length && a.every((item, index) => setsMeet(item as CharSet, b[index] as CharSet));
-  return sequencesMeet(a, b, (item) => item === STAR, (one, other) => setsMeet(one as CharSet, other as CharSet));
+  if (!a.includes(STAR) && !b.includes(STAR)) {
+    return (
+      a.length === b.length &&
+      a.every((item, index) => setsMeet(item as CharSet, b[index] as CharSet))
+    );
+  }
+  return sequencesMeet(
+    a,
+    b,
+    (item) => item === STAR,
+    (one, other) => setsMeet(one as CharSet, other as CharSet),
+  );
 }
 
-/** Whether two sequences with runs (which stand for any number of items) have a common reading. Row by row over both: lengths multiplied. */
-function sequencesMeet<Item>(a: readonly Item[], b: readonly Item[], isRun: (item: Item) => boolean, meet: (a: Item, b: Item) => boolean): boolean {
+/**
+ * Whether two sequences with runs (which stand for any number of items) have a common reading. Row
+ * by row over both: lengths multiplied.
+ */
+function sequencesMeet<Item>(
+  a: readonly Item[],
+  b: readonly Item[],
+  isRun: (item: Item) => boolean,
+  meet: (a: Item, b: Item) => boolean,
+): boolean {
   /** `reached[j]`: the first i items of a and the first j of b have a common reading. */
   let reached = Array.from<boolean>({ length: b.length + 1 }).fill(false);
   reached[0] = true;
@@ -160,14 +243,31 @@ function setsMeet(a: CharSet, b: CharSet): boolean {
 
 function unreadable(text: string): { message: string; hint?: string } | undefined {
   if (text === "") return { message: "is empty" };
-  if (text.length > MAX_PATH_LENGTH) return { message: `is longer than ${MAX_PATH_LENGTH} characters` };
+  if (text.length > MAX_PATH_LENGTH) {
+    return { message: `is longer than ${MAX_PATH_LENGTH} characters` };
+  }
   if (/\p{Cc}/u.test(text)) return { message: "has a control character" };
-  if (text.normalize("NFC") !== text) return { message: "is not in Unicode normal form C", hint: "Type it anew, composed." };
-  if (text.startsWith("/") || /^[A-Za-z]:/.test(text)) return { message: "is absolute", hint: "Write it from the root of the repository." };
-  if (text.startsWith("!")) return { message: "begins with !", hint: "Patterns only add; name what is meant." };
-  if (/[?*+@!]\(/.test(text)) return { message: "has an extended pattern such as +(…)", hint: "Known are * ? ** [a-z] {a,b}." };
-  if (/(?:^|[^\\])(?:\\\\)*\\$/.test(text)) return { message: "ends with a \\", hint: "Segments are parted by /." };
-  if (/(?:^|\/)\.git(?:\/|$)/i.test(text)) return { message: "reaches into .git", hint: "Nobody owns git's own files." };
+  if (text.normalize("NFC") !== text) {
+    return { message: "is not in Unicode normal form C", hint: "Type it anew, composed." };
+  }
+  if (text.startsWith("/") || /^[A-Za-z]:/.test(text)) {
+    return { message: "is absolute", hint: "Write it from the root of the repository." };
+  }
+  if (text.startsWith("!")) {
+    return { message: "begins with !", hint: "Patterns only add; name what is meant." };
+  }
+  if (/[?*+@!]\(/.test(text)) {
+    return {
+      message: "has an extended pattern such as +(…)",
+      hint: "Known are * ? ** [a-z] {a,b}.",
+    };
+  }
+  if (/(?:^|[^\\])(?:\\\\)*\\$/.test(text)) {
+    return { message: "ends with a \\", hint: "Segments are parted by /." };
+  }
+  if (/(?:^|\/)\.git(?:\/|$)/i.test(text)) {
+    return { message: "reaches into .git", hint: "Nobody owns git's own files." };
+  }
   return undefined;
 }
 

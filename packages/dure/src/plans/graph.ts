@@ -7,8 +7,9 @@ export interface PortNode {
 }
 
 /**
- * Who needs whom, by position in the plan. An edge points from a port to what it needs (`dependencies`), and what is needed
- * runs first; `dependents` is the same edge read from its other end.
+ * Who needs whom, by position in the plan. An edge points from a port to what it needs
+ * (`dependencies`), and what is needed runs first; `dependents` is the same edge read from its
+ * other end.
  */
 export interface PlanGraph {
   readonly ids: readonly string[];
@@ -17,56 +18,88 @@ export interface PlanGraph {
   readonly dependents: readonly (readonly number[])[];
   /** Every port after all that it needs. */
   readonly order: readonly number[];
-  /** Ports on the longest way from the port to one that nobody needs, itself included: the work that waits behind it. */
+  /**
+   * Ports on the longest way from the port to one that nobody needs, itself included: the work that
+   * waits behind it.
+   */
   readonly rank: readonly number[];
 }
 
-/** Throws `PLAN_CYCLIC`, `PLAN_DEPENDENCY_UNKNOWN`, `PLAN_PORT_TWICE`: the check of a plan says them earlier and with their lines. */
+/**
+ * Throws `PLAN_CYCLIC`, `PLAN_DEPENDENCY_UNKNOWN`, `PLAN_PORT_TWICE`: the check of a plan says them
+ * earlier and with their lines.
+ */
 export function buildGraph(ports: readonly PortNode[]): PlanGraph {
   const indexOf = new Map<string, number>();
   for (const [index, { id }] of ports.entries()) {
-    if (indexOf.has(id)) throw new DureError("PLAN_PORT_TWICE", `Two ports are called ${id}.`, { class: "input", hint: "Give one of them another id." });
+    if (indexOf.has(id)) {
+      throw new DureError("PLAN_PORT_TWICE", `Two ports are called ${id}.`, {
+        class: "input",
+        hint: "Give one of them another id.",
+      });
+    }
     indexOf.set(id, index);
   }
   const dependencies = ports.map(({ id, dependsOn }) =>
     [...new Set(dependsOn)].map((name) => {
       const index = indexOf.get(name);
-      if (index === undefined) throw new DureError("PLAN_DEPENDENCY_UNKNOWN", `Port ${id} depends on ${name}, which is no port.`, { class: "input", hint: "Name a port of the plan." });
+      if (index === undefined) {
+        throw new DureError(
+          "PLAN_DEPENDENCY_UNKNOWN",
+          `Port ${id} depends on ${name}, which is no port.`,
+          { class: "input", hint: "Name a port of the plan." },
+        );
+      }
       return index;
     }),
   );
   const dependents: number[][] = ports.map(() => []);
-  for (const [index, needed] of dependencies.entries()) for (const other of needed) dependents[other]!.push(index);
+  for (const [index, needed] of dependencies.entries()) {
+    for (const other of needed) dependents[other]!.push(index);
+  }
 
   const open = dependencies.map((needed) => needed.length);
   const order = open.flatMap((count, index) => (count === 0 ? [index] : []));
   for (let next = 0; next < order.length; next++) {
-    for (const dependent of dependents[order[next]!]!) if (--open[dependent]! === 0) order.push(dependent);
+    for (const dependent of dependents[order[next]!]!) {
+      if (--open[dependent]! === 0) order.push(dependent);
+    }
   }
   if (order.length < ports.length) {
     const [cycle = []] = findCycles(ports);
-    throw new DureError("PLAN_CYCLIC", `Ports wait for each other: ${cycle.join(" → ")}.`, { class: "input", hint: "Remove one dependsOn entry along this path." });
+    throw new DureError("PLAN_CYCLIC", `Ports wait for each other: ${cycle.join(" → ")}.`, {
+      class: "input",
+      hint: "Remove one dependsOn entry along this path.",
+    });
   }
 
   const rank = ports.map(() => 1);
-  for (const index of order.toReversed()) for (const needed of dependencies[index]!) rank[needed] = Math.max(rank[needed]!, rank[index]! + 1);
+  for (const index of order.toReversed()) {
+    for (const needed of dependencies[index]!) {
+      rank[needed] = Math.max(rank[needed]!, rank[index]! + 1);
+    }
+  }
   return { ids: ports.map(({ id }) => id), indexOf, dependencies, dependents, order, rank };
 }
 
 /**
- * One way round per group of ports that wait for each other, each as `[a, b, a]`, beginning at the first port of the group
- * in the plan and as short as possible. Names that are no ports are passed over.
+ * One way round per group of ports that wait for each other, each as `[a, b, a]`, beginning at the
+ * first port of the group in the plan and as short as possible. Names that are no ports are passed
+ * over.
  */
 export function findCycles(ports: readonly PortNode[]): string[][] {
   const byId = new Map(ports.map((port) => [port.id, port]));
-  const needs = (id: string): readonly string[] => byId.get(id)!.dependsOn.filter((name) => byId.has(name));
+  const needs = (id: string): readonly string[] =>
+    byId.get(id)!.dependsOn.filter((name) => byId.has(name));
   const group = stronglyConnected([...byId.keys()], needs);
   const told = new Set<number>();
   const cycles: string[][] = [];
   for (const id of byId.keys()) {
     const own = group.get(id)!;
     if (told.has(own)) continue;
-    const way = shortestWayBack(id, (from) => needs(from).filter((name) => group.get(name) === own));
+    const way = shortestWayBack(id, (from) =>
+      needs(from).filter((name) => group.get(name) === own),
+    );
     if (!way) continue;
     told.add(own);
     cycles.push(way);
@@ -74,10 +107,17 @@ export function findCycles(ports: readonly PortNode[]): string[][] {
   return cycles;
 }
 
-/** Ports by the number of steps that must have been taken before them. Each in the order of the plan. Shown to people; nothing waits for a level. */
+/**
+ * Ports by the number of steps that must have been taken before them. Each in the order of the
+ * plan. Shown to people; nothing waits for a level.
+ */
 export function levels(graph: PlanGraph): string[][] {
   const level = graph.ids.map(() => 0);
-  for (const index of graph.order) for (const needed of graph.dependencies[index]!) level[index] = Math.max(level[index]!, level[needed]! + 1);
+  for (const index of graph.order) {
+    for (const needed of graph.dependencies[index]!) {
+      level[index] = Math.max(level[index]!, level[needed]! + 1);
+    }
+  }
   const rows: string[][] = [];
   for (const [index, id] of graph.ids.entries()) (rows[level[index]!] ??= []).push(id);
   return rows;
@@ -95,7 +135,10 @@ export function criticalPath(graph: PlanGraph): string[] {
   return path;
 }
 
-/** Whether a free slot goes to `a` before `b`: more work waits behind it, else it stands earlier in the plan. */
+/**
+ * Whether a free slot goes to `a` before `b`: more work waits behind it, else it stands earlier in
+ * the plan.
+ */
 export function precedes(graph: PlanGraph, a: number, b: number): boolean {
   return graph.rank[a]! > graph.rank[b]! || (graph.rank[a] === graph.rank[b] && a < b);
 }
@@ -110,8 +153,14 @@ export function ancestors(graph: PlanGraph, id: string): string[] {
   return reach(graph, id, graph.dependencies);
 }
 
-/** Ports that cannot run because of failed ones, each with the failed ports that it waits for, all in the order of the plan. */
-export function blockedBy(graph: PlanGraph, failed: Iterable<string>): Map<string, readonly string[]> {
+/**
+ * Ports that cannot run because of failed ones, each with the failed ports that it waits for, all
+ * in the order of the plan.
+ */
+export function blockedBy(
+  graph: PlanGraph,
+  failed: Iterable<string>,
+): Map<string, readonly string[]> {
   const reasons = new Map<number, number[]>();
   const roots = [...new Set(failed)].map((id) => positionOf(graph, id)).sort((a, b) => a - b);
   for (const root of roots) {
@@ -122,23 +171,34 @@ export function blockedBy(graph: PlanGraph, failed: Iterable<string>): Map<strin
     }
   }
   const names = (indexes: readonly number[]): string[] => indexes.map((index) => graph.ids[index]!);
-  return new Map([...reasons].filter(([index]) => !roots.includes(index)).sort(([a], [b]) => a - b).map(([index, by]) => [graph.ids[index]!, names(by)]));
+  return new Map(
+    [...reasons]
+      .filter(([index]) => !roots.includes(index))
+      .sort(([a], [b]) => a - b)
+      .map(([index, by]) => [graph.ids[index]!, names(by)]),
+  );
 }
 
-/** Ports up to which the width is counted exactly; beyond, the widest level stands for it. Source: our choice; below a third of a second (measured: 1,000 in one). */
+/**
+ * Ports up to which the width is counted exactly; beyond, the widest level stands for it. Source:
+ * our choice; below a third of a second (measured: 1,000 in one).
+ */
 const WIDTH_COUNTED = 500;
 
 /**
- * How many ports can work at the same time at most, as far as `most`: the largest set in which none waits for another, which
- * need not be one level. By Dilworth's theorem it is the least number of chains that hold all ports, so the ports less the
- * largest matching of ports with later ones (Hopcroft and Karp). Pure.
+ * How many ports can work at the same time at most, as far as `most`: the largest set in which none
+ * waits for another, which need not be one level. By Dilworth's theorem it is the least number of
+ * chains that hold all ports, so the ports less the largest matching of ports with later ones
+ * (Hopcroft and Karp). Pure.
  */
 export function widthOf(graph: PlanGraph, most: number): number {
   const widest = Math.max(0, ...levels(graph).map((level) => level.length));
   const count = graph.ids.length;
   if (widest >= most || count > WIDTH_COUNTED) return Math.min(widest, most);
   const isBefore = closureOf(graph);
-  const after = graph.ids.map((_id, index) => graph.ids.flatMap((_other, other) => (isBefore(other, index) ? [other] : [])));
+  const after = graph.ids.map((_id, index) =>
+    graph.ids.flatMap((_other, other) => (isBefore(other, index) ? [other] : [])),
+  );
   return Math.min(count - matchingSize(after, count), most);
 }
 
@@ -179,7 +239,10 @@ function matchingSize(edges: readonly (readonly number[])[], count: number): num
   }
 }
 
-/** Tells whether one of two ports always runs before the other. One bit per pair of ports: 12 MiB for 10,000. */
+/**
+ * Tells whether one of two ports always runs before the other. One bit per pair of ports: 12 MiB
+ * for 10,000.
+ */
 export function orderOracle(graph: PlanGraph): (a: number, b: number) => boolean {
   const needs = closureOf(graph);
   return (a, b) => needs(a, b) || needs(b, a);
@@ -200,7 +263,9 @@ function closureOf(graph: PlanGraph): (a: number, b: number) => boolean {
 }
 
 function reach(graph: PlanGraph, id: string, edges: readonly (readonly number[])[]): string[] {
-  return [...reachIndexes(positionOf(graph, id), edges)].sort((a, b) => a - b).map((index) => graph.ids[index]!);
+  return [...reachIndexes(positionOf(graph, id), edges)]
+    .sort((a, b) => a - b)
+    .map((index) => graph.ids[index]!);
 }
 
 function reachIndexes(from: number, edges: readonly (readonly number[])[]): Set<number> {
@@ -220,10 +285,16 @@ function reachIndexes(from: number, edges: readonly (readonly number[])[]): Set<
 export function positionOf(graph: PlanGraph, id: string): number {
   const index = graph.indexOf.get(id);
   if (index !== undefined) return index;
-  throw new DureError("PLAN_PORT_UNKNOWN", `The plan has no port ${id}.`, { class: "not-found", hint: "See its ports with: dure plan show" });
+  throw new DureError("PLAN_PORT_UNKNOWN", `The plan has no port ${id}.`, {
+    class: "not-found",
+    hint: "See its ports with: dure plan show",
+  });
 }
 
-function shortestWayBack(start: string, next: (id: string) => readonly string[]): string[] | undefined {
+function shortestWayBack(
+  start: string,
+  next: (id: string) => readonly string[],
+): string[] | undefined {
   const cameFrom = new Map<string, string>();
   const queue = [start];
   for (let at = 0; at < queue.length; at++) {
@@ -242,8 +313,14 @@ function shortestWayBack(start: string, next: (id: string) => readonly string[])
   return undefined;
 }
 
-/** A number for each node; nodes that reach each other have the same. Tarjan's algorithm, without recursion: chains may be long. */
-function stronglyConnected(ids: readonly string[], next: (id: string) => readonly string[]): Map<string, number> {
+/**
+ * A number for each node; nodes that reach each other have the same. Tarjan's algorithm, without
+ * recursion: chains may be long.
+ */
+function stronglyConnected(
+  ids: readonly string[],
+  next: (id: string) => readonly string[],
+): Map<string, number> {
   const group = new Map<string, number>();
   const entered = new Map<string, number>();
   const low = new Map<string, number>();

@@ -1,27 +1,63 @@
-import { codeDocument, inFileOrder, PROBLEMS_MOST, problemsError, problemsOf, readYaml, type KeyPath, type Problem, type SettingsDocument, type YamlReading } from "../engine/load-service-document.ts";
+import {
+  codeDocument,
+  inFileOrder,
+  MAX_PROBLEMS,
+  problemsError,
+  problemsOf,
+  readYaml,
+  type KeyPath,
+  type Problem,
+  type SettingsDocument,
+  type YamlReading,
+} from "../engine/load-service-document.ts";
 import { durationMs } from "../kernel/duration.ts";
 import { messageOf } from "../kernel/errors.ts";
 import { isObject } from "../kernel/json.ts";
 import { checkTogether } from "./plan-check.ts";
-import { HEXAGONAL_ROLES, type Plan, type PlanLimits, type PlanWorkers, type Port, type RoleSet, type WorkerSpec } from "./plan.ts";
+import {
+  HEXAGONAL_ROLES,
+  type Plan,
+  type PlanLimits,
+  type PlanWorkers,
+  type Port,
+  type RoleSet,
+  type WorkerSpec,
+} from "./plan.ts";
 import { planSchema, type PlanDraft, type PlanInput } from "./plan-schema.ts";
 
-/** Either a plan, or why there is none; never both. `problems` lists 50 at most, `problemCount` counts all. */
+/**
+ * Either a plan, or why there is none; never both. `problems` lists 50 at most, `problemCount`
+ * counts all.
+ */
 export type PlanReading =
   | { readonly plan: Plan; readonly problems: readonly []; readonly problemCount: 0 }
-  | { readonly plan?: undefined; readonly problems: readonly Problem[]; readonly problemCount: number };
+  | {
+      readonly plan?: undefined;
+      readonly problems: readonly Problem[];
+      readonly problemCount: number;
+    };
 
 /** A plan that cannot be read, for one reason. Pure. */
 export function unreadable(file: string, message: string, line?: number): PlanReading {
-  const problem: Problem = line === undefined ? { file, key: "", message } : { file, line, key: "", message };
+  const problem: Problem =
+    line === undefined ? { file, key: "", message } : { file, line, key: "", message };
   return { problems: [problem], problemCount: 1 };
 }
 
-/** Characters of a plan's file: 10,000 ports of 1,600 characters each. A plan that is sent is bound by its request's body. */
+/**
+ * Characters of a plan's file: 10,000 ports of 1,600 characters each. A plan that is sent is bound
+ * by its request's body.
+ */
 export const PLAN_CHARACTERS = 16_000_000;
 
 /** Source: docs/spec/plans §2. */
-const PLAN_LIMITS: PlanLimits = { maxConcurrency: 3, parallelEnabled: true, timeoutPerPortMs: durationMs("30m"), tries: 3, merge: "at_end" };
+const PLAN_LIMITS: PlanLimits = {
+  maxConcurrency: 3,
+  parallelEnabled: true,
+  timeoutPerPortMs: durationMs("30m"),
+  tries: 3,
+  merge: "at_end",
+};
 
 /**
  * Reads the text of plan.yaml, plan.json or plan.md and reports every problem at its line. Pure.
@@ -29,7 +65,9 @@ const PLAN_LIMITS: PlanLimits = { maxConcurrency: 3, parallelEnabled: true, time
  * @param file as the person wrote it; its ending chooses the reader, and it stands in the problems.
  */
 export function readPlan(file: string, text: string): PlanReading {
-  if (text.length > PLAN_CHARACTERS) return unreadable(file, `is longer than ${PLAN_CHARACTERS} characters`);
+  if (text.length > PLAN_CHARACTERS) {
+    return unreadable(file, `is longer than ${PLAN_CHARACTERS} characters`);
+  }
   const { document, problems, problemCount } = readText(file, text);
   return problemCount > 0 ? { problems, problemCount } : checkPlan(document);
 }
@@ -39,7 +77,10 @@ export function readPlanInput(input: PlanInput, file: string, text = ""): PlanRe
   return checkPlan(codeDocument(file, input, text));
 }
 
-/** As `readPlan`, throwing `PLAN_INVALID` with every problem in its message and in `details.problems`. */
+/**
+ * As `readPlan`, throwing `PLAN_INVALID` with every problem in its message and in
+ * `details.problems`.
+ */
 export function parsePlan(file: string, text: string): Plan {
   const { plan, problems } = readPlan(file, text);
   if (plan) return plan;
@@ -47,24 +88,37 @@ export function parsePlan(file: string, text: string): Plan {
 }
 
 function checkPlan(document: SettingsDocument): PlanReading {
-  if (document.value === undefined || document.value === null) return unreadable(document.file, "is empty; a plan has at least plan, roles, workers and ports");
+  if (document.value === undefined || document.value === null) {
+    return unreadable(
+      document.file,
+      "is empty; a plan has at least plan, roles, workers and ports",
+    );
+  }
   const read = planSchema.safeParse(document.value);
-  if (!read.success) return refused(read.error.issues, (issues) => problemsOf({ issues: [...issues] }, document));
+  if (!read.success) {
+    return refused(read.error.issues, (issues) => problemsOf({ issues: [...issues] }, document));
+  }
   const problems = checkTogether(read.data, document);
   if (problems.length > 0) return refused(problems, (some) => some);
   return { plan: settle(read.data), problems: [], problemCount: 0 };
 }
 
 /** The first problems in words, and how many there are. */
-function refused<Found>(found: readonly Found[], inWords: (some: readonly Found[]) => readonly Problem[]): PlanReading {
-  const listed = inWords(found.slice(0, PROBLEMS_MOST));
+function refused<Found>(
+  found: readonly Found[],
+  inWords: (some: readonly Found[]) => readonly Problem[],
+): PlanReading {
+  const listed = inWords(found.slice(0, MAX_PROBLEMS));
   return { problems: inFileOrder(listed), problemCount: found.length };
 }
 
 /** The draft with its defaults. */
 function settle(draft: PlanDraft): Plan {
   const { timeoutPerPort, maxRetries, ...given } = draft.limits ?? {};
-  const limits: PlanLimits = withoutUndefined({ ...PLAN_LIMITS, timeoutPerPortMs: timeoutPerPort, tries: maxRetries, ...given }, PLAN_LIMITS);
+  const limits: PlanLimits = withoutUndefined(
+    { ...PLAN_LIMITS, timeoutPerPortMs: timeoutPerPort, tries: maxRetries, ...given },
+    PLAN_LIMITS,
+  );
   return {
     name: draft.plan,
     ...(draft.repository !== undefined && { repository: draft.repository }),
@@ -103,14 +157,31 @@ function portOf(draft: PlanDraft["ports"][number], limits: PlanLimits): Port {
 function rolesOf(roles: PlanDraft["roles"]): RoleSet {
   if (roles === "hexagonal") return { preset: "hexagonal", names: HEXAGONAL_ROLES };
   if (roles === "modules") return { preset: "modules" };
-  const definitions = Object.fromEntries(Object.entries(roles).map(([name, role]) => [name, defined(role)]));
+  const definitions = Object.fromEntries(
+    Object.entries(roles).map(([name, role]) => [name, defined(role)]),
+  );
   return { preset: "own", names: Object.keys(roles), definitions };
 }
 
 function workersOf(workers: PlanDraft["workers"]): PlanWorkers {
   const specs = Object.entries(workers).map(([role, spec]): [string, WorkerSpec] => {
-    const { kind, command = [], model = "", prompt = "stdin", script, env, writable, allowHome, network } = spec;
-    const surroundings = { ...(env && { env }), ...(writable && { writable }), ...(allowHome && { allowHome }), ...(network && { network }) };
+    const {
+      kind,
+      command = [],
+      model = "",
+      prompt = "stdin",
+      script,
+      env,
+      writable,
+      allowHome,
+      network,
+    } = spec;
+    const surroundings = {
+      ...(env && { env }),
+      ...(writable && { writable }),
+      ...(allowHome && { allowHome }),
+      ...(network && { network }),
+    };
     switch (kind) {
       case "acp":
         return [role, { kind, command, ...surroundings }];
@@ -123,7 +194,11 @@ function workersOf(workers: PlanDraft["workers"]): PlanWorkers {
     }
   });
   const { default: everybody, orchestrator, ...byRole } = Object.fromEntries(specs);
-  return { ...(everybody && { default: everybody }), ...(orchestrator && { orchestrator }), byRole };
+  return {
+    ...(everybody && { default: everybody }),
+    ...(orchestrator && { orchestrator }),
+    byRole,
+  };
 }
 
 function readText(file: string, text: string): YamlReading {
@@ -132,8 +207,17 @@ function readText(file: string, text: string): YamlReading {
     return read(file, text);
   } catch (error) {
     // An alias that grows without bound is refused only when its value is made.
-    const problem: Problem = { file, line: 1, key: "", message: messageOf(error).replace(/\.$/, "") };
-    return { document: { file, value: undefined, locate: () => undefined }, problems: [problem], problemCount: 1 };
+    const problem: Problem = {
+      file,
+      line: 1,
+      key: "",
+      message: messageOf(error).replace(/\.$/, ""),
+    };
+    return {
+      document: { file, value: undefined, locate: () => undefined },
+      problems: [problem],
+      problemCount: 1,
+    };
   }
 }
 
@@ -144,44 +228,85 @@ interface FrontMatter {
 }
 
 /**
- * A plan in Markdown: settings of the plan between two lines `---` at the top, and the same for each port, with its goal as
- * the words below. A line `---` begins settings only where `key:` stands on the next one; elsewhere it is a rule.
+ * A plan in Markdown: settings of the plan between two lines `---` at the top, and the same for
+ * each port, with its goal as the words below. A line `---` begins settings only where `key:`
+ * stands on the next one; elsewhere it is a rule.
  */
 function readMarkdown(file: string, text: string): YamlReading {
   const lines = text.split(/\r?\n/);
   const isFence = (index: number): boolean => /^---\s*$/.test(lines[index] ?? "");
-  const isBegin = (index: number): boolean => isFence(index) && /^[A-Za-z_]+\s*:(?:\s|$)/.test(lines[index + 1] ?? "");
+  const isBegin = (index: number): boolean =>
+    isFence(index) && /^[A-Za-z_]+\s*:(?:\s|$)/.test(lines[index + 1] ?? "");
   const blocks: FrontMatter[] = [];
   const problems: Problem[] = [];
   const first = lines.findIndex((line) => line.trim() !== "");
   if (first < 0 || !isBegin(first)) {
-    const problem: Problem = { file, line: Math.max(1, first + 1), key: "", message: "does not begin with settings between two lines ---" };
+    const problem: Problem = {
+      file,
+      line: Math.max(1, first + 1),
+      key: "",
+      message: "does not begin with settings between two lines ---",
+    };
     return { document: readYaml(file, "").document, problems: [problem], problemCount: 1 };
   }
-  for (let index = first; index < lines.length; ) {
+  for (let index = first; index < lines.length;) {
     let end = index + 1;
     while (end < lines.length && !isFence(end)) end++;
-    if (end === lines.length) problems.push({ file, line: index + 1, key: "", message: "settings are not closed by a line ---" });
+    if (end === lines.length) {
+      problems.push({
+        file,
+        line: index + 1,
+        key: "",
+        message: "settings are not closed by a line ---",
+      });
+    }
     const settings = readYaml(file, lines.slice(index + 1, end).join("\n"), index + 1);
     problems.push(...settings.problems);
     let next = end + 1;
     while (next < lines.length && !isBegin(next)) next++;
-    blocks.push({ settings: settings.document, words: lines.slice(end + 1, next).join("\n").trim() });
+    blocks.push({
+      settings: settings.document,
+      words: lines
+        .slice(end + 1, next)
+        .join("\n")
+        .trim(),
+    });
     index = next;
   }
   const [head, ...ports] = blocks;
   const value = isObject(head!.settings.value)
-    ? { ...head!.settings.value, ports: ports.map(({ settings, words }) => (isObject(settings.value) && words !== "" ? { goal: words, ...settings.value } : settings.value)) }
+    ? {
+        ...head!.settings.value,
+        ports: ports.map(({ settings, words }) =>
+          isObject(settings.value) && words !== ""
+            ? { goal: words, ...settings.value }
+            : settings.value,
+        ),
+      }
     : head!.settings.value;
-  const locate = (path: KeyPath) => (path[0] === "ports" && path.length > 1 && ports[Number(path[1])] ? ports[Number(path[1])]!.settings.locate(path.slice(2)) : head!.settings.locate(path));
-  return { document: { file, value, locate }, problems: problems.slice(0, PROBLEMS_MOST), problemCount: problems.length };
+  const locate = (path: KeyPath) =>
+    path[0] === "ports" && path.length > 1 && ports[Number(path[1])]
+      ? ports[Number(path[1])]!.settings.locate(path.slice(2))
+      : head!.settings.locate(path);
+  return {
+    document: { file, value, locate },
+    problems: problems.slice(0, MAX_PROBLEMS),
+    problemCount: problems.length,
+  };
 }
 
-function defined<Value extends object>(value: Value): { [Key in keyof Value]: Exclude<Value[Key], undefined> } {
-  return Object.fromEntries(Object.entries(value).filter(([, member]) => member !== undefined)) as { [Key in keyof Value]: Exclude<Value[Key], undefined> };
+function defined<Value extends object>(
+  value: Value,
+): { [Key in keyof Value]: Exclude<Value[Key], undefined> } {
+  return Object.fromEntries(Object.entries(value).filter(([, member]) => member !== undefined)) as {
+    [Key in keyof Value]: Exclude<Value[Key], undefined>;
+  };
 }
 
 /** `value`, with the members of `defaults` where it has none. */
-function withoutUndefined<Value extends object>(value: { readonly [Key in keyof Value]: Value[Key] | undefined }, defaults: Value): Value {
+function withoutUndefined<Value extends object>(
+  value: { readonly [Key in keyof Value]: Value[Key] | undefined },
+  defaults: Value,
+): Value {
   return { ...defaults, ...defined(value) };
 }

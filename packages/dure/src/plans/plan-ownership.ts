@@ -2,20 +2,27 @@ import { expandBraces, foldPath, globMatches, globOf, indexPatterns } from "./gl
 import type { Plan, Port } from "./plan.ts";
 import { decideWrite, foldedGlob, makeScope } from "./scope.ts";
 
-/** Files at the root that the whole project is built with. Data. Source: the manuals of the tools. */
+/**
+ * Files at the root that the whole project is built with. Data. Source: the manuals of the tools.
+ */
 const ROOT_BUILD_FILES = [
   "{package.json,pnpm-workspace.yaml,deno.json,turbo.json,nx.json,lerna.json,.npmrc,.yarnrc*}",
   "{tsconfig*.json,jsconfig.json,vite.config.*,vitest.config.*,jest.config.*,webpack.config.*,rollup.config.*,babel.config.*}",
   "{go.mod,go.work,Cargo.toml,rust-toolchain*,Gemfile,composer.json,mix.exs,pyproject.toml,requirements*.txt,Pipfile,setup.py,setup.cfg,pytest.ini,tox.ini,conftest.py}",
   "{pom.xml,build.gradle*,settings.gradle*,gradle.properties,gradlew,build.sbt,Makefile,CMakeLists.txt}",
 ];
-const LOCK_FILES = ["**/{package-lock.json,npm-shrinkwrap.json,yarn.lock,pnpm-lock.yaml,bun.lock,bun.lockb,deno.lock,go.sum,Cargo.lock,Gemfile.lock,composer.lock,mix.lock,poetry.lock,uv.lock,Pipfile.lock,gradle.lockfile}"];
+const LOCK_FILES = [
+  "**/{package-lock.json,npm-shrinkwrap.json,yarn.lock,pnpm-lock.yaml,bun.lock,bun.lockb,deno.lock,go.sum,Cargo.lock,Gemfile.lock,composer.lock,mix.lock,poetry.lock,uv.lock,Pipfile.lock,gradle.lockfile}",
+];
 const MIGRATIONS = ["**/{migrations,migrate}/**"];
 
 /** What everything is built and tested with; nobody's processes are kept from seeing it. */
 export const BUILD_FILES = [...ROOT_BUILD_FILES, ...LOCK_FILES];
 
-/** What two ports would both need to change, so that it should be no port's alone: it goes to the orchestrator. Source: docs/spec/plans §5. */
+/**
+ * What two ports would both need to change, so that it should be no port's alone: it goes to the
+ * orchestrator. Source: docs/spec/plans §5.
+ */
 const SHARED_FILES = [...BUILD_FILES, ...MIGRATIONS].map((pattern) => globOf(pattern));
 
 /** Whether a path is a lock file, which a package manager writes beside what it reads. Pure. */
@@ -29,24 +36,37 @@ const LOCK_GLOBS = LOCK_FILES.map((pattern) => globOf(pattern));
 export const SHARED_PATTERNS = [...BUILD_FILES, ...MIGRATIONS];
 
 /**
- * Patterns of a port that speak of shared files by name (`package.json`, `src/db/migrations/**`): a person gave them to it. What a wider pattern
- * covers beside other files (`**`, `src/**`) is not meant. Pure.
+ * Patterns of a port that speak of shared files by name (`package.json`, `src/db/migrations/**`): a
+ * person gave them to it. What a wider pattern covers beside other files (`**`, `src/**`) is not
+ * meant. Pure.
  */
 export function sharedByName({ owns, tests }: Pick<Port, "owns" | "tests">): string[] {
-  return [...owns, ...tests].filter((pattern) => (expandBraces(pattern) ?? [pattern]).every((alternative) => SHARED_FILES.some((glob) => globMatches(glob, alternative))));
+  return [...owns, ...tests].filter((pattern) =>
+    (expandBraces(pattern) ?? [pattern]).every((alternative) =>
+      SHARED_FILES.some((glob) => globMatches(glob, alternative)),
+    ),
+  );
 }
 
 /**
- * Which files the orchestrator changes, at the merge, and nobody else: build files of the root, lock files and migrations, where there is an
- * orchestrator and the plan gives them to no port by name. Pure. Source: docs/spec/plans §5.
+ * Which files the orchestrator changes, at the merge, and nobody else: build files of the root,
+ * lock files and migrations, where there is an orchestrator and the plan gives them to no port by
+ * name. Pure. Source: docs/spec/plans §5.
  */
-export function orchestratorsFiles({ workers, ports }: Pick<Plan, "workers" | "ports">): (path: string) => boolean {
+export function orchestratorsFiles({
+  workers,
+  ports,
+}: Pick<Plan, "workers" | "ports">): (path: string) => boolean {
   if (workers.orchestrator === undefined) return () => false;
   const byName = ports.flatMap(sharedByName).map((pattern) => globOf(pattern));
-  return (path) => SHARED_FILES.some((glob) => globMatches(glob, path)) && !byName.some((glob) => globMatches(glob, path));
+  return (path) =>
+    SHARED_FILES.some((glob) => globMatches(glob, path)) &&
+    !byName.some((glob) => globMatches(glob, path));
 }
 
-/** What a plan means for the files of its base. Paths are posix, from the root of the repository. */
+/**
+ * What a plan means for the files of its base. Paths are posix, from the root of the repository.
+ */
 export interface PlanOwnership {
   /** Files that nobody owns: neither a port nor the orchestrator. */
   readonly unowned: readonly string[];
@@ -57,24 +77,33 @@ export interface PlanOwnership {
 }
 
 /** Who owns what of the base. Pure. */
-export function ownershipOf(plan: Pick<Plan, "ports" | "contracts" | "workers">, files: readonly string[]): PlanOwnership {
+export function ownershipOf(
+  plan: Pick<Plan, "ports" | "contracts" | "workers">,
+  files: readonly string[],
+): PlanOwnership {
   const owners = ownersIn(plan.ports);
   const isOrchestrators = orchestratorsFiles(plan);
   const there = new Set(files);
   const contracts = new Set(plan.contracts.map(({ path }) => path));
-  const listed = plan.ports.flatMap(({ owns, tests }) => [...owns, ...tests].filter((pattern) => !isPattern(pattern) && !there.has(pattern)));
+  const listed = plan.ports.flatMap(({ owns, tests }) =>
+    [...owns, ...tests].filter((pattern) => !isPattern(pattern) && !there.has(pattern)),
+  );
   const shared = new Map<string, Set<string>>();
   const unowned: string[] = [];
   for (const path of [...files, ...listed]) {
     if (contracts.has(path) || isOrchestrators(path)) continue;
     const ports = owners(path);
     if (ports.length === 0) unowned.push(path);
-    else if (SHARED_FILES.some((glob) => globMatches(glob, path))) for (const { id } of ports) shared.set(id, (shared.get(id) ?? new Set()).add(path));
+    else if (SHARED_FILES.some((glob) => globMatches(glob, path))) {
+      for (const { id } of ports) shared.set(id, (shared.get(id) ?? new Set()).add(path));
+    }
   }
   return {
     unowned,
     missingContracts: [...contracts].filter((path) => !there.has(path)),
-    shared: plan.ports.flatMap(({ id }) => (shared.has(id) ? [{ port: id, paths: [...shared.get(id)!] }] : [])),
+    shared: plan.ports.flatMap(({ id }) =>
+      shared.has(id) ? [{ port: id, paths: [...shared.get(id)!] }] : [],
+    ),
   };
 }
 
@@ -85,24 +114,45 @@ export interface PlanWarning {
 }
 
 /** What a person should look at before a run. Pure. */
-export function ownershipWarnings(plan: Pick<Plan, "workers">, { shared, missingContracts }: PlanOwnership): PlanWarning[] {
+export function ownershipWarnings(
+  plan: Pick<Plan, "workers">,
+  { shared, missingContracts }: PlanOwnership,
+): PlanWarning[] {
   const owned = shared.map(({ port, paths }) => ({
     code: "SHARED_FILES_OWNED",
     message: `Port ${port} owns ${shown(paths)}: build files of the root, lock files and migrations are needed by all. Two ports cannot both change them; give them to one port that the others depend on, or leave them out: with workers.orchestrator ports ask for changes, which are made once at the merge; without one change them before the run.`,
   }));
-  const open = missingContracts.length > 0 && plan.workers.orchestrator === undefined ? [{ code: "CONTRACTS_MISSING", message: `${shown(missingContracts)} ${missingContracts.length === 1 ? "is a contract that is" : "are contracts that are"} not in the base, and there is no workers.orchestrator to write ${missingContracts.length === 1 ? "it" : "them"}: the run will refuse to begin.` }] : [];
+  const open =
+    missingContracts.length > 0 && plan.workers.orchestrator === undefined
+      ? [
+          {
+            code: "CONTRACTS_MISSING",
+            message: `${shown(missingContracts)} ${missingContracts.length === 1 ? "is a contract that is" : "are contracts that are"} not in the base, and there is no workers.orchestrator to write ${missingContracts.length === 1 ? "it" : "them"}: the run will refuse to begin.`,
+          },
+        ]
+      : [];
   return [...open, ...owned];
 }
 
-/** Ports that own a path, by their patterns alone. Made once for many paths: only ports whose patterns can begin like the path are asked. */
+/**
+ * Ports that own a path, by their patterns alone. Made once for many paths: only ports whose
+ * patterns can begin like the path are asked.
+ */
 export function ownersIn(ports: readonly Port[]): (path: string) => readonly Port[] {
   const candidates = indexPatterns(
     ports.map((port) => {
       const patterns = [...port.owns, ...port.tests];
-      return { port, scope: makeScope({ writes: patterns, reads: [], contracts: [] }), alternatives: patterns.flatMap((pattern) => foldedGlob(pattern).alternatives) };
+      return {
+        port,
+        scope: makeScope({ writes: patterns, reads: [], contracts: [] }),
+        alternatives: patterns.flatMap((pattern) => foldedGlob(pattern).alternatives),
+      };
     }),
   );
-  return (path) => candidates(foldPath(path)).flatMap(({ port, scope }) => (decideWrite(scope, path).allowed ? [port] : []));
+  return (path) =>
+    candidates(foldPath(path)).flatMap(({ port, scope }) =>
+      decideWrite(scope, path).allowed ? [port] : [],
+    );
 }
 
 /** Whether a text of `owns` or `tests` has wildcards; else it names one file. */
@@ -111,5 +161,7 @@ export function isPattern(text: string): boolean {
 }
 
 function shown(paths: readonly string[]): string {
-  return paths.length > 5 ? `${paths.slice(0, 5).join(", ")} and ${paths.length - 5} more` : paths.join(", ");
+  return paths.length > 5
+    ? `${paths.slice(0, 5).join(", ")} and ${paths.length - 5} more`
+    : paths.join(", ");
 }

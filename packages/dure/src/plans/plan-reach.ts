@@ -3,30 +3,45 @@ import { rolesOf, type NetworkPolicies } from "./network-needs.ts";
 import type { Plan } from "./plan.ts";
 import type { NetworkPolicy } from "./sandbox/network.ts";
 
-/** Keys by which a plan gets at more of the machine than the tree that it works in: what the team's own files may say, and who only sends a text may not. Pure. */
+/**
+ * Keys by which a plan gets at more of the machine than the tree that it works in: what the team's
+ * own files may say, and who only sends a text may not. Pure.
+ */
 function reachOf(plan: Plan): readonly string[] {
   const all = rolesOf(plan);
   return [
     ...(plan.isolation === "audit" ? ["isolation: audit"] : []),
     ...networkKeys(plan),
-    ...all.flatMap(([role, { env, writable, allowHome }]) => Object.entries({ env, writable, allow_home: allowHome }).flatMap(([key, names]) => (names !== undefined && names.length > 0 ? [`workers.${role}.${key}`] : []))),
+    ...all.flatMap(([role, { env, writable, allowHome }]) =>
+      Object.entries({ env, writable, allow_home: allowHome }).flatMap(([key, names]) =>
+        names !== undefined && names.length > 0 ? [`workers.${role}.${key}`] : [],
+      ),
+    ),
   ];
 }
 
 /** Where a plan opens a network further than by default: to every host, or to hosts of its own. */
 function networkKeys(plan: Plan): readonly string[] {
-  const isWide = (policy: NetworkPolicy | undefined): boolean => policy?.kind === "open" || (policy?.hosts.length ?? 0) > 0;
-  const wide = (policies: NetworkPolicies | undefined): readonly string[] => Object.entries(policies ?? {}).flatMap(([user, policy]) => (isWide(policy) ? [user] : []));
+  const isWide = (policy: NetworkPolicy | undefined): boolean =>
+    policy?.kind === "open" || (policy?.hosts.length ?? 0) > 0;
+  const wide = (policies: NetworkPolicies | undefined): readonly string[] =>
+    Object.entries(policies ?? {}).flatMap(([user, policy]) => (isWide(policy) ? [user] : []));
   return [
     ...wide(plan.network).map((user) => `network.${user}`),
-    ...rolesOf(plan).flatMap(([role, spec]) => (isWide(spec.network) ? [`workers.${role}.network`] : [])),
-    ...plan.ports.flatMap((port) => wide(port.network).map((user) => `ports.${port.id}.network.${user}`)),
+    ...rolesOf(plan).flatMap(([role, spec]) =>
+      isWide(spec.network) ? [`workers.${role}.network`] : [],
+    ),
+    ...plan.ports.flatMap((port) =>
+      wide(port.network).map((user) => `ports.${port.id}.network.${user}`),
+    ),
   ];
 }
 
 /** What takes protection away: it needs a scope of its own, also in the team's files. Pure. */
 function weakeningsOf(plan: Plan): readonly string[] {
-  const secrets = rolesOf(plan).flatMap(([role, { allowHome }]) => (allowHome && allowHome.length > 0 ? [`workers.${role}.allow_home`] : []));
+  const secrets = rolesOf(plan).flatMap(([role, { allowHome }]) =>
+    allowHome && allowHome.length > 0 ? [`workers.${role}.allow_home`] : [],
+  );
   return [...(plan.isolation === "audit" ? ["isolation: audit"] : []), ...secrets];
 }
 
@@ -34,20 +49,28 @@ function weakeningsOf(plan: Plan): readonly string[] {
 export function assertConfined(plan: Plan): void {
   const weakenings = weakeningsOf(plan);
   if (weakenings.length === 0) return;
-  throw new DureError("PLAN_UNCONFINED", `The plan ${plan.name} takes protection away (${weakenings.join(", ")}), and only a token with the scope plans:unconfined may start it.`, {
-    class: "forbidden",
-    hint: "Make one: dure token create NAME --scope plans:unconfined --scope plans:run. The scope admin does not hold it, and a caller without a token has no scope.",
-    details: { weakenings },
-  });
+  throw new DureError(
+    "PLAN_UNCONFINED",
+    `The plan ${plan.name} takes protection away (${weakenings.join(", ")}), and only a token with the scope plans:unconfined may start it.`,
+    {
+      class: "forbidden",
+      hint: "Make one: dure token create NAME --scope plans:unconfined --scope plans:run. The scope admin does not hold it, and a caller without a token has no scope.",
+      details: { weakenings },
+    },
+  );
 }
 
 /** Throws `PLAN_REACHES_OUT` where a plan is more than work in its own tree. */
 export function assertStaysInside(plan: Plan): void {
   const reach = reachOf(plan);
   if (reach.length === 0) return;
-  throw new DureError("PLAN_REACHES_OUT", `The plan ${plan.name} asks for more of this machine than its own tree: ${reach.join(", ")}.`, {
-    class: "forbidden",
-    hint: "Leave it out, let somebody put the plan into the team's folder plans, or use a token with the scope admin.",
-    details: { reach },
-  });
+  throw new DureError(
+    "PLAN_REACHES_OUT",
+    `The plan ${plan.name} asks for more of this machine than its own tree: ${reach.join(", ")}.`,
+    {
+      class: "forbidden",
+      hint: "Leave it out, let somebody put the plan into the team's folder plans, or use a token with the scope admin.",
+      details: { reach },
+    },
+  );
 }

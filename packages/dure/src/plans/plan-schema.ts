@@ -1,13 +1,26 @@
 import { z } from "zod";
-import { oneOf, sentence, settings, text, wholeNumber, yesOrNo } from "../engine/load-service-schema.ts";
+import {
+  oneOf,
+  sentence,
+  settings,
+  text,
+  wholeNumber,
+  yesOrNo,
+} from "../engine/load-service-schema.ts";
 import { durationMs } from "../kernel/duration.ts";
 import { DureError } from "../kernel/errors.ts";
-import { parseBudgetLimit, parseModelName, type BudgetLimit, type BudgetLimitInput } from "../models/card.ts";
+import {
+  parseBudgetLimit,
+  parseModelName,
+  type BudgetLimit,
+  type BudgetLimitInput,
+} from "../models/card.ts";
 import { readGlob } from "./glob.ts";
 import { parseHost, type NetworkPolicy } from "./sandbox/network.ts";
 import { PATH_REASONS, pathProblem } from "./scope.ts";
 
-// What may stand in a plan: docs/spec/plans §2. A message that begins with "must be" says what is allowed.
+// What may stand in a plan: docs/spec/plans §2. A message that begins with "must be" says what is
+// allowed.
 
 /** Ports of one plan. Source: docs/spec/plans §3. */
 const MAX_PORTS = 10_000;
@@ -17,11 +30,21 @@ const MAX_PATTERNS = 500;
 const MAX_GOAL = 20_000;
 const MAX_COMMAND = 4_000;
 
-/** Stands in names of branches, folders and addresses, so nothing that git or a shell reads otherwise. */
+/**
+ * Stands in names of branches, folders and addresses, so nothing that git or a shell reads
+ * otherwise.
+ */
 const ID_WORDS = "must be 1 to 64 Latin letters, digits, _ or -, beginning with a letter or digit";
-const id = z.string({ error: ID_WORDS }).regex(/^[A-Za-z0-9][A-Za-z0-9_-]{0,63}$/, { error: ID_WORDS });
+const id = z
+  .string({ error: ID_WORDS })
+  .regex(/^[A-Za-z0-9][A-Za-z0-9_-]{0,63}$/, { error: ID_WORDS });
 
-const line = (longest: number, what: string) => z.string({ error: `must be ${what}` }).trim().min(1, { error: `must be ${what} that is not empty` }).max(longest, { error: `must be ${what} of at most ${longest} characters` });
+const line = (longest: number, what: string) =>
+  z
+    .string({ error: `must be ${what}` })
+    .trim()
+    .min(1, { error: `must be ${what} that is not empty` })
+    .max(longest, { error: `must be ${what} of at most ${longest} characters` });
 const command = line(MAX_COMMAND, "a shell command");
 
 const duration = (from: string, to: string) => {
@@ -34,94 +57,166 @@ const duration = (from: string, to: string) => {
   });
 };
 
-/** Work on a port takes minutes; a day is the length of a run that nobody looks at. Source: our choice. */
+/**
+ * Work on a port takes minutes; a day is the length of a run that nobody looks at. Source: our
+ * choice.
+ */
 const timeout = duration("1s", "24h");
 
 const BUDGET_WORDS = 'must be an amount such as "20 USD" or "50000 tokens", or {tokens, usd}';
 const budget = z.custom<BudgetLimitInput>().transform((value, context): BudgetLimit => {
   try {
-    return parseBudgetLimit(typeof value === "string" ? value : (budgetAmounts.parse(value) as BudgetLimitInput));
+    return parseBudgetLimit(
+      typeof value === "string" ? value : (budgetAmounts.parse(value) as BudgetLimitInput),
+    );
   } catch (error) {
-    context.addIssue({ code: "custom", message: error instanceof DureError ? sentence(error) : BUDGET_WORDS });
+    context.addIssue({
+      code: "custom",
+      message: error instanceof DureError ? sentence(error) : BUDGET_WORDS,
+    });
     return z.NEVER;
   }
 });
-const budgetAmounts = z.strictObject({ tokens: z.int().min(0).optional(), usd: z.number().min(0).optional() });
+const budgetAmounts = z.strictObject({
+  tokens: z.int().min(0).optional(),
+  usd: z.number().min(0).optional(),
+});
 
 /** Refused with the first reason; what a pattern means stands in glob.ts. */
-const glob = z.string({ error: "must be a pattern of paths such as src/api/**" }).superRefine((written, context) => {
-  const reading = readGlob(written);
-  if (!reading.ok) context.addIssue({ code: "custom", message: reading.hint === undefined ? reading.message : `${reading.message}; ${reading.hint.replace(/\.$/, "")}` });
-});
-const globs = z.array(glob, { error: "must be a list of patterns such as [src/api/**]" }).max(MAX_PATTERNS, { error: `must be at most ${MAX_PATTERNS} patterns` });
+const glob = z
+  .string({ error: "must be a pattern of paths such as src/api/**" })
+  .superRefine((written, context) => {
+    const reading = readGlob(written);
+    if (!reading.ok) {
+      context.addIssue({
+        code: "custom",
+        message:
+          reading.hint === undefined
+            ? reading.message
+            : `${reading.message}; ${reading.hint.replace(/\.$/, "")}`,
+      });
+    }
+  });
+const globs = z
+  .array(glob, { error: "must be a list of patterns such as [src/api/**]" })
+  .max(MAX_PATTERNS, { error: `must be at most ${MAX_PATTERNS} patterns` });
 
-const filePath = z.string({ error: "must be the path of a file, from the root of the repository" }).superRefine((written, context) => {
-  const problem = pathProblem(written);
-  if (problem) context.addIssue({ code: "custom", message: `${PATH_REASONS[problem]}; write the path of a file, from the root of the repository` });
-});
+const filePath = z
+  .string({ error: "must be the path of a file, from the root of the repository" })
+  .superRefine((written, context) => {
+    const problem = pathProblem(written);
+    if (problem) {
+      context.addIssue({
+        code: "custom",
+        message: `${PATH_REASONS[problem]}; write the path of a file, from the root of the repository`,
+      });
+    }
+  });
 
 const REF_WORDS = "must be a branch, a tag or a commit";
 export const gitRef = z
   .string({ error: REF_WORDS })
   .max(255, { error: REF_WORDS })
-  .regex(/^(?![-/.])(?!.*(?:\.\.|@\{|\/\/|\.lock(?:\/|$)|\/\.))[^\x00-\x20\x7f~^:?*[\\]*[^\x00-\x20\x7f~^:?*[\\/.]$/, { error: REF_WORDS });
+  .regex(
+    /^(?![-/.])(?!.*(?:\.\.|@\{|\/\/|\.lock(?:\/|$)|\/\.))[^\x00-\x20\x7f~^:?*[\\]*[^\x00-\x20\x7f~^:?*[\\/.]$/,
+    { error: REF_WORDS },
+  );
 
 const program = z
-  .array(z.string({ error: "must be a text" }).min(1, { error: "must be a text that is not empty" }), { error: "must be a program and its arguments as a list, such as [claude-agent-acp]" })
+  .array(
+    z.string({ error: "must be a text" }).min(1, { error: "must be a text that is not empty" }),
+    { error: "must be a program and its arguments as a list, such as [claude-agent-acp]" },
+  )
   .min(1, { error: "must be a program and its arguments as a list, such as [claude-agent-acp]" })
   .max(200, { error: "must be a program and at most 199 arguments" });
 
-const modelText = z.string({ error: "must be offline, or provider:model" }).superRefine((written, context) => {
-  try {
-    parseModelName(written);
-  } catch (error) {
-    context.addIssue({ code: "custom", message: sentence(error) });
-  }
-});
+const modelText = z
+  .string({ error: "must be offline, or provider:model" })
+  .superRefine((written, context) => {
+    try {
+      parseModelName(written);
+    } catch (error) {
+      context.addIssue({ code: "custom", message: sentence(error) });
+    }
+  });
 
 const ENV_WORDS = "must be a list of names of variables such as [ANTHROPIC_API_KEY]";
-/** A prefix that dure uses itself, and what a loader or runtime obeys before the program's own first line. */
+/**
+ * A prefix that dure uses itself, and what a loader or runtime obeys before the program's own first
+ * line.
+ */
 const ENV_REFUSED = /^(?:DURE_|LD_|DYLD_)|^(?:NODE_OPTIONS|BASH_ENV|ENV|TMPDIR|PWD|HOME)$/;
 const envNames = z
   .array(
     z
       .string({ error: ENV_WORDS })
-      .regex(/^[A-Za-z_][A-Za-z0-9_]{0,127}$/, { error: "must be the name of a variable: Latin letters, digits and _" })
-      .refine((name) => !ENV_REFUSED.test(name), { error: "is a variable that dure sets or keeps away from workers" }),
+      .regex(/^[A-Za-z_][A-Za-z0-9_]{0,127}$/, {
+        error: "must be the name of a variable: Latin letters, digits and _",
+      })
+      .refine((name) => !ENV_REFUSED.test(name), {
+        error: "is a variable that dure sets or keeps away from workers",
+      }),
     { error: ENV_WORDS },
   )
   .max(100, { error: "must be at most 100 names" });
 
 const OUTSIDE_WORDS = "must be a path that begins with / or ~/, without . and .. in it";
-const hasPlainSegments = (path: string): boolean => !/[\x00-\x1f\x7f]/.test(path) && path.split("/").every((segment) => !["", ".", "..", "~"].includes(segment));
+const hasPlainSegments = (path: string): boolean =>
+  !/[\x00-\x1f\x7f]/.test(path) &&
+  path.split("/").every((segment) => !["", ".", "..", "~"].includes(segment));
 const outsidePath = z
   .string({ error: OUTSIDE_WORDS })
   .max(1_024, { error: OUTSIDE_WORDS })
-  .refine((path) => /^~?\//.test(path) && hasPlainSegments(path.replace(/^~?\//, "")), { error: OUTSIDE_WORDS });
+  .refine((path) => /^~?\//.test(path) && hasPlainSegments(path.replace(/^~?\//, "")), {
+    error: OUTSIDE_WORDS,
+  });
 const HOME_WORDS = "must be a path below the home folder, such as .claude";
 const homePath = z
   .string({ error: HOME_WORDS })
   .max(1_024, { error: HOME_WORDS })
   .refine(hasPlainSegments, { error: HOME_WORDS });
 /** Below the folder of the plan, so that a plan can be moved with its scripts. */
-const scriptPath = z.string({ error: "must be the path of a YAML or JSON file, from the folder of the plan" }).superRefine((written, context) => {
-  const problem = pathProblem(written);
-  if (problem) context.addIssue({ code: "custom", message: `${PATH_REASONS[problem]}; write the path of a script, from the folder of the plan` });
-});
+const scriptPath = z
+  .string({ error: "must be the path of a YAML or JSON file, from the folder of the plan" })
+  .superRefine((written, context) => {
+    const problem = pathProblem(written);
+    if (problem) {
+      context.addIssue({
+        code: "custom",
+        message: `${PATH_REASONS[problem]}; write the path of a script, from the folder of the plan`,
+      });
+    }
+  });
 
 const HOST_WORDS = "must be a host such as api.example.org, *.example.org or 10.0.0.7:8080";
 /** Source: our choice; a longer list is a network that is open and does not say so. */
 const MAX_HOSTS = 50;
 const hosts = z
-  .array(z.string({ error: HOST_WORDS }).max(300, { error: HOST_WORDS }).refine((host) => parseHost(host) !== undefined, { error: HOST_WORDS }))
+  .array(
+    z
+      .string({ error: HOST_WORDS })
+      .max(300, { error: HOST_WORDS })
+      .refine((host) => parseHost(host) !== undefined, { error: HOST_WORDS }),
+  )
   .min(1, { error: "must name at least one host" })
   .max(MAX_HOSTS, { error: `must be at most ${MAX_HOSTS} hosts` });
 /** A list stands for `provider` with these hosts. */
-const policy = (value: "none" | "provider" | "open" | string[]): NetworkPolicy => (Array.isArray(value) ? { kind: "provider", hosts: value } : { kind: value, hosts: [] });
-const workerNetwork = z.union([z.enum(["none", "provider", "open"]), hosts], { error: "must be none, provider, open, or a list of hosts" }).transform(policy);
+const policy = (value: "none" | "provider" | "open" | string[]): NetworkPolicy =>
+  Array.isArray(value) ? { kind: "provider", hosts: value } : { kind: value, hosts: [] };
+const workerNetwork = z
+  .union([z.enum(["none", "provider", "open"]), hosts], {
+    error: "must be none, provider, open, or a list of hosts",
+  })
+  .transform(policy);
 /** A command has no model. */
-const commandNetwork = z.union([z.enum(["none", "open"]), hosts], { error: "must be none, open, or a list of hosts" }).transform(policy);
-const portNetwork = settings({ workers: workerNetwork.optional(), check: commandNetwork.optional(), acceptance: commandNetwork.optional() });
+const commandNetwork = z
+  .union([z.enum(["none", "open"]), hosts], { error: "must be none, open, or a list of hosts" })
+  .transform(policy);
+const portNetwork = settings({
+  workers: workerNetwork.optional(),
+  check: commandNetwork.optional(),
+  acceptance: commandNetwork.optional(),
+});
 /** `network` of a plan, and `plans.network` of the team's configuration. */
 export const networkPolicies = settings({
   workers: workerNetwork.optional(),
@@ -132,9 +227,19 @@ export const networkPolicies = settings({
 });
 
 /** Which keys a kind of worker takes beside `kind`. Source: docs/spec/plans §6. */
-const WORKER_KEYS = { acp: ["command"], model: ["model"], command: ["command", "prompt"], offline: ["script"] } as const satisfies Record<string, readonly WorkerKey[]>;
+const WORKER_KEYS = {
+  acp: ["command"],
+  model: ["model"],
+  command: ["command", "prompt"],
+  offline: ["script"],
+} as const satisfies Record<string, readonly WorkerKey[]>;
 type WorkerKey = "command" | "model" | "prompt" | "script";
-const NEEDED_KEYS = { acp: ["command"], model: ["model"], command: ["command"], offline: [] } as const satisfies Record<string, readonly WorkerKey[]>;
+const NEEDED_KEYS = {
+  acp: ["command"],
+  model: ["model"],
+  command: ["command"],
+  offline: [],
+} as const satisfies Record<string, readonly WorkerKey[]>;
 const KINDS = ["acp", "model", "command", "offline"] as const;
 
 const worker = settings({
@@ -145,20 +250,42 @@ const worker = settings({
   prompt: oneOf(["stdin", "file"]).optional(),
   script: scriptPath.optional(),
   env: envNames.optional(),
-  writable: z.array(outsidePath, { error: "must be a list of paths such as [~/.claude]" }).max(100, { error: "must be at most 100 paths" }).optional(),
+  writable: z
+    .array(outsidePath, { error: "must be a list of paths such as [~/.claude]" })
+    .max(100, { error: "must be at most 100 paths" })
+    .optional(),
   network: workerNetwork.optional(),
-  allowHome: z.array(homePath, { error: "must be a list of paths below the home folder such as [.claude]" }).max(100, { error: "must be at most 100 paths" }).optional(),
+  allowHome: z
+    .array(homePath, { error: "must be a list of paths below the home folder such as [.claude]" })
+    .max(100, { error: "must be at most 100 paths" })
+    .optional(),
 }).superRefine((spec, context) => {
   for (const key of NEEDED_KEYS[spec.kind]) {
-    if (spec[key] === undefined) context.addIssue({ code: "custom", path: [key], message: `is missing; a worker of kind ${spec.kind} needs it` });
+    if (spec[key] === undefined) {
+      context.addIssue({
+        code: "custom",
+        path: [key],
+        message: `is missing; a worker of kind ${spec.kind} needs it`,
+      });
+    }
   }
   const known: readonly string[] = WORKER_KEYS[spec.kind];
   for (const key of ["command", "model", "prompt", "script"] as const) {
-    if (spec[key] !== undefined && !known.includes(key)) context.addIssue({ code: "custom", path: [key], message: `is no key of a worker of kind ${spec.kind}` });
+    if (spec[key] !== undefined && !known.includes(key)) {
+      context.addIssue({
+        code: "custom",
+        path: [key],
+        message: `is no key of a worker of kind ${spec.kind}`,
+      });
+    }
   }
 });
 
-const role = settings({ title: text.optional(), reads: globs.optional(), forbidden: globs.optional() });
+const role = settings({
+  title: text.optional(),
+  reads: globs.optional(),
+  forbidden: globs.optional(),
+});
 const ROLES_WORDS = "must be hexagonal, modules, or your own roles by name";
 
 const port = settings({
@@ -169,7 +296,10 @@ const port = settings({
   owns: globs.optional(),
   tests: globs.optional(),
   reads: globs.optional(),
-  dependsOn: z.array(id, { error: "must be a list of ports' ids" }).max(MAX_PORTS, { error: `must be at most ${MAX_PORTS} ids` }).optional(),
+  dependsOn: z
+    .array(id, { error: "must be a list of ports' ids" })
+    .max(MAX_PORTS, { error: `must be at most ${MAX_PORTS} ids` })
+    .optional(),
   acceptance: command,
   check: command.optional(),
   budget: budget.optional(),
@@ -187,7 +317,13 @@ const limits = settings({
   merge: oneOf(["at_end", "as_ready"]).optional(),
   budget: budget.optional(),
 }).superRefine(({ tries, maxRetries }, context) => {
-  if (tries !== undefined && maxRetries !== undefined) context.addIssue({ code: "custom", path: ["maxRetries"], message: '"tries" and "max_retries" are one setting; keep one of them' });
+  if (tries !== undefined && maxRetries !== undefined) {
+    context.addIssue({
+      code: "custom",
+      path: ["maxRetries"],
+      message: '"tries" and "max_retries" are one setting; keep one of them',
+    });
+  }
 });
 
 export const planSchema = settings({
@@ -197,17 +333,28 @@ export const planSchema = settings({
   base: gitRef.optional(),
   setup: command.optional(),
   integration: command.optional(),
-  roles: z.union([z.enum(["hexagonal", "modules"], { error: ROLES_WORDS }), z.record(id, role, { error: ROLES_WORDS })], { error: ROLES_WORDS }),
+  roles: z.union(
+    [
+      z.enum(["hexagonal", "modules"], { error: ROLES_WORDS }),
+      z.record(id, role, { error: ROLES_WORDS }),
+    ],
+    { error: ROLES_WORDS },
+  ),
   limits: limits.optional(),
   isolation: oneOf(["enforced", "audit"]).optional(),
   violations: oneOf(["stop", "refuse", "report"]).optional(),
   network: networkPolicies.optional(),
   workers: z.record(id, worker, { error: "must be workers by role, and default and orchestrator" }),
   contracts: z
-    .array(settings({ path: filePath, by: oneOf(["orchestrator"]) }), { error: "must be a list such as [{ path: src/ports/sessions.ts, by: orchestrator }]" })
+    .array(settings({ path: filePath, by: oneOf(["orchestrator"]) }), {
+      error: "must be a list such as [{ path: src/ports/sessions.ts, by: orchestrator }]",
+    })
     .max(MAX_PATTERNS, { error: `must be at most ${MAX_PATTERNS} contracts` })
     .optional(),
-  ports: z.array(port, { error: "must be a list of ports" }).min(1, { error: "must be at least one port" }).max(MAX_PORTS, { error: `must be at most ${MAX_PORTS} ports` }),
+  ports: z
+    .array(port, { error: "must be a list of ports" })
+    .min(1, { error: "must be at least one port" })
+    .max(MAX_PORTS, { error: `must be at most ${MAX_PORTS} ports` }),
 });
 
 /** What `definePlan` takes; files may spell every key in snake_case too. */

@@ -3,11 +3,16 @@ import type { BudgetLimit } from "../models/card.ts";
 import type { NetworkPolicies } from "./network-needs.ts";
 import type { NetworkPolicy } from "./sandbox/network.ts";
 
-/** A plan that was read and checked: every reference leads somewhere, no ports wait for each other. */
+/**
+ * A plan that was read and checked: every reference leads somewhere, no ports wait for each other.
+ */
 export interface Plan {
   /** The key `plan`. Stands in names of branches and folders. */
   readonly name: string;
-  /** Folder of the repository, from the folder of the plan; absent: the one that the run is asked for. */
+  /**
+   * Folder of the repository, from the folder of the plan; absent: the one that the run is asked
+   * for.
+   */
   readonly repository?: string;
   /** What the work starts from: a branch, a tag or a commit. Default `HEAD`. */
   readonly base: string;
@@ -21,7 +26,8 @@ export interface Plan {
   readonly isolation: "enforced" | "audit";
   /**
    * `stop`: a worker is ended at its second request outside of its scope. `refuse`: each is refused and recorded, and it goes on. `report`: so, and
-   * what it changed beside its paths is left out and recorded, which else ends its try. Default `stop`.
+   * what it changed beside its paths is left out and recorded, which else ends its try. Default
+   * `stop`.
    */
   readonly violations: OnViolation;
   /** How far processes get. Default: agents to their model, everything else nowhere. */
@@ -51,7 +57,10 @@ export interface Port {
   readonly dependsOn: readonly string[];
   /** A shell command; its exit code decides, not a worker's word. */
   readonly acceptance: string;
-  /** A shell command (compile) that runs in each try of its port before the tests, again when the tester changed something, and with what other ports made in its module. */
+  /**
+   * A shell command (compile) that runs in each try of its port before the tests, again when the
+   * tester changed something, and with what other ports made in its module.
+   */
   readonly check?: string;
   readonly budget?: BudgetLimit;
   /** Goes before what the plan says; a port has no `setup` and no `integration`. */
@@ -87,7 +96,11 @@ export type RoleSet =
   | { readonly preset: "hexagonal"; readonly names: readonly string[] }
   /** A role is the name of a module; any name will do. */
   | { readonly preset: "modules" }
-  | { readonly preset: "own"; readonly names: readonly string[]; readonly definitions: Readonly<Record<string, RoleDefinition>> };
+  | {
+      readonly preset: "own";
+      readonly names: readonly string[];
+      readonly definitions: Readonly<Record<string, RoleDefinition>>;
+    };
 
 export interface RoleDefinition {
   readonly title?: string;
@@ -97,7 +110,10 @@ export interface RoleDefinition {
   readonly forbidden?: readonly string[];
 }
 
-/** Roles that a port may have under the preset. The orchestrator owns the contracts only, so it is no port's. Source: docs/spec/plans §5. */
+/**
+ * Roles that a port may have under the preset. The orchestrator owns the contracts only, so it is
+ * no port's. Source: docs/spec/plans §5.
+ */
 export const HEXAGONAL_ROLES = ["domain", "infrastructure", "api", "test"] as const;
 
 /** The role whose ports come after all others and write tests only. Source: docs/spec/plans §5. */
@@ -114,26 +130,42 @@ export type WorkerSpec = WorkerSurroundings &
   (
     | { readonly kind: "acp"; readonly command: readonly string[] }
     | { readonly kind: "model"; readonly model: string }
-    | { readonly kind: "command"; readonly command: readonly string[]; readonly prompt: "stdin" | "file" }
-    /** `script`: path of a YAML or JSON file, from the folder of the plan; without one the worker changes nothing. */
+    | {
+        readonly kind: "command";
+        readonly command: readonly string[];
+        readonly prompt: "stdin" | "file";
+      }
+    /**
+     * `script`: path of a YAML or JSON file, from the folder of the plan; without one the worker
+     * changes nothing.
+     */
     | { readonly kind: "offline"; readonly script?: string }
   );
 
-/** What a worker's processes get of the machine beside the tree and their scratch folder. Nothing, unless the plan says so. */
+/**
+ * What a worker's processes get of the machine beside the tree and their scratch folder. Nothing,
+ * unless the plan says so.
+ */
 export interface WorkerSurroundings {
   /** Names of variables that are passed on from dure's own environment. Default none. */
   readonly env?: readonly string[];
-  /** Files and folders outside of the tree that it may write: absolute, or `~/…` for the home folder. Default none. */
+  /**
+   * Files and folders outside of the tree that it may write: absolute, or `~/…` for the home
+   * folder. Default none.
+   */
   readonly writable?: readonly string[];
-  /** Paths below the home folder, such as `.claude`, that stay visible although they may hold secrets. Default none. */
+  /**
+   * Paths below the home folder, such as `.claude`, that stay visible although they may hold
+   * secrets. Default none.
+   */
   readonly allowHome?: readonly string[];
   /** How far its processes get. Goes before what the plan says. */
   readonly network?: NetworkPolicy | undefined;
 }
 
 /**
- * A plan in code. Gives back what it gets, typed; it is read and checked when it is loaded, so that an error can name the
- * file and line.
+ * A plan in code. Gives back what it gets, typed; it is read and checked when it is loaded, so that
+ * an error can name the file and line.
  *
  *     export default definePlan({ plan: "login", roles: "hexagonal", workers: {…}, ports: […] });
  */
@@ -141,13 +173,20 @@ export function definePlan(plan: PlanInput): PlanInput {
   return plan;
 }
 
-/** Who works on ports of a role: its own worker, else the default. Undefined only for a role that the plan does not have. */
+/**
+ * Who works on ports of a role: its own worker, else the default. Undefined only for a role that
+ * the plan does not have.
+ */
 export function workerOf(workers: PlanWorkers, role: string): WorkerSpec | undefined {
   if (role === "orchestrator") return workers.orchestrator ?? workers.default;
-  return (Object.hasOwn(workers.byRole, role) ? workers.byRole[role] : undefined) ?? workers.default;
+  return (
+    (Object.hasOwn(workers.byRole, role) ? workers.byRole[role] : undefined) ?? workers.default
+  );
 }
 
 /** Ports that may work at the same time. Pure. */
-export function concurrencyOf(limits: Pick<PlanLimits, "maxConcurrency" | "parallelEnabled">): number {
+export function concurrencyOf(
+  limits: Pick<PlanLimits, "maxConcurrency" | "parallelEnabled">,
+): number {
   return limits.parallelEnabled ? limits.maxConcurrency : 1;
 }

@@ -1,16 +1,24 @@
-/** A list whose changed copy shares all but two short pieces with the old one: 10,000 ports change 10,000 times in a run. */
+/**
+ * A list whose changed copy shares all but two short pieces with the old one: 10,000 ports change
+ * 10,000 times in a run.
+ */
 export interface Numbered<Value> {
   readonly length: number;
   readonly pieces: readonly (readonly Value[])[];
   at(index: number): Value;
 }
 
-/** Entries of a piece: about the square root of the largest plan, which makes both copies equally short. */
+/**
+ * Entries of a piece: about the square root of the largest plan, which makes both copies equally
+ * short.
+ */
 const PIECE = 128;
 
 export function numbered<Value>(values: readonly Value[]): Numbered<Value> {
   const pieces: Value[][] = [];
-  for (let from = 0; from < values.length; from += PIECE) pieces.push(values.slice(from, from + PIECE));
+  for (let from = 0; from < values.length; from += PIECE) {
+    pieces.push(values.slice(from, from + PIECE));
+  }
   return fromPieces(pieces, values.length);
 }
 
@@ -29,8 +37,8 @@ function fromPieces<Value>(pieces: readonly (readonly Value[])[], length: number
 }
 
 /**
- * Numbers, the first one of an order on top. A leftist heap: it is never changed, only made anew, and both putting in and
- * taking out copy the logarithm of its size.
+ * Numbers, the first one of an order on top. A leftist heap: it is never changed, only made anew,
+ * and both putting in and taking out copy the logarithm of its size.
  */
 export type ReadyQueue = QueueNode | undefined;
 interface QueueNode {
@@ -49,7 +57,10 @@ export function putIn(queue: ReadyQueue, value: number, isBefore: IsBefore): Rea
   return merge(queue, { first: value, depth: 1, left: undefined, right: undefined }, isBefore);
 }
 
-export function takeFirst(queue: ReadyQueue, isBefore: IsBefore): { readonly first: number; readonly rest: ReadyQueue } | undefined {
+export function takeFirst(
+  queue: ReadyQueue,
+  isBefore: IsBefore,
+): { readonly first: number; readonly rest: ReadyQueue } | undefined {
   return queue && { first: queue.first, rest: merge(queue.left, queue.right, isBefore) };
 }
 

@@ -1,17 +1,33 @@
 import fc from "fast-check";
 import { describe, expect, test } from "vitest";
 import { buildGraph, type PortNode } from "./graph.ts";
-import { blockReasons, decide, isRunOver, openRun, portState, type PortStatus, type SchedulerAction, type SchedulerDecision, type SchedulerEvent } from "./scheduler.ts";
+import {
+  blockReasons,
+  decide,
+  isRunOver,
+  openRun,
+  portState,
+  type PortStatus,
+  type SchedulerAction,
+  type SchedulerDecision,
+  type SchedulerEvent,
+} from "./scheduler.ts";
 import { emptyQueue, numbered, putIn, setAt, takeFirst } from "./scheduler-parts.ts";
 
 const isLong = process.env["DURE_TEST_LONG"] === "1";
 
 /** `{ b: "a" }`: b needs a. */
 function ports(needs: Readonly<Record<string, string>>): PortNode[] {
-  return Object.entries(needs).map(([id, names]) => ({ id, dependsOn: names.split(" ").filter(Boolean) }));
+  return Object.entries(needs).map(([id, names]) => ({
+    id,
+    dependsOn: names.split(" ").filter(Boolean),
+  }));
 }
 
-/** A run that is told in words: `a ok`, `a bad`, `a stopped`, `retry a`, `pause`. Answers what is done, in words. */
+/**
+ * A run that is told in words: `a ok`, `a bad`, `a stopped`, `retry a`, `pause`. Answers what is
+ * done, in words.
+ */
 class ToldRun {
   last: SchedulerDecision;
 
@@ -25,7 +41,9 @@ class ToldRun {
   }
 
   said(): string[] {
-    return this.last.refused ? [`refused: ${this.last.refused}`] : this.last.actions.filter(({ type }) => type !== "ready").map(said);
+    return this.last.refused
+      ? [`refused: ${this.last.refused}`]
+      : this.last.actions.filter(({ type }) => type !== "ready").map(said);
   }
 
   statuses(): Record<string, PortStatus> {
@@ -61,7 +79,10 @@ function statusesOf({ state }: SchedulerDecision): Record<string, PortStatus> {
 
 describe("a run", () => {
   test("starts what nothing waits behind last, never more than its slots, and does not wait for a level", () => {
-    const run = new ToldRun({ alone: "", first: "", last: "middle", middle: "first", other: "" }, 2);
+    const run = new ToldRun(
+      { alone: "", first: "", last: "middle", middle: "first", other: "" },
+      2,
+    );
 
     expect(run.said()).toEqual(["start first", "start alone"]);
     expect(run.tell("first ok")).toEqual(["start middle"]);
@@ -76,11 +97,19 @@ describe("a run", () => {
 
     expect(run.tell("a bad")).toEqual(["block b by a", "block c by a"]);
     expect(run.tell("d ok")).toEqual(["end partial: d | a b c"]);
-    expect(blockReasons(run.last.state)).toEqual(new Map([["b", ["a"]], ["c", ["a"]]]));
+    expect(blockReasons(run.last.state)).toEqual(
+      new Map([
+        ["b", ["a"]],
+        ["c", ["a"]],
+      ]),
+    );
   });
 
   test("ends failed when nothing is kept", () => {
-    expect(new ToldRun({ a: "", b: "a" }).tell("a bad")).toEqual(["block b by a", "end failed:  | a b"]);
+    expect(new ToldRun({ a: "", b: "a" }).tell("a bad")).toEqual([
+      "block b by a",
+      "end failed:  | a b",
+    ]);
   });
 
   test("takes a failed port up again, also after its end, and unblocks its dependents when it succeeds", () => {
@@ -120,7 +149,12 @@ describe("a run", () => {
     run.tell("retry a");
 
     expect(run.tell("a ok")).toEqual(["end partial: a | b c d"]);
-    expect(blockReasons(run.last.state)).toEqual(new Map([["c", ["b"]], ["d", ["b"]]]));
+    expect(blockReasons(run.last.state)).toEqual(
+      new Map([
+        ["c", ["b"]],
+        ["d", ["b"]],
+      ]),
+    );
     run.tell("retry b");
     expect(run.tell("b ok")).toEqual(["unblock c", "unblock d", "start c"]);
   });
@@ -153,7 +187,13 @@ describe("a run", () => {
     expect(run.tell("retry bad")).toEqual(["refused: run-cancelled"]);
     expect(run.tell("a ok")).toEqual([]);
     expect(run.tell("b stopped")).toEqual(["end cancelled: a | b c bad x"]);
-    expect(run.statuses()).toEqual({ a: "succeeded", b: "cancelled", c: "cancelled", bad: "failed", x: "blocked" });
+    expect(run.statuses()).toEqual({
+      a: "succeeded",
+      b: "cancelled",
+      c: "cancelled",
+      bad: "failed",
+      x: "blocked",
+    });
     expect(run.tell("retry bad")).toEqual(["refused: run-cancelled"]);
   });
 
@@ -173,8 +213,14 @@ describe("a run", () => {
     run.tell("retry a");
     const { state } = run.last;
 
-    expect(decide(state, { type: "succeeded", port: "a", attempt: 1 })).toEqual({ state, actions: [], refused: "stale-report" });
-    expect(decide(state, { type: "stopped", port: "a", attempt: 2 }).refused).toBe("not-cancelling");
+    expect(decide(state, { type: "succeeded", port: "a", attempt: 1 })).toEqual({
+      state,
+      actions: [],
+      refused: "stale-report",
+    });
+    expect(decide(state, { type: "stopped", port: "a", attempt: 2 }).refused).toBe(
+      "not-cancelling",
+    );
     run.tell("a ok");
     expect(run.tell("a bad")).toEqual(["refused: stale-report"]);
     expect(() => run.tell("nobody ok")).toThrow("The plan has no port nobody.");
@@ -193,15 +239,44 @@ describe("a run", () => {
       ],
     });
 
-    expect(resumed.actions.map(said)).toEqual(["block x by bad", "ready b", "ready c", "start c", "start b #3"]);
-    expect(statusesOf(resumed)).toEqual({ a: "succeeded", b: "running", c: "running", bad: "failed", x: "blocked", y: "waiting" });
-    expect(openRun({ graph, maxConcurrency: 2, status: "paused" }).actions.map(said)).toEqual(["ready a", "ready bad"]);
-    expect(openRun({ graph, maxConcurrency: 2, status: "cancelling", records: [{ id: "a", status: "succeeded", attempt: 1 }] }).actions.map(said).at(-1)).toBe("end cancelled: a | b c bad x y");
+    expect(resumed.actions.map(said)).toEqual([
+      "block x by bad",
+      "ready b",
+      "ready c",
+      "start c",
+      "start b #3",
+    ]);
+    expect(statusesOf(resumed)).toEqual({
+      a: "succeeded",
+      b: "running",
+      c: "running",
+      bad: "failed",
+      x: "blocked",
+      y: "waiting",
+    });
+    expect(openRun({ graph, maxConcurrency: 2, status: "paused" }).actions.map(said)).toEqual([
+      "ready a",
+      "ready bad",
+    ]);
+    expect(
+      openRun({
+        graph,
+        maxConcurrency: 2,
+        status: "cancelling",
+        records: [{ id: "a", status: "succeeded", attempt: 1 }],
+      })
+        .actions.map(said)
+        .at(-1),
+    ).toBe("end cancelled: a | b c bad x y");
   });
 
   test("of no ports is a success, and of no slots is refused", () => {
-    expect(openRun({ graph: buildGraph([]), maxConcurrency: 1 }).actions.map(said)).toEqual(["end success:  | "]);
-    expect(() => openRun({ graph: buildGraph([]), maxConcurrency: 0 })).toThrow("0 ports cannot work at the same time.");
+    expect(openRun({ graph: buildGraph([]), maxConcurrency: 1 }).actions.map(said)).toEqual([
+      "end success:  | ",
+    ]);
+    expect(() => openRun({ graph: buildGraph([]), maxConcurrency: 0 })).toThrow(
+      "0 ports cannot work at the same time.",
+    );
   });
 });
 
@@ -229,8 +304,8 @@ test("a queue gives what comes first, whatever the order it was put in", () => {
 });
 
 /**
- * The same rules said in another way: everything is worked out anew from who has succeeded and who has failed, by walking
- * over all ports, with nothing counted along.
+ * The same rules said in another way: everything is worked out anew from who has succeeded and who
+ * has failed, by walking over all ports, with nothing counted along.
  */
 class ReferenceRun {
   readonly needs: readonly (readonly number[])[];
@@ -263,12 +338,20 @@ class ReferenceRun {
   }
 
   hasBrokenNeed(port: number): boolean {
-    return this.needs[port]!.some((needed) => this.unhealed.has(needed) || this.hasBrokenNeed(needed));
+    return this.needs[port]!.some(
+      (needed) => this.unhealed.has(needed) || this.hasBrokenNeed(needed),
+    );
   }
 
   /** Work behind a port: the longest chain that begins with it. */
   behind(port: number): number {
-    return 1 + Math.max(0, ...this.needs.map((needed, other) => (needed.includes(port) ? this.behind(other) : 0)));
+    return (
+      1 +
+      Math.max(
+        0,
+        ...this.needs.map((needed, other) => (needed.includes(port) ? this.behind(other) : 0)),
+      )
+    );
   }
 
   all(status: PortStatus): number[] {
@@ -277,7 +360,10 @@ class ReferenceRun {
 
   /** Ports that start now, in their order. */
   start(): number[] {
-    const queue = this.isPaused || this.isCancelled ? [] : this.all("ready").sort((a, b) => this.behind(b) - this.behind(a) || a - b);
+    const queue =
+      this.isPaused || this.isCancelled
+        ? []
+        : this.all("ready").sort((a, b) => this.behind(b) - this.behind(a) || a - b);
     const started = queue.slice(0, Math.max(0, this.slots - this.running.size));
     for (const port of started) {
       this.running.add(port);
@@ -301,7 +387,13 @@ class ReferenceRun {
       case "succeeded":
       case "failed":
       case "stopped":
-        if (!this.running.has(port) || event.attempt !== this.attempts[port] || (event.type === "stopped" && !this.isCancelled)) return false;
+        if (
+          !this.running.has(port) ||
+          event.attempt !== this.attempts[port] ||
+          (event.type === "stopped" && !this.isCancelled)
+        ) {
+          return false;
+        }
         this.running.delete(port);
         if (event.type === "stopped") this.stopped.add(port);
         if (event.type === "succeeded") this.succeeded.add(port);
@@ -325,7 +417,9 @@ class ReferenceRun {
         return true;
       case "cancel":
         if (this.isOver || this.isCancelled) return false;
-        for (const dropped of [...this.all("waiting"), ...this.all("ready")]) this.stopped.add(dropped);
+        for (const dropped of [...this.all("waiting"), ...this.all("ready")]) {
+          this.stopped.add(dropped);
+        }
         this.isPaused = false;
         return (this.isCancelled = true);
     }
@@ -335,74 +429,140 @@ class ReferenceRun {
 /** Needs point to earlier numbers only, which are then shuffled over the plan. */
 const anyPlan = fc.integer({ min: 1, max: 12 }).chain((size) =>
   fc.record({
-    needs: fc.tuple(...Array.from({ length: size }, (_, index) => (index === 0 ? fc.constant<number[]>([]) : fc.uniqueArray(fc.integer({ min: 0, max: index - 1 }), { maxLength: 3 })))),
-    places: fc.shuffledSubarray(Array.from({ length: size }, (_, index) => index), { minLength: size, maxLength: size }),
+    needs: fc.tuple(
+      ...Array.from({ length: size }, (_, index) =>
+        index === 0
+          ? fc.constant<number[]>([])
+          : fc.uniqueArray(fc.integer({ min: 0, max: index - 1 }), { maxLength: 3 }),
+      ),
+    ),
+    places: fc.shuffledSubarray(
+      Array.from({ length: size }, (_, index) => index),
+      { minLength: size, maxLength: size },
+    ),
     slots: fc.integer({ min: 1, max: 4 }),
-    events: fc.array(fc.record({ kind: fc.integer({ min: 0, max: 99 }), pick: fc.nat(1_000), isStale: fc.integer({ min: 0, max: 15 }).map((number) => number === 0) }), { maxLength: 60 }),
+    events: fc.array(
+      fc.record({
+        kind: fc.integer({ min: 0, max: 99 }),
+        pick: fc.nat(1_000),
+        isStale: fc.integer({ min: 0, max: 15 }).map((number) => number === 0),
+      }),
+      { maxLength: 60 },
+    ),
   }),
 );
 
 /** Mostly reports of what runs; else what a person does. */
-function drawEvent({ kind, pick, isStale }: { kind: number; pick: number; isStale: boolean }, reference: ReferenceRun): SchedulerEvent {
+function drawEvent(
+  { kind, pick, isStale }: { kind: number; pick: number; isStale: boolean },
+  reference: ReferenceRun,
+): SchedulerEvent {
   const running = [...reference.running].sort((a, b) => a - b);
   const failed = reference.all("failed");
   const anybody = pick % reference.needs.length;
-  const reported = running.length > 0 && kind % 10 !== 9 ? running[pick % running.length]! : anybody;
+  const reported =
+    running.length > 0 && kind % 10 !== 9 ? running[pick % running.length]! : anybody;
   const attempt = reference.attempts[reported]! - (isStale ? 1 : 0);
   if (kind < 50) return { type: "succeeded", port: `p${reported}`, attempt };
   if (kind < 70) return { type: "failed", port: `p${reported}`, attempt };
   if (kind < 78) return { type: "stopped", port: `p${reported}`, attempt };
-  if (kind < 88) return { type: "retry", port: `p${failed.length > 0 && kind % 3 !== 0 ? failed[pick % failed.length]! : anybody}` };
+  if (kind < 88) {
+    return {
+      type: "retry",
+      port: `p${failed.length > 0 && kind % 3 !== 0 ? failed[pick % failed.length]! : anybody}`,
+    };
+  }
   const ready = reference.all("ready");
-  if (kind < 90) return { type: "skip", port: `p${ready.length > 0 && kind % 2 === 0 ? ready[pick % ready.length]! : anybody}` };
+  if (kind < 90) {
+    return {
+      type: "skip",
+      port: `p${ready.length > 0 && kind % 2 === 0 ? ready[pick % ready.length]! : anybody}`,
+    };
+  }
   if (kind < 93) return { type: "pause" };
   return { type: kind < 98 ? "resume" : "cancel" };
 }
 
-test("any run of any graph does what the reference does, keeps to its slots, and ends", { timeout: 600_000 }, () => {
-  let hits = { blocked: 0, cancelled: 0, retried: 0, over: 0 };
-  fc.assert(
-    fc.property(anyPlan, ({ needs: drawn, places, slots, events }) => {
-      const needs: number[][] = drawn.map(() => []);
-      for (const [from, to] of drawn.entries()) needs[places[from]!] = to.map((number) => places[number]!);
-      const reference = new ReferenceRun(needs, slots);
-      let run = openRun({ graph: buildGraph(needs.map((numbers, index) => ({ id: `p${index}`, dependsOn: numbers.map((number) => `p${number}`) }))), maxConcurrency: slots });
-      const compare = (): void => {
-        const started = reference.start();
-        const statuses = needs.map((_numbers, port) => reference.status(port));
-        expect(run.actions.flatMap((action) => (action.type === "start" ? [`${action.port}#${action.attempt}`] : []))).toEqual(started.map((port) => `p${port}#${reference.attempts[port]}`));
-        expect(needs.map((_numbers, port) => run.state.ports.at(port).status)).toEqual(statuses);
-        for (const status of Object.keys(run.state.counts) as PortStatus[]) expect(run.state.counts[status]).toBe(statuses.filter((other) => other === status).length);
-        expect(reference.running.size).toBeLessThanOrEqual(slots);
-        expect(isRunOver(run.state.status)).toBe(reference.isOver);
-        if (reference.isOver) expect(run.state.status).toBe(reference.outcome());
-        expect(run.actions.filter(({ type }) => type === "end")).toHaveLength(reference.isOver ? 1 : 0);
-        hits = { ...hits, blocked: hits.blocked + Number(statuses.includes("blocked")), cancelled: hits.cancelled + Number(statuses.includes("cancelled")), over: hits.over + Number(reference.isOver) };
-      };
-      const tell = (event: SchedulerEvent): void => {
-        const before = run;
-        const snapshot = JSON.stringify(before.state.ports.pieces);
-        run = decide(before.state, event);
-        expect(JSON.stringify(before.state.ports.pieces)).toBe(snapshot);
-        const isHeard = reference.take(event);
-        expect(run.refused === undefined).toBe(isHeard);
-        if (isHeard && event.type === "retry") hits = { ...hits, retried: hits.retried + 1 };
-        if (isHeard) compare();
-        else expect(run).toEqual({ state: before.state, actions: [], refused: run.refused });
-      };
+test(
+  "any run of any graph does what the reference does, keeps to its slots, and ends",
+  { timeout: 600_000 },
+  () => {
+    let hits = { blocked: 0, cancelled: 0, retried: 0, over: 0 };
+    fc.assert(
+      fc.property(anyPlan, ({ needs: drawn, places, slots, events }) => {
+        const needs: number[][] = drawn.map(() => []);
+        for (const [from, to] of drawn.entries()) {
+          needs[places[from]!] = to.map((number) => places[number]!);
+        }
+        const reference = new ReferenceRun(needs, slots);
+        let run = openRun({
+          graph: buildGraph(
+            needs.map((numbers, index) => ({
+              id: `p${index}`,
+              dependsOn: numbers.map((number) => `p${number}`),
+            })),
+          ),
+          maxConcurrency: slots,
+        });
+        const compare = (): void => {
+          const started = reference.start();
+          const statuses = needs.map((_numbers, port) => reference.status(port));
+          expect(
+            run.actions.flatMap((action) =>
+              action.type === "start" ? [`${action.port}#${action.attempt}`] : [],
+            ),
+          ).toEqual(started.map((port) => `p${port}#${reference.attempts[port]}`));
+          expect(needs.map((_numbers, port) => run.state.ports.at(port).status)).toEqual(statuses);
+          for (const status of Object.keys(run.state.counts) as PortStatus[]) {
+            expect(run.state.counts[status]).toBe(
+              statuses.filter((other) => other === status).length,
+            );
+          }
+          expect(reference.running.size).toBeLessThanOrEqual(slots);
+          expect(isRunOver(run.state.status)).toBe(reference.isOver);
+          if (reference.isOver) expect(run.state.status).toBe(reference.outcome());
+          expect(run.actions.filter(({ type }) => type === "end")).toHaveLength(
+            reference.isOver ? 1 : 0,
+          );
+          hits = {
+            ...hits,
+            blocked: hits.blocked + Number(statuses.includes("blocked")),
+            cancelled: hits.cancelled + Number(statuses.includes("cancelled")),
+            over: hits.over + Number(reference.isOver),
+          };
+        };
+        const tell = (event: SchedulerEvent): void => {
+          const before = run;
+          const snapshot = JSON.stringify(before.state.ports.pieces);
+          run = decide(before.state, event);
+          expect(JSON.stringify(before.state.ports.pieces)).toBe(snapshot);
+          const isHeard = reference.take(event);
+          expect(run.refused === undefined).toBe(isHeard);
+          if (isHeard && event.type === "retry") hits = { ...hits, retried: hits.retried + 1 };
+          if (isHeard) compare();
+          else expect(run).toEqual({ state: before.state, actions: [], refused: run.refused });
+        };
 
-      compare();
-      for (const drawnEvent of events) tell(drawEvent(drawnEvent, reference));
-      // Whatever happened, reports of what runs bring the run to its end.
-      if (run.state.status === "paused") tell({ type: "resume" });
-      for (let reports = 0; !isRunOver(run.state.status); reports++) {
-        expect(reports).toBeLessThanOrEqual(needs.length);
-        const [port] = reference.running;
-        tell({ type: reference.isCancelled ? "stopped" : "succeeded", port: `p${port}`, attempt: reference.attempts[port!]! });
-      }
-    }),
-    { numRuns: isLong ? 10_000 : 300 },
-  );
+        compare();
+        for (const drawnEvent of events) tell(drawEvent(drawnEvent, reference));
+        // Whatever happened, reports of what runs bring the run to its end.
+        if (run.state.status === "paused") tell({ type: "resume" });
+        for (let reports = 0; !isRunOver(run.state.status); reports++) {
+          expect(reports).toBeLessThanOrEqual(needs.length);
+          const [port] = reference.running;
+          tell({
+            type: reference.isCancelled ? "stopped" : "succeeded",
+            port: `p${port}`,
+            attempt: reference.attempts[port!]!,
+          });
+        }
+      }),
+      { numRuns: isLong ? 10_000 : 300 },
+    );
 
-  expect(Math.min(hits.blocked, hits.cancelled, hits.retried, hits.over), "the graphs that were drawn never came to one of these").toBeGreaterThan(0);
-});
+    expect(
+      Math.min(hits.blocked, hits.cancelled, hits.retried, hits.over),
+      "the graphs that were drawn never came to one of these",
+    ).toBeGreaterThan(0);
+  },
+);

@@ -1,12 +1,28 @@
 import { DureError } from "../kernel/errors.ts";
 import { blockedBy, precedes, positionOf, type PlanGraph } from "./graph.ts";
-import { emptyQueue, numbered, putIn, setAt, takeFirst, type Numbered, type ReadyQueue } from "./scheduler-parts.ts";
+import {
+  emptyQueue,
+  numbered,
+  putIn,
+  setAt,
+  takeFirst,
+  type Numbered,
+  type ReadyQueue,
+} from "./scheduler-parts.ts";
 
 /**
- * waiting: something it needs has not succeeded yet. ready: it waits for a slot only. blocked: something that it needs has
- * failed, directly or through others. cancelled: the run was cancelled before it succeeded. Source: docs/spec/plans §3.
+ * waiting: something it needs has not succeeded yet. ready: it waits for a slot only. blocked:
+ * something that it needs has failed, directly or through others. cancelled: the run was cancelled
+ * before it succeeded. Source: docs/spec/plans §3.
  */
-export type PortStatus = "waiting" | "ready" | "running" | "succeeded" | "failed" | "blocked" | "cancelled";
+export type PortStatus =
+  | "waiting"
+  | "ready"
+  | "running"
+  | "succeeded"
+  | "failed"
+  | "blocked"
+  | "cancelled";
 
 export type RunOutcome = "success" | "partial" | "failed" | "cancelled";
 /** paused: nothing starts, what runs goes on. cancelling: waits for running ports to be stopped. */
@@ -36,15 +52,27 @@ export interface SchedulerState {
   readonly counts: Readonly<Record<PortStatus, number>>;
 }
 
-/** `succeeded`, `failed` and `stopped` are reports of one start; a port that timed out has failed. */
+/**
+ * `succeeded`, `failed` and `stopped` are reports of one start; a port that timed out has failed.
+ */
 export type SchedulerEvent =
-  | { readonly type: "succeeded" | "failed" | "stopped"; readonly port: string; readonly attempt: number }
+  | {
+      readonly type: "succeeded" | "failed" | "stopped";
+      readonly port: string;
+      readonly attempt: number;
+    }
   | { readonly type: "retry"; readonly port: string }
-  /** The run goes on without a port that waits for a slot; one that runs is stopped first, and reported as failed. */
+  /**
+   * The run goes on without a port that waits for a slot; one that runs is stopped first, and
+   * reported as failed.
+   */
   | { readonly type: "skip"; readonly port: string }
   | { readonly type: "pause" | "resume" | "cancel" };
 
-/** What is to be done, in this order. Whatever is started is reported back, else the run does not end. */
+/**
+ * What is to be done, in this order. Whatever is started is reported back, else the run does not
+ * end.
+ */
 export type SchedulerAction =
   | { readonly type: "ready"; readonly port: string }
   | { readonly type: "start"; readonly port: string; readonly attempt: number }
@@ -54,10 +82,25 @@ export type SchedulerAction =
   | { readonly type: "unblock"; readonly port: string }
   /** It was not started, and will not be. */
   | { readonly type: "drop"; readonly port: string }
-  | { readonly type: "end"; readonly outcome: RunOutcome; readonly kept: readonly string[]; readonly missing: readonly string[] };
+  | {
+      readonly type: "end";
+      readonly outcome: RunOutcome;
+      readonly kept: readonly string[];
+      readonly missing: readonly string[];
+    };
 
 /** Why an event changed nothing. */
-export type Refusal = "stale-report" | "not-cancelling" | "run-over" | "run-cancelled" | "already-paused" | "not-paused" | "already-cancelling" | "port-not-failed" | "port-not-ready" | "port-blocked";
+export type Refusal =
+  | "stale-report"
+  | "not-cancelling"
+  | "run-over"
+  | "run-cancelled"
+  | "already-paused"
+  | "not-paused"
+  | "already-cancelling"
+  | "port-not-failed"
+  | "port-not-ready"
+  | "port-blocked";
 
 export interface SchedulerDecision {
   readonly state: SchedulerState;
@@ -75,20 +118,53 @@ export interface PortRecord {
 export interface RunOptions {
   readonly graph: PlanGraph;
   readonly maxConcurrency: number;
-  /** Of a run that goes on. Succeeded and failed ports stay so; running ones are started anew, with the next attempt. */
+  /**
+   * Of a run that goes on. Succeeded and failed ports stay so; running ones are started anew, with
+   * the next attempt.
+   */
   readonly records?: Iterable<PortRecord>;
   /** How the run stood. */
   readonly status?: "running" | "paused" | "cancelling";
 }
 
 /** Begins a run, or goes on with one. Pure. */
-export function openRun({ graph, maxConcurrency, records = [], status = "running" }: RunOptions): SchedulerDecision {
+export function openRun({
+  graph,
+  maxConcurrency,
+  records = [],
+  status = "running",
+}: RunOptions): SchedulerDecision {
   if (!Number.isInteger(maxConcurrency) || maxConcurrency < 1) {
-    throw new DureError("PLAN_CONCURRENCY", `${maxConcurrency} ports cannot work at the same time.`, { class: "input", hint: "Set max_concurrency to 1 or more." });
+    throw new DureError(
+      "PLAN_CONCURRENCY",
+      `${maxConcurrency} ports cannot work at the same time.`,
+      { class: "input", hint: "Set max_concurrency to 1 or more." },
+    );
   }
-  const ports = graph.ids.map((_id, index): PortState => ({ status: "waiting", attempt: 0, needs: graph.dependencies[index]!.length, broken: 0, isFelt: false }));
-  const counts = { waiting: ports.length, ready: 0, running: 0, succeeded: 0, failed: 0, blocked: 0, cancelled: 0 };
-  const run = new Draft({ graph, maxConcurrency, status, ports: numbered(ports), ready: emptyQueue, counts });
+  const ports = graph.ids.map((_id, index): PortState => ({
+    status: "waiting",
+    attempt: 0,
+    needs: graph.dependencies[index]!.length,
+    broken: 0,
+    isFelt: false,
+  }));
+  const counts = {
+    waiting: ports.length,
+    ready: 0,
+    running: 0,
+    succeeded: 0,
+    failed: 0,
+    blocked: 0,
+    cancelled: 0,
+  };
+  const run = new Draft({
+    graph,
+    maxConcurrency,
+    status,
+    ports: numbered(ports),
+    ready: emptyQueue,
+    counts,
+  });
   const ended: { index: number; status: PortStatus }[] = [];
   for (const { id, status: stored, attempt } of records) {
     const index = positionOf(graph, id);
@@ -97,7 +173,9 @@ export function openRun({ graph, maxConcurrency, records = [], status = "running
   }
   for (const { index, status: stored } of ended) {
     run.turn(index, stored);
-    for (const dependent of graph.dependents[index]!) if (stored === "succeeded") run.change(dependent, { needs: run.port(dependent).needs - 1 });
+    for (const dependent of graph.dependents[index]!) {
+      if (stored === "succeeded") run.change(dependent, { needs: run.port(dependent).needs - 1 });
+    }
   }
   for (const { index, status: stored } of ended) if (stored === "failed") feel(run, index);
   for (const index of graph.ids.keys()) becomeReady(run, index);
@@ -106,8 +184,9 @@ export function openRun({ graph, maxConcurrency, records = [], status = "running
 }
 
 /**
- * What an event changes, and what is to be done. Pure. A free slot goes to the ready port behind which most work waits, then
- * to the earlier one in the plan; nothing waits for a level. Throws `PLAN_PORT_UNKNOWN`. Source: docs/spec/plans §3.
+ * What an event changes, and what is to be done. Pure. A free slot goes to the ready port behind
+ * which most work waits, then to the earlier one in the plan; nothing waits for a level. Throws
+ * `PLAN_PORT_UNKNOWN`. Source: docs/spec/plans §3.
  */
 export function decide(state: SchedulerState, event: SchedulerEvent): SchedulerDecision {
   const refused = refusal(state, event);
@@ -151,18 +230,29 @@ export function decide(state: SchedulerState, event: SchedulerEvent): SchedulerD
   return settle(run);
 }
 
-/** Whether the run has ended. A run that did not end in success and was not cancelled may be taken up again by `retry`. */
+/**
+ * Whether the run has ended. A run that did not end in success and was not cancelled may be taken
+ * up again by `retry`.
+ */
 export function isRunOver(status: RunStatus): status is RunOutcome {
-  return status === "success" || status === "partial" || status === "failed" || status === "cancelled";
+  return (
+    status === "success" || status === "partial" || status === "failed" || status === "cancelled"
+  );
 }
 
 export function portState(state: SchedulerState, id: string): PortState {
   return state.ports.at(positionOf(state.graph, id));
 }
 
-/** For each blocked port the failed ones that it waits for. Failed ports that are being retried count until they succeed. */
+/**
+ * For each blocked port the failed ones that it waits for. Failed ports that are being retried
+ * count until they succeed.
+ */
 export function blockReasons(state: SchedulerState): Map<string, readonly string[]> {
-  return blockedBy(state.graph, state.graph.ids.filter((_id, index) => state.ports.at(index).isFelt));
+  return blockedBy(
+    state.graph,
+    state.graph.ids.filter((_id, index) => state.ports.at(index).isFelt),
+  );
 }
 
 function refusal(state: SchedulerState, event: SchedulerEvent): Refusal | undefined {
@@ -199,7 +289,9 @@ function refusal(state: SchedulerState, event: SchedulerEvent): Refusal | undefi
 function succeed(run: Draft, index: number): void {
   const { isFelt } = run.port(index);
   run.turn(index, "succeeded");
-  for (const dependent of run.graph.dependents[index]!) run.change(dependent, { needs: run.port(dependent).needs - 1 });
+  for (const dependent of run.graph.dependents[index]!) {
+    run.change(dependent, { needs: run.port(dependent).needs - 1 });
+  }
   if (isFelt) heal(run, index);
   for (const dependent of run.graph.dependents[index]!) becomeReady(run, dependent);
 }
@@ -260,7 +352,11 @@ function dropAll(run: Draft): void {
 
 /** Gives free slots away, and ends the run when nothing runs or can. */
 function settle(run: Draft): SchedulerDecision {
-  while (run.status === "running" && run.counts.running < run.maxConcurrency && run.counts.ready > 0) {
+  while (
+    run.status === "running" &&
+    run.counts.running < run.maxConcurrency &&
+    run.counts.ready > 0
+  ) {
     const { first, rest } = takeFirst(run.ready, run.isBefore)!;
     run.ready = rest;
     if (run.port(first).status !== "ready") continue; // it was left out, or stands here twice since
@@ -279,7 +375,9 @@ function settle(run: Draft): SchedulerDecision {
   return { state: run.done(), actions: run.actions };
 }
 
-/** Source: docs/spec/plans §3. A run that was cancelled when its last port succeeded has succeeded. */
+/**
+ * Source: docs/spec/plans §3. A run that was cancelled when its last port succeeded has succeeded.
+ */
 function outcomeOf({ status, counts, graph }: Draft): RunOutcome {
   if (counts.succeeded === graph.ids.length) return "success";
   if (status === "cancelling") return "cancelled";

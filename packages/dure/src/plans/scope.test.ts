@@ -5,7 +5,16 @@ import { globMatches, globOf, globsMeet, readGlob } from "./glob.ts";
 import { parsePlan, readPlan } from "./plan-file.ts";
 import type { Plan } from "./plan.ts";
 import { scopeOf } from "./port-scope.ts";
-import { decideRead, decideRename, decideWrite, isHiddenFrom, makeScope, pathProblem, sayReason, type ScopeReason } from "./scope.ts";
+import {
+  decideRead,
+  decideRename,
+  decideWrite,
+  isHiddenFrom,
+  makeScope,
+  pathProblem,
+  sayReason,
+  type ScopeReason,
+} from "./scope.ts";
 
 const isLong = process.env["DURE_TEST_LONG"] === "1";
 
@@ -65,11 +74,30 @@ describe("reading", () => {
 
 describe("moving", () => {
   test("writes both ends", () => {
-    expect(decideRename(scope, "src/api/a.ts", "src/api/b.ts")).toEqual({ allowed: true, because: "owned" });
-    expect(decideRename(scope, "src/core/a.ts", "src/api/a.ts")).toEqual({ allowed: false, because: "not-owned", at: "from" });
-    expect(decideRename(scope, "src/api/a.ts", "src/core/a.ts")).toEqual({ allowed: false, because: "not-owned", at: "to" });
-    expect(decideRename(scope, "src/api/types.ts", "src/api/types2.ts")).toEqual({ allowed: false, because: "contract", at: "from" });
-    expect(decideRename(scope, "src/api/a.ts", "src/api/TYPES.ts")).toEqual({ allowed: false, because: "contract", at: "to" });
+    expect(decideRename(scope, "src/api/a.ts", "src/api/b.ts")).toEqual({
+      allowed: true,
+      because: "owned",
+    });
+    expect(decideRename(scope, "src/core/a.ts", "src/api/a.ts")).toEqual({
+      allowed: false,
+      because: "not-owned",
+      at: "from",
+    });
+    expect(decideRename(scope, "src/api/a.ts", "src/core/a.ts")).toEqual({
+      allowed: false,
+      because: "not-owned",
+      at: "to",
+    });
+    expect(decideRename(scope, "src/api/types.ts", "src/api/types2.ts")).toEqual({
+      allowed: false,
+      because: "contract",
+      at: "from",
+    });
+    expect(decideRename(scope, "src/api/a.ts", "src/api/TYPES.ts")).toEqual({
+      allowed: false,
+      because: "contract",
+      at: "to",
+    });
   });
 });
 
@@ -86,8 +114,13 @@ ports:
 `,
   );
   const [a, b] = plan.ports;
-  const [implementer, tester, other] = [makeScope(scopeOf(plan, a!, "implementer")), makeScope(scopeOf(plan, a!, "tester")), makeScope(scopeOf(plan, b!, "implementer"))];
-  const who = (decide: typeof decideWrite, file: string): string => [implementer, tester, other].map((one) => (decide(one, file).allowed ? "yes" : "no")).join(" ");
+  const [implementer, tester, other] = [
+    makeScope(scopeOf(plan, a!, "implementer")),
+    makeScope(scopeOf(plan, a!, "tester")),
+    makeScope(scopeOf(plan, b!, "implementer")),
+  ];
+  const who = (decide: typeof decideWrite, file: string): string =>
+    [implementer, tester, other].map((one) => (decide(one, file).allowed ? "yes" : "no")).join(" ");
 
   expect(who(decideWrite, "src/a.ts")).toBe("yes no no");
   expect(who(decideWrite, "src/a.test.ts")).toBe("no yes no");
@@ -108,49 +141,121 @@ ports:
   - { id: api, role: api, goal: Do it., acceptance: npm test, owns: [src/api/**], tests: [test/api/**], dependsOn: [core] }
   - { id: db, role: infrastructure, goal: Do it., acceptance: npm test, owns: [src/db/**, package.json] }
 ${more}`;
-  const seenBy = (plan: Plan, id: string, files: readonly string[], member: "implementer" | "tester" = "implementer"): string[] => {
-    const scope = makeScope(scopeOf(plan, plan.ports.find((port) => port.id === id)!, member));
+  const seenBy = (
+    plan: Plan,
+    id: string,
+    files: readonly string[],
+    member: "implementer" | "tester" = "implementer",
+  ): string[] => {
+    const scope = makeScope(
+      scopeOf(
+        plan,
+        plan.ports.find((port) => port.id === id)!,
+        member,
+      ),
+    );
     return files.filter((file) => !isHiddenFrom(scope, file));
   };
-  const FILES = ["package.json", "README.md", "docs/guide.md", "src/index.ts", "src/core/a.ts", "src/api/a.ts", "src/db/a.ts", "test/core/a.ts", "test/api/a.ts", "test/old.ts", "db/migrations/1.sql"];
+  const FILES = [
+    "package.json",
+    "README.md",
+    "docs/guide.md",
+    "src/index.ts",
+    "src/core/a.ts",
+    "src/api/a.ts",
+    "src/db/a.ts",
+    "test/core/a.ts",
+    "test/api/a.ts",
+    "test/old.ts",
+    "db/migrations/1.sql",
+  ];
 
   test("a port sees what it depends on and what nobody owns, not what works beside it", () => {
     const plan = parsePlan("plan.yaml", text("modules"));
 
     expect(seenBy(plan, "api", FILES)).toEqual(FILES.filter((file) => file !== "src/db/a.ts"));
-    expect(seenBy(plan, "core", FILES)).toEqual(FILES.filter((file) => !/^(?:src|test)\/(?:api|db)/.test(file)));
+    expect(seenBy(plan, "core", FILES)).toEqual(
+      FILES.filter((file) => !/^(?:src|test)\/(?:api|db)/.test(file)),
+    );
     expect(seenBy(plan, "core", ["SRC/API/a.ts", "Src/DB/deep/x"])).toEqual([]);
   });
 
   test("under hexagonal the table of what a role does not get counts too, but for its own tests and what it depends on", () => {
     const plan = parsePlan("plan.yaml", text("hexagonal"));
 
-    expect(seenBy(plan, "core", FILES)).toEqual(["package.json", "README.md", "docs/guide.md", "src/index.ts", "src/core/a.ts", "test/core/a.ts"]);
-    expect(seenBy(plan, "api", FILES)).toEqual(["package.json", "README.md", "docs/guide.md", "src/index.ts", "src/core/a.ts", "src/api/a.ts", "test/core/a.ts", "test/api/a.ts"]);
+    expect(seenBy(plan, "core", FILES)).toEqual([
+      "package.json",
+      "README.md",
+      "docs/guide.md",
+      "src/index.ts",
+      "src/core/a.ts",
+      "test/core/a.ts",
+    ]);
+    expect(seenBy(plan, "api", FILES)).toEqual([
+      "package.json",
+      "README.md",
+      "docs/guide.md",
+      "src/index.ts",
+      "src/core/a.ts",
+      "src/api/a.ts",
+      "test/core/a.ts",
+      "test/api/a.ts",
+    ]);
   });
 
   test("what a port may read by the plan it sees, whoever owns it", () => {
-    const plan = parsePlan("plan.yaml", text("modules").replace("owns: [src/core/**]", "owns: [src/core/**], reads: [src/db/**]"));
+    const plan = parsePlan(
+      "plan.yaml",
+      text("modules").replace("owns: [src/core/**]", "owns: [src/core/**], reads: [src/db/**]"),
+    );
 
     expect(seenBy(plan, "core", FILES)).toContain("src/db/a.ts");
-    expect(decideRead(makeScope(scopeOf(plan, plan.ports[0]!, "implementer")), "src/db/a.ts").allowed).toBe(true);
+    expect(
+      decideRead(makeScope(scopeOf(plan, plan.ports[0]!, "implementer")), "src/db/a.ts").allowed,
+    ).toBe(true);
   });
 
   test("what follows from a refusal goes with the scope, as the plan says", () => {
-    const [stop, refuse, report] = ["", "violations: refuse\n", "violations: report\n"].map((more) => parsePlan("plan.yaml", text("modules").replace("ports:", `${more}ports:`)));
+    const [stop, refuse, report] = ["", "violations: refuse\n", "violations: report\n"].map(
+      (more) => parsePlan("plan.yaml", text("modules").replace("ports:", `${more}ports:`)),
+    );
 
-    expect([stop!.violations, refuse!.violations, report!.violations]).toEqual(["stop", "refuse", "report"]);
-    expect([stop!, refuse!, report!].map((plan) => makeScope(scopeOf(plan, plan.ports[0]!, "tester")).onViolation)).toEqual(["stop", "refuse", "report"]);
-    expect(readPlan("plan.yaml", text("modules").replace("ports:", "violations: shrug\nports:")).problems).toHaveLength(1);
+    expect([stop!.violations, refuse!.violations, report!.violations]).toEqual([
+      "stop",
+      "refuse",
+      "report",
+    ]);
+    expect(
+      [stop!, refuse!, report!].map(
+        (plan) => makeScope(scopeOf(plan, plan.ports[0]!, "tester")).onViolation,
+      ),
+    ).toEqual(["stop", "refuse", "report"]);
+    expect(
+      readPlan("plan.yaml", text("modules").replace("ports:", "violations: shrug\nports:"))
+        .problems,
+    ).toHaveLength(1);
   });
 
   test("the role Test reads all; a module reads the documents of the project", () => {
-    const plan = parsePlan("plan.yaml", text("hexagonal", "  - { id: e2e, role: test, goal: Do it., acceptance: npm test, owns: [test/e2e/**], dependsOn: [core, api, db] }\n"));
-    const [test, module] = [makeScope(scopeOf(plan, plan.ports[3]!, "implementer")), makeScope(scopeOf(parsePlan("plan.yaml", text("modules")), plan.ports[0]!, "implementer"))];
+    const plan = parsePlan(
+      "plan.yaml",
+      text(
+        "hexagonal",
+        "  - { id: e2e, role: test, goal: Do it., acceptance: npm test, owns: [test/e2e/**], dependsOn: [core, api, db] }\n",
+      ),
+    );
+    const [test, module] = [
+      makeScope(scopeOf(plan, plan.ports[3]!, "implementer")),
+      makeScope(scopeOf(parsePlan("plan.yaml", text("modules")), plan.ports[0]!, "implementer")),
+    ];
 
     expect(FILES.filter((file) => !decideRead(test, file).allowed)).toEqual([]);
     expect(FILES.filter((file) => decideWrite(test, file).allowed)).toEqual([]);
-    expect(FILES.filter((file) => decideRead(module, file).allowed)).toEqual(["README.md", "docs/guide.md", "src/core/a.ts"]);
+    expect(FILES.filter((file) => decideRead(module, file).allowed)).toEqual([
+      "README.md",
+      "docs/guide.md",
+      "src/core/a.ts",
+    ]);
   });
 });
 
@@ -206,7 +311,19 @@ describe("a path that cannot be spoken of", () => {
     expect(sayReason(because).length).toBeGreaterThan(10);
   });
 
-  test.each([".gitignore", ".github/workflows/ci.yml", "src/console.ts", "src/common.ts", "app/[id]/(group)/@slot/page.tsx", "문서/회의록.md", "café.ts", "a b.ts", "comet1", "src/nullable.ts", "ı.ts"])("an ordinary one is none: %s", (file) => {
+  test.each([
+    ".gitignore",
+    ".github/workflows/ci.yml",
+    "src/console.ts",
+    "src/common.ts",
+    "app/[id]/(group)/@slot/page.tsx",
+    "문서/회의록.md",
+    "café.ts",
+    "a b.ts",
+    "comet1",
+    "src/nullable.ts",
+    "ı.ts",
+  ])("an ordinary one is none: %s", (file) => {
     expect(pathProblem(file)).toBeUndefined();
     expect(decideWrite(everything, file)).toEqual({ allowed: true, because: "owned" });
   });
@@ -259,51 +376,101 @@ describe("a pattern", () => {
   });
 
   test("is folded for what it refuses even where its range would run backwards", () => {
-    const odd = makeScope({ writes: ["**"], reads: [], forbidden: ["secret/[Z-a]x"], contracts: [] });
+    const odd = makeScope({
+      writes: ["**"],
+      reads: [],
+      forbidden: ["secret/[Z-a]x"],
+      contracts: [],
+    });
 
     expect(decideWrite(odd, "SECRET/Zx").because).toBe("forbidden");
   });
 });
 
-const segment = fc.string({ unit: fc.constantFrom("a", "b", "*", "?", "[ab]", "[!a]"), minLength: 1, maxLength: 3 }).filter((text) => !text.includes("**"));
-const pattern = fc.array(fc.oneof({ weight: 3, arbitrary: segment }, { weight: 1, arbitrary: fc.constant("**") }), { minLength: 1, maxLength: 4 }).map((segments) => segments.join("/"));
-const file = fc.array(fc.string({ unit: fc.constantFrom("a", "b", "c"), minLength: 1, maxLength: 3 }), { minLength: 1, maxLength: 4 }).map((segments) => segments.join("/"));
+const segment = fc
+  .string({ unit: fc.constantFrom("a", "b", "*", "?", "[ab]", "[!a]"), minLength: 1, maxLength: 3 })
+  .filter((text) => !text.includes("**"));
+const pattern = fc
+  .array(fc.oneof({ weight: 3, arbitrary: segment }, { weight: 1, arbitrary: fc.constant("**") }), {
+    minLength: 1,
+    maxLength: 4,
+  })
+  .map((segments) => segments.join("/"));
+const file = fc
+  .array(fc.string({ unit: fc.constantFrom("a", "b", "c"), minLength: 1, maxLength: 3 }), {
+    minLength: 1,
+    maxLength: 4,
+  })
+  .map((segments) => segments.join("/"));
 
-test("a pattern matches what Node's own matcher matches, where both have the same words", { timeout: 600_000 }, () => {
-  fc.assert(
-    fc.property(pattern, file, (text, name) => {
-      const glob = globOf(text);
+test(
+  "a pattern matches what Node's own matcher matches, where both have the same words",
+  { timeout: 600_000 },
+  () => {
+    fc.assert(
+      fc.property(pattern, file, (text, name) => {
+        const glob = globOf(text);
 
-      // Node lets a last ** stand for nothing; here it is at least one segment, so that src/** is no file src.
-      if (text.endsWith("**") && !globMatches(glob, name)) return;
-      expect(`${text} ${name} ${globMatches(glob, name)}`).toBe(`${text} ${name} ${path.posix.matchesGlob(name, text)}`);
-    }),
-    { numRuns: isLong ? 100_000 : 2_000 },
-  );
-});
+        // Node lets a last ** stand for nothing; here it is at least one segment, so that src/** is
+        // no file src.
+        if (text.endsWith("**") && !globMatches(glob, name)) return;
+        expect(`${text} ${name} ${globMatches(glob, name)}`).toBe(
+          `${text} ${name} ${path.posix.matchesGlob(name, text)}`,
+        );
+      }),
+      { numRuns: isLong ? 100_000 : 2_000 },
+    );
+  },
+);
 
 test("two patterns meet exactly when some path matches both", { timeout: 600_000 }, () => {
   const short = ["a", "b", "c"].flatMap((one) => ["", "a", "b", "c"].map((other) => one + other));
-  const files = [...short, ...short.flatMap((one) => short.map((other) => `${one}/${other}`)), ...["a", "b", "c"].flatMap((one) => ["a", "b", "c"].flatMap((two) => ["a", "b", "c"].map((three) => `${one}/${two}/${three}`)))];
-  const small = fc.array(fc.constantFrom("a", "b", "*", "?", "a*", "*b", "[!a]", "[ab]?", "**"), { minLength: 1, maxLength: 2 }).map((segments) => segments.join("/"));
+  const files = [
+    ...short,
+    ...short.flatMap((one) => short.map((other) => `${one}/${other}`)),
+    ...["a", "b", "c"].flatMap((one) =>
+      ["a", "b", "c"].flatMap((two) => ["a", "b", "c"].map((three) => `${one}/${two}/${three}`)),
+    ),
+  ];
+  const small = fc
+    .array(fc.constantFrom("a", "b", "*", "?", "a*", "*b", "[!a]", "[ab]?", "**"), {
+      minLength: 1,
+      maxLength: 2,
+    })
+    .map((segments) => segments.join("/"));
   fc.assert(
     fc.property(small, small, (one, other) => {
       const [a, b] = [globOf(one), globOf(other)];
       const common = files.find((name) => globMatches(a, name) && globMatches(b, name));
 
       expect(globsMeet(a, b)).toBe(globsMeet(b, a));
-      if (common !== undefined) expect(`${one} ${other} ${globsMeet(a, b)}`).toBe(`${one} ${other} true`);
+      if (common !== undefined) {
+        expect(`${one} ${other} ${globsMeet(a, b)}`).toBe(`${one} ${other} true`);
+      }
       // Without ** a meeting has as many segments as the patterns, and a witness among the files.
-      else if (!one.includes("**") && !other.includes("**")) expect(`${one} ${other} ${globsMeet(a, b)}`).toBe(`${one} ${other} false`);
+      else if (!one.includes("**") && !other.includes("**")) {
+        expect(`${one} ${other} ${globsMeet(a, b)}`).toBe(`${one} ${other} false`);
+      }
     }),
     { numRuns: isLong ? 10_000 : 500 },
   );
 });
 
 test("no spelling of a refused path is allowed", { timeout: 600_000 }, () => {
-  const spelling = fc.constantFrom("src/api/types.ts", "src/api/generated/x.ts", "src/api/a.test.ts", "src/api/.git/config").chain((name) =>
-    fc.array(fc.boolean(), { minLength: name.length, maxLength: name.length }).map((upper) => Array.from(name, (char, index) => (upper[index] ? char.toUpperCase() : char)).join("")),
-  );
+  const spelling = fc
+    .constantFrom(
+      "src/api/types.ts",
+      "src/api/generated/x.ts",
+      "src/api/a.test.ts",
+      "src/api/.git/config",
+    )
+    .chain((name) =>
+      fc
+        .array(fc.boolean(), { minLength: name.length, maxLength: name.length })
+        .map((upper) =>
+          Array.from(name, (char, index) => (upper[index] ? char.toUpperCase() : char)).join(""),
+        ),
+    );
   fc.assert(
     fc.property(spelling, fc.constantFrom("", "./", "x/../", "/"), (name, before) => {
       expect(decideWrite(scope, before + name).allowed).toBe(false);

@@ -1,7 +1,18 @@
 import type { OnViolation } from "./plan.ts";
-import { foldPath, globMatches, globOf, indexPatterns, MAX_PATH_LENGTH, readGlob, type Glob } from "./glob.ts";
+import {
+  foldPath,
+  globMatches,
+  globOf,
+  indexPatterns,
+  MAX_PATH_LENGTH,
+  readGlob,
+  type Glob,
+} from "./glob.ts";
 
-/** What one worker of a port may touch, from the plan. Patterns as in glob.ts, from the root of the repository. */
+/**
+ * What one worker of a port may touch, from the plan. Patterns as in glob.ts, from the root of the
+ * repository.
+ */
 export interface ScopeInput {
   /** What it may write: `owns` for the implementer, `tests` for the tester. */
   readonly writes: readonly string[];
@@ -15,27 +26,46 @@ export interface ScopeInput {
   readonly forbidden?: readonly string[];
   /** Paths that everybody may read and nobody but the orchestrator may write. */
   readonly contracts: readonly string[];
-  /** Taken out of `writes`, but for those that `but` names: what the orchestrator changes at the merge. */
-  readonly orchestrators?: { readonly patterns: readonly string[]; readonly but: readonly string[] };
+  /**
+   * Taken out of `writes`, but for those that `but` names: what the orchestrator changes at the
+   * merge.
+   */
+  readonly orchestrators?: {
+    readonly patterns: readonly string[];
+    readonly but: readonly string[];
+  };
   /** Whether the second request outside of it ends the worker. Default `stop`. */
   readonly onViolation?: OnViolation;
-  /** Other ports' paths and what its role does not get: hidden from the worker's processes too, unless it may read them. */
+  /**
+   * Other ports' paths and what its role does not get: hidden from the worker's processes too,
+   * unless it may read them.
+   */
   readonly withheld?: readonly string[];
   /** Seen by processes although it may be withheld: what they build and test with. */
   readonly needed?: readonly string[];
 }
 
-/** A scope whose patterns are compiled: as written, and as a file system sees them that does not tell case apart. */
+/**
+ * A scope whose patterns are compiled: as written, and as a file system sees them that does not
+ * tell case apart.
+ */
 export interface Scope {
   readonly writes: readonly FoldedGlob[];
   readonly exceptions: readonly FoldedGlob[];
   readonly reads: readonly FoldedGlob[];
-  readonly byRole: { readonly globs: readonly FoldedGlob[]; readonly but: readonly FoldedGlob[] } | undefined;
+  readonly byRole:
+    | { readonly globs: readonly FoldedGlob[]; readonly but: readonly FoldedGlob[] }
+    | undefined;
   readonly forbidden: readonly FoldedGlob[];
   readonly contracts: readonly FoldedGlob[];
-  readonly orchestrators: { readonly globs: readonly FoldedGlob[]; readonly but: readonly FoldedGlob[] } | undefined;
+  readonly orchestrators:
+    | { readonly globs: readonly FoldedGlob[]; readonly but: readonly FoldedGlob[] }
+    | undefined;
   readonly onViolation: OnViolation;
-  /** Folded patterns that may match a folded path: a plan may have thousands. Undefined: nothing is withheld. */
+  /**
+   * Folded patterns that may match a folded path: a plan may have thousands. Undefined: nothing is
+   * withheld.
+   */
   readonly withheld: ((foldedPath: string) => readonly Glob[]) | undefined;
   /** As `withheld`, as written. */
   readonly needed: ((path: string) => readonly Glob[]) | undefined;
@@ -64,10 +94,12 @@ export const PATH_REASONS = {
 const SCOPE_REASONS = {
   owned: "the path is this worker's own",
   contract: "the path is a contract: everybody reads it, the orchestrator writes it",
-  orchestrators: "the path is needed by all: the orchestrator changes it at the merge, and takes requests (request_access)",
+  orchestrators:
+    "the path is needed by all: the orchestrator changes it at the merge, and takes requests (request_access)",
   "others-tests": "the path belongs to the other member of the pair",
   forbidden: "the path is forbidden to this worker",
-  "case-variant": "on a file system that does not tell case apart the path is another's, or its own under another spelling",
+  "case-variant":
+    "on a file system that does not tell case apart the path is another's, or its own under another spelling",
   readable: "the path is in what this worker may read",
   "not-owned": "the path is not this worker's own",
   "not-readable": "the path is outside of what this worker may read",
@@ -91,27 +123,42 @@ export function sayReason(reason: ScopeReason): string {
   return { ...PATH_REASONS, ...SCOPE_REASONS }[reason];
 }
 
-/** Compiles patterns that the check of a plan has accepted. Throws `TypeError` for one that it has not. */
+/**
+ * Compiles patterns that the check of a plan has accepted. Throws `TypeError` for one that it has
+ * not.
+ */
 export function makeScope(input: ScopeInput): Scope {
-  const compile = (patterns: readonly string[] = []): FoldedGlob[] => patterns.map((pattern) => ({ exact: globOf(pattern), folded: foldedGlob(pattern) }));
+  const compile = (patterns: readonly string[] = []): FoldedGlob[] =>
+    patterns.map((pattern) => ({ exact: globOf(pattern), folded: foldedGlob(pattern) }));
   return {
     writes: compile(input.writes),
     exceptions: compile(input.exceptions),
     reads: compile(input.reads),
-    byRole: input.byRole && { globs: compile(input.byRole.patterns), but: compile(input.byRole.but) },
+    byRole: input.byRole && {
+      globs: compile(input.byRole.patterns),
+      but: compile(input.byRole.but),
+    },
     forbidden: compile(input.forbidden),
     contracts: compile(input.contracts.map(escapePath)),
-    orchestrators: input.orchestrators && { globs: compile(input.orchestrators.patterns), but: compile(input.orchestrators.but) },
+    orchestrators: input.orchestrators && {
+      globs: compile(input.orchestrators.patterns),
+      but: compile(input.orchestrators.but),
+    },
     onViolation: input.onViolation ?? "stop",
-    withheld: input.withheld?.length ? indexPatterns([...new Set(input.withheld)].map((pattern) => foldedGlob(pattern))) : undefined,
-    needed: input.needed?.length ? indexPatterns([...new Set(input.needed)].map((pattern) => globOf(pattern))) : undefined,
+    withheld: input.withheld?.length
+      ? indexPatterns([...new Set(input.withheld)].map((pattern) => foldedGlob(pattern)))
+      : undefined,
+    needed: input.needed?.length
+      ? indexPatterns([...new Set(input.needed)].map((pattern) => globOf(pattern)))
+      : undefined,
   };
 }
 
 /**
- * Whether a worker may write, create or delete a path. Pure; the first rule that applies wins. The path is posix, from the root of the
- * repository. Symbolic links are for the caller to resolve: where the real path differs, both are asked. What refuses is
- * compared without case, what allows with it, so that no spelling gets around a refusal. Source: docs/spec/plans §5.
+ * Whether a worker may write, create or delete a path. Pure; the first rule that applies wins. The
+ * path is posix, from the root of the repository. Symbolic links are for the caller to resolve:
+ * where the real path differs, both are asked. What refuses is compared without case, what allows
+ * with it, so that no spelling gets around a refusal. Source: docs/spec/plans §5.
  */
 export function decideWrite(scope: Scope, path: string): ScopeDecision {
   const problem = pathProblem(path);
@@ -120,12 +167,21 @@ export function decideWrite(scope: Scope, path: string): ScopeDecision {
   if (refuses(scope.contracts, folded)) return { allowed: false, because: "contract" };
   if (refuses(scope.exceptions, folded)) return { allowed: false, because: "others-tests" };
   if (refuses(scope.forbidden, folded)) return { allowed: false, because: "forbidden" };
-  if (scope.orchestrators && refuses(scope.orchestrators.globs, folded) && !allows(scope.orchestrators.but, path)) return { allowed: false, because: "orchestrators" };
+  if (
+    scope.orchestrators &&
+    refuses(scope.orchestrators.globs, folded) &&
+    !allows(scope.orchestrators.but, path)
+  ) {
+    return { allowed: false, because: "orchestrators" };
+  }
   if (allows(scope.writes, path)) return { allowed: true, because: "owned" };
   return { allowed: false, because: refuses(scope.writes, folded) ? "case-variant" : "not-owned" };
 }
 
-/** Whether a worker may read a path. As `decideWrite`; a contract is readable even where a pattern forbids its folder. */
+/**
+ * Whether a worker may read a path. As `decideWrite`; a contract is readable even where a pattern
+ * forbids its folder.
+ */
 export function decideRead(scope: Scope, path: string): ScopeDecision {
   const problem = pathProblem(path);
   if (problem) return { allowed: false, because: problem };
@@ -133,16 +189,26 @@ export function decideRead(scope: Scope, path: string): ScopeDecision {
   if (allows(scope.contracts, path)) return { allowed: true, because: "contract" };
   if (refuses(scope.forbidden, folded)) return { allowed: false, because: "forbidden" };
   if (allows(scope.reads, path)) return { allowed: true, because: "readable" };
-  if (allows(scope.writes, path) && !refuses(scope.exceptions, folded)) return { allowed: true, because: "owned" };
-  if (scope.byRole && refuses(scope.byRole.but, folded)) return { allowed: false, because: "not-readable" };
-  if (scope.byRole && allows(scope.byRole.globs, path)) return { allowed: true, because: "readable" };
-  const isVariant = [scope.contracts, scope.reads, scope.byRole?.globs ?? [], scope.writes].some((globs) => refuses(globs, folded)) && !refuses(scope.exceptions, folded);
+  if (allows(scope.writes, path) && !refuses(scope.exceptions, folded)) {
+    return { allowed: true, because: "owned" };
+  }
+  if (scope.byRole && refuses(scope.byRole.but, folded)) {
+    return { allowed: false, because: "not-readable" };
+  }
+  if (scope.byRole && allows(scope.byRole.globs, path)) {
+    return { allowed: true, because: "readable" };
+  }
+  const isVariant =
+    [scope.contracts, scope.reads, scope.byRole?.globs ?? [], scope.writes].some((globs) =>
+      refuses(globs, folded),
+    ) && !refuses(scope.exceptions, folded);
   return { allowed: false, because: isVariant ? "case-variant" : "not-readable" };
 }
 
 /**
- * Whether processes of a worker do not even see a path: it is forbidden, or it is withheld and neither readable nor needed to
- * build. A request to read is refused for more than that (`decideRead`). Pure.
+ * Whether processes of a worker do not even see a path: it is forbidden, or it is withheld and
+ * neither readable nor needed to build. A request to read is refused for more than that
+ * (`decideRead`). Pure.
  */
 export function isHiddenFrom(scope: Scope, path: string): boolean {
   const isWithheld = isWithheldFrom(scope, path);
@@ -154,7 +220,10 @@ export function isHiddenFrom(scope: Scope, path: string): boolean {
 function isWithheldFrom(scope: Scope, path: string): boolean {
   if (scope.withheld === undefined) return false;
   const folded = foldPath(path);
-  return scope.withheld(folded).some((glob) => globMatches(glob, folded)) && !scope.needed?.(path).some((glob) => globMatches(glob, path));
+  return (
+    scope.withheld(folded).some((glob) => globMatches(glob, folded)) &&
+    !scope.needed?.(path).some((glob) => globMatches(glob, path))
+  );
 }
 
 /** Whether a worker may move a path. It writes both ends: one disappears, one appears. */
@@ -165,7 +234,10 @@ export function decideRename(scope: Scope, from: string, to: string): RenameDeci
   return next.allowed ? next : { ...next, at: "to" };
 }
 
-/** Why a text cannot be a path of the repository on every system that may check it out; undefined when it can. Pure; the first rule that applies wins. */
+/**
+ * Why a text cannot be a path of the repository on every system that may check it out; undefined
+ * when it can. Pure; the first rule that applies wins.
+ */
 export function pathProblem(path: string): PathReason | undefined {
   if (path === "") return "empty";
   if (path.length > MAX_PATH_LENGTH) return "too-long";
@@ -182,24 +254,38 @@ export function pathProblem(path: string): PathReason | undefined {
   return undefined;
 }
 
-/** Controls, and what is not drawn: zero-width joiners, marks of direction, variation selectors. HFS+ leaves some of them out of names. */
+/**
+ * Controls, and what is not drawn: zero-width joiners, marks of direction, variation selectors.
+ * HFS+ leaves some of them out of names.
+ */
 const UNSEEN = /[\p{Cc}\p{Cf}\p{Zl}\p{Zp}\p{Default_Ignorable_Code_Point}]/u;
 
-/** `.git` as any file system may read it: case, trailing dots and blanks, a stream behind a colon, the short name of 8.3. */
+/**
+ * `.git` as any file system may read it: case, trailing dots and blanks, a stream behind a colon,
+ * the short name of 8.3.
+ */
 function isGitName(segment: string): boolean {
   return /^(?:\.git|git~\d+)[. ]*(?::.*)?$/.test(foldPath(segment).normalize("NFKC"));
 }
 
-/** Device names with or without an ending, characters that are none, a last dot or blank that is dropped. Source: Microsoft, "Naming Files, Paths, and Namespaces". */
+/**
+ * Device names with or without an ending, characters that are none, a last dot or blank that is
+ * dropped. Source: Microsoft, "Naming Files, Paths, and Namespaces".
+ */
 function isReservedName(segment: string): boolean {
-  return /^(?:con|prn|aux|nul|conin\$|conout\$|com[0-9¹²³]|lpt[0-9¹²³])(?:[. ].*)?$/i.test(segment) || /[<>:"|?*]/.test(segment) || /[. ]$/.test(segment);
+  return (
+    /^(?:con|prn|aux|nul|conin\$|conout\$|com[0-9¹²³]|lpt[0-9¹²³])(?:[. ].*)?$/i.test(segment) ||
+    /[<>:"|?*]/.test(segment) ||
+    /[. ]$/.test(segment)
+  );
 }
 
 /** A pattern as a file system reads it that tells neither case nor composition apart. */
 export function foldedGlob(pattern: string): Glob {
   const folded = readGlob(foldPath(pattern));
   if (folded.ok) return folded.glob;
-  // A range such as [Z-a] runs backwards when folded; any character is more than it means, and so refuses enough.
+  // A range such as [Z-a] runs backwards when folded; any character is more than it means, and so
+  // refuses enough.
   return globOf(foldPath(pattern.replace(/\[(?:\\.|[^\]])+\]/g, "?")));
 }
 

@@ -7,12 +7,16 @@ import type { Directory } from "./directory.ts";
 import { roomReports } from "./reports.ts";
 import { topicOf, type RoomsSetting } from "./talk.ts";
 
-/** How often a process looks whether an account is free, milliseconds. With leases of 6 s a dead holder is replaced within 10 s. */
+/**
+ * How often a process looks whether an account is free, milliseconds. With leases of 6 s a dead
+ * holder is replaced within 10 s.
+ */
 const TRY_EVERY_MS = 1_000;
 
 /**
- * Who is connected. One process holds the connection of one account (a lease) and only it sends for that account; when it
- * dies, another takes it. States are rows, so that every process knows who is online.
+ * Who is connected. One process holds the connection of one account (a lease) and only it sends for
+ * that account; when it dies, another takes it. States are rows, so that every process knows who is
+ * online.
  */
 export class Accounts {
   readonly #setting: RoomsSetting;
@@ -22,7 +26,10 @@ export class Accounts {
   readonly #over = new AbortController();
   readonly #running: Promise<void>[] = [];
 
-  constructor(setting: RoomsSetting, parts: { leases: Leases; delivery: Delivery; processId: string }) {
+  constructor(
+    setting: RoomsSetting,
+    parts: { leases: Leases; delivery: Delivery; processId: string },
+  ) {
     this.#setting = setting;
     this.#leases = parts.leases;
     this.#delivery = parts.delivery;
@@ -32,7 +39,9 @@ export class Accounts {
   /** Who is who on the platforms, as the holders of the other accounts have told. */
   async learn(): Promise<void> {
     const { database, directory } = this.#setting;
-    const rows = await database.query<{ adapter: string; id: string; platform_id: string }>(PLATFORM_IDS);
+    const rows = await database.query<{ adapter: string; id: string; platform_id: string }>(
+      PLATFORM_IDS,
+    );
     for (const row of rows) directory.learnPlatformId(row.adapter, row.id, row.platform_id);
   }
 
@@ -41,26 +50,49 @@ export class Accounts {
     const { adapters, directory, outbox } = this.#setting;
     await this.enrol(directory);
     for (const adapter of adapters.values()) {
-      if (!adapter.isLocal) for (const account of directory.accountsOf(adapter.name)) this.#running.push(this.#keep(adapter, account));
+      if (!adapter.isLocal) {
+        for (const account of directory.accountsOf(adapter.name)) {
+          this.#running.push(this.#keep(adapter, account));
+        }
+      }
       if (!adapter.isLocal) await this.#tellWaiting(adapter.name);
-      if (adapter.isLocal) outbox.handle(topicOf(adapter.name, "", true), this.#delivery.handler(adapter));
+      if (adapter.isLocal) {
+        outbox.handle(topicOf(adapter.name, "", true), this.#delivery.handler(adapter));
+      }
     }
   }
 
-  /** A row for each account. One of a platform is connected at the next start; one of our own is there at once. */
+  /**
+   * A row for each account. One of a platform is connected at the next start; one of our own is
+   * there at once.
+   */
   async enrol(directory: Directory): Promise<void> {
     const { adapters, database } = this.#setting;
     for (const adapter of adapters.values()) {
-      for (const account of directory.accountsOf(adapter.name)) await database.query(ENROL, [adapter.name, account.id, account.agent, account.displayName, adapter.isLocal ? "ready" : "starting"]);
+      for (const account of directory.accountsOf(adapter.name)) {
+        await database.query(ENROL, [
+          adapter.name,
+          account.id,
+          account.agent,
+          account.displayName,
+          adapter.isLocal ? "ready" : "starting",
+        ]);
+      }
     }
   }
 
-  /** Words of agents whose account this team does not have any more leave nowhere, and nobody else would say so. */
+  /**
+   * Words of agents whose account this team does not have any more leave nowhere, and nobody else
+   * would say so.
+   */
   async #tellWaiting(adapter: string): Promise<void> {
     const { database, store, directory, logger, locale } = this.#setting;
     for (const { account, agent, count } of await waitingForNobody(database, adapter, directory)) {
       const who = directory.find(agent)?.displayName ?? agent;
-      logger.error({ adapter, account, messages: count }, `${count} messages of ${who} wait: there is no token for the account ${adapter}:${account}`);
+      logger.error(
+        { adapter, account, messages: count },
+        `${count} messages of ${who} wait: there is no token for the account ${adapter}:${account}`,
+      );
       await database.transaction((tx) =>
         store.escalate(tx, {
           subject: `room:account:${adapter}:${agent}`,
@@ -78,54 +110,98 @@ export class Accounts {
     await Promise.allSettled(this.#running);
   }
 
-  /** What the connection of an account says of itself. While a person has paused it, only that its token is refused. */
-  async changed(adapter: string, account: ChannelAccount, state: AccountState, detail?: string): Promise<void> {
+  /**
+   * What the connection of an account says of itself. While a person has paused it, only that its
+   * token is refused.
+   */
+  async changed(
+    adapter: string,
+    account: ChannelAccount,
+    state: AccountState,
+    detail?: string,
+  ): Promise<void> {
     const isLocal = this.#setting.adapters.get(adapter)?.isLocal === true;
     await this.#change(adapter, account, (before) => {
-      // A holder that was thought dead and comes back has nothing to say about the connection of its successor.
+      // A holder that was thought dead and comes back has nothing to say about the connection of
+      // its successor.
       if (!before.is_ours && !isLocal) return undefined;
       return before.state === "paused" && state !== "refused" ? undefined : { state, detail };
     });
   }
 
-  /** By a person, in any process. What is ready again is known from whoever holds the connection. */
+  /**
+   * By a person, in any process. What is ready again is known from whoever holds the connection.
+   */
   async pause(adapter: string, account: ChannelAccount, paused: boolean): Promise<void> {
     const isLocal = this.#setting.adapters.get(adapter)?.isLocal === true;
     await this.#change(adapter, account, (before) => {
       if (before.state === "refused" && !isLocal) return undefined;
       if (paused) return { state: "paused", detail: undefined };
-      return before.state === "paused" || isLocal ? { state: isLocal || before.is_held ? "ready" : "starting", detail: undefined } : undefined;
+      return before.state === "paused" || isLocal
+        ? { state: isLocal || before.is_held ? "ready" : "starting", detail: undefined }
+        : undefined;
     });
   }
 
-  async #change(adapter: string, account: ChannelAccount, decide: (before: AccountBefore) => { state: AccountState; detail: string | undefined } | undefined): Promise<void> {
+  async #change(
+    adapter: string,
+    account: ChannelAccount,
+    decide: (
+      before: AccountBefore,
+    ) => { state: AccountState; detail: string | undefined } | undefined,
+  ): Promise<void> {
     const { database, store, logger, locale } = this.#setting;
     const changed = await database.transaction(async (tx) => {
-      const [before] = await tx.query<AccountBefore>(LOCK, [adapter, account.id, leaseName(adapter, account.id), this.#processId]);
+      const [before] = await tx.query<AccountBefore>(LOCK, [
+        adapter,
+        account.id,
+        leaseName(adapter, account.id),
+        this.#processId,
+      ]);
       const change = before && decide(before);
-      if (account.platformId !== undefined) await tx.query(KNOWN_AS, [adapter, account.id, account.platformId]);
+      if (account.platformId !== undefined) {
+        await tx.query(KNOWN_AS, [adapter, account.id, account.platformId]);
+      }
       if (!change) return undefined;
       const { state, detail } = change;
       // Since when an account is not ready counts; what is told of one that is may change.
-      if (before.state === state && (state !== "ready" || before.detail === (detail ?? null))) return undefined;
+      if (before.state === state && (state !== "ready" || before.detail === (detail ?? null))) {
+        return undefined;
+      }
       await tx.query(CHANGE, [adapter, account.id, state, detail ?? null]);
-      await store.emit(tx, [{ type: "account.changed", role: "system", agent: account.agent, data: { adapter, account: account.id, from: before.state, state, detail: detail ?? null } }]);
+      await store.emit(tx, [
+        {
+          type: "account.changed",
+          role: "system",
+          agent: account.agent,
+          data: { adapter, account: account.id, from: before.state, state, detail: detail ?? null },
+        },
+      ]);
       if (state === "refused") {
         await store.escalate(tx, {
           subject: `room:account:${adapter}:${account.agent}`,
           type: "account",
           severity: "critical",
-          ...roomReports(locale).refused(account.displayName, adapter, detail ?? "The token is not accepted."),
+          ...roomReports(locale).refused(
+            account.displayName,
+            adapter,
+            detail ?? "The token is not accepted.",
+          ),
           context: { adapter, account: account.id, agent: account.agent },
         });
       }
-      if (state === "ready") await store.settleEscalation(tx, `room:account:${adapter}:${account.agent}`, account.id);
+      if (state === "ready") {
+        await store.settleEscalation(tx, `room:account:${adapter}:${account.agent}`, account.id);
+      }
       return change;
     });
     if (!changed) return;
     const { state, detail } = changed;
     const told = detail === undefined ? "" : `: ${detail}`;
-    logger[state === "refused" ? "error" : "info"]({ adapter, account: account.id, state }, `account ${adapter}:${account.id} is ${state}${told}`);
+    logger[state === "refused" ? "error" : "info"](
+      { adapter, account: account.id, state },
+      `account ${adapter}:${account.id} is ${state}${told}`,
+    );
     this.#setting.notifications.publish("events");
   }
 
@@ -142,33 +218,71 @@ export class Accounts {
             outbox.handle(topic, this.#delivery.handler(adapter));
             try {
               await adapter.connect(account, { signal: options.signal });
-              await this.#idleWhenRefused(adapter, account, options.signal, () => outbox.unhandle(topic));
+              await this.#idleWhenRefused(adapter, account, options.signal, () =>
+                outbox.unhandle(topic),
+              );
             } finally {
               outbox.unhandle(topic);
             }
           },
           { signal },
         );
-        if (held.ok) logger.debug({ adapter: adapter.name, account: account.id }, `the connection of ${account.id} has ended`);
+        if (held.ok) {
+          logger.debug(
+            { adapter: adapter.name, account: account.id },
+            `the connection of ${account.id} has ended`,
+          );
+        }
       } catch (error) {
-        if (!signal.aborted) logger.warn({ adapter: adapter.name, account: account.id, error: messageOf(error) }, `account ${account.id} could not be kept; again in ${TRY_EVERY_MS} ms`);
+        if (!signal.aborted) {
+          logger.warn(
+            { adapter: adapter.name, account: account.id, error: messageOf(error) },
+            `account ${account.id} could not be kept; again in ${TRY_EVERY_MS} ms`,
+          );
+        }
       }
       await clock.sleep(TRY_EVERY_MS, { signal }).catch(() => {});
     }
   }
 
-  /** A refused token is not tried again before the next start; the lease stays, so that no other process tries it either. */
-  async #idleWhenRefused(adapter: ChannelAdapter, account: ChannelAccount, signal: AbortSignal, stopSending: () => void): Promise<void> {
-    const [row] = await this.#setting.database.query<{ state: AccountState }>(STATE, [adapter.name, account.id]);
+  /**
+   * A refused token is not tried again before the next start; the lease stays, so that no other
+   * process tries it either.
+   */
+  async #idleWhenRefused(
+    adapter: ChannelAdapter,
+    account: ChannelAccount,
+    signal: AbortSignal,
+    stopSending: () => void,
+  ): Promise<void> {
+    const [row] = await this.#setting.database.query<{ state: AccountState }>(STATE, [
+      adapter.name,
+      account.id,
+    ]);
     if (row?.state !== "refused" || signal.aborted) return;
     stopSending();
-    await new Promise<void>((resolve) => signal.addEventListener("abort", () => resolve(), { once: true }));
+    await new Promise<void>((resolve) =>
+      signal.addEventListener("abort", () => resolve(), { once: true }),
+    );
   }
 }
 
-/** Accounts for which something waits to leave, that are not in this team and that no living process has. */
-export async function waitingForNobody(database: Pick<Database, "query">, adapter: string, directory: Directory): Promise<readonly { readonly account: string; readonly agent: string; readonly count: number }[]> {
-  return database.query(WAITING, [adapter, topicOf(adapter, "", false), directory.accountsOf(adapter).map(({ id }) => id)]);
+/**
+ * Accounts for which something waits to leave, that are not in this team and that no living process
+ * has.
+ */
+export async function waitingForNobody(
+  database: Pick<Database, "query">,
+  adapter: string,
+  directory: Directory,
+): Promise<
+  readonly { readonly account: string; readonly agent: string; readonly count: number }[]
+> {
+  return database.query(WAITING, [
+    adapter,
+    topicOf(adapter, "", false),
+    directory.accountsOf(adapter).map(({ id }) => id),
+  ]);
 }
 
 interface AccountBefore {
@@ -188,27 +302,48 @@ export interface AccountRow {
   readonly state: AccountState;
   readonly detail: string | null;
   readonly changed_at: Date;
-  /** Since when nobody living holds the connection; null: somebody does, or there is nothing to hold. */
+  /**
+   * Since when nobody living holds the connection; null: somebody does, or there is nothing to
+   * hold.
+   */
   readonly lost_at: Date | null;
   readonly now: Date;
 }
 
-/** Of `dure.leases l` and its holder `dure.processes p`: a process that was killed leaves `ready` behind and says nothing more. */
-export const LOST_AT = "case when l.name is not null and (p.id is null or p.ended_at is not null) then greatest(l.renewed_at, p.renewed_at) end as lost_at";
+/**
+ * Of `dure.leases l` and its holder `dure.processes p`: a process that was killed leaves `ready`
+ * behind and says nothing more.
+ */
+export const LOST_AT =
+  "case when l.name is not null and (p.id is null or p.ended_at is not null) then greatest(l.renewed_at, p.renewed_at) end as lost_at";
 
 /** What an account's row says, unless whoever wrote it is dead. Pure. */
-export function stateOf({ state, changed_at, lost_at }: Pick<AccountRow, "state" | "changed_at" | "lost_at">): { state: AccountState; changedAt: number } {
+export function stateOf({
+  state,
+  changed_at,
+  lost_at,
+}: Pick<AccountRow, "state" | "changed_at" | "lost_at">): {
+  state: AccountState;
+  changedAt: number;
+} {
   if (state !== "ready" || lost_at === null) return { state, changedAt: changed_at.getTime() };
   return { state: "reconnecting", changedAt: lost_at.getTime() };
 }
 
 /** Whether an account can be reached now, by its row. Pure. Source: docs/spec/collaboration §4. */
-export function isOffline(account: { state: AccountState; changedAt: number } | undefined, now: number, offlineAfterMs: number): boolean {
+export function isOffline(
+  account: { state: AccountState; changedAt: number } | undefined,
+  now: number,
+  offlineAfterMs: number,
+): boolean {
   if (!account) return true;
   if (account.state === "ready") return false;
-  return account.state === "paused" || account.state === "refused" || now - account.changedAt >= offlineAfterMs;
+  return (
+    account.state === "paused" ||
+    account.state === "refused" ||
+    now - account.changedAt >= offlineAfterMs
+  );
 }
-
 
 const WAITING = {
   name: "account.waiting",
@@ -226,12 +361,24 @@ const ENROL = {
          on conflict (adapter, id) do update set agent = $3, display_name = $4, state = case when a.state in ('paused', 'ready', 'reconnecting') then a.state else $5 end,
            changed_at = case when a.state in ('paused', 'ready', 'reconnecting') then a.changed_at else clock_timestamp() end`,
 };
-const PLATFORM_IDS = { name: "account.platform_ids", text: "select adapter, id, platform_id from dure.accounts where platform_id is not null" };
-const LOCK = { name: "account.lock", text: `select state, detail, exists (select from dure.leases where name = $3 and holder = $4) as is_ours,
+const PLATFORM_IDS = {
+  name: "account.platform_ids",
+  text: "select adapter, id, platform_id from dure.accounts where platform_id is not null",
+};
+const LOCK = {
+  name: "account.lock",
+  text: `select state, detail, exists (select from dure.leases where name = $3 and holder = $4) as is_ours,
       exists (select from dure.leases l join dure.processes p on p.id = l.holder where l.name = $3 and p.ended_at is null) as is_held
-    from dure.accounts where adapter = $1 and id = $2 for update` };
-const KNOWN_AS = { name: "account.known_as", text: "update dure.accounts set platform_id = $3 where adapter = $1 and id = $2 and platform_id is distinct from $3" };
-const STATE = { name: "account.state", text: "select state from dure.accounts where adapter = $1 and id = $2" };
+    from dure.accounts where adapter = $1 and id = $2 for update`,
+};
+const KNOWN_AS = {
+  name: "account.known_as",
+  text: "update dure.accounts set platform_id = $3 where adapter = $1 and id = $2 and platform_id is distinct from $3",
+};
+const STATE = {
+  name: "account.state",
+  text: "select state from dure.accounts where adapter = $1 and id = $2",
+};
 const CHANGE = {
   name: "account.change",
   text: "update dure.accounts set state = $3, detail = $4, changed_at = clock_timestamp() where adapter = $1 and id = $2",

@@ -2,12 +2,17 @@ import type { Transaction } from "../durable/database.ts";
 import { recordOf, type RoomsSetting } from "./talk.ts";
 
 /**
- * A thread that turns out to be ours was taken for a people's thread, a place of its own, by those who wrote there first. All that
- * was said, observed, asked and joined there is the thread's from now on; the place that stood for it is closed and empty, and leads there.
- * The lines keep their times and follow behind what the thread holds already, so that whoever follows it gets them too.
+ * A thread that turns out to be ours was taken for a people's thread, a place of its own, by those
+ * who wrote there first. All that was said, observed, asked and joined there is the thread's from
+ * now on; the place that stood for it is closed and empty, and leads there. The lines keep their
+ * times and follow behind what the thread holds already, so that whoever follows it gets them too.
  * Runs in the transaction that records the thread, before its platform's id is known to dure.
  */
-export async function adoptDouble(tx: Transaction, { directory }: Pick<RoomsSetting, "directory">, thread: { readonly place: string; readonly adapter: string; readonly platformId: string }): Promise<void> {
+export async function adoptDouble(
+  tx: Transaction,
+  { directory }: Pick<RoomsSetting, "directory">,
+  thread: { readonly place: string; readonly adapter: string; readonly platformId: string },
+): Promise<void> {
   const { place, adapter, platformId } = thread;
   const locked = await tx.query<{ id: string }>(LOCK_BOTH, [place, adapter, platformId]);
   const double = locked.find(({ id }) => id !== place)?.id;
@@ -21,9 +26,26 @@ export async function adoptDouble(tx: Transaction, { directory }: Pick<RoomsSett
   await tx.query(DROP_RECORDS, [double]);
   for (const line of lines.toSorted((one, other) => one.seq - other.seq).slice(-SLOTS)) {
     // Also those who answered: what they keep word for word stands in another session.
-    await tx.query(RECORD, [place, line.seq, line.id, line.author_name, recordOf(line.text, directory), Object.keys(line.roles), line.at]);
+    await tx.query(RECORD, [
+      place,
+      line.seq,
+      line.id,
+      line.author_name,
+      recordOf(line.text, directory),
+      Object.keys(line.roles),
+      line.at,
+    ]);
   }
-  for (const statement of [MOVE_WORK, MOVE_PARTICIPANTS, MOVE_READS, MOVE_REQUESTS, MOVE_ORIGINS, MOVE_ROUTES]) await tx.query(statement, [place, double]);
+  for (const statement of [
+    MOVE_WORK,
+    MOVE_PARTICIPANTS,
+    MOVE_READS,
+    MOVE_REQUESTS,
+    MOVE_ORIGINS,
+    MOVE_ROUTES,
+  ]) {
+    await tx.query(statement, [place, double]);
+  }
 }
 
 interface MovedLine {
@@ -39,8 +61,14 @@ interface MovedLine {
 const SLOTS = 50;
 
 /** The smaller id first, as everybody locks. */
-const LOCK_BOTH = { name: "adopt.lock", text: "select id from dure.places where id = $1 or (adapter = $2 and thread = $3 and id <> $1 and owner is null) order by id for update" };
-/** What agents have said there counts in the thread, and what stopped them stops them; a thread that is closed opens under it (`REOPEN_PLACE`). */
+const LOCK_BOTH = {
+  name: "adopt.lock",
+  text: "select id from dure.places where id = $1 or (adapter = $2 and thread = $3 and id <> $1 and owner is null) order by id for update",
+};
+/**
+ * What agents have said there counts in the thread, and what stopped them stops them; a thread that
+ * is closed opens under it (`REOPEN_PLACE`).
+ */
 const MOVE_GUARDS = {
   name: "adopt.guards",
   text: `update dure.places p set agent_messages = p.agent_messages + d.agent_messages, recent = array(select at from unnest(p.recent || d.recent) at order by at),
@@ -52,8 +80,14 @@ const MOVE_STOP = {
   name: "adopt.stop",
   text: "update dure.escalations set subject = $1 where subject = $2 and status = 'open' and not exists (select from dure.escalations where subject = $1 and status = 'open')",
 };
-const DETACH = { name: "adopt.detach", text: "update dure.places set state = 'closed', closed_because = 'it is the thread ' || $2, moved_to = $2, channel = null, thread = null, next_seq = 1 where id = $1" };
-/** How far a person has read, where all of the thread was read so far: a mark says that everything before it was. */
+const DETACH = {
+  name: "adopt.detach",
+  text: "update dure.places set state = 'closed', closed_because = 'it is the thread ' || $2, moved_to = $2, channel = null, thread = null, next_seq = 1 where id = $1",
+};
+/**
+ * How far a person has read, where all of the thread was read so far: a mark says that everything
+ * before it was.
+ */
 const MOVE_MARKS = {
   name: "adopt.marks",
   text: `update dure.person_reads r set seq = p.next_seq - 1 + (select count(*) from dure.room_messages m where m.place = $2 and m.seq <= d.seq)
@@ -66,8 +100,14 @@ const MOVE_LINES = {
            from dure.places p, (select id, row_number() over (order by seq) as nr from dure.room_messages where place = $2) n
           where p.id = $1 and m.id = n.id returning m.id, m.seq, m.author_name, m.text, m.roles, m.at`,
 };
-const COUNT_LINES = { name: "adopt.count", text: "update dure.places set next_seq = next_seq + $2::bigint where id = $1" };
-const DROP_RECORDS = { name: "adopt.drop_records", text: "delete from dure.observations where place = $1" };
+const COUNT_LINES = {
+  name: "adopt.count",
+  text: "update dure.places set next_seq = next_seq + $2::bigint where id = $1",
+};
+const DROP_RECORDS = {
+  name: "adopt.drop_records",
+  text: "delete from dure.observations where place = $1",
+};
 const RECORD = {
   name: "adopt.record",
   text: `insert into dure.observations (place, slot, seq, message, sender, excerpt, agents, at) values ($1, $2::bigint % 50, $2::bigint, $3, $4, $5, $6, $7)
@@ -78,12 +118,24 @@ const MOVE_WORK = {
   name: "adopt.work",
   text: "update dure.handlings set place = $1, session = case when state = 'waiting' and turn is null then 'room:' || agent || ':' || $1 else session end where place = $2",
 };
-const MOVE_PARTICIPANTS = { name: "adopt.participants", text: "insert into dure.participants (place, agent, since) select $1, agent, since from dure.participants where place = $2 on conflict do nothing" };
+const MOVE_PARTICIPANTS = {
+  name: "adopt.participants",
+  text: "insert into dure.participants (place, agent, since) select $1, agent, since from dure.participants where place = $2 on conflict do nothing",
+};
 const MOVE_READS = {
   name: "adopt.reads",
   text: "insert into dure.account_reads (adapter, account, place, platform_id, at) select adapter, account, $1, platform_id, at from dure.account_reads where place = $2 on conflict do nothing",
 };
-const MOVE_REQUESTS = { name: "adopt.requests", text: "update dure.requests set thread = $1 where thread = $2" };
+const MOVE_REQUESTS = {
+  name: "adopt.requests",
+  text: "update dure.requests set thread = $1 where thread = $2",
+};
 /** Those that were asked from there: what is told where they began is told in the thread. */
-const MOVE_ORIGINS = { name: "adopt.origins", text: "update dure.requests set origin = origin || jsonb_build_object('place', $1::text) where origin->>'place' = $2" };
-const MOVE_ROUTES = { name: "adopt.routes", text: "update dure.thread_routes set thread = $1 where thread = $2" };
+const MOVE_ORIGINS = {
+  name: "adopt.origins",
+  text: "update dure.requests set origin = origin || jsonb_build_object('place', $1::text) where origin->>'place' = $2",
+};
+const MOVE_ROUTES = {
+  name: "adopt.routes",
+  text: "update dure.thread_routes set thread = $1 where thread = $2",
+};

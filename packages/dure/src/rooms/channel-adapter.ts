@@ -2,9 +2,10 @@ import type { Logger } from "../kernel/logger.ts";
 import type { Clock } from "../kernel/clock.ts";
 
 /**
- * A platform where agents live, in the words of rooms: an adapter knows accounts, places and messages of its platform and
- * nothing of roles, guards or agents' turns. It keeps nothing that must survive: what was sent is in dure's outbox, what was
- * received is in dure's record, and after a gap the adapter is asked for what it has (`readSince`).
+ * A platform where agents live, in the words of rooms: an adapter knows accounts, places and
+ * messages of its platform and nothing of roles, guards or agents' turns. It keeps nothing that
+ * must survive: what was sent is in dure's outbox, what was received is in dure's record, and after
+ * a gap the adapter is asked for what it has (`readSince`).
  *
  * Two exist: the web rooms that dure serves itself, and Discord. Both pass `channelContract`.
  */
@@ -12,40 +13,85 @@ export interface ChannelAdapter {
   /** `web`, `discord`: part of every place's address. */
   readonly name: string;
   readonly limits: ChannelLimits;
-  /** True: there is nothing to connect; every process serves all accounts, which are ready unless somebody paused them. */
+  /**
+   * True: there is nothing to connect; every process serves all accounts, which are ready unless
+   * somebody paused them.
+   */
   readonly isLocal: boolean;
   /** Keeps the port and gets ready; connects no account yet. */
   start(port: ChannelPort): Promise<void>;
   /** Ends every connection. Idempotent. */
   stop(): Promise<void>;
   /**
-   * Connects one account until `signal` aborts; called by the process that holds the account's lease. Tells its state through
-   * the port and reconnects by itself; resolves when the connection has ended, after an abort or because the token was refused.
+   * Connects one account until `signal` aborts; called by the process that holds the account's
+   * lease. Tells its state through the port and reconnects by itself; resolves when the connection
+   * has ended, after an abort or because the token was refused.
    */
   connect(account: ChannelAccount, options: { signal: AbortSignal }): Promise<void>;
-  /** Posts one part. Rejects with a `ChannelError`. The same `key` within the platform's window is posted once. */
+  /**
+   * Posts one part. Rejects with a `ChannelError`. The same `key` within the platform's window is
+   * posted once.
+   */
   post(post: OutgoingPost, options: { signal: AbortSignal }): Promise<{ platformId: string }>;
-  /** Whether a post whose answer was lost is there: among messages of that account in that place after `after`, by key, else by exact content. */
-  findPost(post: OutgoingPost, options: { after?: string; signal: AbortSignal }): Promise<FoundOnPlatform>;
-  createThread(thread: OutgoingThread, options: { signal: AbortSignal }): Promise<{ platformId: string }>;
-  /** By owner, name and creation time; or, where a person has `named` it, that thread of the channel and no other. */
+  /**
+   * Whether a post whose answer was lost is there: among messages of that account in that place
+   * after `after`, by key, else by exact content.
+   */
+  findPost(
+    post: OutgoingPost,
+    options: { after?: string; signal: AbortSignal },
+  ): Promise<FoundOnPlatform>;
+  createThread(
+    thread: OutgoingThread,
+    options: { signal: AbortSignal },
+  ): Promise<{ platformId: string }>;
+  /**
+   * By owner, name and creation time; or, where a person has `named` it, that thread of the channel
+   * and no other.
+   */
   findThread(thread: OutgoingThread, options: { signal: AbortSignal }): Promise<FoundOnPlatform>;
-  /** Gives a message of this account another text. Harmless to repeat. Absent: what is being written is not shown. */
+  /**
+   * Gives a message of this account another text. Harmless to repeat. Absent: what is being written
+   * is not shown.
+   */
   edit?(post: OutgoingPost, platformId: string, options: { signal: AbortSignal }): Promise<void>;
-  /** Takes a message of this account away; `not-found` when it is gone already. There where `edit` is. */
-  remove?(account: ChannelAccount, place: PlaceAddress, platformId: string, options: { signal: AbortSignal }): Promise<void>;
+  /**
+   * Takes a message of this account away; `not-found` when it is gone already. There where `edit`
+   * is.
+   */
+  remove?(
+    account: ChannelAccount,
+    place: PlaceAddress,
+    platformId: string,
+    options: { signal: AbortSignal },
+  ): Promise<void>;
   /** Shows for some seconds that the account writes. Never throws. */
   typing(account: ChannelAccount, place: PlaceAddress): void;
-  /** What a place received after `after` (platform id; absent: the newest), oldest first, at most `limit`. */
-  readSince(account: ChannelAccount, place: PlaceAddress, options: { after?: string; limit: number; signal: AbortSignal }): Promise<readonly InboundMessage[]>;
-  /** Other channels are allowed than before, while accounts are connected: what is open in those that are new is heard from here on. Absent: there is nothing to join. */
+  /**
+   * What a place received after `after` (platform id; absent: the newest), oldest first, at most
+   * `limit`.
+   */
+  readSince(
+    account: ChannelAccount,
+    place: PlaceAddress,
+    options: { after?: string; limit: number; signal: AbortSignal },
+  ): Promise<readonly InboundMessage[]>;
+  /**
+   * Other channels are allowed than before, while accounts are connected: what is open in those
+   * that are new is heard from here on. Absent: there is nothing to join.
+   */
   channelsChanged?(): void;
-  /** Threads that are in use, as told when the account connected. Absent: nothing is ever missed. */
+  /**
+   * Threads that are in use, as told when the account connected. Absent: nothing is ever missed.
+   */
   threadsInUse?(account: ChannelAccount): readonly ThreadInUse[];
   /** A thread as a text of this platform links it. Absent: it cannot. */
   linkTo?(place: PlaceAddress, named: { readonly id: string; readonly name: string }): string;
   /** What a doctor wants to know of one account: each line a fact with what to do about it. */
-  check?(account: ChannelAccount, options: { signal: AbortSignal }): Promise<readonly ChannelFinding[]>;
+  check?(
+    account: ChannelAccount,
+    options: { signal: AbortSignal },
+  ): Promise<readonly ChannelFinding[]>;
 }
 
 /** What the platform allows. */
@@ -56,21 +102,33 @@ export interface ChannelLimits {
   readonly threadNameLength: number;
 }
 
-/** What an adapter tells. Calls return when it is stored; one that rejects was not, and the adapter asks again with `readSince`. */
+/**
+ * What an adapter tells. Calls return when it is stored; one that rejects was not, and the adapter
+ * asks again with `readSince`.
+ */
 export interface ChannelPort {
   readonly clock: Clock;
   readonly logger: Logger;
   /** A message that `account` sees. The same one may come once per account, and again. */
   received(account: ChannelAccount, message: InboundMessage): Promise<void>;
   /** The text of a message became another one: the record is updated and nothing is started. */
-  edited(account: ChannelAccount, change: { platformId: string; place: PlaceAddress; text: string }): Promise<void>;
+  edited(
+    account: ChannelAccount,
+    change: { platformId: string; place: PlaceAddress; text: string },
+  ): Promise<void>;
   placeChanged(account: ChannelAccount, change: PlaceChange): Promise<void>;
   /** The state of the connection of an account that this process holds. */
   accountChanged(account: ChannelAccount, state: AccountState, detail?: string): Promise<void>;
-  /** After each (re)connection whose gap the platform did not fill: dure reads every allowed place through `readSince`. */
+  /**
+   * After each (re)connection whose gap the platform did not fill: dure reads every allowed place
+   * through `readSince`.
+   */
   mayHaveMissed(account: ChannelAccount): Promise<void>;
   /** A person pressed a button that `post` had shown. Answers what the person shall see. */
-  pressed(account: ChannelAccount, press: { value: string; person: PressingPerson; place: PlaceAddress }): Promise<string>;
+  pressed(
+    account: ChannelAccount,
+    press: { value: string; person: PressingPerson; place: PlaceAddress },
+  ): Promise<string>;
 }
 
 /** Who pressed a button, as far as the platform vouches for it. */
@@ -116,7 +174,10 @@ export interface ThreadInUse {
   readonly name: string;
   /** The platform's id of its newest message. */
   readonly newest: string;
-  /** Others have put the account in, by naming it: it hears what is said from then on, and nobody hands it the words that named it. */
+  /**
+   * Others have put the account in, by naming it: it hears what is said from then on, and nobody
+   * hands it the words that named it.
+   */
   readonly wasAdded: boolean;
 }
 
@@ -124,9 +185,15 @@ export interface InboundMessage {
   readonly platformId: string;
   readonly place: PlaceAddress;
   readonly author: InboundAuthor;
-  /** As the platform has it; mentions of the platform are listed in `mentions`, in the order of the text. */
+  /**
+   * As the platform has it; mentions of the platform are listed in `mentions`, in the order of the
+   * text.
+   */
   readonly text: string;
-  /** Platform ids of the accounts that the text mentions in the platform's own way, with where in the text; −1: it answers a message of that account. */
+  /**
+   * Platform ids of the accounts that the text mentions in the platform's own way, with where in
+   * the text; −1: it answers a message of that account.
+   */
   readonly mentions: readonly { readonly platformId: string; readonly at: number }[];
   readonly replyTo?: string;
   /** Our own key, where the platform gives it back (Discord: nonce). */
@@ -154,10 +221,17 @@ export interface Attachment {
 export interface OutgoingPost {
   readonly account: ChannelAccount;
   readonly place: PlaceAddress;
-  /** At most `limits.messageLength`; mentions stand in the text as `<@agent-id>` and are put into the platform's form by the adapter. */
+  /**
+   * At most `limits.messageLength`; mentions stand in the text as `<@agent-id>` and are put into
+   * the platform's form by the adapter.
+   */
   readonly text: string;
   /** Agents that this text may mention; every other mention in it is shown and wakes nobody. */
-  readonly mentions: readonly { readonly agent: string; readonly platformId: string; readonly displayName: string }[];
+  readonly mentions: readonly {
+    readonly agent: string;
+    readonly platformId: string;
+    readonly displayName: string;
+  }[];
   /** At most 25 characters, the same for every attempt. */
   readonly key: string;
   readonly replyTo?: string;
@@ -169,19 +243,40 @@ export interface OutgoingThread {
   readonly channel: PlaceAddress;
   readonly name: string;
   readonly key: string;
-  /** Of the first attempt, milliseconds since the epoch: an older thread of the same name is another one. */
+  /**
+   * Of the first attempt, milliseconds since the epoch: an older thread of the same name is another
+   * one.
+   */
   readonly since: number;
-  /** What a person wrote to say which one it is: a link or an id of the platform. Only for `findThread`. */
+  /**
+   * What a person wrote to say which one it is: a link or an id of the platform. Only for
+   * `findThread`.
+   */
   readonly named?: string;
 }
 
-export type FoundOnPlatform = { readonly found: "yes"; readonly platformId: string } | { readonly found: "no" } | { readonly found: "unsure" };
+export type FoundOnPlatform =
+  | { readonly found: "yes"; readonly platformId: string }
+  | { readonly found: "no" }
+  | { readonly found: "unsure" };
 
 export type PlaceChange =
-  | { readonly kind: "thread-deleted" | "thread-archived" | "thread-opened" | "channel-removed"; readonly place: PlaceAddress }
-  /** This account alone may not see the place any more: it was removed from the server, or a permission was taken. */
+  | {
+      readonly kind: "thread-deleted" | "thread-archived" | "thread-opened" | "channel-removed";
+      readonly place: PlaceAddress;
+    }
+  /**
+   * This account alone may not see the place any more: it was removed from the server, or a
+   * permission was taken.
+   */
   | { readonly kind: "access-lost"; readonly place: PlaceAddress }
-  | { readonly kind: "thread-created"; readonly place: PlaceAddress; readonly name: string; readonly owner: string; readonly key?: string }
+  | {
+      readonly kind: "thread-created";
+      readonly place: PlaceAddress;
+      readonly name: string;
+      readonly owner: string;
+      readonly key?: string;
+    }
   | { readonly kind: "renamed"; readonly place: PlaceAddress; readonly name: string };
 
 export interface ChannelFinding {
@@ -198,7 +293,10 @@ export type ChannelFailure =
   | "not-found"
   /** 429: again after `retryAfterMs`; never counts as an attempt. */
   | "rate-limited"
-  /** The platform has an outage at this place and says when it is over: it waits, and never counts as an attempt. */
+  /**
+   * The platform has an outage at this place and says when it is over: it waits, and never counts
+   * as an attempt.
+   */
   | "unavailable"
   /** 401: the account goes offline. */
   | "credential"
@@ -219,13 +317,23 @@ export class ChannelError extends Error {
   /** `CHANNEL_PERMISSION`, `CHANNEL_NOT_FOUND` …: what is left of the class in a record. */
   readonly code: string;
 
-  constructor(failure: ChannelFailure, message: string, options: { retryAfterMs?: number; notSent?: boolean; detail?: string; missing?: string; cause?: unknown } = {}) {
+  constructor(
+    failure: ChannelFailure,
+    message: string,
+    options: {
+      retryAfterMs?: number;
+      notSent?: boolean;
+      detail?: string;
+      missing?: string;
+      cause?: unknown;
+    } = {},
+  ) {
     super(message, options);
     this.name = "ChannelError";
     this.failure = failure;
     this.code = `CHANNEL_${failure.replace("-", "_").toUpperCase()}`;
     this.retryAfterMs = options.retryAfterMs;
-    this.notSent = options.notSent ?? (failure !== "transient");
+    this.notSent = options.notSent ?? failure !== "transient";
     this.detail = options.detail;
     this.missing = options.missing;
   }

@@ -2,8 +2,22 @@ import { expect, test } from "vitest";
 import { linked } from "./delivery.ts";
 import { Directory } from "./directory.ts";
 
-const agent = (id: string, displayName: string) => ({ id, displayName, service: id, leads: false, accounts: {} });
-const directory = new Directory({ agents: [agent("ruda", "루다"), agent("eden", "이든"), agent("edeni", "이든이"), agent("eden-2", "이든 둘")], channels: [] });
+const agent = (id: string, displayName: string) => ({
+  id,
+  displayName,
+  service: id,
+  leads: false,
+  accounts: {},
+});
+const directory = new Directory({
+  agents: [
+    agent("ruda", "루다"),
+    agent("eden", "이든"),
+    agent("edeni", "이든이"),
+    agent("eden-2", "이든 둘"),
+  ],
+  channels: [],
+});
 
 test.each([
   ["@루다 봐 줘", ["ruda"], "<@ruda> 봐 줘"],

@@ -12,10 +12,15 @@ export interface RoomAgent {
   readonly service: string;
   /** Answers where nobody else is named. */
   readonly leads: boolean;
-  /** Key of the channel where its collaborations begin when the session has none. Absent: the team's. */
+  /**
+   * Key of the channel where its collaborations begin when the session has none. Absent: the
+   * team's.
+   */
   readonly channel?: string;
   /** By adapter. An adapter that is missing here does not know this agent. */
-  readonly accounts: Readonly<Record<string, { readonly id: string; readonly platformId?: string }>>;
+  readonly accounts: Readonly<
+    Record<string, { readonly id: string; readonly platformId?: string }>
+  >;
 }
 
 /** A channel on the allowlist. */
@@ -33,8 +38,8 @@ export interface RoomChannel {
 }
 
 /**
- * Who is who: agent ↔ account ↔ platform's user ↔ name, and which channels are allowed. Made when the team starts; what is
- * added to the configuration later is not in here until a reload.
+ * Who is who: agent ↔ account ↔ platform's user ↔ name, and which channels are allowed. Made when
+ * the team starts; what is added to the configuration later is not in here until a reload.
  */
 export class Directory {
   #table: Table;
@@ -56,7 +61,10 @@ export class Directory {
     return this.#table.names;
   }
 
-  /** Takes over what another one says, all at once. What platforms have told of accounts that stay is kept. */
+  /**
+   * Takes over what another one says, all at once. What platforms have told of accounts that stay
+   * is kept.
+   */
   replace({ agents, channels }: Directory): void {
     const told = this.#table.platformIds;
     this.#table = tableOf({ agents, channels });
@@ -79,11 +87,15 @@ export class Directory {
   get(idOrAccount: string): RoomAgent {
     const agent = this.find(idOrAccount);
     if (agent) return agent;
-    throw new DureError("AGENT_UNKNOWN", `There is no agent "${idOrAccount}".`, { class: "not-found", hint: this.unknownHint(idOrAccount) });
+    throw new DureError("AGENT_UNKNOWN", `There is no agent "${idOrAccount}".`, {
+      class: "not-found",
+      hint: this.unknownHint(idOrAccount),
+    });
   }
 
   unknownHint(id: string): string {
-    const known = this.agents.map((agent) => `${agent.id} (${agent.displayName})`).join(", ") || "none";
+    const known =
+      this.agents.map((agent) => `${agent.id} (${agent.displayName})`).join(", ") || "none";
     return `Agents are: ${known}. A new one needs the key agents.${id} in dure.config.ts (and agents.${id}.accounts for other account ids), then dure reload or a restart`;
   }
 
@@ -99,7 +111,9 @@ export class Directory {
   }
 
   platformIdOf(adapter: string, agent: string): string | undefined {
-    for (const [key, known] of this.#table.platformIds) if (known.id === agent && key.startsWith(`${adapter}:`)) return key.slice(adapter.length + 1);
+    for (const [key, known] of this.#table.platformIds) {
+      if (known.id === agent && key.startsWith(`${adapter}:`)) return key.slice(adapter.length + 1);
+    }
     return undefined;
   }
 
@@ -108,7 +122,12 @@ export class Directory {
     const account = found?.accounts[adapter];
     if (!found || !account) return undefined;
     const platformId = this.platformIdOf(adapter, agent);
-    return { id: account.id, agent, displayName: found.displayName, ...(platformId !== undefined && { platformId }) };
+    return {
+      id: account.id,
+      agent,
+      displayName: found.displayName,
+      ...(platformId !== undefined && { platformId }),
+    };
   }
 
   accountsOf(adapter: string): readonly ChannelAccount[] {
@@ -129,15 +148,29 @@ export class Directory {
     return this.#table.byId.get(agent)?.displayName ?? agent;
   }
 
-  /** The table, one line per agent; an agent that a connected platform does not know is a warning with the key to set. */
+  /**
+   * The table, one line per agent; an agent that a connected platform does not know is a warning
+   * with the key to set.
+   */
   log(logger: Logger, adapters: readonly string[]): void {
     for (const agent of this.agents) {
-      const accounts = Object.entries(agent.accounts).map(([adapter, account]) => `${adapter}:${account.id}`);
-      logger.info({ agent: agent.id }, `agent ${agent.id} (${agent.displayName}) is ${accounts.join(", ") || "nowhere"}${agent.channel === undefined ? "" : `, its channel is ${agent.channel}`}`);
+      const accounts = Object.entries(agent.accounts).map(
+        ([adapter, account]) => `${adapter}:${account.id}`,
+      );
+      logger.info(
+        { agent: agent.id },
+        `agent ${agent.id} (${agent.displayName}) is ${accounts.join(", ") || "nowhere"}${agent.channel === undefined ? "" : `, its channel is ${agent.channel}`}`,
+      );
       for (const adapter of adapters) {
         if (agent.accounts[adapter]) continue;
-        const key = adapter === "discord" ? `DISCORD_TOKEN_${agent.id.toUpperCase().replaceAll("-", "_")}` : `agents.${agent.id}.accounts.${adapter}`;
-        logger.warn({ agent: agent.id, adapter }, `agent ${agent.id} has no account on ${adapter}: set ${key}`);
+        const key =
+          adapter === "discord"
+            ? `DISCORD_TOKEN_${agent.id.toUpperCase().replaceAll("-", "_")}`
+            : `agents.${agent.id}.accounts.${adapter}`;
+        logger.warn(
+          { agent: agent.id, adapter },
+          `agent ${agent.id} has no account on ${adapter}: set ${key}`,
+        );
       }
     }
   }
@@ -153,21 +186,39 @@ interface Table {
   readonly platformIds: Map<string, RoomAgent>;
 }
 
-function tableOf({ agents, channels }: { agents: readonly RoomAgent[]; channels: readonly RoomChannel[] }): Table {
-  const accounts = agents.flatMap((agent) => Object.entries(agent.accounts).map(([adapter, account]) => ({ agent, adapter, ...account })));
+function tableOf({
+  agents,
+  channels,
+}: {
+  agents: readonly RoomAgent[];
+  channels: readonly RoomChannel[];
+}): Table {
+  const accounts = agents.flatMap((agent) =>
+    Object.entries(agent.accounts).map(([adapter, account]) => ({ agent, adapter, ...account })),
+  );
   return {
     agents,
     channels,
-    names: mentionDirectory(agents.map((agent) => ({ agent: agent.id, names: [agent.displayName, ...Object.values(agent.accounts).map(({ id }) => id)] }))),
+    names: mentionDirectory(
+      agents.map((agent) => ({
+        agent: agent.id,
+        names: [agent.displayName, ...Object.values(agent.accounts).map(({ id }) => id)],
+      })),
+    ),
     byId: new Map(agents.map((agent) => [agent.id, agent])),
     byAccount: new Map(accounts.map(({ agent, id }) => [id, agent])),
-    platformIds: new Map(accounts.flatMap(({ agent, adapter, platformId }) => (platformId === undefined ? [] : [[`${adapter}:${platformId}`, agent] as const]))),
+    platformIds: new Map(
+      accounts.flatMap(({ agent, adapter, platformId }) =>
+        platformId === undefined ? [] : [[`${adapter}:${platformId}`, agent] as const],
+      ),
+    ),
   };
 }
 
 /**
- * Id of the place of a configured channel: `web:general`, for a tenant `web:general@acme`. On other platforms a channel is the same place
- * for all. A name that cannot stand in a session's id is told by its hash.
+ * Id of the place of a configured channel: `web:general`, for a tenant `web:general@acme`. On other
+ * platforms a channel is the same place for all. A name that cannot stand in a session's id is told
+ * by its hash.
  */
 export function channelPlaceId(channel: Pick<RoomChannel, "adapter" | "key">, tenant = ""): string {
   const id = `${channel.adapter}:${channel.key}`;

@@ -7,7 +7,9 @@ const NOW = 1_000_000;
 const SECOND = 1_000;
 
 /** Only what guards look at. */
-function aPlace(given: Partial<Pick<OpenPlace, "state" | "agentMessages" | "recent">> = {}): OpenPlace {
+function aPlace(
+  given: Partial<Pick<OpenPlace, "state" | "agentMessages" | "recent">> = {},
+): OpenPlace {
   return { state: "open", agentMessages: 0, recent: [], now: NOW, ...given } as OpenPlace;
 }
 
@@ -17,14 +19,25 @@ function ago(...seconds: readonly number[]): readonly number[] {
 
 describe("a person who speaks", () => {
   test("wakes a place that rests, and gives agents their whole budget back", () => {
-    expect(personSpoke(aPlace({ state: "resting", agentMessages: 10 }))).toEqual({ state: "open", agentMessages: 0, recent: [] });
-    expect(personSpoke(aPlace({ agentMessages: 9 }))).toMatchObject({ state: "open", agentMessages: 0 });
+    expect(personSpoke(aPlace({ state: "resting", agentMessages: 10 }))).toEqual({
+      state: "open",
+      agentMessages: 0,
+      recent: [],
+    });
+    expect(personSpoke(aPlace({ agentMessages: 9 }))).toMatchObject({
+      state: "open",
+      agentMessages: 0,
+    });
   });
 
   test("does not lift a suspension, nor forget how fast agents were", () => {
     const recent = ago(3, 2, 1);
 
-    expect(personSpoke(aPlace({ state: "suspended", recent }))).toEqual({ state: "suspended", agentMessages: 0, recent });
+    expect(personSpoke(aPlace({ state: "suspended", recent }))).toEqual({
+      state: "suspended",
+      agentMessages: 0,
+      recent,
+    });
   });
 });
 
@@ -32,23 +45,40 @@ describe("an agent that speaks", () => {
   test("trips the budget with its last message, once", () => {
     const last = ROOM_LIMITS.exchangeMessages - 1;
 
-    expect(agentSpoke(aPlace({ agentMessages: last - 1 }), ROOM_LIMITS)).toMatchObject({ state: "open", agentMessages: last });
-    expect(agentSpoke(aPlace({ agentMessages: last }), ROOM_LIMITS)).toMatchObject({ state: "resting", trip: "exchange-budget" });
-    expect(agentSpoke(aPlace({ state: "resting", agentMessages: last + 1 }), ROOM_LIMITS)).not.toHaveProperty("trip");
+    expect(agentSpoke(aPlace({ agentMessages: last - 1 }), ROOM_LIMITS)).toMatchObject({
+      state: "open",
+      agentMessages: last,
+    });
+    expect(agentSpoke(aPlace({ agentMessages: last }), ROOM_LIMITS)).toMatchObject({
+      state: "resting",
+      trip: "exchange-budget",
+    });
+    expect(
+      agentSpoke(aPlace({ state: "resting", agentMessages: last + 1 }), ROOM_LIMITS),
+    ).not.toHaveProperty("trip");
   });
 
   test("trips the rate with the seventh message within a minute; what is older does not count", () => {
     const six = ago(50, 40, 30, 20, 10, 1);
 
-    expect(agentSpoke(aPlace({ recent: six }), ROOM_LIMITS)).toMatchObject({ state: "suspended", trip: "thread-rate" });
-    expect(agentSpoke(aPlace({ recent: six.slice(1) }), ROOM_LIMITS)).toMatchObject({ state: "open" });
-    expect(agentSpoke(aPlace({ recent: [...ago(60), ...six.slice(1)] }), ROOM_LIMITS)).toMatchObject({ state: "open" });
+    expect(agentSpoke(aPlace({ recent: six }), ROOM_LIMITS)).toMatchObject({
+      state: "suspended",
+      trip: "thread-rate",
+    });
+    expect(agentSpoke(aPlace({ recent: six.slice(1) }), ROOM_LIMITS)).toMatchObject({
+      state: "open",
+    });
+    expect(
+      agentSpoke(aPlace({ recent: [...ago(60), ...six.slice(1)] }), ROOM_LIMITS),
+    ).toMatchObject({ state: "open" });
   });
 
   test("leaves a bounded record of when agents spoke", () => {
     const many = Array.from({ length: 100 }, () => NOW);
 
-    expect(agentSpoke(aPlace({ state: "suspended", recent: many }), ROOM_LIMITS).recent).toHaveLength(ROOM_LIMITS.threadMessages + 1);
+    expect(
+      agentSpoke(aPlace({ state: "suspended", recent: many }), ROOM_LIMITS).recent,
+    ).toHaveLength(ROOM_LIMITS.threadMessages + 1);
   });
 });
 
@@ -57,25 +87,43 @@ describe("a collaborate", () => {
     const resting = aPlace({ state: "resting", agentMessages: 10 });
     const full = aPlace({ agentMessages: ROOM_LIMITS.exchangeMessages - 1 });
 
-    expect(collaborateSpoke(resting, agentSpoke(resting, ROOM_LIMITS))).toMatchObject({ state: "open", agentMessages: 0 });
-    expect(collaborateSpoke(full, agentSpoke(full, ROOM_LIMITS))).toEqual({ state: "open", agentMessages: 0, recent: [NOW] });
+    expect(collaborateSpoke(resting, agentSpoke(resting, ROOM_LIMITS))).toMatchObject({
+      state: "open",
+      agentMessages: 0,
+    });
+    expect(collaborateSpoke(full, agentSpoke(full, ROOM_LIMITS))).toEqual({
+      state: "open",
+      agentMessages: 0,
+      recent: [NOW],
+    });
   });
 
   test("does not get past the rate", () => {
     const fast = aPlace({ recent: ago(6, 5, 4, 3, 2, 1) });
     const suspended = aPlace({ state: "suspended" });
 
-    expect(collaborateSpoke(fast, agentSpoke(fast, ROOM_LIMITS))).toMatchObject({ state: "suspended", trip: "thread-rate" });
-    expect(collaborateSpoke(suspended, agentSpoke(suspended, ROOM_LIMITS))).toMatchObject({ state: "suspended" });
+    expect(collaborateSpoke(fast, agentSpoke(fast, ROOM_LIMITS))).toMatchObject({
+      state: "suspended",
+      trip: "thread-rate",
+    });
+    expect(collaborateSpoke(suspended, agentSpoke(suspended, ROOM_LIMITS))).toMatchObject({
+      state: "suspended",
+    });
   });
 });
 
 test("a pair may call three times in five minutes, and is told when it may again", () => {
   const calls = ago(200, 100, 50);
 
-  expect(pairMayCall(calls.slice(1), NOW, ROOM_LIMITS)).toEqual({ ok: true, calls: [...calls.slice(1), NOW] });
+  expect(pairMayCall(calls.slice(1), NOW, ROOM_LIMITS)).toEqual({
+    ok: true,
+    calls: [...calls.slice(1), NOW],
+  });
   expect(pairMayCall(calls, NOW, ROOM_LIMITS)).toEqual({ ok: false, waitMs: 100 * SECOND });
-  expect(pairMayCall(ago(300, 100, 50), NOW, ROOM_LIMITS)).toMatchObject({ ok: true, calls: ago(100, 50, 0) });
+  expect(pairMayCall(ago(300, 100, 50), NOW, ROOM_LIMITS)).toMatchObject({
+    ok: true,
+    calls: ago(100, 50, 0),
+  });
 });
 
 test("a chain of askers has no circle about one topic, and five askers at most", () => {

@@ -11,21 +11,36 @@ export interface GuardStep {
   readonly trip?: "thread-rate" | "exchange-budget";
 }
 
-/** A person speaks: a place that rests is awake again; one that was too fast stays slow for agents until its time. Pure. */
+/**
+ * A person speaks: a place that rests is awake again; one that was too fast stays slow for agents
+ * until its time. Pure.
+ */
 export function personSpoke(place: OpenPlace): GuardStep {
-  return { state: place.state === "resting" ? "open" : place.state, agentMessages: 0, recent: place.recent };
+  return {
+    state: place.state === "resting" ? "open" : place.state,
+    agentMessages: 0,
+    recent: place.recent,
+  };
 }
 
 /**
- * An agent (or a foreign bot) has posted. The message that trips is posted, recorded and handled by nobody. A place that
- * is not open counts on, but trips only once. Pure. Source: docs/spec/collaboration §5.
+ * An agent (or a foreign bot) has posted. The message that trips is posted, recorded and handled by
+ * nobody. A place that is not open counts on, but trips only once. Pure. Source:
+ * docs/spec/collaboration §5.
  */
 export function agentSpoke(place: OpenPlace, limits: RoomLimits): GuardStep {
-  const recent = [...place.recent.filter((at) => at > place.now - limits.threadPerMs), place.now].slice(-(limits.threadMessages + 1));
+  const recent = [
+    ...place.recent.filter((at) => at > place.now - limits.threadPerMs),
+    place.now,
+  ].slice(-(limits.threadMessages + 1));
   const agentMessages = place.agentMessages + 1;
   if (place.state !== "open") return { state: place.state, agentMessages, recent };
-  if (recent.length > limits.threadMessages) return { state: "suspended", agentMessages, recent, trip: "thread-rate" };
-  if (agentMessages >= limits.exchangeMessages) return { state: "resting", agentMessages, recent, trip: "exchange-budget" };
+  if (recent.length > limits.threadMessages) {
+    return { state: "suspended", agentMessages, recent, trip: "thread-rate" };
+  }
+  if (agentMessages >= limits.exchangeMessages) {
+    return { state: "resting", agentMessages, recent, trip: "exchange-budget" };
+  }
   return { state: "open", agentMessages, recent };
 }
 
@@ -33,11 +48,19 @@ export function agentSpoke(place: OpenPlace, limits: RoomLimits): GuardStep {
 export function collaborateSpoke(place: OpenPlace, step: GuardStep): GuardStep {
   const { trip: _, ...rest } = step;
   if (step.trip === "thread-rate") return { ...step, agentMessages: 0 };
-  return { ...rest, state: place.state === "resting" || step.trip === "exchange-budget" ? "open" : step.state, agentMessages: 0 };
+  return {
+    ...rest,
+    state: place.state === "resting" || step.trip === "exchange-budget" ? "open" : step.state,
+    agentMessages: 0,
+  };
 }
 
 /** Whether an unordered pair may call once more; `waitMs` until it may. Pure. */
-export function pairMayCall(calls: readonly number[], now: number, limits: RoomLimits): { ok: true; calls: readonly number[] } | { ok: false; waitMs: number } {
+export function pairMayCall(
+  calls: readonly number[],
+  now: number,
+  limits: RoomLimits,
+): { ok: true; calls: readonly number[] } | { ok: false; waitMs: number } {
   const recent = calls.filter((at) => at > now - limits.pairPerMs);
   const oldest = recent[recent.length - limits.pairCalls];
   if (oldest !== undefined) return { ok: false, waitMs: oldest + limits.pairPerMs - now };
@@ -45,10 +68,18 @@ export function pairMayCall(calls: readonly number[], now: number, limits: RoomL
 }
 
 /** What the chain of askers says about one more request. Pure. */
-export function chainAllows(chain: readonly string[], target: string, sameTopic: boolean, limits: RoomLimits): "ok" | "cycle" | "too-deep" {
+export function chainAllows(
+  chain: readonly string[],
+  target: string,
+  sameTopic: boolean,
+  limits: RoomLimits,
+): "ok" | "cycle" | "too-deep" {
   if (sameTopic && chain.includes(target)) return "cycle";
   return chain.length > limits.chainDepth ? "too-deep" : "ok";
 }
 
-/** Before the colon of a button's value, in place of an escalation's id: the place after it is open again. */
+/**
+ * Before the colon of a button's value, in place of an escalation's id: the place after it is open
+ * again.
+ */
 export const LIFT_BUTTON = "lift";

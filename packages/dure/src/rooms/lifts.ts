@@ -14,13 +14,20 @@ interface Lift {
   readonly subject: string;
   readonly value: string;
   readonly note: string | null;
-  readonly context: { readonly guard?: string; readonly place?: string | null; readonly from?: string; readonly to?: string; readonly message?: string; readonly outbox?: string };
+  readonly context: {
+    readonly guard?: string;
+    readonly place?: string | null;
+    readonly from?: string;
+    readonly to?: string;
+    readonly message?: string;
+    readonly outbox?: string;
+  };
 }
 
 /**
- * A guard has stopped agents and asked a person, who said `resume`; or a post or thread cannot be found, and a person said what
- * became of it: by a button, in the dashboard or over HTTP. The answer is a row, whoever took it; what it lifts is done once, by
- * the process that sees it first.
+ * A guard has stopped agents and asked a person, who said `resume`; or a post or thread cannot be
+ * found, and a person said what became of it: by a button, in the dashboard or over HTTP. The
+ * answer is a row, whoever took it; what it lifts is done once, by the process that sees it first.
  */
 export class Lifts {
   readonly #setting: RoomsSetting;
@@ -56,7 +63,12 @@ export class Lifts {
       for (const { id } of answered) await this.#lift(id);
       if (answered.length > 0) this.#talk.announce();
     } catch (error) {
-      if (codeOf(error) !== "DATABASE_CLOSED") logger.warn({ error: messageOf(error) }, "could not look for stops that people have lifted; looking again");
+      if (codeOf(error) !== "DATABASE_CLOSED") {
+        logger.warn(
+          { error: messageOf(error) },
+          "could not look for stops that people have lifted; looking again",
+        );
+      }
     }
   }
 
@@ -69,31 +81,63 @@ export class Lifts {
       if (lift.subject.startsWith(UNSURE)) {
         if (outbox === undefined) return;
         const decision = lift.value as UnsureDecision;
-        if (message !== undefined) await this.#delivery.settleUnsure(tx, { message, outbox }, decision);
-        else if (place) await this.#delivery.settleUnsureThread(tx, { place, outbox }, decision, lift.note ?? undefined);
+        if (message !== undefined) {
+          await this.#delivery.settleUnsure(tx, { message, outbox }, decision);
+        } else if (place) {
+          await this.#delivery.settleUnsureThread(
+            tx,
+            { place, outbox },
+            decision,
+            lift.note ?? undefined,
+          );
+        }
         return;
       }
-      if (guard === "pair" && from !== undefined && to !== undefined) await tx.query(FORGET_CALLS, [from, to]);
+      if (guard === "pair" && from !== undefined && to !== undefined) {
+        await tx.query(FORGET_CALLS, [from, to]);
+      }
       if (guard !== "thread-rate" || !place) return;
       const open = await store.open(tx, place);
       if (!open || open.state === "closed") return;
       await tx.query(RESUME, [open.id]);
-      await store.emit(tx, [{ type: "room.resumed", role: "system", room: open.id, data: { by: lift.by, parent: open.parent } }]);
+      await store.emit(tx, [
+        {
+          type: "room.resumed",
+          role: "system",
+          room: open.id,
+          data: { by: lift.by, parent: open.parent },
+        },
+      ]);
     });
   }
 }
 
 /** Resuming a thread also lets the pairs call again that work in it. */
-export async function liftPairsIn(tx: Transaction, { store }: Pick<RoomsSetting, "store">, place: string, by: string): Promise<void> {
-  for (const { one, other } of await tx.query<{ one: string; other: string }>(FORGET_CALLS_IN, [place])) await store.settleEscalation(tx, `room:loop:${one}:${other}:pair`, by);
+export async function liftPairsIn(
+  tx: Transaction,
+  { store }: Pick<RoomsSetting, "store">,
+  place: string,
+  by: string,
+): Promise<void> {
+  for (const { one, other } of await tx.query<{ one: string; other: string }>(FORGET_CALLS_IN, [
+    place,
+  ])) {
+    await store.settleEscalation(tx, `room:loop:${one}:${other}:pair`, by);
+  }
 }
 
 /** Agents may speak again in a place. */
-export const RESUME = { name: "rooms.resume", text: "update dure.places set state = 'open', suspended_until = null, agent_messages = 0, recent = '{}' where id = $1" };
+export const RESUME = {
+  name: "rooms.resume",
+  text: "update dure.places set state = 'open', suspended_until = null, agent_messages = 0, recent = '{}' where id = $1",
+};
 
 const IS_LIFT = `status = 'resolved' and used_at is null and (type = 'conflict' and resolution->>'value' = 'resume' and starts_with(subject, 'room:loop:')
     or type = 'delivery' and resolution->>'value' in ('sent', 'again', 'failed') and starts_with(subject, '${UNSURE}'))`;
-const ANSWERED = { name: "lift.answered", text: `select id from dure.escalations where ${IS_LIFT} order by resolved_at limit 50` };
+const ANSWERED = {
+  name: "lift.answered",
+  text: `select id from dure.escalations where ${IS_LIFT} order by resolved_at limit 50`,
+};
 const TAKE = {
   name: "lift.take",
   text: `update dure.escalations set used_at = clock_timestamp() where id = (select id from dure.escalations where id = $1 and ${IS_LIFT} for update skip locked)
@@ -104,4 +148,7 @@ const FORGET_CALLS_IN = {
   text: `update dure.agent_pairs p set calls = '{}' where p.calls <> '{}' and exists (
            select from dure.requests r where r.thread = $1 and (r.from_agent, r.to_agent) in ((p.one, p.other), (p.other, p.one))) returning p.one, p.other`,
 };
-const FORGET_CALLS = { name: "lift.forget_calls", text: "update dure.agent_pairs set calls = '{}' where (one = $1 and other = $2) or (one = $2 and other = $1)" };
+const FORGET_CALLS = {
+  name: "lift.forget_calls",
+  text: "update dure.agent_pairs set calls = '{}' where (one = $1 and other = $2) or (one = $2 and other = $1)",
+};

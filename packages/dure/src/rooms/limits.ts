@@ -1,6 +1,9 @@
 import { durationMs } from "../kernel/duration.ts";
 
-/** Numbers of rooms; each can be set (`limits` of the team), and `dure doctor` prints the one in force. Source: docs/spec/collaboration. */
+/**
+ * Numbers of rooms; each can be set (`limits` of the team), and `dure doctor` prints the one in
+ * force. Source: docs/spec/collaboration.
+ */
 export interface RoomLimits {
   /** `collaborate` calls of an unordered pair of agents within `pairPerMs`. §5 */
   readonly pairCalls: number;
@@ -9,7 +12,9 @@ export interface RoomLimits {
   readonly threadMessages: number;
   readonly threadPerMs: number;
   readonly suspendMs: number;
-  /** Agent messages since a person or a `collaborate` spoke; the last one is handled by nobody. §5 */
+  /**
+   * Agent messages since a person or a `collaborate` spoke; the last one is handled by nobody. §5
+   */
   readonly exchangeMessages: number;
   /** A asked B who asked C …: how many askers a chain may have. §5 */
   readonly chainDepth: number;
@@ -21,7 +26,9 @@ export interface RoomLimits {
   readonly callKeyMs: number;
   /** How long `collaborate` waits for the platform before it says `queued`. §6 */
   readonly deliveryWaitMs: number;
-  /** Pauses before the first and second reminder, and before the escalation, since the request. §4 */
+  /**
+   * Pauses before the first and second reminder, and before the escalation, since the request. §4
+   */
   readonly reminderMs: readonly [number, number];
   readonly unansweredMs: number;
   /** Participants are forgotten when their thread slept for this long. §3 */

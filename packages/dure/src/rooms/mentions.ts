@@ -25,19 +25,24 @@ export interface MentionDirectory {
 
 const EVERYONE = Symbol("everyone");
 
-/** How many places in a text that look like a mention are looked at. Bounds the work, and what one message can wake. */
-const MOST_MENTIONS = 500;
+/**
+ * How many places in a text that look like a mention are looked at. Bounds the work, and what one
+ * message can wake.
+ */
+const MAX_MENTIONS = 500;
 
 /**
- * Finds `<@agent-id>`, `@agent-id` and `@name` in any script; the wide `＠` is the same sign. ASCII letter case does not count, nor do
- * the composition of Unicode, invisible characters and the kind of space within a name.
+ * Finds `<@agent-id>`, `@agent-id` and `@name` in any script; the wide `＠` is the same sign. ASCII
+ * letter case does not count, nor do the composition of Unicode, invisible characters and the kind
+ * of space within a name.
  *
- * - Before `@` stands no letter or digit, so an e-mail address is none; after the name ends the word, or a Korean
- *   honorific and particle end it (`@루다가`, `@세움님께서`), or letters that stand alone (`@루다ㅋㅋ`). `@루다인`, `@ruda-bot`, `@ruda/pkg` and `@ruda.com` are others' names.
- * - The longest name wins: with agents 이든 and 이든이, `@이든이` and `@이든이가` are 이든이; without 이든이 they are 이든.
- *   Of equal names an id comes first, then the agent that is listed first.
- * - In a code block, inline code, a quotation or an address of the web nobody is mentioned. An invisible character right after
- *   `@` takes the mention back (`neutralize`).
+ * - Before `@` stands no letter or digit, so an e-mail address is none; after the name ends the
+ *   word, or a Korean honorific and particle end it (`@루다가`, `@세움님께서`), or letters that stand alone
+ *   (`@루다ㅋㅋ`). `@루다인`, `@ruda-bot`, `@ruda/pkg` and `@ruda.com` are others' names.
+ * - The longest name wins: with agents 이든 and 이든이, `@이든이` and `@이든이가` are 이든이; without 이든이 they are
+ *   이든. Of equal names an id comes first, then the agent that is listed first.
+ * - In a code block, inline code, a quotation or an address of the web nobody is mentioned. An
+ *   invisible character right after `@` takes the mention back (`neutralize`).
  *
  * Pure, and linear in the length of the text.
  */
@@ -49,7 +54,11 @@ export function findMentions(text: string, directory: MentionDirectory): Mention
   const prose = proseOf(text).replaceAll("＠", "@");
   let looked = 0;
   let endsAtNext = false; // `@루다@이든`: the name before ended right at this @
-  for (let at = prose.indexOf("@"); at >= 0 && looked < MOST_MENTIONS; at = prose.indexOf("@", at + 1)) {
+  for (
+    let at = prose.indexOf("@");
+    at >= 0 && looked < MAX_MENTIONS;
+    at = prose.indexOf("@", at + 1)
+  ) {
     if (!endsAtNext && /[\p{L}\p{N}\p{M}]$/u.test(prose.slice(Math.max(0, at - 2), at))) continue;
     looked++;
     const named = nameAfter(prose, at + 1, directory);
@@ -61,8 +70,15 @@ export function findMentions(text: string, directory: MentionDirectory): Mention
   return { agents: [...agents], everyone };
 }
 
-/** Whom the name right behind the `@` at `at` means, by the same rules; undefined where it is nobody's, or the beginning of a longer one. */
-export function namedAt(text: string, at: number, directory: MentionDirectory): AgentId | undefined {
+/**
+ * Whom the name right behind the `@` at `at` means, by the same rules; undefined where it is
+ * nobody's, or the beginning of a longer one.
+ */
+export function namedAt(
+  text: string,
+  at: number,
+  directory: MentionDirectory,
+): AgentId | undefined {
   const named = nameAfter(text, at + 1, directory)?.who;
   return named === EVERYONE ? undefined : named;
 }
@@ -72,23 +88,35 @@ export function mentionDirectory(agents: readonly MentionableAgent[]): MentionDi
     ["everyone", EVERYONE],
     ["here", EVERYONE],
   ]);
-  const named = [...agents.map(({ agent }) => [agent, agent] as const), ...agents.flatMap(({ agent, names }) => names.map((name) => [name, agent] as const))];
+  const named = [
+    ...agents.map(({ agent }) => [agent, agent] as const),
+    ...agents.flatMap(({ agent, names }) => names.map((name) => [name, agent] as const)),
+  ];
   for (const [name, agent] of named) {
     const key = comparable(name.trim().slice(0, WINDOW)).slice(0, LONGEST_NAME);
     if (key !== "" && !byName.has(key)) byName.set(key, agent);
   }
-  return { byName, lengths: [...new Set(Array.from(byName.keys(), (name) => name.length))].sort((a, b) => b - a) };
+  return {
+    byName,
+    lengths: [...new Set(Array.from(byName.keys(), (name) => name.length))].sort((a, b) => b - a),
+  };
 }
 
 /** `<@agent-id>` as `@display name`; an id that `nameOf` does not know stays as it is. */
-export function renderMentions(text: string, nameOf: (agent: AgentId) => string | undefined): string {
+export function renderMentions(
+  text: string,
+  nameOf: (agent: AgentId) => string | undefined,
+): string {
   return text.replace(/<@!?([^\s<>@]{1,100})>/gu, (mention, agent: string) => {
     const name = nameOf(agent);
     return name === undefined ? mention : `@${name}`;
   });
 }
 
-/** `@everyone` and `@here` with a zero-width space, so that no platform rings for them; to a person they look the same. */
+/**
+ * `@everyone` and `@here` with a zero-width space, so that no platform rings for them; to a person
+ * they look the same.
+ */
 export function neutralize(text: string): string {
   return text.replace(/@(?=everyone|here)/giu, "@\u200b");
 }
@@ -96,10 +124,16 @@ export function neutralize(text: string): string {
 /** UTF-16 units. */
 const LONGEST_NAME = 100;
 
-/** What is compared of the text after `@`: several times what a name can need, for decomposed letters and invisible signs. */
+/**
+ * What is compared of the text after `@`: several times what a name can need, for decomposed
+ * letters and invisible signs.
+ */
 const WINDOW = 512;
 
-/** The text without code, quotations and addresses of the web; a space or line end stands where they were. */
+/**
+ * The text without code, quotations and addresses of the web; a space or line end stands where they
+ * were.
+ */
 function proseOf(text: string): string {
   let prose = "";
   let from = 0;
@@ -121,9 +155,15 @@ function proseOf(text: string): string {
     .replace(/\bhttps?:\/\/[^\s<>()"'`]+/giu, " ");
 }
 
-/** A run of backticks opens code that the next run of the same length closes; one that nothing closes is text. */
+/**
+ * A run of backticks opens code that the next run of the same length closes; one that nothing
+ * closes is text.
+ */
 function withoutInlineCode(paragraph: string): string {
-  const runs = Array.from(paragraph.matchAll(/`+/gu), (match) => ({ from: match.index, length: match[0].length }));
+  const runs = Array.from(paragraph.matchAll(/`+/gu), (match) => ({
+    from: match.index,
+    length: match[0].length,
+  }));
   if (runs.length === 0) return paragraph;
 
   const closing: number[] = [];
@@ -147,7 +187,11 @@ function withoutInlineCode(paragraph: string): string {
   return prose + paragraph.slice(from);
 }
 
-function nameAfter(text: string, from: number, directory: MentionDirectory): { who: AgentId | typeof EVERYONE; isBeforeAt: boolean } | undefined {
+function nameAfter(
+  text: string,
+  from: number,
+  directory: MentionDirectory,
+): { who: AgentId | typeof EVERYONE; isBeforeAt: boolean } | undefined {
   const raw = text.slice(from, from + WINDOW);
   if (/^(?:\p{Default_Ignorable_Code_Point}|\s)/u.test(raw)) return undefined;
 
@@ -164,12 +208,20 @@ function nameAfter(text: string, from: number, directory: MentionDirectory): { w
   return undefined;
 }
 
-/** Where a name of `length` ends with what may hang on it; undefined when it is the beginning of another word. */
+/**
+ * Where a name of `length` ends with what may hang on it; undefined when it is the beginning of
+ * another word.
+ */
 function endOfWord(window: string, length: number): number | undefined {
-  const rest = /^(?:(?![ㄱ-ㆎ])[\p{L}\p{N}\p{M}])*/u.exec(window.slice(length, length + LONGEST_SUFFIX + 1))?.[0] ?? "";
+  const rest =
+    /^(?:(?![ㄱ-ㆎ])[\p{L}\p{N}\p{M}])*/u.exec(
+      window.slice(length, length + LONGEST_SUFFIX + 1),
+    )?.[0] ?? "";
   if (rest !== "" && !SUFFIXES.has(rest)) return undefined;
   const end = length + rest.length;
-  return /^(?:(?:-|_+)[\p{L}\p{N}]|[./][a-z0-9])/u.test(window.slice(end, end + 8)) ? undefined : end;
+  return /^(?:(?:-|_+)[\p{L}\p{N}]|[./][a-z0-9])/u.test(window.slice(end, end + 8))
+    ? undefined
+    : end;
 }
 
 function comparable(text: string): string {
@@ -180,17 +232,34 @@ function comparable(text: string): string {
     .replace(/[A-Z]+/gu, (letters) => letters.toLowerCase());
 }
 
-/** What Korean hangs on a name: an honorific (or the 이 of names that end in a consonant), a particle, a second particle. */
+/**
+ * What Korean hangs on a name: an honorific (or the 이 of names that end in a consonant), a
+ * particle, a second particle.
+ */
 const HONORIFICS = ["", "님", "씨", "이", "쌤", "님들", "선배", "선배님"];
-const PARTICLES = "이 가 은 는 을 를 도 만 의 나 이나 야 아 요 이요 라도 이라도 마저 조차 마다 께선 으론 더러 보고 예요 이에요 입니다".split(" ");
+const PARTICLES =
+  "이 가 은 는 을 를 도 만 의 나 이나 야 아 요 이요 라도 이라도 마저 조차 마다 께선 으론 더러 보고 예요 이에요 입니다".split(
+    " ",
+  );
 const PARTICLES_THAT_TAKE_ANOTHER =
-  "에게 에게서 한테 한테서 께 께서 와 과 랑 이랑 하고 로 으로 부터 까지 보다 처럼 같이 만".split(" ");
+  "에게 에게서 한테 한테서 께 께서 와 과 랑 이랑 하고 로 으로 부터 까지 보다 처럼 같이 만".split(
+    " ",
+  );
 const SECOND_PARTICLES = ["", "는", "은", "도", "만", "의", "요"];
 const SUFFIXES: ReadonlySet<string> = new Set(
   HONORIFICS.flatMap((honorific) =>
-    ["", ...PARTICLES, "에겐", "한텐", "만이", "만은", "만을", ...PARTICLES_THAT_TAKE_ANOTHER.flatMap((particle) => SECOND_PARTICLES.map((second) => particle + second))].map(
-      (particle) => honorific + particle,
-    ),
+    [
+      "",
+      ...PARTICLES,
+      "에겐",
+      "한텐",
+      "만이",
+      "만은",
+      "만을",
+      ...PARTICLES_THAT_TAKE_ANOTHER.flatMap((particle) =>
+        SECOND_PARTICLES.map((second) => particle + second),
+      ),
+    ].map((particle) => honorific + particle),
   ),
 );
 const LONGEST_SUFFIX = Math.max(...Array.from(SUFFIXES, (suffix) => suffix.length));

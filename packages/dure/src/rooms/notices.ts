@@ -13,7 +13,10 @@ export interface Notice {
 
 export const NOTICE_TOPIC = "room.notice";
 
-/** For a line in another place than the one that is locked: a transaction holds the lock of one place. */
+/**
+ * For a line in another place than the one that is locked: a transaction holds the lock of one
+ * place.
+ */
 export async function enqueueNotice(tx: Queryable, notice: Notice): Promise<void> {
   await enqueue(tx, [{ topic: NOTICE_TOPIC, ordering: notice.place, payload: { ...notice } }]);
 }
@@ -25,7 +28,9 @@ export function noticeHandler(setting: RoomsSetting, talk: Talk): TransactionalH
     run: async (payload, { tx }) => {
       const { place: id, author, text, buttons } = payload as unknown as Notice;
       const place = await setting.store.open(tx, id);
-      if (!place || place.state === "closed" || !setting.directory.account(place.adapter, author)) return;
+      if (!place || place.state === "closed" || !setting.directory.account(place.adapter, author)) {
+        return;
+      }
       await talk.say(tx, place, { author, text, mark: "notice", ...(buttons && { buttons }) });
       setting.clock.after(0, () => talk.announce());
     },

@@ -24,7 +24,10 @@ export interface Place {
   readonly suspendedUntil: number | null;
   readonly closedBecause: string | null;
   readonly archived: boolean;
-  /** When its channel left the configuration for the last time, and when it was back, milliseconds since the epoch. Null: never; not yet. */
+  /**
+   * When its channel left the configuration for the last time, and when it was back, milliseconds
+   * since the epoch. Null: never; not yet.
+   */
   readonly awayFrom: number | null;
   readonly awayUntil: number | null;
 }
@@ -32,7 +35,10 @@ export interface Place {
 /** A place as others see it: when its channel was away is dure's own concern. */
 export type ShownPlace = Omit<Place, "awayFrom" | "awayUntil">;
 
-/** `resting`: agents have said enough to each other. `suspended`: they said it too fast. `closed`: the platform has it no more. */
+/**
+ * `resting`: agents have said enough to each other. `suspended`: they said it too fast. `closed`:
+ * the platform has it no more.
+ */
 export type PlaceState = "open" | "resting" | "suspended" | "closed";
 
 /** A place under its lock, as it is now. */
@@ -108,13 +114,22 @@ function timeOf(at: string | Date | null): number | null {
   return at === null ? null : new Date(at).getTime();
 }
 
-/** Whether the channel was not in the configuration when something was said: then it is nobody's. Pure. Source: docs/spec/collaboration §2, rule 1. */
+/**
+ * Whether the channel was not in the configuration when something was said: then it is nobody's.
+ * Pure. Source: docs/spec/collaboration §2, rule 1.
+ */
 export function wasAway({ awayFrom, awayUntil }: Place, at: number): boolean {
   return awayFrom !== null && at >= awayFrom && (awayUntil === null || at < awayUntil);
 }
 
 export function openPlaceOf(row: OpenPlaceRow): OpenPlace {
-  return { ...placeOf(row), now: row.now, participants: row.participants, agentMessages: row.agent_messages, recent: row.recent_ms };
+  return {
+    ...placeOf(row),
+    now: row.now,
+    participants: row.participants,
+    agentMessages: row.agent_messages,
+    recent: row.recent_ms,
+  };
 }
 
 export function addressOf(place: Place): PlaceAddress {
@@ -127,7 +142,10 @@ export function addressOf(place: Place): PlaceAddress {
   };
 }
 
-/** An agent's own history of a place. Fits docs/spec/conversation §6: at most 200 of `[A-Za-z0-9._:@-]`. */
+/**
+ * An agent's own history of a place. Fits docs/spec/conversation §6: at most 200 of
+ * `[A-Za-z0-9._:@-]`.
+ */
 export function sessionIdOf(agent: string, place: string): string {
   return `room:${agent}:${place}`;
 }

@@ -13,14 +13,18 @@ const SHOW_EVERY_MS = 1_000;
 /** How often it is looked whether there is something to show, milliseconds. Source: our choice. */
 const LOOK_EVERY_MS = 100;
 
-/** Of a handling: what its preview is posted under. The same in every process, so that the platform keeps one. */
+/**
+ * Of a handling: what its preview is posted under. The same in every process, so that the platform
+ * keeps one.
+ */
 export function previewKey(handling: string): string {
   return nonceOf(`${handling}/preview`);
 }
 
 /**
- * What an agent is writing, shown as it comes: one message of the platform, posted after a second and edited at most once per
- * second. That it may be there stands in the handling's row before it is posted; the answer takes its place, or it is taken away.
+ * What an agent is writing, shown as it comes: one message of the platform, posted after a second
+ * and edited at most once per second. That it may be there stands in the handling's row before it
+ * is posted; the answer takes its place, or it is taken away.
  */
 export class Preview {
   readonly #setting: RoomsSetting;
@@ -60,13 +64,29 @@ export class Preview {
     const { handling, holder, adapter, account, place, isShowable } = this.#parts;
     const whole = renderMentions(this.#text, (agent) => directory.find(agent)?.displayName).trim();
     const text = `${cutText(whole, partLength(adapter.limits.messageLength))} …`;
-    if (whole === "" || text === this.#shown || !isShowable(whole) || clock.monotonic() < this.#quietUntil) return;
-    const post = { account, place: addressOf(place), text, mentions: [], key: previewKey(handling) };
+    if (
+      whole === "" ||
+      text === this.#shown ||
+      !isShowable(whole) ||
+      clock.monotonic() < this.#quietUntil
+    ) {
+      return;
+    }
+    const post = {
+      account,
+      place: addressOf(place),
+      text,
+      mentions: [],
+      key: previewKey(handling),
+    };
     try {
       if (this.#platformId === undefined) {
         const [begun] = await database.query<{ preview: string }>(BEGIN, [handling, holder]);
         if (!begun) return this.#cancel?.(); // settled, or taken by another
-        this.#platformId = begun.preview === "" ? (await adapter.post(post, { signal: this.#over.signal })).platformId : begun.preview;
+        this.#platformId =
+          begun.preview === ""
+            ? (await adapter.post(post, { signal: this.#over.signal })).platformId
+            : begun.preview;
         await database.query(POSTED, [handling, this.#platformId]);
         if (begun.preview === "") return this.#wasShown(text);
       }
@@ -74,13 +94,23 @@ export class Preview {
       this.#wasShown(text);
     } catch (error) {
       // It is only a preview: the answer comes through the outbox, whatever becomes of this.
-      logger.debug({ handling, error: messageOf(error) }, `what ${account.agent} writes is not shown: ${messageOf(error)}`);
-      if (error instanceof ChannelError && (error.failure === "rate-limited" || error.failure === "transient")) this.#quietUntil = clock.monotonic() + (error.retryAfterMs ?? SHOW_EVERY_MS);
-      else this.#cancel?.();
+      logger.debug(
+        { handling, error: messageOf(error) },
+        `what ${account.agent} writes is not shown: ${messageOf(error)}`,
+      );
+      if (
+        error instanceof ChannelError &&
+        (error.failure === "rate-limited" || error.failure === "transient")
+      ) {
+        this.#quietUntil = clock.monotonic() + (error.retryAfterMs ?? SHOW_EVERY_MS);
+      } else this.#cancel?.();
     }
   }
 
-  /** The second counts from the platform's answer: an edit that was long under way is not followed at once. */
+  /**
+   * The second counts from the platform's answer: an edit that was long under way is not followed
+   * at once.
+   */
   #wasShown(text: string): void {
     this.#shown = text;
     this.#quietUntil = this.#setting.clock.monotonic() + SHOW_EVERY_MS;
@@ -98,5 +128,11 @@ interface PreviewParts {
   readonly isShowable: (text: string) => boolean;
 }
 
-const BEGIN = { name: "preview.begin", text: "update dure.handlings set preview = coalesce(preview, '') where id = $1 and state = 'running' and holder = $2 returning preview" };
-const POSTED = { name: "preview.posted", text: "update dure.handlings set preview = $2 where id = $1" };
+const BEGIN = {
+  name: "preview.begin",
+  text: "update dure.handlings set preview = coalesce(preview, '') where id = $1 and state = 'running' and holder = $2 returning preview",
+};
+const POSTED = {
+  name: "preview.posted",
+  text: "update dure.handlings set preview = $2 where id = $1",
+};

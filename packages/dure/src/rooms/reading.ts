@@ -24,7 +24,10 @@ export interface ThreadSummary extends ShownPlace {
   readonly participants: readonly string[];
   readonly messages: number;
   readonly unread: number;
-  /** Milliseconds since the epoch with their fraction: a page goes on behind it, and two threads may have been active in one millisecond. */
+  /**
+   * Milliseconds since the epoch with their fraction: a page goes on behind it, and two threads may
+   * have been active in one millisecond.
+   */
   readonly activeAt: number;
   readonly createdAt: number;
   readonly openRequests: number;
@@ -38,7 +41,14 @@ export interface AgentStatus {
   readonly channel: string | null;
   /** Only for operators; null where it has none. */
   readonly persona: string | null;
-  readonly accounts: readonly { readonly adapter: string; readonly id: string; /** The platform's own, once it was connected. */ readonly platformId: string | null; readonly state: AccountState; readonly detail: string | null; readonly changedAt: number }[];
+  readonly accounts: readonly {
+    readonly adapter: string;
+    readonly id: string;
+    /** The platform's own, once it was connected. */ readonly platformId: string | null;
+    readonly state: AccountState;
+    readonly detail: string | null;
+    readonly changedAt: number;
+  }[];
   /** Turns that it works on now, and messages that wait for it. */
   readonly working: number;
   readonly waiting: number;
@@ -63,14 +73,22 @@ interface Looking {
   readonly seesAll?: boolean | undefined;
 }
 
-/** What pages and programs see of rooms. Another tenant's room is not found; Discord's belong to the empty tenant. */
+/**
+ * What pages and programs see of rooms. Another tenant's room is not found; Discord's belong to the
+ * empty tenant.
+ */
 export class RoomReader {
   readonly #database: Database;
   readonly #directory: Directory;
   readonly #personaOf: (agent: string) => Promise<string | undefined>;
   readonly #limits: Pick<RoomLimits, "participantsMs" | "observationsMs">;
 
-  constructor(options: { database: Database; directory: Directory; limits: Pick<RoomLimits, "participantsMs" | "observationsMs">; personaOf?: ((agent: string) => Promise<string | undefined>) | undefined }) {
+  constructor(options: {
+    database: Database;
+    directory: Directory;
+    limits: Pick<RoomLimits, "participantsMs" | "observationsMs">;
+    personaOf?: ((agent: string) => Promise<string | undefined>) | undefined;
+  }) {
     this.#limits = options.limits;
     this.#personaOf = options.personaOf ?? (async () => undefined);
     this.#database = options.database;
@@ -78,59 +96,169 @@ export class RoomReader {
   }
 
   /** Channels in the order in which they were made, then the person's direct rooms. */
-  async rooms(who: Looking, options: { limit?: number | undefined; cursor?: string | undefined } = {}): Promise<Page<RoomSummary>> {
-    const limit = Math.min(Math.max(options.limit ?? ROOMS_DEFAULT, 1), ROOMS_MOST);
-    const [kind, at, id] = options.cursor === undefined ? [null, null, null] : readCursor(options.cursor);
-    const rows = await this.#database.query<RoomRow>(ROOMS, [who.tenant, who.person, this.#directory.channels.map((channel) => channelPlaceId(channel)), kind, at, id, limit + 1, who.seesAll === true]);
+  async rooms(
+    who: Looking,
+    options: { limit?: number | undefined; cursor?: string | undefined } = {},
+  ): Promise<Page<RoomSummary>> {
+    const limit = Math.min(Math.max(options.limit ?? ROOMS_DEFAULT, 1), MAX_ROOMS);
+    const [kind, at, id] =
+      options.cursor === undefined ? [null, null, null] : readCursor(options.cursor);
+    const rows = await this.#database.query<RoomRow>(ROOMS, [
+      who.tenant,
+      who.person,
+      this.#directory.channels.map((channel) => channelPlaceId(channel)),
+      kind,
+      at,
+      id,
+      limit + 1,
+      who.seesAll === true,
+    ]);
     const last = rows[limit - 1];
-    return { items: await this.#summariesOf(rows.slice(0, limit)), nextCursor: rows.length > limit && last ? cursorOf(last) : null };
+    return {
+      items: await this.#summariesOf(rows.slice(0, limit)),
+      nextCursor: rows.length > limit && last ? cursorOf(last) : null,
+    };
   }
 
   async #summariesOf(rows: readonly RoomRow[]): Promise<readonly RoomSummary[]> {
-    const reports = await deafIn(rows.map(({ id }) => id), this.#database);
+    const reports = await deafIn(
+      rows.map(({ id }) => id),
+      this.#database,
+    );
     return rows.map((row) => {
       const channel = this.#directory.channelOf(row.id);
-      const members = row.kind === "direct" ? [row.agent ?? ""] : this.#directory.agents.filter((agent) => agent.accounts[row.adapter]).map((agent) => agent.id);
-      return { ...shownPlace(placeOf(row)), defaultAgent: channel?.defaultAgent ?? (row.kind === "direct" ? row.agent : (this.#directory.lead?.id ?? null)), unread: row.unread, lastAt: row.last_at?.getTime() ?? null, members, deaf: members.filter((agent) => reports.some((report) => report.place === row.id && report.agent === agent)) };
+      const members =
+        row.kind === "direct"
+          ? [row.agent ?? ""]
+          : this.#directory.agents
+              .filter((agent) => agent.accounts[row.adapter])
+              .map((agent) => agent.id);
+      return {
+        ...shownPlace(placeOf(row)),
+        defaultAgent:
+          channel?.defaultAgent ??
+          (row.kind === "direct" ? row.agent : (this.#directory.lead?.id ?? null)),
+        unread: row.unread,
+        lastAt: row.last_at?.getTime() ?? null,
+        members,
+        deaf: members.filter((agent) =>
+          reports.some((report) => report.place === row.id && report.agent === agent),
+        ),
+      };
     });
   }
 
-  /** The liveliest first; those of one room, at most 500. `before`: that were last active before this, milliseconds since the epoch. */
-  async threads(room: string, who: Looking, page: { limit?: number; before?: number } = {}): Promise<readonly ThreadSummary[]> {
-    const rows = await this.#database.query<ThreadRow>(THREADS, [room, who.tenant, who.person, Math.min(page.limit ?? 100, 500), null, this.#limits.participantsMs, page.before ?? null, who.seesAll === true]);
+  /**
+   * The liveliest first; those of one room, at most 500. `before`: that were last active before
+   * this, milliseconds since the epoch.
+   */
+  async threads(
+    room: string,
+    who: Looking,
+    page: { limit?: number; before?: number } = {},
+  ): Promise<readonly ThreadSummary[]> {
+    const rows = await this.#database.query<ThreadRow>(THREADS, [
+      room,
+      who.tenant,
+      who.person,
+      Math.min(page.limit ?? 100, 500),
+      null,
+      this.#limits.participantsMs,
+      page.before ?? null,
+      who.seesAll === true,
+    ]);
     return rows.map(threadOf);
   }
 
   async thread(id: string, who: Looking): Promise<ThreadSummary | undefined> {
-    const [row] = await this.#database.query<ThreadRow>(THREADS, [null, who.tenant, who.person, 1, id, this.#limits.participantsMs, null, who.seesAll === true]);
+    const [row] = await this.#database.query<ThreadRow>(THREADS, [
+      null,
+      who.tenant,
+      who.person,
+      1,
+      id,
+      this.#limits.participantsMs,
+      null,
+      who.seesAll === true,
+    ]);
     return row && threadOf(row);
   }
 
-  /** The last `limit` messages of a place, or those behind `after` / before `before`; oldest first. */
-  async messages(place: string, options: { after?: number; before?: number; limit?: number }): Promise<readonly StoredMessage[]> {
+  /**
+   * The last `limit` messages of a place, or those behind `after` / before `before`; oldest first.
+   */
+  async messages(
+    place: string,
+    options: { after?: number; before?: number; limit?: number },
+  ): Promise<readonly StoredMessage[]> {
     const limit = Math.min(options.limit ?? 50, 200);
     const statement = options.after === undefined ? LAST_MESSAGES : NEXT_MESSAGES;
-    const rows = await this.#database.query<MessageRow>(statement, [place, options.after ?? options.before ?? null, limit]);
+    const rows = await this.#database.query<MessageRow>(statement, [
+      place,
+      options.after ?? options.before ?? null,
+      limit,
+    ]);
     return rows.map(messageOf);
   }
 
   /** Agents that work on an answer for this place now. */
   async typing(place: string): Promise<readonly string[]> {
-    return (await this.#database.query<{ agent: string }>(TYPING, [place])).map(({ agent }) => agent);
+    return (await this.#database.query<{ agent: string }>(TYPING, [place])).map(
+      ({ agent }) => agent,
+    );
   }
 
-  async observations(filter: { agent?: string; place?: string; tenant: TenantView }): Promise<readonly Observation[]> {
-    const rows = await this.#database.query<{ agent: string; place: string; message: string; sender: string; excerpt: string; at: Date }>(OBSERVATIONS, [filter.agent ?? null, filter.place ?? null, filter.tenant, this.#limits.observationsMs]);
+  async observations(filter: {
+    agent?: string;
+    place?: string;
+    tenant: TenantView;
+  }): Promise<readonly Observation[]> {
+    const rows = await this.#database.query<{
+      agent: string;
+      place: string;
+      message: string;
+      sender: string;
+      excerpt: string;
+      at: Date;
+    }>(OBSERVATIONS, [
+      filter.agent ?? null,
+      filter.place ?? null,
+      filter.tenant,
+      this.#limits.observationsMs,
+    ]);
     return rows.map((row) => ({ ...row, at: row.at.getTime() }));
   }
 
-  /** The directory, with the load and the spend that a tenant's work makes; with `personas` also what each agent is told of itself. */
-  async agents({ personas = false, tenant = null }: { personas?: boolean; tenant?: TenantView } = {}): Promise<readonly AgentStatus[]> {
-    const accounts = await this.#database.query<{ adapter: string; id: string; agent: string; state: AccountState; detail: string | null; changed_at: Date; lost_at: Date | null; platform_id: string | null }>(ACCOUNTS);
-    const load = await this.#database.query<{ agent: string; working: number; waiting: number }>(LOAD, [tenant]);
-    const spend = await this.#database.query<{ agent: string; tokens: number; micro_usd: number }>(SPEND, [tenant]);
+  /**
+   * The directory, with the load and the spend that a tenant's work makes; with `personas` also
+   * what each agent is told of itself.
+   */
+  async agents({
+    personas = false,
+    tenant = null,
+  }: { personas?: boolean; tenant?: TenantView } = {}): Promise<readonly AgentStatus[]> {
+    const accounts = await this.#database.query<{
+      adapter: string;
+      id: string;
+      agent: string;
+      state: AccountState;
+      detail: string | null;
+      changed_at: Date;
+      lost_at: Date | null;
+      platform_id: string | null;
+    }>(ACCOUNTS);
+    const load = await this.#database.query<{ agent: string; working: number; waiting: number }>(
+      LOAD,
+      [tenant],
+    );
+    const spend = await this.#database.query<{ agent: string; tokens: number; micro_usd: number }>(
+      SPEND,
+      [tenant],
+    );
     const { agents } = this.#directory;
-    const told = personas ? await Promise.all(agents.map(async ({ id }) => this.#personaOf(id))) : [];
+    const told = personas
+      ? await Promise.all(agents.map(async ({ id }) => this.#personaOf(id)))
+      : [];
     return agents.map((agent, index) => {
       const busy = load.find((row) => row.agent === agent.id);
       const spent = spend.find((row) => row.agent === agent.id);
@@ -141,7 +269,15 @@ export class RoomReader {
         leads: agent.leads,
         channel: agent.channel ?? null,
         persona: told[index] ?? null,
-        accounts: accounts.filter((row) => row.agent === agent.id).map((row) => ({ adapter: row.adapter, id: row.id, platformId: row.platform_id, ...stateOf(row), detail: row.detail })),
+        accounts: accounts
+          .filter((row) => row.agent === agent.id)
+          .map((row) => ({
+            adapter: row.adapter,
+            id: row.id,
+            platformId: row.platform_id,
+            ...stateOf(row),
+            detail: row.detail,
+          })),
         working: busy?.working ?? 0,
         waiting: busy?.waiting ?? 0,
         tokensToday: spent?.tokens ?? 0,
@@ -157,7 +293,7 @@ export class RoomReader {
 
 /** Rooms of a page. Source: docs/spec/platform §3; the numbers are those of jobs. */
 const ROOMS_DEFAULT = 50;
-const ROOMS_MOST = 200;
+const MAX_ROOMS = 200;
 
 interface RoomRow extends PlaceRow {
   readonly unread: number;
@@ -172,9 +308,15 @@ function cursorOf({ kind, made_us, id }: RoomRow): string {
 }
 
 function readCursor(cursor: string): readonly [kind: string, madeUs: string, id: string] {
-  const [, kind, at, id] = /^(channel|direct)\/(\d{1,17})\/(.+)$/s.exec(Buffer.from(cursor, "base64url").toString()) ?? [];
-  if (kind !== undefined && at !== undefined && id !== undefined && !id.includes("\0")) return [kind, at, id];
-  throw new DureError("CURSOR_INVALID", "This cursor was not given out by this list.", { class: "input", hint: "Give back nextCursor as it came." });
+  const [, kind, at, id] =
+    /^(channel|direct)\/(\d{1,17})\/(.+)$/s.exec(Buffer.from(cursor, "base64url").toString()) ?? [];
+  if (kind !== undefined && at !== undefined && id !== undefined && !id.includes("\0")) {
+    return [kind, at, id];
+  }
+  throw new DureError("CURSOR_INVALID", "This cursor was not given out by this list.", {
+    class: "input",
+    hint: "Give back nextCursor as it came.",
+  });
 }
 
 interface ThreadRow extends PlaceRow {
@@ -187,11 +329,20 @@ interface ThreadRow extends PlaceRow {
 }
 
 function threadOf(row: ThreadRow): ThreadSummary {
-  return { ...shownPlace(placeOf(row)), participants: row.participants ?? [], messages: row.messages, unread: row.unread, openRequests: row.open_requests, activeAt: row.active_ms, createdAt: row.created_at.getTime() };
+  return {
+    ...shownPlace(placeOf(row)),
+    participants: row.participants ?? [],
+    messages: row.messages,
+    unread: row.unread,
+    openRequests: row.open_requests,
+    activeAt: row.active_ms,
+    createdAt: row.created_at.getTime(),
+  };
 }
 
 /** A suspension that has run out is none. */
-const EFFECTIVE = "case when p.state = 'suspended' and p.suspended_until <= clock_timestamp() then 'open' else p.state end as state";
+const EFFECTIVE =
+  "case when p.state = 'suspended' and p.suspended_until <= clock_timestamp() then 'open' else p.state end as state";
 
 const ROOMS = {
   name: "rooms.rooms",
@@ -216,7 +367,10 @@ const THREADS = {
        and ($7::double precision is null or p.active_at < to_timestamp($7::double precision / 1000))
      order by p.active_at desc limit $4`,
 };
-const NEXT_MESSAGES = { name: "rooms.next_messages", text: "select * from dure.room_messages where place = $1 and seq > $2::bigint order by seq limit $3" };
+const NEXT_MESSAGES = {
+  name: "rooms.next_messages",
+  text: "select * from dure.room_messages where place = $1 and seq > $2::bigint order by seq limit $3",
+};
 const LAST_MESSAGES = {
   name: "rooms.last_messages",
   text: "select * from (select * from dure.room_messages where place = $1 and ($2::bigint is null or seq < $2) order by seq desc limit $3) newest order by seq",
@@ -227,8 +381,11 @@ const OBSERVATIONS = {
           where ($1::text is null or a.agent = $1) and ($2::text is null or o.place = $2) and ($3::text is null or p.tenant = $3) and o.at > clock_timestamp() - $4::double precision * interval '1 millisecond'
           order by o.at desc, o.message desc, a.agent limit 1000) newest order by at, message, agent`,
 };
-const ACCOUNTS = { name: "rooms.accounts", text: `select a.adapter, a.id, a.agent, a.platform_id, a.state, a.detail, a.changed_at, ${LOST_AT} from dure.accounts a
-           left join dure.leases l on l.name = 'account:' || a.adapter || ':' || a.id left join dure.processes p on p.id = l.holder order by a.adapter, a.id` };
+const ACCOUNTS = {
+  name: "rooms.accounts",
+  text: `select a.adapter, a.id, a.agent, a.platform_id, a.state, a.detail, a.changed_at, ${LOST_AT} from dure.accounts a
+           left join dure.leases l on l.name = 'account:' || a.adapter || ':' || a.id left join dure.processes p on p.id = l.holder order by a.adapter, a.id`,
+};
 const LOAD = {
   name: "rooms.load",
   text: "select agent, count(*) filter (where state = 'running')::integer as working, count(*) filter (where state = 'waiting')::integer as waiting from dure.handlings h where state <> 'done' and ($1::text is null or exists (select from dure.places p where p.id = h.place and p.tenant = $1)) group by agent",
@@ -237,7 +394,10 @@ const SPEND = {
   name: "rooms.spend",
   text: "select agent, sum(tokens_in + tokens_out)::bigint as tokens, coalesce(sum(cost_micro_usd), 0)::bigint as micro_usd from dure.model_calls c where at > clock_timestamp() - interval '24 hours' and ($1::text is null or exists (select from dure.sessions s where s.id = c.session_id and s.tenant = $1) or exists (select from dure.plan_runs r where r.id = c.session_id and r.tenant = $1)) group by agent",
 };
-const TYPING = { name: "rooms.typing", text: "select distinct agent from dure.handlings where place = $1 and state = 'running'" };
+const TYPING = {
+  name: "rooms.typing",
+  text: "select distinct agent from dure.handlings where place = $1 and state = 'running'",
+};
 const READ = {
   name: "rooms.read",
   text: `insert into dure.person_reads as r (tenant, person, place, seq) values ($1, $2, $3, $4)

@@ -49,19 +49,25 @@ export class Requests {
   }
 
   /**
-   * What an agent's turn said in a thread, in the end or by a tool, has been posted. The turn that a request started answers that request; any other
-   * answers the oldest request to this agent whose own turn ended without a word that was posted. Returns the closed request.
+   * What an agent's turn said in a thread, in the end or by a tool, has been posted. The turn that
+   * a request started answers that request; any other answers the oldest request to this agent
+   * whose own turn ended without a word that was posted. Returns the closed request.
    */
-  async answeredBy(tx: Transaction, place: OpenPlace, answer: { agent: string; message: string }): Promise<string | undefined> {
+  async answeredBy(
+    tx: Transaction,
+    place: OpenPlace,
+    answer: { agent: string; message: string },
+  ): Promise<string | undefined> {
     const { store, directory, locale } = this.#setting;
     const [said] = await tx.query<{ request: string | null }>(SAID_FOR, [answer.message]);
     if (!said) return undefined;
-    const [closed] = await tx.query<{ id: string; from_agent: string; to_agent: string; origin: Origin; reminders: number }>(CLOSE_ONE, [
-      place.id,
-      answer.agent,
-      said.request,
-      answer.message,
-    ]);
+    const [closed] = await tx.query<{
+      id: string;
+      from_agent: string;
+      to_agent: string;
+      origin: Origin;
+      reminders: number;
+    }>(CLOSE_ONE, [place.id, answer.agent, said.request, answer.message]);
     if (!closed) return undefined;
     await store.settleEscalation(tx, `room:unanswered:${closed.id}`, closed.to_agent);
     await store.emit(tx, [
@@ -71,19 +77,36 @@ export class Requests {
         room: place.id,
         agent: closed.to_agent,
         ...(closed.origin.session !== undefined && { session: closed.origin.session }),
-        data: { request: closed.id, from: closed.from_agent, to: closed.to_agent, message: answer.message, thread: place.id },
+        data: {
+          request: closed.id,
+          from: closed.from_agent,
+          to: closed.to_agent,
+          message: answer.message,
+          thread: place.id,
+        },
       },
     ]);
     if (closed.origin.place !== undefined && closed.origin.place !== place.id) {
       const origin = await store.place(closed.origin.place, tx);
-      await enqueueNotice(tx, { place: closed.origin.place, author: closed.from_agent, text: roomTexts(locale).answered(directory.nameOf(closed.to_agent), this.#linkTo(place, origin)) });
+      await enqueueNotice(tx, {
+        place: closed.origin.place,
+        author: closed.from_agent,
+        text: roomTexts(locale).answered(
+          directory.nameOf(closed.to_agent),
+          this.#linkTo(place, origin),
+        ),
+      });
     }
     return closed.id;
   }
 
   /** The thread as its own platform links it; seen from another platform it is a name. */
   #linkTo(place: OpenPlace, from: Place | undefined): string {
-    return (from?.adapter === place.adapter ? this.#setting.adapters.get(place.adapter)?.linkTo?.(addressOf(place), place) : undefined) ?? `“${place.name}”`;
+    return (
+      (from?.adapter === place.adapter
+        ? this.#setting.adapters.get(place.adapter)?.linkTo?.(addressOf(place), place)
+        : undefined) ?? `“${place.name}”`
+    );
   }
 
   /** Reminds, and at last tells an operator. One process at a time per request. */
@@ -99,7 +122,12 @@ export class Requests {
       for (const { id } of due) await this.#remind(id);
       if (due.length > 0) this.#talk.announce();
     } catch (error) {
-      if (codeOf(error) !== "DATABASE_CLOSED") logger.warn({ error: messageOf(error) }, "could not look for unanswered requests; looking again");
+      if (codeOf(error) !== "DATABASE_CLOSED") {
+        logger.warn(
+          { error: messageOf(error) },
+          "could not look for unanswered requests; looking again",
+        );
+      }
     }
   }
 
@@ -115,9 +143,21 @@ export class Requests {
       if (request.reminders < limits.reminderMs.length) {
         const next = limits.reminderMs[request.reminders + 1] ?? limits.unansweredMs;
         await tx.query(REMINDED, [id, next]);
-        if (place.state === "closed" || !directory.account(place.adapter, request.from_agent)) return;
-        const text = roomTexts(locale).reminder(`<@${request.to_agent}>`, directory.nameOf(request.from_agent), minutes);
-        await this.#talk.say(tx, place, { author: request.from_agent, text, mark: "reminder", mentions: [request.to_agent], request: id });
+        if (place.state === "closed" || !directory.account(place.adapter, request.from_agent)) {
+          return;
+        }
+        const text = roomTexts(locale).reminder(
+          `<@${request.to_agent}>`,
+          directory.nameOf(request.from_agent),
+          minutes,
+        );
+        await this.#talk.say(tx, place, {
+          author: request.from_agent,
+          text,
+          mark: "reminder",
+          mentions: [request.to_agent],
+          request: id,
+        });
         return;
       }
       if (request.reminders > limits.reminderMs.length) return this.#expire(tx, request);
@@ -128,47 +168,107 @@ export class Requests {
         severity: "medium",
         tenant: place.tenant,
         source: { room: place.id },
-        ...roomReports(locale).unanswered(directory.nameOf(request.from_agent), directory.nameOf(request.to_agent), minutes, place.name),
+        ...roomReports(locale).unanswered(
+          directory.nameOf(request.from_agent),
+          directory.nameOf(request.to_agent),
+          minutes,
+          place.name,
+        ),
         context: { request: id, from: request.from_agent, to: request.to_agent, thread: place.id },
       });
       await this.#tellOrigin(tx, request, (to) => roomTexts(locale).unanswered(to, minutes));
     });
   }
 
-  /** Nobody waits for an answer for ever: the request ends as its thread forgets who takes part. What the operator was told stands. */
+  /**
+   * Nobody waits for an answer for ever: the request ends as its thread forgets who takes part.
+   * What the operator was told stands.
+   */
   async #expire(tx: Transaction, request: DueRequest): Promise<void> {
     const { store, locale } = this.#setting;
     const hours = Math.round(request.waited_ms / 3_600_000);
     const { session } = request.origin;
     await tx.query(EXPIRE, [request.id]);
     await store.emit(tx, [
-      { type: "collaborate.failed", role: "delegation", agent: request.from_agent, ...(session !== undefined && { session }), data: { request: request.id, to: request.to_agent, why: `nobody has answered for ${hours} h` } },
+      {
+        type: "collaborate.failed",
+        role: "delegation",
+        agent: request.from_agent,
+        ...(session !== undefined && { session }),
+        data: {
+          request: request.id,
+          to: request.to_agent,
+          why: `nobody has answered for ${hours} h`,
+        },
+      },
     ]);
     await this.#tellOrigin(tx, request, (to) => roomTexts(locale).expired(to, hours));
   }
 
   /** One line in the place where it began, unless that is the thread itself. */
-  async #tellOrigin(tx: Transaction, { origin, thread, from_agent, to_agent }: DueRequest, sentence: (to: string) => string): Promise<void> {
-    if (origin.place !== undefined && origin.place !== thread) await enqueueNotice(tx, { place: origin.place, author: from_agent, text: sentence(this.#setting.directory.nameOf(to_agent)) });
+  async #tellOrigin(
+    tx: Transaction,
+    { origin, thread, from_agent, to_agent }: DueRequest,
+    sentence: (to: string) => string,
+  ): Promise<void> {
+    if (origin.place !== undefined && origin.place !== thread) {
+      await enqueueNotice(tx, {
+        place: origin.place,
+        author: from_agent,
+        text: sentence(this.#setting.directory.nameOf(to_agent)),
+      });
+    }
   }
 }
 
-/** Places are gone: what was asked there and not answered cannot be any more, and the places where it began are told. */
-export async function withdrawRequestsIn(tx: Transaction, setting: Pick<RoomsSetting, "store" | "directory" | "locale">, places: readonly string[], because: GoneReason): Promise<void> {
+/**
+ * Places are gone: what was asked there and not answered cannot be any more, and the places where
+ * it began are told.
+ */
+export async function withdrawRequestsIn(
+  tx: Transaction,
+  setting: Pick<RoomsSetting, "store" | "directory" | "locale">,
+  places: readonly string[],
+  because: GoneReason,
+): Promise<void> {
   const { store, directory, locale } = setting;
-  const withdrawn = await tx.query<{ id: string; from_agent: string; to_agent: string; thread: string; origin: Origin }>(WITHDRAW_IN, [places]);
+  const withdrawn = await tx.query<{
+    id: string;
+    from_agent: string;
+    to_agent: string;
+    thread: string;
+    origin: Origin;
+  }>(WITHDRAW_IN, [places]);
   for (const request of withdrawn) {
     const { place, session } = request.origin;
     await store.settleEscalation(tx, `room:unanswered:${request.id}`, request.from_agent);
     await store.emit(tx, [
-      { type: "collaborate.failed", role: "delegation", agent: request.from_agent, ...(session !== undefined && { session }), data: { request: request.id, to: request.to_agent, why: GONE[because].en } },
+      {
+        type: "collaborate.failed",
+        role: "delegation",
+        agent: request.from_agent,
+        ...(session !== undefined && { session }),
+        data: { request: request.id, to: request.to_agent, why: GONE[because].en },
+      },
     ]);
-    if (place !== undefined && !places.includes(place)) await enqueueNotice(tx, { place, author: request.from_agent, text: roomTexts(locale).withdrawn(directory.nameOf(request.to_agent), GONE[because][locale]) });
+    if (place !== undefined && !places.includes(place)) {
+      await enqueueNotice(tx, {
+        place,
+        author: request.from_agent,
+        text: roomTexts(locale).withdrawn(
+          directory.nameOf(request.to_agent),
+          GONE[because][locale],
+        ),
+      });
+    }
   }
 }
 
 /** The words of a turn or of its tools, and the request that it was started for. */
-const SAID_FOR = { name: "request.said_for", text: "select h.request from dure.room_messages m join dure.handlings h on h.turn = coalesce(m.turn, m.during) where m.id = $1 and m.mark is null" };
+const SAID_FOR = {
+  name: "request.said_for",
+  text: "select h.request from dure.room_messages m join dure.handlings h on h.turn = coalesce(m.turn, m.during) where m.id = $1 and m.mark is null",
+};
 const CLOSE_ONE = {
   name: "request.close_one",
   text: `
@@ -184,8 +284,14 @@ const CLOSE_ONE = {
       from one where r.id = one.id
     returning r.id, r.from_agent, r.to_agent, r.origin, r.reminders`,
 };
-const DUE = { name: "request.due", text: "select id from dure.requests where state = 'open' and next_at <= clock_timestamp() order by next_at limit $1" };
-const THREAD_OF = { name: "request.thread_of", text: "select thread from dure.requests where id = $1" };
+const DUE = {
+  name: "request.due",
+  text: "select id from dure.requests where state = 'open' and next_at <= clock_timestamp() order by next_at limit $1",
+};
+const THREAD_OF = {
+  name: "request.thread_of",
+  text: "select thread from dure.requests where id = $1",
+};
 const TAKE_DUE = {
   name: "request.take_due",
   text: `select id, from_agent, to_agent, thread, reminders, origin, (extract(epoch from clock_timestamp() - created_at) * 1000)::double precision as waited_ms
@@ -204,4 +310,7 @@ const GIVE_UP_REMINDING = {
   name: "request.no_more_reminders",
   text: "update dure.requests set reminders = reminders + 1, next_at = clock_timestamp() + $2::double precision * interval '1 millisecond' where id = $1",
 };
-const EXPIRE = { name: "request.expire", text: "update dure.requests set state = 'expired', closed_at = clock_timestamp(), next_at = null where id = $1" };
+const EXPIRE = {
+  name: "request.expire",
+  text: "update dure.requests set state = 'expired', closed_at = clock_timestamp(), next_at = null where id = $1",
+};

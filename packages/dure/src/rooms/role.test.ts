@@ -1,7 +1,13 @@
 import { describe, expect, test } from "vitest";
 import { boundMs } from "../kernel/test-bounds.ts";
 import { ROLE_REASONS } from "../kernel/role-reasons.ts";
-import { decideRole, decideRoles, type AddressedPlace, type Addressing, type RoleDecision } from "./role.ts";
+import {
+  decideRole,
+  decideRoles,
+  type AddressedPlace,
+  type Addressing,
+  type RoleDecision,
+} from "./role.ts";
 
 const TEAM = ["ruda", "eden", "seum", "dajim"];
 
@@ -38,8 +44,17 @@ describe("in a channel", () => {
   });
 
   test("an author that names itself leaves the lead to the next one, and addresses nobody when it is alone", () => {
-    const both = decide(aMessage({ author: "ruda", authorKind: "agent", mentions: ["ruda", "eden"] }));
-    const alone = decide(aMessage({ author: "ruda", authorKind: "agent", mentions: ["ruda"], place: aThread(["ruda", "eden"]) }));
+    const both = decide(
+      aMessage({ author: "ruda", authorKind: "agent", mentions: ["ruda", "eden"] }),
+    );
+    const alone = decide(
+      aMessage({
+        author: "ruda",
+        authorKind: "agent",
+        mentions: ["ruda"],
+        place: aThread(["ruda", "eden"]),
+      }),
+    );
 
     expect(both["eden"]).toEqual({ role: "HANDLER", rank: "PRIMARY", because: "mentioned" });
     expect(alone["eden"]).toEqual({ role: "HANDLER", because: "participant" });
@@ -52,29 +67,60 @@ describe("in a channel", () => {
 
 describe("in a thread", () => {
   test("T2 a participant is addressed without a mention", () => {
-    const roles = decide(aMessage({ author: "ruda", authorKind: "agent", place: aThread(["ruda", "eden"]) }));
+    const roles = decide(
+      aMessage({ author: "ruda", authorKind: "agent", place: aThread(["ruda", "eden"]) }),
+    );
 
     expect(roles["ruda"]).toEqual({ role: "IGNORED", because: "own-message" });
     expect(roles["eden"]).toEqual({ role: "HANDLER", because: "participant" });
   });
 
   test("T3 the same holds for every later message, of a person too", () => {
-    expect(handlers(decide(aMessage({ place: aThread(["ruda", "eden"]) })))).toEqual(["ruda", "eden"]);
+    expect(handlers(decide(aMessage({ place: aThread(["ruda", "eden"]) })))).toEqual([
+      "ruda",
+      "eden",
+    ]);
   });
 
   test("T4 a mention brings another agent in, and only that one answers it", () => {
-    const roles = decide(aMessage({ author: "ruda", authorKind: "agent", mentions: ["seum"], place: aThread(["ruda", "eden"]) }));
+    const roles = decide(
+      aMessage({
+        author: "ruda",
+        authorKind: "agent",
+        mentions: ["seum"],
+        place: aThread(["ruda", "eden"]),
+      }),
+    );
 
-    expect(roles["seum"]).toEqual({ role: "HANDLER", rank: "PRIMARY", because: "mentioned", joins: true });
+    expect(roles["seum"]).toEqual({
+      role: "HANDLER",
+      rank: "PRIMARY",
+      because: "mentioned",
+      joins: true,
+    });
     expect(roles["eden"]).toEqual({ role: "OBSERVER", because: "others-mentioned" });
   });
 
   test("T4 it answers later also without a mention", () => {
-    expect(handlers(decide(aMessage({ author: "ruda", authorKind: "agent", place: aThread(["ruda", "eden", "seum"]) })))).toEqual(["eden", "seum"]);
+    expect(
+      handlers(
+        decide(
+          aMessage({
+            author: "ruda",
+            authorKind: "agent",
+            place: aThread(["ruda", "eden", "seum"]),
+          }),
+        ),
+      ),
+    ).toEqual(["eden", "seum"]);
   });
 
   test("T5 who is not in the thread records, and does not answer", () => {
-    expect(decide(aMessage({ author: "ruda", authorKind: "agent", place: aThread(["ruda", "eden"]) }))["dajim"]).toEqual({
+    expect(
+      decide(aMessage({ author: "ruda", authorKind: "agent", place: aThread(["ruda", "eden"]) }))[
+        "dajim"
+      ],
+    ).toEqual({
       role: "OBSERVER",
       because: "not-in-thread",
     });
@@ -82,13 +128,22 @@ describe("in a thread", () => {
 
   test("T7 without the record of participants only a mention is answered", () => {
     expect(handlers(decide(aMessage({ place: aThread([]) })))).toEqual([]);
-    expect(decide(aMessage({ mentions: ["eden"], place: aThread([]) }))["eden"]).toEqual({ role: "HANDLER", rank: "PRIMARY", because: "mentioned", joins: true });
+    expect(decide(aMessage({ mentions: ["eden"], place: aThread([]) }))["eden"]).toEqual({
+      role: "HANDLER",
+      rank: "PRIMARY",
+      because: "mentioned",
+      joins: true,
+    });
   });
 
   test("that rests, agents observe each other even when mentioned, and a person is handled", () => {
     const resting = aThread(["ruda", "eden"], { state: "resting" });
 
-    expect(decide(aMessage({ author: "ruda", authorKind: "agent", mentions: ["eden"], place: resting }))["eden"]).toEqual({
+    expect(
+      decide(aMessage({ author: "ruda", authorKind: "agent", mentions: ["eden"], place: resting }))[
+        "eden"
+      ],
+    ).toEqual({
       role: "OBSERVER",
       because: "place-rests",
     });
@@ -98,7 +153,13 @@ describe("in a thread", () => {
 
   test("that rests or is suspended, a reminder is handled by its target alone", () => {
     for (const state of ["resting", "suspended"] as const) {
-      const reminder = aMessage({ author: "ruda", authorKind: "agent", isReminder: true, mentions: ["eden"], place: aThread(["ruda", "eden", "seum"], { state }) });
+      const reminder = aMessage({
+        author: "ruda",
+        authorKind: "agent",
+        isReminder: true,
+        mentions: ["eden"],
+        place: aThread(["ruda", "eden", "seum"], { state }),
+      });
 
       expect(handlers(decide(reminder))).toEqual(["eden"]);
     }
@@ -107,31 +168,49 @@ describe("in a thread", () => {
 
 describe("a message that nobody answers", () => {
   test("L1 of a sink is dropped by everybody, mentions or not", () => {
-    const roles = decide(aMessage({ author: "ruda", authorKind: "agent", fromSink: true, mentions: TEAM }));
+    const roles = decide(
+      aMessage({ author: "ruda", authorKind: "agent", fromSink: true, mentions: TEAM }),
+    );
 
-    expect(Object.values(roles).map((decision) => decision.role)).toEqual(["IGNORED", "IGNORED", "IGNORED", "IGNORED"]);
+    expect(Object.values(roles).map((decision) => decision.role)).toEqual([
+      "IGNORED",
+      "IGNORED",
+      "IGNORED",
+      "IGNORED",
+    ]);
   });
 
   test("L2 in a sink's thread is dropped also when a person writes it", () => {
     const roles = decide(aMessage({ fromSink: true, place: aThread(TEAM) }));
 
-    expect(new Set(Object.values(roles).map((decision) => decision.because))).toEqual(new Set(["sink-message"]));
+    expect(new Set(Object.values(roles).map((decision) => decision.because))).toEqual(
+      new Set(["sink-message"]),
+    );
   });
 
   test("is a notice of dure, wherever it stands", () => {
-    expect(decide(aMessage({ author: "ruda", authorKind: "agent", isNotice: true, place: aThread(TEAM) }))["eden"]).toEqual({ role: "IGNORED", because: "notice" });
+    expect(
+      decide(
+        aMessage({ author: "ruda", authorKind: "agent", isNotice: true, place: aThread(TEAM) }),
+      )["eden"],
+    ).toEqual({ role: "IGNORED", because: "notice" });
   });
 
   test("comes from a foreign bot, unless the policy lets bots in", () => {
     const message = aMessage({ author: "weather", authorKind: "foreign", mentions: ["eden"] });
 
-    expect(decideRole("eden", message, { allowBots: false })).toEqual({ role: "IGNORED", because: "foreign-bot" });
+    expect(decideRole("eden", message, { allowBots: false })).toEqual({
+      role: "IGNORED",
+      because: "foreign-bot",
+    });
     expect(decideRole("eden", message, { allowBots: true }).role).toBe("HANDLER");
   });
 });
 
 test("a direct room is seen by its agent alone", () => {
-  const roles = decide(aMessage({ mentions: ["eden"], place: { ...aChannel(), kind: "direct", directWith: "ruda" } }));
+  const roles = decide(
+    aMessage({ mentions: ["eden"], place: { ...aChannel(), kind: "direct", directWith: "ruda" } }),
+  );
 
   expect(roles["ruda"]).toEqual({ role: "HANDLER", because: "direct-message" });
   expect(roles["eden"]).toEqual({ role: "IGNORED", because: "direct-with-another" });
@@ -159,9 +238,19 @@ test("twenty agents are decided in well under 0.1 ms", () => {
   expect(times[1_000]).toBeLessThan(boundMs(0.1)); // the median: the machine may be busy, the bench watches p99
 });
 
-/** The table of the specification once more, as predicates over a flat case; it shares nothing with the code. */
+/**
+ * The table of the specification once more, as predicates over a flat case; it shares nothing with
+ * the code.
+ */
 interface Case {
-  at: "channel-mine" | "channel-others" | "channel-nobodys" | "thread-in" | "thread-out" | "direct-mine" | "direct-others";
+  at:
+    | "channel-mine"
+    | "channel-others"
+    | "channel-nobodys"
+    | "thread-in"
+    | "thread-out"
+    | "direct-mine"
+    | "direct-others";
   state: AddressedPlace["state"];
   named: readonly ("me" | "other" | "author")[];
   by: "person" | "me" | "agent" | "foreign-bot";
@@ -182,15 +271,35 @@ const RULES: readonly (readonly [rule: string, when: (given: Case) => boolean, t
   ["5", (given) => given.by === "foreign-bot" && !given.allowBots, "IGNORED foreign-bot"],
   ["6", (given) => given.at === "direct-mine", "HANDLER direct-message"],
   ["6 another's", (given) => given.at === "direct-others", "IGNORED direct-with-another"],
-  ["6a rests", (given) => given.by !== "person" && given.state === "resting" && !given.reminder, "OBSERVER place-rests"],
-  ["6a suspended", (given) => given.by !== "person" && given.state === "suspended" && !given.reminder, "OBSERVER place-suspended"],
-  ["7 first, thread", (given) => addressed(given)[0] === "me" && inThread(given), "HANDLER PRIMARY mentioned joins"],
+  [
+    "6a rests",
+    (given) => given.by !== "person" && given.state === "resting" && !given.reminder,
+    "OBSERVER place-rests",
+  ],
+  [
+    "6a suspended",
+    (given) => given.by !== "person" && given.state === "suspended" && !given.reminder,
+    "OBSERVER place-suspended",
+  ],
+  [
+    "7 first, thread",
+    (given) => addressed(given)[0] === "me" && inThread(given),
+    "HANDLER PRIMARY mentioned joins",
+  ],
   ["7 first", (given) => addressed(given)[0] === "me", "HANDLER PRIMARY mentioned"],
-  ["7 later, thread", (given) => addressed(given).includes("me") && inThread(given), "HANDLER SECONDARY mentioned joins"],
+  [
+    "7 later, thread",
+    (given) => addressed(given).includes("me") && inThread(given),
+    "HANDLER SECONDARY mentioned joins",
+  ],
   ["7 later", (given) => addressed(given).includes("me"), "HANDLER SECONDARY mentioned"],
   ["8", (given) => addressed(given).length > 0, "OBSERVER others-mentioned"],
   ["9", (given) => given.at === "thread-in" && given.state === "open", "HANDLER participant"],
-  ["9 a person wakes", (given) => given.at === "thread-in" && given.by === "person" && given.state !== "closed", "HANDLER participant"],
+  [
+    "9 a person wakes",
+    (given) => given.at === "thread-in" && given.by === "person" && given.state !== "closed",
+    "HANDLER participant",
+  ],
   ["9 not open", (given) => given.at === "thread-in", "OBSERVER thread-not-open"],
   ["10", (given) => given.at === "thread-out", "OBSERVER not-in-thread"],
   ["11", (given) => given.at === "channel-mine" && given.by === "person", "HANDLER default-agent"],
@@ -212,7 +321,9 @@ test("every combination of place, state, mentions, author and marks follows the 
   for (const given of everyCase()) {
     const [rule, , expected] = RULES.find(([, when]) => when(given))!;
     const decision = decideRole("me", messageOf(given), { allowBots: given.allowBots });
-    const got = [decision.role, decision.rank, decision.because, decision.joins && "joins"].filter(Boolean).join(" ");
+    const got = [decision.role, decision.rank, decision.because, decision.joins && "joins"]
+      .filter(Boolean)
+      .join(" ");
     if (got !== expected) differing.push({ given, expected, got });
     used.add(rule);
     count++;
@@ -225,16 +336,54 @@ test("every combination of place, state, mentions, author and marks follows the 
 
 function* everyCase(): Generator<Case> {
   const flags = [false, true];
-  for (const at of ["channel-mine", "channel-others", "channel-nobodys", "thread-in", "thread-out", "direct-mine", "direct-others"] as const)
-    for (const state of ["open", "resting", "suspended", "closed"] as const)
-      for (const named of [[], ["me"], ["other"], ["me", "other"], ["other", "me"], ["author"], ["author", "me"]] as const)
-        for (const by of ["person", "me", "agent", "foreign-bot"] as const)
-          for (const sink of flags)
-            for (const notice of flags)
-              for (const reminder of flags)
-                for (const seen of flags)
-                  for (const allowed of flags)
-                    for (const allowBots of flags) yield { at, state, named, by, sink, notice, reminder, seen, allowed, allowBots };
+  for (const at of [
+    "channel-mine",
+    "channel-others",
+    "channel-nobodys",
+    "thread-in",
+    "thread-out",
+    "direct-mine",
+    "direct-others",
+  ] as const) {
+    for (const state of ["open", "resting", "suspended", "closed"] as const) {
+      for (const named of [
+        [],
+        ["me"],
+        ["other"],
+        ["me", "other"],
+        ["other", "me"],
+        ["author"],
+        ["author", "me"],
+      ] as const) {
+        for (const by of ["person", "me", "agent", "foreign-bot"] as const) {
+          for (const sink of flags) {
+            for (const notice of flags) {
+              for (const reminder of flags) {
+                for (const seen of flags) {
+                  for (const allowed of flags) {
+                    for (const allowBots of flags) {
+                      yield {
+                        at,
+                        state,
+                        named,
+                        by,
+                        sink,
+                        notice,
+                        reminder,
+                        seen,
+                        allowed,
+                        allowBots,
+                      };
+                    }
+                  }
+                }
+              }
+            }
+          }
+        }
+      }
+    }
+  }
 }
 
 function messageOf(given: Case): Addressing {
@@ -250,7 +399,12 @@ function messageOf(given: Case): Addressing {
       kind: given.at.startsWith("channel") ? "channel" : inThread(given) ? "thread" : "direct",
       allowed: given.allowed,
       state: given.state,
-      participants: given.at === "thread-in" ? ["author", "me"] : given.at === "thread-out" ? ["author", "other"] : [],
+      participants:
+        given.at === "thread-in"
+          ? ["author", "me"]
+          : given.at === "thread-out"
+            ? ["author", "other"]
+            : [],
       ...(given.at === "channel-mine" && { defaultAgent: "me" }),
       ...(given.at === "channel-others" && { defaultAgent: "other" }),
       ...(given.at === "direct-mine" && { directWith: "me" }),
@@ -282,9 +436,19 @@ function aMessage(given: Partial<Addressing> = {}): Addressing {
 }
 
 function aChannel(given: Partial<AddressedPlace> = {}): AddressedPlace {
-  return { kind: "channel", allowed: true, state: "open", participants: [], defaultAgent: "ruda", ...given };
+  return {
+    kind: "channel",
+    allowed: true,
+    state: "open",
+    participants: [],
+    defaultAgent: "ruda",
+    ...given,
+  };
 }
 
-function aThread(participants: readonly string[], given: Partial<AddressedPlace> = {}): AddressedPlace {
+function aThread(
+  participants: readonly string[],
+  given: Partial<AddressedPlace> = {},
+): AddressedPlace {
   return { kind: "thread", allowed: true, state: "open", participants, ...given };
 }

@@ -3,7 +3,10 @@ import type { RoleReason } from "../kernel/role-reasons.ts";
 /** The key of an agent in the directory, such as `ruda`. */
 export type AgentId = string;
 
-/** What one agent does with one message. `because` is logged, stored with the message and shown in the dashboard. */
+/**
+ * What one agent does with one message. `because` is logged, stored with the message and shown in
+ * the dashboard.
+ */
 export interface RoleDecision {
   readonly role: "HANDLER" | "OBSERVER" | "IGNORED";
   /** Who leads when several are mentioned; only a mention gives a rank. */
@@ -25,7 +28,10 @@ export interface Addressing {
   readonly fromSink: boolean;
   /** dure itself wrote it in an agent's name, such as the line that tells of a guard. */
   readonly isNotice: boolean;
-  /** Reminds its target of an open request. It mentions the target and is handled also where agents' talk rests. */
+  /**
+   * Reminds its target of an open request. It mentions the target and is handled also where agents'
+   * talk rests.
+   */
   readonly isReminder: boolean;
   /** The agents in question have seen this message before. */
   readonly seen: boolean;
@@ -36,7 +42,10 @@ export interface AddressedPlace {
   readonly kind: "channel" | "thread" | "direct";
   /** Whether guild and channel are on the allowlist. */
   readonly allowed: boolean;
-  /** `resting`: the exchange budget is used up; `suspended`: the thread rate tripped. Channels have a state like threads. */
+  /**
+   * `resting`: the exchange budget is used up; `suspended`: the thread rate tripped. Channels have
+   * a state like threads.
+   */
   readonly state: "open" | "resting" | "suspended" | "closed";
   /** Of the thread; none elsewhere. */
   readonly participants: readonly AgentId[];
@@ -52,11 +61,13 @@ export interface RolePolicy {
 }
 
 /**
- * Whether `self` answers a message. Pure; the first rule that applies wins, in the order of docs/spec/collaboration §2.
+ * Whether `self` answers a message. Pure; the first rule that applies wins, in the order of
+ * docs/spec/collaboration §2.
  *
- * Three readings of the specification: nobody but its agent sees a direct room, as on the platforms; an author who names
- * itself (a reply to its own message does) addresses nobody by that; and a person's message opens the thread that it is
- * written in, so a participant answers it there although the record may still say that the thread rests.
+ * Three readings of the specification: nobody but its agent sees a direct room, as on the
+ * platforms; an author who names itself (a reply to its own message does) addresses nobody by that;
+ * and a person's message opens the thread that it is written in, so a participant answers it there
+ * although the record may still say that the thread rests.
  */
 export function decideRole(self: AgentId, message: Addressing, policy: RolePolicy): RoleDecision {
   const { author, authorKind, place } = message;
@@ -66,10 +77,14 @@ export function decideRole(self: AgentId, message: Addressing, policy: RolePolic
   if (isBy(self, message)) return { role: "IGNORED", because: "own-message" };
   if (message.fromSink) return { role: "IGNORED", because: "sink-message" };
   if (message.isNotice) return { role: "IGNORED", because: "notice" };
-  if (authorKind === "foreign" && !policy.allowBots) return { role: "IGNORED", because: "foreign-bot" };
+  if (authorKind === "foreign" && !policy.allowBots) {
+    return { role: "IGNORED", because: "foreign-bot" };
+  }
 
   if (place.kind === "direct") {
-    return place.directWith === self ? { role: "HANDLER", because: "direct-message" } : { role: "IGNORED", because: "direct-with-another" };
+    return place.directWith === self
+      ? { role: "HANDLER", because: "direct-message" }
+      : { role: "IGNORED", because: "direct-with-another" };
   }
 
   if (authorKind !== "person" && !message.isReminder) {
@@ -77,25 +92,44 @@ export function decideRole(self: AgentId, message: Addressing, policy: RolePolic
     if (place.state === "suspended") return { role: "OBSERVER", because: "place-suspended" };
   }
 
-  const mentions = authorKind === "agent" && message.mentions.includes(author) ? message.mentions.filter((agent) => agent !== author) : message.mentions;
+  const mentions =
+    authorKind === "agent" && message.mentions.includes(author)
+      ? message.mentions.filter((agent) => agent !== author)
+      : message.mentions;
   const position = mentions.indexOf(self);
   if (position >= 0) {
     const rank = position === 0 ? "PRIMARY" : "SECONDARY";
-    return { role: "HANDLER", rank, because: "mentioned", ...(place.kind === "thread" && { joins: true }) };
+    return {
+      role: "HANDLER",
+      rank,
+      because: "mentioned",
+      ...(place.kind === "thread" && { joins: true }),
+    };
   }
   if (mentions.length > 0) return { role: "OBSERVER", because: "others-mentioned" };
 
   if (place.kind === "thread") {
     if (!place.participants.includes(self)) return { role: "OBSERVER", because: "not-in-thread" };
     const isOpen = place.state === "open" || (authorKind === "person" && place.state !== "closed");
-    return isOpen ? { role: "HANDLER", because: "participant" } : { role: "OBSERVER", because: "thread-not-open" };
+    return isOpen
+      ? { role: "HANDLER", because: "participant" }
+      : { role: "OBSERVER", because: "thread-not-open" };
   }
-  if (authorKind === "person" && place.defaultAgent === self) return { role: "HANDLER", because: "default-agent" };
+  if (authorKind === "person" && place.defaultAgent === self) {
+    return { role: "HANDLER", because: "default-agent" };
+  }
   return { role: "OBSERVER", because: "not-addressed" };
 }
 
-/** The decisions of all agents that a message reaches, in their order. `message.seen` holds for all of them. */
-export function decideRoles(message: Addressing, agents: readonly AgentId[], policy: RolePolicy): ReadonlyMap<AgentId, RoleDecision> {
+/**
+ * The decisions of all agents that a message reaches, in their order. `message.seen` holds for all
+ * of them.
+ */
+export function decideRoles(
+  message: Addressing,
+  agents: readonly AgentId[],
+  policy: RolePolicy,
+): ReadonlyMap<AgentId, RoleDecision> {
   const decisions = new Map<AgentId, RoleDecision>();
   for (const agent of agents) decisions.set(agent, decideRole(agent, message, policy));
   return decisions;

@@ -22,7 +22,8 @@ async function openWorld() {
     database,
     store,
     open: (id: string) => database.transaction((tx) => store.open(tx, id)),
-    say: (id: string, given: Partial<WrittenMessage> = {}) => database.transaction((tx) => store.write(tx, aMessage(id, given))),
+    say: (id: string, given: Partial<WrittenMessage> = {}) =>
+      database.transaction((tx) => store.write(tx, aMessage(id, given))),
     [Symbol.asyncDispose]: () => db[Symbol.asyncDispose](),
   };
 }
@@ -32,7 +33,14 @@ function aMessage(id: string, given: Partial<WrittenMessage> = {}): WrittenMessa
     place: "web:general",
     adapter: "web",
     known: false,
-    message: { id, author_kind: "person", author: "mina", author_name: "Mina", text: "hello", mentions: [] },
+    message: {
+      id,
+      author_kind: "person",
+      author: "mina",
+      author_name: "Mina",
+      text: "hello",
+      mentions: [],
+    },
     roles: {},
     joins: [],
     handlings: [],
@@ -49,19 +57,27 @@ test("what is written in a place at once gets one order, and each is counted", a
     Array.from({ length: 8 }, (_, index) =>
       world.database.transaction(async (tx) => {
         const place = await world.store.open(tx, "web:general");
-        await world.store.write(tx, aMessage(`message_${index}`, { change: { agent_messages: place!.agentMessages + 1 } }));
+        await world.store.write(
+          tx,
+          aMessage(`message_${index}`, { change: { agent_messages: place!.agentMessages + 1 } }),
+        );
       }),
     ),
   );
 
   expect((await world.open("web:general"))!.agentMessages).toBe(8);
-  const rows = await world.database.query<{ seq: number }>({ text: "select seq from dure.room_messages order by seq" });
+  const rows = await world.database.query<{ seq: number }>({
+    text: "select seq from dure.room_messages order by seq",
+  });
   expect(rows.map(({ seq }) => seq)).toEqual([1, 2, 3, 4, 5, 6, 7, 8]);
 });
 
 test("a suspension ends with its time, not before", async () => {
   await using world = await openWorld();
-  const suspend = (until: string) => world.database.query({ text: `update dure.places set state = 'suspended', suspended_until = clock_timestamp() ${until} interval '1 minute' where id = 'web:general'` });
+  const suspend = (until: string) =>
+    world.database.query({
+      text: `update dure.places set state = 'suspended', suspended_until = clock_timestamp() ${until} interval '1 minute' where id = 'web:general'`,
+    });
 
   await suspend("+");
   expect((await world.open("web:general"))!.state).toBe("suspended");
@@ -72,8 +88,16 @@ test("a suspension ends with its time, not before", async () => {
 
 test("who took part in a thread is forgotten when it slept for too long, not before", async () => {
   await using world = await openWorld();
-  await world.database.query({ text: "insert into dure.participants (place, agent) values ('web:thread', 'ruda')" });
-  const sleptFor = (ms: number) => world.database.query({ text: "update dure.places set active_at = clock_timestamp() - $1 * interval '1 millisecond' where id = 'web:thread'" }, [ms]);
+  await world.database.query({
+    text: "insert into dure.participants (place, agent) values ('web:thread', 'ruda')",
+  });
+  const sleptFor = (ms: number) =>
+    world.database.query(
+      {
+        text: "update dure.places set active_at = clock_timestamp() - $1 * interval '1 millisecond' where id = 'web:thread'",
+      },
+      [ms],
+    );
 
   await sleptFor(ROOM_LIMITS.participantsMs - HOUR_MS);
   expect((await world.open("web:thread"))!.participants).toEqual(["ruda"]);
@@ -84,7 +108,9 @@ test("who took part in a thread is forgotten when it slept for too long, not bef
 
 test("who comes to a place that was found to be another one is led there", async () => {
   await using world = await openWorld();
-  await world.database.query({ text: "insert into dure.places (id, adapter, kind, parent, name, thread, moved_to) values ('web:double', 'web', 'thread', 'web:general', 'double', 'd', 'web:thread')" });
+  await world.database.query({
+    text: "insert into dure.places (id, adapter, kind, parent, name, thread, moved_to) values ('web:double', 'web', 'thread', 'web:general', 'double', 'd', 'web:thread')",
+  });
 
   expect(await world.open("web:double")).toMatchObject({ id: "web:thread" });
 });
@@ -92,21 +118,31 @@ test("who comes to a place that was found to be another one is led there", async
 test("a place keeps fifty records of what was overheard, the newest", async () => {
   await using world = await openWorld();
 
-  for (let index = 1; index <= 60; index++) await world.say(`message_${index}`, { observed: { sender: "Mina", excerpt: "hello", agents: ["ruda"] } });
+  for (let index = 1; index <= 60; index++) {
+    await world.say(`message_${index}`, {
+      observed: { sender: "Mina", excerpt: "hello", agents: ["ruda"] },
+    });
+  }
 
-  const rows = await world.database.query<{ seq: number }>({ text: "select seq from dure.observations order by seq" });
+  const rows = await world.database.query<{ seq: number }>({
+    text: "select seq from dure.observations order by seq",
+  });
   expect(rows.map(({ seq }) => seq)).toEqual(Array.from({ length: 50 }, (_, index) => index + 11));
 });
 
 test("the work that a message makes for an agent is made once", async () => {
   await using world = await openWorld();
-  const handlings: readonly NewHandling[] = [{ id: "handling_1_ruda", agent: "ruda", session: "room:ruda:web:general" }];
+  const handlings: readonly NewHandling[] = [
+    { id: "handling_1_ruda", agent: "ruda", session: "room:ruda:web:general" },
+  ];
   await world.say("message_1", { handlings });
   await world.database.query({ text: "update dure.handlings set state = 'done'" });
 
   await world.say("message_1", { handlings, known: true, message: { id: "message_1" } });
 
-  expect(await world.database.query({ text: "select id, state from dure.handlings" })).toEqual([{ id: "handling_1_ruda", state: "done" }]);
+  expect(await world.database.query({ text: "select id, state from dure.handlings" })).toEqual([
+    { id: "handling_1_ruda", state: "done" },
+  ]);
 });
 
 describe("of the work in a session", () => {
@@ -114,8 +150,18 @@ describe("of the work in a session", () => {
     await using world = await openWorld();
     await addProcess(world.database, "process_lives", { ended: false });
     await addProcess(world.database, "process_dead", { ended: true });
-    await addWork(world.database, { id: "kept", session: "one", state: "running", holder: "process_lives" });
-    await addWork(world.database, { id: "left", session: "two", state: "running", holder: "process_dead" });
+    await addWork(world.database, {
+      id: "kept",
+      session: "one",
+      state: "running",
+      holder: "process_lives",
+    });
+    await addWork(world.database, {
+      id: "left",
+      session: "two",
+      state: "running",
+      holder: "process_dead",
+    });
 
     expect(await startWork(world.database)).toEqual(["left"]);
     expect(await startWork(world.database)).toEqual(["left"]); // this process does not know that it has it
@@ -130,22 +176,43 @@ describe("of the work in a session", () => {
     expect(await startWork(world.database)).toEqual(["b-first"]);
     expect(await startWork(world.database, ["b-first"])).toEqual([]);
 
-    await world.database.query({ text: "update dure.handlings set state = 'done' where id = 'b-first'" });
+    await world.database.query({
+      text: "update dure.handlings set state = 'done' where id = 'b-first'",
+    });
     expect(await startWork(world.database)).toEqual(["a-second"]);
   });
 
   test("a second agent's starts at its time, or when what it stands behind has ended", async () => {
     await using world = await openWorld();
-    await addWork(world.database, { id: "first", session: "one", state: "running", holder: "process_me" });
-    await addWork(world.database, { id: "behind", session: "two", behind: "first", waitMs: HOUR_MS });
-    await addWork(world.database, { id: "later", session: "three", behind: "nothing", waitMs: HOUR_MS });
+    await addWork(world.database, {
+      id: "first",
+      session: "one",
+      state: "running",
+      holder: "process_me",
+    });
+    await addWork(world.database, {
+      id: "behind",
+      session: "two",
+      behind: "first",
+      waitMs: HOUR_MS,
+    });
+    await addWork(world.database, {
+      id: "later",
+      session: "three",
+      behind: "nothing",
+      waitMs: HOUR_MS,
+    });
 
     expect(await startWork(world.database, ["first"])).toEqual([]);
 
-    await world.database.query({ text: "update dure.handlings set state = 'done' where id = 'first'" });
+    await world.database.query({
+      text: "update dure.handlings set state = 'done' where id = 'first'",
+    });
     expect(await startWork(world.database)).toEqual(["behind"]);
 
-    await world.database.query({ text: "update dure.handlings set not_before = clock_timestamp() where id = 'later'" });
+    await world.database.query({
+      text: "update dure.handlings set not_before = clock_timestamp() where id = 'later'",
+    });
     expect(await startWork(world.database, ["behind"])).toEqual(["later"]);
   });
 
@@ -160,7 +227,9 @@ describe("of the work in a session", () => {
     await other.query("select from dure.handlings where id = 'first' for update");
     const given = startWork(world.database);
     await untilBlocked(world.database, "%start_handlings%");
-    await other.query("update dure.handlings set state = 'running', holder = 'process_lives' where id = 'second'");
+    await other.query(
+      "update dure.handlings set state = 'running', holder = 'process_lives' where id = 'second'",
+    );
     await other.query("commit");
     await other.end();
 
@@ -169,10 +238,14 @@ describe("of the work in a session", () => {
 
   test("nothing is given while another process decides about it, and no more than was asked for", async () => {
     await using world = await openWorld();
-    for (const session of ["one", "two", "three"]) await addWork(world.database, { id: session, session });
+    for (const session of ["one", "two", "three"]) {
+      await addWork(world.database, { id: session, session });
+    }
 
     const given = await world.database.transaction(async (tx) => {
-      await tx.query({ text: "select pg_advisory_xact_lock(hashtextextended('dure:handlings:one', 0))" });
+      await tx.query({
+        text: "select pg_advisory_xact_lock(hashtextextended('dure:handlings:one', 0))",
+      });
       return startWork(world.database);
     });
 
@@ -192,7 +265,10 @@ interface Work {
   readonly ageMs?: number;
 }
 
-async function addWork(database: Database, { id, session, state, holder, behind, waitMs, ageMs }: Work): Promise<void> {
+async function addWork(
+  database: Database,
+  { id, session, state, holder, behind, waitMs, ageMs }: Work,
+): Promise<void> {
   await database.query(
     {
       text: `insert into dure.handlings (id, agent, place, session, state, holder, behind, not_before, created_at)
@@ -204,12 +280,23 @@ async function addWork(database: Database, { id, session, state, holder, behind,
 }
 
 /** Ids of the work that this process is given when it knows that it has `known`. */
-async function startWork(database: Database, known: readonly string[] = [], most = 64): Promise<readonly string[]> {
-  const rows = await database.query<{ id: string }>({ text: "select id from dure.start_handlings('process_me', $1, $2)" }, [most, known]);
+async function startWork(
+  database: Database,
+  known: readonly string[] = [],
+  most = 64,
+): Promise<readonly string[]> {
+  const rows = await database.query<{ id: string }>(
+    { text: "select id from dure.start_handlings('process_me', $1, $2)" },
+    [most, known],
+  );
   return rows.map(({ id }) => id);
 }
 
-async function addProcess(database: Database, id: string, { ended }: { ended: boolean }): Promise<void> {
+async function addProcess(
+  database: Database,
+  id: string,
+  { ended }: { ended: boolean },
+): Promise<void> {
   await database.query(
     {
       text: `insert into dure.processes (id, app_version, host, machine, pid, pid_started, ended_at, ended_because)

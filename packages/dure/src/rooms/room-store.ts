@@ -6,7 +6,15 @@ import type { NewEscalation } from "../kernel/escalation.ts";
 import type { NewPlatformEvent } from "../kernel/platform-events.ts";
 import type { PlaceAddress } from "./channel-adapter.ts";
 import type { RoomLimits } from "./limits.ts";
-import { openPlaceOf, placeOf, type OpenPlace, type OpenPlaceRow, type Place, type PlaceRow, type PlaceState } from "./place.ts";
+import {
+  openPlaceOf,
+  placeOf,
+  type OpenPlace,
+  type OpenPlaceRow,
+  type Place,
+  type PlaceRow,
+  type PlaceState,
+} from "./place.ts";
 
 /** The rows of rooms, as seen from inside a transaction. Decisions are made elsewhere. */
 export class RoomStore {
@@ -18,9 +26,15 @@ export class RoomStore {
     this.#limits = options.limits;
   }
 
-  /** Locks a place until `tx` ends, or the one that it was found to be. Undefined: there is no such place. Lock one place per transaction, or the smaller id first. */
+  /**
+   * Locks a place until `tx` ends, or the one that it was found to be. Undefined: there is no such
+   * place. Lock one place per transaction, or the smaller id first.
+   */
   async open(tx: Transaction, place: string): Promise<OpenPlace | undefined> {
-    const [row] = await tx.query<{ place: OpenPlaceRow | null }>(OPEN, [place, this.#limits.participantsMs]);
+    const [row] = await tx.query<{ place: OpenPlaceRow | null }>(OPEN, [
+      place,
+      this.#limits.participantsMs,
+    ]);
     return row?.place ? openPlaceOf(row.place) : undefined;
   }
 
@@ -32,13 +46,25 @@ export class RoomStore {
 
   /** The place of an address that the platform gave. */
   async placeAt(address: PlaceAddress, tx: Queryable = this.#database): Promise<Place | undefined> {
-    const [row] = await tx.query<PlaceRow>(PLACE_AT, [address.adapter, address.channel, address.thread ?? ""]);
+    const [row] = await tx.query<PlaceRow>(PLACE_AT, [
+      address.adapter,
+      address.channel,
+      address.thread ?? "",
+    ]);
     return row && placeOf(row);
   }
 
-  /** What followed from one message, all of it or nothing; but for the record of those who overheard it, which may fail (`unrecorded`: why). */
-  async write(tx: Transaction, written: WrittenMessage): Promise<{ seq: number; unrecorded: string | null }> {
-    const [row] = await tx.query<{ result: { seq: number; unrecorded: string | null } }>(WRITE, [storable(written)]);
+  /**
+   * What followed from one message, all of it or nothing; but for the record of those who overheard
+   * it, which may fail (`unrecorded`: why).
+   */
+  async write(
+    tx: Transaction,
+    written: WrittenMessage,
+  ): Promise<{ seq: number; unrecorded: string | null }> {
+    const [row] = await tx.query<{ result: { seq: number; unrecorded: string | null } }>(WRITE, [
+      storable(written),
+    ]);
     return row!.result;
   }
 
@@ -48,7 +74,11 @@ export class RoomStore {
   }
 
   /** Our message of a platform's id. */
-  async messageAt(adapter: string, platformId: string, tx: Queryable = this.#database): Promise<StoredMessage | undefined> {
+  async messageAt(
+    adapter: string,
+    platformId: string,
+    tx: Queryable = this.#database,
+  ): Promise<StoredMessage | undefined> {
     const [row] = await tx.query<MessageRow>(MESSAGE_AT, [adapter, platformId]);
     return row && messageOf(row);
   }
@@ -73,7 +103,8 @@ export class RoomStore {
 const SEEN = [{ value: "seen", label: "확인 / Seen" }] as const;
 
 /** Default: an operator can only say that it has been seen. */
-export type RoomEscalation = Omit<NewEscalation, "suggestedActions"> & Partial<Pick<NewEscalation, "suggestedActions">>;
+export type RoomEscalation = Omit<NewEscalation, "suggestedActions"> &
+  Partial<Pick<NewEscalation, "suggestedActions">>;
 
 /** The parameter of dure.write_message. */
 export interface WrittenMessage {
@@ -85,8 +116,17 @@ export interface WrittenMessage {
   readonly roles: Readonly<Record<string, StoredRole>>;
   readonly joins: readonly string[];
   readonly handlings: readonly NewHandling[];
-  readonly observed?: { readonly sender: string; readonly excerpt: string; readonly agents: readonly string[] };
-  readonly change: { readonly state?: PlaceState; readonly suspend_ms?: number; readonly agent_messages?: number; readonly recent_ms?: readonly number[] };
+  readonly observed?: {
+    readonly sender: string;
+    readonly excerpt: string;
+    readonly agents: readonly string[];
+  };
+  readonly change: {
+    readonly state?: PlaceState;
+    readonly suspend_ms?: number;
+    readonly agent_messages?: number;
+    readonly recent_ms?: readonly number[];
+  };
   readonly outbox?: readonly NewEntry[];
   readonly events: readonly NewPlatformEvent[];
 }
@@ -112,7 +152,10 @@ export interface NewMessageRow {
   readonly client_id?: string;
 }
 
-/** `notice`: said by a guard in an agent's name. `reminder`: asks again. `sink`: reported from the background. */
+/**
+ * `notice`: said by a guard in an agent's name. `reminder`: asks again. `sink`: reported from the
+ * background.
+ */
 export type MessageMark = "notice" | "reminder" | "sink";
 
 export interface StoredRole {
@@ -206,8 +249,14 @@ export function messageOf(row: MessageRow): StoredMessage {
 const OPEN = { name: "room.open", text: "select dure.open_place($1, $2) as place" };
 const WRITE = { name: "room.write", text: "select dure.write_message($1) as result" };
 const EMIT = { name: "room.emit", text: "select dure.emit($1)" };
-const PLACE = { name: "room.place", text: "select * from dure.places where id = coalesce((select moved_to from dure.places where id = $1), $1)" };
-const PLACE_AT = { name: "room.place_at", text: "select * from dure.places where adapter = $1 and channel = $2 and coalesce(thread, '') = $3 and (kind <> 'thread' or thread is not null)" };
+const PLACE = {
+  name: "room.place",
+  text: "select * from dure.places where id = coalesce((select moved_to from dure.places where id = $1), $1)",
+};
+const PLACE_AT = {
+  name: "room.place_at",
+  text: "select * from dure.places where adapter = $1 and channel = $2 and coalesce(thread, '') = $3 and (kind <> 'thread' or thread is not null)",
+};
 const MESSAGE = { name: "room.message", text: "select * from dure.room_messages where id = $1" };
 const MESSAGE_AT = {
   name: "room.message_at",

@@ -13,13 +13,21 @@ import { orderingOf, topicOf, type RoomsSetting, type Talk } from "./talk.ts";
 import { cutText } from "./text.ts";
 import { threadSlot } from "./thread-slot.ts";
 
-/** Where it is told what agents say to each other in the background. Any of the three, or several. */
+/**
+ * Where it is told what agents say to each other in the background. Any of the three, or several.
+ */
 export interface SinkTargets {
   /** One thread per conversation in this channel. */
   readonly channel?: RoomChannel;
-  /** POST of `{"items": [SinkLine, …]}`, at most 50 at once; the key of the batch is in `Idempotency-Key`. */
+  /**
+   * POST of `{"items": [SinkLine, …]}`, at most 50 at once; the key of the batch is in
+   * `Idempotency-Key`.
+   */
   readonly webhook?: string;
-  /** NDJSON, one `SinkLine` per line. At least once: after a crash between writing and recording a line may stand twice, with the same `id`. */
+  /**
+   * NDJSON, one `SinkLine` per line. At least once: after a crash between writing and recording a
+   * line may stand twice, with the same `id`.
+   */
   readonly file?: string;
 }
 
@@ -36,10 +44,12 @@ export interface SinkLine {
 }
 
 /** Whose exchange an event belongs to; handed in, for rooms know nothing of the rows of jobs. */
-export type ConversationOf = (job: string) => Promise<{ readonly id: string; readonly subject: string } | undefined>;
+export type ConversationOf = (
+  job: string,
+) => Promise<{ readonly id: string; readonly subject: string } | undefined>;
 
 const SINK_TOPIC = "room.sink";
-const BATCH_MOST = 50;
+const MAX_BATCH = 50;
 /** How often the log is read when nothing has happened, milliseconds. */
 const LOOK_EVERY_MS = 500;
 /** Between two tries to hold the sink's lease or to go on after a failure, milliseconds. */
@@ -48,8 +58,9 @@ const AGAIN_MS = 1_000;
 const WEBHOOK_TIMEOUT_MS = 10_000;
 
 /**
- * Reports background exchanges: follows the event log from where it stopped, one process at a time, and writes each line
- * together with the new position. Its threads and messages carry a mark, so that no agent ever hears them.
+ * Reports background exchanges: follows the event log from where it stopped, one process at a time,
+ * and writes each line together with the new position. Its threads and messages carry a mark, so
+ * that no agent ever hears them.
  */
 export class ConversationSink {
   readonly #setting: RoomsSetting;
@@ -61,7 +72,16 @@ export class ConversationSink {
   readonly #over = new AbortController();
   #running: Promise<void> | undefined;
 
-  constructor(setting: RoomsSetting, parts: { talk: Talk; targets: SinkTargets; events: Pick<EventLog, "read" | "now">; leases: Leases; conversationOf: ConversationOf }) {
+  constructor(
+    setting: RoomsSetting,
+    parts: {
+      talk: Talk;
+      targets: SinkTargets;
+      events: Pick<EventLog, "read" | "now">;
+      leases: Leases;
+      conversationOf: ConversationOf;
+    },
+  ) {
     this.#setting = setting;
     this.#talk = parts.talk;
     this.#targets = parts.targets;
@@ -85,9 +105,18 @@ export class ConversationSink {
     const { signal } = this.#over;
     while (!signal.aborted) {
       try {
-        await this.#leases.hold("room.sink", async (_lease, options) => this.#report(options.signal), { signal });
+        await this.#leases.hold(
+          "room.sink",
+          async (_lease, options) => this.#report(options.signal),
+          { signal },
+        );
       } catch (error) {
-        if (!signal.aborted) logger.warn({ code: codeOf(error), error: messageOf(error) }, `the sink stands still; again in ${AGAIN_MS} ms`);
+        if (!signal.aborted) {
+          logger.warn(
+            { code: codeOf(error), error: messageOf(error) },
+            `the sink stands still; again in ${AGAIN_MS} ms`,
+          );
+        }
       }
       await clock.sleep(AGAIN_MS, { signal }).catch(() => {});
     }
@@ -102,8 +131,13 @@ export class ConversationSink {
       await database.query(MOVE, [after]);
     }
     while (!signal.aborted) {
-      const page = await this.#events.read(after, { types: ["job.turn"] }, BATCH_MOST);
-      if (page.reset) logger.warn({ oldest: page.reset.oldest }, "the sink was away for longer than events are kept; what was said meanwhile is not reported");
+      const page = await this.#events.read(after, { types: ["job.turn"] }, MAX_BATCH);
+      if (page.reset) {
+        logger.warn(
+          { oldest: page.reset.oldest },
+          "the sink was away for longer than events are kept; what was said meanwhile is not reported",
+        );
+      }
       if (page.events.length > 0) await this.#write(page.events, page.next);
       else if (page.atEnd) await clock.sleep(LOOK_EVERY_MS, { signal });
       after = page.next;
@@ -119,24 +153,56 @@ export class ConversationSink {
       if (!moved || lines.length === 0) return;
       if (channel) for (const line of lines) await this.#post(tx, channel, line);
       const items = lines.map((line) => ({ ...line }));
-      const entry = (to: "webhook" | "file"): NewEntry => ({ topic: SINK_TOPIC, ordering: to, key: `sink/${to}/${position}`, payload: { to, items } });
-      await enqueue(tx, [...(webhook === undefined ? [] : [entry("webhook")]), ...(file === undefined ? [] : [entry("file")])]);
+      const entry = (to: "webhook" | "file"): NewEntry => ({
+        topic: SINK_TOPIC,
+        ordering: to,
+        key: `sink/${to}/${position}`,
+        payload: { to, items },
+      });
+      await enqueue(tx, [
+        ...(webhook === undefined ? [] : [entry("webhook")]),
+        ...(file === undefined ? [] : [entry("file")]),
+      ]);
     });
     this.#talk.announce();
   }
 
   async #lineOf({ id, job, at, data }: PlatformEvent): Promise<readonly SinkLine[]> {
     const { speaker, text } = data as { speaker?: unknown; text?: unknown };
-    if (job === undefined || typeof speaker !== "string" || typeof text !== "string" || text === "") return [];
+    if (
+      job === undefined ||
+      typeof speaker !== "string" ||
+      typeof text !== "string" ||
+      text === ""
+    ) {
+      return [];
+    }
     const conversation = await this.#conversationOf(job);
-    return conversation ? [{ id, conversation: conversation.id, subject: conversation.subject, agent: speaker, name: this.#setting.directory.nameOf(speaker), text, at }] : [];
+    return conversation
+      ? [
+          {
+            id,
+            conversation: conversation.id,
+            subject: conversation.subject,
+            agent: speaker,
+            name: this.#setting.directory.nameOf(speaker),
+            text,
+            at,
+          },
+        ]
+      : [];
   }
 
-  /** In the conversation's own thread of the report channel; the thread is made with the first line, and anew when it was closed. */
+  /**
+   * In the conversation's own thread of the report channel; the thread is made with the first line,
+   * and anew when it was closed.
+   */
   async #post(tx: Transaction, channel: RoomChannel, line: SinkLine): Promise<void> {
     const { store, directory, adapters, locale, limits } = this.#setting;
     const adapter = adapters.get(channel.adapter);
-    const speaker = directory.account(channel.adapter, line.agent) ? line.agent : directory.lead?.id;
+    const speaker = directory.account(channel.adapter, line.agent)
+      ? line.agent
+      : directory.lead?.id;
     const account = speaker === undefined ? undefined : directory.account(channel.adapter, speaker);
     if (!adapter || !account || speaker === undefined) return;
     const [known] = await tx.query<{ place: string }>(THREAD_OF, [line.conversation]);
@@ -145,14 +211,38 @@ export class ConversationSink {
       const parent = (await store.place(channelPlaceId(channel), tx))!;
       const delayMs = await threadSlot(tx, parent, limits);
       thread = newId("thread", line.at);
-      const name = cutText(`${locale === "en" ? "[report]" : "[리포트]"} ${line.subject}`, adapter.limits.threadNameLength);
-      await tx.query(NEW_THREAD, [thread, channel.adapter, parent.id, name, parent.guild, parent.channel, speaker]);
+      const name = cutText(
+        `${locale === "en" ? "[report]" : "[리포트]"} ${line.subject}`,
+        adapter.limits.threadNameLength,
+      );
+      await tx.query(NEW_THREAD, [
+        thread,
+        channel.adapter,
+        parent.id,
+        name,
+        parent.guild,
+        parent.channel,
+        speaker,
+      ]);
       await tx.query(KEEP_THREAD, [line.conversation, thread]);
-      await enqueue(tx, [{ topic: topicOf(channel.adapter, account.id, adapter.isLocal), ordering: orderingOf(account.id, thread), key: `${thread}/made`, payload: { kind: "thread", place: thread }, delayMs }]);
+      await enqueue(tx, [
+        {
+          topic: topicOf(channel.adapter, account.id, adapter.isLocal),
+          ordering: orderingOf(account.id, thread),
+          key: `${thread}/made`,
+          payload: { kind: "thread", place: thread },
+          delayMs,
+        },
+      ]);
     }
     const place = await store.open(tx, thread);
     if (!place || place.state === "closed") return;
-    await this.#talk.say(tx, place, { author: speaker, text: line.text, mark: "sink", mentions: [] });
+    await this.#talk.say(tx, place, {
+      author: speaker,
+      text: line.text,
+      mark: "sink",
+      mentions: [],
+    });
   }
 
   #handler(): OutsideHandler {
@@ -160,17 +250,26 @@ export class ConversationSink {
     return {
       policy: { timeoutMs: WEBHOOK_TIMEOUT_MS },
       send: async (payload, { key, signal }) => {
-        const { to, items } = payload as unknown as { to: "webhook" | "file"; items: readonly SinkLine[] };
+        const { to, items } = payload as unknown as {
+          to: "webhook" | "file";
+          items: readonly SinkLine[];
+        };
         if (to === "file" && file !== undefined) await append(file, items);
         if (to === "webhook" && webhook !== undefined) await deliver(webhook, items, key, signal);
       },
       onGivenUp: async ({ payload, attempts, error }, tx) => {
-        const { to, items } = payload as unknown as { to: "webhook" | "file"; items: readonly SinkLine[] };
+        const { to, items } = payload as unknown as {
+          to: "webhook" | "file";
+          items: readonly SinkLine[];
+        };
         await this.#setting.store.escalate(tx, {
           subject: `room:sink:${to}`,
           type: "delivery",
           severity: "medium",
-          ...roomReports(this.#setting.locale).sinkFailed(to, (error as { message?: string } | null)?.message ?? "?"),
+          ...roomReports(this.#setting.locale).sinkFailed(
+            to,
+            (error as { message?: string } | null)?.message ?? "?",
+          ),
           context: { to, attempts, lines: items.length, first: items[0]?.id ?? null },
         });
       },
@@ -183,20 +282,39 @@ async function append(file: string, lines: readonly SinkLine[]): Promise<void> {
   await appendFile(file, lines.map((line) => `${JSON.stringify(line)}\n`).join(""));
 }
 
-async function deliver(url: string, items: readonly SinkLine[], key: string, signal: AbortSignal): Promise<void> {
-  const response = await fetch(url, { method: "POST", headers: { "content-type": "application/json", "idempotency-key": key }, body: JSON.stringify({ items }), signal });
+async function deliver(
+  url: string,
+  items: readonly SinkLine[],
+  key: string,
+  signal: AbortSignal,
+): Promise<void> {
+  const response = await fetch(url, {
+    method: "POST",
+    headers: { "content-type": "application/json", "idempotency-key": key },
+    body: JSON.stringify({ items }),
+    signal,
+  });
   await response.body?.cancel();
   if (!response.ok) throw new Error(`The webhook answered ${response.status}.`);
 }
 
-const POSITION = { name: "sink.position", text: "select position from dure.cursors where name = 'room.sink'" };
+const POSITION = {
+  name: "sink.position",
+  text: "select position from dure.cursors where name = 'room.sink'",
+};
 const MOVE = {
   name: "sink.move",
   text: "insert into dure.cursors as c (name, position) values ('room.sink', $1) on conflict (name) do update set position = $1, at = clock_timestamp() where c.position <> $1 returning name",
 };
 /** Locked: one that is being closed would take the line with it. */
-const THREAD_OF = { name: "sink.thread_of", text: "select s.place from dure.sink_threads s join dure.places p on p.id = s.place where s.conversation = $1 and p.state <> 'closed' for update of p" };
-const KEEP_THREAD = { name: "sink.keep_thread", text: "insert into dure.sink_threads (conversation, place) values ($1, $2) on conflict (conversation) do update set place = $2" };
+const THREAD_OF = {
+  name: "sink.thread_of",
+  text: "select s.place from dure.sink_threads s join dure.places p on p.id = s.place where s.conversation = $1 and p.state <> 'closed' for update of p",
+};
+const KEEP_THREAD = {
+  name: "sink.keep_thread",
+  text: "insert into dure.sink_threads (conversation, place) values ($1, $2) on conflict (conversation) do update set place = $2",
+};
 const NEW_THREAD = {
   name: "sink.new_thread",
   text: "insert into dure.places (id, adapter, kind, parent, name, guild, channel, owner, is_sink) values ($1, $2, 'thread', $3, $4, $5, $6, $7, true)",

@@ -8,12 +8,26 @@ import type { Logger } from "../kernel/logger.ts";
 import type { NewPlatformEvent } from "../kernel/platform-events.ts";
 import type { Attachment, ChannelAdapter } from "./channel-adapter.ts";
 import type { Directory } from "./directory.ts";
-import { agentSpoke, collaborateSpoke, LIFT_BUTTON, personSpoke, type GuardStep } from "./guards.ts";
+import {
+  agentSpoke,
+  collaborateSpoke,
+  LIFT_BUTTON,
+  personSpoke,
+  type GuardStep,
+} from "./guards.ts";
 import type { RoomLimits } from "./limits.ts";
 import { findMentions, renderMentions } from "./mentions.ts";
 import { sessionIdOf, type OpenPlace, type Place } from "./place.ts";
 import { decideRoles, type RoleDecision } from "./role.ts";
-import type { MessageMark, NewHandling, NewMessageRow, RoomStore, StoredMessage, StoredRole, WrittenMessage } from "./room-store.ts";
+import type {
+  MessageMark,
+  NewHandling,
+  NewMessageRow,
+  RoomStore,
+  StoredMessage,
+  StoredRole,
+  WrittenMessage,
+} from "./room-store.ts";
 import { excerpt, splitMessage } from "./text.ts";
 import { roomTexts, type RoomLocale } from "./texts.ts";
 
@@ -45,7 +59,7 @@ export interface Over {
   readonly platformId: string;
 }
 
-const MOST_WARNED = 10_000;
+const MAX_WARNED = 10_000;
 
 /** Wakes those who look for work of agents. */
 export const HANDLINGS_TOPIC = "handlings";
@@ -88,9 +102,10 @@ export interface Saying {
 }
 
 /**
- * What is said in a place, and what follows from it. A person's message is stored and decided in one transaction; an
- * agent's is first queued to leave, and decided when its platform has it. A place's row is locked meanwhile, so that
- * messages of one place have one order and every guard counts in one row.
+ * What is said in a place, and what follows from it. A person's message is stored and decided in
+ * one transaction; an agent's is first queued to leave, and decided when its platform has it. A
+ * place's row is locked meanwhile, so that messages of one place have one order and every guard
+ * counts in one row.
  */
 export class Talk {
   readonly #setting: RoomsSetting;
@@ -102,24 +117,50 @@ export class Talk {
   }
 
   /**
-   * Stores a message from outside and decides for `agents`. The same message again decides for those who had not seen it.
-   * `unheeded`: those whom it names, or speaks to alone, and who only record it because of `only`.
+   * Stores a message from outside and decides for `agents`. The same message again decides for
+   * those who had not seen it. `unheeded`: those whom it names, or speaks to alone, and who only
+   * record it because of `only`.
    */
-  async hear(placeId: string, heard: Heard, agents: readonly string[], options: { only?: "record" } = {}): Promise<{ messageId: string; repeated: boolean; unheeded: readonly string[] }> {
+  async hear(
+    placeId: string,
+    heard: Heard,
+    agents: readonly string[],
+    options: { only?: "record" } = {},
+  ): Promise<{ messageId: string; repeated: boolean; unheeded: readonly string[] }> {
     const { database, store } = this.#setting;
     const result = await database.transaction(async (tx) => {
       const place = await store.open(tx, placeId);
       if (!place) throw placeUnknown(placeId);
       const known = await this.#knownMessage(tx, place, heard);
       const fresh = agents.filter((agent) => !known?.roles[agent]);
-      if (known && (fresh.length === 0 || heard.clientId !== undefined)) return { messageId: known.id, repeated: true, unheeded: [] };
-      if (!known && place.state === "closed") throw new DureError("PLACE_CLOSED", `${place.name} is closed: ${place.closedBecause ?? "it is gone"}.`, { class: "conflict", hint: "Write somewhere else." });
+      if (known && (fresh.length === 0 || heard.clientId !== undefined)) {
+        return { messageId: known.id, repeated: true, unheeded: [] };
+      }
+      if (!known && place.state === "closed") {
+        throw new DureError(
+          "PLACE_CLOSED",
+          `${place.name} is closed: ${place.closedBecause ?? "it is gone"}.`,
+          { class: "conflict", hint: "Write somewhere else." },
+        );
+      }
       // Who heard it first may not have known yet whose account is mentioned.
       const mentions = await this.#mentionedIn(tx, heard);
-      const message = known ? { ...known, mentions: [...new Set([...known.mentions, ...mentions])] } : messageOf(heard, place, mentions);
-      const step = known ? unchanged(place) : heard.authorKind === "person" ? personSpoke(place) : this.#botSpoke(place, mentions);
+      const message = known
+        ? { ...known, mentions: [...new Set([...known.mentions, ...mentions])] }
+        : messageOf(heard, place, mentions);
+      const step = known
+        ? unchanged(place)
+        : heard.authorKind === "person"
+          ? personSpoke(place)
+          : this.#botSpoke(place, mentions);
       this.#warnOfLostRecord(place, message);
-      const unheeded = await this.#write(tx, place, message, { known: known !== undefined, step, agents: fresh, row: this.#rowOf(message, heard), onlyRecord: options.only === "record" });
+      const unheeded = await this.#write(tx, place, message, {
+        known: known !== undefined,
+        step,
+        agents: fresh,
+        row: this.#rowOf(message, heard),
+        onlyRecord: options.only === "record",
+      });
       return { messageId: message.id, repeated: known !== undefined, unheeded };
     });
     this.announce();
@@ -127,16 +168,49 @@ export class Talk {
   }
 
   /** Queues an agent's words. Call `announce` after the commit. */
-  async say(tx: Transaction, place: OpenPlace, saying: Saying): Promise<{ messageId: string; seq: number }> {
+  async say(
+    tx: Transaction,
+    place: OpenPlace,
+    saying: Saying,
+  ): Promise<{ messageId: string; seq: number }> {
     const { store, directory, adapters } = this.#setting;
-    if (place.state === "closed") throw new DureError("PLACE_CLOSED", `${place.name} is closed: ${place.closedBecause ?? "it is gone"}.`, { class: "conflict" });
+    if (place.state === "closed") {
+      throw new DureError(
+        "PLACE_CLOSED",
+        `${place.name} is closed: ${place.closedBecause ?? "it is gone"}.`,
+        { class: "conflict" },
+      );
+    }
     const account = directory.account(place.adapter, saying.author);
     const adapter = adapters.get(place.adapter);
-    if (!account || !adapter) throw new DureError("ACCOUNT_UNKNOWN", `${saying.author} has no account on ${place.adapter}.`, { class: "conflict", hint: directory.unknownHint(saying.author) });
+    if (!account || !adapter) {
+      throw new DureError(
+        "ACCOUNT_UNKNOWN",
+        `${saying.author} has no account on ${place.adapter}.`,
+        { class: "conflict", hint: directory.unknownHint(saying.author) },
+      );
+    }
     const id = newId("message", place.now);
-    const mentions = saying.mentions ?? (saying.mark === "notice" ? [] : findMentions(saying.text, directory.names).agents.filter((agent) => agent !== saying.author));
+    const mentions =
+      saying.mentions ??
+      (saying.mark === "notice"
+        ? []
+        : findMentions(saying.text, directory.names).agents.filter(
+            (agent) => agent !== saying.author,
+          ));
     const parts = splitMessage(saying.text, partLength(adapter.limits.messageLength));
-    const entries = parts.map((_part, index): NewEntry => ({ topic: topicOf(place.adapter, account.id, adapter.isLocal), ordering: orderingOf(account.id, place.id), key: partKey(id, index), payload: { kind: "post", message: id, part: index, parts: parts.length, ...(saying.over && index === 0 && { over: { ...saying.over } }) } }));
+    const entries = parts.map((_part, index): NewEntry => ({
+      topic: topicOf(place.adapter, account.id, adapter.isLocal),
+      ordering: orderingOf(account.id, place.id),
+      key: partKey(id, index),
+      payload: {
+        kind: "post",
+        message: id,
+        part: index,
+        parts: parts.length,
+        ...(saying.over && index === 0 && { over: { ...saying.over } }),
+      },
+    }));
     const joins = place.kind === "thread" && saying.mark === undefined ? [saying.author] : [];
     const { seq } = await store.write(tx, {
       place: place.id,
@@ -163,28 +237,55 @@ export class Talk {
       handlings: [],
       change: {},
       outbox: entries,
-      events: [messageEvent("room.message", place, { message: id, author: saying.author, author_kind: "agent", mark: saying.mark ?? null, delivery: "queued" })],
+      events: [
+        messageEvent("room.message", place, {
+          message: id,
+          author: saying.author,
+          author_kind: "agent",
+          mark: saying.mark ?? null,
+          delivery: "queued",
+        }),
+      ],
     });
     return { messageId: id, seq };
   }
 
-  /** The platform has all of an agent's message: guards count it, and the others decide. Runs in the transaction that records the sending. Undefined: it was known, or its place is gone. */
-  async posted(tx: Transaction, messageId: string): Promise<{ message: StoredMessage; place: OpenPlace } | undefined> {
+  /**
+   * The platform has all of an agent's message: guards count it, and the others decide. Runs in the
+   * transaction that records the sending. Undefined: it was known, or its place is gone.
+   */
+  async posted(
+    tx: Transaction,
+    messageId: string,
+  ): Promise<{ message: StoredMessage; place: OpenPlace } | undefined> {
     const { store, directory } = this.#setting;
     const stored = await store.message(messageId, tx);
     if (!stored || stored.delivery === "sent") return undefined;
     const place = await store.open(tx, stored.place);
     if (!place) return undefined;
     await tx.query(SENT, [messageId]);
-    const counted = stored.mark === null ? this.#botSpoke(place, stored.mentions) : unchanged(place);
-    const [asks] = stored.request !== null && stored.mark === null ? await tx.query(ASKS, [messageId]) : [];
+    const counted =
+      stored.mark === null ? this.#botSpoke(place, stored.mentions) : unchanged(place);
+    const [asks] =
+      stored.request !== null && stored.mark === null ? await tx.query(ASKS, [messageId]) : [];
     const step = asks ? collaborateSpoke(place, counted) : counted;
-    const agents = directory.agents.filter((agent) => agent.accounts[place.adapter]).map((agent) => agent.id);
-    await this.#write(tx, place, stored, { known: true, step, agents, row: { id: messageId }, onlyRecord: false });
+    const agents = directory.agents
+      .filter((agent) => agent.accounts[place.adapter])
+      .map((agent) => agent.id);
+    await this.#write(tx, place, stored, {
+      known: true,
+      step,
+      agents,
+      row: { id: messageId },
+      onlyRecord: false,
+    });
     return { message: stored, place };
   }
 
-  /** After a commit in which something was said: who sends, who answers and who watches look at once. */
+  /**
+   * After a commit in which something was said: who sends, who answers and who watches look at
+   * once.
+   */
   announce(): void {
     const { outbox, notifications } = this.#setting;
     outbox.announce();
@@ -192,34 +293,73 @@ export class Talk {
     notifications.publish(EVENTS_TOPIC);
   }
 
-  async #knownMessage(tx: Transaction, place: OpenPlace, heard: Heard): Promise<StoredMessage | undefined> {
-    if (heard.platformId !== undefined) return this.#setting.store.messageAt(place.adapter, heard.platformId, tx);
+  async #knownMessage(
+    tx: Transaction,
+    place: OpenPlace,
+    heard: Heard,
+  ): Promise<StoredMessage | undefined> {
+    if (heard.platformId !== undefined) {
+      return this.#setting.store.messageAt(place.adapter, heard.platformId, tx);
+    }
     if (heard.clientId === undefined) return undefined;
     await tx.query(FORGET_CLIENT_ID, [place.id, heard.author, heard.clientId]);
-    const [row] = await tx.query<{ message: string }>(CLIENT_MESSAGE, [place.id, heard.author, heard.clientId]);
+    const [row] = await tx.query<{ message: string }>(CLIENT_MESSAGE, [
+      place.id,
+      heard.author,
+      heard.clientId,
+    ]);
     return row && this.#setting.store.message(row.message, tx);
   }
 
-  /** T7: a thread that an agent has opened has lost who takes part in it. Said once, and again when somebody takes part and is lost again. */
+  /**
+   * T7: a thread that an agent has opened has lost who takes part in it. Said once, and again when
+   * somebody takes part and is lost again.
+   */
   #warnOfLostRecord(place: OpenPlace, { mentions }: DecidedMessage): void {
     if (place.kind !== "thread" || place.owner === null) return;
-    if (place.participants.length > 0 || mentions.length > 0) return void this.#warned.delete(place.id);
+    if (place.participants.length > 0 || mentions.length > 0) {
+      return void this.#warned.delete(place.id);
+    }
     if (this.#warned.has(place.id)) return;
     this.#warned.add(place.id);
-    if (this.#warned.size > MOST_WARNED) this.#warned.delete(this.#warned.values().next().value!);
-    this.#setting.logger.warn({ place: place.id }, `nobody takes part in the thread ${place.name} any more: agents answer there only when they are named, and take part again from then on`);
+    if (this.#warned.size > MAX_WARNED) this.#warned.delete(this.#warned.values().next().value!);
+    this.#setting.logger.warn(
+      { place: place.id },
+      `nobody takes part in the thread ${place.name} any more: agents answer there only when they are named, and take part again from then on`,
+    );
   }
 
-  /** Whom the text names, in its order, then the agent whose message it answers: the same on every platform. Source: docs/spec/collaboration §2. */
-  async #mentionedIn(tx: Transaction, { text, replyTo, repliedTo }: Heard): Promise<readonly string[]> {
-    const replied = replyTo === undefined ? undefined : await this.#setting.store.message(replyTo, tx);
-    const author = replied ? (replied.authorKind === "agent" ? replied.author : undefined) : repliedTo;
-    return [...new Set([...findMentions(text, this.#setting.directory.names).agents, ...(author === undefined ? [] : [author])])];
+  /**
+   * Whom the text names, in its order, then the agent whose message it answers: the same on every
+   * platform. Source: docs/spec/collaboration §2.
+   */
+  async #mentionedIn(
+    tx: Transaction,
+    { text, replyTo, repliedTo }: Heard,
+  ): Promise<readonly string[]> {
+    const replied =
+      replyTo === undefined ? undefined : await this.#setting.store.message(replyTo, tx);
+    const author = replied
+      ? replied.authorKind === "agent"
+        ? replied.author
+        : undefined
+      : repliedTo;
+    return [
+      ...new Set([
+        ...findMentions(text, this.#setting.directory.names).agents,
+        ...(author === undefined ? [] : [author]),
+      ]),
+    ];
   }
 
-  /** In a channel only what agents and bots say to each other counts: answers to people are what it is for. Source: docs/spec/collaboration §5. */
+  /**
+   * In a channel only what agents and bots say to each other counts: answers to people are what it
+   * is for. Source: docs/spec/collaboration §5.
+   */
   #botSpoke(place: OpenPlace, mentions: readonly string[]): GuardStep {
-    return place.kind === "thread" || mentions.length > 0 ? agentSpoke(place, this.#setting.limits) : unchanged(place);
+    return place.kind === "thread" || mentions.length > 0
+      ? agentSpoke(place, this.#setting.limits)
+      : unchanged(place);
   }
 
   #rowOf(message: DecidedMessage, heard: Heard): NewMessageRow {
@@ -238,12 +378,21 @@ export class Talk {
     };
   }
 
-  /** Decides for `agents` and writes what follows. Returns those whom `onlyRecord` has kept from an answer that they were asked for. */
+  /**
+   * Decides for `agents` and writes what follows. Returns those whom `onlyRecord` has kept from an
+   * answer that they were asked for.
+   */
   async #write(
     tx: Transaction,
     place: OpenPlace,
     message: DecidedMessage,
-    given: { known: boolean; step: GuardStep; agents: readonly string[]; row: WrittenMessage["message"]; onlyRecord: boolean },
+    given: {
+      known: boolean;
+      step: GuardStep;
+      agents: readonly string[];
+      row: WrittenMessage["message"];
+      onlyRecord: boolean;
+    },
   ): Promise<readonly string[]> {
     const { store, limits } = this.#setting;
     const { step } = given;
@@ -255,9 +404,21 @@ export class Talk {
     const unheeded: string[] = [];
     for (const [agent, decision] of decisions) {
       if (decision.role === "IGNORED") continue;
-      if (given.onlyRecord && (decision.because === "mentioned" || decision.because === "direct-message")) unheeded.push(agent);
-      const decided: RoleDecision = given.onlyRecord ? { role: "OBSERVER", because: "missed" } : decision;
-      roles[agent] = { role: decided.role, because: decided.because, at: Math.round(place.now), ...(decided.rank && { rank: decided.rank }) };
+      if (
+        given.onlyRecord &&
+        (decision.because === "mentioned" || decision.because === "direct-message")
+      ) {
+        unheeded.push(agent);
+      }
+      const decided: RoleDecision = given.onlyRecord
+        ? { role: "OBSERVER", because: "missed" }
+        : decision;
+      roles[agent] = {
+        role: decided.role,
+        because: decided.because,
+        at: Math.round(place.now),
+        ...(decided.rank && { rank: decided.rank }),
+      };
       if (decided.joins) joins.push(agent);
       if (decided.role === "OBSERVER") observers.push(agent);
       else handlings.push(this.#handlingOf(agent, decided, place, message));
@@ -270,7 +431,13 @@ export class Talk {
       roles,
       joins,
       handlings,
-      ...(observers.length > 0 && { observed: { sender: message.authorName, excerpt: recordOf(message.text, this.#setting.directory), agents: observers } }),
+      ...(observers.length > 0 && {
+        observed: {
+          sender: message.authorName,
+          excerpt: recordOf(message.text, this.#setting.directory),
+          agents: observers,
+        },
+      }),
       change: {
         state: step.state,
         agent_messages: step.agentMessages,
@@ -282,18 +449,35 @@ export class Talk {
           message: message.id,
           author: message.author,
           author_kind: message.authorKind,
-          roles: Object.fromEntries(Object.entries(roles).map(([agent, { role }]) => [agent, role])),
+          roles: Object.fromEntries(
+            Object.entries(roles).map(([agent, { role }]) => [agent, role]),
+          ),
         }),
         ...(step.state === place.state ? [] : [stateEvent(place, step)]),
       ],
     });
-    if (unrecorded !== null) this.#setting.logger.warn({ message: message.id, place: place.id, agents: observers, error: unrecorded }, `what ${observers.join(", ")} overheard of ${message.id} is not recorded: ${unrecorded}`);
-    for (const [agent, { role, rank, because }] of decisions) this.#setting.logger.debug({ message: message.id, agent, role, rank, because }, `${agent} is ${role} of ${message.id}: ${because}`);
+    if (unrecorded !== null) {
+      this.#setting.logger.warn(
+        { message: message.id, place: place.id, agents: observers, error: unrecorded },
+        `what ${observers.join(", ")} overheard of ${message.id} is not recorded: ${unrecorded}`,
+      );
+    }
+    for (const [agent, { role, rank, because }] of decisions) {
+      this.#setting.logger.debug(
+        { message: message.id, agent, role, rank, because },
+        `${agent} is ${role} of ${message.id}: ${because}`,
+      );
+    }
     if (step.trip) await this.#tellTrip(tx, place, message, step.trip);
     return unheeded;
   }
 
-  #decide(place: OpenPlace, message: DecidedMessage, step: GuardStep, agents: readonly string[]): ReadonlyMap<string, RoleDecision> {
+  #decide(
+    place: OpenPlace,
+    message: DecidedMessage,
+    step: GuardStep,
+    agents: readonly string[],
+  ): ReadonlyMap<string, RoleDecision> {
     const { directory, allowBots } = this.#setting;
     const channel = directory.channelOf(place.kind === "thread" ? (place.parent ?? "") : place.id);
     const defaultAgent = channel?.defaultAgent ?? directory.lead?.id;
@@ -321,7 +505,12 @@ export class Talk {
     );
   }
 
-  #handlingOf(agent: string, decided: RoleDecision, place: OpenPlace, message: DecidedMessage): NewHandling {
+  #handlingOf(
+    agent: string,
+    decided: RoleDecision,
+    place: OpenPlace,
+    message: DecidedMessage,
+  ): NewHandling {
     const primary = message.mentions[0];
     const waits = decided.rank === "SECONDARY" && primary !== undefined;
     return {
@@ -330,25 +519,50 @@ export class Talk {
       session: sessionIdOf(agent, place.id),
       ...(decided.rank && { rank: decided.rank }),
       ...(message.request !== null && { request: message.request }),
-      ...(waits && { behind: handlingId(message.id, primary), wait_ms: this.#setting.limits.secondaryWaitMs }),
+      ...(waits && {
+        behind: handlingId(message.id, primary),
+        wait_ms: this.#setting.limits.secondaryWaitMs,
+      }),
     };
   }
 
   /** Once, by the one whose message it was, naming nobody. */
-  async #tellTrip(tx: Transaction, place: OpenPlace, message: DecidedMessage, trip: NonNullable<GuardStep["trip"]>): Promise<void> {
+  async #tellTrip(
+    tx: Transaction,
+    place: OpenPlace,
+    message: DecidedMessage,
+    trip: NonNullable<GuardStep["trip"]>,
+  ): Promise<void> {
     const { store, directory, limits, locale } = this.#setting;
     const texts = roomTexts(locale);
     const speaker = message.authorKind === "agent" ? message.author : directory.lead?.id;
-    const text = trip === "thread-rate" ? texts.suspended(limits.threadPerMs / 1_000, Math.round(limits.suspendMs / 60_000), limits.threadMessages) : texts.resting(limits.exchangeMessages);
-    // What is suspended waits for a decision; what rests is woken by any word of a person, and by the button.
-    const lift = trip === "thread-rate" ? await this.#askToLift(tx, place, text) : { value: `${LIFT_BUTTON}:${place.id}`, label: LIFT.label };
+    const text =
+      trip === "thread-rate"
+        ? texts.suspended(
+            limits.threadPerMs / 1_000,
+            Math.round(limits.suspendMs / 60_000),
+            limits.threadMessages,
+          )
+        : texts.resting(limits.exchangeMessages);
+    // What is suspended waits for a decision; what rests is woken by any word of a person, and by
+    // the button.
+    const lift =
+      trip === "thread-rate"
+        ? await this.#askToLift(tx, place, text)
+        : { value: `${LIFT_BUTTON}:${place.id}`, label: LIFT.label };
     if (speaker === undefined || !directory.account(place.adapter, speaker)) return;
     const after = await store.open(tx, place.id);
-    if (after) await this.say(tx, after, { author: speaker, text, mark: "notice", buttons: [lift] });
+    if (after) {
+      await this.say(tx, after, { author: speaker, text, mark: "notice", buttons: [lift] });
+    }
   }
 
   /** Gives the button that answers. */
-  async #askToLift(tx: Transaction, place: OpenPlace, title: string): Promise<{ value: string; label: string }> {
+  async #askToLift(
+    tx: Transaction,
+    place: OpenPlace,
+    title: string,
+  ): Promise<{ value: string; label: string }> {
     const id = await this.#setting.store.escalate(tx, {
       subject: `room:loop:${place.id}`,
       type: "conflict",
@@ -367,10 +581,27 @@ export class Talk {
 export const LIFT = { value: "resume", label: "풀기 / Lift", style: "primary" } as const;
 
 /** What a decision needs to know of a message, stored or new. */
-type DecidedMessage = Pick<StoredMessage, "id" | "authorKind" | "author" | "authorName" | "text" | "mentions" | "mark" | "ends" | "request">;
+type DecidedMessage = Pick<
+  StoredMessage,
+  "id" | "authorKind" | "author" | "authorName" | "text" | "mentions" | "mark" | "ends" | "request"
+>;
 
-function messageOf({ authorKind, author, authorName, text }: Heard, place: OpenPlace, mentions: readonly string[]): DecidedMessage {
-  return { id: newId("message", place.now), authorKind, author, authorName, text, mentions, mark: null, ends: false, request: null };
+function messageOf(
+  { authorKind, author, authorName, text }: Heard,
+  place: OpenPlace,
+  mentions: readonly string[],
+): DecidedMessage {
+  return {
+    id: newId("message", place.now),
+    authorKind,
+    author,
+    authorName,
+    text,
+    mentions,
+    mark: null,
+    ends: false,
+    request: null,
+  };
 }
 
 /** The id of the work that a message makes for an agent: the same wherever it is decided. */
@@ -397,7 +628,10 @@ export function partLength(messageLength: number): number {
 }
 
 export function placeUnknown(id: string): DureError {
-  return new DureError("PLACE_UNKNOWN", `There is no room or thread "${id}".`, { class: "not-found", hint: "List them: GET /v1/rooms" });
+  return new DureError("PLACE_UNKNOWN", `There is no room or thread "${id}".`, {
+    class: "not-found",
+    hint: "List them: GET /v1/rooms",
+  });
 }
 
 /** What an observer keeps of a text. */
@@ -409,16 +643,27 @@ function unchanged(place: OpenPlace): GuardStep {
   return { state: place.state, agentMessages: place.agentMessages, recent: place.recent };
 }
 
-function messageEvent(type: string, place: Place, data: NewPlatformEvent["data"]): NewPlatformEvent {
+function messageEvent(
+  type: string,
+  place: Place,
+  data: NewPlatformEvent["data"],
+): NewPlatformEvent {
   return { type, role: "conversation", room: place.id, data: { ...data, parent: place.parent } };
 }
 
 function stateEvent(place: Place, step: GuardStep): NewPlatformEvent {
-  return { type: step.state === "open" ? "room.resumed" : `room.${step.state}`, role: "system", room: place.id, data: { guard: step.trip ?? null, parent: place.parent } };
+  return {
+    type: step.state === "open" ? "room.resumed" : `room.${step.state}`,
+    role: "system",
+    room: place.id,
+    data: { guard: step.trip ?? null, parent: place.parent },
+  };
 }
 
-
-const SENT = { name: "room.sent", text: "update dure.room_messages set delivery = 'sent', delivery_error = null where id = $1" };
+const SENT = {
+  name: "room.sent",
+  text: "update dure.room_messages set delivery = 'sent', delivery_error = null where id = $1",
+};
 
 /** The message opened a request; others only belong to one. */
 const ASKS = { name: "room.asks", text: "select from dure.requests where message = $1" };
@@ -428,7 +673,10 @@ const CLIENT_MESSAGE = {
   text: "select message from dure.room_client_ids where place = $1 and person = $2 and client_id = $3",
 };
 
-/** One that holds no longer and was not swept yet would be in the way of its next use. Source: docs/spec/collaboration §9. */
+/**
+ * One that holds no longer and was not swept yet would be in the way of its next use. Source:
+ * docs/spec/collaboration §9.
+ */
 const FORGET_CLIENT_ID = {
   name: "room.forget_client_id",
   text: "delete from dure.room_client_ids where place = $1 and person = $2 and client_id = $3 and at <= clock_timestamp() - interval '24 hours'",

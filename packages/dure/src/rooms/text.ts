@@ -4,31 +4,43 @@ import { localeOf } from "../engine/texts.ts";
 /** UTF-16 units. Source: limit of what one message to an agent may hold. */
 export const LONGEST_TEXT = 100_000;
 
-export type CheckedText = { readonly ok: true; readonly text: string } | { readonly ok: false; readonly because: TextFault };
+export type CheckedText =
+  | { readonly ok: true; readonly text: string }
+  | { readonly ok: false; readonly because: TextFault };
 
-/** `malformed`: half of a surrogate pair, or U+0000, which PostgreSQL cannot store. `too-long`: over `LONGEST_TEXT`. */
+/**
+ * `malformed`: half of a surrogate pair, or U+0000, which PostgreSQL cannot store. `too-long`: over
+ * `LONGEST_TEXT`.
+ */
 export type TextFault = "empty" | "malformed" | "too-long";
 
 /**
- * What arrived as the text of a message, fit to be stored and shown: line ends are `\n`; other control characters and the
- * signs that turn the direction of writing around (so that a text cannot pose as another one) are gone.
+ * What arrived as the text of a message, fit to be stored and shown: line ends are `\n`; other
+ * control characters and the signs that turn the direction of writing around (so that a text cannot
+ * pose as another one) are gone.
  */
 export function checkText(text: string): CheckedText {
   if (text.length > LONGEST_TEXT) return { ok: false, because: "too-long" };
   if (text.includes("\0") || !text.isWellFormed()) return { ok: false, because: "malformed" };
 
-  const cleaned = text.replace(/\r\n?/gu, "\n").replace(/(?![\n\t])\p{Cc}|[\u202a-\u202e\u2066-\u2069]/gu, "");
+  const cleaned = text
+    .replace(/\r\n?/gu, "\n")
+    .replace(/(?![\n\t])\p{Cc}|[\u202a-\u202e\u2066-\u2069]/gu, "");
   return isBlank(cleaned) ? { ok: false, because: "empty" } : { ok: true, text: cleaned };
 }
 
-/** UTF-16 units. More than any emoji has; a longer "character" is an ornament of accents, and ends an excerpt. */
+/**
+ * UTF-16 units. More than any emoji has; a longer "character" is an ornament of accents, and ends
+ * an excerpt.
+ */
 const LONGEST_GRAPHEME = 64;
 
 const GRAPHEMES = new Intl.Segmenter("und", { granularity: "grapheme" });
 
 /**
- * The first graphemes of a text on one line, white space collapsed; nothing is added where it is cut. Never longer than
- * 64 UTF-16 units per grapheme, and as fast for 100,000 characters as for 100. Source for 50: docs/spec/collaboration §7.
+ * The first graphemes of a text on one line, white space collapsed; nothing is added where it is
+ * cut. Never longer than 64 UTF-16 units per grapheme, and as fast for 100,000 characters as for
+ * 100. Source for 50: docs/spec/collaboration §7.
  */
 export function excerpt(text: string, graphemes = 50): string {
   const enough = graphemes * LONGEST_GRAPHEME + 1;
@@ -56,25 +68,38 @@ export function cutText(text: string, length: number): string {
   return `${text.slice(0, graphemeBorder(text, 0, length - 1)).trimEnd()}…`;
 }
 
-/** What a new thread is about: its given name, else the beginning of the message. Source for 30: docs/spec/collaboration §4. */
+/**
+ * What a new thread is about: its given name, else the beginning of the message. Source for 30:
+ * docs/spec/collaboration §4.
+ */
 export function threadTopic(given: string | undefined, message: string): string {
   return given !== undefined && !isBlank(given) ? given : excerpt(message, 30);
 }
 
-/** `[협업] 루다 → 이든 · 코드 리뷰`, at most `limit` UTF-16 units on one line. Source: docs/spec/collaboration §4. */
-export function threadName(from: string, to: string, topic: string, locale: string, limit = 100): string {
+/**
+ * `[협업] 루다 → 이든 · 코드 리뷰`, at most `limit` UTF-16 units on one line. Source: docs/spec/collaboration
+ * §4.
+ */
+export function threadName(
+  from: string,
+  to: string,
+  topic: string,
+  locale: string,
+  limit = 100,
+): string {
   const mark = localeOf(locale) === "en" ? "[collab]" : "[협업]";
   const about = isBlank(topic) ? "" : ` · ${topic}`;
   return cutText(`${mark} ${from} → ${to}${about}`.replace(/\s+/gu, " ").trim(), limit);
 }
 
 /**
- * A text in parts of at most `limit` UTF-16 units (at least 2), each cut at the best border within reach: before a
- * paragraph, a line, a line of code, after a sentence, after a word, at last between two graphemes. Only a grapheme that
- * is longer than a whole part is cut as well. Nothing but white space around a cut is lost.
+ * A text in parts of at most `limit` UTF-16 units (at least 2), each cut at the best border within
+ * reach: before a paragraph, a line, a line of code, after a sentence, after a word, at last
+ * between two graphemes. Only a grapheme that is longer than a whole part is cut as well. Nothing
+ * but white space around a cut is lost.
  *
- * A code block that is cut is closed, and opened again with its language in the next part. A text that fits is one part
- * as it is; a blank one has none.
+ * A code block that is cut is closed, and opened again with its language in the next part. A text
+ * that fits is one part as it is; a blank one has none.
  */
 export function splitMessage(text: string, limit = 2000): readonly string[] {
   if (isBlank(text)) return [];
@@ -82,7 +107,7 @@ export function splitMessage(text: string, limit = 2000): readonly string[] {
 
   const fences = codeFences(text).filter((fence) => leavesRoom(fence, limit));
   const parts: string[] = [];
-  for (let start = 0; start < text.length; ) {
+  for (let start = 0; start < text.length;) {
     const fence = fenceAround(fences, start);
     if (!fence) start = skip(BLANK_LINES, text, start);
     if (start === text.length) break;
@@ -92,7 +117,9 @@ export function splitMessage(text: string, limit = 2000): readonly string[] {
     const end = part.end();
     const tail = part.tailAt(end);
     const body = text.slice(start, end);
-    if (!isBlank(body)) parts.push(head + (tail ? body.replace(/\n$/u, "") : body.trimEnd()) + tail);
+    if (!isBlank(body)) {
+      parts.push(head + (tail ? body.replace(/\n$/u, "") : body.trimEnd()) + tail);
+    }
 
     const isInLine = !fenceAround(fences, end) && text[end - 1] !== "\n";
     start = isInLine ? skip(SPACES, text, end) : end; // the indentation of a line stays
@@ -108,7 +135,10 @@ function skip(what: RegExp, text: string, start: number): number {
   return what.test(text) ? what.lastIndex : start;
 }
 
-/** One part of a message from `start` on: where it may end. `room` is for the body and what closes it, in UTF-16 units. */
+/**
+ * One part of a message from `start` on: where it may end. `room` is for the body and what closes
+ * it, in UTF-16 units.
+ */
 class Part {
   readonly #text: string;
   readonly #start: number;
@@ -124,7 +154,9 @@ class Part {
 
   end(): number {
     if (this.#fits(this.#text.length)) return this.#text.length;
-    return this.#lineBorder() ?? this.#sentenceBorder() ?? this.#wordBorder() ?? this.#graphemeBorder();
+    return (
+      this.#lineBorder() ?? this.#sentenceBorder() ?? this.#wordBorder() ?? this.#graphemeBorder()
+    );
   }
 
   /** What closes the code block that a cut at `end` leaves open. */
@@ -135,7 +167,9 @@ class Part {
     return reopened && !reopened.isClosed ? closing(reopened) : "";
   }
 
-  /** Not between a code block's fence and its first or last line: that would leave an empty block. */
+  /**
+   * Not between a code block's fence and its first or last line: that would leave an empty block.
+   */
   #fits(end: number): boolean {
     const fence = fenceAround(this.#fences, end);
     if (fence && (end <= fence.contentFrom || end >= fence.contentTo)) return false;
@@ -166,7 +200,10 @@ class Part {
 
   #sentenceBorder(): number | undefined {
     const window = this.#text.slice(this.#start, this.#start + this.#room + 1);
-    const ends = Array.from(window.matchAll(SENTENCE_END), (match) => this.#start + match.index + match[0].length);
+    const ends = Array.from(
+      window.matchAll(SENTENCE_END),
+      (match) => this.#start + match.index + match[0].length,
+    );
     return ends.findLast((end) => this.#fits(end) && !fenceAround(this.#fences, end));
   }
 
@@ -195,7 +232,10 @@ class Part {
 
 const SENTENCE_END = /[.!?…]["'”’)\]]*\s|[。！？]["'”’」』）]*/gu;
 
-/** The last border between graphemes at or before `most`, as long as it is near; `start` when there is none. */
+/**
+ * The last border between graphemes at or before `most`, as long as it is near; `start` when there
+ * is none.
+ */
 function graphemeBorder(text: string, start: number, most: number): number {
   const window = text.slice(start, most + LONGEST_GRAPHEME);
   return start + (GRAPHEMES.segment(window).containing(most - start)?.index ?? window.length);
@@ -204,7 +244,8 @@ function graphemeBorder(text: string, start: number, most: number): number {
 /** `end`, or the beginning of the mention `<@agent-id>` that a cut there would break. */
 function beforeMention(text: string, end: number): number {
   const from = text.lastIndexOf("<@", end - 1);
-  const mention = from < 0 || end - from > 100 ? null : /^<@[^\s<>]{1,100}>/u.exec(text.slice(from, from + 103));
+  const mention =
+    from < 0 || end - from > 100 ? null : /^<@[^\s<>]{1,100}>/u.exec(text.slice(from, from + 103));
   return mention && from + mention[0].length > end ? from : end;
 }
 
@@ -229,22 +270,36 @@ export interface CodeFence {
 }
 
 /**
- * The fenced code blocks of a text, in linear time. A block begins on a line of its own and ends at the next run of as many
- * backticks, wherever that stands (as people write it in chats), a block of tildes on a line of its own; else with the text.
+ * The fenced code blocks of a text, in linear time. A block begins on a line of its own and ends at
+ * the next run of as many backticks, wherever that stands (as people write it in chats), a block of
+ * tildes on a line of its own; else with the text.
  */
 export function codeFences(text: string): readonly CodeFence[] {
   const fences: CodeFence[] = [];
-  for (let at = 0; at < text.length; ) {
+  for (let at = 0; at < text.length;) {
     const end = lineEnd(text, at);
     const [, marker, language] = FENCE.exec(text.slice(at, Math.min(end, at + 200))) ?? [];
-    if (marker === undefined || (marker.startsWith("`") && text.slice(at, end).trimStart().slice(marker.length).includes("`"))) {
+    if (
+      marker === undefined ||
+      (marker.startsWith("`") && text.slice(at, end).trimStart().slice(marker.length).includes("`"))
+    ) {
       at = end + 1;
       continue;
     }
     const contentFrom = Math.min(end + 1, text.length);
-    const close = marker.startsWith("`") ? closingBackticks(text, contentFrom, marker) : closingTildes(text, contentFrom, marker);
+    const close = marker.startsWith("`")
+      ? closingBackticks(text, contentFrom, marker)
+      : closingTildes(text, contentFrom, marker);
     const to = close?.to ?? text.length;
-    fences.push({ from: at, contentFrom, contentTo: close?.from ?? text.length, to, isClosed: close !== undefined, marker, language: language ?? "" });
+    fences.push({
+      from: at,
+      contentFrom,
+      contentTo: close?.from ?? text.length,
+      to,
+      isClosed: close !== undefined,
+      marker,
+      language: language ?? "",
+    });
     at = lineEnd(text, to) + 1;
   }
   return fences;
@@ -257,7 +312,11 @@ function lineEnd(text: string, from: number): number {
   return end < 0 ? text.length : end;
 }
 
-function closingBackticks(text: string, from: number, marker: string): { from: number; to: number } | undefined {
+function closingBackticks(
+  text: string,
+  from: number,
+  marker: string,
+): { from: number; to: number } | undefined {
   const start = text.indexOf(marker, from);
   if (start < 0) return undefined;
   let to = start + marker.length;
@@ -265,10 +324,16 @@ function closingBackticks(text: string, from: number, marker: string): { from: n
   return { from: start, to };
 }
 
-function closingTildes(text: string, from: number, marker: string): { from: number; to: number } | undefined {
+function closingTildes(
+  text: string,
+  from: number,
+  marker: string,
+): { from: number; to: number } | undefined {
   for (let at = from; at < text.length; at = lineEnd(text, at) + 1) {
     const line = text.slice(at, lineEnd(text, at));
-    if (line.trimStart().startsWith(marker) && /^~+$/u.test(line.trim())) return { from: at, to: at + line.length };
+    if (line.trimStart().startsWith(marker) && /^~+$/u.test(line.trim())) {
+      return { from: at, to: at + line.length };
+    }
   }
   return undefined;
 }
@@ -288,7 +353,12 @@ function fenceAround(fences: readonly CodeFence[], at: number): CodeFence | unde
 
 /** A block whose fences would fill a part is cut like any other text. */
 function leavesRoom(fence: CodeFence, limit: number): boolean {
-  const fencing = [fence.contentFrom - fence.from, fence.to - fence.contentTo, opening(fence).length, closing(fence).length];
+  const fencing = [
+    fence.contentFrom - fence.from,
+    fence.to - fence.contentTo,
+    opening(fence).length,
+    closing(fence).length,
+  ];
   return Math.max(...fencing) <= limit / 4;
 }
 

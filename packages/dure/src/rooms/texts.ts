@@ -4,53 +4,85 @@ export type RoomLocale = "ko" | "en";
 /** Why a place is gone with all that was asked there. Its row says it in English. */
 export const GONE = {
   "thread-deleted": { ko: "스레드가 지워졌습니다.", en: "the thread was deleted" },
-  "channel-removed": { ko: "채널이 없어졌거나 더는 볼 수 없습니다.", en: "the channel was removed, or may not be seen any more" },
-  "not-configured": { ko: "채널이 설정에서 빠졌습니다.", en: "its channel is not in the configuration" },
+  "channel-removed": {
+    ko: "채널이 없어졌거나 더는 볼 수 없습니다.",
+    en: "the channel was removed, or may not be seen any more",
+  },
+  "not-configured": {
+    ko: "채널이 설정에서 빠졌습니다.",
+    en: "its channel is not in the configuration",
+  },
 } as const satisfies Record<string, Record<RoomLocale, string>>;
 
 export type GoneReason = keyof typeof GONE;
 
 const TEXTS = {
   ko: {
-    suspended: (seconds: number, minutes: number, count: number) => `에이전트 메시지가 ${seconds}초 동안 ${count}건을 넘어 이 대화를 ${minutes}분간 멈춥니다. 사람이 바로 풀 수 있습니다.`,
-    resting: (count: number) => `에이전트끼리 ${count}건을 주고받아 이 대화를 쉽니다. 사람이 말하거나 새로 부탁하면 다시 이어집니다.`,
-    pairBlocked: (one: string, other: string, minutes: number) => `${one} ↔ ${other} 부탁이 너무 잦아 ${minutes}분간 막았습니다.`,
+    suspended: (seconds: number, minutes: number, count: number) =>
+      `에이전트 메시지가 ${seconds}초 동안 ${count}건을 넘어 이 대화를 ${minutes}분간 멈춥니다. 사람이 바로 풀 수 있습니다.`,
+    resting: (count: number) =>
+      `에이전트끼리 ${count}건을 주고받아 이 대화를 쉽니다. 사람이 말하거나 새로 부탁하면 다시 이어집니다.`,
+    pairBlocked: (one: string, other: string, minutes: number) =>
+      `${one} ↔ ${other} 부탁이 너무 잦아 ${minutes}분간 막았습니다.`,
     chainStopped: (names: string) => `부탁이 돌고 돌아 멈췄습니다: ${names}.`,
-    reminder: (who: string, asker: string, minutes: number) => `${who} ${asker} 님의 부탁을 기다린 지 ${minutes}분이 지났습니다. 답해 주세요.`,
+    reminder: (who: string, asker: string, minutes: number) =>
+      `${who} ${asker} 님의 부탁을 기다린 지 ${minutes}분이 지났습니다. 답해 주세요.`,
     answered: (who: string, place: string) => `${who} 님이 답했습니다 → ${place}`,
-    deliveryFailed: (who: string, why: string) => `${who} 님에게 보낸 부탁이 전달되지 않았습니다: ${why}`,
-    withdrawn: (who: string, why: string) => `${who} 님에게 한 부탁은 답을 받을 수 없게 되었습니다: ${why}`,
-    unanswered: (who: string, minutes: number) => `${who} 님이 ${minutes}분째 답하지 않아 운영자에게 알렸습니다.`,
-    expired: (who: string, hours: number) => `${who} 님이 ${hours}시간 동안 답하지 않아 부탁을 거둡니다. 아직 필요하면 다시 부탁해 주세요.`,
-    removed: (who: string, by: string) => (by === "" ? `${who} 님이 이 대화에서 나갔습니다. 부르면 다시 들어옵니다.` : `${by} 님이 ${who} 님을 이 대화에서 내보냈습니다. 부르면 다시 들어옵니다.`),
-    missed: () => "자리를 비운 사이에 온 부름이라 답하지 못했습니다. 아직 필요하면 다시 불러 주세요.",
+    deliveryFailed: (who: string, why: string) =>
+      `${who} 님에게 보낸 부탁이 전달되지 않았습니다: ${why}`,
+    withdrawn: (who: string, why: string) =>
+      `${who} 님에게 한 부탁은 답을 받을 수 없게 되었습니다: ${why}`,
+    unanswered: (who: string, minutes: number) =>
+      `${who} 님이 ${minutes}분째 답하지 않아 운영자에게 알렸습니다.`,
+    expired: (who: string, hours: number) =>
+      `${who} 님이 ${hours}시간 동안 답하지 않아 부탁을 거둡니다. 아직 필요하면 다시 부탁해 주세요.`,
+    removed: (who: string, by: string) =>
+      by === ""
+        ? `${who} 님이 이 대화에서 나갔습니다. 부르면 다시 들어옵니다.`
+        : `${by} 님이 ${who} 님을 이 대화에서 내보냈습니다. 부르면 다시 들어옵니다.`,
+    missed: () =>
+      "자리를 비운 사이에 온 부름이라 답하지 못했습니다. 아직 필요하면 다시 불러 주세요.",
     failed: () => "지금은 답하지 못했습니다. 잠시 뒤에 다시 불러 주세요.",
     cut: (characters: number) => `… (뒤의 ${characters}자는 너무 길어 뺐습니다)`,
     answeredBy: (who: string, label: string) => `${who} 님이 ‘${label}’(으)로 답했습니다.`,
     closedAlready: () => "이미 답이 끝난 물음입니다.",
-    notYours: () => "이 물음에 답할 수 있는 분이 아닙니다. 서버 관리자나 rooms.approvers에 적힌 분이 답할 수 있습니다.",
+    notYours: () =>
+      "이 물음에 답할 수 있는 분이 아닙니다. 서버 관리자나 rooms.approvers에 적힌 분이 답할 수 있습니다.",
     notYoursToLift: () => "이 자리에 글을 쓸 수 있는 분만 풀 수 있습니다.",
     pressFailed: () => "지금은 처리하지 못했습니다. 잠시 뒤에 다시 눌러 주세요.",
     lift: () => "풀기",
   },
   en: {
-    suspended: (seconds: number, minutes: number, count: number) => `More than ${count} agent messages within ${seconds} s: this conversation pauses for ${minutes} min. A person can lift it at once.`,
-    resting: (count: number) => `The agents have exchanged ${count} messages; this conversation rests until a person speaks or something new is asked.`,
-    pairBlocked: (one: string, other: string, minutes: number) => `${one} ↔ ${other}: too many requests; blocked for ${minutes} min.`,
+    suspended: (seconds: number, minutes: number, count: number) =>
+      `More than ${count} agent messages within ${seconds} s: this conversation pauses for ${minutes} min. A person can lift it at once.`,
+    resting: (count: number) =>
+      `The agents have exchanged ${count} messages; this conversation rests until a person speaks or something new is asked.`,
+    pairBlocked: (one: string, other: string, minutes: number) =>
+      `${one} ↔ ${other}: too many requests; blocked for ${minutes} min.`,
     chainStopped: (names: string) => `The request went in a circle and was stopped: ${names}.`,
-    reminder: (who: string, asker: string, minutes: number) => `${who} the request of ${asker} has waited for ${minutes} min. Please answer.`,
+    reminder: (who: string, asker: string, minutes: number) =>
+      `${who} the request of ${asker} has waited for ${minutes} min. Please answer.`,
     answered: (who: string, place: string) => `${who} has answered → ${place}`,
-    deliveryFailed: (who: string, why: string) => `The request to ${who} could not be delivered: ${why}`,
-    withdrawn: (who: string, why: string) => `The request to ${who} cannot be answered any more: ${why}`,
-    unanswered: (who: string, minutes: number) => `${who} has not answered for ${minutes} min; an operator has been told.`,
-    expired: (who: string, hours: number) => `${who} has not answered for ${hours} h, so the request has ended. Ask again if you still need it.`,
-    removed: (who: string, by: string) => (by === "" ? `${who} has left this conversation; a mention brings it back.` : `${by} has taken ${who} out of this conversation; a mention brings it back.`),
-    missed: () => "You were calling while I was away, so this went unanswered. Call again if you still need it.",
+    deliveryFailed: (who: string, why: string) =>
+      `The request to ${who} could not be delivered: ${why}`,
+    withdrawn: (who: string, why: string) =>
+      `The request to ${who} cannot be answered any more: ${why}`,
+    unanswered: (who: string, minutes: number) =>
+      `${who} has not answered for ${minutes} min; an operator has been told.`,
+    expired: (who: string, hours: number) =>
+      `${who} has not answered for ${hours} h, so the request has ended. Ask again if you still need it.`,
+    removed: (who: string, by: string) =>
+      by === ""
+        ? `${who} has left this conversation; a mention brings it back.`
+        : `${by} has taken ${who} out of this conversation; a mention brings it back.`,
+    missed: () =>
+      "You were calling while I was away, so this went unanswered. Call again if you still need it.",
     failed: () => "I could not answer just now. Please call again in a moment.",
     cut: (characters: number) => `… (${characters} more characters were left out)`,
     answeredBy: (who: string, label: string) => `${who} answered “${label}”.`,
     closedAlready: () => "This question has been answered already.",
-    notYours: () => "You may not answer this. Those who manage the server may, or those named in rooms.approvers.",
+    notYours: () =>
+      "You may not answer this. Those who manage the server may, or those named in rooms.approvers.",
     notYoursToLift: () => "Only those who may write here can lift it.",
     pressFailed: () => "This could not be done just now. Press again in a moment.",
     lift: () => "Lift",

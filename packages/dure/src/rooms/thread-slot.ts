@@ -2,9 +2,19 @@ import type { Transaction } from "../durable/database.ts";
 import type { RoomLimits } from "./limits.ts";
 import type { Place } from "./place.ts";
 
-/** Milliseconds until agents may make one more thread in the guild of this channel. Takes the slot. Source: docs/spec/collaboration §5. */
-export async function threadSlot(tx: Transaction, channel: Pick<Place, "adapter" | "guild">, limits: Pick<RoomLimits, "threadsPerMinute">): Promise<number> {
-  const [made] = await tx.query<{ wait: number }>(THREAD_SLOT, [`${channel.adapter}:${channel.guild ?? ""}`, limits.threadsPerMinute]);
+/**
+ * Milliseconds until agents may make one more thread in the guild of this channel. Takes the slot.
+ * Source: docs/spec/collaboration §5.
+ */
+export async function threadSlot(
+  tx: Transaction,
+  channel: Pick<Place, "adapter" | "guild">,
+  limits: Pick<RoomLimits, "threadsPerMinute">,
+): Promise<number> {
+  const [made] = await tx.query<{ wait: number }>(THREAD_SLOT, [
+    `${channel.adapter}:${channel.guild ?? ""}`,
+    limits.threadsPerMinute,
+  ]);
   return made!.wait;
 }
 

@@ -4,7 +4,10 @@ import { tool, type AnyTool } from "../engine/tool.ts";
 import type { Collaboration, CollaborateCaller } from "./collaborate.ts";
 import { placeOfSession } from "./place.ts";
 
-/** What room tools need. A turn that goes on after a crash may call one before the rooms are open; it waits for them. */
+/**
+ * What room tools need. A turn that goes on after a crash may call one before the rooms are open;
+ * it waits for them.
+ */
 export interface RoomToolsParts {
   readonly database: Database;
   readonly collaboration: Pick<Collaboration, "collaborate">;
@@ -12,8 +15,14 @@ export interface RoomToolsParts {
 
 const COLLABORATE = z.object({
   targetAgent: z.string().max(100).describe("Id of the agent, such as eden."),
-  message: z.string().describe("What you want done, complete in itself: the other agent sees only this."),
-  topic: z.string().max(200).optional().describe("Leave out unless you have several separate things going on with the same agent."),
+  message: z
+    .string()
+    .describe("What you want done, complete in itself: the other agent sees only this."),
+  topic: z
+    .string()
+    .max(200)
+    .optional()
+    .describe("Leave out unless you have several separate things going on with the same agent."),
   threadId: z.string().max(200).optional(),
   channelId: z.string().max(200).optional(),
   threadName: z.string().max(100).optional(),
@@ -35,8 +44,11 @@ export function collaborateTool(agent: string, parts: () => Promise<RoomToolsPar
 }
 
 /** What an agent can do with its own part in a room; offered in rooms alone. */
-export function presenceTools(parts: () => Promise<RoomToolsParts>): Readonly<Record<string, AnyTool>> {
-  const offered = ({ session }: { session: string }): boolean => placeOfSession(session) !== undefined;
+export function presenceTools(
+  parts: () => Promise<RoomToolsParts>,
+): Readonly<Record<string, AnyTool>> {
+  const offered = ({ session }: { session: string }): boolean =>
+    placeOfSession(session) !== undefined;
   const wish = (value: "silent" | "end" | "leave", description: string, note: string): AnyTool =>
     tool({
       description,
@@ -49,11 +61,26 @@ export function presenceTools(parts: () => Promise<RoomToolsParts>): Readonly<Re
       },
     });
   return {
-    stay_silent: wish("silent", "Posts nothing in answer to this message. Use it when somebody else has said what there is to say.", "Nothing will be posted."),
-    end_conversation: wish("end", "Ends your part: what you say now is your last word here, and no other agent goes on from it.", "Your next words are the last ones; keep them short."),
-    leave: wish("leave", "Leaves this thread: you hear it no more unless somebody names you.", "You have left when this answer is posted."),
+    stay_silent: wish(
+      "silent",
+      "Posts nothing in answer to this message. Use it when somebody else has said what there is to say.",
+      "Nothing will be posted.",
+    ),
+    end_conversation: wish(
+      "end",
+      "Ends your part: what you say now is your last word here, and no other agent goes on from it.",
+      "Your next words are the last ones; keep them short.",
+    ),
+    leave: wish(
+      "leave",
+      "Leaves this thread: you hear it no more unless somebody names you.",
+      "You have left when this answer is posted.",
+    ),
   };
 }
 
 /** Kept with the work itself, so that it holds after a crash. */
-const WISH = { name: "room.wish", text: "update dure.handlings set wishes = array(select distinct unnest(wishes || $2::text)) where turn = $1 and state <> 'done'" };
+const WISH = {
+  name: "room.wish",
+  text: "update dure.handlings set wishes = array(select distinct unnest(wishes || $2::text)) where turn = $1 and state <> 'done'",
+};

@@ -29,7 +29,10 @@ export const ACCESS_REASONS = {
 } as const satisfies Record<string, string>;
 export type AccessReason = keyof typeof ACCESS_REASONS;
 
-/** `same-user`: a local connection of the server's own user needs no credentials. `credentials`: every caller needs them. */
+/**
+ * `same-user`: a local connection of the server's own user needs no credentials. `credentials`:
+ * every caller needs them.
+ */
 export interface AccessMode {
   readonly mode: "same-user" | "credentials";
   readonly because: AccessReason;
@@ -52,7 +55,9 @@ export function decideAccess(facts: AccessFacts): AccessMode {
 /** One sentence for the start and the doctor. Pure. */
 export function accessText({ mode, because }: AccessMode): string {
   const why = ACCESS_REASONS[because];
-  if (mode === "same-user") return `Without a token: only you, the user who runs the server, at this machine (${why}).`;
+  if (mode === "same-user") {
+    return `Without a token: only you, the user who runs the server, at this machine (${why}).`;
+  }
   return `Every caller needs a token or a login (${why}).`;
 }
 
@@ -82,19 +87,27 @@ export const STRANGER_REASONS = {
 } as const satisfies Record<string, string>;
 export type StrangerReason = keyof typeof STRANGER_REASONS | AccessReason;
 
-export type LocalDecision = { readonly isLocal: true } | { readonly isLocal: false; readonly because: StrangerReason };
+export type LocalDecision =
+  | { readonly isLocal: true }
+  | { readonly isLocal: false; readonly because: StrangerReason };
 
 /**
- * Whether a request without credentials comes from the person at the machine. Pure; the first rule that applies wins.
- * Root is another user too: proxies and container engines forward foreign connections as root.
+ * Whether a request without credentials comes from the person at the machine. Pure; the first rule
+ * that applies wins. Root is another user too: proxies and container engines forward foreign
+ * connections as root.
  */
-export function decideLocal({ mode, because }: AccessMode, arrival: Arrival, owner: PeerOwner): LocalDecision {
+export function decideLocal(
+  { mode, because }: AccessMode,
+  arrival: Arrival,
+  owner: PeerOwner,
+): LocalDecision {
   const stranger = (reason: StrangerReason): LocalDecision => ({ isLocal: false, because: reason });
 
   if (mode === "credentials") return stranger(because);
   if (!arrival.peerIsLoopback) return stranger("other-machine");
   if (arrival.forwardedBy !== undefined) return stranger("forwarded");
-  // nginx before 1.29.7 speaks HTTP/1.0 to what stands behind it, and adds no header. Source: nginx, proxy_http_version.
+  // nginx before 1.29.7 speaks HTTP/1.0 to what stands behind it, and adds no header. Source:
+  // nginx, proxy_http_version.
   if (arrival.httpVersion === "1.0" || arrival.httpVersion === "0.9") return stranger("http-1.0");
   if (!arrival.hostIsLoopback) return stranger("public-name");
   if (owner === "other-user") return stranger("other-user");
@@ -136,7 +149,13 @@ const FORWARDING_PREFIXES = [
   "tailscale-", // tailscale serve
 ] as const;
 
-/** The first header that says that a proxy stands between. Pure. @param headers with names in lower case, as Node gives them */
+/**
+ * The first header that says that a proxy stands between. Pure. @param headers with names in lower
+ * case, as Node gives them
+ */
 export function forwardingHeader(headers: Readonly<Record<string, unknown>>): string | undefined {
-  return Object.keys(headers).find((name) => FORWARDING_HEADERS.has(name) || FORWARDING_PREFIXES.some((prefix) => name.startsWith(prefix)));
+  return Object.keys(headers).find(
+    (name) =>
+      FORWARDING_HEADERS.has(name) || FORWARDING_PREFIXES.some((prefix) => name.startsWith(prefix)),
+  );
 }

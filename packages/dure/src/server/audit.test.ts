@@ -7,9 +7,14 @@ import type { ServerParts } from "./server.ts";
 import { startTestServer } from "./test-server.ts";
 
 /** A desk that cleans what it is told here, and then fails where it is told to. */
-function deskOf(items: readonly { run: string; outcome: "cleaned" | "kept" }[], error?: Error): PlanDesk {
+function deskOf(
+  items: readonly { run: string; outcome: "cleaned" | "kept" }[],
+  error?: Error,
+): PlanDesk {
   const clean: PlanDesk["clean"] = async ({ dryRun }, { onBegun }) => {
-    for (const { run, outcome } of items) if (outcome === "cleaned" && dryRun !== true) onBegun?.(run);
+    for (const { run, outcome } of items) {
+      if (outcome === "cleaned" && dryRun !== true) onBegun?.(run);
+    }
     if (error) throw error;
     return { items: items.map((item) => ({ plan: "login", ...item })), next: null };
   };
@@ -17,48 +22,94 @@ function deskOf(items: readonly { run: string; outcome: "cleaned" | "kept" }[], 
 }
 
 test("each run that was cleaned has its entry; a dry run has none, and where nothing was cleaned that is the outcome", async () => {
-  await using some = await startTestServer({ plans: deskOf([{ run: "run_1", outcome: "cleaned" }, { run: "run_2", outcome: "kept" }, { run: "run_3", outcome: "cleaned" }]) });
+  await using some = await startTestServer({
+    plans: deskOf([
+      { run: "run_1", outcome: "cleaned" },
+      { run: "run_2", outcome: "kept" },
+      { run: "run_3", outcome: "cleaned" },
+    ]),
+  });
   await using none = await startTestServer({ plans: deskOf([{ run: "run_2", outcome: "kept" }]) });
 
   await some.post("/v1/runs/clean", { dry_run: true });
   await some.post("/v1/runs/clean", {});
   await none.post("/v1/runs/clean", { run: "run_2" });
 
-  expect(some.audit.map(({ what, subject, outcome }) => [what, subject, outcome])).toEqual([["run.clean", "run_1", "done"], ["run.clean", "run_3", "done"]]);
-  expect(none.audit.map(({ what, subject, outcome }) => [what, subject, outcome])).toEqual([["run.clean", "run_2", "NOTHING_CLEANED"]]);
+  expect(some.audit.map(({ what, subject, outcome }) => [what, subject, outcome])).toEqual([
+    ["run.clean", "run_1", "done"],
+    ["run.clean", "run_3", "done"],
+  ]);
+  expect(none.audit.map(({ what, subject, outcome }) => [what, subject, outcome])).toEqual([
+    ["run.clean", "run_2", "NOTHING_CLEANED"],
+  ]);
 });
 
 test("each run whose files were begun to go has its entry although the cleaning failed behind it", async () => {
-  await using server = await startTestServer({ plans: deskOf([{ run: "run_1", outcome: "cleaned" }, { run: "run_2", outcome: "cleaned" }], new Error("the database is gone")) });
+  await using server = await startTestServer({
+    plans: deskOf(
+      [
+        { run: "run_1", outcome: "cleaned" },
+        { run: "run_2", outcome: "cleaned" },
+      ],
+      new Error("the database is gone"),
+    ),
+  });
 
   const answer = await server.post("/v1/runs/clean", {});
 
   expect(answer.status).toBe(500);
-  expect(server.audit.map(({ what, subject, outcome }) => [what, subject, outcome])).toEqual([["run.clean", "run_1", "done"], ["run.clean", "run_2", "done"]]);
+  expect(server.audit.map(({ what, subject, outcome }) => [what, subject, outcome])).toEqual([
+    ["run.clean", "run_1", "done"],
+    ["run.clean", "run_2", "done"],
+  ]);
 });
 
 test("a collaboration that was refused with 200 is written down as refused; what is not valid, or not allowed, is no deed", async () => {
-  const rooms = { directory: { agents: [] }, collaborate: async () => ({ ok: false, code: "LOOP_GUARD", message: "", hint: "", escalated: false }) } as unknown as Rooms;
+  const rooms = {
+    directory: { agents: [] },
+    collaborate: async () => ({
+      ok: false,
+      code: "LOOP_GUARD",
+      message: "",
+      hint: "",
+      escalated: false,
+    }),
+  } as unknown as Rooms;
   await using server = await startTestServer({ rooms });
 
-  const refused = await server.post("/v1/collaborate", { agent: "ruda", target_agent: "eden", message: "again" });
+  const refused = await server.post("/v1/collaborate", {
+    agent: "ruda",
+    target_agent: "eden",
+    message: "again",
+  });
   const invalid = await server.post("/v1/collaborate", { agent: "ruda" });
-  const foreign = await server.post("/v1/collaborate", { agent: "ruda", target_agent: "eden", message: "again" }, { origin: "https://evil.example" });
+  const foreign = await server.post(
+    "/v1/collaborate",
+    { agent: "ruda", target_agent: "eden", message: "again" },
+    { origin: "https://evil.example" },
+  );
 
   expect([refused.status, invalid.status, foreign.status]).toEqual([200, 400, 403]);
-  expect(server.audit).toMatchObject([{ what: "collaborate", subject: "ruda→eden", outcome: "LOOP_GUARD" }]);
+  expect(server.audit).toMatchObject([
+    { what: "collaborate", subject: "ruda→eden", outcome: "LOOP_GUARD" },
+  ]);
 });
 
 test("a deed whose outcome cannot be written is answered all the same, and its entry stays without one", async () => {
   const entries: string[] = [];
   const end = async (): Promise<never> => Promise.reject(new Error("the disk is full"));
   const begin = async ({ what }: { what: string }): Promise<number> => entries.push(what);
-  await using server = await startTestServer({ plans: deskOf([{ run: "run_1", outcome: "cleaned" }]), audit: { begin, end, note: end, list: end } });
+  await using server = await startTestServer({
+    plans: deskOf([{ run: "run_1", outcome: "cleaned" }]),
+    audit: { begin, end, note: end, list: end },
+  });
 
   const answer = await server.post("/v1/runs/clean", {});
 
   expect([answer.status, entries]).toEqual([200, ["run.clean"]]);
-  expect(server.log.join("\n")).toContain("the outcome of an entry of the audit log could not be written");
+  expect(server.log.join("\n")).toContain(
+    "the outcome of an entry of the audit log could not be written",
+  );
 });
 
 test("a route that changes something and does not say what is refused before the server listens", () => {

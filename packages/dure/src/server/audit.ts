@@ -25,21 +25,32 @@ interface OpenDeed {
 const LOOKS = new Set(["GET", "HEAD", "OPTIONS"]);
 
 /**
- * Writes down what a request does before its handler runs, and how it ended before its answer leaves. What cannot be written down is
- * not done. Which routes do something, their `config.audit` says.
+ * Writes down what a request does before its handler runs, and how it ended before its answer
+ * leaves. What cannot be written down is not done. Which routes do something, their `config.audit`
+ * says.
  */
 export function auditRequests(app: FastifyInstance, parts: ServerParts): void {
   const { audit } = parts;
   app.decorateRequest("deed", null);
   app.addHook("onRoute", ({ method, url, config }) => {
     const does = [method].flat().some((one) => !LOOKS.has(one));
-    if (does && config?.audit === undefined) throw new Error(`${String(method)} ${url} does not say what it does: set config.audit, to false where it is no deed.`);
+    if (does && config?.audit === undefined) {
+      throw new Error(
+        `${String(method)} ${url} does not say what it does: set config.audit, to false where it is no deed.`,
+      );
+    }
   });
   if (!audit) return;
 
   app.addHook("preHandler", async (request) => {
     const deed = deedOf(request);
-    if (deed) request.deed = { id: await audit.begin({ ...whoOf(request), ...deed }), refusal: undefined, subjects: [] };
+    if (deed) {
+      request.deed = {
+        id: await audit.begin({ ...whoOf(request), ...deed }),
+        refusal: undefined,
+        subjects: [],
+      };
+    }
   });
 
   app.addHook("onSend", async (request) => endDeed(request, parts));
@@ -50,8 +61,15 @@ export function doneTo(request: FastifyRequest, ...subjects: readonly string[]):
   if (request.deed) request.deed.subjects = subjects;
 }
 
-/** For an answer that comes long after the deed, or never: its outcome is written now. Several: an entry for each. */
-export async function deedIsDone(request: FastifyRequest, parts: ServerParts, ...subjects: readonly string[]): Promise<void> {
+/**
+ * For an answer that comes long after the deed, or never: its outcome is written now. Several: an
+ * entry for each.
+ */
+export async function deedIsDone(
+  request: FastifyRequest,
+  parts: ServerParts,
+  ...subjects: readonly string[]
+): Promise<void> {
   doneTo(request, ...subjects);
   await endDeed(request, parts);
 }
@@ -69,14 +87,22 @@ async function endDeed(request: FastifyRequest, { audit, logger }: ServerParts):
     await audit.end(deed.id, { outcome: deed.refusal ?? "done", subjects: deed.subjects });
   } catch (error) {
     // It is done, or refused, all the same: the entry stays without an outcome.
-    logger.error({ request: request.id, entry: deed.id, error: messageOf(error) }, "the outcome of an entry of the audit log could not be written");
+    logger.error(
+      { request: request.id, entry: deed.id, error: messageOf(error) },
+      "the outcome of an entry of the audit log could not be written",
+    );
   }
 }
 
 function deedOf(request: FastifyRequest): RequestDeed | undefined {
   const { audit } = request.routeOptions.config;
   if (audit === false || audit === undefined) return undefined;
-  if (typeof audit === "string") return { what: audit, subject: Object.values(request.params as Record<string, string>).join("/") };
+  if (typeof audit === "string") {
+    return {
+      what: audit,
+      subject: Object.values(request.params as Record<string, string>).join("/"),
+    };
+  }
   return audit(request);
 }
 
@@ -87,10 +113,18 @@ function whoOf(request: FastifyRequest): Pick<Deed, "tenant" | "name"> {
 
 const id = z.string().min(1).max(300);
 const ListQuery = z.object({
-  what: id.optional().meta({ description: "One deed, such as `job.cancel`, or all of a kind: `job.*`." }),
-  name: id.optional().meta({ description: "Who: as it stands in the log, or the name that a token was made for." }),
+  what: id
+    .optional()
+    .meta({ description: "One deed, such as `job.cancel`, or all of a kind: `job.*`." }),
+  name: id
+    .optional()
+    .meta({ description: "Who: as it stands in the log, or the name that a token was made for." }),
   subject: id.optional().meta({ description: "Id of what it was done to." }),
-  search: z.string().max(300).optional().meta({ description: "Stands in one of them, whatever the case." }),
+  search: z
+    .string()
+    .max(300)
+    .optional()
+    .meta({ description: "Stands in one of them, whatever the case." }),
   limit: z.coerce.number().int().min(1).max(200).default(50),
   cursor: z.string().max(100).optional(),
 });
@@ -99,11 +133,17 @@ const AuditEntryJson = z
     id: z.int(),
     at: z.number().meta({ description: "Milliseconds since the epoch." }),
     tenant: z.string(),
-    name: z.string().meta({ description: "Id of the token, `cli:<user>` or `agent:<id>`; an address on a server without tokens." }),
+    name: z.string().meta({
+      description:
+        "Id of the token, `cli:<user>` or `agent:<id>`; an address on a server without tokens.",
+    }),
     person: z.string().nullable().meta({ description: "For whom the token was made." }),
     what: z.string(),
     subject: z.string().meta({ description: "Id of what it was done to." }),
-    outcome: z.string().nullable().meta({ description: "`done`, or the code of the refusal; null: begun, and nobody knows how it ended." }),
+    outcome: z.string().nullable().meta({
+      description:
+        "`done`, or the code of the refusal; null: begun, and nobody knows how it ended.",
+    }),
   })
   .meta({ id: "AuditEntry", description: "Who did what to what, and how it ended." });
 
@@ -112,18 +152,40 @@ export const auditRoutes: FastifyPluginAsyncZod<ServerParts> = async (app, { aud
   if (!audit) return;
   app.get(
     "/v1/audit",
-    { config: { scope: "admin" }, schema: { tags: ["access"], summary: "Who did what, newest first: a tenant's administrator sees its own, one without a tenant all", querystring: ListQuery, response: { 200: z.object({ items: z.array(AuditEntryJson), next_cursor: z.string().nullable() }), ...problems(400, 401, 403) } } },
+    {
+      config: { scope: "admin" },
+      schema: {
+        tags: ["access"],
+        summary:
+          "Who did what, newest first: a tenant's administrator sees its own, one without a tenant all",
+        querystring: ListQuery,
+        response: {
+          200: z.object({ items: z.array(AuditEntryJson), next_cursor: z.string().nullable() }),
+          ...problems(400, 401, 403),
+        },
+      },
+    },
     async (request) => {
       const { tenant } = callerOf(request);
-      const { items, nextCursor } = await audit.list({ ...request.query, tenant: tenant === "" ? undefined : tenant });
-      return { items: items.map((entry) => toWire(entry) as z.infer<typeof AuditEntryJson>), next_cursor: nextCursor };
+      const { items, nextCursor } = await audit.list({
+        ...request.query,
+        tenant: tenant === "" ? undefined : tenant,
+      });
+      return {
+        items: items.map((entry) => toWire(entry) as z.infer<typeof AuditEntryJson>),
+        next_cursor: nextCursor,
+      };
     },
   );
 };
 
 declare module "fastify" {
   interface FastifyContextConfig {
-    /** What the route does, for the audit log; done to what the parameters of its path name. A function where the request decides; undefined: nothing is done. `false`: it is no deed, or writes its own entry. Routes that only look leave it out. */
+    /**
+     * What the route does, for the audit log; done to what the parameters of its path name. A
+     * function where the request decides; undefined: nothing is done. `false`: it is no deed, or
+     * writes its own entry. Routes that only look leave it out.
+     */
     audit?: false | string | ((request: FastifyRequest) => RequestDeed | undefined);
   }
   interface FastifyRequest {

@@ -9,7 +9,10 @@ const utf8 = new TextDecoder("utf-8", { fatal: true });
 /** Bounds of the JSON in a body. */
 export type JsonBounds = Pick<ServerBounds, "jsonDepth" | "jsonValues">;
 
-/** JSON from the bytes of a body. Throws `BODY_INVALID` for broken UTF-8, broken JSON, text that cannot be stored; `BODY_TOO_COMPLEX`. */
+/**
+ * JSON from the bytes of a body. Throws `BODY_INVALID` for broken UTF-8, broken JSON, text that
+ * cannot be stored; `BODY_TOO_COMPLEX`.
+ */
 function parseJsonBody(bytes: Uint8Array, bounds: JsonBounds): unknown {
   assertSimple(bytes, bounds);
   const value = parse(decode(bytes));
@@ -17,9 +20,13 @@ function parseJsonBody(bytes: Uint8Array, bounds: JsonBounds): unknown {
   return value;
 }
 
-const [QUOTE, BACKSLASH, COMMA, OPEN_LIST, CLOSE_LIST, OPEN_OBJECT, CLOSE_OBJECT] = Buffer.from('"\\,[]{}');
+const [QUOTE, BACKSLASH, COMMA, OPEN_LIST, CLOSE_LIST, OPEN_OBJECT, CLOSE_OBJECT] =
+  Buffer.from('"\\,[]{}');
 
-/** Counts levels and members before anything is made of them. Throws `BODY_TOO_COMPLEX`. Whether it is JSON is for the parser to say. */
+/**
+ * Counts levels and members before anything is made of them. Throws `BODY_TOO_COMPLEX`. Whether it
+ * is JSON is for the parser to say.
+ */
 function assertSimple(bytes: Uint8Array, { jsonDepth, jsonValues }: JsonBounds): void {
   let depth = 0;
   let values = 0;
@@ -48,15 +55,24 @@ function endOfString(bytes: Uint8Array, start: number): number {
 }
 
 function tooComplex(what: string): DureError {
-  return new DureError("BODY_TOO_COMPLEX", `The body ${what}.`, { class: "input", hint: "Send it in parts." });
+  return new DureError("BODY_TOO_COMPLEX", `The body ${what}.`, {
+    class: "input",
+    hint: "Send it in parts.",
+  });
 }
 
 /**
- * Refuses a body of which nothing comes for `ms` milliseconds. How long it may take in all is `requestMs`, which Node looks after.
- * The refusal reaches the reader of the body as its error, so it is answered like every other.
+ * Refuses a body of which nothing comes for `ms` milliseconds. How long it may take in all is
+ * `requestMs`, which Node looks after. The refusal reaches the reader of the body as its error, so
+ * it is answered like every other.
  */
 export function boundBody({ raw }: FastifyRequest, ms: number): void {
-  if (raw.headers["content-length"] === undefined && raw.headers["transfer-encoding"] === undefined) return;
+  if (
+    raw.headers["content-length"] === undefined &&
+    raw.headers["transfer-encoding"] === undefined
+  ) {
+    return;
+  }
   const { socket } = raw;
   const onTimeout = (): void => void raw.emit("error", bodyTooSlow(ms));
   const over = (): void => {
@@ -70,24 +86,38 @@ export function boundBody({ raw }: FastifyRequest, ms: number): void {
 }
 
 function bodyTooSlow(ms: number): DureError {
-  return new DureError("REQUEST_TOO_SLOW", `Nothing of the body came for ${ms / 1_000} s.`, { class: "input", hint: "Send it again, in one go." });
+  return new DureError("REQUEST_TOO_SLOW", `Nothing of the body came for ${ms / 1_000} s.`, {
+    class: "input",
+    hint: "Send it again, in one go.",
+  });
 }
 
 /** Makes `parseJsonBody` the only way a body comes in. */
 export function useStrictJson(app: FastifyInstance, bounds: JsonBounds): void {
   app.removeAllContentTypeParsers();
-  app.addContentTypeParser("application/json", { parseAs: "buffer" }, async (request: FastifyRequest, bytes: Buffer) => {
-    if (request.headers["content-encoding"] !== undefined) {
-      throw new DureError("CONTENT_TYPE_UNSUPPORTED", `Content-Encoding ${request.headers["content-encoding"]} is not accepted.`, {
-        class: "input",
-        hint: "Send the body uncompressed.",
-      });
-    }
-    return parseJsonBody(bytes, bounds);
-  });
+  app.addContentTypeParser(
+    "application/json",
+    { parseAs: "buffer" },
+    async (request: FastifyRequest, bytes: Buffer) => {
+      if (request.headers["content-encoding"] !== undefined) {
+        throw new DureError(
+          "CONTENT_TYPE_UNSUPPORTED",
+          `Content-Encoding ${request.headers["content-encoding"]} is not accepted.`,
+          {
+            class: "input",
+            hint: "Send the body uncompressed.",
+          },
+        );
+      }
+      return parseJsonBody(bytes, bounds);
+    },
+  );
 }
 
-/** Throws `QUERY_INVALID` when the query holds broken percent-encoding, broken UTF-8 or U+0000: a lenient parser would hand on other text than was sent. */
+/**
+ * Throws `QUERY_INVALID` when the query holds broken percent-encoding, broken UTF-8 or U+0000: a
+ * lenient parser would hand on other text than was sent.
+ */
 export function assertQueryDecodes(url: string): void {
   const query = url.indexOf("?");
   if (query < 0) return;
@@ -95,38 +125,62 @@ export function assertQueryDecodes(url: string): void {
   try {
     decoded = decodeURIComponent(url.slice(query + 1).replaceAll("+", " "));
   } catch (cause) {
-    throw new DureError("QUERY_INVALID", "The query is not percent-encoded UTF-8.", { class: "input", hint: "Encode it with encodeURIComponent.", cause });
+    throw new DureError("QUERY_INVALID", "The query is not percent-encoded UTF-8.", {
+      class: "input",
+      hint: "Encode it with encodeURIComponent.",
+      cause,
+    });
   }
-  if (decoded.includes("\u0000")) throw new DureError("QUERY_INVALID", "The query holds U+0000.", { class: "input" });
+  if (decoded.includes("\u0000")) {
+    throw new DureError("QUERY_INVALID", "The query holds U+0000.", { class: "input" });
+  }
 }
 
 function decode(bytes: Uint8Array): string {
   try {
     return utf8.decode(bytes);
   } catch (cause) {
-    throw new DureError("BODY_INVALID", "The body is not valid UTF-8.", { class: "input", hint: "Encode the JSON as UTF-8.", cause });
+    throw new DureError("BODY_INVALID", "The body is not valid UTF-8.", {
+      class: "input",
+      hint: "Encode the JSON as UTF-8.",
+      cause,
+    });
   }
 }
 
 function parse(text: string): unknown {
-  if (text.trim() === "") throw new DureError("BODY_INVALID", "The body is empty.", { class: "input", hint: "Send a JSON object." });
+  if (text.trim() === "") {
+    throw new DureError("BODY_INVALID", "The body is empty.", {
+      class: "input",
+      hint: "Send a JSON object.",
+    });
+  }
   try {
     return JSON.parse(text);
   } catch (cause) {
-    // V8 quotes the text around the mistake; a person's words do not belong into logs, so only the position is told.
+    // V8 quotes the text around the mistake; a person's words do not belong into logs, so only the
+    // position is told.
     const position = /position \d+/.exec(messageOf(cause))?.[0];
-    throw new DureError("BODY_INVALID", `The body is not valid JSON${position ? ` (${position})` : ""}.`, { class: "input" });
+    throw new DureError(
+      "BODY_INVALID",
+      `The body is not valid JSON${position ? ` (${position})` : ""}.`,
+      { class: "input" },
+    );
   }
 }
 
 function assertStorable(value: unknown, path: string): void {
   if (typeof value === "string") {
-    if (isUnstorable(value)) throw fieldError("BODY_INVALID", path, "holds U+0000 or half of a surrogate pair");
+    if (isUnstorable(value)) {
+      throw fieldError("BODY_INVALID", path, "holds U+0000 or half of a surrogate pair");
+    }
     return;
   }
   if (!Array.isArray(value) && !isObject(value)) return;
   for (const [key, member] of Object.entries(value)) {
-    if (key === "__proto__" || isUnstorable(key)) throw fieldError("BODY_INVALID", path, "holds a key that cannot be stored");
+    if (key === "__proto__" || isUnstorable(key)) {
+      throw fieldError("BODY_INVALID", path, "holds a key that cannot be stored");
+    }
     assertStorable(member, path === "" ? key : `${path}.${key}`);
   }
 }

@@ -13,14 +13,20 @@ export interface StreamReader {
   readonly token: string | undefined;
 }
 
-/** A refused connection gets this long for its request and the refusal, milliseconds; then it is closed. */
+/**
+ * A refused connection gets this long for its request and the refusal, milliseconds; then it is
+ * closed.
+ */
 const REFUSED_MS = 1_000;
-/** Refused connections that may be open beside the allowed ones. Beyond, the system closes new ones without a word. */
-const REFUSED_MOST = 500;
+/**
+ * Refused connections that may be open beside the allowed ones. Beyond, the system closes new ones
+ * without a word.
+ */
+const MAX_REFUSED = 500;
 
 /**
- * Counts connections and streams, and refuses those above the limits. A refused connection hears why as the answer to its
- * first request.
+ * Counts connections and streams, and refuses those above the limits. A refused connection hears
+ * why as the answer to its first request.
  */
 export class Connections {
   readonly #limits: ServerBounds;
@@ -31,31 +37,49 @@ export class Connections {
   readonly #streamsOfToken = new Count();
   readonly #refused = new WeakMap<Socket, DureError>();
 
-  constructor({ limits, clock, isProxy }: { limits: ServerBounds; clock: Clock; isProxy: (address: string) => boolean }) {
+  constructor({
+    limits,
+    clock,
+    isProxy,
+  }: {
+    limits: ServerBounds;
+    clock: Clock;
+    isProxy: (address: string) => boolean;
+  }) {
     this.#limits = limits;
     this.#clock = clock;
     this.#isProxy = isProxy;
   }
 
   watch(server: Server): void {
-    server.maxConnections = this.#limits.connections + REFUSED_MOST;
+    server.maxConnections = this.#limits.connections + MAX_REFUSED;
     server.on("connection", (socket: Socket) => this.#opened(socket));
   }
 
-  /** Throws `CONNECTIONS_FULL` or `CONNECTIONS_PER_ADDRESS` when the connection of a request is one too many. */
+  /**
+   * Throws `CONNECTIONS_FULL` or `CONNECTIONS_PER_ADDRESS` when the connection of a request is one
+   * too many.
+   */
   assertAllowed(request: IncomingMessage): void {
     const refusal = this.#refused.get(request.socket);
     if (refusal) throw refusal;
   }
 
-  /** Counts a stream until its response closes. Throws `STREAMS_FULL`, `STREAMS_PER_TOKEN`, `STREAMS_PER_ADDRESS`. */
+  /**
+   * Counts a stream until its response closes. Throws `STREAMS_FULL`, `STREAMS_PER_TOKEN`,
+   * `STREAMS_PER_ADDRESS`.
+   */
   openStream({ address, token }: StreamReader, response: ServerResponse): void {
     const { streams, streamsPerToken, streamsPerAddress, streamsPerLoopback } = this.#limits;
     const counted = countedAs(address);
     const ofAddress = isLoopbackAddress(address) ? streamsPerLoopback : streamsPerAddress;
     if (this.#streamsOfAddress.total >= streams) throw streamsFull(streams);
-    if (token !== undefined && this.#streamsOfToken.of(token) >= streamsPerToken) throw tooManyStreams("STREAMS_PER_TOKEN", "this token", streamsPerToken);
-    if (this.#streamsOfAddress.of(counted) >= ofAddress) throw tooManyStreams("STREAMS_PER_ADDRESS", "this address", ofAddress);
+    if (token !== undefined && this.#streamsOfToken.of(token) >= streamsPerToken) {
+      throw tooManyStreams("STREAMS_PER_TOKEN", "this token", streamsPerToken);
+    }
+    if (this.#streamsOfAddress.of(counted) >= ofAddress) {
+      throw tooManyStreams("STREAMS_PER_ADDRESS", "this address", ofAddress);
+    }
     const leaveAddress = this.#streamsOfAddress.add(counted);
     const leaveToken = token === undefined ? () => {} : this.#streamsOfToken.add(token);
     response.once("close", () => {
@@ -116,11 +140,15 @@ function connectionsFull(most: number): DureError {
 }
 
 function tooManyConnections(most: number): DureError {
-  return new DureError("CONNECTIONS_PER_ADDRESS", `This address holds ${most} connections already.`, {
-    class: "limit",
-    hint: "Close some, or use them for several requests one after the other.",
-    details: { retryAfterMs: 5_000 },
-  });
+  return new DureError(
+    "CONNECTIONS_PER_ADDRESS",
+    `This address holds ${most} connections already.`,
+    {
+      class: "limit",
+      hint: "Close some, or use them for several requests one after the other.",
+      details: { retryAfterMs: 5_000 },
+    },
+  );
 }
 
 function streamsFull(most: number): DureError {
@@ -131,10 +159,18 @@ function streamsFull(most: number): DureError {
   });
 }
 
-function tooManyStreams(code: "STREAMS_PER_TOKEN" | "STREAMS_PER_ADDRESS", whose: string, most: number): DureError {
-  return new DureError(code, `${whose === "this token" ? "This token" : "This address"} reads ${most} streams already.`, {
-    class: "limit",
-    hint: "Close some; one stream of /v1/events tells of everything.",
-    details: { retryAfterMs: 5_000 },
-  });
+function tooManyStreams(
+  code: "STREAMS_PER_TOKEN" | "STREAMS_PER_ADDRESS",
+  whose: string,
+  most: number,
+): DureError {
+  return new DureError(
+    code,
+    `${whose === "this token" ? "This token" : "This address"} reads ${most} streams already.`,
+    {
+      class: "limit",
+      hint: "Close some; one stream of /v1/events tells of everything.",
+      details: { retryAfterMs: 5_000 },
+    },
+  );
 }

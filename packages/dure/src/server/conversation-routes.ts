@@ -33,7 +33,12 @@ import {
 } from "./schemas.ts";
 import type { ServerParts } from "./server.ts";
 import { viewerOf } from "./tenants.ts";
-import { assertTurnId, decideStanding, parseTurnPosition, positionInvalid } from "./turn-position.ts";
+import {
+  assertTurnId,
+  decideStanding,
+  parseTurnPosition,
+  positionInvalid,
+} from "./turn-position.ts";
 import { sendTurn } from "./turn-stream.ts";
 
 const config = { scope: "chat" } as const;
@@ -46,7 +51,16 @@ export const conversationRoutes: FastifyPluginAsyncZod<ServerParts> = async (app
 
   app.post(
     "/v1/agent/chat",
-    { config: { ...config, audit: false }, schema: { tags: ["turns"], summary: "Send a message, get the end of its turn", headers: IdempotencyHeaders, body: ChatBody, response: { 200: ChatAnswer, ...problems(400, 404, 409, 413, 415, 422, 429, 503) } } },
+    {
+      config: { ...config, audit: false },
+      schema: {
+        tags: ["turns"],
+        summary: "Send a message, get the end of its turn",
+        headers: IdempotencyHeaders,
+        body: ChatBody,
+        response: { 200: ChatAnswer, ...problems(400, 404, 409, 413, 415, 422, 429, 503) },
+      },
+    },
     async (request, reply) => {
       const turn = turnRequestOf(request.body, bounds);
       request.sessionId = turn.session;
@@ -57,8 +71,14 @@ export const conversationRoutes: FastifyPluginAsyncZod<ServerParts> = async (app
       request.turnId = turnId;
       reply.header("turn-id", turnId);
       try {
-        const done = toWire(await unlessClosing(handle.done, parts.closing, turnId)) as { hooks: unknown };
-        return await reply.send({ interaction: done, hooks: done.hooks, turn_id: turnId } as ChatAnswerJson);
+        const done = toWire(await unlessClosing(handle.done, parts.closing, turnId)) as {
+          hooks: unknown;
+        };
+        return await reply.send({
+          interaction: done,
+          hooks: done.hooks,
+          turn_id: turnId,
+        } as ChatAnswerJson);
       } catch (error) {
         if (gone.aborted) return reply.hijack(); // nobody is left to answer; the turn goes on
         throw error;
@@ -68,18 +88,44 @@ export const conversationRoutes: FastifyPluginAsyncZod<ServerParts> = async (app
 
   app.post(
     "/v1/agent/chat/stream",
-    { config: { ...config, audit: false, stream: true }, schema: { tags: ["turns"], summary: "Send a message, read its turn as it happens", headers: IdempotencyHeaders, body: ChatBody, response: { 200: EventStream, ...problems(400, 404, 409, 413, 415, 422, 429, 503) } } },
+    {
+      config: { ...config, audit: false, stream: true },
+      schema: {
+        tags: ["turns"],
+        summary: "Send a message, read its turn as it happens",
+        headers: IdempotencyHeaders,
+        body: ChatBody,
+        response: { 200: EventStream, ...problems(400, 404, 409, 413, 415, 422, 429, 503) },
+      },
+    },
     async (request, reply) => {
       const turn = turnRequestOf(request.body, bounds);
       request.sessionId = turn.session;
       const { turnId } = await conversations.accept(turn, acceptOptionsOf(request));
-      await streamTurn(parts, request, reply, { turnId, after: 0, firstFrame: `: turn ${turnId}\n\n` });
+      await streamTurn(parts, request, reply, {
+        turnId,
+        after: 0,
+        firstFrame: `: turn ${turnId}\n\n`,
+      });
     },
   );
 
   app.get(
     "/v1/agent/chat/stream",
-    { config: { ...config, stream: true }, schema: { tags: ["turns"], summary: "The same for EventSource: with Last-Event-ID it goes on and starts nothing", headers: StreamHeaders, querystring: ChatQuery, response: { 200: EventStream, 204: NOTHING, ...problems(400, 404, 409, 413, 422, 429, 503) } } },
+    {
+      config: { ...config, stream: true },
+      schema: {
+        tags: ["turns"],
+        summary: "The same for EventSource: with Last-Event-ID it goes on and starts nothing",
+        headers: StreamHeaders,
+        querystring: ChatQuery,
+        response: {
+          200: EventStream,
+          204: NOTHING,
+          ...problems(400, 404, 409, 413, 422, 429, 503),
+        },
+      },
+    },
     async (request, reply) => {
       const session = request.query.session_id;
       request.sessionId = session;
@@ -87,33 +133,68 @@ export const conversationRoutes: FastifyPluginAsyncZod<ServerParts> = async (app
       if (position) {
         const turn = await conversations.find(position.turnId, { caller: viewerOf(request) });
         assertMayFollow(request.principal!, turn.sessionId);
-        if (turn.sessionId !== session) throw positionInvalid(`Last-Event-ID belongs to turn ${position.turnId} of another session.`);
+        if (turn.sessionId !== session) {
+          throw positionInvalid(
+            `Last-Event-ID belongs to turn ${position.turnId} of another session.`,
+          );
+        }
         return resumeTurn(parts, request, reply, position.turnId, position.seq, turn);
       }
-      const { turnId } = await conversations.accept(turnRequestOf(request.query, bounds), acceptOptionsOf(request));
+      const { turnId } = await conversations.accept(
+        turnRequestOf(request.query, bounds),
+        acceptOptionsOf(request),
+      );
       // `<turn>.0` is the stored message itself. Without it an EventSource that is cut off before the first event would ask again.
-      await streamTurn(parts, request, reply, { turnId, after: 0, firstFrame: `: turn ${turnId}\nid: ${turnId}.0\n\n` });
+      await streamTurn(parts, request, reply, {
+        turnId,
+        after: 0,
+        firstFrame: `: turn ${turnId}\nid: ${turnId}.0\n\n`,
+      });
     },
   );
 
   app.get(
     "/v1/agent/turns/:turn_id/stream",
-    { config: { ...config, stream: true }, schema: { tags: ["turns"], summary: "A turn's stream again, live or finished", params: TurnParams, headers: ResumeHeaders, querystring: ResumeQuery, response: { 200: EventStream, 204: NOTHING, ...problems(400, 404, 503) } } },
+    {
+      config: { ...config, stream: true },
+      schema: {
+        tags: ["turns"],
+        summary: "A turn's stream again, live or finished",
+        params: TurnParams,
+        headers: ResumeHeaders,
+        querystring: ResumeQuery,
+        response: { 200: EventStream, 204: NOTHING, ...problems(400, 404, 503) },
+      },
+    },
     async (request, reply) => {
       const turnId = request.params.turn_id;
       assertTurnId(turnId);
-      const position = parseTurnPosition(request.headers["last-event-id"] || request.query.last_event_id);
+      const position = parseTurnPosition(
+        request.headers["last-event-id"] || request.query.last_event_id,
+      );
       const turn = await conversations.find(turnId, { caller: viewerOf(request) });
       request.sessionId = turn.sessionId;
       assertMayFollow(request.principal!, turn.sessionId);
-      if (position && position.turnId !== turnId) throw positionInvalid(`Last-Event-ID belongs to turn ${position.turnId}, not to ${turnId}.`);
+      if (position && position.turnId !== turnId) {
+        throw positionInvalid(
+          `Last-Event-ID belongs to turn ${position.turnId}, not to ${turnId}.`,
+        );
+      }
       await resumeTurn(parts, request, reply, turnId, position?.seq, turn);
     },
   );
 
   app.post(
     "/v1/agent/turns/:turn_id/stop",
-    { config: { ...config, audit: "turn.stop" }, schema: { tags: ["turns"], summary: "Stop a turn; it then ends in DONE with TURN_STOPPED", params: TurnParams, response: { 202: StopAnswer, ...problems(404, 409, 503) } } },
+    {
+      config: { ...config, audit: "turn.stop" },
+      schema: {
+        tags: ["turns"],
+        summary: "Stop a turn; it then ends in DONE with TURN_STOPPED",
+        params: TurnParams,
+        response: { 202: StopAnswer, ...problems(404, 409, 503) },
+      },
+    },
     async (request, reply) => {
       const turnId = request.params.turn_id;
       assertTurnId(turnId);
@@ -127,48 +208,110 @@ export const conversationRoutes: FastifyPluginAsyncZod<ServerParts> = async (app
 
   app.get(
     "/v1/agent/completed",
-    { config, schema: { tags: ["sessions"], summary: "Finished flows, newest first", querystring: SessionQuery, response: { 200: CompletedAnswer, ...problems(400, 404) } } },
+    {
+      config,
+      schema: {
+        tags: ["sessions"],
+        summary: "Finished flows, newest first",
+        querystring: SessionQuery,
+        response: { 200: CompletedAnswer, ...problems(400, 404) },
+      },
+    },
     async (request) => {
       assertMayFollow(request.principal!, request.query.session_id);
-      const items = await conversations.completed(request.query.session_id, { caller: viewerOf(request) });
+      const items = await conversations.completed(request.query.session_id, {
+        caller: viewerOf(request),
+      });
       return { items: toWire(items) } as z.input<typeof CompletedAnswer>;
     },
   );
 
   app.get(
     "/v1/agent/debug/:session_id",
-    { config, schema: { tags: ["sessions"], summary: "State, memory and completed flows; only in dev mode", params: SessionParams, response: { 200: DebugAnswer, ...problems(400, 404) } } },
+    {
+      config,
+      schema: {
+        tags: ["sessions"],
+        summary: "State, memory and completed flows; only in dev mode",
+        params: SessionParams,
+        response: { 200: DebugAnswer, ...problems(400, 404) },
+      },
+    },
     async (request) => {
-      if (!parts.devMode) throw new DureError("DEV_MODE_OFF", "There is no debug view outside dev mode.", { class: "not-found", hint: "Start with DEV_MODE=true, or with `dure dev`." });
+      if (!parts.devMode) {
+        throw new DureError("DEV_MODE_OFF", "There is no debug view outside dev mode.", {
+          class: "not-found",
+          hint: "Start with DEV_MODE=true, or with `dure dev`.",
+        });
+      }
       assertMayFollow(request.principal!, request.params.session_id);
-      return toWire(await conversations.debug(request.params.session_id, { caller: viewerOf(request) })) as z.input<typeof DebugAnswer>;
+      return toWire(
+        await conversations.debug(request.params.session_id, { caller: viewerOf(request) }),
+      ) as z.input<typeof DebugAnswer>;
     },
   );
 
   app.get(
     "/v1/agent/sessions",
-    { config, schema: { tags: ["sessions"], summary: "Sessions, last used first", querystring: SessionsQuery, response: { 200: SessionsAnswer, ...problems(400) } } },
+    {
+      config,
+      schema: {
+        tags: ["sessions"],
+        summary: "Sessions, last used first",
+        querystring: SessionsQuery,
+        response: { 200: SessionsAnswer, ...problems(400) },
+      },
+    },
     async (request) => {
       const { limit, cursor, search } = request.query;
-      const page = await conversations.sessions({ caller: viewerOf(request), limit, ...(cursor === undefined ? {} : { cursor }), ...(search === undefined ? {} : { search }) });
-      return { items: page.items.map(summaryToWire), next_cursor: page.nextCursor } as z.input<typeof SessionsAnswer>;
+      const page = await conversations.sessions({
+        caller: viewerOf(request),
+        limit,
+        ...(cursor === undefined ? {} : { cursor }),
+        ...(search === undefined ? {} : { search }),
+      });
+      return { items: page.items.map(summaryToWire), next_cursor: page.nextCursor } as z.input<
+        typeof SessionsAnswer
+      >;
     },
   );
 
   app.get(
     "/v1/agent/sessions/:session_id",
-    { config, schema: { tags: ["sessions"], summary: "One session with its history", params: SessionParams, response: { 200: SessionAnswer, ...problems(400, 404) } } },
+    {
+      config,
+      schema: {
+        tags: ["sessions"],
+        summary: "One session with its history",
+        params: SessionParams,
+        response: { 200: SessionAnswer, ...problems(400, 404) },
+      },
+    },
     async (request) => {
       request.sessionId = request.params.session_id;
       assertMayFollow(request.principal!, request.params.session_id);
-      const detail = await conversations.session(request.params.session_id, { caller: viewerOf(request) });
-      return sessionToWire(detail, conversations.describe().map(({ name }) => name)) as z.input<typeof SessionAnswer>;
+      const detail = await conversations.session(request.params.session_id, {
+        caller: viewerOf(request),
+      });
+      return sessionToWire(
+        detail,
+        conversations.describe().map(({ name }) => name),
+      ) as z.input<typeof SessionAnswer>;
     },
   );
 
   app.delete(
     "/v1/agent/sessions/:session_id",
-    { config: { ...config, audit: "session.delete" }, schema: { tags: ["sessions"], summary: "Forget a session: its words are gone from memory, turns, flows, events and escalations", params: SessionParams, response: { 204: NOTHING, ...problems(400, 404) } } },
+    {
+      config: { ...config, audit: "session.delete" },
+      schema: {
+        tags: ["sessions"],
+        summary:
+          "Forget a session: its words are gone from memory, turns, flows, events and escalations",
+        params: SessionParams,
+        response: { 204: NOTHING, ...problems(400, 404) },
+      },
+    },
     async (request, reply) => {
       const session = request.params.session_id;
       request.sessionId = session;
@@ -180,29 +323,72 @@ export const conversationRoutes: FastifyPluginAsyncZod<ServerParts> = async (app
 
   app.get(
     "/v1/services",
-    { config, schema: { tags: ["services"], summary: "What can be talked to", response: { 200: ServicesAnswer } } },
+    {
+      config,
+      schema: {
+        tags: ["services"],
+        summary: "What can be talked to",
+        response: { 200: ServicesAnswer },
+      },
+    },
     async () => ({ items: toWire(conversations.describe()) }) as z.input<typeof ServicesAnswer>,
   );
 };
 
 type ChatAnswerJson = z.input<typeof ChatAnswer>;
 
-/** A checked request in the engine's words. Throws `SESSION_RESERVED`, `MESSAGE_TOO_LARGE`, `MESSAGE_INVALID`. */
-function turnRequestOf(body: ChatBody, { messageBytes, slots: slotsMost }: ServerBounds): TurnRequest {
+/**
+ * A checked request in the engine's words. Throws `SESSION_RESERVED`, `MESSAGE_TOO_LARGE`,
+ * `MESSAGE_INVALID`.
+ */
+function turnRequestOf(
+  body: ChatBody,
+  { messageBytes, slots: slotsMost }: ServerBounds,
+): TurnRequest {
   const { session_id: session, slots, ...rest } = body;
   assertNotOwn(session);
   const bytes = Buffer.byteLength(body.message);
-  if (bytes > messageBytes) throw fieldError("MESSAGE_TOO_LARGE", "message", `has ${bytes} bytes of UTF-8; ${messageBytes} are allowed`, "Send it in parts.");
+  if (bytes > messageBytes) {
+    throw fieldError(
+      "MESSAGE_TOO_LARGE",
+      "message",
+      `has ${bytes} bytes of UTF-8; ${messageBytes} are allowed`,
+      "Send it in parts.",
+    );
+  }
   const slotCount = Object.keys(slots ?? {}).length;
-  if (slotCount > slotsMost) throw fieldError("SLOTS_TOO_MANY", "slots", `has ${slotCount} members; ${slotsMost} are allowed`, "Send only those that were edited.");
-  if (body.message.trim() === "" && slots === undefined) throw fieldError("MESSAGE_INVALID", "message", "is empty", "Only slots may come without words.");
-  return { session, ...(fromWire(rest) as Omit<TurnRequest, "session" | "slots">), ...(slots === undefined ? {} : { slots: slots as JsonObject }) };
+  if (slotCount > slotsMost) {
+    throw fieldError(
+      "SLOTS_TOO_MANY",
+      "slots",
+      `has ${slotCount} members; ${slotsMost} are allowed`,
+      "Send only those that were edited.",
+    );
+  }
+  if (body.message.trim() === "" && slots === undefined) {
+    throw fieldError(
+      "MESSAGE_INVALID",
+      "message",
+      "is empty",
+      "Only slots may come without words.",
+    );
+  }
+  return {
+    session,
+    ...(fromWire(rest) as Omit<TurnRequest, "session" | "slots">),
+    ...(slots === undefined ? {} : { slots: slots as JsonObject }),
+  };
 }
 
 function acceptOptionsOf(request: FastifyRequest): AcceptOptions {
   const key = request.headers["idempotency-key"];
   const traceParent = request.headers["traceparent"];
-  return { caller: callerOf(request), path: request.routeOptions.url, ...(typeof key === "string" && { key }), ...(typeof traceParent === "string" && { traceParent }) };
+  return {
+    caller: callerOf(request),
+    path: request.routeOptions.url,
+    ...(typeof key === "string" && { key }),
+    ...(typeof traceParent === "string" && { traceParent }),
+  };
 }
 
 /** Goes on behind `seq` (undefined: from the start), or answers 204 when `DONE` was read. */
@@ -216,7 +402,13 @@ async function resumeTurn(
 ): Promise<void> {
   request.turnId = turnId;
   const standing = decideStanding(seq === undefined ? undefined : { turnId, seq }, turnId, turn);
-  if (standing.is === "behind") return streamTurn(parts, request, reply, { turnId, after: standing.after, firstFrame: `: turn ${turnId}\n\n` });
+  if (standing.is === "behind") {
+    return streamTurn(parts, request, reply, {
+      turnId,
+      after: standing.after,
+      firstFrame: `: turn ${turnId}\n\n`,
+    });
+  }
   await reply.code(204).header("turn-id", turnId).send(null);
 }
 
@@ -230,18 +422,37 @@ async function streamTurn(
   const { conversations, streams, clock, logger } = parts;
   request.turnId = turnId;
   reply.hijack();
-  const stream = streams.open(reply.raw, { ...(reply.getHeaders() as OutgoingHttpHeaders), "turn-id": turnId }, firstFrame);
+  const stream = streams.open(
+    reply.raw,
+    { ...(reply.getHeaders() as OutgoingHttpHeaders), "turn-id": turnId },
+    firstFrame,
+  );
   const cancel = endWhenRevoked(parts, request, stream);
   try {
-    await sendTurn(turnId, conversations.read(turnId, { after, caller: viewerOf(request), signal: stream.signal }), stream, clock);
+    await sendTurn(
+      turnId,
+      conversations.read(turnId, { after, caller: viewerOf(request), signal: stream.signal }),
+      stream,
+      clock,
+    );
     stream.end();
   } catch (error) {
-    if (!stream.ended) logger.warn({ request: request.id, turn: turnId, error: messageOf(error) }, `stream of turn ${turnId} broke; its reader is asked to come back`);
+    if (!stream.ended) {
+      logger.warn(
+        { request: request.id, turn: turnId, error: messageOf(error) },
+        `stream of turn ${turnId} broke; its reader is asked to come back`,
+      );
+    }
     stream.end("retry: 1000\n\n");
   } finally {
     cancel();
   }
-  if (stream.wasCut) logger.warn({ request: request.id, turn: turnId }, `reader of turn ${turnId} was cut off because it did not read; it can resume`);
+  if (stream.wasCut) {
+    logger.warn(
+      { request: request.id, turn: turnId },
+      `reader of turn ${turnId} was cut off because it did not read; it can resume`,
+    );
+  }
 }
 
 /** Aborts when the connection is gone before the answer left. */
@@ -253,17 +464,28 @@ export function closedSignal(response: ServerResponse): AbortSignal {
   return controller.signal;
 }
 
-/** Waits for a turn as long as the server waits for it. Throws `SERVER_DRAINING`: the turn goes on elsewhere and can be read there. */
-async function unlessClosing<T>(done: Promise<T>, closing: AbortSignal, turnId: string): Promise<T> {
+/**
+ * Waits for a turn as long as the server waits for it. Throws `SERVER_DRAINING`: the turn goes on
+ * elsewhere and can be read there.
+ */
+async function unlessClosing<T>(
+  done: Promise<T>,
+  closing: AbortSignal,
+  turnId: string,
+): Promise<T> {
   let onClosing: () => void = () => undefined;
   const closed = new Promise<never>((_, reject) => {
     onClosing = () =>
       reject(
-        new DureError("SERVER_DRAINING", `This server closed while turn ${turnId} was running; the turn goes on.`, {
-          class: "unavailable",
-          hint: `Read it at /v1/agent/turns/${turnId}/stream, or send the same Idempotency-Key again.`,
-          details: { turnId, retryAfterMs: 1_000 },
-        }),
+        new DureError(
+          "SERVER_DRAINING",
+          `This server closed while turn ${turnId} was running; the turn goes on.`,
+          {
+            class: "unavailable",
+            hint: `Read it at /v1/agent/turns/${turnId}/stream, or send the same Idempotency-Key again.`,
+            details: { turnId, retryAfterMs: 1_000 },
+          },
+        ),
       );
     closing.addEventListener("abort", onClosing, { once: true });
     if (closing.aborted) onClosing();
@@ -277,7 +499,13 @@ async function unlessClosing<T>(done: Promise<T>, closing: AbortSignal, turnId: 
 
 function summaryToWire(summary: SessionSummary): unknown {
   const { sessionId, service, title, updatedAt, runningTurn } = summary;
-  return { session_id: sessionId, service, title, updated_at: updatedAt, running_turn: runningTurn === null ? null : { turn_id: runningTurn } };
+  return {
+    session_id: sessionId,
+    service,
+    title,
+    updated_at: updatedAt,
+    running_turn: runningTurn === null ? null : { turn_id: runningTurn },
+  };
 }
 
 function sessionToWire(detail: SessionDetail, services: readonly string[]): unknown {

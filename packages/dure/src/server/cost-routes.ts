@@ -49,14 +49,16 @@ export interface CostBook {
 }
 
 /** The book of calls is kept for 90 days. */
-const DAYS_MOST = 90;
+const MAX_DAYS = 90;
 
 const CostSumJson = z.object({
   calls: z.int(),
   tokens_in: z.int(),
   tokens_out: z.int(),
   micro_usd: z.int().meta({ description: "Millionths of a US dollar." }),
-  unpriced: z.int().meta({ description: "Calls of models without a price; what they have cost is not counted." }),
+  unpriced: z
+    .int()
+    .meta({ description: "Calls of models without a price; what they have cost is not counted." }),
 });
 const NamedSum = CostSumJson.extend({ id: z.string(), name: z.string() });
 const CostsAnswer = z
@@ -68,17 +70,37 @@ const CostsAnswer = z
     by_agent: z.array(NamedSum),
     by_service: z.array(NamedSum),
     budgets: z.array(
-      z.object({ of: z.enum(["team", "agent", "session", "turn"]), per: z.enum(["day", "session", "turn"]), agent: z.string().nullable(), name: z.string().nullable(), unit: z.enum(["tokens", "micro_usd"]), most: z.number(), used: z.number().nullable() }),
+      z.object({
+        of: z.enum(["team", "agent", "session", "turn"]),
+        per: z.enum(["day", "session", "turn"]),
+        agent: z.string().nullable(),
+        name: z.string().nullable(),
+        unit: z.enum(["tokens", "micro_usd"]),
+        most: z.number(),
+        used: z.number().nullable(),
+      }),
     ),
   })
-  .meta({ id: "Costs", description: "What model calls have used, and the budgets of the team; an agent's card may have stricter ones." });
+  .meta({
+    id: "Costs",
+    description:
+      "What model calls have used, and the budgets of the team; an agent's card may have stricter ones.",
+  });
 
 /** What it all costs. */
 export const costRoutes: FastifyPluginAsyncZod<ServerParts> = async (app, { costs }) => {
   if (!costs) return;
   app.get(
     "/v1/costs",
-    { config: { scope: "admin" }, schema: { tags: ["operation"], summary: "Tokens and money of model calls by day, agent and service, and the budgets", querystring: z.object({ days: z.coerce.number().int().min(1).max(DAYS_MOST).default(30) }), response: { 200: CostsAnswer, ...problems(400, 401, 403) } } },
+    {
+      config: { scope: "admin" },
+      schema: {
+        tags: ["operation"],
+        summary: "Tokens and money of model calls by day, agent and service, and the budgets",
+        querystring: z.object({ days: z.coerce.number().int().min(1).max(MAX_DAYS).default(30) }),
+        response: { 200: CostsAnswer, ...problems(400, 401, 403) },
+      },
+    },
     async (request) => {
       assertOfAllTenants(callerOf(request), "COSTS_NOT_ALLOWED", "read the costs");
       return toWire(await costs.read(request.query.days)) as z.infer<typeof CostsAnswer>;

@@ -9,18 +9,36 @@ import type { ServerParts } from "./server.ts";
 /** Paths that belong to the API: never answered with a page. */
 const API = /^\/(v1|healthz|readyz|metrics|openapi\.json)(\/|$)/;
 
-/** The dashboard's files; an address of one of its pages gives `index.html`, which finds the page itself. */
-export const dashboardRoutes: FastifyPluginAsync<ServerParts> = async (app, { dashboardFolder }) => {
+/**
+ * The dashboard's files; an address of one of its pages gives `index.html`, which finds the page
+ * itself.
+ */
+export const dashboardRoutes: FastifyPluginAsync<ServerParts> = async (
+  app,
+  { dashboardFolder },
+) => {
   if (dashboardFolder === undefined) return;
   if (!existsSync(join(dashboardFolder, "index.html"))) {
-    throw new DureError("DASHBOARD_MISSING", `${dashboardFolder} holds no index.html.`, { class: "input", hint: "Build the dashboard: npm run build -w packages/dashboard." });
+    throw new DureError("DASHBOARD_MISSING", `${dashboardFolder} holds no index.html.`, {
+      class: "input",
+      hint: "Build the dashboard: npm run build -w packages/dashboard.",
+    });
   }
-  await app.register(fastifyStatic, { root: dashboardFolder, serve: false, cacheControl: false, setHeaders: (reply, path) => void reply.header("cache-control", cacheControlOf(path)) });
+  await app.register(fastifyStatic, {
+    root: dashboardFolder,
+    serve: false,
+    cacheControl: false,
+    setHeaders: (reply, path) => void reply.header("cache-control", cacheControlOf(path)),
+  });
 
   app.get("/*", { schema: { hide: true }, config: { scope: "public" } }, async (request, reply) => {
     const path = decodeURIComponent((request.raw.url ?? "/").split("?", 1)[0]!);
-    if (!API.test(path) && (await isFile(dashboardFolder, path))) return reply.sendFile(path.slice(1));
-    if (!API.test(path) && wantsPage(path, request.headers.accept)) return reply.sendFile("index.html");
+    if (!API.test(path) && (await isFile(dashboardFolder, path))) {
+      return reply.sendFile(path.slice(1));
+    }
+    if (!API.test(path) && wantsPage(path, request.headers.accept)) {
+      return reply.sendFile("index.html");
+    }
     return reply.callNotFound();
   });
 };

@@ -4,14 +4,28 @@ import { timingSafeEqual } from "node:crypto";
 import { DureError } from "../kernel/errors.ts";
 import type { Clock } from "../kernel/clock.ts";
 import { tokenInvalid, type Principal } from "./access.ts";
-import { decideAccess, decideLocal, forwardingHeader, type AccessFacts, type AccessMode, type Arrival, type StrangerReason } from "./access-mode.ts";
+import {
+  decideAccess,
+  decideLocal,
+  forwardingHeader,
+  type AccessFacts,
+  type AccessMode,
+  type Arrival,
+  type StrangerReason,
+} from "./access-mode.ts";
 import { loginCookie, readLoginCookie } from "./login-cookie.ts";
 import { MemoryLogins, type LoginRows } from "./login-rows.ts";
 import { Logins, type KnownLogin } from "./logins.ts";
 import { LOCAL_TOKEN_ID, looksLocal, type LocalToken } from "./local-token.ts";
 import { hostName, isLoopbackAddress, isLoopbackName } from "./names.ts";
 import { openPeerOwners, type PeerOwner, type PeerOwners } from "./peer-owner.ts";
-import { hashToken, SCOPES, type LivingToken, type TokenRecord, type TokenStore } from "./token-store.ts";
+import {
+  hashToken,
+  SCOPES,
+  type LivingToken,
+  type TokenRecord,
+  type TokenStore,
+} from "./token-store.ts";
 
 /** What of a server's settings says who may come in. */
 export interface AccessOptions extends Pick<AccessFacts, "allowedHosts" | "trustProxy"> {
@@ -30,12 +44,20 @@ export interface AccessOptions extends Pick<AccessFacts, "allowedHosts" | "trust
 }
 
 /** Who asks; a stranger with the reason why. */
-export type Identified = { readonly principal: Principal; readonly login?: KnownLogin | undefined } | { readonly principal: null; readonly because: StrangerReason };
+export type Identified =
+  | { readonly principal: Principal; readonly login?: KnownLogin | undefined }
+  | { readonly principal: null; readonly because: StrangerReason };
 
-/** What the person at the machine may do. A connection does not say enough of who asks to take protection away. */
+/**
+ * What the person at the machine may do. A connection does not say enough of who asks to take
+ * protection away.
+ */
 const SCOPES_AT_MACHINE = SCOPES.filter((scope) => scope !== "plans:unconfined");
 
-/** Decides who comes in: by a bearer, by the cookie of a login, or as the user who runs the server. Source: docs/spec/platform §6. */
+/**
+ * Decides who comes in: by a bearer, by the cookie of a login, or as the user who runs the server.
+ * Source: docs/spec/platform §6.
+ */
 export class Doors {
   readonly logins: Logins;
   readonly #options: AccessOptions;
@@ -43,14 +65,38 @@ export class Doors {
 
   constructor(options: AccessOptions) {
     this.#options = options;
-    this.logins = new Logins({ rows: options.logins ?? new MemoryLogins({ clock: options.clock }), find: (id) => this.living(id) });
+    this.logins = new Logins({
+      rows: options.logins ?? new MemoryLogins({ clock: options.clock }),
+      find: (id) => this.living(id),
+    });
   }
 
-  /** Who needs credentials now. What another process changes is known within 2 s. @throws TOKENS_UNAVAILABLE */
+  /**
+   * Who needs credentials now. What another process changes is known within 2 s. @throws
+   * TOKENS_UNAVAILABLE
+   */
   async mode(): Promise<AccessMode> {
-    const { tokens, host = "127.0.0.1", loginAlways = false, hasEnvironmentToken = false, allowedHosts, trustProxy } = this.#options;
-    const [hasLivingToken, peers] = await Promise.all([whenReachable(() => tokens.anyLiving()), this.#openPeers()]);
-    return decideAccess({ host, loginAlways, hasEnvironmentToken, hasLivingToken, allowedHosts, trustProxy, namesPeers: peers !== undefined });
+    const {
+      tokens,
+      host = "127.0.0.1",
+      loginAlways = false,
+      hasEnvironmentToken = false,
+      allowedHosts,
+      trustProxy,
+    } = this.#options;
+    const [hasLivingToken, peers] = await Promise.all([
+      whenReachable(() => tokens.anyLiving()),
+      this.#openPeers(),
+    ]);
+    return decideAccess({
+      host,
+      loginAlways,
+      hasEnvironmentToken,
+      hasLivingToken,
+      allowedHosts,
+      trustProxy,
+      namesPeers: peers !== undefined,
+    });
   }
 
   /** @throws AUTHORIZATION_INVALID, TOKEN_INVALID, TOKENS_UNAVAILABLE */
@@ -59,15 +105,20 @@ export class Doors {
     if (authorization !== undefined) return { principal: await this.#byBearer(authorization) };
 
     const cookie = readLoginCookie(request.headers.cookie, siteOf(request));
-    const login = cookie === undefined ? null : await whenReachable(() => this.logins.verify(cookie));
-    if (login) return { principal: principalOf(login.record, { proof: "cookie", login: login.id }), login };
+    const login =
+      cookie === undefined ? null : await whenReachable(() => this.logins.verify(cookie));
+    if (login) {
+      return { principal: principalOf(login.record, { proof: "cookie", login: login.id }), login };
+    }
 
     return this.#byConnection(request);
   }
 
   /** The record of a token's text. @throws TOKEN_INVALID, TOKENS_UNAVAILABLE */
   async tokenOf(text: string): Promise<LivingToken> {
-    const record = looksLocal(text) ? await this.#localRecord(text) : await whenReachable(() => this.#options.tokens.verify(text));
+    const record = looksLocal(text)
+      ? await this.#localRecord(text)
+      : await whenReachable(() => this.#options.tokens.verify(text));
     if (!record) throw tokenInvalid();
     return { record, hash: hashToken(text) };
   }
@@ -87,21 +138,38 @@ export class Doors {
 
   /** A path of this server that logs in once. @throws LOGIN_LINK_REFUSED */
   async makeLink({ proof, caller }: Pick<Principal, "proof" | "caller">): Promise<string> {
-    if (proof === "cookie") throw new DureError("LOGIN_LINK_REFUSED", "A login makes no other login.", { class: "forbidden", hint: "Use a token, or `dure login` at the server's machine." });
+    if (proof === "cookie") {
+      throw new DureError("LOGIN_LINK_REFUSED", "A login makes no other login.", {
+        class: "forbidden",
+        hint: "Use a token, or `dure login` at the server's machine.",
+      });
+    }
     const tokenId = proof === "none" ? await this.#ensureLocalToken() : caller.name;
     return `/login?once=${await this.logins.makeLink(tokenId)}`;
   }
 
   async #ensureLocalToken(): Promise<string> {
     const { localToken } = this.#options;
-    if (!localToken) throw new DureError("LOGIN_LINK_REFUSED", "This server has no data folder, so no login can be kept for its own user.", { class: "forbidden", hint: "Use a token." });
+    if (!localToken) {
+      throw new DureError(
+        "LOGIN_LINK_REFUSED",
+        "This server has no data folder, so no login can be kept for its own user.",
+        { class: "forbidden", hint: "Use a token." },
+      );
+    }
     await localToken.ensure();
     return LOCAL_TOKEN_ID;
   }
 
   async #byBearer(authorization: string): Promise<Principal> {
     const token = /^Bearer +([\x21-\x7e]{1,512})$/i.exec(authorization)?.[1];
-    if (token === undefined) throw new DureError("AUTHORIZATION_INVALID", "The header Authorization is not `Bearer <token>`.", { class: "unauthorized", hint: "Send `Authorization: Bearer <token>`, or leave it out." });
+    if (token === undefined) {
+      throw new DureError(
+        "AUTHORIZATION_INVALID",
+        "The header Authorization is not `Bearer <token>`.",
+        { class: "unauthorized", hint: "Send `Authorization: Bearer <token>`, or leave it out." },
+      );
+    }
     return principalOf((await this.tokenOf(token)).record, { proof: "bearer" });
   }
 
@@ -113,9 +181,17 @@ export class Doors {
   async #byConnection(request: FastifyRequest): Promise<Identified> {
     const [mode, arrival] = [await this.mode(), arrivalOf(request)];
     const before = decideLocal(mode, arrival, "same-user");
-    const decision = before.isLocal ? decideLocal(mode, arrival, await this.#ownerOf(request.raw.socket)) : before;
+    const decision = before.isLocal
+      ? decideLocal(mode, arrival, await this.#ownerOf(request.raw.socket))
+      : before;
     if (!decision.isLocal) return { principal: null, because: decision.because };
-    return { principal: { caller: { tenant: "", name: request.ip }, scopes: SCOPES_AT_MACHINE, proof: "none" } };
+    return {
+      principal: {
+        caller: { tenant: "", name: request.ip },
+        scopes: SCOPES_AT_MACHINE,
+        proof: "none",
+      },
+    };
   }
 
   async #ownerOf(socket: Socket): Promise<PeerOwner> {
@@ -128,9 +204,18 @@ export class Doors {
   }
 }
 
-/** How cookies are called and marked for a request. https counts when a trusted proxy says it, or the browser's own page does. */
-export function siteOf({ protocol, headers }: FastifyRequest): { host: string | undefined; isSecure: boolean } {
-  return { host: headers.host, isSecure: protocol === "https" || headers.origin?.startsWith("https://") === true };
+/**
+ * How cookies are called and marked for a request. https counts when a trusted proxy says it, or
+ * the browser's own page does.
+ */
+export function siteOf({ protocol, headers }: FastifyRequest): {
+  host: string | undefined;
+  isSecure: boolean;
+} {
+  return {
+    host: headers.host,
+    isSecure: protocol === "https" || headers.origin?.startsWith("https://") === true,
+  };
 }
 
 /** `Set-Cookie` of a login for the answer to a request. */
@@ -147,7 +232,10 @@ function arrivalOf({ raw, headers }: FastifyRequest): Arrival {
   };
 }
 
-function principalOf({ id, name, tenant, scopes }: TokenRecord, how: Pick<Principal, "proof" | "login">): Principal {
+function principalOf(
+  { id, name, tenant, scopes }: TokenRecord,
+  how: Pick<Principal, "proof" | "login">,
+): Principal {
   return { caller: { tenant, name: id }, scopes, person: name === "" ? undefined : name, ...how };
 }
 
@@ -156,6 +244,10 @@ async function whenReachable<Value>(ask: () => Promise<Value>): Promise<Value> {
   try {
     return await ask();
   } catch (cause) {
-    throw new DureError("TOKENS_UNAVAILABLE", "Tokens cannot be checked now.", { class: "unavailable", hint: "Is the database up? /readyz says.", cause });
+    throw new DureError("TOKENS_UNAVAILABLE", "Tokens cannot be checked now.", {
+      class: "unavailable",
+      hint: "Is the database up? /readyz says.",
+      cause,
+    });
   }
 }

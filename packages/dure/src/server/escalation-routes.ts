@@ -2,7 +2,14 @@ import type { FastifyRequest } from "fastify";
 import type { FastifyPluginAsyncZod } from "fastify-type-provider-zod";
 import { z } from "zod";
 import type { Inbox } from "../escalations/inbox.ts";
-import { ESCALATION_SEVERITIES, ESCALATION_STATUSES, ESCALATION_STEPS, ESCALATION_TYPES, NOTE_MOST, type Escalation } from "../kernel/escalation.ts";
+import {
+  ESCALATION_SEVERITIES,
+  ESCALATION_STATUSES,
+  ESCALATION_STEPS,
+  ESCALATION_TYPES,
+  MAX_NOTE,
+  type Escalation,
+} from "../kernel/escalation.ts";
 import { sessionIdFor } from "../kernel/tenant.ts";
 import { toWire } from "../kernel/wire.ts";
 import { problems } from "./schemas.ts";
@@ -18,21 +25,45 @@ const time = z.number().meta({ description: "Milliseconds since the epoch." });
 const EscalationJson = z
   .object({
     id: z.string(),
-    source: z.object({ run: id.optional(), port: id.optional(), job: id.optional(), room: id.optional(), session: z.string().optional(), turn: id.optional(), service: id.optional() }).meta({ description: "Where it comes from." }),
+    source: z
+      .object({
+        run: id.optional(),
+        port: id.optional(),
+        job: id.optional(),
+        room: id.optional(),
+        session: z.string().optional(),
+        turn: id.optional(),
+        service: id.optional(),
+      })
+      .meta({ description: "Where it comes from." }),
     type: z.enum(ESCALATION_TYPES),
     severity: z.enum(ESCALATION_SEVERITIES),
     title: z.string(),
     description: z.string(),
-    context: z.record(z.string(), z.unknown()).meta({ description: "What it is about; its keys are those of whoever raised it." }),
-    suggested_actions: z.array(z.object({ value: z.string(), label: z.string(), style: z.enum(["primary", "danger"]).optional(), asks: z.literal("text").optional() })),
+    context: z
+      .record(z.string(), z.unknown())
+      .meta({ description: "What it is about; its keys are those of whoever raised it." }),
+    suggested_actions: z.array(
+      z.object({
+        value: z.string(),
+        label: z.string(),
+        style: z.enum(["primary", "danger"]).optional(),
+        asks: z.literal("text").optional(),
+      }),
+    ),
     status: z.enum(ESCALATION_STATUSES),
     resolution: z.object({ value: z.string(), note: z.string().optional() }).nullable(),
-    resolved_by: z.string().nullable().meta({ description: "Id of the token, an agent's name, or `system`; an address on a server without tokens." }),
+    resolved_by: z.string().nullable().meta({
+      description:
+        "Id of the token, an agent's name, or `system`; an address on a server without tokens.",
+    }),
     resolved_by_person: z.string().nullable().meta({ description: "For whom the token was made." }),
     resolved_at: time.nullable(),
     created_at: time,
     expires_at: time.nullable(),
-    step: z.enum(ESCALATION_STEPS).meta({ description: "Who has it: where it was raised, the operator agent, or people." }),
+    step: z
+      .enum(ESCALATION_STEPS)
+      .meta({ description: "Who has it: where it was raised, the operator agent, or people." }),
     next_step_at: time.nullable(),
   })
   .meta({ id: "Escalation", description: "A recorded request for a decision." });
@@ -50,12 +81,22 @@ const ListQuery = z.object({
   cursor: z.string().max(200).optional(),
 });
 
-const note = z.string().max(NOTE_MOST).optional();
+const note = z.string().max(MAX_NOTE).optional();
 const Params = z.object({ id: z.string().min(1).max(100) });
-const AnswerBody = z.object({ value: z.string().min(1).max(100).meta({ description: "The value of one of the suggested actions." }), note: note.meta({ description: "A hint, a reason." }) });
+const AnswerBody = z.object({
+  value: z
+    .string()
+    .min(1)
+    .max(100)
+    .meta({ description: "The value of one of the suggested actions." }),
+  note: note.meta({ description: "A hint, a reason." }),
+});
 
 function decided({ body, params }: FastifyRequest): { what: string; subject: string } {
-  return { what: `escalation.${(body as z.infer<typeof AnswerBody>).value}`, subject: (params as z.infer<typeof Params>).id };
+  return {
+    what: `escalation.${(body as z.infer<typeof AnswerBody>).value}`,
+    subject: (params as z.infer<typeof Params>).id,
+  };
 }
 
 /** The one inbox: what waits for a decision, and the decisions. */
@@ -66,18 +107,38 @@ export const escalationRoutes: FastifyPluginAsyncZod<ServerParts> = async (app, 
     "/v1/escalations",
     {
       config: { scope: "chat" },
-      schema: { tags: ["escalations"], summary: "What waits for a decision and what was decided, newest first", querystring: ListQuery, response: { 200: z.object({ items: z.array(EscalationJson), next_cursor: z.string().nullable() }), ...problems(400, 401, 403) } },
+      schema: {
+        tags: ["escalations"],
+        summary: "What waits for a decision and what was decided, newest first",
+        querystring: ListQuery,
+        response: {
+          200: z.object({ items: z.array(EscalationJson), next_cursor: z.string().nullable() }),
+          ...problems(400, 401, 403),
+        },
+      },
     },
     async (request) => {
       const { session, ...filter } = request.query;
-      const { items, nextCursor } = await inbox.list({ ...filter, tenant: viewOf(request), session: keyOfSession(request, session) });
+      const { items, nextCursor } = await inbox.list({
+        ...filter,
+        tenant: viewOf(request),
+        session: keyOfSession(request, session),
+      });
       return { items: items.map((item) => onWire(item, request)), next_cursor: nextCursor };
     },
   );
 
   app.get(
     "/v1/escalations/:id",
-    { config: { scope: "chat" }, schema: { tags: ["escalations"], summary: "One escalation", params: Params, response: { 200: EscalationJson, ...problems(401, 403, 404) } } },
+    {
+      config: { scope: "chat" },
+      schema: {
+        tags: ["escalations"],
+        summary: "One escalation",
+        params: Params,
+        response: { 200: EscalationJson, ...problems(401, 403, 404) },
+      },
+    },
     async (request) => onWire(await inbox.get(request.params.id, viewerOf(request)), request),
   );
 
@@ -85,10 +146,23 @@ export const escalationRoutes: FastifyPluginAsyncZod<ServerParts> = async (app, 
     "/v1/escalations/:id/answer",
     {
       config: { scope: "admin", audit: decided },
-      schema: { tags: ["escalations"], summary: "Decides; what waited for it goes on", params: Params, body: AnswerBody, response: { 200: z.object({ turn_id: z.string().nullable(), escalation: EscalationJson }), ...problems(400, 401, 403, 404, 409) } },
+      schema: {
+        tags: ["escalations"],
+        summary: "Decides; what waited for it goes on",
+        params: Params,
+        body: AnswerBody,
+        response: {
+          200: z.object({ turn_id: z.string().nullable(), escalation: EscalationJson }),
+          ...problems(400, 401, 403, 404, 409),
+        },
+      },
     },
     async (request) => {
-      const { turn, escalation } = await inbox.answer(request.params.id, request.body, viewerOf(request));
+      const { turn, escalation } = await inbox.answer(
+        request.params.id,
+        request.body,
+        viewerOf(request),
+      );
       return { turn_id: turn, escalation: onWire(escalation, request) };
     },
   );
@@ -97,14 +171,27 @@ export const escalationRoutes: FastifyPluginAsyncZod<ServerParts> = async (app, 
     "/v1/escalations/:id/dismiss",
     {
       config: { scope: "admin", audit: "escalation.dismissed" },
-      schema: { tags: ["escalations"], summary: "Nobody will decide; what waited for it ends as if it had not been asked", params: Params, body: z.object({ note }).nullish(), response: { 200: EscalationJson, ...problems(400, 401, 403, 404, 409) } },
+      schema: {
+        tags: ["escalations"],
+        summary: "Nobody will decide; what waited for it ends as if it had not been asked",
+        params: Params,
+        body: z.object({ note }).nullish(),
+        response: { 200: EscalationJson, ...problems(400, 401, 403, 404, 409) },
+      },
     },
-    async (request) => onWire(await inbox.dismiss(request.params.id, viewerOf(request), request.body?.note), request),
+    async (request) =>
+      onWire(
+        await inbox.dismiss(request.params.id, viewerOf(request), request.body?.note),
+        request,
+      ),
   );
 };
 
 function onWire(escalation: Escalation, request: FastifyRequest): z.infer<typeof EscalationJson> {
   const { session } = escalation.source;
-  const source = session === undefined ? escalation.source : { ...escalation.source, session: sessionIdFor(viewOf(request), session) };
+  const source =
+    session === undefined
+      ? escalation.source
+      : { ...escalation.source, session: sessionIdFor(viewOf(request), session) };
   return toWire({ ...escalation, source }) as z.infer<typeof EscalationJson>;
 }

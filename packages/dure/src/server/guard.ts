@@ -1,7 +1,15 @@
 import type { FastifyInstance, FastifyReply, FastifyRequest } from "fastify";
 import { DureError, messageOf } from "../kernel/errors.ts";
 import type { Caller } from "../engine/api.ts";
-import { assertMay, countedAs, decideOrigin, isHostAllowed, isUnsafe, type Principal, type RouteScope } from "./access.ts";
+import {
+  assertMay,
+  countedAs,
+  decideOrigin,
+  isHostAllowed,
+  isUnsafe,
+  type Principal,
+  type RouteScope,
+} from "./access.ts";
 import type { StrangerReason } from "./access-mode.ts";
 import { assertQueryDecodes, boundBody } from "./body.ts";
 import { boundsOf } from "./bounds.ts";
@@ -12,9 +20,15 @@ import type { ServerParts } from "./server.ts";
 import type { SseStream } from "./sse.ts";
 
 export interface RequestLimits {
-  /** Requests per minute of one address that is not this machine's; of IPv6, of one /64 network. Default 1 200. */
+  /**
+   * Requests per minute of one address that is not this machine's; of IPv6, of one /64 network.
+   * Default 1 200.
+   */
   readonly perAddress?: number | undefined;
-  /** Requests per minute of this machine's own addresses. Default 600 000: a brake for a runaway loop, not for a benchmark. */
+  /**
+   * Requests per minute of this machine's own addresses. Default 600 000: a brake for a runaway
+   * loop, not for a benchmark.
+   */
   readonly perLoopback?: number | undefined;
   /** Requests per minute with one token. Default as for the address it comes from. */
   readonly perToken?: number | undefined;
@@ -26,17 +40,26 @@ export interface RequestLimits {
 const RECHECK_MS = 15_000;
 
 /**
- * What happens before any route, in this order: closing? the right host? not too often? who? from this origin? allowed?
- * And one line of log behind it.
+ * What happens before any route, in this order: closing? the right host? not too often? who? from
+ * this origin? allowed? And one line of log behind it.
  */
 export function guardRequests(app: FastifyInstance, parts: ServerParts): void {
   const { doors, limits = {}, allowedHosts = [], corsOrigins = [] } = parts;
   const timeWindow = 60_000;
   const bounds = boundsOf(limits);
-  const forAddress = (request: FastifyRequest): number => (isLoopbackAddress(request.ip) ? bounds.perLoopback : bounds.perAddress);
+  const forAddress = (request: FastifyRequest): number =>
+    isLoopbackAddress(request.ip) ? bounds.perLoopback : bounds.perAddress;
   const byAddress = (request: FastifyRequest): string => countedAs(request.ip);
-  const countAddress = app.createRateLimit({ timeWindow, max: forAddress, keyGenerator: byAddress });
-  const countLogin = app.createRateLimit({ timeWindow, max: bounds.logins, keyGenerator: byAddress });
+  const countAddress = app.createRateLimit({
+    timeWindow,
+    max: forAddress,
+    keyGenerator: byAddress,
+  });
+  const countLogin = app.createRateLimit({
+    timeWindow,
+    max: bounds.logins,
+    keyGenerator: byAddress,
+  });
   const countToken = app.createRateLimit({
     timeWindow,
     max: (request) => limits.perToken ?? forAddress(request),
@@ -61,7 +84,9 @@ export function guardRequests(app: FastifyInstance, parts: ServerParts): void {
     if (route !== "/healthz" && route !== "/readyz") await assertWithin(countAddress, request);
     if (isLoginRoute(route)) await assertWithin(countLogin, request);
 
-    if (allowCors(origin, corsOrigins, reply) && request.method === "OPTIONS") return answerPreflight(reply);
+    if (allowCors(origin, corsOrigins, reply) && request.method === "OPTIONS") {
+      return answerPreflight(reply);
+    }
     assertQueryDecodes(request.raw.url ?? "");
     if (request.is404) return;
 
@@ -73,7 +98,9 @@ export function guardRequests(app: FastifyInstance, parts: ServerParts): void {
       if (identified.principal) request.login = identified.login;
       else because = identified.because;
     }
-    if (request.principal && request.principal.proof !== "none") await assertWithin(countToken, request);
+    if (request.principal && request.principal.proof !== "none") {
+      await assertWithin(countToken, request);
+    }
     assertOrigin(request, corsOrigins);
     assertMay(request.principal, scope, because);
     if (request.routeOptions.config.stream) {
@@ -90,8 +117,17 @@ export function guardRequests(app: FastifyInstance, parts: ServerParts): void {
   app.setNotFoundHandler((request) => {
     const path = pathOf(request);
     const allow = knownPaths.methodsOf(path);
-    if (allow.length === 0) throw new DureError("ROUTE_UNKNOWN", `There is nothing at ${path}.`, { class: "not-found", hint: "/openapi.json lists all routes." });
-    throw new DureError("METHOD_NOT_ALLOWED", `${path} does not take ${request.method}.`, { class: "input", hint: `It takes ${allow.join(", ")}.`, details: { allow } });
+    if (allow.length === 0) {
+      throw new DureError("ROUTE_UNKNOWN", `There is nothing at ${path}.`, {
+        class: "not-found",
+        hint: "/openapi.json lists all routes.",
+      });
+    }
+    throw new DureError("METHOD_NOT_ALLOWED", `${path} does not take ${request.method}.`, {
+      class: "input",
+      hint: `It takes ${allow.join(", ")}.`,
+      details: { allow },
+    });
   });
 }
 
@@ -100,8 +136,15 @@ export function callerOf(request: FastifyRequest): Caller {
   return request.principal!.caller;
 }
 
-/** Ends a stream whose reader would not be let in any more: the token is revoked, the login has ended, or tokens are needed now. Returns how to stop looking. */
-export function endWhenRevoked({ doors, clock }: ServerParts, request: FastifyRequest, stream: SseStream): () => void {
+/**
+ * Ends a stream whose reader would not be let in any more: the token is revoked, the login has
+ * ended, or tokens are needed now. Returns how to stop looking.
+ */
+export function endWhenRevoked(
+  { doors, clock }: ServerParts,
+  request: FastifyRequest,
+  stream: SseStream,
+): () => void {
   const { principal } = request;
   if (!principal) return () => undefined;
   return clock.every(RECHECK_MS, () => {
@@ -112,15 +155,25 @@ export function endWhenRevoked({ doors, clock }: ServerParts, request: FastifyRe
   });
 }
 
-/** A login that is used gets another secret now and then. It is handed out as the answer leaves, so that answers cannot overtake each other. */
-async function renewCookie({ doors, logger }: ServerParts, request: FastifyRequest, reply: FastifyReply): Promise<void> {
+/**
+ * A login that is used gets another secret now and then. It is handed out as the answer leaves, so
+ * that answers cannot overtake each other.
+ */
+async function renewCookie(
+  { doors, logger }: ServerParts,
+  request: FastifyRequest,
+  reply: FastifyReply,
+): Promise<void> {
   const { login } = request;
   if (login?.rotates === undefined || reply.hasHeader("set-cookie")) return;
   try {
     const value = await doors.logins.rotate(login);
     if (value !== undefined) reply.header("set-cookie", cookieFor(request, value));
   } catch (error) {
-    logger.warn({ request: request.id, login: login.id, error: messageOf(error) }, "a login's cookie could not be renewed; the next answer tries again");
+    logger.warn(
+      { request: request.id, login: login.id, error: messageOf(error) },
+      "a login's cookie could not be renewed; the next answer tries again",
+    );
   }
 }
 
@@ -129,7 +182,10 @@ function isLoginRoute(route: string | undefined): boolean {
   return route === "/v1/login" || route === "/v1/login/links";
 }
 
-/** Whose streams are counted together; undefined for the person at the machine, whose address counts alone. */
+/**
+ * Whose streams are counted together; undefined for the person at the machine, whose address counts
+ * alone.
+ */
 function tokenOf({ principal }: FastifyRequest): string | undefined {
   return principal === null || principal.proof === "none" ? undefined : principal.caller.name;
 }
@@ -142,7 +198,12 @@ function scopeOf(request: FastifyRequest): RouteScope {
 function assertOrigin(request: FastifyRequest, corsOrigins: readonly string[]): void {
   const { host, origin, "sec-fetch-site": secFetchSite } = request.headers;
   const unsafe = isUnsafe(request.method, request.routeOptions.url);
-  const from = { method: request.method, host, origin, secFetchSite: typeof secFetchSite === "string" ? secFetchSite : undefined };
+  const from = {
+    method: request.method,
+    host,
+    origin,
+    secFetchSite: typeof secFetchSite === "string" ? secFetchSite : undefined,
+  };
   const decision = decideOrigin(from, request.principal?.proof, { unsafe, corsOrigins });
   if (decision.allowed) return;
   throw new DureError("ORIGIN_NOT_ALLOWED", `The request is refused because ${decision.because}.`, {
@@ -151,7 +212,10 @@ function assertOrigin(request: FastifyRequest, corsOrigins: readonly string[]): 
   });
 }
 
-async function assertWithin(count: ReturnType<FastifyInstance["createRateLimit"]>, request: FastifyRequest): Promise<void> {
+async function assertWithin(
+  count: ReturnType<FastifyInstance["createRateLimit"]>,
+  request: FastifyRequest,
+): Promise<void> {
   const result = await count(request);
   if (result.isAllowed || !result.isExceeded) return;
   throw new DureError("RATE_LIMITED", `More than ${result.max} requests in a minute.`, {
@@ -161,8 +225,15 @@ async function assertWithin(count: ReturnType<FastifyInstance["createRateLimit"]
   });
 }
 
-/** Lets pages of listed origins read answers. True if this is one of them. Cookies are not shared: such a page sends a token. */
-function allowCors(origin: string | undefined, corsOrigins: readonly string[], reply: FastifyReply): boolean {
+/**
+ * Lets pages of listed origins read answers. True if this is one of them. Cookies are not shared:
+ * such a page sends a token.
+ */
+function allowCors(
+  origin: string | undefined,
+  corsOrigins: readonly string[],
+  reply: FastifyReply,
+): boolean {
   if (corsOrigins.length > 0) reply.header("vary", "origin");
   if (origin === undefined || !corsOrigins.includes(origin)) return false;
   reply.header("access-control-allow-origin", origin);
@@ -173,14 +244,24 @@ function allowCors(origin: string | undefined, corsOrigins: readonly string[], r
 function answerPreflight(reply: FastifyReply): FastifyReply {
   return reply
     .header("access-control-allow-methods", "GET, POST, PUT, PATCH, DELETE")
-    .header("access-control-allow-headers", "authorization, content-type, idempotency-key, last-event-id")
+    .header(
+      "access-control-allow-headers",
+      "authorization, content-type, idempotency-key, last-event-id",
+    )
     .header("access-control-max-age", "600")
     .code(204)
     .send();
 }
 
-/** One line per request. The address is told without its query: a GET may carry a person's words there. */
-function logWhenClosed({ logger, clock }: ServerParts, request: FastifyRequest, reply: FastifyReply): void {
+/**
+ * One line per request. The address is told without its query: a GET may carry a person's words
+ * there.
+ */
+function logWhenClosed(
+  { logger, clock }: ServerParts,
+  request: FastifyRequest,
+  reply: FastifyReply,
+): void {
   const startedAt = clock.monotonic();
   reply.raw.once("close", () => {
     const fields = {
@@ -205,14 +286,22 @@ function pathOf(request: FastifyRequest): string {
 }
 
 function draining(): DureError {
-  return new DureError("SERVER_DRAINING", "This server is closing.", { class: "unavailable", hint: "Try again: another process or the next start answers.", details: { retryAfterMs: 1_000 } });
+  return new DureError("SERVER_DRAINING", "This server is closing.", {
+    class: "unavailable",
+    hint: "Try again: another process or the next start answers.",
+    details: { retryAfterMs: 1_000 },
+  });
 }
 
 function hostNotAllowed(host: string | undefined): DureError {
-  return new DureError("HOST_NOT_ALLOWED", `The Host header ${host === undefined ? "is missing" : `names ${JSON.stringify(host)}`}, which is not this server.`, {
-    class: "forbidden",
-    hint: "Use 127.0.0.1 or localhost, or list the name in `server.allowedHosts`.",
-  });
+  return new DureError(
+    "HOST_NOT_ALLOWED",
+    `The Host header ${host === undefined ? "is missing" : `names ${JSON.stringify(host)}`}, which is not this server.`,
+    {
+      class: "forbidden",
+      hint: "Use 127.0.0.1 or localhost, or list the name in `server.allowedHosts`.",
+    },
+  );
 }
 
 /** Which methods a path takes, to tell 405 from 404. */
@@ -221,12 +310,21 @@ class KnownPaths {
 
   add(url: string, method: string | string[]): void {
     if (url.includes("*")) return;
-    const pattern = new RegExp(`^${url.split(/:[A-Za-z_]+/).map((part) => part.replace(/[.*+?^${}()|[\]\\]/g, "\\$&")).join("[^/]+")}$`);
+    const pattern = new RegExp(
+      `^${url
+        .split(/:[A-Za-z_]+/)
+        .map((part) => part.replace(/[.*+?^${}()|[\]\\]/g, "\\$&"))
+        .join("[^/]+")}$`,
+    );
     this.#routes.push({ pattern, methods: [method].flat() });
   }
 
   methodsOf(path: string): readonly string[] {
-    return [...new Set(this.#routes.filter(({ pattern }) => pattern.test(path)).flatMap(({ methods }) => methods))];
+    return [
+      ...new Set(
+        this.#routes.filter(({ pattern }) => pattern.test(path)).flatMap(({ methods }) => methods),
+      ),
+    ];
   }
 }
 

@@ -24,8 +24,13 @@ import { viewerOf, viewOf } from "./tenants.ts";
 const jobId = z.string().min(1).max(100);
 const agentId = z.string().min(1).max(64);
 const status = z.enum(JOB_STATUSES as [JobStatus, ...JobStatus[]]);
-const outcome = z.enum(Object.keys(OUTCOMES) as [keyof typeof OUTCOMES, ...(keyof typeof OUTCOMES)[]]);
-const duration = z.string().regex(/^\d+(\.\d+)?(ms|s|m|h|d)$/, 'must be a number with a unit, such as "10m", "1h" or "7d"').max(20);
+const outcome = z.enum(
+  Object.keys(OUTCOMES) as [keyof typeof OUTCOMES, ...(keyof typeof OUTCOMES)[]],
+);
+const duration = z
+  .string()
+  .regex(/^\d+(\.\d+)?(ms|s|m|h|d)$/, 'must be a number with a unit, such as "10m", "1h" or "7d"')
+  .max(20);
 const time = z.number().meta({ description: "Milliseconds since the epoch." });
 
 const JobJson = z
@@ -47,20 +52,41 @@ const JobJson = z
     waiting: z.literal("person").nullable(),
     created_at: time,
     finished_at: time.nullable(),
-    turn_started_at: time.nullable().meta({ description: "Since when the exchange turn under way is led." }),
+    turn_started_at: time
+      .nullable()
+      .meta({ description: "Since when the exchange turn under way is led." }),
   })
   .meta({ id: "Job", description: "The durable record of an exchange between two agents." });
 
 const JobDetailJson = JobJson.extend({
-  turns: z.array(z.looseObject({ number: z.int(), speaker: z.string(), text: z.string(), tokens_in: z.int(), tokens_out: z.int(), cost_micro_usd: z.number().nullable(), started_at: time, finished_at: time })),
-  words: z.array(z.looseObject({ author: z.string(), text: z.string(), at: time, turn: z.int().nullable() })).meta({ description: "What persons said into it; `turn` is the exchange turn that it reached." }),
+  turns: z.array(
+    z.looseObject({
+      number: z.int(),
+      speaker: z.string(),
+      text: z.string(),
+      tokens_in: z.int(),
+      tokens_out: z.int(),
+      cost_micro_usd: z.number().nullable(),
+      started_at: time,
+      finished_at: time,
+    }),
+  ),
+  words: z
+    .array(
+      z.looseObject({ author: z.string(), text: z.string(), at: time, turn: z.int().nullable() }),
+    )
+    .meta({
+      description: "What persons said into it; `turn` is the exchange turn that it reached.",
+    }),
 });
 
 const ListQuery = z.object({
   status: status.optional(),
   agent: agentId.optional().meta({ description: "As asking or as asked one." }),
   parent: jobId.optional().meta({ description: "The job that asked for it." }),
-  root: jobId.optional().meta({ description: "The job with which its whole work began; it is among them." }),
+  root: jobId
+    .optional()
+    .meta({ description: "The job with which its whole work began; it is among them." }),
   since: duration.optional().meta({ description: "Made within this time, such as `1h`." }),
   limit: z.coerce.number().int().min(1).max(200).optional(),
   cursor: z.string().max(100).optional(),
@@ -69,13 +95,34 @@ const ListQuery = z.object({
 const AskBody = z.object({
   agent: agentId.meta({ description: "In whose name." }),
   target: agentId.optional().meta({ description: "Who is asked." }),
-  session: z.string().min(1).max(200).optional().meta({ description: "Instead of `target`: the agent that answers in this session." }),
+  session: z
+    .string()
+    .min(1)
+    .max(200)
+    .optional()
+    .meta({ description: "Instead of `target`: the agent that answers in this session." }),
   message: z.string().meta({ description: "At most 16 KiB of UTF-8." }),
-  wait_sec: z.number().min(0).max(300).optional().meta({ description: "How long to wait for the answer. Default 30; 0 returns at once." }),
-  max_turns: z.int().min(0).max(1_000).optional().meta({ description: "Longest exchange; without it the kind of the request decides." }),
+  wait_sec: z
+    .number()
+    .min(0)
+    .max(300)
+    .optional()
+    .meta({ description: "How long to wait for the answer. Default 30; 0 returns at once." }),
+  max_turns: z
+    .int()
+    .min(0)
+    .max(1_000)
+    .optional()
+    .meta({ description: "Longest exchange; without it the kind of the request decides." }),
   topic: z.string().max(200).optional(),
-  conversation_id: z.string().max(100).optional().meta({ description: "The conversation that it belongs to. The last words of the same two agents in it are told at the beginning." }),
-  payload: z.looseObject({ kind: z.string() }).optional().meta({ description: "`task_delegation`, `status_report`, `question` or `answer`, with members of its own; at most 12 KiB as text, told whole." }),
+  conversation_id: z.string().max(100).optional().meta({
+    description:
+      "The conversation that it belongs to. The last words of the same two agents in it are told at the beginning.",
+  }),
+  payload: z.looseObject({ kind: z.string() }).optional().meta({
+    description:
+      "`task_delegation`, `status_report`, `question` or `answer`, with members of its own; at most 12 KiB as text, told whole.",
+  }),
 });
 
 /** Its job has no id yet. */
@@ -91,7 +138,10 @@ const AskHeaders = z.looseObject({
     .string()
     .regex(/^[\x21-\x7e]{1,255}$/, "must be 1–255 visible ASCII characters")
     .optional()
-    .meta({ description: "Holds as long as the job is kept, per caller and agent: the same body gives the same job, another body is 422." }),
+    .meta({
+      description:
+        "Holds as long as the job is kept, per caller and agent: the same body gives the same job, another body is 422.",
+    }),
 });
 
 const AskAnswer = z.union([
@@ -101,7 +151,8 @@ const AskAnswer = z.union([
 const AskAccepted = z.object({ status: z.enum(["accepted", "timeout"]), job_id: z.string() });
 
 const JobStream = {
-  description: "SSE. First `event: job` with the whole job, then its events (`data:` is the envelope of /v1/events) until one of job.completed, job.failed, job.cancelled, job.abandoned. With Last-Event-ID only what came behind it; `event: reset` says that older events are gone.",
+  description:
+    "SSE. First `event: job` with the whole job, then its events (`data:` is the envelope of /v1/events) until one of job.completed, job.failed, job.cancelled, job.abandoned. With Last-Event-ID only what came behind it; `event: reset` says that older events are gone.",
   content: { "text/event-stream": { schema: z.string() } },
 };
 const NOTHING = z.null().meta({ description: "It has ended, and all was read." });
@@ -114,36 +165,89 @@ export const jobRoutes: FastifyPluginAsyncZod<ServerParts> = async (app, parts) 
   const params = z.object({ id: jobId });
   const nameOf = (agent: string): string => rooms?.directory.nameOf(agent) ?? agent;
   const jobToWire = (job: Job, request: FastifyRequest): z.infer<typeof JobJson> => {
-    const origin = job.origin && { ...job.origin, session: sessionIdFor(viewOf(request), job.origin.session) };
-    return toWire({ ...job, origin, requesterName: nameOf(job.requester), targetName: nameOf(job.target) }) as z.infer<typeof JobJson>;
+    const origin = job.origin && {
+      ...job.origin,
+      session: sessionIdFor(viewOf(request), job.origin.session),
+    };
+    return toWire({
+      ...job,
+      origin,
+      requesterName: nameOf(job.requester),
+      targetName: nameOf(job.target),
+    }) as z.infer<typeof JobJson>;
   };
-  const detailToWire = (job: JobDetail, request: FastifyRequest): z.infer<typeof JobDetailJson> => jobToWire(job, request) as z.infer<typeof JobDetailJson>;
+  const detailToWire = (job: JobDetail, request: FastifyRequest): z.infer<typeof JobDetailJson> =>
+    jobToWire(job, request) as z.infer<typeof JobDetailJson>;
 
   app.get(
     "/v1/jobs",
-    { config, schema: { tags: ["jobs"], summary: "Jobs, newest first", querystring: ListQuery, response: { 200: z.object({ items: z.array(JobJson), next_cursor: z.string().nullable() }), ...problems(400, 401, 403) } } },
+    {
+      config,
+      schema: {
+        tags: ["jobs"],
+        summary: "Jobs, newest first",
+        querystring: ListQuery,
+        response: {
+          200: z.object({ items: z.array(JobJson), next_cursor: z.string().nullable() }),
+          ...problems(400, 401, 403),
+        },
+      },
+    },
     async (request) => {
       const { since, ...filter } = request.query;
-      const { items, nextCursor } = await jobs.list({ ...filter, since: since as Duration | undefined, tenant: viewOf(request) });
+      const { items, nextCursor } = await jobs.list({
+        ...filter,
+        since: since as Duration | undefined,
+        tenant: viewOf(request),
+      });
       return { items: items.map((job) => jobToWire(job, request)), next_cursor: nextCursor };
     },
   );
 
   app.post(
     "/v1/jobs",
-    { config: { ...config, audit: askedFor }, schema: { tags: ["jobs"], summary: "Lets one agent ask another: 200 when the exchange has ended, 202 while it goes on", headers: AskHeaders, body: AskBody, response: { 200: AskAnswer, 202: AskAccepted, ...problems(400, 401, 403, 404, 422) } } },
+    {
+      config: { ...config, audit: askedFor },
+      schema: {
+        tags: ["jobs"],
+        summary:
+          "Lets one agent ask another: 200 when the exchange has ended, 202 while it goes on",
+        headers: AskHeaders,
+        body: AskBody,
+        response: { 200: AskAnswer, 202: AskAccepted, ...problems(400, 401, 403, 404, 422) },
+      },
+    },
     async (request, reply) => {
       const caller = callerOf(request);
-      const { agent, target, session, wait_sec, max_turns, conversation_id, ...rest } = request.body;
+      const { agent, target, session, wait_sec, max_turns, conversation_id, ...rest } =
+        request.body;
       const given = request.headers["idempotency-key"];
-      // A key of its own lets the job be asked for first and waited for then, so that its id is known when the server closes.
-      const ask: AskRequest = { ...rest, requester: agent, agent: target, session, maxTurns: max_turns, conversationId: conversation_id, tenant: caller.tenant, key: given === undefined ? `http:${ulid()}` : `http:${caller.name}:${given}` };
+      // A key of its own lets the job be asked for first and waited for then, so that its id is
+      // known when the server closes.
+      const ask: AskRequest = {
+        ...rest,
+        requester: agent,
+        agent: target,
+        session,
+        maxTurns: max_turns,
+        conversationId: conversation_id,
+        tenant: caller.tenant,
+        key: given === undefined ? `http:${ulid()}` : `http:${caller.name}:${given}`,
+      };
       const { jobId } = (await jobs.ask({ ...ask, waitSec: 0 })) as { jobId: string };
       await deedIsDone(request, parts, jobId); // however long the answer takes
       const gone = closedSignal(reply.raw);
-      const result = wait_sec === 0 ? ({ status: "accepted", jobId } as const) : await waitFor(jobs, { ...ask, waitSec: wait_sec }, jobId, { gone, closing: parts.closing });
+      const result =
+        wait_sec === 0
+          ? ({ status: "accepted", jobId } as const)
+          : await waitFor(jobs, { ...ask, waitSec: wait_sec }, jobId, {
+              gone,
+              closing: parts.closing,
+            });
       if (gone.aborted) return reply.hijack(); // nobody is left to answer; the job goes on
-      return result.status === "accepted" || result.status === "timeout" ? reply.code(202).send({ status: result.status, job_id: jobId }) : reply.code(200).send(toWire(result) as z.infer<typeof AskAnswer>);
+      return result.status === "accepted" || result.status === "timeout"
+        ? reply.code(202).send({ status: result.status, job_id: jobId })
+        : reply.code(200).send(toWire(result) as z.infer<typeof AskAnswer>);
     },
   );
 
@@ -154,20 +258,54 @@ export const jobRoutes: FastifyPluginAsyncZod<ServerParts> = async (app, parts) 
       schema: {
         tags: ["jobs"],
         summary: "Jobs that someone should look at, and why",
-        querystring: z.object({ stuck: duration.optional().meta({ description: "Without progress for this long counts as stuck. Default `10m`." }), resumes: z.coerce.number().int().min(1).max(1_000).optional().meta({ description: "So many resumes count as often. Default 3." }) }),
-        response: { 200: z.object({ items: z.array(JobJson.extend({ why: z.enum(["stuck", "orphaned", "resumed-often"]) })) }), ...problems(400, 401, 403) },
+        querystring: z.object({
+          stuck: duration.optional().meta({
+            description: "Without progress for this long counts as stuck. Default `10m`.",
+          }),
+          resumes: z.coerce
+            .number()
+            .int()
+            .min(1)
+            .max(1_000)
+            .optional()
+            .meta({ description: "So many resumes count as often. Default 3." }),
+        }),
+        response: {
+          200: z.object({
+            items: z.array(JobJson.extend({ why: z.enum(["stuck", "orphaned", "resumed-often"]) })),
+          }),
+          ...problems(400, 401, 403),
+        },
       },
     },
     async (request) => {
       const { stuck, resumes } = request.query;
-      const items = await jobs.audit({ tenant: viewOf(request), stuck: stuck as Duration | undefined, resumes });
+      const items = await jobs.audit({
+        tenant: viewOf(request),
+        stuck: stuck as Duration | undefined,
+        resumes,
+      });
       return { items: items.map((job) => ({ ...jobToWire(job, request), why: job.why })) };
     },
   );
 
   app.post(
     "/v1/jobs/purge",
-    { config: { scope: "admin", audit: ({ body }) => ({ what: "jobs.purge", subject: (body as z.infer<typeof PurgeBody>).older_than }) }, schema: { tags: ["jobs"], summary: "Removes finished jobs of everybody that are older", body: PurgeBody, response: { 200: z.object({ removed: z.int() }), ...problems(400, 401, 403) } } },
+    {
+      config: {
+        scope: "admin",
+        audit: ({ body }) => ({
+          what: "jobs.purge",
+          subject: (body as z.infer<typeof PurgeBody>).older_than,
+        }),
+      },
+      schema: {
+        tags: ["jobs"],
+        summary: "Removes finished jobs of everybody that are older",
+        body: PurgeBody,
+        response: { 200: z.object({ removed: z.int() }), ...problems(400, 401, 403) },
+      },
+    },
     async (request) => {
       assertOfAllTenants(callerOf(request), "PURGE_NOT_ALLOWED", "remove the jobs");
       const removed = await jobs.purge({ olderThan: request.body.older_than as Duration });
@@ -175,29 +313,76 @@ export const jobRoutes: FastifyPluginAsyncZod<ServerParts> = async (app, parts) 
     },
   );
 
-  app.get("/v1/jobs/:id", { config, schema: { tags: ["jobs"], summary: "One job with its transcript", params, response: { 200: JobDetailJson, ...problems(400, 401, 403, 404) } } }, async (request) =>
-    detailToWire(await jobs.get(request.params.id, { tenant: viewOf(request) }), request),
+  app.get(
+    "/v1/jobs/:id",
+    {
+      config,
+      schema: {
+        tags: ["jobs"],
+        summary: "One job with its transcript",
+        params,
+        response: { 200: JobDetailJson, ...problems(400, 401, 403, 404) },
+      },
+    },
+    async (request) =>
+      detailToWire(await jobs.get(request.params.id, { tenant: viewOf(request) }), request),
   );
 
   app.get(
     "/v1/jobs/:id/stream",
-    { config: { ...config, stream: true }, schema: { tags: ["jobs"], summary: "How a job stands, then what happens to it until it has ended", params, headers: ResumeHeaders, querystring: ResumeQuery, response: { 200: JobStream, 204: NOTHING, ...problems(400, 401, 403, 404) } } },
+    {
+      config: { ...config, stream: true },
+      schema: {
+        tags: ["jobs"],
+        summary: "How a job stands, then what happens to it until it has ended",
+        params,
+        headers: ResumeHeaders,
+        querystring: ResumeQuery,
+        response: { 200: JobStream, 204: NOTHING, ...problems(400, 401, 403, 404) },
+      },
+    },
     async (request, reply) => {
       const tenant = viewOf(request);
       const { id } = request.params;
-      const after = readEventPosition(request.headers["last-event-id"] || request.query.last_event_id);
+      const after = readEventPosition(
+        request.headers["last-event-id"] || request.query.last_event_id,
+      );
       const job = await jobs.get(id, { tenant });
-      if (after !== undefined && isOver(job.status) && (await isReadToItsEnd(jobs, id, { tenant, after }))) return reply.code(204).send(null);
+      if (
+        after !== undefined &&
+        isOver(job.status) &&
+        (await isReadToItsEnd(jobs, id, { tenant, after }))
+      ) {
+        return reply.code(204).send(null);
+      }
 
       reply.hijack();
-      const stream = parts.streams.open(reply.raw, reply.getHeaders() as OutgoingHttpHeaders, `: job ${id}\n\n`);
-      await sendJob(parts, request, stream, jobs.stream(id, { tenant, after, signal: stream.signal }), (job) => detailToWire(job, request));
+      const stream = parts.streams.open(
+        reply.raw,
+        reply.getHeaders() as OutgoingHttpHeaders,
+        `: job ${id}\n\n`,
+      );
+      await sendJob(
+        parts,
+        request,
+        stream,
+        jobs.stream(id, { tenant, after, signal: stream.signal }),
+        (job) => detailToWire(job, request),
+      );
     },
   );
 
   app.post(
     "/v1/jobs/:id/cancel",
-    { config: { ...config, audit: "job.cancel" }, schema: { tags: ["jobs"], summary: "Cancels a job and all that it asked for, wherever they run", params, response: { 200: JobJson, ...problems(400, 401, 403, 404, 409) } } },
+    {
+      config: { ...config, audit: "job.cancel" },
+      schema: {
+        tags: ["jobs"],
+        summary: "Cancels a job and all that it asked for, wherever they run",
+        params,
+        response: { 200: JobJson, ...problems(400, 401, 403, 404, 409) },
+      },
+    },
     async (request) => {
       const { tenant, name: by } = viewerOf(request);
       return jobToWire(await jobs.cancel(request.params.id, { tenant, by }), request);
@@ -206,8 +391,18 @@ export const jobRoutes: FastifyPluginAsyncZod<ServerParts> = async (app, parts) 
 
   app.post(
     "/v1/jobs/:id/retry",
-    { config: { ...config, audit: "job.retry" }, schema: { tags: ["jobs"], summary: "Starts a job that did not succeed anew, behind its finished turns; asked twice it gives the same one", params, response: { 200: JobJson, ...problems(400, 401, 403, 404, 409, 429) } } },
-    async (request) => jobToWire(await jobs.retry(request.params.id, { tenant: viewOf(request) }), request),
+    {
+      config: { ...config, audit: "job.retry" },
+      schema: {
+        tags: ["jobs"],
+        summary:
+          "Starts a job that did not succeed anew, behind its finished turns; asked twice it gives the same one",
+        params,
+        response: { 200: JobJson, ...problems(400, 401, 403, 404, 409, 429) },
+      },
+    },
+    async (request) =>
+      jobToWire(await jobs.retry(request.params.id, { tenant: viewOf(request) }), request),
   );
 
   app.post(
@@ -218,29 +413,66 @@ export const jobRoutes: FastifyPluginAsyncZod<ServerParts> = async (app, parts) 
         tags: ["jobs"],
         summary: "A person's words for the next exchange turn; they go before what the agents say",
         params,
-        body: z.object({ text: z.string().meta({ description: "At most 16 KiB of UTF-8, told whole. What waits for one turn: 20 texts, 20 KiB." }), as_person: z.string().trim().min(1).max(60).optional().meta({ description: "Name to speak under; with a token it needs scope `admin`." }) }),
-        response: { 202: z.object({ status: z.literal("heard") }).meta({ description: "Stored; the next turn is told it." }), ...problems(400, 401, 403, 404, 409, 429) },
+        body: z.object({
+          text: z.string().meta({
+            description:
+              "At most 16 KiB of UTF-8, told whole. What waits for one turn: 20 texts, 20 KiB.",
+          }),
+          as_person: z
+            .string()
+            .trim()
+            .min(1)
+            .max(60)
+            .optional()
+            .meta({ description: "Name to speak under; with a token it needs scope `admin`." }),
+        }),
+        response: {
+          202: z
+            .object({ status: z.literal("heard") })
+            .meta({ description: "Stored; the next turn is told it." }),
+          ...problems(400, 401, 403, 404, 409, 429),
+        },
       },
     },
     async (request, reply) => {
-      await jobs.speak(request.params.id, request.body.text, { tenant: viewOf(request), by: speakerOf(request, request.body.as_person) });
+      await jobs.speak(request.params.id, request.body.text, {
+        tenant: viewOf(request),
+        by: speakerOf(request, request.body.as_person),
+      });
       return reply.code(202).send({ status: "heard" });
     },
   );
 
   function speakerOf(request: FastifyRequest, asPerson: string | undefined): string {
     if (asPerson !== undefined && !hasScope(request.principal!, "admin")) {
-      throw new DureError("PERSON_FORBIDDEN", "Only an admin's token may speak for somebody else.", { class: "forbidden", hint: "Leave out as_person." });
+      throw new DureError(
+        "PERSON_FORBIDDEN",
+        "Only an admin's token may speak for somebody else.",
+        { class: "forbidden", hint: "Leave out as_person." },
+      );
     }
-    return checkName(asPerson ?? (request.principal!.person === undefined ? OPERATOR : callerOf(request).name), rooms?.directory.agents ?? []);
+    return checkName(
+      asPerson ?? (request.principal!.person === undefined ? OPERATOR : callerOf(request).name),
+      rooms?.directory.agents ?? [],
+    );
   }
 };
 
-/** Who speaks into an exchange on a server where nobody is logged in and who does not say a name. */
+/**
+ * Who speaks into an exchange on a server where nobody is logged in and who does not say a name.
+ */
 const OPERATOR = "operator";
 
-/** Waits for a job that was asked for. What keeps it from waiting on (the server closes, the caller left) leaves the job as it is. */
-async function waitFor(jobs: Jobs, ask: AskRequest, id: string, { gone, closing }: { gone: AbortSignal; closing: AbortSignal }): Promise<AskResult> {
+/**
+ * Waits for a job that was asked for. What keeps it from waiting on (the server closes, the caller
+ * left) leaves the job as it is.
+ */
+async function waitFor(
+  jobs: Jobs,
+  ask: AskRequest,
+  id: string,
+  { gone, closing }: { gone: AbortSignal; closing: AbortSignal },
+): Promise<AskResult> {
   try {
     return await jobs.ask(ask, { signal: AbortSignal.any([gone, closing]) });
   } catch (error) {
@@ -249,13 +481,23 @@ async function waitFor(jobs: Jobs, ask: AskRequest, id: string, { gone, closing 
   }
 }
 
-async function isReadToItsEnd(jobs: Jobs, id: string, options: { tenant: TenantView; after: string }): Promise<boolean> {
+async function isReadToItsEnd(
+  jobs: Jobs,
+  id: string,
+  options: { tenant: TenantView; after: string },
+): Promise<boolean> {
   for await (const _ of jobs.stream(id, options)) return false;
   return true;
 }
 
 /** Sends a job's frames to one reader until the job's end or the reader's. */
-async function sendJob(parts: ServerParts, request: FastifyRequest, stream: SseStream, frames: AsyncIterable<JobFrame>, toJson: (job: JobDetail) => unknown): Promise<void> {
+async function sendJob(
+  parts: ServerParts,
+  request: FastifyRequest,
+  stream: SseStream,
+  frames: AsyncIterable<JobFrame>,
+  toJson: (job: JobDetail) => unknown,
+): Promise<void> {
   const cancel = endWhenRevoked(parts, request, stream);
   try {
     for await (const item of frames) {
@@ -265,15 +507,29 @@ async function sendJob(parts: ServerParts, request: FastifyRequest, stream: SseS
     }
     stream.end();
   } catch (error) {
-    if (!stream.ended) parts.logger.warn({ request: request.id, error: messageOf(error) }, "stream of a job broke; its reader is asked to come back");
+    if (!stream.ended) {
+      parts.logger.warn(
+        { request: request.id, error: messageOf(error) },
+        "stream of a job broke; its reader is asked to come back",
+      );
+    }
     stream.end("retry: 1000\n\n");
   } finally {
     cancel();
   }
-  if (stream.wasCut) parts.logger.warn({ request: request.id }, "reader of a job was cut off because it did not read; it can resume");
+  if (stream.wasCut) {
+    parts.logger.warn(
+      { request: request.id },
+      "reader of a job was cut off because it did not read; it can resume",
+    );
+  }
 }
 
-function frameOf(item: JobFrame, toJson: (job: JobDetail) => unknown, view: TenantView): string | Buffer {
+function frameOf(
+  item: JobFrame,
+  toJson: (job: JobDetail) => unknown,
+  view: TenantView,
+): string | Buffer {
   switch (item.kind) {
     case "job":
       return frame("job", toJson(item.job), item.position);

@@ -11,8 +11,11 @@ export const LOCAL_TOKEN_ID = "token_local";
 
 const TEXT = /^dure_local_[A-Za-z0-9_-]{43}$/;
 /** Read of the file at most, bytes. */
-const MOST_BYTES = 256;
-/** A file that was removed or replaced is noticed within this time, milliseconds. Source: docs/spec/platform §6. */
+const MAX_BYTES = 256;
+/**
+ * A file that was removed or replaced is noticed within this time, milliseconds. Source:
+ * docs/spec/platform §6.
+ */
 const REMEMBER_MS = 2_000;
 
 /** Where the token of the person at the machine stands. */
@@ -21,14 +24,17 @@ export function localTokenFile(home: string): string {
 }
 
 /**
- * The token in DURE_HOME, or undefined: there is none, or another user may read it or could have written it.
- * Who can write a file there under the server's own user is that user.
+ * The token in DURE_HOME, or undefined: there is none, or another user may read it or could have
+ * written it. Who can write a file there under the server's own user is that user.
  */
 export async function readLocalToken(home: string): Promise<string | undefined> {
   try {
-    await using handle = await open(localTokenFile(home), constants.O_RDONLY | (constants.O_NOFOLLOW ?? 0));
+    await using handle = await open(
+      localTokenFile(home),
+      constants.O_RDONLY | (constants.O_NOFOLLOW ?? 0),
+    );
     const facts = await handle.stat();
-    if (!facts.isFile() || facts.size > MOST_BYTES || !isOwnAlone(facts)) return undefined;
+    if (!facts.isFile() || facts.size > MAX_BYTES || !isOwnAlone(facts)) return undefined;
     const text = (await handle.readFile("utf8")).trim();
     return TEXT.test(text) ? text : undefined;
   } catch {
@@ -36,7 +42,10 @@ export async function readLocalToken(home: string): Promise<string | undefined> 
   }
 }
 
-/** The token in DURE_HOME; made when there is none that may be used. Of several that make it at once all get the same one. */
+/**
+ * The token in DURE_HOME; made when there is none that may be used. Of several that make it at once
+ * all get the same one.
+ */
 export async function ensureLocalToken(home: string): Promise<string> {
   const known = await readLocalToken(home);
   if (known !== undefined) return known;
@@ -99,8 +108,18 @@ export class LocalToken {
   }
 }
 
-/** It is the person's own, so it has no name: rooms ask for one, as they do on a server without tokens. */
-const RECORD: TokenRecord = { id: LOCAL_TOKEN_ID, name: "", tenant: "", scopes: SCOPES, createdAt: 0, revokedAt: null };
+/**
+ * It is the person's own, so it has no name: rooms ask for one, as they do on a server without
+ * tokens.
+ */
+const RECORD: TokenRecord = {
+  id: LOCAL_TOKEN_ID,
+  name: "",
+  tenant: "",
+  scopes: SCOPES,
+  createdAt: 0,
+  revokedAt: null,
+};
 
 /** Whether a bearer may be the one of the file. Pure. */
 export function looksLocal(token: string): boolean {

@@ -17,18 +17,30 @@ const secret = z.string().min(1).max(512);
 const LoginBody = z
   .object({
     token: secret.optional().meta({ description: "A token. Either this or `once`." }),
-    once: secret.optional().meta({ description: "What stands behind `once=` in a link of `dure login` or of the start. It holds once, for 10 minutes." }),
+    once: secret.optional().meta({
+      description:
+        "What stands behind `once=` in a link of `dure login` or of the start. It holds once, for 10 minutes.",
+    }),
   })
-  .refine(({ token, once }) => (token === undefined) !== (once === undefined), "either `token` or `once` is needed, and not both");
+  .refine(
+    ({ token, once }) => (token === undefined) !== (once === undefined),
+    "either `token` or `once` is needed, and not both",
+  );
 
-const LinkAnswer = z.object({ path: z.string().meta({ description: "Opened in a browser it logs in, once, within 10 minutes." }) });
+const LinkAnswer = z.object({
+  path: z
+    .string()
+    .meta({ description: "Opened in a browser it logs in, once, within 10 minutes." }),
+});
 
 const LoginJson = z
   .object({
     id: z.string(),
     token_id: z.string(),
     user_agent: z.string(),
-    created_at: z.number().meta({ description: "Milliseconds since the epoch, as all times here." }),
+    created_at: z
+      .number()
+      .meta({ description: "Milliseconds since the epoch, as all times here." }),
     used_at: z.number(),
     expires_at: z.number(),
     current: z.boolean().meta({ description: "The one that asks." }),
@@ -38,18 +50,34 @@ const LoginJson = z
 const params = z.object({ id: z.string().min(1).max(100) });
 const tags = ["access"];
 
-/** Logging in and out with a browser, and the list of those that are logged in. Source: docs/spec/platform §6. */
+/**
+ * Logging in and out with a browser, and the list of those that are logged in. Source:
+ * docs/spec/platform §6.
+ */
 export const loginRoutes: FastifyPluginAsyncZod<ServerParts> = async (app, parts) => {
   const { doors, audit } = parts;
 
   app.post(
     "/v1/login",
-    { config: { scope: "public", audit: false }, schema: { tags, summary: "Exchange a token, or a link that holds once, for an HttpOnly cookie", body: LoginBody, response: { 204: NOTHING, ...problems(400, 401, 403, 429) } } },
+    {
+      config: { scope: "public", audit: false },
+      schema: {
+        tags,
+        summary: "Exchange a token, or a link that holds once, for an HttpOnly cookie",
+        body: LoginBody,
+        response: { 204: NOTHING, ...problems(400, 401, 403, 429) },
+      },
+    },
     async (request, reply) => {
       const token = await provenBy(request.body);
       const before = await loginOf(request);
       const { id, cookie } = await doors.logins.begin(token, request.headers["user-agent"] ?? "");
-      await audit?.note({ tenant: token.record.tenant, name: token.record.id, what: "login", subject: id });
+      await audit?.note({
+        tenant: token.record.tenant,
+        name: token.record.id,
+        what: "login",
+        subject: id,
+      });
       if (before) await doors.logins.end(before.id, {}); // never two in one browser
       return reply.code(204).header("set-cookie", cookieFor(request, cookie)).send(null);
     },
@@ -57,11 +85,23 @@ export const loginRoutes: FastifyPluginAsyncZod<ServerParts> = async (app, parts
 
   app.post(
     "/v1/logout",
-    { config: { scope: "public", audit: false }, schema: { tags, summary: "End the login of this browser", response: { 204: NOTHING, ...problems(403) } } },
+    {
+      config: { scope: "public", audit: false },
+      schema: {
+        tags,
+        summary: "End the login of this browser",
+        response: { 204: NOTHING, ...problems(403) },
+      },
+    },
     async (request, reply) => {
       const login = await loginOf(request).catch(() => null); // the cookie goes also when the store is away
       if (login && (await doors.logins.end(login.id, {}))) {
-        await audit?.note({ tenant: login.record.tenant, name: login.record.id, what: "logout", subject: login.id });
+        await audit?.note({
+          tenant: login.record.tenant,
+          name: login.record.id,
+          what: "logout",
+          subject: login.id,
+        });
       }
       return reply.code(204).header("set-cookie", cookieFor(request, "")).send(null);
     },
@@ -71,26 +111,56 @@ export const loginRoutes: FastifyPluginAsyncZod<ServerParts> = async (app, parts
     "/v1/login/links",
     {
       config: { scope: "known", audit: () => ({ what: "login.link", subject: "" }) },
-      schema: { tags, summary: "A link that logs a browser in, once: as the token that asks, or as the user who runs the server", response: { 200: LinkAnswer, ...problems(401, 403, 429) } },
+      schema: {
+        tags,
+        summary:
+          "A link that logs a browser in, once: as the token that asks, or as the user who runs the server",
+        response: { 200: LinkAnswer, ...problems(401, 403, 429) },
+      },
     },
     async (request) => ({ path: await doors.makeLink(request.principal!) }),
   );
 
   app.get(
     "/v1/login/sessions",
-    { config: { scope: "known" }, schema: { tags, summary: "Browsers that are logged in: one's own, for an administrator all of the tenant", response: { 200: z.object({ items: z.array(LoginJson) }), ...problems(401, 403) } } },
+    {
+      config: { scope: "known" },
+      schema: {
+        tags,
+        summary: "Browsers that are logged in: one's own, for an administrator all of the tenant",
+        response: { 200: z.object({ items: z.array(LoginJson) }), ...problems(401, 403) },
+      },
+    },
     async (request) => {
       const items = await doors.logins.list(visibleTo(request.principal!));
-      return { items: items.map((item) => ({ ...(toWire(item) as z.infer<typeof LoginJson>), current: item.id === request.principal!.login })) };
+      return {
+        items: items.map((item) => ({
+          ...(toWire(item) as z.infer<typeof LoginJson>),
+          current: item.id === request.principal!.login,
+        })),
+      };
     },
   );
 
   app.delete(
     "/v1/login/sessions/:id",
-    { config: { scope: "known", audit: "login.end" }, schema: { tags, summary: "End a login", params, response: { 204: NOTHING, ...problems(401, 403, 404) } } },
+    {
+      config: { scope: "known", audit: "login.end" },
+      schema: {
+        tags,
+        summary: "End a login",
+        params,
+        response: { 204: NOTHING, ...problems(401, 403, 404) },
+      },
+    },
     async (request, reply) => {
       const isEnded = await doors.logins.end(request.params.id, visibleTo(request.principal!));
-      if (!isEnded) throw new DureError("LOGIN_UNKNOWN", `There is no login ${request.params.id}.`, { class: "not-found", hint: "GET /v1/login/sessions lists them." });
+      if (!isEnded) {
+        throw new DureError("LOGIN_UNKNOWN", `There is no login ${request.params.id}.`, {
+          class: "not-found",
+          hint: "GET /v1/login/sessions lists them.",
+        });
+      }
       return reply.code(204).send(null);
     },
   );
@@ -99,7 +169,10 @@ export const loginRoutes: FastifyPluginAsyncZod<ServerParts> = async (app, parts
     if (token !== undefined) return doors.tokenOf(token);
     const proven = await doors.logins.takeLink(once!);
     if (proven) return proven;
-    throw new DureError("LOGIN_LINK_INVALID", "This link has been used, or its time is over.", { class: "unauthorized", hint: "`dure login` at the server's machine prints another one." });
+    throw new DureError("LOGIN_LINK_INVALID", "This link has been used, or its time is over.", {
+      class: "unauthorized",
+      hint: "`dure login` at the server's machine prints another one.",
+    });
   }
 
   async function loginOf(request: FastifyRequest): Promise<KnownLogin | null> {

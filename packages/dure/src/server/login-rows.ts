@@ -31,21 +31,31 @@ export interface LoginRows {
   /** With the time of the store, which all processes share. */
   find(id: string): Promise<{ row: LoginRow; now: number } | null>;
   touch(id: string): Promise<void>;
-  /** Hands out another secret; false when one was handed out less than `againMs` ago, or the login has changed. */
-  offer(id: string, secrets: { current: Buffer; next: Buffer }, options: { againMs: number }): Promise<boolean>;
+  /**
+   * Hands out another secret; false when one was handed out less than `againMs` ago, or the login
+   * has changed.
+   */
+  offer(
+    id: string,
+    secrets: { current: Buffer; next: Buffer },
+    options: { againMs: number },
+  ): Promise<boolean>;
   /** The secret that was handed out came back: the one before holds for `graceMs` more. */
   promote(id: string, next: Buffer, options: { graceMs: number }): Promise<void>;
   /** True if it was alive until now. */
   end(id: string): Promise<boolean>;
   /** Those that were not ended, the newest first. */
-  list(of: { tokenId?: string | undefined; tenant?: string | undefined }): Promise<{ rows: readonly LoginRow[]; now: number }>;
+  list(of: {
+    tokenId?: string | undefined;
+    tenant?: string | undefined;
+  }): Promise<{ rows: readonly LoginRow[]; now: number }>;
   addLink(link: { hash: Buffer; tokenId: string }, options: { lifeMs: number }): Promise<void>;
   /** The token of a link that holds; afterwards it does not hold. */
   takeLink(hash: Buffer): Promise<string | null>;
 }
 
 /** Logins that one list gives at most. */
-const LIST_MOST = 200;
+const MAX_LIST = 200;
 
 /** Logins of this process alone: for tests, and for servers without a database. */
 export class MemoryLogins implements LoginRows {
@@ -62,7 +72,13 @@ export class MemoryLogins implements LoginRows {
     const { rows } = await this.list({ tokenId: login.tokenId });
     for (const old of rows.slice(most - 1)) this.#change(old.id, { revokedAt: now });
     const times = { createdAt: now, rotatedAt: now, usedAt: now, expiresAt: now + lifeMs };
-    const unset = { nextHash: null, nextAt: null, previousHash: null, previousUntil: null, revokedAt: null };
+    const unset = {
+      nextHash: null,
+      nextAt: null,
+      previousHash: null,
+      previousUntil: null,
+      revokedAt: null,
+    };
     this.#rows.set(login.id, { ...login, ...times, ...unset });
   }
 
@@ -75,7 +91,11 @@ export class MemoryLogins implements LoginRows {
     this.#change(id, { usedAt: this.#clock.now() });
   }
 
-  async offer(id: string, { current, next }: { current: Buffer; next: Buffer }, { againMs }: { againMs: number }): Promise<boolean> {
+  async offer(
+    id: string,
+    { current, next }: { current: Buffer; next: Buffer },
+    { againMs }: { againMs: number },
+  ): Promise<boolean> {
     const row = this.#rows.get(id);
     const now = this.#clock.now();
     const isOpen = row !== undefined && row.revokedAt === null && row.hash.equals(current);
@@ -88,7 +108,14 @@ export class MemoryLogins implements LoginRows {
     const row = this.#rows.get(id);
     if (row?.nextHash?.equals(next) !== true) return;
     const now = this.#clock.now();
-    this.#change(id, { hash: next, nextHash: null, nextAt: null, previousHash: row.hash, previousUntil: now + graceMs, rotatedAt: now });
+    this.#change(id, {
+      hash: next,
+      nextHash: null,
+      nextAt: null,
+      previousHash: row.hash,
+      previousUntil: now + graceMs,
+      rotatedAt: now,
+    });
   }
 
   async end(id: string): Promise<boolean> {
@@ -97,12 +124,27 @@ export class MemoryLogins implements LoginRows {
     return true;
   }
 
-  async list({ tokenId, tenant }: { tokenId?: string | undefined; tenant?: string | undefined }): Promise<{ rows: readonly LoginRow[]; now: number }> {
-    const fits = (row: LoginRow): boolean => row.revokedAt === null && (tokenId ?? row.tokenId) === row.tokenId && (tenant ?? row.tenant) === row.tenant;
-    return { rows: [...this.#rows.values()].filter(fits).toReversed().slice(0, LIST_MOST), now: this.#clock.now() };
+  async list({
+    tokenId,
+    tenant,
+  }: {
+    tokenId?: string | undefined;
+    tenant?: string | undefined;
+  }): Promise<{ rows: readonly LoginRow[]; now: number }> {
+    const fits = (row: LoginRow): boolean =>
+      row.revokedAt === null &&
+      (tokenId ?? row.tokenId) === row.tokenId &&
+      (tenant ?? row.tenant) === row.tenant;
+    return {
+      rows: [...this.#rows.values()].filter(fits).toReversed().slice(0, MAX_LIST),
+      now: this.#clock.now(),
+    };
   }
 
-  async addLink({ hash, tokenId }: { hash: Buffer; tokenId: string }, { lifeMs }: { lifeMs: number }): Promise<void> {
+  async addLink(
+    { hash, tokenId }: { hash: Buffer; tokenId: string },
+    { lifeMs }: { lifeMs: number },
+  ): Promise<void> {
     this.#links.set(hash.toString("hex"), { tokenId, until: this.#clock.now() + lifeMs });
   }
 
@@ -127,7 +169,10 @@ export class PostgresLogins implements LoginRows {
     this.#database = options.database;
   }
 
-  async insert({ id, tokenId, tenant, hash, userAgent }: NewLogin, { lifeMs, most }: { lifeMs: number; most: number }): Promise<void> {
+  async insert(
+    { id, tokenId, tenant, hash, userAgent }: NewLogin,
+    { lifeMs, most }: { lifeMs: number; most: number },
+  ): Promise<void> {
     await this.#database.query(INSERT, [id, tokenId, tenant, hash, userAgent, lifeMs, most - 1]);
   }
 
@@ -140,7 +185,11 @@ export class PostgresLogins implements LoginRows {
     await this.#database.query(TOUCH, [id]);
   }
 
-  async offer(id: string, { current, next }: { current: Buffer; next: Buffer }, { againMs }: { againMs: number }): Promise<boolean> {
+  async offer(
+    id: string,
+    { current, next }: { current: Buffer; next: Buffer },
+    { againMs }: { againMs: number },
+  ): Promise<boolean> {
     return (await this.#database.query(OFFER, [id, current, next, againMs])).length > 0;
   }
 
@@ -152,17 +201,32 @@ export class PostgresLogins implements LoginRows {
     return (await this.#database.query(END, [id])).length > 0;
   }
 
-  async list({ tokenId, tenant }: { tokenId?: string | undefined; tenant?: string | undefined }): Promise<{ rows: readonly LoginRow[]; now: number }> {
-    const found = await this.#database.query<StoredLogin>(LIST, [tokenId ?? null, tenant ?? null, LIST_MOST]);
+  async list({
+    tokenId,
+    tenant,
+  }: {
+    tokenId?: string | undefined;
+    tenant?: string | undefined;
+  }): Promise<{ rows: readonly LoginRow[]; now: number }> {
+    const found = await this.#database.query<StoredLogin>(LIST, [
+      tokenId ?? null,
+      tenant ?? null,
+      MAX_LIST,
+    ]);
     return { rows: found.map(rowOf), now: found[0]?.now.getTime() ?? 0 };
   }
 
-  async addLink({ hash, tokenId }: { hash: Buffer; tokenId: string }, { lifeMs }: { lifeMs: number }): Promise<void> {
+  async addLink(
+    { hash, tokenId }: { hash: Buffer; tokenId: string },
+    { lifeMs }: { lifeMs: number },
+  ): Promise<void> {
     await this.#database.query(ADD_LINK, [hash, tokenId, lifeMs]);
   }
 
   async takeLink(hash: Buffer): Promise<string | null> {
-    const [link] = await this.#database.query<{ token_id: string; holds: boolean }>(TAKE_LINK, [hash]);
+    const [link] = await this.#database.query<{ token_id: string; holds: boolean }>(TAKE_LINK, [
+      hash,
+    ]);
     return link?.holds === true ? link.token_id : null;
   }
 }
@@ -205,7 +269,8 @@ function rowOf(stored: StoredLogin): LoginRow {
 }
 
 /** `$n` milliseconds. */
-const ms = (parameter: string): string => `${parameter}::double precision * interval '1 millisecond'`;
+const ms = (parameter: string): string =>
+  `${parameter}::double precision * interval '1 millisecond'`;
 
 const INSERT = {
   name: "logins.insert",
@@ -218,8 +283,14 @@ const INSERT = {
     insert into dure.login_sessions (id, token_id, tenant, hash, user_agent, expires_at)
     values ($1, $2, $3, $4, $5, clock_timestamp() + ${ms("$6")})`,
 };
-const FIND = { name: "logins.find", text: "select *, clock_timestamp() as now from dure.login_sessions where id = $1" };
-const TOUCH = { name: "logins.touch", text: "update dure.login_sessions set used_at = clock_timestamp() where id = $1 and revoked_at is null" };
+const FIND = {
+  name: "logins.find",
+  text: "select *, clock_timestamp() as now from dure.login_sessions where id = $1",
+};
+const TOUCH = {
+  name: "logins.touch",
+  text: "update dure.login_sessions set used_at = clock_timestamp() where id = $1 and revoked_at is null",
+};
 const OFFER = {
   name: "logins.offer",
   text: `
@@ -236,7 +307,10 @@ const PROMOTE = {
       hash = next_hash, next_hash = null, next_at = null, rotated_at = clock_timestamp()
      where id = $1 and next_hash = $2`,
 };
-const END = { name: "logins.end", text: "update dure.login_sessions set revoked_at = clock_timestamp() where id = $1 and revoked_at is null returning id" };
+const END = {
+  name: "logins.end",
+  text: "update dure.login_sessions set revoked_at = clock_timestamp() where id = $1 and revoked_at is null returning id",
+};
 const LIST = {
   name: "logins.list",
   text: `
@@ -248,4 +322,7 @@ const ADD_LINK = {
   name: "logins.add_link",
   text: `insert into dure.login_links (hash, token_id, expires_at) values ($1, $2, clock_timestamp() + ${ms("$3")})`,
 };
-const TAKE_LINK = { name: "logins.take_link", text: "delete from dure.login_links where hash = $1 returning token_id, expires_at > clock_timestamp() as holds" };
+const TAKE_LINK = {
+  name: "logins.take_link",
+  text: "delete from dure.login_links where hash = $1 returning token_id, expires_at > clock_timestamp() as holds",
+};

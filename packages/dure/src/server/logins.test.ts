@@ -4,10 +4,21 @@ import { testDatabase } from "../durable/test-database.ts";
 import { systemClock, type Clock } from "../kernel/clock.ts";
 import { MemoryLogins, PostgresLogins, type LoginRow, type LoginRows } from "./login-rows.ts";
 import { judgeLogin, LOGIN_LIMITS, Logins } from "./logins.ts";
-import { hashToken, MemoryTokenStore, PostgresTokenStore, type LivingToken, type TokenStore } from "./token-store.ts";
+import {
+  hashToken,
+  MemoryTokenStore,
+  PostgresTokenStore,
+  type LivingToken,
+  type TokenStore,
+} from "./token-store.ts";
 
 const NOW = 1_800_000_000_000;
-const [hash, next, previous, foreign] = [randomBytes(32), randomBytes(32), randomBytes(32), randomBytes(32)] as const;
+const [hash, next, previous, foreign] = [
+  randomBytes(32),
+  randomBytes(32),
+  randomBytes(32),
+  randomBytes(32),
+] as const;
 const row: LoginRow = {
   id: "login_1",
   tokenId: "token_1",
@@ -28,16 +39,58 @@ const { idleMs, lifeMs, rotateMs, touchMs } = LOGIN_LIMITS;
 
 describe("a login holds", () => {
   test.for([
-    ["at once", {}, hash, NOW, { holds: true, by: "current", isRotationDue: false, isTouchDue: false }],
+    [
+      "at once",
+      {},
+      hash,
+      NOW,
+      { holds: true, by: "current", isRotationDue: false, isTouchDue: false },
+    ],
     ["not with another secret", {}, foreign, NOW, { holds: false, because: "other-secret" }],
     ["not when it was ended", { revokedAt: NOW }, hash, NOW, { holds: false, because: "ended" }],
     ["not when it was idle", {}, hash, NOW + idleMs, { holds: false, because: "idle" }],
-    ["just before", {}, hash, NOW + idleMs - 1, { holds: true, by: "current", isRotationDue: true, isTouchDue: true }],
-    ["not beyond its life, however it is used", { usedAt: NOW + lifeMs }, hash, NOW + lifeMs, { holds: false, because: "expired" }],
-    ["with the secret that was handed out", { nextHash: next, nextAt: NOW }, next, NOW + rotateMs, { holds: true, by: "next", isRotationDue: false, isTouchDue: true }],
-    ["with the one before, for a while", { previousHash: previous, previousUntil: NOW + 1 }, previous, NOW, { holds: true, by: "previous", isRotationDue: false, isTouchDue: false }],
-    ["not with the one before, later", { previousHash: previous, previousUntil: NOW }, previous, NOW, { holds: false, because: "other-secret" }],
-    ["and its use is written down now and then", {}, hash, NOW + touchMs, { holds: true, by: "current", isRotationDue: false, isTouchDue: true }],
+    [
+      "just before",
+      {},
+      hash,
+      NOW + idleMs - 1,
+      { holds: true, by: "current", isRotationDue: true, isTouchDue: true },
+    ],
+    [
+      "not beyond its life, however it is used",
+      { usedAt: NOW + lifeMs },
+      hash,
+      NOW + lifeMs,
+      { holds: false, because: "expired" },
+    ],
+    [
+      "with the secret that was handed out",
+      { nextHash: next, nextAt: NOW },
+      next,
+      NOW + rotateMs,
+      { holds: true, by: "next", isRotationDue: false, isTouchDue: true },
+    ],
+    [
+      "with the one before, for a while",
+      { previousHash: previous, previousUntil: NOW + 1 },
+      previous,
+      NOW,
+      { holds: true, by: "previous", isRotationDue: false, isTouchDue: false },
+    ],
+    [
+      "not with the one before, later",
+      { previousHash: previous, previousUntil: NOW },
+      previous,
+      NOW,
+      { holds: false, because: "other-secret" },
+    ],
+    [
+      "and its use is written down now and then",
+      {},
+      hash,
+      NOW + touchMs,
+      { holds: true, by: "current", isRotationDue: false, isTouchDue: true },
+    ],
   ] as const)("%s", ([_name, changes, secret, now, verdict]) => {
     expect(judgeLogin({ ...row, ...changes }, secret, now)).toEqual(verdict);
   });
@@ -59,19 +112,46 @@ const worlds: Record<string, () => Promise<World>> = {
     const tokens = new MemoryTokenStore();
     const rows = new MemoryLogins({ clock });
     const open = (): Logins => new Logins({ rows, find: (id) => tokens.living(id) });
-    return { tokens, rows, open, age: async (ms) => void (late += ms), [Symbol.asyncDispose]: async () => undefined };
+    return {
+      tokens,
+      rows,
+      open,
+      age: async (ms) => void (late += ms),
+      [Symbol.asyncDispose]: async () => undefined,
+    };
   },
   "in PostgreSQL": async () => {
     const db = await testDatabase();
     const { database } = db;
     const tokens = new PostgresTokenStore({ database });
-    const open = (): Logins => new Logins({ rows: new PostgresLogins({ database }), find: (id) => new PostgresTokenStore({ database }).living(id) });
+    const open = (): Logins =>
+      new Logins({
+        rows: new PostgresLogins({ database }),
+        find: (id) => new PostgresTokenStore({ database }).living(id),
+      });
     const age = async (ms: number): Promise<void> => {
-      const columns = ["created_at", "rotated_at", "used_at", "expires_at", "next_at", "previous_until"];
-      await database.query({ text: `update dure.login_sessions set ${columns.map((column) => `${column} = ${column} - interval '${ms} milliseconds'`).join(", ")}` });
-      await database.query({ text: `update dure.login_links set expires_at = expires_at - interval '${ms} milliseconds'` });
+      const columns = [
+        "created_at",
+        "rotated_at",
+        "used_at",
+        "expires_at",
+        "next_at",
+        "previous_until",
+      ];
+      await database.query({
+        text: `update dure.login_sessions set ${columns.map((column) => `${column} = ${column} - interval '${ms} milliseconds'`).join(", ")}`,
+      });
+      await database.query({
+        text: `update dure.login_links set expires_at = expires_at - interval '${ms} milliseconds'`,
+      });
     };
-    return { tokens, rows: new PostgresLogins({ database }), open, age, [Symbol.asyncDispose]: () => db[Symbol.asyncDispose]() };
+    return {
+      tokens,
+      rows: new PostgresLogins({ database }),
+      open,
+      age,
+      [Symbol.asyncDispose]: () => db[Symbol.asyncDispose](),
+    };
   },
 };
 
@@ -89,10 +169,25 @@ describe.each(Object.entries(worlds))("logins %s", (_name, openWorld) => {
     const { id, cookie } = await one.begin(token, "Browser\u001b[31m/1 한글");
 
     expect(cookie).toMatch(new RegExp(`^${id}\\.[A-Za-z0-9_-]{43}$`));
-    expect(await other.verify(cookie)).toMatchObject({ id, record: { name: "mina" }, rotates: undefined });
-    expect(await other.list({})).toMatchObject([{ id, tokenId: token.record.id, userAgent: "Browser?[31m/1 ??" }]);
-    const wrong = [`${id}.${"A".repeat(43)}`, `login_${"0".repeat(26)}.${cookie.slice(-43)}`, cookie.slice(0, -1), `${cookie} `, "", "x".repeat(5_000)];
-    expect(await Promise.all(wrong.map((value) => one.verify(value)))).toEqual(wrong.map(() => null));
+    expect(await other.verify(cookie)).toMatchObject({
+      id,
+      record: { name: "mina" },
+      rotates: undefined,
+    });
+    expect(await other.list({})).toMatchObject([
+      { id, tokenId: token.record.id, userAgent: "Browser?[31m/1 ??" },
+    ]);
+    const wrong = [
+      `${id}.${"A".repeat(43)}`,
+      `login_${"0".repeat(26)}.${cookie.slice(-43)}`,
+      cookie.slice(0, -1),
+      `${cookie} `,
+      "",
+      "x".repeat(5_000),
+    ];
+    expect(await Promise.all(wrong.map((value) => one.verify(value)))).toEqual(
+      wrong.map(() => null),
+    );
   });
 
   test("end with their token, and when they are ended, in every process", async () => {
@@ -103,10 +198,17 @@ describe.each(Object.entries(worlds))("logins %s", (_name, openWorld) => {
 
     expect(await other.end(first.id, { tokenId: "token_other" })).toBe(false);
     expect([await other.end(first.id, {}), await other.end(first.id, {})]).toEqual([true, false]);
-    expect([await one.verify(first.cookie), (await one.verify(second.cookie))?.id, await one.stillHolds(second.id)]).toEqual([null, second.id, true]);
+    expect([
+      await one.verify(first.cookie),
+      (await one.verify(second.cookie))?.id,
+      await one.stillHolds(second.id),
+    ]).toEqual([null, second.id, true]);
     await world.tokens.revoke(token.record.id);
 
-    expect([await one.verify(second.cookie), await one.stillHolds(second.id)]).toEqual([null, false]);
+    expect([await one.verify(second.cookie), await one.stillHolds(second.id)]).toEqual([
+      null,
+      false,
+    ]);
   });
 
   test("end when they are idle, and after their life", async () => {
@@ -122,7 +224,11 @@ describe.each(Object.entries(worlds))("logins %s", (_name, openWorld) => {
     }
     await world.age(idleMs);
 
-    expect([await logins.verify(idle.cookie), await logins.verify(used.cookie), await logins.list({})]).toEqual([null, null, []]);
+    expect([
+      await logins.verify(idle.cookie),
+      await logins.verify(used.cookie),
+      await logins.list({}),
+    ]).toEqual([null, null, []]);
   });
 
   test("get another secret while they are used; the one before holds for requests under way, then no more", async () => {
@@ -169,7 +275,10 @@ describe.each(Object.entries(worlds))("logins %s", (_name, openWorld) => {
 
     await logins.begin(token, "");
 
-    expect([await logins.verify(first.cookie), (await logins.list({})).length]).toEqual([null, 100]);
+    expect([await logins.verify(first.cookie), (await logins.list({})).length]).toEqual([
+      null,
+      100,
+    ]);
   });
 
   test("a link logs in once, in any process, within its time", async () => {
@@ -183,17 +292,32 @@ describe.each(Object.entries(worlds))("logins %s", (_name, openWorld) => {
     await world.age(LOGIN_LIMITS.linkMs);
 
     expect(taken.filter((found) => found?.record.id === token.record.id)).toHaveLength(1);
-    expect([await one.takeLink(secret), await other.takeLink(late), await one.takeLink("no-such-link")]).toEqual([null, null, null]);
+    expect([
+      await one.takeLink(secret),
+      await other.takeLink(late),
+      await one.takeLink("no-such-link"),
+    ]).toEqual([null, null, null]);
   });
 });
 
 test("a login under DURE_TOKEN ends when the variable holds another text", async () => {
   const before = new MemoryTokenStore();
-  before.add("the-first-text-of-the-token", { id: "token_environment", name: "DURE_TOKEN", scopes: ["admin"] });
+  before.add("the-first-text-of-the-token", {
+    id: "token_environment",
+    name: "DURE_TOKEN",
+    scopes: ["admin"],
+  });
   const after = new MemoryTokenStore();
-  after.add("the-second-text-of-the-token", { id: "token_environment", name: "DURE_TOKEN", scopes: ["admin"] });
+  after.add("the-second-text-of-the-token", {
+    id: "token_environment",
+    name: "DURE_TOKEN",
+    scopes: ["admin"],
+  });
   const rows = new MemoryLogins({ clock: systemClock });
-  const { cookie } = await new Logins({ rows, find: (id) => before.living(id) }).begin((await before.living("token_environment"))!, "");
+  const { cookie } = await new Logins({ rows, find: (id) => before.living(id) }).begin(
+    (await before.living("token_environment"))!,
+    "",
+  );
 
   expect(await new Logins({ rows, find: (id) => before.living(id) }).verify(cookie)).not.toBeNull();
   expect(await new Logins({ rows, find: (id) => after.living(id) }).verify(cookie)).toBeNull();
@@ -202,12 +326,19 @@ test("a login under DURE_TOKEN ends when the variable holds another text", async
 test("nothing in the database opens a login", async () => {
   await using db = await testDatabase();
   const tokens = new PostgresTokenStore({ database: db.database });
-  const logins = new Logins({ rows: new PostgresLogins({ database: db.database }), find: (id) => tokens.living(id) });
+  const logins = new Logins({
+    rows: new PostgresLogins({ database: db.database }),
+    find: (id) => tokens.living(id),
+  });
   const { token, record } = await tokens.create({ name: "x", scopes: ["chat"] });
   const { cookie } = await logins.begin({ record, hash: hashToken(token) }, "");
   const link = await logins.makeLink(record.id);
 
-  const stored = JSON.stringify(await db.database.query({ text: "select s::text, (select string_agg(l::text, '') from dure.login_links l) as links from dure.login_sessions s" }));
+  const stored = JSON.stringify(
+    await db.database.query({
+      text: "select s::text, (select string_agg(l::text, '') from dure.login_links l) as links from dure.login_sessions s",
+    }),
+  );
 
   const [id, secret] = cookie.split(".");
   expect(stored).toContain(id);
@@ -220,9 +351,17 @@ test("nothing in the database opens a login", async () => {
 test("what is stored of a token's logins ends with the token, in one statement", async () => {
   await using db = await testDatabase();
   const tokens = new PostgresTokenStore({ database: db.database });
-  const logins = new Logins({ rows: new PostgresLogins({ database: db.database }), find: (id) => tokens.living(id) });
-  const [mina, jun] = [await tokens.create({ name: "mina", scopes: ["chat"] }), await tokens.create({ name: "jun", scopes: ["chat"] })];
-  for (const { token, record } of [mina, jun]) await logins.begin({ record, hash: hashToken(token) }, "");
+  const logins = new Logins({
+    rows: new PostgresLogins({ database: db.database }),
+    find: (id) => tokens.living(id),
+  });
+  const [mina, jun] = [
+    await tokens.create({ name: "mina", scopes: ["chat"] }),
+    await tokens.create({ name: "jun", scopes: ["chat"] }),
+  ];
+  for (const { token, record } of [mina, jun]) {
+    await logins.begin({ record, hash: hashToken(token) }, "");
+  }
 
   await tokens.revoke(mina.record.id);
 

@@ -4,8 +4,8 @@ import type { LoginRow, LoginRows } from "./login-rows.ts";
 import { hashToken, type LivingToken, type TokenRecord } from "./token-store.ts";
 
 /**
- * Numbers of logins, milliseconds.
- * Source: OWASP Session Management Cheat Sheet: idle 15 to 30 minutes, absolute 4 to 8 hours, a new id while it is used.
+ * Numbers of logins, milliseconds. Source: OWASP Session Management Cheat Sheet: idle 15 to 30
+ * minutes, absolute 4 to 8 hours, a new id while it is used.
  */
 export const LOGIN_LIMITS = {
   /** Without a request or an open stream. */
@@ -16,27 +16,39 @@ export const LOGIN_LIMITS = {
   rotateMs: 15 * 60_000,
   /** For requests that left before the new cookie arrived. */
   graceMs: 30_000,
-  /** A new secret that never came back, because its answer was cut, is handed out again after this. */
+  /**
+   * A new secret that never came back, because its answer was cut, is handed out again after this.
+   */
   offerAgainMs: 60_000,
   /** Its use is written down at most so often. */
   touchMs: 60_000,
-  /** A link that logs in. Source: NIST SP 800-63B §3.1.3.2, out-of-band secrets hold for 10 minutes. */
+  /**
+   * A link that logs in. Source: NIST SP 800-63B §3.1.3.2, out-of-band secrets hold for 10 minutes.
+   */
   linkMs: 10 * 60_000,
 } as const;
 
 /** Logins of one token at a time; with another one the oldest ends. */
-const LOGINS_MOST = 100;
+const MAX_LOGINS = 100;
 /** Of what a browser calls itself, characters. */
-const USER_AGENT_MOST = 200;
+const MAX_USER_AGENT = 200;
 /** `<id>.<secret>`. */
 const COOKIE_VALUE = /^(login_[0-9A-Z]{26})\.([A-Za-z0-9_-]{43})$/;
 
 /** What a cookie stands for now. */
 export type LoginVerdict =
-  | { readonly holds: true; readonly by: "current" | "next" | "previous"; readonly isRotationDue: boolean; readonly isTouchDue: boolean }
+  | {
+      readonly holds: true;
+      readonly by: "current" | "next" | "previous";
+      readonly isRotationDue: boolean;
+      readonly isTouchDue: boolean;
+    }
   | { readonly holds: false; readonly because: "ended" | "expired" | "idle" | "other-secret" };
 
-/** Whether a login holds for a secret. Pure; the first rule that applies wins. Source: docs/spec/platform §6. */
+/**
+ * Whether a login holds for a secret. Pure; the first rule that applies wins. Source:
+ * docs/spec/platform §6.
+ */
 export function judgeLogin(row: LoginRow, secretHash: Buffer, now: number): LoginVerdict {
   if (row.revokedAt !== null) return { holds: false, because: "ended" };
   if (now >= row.expiresAt) return { holds: false, because: "expired" };
@@ -48,10 +60,20 @@ export function judgeLogin(row: LoginRow, secretHash: Buffer, now: number): Logi
   return { holds: true, by, isRotationDue, isTouchDue: now >= row.usedAt + LOGIN_LIMITS.touchMs };
 }
 
-function matchOf(row: LoginRow, hash: Buffer, now: number): "current" | "next" | "previous" | undefined {
+function matchOf(
+  row: LoginRow,
+  hash: Buffer,
+  now: number,
+): "current" | "next" | "previous" | undefined {
   if (timingSafeEqual(row.hash, hash)) return "current";
   if (row.nextHash && timingSafeEqual(row.nextHash, hash)) return "next";
-  if (row.previousHash && now < (row.previousUntil ?? 0) && timingSafeEqual(row.previousHash, hash)) return "previous";
+  if (
+    row.previousHash &&
+    now < (row.previousUntil ?? 0) &&
+    timingSafeEqual(row.previousHash, hash)
+  ) {
+    return "previous";
+  }
   return undefined;
 }
 
@@ -77,8 +99,9 @@ export interface ListedLogin {
 export type FindToken = (id: string) => Promise<LivingToken | null>;
 
 /**
- * Logins of browsers. The cookie is a random secret; what is stored is its HMAC under the hash of the token, so a login
- * ends when its token is revoked or becomes another text, and what stands in the database opens nothing.
+ * Logins of browsers. The cookie is a random secret; what is stored is its HMAC under the hash of
+ * the token, so a login ends when its token is revoked or becomes another text, and what stands in
+ * the database opens nothing.
  */
 export class Logins {
   readonly #rows: LoginRows;
@@ -90,11 +113,20 @@ export class Logins {
   }
 
   /** Begins a login. Gives its id and the value of its cookie. */
-  async begin({ record, hash }: LivingToken, userAgent: string): Promise<{ id: string; cookie: string }> {
+  async begin(
+    { record, hash }: LivingToken,
+    userAgent: string,
+  ): Promise<{ id: string; cookie: string }> {
     const id = newId("login");
     const secret = newSecret();
-    const login = { id, tokenId: record.id, tenant: record.tenant, hash: sealed(secret, hash), userAgent: plainText(userAgent) };
-    await this.#rows.insert(login, { lifeMs: LOGIN_LIMITS.lifeMs, most: LOGINS_MOST });
+    const login = {
+      id,
+      tokenId: record.id,
+      tenant: record.tenant,
+      hash: sealed(secret, hash),
+      userAgent: plainText(userAgent),
+    };
+    await this.#rows.insert(login, { lifeMs: LOGIN_LIMITS.lifeMs, most: MAX_LOGINS });
     return { id, cookie: `${id}.${secret}` };
   }
 
@@ -109,9 +141,15 @@ export class Logins {
     const hash = sealed(secret, token.hash);
     const verdict = judgeLogin(found.row, hash, found.now);
     if (!verdict.holds) return null;
-    if (verdict.by === "next") await this.#rows.promote(id, hash, { graceMs: LOGIN_LIMITS.graceMs });
+    if (verdict.by === "next") {
+      await this.#rows.promote(id, hash, { graceMs: LOGIN_LIMITS.graceMs });
+    }
     if (verdict.isTouchDue) await this.#rows.touch(id);
-    return { id, record: token.record, rotates: verdict.isRotationDue ? { current: hash, tokenHash: token.hash } : undefined };
+    return {
+      id,
+      record: token.record,
+      rotates: verdict.isRotationDue ? { current: hash, tokenHash: token.hash } : undefined,
+    };
   }
 
   /** The next value of the cookie; undefined when another request has just got one. */
@@ -133,16 +171,37 @@ export class Logins {
   }
 
   /** Ends one of the token's or tenant's own. False: there is none. */
-  async end(id: string, of: { tokenId?: string | undefined; tenant?: string | undefined }): Promise<boolean> {
+  async end(
+    id: string,
+    of: { tokenId?: string | undefined; tenant?: string | undefined },
+  ): Promise<boolean> {
     const found = await this.#rows.find(id);
-    if (!found || (of.tokenId ?? found.row.tokenId) !== found.row.tokenId || (of.tenant ?? found.row.tenant) !== found.row.tenant) return false;
+    if (
+      !found ||
+      (of.tokenId ?? found.row.tokenId) !== found.row.tokenId ||
+      (of.tenant ?? found.row.tenant) !== found.row.tenant
+    ) {
+      return false;
+    }
     return this.#rows.end(id);
   }
 
   /** Those that hold, the newest first. */
-  async list(of: { tokenId?: string | undefined; tenant?: string | undefined }): Promise<readonly ListedLogin[]> {
+  async list(of: {
+    tokenId?: string | undefined;
+    tenant?: string | undefined;
+  }): Promise<readonly ListedLogin[]> {
     const { rows, now } = await this.#rows.list(of);
-    return rows.filter((row) => judgeLogin(row, row.hash, now).holds).map(({ id, tokenId, userAgent, createdAt, usedAt, expiresAt }) => ({ id, tokenId, userAgent, createdAt, usedAt, expiresAt }));
+    return rows
+      .filter((row) => judgeLogin(row, row.hash, now).holds)
+      .map(({ id, tokenId, userAgent, createdAt, usedAt, expiresAt }) => ({
+        id,
+        tokenId,
+        userAgent,
+        createdAt,
+        usedAt,
+        expiresAt,
+      }));
   }
 
   /** A secret that logs in once, for a link. */
@@ -152,7 +211,10 @@ export class Logins {
     return secret;
   }
 
-  /** The token that a link was made for; null where it holds no more. It does not hold a second time. */
+  /**
+   * The token that a link was made for; null where it holds no more. It does not hold a second
+   * time.
+   */
   async takeLink(secret: string): Promise<LivingToken | null> {
     const tokenId = await this.#rows.takeLink(hashToken(secret));
     return tokenId === null ? null : this.#find(tokenId);
@@ -169,5 +231,5 @@ function sealed(secret: string, tokenHash: Buffer): Buffer {
 
 /** Printable and short: it is shown in lists. */
 function plainText(text: string): string {
-  return text.replaceAll(/[^\x20-\x7e]/g, "?").slice(0, USER_AGENT_MOST);
+  return text.replaceAll(/[^\x20-\x7e]/g, "?").slice(0, MAX_USER_AGENT);
 }

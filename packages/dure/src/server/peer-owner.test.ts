@@ -22,8 +22,10 @@ async function listening(host: string): Promise<Server> {
 }
 
 describe("a row of the table of connections", () => {
-  const line = "  12: 0100007F:A2C4 0100007F:11F8 01 00000000:00000000 02:000AB7D4 00000000  1000        0 81234 2 000000007d30ac5d 20 4 30 10 -1";
-  const line6 = "   3: 0000000000000000FFFF00000100007F:A2C4 0000000000000000FFFF00000100007F:11F8 01 00000000:00000000 00:00000000 00000000 65534        0 99 1 0000000000000000 20 4 0 10 -1";
+  const line =
+    "  12: 0100007F:A2C4 0100007F:11F8 01 00000000:00000000 02:000AB7D4 00000000  1000        0 81234 2 000000007d30ac5d 20 4 30 10 -1";
+  const line6 =
+    "   3: 0000000000000000FFFF00000100007F:A2C4 0000000000000000FFFF00000100007F:11F8 01 00000000:00000000 00:00000000 00000000 65534        0 99 1 0000000000000000 20 4 0 10 -1";
 
   test("gives both ends, the owner and the inode; IPv4 within IPv6 reads as IPv4", () => {
     const ends = { local: "0100007F:A2C4", remote: "0100007F:11F8", state: "01" };
@@ -32,7 +34,14 @@ describe("a row of the table of connections", () => {
     expect(readRow(line6)).toEqual({ ...ends, uid: 65_534, inode: 99 });
   });
 
-  test.for(["", "  sl  local_address rem_address   st", line.slice(0, 60), line.replace("1000", "-1"), line.replace("0100007F:A2C4", "0100007G:A2C4"), "x".repeat(10_000)])("%s is none", (text) => {
+  test.for([
+    "",
+    "  sl  local_address rem_address   st",
+    line.slice(0, 60),
+    line.replace("1000", "-1"),
+    line.replace("0100007F:A2C4", "0100007G:A2C4"),
+    "x".repeat(10_000),
+  ])("%s is none", (text) => {
     expect(readRow(text)).toBeUndefined();
   });
 
@@ -40,12 +49,19 @@ describe("a row of the table of connections", () => {
     ["127.0.0.1", "127.0.0.1", "0100007F:0050 0100007F:11F8"],
     ["::ffff:127.0.0.1", "127.0.0.1", "0100007F:0050 0100007F:11F8"],
     ["::1", "::1", "00000000000000000000000001000000:0050 00000000000000000000000001000000:11F8"],
-    ["fe80::1%eth0", "::1", "000080FE000000000000000001000000:0050 00000000000000000000000001000000:11F8"],
+    [
+      "fe80::1%eth0",
+      "::1",
+      "000080FE000000000000000001000000:0050 00000000000000000000000001000000:11F8",
+    ],
     ["nonsense", "127.0.0.1", undefined],
     ["127.0.0.256", "127.0.0.1", undefined],
-  ] as const)("a connection from %s to %s is looked for as %s", ([remoteAddress, localAddress, key]) => {
-    expect(keyOf({ remoteAddress, remotePort: 80, localAddress, localPort: 4_600 })).toBe(key);
-  });
+  ] as const)(
+    "a connection from %s to %s is looked for as %s",
+    ([remoteAddress, localAddress, key]) => {
+      expect(keyOf({ remoteAddress, remotePort: 80, localAddress, localPort: 4_600 })).toBe(key);
+    },
+  );
 });
 
 describe.runIf(process.platform === "linux")("whose connection it is", () => {
@@ -90,7 +106,9 @@ describe.runIf(process.platform === "linux")("whose connection it is", () => {
     const owners = (await openPeerOwners())!;
     await using server = await listening("127.0.0.1");
     const sockets: Socket[] = [];
-    for (let index = 0; index < 100; index++) sockets.push(await accepted(server, (port) => connect(port, "127.0.0.1")));
+    for (let index = 0; index < 100; index++) {
+      sockets.push(await accepted(server, (port) => connect(port, "127.0.0.1")));
+    }
 
     const begunAt = performance.now();
     const found = await Promise.all(sockets.map((socket) => owners.of(socket)));
@@ -121,12 +139,18 @@ describe.runIf(process.platform === "linux")("whose connection it is", () => {
 });
 
 describe.runIf(isLinuxRoot)("another user of the machine", () => {
-  const script = (code: string): ReturnType<typeof spawn> => spawn("setpriv", [...OTHER_USER, "/usr/bin/env", "bash", "-c", code], { stdio: ["ignore", "pipe", "inherit"] });
+  const script = (code: string): ReturnType<typeof spawn> =>
+    spawn("setpriv", [...OTHER_USER, "/usr/bin/env", "bash", "-c", code], {
+      stdio: ["ignore", "pipe", "inherit"],
+    });
 
   test("is told apart, also when root asks", async () => {
     const owners = (await openPeerOwners())!;
     await using server = await listening("127.0.0.1");
-    const socket = await accepted(server, (port) => void script(`exec 3<>/dev/tcp/127.0.0.1/${port}; cat <&3`));
+    const socket = await accepted(
+      server,
+      (port) => void script(`exec 3<>/dev/tcp/127.0.0.1/${port}; cat <&3`),
+    );
 
     expect(await owners.of(socket)).toBe("other-user");
     socket.destroy();
@@ -135,7 +159,10 @@ describe.runIf(isLinuxRoot)("another user of the machine", () => {
   test("that closes at once is not taken for root", async () => {
     const owners = (await openPeerOwners())!;
     await using server = await listening("127.0.0.1");
-    const socket = await accepted(server, (port) => void script(`exec 3<>/dev/tcp/127.0.0.1/${port}; echo hello >&3; exec 3>&-`));
+    const socket = await accepted(
+      server,
+      (port) => void script(`exec 3<>/dev/tcp/127.0.0.1/${port}; echo hello >&3; exec 3>&-`),
+    );
     await once(socket.resume(), "end");
 
     expect(await owners.of(socket)).toBe("unknown");

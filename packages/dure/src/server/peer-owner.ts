@@ -3,7 +3,10 @@ import { connect, createServer, type AddressInfo, type Socket } from "node:net";
 import { endianness } from "node:os";
 import { systemClock, withTimeout } from "../kernel/clock.ts";
 
-/** Who has the other end of a connection: the user of this process, another one, or the system does not tell. */
+/**
+ * Who has the other end of a connection: the user of this process, another one, or the system does
+ * not tell.
+ */
 export type PeerOwner = "same-user" | "other-user" | "unknown";
 
 /** Both ends of a connection, as the server's socket names them. */
@@ -23,7 +26,10 @@ const CHUNK_BYTES = 64 * 1024;
 const TABLE_BYTES = 64 * 1024 * 1024;
 /** Of one line: those of tcp6 have 180. */
 const LINE_BYTES = 512;
-/** For one look through both tables, milliseconds. Measured: 18,000 rows take 100 to 220 ms on two busy cores, the loop stands still for 20 ms at most. */
+/**
+ * For one look through both tables, milliseconds. Measured: 18,000 rows take 100 to 220 ms on two
+ * busy cores, the loop stands still for 20 ms at most.
+ */
 const LOOK_MS = 2_000;
 /** A row can be passed over while others come and go, so a missing one is looked for once more. */
 const LOOKS = 2;
@@ -32,9 +38,10 @@ const LOOKS = 2;
 type Wanted = Map<string, (uid: number) => void>;
 
 /**
- * Says who owns the other end of a loopback connection, from Linux's tables of this network namespace. Asked once per connection.
- * However many ask, one look at a time goes through the tables, and it answers all who asked before it began.
- * The uid is that of the process that made the socket.
+ * Says who owns the other end of a loopback connection, from Linux's tables of this network
+ * namespace. Asked once per connection. However many ask, one look at a time goes through the
+ * tables, and it answers all who asked before it began. The uid is that of the process that made
+ * the socket.
  */
 export class PeerOwners {
   readonly #known = new WeakMap<Socket, Promise<PeerOwner>>();
@@ -59,7 +66,14 @@ export class PeerOwners {
 
   async #ask(socket: Socket): Promise<PeerOwner> {
     const { remoteAddress, remotePort, localAddress, localPort } = socket;
-    if (remoteAddress === undefined || remotePort === undefined || localAddress === undefined || localPort === undefined) return "unknown";
+    if (
+      remoteAddress === undefined ||
+      remotePort === undefined ||
+      localAddress === undefined ||
+      localPort === undefined
+    ) {
+      return "unknown";
+    }
     const key = keyOf({ remoteAddress, remotePort, localAddress, localPort });
     if (key === undefined) return "unknown";
 
@@ -88,14 +102,17 @@ export class PeerOwners {
 }
 
 /**
- * Whether this system names the owner of a loopback connection. Tried with a connection of our own, not assumed: some
- * sandboxes have the tables and leave them empty. Not told where our own user is the one that stands for all unmapped users.
+ * Whether this system names the owner of a loopback connection. Tried with a connection of our own,
+ * not assumed: some sandboxes have the tables and leave them empty. Not told where our own user is
+ * the one that stands for all unmapped users.
  */
 export async function openPeerOwners(): Promise<PeerOwners | undefined> {
   const uid = process.getuid?.();
   if (process.platform !== "linux" || uid === undefined) return undefined;
   try {
-    if ((await statfs("/proc")).type !== PROC_MAGIC || uid === (await overflowUid())) return undefined;
+    if ((await statfs("/proc")).type !== PROC_MAGIC || uid === (await overflowUid())) {
+      return undefined;
+    }
     const owners = new PeerOwners({ uid });
     return (await ownerOfOwnConnection(owners)) === "same-user" ? owners : undefined;
   } catch {
@@ -133,7 +150,10 @@ async function ownerOfOwnConnection(owners: PeerOwners): Promise<PeerOwner> {
   }
 }
 
-/** Who listens at a port of 127.0.0.1 or ::1, so that a secret is not sent to another user's program. */
+/**
+ * Who listens at a port of 127.0.0.1 or ::1, so that a secret is not sent to another user's
+ * program.
+ */
 export async function ownerOfListener(port: number): Promise<PeerOwner> {
   const uid = process.getuid?.();
   if (process.platform !== "linux" || uid === undefined) return "unknown";
@@ -176,11 +196,15 @@ async function eachRow(isEnough: (row: Row) => boolean | void): Promise<void> {
   });
 }
 
-async function eachRowOf(table: string, isEnough: (row: Row) => boolean | void, signal: AbortSignal): Promise<boolean> {
+async function eachRowOf(
+  table: string,
+  isEnough: (row: Row) => boolean | void,
+  signal: AbortSignal,
+): Promise<boolean> {
   await using handle = await open(table);
   const buffer = Buffer.alloc(CHUNK_BYTES);
   let rest = "";
-  for (let total = 0; total < TABLE_BYTES; ) {
+  for (let total = 0; total < TABLE_BYTES;) {
     signal.throwIfAborted();
     const { bytesRead } = await handle.read(buffer, 0, CHUNK_BYTES);
     if (bytesRead === 0) return false;
@@ -195,21 +219,42 @@ async function eachRowOf(table: string, isEnough: (row: Row) => boolean | void, 
   return false;
 }
 
-/** `  12: 0100007F:A2C4 0100007F:11F8 01 … uid timeout inode …`. Source: proc(5), net/ipv4/tcp_ipv4.c get_tcp4_sock. */
-const ROW = /^ *\d+: ([0-9A-F]{8}|[0-9A-F]{32}):([0-9A-F]{4}) ([0-9A-F]{8}|[0-9A-F]{32}):([0-9A-F]{4}) ([0-9A-F]{2}) \S+ \S+ \S+ +(\d{1,10}) +\d+ (\d{1,20}) /;
+/**
+ * `  12: 0100007F:A2C4 0100007F:11F8 01 … uid timeout inode …`. Source: proc(5),
+ * net/ipv4/tcp_ipv4.c get_tcp4_sock.
+ */
+const ROW =
+  /^ *\d+: ([0-9A-F]{8}|[0-9A-F]{32}):([0-9A-F]{4}) ([0-9A-F]{8}|[0-9A-F]{32}):([0-9A-F]{4}) ([0-9A-F]{2}) \S+ \S+ \S+ +(\d{1,10}) +\d+ (\d{1,20}) /;
 
 /** One line of a table. Undefined for its title, and for what is no row. Pure. */
 export function readRow(line: string): Row | undefined {
   const match = ROW.exec(line);
   if (!match) return undefined;
-  const [, local = "", localPort = "", remote = "", remotePort = "", state = "", uid, inode] = match;
-  return { local: `${plain(local)}:${localPort}`, remote: `${plain(remote)}:${remotePort}`, state, uid: Number(uid), inode: Number(inode) };
+  const [, local = "", localPort = "", remote = "", remotePort = "", state = "", uid, inode] =
+    match;
+  return {
+    local: `${plain(local)}:${localPort}`,
+    remote: `${plain(remote)}:${remotePort}`,
+    state,
+    uid: Number(uid),
+    inode: Number(inode),
+  };
 }
 
-/** The client's row for a connection of the server: its own address first. Undefined for what is no address. Pure. */
-export function keyOf({ remoteAddress, remotePort, localAddress, localPort }: Ends): string | undefined {
+/**
+ * The client's row for a connection of the server: its own address first. Undefined for what is no
+ * address. Pure.
+ */
+export function keyOf({
+  remoteAddress,
+  remotePort,
+  localAddress,
+  localPort,
+}: Ends): string | undefined {
   const [client, server] = [hexAddress(remoteAddress), hexAddress(localAddress)];
-  return client !== undefined && server !== undefined ? `${client}:${hexPort(remotePort)} ${server}:${hexPort(localPort)}` : undefined;
+  return client !== undefined && server !== undefined
+    ? `${client}:${hexPort(remotePort)} ${server}:${hexPort(localPort)}`
+    : undefined;
 }
 
 function hexPort(port: number): string {
@@ -220,7 +265,9 @@ function hexPort(port: number): string {
 const MAPPED = `${"0".repeat(16)}${endianness() === "LE" ? "FFFF0000" : "0000FFFF"}`;
 
 function plain(address: string): string {
-  return address.length === 32 && address.startsWith(MAPPED) ? address.slice(MAPPED.length) : address;
+  return address.length === 32 && address.startsWith(MAPPED)
+    ? address.slice(MAPPED.length)
+    : address;
 }
 
 function hexAddress(address: string): string | undefined {
@@ -234,14 +281,26 @@ function hexAddress(address: string): string | undefined {
 
 function bytesOf4(address: string): number[] | undefined {
   const parts = address.split(".").map(Number);
-  return parts.length === 4 && parts.every((part) => Number.isInteger(part) && part >= 0 && part <= 255) ? parts : undefined;
+  return parts.length === 4 &&
+    parts.every((part) => Number.isInteger(part) && part >= 0 && part <= 255)
+    ? parts
+    : undefined;
 }
 
 function bytesOf6(address: string): number[] | undefined {
   const url = URL.parse(`http://[${address}]`);
   if (!url) return undefined;
   const [head = "", tail] = url.hostname.slice(1, -1).split("::");
-  const [before, behind] = [head, tail ?? ""].map((side) => side.split(":").filter((group) => group !== "")) as [string[], string[]];
-  const groups = [...before, ...Array<string>(8 - before.length - behind.length).fill("0"), ...behind];
-  return groups.flatMap((group) => [Number.parseInt(group, 16) >> 8, Number.parseInt(group, 16) & 0xff]);
+  const [before, behind] = [head, tail ?? ""].map((side) =>
+    side.split(":").filter((group) => group !== ""),
+  ) as [string[], string[]];
+  const groups = [
+    ...before,
+    ...Array<string>(8 - before.length - behind.length).fill("0"),
+    ...behind,
+  ];
+  return groups.flatMap((group) => [
+    Number.parseInt(group, 16) >> 8,
+    Number.parseInt(group, 16) & 0xff,
+  ]);
 }

@@ -17,26 +17,51 @@ describe("GET /v1/events", () => {
     await using live = new SseReader(await server.fetch("/v1/events"));
     await until(() => server.events.followers === 1);
 
-    server.events.publish({ type: "turn.done", session: "mina", turn: "turn_1", data: { keepMe: 1 } });
+    server.events.publish({
+      type: "turn.done",
+      session: "mina",
+      turn: "turn_1",
+      data: { keepMe: 1 },
+    });
     await live.until(({ frames }) => frames.length === 1);
-    await using again = new SseReader(await server.fetch("/v1/events", { headers: { "last-event-id": "1.0.1" } }));
+    await using again = new SseReader(
+      await server.fetch("/v1/events", { headers: { "last-event-id": "1.0.1" } }),
+    );
     await again.until(({ frames }) => frames.length === 1);
 
     expect(live.frames).toEqual([
-      { id: "1.0.2", event: "turn.done", data: { id: "1.0.2", type: "turn.done", at: 1, role: "conversation", session: "mina", turn: "turn_1", data: { keepMe: 1 } } },
+      {
+        id: "1.0.2",
+        event: "turn.done",
+        data: {
+          id: "1.0.2",
+          type: "turn.done",
+          at: 1,
+          role: "conversation",
+          session: "mina",
+          turn: "turn_1",
+          data: { keepMe: 1 },
+        },
+      },
     ]);
     expect(again.frames).toEqual(live.frames);
   });
 
   test("begins with the newest that match when asked to, and a reader that comes back is not given them again", async () => {
     await using server = await startTestServer();
-    for (const session of ["mina", "jun", "mina", "mina", "jun"]) server.events.publish({ type: "turn.done", session });
+    for (const session of ["mina", "jun", "mina", "mina", "jun"]) {
+      server.events.publish({ type: "turn.done", session });
+    }
 
     await using two = new SseReader(await server.fetch("/v1/events?session=mina&last=2"));
     await two.until(({ frames }) => frames.length === 2);
     await using none = new SseReader(await server.fetch("/v1/events?last=0"));
     await none.until(({ lastEventId }) => lastEventId !== undefined);
-    await using again = new SseReader(await server.fetch("/v1/events?session=mina&last=2", { headers: { "last-event-id": "1.0.3" } }));
+    await using again = new SseReader(
+      await server.fetch("/v1/events?session=mina&last=2", {
+        headers: { "last-event-id": "1.0.3" },
+      }),
+    );
     await again.until(({ frames }) => frames.length === 1);
 
     expect(two.frames.map(({ id }) => id)).toEqual(["1.0.3", "1.0.4"]);
@@ -52,10 +77,22 @@ describe("GET /v1/events", () => {
     await using stream = new SseReader(await server.fetch("/v1/events?last_event_id=1.0.0"));
     await stream.until(({ frames }) => frames.length === 2);
 
-    expect(stream.frames.map(({ event, data }) => [event, (data as { oldest?: string }).oldest])).toEqual([["reset", "1.0.3"], ["c", undefined]]);
+    expect(
+      stream.frames.map(({ event, data }) => [event, (data as { oldest?: string }).oldest]),
+    ).toEqual([
+      ["reset", "1.0.3"],
+      ["c", undefined],
+    ]);
   });
 
-  test.each(["/v1/events?role=nobody", "/v1/events?session=a/", "/v1/events?last_event_id=turn_1.3", "/v1/events?last=1001", "/v1/events?last=-1", "/v1/events?last=all"])("%s is 400", async (path) => {
+  test.each([
+    "/v1/events?role=nobody",
+    "/v1/events?session=a/",
+    "/v1/events?last_event_id=turn_1.3",
+    "/v1/events?last=1001",
+    "/v1/events?last=-1",
+    "/v1/events?last=all",
+  ])("%s is 400", async (path) => {
     await using server = await startTestServer();
 
     expect((await server.fetch(path)).status).toBe(400);
@@ -69,7 +106,9 @@ describe("GET /v1/events", () => {
     await cut[Symbol.asyncDispose]();
     server.events.publish({ type: "meanwhile" });
 
-    await using again = new SseReader(await server.fetch("/v1/events", { headers: { "last-event-id": cut.lastEventId! } }));
+    await using again = new SseReader(
+      await server.fetch("/v1/events", { headers: { "last-event-id": cut.lastEventId! } }),
+    );
     await again.until(({ frames }) => frames.length > 0);
 
     expect(again.types).toEqual(["meanwhile"]);
@@ -81,7 +120,9 @@ describe("GET /v1/events", () => {
     const socket = createConnection(server.port, "127.0.0.1");
     socket.write("GET /v1/events HTTP/1.1\r\nHost: localhost\r\n\r\n");
     await until(() => server.events.followers === 1);
-    for (let index = 0; index < total; index++) server.events.publish({ type: "big.one", data: { text: "x".repeat(64 * 1_024) } });
+    for (let index = 0; index < total; index++) {
+      server.events.publish({ type: "big.one", data: { text: "x".repeat(64 * 1_024) } });
+    }
 
     await until(() => server.events.followers === 0); // nobody read: sent away
     expect(server.log.join("\n")).toContain("was cut off");
@@ -89,13 +130,22 @@ describe("GET /v1/events", () => {
     socket.on("data", (bytes) => (received += bytes.toString()));
     socket.on("error", () => undefined);
     await once(socket, "close");
-    const ids = [...received.matchAll(/^id: (\S+)\nevent: big\.one\ndata: .*\}\n\n/gm)].map(([, id]) => Number(id!.split(".")[2]));
+    const ids = [...received.matchAll(/^id: (\S+)\nevent: big\.one\ndata: .*\}\n\n/gm)].map(
+      ([, id]) => Number(id!.split(".")[2]),
+    );
     expect(ids.length).toBeLessThan(total); // what was not read did not pile up here
 
     // On a busy machine a reader that does read may be too slow as well; it comes again.
     while (ids.length < total) {
-      await using rest = new SseReader(await server.fetch("/v1/events", { headers: { "last-event-id": `1.0.${ids.at(-1) ?? 0}` } }));
-      await Promise.race([rest.ended.catch(() => undefined), rest.until(({ frames }) => ids.length + frames.length === total)]);
+      await using rest = new SseReader(
+        await server.fetch("/v1/events", {
+          headers: { "last-event-id": `1.0.${ids.at(-1) ?? 0}` },
+        }),
+      );
+      await Promise.race([
+        rest.ended.catch(() => undefined),
+        rest.until(({ frames }) => ids.length + frames.length === total),
+      ]);
       ids.push(...rest.frames.map(({ id }) => Number(id!.split(".")[2])));
     }
     expect(ids).toEqual(Array.from({ length: total }, (_, index) => index + 1));
@@ -116,9 +166,15 @@ describe("GET /v1/events", () => {
     const store = new MemoryTokenStore();
     const { token } = await store.create({ name: "planner", scopes: ["plans"] });
     await using server = await startTestServer({ auth: store });
-    await using stream = new SseReader(await server.fetch("/v1/events?last_event_id=1.0.0", { headers: { authorization: `Bearer ${token}` } }));
+    await using stream = new SseReader(
+      await server.fetch("/v1/events?last_event_id=1.0.0", {
+        headers: { authorization: `Bearer ${token}` },
+      }),
+    );
 
-    for (const role of ["conversation", "delegation", "system", "orchestration"] as const) server.events.publish({ type: `${role}.x`, role });
+    for (const role of ["conversation", "delegation", "system", "orchestration"] as const) {
+      server.events.publish({ type: `${role}.x`, role });
+    }
     await stream.until(({ frames }) => frames.length > 0);
 
     expect(stream.types).toEqual(["orchestration.x"]);
@@ -128,7 +184,10 @@ describe("GET /v1/events", () => {
 describe("how the process is", () => {
   test("health, readiness with reasons, metrics, me", async () => {
     await using server = await startTestServer({
-      health: async () => ({ ready: false, checks: { database: { ok: false, detail: "connection refused" } } }),
+      health: async () => ({
+        ready: false,
+        checks: { database: { ok: false, detail: "connection refused" } },
+      }),
     });
 
     const health = await server.fetch("/healthz");
@@ -137,9 +196,22 @@ describe("how the process is", () => {
     const me = await server.fetch("/v1/me");
 
     expect([health.status, await health.json()]).toEqual([200, { status: "ok", version: "0.1.0" }]);
-    expect([ready.status, await ready.json()]).toEqual([503, { ready: false, checks: { database: { ok: false, detail: "connection refused" } } }]);
-    expect([metrics.headers.get("content-type"), await metrics.text()]).toEqual(["text/plain; version=0.0.4; charset=utf-8", "dure_turns_total 1\n"]);
-    expect(await me.json()).toEqual({ auth: "open", access: { mode: "same-user", because: "no-token" }, scopes: ["chat", "rooms", "jobs", "plans", "plans:read", "plans:run", "admin"], person: null, dev_mode: false, locale: "ko" });
+    expect([ready.status, await ready.json()]).toEqual([
+      503,
+      { ready: false, checks: { database: { ok: false, detail: "connection refused" } } },
+    ]);
+    expect([metrics.headers.get("content-type"), await metrics.text()]).toEqual([
+      "text/plain; version=0.0.4; charset=utf-8",
+      "dure_turns_total 1\n",
+    ]);
+    expect(await me.json()).toEqual({
+      auth: "open",
+      access: { mode: "same-user", because: "no-token" },
+      scopes: ["chat", "rooms", "jobs", "plans", "plans:read", "plans:run", "admin"],
+      person: null,
+      dev_mode: false,
+      locale: "ko",
+    });
   });
 
   test("a health check that throws is not ready, and strangers get no details", async () => {
@@ -152,7 +224,10 @@ describe("how the process is", () => {
 
     const ready = await server.fetch("/readyz");
 
-    expect([ready.status, await ready.json()]).toEqual([503, { ready: false, checks: { health: { ok: false } } }]);
+    expect([ready.status, await ready.json()]).toEqual([
+      503,
+      { ready: false, checks: { health: { ok: false } } },
+    ]);
   });
 
   test("a port in use says so", async () => {
@@ -169,7 +244,9 @@ describe("closing", () => {
     const stream = new SseReader(await server.post("/v1/agent/chat/stream", chat));
     const events = new SseReader(await server.fetch("/v1/events"));
     const waiting = server.post("/v1/agent/chat", { ...chat, session_id: "jun" });
-    await until(() => server.conversations.turns.size === 2 && server.conversations.lastTurn.readers === 1);
+    await until(
+      () => server.conversations.turns.size === 2 && server.conversations.lastTurn.readers === 1,
+    );
 
     const closed = server.app.close();
     await Promise.all([stream.ended, events.ended]);
@@ -177,13 +254,22 @@ describe("closing", () => {
     await closed;
 
     expect([stream.retry, events.retry]).toEqual([1_000, 1_000]);
-    expect([answer.status, await answer.json()]).toMatchObject([503, { code: "SERVER_DRAINING", turn_id: server.conversations.lastTurn.id }]);
+    expect([answer.status, await answer.json()]).toMatchObject([
+      503,
+      { code: "SERVER_DRAINING", turn_id: server.conversations.lastTurn.id },
+    ]);
     expect(answer.headers.get("turn-id")).toBe(server.conversations.lastTurn.id);
-    expect([...server.conversations.turns.values()].map(({ stopped }) => stopped)).toEqual([false, false]);
+    expect([...server.conversations.turns.values()].map(({ stopped }) => stopped)).toEqual([
+      false,
+      false,
+    ]);
   });
 
   test("a client that does not read its answer keeps nobody from closing", async () => {
-    const server = await startTestServer({ limits: { drainMs: 50 }, metrics: async () => "x".repeat(20_000_000) });
+    const server = await startTestServer({
+      limits: { drainMs: 50 },
+      metrics: async () => "x".repeat(20_000_000),
+    });
     const socket = createConnection(server.port, "127.0.0.1");
     socket.pause();
     socket.write("GET /metrics HTTP/1.1\r\nhost: localhost\r\n\r\n");
@@ -213,7 +299,9 @@ describe("closing", () => {
     const server = await startTestServer();
     server.conversations.script = () => undefined;
     const waiting = server.post("/v1/agent/chat", chat);
-    await until(() => server.conversations.turns.size === 1 && server.conversations.lastTurn.readers === 1);
+    await until(
+      () => server.conversations.turns.size === 1 && server.conversations.lastTurn.readers === 1,
+    );
 
     const closed = server.app.close();
     server.conversations.lastTurn.finish("끝");
@@ -236,14 +324,21 @@ describe("the dashboard", () => {
   const page = { accept: "text/html,*/*" };
 
   test("is served with its pages, strict headers and lasting assets", async () => {
-    await using server = await startTestServer({ dashboardFolder: folder, auth: new MemoryTokenStore() });
+    await using server = await startTestServer({
+      dashboardFolder: folder,
+      auth: new MemoryTokenStore(),
+    });
 
     const root = await server.fetch("/");
     const deep = await server.fetch("/chat/mina", { headers: page });
     const asset = await server.fetch("/assets/app-1a2b.js");
 
     expect([root.status, await root.text()]).toEqual([200, "<!doctype html><title>두레</title>"]);
-    expect([deep.status, deep.headers.get("content-type"), deep.headers.get("cache-control")]).toEqual([200, "text/html; charset=utf-8", "no-cache"]);
+    expect([
+      deep.status,
+      deep.headers.get("content-type"),
+      deep.headers.get("cache-control"),
+    ]).toEqual([200, "text/html; charset=utf-8", "no-cache"]);
     expect(root.headers.get("content-security-policy")).toContain("script-src 'self';");
     expect(root.headers.get("content-security-policy")).toContain("frame-ancestors 'none'");
     expect(root.headers.get("x-content-type-options")).toBe("nosniff");
@@ -254,7 +349,8 @@ describe("the dashboard", () => {
 
   test("what is not there, hidden, outside or of the API is no page", async () => {
     await using server = await startTestServer({ dashboardFolder: folder });
-    const status = async (path: string, init: RequestInit = {}): Promise<number> => (await server.fetch(path, { headers: page, ...init })).status;
+    const status = async (path: string, init: RequestInit = {}): Promise<number> =>
+      (await server.fetch(path, { headers: page, ...init })).status;
 
     expect(await status("/assets/gone.js")).toBe(404);
     expect(await status("/v1/nothing")).toBe(404);
@@ -262,7 +358,9 @@ describe("the dashboard", () => {
     expect(await status("/chat/mina", { headers: { accept: "application/json" } })).toBe(404);
     expect(await status("/chat/mina", { method: "POST" })).toBe(404);
     expect(await (await server.fetch("/.secret", { headers: page })).text()).not.toBe("no");
-    expect(await (await server.fetch("/%2e%2e/%2e%2e/etc/passwd", { headers: page })).text()).not.toContain("root:");
+    expect(
+      await (await server.fetch("/%2e%2e/%2e%2e/etc/passwd", { headers: page })).text(),
+    ).not.toContain("root:");
   });
 });
 
@@ -298,20 +396,30 @@ describe("/openapi.json", () => {
     for (const [path, operations] of Object.entries(document.paths)) {
       for (const operation of Object.values(operations)) {
         const named = [...path.matchAll(/\{(\w+)\}/g)].map(([, name]) => name!);
-        const declared = (operation.parameters ?? []).filter((parameter) => parameter.in === "path").map(({ name }) => name);
+        const declared = (operation.parameters ?? [])
+          .filter((parameter) => parameter.in === "path")
+          .map(({ name }) => name);
         expect(declared.sort()).toEqual(named.sort());
         expect(Object.keys(operation.responses).length).toBeGreaterThan(0);
-        for (const response of Object.values(operation.responses)) expect(typeof response.description).toBe("string");
+        for (const response of Object.values(operation.responses)) {
+          expect(typeof response.description).toBe("string");
+        }
       }
     }
     for (const reference of referencesIn(document)) {
-      const target = reference.slice(2).split("/").reduce<unknown>((part, key) => (isObject(part) ? part[key] : undefined), document);
+      const target = reference
+        .slice(2)
+        .split("/")
+        .reduce<unknown>((part, key) => (isObject(part) ? part[key] : undefined), document);
       expect(target, reference).toBeDefined();
     }
     const post = document.paths["/v1/agent/chat/stream"]!["post"]!;
     expect(post.responses["200"]!.content).toHaveProperty("text/event-stream");
     expect(post.responses["422"]!.content).toHaveProperty("application/problem+json");
-    expect(post.requestBody?.content["application/json"]?.schema.required).toEqual(["session_id", "message"]);
+    expect(post.requestBody?.content["application/json"]?.schema.required).toEqual([
+      "session_id",
+      "message",
+    ]);
   });
 });
 
@@ -329,5 +437,7 @@ interface Operation {
 function referencesIn(value: unknown): string[] {
   if (Array.isArray(value)) return value.flatMap(referencesIn);
   if (!isObject(value)) return [];
-  return Object.entries(value).flatMap(([key, member]) => (key === "$ref" ? [String(member)] : referencesIn(member)));
+  return Object.entries(value).flatMap(([key, member]) =>
+    key === "$ref" ? [String(member)] : referencesIn(member),
+  );
 }

@@ -64,39 +64,80 @@ const TITLES: Readonly<Record<number, string>> = {
 };
 
 /** What Fastify calls its own refusals, in dure's words. */
-const FASTIFY_REFUSALS: Readonly<Record<string, { code: string; message: string; hint?: string }>> = {
-  FST_ERR_CTP_BODY_TOO_LARGE: { code: "BODY_TOO_LARGE", message: "The body is too large.", hint: "Send it in parts." },
-  FST_ERR_CTP_INVALID_MEDIA_TYPE: {
-    code: "CONTENT_TYPE_UNSUPPORTED",
-    message: "The body's content type is not application/json.",
-    hint: "Send JSON with the header content-type: application/json.",
-  },
-  FST_ERR_CTP_EMPTY_JSON_BODY: { code: "BODY_INVALID", message: "The body is empty.", hint: "Send a JSON object." },
-  FST_ERR_CTP_INVALID_CONTENT_LENGTH: { code: "BODY_INVALID", message: "The body's length is not its Content-Length." },
-  FST_ERR_BAD_URL: { code: "URL_INVALID", message: "The address holds a broken percent-encoding." },
-};
+const FASTIFY_REFUSALS: Readonly<Record<string, { code: string; message: string; hint?: string }>> =
+  {
+    FST_ERR_CTP_BODY_TOO_LARGE: {
+      code: "BODY_TOO_LARGE",
+      message: "The body is too large.",
+      hint: "Send it in parts.",
+    },
+    FST_ERR_CTP_INVALID_MEDIA_TYPE: {
+      code: "CONTENT_TYPE_UNSUPPORTED",
+      message: "The body's content type is not application/json.",
+      hint: "Send JSON with the header content-type: application/json.",
+    },
+    FST_ERR_CTP_EMPTY_JSON_BODY: {
+      code: "BODY_INVALID",
+      message: "The body is empty.",
+      hint: "Send a JSON object.",
+    },
+    FST_ERR_CTP_INVALID_CONTENT_LENGTH: {
+      code: "BODY_INVALID",
+      message: "The body's length is not its Content-Length.",
+    },
+    FST_ERR_BAD_URL: {
+      code: "URL_INVALID",
+      message: "The address holds a broken percent-encoding.",
+    },
+  };
 
-/** The `DureError` behind anything that was thrown while a request was answered. Unknown errors become `INTERNAL`, without their text. @param bodyBytes What the route takes. */
-export function asDureError(error: unknown, { bodyBytes }: { bodyBytes?: number | undefined } = {}): DureError {
+/**
+ * The `DureError` behind anything that was thrown while a request was answered. Unknown errors
+ * become `INTERNAL`, without their text. @param bodyBytes What the route takes.
+ */
+export function asDureError(
+  error: unknown,
+  { bodyBytes }: { bodyBytes?: number | undefined } = {},
+): DureError {
   if (error instanceof DureError) return error;
 
   const refusal = FASTIFY_REFUSALS[codeOf(error) ?? ""];
   if (refusal?.code === "BODY_TOO_LARGE" && bodyBytes !== undefined) {
-    return new DureError(refusal.code, `The body is larger than the ${bodyBytes} bytes that may be sent here.`, { class: "input", hint: "Send it in parts.", cause: error });
+    return new DureError(
+      refusal.code,
+      `The body is larger than the ${bodyBytes} bytes that may be sent here.`,
+      { class: "input", hint: "Send it in parts.", cause: error },
+    );
   }
   if (refusal) {
-    return new DureError(refusal.code, refusal.message, { class: "input", cause: error, ...(refusal.hint === undefined ? {} : { hint: refusal.hint }) });
+    return new DureError(refusal.code, refusal.message, {
+      class: "input",
+      cause: error,
+      ...(refusal.hint === undefined ? {} : { hint: refusal.hint }),
+    });
   }
   const passing = passingOf(error);
   if (passing) return passedOver(passing, error);
   const fields = fieldErrorsOf(error);
   if (fields) {
-    const names = fields.map(({ field, message }) => (field === "" ? message : `${field}: ${message}`));
-    return new DureError("REQUEST_INVALID", `The request is not valid: ${names.join("; ")}.`, { class: "input", details: { errors: fields }, cause: error });
+    const names = fields.map(({ field, message }) =>
+      field === "" ? message : `${field}: ${message}`,
+    );
+    return new DureError("REQUEST_INVALID", `The request is not valid: ${names.join("; ")}.`, {
+      class: "input",
+      details: { errors: fields },
+      cause: error,
+    });
   }
-  const status = isObject(error) || error instanceof Error ? (error as { statusCode?: unknown }).statusCode : undefined;
+  const status =
+    isObject(error) || error instanceof Error
+      ? (error as { statusCode?: unknown }).statusCode
+      : undefined;
   if (typeof status === "number" && status >= 400 && status < 500) {
-    return new DureError("REQUEST_INVALID", (error as Error).message, { class: "input", cause: error });
+    return new DureError("REQUEST_INVALID", (error as Error).message, {
+      class: "input",
+      cause: error,
+    });
   }
   return new DureError("INTERNAL", "The server could not answer this request.", {
     hint: "The server's log has the reason under the id in the header request-id.",
@@ -104,9 +145,13 @@ export function asDureError(error: unknown, { bodyBytes }: { bodyBytes?: number 
   });
 }
 
-/** What PostgreSQL or the end of this process has thrown, without its text: the database's own words are no answer for a client. */
+/**
+ * What PostgreSQL or the end of this process has thrown, without its text: the database's own words
+ * are no answer for a client.
+ */
 function passedOver({ code, retryAfterMs }: Passing, cause: unknown): DureError {
-  const message = code === "SERVER_STOPPING" ? "This process is stopping." : "The database could not do it now.";
+  const message =
+    code === "SERVER_STOPPING" ? "This process is stopping." : "The database could not do it now.";
   return new DureError(code, message, {
     class: "unavailable",
     hint: "Send it again, with the same Idempotency-Key where there is one.",
@@ -115,13 +160,18 @@ function passedOver({ code, retryAfterMs }: Passing, cause: unknown): DureError 
   });
 }
 
-/** The status of an error: 503 for what this process met and another try may not, else its code's, else its class's. */
+/**
+ * The status of an error: 503 for what this process met and another try may not, else its code's,
+ * else its class's.
+ */
 export function statusOf(error: DureError): number {
   if (passingOf(error)) return STATUS_OF_CLASS.unavailable;
   return STATUS_OF_CODE[error.code] ?? STATUS_OF_CLASS[error.class];
 }
 
-/** What is sent for an error. An internal error says nothing of its inside unless `showInternals`. */
+/**
+ * What is sent for an error. An internal error says nothing of its inside unless `showInternals`.
+ */
 export function problemOf(error: DureError, options: { showInternals?: boolean } = {}): Problem {
   const status = statusOf(error);
   const { errors, ...facts } = error.details ?? {};
@@ -148,11 +198,15 @@ export function retryAfterOf(error: DureError): number | undefined {
 
 /** Fields of a failed zod validation as Fastify reports it; undefined for other errors. */
 function fieldErrorsOf(error: unknown): FieldError[] | undefined {
-  if (!(error instanceof Error) || !("validation" in error) || !Array.isArray(error.validation)) return undefined;
-  return (error.validation as { instancePath?: string; message?: string }[]).map(({ instancePath, message }) => ({
-    field: (instancePath ?? "").replace(/^\//, "").replaceAll("/", "."),
-    message: message ?? "is not valid",
-  }));
+  if (!(error instanceof Error) || !("validation" in error) || !Array.isArray(error.validation)) {
+    return undefined;
+  }
+  return (error.validation as { instancePath?: string; message?: string }[]).map(
+    ({ instancePath, message }) => ({
+      field: (instancePath ?? "").replace(/^\//, "").replaceAll("/", "."),
+      message: message ?? "is not valid",
+    }),
+  );
 }
 
 /** A wrong field that a schema cannot see. */

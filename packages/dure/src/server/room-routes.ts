@@ -13,7 +13,9 @@ import type { ServerParts } from "./server.ts";
 import { viewOf } from "./tenants.ts";
 
 const placeId = z.string().min(1).max(200);
-const person = z.string().trim().min(1).max(60).meta({ description: "Name to speak under: needed without a token; with one it needs scope `admin`." });
+const person = z.string().trim().min(1).max(60).meta({
+  description: "Name to speak under: needed without a token; with one it needs scope `admin`.",
+});
 
 const Place = z.looseObject({
   id: z.string(),
@@ -26,9 +28,16 @@ const Place = z.looseObject({
 const Room = Place.extend({
   unread: z.number(),
   members: z.array(z.string()),
-  deaf: z.array(z.string()).meta({ description: "Of the members, those that do not see or read the room; an open escalation says why." }),
+  deaf: z.array(z.string()).meta({
+    description:
+      "Of the members, those that do not see or read the room; an open escalation says why.",
+  }),
 });
-const Role = z.looseObject({ agent: z.string(), role: z.enum(["HANDLER", "OBSERVER", "IGNORED"]), because: z.string() });
+const Role = z.looseObject({
+  agent: z.string(),
+  role: z.enum(["HANDLER", "OBSERVER", "IGNORED"]),
+  because: z.string(),
+});
 const Message = z.looseObject({
   id: z.string(),
   place: z.string(),
@@ -42,13 +51,40 @@ const Message = z.looseObject({
   at: z.number(),
   roles: z.array(Role),
 });
-const Thread = Place.extend({ participants: z.array(z.string()), messages: z.number(), open_requests: z.number() });
-const AgentAnswer = z.looseObject({ id: z.string(), display_name: z.string(), leads: z.boolean(), persona: z.string().nullable().meta({ description: "Its SOUL.md; null without scope `admin`." }), accounts: z.array(z.looseObject({ adapter: z.string(), id: z.string(), platform_id: z.string().nullable(), state: z.string() })) });
+const Thread = Place.extend({
+  participants: z.array(z.string()),
+  messages: z.number(),
+  open_requests: z.number(),
+});
+const AgentAnswer = z.looseObject({
+  id: z.string(),
+  display_name: z.string(),
+  leads: z.boolean(),
+  persona: z.string().nullable().meta({ description: "Its SOUL.md; null without scope `admin`." }),
+  accounts: z.array(
+    z.looseObject({
+      adapter: z.string(),
+      id: z.string(),
+      platform_id: z.string().nullable(),
+      state: z.string(),
+    }),
+  ),
+});
 
 const MessagesQuery = z.object({
   thread: placeId.optional(),
-  after: z.coerce.number().int().min(0).optional().meta({ description: "`seq` behind which to read; the newest without it." }),
-  before: z.coerce.number().int().min(1).optional().meta({ description: "`seq` before which to read." }),
+  after: z.coerce
+    .number()
+    .int()
+    .min(0)
+    .optional()
+    .meta({ description: "`seq` behind which to read; the newest without it." }),
+  before: z.coerce
+    .number()
+    .int()
+    .min(1)
+    .optional()
+    .meta({ description: "`seq` before which to read." }),
   limit: z.coerce.number().int().min(1).max(200).optional(),
   as_person: person.optional(),
 });
@@ -58,13 +94,20 @@ const RoomsQuery = AsPerson.extend({
   cursor: z.string().max(500).optional().meta({ description: "`next_cursor` of the page before." }),
 });
 const ThreadsQuery = AsPerson.extend({
-  before: z.coerce.number().min(0).optional().meta({ description: "`active_at` of the last one of a page: gives those that were last active before." }),
+  before: z.coerce.number().min(0).optional().meta({
+    description: "`active_at` of the last one of a page: gives those that were last active before.",
+  }),
   limit: z.coerce.number().int().min(1).max(500).optional().meta({ description: "Default 100." }),
 });
 const PostBody = z.object({
   text: z.string().meta({ description: "At most 100,000 characters." }),
   thread_id: placeId.optional(),
-  client_id: z.string().min(1).max(100).optional().meta({ description: "The same one again within 24 h posts nothing new." }),
+  client_id: z
+    .string()
+    .min(1)
+    .max(100)
+    .optional()
+    .meta({ description: "The same one again within 24 h posts nothing new." }),
   reply_to: z.string().min(1).max(100).optional(),
   as_person: person.optional(),
 });
@@ -80,14 +123,32 @@ const CollaborateBody = z.object({
   idempotency_key: z.string().min(1).max(200).optional(),
 });
 const CollaborateAnswer = z.union([
-  z.object({ ok: z.literal(true), thread_id: z.string(), thread_name: z.string(), channel_id: z.string(), message_id: z.string(), reused: z.boolean(), delivery: z.enum(["sent", "queued"]), note: z.string() }),
-  z.object({ ok: z.literal(false), code: z.string(), message: z.string(), hint: z.string(), escalated: z.boolean() }),
+  z.object({
+    ok: z.literal(true),
+    thread_id: z.string(),
+    thread_name: z.string(),
+    channel_id: z.string(),
+    message_id: z.string(),
+    reused: z.boolean(),
+    delivery: z.enum(["sent", "queued"]),
+    note: z.string(),
+  }),
+  z.object({
+    ok: z.literal(false),
+    code: z.string(),
+    message: z.string(),
+    hint: z.string(),
+    escalated: z.boolean(),
+  }),
 ]);
 
 const PauseBody = z.object({ paused: z.boolean(), adapter: z.string().max(50).default("web") });
 
 function paused({ body, params }: FastifyRequest): { what: string; subject: string } {
-  return { what: (body as z.infer<typeof PauseBody>).paused ? "agent.pause" : "agent.resume", subject: (params as { agent: string }).agent };
+  return {
+    what: (body as z.infer<typeof PauseBody>).paused ? "agent.pause" : "agent.resume",
+    subject: (params as { agent: string }).agent,
+  };
 }
 
 function handedOn({ body }: FastifyRequest): { what: string; subject: string } {
@@ -104,46 +165,132 @@ export const roomRoutes: FastifyPluginAsyncZod<ServerParts> = async (app, { room
   const config = { scope: "rooms" as const };
   const said = { ...config, audit: false as const }; // the room keeps it
 
-  const whoAsks = (request: FastifyRequest, asPerson: string | undefined, speaks: boolean): RoomPerson => {
+  const whoAsks = (
+    request: FastifyRequest,
+    asPerson: string | undefined,
+    speaks: boolean,
+  ): RoomPerson => {
     const caller = callerOf(request);
     if (request.principal!.person === undefined) {
-      if (asPerson === undefined && speaks) throw new DureError("PERSON_REQUIRED", "Nobody is logged in here, so say who speaks.", { class: "input", hint: "Send as_person with your name." });
-      return { tenant: caller.tenant, seesAll: viewOf(request) === null, person: checkName(asPerson ?? "", rooms.directory.agents) };
+      if (asPerson === undefined && speaks) {
+        throw new DureError("PERSON_REQUIRED", "Nobody is logged in here, so say who speaks.", {
+          class: "input",
+          hint: "Send as_person with your name.",
+        });
+      }
+      return {
+        tenant: caller.tenant,
+        seesAll: viewOf(request) === null,
+        person: checkName(asPerson ?? "", rooms.directory.agents),
+      };
     }
-    if (asPerson !== undefined && !hasScope(request.principal!, "admin")) throw new DureError("PERSON_FORBIDDEN", "Only an admin's token may speak for somebody else.", { class: "forbidden", hint: "Leave out as_person." });
-    return { tenant: caller.tenant, seesAll: viewOf(request) === null, person: checkName(asPerson ?? request.principal!.person, rooms.directory.agents) };
+    if (asPerson !== undefined && !hasScope(request.principal!, "admin")) {
+      throw new DureError(
+        "PERSON_FORBIDDEN",
+        "Only an admin's token may speak for somebody else.",
+        { class: "forbidden", hint: "Leave out as_person." },
+      );
+    }
+    return {
+      tenant: caller.tenant,
+      seesAll: viewOf(request) === null,
+      person: checkName(asPerson ?? request.principal!.person, rooms.directory.agents),
+    };
   };
 
   app.get(
     "/v1/rooms",
-    { config, schema: { tags: ["rooms"], summary: "Channels, then the caller's direct rooms, page by page", querystring: RoomsQuery, response: { 200: z.object({ items: z.array(Room), next_cursor: z.string().nullable() }), ...problems(400, 401, 403) } } },
+    {
+      config,
+      schema: {
+        tags: ["rooms"],
+        summary: "Channels, then the caller's direct rooms, page by page",
+        querystring: RoomsQuery,
+        response: {
+          200: z.object({ items: z.array(Room), next_cursor: z.string().nullable() }),
+          ...problems(400, 401, 403),
+        },
+      },
+    },
     async (request) => {
       const { limit, cursor, as_person } = request.query;
-      const { items, nextCursor } = await rooms.list(whoAsks(request, as_person, false), { limit, cursor });
-      return { items: items.map((room) => toWire(room) as z.infer<typeof Room>), next_cursor: nextCursor };
+      const { items, nextCursor } = await rooms.list(whoAsks(request, as_person, false), {
+        limit,
+        cursor,
+      });
+      return {
+        items: items.map((room) => toWire(room) as z.infer<typeof Room>),
+        next_cursor: nextCursor,
+      };
     },
   );
 
   app.post(
     "/v1/rooms",
-    { config: said, schema: { tags: ["rooms"], summary: "Opens the direct room with an agent", body: z.object({ agent: z.string().min(1).max(100), as_person: person.optional() }), response: { 200: Place, ...problems(400, 401, 403, 404) } } },
-    async (request) => toWire(await rooms.direct(whoAsks(request, request.body.as_person, true), request.body.agent)) as z.infer<typeof Place>,
+    {
+      config: said,
+      schema: {
+        tags: ["rooms"],
+        summary: "Opens the direct room with an agent",
+        body: z.object({ agent: z.string().min(1).max(100), as_person: person.optional() }),
+        response: { 200: Place, ...problems(400, 401, 403, 404) },
+      },
+    },
+    async (request) =>
+      toWire(
+        await rooms.direct(whoAsks(request, request.body.as_person, true), request.body.agent),
+      ) as z.infer<typeof Place>,
   );
 
   app.get(
     "/v1/rooms/:room/messages",
-    { config, schema: { tags: ["rooms"], summary: "What was said in a room or thread, oldest first", params: z.object({ room: placeId }), querystring: MessagesQuery, response: { 200: z.object({ items: z.array(Message), typing: z.array(z.string()) }), ...problems(400, 401, 403, 404) } } },
+    {
+      config,
+      schema: {
+        tags: ["rooms"],
+        summary: "What was said in a room or thread, oldest first",
+        params: z.object({ room: placeId }),
+        querystring: MessagesQuery,
+        response: {
+          200: z.object({ items: z.array(Message), typing: z.array(z.string()) }),
+          ...problems(400, 401, 403, 404),
+        },
+      },
+    },
     async (request) => {
       const { thread, after, before, limit, as_person } = request.query;
-      const place = await rooms.place(thread ?? request.params.room, whoAsks(request, as_person, false));
-      const items = await rooms.reader.messages(place.id, { ...(after !== undefined && { after }), ...(before !== undefined && { before }), ...(limit !== undefined && { limit }) });
-      return { items: items.map(messageToWire), typing: [...(await rooms.reader.typing(place.id))] };
+      const place = await rooms.place(
+        thread ?? request.params.room,
+        whoAsks(request, as_person, false),
+      );
+      const items = await rooms.reader.messages(place.id, {
+        ...(after !== undefined && { after }),
+        ...(before !== undefined && { before }),
+        ...(limit !== undefined && { limit }),
+      });
+      return {
+        items: items.map(messageToWire),
+        typing: [...(await rooms.reader.typing(place.id))],
+      };
     },
   );
 
   app.post(
     "/v1/rooms/:room/messages",
-    { config: said, bodyLimit: POST_BYTES, schema: { tags: ["rooms"], summary: "Says something in a web room", params: z.object({ room: placeId }), body: PostBody, response: { 202: z.object({ message_id: z.string() }), ...problems(400, 401, 403, 404, 409, 413) } } },
+    {
+      config: said,
+      bodyLimit: POST_BYTES,
+      schema: {
+        tags: ["rooms"],
+        summary: "Says something in a web room",
+        params: z.object({ room: placeId }),
+        body: PostBody,
+        response: {
+          202: z.object({ message_id: z.string() }),
+          ...problems(400, 401, 403, 404, 409, 413),
+        },
+      },
+    },
     async (request, reply) => {
       const { text, thread_id, client_id, reply_to, as_person } = request.body;
       const posted = await rooms.post(whoAsks(request, as_person, true), {
@@ -158,7 +305,19 @@ export const roomRoutes: FastifyPluginAsyncZod<ServerParts> = async (app, { room
 
   app.post(
     "/v1/rooms/:room/read",
-    { config: said, schema: { tags: ["rooms"], summary: "Marks a room or thread as read up to a message", params: z.object({ room: placeId }), body: z.object({ seq: z.number().int().min(0), as_person: person.optional() }), response: { 204: z.null().meta({ description: "Nothing." }), ...problems(400, 401, 403, 404) } } },
+    {
+      config: said,
+      schema: {
+        tags: ["rooms"],
+        summary: "Marks a room or thread as read up to a message",
+        params: z.object({ room: placeId }),
+        body: z.object({ seq: z.number().int().min(0), as_person: person.optional() }),
+        response: {
+          204: z.null().meta({ description: "Nothing." }),
+          ...problems(400, 401, 403, 404),
+        },
+      },
+    },
     async (request, reply) => {
       const who = whoAsks(request, request.body.as_person, true);
       const { id } = await rooms.place(request.params.room, who);
@@ -167,63 +326,193 @@ export const roomRoutes: FastifyPluginAsyncZod<ServerParts> = async (app, { room
     },
   );
 
-  app.get("/v1/messages/:id", { config, schema: { tags: ["rooms"], summary: "One message, and who did what with it and why", params: z.object({ id: placeId }), querystring: AsPerson, response: { 200: Message, ...problems(400, 401, 403, 404) } } }, async (request) =>
-    messageToWire(await rooms.message(request.params.id, whoAsks(request, request.query.as_person, false))),
+  app.get(
+    "/v1/messages/:id",
+    {
+      config,
+      schema: {
+        tags: ["rooms"],
+        summary: "One message, and who did what with it and why",
+        params: z.object({ id: placeId }),
+        querystring: AsPerson,
+        response: { 200: Message, ...problems(400, 401, 403, 404) },
+      },
+    },
+    async (request) =>
+      messageToWire(
+        await rooms.message(request.params.id, whoAsks(request, request.query.as_person, false)),
+      ),
   );
 
   app.get(
     "/v1/rooms/:room/threads",
-    { config, schema: { tags: ["rooms"], summary: "Threads of a room, the liveliest first", params: z.object({ room: placeId }), querystring: ThreadsQuery, response: { 200: z.object({ items: z.array(Thread) }), ...problems(400, 401, 403, 404) } } },
+    {
+      config,
+      schema: {
+        tags: ["rooms"],
+        summary: "Threads of a room, the liveliest first",
+        params: z.object({ room: placeId }),
+        querystring: ThreadsQuery,
+        response: { 200: z.object({ items: z.array(Thread) }), ...problems(400, 401, 403, 404) },
+      },
+    },
     async (request) => {
       const { before, limit, as_person } = request.query;
       const who = whoAsks(request, as_person, false);
       const { id } = await rooms.place(request.params.room, who);
-      return { items: (await rooms.reader.threads(id, who, { ...(before !== undefined && { before }), ...(limit !== undefined && { limit }) })).map((thread) => toWire(thread) as z.infer<typeof Thread>) };
+      return {
+        items: (
+          await rooms.reader.threads(id, who, {
+            ...(before !== undefined && { before }),
+            ...(limit !== undefined && { limit }),
+          })
+        ).map((thread) => toWire(thread) as z.infer<typeof Thread>),
+      };
     },
   );
 
-  app.get("/v1/threads/:id", { config, schema: { tags: ["rooms"], summary: "A thread: who takes part, and whether agents may speak", params: z.object({ id: placeId }), querystring: AsPerson, response: { 200: Thread, ...problems(400, 401, 403, 404) } } }, async (request) => {
-    const who = whoAsks(request, request.query.as_person, false);
-    const thread = await rooms.reader.thread((await rooms.place(request.params.id, who)).id, who);
-    if (!thread) throw new DureError("THREAD_UNKNOWN", `${request.params.id} is no thread.`, { class: "not-found", hint: "Threads are listed at /v1/rooms/{room}/threads." });
-    return toWire(thread) as z.infer<typeof Thread>;
-  });
+  app.get(
+    "/v1/threads/:id",
+    {
+      config,
+      schema: {
+        tags: ["rooms"],
+        summary: "A thread: who takes part, and whether agents may speak",
+        params: z.object({ id: placeId }),
+        querystring: AsPerson,
+        response: { 200: Thread, ...problems(400, 401, 403, 404) },
+      },
+    },
+    async (request) => {
+      const who = whoAsks(request, request.query.as_person, false);
+      const thread = await rooms.reader.thread((await rooms.place(request.params.id, who)).id, who);
+      if (!thread) {
+        throw new DureError("THREAD_UNKNOWN", `${request.params.id} is no thread.`, {
+          class: "not-found",
+          hint: "Threads are listed at /v1/rooms/{room}/threads.",
+        });
+      }
+      return toWire(thread) as z.infer<typeof Thread>;
+    },
+  );
 
   app.post(
     "/v1/threads/:id/resume",
-    { config: { ...config, audit: "thread.resume" }, schema: { tags: ["rooms"], summary: "Lifts what a guard has stopped, in a thread or a room", params: z.object({ id: placeId }), body: AsPerson.optional(), response: { 200: z.object({ state: z.string() }), ...problems(400, 401, 403, 404, 409) } } },
+    {
+      config: { ...config, audit: "thread.resume" },
+      schema: {
+        tags: ["rooms"],
+        summary: "Lifts what a guard has stopped, in a thread or a room",
+        params: z.object({ id: placeId }),
+        body: AsPerson.optional(),
+        response: { 200: z.object({ state: z.string() }), ...problems(400, 401, 403, 404, 409) },
+      },
+    },
     async (request) => {
       const who = whoAsks(request, request.body?.as_person, false);
-      return rooms.resume(request.params.id, { ...who, person: who.person === "" ? callerOf(request).name : who.person });
+      return rooms.resume(request.params.id, {
+        ...who,
+        person: who.person === "" ? callerOf(request).name : who.person,
+      });
     },
   );
 
   app.delete(
     "/v1/threads/:id/participants/:agent",
-    { config: { ...config, audit: "thread.remove_participant" }, schema: { tags: ["rooms"], summary: "Takes an agent out of a thread", params: z.object({ id: placeId, agent: placeId }), querystring: AsPerson, response: { 204: z.null().meta({ description: "Nothing." }), ...problems(400, 401, 403, 404) } } },
+    {
+      config: { ...config, audit: "thread.remove_participant" },
+      schema: {
+        tags: ["rooms"],
+        summary: "Takes an agent out of a thread",
+        params: z.object({ id: placeId, agent: placeId }),
+        querystring: AsPerson,
+        response: {
+          204: z.null().meta({ description: "Nothing." }),
+          ...problems(400, 401, 403, 404),
+        },
+      },
+    },
     async (request, reply) => {
-      await rooms.removeParticipant(request.params.id, request.params.agent, whoAsks(request, request.query.as_person, false));
+      await rooms.removeParticipant(
+        request.params.id,
+        request.params.agent,
+        whoAsks(request, request.query.as_person, false),
+      );
       return reply.code(204).send(null);
     },
   );
 
   app.get(
     "/v1/observations",
-    { config, schema: { tags: ["rooms"], summary: "What agents overheard: short records of the last 24 h", querystring: z.object({ agent: z.string().max(100).optional(), place: placeId.optional() }), response: { 200: z.object({ items: z.array(z.looseObject({ agent: z.string(), place: z.string(), message: z.string(), sender: z.string(), excerpt: z.string(), at: z.number() })) }), ...problems(400, 401, 403) } } },
+    {
+      config,
+      schema: {
+        tags: ["rooms"],
+        summary: "What agents overheard: short records of the last 24 h",
+        querystring: z.object({ agent: z.string().max(100).optional(), place: placeId.optional() }),
+        response: {
+          200: z.object({
+            items: z.array(
+              z.looseObject({
+                agent: z.string(),
+                place: z.string(),
+                message: z.string(),
+                sender: z.string(),
+                excerpt: z.string(),
+                at: z.number(),
+              }),
+            ),
+          }),
+          ...problems(400, 401, 403),
+        },
+      },
+    },
     async (request) => {
       const { agent, place } = request.query;
-      const items = await rooms.reader.observations({ tenant: viewOf(request), ...(agent !== undefined && { agent }), ...(place !== undefined && { place: rooms.ownIdOf(place, callerOf(request)) }) });
+      const items = await rooms.reader.observations({
+        tenant: viewOf(request),
+        ...(agent !== undefined && { agent }),
+        ...(place !== undefined && { place: rooms.ownIdOf(place, callerOf(request)) }),
+      });
       return { items: items.map((record) => ({ ...record })) };
     },
   );
 
-  app.get("/v1/agents", { config, schema: { tags: ["rooms"], summary: "The directory: agents, accounts, online, load, spend", response: { 200: z.object({ items: z.array(AgentAnswer) }), ...problems(401, 403) } } }, async (request) => ({
-    items: (await rooms.reader.agents({ personas: hasScope(request.principal!, "admin"), tenant: viewOf(request) })).map((agent) => toWire(agent) as z.infer<typeof AgentAnswer>),
-  }));
+  app.get(
+    "/v1/agents",
+    {
+      config,
+      schema: {
+        tags: ["rooms"],
+        summary: "The directory: agents, accounts, online, load, spend",
+        response: { 200: z.object({ items: z.array(AgentAnswer) }), ...problems(401, 403) },
+      },
+    },
+    async (request) => ({
+      items: (
+        await rooms.reader.agents({
+          personas: hasScope(request.principal!, "admin"),
+          tenant: viewOf(request),
+        })
+      ).map((agent) => toWire(agent) as z.infer<typeof AgentAnswer>),
+    }),
+  );
 
   app.post(
     "/v1/agents/:agent/pause",
-    { config: { scope: "admin", audit: paused }, schema: { tags: ["rooms"], summary: "Pauses an agent's account, or readies it again", params: z.object({ agent: placeId }), body: PauseBody, response: { 204: z.null().meta({ description: "Nothing." }), ...problems(400, 401, 403, 404) } } },
+    {
+      config: { scope: "admin", audit: paused },
+      schema: {
+        tags: ["rooms"],
+        summary: "Pauses an agent's account, or readies it again",
+        params: z.object({ agent: placeId }),
+        body: PauseBody,
+        response: {
+          204: z.null().meta({ description: "Nothing." }),
+          ...problems(400, 401, 403, 404),
+        },
+      },
+    },
     async (request, reply) => {
       assertOfAllTenants(callerOf(request), "PAUSE_NOT_ALLOWED", "pause an agent");
       await rooms.pause(request.body.adapter, request.params.agent, request.body.paused);
@@ -234,13 +523,40 @@ export const roomRoutes: FastifyPluginAsyncZod<ServerParts> = async (app, { room
   app.post(
     "/v1/collaborate",
     // Nobody speaks as an agent but its operators.
-    { config: { scope: "admin", audit: handedOn }, schema: { tags: ["rooms"], summary: "Hands work to an agent on behalf of another one", body: CollaborateBody, response: { 200: CollaborateAnswer, ...problems(400, 401, 403, 404) } } },
+    {
+      config: { scope: "admin", audit: handedOn },
+      schema: {
+        tags: ["rooms"],
+        summary: "Hands work to an agent on behalf of another one",
+        body: CollaborateBody,
+        response: { 200: CollaborateAnswer, ...problems(400, 401, 403, 404) },
+      },
+    },
     async (request) => {
-      const { agent, target_agent, message, topic, thread_id, channel_id, thread_name, attachments, idempotency_key } = request.body;
+      const {
+        agent,
+        target_agent,
+        message,
+        topic,
+        thread_id,
+        channel_id,
+        thread_name,
+        attachments,
+        idempotency_key,
+      } = request.body;
       assertOfAllTenants(callerOf(request), "COLLABORATE_NOT_ALLOWED", "speak as an agent");
       const result = await rooms.collaborate(
         { agent },
-        { targetAgent: target_agent, message, topic, threadId: thread_id, channelId: channel_id, threadName: thread_name, attachments, idempotencyKey: idempotency_key },
+        {
+          targetAgent: target_agent,
+          message,
+          topic,
+          threadId: thread_id,
+          channelId: channel_id,
+          threadName: thread_name,
+          attachments,
+          idempotencyKey: idempotency_key,
+        },
       );
       if (!result.ok) refuseDeed(request, result.code);
       return toWire(result) as z.infer<typeof CollaborateAnswer>;
@@ -249,10 +565,20 @@ export const roomRoutes: FastifyPluginAsyncZod<ServerParts> = async (app, { room
 };
 
 /** Nobody can post as an agent. */
-export function checkName(name: string, agents: readonly { id: string; displayName: string }[]): string {
+export function checkName(
+  name: string,
+  agents: readonly { id: string; displayName: string }[],
+): string {
   const plain = name.normalize("NFC").trim();
-  const agent = agents.find(({ id, displayName }) => [id, displayName].some((taken) => taken.toLowerCase() === plain.toLowerCase()));
-  if (agent) throw new DureError("PERSON_INVALID", `"${name}" is the name of an agent.`, { class: "input", hint: "Choose another name." });
+  const agent = agents.find(({ id, displayName }) =>
+    [id, displayName].some((taken) => taken.toLowerCase() === plain.toLowerCase()),
+  );
+  if (agent) {
+    throw new DureError("PERSON_INVALID", `"${name}" is the name of an agent.`, {
+      class: "input",
+      hint: "Choose another name.",
+    });
+  }
   return plain;
 }
 

@@ -49,10 +49,22 @@ export interface ServerOptions {
   readonly jobs?: Jobs | undefined;
   /** Absent: no plans, and the routes are not there. */
   readonly plans?: PlanDesk | undefined;
-  /** Answers within a second or two, also while the database is away; `/readyz` is 503 unless `ready`. */
+  /**
+   * Answers within a second or two, also while the database is away; `/readyz` is 503 unless
+   * `ready`.
+   */
   readonly health: () => Promise<Health>;
-  /** Reads the team's files anew; throws without having changed anything. Absent: the route is not there. */
-  readonly reload?: (() => Promise<{ readonly services: readonly string[]; readonly agents: readonly string[]; readonly restart: readonly string[] }>) | undefined;
+  /**
+   * Reads the team's files anew; throws without having changed anything. Absent: the route is not
+   * there.
+   */
+  readonly reload?:
+    | (() => Promise<{
+        readonly services: readonly string[];
+        readonly agents: readonly string[];
+        readonly restart: readonly string[];
+      }>)
+    | undefined;
   /** Absent: nobody keeps a book of calls, and the route is not there. */
   readonly costs?: CostBook | undefined;
   /** Prometheus text, version 0.0.4. */
@@ -60,7 +72,12 @@ export interface ServerOptions {
   /** While it holds no living token, the user who runs the server needs none at this machine. */
   readonly auth: TokenStore;
   /** Who comes in besides by a token. Default: logins in memory, listening on 127.0.0.1. */
-  readonly access?: Pick<AccessOptions, "host" | "loginAlways" | "hasEnvironmentToken" | "logins" | "localToken" | "peers"> | undefined;
+  readonly access?:
+    | Pick<
+        AccessOptions,
+        "host" | "loginAlways" | "hasEnvironmentToken" | "logins" | "localToken" | "peers"
+      >
+    | undefined;
   readonly devMode: boolean;
   /** Folder of the built dashboard with its `index.html`; without it `/` is 404. */
   readonly dashboardFolder?: string | undefined;
@@ -75,9 +92,15 @@ export interface ServerOptions {
   readonly allowedHosts?: readonly string[] | undefined;
   /** Origins whose pages may call with a token, such as `https://app.example.com`. Default none. */
   readonly corsOrigins?: readonly string[] | undefined;
-  /** Addresses or CIDR ranges of proxies whose `X-Forwarded-For` says who asks. Default none: the peer of the connection asks. */
+  /**
+   * Addresses or CIDR ranges of proxies whose `X-Forwarded-For` says who asks. Default none: the
+   * peer of the connection asks.
+   */
   readonly trustProxy?: readonly string[] | undefined;
-  /** Where it is written down what people do, before they do it. Absent: nowhere, and its route is not there. */
+  /**
+   * Where it is written down what people do, before they do it. Absent: nowhere, and its route is
+   * not there.
+   */
   readonly audit?: AuditBook | undefined;
 }
 
@@ -99,14 +122,19 @@ export interface ServerParts extends ServerOptions {
 }
 
 /**
- * The HTTP face of a team: every part is handed in, nothing is started. Routes of other parts are registered on the
- * returned app with `config: { scope }`; a route without one needs `admin`. Closing it ends the streams with a hint to reconnect.
+ * The HTTP face of a team: every part is handed in, nothing is started. Routes of other parts are
+ * registered on the returned app with `config: { scope }`; a route without one needs `admin`.
+ * Closing it ends the streams with a hint to reconnect.
  */
 export function createServer(options: ServerOptions): FastifyInstance {
   const bounds = boundsOf(options.limits);
   const stillness = new Stillness(options.clock);
   const app = Fastify({
-    http: { maxHeaderSize: bounds.headBytes, headersTimeout: Math.min(bounds.headMs, bounds.requestMs), connectionsCheckingInterval: CHECK_MS },
+    http: {
+      maxHeaderSize: bounds.headBytes,
+      headersTimeout: Math.min(bounds.headMs, bounds.requestMs),
+      connectionsCheckingInterval: CHECK_MS,
+    },
     bodyLimit: bodyBytesFor(bounds.messageBytes),
     keepAliveTimeout: bounds.keepAliveMs,
     trustProxy: trustedProxies(options.trustProxy),
@@ -116,7 +144,8 @@ export function createServer(options: ServerOptions): FastifyInstance {
     genReqId: () => ulid(options.clock.now()),
     routerOptions: { maxParamLength: 1_024 },
     return503OnClosing: false, // guard.ts says it as a problem
-    frameworkErrors: (error, request, reply) => void sendProblem(options, error, request, reply as FastifyReply),
+    frameworkErrors: (error, request, reply) =>
+      void sendProblem(options, error, request, reply as FastifyReply),
     clientErrorHandler: answerBrokenHttp(bounds, options.clock, stillness),
   });
   const closing = new AbortController();
@@ -184,7 +213,10 @@ function isProxyIn(proxies: readonly string[] = []): (address: string) => boolea
   };
 }
 
-/** Connections are looked at this often for requests that come too slowly, milliseconds. Node's default of 30 s lets them live so much longer. */
+/**
+ * Connections are looked at this often for requests that come too slowly, milliseconds. Node's
+ * default of 30 s lets them live so much longer.
+ */
 const CHECK_MS = 1_000;
 
 /** None is `false`: an empty list would make Fastify read the header all the same. */
@@ -192,13 +224,23 @@ function trustedProxies(proxies: readonly string[] = []): string[] | false {
   return proxies.length > 0 && [...proxies];
 }
 
-/** A connection that became idle while the server closes is looked for this often, milliseconds: Node closes only those that were idle before. */
+/**
+ * A connection that became idle while the server closes is looked for this often, milliseconds:
+ * Node closes only those that were idle before.
+ */
 const IDLE_SWEEP_MS = 50;
-/** Between "we wait no longer" and cutting what is left, milliseconds: time for the last answers to leave. */
+/**
+ * Between "we wait no longer" and cutting what is left, milliseconds: time for the last answers to
+ * leave.
+ */
 const LAST_ANSWERS_MS = 1_000;
 
 /** Ends the streams, then whoever waits, then whoever does not read: closing always ends. */
-function drain(app: FastifyInstance, { streams, clock, limits }: ServerParts, { closing, closeSilent }: { closing: AbortController; closeSilent: () => void }): void {
+function drain(
+  app: FastifyInstance,
+  { streams, clock, limits }: ServerParts,
+  { closing, closeSilent }: { closing: AbortController; closeSilent: () => void },
+): void {
   streams.drain();
   closeSilent();
   const { drainMs } = boundsOf(limits);
@@ -213,7 +255,10 @@ function drain(app: FastifyInstance, { streams, clock, limits }: ServerParts, { 
   app.server.once("close", () => cancels.forEach((cancel) => cancel()));
 }
 
-/** Closes, when called, the connections on which nothing has come yet. Node does not count them as idle: it waits for their first request. */
+/**
+ * Closes, when called, the connections on which nothing has come yet. Node does not count them as
+ * idle: it waits for their first request.
+ */
 function silentConnections(app: FastifyInstance): () => void {
   const open = new Set<Socket>();
   app.server.on("connection", (socket: Socket) => {
@@ -225,15 +270,22 @@ function silentConnections(app: FastifyInstance): () => void {
   };
 }
 
-/** Listens. Throws `BIND_NEEDS_TOKEN` for an address that others can reach without tokens, `PORT_IN_USE`. */
-export async function startServer(app: FastifyInstance, options: { host?: string; port: number }): Promise<{ url: string; port: number }> {
+/**
+ * Listens. Throws `BIND_NEEDS_TOKEN` for an address that others can reach without tokens,
+ * `PORT_IN_USE`.
+ */
+export async function startServer(
+  app: FastifyInstance,
+  options: { host?: string; port: number },
+): Promise<{ url: string; port: number }> {
   const host = options.host ?? "127.0.0.1";
   await assertBindable(host, app.auth);
   try {
     await app.listen({ host, port: options.port });
   } catch (cause) {
     if (codeOf(cause) !== "EADDRINUSE" && codeOf(cause) !== "EACCES") throw cause;
-    const why = codeOf(cause) === "EACCES" ? "may not be used by this user" : "is in use by another process";
+    const why =
+      codeOf(cause) === "EACCES" ? "may not be used by this user" : "is in use by another process";
     throw new DureError("PORT_IN_USE", `Port ${options.port} on ${host} ${why}.`, {
       class: "unavailable",
       hint: "Stop the other process, or set PORT to a free one.",
@@ -245,7 +297,10 @@ export async function startServer(app: FastifyInstance, options: { host?: string
   return { url: `http://${name}:${port}`, port };
 }
 
-/** A page of dure runs its own scripts and talks to its own server; nothing else. Styles are inline because Mantine writes them. */
+/**
+ * A page of dure runs its own scripts and talks to its own server; nothing else. Styles are inline
+ * because Mantine writes them.
+ */
 const SECURITY_HEADERS = {
   contentSecurityPolicy: {
     useDefaults: false,
@@ -268,18 +323,38 @@ const SECURITY_HEADERS = {
 };
 
 /** After these the connection is of no more use. */
-const CLOSING_CODES: ReadonlySet<string> = new Set(["CONNECTIONS_FULL", "CONNECTIONS_PER_ADDRESS", "REQUEST_TOO_SLOW"]);
+const CLOSING_CODES: ReadonlySet<string> = new Set([
+  "CONNECTIONS_FULL",
+  "CONNECTIONS_PER_ADDRESS",
+  "REQUEST_TOO_SLOW",
+]);
 
-/** Bytes of a refused body that are still read so that its sender sees the refusal instead of a reset connection. */
+/**
+ * Bytes of a refused body that are still read so that its sender sees the refusal instead of a
+ * reset connection.
+ */
 const DISCARD_BYTES = 32 * 1024 * 1024;
 
-async function sendProblem({ logger, devMode }: ServerOptions, thrown: unknown, request: FastifyRequest, reply: FastifyReply): Promise<FastifyReply> {
+async function sendProblem(
+  { logger, devMode }: ServerOptions,
+  thrown: unknown,
+  request: FastifyRequest,
+  reply: FastifyReply,
+): Promise<FastifyReply> {
   const error = asDureError(thrown, { bodyBytes: request.routeOptions.bodyLimit });
   const status = statusOf(error);
   refuseDeed(request, error.code);
   if (status === 500) {
     const cause = error.cause ?? error;
-    logger.error({ request: request.id, error: messageOf(cause), code: codeOf(cause), stack: cause instanceof Error ? cause.stack : undefined }, `request ${request.id} failed`);
+    logger.error(
+      {
+        request: request.id,
+        error: messageOf(cause),
+        code: codeOf(cause),
+        stack: cause instanceof Error ? cause.stack : undefined,
+      },
+      `request ${request.id} failed`,
+    );
   }
   const retryAfter = retryAfterOf(error);
   if (retryAfter !== undefined) reply.header("retry-after", retryAfter);
@@ -292,13 +367,25 @@ async function sendProblem({ logger, devMode }: ServerOptions, thrown: unknown, 
   }
   if (CLOSING_CODES.has(error.code)) reply.header("connection", "close");
   reply.header("request-id", request.id);
-  return reply.code(status).type("application/problem+json").serializer(JSON.stringify).send(problemOf(error, { showInternals: devMode }));
+  return reply
+    .code(status)
+    .type("application/problem+json")
+    .serializer(JSON.stringify)
+    .send(problemOf(error, { showInternals: devMode }));
 }
 
 /** `Expect:` anything but `100-continue`: no route sees it. */
 function refuseExpectation(request: IncomingMessage, response: ServerResponse): void {
-  const problem = problemOf(new DureError("EXPECTATION_FAILED", `Expect: ${String(request.headers.expect)} is not understood.`, { class: "input", hint: "Leave the header out." }));
-  response.writeHead(problem.status, { "content-type": "application/problem+json", connection: "close" }).end(JSON.stringify(problem));
+  const problem = problemOf(
+    new DureError(
+      "EXPECTATION_FAILED",
+      `Expect: ${String(request.headers.expect)} is not understood.`,
+      { class: "input", hint: "Leave the header out." },
+    ),
+  );
+  response
+    .writeHead(problem.status, { "content-type": "application/problem+json", connection: "close" })
+    .end(JSON.stringify(problem));
 }
 
 function discardBody(request: FastifyRequest): void {
@@ -312,12 +399,23 @@ function discardBody(request: FastifyRequest): void {
 
 /** What Node calls requests that never came to be one. */
 const BROKEN_HTTP: Readonly<Record<string, (bounds: ServerBounds) => DureError>> = {
-  HPE_HEADER_OVERFLOW: ({ headBytes }) => new DureError("HEADERS_TOO_LARGE", `The request's head is larger than ${headBytes} bytes.`, { class: "input", hint: "Send long messages with POST." }),
+  HPE_HEADER_OVERFLOW: ({ headBytes }) =>
+    new DureError("HEADERS_TOO_LARGE", `The request's head is larger than ${headBytes} bytes.`, {
+      class: "input",
+      hint: "Send long messages with POST.",
+    }),
   ERR_HTTP_REQUEST_TIMEOUT: ({ headMs, requestMs }) =>
-    new DureError("REQUEST_TOO_SLOW", `The request did not come in within ${requestMs / 1_000} s, or its head not within ${headMs / 1_000} s.`, { class: "input", hint: "Send it again, in one go." }),
+    new DureError(
+      "REQUEST_TOO_SLOW",
+      `The request did not come in within ${requestMs / 1_000} s, or its head not within ${headMs / 1_000} s.`,
+      { class: "input", hint: "Send it again, in one go." },
+    ),
 };
 
-/** A connection that was refused is closed after this long, also when the other side does not close it, milliseconds. */
+/**
+ * A connection that was refused is closed after this long, also when the other side does not close
+ * it, milliseconds.
+ */
 const LINGER_MS = 1_000;
 
 /** Others have taken over what this process led by then, or it goes on. */
@@ -333,14 +431,27 @@ function stoodStill(): DureError {
 }
 
 /** What is not HTTP never reaches a route: answered on the socket. */
-function answerBrokenHttp(bounds: ServerBounds, clock: Clock, stillness: Stillness): (error: NodeJS.ErrnoException, socket: Socket) => void {
+function answerBrokenHttp(
+  bounds: ServerBounds,
+  clock: Clock,
+  stillness: Stillness,
+): (error: NodeJS.ErrnoException, socket: Socket) => void {
   return (error, socket) => {
-    if (error.code === "ECONNRESET" || socket.destroyed || !socket.writable) return void socket.destroy();
-    // Nothing was asked yet: a browser that connects ahead would take an answer for that of its next request.
-    if (error.code === "ERR_HTTP_REQUEST_TIMEOUT" && socket.bytesRead === 0) return void socket.destroy();
-    const isOurs = error.code === "ERR_HTTP_REQUEST_TIMEOUT" && stillness.endedWithin(2 * bounds.headMs); // Node looks for slow ones now and then
+    if (error.code === "ECONNRESET" || socket.destroyed || !socket.writable) {
+      return void socket.destroy();
+    }
+    // Nothing was asked yet: a browser that connects ahead would take an answer for that of its
+    // next request.
+    if (error.code === "ERR_HTTP_REQUEST_TIMEOUT" && socket.bytesRead === 0) {
+      return void socket.destroy();
+    }
+    const isOurs =
+      error.code === "ERR_HTTP_REQUEST_TIMEOUT" && stillness.endedWithin(2 * bounds.headMs); // Node looks for slow ones now and then
     const trouble = isOurs ? stoodStill() : BROKEN_HTTP[error.code ?? ""]?.(bounds);
-    const problem = problemOf(trouble ?? new DureError("HTTP_INVALID", "This is no valid HTTP request.", { class: "input" }));
+    const problem = problemOf(
+      trouble ??
+        new DureError("HTTP_INVALID", "This is no valid HTTP request.", { class: "input" }),
+    );
     const body = JSON.stringify(problem);
     const head = [
       `HTTP/1.1 ${problem.status} ${problem.title}`,
@@ -350,7 +461,10 @@ function answerBrokenHttp(bounds: ServerBounds, clock: Clock, stillness: Stillne
       "connection: close",
     ];
     socket.end(`${head.join("\r\n")}\r\n\r\n${body}`);
-    socket.once("close", clock.after(LINGER_MS, () => socket.destroy()));
+    socket.once(
+      "close",
+      clock.after(LINGER_MS, () => socket.destroy()),
+    );
   };
 }
 

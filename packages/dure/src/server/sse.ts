@@ -6,17 +6,28 @@ import { boundsOf } from "./bounds.ts";
 import { eventToWire } from "./tenants.ts";
 
 export interface SseLimits {
-  /** A comment leaves when nothing else did for this long, milliseconds. Default 15 000. Source: docs/spec/conversation §6. */
+  /**
+   * A comment leaves when nothing else did for this long, milliseconds. Default 15 000. Source:
+   * docs/spec/conversation §6.
+   */
   readonly heartbeatMs?: number | undefined;
   /** Bytes that may wait for a reader before no more is fetched for it. */
   readonly bufferBytes?: number | undefined;
-  /** Bytes that may wait for all readers together; beyond, the reader with most of them is cut off. */
+  /**
+   * Bytes that may wait for all readers together; beyond, the reader with most of them is cut off.
+   */
   readonly streamsBytes?: number | undefined;
-  /** A reader that has not emptied its full buffer within this is cut off, milliseconds; it can resume. */
+  /**
+   * A reader that has not emptied its full buffer within this is cut off, milliseconds; it can
+   * resume.
+   */
   readonly stallMs?: number | undefined;
 }
 
-/** Why a stream's signal aborts. One for all: making an error for each reader that leaves was 7 % of a short turn's time. */
+/**
+ * Why a stream's signal aborts. One for all: making an error for each reader that leaves was 7 % of
+ * a short turn's time.
+ */
 const READER_GONE = Object.assign(new Error("the reader is gone"), { name: "AbortError" });
 
 /** All event streams of one server: one heartbeat for all, and their end when the server drains. */
@@ -32,7 +43,12 @@ export class SseStreams {
   constructor(clock: Clock, limits: SseLimits = {}) {
     this.#clock = clock;
     const { bufferBytes, streamsBytes, stallMs } = boundsOf(limits);
-    this.#limits = { heartbeatMs: limits.heartbeatMs ?? 15_000, bufferBytes, streamsBytes, stallMs };
+    this.#limits = {
+      heartbeatMs: limits.heartbeatMs ?? 15_000,
+      bufferBytes,
+      streamsBytes,
+      stallMs,
+    };
   }
 
   /** Streams that are open now. */
@@ -49,10 +65,21 @@ export class SseStreams {
     return this.#draining;
   }
 
-  /** Sends the head and `firstFrame` in one piece, at once. The response belongs to the stream from here on. */
+  /**
+   * Sends the head and `firstFrame` in one piece, at once. The response belongs to the stream from
+   * here on.
+   */
   open(response: ServerResponse, headers: OutgoingHttpHeaders, firstFrame: string): SseStream {
-    const stream = new SseStream(response, this.#clock, { ...this.#limits, onWaiting: (bytes) => this.#count(bytes) });
-    response.writeHead(200, { ...headers, "content-type": "text/event-stream; charset=utf-8", "cache-control": "no-cache, no-transform", "x-accel-buffering": "no" });
+    const stream = new SseStream(response, this.#clock, {
+      ...this.#limits,
+      onWaiting: (bytes) => this.#count(bytes),
+    });
+    response.writeHead(200, {
+      ...headers,
+      "content-type": "text/event-stream; charset=utf-8",
+      "cache-control": "no-cache, no-transform",
+      "x-accel-buffering": "no",
+    });
     stream.write(firstFrame);
     if (this.#draining) {
       stream.endForDrain();
@@ -60,7 +87,9 @@ export class SseStreams {
     }
     this.#open.add(stream);
     stream.signal.addEventListener("abort", () => this.#open.delete(stream), { once: true });
-    this.#stopHeartbeat ??= this.#clock.every(Math.max(50, this.#limits.heartbeatMs / 15), () => this.#heartbeat());
+    this.#stopHeartbeat ??= this.#clock.every(Math.max(50, this.#limits.heartbeatMs / 15), () =>
+      this.#heartbeat(),
+    );
     return stream;
   }
 
@@ -77,7 +106,9 @@ export class SseStreams {
     while (bytes > 0 && this.#waiting > this.#limits.streamsBytes) {
       const [first, ...others] = this.#open;
       if (!first) return;
-      others.reduce((most, stream) => (stream.waitingBytes > most.waitingBytes ? stream : most), first).cut();
+      others
+        .reduce((most, stream) => (stream.waitingBytes > most.waitingBytes ? stream : most), first)
+        .cut();
     }
   }
 
@@ -94,7 +125,10 @@ interface StreamLimits {
   readonly onWaiting: (bytes: number) => void;
 }
 
-/** One reader. Whatever ends it (the reader, a stall, a drain, `end`) aborts `signal`; the turn it shows goes on. */
+/**
+ * One reader. Whatever ends it (the reader, a stall, a drain, `end`) aborts `signal`; the turn it
+ * shows goes on.
+ */
 export class SseStream {
   readonly #response: ServerResponse;
   readonly #clock: Clock;
@@ -132,7 +166,10 @@ export class SseStream {
     return this.#waiting;
   }
 
-  /** Sends text that ends in a blank line. Bytes that several readers get are held once. Nothing happens once the stream has ended. */
+  /**
+   * Sends text that ends in a blank line. Bytes that several readers get are held once. Nothing
+   * happens once the stream has ended.
+   */
   write(text: string | Buffer): void {
     if (this.ended) return;
     this.#wroteAt = this.#clock.monotonic();
@@ -163,10 +200,16 @@ export class SseStream {
 
   /** Whether the reader's buffer is full: fetch no more before `roomAgain()`. */
   get isFull(): boolean {
-    return !this.ended && this.#response.writableNeedDrain && this.#response.writableLength >= this.#limits.bufferBytes;
+    return (
+      !this.ended &&
+      this.#response.writableNeedDrain &&
+      this.#response.writableLength >= this.#limits.bufferBytes
+    );
   }
 
-  /** Resolves when the buffer was emptied or the stream ended; cuts the reader off after `stallMs`. */
+  /**
+   * Resolves when the buffer was emptied or the stream ended; cuts the reader off after `stallMs`.
+   */
   async roomAgain(): Promise<void> {
     if (!this.isFull) return;
     await new Promise<void>((resolve) => {
@@ -182,7 +225,10 @@ export class SseStream {
     });
   }
 
-  /** Ends the response behind what was written; a reader that does not fetch the rest within `stallMs` loses the connection. */
+  /**
+   * Ends the response behind what was written; a reader that does not fetch the rest within
+   * `stallMs` loses the connection.
+   */
   end(lastText = ""): void {
     if (this.ended) return;
     const cancel = this.#clock.after(this.#limits.stallMs, () => this.#response.destroy());
@@ -203,11 +249,18 @@ export class SseStream {
 
 /** One SSE frame. `data` is written as JSON, so it is always one line. */
 export function frame(event: string, data: unknown, id?: string): string {
-  return id === undefined ? `event: ${event}\ndata: ${JSON.stringify(data)}\n\n` : `id: ${id}\nevent: ${event}\ndata: ${JSON.stringify(data)}\n\n`;
+  return id === undefined
+    ? `event: ${event}\ndata: ${JSON.stringify(data)}\n\n`
+    : `id: ${id}\nevent: ${event}\ndata: ${JSON.stringify(data)}\n\n`;
 }
 
-/** Bytes of an event's frame, made once for all its readers in this process who see the same of it. */
-const FRAMES = { ofAll: new WeakMap<PlatformEvent, Buffer>(), ofOne: new WeakMap<PlatformEvent, Buffer>() };
+/**
+ * Bytes of an event's frame, made once for all its readers in this process who see the same of it.
+ */
+const FRAMES = {
+  ofAll: new WeakMap<PlatformEvent, Buffer>(),
+  ofOne: new WeakMap<PlatformEvent, Buffer>(),
+};
 
 /** An event of the log as its readers get it. Every tenant sees its own events alike. */
 export function eventFrame(event: PlatformEvent, view: TenantView): Buffer {

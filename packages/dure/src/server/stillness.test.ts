@@ -5,7 +5,10 @@ import { systemClock, type Clock } from "../kernel/clock.ts";
 import { Stillness } from "./stillness.ts";
 import { startTestServer } from "./test-server.ts";
 
-/** The machine's clock, whose monotonic time can be moved on, as it is for a process that was stopped. */
+/**
+ * The machine's clock, whose monotonic time can be moved on, as it is for a process that was
+ * stopped.
+ */
 function movedClock(): Clock & { movedMs: number } {
   const clock = {
     ...systemClock,
@@ -32,16 +35,19 @@ test("a stop of the process is known at once, and forgotten after a while", () =
 test.for([
   [0, /^HTTP\/1\.1 408 [\s\S]*REQUEST_TOO_SLOW/],
   [9_000, /^HTTP\/1\.1 503 [\s\S]*retry-after: 1\r\n[\s\S]*SERVER_STOOD_STILL/],
-] as const)("a head that is late after a stop of %i ms is answered %s", async ([stoppedMs, expected]) => {
-  const clock = movedClock();
-  await using server = await startTestServer({ clock, limits: { headMs: 1_000 } });
-  const socket = connect({ port: server.port, host: "127.0.0.1" });
-  let answer = "";
-  socket.setEncoding("utf8").on("data", (part: string) => (answer += part));
+] as const)(
+  "a head that is late after a stop of %i ms is answered %s",
+  async ([stoppedMs, expected]) => {
+    const clock = movedClock();
+    await using server = await startTestServer({ clock, limits: { headMs: 1_000 } });
+    const socket = connect({ port: server.port, host: "127.0.0.1" });
+    let answer = "";
+    socket.setEncoding("utf8").on("data", (part: string) => (answer += part));
 
-  socket.write("GET /v1/me HTTP/1.1\r\nHost: localhost\r\n");
-  clock.movedMs = stoppedMs;
-  await once(socket, "close");
+    socket.write("GET /v1/me HTTP/1.1\r\nHost: localhost\r\n");
+    clock.movedMs = stoppedMs;
+    await once(socket, "close");
 
-  expect(answer).toMatch(expected);
-});
+    expect(answer).toMatch(expected);
+  },
+);

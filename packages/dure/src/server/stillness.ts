@@ -2,12 +2,15 @@ import type { Clock } from "../kernel/clock.ts";
 
 /** The main thread looks at the clock this often, milliseconds. */
 const LOOK_MS = 500;
-/** A gap between two looks that is longer was a stop of the process, not a busy moment, milliseconds. Source: four looks that were missed. */
+/**
+ * A gap between two looks that is longer was a stop of the process, not a busy moment,
+ * milliseconds. Source: four looks that were missed.
+ */
 const STOOD_STILL_MS = 2_000;
 
 /**
- * Knows whether the process stood still a moment ago: stopped by a signal, suspended with its machine. After that all its
- * timers are late at once, and a client that was prompt looks slow.
+ * Knows whether the process stood still a moment ago: stopped by a signal, suspended with its
+ * machine. After that all its timers are late at once, and a client that was prompt looks slow.
  */
 export class Stillness {
   readonly stop: () => void;

@@ -19,7 +19,9 @@ async function standing(server: TestServer, path = "/v1/events"): Promise<Socket
 }
 
 function publish(server: TestServer, count: number): void {
-  for (let index = 0; index < count; index++) server.events.publish({ type: "turn.done", session: "mina", data: { index, BULK } });
+  for (let index = 0; index < count; index++) {
+    server.events.publish({ type: "turn.done", session: "mina", data: { index, BULK } });
+  }
 }
 
 test("a reader that does not read holds at most its buffer and one event, and is cut off when it stands still", async () => {
@@ -29,7 +31,9 @@ test("a reader that does not read holds at most its buffer and one event, and is
   await until(() => server.events.followers === 1);
 
   publish(server, MANY);
-  await until(() => server.log.some((line) => line.includes("was cut off because it did not read")));
+  await until(() =>
+    server.log.some((line) => line.includes("was cut off because it did not read")),
+  );
 
   reader.resume();
   await closed;
@@ -37,7 +41,9 @@ test("a reader that does not read holds at most its buffer and one event, and is
 });
 
 test("when all readers together hold too much, the one that holds most is cut off at once, and the others read on", async () => {
-  await using server = await startTestServer({ limits: { bufferBytes: 4_194_304, streamsBytes: 1_048_576, stallMs: 60_000 } });
+  await using server = await startTestServer({
+    limits: { bufferBytes: 4_194_304, streamsBytes: 1_048_576, stallMs: 60_000 },
+  });
   const lazy = await standing(server);
   await using eager = new SseReader(await server.fetch("/v1/events"));
   await until(() => server.events.followers === 2);
@@ -49,13 +55,17 @@ test("when all readers together hold too much, the one that holds most is cut of
   }
 
   await until(() => server.events.followers === 1);
-  expect(server.log.some((line) => line.includes("was cut off because it did not read"))).toBe(true);
+  expect(server.log.some((line) => line.includes("was cut off because it did not read"))).toBe(
+    true,
+  );
   expect(eager.frames).toHaveLength(MANY);
   lazy.destroy();
 });
 
 test("a reader that was cut off reads on behind its last event, without gap or duplicate", async () => {
-  await using server = await startTestServer({ limits: { bufferBytes: 65_536, streamsBytes: 1_048_576, stallMs: 3_000 } });
+  await using server = await startTestServer({
+    limits: { bufferBytes: 65_536, streamsBytes: 1_048_576, stallMs: 3_000 },
+  });
   const reader = await standing(server);
   const closed = once(reader, "close");
   let got = "";
@@ -66,14 +76,19 @@ test("a reader that was cut off reads on behind its last event, without gap or d
   reader.resume();
   await closed;
   const whole = got.slice(0, got.lastIndexOf("\n\n"));
-  const last = [...whole.matchAll(/^id: (\S+)\nevent: turn\.done\ndata: .*\}/gm)].at(-1)?.[1] ?? "1.0.0";
+  const last =
+    [...whole.matchAll(/^id: (\S+)\nevent: turn\.done\ndata: .*\}/gm)].at(-1)?.[1] ?? "1.0.0";
   const lastIndex = Number(last.split(".")[2]);
 
-  await using again = new SseReader(await server.fetch("/v1/events", { headers: { "last-event-id": last } }));
+  await using again = new SseReader(
+    await server.fetch("/v1/events", { headers: { "last-event-id": last } }),
+  );
   await again.until(({ frames }) => frames.length >= MANY - lastIndex);
 
   expect(lastIndex).toBeLessThan(MANY);
-  expect(again.frames.map(({ data }) => (data as { data: { index: number } }).data.index)).toEqual(Array.from({ length: MANY - lastIndex }, (_, index) => lastIndex + index));
+  expect(again.frames.map(({ data }) => (data as { data: { index: number } }).data.index)).toEqual(
+    Array.from({ length: MANY - lastIndex }, (_, index) => lastIndex + index),
+  );
 }, 120_000);
 
 test("streams above the limits are refused with their codes, and room is made by those that leave", async () => {
@@ -85,7 +100,11 @@ test("streams above the limits are refused with their codes, and room is made by
   await until(() => server.events.followers === 1);
   await using fourth = new SseReader(await server.fetch("/v1/events"));
 
-  expect([third.status, third.headers.get("retry-after"), ((await third.json()) as { code: string }).code]).toEqual([429, "5", "STREAMS_PER_ADDRESS"]);
+  expect([
+    third.status,
+    third.headers.get("retry-after"),
+    ((await third.json()) as { code: string }).code,
+  ]).toEqual([429, "5", "STREAMS_PER_ADDRESS"]);
   expect(fourth.response.status).toBe(200);
   second.destroy();
 });
@@ -93,9 +112,15 @@ test("streams above the limits are refused with their codes, and room is made by
 test("a stream that is refused starts no turn", async () => {
   await using server = await startTestServer({ limits: { streams: 0 } });
 
-  const refused = await server.post("/v1/agent/chat/stream", { session_id: "mina", message: "hello" });
+  const refused = await server.post("/v1/agent/chat/stream", {
+    session_id: "mina",
+    message: "hello",
+  });
 
-  expect([refused.status, ((await refused.json()) as { code: string }).code]).toEqual([503, "STREAMS_FULL"]);
+  expect([refused.status, ((await refused.json()) as { code: string }).code]).toEqual([
+    503,
+    "STREAMS_FULL",
+  ]);
   expect(server.conversations.turns.size).toBe(0);
 });
 

@@ -12,14 +12,19 @@ import type {
   SessionSummary,
   TurnFrame,
   TurnHandle,
-  TurnRequest, Viewer } from "../engine/api.ts";
+  TurnRequest,
+  Viewer,
+} from "../engine/api.ts";
 import { DureError } from "../kernel/errors.ts";
 import { newId } from "../kernel/ids.ts";
 import { canonicalJson } from "../kernel/json.ts";
 import type { Done, TurnEvent } from "../kernel/turn-events.ts";
 import { sessionKey, sessionKeyFor } from "../kernel/tenant.ts";
 
-/** Runs one turn of the double: says what the turn says. The last thing it does is `done`, or the double does it. */
+/**
+ * Runs one turn of the double: says what the turn says. The last thing it does is `done`, or the
+ * double does it.
+ */
 export type Script = (turn: TestTurn, request: TurnRequest) => Promise<void> | void;
 
 interface Session {
@@ -88,8 +93,32 @@ export class TestTurn {
   }
 
   finish(message: string, more: Partial<Done> = {}): void {
-    const trace = { turnId: this.id, totalElapsedMs: 5, agents: [{ agent: "helper", elapsedMs: 4, success: true, retries: 0, error: null, tokensIn: 3, tokensOut: 2 }] };
-    this.store({ type: "DONE", data: { message, nextAction: "ASK", stateSnapshot: { stage: "INIT", camelCase: 1 }, hooks: [], trace, ...more } });
+    const trace = {
+      turnId: this.id,
+      totalElapsedMs: 5,
+      agents: [
+        {
+          agent: "helper",
+          elapsedMs: 4,
+          success: true,
+          retries: 0,
+          error: null,
+          tokensIn: 3,
+          tokensOut: 2,
+        },
+      ],
+    };
+    this.store({
+      type: "DONE",
+      data: {
+        message,
+        nextAction: "ASK",
+        stateSnapshot: { stage: "INIT", camelCase: 1 },
+        hooks: [],
+        trace,
+        ...more,
+      },
+    });
   }
 
   /** Resolves when the turn has said something new. */
@@ -109,13 +138,17 @@ const hello: Script = (turn) => {
   turn.token("안");
   turn.store({ type: "LLM_TOKEN", data: "녕" });
   turn.store({ type: "LLM_DONE", data: { message: "안녕" } });
-  turn.store({ type: "AGENT_DONE", data: { agent: "helper", label: "답변 작성 중", success: true, retryCount: 0, elapsedMs: 4 } });
+  turn.store({
+    type: "AGENT_DONE",
+    data: { agent: "helper", label: "답변 작성 중", success: true, retryCount: 0, elapsedMs: 4 },
+  });
   turn.finish("안녕");
 };
 
 /**
  * `Conversations` in memory, for tests of the server: as strict as the interface, and it counts. What the server must not
- * hand on (a bad session id, an empty message) is refused with an error that no route expects, so that the test sees a 500.
+ * hand on (a bad session id, an empty message) is refused with an error that no route expects, so
+ * that the test sees a 500.
  */
 export class TestConversations implements Conversations {
   readonly turns = new Map<string, TestTurn>();
@@ -129,7 +162,12 @@ export class TestConversations implements Conversations {
   readonly #keys = new Map<string, { body: string; turnId: string }>();
 
   describe(): readonly ServiceDescription[] {
-    const base = { title: "자주 묻는 질문", description: "Answers questions.", examples: ["안녕"], flows: ["DEFAULT"] };
+    const base = {
+      title: "자주 묻는 질문",
+      description: "Answers questions.",
+      examples: ["안녕"],
+      flows: ["DEFAULT"],
+    };
     return [
       { ...base, name: "faq", default: true },
       {
@@ -142,7 +180,10 @@ export class TestConversations implements Conversations {
     ];
   }
 
-  async accept(request: TurnRequest, { caller = NOBODY, key, path = "turn" }: AcceptOptions = {}): Promise<AcceptedTurn> {
+  async accept(
+    request: TurnRequest,
+    { caller = NOBODY, key, path = "turn" }: AcceptOptions = {},
+  ): Promise<AcceptedTurn> {
     assertStrict(request);
     await Promise.resolve();
     if (this.failure) {
@@ -152,25 +193,46 @@ export class TestConversations implements Conversations {
     }
     const service = request.service ?? "faq";
     if (!this.describe().some(({ name }) => name === service)) {
-      throw new DureError("SERVICE_UNKNOWN", `There is no service ${service}.`, { class: "not-found", hint: "Known: faq, transfer." });
+      throw new DureError("SERVICE_UNKNOWN", `There is no service ${service}.`, {
+        class: "not-found",
+        hint: "Known: faq, transfer.",
+      });
     }
     const scope = key === undefined ? undefined : canonicalJson([caller, path, key]);
     const known = scope === undefined ? undefined : this.#keys.get(scope);
-    if (known && known.body !== canonicalJson(request)) throw new DureError("IDEMPOTENCY_KEY_REUSED", "The key was used with another body.", { class: "input" });
+    if (known && known.body !== canonicalJson(request)) {
+      throw new DureError("IDEMPOTENCY_KEY_REUSED", "The key was used with another body.", {
+        class: "input",
+      });
+    }
     if (known) return this.#accepted(this.turns.get(known.turnId)!, true);
 
-    const session = this.sessionsById.get(sessionKey(caller.tenant, request.session)) ?? this.#newSession(request, caller, service);
+    const session =
+      this.sessionsById.get(sessionKey(caller.tenant, request.session)) ??
+      this.#newSession(request, caller, service);
     const running = session.turns.find((turn) => !turn.done);
-    if (running && this.policy === "reject") throw new DureError("SESSION_BUSY", `Session ${session.id} runs turn ${running.id}.`, { class: "conflict" });
+    if (running && this.policy === "reject") {
+      throw new DureError("SESSION_BUSY", `Session ${session.id} runs turn ${running.id}.`, {
+        class: "conflict",
+      });
+    }
 
     this.changes++;
     const turn = new TestTurn(session.id, caller.tenant, request);
     this.turns.set(turn.id, turn);
     session.turns.push(turn);
-    session.history.push({ role: "user", content: request.message, at: 1_000, turnId: turn.id, author: "person" });
+    session.history.push({
+      role: "user",
+      content: request.message,
+      at: 1_000,
+      turnId: turn.id,
+      author: "person",
+    });
     if (request.locale) session.locale = request.locale;
     if (request.timeZone) session.timeZone = request.timeZone;
-    if (scope !== undefined) this.#keys.set(scope, { body: canonicalJson(request), turnId: turn.id });
+    if (scope !== undefined) {
+      this.#keys.set(scope, { body: canonicalJson(request), turnId: turn.id });
+    }
     void this.#run(turn, session, running);
     return this.#accepted(turn, false);
   }
@@ -178,7 +240,10 @@ export class TestConversations implements Conversations {
   turn(request: TurnRequest, options: AcceptOptions & { signal?: AbortSignal } = {}): TurnHandle {
     const accepted = this.accept(request, options);
     const read = (turnId: string): AsyncIterable<TurnFrame> =>
-      this.read(turnId, { ...(options.caller ? { caller: options.caller } : {}), ...(options.signal ? { signal: options.signal } : {}) });
+      this.read(turnId, {
+        ...(options.caller ? { caller: options.caller } : {}),
+        ...(options.signal ? { signal: options.signal } : {}),
+      });
     return {
       turnId: accepted.then(({ turnId }) => turnId),
       done: accepted.then(async ({ turnId }) => {
@@ -192,9 +257,18 @@ export class TestConversations implements Conversations {
     };
   }
 
-  async *read(turnId: string, { after = 0, caller = NOBODY, signal }: { after?: number; caller?: Viewer; signal?: AbortSignal }): AsyncIterable<TurnFrame> {
+  async *read(
+    turnId: string,
+    {
+      after = 0,
+      caller = NOBODY,
+      signal,
+    }: { after?: number; caller?: Viewer; signal?: AbortSignal },
+  ): AsyncIterable<TurnFrame> {
     const turn = this.#turn(turnId, caller);
-    const aborted = new Promise<void>((resolve) => signal?.addEventListener("abort", () => resolve(), { once: true }));
+    const aborted = new Promise<void>((resolve) =>
+      signal?.addEventListener("abort", () => resolve(), { once: true }),
+    );
     const first = turn.frames.findIndex(({ seq }) => seq !== undefined && seq > after);
     let index = after === 0 ? 0 : first < 0 ? turn.frames.length : first;
     turn.readers++;
@@ -214,23 +288,46 @@ export class TestConversations implements Conversations {
     }
   }
 
-  async find(turnId: string, { caller = NOBODY }: { caller?: Viewer } = {}): Promise<{ status: "queued" | "running" | "done"; sessionId: string; lastSeq: number }> {
+  async find(
+    turnId: string,
+    { caller = NOBODY }: { caller?: Viewer } = {},
+  ): Promise<{ status: "queued" | "running" | "done"; sessionId: string; lastSeq: number }> {
     const turn = this.#turn(turnId, caller);
-    return { status: turn.done ? "done" : "running", sessionId: turn.sessionId, lastSeq: turn.lastSeq };
+    return {
+      status: turn.done ? "done" : "running",
+      sessionId: turn.sessionId,
+      lastSeq: turn.lastSeq,
+    };
   }
 
   async stopTurn(turnId: string, { caller = NOBODY }: { caller?: Viewer } = {}): Promise<void> {
     const turn = this.#turn(turnId, caller);
-    if (turn.done) throw new DureError("TURN_FINISHED", `Turn ${turnId} is done.`, { class: "conflict" });
+    if (turn.done) {
+      throw new DureError("TURN_FINISHED", `Turn ${turnId} is done.`, { class: "conflict" });
+    }
     this.changes++;
     turn.stopped = true;
     turn.finish("", { error: { code: "TURN_STOPPED", message: "stopped" } });
   }
 
-  async sessions({ caller = NOBODY, limit = 50, cursor, search }: { caller?: Viewer; limit?: number; cursor?: string; search?: string }): Promise<Page<SessionSummary>> {
-    const all = [...this.sessionsById.values()].filter((session) => isSeen(session, caller) && (!search || session.id.includes(search)));
+  async sessions({
+    caller = NOBODY,
+    limit = 50,
+    cursor,
+    search,
+  }: {
+    caller?: Viewer;
+    limit?: number;
+    cursor?: string;
+    search?: string;
+  }): Promise<Page<SessionSummary>> {
+    const all = [...this.sessionsById.values()].filter(
+      (session) => isSeen(session, caller) && (!search || session.id.includes(search)),
+    );
     const from = cursor === undefined ? 0 : Number(cursor);
-    if (!Number.isInteger(from)) throw new DureError("CURSOR_INVALID", "The cursor is not one of ours.", { class: "input" });
+    if (!Number.isInteger(from)) {
+      throw new DureError("CURSOR_INVALID", "The cursor is not one of ours.", { class: "input" });
+    }
     const items = all.slice(from, from + limit).map(summaryOf);
     return { items, nextCursor: from + limit < all.length ? String(from + limit) : null };
   }
@@ -250,10 +347,17 @@ export class TestConversations implements Conversations {
 
   async debug(id: string, { caller = NOBODY }: { caller?: Viewer } = {}): Promise<SessionDebug> {
     const session = this.#session(id, caller);
-    return { state: { stage: "INIT" }, memory: { rawHistory: [{ role: "user", content: "안녕" }], summaryText: "" }, completed: this.#completed(session) };
+    return {
+      state: { stage: "INIT" },
+      memory: { rawHistory: [{ role: "user", content: "안녕" }], summaryText: "" },
+      completed: this.#completed(session),
+    };
   }
 
-  async completed(id: string, { caller = NOBODY }: { caller?: Viewer } = {}): Promise<readonly CompletedEntry[]> {
+  async completed(
+    id: string,
+    { caller = NOBODY }: { caller?: Viewer } = {},
+  ): Promise<readonly CompletedEntry[]> {
     return this.#completed(this.#session(id, caller));
   }
 
@@ -272,22 +376,43 @@ export class TestConversations implements Conversations {
     while (before && !before.done) await before.changed();
     await this.script(turn, turn.request);
     while (!turn.done) await turn.changed();
-    session.history.push({ role: "assistant", content: turn.done.message, at: 2_000, turnId: turn.id, done: turn.done });
+    session.history.push({
+      role: "assistant",
+      content: turn.done.message,
+      at: 2_000,
+      turnId: turn.id,
+      done: turn.done,
+    });
   }
 
   #newSession(request: TurnRequest, caller: Caller, service: string): Session {
-    const session: Session = { id: request.session, tenant: caller.tenant, service, turns: [], history: [], locale: "ko", timeZone: "Asia/Seoul" };
+    const session: Session = {
+      id: request.session,
+      tenant: caller.tenant,
+      service,
+      turns: [],
+      history: [],
+      locale: "ko",
+      timeZone: "Asia/Seoul",
+    };
     this.sessionsById.set(sessionKey(caller.tenant, session.id), session);
     return session;
   }
 
   #accepted(turn: TestTurn, repeated: boolean): AcceptedTurn {
-    return { turnId: turn.id, sessionId: turn.sessionId, status: turn.done ? "done" : "running", repeated };
+    return {
+      turnId: turn.id,
+      sessionId: turn.sessionId,
+      status: turn.done ? "done" : "running",
+      repeated,
+    };
   }
 
   #turn(turnId: string, caller: Viewer): TestTurn {
     const turn = this.turns.get(turnId);
-    if (!turn || !isSeen(turn, caller)) throw new DureError("TURN_UNKNOWN", `There is no turn ${turnId}.`, { class: "not-found" });
+    if (!turn || !isSeen(turn, caller)) {
+      throw new DureError("TURN_UNKNOWN", `There is no turn ${turnId}.`, { class: "not-found" });
+    }
     return turn;
   }
 
@@ -298,7 +423,14 @@ export class TestConversations implements Conversations {
   }
 
   #completed(session: Session): CompletedEntry[] {
-    return session.turns.map((turn) => ({ service: session.service, flow: "TRANSFER", stage: "EXECUTED", turnId: turn.id, at: 3_000, data: { keepMe: 1 } }));
+    return session.turns.map((turn) => ({
+      service: session.service,
+      flow: "TRANSFER",
+      stage: "EXECUTED",
+      turnId: turn.id,
+      at: 3_000,
+      data: { keepMe: 1 },
+    }));
   }
 }
 
@@ -310,7 +442,13 @@ function isSeen({ tenant }: { readonly tenant: string }, viewer: Viewer): boolea
 
 function summaryOf(session: Session): SessionSummary {
   const running = session.turns.find((turn) => !turn.done);
-  return { sessionId: session.id, service: session.service, title: session.history[0]?.content ?? "", updatedAt: 1_000, runningTurn: running?.id ?? null };
+  return {
+    sessionId: session.id,
+    service: session.service,
+    title: session.history[0]?.content ?? "",
+    updatedAt: 1_000,
+    runningTurn: running?.id ?? null,
+  };
 }
 
 function sessionUnknown(id: string): DureError {
@@ -318,9 +456,25 @@ function sessionUnknown(id: string): DureError {
 }
 
 function assertStrict(request: TurnRequest): void {
-  if (!/^[A-Za-z0-9._:@-]{1,200}$/.test(request.session)) throw new Error(`the server handed on a bad session id: ${request.session}`);
-  if (request.message.trim() === "" && request.slots === undefined) throw new Error("the server handed on an empty message");
-  if (Buffer.byteLength(request.message) > 65_536) throw new Error("the server handed on a message that is too long");
-  const allowed = new Set(["session", "message", "service", "slots", "confirmId", "locale", "timeZone"]);
-  for (const key of Object.keys(request)) if (!allowed.has(key)) throw new Error(`the server handed on ${key}`);
+  if (!/^[A-Za-z0-9._:@-]{1,200}$/.test(request.session)) {
+    throw new Error(`the server handed on a bad session id: ${request.session}`);
+  }
+  if (request.message.trim() === "" && request.slots === undefined) {
+    throw new Error("the server handed on an empty message");
+  }
+  if (Buffer.byteLength(request.message) > 65_536) {
+    throw new Error("the server handed on a message that is too long");
+  }
+  const allowed = new Set([
+    "session",
+    "message",
+    "service",
+    "slots",
+    "confirmId",
+    "locale",
+    "timeZone",
+  ]);
+  for (const key of Object.keys(request)) {
+    if (!allowed.has(key)) throw new Error(`the server handed on ${key}`);
+  }
 }

@@ -26,12 +26,16 @@ export interface TestServer extends AsyncDisposable {
 }
 
 /** @param port 0 for a free one. */
-export async function startTestServer(options: Partial<ServerOptions> = {}, port = 0): Promise<TestServer> {
+export async function startTestServer(
+  options: Partial<ServerOptions> = {},
+  port = 0,
+): Promise<TestServer> {
   const conversations = new TestConversations();
   const events = new TestEvents();
   const audit = new TestAudit();
   const log: string[] = [];
-  const write = (fields: object, message: string): void => void log.push(JSON.stringify({ ...fields, message }));
+  const write = (fields: object, message: string): void =>
+    void log.push(JSON.stringify({ ...fields, message }));
   const app = createServer({
     conversations,
     events,
@@ -57,7 +61,12 @@ export async function startTestServer(options: Partial<ServerOptions> = {}, port
     audit: audit.all,
     log,
     fetch: get,
-    post: (path, body, headers = {}) => get(path, { method: "POST", headers: { "content-type": "application/json", ...headers }, body: JSON.stringify(body) }),
+    post: (path, body, headers = {}) =>
+      get(path, {
+        method: "POST",
+        headers: { "content-type": "application/json", ...headers },
+        body: JSON.stringify(body),
+      }),
     [Symbol.asyncDispose]: async () => app.close(),
   };
 }
@@ -70,7 +79,10 @@ class TestAudit implements AuditBook {
     return this.#write(deed, null);
   }
 
-  async end(id: number, { outcome, subjects = [] }: { outcome: string; subjects?: readonly string[] }): Promise<void> {
+  async end(
+    id: number,
+    { outcome, subjects = [] }: { outcome: string; subjects?: readonly string[] },
+  ): Promise<void> {
     const entry = this.all[id]!;
     const [first = entry.subject, ...more] = subjects;
     Object.assign(entry, { outcome, subject: first });
@@ -86,7 +98,18 @@ class TestAudit implements AuditBook {
   }
 
   #write({ tenant, name, what, subject }: Deed, outcome: string | null): number {
-    return this.all.push({ id: this.all.length, at: 1, person: null, tenant, name, what, subject, outcome }) - 1;
+    return (
+      this.all.push({
+        id: this.all.length,
+        at: 1,
+        person: null,
+        tenant,
+        name,
+        what,
+        subject,
+        outcome,
+      }) - 1
+    );
   }
 }
 
@@ -99,7 +122,13 @@ export class TestEvents implements EventSource {
   readonly #news = new News();
 
   publish(event: Partial<PlatformEvent> & { type: string }): void {
-    this.all.push({ role: "conversation", data: {}, at: 1, ...event, id: `1.0.${this.all.length + 1}` });
+    this.all.push({
+      role: "conversation",
+      data: {},
+      at: 1,
+      ...event,
+      id: `1.0.${this.all.length + 1}`,
+    });
     this.#news.tell();
   }
 
@@ -112,8 +141,13 @@ export class TestEvents implements EventSource {
     return first ? `1.0.${this.all.indexOf(first)}` : this.now();
   }
 
-  async *follow(filter: EventFilter, { after, signal }: { after: string; signal: AbortSignal }): AsyncIterable<EventFrame> {
-    const aborted = new Promise<void>((resolve) => signal.addEventListener("abort", () => resolve(), { once: true }));
+  async *follow(
+    filter: EventFilter,
+    { after, signal }: { after: string; signal: AbortSignal },
+  ): AsyncIterable<EventFrame> {
+    const aborted = new Promise<void>((resolve) =>
+      signal.addEventListener("abort", () => resolve(), { once: true }),
+    );
     let index = Number(after.split(".")[2]);
     if (index + 1 < this.oldest) {
       yield { kind: "reset", oldest: `1.0.${this.oldest}` };
@@ -136,7 +170,10 @@ export class TestEvents implements EventSource {
 }
 
 function isWanted(event: PlatformEvent, { tenant, session }: EventFilter): boolean {
-  return (session === undefined || session === event.session) && (tenant === undefined || tenant === (event.tenant ?? ""));
+  return (
+    (session === undefined || session === event.session) &&
+    (tenant === undefined || tenant === (event.tenant ?? ""))
+  );
 }
 
 export interface ReadFrame {
@@ -171,7 +208,10 @@ export class SseReader implements AsyncDisposable {
 
   /** All token text so far. */
   get text(): string {
-    return this.frames.filter(({ event }) => event === "LLM_TOKEN").map(({ data }) => data).join("");
+    return this.frames
+      .filter(({ event }) => event === "LLM_TOKEN")
+      .map(({ data }) => data)
+      .join("");
   }
 
   /** Waits until the predicate holds for what was read. */
@@ -186,7 +226,8 @@ export class SseReader implements AsyncDisposable {
   async #readAll(): Promise<void> {
     const decoder = new TextDecoder();
     const parser = createParser({
-      onEvent: ({ id, event, data }) => void this.frames.push({ id, event, data: JSON.parse(data) }),
+      onEvent: ({ id, event, data }) =>
+        void this.frames.push({ id, event, data: JSON.parse(data) }),
       onComment: (comment) => void this.comments.push(comment),
       onRetry: (ms) => void (this.retry = ms),
       onId: (id) => void (this.lastEventId = id),

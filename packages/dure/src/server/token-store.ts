@@ -4,8 +4,21 @@ import { systemClock, type Clock } from "../kernel/clock.ts";
 import { DureError } from "../kernel/errors.ts";
 import { newId } from "../kernel/ids.ts";
 
-/** What a token may do; `admin` includes the others but `plans:unconfined`, which takes protection away from the machine; `plans` both of its own: to look, and to run, which runs shell commands. Source: docs/spec/platform §6. */
-export const SCOPES = ["chat", "rooms", "jobs", "plans", "plans:read", "plans:run", "plans:unconfined", "admin"] as const;
+/**
+ * What a token may do; `admin` includes the others but `plans:unconfined`, which takes protection
+ * away from the machine; `plans` both of its own: to look, and to run, which runs shell commands.
+ * Source: docs/spec/platform §6.
+ */
+export const SCOPES = [
+  "chat",
+  "rooms",
+  "jobs",
+  "plans",
+  "plans:read",
+  "plans:run",
+  "plans:unconfined",
+  "admin",
+] as const;
 export type Scope = (typeof SCOPES)[number];
 
 export interface TokenRecord {
@@ -35,7 +48,10 @@ export interface CreatedToken {
 /** A token that was not revoked, and what is kept of its text. */
 export interface LivingToken {
   readonly record: TokenRecord;
-  /** SHA-256. Another text under the same id is another token: DURE_TOKEN can change between two starts. */
+  /**
+   * SHA-256. Another text under the same id is another token: DURE_TOKEN can change between two
+   * starts.
+   */
   readonly hash: Buffer;
 }
 
@@ -72,18 +88,29 @@ export class MemoryTokenStore implements TokenStore {
   }
 
   /**
-   * Adds a token whose text is chosen outside, such as `DURE_TOKEN`. Throws `TOKEN_WEAK` below 16 characters.
+   * Adds a token whose text is chosen outside, such as `DURE_TOKEN`. Throws `TOKEN_WEAK` below 16
+   * characters.
    * @param options.id what is remembered of its caller, such as Idempotency-Keys, is remembered under this id: give one that outlives
    *   the process where the token does. Default a new one.
    */
-  add(token: string, { id, name, tenant = "", scopes }: NewToken & { readonly id?: string }): TokenRecord {
+  add(
+    token: string,
+    { id, name, tenant = "", scopes }: NewToken & { readonly id?: string },
+  ): TokenRecord {
     if (token.length < 16) {
       throw new DureError("TOKEN_WEAK", `The token ${name} has ${token.length} characters.`, {
         class: "input",
         hint: "Use at least 16 random characters, for example from `openssl rand -base64 32`.",
       });
     }
-    const record = { id: id ?? newId("token", this.#clock.now()), name, tenant, scopes, createdAt: this.#clock.now(), revokedAt: null };
+    const record = {
+      id: id ?? newId("token", this.#clock.now()),
+      name,
+      tenant,
+      scopes,
+      createdAt: this.#clock.now(),
+      revokedAt: null,
+    };
     this.#tokens.set(record.id, { hash: hashToken(token), record });
     return record;
   }
@@ -91,9 +118,12 @@ export class MemoryTokenStore implements TokenStore {
   async verify(token: string): Promise<TokenRecord | null> {
     const hash = hashToken(token);
     let found: TokenRecord | null = null;
-    // Every token is compared, each in constant time: how long it takes says nothing about which one was close.
+    // Every token is compared, each in constant time: how long it takes says nothing about which
+    // one was close.
     for (const candidate of this.#tokens.values()) {
-      if (timingSafeEqual(candidate.hash, hash) && candidate.record.revokedAt === null) found = candidate.record;
+      if (timingSafeEqual(candidate.hash, hash) && candidate.record.revokedAt === null) {
+        found = candidate.record;
+      }
     }
     return found;
   }
@@ -132,9 +162,18 @@ const REVOKE = {
     ended as (update dure.login_sessions set revoked_at = clock_timestamp() where revoked_at is null and token_id in (select id from revoked))
     select id from revoked`,
 };
-const LIVING = { name: "tokens_living", text: "select * from dure.tokens where id = $1 and revoked_at is null" };
-const ANY_LIVING = { name: "tokens_any_living", text: "select exists (select from dure.tokens where revoked_at is null) as found" };
-const VERIFY = { name: "tokens_verify", text: "select * from dure.tokens where hash = $1 and revoked_at is null" };
+const LIVING = {
+  name: "tokens_living",
+  text: "select * from dure.tokens where id = $1 and revoked_at is null",
+};
+const ANY_LIVING = {
+  name: "tokens_any_living",
+  text: "select exists (select from dure.tokens where revoked_at is null) as found",
+};
+const VERIFY = {
+  name: "tokens_verify",
+  text: "select * from dure.tokens where hash = $1 and revoked_at is null",
+};
 
 interface TokenRow {
   readonly id: string;
@@ -148,12 +187,18 @@ interface TokenRow {
 
 /** How long another process may still accept a token that was revoked here, milliseconds. */
 const REMEMBER_MS = 2_000;
-/** How long it is remembered whether any token lives, milliseconds: together with the query less than 2 s. Source: docs/spec/platform §6. */
+/**
+ * How long it is remembered whether any token lives, milliseconds: together with the query less
+ * than 2 s. Source: docs/spec/platform §6.
+ */
 const REMEMBER_ANY_MS = 1_000;
 /** Living tokens remembered at most; beyond it the oldest is asked for again. */
 const REMEMBER_COUNT = 1_000;
 
-/** Tokens in PostgreSQL, the same for every process. A revoked one is refused here at once, elsewhere within 2 s. */
+/**
+ * Tokens in PostgreSQL, the same for every process. A revoked one is refused here at once,
+ * elsewhere within 2 s.
+ */
 export class PostgresTokenStore implements TokenStore {
   readonly #database: Queryable;
   readonly #clock: Clock;
@@ -200,7 +245,9 @@ export class PostgresTokenStore implements TokenStore {
   async create({ name, tenant = "", scopes }: NewToken): Promise<CreatedToken> {
     const token = newTokenText();
     const [row] = await this.#database.query<TokenRow>(
-      { text: "insert into dure.tokens (id, hash, name, tenant, scopes) values ($1, $2, $3, $4, $5) returning *" },
+      {
+        text: "insert into dure.tokens (id, hash, name, tenant, scopes) values ($1, $2, $3, $4, $5) returning *",
+      },
       [newId("token", this.#clock.now()), hashToken(token), name, tenant, scopes],
     );
     this.#anyLiving = undefined;
@@ -210,16 +257,24 @@ export class PostgresTokenStore implements TokenStore {
   async revoke(id: string): Promise<boolean> {
     const rows = await this.#database.query(REVOKE, [id]);
     this.#anyLiving = undefined;
-    for (const [key, { record }] of this.#remembered) if (record.id === id) this.#remembered.delete(key);
+    for (const [key, { record }] of this.#remembered) {
+      if (record.id === id) this.#remembered.delete(key);
+    }
     return rows.length > 0;
   }
 
   async list(): Promise<readonly TokenRecord[]> {
-    return (await this.#database.query<TokenRow>({ text: "select * from dure.tokens order by created_at, id" })).map(recordOf);
+    return (
+      await this.#database.query<TokenRow>({
+        text: "select * from dure.tokens order by created_at, id",
+      })
+    ).map(recordOf);
   }
 
   #remember(key: string, record: TokenRecord): void {
-    if (this.#remembered.size >= REMEMBER_COUNT) this.#remembered.delete(this.#remembered.keys().next().value!);
+    if (this.#remembered.size >= REMEMBER_COUNT) {
+      this.#remembered.delete(this.#remembered.keys().next().value!);
+    }
     this.#remembered.set(key, { record, until: this.#clock.monotonic() + REMEMBER_MS });
   }
 }
@@ -258,5 +313,12 @@ export function combineTokenStores(stores: readonly [TokenStore, ...TokenStore[]
 
 function recordOf(row: TokenRow): TokenRecord {
   const { id, name, tenant, scopes } = row;
-  return { id, name, tenant, scopes, createdAt: row.created_at.getTime(), revokedAt: row.revoked_at?.getTime() ?? null };
+  return {
+    id,
+    name,
+    tenant,
+    scopes,
+    createdAt: row.created_at.getTime(),
+    revokedAt: row.revoked_at?.getTime() ?? null,
+  };
 }

@@ -3,11 +3,19 @@ import type { Cancel, Clock } from "../kernel/clock.ts";
 import { turnEventToWire } from "../kernel/wire.ts";
 import { frame, type SseStream } from "./sse.ts";
 
-/** Live tokens of one stream leave together at most this long after the first of them, milliseconds. Source: docs/spec/conversation §6. */
+/**
+ * Live tokens of one stream leave together at most this long after the first of them, milliseconds.
+ * Source: docs/spec/conversation §6.
+ */
 const TOKEN_BATCH_MS = 20;
 
 /** Sends a turn's frames to one reader until `DONE`, the reader's end, or the end of `frames`. */
-export async function sendTurn(turnId: string, frames: AsyncIterable<TurnFrame>, stream: SseStream, clock: Clock): Promise<void> {
+export async function sendTurn(
+  turnId: string,
+  frames: AsyncIterable<TurnFrame>,
+  stream: SseStream,
+  clock: Clock,
+): Promise<void> {
   const batch = new TokenBatch(stream, clock);
   try {
     for await (const { seq, event } of frames) {
@@ -15,11 +23,18 @@ export async function sendTurn(turnId: string, frames: AsyncIterable<TurnFrame>,
       if (seq === undefined && event.type === "LLM_TOKEN") {
         batch.add(event.data);
       } else if (event.type === "LLM_TOKEN") {
-        // The frame that closes a stored chunk takes the waiting tokens along: the same text in the same order.
+        // The frame that closes a stored chunk takes the waiting tokens along: the same text in the
+        // same order.
         stream.write(frame("LLM_TOKEN", batch.take() + event.data, `${turnId}.${seq}`));
       } else {
         batch.flush();
-        stream.write(frame(event.type, turnEventToWire(event), seq === undefined ? undefined : `${turnId}.${seq}`));
+        stream.write(
+          frame(
+            event.type,
+            turnEventToWire(event),
+            seq === undefined ? undefined : `${turnId}.${seq}`,
+          ),
+        );
         if (event.type === "DONE") return;
       }
       if (stream.isFull) await stream.roomAgain();
@@ -29,7 +44,10 @@ export async function sendTurn(turnId: string, frames: AsyncIterable<TurnFrame>,
   }
 }
 
-/** Tokens that wait to leave together. The first after a pause leaves at once, so that nobody waits for the first word. */
+/**
+ * Tokens that wait to leave together. The first after a pause leaves at once, so that nobody waits
+ * for the first word.
+ */
 class TokenBatch {
   readonly #stream: SseStream;
   readonly #clock: Clock;

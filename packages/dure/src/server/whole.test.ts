@@ -12,7 +12,11 @@ const helper = chatAgent({ name: "helper", prompt: "Answer briefly." });
 const service = defineService({
   name: "chat",
   agents: { helper },
-  flows: { DEFAULT: flow(async (turn) => turn.done({ message: (await turn.agent("helper", "답변 작성 중")).text })) },
+  flows: {
+    DEFAULT: flow(async (turn) =>
+      turn.done({ message: (await turn.agent("helper", "답변 작성 중")).text }),
+    ),
+  },
 });
 const words = Array.from({ length: 200 }, (_, index) => `${index} `);
 const model = offlineModel("words", () => ({ chunks: words }));
@@ -29,7 +33,9 @@ async function start(): Promise<Whole> {
   const engine = stack.use(await startTestEngine(service, { offline: [model] }));
   const events = new EventLog({ database: engine.database, logger: silentLogger });
   stack.defer(() => events.stop());
-  const server = stack.use(await startTestServer({ conversations: engine.engine, events, logger: silentLogger }));
+  const server = stack.use(
+    await startTestServer({ conversations: engine.engine, events, logger: silentLogger }),
+  );
   const kept = stack.move();
   return { engine, server, log: events, [Symbol.asyncDispose]: () => kept.disposeAsync() };
 }
@@ -43,9 +49,15 @@ test("a turn is streamed, read again, resumed in its middle, and over", async ()
   const turnId = live.response.headers.get("turn-id")!;
   const stored = live.frames.filter(({ id }) => id !== undefined);
   await using again = new SseReader(await server.fetch(`/v1/agent/turns/${turnId}/stream`));
-  await using rest = new SseReader(await server.fetch(`/v1/agent/turns/${turnId}/stream`, { headers: { "last-event-id": stored[0]!.id! } }));
+  await using rest = new SseReader(
+    await server.fetch(`/v1/agent/turns/${turnId}/stream`, {
+      headers: { "last-event-id": stored[0]!.id! },
+    }),
+  );
   await Promise.all([again.ended, rest.ended]);
-  const over = await server.fetch(`/v1/agent/turns/${turnId}/stream`, { headers: { "last-event-id": live.lastEventId! } });
+  const over = await server.fetch(`/v1/agent/turns/${turnId}/stream`, {
+    headers: { "last-event-id": live.lastEventId! },
+  });
   const session = await (await server.fetch("/v1/agent/sessions/mina")).json();
 
   expect(live.text).toBe(words.join(""));
@@ -53,7 +65,14 @@ test("a turn is streamed, read again, resumed in its middle, and over", async ()
   expect(again.text).toBe(words.join(""));
   expect(rest.frames.at(-1)).toEqual(live.frames.at(-1));
   expect(over.status).toBe(204);
-  expect(session).toMatchObject({ session_id: "mina", running_turn: null, history: [{ role: "user", content: chat.message }, { role: "assistant", done: { _trace: { turn_id: turnId } } }] });
+  expect(session).toMatchObject({
+    session_id: "mina",
+    running_turn: null,
+    history: [
+      { role: "user", content: chat.message },
+      { role: "assistant", done: { _trace: { turn_id: turnId } } },
+    ],
+  });
 });
 
 test("what the session did is in the event log", async () => {
@@ -66,7 +85,11 @@ test("what the session did is in the event log", async () => {
   await events.until(({ types }) => types.includes("turn.done"));
 
   expect(answer.status).toBe(200);
-  expect(events.frames.find(({ event }) => event === "turn.done")!.data).toMatchObject({ session: "mina", turn: answer.headers.get("turn-id"), role: "conversation" });
+  expect(events.frames.find(({ event }) => event === "turn.done")!.data).toMatchObject({
+    session: "mina",
+    turn: answer.headers.get("turn-id"),
+    role: "conversation",
+  });
 });
 
 test("the events are filtered by type, session, run, room, job and role, those of before and those to come", async () => {
@@ -79,14 +102,35 @@ test("the events are filtered by type, session, run, room, job and role, those o
       { type: `job.${round}`, role: "delegation", job: "job_1", data: {} },
       { type: `run.${round}`, role: "orchestration", run: "run_1", data: {} },
       { type: `process.${round}`, role: "system", data: {} },
-      { type: `end.${round}`, role: "system", session: "mina", run: "run_1", room: "web:general", job: "job_1", data: {} },
+      {
+        type: `end.${round}`,
+        role: "system",
+        session: "mina",
+        run: "run_1",
+        room: "web:general",
+        job: "job_1",
+        data: {},
+      },
     ]);
   await publish("before");
   await using all = new SseReader(await server.fetch("/v1/events?last=6"));
   await all.until(({ types }) => types.includes("end.before"));
-  const filters = { "types=turn.*,end.*": ["turn", "end"], "session=mina": ["turn", "end"], "run=run_1": ["run", "end"], "room=web:general": ["post", "end"], "job=job_1": ["job", "end"], "role=delegation&types=post.*,job.*": ["post", "job"], "role=system": ["process", "end"], "role=system&types=turn.*,process.*": ["process"] };
+  const filters = {
+    "types=turn.*,end.*": ["turn", "end"],
+    "session=mina": ["turn", "end"],
+    "run=run_1": ["run", "end"],
+    "room=web:general": ["post", "end"],
+    "job=job_1": ["job", "end"],
+    "role=delegation&types=post.*,job.*": ["post", "job"],
+    "role=system": ["process", "end"],
+    "role=system&types=turn.*,process.*": ["process"],
+  };
 
-  const readers = await Promise.all(Object.keys(filters).map(async (query) => new SseReader(await server.fetch(`/v1/events?last=6&${query}`))));
+  const readers = await Promise.all(
+    Object.keys(filters).map(
+      async (query) => new SseReader(await server.fetch(`/v1/events?last=6&${query}`)),
+    ),
+  );
   await publish("after");
 
   for (const [index, [query, kinds]] of Object.entries(filters).entries()) {

@@ -16,19 +16,29 @@ export interface AgentToolsParts {
   readonly inbox: Inbox;
 }
 
-/** Tools that every agent of a team gets. They are values that services hold from the start; a call waits for `parts`. */
-export function agentTools(agent: string, parts: () => Promise<AgentToolsParts>): Readonly<Record<string, AnyTool>> {
+/**
+ * Tools that every agent of a team gets. They are values that services hold from the start; a call
+ * waits for `parts`.
+ */
+export function agentTools(
+  agent: string,
+  parts: () => Promise<AgentToolsParts>,
+): Readonly<Record<string, AnyTool>> {
   const rooms = async (): Promise<RoomToolsParts> => (await parts()).rooms;
   const jobs = {
     ask: async (...given: Parameters<Jobs["ask"]>) => (await parts()).jobs.ask(...given),
-    endExchange: async (...given: Parameters<Jobs["endExchange"]>) => (await parts()).jobs.endExchange(...given),
+    endExchange: async (...given: Parameters<Jobs["endExchange"]>) =>
+      (await parts()).jobs.endExchange(...given),
   };
   const presence = presenceTools(rooms);
   return {
     collaborate: collaborateTool(agent, rooms),
     ask_agent: askAgentTool(jobs, { requester: agent }),
     resolve_escalation: resolveEscalationTool(agent, async () => {
-      const { inbox, rooms: { database } } = await parts();
+      const {
+        inbox,
+        rooms: { database },
+      } = await parts();
       return { inbox, database };
     }),
     cancel_job: cancelJobTool(agent, parts),
@@ -43,7 +53,12 @@ function inExchangesOr(inExchange: AnyTool, inRoom: AnyTool): AnyTool {
     ...inRoom,
     inputSchema: inExchange.inputSchema,
     offered: (turn) => (inExchange.offered?.(turn) ?? false) || (inRoom.offered?.(turn) ?? false),
-    execute: (input, context, options) => (jobOfSession(context.session) === undefined ? inRoom : inExchange).execute(input, context, options),
+    execute: (input, context, options) =>
+      (jobOfSession(context.session) === undefined ? inRoom : inExchange).execute(
+        input,
+        context,
+        options,
+      ),
   };
 }
 
@@ -53,9 +68,17 @@ function cancelJobTool(agent: string, parts: () => Promise<AgentToolsParts>): An
     inputSchema: z.object({ jobId: z.string().min(1).max(100) }),
     effect: "idempotent",
     execute: async ({ jobId }, { session }) => {
-      const { jobs, rooms: { database } } = await parts();
+      const {
+        jobs,
+        rooms: { database },
+      } = await parts();
       const { tenant, status } = await jobs.cancelAsked(jobId, { requester: agent, session });
-      await new AuditLog({ database }).note({ tenant, name: `agent:${agent}`, what: "job.cancel", subject: jobId });
+      await new AuditLog({ database }).note({
+        tenant,
+        name: `agent:${agent}`,
+        what: "job.cancel",
+        subject: jobId,
+      });
       return { jobId, status };
     },
   });

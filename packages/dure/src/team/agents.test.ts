@@ -9,10 +9,16 @@ import { ScriptedModel } from "../testing/scripted-model.ts";
 import { agentServices } from "./agents.ts";
 import { readTeam, type TeamOptions } from "./config.ts";
 
-const other = defineService({ name: "other", agents: {}, flows: { DEFAULT: flow(async (turn) => turn.done({ message: "x" })) } });
+const other = defineService({
+  name: "other",
+  agents: {},
+  flows: { DEFAULT: flow(async (turn) => turn.done({ message: "x" })) },
+});
 
 /** A team's folder with one agent, gone at the end of the block. */
-async function teamFolder(files: Record<string, string>): Promise<AsyncDisposable & { folder: string }> {
+async function teamFolder(
+  files: Record<string, string>,
+): Promise<AsyncDisposable & { folder: string }> {
   const folder = await mkdtemp(path.join(tmpdir(), "dure 팀 "));
   for (const [name, text] of Object.entries(files)) {
     await mkdir(path.dirname(path.join(folder, name)), { recursive: true });
@@ -21,12 +27,26 @@ async function teamFolder(files: Record<string, string>): Promise<AsyncDisposabl
   return { folder, [Symbol.asyncDispose]: () => rm(folder, { recursive: true }) };
 }
 
-const team = (agents: NonNullable<TeamOptions["agents"]>): TeamOptions => ({ services: { other }, agents });
+const team = (agents: NonNullable<TeamOptions["agents"]>): TeamOptions => ({
+  services: { other },
+  agents,
+});
 
 test("an agent answers with its name and its persona files, under its own name", async () => {
-  await using home = await teamFolder({ "agents/ruda/SOUL.md": "You lead.", "agents/ruda/MEMORY.md": "- likes tea", "agents/ruda/agent.yaml": "display_name: 루다\n" });
-  const services = await agentServices(await readTeam(team({ ruda: {}, eden: { service: "other" } }), home.folder));
-  const model = new ScriptedModel([{ reply: "네", expect: (request) => expect(request.system).toBe("You are 루다.\n\nYou lead.\n\n- likes tea") }]);
+  await using home = await teamFolder({
+    "agents/ruda/SOUL.md": "You lead.",
+    "agents/ruda/MEMORY.md": "- likes tea",
+    "agents/ruda/agent.yaml": "display_name: 루다\n",
+  });
+  const services = await agentServices(
+    await readTeam(team({ ruda: {}, eden: { service: "other" } }), home.folder),
+  );
+  const model = new ScriptedModel([
+    {
+      reply: "네",
+      expect: (request) => expect(request.system).toBe("You are 루다.\n\nYou lead.\n\n- likes tea"),
+    },
+  ]);
   await using t = await startTestEngine(services, { offline: [model], model: "offline:scripted" });
 
   expect(services.map((service) => [service.name, service.title])).toEqual([["ruda", "루다"]]);
@@ -37,16 +57,27 @@ test("an agent proposes a memory; the file changes only when a person says yes, 
   await using home = await teamFolder({ "agents/ruda/MEMORY.md": "- likes tea\n" });
   const file = path.join(home.folder, "agents/ruda/MEMORY.md");
   const services = await agentServices(await readTeam(team({ ruda: {} }), home.folder));
-  const model = new ScriptedModel([{ toolCalls: [{ name: "remember", args: { text: "the office moves in May" } }] }, "기억했어요"]);
+  const model = new ScriptedModel([
+    { toolCalls: [{ name: "remember", args: { text: "the office moves in May" } }] },
+    "기억했어요",
+  ]);
   await using t = await startTestEngine(services, { offline: [model], model: "offline:scripted" });
   const inbox = new Inbox({ database: t.database, notifications: t.notifications });
 
   expect((await t.say("we move in May")).done.error?.code).toBe("APPROVAL_PENDING");
   expect(await readFile(file, "utf8")).toBe("- likes tea\n");
-  const { items: [escalation] } = await inbox.list({ tenant: "", status: "open" });
+  const {
+    items: [escalation],
+  } = await inbox.list({ tenant: "", status: "open" });
   expect(escalation?.title).toBe("MEMORY.md: - the office moves in May");
-  const { turn } = await inbox.answer(escalation!.id, { value: "approve" }, { tenant: "", name: "boss" });
-  for await (const { event } of t.engine.read(turn!)) if (event.type === "DONE") expect(event.data.message).toBe("기억했어요");
+  const { turn } = await inbox.answer(
+    escalation!.id,
+    { value: "approve" },
+    { tenant: "", name: "boss" },
+  );
+  for await (const { event } of t.engine.read(turn!)) {
+    if (event.type === "DONE") expect(event.data.message).toBe("기억했어요");
+  }
 
   expect(await readFile(file, "utf8")).toBe("- likes tea\n- the office moves in May\n");
 });
@@ -54,5 +85,7 @@ test("an agent proposes a memory; the file changes only when a person says yes, 
 test("a key of agent.yaml that is not known is refused with what was meant", async () => {
   await using home = await teamFolder({ "agents/ruda/agent.yaml": "displyName: 루다\n" });
 
-  await expect(agentServices(await readTeam(team({ ruda: {} }), home.folder))).rejects.toMatchObject({ code: "AGENT_INVALID", hint: "Did you mean displayName?" });
+  await expect(
+    agentServices(await readTeam(team({ ruda: {} }), home.folder)),
+  ).rejects.toMatchObject({ code: "AGENT_INVALID", hint: "Did you mean displayName?" });
 });

@@ -15,9 +15,11 @@ import { agentGuide } from "../rooms/guide.ts";
 import type { LoadedTeam } from "./config.ts";
 
 /** Characters of one persona file. Source: our choice; a persona is read with every call. */
-const PERSONA_MOST = 20_000;
+const MAX_PERSONA = 20_000;
 
-/** Files of an agent's folder that become its prompt, in this order. Source: docs/spec/platform §2. */
+/**
+ * Files of an agent's folder that become its prompt, in this order. Source: docs/spec/platform §2.
+ */
 const PERSONA_FILES = ["SOUL.md", "AGENTS.md", "MEMORY.md"] as const;
 
 /** Of the team's folder: read by every agent, before its own. */
@@ -29,18 +31,34 @@ const AGENT_KEYS = ["displayName", "card"] as const;
 export type ToolsOfAgent = (agent: string) => Readonly<Record<string, AnyTool>>;
 
 /**
- * The agents of a team that answer for themselves: each is a chat with its persona from `agents/<id>/`, under its own name
- * as a service. An agent with `service` answers through that one and needs none here.
+ * The agents of a team that answer for themselves: each is a chat with its persona from
+ * `agents/<id>/`, under its own name as a service. An agent with `service` answers through that one
+ * and needs none here.
  */
-export async function agentServices(team: LoadedTeam, toolsOf: ToolsOfAgent = () => ({})): Promise<readonly Service[]> {
-  const agents = Object.entries(team.config.agents ?? {}).filter(([, agent]) => agent.service === undefined);
-  return Promise.all(agents.map(([id, agent]) => agentService(team.folder, id, agent, toolsOf(id))));
+export async function agentServices(
+  team: LoadedTeam,
+  toolsOf: ToolsOfAgent = () => ({}),
+): Promise<readonly Service[]> {
+  const agents = Object.entries(team.config.agents ?? {}).filter(
+    ([, agent]) => agent.service === undefined,
+  );
+  return Promise.all(
+    agents.map(([id, agent]) => agentService(team.folder, id, agent, toolsOf(id))),
+  );
 }
 
-async function agentService(teamFolder: string, id: string, agent: { displayName?: string | undefined; card?: object | undefined }, tools: Readonly<Record<string, AnyTool>>): Promise<Service> {
+async function agentService(
+  teamFolder: string,
+  id: string,
+  agent: { displayName?: string | undefined; card?: object | undefined },
+  tools: Readonly<Record<string, AnyTool>>,
+): Promise<Service> {
   const folder = path.join(teamFolder, "agents", id);
   const own = await readAgentFile(folder);
-  const persona = [...(await readPersona(teamFolder, TEAM_FILES)), ...(await readPersona(folder, PERSONA_FILES))];
+  const persona = [
+    ...(await readPersona(teamFolder, TEAM_FILES)),
+    ...(await readPersona(folder, PERSONA_FILES)),
+  ];
   const title = agent.displayName ?? own.displayName ?? id;
   const helper = chatAgent({
     name: id,
@@ -54,28 +72,52 @@ async function agentService(teamFolder: string, id: string, agent: { displayName
     agents: { [id]: helper },
     flows: {
       DEFAULT: flow(async (turn) => {
-        // The result of background work: shown when it is known whether there is anything to show. A room decides that by itself.
-        const isNotice = turn.author === "system" && turn.escalation === undefined && !turn.session.startsWith("room:");
-        const { text } = await turn.agent(id, turn.locale === "en" ? "Writing" : "답변 작성 중", isNotice ? { show: false } : {});
+        // The result of background work: shown when it is known whether there is anything to show.
+        // A room decides that by itself.
+        const isNotice =
+          turn.author === "system" &&
+          turn.escalation === undefined &&
+          !turn.session.startsWith("room:");
+        const { text } = await turn.agent(
+          id,
+          turn.locale === "en" ? "Writing" : "답변 작성 중",
+          isNotice ? { show: false } : {},
+        );
         return turn.done({ message: isNotice && readReply(text).quiet ? "" : text });
       }),
     },
   });
 }
 
-/** `agent.yaml`: what the team's configuration may say about an agent too; the configuration goes first. */
+/**
+ * `agent.yaml`: what the team's configuration may say about an agent too; the configuration goes
+ * first.
+ */
 async function readAgentFile(folder: string): Promise<{ displayName?: string; card?: object }> {
   const file = path.join(folder, "agent.yaml");
   if (!existsSync(file)) return {};
   const { document, problems } = readYaml(file, await readFile(file, "utf8"));
   if (problems.length > 0) throw problemsError("AGENT_INVALID", file, problems);
   const { value } = document;
-  if (!isObject(value)) throw new DureError("AGENT_INVALID", `${file} is no mapping.`, { class: "input", hint: "Write displayName: … and card: …" });
-  const given = Object.fromEntries(Object.entries(value).map(([key, member]) => [key === "display_name" ? "displayName" : key, member]));
+  if (!isObject(value)) {
+    throw new DureError("AGENT_INVALID", `${file} is no mapping.`, {
+      class: "input",
+      hint: "Write displayName: … and card: …",
+    });
+  }
+  const given = Object.fromEntries(
+    Object.entries(value).map(([key, member]) => [
+      key === "display_name" ? "displayName" : key,
+      member,
+    ]),
+  );
   for (const key of Object.keys(given)) {
     if ((AGENT_KEYS as readonly string[]).includes(key)) continue;
     const meant = closest(key, AGENT_KEYS);
-    throw new DureError("AGENT_INVALID", `${file}: the key "${key}" is not known.`, { class: "input", hint: meant ? `Did you mean ${meant}?` : `Keys are: ${AGENT_KEYS.join(", ")}.` });
+    throw new DureError("AGENT_INVALID", `${file}: the key "${key}" is not known.`, {
+      class: "input",
+      hint: meant ? `Did you mean ${meant}?` : `Keys are: ${AGENT_KEYS.join(", ")}.`,
+    });
   }
   return given;
 }
@@ -86,26 +128,36 @@ async function readPersona(folder: string, names: readonly string[]): Promise<re
     const file = path.join(folder, name);
     if (!existsSync(file)) continue;
     const text = (await readFile(file, "utf8")).trim();
-    if (text.length > PERSONA_MOST) {
-      throw new DureError("PERSONA_TOO_LONG", `${file} has ${text.length} characters; ${PERSONA_MOST} are allowed.`, { class: "input", hint: "It is read with every model call; keep what matters." });
+    if (text.length > MAX_PERSONA) {
+      throw new DureError(
+        "PERSONA_TOO_LONG",
+        `${file} has ${text.length} characters; ${MAX_PERSONA} are allowed.`,
+        { class: "input", hint: "It is read with every model call; keep what matters." },
+      );
     }
     if (text !== "") texts.push(text);
   }
   return texts;
 }
 
-/** Lets an agent propose a line for its MEMORY.md; a person decides. The file is replaced as a whole, so a crash leaves the old or the new one. */
+/**
+ * Lets an agent propose a line for its MEMORY.md; a person decides. The file is replaced as a
+ * whole, so a crash leaves the old or the new one.
+ */
 function memoryTool(folder: string): AnyTool {
   const file = path.join(folder, "MEMORY.md");
   const read = async (): Promise<string> => (existsSync(file) ? readFile(file, "utf8") : "");
   const lineOf = (text: string): string => `- ${text.trim().replaceAll(/\s+/g, " ")}`;
   return tool({
-    description: "Proposes one sentence to keep for good in your MEMORY.md. A person decides about it.",
+    description:
+      "Proposes one sentence to keep for good in your MEMORY.md. A person decides about it.",
     inputSchema: z.object({ text: z.string().min(3).max(500) }),
     effect: "once",
     approval: { question: ({ text }) => `MEMORY.md: ${lineOf(text)}` },
     execute: async ({ text }) => {
-      if (!existsSync(folder)) throw new NotSentError("AGENT_FOLDER_MISSING", `There is no folder ${folder}.`);
+      if (!existsSync(folder)) {
+        throw new NotSentError("AGENT_FOLDER_MISSING", `There is no folder ${folder}.`);
+      }
       const before = await read();
       if (before.split("\n").includes(lineOf(text))) return { kept: true };
       const draft = `${file}.new`;
@@ -113,7 +165,8 @@ function memoryTool(folder: string): AnyTool {
       await rename(draft, file);
       return { kept: true };
     },
-    probe: async ({ input }) => ((await read()).split("\n").includes(lineOf(input.text)) ? "happened" : "not_happened"),
+    probe: async ({ input }) =>
+      (await read()).split("\n").includes(lineOf(input.text)) ? "happened" : "not_happened",
     settle: 0,
   });
 }

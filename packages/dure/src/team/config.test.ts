@@ -9,8 +9,14 @@ import { loadTeam, readTeam } from "./config.ts";
 let folder: string;
 beforeEach(async () => {
   folder = await mkdtemp(path.join(tmpdir(), "dure-config-"));
-  await write("services/faq/service.yaml", "name: faq\nagents:\n  helper: {}\nflows:\n  handlers: { DEFAULT: answer }\n");
-  await write("services/faq/flows.js", "export async function* answer(turn) { return { message: turn.message }; }\n");
+  await write(
+    "services/faq/service.yaml",
+    "name: faq\nagents:\n  helper: {}\nflows:\n  handlers: { DEFAULT: answer }\n",
+  );
+  await write(
+    "services/faq/flows.js",
+    "export async function* answer(turn) { return { message: turn.message }; }\n",
+  );
 });
 afterEach(() => rm(folder, { recursive: true, force: true }));
 
@@ -19,17 +25,29 @@ async function write(file: string, text: string): Promise<void> {
   await writeFile(path.join(folder, file), text);
 }
 
-async function failure(work: Promise<unknown>): Promise<DureError & { problems: readonly Problem[] }> {
-  const error = await work.then(() => undefined, (thrown: unknown) => thrown);
-  if (!(error instanceof DureError)) throw new Error(`no DureError but ${String(error)}`, { cause: error });
-  return Object.assign(error, { problems: (error.details?.["problems"] ?? []) as readonly Problem[] });
+async function failure(
+  work: Promise<unknown>,
+): Promise<DureError & { problems: readonly Problem[] }> {
+  const error = await work.then(
+    () => undefined,
+    (thrown: unknown) => thrown,
+  );
+  if (!(error instanceof DureError)) {
+    throw new Error(`no DureError but ${String(error)}`, { cause: error });
+  }
+  return Object.assign(error, {
+    problems: (error.details?.["problems"] ?? []) as readonly Problem[],
+  });
 }
 
 const SERVICES = "services:\n  faq: ./services/faq\n";
 
 describe("dure.yaml", () => {
   test("is read in either spelling, with services from their folders", async () => {
-    await write("dure.yaml", `name: 두레\nlocale: ko\ntime_zone: Asia/Seoul\nmodel: openai:gpt-5-mini\nserver: { devMode: true, port: 0 }\nbudgets:\n  team: { day: 20 USD }\n${SERVICES}`);
+    await write(
+      "dure.yaml",
+      `name: 두레\nlocale: ko\ntime_zone: Asia/Seoul\nmodel: openai:gpt-5-mini\nserver: { devMode: true, port: 0 }\nbudgets:\n  team: { day: 20 USD }\n${SERVICES}`,
+    );
 
     const team = await loadTeam(folder);
 
@@ -40,25 +58,146 @@ describe("dure.yaml", () => {
       server: { devMode: true, port: 0 },
       budgets: { team: { day: { microUsd: 20_000_000 } } },
     });
-    expect(team.services["faq"]).toMatchObject({ kind: "service", name: "faq", defaultFlow: "DEFAULT" });
+    expect(team.services["faq"]).toMatchObject({
+      kind: "service",
+      name: "faq",
+      defaultFlow: "DEFAULT",
+    });
   });
 
   test.each<[what: string, yaml: string, problem: Partial<Problem>]>([
-    ["a value out of range", "server:\n  port: 70000\n", { line: 2, column: 3, key: "server.port", found: "70000", allowed: "a whole number from 0 to 65535" }],
-    ["a value of another type", "server:\n    port: many\n", { line: 2, column: 5, key: "server.port", found: '"many"', allowed: "a whole number from 0 to 65535" }],
-    ["a word that is not in the list", "locale: kr\n", { line: 1, column: 1, key: "locale", found: '"kr"', allowed: "ko, en" }],
-    ["an unknown key at the top", "langauge: ko\n", { line: 1, key: "langauge", message: expect.stringContaining('unknown key "langauge"') as string }],
-    ["a misspelt key", "memory:\n  keep_recent_turn: 3\n", { line: 2, column: 3, key: "memory.keep_recent_turn", message: 'unknown key "keep_recent_turn"; did you mean "keepRecentTurns"?' }],
-    ["two spellings of one setting", "time_zone: UTC\ntimeZone: UTC\n", { line: 2, key: "timeZone", message: '"time_zone" and "timeZone" are one setting; keep one of them' }],
-    ["a time zone that nobody knows", "timeZone: Asia/Soul\n", { line: 1, key: "timeZone", found: '"Asia/Soul"', allowed: "an IANA name such as Asia/Seoul" }],
-    ["a model of an unknown provider", "model: openia:gpt-5\n", { line: 1, key: "model", found: '"openia:gpt-5"', message: expect.stringContaining('Did you mean "openai:…"?') as string }],
-    ["a budget without a unit", "budgets:\n  team:\n    day: twenty\n", { line: 3, column: 5, key: "budgets.team.day", found: '"twenty"', message: expect.stringContaining("is no budget") as string }],
-    ["a duration out of range", "retention:\n  events: 5m\n", { line: 2, key: "retention.events", found: '"5m"', allowed: expect.stringContaining("from 1h to 365d") as string }],
-    ["an origin in a list", "server:\n  origins:\n    - https://a.example\n    - a.example\n", { line: 4, column: 7, key: "server.origins.1", found: '"a.example"' }],
-    ["settings that contradict each other", "memory:\n  summarizeThreshold: 4\n  keepRecentTurns: 4\n", { line: 3, key: "memory.keepRecentTurns", allowed: "less than summarizeThreshold (4)" }],
-    ["an agent of a service that is not there", "agents:\n  ruda: { service: fqa }\n", { line: 2, column: 11, key: "agents.ruda.service", found: '"fqa"', allowed: "faq", hint: "did you mean faq?" }],
-    ["a misspelt key of plans", "plans: { remot: origin }\n", { line: 1, key: "plans.remot", message: 'unknown key "remot"; did you mean "remote"?' }],
-    ["a secret at the wrong place", "server:\n  token: hunter2\n", { line: 2, key: "server.token", message: expect.stringContaining('unknown key "token"') as string }],
+    [
+      "a value out of range",
+      "server:\n  port: 70000\n",
+      {
+        line: 2,
+        column: 3,
+        key: "server.port",
+        found: "70000",
+        allowed: "a whole number from 0 to 65535",
+      },
+    ],
+    [
+      "a value of another type",
+      "server:\n    port: many\n",
+      {
+        line: 2,
+        column: 5,
+        key: "server.port",
+        found: '"many"',
+        allowed: "a whole number from 0 to 65535",
+      },
+    ],
+    [
+      "a word that is not in the list",
+      "locale: kr\n",
+      { line: 1, column: 1, key: "locale", found: '"kr"', allowed: "ko, en" },
+    ],
+    [
+      "an unknown key at the top",
+      "langauge: ko\n",
+      {
+        line: 1,
+        key: "langauge",
+        message: expect.stringContaining('unknown key "langauge"') as string,
+      },
+    ],
+    [
+      "a misspelt key",
+      "memory:\n  keep_recent_turn: 3\n",
+      {
+        line: 2,
+        column: 3,
+        key: "memory.keep_recent_turn",
+        message: 'unknown key "keep_recent_turn"; did you mean "keepRecentTurns"?',
+      },
+    ],
+    [
+      "two spellings of one setting",
+      "time_zone: UTC\ntimeZone: UTC\n",
+      {
+        line: 2,
+        key: "timeZone",
+        message: '"time_zone" and "timeZone" are one setting; keep one of them',
+      },
+    ],
+    [
+      "a time zone that nobody knows",
+      "timeZone: Asia/Soul\n",
+      {
+        line: 1,
+        key: "timeZone",
+        found: '"Asia/Soul"',
+        allowed: "an IANA name such as Asia/Seoul",
+      },
+    ],
+    [
+      "a model of an unknown provider",
+      "model: openia:gpt-5\n",
+      {
+        line: 1,
+        key: "model",
+        found: '"openia:gpt-5"',
+        message: expect.stringContaining('Did you mean "openai:…"?') as string,
+      },
+    ],
+    [
+      "a budget without a unit",
+      "budgets:\n  team:\n    day: twenty\n",
+      {
+        line: 3,
+        column: 5,
+        key: "budgets.team.day",
+        found: '"twenty"',
+        message: expect.stringContaining("is no budget") as string,
+      },
+    ],
+    [
+      "a duration out of range",
+      "retention:\n  events: 5m\n",
+      {
+        line: 2,
+        key: "retention.events",
+        found: '"5m"',
+        allowed: expect.stringContaining("from 1h to 365d") as string,
+      },
+    ],
+    [
+      "an origin in a list",
+      "server:\n  origins:\n    - https://a.example\n    - a.example\n",
+      { line: 4, column: 7, key: "server.origins.1", found: '"a.example"' },
+    ],
+    [
+      "settings that contradict each other",
+      "memory:\n  summarizeThreshold: 4\n  keepRecentTurns: 4\n",
+      { line: 3, key: "memory.keepRecentTurns", allowed: "less than summarizeThreshold (4)" },
+    ],
+    [
+      "an agent of a service that is not there",
+      "agents:\n  ruda: { service: fqa }\n",
+      {
+        line: 2,
+        column: 11,
+        key: "agents.ruda.service",
+        found: '"fqa"',
+        allowed: "faq",
+        hint: "did you mean faq?",
+      },
+    ],
+    [
+      "a misspelt key of plans",
+      "plans: { remot: origin }\n",
+      { line: 1, key: "plans.remot", message: 'unknown key "remot"; did you mean "remote"?' },
+    ],
+    [
+      "a secret at the wrong place",
+      "server:\n  token: hunter2\n",
+      {
+        line: 2,
+        key: "server.token",
+        message: expect.stringContaining('unknown key "token"') as string,
+      },
+    ],
   ])("names file, line, key, found and allowed for %s", async (_what, yaml, problem) => {
     await write("dure.yaml", yaml + SERVICES);
 
@@ -75,33 +214,53 @@ describe("dure.yaml", () => {
 
     const { problems } = await failure(loadTeam(folder));
 
-    expect(problems.map(({ line, key }) => [line, key])).toEqual([[1, "locale"], [3, "server.port"], [4, "server.hots"], [5, "plans"]]);
+    expect(problems.map(({ line, key }) => [line, key])).toEqual([
+      [1, "locale"],
+      [3, "server.port"],
+      [4, "server.hots"],
+      [5, "plans"],
+    ]);
   });
 
   test("with broken syntax names the line", async () => {
     await write("dure.yaml", `name: x\nserver: { port: 1\n${SERVICES}`);
 
-    expect((await failure(loadTeam(folder))).problems[0]).toMatchObject({ file: "dure.yaml", line: expect.any(Number) as number });
+    expect((await failure(loadTeam(folder))).problems[0]).toMatchObject({
+      file: "dure.yaml",
+      line: expect.any(Number) as number,
+    });
   });
 
   test("names the place where a missing group should stand", async () => {
     await write("dure.yaml", "name: x\n");
 
-    expect((await failure(loadTeam(folder))).problems).toEqual([expect.objectContaining({ key: "services", message: "is missing" })]);
+    expect((await failure(loadTeam(folder))).problems).toEqual([
+      expect.objectContaining({ key: "services", message: "is missing" }),
+    ]);
   });
 
   test("refuses a service under another name than its own, and a folder that is not there", async () => {
     await write("dure.yaml", "services:\n  help: ./services/faq\n");
-    expect((await failure(loadTeam(folder))).problems[0]).toMatchObject({ line: 2, key: "services.help", allowed: "the service's own name as key: faq" });
+    expect((await failure(loadTeam(folder))).problems[0]).toMatchObject({
+      line: 2,
+      key: "services.help",
+      allowed: "the service's own name as key: faq",
+    });
 
     await write("dure.yaml", "services:\n  faq: ./service/faq\n");
-    expect((await failure(loadTeam(folder))).problems[0]).toMatchObject({ line: 2, key: "services.faq", message: "names a folder that does not exist" });
+    expect((await failure(loadTeam(folder))).problems[0]).toMatchObject({
+      line: 2,
+      key: "services.faq",
+      message: "names a folder that does not exist",
+    });
   });
 });
 
 describe("dure.config.ts", () => {
   test("is imported as TypeScript, and an error names the line of the key", async () => {
-    await write("dure.config.ts", `
+    await write(
+      "dure.config.ts",
+      `
       // port: 1 in a comment, and "port: 2" in a text
       const note: string = "server: { port: 3 }";
       export default {
@@ -112,27 +271,49 @@ describe("dure.config.ts", () => {
           "port": 70_000,
         },
         agents: { ruda: { leads: "yes" } },
-      };`);
+      };`,
+    );
 
     const { problems } = await failure(loadTeam(folder));
 
     expect(problems).toEqual([
-      expect.objectContaining({ file: "dure.config.ts", line: 9, column: 11, key: "server.port", found: "70000" }),
-      expect.objectContaining({ file: "dure.config.ts", line: 11, key: "agents.ruda.leads", found: '"yes"', allowed: "true or false" }),
+      expect.objectContaining({
+        file: "dure.config.ts",
+        line: 9,
+        column: 11,
+        key: "server.port",
+        found: "70000",
+      }),
+      expect.objectContaining({
+        file: "dure.config.ts",
+        line: 11,
+        key: "agents.ruda.leads",
+        found: '"yes"',
+        allowed: "true or false",
+      }),
     ]);
   });
 
   test("that throws, or exports nothing, says so", async () => {
     await write("dure.config.js", "import './nothing.js';\nexport default {};\n");
-    expect(await failure(loadTeam(folder))).toMatchObject({ code: "CONFIG_UNREADABLE", message: expect.stringContaining("dure.config.js cannot be loaded") as string });
+    expect(await failure(loadTeam(folder))).toMatchObject({
+      code: "CONFIG_UNREADABLE",
+      message: expect.stringContaining("dure.config.js cannot be loaded") as string,
+    });
     await rm(path.join(folder, "dure.config.js"));
 
     await write("dure.config.mjs", "export const team = {};\n");
-    expect((await failure(loadTeam(folder))).problems[0]).toMatchObject({ file: "dure.config.mjs", message: "has no team as its default export" });
+    expect((await failure(loadTeam(folder))).problems[0]).toMatchObject({
+      file: "dure.config.mjs",
+      message: "has no team as its default export",
+    });
   });
 
   test("beside dure.yaml is one too many, and none is one too few", async () => {
-    expect(await failure(loadTeam(folder))).toMatchObject({ code: "CONFIG_MISSING", hint: expect.stringContaining("dure init") as string });
+    expect(await failure(loadTeam(folder))).toMatchObject({
+      code: "CONFIG_MISSING",
+      hint: expect.stringContaining("dure init") as string,
+    });
 
     await write("dure.yaml", SERVICES);
     await write("dure.config.js", "export default {};");
@@ -141,31 +322,73 @@ describe("dure.config.ts", () => {
 });
 
 test("escalations name an agent that answers for itself, a channel that is there, an address, and times", async () => {
-  const team = (escalations: object): Parameters<typeof readTeam>[0] => ({ services: { faq: "./services/faq" }, agents: { ruda: {}, bank: { service: "faq" } }, rooms: { channels: { ops: {} } }, escalations });
-  const problemsOf = async (escalations: object): Promise<unknown> => (await failure(readTeam(team(escalations), folder))).problems;
+  const team = (escalations: object): Parameters<typeof readTeam>[0] => ({
+    services: { faq: "./services/faq" },
+    agents: { ruda: {}, bank: { service: "faq" } },
+    rooms: { channels: { ops: {} } },
+    escalations,
+  });
+  const problemsOf = async (escalations: object): Promise<unknown> =>
+    (await failure(readTeam(team(escalations), folder))).problems;
 
-  expect((await readTeam(team({ operator: "ruda", room: "ops", webhook: "https://ops.example/hook", after: { critical: "2m", high: 60_000 } }), folder)).config.escalations).toEqual({
+  expect(
+    (
+      await readTeam(
+        team({
+          operator: "ruda",
+          room: "ops",
+          webhook: "https://ops.example/hook",
+          after: { critical: "2m", high: 60_000 },
+        }),
+        folder,
+      )
+    ).config.escalations,
+  ).toEqual({
     operator: "ruda",
     room: "ops",
     webhook: "https://ops.example/hook",
     after: { critical: 120_000, high: 60_000 },
   });
   expect(await problemsOf({ operator: "rudda", room: "op" })).toEqual([
-    expect.objectContaining({ key: "escalations.operator", message: "names no agent of this team", allowed: "ruda, bank", hint: "did you mean ruda?" }),
-    expect.objectContaining({ key: "escalations.room", message: "names no channel of this team", allowed: "ops", hint: "did you mean ops?" }),
+    expect.objectContaining({
+      key: "escalations.operator",
+      message: "names no agent of this team",
+      allowed: "ruda, bank",
+      hint: "did you mean ruda?",
+    }),
+    expect.objectContaining({
+      key: "escalations.room",
+      message: "names no channel of this team",
+      allowed: "ops",
+      hint: "did you mean ops?",
+    }),
   ]);
-  expect(await problemsOf({ operator: "bank" })).toEqual([expect.objectContaining({ key: "escalations.operator", allowed: "an agent without service" })]);
-  expect(await problemsOf({ webhook: "ftp://ops.example", after: { critical: "0s", low: "1m" } })).toEqual(
+  expect(await problemsOf({ operator: "bank" })).toEqual([
+    expect.objectContaining({ key: "escalations.operator", allowed: "an agent without service" }),
+  ]);
+  expect(
+    await problemsOf({ webhook: "ftp://ops.example", after: { critical: "0s", low: "1m" } }),
+  ).toEqual(
     expect.arrayContaining([
-      expect.objectContaining({ key: "escalations.webhook", allowed: "an address that begins with http:// or https://" }),
-      expect.objectContaining({ key: "escalations.after.critical", allowed: expect.stringContaining("from 1s to 7d") as string }),
+      expect.objectContaining({
+        key: "escalations.webhook",
+        allowed: "an address that begins with http:// or https://",
+      }),
+      expect.objectContaining({
+        key: "escalations.after.critical",
+        allowed: expect.stringContaining("from 1s to 7d") as string,
+      }),
       expect.objectContaining({ key: "escalations.after.low" }),
     ]),
   );
 });
 
 test("a team in code is checked by the same schema", async () => {
-  const error = await failure(readTeam({ services: { faq: "./services/faq" }, server: { port: 1.5 } }, folder));
+  const error = await failure(
+    readTeam({ services: { faq: "./services/faq" }, server: { port: 1.5 } }, folder),
+  );
 
-  expect(error.problems).toEqual([expect.objectContaining({ file: "defineTeam", key: "server.port", found: "1.5" })]);
+  expect(error.problems).toEqual([
+    expect.objectContaining({ file: "defineTeam", key: "server.port", found: "1.5" }),
+  ]);
 });

@@ -6,41 +6,86 @@ import path from "node:path";
 import { z } from "zod";
 import type { AnyService } from "../engine/combine.ts";
 import { importModule, loadService } from "../engine/load-service.ts";
-import { codeDocument, problemAt, problemsError, problemsOf, readYaml, type Problem, type SettingsDocument } from "../engine/load-service-document.ts";
-import { id, memorySettings, oneOf, sentence, sessionSettings, settings, text, wholeNumber, yesOrNo } from "../engine/load-service-schema.ts";
+import {
+  codeDocument,
+  problemAt,
+  problemsError,
+  problemsOf,
+  readYaml,
+  type Problem,
+  type SettingsDocument,
+} from "../engine/load-service-document.ts";
+import {
+  id,
+  memorySettings,
+  oneOf,
+  sentence,
+  sessionSettings,
+  settings,
+  text,
+  wholeNumber,
+  yesOrNo,
+} from "../engine/load-service-schema.ts";
 import { codeOf, DureError, messageOf } from "../kernel/errors.ts";
 import { durationMs } from "../kernel/duration.ts";
 import { isObject } from "../kernel/json.ts";
-import { cardSchema, parseBudgetLimit, parseModelName, type BudgetLimitInput, type CardInput, type Llm, type LlmInput } from "../models/card.ts";
+import {
+  cardSchema,
+  parseBudgetLimit,
+  parseModelName,
+  type BudgetLimitInput,
+  type CardInput,
+  type Llm,
+  type LlmInput,
+} from "../models/card.ts";
 import type { OfflineModel } from "../models/offline.ts";
 import { closest } from "../models/spelling.ts";
 
 // --- the schema: what may stand in dure.config.ts or dure.yaml. Defaults are in limits.ts, in one table.
 
 const name = text.max(100, { error: "must be a text of at most 100 characters" });
-const timeZone = z.string({ error: "must be an IANA name such as Asia/Seoul" }).refine(isTimeZone, { error: "must be an IANA name such as Asia/Seoul" });
+const timeZone = z
+  .string({ error: "must be an IANA name such as Asia/Seoul" })
+  .refine(isTimeZone, { error: "must be an IANA name such as Asia/Seoul" });
 const duration = (from: string, to: string) =>
   z.union([z.number(), z.string()]).transform((value, context) => {
     const ms = durationOrNaN(value);
     if (ms >= durationMs(from) && ms <= durationMs(to)) return ms;
-    context.addIssue({ code: "custom", message: `must be a duration from ${from} to ${to}, such as "${from}", or milliseconds` });
+    context.addIssue({
+      code: "custom",
+      message: `must be a duration from ${from} to ${to}, such as "${from}", or milliseconds`,
+    });
     return z.NEVER;
   });
-const origin = z.string().refine((text) => URL.canParse(text) && new URL(text).origin === text, { error: "must be an origin such as https://app.example" });
+const origin = z.string().refine((text) => URL.canParse(text) && new URL(text).origin === text, {
+  error: "must be an origin such as https://app.example",
+});
 
-const hostName = z.string().regex(/^(\[[0-9a-f:.]+\]|[a-z0-9._-]+)(:\d{1,5})?$/i, { error: "must be a host name such as dure.example.com" });
-const proxy = z.string().refine(isAddressRange, { error: "must be an address or a range such as 10.0.0.0/8" });
+const hostName = z.string().regex(/^(\[[0-9a-f:.]+\]|[a-z0-9._-]+)(:\d{1,5})?$/i, {
+  error: "must be a host name such as dure.example.com",
+});
+const proxy = z
+  .string()
+  .refine(isAddressRange, { error: "must be an address or a range such as 10.0.0.0/8" });
 
 const llm = z.custom<LlmInput>().transform((value, context): Llm => {
   const card = cardSchema.safeParse({ llm: value });
   if (card.success && card.data.llm) return card.data.llm;
-  for (const issue of card.error?.issues ?? []) context.addIssue({ code: "custom", path: issue.path.slice(1), message: issue.message.replace(/\.$/, "") });
+  for (const issue of card.error?.issues ?? []) {
+    context.addIssue({
+      code: "custom",
+      path: issue.path.slice(1),
+      message: issue.message.replace(/\.$/, ""),
+    });
+  }
   return z.NEVER;
 });
 const card = z.custom<CardInput>().transform((value, context) => {
   const read = cardSchema.safeParse(value);
   if (read.success) return read.data;
-  for (const issue of read.error.issues) context.addIssue({ ...issue, code: "custom", message: issue.message });
+  for (const issue of read.error.issues) {
+    context.addIssue({ ...issue, code: "custom", message: issue.message });
+  }
   return z.NEVER;
 });
 const budgetLimit = z.custom<BudgetLimitInput>().transform((value, context) => {
@@ -48,25 +93,54 @@ const budgetLimit = z.custom<BudgetLimitInput>().transform((value, context) => {
     if (typeof value === "string") return parseBudgetLimit(value);
     return parseBudgetLimit(budgetObject.parse(value) as BudgetLimitInput);
   } catch (error) {
-    context.addIssue({ code: "custom", message: error instanceof DureError ? sentence(error) : 'must be an amount such as "20 USD" or "50000 tokens", or {tokens, usd}' });
+    context.addIssue({
+      code: "custom",
+      message:
+        error instanceof DureError
+          ? sentence(error)
+          : 'must be an amount such as "20 USD" or "50000 tokens", or {tokens, usd}',
+    });
     return z.NEVER;
   }
 });
-const budgetObject = z.strictObject({ tokens: z.int().min(0).optional(), usd: z.number().min(0).optional() });
+const budgetObject = z.strictObject({
+  tokens: z.int().min(0).optional(),
+  usd: z.number().min(0).optional(),
+});
 
 /** Stands in addresses and ids of sessions; names in any script are `displayName` and `name`. */
-const key = z.string({ error: "must be 1 to 64 Latin letters, digits, _ or -" }).regex(/^[A-Za-z0-9_-]{1,64}$/, { error: "must be 1 to 64 Latin letters, digits, _ or -; a name in any script is its displayName" });
+const key = z
+  .string({ error: "must be 1 to 64 Latin letters, digits, _ or -" })
+  .regex(/^[A-Za-z0-9_-]{1,64}$/, {
+    error: "must be 1 to 64 Latin letters, digits, _ or -; a name in any script is its displayName",
+  });
 
-const adapter = z.union([z.enum(["web", "discord"], { error: "must be web or discord" }), z.strictObject({ kind: z.enum(["web", "discord"]) }).transform(({ kind }) => kind)], { error: "must be web or discord" });
-const snowflake = z.string({ error: "must be a channel's id in quotes, 17 to 20 digits" }).regex(/^\d{5,20}$/, { error: "must be a channel's id in quotes, 17 to 20 digits" });
+const adapter = z.union(
+  [
+    z.enum(["web", "discord"], { error: "must be web or discord" }),
+    z.strictObject({ kind: z.enum(["web", "discord"]) }).transform(({ kind }) => kind),
+  ],
+  { error: "must be web or discord" },
+);
+const snowflake = z
+  .string({ error: "must be a channel's id in quotes, 17 to 20 digits" })
+  .regex(/^\d{5,20}$/, { error: "must be a channel's id in quotes, 17 to 20 digits" });
 
-const service = z.custom<AnyService | string>((value) => (typeof value === "string" && value !== "") || isService(value), {
-  error: "must be a service (defineService, combineServices, remoteService), or the folder of one such as ./services/faq",
-});
+const service = z.custom<AnyService | string>(
+  (value) => (typeof value === "string" && value !== "") || isService(value),
+  {
+    error:
+      "must be a service (defineService, combineServices, remoteService), or the folder of one such as ./services/faq",
+  },
+);
 
-const offlineModel = z.custom<OfflineModel>((value) => isObject(value) && typeof value.name === "string" && typeof value.respond === "function", {
-  error: "must be a model made by offlineModel(name, respond)",
-});
+const offlineModel = z.custom<OfflineModel>(
+  (value) =>
+    isObject(value) && typeof value.name === "string" && typeof value.respond === "function",
+  {
+    error: "must be a model made by offlineModel(name, respond)",
+  },
+);
 
 export const teamSchema = settings({
   /** Shown to people. Default: the folder's name. */
@@ -89,13 +163,21 @@ export const teamSchema = settings({
         /** Key of the channel where its collaborations begin when the session has none. */
         channel: key.optional(),
         /** Account ids by adapter; default: the agent's id. */
-        accounts: z.record(z.string(), text.max(100, { error: "must be an account id of at most 100 characters" })).optional(),
+        accounts: z
+          .record(
+            z.string(),
+            text.max(100, { error: "must be an account id of at most 100 characters" }),
+          )
+          .optional(),
       }),
     )
     .optional(),
   /** Where agents and people talk. Absent, a team with agents has one web room, `general`. */
   rooms: settings({
-    adapters: z.array(adapter, { error: "must be a list of adapters: web, discord" }).min(1, { error: "must name at least one adapter: web, discord" }).optional(),
+    adapters: z
+      .array(adapter, { error: "must be a list of adapters: web, discord" })
+      .min(1, { error: "must name at least one adapter: web, discord" })
+      .optional(),
     /** The allowlist, by key. */
     channels: z
       .record(
@@ -108,25 +190,52 @@ export const teamSchema = settings({
           /** The platform's id of the channel, where it is on Discord too. */
           discord: snowflake.optional(),
           /** On which adapters it is; default: the web, and Discord when `discord` is set. */
-          adapters: z.array(adapter, { error: "must be a list of adapters: web, discord" }).optional(),
+          adapters: z
+            .array(adapter, { error: "must be a list of adapters: web, discord" })
+            .optional(),
         }),
       )
       .optional(),
-    /** Key of the channel where collaborations begin that have none of their own. Default: the first one. */
+    /**
+     * Key of the channel where collaborations begin that have none of their own. Default: the first
+     * one.
+     */
     defaultChannel: id.optional(),
     /** Whether bots that are no agents of this team are heard. Default no. */
     allowBots: yesOrNo.optional(),
-    /** Whether on Discord an answer is shown while it is written, by editing the message at most once per second. Default no. */
+    /**
+     * Whether on Discord an answer is shown while it is written, by editing the message at most
+     * once per second. Default no.
+     */
     stream: yesOrNo.optional(),
-    /** Discord ids of users or roles that may answer by buttons what waits for a decision. Default: whoever may manage the server. */
-    approvers: z.array(snowflake, { error: "must be a list of Discord ids of users or roles" }).optional(),
-    /** Where it is told what agents say to each other in the background: a channel's key, an address, a file of NDJSON. */
-    sink: settings({ channel: id.optional(), webhook: z.url({ error: "must be an address" }).optional(), file: text.optional() }).optional(),
+    /**
+     * Discord ids of users or roles that may answer by buttons what waits for a decision. Default:
+     * whoever may manage the server.
+     */
+    approvers: z
+      .array(snowflake, { error: "must be a list of Discord ids of users or roles" })
+      .optional(),
+    /**
+     * Where it is told what agents say to each other in the background: a channel's key, an
+     * address, a file of NDJSON.
+     */
+    sink: settings({
+      channel: id.optional(),
+      webhook: z.url({ error: "must be an address" }).optional(),
+      file: text.optional(),
+    }).optional(),
   }).optional(),
   /** Background work between agents. */
   jobs: settings({
     /** Who may ask whom: `ruda -> eden`, `* -> reviewer-*`. Default: everybody everybody. */
-    allow: z.array(text.regex(/^\s*\S+\s*->\s*\S+\s*$/, { error: 'must say who may ask whom, such as "ruda -> eden"' }), { error: "must be a list such as [\"ruda -> eden\"]" }).optional(),
+    allow: z
+      .array(
+        text.regex(/^\s*\S+\s*->\s*\S+\s*$/, {
+          error: 'must say who may ask whom, such as "ruda -> eden"',
+        }),
+        { error: 'must be a list such as ["ruda -> eden"]' },
+      )
+      .optional(),
     /** Exchanges that one agent answers at once. Default 3. */
     permits: wholeNumber(1, 100).optional(),
     /** Turns of a collaboration. Default 10. */
@@ -137,9 +246,17 @@ export const teamSchema = settings({
   }).optional(),
   /** Plans that worker pairs build on a repository. */
   plans: settings({
-    /** Where the commits of runs are kept beside this machine: a remote of the repository, or an address. With it another machine goes on when this one is gone. */
-    remote: text.regex(/^[^-\s]\S*$/, { error: "must be the name of a remote, or an address" }).optional(),
-    /** How far processes of plans get where a plan says nothing. Default: agents to their model, everything else nowhere. */
+    /**
+     * Where the commits of runs are kept beside this machine: a remote of the repository, or an
+     * address. With it another machine goes on when this one is gone.
+     */
+    remote: text
+      .regex(/^[^-\s]\S*$/, { error: "must be the name of a remote, or an address" })
+      .optional(),
+    /**
+     * How far processes of plans get where a plan says nothing. Default: agents to their model,
+     * everything else nowhere.
+     */
     network: networkPolicies.optional(),
   }).optional(),
   /** Who is told of what waits for a decision, and when. The dashboard shows everything at once. */
@@ -149,29 +266,56 @@ export const teamSchema = settings({
     /** Key of the channel where people are told, with the answers as buttons. */
     room: id.optional(),
     /** An address that gets a POST when people are to decide; signed with DURE_WEBHOOK_SECRET. */
-    webhook: z.url({ protocol: /^https?$/, error: "must be an address that begins with http:// or https://" }).optional(),
+    webhook: z
+      .url({
+        protocol: /^https?$/,
+        error: "must be an address that begins with http:// or https://",
+      })
+      .optional(),
     /** How long the operator has before people are told, by severity. */
-    after: settings({ critical: duration("1s", "7d").optional(), high: duration("1s", "7d").optional(), medium: duration("1s", "7d").optional() }).optional(),
+    after: settings({
+      critical: duration("1s", "7d").optional(),
+      high: duration("1s", "7d").optional(),
+      medium: duration("1s", "7d").optional(),
+    }).optional(),
   }).optional(),
   /** By name. The first one is the default. */
-  services: z.record(z.string(), service, { error: "must be services by name" }).refine((services) => Object.keys(services).length > 0, { error: "must be at least one service by its name" }),
+  services: z
+    .record(z.string(), service, { error: "must be services by name" })
+    .refine((services) => Object.keys(services).length > 0, {
+      error: "must be at least one service by its name",
+    }),
   limits: settings({
     /** `collaborate` calls of an unordered pair of agents. */
-    pair: settings({ calls: wholeNumber(1, 1_000).optional(), per: duration("1s", "24h").optional() }).optional(),
+    pair: settings({
+      calls: wholeNumber(1, 1_000).optional(),
+      per: duration("1s", "24h").optional(),
+    }).optional(),
     /** Agent messages of one thread or channel. */
-    thread: settings({ messages: wholeNumber(1, 1_000).optional(), per: duration("1s", "24h").optional(), suspend: duration("1s", "24h").optional() }).optional(),
+    thread: settings({
+      messages: wholeNumber(1, 1_000).optional(),
+      per: duration("1s", "24h").optional(),
+      suspend: duration("1s", "24h").optional(),
+    }).optional(),
     /** Agent messages since a person or a `collaborate` spoke. */
     exchange: wholeNumber(1, 1_000).optional(),
     chainDepth: wholeNumber(1, 50).optional(),
     /** Threads that agents may make in one guild within a minute. */
     threadsPerMinute: wholeNumber(1, 1_000).optional(),
-    /** How long `collaborate` finds its last thread of a pair and topic, and how long a caller's own key gives the first result. */
+    /**
+     * How long `collaborate` finds its last thread of a pair and topic, and how long a caller's own
+     * key gives the first result.
+     */
     route: duration("1m", "30d").optional(),
     callKey: duration("1s", "24h").optional(),
     /** How long `collaborate` waits for the platform before it says `queued`. */
     deliveryWait: duration("0s", "30s").optional(),
     /** Since a request: two reminders, then an operator is told. */
-    reminders: settings({ first: duration("1s", "30d").optional(), second: duration("1s", "30d").optional(), escalate: duration("1s", "30d").optional() }).optional(),
+    reminders: settings({
+      first: duration("1s", "30d").optional(),
+      second: duration("1s", "30d").optional(),
+      escalate: duration("1s", "30d").optional(),
+    }).optional(),
     /** Participants are forgotten when their thread slept for this long. */
     participants: duration("1m", "90d").optional(),
     /** The second of two mentioned agents waits this long for the first. */
@@ -179,9 +323,15 @@ export const teamSchema = settings({
     /** An account without a ready connection for this long is offline. */
     offlineAfter: duration("1s", "1h").optional(),
     /** After a gap: messages younger than this are answered; so many are read per place. */
-    missed: settings({ age: duration("1s", "24h").optional(), messages: wholeNumber(1, 1_000).optional() }).optional(),
+    missed: settings({
+      age: duration("1s", "24h").optional(),
+      messages: wholeNumber(1, 1_000).optional(),
+    }).optional(),
     /** Records of what was heard: how many an agent is told, and how long they are kept. */
-    observations: settings({ count: wholeNumber(1, 50).optional(), keep: duration("1m", "30d").optional() }).optional(),
+    observations: settings({
+      count: wholeNumber(1, 50).optional(),
+      keep: duration("1m", "30d").optional(),
+    }).optional(),
     maxFillTurns: wholeNumber(1, 100).optional(),
     sessionQueue: wholeNumber(0, 1_000).optional(),
     messageBytes: wholeNumber(1, 1_048_576).optional(),
@@ -196,19 +346,31 @@ export const teamSchema = settings({
   sessions: sessionSettings.optional(),
   server: settings({
     port: wholeNumber(0, 65_535).optional(),
-    host: z.string({ error: "must be a host name or an IP address" }).regex(/^[\w.:-]+$/, { error: "must be a host name or an IP address" }).optional(),
+    host: z
+      .string({ error: "must be a host name or an IP address" })
+      .regex(/^[\w.:-]+$/, { error: "must be a host name or an IP address" })
+      .optional(),
     devMode: yesOrNo.optional(),
     /** Pages of other origins that may call the server. */
-    origins: z.array(origin, { error: "must be a list of origins such as https://app.example" }).optional(),
+    origins: z
+      .array(origin, { error: "must be a list of origins such as https://app.example" })
+      .optional(),
     /** Names of this server in `Host` besides this machine's own. */
-    allowedHosts: z.array(hostName, { error: "must be a list of host names such as dure.example.com" }).optional(),
+    allowedHosts: z
+      .array(hostName, { error: "must be a list of host names such as dure.example.com" })
+      .optional(),
     /** Proxies whose `X-Forwarded-For` says who asks. */
-    trustProxy: z.array(proxy, { error: "must be a list of addresses or ranges such as 10.0.0.0/8" }).optional(),
+    trustProxy: z
+      .array(proxy, { error: "must be a list of addresses or ranges such as 10.0.0.0/8" })
+      .optional(),
     /** Also the user who runs the server needs a token or a login at its machine. */
     loginAlways: yesOrNo.optional(),
     /** How long turns and answers under way may take when the process is asked to end. */
     drain: duration("1s", "10m").optional(),
-    /** What comes in and who listens: docs/guides/limits.md. `perToken` is by default that of the address it comes from. */
+    /**
+     * What comes in and who listens: docs/guides/limits.md. `perToken` is by default that of the
+     * address it comes from.
+     */
     limits: settings({
       headBytes: wholeNumber(4_096, 262_144).optional(),
       head: duration("1s", "5m").optional(),
@@ -236,24 +398,36 @@ export const teamSchema = settings({
       logins: wholeNumber(1, 10_000).optional(),
     }).optional(),
   }).optional(),
-  database: settings({ connections: wholeNumber(4, 200).optional(), wait: duration("0s", "1h").optional(), idle: duration("0s", "24h").optional() }).optional(),
+  database: settings({
+    connections: wholeNumber(4, 200).optional(),
+    wait: duration("0s", "1h").optional(),
+    idle: duration("0s", "24h").optional(),
+  }).optional(),
   retention: settings({
     turnEvents: duration("1h", "90d").optional(),
     events: duration("1h", "365d").optional(),
     /** Sessions that nobody has used for so long are forgotten, memory included. Default: none. */
     sessions: duration("1d", "3650d").optional(),
-    /** Turns and messages that are older go; state and memory of their session stay. Default: none. */
+    /**
+     * Turns and messages that are older go; state and memory of their session stay. Default: none.
+     */
     turns: duration("1d", "3650d").optional(),
   }).optional(),
   /** USD per million tokens, by `provider:model`. */
   prices: z
     .record(
       z.string(),
-      settings({ in: z.number().min(0), out: z.number().min(0), cachedIn: z.number().min(0).optional() }),
+      settings({
+        in: z.number().min(0),
+        out: z.number().min(0),
+        cachedIn: z.number().min(0).optional(),
+      }),
     )
     .optional(),
   /** Functions that answer as `offline:<name>`; only in code. */
-  offlineModels: z.array(offlineModel, { error: "must be a list of models made by offlineModel(name, respond)" }).optional(),
+  offlineModels: z
+    .array(offlineModel, { error: "must be a list of models made by offlineModel(name, respond)" })
+    .optional(),
 });
 
 /** What is given to `defineTeam`, or stands in dure.yaml. */
@@ -274,9 +448,19 @@ export interface LoadedTeam {
   readonly document: SettingsDocument | undefined;
 }
 
-export const CONFIG_FILES = ["dure.config.ts", "dure.config.mts", "dure.config.js", "dure.config.mjs", "dure.yaml", "dure.yml"] as const;
+export const CONFIG_FILES = [
+  "dure.config.ts",
+  "dure.config.mts",
+  "dure.config.js",
+  "dure.config.mjs",
+  "dure.yaml",
+  "dure.yml",
+] as const;
 
-/** Reads the team of a folder. Throws `CONFIG_MISSING` or `CONFIG_INVALID` with every problem that was found. */
+/**
+ * Reads the team of a folder. Throws `CONFIG_MISSING` or `CONFIG_INVALID` with every problem that
+ * was found.
+ */
 export async function loadTeam(folder: string): Promise<LoadedTeam> {
   const root = path.resolve(folder);
   const { document, problems } = await readConfig(findConfig(root), root);
@@ -287,7 +471,11 @@ export async function loadTeam(folder: string): Promise<LoadedTeam> {
 /** The same for a team that is given in code, as a library user does. */
 export async function readTeam(options: TeamOptions, folder = "."): Promise<LoadedTeam> {
   const root = path.resolve(folder);
-  const document: SettingsDocument = { file: "defineTeam", value: options, locate: () => undefined };
+  const document: SettingsDocument = {
+    file: "defineTeam",
+    value: options,
+    locate: () => undefined,
+  };
   const { document: _, ...team } = await finish(checkTeam(document, root), root, document);
   return { ...team, document: undefined };
 }
@@ -298,7 +486,9 @@ export function checkTeam(document: SettingsDocument, folder: string): TeamConfi
   const read = teamSchema.safeParse(document.value);
   if (!read.success) problems.push(...problemsOf(read.error, document));
   else problems.push(...relationProblems(read.data, document, folder));
-  if (problems.length > 0 || !read.success) throw problemsError("CONFIG_INVALID", document.file, problems);
+  if (problems.length > 0 || !read.success) {
+    throw problemsError("CONFIG_INVALID", document.file, problems);
+  }
   return read.data;
 }
 
@@ -312,12 +502,19 @@ function findConfig(root: string): string {
     });
   }
   if (second !== undefined) {
-    throw new DureError("CONFIG_TWICE", `${root} has ${found.join(" and ")}; a team has one configuration.`, { class: "input", hint: `Delete or rename ${second}.` });
+    throw new DureError(
+      "CONFIG_TWICE",
+      `${root} has ${found.join(" and ")}; a team has one configuration.`,
+      { class: "input", hint: `Delete or rename ${second}.` },
+    );
   }
   return path.join(root, first);
 }
 
-async function readConfig(file: string, root: string): Promise<{ document: SettingsDocument; problems: Problem[] }> {
+async function readConfig(
+  file: string,
+  root: string,
+): Promise<{ document: SettingsDocument; problems: Problem[] }> {
   const shown = path.relative(root, file);
   const text = await readFile(file, "utf8");
   if (/\.ya?ml$/.test(file)) return readYaml(shown, text);
@@ -326,22 +523,45 @@ async function readConfig(file: string, root: string): Promise<{ document: Setti
   try {
     exports = await importModule(file);
   } catch (cause) {
-    // A problem that the module itself reports (a service that cannot be loaded) already says where and what.
+    // A problem that the module itself reports (a service that cannot be loaded) already says where
+    // and what.
     if (cause instanceof DureError) throw cause;
-    throw new DureError("CONFIG_UNREADABLE", `${shown} cannot be loaded: ${messageOf(cause)}`, { class: "input", hint: importHint(cause), cause });
+    throw new DureError("CONFIG_UNREADABLE", `${shown} cannot be loaded: ${messageOf(cause)}`, {
+      class: "input",
+      hint: importHint(cause),
+      cause,
+    });
   }
   const document = codeDocument(shown, exports.default, text);
   if (isObject(exports.default)) return { document, problems: [] };
-  return { document, problems: [{ file: shown, key: "", message: "has no team as its default export", hint: "Write: export default defineTeam({ … })" }] };
+  return {
+    document,
+    problems: [
+      {
+        file: shown,
+        key: "",
+        message: "has no team as its default export",
+        hint: "Write: export default defineTeam({ … })",
+      },
+    ],
+  };
 }
 
-async function finish(config: TeamConfig, folder: string, document: SettingsDocument): Promise<LoadedTeam> {
+async function finish(
+  config: TeamConfig,
+  folder: string,
+  document: SettingsDocument,
+): Promise<LoadedTeam> {
   const services: Record<string, AnyService> = {};
   const problems: Problem[] = [];
   for (const [key, given] of Object.entries(config.services)) {
-    const loaded = typeof given === "string" ? await loadService(path.resolve(folder, given)) : given;
+    const loaded =
+      typeof given === "string" ? await loadService(path.resolve(folder, given)) : given;
     if (loaded.name !== key) {
-      problems.push({ ...problemAt(document, ["services", key], `holds the service "${loaded.name}"`), allowed: `the service's own name as key: ${loaded.name}` });
+      problems.push({
+        ...problemAt(document, ["services", key], `holds the service "${loaded.name}"`),
+        allowed: `the service's own name as key: ${loaded.name}`,
+      });
     }
     services[key] = loaded;
   }
@@ -350,30 +570,56 @@ async function finish(config: TeamConfig, folder: string, document: SettingsDocu
 }
 
 /** What one key says about another. */
-function relationProblems(config: TeamConfig, document: SettingsDocument, folder: string): Problem[] {
+function relationProblems(
+  config: TeamConfig,
+  document: SettingsDocument,
+  folder: string,
+): Problem[] {
   const problems: Problem[] = [];
   const services = Object.keys(config.services);
   for (const [agent, { service: named }] of Object.entries(config.agents ?? {})) {
     if (named !== undefined && !services.includes(named)) {
       const meant = closest(named, services);
-      problems.push(problemAt(document, ["agents", agent, "service"], "names no service of this team", { allowed: services.join(", "), hint: meant && `did you mean ${meant}?` }));
+      problems.push(
+        problemAt(document, ["agents", agent, "service"], "names no service of this team", {
+          allowed: services.join(", "),
+          hint: meant && `did you mean ${meant}?`,
+        }),
+      );
     }
   }
   for (const [key, given] of Object.entries(config.services)) {
     if (typeof given === "string" && !existsSync(path.resolve(folder, given))) {
-      problems.push(problemAt(document, ["services", key], "names a folder that does not exist", { allowed: "a folder with service.yaml or service.ts, relative to the configuration" }));
+      problems.push(
+        problemAt(document, ["services", key], "names a folder that does not exist", {
+          allowed: "a folder with service.yaml or service.ts, relative to the configuration",
+        }),
+      );
     }
   }
   problems.push(...roomProblems(config, document));
   const { keepRecentTurns, summarizeThreshold } = config.memory ?? {};
-  if (keepRecentTurns !== undefined && summarizeThreshold !== undefined && keepRecentTurns >= summarizeThreshold) {
-    problems.push(problemAt(document, ["memory", "keepRecentTurns"], "leaves nothing to fold", { allowed: `less than summarizeThreshold (${summarizeThreshold})` }));
+  if (
+    keepRecentTurns !== undefined &&
+    summarizeThreshold !== undefined &&
+    keepRecentTurns >= summarizeThreshold
+  ) {
+    problems.push(
+      problemAt(document, ["memory", "keepRecentTurns"], "leaves nothing to fold", {
+        allowed: `less than summarizeThreshold (${summarizeThreshold})`,
+      }),
+    );
   }
   for (const model of Object.keys(config.prices ?? {})) {
     try {
       parseModelName(model);
     } catch (error) {
-      problems.push({ file: document.file, ...document.locate(["prices", model]), key: `prices.${model}`, message: sentence(error) });
+      problems.push({
+        file: document.file,
+        ...document.locate(["prices", model]),
+        key: `prices.${model}`,
+        message: sentence(error),
+      });
     }
   }
   return problems;
@@ -384,37 +630,73 @@ function roomProblems(config: TeamConfig, document: SettingsDocument): Problem[]
   const problems: Problem[] = [];
   const agents = Object.keys(config.agents ?? {});
   const channels = Object.keys(config.rooms?.channels ?? { general: {} });
-  const check = (path: readonly string[], named: string | undefined, known: readonly string[], what: string): void => {
+  const check = (
+    path: readonly string[],
+    named: string | undefined,
+    known: readonly string[],
+    what: string,
+  ): void => {
     if (named === undefined || known.includes(named)) return;
     const meant = closest(named, known);
-    problems.push(problemAt(document, [...path], `names no ${what} of this team`, { allowed: known.join(", ") || "none yet", hint: meant && `did you mean ${meant}?` }));
+    problems.push(
+      problemAt(document, [...path], `names no ${what} of this team`, {
+        allowed: known.join(", ") || "none yet",
+        hint: meant && `did you mean ${meant}?`,
+      }),
+    );
   };
   for (const [key, channel] of Object.entries(config.rooms?.channels ?? {})) {
     check(["rooms", "channels", key, "defaultAgent"], channel.defaultAgent, agents, "agent");
     if (channel.adapters?.includes("discord") && channel.discord === undefined) {
-      problems.push(problemAt(document, ["rooms", "channels", key], "is on discord but has no channel id", { allowed: 'discord: "<channel id>" (developer mode, right click, Copy Channel ID)' }));
+      problems.push(
+        problemAt(document, ["rooms", "channels", key], "is on discord but has no channel id", {
+          allowed: 'discord: "<channel id>" (developer mode, right click, Copy Channel ID)',
+        }),
+      );
     }
   }
-  for (const [agent, { channel }] of Object.entries(config.agents ?? {})) check(["agents", agent, "channel"], channel, channels, "channel");
+  for (const [agent, { channel }] of Object.entries(config.agents ?? {})) {
+    check(["agents", agent, "channel"], channel, channels, "channel");
+  }
   check(["rooms", "sink", "channel"], config.rooms?.sink?.channel, channels, "channel");
   check(["escalations", "operator"], config.escalations?.operator, agents, "agent");
-  check(["escalations", "room"], config.escalations?.room, agents.length === 0 ? [] : channels, "channel");
+  check(
+    ["escalations", "room"],
+    config.escalations?.room,
+    agents.length === 0 ? [] : channels,
+    "channel",
+  );
   const operator = config.escalations?.operator;
   if (operator !== undefined && config.agents?.[operator]?.service !== undefined) {
-    problems.push(problemAt(document, ["escalations", "operator"], "names an agent that answers through a service of its own, which has no tool to decide with", { allowed: "an agent without service" }));
+    problems.push(
+      problemAt(
+        document,
+        ["escalations", "operator"],
+        "names an agent that answers through a service of its own, which has no tool to decide with",
+        { allowed: "an agent without service" },
+      ),
+    );
   }
   check(["rooms", "defaultChannel"], config.rooms?.defaultChannel, channels, "channel");
   return problems;
 }
 
 function isService(value: unknown): value is AnyService {
-  return isObject(value) && ["service", "combined", "remote"].includes(String(value.kind)) && typeof value.name === "string";
+  return (
+    isObject(value) &&
+    ["service", "combined", "remote"].includes(String(value.kind)) &&
+    typeof value.name === "string"
+  );
 }
 
 function isAddressRange(text: string): boolean {
   const [address = "", prefix, ...rest] = text.split("/");
   const bits = { 0: -1, 4: 32, 6: 128 }[isIP(address)] ?? -1;
-  return rest.length === 0 && bits > 0 && (prefix === undefined || (/^\d{1,3}$/.test(prefix) && Number(prefix) <= bits));
+  return (
+    rest.length === 0 &&
+    bits > 0 &&
+    (prefix === undefined || (/^\d{1,3}$/.test(prefix) && Number(prefix) <= bits))
+  );
 }
 
 function isTimeZone(zone: string): boolean {
@@ -434,6 +716,8 @@ function durationOrNaN(value: string | number): number {
 }
 
 function importHint(cause: unknown): string {
-  if (codeOf(cause) === "ERR_MODULE_NOT_FOUND") return "Check the path of the import (own files end in .ts), and run npm install.";
+  if (codeOf(cause) === "ERR_MODULE_NOT_FOUND") {
+    return "Check the path of the import (own files end in .ts), and run npm install.";
+  }
   return "Run it alone to see where it fails: node dure.config.ts";
 }

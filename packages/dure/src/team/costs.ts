@@ -13,11 +13,25 @@ export interface CostParts {
   readonly serviceName: (id: string) => string;
 }
 
-/** What the model calls of a team have used, from the book of calls. Source: docs/spec/platform §5, §7. */
-export function teamCosts({ database, budgets, timeZone, agentName, serviceName }: CostParts): CostBook {
+/**
+ * What the model calls of a team have used, from the book of calls. Source: docs/spec/platform §5,
+ * §7.
+ */
+export function teamCosts({
+  database,
+  budgets,
+  timeZone,
+  agentName,
+  serviceName,
+}: CostParts): CostBook {
   return {
     async read(days) {
-      const [[{ today, since }], rows] = await Promise.all([database.query<{ today: string; since: string }>(DAYS, [days, timeZone]) as Promise<[{ today: string; since: string }]>, database.query<CostRow>(USED, [days, timeZone])]);
+      const [[{ today, since }], rows] = await Promise.all([
+        database.query<{ today: string; since: string }>(DAYS, [days, timeZone]) as Promise<
+          [{ today: string; since: string }]
+        >,
+        database.query<CostRow>(USED, [days, timeZone]),
+      ]);
       const itself = (day: string): string => day;
       return {
         since,
@@ -26,7 +40,11 @@ export function teamCosts({ database, budgets, timeZone, agentName, serviceName 
         byDay: grouped(rows, ({ day }) => day, itself).toSorted((a, b) => (a.id < b.id ? 1 : -1)),
         byAgent: grouped(rows, ({ agent }) => agent, agentName).toSorted(dearestFirst),
         byService: grouped(rows, ({ service }) => service, serviceName).toSorted(dearestFirst),
-        budgets: budgetsOf(budgets, rows.filter(({ day }) => day === today), agentName),
+        budgets: budgetsOf(
+          budgets,
+          rows.filter(({ day }) => day === today),
+          agentName,
+        ),
       };
     },
   };
@@ -39,13 +57,27 @@ interface CostRow extends CostSum {
   readonly service: string;
 }
 
-function grouped(rows: readonly CostRow[], keyOf: (row: CostRow) => string, nameOf: (key: string) => string): Costs["byAgent"] {
-  return [...Map.groupBy(rows, keyOf)].map(([id, group]) => ({ id, name: nameOf(id), ...sum(group) }));
+function grouped(
+  rows: readonly CostRow[],
+  keyOf: (row: CostRow) => string,
+  nameOf: (key: string) => string,
+): Costs["byAgent"] {
+  return [...Map.groupBy(rows, keyOf)].map(([id, group]) => ({
+    id,
+    name: nameOf(id),
+    ...sum(group),
+  }));
 }
 
 function sum(rows: readonly CostSum[]): CostSum {
   const total = (of: keyof CostSum): number => rows.reduce((all, row) => all + row[of], 0);
-  return { calls: total("calls"), tokensIn: total("tokensIn"), tokensOut: total("tokensOut"), microUsd: total("microUsd"), unpriced: total("unpriced") };
+  return {
+    calls: total("calls"),
+    tokensIn: total("tokensIn"),
+    tokensOut: total("tokensOut"),
+    microUsd: total("microUsd"),
+    unpriced: total("unpriced"),
+  };
 }
 
 function dearestFirst(a: CostSum, b: CostSum): number {
@@ -53,18 +85,54 @@ function dearestFirst(a: CostSum, b: CostSum): number {
 }
 
 /** The budgets of the team's configuration; those of a day with what today has used. Pure. */
-function budgetsOf(budgets: TeamConfig["budgets"], today: readonly CostRow[], agentName: (id: string) => string): CostBudget[] {
+function budgetsOf(
+  budgets: TeamConfig["budgets"],
+  today: readonly CostRow[],
+  agentName: (id: string) => string,
+): CostBudget[] {
   const agents = [...Map.groupBy(today, ({ agent }) => agent)];
   return [
-    ...numbersOf(budgets?.team?.day).map(({ unit, most }) => ({ of: "team" as const, per: "day" as const, agent: null, name: null, unit, most, used: usedOf(today, unit) })),
-    ...agents.flatMap(([agent, rows]) => numbersOf(budgets?.agent?.day).map(({ unit, most }) => ({ of: "agent" as const, per: "day" as const, agent, name: agentName(agent), unit, most, used: usedOf(rows, unit) }))),
-    ...(["session", "turn"] as const).flatMap((per) => numbersOf(budgets?.[per]).map(({ unit, most }) => ({ of: per, per, agent: null, name: null, unit, most, used: null }))),
+    ...numbersOf(budgets?.team?.day).map(({ unit, most }) => ({
+      of: "team" as const,
+      per: "day" as const,
+      agent: null,
+      name: null,
+      unit,
+      most,
+      used: usedOf(today, unit),
+    })),
+    ...agents.flatMap(([agent, rows]) =>
+      numbersOf(budgets?.agent?.day).map(({ unit, most }) => ({
+        of: "agent" as const,
+        per: "day" as const,
+        agent,
+        name: agentName(agent),
+        unit,
+        most,
+        used: usedOf(rows, unit),
+      })),
+    ),
+    ...(["session", "turn"] as const).flatMap((per) =>
+      numbersOf(budgets?.[per]).map(({ unit, most }) => ({
+        of: per,
+        per,
+        agent: null,
+        name: null,
+        unit,
+        most,
+        used: null,
+      })),
+    ),
   ];
 }
 
-function numbersOf(limit: BudgetLimit | undefined): { unit: "tokens" | "micro_usd"; most: number }[] {
+function numbersOf(
+  limit: BudgetLimit | undefined,
+): { unit: "tokens" | "micro_usd"; most: number }[] {
   return [
-    ...(limit?.microUsd === undefined ? [] : [{ unit: "micro_usd" as const, most: limit.microUsd }]),
+    ...(limit?.microUsd === undefined
+      ? []
+      : [{ unit: "micro_usd" as const, most: limit.microUsd }]),
     ...(limit?.tokens === undefined ? [] : [{ unit: "tokens" as const, most: limit.tokens }]),
   ];
 }
@@ -75,7 +143,8 @@ function usedOf(rows: readonly CostRow[], unit: "tokens" | "micro_usd"): number 
 }
 
 /** The first of so many days that end today, in a time zone; both as people there write it. */
-const FIRST_DAY = "date_trunc('day', clock_timestamp() at time zone $2::text) - ($1::int - 1) * interval '1 day'";
+const FIRST_DAY =
+  "date_trunc('day', clock_timestamp() at time zone $2::text) - ($1::int - 1) * interval '1 day'";
 const DAYS = {
   name: "costs.days",
   text: `select to_char(clock_timestamp() at time zone $2::text, 'YYYY-MM-DD') as today, to_char(${FIRST_DAY}, 'YYYY-MM-DD') as since`,

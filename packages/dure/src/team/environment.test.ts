@@ -18,9 +18,24 @@ function refusal(source: Record<string, string>): DureError {
 }
 
 test("variables are read with their types; empty ones are not set", () => {
-  const environment = readEnvironment({ PORT: "0", DEV_MODE: "TRUE", HOST: "", MEMORY_ENABLE_SUMMARY: "0", OPENAI_BASE_URL: "http://127.0.0.1:1/v1/", DISCORD_TOKEN_RUDA: "x", PATH: "/bin" });
+  const environment = readEnvironment({
+    PORT: "0",
+    DEV_MODE: "TRUE",
+    HOST: "",
+    MEMORY_ENABLE_SUMMARY: "0",
+    OPENAI_BASE_URL: "http://127.0.0.1:1/v1/",
+    DISCORD_TOKEN_RUDA: "x",
+    PATH: "/bin",
+  });
 
-  expect(environment).toEqual({ port: 0, devMode: true, memoryEnableSummary: false, openaiBaseUrl: "http://127.0.0.1:1/v1", discordTokens: { ruda: "x" }, warnings: [] });
+  expect(environment).toEqual({
+    port: 0,
+    devMode: true,
+    memoryEnableSummary: false,
+    openaiBaseUrl: "http://127.0.0.1:1/v1",
+    discordTokens: { ruda: "x" },
+    warnings: [],
+  });
 });
 
 test.each([
@@ -40,7 +55,11 @@ test.each([
 });
 
 test("all wrong variables are named together, and no secret is shown", () => {
-  const error = refusal({ PORT: "x", DATABASE_URL: "mysql://root:hunter2@db", DURE_TOKEN: "hunter2" });
+  const error = refusal({
+    PORT: "x",
+    DATABASE_URL: "mysql://root:hunter2@db",
+    DURE_TOKEN: "hunter2",
+  });
 
   expect(error.message).toMatch(/DATABASE_URL[^]*DURE_TOKEN|DURE_TOKEN[^]*DATABASE_URL/);
   expect(error.message).toContain("PORT");
@@ -48,17 +67,25 @@ test("all wrong variables are named together, and no secret is shown", () => {
 });
 
 test("a misspelt variable of ours is a warning with a suggestion", () => {
-  expect(readEnvironment({ DURE_TOKENN: "x".repeat(20) }).warnings).toEqual(["DURE_TOKENN is set, but dure reads no such variable; did you mean DURE_TOKEN?"]);
+  expect(readEnvironment({ DURE_TOKENN: "x".repeat(20) }).warnings).toEqual([
+    "DURE_TOKENN is set, but dure reads no such variable; did you mean DURE_TOKEN?",
+  ]);
 });
 
 test("a .env file sets what is not set yet", async () => {
   const folder = await mkdtemp(path.join(tmpdir(), "dure-env-"));
-  await writeFile(path.join(folder, ".env"), "# secrets\nDURE_TEST_FROM_FILE=file\nDURE_TEST_SET=file\n");
+  await writeFile(
+    path.join(folder, ".env"),
+    "# secrets\nDURE_TEST_FROM_FILE=file\nDURE_TEST_SET=file\n",
+  );
   process.env["DURE_TEST_SET"] = "before";
   try {
     expect(loadEnvFile(path.join(folder, "nowhere"))).toBeUndefined();
     expect(loadEnvFile(folder)).toBe(path.join(folder, ".env"));
-    expect([process.env["DURE_TEST_FROM_FILE"], process.env["DURE_TEST_SET"]]).toEqual(["file", "before"]);
+    expect([process.env["DURE_TEST_FROM_FILE"], process.env["DURE_TEST_SET"]]).toEqual([
+      "file",
+      "before",
+    ]);
   } finally {
     delete process.env["DURE_TEST_FROM_FILE"];
     delete process.env["DURE_TEST_SET"];
@@ -67,13 +94,18 @@ test("a .env file sets what is not set yet", async () => {
 });
 
 test("each limit says where it comes from: environment before file before default", () => {
-  const { document } = readYaml("dure.yaml", "server:\n  port: 4700\n  host: 127.0.0.1\nmemory:\n  keep_recent_turns: 3\nbudgets:\n  team:\n    day: 20 USD\nservices: { faq: . }\n");
+  const { document } = readYaml(
+    "dure.yaml",
+    "server:\n  port: 4700\n  host: 127.0.0.1\nmemory:\n  keep_recent_turns: 3\nbudgets:\n  team:\n    day: 20 USD\nservices: { faq: . }\n",
+  );
   const config = checkTeam(document, ".");
   const environment = readEnvironment({ PORT: "4800", OPENAI_API_KEY: "sk-hunter2" });
 
   const limits = resolveLimits({ config, document }, environment);
 
-  const told = Object.fromEntries(limits.map(({ key, value, origin }) => [key, `${String(value)} ${originText(origin)}`]));
+  const told = Object.fromEntries(
+    limits.map(({ key, value, origin }) => [key, `${String(value)} ${originText(origin)}`]),
+  );
   expect(told).toMatchObject({
     "server.port": "4800 PORT",
     "server.host": "127.0.0.1 dure.yaml:3",
@@ -86,11 +118,21 @@ test("each limit says where it comes from: environment before file before defaul
     OPENAI_API_KEY: "set OPENAI_API_KEY",
   });
   expect(JSON.stringify(limits)).not.toContain("hunter2");
-  expect(settingsOf(config, environment)).toMatchObject({ port: 4800, keepRecentTurns: 3, summarizeThreshold: 6, devMode: false });
+  expect(settingsOf(config, environment)).toMatchObject({
+    port: 4800,
+    keepRecentTurns: 3,
+    summarizeThreshold: 6,
+    devMode: false,
+  });
 });
 
 test("a variable that contradicts the file is refused", () => {
-  const config = checkTeam(readYaml("dure.yaml", "memory: { summarizeThreshold: 5 }\nservices: { faq: . }\n").document, ".");
+  const config = checkTeam(
+    readYaml("dure.yaml", "memory: { summarizeThreshold: 5 }\nservices: { faq: . }\n").document,
+    ".",
+  );
 
-  expect(() => settingsOf(config, readEnvironment({ MEMORY_KEEP_RECENT_TURNS: "9" }))).toThrow(/keepRecentTurns is 9 and memory.summarizeThreshold is 5/);
+  expect(() => settingsOf(config, readEnvironment({ MEMORY_KEEP_RECENT_TURNS: "9" }))).toThrow(
+    /keepRecentTurns is 9 and memory.summarizeThreshold is 5/,
+  );
 });

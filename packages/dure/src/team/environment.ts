@@ -19,15 +19,22 @@ const LOG_LEVELS = ["trace", "debug", "info", "warn", "error", "fatal", "silent"
 export type LogLevel = (typeof LOG_LEVELS)[number];
 
 const anyText = (text: string): string => text;
-const address = (text: string): string | undefined => (/^https?:\/\/[^\s]+$/.test(text) && URL.canParse(text) ? text.replace(/\/+$/, "") : undefined);
-const wholeNumber = (from: number, to: number) => (text: string): number | undefined => {
-  const value = /^\d+$/.test(text) ? Number(text) : Number.NaN;
-  return value >= from && value <= to ? value : undefined;
-};
-const yesOrNo = (text: string): boolean | undefined => ({ true: true, "1": true, false: false, "0": false })[text.toLowerCase()];
+const address = (text: string): string | undefined =>
+  /^https?:\/\/[^\s]+$/.test(text) && URL.canParse(text) ? text.replace(/\/+$/, "") : undefined;
+const wholeNumber =
+  (from: number, to: number) =>
+  (text: string): number | undefined => {
+    const value = /^\d+$/.test(text) ? Number(text) : Number.NaN;
+    return value >= from && value <= to ? value : undefined;
+  };
+const yesOrNo = (text: string): boolean | undefined =>
+  ({ true: true, "1": true, false: false, "0": false })[text.toLowerCase()];
 const ADDRESS = "an address that begins with http:// or https://";
 
-/** Every variable that dure reads, and nothing else is read. Source: docs/spec/platform §2, conversation §5 and §8. */
+/**
+ * Every variable that dure reads, and nothing else is read. Source: docs/spec/platform §2,
+ * conversation §5 and §8.
+ */
 export const VARIABLES = {
   databaseUrl: {
     name: "DATABASE_URL",
@@ -36,42 +43,167 @@ export const VARIABLES = {
     description: "PostgreSQL to use; without it a private one runs under DURE_HOME",
     secret: true,
   },
-  port: { name: "PORT", read: wholeNumber(0, 65_535), allowed: "a whole number from 0 (any free one) to 65535", description: "port of the server" },
-  host: { name: "HOST", read: (text) => (/^[\w.:-]+$/.test(text) ? text : undefined), allowed: "a host name or an IP address", description: "address that the server binds; other than this machine's own needs a token" },
+  port: {
+    name: "PORT",
+    read: wholeNumber(0, 65_535),
+    allowed: "a whole number from 0 (any free one) to 65535",
+    description: "port of the server",
+  },
+  host: {
+    name: "HOST",
+    read: (text) => (/^[\w.:-]+$/.test(text) ? text : undefined),
+    allowed: "a host name or an IP address",
+    description: "address that the server binds; other than this machine's own needs a token",
+  },
   home: { name: "DURE_HOME", read: anyText, allowed: "a folder", description: "data folder" },
-  devMode: { name: "DEV_MODE", read: yesOrNo, allowed: "true or false", description: "shows details of errors and opens /v1/agent/debug" },
-  token: { name: "DURE_TOKEN", read: (text) => (text.length >= 16 ? text : undefined), allowed: "at least 16 characters", description: "bearer token with every scope; the CLI sends it", secret: true },
-  loginAlways: { name: "DURE_LOGIN_ALWAYS", read: yesOrNo, allowed: "true or false", description: "whether also the user who runs the server needs a token or a login" },
-  serverUrl: { name: "DURE_URL", read: address, allowed: ADDRESS, description: "server that the commands of the CLI talk to" },
+  devMode: {
+    name: "DEV_MODE",
+    read: yesOrNo,
+    allowed: "true or false",
+    description: "shows details of errors and opens /v1/agent/debug",
+  },
+  token: {
+    name: "DURE_TOKEN",
+    read: (text) => (text.length >= 16 ? text : undefined),
+    allowed: "at least 16 characters",
+    description: "bearer token with every scope; the CLI sends it",
+    secret: true,
+  },
+  loginAlways: {
+    name: "DURE_LOGIN_ALWAYS",
+    read: yesOrNo,
+    allowed: "true or false",
+    description: "whether also the user who runs the server needs a token or a login",
+  },
+  serverUrl: {
+    name: "DURE_URL",
+    read: address,
+    allowed: ADDRESS,
+    description: "server that the commands of the CLI talk to",
+  },
   model: {
     name: "DURE_MODEL",
     read: (text) => (parseModelName(text) ? text : undefined),
     allowed: "offline, or provider:model such as anthropic:claude-sonnet-4-5",
     description: "model of every agent, before the configuration and the cards",
   },
-  openaiApiKey: { name: "OPENAI_API_KEY", read: anyText, allowed: "a key", description: "key for openai: models", secret: true },
-  anthropicApiKey: { name: "ANTHROPIC_API_KEY", read: anyText, allowed: "a key", description: "key for anthropic: models", secret: true },
-  openaiBaseUrl: { name: "OPENAI_BASE_URL", read: address, allowed: ADDRESS, description: "address of the OpenAI API or one that speaks like it" },
-  anthropicBaseUrl: { name: "ANTHROPIC_BASE_URL", read: address, allowed: ADDRESS, description: "address of the Anthropic API or one that speaks like it" },
-  memorySummarizeThreshold: { name: "MEMORY_SUMMARIZE_THRESHOLD", read: wholeNumber(2, 1_000), allowed: "a whole number from 2 to 1000", description: "turns from which older ones are folded into the summary" },
-  memoryKeepRecentTurns: { name: "MEMORY_KEEP_RECENT_TURNS", read: wholeNumber(1, 999), allowed: "a whole number from 1 to 999", description: "turns that stay word for word" },
-  memoryMaxRawTurns: { name: "MEMORY_MAX_RAW_TURNS", read: wholeNumber(1, 1_000), allowed: "a whole number from 1 to 1000", description: "turns that are kept when a fold failed" },
-  memoryEnableSummary: { name: "MEMORY_ENABLE_SUMMARY", read: yesOrNo, allowed: "true or false", description: "whether older turns are folded at all" },
-  memorySummaryModel: { name: "MEMORY_SUMMARY_MODEL", read: (text) => (parseModelName(text) ? text : undefined), allowed: "offline, or provider:model", description: "model that writes the summary" },
-  maxFillTurns: { name: "MAX_FILL_TURNS", read: wholeNumber(1, 100), allowed: "a whole number from 1 to 100", description: "turns that a person may take to fill the slots of a flow" },
-  webhookSecret: { name: "DURE_WEBHOOK_SECRET", read: (text) => (text.length >= 16 ? text : undefined), allowed: "at least 16 characters", description: "signs what is sent to escalations.webhook", secret: true },
-  hookUrl: { name: "DURE_HOOK_URL", read: address, allowed: ADDRESS, description: "where `dure hook` reports to; workers of plans get it" },
-  hookSocket: { name: "DURE_HOOK_SOCKET", read: anyText, allowed: "a path", description: "way to the hooks of the step of a plan, where the worker has a network of its own; workers of plans get it" },
-  hookToken: { name: "DURE_HOOK_TOKEN", read: anyText, allowed: "a token", description: "secret of the step of a plan for `dure hook`; workers of plans get it", secret: true },
-  bankUrl: { name: "BANK_URL", read: address, allowed: ADDRESS, description: "bank of the transfer example; without it the example starts its own" },
-  discordApiUrl: { name: "DISCORD_API_URL", read: address, allowed: ADDRESS, description: "address of Discord's API, for tests" },
-  logLevel: { name: "LOG_LEVEL", read: (text) => LOG_LEVELS.find((level) => level === text.toLowerCase()), allowed: LOG_LEVELS.join(", "), description: "what is logged" },
+  openaiApiKey: {
+    name: "OPENAI_API_KEY",
+    read: anyText,
+    allowed: "a key",
+    description: "key for openai: models",
+    secret: true,
+  },
+  anthropicApiKey: {
+    name: "ANTHROPIC_API_KEY",
+    read: anyText,
+    allowed: "a key",
+    description: "key for anthropic: models",
+    secret: true,
+  },
+  openaiBaseUrl: {
+    name: "OPENAI_BASE_URL",
+    read: address,
+    allowed: ADDRESS,
+    description: "address of the OpenAI API or one that speaks like it",
+  },
+  anthropicBaseUrl: {
+    name: "ANTHROPIC_BASE_URL",
+    read: address,
+    allowed: ADDRESS,
+    description: "address of the Anthropic API or one that speaks like it",
+  },
+  memorySummarizeThreshold: {
+    name: "MEMORY_SUMMARIZE_THRESHOLD",
+    read: wholeNumber(2, 1_000),
+    allowed: "a whole number from 2 to 1000",
+    description: "turns from which older ones are folded into the summary",
+  },
+  memoryKeepRecentTurns: {
+    name: "MEMORY_KEEP_RECENT_TURNS",
+    read: wholeNumber(1, 999),
+    allowed: "a whole number from 1 to 999",
+    description: "turns that stay word for word",
+  },
+  memoryMaxRawTurns: {
+    name: "MEMORY_MAX_RAW_TURNS",
+    read: wholeNumber(1, 1_000),
+    allowed: "a whole number from 1 to 1000",
+    description: "turns that are kept when a fold failed",
+  },
+  memoryEnableSummary: {
+    name: "MEMORY_ENABLE_SUMMARY",
+    read: yesOrNo,
+    allowed: "true or false",
+    description: "whether older turns are folded at all",
+  },
+  memorySummaryModel: {
+    name: "MEMORY_SUMMARY_MODEL",
+    read: (text) => (parseModelName(text) ? text : undefined),
+    allowed: "offline, or provider:model",
+    description: "model that writes the summary",
+  },
+  maxFillTurns: {
+    name: "MAX_FILL_TURNS",
+    read: wholeNumber(1, 100),
+    allowed: "a whole number from 1 to 100",
+    description: "turns that a person may take to fill the slots of a flow",
+  },
+  webhookSecret: {
+    name: "DURE_WEBHOOK_SECRET",
+    read: (text) => (text.length >= 16 ? text : undefined),
+    allowed: "at least 16 characters",
+    description: "signs what is sent to escalations.webhook",
+    secret: true,
+  },
+  hookUrl: {
+    name: "DURE_HOOK_URL",
+    read: address,
+    allowed: ADDRESS,
+    description: "where `dure hook` reports to; workers of plans get it",
+  },
+  hookSocket: {
+    name: "DURE_HOOK_SOCKET",
+    read: anyText,
+    allowed: "a path",
+    description:
+      "way to the hooks of the step of a plan, where the worker has a network of its own; workers of plans get it",
+  },
+  hookToken: {
+    name: "DURE_HOOK_TOKEN",
+    read: anyText,
+    allowed: "a token",
+    description: "secret of the step of a plan for `dure hook`; workers of plans get it",
+    secret: true,
+  },
+  bankUrl: {
+    name: "BANK_URL",
+    read: address,
+    allowed: ADDRESS,
+    description: "bank of the transfer example; without it the example starts its own",
+  },
+  discordApiUrl: {
+    name: "DISCORD_API_URL",
+    read: address,
+    allowed: ADDRESS,
+    description: "address of Discord's API, for tests",
+  },
+  logLevel: {
+    name: "LOG_LEVEL",
+    read: (text) => LOG_LEVELS.find((level) => level === text.toLowerCase()),
+    allowed: LOG_LEVELS.join(", "),
+    description: "what is logged",
+  },
 } as const satisfies Record<string, Variable<unknown>>;
 
 export type VariableKey = keyof typeof VARIABLES;
-type ValueOf<Row> = Row extends { read: (text: string) => infer Value } ? Exclude<Value, undefined> : never;
+type ValueOf<Row> = Row extends { read: (text: string) => infer Value }
+  ? Exclude<Value, undefined>
+  : never;
 
-/** The environment, read and checked. A member that is absent was not set, or set to an empty text. */
+/**
+ * The environment, read and checked. A member that is absent was not set, or set to an empty text.
+ */
 export type Environment = { readonly [Key in VariableKey]?: ValueOf<(typeof VARIABLES)[Key]> } & {
   /** `DISCORD_TOKEN_RUDA=…` as `{ruda: …}`. */
   readonly discordTokens: Readonly<Record<string, string>>;
@@ -82,8 +214,13 @@ export type Environment = { readonly [Key in VariableKey]?: ValueOf<(typeof VARI
 /** `DISCORD_TOKEN_<AGENT>`; the agent's id in upper case. */
 const DISCORD_TOKEN = /^DISCORD_TOKEN_([A-Z0-9_]+)$/;
 
-/** Reads the variables. Throws `ENVIRONMENT_INVALID` that names every wrong one. Only this folder looks at `process.env`. */
-export function readEnvironment(source: Readonly<Record<string, string | undefined>> = process.env): Environment {
+/**
+ * Reads the variables. Throws `ENVIRONMENT_INVALID` that names every wrong one. Only this folder
+ * looks at `process.env`.
+ */
+export function readEnvironment(
+  source: Readonly<Record<string, string | undefined>> = process.env,
+): Environment {
   const problems: EnvironmentProblem[] = [];
   const values: Record<string, unknown> = {};
   for (const [key, variable] of Object.entries<Variable<unknown>>(VARIABLES)) {
@@ -112,8 +249,9 @@ export interface EnvironmentProblem {
 }
 
 /**
- * Adds what a `.env` file in `folder` sets to `process.env`; what is set already stays. Returns the file's path, or undefined
- * when there is none. Node reads the file: one `NAME=value` per line, `#` begins a comment.
+ * Adds what a `.env` file in `folder` sets to `process.env`; what is set already stays. Returns the
+ * file's path, or undefined when there is none. Node reads the file: one `NAME=value` per line, `#`
+ * begins a comment.
  */
 export function loadEnvFile(folder: string): string | undefined {
   const file = path.join(folder, ".env");
@@ -122,28 +260,47 @@ export function loadEnvFile(folder: string): string | undefined {
     process.loadEnvFile(file);
     return file;
   } catch (cause) {
-    throw new DureError("ENVIRONMENT_INVALID", `${file} cannot be read: ${messageOf(cause)}.`, { class: "input", hint: "Write one NAME=value per line.", cause });
+    throw new DureError("ENVIRONMENT_INVALID", `${file} cannot be read: ${messageOf(cause)}.`, {
+      class: "input",
+      hint: "Write one NAME=value per line.",
+      cause,
+    });
   }
 }
 
-function readVariable(variable: Variable<unknown>, text: string): { value: unknown; hint?: string } {
+function readVariable(
+  variable: Variable<unknown>,
+  text: string,
+): { value: unknown; hint?: string } {
   try {
     return { value: variable.read(text) };
   } catch (error) {
-    return { value: undefined, ...(error instanceof DureError && error.hint !== undefined && { hint: error.hint }) };
+    return {
+      value: undefined,
+      ...(error instanceof DureError && error.hint !== undefined && { hint: error.hint }),
+    };
   }
 }
 
 function environmentError(problems: readonly EnvironmentProblem[]): DureError {
-  const lines = problems.map(({ variable, found, allowed, hint }) => `  ${variable}: found ${found}; allowed: ${allowed}${hint ? `; ${hint}` : ""}`);
-  return new DureError("ENVIRONMENT_INVALID", `The environment has ${problems.length === 1 ? "a problem" : `${problems.length} problems`}:\n${lines.join("\n")}`, {
-    class: "input",
-    hint: "Change or unset these variables, then start again.",
-    details: { problems },
-  });
+  const lines = problems.map(
+    ({ variable, found, allowed, hint }) =>
+      `  ${variable}: found ${found}; allowed: ${allowed}${hint ? `; ${hint}` : ""}`,
+  );
+  return new DureError(
+    "ENVIRONMENT_INVALID",
+    `The environment has ${problems.length === 1 ? "a problem" : `${problems.length} problems`}:\n${lines.join("\n")}`,
+    {
+      class: "input",
+      hint: "Change or unset these variables, then start again.",
+      details: { problems },
+    },
+  );
 }
 
-function discordTokens(source: Readonly<Record<string, string | undefined>>): Record<string, string> {
+function discordTokens(
+  source: Readonly<Record<string, string | undefined>>,
+): Record<string, string> {
   return Object.fromEntries(
     Object.entries(source).flatMap(([name, token]) => {
       const agent = DISCORD_TOKEN.exec(name)?.[1];
@@ -163,12 +320,20 @@ function unknownVariables(source: Readonly<Record<string, string | undefined>>):
     });
 }
 
-/** The environment of a child process: ours, with `changes`; a variable set to undefined is taken out. */
-export function childEnvironment(changes: Readonly<Record<string, string | undefined>>): Record<string, string | undefined> {
+/**
+ * The environment of a child process: ours, with `changes`; a variable set to undefined is taken
+ * out.
+ */
+export function childEnvironment(
+  changes: Readonly<Record<string, string | undefined>>,
+): Record<string, string | undefined> {
   return { ...process.env, ...changes };
 }
 
-/** Whether `name` is set to something. For conventions of the terminal, such as NO_COLOR, that are nobody's setting. */
+/**
+ * Whether `name` is set to something. For conventions of the terminal, such as NO_COLOR, that are
+ * nobody's setting.
+ */
 export function isSet(name: string): boolean {
   return (process.env[name] ?? "") !== "";
 }

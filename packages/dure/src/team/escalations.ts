@@ -9,7 +9,12 @@ import { EscalationRouter, type Operators } from "../escalations/router.ts";
 import type { ToldEscalation } from "../escalations/webhook.ts";
 import type { Clock } from "../kernel/clock.ts";
 import { DureError } from "../kernel/errors.ts";
-import { NOTE_MOST, type Escalation, type EscalationSeverity, type SuggestedAction } from "../kernel/escalation.ts";
+import {
+  MAX_NOTE,
+  type Escalation,
+  type EscalationSeverity,
+  type SuggestedAction,
+} from "../kernel/escalation.ts";
 import type { Logger } from "../kernel/logger.ts";
 import { channelPlaceId, type Directory, type RoomAgent } from "../rooms/directory.ts";
 import { enqueueNotice } from "../rooms/notices.ts";
@@ -19,19 +24,39 @@ import type { LoadedTeam } from "./config.ts";
 import type { Environment } from "./environment.ts";
 import type { Settings } from "./limits.ts";
 
-/** Leads the escalations of a team on: to its operator agent, its room, its webhook, as the configuration says. */
+/**
+ * Leads the escalations of a team on: to its operator agent, its room, its webhook, as the
+ * configuration says.
+ */
 export function openEscalationRouter(
   team: LoadedTeam,
   environment: Pick<Environment, "webhookSecret">,
-  parts: { database: Database; notifications: Notifications; outbox: Outbox; inbox: Inbox; conversations: Conversations; directory: Directory | undefined; settings: Settings; clock: Clock; logger: Logger },
+  parts: {
+    database: Database;
+    notifications: Notifications;
+    outbox: Outbox;
+    inbox: Inbox;
+    conversations: Conversations;
+    directory: Directory | undefined;
+    settings: Settings;
+    clock: Clock;
+    logger: Logger;
+  },
 ): EscalationRouter {
   const { settings, conversations, directory, ...durable } = parts;
   const { operator, room, webhook } = team.config.escalations ?? {};
   const { locale } = settings;
   return new EscalationRouter({
     ...durable,
-    afterMs: { critical: settings.escalationCriticalMs, high: settings.escalationHighMs, medium: settings.escalationMediumMs },
-    ...(operator !== undefined && directory && { operators: agentOperators({ conversations, agent: directory.get(operator), locale }) }),
+    afterMs: {
+      critical: settings.escalationCriticalMs,
+      high: settings.escalationHighMs,
+      medium: settings.escalationMediumMs,
+    },
+    ...(operator !== undefined &&
+      directory && {
+        operators: agentOperators({ conversations, agent: directory.get(operator), locale }),
+      }),
     ...(room !== undefined && directory && { room: roomHandler({ directory, room, locale }) }),
     ...(webhook !== undefined && { webhook: { url: webhook, secret: environment.webhookSecret } }),
   });
@@ -41,18 +66,40 @@ export function openEscalationRouter(
 
 const SESSION_PREFIX = "escalation:";
 
-/** Characters of an escalation that the operator reads; in Korean 30 KiB of the 32 KiB that a turn's background may have. */
-const READ_MOST = 10_000;
+/**
+ * Characters of an escalation that the operator reads; in Korean 30 KiB of the 32 KiB that a turn's
+ * background may have.
+ */
+const MAX_READ = 10_000;
 
-/** Asks one agent, in a session per escalation: an ordinary turn, in which it decides with `resolve_escalation` or says that it does not. */
-function agentOperators(parts: { conversations: Pick<Conversations, "turn">; agent: RoomAgent; locale: "ko" | "en" }): Operators {
+/**
+ * Asks one agent, in a session per escalation: an ordinary turn, in which it decides with
+ * `resolve_escalation` or says that it does not.
+ */
+function agentOperators(parts: {
+  conversations: Pick<Conversations, "turn">;
+  agent: RoomAgent;
+  locale: "ko" | "en";
+}): Operators {
   const { conversations, agent, locale } = parts;
   return {
     name: agent.id,
     ask: async (escalation, { key, tenant, signal }) => {
-      const request = { session: `${SESSION_PREFIX}${escalation.id}`, service: agent.service, message: ASKED[locale], background: operatorBackground(escalation), locale };
+      const request = {
+        session: `${SESSION_PREFIX}${escalation.id}`,
+        service: agent.service,
+        message: ASKED[locale],
+        background: operatorBackground(escalation),
+        locale,
+      };
       // The tool has answered through the inbox, or nobody has.
-      await conversations.turn(request, { key, path: "escalation", author: "system", caller: { tenant, name: "escalations" }, signal }).done;
+      await conversations.turn(request, {
+        key,
+        path: "escalation",
+        author: "system",
+        caller: { tenant, name: "escalations" },
+        signal,
+      }).done;
       return undefined;
     },
   };
@@ -64,21 +111,34 @@ const ASKED = {
 } as const;
 
 /** The same for the same escalation, whenever it is asked: the turn is found by it. Pure. */
-function operatorBackground({ type, severity, title, description, context, source, suggestedActions }: Escalation): string {
+function operatorBackground({
+  type,
+  severity,
+  title,
+  description,
+  context,
+  source,
+  suggestedActions,
+}: Escalation): string {
   const facts = { type, severity, title, description, source, context, suggestedActions };
-  return `<escalation>\n${cutText(JSON.stringify(facts, null, 1), READ_MOST)}\n</escalation>`;
+  return `<escalation>\n${cutText(JSON.stringify(facts, null, 1), MAX_READ)}\n</escalation>`;
 }
 
 /**
- * The tool `resolve_escalation`: decides the escalation of the session that it is called in, and no other. It is offered there alone, and
- * holds only while dure itself has asked: where a person has spoken, a person could have talked the agent into it.
+ * The tool `resolve_escalation`: decides the escalation of the session that it is called in, and no
+ * other. It is offered there alone, and holds only while dure itself has asked: where a person has
+ * spoken, a person could have talked the agent into it.
  */
-export function resolveEscalationTool(agent: string, parts: () => Promise<{ inbox: Pick<Inbox, "answer">; database: Database }>): AnyTool {
+export function resolveEscalationTool(
+  agent: string,
+  parts: () => Promise<{ inbox: Pick<Inbox, "answer">; database: Database }>,
+): AnyTool {
   return tool({
-    description: "Decides the escalation that you were asked about, with one of its suggested values. The decision holds at once.",
+    description:
+      "Decides the escalation that you were asked about, with one of its suggested values. The decision holds at once.",
     inputSchema: z.object({
       value: z.string().min(1).max(100).describe("The value of one of the suggested actions."),
-      note: z.string().max(NOTE_MOST).optional().describe("Why, or a hint for who goes on."),
+      note: z.string().max(MAX_NOTE).optional().describe("Why, or a hint for who goes on."),
     }),
     effect: "idempotent",
     offered: ({ session }) => session.startsWith(SESSION_PREFIX),
@@ -86,12 +146,23 @@ export function resolveEscalationTool(agent: string, parts: () => Promise<{ inbo
       const { inbox, database } = await parts();
       const id = session.slice(SESSION_PREFIX.length);
       const [asked] = await database.query<{ tenant: string }>(ASKED_BY_DURE, [id, turn]);
-      if (!asked) throw new DureError("ESCALATION_NOT_YOURS", `${id} is not yours to decide here.`, { class: "forbidden", hint: "It was not asked by dure, it is with people now, or somebody else has spoken in this session." });
+      if (!asked) {
+        throw new DureError("ESCALATION_NOT_YOURS", `${id} is not yours to decide here.`, {
+          class: "forbidden",
+          hint: "It was not asked by dure, it is with people now, or somebody else has spoken in this session.",
+        });
+      }
       try {
         await inbox.answer(id, { value, note }, { tenant: asked.tenant, name: agent });
         return { ok: true, id, value };
       } catch (error) {
-        if (!(error instanceof DureError) || error.class === "internal" || error.class === "unavailable") throw error;
+        if (
+          !(error instanceof DureError) ||
+          error.class === "internal" ||
+          error.class === "unavailable"
+        ) {
+          throw error;
+        }
         return { ok: false, code: error.code, message: error.message, hint: error.hint };
       }
     },
@@ -115,7 +186,7 @@ const SEVERITY_WORDS = {
 const ROOM_TITLE = { ko: "확인 요청", en: "A decision is needed" } as const;
 
 /** Characters of a description in a room; all of it stands in the dashboard. */
-const ROOM_MOST = 1_500;
+const MAX_ROOM = 1_500;
 
 interface RoomEscalationRow {
   readonly tenant: string;
@@ -125,8 +196,19 @@ interface RoomEscalationRow {
   readonly actions: readonly SuggestedAction[];
 }
 
-/** Says it in the room, with its answers as buttons, wherever that room is; never to another tenant than its own. */
-function roomHandler({ directory, room, locale }: { directory: Directory; room: string; locale: "ko" | "en" }): TransactionalHandler {
+/**
+ * Says it in the room, with its answers as buttons, wherever that room is; never to another tenant
+ * than its own.
+ */
+function roomHandler({
+  directory,
+  room,
+  locale,
+}: {
+  directory: Directory;
+  room: string;
+  locale: "ko" | "en";
+}): TransactionalHandler {
   return {
     transactional: true,
     run: async (payload, { tx }) => {
@@ -134,18 +216,31 @@ function roomHandler({ directory, room, locale }: { directory: Directory; room: 
       const [escalation] = await tx.query<RoomEscalationRow>(OPEN, [id]);
       if (!escalation) return;
       const { severity, title, description, actions } = escalation;
-      const text = [`**${ROOM_TITLE[locale]} (${SEVERITY_WORDS[locale][severity]})** ${title}`, cutText(description, ROOM_MOST)].filter(Boolean).join("\n");
+      const text = [
+        `**${ROOM_TITLE[locale]} (${SEVERITY_WORDS[locale][severity]})** ${title}`,
+        cutText(description, MAX_ROOM),
+      ]
+        .filter(Boolean)
+        .join("\n");
       const buttons = actions.map(({ value, label }) => ({ value: `${id}:${value}`, label }));
       await makeRoomsOf(escalation.tenant, directory, tx);
       for (const channel of directory.channels.filter(({ key }) => key === room)) {
         const place = channelPlaceId(channel, escalation.tenant);
         const [own] = await tx.query(PLACE_OF_TENANT, [place, escalation.tenant]);
-        const author = [directory.lead, ...directory.agents].find((agent) => agent && directory.account(channel.adapter, agent.id));
+        const author = [directory.lead, ...directory.agents].find(
+          (agent) => agent && directory.account(channel.adapter, agent.id),
+        );
         if (own && author) await enqueueNotice(tx, { place, author: author.id, text, buttons });
       }
     },
   };
 }
 
-const OPEN = { name: "escalation.for_room", text: "select tenant, severity, title, description, actions from dure.escalations where id = $1 and status = 'open'" };
-const PLACE_OF_TENANT = { name: "escalation.place_of_tenant", text: "select from dure.places where id = $1 and tenant = $2" };
+const OPEN = {
+  name: "escalation.for_room",
+  text: "select tenant, severity, title, description, actions from dure.escalations where id = $1 and status = 'open'",
+};
+const PLACE_OF_TENANT = {
+  name: "escalation.place_of_tenant",
+  text: "select from dure.places where id = $1 and tenant = $2",
+};

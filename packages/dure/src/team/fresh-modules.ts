@@ -5,15 +5,20 @@ import { DureError } from "../kernel/errors.ts";
 import { ulid } from "../kernel/ids.ts";
 
 /**
- * Runs `load` so that the modules of `folder` are read anew, whatever this process has imported before. Packages are not: there
- * is one dure in a process. What these modules import later, on their own, is of the same reading.
+ * Runs `load` so that the modules of `folder` are read anew, whatever this process has imported
+ * before. Packages are not: there is one dure in a process. What these modules import later, on
+ * their own, is of the same reading.
  *
- * Node keeps every module that it has imported, so each reading costs the memory of the folder's code again.
- * Throws `RELOAD_IMPOSSIBLE` where Node is older than 22.15 or cannot run TypeScript itself.
+ * Node keeps every module that it has imported, so each reading costs the memory of the folder's
+ * code again. Throws `RELOAD_IMPOSSIBLE` where Node is older than 22.15 or cannot run TypeScript
+ * itself.
  */
 export async function withFreshModules<T>(folder: string, load: () => Promise<T>): Promise<T> {
   if (typeof registerHooks !== "function" || !process.features.typescript) {
-    throw new DureError("RELOAD_IMPOSSIBLE", `Node ${process.version} cannot read modules anew.`, { class: "conflict", hint: "Restart the server, or run it with Node 24." });
+    throw new DureError("RELOAD_IMPOSSIBLE", `Node ${process.version} cannot read modules anew.`, {
+      class: "conflict",
+      hint: "Restart the server, or run it with Node 24.",
+    });
   }
   const inside = `${pathToFileURL(path.resolve(folder)).href}/`;
   const reading = `reload=${ulid()}`;
@@ -22,7 +27,10 @@ export async function withFreshModules<T>(folder: string, load: () => Promise<T>
     resolve(specifier, context, next) {
       const found = next(specifier, context);
       const isOurs = isLoading || context.parentURL?.endsWith(`?${reading}`);
-      const isFolders = found.url.startsWith(inside) && !found.url.includes("/node_modules/") && !found.url.includes("?");
+      const isFolders =
+        found.url.startsWith(inside) &&
+        !found.url.includes("/node_modules/") &&
+        !found.url.includes("?");
       return isOurs && isFolders ? { ...found, url: `${found.url}?${reading}` } : found;
     },
   });

@@ -11,9 +11,14 @@ test("every limit of the server stands in the table, once", () => {
 });
 
 test("every limit of the table can be set where it says, and has there its default", () => {
-  const known = Object.values(SETTINGS).map((setting) => ({ path: "path" in setting ? setting.path?.join(".") : undefined, fallback: setting.fallback }));
+  const known = Object.values(SETTINGS).map((setting) => ({
+    path: "path" in setting ? setting.path?.join(".") : undefined,
+    fallback: setting.fallback,
+  }));
 
-  for (const { setting, limit } of INPUT_TABLE) expect(known).toContainEqual({ path: setting, fallback: SERVER_LIMITS[limit] });
+  for (const { setting, limit } of INPUT_TABLE) {
+    expect(known).toContainEqual({ path: setting, fallback: SERVER_LIMITS[limit] });
+  }
 });
 
 test("the guide holds the table", async () => {

@@ -24,14 +24,37 @@ test("DURE_MODEL with a real provider holds for every agent; offline holds for n
 
 test.for([
   { own: undefined, team: llm("offline", "echo"), every: undefined, chosen: "offline:echo" },
-  { own: llm("offline", "intent"), team: llm("offline", "echo"), every: undefined, chosen: "offline:intent" },
-  { own: llm("offline", "intent"), team: llm("openai", "gpt"), every: undefined, chosen: "openai:gpt" },
-  { own: llm("anthropic", "big"), team: llm("openai", "gpt"), every: undefined, chosen: "anthropic:big" },
-  { own: llm("anthropic", "big"), team: llm("openai", "gpt"), every: llm("openai", "all"), chosen: "openai:all" },
-] as const)("an agent with $own.model in a team with $team.model asks $chosen", ({ own, team, every, chosen }) => {
-  const { provider, model } = chooseLlm(own, team, every);
-  expect(`${provider}:${model}`).toBe(chosen);
-});
+  {
+    own: llm("offline", "intent"),
+    team: llm("offline", "echo"),
+    every: undefined,
+    chosen: "offline:intent",
+  },
+  {
+    own: llm("offline", "intent"),
+    team: llm("openai", "gpt"),
+    every: undefined,
+    chosen: "openai:gpt",
+  },
+  {
+    own: llm("anthropic", "big"),
+    team: llm("openai", "gpt"),
+    every: undefined,
+    chosen: "anthropic:big",
+  },
+  {
+    own: llm("anthropic", "big"),
+    team: llm("openai", "gpt"),
+    every: llm("openai", "all"),
+    chosen: "openai:all",
+  },
+] as const)(
+  "an agent with $own.model in a team with $team.model asks $chosen",
+  ({ own, team, every, chosen }) => {
+    const { provider, model } = chooseLlm(own, team, every);
+    expect(`${provider}:${model}`).toBe(chosen);
+  },
+);
 
 /** What may stand in a file where one more than the default may not. */
 const OTHER_VALUES: Readonly<Record<string, unknown>> = {
@@ -51,17 +74,42 @@ const OTHER_VALUES: Readonly<Record<string, unknown>> = {
   "retention.sessions": 200_000_000,
   "retention.turns": 200_000_000,
 };
-const inFile = Object.entries(SETTINGS).flatMap(([key, { path, fallback }]: [string, { path?: readonly string[]; fallback: unknown }]) => (path === undefined ? [] : [{ key, path, fallback }]));
+const inFile = Object.entries(SETTINGS).flatMap(
+  ([key, { path, fallback }]: [string, { path?: readonly string[]; fallback: unknown }]) =>
+    path === undefined ? [] : [{ key, path, fallback }],
+);
 
-test.for(inFile)("$key can be set in the file, holds, and doctor says that it comes from there", ({ key, path, fallback }) => {
-  const name = path.join(".");
-  const other = OTHER_VALUES[name] ?? (typeof fallback === "boolean" ? !fallback : (fallback as number) + 1);
-  const value = path.reduceRight<unknown>((inner, part) => ({ [part]: inner }), other) as object;
-  const team = checkTeam({ file: "dure.yaml", value: { services: { desk: "." }, ...value }, locate: () => ({ line: 7, column: 1 }) }, import.meta.dirname);
+test.for(inFile)(
+  "$key can be set in the file, holds, and doctor says that it comes from there",
+  ({ key, path, fallback }) => {
+    const name = path.join(".");
+    const other =
+      OTHER_VALUES[name] ?? (typeof fallback === "boolean" ? !fallback : (fallback as number) + 1);
+    const value = path.reduceRight<unknown>((inner, part) => ({ [part]: inner }), other) as object;
+    const team = checkTeam(
+      {
+        file: "dure.yaml",
+        value: { services: { desk: "." }, ...value },
+        locate: () => ({ line: 7, column: 1 }),
+      },
+      import.meta.dirname,
+    );
 
-  const printed = resolveLimits({ config: team, document: { file: "dure.yaml", value, locate: () => ({ line: 7, column: 1 }) } }, readEnvironment({})).find((limit) => limit.key === name);
+    const printed = resolveLimits(
+      {
+        config: team,
+        document: { file: "dure.yaml", value, locate: () => ({ line: 7, column: 1 }) },
+      },
+      readEnvironment({}),
+    ).find((limit) => limit.key === name);
 
-  expect(other).not.toEqual(fallback);
-  expect((settingsOf(team, readEnvironment({})) as unknown as Record<string, unknown>)[key]).toEqual(other);
-  expect(printed).toMatchObject({ value: other, origin: { kind: "file", file: "dure.yaml", line: 7 } });
-});
+    expect(other).not.toEqual(fallback);
+    expect(
+      (settingsOf(team, readEnvironment({})) as unknown as Record<string, unknown>)[key],
+    ).toEqual(other);
+    expect(printed).toMatchObject({
+      value: other,
+      origin: { kind: "file", file: "dure.yaml", line: 7 },
+    });
+  },
+);

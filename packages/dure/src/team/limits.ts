@@ -29,25 +29,95 @@ interface Setting<Value> {
 
 const value = <Value>(setting: Setting<Value>): Setting<Value> => setting;
 
-const serverLimit = (name: string, fallback: number, unit: string): Setting<number> => value<number>({ path: ["server", "limits", name], fallback, source: "docs/guides/limits.md", unit });
+const serverLimit = (name: string, fallback: number, unit: string): Setting<number> =>
+  value<number>({
+    path: ["server", "limits", name],
+    fallback,
+    source: "docs/guides/limits.md",
+    unit,
+  });
 
-/** Every setting that has a default. The environment goes before the configuration, the configuration before the default. */
+/**
+ * Every setting that has a default. The environment goes before the configuration, the
+ * configuration before the default.
+ */
 export const SETTINGS = {
   locale: value<"ko" | "en">({ path: ["locale"], fallback: "en", source: "our choice" }),
-  timeZone: value<string>({ path: ["timeZone"], fallback: "UTC", source: "our choice; the same on every machine" }),
+  timeZone: value<string>({
+    path: ["timeZone"],
+    fallback: "UTC",
+    source: "our choice; the same on every machine",
+  }),
   home: value<string>({ variable: "home", fallback: ".dure", source: "docs/spec/platform §2" }),
-  port: value<number>({ path: ["server", "port"], variable: "port", fallback: 4600, source: "docs/spec/platform §2" }),
-  host: value<string>({ path: ["server", "host"], variable: "host", fallback: "127.0.0.1", source: "docs/spec/platform §6" }),
-  devMode: value<boolean>({ path: ["server", "devMode"], variable: "devMode", fallback: false, source: "docs/spec/conversation §6" }),
-  origins: value<readonly string[]>({ path: ["server", "origins"], fallback: [], source: "docs/spec/platform §6" }),
-  allowedHosts: value<readonly string[]>({ path: ["server", "allowedHosts"], fallback: [], source: "docs/spec/platform §6" }),
-  trustProxy: value<readonly string[]>({ path: ["server", "trustProxy"], fallback: [], source: "our choice" }),
-  loginAlways: value<boolean>({ path: ["server", "loginAlways"], variable: "loginAlways", fallback: false, source: "docs/spec/platform §6" }),
-  drainMs: value<number>({ path: ["server", "drain"], fallback: SERVER_LIMITS.drainMs, source: "our choice", unit: "ms" }),
-  requestsPerAddress: value<number>({ path: ["server", "limits", "perAddress"], fallback: SERVER_LIMITS.perAddress, source: "docs/spec/platform §6", unit: "per minute" }),
-  requestsPerLoopback: value<number>({ path: ["server", "limits", "perLoopback"], fallback: SERVER_LIMITS.perLoopback, source: "docs/spec/platform §6", unit: "per minute" }),
-  requestsPerToken: value<number | undefined>({ path: ["server", "limits", "perToken"], fallback: undefined, source: "as for the token's address", unit: "per minute" }),
-  logins: value<number>({ path: ["server", "limits", "logins"], fallback: SERVER_LIMITS.logins, source: "docs/spec/platform §6", unit: "per minute" }),
+  port: value<number>({
+    path: ["server", "port"],
+    variable: "port",
+    fallback: 4600,
+    source: "docs/spec/platform §2",
+  }),
+  host: value<string>({
+    path: ["server", "host"],
+    variable: "host",
+    fallback: "127.0.0.1",
+    source: "docs/spec/platform §6",
+  }),
+  devMode: value<boolean>({
+    path: ["server", "devMode"],
+    variable: "devMode",
+    fallback: false,
+    source: "docs/spec/conversation §6",
+  }),
+  origins: value<readonly string[]>({
+    path: ["server", "origins"],
+    fallback: [],
+    source: "docs/spec/platform §6",
+  }),
+  allowedHosts: value<readonly string[]>({
+    path: ["server", "allowedHosts"],
+    fallback: [],
+    source: "docs/spec/platform §6",
+  }),
+  trustProxy: value<readonly string[]>({
+    path: ["server", "trustProxy"],
+    fallback: [],
+    source: "our choice",
+  }),
+  loginAlways: value<boolean>({
+    path: ["server", "loginAlways"],
+    variable: "loginAlways",
+    fallback: false,
+    source: "docs/spec/platform §6",
+  }),
+  drainMs: value<number>({
+    path: ["server", "drain"],
+    fallback: SERVER_LIMITS.drainMs,
+    source: "our choice",
+    unit: "ms",
+  }),
+  requestsPerAddress: value<number>({
+    path: ["server", "limits", "perAddress"],
+    fallback: SERVER_LIMITS.perAddress,
+    source: "docs/spec/platform §6",
+    unit: "per minute",
+  }),
+  requestsPerLoopback: value<number>({
+    path: ["server", "limits", "perLoopback"],
+    fallback: SERVER_LIMITS.perLoopback,
+    source: "docs/spec/platform §6",
+    unit: "per minute",
+  }),
+  requestsPerToken: value<number | undefined>({
+    path: ["server", "limits", "perToken"],
+    fallback: undefined,
+    source: "as for the token's address",
+    unit: "per minute",
+  }),
+  logins: value<number>({
+    path: ["server", "limits", "logins"],
+    fallback: SERVER_LIMITS.logins,
+    source: "docs/spec/platform §6",
+    unit: "per minute",
+  }),
   headBytes: serverLimit("headBytes", SERVER_LIMITS.headBytes, "bytes"),
   headMs: serverLimit("head", SERVER_LIMITS.headMs, "ms"),
   requestMs: serverLimit("request", SERVER_LIMITS.requestMs, "ms"),
@@ -59,67 +129,311 @@ export const SETTINGS = {
   jsonValues: serverLimit("jsonValues", SERVER_LIMITS.jsonValues, "values"),
   slots: serverLimit("slots", SERVER_LIMITS.slots, "slots"),
   connections: serverLimit("connections", SERVER_LIMITS.connections, "connections"),
-  connectionsPerAddress: serverLimit("connectionsPerAddress", SERVER_LIMITS.connectionsPerAddress, "connections"),
-  connectionsPerLoopback: serverLimit("connectionsPerLoopback", SERVER_LIMITS.connectionsPerLoopback, "connections"),
+  connectionsPerAddress: serverLimit(
+    "connectionsPerAddress",
+    SERVER_LIMITS.connectionsPerAddress,
+    "connections",
+  ),
+  connectionsPerLoopback: serverLimit(
+    "connectionsPerLoopback",
+    SERVER_LIMITS.connectionsPerLoopback,
+    "connections",
+  ),
   streams: serverLimit("streams", SERVER_LIMITS.streams, "streams"),
   streamsPerAddress: serverLimit("streamsPerAddress", SERVER_LIMITS.streamsPerAddress, "streams"),
-  streamsPerLoopback: serverLimit("streamsPerLoopback", SERVER_LIMITS.streamsPerLoopback, "streams"),
+  streamsPerLoopback: serverLimit(
+    "streamsPerLoopback",
+    SERVER_LIMITS.streamsPerLoopback,
+    "streams",
+  ),
   streamsPerToken: serverLimit("streamsPerToken", SERVER_LIMITS.streamsPerToken, "streams"),
   bufferBytes: serverLimit("streamBytes", SERVER_LIMITS.bufferBytes, "bytes"),
   streamsBytes: serverLimit("streamsBytes", SERVER_LIMITS.streamsBytes, "bytes"),
   stallMs: serverLimit("stall", SERVER_LIMITS.stallMs, "ms"),
   logLevel: value<string>({ variable: "logLevel", fallback: "info", source: "our choice" }),
-  databaseConnections: value<number>({ path: ["database", "connections"], fallback: 16, source: "durable/database.ts" }),
-  databaseWaitMs: value<number>({ path: ["database", "wait"], fallback: 60_000, source: "docs/spec/platform §8", unit: "ms" }),
-  databaseIdleMs: value<number>({ path: ["database", "idle"], fallback: IDLE_MS, source: "docs/spec/platform §2", unit: "ms" }),
-  busy: value<BusyPolicy>({ path: ["sessions", "busy"], fallback: "queue", source: "docs/spec/conversation §3" }),
-  pairCalls: value<number>({ path: ["limits", "pair", "calls"], fallback: ROOM_LIMITS.pairCalls, source: "docs/spec/collaboration §5", unit: "calls" }),
-  pairPerMs: value<number>({ path: ["limits", "pair", "per"], fallback: ROOM_LIMITS.pairPerMs, source: "docs/spec/collaboration §5", unit: "ms" }),
-  threadMessages: value<number>({ path: ["limits", "thread", "messages"], fallback: ROOM_LIMITS.threadMessages, source: "docs/spec/collaboration §5", unit: "messages" }),
-  threadPerMs: value<number>({ path: ["limits", "thread", "per"], fallback: ROOM_LIMITS.threadPerMs, source: "docs/spec/collaboration §5", unit: "ms" }),
-  suspendMs: value<number>({ path: ["limits", "thread", "suspend"], fallback: ROOM_LIMITS.suspendMs, source: "docs/spec/collaboration §5", unit: "ms" }),
-  exchangeMessages: value<number>({ path: ["limits", "exchange"], fallback: ROOM_LIMITS.exchangeMessages, source: "docs/spec/collaboration §5", unit: "messages" }),
-  chainDepth: value<number>({ path: ["limits", "chainDepth"], fallback: ROOM_LIMITS.chainDepth, source: "docs/spec/collaboration §5", unit: "agents" }),
-  threadsPerMinute: value<number>({ path: ["limits", "threadsPerMinute"], fallback: ROOM_LIMITS.threadsPerMinute, source: "docs/spec/collaboration §5", unit: "threads" }),
-  routeMs: value<number>({ path: ["limits", "route"], fallback: ROOM_LIMITS.routeMs, source: "docs/spec/collaboration §4", unit: "ms" }),
-  callKeyMs: value<number>({ path: ["limits", "callKey"], fallback: ROOM_LIMITS.callKeyMs, source: "docs/spec/collaboration §4", unit: "ms" }),
-  deliveryWaitMs: value<number>({ path: ["limits", "deliveryWait"], fallback: ROOM_LIMITS.deliveryWaitMs, source: "docs/spec/collaboration §6", unit: "ms" }),
-  firstReminderMs: value<number>({ path: ["limits", "reminders", "first"], fallback: ROOM_LIMITS.reminderMs[0], source: "docs/spec/collaboration §4", unit: "ms" }),
-  secondReminderMs: value<number>({ path: ["limits", "reminders", "second"], fallback: ROOM_LIMITS.reminderMs[1], source: "docs/spec/collaboration §4", unit: "ms" }),
-  unansweredMs: value<number>({ path: ["limits", "reminders", "escalate"], fallback: ROOM_LIMITS.unansweredMs, source: "docs/spec/collaboration §4", unit: "ms" }),
-  participantsMs: value<number>({ path: ["limits", "participants"], fallback: ROOM_LIMITS.participantsMs, source: "docs/spec/collaboration §3", unit: "ms" }),
-  secondaryWaitMs: value<number>({ path: ["limits", "secondaryWait"], fallback: ROOM_LIMITS.secondaryWaitMs, source: "docs/spec/collaboration §2", unit: "ms" }),
-  offlineAfterMs: value<number>({ path: ["limits", "offlineAfter"], fallback: ROOM_LIMITS.offlineAfterMs, source: "docs/spec/collaboration §4", unit: "ms" }),
-  missedMs: value<number>({ path: ["limits", "missed", "age"], fallback: ROOM_LIMITS.missedMs, source: "docs/spec/collaboration §9", unit: "ms" }),
-  missedPerPlace: value<number>({ path: ["limits", "missed", "messages"], fallback: ROOM_LIMITS.missedPerPlace, source: "docs/spec/collaboration §9", unit: "messages" }),
-  observations: value<number>({ path: ["limits", "observations", "count"], fallback: ROOM_LIMITS.observations, source: "docs/spec/collaboration §7", unit: "records" }),
-  observationsMs: value<number>({ path: ["limits", "observations", "keep"], fallback: ROOM_LIMITS.observationsMs, source: "docs/spec/collaboration §7", unit: "ms" }),
-  jobPermits: value<number>({ path: ["jobs", "permits"], fallback: JOB_LIMITS.permits, source: "docs/spec/jobs §3", unit: "exchanges" }),
-  jobTurns: value<number>({ path: ["jobs", "maxTurns"], fallback: JOB_LIMITS.collaborationTurns, source: "docs/spec/jobs §3", unit: "turns" }),
-  keepJobsMs: value<number>({ path: ["jobs", "keep"], fallback: JOB_LIMITS.keepMs, source: "docs/spec/jobs §4", unit: "ms" }),
-  jobTreeTokens: value<number | undefined>({ path: ["jobs", "treeTokens"], fallback: undefined, source: "our choice: the team's budget alone", unit: "tokens" }),
-  plansRemote: value<string | undefined>({ path: ["plans", "remote"], fallback: undefined, source: "docs/spec/plans §3: none" }),
-  escalationCriticalMs: value<number>({ path: ["escalations", "after", "critical"], fallback: ROUTE_AFTER_MS.critical, source: "docs/spec/plans §7", unit: "ms" }),
-  escalationHighMs: value<number>({ path: ["escalations", "after", "high"], fallback: ROUTE_AFTER_MS.high, source: "docs/spec/plans §7", unit: "ms" }),
-  escalationMediumMs: value<number>({ path: ["escalations", "after", "medium"], fallback: ROUTE_AFTER_MS.medium, source: "docs/spec/plans §7", unit: "ms" }),
-  sessionQueue: value<number>({ path: ["limits", "sessionQueue"], fallback: 20, source: "docs/spec/conversation §3", unit: "messages" }),
-  messageBytes: value<number>({ path: ["limits", "messageBytes"], fallback: SERVER_LIMITS.messageBytes, source: "docs/spec/conversation §6", unit: "bytes" }),
-  maxFillTurns: value<number>({ path: ["limits", "maxFillTurns"], variable: "maxFillTurns", fallback: 5, source: "docs/spec/conversation §8", unit: "turns" }),
-  summarizeThreshold: value<number>({ path: ["memory", "summarizeThreshold"], variable: "memorySummarizeThreshold", fallback: MEMORY_DEFAULTS.summarizeThreshold, source: "docs/spec/conversation §5", unit: "turns" }),
-  keepRecentTurns: value<number>({ path: ["memory", "keepRecentTurns"], variable: "memoryKeepRecentTurns", fallback: MEMORY_DEFAULTS.keepRecentTurns, source: "docs/spec/conversation §5", unit: "turns" }),
-  maxRawTurns: value<number>({ path: ["memory", "maxRawTurns"], variable: "memoryMaxRawTurns", fallback: MEMORY_DEFAULTS.maxRawTurns, source: "docs/spec/conversation §5", unit: "turns" }),
-  enableSummary: value<boolean>({ path: ["memory", "enableSummary"], variable: "memoryEnableSummary", fallback: MEMORY_DEFAULTS.enableSummary, source: "docs/spec/conversation §5" }),
-  summaryModel: value<string | undefined>({ path: ["memory", "summaryModel"], variable: "memorySummaryModel", fallback: undefined, source: "the team's model" }),
-  summaryPrompt: value<string | undefined>({ path: ["memory", "summaryPrompt"], fallback: undefined, source: "engine/memory.ts" }),
-  keepTurnEventsMs: value<number>({ path: ["retention", "turnEvents"], fallback: durationMs("24h"), source: "docs/spec/conversation §6", unit: "ms" }),
-  keepSessionsMs: value<number | undefined>({ path: ["retention", "sessions"], fallback: undefined, source: "our choice: kept until they are forgotten", unit: "ms" }),
-  keepTurnsMs: value<number | undefined>({ path: ["retention", "turns"], fallback: undefined, source: "our choice: kept as long as their session", unit: "ms" }),
-  keepEventsMs: value<number>({ path: ["retention", "events"], fallback: durationMs("7d"), source: "DESIGN.md, retention", unit: "ms" }),
+  databaseConnections: value<number>({
+    path: ["database", "connections"],
+    fallback: 16,
+    source: "durable/database.ts",
+  }),
+  databaseWaitMs: value<number>({
+    path: ["database", "wait"],
+    fallback: 60_000,
+    source: "docs/spec/platform §8",
+    unit: "ms",
+  }),
+  databaseIdleMs: value<number>({
+    path: ["database", "idle"],
+    fallback: IDLE_MS,
+    source: "docs/spec/platform §2",
+    unit: "ms",
+  }),
+  busy: value<BusyPolicy>({
+    path: ["sessions", "busy"],
+    fallback: "queue",
+    source: "docs/spec/conversation §3",
+  }),
+  pairCalls: value<number>({
+    path: ["limits", "pair", "calls"],
+    fallback: ROOM_LIMITS.pairCalls,
+    source: "docs/spec/collaboration §5",
+    unit: "calls",
+  }),
+  pairPerMs: value<number>({
+    path: ["limits", "pair", "per"],
+    fallback: ROOM_LIMITS.pairPerMs,
+    source: "docs/spec/collaboration §5",
+    unit: "ms",
+  }),
+  threadMessages: value<number>({
+    path: ["limits", "thread", "messages"],
+    fallback: ROOM_LIMITS.threadMessages,
+    source: "docs/spec/collaboration §5",
+    unit: "messages",
+  }),
+  threadPerMs: value<number>({
+    path: ["limits", "thread", "per"],
+    fallback: ROOM_LIMITS.threadPerMs,
+    source: "docs/spec/collaboration §5",
+    unit: "ms",
+  }),
+  suspendMs: value<number>({
+    path: ["limits", "thread", "suspend"],
+    fallback: ROOM_LIMITS.suspendMs,
+    source: "docs/spec/collaboration §5",
+    unit: "ms",
+  }),
+  exchangeMessages: value<number>({
+    path: ["limits", "exchange"],
+    fallback: ROOM_LIMITS.exchangeMessages,
+    source: "docs/spec/collaboration §5",
+    unit: "messages",
+  }),
+  chainDepth: value<number>({
+    path: ["limits", "chainDepth"],
+    fallback: ROOM_LIMITS.chainDepth,
+    source: "docs/spec/collaboration §5",
+    unit: "agents",
+  }),
+  threadsPerMinute: value<number>({
+    path: ["limits", "threadsPerMinute"],
+    fallback: ROOM_LIMITS.threadsPerMinute,
+    source: "docs/spec/collaboration §5",
+    unit: "threads",
+  }),
+  routeMs: value<number>({
+    path: ["limits", "route"],
+    fallback: ROOM_LIMITS.routeMs,
+    source: "docs/spec/collaboration §4",
+    unit: "ms",
+  }),
+  callKeyMs: value<number>({
+    path: ["limits", "callKey"],
+    fallback: ROOM_LIMITS.callKeyMs,
+    source: "docs/spec/collaboration §4",
+    unit: "ms",
+  }),
+  deliveryWaitMs: value<number>({
+    path: ["limits", "deliveryWait"],
+    fallback: ROOM_LIMITS.deliveryWaitMs,
+    source: "docs/spec/collaboration §6",
+    unit: "ms",
+  }),
+  firstReminderMs: value<number>({
+    path: ["limits", "reminders", "first"],
+    fallback: ROOM_LIMITS.reminderMs[0],
+    source: "docs/spec/collaboration §4",
+    unit: "ms",
+  }),
+  secondReminderMs: value<number>({
+    path: ["limits", "reminders", "second"],
+    fallback: ROOM_LIMITS.reminderMs[1],
+    source: "docs/spec/collaboration §4",
+    unit: "ms",
+  }),
+  unansweredMs: value<number>({
+    path: ["limits", "reminders", "escalate"],
+    fallback: ROOM_LIMITS.unansweredMs,
+    source: "docs/spec/collaboration §4",
+    unit: "ms",
+  }),
+  participantsMs: value<number>({
+    path: ["limits", "participants"],
+    fallback: ROOM_LIMITS.participantsMs,
+    source: "docs/spec/collaboration §3",
+    unit: "ms",
+  }),
+  secondaryWaitMs: value<number>({
+    path: ["limits", "secondaryWait"],
+    fallback: ROOM_LIMITS.secondaryWaitMs,
+    source: "docs/spec/collaboration §2",
+    unit: "ms",
+  }),
+  offlineAfterMs: value<number>({
+    path: ["limits", "offlineAfter"],
+    fallback: ROOM_LIMITS.offlineAfterMs,
+    source: "docs/spec/collaboration §4",
+    unit: "ms",
+  }),
+  missedMs: value<number>({
+    path: ["limits", "missed", "age"],
+    fallback: ROOM_LIMITS.missedMs,
+    source: "docs/spec/collaboration §9",
+    unit: "ms",
+  }),
+  missedPerPlace: value<number>({
+    path: ["limits", "missed", "messages"],
+    fallback: ROOM_LIMITS.missedPerPlace,
+    source: "docs/spec/collaboration §9",
+    unit: "messages",
+  }),
+  observations: value<number>({
+    path: ["limits", "observations", "count"],
+    fallback: ROOM_LIMITS.observations,
+    source: "docs/spec/collaboration §7",
+    unit: "records",
+  }),
+  observationsMs: value<number>({
+    path: ["limits", "observations", "keep"],
+    fallback: ROOM_LIMITS.observationsMs,
+    source: "docs/spec/collaboration §7",
+    unit: "ms",
+  }),
+  jobPermits: value<number>({
+    path: ["jobs", "permits"],
+    fallback: JOB_LIMITS.permits,
+    source: "docs/spec/jobs §3",
+    unit: "exchanges",
+  }),
+  jobTurns: value<number>({
+    path: ["jobs", "maxTurns"],
+    fallback: JOB_LIMITS.collaborationTurns,
+    source: "docs/spec/jobs §3",
+    unit: "turns",
+  }),
+  keepJobsMs: value<number>({
+    path: ["jobs", "keep"],
+    fallback: JOB_LIMITS.keepMs,
+    source: "docs/spec/jobs §4",
+    unit: "ms",
+  }),
+  jobTreeTokens: value<number | undefined>({
+    path: ["jobs", "treeTokens"],
+    fallback: undefined,
+    source: "our choice: the team's budget alone",
+    unit: "tokens",
+  }),
+  plansRemote: value<string | undefined>({
+    path: ["plans", "remote"],
+    fallback: undefined,
+    source: "docs/spec/plans §3: none",
+  }),
+  escalationCriticalMs: value<number>({
+    path: ["escalations", "after", "critical"],
+    fallback: ROUTE_AFTER_MS.critical,
+    source: "docs/spec/plans §7",
+    unit: "ms",
+  }),
+  escalationHighMs: value<number>({
+    path: ["escalations", "after", "high"],
+    fallback: ROUTE_AFTER_MS.high,
+    source: "docs/spec/plans §7",
+    unit: "ms",
+  }),
+  escalationMediumMs: value<number>({
+    path: ["escalations", "after", "medium"],
+    fallback: ROUTE_AFTER_MS.medium,
+    source: "docs/spec/plans §7",
+    unit: "ms",
+  }),
+  sessionQueue: value<number>({
+    path: ["limits", "sessionQueue"],
+    fallback: 20,
+    source: "docs/spec/conversation §3",
+    unit: "messages",
+  }),
+  messageBytes: value<number>({
+    path: ["limits", "messageBytes"],
+    fallback: SERVER_LIMITS.messageBytes,
+    source: "docs/spec/conversation §6",
+    unit: "bytes",
+  }),
+  maxFillTurns: value<number>({
+    path: ["limits", "maxFillTurns"],
+    variable: "maxFillTurns",
+    fallback: 5,
+    source: "docs/spec/conversation §8",
+    unit: "turns",
+  }),
+  summarizeThreshold: value<number>({
+    path: ["memory", "summarizeThreshold"],
+    variable: "memorySummarizeThreshold",
+    fallback: MEMORY_DEFAULTS.summarizeThreshold,
+    source: "docs/spec/conversation §5",
+    unit: "turns",
+  }),
+  keepRecentTurns: value<number>({
+    path: ["memory", "keepRecentTurns"],
+    variable: "memoryKeepRecentTurns",
+    fallback: MEMORY_DEFAULTS.keepRecentTurns,
+    source: "docs/spec/conversation §5",
+    unit: "turns",
+  }),
+  maxRawTurns: value<number>({
+    path: ["memory", "maxRawTurns"],
+    variable: "memoryMaxRawTurns",
+    fallback: MEMORY_DEFAULTS.maxRawTurns,
+    source: "docs/spec/conversation §5",
+    unit: "turns",
+  }),
+  enableSummary: value<boolean>({
+    path: ["memory", "enableSummary"],
+    variable: "memoryEnableSummary",
+    fallback: MEMORY_DEFAULTS.enableSummary,
+    source: "docs/spec/conversation §5",
+  }),
+  summaryModel: value<string | undefined>({
+    path: ["memory", "summaryModel"],
+    variable: "memorySummaryModel",
+    fallback: undefined,
+    source: "the team's model",
+  }),
+  summaryPrompt: value<string | undefined>({
+    path: ["memory", "summaryPrompt"],
+    fallback: undefined,
+    source: "engine/memory.ts",
+  }),
+  keepTurnEventsMs: value<number>({
+    path: ["retention", "turnEvents"],
+    fallback: durationMs("24h"),
+    source: "docs/spec/conversation §6",
+    unit: "ms",
+  }),
+  keepSessionsMs: value<number | undefined>({
+    path: ["retention", "sessions"],
+    fallback: undefined,
+    source: "our choice: kept until they are forgotten",
+    unit: "ms",
+  }),
+  keepTurnsMs: value<number | undefined>({
+    path: ["retention", "turns"],
+    fallback: undefined,
+    source: "our choice: kept as long as their session",
+    unit: "ms",
+  }),
+  keepEventsMs: value<number>({
+    path: ["retention", "events"],
+    fallback: durationMs("7d"),
+    source: "DESIGN.md, retention",
+    unit: "ms",
+  }),
 } as const;
 
 export type SettingKey = keyof typeof SETTINGS;
 /** What holds, each from its first origin. */
-export type Settings = { readonly [Key in SettingKey]: (typeof SETTINGS)[Key] extends Setting<infer Value> ? Value : never };
+export type Settings = {
+  readonly [Key in SettingKey]: (typeof SETTINGS)[Key] extends Setting<infer Value> ? Value : never;
+};
 
 /** Where a value comes from, in words that lead a person there. */
 export type Origin =
@@ -137,37 +451,70 @@ export interface ResolvedSetting {
 
 type TeamValues = Pick<LoadedTeam, "config" | "document">;
 
-/** The settings of a team in this environment. Throws `SETTINGS_DISAGREE` when two of them cannot both hold. */
+/**
+ * The settings of a team in this environment. Throws `SETTINGS_DISAGREE` when two of them cannot
+ * both hold.
+ */
 export function settingsOf(config: TeamConfig, environment: Environment): Settings {
   const settings = Object.fromEntries(
-    Object.entries<Setting<unknown>>(SETTINGS).map(([key, setting]) => [key, resolve(setting, { config, document: undefined }, environment).value]),
+    Object.entries<Setting<unknown>>(SETTINGS).map(([key, setting]) => [
+      key,
+      resolve(setting, { config, document: undefined }, environment).value,
+    ]),
   ) as unknown as Settings;
   if (settings.keepRecentTurns < settings.summarizeThreshold) return settings;
-  throw new DureError("SETTINGS_DISAGREE", `memory.keepRecentTurns is ${settings.keepRecentTurns} and memory.summarizeThreshold is ${settings.summarizeThreshold}: nothing would ever be folded.`, {
-    class: "input",
-    hint: "Keep fewer turns than the threshold; dure doctor shows where each value comes from.",
-  });
+  throw new DureError(
+    "SETTINGS_DISAGREE",
+    `memory.keepRecentTurns is ${settings.keepRecentTurns} and memory.summarizeThreshold is ${settings.summarizeThreshold}: nothing would ever be folded.`,
+    {
+      class: "input",
+      hint: "Keep fewer turns than the threshold; dure doctor shows where each value comes from.",
+    },
+  );
 }
 
-/** Every limit and setting with its value and origin, for `dure doctor`. Secrets only say that they are set. */
+/**
+ * Every limit and setting with its value and origin, for `dure doctor`. Secrets only say that they
+ * are set.
+ */
 export function resolveLimits(team: TeamValues, environment: Environment): ResolvedSetting[] {
-  const settings = Object.values<Setting<unknown>>(SETTINGS).map((setting) => resolve(setting, team, environment));
-  return [...settings, modelSetting(team, environment), ...budgetSettings(team), ...secretSettings(environment)];
+  const settings = Object.values<Setting<unknown>>(SETTINGS).map((setting) =>
+    resolve(setting, team, environment),
+  );
+  return [
+    ...settings,
+    modelSetting(team, environment),
+    ...budgetSettings(team),
+    ...secretSettings(environment),
+  ];
 }
 
-/** Used when a key is set and nobody names a model. Source: our choice; `DURE_MODEL` or the configuration name another. */
-const MODEL_OF_KEY = { anthropicApiKey: "anthropic:claude-sonnet-4-5", openaiApiKey: "openai:gpt-4.1-mini" } as const;
+/**
+ * Used when a key is set and nobody names a model. Source: our choice; `DURE_MODEL` or the
+ * configuration name another.
+ */
+const MODEL_OF_KEY = {
+  anthropicApiKey: "anthropic:claude-sonnet-4-5",
+  openaiApiKey: "openai:gpt-4.1-mini",
+} as const;
 
-/** The model of the team: `DURE_MODEL`, else the configuration's, else that of the key that is set, else `offline`. */
+/**
+ * The model of the team: `DURE_MODEL`, else the configuration's, else that of the key that is set,
+ * else `offline`.
+ */
 export function modelOf(config: TeamConfig, environment: Environment): Llm {
-  if (environment.model !== undefined) return { ...parseModelName(environment.model), fallbacks: [] };
+  if (environment.model !== undefined) {
+    return { ...parseModelName(environment.model), fallbacks: [] };
+  }
   if (config.model) return config.model;
   const key = keyThatIsSet(environment);
   return { ...parseModelName(key === undefined ? "offline" : MODEL_OF_KEY[key]), fallbacks: [] };
 }
 
 function keyThatIsSet(environment: Environment): keyof typeof MODEL_OF_KEY | undefined {
-  return (["anthropicApiKey", "openaiApiKey"] as const).find((name) => environment[name] !== undefined);
+  return (["anthropicApiKey", "openaiApiKey"] as const).find(
+    (name) => environment[name] !== undefined,
+  );
 }
 
 /** The model for every agent, whatever its card says: `DURE_MODEL` with a real provider. */
@@ -177,28 +524,48 @@ export function everyModelOf(environment: Environment): Llm | undefined {
   return llm.provider === "offline" ? undefined : { ...llm, fallbacks: [] };
 }
 
-/** Prices that go before the built-in ones: the configuration speaks of USD per million tokens, the table of micro-USD. */
+/**
+ * Prices that go before the built-in ones: the configuration speaks of USD per million tokens, the
+ * table of micro-USD.
+ */
 export function pricesOf(config: TeamConfig): PriceTable {
   return Object.fromEntries(
     Object.entries(config.prices ?? {}).map(([model, { in: input, out, cachedIn }]) => [
       model,
-      { in: input * 1_000_000, out: out * 1_000_000, ...(cachedIn !== undefined && { cachedIn: cachedIn * 1_000_000 }) },
+      {
+        in: input * 1_000_000,
+        out: out * 1_000_000,
+        ...(cachedIn !== undefined && { cachedIn: cachedIn * 1_000_000 }),
+      },
     ]),
   );
 }
 
 /** The limits of the server, with what the team has set. Pure. */
 export function serverLimitsOf(settings: Settings): ServerLimits {
-  const { requestsPerAddress: perAddress, requestsPerLoopback: perLoopback, requestsPerToken: perToken, ...others } = settings;
-  const known = Object.keys(SERVER_LIMITS).flatMap((key) => (key in others ? [[key, others[key as keyof typeof others]]] : []));
+  const {
+    requestsPerAddress: perAddress,
+    requestsPerLoopback: perLoopback,
+    requestsPerToken: perToken,
+    ...others
+  } = settings;
+  const known = Object.keys(SERVER_LIMITS).flatMap((key) =>
+    key in others ? [[key, others[key as keyof typeof others]]] : [],
+  );
   return { ...(Object.fromEntries(known) as ServerLimits), perAddress, perLoopback, perToken };
 }
 
 /** Keys and addresses of providers, for `Models`. */
 export function providersOf(environment: Environment): ProviderSettings {
   const { openaiApiKey, openaiBaseUrl, anthropicApiKey, anthropicBaseUrl } = environment;
-  const openai = { ...(openaiApiKey !== undefined && { apiKey: openaiApiKey }), ...(openaiBaseUrl !== undefined && { baseUrl: openaiBaseUrl }) };
-  const anthropic = { ...(anthropicApiKey !== undefined && { apiKey: anthropicApiKey }), ...(anthropicBaseUrl !== undefined && { baseUrl: anthropicBaseUrl }) };
+  const openai = {
+    ...(openaiApiKey !== undefined && { apiKey: openaiApiKey }),
+    ...(openaiBaseUrl !== undefined && { baseUrl: openaiBaseUrl }),
+  };
+  const anthropic = {
+    ...(anthropicApiKey !== undefined && { apiKey: anthropicApiKey }),
+    ...(anthropicBaseUrl !== undefined && { baseUrl: anthropicBaseUrl }),
+  };
   return { openai, anthropic, "openai-compatible": openai };
 }
 
@@ -216,31 +583,50 @@ export function originText(origin: Origin): string {
   }
 }
 
-function resolve(setting: Setting<unknown>, { config, document }: TeamValues, environment: Environment): ResolvedSetting {
+function resolve(
+  setting: Setting<unknown>,
+  { config, document }: TeamValues,
+  environment: Environment,
+): ResolvedSetting {
   const { path, variable, fallback, source, unit } = setting;
   const key = path?.join(".") ?? VARIABLES[variable!].name;
   const more = unit === undefined ? {} : { unit };
   if (variable !== undefined && environment[variable] !== undefined) {
-    return { key, value: environment[variable], ...more, origin: { kind: "environment", variable: VARIABLES[variable].name } };
+    return {
+      key,
+      value: environment[variable],
+      ...more,
+      origin: { kind: "environment", variable: VARIABLES[variable].name },
+    };
   }
   const given = path === undefined ? undefined : valueAt(config, path);
-  if (given !== undefined) return { key, value: given, ...more, origin: fileOrigin(document, path!) };
+  if (given !== undefined) {
+    return { key, value: given, ...more, origin: fileOrigin(document, path!) };
+  }
   return { key, value: fallback, ...more, origin: { kind: "default", source } };
 }
 
 function fileOrigin(document: TeamValues["document"], path: readonly string[]): Origin {
   const line = document?.locate(path)?.line;
-  return { kind: "file", file: document?.file ?? "defineTeam", ...(line !== undefined && { line }) };
+  return {
+    kind: "file",
+    file: document?.file ?? "defineTeam",
+    ...(line !== undefined && { line }),
+  };
 }
 
 function modelSetting({ config, document }: TeamValues, environment: Environment): ResolvedSetting {
   return { key: "model", value: modelName(modelOf(config, environment)), origin: modelOrigin() };
 
   function modelOrigin(): Origin {
-    if (environment.model !== undefined) return { kind: "environment", variable: VARIABLES.model.name };
+    if (environment.model !== undefined) {
+      return { kind: "environment", variable: VARIABLES.model.name };
+    }
     if (config.model) return fileOrigin(document, ["model"]);
     const key = keyThatIsSet(environment);
-    return key === undefined ? { kind: "default", source: "docs/spec/platform §2" } : { kind: "environment", variable: VARIABLES[key].name };
+    return key === undefined
+      ? { kind: "default", source: "docs/spec/platform §2" }
+      : { kind: "environment", variable: VARIABLES[key].name };
   }
 }
 
@@ -255,18 +641,30 @@ function budgetSettings({ config, document }: TeamValues): ResolvedSetting[] {
   return rows.map(([path, limit]) => ({
     key: path.join("."),
     value: limit === undefined ? "no bound" : budgetText(limit),
-    origin: limit === undefined ? { kind: "default", source: "our choice" } : fileOrigin(document, path),
+    origin:
+      limit === undefined ? { kind: "default", source: "our choice" } : fileOrigin(document, path),
   }));
 }
 
 function budgetText({ tokens, microUsd }: BudgetLimit): string {
-  return [microUsd === undefined ? [] : `${microUsd / 1_000_000} USD`, tokens === undefined ? [] : `${tokens} tokens`].flat().join(", ");
+  return [
+    microUsd === undefined ? [] : `${microUsd / 1_000_000} USD`,
+    tokens === undefined ? [] : `${tokens} tokens`,
+  ]
+    .flat()
+    .join(", ");
 }
 
 function secretSettings(environment: Environment): ResolvedSetting[] {
   return (["databaseUrl", "token", "openaiApiKey", "anthropicApiKey"] as const).map((key) => {
     const isSet = environment[key] !== undefined;
     const variable = VARIABLES[key].name;
-    return { key: variable, value: isSet ? "set" : "not set", origin: isSet ? { kind: "environment", variable } : { kind: "default", source: "secrets stand in the environment only" } };
+    return {
+      key: variable,
+      value: isSet ? "set" : "not set",
+      origin: isSet
+        ? { kind: "environment", variable }
+        : { kind: "default", source: "secrets stand in the environment only" },
+    };
   });
 }

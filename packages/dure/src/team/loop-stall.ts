@@ -4,8 +4,8 @@ import type { Clock } from "../kernel/clock.ts";
 const LOOK_MS = 20;
 
 /**
- * Measures how long the main thread did nothing but one thing. `monitorEventLoopDelay` of Node would do, but after a reset
- * it forgets the first stall that follows, so a scrape would hide it.
+ * Measures how long the main thread did nothing but one thing. `monitorEventLoopDelay` of Node
+ * would do, but after a reset it forgets the first stall that follows, so a scrape would hide it.
  */
 export class LoopStall {
   readonly #clock: Clock;

@@ -15,40 +15,81 @@ export interface MetricsParts {
   readonly lease: Pick<ProcessLease, "state" | "id">;
   readonly jobs: Pick<Jobs, "standing"> | undefined;
   readonly plans: Pick<Plans, "leading">;
-  /** How old a row must be so that none before it can still commit, milliseconds. Default 10 000: no transaction of dure is open for 5 s (DESIGN.md, event log). */
+  /**
+   * How old a row must be so that none before it can still commit, milliseconds. Default 10 000: no
+   * transaction of dure is open for 5 s (DESIGN.md, event log).
+   */
   readonly settledAfterMs?: number;
   readonly clock?: Clock;
 }
 
 /**
- * Prometheus text: this process, and what the database holds of all of them. What comes from the database is there as a
- * whole and of now, or not at all: then `dure_metrics_complete` is 0.
+ * Prometheus text: this process, and what the database holds of all of them. What comes from the
+ * database is there as a whole and of now, or not at all: then `dure_metrics_complete` is 0.
  */
-export function teamMetrics({ database, engine, events, lease, jobs, plans, settledAfterMs = 10_000, clock = systemClock }: MetricsParts): () => Promise<string> {
+export function teamMetrics({
+  database,
+  engine,
+  events,
+  lease,
+  jobs,
+  plans,
+  settledAfterMs = 10_000,
+  clock = systemClock,
+}: MetricsParts): () => Promise<string> {
   const [own, shared] = [new Registry(), new Registry()];
   collectDefaultMetrics({ register: own });
-  const gauge = (registry: Registry, name: string, help: string): Gauge => new Gauge({ name, help, registers: [registry] });
+  const gauge = (registry: Registry, name: string, help: string): Gauge =>
+    new Gauge({ name, help, registers: [registry] });
   const here = {
     running: gauge(own, "dure_turns_running_here", "Turns that run in this process."),
-    statements: new Counter({ name: "dure_database_statements_total", help: "Statements that this process has sent.", registers: [own] }),
+    statements: new Counter({
+      name: "dure_database_statements_total",
+      help: "Statements that this process has sent.",
+      registers: [own],
+    }),
     held: gauge(own, "dure_process_lease_held", "1 while this process may work."),
     leading: gauge(own, "dure_plan_runs_led_here", "Runs of plans that this process leads."),
-    stall: gauge(own, "dure_event_loop_stall_ms_max", "Longest time for which the main thread did nothing else, since the look before, in milliseconds. With several readers of these metrics each sees its own part."),
-    complete: gauge(own, "dure_metrics_complete", "1 when the metrics of the database could be read."),
+    stall: gauge(
+      own,
+      "dure_event_loop_stall_ms_max",
+      "Longest time for which the main thread did nothing else, since the look before, in milliseconds. With several readers of these metrics each sees its own part.",
+    ),
+    complete: gauge(
+      own,
+      "dure_metrics_complete",
+      "1 when the metrics of the database could be read.",
+    ),
   };
   const loop = new LoopStall(clock);
-  const sinceStart = (name: string, help: string): Counter => new Counter({ name, help: `${help}, in all processes, since this one has started: take the max over processes, not the sum.`, registers: [shared] });
+  const sinceStart = (name: string, help: string): Counter =>
+    new Counter({
+      name,
+      help: `${help}, in all processes, since this one has started: take the max over processes, not the sum.`,
+      registers: [shared],
+    });
   const all = {
-    lag: gauge(shared, "dure_events_lag_milliseconds", "Age of the oldest event that readers may not see yet."),
+    lag: gauge(
+      shared,
+      "dure_events_lag_milliseconds",
+      "Age of the oldest event that readers may not see yet.",
+    ),
     open: gauge(shared, "dure_turns_open", "Turns that run or wait, in all processes."),
     done: sinceStart("dure_turns_done_total", "Turns that have ended"),
     calls: sinceStart("dure_model_calls_total", "Model calls"),
     tokensIn: sinceStart("dure_model_tokens_in_total", "Input tokens of model calls"),
     tokensOut: sinceStart("dure_model_tokens_out_total", "Output tokens of model calls"),
-    cost: sinceStart("dure_model_cost_micro_usd_total", "Cost of model calls in millionths of a US dollar"),
+    cost: sinceStart(
+      "dure_model_cost_micro_usd_total",
+      "Cost of model calls in millionths of a US dollar",
+    ),
   };
   const standing = jobs && {
-    pending: gauge(shared, "dure_jobs_pending", "Jobs that wait for their permit, in all processes."),
+    pending: gauge(
+      shared,
+      "dure_jobs_pending",
+      "Jobs that wait for their permit, in all processes.",
+    ),
     running: gauge(shared, "dure_jobs_running", "Jobs that go on, in all processes."),
   };
   const work = new WorkCount(database, lease.id, settledAfterMs);
@@ -63,7 +104,10 @@ export function teamMetrics({ database, engine, events, lease, jobs, plans, sett
   }
 
   return async () => {
-    const isComplete = await readShared().then(() => true, () => false); // `/readyz` says what is wrong
+    const isComplete = await readShared().then(
+      () => true,
+      () => false,
+    ); // `/readyz` says what is wrong
     here.stall.set(Math.round(loop.take()));
     here.running.set(engine.running);
     advance(here.statements, database.statements);
@@ -94,8 +138,9 @@ interface CountRow {
 }
 
 /**
- * Counts turns and model calls from the start of this process on. Each look reads only what is newer than the marks of the look
- * before, by index: the tables keep months, and are not read whole for every scrape.
+ * Counts turns and model calls from the start of this process on. Each look reads only what is
+ * newer than the marks of the look before, by index: the tables keep months, and are not read whole
+ * for every scrape.
  */
 class WorkCount {
   readonly #database: Database;
@@ -121,7 +166,14 @@ class WorkCount {
   }
 
   async #read(): Promise<Sums & { open: number }> {
-    const [row] = await this.#database.query<CountRow & { at: number }>(WORK, [this.#process, this.#turnsTo, this.#callsTo, this.#seen.id, this.#seen.at, this.#settledAfterMs]);
+    const [row] = await this.#database.query<CountRow & { at: number }>(WORK, [
+      this.#process,
+      this.#turnsTo,
+      this.#callsTo,
+      this.#seen.id,
+      this.#seen.at,
+      this.#settledAfterMs,
+    ]);
     const { open, settled, fresh, turns_to: turnsTo, calls_to: callsTo, newest, at } = row!;
     this.#settled = sumOf(this.#settled, settled);
     this.#turnsTo = turnsTo;

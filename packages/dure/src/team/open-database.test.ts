@@ -13,7 +13,11 @@ import { readEnvironment } from "./environment.ts";
 import { openWhenUp } from "./open-database.ts";
 import { startTeam, type RunningTeam } from "./start.ts";
 
-const desk = defineService({ name: "desk", agents: {}, flows: { DEFAULT: flow(async (turn) => turn.done({ message: "Yes." })) } });
+const desk = defineService({
+  name: "desk",
+  agents: {},
+  flows: { DEFAULT: flow(async (turn) => turn.done({ message: "Yes." })) },
+});
 
 interface Starting {
   readonly databaseUrl: string;
@@ -26,38 +30,57 @@ async function start({ databaseUrl, wait, lines, signal }: Starting): Promise<Ru
   const team = await readTeam({ services: { desk }, database: { wait } });
   const note = (_fields: object, line: string): void => void lines?.push(line);
   const logger: Logger = { ...silentLogger, info: note, warn: note, error: note };
-  return startTeam(team, readEnvironment({ DATABASE_URL: databaseUrl, PORT: "0" }), { logger, ...(signal && { signal }) });
+  return startTeam(team, readEnvironment({ DATABASE_URL: databaseUrl, PORT: "0" }), {
+    logger,
+    ...(signal && { signal }),
+  });
 }
 
-test("a server that starts while its database is down goes on when it is up, and says both once", { timeout: 60_000 }, async () => {
-  await using owned = await testDatabaseUrl();
-  const lines: string[] = [];
-  const port = await freePort();
-  const address = new URL(owned.url);
-  const url = `postgresql://${address.username}:${address.password}@127.0.0.1:${port}${address.pathname}`;
+test(
+  "a server that starts while its database is down goes on when it is up, and says both once",
+  { timeout: 60_000 },
+  async () => {
+    await using owned = await testDatabaseUrl();
+    const lines: string[] = [];
+    const port = await freePort();
+    const address = new URL(owned.url);
+    const url = `postgresql://${address.username}:${address.password}@127.0.0.1:${port}${address.pathname}`;
 
-  const starting = start({ databaseUrl: url, wait: "60s", lines });
-  await untilTold(lines, /waited for/);
-  await using up = await PostgresProxy.start(owned.url, { port });
-  const team = await starting;
+    const starting = start({ databaseUrl: url, wait: "60s", lines });
+    await untilTold(lines, /waited for/);
+    await using up = await PostgresProxy.start(owned.url, { port });
+    const team = await starting;
 
-  expect((await fetch(`${team.url}/readyz`)).status).toBe(200);
-  expect(lines.filter((line) => line.includes("waited for"))).toEqual([expect.stringMatching(/^The database at \S*127\.0\.0\.1:\d+\/\w+ does not answer: .* It is waited for, 60 s more\.$/)]);
-  expect(lines).toContain("the database answers; the start goes on");
-  await team.stop();
-  expect(up.url).toContain(String(port));
-});
+    expect((await fetch(`${team.url}/readyz`)).status).toBe(200);
+    expect(lines.filter((line) => line.includes("waited for"))).toEqual([
+      expect.stringMatching(
+        /^The database at \S*127\.0\.0\.1:\d+\/\w+ does not answer: .* It is waited for, 60 s more\.$/,
+      ),
+    ]);
+    expect(lines).toContain("the database answers; the start goes on");
+    await team.stop();
+    expect(up.url).toContain(String(port));
+  },
+);
 
 test("a start whose connection is lost half-way begins again; one with a fault of its own does not", async () => {
   const lines: string[] = [];
-  const lost = Object.assign(new Error("Connection terminated unexpectedly"), { code: "ECONNRESET" });
-  const failures: Error[] = [lost, new DureError("DATABASE_UNAVAILABLE", "It is shutting down.", { class: "unavailable" })];
+  const lost = Object.assign(new Error("Connection terminated unexpectedly"), {
+    code: "ECONNRESET",
+  });
+  const failures: Error[] = [
+    lost,
+    new DureError("DATABASE_UNAVAILABLE", "It is shutting down.", { class: "unavailable" }),
+  ];
   const begin = async (): Promise<string> => {
     const failure = failures.shift();
     if (failure) throw failure;
     return "up";
   };
-  const logger: Logger = { ...silentLogger, warn: (_fields: object, line: string) => void lines.push(line) };
+  const logger: Logger = {
+    ...silentLogger,
+    warn: (_fields: object, line: string) => void lines.push(line),
+  };
   const options = { waitMs: 60_000, clock: systemClock, logger, signal: undefined };
 
   const opened = await openWhenUp(begin, options);
@@ -68,27 +91,44 @@ test("a start whose connection is lost half-way begins again; one with a fault o
   await expect(openWhenUp(begin, options)).rejects.toMatchObject({ code: "PORT_TAKEN" });
 });
 
-test("a database that does not come up within the wait ends the start with what was tried", { timeout: 60_000 }, async () => {
-  const port = await freePort();
+test(
+  "a database that does not come up within the wait ends the start with what was tried",
+  { timeout: 60_000 },
+  async () => {
+    const port = await freePort();
 
-  await expect(start({ databaseUrl: `postgresql://dure:x@127.0.0.1:${port}/dure`, wait: "1s" })).rejects.toMatchObject({
-    code: "DATABASE_UNAVAILABLE",
-    message: expect.stringMatching(new RegExp(`127\\.0\\.0\\.1:${port}/dure does not answer.*waited for 1 s`)) as string,
-    hint: expect.stringContaining("DATABASE_URL") as string,
-  });
-});
+    await expect(
+      start({ databaseUrl: `postgresql://dure:x@127.0.0.1:${port}/dure`, wait: "1s" }),
+    ).rejects.toMatchObject({
+      code: "DATABASE_UNAVAILABLE",
+      message: expect.stringMatching(
+        new RegExp(`127\\.0\\.0\\.1:${port}/dure does not answer.*waited for 1 s`),
+      ) as string,
+      hint: expect.stringContaining("DATABASE_URL") as string,
+    });
+  },
+);
 
-test("a start that waits for its database ends at once when it is asked to stop", { timeout: 60_000 }, async () => {
-  const over = new AbortController();
-  const lines: string[] = [];
-  const starting = start({ databaseUrl: `postgresql://dure:x@127.0.0.1:${await freePort()}/dure`, wait: "1h", lines, signal: over.signal });
-  starting.catch(() => {});
-  await untilTold(lines, /waited for/);
+test(
+  "a start that waits for its database ends at once when it is asked to stop",
+  { timeout: 60_000 },
+  async () => {
+    const over = new AbortController();
+    const lines: string[] = [];
+    const starting = start({
+      databaseUrl: `postgresql://dure:x@127.0.0.1:${await freePort()}/dure`,
+      wait: "1h",
+      lines,
+      signal: over.signal,
+    });
+    starting.catch(() => {});
+    await untilTold(lines, /waited for/);
 
-  over.abort(new DOMException("SIGTERM received", "AbortError"));
+    over.abort(new DOMException("SIGTERM received", "AbortError"));
 
-  await expect(starting).rejects.toThrow("SIGTERM received");
-});
+    await expect(starting).rejects.toThrow("SIGTERM received");
+  },
+);
 
 test.each([
   ["a wrong password", (url: URL) => void (url.password = "wrong")],
@@ -99,7 +139,9 @@ test.each([
   const url = new URL(proxy.url);
   change(url);
 
-  await expect(start({ databaseUrl: url.href, wait: "1h" })).rejects.toMatchObject({ code: "DATABASE_REFUSED" });
+  await expect(start({ databaseUrl: url.href, wait: "1h" })).rejects.toMatchObject({
+    code: "DATABASE_REFUSED",
+  });
 });
 
 async function freePort(): Promise<number> {

@@ -17,11 +17,16 @@ const PAUSE_MS = { first: 250, most: 5_000 } as const;
 const TELL_AGAIN_MS = 10_000;
 
 /**
- * Opens what needs a database that may not be up yet, as after the start of a whole machine, or that goes away during the start. Only what passes is waited for: no answer, a
- * server that starts or stops, no free connection. A wrong password or a missing database is thrown at once. Throws
- * DATABASE_UNAVAILABLE after `waitMs`, and the reason of `signal` when it aborts; nothing is open then.
+ * Opens what needs a database that may not be up yet, as after the start of a whole machine, or
+ * that goes away during the start. Only what passes is waited for: no answer, a server that starts
+ * or stops, no free connection. A wrong password or a missing database is thrown at once. Throws
+ * DATABASE_UNAVAILABLE after `waitMs`, and the reason of `signal` when it aborts; nothing is open
+ * then.
  */
-export async function openWhenUp<Opened>(open: () => Promise<Opened>, options: WaitOptions): Promise<Opened> {
+export async function openWhenUp<Opened>(
+  open: () => Promise<Opened>,
+  options: WaitOptions,
+): Promise<Opened> {
   const { waitMs, clock, logger, signal } = options;
   const giveUpAt = clock.monotonic() + waitMs;
   const told: { message?: string; at: number } = { at: 0 };
@@ -49,9 +54,13 @@ export async function openWhenUp<Opened>(open: () => Promise<Opened>, options: W
 function notUp(error: unknown, waitMs: number): unknown {
   if (waitMs === 0) return error;
   const hint = error instanceof DureError ? error.hint : undefined;
-  return new DureError("DATABASE_UNAVAILABLE", `${messageOf(error)} It was waited for ${Math.round(waitMs / 1_000)} s.`, {
-    class: "unavailable",
-    ...(hint !== undefined && { hint }),
-    cause: error,
-  });
+  return new DureError(
+    "DATABASE_UNAVAILABLE",
+    `${messageOf(error)} It was waited for ${Math.round(waitMs / 1_000)} s.`,
+    {
+      class: "unavailable",
+      ...(hint !== undefined && { hint }),
+      cause: error,
+    },
+  );
 }

@@ -67,8 +67,12 @@ export function openPlans(
   const git = new Git({ env });
   const folder = path.join(team.folder, "plans");
   const sandboxes = new Map<string, Promise<Sandbox>>();
-  // Namespaces of our own go before bubblewrap: the same protection, and several times faster. docs/decisions/0007
-  const sandbox = (wanted: "enforced" | "audit", { allowSecrets, signal }: { allowSecrets: readonly string[]; signal: AbortSignal }): Promise<Sandbox> => {
+  // Namespaces of our own go before bubblewrap: the same protection, and several times faster.
+  // docs/decisions/0007
+  const sandbox = (
+    wanted: "enforced" | "audit",
+    { allowSecrets, signal }: { allowSecrets: readonly string[]; signal: AbortSignal },
+  ): Promise<Sandbox> => {
     const key = [wanted, ...allowSecrets].join("\n");
     const open = async (): Promise<Sandbox> =>
       openSandbox({
@@ -102,7 +106,17 @@ export function openPlans(
     logger,
     home,
     host,
-    ...(parts.remote !== undefined && { elsewhere: elsewhere({ git, repository: team.folder, remote: parts.remote, env, home, host, plans: folder }) }),
+    ...(parts.remote !== undefined && {
+      elsewhere: elsewhere({
+        git,
+        repository: team.folder,
+        remote: parts.remote,
+        env,
+        home,
+        host,
+        plans: folder,
+      }),
+    }),
     resolveBase: async (repositoryFolder, base, { signal }) => {
       const repository = await Repository.open(repositoryFolder, { git, signal });
       return { commit: await repository.resolve(base, { signal }), repository: repository.root };
@@ -120,19 +134,34 @@ export function openPlans(
           home,
           processId: lease.id,
           sandbox,
-          worker: (spec, run) => openWorker(spec, { clock, model: { models: paidModels(parts.models(), payFor(run, parts.budgets, () => leases.confirm(`run:${run.id}`))) }, script: (script) => scriptOf(run, script), version: DURE_VERSION }),
+          worker: (spec, run) =>
+            openWorker(spec, {
+              clock,
+              model: {
+                models: paidModels(
+                  parts.models(),
+                  payFor(run, parts.budgets, () => leases.confirm(`run:${run.id}`)),
+                ),
+              },
+              script: (script) => scriptOf(run, script),
+              version: DURE_VERSION,
+            }),
           teamNetwork: network.team,
           userHome: homedir(),
           env,
           remote: parts.remote,
-          hookUrl: () => (parts.url() === undefined ? undefined : `${parts.url()}/v1/hooks/test-feedback`),
+          hookUrl: () =>
+            parts.url() === undefined ? undefined : `${parts.url()}/v1/hooks/test-feedback`,
         },
         about,
       ),
   });
   const { llm } = parts;
   const isEcho = llm.provider === "offline" && llm.model === parseModelName("offline").model;
-  const threads = new PlanThreads({ clock, limits: { taskMs: parts.planMs, waitMs: 2 * parts.planMs } });
+  const threads = new PlanThreads({
+    clock,
+    limits: { taskMs: parts.planMs, waitMs: 2 * parts.planMs },
+  });
   const desk = new PlanDesk({
     plans,
     threads,
@@ -143,19 +172,57 @@ export function openPlans(
     network,
     clock,
     importModule,
-    ...(!isEcho && { draft: (goal, files, { signal }) => draftPlan({ models: paidModels(parts.models(), (request, model) => parts.budgets.charge({ session: "plan.draft", path: "plan.draft", service: "plan.draft", agent: "plan.draft" }, request, model)), llm, clock, threads }, goal, files, { signal }) }),
+    ...(!isEcho && {
+      draft: (goal, files, { signal }) =>
+        draftPlan(
+          {
+            models: paidModels(parts.models(), (request, model) =>
+              parts.budgets.charge(
+                {
+                  session: "plan.draft",
+                  path: "plan.draft",
+                  service: "plan.draft",
+                  agent: "plan.draft",
+                },
+                request,
+                model,
+              ),
+            ),
+            llm,
+            clock,
+            threads,
+          },
+          goal,
+          files,
+          { signal },
+        ),
+    }),
   });
   return { desk, plans, threads };
 }
 
-/** Who works on a plan is one agent to the team's budgets; the plan's own bounds of money are the run's and the port's. */
-function payFor(run: PlanRun, budgets: Pick<BudgetKeeper, "charge">, confirm: () => Promise<void>): Pay {
+/**
+ * Who works on a plan is one agent to the team's budgets; the plan's own bounds of money are the
+ * run's and the port's.
+ */
+function payFor(
+  run: PlanRun,
+  budgets: Pick<BudgetKeeper, "charge">,
+  confirm: () => Promise<void>,
+): Pay {
   const agent = `plan:${run.plan.name}`;
   return async (request, model, { port = "", worker = run.id }) => {
     const ofPort = run.plan.ports.find(({ id }) => id === port)?.budget?.microUsd;
     const ofRun = run.plan.limits.budget?.microUsd;
-    const bounds = [...(ofPort === undefined ? [] : [{ scope: "port", path: `${run.id}/${port}`, most: ofPort }]), ...(ofRun === undefined ? [] : [{ scope: "run", path: run.id, most: ofRun }])];
-    const charged = await budgets.charge({ session: run.id, path: worker, service: agent, agent, bounds }, request, model);
+    const bounds = [
+      ...(ofPort === undefined ? [] : [{ scope: "port", path: `${run.id}/${port}`, most: ofPort }]),
+      ...(ofRun === undefined ? [] : [{ scope: "run", path: run.id, most: ofRun }]),
+    ];
+    const charged = await budgets.charge(
+      { session: run.id, path: worker, service: agent, agent, bounds },
+      request,
+      model,
+    );
     await confirm(); // directly before the call; what a process that has lost its run has reserved is given back with its blocks
     return charged;
   };
@@ -168,29 +235,55 @@ function scriptOf(run: PlanRun, script: string): OfflineScript {
   try {
     text = readFileSync(file, "utf8");
   } catch (error) {
-    throw new DureError("OFFLINE_SCRIPT_MISSING", `The script ${file} of the offline worker cannot be read.`, { class: "input", hint: "Its path begins at the folder of the plan.", cause: error });
+    throw new DureError(
+      "OFFLINE_SCRIPT_MISSING",
+      `The script ${file} of the offline worker cannot be read.`,
+      { class: "input", hint: "Its path begins at the folder of the plan.", cause: error },
+    );
   }
   return readOfflineScript(script, text);
 }
 
 /** Files from which dure itself takes its secrets; those are nobody else's. */
 function environmentFiles(folder: string): readonly string[] {
-  return readdirSync(folder).filter((name) => /^\.env(?:\..*)?$/.test(name)).flatMap((name) => {
-    try {
-      return [realpathSync(path.join(folder, name))];
-    } catch {
-      return []; // a link to nothing
-    }
-  });
+  return readdirSync(folder)
+    .filter((name) => /^\.env(?:\..*)?$/.test(name))
+    .flatMap((name) => {
+      try {
+        return [realpathSync(path.join(folder, name))];
+      } catch {
+        return []; // a link to nothing
+      }
+    });
 }
 
-const DATABASE_ADDRESS = { name: "plan.database_address", text: "select host(inet_server_addr()) as host, inet_server_port() as port" };
+const DATABASE_ADDRESS = {
+  name: "plan.database_address",
+  text: "select host(inet_server_addr()) as host, inet_server_port() as port",
+};
 
-/** What no worker reaches, whatever its policy: this server, and the database at the address that dure was given and at the one where it is. */
-async function neverReached({ database, env, url }: Pick<Parameters<typeof openPlans>[1], "database" | "env" | "url">): Promise<() => readonly Target[]> {
-  const [found] = await database.query<{ host: string | null; port: number | null }>(DATABASE_ADDRESS);
-  const there = found && found.host !== null && found.port !== null ? [{ host: found.host, port: found.port }] : [];
-  return () => [...there, ...[env["DATABASE_URL"], url()].flatMap((address) => targetOfUrl(address ?? "") ?? [])];
+/**
+ * What no worker reaches, whatever its policy: this server, and the database at the address that
+ * dure was given and at the one where it is.
+ */
+async function neverReached({
+  database,
+  env,
+  url,
+}: Pick<Parameters<typeof openPlans>[1], "database" | "env" | "url">): Promise<
+  () => readonly Target[]
+> {
+  const [found] = await database.query<{ host: string | null; port: number | null }>(
+    DATABASE_ADDRESS,
+  );
+  const there =
+    found && found.host !== null && found.port !== null
+      ? [{ host: found.host, port: found.port }]
+      : [];
+  return () => [
+    ...there,
+    ...[env["DATABASE_URL"], url()].flatMap((address) => targetOfUrl(address ?? "") ?? []),
+  ];
 }
 
 /** Names the folder of data, for every process that shares it; made when there is none. */

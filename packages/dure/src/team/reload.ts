@@ -19,8 +19,8 @@ export interface ReloadReport {
 }
 
 /**
- * Keys that parts of a running team hold on to: connections, listening sockets, limits that rows are counted against. All
- * others are taken up by a reload.
+ * Keys that parts of a running team hold on to: connections, listening sockets, limits that rows
+ * are counted against. All others are taken up by a reload.
  */
 const RESTART_KEYS = [
   "locale",
@@ -42,8 +42,9 @@ const RESTART_KEYS = [
 ] as const;
 
 /**
- * Reads the configuration, agents, personas and services of a running team anew. Everything is loaded and checked first; a
- * mistake changes nothing. Turns that run finish on the definitions with which they began; turns that begin afterwards have the new ones.
+ * Reads the configuration, agents, personas and services of a running team anew. Everything is
+ * loaded and checked first; a mistake changes nothing. Turns that run finish on the definitions
+ * with which they began; turns that begin afterwards have the new ones.
  */
 export class Reloader {
   readonly #parts: ReloaderParts;
@@ -55,7 +56,10 @@ export class Reloader {
     this.#team = parts.team;
   }
 
-  /** One after the other. Throws what `loadTeam` throws, and `RELOAD_IMPOSSIBLE` for a team that was given in code. */
+  /**
+   * One after the other. Throws what `loadTeam` throws, and `RELOAD_IMPOSSIBLE` for a team that was
+   * given in code.
+   */
   reload(): Promise<ReloadReport> {
     const mine = this.#last.then(() => this.#reload());
     this.#last = mine.catch(() => {});
@@ -65,12 +69,21 @@ export class Reloader {
   async #reload(): Promise<ReloadReport> {
     const { environment, directory, rooms, logger, define, apply } = this.#parts;
     const before = this.#team;
-    if (!before.document) throw new DureError("RELOAD_IMPOSSIBLE", "This team was given in code; there are no files to read again.", { class: "conflict", hint: "Start it anew." });
+    if (!before.document) {
+      throw new DureError(
+        "RELOAD_IMPOSSIBLE",
+        "This team was given in code; there are no files to read again.",
+        { class: "conflict", hint: "Start it anew." },
+      );
+    }
     const team = await withFreshModules(before.folder, () => loadTeam(before.folder));
     const next = directoryOf(team.config, environment);
     const isWithAgents = directory !== undefined && next !== undefined;
     // Agents come with rooms and jobs, which are there or not since the start.
-    const inForce = (directory === undefined) === (next === undefined) ? team : { ...team, config: { ...team.config, agents: before.config.agents } };
+    const inForce =
+      (directory === undefined) === (next === undefined)
+        ? team
+        : { ...team, config: { ...team.config, agents: before.config.agents } };
     const definitions = await define(inForce);
 
     if (isWithAgents) await rooms?.enrol(next);
@@ -78,9 +91,17 @@ export class Reloader {
     if (isWithAgents) directory.replace(next);
     rooms?.channelsChanged();
     this.#team = inForce;
-    // What was named once and not restarted is named again: the running parts still are those of the start.
-    const report: ReloadReport = { services: definitions.services.map(({ name }) => name), agents: (isWithAgents ? next : directory)?.agents.map(({ id }) => id) ?? [], restart: needsRestart(this.#parts.team.config, team.config) };
-    logger.info({ ...report }, `the team was read anew: ${report.services.length} services, ${report.agents.length} agents${report.restart.length === 0 ? "" : `; a restart is needed for ${report.restart.join(", ")}`}`);
+    // What was named once and not restarted is named again: the running parts still are those of
+    // the start.
+    const report: ReloadReport = {
+      services: definitions.services.map(({ name }) => name),
+      agents: (isWithAgents ? next : directory)?.agents.map(({ id }) => id) ?? [],
+      restart: needsRestart(this.#parts.team.config, team.config),
+    };
+    logger.info(
+      { ...report },
+      `the team was read anew: ${report.services.length} services, ${report.agents.length} agents${report.restart.length === 0 ? "" : `; a restart is needed for ${report.restart.join(", ")}`}`,
+    );
     return report;
   }
 }
@@ -101,15 +122,33 @@ export interface ReloaderParts {
 
 /** Keys that differ and are not taken up by a reload. Pure. */
 export function needsRestart(started: TeamConfig, now: TeamConfig): readonly string[] {
-  const keys = RESTART_KEYS.filter((key) => !isDeepStrictEqual(valueAt(started, key), valueAt(now, key))) as string[];
-  const accounts = (config: TeamConfig): unknown => Object.entries(config.agents ?? {}).map(([id, agent]) => [id, agent.accounts?.["discord"] ?? id]);
+  const keys = RESTART_KEYS.filter(
+    (key) => !isDeepStrictEqual(valueAt(started, key), valueAt(now, key)),
+  ) as string[];
+  const accounts = (config: TeamConfig): unknown =>
+    Object.entries(config.agents ?? {}).map(([id, agent]) => [
+      id,
+      agent.accounts?.["discord"] ?? id,
+    ]);
   const isOnDiscord = started.rooms?.adapters?.includes("discord") ?? false;
-  if (isOnDiscord && !isDeepStrictEqual(accounts(started), accounts(now))) keys.push("agents.*.accounts.discord");
+  if (isOnDiscord && !isDeepStrictEqual(accounts(started), accounts(now))) {
+    keys.push("agents.*.accounts.discord");
+  }
   // Rooms and jobs are there with the first agent.
-  if ((Object.keys(started.agents ?? {}).length === 0) !== (Object.keys(now.agents ?? {}).length === 0)) keys.push("agents");
+  if (
+    (Object.keys(started.agents ?? {}).length === 0) !==
+    (Object.keys(now.agents ?? {}).length === 0)
+  ) {
+    keys.push("agents");
+  }
   return keys;
 }
 
 function valueAt(config: TeamConfig, key: string): unknown {
-  return key.split(".").reduce<unknown>((value, part) => (value as Record<string, unknown> | undefined)?.[part], config);
+  return key
+    .split(".")
+    .reduce<unknown>(
+      (value, part) => (value as Record<string, unknown> | undefined)?.[part],
+      config,
+    );
 }

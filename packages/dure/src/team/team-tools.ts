@@ -15,17 +15,47 @@ export interface ServiceToolsParts {
   readonly told: NonNullable<AnyTool["told"]>;
 }
 
-/** The service, with the team's own tools where its agents name them. Throws `TEAM_TOOL_UNBOUND` when no agent of the team answers through it. */
+/**
+ * The service, with the team's own tools where its agents name them. Throws `TEAM_TOOL_UNBOUND`
+ * when no agent of the team answers through it.
+ */
 export function withTeamTools(service: AnyService, parts: ServiceToolsParts): AnyService {
   if (service.kind !== "combined") return bindLeaf(service, parts.behind(service.name), parts);
   const behind = parts.behind(service.name);
-  return { ...service, services: new Map([...service.services].map(([name, leaf]) => [name, bindLeaf(leaf, [...new Set([...behind, ...parts.behind(name)])], parts)])) };
+  return {
+    ...service,
+    services: new Map(
+      [...service.services].map(([name, leaf]) => [
+        name,
+        bindLeaf(leaf, [...new Set([...behind, ...parts.behind(name)])], parts),
+      ]),
+    ),
+  };
 }
 
-function bindLeaf(service: LeafService, behind: readonly string[], parts: ServiceToolsParts): LeafService {
-  if (service.kind !== "service" || !Object.values(service.agents).some((agent) => Object.values(agent.tools).some(({ ofTeam }) => ofTeam !== undefined))) return service;
+function bindLeaf(
+  service: LeafService,
+  behind: readonly string[],
+  parts: ServiceToolsParts,
+): LeafService {
+  if (
+    service.kind !== "service" ||
+    !Object.values(service.agents).some((agent) =>
+      Object.values(agent.tools).some(({ ofTeam }) => ofTeam !== undefined),
+    )
+  ) {
+    return service;
+  }
   const agents = Object.entries(service.agents).map(([key, agent]): [string, Agent] => {
-    const tools = Object.entries(agent.tools).map(([name, tool]): [string, AnyTool] => [name, tool.ofTeam === undefined ? tool : bound(tool.ofTeam, `Service "${service.name}": agents.${key} names the tool ${tool.ofTeam}`)]);
+    const tools = Object.entries(agent.tools).map(([name, tool]): [string, AnyTool] => [
+      name,
+      tool.ofTeam === undefined
+        ? tool
+        : bound(
+            tool.ofTeam,
+            `Service "${service.name}": agents.${key} names the tool ${tool.ofTeam}`,
+          ),
+    ]);
     return [key, { ...agent, tools: Object.fromEntries(tools) }];
   });
   return { ...service, agents: Object.fromEntries(agents) };
@@ -34,26 +64,40 @@ function bindLeaf(service: LeafService, behind: readonly string[], parts: Servic
     const [first] = behind;
     const tool = first === undefined ? undefined : parts.toolsOf(first)[name];
     if (!tool) {
-      throw new DureError("TEAM_TOOL_UNBOUND", `${where}, but no agent of the team answers through this service.`, {
-        class: "input",
-        hint: `Give the team an agent with it: agents: { <id>: { service: "${service.name}" } }.`,
-      });
+      throw new DureError(
+        "TEAM_TOOL_UNBOUND",
+        `${where}, but no agent of the team answers through this service.`,
+        {
+          class: "input",
+          hint: `Give the team an agent with it: agents: { <id>: { service: "${service.name}" } }.`,
+        },
+      );
     }
     return {
       ...tool,
-      execute: (input: unknown, context: ToolContext, options) => parts.toolsOf(speakerIn(context.session, behind, name))[name]!.execute(input, context, options),
+      execute: (input: unknown, context: ToolContext, options) => {
+        const tools = parts.toolsOf(speakerIn(context.session, behind, name));
+        return tools[name]!.execute(input, context, options);
+      },
       ...(name === "ask_agent" && { told: parts.told }),
     };
   }
 }
 
-/** Who of those that answer through the service speaks in this session: the one that the session names, else the only one there is. */
+/**
+ * Who of those that answer through the service speaks in this session: the one that the session
+ * names, else the only one there is.
+ */
 function speakerIn(session: string, behind: readonly string[], tool: string): string {
   const named = placeOfSession(session)?.agent ?? speakerOfSession(session, behind);
   if (named !== undefined && behind.includes(named)) return named;
   if (behind.length === 1) return behind[0]!;
-  throw new DureError("AGENT_UNCLEAR", `${tool}: ${behind.join(" and ")} answer through this service, and the session does not say which of them speaks.`, {
-    class: "input",
-    hint: "Let one agent of the team answer through the service, or use the tool in rooms and exchanges, where the agent is known.",
-  });
+  throw new DureError(
+    "AGENT_UNCLEAR",
+    `${tool}: ${behind.join(" and ")} answer through this service, and the session does not say which of them speaks.`,
+    {
+      class: "input",
+      hint: "Let one agent of the team answer through the service, or use the tool in rooms and exchanges, where the agent is known.",
+    },
+  );
 }

@@ -1,4 +1,7 @@
-/** The server of the attack table, in a process of its own: `fork("test-attacked-server.ts", [database url, folder, options as JSON])`. */
+/**
+ * The server of the attack table, in a process of its own: `fork("test-attacked-server.ts",
+ * [database url, folder, options as JSON])`.
+ */
 import { setFlagsFromString } from "node:v8";
 import { runInNewContext } from "node:vm";
 import { chatAgent } from "../engine/agent.ts";
@@ -11,9 +14,15 @@ import { startTeam } from "./start.ts";
 
 /** What the test asks, and what it gets: the worst since it asked the last time. */
 export interface Strain {
-  /** Longest time between two looks of a timer, less the time that lay between them on purpose, milliseconds. */
+  /**
+   * Longest time between two looks of a timer, less the time that lay between them on purpose,
+   * milliseconds.
+   */
   readonly stallMs: number;
-  /** The same in processor time of the main thread alone: what other processes of the machine took does not count. */
+  /**
+   * The same in processor time of the main thread alone: what other processes of the machine took
+   * does not count.
+   */
   readonly busyMs: number;
   /** Bytes that the process holds in memory. */
   readonly rss: number;
@@ -33,7 +42,11 @@ class StrainGauge {
 
   take(): Strain {
     this.#look();
-    const strain = { stallMs: Math.round(this.#stallMs), busyMs: Math.round(this.#busyMs), rss: process.memoryUsage().rss };
+    const strain = {
+      stallMs: Math.round(this.#stallMs),
+      busyMs: Math.round(this.#busyMs),
+      rss: process.memoryUsage().rss,
+    };
     this.#stallMs = 0;
     this.#busyMs = 0;
     return strain;
@@ -54,13 +67,31 @@ const parrot = chatAgent({ name: "parrot", prompt: "Say it again." });
 const desk = defineService({
   name: "desk",
   agents: { parrot },
-  flows: { DEFAULT: flow(async (turn) => turn.done({ message: turn.message === "long" ? "long ".repeat(8_000) : "ok", stateSnapshot: { ...turn.slots } })) },
+  flows: {
+    DEFAULT: flow(async (turn) =>
+      turn.done({
+        message: turn.message === "long" ? "long ".repeat(8_000) : "ok",
+        stateSnapshot: { ...turn.slots },
+      }),
+    ),
+  },
 });
 
 setFlagsFromString("--expose-gc");
 const collect = runInNewContext("gc") as () => void;
-const loaded = await readTeam({ services: { desk }, ...(JSON.parse(options) as Partial<TeamOptions>) }, folder);
-const team = await startTeam(loaded, readEnvironment({ DATABASE_URL: databaseUrl, PORT: "0", ...(JSON.parse(environment) as Record<string, string>) }), { logger: silentLogger });
+const loaded = await readTeam(
+  { services: { desk }, ...(JSON.parse(options) as Partial<TeamOptions>) },
+  folder,
+);
+const team = await startTeam(
+  loaded,
+  readEnvironment({
+    DATABASE_URL: databaseUrl,
+    PORT: "0",
+    ...(JSON.parse(environment) as Record<string, string>),
+  }),
+  { logger: silentLogger },
+);
 const gauge = new StrainGauge();
 gauge.start();
 process.on("message", (ask: "strain" | "collect") => {

@@ -12,7 +12,18 @@ export type { MemoryAgent, MemoryJobsOptions, MemoryTurn } from "../jobs/memory-
 export type { JobLimits } from "../jobs/limits.ts";
 
 export { FakeDiscord } from "./fake-discord/fake-discord.ts";
-export type { FakeBot, FakeBotOptions, FakeButton, FakeDiscordOptions, FakeGuild, FakeMessage, FakePerson, FakePlace, FakePostOptions, FakeThread } from "./fake-discord/fake-discord.ts";
+export type {
+  FakeBot,
+  FakeBotOptions,
+  FakeButton,
+  FakeDiscordOptions,
+  FakeGuild,
+  FakeMessage,
+  FakePerson,
+  FakePlace,
+  FakePostOptions,
+  FakeThread,
+} from "./fake-discord/fake-discord.ts";
 export type { ArmedFault, FakeFault, FaultTarget } from "./fake-discord/faults.ts";
 export type { FakePermission } from "./fake-discord/permissions.ts";
 export type { RateLimits } from "./fake-discord/rate-limits.ts";
@@ -22,4 +33,11 @@ export { WebFaultSwitch } from "./web-faults.ts";
 export type { WebFault } from "./web-faults.ts";
 
 export { PostgresProxy } from "./postgres-proxy.ts";
-export type { Cut, MessageTest, ProxiedMessage, ProxiedStatement, StatementTest, Stop } from "./postgres-proxy.ts";
+export type {
+  Cut,
+  MessageTest,
+  ProxiedMessage,
+  ProxiedStatement,
+  StatementTest,
+  Stop,
+} from "./postgres-proxy.ts";

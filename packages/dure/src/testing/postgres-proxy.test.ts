@@ -34,7 +34,9 @@ class Proxied implements AsyncDisposable {
   }
 
   async noted(): Promise<string[]> {
-    const { rows } = await this.#direct.query<{ value: string }>("select value from noted order by 1");
+    const { rows } = await this.#direct.query<{ value: string }>(
+      "select value from noted order by 1",
+    );
     return rows.map(({ value }) => value);
   }
 
@@ -63,7 +65,10 @@ test("passes what nobody stops", async () => {
 test("stops before the server sees a statement, chosen by its parameters, and lets it go on", async () => {
   await using t = await Proxied.open();
   const client = await t.client();
-  const stop = t.proxy.stop("before", ({ name, parameters }) => name === "add" && parameters.includes("두"));
+  const stop = t.proxy.stop(
+    "before",
+    ({ name, parameters }) => name === "add" && parameters.includes("두"),
+  );
 
   await client.query({ ...ADD, values: ["하나"] });
   const second = client.query({ ...ADD, values: ["두울"] });
@@ -96,7 +101,11 @@ test.each([
 ] as const)("cuts behind a client's %s", async (_what, type, expected) => {
   await using t = await Proxied.open();
   const client = await t.client();
-  const cut = t.proxy.cut(1, (statement, message) => statement.name === "add" && message.from === "client" && message.type === type);
+  const cut = t.proxy.cut(
+    1,
+    (statement, message) =>
+      statement.name === "add" && message.from === "client" && message.type === type,
+  );
 
   await expect(client.query({ ...ADD, values: ["a"] })).rejects.toThrow();
   await cut.reached;

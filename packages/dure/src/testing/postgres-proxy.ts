@@ -1,5 +1,12 @@
 import { once } from "node:events";
-import { connect, createServer, type AddressInfo, type NetConnectOpts, type Server, type Socket } from "node:net";
+import {
+  connect,
+  createServer,
+  type AddressInfo,
+  type NetConnectOpts,
+  type Server,
+  type Socket,
+} from "node:net";
 
 /** A statement on its way to the server. */
 export interface ProxiedStatement {
@@ -41,8 +48,8 @@ export interface Cut {
 }
 
 /**
- * A TCP proxy before PostgreSQL that understands its messages, so that a test can stop or cut a real client's connection
- * at a statement that it names:
+ * A TCP proxy before PostgreSQL that understands its messages, so that a test can stop or cut a
+ * real client's connection at a statement that it names:
  *
  *     await using proxy = await PostgresProxy.start(databaseUrl);
  *     const stop = proxy.stop("after", ({ name }) => name === "finish_turn"); // committed, the client does not know
@@ -65,8 +72,14 @@ export class PostgresProxy implements AsyncDisposable {
     this.#listener = listener;
   }
 
-  /** @param target `postgresql://user:password@host:5432/name`; `?host=/folder` names a Unix socket's folder. */
-  static async start(target: string, { port = 0 }: { /** Default: a free one. */ port?: number } = {}): Promise<PostgresProxy> {
+  /**
+   * @param target `postgresql://user:password@host:5432/name`; `?host=/folder` names a Unix
+   * socket's folder.
+   */
+  static async start(
+    target: string,
+    { port = 0 }: { /** Default: a free one. */ port?: number } = {},
+  ): Promise<PostgresProxy> {
     const url = new URL(target);
     const behind = addressOf(url);
     const listener = createServer({ noDelay: true });
@@ -81,8 +94,9 @@ export class PostgresProxy implements AsyncDisposable {
   }
 
   /**
-   * Stops the next connection that sends a statement for which `test` is true: `before` it reaches the server, or `after` the
-   * server has done it (outside a transaction: committed) and before the client hears of it. Once.
+   * Stops the next connection that sends a statement for which `test` is true: `before` it reaches
+   * the server, or `after` the server has done it (outside a transaction: committed) and before the
+   * client hears of it. Once.
    */
   stop(when: "before" | "after", test: StatementTest): Stop {
     const { promise, resolve } = Promise.withResolvers<ProxiedStatement>();
@@ -98,8 +112,9 @@ export class PostgresProxy implements AsyncDisposable {
   }
 
   /**
-   * Counts the messages for which `test` is true, in both directions, and cuts the connection behind the `n`-th: that one is
-   * delivered, nothing after it is. Behind a client's Sync this is the lost answer to a commit. `everyLine` cuts all connections.
+   * Counts the messages for which `test` is true, in both directions, and cuts the connection
+   * behind the `n`-th: that one is delivered, nothing after it is. Behind a client's Sync this is
+   * the lost answer to a commit. `everyLine` cuts all connections.
    */
   cut(n: number, test: MessageTest, { everyLine = false }: { everyLine?: boolean } = {}): Cut {
     const { promise, resolve } = Promise.withResolvers<void>();
@@ -179,7 +194,10 @@ interface Watch {
   count(statement: ProxiedStatement, message: ProxiedMessage): boolean;
 }
 
-/** One client's connection. Messages pass one by one; between a client's first and the server's ReadyForQuery they belong to one statement. */
+/**
+ * One client's connection. Messages pass one by one; between a client's first and the server's
+ * ReadyForQuery they belong to one statement.
+ */
 class Line {
   /** Resolves when both ends are closed. */
   readonly closed: Promise<void>;
@@ -199,9 +217,17 @@ class Line {
     this.#client = client;
     this.#server = server;
     this.#watch = watch;
-    this.closed = Promise.all([client, server].map((socket) => new Promise<void>((resolve) => void socket.once("close", () => resolve())))).then(() => {});
-    client.on("data", (bytes) => this.#fromClient.push(bytes, (message) => this.#onClient(message)));
-    server.on("data", (bytes) => this.#fromServer.push(bytes, (message) => this.#onServer(message)));
+    this.closed = Promise.all(
+      [client, server].map(
+        (socket) => new Promise<void>((resolve) => void socket.once("close", () => resolve())),
+      ),
+    ).then(() => {});
+    client.on("data", (bytes) =>
+      this.#fromClient.push(bytes, (message) => this.#onClient(message)),
+    );
+    server.on("data", (bytes) =>
+      this.#fromServer.push(bytes, (message) => this.#onServer(message)),
+    );
     // Whoever goes takes the other along; what the client has sent before is still done.
     client.on("close", () => server.end());
     server.on("close", () => client.destroy());
@@ -252,7 +278,15 @@ class Line {
   #pass(to: Socket, message: Message, statement: ProxiedStatement | undefined): void {
     if (this.#held) return void this.#held.push({ to, bytes: message.bytes });
     to.write(message.bytes);
-    if (statement && this.#watch.count(statement, { from: to === this.#server ? "client" : "server", type: message.type })) this.cut();
+    if (
+      statement &&
+      this.#watch.count(statement, {
+        from: to === this.#server ? "client" : "server",
+        type: message.type,
+      })
+    ) {
+      this.cut();
+    }
   }
 
   /** The statement that a client's message belongs to. */
@@ -268,7 +302,11 @@ class Line {
     if (type === "B") {
       const portal = textAt(body, 0);
       const name = textAt(body, portal.end);
-      this.#statement = { name: name.text, sql: this.#sql.get(name.text) ?? "", parameters: body.subarray(name.end).toString("utf8") };
+      this.#statement = {
+        name: name.text,
+        sql: this.#sql.get(name.text) ?? "",
+        parameters: body.subarray(name.end).toString("utf8"),
+      };
     }
     return this.#statement ?? NO_STATEMENT;
   }
@@ -304,7 +342,11 @@ class Messages {
       const message = this.#rest.subarray(0, end);
       this.#rest = this.#rest.subarray(end);
       this.#startup = false;
-      onMessage({ type: message.toString("latin1", 0, head), body: message.subarray(head + 4), bytes: message });
+      onMessage({
+        type: message.toString("latin1", 0, head),
+        body: message.subarray(head + 4),
+        bytes: message,
+      });
     }
   }
 }

@@ -4,14 +4,20 @@ import type { OfflineContext, OfflineModel, OfflineReply } from "../models/offli
 
 /** One expected call: what is answered, and optionally what must have been asked. */
 export interface ScriptStep {
-  readonly reply: OfflineReply | ((request: ModelRequest, context: OfflineContext) => OfflineReply | Promise<OfflineReply>);
-  /** Text or pattern that the last user or tool message must contain, or a function that throws (or returns false) when the request is not the expected one. */
+  readonly reply:
+    | OfflineReply
+    | ((request: ModelRequest, context: OfflineContext) => OfflineReply | Promise<OfflineReply>);
+  /**
+   * Text or pattern that the last user or tool message must contain, or a function that throws (or
+   * returns false) when the request is not the expected one.
+   */
   readonly expect?: string | RegExp | ((request: ModelRequest) => unknown);
 }
 
 /**
- * A model that knows in advance what it will be asked, call by call. Strict: a call beyond the script or one that
- * does not match fails, is never retried, and makes `assertComplete` fail too, even if somebody swallowed the error.
+ * A model that knows in advance what it will be asked, call by call. Strict: a call beyond the
+ * script or one that does not match fails, is never retried, and makes `assertComplete` fail too,
+ * even if somebody swallowed the error.
  *
  * ```ts
  * const model = new ScriptedModel(["안녕하세요", { expect: "환율", reply: { toolCalls: [{ name: "rate" }] } }, "1,380원입니다"]);
@@ -30,15 +36,22 @@ export class ScriptedModel implements OfflineModel {
   /** @param steps a bare reply is a step without expectation. */
   constructor(steps: readonly (OfflineReply | ScriptStep)[], options: { name?: string } = {}) {
     this.name = options.name ?? "scripted";
-    this.#steps = steps.map((step) => (typeof step === "object" && "reply" in step ? step : { reply: step }));
+    this.#steps = steps.map((step) =>
+      typeof step === "object" && "reply" in step ? step : { reply: step },
+    );
   }
 
   /** Called by the offline provider. */
-  readonly respond = async (request: ModelRequest, context: OfflineContext): Promise<OfflineReply> => {
+  readonly respond = async (
+    request: ModelRequest,
+    context: OfflineContext,
+  ): Promise<OfflineReply> => {
     this.requests.push(request);
     const number = this.requests.length;
     const step = this.#steps[number - 1];
-    if (step === undefined) throw this.#problem(`call ${number} was not expected; the script has ${this.#steps.length}`);
+    if (step === undefined) {
+      throw this.#problem(`call ${number} was not expected; the script has ${this.#steps.length}`);
+    }
     const mismatch = mismatchOf(step, request);
     if (mismatch !== undefined) throw this.#problem(`call ${number} ${mismatch}`);
     return typeof step.reply === "function" ? step.reply(request, context) : step.reply;
@@ -47,13 +60,24 @@ export class ScriptedModel implements OfflineModel {
   /** Throws unless exactly the expected calls were made. */
   assertComplete(): void {
     const missing = this.#steps.length - this.requests.length;
-    const problems = [...this.#problems, ...(missing > 0 ? [`${missing} of ${this.#steps.length} expected calls were not made`] : [])];
-    if (problems.length > 0) throw new DureError("SCRIPT_BROKEN", `The script of "${this.name}" was not followed: ${problems.join("; ")}.`);
+    const problems = [
+      ...this.#problems,
+      ...(missing > 0 ? [`${missing} of ${this.#steps.length} expected calls were not made`] : []),
+    ];
+    if (problems.length > 0) {
+      throw new DureError(
+        "SCRIPT_BROKEN",
+        `The script of "${this.name}" was not followed: ${problems.join("; ")}.`,
+      );
+    }
   }
 
   #problem(what: string): DureError {
     this.#problems.push(what);
-    return new DureError("SCRIPT_BROKEN", `The script of "${this.name}" was not followed: ${what}.`);
+    return new DureError(
+      "SCRIPT_BROKEN",
+      `The script of "${this.name}" was not followed: ${what}.`,
+    );
   }
 }
 

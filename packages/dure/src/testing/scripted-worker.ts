@@ -8,7 +8,9 @@ import type { Assignment, Worker, WorkerEvent, WorkerResult } from "../plans/wor
 /** What a scripted worker does in one round, in this order; everything may be left out. */
 export interface ScriptedRound {
   /** Which assignment must come. Strict: another one breaks the script. */
-  readonly expect?: Partial<Pick<Assignment, "port" | "member" | "attempt" | "round">> & { readonly prompt?: string | RegExp };
+  readonly expect?: Partial<Pick<Assignment, "port" | "member" | "attempt" | "round">> & {
+    readonly prompt?: string | RegExp;
+  };
   /** Files as they are afterwards, by path; `null` deletes. Written without asking anybody. */
   readonly files?: Readonly<Record<string, string | null>>;
   /** Anything else: questions, violations, a wait for the test's word. */
@@ -17,8 +19,9 @@ export interface ScriptedRound {
 }
 
 /**
- * A worker that knows in advance what it will be asked, for tests of what calls workers. It works in the test's own process:
- * no sandbox holds it. A call beyond the script fails, and makes `assertComplete` fail too.
+ * A worker that knows in advance what it will be asked, for tests of what calls workers. It works
+ * in the test's own process: no sandbox holds it. A call beyond the script fails, and makes
+ * `assertComplete` fail too.
  *
  * ```ts
  * const worker = new ScriptedWorker([{ files: { "src/a.ts": "1" } }, { expect: { round: 2, prompt: /expected 5/ }, files: { "src/a.ts": "5" } }]);
@@ -42,19 +45,40 @@ export class ScriptedWorker implements Worker {
   run(assignment: Assignment, options: { signal: AbortSignal }): AsyncIterable<WorkerEvent> {
     this.assignments.push(assignment);
     const number = this.assignments.length;
-    return runWorker(assignment, (desk) => this.#work(number, assignment, desk), { clock: this.#clock, signal: options.signal });
+    return runWorker(assignment, (desk) => this.#work(number, assignment, desk), {
+      clock: this.#clock,
+      signal: options.signal,
+    });
   }
 
   /** Throws unless exactly the expected rounds were asked for. */
   assertComplete(): void {
     const missing = this.#rounds.length - this.assignments.length;
-    const problems = [...this.#problems, ...(missing > 0 ? [`${missing} of ${this.#rounds.length} expected rounds were not asked for`] : [])];
-    if (problems.length > 0) throw new DureError("SCRIPT_BROKEN", `The script of the worker was not followed: ${problems.join("; ")}.`);
+    const problems = [
+      ...this.#problems,
+      ...(missing > 0
+        ? [`${missing} of ${this.#rounds.length} expected rounds were not asked for`]
+        : []),
+    ];
+    if (problems.length > 0) {
+      throw new DureError(
+        "SCRIPT_BROKEN",
+        `The script of the worker was not followed: ${problems.join("; ")}.`,
+      );
+    }
   }
 
-  async #work(number: number, assignment: Assignment, desk: WorkerDesk): Promise<Omit<WorkerResult, "tokens"> & Partial<WorkerResult>> {
+  async #work(
+    number: number,
+    assignment: Assignment,
+    desk: WorkerDesk,
+  ): Promise<Omit<WorkerResult, "tokens"> & Partial<WorkerResult>> {
     const round = this.#rounds[number - 1];
-    if (!round) throw this.#problem(`round ${number} was not expected; the script has ${this.#rounds.length}`);
+    if (!round) {
+      throw this.#problem(
+        `round ${number} was not expected; the script has ${this.#rounds.length}`,
+      );
+    }
     const mismatch = mismatchOf(round, assignment);
     if (mismatch !== undefined) throw this.#problem(`round ${number} ${mismatch}`);
     for (const [path, text] of Object.entries(round.files ?? {})) {
@@ -63,7 +87,12 @@ export class ScriptedWorker implements Worker {
       await (text === null ? rm(file, { recursive: true }) : writeFile(file, text));
     }
     await round.act?.(desk, assignment);
-    return { status: "ready", summary: `Did round ${number}.`, claimedFiles: Object.keys(round.files ?? {}), ...round.result };
+    return {
+      status: "ready",
+      summary: `Did round ${number}.`,
+      claimedFiles: Object.keys(round.files ?? {}),
+      ...round.result,
+    };
   }
 
   #problem(what: string): DureError {
@@ -78,6 +107,10 @@ function mismatchOf({ expect = {} }: ScriptedRound, assignment: Assignment): str
     const got = assignment[key as keyof typeof members];
     if (got !== wanted) return `has ${key} ${String(got)} instead of ${String(wanted)}`;
   }
-  const fits = prompt === undefined || (typeof prompt === "string" ? assignment.prompt.includes(prompt) : prompt.test(assignment.prompt));
+  const fits =
+    prompt === undefined ||
+    (typeof prompt === "string"
+      ? assignment.prompt.includes(prompt)
+      : prompt.test(assignment.prompt));
   return fits ? undefined : `has a prompt that does not match ${String(prompt)}`;
 }

@@ -1,5 +1,10 @@
 import { systemClock, type Clock } from "../kernel/clock.ts";
-import { ChannelError, type ChannelAccount, type ChannelFailure, type PlaceAddress } from "../rooms/channel-adapter.ts";
+import {
+  ChannelError,
+  type ChannelAccount,
+  type ChannelFailure,
+  type PlaceAddress,
+} from "../rooms/channel-adapter.ts";
 import type { WebFaults } from "../rooms/web-adapter.ts";
 
 /** What goes wrong, how often, and whether the platform had already done it. */
@@ -17,13 +22,17 @@ export interface WebFault {
 }
 
 /**
- * Goes between the web adapter and its rows, so that rooms that dure serves itself can fail like a platform: refused, slow,
- * answerless. Hand it to `new WebAdapter({ database, faults })`.
+ * Goes between the web adapter and its rows, so that rooms that dure serves itself can fail like a
+ * platform: refused, slow, answerless. Hand it to `new WebAdapter({ database, faults })`.
  */
 export class WebFaultSwitch implements WebFaults {
   readonly #clock: Clock;
   readonly #faults: { fault: WebFault; left: number }[] = [];
-  readonly #calls: { readonly what: WebFault["what"]; readonly agent: string; readonly outcome: "ok" | WebFault["failure"] }[] = [];
+  readonly #calls: {
+    readonly what: WebFault["what"];
+    readonly agent: string;
+    readonly outcome: "ok" | WebFault["failure"];
+  }[] = [];
   #delayMs = 0;
   #paused: PromiseWithResolvers<void> | undefined;
 
@@ -52,14 +61,28 @@ export class WebFaultSwitch implements WebFaults {
   }
 
   /** What was called and how it ended; the newest 1,000. */
-  get calls(): readonly { readonly what: WebFault["what"]; readonly agent: string; readonly outcome: "ok" | WebFault["failure"] }[] {
+  get calls(): readonly {
+    readonly what: WebFault["what"];
+    readonly agent: string;
+    readonly outcome: "ok" | WebFault["failure"];
+  }[] {
     return this.#calls;
   }
 
-  async around<T>(what: WebFault["what"], where: { account: ChannelAccount; place: PlaceAddress }, work: () => Promise<T>, { signal }: { signal: AbortSignal }): Promise<T> {
+  async around<T>(
+    what: WebFault["what"],
+    where: { account: ChannelAccount; place: PlaceAddress },
+    work: () => Promise<T>,
+    { signal }: { signal: AbortSignal },
+  ): Promise<T> {
     if (this.#paused) await Promise.race([this.#paused.promise, aborted(signal)]);
     if (this.#delayMs > 0) await this.#clock.sleep(this.#delayMs, { signal });
-    const due = this.#faults.find(({ fault, left }) => left > 0 && fault.what === what && (fault.agent ?? where.account.agent) === where.account.agent);
+    const due = this.#faults.find(
+      ({ fault, left }) =>
+        left > 0 &&
+        fault.what === what &&
+        (fault.agent ?? where.account.agent) === where.account.agent,
+    );
     if (!due) {
       this.#note(what, where.account.agent, "ok");
       return work();
@@ -69,7 +92,11 @@ export class WebFaultSwitch implements WebFaults {
     this.#note(what, where.account.agent, fault.failure);
     if (fault.afterDoing) await work();
     if (fault.failure === "hang") return aborted(signal);
-    throw new ChannelError(fault.failure, fault.message ?? `The web rooms were told to fail: ${fault.failure}.`, { ...(fault.retryAfterMs !== undefined && { retryAfterMs: fault.retryAfterMs }) });
+    throw new ChannelError(
+      fault.failure,
+      fault.message ?? `The web rooms were told to fail: ${fault.failure}.`,
+      { ...(fault.retryAfterMs !== undefined && { retryAfterMs: fault.retryAfterMs }) },
+    );
   }
 
   #note(what: WebFault["what"], agent: string, outcome: "ok" | WebFault["failure"]): void {

@@ -12,7 +12,8 @@ export default defineService({
   examples: ["Hello! What can you do?"],
   agents: { helper },
   flows: {
-    // Runs for every message. After a crash it runs again from its top: what it did through `turn` is not done twice.
+    // Runs for every message. After a crash it runs again from its top: what it did through `turn`
+    // is not done twice.
     DEFAULT: flow(async (turn) => {
       const answer = await turn.agent("helper", "Answering");
       return turn.done({ message: answer.text, nextAction: "ASK" });

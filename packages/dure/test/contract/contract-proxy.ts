@@ -9,7 +9,9 @@ import { fileURLToPath, pathToFileURL } from "node:url";
 
 const require = createRequire(import.meta.url);
 const PRISM = require.resolve("@stoplight/prism-cli");
-const LOOPBACK_ONLY = pathToFileURL(fileURLToPath(new URL("loopback-only.mjs", import.meta.url))).href;
+const LOOPBACK_ONLY = pathToFileURL(
+  fileURLToPath(new URL("loopback-only.mjs", import.meta.url)),
+).href;
 
 /** What of an OpenAPI document these tests read. */
 export interface OpenApiDocument {
@@ -38,12 +40,15 @@ export interface CheckedAnswer {
 
 /** `GET /v1/agent/sessions/{session_id}` of everything that the document lists. */
 export function operationsOf(document: OpenApiDocument): string[] {
-  return Object.entries(document.paths).flatMap(([template, operations]) => Object.keys(operations).map((method) => `${method.toUpperCase()} ${template}`));
+  return Object.entries(document.paths).flatMap(([template, operations]) =>
+    Object.keys(operations).map((method) => `${method.toUpperCase()} ${template}`),
+  );
 }
 
 /**
- * Prism between a client and a running server, in a process of its own: it hands everything on and notes in each answer where
- * request or answer differ from the document. It reads an answer to its end before it hands it on, also a stream.
+ * Prism between a client and a running server, in a process of its own: it hands everything on and
+ * notes in each answer where request or answer differ from the document. It reads an answer to its
+ * end before it hands it on, also a stream.
  */
 export class ContractProxy implements AsyncDisposable {
   readonly url: string;
@@ -51,27 +56,52 @@ export class ContractProxy implements AsyncDisposable {
   readonly called = new Set<string>();
   /** Everything it has written. */
   readonly log: readonly string[];
-  readonly #templates: readonly { readonly operation: string; readonly method: string; readonly pattern: RegExp }[];
+  readonly #templates: readonly {
+    readonly operation: string;
+    readonly method: string;
+    readonly pattern: RegExp;
+  }[];
   readonly #stack: AsyncDisposableStack;
 
-  private constructor(url: string, document: OpenApiDocument, log: readonly string[], stack: AsyncDisposableStack) {
+  private constructor(
+    url: string,
+    document: OpenApiDocument,
+    log: readonly string[],
+    stack: AsyncDisposableStack,
+  ) {
     this.url = url;
     this.log = log;
     this.#stack = stack;
     this.#templates = operationsOf(document).map((operation) => {
       const [method = "", template = ""] = operation.split(" ");
-      return { operation, method, pattern: new RegExp(`^${template.replaceAll(/\{[^}]+\}/g, "[^/]+").replaceAll(".", "\\.")}$`) };
+      return {
+        operation,
+        method,
+        pattern: new RegExp(
+          `^${template.replaceAll(/\{[^}]+\}/g, "[^/]+").replaceAll(".", "\\.")}$`,
+        ),
+      };
     });
   }
 
-  static async start({ document, upstream }: { document: OpenApiDocument; upstream: string }): Promise<ContractProxy> {
+  static async start({
+    document,
+    upstream,
+  }: {
+    document: OpenApiDocument;
+    upstream: string;
+  }): Promise<ContractProxy> {
     await using stack = new AsyncDisposableStack();
     const folder = await mkdtemp(path.join(tmpdir(), "dure-contract-"));
     stack.defer(() => rm(folder, { recursive: true, force: true }));
     const file = path.join(folder, "openapi.json");
     await writeFile(file, JSON.stringify(document));
 
-    const child = spawn(process.execPath, ["--import", LOOPBACK_ONLY, PRISM, "proxy", file, upstream, "--port", "0", "--cors", "false"], { stdio: ["ignore", "pipe", "pipe"] });
+    const child = spawn(
+      process.execPath,
+      ["--import", LOOPBACK_ONLY, PRISM, "proxy", file, upstream, "--port", "0", "--cors", "false"],
+      { stdio: ["ignore", "pipe", "pipe"] },
+    );
     stack.defer(() => end(child));
     const log: string[] = [];
     createInterface(child.stderr).on("line", (line) => void log.push(line));
@@ -80,18 +110,33 @@ export class ContractProxy implements AsyncDisposable {
   }
 
   /** Calls an address of the server through the proxy. */
-  async call(method: string, address: string, { headers = {}, body }: { headers?: Readonly<Record<string, string>>; body?: unknown } = {}): Promise<CheckedAnswer> {
+  async call(
+    method: string,
+    address: string,
+    { headers = {}, body }: { headers?: Readonly<Record<string, string>>; body?: unknown } = {},
+  ): Promise<CheckedAnswer> {
     const [pathname = ""] = address.split("?");
-    const known = this.#templates.find((template) => template.method === method && template.pattern.test(pathname));
+    const known = this.#templates.find(
+      (template) => template.method === method && template.pattern.test(pathname),
+    );
     if (known) this.called.add(known.operation);
     const answer = await fetch(this.url + address, {
       method,
-      headers: { "accept-encoding": "identity", ...(body !== undefined && { "content-type": "application/json" }), ...headers },
+      headers: {
+        "accept-encoding": "identity",
+        ...(body !== undefined && { "content-type": "application/json" }),
+        ...headers,
+      },
       ...(body !== undefined && { body: typeof body === "string" ? body : JSON.stringify(body) }),
     });
     const text = await answer.text();
     const isJson = /[/+]json\b/.test(answer.headers.get("content-type") ?? "") && text !== "";
-    return { status: answer.status, headers: answer.headers, body: isJson ? JSON.parse(text) : text, violations: violationsOf(answer) };
+    return {
+      status: answer.status,
+      headers: answer.headers,
+      body: isJson ? JSON.parse(text) : text,
+      violations: violationsOf(answer),
+    };
   }
 
   async [Symbol.asyncDispose](): Promise<void> {
@@ -118,7 +163,9 @@ async function listening(child: ChildProcess, log: string[]): Promise<string> {
     const [url] = /http:\/\/127\.0\.0\.1:\d+$/.exec(line.trim()) ?? [];
     if (url !== undefined && line.includes("listening")) found.resolve(url);
   });
-  child.once("exit", (code) => found.reject(new Error(`Prism ended with ${code}:\n${log.join("\n")}`)));
+  child.once("exit", (code) =>
+    found.reject(new Error(`Prism ended with ${code}:\n${log.join("\n")}`)),
+  );
   return found.promise;
 }
 

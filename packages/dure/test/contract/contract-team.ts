@@ -22,8 +22,9 @@ import { startTeam } from "../../src/team/start.ts";
 import { testRepository } from "../plans/real-runs.ts";
 
 /**
- * A real team that listens: `transfer` (slots, stages, receipts), `desk` (a tool that needs a yes, a hook, an answer that takes
- * its time), two agents in one room, and two plans on a small repository.
+ * A real team that listens: `transfer` (slots, stages, receipts), `desk` (a tool that needs a yes,
+ * a hook, an answer that takes its time), two agents in one room, and two plans on a small
+ * repository.
  */
 export interface ContractTeam extends AsyncDisposable {
   readonly url: string;
@@ -55,7 +56,8 @@ workers: { default: { kind: offline, script: greet.offline.yaml } }
 ports:
   - { id: greet, role: greet, goal: Say hello., owns: [src/greet/**], tests: [test/greet/**], acceptance: test -f src/greet/hello.txt }
 `,
-  "greet.offline.yaml": 'ports: { greet: { implementer: [{ edits: [{ path: src/greet/hello.txt, content: "hello" }] }] }, hold: { implementer: [{ hang: true }] } }\n',
+  "greet.offline.yaml":
+    'ports: { greet: { implementer: [{ edits: [{ path: src/greet/hello.txt, content: "hello" }] }] }, hold: { implementer: [{ hang: true }] } }\n',
   "steer.yaml": `
 plan: steer
 roles: modules
@@ -69,7 +71,9 @@ ports:
 };
 
 /** @param options.logins tries to log in per minute; default as of every server */
-export async function startContractTeam({ logins }: { logins?: number | undefined } = {}): Promise<ContractTeam> {
+export async function startContractTeam({
+  logins,
+}: { logins?: number | undefined } = {}): Promise<ContractTeam> {
   await using stack = new AsyncDisposableStack();
   const stored = stack.use(await testDatabase());
   const bank = await startBank();
@@ -78,10 +82,22 @@ export async function startContractTeam({ logins }: { logins?: number | undefine
   const folder = await mkdtemp(path.join(tmpdir(), "dure-contract-team-"));
   stack.defer(() => rm(folder, { recursive: true, force: true }));
   await mkdir(path.join(folder, "plans"));
-  for (const [name, text] of Object.entries(PLANS)) await writeFile(path.join(folder, "plans", name), text.replace("roles: modules", `repository: ${repository.folder}\nroles: modules`));
+  for (const [name, text] of Object.entries(PLANS)) {
+    await writeFile(
+      path.join(folder, "plans", name),
+      text.replace("roles: modules", `repository: ${repository.folder}\nroles: modules`),
+    );
+  }
   const hanging = Promise.withResolvers<void>();
 
-  const order = tool({ description: "Orders a thing.", inputSchema: z.object({ thing: z.string() }), effect: "once", recover: "ask", approval: true, execute: ({ thing }) => ({ ordered: thing }) });
+  const order = tool({
+    description: "Orders a thing.",
+    inputSchema: z.object({ thing: z.string() }),
+    effect: "once",
+    recover: "ask",
+    approval: true,
+    execute: ({ thing }) => ({ ordered: thing }),
+  });
   const helper = chatAgent({ name: "helper", prompt: "Help at the desk.", tools: { order } });
   const desk = defineService({
     name: "desk",
@@ -100,7 +116,9 @@ export async function startContractTeam({ logins }: { logins?: number | undefine
     const transfer = answerTransfer(request);
     if (transfer) return transfer;
     if (said.includes(WORDS.hang)) return hang(hanging.resolve, signal);
-    if (said.startsWith(WORDS.buy) && last?.role !== "tool") return { toolCalls: [{ name: "order", args: { thing: "의자" } }] };
+    if (said.startsWith(WORDS.buy) && last?.role !== "tool") {
+      return { toolCalls: [{ name: "order", args: { thing: "의자" } }] };
+    }
     return { text: "네, 알겠습니다." };
   });
 
@@ -116,20 +134,48 @@ export async function startContractTeam({ logins }: { logins?: number | undefine
     server: { limits: { logins } },
   });
   const admin = "contract-admin-token-0123456789";
-  const environment = readEnvironment({ DATABASE_URL: stored.url, PORT: "0", DURE_TOKEN: admin, DEV_MODE: "true" });
-  const team = await startTeam(await readTeam(options, folder), environment, { logger: silentLogger });
+  const environment = readEnvironment({
+    DATABASE_URL: stored.url,
+    PORT: "0",
+    DURE_TOKEN: admin,
+    DEV_MODE: "true",
+  });
+  const team = await startTeam(await readTeam(options, folder), environment, {
+    logger: silentLogger,
+  });
   stack.defer(() => team.stop());
-  const { token: guest } = await new PostgresTokenStore({ database: stored.database }).create({ name: "guest", scopes: ["chat"] });
+  const { token: guest } = await new PostgresTokenStore({ database: stored.database }).create({
+    name: "guest",
+    scopes: ["chat"],
+  });
   const hookTokenOf = async (run: string): Promise<string> => {
     const token = `hook_of_${run}`;
-    await stored.database.query({ name: "contract.hook", text: "update dure.plan_steps set hook_hash = $2 where run = $1 and status = 'running'" }, [run, createHash("sha256").update(token).digest()]);
+    await stored.database.query(
+      {
+        name: "contract.hook",
+        text: "update dure.plan_steps set hook_hash = $2 where run = $1 and status = 'running'",
+      },
+      [run, createHash("sha256").update(token).digest()],
+    );
     return token;
   };
   const kept = stack.move();
-  return { url: team.url, database: stored.database, admin, guest, hanging: hanging.promise, repository: repository.folder, hookTokenOf, stop: () => team.stop(), [Symbol.asyncDispose]: () => kept.disposeAsync() };
+  return {
+    url: team.url,
+    database: stored.database,
+    admin,
+    guest,
+    hanging: hanging.promise,
+    repository: repository.folder,
+    hookTokenOf,
+    stop: () => team.stop(),
+    [Symbol.asyncDispose]: () => kept.disposeAsync(),
+  };
 }
 
 function hang(reached: () => void, signal: AbortSignal): Promise<OfflineAnswer> {
   reached();
-  return new Promise((_, reject) => signal.addEventListener("abort", () => reject(signal.reason as Error), { once: true }));
+  return new Promise((_, reject) =>
+    signal.addEventListener("abort", () => reject(signal.reason as Error), { once: true }),
+  );
 }

@@ -1,12 +1,18 @@
 import { subscribe, unsubscribe } from "node:diagnostics_channel";
 import type { IncomingMessage, ServerResponse } from "node:http";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
-import { ContractProxy, operationsOf, type CheckedAnswer, type OpenApiDocument } from "./contract-proxy.ts";
+import {
+  ContractProxy,
+  operationsOf,
+  type CheckedAnswer,
+  type OpenApiDocument,
+} from "./contract-proxy.ts";
 import { startContractTeam, WORDS, type ContractTeam } from "./contract-team.ts";
 
 /**
- * The running server against its own /openapi.json, by Prism between both. Source: docs/spec/platform §3.
- * A good call must keep the contract in both directions; a refused one is wrong on purpose, so only its answer is judged.
+ * The running server against its own /openapi.json, by Prism between both. Source:
+ * docs/spec/platform §3. A good call must keep the contract in both directions; a refused one is
+ * wrong on purpose, so only its answer is judged.
  */
 let team: ContractTeam;
 let document: OpenApiDocument;
@@ -30,15 +36,26 @@ interface Call {
   readonly token?: string | null;
 }
 
-async function call(what: string, { token = team.admin, headers = {}, ...rest }: Call = {}): Promise<CheckedAnswer> {
+async function call(
+  what: string,
+  { token = team.admin, headers = {}, ...rest }: Call = {},
+): Promise<CheckedAnswer> {
   const [method = "", address = ""] = what.split(" ");
-  return proxy.call(method, address, { ...rest, headers: { ...(token !== null && { authorization: `Bearer ${token}` }), ...headers } });
+  return proxy.call(method, address, {
+    ...rest,
+    headers: { ...(token !== null && { authorization: `Bearer ${token}` }), ...headers },
+  });
 }
 
 /** A call that must succeed, and keep the contract in both directions. */
 async function expectGood(what: string, status: number, request?: Call): Promise<CheckedAnswer> {
   const answer = await call(what, request);
-  expect({ what, status: answer.status, violations: answer.violations, body: answer.status === status ? undefined : answer.body }).toEqual({ what, status, violations: [], body: undefined });
+  expect({
+    what,
+    status: answer.status,
+    violations: answer.violations,
+    body: answer.status === status ? undefined : answer.body,
+  }).toEqual({ what, status, violations: [], body: undefined });
   return answer;
 }
 
@@ -46,26 +63,63 @@ async function expectGood(what: string, status: number, request?: Call): Promise
 async function expectRefused(what: string, status: number, request?: Call): Promise<void> {
   const answer = await call(what, request);
   const violations = answer.violations.filter(({ location }) => location[0] !== "request");
-  expect({ what, status: answer.status, violations, type: answer.headers.get("content-type") }).toEqual({ what, status, violations: [], type: expect.stringContaining("application/problem+json") });
-  expect(answer.body).toMatchObject({ status, code: expect.any(String), title: expect.any(String) });
+  expect({
+    what,
+    status: answer.status,
+    violations,
+    type: answer.headers.get("content-type"),
+  }).toEqual({
+    what,
+    status,
+    violations: [],
+    type: expect.stringContaining("application/problem+json"),
+  });
+  expect(answer.body).toMatchObject({
+    status,
+    code: expect.any(String),
+    title: expect.any(String),
+  });
 }
 
-/** Prism parses the body that the answer to a HEAD announces and does not have: these go past it. */
+/**
+ * Prism parses the body that the answer to a HEAD announces and does not have: these go past it.
+ */
 const HEADS = ["HEAD /healthz", "HEAD /readyz"];
 
-const chat = (session: string, message: string, more: object = {}): Call => ({ body: { session_id: session, message, ...more } });
+const chat = (session: string, message: string, more: object = {}): Call => ({
+  body: { session_id: session, message, ...more },
+});
 const query = (fields: Record<string, string>): string => new URLSearchParams(fields).toString();
 
 describe("good calls", () => {
   test("a transfer is asked for, confirmed and looked at", async () => {
-    const asked = await expectGood("POST /v1/agent/chat", 200, chat("mina", "홍길동에게 5만원 보내줘", { service: "transfer", locale: "ko", time_zone: "Asia/Seoul" }));
-    const { ui_hint } = (asked.body as { interaction: { ui_hint: { confirm_id: string } } }).interaction;
-    const done = await expectGood("POST /v1/agent/chat", 200, chat("mina", "확인", { confirm_id: ui_hint.confirm_id }));
-    const edited = await expectGood("POST /v1/agent/chat", 200, chat("mina", "김철수에게 2만원 보내줘"));
+    const asked = await expectGood(
+      "POST /v1/agent/chat",
+      200,
+      chat("mina", "홍길동에게 5만원 보내줘", {
+        service: "transfer",
+        locale: "ko",
+        time_zone: "Asia/Seoul",
+      }),
+    );
+    const { ui_hint } = (asked.body as { interaction: { ui_hint: { confirm_id: string } } })
+      .interaction;
+    const done = await expectGood(
+      "POST /v1/agent/chat",
+      200,
+      chat("mina", "확인", { confirm_id: ui_hint.confirm_id }),
+    );
+    const edited = await expectGood(
+      "POST /v1/agent/chat",
+      200,
+      chat("mina", "김철수에게 2만원 보내줘"),
+    );
     await expectGood("POST /v1/agent/chat", 200, chat("mina", "", { slots: { amount: 30_000 } }));
 
     expect(asked.headers.get("turn-id")).toMatch(/^turn_/);
-    expect(done.body).toMatchObject({ interaction: { next_action: "DONE", receipt: { amount: 50_000 } } });
+    expect(done.body).toMatchObject({
+      interaction: { next_action: "DONE", receipt: { amount: 50_000 } },
+    });
     expect(edited.body).toMatchObject({ interaction: { next_action: "CONFIRM" } });
     await expectGood("GET /v1/agent/completed?session_id=mina", 200);
     await expectGood("GET /v1/agent/debug/mina", 200);
@@ -75,13 +129,26 @@ describe("good calls", () => {
   });
 
   test("turns are streamed, read again, and stopped", async () => {
-    const posted = await expectGood("POST /v1/agent/chat/stream", 200, chat("jisu", "안녕하세요", { service: "desk" }));
-    await expectGood(`GET /v1/agent/chat/stream?${query({ session_id: "jisu", message: "또 왔어요" })}`, 200);
+    const posted = await expectGood(
+      "POST /v1/agent/chat/stream",
+      200,
+      chat("jisu", "안녕하세요", { service: "desk" }),
+    );
+    await expectGood(
+      `GET /v1/agent/chat/stream?${query({ session_id: "jisu", message: "또 왔어요" })}`,
+      200,
+    );
     const turn = posted.headers.get("turn-id")!;
     const again = await expectGood(`GET /v1/agent/turns/${turn}/stream`, 200);
     const last = [...String(again.body).matchAll(/^id: (.*)$/gm)].at(-1)![1]!;
-    await expectGood(`GET /v1/agent/turns/${turn}/stream`, 204, { headers: { "last-event-id": last } });
-    await expectGood(`GET /v1/agent/chat/stream?${query({ session_id: "jisu", message: "-" })}`, 204, { headers: { "last-event-id": last } });
+    await expectGood(`GET /v1/agent/turns/${turn}/stream`, 204, {
+      headers: { "last-event-id": last },
+    });
+    await expectGood(
+      `GET /v1/agent/chat/stream?${query({ session_id: "jisu", message: "-" })}`,
+      204,
+      { headers: { "last-event-id": last } },
+    );
 
     // Past the proxy, which would wait for its end.
     const hanging = await fetch(`${team.url}/v1/agent/chat/stream`, {
@@ -99,17 +166,36 @@ describe("good calls", () => {
   });
 
   test("a question to a person is listed and answered once", async () => {
-    const pending = await expectGood("POST /v1/agent/chat", 200, chat("boss", WORDS.buy, { service: "desk" }));
-    const listed = await expectGood("GET /v1/escalations?status=open&severity=medium&type=decision&session=boss&limit=5", 200);
+    const pending = await expectGood(
+      "POST /v1/agent/chat",
+      200,
+      chat("boss", WORDS.buy, { service: "desk" }),
+    );
+    const listed = await expectGood(
+      "GET /v1/escalations?status=open&severity=medium&type=decision&session=boss&limit=5",
+      200,
+    );
     const [{ id }] = (listed.body as { items: [{ id: string }] }).items;
     await expectRefused(`POST /v1/escalations/${id}/answer`, 400, { body: { value: "" } });
     await expectGood(`GET /v1/escalations/${id}`, 200);
-    await expectGood(`POST /v1/escalations/${id}/answer`, 200, { body: { value: "approve", note: "이번만" } });
+    await expectGood(`POST /v1/escalations/${id}/answer`, 200, {
+      body: { value: "approve", note: "이번만" },
+    });
     await expectRefused(`POST /v1/escalations/${id}/answer`, 409, { body: { value: "approve" } });
     await expectRefused(`POST /v1/escalations/${id}/dismiss`, 409);
-    const again = await expectGood("POST /v1/agent/chat", 200, chat("boss-2", WORDS.buy, { service: "desk" }));
-    const [other] = ((await expectGood("GET /v1/escalations?session=boss-2", 200)).body as { items: [{ id: string }] }).items;
-    await expectGood(`POST /v1/escalations/${other.id}/dismiss`, 200, { body: { note: "늦었어요" } });
+    const again = await expectGood(
+      "POST /v1/agent/chat",
+      200,
+      chat("boss-2", WORDS.buy, { service: "desk" }),
+    );
+    const [other] = (
+      (await expectGood("GET /v1/escalations?session=boss-2", 200)).body as {
+        items: [{ id: string }];
+      }
+    ).items;
+    await expectGood(`POST /v1/escalations/${other.id}/dismiss`, 200, {
+      body: { note: "늦었어요" },
+    });
     await expectGood("GET /v1/escalations", 200);
     expect(again.body).toMatchObject({ interaction: { error: { code: "APPROVAL_PENDING" } } });
 
@@ -117,47 +203,91 @@ describe("good calls", () => {
   });
 
   test("a hook without data is one as well", async () => {
-    const { body } = await expectGood("POST /v1/agent/chat", 200, chat("hook", WORDS.note, { service: "desk" }));
+    const { body } = await expectGood(
+      "POST /v1/agent/chat",
+      200,
+      chat("hook", WORDS.note, { service: "desk" }),
+    );
 
     expect(body).toMatchObject({ hooks: [{ type: "noted" }] });
   });
 
   test("people and agents talk in rooms and threads", async () => {
     await expectGood("GET /v1/rooms", 200);
-    const direct = await expectGood("POST /v1/rooms", 200, { body: { agent: "eden", as_person: "mina" } });
+    const direct = await expectGood("POST /v1/rooms", 200, {
+      body: { agent: "eden", as_person: "mina" },
+    });
     const listed = await expectGood("GET /v1/rooms?as_person=mina", 200);
-    const room = (listed.body as { items: { id: string; name: string }[] }).items.find(({ id }) => id !== (direct.body as { id: string }).id)!.id;
-    const posted = await expectGood(`POST /v1/rooms/${room}/messages`, 202, { body: { text: "<@eden> 안녕하세요", as_person: "mina", client_id: "one" } });
+    const room = (listed.body as { items: { id: string; name: string }[] }).items.find(
+      ({ id }) => id !== (direct.body as { id: string }).id,
+    )!.id;
+    const posted = await expectGood(`POST /v1/rooms/${room}/messages`, 202, {
+      body: { text: "<@eden> 안녕하세요", as_person: "mina", client_id: "one" },
+    });
     const { message_id } = posted.body as { message_id: string };
     await expectGood(`GET /v1/messages/${message_id}`, 200);
-    const told = await expectGood("POST /v1/collaborate", 200, { body: { agent: "ruda", target_agent: "eden", message: "로그인 화면을 봐 주세요", topic: "login", idempotency_key: "once" } });
+    const told = await expectGood("POST /v1/collaborate", 200, {
+      body: {
+        agent: "ruda",
+        target_agent: "eden",
+        message: "로그인 화면을 봐 주세요",
+        topic: "login",
+        idempotency_key: "once",
+      },
+    });
     const { thread_id, channel_id } = told.body as { thread_id: string; channel_id: string };
     await expectGood(`GET /v1/rooms/${channel_id}/threads`, 200);
     await expectGood(`GET /v1/threads/${thread_id}`, 200);
     await expectGood(`GET /v1/rooms/${channel_id}/messages?thread=${thread_id}&limit=10`, 200);
     const seen = await expectGood(`GET /v1/rooms/${room}/messages`, 200);
-    await expectGood(`POST /v1/rooms/${room}/read`, 204, { body: { seq: (seen.body as { items: { seq: number }[] }).items.at(-1)!.seq, as_person: "mina" } });
+    await expectGood(`POST /v1/rooms/${room}/read`, 204, {
+      body: {
+        seq: (seen.body as { items: { seq: number }[] }).items.at(-1)!.seq,
+        as_person: "mina",
+      },
+    });
     await expectGood(`POST /v1/threads/${thread_id}/resume`, 200, { body: {} });
     await expectGood(`DELETE /v1/threads/${thread_id}/participants/eden`, 204);
     await expectGood("GET /v1/observations", 200);
     await expectGood("GET /v1/agents", 200);
     await expectGood("POST /v1/agents/eden/pause", 204, { body: { paused: true } });
     await expectGood("POST /v1/agents/eden/pause", 204, { body: { paused: false } });
-    await expectGood("POST /v1/collaborate", 200, { body: { agent: "ruda", target_agent: "nobody", message: "-" } });
+    await expectGood("POST /v1/collaborate", 200, {
+      body: { agent: "ruda", target_agent: "nobody", message: "-" },
+    });
 
     expect(told.body).toMatchObject({ ok: true, reused: false });
   });
 
   test("one agent asks another, and the job is watched and steered", async () => {
-    const asked = await expectGood("POST /v1/jobs", 200, { body: { agent: "ruda", target: "eden", message: "로그인 화면을 봐 주세요", max_turns: 1, topic: "login" }, headers: { "idempotency-key": "ask" } });
+    const asked = await expectGood("POST /v1/jobs", 200, {
+      body: {
+        agent: "ruda",
+        target: "eden",
+        message: "로그인 화면을 봐 주세요",
+        max_turns: 1,
+        topic: "login",
+      },
+      headers: { "idempotency-key": "ask" },
+    });
     const { job_id } = asked.body as { job_id: string };
     await expectGood(`GET /v1/jobs/${job_id}`, 200);
     const stream = await expectGood(`GET /v1/jobs/${job_id}/stream`, 200);
     const last = [...String(stream.body).matchAll(/^id: (.*)$/gm)].at(-1)![1]!;
     await expectGood(`GET /v1/jobs/${job_id}/stream`, 204, { headers: { "last-event-id": last } });
-    const hanging = await expectGood("POST /v1/jobs", 202, { body: { agent: "ruda", target: "eden", message: `${WORDS.hang} 생각해 주세요`, wait_sec: 0, payload: { kind: "question", question: "언제요?" } } });
+    const hanging = await expectGood("POST /v1/jobs", 202, {
+      body: {
+        agent: "ruda",
+        target: "eden",
+        message: `${WORDS.hang} 생각해 주세요`,
+        wait_sec: 0,
+        payload: { kind: "question", question: "언제요?" },
+      },
+    });
     const { job_id: other } = hanging.body as { job_id: string };
-    await expectGood(`POST /v1/jobs/${other}/speak`, 202, { body: { text: "짧게 답해 주세요", as_person: "mina" } });
+    await expectGood(`POST /v1/jobs/${other}/speak`, 202, {
+      body: { text: "짧게 답해 주세요", as_person: "mina" },
+    });
     await expectGood("GET /v1/jobs?agent=eden&since=1h&limit=10", 200);
     await expectGood("GET /v1/jobs/audit?stuck=10m&resumes=3", 200);
     await expectGood(`POST /v1/jobs/${other}/cancel`, 200);
@@ -166,54 +296,102 @@ describe("good calls", () => {
     await expectGood(`POST /v1/jobs/${(again.body as { job_id: string }).job_id}/cancel`, 200);
     await expectRefused(`POST /v1/jobs/${job_id}/retry`, 409);
     await expectRefused(`POST /v1/jobs/${job_id}/cancel`, 409);
-    await expectRefused("POST /v1/jobs", 422, { body: { agent: "ruda", target: "eden", message: "다른 말" }, headers: { "idempotency-key": "ask" } });
+    await expectRefused("POST /v1/jobs", 422, {
+      body: { agent: "ruda", target: "eden", message: "다른 말" },
+      headers: { "idempotency-key": "ask" },
+    });
     await expectGood("POST /v1/jobs/purge", 200, { body: { older_than: "7d" } });
 
     expect(asked.body).toMatchObject({ status: "ok", reply: "네, 알겠습니다." });
   });
 
-  test("a plan is looked at and run, its run watched and merged", { timeout: 120_000 }, async () => {
-    await expectGood("GET /v1/plans", 200);
-    await expectGood("GET /v1/plans/greet", 200);
-    await expectGood("POST /v1/plans/check", 200, { body: { file: "new.yaml", text: "plan: new\n" } });
-    await expectGood("POST /v1/plans/draft", 200, { body: { goal: "세션은 30분 뒤에 끝난다", repository: team.repository } });
-    await expectGood("POST /v1/runs", 200, { body: { plan: "greet", dry_run: true } });
-    const started = await expectGood("POST /v1/runs", 202, { body: { plan: "greet" }, headers: { "idempotency-key": "greet" } });
-    await expectRefused("POST /v1/runs", 422, { body: { plan: "steer" }, headers: { "idempotency-key": "greet" } });
-    const { id } = started.body as { id: string };
-    const stream = await expectGood(`GET /v1/runs/${id}/events`, 200);
-    const last = [...String(stream.body).matchAll(/^id: (.*)$/gm)].at(-1)![1]!;
-    await expectGood(`GET /v1/runs/${id}/events`, 204, { headers: { "last-event-id": last } });
-    const run = await expectGood(`GET /v1/runs/${id}`, 200);
-    const port = await expectGood(`GET /v1/runs/${id}/ports/greet`, 200);
-    const [step] = (port.body as { steps: { id: number }[] }).steps;
-    await expectGood(`GET /v1/runs/${id}/ports/greet/steps/${step!.id}/manifest`, 200);
-    await expectGood(`GET /v1/runs/${id}/ports/greet/diff`, 200);
-    await expectGood(`GET /v1/runs/${id}/diff`, 200);
-    await expectRefused(`POST /v1/runs/${id}/merge`, 404, { body: { into: "nowhere" } });
-    await expectGood(`POST /v1/runs/${id}/merge`, 200, { body: { into: "main" } });
-    await expectGood("GET /v1/runs?plan=greet&status=success&limit=5", 200);
-    await expectRefused(`POST /v1/runs/${id}/pause`, 409);
-    await expectRefused(`POST /v1/runs/${id}/ports/greet/say`, 409, { body: { to: "implementer", text: "늦었어요" } });
-    await expectGood("POST /v1/runs/clean", 200, { body: { older_than_ms: 0, dry_run: true } });
-    const cleaned = await expectGood("POST /v1/runs/clean", 200, { body: { run: id } });
-    expect(cleaned.body).toEqual({ items: [{ run: id, plan: "greet", outcome: "cleaned" }], next: null });
-    await expectRefused(`GET /v1/runs/${id}/diff`, 409);
+  test(
+    "a plan is looked at and run, its run watched and merged",
+    { timeout: 120_000 },
+    async () => {
+      await expectGood("GET /v1/plans", 200);
+      await expectGood("GET /v1/plans/greet", 200);
+      await expectGood("POST /v1/plans/check", 200, {
+        body: { file: "new.yaml", text: "plan: new\n" },
+      });
+      await expectGood("POST /v1/plans/draft", 200, {
+        body: { goal: "세션은 30분 뒤에 끝난다", repository: team.repository },
+      });
+      await expectGood("POST /v1/runs", 200, { body: { plan: "greet", dry_run: true } });
+      const started = await expectGood("POST /v1/runs", 202, {
+        body: { plan: "greet" },
+        headers: { "idempotency-key": "greet" },
+      });
+      await expectRefused("POST /v1/runs", 422, {
+        body: { plan: "steer" },
+        headers: { "idempotency-key": "greet" },
+      });
+      const { id } = started.body as { id: string };
+      const stream = await expectGood(`GET /v1/runs/${id}/events`, 200);
+      const last = [...String(stream.body).matchAll(/^id: (.*)$/gm)].at(-1)![1]!;
+      await expectGood(`GET /v1/runs/${id}/events`, 204, { headers: { "last-event-id": last } });
+      const run = await expectGood(`GET /v1/runs/${id}`, 200);
+      const port = await expectGood(`GET /v1/runs/${id}/ports/greet`, 200);
+      const [step] = (port.body as { steps: { id: number }[] }).steps;
+      await expectGood(`GET /v1/runs/${id}/ports/greet/steps/${step!.id}/manifest`, 200);
+      await expectGood(`GET /v1/runs/${id}/ports/greet/diff`, 200);
+      await expectGood(`GET /v1/runs/${id}/diff`, 200);
+      await expectRefused(`POST /v1/runs/${id}/merge`, 404, { body: { into: "nowhere" } });
+      await expectGood(`POST /v1/runs/${id}/merge`, 200, { body: { into: "main" } });
+      await expectGood("GET /v1/runs?plan=greet&status=success&limit=5", 200);
+      await expectRefused(`POST /v1/runs/${id}/pause`, 409);
+      await expectRefused(`POST /v1/runs/${id}/ports/greet/say`, 409, {
+        body: { to: "implementer", text: "늦었어요" },
+      });
+      await expectGood("POST /v1/runs/clean", 200, { body: { older_than_ms: 0, dry_run: true } });
+      const cleaned = await expectGood("POST /v1/runs/clean", 200, { body: { run: id } });
+      expect(cleaned.body).toEqual({
+        items: [{ run: id, plan: "greet", outcome: "cleaned" }],
+        next: null,
+      });
+      await expectRefused(`GET /v1/runs/${id}/diff`, 409);
 
-    expect(run.body).toMatchObject({ status: "success", report: { branch: "dure/greet" } });
-  });
+      expect(run.body).toMatchObject({ status: "success", report: { branch: "dure/greet" } });
+    },
+  );
 
   test("a run is steered", { timeout: 120_000 }, async () => {
-    const { id } = (await expectGood("POST /v1/runs", 202, { body: { plan: "steer", only: ["bad", "hold"] } })).body as { id: string };
-    await expect.poll(async () => ((await call(`GET /v1/runs/${id}/ports/hold`)).body as { steps: { status: string }[] }).steps.map(({ status }) => status), { timeout: 60_000 }).toEqual(["running"]);
-    await expectGood("POST /v1/hooks/test-feedback", 200, { body: { failed_tests: [{ name: "합계" }] }, token: await team.hookTokenOf(id) });
-    await expectRefused("POST /v1/hooks/test-feedback", 400, { body: { metrics: 3 }, token: await team.hookTokenOf(id) });
-    await expectGood(`POST /v1/runs/${id}/ports/hold/say`, 202, { body: { to: "tester", text: "경계값도 봐 주세요" } });
+    const { id } = (
+      await expectGood("POST /v1/runs", 202, { body: { plan: "steer", only: ["bad", "hold"] } })
+    ).body as { id: string };
+    await expect
+      .poll(
+        async () =>
+          (
+            (await call(`GET /v1/runs/${id}/ports/hold`)).body as { steps: { status: string }[] }
+          ).steps.map(({ status }) => status),
+        { timeout: 60_000 },
+      )
+      .toEqual(["running"]);
+    await expectGood("POST /v1/hooks/test-feedback", 200, {
+      body: { failed_tests: [{ name: "합계" }] },
+      token: await team.hookTokenOf(id),
+    });
+    await expectRefused("POST /v1/hooks/test-feedback", 400, {
+      body: { metrics: 3 },
+      token: await team.hookTokenOf(id),
+    });
+    await expectGood(`POST /v1/runs/${id}/ports/hold/say`, 202, {
+      body: { to: "tester", text: "경계값도 봐 주세요" },
+    });
     await expectGood(`GET /v1/runs/${id}/ports/hold`, 200);
     await expectGood(`POST /v1/runs/${id}/pause`, 200);
     await expectRefused(`POST /v1/runs/${id}/pause`, 409);
     await expectGood(`POST /v1/runs/${id}/resume`, 200);
-    await expectGood(`POST /v1/runs/${id}/ports/bad/retry`, 200, { body: { hint: "다시", tries: 1, time_ms: 1_000, tokens: 1_000, grant: { path: "src/more.txt", wants: "own" } } });
+    await expectGood(`POST /v1/runs/${id}/ports/bad/retry`, 200, {
+      body: {
+        hint: "다시",
+        tries: 1,
+        time_ms: 1_000,
+        tokens: 1_000,
+        grant: { path: "src/more.txt", wants: "own" },
+      },
+    });
     await expectRefused(`POST /v1/runs/${id}/ports/hold/retry`, 409);
     await expectRefused(`POST /v1/runs/${id}/extend`, 409, { body: { tokens: 1_000 } });
     await expectRefused(`POST /v1/runs/${id}/again`, 409);
@@ -228,7 +406,11 @@ describe("good calls", () => {
     await expectGood("POST /v1/logout", 204, { token: null });
     await expectGood("POST /v1/login/links", 200, { token: team.guest });
     const { body: logins } = await expectGood("GET /v1/login/sessions", 200, { token: team.guest });
-    await expectGood(`DELETE /v1/login/sessions/${(logins as { items: { id: string }[] }).items[0]!.id}`, 204, { token: team.guest });
+    await expectGood(
+      `DELETE /v1/login/sessions/${(logins as { items: { id: string }[] }).items[0]!.id}`,
+      204,
+      { token: team.guest },
+    );
     await expectGood("GET /v1/me", 200);
     await expectGood("GET /v1/me", 200, { token: team.guest });
     await expectGood("GET /healthz", 200, { token: null });
@@ -236,7 +418,10 @@ describe("good calls", () => {
     await expectGood("GET /readyz", 200);
     await expectGood("GET /metrics", 200);
     await expectGood("GET /v1/costs?days=7", 200);
-    await expectGood("GET /v1/audit?what=job.*&name=nobody&subject=job_1&search=%EB%A3%A8%EB%8B%A4&limit=2&cursor=9", 200);
+    await expectGood(
+      "GET /v1/audit?what=job.*&name=nobody&subject=job_1&search=%EB%A3%A8%EB%8B%A4&limit=2&cursor=9",
+      200,
+    );
     const { body } = await expectGood("GET /v1/audit?what=login", 200);
     expect(body).toMatchObject({ items: [{ person: "guest", outcome: "done" }] });
   });
@@ -246,7 +431,10 @@ test.each(HEADS)("%s answers as GET does, without a body", async (head) => {
   const address = team.url + head.slice("HEAD ".length);
   const [asked, got] = await Promise.all([fetch(address, { method: "HEAD" }), fetch(address)]);
 
-  expect([asked.status, asked.headers.get("content-type")]).toEqual([got.status, got.headers.get("content-type")]);
+  expect([asked.status, asked.headers.get("content-type")]).toEqual([
+    got.status,
+    got.headers.get("content-type"),
+  ]);
   expect(await asked.text()).toBe("");
 });
 
@@ -259,13 +447,21 @@ test.each([
   ["POST /v1/agent/chat", 415, { body: "hi", headers: { "content-type": "text/plain" } }],
   ["POST /v1/agent/chat", 401, { ...chat("s", "hi"), token: null }],
   ["POST /v1/agent/chat", 401, { ...chat("s", "hi"), token: "no-such-token-anywhere" }],
-  ["POST /v1/agent/chat", 403, { ...chat("s", "hi"), headers: { origin: "https://elsewhere.example" } }],
+  [
+    "POST /v1/agent/chat",
+    403,
+    { ...chat("s", "hi"), headers: { origin: "https://elsewhere.example" } },
+  ],
   ["POST /v1/agent/chat/stream", 400, { body: { message: "hi" } }],
   ["POST /v1/agent/chat/stream", 404, chat("s", "hi", { service: "nope" })],
   ["POST /v1/agent/chat/stream", 401, { ...chat("s", "hi"), token: null }],
   ["GET /v1/agent/chat/stream?message=hi", 400],
   ["GET /v1/agent/chat/stream?session_id=s&message=hi&service=nope", 404],
-  ["GET /v1/agent/chat/stream?session_id=s&message=hi", 400, { headers: { "last-event-id": "nonsense" } }],
+  [
+    "GET /v1/agent/chat/stream?session_id=s&message=hi",
+    400,
+    { headers: { "last-event-id": "nonsense" } },
+  ],
   ["GET /v1/agent/chat/stream?session_id=s&message=hi", 401, { token: null }],
   ["GET /v1/agent/turns/turn_0/stream", 404],
   ["GET /v1/agent/turns/turn_0/stream?last_event_id=nonsense", 400],
@@ -297,7 +493,15 @@ test.each([
   ["GET /v1/me", 401, { token: null }],
   ["POST /v1/login", 400, { token: null, body: {} }],
   ["POST /v1/login", 401, { token: null, body: { token: "no-such-token-anywhere" } }],
-  ["POST /v1/login", 403, { token: null, body: { token: "no-such-token-anywhere" }, headers: { origin: "https://elsewhere.example" } }],
+  [
+    "POST /v1/login",
+    403,
+    {
+      token: null,
+      body: { token: "no-such-token-anywhere" },
+      headers: { origin: "https://elsewhere.example" },
+    },
+  ],
   ["POST /v1/logout", 403, { token: null, headers: { origin: "https://elsewhere.example" } }],
   ["POST /v1/login/links", 401, { token: null }],
   ["GET /v1/login/sessions", 401, { token: null }],
@@ -365,41 +569,94 @@ test.each([
   ["POST /v1/runs/run_0/ports/a/say", 404, { body: { to: "tester", text: "안녕" } }],
   ["POST /v1/hooks/test-feedback", 401, { body: {}, token: null }],
   ["POST /v1/hooks/ask", 401, { body: { question: "누구세요?" }, token: null }],
-  ["POST /v1/hooks/request-access", 401, { body: { path: "src/a.ts", wants: "read", why: "봐야 해요" }, token: null }],
-] as [string, number, Call?][])("%s is refused with %i as documented", async (what, status, request) => {
-  await expectRefused(what, status, request);
-});
+  [
+    "POST /v1/hooks/request-access",
+    401,
+    { body: { path: "src/a.ts", wants: "read", why: "봐야 해요" }, token: null },
+  ],
+] as [string, number, Call?][])(
+  "%s is refused with %i as documented",
+  async (what, status, request) => {
+    await expectRefused(what, status, request);
+  },
+);
 
 test("refusals that need something before them are documented as well", async () => {
-  await expectGood("POST /v1/agent/chat", 200, { ...chat("key", "하나", { service: "desk" }), headers: { "idempotency-key": "k" } });
-  await expectRefused("POST /v1/agent/chat", 422, { ...chat("key", "둘", { service: "desk" }), headers: { "idempotency-key": "k" } });
+  await expectGood("POST /v1/agent/chat", 200, {
+    ...chat("key", "하나", { service: "desk" }),
+    headers: { "idempotency-key": "k" },
+  });
+  await expectRefused("POST /v1/agent/chat", 422, {
+    ...chat("key", "둘", { service: "desk" }),
+    headers: { "idempotency-key": "k" },
+  });
   await expectRefused("GET /metrics", 403, { token: team.guest });
   await expectRefused("GET /v1/audit", 403, { token: team.guest });
-  await expectRefused("POST /v1/escalations/escalation_0/answer", 403, { body: { value: "approve" }, token: team.guest });
+  await expectRefused("POST /v1/escalations/escalation_0/answer", 403, {
+    body: { value: "approve" },
+    token: team.guest,
+  });
   await expectRefused("POST /v1/escalations/escalation_0/dismiss", 403, { token: team.guest });
   await expectRefused("GET /v1/jobs", 403, { token: team.guest });
   await expectRefused("GET /v1/plans", 403, { token: team.guest });
   await expectRefused("POST /v1/runs", 403, { body: { plan: "greet" }, token: team.guest });
-  await expectRefused("POST /v1/jobs/purge", 403, { body: { older_than: "7d" }, token: team.guest });
+  await expectRefused("POST /v1/jobs/purge", 403, {
+    body: { older_than: "7d" },
+    token: team.guest,
+  });
   let tries = 0;
-  while ((await call("POST /v1/login", { token: null, body: { token: "no-such-token-anywhere" } })).status !== 429 && tries < 100) tries++;
-  await expectRefused("POST /v1/login", 429, { token: null, body: { token: "no-such-token-anywhere" } });
+  while (
+    (await call("POST /v1/login", { token: null, body: { token: "no-such-token-anywhere" } }))
+      .status !== 429 &&
+    tries < 100
+  ) {
+    tries++;
+  }
+  await expectRefused("POST /v1/login", 429, {
+    token: null,
+    body: { token: "no-such-token-anywhere" },
+  });
 });
 
 test("a wrong word in the document is reported, on the way in and on the way out", async () => {
-  const tampered = structuredClone(document) as { paths: Record<string, Record<string, { responses: Record<string, object> }>> };
-  tampered.paths["/v1/me"]!["get"]!.responses["200"] = { description: "Wrong.", content: { "application/json": { schema: { type: "object", required: ["shoe_size"], properties: { locale: { type: "integer" } } } } } };
+  const tampered = structuredClone(document) as {
+    paths: Record<string, Record<string, { responses: Record<string, object> }>>;
+  };
+  tampered.paths["/v1/me"]!["get"]!.responses["200"] = {
+    description: "Wrong.",
+    content: {
+      "application/json": {
+        schema: {
+          type: "object",
+          required: ["shoe_size"],
+          properties: { locale: { type: "integer" } },
+        },
+      },
+    },
+  };
   delete tampered.paths["/v1/services"]!["get"]!.responses["401"];
   await using other = await ContractProxy.start({ document: tampered, upstream: team.url });
 
-  const me = await other.call("GET", "/v1/me", { headers: { authorization: `Bearer ${team.admin}` } });
+  const me = await other.call("GET", "/v1/me", {
+    headers: { authorization: `Bearer ${team.admin}` },
+  });
   const services = await other.call("GET", "/v1/services");
-  const sessions = await other.call("GET", "/v1/agent/sessions?limit=many", { headers: { authorization: `Bearer ${team.admin}` } });
+  const sessions = await other.call("GET", "/v1/agent/sessions?limit=many", {
+    headers: { authorization: `Bearer ${team.admin}` },
+  });
 
   expect(me.status).toBe(200);
-  expect(me.violations.map(({ message }) => message)).toEqual([expect.stringContaining("shoe_size"), expect.stringContaining("integer")]);
-  expect(services.violations.map(({ location: [where] }) => where)).toEqual(["request", "response"]);
-  expect(sessions.violations.map(({ location }) => location.join("."))).toEqual(["request.query.limit"]);
+  expect(me.violations.map(({ message }) => message)).toEqual([
+    expect.stringContaining("shoe_size"),
+    expect.stringContaining("integer"),
+  ]);
+  expect(services.violations.map(({ location: [where] }) => where)).toEqual([
+    "request",
+    "response",
+  ]);
+  expect(sessions.violations.map(({ location }) => location.join("."))).toEqual([
+    "request.query.limit",
+  ]);
 }, 60_000);
 
 test("the event log keeps its contract to its end, which comes with the server's", async () => {
@@ -414,7 +671,11 @@ test("the event log keeps its contract to its end, which comes with the server's
 });
 
 test("nothing that the document lists was left out, and Prism talked to nobody but the server", () => {
-  expect(operationsOf(document).filter((operation) => !proxy.called.has(operation) && !HEADS.includes(operation))).toEqual([]);
+  expect(
+    operationsOf(document).filter(
+      (operation) => !proxy.called.has(operation) && !HEADS.includes(operation),
+    ),
+  ).toEqual([]);
   expect(proxy.log.filter((line) => line.startsWith("REFUSED"))).toEqual([]);
 });
 

@@ -2,7 +2,14 @@ import { once } from "node:events";
 import type { Server } from "node:http";
 import type { AddressInfo, Socket } from "node:net";
 import { AgentCard, Artifact, Message, Task, TaskStatusUpdateEvent } from "@a2a-js/sdk";
-import { AgentEvent, DefaultRequestHandler, InMemoryTaskStore, type AgentExecutor, type ExecutionEventBus, type RequestContext } from "@a2a-js/sdk/server";
+import {
+  AgentEvent,
+  DefaultRequestHandler,
+  InMemoryTaskStore,
+  type AgentExecutor,
+  type ExecutionEventBus,
+  type RequestContext,
+} from "@a2a-js/sdk/server";
 import { agentCardHandler, jsonRpcHandler, UserBuilder } from "@a2a-js/sdk/server/express";
 import express from "express";
 
@@ -20,13 +27,21 @@ export interface A2aCall {
   working(text: string): void;
   /** Instead of a task. */
   reply(text: string): void;
-  end(state: "COMPLETED" | "FAILED" | "REJECTED" | "CANCELED" | "INPUT_REQUIRED" | "AUTH_REQUIRED", text?: string): void;
+  end(
+    state: "COMPLETED" | "FAILED" | "REJECTED" | "CANCELED" | "INPUT_REQUIRED" | "AUTH_REQUIRED",
+    text?: string,
+  ): void;
 }
 
 export interface A2aAgent extends AsyncDisposable {
   readonly url: string;
   /** Of the calls that it has begun: message id, context, text. */
-  readonly calls: readonly { readonly messageId: string; readonly contextId: string; readonly taskId: string; readonly text: string }[];
+  readonly calls: readonly {
+    readonly messageId: string;
+    readonly contextId: string;
+    readonly taskId: string;
+    readonly text: string;
+  }[];
   /** Headers of the requests, newest last. */
   readonly headers: readonly Readonly<Record<string, unknown>>[];
   /** Cuts every connection; the tasks go on. */
@@ -34,7 +49,10 @@ export interface A2aAgent extends AsyncDisposable {
 }
 
 /** A server of the official SDK over loopback. */
-export async function startA2aAgent(act: (call: A2aCall) => Promise<void> | void, options: { streaming?: boolean; version?: string; messageOnly?: boolean } = {}): Promise<A2aAgent> {
+export async function startA2aAgent(
+  act: (call: A2aCall) => Promise<void> | void,
+  options: { streaming?: boolean; version?: string; messageOnly?: boolean } = {},
+): Promise<A2aAgent> {
   const calls: A2aAgent["calls"][number][] = [];
   const headers: Record<string, unknown>[] = [];
   const cancels = new Map<string, AbortController>();
@@ -46,11 +64,40 @@ export async function startA2aAgent(act: (call: A2aCall) => Promise<void> | void
       calls.push({ messageId: userMessage.messageId, contextId, taskId, text });
       const cancel = new AbortController();
       cancels.set(taskId, cancel);
-      const said = (words: string) => Message.fromJSON({ messageId: crypto.randomUUID(), taskId, contextId, role: "ROLE_AGENT", parts: [{ text: words }] });
+      const said = (words: string) =>
+        Message.fromJSON({
+          messageId: crypto.randomUUID(),
+          taskId,
+          contextId,
+          role: "ROLE_AGENT",
+          parts: [{ text: words }],
+        });
       const status = (state: string, words?: string): void =>
-        bus.publish(AgentEvent.statusUpdate(TaskStatusUpdateEvent.fromJSON({ taskId, contextId, status: { state: `TASK_STATE_${state}`, timestamp: new Date().toISOString(), ...(words !== undefined && { message: Message.toJSON(said(words)) }) } })));
+        bus.publish(
+          AgentEvent.statusUpdate(
+            TaskStatusUpdateEvent.fromJSON({
+              taskId,
+              contextId,
+              status: {
+                state: `TASK_STATE_${state}`,
+                timestamp: new Date().toISOString(),
+                ...(words !== undefined && { message: Message.toJSON(said(words)) }),
+              },
+            }),
+          ),
+        );
       if (!options.messageOnly) {
-        bus.publish(AgentEvent.task(task ?? Task.fromJSON({ id: taskId, contextId, status: { state: "TASK_STATE_SUBMITTED", timestamp: new Date().toISOString() }, history: [Message.toJSON(userMessage)] })));
+        bus.publish(
+          AgentEvent.task(
+            task ??
+              Task.fromJSON({
+                id: taskId,
+                contextId,
+                status: { state: "TASK_STATE_SUBMITTED", timestamp: new Date().toISOString() },
+                history: [Message.toJSON(userMessage)],
+              }),
+          ),
+        );
       }
       let isBegun = false;
       await act({
@@ -60,7 +107,16 @@ export async function startA2aAgent(act: (call: A2aCall) => Promise<void> | void
         isFollowUp: task !== undefined,
         cancelled: cancel.signal,
         write: (piece) => {
-          bus.publish(AgentEvent.artifactUpdate({ taskId, contextId, artifact: Artifact.fromJSON({ artifactId: "answer", parts: [{ text: piece }] }), append: isBegun, lastChunk: false, metadata: undefined }));
+          bus.publish(
+            AgentEvent.artifactUpdate({
+              taskId,
+              contextId,
+              artifact: Artifact.fromJSON({ artifactId: "answer", parts: [{ text: piece }] }),
+              append: isBegun,
+              lastChunk: false,
+              metadata: undefined,
+            }),
+          );
           isBegun = true;
         },
         working: (words) => status("WORKING", words),
@@ -82,7 +138,9 @@ export async function startA2aAgent(act: (call: A2aCall) => Promise<void> | void
     name: "Weather",
     description: "Tells the weather.",
     version: "1",
-    supportedInterfaces: [{ url: `${url}/rpc`, protocolBinding: "JSONRPC", protocolVersion: options.version ?? "1.0" }],
+    supportedInterfaces: [
+      { url: `${url}/rpc`, protocolBinding: "JSONRPC", protocolVersion: options.version ?? "1.0" },
+    ],
     capabilities: { streaming: options.streaming ?? true },
     defaultInputModes: ["text/plain"],
     defaultOutputModes: ["text/plain"],

@@ -12,18 +12,28 @@ import { PostgresProxy } from "../../src/testing/postgres-proxy.ts";
 import { CREATE_LEDGER, ledgerService, writeLedger } from "./ledger-service.ts";
 
 /** An engine whose hooks are delivered as a team delivers them. */
-async function startTeam(service: Service): Promise<TestEngine & { outboxStates(): Promise<readonly string[]> }> {
+async function startTeam(
+  service: Service,
+): Promise<TestEngine & { outboxStates(): Promise<readonly string[]> }> {
   await using stack = new AsyncDisposableStack();
   const t = stack.use(await startTestEngine(service));
   await t.database.query({ text: CREATE_LEDGER });
   const us = stack.use(await joinTeam(t.url));
   const outbox = stack.use(new Outbox(us));
-  outbox.handle("hook", new HookDelivery({ services: [service], logger: us.logger, lease: us.lease.signal }).handler);
+  outbox.handle(
+    "hook",
+    new HookDelivery({ services: [service], logger: us.logger, lease: us.lease.signal }).handler,
+  );
   outbox.start();
   const kept = stack.move();
   return {
     ...t,
-    outboxStates: async () => (await t.database.query<{ state: string }>({ text: "select state from dure.outbox order by id" })).map(({ state }) => state),
+    outboxStates: async () =>
+      (
+        await t.database.query<{ state: string }>({
+          text: "select state from dure.outbox order by id",
+        })
+      ).map(({ state }) => state),
     [Symbol.asyncDispose]: () => kept.disposeAsync(),
   };
 }
@@ -31,15 +41,29 @@ async function startTeam(service: Service): Promise<TestEngine & { outboxStates(
 test("the hooks of a session arrive in the order of its turns, each with the key of its turn and place, whatever their kind", async () => {
   const arrived: string[] = [];
   const note: HookHandler["handle"] = async (_data, { key }) => void arrived.push(key);
-  const ledger: HookHandler = { transactional: true, handle: async (data, context) => (await writeLedger.handle(data, context), await note(data, context)) };
+  const ledger: HookHandler = {
+    transactional: true,
+    handle: async (data, context) => (
+      await writeLedger.handle(data, context),
+      await note(data, context)
+    ),
+  };
   await using t = await startTeam(ledgerService({ hooks: { mail: note, ledger } }));
 
   const one = await t.say("mail ledger mail ledger");
   const two = await t.say("ledger mail nobody mail");
 
-  await expect.poll(() => t.outboxStates(), { timeout: 10_000 }).toEqual(Array.from({ length: 8 }, () => "sent"));
-  expect(one.done.hooks).toEqual(["mail", "ledger", "mail", "ledger"].map((type, index) => ({ type, data: { index } })));
-  expect(arrived).toEqual([0, 1, 2, 3].map((index) => `${one.turnId}.${index}`).concat([0, 1, 3].map((index) => `${two.turnId}.${index}`)));
+  await expect
+    .poll(() => t.outboxStates(), { timeout: 10_000 })
+    .toEqual(Array.from({ length: 8 }, () => "sent"));
+  expect(one.done.hooks).toEqual(
+    ["mail", "ledger", "mail", "ledger"].map((type, index) => ({ type, data: { index } })),
+  );
+  expect(arrived).toEqual(
+    [0, 1, 2, 3]
+      .map((index) => `${one.turnId}.${index}`)
+      .concat([0, 1, 3].map((index) => `${two.turnId}.${index}`)),
+  );
   expect(await ledgerOf(t)).toEqual([`${one.turnId}.1`, `${one.turnId}.3`, `${two.turnId}.0`]);
 });
 
@@ -81,7 +105,9 @@ test("a transactional hook that throws after it has written leaves nothing behin
 test("only a transactional hook is given a transaction", async () => {
   const given: boolean[] = [];
   const look: HookHandler["handle"] = async (_data, { tx }) => void given.push(tx !== undefined);
-  await using t = await startTeam(ledgerService({ hooks: { mail: look, ledger: { handle: look, transactional: true } } }));
+  await using t = await startTeam(
+    ledgerService({ hooks: { mail: look, ledger: { handle: look, transactional: true } } }),
+  );
 
   await t.say("mail ledger");
 
@@ -90,54 +116,103 @@ test("only a transactional hook is given a transaction", async () => {
 
 test("afterTurn runs after the turn's hooks with its message and a key of its own", async () => {
   const ran: unknown[] = [];
-  await using t = await startTeam(ledgerService({ hooks: { mail: async () => void ran.push("mail") }, afterTurn: async (turn, { key }) => void ran.push([turn, key]) }));
+  await using t = await startTeam(
+    ledgerService({
+      hooks: { mail: async () => void ran.push("mail") },
+      afterTurn: async (turn, { key }) => void ran.push([turn, key]),
+    }),
+  );
 
   const { turnId } = await t.say("mail");
 
-  await expect.poll(() => ran, { timeout: 10_000 }).toEqual(["mail", [{ session: "s1", turn: turnId, message: "ok" }, `${turnId}.1`]]);
+  await expect
+    .poll(() => ran, { timeout: 10_000 })
+    .toEqual(["mail", [{ session: "s1", turn: turnId, message: "ok" }, `${turnId}.1`]]);
 });
 
 test("a hook that is given up is told to people", async () => {
-  await using t = await startTeam(ledgerService({ hooks: { mail: async () => Promise.reject(new Error("the mail server is closed")) } }));
+  await using t = await startTeam(
+    ledgerService({
+      hooks: { mail: async () => Promise.reject(new Error("the mail server is closed")) },
+    }),
+  );
   const { turnId } = await t.say("mail");
   // As after nine tries, which take minutes.
-  await expect.poll(() => t.database.query({ text: "update dure.outbox set attempts = 9 where attempts between 1 and 8 and state = 'pending' returning id" }), { timeout: 10_000, interval: 20 }).toHaveLength(1);
+  await expect
+    .poll(
+      () =>
+        t.database.query({
+          text: "update dure.outbox set attempts = 9 where attempts between 1 and 8 and state = 'pending' returning id",
+        }),
+      { timeout: 10_000, interval: 20 },
+    )
+    .toHaveLength(1);
 
   await expect.poll(() => t.outboxStates(), { timeout: 15_000 }).toEqual(["failed"]);
-  const { items } = await new Inbox({ database: t.database, notifications: t.notifications }).list({ tenant: "", status: "open" });
+  const { items } = await new Inbox({ database: t.database, notifications: t.notifications }).list({
+    tenant: "",
+    status: "open",
+  });
 
-  expect(items).toMatchObject([{ type: "delivery", severity: "high", source: { session: "s1", turn: turnId }, context: { key: `${turnId}.0`, type: "mail", because: expect.stringContaining("closed") as string } }]);
+  expect(items).toMatchObject([
+    {
+      type: "delivery",
+      severity: "high",
+      source: { session: "s1", turn: turnId },
+      context: {
+        key: `${turnId}.0`,
+        type: "mail",
+        because: expect.stringContaining("closed") as string,
+      },
+    },
+  ]);
 });
 
 test.for([
   { where: "between its handler and the commit", kill: "before" },
   { where: "after the commit, before it knows", kill: "after" },
-] as const)("a transactional hook whose process is killed $where is done once, and in its order", { timeout: 60_000 }, async ({ kill }) => {
-  await using t = await startTestEngine(ledgerService());
-  await t.database.query({ text: CREATE_LEDGER });
-  await using proxy = await PostgresProxy.start(t.url);
-  const { turnId } = await t.say("ledger ledger ledger");
-  const settled = proxy.stop("after", ({ name }) => name === "outbox.settle");
+] as const)(
+  "a transactional hook whose process is killed $where is done once, and in its order",
+  { timeout: 60_000 },
+  async ({ kill }) => {
+    await using t = await startTestEngine(ledgerService());
+    await t.database.query({ text: CREATE_LEDGER });
+    await using proxy = await PostgresProxy.start(t.url);
+    const { turnId } = await t.say("ledger ledger ledger");
+    const settled = proxy.stop("after", ({ name }) => name === "outbox.settle");
 
-  await using victim = new HookProcess(proxy.url);
-  await settled.reached;
-  if (kill === "after") {
-    const committed = proxy.stop("after", ({ sql }) => sql.toLowerCase() === "commit");
-    settled.release();
-    await committed.reached;
-  }
-  await victim.kill();
-  const written = await ledgerOf(t);
-  await using _next = new HookProcess(t.url);
+    await using victim = new HookProcess(proxy.url);
+    await settled.reached;
+    if (kill === "after") {
+      const committed = proxy.stop("after", ({ sql }) => sql.toLowerCase() === "commit");
+      settled.release();
+      await committed.reached;
+    }
+    await victim.kill();
+    const written = await ledgerOf(t);
+    await using _next = new HookProcess(t.url);
 
-  await expect.poll(() => ledgerOf(t), { timeout: 30_000 }).toEqual([0, 1, 2].map((index) => `${turnId}.${index}`));
-  await expect.poll(async () => (await t.database.query<{ state: string }>({ text: "select state from dure.outbox" })).map(({ state }) => state), { timeout: 10_000 }).toEqual(["sent", "sent", "sent"]);
-  expect(written).toEqual(kill === "after" ? [`${turnId}.0`] : []);
-  expect(await ledgerOf(t)).toHaveLength(3);
-});
+    await expect
+      .poll(() => ledgerOf(t), { timeout: 30_000 })
+      .toEqual([0, 1, 2].map((index) => `${turnId}.${index}`));
+    await expect
+      .poll(
+        async () =>
+          (
+            await t.database.query<{ state: string }>({ text: "select state from dure.outbox" })
+          ).map(({ state }) => state),
+        { timeout: 10_000 },
+      )
+      .toEqual(["sent", "sent", "sent"]);
+    expect(written).toEqual(kill === "after" ? [`${turnId}.0`] : []);
+    expect(await ledgerOf(t)).toHaveLength(3);
+  },
+);
 
 async function ledgerOf(t: TestEngine): Promise<readonly string[]> {
-  return (await t.database.query<{ key: string }>({ text: "select key from test_ledger order by at" })).map(({ key }) => key);
+  return (
+    await t.database.query<{ key: string }>({ text: "select key from test_ledger order by at" })
+  ).map(({ key }) => key);
 }
 
 /** Delivers hooks until it is killed, at the latest at the end of the block. */
@@ -146,7 +221,16 @@ class HookProcess implements AsyncDisposable {
   readonly #exited: Promise<unknown>;
 
   constructor(url: string) {
-    this.#child = spawn(process.execPath, ["--conditions=dure-source", "--no-warnings", fileURLToPath(new URL("./hook-process.ts", import.meta.url)), url], { stdio: ["ignore", "ignore", "inherit"] });
+    this.#child = spawn(
+      process.execPath,
+      [
+        "--conditions=dure-source",
+        "--no-warnings",
+        fileURLToPath(new URL("./hook-process.ts", import.meta.url)),
+        url,
+      ],
+      { stdio: ["ignore", "ignore", "inherit"] },
+    );
     this.#exited = once(this.#child, "exit");
   }
 

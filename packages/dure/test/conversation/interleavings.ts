@@ -11,16 +11,35 @@ import { testDatabase, type TestDatabase } from "../../src/durable/test-database
 import { offlineModel, type OfflineModel } from "../../src/models/offline.ts";
 import { PostgresProxy } from "../../src/testing/postgres-proxy.ts";
 
-/** What may happen, as plain data, so that a failing run can be printed, shortened and run again. Numbers name things modulo their count. */
+/**
+ * What may happen, as plain data, so that a failing run can be printed, shortened and run again.
+ * Numbers name things modulo their count.
+ */
 export type Command =
-  | { readonly do: "say"; readonly engine: number; readonly session: number; readonly keyed: boolean; readonly manner: Manner }
+  | {
+      readonly do: "say";
+      readonly engine: number;
+      readonly session: number;
+      readonly keyed: boolean;
+      readonly manner: Manner;
+    }
   /** Sends a keyed message once more, byte by byte the same. */
   | { readonly do: "repeat"; readonly engine: number; readonly message: number }
   | { readonly do: "stop"; readonly engine: number; readonly message: number }
   /** A reader comes and leaves after so many frames. */
-  | { readonly do: "read"; readonly engine: number; readonly message: number; readonly frames: number }
+  | {
+      readonly do: "read";
+      readonly engine: number;
+      readonly message: number;
+      readonly frames: number;
+    }
   /** One that left comes back, with the position that it had reached. */
-  | { readonly do: "return"; readonly engine: number; readonly reader: number; readonly frames: number }
+  | {
+      readonly do: "return";
+      readonly engine: number;
+      readonly reader: number;
+      readonly frames: number;
+    }
   /** The process is gone, another one takes its turns over, and a fresh one starts. */
   | { readonly do: "die"; readonly engine: number }
   /** All its connections to the database are cut; answers on their way are lost. */
@@ -39,11 +58,19 @@ export interface Manner {
 
 const POLICIES = ["queue", "reject", "interrupt", "merge"] as const satisfies readonly BusyPolicy[];
 /** Two sessions for each policy; the first four are one of each. */
-const SESSIONS = [0, 1].flatMap((number) => POLICIES.map((policy) => ({ policy, session: `${policy}-${number}` })));
-/** Every accepted turn ends within this time after the last command, milliseconds; a takeover and three lost looks fit in. */
+const SESSIONS = [0, 1].flatMap((number) =>
+  POLICIES.map((policy) => ({ policy, session: `${policy}-${number}` })),
+);
+/**
+ * Every accepted turn ends within this time after the last command, milliseconds; a takeover and
+ * three lost looks fit in.
+ */
 const ALL_DONE_WITHIN_MS = 15_000;
 
-/** A place where commands happen to real engines on a real database, and where it is checked afterwards that nothing was lost or doubled. */
+/**
+ * A place where commands happen to real engines on a real database, and where it is checked
+ * afterwards that nothing was lost or doubled.
+ */
 export class World implements AsyncDisposable {
   readonly #database: TestDatabase;
   readonly #lives: Life[] = [];
@@ -96,13 +123,26 @@ export class World implements AsyncDisposable {
         const number = ++this.#number;
         const { delayMs, pieces, failures, breaks } = command.manner;
         const text = `${session} #${number} delay=${delayMs} pieces=${pieces} failures=${failures} breaks=${breaks ? 1 : 0}`;
-        const message: Message = { session, service: policy, text, ...(command.keyed && { key: `key-${number}` }), sent: [], turnIds: new Set(), accepted: 0, refused: 0, unsure: 0 };
+        const message: Message = {
+          session,
+          service: policy,
+          text,
+          ...(command.keyed && { key: `key-${number}` }),
+          sent: [],
+          turnIds: new Set(),
+          accepted: 0,
+          refused: 0,
+          unsure: 0,
+        };
         this.#messages.push(message);
         this.#send(message, this.#engine(command.engine));
         return;
       }
       case "repeat": {
-        const message = pick(this.#messages.filter(({ key }) => key !== undefined), command.message);
+        const message = pick(
+          this.#messages.filter(({ key }) => key !== undefined),
+          command.message,
+        );
         if (message) this.#send(message, this.#engine(command.engine));
         return;
       }
@@ -114,13 +154,23 @@ export class World implements AsyncDisposable {
       case "read": {
         const turnId = this.#turnOf(command.message);
         if (turnId === undefined) return;
-        const reader: Reader = { turnId, frames: [], after: 0, pending: "", isReading: false, isDone: false };
+        const reader: Reader = {
+          turnId,
+          frames: [],
+          after: 0,
+          pending: "",
+          isReading: false,
+          isDone: false,
+        };
         this.#readers.push(reader);
         this.#later(this.#sit(reader, this.#engine(command.engine), command.frames));
         return;
       }
       case "return": {
-        const reader = pick(this.#readers.filter(({ isReading, isDone }) => !isReading && !isDone), command.reader);
+        const reader = pick(
+          this.#readers.filter(({ isReading, isDone }) => !isReading && !isDone),
+          command.reader,
+        );
         if (reader) this.#later(this.#sit(reader, this.#engine(command.engine), command.frames));
         return;
       }
@@ -137,19 +187,21 @@ export class World implements AsyncDisposable {
 
   #send(message: Message, life: Life): void {
     const { session, service, text, key } = message;
-    const sent = life.engine.engine.accept({ session, service, message: text }, key === undefined ? {} : { key }).then(
-      ({ turnId, repeated }) => {
-        message.turnIds.add(turnId);
-        if (!repeated) message.accepted += 1;
-      },
-      (error: unknown) => {
-        const code = codeOf(error) ?? "";
-        if (["SESSION_BUSY", "SESSION_QUEUE_FULL"].includes(code)) message.refused += 1;
-        // The process died with the request in its hands: perhaps it is stored.
-        else if (life.isDead) message.unsure += 1;
-        else this.#problems.push(`accepting "${text}" failed: ${messageOf(error)}`);
-      },
-    );
+    const sent = life.engine.engine
+      .accept({ session, service, message: text }, key === undefined ? {} : { key })
+      .then(
+        ({ turnId, repeated }) => {
+          message.turnIds.add(turnId);
+          if (!repeated) message.accepted += 1;
+        },
+        (error: unknown) => {
+          const code = codeOf(error) ?? "";
+          if (["SESSION_BUSY", "SESSION_QUEUE_FULL"].includes(code)) message.refused += 1;
+          // The process died with the request in its hands: perhaps it is stored.
+          else if (life.isDead) message.unsure += 1;
+          else this.#problems.push(`accepting "${text}" failed: ${messageOf(error)}`);
+        },
+      );
     message.sent.push(sent);
     this.#later(sent);
   }
@@ -158,7 +210,12 @@ export class World implements AsyncDisposable {
     try {
       await life.engine.engine.stopTurn(turnId);
     } catch (error) {
-      if (!["TURN_FINISHED", "DATABASE_UNAVAILABLE"].includes(codeOf(error) ?? "") && !life.isDead) this.#problems.push(`stopping ${turnId} failed: ${messageOf(error)}`);
+      if (
+        !["TURN_FINISHED", "DATABASE_UNAVAILABLE"].includes(codeOf(error) ?? "") &&
+        !life.isDead
+      ) {
+        this.#problems.push(`stopping ${turnId} failed: ${messageOf(error)}`);
+      }
     }
   }
 
@@ -169,11 +226,16 @@ export class World implements AsyncDisposable {
     reader.pending = "";
     let frames = 0;
     try {
-      for await (const frame of life.engine.engine.read(reader.turnId, { after: reader.after, signal: life.readers.signal })) {
+      for await (const frame of life.engine.engine.read(reader.turnId, {
+        after: reader.after,
+        signal: life.readers.signal,
+      })) {
         this.#take(reader, frame);
         if (reader.isDone || ++frames >= most) return;
       }
-      if (!reader.isDone) this.#problems.push(`a reader of ${reader.turnId} was sent away before DONE`);
+      if (!reader.isDone) {
+        this.#problems.push(`a reader of ${reader.turnId} was sent away before DONE`);
+      }
     } catch (error) {
       if (!life.isDead) this.#problems.push(`reading ${reader.turnId} failed: ${messageOf(error)}`);
     } finally {
@@ -185,7 +247,9 @@ export class World implements AsyncDisposable {
     if (reader.isDone) this.#problems.push(`${reader.turnId}: ${event.type} after DONE`);
     if (event.type === "LLM_TOKEN") reader.pending += event.data;
     if (seq === undefined) return;
-    if (seq <= reader.after) this.#problems.push(`${reader.turnId}: position ${seq} after ${reader.after}`);
+    if (seq <= reader.after) {
+      this.#problems.push(`${reader.turnId}: position ${seq} after ${reader.after}`);
+    }
     reader.after = seq;
     if (event.type === "LLM_TOKEN") {
       // A chunk is closed: its text is what came live and the rest that its frame carries.
@@ -193,13 +257,23 @@ export class World implements AsyncDisposable {
       reader.pending = "";
       return;
     }
-    if (reader.pending !== "" && !(event.type === "AGENT_START" && event.data.restart)) this.#problems.push(`${reader.turnId}: text was shown that no chunk holds: "${reader.pending}"`);
+    if (reader.pending !== "" && !(event.type === "AGENT_START" && event.data.restart)) {
+      this.#problems.push(
+        `${reader.turnId}: text was shown that no chunk holds: "${reader.pending}"`,
+      );
+    }
     reader.pending = "";
-    reader.frames.push({ seq, type: event.type, data: JSON.parse(JSON.stringify(event.data)) as unknown });
+    reader.frames.push({
+      seq,
+      type: event.type,
+      data: JSON.parse(JSON.stringify(event.data)) as unknown,
+    });
     if (event.type === "DONE") reader.isDone = true;
   }
 
-  /** Fenced, its sessions ended, its turns released: as takeover does with a process that is gone. */
+  /**
+   * Fenced, its sessions ended, its turns released: as takeover does with a process that is gone.
+   */
   async #die(index: number): Promise<void> {
     const life = this.#engines[index]!;
     life.isDead = true;
@@ -208,23 +282,49 @@ export class World implements AsyncDisposable {
     const { processId } = life.engine;
     this.#engines[index] = await this.#startLife();
     const taker = this.#engines[index].engine;
-    await this.#database.database.query({ text: "update dure.processes set epoch = 2, ended_at = clock_timestamp(), ended_because = 'gone' where id = $1" }, [processId]);
-    await this.#database.database.query({ text: "select pg_terminate_backend(pid) from pg_stat_activity where application_name = 'dure:' || $1" }, [processId]);
+    await this.#database.database.query(
+      {
+        text: "update dure.processes set epoch = 2, ended_at = clock_timestamp(), ended_because = 'gone' where id = $1",
+      },
+      [processId],
+    );
+    await this.#database.database.query(
+      {
+        text: "select pg_terminate_backend(pid) from pg_stat_activity where application_name = 'dure:' || $1",
+      },
+      [processId],
+    );
     await taker.engine.store.release(processId);
-    await this.#database.database.query({ text: "update dure.processes set recovered_at = clock_timestamp() where id = $1" }, [processId]);
+    await this.#database.database.query(
+      { text: "update dure.processes set recovered_at = clock_timestamp() where id = $1" },
+      [processId],
+    );
   }
 
   async #startLife(): Promise<Life> {
     const proxy = await PostgresProxy.start(this.#database.url);
-    const life: { -readonly [Key in keyof Life]?: Life[Key] } & Pick<Life, "isDead"> = { isDead: false, proxy, readers: new AbortController() };
-    life.engine = await startTestEngine(POLICIES.map(serviceOf), { on: { url: proxy.url }, offline: [this.#model(life as Life)] });
+    const life: { -readonly [Key in keyof Life]?: Life[Key] } & Pick<Life, "isDead"> = {
+      isDead: false,
+      proxy,
+      readers: new AbortController(),
+    };
+    life.engine = await startTestEngine(POLICIES.map(serviceOf), {
+      on: { url: proxy.url },
+      offline: [this.#model(life as Life)],
+    });
     this.#lives.push(life as Life);
     return life as Life;
   }
 
   /** Answers as the message wishes, and notices when it is asked twice at once for one session. */
   #model(life: Life): OfflineModel {
-    return offlineModel("dice", (request, { signal }) => this.#answer(request.messages.findLast((message) => message.role === "user")!.text, life, signal));
+    return offlineModel("dice", (request, { signal }) =>
+      this.#answer(
+        request.messages.findLast((message) => message.role === "user")!.text,
+        life,
+        signal,
+      ),
+    );
   }
 
   async *#answer(text: string, life: Life, signal: AbortSignal): AsyncGenerator<string> {
@@ -234,14 +334,18 @@ export class World implements AsyncDisposable {
     const calls = this.#calls.get(session) ?? [];
     this.#calls.set(session, calls);
     const others = calls.filter(({ isDead }) => !isDead);
-    if (others.length > 0 && !life.isDead) this.#problems.push(`two model calls at once in ${session}: "${text}"`);
+    if (others.length > 0 && !life.isDead) {
+      this.#problems.push(`two model calls at once in ${session}: "${text}"`);
+    }
     calls.push(life);
     try {
       const failures = this.#failed.get(text) ?? 0;
       const fails = failures < manner("failures");
       if (fails) this.#failed.set(text, failures + 1);
       await systemClock.sleep(manner("delay"), { signal });
-      if (fails && manner("breaks") === 0) throw Object.assign(new Error("fetch failed"), { code: "ECONNRESET" });
+      if (fails && manner("breaks") === 0) {
+        throw Object.assign(new Error("fetch failed"), { code: "ECONNRESET" });
+      }
       for (let piece = 1; piece <= manner("pieces"); piece++) {
         yield `${piece === 1 ? "" : " "}${session} piece ${piece}`;
         await systemClock.sleep(manner("delay"), { signal });
@@ -270,13 +374,28 @@ export class World implements AsyncDisposable {
   async #comeToRest(): Promise<void> {
     // A caller whose process died with its request sends it again, if it has a key.
     await Promise.all(this.#messages.flatMap(({ sent }) => sent));
-    for (const message of this.#messages) if (message.unsure > 0 && message.key !== undefined && message.turnIds.size === 0) this.#send(message, this.#engine(0));
+    for (const message of this.#messages) {
+      if (message.unsure > 0 && message.key !== undefined && message.turnIds.size === 0) {
+        this.#send(message, this.#engine(0));
+      }
+    }
     await Promise.all(this.#messages.flatMap(({ sent }) => sent));
     const deadline = systemClock.monotonic() + ALL_DONE_WITHIN_MS;
     for (;;) {
-      const open = await this.#query<{ id: string; status: string; holder: string | null; session_id: string }>("select id, status, holder, session_id from dure.turns where status <> 'done' order by accepted_at");
+      const open = await this.#query<{
+        id: string;
+        status: string;
+        holder: string | null;
+        session_id: string;
+      }>(
+        "select id, status, holder, session_id from dure.turns where status <> 'done' order by accepted_at",
+      );
       if (open.length === 0) break;
-      if (systemClock.monotonic() > deadline) throw new Error(`turns that never end: ${JSON.stringify(open)}; they live in ${this.#engines.map(({ engine }) => engine.processId).join(", ")}`);
+      if (systemClock.monotonic() > deadline) {
+        throw new Error(
+          `turns that never end: ${JSON.stringify(open)}; they live in ${this.#engines.map(({ engine }) => engine.processId).join(", ")}`,
+        );
+      }
       await systemClock.sleep(10);
     }
     const late = new AbortController();
@@ -284,7 +403,12 @@ export class World implements AsyncDisposable {
       this.#everyoneReads().finally(() => late.abort()),
       systemClock.sleep(ALL_DONE_WITHIN_MS, { signal: late.signal }).then(
         () => {
-          throw new Error(`readers that never get DONE: ${this.#readers.filter(({ isDone }) => !isDone).map(({ turnId, after }) => `${turnId} after ${after}`).join(", ")}`);
+          throw new Error(
+            `readers that never get DONE: ${this.#readers
+              .filter(({ isDone }) => !isDone)
+              .map(({ turnId, after }) => `${turnId} after ${after}`)
+              .join(", ")}`,
+          );
         },
         () => {},
       ),
@@ -294,7 +418,9 @@ export class World implements AsyncDisposable {
   /** Who sits is waited for; who has left before `DONE` comes back to the end. */
   async #everyoneReads(): Promise<void> {
     await Promise.all(this.#sittings);
-    for (const reader of this.#readers) if (!reader.isDone) this.#later(this.#sit(reader, this.#engine(1)));
+    for (const reader of this.#readers) {
+      if (!reader.isDone) this.#later(this.#sit(reader, this.#engine(1)));
+    }
     await Promise.all(this.#sittings);
   }
 
@@ -306,9 +432,19 @@ export class World implements AsyncDisposable {
       `select id, session_id, done, done_seq, epoch, held_at::text, finished_at::text, lag(finished_at) over (partition by session_id order by held_at) > held_at as overlaps
        from dure.turns order by session_id, held_at`,
     );
-    const messages = await this.#query<StoredMessage>("select session_id, ordinal::int, turn_id, text from dure.messages order by session_id, ordinal");
-    const events = await this.#query<StoredEvent>("select turn_id, seq, place, type, data from dure.turn_events where type <> 'RECORD' order by turn_id, seq");
-    for (const turn of turns) if (turn.overlaps) this.#problems.push(`${turn.id} of ${turn.session_id} was begun before the turn before it had ended`);
+    const messages = await this.#query<StoredMessage>(
+      "select session_id, ordinal::int, turn_id, text from dure.messages order by session_id, ordinal",
+    );
+    const events = await this.#query<StoredEvent>(
+      "select turn_id, seq, place, type, data from dure.turn_events where type <> 'RECORD' order by turn_id, seq",
+    );
+    for (const turn of turns) {
+      if (turn.overlaps) {
+        this.#problems.push(
+          `${turn.id} of ${turn.session_id} was begun before the turn before it had ended`,
+        );
+      }
+    }
     this.#checkMessages(messages, turns);
     this.#checkJournals(turns, events);
     this.#checkReaders(turns, events);
@@ -317,7 +453,9 @@ export class World implements AsyncDisposable {
 
   #checkKeys(): void {
     for (const { text, turnIds, accepted, key } of this.#messages) {
-      if (turnIds.size > 1) this.#problems.push(`"${text}" with ${key} became ${turnIds.size} turns`);
+      if (turnIds.size > 1) {
+        this.#problems.push(`"${text}" with ${key} became ${turnIds.size} turns`);
+      }
       if (accepted > 1) this.#problems.push(`"${text}" with ${key} was accepted ${accepted} times`);
     }
   }
@@ -327,54 +465,123 @@ export class World implements AsyncDisposable {
       const rows = stored.filter((row) => row.text === text);
       const isSure = turnIds.size > 0 || unsure === 0;
       const expected = turnIds.size > 0 ? 1 : 0;
-      if (isSure ? rows.length !== expected : rows.length > 1) this.#problems.push(`"${text}" is stored ${rows.length} times; it was ${expected === 1 ? "accepted" : "refused"}`);
-      for (const row of rows) if (turnIds.size > 0 && !turnIds.has(row.turn_id)) this.#problems.push(`"${text}" is in the turn ${row.turn_id}, its sender was told ${[...turnIds].join()}`);
+      if (isSure ? rows.length !== expected : rows.length > 1) {
+        this.#problems.push(
+          `"${text}" is stored ${rows.length} times; it was ${expected === 1 ? "accepted" : "refused"}`,
+        );
+      }
+      for (const row of rows) {
+        if (turnIds.size > 0 && !turnIds.has(row.turn_id)) {
+          this.#problems.push(
+            `"${text}" is in the turn ${row.turn_id}, its sender was told ${[...turnIds].join()}`,
+          );
+        }
+      }
     }
-    for (const turn of turns) if (!stored.some((row) => row.turn_id === turn.id)) this.#problems.push(`${turn.id} has no message`);
+    for (const turn of turns) {
+      if (!stored.some((row) => row.turn_id === turn.id)) {
+        this.#problems.push(`${turn.id} has no message`);
+      }
+    }
     for (const { session } of SESSIONS) {
-      const ordinals = stored.filter((row) => row.session_id === session).map(({ ordinal }) => ordinal);
-      if (ordinals.some((ordinal, index) => ordinal !== index + 1)) this.#problems.push(`${session} has the ordinals ${ordinals.join()}`);
+      const ordinals = stored
+        .filter((row) => row.session_id === session)
+        .map(({ ordinal }) => ordinal);
+      if (ordinals.some((ordinal, index) => ordinal !== index + 1)) {
+        this.#problems.push(`${session} has the ordinals ${ordinals.join()}`);
+      }
     }
   }
 
   #checkJournals(turns: readonly StoredTurn[], events: readonly StoredEvent[]): void {
     for (const turn of turns) {
       const own = events.filter((event) => event.turn_id === turn.id);
-      if (own.some(({ type }) => type === "DONE")) this.#problems.push(`${turn.id} has a DONE in its journal`);
-      if (turn.done_seq <= (own.at(-1)?.seq ?? 0)) this.#problems.push(`${turn.id}: DONE at ${turn.done_seq} is not behind ${own.at(-1)?.seq}`);
-      const open = own.reduce((depth, { type, data }) => depth + (type === "AGENT_START" && !(data as { attempt?: number }).attempt ? 1 : type === "AGENT_DONE" ? -1 : 0), 0);
-      if (open !== 0 && !turn.done.error) this.#problems.push(`${turn.id} ended well with ${open} agents still open`);
+      if (own.some(({ type }) => type === "DONE")) {
+        this.#problems.push(`${turn.id} has a DONE in its journal`);
+      }
+      if (turn.done_seq <= (own.at(-1)?.seq ?? 0)) {
+        this.#problems.push(
+          `${turn.id}: DONE at ${turn.done_seq} is not behind ${own.at(-1)?.seq}`,
+        );
+      }
+      const open = own.reduce(
+        (depth, { type, data }) =>
+          depth +
+          (type === "AGENT_START" && !(data as { attempt?: number }).attempt
+            ? 1
+            : type === "AGENT_DONE"
+              ? -1
+              : 0),
+        0,
+      );
+      if (open !== 0 && !turn.done.error) {
+        this.#problems.push(`${turn.id} ended well with ${open} agents still open`);
+      }
     }
   }
 
   #checkReaders(turns: readonly StoredTurn[], events: readonly StoredEvent[]): void {
     for (const { turnId, frames } of this.#readers) {
       const turn = turns.find(({ id }) => id === turnId)!;
-      const stored = [...events.filter((event) => event.turn_id === turnId).map(({ seq, type, data }) => ({ seq, type, data })), { seq: turn.done_seq, type: "DONE", data: turn.done as unknown }];
+      const stored = [
+        ...events
+          .filter((event) => event.turn_id === turnId)
+          .map(({ seq, type, data }) => ({ seq, type, data })),
+        { seq: turn.done_seq, type: "DONE", data: turn.done as unknown },
+      ];
       try {
         expectEqual(frames, stored);
       } catch (error) {
-        this.#problems.push(`a reader of ${turnId} has read something else than what is stored: ${messageOf(error)}`);
+        this.#problems.push(
+          `a reader of ${turnId} has read something else than what is stored: ${messageOf(error)}`,
+        );
       }
     }
   }
 
-  /** Raw history holds each finished exchange once, in the order of the messages; of a stopped one the text that was shown. */
-  async #checkMemory(turns: readonly StoredTurn[], messages: readonly StoredMessage[], events: readonly StoredEvent[]): Promise<void> {
-    const sessions = await this.#query<{ id: string; running_turn: string | null; queue: string[]; memory: { rawHistory?: { role: string; content: string }[] } }>("select id, running_turn, queue, memory from dure.sessions");
+  /**
+   * Raw history holds each finished exchange once, in the order of the messages; of a stopped one
+   * the text that was shown.
+   */
+  async #checkMemory(
+    turns: readonly StoredTurn[],
+    messages: readonly StoredMessage[],
+    events: readonly StoredEvent[],
+  ): Promise<void> {
+    const sessions = await this.#query<{
+      id: string;
+      running_turn: string | null;
+      queue: string[];
+      memory: { rawHistory?: { role: string; content: string }[] };
+    }>("select id, running_turn, queue, memory from dure.sessions");
     for (const { id, running_turn: running, queue, memory } of sessions) {
-      if (running !== null || queue.length > 0) this.#problems.push(`${id} rests with ${running} running and ${queue.length} waiting`);
-      const firstMessage = (turn: StoredTurn): number => messages.findIndex((message) => message.turn_id === turn.id);
+      if (running !== null || queue.length > 0) {
+        this.#problems.push(`${id} rests with ${running} running and ${queue.length} waiting`);
+      }
+      const firstMessage = (turn: StoredTurn): number =>
+        messages.findIndex((message) => message.turn_id === turn.id);
       const own = turns.filter(({ session_id: session }) => session === id);
       const ordered = own.toSorted((one, other) => firstMessage(one) - firstMessage(other));
-      if (own.some((turn, index) => turn !== ordered[index])) this.#problems.push(`${id} has answered in another order than it was asked`);
-      const expected = ordered
-        .flatMap(({ id: turn, done }) => {
-          const asked = messages.filter((message) => message.turn_id === turn).map(({ text }) => text).join("\n");
-          return [asked, done.error?.code === "TURN_STOPPED" ? new ShownText(events.filter((event) => event.turn_id === turn)).text : done.message];
-        });
+      if (own.some((turn, index) => turn !== ordered[index])) {
+        this.#problems.push(`${id} has answered in another order than it was asked`);
+      }
+      const expected = ordered.flatMap(({ id: turn, done }) => {
+        const asked = messages
+          .filter((message) => message.turn_id === turn)
+          .map(({ text }) => text)
+          .join("\n");
+        return [
+          asked,
+          done.error?.code === "TURN_STOPPED"
+            ? new ShownText(events.filter((event) => event.turn_id === turn)).text
+            : done.message,
+        ];
+      });
       try {
-        expectEqual((memory.rawHistory ?? []).map(({ content }) => content), expected);
+        expectEqual(
+          (memory.rawHistory ?? []).map(({ content }) => content),
+          expected,
+        );
       } catch (error) {
         this.#problems.push(`the memory of ${id}: ${messageOf(error)}`);
       }
@@ -442,7 +649,11 @@ interface StoredEvent {
 
 /** One service for each policy; both faces of a handler are used. */
 function serviceOf(policy: BusyPolicy): Service {
-  const helper = chatAgent({ name: "helper", prompt: "Answer.", card: { policy: { maxAttempts: 3, backoffSec: 0 } } });
+  const helper = chatAgent({
+    name: "helper",
+    prompt: "Answer.",
+    card: { policy: { maxAttempts: 3, backoffSec: 0 } },
+  });
   return defineService({
     name: policy,
     agents: { helper },

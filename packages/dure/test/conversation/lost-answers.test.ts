@@ -13,7 +13,9 @@ function chatService(busy: BusyPolicy): Service {
   return defineService({
     name: "chat",
     agents: { helper: chatAgent({ name: "helper", prompt: "Answer." }) },
-    flows: { DEFAULT: flow(async (turn) => turn.done({ message: (await turn.agent("helper", "…")).text })) },
+    flows: {
+      DEFAULT: flow(async (turn) => turn.done({ message: (await turn.agent("helper", "…")).text })),
+    },
     sessions: { busy },
   });
 }
@@ -34,30 +36,41 @@ function patientModel(): { model: OfflineModel; asked: Promise<void>; letGo: () 
 }
 
 async function textsOf(t: TestEngine): Promise<unknown> {
-  return t.database.query({ text: "select text, count(*)::int as count from dure.messages group by text order by text" });
+  return t.database.query({
+    text: "select text, count(*)::int as count from dure.messages group by text order by text",
+  });
 }
 
-test.for(["queue", "merge", "interrupt"] as const)("under %s a message whose acceptance was stored but never confirmed is stored once", async (busy) => {
-  const { model, asked, letGo } = patientModel();
-  await using t = await startTestEngine(chatService(busy), { offline: [model] });
-  await using proxy = await PostgresProxy.start(t.url);
-  await using cut = await startTestEngine(chatService(busy), { on: { url: proxy.url }, offline: [model] });
-  await t.engine.accept({ session: "s1", message: "one" });
-  await asked;
-  await t.engine.accept({ session: "s1", message: "two" });
-  const stop = proxy.stop("after", ({ name }) => name === "accept_turn");
+test.for(["queue", "merge", "interrupt"] as const)(
+  "under %s a message whose acceptance was stored but never confirmed is stored once",
+  async (busy) => {
+    const { model, asked, letGo } = patientModel();
+    await using t = await startTestEngine(chatService(busy), { offline: [model] });
+    await using proxy = await PostgresProxy.start(t.url);
+    await using cut = await startTestEngine(chatService(busy), {
+      on: { url: proxy.url },
+      offline: [model],
+    });
+    await t.engine.accept({ session: "s1", message: "one" });
+    await asked;
+    await t.engine.accept({ session: "s1", message: "two" });
+    const stop = proxy.stop("after", ({ name }) => name === "accept_turn");
 
-  const third = cut.engine.accept({ session: "s1", message: "three" });
-  await stop.reached;
-  proxy.cutAll();
-  const { turnId } = await third;
+    const third = cut.engine.accept({ session: "s1", message: "three" });
+    await stop.reached;
+    proxy.cutAll();
+    const { turnId } = await third;
 
-  letGo();
-  let last;
-  for await (const { event } of cut.engine.read(turnId)) last = event;
-  expect(await textsOf(t)).toEqual(["one", "three", "two"].map((text) => ({ text, count: 1 })));
-  expect(last).toMatchObject({ type: "DONE", data: { message: busy === "merge" ? "answer to two\nthree" : "answer to three" } });
-});
+    letGo();
+    let last;
+    for await (const { event } of cut.engine.read(turnId)) last = event;
+    expect(await textsOf(t)).toEqual(["one", "three", "two"].map((text) => ({ text, count: 1 })));
+    expect(last).toMatchObject({
+      type: "DONE",
+      data: { message: busy === "merge" ? "answer to two\nthree" : "answer to three" },
+    });
+  },
+);
 
 test("under merge a message is not added to a turn that was stopped while it waited", async () => {
   const { model, asked, letGo } = patientModel();
@@ -80,7 +93,20 @@ test("under merge a message is not added to a waiting turn of the inbox", async 
   const one = t.say("one");
   await asked;
   await t.database.query({ text: "select dure.accept_turn($1)" }, [
-    JSON.stringify({ turn: "turn_inbox", session: "s1", tenant: "", service: "chat", version: "", author: "system", policy: "queue", max_waiting: 20, message: "approved", input: {}, title: "", events: [] }),
+    JSON.stringify({
+      turn: "turn_inbox",
+      session: "s1",
+      tenant: "",
+      service: "chat",
+      version: "",
+      author: "system",
+      policy: "queue",
+      max_waiting: 20,
+      message: "approved",
+      input: {},
+      title: "",
+      events: [],
+    }),
   ]);
 
   const two = t.engine.turn({ session: "s1", message: "two" });
@@ -97,12 +123,32 @@ test("a turn that a dead process still accepted after its turns were given up is
     text: `insert into dure.processes (id, app_version, host, machine, pid, pid_started, ended_at, ended_because, recovered_at)
            values ('process_dead', 'test', 'test', 'test', 1, '', clock_timestamp(), 'silent', clock_timestamp())`,
   });
-  const late = new TurnStore({ database: t.database, notifications: t.notifications, clock: systemClock, holder: "process_dead" });
+  const late = new TurnStore({
+    database: t.database,
+    notifications: t.notifications,
+    clock: systemClock,
+    holder: "process_dead",
+  });
   const turn = newId("turn");
-  await late.accept({ turn, session: "s1", tenant: "", service: "chat", version: "1", author: "person", policy: "queue", max_waiting: 20, message: "late", input: {}, title: "late", events: [] });
+  await late.accept({
+    turn,
+    session: "s1",
+    tenant: "",
+    service: "chat",
+    version: "1",
+    author: "person",
+    policy: "queue",
+    max_waiting: 20,
+    message: "late",
+    input: {},
+    title: "late",
+    events: [],
+  });
 
   let last;
-  for await (const { event } of t.engine.read(turn, { signal: AbortSignal.timeout(5_000) })) last = event;
+  for await (const { event } of t.engine.read(turn, { signal: AbortSignal.timeout(5_000) })) {
+    last = event;
+  }
 
   expect(last).toMatchObject({ type: "DONE", data: { message: "late" } });
   await expect(late.journal(turn, 1, [], [])).rejects.toMatchObject({ code: "TURN_FENCED" });
@@ -118,8 +164,14 @@ test("a reader that comes from another process with text that its new one does n
   });
   await using t = await startTestEngine(chatService("queue"), { offline: [model] });
   await using proxy = await PostgresProxy.start(t.url);
-  await using holder = await startTestEngine(chatService("queue"), { on: { url: proxy.url }, offline: [model] });
-  const stop = proxy.stop("after", ({ name, parameters }) => name === "journal_turn" && parameters.includes("하나"));
+  await using holder = await startTestEngine(chatService("queue"), {
+    on: { url: proxy.url },
+    offline: [model],
+  });
+  const stop = proxy.stop(
+    "after",
+    ({ name, parameters }) => name === "journal_turn" && parameters.includes("하나"),
+  );
   const { turnId } = await holder.engine.accept({ session: "s1", message: "go" });
   await stop.reached;
   let after = 0;
@@ -135,5 +187,7 @@ test("a reader that comes from another process with text that its new one does n
   const frames = [(await first).value as TurnFrame];
   for await (const frame of reading) frames.push(frame);
 
-  expect(frames.map(({ event }) => (event.type === "LLM_TOKEN" ? event.data : "")).join("")).toBe("둘");
+  expect(frames.map(({ event }) => (event.type === "LLM_TOKEN" ? event.data : "")).join("")).toBe(
+    "둘",
+  );
 });

@@ -10,7 +10,9 @@ export interface RawRequest {
   readonly body: string;
 }
 
-/** A provider of which every byte is the test's: for answers that a well-meaning mock cannot give. */
+/**
+ * A provider of which every byte is the test's: for answers that a well-meaning mock cannot give.
+ */
 export class RawProvider implements AsyncDisposable {
   /** Without a path. */
   readonly url: string;
@@ -23,22 +25,31 @@ export class RawProvider implements AsyncDisposable {
     this.#close = close;
   }
 
-  /** @param answer gets each response, unanswered, the number of its request, from 1, and what was asked. */
-  static async start(answer: (response: ServerResponse, request: number, asked: RawRequest) => void): Promise<RawProvider> {
+  /**
+   * @param answer gets each response, unanswered, the number of its request, from 1, and what was
+   * asked.
+   */
+  static async start(
+    answer: (response: ServerResponse, request: number, asked: RawRequest) => void,
+  ): Promise<RawProvider> {
     const server = createServer((request, response) => {
       const number = ++provider.requests;
       text(request).then(
-        (body) => answer(response, number, { path: request.url ?? "", headers: request.headers, body }),
+        (body) =>
+          answer(response, number, { path: request.url ?? "", headers: request.headers, body }),
         () => response.destroy(),
       );
     });
     server.listen(0, "127.0.0.1");
     await once(server, "listening");
-    const provider = new RawProvider(`http://127.0.0.1:${(server.address() as AddressInfo).port}`, async () => {
-      server.closeAllConnections();
-      server.close();
-      await once(server, "close");
-    });
+    const provider = new RawProvider(
+      `http://127.0.0.1:${(server.address() as AddressInfo).port}`,
+      async () => {
+        server.closeAllConnections();
+        server.close();
+        await once(server, "close");
+      },
+    );
     return provider;
   }
 
@@ -52,11 +63,26 @@ export function sendFrames(response: ServerResponse, frames: readonly (object | 
   response.writeHead(200, { "content-type": "text/event-stream" });
   for (const frame of frames) {
     if (typeof frame === "string") response.write(frame);
-    else if ("type" in frame) response.write(`event: ${String(frame.type)}\ndata: ${JSON.stringify(frame)}\n\n`);
-    else response.write(`data: ${JSON.stringify({ id: "x", object: "chat.completion.chunk", created: 1, model: "m", ...frame })}\n\n`);
+    else if ("type" in frame) {
+      response.write(`event: ${String(frame.type)}\ndata: ${JSON.stringify(frame)}\n\n`);
+    } else {
+      response.write(
+        `data: ${JSON.stringify({ id: "x", object: "chat.completion.chunk", created: 1, model: "m", ...frame })}\n\n`,
+      );
+    }
   }
   response.end();
 }
 
 /** The first frame of every answer of Anthropic's. */
-export const MESSAGE_START = { type: "message_start", message: { id: "msg_1", type: "message", role: "assistant", model: "m", content: [], usage: { input_tokens: 3, output_tokens: 0 } } };
+export const MESSAGE_START = {
+  type: "message_start",
+  message: {
+    id: "msg_1",
+    type: "message",
+    role: "assistant",
+    model: "m",
+    content: [],
+    usage: { input_tokens: 3, output_tokens: 0 },
+  },
+};

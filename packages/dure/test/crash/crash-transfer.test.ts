@@ -1,6 +1,16 @@
 import { afterAll, beforeAll, beforeEach, test } from "vitest";
 import { killAt, type Scenario } from "./kill-row.ts";
-import { ACCEPTED, aroundDone, AROUND_EFFECT, aroundModelCall, BAD_BANKS, DOUBT_WRITTEN, GOOD_BANK, type BankKind, type Point } from "./points.ts";
+import {
+  ACCEPTED,
+  aroundDone,
+  AROUND_EFFECT,
+  aroundModelCall,
+  BAD_BANKS,
+  DOUBT_WRITTEN,
+  GOOD_BANK,
+  type BankKind,
+  type Point,
+} from "./points.ts";
 import { CONFIRMING, FILLING } from "./scenarios.ts";
 import type { ServerProcess } from "./server-process.ts";
 import { printTable, spread, type Row } from "./table.ts";
@@ -10,25 +20,51 @@ import { World } from "./world.ts";
 const isLong = process.env["DURE_TEST_LONG"] === "1";
 
 /**
- * The crash table of the example `transfer`: its two turns, and banks that ignore keys, book late, or cut the connection.
- * Source: docs/spec/conversation §8.
+ * The crash table of the example `transfer`: its two turns, and banks that ignore keys, book late,
+ * or cut the connection. Source: docs/spec/conversation §8.
  */
-const ROWS: readonly { readonly scenario: Scenario; readonly bank: BankKind; readonly point: Point }[] = [
-  ...rowsOf(FILLING, GOOD_BANK, [ACCEPTED, ...aroundModelCall(1, "intent"), ...aroundModelCall(2, "slots").slice(0, 2), ...aroundDone(["slots"])]),
+const ROWS: readonly {
+  readonly scenario: Scenario;
+  readonly bank: BankKind;
+  readonly point: Point;
+}[] = [
+  ...rowsOf(FILLING, GOOD_BANK, [
+    ACCEPTED,
+    ...aroundModelCall(1, "intent"),
+    ...aroundModelCall(2, "slots").slice(0, 2),
+    ...aroundDone(["slots"]),
+  ]),
   ...rowsOf(CONFIRMING, GOOD_BANK, [ACCEPTED, ...AROUND_EFFECT, ...aroundDone()]),
-  ...BAD_BANKS.flatMap((bank) => rowsOf(CONFIRMING, bank, [...AROUND_EFFECT.slice(isLong ? 0 : 1), ...(bank.name.includes("cuts") ? [DOUBT_WRITTEN] : [])])),
+  ...BAD_BANKS.flatMap((bank) =>
+    rowsOf(CONFIRMING, bank, [
+      ...AROUND_EFFECT.slice(isLong ? 0 : 1),
+      ...(bank.name.includes("cuts") ? [DOUBT_WRITTEN] : []),
+    ]),
+  ),
 ];
 
 /**
- * The usual run: where money has moved or may have moved and nobody has written it down, and the ends of each turn. The moments
- * between are those of crash.test.ts, which takes them all with a service that has the same calls.
+ * The usual run: where money has moved or may have moved and nobody has written it down, and the
+ * ends of each turn. The moments between are those of crash.test.ts, which takes them all with a
+ * service that has the same calls.
  */
 const USUAL: ReadonlySet<string> = new Set([
-  ...["accepted, not answered", "before DONE"].map((point) => `${FILLING.name}, ${GOOD_BANK.name}, ${point}`),
-  ...["intent written", "booked, not answered", "before the result is written", "after DONE"].map((point) => `${CONFIRMING.name}, ${GOOD_BANK.name}, ${point}`),
-  ...BAD_BANKS.map((bank) => `${CONFIRMING.name}, ${bank.name}, ${bank.name.includes("cuts") ? DOUBT_WRITTEN.name : "booked, not answered"}`),
+  ...["accepted, not answered", "before DONE"].map(
+    (point) => `${FILLING.name}, ${GOOD_BANK.name}, ${point}`,
+  ),
+  ...["intent written", "booked, not answered", "before the result is written", "after DONE"].map(
+    (point) => `${CONFIRMING.name}, ${GOOD_BANK.name}, ${point}`,
+  ),
+  ...BAD_BANKS.map(
+    (bank) =>
+      `${CONFIRMING.name}, ${bank.name}, ${bank.name.includes("cuts") ? DOUBT_WRITTEN.name : "booked, not answered"}`,
+  ),
 ]);
-const CHOSEN = isLong ? ROWS : ROWS.filter(({ scenario, bank, point }) => USUAL.has(`${scenario.name}, ${bank.name}, ${point.name}`));
+const CHOSEN = isLong
+  ? ROWS
+  : ROWS.filter(({ scenario, bank, point }) =>
+      USUAL.has(`${scenario.name}, ${bank.name}, ${point.name}`),
+    );
 
 const rows: Row[] = [];
 let world: World;
@@ -45,15 +81,25 @@ beforeEach(async () => {
 afterAll(async () => {
   await world?.[Symbol.asyncDispose]();
   printTable("Killed with SIGKILL, started again: the example transfer", rows);
-  process.stdout.write(`${spread(rows, "resume ms")} (from the start of the process, without a caller)\n`);
+  process.stdout.write(
+    `${spread(rows, "resume ms")} (from the start of the process, without a caller)\n`,
+  );
 }, 120_000);
 
-test.each(CHOSEN)("$scenario.name, a bank that $bank.name: killed at “$point.name” it ends once and whole", { timeout: 180_000 }, async (row) => {
-  const result = await killAt(world, server, row);
-  server = result.server;
-  rows.push(result.row);
-});
+test.each(CHOSEN)(
+  "$scenario.name, a bank that $bank.name: killed at “$point.name” it ends once and whole",
+  { timeout: 180_000 },
+  async (row) => {
+    const result = await killAt(world, server, row);
+    server = result.server;
+    rows.push(result.row);
+  },
+);
 
-function rowsOf(scenario: Scenario, bank: BankKind, points: readonly Point[]): { scenario: Scenario; bank: BankKind; point: Point }[] {
+function rowsOf(
+  scenario: Scenario,
+  bank: BankKind,
+  points: readonly Point[],
+): { scenario: Scenario; bank: BankKind; point: Point }[] {
   return points.map((point) => ({ scenario, bank, point }));
 }

@@ -2,7 +2,10 @@ import { once } from "node:events";
 import { createServer, type Server, type ServerResponse } from "node:http";
 import type { AddressInfo } from "node:net";
 
-/** Where the hooks of the test's service arrive: counts deliveries by their key, and can hold one without an answer. */
+/**
+ * Where the hooks of the test's service arrive: counts deliveries by their key, and can hold one
+ * without an answer.
+ */
 export class HookReceiver implements AsyncDisposable {
   readonly url: string;
   /** Keys in the order of their arrival since the last `reset`. */

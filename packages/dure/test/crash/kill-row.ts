@@ -17,19 +17,30 @@ export interface Scenario {
   readonly hooks: number;
   /** Transfers booked in its session when it has ended. */
   readonly bookings: number;
-  expectEnd(world: World, session: string, turn: string, done: Readonly<Record<string, unknown>>): Promise<void>;
+  expectEnd(
+    world: World,
+    session: string,
+    turn: string,
+    done: Readonly<Record<string, unknown>>,
+  ): Promise<void>;
 }
 
 /**
- * One row of the crash table: the server comes to the point, is killed, another one is started, and the turn ends: once, booked
- * once, no finished call made again, every stored event read once and in order. Gives the new server.
+ * One row of the crash table: the server comes to the point, is killed, another one is started, and
+ * the turn ends: once, booked once, no finished call made again, every stored event read once and
+ * in order. Gives the new server.
  *
  * `again: "any"` is for a death at an unknown moment: one more call of each agent at most.
  */
 export async function killAt(
   world: World,
   server: ServerProcess,
-  { scenario, bank, point, again = point.again ?? [] }: { scenario: Scenario; bank: BankKind; point: Point; again?: readonly string[] | "any" },
+  {
+    scenario,
+    bank,
+    point,
+    again = point.again ?? [],
+  }: { scenario: Scenario; bank: BankKind; point: Point; again?: readonly string[] | "any" },
 ): Promise<{ server: ServerProcess; row: Row }> {
   const session = world.newSession();
   await world.reset();
@@ -47,16 +58,32 @@ export async function killAt(
   await current.url; // a server that cannot start says so at once
   const done = await within(reader.done, "the turn did not end", () => log);
   const turn = reader.turnId!;
-  if (scenario.hooks > 0) await world.until("the hook was not recorded", async () => (await world.hookState(turn)) === "sent", () => log);
+  if (scenario.hooks > 0) {
+    await world.until(
+      "the hook was not recorded",
+      async () => (await world.hookState(turn)) === "sent",
+      () => log,
+    );
+  }
 
   await scenario.expectEnd(world, session, turn, done);
   expect((await world.turnsOf(session)).filter(({ status }) => status !== "done")).toEqual([]);
   expect(world.bookingsOf(session)).toBe(scenario.bookings);
   const { counts } = world.provider;
-  if (again === "any") for (const [agent, count] of Object.entries(counts)) expect(count - (scenario.calls[agent] ?? 0), agent).toBeOneOf([0, 1]);
-  else expect(counts).toEqual({ ...scenario.calls, ...Object.fromEntries(again.map((agent) => [agent, scenario.calls[agent]! + 1])) });
+  if (again === "any") {
+    for (const [agent, count] of Object.entries(counts)) {
+      expect(count - (scenario.calls[agent] ?? 0), agent).toBeOneOf([0, 1]);
+    }
+  } else {
+    expect(counts).toEqual({
+      ...scenario.calls,
+      ...Object.fromEntries(again.map((agent) => [agent, scenario.calls[agent]! + 1])),
+    });
+  }
   expect(new Set(world.hooks.deliveries)).toEqual(new Set(scenario.hooks > 0 ? [`${turn}.0`] : []));
-  if (again !== "any") expect(world.hooks.deliveries).toHaveLength(point.deliveries ?? scenario.hooks);
+  if (again !== "any") {
+    expect(world.hooks.deliveries).toHaveLength(point.deliveries ?? scenario.hooks);
+  }
   const events = await expectWholeStream(world, reader);
   return {
     server: current,
@@ -66,7 +93,7 @@ export async function killAt(
       "the bank": bank.name,
       bookings: world.bookingsOf(session),
       "model calls": Object.values(counts).join("+") || "none",
-      "DONE": 1,
+      DONE: 1,
       "events read": events,
       connections: reader.connections,
       hooks: world.hooks.deliveries.length,

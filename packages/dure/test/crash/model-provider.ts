@@ -13,19 +13,25 @@ export interface SeenCall {
   finished: boolean;
 }
 
-/** Where a call is held until its client is gone: before the first byte, or when half of the text has left and was stored. */
+/**
+ * Where a call is held until its client is gone: before the first byte, or when half of the text
+ * has left and was stored.
+ */
 export type HoldPlace = "before" | "middle";
 
 /**
- * A model provider that speaks OpenAI's Chat Completions as a stream, counts what it is asked, and can hold a call for ever,
- * as a slow model does when its caller is killed. It answers what the service of this test asks and refuses everything else.
+ * A model provider that speaks OpenAI's Chat Completions as a stream, counts what it is asked, and
+ * can hold a call for ever, as a slow model does when its caller is killed. It answers what the
+ * service of this test asks and refuses everything else.
  */
 export class ModelProvider implements AsyncDisposable {
   readonly url: string;
   /** Since the last `reset`. */
   calls: SeenCall[] = [];
   readonly #server: Server;
-  #hold: { readonly agent: string; readonly place: HoldPlace; readonly reached: () => void } | undefined;
+  #hold:
+    | { readonly agent: string; readonly place: HoldPlace; readonly reached: () => void }
+    | undefined;
 
   private constructor(server: Server) {
     this.#server = server;
@@ -38,7 +44,9 @@ export class ModelProvider implements AsyncDisposable {
     await once(server, "listening");
     const provider = new ModelProvider(server);
     server.on("request", (request, response) => {
-      provider.#answer(request, response).catch((error: unknown) => response.destroy(error as Error));
+      provider
+        .#answer(request, response)
+        .catch((error: unknown) => response.destroy(error as Error));
     });
     return provider;
   }
@@ -72,25 +80,44 @@ export class ModelProvider implements AsyncDisposable {
     const body = JSON.parse(await textOf(request)) as ChatRequest;
     const agent = agentOf(systemOf(body));
     if (request.url !== "/v1/chat/completions" || body.stream !== true || agent === undefined) {
-      response.writeHead(400, { "content-type": "application/json" }).end(JSON.stringify({ error: { message: "not expected", type: "invalid_request_error" } }));
+      response
+        .writeHead(400, { "content-type": "application/json" })
+        .end(JSON.stringify({ error: { message: "not expected", type: "invalid_request_error" } }));
       return;
     }
     const call: SeenCall = { agent, finished: false };
     this.calls.push(call);
-    const pieces = piecesOf(transferAnswer(body) ?? answerOf(agent, textOfContent(body.messages.at(-1)?.content ?? "")));
+    const pieces = piecesOf(
+      transferAnswer(body) ?? answerOf(agent, textOfContent(body.messages.at(-1)?.content ?? "")),
+    );
     const hold = this.#hold?.agent === agent ? this.#hold : undefined;
     if (hold) this.#hold = undefined;
     if (hold?.place === "before") return this.#until(hold.reached, response);
 
     response.writeHead(200, { "content-type": "text/event-stream" });
     for (const [index, piece] of pieces.entries()) {
-      response.write(chunk({ choices: [{ index: 0, delta: { role: "assistant", content: piece }, finish_reason: null }] }));
+      response.write(
+        chunk({
+          choices: [
+            { index: 0, delta: { role: "assistant", content: piece }, finish_reason: null },
+          ],
+        }),
+      );
       // Slow enough that the text is stored in more than one chunk (100 ms each).
       if (agent === "receipt") await systemClock.sleep(15);
       if (hold && index + 1 >= pieces.length / 2) return this.#until(hold.reached, response);
     }
     response.write(chunk({ choices: [{ index: 0, delta: {}, finish_reason: "stop" }] }));
-    response.write(chunk({ choices: [], usage: { prompt_tokens: 20, completion_tokens: pieces.length, total_tokens: 20 + pieces.length } }));
+    response.write(
+      chunk({
+        choices: [],
+        usage: {
+          prompt_tokens: 20,
+          completion_tokens: pieces.length,
+          total_tokens: 20 + pieces.length,
+        },
+      }),
+    );
     response.end("data: [DONE]\n\n");
     call.finished = true;
   }
@@ -102,15 +129,23 @@ export class ModelProvider implements AsyncDisposable {
 }
 
 /** The words of the receipt, long enough for several chunks. */
-export const RECEIPT = Array.from({ length: 12 }, (_, index) => `영수증 ${index + 1}줄`).join(" · ");
+export const RECEIPT = Array.from({ length: 12 }, (_, index) => `영수증 ${index + 1}줄`).join(
+  " · ",
+);
 
 interface ChatRequest {
   readonly stream?: boolean;
-  readonly messages: readonly { readonly role: string; readonly content: string | readonly { readonly text?: string }[] }[];
+  readonly messages: readonly {
+    readonly role: string;
+    readonly content: string | readonly { readonly text?: string }[];
+  }[];
 }
 
 function systemOf({ messages }: ChatRequest): string {
-  return messages.filter(({ role }) => role === "system" || role === "developer").map(({ content }) => textOfContent(content)).join("\n");
+  return messages
+    .filter(({ role }) => role === "system" || role === "developer")
+    .map(({ content }) => textOfContent(content))
+    .join("\n");
 }
 
 function agentOf(system: string): string | undefined {
@@ -120,7 +155,9 @@ function agentOf(system: string): string | undefined {
 
 /** What the agents of the example `transfer` are answered; undefined when none of them asks. */
 function transferAnswer(request: ChatRequest): string | undefined {
-  const messages = request.messages.filter(({ role }) => role === "user").map(({ content }) => ({ role: "user" as const, text: textOfContent(content) }));
+  const messages = request.messages
+    .filter(({ role }) => role === "user")
+    .map(({ content }) => ({ role: "user" as const, text: textOfContent(content) }));
   const answer = answerTransfer({ system: systemOf(request), messages });
   return answer && JSON.stringify(answer.object);
 }

@@ -24,7 +24,9 @@ export class ServerProcess implements AsyncDisposable {
     this.#exit = once(child, "exit").then(([code]) => code as number | null);
     createInterface(child.stderr!).on("line", (line) => void this.log.push(line));
     this.#url = (async () => {
-      for await (const line of createInterface(child.stdout!)) return (JSON.parse(line) as { url: string }).url;
+      for await (const line of createInterface(child.stdout!)) {
+        return (JSON.parse(line) as { url: string }).url;
+      }
       throw new Error(`the server ended before it was ready:\n${this.log.join("\n")}`);
     })();
     this.#url.catch(() => {});
@@ -32,10 +34,22 @@ export class ServerProcess implements AsyncDisposable {
 
   /** Does not wait until it is ready. `team`: its folder. */
   static spawn(environment: Readonly<Record<string, string>>, team = TEAM): ServerProcess {
-    const child = spawn(process.execPath, ["--conditions=dure-source", MAIN, "start", "--dir", team, "--json"], {
-      env: { ...process.env, HOST: "127.0.0.1", PORT: "0", OPENAI_API_KEY: "test", LOG_LEVEL: "info", DEV_MODE: "true", ...environment },
-      stdio: ["ignore", "pipe", "pipe"],
-    });
+    const child = spawn(
+      process.execPath,
+      ["--conditions=dure-source", MAIN, "start", "--dir", team, "--json"],
+      {
+        env: {
+          ...process.env,
+          HOST: "127.0.0.1",
+          PORT: "0",
+          OPENAI_API_KEY: "test",
+          LOG_LEVEL: "info",
+          DEV_MODE: "true",
+          ...environment,
+        },
+        stdio: ["ignore", "pipe", "pipe"],
+      },
+    );
     return new ServerProcess(child);
   }
 
@@ -72,10 +86,17 @@ export class ServerProcess implements AsyncDisposable {
 }
 
 /** Waits for `work`, and says what did not happen, with the log, when it takes too long. */
-export async function within<T>(work: Promise<T>, what: string, log: () => readonly string[] = () => []): Promise<T> {
+export async function within<T>(
+  work: Promise<T>,
+  what: string,
+  log: () => readonly string[] = () => [],
+): Promise<T> {
   let timer: NodeJS.Timeout | undefined;
   const late = new Promise<never>((_, reject) => {
-    timer = setTimeout(() => reject(new Error(`${what} within ${PATIENCE_MS} ms\n${log().slice(-30).join("\n")}`)), PATIENCE_MS);
+    timer = setTimeout(
+      () => reject(new Error(`${what} within ${PATIENCE_MS} ms\n${log().slice(-30).join("\n")}`)),
+      PATIENCE_MS,
+    );
   });
   try {
     return await Promise.race([work, late]);

@@ -12,8 +12,9 @@ export interface Message {
 }
 
 /**
- * A person's client in the plainest form: sends a message under an idempotency key, reads frames, and after every cut comes
- * back with `Last-Event-ID`. It drops nothing and repairs nothing: `events` is what the server has sent.
+ * A person's client in the plainest form: sends a message under an idempotency key, reads frames,
+ * and after every cut comes back with `Last-Event-ID`. It drops nothing and repairs nothing:
+ * `events` is what the server has sent.
  */
 export class TurnReader {
   /** Stored events in the order of their arrival. */
@@ -37,7 +38,10 @@ export class TurnReader {
     this.#leave.abort(new Error("the reader left"));
   }
 
-  /** Gives up the connection that stands and comes back, as a person does before a server that says nothing. */
+  /**
+   * Gives up the connection that stands and comes back, as a person does before a server that says
+   * nothing.
+   */
   reconnect(): void {
     this.#cut.abort(new Error("the reader reconnects"));
   }
@@ -48,7 +52,11 @@ export class TurnReader {
       signal.throwIfAborted();
       this.#cut = new AbortController();
       try {
-        const response = await this.#connect(message, await url(), AbortSignal.any([signal, this.#cut.signal]));
+        const response = await this.#connect(
+          message,
+          await url(),
+          AbortSignal.any([signal, this.#cut.signal]),
+        );
         this.connections += 1;
         if (response.status === 503) throw new Error("not now");
         if (response.status === 204 || !response.ok) {
@@ -66,14 +74,29 @@ export class TurnReader {
     throw new Error(`the server refused: ${this.refusal}`);
   }
 
-  #connect({ session, text, key, service, confirmId }: Message, base: string, signal: AbortSignal): Promise<Response> {
+  #connect(
+    { session, text, key, service, confirmId }: Message,
+    base: string,
+    signal: AbortSignal,
+  ): Promise<Response> {
     if (this.turnId === undefined) {
-      const headers = { "content-type": "application/json", "idempotency-key": `${session}/${key}` };
-      const body = JSON.stringify({ session_id: session, message: text, service, confirm_id: confirmId });
+      const headers = {
+        "content-type": "application/json",
+        "idempotency-key": `${session}/${key}`,
+      };
+      const body = JSON.stringify({
+        session_id: session,
+        message: text,
+        service,
+        confirm_id: confirmId,
+      });
       return fetch(`${base}/v1/agent/chat/stream`, { method: "POST", headers, body, signal });
     }
     const last = this.events.at(-1)?.id;
-    return fetch(`${base}/v1/agent/turns/${this.turnId}/stream`, { headers: last === undefined ? {} : { "last-event-id": last }, signal });
+    return fetch(`${base}/v1/agent/turns/${this.turnId}/stream`, {
+      headers: last === undefined ? {} : { "last-event-id": last },
+      signal,
+    });
   }
 
   async #read(response: Response): Promise<Record<string, unknown> | undefined> {

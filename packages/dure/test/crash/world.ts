@@ -22,7 +22,10 @@ export class World implements AsyncDisposable {
   readonly #servers: ServerProcess[] = [];
   #sessions = 0;
 
-  private constructor(parts: Pick<World, "bank" | "proxy" | "provider" | "hooks" | "database">, stack: AsyncDisposableStack) {
+  private constructor(
+    parts: Pick<World, "bank" | "proxy" | "provider" | "hooks" | "database">,
+    stack: AsyncDisposableStack,
+  ) {
     this.bank = parts.bank;
     this.proxy = parts.proxy;
     this.provider = parts.provider;
@@ -39,7 +42,12 @@ export class World implements AsyncDisposable {
     const proxy = stack.use(await PostgresProxy.start(owned.url));
     const provider = stack.use(await ModelProvider.start());
     const hooks = stack.use(await HookReceiver.start());
-    const database = await Database.open({ url: owned.url, applicationName: "crash-test", logger: silentLogger, max: 2 });
+    const database = await Database.open({
+      url: owned.url,
+      applicationName: "crash-test",
+      logger: silentLogger,
+      max: 2,
+    });
     stack.defer(() => database.close());
     return new World({ bank, proxy, provider, hooks, database }, stack.move());
   }
@@ -58,7 +66,10 @@ export class World implements AsyncDisposable {
     return server;
   }
 
-  /** The server if it still runs, else a new one: one failed row does not fail the next. Ready when it resolves. */
+  /**
+   * The server if it still runs, else a new one: one failed row does not fail the next. Ready when
+   * it resolves.
+   */
   async running(server: ServerProcess | undefined): Promise<ServerProcess> {
     const running = server && !server.isOver ? server : this.serve();
     await running.url;
@@ -101,23 +112,36 @@ export class World implements AsyncDisposable {
   }
 
   async turnsOf(session: string): Promise<readonly { id: string; status: string }[]> {
-    return this.database.query<{ id: string; status: string }>({ text: "select id, status from dure.turns where session_id = $1 order by accepted_at" }, [session]);
+    return this.database.query<{ id: string; status: string }>(
+      { text: "select id, status from dure.turns where session_id = $1 order by accepted_at" },
+      [session],
+    );
   }
 
   /** The stages that the turn has noted as finished. */
   async completedOf(turn: string): Promise<readonly string[]> {
-    const rows = await this.database.query<{ stage: string }>({ text: "select stage from dure.completed where turn_id = $1 order by id" }, [turn]);
+    const rows = await this.database.query<{ stage: string }>(
+      { text: "select stage from dure.completed where turn_id = $1 order by id" },
+      [turn],
+    );
     return rows.map(({ stage }) => stage);
   }
 
   /** How far the delivery of the turn's first hook has come. */
   async hookState(turn: string): Promise<string | undefined> {
-    const [row] = await this.database.query<{ state: string }>({ text: "select state from dure.outbox where key = $1" }, [`${turn}.0`]);
+    const [row] = await this.database.query<{ state: string }>(
+      { text: "select state from dure.outbox where key = $1" },
+      [`${turn}.0`],
+    );
     return row?.state;
   }
 
   /** Waits until `isTrue`, at most as long as everything here waits. */
-  async until(what: string, isTrue: () => Promise<boolean> | boolean, log: () => readonly string[] = () => []): Promise<void> {
+  async until(
+    what: string,
+    isTrue: () => Promise<boolean> | boolean,
+    log: () => readonly string[] = () => [],
+  ): Promise<void> {
     let over = false;
     const wait = async (): Promise<void> => {
       while (!over && !(await isTrue())) await systemClock.sleep(20);

@@ -1,7 +1,7 @@
 /**
- * One process of a team for tests that kill it: `node team-process.ts '<settings as JSON>'`. Says what happens as JSON lines;
- * hears `ask <JSON>`, `cancel <job>`, `stop`. Its agents note every call in the table test_calls, past the proxy, so that the count
- * outlives the process.
+ * One process of a team for tests that kill it: `node team-process.ts '<settings as JSON>'`. Says
+ * what happens as JSON lines; hears `ask <JSON>`, `cancel <job>`, `stop`. Its agents note every
+ * call in the table test_calls, past the proxy, so that the count outlives the process.
  */
 import { createInterface } from "node:readline";
 import { systemClock } from "../../src/kernel/clock.ts";
@@ -13,7 +13,12 @@ import { startTestTeam, talkative, type TestAgent } from "../../src/jobs/test-jo
 import type { TeamSettings } from "./team.ts";
 
 const settings = JSON.parse(process.argv[2]!) as TeamSettings;
-const direct = await Database.open({ url: settings.directUrl, applicationName: "test-agents", logger: silentLogger, max: 2 });
+const direct = await Database.open({
+  url: settings.directUrl,
+  applicationName: "test-agents",
+  logger: silentLogger,
+  max: 2,
+});
 
 function say(what: string, facts: object = {}): void {
   process.stdout.write(`${JSON.stringify({ say: what, at: systemClock.now(), ...facts })}\n`);
@@ -24,18 +29,30 @@ function agentOf(name: string): TestAgent {
     const text = (await talkative(request, context)) as string;
     const turn = Number(/\((\d+|\?), \d+\)$/.exec(text)?.[1]);
     const asked = JSON.stringify(request.messages.at(-1));
-    await direct.query({ text: "insert into test_calls (agent, turn, asked) values ($1, $2, $3)" }, [name, turn, asked]);
+    await direct.query(
+      { text: "insert into test_calls (agent, turn, asked) values ($1, $2, $3)" },
+      [name, turn, asked],
+    );
     say("asked", { agent: name, turn });
-    if (settings.poison !== undefined && asked.includes(settings.poison)) process.kill(process.pid, "SIGKILL");
+    if (settings.poison !== undefined && asked.includes(settings.poison)) {
+      process.kill(process.pid, "SIGKILL");
+    }
     if (settings.hold && settings.hold.turn === turn && (settings.hold.agent ?? name) === name) {
-      await new Promise((_, reject) => context.signal.addEventListener("abort", () => (say("cut", { agent: name, turn }), reject(context.signal.reason as Error)), { once: true }));
+      await new Promise((_, reject) =>
+        context.signal.addEventListener(
+          "abort",
+          () => (say("cut", { agent: name, turn }), reject(context.signal.reason as Error)),
+          { once: true },
+        ),
+      );
     }
     if (settings.delayMs) await systemClock.sleep(settings.delayMs, { signal: context.signal });
     return text;
   };
 }
 
-const toStderr = (_fields: object, message: string): void => void process.stderr.write(`${message}\n`);
+const toStderr = (_fields: object, message: string): void =>
+  void process.stderr.write(`${message}\n`);
 const team = await startTestTeam({
   url: settings.url,
   agents: Object.fromEntries(settings.agents.map((name) => [name, agentOf(name)])),
@@ -48,15 +65,23 @@ const team = await startTestTeam({
 });
 team.outbox.handle(ANNOUNCE_TOPIC, {
   transactional: true,
-  run: async (payload, { tx, key }) => void (await tx.query({ name: "test.told", text: "insert into test_told (key, payload) values ($1, $2)" }, [key, JSON.stringify(payload)])),
+  run: async (payload, { tx, key }) =>
+    void (await tx.query(
+      { name: "test.told", text: "insert into test_told (key, payload) values ($1, $2)" },
+      [key, JSON.stringify(payload)],
+    )),
 });
 void team.jobs.recovered.then((report) => say("recovered", report));
 
 createInterface({ input: process.stdin }).on("line", (line) => {
   const word = line.split(" ", 1)[0];
   const rest = line.slice(line.indexOf(" ") + 1);
-  if (word === "ask") void team.jobs.ask(JSON.parse(rest) as AskRequest).then((result) => say("answer", result));
-  if (word === "cancel") void team.jobs.cancel(rest).then(({ status }) => say("cancelled", { status }));
+  if (word === "ask") {
+    void team.jobs.ask(JSON.parse(rest) as AskRequest).then((result) => say("answer", result));
+  }
+  if (word === "cancel") {
+    void team.jobs.cancel(rest).then(({ status }) => say("cancelled", { status }));
+  }
   if (word === "stop") void team[Symbol.asyncDispose]().then(() => process.exit(0));
 });
 say("ready", { process: team.processId });

@@ -37,12 +37,19 @@ export class TeamProcess implements AsyncDisposable {
   #errors = "";
 
   constructor(settings: TeamSettings) {
-    this.#child = spawn(process.execPath, ["--conditions=dure-source", "--no-warnings", PROGRAM, JSON.stringify(settings)], {
-      stdio: ["pipe", "pipe", "pipe"],
-    });
+    this.#child = spawn(
+      process.execPath,
+      ["--conditions=dure-source", "--no-warnings", PROGRAM, JSON.stringify(settings)],
+      {
+        stdio: ["pipe", "pipe", "pipe"],
+      },
+    );
     this.#child.stderr!.on("data", (chunk: Buffer) => (this.#errors += chunk.toString()));
     this.#child.stdin!.on("error", () => {});
-    createInterface({ input: this.#child.stdout! }).on("line", (line) => line.startsWith("{") && this.lines.push(JSON.parse(line) as Line));
+    createInterface({ input: this.#child.stdout! }).on(
+      "line",
+      (line) => line.startsWith("{") && this.lines.push(JSON.parse(line) as Line),
+    );
     this.exited = once(this.#child, "exit").then(([code]) => code as number | null);
   }
 
@@ -59,10 +66,15 @@ export class TeamProcess implements AsyncDisposable {
     return until(
       () => {
         const found = this.lines.find((line) => line.say === what && test(line));
-        if (!found && this.isOver) throw new Error(`the process ended without saying "${what}": ${this.#errors.slice(-2_000)}`);
+        if (!found && this.isOver) {
+          throw new Error(
+            `the process ended without saying "${what}": ${this.#errors.slice(-2_000)}`,
+          );
+        }
         return found;
       },
-      () => `the process did not say "${what}"; it said ${JSON.stringify(this.lines)} ${this.#errors.slice(-2_000)}`,
+      () =>
+        `the process did not say "${what}"; it said ${JSON.stringify(this.lines)} ${this.#errors.slice(-2_000)}`,
       PATIENCE,
     );
   }
@@ -100,7 +112,12 @@ export class JobsWorld implements AsyncDisposable {
   readonly #url: string;
   readonly #stack: AsyncDisposableStack;
 
-  private constructor(database: Database, url: string, proxy: PostgresProxy, stack: AsyncDisposableStack) {
+  private constructor(
+    database: Database,
+    url: string,
+    proxy: PostgresProxy,
+    stack: AsyncDisposableStack,
+  ) {
     this.database = database;
     this.#url = url;
     this.proxy = proxy;
@@ -110,7 +127,9 @@ export class JobsWorld implements AsyncDisposable {
   static async start(): Promise<JobsWorld> {
     await using stack = new AsyncDisposableStack();
     const db = stack.use(await testDatabase({ applicationName: "jobs-test", max: 4 }));
-    await db.database.query({ text: "create table test_calls (id bigint generated always as identity, agent text, turn int, asked text, at timestamptz default clock_timestamp())" });
+    await db.database.query({
+      text: "create table test_calls (id bigint generated always as identity, agent text, turn int, asked text, at timestamptz default clock_timestamp())",
+    });
     await db.database.query({ text: "create table test_told (key text, payload jsonb)" });
     const proxy = stack.use(await PostgresProxy.start(db.url));
     return new JobsWorld(db.database, db.url, proxy, stack.move());
@@ -118,7 +137,14 @@ export class JobsWorld implements AsyncDisposable {
 
   /** A process that reaches the database through the proxy. */
   process(settings: Partial<TeamSettings> = {}): TeamProcess {
-    return this.#stack.use(new TeamProcess({ url: this.proxy.url, directUrl: this.#url, agents: ["ruda", "eden"], ...settings }));
+    return this.#stack.use(
+      new TeamProcess({
+        url: this.proxy.url,
+        directUrl: this.#url,
+        agents: ["ruda", "eden"],
+        ...settings,
+      }),
+    );
   }
 
   /** A process that the proxy's stops and cuts do not meet. */
@@ -126,34 +152,74 @@ export class JobsWorld implements AsyncDisposable {
     return this.process({ url: this.#url, ...settings });
   }
 
-  async jobs(): Promise<readonly { id: string; status: string; outcome: string | null; turns_done: number; resume_count: number; resumes: number; has_permit: boolean; holder: string | null }[]> {
-    return this.database.query({ text: "select id, status, outcome, turns_done, resume_count, resumes, has_permit, holder from dure.jobs order by seq" });
+  async jobs(): Promise<
+    readonly {
+      id: string;
+      status: string;
+      outcome: string | null;
+      turns_done: number;
+      resume_count: number;
+      resumes: number;
+      has_permit: boolean;
+      holder: string | null;
+    }[]
+  > {
+    return this.database.query({
+      text: "select id, status, outcome, turns_done, resume_count, resumes, has_permit, holder from dure.jobs order by seq",
+    });
   }
 
   async transcript(job: string): Promise<readonly string[]> {
-    const rows = await this.database.query<{ number: number; speaker: string; text: string }>({ text: "select number, speaker, text from dure.job_turns where job_id = $1 order by number" }, [job]);
+    const rows = await this.database.query<{ number: number; speaker: string; text: string }>(
+      {
+        text: "select number, speaker, text from dure.job_turns where job_id = $1 order by number",
+      },
+      [job],
+    );
     return rows.map(({ number, speaker, text }) => `${number} ${speaker}: ${text}`);
   }
 
   /** What its turns have used: `1: 195 + 12 tokens in 1 attempt`. */
   async used(job: string): Promise<readonly string[]> {
-    const rows = await this.database.query<{ number: number; tokens_in: number; tokens_out: number; attempts: number }>({ text: "select number, tokens_in, tokens_out, attempts from dure.job_turns where job_id = $1 order by number" }, [job]);
-    return rows.map((turn) => `${turn.number}: ${turn.tokens_in} + ${turn.tokens_out} tokens in ${turn.attempts} attempt`);
+    const rows = await this.database.query<{
+      number: number;
+      tokens_in: number;
+      tokens_out: number;
+      attempts: number;
+    }>(
+      {
+        text: "select number, tokens_in, tokens_out, attempts from dure.job_turns where job_id = $1 order by number",
+      },
+      [job],
+    );
+    return rows.map(
+      (turn) =>
+        `${turn.number}: ${turn.tokens_in} + ${turn.tokens_out} tokens in ${turn.attempts} attempt`,
+    );
   }
 
   /** How often each exchange turn was asked of a model: `{1: 1, 2: 2}`. */
   async calls(): Promise<Readonly<Record<string, number>>> {
-    const rows = await this.database.query<{ turn: number; count: number }>({ text: "select turn, count(*) as count from test_calls group by turn" });
+    const rows = await this.database.query<{ turn: number; count: number }>({
+      text: "select turn, count(*) as count from test_calls group by turn",
+    });
     return Object.fromEntries(rows.map(({ turn, count }) => [turn, count]));
   }
 
   async told(): Promise<readonly string[]> {
-    return (await this.database.query<{ key: string }>({ text: "select key from test_told" })).map(({ key }) => key);
+    return (await this.database.query<{ key: string }>({ text: "select key from test_told" })).map(
+      ({ key }) => key,
+    );
   }
 
   /** Types of the events of a job, in their order. */
   async events(job: string): Promise<readonly string[]> {
-    return (await this.database.query<{ type: string }>({ text: "select type from dure.events where job = $1 order by xid, seq" }, [job])).map(({ type }) => type);
+    return (
+      await this.database.query<{ type: string }>(
+        { text: "select type from dure.events where job = $1 order by xid, seq" },
+        [job],
+      )
+    ).map(({ type }) => type);
   }
 
   async [Symbol.asyncDispose](): Promise<void> {

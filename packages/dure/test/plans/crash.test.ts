@@ -41,18 +41,39 @@ async function openWorld(): Promise<World> {
   // It asks and looks; it leads nothing itself.
   const watcher = stack.use(await startRealRuns({ url, home, script: "ports: {}" }));
   await watcher.plans.stop();
-  return { watcher, repository, home, lead: () => stack.use(new LeaderProcess({ url, home, script: SCRIPT })) };
+  return {
+    watcher,
+    repository,
+    home,
+    lead: () => stack.use(new LeaderProcess({ url, home, script: SCRIPT })),
+  };
 }
 
 async function begin(world: World): Promise<string> {
   const plan = parsePlan("dev-team.yaml", await readFile(new URL("dev-team.yaml", PLANS), "utf8"));
-  return (await world.watcher.plans.run({ plan, repository: world.repository, by: "test" }, { signal: new AbortController().signal })).id;
+  return (
+    await world.watcher.plans.run(
+      { plan, repository: world.repository, by: "test" },
+      { signal: new AbortController().signal },
+    )
+  ).id;
 }
 
-async function ended({ watcher }: World, id: string, leader: () => LeaderProcess): Promise<PlanRun> {
-  await expect.poll(async () => (await watcher.plans.get(id)).finishedAt !== null, { timeout: 240_000, interval: 100, message: "the run did not end" }).toBe(true).catch((error: unknown) => {
-    throw new Error(`${String(error)}\n${leader().log.slice(-20).join("\n")}`);
-  });
+async function ended(
+  { watcher }: World,
+  id: string,
+  leader: () => LeaderProcess,
+): Promise<PlanRun> {
+  await expect
+    .poll(async () => (await watcher.plans.get(id)).finishedAt !== null, {
+      timeout: 240_000,
+      interval: 100,
+      message: "the run did not end",
+    })
+    .toBe(true)
+    .catch((error: unknown) => {
+      throw new Error(`${String(error)}\n${leader().log.slice(-20).join("\n")}`);
+    });
   return watcher.plans.get(id);
 }
 
@@ -78,78 +99,135 @@ function numbers(seed: number): () => number {
 /** The files of a run that nobody disturbs, as git names them; the first test sees one. */
 let undisturbed: string | undefined;
 
-test("the example dev-team, by its one command: first tries fail, feedback mends them, a person is asked about the discounts, and all that it checks of itself holds", { timeout: 300_000 }, async () => {
-  const stack = new AsyncDisposableStack();
-  onTestFinished(() => stack.disposeAsync());
-  const { url } = stack.use(await testDatabaseUrl());
-  const child = spawn(process.execPath, ["--conditions=dure-source", EXAMPLE], { env: { ...process.env, DATABASE_URL: url }, stdio: ["ignore", "pipe", "pipe"] });
-  let said = "";
-  for (const stream of [child.stdout, child.stderr]) stream.setEncoding("utf8").on("data", (text: string) => (said += text));
+test(
+  "the example dev-team, by its one command: first tries fail, feedback mends them, a person is asked about the discounts, and all that it checks of itself holds",
+  { timeout: 300_000 },
+  async () => {
+    const stack = new AsyncDisposableStack();
+    onTestFinished(() => stack.disposeAsync());
+    const { url } = stack.use(await testDatabaseUrl());
+    const child = spawn(process.execPath, ["--conditions=dure-source", EXAMPLE], {
+      env: { ...process.env, DATABASE_URL: url },
+      stdio: ["ignore", "pipe", "pipe"],
+    });
+    let said = "";
+    for (const stream of [child.stdout, child.stderr]) {
+      stream.setEncoding("utf8").on("data", (text: string) => (said += text));
+    }
 
-  const [exitCode] = (await once(child, "close")) as [number | null];
-  undisturbed = /^result: dure\/dev-team, whose files are ([0-9a-f]{40})$/m.exec(said)?.[1];
+    const [exitCode] = (await once(child, "close")) as [number | null];
+    undisturbed = /^result: dure\/dev-team, whose files are ([0-9a-f]{40})$/m.exec(said)?.[1];
 
-  const checks = said.split("\n").filter((line) => /^ {2}[✓✗] /.test(line));
-  expect(checks.length, said).toBe(10);
-  // How long it takes is for a machine with nothing else to do.
-  expect(checks.filter((line) => line.startsWith("  ✗") && (IS_LONG || !line.includes("took less than"))), said).toEqual([]);
-  if (IS_LONG) expect(exitCode).toBe(0);
-  expect(said).toMatch(/^\d+ % fewer tokens than full context in \d+ prompts/m);
-  expect(undisturbed, said).toBeDefined();
-});
+    const checks = said.split("\n").filter((line) => /^ {2}[✓✗] /.test(line));
+    expect(checks.length, said).toBe(10);
+    // How long it takes is for a machine with nothing else to do.
+    expect(
+      checks.filter(
+        (line) => line.startsWith("  ✗") && (IS_LONG || !line.includes("took less than")),
+      ),
+      said,
+    ).toEqual([]);
+    if (IS_LONG) expect(exitCode).toBe(0);
+    expect(said).toMatch(/^\d+ % fewer tokens than full context in \d+ prompts/m);
+    expect(undisturbed, said).toBeDefined();
+  },
+);
 
-test.each(Array.from({ length: SEEDS }, (_, index) => FIRST_SEED + index))("kill -9 of whoever leads, at moments of seed %i: the same tree, no commit lost, nothing finished is done again", { timeout: 600_000 }, async (seed) => {
-  const draw = numbers(seed);
-  const world = await openWorld();
-  let leader = world.lead();
-  await leader.ready;
-  const before = await git(world.repository, "rev-parse", "HEAD", "main");
-  const id = await begin(world);
-  const doneAtKill = new Map<string, number>();
+test.each(Array.from({ length: SEEDS }, (_, index) => FIRST_SEED + index))(
+  "kill -9 of whoever leads, at moments of seed %i: the same tree, no commit lost, nothing finished is done again",
+  { timeout: 600_000 },
+  async (seed) => {
+    const draw = numbers(seed);
+    const world = await openWorld();
+    let leader = world.lead();
+    await leader.ready;
+    const before = await git(world.repository, "rev-parse", "HEAD", "main");
+    const id = await begin(world);
+    const doneAtKill = new Map<string, number>();
 
-  for (let kills = 0; kills < 3; kills++) {
-    await systemClock.sleep(500 + draw() * 6_000);
-    if ((await world.watcher.plans.get(id)).finishedAt !== null) break;
-    await leader.kill();
-    for (const step of await world.watcher.plans.records.steps(id)) if (step.status === "done") doneAtKill.set(`${step.port} ${step.try} ${step.kind}`, step.starts);
-    leader = world.lead();
-  }
-  const run = await ended(world, id, () => leader);
+    for (let kills = 0; kills < 3; kills++) {
+      await systemClock.sleep(500 + draw() * 6_000);
+      if ((await world.watcher.plans.get(id)).finishedAt !== null) break;
+      await leader.kill();
+      for (const step of await world.watcher.plans.records.steps(id)) {
+        if (step.status === "done") {
+          doneAtKill.set(`${step.port} ${step.try} ${step.kind}`, step.starts);
+        }
+      }
+      leader = world.lead();
+    }
+    const run = await ended(world, id, () => leader);
 
-  expect(run.report).toMatchObject({ branch: "dure/dev-team", kept: ["money", "stock", "cart", "receipt", "api"], missing: [{ port: "discount" }], integration: { passed: true } });
-  expect(await git(world.repository, "rev-parse", "dure/dev-team^{tree}")).toBe(undisturbed);
-  expect(await git(world.repository, "rev-parse", "HEAD", "main")).toBe(before);
-  const steps = await world.watcher.plans.records.steps(id);
-  for (const step of steps) {
-    const known = doneAtKill.get(`${step.port} ${step.try} ${step.kind}`);
-    if (known !== undefined && step.kind !== "setup") expect(step.starts, `${step.port} ${step.try} ${step.kind} was done again`).toBe(known);
-  }
-  const commits = steps.flatMap(({ output }) => (typeof output === "object" && output !== null && "commit" in output ? [String(output.commit)] : []));
-  const reachable = new Set((await git(world.repository, "rev-list", "--all", `--glob=refs/dure/${id}/*`)).split("\n"));
-  expect(commits.filter((commit) => !reachable.has(commit))).toEqual([]);
-  await expect.poll(() => readdir(join(world.home, "plans", id, "ports")), { timeout: 20_000, message: "a tree was left" }).toEqual(["discount"]);
-  expect(await world.watcher.plans.records.strayProcesses(id)).toEqual([]);
-});
+    expect(run.report).toMatchObject({
+      branch: "dure/dev-team",
+      kept: ["money", "stock", "cart", "receipt", "api"],
+      missing: [{ port: "discount" }],
+      integration: { passed: true },
+    });
+    expect(await git(world.repository, "rev-parse", "dure/dev-team^{tree}")).toBe(undisturbed);
+    expect(await git(world.repository, "rev-parse", "HEAD", "main")).toBe(before);
+    const steps = await world.watcher.plans.records.steps(id);
+    for (const step of steps) {
+      const known = doneAtKill.get(`${step.port} ${step.try} ${step.kind}`);
+      if (known !== undefined && step.kind !== "setup") {
+        expect(step.starts, `${step.port} ${step.try} ${step.kind} was done again`).toBe(known);
+      }
+    }
+    const commits = steps.flatMap(({ output }) =>
+      typeof output === "object" && output !== null && "commit" in output
+        ? [String(output.commit)]
+        : [],
+    );
+    const reachable = new Set(
+      (await git(world.repository, "rev-list", "--all", `--glob=refs/dure/${id}/*`)).split("\n"),
+    );
+    expect(commits.filter((commit) => !reachable.has(commit))).toEqual([]);
+    await expect
+      .poll(() => readdir(join(world.home, "plans", id, "ports")), {
+        timeout: 20_000,
+        message: "a tree was left",
+      })
+      .toEqual(["discount"]);
+    expect(await world.watcher.plans.records.strayProcesses(id)).toEqual([]);
+  },
+);
 
-test("when the process that leads is killed, another one of the same machine goes on by itself", { timeout: 300_000 }, async () => {
-  const world = await openWorld();
-  const leaders = [world.lead(), world.lead()];
-  const ids = await Promise.all(leaders.map(({ ready }) => ready));
-  const id = await begin(world);
-  const leading = async (): Promise<string | undefined> => {
-    const [row] = await world.watcher.database.query<{ holder: string | null }>({ text: "select holder from dure.leases where name = $1" }, [`run:${id}`]);
-    return row?.holder ?? undefined;
-  };
-  await expect.poll(async () => (await world.watcher.plans.records.steps(id)).some(({ status }) => status === "done"), { timeout: 120_000 }).toBe(true);
-  const holder = await leading();
-  const first = ids.indexOf(holder!);
-  const other = 1 - first;
+test(
+  "when the process that leads is killed, another one of the same machine goes on by itself",
+  { timeout: 300_000 },
+  async () => {
+    const world = await openWorld();
+    const leaders = [world.lead(), world.lead()];
+    const ids = await Promise.all(leaders.map(({ ready }) => ready));
+    const id = await begin(world);
+    const leading = async (): Promise<string | undefined> => {
+      const [row] = await world.watcher.database.query<{ holder: string | null }>(
+        { text: "select holder from dure.leases where name = $1" },
+        [`run:${id}`],
+      );
+      return row?.holder ?? undefined;
+    };
+    await expect
+      .poll(
+        async () =>
+          (await world.watcher.plans.records.steps(id)).some(({ status }) => status === "done"),
+        { timeout: 120_000 },
+      )
+      .toBe(true);
+    const holder = await leading();
+    const first = ids.indexOf(holder!);
+    const other = 1 - first;
 
-  await leaders[first]!.kill();
-  const killed = performance.now();
-  await expect.poll(leading, { timeout: 60_000, interval: 100 }).toBe(ids[other]);
+    await leaders[first]!.kill();
+    const killed = performance.now();
+    await expect.poll(leading, { timeout: 60_000, interval: 100 }).toBe(ids[other]);
 
-  expect(performance.now() - killed).toBeLessThan(20_000); // ten seconds on a quiet machine
-  const run = await ended(world, id, () => leaders[other]!);
-  expect(run.report).toMatchObject({ kept: ["money", "stock", "cart", "receipt", "api"], missing: [{ port: "discount" }], integration: { passed: true } });
-});
+    expect(performance.now() - killed).toBeLessThan(20_000); // ten seconds on a quiet machine
+    const run = await ended(world, id, () => leaders[other]!);
+    expect(run.report).toMatchObject({
+      kept: ["money", "stock", "cart", "receipt", "api"],
+      missing: [{ port: "discount" }],
+      integration: { passed: true },
+    });
+  },
+);

@@ -13,10 +13,20 @@ export class LeaderProcess implements AsyncDisposable {
   readonly ready: Promise<string>;
   readonly log: string[] = [];
 
-  constructor(options: Omit<RealRunsOptions, "script" | "sandbox" | "worker" | "logger" | "hookUrl"> & { readonly script: string }) {
-    this.#child = spawn(process.execPath, ["--conditions=dure-source", PROGRAM, JSON.stringify(options)], { stdio: ["ignore", "pipe", "pipe"], env: { ...process.env, DURE_TEST_LOG: "1" } });
+  constructor(
+    options: Omit<RealRunsOptions, "script" | "sandbox" | "worker" | "logger" | "hookUrl"> & {
+      readonly script: string;
+    },
+  ) {
+    this.#child = spawn(
+      process.execPath,
+      ["--conditions=dure-source", PROGRAM, JSON.stringify(options)],
+      { stdio: ["ignore", "pipe", "pipe"], env: { ...process.env, DURE_TEST_LOG: "1" } },
+    );
     createInterface(this.#child.stderr!).on("line", (line) => void this.log.push(line));
-    this.ready = once(createInterface(this.#child.stdout!), "line").then(([line]) => (JSON.parse(String(line)) as { ready: string }).ready);
+    this.ready = once(createInterface(this.#child.stdout!), "line").then(
+      ([line]) => (JSON.parse(String(line)) as { ready: string }).ready,
+    );
   }
 
   kill(): Promise<void> {

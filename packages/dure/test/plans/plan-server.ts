@@ -14,7 +14,10 @@ import type { ServerOptions } from "../../src/server/server.ts";
 import { startTestServer, type TestServer } from "../../src/server/test-server.ts";
 import { startRealRuns, testRepository, type TestRepository } from "./real-runs.ts";
 
-/** A server with plans on a small repository; workers are offline or programs, everything else is real. */
+/**
+ * A server with plans on a small repository; workers are offline or programs, everything else is
+ * real.
+ */
 export interface PlanServer extends AsyncDisposable {
   readonly server: TestServer;
   readonly desk: PlanDesk;
@@ -26,7 +29,8 @@ export interface PlanServer extends AsyncDisposable {
   serve(options: Partial<ServerOptions>): Promise<TestServer>;
 }
 
-const NODE_TEST = (body: string): string => `import { test } from "node:test";\nimport assert from "node:assert/strict";\n${body}\n`;
+const NODE_TEST = (body: string): string =>
+  `import { test } from "node:test";\nimport assert from "node:assert/strict";\n${body}\n`;
 const CLI = fileURLToPath(new URL("../../src/cli/main.ts", import.meta.url));
 
 /** What its repository holds. */
@@ -35,13 +39,21 @@ export const FILES = {
   "README.md": "A shop.\n",
   "src/price/price.mjs": "export const price = (cents) => cents;\n",
   "src/stock/stock.mjs": "export const left = (have, sold) => have + sold;\n",
-  "test/price/price.test.mjs": NODE_TEST('import { price } from "../../src/price/price.mjs";\ntest("a price is written with two digits", () => assert.equal(price(1250), "12.50"));'),
-  "test/stock/stock.test.mjs": NODE_TEST('import { left } from "../../src/stock/stock.mjs";\ntest("what is sold is gone", () => assert.equal(left(5, 2), 3));'),
+  "test/price/price.test.mjs": NODE_TEST(
+    'import { price } from "../../src/price/price.mjs";\ntest("a price is written with two digits", () => assert.equal(price(1250), "12.50"));',
+  ),
+  "test/stock/stock.test.mjs": NODE_TEST(
+    'import { left } from "../../src/stock/stock.mjs";\ntest("what is sold is gone", () => assert.equal(left(5, 2), 3));',
+  ),
 };
 
-const many = (folder: string): string => Array.from({ length: 10 }, (_, index) => `${folder}/${index}.txt`).join(", ");
+const many = (folder: string): string =>
+  Array.from({ length: 10 }, (_, index) => `${folder}/${index}.txt`).join(", ");
 /** What a tool has found in a worker's tree. */
-const REPORT = JSON.stringify({ failed_tests: [{ name: "found by a tool", expected: 1, actual: 2 }], metrics: { total: 3, failed: 1 } });
+const REPORT = JSON.stringify({
+  failed_tests: [{ name: "found by a tool", expected: 1, actual: 2 }],
+  metrics: { total: 3, failed: 1 },
+});
 
 const PLANS = {
   "shop.yaml": `
@@ -64,7 +76,8 @@ ports:
   - { id: bad, role: bad, goal: Be good., owns: [src/bad/**], acceptance: test -f src/bad/good.txt }
   - { id: told, role: told, goal: Listen., owns: [src/told/**], acceptance: grep -q teal src/told/prompt.txt, dependsOn: [bad] }
 `,
-  // Its worker reports failing tests by itself; the acceptance wants to see them in the next prompt.
+  // Its worker reports failing tests by itself; the acceptance wants to see them in the next
+  // prompt.
   "hooked.yaml": `
 plan: hooked
 roles: modules
@@ -79,7 +92,8 @@ workers:
 ports:
   - { id: hooked, role: hooked, goal: Report., owns: [src/hooked/**], acceptance: 'grep -q "found by a too[l]" src/hooked/prompt.txt && grep -q decision src/hooked/answer.json' }
 `,
-  // A program asks its partner, which is the same program with another prompt, and the operator for a path.
+  // A program asks its partner, which is the same program with another prompt, and the operator for
+  // a path.
   "asking.yaml": `
 plan: asking
 roles: modules
@@ -101,7 +115,8 @@ workers:
 ports:
   - { id: asking, role: asking, goal: Ask., owns: [src/asking/**], acceptance: 'cat src/asking/error.txt && grep -q "Blue, of course. You asked. Which colour" src/asking/answer.txt && grep -q "The operator was asked" src/asking/access.json && grep -q "no path of the repository" src/asking/refused.json && grep -q "dure hook as[k]" src/asking/prompt.txt' }
 `,
-  "broken.yaml": "plan: broken\nroles: modules\nworkers: { default: { kind: offline } }\nports:\n  - { id: a, role: a, goal: x, owns: [a/**], dependsOn: [b], acceptance: 'true' }\n",
+  "broken.yaml":
+    "plan: broken\nroles: modules\nworkers: { default: { kind: offline } }\nports:\n  - { id: a, role: a, goal: x, owns: [a/**], dependsOn: [b], acceptance: 'true' }\n",
 };
 
 const SCRIPT = `
@@ -133,12 +148,39 @@ export async function startPlanServer(): Promise<PlanServer> {
   const folder = await mkdtemp(join(tmpdir(), "dure-team-"));
   stack.defer(() => rm(folder, { recursive: true, force: true }));
   await mkdir(join(folder, "plans"));
-  for (const [name, text] of Object.entries(PLANS)) await writeFile(join(folder, "plans", name), text);
+  for (const [name, text] of Object.entries(PLANS)) {
+    await writeFile(join(folder, "plans", name), text);
+  }
   const started: { server?: TestServer } = {};
-  const runs = stack.use(await startRealRuns({ url, home: join(folder, ".dure"), script: SCRIPT, hookUrl: () => started.server && `${started.server.url}/v1/hooks/test-feedback` }));
-  const desk = new PlanDesk({ threads: new PlanThreads(), plans: runs.plans, requests: new HookRequests({ ...runs, clock: systemClock }), git: new Git({ env: process.env }), folder: join(folder, "plans"), repository: repository.folder, clock: systemClock, importModule });
-  const serve = (options: Partial<ServerOptions>): Promise<TestServer> => startTestServer({ plans: desk, events: runs.events, inbox: runs.inbox, ...options });
+  const runs = stack.use(
+    await startRealRuns({
+      url,
+      home: join(folder, ".dure"),
+      script: SCRIPT,
+      hookUrl: () => started.server && `${started.server.url}/v1/hooks/test-feedback`,
+    }),
+  );
+  const desk = new PlanDesk({
+    threads: new PlanThreads(),
+    plans: runs.plans,
+    requests: new HookRequests({ ...runs, clock: systemClock }),
+    git: new Git({ env: process.env }),
+    folder: join(folder, "plans"),
+    repository: repository.folder,
+    clock: systemClock,
+    importModule,
+  });
+  const serve = (options: Partial<ServerOptions>): Promise<TestServer> =>
+    startTestServer({ plans: desk, events: runs.events, inbox: runs.inbox, ...options });
   const server = (started.server = stack.use(await serve({})));
   const kept = stack.move();
-  return { server, desk, runs, repository, folder, serve, [Symbol.asyncDispose]: () => kept.disposeAsync() };
+  return {
+    server,
+    desk,
+    runs,
+    repository,
+    folder,
+    serve,
+    [Symbol.asyncDispose]: () => kept.disposeAsync(),
+  };
 }

@@ -25,15 +25,37 @@ export interface TestRepository extends AsyncDisposable {
   readonly folder: string;
   git(...args: string[]): Promise<string>;
   write(files: Readonly<Record<string, string>>): Promise<void>;
-  /** Makes a branch off main with one commit more, which it gives back; the working tree stays where it is. */
+  /**
+   * Makes a branch off main with one commit more, which it gives back; the working tree stays where
+   * it is.
+   */
   branch(name: string, files: Readonly<Record<string, string>>): Promise<string>;
-  /** Everything that dure may not change: HEAD, branches that are the person's, the index, files. */
+  /**
+   * Everything that dure may not change: HEAD, branches that are the person's, the index, files.
+   */
   fingerprint(): Promise<string>;
 }
 
-export async function testRepository(files: Readonly<Record<string, string>>): Promise<TestRepository> {
+export async function testRepository(
+  files: Readonly<Record<string, string>>,
+): Promise<TestRepository> {
   const folder = await mkdtemp(join(tmpdir(), "dure-repository-"));
-  const git = async (...args: string[]): Promise<string> => (await run("git", ["-c", "user.name=민준", "-c", "user.email=minjun@example.com", "-c", "commit.gpgSign=false", ...args], { cwd: folder })).stdout.trim();
+  const git = async (...args: string[]): Promise<string> =>
+    (
+      await run(
+        "git",
+        [
+          "-c",
+          "user.name=민준",
+          "-c",
+          "user.email=minjun@example.com",
+          "-c",
+          "commit.gpgSign=false",
+          ...args,
+        ],
+        { cwd: folder },
+      )
+    ).stdout.trim();
   const write = async (texts: Readonly<Record<string, string>>): Promise<void> => {
     for (const [path, text] of Object.entries(texts)) {
       await mkdir(dirname(join(folder, path)), { recursive: true });
@@ -56,12 +78,20 @@ export async function testRepository(files: Readonly<Record<string, string>>): P
       await git("checkout", "--quiet", "main");
       return git("rev-parse", name);
     },
-    fingerprint: async () => [await git("rev-parse", "HEAD"), await git("symbolic-ref", "HEAD"), await git("for-each-ref", "--format=%(refname) %(objectname)", "refs/heads/main"), await git("status", "--porcelain=v2", "--untracked-files=all"), await git("ls-files", "--stage")].join("\n"),
+    fingerprint: async () =>
+      [
+        await git("rev-parse", "HEAD"),
+        await git("symbolic-ref", "HEAD"),
+        await git("for-each-ref", "--format=%(refname) %(objectname)", "refs/heads/main"),
+        await git("status", "--porcelain=v2", "--untracked-files=all"),
+        await git("ls-files", "--stage"),
+      ].join("\n"),
     [Symbol.asyncDispose]: () => rm(folder, { recursive: true, force: true }),
   };
 }
 
-const loud = (fields: object | string, message?: string): void => console.error(message ?? fields, typeof fields === "string" ? "" : JSON.stringify(fields));
+const loud = (fields: object | string, message?: string): void =>
+  console.error(message ?? fields, typeof fields === "string" ? "" : JSON.stringify(fields));
 /** For a person who looks for what went wrong: DURE_TEST_LOG=1. */
 const loudLogger: Logger = { ...silentLogger, info: loud, warn: loud, error: loud };
 
@@ -74,7 +104,10 @@ export interface RealRunsOptions {
   readonly logger?: Logger;
   /** Name of the machine. Default: host-1. */
   readonly host?: string;
-  /** Where commits are kept beside the machine, and the person's repository here, in which it goes on with runs of other machines. */
+  /**
+   * Where commits are kept beside the machine, and the person's repository here, in which it goes
+   * on with runs of other machines.
+   */
   readonly remote?: { readonly address: string; readonly repository: string };
   readonly hostGoneMs?: number;
   /** Where tools of workers report tests. */
@@ -84,13 +117,20 @@ export interface RealRunsOptions {
   readonly onHourly?: (work: () => void) => void;
 }
 
-/** One process that leads real runs: git, sandbox, processes, tests; workers do what the script says. */
+/**
+ * One process that leads real runs: git, sandbox, processes, tests; workers do what the script
+ * says.
+ */
 export async function startRealRuns(options: RealRunsOptions): Promise<TestRuns> {
   const git = new Git({ env: process.env });
-  const script = typeof options.script === "string" ? readOfflineScript("script.yaml", options.script) : (options.script ?? { ports: {} });
+  const script =
+    typeof options.script === "string"
+      ? readOfflineScript("script.yaml", options.script)
+      : (options.script ?? { ports: {} });
   const clock = systemClock;
   const host = options.host ?? "host-1";
-  const logger = options.logger ?? (process.env["DURE_TEST_LOG"] === "1" ? loudLogger : silentLogger);
+  const logger =
+    options.logger ?? (process.env["DURE_TEST_LOG"] === "1" ? loudLogger : silentLogger);
   let opened: Promise<Sandbox> | undefined = options.sandbox && Promise.resolve(options.sandbox);
   const runs: { current?: TestRuns } = {};
   const started = await startTestRuns({
@@ -100,9 +140,27 @@ export async function startRealRuns(options: RealRunsOptions): Promise<TestRuns>
     plans: {
       home: options.home,
       logger,
-      ...(options.onHourly && { clock: { ...clock, every: (ms: number, work: () => void) => (ms === 3_600_000 ? options.onHourly!(work) : undefined, clock.every(ms, work)) } }),
+      ...(options.onHourly && {
+        clock: {
+          ...clock,
+          every: (ms: number, work: () => void) => (
+            ms === 3_600_000 ? options.onHourly!(work) : undefined,
+            clock.every(ms, work)
+          ),
+        },
+      }),
       ...(options.hostGoneMs !== undefined && { hostGoneMs: options.hostGoneMs }),
-      ...(options.remote && { elsewhere: elsewhere({ git, repository: options.remote.repository, remote: options.remote.address, env: process.env, home: options.home, host, plans: options.home }) }),
+      ...(options.remote && {
+        elsewhere: elsewhere({
+          git,
+          repository: options.remote.repository,
+          remote: options.remote.address,
+          env: process.env,
+          home: options.home,
+          host,
+          plans: options.home,
+        }),
+      }),
       resolveBase: async (folder, base, { signal }) => {
         const repository = await Repository.open(folder, { git, signal });
         return { commit: await repository.resolve(base, { signal }), repository: repository.root };
@@ -118,8 +176,19 @@ export async function startRealRuns(options: RealRunsOptions): Promise<TestRuns>
           git,
           home: options.home,
           processId: runs.current!.lease.id,
-          sandbox: (wanted) => (opened ??= openSandbox({ wanted, prefer: "namespaces", folder: join(options.home, "sandbox"), clock, logger })),
-          worker: (spec) => options.worker?.(spec) ?? (spec.kind === "command" ? new CommandWorker({ command: spec.command, prompt: spec.prompt, clock }) : new OfflineWorker({ script, clock })),
+          sandbox: (wanted) =>
+            (opened ??= openSandbox({
+              wanted,
+              prefer: "namespaces",
+              folder: join(options.home, "sandbox"),
+              clock,
+              logger,
+            })),
+          worker: (spec) =>
+            options.worker?.(spec) ??
+            (spec.kind === "command"
+              ? new CommandWorker({ command: spec.command, prompt: spec.prompt, clock })
+              : new OfflineWorker({ script, clock })),
           env: process.env,
           remote: options.remote?.address,
           ...(options.hookUrl && { hookUrl: options.hookUrl }),

@@ -7,7 +7,10 @@ import { readEnvironment } from "../../src/team/environment.ts";
 import { startTeam, type RunningTeam } from "../../src/team/start.ts";
 import { Nginx, PUBLIC_HOST, type Answer, type Asking } from "./nginx.ts";
 
-/** The real nginx of the system, with the configuration of docs/guides/reverse-proxy.md, before a real server. */
+/**
+ * The real nginx of the system, with the configuration of docs/guides/reverse-proxy.md, before a
+ * real server.
+ */
 const TOKEN = "a-token-from-the-environment";
 const LOGINS_PER_MINUTE = 2;
 const bearer = { authorization: `Bearer ${TOKEN}` };

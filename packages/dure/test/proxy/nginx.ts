@@ -116,7 +116,9 @@ async function configurationOf(options: {
   return `${await surroundings(options.folder)}\nhttp {\n${temporaryFolders(options.folder)}\n${adapted}\n}\n`;
 }
 
-/** What stands around a site: one worker of our own user, so that dure cannot tell it by its user. */
+/**
+ * What stands around a site: one worker of our own user, so that dure cannot tell it by its user.
+ */
 async function surroundings(folder: string): Promise<string> {
   await mkdir(join(folder, "temporary"), { recursive: true });
   const user = process.getuid?.() === 0 ? `user ${userInfo().username};` : "";
@@ -163,7 +165,11 @@ async function freePort(): Promise<number> {
   return port;
 }
 
-async function listening(port: number, child: ChildProcess, said: readonly string[]): Promise<void> {
+async function listening(
+  port: number,
+  child: ChildProcess,
+  said: readonly string[],
+): Promise<void> {
   const until = systemClock.monotonic() + PATIENCE_MS;
   while (systemClock.monotonic() < until) {
     if (child.exitCode !== null) break;

@@ -7,7 +7,21 @@ import path from "node:path";
 import { Client } from "pg";
 import { describe, expect, onTestFinished, test } from "vitest";
 import { eventually } from "../until.ts";
-import { chatAgent, defineService, discord, flow, offlineModel, readEnvironment, readTeam, silentLogger, startTeam, type ModelRequest, type OfflineReply, type RunningTeam, type TeamOptions } from "../../src/index.ts";
+import {
+  chatAgent,
+  defineService,
+  discord,
+  flow,
+  offlineModel,
+  readEnvironment,
+  readTeam,
+  silentLogger,
+  startTeam,
+  type ModelRequest,
+  type OfflineReply,
+  type RunningTeam,
+  type TeamOptions,
+} from "../../src/index.ts";
 import { testDatabaseUrl } from "../../src/durable/test-database.ts";
 import { agentsFile } from "../../src/rooms/guide.ts";
 import { ROOM_LIMITS } from "../../src/rooms/limits.ts";
@@ -22,10 +36,15 @@ describe.each([
 ] as const)("on %s", { timeout: 60_000 }, (name, stageOf) => {
   test("P1 P2 what a scaffolded team is told of working together stands in the prompt of who answers here, with the guards and the tools that it has", async () => {
     const prompts: string[] = [];
-    const { team, stage } = await start({ ruda: ({ prompt }) => (prompts.push(prompt), "네") }, { stageOf, scaffolded: true });
+    const { team, stage } = await start(
+      { ruda: ({ prompt }) => (prompts.push(prompt), "네") },
+      { stageOf, scaffolded: true },
+    );
 
     await stage.say(team, "@루다 안녕");
-    await eventually(async () => expect(await stage.lines(team)).toEqual(["민준: @루다 안녕", "루다: 네"]));
+    await eventually(async () =>
+      expect(await stage.lines(team)).toEqual(["민준: @루다 안녕", "루다: 네"]),
+    );
 
     expect(prompts[0]).toContain("Visible work comes first");
     expect(prompts[0]).toContain("`collaborate`");
@@ -41,10 +60,28 @@ describe.each([
         ruda: ({ said, called, prompt }) => {
           prompts.push(prompt);
           if (said.startsWith("이든의 답변이에요")) return "이든 말로는 괜찮대요";
-          if (said.includes("공개로")) return called ? "맡겼어요" : { toolCalls: [{ name: "collaborate", args: { targetAgent: "eden", message: "공개로 봐 주세요" } }] };
+          if (said.includes("공개로")) {
+            return called
+              ? "맡겼어요"
+              : {
+                  toolCalls: [
+                    {
+                      name: "collaborate",
+                      args: { targetAgent: "eden", message: "공개로 봐 주세요" },
+                    },
+                  ],
+                };
+          }
           if (!said.includes("조용히")) return { toolCalls: [{ name: "stay_silent", args: {} }] };
           if (called) return "뒤에서 물어볼게요";
-          return { toolCalls: [{ name: "ask_agent", args: { agent: "eden", message: "배포해도 괜찮을까요?", waitSec: 0 } }] };
+          return {
+            toolCalls: [
+              {
+                name: "ask_agent",
+                args: { agent: "eden", message: "배포해도 괜찮을까요?", waitSec: 0 },
+              },
+            ],
+          };
         },
         eden: () => "네, 지금 배포해도 괜찮아요. 시험이 모두 통과했습니다.",
       },
@@ -53,7 +90,13 @@ describe.each([
 
     await stage.say(team, "@루다 이든한테 조용히 물어봐 줘");
 
-    await eventually(async () => expect(await stage.lines(team)).toEqual(["민준: @루다 이든한테 조용히 물어봐 줘", "루다: 뒤에서 물어볼게요", "루다: 이든 말로는 괜찮대요"]));
+    await eventually(async () =>
+      expect(await stage.lines(team)).toEqual([
+        "민준: @루다 이든한테 조용히 물어봐 줘",
+        "루다: 뒤에서 물어볼게요",
+        "루다: 이든 말로는 괜찮대요",
+      ]),
+    );
     expect(await team.rooms!.reader.threads(`${name}:general`, NOBODY)).toEqual([]);
     expect(prompts[0]).toContain("goes in the background, with `ask_agent`");
 
@@ -63,7 +106,12 @@ describe.each([
       expect(threads.map((one) => one.name)).toEqual(["[협업] 루다 → 이든 · 공개로 봐 주세요"]);
       return threads;
     });
-    await eventually(async () => expect((await stage.lines(team, thread!.id)).slice(0, 2)).toEqual(["루다: @이든 공개로 봐 주세요", "이든: 네, 지금 배포해도 괜찮아요. 시험이 모두 통과했습니다."]));
+    await eventually(async () =>
+      expect((await stage.lines(team, thread!.id)).slice(0, 2)).toEqual([
+        "루다: @이든 공개로 봐 주세요",
+        "이든: 네, 지금 배포해도 괜찮아요. 시험이 모두 통과했습니다.",
+      ]),
+    );
   });
 
   test("P3 an agent inside a background job may call collaborate, as its prompt says: the thread begins in the default channel", async () => {
@@ -73,89 +121,181 @@ describe.each([
         eden: ({ said, called, session, prompt }) => {
           if (session !== "job") return "맡은 일을 마쳤어요";
           prompts.push(prompt);
-          return called || !said.includes("맡겨 줘") ? "루다에게 공개로 맡겼습니다. 그쪽에서 이어 가겠습니다." : { toolCalls: [{ name: "collaborate", args: { targetAgent: "ruda", message: "이어서 봐 주세요" } }] };
+          return called || !said.includes("맡겨 줘")
+            ? "루다에게 공개로 맡겼습니다. 그쪽에서 이어 가겠습니다."
+            : {
+                toolCalls: [
+                  {
+                    name: "collaborate",
+                    args: { targetAgent: "ruda", message: "이어서 봐 주세요" },
+                  },
+                ],
+              };
         },
         ruda: () => ({ toolCalls: [{ name: "stay_silent", args: {} }] }),
       },
       { stageOf },
     );
 
-    await team.jobs!.ask({ requester: "ruda", agent: "eden", message: "누군가에게 맡겨 줘", maxTurns: 1, waitSec: 30 });
+    await team.jobs!.ask({
+      requester: "ruda",
+      agent: "eden",
+      message: "누군가에게 맡겨 줘",
+      maxTurns: 1,
+      waitSec: 30,
+    });
 
     const [thread] = await eventually(async () => {
       const threads = await team.rooms!.reader.threads(`${name}:general`, NOBODY);
       expect(threads.map((one) => one.name)).toEqual(["[협업] 이든 → 루다 · 이어서 봐 주세요"]);
       return threads;
     });
-    await eventually(async () => expect((await stage.lines(team, thread!.id))[0]).toBe("이든: @루다 이어서 봐 주세요"));
+    await eventually(async () =>
+      expect((await stage.lines(team, thread!.id))[0]).toBe("이든: @루다 이어서 봐 주세요"),
+    );
     expect(prompts[0]).toContain("You may use both, also within a background job.");
   });
 });
 
-test("what is said in the background is reported once: a thread of the report channel per conversation, and a file; no agent hears it", { timeout: 60_000 }, async () => {
-  const { team, folder } = await start(
-    {
-      ruda: ({ said }) => (said.includes("답변이에요") ? "ANNOUNCE_SKIP" : "그럼 금요일 오후 세 시로 하겠습니다. 확인 부탁드려요."),
-      eden: ({ said }) => (said.includes("금요일") ? "REPLY_SKIP" : "금요일 오후가 가장 한가합니다. 어떠세요?"),
-    },
-    { rooms: { channels: { general: {}, report: { collaborate: false } }, sink: { channel: "report", file: "report.ndjson" } } },
-  );
+test(
+  "what is said in the background is reported once: a thread of the report channel per conversation, and a file; no agent hears it",
+  { timeout: 60_000 },
+  async () => {
+    const { team, folder } = await start(
+      {
+        ruda: ({ said }) =>
+          said.includes("답변이에요")
+            ? "ANNOUNCE_SKIP"
+            : "그럼 금요일 오후 세 시로 하겠습니다. 확인 부탁드려요.",
+        eden: ({ said }) =>
+          said.includes("금요일") ? "REPLY_SKIP" : "금요일 오후가 가장 한가합니다. 어떠세요?",
+      },
+      {
+        rooms: {
+          channels: { general: {}, report: { collaborate: false } },
+          sink: { channel: "report", file: "report.ndjson" },
+        },
+      },
+    );
 
-  const asked = await team.jobs!.ask({ requester: "ruda", agent: "eden", message: "언제 배포할까요?", topic: "배포 시각", maxTurns: 3, waitSec: 30 });
-
-  expect(asked.status).toBe("ok");
-  const [thread] = await eventually(async () => {
-    const threads = await team.rooms!.reader.threads("web:report", NOBODY);
-    expect(threads).toHaveLength(1);
-    return threads;
-  });
-  expect(thread!.name).toBe("[리포트] 루다 ↔ 이든 · 배포 시각");
-  await eventually(async () => expect((await linesOf(team, thread!.id)).slice(0, 2)).toEqual(["이든: 금요일 오후가 가장 한가합니다. 어떠세요?", "루다: 그럼 금요일 오후 세 시로 하겠습니다. 확인 부탁드려요."]));
-  await eventually(async () => {
-    const lines = (await readFile(path.join(folder, "report.ndjson"), "utf8")).trim().split("\n");
-    expect(lines.map((line) => (JSON.parse(line) as { name: string }).name).slice(0, 2)).toEqual(["이든", "루다"]);
-  });
-  expect(await team.rooms!.reader.observations({ place: thread!.id, tenant: "" })).toEqual([]);
-  for (const message of await team.rooms!.reader.messages(thread!.id, {})) expect(message).toMatchObject({ mark: "sink", roles: {} });
-});
-
-test("a webhook gets each line once, in batches with a key; four refusals are escalated, and a report thread that was closed is opened anew", { timeout: 90_000 }, async () => {
-  const batches: { key: string | undefined; items: { id: string; text: string }[] }[] = [];
-  let refuses = false;
-  const desk = createServer((request, response) => {
-    let body = "";
-    request.on("data", (chunk: Buffer) => (body += chunk.toString("utf8")));
-    request.on("end", () => {
-      batches.push({ key: request.headers["idempotency-key"] as string | undefined, items: (JSON.parse(body) as { items: { id: string; text: string }[] }).items });
-      response.writeHead(refuses ? 500 : 204).end();
+    const asked = await team.jobs!.ask({
+      requester: "ruda",
+      agent: "eden",
+      message: "언제 배포할까요?",
+      topic: "배포 시각",
+      maxTurns: 3,
+      waitSec: 30,
     });
-  });
-  desk.listen(0, "127.0.0.1");
-  await once(desk, "listening");
-  onTestFinished(() => void desk.close());
-  const { team, database } = await start({ eden: () => "금요일이 좋습니다. 어떠세요?", ruda: () => "REPLY_SKIP" }, { rooms: { channels: { general: {}, report: { collaborate: false } }, sink: { channel: "report", webhook: `http://127.0.0.1:${(desk.address() as AddressInfo).port}/report` } } });
-  const asked = await team.jobs!.ask({ requester: "ruda", agent: "eden", message: "언제 배포할까요?", maxTurns: 2, waitSec: 30 });
-  await eventually(() => expect(batches.flatMap(({ items }) => items.map(({ text }) => text))).toEqual(["금요일이 좋습니다. 어떠세요?"]));
-  expect(batches[0]!.key).toMatch(/^sink\/webhook\//);
-  const [first] = await eventually(async () => {
-    const threads = await team.rooms!.reader.threads("web:report", NOBODY);
-    expect(threads).toHaveLength(1);
-    expect(await linesOf(team, threads[0]!.id)).toHaveLength(1);
-    return threads;
-  });
 
-  refuses = true;
-  await database.query("update dure.places set state = 'closed' where id = $1", [first!.id]);
-  await database.query("select dure.emit($1)", [JSON.stringify([{ type: "job.turn", role: "delegation", job: asked.jobId, data: { speaker: "eden", text: "덧붙이면, 오후가 낫습니다." } }])]);
+    expect(asked.status).toBe("ok");
+    const [thread] = await eventually(async () => {
+      const threads = await team.rooms!.reader.threads("web:report", NOBODY);
+      expect(threads).toHaveLength(1);
+      return threads;
+    });
+    expect(thread!.name).toBe("[리포트] 루다 ↔ 이든 · 배포 시각");
+    await eventually(async () =>
+      expect((await linesOf(team, thread!.id)).slice(0, 2)).toEqual([
+        "이든: 금요일 오후가 가장 한가합니다. 어떠세요?",
+        "루다: 그럼 금요일 오후 세 시로 하겠습니다. 확인 부탁드려요.",
+      ]),
+    );
+    await eventually(async () => {
+      const lines = (await readFile(path.join(folder, "report.ndjson"), "utf8")).trim().split("\n");
+      expect(lines.map((line) => (JSON.parse(line) as { name: string }).name).slice(0, 2)).toEqual([
+        "이든",
+        "루다",
+      ]);
+    });
+    expect(await team.rooms!.reader.observations({ place: thread!.id, tenant: "" })).toEqual([]);
+    for (const message of await team.rooms!.reader.messages(thread!.id, {})) {
+      expect(message).toMatchObject({ mark: "sink", roles: {} });
+    }
+  },
+);
 
-  await eventually(async () => {
-    const open = (await team.rooms!.reader.threads("web:report", NOBODY)).filter(({ state }) => state === "open");
-    expect(open.map(({ name }) => name)).toEqual([first!.name]);
-    expect(await linesOf(team, open[0]!.id)).toEqual(["이든: 덧붙이면, 오후가 낫습니다."]);
-  });
-  await eventually(async () => expect((await team.inbox.list({ tenant: "", status: "open" })).items).toMatchObject([{ type: "delivery", context: { to: "webhook", attempts: 4 } }]), { patienceMs: 30_000 });
-  expect(new Set(batches.slice(1).map(({ key }) => key)).size).toBe(1);
-});
+test(
+  "a webhook gets each line once, in batches with a key; four refusals are escalated, and a report thread that was closed is opened anew",
+  { timeout: 90_000 },
+  async () => {
+    const batches: { key: string | undefined; items: { id: string; text: string }[] }[] = [];
+    let refuses = false;
+    const desk = createServer((request, response) => {
+      let body = "";
+      request.on("data", (chunk: Buffer) => (body += chunk.toString("utf8")));
+      request.on("end", () => {
+        batches.push({
+          key: request.headers["idempotency-key"] as string | undefined,
+          items: (JSON.parse(body) as { items: { id: string; text: string }[] }).items,
+        });
+        response.writeHead(refuses ? 500 : 204).end();
+      });
+    });
+    desk.listen(0, "127.0.0.1");
+    await once(desk, "listening");
+    onTestFinished(() => void desk.close());
+    const { team, database } = await start(
+      { eden: () => "금요일이 좋습니다. 어떠세요?", ruda: () => "REPLY_SKIP" },
+      {
+        rooms: {
+          channels: { general: {}, report: { collaborate: false } },
+          sink: {
+            channel: "report",
+            webhook: `http://127.0.0.1:${(desk.address() as AddressInfo).port}/report`,
+          },
+        },
+      },
+    );
+    const asked = await team.jobs!.ask({
+      requester: "ruda",
+      agent: "eden",
+      message: "언제 배포할까요?",
+      maxTurns: 2,
+      waitSec: 30,
+    });
+    await eventually(() =>
+      expect(batches.flatMap(({ items }) => items.map(({ text }) => text))).toEqual([
+        "금요일이 좋습니다. 어떠세요?",
+      ]),
+    );
+    expect(batches[0]!.key).toMatch(/^sink\/webhook\//);
+    const [first] = await eventually(async () => {
+      const threads = await team.rooms!.reader.threads("web:report", NOBODY);
+      expect(threads).toHaveLength(1);
+      expect(await linesOf(team, threads[0]!.id)).toHaveLength(1);
+      return threads;
+    });
+
+    refuses = true;
+    await database.query("update dure.places set state = 'closed' where id = $1", [first!.id]);
+    await database.query("select dure.emit($1)", [
+      JSON.stringify([
+        {
+          type: "job.turn",
+          role: "delegation",
+          job: asked.jobId,
+          data: { speaker: "eden", text: "덧붙이면, 오후가 낫습니다." },
+        },
+      ]),
+    ]);
+
+    await eventually(async () => {
+      const open = (await team.rooms!.reader.threads("web:report", NOBODY)).filter(
+        ({ state }) => state === "open",
+      );
+      expect(open.map(({ name }) => name)).toEqual([first!.name]);
+      expect(await linesOf(team, open[0]!.id)).toEqual(["이든: 덧붙이면, 오후가 낫습니다."]);
+    });
+    await eventually(
+      async () =>
+        expect((await team.inbox.list({ tenant: "", status: "open" })).items).toMatchObject([
+          { type: "delivery", context: { to: "webhook", attempts: 4 } },
+        ]),
+      { patienceMs: 30_000 },
+    );
+    expect(new Set(batches.slice(1).map(({ key }) => key)).size).toBe(1);
+  },
+);
 
 interface Said {
   readonly said: string;
@@ -177,8 +317,15 @@ async function onWeb(): Promise<Stage> {
   return {
     options: {},
     environment: {},
-    say: async (team, text) => void (await team.rooms!.post({ tenant: "", person: "민준" }, { place: GENERAL, text })),
-    lines: async (team, thread = GENERAL) => (await linesOf(team, thread)).map((line) => line.replace(/<@(\w+)>/g, (_all, id: string) => `@${NAMES[id as keyof typeof NAMES] ?? id}`)),
+    say: async (team, text) =>
+      void (await team.rooms!.post({ tenant: "", person: "민준" }, { place: GENERAL, text })),
+    lines: async (team, thread = GENERAL) =>
+      (await linesOf(team, thread)).map((line) =>
+        line.replace(
+          /<@(\w+)>/g,
+          (_all, id: string) => `@${NAMES[id as keyof typeof NAMES] ?? id}`,
+        ),
+      ),
   };
 }
 
@@ -186,20 +333,37 @@ async function onDiscord(): Promise<Stage> {
   const double = await FakeDiscord.start({ identifyWindowMs: 1 });
   onTestFinished(() => double.stop());
   const general = double.addChannel(double.addGuild("두레"), "general");
-  const bots = (["ruda", "eden"] as const).map((id) => double.addBot({ name: NAMES[id], token: `token-${id}` }));
+  const bots = (["ruda", "eden"] as const).map((id) =>
+    double.addBot({ name: NAMES[id], token: `token-${id}` }),
+  );
   const minjun = double.addPerson("민준");
   return {
     options: { rooms: { adapters: [discord()], channels: { general: { discord: general.id } } } },
-    environment: { DISCORD_API_URL: double.url, DISCORD_TOKEN_RUDA: "token-ruda", DISCORD_TOKEN_EDEN: "token-eden" },
-    say: async (_team, text) => void minjun.post(general, text.replace(/@(루다|이든)/g, (_all, name: string) => double.mention(bots.find((bot) => bot.name === name)!))),
+    environment: {
+      DISCORD_API_URL: double.url,
+      DISCORD_TOKEN_RUDA: "token-ruda",
+      DISCORD_TOKEN_EDEN: "token-eden",
+    },
+    say: async (_team, text) =>
+      void minjun.post(
+        general,
+        text.replace(/@(루다|이든)/g, (_all, name: string) =>
+          double.mention(bots.find((bot) => bot.name === name)!),
+        ),
+      ),
     lines: async (team, thread) => {
-      const address = thread === undefined ? undefined : (await team.rooms!.place(thread, NOBODY)).thread;
+      const address =
+        thread === undefined ? undefined : (await team.rooms!.place(thread, NOBODY)).thread;
       if (address === null) return []; // not made yet
-      const place = address === undefined ? general : double.threads(general).find(({ id }) => id === address)!;
+      const place =
+        address === undefined ? general : double.threads(general).find(({ id }) => id === address)!;
       return double
         .messages(place)
         .filter(({ type }) => type !== 18)
-        .map(({ author, text }) => `${author}: ${text.replace(/<@(\d+)>/g, (_all, id: string) => `@${bots.find((bot) => bot.id === id)?.name ?? id}`)}`);
+        .map(
+          ({ author, text }) =>
+            `${author}: ${text.replace(/<@(\d+)>/g, (_all, id: string) => `@${bots.find((bot) => bot.id === id)?.name ?? id}`)}`,
+        );
     },
   };
 }
@@ -208,7 +372,11 @@ const NAMES = { ruda: "루다", eden: "이든" } as const;
 
 async function start(
   behave: Readonly<Partial<Record<"ruda" | "eden", (heard: Said) => OfflineReply>>>,
-  { stageOf = onWeb, scaffolded = false, ...more }: Partial<TeamOptions> & { stageOf?: () => Promise<Stage>; scaffolded?: boolean } = {},
+  {
+    stageOf = onWeb,
+    scaffolded = false,
+    ...more
+  }: Partial<TeamOptions> & { stageOf?: () => Promise<Stage>; scaffolded?: boolean } = {},
 ): Promise<{ team: RunningTeam; folder: string; database: Client; stage: Stage }> {
   const stage = await stageOf();
   const folder = await mkdtemp(path.join(tmpdir(), "dure-background-"));
@@ -216,25 +384,45 @@ async function start(
   if (scaffolded) await writeFile(path.join(folder, "AGENTS.md"), agentsFile(ROOM_LIMITS)); // as `dure init` does
   const database = await testDatabaseUrl();
   onTestFinished(() => database[Symbol.asyncDispose]());
-  const models = (["ruda", "eden"] as const).map((name) => offlineModel(name, (request) => behave[name]?.(saidIn(request)) ?? "네"));
+  const models = (["ruda", "eden"] as const).map((name) =>
+    offlineModel(name, (request) => behave[name]?.(saidIn(request)) ?? "네"),
+  );
   const helper = chatAgent({ name: "helper", card: { llm: "offline:echo" } });
-  const minimal = defineService({ name: "minimal", agents: { helper }, flows: { DEFAULT: flow(async (turn) => turn.done({ message: (await turn.agent("helper", "…")).text })) } });
+  const minimal = defineService({
+    name: "minimal",
+    agents: { helper },
+    flows: {
+      DEFAULT: flow(async (turn) => turn.done({ message: (await turn.agent("helper", "…")).text })),
+    },
+  });
   const options: TeamOptions = {
     name: "두레",
     locale: "ko",
     model: "offline:echo",
     offlineModels: models,
-    agents: { ruda: { displayName: "루다", leads: true, card: { llm: "offline:ruda" } }, eden: { displayName: "이든", card: { llm: "offline:eden" } } },
+    agents: {
+      ruda: { displayName: "루다", leads: true, card: { llm: "offline:ruda" } },
+      eden: { displayName: "이든", card: { llm: "offline:eden" } },
+    },
     services: { minimal },
     ...stage.options,
     ...more,
   };
-  const team = await startTeam(await readTeam(options, folder), { ...readEnvironment({ PORT: "0", ...stage.environment }), databaseUrl: database.url }, { logger: silentLogger });
+  const team = await startTeam(
+    await readTeam(options, folder),
+    { ...readEnvironment({ PORT: "0", ...stage.environment }), databaseUrl: database.url },
+    { logger: silentLogger },
+  );
   onTestFinished(() => team.stop());
   const client = new Client({ connectionString: database.url });
   await client.connect();
   onTestFinished(() => client.end());
-  await eventually(async () => expect((await team.rooms!.reader.agents()).map(({ accounts }) => accounts[0]?.state)).toEqual(["ready", "ready"]));
+  await eventually(async () =>
+    expect((await team.rooms!.reader.agents()).map(({ accounts }) => accounts[0]?.state)).toEqual([
+      "ready",
+      "ready",
+    ]),
+  );
   return { team, folder, database: client, stage };
 }
 
@@ -253,5 +441,7 @@ function saidIn(request: ModelRequest): Said {
 const NOBODY = { tenant: "", person: "" };
 
 async function linesOf(team: RunningTeam, place: string): Promise<readonly string[]> {
-  return (await team.rooms!.reader.messages(place, {})).filter(({ delivery }) => delivery === "sent").map(({ authorName, text }) => `${authorName}: ${text}`);
+  return (await team.rooms!.reader.messages(place, {}))
+    .filter(({ delivery }) => delivery === "sent")
+    .map(({ authorName, text }) => `${authorName}: ${text}`);
 }

@@ -22,7 +22,12 @@ channelContract("web", async (): Promise<ChannelStage> => {
     other: { id: "eden", agent: "eden", displayName: "이든" },
     channel: { adapter: "web", channel: "general" },
     shown: async (place) => {
-      const rows = await database.query<{ text: string }>({ text: "select text from dure.web_posts where place = $1 and id like 'web-%' order by at" }, [place.thread ?? place.channel]);
+      const rows = await database.query<{ text: string }>(
+        {
+          text: "select text from dure.web_posts where place = $1 and id like 'web-%' order by at",
+        },
+        [place.thread ?? place.channel],
+      );
       return rows.map(({ text }) => text.replace("<@eden>", "@이든"));
     },
     fail: (what, failure, options) => faults.add({ what, failure, ...options }),
@@ -33,14 +38,25 @@ channelContract("Discord", async (): Promise<ChannelStage> => {
   const discord = await FakeDiscord.start({ rateLimits: OPEN_LIMITS, identifyWindowMs: 1 });
   const guild = discord.addGuild("두레");
   const general = discord.addChannel(guild, "general");
-  const [ruda, eden] = [discord.addBot({ name: "루다", token: "token-ruda" }), discord.addBot({ name: "이든", token: "token-eden" })];
+  const [ruda, eden] = [
+    discord.addBot({ name: "루다", token: "token-ruda" }),
+    discord.addBot({ name: "이든", token: "token-eden" }),
+  ];
   const person = discord.addPerson("민준");
-  const adapter = new DiscordAdapter({ tokens: { ruda: ruda.token, eden: eden.token }, apiUrl: discord.url, startBetweenBotsMs: 1, startPerBotMs: 1 });
+  const adapter = new DiscordAdapter({
+    tokens: { ruda: ruda.token, eden: eden.token },
+    apiUrl: discord.url,
+    startBetweenBotsMs: 1,
+    startPerBotMs: 1,
+  });
   onTestFinished(async () => {
     await adapter.stop();
     await discord.stop();
   });
-  const placeOf = (place: PlaceAddress): { id: string; name: string } => ({ id: place.thread ?? place.channel, name: "" });
+  const placeOf = (place: PlaceAddress): { id: string; name: string } => ({
+    id: place.thread ?? place.channel,
+    name: "",
+  });
   return {
     adapter,
     account: { id: "ruda", agent: "ruda", displayName: "루다", platformId: ruda.id },
@@ -52,7 +68,13 @@ channelContract("Discord", async (): Promise<ChannelStage> => {
         .filter(({ type }) => type !== 18)
         .map(({ text }) => text.replace(discord.mention(eden), "@이든")),
     fail: (what, failure, { afterDoing = false, retryAfterMs = 1_000 } = {}) =>
-      void discord.fault({ route: what === "post" ? "/channels/{channel}/messages" : "/channels/{channel}/threads", method: "POST" }, faultOf(failure, afterDoing, retryAfterMs)),
+      void discord.fault(
+        {
+          route: what === "post" ? "/channels/{channel}/messages" : "/channels/{channel}/threads",
+          method: "POST",
+        },
+        faultOf(failure, afterDoing, retryAfterMs),
+      ),
     say: async (place, text) => person.post(placeOf(place), text).id,
   };
 });

@@ -1,9 +1,23 @@
 import { describe, expect, test, vi } from "vitest";
 import { systemClock } from "../../src/kernel/clock.ts";
 import { silentLogger } from "../../src/kernel/logger.ts";
-import { ChannelError, type AccountState, type ChannelAccount, type ChannelAdapter, type ChannelFailure, type ChannelPort, type InboundMessage, type OutgoingPost, type OutgoingThread, type PlaceAddress } from "../../src/rooms/channel-adapter.ts";
+import {
+  ChannelError,
+  type AccountState,
+  type ChannelAccount,
+  type ChannelAdapter,
+  type ChannelFailure,
+  type ChannelPort,
+  type InboundMessage,
+  type OutgoingPost,
+  type OutgoingThread,
+  type PlaceAddress,
+} from "../../src/rooms/channel-adapter.ts";
 
-/** A platform with one empty channel, two accounts in it, and an adapter that has not been started. Each test gets its own. */
+/**
+ * A platform with one empty channel, two accounts in it, and an adapter that has not been started.
+ * Each test gets its own.
+ */
 export interface ChannelStage {
   readonly adapter: ChannelAdapter;
   readonly account: ChannelAccount;
@@ -12,14 +26,24 @@ export interface ChannelStage {
   /** What people see there, oldest first; a mention of an account as `@` and its display name. */
   shown(place: PlaceAddress): Promise<readonly string[]>;
   /** The next request of this kind fails so. `hang`: it never answers. */
-  fail(what: "post" | "thread", failure: FailureOfPlatform, options?: { afterDoing?: boolean; retryAfterMs?: number }): void;
-  /** A person's message, its platform id. Absent: people write through dure itself, and nothing is ever missed. */
+  fail(
+    what: "post" | "thread",
+    failure: FailureOfPlatform,
+    options?: { afterDoing?: boolean; retryAfterMs?: number },
+  ): void;
+  /**
+   * A person's message, its platform id. Absent: people write through dure itself, and nothing is
+   * ever missed.
+   */
   readonly say?: (place: PlaceAddress, text: string) => Promise<string>;
 }
 
 export type FailureOfPlatform = Exclude<ChannelFailure, "invalid"> | "hang";
 
-/** What every adapter must do, in the words of `ChannelAdapter`. Run it for a new platform before anything else. */
+/**
+ * What every adapter must do, in the words of `ChannelAdapter`. Run it for a new platform before
+ * anything else.
+ */
 export function channelContract(name: string, makeStage: () => Promise<ChannelStage>): void {
   const open = async (): Promise<ChannelStage & { port: ContractPort }> => {
     const stage = await makeStage();
@@ -70,7 +94,9 @@ export function channelContract(name: string, makeStage: () => Promise<ChannelSt
     test("stopping ends a connection", async () => {
       const { adapter, account, port } = await open();
       const connected = adapter.connect(account, { signal: new AbortController().signal });
-      if (!adapter.isLocal) await vi.waitFor(() => expect(port.states.at(-1)).toBe("ready"), { timeout: 15_000 });
+      if (!adapter.isLocal) {
+        await vi.waitFor(() => expect(port.states.at(-1)).toBe("ready"), { timeout: 15_000 });
+      }
 
       await adapter.stop();
       await connected;
@@ -92,7 +118,16 @@ export function channelContract(name: string, makeStage: () => Promise<ChannelSt
     test("posts stand in the order in which they were sent, of one account and of several", async () => {
       const stage = await open();
 
-      for (let index = 0; index < 6; index++) await stage.adapter.post(postOf(stage, { text: `${index}번`, key: `key-${index}`, account: index % 2 === 0 ? stage.account : stage.other }), { signal });
+      for (let index = 0; index < 6; index++) {
+        await stage.adapter.post(
+          postOf(stage, {
+            text: `${index}번`,
+            key: `key-${index}`,
+            account: index % 2 === 0 ? stage.account : stage.other,
+          }),
+          { signal },
+        );
+      }
 
       expect(await stage.shown(stage.channel)).toEqual(["0번", "1번", "2번", "3번", "4번", "5번"]);
     });
@@ -109,25 +144,49 @@ export function channelContract(name: string, makeStage: () => Promise<ChannelSt
     test("a post is found by what it is, and another one is not found in its stead", async () => {
       const stage = await open();
       const post = postOf(stage, { text: "찾아 보세요", key: "key-1" });
-      const before = await stage.adapter.post(postOf(stage, { text: "처음", key: "key-0" }), { signal });
-      expect(await stage.adapter.findPost(post, { after: before.platformId, signal })).toEqual({ found: "no" });
+      const before = await stage.adapter.post(postOf(stage, { text: "처음", key: "key-0" }), {
+        signal,
+      });
+      expect(await stage.adapter.findPost(post, { after: before.platformId, signal })).toEqual({
+        found: "no",
+      });
 
       const { platformId } = await stage.adapter.post(post, { signal });
 
-      expect(await stage.adapter.findPost(post, { after: before.platformId, signal })).toEqual({ found: "yes", platformId });
-      expect(await stage.adapter.findPost(postOf(stage, { text: "다른 말", key: "key-2" }), { after: before.platformId, signal })).toEqual({ found: "no" });
-      expect(await stage.adapter.findPost(postOf(stage, { text: "찾아 보세요", key: "key-3", account: stage.other }), { after: before.platformId, signal })).toEqual({ found: "no" });
+      expect(await stage.adapter.findPost(post, { after: before.platformId, signal })).toEqual({
+        found: "yes",
+        platformId,
+      });
+      expect(
+        await stage.adapter.findPost(postOf(stage, { text: "다른 말", key: "key-2" }), {
+          after: before.platformId,
+          signal,
+        }),
+      ).toEqual({ found: "no" });
+      expect(
+        await stage.adapter.findPost(
+          postOf(stage, { text: "찾아 보세요", key: "key-3", account: stage.other }),
+          { after: before.platformId, signal },
+        ),
+      ).toEqual({ found: "no" });
     });
 
     test("a post whose answer was lost is found, and sending it again shows it once", async () => {
       const stage = await open();
-      const before = await stage.adapter.post(postOf(stage, { text: "처음", key: "key-0" }), { signal });
+      const before = await stage.adapter.post(postOf(stage, { text: "처음", key: "key-0" }), {
+        signal,
+      });
       const post = postOf(stage, { text: "답을 잃음", key: "key-1" });
       stage.fail("post", "transient", { afterDoing: true });
 
-      await expect(stage.adapter.post(post, { signal })).rejects.toMatchObject({ failure: "transient", notSent: false });
+      await expect(stage.adapter.post(post, { signal })).rejects.toMatchObject({
+        failure: "transient",
+        notSent: false,
+      });
 
-      expect(await stage.adapter.findPost(post, { after: before.platformId, signal })).toMatchObject({ found: "yes" });
+      expect(
+        await stage.adapter.findPost(post, { after: before.platformId, signal }),
+      ).toMatchObject({ found: "yes" });
       await stage.adapter.post(post, { signal });
       expect(await stage.shown(stage.channel)).toEqual(["처음", "답을 잃음"]);
     });
@@ -139,8 +198,16 @@ export function channelContract(name: string, makeStage: () => Promise<ChannelSt
 
       const { platformId } = await stage.adapter.createThread(thread, { signal });
 
-      expect(await stage.adapter.findThread(thread, { signal })).toEqual({ found: "yes", platformId });
-      expect(await stage.adapter.findThread(threadOf(stage, { name: "[협업] 둘 → 하나", key: "another-thread" }), { signal })).toEqual({ found: "no" });
+      expect(await stage.adapter.findThread(thread, { signal })).toEqual({
+        found: "yes",
+        platformId,
+      });
+      expect(
+        await stage.adapter.findThread(
+          threadOf(stage, { name: "[협업] 둘 → 하나", key: "another-thread" }),
+          { signal },
+        ),
+      ).toEqual({ found: "no" });
       const place = { ...stage.channel, thread: platformId };
       await stage.adapter.post(postOf(stage, { text: "여기서 합시다", place }), { signal });
       expect(await stage.shown(place)).toEqual(["여기서 합시다"]);
@@ -151,7 +218,13 @@ export function channelContract(name: string, makeStage: () => Promise<ChannelSt
       const stage = await open();
       const { agent, displayName, platformId } = stage.other;
 
-      await stage.adapter.post(postOf(stage, { text: `<@${agent}> 봐 줘`, mentions: [{ agent, displayName, platformId: platformId ?? agent }] }), { signal });
+      await stage.adapter.post(
+        postOf(stage, {
+          text: `<@${agent}> 봐 줘`,
+          mentions: [{ agent, displayName, platformId: platformId ?? agent }],
+        }),
+        { signal },
+      );
 
       expect(await stage.shown(stage.channel)).toEqual([`@${displayName} 봐 줘`]);
     });
@@ -162,28 +235,43 @@ export function channelContract(name: string, makeStage: () => Promise<ChannelSt
       ["rate-limited", true],
       ["credential", true],
       ["transient", false],
-    ] as const)("a refusal of the class %s is a ChannelError that says so, and nothing is shown", async (failure, notSent) => {
-      const stage = await open();
-      stage.fail("post", failure, { retryAfterMs: 1_500 });
+    ] as const)(
+      "a refusal of the class %s is a ChannelError that says so, and nothing is shown",
+      async (failure, notSent) => {
+        const stage = await open();
+        stage.fail("post", failure, { retryAfterMs: 1_500 });
 
-      const error: unknown = await stage.adapter.post(postOf(stage, { text: "nein" }), { signal }).catch((reason: unknown) => reason);
+        const error: unknown = await stage.adapter
+          .post(postOf(stage, { text: "nein" }), { signal })
+          .catch((reason: unknown) => reason);
 
-      expect(error).toBeInstanceOf(ChannelError);
-      expect(error).toMatchObject({ failure, notSent });
-      if (failure === "rate-limited") expect((error as ChannelError).retryAfterMs).toSatisfy((ms: number) => ms >= 1_500 && ms < 3_500); // never sooner; platforms round up
-      expect(await stage.shown(stage.channel)).toEqual([]);
-    });
+        expect(error).toBeInstanceOf(ChannelError);
+        expect(error).toMatchObject({ failure, notSent });
+        if (failure === "rate-limited") {
+          expect((error as ChannelError).retryAfterMs).toSatisfy(
+            (ms: number) => ms >= 1_500 && ms < 3_500,
+          );
+        } // never sooner; platforms round up
+        expect(await stage.shown(stage.channel)).toEqual([]);
+      },
+    );
 
-    test.each(["post", "thread"] as const)("an abort ends a %s that is not answered", async (what) => {
-      const stage = await open();
-      stage.fail(what, "hang");
-      const over = new AbortController();
-      const work = what === "post" ? stage.adapter.post(postOf(stage, { text: "…" }), { signal: over.signal }) : stage.adapter.createThread(threadOf(stage, { name: "…" }), { signal: over.signal });
+    test.each(["post", "thread"] as const)(
+      "an abort ends a %s that is not answered",
+      async (what) => {
+        const stage = await open();
+        stage.fail(what, "hang");
+        const over = new AbortController();
+        const work =
+          what === "post"
+            ? stage.adapter.post(postOf(stage, { text: "…" }), { signal: over.signal })
+            : stage.adapter.createThread(threadOf(stage, { name: "…" }), { signal: over.signal });
 
-      systemClock.after(100, () => over.abort(new Error("enough")));
+        systemClock.after(100, () => over.abort(new Error("enough")));
 
-      await expect(work).rejects.toThrow();
-    });
+        await expect(work).rejects.toThrow();
+      },
+    );
 
     test("a typing sign never fails", async () => {
       const stage = await open();
@@ -197,16 +285,31 @@ export function channelContract(name: string, makeStage: () => Promise<ChannelSt
     test("what people said is read oldest first, behind a message, at most so many; without one the newest", async () => {
       const stage = await open();
       const { say, adapter, account, channel } = stage;
-      if (!say) return expect(await adapter.readSince(account, channel, { limit: 100, signal })).toEqual([]);
+      if (!say) {
+        return expect(await adapter.readSince(account, channel, { limit: 100, signal })).toEqual(
+          [],
+        );
+      }
       expect(await adapter.readSince(account, channel, { limit: 100, signal })).toEqual([]);
       const ids: string[] = [];
       for (let index = 0; index < 8; index++) ids.push(await say(channel, `${index}번`));
 
-      const textsOf = (messages: readonly InboundMessage[]): readonly string[] => messages.map(({ text }) => text);
-      expect(textsOf(await adapter.readSince(account, channel, { after: ids[2]!, limit: 100, signal }))).toEqual(["3번", "4번", "5번", "6번", "7번"]);
-      expect(textsOf(await adapter.readSince(account, channel, { after: ids[2]!, limit: 2, signal }))).toEqual(["3번", "4번"]);
-      expect(textsOf(await adapter.readSince(account, channel, { limit: 3, signal }))).toEqual(["5번", "6번", "7번"]);
-      expect(await adapter.readSince(account, channel, { after: ids[7]!, limit: 100, signal })).toEqual([]);
+      const textsOf = (messages: readonly InboundMessage[]): readonly string[] =>
+        messages.map(({ text }) => text);
+      expect(
+        textsOf(await adapter.readSince(account, channel, { after: ids[2]!, limit: 100, signal })),
+      ).toEqual(["3번", "4번", "5번", "6번", "7번"]);
+      expect(
+        textsOf(await adapter.readSince(account, channel, { after: ids[2]!, limit: 2, signal })),
+      ).toEqual(["3번", "4번"]);
+      expect(textsOf(await adapter.readSince(account, channel, { limit: 3, signal }))).toEqual([
+        "5번",
+        "6번",
+        "7번",
+      ]);
+      expect(
+        await adapter.readSince(account, channel, { after: ids[7]!, limit: 100, signal }),
+      ).toEqual([]);
     });
 
     test("what a person says comes in once per account, with its place, author and time, and is the same when it is read", async () => {
@@ -220,8 +323,17 @@ export function channelContract(name: string, makeStage: () => Promise<ChannelSt
 
       const platformId = await say(channel, "들려요?");
 
-      await vi.waitFor(() => expect(port.messages.map((message) => message.platformId)).toEqual([platformId]), { timeout: 15_000 });
-      expect(port.messages[0]).toMatchObject({ text: "들려요?", place: { adapter: channel.adapter, channel: channel.channel }, author: { isBot: false }, mentions: [], attachments: [] });
+      await vi.waitFor(
+        () => expect(port.messages.map((message) => message.platformId)).toEqual([platformId]),
+        { timeout: 15_000 },
+      );
+      expect(port.messages[0]).toMatchObject({
+        text: "들려요?",
+        place: { adapter: channel.adapter, channel: channel.channel },
+        author: { isBot: false },
+        mentions: [],
+        attachments: [],
+      });
       expect(Math.abs(port.messages[0]!.at - systemClock.now())).toBeLessThan(60_000);
       const [read] = await adapter.readSince(account, channel, { limit: 10, signal });
       expect(read).toMatchObject({ platformId, text: "들려요?", author: port.messages[0]!.author });
@@ -231,12 +343,24 @@ export function channelContract(name: string, makeStage: () => Promise<ChannelSt
   });
 }
 
-function postOf(stage: ChannelStage, options: Partial<OutgoingPost> & { text: string }): OutgoingPost {
+function postOf(
+  stage: ChannelStage,
+  options: Partial<OutgoingPost> & { text: string },
+): OutgoingPost {
   return { account: stage.account, place: stage.channel, mentions: [], key: "a-key", ...options };
 }
 
-function threadOf(stage: ChannelStage, options: Partial<OutgoingThread> & { name: string }): OutgoingThread {
-  return { account: stage.account, channel: stage.channel, key: "a-thread", since: systemClock.now() - 1_000, ...options };
+function threadOf(
+  stage: ChannelStage,
+  options: Partial<OutgoingThread> & { name: string },
+): OutgoingThread {
+  return {
+    account: stage.account,
+    channel: stage.channel,
+    key: "a-thread",
+    since: systemClock.now() - 1_000,
+    ...options,
+  };
 }
 
 /** Keeps what it is told. */

@@ -1,7 +1,15 @@
 import { describe, expect, test } from "vitest";
 import { eventually } from "../until.ts";
 import { systemClock, type Clock } from "../../src/kernel/clock.ts";
-import { collaborate, NOBODY, openTypes, readyTeamOn, settled, silent, type TeamOptions } from "./helpers.ts";
+import {
+  collaborate,
+  NOBODY,
+  openTypes,
+  readyTeamOn,
+  settled,
+  silent,
+  type TeamOptions,
+} from "./helpers.ts";
 import type { TestPlatform } from "./platform.ts";
 import { PLATFORMS } from "./platforms.ts";
 import type { TestTeam } from "./team.ts";
@@ -9,7 +17,9 @@ import type { TestTeam } from "./team.ts";
 /** Scenarios of docs/spec/collaboration §6, on every platform. */
 describe.each(PLATFORMS)("delivery on %s", { timeout: 30_000 }, (name, makePlatform) => {
   const general = `${name}:general`;
-  const start = async (options: TeamOptions = {}): Promise<{ platform: TestPlatform; team: TestTeam }> => {
+  const start = async (
+    options: TeamOptions = {},
+  ): Promise<{ platform: TestPlatform; team: TestTeam }> => {
     const platform = await makePlatform();
     return { platform, team: await readyTeamOn(platform, options) };
   };
@@ -20,8 +30,16 @@ describe.each(PLATFORMS)("delivery on %s", { timeout: 30_000 }, (name, makePlatf
 
     await platform.say(team, "안녕");
 
-    await eventually(async () => expect(await deliveries(team, general)).toEqual(["sent", "failed"]));
-    expect((await team.inbox.list({ tenant: "", status: "open" })).items).toMatchObject([{ type: "delivery", title: expect.stringContaining("→ general") as string, context: { place: general, code: "CHANNEL_PERMISSION" } }]);
+    await eventually(async () =>
+      expect(await deliveries(team, general)).toEqual(["sent", "failed"]),
+    );
+    expect((await team.inbox.list({ tenant: "", status: "open" })).items).toMatchObject([
+      {
+        type: "delivery",
+        title: expect.stringContaining("→ general") as string,
+        context: { place: general, code: "CHANNEL_PERMISSION" },
+      },
+    ]);
     expect(platform.posts()).toBe(1);
   });
 
@@ -31,7 +49,9 @@ describe.each(PLATFORMS)("delivery on %s", { timeout: 30_000 }, (name, makePlatf
 
     await platform.say(team, "안녕");
 
-    await eventually(async () => expect(await deliveries(team, general)).toEqual(["sent", "failed"]));
+    await eventually(async () =>
+      expect(await deliveries(team, general)).toEqual(["sent", "failed"]),
+    );
     expect(await openTypes(team)).toEqual(["delivery"]);
   });
 
@@ -41,7 +61,9 @@ describe.each(PLATFORMS)("delivery on %s", { timeout: 30_000 }, (name, makePlatf
 
     await platform.say(team, "안녕");
 
-    await eventually(async () => expect(await platform.shown(team, general)).toEqual(["민준: 안녕", "루다: 루다의 답입니다"]));
+    await eventually(async () =>
+      expect(await platform.shown(team, general)).toEqual(["민준: 안녕", "루다: 루다의 답입니다"]),
+    );
     expect(platform.posts()).toBe(7);
     expect(await openTypes(team)).toEqual([]);
   });
@@ -52,10 +74,15 @@ describe.each(PLATFORMS)("delivery on %s", { timeout: 30_000 }, (name, makePlatf
 
     await platform.say(team, "안녕");
 
-    await eventually(async () => expect(await deliveries(team, general)).toEqual(["sent", "failed"]), { patienceMs: 30_000 });
+    await eventually(
+      async () => expect(await deliveries(team, general)).toEqual(["sent", "failed"]),
+      { patienceMs: 30_000 },
+    );
     expect(platform.posts()).toBe(4);
     expect(await openTypes(team)).toEqual(["delivery"]);
-    const [{ tookMs }] = (await team.database.query<{ tookMs: number }>({ text: `select extract(epoch from settled_at - first_attempt_at)::double precision * 1000 as "tookMs" from dure.outbox where payload->>'kind' = 'post'` })) as [{ tookMs: number }];
+    const [{ tookMs }] = (await team.database.query<{ tookMs: number }>({
+      text: `select extract(epoch from settled_at - first_attempt_at)::double precision * 1000 as "tookMs" from dure.outbox where payload->>'kind' = 'post'`,
+    })) as [{ tookMs: number }];
     expect(tookMs).toBeGreaterThanOrEqual(7_000);
   });
 
@@ -81,17 +108,23 @@ describe.each(PLATFORMS)("delivery on %s", { timeout: 30_000 }, (name, makePlatf
     await platform.say(team, "안녕");
     for (let attempt = 1; attempt <= 4; attempt++) {
       await eventually(async () => {
-        await team.database.query({ text: "update dure.outbox set next_at = clock_timestamp() where state = 'pending' and attempts > 0" }); // the pauses are shown by E4
+        await team.database.query({
+          text: "update dure.outbox set next_at = clock_timestamp() where state = 'pending' and attempts > 0",
+        }); // the pauses are shown by E4
         expect(platform.posts()).toBe(attempt);
       });
       patience.end();
     }
 
-    await eventually(async () => expect(await deliveries(team, general)).toEqual(["sent", "failed"]));
+    await eventually(async () =>
+      expect(await deliveries(team, general)).toEqual(["sent", "failed"]),
+    );
     await settled(team);
     expect(platform.posts()).toBe(4);
     expect(patience.ended).toEqual([10_000, 10_000, 10_000, 10_000]);
-    expect((await team.inbox.list({ tenant: "", status: "open" })).items).toMatchObject([{ type: "delivery", context: { place: general, outcome: "failed", attempts: 4 } }]);
+    expect((await team.inbox.list({ tenant: "", status: "open" })).items).toMatchObject([
+      { type: "delivery", context: { place: general, outcome: "failed", attempts: 4 } },
+    ]);
     expect(await platform.shown(team, general)).toEqual(["민준: 안녕"]);
   });
 
@@ -101,7 +134,10 @@ describe.each(PLATFORMS)("delivery on %s", { timeout: 30_000 }, (name, makePlatf
 
     await platform.say(team, "안녕");
 
-    await eventually(async () => expect(await deliveries(team, general)).toEqual(["sent", "sent"]), { patienceMs: 15_000 });
+    await eventually(
+      async () => expect(await deliveries(team, general)).toEqual(["sent", "sent"]),
+      { patienceMs: 15_000 },
+    );
     expect(await platform.shown(team, general)).toEqual(["민준: 안녕", "루다: 루다의 답입니다"]);
   });
 
@@ -111,7 +147,10 @@ describe.each(PLATFORMS)("delivery on %s", { timeout: 30_000 }, (name, makePlatf
 
     const { threadId } = await collaborate(team, "ruda", { targetAgent: "eden", message: "일" });
 
-    await eventually(async () => expect((await platform.shown(team, threadId))[0]).toBe("루다: @이든 일"), { patienceMs: 15_000 });
+    await eventually(
+      async () => expect((await platform.shown(team, threadId))[0]).toBe("루다: @이든 일"),
+      { patienceMs: 15_000 },
+    );
     expect(await team.rooms.reader.threads(general, NOBODY)).toHaveLength(1);
   });
 
@@ -130,36 +169,62 @@ describe.each(PLATFORMS)("delivery on %s", { timeout: 30_000 }, (name, makePlatf
   test("an answer in parts is one message: the others hear all of it once, and every guard counts it once", async () => {
     const long = `처음. ${"한 문장입니다. ".repeat(name === "web" ? 11_095 : 700).trim()} 끝.`;
     const heard: string[] = [];
-    const { team } = await start({ behave: { eden: (asked) => (asked.text.includes("길게") ? long : silent(asked)), ruda: (told) => (told.results.length === 0 && heard.push(told.text), silent(told)) } });
+    const { team } = await start({
+      behave: {
+        eden: (asked) => (asked.text.includes("길게") ? long : silent(asked)),
+        ruda: (told) => (told.results.length === 0 && heard.push(told.text), silent(told)),
+      },
+    });
 
-    const { threadId } = await collaborate(team, "ruda", { targetAgent: "eden", message: "길게 말해 줘" });
+    const { threadId } = await collaborate(team, "ruda", {
+      targetAgent: "eden",
+      message: "길게 말해 줘",
+    });
     await eventually(() => expect(heard).toHaveLength(1));
     await settled(team);
 
-    const [answer] = await team.database.query<{ parts: number }>({ text: "select count(*)::integer as parts from dure.room_parts p join dure.room_messages m on m.id = p.message where m.author = 'eden'" });
+    const [answer] = await team.database.query<{ parts: number }>({
+      text: "select count(*)::integer as parts from dure.room_parts p join dure.room_messages m on m.id = p.message where m.author = 'eden'",
+    });
     expect(answer!.parts).toBeGreaterThan(1);
-    const heardWith = "select p.part from dure.room_parts p join dure.room_messages m on m.id = p.message and m.author = 'eden' join dure.events e on e.type = 'room.heard' and e.data->>'message' = m.id and e.xid::text = p.xmin::text";
+    const heardWith =
+      "select p.part from dure.room_parts p join dure.room_messages m on m.id = p.message and m.author = 'eden' join dure.events e on e.type = 'room.heard' and e.data->>'message' = m.id and e.xid::text = p.xmin::text";
     expect(await team.database.query({ text: heardWith })).toEqual([{ part: answer!.parts - 1 }]); // in the transaction that recorded the last one
     expect(heard[0]!.startsWith("이든: 처음. 한 문장")).toBe(true);
     if (name === "discord") expect(heard[0] === `이든: ${long}`).toBe(true); // a turn takes less than what the web rooms show in one message
-    expect(await team.database.query({ text: "select agent_messages, cardinality(recent) as recent from dure.places where id = $1" }, [threadId])).toEqual([{ agent_messages: 1, recent: 2 }]);
+    expect(
+      await team.database.query(
+        {
+          text: "select agent_messages, cardinality(recent) as recent from dure.places where id = $1",
+        },
+        [threadId],
+      ),
+    ).toEqual([{ agent_messages: 1, recent: 2 }]);
   });
 
   test("a part that failed stops the later parts of its message; what is said after it goes on", async () => {
     const long = "한 문장입니다. ".repeat(11_095).trim(); // longer than one message of the web rooms
-    const { team, platform } = await start({ behave: { ruda: (heard) => (heard.text.includes("길게") ? long : "짧은 답") } });
+    const { team, platform } = await start({
+      behave: { ruda: (heard) => (heard.text.includes("길게") ? long : "짧은 답") },
+    });
     platform.fail("post", "permission", { agent: "ruda" });
 
     await platform.say(team, "길게 말해 줘");
-    await eventually(async () => expect(await deliveries(team, general)).toEqual(["sent", "failed"]));
+    await eventually(async () =>
+      expect(await deliveries(team, general)).toEqual(["sent", "failed"]),
+    );
     await settled(team);
 
     expect(platform.posts()).toBe(1);
-    const parts = await team.database.query<{ state: string }>({ text: "select state from dure.outbox where payload->>'kind' = 'post'" });
+    const parts = await team.database.query<{ state: string }>({
+      text: "select state from dure.outbox where payload->>'kind' = 'post'",
+    });
     expect(parts.length).toBeGreaterThan(1);
     expect(new Set(parts.map(({ state }) => state))).toEqual(new Set(["failed"]));
     await platform.say(team, "안녕");
-    await eventually(async () => expect((await platform.shown(team, general)).at(-1)).toBe("루다: 짧은 답"));
+    await eventually(async () =>
+      expect((await platform.shown(team, general)).at(-1)).toBe("루다: 짧은 답"),
+    );
   });
 
   test("a refused token takes the account offline with one critical escalation, and no storm follows", async () => {
@@ -171,7 +236,9 @@ describe.each(PLATFORMS)("delivery on %s", { timeout: 30_000 }, (name, makePlatf
     await eventually(async () => expect(await openTypes(team)).toEqual(["account"]));
     await settled(team);
     expect(platform.posts()).toBeLessThanOrEqual(2);
-    expect((await team.rooms.reader.agents()).find((agent) => agent.id === "ruda")?.accounts[0]?.state).toBe("refused");
+    expect(
+      (await team.rooms.reader.agents()).find((agent) => agent.id === "ruda")?.accounts[0]?.state,
+    ).toBe("refused");
   });
 });
 
@@ -179,8 +246,15 @@ async function deliveries(team: TestTeam, place: string): Promise<readonly strin
   return (await team.rooms.reader.messages(place, {})).map((message) => message.delivery);
 }
 
-/** A clock for the outbox, whose patience with what does not answer ends when the test says so. `ended`: how long each would have lasted, milliseconds. */
-function patienceByHand(): { readonly clock: Clock; readonly ended: readonly number[]; end(): void } {
+/**
+ * A clock for the outbox, whose patience with what does not answer ends when the test says so.
+ * `ended`: how long each would have lasted, milliseconds.
+ */
+function patienceByHand(): {
+  readonly clock: Clock;
+  readonly ended: readonly number[];
+  end(): void;
+} {
   const waiting = new Map<() => void, number>();
   const ended: number[] = [];
   const clock: Clock = {

@@ -1,14 +1,28 @@
-import type { ChannelAccount, ChannelAdapter, ChannelFailure } from "../../src/rooms/channel-adapter.ts";
+import type {
+  ChannelAccount,
+  ChannelAdapter,
+  ChannelFailure,
+} from "../../src/rooms/channel-adapter.ts";
 import { systemClock, type Clock } from "../../src/kernel/clock.ts";
 import { DiscordAdapter, type DiscordOptions } from "../../src/discord/discord-adapter.ts";
-import { FakeDiscord, type FakeBot, type FakeGuild, type FakePerson, type FakePlace } from "../../src/testing/fake-discord/fake-discord.ts";
+import {
+  FakeDiscord,
+  type FakeBot,
+  type FakeGuild,
+  type FakePerson,
+  type FakePlace,
+} from "../../src/testing/fake-discord/fake-discord.ts";
 import type { FakeFault } from "../../src/testing/fake-discord/faults.ts";
 import { onTestFinished, vi, expect } from "vitest";
 import { NAMES, type Name, type TestTeam } from "./team.ts";
 import type { TestPlatform } from "./platform.ts";
 
 /** Limits are a matter of their own tests; here they would only slow down. */
-export const OPEN_LIMITS = { routes: {}, others: { limit: 10_000, perMs: 1_000 }, global: { limit: 10_000, perMs: 1_000 } };
+export const OPEN_LIMITS = {
+  routes: {},
+  others: { limit: 10_000, perMs: 1_000 },
+  global: { limit: 10_000, perMs: 1_000 },
+};
 const MESSAGES = "/channels/{channel}/messages";
 const THREADS = "/channels/{channel}/threads";
 
@@ -25,23 +39,42 @@ export interface DiscordStage extends TestPlatform {
 }
 
 /** The real discord.js against a strict double of the service. `clock`: of the service. */
-export async function discordPlatform({ clock = systemClock }: { clock?: Clock } = {}): Promise<DiscordStage> {
+export async function discordPlatform({
+  clock = systemClock,
+}: { clock?: Clock } = {}): Promise<DiscordStage> {
   const discord = await FakeDiscord.start({ rateLimits: OPEN_LIMITS, identifyWindowMs: 1, clock });
   onTestFinished(() => discord.stop());
   const guild = discord.addGuild("두레");
-  const places: Record<"general" | "quiet", FakePlace> = { general: discord.addChannel(guild, "general"), quiet: discord.addChannel(guild, "quiet") };
+  const places: Record<"general" | "quiet", FakePlace> = {
+    general: discord.addChannel(guild, "general"),
+    quiet: discord.addChannel(guild, "quiet"),
+  };
   const names = Object.keys(NAMES) as Name[];
-  const bots = Object.fromEntries(names.map((name) => [name, discord.addBot({ name: NAMES[name], token: `token-${name}` })])) as Record<Name, FakeBot>;
+  const bots = Object.fromEntries(
+    names.map((name) => [name, discord.addBot({ name: NAMES[name], token: `token-${name}` })]),
+  ) as Record<Name, FakeBot>;
   const people = new Map([["민준", discord.addPerson("민준")]]);
   const nameOf = new Map(names.map((name) => [bots[name].id, NAMES[name]]));
 
   const placeOf = async (team: TestTeam, place: string): Promise<FakePlace> => {
-    const [row] = await team.database.query<{ id: string | null; name: string }>({ text: "select case kind when 'thread' then thread else channel end as id, name from dure.places where id = $1" }, [place]);
+    const [row] = await team.database.query<{ id: string | null; name: string }>(
+      {
+        text: "select case kind when 'thread' then thread else channel end as id, name from dure.places where id = $1",
+      },
+      [place],
+    );
     if (!row?.id) throw new Error(`${place} is not on the platform yet`);
     return { id: row.id, name: row.name };
   };
 
-  const options = { tokens: Object.fromEntries(names.flatMap((name) => [name, `${name}-bot`].map((account) => [account, `token-${name}`]))), apiUrl: discord.url, startBetweenBotsMs: 1, startPerBotMs: 1 };
+  const options = {
+    tokens: Object.fromEntries(
+      names.flatMap((name) => [name, `${name}-bot`].map((account) => [account, `token-${name}`])),
+    ),
+    apiUrl: discord.url,
+    startBetweenBotsMs: 1,
+    startPerBotMs: 1,
+  };
   const personOf = (name: string): FakePerson => {
     const known = people.get(name) ?? discord.addPerson(name);
     people.set(name, known);
@@ -56,14 +89,42 @@ export async function discordPlatform({ clock = systemClock }: { clock?: Clock }
     person: personOf,
     adapterOf: (connected) => new PickyAdapter(options, connected),
     name: "discord",
-    agents: names.map((id) => ({ id, displayName: NAMES[id], service: id, leads: id === "ruda", accounts: { discord: { id } } })),
-    channels: (["general", "quiet"] as const).map((key) => ({ key, adapter: "discord", name: key, guild: guild.id, channel: places[key].id, collaborate: key === "general" })),
+    agents: names.map((id) => ({
+      id,
+      displayName: NAMES[id],
+      service: id,
+      leads: id === "ruda",
+      accounts: { discord: { id } },
+    })),
+    channels: (["general", "quiet"] as const).map((key) => ({
+      key,
+      adapter: "discord",
+      name: key,
+      guild: guild.id,
+      channel: places[key].id,
+      collaborate: key === "general",
+    })),
     adapter: () => new DiscordAdapter(options),
     ready: (team) =>
-      vi.waitFor(async () => expect((await team.rooms.reader.agents()).map((agent) => agent.accounts[0]?.state)).toEqual(names.map(() => "ready")), { timeout: 20_000, interval: 30 }),
-    say: async (team, text, { thread, channel = "general", person = "민준", replyToLast = false } = {}) => {
-      const at = thread === undefined ? places[channel as keyof typeof places] : await vi.waitFor(() => placeOf(team, thread), { timeout: 10_000, interval: 30 });
-      const mentioned = text.replace(/@(루다|이든|세움|다짐)/g, (_all, name: string) => discord.mention(bots[names.find((id) => NAMES[id] === name)!]));
+      vi.waitFor(
+        async () =>
+          expect(
+            (await team.rooms.reader.agents()).map((agent) => agent.accounts[0]?.state),
+          ).toEqual(names.map(() => "ready")),
+        { timeout: 20_000, interval: 30 },
+      ),
+    say: async (
+      team,
+      text,
+      { thread, channel = "general", person = "민준", replyToLast = false } = {},
+    ) => {
+      const at =
+        thread === undefined
+          ? places[channel as keyof typeof places]
+          : await vi.waitFor(() => placeOf(team, thread), { timeout: 10_000, interval: 30 });
+      const mentioned = text.replace(/@(루다|이든|세움|다짐)/g, (_all, name: string) =>
+        discord.mention(bots[names.find((id) => NAMES[id] === name)!]),
+      );
       const last = replyToLast ? discord.messages(at).at(-1) : undefined;
       const posted = personOf(person).post(at, mentioned, last && { replyTo: last });
       return vi.waitFor(
@@ -86,17 +147,33 @@ export async function discordPlatform({ clock = systemClock }: { clock?: Clock }
       const at = await placeOf(team, place).catch(() => undefined);
       if (!at) return [];
       const messages = discord.messages(at).filter(({ type }) => type !== 18);
-      return messages.map(({ author, text }) => `${author}: ${text.replace(/<@(\d+)>/g, (_all, id: string) => `@${nameOf.get(id) ?? id}`)}`);
+      return messages.map(
+        ({ author, text }) =>
+          `${author}: ${text.replace(/<@(\d+)>/g, (_all, id: string) => `@${nameOf.get(id) ?? id}`)}`,
+      );
     },
     fail: (what, failure, { times, afterDoing, retryAfterMs, agent } = {}) => {
       const fault = faultOf(failure, afterDoing ?? false, retryAfterMs ?? 1_000);
-      discord.fault({ route: what === "post" ? MESSAGES : THREADS, method: "POST", ...(times !== undefined && { times }), ...(agent !== undefined && { bot: NAMES[agent as Name] }) }, fault);
+      discord.fault(
+        {
+          route: what === "post" ? MESSAGES : THREADS,
+          method: "POST",
+          ...(times !== undefined && { times }),
+          ...(agent !== undefined && { bot: NAMES[agent as Name] }),
+        },
+        fault,
+      );
     },
-    posts: () => discord.requests.filter(({ method, route }) => method === "POST" && route === MESSAGES).length,
+    posts: () =>
+      discord.requests.filter(({ method, route }) => method === "POST" && route === MESSAGES)
+        .length,
   };
 }
 
-/** Leaves the accounts of others alone: whoever gives a lease back at once lets another process have it. */
+/**
+ * Leaves the accounts of others alone: whoever gives a lease back at once lets another process have
+ * it.
+ */
 class PickyAdapter extends DiscordAdapter {
   readonly #connected: readonly string[];
 
@@ -110,7 +187,11 @@ class PickyAdapter extends DiscordAdapter {
   }
 }
 
-export function faultOf(failure: ChannelFailure | "hang", afterDoing: boolean, retryAfterMs: number): FakeFault {
+export function faultOf(
+  failure: ChannelFailure | "hang",
+  afterDoing: boolean,
+  retryAfterMs: number,
+): FakeFault {
   const after = afterDoing ? ("doing it" as const) : ("nothing" as const);
   switch (failure) {
     case "permission":

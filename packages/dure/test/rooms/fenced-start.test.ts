@@ -14,26 +14,51 @@ const POINTS: readonly (readonly [string, StatementTest])[] = [
   ["the accounts are being enrolled", ({ name }) => name === "account.enrol"],
 ];
 
-test.each(POINTS)("a process that loses its lease while %s never says that it is ready, and leaves with exit code 75", { timeout: 120_000 }, async (_what, point) => {
-  await using owned = await testDatabase();
-  await using proxy = await PostgresProxy.start(owned.url);
-  await using discord = await FakeDiscord.start({ identifyWindowMs: 1 });
-  const general = discord.addChannel(discord.addGuild("두레"), "general");
-  const tokens = Object.fromEntries(["ruda", "eden"].map((name) => [`DISCORD_TOKEN_${name.toUpperCase()}`, discord.addBot({ name, token: `token-${name}` }).token]));
-  const stop = proxy.stop("before", point);
-  await using server = ServerProcess.spawn({ DATABASE_URL: proxy.url, DISCORD_API_URL: discord.url, TEST_DISCORD_CHANNEL: general.id, ...tokens }, TEAM);
-  const said = server.url.then(
-    () => "ready",
-    () => "never ready",
-  );
-  await within(stop.reached, "the start did not come to the point", () => server.log);
+test.each(POINTS)(
+  "a process that loses its lease while %s never says that it is ready, and leaves with exit code 75",
+  { timeout: 120_000 },
+  async (_what, point) => {
+    await using owned = await testDatabase();
+    await using proxy = await PostgresProxy.start(owned.url);
+    await using discord = await FakeDiscord.start({ identifyWindowMs: 1 });
+    const general = discord.addChannel(discord.addGuild("두레"), "general");
+    const tokens = Object.fromEntries(
+      ["ruda", "eden"].map((name) => [
+        `DISCORD_TOKEN_${name.toUpperCase()}`,
+        discord.addBot({ name, token: `token-${name}` }).token,
+      ]),
+    );
+    const stop = proxy.stop("before", point);
+    await using server = ServerProcess.spawn(
+      {
+        DATABASE_URL: proxy.url,
+        DISCORD_API_URL: discord.url,
+        TEST_DISCORD_CHANNEL: general.id,
+        ...tokens,
+      },
+      TEAM,
+    );
+    const said = server.url.then(
+      () => "ready",
+      () => "never ready",
+    );
+    await within(stop.reached, "the start did not come to the point", () => server.log);
 
-  await owned.database.query({ text: "update dure.processes set ended_at = clock_timestamp(), ended_because = 'silent', epoch = epoch + 1" });
-  // It notices by itself, or by its sessions, which whoever takes over ends.
-  await eventually(() => expect(server.isOver || server.log.some((line) => line.includes("is fenced (taken-over)"))).toBe(true), { patienceMs: 60_000, everyMs: 50, also: () => server.log.join("\n") });
-  stop.release();
+    await owned.database.query({
+      text: "update dure.processes set ended_at = clock_timestamp(), ended_because = 'silent', epoch = epoch + 1",
+    });
+    // It notices by itself, or by its sessions, which whoever takes over ends.
+    await eventually(
+      () =>
+        expect(
+          server.isOver || server.log.some((line) => line.includes("is fenced (taken-over)")),
+        ).toBe(true),
+      { patienceMs: 60_000, everyMs: 50, also: () => server.log.join("\n") },
+    );
+    stop.release();
 
-  expect(await server.exit).toBe(75);
-  expect(await said, server.log.join("\n")).toBe("never ready");
-  expect(server.log.filter((line) => line.includes("is ready at"))).toEqual([]);
-});
+    expect(await server.exit).toBe(75);
+    expect(await said, server.log.join("\n")).toBe("never ready");
+    expect(server.log.filter((line) => line.includes("is ready at"))).toEqual([]);
+  },
+);

@@ -1,7 +1,19 @@
 import { describe, expect, test } from "vitest";
 import { eventually } from "../until.ts";
 import { discordPlatform, type DiscordStage } from "./discord-platform.ts";
-import { accountStates, collaborate, NOBODY, openTypes, participantsOf, readyTeamOn, rolesOf, settled, silent, stateOf, teamOn } from "./helpers.ts";
+import {
+  accountStates,
+  collaborate,
+  NOBODY,
+  openTypes,
+  participantsOf,
+  readyTeamOn,
+  rolesOf,
+  settled,
+  silent,
+  stateOf,
+  teamOn,
+} from "./helpers.ts";
 import { PLATFORMS } from "./platforms.ts";
 import type { Behave, Name, TestTeam } from "./team.ts";
 
@@ -15,12 +27,21 @@ describe("what is gone on Discord", { timeout: 60_000 }, () => {
     stage.discord.deleteThread(stage.discord.threads(stage.places.general)[0]!);
 
     await eventually(async () => expect(await stateOf(team, threadId)).toBe("closed"));
-    await eventually(async () => expect((await stage.shown(team, GENERAL)).at(-1)).toBe("루다: 이든 님에게 한 부탁은 답을 받을 수 없게 되었습니다: 스레드가 지워졌습니다."));
+    await eventually(async () =>
+      expect((await stage.shown(team, GENERAL)).at(-1)).toBe(
+        "루다: 이든 님에게 한 부탁은 답을 받을 수 없게 되었습니다: 스레드가 지워졌습니다.",
+      ),
+    );
     await settled(team);
     expect(await participantsOf(team, threadId)).toEqual([]);
     expect(await requestStates(team)).toEqual(["withdrawn"]);
     expect(await eventsOf(team, "room.closed")).toHaveLength(1);
-    expect(await team.rooms.collaborate({ agent: "ruda" }, { targetAgent: "eden", message: "다시", threadId })).toMatchObject({ ok: false, code: "THREAD_NOT_FOUND" });
+    expect(
+      await team.rooms.collaborate(
+        { agent: "ruda" },
+        { targetAgent: "eden", message: "다시", threadId },
+      ),
+    ).toMatchObject({ ok: false, code: "THREAD_NOT_FOUND" });
     expect(requestsSince(stage, since)).toBeLessThanOrEqual(4);
     expect(asks()).toBe(1);
     const again = await collaborate(team, "ruda", { targetAgent: "eden", message: "새로" });
@@ -31,7 +52,10 @@ describe("what is gone on Discord", { timeout: 60_000 }, () => {
     const working = Promise.withResolvers<string>();
     const stage = await discordPlatform();
     const team = await readyTeamOn(stage, { behave: { eden: () => working.promise } });
-    const { threadId } = await collaborate(team, "ruda", { targetAgent: "eden", message: "오래 걸리는 일" });
+    const { threadId } = await collaborate(team, "ruda", {
+      targetAgent: "eden",
+      message: "오래 걸리는 일",
+    });
     await eventually(() => expect(team.calls("eden")).toBe(1));
 
     stage.discord.deleteThread(stage.discord.threads(stage.places.general)[0]!);
@@ -41,20 +65,26 @@ describe("what is gone on Discord", { timeout: 60_000 }, () => {
     await settled(team);
 
     expect(requestsSince(stage, since)).toBeLessThanOrEqual(1);
-    expect((await team.rooms.reader.messages(threadId, {})).map(({ text }) => text)).toEqual(["<@eden> 오래 걸리는 일"]);
+    expect((await team.rooms.reader.messages(threadId, {})).map(({ text }) => text)).toEqual([
+      "<@eden> 오래 걸리는 일",
+    ]);
   });
 
   test("an archived thread keeps its participants; a collaborate in it brings it back", async () => {
     const { stage, team, threadId } = await threadThatWaits();
 
     stage.discord.archiveThread(stage.discord.threads(stage.places.general)[0]!);
-    await eventually(async () => expect((await team.rooms.reader.thread(threadId, NOBODY))?.archived).toBe(true));
+    await eventually(async () =>
+      expect((await team.rooms.reader.thread(threadId, NOBODY))?.archived).toBe(true),
+    );
     expect(await participantsOf(team, threadId)).toEqual(["eden", "ruda"]);
     await collaborate(team, "ruda", { targetAgent: "eden", message: "하나 더", threadId });
 
     expect((await stage.shown(team, threadId)).at(-1)).toBe("루다: @이든 하나 더");
     expect(stage.discord.threads(stage.places.general)[0]!.archived).toBe(false);
-    await eventually(async () => expect((await team.rooms.reader.thread(threadId, NOBODY))?.archived).toBe(false));
+    await eventually(async () =>
+      expect((await team.rooms.reader.thread(threadId, NOBODY))?.archived).toBe(false),
+    );
   });
 
   test("a bot that was removed from the server: its agent leaves the threads there, operators know, and its posts fail without a storm", async () => {
@@ -67,13 +97,32 @@ describe("what is gone on Discord", { timeout: 60_000 }, () => {
     await eventually(async () => expect(await participantsOf(team, threadId)).toEqual(["ruda"]));
     await eventually(async () => expect(await openTypes(team)).toContain("account"));
     const since = stage.discord.requests.length;
-    await eventually(async () => expect(await team.rooms.collaborate({ agent: "ruda" }, { targetAgent: "eden", message: "하나", channelId: GENERAL })).toMatchObject({ ok: false, code: "AGENT_OFFLINE", message: "이든 (eden) does not see general any more.", escalated: true }));
+    await eventually(async () =>
+      expect(
+        await team.rooms.collaborate(
+          { agent: "ruda" },
+          { targetAgent: "eden", message: "하나", channelId: GENERAL },
+        ),
+      ).toMatchObject({
+        ok: false,
+        code: "AGENT_OFFLINE",
+        message: "이든 (eden) does not see general any more.",
+        escalated: true,
+      }),
+    );
     await settled(team);
 
     expect(requestsSince(stage, since, "이든")).toBeLessThanOrEqual(3);
-    expect((await team.inbox.list({ tenant: "", status: "open" })).items.filter(({ type }) => type === "delivery").length).toBeLessThanOrEqual(1);
+    expect(
+      (await team.inbox.list({ tenant: "", status: "open" })).items.filter(
+        ({ type }) => type === "delivery",
+      ).length,
+    ).toBeLessThanOrEqual(1);
     expect((await accountStates(team))["ruda"]).toBe("ready");
-    expect(await reportsOf(team)).toContainEqual(["이든 → general: 이 에이전트는 이곳을 더는 볼 수 없습니다.", expect.stringMatching(/`dure doctor`.*초대.*저절로 닫힙니다/)]);
+    expect(await reportsOf(team)).toContainEqual([
+      "이든 → general: 이 에이전트는 이곳을 더는 볼 수 없습니다.",
+      expect.stringMatching(/`dure doctor`.*초대.*저절로 닫힙니다/),
+    ]);
   });
 
   test("what was reported of a bot that was removed is settled when it is let in again", async () => {
@@ -85,13 +134,24 @@ describe("what is gone on Discord", { timeout: 60_000 }, () => {
     stage.discord.inviteBot(stage.bots.eden, stage.guild);
 
     await eventually(async () => expect(await openTypes(team)).toEqual([]));
-    expect((await team.inbox.list({ tenant: "", status: "resolved" })).items).toMatchObject([{ type: "account", resolvedBy: "eden" }, { type: "account", resolvedBy: "eden" }]);
-    expect(await team.rooms.collaborate({ agent: "ruda" }, { targetAgent: "eden", message: "하나", channelId: GENERAL })).toMatchObject({ ok: true });
+    expect((await team.inbox.list({ tenant: "", status: "resolved" })).items).toMatchObject([
+      { type: "account", resolvedBy: "eden" },
+      { type: "account", resolvedBy: "eden" },
+    ]);
+    expect(
+      await team.rooms.collaborate(
+        { agent: "ruda" },
+        { targetAgent: "eden", message: "하나", channelId: GENERAL },
+      ),
+    ).toMatchObject({ ok: true });
   });
 
   test("a channel that could not be read and is then not seen any more is one report, not two", async () => {
     const stage = await discordPlatform();
-    stage.discord.fault({ route: `/channels/${stage.places.general.id}/messages`, method: "GET", bot: "이든" }, { kind: "403" });
+    stage.discord.fault(
+      { route: `/channels/${stage.places.general.id}/messages`, method: "GET", bot: "이든" },
+      { kind: "403" },
+    );
     const team = await readyTeamOn(stage, { behave: { ruda: silent } });
     await eventually(async () => expect(await openTypes(team)).toEqual(["account"]));
 
@@ -103,10 +163,17 @@ describe("what is gone on Discord", { timeout: 60_000 }, () => {
 
   test("a channel that could not be read after a gap is reported, and no more when somebody is heard there", async () => {
     const stage = await discordPlatform();
-    stage.discord.fault({ route: `/channels/${stage.places.general.id}/messages`, method: "GET", bot: "이든" }, { kind: "403" });
+    stage.discord.fault(
+      { route: `/channels/${stage.places.general.id}/messages`, method: "GET", bot: "이든" },
+      { kind: "403" },
+    );
     const team = await readyTeamOn(stage, { behave: { ruda: silent } });
     await eventually(async () => expect(await openTypes(team)).toEqual(["account"]));
-    const deaf = async (): Promise<unknown> => (await team.rooms.reader.rooms({ tenant: "", person: "민준" })).items.map((room) => [room.name, room.deaf]);
+    const deaf = async (): Promise<unknown> =>
+      (await team.rooms.reader.rooms({ tenant: "", person: "민준" })).items.map((room) => [
+        room.name,
+        room.deaf,
+      ]);
     expect(await deaf()).toEqual(expect.arrayContaining([["general", ["eden"]]]));
 
     await stage.say(team, "들리나요");
@@ -120,14 +187,25 @@ describe("what is gone on Discord", { timeout: 60_000 }, () => {
     const team = await readyTeamOn(stage, { behave: { ruda: () => "나중에 나갈 말" } });
     stage.fail("post", "rate-limited", { retryAfterMs: 60_000, times: 1 });
     await stage.say(team, "루다야");
-    await eventually(async () => expect(await team.database.query({ text: "select from dure.outbox where state = 'pending' and next_at > clock_timestamp() + interval '20 seconds'" })).toHaveLength(1));
+    await eventually(async () =>
+      expect(
+        await team.database.query({
+          text: "select from dure.outbox where state = 'pending' and next_at > clock_timestamp() + interval '20 seconds'",
+        }),
+      ).toHaveLength(1),
+    );
     await team.stop();
     const others = stage.agents.filter(({ id }) => id !== "ruda");
 
     for (const _start of [1, 2]) {
       const without = await teamOn(stage, { on: team, agents: others });
       expect(await openTypes(without)).toEqual(["account"]);
-      expect((await without.inbox.list({ tenant: "" })).items).toMatchObject([{ title: "ruda (discord): 말 1건이 기다리는데 이 계정의 토큰이 없습니다.", context: { waiting: 1 } }]);
+      expect((await without.inbox.list({ tenant: "" })).items).toMatchObject([
+        {
+          title: "ruda (discord): 말 1건이 기다리는데 이 계정의 토큰이 없습니다.",
+          context: { waiting: 1 },
+        },
+      ]);
       await without.stop();
     }
     const again = await readyTeamOn(stage, { on: team });
@@ -139,10 +217,22 @@ describe("what is gone on Discord", { timeout: 60_000 }, () => {
     const team = await readyTeamOn(stage);
 
     stage.discord.revokeToken(stage.bots.eden);
-    await eventually(async () => expect(await accountStates(team)).toEqual({ ruda: "ready", eden: "refused", seum: "ready", dajim: "ready" }));
+    await eventually(async () =>
+      expect(await accountStates(team)).toEqual({
+        ruda: "ready",
+        eden: "refused",
+        seum: "ready",
+        dajim: "ready",
+      }),
+    );
     const since = stage.discord.requests.length;
-    const result = await team.rooms.collaborate({ agent: "ruda" }, { targetAgent: "eden", message: "도와줘" });
-    stage.person("민준").post(stage.places.general, `${stage.discord.mention(stage.bots.eden)} 거기 있어요?`);
+    const result = await team.rooms.collaborate(
+      { agent: "ruda" },
+      { targetAgent: "eden", message: "도와줘" },
+    );
+    stage
+      .person("민준")
+      .post(stage.places.general, `${stage.discord.mention(stage.bots.eden)} 거기 있어요?`);
     stage.person("민준").post(stage.places.general, "그럼 루다라도");
     await eventually(async () => expect(await stage.shown(team, GENERAL)).toHaveLength(3));
     await settled(team);
@@ -153,8 +243,16 @@ describe("what is gone on Discord", { timeout: 60_000 }, () => {
     expect(unauthorized.length).toBeLessThanOrEqual(1);
     expect(await reportsOf(team)).toEqual(
       expect.arrayContaining([
-        ["이든 (discord): 계정이 거부되었습니다.", expect.stringMatching(/Discord does not accept the bot's token\.\n.*서버를 다시 시작해 주세요/)],
-        ["루다 → 이든: 이든 님이 연결되어 있지 않습니다.", expect.stringMatching(/is refused.*\n.*에이전트 화면/)],
+        [
+          "이든 (discord): 계정이 거부되었습니다.",
+          expect.stringMatching(
+            /Discord does not accept the bot's token\.\n.*서버를 다시 시작해 주세요/,
+          ),
+        ],
+        [
+          "루다 → 이든: 이든 님이 연결되어 있지 않습니다.",
+          expect.stringMatching(/is refused.*\n.*에이전트 화면/),
+        ],
       ]),
     );
   });
@@ -166,12 +264,21 @@ describe("what is gone on Discord", { timeout: 60_000 }, () => {
     stage.discord.removeChannel(stage.places.general);
 
     await eventually(async () => expect(await stateOf(team, threadId)).toBe("closed"));
-    const [general] = (await team.rooms.reader.rooms(NOBODY)).items.filter(({ id }) => id === GENERAL);
+    const [general] = (await team.rooms.reader.rooms(NOBODY)).items.filter(
+      ({ id }) => id === GENERAL,
+    );
     expect(general?.state).toBe("closed");
     await settled(team);
     expect(await openTypes(team)).toEqual(["delivery"]);
-    expect(await reportsOf(team)).toEqual([["general: 채널이 없어졌습니다.", expect.stringMatching(/rooms\.channels.*dure reload/)]]);
-    expect(await team.rooms.collaborate({ agent: "ruda" }, { targetAgent: "seum", message: "여기서", channelId: GENERAL })).toMatchObject({ ok: false });
+    expect(await reportsOf(team)).toEqual([
+      ["general: 채널이 없어졌습니다.", expect.stringMatching(/rooms\.channels.*dure reload/)],
+    ]);
+    expect(
+      await team.rooms.collaborate(
+        { agent: "ruda" },
+        { targetAgent: "seum", message: "여기서", channelId: GENERAL },
+      ),
+    ).toMatchObject({ ok: false });
     await settled(team);
     expect(requestsSince(stage, since)).toBeLessThanOrEqual(4);
   });
@@ -180,45 +287,86 @@ describe("what is gone on Discord", { timeout: 60_000 }, () => {
     const stage = await discordPlatform();
     const team = await readyTeamOn(stage);
 
-    stage.discord.setPermissions(stage.bots.ruda, stage.places.general, { deny: ["SEND_MESSAGES"] });
+    stage.discord.setPermissions(stage.bots.ruda, stage.places.general, {
+      deny: ["SEND_MESSAGES"],
+    });
     const since = stage.discord.requests.length;
     await stage.say(team, "하나");
     await stage.say(team, "둘");
-    await eventually(async () => expect((await team.rooms.reader.messages(GENERAL, {})).filter(({ delivery }) => delivery === "failed")).toHaveLength(2));
+    await eventually(async () =>
+      expect(
+        (await team.rooms.reader.messages(GENERAL, {})).filter(
+          ({ delivery }) => delivery === "failed",
+        ),
+      ).toHaveLength(2),
+    );
     await settled(team);
 
-    expect(stage.discord.requests.slice(since).filter(({ method, route }) => method === "POST" && route.endsWith("/messages"))).toHaveLength(2);
-    const { items: [escalation, ...others] } = await team.inbox.list({ tenant: "", status: "open" });
+    expect(
+      stage.discord.requests
+        .slice(since)
+        .filter(({ method, route }) => method === "POST" && route.endsWith("/messages")),
+    ).toHaveLength(2);
+    const {
+      items: [escalation, ...others],
+    } = await team.inbox.list({ tenant: "", status: "open" });
     expect(others).toEqual([]);
-    expect(escalation).toMatchObject({ title: "루다 → general: 말을 전하지 못했습니다.", description: expect.stringMatching(/lacks the permission SEND_MESSAGES.*\n.*빠진 권한을 주면/) as string });
+    expect(escalation).toMatchObject({
+      title: "루다 → general: 말을 전하지 못했습니다.",
+      description: expect.stringMatching(
+        /lacks the permission SEND_MESSAGES.*\n.*빠진 권한을 주면/,
+      ) as string,
+    });
   });
 
   test("a thread that may not be made: the caller is told the permission, once, and the thread is closed", async () => {
     const stage = await discordPlatform();
     const team = await readyTeamOn(stage);
-    stage.discord.setPermissions(stage.bots.ruda, stage.places.general, { deny: ["CREATE_PUBLIC_THREADS"] });
+    stage.discord.setPermissions(stage.bots.ruda, stage.places.general, {
+      deny: ["CREATE_PUBLIC_THREADS"],
+    });
     const since = stage.discord.requests.length;
 
-    const result = await team.rooms.collaborate({ agent: "ruda" }, { targetAgent: "eden", message: "검토" });
+    const result = await team.rooms.collaborate(
+      { agent: "ruda" },
+      { targetAgent: "eden", message: "검토" },
+    );
     await settled(team);
 
     expect(result).toMatchObject({ ok: false, code: "PERMISSION_DENIED" });
     expect(await openTypes(team)).toEqual(["delivery"]);
     expect(await requestStates(team)).toEqual(["withdrawn"]);
-    expect((await team.rooms.reader.threads(GENERAL, NOBODY)).map(({ state }) => state)).toEqual(["closed"]);
-    expect((await team.rooms.reader.messages((await team.rooms.reader.threads(GENERAL, NOBODY))[0]!.id, {})).map(({ deliveryError }) => deliveryError?.code)).toEqual(["CHANNEL_PERMISSION"]);
+    expect((await team.rooms.reader.threads(GENERAL, NOBODY)).map(({ state }) => state)).toEqual([
+      "closed",
+    ]);
+    expect(
+      (
+        await team.rooms.reader.messages(
+          (await team.rooms.reader.threads(GENERAL, NOBODY))[0]!.id,
+          {},
+        )
+      ).map(({ deliveryError }) => deliveryError?.code),
+    ).toEqual(["CHANNEL_PERMISSION"]);
     expect(requestsSince(stage, since, "루다")).toBeLessThanOrEqual(1);
   });
 
   test("however often a thread may not be made, one escalation tells of the pair, and the refused calls do not count", async () => {
     const stage = await discordPlatform();
     const team = await readyTeamOn(stage, { behave: { eden: silent } });
-    stage.discord.setPermissions(stage.bots.ruda, stage.places.general, { deny: ["CREATE_PUBLIC_THREADS"] });
-    for (const message of ["하나", "둘", "셋", "넷"]) expect(await team.rooms.collaborate({ agent: "ruda" }, { targetAgent: "eden", message })).toMatchObject({ ok: false, code: "PERMISSION_DENIED" });
+    stage.discord.setPermissions(stage.bots.ruda, stage.places.general, {
+      deny: ["CREATE_PUBLIC_THREADS"],
+    });
+    for (const message of ["하나", "둘", "셋", "넷"]) {
+      expect(
+        await team.rooms.collaborate({ agent: "ruda" }, { targetAgent: "eden", message }),
+      ).toMatchObject({ ok: false, code: "PERMISSION_DENIED" });
+    }
     expect(await openTypes(team)).toEqual(["delivery"]);
 
     stage.discord.setPermissions(stage.bots.ruda, stage.places.general, {});
-    expect(await team.rooms.collaborate({ agent: "ruda" }, { targetAgent: "eden", message: "다섯" })).toMatchObject({ ok: true });
+    expect(
+      await team.rooms.collaborate({ agent: "ruda" }, { targetAgent: "eden", message: "다섯" }),
+    ).toMatchObject({ ok: true });
 
     await eventually(async () => expect(await openTypes(team)).toEqual([]));
   });
@@ -226,14 +374,24 @@ describe("what is gone on Discord", { timeout: 60_000 }, () => {
   test("two threads of one name made within a minute are never taken for each other after a lost answer", async () => {
     const stage = await discordPlatform();
     const team = await readyTeamOn(stage, { behave: { eden: silent } });
-    const first = await collaborate(team, "ruda", { targetAgent: "eden", message: "하나", topic: "하나", threadName: "리뷰" });
+    const first = await collaborate(team, "ruda", {
+      targetAgent: "eden",
+      message: "하나",
+      topic: "하나",
+      threadName: "리뷰",
+    });
     stage.fail("thread", "transient");
 
-    await team.rooms.collaborate({ agent: "ruda" }, { targetAgent: "eden", message: "둘", topic: "둘", threadName: "리뷰" });
+    await team.rooms.collaborate(
+      { agent: "ruda" },
+      { targetAgent: "eden", message: "둘", topic: "둘", threadName: "리뷰" },
+    );
     await settled(team);
 
     expect(await stage.shown(team, first.threadId)).toEqual(["루다: @이든 하나"]);
-    const states = (await team.rooms.reader.threads(GENERAL, NOBODY)).map(({ state }) => state).sort();
+    const states = (await team.rooms.reader.threads(GENERAL, NOBODY))
+      .map(({ state }) => state)
+      .sort();
     expect(states).toEqual(["closed", "open"]);
     expect(await openTypes(team)).toEqual(["delivery"]);
   });
@@ -241,43 +399,85 @@ describe("what is gone on Discord", { timeout: 60_000 }, () => {
 
 describe("a Discord server with an outage", { timeout: 60_000 }, () => {
   const OUTAGE = "Discord has an outage in the server 두레: what is said there waits.";
-  const detailsOf = async (team: TestTeam): Promise<readonly (string | null)[]> => (await team.rooms.reader.agents()).map(({ accounts: [account] }) => account!.detail);
+  const detailsOf = async (team: TestTeam): Promise<readonly (string | null)[]> =>
+    (await team.rooms.reader.agents()).map(({ accounts: [account] }) => account!.detail);
   const NO_SERVER = "The bot is in no server: `dure doctor` gives the link that invites it.";
-  const posted = (stage: DiscordStage, since: number): readonly string[] => stage.discord.requests.slice(since).map(({ method, route }) => `${method} ${route}`);
+  const posted = (stage: DiscordStage, since: number): readonly string[] =>
+    stage.discord.requests.slice(since).map(({ method, route }) => `${method} ${route}`);
 
   test("is gone for nobody: its places stay as they are, words wait without being tried, and both they and what people wrote come when it is back", async () => {
     const stage = await discordPlatform();
     const { discord, guild, places } = stage;
-    const team = await readyTeamOn(stage, { behave: { ruda: (heard) => (heard.text.includes("거기") ? "여기 있습니다" : silent(heard)), eden: silent, seum: silent } });
+    const team = await readyTeamOn(stage, {
+      behave: {
+        ruda: (heard) => (heard.text.includes("거기") ? "여기 있습니다" : silent(heard)),
+        eden: silent,
+        seum: silent,
+      },
+    });
     const { threadId } = await collaborate(team, "ruda", { targetAgent: "eden", message: "검토" });
     await settled(team);
 
     discord.setOutage(guild, true);
-    await eventually(async () => expect(await detailsOf(team)).toEqual([OUTAGE, OUTAGE, OUTAGE, OUTAGE]));
+    await eventually(async () =>
+      expect(await detailsOf(team)).toEqual([OUTAGE, OUTAGE, OUTAGE, OUTAGE]),
+    );
     const since = discord.requests.length;
     const [more, other] = await Promise.all([
-      team.rooms.collaborate({ agent: "ruda" }, { targetAgent: "eden", message: "하나 더", threadId }),
+      team.rooms.collaborate(
+        { agent: "ruda" },
+        { targetAgent: "eden", message: "하나 더", threadId },
+      ),
       team.rooms.collaborate({ agent: "ruda" }, { targetAgent: "seum", message: "새로" }),
     ]);
-    expect([more, other]).toMatchObject([{ ok: true, delivery: "queued" }, { ok: true, delivery: "queued", reused: false }]);
+    expect([more, other]).toMatchObject([
+      { ok: true, delivery: "queued" },
+      { ok: true, delivery: "queued", reused: false },
+    ]);
     stage.person("민준").post(places.general, "거기 있어요?");
-    await eventually(async () => expect(await team.database.query({ text: "select attempts from dure.outbox where state = 'pending' and next_at > clock_timestamp() + interval '1 second'" })).not.toEqual([]));
+    await eventually(async () =>
+      expect(
+        await team.database.query({
+          text: "select attempts from dure.outbox where state = 'pending' and next_at > clock_timestamp() + interval '1 second'",
+        }),
+      ).not.toEqual([]),
+    );
 
     expect(posted(stage, since)).toEqual([]);
     expect(Object.values(await accountStates(team))).toEqual(["ready", "ready", "ready", "ready"]);
     expect(await openTypes(team)).toEqual([]);
-    expect((await team.database.query<{ state: string }>({ text: "select distinct state from dure.places" })).map(({ state }) => state)).toEqual(["open"]);
+    expect(
+      (
+        await team.database.query<{ state: string }>({
+          text: "select distinct state from dure.places",
+        })
+      ).map(({ state }) => state),
+    ).toEqual(["open"]);
     expect(await participantsOf(team, threadId)).toEqual(["eden", "ruda"]);
     discord.setOutage(guild, false);
 
-    await eventually(async () => expect(await stage.shown(team, GENERAL)).toEqual(["민준: 거기 있어요?", "루다: 여기 있습니다"]));
-    await eventually(async () => expect(await stage.shown(team, threadId)).toEqual(["루다: @이든 검토", "루다: @이든 하나 더"]));
+    await eventually(async () =>
+      expect(await stage.shown(team, GENERAL)).toEqual([
+        "민준: 거기 있어요?",
+        "루다: 여기 있습니다",
+      ]),
+    );
+    await eventually(async () =>
+      expect(await stage.shown(team, threadId)).toEqual([
+        "루다: @이든 검토",
+        "루다: @이든 하나 더",
+      ]),
+    );
     await eventually(() => expect(discord.threads(places.general)).toHaveLength(2));
     await eventually(async () => expect(await detailsOf(team)).toEqual([null, null, null, null]));
     await settled(team);
     expect(await openTypes(team)).toEqual([]);
     expect(await requestStates(team)).toEqual(["open", "open", "open"]);
-    expect(discord.threads(places.general).map((thread) => discord.messages(thread).filter(({ author }) => author === "루다").length)).toEqual([2, 1]);
+    expect(
+      discord
+        .threads(places.general)
+        .map((thread) => discord.messages(thread).filter(({ author }) => author === "루다").length),
+    ).toEqual([2, 1]);
   });
 
   test("that has one when the team starts is ready all the same, is not asked for what was missed, and is read when it comes", async () => {
@@ -285,13 +485,24 @@ describe("a Discord server with an outage", { timeout: 60_000 }, () => {
     const { discord, guild, places } = stage;
     discord.setOutage(guild, true);
     const team = await readyTeamOn(stage);
-    await eventually(async () => expect((await detailsOf(team)).every((detail) => detail?.startsWith("Discord has an outage in the server"))).toBe(true));
+    await eventually(async () =>
+      expect(
+        (await detailsOf(team)).every((detail) =>
+          detail?.startsWith("Discord has an outage in the server"),
+        ),
+      ).toBe(true),
+    );
     stage.person("민준").post(places.general, "아침이에요");
     expect(posted(stage, 0).filter((request) => request.endsWith("/messages"))).toEqual([]);
 
     discord.setOutage(guild, false);
 
-    await eventually(async () => expect(await stage.shown(team, GENERAL)).toEqual(["민준: 아침이에요", "루다: 루다의 답입니다"]));
+    await eventually(async () =>
+      expect(await stage.shown(team, GENERAL)).toEqual([
+        "민준: 아침이에요",
+        "루다: 루다의 답입니다",
+      ]),
+    );
     expect(await detailsOf(team)).toEqual([null, null, null, null]);
     expect(await openTypes(team)).toEqual([]);
   });
@@ -301,12 +512,16 @@ describe("a Discord server with an outage", { timeout: 60_000 }, () => {
     const team = await readyTeamOn(stage, { behave: { ruda: silent } });
     await stage.say(team, "다들 있나요"); // whatever was missed has been read
     stage.discord.setOutage(stage.guild, true);
-    await eventually(async () => expect(await detailsOf(team)).toEqual([OUTAGE, OUTAGE, OUTAGE, OUTAGE]));
+    await eventually(async () =>
+      expect(await detailsOf(team)).toEqual([OUTAGE, OUTAGE, OUTAGE, OUTAGE]),
+    );
 
     stage.discord.kickBot(stage.bots.eden, stage.guild);
 
     await eventually(async () => expect(await openTypes(team)).toEqual(["account", "account"])); // one for each channel
-    await eventually(async () => expect(await detailsOf(team)).toEqual([OUTAGE, NO_SERVER, OUTAGE, OUTAGE]));
+    await eventually(async () =>
+      expect(await detailsOf(team)).toEqual([OUTAGE, NO_SERVER, OUTAGE, OUTAGE]),
+    );
   });
 });
 
@@ -323,9 +538,15 @@ describe.each(PLATFORMS)("who is gone on %s", { timeout: 60_000 }, (name, makePl
     await team.rooms.removeParticipant(threadId, "eden", { tenant: "", person: "민준" });
     await settled(team);
 
-    expect((await platform.shown(team, threadId)).at(-1)).toBe("이든: 민준 님이 이든 님을 이 대화에서 내보냈습니다. 부르면 다시 들어옵니다.");
+    expect((await platform.shown(team, threadId)).at(-1)).toBe(
+      "이든: 민준 님이 이든 님을 이 대화에서 내보냈습니다. 부르면 다시 들어옵니다.",
+    );
     expect(await participantsOf(team, threadId)).toEqual(["ruda"]);
-    expect(await team.database.query({ text: "select agent, data->>'by' as by from dure.events where type = 'room.left'" })).toEqual([{ agent: "eden", by: "민준" }]);
+    expect(
+      await team.database.query({
+        text: "select agent, data->>'by' as by from dure.events where type = 'room.left'",
+      }),
+    ).toEqual([{ agent: "eden", by: "민준" }]);
     expect(team.calls("eden") + team.calls("ruda")).toBe(calls);
   });
 
@@ -333,29 +554,74 @@ describe.each(PLATFORMS)("who is gone on %s", { timeout: 60_000 }, (name, makePl
     const never = Promise.withResolvers<string>();
     const platform = await makePlatform();
     const team = await readyTeamOn(platform, { behave: { dajim: () => never.promise } });
-    const { threadId } = await collaborate(team, "ruda", { targetAgent: "dajim", message: "맡아 줘" });
+    const { threadId } = await collaborate(team, "ruda", {
+      targetAgent: "dajim",
+      message: "맡아 줘",
+    });
     await eventually(() => expect(team.calls("dajim")).toBe(1));
     await team.stop();
 
-    const second = await teamOn(platform, { on: team, agents: platform.agents.filter(({ id }) => id !== "dajim") });
-    await eventually(async () => expect(await second.database.query({ text: "select from dure.handlings where state <> 'done'" })).toEqual([]));
-    expect(await second.rooms.collaborate({ agent: "ruda" }, { targetAgent: "dajim", message: "거기 있나" })).toMatchObject({ ok: false, code: "AGENT_UNKNOWN" });
-    const asked = await second.rooms.collaborate({ agent: "ruda" }, { targetAgent: "eden", message: "대신 해 줘", threadId });
+    const second = await teamOn(platform, {
+      on: team,
+      agents: platform.agents.filter(({ id }) => id !== "dajim"),
+    });
+    await eventually(async () =>
+      expect(
+        await second.database.query({ text: "select from dure.handlings where state <> 'done'" }),
+      ).toEqual([]),
+    );
+    expect(
+      await second.rooms.collaborate(
+        { agent: "ruda" },
+        { targetAgent: "dajim", message: "거기 있나" },
+      ),
+    ).toMatchObject({ ok: false, code: "AGENT_UNKNOWN" });
+    const asked = await second.rooms.collaborate(
+      { agent: "ruda" },
+      { targetAgent: "eden", message: "대신 해 줘", threadId },
+    );
 
     expect(asked).toMatchObject({ ok: true });
-    await eventually(async () => expect((await platform.shown(second, threadId)).at(-2)).toBe("이든: 이든의 답입니다"));
+    await eventually(async () =>
+      expect((await platform.shown(second, threadId)).at(-2)).toBe("이든: 이든의 답입니다"),
+    );
   });
 
   test("two mentioned agents that both hand over from one message open one thread each, and each is answered once", async () => {
-    const handOver = (target: Name): Behave => (heard) => (heard.results.length > 0 ? "맡겼습니다" : heard.text.includes("나눠서") ? { toolCalls: [{ name: "collaborate", args: { targetAgent: target, message: `${target}의 몫` } }] } : { toolCalls: [{ name: "stay_silent", args: {} }] });
+    const handOver =
+      (target: Name): Behave =>
+      (heard) =>
+        heard.results.length > 0
+          ? "맡겼습니다"
+          : heard.text.includes("나눠서")
+            ? {
+                toolCalls: [
+                  { name: "collaborate", args: { targetAgent: target, message: `${target}의 몫` } },
+                ],
+              }
+            : { toolCalls: [{ name: "stay_silent", args: {} }] };
     const platform = await makePlatform();
-    const team = await readyTeamOn(platform, { behave: { ruda: handOver("seum"), eden: handOver("dajim"), seum: () => "세움의 답입니다", dajim: () => "다짐의 답입니다" } });
+    const team = await readyTeamOn(platform, {
+      behave: {
+        ruda: handOver("seum"),
+        eden: handOver("dajim"),
+        seum: () => "세움의 답입니다",
+        dajim: () => "다짐의 답입니다",
+      },
+    });
 
     const message = await platform.say(team, "@루다 @이든 나눠서 맡겨 줘");
-    await eventually(async () => expect(await requestStates(team)).toEqual(["answered", "answered"]));
+    await eventually(async () =>
+      expect(await requestStates(team)).toEqual(["answered", "answered"]),
+    );
     await settled(team);
 
-    expect(await rolesOf(team, message)).toEqual({ ruda: "HANDLER", eden: "HANDLER", seum: "OBSERVER", dajim: "OBSERVER" });
+    expect(await rolesOf(team, message)).toEqual({
+      ruda: "HANDLER",
+      eden: "HANDLER",
+      seum: "OBSERVER",
+      dajim: "OBSERVER",
+    });
     const threads = await team.rooms.reader.threads(general, NOBODY);
     const shown = await Promise.all(threads.map(async ({ id }) => platform.shown(team, id)));
     expect(shown.sort((one, other) => one[0]!.localeCompare(other[0]!, "ko"))).toEqual([
@@ -365,12 +631,23 @@ describe.each(PLATFORMS)("who is gone on %s", { timeout: 60_000 }, (name, makePl
   });
 
   test("both hand over to the same agent from one message: a thread per pair, each answered once", async () => {
-    const handOver: Behave = (heard) => (heard.results.length > 0 ? "맡겼습니다" : heard.text.includes("둘 다") ? { toolCalls: [{ name: "collaborate", args: { targetAgent: "seum", message: "봐 줘" } }] } : { toolCalls: [{ name: "stay_silent", args: {} }] });
+    const handOver: Behave = (heard) =>
+      heard.results.length > 0
+        ? "맡겼습니다"
+        : heard.text.includes("둘 다")
+          ? {
+              toolCalls: [{ name: "collaborate", args: { targetAgent: "seum", message: "봐 줘" } }],
+            }
+          : { toolCalls: [{ name: "stay_silent", args: {} }] };
     const platform = await makePlatform();
-    const team = await readyTeamOn(platform, { behave: { ruda: handOver, eden: handOver, seum: () => "봤습니다" } });
+    const team = await readyTeamOn(platform, {
+      behave: { ruda: handOver, eden: handOver, seum: () => "봤습니다" },
+    });
 
     await platform.say(team, "@루다 @이든 둘 다 세움에게 물어봐");
-    await eventually(async () => expect(await requestStates(team)).toEqual(["answered", "answered"]));
+    await eventually(async () =>
+      expect(await requestStates(team)).toEqual(["answered", "answered"]),
+    );
     await settled(team);
 
     expect(await team.rooms.reader.threads(general, NOBODY)).toHaveLength(2);
@@ -378,24 +655,46 @@ describe.each(PLATFORMS)("who is gone on %s", { timeout: 60_000 }, (name, makePl
   });
 });
 
-test("a channel that stands under another key after a restart keeps its threads", { timeout: 60_000 }, async () => {
-  const stage = await discordPlatform();
-  const team = await readyTeamOn(stage, { behave: { ruda: silent } });
-  const { threadId } = await collaborate(team, "ruda", { targetAgent: "eden", message: "검토" });
-  await settled(team);
-  await team.stop();
+test(
+  "a channel that stands under another key after a restart keeps its threads",
+  { timeout: 60_000 },
+  async () => {
+    const stage = await discordPlatform();
+    const team = await readyTeamOn(stage, { behave: { ruda: silent } });
+    const { threadId } = await collaborate(team, "ruda", { targetAgent: "eden", message: "검토" });
+    await settled(team);
+    await team.stop();
 
-  const second = await readyTeamOn(stage, { on: team, defaultChannel: "main", channels: stage.channels.map((channel) => (channel.key === "general" ? { ...channel, key: "main" } : channel)) });
-  const said = await stage.say(second, "계속해 줘", { thread: threadId });
+    const second = await readyTeamOn(stage, {
+      on: team,
+      defaultChannel: "main",
+      channels: stage.channels.map((channel) =>
+        channel.key === "general" ? { ...channel, key: "main" } : channel,
+      ),
+    });
+    const said = await stage.say(second, "계속해 줘", { thread: threadId });
 
-  expect(await rolesOf(second, said)).toMatchObject({ eden: "HANDLER", ruda: "HANDLER" });
-  expect((await second.rooms.reader.threads("discord:main", NOBODY)).map(({ id }) => id)).toEqual([threadId]);
-});
+    expect(await rolesOf(second, said)).toMatchObject({ eden: "HANDLER", ruda: "HANDLER" });
+    expect((await second.rooms.reader.threads("discord:main", NOBODY)).map(({ id }) => id)).toEqual(
+      [threadId],
+    );
+  },
+);
 
 /** 루다 has handed over to 이든 on behalf of a person in #general; 이든 says nothing. */
-async function threadThatWaits(): Promise<{ stage: DiscordStage; team: TestTeam; threadId: string; asks: () => number }> {
+async function threadThatWaits(): Promise<{
+  stage: DiscordStage;
+  team: TestTeam;
+  threadId: string;
+  asks: () => number;
+}> {
   const stage = await discordPlatform();
-  const ruda: Behave = (heard) => (heard.results.length > 0 ? "맡겼어요" : heard.text.includes("맡겨 줘") ? { toolCalls: [{ name: "collaborate", args: { targetAgent: "eden", message: "검토" } }] } : { toolCalls: [{ name: "stay_silent", args: {} }] });
+  const ruda: Behave = (heard) =>
+    heard.results.length > 0
+      ? "맡겼어요"
+      : heard.text.includes("맡겨 줘")
+        ? { toolCalls: [{ name: "collaborate", args: { targetAgent: "eden", message: "검토" } }] }
+        : { toolCalls: [{ name: "stay_silent", args: {} }] };
   const team = await readyTeamOn(stage, { behave: { ruda, eden: silent } });
   await stage.say(team, "이든한테 맡겨 줘");
   await eventually(async () => expect(await stage.shown(team, GENERAL)).toHaveLength(2));
@@ -406,16 +705,29 @@ async function threadThatWaits(): Promise<{ stage: DiscordStage; team: TestTeam;
 
 /** Requests that were made since, without reading and typing signs. */
 function requestsSince(stage: DiscordStage, since: number, bot?: string): number {
-  return stage.discord.requests.slice(since).filter((request) => request.method !== "GET" && !request.route.endsWith("/typing") && (bot === undefined || request.bot === bot)).length;
+  return stage.discord.requests
+    .slice(since)
+    .filter(
+      (request) =>
+        request.method !== "GET" &&
+        !request.route.endsWith("/typing") &&
+        (bot === undefined || request.bot === bot),
+    ).length;
 }
 
 /** What operators read: title and what to do. */
 async function reportsOf(team: TestTeam): Promise<readonly unknown[]> {
-  return (await team.inbox.list({ tenant: "", status: "open" })).items.map(({ title, description }) => [title, description]);
+  return (await team.inbox.list({ tenant: "", status: "open" })).items.map(
+    ({ title, description }) => [title, description],
+  );
 }
 
 async function requestStates(team: TestTeam): Promise<readonly string[]> {
-  return (await team.database.query<{ state: string }>({ text: "select state from dure.requests order by created_at" })).map(({ state }) => state);
+  return (
+    await team.database.query<{ state: string }>({
+      text: "select state from dure.requests order by created_at",
+    })
+  ).map(({ state }) => state);
 }
 
 async function eventsOf(team: TestTeam, type: string): Promise<readonly unknown[]> {

@@ -2,7 +2,13 @@ import { expect } from "vitest";
 import { z } from "zod";
 import { tool, type AnyTool } from "../../src/engine/tool.ts";
 import type { CollaborateResult } from "../../src/rooms/collaborate.ts";
-import { startTestTeam, type Behave, type Name, type TestTeam, type TestTeamOptions } from "./team.ts";
+import {
+  startTestTeam,
+  type Behave,
+  type Name,
+  type TestTeam,
+  type TestTeamOptions,
+} from "./team.ts";
 import { eventually } from "../until.ts";
 import type { TestPlatform } from "./platform.ts";
 
@@ -10,23 +16,44 @@ import type { TestPlatform } from "./platform.ts";
 export const NOBODY = { tenant: "", person: "" };
 
 /** Calls stay_silent and says nothing. */
-export const silent: Behave = (heard) => (heard.results.length > 0 ? "." : { toolCalls: [{ name: "stay_silent", args: {} }] });
+export const silent: Behave = (heard) =>
+  heard.results.length > 0 ? "." : { toolCalls: [{ name: "stay_silent", args: {} }] };
 
 /** Who never stops by itself when 루다 hands over to 이든. */
 export const NEVER_SILENT: readonly (readonly [string, Partial<Record<Name, Behave>>])[] = [
-  ["two agents that always answer", { ruda: () => `이야기 ${Math.random()}`, eden: () => `이야기 ${Math.random()}` }],
-  ["three agents of which each calls the next", { ruda: () => `@이든 이야기 ${Math.random()}`, eden: () => `@세움 이야기 ${Math.random()}`, seum: () => `@루다 이야기 ${Math.random()}` }],
+  [
+    "two agents that always answer",
+    { ruda: () => `이야기 ${Math.random()}`, eden: () => `이야기 ${Math.random()}` },
+  ],
+  [
+    "three agents of which each calls the next",
+    {
+      ruda: () => `@이든 이야기 ${Math.random()}`,
+      eden: () => `@세움 이야기 ${Math.random()}`,
+      seum: () => `@루다 이야기 ${Math.random()}`,
+    },
+  ],
 ];
 
-export type TeamOptions = Omit<Partial<TestTeamOptions>, "adapter"> & Partial<Pick<TestTeamOptions, "adapter">>;
+export type TeamOptions = Omit<Partial<TestTeamOptions>, "adapter"> &
+  Partial<Pick<TestTeamOptions, "adapter">>;
 
 /** A team on a platform, not yet connected. `general` is where its collaborations begin. */
 export async function teamOn(platform: TestPlatform, options: TeamOptions = {}): Promise<TestTeam> {
-  return startTestTeam({ defaultChannel: "general", adapter: (database) => platform.adapter(database), agents: platform.agents, channels: platform.channels, ...options });
+  return startTestTeam({
+    defaultChannel: "general",
+    adapter: (database) => platform.adapter(database),
+    agents: platform.agents,
+    channels: platform.channels,
+    ...options,
+  });
 }
 
 /** The same, connected. */
-export async function readyTeamOn(platform: TestPlatform, options: TeamOptions = {}): Promise<TestTeam> {
+export async function readyTeamOn(
+  platform: TestPlatform,
+  options: TeamOptions = {},
+): Promise<TestTeam> {
   const team = await teamOn(platform, options);
   await platform.ready(team);
   return team;
@@ -47,7 +74,11 @@ export async function settled(team: TestTeam): Promise<void> {
   );
 }
 
-export async function collaborate(team: TestTeam, agent: Name, call: Parameters<TestTeam["rooms"]["collaborate"]>[1]): Promise<Extract<CollaborateResult, { ok: true }>> {
+export async function collaborate(
+  team: TestTeam,
+  agent: Name,
+  call: Parameters<TestTeam["rooms"]["collaborate"]>[1],
+): Promise<Extract<CollaborateResult, { ok: true }>> {
   const result = await team.rooms.collaborate({ agent }, call);
   if (!result.ok) throw new Error(`${result.code}: ${result.message}`);
   return result;
@@ -69,12 +100,16 @@ export async function stateOf(team: TestTeam, thread: string): Promise<string | 
 
 /** Types of the open escalations, sorted. */
 export async function openTypes(team: TestTeam): Promise<readonly string[]> {
-  return (await team.inbox.list({ tenant: "", status: "open" })).items.map((entry) => entry.type).sort();
+  return (await team.inbox.list({ tenant: "", status: "open" })).items
+    .map((entry) => entry.type)
+    .sort();
 }
 
 /** State of each agent's account. */
 export async function accountStates(team: TestTeam): Promise<Record<string, string | undefined>> {
-  return Object.fromEntries((await team.rooms.reader.agents()).map((agent) => [agent.id, agent.accounts[0]?.state]));
+  return Object.fromEntries(
+    (await team.rooms.reader.agents()).map((agent) => [agent.id, agent.accounts[0]?.state]),
+  );
 }
 
 /** Puts a version out, once per yes. */

@@ -10,7 +10,11 @@ import { webPlatform } from "./web-platform.ts";
 
 interface Answer {
   readonly status: number;
-  readonly body: Record<string, unknown> & { readonly code?: string; readonly message_id?: string; readonly items?: readonly Record<string, unknown>[] };
+  readonly body: Record<string, unknown> & {
+    readonly code?: string;
+    readonly message_id?: string;
+    readonly items?: readonly Record<string, unknown>[];
+  };
 }
 
 interface Stage {
@@ -24,17 +28,28 @@ interface Stage {
 
 const GENERAL = "/v1/rooms/web%3Ageneral/messages";
 
-async function startStage(options: Omit<Partial<TestTeamOptions>, "adapter"> & { tokens?: MemoryTokenStore } = {}): Promise<Stage> {
+async function startStage(
+  options: Omit<Partial<TestTeamOptions>, "adapter"> & { tokens?: MemoryTokenStore } = {},
+): Promise<Stage> {
   const { tokens, ...teamOptions } = options;
   const team = await readyTeamOn(webPlatform(), teamOptions);
-  const server = await startTestServer({ rooms: team.rooms, inbox: team.inbox, auth: tokens ?? new MemoryTokenStore() });
+  const server = await startTestServer({
+    rooms: team.rooms,
+    inbox: team.inbox,
+    auth: tokens ?? new MemoryTokenStore(),
+  });
   onTestFinished(() => server[Symbol.asyncDispose]());
   const answerOf = async (response: Response): Promise<Answer> => {
     const text = await response.text();
-    return { status: response.status, body: (text === "" ? {} : JSON.parse(text)) as Answer["body"] };
+    return {
+      status: response.status,
+      body: (text === "" ? {} : JSON.parse(text)) as Answer["body"],
+    };
   };
-  const bearer = (token: string | undefined): Record<string, string> => (token === undefined ? {} : { authorization: `Bearer ${token}` });
-  const post = async (path: string, body: unknown, token?: string): Promise<Answer> => answerOf(await server.post(path, body, bearer(token)));
+  const bearer = (token: string | undefined): Record<string, string> =>
+    token === undefined ? {} : { authorization: `Bearer ${token}` };
+  const post = async (path: string, body: unknown, token?: string): Promise<Answer> =>
+    answerOf(await server.post(path, body, bearer(token)));
   return {
     team,
     server,
@@ -81,7 +96,9 @@ describe("what people may write", { timeout: 60_000 }, () => {
 
     await say({ text: "a\u0007b\u202ec\u2066d\r\ne\tf مرحبا 👩‍👩‍👧" });
 
-    expect((await team.rooms.reader.messages("web:general", {}))[0]!.text).toBe("abcd\ne\tf مرحبا 👩‍👩‍👧");
+    expect((await team.rooms.reader.messages("web:general", {}))[0]!.text).toBe(
+      "abcd\ne\tf مرحبا 👩‍👩‍👧",
+    );
   });
 
   test("five hundred mentions wake each agent once, and quickly", async () => {
@@ -95,7 +112,9 @@ describe("what people may write", { timeout: 60_000 }, () => {
     expect(status).toBe(202);
     expect(tookMs).toBeLessThan(boundMs(2_000));
     await settled(team);
-    expect(["ruda", "eden", "seum", "dajim"].map((agent) => team.calls(agent as "ruda"))).toEqual([1, 1, 1, 1]);
+    expect(["ruda", "eden", "seum", "dajim"].map((agent) => team.calls(agent as "ruda"))).toEqual([
+      1, 1, 1, 1,
+    ]);
   });
 
   test("fifty thousand signs of a mention are looked at in bounded time", async () => {
@@ -121,11 +140,17 @@ describe("what people may write", { timeout: 60_000 }, () => {
   test("a message of attachments alone is handled by their names and links", async () => {
     const stage = await discordPlatform();
     const heard: string[] = [];
-    const team = await readyTeamOn(stage, { behave: { ruda: ({ text }) => (heard.push(text), "받았어요") } });
+    const team = await readyTeamOn(stage, {
+      behave: { ruda: ({ text }) => (heard.push(text), "받았어요") },
+    });
 
-    stage.person("민준").post(stage.places.general, "", { attachments: [{ name: "설계.pdf", size: 10 }] });
+    stage
+      .person("민준")
+      .post(stage.places.general, "", { attachments: [{ name: "설계.pdf", size: 10 }] });
 
-    await eventually(async () => expect((await stage.shown(team, "discord:general")).at(-1)).toBe("루다: 받았어요"));
+    await eventually(async () =>
+      expect((await stage.shown(team, "discord:general")).at(-1)).toBe("루다: 받았어요"),
+    );
     expect(heard[0]).toMatch(/\[설계\.pdf\] https?:\/\/\S+/);
   });
 });
@@ -134,66 +159,152 @@ test.each([
   ["night-owl", "밤.올빼미 (2)"],
   ["agent_1", "a+b*c?"],
   ["x", "\\d{2}|[루다]"],
-])("an agent with the id %s and the name %s is handed work and named by others", { timeout: 60_000 }, async (id, displayName) => {
-  const platform = webPlatform();
-  const agents = [platform.agents[0]!, { id, displayName, service: "eden", leads: false, accounts: { web: { id } } }];
-  const team = await readyTeamOn(platform, { agents, behave: { ruda: ({ text }) => (text.includes("물어봐") ? `@${displayName} 어때요?` : ""), eden: () => "괜찮습니다" } });
+])(
+  "an agent with the id %s and the name %s is handed work and named by others",
+  { timeout: 60_000 },
+  async (id, displayName) => {
+    const platform = webPlatform();
+    const agents = [
+      platform.agents[0]!,
+      { id, displayName, service: "eden", leads: false, accounts: { web: { id } } },
+    ];
+    const team = await readyTeamOn(platform, {
+      agents,
+      behave: {
+        ruda: ({ text }) => (text.includes("물어봐") ? `@${displayName} 어때요?` : ""),
+        eden: () => "괜찮습니다",
+      },
+    });
 
-  const asked = await team.rooms.collaborate({ agent: "ruda" }, { targetAgent: id, message: "검토해 줘" });
-  await platform.say(team, "그 사람에게 물어봐");
-  await settled(team);
+    const asked = await team.rooms.collaborate(
+      { agent: "ruda" },
+      { targetAgent: id, message: "검토해 줘" },
+    );
+    await platform.say(team, "그 사람에게 물어봐");
+    await settled(team);
 
-  expect(asked).toMatchObject({ ok: true, delivery: "sent" });
-  const general = (await team.rooms.reader.messages("web:general", {})).map(({ author, text, delivery }) => `${author} ${delivery}: ${text}`);
-  expect(general.slice(0, 2)).toEqual(["민준 sent: 그 사람에게 물어봐", `ruda sent: @${displayName} 어때요?`]);
-  expect(general).toContain(`${id} sent: 괜찮습니다`);
-});
+    expect(asked).toMatchObject({ ok: true, delivery: "sent" });
+    const general = (await team.rooms.reader.messages("web:general", {})).map(
+      ({ author, text, delivery }) => `${author} ${delivery}: ${text}`,
+    );
+    expect(general.slice(0, 2)).toEqual([
+      "민준 sent: 그 사람에게 물어봐",
+      `ruda sent: @${displayName} 어때요?`,
+    ]);
+    expect(general).toContain(`${id} sent: 괜찮습니다`);
+  },
+);
 
 describe("who speaks, and where", { timeout: 60_000 }, () => {
   test("an unknown room, thread and message are not found; nobody speaks without a name, or with an agent's, however it is written", async () => {
     const { say, post, get } = await startStage();
 
-    expect(await say({ text: "안녕" }, "/v1/rooms/web%3Anowhere/messages")).toMatchObject({ status: 404, body: { code: "PLACE_UNKNOWN" } });
-    expect(await say({ text: "안녕", thread_id: "thread_nowhere" })).toMatchObject({ status: 404, body: { code: "PLACE_UNKNOWN" } });
-    expect(await get("/v1/messages/message_nowhere")).toMatchObject({ status: 404, body: { code: "ROOM_MESSAGE_UNKNOWN" } });
-    expect(await get("/v1/threads/web%3Ageneral")).toMatchObject({ status: 404, body: { code: "THREAD_UNKNOWN" } });
-    expect(await post(GENERAL, { text: "안녕" })).toMatchObject({ status: 400, body: { code: "PERSON_REQUIRED" } });
-    for (const name of ["루다", " 루다 ", "RUDA", "루\u200b다", "루다\u2060", "ｒｕｄａ", "루 다", "루\u202e다"]) {
-      expect(await post(GENERAL, { text: "안녕", as_person: name }), JSON.stringify(name)).toMatchObject({ status: 400, body: { code: "PERSON_INVALID" } });
+    expect(await say({ text: "안녕" }, "/v1/rooms/web%3Anowhere/messages")).toMatchObject({
+      status: 404,
+      body: { code: "PLACE_UNKNOWN" },
+    });
+    expect(await say({ text: "안녕", thread_id: "thread_nowhere" })).toMatchObject({
+      status: 404,
+      body: { code: "PLACE_UNKNOWN" },
+    });
+    expect(await get("/v1/messages/message_nowhere")).toMatchObject({
+      status: 404,
+      body: { code: "ROOM_MESSAGE_UNKNOWN" },
+    });
+    expect(await get("/v1/threads/web%3Ageneral")).toMatchObject({
+      status: 404,
+      body: { code: "THREAD_UNKNOWN" },
+    });
+    expect(await post(GENERAL, { text: "안녕" })).toMatchObject({
+      status: 400,
+      body: { code: "PERSON_REQUIRED" },
+    });
+    for (const name of [
+      "루다",
+      " 루다 ",
+      "RUDA",
+      "루\u200b다",
+      "루다\u2060",
+      "ｒｕｄａ",
+      "루 다",
+      "루\u202e다",
+    ]) {
+      expect(
+        await post(GENERAL, { text: "안녕", as_person: name }),
+        JSON.stringify(name),
+      ).toMatchObject({ status: 400, body: { code: "PERSON_INVALID" } });
     }
   });
 
   test("nobody speaks as an agent without the scope admin, not by a collaborate either", async () => {
     const tokens = new MemoryTokenStore();
-    const [minjun, boss] = [(await tokens.create({ name: "민준", tenant: "", scopes: ["rooms"] })).token, (await tokens.create({ name: "boss", tenant: "", scopes: ["admin"] })).token];
+    const [minjun, boss] = [
+      (await tokens.create({ name: "민준", tenant: "", scopes: ["rooms"] })).token,
+      (await tokens.create({ name: "boss", tenant: "", scopes: ["admin"] })).token,
+    ];
     const { post, team } = await startStage({ tokens, behave: { eden: silent, ruda: silent } });
-    const body = { agent: "ruda", target_agent: "eden", message: "몰래 시키기", channel_id: "web:general" };
+    const body = {
+      agent: "ruda",
+      target_agent: "eden",
+      message: "몰래 시키기",
+      channel_id: "web:general",
+    };
 
     expect(await post("/v1/collaborate", body, minjun)).toMatchObject({ status: 403 });
     expect(await team.rooms.reader.messages("web:general", {})).toEqual([]);
     expect(await team.rooms.reader.threads("web:general", { tenant: "", person: "" })).toEqual([]);
-    expect(await post("/v1/collaborate", body, boss)).toMatchObject({ status: 200, body: { ok: true } });
+    expect(await post("/v1/collaborate", body, boss)).toMatchObject({
+      status: 200,
+      body: { ok: true },
+    });
   });
 
   test("with tokens the caller speaks under the token's name, for others only with the scope admin; rooms of another tenant are not found", async () => {
     const tokens = new MemoryTokenStore();
-    const token = async (name: string, tenant: string, scopes: readonly ("rooms" | "chat" | "admin")[]): Promise<string> => (await tokens.create({ name, tenant, scopes })).token;
-    const [minjun, seoyeon, boss, chatter] = [await token("민준", "a", ["rooms"]), await token("서연", "b", ["rooms"]), await token("boss", "a", ["admin"]), await token("채팅", "a", ["chat"])];
+    const token = async (
+      name: string,
+      tenant: string,
+      scopes: readonly ("rooms" | "chat" | "admin")[],
+    ): Promise<string> => (await tokens.create({ name, tenant, scopes })).token;
+    const [minjun, seoyeon, boss, chatter] = [
+      await token("민준", "a", ["rooms"]),
+      await token("서연", "b", ["rooms"]),
+      await token("boss", "a", ["admin"]),
+      await token("채팅", "a", ["chat"]),
+    ];
     const { post, get, team } = await startStage({ tokens });
 
     expect(await post(GENERAL, { text: "안녕" })).toMatchObject({ status: 401 });
     expect(await post(GENERAL, { text: "안녕" }, chatter)).toMatchObject({ status: 403 });
-    expect(await post(GENERAL, { text: "안녕", as_person: "서연" }, minjun)).toMatchObject({ status: 403, body: { code: "PERSON_FORBIDDEN" } });
+    expect(await post(GENERAL, { text: "안녕", as_person: "서연" }, minjun)).toMatchObject({
+      status: 403,
+      body: { code: "PERSON_FORBIDDEN" },
+    });
     expect(await post(GENERAL, { text: "안녕" }, minjun)).toMatchObject({ status: 202 });
-    expect(await post(GENERAL, { text: "대신", as_person: "손님" }, boss)).toMatchObject({ status: 202 });
-    expect(await post(GENERAL, { text: "대신", as_person: "이든" }, boss)).toMatchObject({ status: 400, body: { code: "PERSON_INVALID" } });
-    expect((await team.rooms.reader.messages("web:general@a", {})).filter(({ authorKind }) => authorKind === "person").map(({ authorName, text }) => `${authorName}: ${text}`)).toEqual(["민준: 안녕", "손님: 대신"]);
+    expect(await post(GENERAL, { text: "대신", as_person: "손님" }, boss)).toMatchObject({
+      status: 202,
+    });
+    expect(await post(GENERAL, { text: "대신", as_person: "이든" }, boss)).toMatchObject({
+      status: 400,
+      body: { code: "PERSON_INVALID" },
+    });
+    expect(
+      (await team.rooms.reader.messages("web:general@a", {}))
+        .filter(({ authorKind }) => authorKind === "person")
+        .map(({ authorName, text }) => `${authorName}: ${text}`),
+    ).toEqual(["민준: 안녕", "손님: 대신"]);
 
     const { body: direct } = await post("/v1/rooms", { agent: "eden" }, minjun);
     const own = `/v1/rooms/${String(direct["id"])}/messages`;
     const said = await post(own, { text: "둘이서만" }, minjun);
     expect(said.status).toBe(202);
-    for (const path of [own, `/v1/rooms/${String(direct["id"])}/threads`, `/v1/messages/${said.body.message_id}`]) expect(await get(path, seoyeon), path).toMatchObject({ status: 404 });
+    for (const path of [
+      own,
+      `/v1/rooms/${String(direct["id"])}/threads`,
+      `/v1/messages/${said.body.message_id}`,
+    ]) {
+      expect(await get(path, seoyeon), path).toMatchObject({ status: 404 });
+    }
     expect(await get(own, boss)).toMatchObject({ status: 404 }); // the same tenant, another person
     expect(await post(own, { text: "나도" }, seoyeon)).toMatchObject({ status: 404 });
     expect((await get(own, minjun)).status).toBe(200);
@@ -204,9 +315,15 @@ describe("who speaks, and where", { timeout: 60_000 }, () => {
     const team = await readyTeamOn(stage);
     const minjun = stage.person("민준");
     minjun.post(minjun.directMessages(stage.bots.eden), "비밀이야");
-    const [direct] = await eventuallySome(() => team.database.query<{ id: string }>({ text: "select id from dure.places where kind = 'direct'" }));
+    const [direct] = await eventuallySome(() =>
+      team.database.query<{ id: string }>({
+        text: "select id from dure.places where kind = 'direct'",
+      }),
+    );
 
-    await expect(team.rooms.place(direct!.id, { tenant: "other", person: "서연" })).rejects.toMatchObject({ code: "PLACE_UNKNOWN" });
+    await expect(
+      team.rooms.place(direct!.id, { tenant: "other", person: "서연" }),
+    ).rejects.toMatchObject({ code: "PLACE_UNKNOWN" });
     expect((await team.rooms.place(direct!.id, { tenant: "", person: "" })).kind).toBe("direct");
     await settled(team);
   });
@@ -216,16 +333,25 @@ describe("who speaks, and where", { timeout: 60_000 }, () => {
 
     const first = await say({ text: "한 번만", client_id: "k1" });
     const again = await say({ text: "한 번만", client_id: "k1" });
-    const [, ...same] = await Promise.all([0, 1, 2, 3].map(() => say({ text: "같이", client_id: "k2" }))).then((all) => [all[0], ...all.map(({ body }) => body.message_id)]);
+    const [, ...same] = await Promise.all(
+      [0, 1, 2, 3].map(() => say({ text: "같이", client_id: "k2" })),
+    ).then((all) => [all[0], ...all.map(({ body }) => body.message_id)]);
     const other = await post(GENERAL, { text: "한 번만", client_id: "k1", as_person: "서연" });
-    const elsewhere = await say({ text: "한 번만", client_id: "k1" }, "/v1/rooms/web%3Aquiet/messages");
-    await team.database.query({ text: "update dure.room_client_ids set at = at - interval '24 hours 1 second'" });
+    const elsewhere = await say(
+      { text: "한 번만", client_id: "k1" },
+      "/v1/rooms/web%3Aquiet/messages",
+    );
+    await team.database.query({
+      text: "update dure.room_client_ids set at = at - interval '24 hours 1 second'",
+    });
     const later = await say({ text: "다음 날", client_id: "k1" });
     const laterAgain = await say({ text: "다음 날", client_id: "k1" });
 
     expect(again.body.message_id).toBe(first.body.message_id);
     expect(new Set(same).size).toBe(1);
-    expect(new Set([first, other, elsewhere, later].map(({ body }) => body.message_id)).size).toBe(4);
+    expect(new Set([first, other, elsewhere, later].map(({ body }) => body.message_id)).size).toBe(
+      4,
+    );
     expect(later.status).toBe(202);
     expect(laterAgain.body.message_id).toBe(later.body.message_id);
     await settled(team);
@@ -236,10 +362,24 @@ describe("who speaks, and where", { timeout: 60_000 }, () => {
     const { threadId } = await collaborate(team, "ruda", { targetAgent: "eden", message: "일" });
     await settled(team);
 
-    expect(await post(`/v1/threads/${threadId}/resume`, { as_person: "민준" })).toMatchObject({ status: 200, body: { state: "open" } });
-    await team.database.query({ text: "update dure.places set state = 'closed', closed_because = 'the thread was deleted' where id = $1" }, [threadId]);
-    expect(await post(`/v1/threads/${threadId}/resume`, { as_person: "민준" })).toMatchObject({ status: 409, body: { code: "PLACE_CLOSED" } });
-    expect(await say({ text: "아직?", thread_id: threadId })).toMatchObject({ status: 409, body: { code: "PLACE_CLOSED" } });
+    expect(await post(`/v1/threads/${threadId}/resume`, { as_person: "민준" })).toMatchObject({
+      status: 200,
+      body: { state: "open" },
+    });
+    await team.database.query(
+      {
+        text: "update dure.places set state = 'closed', closed_because = 'the thread was deleted' where id = $1",
+      },
+      [threadId],
+    );
+    expect(await post(`/v1/threads/${threadId}/resume`, { as_person: "민준" })).toMatchObject({
+      status: 409,
+      body: { code: "PLACE_CLOSED" },
+    });
+    expect(await say({ text: "아직?", thread_id: threadId })).toMatchObject({
+      status: 409,
+      body: { code: "PLACE_CLOSED" },
+    });
     expect(await post("/v1/threads/thread_nowhere/resume", {})).toMatchObject({ status: 404 });
   });
 
@@ -249,35 +389,65 @@ describe("who speaks, and where", { timeout: 60_000 }, () => {
 
     const items = (await get("/v1/observations?agent=dajim&place=web%3Ageneral")).body.items!;
 
-    expect(items[0]).toMatchObject({ agent: "dajim", place: "web:general", message: body.message_id, sender: "민준" });
+    expect(items[0]).toMatchObject({
+      agent: "dajim",
+      place: "web:general",
+      message: body.message_id,
+      sender: "민준",
+    });
     expect(String(items[0]!["excerpt"]).length).toBeLessThanOrEqual(50);
     expect((await get("/v1/observations?agent=dajim&place=web%3Aquiet")).body.items).toEqual([]);
-    expect((await get(`/v1/messages/${body.message_id}`)).body["roles"]).toEqual(expect.arrayContaining([expect.objectContaining({ agent: "dajim", role: "OBSERVER", because: "others-mentioned", observed_at: expect.any(Number) as number })]));
+    expect((await get(`/v1/messages/${body.message_id}`)).body["roles"]).toEqual(
+      expect.arrayContaining([
+        expect.objectContaining({
+          agent: "dajim",
+          role: "OBSERVER",
+          because: "others-mentioned",
+          observed_at: expect.any(Number) as number,
+        }),
+      ]),
+    );
   });
 });
 
 describe("a tool that needs a yes", { timeout: 60_000 }, () => {
   const deploys: Behave = (heard) => {
     const [result] = heard.results;
-    if (heard.request.messages.at(-1)?.role === "tool" && result !== undefined) return "배포했습니다";
-    return heard.text.includes("배포해") ? { toolCalls: [{ name: "deploy", args: { version: "1.0" } }] } : "배포 결과를 알려 드립니다";
+    if (heard.request.messages.at(-1)?.role === "tool" && result !== undefined) {
+      return "배포했습니다";
+    }
+    return heard.text.includes("배포해")
+      ? { toolCalls: [{ name: "deploy", args: { version: "1.0" } }] }
+      : "배포 결과를 알려 드립니다";
   };
 
   test("in a web room the question stands with its answers, the first answer wins, and the agent goes on there", async () => {
     const { tool: deploy, done } = deployTool();
-    const { say, post, team, get } = await startStage({ behave: { ruda: deploys }, tools: { deploy } });
+    const { say, post, team, get } = await startStage({
+      behave: { ruda: deploys },
+      tools: { deploy },
+    });
 
     await say({ text: "1.0 배포해 줘" });
-    const asked = await eventuallyIs(async () => (await get(GENERAL)).body.items!.find((message) => message["buttons"] !== null && message["buttons"] !== undefined));
+    const asked = await eventuallyIs(async () =>
+      (await get(GENERAL)).body.items!.find(
+        (message) => message["buttons"] !== null && message["buttons"] !== undefined,
+      ),
+    );
     const [yes] = asked["buttons"] as { value: string; label: string }[];
     const [escalation, value] = yes!.value.split(":") as [string, string];
     expect(done).toEqual([]);
 
-    const answers = await Promise.all([post(`/v1/escalations/${escalation}/answer`, { value }), post(`/v1/escalations/${escalation}/answer`, { value })]);
+    const answers = await Promise.all([
+      post(`/v1/escalations/${escalation}/answer`, { value }),
+      post(`/v1/escalations/${escalation}/answer`, { value }),
+    ]);
 
     expect(answers.map(({ status }) => status).sort((a, b) => a - b)).toEqual([200, 409]);
     await settled(team);
-    const texts = (await team.rooms.reader.messages("web:general", {})).map(({ author, text }) => `${author}: ${text}`);
+    const texts = (await team.rooms.reader.messages("web:general", {})).map(
+      ({ author, text }) => `${author}: ${text}`,
+    );
     expect(texts).toHaveLength(3);
     expect(texts[2]).toMatch(/^ruda: 배포/);
     expect(done).toEqual(["1.0"]);
@@ -289,13 +459,17 @@ describe("a tool that needs a yes", { timeout: 60_000 }, () => {
     const team = await readyTeamOn(stage, { behave: { ruda: deploys }, tools: { deploy } });
 
     stage.person("민준").post(stage.places.general, "1.0 배포해 줘");
-    const question = await eventuallyIs(async () => stage.discord.messages(stage.places.general).find(({ buttons }) => buttons.length > 0));
+    const question = await eventuallyIs(async () =>
+      stage.discord.messages(stage.places.general).find(({ buttons }) => buttons.length > 0),
+    );
     const shown = await stage.person("민준").press(question.buttons[0]!);
     const late = await stage.person("서연").press(question.buttons[1]!);
 
     expect(shown.text).toContain("민준");
     expect(late.text).toContain("이미 답이 끝난");
-    await eventually(async () => expect((await stage.shown(team, "discord:general")).at(-1)).toMatch(/^루다: 배포/));
+    await eventually(async () =>
+      expect((await stage.shown(team, "discord:general")).at(-1)).toMatch(/^루다: 배포/),
+    );
     await settled(team);
     expect(await stage.shown(team, "discord:general")).toHaveLength(3);
     expect(done).toEqual(["1.0"]);
@@ -305,10 +479,14 @@ describe("a tool that needs a yes", { timeout: 60_000 }, () => {
     const { tool: deploy, done } = deployTool();
     const stage = await discordPlatform();
     const team = await readyTeamOn(stage, { behave: { ruda: deploys }, tools: { deploy } });
-    const guest = stage.discord.addPerson("서연", { permissions: ["VIEW_CHANNEL", "SEND_MESSAGES", "READ_MESSAGE_HISTORY"] });
+    const guest = stage.discord.addPerson("서연", {
+      permissions: ["VIEW_CHANNEL", "SEND_MESSAGES", "READ_MESSAGE_HISTORY"],
+    });
 
     guest.post(stage.places.general, "1.0 배포해 줘");
-    const question = await eventuallyIs(async () => stage.discord.messages(stage.places.general).find(({ buttons }) => buttons.length > 0));
+    const question = await eventuallyIs(async () =>
+      stage.discord.messages(stage.places.general).find(({ buttons }) => buttons.length > 0),
+    );
     const refused = await guest.press(question.buttons[0]!);
     expect(refused.text).toContain("답할 수 있는 분이 아닙니다");
     expect(await auditOf(team)).toEqual([]);
@@ -316,18 +494,37 @@ describe("a tool that needs a yes", { timeout: 60_000 }, () => {
 
     await eventually(() => expect(done).toEqual(["1.0"]));
     const who = `민준 (discord:${stage.person("민준").id})`;
-    await eventually(async () => expect(await auditOf(team)).toEqual([{ name: who, what: expect.stringMatching(/^escalation\./) as string, subject: question.buttons[0]!.value.split(":")[0] }]));
-    expect((await team.inbox.list({ tenant: "", status: "resolved" })).items[0]?.resolvedBy).toBe(who);
+    await eventually(async () =>
+      expect(await auditOf(team)).toEqual([
+        {
+          name: who,
+          what: expect.stringMatching(/^escalation\./) as string,
+          subject: question.buttons[0]!.value.split(":")[0],
+        },
+      ]),
+    );
+    expect((await team.inbox.list({ tenant: "", status: "resolved" })).items[0]?.resolvedBy).toBe(
+      who,
+    );
   });
 
   test("with a list of approvers the roles and users in it decide, and nobody else", async () => {
     const { tool: deploy, done } = deployTool();
     const stage = await discordPlatform();
-    await readyTeamOn(stage, { behave: { ruda: deploys }, tools: { deploy }, approvers: ["777000777000777000"] });
-    const release = stage.discord.addPerson("서연", { permissions: ["VIEW_CHANNEL", "SEND_MESSAGES"], roles: ["777000777000777000"] });
+    await readyTeamOn(stage, {
+      behave: { ruda: deploys },
+      tools: { deploy },
+      approvers: ["777000777000777000"],
+    });
+    const release = stage.discord.addPerson("서연", {
+      permissions: ["VIEW_CHANNEL", "SEND_MESSAGES"],
+      roles: ["777000777000777000"],
+    });
 
     release.post(stage.places.general, "1.0 배포해 줘");
-    const question = await eventuallyIs(async () => stage.discord.messages(stage.places.general).find(({ buttons }) => buttons.length > 0));
+    const question = await eventuallyIs(async () =>
+      stage.discord.messages(stage.places.general).find(({ buttons }) => buttons.length > 0),
+    );
     const refused = await stage.person("민준").press(question.buttons[0]!);
     await release.press(question.buttons[0]!);
 
@@ -342,7 +539,12 @@ async function auditOf(team: TestTeam): Promise<readonly unknown[]> {
 
 async function rolesOf(get: Stage["get"], { body }: Answer): Promise<Record<string, unknown>> {
   const message = await get(`/v1/messages/${body.message_id}`);
-  return Object.fromEntries((message.body["roles"] as { agent: string; role: string }[]).map(({ agent, role }) => [agent, role]));
+  return Object.fromEntries(
+    (message.body["roles"] as { agent: string; role: string }[]).map(({ agent, role }) => [
+      agent,
+      role,
+    ]),
+  );
 }
 
 async function eventuallyIs<T>(look: () => Promise<T | undefined>): Promise<T> {

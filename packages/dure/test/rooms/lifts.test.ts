@@ -16,15 +16,22 @@ describe("what a person lifts", { timeout: 60_000 }, () => {
   test("a thread that was suspended is open again when a person who may write there presses the button below the notice, and nobody else can", async () => {
     const stage = await discordPlatform();
     const team = await readyTeamOn(stage, { behave: { ruda: chatty, eden: chatty } });
-    const { threadId } = await collaborate(team, "ruda", { targetAgent: "eden", message: "이야기하자" });
+    const { threadId } = await collaborate(team, "ruda", {
+      targetAgent: "eden",
+      message: "이야기하자",
+    });
     await eventually(async () => expect(await stateOf(team, threadId)).toBe("suspended"));
     await settled(team);
     const notice = stage.discord.messages(stage.discord.threads(stage.places.general)[0]!).at(-1)!;
-    const reader = stage.discord.addPerson("서연", { permissions: ["VIEW_CHANNEL", "SEND_MESSAGES", "READ_MESSAGE_HISTORY"] }); // not in threads
+    const reader = stage.discord.addPerson("서연", {
+      permissions: ["VIEW_CHANNEL", "SEND_MESSAGES", "READ_MESSAGE_HISTORY"],
+    }); // not in threads
     const refused = await reader.press(notice.buttons[0]!);
     expect(refused.text).toContain("글을 쓸 수 있는 분만 풀 수 있습니다");
     expect(await stateOf(team, threadId)).toBe("suspended");
-    const writer = stage.discord.addPerson("지우", { permissions: ["VIEW_CHANNEL", "SEND_MESSAGES_IN_THREADS", "READ_MESSAGE_HISTORY"] });
+    const writer = stage.discord.addPerson("지우", {
+      permissions: ["VIEW_CHANNEL", "SEND_MESSAGES_IN_THREADS", "READ_MESSAGE_HISTORY"],
+    });
 
     const shown = await writer.press(notice.buttons[0]!);
 
@@ -38,66 +45,112 @@ describe("what a person lifts", { timeout: 60_000 }, () => {
     ["seen", "suspended"],
   ])("the answer `%s` in the inbox leaves a suspended thread %s", async (value, state) => {
     const team = await readyTeamOn(webPlatform(), { behave: { ruda: chatty, eden: chatty } });
-    const { threadId } = await collaborate(team, "ruda", { targetAgent: "eden", message: "이야기하자" });
+    const { threadId } = await collaborate(team, "ruda", {
+      targetAgent: "eden",
+      message: "이야기하자",
+    });
     await eventually(async () => expect(await stateOf(team, threadId)).toBe("suspended"));
     await settled(team);
-    const { items: [question] } = await team.inbox.list({ tenant: "", status: "open" });
+    const {
+      items: [question],
+    } = await team.inbox.list({ tenant: "", status: "open" });
 
     await team.inbox.answer(question!.id, { value }, { tenant: "", name: "boss" });
-    const { items: [marker] } = await team.inbox.list({ tenant: "", status: "resolved" });
+    const {
+      items: [marker],
+    } = await team.inbox.list({ tenant: "", status: "resolved" });
     expect(marker?.resolution?.value).toBe(value);
 
-    if (state === "open") await eventually(async () => expect(await stateOf(team, threadId)).toBe("open"));
-    else expect(await stateOf(team, threadId)).toBe("suspended");
+    if (state === "open") {
+      await eventually(async () => expect(await stateOf(team, threadId)).toBe("open"));
+    } else expect(await stateOf(team, threadId)).toBe("suspended");
   });
 
   test("a pair that was blocked may call again at once when a person lifts it", async () => {
     const team = await readyTeamOn(webPlatform(), { behave: { ruda: silent, eden: silent } });
-    for (const message of ["하나", "둘", "셋"]) await collaborate(team, "ruda", { targetAgent: "eden", message });
-    expect(await team.rooms.collaborate({ agent: "ruda" }, { targetAgent: "eden", message: "넷" })).toMatchObject({ ok: false, code: "LOOP_GUARD" });
-    const [question] = (await team.inbox.list({ tenant: "", status: "open" })).items.filter(({ type }) => type === "conflict");
+    for (const message of ["하나", "둘", "셋"]) {
+      await collaborate(team, "ruda", { targetAgent: "eden", message });
+    }
+    expect(
+      await team.rooms.collaborate({ agent: "ruda" }, { targetAgent: "eden", message: "넷" }),
+    ).toMatchObject({ ok: false, code: "LOOP_GUARD" });
+    const [question] = (await team.inbox.list({ tenant: "", status: "open" })).items.filter(
+      ({ type }) => type === "conflict",
+    );
 
     await team.inbox.answer(question!.id, { value: "resume" }, { tenant: "", name: "boss" });
 
-    await eventually(async () => expect(await team.rooms.collaborate({ agent: "ruda" }, { targetAgent: "eden", message: "다섯" })).toMatchObject({ ok: true }));
+    await eventually(async () =>
+      expect(
+        await team.rooms.collaborate({ agent: "ruda" }, { targetAgent: "eden", message: "다섯" }),
+      ).toMatchObject({ ok: true }),
+    );
   });
 
   test("on Discord the notice of a blocked pair has a button that lets it call again", async () => {
     const stage = await discordPlatform();
     const team = await readyTeamOn(stage, { behave: { ruda: silent, eden: silent } });
-    for (const message of ["하나", "둘", "셋"]) await collaborate(team, "ruda", { targetAgent: "eden", message });
-    expect(await team.rooms.collaborate({ agent: "ruda" }, { targetAgent: "eden", message: "넷" })).toMatchObject({ ok: false, code: "LOOP_GUARD" });
+    for (const message of ["하나", "둘", "셋"]) {
+      await collaborate(team, "ruda", { targetAgent: "eden", message });
+    }
+    expect(
+      await team.rooms.collaborate({ agent: "ruda" }, { targetAgent: "eden", message: "넷" }),
+    ).toMatchObject({ ok: false, code: "LOOP_GUARD" });
     await eventually(() => expect(lastIn(stage)?.buttons).toHaveLength(1));
 
     const shown = await stage.person("민준").press(lastIn(stage)!.buttons[0]!);
 
     expect(shown.text).toContain("풀기");
-    await eventually(async () => expect(await team.rooms.collaborate({ agent: "ruda" }, { targetAgent: "eden", message: "다섯" })).toMatchObject({ ok: true }));
+    await eventually(async () =>
+      expect(
+        await team.rooms.collaborate({ agent: "ruda" }, { targetAgent: "eden", message: "다섯" }),
+      ).toMatchObject({ ok: true }),
+    );
   });
 
   test("on Discord the notice of a thread that rests has a button that wakes it", async () => {
     const stage = await discordPlatform();
-    const team = await readyTeamOn(stage, { behave: { ruda: chatty, eden: chatty }, limits: { threadMessages: 100, exchangeMessages: 3 } });
-    const { threadId } = await collaborate(team, "ruda", { targetAgent: "eden", message: "이야기하자" });
+    const team = await readyTeamOn(stage, {
+      behave: { ruda: chatty, eden: chatty },
+      limits: { threadMessages: 100, exchangeMessages: 3 },
+    });
+    const { threadId } = await collaborate(team, "ruda", {
+      targetAgent: "eden",
+      message: "이야기하자",
+    });
     await eventually(async () => expect(await stateOf(team, threadId)).toBe("resting"));
     await settled(team);
 
-    const reader = stage.discord.addPerson("서연", { permissions: ["VIEW_CHANNEL", "READ_MESSAGE_HISTORY"] });
-    expect((await reader.press(lastIn(stage)!.buttons[0]!)).text).toContain("글을 쓸 수 있는 분만 풀 수 있습니다");
+    const reader = stage.discord.addPerson("서연", {
+      permissions: ["VIEW_CHANNEL", "READ_MESSAGE_HISTORY"],
+    });
+    expect((await reader.press(lastIn(stage)!.buttons[0]!)).text).toContain(
+      "글을 쓸 수 있는 분만 풀 수 있습니다",
+    );
     expect(await stateOf(team, threadId)).toBe("resting");
     await stage.person("민준").press(lastIn(stage)!.buttons[0]!);
 
     expect(await stateOf(team, threadId)).toBe("open");
-    expect(await team.database.query({ text: "select what, subject, outcome from dure.audit" })).toEqual([{ what: "thread.resume", subject: threadId, outcome: "done" }]);
+    expect(
+      await team.database.query({ text: "select what, subject, outcome from dure.audit" }),
+    ).toEqual([{ what: "thread.resume", subject: threadId, outcome: "done" }]);
   });
 
   test("a press that cannot be written into the audit log does nothing, and says so to who pressed", async () => {
     const stage = await discordPlatform();
-    const team = await readyTeamOn(stage, { behave: { ruda: chatty, eden: chatty }, limits: { threadMessages: 100, exchangeMessages: 3 } });
-    const { threadId } = await collaborate(team, "ruda", { targetAgent: "eden", message: "이야기하자" });
+    const team = await readyTeamOn(stage, {
+      behave: { ruda: chatty, eden: chatty },
+      limits: { threadMessages: 100, exchangeMessages: 3 },
+    });
+    const { threadId } = await collaborate(team, "ruda", {
+      targetAgent: "eden",
+      message: "이야기하자",
+    });
     await eventually(async () => expect(await stateOf(team, threadId)).toBe("resting"));
     await settled(team);
-    await team.database.query({ text: "alter table dure.audit add constraint full_disk check (what <> 'thread.resume')" });
+    await team.database.query({
+      text: "alter table dure.audit add constraint full_disk check (what <> 'thread.resume')",
+    });
 
     const shown = await stage.person("민준").press(lastIn(stage)!.buttons[0]!);
 
@@ -108,22 +161,34 @@ describe("what a person lifts", { timeout: 60_000 }, () => {
   test("resuming a thread also lets the pair call again that works in it", async () => {
     const team = await readyTeamOn(webPlatform(), { behave: { ruda: silent, eden: silent } });
     const { threadId } = await collaborate(team, "ruda", { targetAgent: "eden", message: "하나" });
-    for (const message of ["둘", "셋"]) await collaborate(team, "ruda", { targetAgent: "eden", message });
-    expect(await team.rooms.collaborate({ agent: "ruda" }, { targetAgent: "eden", message: "넷" })).toMatchObject({ ok: false, code: "LOOP_GUARD" });
+    for (const message of ["둘", "셋"]) {
+      await collaborate(team, "ruda", { targetAgent: "eden", message });
+    }
+    expect(
+      await team.rooms.collaborate({ agent: "ruda" }, { targetAgent: "eden", message: "넷" }),
+    ).toMatchObject({ ok: false, code: "LOOP_GUARD" });
 
     await team.rooms.resume(threadId, { tenant: "", person: "민준" });
 
-    expect(await team.rooms.collaborate({ agent: "ruda" }, { targetAgent: "eden", message: "다섯" })).toMatchObject({ ok: true });
+    expect(
+      await team.rooms.collaborate({ agent: "ruda" }, { targetAgent: "eden", message: "다섯" }),
+    ).toMatchObject({ ok: true });
     expect(await openTypes(team)).toEqual([]);
   });
 
   test("however often a guard is met, its escalation is raised once", async () => {
     const team = await readyTeamOn(webPlatform(), { behave: { ruda: silent, eden: silent } });
-    for (const message of ["하나", "둘", "셋"]) await collaborate(team, "ruda", { targetAgent: "eden", message });
+    for (const message of ["하나", "둘", "셋"]) {
+      await collaborate(team, "ruda", { targetAgent: "eden", message });
+    }
 
-    for (const message of ["넷", "다섯", "여섯"]) await team.rooms.collaborate({ agent: "ruda" }, { targetAgent: "eden", message });
+    for (const message of ["넷", "다섯", "여섯"]) {
+      await team.rooms.collaborate({ agent: "ruda" }, { targetAgent: "eden", message });
+    }
 
-    const raised = await team.database.query<{ id: string }>({ text: "select data->>'id' as id from dure.events where type = 'escalation.new'" });
+    const raised = await team.database.query<{ id: string }>({
+      text: "select data->>'id' as id from dure.events where type = 'escalation.new'",
+    });
     expect(raised).toEqual((await team.inbox.list({ tenant: "" })).items.map(({ id }) => ({ id })));
   });
 });

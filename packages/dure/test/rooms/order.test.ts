@@ -31,15 +31,23 @@ describe("the order of answers in a room", { timeout: 60_000 }, () => {
   test("the second of two agents keeps its place while it waits for the first", async () => {
     const first = Promise.withResolvers<string>();
     const platform = webPlatform();
-    const team = await readyTeamOn(platform, { behave: { eden: () => first.promise, seum: echo }, limits: { secondaryWaitMs: 60_000 } });
+    const team = await readyTeamOn(platform, {
+      behave: { eden: () => first.promise, seum: echo },
+      limits: { secondaryWaitMs: 60_000 },
+    });
 
     await platform.say(team, "@이든 @세움 물음 1");
     await platform.say(team, "@세움 물음 2");
     await eventually(() => expect(team.calls("eden")).toBe(1));
     first.resolve("먼저요");
 
-    await eventually(async () => expect((await answers(team)).filter((line) => line.startsWith("세움"))).toHaveLength(2));
-    expect((await answers(team)).filter((line) => line.startsWith("세움"))).toEqual(["세움: 답 1", "세움: 답 2"]);
+    await eventually(async () =>
+      expect((await answers(team)).filter((line) => line.startsWith("세움"))).toHaveLength(2),
+    );
+    expect((await answers(team)).filter((line) => line.startsWith("세움"))).toEqual([
+      "세움: 답 1",
+      "세움: 답 2",
+    ]);
   });
 
   test("work that cannot be done in eight tries ends as failed, its person is told, and the next goes on", async () => {
@@ -51,11 +59,18 @@ describe("the order of answers in a room", { timeout: 60_000 }, () => {
     await platform.say(team, "물음 2");
     await eventually(async () => expect(await triesOf(team)).toEqual([1, 0]));
     expect(await answers(team)).toEqual([]);
-    await team.database.query({ text: "update dure.handlings set tries = 7, not_before = clock_timestamp() where tries = 1" });
+    await team.database.query({
+      text: "update dure.handlings set tries = 7, not_before = clock_timestamp() where tries = 1",
+    });
 
     await settled(team);
-    expect(await answers(team)).toEqual([expect.stringMatching(/^루다: .*(못|실패)/), "루다: 답 2"]);
-    expect(await team.database.query({ text: "select outcome from dure.handlings order by created_at" })).toEqual([{ outcome: "failed" }, { outcome: "answered" }]);
+    expect(await answers(team)).toEqual([
+      expect.stringMatching(/^루다: .*(못|실패)/),
+      "루다: 답 2",
+    ]);
+    expect(
+      await team.database.query({ text: "select outcome from dure.handlings order by created_at" }),
+    ).toEqual([{ outcome: "failed" }, { outcome: "answered" }]);
   });
 
   test("of many processes that look at once each session's work is given to one, in its order", async () => {
@@ -66,7 +81,9 @@ describe("the order of answers in a room", { timeout: 60_000 }, () => {
     await eventually(() => expect(team.calls("ruda")).toBe(1));
 
     const looks = Array.from({ length: 12 }, (_none, index) =>
-      team.database.query({ text: "select id from dure.start_handlings($1, 64, '{}')" }, [`process_${index}`]),
+      team.database.query({ text: "select id from dure.start_handlings($1, 64, '{}')" }, [
+        `process_${index}`,
+      ]),
     );
     const given = (await Promise.all(looks)).flat();
 
@@ -87,7 +104,9 @@ describe("the order of answers in a room", { timeout: 60_000 }, () => {
              select 'handling_late', agent, place, session, 'waiting', 'turn_late', created_at - interval '1 second' from dure.handlings`,
     });
 
-    const given = await team.database.query({ text: "select id from dure.start_handlings('process_other', 64, '{}')" });
+    const given = await team.database.query({
+      text: "select id from dure.start_handlings('process_other', 64, '{}')",
+    });
 
     expect(given).toEqual([]);
     await team.database.query({ text: "delete from dure.handlings where id = 'handling_late'" });
@@ -104,12 +123,20 @@ describe("the order of answers in a room", { timeout: 60_000 }, () => {
     await giveWorkAway(team);
 
     hold.resolve("답");
-    await eventually(async () => expect(await team.database.query({ text: "select from dure.turns where finished_at is not null" })).toHaveLength(1));
+    await eventually(async () =>
+      expect(
+        await team.database.query({ text: "select from dure.turns where finished_at is not null" }),
+      ).toHaveLength(1),
+    );
     await platform.say(team, "@이든 물음 2");
     await eventually(async () => expect(await answers(team)).toContain("이든: 이든의 답입니다"));
 
     expect(await answers(team)).toEqual(["이든: 이든의 답입니다"]);
-    expect(await team.database.query({ text: "select holder from dure.handlings where state = 'running'" })).toEqual([{ holder: "process_other" }]);
+    expect(
+      await team.database.query({
+        text: "select holder from dure.handlings where state = 'running'",
+      }),
+    ).toEqual([{ holder: "process_other" }]);
   });
 
   test("a gap that its process could not read is read by the next one, whatever was heard meanwhile", async () => {
@@ -119,22 +146,35 @@ describe("the order of answers in a room", { timeout: 60_000 }, () => {
     await settled(first);
     await first.stop();
     stage.person("민준").post(stage.places.general, "물음 2");
-    const outage = stage.discord.fault({ route: MESSAGES, method: "GET", times: 1_000 }, { kind: "5xx", status: 500 });
+    const outage = stage.discord.fault(
+      { route: MESSAGES, method: "GET", times: 1_000 },
+      { kind: "5xx", status: 500 },
+    );
     const second = await readyTeamOn(stage, { on: first, behave: { ruda: echo } });
     stage.person("민준").post(stage.places.general, "물음 3");
-    await eventually(async () => expect(await stage.shown(second, "discord:general")).toContain("루다: 답 3"));
+    await eventually(async () =>
+      expect(await stage.shown(second, "discord:general")).toContain("루다: 답 3"),
+    );
     await second.stop();
     outage.cancel();
 
     const third = await readyTeamOn(stage, { on: first, behave: { ruda: echo } });
 
-    await eventually(async () => expect(await stage.shown(third, "discord:general")).toContain("루다: 답 2"));
+    await eventually(async () =>
+      expect(await stage.shown(third, "discord:general")).toContain("루다: 답 2"),
+    );
     await settled(third);
-    expect((await stage.shown(third, "discord:general")).filter((line) => line.startsWith("루다"))).toHaveLength(3);
+    expect(
+      (await stage.shown(third, "discord:general")).filter((line) => line.startsWith("루다")),
+    ).toHaveLength(3);
   });
 });
 
-async function teamBehindProxy(): Promise<{ platform: ReturnType<typeof webPlatform>; team: TestTeam; proxy: PostgresProxy }> {
+async function teamBehindProxy(): Promise<{
+  platform: ReturnType<typeof webPlatform>;
+  team: TestTeam;
+  proxy: PostgresProxy;
+}> {
   const owned = await testDatabase();
   onTestFinished(() => owned[Symbol.asyncDispose]());
   const proxy = await PostgresProxy.start(owned.url);
@@ -154,14 +194,19 @@ async function giveWorkAway(team: TestTeam): Promise<void> {
 }
 
 async function answers(team: TestTeam): Promise<readonly string[]> {
-  const rows = await team.database.query<{ author_name: string; text: string }>({
-    text: "select author_name, text from dure.room_messages where place = $1 and author_kind = 'agent' order by seq",
-  }, [GENERAL]);
+  const rows = await team.database.query<{ author_name: string; text: string }>(
+    {
+      text: "select author_name, text from dure.room_messages where place = $1 and author_kind = 'agent' order by seq",
+    },
+    [GENERAL],
+  );
   return rows.map(({ author_name, text }) => `${author_name}: ${text}`);
 }
 
 async function triesOf(team: TestTeam): Promise<readonly number[]> {
-  const rows = await team.database.query<{ tries: number }>({ text: "select tries from dure.handlings order by created_at, id" });
+  const rows = await team.database.query<{ tries: number }>({
+    text: "select tries from dure.handlings order by created_at, id",
+  });
   return rows.map(({ tries }) => tries);
 }
 
@@ -176,5 +221,7 @@ async function breakWorkOf(team: TestTeam, text: string): Promise<void> {
         return new;
       end $$`,
   });
-  await team.database.query({ text: "create trigger break_work before update on dure.handlings for each row execute function public.break_work()" });
+  await team.database.query({
+    text: "create trigger break_work before update on dure.handlings for each row execute function public.break_work()",
+  });
 }

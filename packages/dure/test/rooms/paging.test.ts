@@ -3,7 +3,16 @@ import { expect, onTestFinished, test } from "vitest";
 import { DureClient, type Page, type Room } from "../../src/client/index.ts";
 import { listRooms } from "../../src/cli/rooms.ts";
 import type { Output } from "../../src/cli/output.ts";
-import { chatAgent, defineService, flow, readEnvironment, readTeam, silentLogger, startTeam, type RunningTeam } from "../../src/index.ts";
+import {
+  chatAgent,
+  defineService,
+  flow,
+  readEnvironment,
+  readTeam,
+  silentLogger,
+  startTeam,
+  type RunningTeam,
+} from "../../src/index.ts";
 import { testDatabaseUrl } from "../../src/durable/test-database.ts";
 
 const CHANNELS = 60;
@@ -13,10 +22,27 @@ async function manyRooms(): Promise<{ team: RunningTeam; client: DureClient; dat
   const owned = await testDatabaseUrl();
   onTestFinished(() => owned[Symbol.asyncDispose]());
   const helper = chatAgent({ name: "helper", card: { llm: "offline:echo" } });
-  const minimal = defineService({ name: "minimal", agents: { helper }, flows: { DEFAULT: flow(async (turn) => turn.done({ message: (await turn.agent("helper", "…")).text })) } });
-  const channels = Object.fromEntries(Array.from({ length: CHANNELS }, (_none, index) => [`room-${index}`, {}]));
+  const minimal = defineService({
+    name: "minimal",
+    agents: { helper },
+    flows: {
+      DEFAULT: flow(async (turn) => turn.done({ message: (await turn.agent("helper", "…")).text })),
+    },
+  });
+  const channels = Object.fromEntries(
+    Array.from({ length: CHANNELS }, (_none, index) => [`room-${index}`, {}]),
+  );
   const team = await startTeam(
-    await readTeam({ name: "두레", model: "offline:echo", agents: { ruda: { leads: true }, eden: {} }, rooms: { channels }, services: { minimal } }, "."),
+    await readTeam(
+      {
+        name: "두레",
+        model: "offline:echo",
+        agents: { ruda: { leads: true }, eden: {} },
+        rooms: { channels },
+        services: { minimal },
+      },
+      ".",
+    ),
     { ...readEnvironment({ PORT: "0" }), databaseUrl: owned.url },
     { logger: silentLogger },
   );
@@ -27,44 +53,58 @@ async function manyRooms(): Promise<{ team: RunningTeam; client: DureClient; dat
   return { team, database, client: new DureClient({ baseUrl: team.url }) };
 }
 
-test("rooms are listed page by page, channels first: each once, in one order, whatever is made or goes in between", { timeout: 60_000 }, async () => {
-  const { client } = await manyRooms();
-  const rooms = client.rooms("민준");
-  await rooms.direct("eden");
+test(
+  "rooms are listed page by page, channels first: each once, in one order, whatever is made or goes in between",
+  { timeout: 60_000 },
+  async () => {
+    const { client } = await manyRooms();
+    const rooms = client.rooms("민준");
+    await rooms.direct("eden");
 
-  const first = await rooms.list();
-  await rooms.direct("ruda"); // made while somebody reads
-  const second = await rooms.list({ cursor: first.nextCursor! });
+    const first = await rooms.list();
+    await rooms.direct("ruda"); // made while somebody reads
+    const second = await rooms.list({ cursor: first.nextCursor! });
 
-  expect(first.items).toHaveLength(50);
-  expect(second.nextCursor).toBeNull();
-  const all = [...first.items, ...second.items];
-  expect(all.map(({ kind }) => kind)).toEqual([...Array.from({ length: CHANNELS }, () => "channel"), "direct", "direct"]);
-  expect(new Set(all.map(({ id }) => id)).size).toBe(CHANNELS + 2);
-  expect(all.slice(CHANNELS).map(({ agent }) => agent)).toEqual(["eden", "ruda"]);
-  expect((await client.rooms("서연").list({ limit: 200 })).items).toHaveLength(CHANNELS); // another one's direct rooms are theirs
+    expect(first.items).toHaveLength(50);
+    expect(second.nextCursor).toBeNull();
+    const all = [...first.items, ...second.items];
+    expect(all.map(({ kind }) => kind)).toEqual([
+      ...Array.from({ length: CHANNELS }, () => "channel"),
+      "direct",
+      "direct",
+    ]);
+    expect(new Set(all.map(({ id }) => id)).size).toBe(CHANNELS + 2);
+    expect(all.slice(CHANNELS).map(({ agent }) => agent)).toEqual(["eden", "ruda"]);
+    expect((await client.rooms("서연").list({ limit: 200 })).items).toHaveLength(CHANNELS); // another one's direct rooms are theirs
 
-  const small: Room[] = [];
-  for (let page: Page<Room> | undefined; page === undefined || page.nextCursor !== null; ) {
-    page = await rooms.list({ limit: 7, cursor: page?.nextCursor ?? undefined });
-    expect(page.items.length).toBeLessThanOrEqual(7);
-    small.push(...page.items);
-  }
-  expect(small.map(({ id }) => id)).toEqual(all.map(({ id }) => id));
-});
+    const small: Room[] = [];
+    for (let page: Page<Room> | undefined; page === undefined || page.nextCursor !== null;) {
+      page = await rooms.list({ limit: 7, cursor: page?.nextCursor ?? undefined });
+      expect(page.items.length).toBeLessThanOrEqual(7);
+      small.push(...page.items);
+    }
+    expect(small.map(({ id }) => id)).toEqual(all.map(({ id }) => id));
+  },
+);
 
-test("a page that begins behind a room that is gone goes on where it stood", { timeout: 60_000 }, async () => {
-  const { client, database } = await manyRooms();
-  const rooms = client.rooms("민준");
-  const ruda = await rooms.direct("ruda");
-  const eden = await rooms.direct("eden");
-  const page = await rooms.list({ limit: CHANNELS + 1 });
-  expect(page.items.at(-1)?.id).toBe(ruda.id);
+test(
+  "a page that begins behind a room that is gone goes on where it stood",
+  { timeout: 60_000 },
+  async () => {
+    const { client, database } = await manyRooms();
+    const rooms = client.rooms("민준");
+    const ruda = await rooms.direct("ruda");
+    const eden = await rooms.direct("eden");
+    const page = await rooms.list({ limit: CHANNELS + 1 });
+    expect(page.items.at(-1)?.id).toBe(ruda.id);
 
-  await database.query("delete from dure.places where id = $1", [ruda.id]);
+    await database.query("delete from dure.places where id = $1", [ruda.id]);
 
-  expect((await rooms.list({ cursor: page.nextCursor! })).items.map(({ id }) => id)).toEqual([eden.id]);
-});
+    expect((await rooms.list({ cursor: page.nextCursor! })).items.map(({ id }) => id)).toEqual([
+      eden.id,
+    ]);
+  },
+);
 
 test.each([
   ["?cursor=nonsense", "CURSOR_INVALID"],
@@ -80,28 +120,39 @@ test.each([
   expect(await response.json()).toMatchObject({ code });
 });
 
-test("threads are listed page by page, also when several were last active in one millisecond", { timeout: 60_000 }, async () => {
-  const { client, database } = await manyRooms();
-  await database.query(`insert into dure.places (id, adapter, kind, parent, name, channel, thread, active_at)
+test(
+  "threads are listed page by page, also when several were last active in one millisecond",
+  { timeout: 60_000 },
+  async () => {
+    const { client, database } = await manyRooms();
+    await database.query(`insert into dure.places (id, adapter, kind, parent, name, channel, thread, active_at)
     select 'thread_' || n, 'web', 'thread', 'web:room-0', 'thread ' || n, 'room-0', 'thread_' || n, timestamptz '2026-11-22 12:00:00.123000+00' + n * interval '1 microsecond' from generate_series(1, 20) n`);
-  const rooms = client.rooms("민준");
+    const rooms = client.rooms("민준");
 
-  const listed: string[] = [];
-  for (let before: number | undefined, isMore = true; isMore; ) {
-    const page = await rooms.threads("web:room-0", { limit: 3, ...(before !== undefined && { before }) });
-    listed.push(...page.map(({ id }) => id));
-    before = page.at(-1)?.activeAt;
-    isMore = page.length === 3;
-  }
+    const listed: string[] = [];
+    for (let before: number | undefined, isMore = true; isMore;) {
+      const page = await rooms.threads("web:room-0", {
+        limit: 3,
+        ...(before !== undefined && { before }),
+      });
+      listed.push(...page.map(({ id }) => id));
+      before = page.at(-1)?.activeAt;
+      isMore = page.length === 3;
+    }
 
-  expect(listed).toEqual(Array.from({ length: 20 }, (_none, index) => `thread_${20 - index}`));
-});
+    expect(listed).toEqual(Array.from({ length: 20 }, (_none, index) => `thread_${20 - index}`));
+  },
+);
 
 test("dure rooms list shows a page and says how to go on", { timeout: 60_000 }, async () => {
   const { client } = await manyRooms();
   const lines: string[] = [];
   const notes: string[] = [];
-  const output = { line: (text: string) => void lines.push(text), note: (text: string) => void notes.push(text), result: () => {} } as unknown as Output;
+  const output = {
+    line: (text: string) => void lines.push(text),
+    note: (text: string) => void notes.push(text),
+    result: () => {},
+  } as unknown as Output;
 
   await listRooms({ limit: 40 }, { client, output, person: "민준" });
   const [, cursor] = /^There are more: --cursor (\S+)$/.exec(notes[0]!) ?? [];

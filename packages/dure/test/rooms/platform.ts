@@ -3,7 +3,10 @@ import type { ChannelAdapter, ChannelFailure } from "../../src/rooms/channel-ada
 import type { RoomAgent, RoomChannel } from "../../src/rooms/directory.ts";
 import type { TestTeam } from "./team.ts";
 
-/** A platform that the scenarios run on: how people speak there, what they see, and how it fails. Each test gets its own. */
+/**
+ * A platform that the scenarios run on: how people speak there, what they see, and how it fails.
+ * Each test gets its own.
+ */
 export interface TestPlatform {
   readonly name: string;
   readonly agents: readonly RoomAgent[];
@@ -16,7 +19,11 @@ export interface TestPlatform {
   /** What people see in a place (dure's id), in order: `이든: 답입니다`; mentions as `@이든`. */
   shown(team: TestTeam, place: string): Promise<readonly string[]>;
   /** The next posts fail in this way. `afterDoing`: the platform has done it all the same. */
-  fail(what: "post" | "thread", failure: ChannelFailure | "hang", options?: { times?: number; afterDoing?: boolean; retryAfterMs?: number; agent?: string }): void;
+  fail(
+    what: "post" | "thread",
+    failure: ChannelFailure | "hang",
+    options?: { times?: number; afterDoing?: boolean; retryAfterMs?: number; agent?: string },
+  ): void;
   /** Attempts to post so far. */
   posts(): number;
 }

@@ -3,7 +3,10 @@ import type { TestPlatform } from "./platform.ts";
 import { webPlatform } from "./web-platform.ts";
 
 /** What every scenario of docs/spec/collaboration runs on, for `describe.each`. */
-export const PLATFORMS: readonly (readonly [name: string, make: () => TestPlatform | Promise<TestPlatform>])[] = [
+export const PLATFORMS: readonly (readonly [
+  name: string,
+  make: () => TestPlatform | Promise<TestPlatform>,
+])[] = [
   ["web", webPlatform],
   ["discord", () => discordPlatform()],
 ];

@@ -5,14 +5,23 @@ import { readyTeamOn, settled } from "./helpers.ts";
 import type { Behave } from "./team.ts";
 
 const GENERAL = "discord:general";
-const WORDS = Array.from({ length: 12 }, (_none, index) => `${index === 0 ? "" : " "}${index + 1}번째 문장입니다.`);
+const WORDS = Array.from(
+  { length: 12 },
+  (_none, index) => `${index === 0 ? "" : " "}${index + 1}번째 문장입니다.`,
+);
 /** Writes for about three and a half seconds. */
 const slowly: Behave = () => ({ chunks: WORDS, chunkDelayMs: 300 });
 
 /** When 루다's message of #general was posted and edited, and with which text. */
-function shows(stage: DiscordStage): readonly { readonly method: string; readonly text: string; readonly at: number }[] {
+function shows(
+  stage: DiscordStage,
+): readonly { readonly method: string; readonly text: string; readonly at: number }[] {
   return stage.discord.requests
-    .filter(({ method, route, bot }) => bot === "루다" && ((method === "POST" && route.endsWith("/messages")) || method === "PATCH"))
+    .filter(
+      ({ method, route, bot }) =>
+        bot === "루다" &&
+        ((method === "POST" && route.endsWith("/messages")) || method === "PATCH"),
+    )
     .map(({ method, body, at }) => ({ method, text: (body as { content: string }).content, at }));
 }
 
@@ -22,31 +31,55 @@ describe("an answer that is shown while it is written", { timeout: 60_000 }, () 
     const team = await readyTeamOn(stage, { stream: true, behave: { ruda: slowly } });
 
     await stage.say(team, "긴 이야기를 해 줘");
-    await eventually(async () => expect((await stage.shown(team, GENERAL)).at(-1)).toBe(`루다: ${WORDS.join("")}`));
+    await eventually(async () =>
+      expect((await stage.shown(team, GENERAL)).at(-1)).toBe(`루다: ${WORDS.join("")}`),
+    );
     await settled(team);
 
     expect(await stage.shown(team, GENERAL)).toHaveLength(2);
     const [first, ...edits] = shows(stage);
-    expect(first).toMatchObject({ method: "POST", text: expect.stringMatching(/^1번째 문장입니다\..* …$/) as string });
+    expect(first).toMatchObject({
+      method: "POST",
+      text: expect.stringMatching(/^1번째 문장입니다\..* …$/) as string,
+    });
     expect(edits.length).toBeGreaterThanOrEqual(2);
     expect(edits.every(({ method }) => method === "PATCH")).toBe(true);
     const previews = [first!, ...edits.slice(0, -1)];
-    for (const [index, { at }] of previews.slice(1).entries()) expect(at - previews[index]!.at).toBeGreaterThan(900);
-    expect((await team.rooms.reader.messages(GENERAL, {})).map(({ author, delivery }) => [author, delivery]).at(-1)).toEqual(["ruda", "sent"]);
-    expect((await team.rooms.reader.observations({ agent: "dajim", place: GENERAL, tenant: "" })).map(({ sender }) => sender)).toEqual(["민준", "루다"]);
+    for (const [index, { at }] of previews.slice(1).entries()) {
+      expect(at - previews[index]!.at).toBeGreaterThan(900);
+    }
+    expect(
+      (await team.rooms.reader.messages(GENERAL, {}))
+        .map(({ author, delivery }) => [author, delivery])
+        .at(-1),
+    ).toEqual(["ruda", "sent"]);
+    expect(
+      (await team.rooms.reader.observations({ agent: "dajim", place: GENERAL, tenant: "" })).map(
+        ({ sender }) => sender,
+      ),
+    ).toEqual(["민준", "루다"]);
   });
 
   test("is taken away when the agent says nothing in the end", async () => {
     const stage = await discordPlatform();
-    const ruda: Behave = (heard) => (heard.results.length > 0 ? "." : { chunks: WORDS, chunkDelayMs: 300, toolCalls: [{ name: "stay_silent", args: {} }] });
+    const ruda: Behave = (heard) =>
+      heard.results.length > 0
+        ? "."
+        : { chunks: WORDS, chunkDelayMs: 300, toolCalls: [{ name: "stay_silent", args: {} }] };
     const team = await readyTeamOn(stage, { stream: true, behave: { ruda } });
 
     await stage.say(team, "말할 것이 있나요");
     await eventually(() => expect(shows(stage).length).toBeGreaterThan(0));
     await settled(team);
 
-    await eventually(async () => expect(await stage.shown(team, GENERAL)).toEqual(["민준: 말할 것이 있나요"]));
-    expect(await team.database.query({ text: "select state from dure.outbox where payload->>'kind' = 'unsay'" })).toEqual([{ state: "sent" }]);
+    await eventually(async () =>
+      expect(await stage.shown(team, GENERAL)).toEqual(["민준: 말할 것이 있나요"]),
+    );
+    expect(
+      await team.database.query({
+        text: "select state from dure.outbox where payload->>'kind' = 'unsay'",
+      }),
+    ).toEqual([{ state: "sent" }]);
   });
 
   test("is posted anew when somebody has removed it meanwhile", async () => {
@@ -61,7 +94,9 @@ describe("an answer that is shown while it is written", { timeout: 60_000 }, () 
     });
     stage.person("민준").remove(shown);
 
-    await eventually(async () => expect((await stage.shown(team, GENERAL)).at(-1)).toBe(`루다: ${WORDS.join("")}`));
+    await eventually(async () =>
+      expect((await stage.shown(team, GENERAL)).at(-1)).toBe(`루다: ${WORDS.join("")}`),
+    );
     await settled(team);
     expect(await stage.shown(team, GENERAL)).toHaveLength(2);
   });
@@ -73,9 +108,18 @@ describe("an answer that is shown while it is written", { timeout: 60_000 }, () 
     await eventually(() => expect(shows(stage).length).toBeGreaterThan(0));
     await team.stop();
 
-    const second = await readyTeamOn(stage, { on: team, stream: true, behave: { ruda: () => "짧게 말하겠습니다" } });
+    const second = await readyTeamOn(stage, {
+      on: team,
+      stream: true,
+      behave: { ruda: () => "짧게 말하겠습니다" },
+    });
 
-    await eventually(async () => expect((await second.rooms.reader.messages(GENERAL, {})).at(-1)).toMatchObject({ author: "ruda", delivery: "sent" }));
+    await eventually(async () =>
+      expect((await second.rooms.reader.messages(GENERAL, {})).at(-1)).toMatchObject({
+        author: "ruda",
+        delivery: "sent",
+      }),
+    );
     await settled(second);
     const lines = await stage.shown(second, GENERAL);
     expect(lines).toHaveLength(2);

@@ -10,14 +10,20 @@ test("every scenario of the specification is the title of a test that runs on th
   const shown = await titledIds();
 
   expect(ids.length).toBeGreaterThan(45);
-  const missing = (platform: string): readonly string[] => ids.filter((id) => !shown.get(id)?.has(platform));
+  const missing = (platform: string): readonly string[] =>
+    ids.filter((id) => !shown.get(id)?.has(platform));
   expect({ web: missing("web"), discord: missing("discord") }).toEqual({ web: [], discord: [] });
 });
 
-/** `H1`, `P1, P2`, `S1–S4`, wherever the specification names them, and the stories `A` to `E` of §10. Pure. */
+/**
+ * `H1`, `P1, P2`, `S1–S4`, wherever the specification names them, and the stories `A` to `E` of
+ * §10. Pure.
+ */
 function scenarioIds(spec: string): readonly string[] {
   const ids = new Set<string>();
-  for (const [, letter, first, last] of spec.matchAll(/\b([ACEHLMOPRST])([1-9])(?:–\1([1-9]))?\b/g)) {
+  for (const [, letter, first, last] of spec.matchAll(
+    /\b([ACEHLMOPRST])([1-9])(?:–\1([1-9]))?\b/g,
+  )) {
     for (let nr = Number(first); nr <= Number(last ?? first); nr++) ids.add(`${letter}${nr}`);
   }
   for (const [, story] of spec.split("## 10.")[1]!.matchAll(/^\| ([A-E]) \|/gm)) ids.add(story!);
@@ -27,15 +33,27 @@ function scenarioIds(spec: string): readonly string[] {
 /** Ids at the beginning of titles, with the platforms that their tests run on. */
 async function titledIds(): Promise<ReadonlyMap<string, ReadonlySet<string>>> {
   const found = new Map<string, Set<string>>();
-  for (const file of (await readdir(import.meta.dirname)).filter((name) => name.endsWith(".test.ts"))) {
-    const source = ts.createSourceFile(file, await readFile(path.join(import.meta.dirname, file), "utf8"), ts.ScriptTarget.Latest, true);
+  for (const file of (await readdir(import.meta.dirname)).filter((name) =>
+    name.endsWith(".test.ts"),
+  )) {
+    const source = ts.createSourceFile(
+      file,
+      await readFile(path.join(import.meta.dirname, file), "utf8"),
+      ts.ScriptTarget.Latest,
+      true,
+    );
     const visit = (node: ts.Node, platforms: readonly string[]): void => {
       const call = ts.isCallExpression(node) ? testCall(node, source) : undefined;
       const within = call?.platforms ?? platforms;
       if (call?.what === "test") {
         const title = call.title.split(" ");
-        const ids = title.slice(0, title.findIndex((word) => !/^[A-Z][1-9]?$/.test(word)));
-        for (const id of ids) found.set(id, new Set([...(found.get(id) ?? []), ...platformsOf(call.title, within)]));
+        const ids = title.slice(
+          0,
+          title.findIndex((word) => !/^[A-Z][1-9]?$/.test(word)),
+        );
+        for (const id of ids) {
+          found.set(id, new Set([...(found.get(id) ?? []), ...platformsOf(call.title, within)]));
+        }
       }
       node.forEachChild((child) => visit(child, within));
     };
@@ -44,12 +62,20 @@ async function titledIds(): Promise<ReadonlyMap<string, ReadonlySet<string>>> {
   return found;
 }
 
-/** `test("…")`, `describe.each(…)("…")`: what it is, its title, and the platforms that it is repeated for. */
-function testCall(node: ts.CallExpression, source: ts.SourceFile): { what: string; title: string; platforms: readonly string[] | undefined } | undefined {
+/**
+ * `test("…")`, `describe.each(…)("…")`: what it is, its title, and the platforms that it is
+ * repeated for.
+ */
+function testCall(
+  node: ts.CallExpression,
+  source: ts.SourceFile,
+): { what: string; title: string; platforms: readonly string[] | undefined } | undefined {
   const [title] = node.arguments;
   const each = ts.isCallExpression(node.expression) ? node.expression : undefined;
   const [what] = (each ?? node).expression.getText(source).split(".");
-  if ((what !== "test" && what !== "describe") || !title || !ts.isStringLiteral(title)) return undefined;
+  if ((what !== "test" && what !== "describe") || !title || !ts.isStringLiteral(title)) {
+    return undefined;
+  }
   const rows = each?.arguments[0]?.getText(source) ?? "";
   const isBoth = rows === "PLATFORMS" || (rows.includes('"web"') && rows.includes('"discord"'));
   return { what, title: title.text, platforms: isBoth ? ["web", "discord"] : undefined };

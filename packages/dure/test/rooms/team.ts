@@ -77,7 +77,9 @@ export interface TestTeamOptions {
   readonly sink?: SinkTargets;
 }
 
-/** A team with a database of its own, wired as `team/` does it. It is stopped when the test ends. */
+/**
+ * A team with a database of its own, wired as `team/` does it. It is stopped when the test ends.
+ */
 export async function startTestTeam(options: TestTeamOptions): Promise<TestTeam> {
   const logger = options.logger ?? silentLogger;
   const clock = systemClock;
@@ -86,15 +88,34 @@ export async function startTestTeam(options: TestTeamOptions): Promise<TestTeam>
   if (owned) onTestFinished(() => owned[Symbol.asyncDispose]()); // registered first, so it goes after every team on it
   const url = options.on?.url ?? owned!.url;
   const processId = newId("process");
-  const database = await Database.open({ url, applicationName: applicationName(processId), logger, clock });
+  const database = await Database.open({
+    url,
+    applicationName: applicationName(processId),
+    logger,
+    clock,
+  });
   stack.defer(() => database.close());
   const notifications = new Notifications({ database, logger, clock });
   await notifications.start();
   stack.defer(() => notifications.stop());
-  const lease = new ProcessLease({ database, id: processId, appVersion: "test", logger, clock, notifications, onFenced: () => {} });
+  const lease = new ProcessLease({
+    database,
+    id: processId,
+    appVersion: "test",
+    logger,
+    clock,
+    notifications,
+    onFenced: () => {},
+  });
   await lease.start();
   stack.defer(() => lease.stop());
-  const outbox = new Outbox({ database, lease, logger, notifications, clock: options.outboxClock ?? clock });
+  const outbox = new Outbox({
+    database,
+    lease,
+    logger,
+    notifications,
+    clock: options.outboxClock ?? clock,
+  });
   const takeover = new Takeover({ database, lease, logger, clock, notifications });
 
   const opened = Promise.withResolvers<RoomToolsParts>();
@@ -103,16 +124,37 @@ export async function startTestTeam(options: TestTeamOptions): Promise<TestTeam>
   const models = names.map((name) =>
     offlineModel(name, async (request) => {
       counts.set(name, (counts.get(name) ?? 0) + 1);
-      const users = request.messages.filter((message) => message.role === "user").map((message) => message.text);
+      const users = request.messages
+        .filter((message) => message.role === "user")
+        .map((message) => message.text);
       const lastUser = request.messages.findLastIndex((message) => message.role === "user");
-      const results = request.messages.slice(lastUser + 1).flatMap((message) => (message.role === "tool" ? [message.result] : []));
+      const results = request.messages
+        .slice(lastUser + 1)
+        .flatMap((message) => (message.role === "tool" ? [message.result] : []));
       const behave = options.behave?.[name] ?? (() => `${NAMES[name]}의 답입니다`);
       return behave({ text: users.at(-1) ?? "", background: users.at(-2) ?? "", results, request });
     }),
   );
   const services = names.map((name): Service => {
-    const agent = chatAgent({ name, prompt: `You are ${NAMES[name]}.`, card: { llm: `offline:${name}` }, tools: { collaborate: collaborateTool(name, () => opened.promise), ...presenceTools(() => opened.promise), ...options.tools } });
-    return defineService({ name, agents: { [name]: agent }, flows: { DEFAULT: flow(async (turn) => turn.done({ message: (await turn.agent(name, "답변")).text })) } });
+    const agent = chatAgent({
+      name,
+      prompt: `You are ${NAMES[name]}.`,
+      card: { llm: `offline:${name}` },
+      tools: {
+        collaborate: collaborateTool(name, () => opened.promise),
+        ...presenceTools(() => opened.promise),
+        ...options.tools,
+      },
+    });
+    return defineService({
+      name,
+      agents: { [name]: agent },
+      flows: {
+        DEFAULT: flow(async (turn) =>
+          turn.done({ message: (await turn.agent(name, "답변")).text }),
+        ),
+      },
+    });
   });
   const engine = new Engine({
     services,
@@ -133,8 +175,24 @@ export async function startTestTeam(options: TestTeamOptions): Promise<TestTeam>
   stack.defer(() => takeover.stop());
   const adapter = options.adapter(database);
   const directory = new Directory({
-    agents: options.agents ?? names.map((name) => ({ id: name, displayName: NAMES[name], service: name, leads: name === "ruda", accounts: { [adapter.name]: { id: name } } })),
-    channels: options.channels ?? [{ key: "general", adapter: adapter.name, name: "general", channel: "general", collaborate: true }],
+    agents:
+      options.agents ??
+      names.map((name) => ({
+        id: name,
+        displayName: NAMES[name],
+        service: name,
+        leads: name === "ruda",
+        accounts: { [adapter.name]: { id: name } },
+      })),
+    channels: options.channels ?? [
+      {
+        key: "general",
+        adapter: adapter.name,
+        name: "general",
+        channel: "general",
+        collaborate: true,
+      },
+    ],
   });
   const leases = new Leases({ database, lease, logger, clock });
   const inbox = new Inbox({ database, notifications });
@@ -154,7 +212,11 @@ export async function startTestTeam(options: TestTeamOptions): Promise<TestTeam>
     logger,
     ...(options.defaultChannel !== undefined && { defaultChannel: options.defaultChannel }),
     ...(options.allowBots !== undefined && { allowBots: options.allowBots }),
-    ...(options.sink && { sink: options.sink, events: new EventLog({ database, notifications, logger, clock }), conversationOf: async (job: string) => ({ id: job, subject: job }) }),
+    ...(options.sink && {
+      sink: options.sink,
+      events: new EventLog({ database, notifications, logger, clock }),
+      conversationOf: async (job: string) => ({ id: job, subject: job }),
+    }),
     ...(options.stream !== undefined && { stream: options.stream }),
     ...(options.approvers !== undefined && { approvers: options.approvers }),
   });
@@ -166,5 +228,16 @@ export async function startTestTeam(options: TestTeamOptions): Promise<TestTeam>
   let stopped: Promise<void> | undefined;
   const stop = (): Promise<void> => (stopped ??= stack.disposeAsync());
   onTestFinished(stop);
-  return { rooms, database, engine, inbox, outbox, leases, url, processId, calls: (agent) => counts.get(agent) ?? 0, stop };
+  return {
+    rooms,
+    database,
+    engine,
+    inbox,
+    outbox,
+    leases,
+    url,
+    processId,
+    calls: (agent) => counts.get(agent) ?? 0,
+    stop,
+  };
 }

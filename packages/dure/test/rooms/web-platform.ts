@@ -13,14 +13,31 @@ export function webPlatform(): TestPlatform {
   const faults = new WebFaultSwitch();
   return {
     name: "web",
-    agents: (Object.keys(NAMES) as Name[]).map((id) => ({ id, displayName: NAMES[id], service: id, leads: id === "ruda", accounts: { web: { id } } })),
+    agents: (Object.keys(NAMES) as Name[]).map((id) => ({
+      id,
+      displayName: NAMES[id],
+      service: id,
+      leads: id === "ruda",
+      accounts: { web: { id } },
+    })),
     channels: CHANNELS,
     adapter: (database) => new WebAdapter({ database, faults }),
     ready: async () => {},
-    say: async (team, text, { thread, channel = "general", person = "민준", replyToLast = false } = {}) => {
+    say: async (
+      team,
+      text,
+      { thread, channel = "general", person = "민준", replyToLast = false } = {},
+    ) => {
       const place = thread ?? `web:${channel}`;
-      const last = replyToLast ? (await team.rooms.reader.messages(place, { limit: 1 })).at(-1) : undefined;
-      return (await team.rooms.post({ tenant: "", person }, { place, text, ...(last && { replyTo: last.id }) })).messageId;
+      const last = replyToLast
+        ? (await team.rooms.reader.messages(place, { limit: 1 })).at(-1)
+        : undefined;
+      return (
+        await team.rooms.post(
+          { tenant: "", person },
+          { place, text, ...(last && { replyTo: last.id }) },
+        )
+      ).messageId;
     },
     shown: async (team, place) => {
       const rows = await team.database.query<{ author_name: string; text: string }>(
@@ -30,7 +47,10 @@ export function webPlatform(): TestPlatform {
         },
         [place],
       );
-      return rows.map(({ author_name, text }) => `${author_name}: ${text.replace(/<@(\w+)>/g, (_all, id: string) => `@${NAMES[id as Name] ?? id}`)}`);
+      return rows.map(
+        ({ author_name, text }) =>
+          `${author_name}: ${text.replace(/<@(\w+)>/g, (_all, id: string) => `@${NAMES[id as Name] ?? id}`)}`,
+      );
     },
     fail: (what, failure, options = {}) => faults.add({ what, failure, ...options }),
     posts: () => faults.calls.filter((call) => call.what === "post").length,

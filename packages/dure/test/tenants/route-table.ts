@@ -11,11 +11,20 @@ export interface Row {
    */
   readonly names: "thing" | "list" | "all" | "none";
   readonly call: (of: Things) => { readonly path: string; readonly body?: unknown };
-  /** To who has the scope, about their own: a status, with the code of a refusal. A refusal behind the look for the thing leaves it as it was. */
+  /**
+   * To who has the scope, about their own: a status, with the code of a refusal. A refusal behind
+   * the look for the thing leaves it as it was.
+   */
   readonly own: string;
-  /** `thing`: what it is for a thing that does not exist, and so for another tenant's. `all`: what a tenant's token is told. */
+  /**
+   * `thing`: what it is for a thing that does not exist, and so for another tenant's. `all`: what a
+   * tenant's token is told.
+   */
   readonly absent?: string;
-  /** A channel that is named as the configuration does is the caller's own room, whoever else has one of that name. */
+  /**
+   * A channel that is named as the configuration does is the caller's own room, whoever else has
+   * one of that name.
+   */
   readonly isAlias?: true;
   /** A stream that does not end by itself. */
   readonly isEndless?: true;
@@ -29,97 +38,477 @@ const JOB = "404 JOB_UNKNOWN";
 const RUN = "404 RUN_UNKNOWN";
 const LOGIN = "404 LOGIN_UNKNOWN";
 
-const at = (path: string): Row["call"] => () => ({ path });
+const at =
+  (path: string): Row["call"] =>
+  () => ({ path });
 const chat = { session_id: "ceo", message: "안녕하세요", service: "desk" };
 
 /** Every route × what each role is told. A route that is not in here fails the test. */
 export const ROUTES: Readonly<Record<string, Row>> = {
   // Conversations
-  "POST /v1/agent/chat": { scope: "chat", names: "list", call: () => ({ path: "/v1/agent/chat", body: chat }), own: "200" },
-  "POST /v1/agent/chat/stream": { scope: "chat", names: "list", call: () => ({ path: "/v1/agent/chat/stream", body: chat }), own: "200" },
-  "GET /v1/agent/chat/stream": { scope: "chat", names: "list", call: () => ({ path: `/v1/agent/chat/stream?${new URLSearchParams(chat).toString()}` }), own: "200" },
-  "GET /v1/agent/turns/:turn_id/stream": { scope: "chat", names: "thing", call: ({ turn }) => ({ path: `/v1/agent/turns/${turn}/stream` }), own: "200", absent: TURN },
-  "POST /v1/agent/turns/:turn_id/stop": { scope: "chat", names: "thing", call: ({ turn }) => ({ path: `/v1/agent/turns/${turn}/stop` }), own: "409 TURN_FINISHED", absent: TURN },
-  "GET /v1/agent/completed": { scope: "chat", names: "thing", call: ({ session }) => ({ path: `/v1/agent/completed?session_id=${session}` }), own: "200", absent: SESSION },
-  "GET /v1/agent/debug/:session_id": { scope: "chat", names: "thing", call: ({ session }) => ({ path: `/v1/agent/debug/${session}` }), own: "200", absent: SESSION },
-  "GET /v1/agent/sessions": { scope: "chat", names: "list", call: at("/v1/agent/sessions?search=secret"), own: "200" },
-  "GET /v1/agent/sessions/:session_id": { scope: "chat", names: "thing", call: ({ session }) => ({ path: `/v1/agent/sessions/${session}` }), own: "200", absent: SESSION },
+  "POST /v1/agent/chat": {
+    scope: "chat",
+    names: "list",
+    call: () => ({ path: "/v1/agent/chat", body: chat }),
+    own: "200",
+  },
+  "POST /v1/agent/chat/stream": {
+    scope: "chat",
+    names: "list",
+    call: () => ({ path: "/v1/agent/chat/stream", body: chat }),
+    own: "200",
+  },
+  "GET /v1/agent/chat/stream": {
+    scope: "chat",
+    names: "list",
+    call: () => ({ path: `/v1/agent/chat/stream?${new URLSearchParams(chat).toString()}` }),
+    own: "200",
+  },
+  "GET /v1/agent/turns/:turn_id/stream": {
+    scope: "chat",
+    names: "thing",
+    call: ({ turn }) => ({ path: `/v1/agent/turns/${turn}/stream` }),
+    own: "200",
+    absent: TURN,
+  },
+  "POST /v1/agent/turns/:turn_id/stop": {
+    scope: "chat",
+    names: "thing",
+    call: ({ turn }) => ({ path: `/v1/agent/turns/${turn}/stop` }),
+    own: "409 TURN_FINISHED",
+    absent: TURN,
+  },
+  "GET /v1/agent/completed": {
+    scope: "chat",
+    names: "thing",
+    call: ({ session }) => ({ path: `/v1/agent/completed?session_id=${session}` }),
+    own: "200",
+    absent: SESSION,
+  },
+  "GET /v1/agent/debug/:session_id": {
+    scope: "chat",
+    names: "thing",
+    call: ({ session }) => ({ path: `/v1/agent/debug/${session}` }),
+    own: "200",
+    absent: SESSION,
+  },
+  "GET /v1/agent/sessions": {
+    scope: "chat",
+    names: "list",
+    call: at("/v1/agent/sessions?search=secret"),
+    own: "200",
+  },
+  "GET /v1/agent/sessions/:session_id": {
+    scope: "chat",
+    names: "thing",
+    call: ({ session }) => ({ path: `/v1/agent/sessions/${session}` }),
+    own: "200",
+    absent: SESSION,
+  },
   // That a tenant forgets its own session and no other one is shown by engine/turns.test.ts.
-  "DELETE /v1/agent/sessions/:session_id": { scope: "chat", names: "thing", call: ({ session }) => ({ path: `/v1/agent/sessions/${session}-gone` }), own: SESSION, absent: SESSION },
+  "DELETE /v1/agent/sessions/:session_id": {
+    scope: "chat",
+    names: "thing",
+    call: ({ session }) => ({ path: `/v1/agent/sessions/${session}-gone` }),
+    own: SESSION,
+    absent: SESSION,
+  },
   "GET /v1/services": { scope: "chat", names: "none", call: at("/v1/services"), own: "200" },
 
   // Escalations
   "GET /v1/escalations": { scope: "chat", names: "list", call: at("/v1/escalations"), own: "200" },
-  "GET /v1/escalations/:id": { scope: "chat", names: "thing", call: ({ escalation }) => ({ path: `/v1/escalations/${escalation}` }), own: "200", absent: ESCALATION },
-  "POST /v1/escalations/:id/answer": { scope: "admin", names: "thing", call: ({ escalation }) => ({ path: `/v1/escalations/${escalation}/answer`, body: { value: "perhaps" } }), own: "400 ANSWER_INVALID", absent: ESCALATION },
-  "POST /v1/escalations/:id/dismiss": { scope: "admin", names: "thing", call: ({ decided }) => ({ path: `/v1/escalations/${decided}/dismiss` }), own: "409 ESCALATION_CLOSED", absent: ESCALATION },
+  "GET /v1/escalations/:id": {
+    scope: "chat",
+    names: "thing",
+    call: ({ escalation }) => ({ path: `/v1/escalations/${escalation}` }),
+    own: "200",
+    absent: ESCALATION,
+  },
+  "POST /v1/escalations/:id/answer": {
+    scope: "admin",
+    names: "thing",
+    call: ({ escalation }) => ({
+      path: `/v1/escalations/${escalation}/answer`,
+      body: { value: "perhaps" },
+    }),
+    own: "400 ANSWER_INVALID",
+    absent: ESCALATION,
+  },
+  "POST /v1/escalations/:id/dismiss": {
+    scope: "admin",
+    names: "thing",
+    call: ({ decided }) => ({ path: `/v1/escalations/${decided}/dismiss` }),
+    own: "409 ESCALATION_CLOSED",
+    absent: ESCALATION,
+  },
 
   // Rooms
   "GET /v1/rooms": { scope: "rooms", names: "list", call: at("/v1/rooms"), own: "200" },
-  "POST /v1/rooms": { scope: "rooms", names: "list", call: () => ({ path: "/v1/rooms", body: { agent: "ruda" } }), own: "200" },
-  "GET /v1/rooms/:room/messages": { scope: "rooms", names: "thing", isAlias: true, call: ({ room }) => ({ path: `/v1/rooms/${room}/messages` }), own: "200", absent: PLACE },
-  "POST /v1/rooms/:room/messages": { scope: "rooms", names: "thing", isAlias: true, call: ({ room }) => ({ path: `/v1/rooms/${room}/messages`, body: { text: " " } }), own: "400 MESSAGE_INVALID", absent: PLACE },
-  "POST /v1/rooms/:room/read": { scope: "rooms", names: "thing", isAlias: true, call: ({ room }) => ({ path: `/v1/rooms/${room}/read`, body: { seq: 0 } }), own: "204", absent: PLACE },
-  "GET /v1/rooms/:room/threads": { scope: "rooms", names: "thing", isAlias: true, call: ({ room }) => ({ path: `/v1/rooms/${room}/threads` }), own: "200", absent: PLACE },
-  "GET /v1/messages/:id": { scope: "rooms", names: "thing", call: ({ message }) => ({ path: `/v1/messages/${message}` }), own: "200", absent: "404 ROOM_MESSAGE_UNKNOWN" },
-  "GET /v1/threads/:id": { scope: "rooms", names: "thing", call: ({ thread }) => ({ path: `/v1/threads/${thread}` }), own: "200", absent: PLACE },
-  "POST /v1/threads/:id/resume": { scope: "rooms", names: "thing", call: ({ thread }) => ({ path: `/v1/threads/${thread}/resume`, body: {} }), own: "200", absent: PLACE },
-  "DELETE /v1/threads/:id/participants/:agent": { scope: "rooms", names: "thing", call: ({ thread }) => ({ path: `/v1/threads/${thread}/participants/eden` }), own: "404 PARTICIPANT_UNKNOWN", absent: PLACE },
-  "GET /v1/observations": { scope: "rooms", names: "list", call: at("/v1/observations"), own: "200" },
+  "POST /v1/rooms": {
+    scope: "rooms",
+    names: "list",
+    call: () => ({ path: "/v1/rooms", body: { agent: "ruda" } }),
+    own: "200",
+  },
+  "GET /v1/rooms/:room/messages": {
+    scope: "rooms",
+    names: "thing",
+    isAlias: true,
+    call: ({ room }) => ({ path: `/v1/rooms/${room}/messages` }),
+    own: "200",
+    absent: PLACE,
+  },
+  "POST /v1/rooms/:room/messages": {
+    scope: "rooms",
+    names: "thing",
+    isAlias: true,
+    call: ({ room }) => ({ path: `/v1/rooms/${room}/messages`, body: { text: " " } }),
+    own: "400 MESSAGE_INVALID",
+    absent: PLACE,
+  },
+  "POST /v1/rooms/:room/read": {
+    scope: "rooms",
+    names: "thing",
+    isAlias: true,
+    call: ({ room }) => ({ path: `/v1/rooms/${room}/read`, body: { seq: 0 } }),
+    own: "204",
+    absent: PLACE,
+  },
+  "GET /v1/rooms/:room/threads": {
+    scope: "rooms",
+    names: "thing",
+    isAlias: true,
+    call: ({ room }) => ({ path: `/v1/rooms/${room}/threads` }),
+    own: "200",
+    absent: PLACE,
+  },
+  "GET /v1/messages/:id": {
+    scope: "rooms",
+    names: "thing",
+    call: ({ message }) => ({ path: `/v1/messages/${message}` }),
+    own: "200",
+    absent: "404 ROOM_MESSAGE_UNKNOWN",
+  },
+  "GET /v1/threads/:id": {
+    scope: "rooms",
+    names: "thing",
+    call: ({ thread }) => ({ path: `/v1/threads/${thread}` }),
+    own: "200",
+    absent: PLACE,
+  },
+  "POST /v1/threads/:id/resume": {
+    scope: "rooms",
+    names: "thing",
+    call: ({ thread }) => ({ path: `/v1/threads/${thread}/resume`, body: {} }),
+    own: "200",
+    absent: PLACE,
+  },
+  "DELETE /v1/threads/:id/participants/:agent": {
+    scope: "rooms",
+    names: "thing",
+    call: ({ thread }) => ({ path: `/v1/threads/${thread}/participants/eden` }),
+    own: "404 PARTICIPANT_UNKNOWN",
+    absent: PLACE,
+  },
+  "GET /v1/observations": {
+    scope: "rooms",
+    names: "list",
+    call: at("/v1/observations"),
+    own: "200",
+  },
   "GET /v1/agents": { scope: "rooms", names: "none", call: at("/v1/agents"), own: "200" },
-  "POST /v1/agents/:agent/pause": { scope: "admin", names: "all", call: () => ({ path: "/v1/agents/eden/pause", body: { paused: false } }), own: "204", absent: "403 PAUSE_NOT_ALLOWED" },
-  "POST /v1/collaborate": { scope: "admin", names: "all", call: () => ({ path: "/v1/collaborate", body: { agent: "ruda", target_agent: "ruda", message: "x" } }), own: "200", absent: "403 COLLABORATE_NOT_ALLOWED" },
+  "POST /v1/agents/:agent/pause": {
+    scope: "admin",
+    names: "all",
+    call: () => ({ path: "/v1/agents/eden/pause", body: { paused: false } }),
+    own: "204",
+    absent: "403 PAUSE_NOT_ALLOWED",
+  },
+  "POST /v1/collaborate": {
+    scope: "admin",
+    names: "all",
+    call: () => ({
+      path: "/v1/collaborate",
+      body: { agent: "ruda", target_agent: "ruda", message: "x" },
+    }),
+    own: "200",
+    absent: "403 COLLABORATE_NOT_ALLOWED",
+  },
 
   // Jobs
   "GET /v1/jobs": { scope: "jobs", names: "list", call: at("/v1/jobs"), own: "200" },
-  "POST /v1/jobs": { scope: "jobs", names: "thing", call: ({ session }) => ({ path: "/v1/jobs", body: { agent: "ruda", session, message: "x" } }), own: SESSION, absent: SESSION },
+  "POST /v1/jobs": {
+    scope: "jobs",
+    names: "thing",
+    call: ({ session }) => ({ path: "/v1/jobs", body: { agent: "ruda", session, message: "x" } }),
+    own: SESSION,
+    absent: SESSION,
+  },
   "GET /v1/jobs/audit": { scope: "jobs", names: "list", call: at("/v1/jobs/audit"), own: "200" },
-  "POST /v1/jobs/purge": { scope: "admin", names: "all", call: () => ({ path: "/v1/jobs/purge", body: { older_than: "365d" } }), own: "200", absent: "403 PURGE_NOT_ALLOWED" },
-  "GET /v1/jobs/:id": { scope: "jobs", names: "thing", call: ({ job }) => ({ path: `/v1/jobs/${job}` }), own: "200", absent: JOB },
-  "GET /v1/jobs/:id/stream": { scope: "jobs", names: "thing", call: ({ job }) => ({ path: `/v1/jobs/${job}/stream` }), own: "200", absent: JOB },
-  "POST /v1/jobs/:id/cancel": { scope: "jobs", names: "thing", call: ({ job }) => ({ path: `/v1/jobs/${job}/cancel` }), own: "409 JOB_TRANSITION", absent: JOB },
-  "POST /v1/jobs/:id/retry": { scope: "jobs", names: "thing", call: ({ job }) => ({ path: `/v1/jobs/${job}/retry` }), own: "409 JOB_NOT_RETRYABLE", absent: JOB },
-  "POST /v1/jobs/:id/speak": { scope: "jobs", names: "thing", call: ({ job }) => ({ path: `/v1/jobs/${job}/speak`, body: { text: "x" } }), own: "409 JOB_OVER", absent: JOB },
+  "POST /v1/jobs/purge": {
+    scope: "admin",
+    names: "all",
+    call: () => ({ path: "/v1/jobs/purge", body: { older_than: "365d" } }),
+    own: "200",
+    absent: "403 PURGE_NOT_ALLOWED",
+  },
+  "GET /v1/jobs/:id": {
+    scope: "jobs",
+    names: "thing",
+    call: ({ job }) => ({ path: `/v1/jobs/${job}` }),
+    own: "200",
+    absent: JOB,
+  },
+  "GET /v1/jobs/:id/stream": {
+    scope: "jobs",
+    names: "thing",
+    call: ({ job }) => ({ path: `/v1/jobs/${job}/stream` }),
+    own: "200",
+    absent: JOB,
+  },
+  "POST /v1/jobs/:id/cancel": {
+    scope: "jobs",
+    names: "thing",
+    call: ({ job }) => ({ path: `/v1/jobs/${job}/cancel` }),
+    own: "409 JOB_TRANSITION",
+    absent: JOB,
+  },
+  "POST /v1/jobs/:id/retry": {
+    scope: "jobs",
+    names: "thing",
+    call: ({ job }) => ({ path: `/v1/jobs/${job}/retry` }),
+    own: "409 JOB_NOT_RETRYABLE",
+    absent: JOB,
+  },
+  "POST /v1/jobs/:id/speak": {
+    scope: "jobs",
+    names: "thing",
+    call: ({ job }) => ({ path: `/v1/jobs/${job}/speak`, body: { text: "x" } }),
+    own: "409 JOB_OVER",
+    absent: JOB,
+  },
 
   // Plans and runs. What steers a run whose files are gone is refused behind the look for it.
   "GET /v1/plans": { scope: "plans:read", names: "none", call: at("/v1/plans"), own: "200" },
-  "GET /v1/plans/:name": { scope: "plans:read", names: "none", call: at("/v1/plans/greet"), own: "200" },
-  "POST /v1/plans/check": { scope: "plans:read", names: "none", call: () => ({ path: "/v1/plans/check", body: { file: "a.yaml", text: "plan: a" } }), own: "200" },
-  "POST /v1/plans/draft": { scope: "plans:run", names: "none", call: () => ({ path: "/v1/plans/draft", body: { goal: "" } }), own: "400 REQUEST_INVALID" },
-  "POST /v1/runs": { scope: "plans:run", names: "list", call: () => ({ path: "/v1/runs", body: { plan: "nowhere" } }), own: "404 PLAN_UNKNOWN" },
+  "GET /v1/plans/:name": {
+    scope: "plans:read",
+    names: "none",
+    call: at("/v1/plans/greet"),
+    own: "200",
+  },
+  "POST /v1/plans/check": {
+    scope: "plans:read",
+    names: "none",
+    call: () => ({ path: "/v1/plans/check", body: { file: "a.yaml", text: "plan: a" } }),
+    own: "200",
+  },
+  "POST /v1/plans/draft": {
+    scope: "plans:run",
+    names: "none",
+    call: () => ({ path: "/v1/plans/draft", body: { goal: "" } }),
+    own: "400 REQUEST_INVALID",
+  },
+  "POST /v1/runs": {
+    scope: "plans:run",
+    names: "list",
+    call: () => ({ path: "/v1/runs", body: { plan: "nowhere" } }),
+    own: "404 PLAN_UNKNOWN",
+  },
   "GET /v1/runs": { scope: "plans:read", names: "list", call: at("/v1/runs"), own: "200" },
-  "GET /v1/runs/:id": { scope: "plans:read", names: "thing", call: ({ run }) => ({ path: `/v1/runs/${run}` }), own: "200", absent: RUN },
-  "GET /v1/runs/:id/events": { scope: "plans:read", names: "thing", call: ({ run }) => ({ path: `/v1/runs/${run}/events` }), own: "200", absent: RUN },
-  "GET /v1/runs/:id/diff": { scope: "plans:read", names: "thing", call: ({ run }) => ({ path: `/v1/runs/${run}/diff` }), own: "409 RUN_CLEANED", absent: RUN },
-  "POST /v1/runs/:id/merge": { scope: "plans:run", names: "thing", call: ({ run }) => ({ path: `/v1/runs/${run}/merge`, body: { into: "no such branch" } }), own: "409 RUN_CLEANED", absent: RUN },
-  "POST /v1/runs/:id/pause": { scope: "plans:run", names: "thing", call: ({ run }) => ({ path: `/v1/runs/${run}/pause` }), own: "409 RUN_CLEANED", absent: RUN },
-  "POST /v1/runs/:id/resume": { scope: "plans:run", names: "thing", call: ({ run }) => ({ path: `/v1/runs/${run}/resume` }), own: "409 RUN_CLEANED", absent: RUN },
-  "POST /v1/runs/:id/cancel": { scope: "plans:run", names: "thing", call: ({ run }) => ({ path: `/v1/runs/${run}/cancel` }), own: "409 RUN_CLEANED", absent: RUN },
-  "POST /v1/runs/:id/again": { scope: "plans:run", names: "thing", call: ({ run }) => ({ path: `/v1/runs/${run}/again` }), own: "409 RUN_CLEANED", absent: RUN },
-  "POST /v1/runs/:id/extend": { scope: "plans:run", names: "thing", call: ({ run }) => ({ path: `/v1/runs/${run}/extend`, body: { tokens: 1 } }), own: "409 RUN_CLEANED", absent: RUN },
-  "POST /v1/runs/clean": { scope: "plans:run", names: "thing", call: ({ run }) => ({ path: "/v1/runs/clean", body: { run, dry_run: true } }), own: "200", absent: RUN },
-  "GET /v1/runs/:id/ports/:port": { scope: "plans:read", names: "thing", call: ({ run }) => ({ path: `/v1/runs/${run}/ports/greet` }), own: "200", absent: RUN },
-  "GET /v1/runs/:id/ports/:port/steps/:step/manifest": { scope: "plans:read", names: "thing", call: ({ run, step }) => ({ path: `/v1/runs/${run}/ports/greet/steps/${step}/manifest` }), own: "200", absent: RUN },
-  "GET /v1/runs/:id/ports/:port/diff": { scope: "plans:read", names: "thing", call: ({ run }) => ({ path: `/v1/runs/${run}/ports/greet/diff` }), own: "409 RUN_CLEANED", absent: RUN },
-  "POST /v1/runs/:id/ports/:port/retry": { scope: "plans:run", names: "thing", call: ({ run }) => ({ path: `/v1/runs/${run}/ports/greet/retry` }), own: "409 RUN_CLEANED", absent: RUN },
-  "POST /v1/runs/:id/ports/:port/skip": { scope: "plans:run", names: "thing", call: ({ run }) => ({ path: `/v1/runs/${run}/ports/greet/skip` }), own: "409 RUN_CLEANED", absent: RUN },
-  "POST /v1/runs/:id/ports/:port/say": { scope: "plans:run", names: "thing", call: ({ run }) => ({ path: `/v1/runs/${run}/ports/greet/say`, body: { to: "implementer", text: "x" } }), own: "409 RUN_OVER", absent: RUN },
+  "GET /v1/runs/:id": {
+    scope: "plans:read",
+    names: "thing",
+    call: ({ run }) => ({ path: `/v1/runs/${run}` }),
+    own: "200",
+    absent: RUN,
+  },
+  "GET /v1/runs/:id/events": {
+    scope: "plans:read",
+    names: "thing",
+    call: ({ run }) => ({ path: `/v1/runs/${run}/events` }),
+    own: "200",
+    absent: RUN,
+  },
+  "GET /v1/runs/:id/diff": {
+    scope: "plans:read",
+    names: "thing",
+    call: ({ run }) => ({ path: `/v1/runs/${run}/diff` }),
+    own: "409 RUN_CLEANED",
+    absent: RUN,
+  },
+  "POST /v1/runs/:id/merge": {
+    scope: "plans:run",
+    names: "thing",
+    call: ({ run }) => ({ path: `/v1/runs/${run}/merge`, body: { into: "no such branch" } }),
+    own: "409 RUN_CLEANED",
+    absent: RUN,
+  },
+  "POST /v1/runs/:id/pause": {
+    scope: "plans:run",
+    names: "thing",
+    call: ({ run }) => ({ path: `/v1/runs/${run}/pause` }),
+    own: "409 RUN_CLEANED",
+    absent: RUN,
+  },
+  "POST /v1/runs/:id/resume": {
+    scope: "plans:run",
+    names: "thing",
+    call: ({ run }) => ({ path: `/v1/runs/${run}/resume` }),
+    own: "409 RUN_CLEANED",
+    absent: RUN,
+  },
+  "POST /v1/runs/:id/cancel": {
+    scope: "plans:run",
+    names: "thing",
+    call: ({ run }) => ({ path: `/v1/runs/${run}/cancel` }),
+    own: "409 RUN_CLEANED",
+    absent: RUN,
+  },
+  "POST /v1/runs/:id/again": {
+    scope: "plans:run",
+    names: "thing",
+    call: ({ run }) => ({ path: `/v1/runs/${run}/again` }),
+    own: "409 RUN_CLEANED",
+    absent: RUN,
+  },
+  "POST /v1/runs/:id/extend": {
+    scope: "plans:run",
+    names: "thing",
+    call: ({ run }) => ({ path: `/v1/runs/${run}/extend`, body: { tokens: 1 } }),
+    own: "409 RUN_CLEANED",
+    absent: RUN,
+  },
+  "POST /v1/runs/clean": {
+    scope: "plans:run",
+    names: "thing",
+    call: ({ run }) => ({ path: "/v1/runs/clean", body: { run, dry_run: true } }),
+    own: "200",
+    absent: RUN,
+  },
+  "GET /v1/runs/:id/ports/:port": {
+    scope: "plans:read",
+    names: "thing",
+    call: ({ run }) => ({ path: `/v1/runs/${run}/ports/greet` }),
+    own: "200",
+    absent: RUN,
+  },
+  "GET /v1/runs/:id/ports/:port/steps/:step/manifest": {
+    scope: "plans:read",
+    names: "thing",
+    call: ({ run, step }) => ({ path: `/v1/runs/${run}/ports/greet/steps/${step}/manifest` }),
+    own: "200",
+    absent: RUN,
+  },
+  "GET /v1/runs/:id/ports/:port/diff": {
+    scope: "plans:read",
+    names: "thing",
+    call: ({ run }) => ({ path: `/v1/runs/${run}/ports/greet/diff` }),
+    own: "409 RUN_CLEANED",
+    absent: RUN,
+  },
+  "POST /v1/runs/:id/ports/:port/retry": {
+    scope: "plans:run",
+    names: "thing",
+    call: ({ run }) => ({ path: `/v1/runs/${run}/ports/greet/retry` }),
+    own: "409 RUN_CLEANED",
+    absent: RUN,
+  },
+  "POST /v1/runs/:id/ports/:port/skip": {
+    scope: "plans:run",
+    names: "thing",
+    call: ({ run }) => ({ path: `/v1/runs/${run}/ports/greet/skip` }),
+    own: "409 RUN_CLEANED",
+    absent: RUN,
+  },
+  "POST /v1/runs/:id/ports/:port/say": {
+    scope: "plans:run",
+    names: "thing",
+    call: ({ run }) => ({
+      path: `/v1/runs/${run}/ports/greet/say`,
+      body: { to: "implementer", text: "x" },
+    }),
+    own: "409 RUN_OVER",
+    absent: RUN,
+  },
   // A worker's own token alone opens these; who calls is not asked for another one.
-  "POST /v1/hooks/test-feedback": { scope: "public", names: "none", call: () => ({ path: "/v1/hooks/test-feedback", body: {} }), own: "401 HOOK_TOKEN_INVALID" },
-  "POST /v1/hooks/ask": { scope: "public", names: "none", call: () => ({ path: "/v1/hooks/ask", body: { question: "x" } }), own: "401 HOOK_TOKEN_INVALID" },
-  "POST /v1/hooks/request-access": { scope: "public", names: "none", call: () => ({ path: "/v1/hooks/request-access", body: { path: "x", wants: "read", why: "x" } }), own: "401 HOOK_TOKEN_INVALID" },
+  "POST /v1/hooks/test-feedback": {
+    scope: "public",
+    names: "none",
+    call: () => ({ path: "/v1/hooks/test-feedback", body: {} }),
+    own: "401 HOOK_TOKEN_INVALID",
+  },
+  "POST /v1/hooks/ask": {
+    scope: "public",
+    names: "none",
+    call: () => ({ path: "/v1/hooks/ask", body: { question: "x" } }),
+    own: "401 HOOK_TOKEN_INVALID",
+  },
+  "POST /v1/hooks/request-access": {
+    scope: "public",
+    names: "none",
+    call: () => ({
+      path: "/v1/hooks/request-access",
+      body: { path: "x", wants: "read", why: "x" },
+    }),
+    own: "401 HOOK_TOKEN_INVALID",
+  },
 
   // The server. What of the event log a reader gets is shown by events.test.ts.
-  "GET /v1/events": { scope: "known", names: "list", call: at("/v1/events"), own: "200", isEndless: true },
+  "GET /v1/events": {
+    scope: "known",
+    names: "list",
+    call: at("/v1/events"),
+    own: "200",
+    isEndless: true,
+  },
   "GET /v1/audit": { scope: "admin", names: "list", call: at("/v1/audit?limit=200"), own: "200" },
-  "GET /v1/costs": { scope: "admin", names: "all", call: at("/v1/costs"), own: "200", absent: "403 COSTS_NOT_ALLOWED" },
-  "GET /metrics": { scope: "admin", names: "all", call: at("/metrics"), own: "200", absent: "403 METRICS_NOT_ALLOWED" },
-  "POST /v1/reload": { scope: "admin", names: "all", call: at("/v1/reload"), own: "409 RELOAD_IMPOSSIBLE", absent: "403 RELOAD_NOT_ALLOWED" },
+  "GET /v1/costs": {
+    scope: "admin",
+    names: "all",
+    call: at("/v1/costs"),
+    own: "200",
+    absent: "403 COSTS_NOT_ALLOWED",
+  },
+  "GET /metrics": {
+    scope: "admin",
+    names: "all",
+    call: at("/metrics"),
+    own: "200",
+    absent: "403 METRICS_NOT_ALLOWED",
+  },
+  "POST /v1/reload": {
+    scope: "admin",
+    names: "all",
+    call: at("/v1/reload"),
+    own: "409 RELOAD_IMPOSSIBLE",
+    absent: "403 RELOAD_NOT_ALLOWED",
+  },
   "GET /v1/me": { scope: "known", names: "none", call: at("/v1/me"), own: "200" },
-  "POST /v1/login": { scope: "public", names: "none", call: () => ({ path: "/v1/login", body: { token: "no-such-token-0123456789" } }), own: "401 TOKEN_INVALID" },
-  "POST /v1/login/links": { scope: "known", names: "none", call: at("/v1/login/links"), own: "200" },
-  "GET /v1/login/sessions": { scope: "known", names: "list", call: at("/v1/login/sessions"), own: "200" },
-  "DELETE /v1/login/sessions/:id": { scope: "known", names: "thing", call: () => ({ path: "/v1/login/sessions/login_none" }), own: LOGIN, absent: LOGIN },
+  "POST /v1/login": {
+    scope: "public",
+    names: "none",
+    call: () => ({ path: "/v1/login", body: { token: "no-such-token-0123456789" } }),
+    own: "401 TOKEN_INVALID",
+  },
+  "POST /v1/login/links": {
+    scope: "known",
+    names: "none",
+    call: at("/v1/login/links"),
+    own: "200",
+  },
+  "GET /v1/login/sessions": {
+    scope: "known",
+    names: "list",
+    call: at("/v1/login/sessions"),
+    own: "200",
+  },
+  "DELETE /v1/login/sessions/:id": {
+    scope: "known",
+    names: "thing",
+    call: () => ({ path: "/v1/login/sessions/login_none" }),
+    own: LOGIN,
+    absent: LOGIN,
+  },
   "POST /v1/logout": { scope: "public", names: "none", call: at("/v1/logout"), own: "204" },
   "GET /healthz": { scope: "public", names: "none", call: at("/healthz"), own: "200" },
   "HEAD /healthz": { scope: "public", names: "none", call: at("/healthz"), own: "200" },

@@ -7,8 +7,8 @@ import { ROUTES, type Row } from "./route-table.ts";
 import { makeThings, noThings, type Things } from "./tenant-things.ts";
 
 /**
- * Every route × every role, against a running server that requires tokens. What is expected stands in `route-table.ts`.
- * Source: docs/spec/platform §6.
+ * Every route × every role, against a running server that requires tokens. What is expected stands
+ * in `route-table.ts`. Source: docs/spec/platform §6.
  */
 const TENANTS = ["", "acme", "beta"] as const;
 type Tenant = (typeof TENANTS)[number];
@@ -19,8 +19,20 @@ const servers: Set<string>[] = [];
 const tokens = new Map<string, string>();
 const things = new Map<Tenant, Things>();
 
-/** Each single scope without a tenant and with one; of the other tenant the administrator alone, for the rest of it is as the first one's. */
-const roles = [...SCOPES.flatMap((scope) => [{ scope, tenant: "" }, { scope, tenant: "acme" }] as const), { scope: "admin", tenant: "beta" } as const];
+/**
+ * Each single scope without a tenant and with one; of the other tenant the administrator alone, for
+ * the rest of it is as the first one's.
+ */
+const roles = [
+  ...SCOPES.flatMap(
+    (scope) =>
+      [
+        { scope, tenant: "" },
+        { scope, tenant: "acme" },
+      ] as const,
+  ),
+  { scope: "admin", tenant: "beta" } as const,
+];
 const table = Object.entries(ROUTES);
 /** The dashboard, where it was built: files without a word of anybody. */
 const FILES = "GET /*";
@@ -30,7 +42,9 @@ beforeAll(async () => {
   const watch = (message: unknown): void => {
     const { fastify } = message as { fastify: FastifyInstance };
     const routes = new Set<string>();
-    fastify.addHook("onRoute", ({ method, url }: RouteOptions) => [method].flat().forEach((one) => routes.add(`${one} ${url}`)));
+    fastify.addHook("onRoute", ({ method, url }: RouteOptions) =>
+      [method].flat().forEach((one) => routes.add(`${one} ${url}`)),
+    );
     servers.push(routes);
   };
   subscribe("fastify.initialization", watch);
@@ -38,9 +52,25 @@ beforeAll(async () => {
   unsubscribe("fastify.initialization", watch);
 
   const store = new PostgresTokenStore({ database: team.database });
-  for (const role of roles) tokens.set(keyOf(role), (await store.create({ name: `${role.scope} ${role.tenant}`, scopes: [role.scope], tenant: role.tenant })).token);
+  for (const role of roles) {
+    tokens.set(
+      keyOf(role),
+      (
+        await store.create({
+          name: `${role.scope} ${role.tenant}`,
+          scopes: [role.scope],
+          tenant: role.tenant,
+        })
+      ).token,
+    );
+  }
   const run = await aRun();
-  for (const tenant of TENANTS) things.set(tenant, await makeThings(team, { tenant, token: tokens.get(`admin ${tenant}`)!, run }));
+  for (const tenant of TENANTS) {
+    things.set(
+      tenant,
+      await makeThings(team, { tenant, token: tokens.get(`admin ${tenant}`)!, run }),
+    );
+  }
 }, 120_000);
 
 afterAll(async () => team?.[Symbol.asyncDispose](), 60_000);
@@ -48,14 +78,23 @@ afterAll(async () => team?.[Symbol.asyncDispose](), 60_000);
 test("each route of the running server has a row in the table, and each row a route", () => {
   const registered = servers.find((routes) => routes.has("GET /v1/me"))!;
 
-  expect(table.map(([route]) => route).toSorted()).toEqual([...registered].filter((route) => route !== FILES).toSorted());
+  expect(table.map(([route]) => route).toSorted()).toEqual(
+    [...registered].filter((route) => route !== FILES).toSorted(),
+  );
 });
 
 test("who does not say who they are, and who has a wrong bearer, is refused on each route that is not public", async () => {
-  const expected = Object.fromEntries(table.map(([route, { scope, own }]) => [route, scope === "public" ? [own, own] : ["401 TOKEN_NEEDED", "401 TOKEN_INVALID"]]));
+  const expected = Object.fromEntries(
+    table.map(([route, { scope, own }]) => [
+      route,
+      scope === "public" ? [own, own] : ["401 TOKEN_NEEDED", "401 TOKEN_INVALID"],
+    ]),
+  );
 
   const told = await atOnce(table, async (route, row) => {
-    const answers = [undefined, "wrong-bearer-0123456789"].map((token) => call(route, row, { of: things.get("")!, token }));
+    const answers = [undefined, "wrong-bearer-0123456789"].map((token) =>
+      call(route, row, { of: things.get("")!, token }),
+    );
     return (await Promise.all(answers)).map(({ status }) => status);
   });
 
@@ -64,11 +103,18 @@ test("who does not say who they are, and who has a wrong bearer, is refused on e
 
 describe.each(roles)("with the scope $scope and the tenant “$tenant”", (role) => {
   test("each route answers about one's own things as the table says, and holds no word of another's", async () => {
-    const expected = Object.fromEntries(table.map(([route, row]) => [route, expectedOwn(row, role)]));
+    const expected = Object.fromEntries(
+      table.map(([route, row]) => [route, expectedOwn(row, role)]),
+    );
 
     const told = await atOnce(table, async (route, row) => {
-      const { status, body } = await call(route, row, { of: things.get(role.tenant)!, token: tokens.get(keyOf(role)) });
-      expect([route, ...wordsOf(others(role)).filter((word) => body.includes(word))]).toEqual([route]);
+      const { status, body } = await call(route, row, {
+        of: things.get(role.tenant)!,
+        token: tokens.get(keyOf(role)),
+      });
+      expect([route, ...wordsOf(others(role)).filter((word) => body.includes(word))]).toEqual([
+        route,
+      ]);
       return status;
     });
 
@@ -84,14 +130,23 @@ describe.each(roles)("with the scope $scope and the tenant “$tenant”", (role
 
     for (const tenant of TENANTS.filter((one) => one !== role.tenant)) {
       const isOwn = (row: Row): boolean => row.isAlias === true && tenant === "";
-      const expected = Object.fromEntries(naming.map(([route, row]) => [route, isOwn(row) ? expectedOwn(row, role) : expectedForeign(row, role)]));
+      const expected = Object.fromEntries(
+        naming.map(([route, row]) => [
+          route,
+          isOwn(row) ? expectedOwn(row, role) : expectedForeign(row, role),
+        ]),
+      );
 
       const told = await atOnce(naming, async (route, row) => {
         const [theirs, none] = [named(things.get(tenant)!, { tenant, role }), noThings()];
         const foreign = await call(route, row, { of: theirs, token });
         if (seesAll(role)) return foreign.status;
         expect(foreign.body.includes(theirs.secret), route).toBe(false);
-        if (!isOwn(row)) expect(anonymous(foreign, theirs), route).toEqual(anonymous(await call(route, row, { of: none, token }), none));
+        if (!isOwn(row)) {
+          expect(anonymous(foreign, theirs), route).toEqual(
+            anonymous(await call(route, row, { of: none, token }), none),
+          );
+        }
         return foreign.status;
       });
 
@@ -104,11 +159,18 @@ test("a sweep over all routes as others has left each tenant's things as they we
   for (const tenant of TENANTS) {
     const { session, escalation, room, job, run } = things.get(tenant)!;
     const token = tokens.get(`admin ${tenant}`)!;
-    const look = async (path: string): Promise<unknown> => (await fetch(team.url + path, { headers: { authorization: `Bearer ${token}` } })).json();
+    const look = async (path: string): Promise<unknown> =>
+      (await fetch(team.url + path, { headers: { authorization: `Bearer ${token}` } })).json();
 
     expect(await look(`/v1/agent/sessions/${session}`)).toMatchObject({ session_id: session });
     expect(await look(`/v1/escalations/${escalation}`)).toMatchObject({ status: "open" });
-    expect(await look(`/v1/rooms/${room}/messages`)).toMatchObject({ items: expect.arrayContaining([expect.objectContaining({ text: expect.stringContaining(things.get(tenant)!.secret) as string })]) as unknown });
+    expect(await look(`/v1/rooms/${room}/messages`)).toMatchObject({
+      items: expect.arrayContaining([
+        expect.objectContaining({
+          text: expect.stringContaining(things.get(tenant)!.secret) as string,
+        }),
+      ]) as unknown,
+    });
     expect(await look(`/v1/jobs/${job}`)).toMatchObject({ job_id: job });
     expect(await look(`/v1/runs/${run}`)).toMatchObject({ id: run });
   }
@@ -120,28 +182,50 @@ interface Answer {
   readonly body: string;
 }
 
-async function call(route: string, row: Row, { of, token }: { of: Things; token: string | undefined }): Promise<Answer> {
+async function call(
+  route: string,
+  row: Row,
+  { of, token }: { of: Things; token: string | undefined },
+): Promise<Answer> {
   const [method = ""] = route.split(" ");
   const { path, body } = row.call(of);
   const answer = await fetch(team.url + path, {
     method,
-    headers: { ...(token !== undefined && { authorization: `Bearer ${token}` }), ...(body !== undefined && { "content-type": "application/json" }) },
+    headers: {
+      ...(token !== undefined && { authorization: `Bearer ${token}` }),
+      ...(body !== undefined && { "content-type": "application/json" }),
+    },
     ...(body !== undefined && { body: JSON.stringify(body) }),
   });
   const text = row.isEndless && answer.ok ? await beginningOf(answer) : await answer.text();
   const isProblem = answer.headers.get("content-type")?.includes("problem+json") === true;
-  return { status: isProblem ? `${answer.status} ${(JSON.parse(text) as { code: string }).code}` : String(answer.status), body: text };
+  return {
+    status: isProblem
+      ? `${answer.status} ${(JSON.parse(text) as { code: string }).code}`
+      : String(answer.status),
+    body: text,
+  };
 }
 
 /** What came of each route, asked all at once. */
-async function atOnce<T>(rows: typeof table, ask: (route: string, row: Row) => Promise<T>): Promise<Record<string, T>> {
-  const told = await Promise.all(rows.map(async ([route, row]) => [route, await ask(route, row)] as const));
+async function atOnce<T>(
+  rows: typeof table,
+  ask: (route: string, row: Row) => Promise<T>,
+): Promise<Record<string, T>> {
+  const told = await Promise.all(
+    rows.map(async ([route, row]) => [route, await ask(route, row)] as const),
+  );
   return Object.fromEntries(told);
 }
 
 /** Who sees all tenants names a session with its tenant. */
-function named(theirs: Things, { tenant, role }: { tenant: Tenant; role: { scope: Scope; tenant: Tenant } }): Things {
-  return seesAll(role) && tenant !== "" ? { ...theirs, session: encodeURIComponent(`${tenant}/${theirs.session}`) } : theirs;
+function named(
+  theirs: Things,
+  { tenant, role }: { tenant: Tenant; role: { scope: Scope; tenant: Tenant } },
+): Things {
+  return seesAll(role) && tenant !== ""
+    ? { ...theirs, session: encodeURIComponent(`${tenant}/${theirs.session}`) }
+    : theirs;
 }
 
 /** Of a stream that has no end: what comes up to the last event that is there. */
@@ -165,8 +249,13 @@ function expectedForeign(row: Row, role: { scope: Scope; tenant: Tenant }): stri
 
 /** Which scope holds which: as the specification says, not as the server does. */
 function holds(given: Scope, needed: Row["scope"]): boolean {
-  if (needed === "public" || needed === "known" || given === needed || given === "admin") return true;
-  return (given === "plans" && (needed === "plans:run" || needed === "plans:read")) || (given === "plans:run" && needed === "plans:read");
+  if (needed === "public" || needed === "known" || given === needed || given === "admin") {
+    return true;
+  }
+  return (
+    (given === "plans" && (needed === "plans:run" || needed === "plans:read")) ||
+    (given === "plans:run" && needed === "plans:read")
+  );
 }
 
 function seesAll({ scope, tenant }: { scope: Scope; tenant: Tenant }): boolean {
@@ -174,14 +263,27 @@ function seesAll({ scope, tenant }: { scope: Scope; tenant: Tenant }): boolean {
 }
 
 function others({ scope, tenant }: { scope: Scope; tenant: Tenant }): readonly Things[] {
-  return seesAll({ scope, tenant }) ? [] : TENANTS.filter((one) => one !== tenant).map((one) => things.get(one)!);
+  return seesAll({ scope, tenant })
+    ? []
+    : TENANTS.filter((one) => one !== tenant).map((one) => things.get(one)!);
 }
 
 function wordsOf(owners: readonly Things[]): readonly string[] {
-  return owners.flatMap(({ secret, turn, escalation, thread, message, job, run }) => [secret, turn, escalation, thread, message, job, run]);
+  return owners.flatMap(({ secret, turn, escalation, thread, message, job, run }) => [
+    secret,
+    turn,
+    escalation,
+    thread,
+    message,
+    job,
+    run,
+  ]);
 }
 
-/** An answer without the names that were asked for, and without what differs from request to request. */
+/**
+ * An answer without the names that were asked for, and without what differs from request to
+ * request.
+ */
 function anonymous({ status, body }: Answer, asked: Things): unknown {
   const { step: _step, ...names } = asked; // too short: it stands in other numbers
   const nameless = Object.values(names).reduce((text, name) => text.replaceAll(name, "…"), body);
@@ -192,7 +294,13 @@ function anonymous({ status, body }: Answer, asked: Things): unknown {
 /** A run of the plan `greet`, to its end. */
 async function aRun(): Promise<string> {
   const headers = { "content-type": "application/json", authorization: `Bearer ${team.admin}` };
-  const begun = (await (await fetch(`${team.url}/v1/runs`, { method: "POST", headers, body: JSON.stringify({ plan: "greet" }) })).json()) as { id: string };
+  const begun = (await (
+    await fetch(`${team.url}/v1/runs`, {
+      method: "POST",
+      headers,
+      body: JSON.stringify({ plan: "greet" }),
+    })
+  ).json()) as { id: string };
   await (await fetch(`${team.url}/v1/runs/${begun.id}/events`, { headers })).text();
   return begun.id;
 }

@@ -1,7 +1,10 @@
 import { newId, ulid } from "../../src/kernel/ids.ts";
 import type { ContractTeam } from "../contract/contract-team.ts";
 
-/** One thing of each kind that an owner has; or, of nobody, names of the same shape that nothing has. */
+/**
+ * One thing of each kind that an owner has; or, of nobody, names of the same shape that nothing
+ * has.
+ */
 export interface Things {
   /** In all that this owner says; it must stand in no answer to another one. */
   readonly secret: string;
@@ -18,35 +21,95 @@ export interface Things {
   readonly step: string;
 }
 
-/** Makes one of each for a tenant (`""`: for no tenant), through the API where it makes them, else as rows. */
-export async function makeThings(team: ContractTeam, { tenant, token, run }: { tenant: string; token: string; run: string }): Promise<Things> {
+/**
+ * Makes one of each for a tenant (`""`: for no tenant), through the API where it makes them, else
+ * as rows.
+ */
+export async function makeThings(
+  team: ContractTeam,
+  { tenant, token, run }: { tenant: string; token: string; run: string },
+): Promise<Things> {
   const { database } = team;
   const owner = tenant || "nobody";
   const secret = `secret-of-${owner}`;
   const session = `only-${owner}`;
-  const post = async (path: string, body: unknown): Promise<{ body: Record<string, unknown>; turn: string | null }> => {
+  const post = async (
+    path: string,
+    body: unknown,
+  ): Promise<{ body: Record<string, unknown>; turn: string | null }> => {
     const headers = { "content-type": "application/json", authorization: `Bearer ${token}` };
-    const answer = await fetch(team.url + path, { method: "POST", headers, body: JSON.stringify(body) });
-    return { body: (await answer.json()) as Record<string, unknown>, turn: answer.headers.get("turn-id") };
+    const answer = await fetch(team.url + path, {
+      method: "POST",
+      headers,
+      body: JSON.stringify(body),
+    });
+    return {
+      body: (await answer.json()) as Record<string, unknown>,
+      turn: answer.headers.get("turn-id"),
+    };
   };
 
   // What is asked for needs a yes: an escalation.
-  const { turn } = await post("/v1/agent/chat", { session_id: session, message: `주문해 줘 ${secret}`, service: "desk" });
-  await post("/v1/agent/chat", { session_id: "ceo", message: `안녕하세요 ${secret}`, service: "desk" });
-  await post("/v1/agent/chat", { session_id: `${session}-too`, message: `주문해 줘 ${secret}`, service: "desk" });
-  const [escalation, decided] = await database.query<{ id: string }>({ text: "select id from dure.escalations where tenant = $1 and type = 'decision' order by created_at" }, [tenant]);
+  const { turn } = await post("/v1/agent/chat", {
+    session_id: session,
+    message: `주문해 줘 ${secret}`,
+    service: "desk",
+  });
+  await post("/v1/agent/chat", {
+    session_id: "ceo",
+    message: `안녕하세요 ${secret}`,
+    service: "desk",
+  });
+  await post("/v1/agent/chat", {
+    session_id: `${session}-too`,
+    message: `주문해 줘 ${secret}`,
+    service: "desk",
+  });
+  const [escalation, decided] = await database.query<{ id: string }>(
+    {
+      text: "select id from dure.escalations where tenant = $1 and type = 'decision' order by created_at",
+    },
+    [tenant],
+  );
   await post(`/v1/escalations/${decided!.id}/dismiss`, {});
 
   const room = tenant === "" ? "web:general" : `web:general@${tenant}`;
   const said = await post("/v1/rooms/web:general/messages", { text: `@루다 ${secret}` });
   const message = said.body["message_id"] as string;
   const thread = newId("thread");
-  await database.query({ text: "insert into dure.places (id, adapter, kind, parent, name, tenant, channel) values ($1, 'web', 'thread', $2, $3, $4, $2)" }, [thread, room, `thread ${secret}`, tenant]);
-  await database.query({ text: "insert into dure.observations (place, slot, seq, message, sender, excerpt, agents) values ($1, 0, 1, $2, 'mina', $3, '{eden}')" }, [room, message, secret]);
+  await database.query(
+    {
+      text: "insert into dure.places (id, adapter, kind, parent, name, tenant, channel) values ($1, 'web', 'thread', $2, $3, $4, $2)",
+    },
+    [thread, room, `thread ${secret}`, tenant],
+  );
+  await database.query(
+    {
+      text: "insert into dure.observations (place, slot, seq, message, sender, excerpt, agents) values ($1, 0, 1, $2, 'mina', $3, '{eden}')",
+    },
+    [room, message, secret],
+  );
 
-  const { body: asked } = await post("/v1/jobs", { agent: "ruda", target: "eden", message: secret, max_turns: 1 });
+  const { body: asked } = await post("/v1/jobs", {
+    agent: "ruda",
+    target: "eden",
+    message: secret,
+    max_turns: 1,
+  });
   const { id, step } = await copyRun(team, { run, tenant, secret });
-  return { secret, session, turn: turn!, escalation: escalation!.id, decided: decided!.id, room, thread, message, job: asked["job_id"] as string, run: id, step };
+  return {
+    secret,
+    session,
+    turn: turn!,
+    escalation: escalation!.id,
+    decided: decided!.id,
+    room,
+    thread,
+    message,
+    job: asked["job_id"] as string,
+    run: id,
+    step,
+  };
 }
 
 /** Names that nothing has. */
@@ -67,7 +130,10 @@ export function noThings(): Things {
 }
 
 /** The run as this owner's; its files are gone, so that orders to it are refused at once. */
-async function copyRun({ database }: ContractTeam, { run, tenant, secret }: { run: string; tenant: string; secret: string }): Promise<{ id: string; step: string }> {
+async function copyRun(
+  { database }: ContractTeam,
+  { run, tenant, secret }: { run: string; tenant: string; secret: string },
+): Promise<{ id: string; step: string }> {
   const id = `run_${ulid()}`;
   await database.query(
     {

@@ -8,7 +8,10 @@ import { startTestEngine } from "../../src/engine/test-engine.ts";
 import { tool } from "../../src/engine/tool.ts";
 import { silentLogger } from "../../src/kernel/logger.ts";
 
-/** What a tenant's session had before sessions were stored under their tenant: a past, a turn under way, a question, a job, a hook. */
+/**
+ * What a tenant's session had before sessions were stored under their tenant: a past, a turn under
+ * way, a question, a job, a hook.
+ */
 const ROWS = /* sql */ `
   insert into dure.sessions (id, tenant, incarnation, service, next_ordinal, running_turn) values ('ceo', 'acme', 'inc000000001', 'desk', 3, 'turn_now');
   insert into dure.sessions (id, tenant, service) values ('plain', '', 'desk'), ('job:job_1:eden', 'acme', 'desk'), ('room:ruda:web:general', 'acme', 'desk');
@@ -28,7 +31,10 @@ const ROWS = /* sql */ `
   insert into dure.events (type, role, job, data) values ('job.accepted', 'delegation', 'job_1', '{}');`;
 
 /** The migrations of the release before tenants. */
-const BEFORE = MIGRATIONS.slice(0, MIGRATIONS.findIndex(({ name }) => name === "tenants"));
+const BEFORE = MIGRATIONS.slice(
+  0,
+  MIGRATIONS.findIndex(({ name }) => name === "tenants"),
+);
 
 async function upgraded(): Promise<TestDatabase> {
   const db = await testDatabase({ migrated: false });
@@ -42,46 +48,95 @@ async function upgraded(): Promise<TestDatabase> {
 async function restored(): Promise<TestDatabase> {
   const db = await testDatabase();
   await db.database.query({ text: ROWS });
-  for (let times = 0; times < 2; times++) await db.database.query({ text: "select dure.settle_tenants()" });
+  for (let times = 0; times < 2; times++) {
+    await db.database.query({ text: "select dure.settle_tenants()" });
+  }
   return db;
 }
 
-test.each([["the upgrade", upgraded], ["the restore of an older backup", restored]])("what a tenant's session had before %s stands under its tenant", async (_name, make) => {
+test.each([
+  ["the upgrade", upgraded],
+  ["the restore of an older backup", restored],
+])("what a tenant's session had before %s stands under its tenant", async (_name, make) => {
   await using db = await make();
-  const column = async (text: string): Promise<unknown[]> => (await db.database.query<{ value: unknown }>({ text })).map(({ value }) => value);
+  const column = async (text: string): Promise<unknown[]> =>
+    (await db.database.query<{ value: unknown }>({ text })).map(({ value }) => value);
 
-  expect(await column("select id as value from dure.sessions order by 1")).toEqual(["acme/ceo", "job:job_1:eden", "plain", "room:ruda:web:general"]);
-  for (const table of ["turns", "messages", "effects", "escalations", "budget_sessions", "job_notes"]) {
-    expect(await column(`select distinct session_id as value from dure.${table}`), table).toEqual(["acme/ceo"]);
+  expect(await column("select id as value from dure.sessions order by 1")).toEqual([
+    "acme/ceo",
+    "job:job_1:eden",
+    "plain",
+    "room:ruda:web:general",
+  ]);
+  for (const table of [
+    "turns",
+    "messages",
+    "effects",
+    "escalations",
+    "budget_sessions",
+    "job_notes",
+  ]) {
+    expect(await column(`select distinct session_id as value from dure.${table}`), table).toEqual([
+      "acme/ceo",
+    ]);
   }
-  expect(await column("select array[origin_session, root_work] as value from dure.jobs")).toEqual([["acme/ceo", "acme/ceo"]]);
-  expect(await column("select array[ordering, payload->>'session'] as value from dure.outbox")).toEqual([["acme/ceo", "acme/ceo"]]);
-  expect(await column("select subject as value from dure.escalations")).toEqual(["approval/acme/ceo/book/hash"]);
-  expect(await column("select key as value from dure.effects")).toEqual(["ceo/inc000000001/book/1"]);
-  expect(await column("select coalesce(session, job) || ': ' || coalesce(tenant, 'nobody knows') as value from dure.events order by seq")).toEqual(["acme/ceo: acme", "plain: ", "gone: nobody knows", "job_1: acme"]);
+  expect(await column("select array[origin_session, root_work] as value from dure.jobs")).toEqual([
+    ["acme/ceo", "acme/ceo"],
+  ]);
+  expect(
+    await column("select array[ordering, payload->>'session'] as value from dure.outbox"),
+  ).toEqual([["acme/ceo", "acme/ceo"]]);
+  expect(await column("select subject as value from dure.escalations")).toEqual([
+    "approval/acme/ceo/book/hash",
+  ]);
+  expect(await column("select key as value from dure.effects")).toEqual([
+    "ceo/inc000000001/book/1",
+  ]);
+  expect(
+    await column(
+      "select coalesce(session, job) || ': ' || coalesce(tenant, 'nobody knows') as value from dure.events order by seq",
+    ),
+  ).toEqual(["acme/ceo: acme", "plain: ", "gone: nobody knows", "job_1: acme"]);
 });
 
 test("a tenant's session goes on after the upgrade, and its effects keep their keys", async () => {
   await using db = await upgraded();
   const keys: string[] = [];
-  const book = tool({ description: "Books.", inputSchema: z.object({}), effect: "once", recover: "ask", execute: (_input, { key }) => void keys.push(key) });
+  const book = tool({
+    description: "Books.",
+    inputSchema: z.object({}),
+    effect: "once",
+    recover: "ask",
+    execute: (_input, { key }) => void keys.push(key),
+  });
   const desk = defineService({
     name: "desk",
     agents: {},
-    flows: { DEFAULT: flow(async (turn) => {
-      await turn.call("book", book, {}, { key: ["2"] });
-      return turn.done({ message: `heard: ${turn.message}` });
-    }) },
+    flows: {
+      DEFAULT: flow(async (turn) => {
+        await turn.call("book", book, {}, { key: ["2"] });
+        return turn.done({ message: `heard: ${turn.message}` });
+      }),
+    },
   });
   await using t = await startTestEngine(desk, { on: db });
   const caller = { tenant: "acme", name: "" };
 
-  for await (const { event } of t.engine.read("turn_now", { caller })) if (event.type === "DONE") break;
+  for await (const { event } of t.engine.read("turn_now", { caller })) {
+    if (event.type === "DONE") break;
+  }
   const { history } = await t.engine.session("ceo", { caller });
   const next = await t.engine.turn({ session: "ceo", message: "and on" }, { caller }).done;
 
-  expect(history.map(({ content }) => content)).toEqual(["words of then", "an answer of then", "words of now", "heard: words of now"]);
+  expect(history.map(({ content }) => content)).toEqual([
+    "words of then",
+    "an answer of then",
+    "words of now",
+    "heard: words of now",
+  ]);
   expect(next.message).toBe("heard: and on");
   expect(keys[0]).toMatch(/^ceo\/inc000000001\//);
-  await expect(t.engine.session("ceo", { caller: { tenant: "beta", name: "" } })).rejects.toMatchObject({ code: "SESSION_UNKNOWN" });
+  await expect(
+    t.engine.session("ceo", { caller: { tenant: "beta", name: "" } }),
+  ).rejects.toMatchObject({ code: "SESSION_UNKNOWN" });
 });

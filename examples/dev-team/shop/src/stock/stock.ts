@@ -19,7 +19,8 @@ export class Stock {
   }
 
   setAside(article: string, quantity: number): void {
-    if (quantity > this.free(article)) throw new StockError("TOO_FEW", `${article}: ${quantity} wanted, ${this.free(article)} free`);
+    if (quantity > this.free(article))
+      throw new StockError("TOO_FEW", `${article}: ${quantity} wanted, ${this.free(article)} free`);
     this.#aside.set(article, (this.#aside.get(article) ?? 0) + quantity);
   }
 

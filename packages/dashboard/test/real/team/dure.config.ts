@@ -5,7 +5,10 @@ import { examplesModel } from "../../../../../examples/offline.ts";
 import transfer from "../../../../../examples/transfer/service.ts";
 import { desk, deskModel } from "./desk.ts";
 
-/** The example services as they are, and a desk whose answers take their time and whose tools ask a person. */
+/**
+ * The example services as they are, and a desk whose answers take their time and whose tools ask a
+ * person.
+ */
 export default defineTeam({
   name: "두레",
   locale: "ko",

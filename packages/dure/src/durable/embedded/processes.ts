@@ -18,7 +18,10 @@ export function isAlive({ pid, born }: ProcessIdentity): boolean {
   return exists(pid) && birthOf(pid) === born;
 }
 
-/** Whether a process of that number runs; one that has died and was not yet collected by its parent does not. */
+/**
+ * Whether a process of that number runs; one that has died and was not yet collected by its parent
+ * does not.
+ */
 export function exists(pid: number): boolean {
   try {
     process.kill(pid, 0);
@@ -29,8 +32,8 @@ export function exists(pid: number): boolean {
 }
 
 /**
- * What runs under the number that `postmaster.pid` names: `ours`, a PostgreSQL on this folder; `foreign`, something that
- * got the same number later; `gone`.
+ * What runs under the number that `postmaster.pid` names: `ours`, a PostgreSQL on this folder;
+ * `foreign`, something that got the same number later; `gone`.
  */
 export function whoIs(pid: number, dataFolder: string): "ours" | "foreign" | "gone" {
   if (!exists(pid)) return "gone";
@@ -39,10 +42,15 @@ export function whoIs(pid: number, dataFolder: string): "ours" | "foreign" | "go
   return psColumn(pid, "command").includes("postgres") ? "ours" : "foreign";
 }
 
-/** Whether any process still works in the folder, such as a backend whose postmaster was killed. Linux only, else false. */
+/**
+ * Whether any process still works in the folder, such as a backend whose postmaster was killed.
+ * Linux only, else false.
+ */
 export function anyoneWorksIn(folder: string): boolean {
   if (process.platform !== "linux") return false;
-  return readdirSync("/proc").some((name) => /^\d+$/.test(name) && exists(Number(name)) && worksIn(Number(name), folder));
+  return readdirSync("/proc").some(
+    (name) => /^\d+$/.test(name) && exists(Number(name)) && worksIn(Number(name), folder),
+  );
 }
 
 function worksIn(pid: number, folder: string): boolean {
@@ -66,7 +74,10 @@ function bootId(): string {
   }
 }
 
-/** State letter and start time (ticks since boot) from /proc; source: proc_pid_stat(5), fields 3 and 22. */
+/**
+ * State letter and start time (ticks since boot) from /proc; source: proc_pid_stat(5), fields 3 and
+ * 22.
+ */
 function statOf(pid: number): { state: string; startedAt: string } | undefined {
   try {
     const stat = readFileSync(`/proc/${pid}/stat`, "utf8");

@@ -2,8 +2,8 @@ import { spawn, spawnSync, type ChildProcess } from "node:child_process";
 import { DureError } from "../../kernel/errors.ts";
 
 /**
- * As whom PostgreSQL runs, which refuses root: `direct`, as ourselves; `namespace`, as root seen through a user namespace
- * in which it is nobody; `drop`, as another user of the machine.
+ * As whom PostgreSQL runs, which refuses root: `direct`, as ourselves; `namespace`, as root seen
+ * through a user namespace in which it is nobody; `drop`, as another user of the machine.
  */
 export type Runner =
   | { readonly kind: "direct" }
@@ -15,7 +15,10 @@ const NOBODY = 65534;
 const NAMESPACE = ["--user", `--map-user=${NOBODY}`, `--map-group=${NOBODY}`];
 
 /** Nothing of our environment reaches the server; Windows cannot start a program without it. */
-const ENVIRONMENT = process.platform === "win32" ? {} : { env: { PATH: "/usr/local/bin:/usr/bin:/bin:/usr/sbin:/sbin", LC_ALL: "C" } };
+const ENVIRONMENT =
+  process.platform === "win32"
+    ? {}
+    : { env: { PATH: "/usr/local/bin:/usr/bin:/bin:/usr/sbin:/sbin", LC_ALL: "C" } };
 
 /** Who a folder belongs to, or undefined when there is none yet. */
 export interface Owner {
@@ -24,24 +27,42 @@ export interface Owner {
 }
 
 /**
- * Whom to try, in order. Pure. The owner of existing data decides; for a new folder root prefers the namespace (all files
- * stay its own), then whoever owns the surrounding folder, then nobody.
+ * Whom to try, in order. Pure. The owner of existing data decides; for a new folder root prefers
+ * the namespace (all files stay its own), then whoever owns the surrounding folder, then nobody.
  */
-export function decideRunners(self: number | undefined, data: Owner | undefined, surrounding: Owner): readonly Runner[] {
+export function decideRunners(
+  self: number | undefined,
+  data: Owner | undefined,
+  surrounding: Owner,
+): readonly Runner[] {
   if (self === undefined) return [{ kind: "direct" }];
   if (self !== 0) return data && data.uid !== self ? [] : [{ kind: "direct" }];
-  if (data) return data.uid === 0 ? [{ kind: "namespace" }] : [{ kind: "drop", uid: data.uid, gid: data.gid }];
+  if (data) {
+    return data.uid === 0
+      ? [{ kind: "namespace" }]
+      : [{ kind: "drop", uid: data.uid, gid: data.gid }];
+  }
 
   const nobody: Runner = { kind: "drop", uid: NOBODY, gid: NOBODY };
   if (surrounding.uid === 0) return [{ kind: "namespace" }, nobody];
-  return [{ kind: "namespace" }, { kind: "drop", uid: surrounding.uid, gid: surrounding.gid }, nobody];
+  return [
+    { kind: "namespace" },
+    { kind: "drop", uid: surrounding.uid, gid: surrounding.gid },
+    nobody,
+  ];
 }
 
-/** Whether `test` (a condition of sh, with `$1`, `$2` … for `values`) holds for the user of `runner`. */
+/**
+ * Whether `test` (a condition of sh, with `$1`, `$2` … for `values`) holds for the user of
+ * `runner`.
+ */
 export function holds(runner: Runner, test: string, ...values: string[]): boolean {
   if (process.platform === "win32") return true;
   const [file, args] = commandLine(runner, "/bin/sh", ["-c", test, "sh", ...values]);
-  return spawnSync(file, args, { ...ENVIRONMENT, ...identity(runner), cwd: "/", stdio: "ignore" }).status === 0;
+  return (
+    spawnSync(file, args, { ...ENVIRONMENT, ...identity(runner), cwd: "/", stdio: "ignore" })
+      .status === 0
+  );
 }
 
 /** Runs a program to its end. Throws with what it wrote to stderr when it fails. */
@@ -60,27 +81,50 @@ export async function run(
     ...(options.signal ? { signal: options.signal } : {}),
   });
   let output = "";
-  const collect = (chunk: Buffer): void => void (output = (output + chunk.toString()).slice(-20_000));
+  const collect = (chunk: Buffer): void =>
+    void (output = (output + chunk.toString()).slice(-20_000));
   child.stdout.on("data", collect);
   child.stderr.on("data", collect);
   child.stdin.on("error", () => {}); // a program that is gone says so through its exit code
   child.stdin.end(options.input ?? "");
-  const code = await new Promise<number | null>((resolve, reject) => child.once("error", reject).once("close", resolve));
+  const code = await new Promise<number | null>((resolve, reject) =>
+    child.once("error", reject).once("close", resolve),
+  );
   options.signal?.throwIfAborted();
   if (code === 0) return output;
-  throw new DureError("EMBEDDED_FAILED", `${program} ended with code ${code}: ${output.trim().slice(-2_000)}`);
+  throw new DureError(
+    "EMBEDDED_FAILED",
+    `${program} ended with code ${code}: ${output.trim().slice(-2_000)}`,
+  );
 }
 
-/** Starts a program that outlives us, in its own process group: Ctrl+C in our terminal does not reach it. */
-export function launch(runner: Runner, program: string, args: readonly string[], log: number): ChildProcess {
+/**
+ * Starts a program that outlives us, in its own process group: Ctrl+C in our terminal does not
+ * reach it.
+ */
+export function launch(
+  runner: Runner,
+  program: string,
+  args: readonly string[],
+  log: number,
+): ChildProcess {
   const [file, all] = commandLine(runner, program, args);
-  const child = spawn(file, all, { ...ENVIRONMENT, ...identity(runner), cwd: "/", detached: true, stdio: ["ignore", log, log], windowsHide: true });
+  const child = spawn(file, all, {
+    ...ENVIRONMENT,
+    ...identity(runner),
+    cwd: "/",
+    detached: true,
+    stdio: ["ignore", log, log],
+    windowsHide: true,
+  });
   child.unref();
   return child;
 }
 
 function commandLine(runner: Runner, program: string, args: readonly string[]): [string, string[]] {
-  return runner.kind === "namespace" ? ["unshare", [...NAMESPACE, program, ...args]] : [program, [...args]];
+  return runner.kind === "namespace"
+    ? ["unshare", [...NAMESPACE, program, ...args]]
+    : [program, [...args]];
 }
 
 function identity(runner: Runner): { uid?: number; gid?: number } {

@@ -1,4 +1,15 @@
-import { chownSync, closeSync, existsSync, mkdirSync, openSync, readFileSync, realpathSync, rmSync, statSync, truncateSync } from "node:fs";
+import {
+  chownSync,
+  closeSync,
+  existsSync,
+  mkdirSync,
+  openSync,
+  readFileSync,
+  realpathSync,
+  rmSync,
+  statSync,
+  truncateSync,
+} from "node:fs";
 import { readdir, rename, rm, writeFile } from "node:fs/promises";
 import { dirname, join } from "node:path";
 import pg from "pg";
@@ -9,7 +20,14 @@ import type { Logger } from "../../kernel/logger.ts";
 import { findNativePackage, prepareBinaries, unavailable, type Binaries } from "./binaries.ts";
 import { anyoneWorksIn, whoIs } from "./processes.ts";
 import { decideRunners, holds, launch, run, type Owner, type Runner } from "./runner.ts";
-import { chooseSettings, connectionOf, readSettings, ROLE, writeSettings, type ServerSettings } from "./settings.ts";
+import {
+  chooseSettings,
+  connectionOf,
+  readSettings,
+  ROLE,
+  writeSettings,
+  type ServerSettings,
+} from "./settings.ts";
 
 export interface ServerOptions {
   /** Absolute; holds `pg` (data), `postgres.json`, `pg.log`, `run` (socket), `start` (lock). */
@@ -33,15 +51,19 @@ export interface RunningServer {
 
 /** Longest start in milliseconds; the recovery after a crash is the slow case. */
 const START_TIMEOUT = 60_000;
-/** Pause between looks at a server that comes up, and between attempts to start one, in milliseconds. */
+/**
+ * Pause between looks at a server that comes up, and between attempts to start one, in
+ * milliseconds.
+ */
 const LOOK = 15;
 const RETRY = 200;
 /** `pg.log` starts anew beyond this many bytes (10 MB). */
 const LONGEST_LOG = 10 * 1024 * 1024;
 
 /**
- * Makes sure that a server runs on the folder: joins a running one, else starts one, first making the data folder if
- * needed. Call it under the folder's start lock. Every step can be repeated after a kill at any point.
+ * Makes sure that a server runs on the folder: joins a running one, else starts one, first making
+ * the data folder if needed. Call it under the folder's start lock. Every step can be repeated
+ * after a kill at any point.
  */
 export async function ensureServer(options: ServerOptions): Promise<RunningServer> {
   const { home, clock, logger, signal } = options;
@@ -57,17 +79,26 @@ export async function ensureServer(options: ServerOptions): Promise<RunningServe
     await clearStaleLocks(home);
     const outcome = await startOnce(plan, options, giveUpAt);
     if (typeof outcome === "object") return outcome;
-    if (outcome !== last) logger.warn({ home }, `embedded PostgreSQL did not start, trying again: ${outcome}`);
+    if (outcome !== last) {
+      logger.warn({ home }, `embedded PostgreSQL did not start, trying again: ${outcome}`);
+    }
     last = outcome;
     await clock.sleep(RETRY, { signal });
   }
-  throw new DureError("EMBEDDED_FAILED", `PostgreSQL in ${home} did not start within ${START_TIMEOUT / 1000} s: ${last}`, {
-    class: "unavailable",
-    hint: `Read ${join(home, "pg.log")}.`,
-  });
+  throw new DureError(
+    "EMBEDDED_FAILED",
+    `PostgreSQL in ${home} did not start within ${START_TIMEOUT / 1000} s: ${last}`,
+    {
+      class: "unavailable",
+      hint: `Read ${join(home, "pg.log")}.`,
+    },
+  );
 }
 
-/** Stops the server quickly and in order (open transactions roll back), by force after 10 s. Under the start lock. */
+/**
+ * Stops the server quickly and in order (open transactions roll back), by force after 10 s. Under
+ * the start lock.
+ */
 export async function stopServer(home: string, clock: Clock): Promise<void> {
   const pid = readPostmaster(home);
   if (pid === undefined) return;
@@ -84,7 +115,9 @@ function readPostmaster(home: string): number | undefined {
   const lines = readPidFile(home);
   if (!lines || lines[1] !== dataFolder(home)) return undefined; // also: a copied folder with the pid of the original
   const pid = Number(lines[0]);
-  return Number.isInteger(pid) && pid > 0 && whoIs(pid, dataFolder(home)) === "ours" ? pid : undefined;
+  return Number.isInteger(pid) && pid > 0 && whoIs(pid, dataFolder(home)) === "ours"
+    ? pid
+    : undefined;
 }
 
 interface StartPlan {
@@ -92,7 +125,10 @@ interface StartPlan {
   readonly binaries: Binaries;
 }
 
-async function joinRunning(options: ServerOptions, giveUpAt: number): Promise<RunningServer | undefined> {
+async function joinRunning(
+  options: ServerOptions,
+  giveUpAt: number,
+): Promise<RunningServer | undefined> {
   const { home, clock, logger, signal } = options;
   while (clock.monotonic() < giveUpAt) {
     const pid = readPostmaster(home);
@@ -101,7 +137,10 @@ async function joinRunning(options: ServerOptions, giveUpAt: number): Promise<Ru
     const session = settings && (await login(settings));
     if (settings && session instanceof pg.Client) return { settings, pid, reused: true, session };
     if (!settings || session === "refused") {
-      logger.warn({ home, pid }, "embedded PostgreSQL runs with another password than postgres.json has; starting it anew");
+      logger.warn(
+        { home, pid },
+        "embedded PostgreSQL runs with another password than postgres.json has; starting it anew",
+      );
       await stopServer(home, clock);
       if (settings) await writeSettings({ ...settings, provisioned: false });
       return undefined;
@@ -123,10 +162,14 @@ async function prepare(options: ServerOptions): Promise<StartPlan> {
     if (!owner) await initialize(data, { runner, binaries }, options);
     const major = readFileSync(join(data, "PG_VERSION"), "utf8").trim();
     if (major === version.split(".")[0]) return { runner, binaries };
-    throw new DureError("EMBEDDED_VERSION", `The data in ${data} is of PostgreSQL ${major}; the installed package is ${version}.`, {
-      class: "unavailable",
-      hint: `Install the dure that made it, \`dure db backup\`, then restore with this one into a new folder.`,
-    });
+    throw new DureError(
+      "EMBEDDED_VERSION",
+      `The data in ${data} is of PostgreSQL ${major}; the installed package is ${version}.`,
+      {
+        class: "unavailable",
+        hint: `Install the dure that made it, \`dure db backup\`, then restore with this one into a new folder.`,
+      },
+    );
   }
   throw unavailable(
     owner && self !== 0
@@ -135,8 +178,15 @@ async function prepare(options: ServerOptions): Promise<StartPlan> {
   );
 }
 
-/** Makes the data folder aside and moves it into place when it is whole, so that a kill leaves nothing half-made. */
-async function initialize(data: string, { runner, binaries }: StartPlan, options: ServerOptions): Promise<void> {
+/**
+ * Makes the data folder aside and moves it into place when it is whole, so that a kill leaves
+ * nothing half-made.
+ */
+async function initialize(
+  data: string,
+  { runner, binaries }: StartPlan,
+  options: ServerOptions,
+): Promise<void> {
   const home = dirname(data);
   for (const name of await readdir(home)) {
     if (name.startsWith("pg.new-")) await rm(join(home, name), { recursive: true, force: true });
@@ -147,7 +197,15 @@ async function initialize(data: string, { runner, binaries }: StartPlan, options
     runner,
     binaries.initdb,
     [
-      "-D", draft, "-U", "postgres", "-E", "UTF8", "--no-locale", "--auth=reject", "--no-instructions",
+      "-D",
+      draft,
+      "-U",
+      "postgres",
+      "-E",
+      "UTF8",
+      "--no-locale",
+      "--auth=reject",
+      "--no-instructions",
       ...(options.durable ? [] : ["--no-sync"]),
     ],
     { signal: options.signal },
@@ -156,19 +214,44 @@ async function initialize(data: string, { runner, binaries }: StartPlan, options
   await rename(draft, data);
 }
 
-/** Nobody but dure's role, and always with its password. The superuser has no way in; set-up runs without a server. */
+/**
+ * Nobody but dure's role, and always with its password. The superuser has no way in; set-up runs
+ * without a server.
+ */
 const HBA = `local all ${ROLE} scram-sha-256
 host all ${ROLE} 127.0.0.1/32 scram-sha-256
 `;
 
-/** Makes role and database, or sets the role's password anew, in single-user mode. Can be repeated: what exists is an error in the log. */
-async function provision(settings: ServerSettings, { runner, binaries }: StartPlan, options: ServerOptions): Promise<void> {
+/**
+ * Makes role and database, or sets the role's password anew, in single-user mode. Can be repeated:
+ * what exists is an error in the log.
+ */
+async function provision(
+  settings: ServerSettings,
+  { runner, binaries }: StartPlan,
+  options: ServerOptions,
+): Promise<void> {
   const data = dataFolder(options.home);
   const command = (database: string, ...lines: string[]): Promise<string> =>
-    run(runner, binaries.postgres, ["--single", "-D", data, "-c", "log_min_messages=fatal", "-c", "log_min_error_statement=panic", ...speed(options), database], {
-      input: `${lines.join("\n")}\n`,
-      signal: options.signal,
-    });
+    run(
+      runner,
+      binaries.postgres,
+      [
+        "--single",
+        "-D",
+        data,
+        "-c",
+        "log_min_messages=fatal",
+        "-c",
+        "log_min_error_statement=panic",
+        ...speed(options),
+        database,
+      ],
+      {
+        input: `${lines.join("\n")}\n`,
+        signal: options.signal,
+      },
+    );
   await command(
     "postgres",
     `create role ${ROLE}`,
@@ -178,7 +261,11 @@ async function provision(settings: ServerSettings, { runner, binaries }: StartPl
   );
 }
 
-async function startOnce(plan: StartPlan, options: ServerOptions, giveUpAt: number): Promise<RunningServer | string> {
+async function startOnce(
+  plan: StartPlan,
+  options: ServerOptions,
+  giveUpAt: number,
+): Promise<RunningServer | string> {
   const { home, clock, signal } = options;
   const { runner, binaries } = plan;
   let settings = await chooseSettings(home, await readSettings(home), ownerOf(runner));
@@ -198,7 +285,12 @@ async function startOnce(plan: StartPlan, options: ServerOptions, giveUpAt: numb
   if (existsSync(logFile) && statSync(logFile).size > LONGEST_LOG) truncateSync(logFile);
   const log = openSync(logFile, "a", 0o600);
   const logStart = statSync(logFile).size;
-  const child = launch(runner, binaries.postgres, ["-D", dataFolder(home), ...listening(settings), ...TUNING, ...speed(options)], log);
+  const child = launch(
+    runner,
+    binaries.postgres,
+    ["-D", dataFolder(home), ...listening(settings), ...TUNING, ...speed(options)],
+    log,
+  );
   closeSync(log);
   let failure: string | undefined;
   child.once("error", (error) => (failure = messageOf(error)));
@@ -221,10 +313,14 @@ async function startOnce(plan: StartPlan, options: ServerOptions, giveUpAt: numb
 function listening({ host, port }: ServerSettings): string[] {
   const socket = host.startsWith("/");
   return [
-    "-p", String(port),
-    "-c", `listen_addresses=${socket ? "" : host}`,
-    "-c", `unix_socket_directories=${socket ? `"${host.replaceAll('"', '""')}"` : ""}`,
-    "-c", "unix_socket_permissions=0700",
+    "-p",
+    String(port),
+    "-c",
+    `listen_addresses=${socket ? "" : host}`,
+    "-c",
+    `unix_socket_directories=${socket ? `"${host.replaceAll('"', '""')}"` : ""}`,
+    "-c",
+    "unix_socket_permissions=0700",
   ];
 }
 
@@ -239,7 +335,9 @@ const TUNING = [
 ].flatMap((setting) => ["-c", setting]);
 
 function speed({ durable }: ServerOptions): string[] {
-  const settings = durable ? ["fsync=on", "synchronous_commit=on"] : ["fsync=off", "full_page_writes=off", "max_connections=300", "max_wal_size=256MB"]; // many tests share it, in memory
+  const settings = durable
+    ? ["fsync=on", "synchronous_commit=on"]
+    : ["fsync=off", "full_page_writes=off", "max_connections=300", "max_wal_size=256MB"]; // many tests share it, in memory
   return settings.flatMap((setting) => ["-c", setting]);
 }
 
@@ -262,15 +360,18 @@ async function login(settings: ServerSettings): Promise<pg.Client | "refused" | 
 }
 
 /**
- * PostgreSQL refuses to start while a process with the number in `postmaster.pid`, or in the lock beside its socket, exists,
- * even one that has nothing to do with it or a zombie that nobody has collected yet. It checks for orphaned backends itself,
- * through the first of them, so we wait for those before; that file goes last, and a kill in between repeats the rest.
+ * PostgreSQL refuses to start while a process with the number in `postmaster.pid`, or in the lock
+ * beside its socket, exists, even one that has nothing to do with it or a zombie that nobody has
+ * collected yet. It checks for orphaned backends itself, through the first of them, so we wait for
+ * those before; that file goes last, and a kill in between repeats the rest.
  */
 async function clearStaleLocks(home: string): Promise<void> {
   const pid = Number(readPidFile(home)?.[0]);
   if (!Number.isInteger(pid) || anyoneWorksIn(dataFolder(home))) return;
   const settings = await readSettings(home);
-  if (settings?.host.startsWith("/")) rmSync(join(settings.host, `.s.PGSQL.${settings.port}.lock`), { force: true });
+  if (settings?.host.startsWith("/")) {
+    rmSync(join(settings.host, `.s.PGSQL.${settings.port}.lock`), { force: true });
+  }
   rmSync(join(dataFolder(home), "postmaster.pid"), { force: true });
 }
 
@@ -300,7 +401,9 @@ function ownerOf(runner: Runner): Owner | undefined {
   return runner.kind === "drop" ? { uid: runner.uid, gid: runner.gid } : undefined;
 }
 
-/** Who owns the folder around the home: for `sudo dure dev` in somebody's project, that somebody. */
+/**
+ * Who owns the folder around the home: for `sudo dure dev` in somebody's project, that somebody.
+ */
 function surroundingOwner(home: string): Owner {
   const { uid, gid } = statSync(dirname(home));
   return { uid, gid };
@@ -311,5 +414,7 @@ function dataFolder(home: string): string {
 }
 
 function lastLine(file: string, from: number): string {
-  return readFileSync(file).subarray(from).toString().trim().split("\n").at(-1) ?? "ended without a word";
+  return (
+    readFileSync(file).subarray(from).toString().trim().split("\n").at(-1) ?? "ended without a word"
+  );
 }

@@ -21,12 +21,17 @@ export interface ServerSettings {
   readonly provisioned: boolean;
 }
 
-/** The role and the database of dure. The role is no superuser: nothing that dure does needs one. */
+/**
+ * The role and the database of dure. The role is no superuser: nothing that dure does needs one.
+ */
 export const ROLE = "dure";
 
 /** PostgreSQL's own port; it only names the socket file. */
 const SOCKET_PORT = 5432;
-/** Longest path of a Unix socket in bytes, without the final zero. Source: sun_path in unix(7); 104 on macOS. */
+/**
+ * Longest path of a Unix socket in bytes, without the final zero. Source: sun_path in unix(7); 104
+ * on macOS.
+ */
 const LONGEST_SOCKET_PATH = process.platform === "darwin" ? 103 : 107;
 
 export async function readSettings(home: string): Promise<ServerSettings | undefined> {
@@ -47,12 +52,26 @@ export async function writeSettings(settings: ServerSettings): Promise<void> {
   await rename(draft, file);
 }
 
-/** Settings for a server that is about to start: the given ones as far as they still hold, else new ones. */
-export async function chooseSettings(home: string, given: ServerSettings | undefined, owner: Owner | undefined): Promise<ServerSettings> {
-  const base = given ?? { home, password: randomBytes(24).toString("base64url"), provisioned: false };
+/**
+ * Settings for a server that is about to start: the given ones as far as they still hold, else new
+ * ones.
+ */
+export async function chooseSettings(
+  home: string,
+  given: ServerSettings | undefined,
+  owner: Owner | undefined,
+): Promise<ServerSettings> {
+  const base = given ?? {
+    home,
+    password: randomBytes(24).toString("base64url"),
+    provisioned: false,
+  };
   const folder = await chooseSocketFolder(home, given?.host, owner);
   if (folder) return { ...base, host: folder, port: SOCKET_PORT };
-  const port = given?.host === "127.0.0.1" && (await canListen({ port: given.port, host: "127.0.0.1" })) ? given.port : await freePort();
+  const port =
+    given?.host === "127.0.0.1" && (await canListen({ port: given.port, host: "127.0.0.1" }))
+      ? given.port
+      : await freePort();
   return { ...base, host: "127.0.0.1", port };
 }
 
@@ -61,7 +80,10 @@ export function connectionOf(settings: ServerSettings): DatabaseConnection {
   return { host, port, user: ROLE, password, database: ROLE };
 }
 
-/** The address as a URL; a socket's folder goes into `?host=`, which `pg` and `new URL` both understand. */
+/**
+ * The address as a URL; a socket's folder goes into `?host=`, which `pg` and `new URL` both
+ * understand.
+ */
 export function urlOf({ host, port, user, password, database }: DatabaseConnection): string {
   const login = `${encodeURIComponent(user)}:${encodeURIComponent(password)}`;
   if (!host.startsWith("/")) return `postgresql://${login}@${host}:${port}/${database}`;
@@ -69,13 +91,25 @@ export function urlOf({ host, port, user, password, database }: DatabaseConnecti
 }
 
 /**
- * A folder (0700, of `owner`) in which a socket works: `run` in the home; under the system's temporary folder when that
- * path is too long or the file system knows no sockets; undefined when neither works.
+ * A folder (0700, of `owner`) in which a socket works: `run` in the home; under the system's
+ * temporary folder when that path is too long or the file system knows no sockets; undefined when
+ * neither works.
  */
-async function chooseSocketFolder(home: string, given: string | undefined, owner: Owner | undefined): Promise<string | undefined> {
+async function chooseSocketFolder(
+  home: string,
+  given: string | undefined,
+  owner: Owner | undefined,
+): Promise<string | undefined> {
   if (process.platform === "win32") return undefined;
-  const short = join(tmpdir(), `dure-${createHash("sha256").update(home).digest("hex").slice(0, 16)}`);
-  for (const folder of new Set([...(given?.startsWith("/") ? [given] : []), join(home, "run"), short])) {
+  const short = join(
+    tmpdir(),
+    `dure-${createHash("sha256").update(home).digest("hex").slice(0, 16)}`,
+  );
+  for (const folder of new Set([
+    ...(given?.startsWith("/") ? [given] : []),
+    join(home, "run"),
+    short,
+  ])) {
     if (fits(folder) && makePrivate(folder, owner) && (await socketWorks(folder))) return folder;
   }
   if (!fits(short)) return undefined;
@@ -94,7 +128,11 @@ function makePrivate(folder: string, owner: Owner | undefined): boolean {
       if (owner) chownSync(folder, owner.uid, owner.gid);
     }
     const state = lstatSync(folder);
-    return state.isDirectory() && state.uid === (owner?.uid ?? process.getuid?.()) && (state.mode & 0o077) === 0;
+    return (
+      state.isDirectory() &&
+      state.uid === (owner?.uid ?? process.getuid?.()) &&
+      (state.mode & 0o077) === 0
+    );
   } catch {
     return false;
   }
@@ -108,7 +146,9 @@ async function socketWorks(folder: string): Promise<boolean> {
   return works;
 }
 
-async function canListen(where: { path: string } | { port: number; host: string }): Promise<boolean> {
+async function canListen(
+  where: { path: string } | { port: number; host: string },
+): Promise<boolean> {
   const server = createServer();
   try {
     await listen(server, where);
@@ -128,8 +168,13 @@ async function freePort(): Promise<number> {
   return port;
 }
 
-function listen(server: Server, where: { path: string } | { port: number; host: string }): Promise<void> {
-  return new Promise((resolve, reject) => void server.once("error", reject).listen(where, () => resolve()));
+function listen(
+  server: Server,
+  where: { path: string } | { port: number; host: string },
+): Promise<void> {
+  return new Promise(
+    (resolve, reject) => void server.once("error", reject).listen(where, () => resolve()),
+  );
 }
 
 function settingsFile(home: string): string {

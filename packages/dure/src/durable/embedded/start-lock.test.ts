@@ -10,13 +10,15 @@ test("holders take turns, and old generations are removed", async () => {
   let inside = 0;
   let most = 0;
 
-  await Promise.all(Array.from({ length: 12 }, async () => {
-    const release = await acquireStartLock(folder.path, { clock: systemClock });
-    most = Math.max(most, ++inside);
-    await new Promise((resolve) => setImmediate(resolve));
-    inside--;
-    await release();
-  }));
+  await Promise.all(
+    Array.from({ length: 12 }, async () => {
+      const release = await acquireStartLock(folder.path, { clock: systemClock });
+      most = Math.max(most, ++inside);
+      await new Promise((resolve) => setImmediate(resolve));
+      inside--;
+      await release();
+    }),
+  );
 
   expect(most).toBe(1);
   expect(readdirSync(folder.path)).toEqual(["lock.12"]);
@@ -24,7 +26,10 @@ test("holders take turns, and old generations are removed", async () => {
 
 test("a lock whose holder is dead, or whose number belongs to a later process, is free", async () => {
   using folder = temporaryFolder();
-  writeFileSync(join(folder.path, "lock.7"), JSON.stringify({ pid: process.pid, born: "an earlier process" }));
+  writeFileSync(
+    join(folder.path, "lock.7"),
+    JSON.stringify({ pid: process.pid, born: "an earlier process" }),
+  );
 
   const release = await acquireStartLock(folder.path, { clock: systemClock, patience: 0 });
 
@@ -36,7 +41,9 @@ test("whoever waits too long is told for whom", async () => {
   using folder = temporaryFolder();
   const release = await acquireStartLock(folder.path, { clock: systemClock });
 
-  await expect(acquireStartLock(folder.path, { clock: systemClock, patience: 0 })).rejects.toMatchObject({
+  await expect(
+    acquireStartLock(folder.path, { clock: systemClock, patience: 0 }),
+  ).rejects.toMatchObject({
     code: "EMBEDDED_BUSY",
     message: expect.stringContaining(`Process ${process.pid} `) as string,
   });

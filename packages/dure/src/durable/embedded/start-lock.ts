@@ -7,7 +7,10 @@ import { isAlive, ownIdentity, type ProcessIdentity } from "./processes.ts";
 
 export interface StartLockOptions {
   readonly clock: Clock;
-  /** Longest wait in milliseconds. Default 90 000: a first start on a slow disk, or the recovery after a crash. */
+  /**
+   * Longest wait in milliseconds. Default 90 000: a first start on a slow disk, or the recovery
+   * after a crash.
+   */
   readonly patience?: number;
   readonly signal?: AbortSignal | undefined;
 }
@@ -19,12 +22,15 @@ type Holder = ProcessIdentity | { readonly pid: 0 };
 const LOOK = 25;
 
 /**
- * A lock between processes of one machine, in files, that a killed holder cannot keep. Each holder makes the next
- * generation, `lock.1`, `lock.2`, …, with `link`, of which only one can succeed. It may do so when the holder of the last
- * generation is dead or has released it. Files of old generations are removed, the last one never, so numbers only grow.
- * Resolves to the release.
+ * A lock between processes of one machine, in files, that a killed holder cannot keep. Each holder
+ * makes the next generation, `lock.1`, `lock.2`, …, with `link`, of which only one can succeed. It
+ * may do so when the holder of the last generation is dead or has released it. Files of old
+ * generations are removed, the last one never, so numbers only grow. Resolves to the release.
  */
-export async function acquireStartLock(folder: string, options: StartLockOptions): Promise<() => Promise<void>> {
+export async function acquireStartLock(
+  folder: string,
+  options: StartLockOptions,
+): Promise<() => Promise<void>> {
   const { clock, signal, patience = 90_000 } = options;
   await mkdir(folder, { recursive: true });
   const giveUpAt = clock.monotonic() + patience;
@@ -37,10 +43,14 @@ export async function acquireStartLock(folder: string, options: StartLockOptions
       continue;
     }
     if (clock.monotonic() > giveUpAt) {
-      throw new DureError("EMBEDDED_BUSY", `Process ${holder?.pid ?? "?"} has been starting the database in ${folder} for more than ${Math.round(patience / 1000)} s.`, {
-        class: "unavailable",
-        hint: `Look at pg.log beside that folder; if process ${holder?.pid ?? "?"} hangs, end it.`,
-      });
+      throw new DureError(
+        "EMBEDDED_BUSY",
+        `Process ${holder?.pid ?? "?"} has been starting the database in ${folder} for more than ${Math.round(patience / 1000)} s.`,
+        {
+          class: "unavailable",
+          hint: `Look at pg.log beside that folder; if process ${holder?.pid ?? "?"} hangs, end it.`,
+        },
+      );
     }
     await clock.sleep(LOOK, { signal });
   }
@@ -67,7 +77,9 @@ async function take(folder: string, generation: number): Promise<boolean> {
 }
 
 async function generations(folder: string): Promise<number[]> {
-  return (await readdir(folder)).flatMap((name) => /^lock\.(\d+)$/.exec(name)?.[1] ?? []).map(Number);
+  return (await readdir(folder))
+    .flatMap((name) => /^lock\.(\d+)$/.exec(name)?.[1] ?? [])
+    .map(Number);
 }
 
 /** Undefined when a later holder has just removed the file. */

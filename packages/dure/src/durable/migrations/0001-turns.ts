@@ -1,8 +1,9 @@
 /**
- * Sessions, turns, their journal, the effect ledger, escalations, and the functions that write them.
- * Each function is one statement on the wire and one transaction; PL/pgSQL gives every statement inside a fresh
- * snapshot, so a decision is made on what is committed after the lock was taken. Locks are taken in the order
- * session, turn, effect. Why functions: docs/decisions/0004-turns-are-functions-in-the-database.md
+ * Sessions, turns, their journal, the effect ledger, escalations, and the functions that write
+ * them. Each function is one statement on the wire and one transaction; PL/pgSQL gives every
+ * statement inside a fresh snapshot, so a decision is made on what is committed after the lock was
+ * taken. Locks are taken in the order session, turn, effect. Why functions:
+ * docs/decisions/0004-turns-are-functions-in-the-database.md
  */
 export const sql = /* sql */ `
 create table dure.sessions (

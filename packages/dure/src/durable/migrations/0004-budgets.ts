@@ -1,16 +1,19 @@
 /**
- * What model calls may spend. A reservation belongs to a turn and a place in it; it is written before the call and
- * settled by the statement that stores the call's usage, whichever that is (`dure.put_journal` is a part of them all).
+ * What model calls may spend. A reservation belongs to a turn and a place in it; it is written
+ * before the call and settled by the statement that stores the call's usage, whichever that is
+ * (`dure.put_journal` is a part of them all).
  *
- * Limits of a turn or session are checked against its own rows: nobody else writes them. Limits that all share (pools:
- * team, agent, day) are lent to processes in blocks, and a reservation is charged to its process's block, in memory.
- * So a pool's row is locked once per block, never once per turn. For each pool
+ * Limits of a turn or session are checked against its own rows: nobody else writes them. Limits
+ * that all share (pools: team, agent, day) are lent to processes in blocks, and a reservation is
+ * charged to its process's block, in memory. So a pool's row is locked once per block, never once
+ * per turn. For each pool
  *
  *   used + lent <= limit whenever something is lent;  lent = sum over blocks of (granted - folded).
  *
- * Folding brings settled reservations from their rows into the sums. A dead process's open reservations become nobody's
- * (process ''): they count as used in full until their turn, which another process goes on with, settles them.
- * Locks are taken in the order turn, reservation, block, pool; blocks and pools by key.
+ * Folding brings settled reservations from their rows into the sums. A dead process's open
+ * reservations become nobody's (process ''): they count as used in full until their turn, which
+ * another process goes on with, settles them. Locks are taken in the order turn, reservation,
+ * block, pool; blocks and pools by key.
  */
 export const sql = /* sql */ `
 -- 'team/day/2026-11-22/tokens', 'agent/<name>/day/2026-11-22/usd', 'team/total/tokens'. What follows the last slash is the unit; usd is counted in millionths.

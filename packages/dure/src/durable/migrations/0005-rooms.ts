@@ -1,6 +1,7 @@
 /**
- * Places where people and agents talk, what was said there, who heard it, and what agents asked of each other.
- * A place's row is the lock of everything that happens in it, and holds the counters of its guards: one row for all processes.
+ * Places where people and agents talk, what was said there, who heard it, and what agents asked of
+ * each other. A place's row is the lock of everything that happens in it, and holds the counters of
+ * its guards: one row for all processes.
  */
 export const sql = /* sql */ `
 create table dure.places (

@@ -1,10 +1,12 @@
 /**
- * Exchanges between agents (docs/spec/jobs). A job is a row, a finished exchange turn is a row; what stands between two
- * writes is an ordinary turn of a conversation (0001), accepted under a key, with its own journal.
+ * Exchanges between agents (docs/spec/jobs). A job is a row, a finished exchange turn is a row;
+ * what stands between two writes is an ordinary turn of a conversation (0001), accepted under a
+ * key, with its own journal.
  *
- * A job is held by a process under an epoch on its own row: whoever takes it raises the epoch, and every write of an exchange
- * names the epoch that it was taken under. Taking a job is giving it its permit: both are one statement. Locks are taken in the
- * order process, permit, job (ancestors first), turn.
+ * A job is held by a process under an epoch on its own row: whoever takes it raises the epoch, and
+ * every write of an exchange names the epoch that it was taken under. Taking a job is giving it its
+ * permit: both are one statement. Locks are taken in the order process, permit, job (ancestors
+ * first), turn.
  */
 export const sql = /* sql */ `
 -- How long the product has run, in milliseconds: grows while some process ticks, by bounded steps, so that neither a jump of the

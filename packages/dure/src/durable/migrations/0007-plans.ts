@@ -1,7 +1,8 @@
 /**
- * Runs of plans (docs/spec/plans). A run belongs to the machine that holds its folder, and is led by the process that holds
- * the lease `run:<id>`; every write of a leader reads that lease first. What a leader does is cut into steps: a step that has
- * its row with an end is never done again, one without an end is done anew from the last commit.
+ * Runs of plans (docs/spec/plans). A run belongs to the machine that holds its folder, and is led
+ * by the process that holds the lease `run:<id>`; every write of a leader reads that lease first.
+ * What a leader does is cut into steps: a step that has its row with an end is never done again,
+ * one without an end is done anew from the last commit.
  */
 export const sql = /* sql */ `
 create table dure.plan_runs (

@@ -1,6 +1,7 @@
 /**
- * Tenants to the end: sessions of a tenant are stored under `<tenant>/<id>`, so that two tenants may use the same id, and each
- * event knows its tenant. What was stored before is renamed. Why: docs/decisions/0011-tenants.md
+ * Tenants to the end: sessions of a tenant are stored under `<tenant>/<id>`, so that two tenants
+ * may use the same id, and each event knows its tenant. What was stored before is renamed. Why:
+ * docs/decisions/0011-tenants.md
  */
 export const sql = /* sql */ `
 alter table dure.job_notes drop constraint job_notes_session_id_fkey;

@@ -1,9 +1,10 @@
 import type { Plan, Port } from "../plan.ts";
 
 /**
- * What a role knows and what it is kept from: files by globs, and sections of documents by words of their headings. What a
- * port owns, its contracts and what it may read by the plan are always there; this is for everything beyond. Data, so that a
- * plan can have its own. Source: the table of docs/spec/plans §5.
+ * What a role knows and what it is kept from: files by globs, and sections of documents by words of
+ * their headings. What a port owns, its contracts and what it may read by the plan are always
+ * there; this is for everything beyond. Data, so that a plan can have its own. Source: the table of
+ * docs/spec/plans §5.
  */
 export interface ContextScope {
   /** In words, for the prompt. */
@@ -17,11 +18,34 @@ export interface ContextScope {
   readonly withoutSections: readonly string[];
 }
 
-const INFRASTRUCTURE = ["**/infrastructure/**", "**/infra/**", "**/persistence/**", "**/adapters/**", "**/repositories/**", "deploy/**", "terraform/**", "k8s/**"];
+const INFRASTRUCTURE = [
+  "**/infrastructure/**",
+  "**/infra/**",
+  "**/persistence/**",
+  "**/adapters/**",
+  "**/repositories/**",
+  "deploy/**",
+  "terraform/**",
+  "k8s/**",
+];
 const DDL = ["**/migrations/**", "**/*.sql", "**/schema.prisma"];
-const TESTS = ["test/**", "tests/**", "**/__tests__/**", "**/*.test.*", "**/*.spec.*", "**/*_test.go", "**/test_*.py"];
+const TESTS = [
+  "test/**",
+  "tests/**",
+  "**/__tests__/**",
+  "**/*.test.*",
+  "**/*.spec.*",
+  "**/*_test.go",
+  "**/test_*.py",
+];
 const API = ["**/api/**", "**/http/**", "**/routes/**", "**/controllers/**"];
-const DOMAIN = ["**/domain/**", "**/core/**", "**/application/**", "**/usecases/**", "**/use-cases/**"];
+const DOMAIN = [
+  "**/domain/**",
+  "**/core/**",
+  "**/application/**",
+  "**/usecases/**",
+  "**/use-cases/**",
+];
 /** Layers by the names of their folders. */
 export const LAYERS = { domain: DOMAIN, infrastructure: INFRASTRUCTURE, api: API } as const;
 const DOCS = ["docs/**/*.md", "README.md"];
@@ -43,12 +67,29 @@ export const HEXAGONAL_CONTEXT: Readonly<Record<string, ContextScope>> = {
     without: ["infrastructure detail", "API settings", "tests", "DDL"],
     include: [...DOCS, ...DOMAIN],
     exclude: [...INFRASTRUCTURE, ...API, ...API_SPEC, ...TESTS, ...DDL],
-    withoutSections: [...SECTIONS.infrastructure, ...SECTIONS.api, ...SECTIONS.tests, ...SECTIONS.ddl],
+    withoutSections: [
+      ...SECTIONS.infrastructure,
+      ...SECTIONS.api,
+      ...SECTIONS.tests,
+      ...SECTIONS.ddl,
+    ],
   },
   infrastructure: {
-    gets: ["contracts", "database schema", "external API specification", "configuration", "query conventions"],
+    gets: [
+      "contracts",
+      "database schema",
+      "external API specification",
+      "configuration",
+      "query conventions",
+    ],
     without: ["business rules", "use-case internals", "tests"],
-    include: [...INFRASTRUCTURE, ...DDL, ...API_SPEC, "config/**", "docs/**/*{schema,database,infra}*.md"],
+    include: [
+      ...INFRASTRUCTURE,
+      ...DDL,
+      ...API_SPEC,
+      "config/**",
+      "docs/**/*{schema,database,infra}*.md",
+    ],
     exclude: [...DOMAIN, ...TESTS],
     withoutSections: [...SECTIONS.rules, ...SECTIONS.tests],
   },
@@ -57,7 +98,12 @@ export const HEXAGONAL_CONTEXT: Readonly<Record<string, ContextScope>> = {
     without: ["domain internals", "infrastructure", "tests"],
     include: [...API, ...API_SPEC, "**/dto/**", "docs/**/*{api,auth}*.md"],
     exclude: [...DOMAIN, ...INFRASTRUCTURE, ...DDL, ...TESTS],
-    withoutSections: [...SECTIONS.domain, ...SECTIONS.infrastructure, ...SECTIONS.ddl, ...SECTIONS.tests],
+    withoutSections: [
+      ...SECTIONS.domain,
+      ...SECTIONS.infrastructure,
+      ...SECTIONS.ddl,
+      ...SECTIONS.tests,
+    ],
   },
   test: {
     gets: ["contracts", "summary of business rules", "existing test patterns", "test guides"],
@@ -68,7 +114,10 @@ export const HEXAGONAL_CONTEXT: Readonly<Record<string, ContextScope>> = {
   },
 };
 
-/** The preset `modules`: a module, what is written about the whole (which it may read), nothing of the other modules. */
+/**
+ * The preset `modules`: a module, what is written about the whole (which it may read), nothing of
+ * the other modules.
+ */
 const MODULE_CONTEXT: ContextScope = {
   gets: ["the module's own files", "contracts", "documents of the project"],
   without: ["other modules", "tests of other modules"],
@@ -77,17 +126,36 @@ const MODULE_CONTEXT: ContextScope = {
   withoutSections: [],
 };
 
-/** A plan that is so small that its ports share what they know. Source: docs/spec/plans §5, "When". */
-const ONE_CONTEXT: ContextScope = { gets: ["the whole plan", "what all its ports own", "contracts", "documents of the project"], without: [], include: DOCS, exclude: [], withoutSections: [] };
+/**
+ * A plan that is so small that its ports share what they know. Source: docs/spec/plans §5, "When".
+ */
+const ONE_CONTEXT: ContextScope = {
+  gets: ["the whole plan", "what all its ports own", "contracts", "documents of the project"],
+  without: [],
+  include: DOCS,
+  exclude: [],
+  withoutSections: [],
+};
 
 /** A role of the plan's own: what its definition says. */
-const OWN_CONTEXT: ContextScope = { gets: ["what the plan names"], without: [], include: [], exclude: [], withoutSections: [] };
+const OWN_CONTEXT: ContextScope = {
+  gets: ["what the plan names"],
+  without: [],
+  include: [],
+  exclude: [],
+  withoutSections: [],
+};
 
 /**
- * The context of a member of a port's pair. Pure. A tester has the tests' context, whatever the role of its port: it needs the
- * patterns of tests, and its port's files are its to read anyway.
+ * The context of a member of a port's pair. Pure. A tester has the tests' context, whatever the
+ * role of its port: it needs the patterns of tests, and its port's files are its to read anyway.
  */
-export function contextScopeOf(plan: Pick<Plan, "roles">, port: Pick<Port, "role">, member: "implementer" | "tester", { oneContext = false }: { oneContext?: boolean | undefined } = {}): ContextScope {
+export function contextScopeOf(
+  plan: Pick<Plan, "roles">,
+  port: Pick<Port, "role">,
+  member: "implementer" | "tester",
+  { oneContext = false }: { oneContext?: boolean | undefined } = {},
+): ContextScope {
   if (oneContext) return ONE_CONTEXT;
   switch (plan.roles.preset) {
     case "hexagonal":
@@ -99,17 +167,30 @@ export function contextScopeOf(plan: Pick<Plan, "roles">, port: Pick<Port, "role
   }
 }
 
-/** A document without the sections whose heading has one of the words, whole words only; their subsections go with them. Pure. */
+/**
+ * A document without the sections whose heading has one of the words, whole words only; their
+ * subsections go with them. Pure.
+ */
 export function withoutSections(markdown: string, words: readonly string[]): string {
   if (words.length === 0) return markdown;
   // Hangul takes its particles at the end, so there the beginning of a word is enough.
-  const pattern = new RegExp(words.map((word) => `(?<![\\p{L}\\p{N}])${word.replace(/[.*+?^${}()|[\]\\]/g, "\\$&")}${/\p{Script=Hangul}$/u.test(word) ? "" : "(?![\\p{L}\\p{N}])"}`).join("|"), "iu");
+  const pattern = new RegExp(
+    words
+      .map(
+        (word) =>
+          `(?<![\\p{L}\\p{N}])${word.replace(/[.*+?^${}()|[\]\\]/g, "\\$&")}${/\p{Script=Hangul}$/u.test(word) ? "" : "(?![\\p{L}\\p{N}])"}`,
+      )
+      .join("|"),
+    "iu",
+  );
   const kept: string[] = [];
   let leftOutAt: number | undefined;
   let fence: string | undefined;
   for (const line of markdown.split("\n")) {
     const mark = /^\s*(```+|~~~+)/.exec(line)?.[1];
-    if (mark && (fence === undefined || mark.startsWith(fence))) fence = fence === undefined ? mark : undefined;
+    if (mark && (fence === undefined || mark.startsWith(fence))) {
+      fence = fence === undefined ? mark : undefined;
+    }
     const heading = fence === undefined ? /^(#{1,6})\s+(.*)$/.exec(line) : null;
     if (heading) {
       const level = heading[1]!.length;

@@ -12,24 +12,44 @@ export interface CommitFiles {
   readFile(path: string): Promise<string | undefined>;
 }
 
-/** Tokens of all references of one prompt, and of one file in it. Source: our choice; a reference is a help, the worker can read more. */
+/**
+ * Tokens of all references of one prompt, and of one file in it. Source: our choice; a reference is
+ * a help, the worker can read more.
+ */
 const MAX_REFERENCES = 6_000;
 const MAX_REFERENCE = 2_000;
-/** Tokens of one contract that is shown. Source: our choice; what is longer is cut and can be read. */
+/**
+ * Tokens of one contract that is shown. Source: our choice; what is longer is cut and can be read.
+ */
 const MAX_CONTRACT = 8_000;
-/** Bytes of a file that counts as text for the full context. Source: our choice: what is bigger is data. */
+/**
+ * Bytes of a file that counts as text for the full context. Source: our choice: what is bigger is
+ * data.
+ */
 const MAX_TEXT_FILE = 256_000;
 /** Files that are looked at. Source: our choice. */
 const MAX_FILES = 50_000;
 /** Files that are decided in one go. */
 const CHUNK = 500;
 
-/** The files of a prompt: contracts, references, names of its own and of what can be read. Reads only what the scope allows. */
+/**
+ * The files of a prompt: contracts, references, names of its own and of what can be read. Reads
+ * only what the scope allows.
+ */
 export async function gatherFiles(
-  input: { readonly scope: ScopeInput; readonly context: ContextScope; /** Written by this worker, so nothing is cut out of them. */ readonly writesContracts?: boolean },
+  input: {
+    readonly scope: ScopeInput;
+    readonly context: ContextScope;
+    /** Written by this worker, so nothing is cut out of them. */ readonly writesContracts?: boolean;
+  },
   commit: CommitFiles,
   options: { signal?: AbortSignal } = {},
-): Promise<{ readonly contracts: readonly PromptFile[]; readonly references: readonly PromptFile[]; readonly ownFiles: readonly string[]; readonly readable: readonly string[] }> {
+): Promise<{
+  readonly contracts: readonly PromptFile[];
+  readonly references: readonly PromptFile[];
+  readonly ownFiles: readonly string[];
+  readonly readable: readonly string[];
+}> {
   const { scope: patterns, context, writesContracts = false } = input;
   const scope = makeScope(patterns);
   const [include, exclude] = [context.include.map(globOf), context.exclude.map(globOf)];
@@ -54,9 +74,13 @@ export async function gatherFiles(
   let room = MAX_REFERENCES;
   // Named in the plan first, then what the role's context includes.
   const named = patterns.reads.map(globOf);
-  const isShown = (path: string): boolean => !matches(exclude, path) && (matches(named, path) || matches(include, path)) && isText(path);
+  const isShown = (path: string): boolean =>
+    !matches(exclude, path) && (matches(named, path) || matches(include, path)) && isText(path);
   const candidates = others.filter(isShown);
-  const [first, rest] = [candidates.filter((path) => matches(named, path)), candidates.filter((path) => !matches(named, path))];
+  const [first, rest] = [
+    candidates.filter((path) => matches(named, path)),
+    candidates.filter((path) => !matches(named, path)),
+  ];
   for (const path of [...first, ...rest]) {
     if (room <= 0) break;
     options.signal?.throwIfAborted();
@@ -67,7 +91,12 @@ export async function gatherFiles(
     references.push(file);
   }
   const shown = new Set(references.filter(({ form }) => form === "whole").map(({ path }) => path));
-  return { contracts, references, ownFiles, readable: others.filter((path) => !shown.has(path) && !matches(exclude, path)) };
+  return {
+    contracts,
+    references,
+    ownFiles,
+    readable: others.filter((path) => !shown.has(path) && !matches(exclude, path)),
+  };
 }
 
 function contractFile(path: string, text: string | undefined, isWhole: boolean): PromptFile {
@@ -76,7 +105,12 @@ function contractFile(path: string, text: string | undefined, isWhole: boolean):
   return cutTo({ path, ...shown }, MAX_CONTRACT);
 }
 
-function referenceFile(path: string, text: string, context: ContextScope, most: number): PromptFile {
+function referenceFile(
+  path: string,
+  text: string,
+  context: ContextScope,
+  most: number,
+): PromptFile {
   if (/\.(?:md|markdown)$/i.test(path)) {
     const parts = withoutSections(text, context.withoutSections);
     return cutTo({ path, text: parts, form: parts === text ? "whole" : "sections" }, most);
@@ -98,16 +132,23 @@ function cutTo(file: PromptFile, most: number): PromptFile {
 }
 
 /**
- * Tokens of what an agent without a scope would be given: the whole plan and every text file of the repository. Pure. Files are
- * counted by their size, bytes / 4, so a text that is not ASCII counts less than in a prompt: what a scope spares is rather
- * told too small. Lock files, binaries by their ending, and files over 256 kB do not count: nobody would send them.
+ * Tokens of what an agent without a scope would be given: the whole plan and every text file of the
+ * repository. Pure. Files are counted by their size, bytes / 4, so a text that is not ASCII counts
+ * less than in a prompt: what a scope spares is rather told too small. Lock files, binaries by
+ * their ending, and files over 256 kB do not count: nobody would send them.
  */
 export function fullContextTokens(planText: string, files: CommitFiles["files"]): number {
-  const bytes = files.slice(0, MAX_FILES).reduce((sum, file) => (file.bytes <= MAX_TEXT_FILE && isText(file.path) ? sum + file.bytes : sum), 0);
+  const bytes = files
+    .slice(0, MAX_FILES)
+    .reduce(
+      (sum, file) => (file.bytes <= MAX_TEXT_FILE && isText(file.path) ? sum + file.bytes : sum),
+      0,
+    );
   return estimateTokens(planText) + Math.ceil(bytes / 4);
 }
 
-const NO_TEXT = /\.(?:png|jpe?g|gif|webp|ico|bmp|svg|pdf|zip|gz|tgz|bz2|xz|7z|jar|war|class|o|a|so|dll|exe|wasm|woff2?|ttf|otf|eot|mp[34]|mov|webm|wav|sqlite3?|db|bin|dat|lock|map|snap|min\.js)$/i;
+const NO_TEXT =
+  /\.(?:png|jpe?g|gif|webp|ico|bmp|svg|pdf|zip|gz|tgz|bz2|xz|7z|jar|war|class|o|a|so|dll|exe|wasm|woff2?|ttf|otf|eot|mp[34]|mov|webm|wav|sqlite3?|db|bin|dat|lock|map|snap|min\.js)$/i;
 const LOCK_FILES = /(?:^|\/)(?:package-lock\.json|npm-shrinkwrap\.json|pnpm-lock\.yaml|go\.sum)$/;
 
 function isText(path: string): boolean {

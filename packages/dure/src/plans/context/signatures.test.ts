@@ -82,12 +82,21 @@ test("another language, a short file and one that does not come out even are sho
   expect(signaturesOf("schema.sql", SOURCE).form).toBe("whole");
   expect(signaturesOf("a.ts", "export const a = 1;").form).toBe("whole");
   expect(signaturesOf("a.ts", SOURCE.replace("minutes: 30 }", "minutes: 30 ")).form).toBe("whole");
-  expect(signaturesOf("a.ts", `${SOURCE}\nconst x = "not closed`)).toEqual({ text: `${SOURCE}\nconst x = "not closed`, form: "whole" });
+  expect(signaturesOf("a.ts", `${SOURCE}\nconst x = "not closed`)).toEqual({
+    text: `${SOURCE}\nconst x = "not closed`,
+    form: "whole",
+  });
 });
 
 /** Every file of these layers, as a stock of real TypeScript. */
-const FOLDERS = ["kernel", "models", "plans", "engine", "rooms"].map((name) => fileURLToPath(new URL(`../../${name}`, import.meta.url)));
-const FILES = FOLDERS.flatMap((folder) => readdirSync(folder, { recursive: true, encoding: "utf8" }).filter((name) => name.endsWith(".ts") && !name.endsWith(".test.ts")).map((name) => join(folder, name)));
+const FOLDERS = ["kernel", "models", "plans", "engine", "rooms"].map((name) =>
+  fileURLToPath(new URL(`../../${name}`, import.meta.url)),
+);
+const FILES = FOLDERS.flatMap((folder) =>
+  readdirSync(folder, { recursive: true, encoding: "utf8" })
+    .filter((name) => name.endsWith(".ts") && !name.endsWith(".test.ts"))
+    .map((name) => join(folder, name)),
+);
 
 test("what comes of real sources is TypeScript with the same exports, by the compiler's own reading", () => {
   const problems: string[] = [];
@@ -97,10 +106,20 @@ test("what comes of real sources is TypeScript with the same exports, by the com
     const { text, form } = signaturesOf(path, source);
     if (form === "whole") continue;
     shortened++;
-    const read = ts.createSourceFile(path, text, ts.ScriptTarget.Latest, true) as ts.SourceFile & { parseDiagnostics: readonly ts.Diagnostic[] };
+    const read = ts.createSourceFile(path, text, ts.ScriptTarget.Latest, true) as ts.SourceFile & {
+      parseDiagnostics: readonly ts.Diagnostic[];
+    };
     const [first] = read.parseDiagnostics;
-    if (first) problems.push(`${path}: ${ts.flattenDiagnosticMessageText(first.messageText, " ")} at ${text.slice(first.start).slice(0, 80)}`);
-    const missing = exportsOf(ts.createSourceFile(path, source, ts.ScriptTarget.Latest, true)).filter((name) => !exportsOf(read).includes(name) && !text.includes(`/* export const ${name}`));
+    if (first) {
+      problems.push(
+        `${path}: ${ts.flattenDiagnosticMessageText(first.messageText, " ")} at ${text.slice(first.start).slice(0, 80)}`,
+      );
+    }
+    const missing = exportsOf(
+      ts.createSourceFile(path, source, ts.ScriptTarget.Latest, true),
+    ).filter(
+      (name) => !exportsOf(read).includes(name) && !text.includes(`/* export const ${name}`),
+    );
     if (missing.length > 0) problems.push(`${path}: ${missing.join(", ")} is missing`);
   }
 
@@ -110,8 +129,15 @@ test("what comes of real sources is TypeScript with the same exports, by the com
 
 function exportsOf(file: ts.SourceFile): string[] {
   return file.statements.flatMap((statement) => {
-    if (!ts.canHaveModifiers(statement) || !ts.getModifiers(statement)?.some(({ kind }) => kind === ts.SyntaxKind.ExportKeyword)) return [];
-    if (ts.isVariableStatement(statement)) return statement.declarationList.declarations.map(({ name }) => name.getText(file));
+    if (
+      !ts.canHaveModifiers(statement) ||
+      !ts.getModifiers(statement)?.some(({ kind }) => kind === ts.SyntaxKind.ExportKeyword)
+    ) {
+      return [];
+    }
+    if (ts.isVariableStatement(statement)) {
+      return statement.declarationList.declarations.map(({ name }) => name.getText(file));
+    }
     return "name" in statement && statement.name ? [(statement.name as ts.Identifier).text] : [];
   });
 }

@@ -81,77 +81,161 @@ describe("a wrong value is told with its place and both values", () => {
     ["go-v.txt", "TestLimit/after_five", "login_test.go", 11],
     ["tap14.txt", "test/login.js > login > answers 429", "test/login.js", 4],
   ])("%s", (output, name, file, line) => {
-    const found = readTestOutput(fixture(output)).failures.find((one) => one.name.includes("429") || one.name.includes("Limit"));
+    const found = readTestOutput(fixture(output)).failures.find(
+      (one) => one.name.includes("429") || one.name.includes("Limit"),
+    );
 
     expect(found).toMatchObject({ name, file, line, expected: "429", actual: "401" });
   });
 });
 
 test("an error, a file that cannot be loaded and a hook that fails are told with their message", () => {
-  const messages = (name: string): string[] => readTestOutput(fixture(name)).failures.map((one) => `${one.name} | ${one.file ?? ""}:${one.line ?? ""} | ${one.message}`);
+  const messages = (name: string): string[] =>
+    readTestOutput(fixture(name)).failures.map(
+      (one) => `${one.name} | ${one.file ?? ""}:${one.line ?? ""} | ${one.message}`,
+    );
 
   expect(messages("node-spec.txt")).toContain("throws | node.test.mjs:11 | TypeError: no session");
-  expect(messages("pytest-short.txt")).toContain("TestSession > test_throws | test_login.py:17 | TypeError: no session");
-  expect(messages("pytest-short.txt")).toContain("test_with_fixture | test_login.py:21 | RuntimeError: no database");
-  expect(messages("pytest-broken.txt")).toEqual(["pass/test_broken.py | pass/test_broken.py:1 | ModuleNotFoundError: No module named 'nowhere'"]);
-  expect(messages("vitest-broken.txt")[0]).toBe("(the file could not be run) | broken.test.mjs:1 | Error: Cannot find module './nowhere.mjs' imported from /repo/broken.test.mjs");
+  expect(messages("pytest-short.txt")).toContain(
+    "TestSession > test_throws | test_login.py:17 | TypeError: no session",
+  );
+  expect(messages("pytest-short.txt")).toContain(
+    "test_with_fixture | test_login.py:21 | RuntimeError: no database",
+  );
+  expect(messages("pytest-broken.txt")).toEqual([
+    "pass/test_broken.py | pass/test_broken.py:1 | ModuleNotFoundError: No module named 'nowhere'",
+  ]);
+  expect(messages("vitest-broken.txt")[0]).toBe(
+    "(the file could not be run) | broken.test.mjs:1 | Error: Cannot find module './nowhere.mjs' imported from /repo/broken.test.mjs",
+  );
   expect(messages("vitest-broken.json")[0]).toContain("Cannot find module './nowhere.mjs'");
   expect(messages("node-tap-hook.txt")).toContain("login | /repo/pass/hook.mjs:4 | no database");
   expect(messages("node-spec-hook.txt")).toContain("login | pass/hook.mjs:4 | Error: no database");
-  expect(messages("go.txt")).toContain("example.com/shop/broken | broken/x.go:3 | broken/x.go:3:6: syntax error: unexpected {, expecting name or (");
-  expect(messages("go-broken.json")).toEqual(["example.com/shop/broken | broken/x.go:3 | broken/x.go:3:6: syntax error: unexpected {, expecting name or ("]);
-  expect(messages("go-panic.txt")[0]).toMatch(/^TestPanics \| .*panics_test.go:9 \| panic: assignment to entry in nil map/);
-  expect(messages("tap14.txt")).toContain("test/login.js > throws > no database | test/login.js:9 | ");
+  expect(messages("go.txt")).toContain(
+    "example.com/shop/broken | broken/x.go:3 | broken/x.go:3:6: syntax error: unexpected {, expecting name or (",
+  );
+  expect(messages("go-broken.json")).toEqual([
+    "example.com/shop/broken | broken/x.go:3 | broken/x.go:3:6: syntax error: unexpected {, expecting name or (",
+  ]);
+  expect(messages("go-panic.txt")[0]).toMatch(
+    /^TestPanics \| .*panics_test.go:9 \| panic: assignment to entry in nil map/,
+  );
+  expect(messages("tap14.txt")).toContain(
+    "test/login.js > throws > no database | test/login.js:9 | ",
+  );
 });
 
 describe("an output that was cut off", () => {
   /** Every place where a line ends, and some between. */
-  const cuts = (text: string): number[] => Array.from({ length: text.length }, (_, index) => index).filter((index) => text[index] === "\n" || index % 37 === 0);
+  const cuts = (text: string): number[] =>
+    Array.from({ length: text.length }, (_, index) => index).filter(
+      (index) => text[index] === "\n" || index % 37 === 0,
+    );
 
-  test.each(names.filter((name) => readTestOutput(fixture(name)).failed > 0))("of a failed run never passed, wherever it was cut: %s", (name) => {
-    const text = fixture(name);
-    const passed = cuts(text).filter((length) => verdictOf(readTestOutput(text.slice(0, length)), 0).verdict === "passed");
+  test.each(names.filter((name) => readTestOutput(fixture(name)).failed > 0))(
+    "of a failed run never passed, wherever it was cut: %s",
+    (name) => {
+      const text = fixture(name);
+      const passed = cuts(text).filter(
+        (length) => verdictOf(readTestOutput(text.slice(0, length)), 0).verdict === "passed",
+      );
 
-    expect(passed).toEqual([]);
-  });
+      expect(passed).toEqual([]);
+    },
+  );
 
-  test.each(names.filter((name) => name.startsWith("passed-")))("of a passed run passes with all its tests or not at all: %s", (name) => {
-    const text = fixture(name);
-    const reports = cuts(text).map((length) => readTestOutput(text.slice(0, length)));
+  test.each(names.filter((name) => name.startsWith("passed-")))(
+    "of a passed run passes with all its tests or not at all: %s",
+    (name) => {
+      const text = fixture(name);
+      const reports = cuts(text).map((length) => readTestOutput(text.slice(0, length)));
 
-    expect(reports.filter((one) => verdictOf(one, 0).verdict === "passed" && one.passed !== 2)).toEqual([]);
-    expect(reports.filter((one) => one.failed > 0)).toEqual([]);
-    expect(verdictOf(readTestOutput(text), 0, { isComplete: true })).toEqual({ verdict: "passed", because: "tests-passed" });
-    expect(reports[Math.floor(reports.length / 2)]).toMatchObject({ certain: false });
-  });
+      expect(
+        reports.filter((one) => verdictOf(one, 0).verdict === "passed" && one.passed !== 2),
+      ).toEqual([]);
+      expect(reports.filter((one) => one.failed > 0)).toEqual([]);
+      expect(verdictOf(readTestOutput(text), 0, { isComplete: true })).toEqual({
+        verdict: "passed",
+        because: "tests-passed",
+      });
+      expect(reports[Math.floor(reports.length / 2)]).toMatchObject({ certain: false });
+    },
+  );
 
   /** As a collector leaves it that keeps head and tail. */
   const without = (text: string): string[] => {
     const places = Array.from({ length: 12 }, (_, index) => Math.floor((text.length * index) / 12));
-    return places.flatMap((from) => places.filter((to) => to > from).map((to) => `${text.slice(0, from)}\n… ${to - from} bytes left out …\n${text.slice(to)}`));
+    return places.flatMap((from) =>
+      places
+        .filter((to) => to > from)
+        .map((to) => `${text.slice(0, from)}\n… ${to - from} bytes left out …\n${text.slice(to)}`),
+    );
   };
 
-  test.each(names.filter((name) => readTestOutput(fixture(name)).failed > 0))("of a failed run never passed, whatever was left out of its middle: %s", (name) => {
-    expect(without(fixture(name)).filter((text) => verdictOf(readTestOutput(text), 0).verdict === "passed")).toEqual([]);
-  });
+  test.each(names.filter((name) => readTestOutput(fixture(name)).failed > 0))(
+    "of a failed run never passed, whatever was left out of its middle: %s",
+    (name) => {
+      expect(
+        without(fixture(name)).filter(
+          (text) => verdictOf(readTestOutput(text), 0).verdict === "passed",
+        ),
+      ).toEqual([]);
+    },
+  );
 
   test("says so, and keeps what it has seen", () => {
-    expect(told(fixture("vitest-default.txt").split("Test Files")[0]!)).toBe("vitest 0/3/0 cut off uncertain");
+    expect(told(fixture("vitest-default.txt").split("Test Files")[0]!)).toBe(
+      "vitest 0/3/0 cut off uncertain",
+    );
     expect(told(fixture("vitest.json").slice(0, 2_000))).toBe("vitest 1/3/2 cut off uncertain");
-    expect(told(fixture("node-tap.txt").slice(0, 2_000))).toMatch(/^node 0\/\d\/0 cut off uncertain$/);
-    expect(told(fixture("pytest-junit.xml").slice(0, 700))).toMatch(/^junit 1\/\d\/0 cut off uncertain$/);
-    expect(told(fixture("node-spec.txt").split("ℹ tests")[0]!)).toBe("node 2/4/1 cut off uncertain");
+    expect(told(fixture("node-tap.txt").slice(0, 2_000))).toMatch(
+      /^node 0\/\d\/0 cut off uncertain$/,
+    );
+    expect(told(fixture("pytest-junit.xml").slice(0, 700))).toMatch(
+      /^junit 1\/\d\/0 cut off uncertain$/,
+    );
+    expect(told(fixture("node-spec.txt").split("ℹ tests")[0]!)).toBe(
+      "node 2/4/1 cut off uncertain",
+    );
   });
 });
 
 describe("what says nothing about tests", () => {
-  test.each(["", "\n", "done", "Everything passed! 12 tests passed.", "ok", "not ok", "1..3", "error TS2304: Cannot find name 'x'.", "make: *** [test] Error 2", "{}", '{"success":true}', "✔ Built in 3s", "<html></html>"])("is unknown and never passed: %j", (output) => {
+  test.each([
+    "",
+    "\n",
+    "done",
+    "Everything passed! 12 tests passed.",
+    "ok",
+    "not ok",
+    "1..3",
+    "error TS2304: Cannot find name 'x'.",
+    "make: *** [test] Error 2",
+    "{}",
+    '{"success":true}',
+    "✔ Built in 3s",
+    "<html></html>",
+  ])("is unknown and never passed: %j", (output) => {
     const found = readTestOutput(output);
 
-    expect(found).toEqual({ framework: "unknown", passed: 0, failed: 0, skipped: 0, failures: [], truncated: false, certain: false });
+    expect(found).toEqual({
+      framework: "unknown",
+      passed: 0,
+      failed: 0,
+      skipped: 0,
+      failures: [],
+      truncated: false,
+      certain: false,
+    });
     expect(verdictOf(found, 0)).toEqual({ verdict: "unknown", because: "not-readable" });
-    expect(verdictOf(found, 0, { isComplete: true })).toEqual({ verdict: "passed", because: "exit-code-alone" });
-    expect(verdictOf(found, 1, { isComplete: true })).toEqual({ verdict: "failed", because: "exit-code" });
+    expect(verdictOf(found, 0, { isComplete: true })).toEqual({
+      verdict: "passed",
+      because: "exit-code-alone",
+    });
+    expect(verdictOf(found, 1, { isComplete: true })).toEqual({
+      verdict: "failed",
+      because: "exit-code",
+    });
   });
 });
 
@@ -160,36 +244,69 @@ test("passed takes a complete output, a passed test and exit code 0", () => {
 
   expect(verdictOf(passed, 1)).toEqual({ verdict: "failed", because: "exit-code" });
   expect(verdictOf(passed, null)).toEqual({ verdict: "failed", because: "exit-code" });
-  expect(verdictOf(readTestOutput(fixture("vitest.json")), 0)).toEqual({ verdict: "failed", because: "failures" });
-  for (const none of ["vitest-none.txt", "pytest-none.txt", "node-none.txt"]) expect(verdictOf(readTestOutput(fixture(none)), 0)).toEqual({ verdict: "unknown", because: "no-tests" });
+  expect(verdictOf(readTestOutput(fixture("vitest.json")), 0)).toEqual({
+    verdict: "failed",
+    because: "failures",
+  });
+  for (const none of ["vitest-none.txt", "pytest-none.txt", "node-none.txt"]) {
+    expect(verdictOf(readTestOutput(fixture(none)), 0)).toEqual({
+      verdict: "unknown",
+      because: "no-tests",
+    });
+  }
 });
 
 describe("outputs that are written otherwise", () => {
   test("carriage returns, Windows line ends and progress that is written over do no harm", () => {
-    for (const name of names) expect(`${name} ${told(fixture(name).replaceAll("\n", "\r\n"))}`).toBe(`${name} ${told(fixture(name))}`);
+    for (const name of names) {
+      expect(`${name} ${told(fixture(name).replaceAll("\n", "\r\n"))}`).toBe(
+        `${name} ${told(fixture(name))}`,
+      );
+    }
     expect(told(`TAP version 14\n1..1\nrunning 1\rrunning 2\rok 1 - a\n`)).toBe("tap 1/0/0");
   });
 
   test("words of npm around it do no harm", () => {
-    for (const name of names) expect(`${name} ${told(`\n> login@1.0.0 test\n> npm run all\n\n${fixture(name)}\nnpm error code 1\n`)}`).toBe(`${name} ${told(fixture(name))}`);
+    for (const name of names) {
+      expect(
+        `${name} ${told(`\n> login@1.0.0 test\n> npm run all\n\n${fixture(name)}\nnpm error code 1\n`)}`,
+      ).toBe(`${name} ${told(fixture(name))}`);
+    }
   });
 
   test("two runs in one output are added up", () => {
     expect(told(fixture("vitest-default.txt") + fixture("passed-vitest.txt"))).toBe("vitest 3/3/3");
     expect(told(fixture("pytest-short.txt") + fixture("passed-pytest.txt"))).toBe("pytest 3/3/3");
-    expect(told(fixture("passed-vitest.txt") + fixture("vitest-default.txt").split("Test Files")[0]!)).toBe("vitest 2/3/1 cut off uncertain");
+    expect(
+      told(fixture("passed-vitest.txt") + fixture("vitest-default.txt").split("Test Files")[0]!),
+    ).toBe("vitest 2/3/1 cut off uncertain");
   });
 
   test("go packages that are tested side by side are told apart, however their lines are mixed", () => {
-    const [failed, passed] = [fixture("go.json"), fixture("passed-go.json").replaceAll("example.com/", "example.org/")].map((text) => text.trimEnd().split("\n"));
-    const mixed = Array.from({ length: Math.max(failed!.length, passed!.length) }, (_, index) => [failed![index], passed![index]]).flat().filter((line) => line !== undefined);
+    const [failed, passed] = [
+      fixture("go.json"),
+      fixture("passed-go.json").replaceAll("example.com/", "example.org/"),
+    ].map((text) => text.trimEnd().split("\n"));
+    const mixed = Array.from({ length: Math.max(failed!.length, passed!.length) }, (_, index) => [
+      failed![index],
+      passed![index],
+    ])
+      .flat()
+      .filter((line) => line !== undefined);
 
     expect(told(mixed.join("\n"))).toBe("go 4/1/2");
-    expect(readTestOutput(mixed.join("\n")).failures).toEqual(readTestOutput(fixture("go.json")).failures);
+    expect(readTestOutput(mixed.join("\n")).failures).toEqual(
+      readTestOutput(fixture("go.json")).failures,
+    );
   });
 
   test("TAP bails out, and counts a plan that is not met as cut off", () => {
-    expect(readTestOutput("TAP version 14\n1..3\nok 1\nBail out! no database\n")).toMatchObject({ passed: 1, failed: 1, truncated: false, failures: [{ name: "Bail out!", message: "no database" }] });
+    expect(readTestOutput("TAP version 14\n1..3\nok 1\nBail out! no database\n")).toMatchObject({
+      passed: 1,
+      failed: 1,
+      truncated: false,
+      failures: [{ name: "Bail out!", message: "no database" }],
+    });
     expect(told("1..2\nok 1 - a\n")).toBe("tap 1/0/0 cut off uncertain");
     expect(told("ok 1 - a\nok 2 - b\n1..2\n")).toBe("tap 2/0/0");
     expect(told("1..1\nok 1 - a\nok 2 - b\n")).toBe("tap 2/0/0 uncertain");
@@ -205,11 +322,17 @@ describe("outputs that are written otherwise", () => {
       { name: "(the suite could not be run)", message: "no suite" },
     ]);
     expect(told('<testsuites tests="0"/>')).toBe("junit 0/0/0");
-    expect(told('<testsuites failures="2"><testsuite><testcase name="a"/></testsuite></testsuites>')).toBe("junit 1/0/0 uncertain");
+    expect(
+      told('<testsuites failures="2"><testsuite><testcase name="a"/></testsuite></testsuites>'),
+    ).toBe("junit 1/0/0 uncertain");
   });
 
   test("a go package that does not build or panics has failed", () => {
-    expect(readTestOutput("panic: runtime error: index out of range\n\ngoroutine 1\nFAIL\texample.com/x\t0.01s\nFAIL\n").failures).toEqual([{ name: "example.com/x", message: "panic: runtime error: index out of range" }]);
+    expect(
+      readTestOutput(
+        "panic: runtime error: index out of range\n\ngoroutine 1\nFAIL\texample.com/x\t0.01s\nFAIL\n",
+      ).failures,
+    ).toEqual([{ name: "example.com/x", message: "panic: runtime error: index out of range" }]);
     expect(told("ok  \texample.com/x\t0.01s\nok  \texample.com/y\t(cached)\n")).toBe("go 2/0/0");
     expect(told("ok  \texample.com/x\t0.01s [no tests to run]\n")).toBe("go 0/0/0");
   });
@@ -219,21 +342,44 @@ test("messages, values and lists have bounds", () => {
   const long = failure("x", "y".repeat(10_000), { expected: "e".repeat(1_000), actual: "a" });
 
   expect([long.message.length, long.expected!.length]).toEqual([2_001, 501]);
-  expect(report("tap", { passed: 0, failed: 500, skipped: 0 }, Array.from({ length: 500 }, () => long)).failures).toHaveLength(100);
+  expect(
+    report(
+      "tap",
+      { passed: 0, failed: 500, skipped: 0 },
+      Array.from({ length: 500 }, () => long),
+    ).failures,
+  ).toHaveLength(100);
   expect(report("tap", { passed: 1, failed: 0, skipped: 0 }, [long]).certain).toBe(false);
 });
 
 test("both values are found in the words of each library", () => {
-  expect(valuesIn("expect(received).toBe(expected)\n\nExpected: 1\nReceived: 2")).toEqual({ expected: "1", actual: "2" });
-  expect(valuesIn("AssertionError: expected 'a' to equal 'b'")).toEqual({ expected: "'b'", actual: "'a'" });
-  expect(valuesIn("Error Trace: x\n\texpected: 1\n\tactual  : 2")).toEqual({ expected: "1", actual: "2" });
+  expect(valuesIn("expect(received).toBe(expected)\n\nExpected: 1\nReceived: 2")).toEqual({
+    expected: "1",
+    actual: "2",
+  });
+  expect(valuesIn("AssertionError: expected 'a' to equal 'b'")).toEqual({
+    expected: "'b'",
+    actual: "'a'",
+  });
+  expect(valuesIn("Error Trace: x\n\texpected: 1\n\tactual  : 2")).toEqual({
+    expected: "1",
+    actual: "2",
+  });
   expect(valuesIn("got 1; want 2")).toEqual({ expected: "2", actual: "1" });
   expect(valuesIn("no session")).toEqual({});
 });
 
 test("a long output without a mark, and long lines, are read in time", () => {
   const started = performance.now();
-  for (const line of ["a b c ".repeat(200_000), `FAILED ${"a.py ".repeat(50_000)}`, `${" ".repeat(300_000)}x`, "1 failed, ".repeat(30_000), `not ok ${"# ".repeat(100_000)}`, `<testsuite ${"a ".repeat(200_000)}`, "\r".repeat(300_000)]) {
+  for (const line of [
+    "a b c ".repeat(200_000),
+    `FAILED ${"a.py ".repeat(50_000)}`,
+    `${" ".repeat(300_000)}x`,
+    "1 failed, ".repeat(30_000),
+    `not ok ${"# ".repeat(100_000)}`,
+    `<testsuite ${"a ".repeat(200_000)}`,
+    "\r".repeat(300_000),
+  ]) {
     readTestOutput(`1..1\nok 1\n${line}\n`);
     readTestOutput(`======= test session starts =======\n${line}\n`);
   }

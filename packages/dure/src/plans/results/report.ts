@@ -10,7 +10,10 @@ export interface TestReport {
   readonly failures: readonly TestFailure[];
   /** The output stops before its end: what was counted is only what was seen. */
   readonly truncated: boolean;
-  /** The output has its own summary, and says nothing that contradicts it. Else the numbers are a guess. */
+  /**
+   * The output has its own summary, and says nothing that contradicts it. Else the numbers are a
+   * guess.
+   */
   readonly certain: boolean;
 }
 
@@ -48,14 +51,39 @@ interface Counts {
   readonly skipped: number;
 }
 
-/** The report of an output that was read to its end, or not. A failure that the summary does not count makes it uncertain. */
-export function report(framework: Framework, counts: Counts, failures: readonly TestFailure[], { truncated = false, certain = true } = {}): TestReport {
-  const agrees = failures.length <= counts.failed && Number.isFinite(counts.passed + counts.failed + counts.skipped);
-  return { framework, ...counts, failures: failures.slice(0, MAX_FAILURES), truncated, certain: certain && !truncated && agrees };
+/**
+ * The report of an output that was read to its end, or not. A failure that the summary does not
+ * count makes it uncertain.
+ */
+export function report(
+  framework: Framework,
+  counts: Counts,
+  failures: readonly TestFailure[],
+  { truncated = false, certain = true } = {},
+): TestReport {
+  const agrees =
+    failures.length <= counts.failed &&
+    Number.isFinite(counts.passed + counts.failed + counts.skipped);
+  return {
+    framework,
+    ...counts,
+    failures: failures.slice(0, MAX_FAILURES),
+    truncated,
+    certain: certain && !truncated && agrees,
+  };
 }
 
 /** A failure with its message cut to size, and with the two values that its message names. */
-export function failure(name: string, message: string, more: { file?: string | undefined; line?: number | undefined; expected?: string | undefined; actual?: string | undefined } = {}): TestFailure {
+export function failure(
+  name: string,
+  message: string,
+  more: {
+    file?: string | undefined;
+    line?: number | undefined;
+    expected?: string | undefined;
+    actual?: string | undefined;
+  } = {},
+): TestFailure {
   const named = more.expected === undefined && more.actual === undefined ? valuesIn(message) : more;
   const { file, line } = more;
   return {
@@ -69,14 +97,26 @@ export function failure(name: string, message: string, more: { file?: string | u
 }
 
 /** How assertion libraries name the two values of a comparison; the first one that fits. */
-const COMPARISONS: readonly { readonly pattern: RegExp; readonly order: "expected-first" | "actual-first" }[] = [
+const COMPARISONS: readonly {
+  readonly pattern: RegExp;
+  readonly order: "expected-first" | "actual-first";
+}[] = [
   { pattern: /^\s*Expected:\s*(.+)\n+\s*Received:\s*(.+)/m, order: "expected-first" }, // jest
-  { pattern: /expected (.+) to (?:strictly |deeply |loosely )?(?:be|equal) (.+?)(?: \/\/ .*)?$/m, order: "actual-first" }, // vitest, chai
+  {
+    pattern: /expected (.+) to (?:strictly |deeply |loosely )?(?:be|equal) (.+?)(?: \/\/ .*)?$/m,
+    order: "actual-first",
+  }, // vitest, chai
   { pattern: /^\s*(.+?) !== (.+?)\s*$/m, order: "actual-first" }, // node:assert
-  { pattern: /^\s*(?:E\s+)?(?:AssertionError: )?assert (.+?) == (.+?)\s*$/m, order: "actual-first" }, // pytest
+  {
+    pattern: /^\s*(?:E\s+)?(?:AssertionError: )?assert (.+?) == (.+?)\s*$/m,
+    order: "actual-first",
+  }, // pytest
   { pattern: /expected\s*:\s*(.+)\n\s*actual\s*:\s*(.+)/, order: "expected-first" }, // testify
   { pattern: /\bgot:? (.+?)[,;] (?:want|expected):? (.+?)\s*$/im, order: "actual-first" }, // go
-  { pattern: /\b(?:want|expected):? (.+?)[,;] (?:but )?got:? (.+?)\s*$/im, order: "expected-first" },
+  {
+    pattern: /\b(?:want|expected):? (.+?)[,;] (?:but )?got:? (.+?)\s*$/im,
+    order: "expected-first",
+  },
 ];
 
 /** The two values of a comparison, from the words of its failure. */
@@ -86,14 +126,18 @@ export function valuesIn(message: string): { expected?: string; actual?: string 
     const match = pattern.exec(bounded);
     if (!match) continue;
     const [first, second] = [match[1]!.trim(), match[2]!.trim()];
-    return order === "expected-first" ? { expected: first, actual: second } : { expected: second, actual: first };
+    return order === "expected-first"
+      ? { expected: first, actual: second }
+      : { expected: second, actual: first };
   }
   return {};
 }
 
 /** The first `file:line` of a stack that is not a library's. */
 export function placeIn(stack: string): { file?: string; line?: number } {
-  for (const match of stack.matchAll(/(?:file:\/\/)?((?:[A-Za-z]:)?[^\s():]+\.[A-Za-z]+):(\d+)(?::\d+)?/g)) {
+  for (const match of stack.matchAll(
+    /(?:file:\/\/)?((?:[A-Za-z]:)?[^\s():]+\.[A-Za-z]+):(\d+)(?::\d+)?/g,
+  )) {
     const [, file = "", line] = match;
     if (!/node_modules|^node:|^internal\//.test(file)) return { file, line: Number(line) };
   }

@@ -39,30 +39,62 @@ export interface StepCommit {
 }
 
 /**
- * A step whose commit is not there is done again, with all that came behind it in its port; what did end stays ended, and no try
- * is counted twice. What was merged of a lost port is merged again. Pure.
+ * A step whose commit is not there is done again, with all that came behind it in its port; what
+ * did end stays ended, and no try is counted twice. What was merged of a lost port is merged again.
+ * Pure.
  */
-export function decideRemains(run: Pick<PlanRun, "startCommit" | "baseCommit">, ports: readonly PlanPort[], steps: readonly StepCommit[], isThere: (commit: string) => boolean): Remains {
+export function decideRemains(
+  run: Pick<PlanRun, "startCommit" | "baseCommit">,
+  ports: readonly PlanPort[],
+  steps: readonly StepCommit[],
+  isThere: (commit: string) => boolean,
+): Remains {
   const gone = (commit: string | null): boolean => commit !== null && !isThere(commit);
   const keepsStart = !gone(run.startCommit);
-  const lostPorts = ports.filter(({ status, resultCommit, startCommit }) => status === "succeeded" && (!keepsStart || gone(resultCommit) || gone(startCommit)));
-  const lostStarts = ports.filter((port) => port.startCommit !== null && (!keepsStart || gone(port.startCommit) || lostPorts.includes(port)));
+  const lostPorts = ports.filter(
+    ({ status, resultCommit, startCommit }) =>
+      status === "succeeded" && (!keepsStart || gone(resultCommit) || gone(startCommit)),
+  );
+  const lostStarts = ports.filter(
+    (port) =>
+      port.startCommit !== null &&
+      (!keepsStart || gone(port.startCommit) || lostPorts.includes(port)),
+  );
   const restarted = new Set(lostStarts.map(({ id }) => id));
   const broken = new Set<string>();
   const lostSteps: number[] = [];
   for (const step of steps) {
     const isMerge = step.kind === "merge" || step.kind === "integrate";
-    const isLost = step.status === "running" || restarted.has(step.port) || broken.has(step.port) || gone(step.commit) || (isMerge && lostPorts.length > 0);
+    const isLost =
+      step.status === "running" ||
+      restarted.has(step.port) ||
+      broken.has(step.port) ||
+      gone(step.commit) ||
+      (isMerge && lostPorts.length > 0);
     if (!isLost) continue;
     broken.add(step.port);
     lostSteps.push(step.id);
   }
-  return { keepsStart, lostPorts: lostPorts.map(({ position }) => position), lostStarts: lostStarts.map(({ position }) => position), lostSteps };
+  return {
+    keepsStart,
+    lostPorts: lostPorts.map(({ position }) => position),
+    lostStarts: lostStarts.map(({ position }) => position),
+    lostSteps,
+  };
 }
 
 /** Commits that a run stands on. */
-export function commitsOf(run: Pick<PlanRun, "startCommit" | "baseCommit">, ports: readonly PlanPort[], steps: readonly StepCommit[]): readonly string[] {
-  const all = [run.baseCommit, run.startCommit, ...ports.flatMap((port) => [port.startCommit, port.resultCommit]), ...steps.map(({ commit }) => commit)];
+export function commitsOf(
+  run: Pick<PlanRun, "startCommit" | "baseCommit">,
+  ports: readonly PlanPort[],
+  steps: readonly StepCommit[],
+): readonly string[] {
+  const all = [
+    run.baseCommit,
+    run.startCommit,
+    ...ports.flatMap((port) => [port.startCommit, port.resultCommit]),
+    ...steps.map(({ commit }) => commit),
+  ];
   return [...new Set(all.filter((commit) => typeof commit === "string"))];
 }
 
@@ -72,25 +104,65 @@ export async function stepCommits(database: Database, run: string): Promise<read
 }
 
 /** The run is this machine's from now on; the one that had it finds its lease gone. */
-export async function moveRun(parts: { database: Database; leases: Leases }, run: PlanRun, lease: Lease, place: NewPlace, remains: Remains, alsoDo: (tx: Transaction) => Promise<void>): Promise<void> {
+export async function moveRun(
+  parts: { database: Database; leases: Leases },
+  run: PlanRun,
+  lease: Lease,
+  place: NewPlace,
+  remains: Remains,
+  alsoDo: (tx: Transaction) => Promise<void>,
+): Promise<void> {
   await parts.database.transaction(async (tx) => {
     await parts.leases.guard(tx, lease);
-    await tx.query(MOVE_RUN, [run.id, place.host, place.repository, place.folder, place.file, remains.keepsStart]);
-    await tx.query(RESET_PORTS, [run.id, storable(remains.lostPorts), storable(remains.lostStarts)]);
+    await tx.query(MOVE_RUN, [
+      run.id,
+      place.host,
+      place.repository,
+      place.folder,
+      place.file,
+      remains.keepsStart,
+    ]);
+    await tx.query(RESET_PORTS, [
+      run.id,
+      storable(remains.lostPorts),
+      storable(remains.lostStarts),
+    ]);
     await tx.query(RESET_STEPS, [run.id, storable(remains.lostSteps)]);
     await alsoDo(tx);
-    await emit(tx, [{ type: "run.resume", role: "orchestration", run: run.id, data: { plan: run.plan.name, because: "another machine goes on from what was pushed", host: place.host, again: remains.lostPorts.map((position) => run.plan.ports[position]!.id) } }]);
+    await emit(tx, [
+      {
+        type: "run.resume",
+        role: "orchestration",
+        run: run.id,
+        data: {
+          plan: run.plan.name,
+          because: "another machine goes on from what was pushed",
+          host: place.host,
+          again: remains.lostPorts.map((position) => run.plan.ports[position]!.id),
+        },
+      },
+    ]);
   });
 }
 
 /** Those of the commits that the repository has, with their files. */
-export async function commitsThere(repository: Repository, commits: readonly string[], { signal }: { signal?: AbortSignal | undefined } = {}): Promise<ReadonlySet<string>> {
-  const { stdout } = await repository.git.run(["cat-file", "--batch-check=%(objectname) %(objecttype)"], { at: repository.at, input: `${commits.join("\n")}\n`, signal });
+export async function commitsThere(
+  repository: Repository,
+  commits: readonly string[],
+  { signal }: { signal?: AbortSignal | undefined } = {},
+): Promise<ReadonlySet<string>> {
+  const { stdout } = await repository.git.run(
+    ["cat-file", "--batch-check=%(objectname) %(objecttype)"],
+    { at: repository.at, input: `${commits.join("\n")}\n`, signal },
+  );
   const lines = stdout.toString().split("\n");
   return new Set(commits.filter((commit) => lines.includes(`${commit} commit`)));
 }
 
-const STEP_COMMITS = { name: "plan.step_commits", text: "select id, port, kind, status, output->>'commit' as commit from dure.plan_steps where run = $1 order by id" };
+const STEP_COMMITS = {
+  name: "plan.step_commits",
+  text: "select id, port, kind, status, output->>'commit' as commit from dure.plan_steps where run = $1 order by id",
+};
 const MOVE_RUN = {
   name: "plan.move_run",
   text: `update dure.plan_runs set host = $2, repository = $3, folder = $4, file = $5, updated_at = clock_timestamp(),

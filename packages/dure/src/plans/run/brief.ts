@@ -29,14 +29,27 @@ export interface Briefing {
   readonly manifest: ContextManifest;
 }
 
-/** The prompt of one worker in one try, from the files of a commit: the port's part of the plan and what its scope lets it know. */
-export async function brief(request: BriefingRequest, commit: CommitFiles, options: { signal?: AbortSignal } = {}): Promise<Briefing> {
+/**
+ * The prompt of one worker in one try, from the files of a commit: the port's part of the plan and
+ * what its scope lets it know.
+ */
+export async function brief(
+  request: BriefingRequest,
+  commit: CommitFiles,
+  options: { signal?: AbortSignal } = {},
+): Promise<Briefing> {
   const { run, port, member, scope, feedback, toTest, hint } = request;
   const { plan } = run;
   const isOrchestrator = member === "orchestrator";
   const oneContext = run.mode?.oneContext === true && plan.ports.some(({ id }) => id === port.id);
-  const context = contextScopeOf(plan, port, isOrchestrator ? "implementer" : member, { oneContext });
-  const gathered = await gatherFiles({ scope, context, writesContracts: isOrchestrator }, commit, options);
+  const context = contextScopeOf(plan, port, isOrchestrator ? "implementer" : member, {
+    oneContext,
+  });
+  const gathered = await gatherFiles(
+    { scope, context, writesContracts: isOrchestrator },
+    commit,
+    options,
+  );
   return buildPrompt({
     kind: workerOf(plan.workers, isOrchestrator ? "orchestrator" : port.role)?.kind ?? "command",
     member,
@@ -57,7 +70,11 @@ export async function brief(request: BriefingRequest, commit: CommitFiles, optio
     ...(feedback && { feedback }),
     ...(toTest && { toTest }),
     ...(hint !== undefined && { hint }),
-    ...(oneContext && { others: plan.ports.filter(({ id }) => id !== port.id).map(({ id, goal }) => ({ port: id, goal })) }),
+    ...(oneContext && {
+      others: plan.ports
+        .filter(({ id }) => id !== port.id)
+        .map(({ id, goal }) => ({ port: id, goal })),
+    }),
     fullContext: fullContextTokens(JSON.stringify(plan), commit.files),
   });
 }

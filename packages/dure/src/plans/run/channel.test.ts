@@ -10,7 +10,9 @@ import { planOf, startTestRuns, type TestRuns } from "./test-runs.ts";
 interface Stage {
   readonly runs: TestRuns;
   readonly run: string;
-  /** The channel of a port, as one leader of the run has it; a later leader has a lease of its own. */
+  /**
+   * The channel of a port, as one leader of the run has it; a later leader has a lease of its own.
+   */
   readonly channel: (port: string, lease?: Lease) => DirectChannel;
   /** The next leader's: the one before has lost the run. */
   readonly leadAgain: () => Promise<Lease>;
@@ -23,23 +25,39 @@ async function open(): Promise<Stage> {
   const { url } = stack.use(await testDatabase());
   const runs = stack.use(await startTestRuns({ url, build: async () => ({ status: "stopped" }) }));
   await runs.plans.stop();
-  const { id: run } = await runs.plans.run({ plan: planOf({ a: "", b: "" }), repository: "/r", by: "me" }, { signal: new AbortController().signal });
+  const { id: run } = await runs.plans.run(
+    { plan: planOf({ a: "", b: "" }), repository: "/r", by: "me" },
+    { signal: new AbortController().signal },
+  );
   const { database, notifications } = runs;
-  const leases = new Leases({ database, lease: runs.lease, logger: silentLogger, clock: systemClock });
+  const leases = new Leases({
+    database,
+    lease: runs.lease,
+    logger: silentLogger,
+    clock: systemClock,
+  });
   const leadAgain = (): Promise<Lease> => leases.takeOver(`run:${run}`);
   const first = await leadAgain();
-  const channel = (port: string, lease = first): DirectChannel => new DirectChannel({ database, records: runs.plans.records, notifications, lease, run, port });
+  const channel = (port: string, lease = first): DirectChannel =>
+    new DirectChannel({ database, records: runs.plans.records, notifications, lease, run, port });
   return { runs, run, channel, leadAgain };
 }
 
-const say = (channel: DirectChannel, key: string, text: string): Promise<number> => channel.send({ key, from: "implementer", to: "tester", type: "query", payload: { text } });
-const textOf = (message: ChannelMessage | undefined): string | undefined => message && wordsIn(message.payload);
+const say = (channel: DirectChannel, key: string, text: string): Promise<number> =>
+  channel.send({ key, from: "implementer", to: "tester", type: "query", payload: { text } });
+const textOf = (message: ChannelMessage | undefined): string | undefined =>
+  message && wordsIn(message.payload);
 
 test("words are taken in the order in which they were said, by their receiver in their port alone; said again they are the same", async () => {
   const { channel } = await open();
   const [ofA, ofB] = [channel("a"), channel("b")];
 
-  const ids = [await say(ofA, "1", "one"), await say(ofA, "2", "two"), await say(ofB, "1", "elsewhere"), await say(ofA, "1", "one again")];
+  const ids = [
+    await say(ofA, "1", "one"),
+    await say(ofA, "2", "two"),
+    await say(ofB, "1", "elsewhere"),
+    await say(ofA, "1", "one again"),
+  ];
 
   expect(ids[3]).toBe(ids[0]);
   expect(await ofA.take("implementer")).toBeUndefined();
@@ -50,13 +68,21 @@ test("words are taken in the order in which they were said, by their receiver in
   }
   expect(heard).toEqual(["one", "two"]);
   expect(textOf(await ofB.take("tester"))).toBe("elsewhere");
-  await expect(ofA.send({ key: "3", from: "tester", to: "tester", type: "query", payload: {} })).rejects.toMatchObject({ code: "CHANNEL_FOREIGN" });
+  await expect(
+    ofA.send({ key: "3", from: "tester", to: "tester", type: "query", payload: {} }),
+  ).rejects.toMatchObject({ code: "CHANNEL_FOREIGN" });
 });
 
 test("after the death of a leader what was processed does not come again, what was taken and not processed does, and the dead one says nothing more", async () => {
   const { channel, leadAgain } = await open();
   const before = channel("a");
-  for (const [key, text] of [["1", "done"], ["2", "taken"], ["3", "waiting"]] as const) await say(before, key, text);
+  for (const [key, text] of [
+    ["1", "done"],
+    ["2", "taken"],
+    ["3", "waiting"],
+  ] as const) {
+    await say(before, key, text);
+  }
   await before.processed((await before.take("tester"))!.id);
   expect(textOf(await before.take("tester"))).toBe("taken");
 
@@ -75,29 +101,33 @@ test("after the death of a leader what was processed does not come again, what w
   expect(await after.take("tester", "query")).toBeUndefined();
 });
 
-test("a receiver is woken by what is said, in 99 of 100 times under 50 ms", { timeout: 60_000 }, async () => {
-  const { channel } = await open();
-  const direct = channel("a");
-  const over = new AbortController();
-  const waits: number[] = [];
-  let saidAt = 0;
-  let isHeard = Promise.withResolvers<void>();
-  const listening = (async () => {
-    for await (const _message of direct.inbox("tester", "query", { signal: over.signal })) {
-      waits.push(performance.now() - saidAt);
-      isHeard.resolve();
+test(
+  "a receiver is woken by what is said, in 99 of 100 times under 50 ms",
+  { timeout: 60_000 },
+  async () => {
+    const { channel } = await open();
+    const direct = channel("a");
+    const over = new AbortController();
+    const waits: number[] = [];
+    let saidAt = 0;
+    let isHeard = Promise.withResolvers<void>();
+    const listening = (async () => {
+      for await (const _message of direct.inbox("tester", "query", { signal: over.signal })) {
+        waits.push(performance.now() - saidAt);
+        isHeard.resolve();
+      }
+    })();
+
+    for (let number = 0; number < 100; number++) {
+      isHeard = Promise.withResolvers();
+      saidAt = performance.now();
+      await say(direct, `key ${number}`, "Is it in cents?");
+      await isHeard.promise;
     }
-  })();
+    over.abort();
+    await listening;
 
-  for (let number = 0; number < 100; number++) {
-    isHeard = Promise.withResolvers();
-    saidAt = performance.now();
-    await say(direct, `key ${number}`, "Is it in cents?");
-    await isHeard.promise;
-  }
-  over.abort();
-  await listening;
-
-  expect(waits).toHaveLength(100);
-  expect(waits.toSorted((one, other) => one - other)[98]).toBeLessThan(boundMs(50));
-});
+    expect(waits).toHaveLength(100);
+    expect(waits.toSorted((one, other) => one - other)[98]).toBeLessThan(boundMs(50));
+  },
+);

@@ -10,7 +10,10 @@ import type { Member } from "./run.ts";
 /** Wakes whoever waits for words in a run. */
 export const CHANNEL_TOPIC = "plan-channel";
 
-/** Who may be named in a channel: its two members; the operator may speak to both, and both to the operator and, of files that all share, to the orchestrator. */
+/**
+ * Who may be named in a channel: its two members; the operator may speak to both, and both to the
+ * operator and, of files that all share, to the orchestrator.
+ */
 export type ChannelMember = Extract<Member, "implementer" | "tester">;
 export type ChannelSpeaker = Member | "operator";
 
@@ -38,13 +41,14 @@ export interface DirectChannelOptions {
 }
 
 /** Words of a channel at most: members that talk for ever are stopped. Source: our choice. */
-const MESSAGES_MOST = 500;
+const MAX_MESSAGES = 500;
 /** Characters of a payload as JSON. Source: our choice; a report of 100 failures fits. */
-const PAYLOAD_MOST = 256_000;
+const MAX_PAYLOAD = 256_000;
 
 /**
- * The way between the two members of a port's pair; nobody else may use it. Words are rows: stored, then told; taken in
- * order, each once, also after a restart. It is open while its port is worked on.
+ * The way between the two members of a port's pair; nobody else may use it. Words are rows: stored,
+ * then told; taken in order, each once, also after a restart. It is open while its port is worked
+ * on.
  */
 export class DirectChannel {
   readonly #options: DirectChannelOptions;
@@ -53,19 +57,63 @@ export class DirectChannel {
     this.#options = options;
   }
 
-  /** Stored once per `key`; said again it is the same message. Throws `CHANNEL_FOREIGN`, `CHANNEL_FULL`, `CHANNEL_TOO_LONG`. */
-  async send(message: { key: string; from: ChannelSpeaker; to: ChannelSpeaker; type: ChannelMessage["type"]; payload: unknown; replyTo?: number }): Promise<number> {
+  /**
+   * Stored once per `key`; said again it is the same message. Throws `CHANNEL_FOREIGN`,
+   * `CHANNEL_FULL`, `CHANNEL_TOO_LONG`.
+   */
+  async send(message: {
+    key: string;
+    from: ChannelSpeaker;
+    to: ChannelSpeaker;
+    type: ChannelMessage["type"];
+    payload: unknown;
+    replyTo?: number;
+  }): Promise<number> {
     const { records, lease, run, port, notifications } = this.#options;
-    if (message.from === message.to) throw new DureError("CHANNEL_FOREIGN", `The ${message.from} of ${port} cannot write to itself.`, { class: "input" });
+    if (message.from === message.to) {
+      throw new DureError(
+        "CHANNEL_FOREIGN",
+        `The ${message.from} of ${port} cannot write to itself.`,
+        { class: "input" },
+      );
+    }
     const payload = storable(message.payload);
-    if (payload.length > PAYLOAD_MOST) throw new DureError("CHANNEL_TOO_LONG", `A message of ${payload.length} characters is longer than ${PAYLOAD_MOST}.`, { class: "input", hint: "Say less, or leave the output out." });
+    if (payload.length > MAX_PAYLOAD) {
+      throw new DureError(
+        "CHANNEL_TOO_LONG",
+        `A message of ${payload.length} characters is longer than ${MAX_PAYLOAD}.`,
+        { class: "input", hint: "Say less, or leave the output out." },
+      );
+    }
     const id = await records.write(lease, async (tx) => {
       const [known] = await tx.query<{ id: number }>(KNOWN, [run, port, message.key]);
       if (known) return known.id;
-      const [made] = await tx.query<{ id: number; many: number }>(SEND, [run, port, message.from, message.to, message.type, payload, message.replyTo ?? null, message.key]);
-      if (made!.many > MESSAGES_MOST) throw new DureError("CHANNEL_FULL", `The members of ${port} have exchanged ${MESSAGES_MOST} messages.`, { class: "conflict", hint: "They talk in circles; look at their words." });
+      const [made] = await tx.query<{ id: number; many: number }>(SEND, [
+        run,
+        port,
+        message.from,
+        message.to,
+        message.type,
+        payload,
+        message.replyTo ?? null,
+        message.key,
+      ]);
+      if (made!.many > MAX_MESSAGES) {
+        throw new DureError(
+          "CHANNEL_FULL",
+          `The members of ${port} have exchanged ${MAX_MESSAGES} messages.`,
+          { class: "conflict", hint: "They talk in circles; look at their words." },
+        );
+      }
       await tx.query({ name: "plan.emit", text: "select dure.emit($1)" }, [
-        storable([{ type: "direct.message", role: "delegation", run, data: { port, id: made!.id, from: message.from, to: message.to, kind: message.type } }]),
+        storable([
+          {
+            type: "direct.message",
+            role: "delegation",
+            run,
+            data: { port, id: made!.id, from: message.from, to: message.to, kind: message.type },
+          },
+        ]),
       ]);
       return made!.id;
     });
@@ -73,10 +121,18 @@ export class DirectChannel {
     return id;
   }
 
-  /** The oldest word for `to` that was not processed yet, now delivered; undefined when there is none. */
-  async take(to: ChannelSpeaker, type?: ChannelMessage["type"]): Promise<ChannelMessage | undefined> {
+  /**
+   * The oldest word for `to` that was not processed yet, now delivered; undefined when there is
+   * none.
+   */
+  async take(
+    to: ChannelSpeaker,
+    type?: ChannelMessage["type"],
+  ): Promise<ChannelMessage | undefined> {
     const { records, lease, run, port } = this.#options;
-    const [row] = await records.write(lease, (tx) => tx.query<MessageRow>(TAKE, [run, port, to, type ?? null]));
+    const [row] = await records.write(lease, (tx) =>
+      tx.query<MessageRow>(TAKE, [run, port, to, type ?? null]),
+    );
     return row && messageOf(row);
   }
 
@@ -85,16 +141,35 @@ export class DirectChannel {
     await records.write(lease, (tx) => tx.query(PROCESSED, [id]));
   }
 
-  /** Asks and waits for the answer; asked again under the same key it is the same question. Rejects with the abort of `signal`. */
-  async query(question: { key: string; from: ChannelMember; to: ChannelSpeaker; text: string }, { signal }: { signal: AbortSignal }): Promise<{ id: number; answer: unknown }> {
-    const id = await this.send({ key: question.key, from: question.from, to: question.to, type: "query", payload: { text: question.text } });
+  /**
+   * Asks and waits for the answer; asked again under the same key it is the same question. Rejects
+   * with the abort of `signal`.
+   */
+  async query(
+    question: { key: string; from: ChannelMember; to: ChannelSpeaker; text: string },
+    { signal }: { signal: AbortSignal },
+  ): Promise<{ id: number; answer: unknown }> {
+    const id = await this.send({
+      key: question.key,
+      from: question.from,
+      to: question.to,
+      type: "query",
+      payload: { text: question.text },
+    });
     const answer = await this.#until(() => this.#answerTo(id), signal);
     await this.processed(answer.id);
     return { id, answer: answer.payload };
   }
 
-  /** Words for `to` as they come, each once it is there; the taker says when it is done with one. Ends with the abort of `signal`. */
-  async *inbox(to: ChannelSpeaker, type: ChannelMessage["type"], { signal }: { signal: AbortSignal }): AsyncGenerator<ChannelMessage, void, undefined> {
+  /**
+   * Words for `to` as they come, each once it is there; the taker says when it is done with one.
+   * Ends with the abort of `signal`.
+   */
+  async *inbox(
+    to: ChannelSpeaker,
+    type: ChannelMessage["type"],
+    { signal }: { signal: AbortSignal },
+  ): AsyncGenerator<ChannelMessage, void, undefined> {
     while (!signal.aborted) {
       const message = await this.#until(() => this.take(to, type), signal).catch(() => undefined);
       if (!message) return;
@@ -109,7 +184,10 @@ export class DirectChannel {
     await records.write(lease, (tx) => tx.query(FORGET_QUESTIONS, [run, port]));
   }
 
-  /** What the operator has said to `to` and nobody has taken yet, oldest first; who reads them says so with `processed`. */
+  /**
+   * What the operator has said to `to` and nobody has taken yet, oldest first; who reads them says
+   * so with `processed`.
+   */
   async unheard(to: ChannelMember): Promise<readonly ChannelMessage[]> {
     const { database, run, port } = this.#options;
     return (await database.query<MessageRow>(UNHEARD, [run, port, to])).map(messageOf);
@@ -118,7 +196,9 @@ export class DirectChannel {
   /** Payloads of what tools have reported in a try, oldest first; the same when asked again. */
   async reports(tryNumber: number): Promise<readonly unknown[]> {
     const { records, lease, run, port } = this.#options;
-    const rows = await records.write(lease, (tx) => tx.query<MessageRow>(REPORTS, [run, port, reportKeys(tryNumber)]));
+    const rows = await records.write(lease, (tx) =>
+      tx.query<MessageRow>(REPORTS, [run, port, reportKeys(tryNumber)]),
+    );
     return rows.toSorted((one, other) => one.id - other.id).map(({ payload }) => payload);
   }
 
@@ -169,35 +249,76 @@ export interface OutsideMessage {
   readonly payload: unknown;
   /** Said again under it, it is the same message. */
   readonly key: string;
-  /** At most so many whose keys begin like this; who says more would fill the members' own channel. */
+  /**
+   * At most so many whose keys begin like this; who says more would fill the members' own channel.
+   */
   readonly most: { readonly keys: string; readonly count: number };
 }
 
 /**
- * Stores a message from outside of the run's leader: the operator's words, a tool's report, what the orchestrator is asked for. Any process
- * may write it, so it needs no lease; the leader finds it there. Gives its id. Throws `CHANNEL_FULL`, `CHANNEL_TOO_LONG`.
+ * Stores a message from outside of the run's leader: the operator's words, a tool's report, what
+ * the orchestrator is asked for. Any process may write it, so it needs no lease; the leader finds
+ * it there. Gives its id. Throws `CHANNEL_FULL`, `CHANNEL_TOO_LONG`.
  */
-export async function sendFromOutside(parts: { readonly database: Database; readonly notifications: Pick<Notifications, "publish"> }, message: OutsideMessage): Promise<number> {
+export async function sendFromOutside(
+  parts: { readonly database: Database; readonly notifications: Pick<Notifications, "publish"> },
+  message: OutsideMessage,
+): Promise<number> {
   const { run, port, from, to, type = "feedback", key, most } = message;
   const payload = storable(message.payload);
-  if (payload.length > PAYLOAD_MOST) throw new DureError("CHANNEL_TOO_LONG", `A message of ${payload.length} characters is longer than ${PAYLOAD_MOST}.`, { class: "input", hint: "Say less, or leave the output out." });
+  if (payload.length > MAX_PAYLOAD) {
+    throw new DureError(
+      "CHANNEL_TOO_LONG",
+      `A message of ${payload.length} characters is longer than ${MAX_PAYLOAD}.`,
+      { class: "input", hint: "Say less, or leave the output out." },
+    );
+  }
   const id = await parts.database.transaction(async (tx) => {
-    const [made] = await tx.query<{ id: number }>(SEND_FROM_OUTSIDE, [run, port, from, to, payload, key, most.keys, most.count, type]);
+    const [made] = await tx.query<{ id: number }>(SEND_FROM_OUTSIDE, [
+      run,
+      port,
+      from,
+      to,
+      payload,
+      key,
+      most.keys,
+      most.count,
+      type,
+    ]);
     if (made) {
-      await tx.query({ name: "plan.emit", text: "select dure.emit($1)" }, [storable([{ type: "direct.message", role: "delegation", run, data: { port, id: made.id, from, to, kind: type } }])]);
+      await tx.query({ name: "plan.emit", text: "select dure.emit($1)" }, [
+        storable([
+          {
+            type: "direct.message",
+            role: "delegation",
+            run,
+            data: { port, id: made.id, from, to, kind: type },
+          },
+        ]),
+      ]);
       return made.id;
     }
     const [known] = await tx.query<{ id: number }>(KNOWN, [run, port, key]);
     return known?.id;
   });
-  if (id === undefined) throw new DureError("CHANNEL_FULL", `${most.count} messages of this kind were sent to the ${to} of ${port}.`, { class: "limit", hint: "Wait for the next try; it reads them." });
+  if (id === undefined) {
+    throw new DureError(
+      "CHANNEL_FULL",
+      `${most.count} messages of this kind were sent to the ${to} of ${port}.`,
+      { class: "limit", hint: "Wait for the next try; it reads them." },
+    );
+  }
   parts.notifications.publish(CHANNEL_TOPIC);
   return id;
 }
 
 /** All words of a port, oldest first; for those who watch. */
-export async function channelMessages(database: Database, run: string, port: string): Promise<readonly ChannelMessage[]> {
-  return (await database.query<MessageRow>(MESSAGES, [run, port, MESSAGES_MOST])).map(messageOf);
+export async function channelMessages(
+  database: Database,
+  run: string,
+  port: string,
+): Promise<readonly ChannelMessage[]> {
+  return (await database.query<MessageRow>(MESSAGES, [run, port, MAX_MESSAGES])).map(messageOf);
 }
 
 interface MessageRow {
@@ -226,7 +347,10 @@ function messageOf(row: MessageRow): ChannelMessage {
   };
 }
 
-const KNOWN = { name: "channel.known", text: "select id from dure.plan_messages where run = $1 and port = $2 and key = $3" };
+const KNOWN = {
+  name: "channel.known",
+  text: "select id from dure.plan_messages where run = $1 and port = $2 and key = $3",
+};
 const SEND = {
   name: "channel.send",
   text: `insert into dure.plan_messages (run, port, sender, receiver, type, payload, reply_to, key) values ($1, $2, $3, $4, $5, $6, $7, $8)
@@ -237,11 +361,26 @@ const TAKE = {
   text: `update dure.plan_messages set delivered_at = coalesce(delivered_at, clock_timestamp())
     where id = (select id from dure.plan_messages where run = $1 and port = $2 and receiver = $3 and processed_at is null and ($4::text is null or type = $4) order by id limit 1) returning *`,
 };
-const PROCESSED = { name: "channel.processed", text: "update dure.plan_messages set processed_at = coalesce(processed_at, clock_timestamp()), delivered_at = coalesce(delivered_at, clock_timestamp()) where id = $1" };
-const FORGET_QUESTIONS = { name: "channel.forget_questions", text: "update dure.plan_messages set processed_at = clock_timestamp() where run = $1 and port = $2 and type = 'query' and receiver <> 'orchestrator' and processed_at is null" };
-const ANSWER = { name: "channel.answer", text: "select * from dure.plan_messages where reply_to = $1 and type = 'ack'" };
-const MESSAGES = { name: "channel.messages", text: "select * from dure.plan_messages where run = $1 and port = $2 order by id limit $3" };
-const UNHEARD = { name: "channel.unheard", text: "select * from dure.plan_messages where run = $1 and port = $2 and receiver = $3 and sender = 'operator' and type = 'feedback' and processed_at is null order by id limit 50" };
+const PROCESSED = {
+  name: "channel.processed",
+  text: "update dure.plan_messages set processed_at = coalesce(processed_at, clock_timestamp()), delivered_at = coalesce(delivered_at, clock_timestamp()) where id = $1",
+};
+const FORGET_QUESTIONS = {
+  name: "channel.forget_questions",
+  text: "update dure.plan_messages set processed_at = clock_timestamp() where run = $1 and port = $2 and type = 'query' and receiver <> 'orchestrator' and processed_at is null",
+};
+const ANSWER = {
+  name: "channel.answer",
+  text: "select * from dure.plan_messages where reply_to = $1 and type = 'ack'",
+};
+const MESSAGES = {
+  name: "channel.messages",
+  text: "select * from dure.plan_messages where run = $1 and port = $2 order by id limit $3",
+};
+const UNHEARD = {
+  name: "channel.unheard",
+  text: "select * from dure.plan_messages where run = $1 and port = $2 and receiver = $3 and sender = 'operator' and type = 'feedback' and processed_at is null order by id limit 50",
+};
 const REPORTS = {
   name: "channel.reports",
   text: `update dure.plan_messages set delivered_at = coalesce(delivered_at, clock_timestamp()), processed_at = coalesce(processed_at, clock_timestamp())

@@ -27,33 +27,77 @@ interface CleanParts {
 }
 
 /**
- * Why the files of an ended run are not to be removed unless somebody says so; undefined: nothing that is worth keeping would go. A result that is on
- * no branch could still be merged; a tree may hold what no commit has.
+ * Why the files of an ended run are not to be removed unless somebody says so; undefined: nothing
+ * that is worth keeping would go. A result that is on no branch could still be merged; a tree may
+ * hold what no commit has.
  */
-export async function whyKept(run: PlanRun, ports: readonly PlanPort[], steps: readonly PlanStep[], { git, author, signal }: CleanParts): Promise<Because | undefined> {
+export async function whyKept(
+  run: PlanRun,
+  ports: readonly PlanPort[],
+  steps: readonly PlanStep[],
+  { git, author, signal }: CleanParts,
+): Promise<Because | undefined> {
   const repository = await opened(run, git, signal);
-  const worth = [...new Set([...(run.report?.commit === undefined ? [] : [run.report.commit]), ...ports.flatMap(({ status, resultCommit }) => (status === "succeeded" && resultCommit !== null ? [resultCommit] : []))])];
+  const worth = [
+    ...new Set([
+      ...(run.report?.commit === undefined ? [] : [run.report.commit]),
+      ...ports.flatMap(({ status, resultCommit }) =>
+        status === "succeeded" && resultCommit !== null ? [resultCommit] : [],
+      ),
+    ]),
+  ];
   if (!repository) {
     if (worth.length === 0) return undefined;
-    return { code: "REPOSITORY_GONE", message: `Its repository ${run.repository} is not there, so nobody can tell whether its result was merged.`, hint: "Put the repository back, or clean it with --force." };
+    return {
+      code: "REPOSITORY_GONE",
+      message: `Its repository ${run.repository} is not there, so nobody can tell whether its result was merged.`,
+      hint: "Put the repository back, or clean it with --force.",
+    };
   }
-  if (!(await repository.hasReachable(worth, await repository.branchesAndTags({ signal }), { signal }))) {
-    return { code: "RUN_UNMERGED", message: `What succeeded in it is on no branch of ${repository.root}.`, hint: `Take it over with dure plan merge ${run.id}, or clean it with --force.` };
+  if (
+    !(await repository.hasReachable(worth, await repository.branchesAndTags({ signal }), {
+      signal,
+    }))
+  ) {
+    return {
+      code: "RUN_UNMERGED",
+      message: `What succeeded in it is on no branch of ${repository.root}.`,
+      hint: `Take it over with dure plan merge ${run.id}, or clean it with --force.`,
+    };
   }
   const folder = join(run.folder, "ports");
   const trees = await readdir(folder).catch(() => []);
   if (trees.length === 0) return undefined;
-  const store = await RunStore.open({ repository, folder: join(run.folder, "store.git"), run: run.id, base: run.baseCommit, author, signal });
+  const store = await RunStore.open({
+    repository,
+    folder: join(run.folder, "store.git"),
+    run: run.id,
+    base: run.baseCommit,
+    author,
+    signal,
+  });
   for (const name of trees.filter((one) => !one.endsWith(".removed"))) {
     const tree = await PortTree.open({ folder: join(folder, name), port: name, store });
     const lost = await tree.uncommitted(lastCommitOf(name, run, ports, steps), { signal });
-    if (lost.length > 0) return { code: "TREE_NOT_SAFE", message: `The tree of ${name} holds what no commit has: ${lost.slice(0, 3).join(", ")}${lost.length > 3 ? ` and ${lost.length - 3} more` : ""}.`, hint: `Look at ${tree.tree}, then clean it with --force.` };
+    if (lost.length > 0) {
+      return {
+        code: "TREE_NOT_SAFE",
+        message: `The tree of ${name} holds what no commit has: ${lost.slice(0, 3).join(", ")}${lost.length > 3 ? ` and ${lost.length - 3} more` : ""}.`,
+        hint: `Look at ${tree.tree}, then clean it with --force.`,
+      };
+    }
   }
   return undefined;
 }
 
-/** Removes the refs of a run, here and at the remote, then its folder. What is gone already is no fault: it is done again where it died in the middle. */
-export async function removeRun(run: PlanRun, { git, remote, signal }: CleanParts): Promise<{ readonly warning?: string }> {
+/**
+ * Removes the refs of a run, here and at the remote, then its folder. What is gone already is no
+ * fault: it is done again where it died in the middle.
+ */
+export async function removeRun(
+  run: PlanRun,
+  { git, remote, signal }: CleanParts,
+): Promise<{ readonly warning?: string }> {
   const repository = await opened(run, git, signal);
   let warning: string | undefined;
   if (repository) {
@@ -73,18 +117,36 @@ export async function removeRun(run: PlanRun, { git, remote, signal }: CleanPart
 }
 
 /** What a tree was checked out at last. */
-function lastCommitOf(name: string, run: PlanRun, ports: readonly PlanPort[], steps: readonly PlanStep[]): string {
+function lastCommitOf(
+  name: string,
+  run: PlanRun,
+  ports: readonly PlanPort[],
+  steps: readonly PlanStep[],
+): string {
   const made = steps.filter(({ port }) => port === name).toReversed();
-  const commits = made.flatMap(({ output }) => (typeof output === "object" && output !== null && "commit" in output && typeof output.commit === "string" ? [output.commit] : []));
+  const commits = made.flatMap(({ output }) =>
+    typeof output === "object" &&
+    output !== null &&
+    "commit" in output &&
+    typeof output.commit === "string"
+      ? [output.commit]
+      : [],
+  );
   const start = name === ORCHESTRATOR ? null : ports.find(({ id }) => id === name)?.startCommit;
   return commits[0] ?? start ?? run.startCommit ?? run.baseCommit;
 }
 
-async function opened(run: PlanRun, git: Git, signal: AbortSignal): Promise<Repository | undefined> {
+async function opened(
+  run: PlanRun,
+  git: Git,
+  signal: AbortSignal,
+): Promise<Repository | undefined> {
   try {
     return await Repository.open(run.repository, { git, signal });
   } catch (error) {
-    if (codeOf(error) === "NOT_A_REPOSITORY" || codeOf(error) === "REPOSITORY_EMPTY") return undefined;
+    if (codeOf(error) === "NOT_A_REPOSITORY" || codeOf(error) === "REPOSITORY_EMPTY") {
+      return undefined;
+    }
     throw error;
   }
 }

@@ -21,15 +21,28 @@ describe("who makes the next try", () => {
     [3, 1, 4, 2, "5 of 6 by the pair"],
     [4, 1, 4, 2, "6 of 6 by the orchestrator"],
     [3, 0, 4, 2, "4 of 6 by the pair"],
-  ])("after %i tries of the pair and %i of the orchestrator, of %i and %i: %s", (pair, orchestrator, triesPair, triesOrchestrator, said) => {
-    const next = decideTry({ pair, orchestrator }, { triesPair, triesOrchestrator });
+  ])(
+    "after %i tries of the pair and %i of the orchestrator, of %i and %i: %s",
+    (pair, orchestrator, triesPair, triesOrchestrator, said) => {
+      const next = decideTry({ pair, orchestrator }, { triesPair, triesOrchestrator });
 
-    expect(next.go ? `${next.number} of ${next.most} by the ${next.by}` : `nobody: ${next.because}`).toBe(said);
-  });
+      expect(
+        next.go ? `${next.number} of ${next.most} by the ${next.by}` : `nobody: ${next.because}`,
+      ).toBe(said);
+    },
+  );
 });
 
 describe("in order or side by side", () => {
-  const facts: ModeFacts = { files: 12, layers: 3, modules: 3, targets: 2, moduleCycle: [], openContracts: [], parallelEnabled: true };
+  const facts: ModeFacts = {
+    files: 12,
+    layers: 3,
+    modules: 3,
+    targets: 2,
+    moduleCycle: [],
+    openContracts: [],
+    parallelEnabled: true,
+  };
 
   test.each<[Partial<ModeFacts>, string, string]>([
     [{}, "parallel", "every condition"],
@@ -52,24 +65,57 @@ describe("in order or side by side", () => {
 
   test("files are counted at the base: what matches and is there, and listed paths that are not there yet", () => {
     const plan = planOf({ a: "", b: "a" });
-    const own = modeFacts({ ...plan, ports: [{ ...plan.ports[0]!, owns: ["a/**", "a/new.ts"] }, plan.ports[1]!] }, ["a/x.ts", "a/y.ts", "b/z.ts", "other.ts"], (port, path) => path.startsWith(`${port.id}/`));
+    const own = modeFacts(
+      { ...plan, ports: [{ ...plan.ports[0]!, owns: ["a/**", "a/new.ts"] }, plan.ports[1]!] },
+      ["a/x.ts", "a/y.ts", "b/z.ts", "other.ts"],
+      (port, path) => path.startsWith(`${port.id}/`),
+    );
 
     expect(own.files).toBe(4);
   });
 
-  const factsOf = (text: string, files: readonly string[]): ModeFacts => modeFacts(parsePlan("plan.yaml", `plan: p\nworkers: { default: { kind: offline } }\n${text}`), files);
-  const port = (id: string, owns: string, more = ""): string => `  - { id: ${id}, role: ${id}, goal: Do it., acceptance: npm test, owns: ${owns}${more} }\n`;
-  const FOLDERS = ["README.md", "package.json", "src/api/a.ts", "src/cart/a.ts", "src/cart/deep/b.ts", "src/price/a.ts", "src/index.ts", "test/cart/a.test.ts", "docs/guide.md", ".github/ci.yml"];
+  const factsOf = (text: string, files: readonly string[]): ModeFacts =>
+    modeFacts(
+      parsePlan("plan.yaml", `plan: p\nworkers: { default: { kind: offline } }\n${text}`),
+      files,
+    );
+  const port = (id: string, owns: string, more = ""): string =>
+    `  - { id: ${id}, role: ${id}, goal: Do it., acceptance: npm test, owns: ${owns}${more} }\n`;
+  const FOLDERS = [
+    "README.md",
+    "package.json",
+    "src/api/a.ts",
+    "src/cart/a.ts",
+    "src/cart/deep/b.ts",
+    "src/price/a.ts",
+    "src/index.ts",
+    "test/cart/a.test.ts",
+    "docs/guide.md",
+    ".github/ci.yml",
+  ];
 
   test("modules are the folders of the project, of which the ports work on some, not the roles of the plan", () => {
-    const facts = factsOf(`roles: modules\nports:\n${port("one", "[src/cart/a.ts]")}${port("two", "[src/cart/deep/**]")}${port("three", "[README.md]")}${port("four", "[docs/**]")}`, FOLDERS);
+    const facts = factsOf(
+      `roles: modules\nports:\n${port("one", "[src/cart/a.ts]")}${port("two", "[src/cart/deep/**]")}${port("three", "[README.md]")}${port("four", "[docs/**]")}`,
+      FOLDERS,
+    );
 
     expect(facts).toMatchObject({ modules: 4, targets: 1, layers: 0 }); // src/api, src/cart, src/price and src itself
   });
 
   test("a folder with a manifest is a module, whatever lies in it; one that a port is to make is one too", () => {
-    const files = ["package.json", "packages/shop/package.json", "packages/shop/src/a/x.ts", "packages/shop/src/b/y.ts", "server/main.go", "server/db/rows.go"];
-    const facts = factsOf(`roles: modules\nports:\n${port("one", "[packages/shop/src/a/**]")}${port("two", "[packages/new/**]")}`, files);
+    const files = [
+      "package.json",
+      "packages/shop/package.json",
+      "packages/shop/src/a/x.ts",
+      "packages/shop/src/b/y.ts",
+      "server/main.go",
+      "server/db/rows.go",
+    ];
+    const facts = factsOf(
+      `roles: modules\nports:\n${port("one", "[packages/shop/src/a/**]")}${port("two", "[packages/new/**]")}`,
+      files,
+    );
 
     expect(facts).toMatchObject({ modules: 3, targets: 2 });
   });
@@ -79,12 +125,23 @@ describe("in order or side by side", () => {
     const text = `roles: hexagonal\nports:\n${["domain", "api", "infrastructure"].map((role) => port(role, `[src/${role}/**]`)).join("")}`;
 
     expect(factsOf(text, files)).toMatchObject({ modules: 1, targets: 1, layers: 3 });
-    expect(factsOf(text, files.map((file) => file.replace("src/", "src/orders/")))).toMatchObject({ modules: 2, layers: 3 }); // src/orders, and src, where the ports would work
+    expect(
+      factsOf(
+        text,
+        files.map((file) => file.replace("src/", "src/orders/")),
+      ),
+    ).toMatchObject({ modules: 2, layers: 3 }); // src/orders, and src, where the ports would work
   });
 
   test("modules whose ports need each other are told as a circle, ports that pass through a shared one are not", () => {
-    const circle = factsOf(`roles: modules\nports:\n${port("types", "[src/cart/a.ts]")}${port("price", "[src/price/**]", ", dependsOn: [types]")}${port("cart", "[src/cart/deep/**]", ", dependsOn: [price]")}`, FOLDERS);
-    const line = factsOf(`roles: modules\nports:\n${port("one", "[src/cart/a.ts, src/api/a.ts]")}${port("two", "[src/cart/deep/**, src/price/**]", ", dependsOn: [one]")}`, FOLDERS);
+    const circle = factsOf(
+      `roles: modules\nports:\n${port("types", "[src/cart/a.ts]")}${port("price", "[src/price/**]", ", dependsOn: [types]")}${port("cart", "[src/cart/deep/**]", ", dependsOn: [price]")}`,
+      FOLDERS,
+    );
+    const line = factsOf(
+      `roles: modules\nports:\n${port("one", "[src/cart/a.ts, src/api/a.ts]")}${port("two", "[src/cart/deep/**, src/price/**]", ", dependsOn: [one]")}`,
+      FOLDERS,
+    );
 
     expect(circle.moduleCycle).toEqual(["src/cart", "src/price", "src/cart"]);
     expect(line.moduleCycle).toEqual([]);
@@ -95,19 +152,36 @@ describe("in order or side by side", () => {
 
     expect(factsOf(text, FOLDERS).openContracts).toEqual(["src/types.ts"]);
     expect(factsOf(text, ["src/types.ts", ...FOLDERS]).openContracts).toEqual([]);
-    expect(modeFacts(parsePlan("plan.yaml", `plan: p\nworkers: { default: { kind: offline }, orchestrator: { kind: offline } }\n${text}`), FOLDERS).openContracts).toEqual([]);
+    expect(
+      modeFacts(
+        parsePlan(
+          "plan.yaml",
+          `plan: p\nworkers: { default: { kind: offline }, orchestrator: { kind: offline } }\n${text}`,
+        ),
+        FOLDERS,
+      ).openContracts,
+    ).toEqual([]);
   });
 });
 
 describe("what makes a run ask", () => {
-  test.each(Object.entries(TRIGGERS))("%s gives a type and actions that the inbox knows", (name, trigger) => {
-    const asked = escalationFor(name as TriggerName, { tenant: "", run: "run_1", plan: "login", port: "api", title: "…" });
+  test.each(Object.entries(TRIGGERS))(
+    "%s gives a type and actions that the inbox knows",
+    (name, trigger) => {
+      const asked = escalationFor(name as TriggerName, {
+        tenant: "",
+        run: "run_1",
+        plan: "login",
+        port: "api",
+        title: "…",
+      });
 
-    expect(ESCALATION_TYPES).toContain(asked.type);
-    expect(asked.severity).toBe(trigger.severity);
-    expect(asked.suggestedActions.length).toBeGreaterThan(0);
-    expect(asked.source).toEqual({ run: "run_1", port: "api" });
-  });
+      expect(ESCALATION_TYPES).toContain(asked.type);
+      expect(asked.severity).toBe(trigger.severity);
+      expect(asked.suggestedActions.length).toBeGreaterThan(0);
+      expect(asked.source).toEqual({ run: "run_1", port: "api" });
+    },
+  );
 
   test.each([
     [79, 100, undefined],
@@ -121,36 +195,118 @@ describe("what makes a run ask", () => {
   });
 
   test.each([
-    [{ value: "retry", note: "use UTC" }, { type: "retry", port: "api", tries: 1, hint: "use UTC" }],
+    [
+      { value: "retry", note: "use UTC" },
+      { type: "retry", port: "api", tries: 1, hint: "use UTC" },
+    ],
     [{ value: "more_tokens" }, { type: "retry", port: "api", tokens: 500 }],
     [{ value: "more_time" }, { type: "retry", port: "api", timeMs: 900_000 }],
-    [{ value: "own", note: "src/x.ts" }, { type: "retry", port: "api", tries: 1, grants: [{ path: "src/x.ts", wants: "own" }] }],
-    [{ value: "read" }, { type: "retry", port: "api", tries: 1, grants: [{ path: "docs/a.md", wants: "read" }, { path: "app/[id]/page.tsx", wants: "read" }] }],
-    [{ value: "own", note: "ok, tests need it" }, { type: "retry", port: "api", tries: 1, grants: [{ path: "docs/a.md", wants: "own" }, { path: "app/[id]/page.tsx", wants: "own" }], hint: "ok, tests need it" }],
-    [{ value: "own", note: "../x" }, { type: "retry", port: "api", tries: 1, grants: [{ path: "docs/a.md", wants: "own" }, { path: "app/[id]/page.tsx", wants: "own" }], hint: "../x" }],
-    [{ value: "reassign", note: "mind the clock" }, { type: "retry", port: "api", tries: 1, by: "orchestrator", pairTries: 1, hint: "mind the clock" }],
+    [
+      { value: "own", note: "src/x.ts" },
+      { type: "retry", port: "api", tries: 1, grants: [{ path: "src/x.ts", wants: "own" }] },
+    ],
+    [
+      { value: "read" },
+      {
+        type: "retry",
+        port: "api",
+        tries: 1,
+        grants: [
+          { path: "docs/a.md", wants: "read" },
+          { path: "app/[id]/page.tsx", wants: "read" },
+        ],
+      },
+    ],
+    [
+      { value: "own", note: "ok, tests need it" },
+      {
+        type: "retry",
+        port: "api",
+        tries: 1,
+        grants: [
+          { path: "docs/a.md", wants: "own" },
+          { path: "app/[id]/page.tsx", wants: "own" },
+        ],
+        hint: "ok, tests need it",
+      },
+    ],
+    [
+      { value: "own", note: "../x" },
+      {
+        type: "retry",
+        port: "api",
+        tries: 1,
+        grants: [
+          { path: "docs/a.md", wants: "own" },
+          { path: "app/[id]/page.tsx", wants: "own" },
+        ],
+        hint: "../x",
+      },
+    ],
+    [
+      { value: "reassign", note: "mind the clock" },
+      {
+        type: "retry",
+        port: "api",
+        tries: 1,
+        by: "orchestrator",
+        pairTries: 1,
+        hint: "mind the clock",
+      },
+    ],
     [{ value: "skip" }, { type: "skip", port: "api" }],
     [{ value: "cancel" }, { type: "cancel" }],
     [{ value: "known" }, undefined],
   ])("the answer %j is the order %j", (answer, order) => {
-    expect(orderOf(answer, { port: "api", pairTries: 1, paths: ["docs/a.md", "/etc/passwd", "app/[id]/page.tsx", ".git/config"], timeMs: 1_800_000, tokensMost: 1_000 })).toEqual(order);
+    expect(
+      orderOf(answer, {
+        port: "api",
+        pairTries: 1,
+        paths: ["docs/a.md", "/etc/passwd", "app/[id]/page.tsx", ".git/config"],
+        timeMs: 1_800_000,
+        tokensMost: 1_000,
+      }),
+    ).toEqual(order);
   });
 
   test("a port is given to the orchestrator where there is one", () => {
-    const asked = (hasOrchestrator: boolean): boolean => escalationFor("tries-exhausted", { tenant: "", run: "run_1", plan: "login", port: "api", title: "…", hasOrchestrator }).suggestedActions.some(({ value }) => value === "reassign");
+    const asked = (hasOrchestrator: boolean): boolean =>
+      escalationFor("tries-exhausted", {
+        tenant: "",
+        run: "run_1",
+        plan: "login",
+        port: "api",
+        title: "…",
+        hasOrchestrator,
+      }).suggestedActions.some(({ value }) => value === "reassign");
 
     expect([asked(true), asked(false)]).toEqual([true, false]);
   });
 
   test("more tokens, asked for by the run itself, are the run's; a port without a bound of its own takes its share of the run's", () => {
-    expect(orderOf({ value: "more_tokens" }, { runTokensMost: 1_000 })).toEqual({ type: "extend", tokens: 500 });
-    expect(orderOf({ value: "more_tokens" }, { port: "api", tokensMost: null, runTokensMost: 1_000 })).toEqual({ type: "retry", port: "api", tokens: 500 });
+    expect(orderOf({ value: "more_tokens" }, { runTokensMost: 1_000 })).toEqual({
+      type: "extend",
+      tokens: 500,
+    });
+    expect(
+      orderOf({ value: "more_tokens" }, { port: "api", tokensMost: null, runTokensMost: 1_000 }),
+    ).toEqual({ type: "retry", port: "api", tokens: 500 });
   });
 
-  test.each(["tokens-80", "tokens-95", "build-failed", "ownership-violated", "worker-lost", "host-gone"] as const)("%s of a run without a port offers only what acts there", (name) => {
+  test.each([
+    "tokens-80",
+    "tokens-95",
+    "build-failed",
+    "ownership-violated",
+    "worker-lost",
+    "host-gone",
+  ] as const)("%s of a run without a port offers only what acts there", (name) => {
     const asked = escalationFor(name, { tenant: "", run: "run_1", plan: "login", title: "…" });
 
-    const idle = asked.suggestedActions.filter(({ value }) => value !== "known" && orderOf({ value }, { runTokensMost: 1_000 }) === undefined);
+    const idle = asked.suggestedActions.filter(
+      ({ value }) =>
+        value !== "known" && orderOf({ value }, { runTokensMost: 1_000 }) === undefined,
+    );
     expect(idle).toEqual([]);
   });
 
@@ -175,7 +331,8 @@ describe("paths that are given", () => {
   });
 
   test("a path is matched as it is written, brackets included, and a folder with all that is in it", () => {
-    const scope = (path: string, isFolder: boolean): ReturnType<typeof makeScope> => makeScope({ writes: grantGlobs({ path, wants: "own" }, isFolder), reads: [], contracts: [] });
+    const scope = (path: string, isFolder: boolean): ReturnType<typeof makeScope> =>
+      makeScope({ writes: grantGlobs({ path, wants: "own" }, isFolder), reads: [], contracts: [] });
 
     expect(decideWrite(scope("app/[id]/page.tsx", false), "app/[id]/page.tsx").allowed).toBe(true);
     expect(decideWrite(scope("app/[id]/page.tsx", false), "app/i/page.tsx").allowed).toBe(false);
@@ -186,7 +343,13 @@ describe("paths that are given", () => {
 
 describe("TCP ports of workers", () => {
   test("end below those that Linux gives to whoever connects, and no two runs or ports share one", () => {
-    const all = Array.from({ length: LISTEN_SLOTS * 25 }, (_, number) => listenRange(Math.floor(number / 25), number % 25).split("-").map(Number) as [number, number]);
+    const all = Array.from(
+      { length: LISTEN_SLOTS * 25 },
+      (_, number) =>
+        listenRange(Math.floor(number / 25), number % 25)
+          .split("-")
+          .map(Number) as [number, number],
+    );
 
     const seen = new Set(all.map(([from]) => from));
     expect(seen.size).toBe(all.length);
@@ -196,7 +359,12 @@ describe("TCP ports of workers", () => {
   test("are the lowest free ones of a run, and free again when a port has ended", () => {
     const ranges = new ListenRanges("orchestrator");
 
-    expect([ranges.take("orchestrator"), ranges.take("a"), ranges.take("b"), ranges.take("a")]).toEqual([0, 1, 2, 1]);
+    expect([
+      ranges.take("orchestrator"),
+      ranges.take("a"),
+      ranges.take("b"),
+      ranges.take("a"),
+    ]).toEqual([0, 1, 2, 1]);
     ranges.release("a");
     expect([ranges.take("c"), ranges.take("a")]).toEqual([1, 3]);
   });
@@ -204,7 +372,10 @@ describe("TCP ports of workers", () => {
 
 describe("a part of a plan", () => {
   const plan = planOf({ a: "", b: "a", c: "b", d: "a", e: "" });
-  const ids = (part: Parameters<typeof narrowed>[0]): string => narrowed(part).ports.map(({ id, dependsOn }) => `${id}(${dependsOn.join(" ")})`).join(" ");
+  const ids = (part: Parameters<typeof narrowed>[0]): string =>
+    narrowed(part)
+      .ports.map(({ id, dependsOn }) => `${id}(${dependsOn.join(" ")})`)
+      .join(" ");
 
   test.each([
     [{ only: ["c"] }, "a() b(a) c(b)"],
@@ -216,6 +387,8 @@ describe("a part of a plan", () => {
   });
 
   test("of a port that is not there is refused with those that are", () => {
-    expect(() => narrowed({ plan, only: ["x"] })).toThrow(expect.objectContaining({ code: "PLAN_PORT_UNKNOWN", hint: "Its ports are a, b, c, d, e." }));
+    expect(() => narrowed({ plan, only: ["x"] })).toThrow(
+      expect.objectContaining({ code: "PLAN_PORT_UNKNOWN", hint: "Its ports are a, b, c, d, e." }),
+    );
   });
 });

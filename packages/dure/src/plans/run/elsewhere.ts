@@ -8,8 +8,15 @@ import type { PlanRun } from "./run.ts";
 
 /** How this machine can go on with a run of one that is gone. */
 export interface Elsewhere {
-  /** Brings what was pushed of the run here, and says which of the commits are there. Undefined: the repository here is another one. Throws `REMOTE_FAILED`. */
-  open(run: PlanRun, commits: readonly string[], options: { signal: AbortSignal }): Promise<{ readonly place: NewPlace; readonly there: ReadonlySet<string> } | undefined>;
+  /**
+   * Brings what was pushed of the run here, and says which of the commits are there. Undefined: the
+   * repository here is another one. Throws `REMOTE_FAILED`.
+   */
+  open(
+    run: PlanRun,
+    commits: readonly string[],
+    options: { signal: AbortSignal },
+  ): Promise<{ readonly place: NewPlace; readonly there: ReadonlySet<string> } | undefined>;
 }
 
 export interface ElsewhereParts {
@@ -26,20 +33,48 @@ export interface ElsewhereParts {
 }
 
 /** Goes on from the refs that a run has pushed. */
-export function elsewhere({ git, repository: folder, remote, env, home, host, plans }: ElsewhereParts): Elsewhere {
+export function elsewhere({
+  git,
+  repository: folder,
+  remote,
+  env,
+  home,
+  host,
+  plans,
+}: ElsewhereParts): Elsewhere {
   return {
     open: async (run, commits, { signal }) => {
       const repository = await Repository.open(folder, { git, signal });
       await new RunRemote({ repository, remote, env }).fetch(run.id, { signal });
       const there = await commitsThere(repository, commits, { signal });
       if (!there.has(run.baseCommit)) return undefined;
-      const file = run.file === null ? undefined : await firstThat([run.file, join(plans, basename(run.file))]);
-      return { there, place: { host, repository: repository.root, folder: join(home, "plans", run.id), file: file ?? null } };
+      const file =
+        run.file === null
+          ? undefined
+          : await firstThat([run.file, join(plans, basename(run.file))]);
+      return {
+        there,
+        place: {
+          host,
+          repository: repository.root,
+          folder: join(home, "plans", run.id),
+          file: file ?? null,
+        },
+      };
     },
   };
 }
 
 async function firstThat(files: readonly string[]): Promise<string | undefined> {
-  for (const file of files) if (await access(file).then(() => true, () => false)) return file;
+  for (const file of files) {
+    if (
+      await access(file).then(
+        () => true,
+        () => false,
+      )
+    ) {
+      return file;
+    }
+  }
   return undefined;
 }

@@ -15,10 +15,16 @@ import { takeSharedRequest } from "./shared-requests.ts";
 import { escalationFor } from "./triggers.ts";
 
 /** Questions of one step. Source: our choice, as many as a model may ask. */
-const QUESTIONS_MOST = 5;
-/** Milliseconds that a question waits for its answer: somewhat longer than a partner has for it. Source: our choice. */
+const MAX_QUESTIONS = 5;
+/**
+ * Milliseconds that a question waits for its answer: somewhat longer than a partner has for it.
+ * Source: our choice.
+ */
 const ANSWER_MS = 150_000;
-/** Milliseconds between two looks where nobody wakes us. Source: our choice; the end of a step wakes nobody. */
+/**
+ * Milliseconds between two looks where nobody wakes us. Source: our choice; the end of a step wakes
+ * nobody.
+ */
 const LOOK_MS = 2_000;
 
 interface AskingStep {
@@ -34,48 +40,113 @@ interface AskingStep {
 }
 
 /**
- * What agents and programs ask for with `dure hook`, since they have no tools of dure's: an answer of their partner, a path of
- * the operator. Any process may take it; the token of the running step says for whom. The leader of the run answers.
+ * What agents and programs ask for with `dure hook`, since they have no tools of dure's: an answer
+ * of their partner, a path of the operator. Any process may take it; the token of the running step
+ * says for whom. The leader of the run answers.
  */
 export class HookRequests {
-  readonly #parts: { readonly database: Database; readonly notifications: Pick<Notifications, "publish" | "subscribe">; readonly inbox: Pick<Inbox, "raise" | "announce">; readonly clock: Clock };
+  readonly #parts: {
+    readonly database: Database;
+    readonly notifications: Pick<Notifications, "publish" | "subscribe">;
+    readonly inbox: Pick<Inbox, "raise" | "announce">;
+    readonly clock: Clock;
+  };
 
-  constructor(parts: { database: Database; notifications: Pick<Notifications, "publish" | "subscribe">; inbox: Pick<Inbox, "raise" | "announce">; clock: Clock }) {
+  constructor(parts: {
+    database: Database;
+    notifications: Pick<Notifications, "publish" | "subscribe">;
+    inbox: Pick<Inbox, "raise" | "announce">;
+    clock: Clock;
+  }) {
     this.#parts = parts;
   }
 
   /**
-   * Asks the other member of the pair and waits for the answer; the same question of the same step is one. Throws
-   * `HOOK_TOKEN_INVALID`, `HOOK_QUESTIONS_MOST`, `HOOK_UNANSWERED`. After an abort the question stands; asked again it is answered once.
+   * Asks the other member of the pair and waits for the answer; the same question of the same step
+   * is one. Throws `HOOK_TOKEN_INVALID`, `MAX_HOOK_QUESTIONS`, `HOOK_UNANSWERED`. After an abort
+   * the question stands; asked again it is answered once.
    */
-  async ask(token: string, question: string, { signal }: { signal: AbortSignal }): Promise<{ readonly answer: string }> {
+  async ask(
+    token: string,
+    question: string,
+    { signal }: { signal: AbortSignal },
+  ): Promise<{ readonly answer: string }> {
     const { database, notifications } = this.#parts;
     const step = await this.#stepOf(token);
-    if (step.member === "orchestrator") return { answer: "Nobody works beside the orchestrator; decide by yourself." };
+    if (step.member === "orchestrator") {
+      return { answer: "Nobody works beside the orchestrator; decide by yourself." };
+    }
     const to = step.member === "implementer" ? "tester" : "implementer";
     const keys = `asked:${step.id}:`;
     const key = keys + createHash("sha256").update(question).digest("hex").slice(0, 32);
     const id = await database.transaction(async (tx) => {
-      const [made] = await tx.query<{ id: number }>(ASK, [step.run, step.port, step.member, to, storable({ text: question }), key, keys, QUESTIONS_MOST]);
-      if (made) await tx.query({ name: "plan.emit", text: "select dure.emit($1)" }, [storable([{ type: "direct.message", role: "delegation", run: step.run, data: { port: step.port, id: made.id, from: step.member, to, kind: "query" } }])]);
+      const [made] = await tx.query<{ id: number }>(ASK, [
+        step.run,
+        step.port,
+        step.member,
+        to,
+        storable({ text: question }),
+        key,
+        keys,
+        MAX_QUESTIONS,
+      ]);
+      if (made) {
+        await tx.query({ name: "plan.emit", text: "select dure.emit($1)" }, [
+          storable([
+            {
+              type: "direct.message",
+              role: "delegation",
+              run: step.run,
+              data: { port: step.port, id: made.id, from: step.member, to, kind: "query" },
+            },
+          ]),
+        ]);
+      }
       if (made) return made.id;
       const [known] = await tx.query<{ id: number }>(ASKED, [step.run, step.port, key]);
       return known?.id;
     });
-    if (id === undefined) throw new DureError("HOOK_QUESTIONS_MOST", `No more than ${QUESTIONS_MOST} questions are answered in one step.`, { class: "limit", hint: "Decide by yourself, and say at the end what you were unsure of." });
+    if (id === undefined) {
+      throw new DureError(
+        "MAX_HOOK_QUESTIONS",
+        `No more than ${MAX_QUESTIONS} questions are answered in one step.`,
+        { class: "limit", hint: "Decide by yourself, and say at the end what you were unsure of." },
+      );
+    }
     notifications.publish(CHANNEL_TOPIC);
     notifications.publish("events");
     return { answer: await this.#answerTo(id, token, to, signal) };
   }
 
-  /** Asks the operator for one path; what is allowed counts from the next try on. A file that is the orchestrator's is asked of the merge. Throws `HOOK_TOKEN_INVALID`. */
-  async requestAccess(token: string, request: AccessRequest): Promise<{ readonly granted: boolean; readonly note: string }> {
+  /**
+   * Asks the operator for one path; what is allowed counts from the next try on. A file that is the
+   * orchestrator's is asked of the merge. Throws `HOOK_TOKEN_INVALID`.
+   */
+  async requestAccess(
+    token: string,
+    request: AccessRequest,
+  ): Promise<{ readonly granted: boolean; readonly note: string }> {
     const { database, inbox } = this.#parts;
     const step = await this.#stepOf(token);
     const path = grantable(request.path);
-    if (path === undefined) return { granted: false, note: "That is no path of the repository; paths begin at its root." };
-    if (step.grants.some((grant) => grant.path === path && (grant.wants === "own" || grant.wants === request.wants))) return { granted: true, note: "It is yours already." };
-    const noted = await takeSharedRequest(this.#parts, { ...step, plan: step.definition }, { ...request, path });
+    if (path === undefined) {
+      return {
+        granted: false,
+        note: "That is no path of the repository; paths begin at its root.",
+      };
+    }
+    if (
+      step.grants.some(
+        (grant) => grant.path === path && (grant.wants === "own" || grant.wants === request.wants),
+      )
+    ) {
+      return { granted: true, note: "It is yours already." };
+    }
+    const noted = await takeSharedRequest(
+      this.#parts,
+      { ...step, plan: step.definition },
+      { ...request, path },
+    );
     if (noted) return noted;
     const question = escalationFor("access-asked", {
       tenant: step.tenant,
@@ -88,13 +159,21 @@ export class HookRequests {
     });
     await database.transaction((tx) => inbox.raise(tx, [question]));
     inbox.announce();
-    return { granted: false, note: "The operator was asked. Go on without it; what is allowed counts from the next try on." };
+    return {
+      granted: false,
+      note: "The operator was asked. Go on without it; what is allowed counts from the next try on.",
+    };
   }
 
   async #stepOf(token: string): Promise<AskingStep> {
-    const [step] = await this.#parts.database.query<AskingStep>(ASKING_STEP, [hashHookToken(token)]);
+    const [step] = await this.#parts.database.query<AskingStep>(ASKING_STEP, [
+      hashHookToken(token),
+    ]);
     if (step) return step;
-    throw new DureError("HOOK_TOKEN_INVALID", "No running step has this token.", { class: "unauthorized", hint: "It counts while the worker that it was given to works." });
+    throw new DureError("HOOK_TOKEN_INVALID", "No running step has this token.", {
+      class: "unauthorized",
+      hint: "It counts while the worker that it was given to works.",
+    });
   }
 
   async #answerTo(id: number, token: string, to: string, signal: AbortSignal): Promise<string> {
@@ -111,7 +190,16 @@ export class HookRequests {
         const [answer] = await database.query<{ payload: unknown }>(ANSWERED, [id]);
         if (answer) return wordsIn(answer.payload);
         await this.#stepOf(token); // who asked has ended: nobody waits for it
-        if (clock.monotonic() >= until) throw new DureError("HOOK_UNANSWERED", `The ${to} did not answer within ${ANSWER_MS / 1_000} s.`, { class: "unavailable", hint: "Decide by yourself, and say at the end what you were unsure of." });
+        if (clock.monotonic() >= until) {
+          throw new DureError(
+            "HOOK_UNANSWERED",
+            `The ${to} did not answer within ${ANSWER_MS / 1_000} s.`,
+            {
+              class: "unavailable",
+              hint: "Decide by yourself, and say at the end what you were unsure of.",
+            },
+          );
+        }
         await wake.promise;
         wake = Promise.withResolvers();
       }
@@ -136,7 +224,10 @@ const ASK = {
       where (select count(*) from dure.plan_messages where run = $1 and port = $2 and starts_with(key, $7)) < $8
     on conflict (run, port, key) do nothing returning id`,
 };
-const ASKED = { name: "plan.hook_asked", text: "select id from dure.plan_messages where run = $1 and port = $2 and key = $3" };
+const ASKED = {
+  name: "plan.hook_asked",
+  text: "select id from dure.plan_messages where run = $1 and port = $2 and key = $3",
+};
 const ANSWERED = {
   name: "plan.hook_answered",
   text: `update dure.plan_messages set delivered_at = coalesce(delivered_at, clock_timestamp()), processed_at = coalesce(processed_at, clock_timestamp())

@@ -7,7 +7,10 @@ import { MAX_FAILED_TESTS, type TestFeedback } from "../workers/feedback.ts";
 import { reportKeys, sendFromOutside } from "./channel.ts";
 import { hashHookToken } from "./hook-token.ts";
 
-/** What becomes of a report. accept: the acceptance command has the last word. retry: the next try is told. escalate: there is no next try. */
+/**
+ * What becomes of a report. accept: the acceptance command has the last word. retry: the next try
+ * is told. escalate: there is no next try.
+ */
 export interface ReportAnswer {
   readonly decision: "accept" | "retry" | "escalate";
   /** Who was told what, as sentences. */
@@ -23,50 +26,103 @@ interface HookedStep {
   readonly tries: number;
 }
 
-/** Reports that are taken for one port. Source: our choice; they leave room for the members' own words. */
-const REPORTS_MOST = 150;
-/** Characters of a report as JSON; failures behind that are counted, not told. Source: our choice, below what a channel takes. */
-const REPORT_MOST = 200_000;
+/**
+ * Reports that are taken for one port. Source: our choice; they leave room for the members' own
+ * words.
+ */
+const MAX_REPORTS = 150;
+/**
+ * Characters of a report as JSON; failures behind that are counted, not told. Source: our choice,
+ * below what a channel takes.
+ */
+const MAX_REPORT = 200_000;
 
 /**
- * Takes a report of tests for the step whose token this is: it is stored in the channel of the pair, and the next try is told
- * it. Any process may do this for any run. Throws `HOOK_TOKEN_INVALID` when no running step has this token, `CHANNEL_FULL`.
+ * Takes a report of tests for the step whose token this is: it is stored in the channel of the
+ * pair, and the next try is told it. Any process may do this for any run. Throws
+ * `HOOK_TOKEN_INVALID` when no running step has this token, `CHANNEL_FULL`.
  */
-export async function takeTestReport(parts: { readonly database: Database; readonly notifications: Pick<Notifications, "publish"> }, token: string, feedback: TestFeedback): Promise<ReportAnswer & { readonly run: string }> {
+export async function takeTestReport(
+  parts: { readonly database: Database; readonly notifications: Pick<Notifications, "publish"> },
+  token: string,
+  feedback: TestFeedback,
+): Promise<ReportAnswer & { readonly run: string }> {
   const [step] = await parts.database.query<HookedStep>(STEP_OF_TOKEN, [hashHookToken(token)]);
-  if (!step) throw new DureError("HOOK_TOKEN_INVALID", "No running step has this token.", { class: "unauthorized", hint: "A report counts while the worker that makes it works." });
+  if (!step) {
+    throw new DureError("HOOK_TOKEN_INVALID", "No running step has this token.", {
+      class: "unauthorized",
+      hint: "A report counts while the worker that makes it works.",
+    });
+  }
   const report = shortened(feedback);
   const text = createHash("sha256").update(canonicalJson(report)).digest("hex").slice(0, 32);
   // Tests speak for the tester, whoever ran them.
-  await sendFromOutside(parts, { run: step.run, port: step.port, from: "tester", to: "implementer", payload: report, key: reportKeys(step.try) + text, most: { keys: reportKeys(), count: REPORTS_MOST } });
+  await sendFromOutside(parts, {
+    run: step.run,
+    port: step.port,
+    from: "tester",
+    to: "implementer",
+    payload: report,
+    key: reportKeys(step.try) + text,
+    most: { keys: reportKeys(), count: MAX_REPORTS },
+  });
   return { ...decideReport(report, step), run: step.run };
 }
 
 /** Pure. The acceptance command decides; a report never ends a port. */
-export function decideReport({ success, metrics }: Pick<TestFeedback, "success" | "metrics">, step: Pick<HookedStep, "try" | "tries" | "port">): ReportAnswer {
-  if (success) return { decision: "accept", notifications: [`${metrics.passed} passed in try ${step.try} of ${step.port}; the acceptance command decides.`] };
+export function decideReport(
+  { success, metrics }: Pick<TestFeedback, "success" | "metrics">,
+  step: Pick<HookedStep, "try" | "tries" | "port">,
+): ReportAnswer {
+  if (success) {
+    return {
+      decision: "accept",
+      notifications: [
+        `${metrics.passed} passed in try ${step.try} of ${step.port}; the acceptance command decides.`,
+      ],
+    };
+  }
   const told = `${metrics.failed} of ${metrics.total} failed in try ${step.try} of ${step.tries} of ${step.port}`;
-  if (step.try < step.tries) return { decision: "retry", notifications: [`${told}; the implementer is told in the next try.`] };
-  return { decision: "escalate", notifications: [`${told}, which is the last one; if the acceptance fails too, a person decides.`] };
+  if (step.try < step.tries) {
+    return {
+      decision: "retry",
+      notifications: [`${told}; the implementer is told in the next try.`],
+    };
+  }
+  return {
+    decision: "escalate",
+    notifications: [
+      `${told}, which is the last one; if the acceptance fails too, a person decides.`,
+    ],
+  };
 }
 
-/** Pure. What the next try is told: a run of the acceptance that failed, and what tools have reported beside it. A passed acceptance stays as it is. */
+/**
+ * Pure. What the next try is told: a run of the acceptance that failed, and what tools have
+ * reported beside it. A passed acceptance stays as it is.
+ */
 export function withReports(accepted: TestFeedback, reports: readonly unknown[]): TestFeedback {
   if (accepted.success || reports.length === 0) return accepted;
   const told = reports as readonly TestFeedback[];
   const names = new Set(accepted.failedTests.map(({ name }) => name));
-  const more = told.flatMap(({ failedTests }) => failedTests).filter(({ name }) => !names.has(name) && names.add(name));
+  const more = told
+    .flatMap(({ failedTests }) => failedTests)
+    .filter(({ name }) => !names.has(name) && names.add(name));
   return {
     ...accepted,
     failedTests: [...accepted.failedTests, ...more].slice(0, MAX_FAILED_TESTS),
-    suggestions: [...new Set([...accepted.suggestions, ...told.flatMap(({ suggestions }) => suggestions)])].slice(0, MAX_FAILED_TESTS),
+    suggestions: [
+      ...new Set([...accepted.suggestions, ...told.flatMap(({ suggestions }) => suggestions)]),
+    ].slice(0, MAX_FAILED_TESTS),
   };
 }
 
 function shortened(feedback: TestFeedback): TestFeedback {
   const failedTests = [...feedback.failedTests];
   const suggestions = [...feedback.suggestions];
-  while (JSON.stringify({ failedTests, suggestions }).length > REPORT_MOST) (failedTests.length > 1 ? failedTests : suggestions).pop();
+  while (JSON.stringify({ failedTests, suggestions }).length > MAX_REPORT) {
+    (failedTests.length > 1 ? failedTests : suggestions).pop();
+  }
   return { ...feedback, failedTests, suggestions };
 }
 

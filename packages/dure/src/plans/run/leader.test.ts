@@ -17,11 +17,21 @@ async function open(options: Omit<TestRunsOptions, "url">): Promise<TestRuns & {
   return { ...runs, url };
 }
 
-async function ended(runs: TestRuns, id: string, statuses: readonly string[] = ["success", "partial", "failed", "cancelled"]): Promise<PlanRun & { readonly ports: readonly PlanPort[] }> {
-  return expect.poll(async () => {
-    const run = await runs.plans.get(id);
-    return statuses.includes(run.status) ? run : undefined;
-  }, { timeout: 20_000, interval: 20 }).toBeDefined().then(() => runs.plans.get(id));
+async function ended(
+  runs: TestRuns,
+  id: string,
+  statuses: readonly string[] = ["success", "partial", "failed", "cancelled"],
+): Promise<PlanRun & { readonly ports: readonly PlanPort[] }> {
+  return expect
+    .poll(
+      async () => {
+        const run = await runs.plans.get(id);
+        return statuses.includes(run.status) ? run : undefined;
+      },
+      { timeout: 20_000, interval: 20 },
+    )
+    .toBeDefined()
+    .then(() => runs.plans.get(id));
 }
 
 async function statuses(runs: TestRuns, id: string): Promise<string> {
@@ -47,16 +57,36 @@ test("a port starts when all that it needs has succeeded, and never more work at
     },
   });
 
-  const { id } = await runs.plans.run({ plan: planOf({ a: "", b: "a", c: "a", d: "a", e: "b c d" }), repository: "/r", by: "me" });
+  const { id } = await runs.plans.run({
+    plan: planOf({ a: "", b: "a", c: "a", d: "a", e: "b c d" }),
+    repository: "/r",
+    by: "me",
+  });
   const run = await ended(runs, id);
 
-  expect(run).toMatchObject({ status: "success", phase: "over", report: { commit: "merged", kept: ["a", "b", "c", "d", "e"], missing: [] } });
+  expect(run).toMatchObject({
+    status: "success",
+    phase: "over",
+    report: { commit: "merged", kept: ["a", "b", "c", "d", "e"], missing: [] },
+  });
   expect(log[0]).toBe("+a");
   expect(log.at(-1)).toBe("-e");
   expect(log.indexOf("+e")).toBeGreaterThan(log.indexOf("-d"));
   expect(most).toBe(2);
-  expect((await eventsOf(runs, id)).map(({ type, data }) => `${type} ${(data["port"] as string) ?? ""}`.trim())).toEqual(
-    expect.arrayContaining(["session.start", "run.start", "port.ready a", "port.start a", "port.success a", "merge.done", "run.end"]),
+  expect(
+    (await eventsOf(runs, id)).map(({ type, data }) =>
+      `${type} ${(data["port"] as string) ?? ""}`.trim(),
+    ),
+  ).toEqual(
+    expect.arrayContaining([
+      "session.start",
+      "run.start",
+      "port.ready a",
+      "port.start a",
+      "port.success a",
+      "merge.done",
+      "run.end",
+    ]),
   );
 });
 
@@ -70,20 +100,34 @@ test("what needs a failed port is blocked with the reason, the rest goes on, and
     },
   });
 
-  const { id } = await runs.plans.run({ plan: planOf({ a: "", b: "a", c: "b", d: "a" }), repository: "/r", by: "me" });
+  const { id } = await runs.plans.run({
+    plan: planOf({ a: "", b: "a", c: "b", d: "a" }),
+    repository: "/r",
+    by: "me",
+  });
   const partial = await ended(runs, id);
 
   expect(partial.status).toBe("partial");
-  expect(partial.report).toMatchObject({ kept: ["a", "d"], missing: [{ port: "b", because: { message: "it broke" } }, { port: "c", because: { code: "DEPENDENCY_FAILED", message: "It needs b, which failed." } }] });
+  expect(partial.report).toMatchObject({
+    kept: ["a", "d"],
+    missing: [
+      { port: "b", because: { message: "it broke" } },
+      { port: "c", because: { code: "DEPENDENCY_FAILED", message: "It needs b, which failed." } },
+    ],
+  });
   expect(await statuses(runs, id)).toBe("a succeeded, b failed, c blocked, d succeeded");
   const { items: asked } = await runs.inbox.list({ tenant: "", run: id });
   expect(asked.map(({ type }) => type)).toEqual(["dependency"]);
   const told = await eventsOf(runs, id);
-  const dataOf = (type: string): readonly unknown[] => told.filter((event) => event.type === type).map(({ data }) => data);
+  const dataOf = (type: string): readonly unknown[] =>
+    told.filter((event) => event.type === type).map(({ data }) => data);
   expect(dataOf("port.failed")).toMatchObject([{ port: "b", because: "it broke", code: "TEST" }]);
   expect(dataOf("port.blocked")).toMatchObject([{ port: "c", by: "b" }]);
   expect(dataOf("escalation.new")).toMatchObject([{ id: asked[0]!.id, severity: "medium" }]);
-  expect([dataOf("session.end"), dataOf("run.end")]).toMatchObject([[{ outcome: "partial" }], [{ outcome: "partial", kept: 2, missing: 2 }]]);
+  expect([dataOf("session.end"), dataOf("run.end")]).toMatchObject([
+    [{ outcome: "partial" }],
+    [{ outcome: "partial", kept: 2, missing: 2 }],
+  ]);
 
   isMended = true;
   await runs.plans.order(id, { type: "retry", port: "b", hint: "look again" }, { by: "me" });
@@ -92,8 +136,17 @@ test("what needs a failed port is blocked with the reason, the rest goes on, and
   expect(whole.report).toMatchObject({ kept: ["a", "b", "c", "d"], missing: [] });
   expect(built).toEqual(["a", "b", "d", "b", "c"]);
   expect((await runs.plans.port(id, "b")).hint).toBe("look again");
-  const after = (await eventsOf(runs, id)).slice(told.length).map(({ type, data }) => [type, data["id"] ?? data["port"] ?? data["outcome"]]);
-  expect(after).toEqual(expect.arrayContaining([["port.ready", "b"], ["port.success", "c"], ["escalation.resolved", asked[0]!.id], ["session.end", "success"]]));
+  const after = (await eventsOf(runs, id))
+    .slice(told.length)
+    .map(({ type, data }) => [type, data["id"] ?? data["port"] ?? data["outcome"]]);
+  expect(after).toEqual(
+    expect.arrayContaining([
+      ["port.ready", "b"],
+      ["port.success", "c"],
+      ["escalation.resolved", asked[0]!.id],
+      ["session.end", "success"],
+    ]),
+  );
 });
 
 test("pause stops new starts and resume goes on; cancel stops what runs and drops the rest", async () => {
@@ -105,13 +158,20 @@ test("pause stops new starts and resume goes on; cancel stops what runs and drop
         signal.addEventListener("abort", () => reject(signal.reason as Error));
       }),
   });
-  const { id } = await runs.plans.run({ plan: planOf({ a: "", b: "a", c: "b" }), repository: "/r", by: "me" });
+  const { id } = await runs.plans.run({
+    plan: planOf({ a: "", b: "a", c: "b" }),
+    repository: "/r",
+    by: "me",
+  });
   await expect.poll(() => gates.has("a")).toBe(true);
 
   await runs.plans.order(id, { type: "pause" }, { by: "me" });
   gates.get("a")!();
   await expect.poll(() => statuses(runs, id)).toBe("a succeeded, b ready, c waiting");
-  await expect(runs.plans.order(id, { type: "pause" }, { by: "me" })).rejects.toMatchObject({ code: "RUN_ORDER_REFUSED", message: "The run is paused already." });
+  await expect(runs.plans.order(id, { type: "pause" }, { by: "me" })).rejects.toMatchObject({
+    code: "RUN_ORDER_REFUSED",
+    message: "The run is paused already.",
+  });
   await runs.plans.order(id, { type: "resume" }, { by: "me" });
   await expect.poll(() => gates.has("b")).toBe(true);
   await runs.plans.order(id, { type: "cancel" }, { by: "me" });
@@ -119,9 +179,22 @@ test("pause stops new starts and resume goes on; cancel stops what runs and drop
 
   expect(run.status).toBe("cancelled");
   expect(await statuses(runs, id)).toBe("a succeeded, b cancelled, c cancelled");
-  const told = (await eventsOf(runs, id)).map(({ type }) => type).filter((type) => /^(?:run|session)\./.test(type));
-  expect(told.toSorted()).toEqual(["run.cancel", "run.end", "run.pause", "run.refused", "run.resume", "run.start", "session.end", "session.start"]);
-  await expect(runs.plans.order(id, { type: "retry", port: "b" }, { by: "me" })).rejects.toMatchObject({ code: "RUN_ORDER_REFUSED" });
+  const told = (await eventsOf(runs, id))
+    .map(({ type }) => type)
+    .filter((type) => /^(?:run|session)\./.test(type));
+  expect(told.toSorted()).toEqual([
+    "run.cancel",
+    "run.end",
+    "run.pause",
+    "run.refused",
+    "run.resume",
+    "run.start",
+    "session.end",
+    "session.start",
+  ]);
+  await expect(
+    runs.plans.order(id, { type: "retry", port: "b" }, { by: "me" }),
+  ).rejects.toMatchObject({ code: "RUN_ORDER_REFUSED" });
 });
 
 test("a port that works, waits for a slot or has failed is left out on request: it stops, its dependents are told, and the rest goes on", async () => {
@@ -133,10 +206,19 @@ test("a port that works, waits for a slot or has failed is left out on request: 
         signal.addEventListener("abort", () => reject(signal.reason as Error));
       }),
   });
-  const { id } = await runs.plans.run({ plan: planOf({ a: "", b: "", c: "", d: "", e: "a" }), repository: "/r", by: "me" });
+  const { id } = await runs.plans.run({
+    plan: planOf({ a: "", b: "", c: "", d: "", e: "a" }),
+    repository: "/r",
+    by: "me",
+  });
   await expect.poll(() => gates.size).toBe(2);
 
-  await expect(runs.plans.order(id, { type: "skip", port: "e" }, { by: "me" })).rejects.toMatchObject({ code: "RUN_ORDER_REFUSED", message: "The port has not begun; what it needs is still worked on." });
+  await expect(
+    runs.plans.order(id, { type: "skip", port: "e" }, { by: "me" }),
+  ).rejects.toMatchObject({
+    code: "RUN_ORDER_REFUSED",
+    message: "The port has not begun; what it needs is still worked on.",
+  });
   const waiting = runs.plans.order(id, { type: "skip", port: "c" }, { by: "me" }); // has no slot yet
   await runs.plans.order(id, { type: "skip", port: "a" }, { by: "me" });
   await waiting;
@@ -145,34 +227,88 @@ test("a port that works, waits for a slot or has failed is left out on request: 
   await ended(runs, id, ["partial"]);
   await runs.plans.order(id, { type: "skip", port: "d" }, { by: "me" });
 
-  const ports = (await runs.plans.get(id)).ports.map((port) => `${port.id} ${port.status} ${port.because?.code ?? ""}`.trim());
-  expect(ports).toEqual(["a failed PORT_SKIPPED", "b succeeded", "c failed PORT_SKIPPED", "d failed PORT_SKIPPED", "e blocked DEPENDENCY_FAILED"]);
-  await expect(runs.plans.order(id, { type: "skip", port: "b" }, { by: "me" })).rejects.toMatchObject({ message: "The port has succeeded meanwhile." });
+  const ports = (await runs.plans.get(id)).ports.map((port) =>
+    `${port.id} ${port.status} ${port.because?.code ?? ""}`.trim(),
+  );
+  expect(ports).toEqual([
+    "a failed PORT_SKIPPED",
+    "b succeeded",
+    "c failed PORT_SKIPPED",
+    "d failed PORT_SKIPPED",
+    "e blocked DEPENDENCY_FAILED",
+  ]);
+  await expect(
+    runs.plans.order(id, { type: "skip", port: "b" }, { by: "me" }),
+  ).rejects.toMatchObject({ message: "The port has succeeded meanwhile." });
 });
 
 test("what is given to a port that still works is stored for its next step; more for the run takes up what stopped for want of it", async () => {
   const gates = new Map<string, (outcome: PortOutcome) => void>();
-  const runs = await open({ build: (_run, port) => new Promise((resolve) => gates.set(port.id, resolve)) });
+  const runs = await open({
+    build: (_run, port) => new Promise((resolve) => gates.set(port.id, resolve)),
+  });
   const plan = planOf({ a: "", b: "" });
-  const { id } = await runs.plans.run({ plan: { ...plan, limits: { ...plan.limits, budget: { tokens: 1_000 } }, ports: plan.ports.map((port) => ({ ...port, budget: { tokens: 400 } })) }, repository: "/r", by: "me" });
+  const { id } = await runs.plans.run({
+    plan: {
+      ...plan,
+      limits: { ...plan.limits, budget: { tokens: 1_000 } },
+      ports: plan.ports.map((port) => ({ ...port, budget: { tokens: 400 } })),
+    },
+    repository: "/r",
+    by: "me",
+  });
   await expect.poll(() => gates.size).toBe(2);
 
-  await runs.plans.order(id, { type: "retry", port: "a", tokens: 200, timeMs: 5_000, hint: "smaller steps", grant: { path: "src/x.ts", wants: "own" } }, { by: "me" });
-  await expect(runs.plans.order(id, { type: "retry", port: "b" }, { by: "me" })).rejects.toMatchObject({ message: "The port has not failed." });
+  await runs.plans.order(
+    id,
+    {
+      type: "retry",
+      port: "a",
+      tokens: 200,
+      timeMs: 5_000,
+      hint: "smaller steps",
+      grant: { path: "src/x.ts", wants: "own" },
+    },
+    { by: "me" },
+  );
+  await expect(
+    runs.plans.order(id, { type: "retry", port: "b" }, { by: "me" }),
+  ).rejects.toMatchObject({ message: "The port has not failed." });
 
   const given = await runs.plans.get(id);
   expect(given.tokensMost).toBe(1_200);
-  expect(given.ports[0]).toMatchObject({ status: "running", attempt: 1, tokensMost: 600, timeMs: plan.ports[0]!.timeoutMs + 5_000, hint: "smaller steps", grants: [{ path: "src/x.ts", wants: "own", by: "operator" }] });
+  expect(given.ports[0]).toMatchObject({
+    status: "running",
+    attempt: 1,
+    tokensMost: 600,
+    timeMs: plan.ports[0]!.timeoutMs + 5_000,
+    hint: "smaller steps",
+    grants: [{ path: "src/x.ts", wants: "own", by: "operator" }],
+  });
 
   // Two answers that come in the same moment: neither takes away what the other gave.
   const { records } = runs.plans;
   await runs.database.transaction(async (tx) => {
-    for (const path of ["src/y.ts", "src/z.ts"]) await records.order(tx, id, { type: "retry", port: "a", tokens: 100, grants: [{ path, wants: "read" }] }, "me");
+    for (const path of ["src/y.ts", "src/z.ts"]) {
+      await records.order(
+        tx,
+        id,
+        { type: "retry", port: "a", tokens: 100, grants: [{ path, wants: "read" }] },
+        "me",
+      );
+    }
   });
   await expect.poll(async () => (await runs.plans.get(id)).tokensMost).toBe(1_400);
-  expect((await runs.plans.port(id, "a")).grants.map(({ path }) => path)).toEqual(["src/x.ts", "src/y.ts", "src/z.ts"]);
+  expect((await runs.plans.port(id, "a")).grants.map(({ path }) => path)).toEqual([
+    "src/x.ts",
+    "src/y.ts",
+    "src/z.ts",
+  ]);
 
-  gates.get("b")!({ status: "failed", because: { code: "RUN_TOKENS_EXHAUSTED", message: "nothing left" } });
+  gates.get("b")!({
+    status: "failed",
+    because: { code: "RUN_TOKENS_EXHAUSTED", message: "nothing left" },
+  });
   await expect.poll(() => statuses(runs, id)).toBe("a running, b failed");
   gates.delete("b");
   await runs.plans.order(id, { type: "extend", tokens: 500 }, { by: "me" });
@@ -182,11 +318,25 @@ test("what is given to a port that still works is stored for its next step; more
 });
 
 test("a run whose leader is gone goes on with another process of its machine; what has succeeded is not built again", async () => {
-  const first = await open({ build: async (_run, port, { signal }) => (port.id === "a" ? done : new Promise((_, reject) => signal.addEventListener("abort", () => reject(signal.reason as Error)))) });
-  const { id } = await first.plans.run({ plan: planOf({ a: "", b: "a", c: "b" }), repository: "/r", by: "me" });
+  const first = await open({
+    build: async (_run, port, { signal }) =>
+      port.id === "a"
+        ? done
+        : new Promise((_, reject) =>
+            signal.addEventListener("abort", () => reject(signal.reason as Error)),
+          ),
+  });
+  const { id } = await first.plans.run({
+    plan: planOf({ a: "", b: "a", c: "b" }),
+    repository: "/r",
+    by: "me",
+  });
   await expect.poll(() => statuses(first, id)).toBe("a succeeded, b running, c waiting");
   const built: string[] = [];
-  await using second = await startTestRuns({ url: first.url, build: async (_run, port) => (built.push(port.id), done) });
+  await using second = await startTestRuns({
+    url: first.url,
+    build: async (_run, port) => (built.push(port.id), done),
+  });
 
   await first.plans.stop();
   const run = await ended(second, id);
@@ -199,8 +349,15 @@ test("a run whose leader is gone goes on with another process of its machine; wh
 test("a run of another machine is left alone", async () => {
   const first = await open({ build: async () => done, host: "host-1" });
   await first.plans.stop();
-  await using second = await startTestRuns({ url: first.url, host: "host-2", build: async () => done });
-  const { id } = await first.plans.run({ plan: planOf({ a: "" }), repository: "/r", by: "me" }, { signal: new AbortController().signal });
+  await using second = await startTestRuns({
+    url: first.url,
+    host: "host-2",
+    build: async () => done,
+  });
+  const { id } = await first.plans.run(
+    { plan: planOf({ a: "" }), repository: "/r", by: "me" },
+    { signal: new AbortController().signal },
+  );
   const own = await second.plans.run({ plan: planOf({ a: "" }), repository: "/r", by: "me" });
 
   await ended(second, own.id);
@@ -210,19 +367,40 @@ test("a run of another machine is left alone", async () => {
 });
 
 test("a run whose machine is gone waits for it, somebody is told, and it goes on when the machine is back", async () => {
-  const never = (_run: unknown, _port: unknown, { signal }: { signal: AbortSignal }): Promise<PortOutcome> => new Promise((_, reject) => signal.addEventListener("abort", () => reject(signal.reason as Error)));
+  const never = (
+    _run: unknown,
+    _port: unknown,
+    { signal }: { signal: AbortSignal },
+  ): Promise<PortOutcome> =>
+    new Promise((_, reject) =>
+      signal.addEventListener("abort", () => reject(signal.reason as Error)),
+    );
   const first = await open({ build: never, host: "host-1", plans: { hostGoneMs: 1_000 } });
   const { id } = await first.plans.run({ plan: planOf({ a: "" }), repository: "/r", by: "me" });
   await expect.poll(() => statuses(first, id)).toBe("a running");
   await first.plans.stop();
-  await using elsewhere = await startTestRuns({ url: first.url, host: "host-2", build: async () => done, plans: { hostGoneMs: 1_000 } });
+  await using elsewhere = await startTestRuns({
+    url: first.url,
+    host: "host-2",
+    build: async () => done,
+    plans: { hostGoneMs: 1_000 },
+  });
 
-  await expect.poll(async () => (await elsewhere.plans.get(id)).status, { timeout: 15_000 }).toBe("waiting_host");
+  await expect
+    .poll(async () => (await elsewhere.plans.get(id)).status, { timeout: 15_000 })
+    .toBe("waiting_host");
   const { items } = await elsewhere.inbox.list({ tenant: "", run: id });
-  await using back = await startTestRuns({ url: first.url, host: "host-1", build: async () => done, plans: { hostGoneMs: 1_000 } });
+  await using back = await startTestRuns({
+    url: first.url,
+    host: "host-1",
+    build: async () => done,
+    plans: { hostGoneMs: 1_000 },
+  });
   const run = await ended(back, id);
 
-  expect(items).toMatchObject([{ type: "blocked", severity: "critical", title: expect.stringContaining("machine") }]);
+  expect(items).toMatchObject([
+    { type: "blocked", severity: "critical", title: expect.stringContaining("machine") },
+  ]);
   expect(run.status).toBe("success");
 });
 
@@ -233,7 +411,9 @@ test("the same key gives the same run, and is refused for another one", async ()
   const [one, two] = await Promise.all([runs.plans.run(request), runs.plans.run(request)]);
 
   expect(two.id).toBe(one.id);
-  await expect(runs.plans.run({ ...request, repository: "/other" })).rejects.toMatchObject({ code: "IDEMPOTENCY_KEY_REUSED" });
+  await expect(runs.plans.run({ ...request, repository: "/other" })).rejects.toMatchObject({
+    code: "IDEMPOTENCY_KEY_REUSED",
+  });
 });
 
 test("an answer to an escalation is an order: the port is tried again with what the person said", async () => {
@@ -242,18 +422,37 @@ test("an answer to an escalation is an order: the port is tried again with what 
     build: async (run, port) => {
       if (isMended) return done;
       const { escalationFor } = await import("./triggers.ts");
-      return { ...broken, escalation: escalationFor("tries-exhausted", { tenant: "", run: run.id, plan: run.plan.name, port: port.id, title: "a: three tries failed" }) };
+      return {
+        ...broken,
+        escalation: escalationFor("tries-exhausted", {
+          tenant: "",
+          run: run.id,
+          plan: run.plan.name,
+          port: port.id,
+          title: "a: three tries failed",
+        }),
+      };
     },
   });
   const { id } = await runs.plans.run({ plan: planOf({ a: "" }), repository: "/r", by: "me" });
   expect((await ended(runs, id)).status).toBe("failed");
-  const { items: [escalation] } = await runs.inbox.list({ tenant: "", run: id, type: "test_failure" });
+  const {
+    items: [escalation],
+  } = await runs.inbox.list({ tenant: "", run: id, type: "test_failure" });
   isMended = true;
 
-  await runs.inbox.answer(escalation!.id, { value: "retry", note: "mind the time zone" }, { tenant: "", name: "민준" });
+  await runs.inbox.answer(
+    escalation!.id,
+    { value: "retry", note: "mind the time zone" },
+    { tenant: "", name: "민준" },
+  );
   await ended(runs, id, ["success"]);
 
-  expect(await runs.plans.port(id, "a")).toMatchObject({ status: "succeeded", hint: "mind the time zone", triesPair: 4 });
+  expect(await runs.plans.port(id, "a")).toMatchObject({
+    status: "succeeded",
+    hint: "mind the time zone",
+    triesPair: 4,
+  });
 });
 
 test("a fault of dure in a port fails that port with its words, and the others go on", async () => {
@@ -263,16 +462,25 @@ test("a fault of dure in a port fails that port with its words, and the others g
       return done;
     },
   });
-  const { id } = await runs.plans.run({ plan: planOf({ a: "", b: "" }), repository: "/r", by: "me" });
+  const { id } = await runs.plans.run({
+    plan: planOf({ a: "", b: "" }),
+    repository: "/r",
+    by: "me",
+  });
 
   const run = await ended(runs, id);
 
   expect(run.status).toBe("partial");
-  expect(run.report!.missing).toEqual([{ port: "a", because: expect.objectContaining({ message: "the shelf fell down" }) }]);
+  expect(run.report!.missing).toEqual([
+    { port: "a", because: expect.objectContaining({ message: "the shelf fell down" }) },
+  ]);
 });
 
 /** Ends with the abort of its signal alone. */
-const untilAborted = (signal: AbortSignal): Promise<never> => new Promise((_, reject) => signal.addEventListener("abort", () => reject(signal.reason as Error)));
+const untilAborted = (signal: AbortSignal): Promise<never> =>
+  new Promise((_, reject) =>
+    signal.addEventListener("abort", () => reject(signal.reason as Error)),
+  );
 
 test("a fault of dure that passes is met by beginning the port again", async () => {
   let faults = 0;
@@ -301,8 +509,12 @@ test("while contracts are written a pause counts for the ports, and cancel ends 
     },
   });
   const first = await runs.plans.run({ plan: planOf({ a: "" }), repository: "/r", by: "me" });
-  expect(await runs.plans.order(first.id, { type: "pause" }, { by: "me" })).toEqual({ carriedOut: true });
-  await expect(runs.plans.order(first.id, { type: "pause" }, { by: "me" })).rejects.toMatchObject({ message: "The run is paused already." });
+  expect(await runs.plans.order(first.id, { type: "pause" }, { by: "me" })).toEqual({
+    carriedOut: true,
+  });
+  await expect(runs.plans.order(first.id, { type: "pause" }, { by: "me" })).rejects.toMatchObject({
+    message: "The run is paused already.",
+  });
   writing.resolve();
   await expect.poll(async () => (await runs.plans.get(first.id)).phase).toBe("building");
   expect(await statuses(runs, first.id)).toBe("a ready");
@@ -310,24 +522,49 @@ test("while contracts are written a pause counts for the ports, and cancel ends 
   expect((await ended(runs, first.id)).status).toBe("success");
 
   writing = Promise.withResolvers();
-  const second = await runs.plans.run({ plan: planOf({ a: "", b: "a" }), repository: "/r", by: "me" });
+  const second = await runs.plans.run({
+    plan: planOf({ a: "", b: "a" }),
+    repository: "/r",
+    by: "me",
+  });
   const asked = performance.now();
-  expect(await runs.plans.order(second.id, { type: "cancel" }, { by: "me" })).toEqual({ carriedOut: true });
+  expect(await runs.plans.order(second.id, { type: "cancel" }, { by: "me" })).toEqual({
+    carriedOut: true,
+  });
 
   expect(performance.now() - asked).toBeLessThan(4_000); // two seconds on a quiet machine
   expect(aborted).toBeGreaterThan(0);
-  expect(await runs.plans.get(second.id)).toMatchObject({ status: "cancelled", phase: "over", report: { kept: [], missing: [{ port: "a", because: { code: "RUN_CANCELLED" } }, { port: "b" }] } });
+  expect(await runs.plans.get(second.id)).toMatchObject({
+    status: "cancelled",
+    phase: "over",
+    report: {
+      kept: [],
+      missing: [{ port: "a", because: { code: "RUN_CANCELLED" } }, { port: "b" }],
+    },
+  });
   expect(await statuses(runs, second.id)).toBe("a cancelled, b cancelled");
 });
 
 test("cancel is heard while the merged tree is tried; what the ports have made stays theirs", async () => {
-  const runs = await open({ build: async () => done, work: { merge: (_run, _ports, { signal }) => untilAborted(signal) } });
-  const { id } = await runs.plans.run({ plan: planOf({ a: "", b: "a" }), repository: "/r", by: "me" });
+  const runs = await open({
+    build: async () => done,
+    work: { merge: (_run, _ports, { signal }) => untilAborted(signal) },
+  });
+  const { id } = await runs.plans.run({
+    plan: planOf({ a: "", b: "a" }),
+    repository: "/r",
+    by: "me",
+  });
   await expect.poll(async () => (await runs.plans.get(id)).phase).toBe("merging");
 
-  expect(await runs.plans.order(id, { type: "cancel" }, { by: "me" })).toEqual({ carriedOut: true });
+  expect(await runs.plans.order(id, { type: "cancel" }, { by: "me" })).toEqual({
+    carriedOut: true,
+  });
 
-  expect(await runs.plans.get(id)).toMatchObject({ status: "cancelled", report: { kept: ["a", "b"], missing: [] } });
+  expect(await runs.plans.get(id)).toMatchObject({
+    status: "cancelled",
+    report: { kept: ["a", "b"], missing: [] },
+  });
   expect(await statuses(runs, id)).toBe("a succeeded, b succeeded");
 });
 
@@ -338,70 +575,166 @@ test("what cannot be merged is kept as it is, somebody is asked, and the answer 
     build: async () => done,
     work: {
       merge: async (_run, ports, options) => {
-        const report = { commit: "merged", branch: "dure/test", kept: ports.map(({ id }) => id), missing: [], conflicts: [] };
-        if (options.untried) return untried.push(options.untried.code), { report, dropped: [], because: options.untried };
+        const report = {
+          commit: "merged",
+          branch: "dure/test",
+          kept: ports.map(({ id }) => id),
+          missing: [],
+          conflicts: [],
+        };
+        if (options.untried) {
+          return (
+            untried.push(options.untried.code), { report, dropped: [], because: options.untried }
+          );
+        }
         if (isBroken) throw Object.assign(new Error("no space left on device"), { code: "ENOSPC" });
         return { report, dropped: [] };
       },
     },
   });
-  const { id } = await runs.plans.run({ plan: planOf({ a: "", b: "" }), repository: "/r", by: "me" });
+  const { id } = await runs.plans.run({
+    plan: planOf({ a: "", b: "" }),
+    repository: "/r",
+    by: "me",
+  });
   const partial = await ended(runs, id);
-  const { items: [asked] } = await runs.inbox.list({ tenant: "", run: id, status: "open" });
+  const {
+    items: [asked],
+  } = await runs.inbox.list({ tenant: "", run: id, status: "open" });
 
   expect(untried).toEqual(["ENOSPC"]);
-  expect(partial).toMatchObject({ status: "partial", because: { code: "ENOSPC" }, report: { commit: "merged", branch: "dure/test", kept: ["a", "b"], missing: [] } });
-  expect(asked).toMatchObject({ type: "general", source: { run: id }, suggestedActions: [{ value: "retry" }, { value: "known" }] });
+  expect(partial).toMatchObject({
+    status: "partial",
+    because: { code: "ENOSPC" },
+    report: { commit: "merged", branch: "dure/test", kept: ["a", "b"], missing: [] },
+  });
+  expect(asked).toMatchObject({
+    type: "general",
+    source: { run: id },
+    suggestedActions: [{ value: "retry" }, { value: "known" }],
+  });
 
   isBroken = false;
   await runs.inbox.answer(asked!.id, { value: "retry" }, { tenant: "", name: "민준" });
 
-  expect(await ended(runs, id, ["success"])).toMatchObject({ because: null, report: { kept: ["a", "b"] } });
-  await expect(runs.plans.order(id, { type: "again" }, { by: "me" })).rejects.toMatchObject({ message: "The run has succeeded." });
+  expect(await ended(runs, id, ["success"])).toMatchObject({
+    because: null,
+    report: { kept: ["a", "b"] },
+  });
+  await expect(runs.plans.order(id, { type: "again" }, { by: "me" })).rejects.toMatchObject({
+    message: "The run has succeeded.",
+  });
 });
 
 test("an order to a run that has ended and cannot be prepared any more is refused, and the run stays as it was", async () => {
   let isThere = true;
   const runs = await open({
     build: async (_run, port) => (port.id === "b" ? broken : done),
-    work: { prepare: async () => (isThere ? { maxConcurrency: 1 } : { failed: { code: "ISOLATION_UNAVAILABLE", message: "Nothing keeps workers apart here." } }) },
+    work: {
+      prepare: async () =>
+        isThere
+          ? { maxConcurrency: 1 }
+          : {
+              failed: {
+                code: "ISOLATION_UNAVAILABLE",
+                message: "Nothing keeps workers apart here.",
+              },
+            },
+    },
   });
-  const { id } = await runs.plans.run({ plan: planOf({ a: "", b: "" }), repository: "/r", by: "me" });
+  const { id } = await runs.plans.run({
+    plan: planOf({ a: "", b: "" }),
+    repository: "/r",
+    by: "me",
+  });
   const before = await ended(runs, id);
   isThere = false;
 
-  await expect(runs.plans.order(id, { type: "retry", port: "b" }, { by: "me" })).rejects.toMatchObject({ code: "RUN_ORDER_REFUSED", message: "Nothing keeps workers apart here." });
+  await expect(
+    runs.plans.order(id, { type: "retry", port: "b" }, { by: "me" }),
+  ).rejects.toMatchObject({
+    code: "RUN_ORDER_REFUSED",
+    message: "Nothing keeps workers apart here.",
+  });
 
-  expect(await runs.plans.get(id)).toMatchObject({ status: "partial", report: before.report!, because: null });
-  expect((await eventsOf(runs, id)).at(-1)).toMatchObject({ type: "run.refused", data: { order: "retry", port: "b", by: "me", code: "ISOLATION_UNAVAILABLE" } });
+  expect(await runs.plans.get(id)).toMatchObject({
+    status: "partial",
+    report: before.report!,
+    because: null,
+  });
+  expect((await eventsOf(runs, id)).at(-1)).toMatchObject({
+    type: "run.refused",
+    data: { order: "retry", port: "b", by: "me", code: "ISOLATION_UNAVAILABLE" },
+  });
 });
 
 test("a run that could not be prepared is begun when somebody asks again; until then nothing else is wanted of it", async () => {
   let isThere = false;
-  const runs = await open({ build: async () => done, work: { prepare: async () => (isThere ? { maxConcurrency: 1 } : { failed: { code: "ISOLATION_UNAVAILABLE", message: "Nothing keeps workers apart here." } }) } });
+  const runs = await open({
+    build: async () => done,
+    work: {
+      prepare: async () =>
+        isThere
+          ? { maxConcurrency: 1 }
+          : {
+              failed: {
+                code: "ISOLATION_UNAVAILABLE",
+                message: "Nothing keeps workers apart here.",
+              },
+            },
+    },
+  });
   const { id } = await runs.plans.run({ plan: planOf({ a: "" }), repository: "/r", by: "me" });
-  expect(await ended(runs, id)).toMatchObject({ status: "failed", report: { missing: [{ port: "a", because: { code: "ISOLATION_UNAVAILABLE" } }] } });
+  expect(await ended(runs, id)).toMatchObject({
+    status: "failed",
+    report: { missing: [{ port: "a", because: { code: "ISOLATION_UNAVAILABLE" } }] },
+  });
   isThere = true;
 
-  await expect(runs.plans.order(id, { type: "cancel" }, { by: "me" })).rejects.toMatchObject({ message: "The run has ended." });
+  await expect(runs.plans.order(id, { type: "cancel" }, { by: "me" })).rejects.toMatchObject({
+    message: "The run has ended.",
+  });
   await runs.plans.order(id, { type: "again" }, { by: "me" });
 
-  expect(await ended(runs, id, ["success"])).toMatchObject({ because: null, report: { kept: ["a"] } });
+  expect(await ended(runs, id, ["success"])).toMatchObject({
+    because: null,
+    report: { kept: ["a"] },
+  });
 });
 
 test("a run that was paused when its machine went away is paused when it is back, and nobody is asked any more", async () => {
-  const first = await open({ build: (_run, _port, { signal }) => untilAborted(signal), host: "host-1", plans: { hostGoneMs: 1_000 } });
+  const first = await open({
+    build: (_run, _port, { signal }) => untilAborted(signal),
+    host: "host-1",
+    plans: { hostGoneMs: 1_000 },
+  });
   const { id } = await first.plans.run({ plan: planOf({ a: "" }), repository: "/r", by: "me" });
   await expect.poll(() => statuses(first, id)).toBe("a running");
   await first.plans.order(id, { type: "pause" }, { by: "me" });
   await first.plans.stop();
-  await using elsewhere = await startTestRuns({ url: first.url, host: "host-2", build: async () => done, plans: { hostGoneMs: 1_000 } });
-  await expect.poll(async () => (await elsewhere.plans.get(id)).status, { timeout: 15_000 }).toBe("waiting_host");
+  await using elsewhere = await startTestRuns({
+    url: first.url,
+    host: "host-2",
+    build: async () => done,
+    plans: { hostGoneMs: 1_000 },
+  });
+  await expect
+    .poll(async () => (await elsewhere.plans.get(id)).status, { timeout: 15_000 })
+    .toBe("waiting_host");
 
-  await using back = await startTestRuns({ url: first.url, host: "host-1", build: async () => done, plans: { hostGoneMs: 1_000 } });
-  await expect.poll(async () => (await back.plans.get(id)).status, { timeout: 15_000 }).toBe("paused");
+  await using back = await startTestRuns({
+    url: first.url,
+    host: "host-1",
+    build: async () => done,
+    plans: { hostGoneMs: 1_000 },
+  });
+  await expect
+    .poll(async () => (await back.plans.get(id)).status, { timeout: 15_000 })
+    .toBe("paused");
 
-  expect((await back.inbox.list({ tenant: "", run: id })).items).toMatchObject([{ type: "blocked", status: "resolved", resolvedBy: "system" }]);
+  expect((await back.inbox.list({ tenant: "", run: id })).items).toMatchObject([
+    { type: "blocked", status: "resolved", resolvedBy: "system" },
+  ]);
   await expect.poll(() => statuses(back, id), { timeout: 15_000 }).toBe("a ready"); // its new leader says so
   await back.plans.order(id, { type: "resume" }, { by: "me" });
   expect((await ended(back, id)).status).toBe("success");
@@ -412,80 +745,152 @@ test("questions are closed when nobody needs an answer: the port succeeds after 
   const runs = await open({
     build: async (run, port) => {
       const { escalationFor } = await import("./triggers.ts");
-      const asked = escalationFor("tries-exhausted", { tenant: "", run: run.id, plan: run.plan.name, port: port.id, title: "…" });
+      const asked = escalationFor("tries-exhausted", {
+        tenant: "",
+        run: run.id,
+        plan: run.plan.name,
+        port: port.id,
+        title: "…",
+      });
       return isMended || port.id === "e" ? done : { ...broken, escalation: asked };
     },
   });
-  const { id } = await runs.plans.run({ plan: planOf({ a: "", b: "", c: "a", d: "b", e: "" }), repository: "/r", by: "me" });
+  const { id } = await runs.plans.run({
+    plan: planOf({ a: "", b: "", c: "a", d: "b", e: "" }),
+    repository: "/r",
+    by: "me",
+  });
   await ended(runs, id, ["partial"]);
-  const stillOpen = async (): Promise<string[]> => (await runs.inbox.list({ tenant: "", run: id, status: "open" })).items.map(({ type, source }) => `${type} ${source.port}`).toSorted();
-  expect(await stillOpen()).toEqual(["dependency a", "dependency b", "test_failure a", "test_failure b"]);
+  const stillOpen = async (): Promise<string[]> =>
+    (await runs.inbox.list({ tenant: "", run: id, status: "open" })).items
+      .map(({ type, source }) => `${type} ${source.port}`)
+      .toSorted();
+  expect(await stillOpen()).toEqual([
+    "dependency a",
+    "dependency b",
+    "test_failure a",
+    "test_failure b",
+  ]);
 
   isMended = true;
   await runs.plans.order(id, { type: "retry", port: "a" }, { by: "me" });
   await ended(runs, id, ["partial"]);
-  await expect.poll(() => statuses(runs, id)).toBe("a succeeded, b failed, c succeeded, d blocked, e succeeded");
+  await expect
+    .poll(() => statuses(runs, id))
+    .toBe("a succeeded, b failed, c succeeded, d blocked, e succeeded");
   expect(await stillOpen()).toEqual(["dependency b", "test_failure b"]);
   await runs.plans.order(id, { type: "retry", port: "b" }, { by: "me" });
   await ended(runs, id, ["success"]);
 
   const { items } = await runs.inbox.list({ tenant: "", run: id });
-  expect(items.map(({ status, resolvedBy }) => `${status} by ${resolvedBy}`)).toEqual(Array.from({ length: 4 }, () => "resolved by system"));
+  expect(items.map(({ status, resolvedBy }) => `${status} by ${resolvedBy}`)).toEqual(
+    Array.from({ length: 4 }, () => "resolved by system"),
+  );
 });
 
 test("a failure that ended its try gives another one with whatever lets the port go on", async () => {
-  const runs = await open({ build: async (_run, port) => (port.triesPair > 3 ? done : { status: "failed", because: { code: "OWNERSHIP_VIOLATED", message: "…" } }) });
+  const runs = await open({
+    build: async (_run, port) =>
+      port.triesPair > 3
+        ? done
+        : { status: "failed", because: { code: "OWNERSHIP_VIOLATED", message: "…" } },
+  });
   const { id } = await runs.plans.run({ plan: planOf({ a: "" }), repository: "/r", by: "me" });
   await ended(runs, id);
 
-  await expect(runs.plans.order(id, { type: "retry", port: "a", grant: { path: "../x", wants: "own" } }, { by: "me" })).rejects.toMatchObject({ code: "PATH_INVALID" });
-  await runs.plans.order(id, { type: "retry", port: "a", grants: [{ path: "src/x.ts", wants: "own" }] }, { by: "me" });
+  await expect(
+    runs.plans.order(
+      id,
+      { type: "retry", port: "a", grant: { path: "../x", wants: "own" } },
+      { by: "me" },
+    ),
+  ).rejects.toMatchObject({ code: "PATH_INVALID" });
+  await runs.plans.order(
+    id,
+    { type: "retry", port: "a", grants: [{ path: "src/x.ts", wants: "own" }] },
+    { by: "me" },
+  );
 
-  expect((await ended(runs, id, ["success"])).ports[0]).toMatchObject({ triesPair: 4, grants: [{ path: "src/x.ts", wants: "own", by: "operator" }] });
+  expect((await ended(runs, id, ["success"])).ports[0]).toMatchObject({
+    triesPair: 4,
+    grants: [{ path: "src/x.ts", wants: "own", by: "operator" }],
+  });
 });
 
 test("two runs of one machine have TCP ports of their own, and give them back", async () => {
   const gate = Promise.withResolvers<void>();
   const runs = await open({ build: async () => (await gate.promise, done) });
-  const ids = (await Promise.all(["a", "b"].map((id) => runs.plans.run({ plan: planOf({ [id]: "" }), repository: "/r", by: "me" })))).map(({ id }) => id);
-  const slots = (): Promise<(number | null)[]> => Promise.all(ids.map(async (id) => (await runs.plans.get(id)).listenSlot));
-  await expect.poll(async () => (await slots()).toSorted((one, other) => (one ?? -1) - (other ?? -1))).toEqual([0, 1]);
+  const ids = (
+    await Promise.all(
+      ["a", "b"].map((id) =>
+        runs.plans.run({ plan: planOf({ [id]: "" }), repository: "/r", by: "me" }),
+      ),
+    )
+  ).map(({ id }) => id);
+  const slots = (): Promise<(number | null)[]> =>
+    Promise.all(ids.map(async (id) => (await runs.plans.get(id)).listenSlot));
+  await expect
+    .poll(async () => (await slots()).toSorted((one, other) => (one ?? -1) - (other ?? -1)))
+    .toEqual([0, 1]);
 
   gate.resolve();
 
   await expect.poll(slots).toEqual([null, null]);
 });
 
-test("files of old runs go by themselves in batches: twenty an hour, the oldest first, and none is passed over", { timeout: 60_000 }, async () => {
-  let hour = (): void => {};
-  const removed: string[] = [];
-  const clock: Clock = { ...systemClock, every: (ms, work) => (ms === 3_600_000 ? ((hour = work), () => {}) : systemClock.every(ms, work)) };
-  const keeps = new Set<string>();
-  const runs = await open({
-    build: async () => done,
-    plans: { clock },
-    work: { whyKept: async ({ id }) => (keeps.has(id) ? { code: "RUN_UNMERGED", message: "It is on no branch." } : undefined), remove: async ({ id }) => void removed.push(id) },
-  });
-  const ids: string[] = [];
-  for (let count = 0; count < 23; count++) ids.push((await runs.plans.run({ plan: planOf({ a: "" }), repository: "/r", by: "me" })).id);
-  for (const id of ids) await ended(runs, id);
-  await expect.poll(() => runs.plans.leading, { timeout: 20_000 }).toBe(0);
-  keeps.add(ids[0]!);
-  await runs.database.query({ text: "update dure.plan_runs set finished_at = clock_timestamp() - interval '91 days'" }, []);
+test(
+  "files of old runs go by themselves in batches: twenty an hour, the oldest first, and none is passed over",
+  { timeout: 60_000 },
+  async () => {
+    let hour = (): void => {};
+    const removed: string[] = [];
+    const clock: Clock = {
+      ...systemClock,
+      every: (ms, work) =>
+        ms === 3_600_000 ? ((hour = work), () => {}) : systemClock.every(ms, work),
+    };
+    const keeps = new Set<string>();
+    const runs = await open({
+      build: async () => done,
+      plans: { clock },
+      work: {
+        whyKept: async ({ id }) =>
+          keeps.has(id) ? { code: "RUN_UNMERGED", message: "It is on no branch." } : undefined,
+        remove: async ({ id }) => void removed.push(id),
+      },
+    });
+    const ids: string[] = [];
+    for (let count = 0; count < 23; count++) {
+      ids.push((await runs.plans.run({ plan: planOf({ a: "" }), repository: "/r", by: "me" })).id);
+    }
+    for (const id of ids) await ended(runs, id);
+    await expect.poll(() => runs.plans.leading, { timeout: 20_000 }).toBe(0);
+    keeps.add(ids[0]!);
+    await runs.database.query(
+      { text: "update dure.plan_runs set finished_at = clock_timestamp() - interval '91 days'" },
+      [],
+    );
 
-  hour();
-  await expect.poll(() => removed.length, { timeout: 20_000 }).toBe(19);
-  await expect.poll(async () => (await runs.plans.get(ids[19]!)).cleanedAt !== null, { timeout: 20_000 }).toBe(true);
-  expect(removed).toEqual(ids.slice(1, 20));
-  await expect.poll(() => (hour(), removed.length), { timeout: 20_000 }).toBe(22);
-  expect(removed.slice(19)).toEqual(ids.slice(20));
-  expect((await runs.plans.get(ids[0]!)).cleanedAt).toBeNull();
-});
+    hour();
+    await expect.poll(() => removed.length, { timeout: 20_000 }).toBe(19);
+    await expect
+      .poll(async () => (await runs.plans.get(ids[19]!)).cleanedAt !== null, { timeout: 20_000 })
+      .toBe(true);
+    expect(removed).toEqual(ids.slice(1, 20));
+    await expect.poll(() => (hour(), removed.length), { timeout: 20_000 }).toBe(22);
+    expect(removed.slice(19)).toEqual(ids.slice(20));
+    expect((await runs.plans.get(ids[0]!)).cleanedAt).toBeNull();
+  },
+);
 
 test("two thousand ports are written in batches", { timeout: 120_000 }, async () => {
   const runs = await open({ build: async () => done, maxConcurrency: 100 });
   const plan = planOf({ seed: "" });
-  const ports = Array.from({ length: 2_000 }, (_, index) => ({ ...plan.ports[0]!, id: `p${index}`, dependsOn: index < 100 ? [] : [`p${index - 100}`] }));
+  const ports = Array.from({ length: 2_000 }, (_, index) => ({
+    ...plan.ports[0]!,
+    id: `p${index}`,
+    dependsOn: index < 100 ? [] : [`p${index - 100}`],
+  }));
   const before = runs.database.statements;
 
   const { id } = await runs.plans.run({ plan: { ...plan, ports }, repository: "/r", by: "me" });

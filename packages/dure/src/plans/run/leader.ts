@@ -6,10 +6,40 @@ import type { NewEscalation } from "../../kernel/escalation.ts";
 import type { Logger } from "../../kernel/logger.ts";
 import type { NewPlatformEvent } from "../../kernel/platform-events.ts";
 import { buildGraph } from "../graph.ts";
-import { blockReasons, decide, isRunOver, openRun, portState, type Refusal, type SchedulerAction, type SchedulerDecision, type SchedulerEvent, type SchedulerState } from "../scheduler.ts";
+import {
+  blockReasons,
+  decide,
+  isRunOver,
+  openRun,
+  portState,
+  type Refusal,
+  type SchedulerAction,
+  type SchedulerDecision,
+  type SchedulerEvent,
+  type SchedulerState,
+} from "../scheduler.ts";
 import { ORCHESTRATOR } from "./merge.ts";
-import { emit, type OpenOrder, type PortChange, type RunChange, type RunRecords, type Settling } from "./records.ts";
-import { LEFT_OUT, isRunEnded, RUN_TOKENS_EXHAUSTED, TRY_ENDING, type Because, type PathGrant, type PlanPort, type PlanRun, type PlanStep, type RunOrder, type RunReport } from "./run.ts";
+import {
+  emit,
+  type OpenOrder,
+  type PortChange,
+  type RunChange,
+  type RunRecords,
+  type Settling,
+} from "./records.ts";
+import {
+  LEFT_OUT,
+  isRunEnded,
+  RUN_TOKENS_EXHAUSTED,
+  TRY_ENDING,
+  type Because,
+  type PathGrant,
+  type PlanPort,
+  type PlanRun,
+  type PlanStep,
+  type RunOrder,
+  type RunReport,
+} from "./run.ts";
 import { BISECT_TRIES } from "./tries.ts";
 import { escalationFor } from "./triggers.ts";
 
@@ -22,41 +52,105 @@ export type PortOutcome =
 /** What a leader leads with. */
 export interface LeaderParts {
   readonly records: RunRecords;
-  readonly inbox: { raise(tx: Parameters<Parameters<RunRecords["write"]>[1]>[0], escalations: readonly NewEscalation[]): Promise<unknown>; settle(tx: Parameters<Parameters<RunRecords["write"]>[1]>[0], subject: string, how: { by: string }): Promise<unknown>; announce(): void };
+  readonly inbox: {
+    raise(
+      tx: Parameters<Parameters<RunRecords["write"]>[1]>[0],
+      escalations: readonly NewEscalation[],
+    ): Promise<unknown>;
+    settle(
+      tx: Parameters<Parameters<RunRecords["write"]>[1]>[0],
+      subject: string,
+      how: { by: string },
+    ): Promise<unknown>;
+    announce(): void;
+  };
   /** Tells readers of events. */
   readonly announce: () => void;
   readonly clock: Clock;
   readonly logger: Logger;
   /** Before the first port: contracts, mode. Gives how many ports may work at once. */
-  readonly prepare: (run: PlanRun, options: { signal: AbortSignal }) => Promise<{ maxConcurrency: number } | { failed: Because }>;
-  /** Works on a port until it has an outcome. Never rejects but for the abort of the signal and for faults of our own. */
-  readonly build: (run: PlanRun, port: PlanPort, options: { attempt: number; signal: AbortSignal }) => Promise<PortOutcome>;
-  /** Under `merge: as_ready`: what has succeeded so far becomes one tree that can be looked at. Never rejects. */
-  readonly mergeReady: (run: PlanRun, ports: readonly PlanPort[], options: { signal: AbortSignal }) => Promise<void>;
+  readonly prepare: (
+    run: PlanRun,
+    options: { signal: AbortSignal },
+  ) => Promise<{ maxConcurrency: number } | { failed: Because }>;
+  /**
+   * Works on a port until it has an outcome. Never rejects but for the abort of the signal and for
+   * faults of our own.
+   */
+  readonly build: (
+    run: PlanRun,
+    port: PlanPort,
+    options: { attempt: number; signal: AbortSignal },
+  ) => Promise<PortOutcome>;
+  /**
+   * Under `merge: as_ready`: what has succeeded so far becomes one tree that can be looked at.
+   * Never rejects.
+   */
+  readonly mergeReady: (
+    run: PlanRun,
+    ports: readonly PlanPort[],
+    options: { signal: AbortSignal },
+  ) => Promise<void>;
   /** Removes what the run needs no more, after proof that nothing goes with it. Never rejects. */
-  readonly tidy: (run: PlanRun, ports: readonly PlanPort[], options: { signal: AbortSignal }) => Promise<void>;
-  /** Makes one tree of what was kept, and tries it; with `untried`, which says why, it is not tried. */
-  readonly merge: (run: PlanRun, ports: readonly PlanPort[], options: { signal: AbortSignal; untried?: Because | undefined }) => Promise<MergeOutcome>;
+  readonly tidy: (
+    run: PlanRun,
+    ports: readonly PlanPort[],
+    options: { signal: AbortSignal },
+  ) => Promise<void>;
+  /**
+   * Makes one tree of what was kept, and tries it; with `untried`, which says why, it is not tried.
+   */
+  readonly merge: (
+    run: PlanRun,
+    ports: readonly PlanPort[],
+    options: { signal: AbortSignal; untried?: Because | undefined },
+  ) => Promise<MergeOutcome>;
 }
 
 export type MergeOutcome =
-  /** `dropped`: succeeded, and left out all the same. `because`: the tree as a whole did not pass. */
-  | { readonly report: RunReport; readonly dropped: readonly { readonly port: string; readonly because: Because }[]; readonly because?: Because }
-  /** The port is given back to its pair: one more try, which is told what the merged tree failed with. */
+  /**
+   * `dropped`: succeeded, and left out all the same. `because`: the tree as a whole did not pass.
+   */
+  | {
+      readonly report: RunReport;
+      readonly dropped: readonly { readonly port: string; readonly because: Because }[];
+      readonly because?: Because;
+    }
+  /**
+   * The port is given back to its pair: one more try, which is told what the merged tree failed
+   * with.
+   */
   | { readonly recalled: { readonly port: string; readonly feedback: unknown } }
   /** The port had its try more and is still to blame: the merge begins anew without it. */
-  | { readonly without: { readonly port: string; readonly because: Because; readonly feedback: unknown } };
+  | {
+      readonly without: {
+        readonly port: string;
+        readonly because: Because;
+        readonly feedback: unknown;
+      };
+    };
 
-/** Changes of ports that wait to be written together; more are written in several transactions. Source: our choice. */
+/**
+ * Changes of ports that wait to be written together; more are written in several transactions.
+ * Source: our choice.
+ */
 const BATCH = 1_000;
 /** Wait after the first fault, doubled with each, in milliseconds. */
 const FAULT_WAIT_MS = 250;
 /** Orders are looked for this often, in milliseconds; a notification comes sooner. */
 const ORDERS_EVERY_MS = 500;
 /** Faults of our own in one port, or in the merge, before it is given up. Source: our choice. */
-const FAULTS_MOST = 3;
+const MAX_FAULTS = 3;
 
-type OrderRefusal = Refusal | "run-cleaned" | "run-going" | "run-succeeded" | "run-unbounded" | "port-succeeded" | "port-waiting" | "PLAN_PORT_UNKNOWN";
+type OrderRefusal =
+  | Refusal
+  | "run-cleaned"
+  | "run-going"
+  | "run-succeeded"
+  | "run-unbounded"
+  | "port-succeeded"
+  | "port-waiting"
+  | "PLAN_PORT_UNKNOWN";
 
 interface ClosedOrder {
   readonly order: OpenOrder;
@@ -80,7 +174,8 @@ type Report = Extract<SchedulerEvent, { attempt: number }> & { readonly outcome?
 
 /**
  * Leads one run to its end: `prepare → build → merge → end`. The scheduler decides, what it decides is written in one
- * transaction with its events, and only then done; so a leader that dies leaves rows from which another one goes on.
+ * transaction with its events, and only then done; so a leader that dies leaves rows from which
+ * another one goes on.
  */
 export class RunLeader {
   readonly #parts: LeaderParts;
@@ -112,14 +207,21 @@ export class RunLeader {
     this.#wake.resolve();
   }
 
-  /** Resolves when the run rests: it has ended, and nobody wants anything of it. Rejects with the abort of `signal`; what was begun is then stopped here, and stands in its rows. */
+  /**
+   * Resolves when the run rests: it has ended, and nobody wants anything of it. Rejects with the
+   * abort of `signal`; what was begun is then stopped here, and stands in its rows.
+   */
   async lead({ signal }: { signal: AbortSignal }): Promise<void> {
     const looking = this.#parts.clock.every(ORDERS_EVERY_MS, () => this.notice());
     const onAbort = (): void => this.notice();
     signal.addEventListener("abort", onAbort);
     try {
-      if (this.#run.cleanedAt !== null) return await this.#refuseOrders("run-cleaned", REFUSALS["run-cleaned"]);
-      if (this.#run.status === "cancelled") return await this.#refuseOrders("run-over", REFUSALS["run-over"]);
+      if (this.#run.cleanedAt !== null) {
+        return await this.#refuseOrders("run-cleaned", REFUSALS["run-cleaned"]);
+      }
+      if (this.#run.status === "cancelled") {
+        return await this.#refuseOrders("run-over", REFUSALS["run-over"]);
+      }
       const prepared = await this.#prepare(signal);
       if (prepared) await this.#schedule(prepared.maxConcurrency, signal);
     } finally {
@@ -136,12 +238,29 @@ export class RunLeader {
     const isOver = isRunEnded(this.#run.status);
     if (this.#run.status === "waiting_host") {
       const status = this.#run.statusBefore ?? "running";
-      await this.#write({ change: { status }, events: [this.#event("run.resume", { because: "its machine is back" })], settles: [{ ports: [OF_RUN], types: ["blocked"] }] });
+      await this.#write({
+        change: { status },
+        events: [this.#event("run.resume", { because: "its machine is back" })],
+        settles: [{ ports: [OF_RUN], types: ["blocked"] }],
+      });
     }
     if (this.#run.status === "cancelling") return { maxConcurrency: 1 }; // nothing begins any more
-    if (this.#run.phase === "preparing" && this.#run.startCommit === null) await this.#write({ change: { status: this.#run.status }, events: [this.#event("run.start", { name: this.#run.plan.name, ports: this.#run.plan.ports.length })] });
-    const work = (stop: AbortSignal): ReturnType<typeof prepare> => prepare(this.#run, { signal: stop });
-    const heard: Heard<Awaited<ReturnType<typeof prepare>>> = isOver ? { value: await work(signal) } : await this.#hearing(work, signal);
+    if (this.#run.phase === "preparing" && this.#run.startCommit === null) {
+      await this.#write({
+        change: { status: this.#run.status },
+        events: [
+          this.#event("run.start", {
+            name: this.#run.plan.name,
+            ports: this.#run.plan.ports.length,
+          }),
+        ],
+      });
+    }
+    const work = (stop: AbortSignal): ReturnType<typeof prepare> =>
+      prepare(this.#run, { signal: stop });
+    const heard: Heard<Awaited<ReturnType<typeof prepare>>> = isOver
+      ? { value: await work(signal) }
+      : await this.#hearing(work, signal);
     signal.throwIfAborted();
     const ports = await records.ports(this.#run.id);
     if ("cancel" in heard) {
@@ -152,15 +271,28 @@ export class RunLeader {
       const { failed } = heard.value;
       await this.#refuseOrders(failed.code, failed.message);
       // What a run has come to is not undone by an order that cannot be carried out.
-      if (!isOver) await this.#end({ status: "failed", phase: "over", because: failed, report: reportOf(ports, failed) });
+      if (!isOver) {
+        await this.#end({
+          status: "failed",
+          phase: "over",
+          because: failed,
+          report: reportOf(ports, failed),
+        });
+      }
       return undefined;
     }
     this.#run = (await records.run(this.#run.id))!;
     return heard.value;
   }
 
-  /** Lets something work that the scheduler knows nothing of; pause, resume and cancel are heard meanwhile, other orders wait. */
-  async #hearing<T>(work: (signal: AbortSignal) => Promise<T>, signal: AbortSignal): Promise<Heard<T>> {
+  /**
+   * Lets something work that the scheduler knows nothing of; pause, resume and cancel are heard
+   * meanwhile, other orders wait.
+   */
+  async #hearing<T>(
+    work: (signal: AbortSignal) => Promise<T>,
+    signal: AbortSignal,
+  ): Promise<Heard<T>> {
     const stop = new AbortController();
     let isOver = false;
     const working = work(AbortSignal.any([signal, stop.signal])).finally(() => {
@@ -170,10 +302,15 @@ export class RunLeader {
     working.catch(() => {}); // it is waited for below
     try {
       while (!isOver) {
-        const orders = signal.aborted ? [] : await this.#parts.records.openOrders(this.#run.id).catch((error: unknown) => {
-          this.#parts.logger.warn({ run: this.#run.id, error: messageOf(error) }, `orders to ${this.#run.id} could not be read; trying again`);
-          return [];
-        });
+        const orders = signal.aborted
+          ? []
+          : await this.#parts.records.openOrders(this.#run.id).catch((error: unknown) => {
+              this.#parts.logger.warn(
+                { run: this.#run.id, error: messageOf(error) },
+                `orders to ${this.#run.id} could not be read; trying again`,
+              );
+              return [];
+            });
         const cancel = orders.find(({ order }) => order.type === "cancel");
         if (cancel) {
           stop.abort(new DOMException("The run was cancelled.", "AbortError"));
@@ -195,16 +332,35 @@ export class RunLeader {
     const { type } = open.order;
     if (type !== "pause" && type !== "resume") return;
     const isPaused = this.#run.status === "paused";
-    if (isPaused === (type === "pause")) return this.#write({ closed: [{ order: open, refused: isPaused ? "already-paused" : "not-paused" }] });
-    await this.#write({ change: { status: type === "pause" ? "paused" : "running" }, events: [this.#event(RUN_EVENTS[type], { by: open.by })], closed: [{ order: open }] });
+    if (isPaused === (type === "pause")) {
+      return this.#write({
+        closed: [{ order: open, refused: isPaused ? "already-paused" : "not-paused" }],
+      });
+    }
+    await this.#write({
+      change: { status: type === "pause" ? "paused" : "running" },
+      events: [this.#event(RUN_EVENTS[type], { by: open.by })],
+      closed: [{ order: open }],
+    });
   }
 
   /** The run ends here and now; what its ports have made stays theirs. */
   async #cancelled(order: OpenOrder, ports: readonly PlanPort[]): Promise<void> {
-    const dropped = ports.filter(({ status }) => status === "waiting" || status === "ready" || status === "running");
+    const dropped = ports.filter(
+      ({ status }) => status === "waiting" || status === "ready" || status === "running",
+    );
     const names = new Set(dropped.map(({ id }) => id));
-    const left = ports.map((port) => (names.has(port.id) ? { ...port, status: "cancelled" as const } : port));
-    await this.#end({ status: "cancelled", phase: "over", report: reportOf(left) }, { changes: dropped.map(({ position }) => ({ position, status: "cancelled" })), events: [this.#event("run.cancel", { by: order.by })], closed: [{ order }] });
+    const left = ports.map((port) =>
+      names.has(port.id) ? { ...port, status: "cancelled" as const } : port,
+    );
+    await this.#end(
+      { status: "cancelled", phase: "over", report: reportOf(left) },
+      {
+        changes: dropped.map(({ position }) => ({ position, status: "cancelled" })),
+        events: [this.#event("run.cancel", { by: order.by })],
+        closed: [{ order }],
+      },
+    );
   }
 
   async #schedule(maxConcurrency: number, signal: AbortSignal): Promise<void> {
@@ -250,7 +406,9 @@ export class RunLeader {
         if (decision.refused) continue;
         changes.push(this.#reported(report, escalations));
       }
-      const succeeded = changes.flatMap(({ position, resultCommit }) => (resultCommit === undefined ? [] : [this.#run.plan.ports[position]!.id]));
+      const succeeded = changes.flatMap(({ position, resultCommit }) =>
+        resultCommit === undefined ? [] : [this.#run.plan.ports[position]!.id],
+      );
       if (succeeded.length > 0) settles.push({ ports: succeeded });
       for (const order of orders) {
         const obeyed = this.#obey(state, order);
@@ -263,10 +421,17 @@ export class RunLeader {
         settles.push(...(obeyed.settles ?? []));
         runChange = { ...runChange, ...obeyed.runChange };
         this.#given(obeyed); // the next order adds to what this one gave
-        if (!obeyed.later) closed.push({ order, ...(obeyed.refused && { refused: obeyed.refused }) });
+        if (!obeyed.later) {
+          closed.push({ order, ...(obeyed.refused && { refused: obeyed.refused }) });
+        }
       }
       await this.#carryOut(state, actions, changes, { closed, escalations, runChange, settles });
-      if (this.#run.plan.limits.merge === "as_ready" && reports.some(({ type }) => type === "succeeded")) await this.#parts.mergeReady(this.#run, await records.ports(this.#run.id), { signal });
+      if (
+        this.#run.plan.limits.merge === "as_ready" &&
+        reports.some(({ type }) => type === "succeeded")
+      ) {
+        await this.#parts.mergeReady(this.#run, await records.ports(this.#run.id), { signal });
+      }
     }
   }
 
@@ -283,7 +448,11 @@ export class RunLeader {
       if (outcome.escalation) escalations.push(outcome.escalation);
       return { position: port.position, because: outcome.because };
     }
-    return { position: port.position, because: null, ...(outcome?.status === "succeeded" && { resultCommit: outcome.commit ?? null }) };
+    return {
+      position: port.position,
+      because: null,
+      ...(outcome?.status === "succeeded" && { resultCommit: outcome.commit ?? null }),
+    };
   }
 
   /** Without those that wait for the end of a port's work, unless something has ended. */
@@ -292,7 +461,10 @@ export class RunLeader {
     return orders.filter(({ id }) => !this.#underWay.has(id));
   }
 
-  /** What an order changes; a refused one changes nothing. `later`: it stays open, and is looked at again. */
+  /**
+   * What an order changes; a refused one changes nothing. `later`: it stays open, and is looked at
+   * again.
+   */
   #obey(state: SchedulerState, open: OpenOrder): Obeyed {
     const { order } = open;
     if (order.type === "again") return this.#again(state);
@@ -317,7 +489,9 @@ export class RunLeader {
 
   #given({ changes = [], runChange }: Obeyed): void {
     for (const change of changes) this.#changed(change);
-    if (runChange?.tokensMost !== undefined) this.#run = { ...this.#run, tokensMost: runChange.tokensMost };
+    if (runChange?.tokensMost !== undefined) {
+      this.#run = { ...this.#run, tokensMost: runChange.tokensMost };
+    }
   }
 
   #changed(change: PortChange): void {
@@ -332,7 +506,11 @@ export class RunLeader {
     if (status === "success") return { refused: "run-succeeded" };
     const decision = this.#dormant ?? { state, actions: [] };
     this.#dormant = undefined;
-    return { decisions: [decision], runChange: { status: "running", because: null }, settles: [{ ports: [OF_RUN] }] };
+    return {
+      decisions: [decision],
+      runChange: { status: "running", because: null },
+      settles: [{ ports: [OF_RUN] }],
+    };
   }
 
   /** More for the run; what had stopped for want of it goes on. */
@@ -345,38 +523,78 @@ export class RunLeader {
       const decision = decide(decisions.at(-1)?.state ?? state, { type: "retry", port: port.id });
       if (decision.refused) continue;
       decisions.push(decision);
-      changes.push({ position: port.position, because: null, triesPair: port.triesPair + triesFor(port) });
+      changes.push({
+        position: port.position,
+        because: null,
+        triesPair: port.triesPair + triesFor(port),
+      });
     }
     const ports = changes.map(({ position }) => this.#run.plan.ports[position]!.id);
-    return { decisions, changes, runChange: { tokensMost: this.#run.tokensMost + tokens }, settles: [{ ports: [OF_RUN, ...ports], types: ["token_exhausted"] }] };
+    return {
+      decisions,
+      changes,
+      runChange: { tokensMost: this.#run.tokensMost + tokens },
+      settles: [{ ports: [OF_RUN, ...ports], types: ["token_exhausted"] }],
+    };
   }
 
-  /** Another try of what failed. To a port that has not, what the order brings is given for its next step. */
+  /**
+   * Another try of what failed. To a port that has not, what the order brings is given for its next
+   * step.
+   */
   #retry(state: SchedulerState, order: Extract<RunOrder, { type: "retry" }>): Obeyed {
     const port = this.#ports.get(order.port);
     if (!port) return { refused: "PLAN_PORT_UNKNOWN" };
-    const grants: readonly PathGrant[] = [...(order.grant ? [order.grant] : []), ...(order.grants ?? [])].map((grant) => ({ ...grant, by: "operator" }));
+    const grants: readonly PathGrant[] = [
+      ...(order.grant ? [order.grant] : []),
+      ...(order.grants ?? []),
+    ].map((grant) => ({ ...grant, by: "operator" }));
     const isReassigned = order.by === "orchestrator";
     const given: PortChange = {
       position: port.position,
       ...(!isReassigned && { triesPair: port.triesPair + (order.tries ?? 0) }),
       ...(order.hint !== undefined && { hint: order.hint }),
       ...(order.timeMs !== undefined && { timeMs: port.timeMs + order.timeMs }),
-      ...(order.tokens !== undefined && port.tokensMost !== null && { tokensMost: port.tokensMost + order.tokens }),
+      ...(order.tokens !== undefined &&
+        port.tokensMost !== null && { tokensMost: port.tokensMost + order.tokens }),
       ...(grants.length > 0 && { grants: [...port.grants, ...grants] }),
     };
-    const runChange = order.tokens !== undefined && this.#run.tokensMost !== null ? { tokensMost: this.#run.tokensMost + order.tokens } : {};
+    const runChange =
+      order.tokens !== undefined && this.#run.tokensMost !== null
+        ? { tokensMost: this.#run.tokensMost + order.tokens }
+        : {};
     const decision = decide(state, { type: "retry", port: order.port });
     if (!decision.refused) {
       this.#faults.delete(order.port);
       const more = Math.max(order.tries ?? 0, triesFor(port));
-      const tries = isReassigned ? { triesPair: Math.min(port.triesPair, order.pairTries ?? port.triesPair), triesOrchestrator: port.triesOrchestrator + more } : { triesPair: port.triesPair + more };
-      return { decisions: [decision], changes: [{ ...given, ...tries, because: null }], runChange: { ...runChange, because: null }, settles: [{ ports: [port.id], except: ["dependency"] }] };
+      const tries = isReassigned
+        ? {
+            triesPair: Math.min(port.triesPair, order.pairTries ?? port.triesPair),
+            triesOrchestrator: port.triesOrchestrator + more,
+          }
+        : { triesPair: port.triesPair + more };
+      return {
+        decisions: [decision],
+        changes: [{ ...given, ...tries, because: null }],
+        runChange: { ...runChange, because: null },
+        settles: [{ ports: [port.id], except: ["dependency"] }],
+      };
     }
-    const brings = order.hint !== undefined || order.timeMs !== undefined || order.tokens !== undefined || grants.length > 0;
-    const goesOn = !isRunOver(state.status) && state.status !== "cancelling" && port.status !== "succeeded";
+    const brings =
+      order.hint !== undefined ||
+      order.timeMs !== undefined ||
+      order.tokens !== undefined ||
+      grants.length > 0;
+    const goesOn =
+      !isRunOver(state.status) && state.status !== "cancelling" && port.status !== "succeeded";
     if (!brings || !goesOn) return { refused: decision.refused };
-    return { changes: [given], runChange, ...(order.tokens !== undefined && { settles: [{ ports: [port.id], types: ["token_exhausted"] }] }) };
+    return {
+      changes: [given],
+      runChange,
+      ...(order.tokens !== undefined && {
+        settles: [{ ports: [port.id], types: ["token_exhausted"] }],
+      }),
+    };
   }
 
   /** The run goes on without the port: a working one is stopped first. */
@@ -386,9 +604,15 @@ export class RunLeader {
     const { status } = portState(state, name);
     switch (status) {
       case "failed":
-        return { changes: [{ position: port.position, because: LEFT_OUT }], settles: [{ ports: [name], except: ["dependency"] }] };
+        return {
+          changes: [{ position: port.position, because: LEFT_OUT }],
+          settles: [{ ports: [name], except: ["dependency"] }],
+        };
       case "ready":
-        return { decisions: [decide(state, { type: "skip", port: name })], changes: [{ position: port.position, because: LEFT_OUT }] };
+        return {
+          decisions: [decide(state, { type: "skip", port: name })],
+          changes: [{ position: port.position, because: LEFT_OUT }],
+        };
       case "running":
         this.#running.get(name)?.controller.abort(new DureError(LEFT_OUT.code, LEFT_OUT.message));
         this.#underWay = new Set([...this.#underWay, id]);
@@ -407,30 +631,76 @@ export class RunLeader {
   }
 
   /** Writes what was decided, with its events, and then does it. */
-  async #carryOut(state: SchedulerState, actions: readonly SchedulerAction[], changes: readonly PortChange[], { closed = [], escalations = [], runChange: asked = {}, settles = [] }: { closed?: readonly ClosedOrder[]; escalations?: readonly NewEscalation[]; runChange?: RunChange; settles?: readonly Settling[] } = {}): Promise<void> {
+  async #carryOut(
+    state: SchedulerState,
+    actions: readonly SchedulerAction[],
+    changes: readonly PortChange[],
+    {
+      closed = [],
+      escalations = [],
+      runChange: asked = {},
+      settles = [],
+    }: {
+      closed?: readonly ClosedOrder[];
+      escalations?: readonly NewEscalation[];
+      runChange?: RunChange;
+      settles?: readonly Settling[];
+    } = {},
+  ): Promise<void> {
     const { records, inbox, announce } = this.#parts;
     const merged = new Map<number, PortChange>();
-    const put = (change: PortChange): void => void merged.set(change.position, { ...merged.get(change.position), ...change });
+    const put = (change: PortChange): void =>
+      void merged.set(change.position, { ...merged.get(change.position), ...change });
     for (const change of changes) put(change);
-    const touched = new Set([...actions.flatMap((action) => ("port" in action ? [action.port] : [])), ...changes.map(({ position }) => this.#run.plan.ports[position]!.id)]);
+    const touched = new Set([
+      ...actions.flatMap((action) => ("port" in action ? [action.port] : [])),
+      ...changes.map(({ position }) => this.#run.plan.ports[position]!.id),
+    ]);
     const reasons = actions.some(({ type }) => type === "block") ? blockReasons(state) : undefined;
     for (const id of touched) {
       const { status, attempt } = portState(state, id);
       const port = this.#ports.get(id)!;
       const blockers = status === "blocked" ? reasons?.get(id) : undefined;
       if (status === port.status && attempt === port.attempt) continue;
-      put({ position: port.position, status, ...(attempt !== port.attempt && { attempt }), ...(blockers && { because: { code: "DEPENDENCY_FAILED", message: `It needs ${blockers.slice(0, 5).join(", ")}, which failed.`, hint: "Retry what failed; this port goes on by itself." } }), ...(status === "ready" && port.status === "blocked" && { because: null }) });
+      put({
+        position: port.position,
+        status,
+        ...(attempt !== port.attempt && { attempt }),
+        ...(blockers && {
+          because: {
+            code: "DEPENDENCY_FAILED",
+            message: `It needs ${blockers.slice(0, 5).join(", ")}, which failed.`,
+            hint: "Retry what failed; this port goes on by itself.",
+          },
+        }),
+        ...(status === "ready" && port.status === "blocked" && { because: null }),
+      });
     }
     const over = actions.find((action) => action.type === "end");
     const cancelled = over?.type === "end" && over.outcome === "cancelled";
     // A run that had ended and of which nothing came to be wanted stays as it was.
-    const rests = this.#dormant !== undefined || (isRunEnded(this.#run.status) && isRunOver(state.status) && asked.status === undefined);
+    const rests =
+      this.#dormant !== undefined ||
+      (isRunEnded(this.#run.status) && isRunOver(state.status) && asked.status === undefined);
     const runStatus = rests || isRunOver(state.status) ? undefined : state.status;
-    const runChange: RunChange = { ...asked, ...(runStatus && runStatus !== this.#run.status && { status: runStatus }), ...(this.#run.phase !== "building" && !over && !rests && { phase: "building" as const }) };
+    const runChange: RunChange = {
+      ...asked,
+      ...(runStatus && runStatus !== this.#run.status && { status: runStatus }),
+      ...(this.#run.phase !== "building" && !over && !rests && { phase: "building" as const }),
+    };
     // After a crash the scheduler decides once more what was blocked before: that is known.
-    const blocked = actions.flatMap((action) => (action.type === "block" && this.#ports.get(action.port)!.status !== "blocked" ? [action] : []));
+    const blocked = actions.flatMap((action) =>
+      action.type === "block" && this.#ports.get(action.port)!.status !== "blocked" ? [action] : [],
+    );
     const told = actions.filter((action) => action.type !== "block" || blocked.includes(action));
-    const events = [...this.#eventsOf(told, changes), ...closed.flatMap(({ order, refused }) => (refused || !isRunOrder(order.order.type) ? [] : [this.#event(RUN_EVENTS[order.order.type], { by: order.by })]))];
+    const events = [
+      ...this.#eventsOf(told, changes),
+      ...closed.flatMap(({ order, refused }) =>
+        refused || !isRunOrder(order.order.type)
+          ? []
+          : [this.#event(RUN_EVENTS[order.order.type], { by: order.by })],
+      ),
+    ];
     const raised = [...escalations, ...this.#dependencyEscalations(blocked)];
     const all = [...merged.values()];
     for (let from = 0; from === 0 || from < all.length; from += BATCH) {
@@ -438,13 +708,21 @@ export class RunLeader {
       await records.write(this.#lease, async (tx) => {
         const some = all.slice(from, from + BATCH);
         await records.changePorts(tx, this.#run.id, some);
-        await records.stopSteps(tx, this.#run.id, some.filter(({ status }) => status === "failed" || status === "cancelled").map(({ position }) => this.#run.plan.ports[position]!.id));
+        await records.stopSteps(
+          tx,
+          this.#run.id,
+          some
+            .filter(({ status }) => status === "failed" || status === "cancelled")
+            .map(({ position }) => this.#run.plan.ports[position]!.id),
+        );
         if (!isFirst) return;
         if (Object.keys(runChange).length > 0) await records.changeRun(tx, this.#run.id, runChange);
         for (const settling of settles) await records.settle(tx, this.#run.id, settling);
         if (raised.length > 0) await inbox.raise(tx, raised);
         await this.#close(tx, closed);
-        if (closed.some(({ order, refused }) => order.order.type === "again" && !refused)) await records.forgetFailedIntegrations(tx, this.#run.id, ORCHESTRATOR);
+        if (closed.some(({ order, refused }) => order.order.type === "again" && !refused)) {
+          await records.forgetFailedIntegrations(tx, this.#run.id, ORCHESTRATOR);
+        }
         await emit(tx, events);
       });
     }
@@ -454,16 +732,49 @@ export class RunLeader {
     for (const change of all) this.#changed(change);
     for (const action of actions) {
       if (action.type === "start") this.#start(action.port, action.attempt);
-      if (action.type === "stop") this.#running.get(action.port)?.controller.abort(new DOMException("The run was cancelled.", "AbortError"));
+      if (action.type === "stop") {
+        this.#running
+          .get(action.port)
+          ?.controller.abort(new DOMException("The run was cancelled.", "AbortError"));
+      }
     }
-    if (cancelled) await this.#end({ status: "cancelled", phase: "over", report: reportOf([...this.#ports.values()]) });
+    if (cancelled) {
+      await this.#end({
+        status: "cancelled",
+        phase: "over",
+        report: reportOf([...this.#ports.values()]),
+      });
+    }
   }
 
-  /** An answer to an escalation has nobody who waits for its outcome: what is refused is an event. */
+  /**
+   * An answer to an escalation has nobody who waits for its outcome: what is refused is an event.
+   */
   async #close(tx: Transaction, closed: readonly ClosedOrder[]): Promise<void> {
     const { records } = this.#parts;
-    for (const { order, refused } of closed) await records.closeOrder(tx, order.id, refused ? { ok: false, code: refused, message: REFUSALS[refused] } : { ok: true });
-    await emit(tx, closed.flatMap(({ order: { order, by }, refused }) => (refused ? [this.#event("run.refused", { order: order.type, ...("port" in order && { port: order.port }), by, code: refused, because: REFUSALS[refused] })] : [])));
+    for (const { order, refused } of closed) {
+      await records.closeOrder(
+        tx,
+        order.id,
+        refused ? { ok: false, code: refused, message: REFUSALS[refused] } : { ok: true },
+      );
+    }
+    await emit(
+      tx,
+      closed.flatMap(({ order: { order, by }, refused }) =>
+        refused
+          ? [
+              this.#event("run.refused", {
+                order: order.type,
+                ...("port" in order && { port: order.port }),
+                by,
+                code: refused,
+                because: REFUSALS[refused],
+              }),
+            ]
+          : [],
+      ),
+    );
   }
 
   #start(id: string, attempt: number): void {
@@ -478,7 +789,10 @@ export class RunLeader {
     this.notice();
   }
 
-  /** Never rejects. A fault of our own is met by beginning again, behind the last step that ended, a few times. */
+  /**
+   * Never rejects. A fault of our own is met by beginning again, behind the last step that ended, a
+   * few times.
+   */
   async #built(id: string, attempt: number, signal: AbortSignal): Promise<PortOutcome> {
     const { build, clock, logger } = this.#parts;
     for (;;) {
@@ -488,19 +802,36 @@ export class RunLeader {
         if (!signal.aborted) {
           const faults = (this.#faults.get(id) ?? 0) + 1;
           this.#faults.set(id, faults);
-          logger.error({ run: this.#run.id, port: id, code: codeOf(error), error: messageOf(error) }, `port ${id} of ${this.#run.id} met a fault of dure (${faults} of ${FAULTS_MOST})`);
-          if (faults >= FAULTS_MOST) return this.#faulty(id, error);
+          logger.error(
+            { run: this.#run.id, port: id, code: codeOf(error), error: messageOf(error) },
+            `port ${id} of ${this.#run.id} met a fault of dure (${faults} of ${MAX_FAULTS})`,
+          );
+          if (faults >= MAX_FAULTS) return this.#faulty(id, error);
           await clock.sleep(FAULT_WAIT_MS * 2 ** faults, { signal }).catch(() => {});
         }
         if (!signal.aborted) continue;
-        return codeOf(signal.reason) === LEFT_OUT.code ? { status: "failed", because: LEFT_OUT } : { status: "stopped" };
+        return codeOf(signal.reason) === LEFT_OUT.code
+          ? { status: "failed", because: LEFT_OUT }
+          : { status: "stopped" };
       }
     }
   }
 
   #faulty(id: string, error: unknown): PortOutcome {
     const because = becauseOf(error);
-    return { status: "failed", because, escalation: escalationFor("worker-lost", { tenant: this.#run.tenant, run: this.#run.id, plan: this.#run.plan.name, port: id, hasOrchestrator: this.#run.plan.workers.orchestrator !== undefined, title: `${id}: ${because.message}`.slice(0, 300), context: { code: because.code } }) };
+    return {
+      status: "failed",
+      because,
+      escalation: escalationFor("worker-lost", {
+        tenant: this.#run.tenant,
+        run: this.#run.id,
+        plan: this.#run.plan.name,
+        port: id,
+        hasOrchestrator: this.#run.plan.workers.orchestrator !== undefined,
+        title: `${id}: ${because.message}`.slice(0, 300),
+        context: { code: because.code },
+      }),
+    };
   }
 
   #report(port: string, attempt: number, outcome: PortOutcome): void {
@@ -530,30 +861,77 @@ export class RunLeader {
     if ("without" in outcome) return this.#leaveOut(outcome.without);
     const { report, dropped, because } = outcome;
     const missing = [...reportOf(ports).missing, ...dropped];
-    const status = because ? (report.commit === undefined ? "failed" : "partial") : missing.length === 0 ? "success" : report.commit === undefined ? "failed" : "partial";
-    const trigger = because && ["INTEGRATION_FAILED", "SETUP_FAILED", "SHARED_CHANGES_FAILED"].includes(because.code) ? "build-failed" : "worker-lost";
-    const raised = because ? [escalationFor(trigger, { tenant: this.#run.tenant, run: this.#run.id, plan: this.#run.plan.name, title: `${this.#run.plan.name}: ${because.message}`.slice(0, 300), context: { code: because.code, output: report.integration?.output.slice(-2_000) ?? "" } })] : [];
-    await this.#end({ status, phase: "over", report: { ...report, missing }, because: because ?? null }, { events: [this.#event("merge.done", { branch: report.branch ?? null, commit: report.commit ?? null, conflicts: report.conflicts.length })], raised });
+    const status = because
+      ? report.commit === undefined
+        ? "failed"
+        : "partial"
+      : missing.length === 0
+        ? "success"
+        : report.commit === undefined
+          ? "failed"
+          : "partial";
+    const trigger =
+      because &&
+      ["INTEGRATION_FAILED", "SETUP_FAILED", "SHARED_CHANGES_FAILED"].includes(because.code)
+        ? "build-failed"
+        : "worker-lost";
+    const raised = because
+      ? [
+          escalationFor(trigger, {
+            tenant: this.#run.tenant,
+            run: this.#run.id,
+            plan: this.#run.plan.name,
+            title: `${this.#run.plan.name}: ${because.message}`.slice(0, 300),
+            context: { code: because.code, output: report.integration?.output.slice(-2_000) ?? "" },
+          }),
+        ]
+      : [];
+    await this.#end(
+      { status, phase: "over", report: { ...report, missing }, because: because ?? null },
+      {
+        events: [
+          this.#event("merge.done", {
+            branch: report.branch ?? null,
+            commit: report.commit ?? null,
+            conflicts: report.conflicts.length,
+          }),
+        ],
+        raised,
+      },
+    );
     return true;
   }
 
-  /** A fault of our own is met by merging again, a few times; then what succeeded is kept as it is, tried or not. */
-  async #merged(ports: readonly PlanPort[], merge: LeaderParts["merge"], signal: AbortSignal): Promise<MergeOutcome> {
+  /**
+   * A fault of our own is met by merging again, a few times; then what succeeded is kept as it is,
+   * tried or not.
+   */
+  async #merged(
+    ports: readonly PlanPort[],
+    merge: LeaderParts["merge"],
+    signal: AbortSignal,
+  ): Promise<MergeOutcome> {
     const { clock, logger } = this.#parts;
     for (let faults = 1; ; faults++) {
       try {
         return await merge(this.#run, ports, { signal });
       } catch (error) {
         if (signal.aborted || codeOf(error) === "FENCED") throw error;
-        logger.error({ run: this.#run.id, code: codeOf(error), error: messageOf(error) }, `run ${this.#run.id} could not be merged (${faults} of ${FAULTS_MOST})`);
-        if (faults < FAULTS_MOST) {
+        logger.error(
+          { run: this.#run.id, code: codeOf(error), error: messageOf(error) },
+          `run ${this.#run.id} could not be merged (${faults} of ${MAX_FAULTS})`,
+        );
+        if (faults < MAX_FAULTS) {
           await clock.sleep(FAULT_WAIT_MS * 2 ** faults, { signal });
           continue;
         }
         const untried = becauseOf(error);
         return await merge(this.#run, ports, { signal, untried }).catch((reason: unknown) => {
           signal.throwIfAborted();
-          logger.error({ run: this.#run.id, code: codeOf(reason), error: messageOf(reason) }, `what succeeded of run ${this.#run.id} could not be put together; each port keeps its own commit`);
+          logger.error(
+            { run: this.#run.id, code: codeOf(reason), error: messageOf(reason) },
+            `what succeeded of run ${this.#run.id} could not be put together; each port keeps its own commit`,
+          );
           return { report: reportOf(ports), dropped: [], because: untried };
         });
       }
@@ -566,31 +944,69 @@ export class RunLeader {
     const step = await this.#integrateStep(id);
     await records.write(this.#lease, async (tx) => {
       await records.endStep(tx, step.id, { output: feedback });
-      await records.changePorts(tx, this.#run.id, [{ position: port.position, status: "waiting", triesPair: port.triesPair + BISECT_TRIES, because: null, resultCommit: null }]);
+      await records.changePorts(tx, this.#run.id, [
+        {
+          position: port.position,
+          status: "waiting",
+          triesPair: port.triesPair + BISECT_TRIES,
+          because: null,
+          resultCommit: null,
+        },
+      ]);
       await records.changeRun(tx, this.#run.id, { phase: "building" });
-      await emit(tx, [this.#event("port.recalled", { port: id, because: "the merged tree failed with it" })]);
+      await emit(tx, [
+        this.#event("port.recalled", { port: id, because: "the merged tree failed with it" }),
+      ]);
     });
     announce();
     this.#run = { ...this.#run, phase: "building" };
     return false;
   }
 
-  /** Beside the last try of the port, which had passed alone: what it came to together with the others. */
+  /**
+   * Beside the last try of the port, which had passed alone: what it came to together with the
+   * others.
+   */
   async #integrateStep(port: string): Promise<PlanStep> {
     const { records } = this.#parts;
     const steps = await records.steps(this.#run.id, port);
-    return records.beginStep(this.#lease, { run: this.#run.id, port, try: Math.max(0, ...steps.map((step) => step.try)), kind: "integrate" });
+    return records.beginStep(this.#lease, {
+      run: this.#run.id,
+      port,
+      try: Math.max(0, ...steps.map((step) => step.try)),
+      kind: "integrate",
+    });
   }
 
-  async #leaveOut({ port: id, because, feedback }: { port: string; because: Because; feedback: unknown }): Promise<false> {
+  async #leaveOut({
+    port: id,
+    because,
+    feedback,
+  }: {
+    port: string;
+    because: Because;
+    feedback: unknown;
+  }): Promise<false> {
     const { records, inbox, announce } = this.#parts;
     const port = this.#ports.get(id)!;
     const step = await this.#integrateStep(id);
     await records.write(this.#lease, async (tx) => {
       await records.endStep(tx, step.id, { output: feedback });
-      await records.changePorts(tx, this.#run.id, [{ position: port.position, status: "failed", because }]);
-      await inbox.raise(tx, [escalationFor(because.code === "CONFLICT" ? "same-file" : "build-failed", { tenant: this.#run.tenant, run: this.#run.id, plan: this.#run.plan.name, port: id, title: `${this.#run.plan.name} › ${id}: ${because.message}`.slice(0, 300) })]);
-      await emit(tx, [this.#event("port.failed", { port: id, because: because.message, code: because.code })]);
+      await records.changePorts(tx, this.#run.id, [
+        { position: port.position, status: "failed", because },
+      ]);
+      await inbox.raise(tx, [
+        escalationFor(because.code === "CONFLICT" ? "same-file" : "build-failed", {
+          tenant: this.#run.tenant,
+          run: this.#run.id,
+          plan: this.#run.plan.name,
+          port: id,
+          title: `${this.#run.plan.name} › ${id}: ${because.message}`.slice(0, 300),
+        }),
+      ]);
+      await emit(tx, [
+        this.#event("port.failed", { port: id, because: because.message, code: because.code }),
+      ]);
     });
     inbox.announce();
     announce();
@@ -600,28 +1016,61 @@ export class RunLeader {
   async #reopen(graph: SchedulerState["graph"], maxConcurrency: number): Promise<SchedulerState> {
     const ports = await this.#parts.records.ports(this.#run.id);
     this.#ports = new Map(ports.map((port) => [port.id, port]));
-    const opened = openRun({ graph, maxConcurrency, records: ports, status: this.#run.status === "paused" ? "paused" : "running" });
+    const opened = openRun({
+      graph,
+      maxConcurrency,
+      records: ports,
+      status: this.#run.status === "paused" ? "paused" : "running",
+    });
     await this.#carryOut(opened.state, opened.actions, []);
     return opened.state;
   }
 
-  async #end(change: RunChange, { events = [], ...beside }: Omit<Written, "change" | "settles"> = {}): Promise<void> {
+  async #end(
+    change: RunChange,
+    { events = [], ...beside }: Omit<Written, "change" | "settles"> = {},
+  ): Promise<void> {
     const isDone = change.status === "success" || change.status === "cancelled";
     await this.#write({
       ...beside,
       change: { because: null, ...change },
-      events: [...events, this.#event("session.end", { outcome: change.status }), this.#event("run.end", { outcome: change.status, ...(change.because && { because: change.because.message }), kept: change.report?.kept.length ?? 0, missing: change.report?.missing.length ?? 0, branch: change.report?.branch ?? null })],
+      events: [
+        ...events,
+        this.#event("session.end", { outcome: change.status }),
+        this.#event("run.end", {
+          outcome: change.status,
+          ...(change.because && { because: change.because.message }),
+          kept: change.report?.kept.length ?? 0,
+          missing: change.report?.missing.length ?? 0,
+          branch: change.report?.branch ?? null,
+        }),
+      ],
       settles: [isDone ? {} : { severity: "low" }],
     });
-    this.#parts.logger.info({ run: this.#run.id, outcome: change.status }, `run ${this.#run.id} of ${this.#run.plan.name} ended: ${change.status}`);
+    this.#parts.logger.info(
+      { run: this.#run.id, outcome: change.status },
+      `run ${this.#run.id} of ${this.#run.plan.name} ended: ${change.status}`,
+    );
   }
 
-  async #write({ change = {}, changes = [], events = [], raised = [], closed = [], settles = [] }: Written): Promise<void> {
+  async #write({
+    change = {},
+    changes = [],
+    events = [],
+    raised = [],
+    closed = [],
+    settles = [],
+  }: Written): Promise<void> {
     const { records, inbox, announce } = this.#parts;
     await records.write(this.#lease, async (tx) => {
       await records.changePorts(tx, this.#run.id, changes);
       await records.changeRun(tx, this.#run.id, change);
-      if (change.status !== undefined && isRunEnded(change.status)) await records.stopSteps(tx, this.#run.id, [ORCHESTRATOR, ...changes.map(({ position }) => this.#run.plan.ports[position]!.id)]);
+      if (change.status !== undefined && isRunEnded(change.status)) {
+        await records.stopSteps(tx, this.#run.id, [
+          ORCHESTRATOR,
+          ...changes.map(({ position }) => this.#run.plan.ports[position]!.id),
+        ]);
+      }
       for (const settling of settles) await records.settle(tx, this.#run.id, settling);
       if (raised.length > 0) await inbox.raise(tx, raised);
       await this.#close(tx, closed);
@@ -638,7 +1087,18 @@ export class RunLeader {
     if (orders.length === 0) return;
     await records.write(this.#lease, async (tx) => {
       for (const { id } of orders) await records.closeOrder(tx, id, { ok: false, code, message });
-      await emit(tx, orders.map(({ order, by }) => this.#event("run.refused", { order: order.type, ...("port" in order && { port: order.port }), by, code, because: message })));
+      await emit(
+        tx,
+        orders.map(({ order, by }) =>
+          this.#event("run.refused", {
+            order: order.type,
+            ...("port" in order && { port: order.port }),
+            by,
+            code,
+            because: message,
+          }),
+        ),
+      );
     });
     announce();
   }
@@ -648,27 +1108,55 @@ export class RunLeader {
     const { id, tenant, plan } = this.#run;
     return [...Map.groupBy(blocked, ({ by }) => by)].map(([by, dependents]) => {
       const names = dependents.map(({ port }) => port);
-      return escalationFor("dependency-failed", { tenant, run: id, plan: plan.name, port: by, title: `${plan.name}: ${names.slice(0, 3).join(", ")}${names.length > 3 ? ` (+${names.length - 3})` : ""} ← ${by}`, context: { blocked: names.slice(0, 50), failed: [by] } });
+      return escalationFor("dependency-failed", {
+        tenant,
+        run: id,
+        plan: plan.name,
+        port: by,
+        title: `${plan.name}: ${names.slice(0, 3).join(", ")}${names.length > 3 ? ` (+${names.length - 3})` : ""} ← ${by}`,
+        context: { blocked: names.slice(0, 50), failed: [by] },
+      });
     });
   }
 
-  #eventsOf(actions: readonly SchedulerAction[], changes: readonly PortChange[]): NewPlatformEvent[] {
+  #eventsOf(
+    actions: readonly SchedulerAction[],
+    changes: readonly PortChange[],
+  ): NewPlatformEvent[] {
     const events: NewPlatformEvent[] = [];
     for (const change of changes) {
       const { id } = this.#run.plan.ports[change.position]!;
-      if (change.because) events.push(this.#event("port.failed", { port: id, because: change.because.message, code: change.because.code }));
-      else if (change.resultCommit !== undefined) events.push(this.#event("port.success", { port: id, commit: change.resultCommit }));
+      if (change.because) {
+        events.push(
+          this.#event("port.failed", {
+            port: id,
+            because: change.because.message,
+            code: change.because.code,
+          }),
+        );
+      } else if (change.resultCommit !== undefined) {
+        events.push(this.#event("port.success", { port: id, commit: change.resultCommit }));
+      }
     }
     for (const action of actions) {
       if (action.type === "ready") events.push(this.#event("port.ready", { port: action.port }));
-      if (action.type === "start") events.push(this.#event("port.start", { port: action.port, attempt: action.attempt }));
-      if (action.type === "block") events.push(this.#event("port.blocked", { port: action.port, by: action.by }));
+      if (action.type === "start") {
+        events.push(this.#event("port.start", { port: action.port, attempt: action.attempt }));
+      }
+      if (action.type === "block") {
+        events.push(this.#event("port.blocked", { port: action.port, by: action.by }));
+      }
     }
     return events;
   }
 
   #event(type: string, data: Readonly<Record<string, unknown>>): NewPlatformEvent {
-    return { type, role: "orchestration", run: this.#run.id, data: { plan: this.#run.plan.name, ...data } };
+    return {
+      type,
+      role: "orchestration",
+      run: this.#run.id,
+      data: { plan: this.#run.plan.name, ...data },
+    };
   }
 }
 
@@ -685,11 +1173,24 @@ interface Written {
   readonly settles?: readonly Settling[];
 }
 
-/** What was kept and what is missing, as the ports stand. Pure. `because`: why those that could not begin did not. */
+/**
+ * What was kept and what is missing, as the ports stand. Pure. `because`: why those that could not
+ * begin did not.
+ */
 export function reportOf(ports: readonly PlanPort[], because?: Because): RunReport {
   return {
     kept: ports.filter(({ status }) => status === "succeeded").map(({ id }) => id),
-    missing: ports.filter(({ status }) => status !== "succeeded").map((port) => ({ port: port.id, because: port.because ?? because ?? MISSING[port.status] ?? { code: port.status.toUpperCase(), message: `It is ${port.status}.` } })),
+    missing: ports
+      .filter(({ status }) => status !== "succeeded")
+      .map((port) => ({
+        port: port.id,
+        because: port.because ??
+          because ??
+          MISSING[port.status] ?? {
+            code: port.status.toUpperCase(),
+            message: `It is ${port.status}.`,
+          },
+      })),
     conflicts: [],
   };
 }
@@ -700,7 +1201,11 @@ function triesFor({ because }: PlanPort): 0 | 1 {
 }
 
 export function becauseOf(error: unknown): Because {
-  return { code: codeOf(error) ?? "INTERNAL", message: messageOf(error), hint: (error instanceof DureError ? error.hint : undefined) ?? "See the log of the server." };
+  return {
+    code: codeOf(error) ?? "INTERNAL",
+    message: messageOf(error),
+    hint: (error instanceof DureError ? error.hint : undefined) ?? "See the log of the server.",
+  };
 }
 
 const RUN_EVENTS = { pause: "run.pause", resume: "run.resume", cancel: "run.cancel" } as const;

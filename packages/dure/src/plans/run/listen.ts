@@ -1,13 +1,19 @@
 /**
- * TCP ports that workers may listen on: a slot per run on its machine, a range per port that works in it. They end below 32768, where Linux
- * begins to give ports to whoever connects. Source: our choice; ip_local_port_range of Linux is 32768 to 60999.
+ * TCP ports that workers may listen on: a slot per run on its machine, a range per port that works
+ * in it. They end below 32768, where Linux begins to give ports to whoever connects. Source: our
+ * choice; ip_local_port_range of Linux is 32768 to 60999.
  */
 const LISTEN_FROM = 12_000;
 /** TCP ports of one port of a plan. */
 const RANGE = 20;
-/** Ranges of one run: the orchestrator has the first one. Runs with more ports at work at once share the last ones. */
+/**
+ * Ranges of one run: the orchestrator has the first one. Runs with more ports at work at once share
+ * the last ones.
+ */
 const RANGES = 25;
-/** Runs of one machine with ports of their own at the same time; those beyond share the last slot. */
+/**
+ * Runs of one machine with ports of their own at the same time; those beyond share the last slot.
+ */
 export const LISTEN_SLOTS = 41;
 
 /** The range `index` of a run's slot, as `from-to`. Pure. */
@@ -16,7 +22,10 @@ export function listenRange(slot: number, index: number, first = LISTEN_FROM): s
   return `${from}-${from + RANGE - 1}`;
 }
 
-/** Which range each port of a run has while it works: the lowest that is free, so that few are needed. */
+/**
+ * Which range each port of a run has while it works: the lowest that is free, so that few are
+ * needed.
+ */
 export class ListenRanges {
   readonly #taken = new Map<string, number>();
 

@@ -7,11 +7,20 @@ import type { RunMode } from "./run.ts";
 
 /** What the decision is made from. */
 export interface ModeFacts {
-  /** Files that the ports own at the base: those that are there and match, and listed paths that are not there yet. */
+  /**
+   * Files that the ports own at the base: those that are there and match, and listed paths that are
+   * not there yet.
+   */
   readonly files: number;
-  /** Layers (domain, infrastructure, API) that the ports touch, by their roles under `hexagonal` and by the folders' names. */
+  /**
+   * Layers (domain, infrastructure, API) that the ports touch, by their roles under `hexagonal` and
+   * by the folders' names.
+   */
   readonly layers: number;
-  /** Modules of the project: folders at the base with files of their own, and those that the ports are to make. See `moduleOf`. */
+  /**
+   * Modules of the project: folders at the base with files of their own, and those that the ports
+   * are to make. See `moduleOf`.
+   */
   readonly modules: number;
   /** Of them, modules that some port's implementer works on. */
   readonly targets: number;
@@ -28,25 +37,81 @@ const SEPARATE_FILES = 10;
 const SEPARATE_LAYERS = 3;
 const PARALLEL = { modules: 3, targets: 2, files: 10 } as const;
 
-/** One port after the other, or side by side. Pure; the first rule that applies wins, and every condition is told with its value. */
+/**
+ * One port after the other, or side by side. Pure; the first rule that applies wins, and every
+ * condition is told with its value.
+ */
 export function decideMode(facts: ModeFacts): RunMode {
   const conditions = [
-    { name: `fewer than ${FEW_FILES_BELOW} files`, value: String(facts.files), holds: facts.files < FEW_FILES_BELOW },
-    { name: `at least ${SEPARATE_FILES} files`, value: String(facts.files), holds: facts.files >= SEPARATE_FILES },
-    { name: `at least ${SEPARATE_LAYERS} layers`, value: String(facts.layers), holds: facts.layers >= SEPARATE_LAYERS },
-    { name: `at least ${PARALLEL.modules} modules in the project`, value: String(facts.modules), holds: facts.modules >= PARALLEL.modules },
-    { name: `at least ${PARALLEL.targets} modules are worked on`, value: String(facts.targets), holds: facts.targets >= PARALLEL.targets },
-    { name: `at least ${PARALLEL.files} files change`, value: String(facts.files), holds: facts.files >= PARALLEL.files },
-    { name: "modules do not depend on each other in a circle", value: facts.moduleCycle.join(" → ") || "none", holds: facts.moduleCycle.length === 0 },
-    { name: "every contract is fixed before", value: facts.openContracts.join(", ") || "all", holds: facts.openContracts.length === 0 },
-    { name: "parallel_enabled", value: String(facts.parallelEnabled), holds: facts.parallelEnabled },
+    {
+      name: `fewer than ${FEW_FILES_BELOW} files`,
+      value: String(facts.files),
+      holds: facts.files < FEW_FILES_BELOW,
+    },
+    {
+      name: `at least ${SEPARATE_FILES} files`,
+      value: String(facts.files),
+      holds: facts.files >= SEPARATE_FILES,
+    },
+    {
+      name: `at least ${SEPARATE_LAYERS} layers`,
+      value: String(facts.layers),
+      holds: facts.layers >= SEPARATE_LAYERS,
+    },
+    {
+      name: `at least ${PARALLEL.modules} modules in the project`,
+      value: String(facts.modules),
+      holds: facts.modules >= PARALLEL.modules,
+    },
+    {
+      name: `at least ${PARALLEL.targets} modules are worked on`,
+      value: String(facts.targets),
+      holds: facts.targets >= PARALLEL.targets,
+    },
+    {
+      name: `at least ${PARALLEL.files} files change`,
+      value: String(facts.files),
+      holds: facts.files >= PARALLEL.files,
+    },
+    {
+      name: "modules do not depend on each other in a circle",
+      value: facts.moduleCycle.join(" → ") || "none",
+      holds: facts.moduleCycle.length === 0,
+    },
+    {
+      name: "every contract is fixed before",
+      value: facts.openContracts.join(", ") || "all",
+      holds: facts.openContracts.length === 0,
+    },
+    {
+      name: "parallel_enabled",
+      value: String(facts.parallelEnabled),
+      holds: facts.parallelEnabled,
+    },
   ];
   const [few, manyFiles, manyLayers, ...parallel] = conditions;
-  if (few!.holds) return { mode: "in-order", oneContext: true, because: `${facts.files} files are fewer than ${FEW_FILES_BELOW}`, conditions };
+  if (few!.holds) {
+    return {
+      mode: "in-order",
+      oneContext: true,
+      because: `${facts.files} files are fewer than ${FEW_FILES_BELOW}`,
+      conditions,
+    };
+  }
   const missing = parallel.find(({ holds }) => !holds);
-  if (!missing) return { mode: "parallel", because: "every condition for working side by side holds", conditions };
+  if (!missing) {
+    return {
+      mode: "parallel",
+      because: "every condition for working side by side holds",
+      conditions,
+    };
+  }
   const isSeparate = manyFiles!.holds || manyLayers!.holds;
-  return { mode: "in-order", because: `${isSeparate ? "" : "between the bounds: "}not “${missing.name}” (${missing.value})`, conditions };
+  return {
+    mode: "in-order",
+    because: `${isSeparate ? "" : "between the bounds: "}not “${missing.name}” (${missing.value})`,
+    conditions,
+  };
 }
 
 /**
@@ -54,7 +119,11 @@ export function decideMode(facts: ModeFacts): RunMode {
  *
  * @param owns asked beside the patterns of a port whether it owns a path. Default: the patterns decide.
  */
-export function modeFacts(plan: Plan, files: readonly string[], owns: (port: Port, path: string) => boolean = () => true): ModeFacts {
+export function modeFacts(
+  plan: Plan,
+  files: readonly string[],
+  owns: (port: Port, path: string) => boolean = () => true,
+): ModeFacts {
   const worked = pathsOfPorts(plan.ports, files, owns);
   const owned = new Set([...worked.values()].flatMap(({ there, listed }) => [...there, ...listed]));
   for (const { path } of plan.contracts) owned.add(path);
@@ -62,10 +131,13 @@ export function modeFacts(plan: Plan, files: readonly string[], owns: (port: Por
   const manifests = manifestsIn(files);
   const isLayered = plan.roles.preset === "hexagonal";
   const moduleIn = (path: string): string | undefined => moduleOf(path, manifests, isLayered);
-  const modulesIn = (paths: Iterable<string>): Set<string> => new Set([...paths].flatMap((path) => moduleIn(path) ?? []));
+  const modulesIn = (paths: Iterable<string>): Set<string> =>
+    new Set([...paths].flatMap((path) => moduleIn(path) ?? []));
   const targetsOf = new Map(plan.ports.map(({ id }) => [id, modulesIn(worked.get(id)!.all)]));
   const targets = new Set([...targetsOf.values()].flatMap((modules) => [...modules]));
-  const roles = isLayered ? plan.ports.flatMap(({ role }) => (role === TEST_ROLE ? [] : [role])) : [];
+  const roles = isLayered
+    ? plan.ports.flatMap(({ role }) => (role === TEST_ROLE ? [] : [role]))
+    : [];
 
   return {
     files: owned.size,
@@ -73,21 +145,44 @@ export function modeFacts(plan: Plan, files: readonly string[], owns: (port: Por
     modules: new Set([...modulesIn(files), ...targets]).size,
     targets: targets.size,
     moduleCycle: moduleCycle(plan.ports, targetsOf),
-    openContracts: plan.workers.orchestrator === undefined ? plan.contracts.map(({ path }) => path).filter((path) => !files.includes(path)) : [],
+    openContracts:
+      plan.workers.orchestrator === undefined
+        ? plan.contracts.map(({ path }) => path).filter((path) => !files.includes(path))
+        : [],
     parallelEnabled: plan.limits.parallelEnabled,
   };
 }
 
 /** Modules that ports work in, by the port. Pure. */
-export function modulesOfPorts(plan: Pick<Plan, "ports" | "roles">, files: readonly string[]): ReadonlyMap<string, ReadonlySet<string>> {
+export function modulesOfPorts(
+  plan: Pick<Plan, "ports" | "roles">,
+  files: readonly string[],
+): ReadonlyMap<string, ReadonlySet<string>> {
   const worked = pathsOfPorts(plan.ports, files, () => true);
   const manifests = manifestsIn(files);
-  return new Map(plan.ports.map(({ id }) => [id, new Set(worked.get(id)!.all.flatMap((path) => moduleOf(path, manifests, plan.roles.preset === "hexagonal") ?? []))]));
+  return new Map(
+    plan.ports.map(({ id }) => [
+      id,
+      new Set(
+        worked
+          .get(id)!
+          .all.flatMap(
+            (path) => moduleOf(path, manifests, plan.roles.preset === "hexagonal") ?? [],
+          ),
+      ),
+    ]),
+  );
 }
 
 /** Folders below the root that have a manifest of their own. */
 function manifestsIn(files: readonly string[]): ReadonlySet<string> {
-  return new Set(files.flatMap((path) => (MANIFESTS.has(nameOf(path)) && path.includes("/") ? [path.slice(0, path.lastIndexOf("/"))] : [])));
+  return new Set(
+    files.flatMap((path) =>
+      MANIFESTS.has(nameOf(path)) && path.includes("/")
+        ? [path.slice(0, path.lastIndexOf("/"))]
+        : [],
+    ),
+  );
 }
 
 interface WorkedPaths {
@@ -95,14 +190,23 @@ interface WorkedPaths {
   readonly there: readonly string[];
   /** Named without a wildcard, there or not. */
   readonly listed: readonly string[];
-  /** Those, and a stand-in in the folder of each pattern that matches nothing yet: what is to be made there. */
+  /**
+   * Those, and a stand-in in the folder of each pattern that matches nothing yet: what is to be
+   * made there.
+   */
   readonly all: readonly string[];
 }
 
-function pathsOfPorts(ports: readonly Port[], files: readonly string[], owns: (port: Port, path: string) => boolean): Map<string, WorkedPaths> {
+function pathsOfPorts(
+  ports: readonly Port[],
+  files: readonly string[],
+  owns: (port: Port, path: string) => boolean,
+): Map<string, WorkedPaths> {
   const owners = ownersIn(ports);
   const there = new Map<string, string[]>(ports.map(({ id }) => [id, []]));
-  for (const path of files) for (const port of owners(path)) if (owns(port, path)) there.get(port.id)!.push(path);
+  for (const path of files) {
+    for (const port of owners(path)) if (owns(port, path)) there.get(port.id)!.push(path);
+  }
   return new Map(
     ports.map((port) => {
       const patterns = [...port.owns, ...port.tests];
@@ -111,7 +215,9 @@ function pathsOfPorts(ports: readonly Port[], files: readonly string[], owns: (p
       const standIns = patterns.filter(isPattern).flatMap((pattern) =>
         globOf(pattern).alternatives.flatMap((alternative) => {
           const folder = literalPrefix(alternative).join("/");
-          return folder === "" || known.some((path) => path.startsWith(`${folder}/`)) ? [] : [`${folder}/…`];
+          return folder === "" || known.some((path) => path.startsWith(`${folder}/`))
+            ? []
+            : [`${folder}/…`];
         }),
       );
       return [port.id, { there: known, listed, all: [...known, ...listed, ...standIns] }];
@@ -119,49 +225,148 @@ function pathsOfPorts(ports: readonly Port[], files: readonly string[], owns: (p
   );
 }
 
-/** A file that makes its folder a module. Source: npm, Go, Cargo, Python, Maven, Gradle, Composer, Bundler, Dart, Mix. */
-const MANIFESTS = new Set(["package.json", "go.mod", "Cargo.toml", "pyproject.toml", "setup.py", "pom.xml", "build.gradle", "build.gradle.kts", "composer.json", "Gemfile", "pubspec.yaml", "mix.exs"]);
+/**
+ * A file that makes its folder a module. Source: npm, Go, Cargo, Python, Maven, Gradle, Composer,
+ * Bundler, Dart, Mix.
+ */
+const MANIFESTS = new Set([
+  "package.json",
+  "go.mod",
+  "Cargo.toml",
+  "pyproject.toml",
+  "setup.py",
+  "pom.xml",
+  "build.gradle",
+  "build.gradle.kts",
+  "composer.json",
+  "Gemfile",
+  "pubspec.yaml",
+  "mix.exs",
+]);
 /** Folders that only hold modules. */
-const HOLDERS = new Set(["src", "lib", "app", "apps", "packages", "modules", "services", "crates", "components", "internal", "pkg", "cmd", "main", "java", "kotlin"]);
+const HOLDERS = new Set([
+  "src",
+  "lib",
+  "app",
+  "apps",
+  "packages",
+  "modules",
+  "services",
+  "crates",
+  "components",
+  "internal",
+  "pkg",
+  "cmd",
+  "main",
+  "java",
+  "kotlin",
+]);
 /** What lies in such a folder is about modules, and none itself. */
-const NO_MODULES = new Set(["test", "tests", "__tests__", "spec", "specs", "e2e", "fixtures", "docs", "doc", "node_modules", "vendor", "dist", "build", "target", "migrations", "scripts", "tools"]);
+const NO_MODULES = new Set([
+  "test",
+  "tests",
+  "__tests__",
+  "spec",
+  "specs",
+  "e2e",
+  "fixtures",
+  "docs",
+  "doc",
+  "node_modules",
+  "vendor",
+  "dist",
+  "build",
+  "target",
+  "migrations",
+  "scripts",
+  "tools",
+]);
 /** A layer of a module under `hexagonal` is no module of its own. */
-const LAYER_FOLDERS = new Set(["domain", "core", "application", "usecases", "use-cases", "shared", "kernel", "infrastructure", "infra", "persistence", "adapters", "repositories", "api", "http", "routes", "controllers", "ports"]);
+const LAYER_FOLDERS = new Set([
+  "domain",
+  "core",
+  "application",
+  "usecases",
+  "use-cases",
+  "shared",
+  "kernel",
+  "infrastructure",
+  "infra",
+  "persistence",
+  "adapters",
+  "repositories",
+  "api",
+  "http",
+  "routes",
+  "controllers",
+  "ports",
+]);
 
 /**
- * The module that a file is part of: the nearest folder with a manifest of its own below the root, else the first folder that
- * does more than hold others, such as `src/price`. Undefined for tests, documents, and files of the root. Pure.
+ * The module that a file is part of: the nearest folder with a manifest of its own below the root,
+ * else the first folder that does more than hold others, such as `src/price`. Undefined for tests,
+ * documents, and files of the root. Pure.
  */
-function moduleOf(path: string, manifests: ReadonlySet<string>, isLayered = false): string | undefined {
+function moduleOf(
+  path: string,
+  manifests: ReadonlySet<string>,
+  isLayered = false,
+): string | undefined {
   const folders = path.split("/").slice(0, -1);
-  if (folders.length === 0 || folders.some((folder) => NO_MODULES.has(folder) || folder.startsWith("."))) return undefined;
+  if (
+    folders.length === 0 ||
+    folders.some((folder) => NO_MODULES.has(folder) || folder.startsWith("."))
+  ) {
+    return undefined;
+  }
   for (let length = folders.length; length > 0; length--) {
     const folder = folders.slice(0, length).join("/");
     if (manifests.has(folder)) return folder;
   }
   const first = folders.findIndex((folder) => !HOLDERS.has(folder));
-  const length = first < 0 ? folders.length : isLayered && LAYER_FOLDERS.has(folders[first]!) ? Math.max(first, 1) : first + 1;
+  const length =
+    first < 0
+      ? folders.length
+      : isLayered && LAYER_FOLDERS.has(folders[first]!)
+        ? Math.max(first, 1)
+        : first + 1;
   return folders.slice(0, length).join("/");
 }
 
-const LAYER_GLOBS = Object.entries(LAYERS).map(([name, patterns]) => [name, patterns.map((pattern) => globOf(pattern))] as const);
+const LAYER_GLOBS = Object.entries(LAYERS).map(
+  ([name, patterns]) => [name, patterns.map((pattern) => globOf(pattern))] as const,
+);
 
 function layersOf(path: string): string[] {
-  return LAYER_GLOBS.flatMap(([name, globs]) => (globs.some((glob) => globMatches(glob, path)) ? [name] : []));
+  return LAYER_GLOBS.flatMap(([name, globs]) =>
+    globs.some((glob) => globMatches(glob, path)) ? [name] : [],
+  );
 }
 
-/** A way round among modules, by what their ports need; a module that several ports share needs nobody through them. */
-function moduleCycle(ports: readonly Port[], modulesOf: ReadonlyMap<string, ReadonlySet<string>>): readonly string[] {
+/**
+ * A way round among modules, by what their ports need; a module that several ports share needs
+ * nobody through them.
+ */
+function moduleCycle(
+  ports: readonly Port[],
+  modulesOf: ReadonlyMap<string, ReadonlySet<string>>,
+): readonly string[] {
   const needs = new Map<string, Set<string>>();
   for (const port of ports) {
     const own = modulesOf.get(port.id)!;
     for (const module of own) {
       const needed = needs.get(module) ?? new Set();
       needs.set(module, needed);
-      for (const other of port.dependsOn) for (const theirs of modulesOf.get(other) ?? []) if (!own.has(theirs) && !modulesOf.get(other)!.has(module)) needed.add(theirs);
+      for (const other of port.dependsOn) {
+        for (const theirs of modulesOf.get(other) ?? []) {
+          if (!own.has(theirs) && !modulesOf.get(other)!.has(module)) needed.add(theirs);
+        }
+      }
     }
   }
-  return findCycles([...needs].map(([id, dependsOn]) => ({ id, dependsOn: [...dependsOn] })))[0] ?? [];
+  return (
+    findCycles([...needs].map(([id, dependsOn]) => ({ id, dependsOn: [...dependsOn] })))[0] ?? []
+  );
 }
 
 function nameOf(path: string): string {

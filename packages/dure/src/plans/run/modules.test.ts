@@ -8,11 +8,14 @@ test("turns come one after the other; who is aborted while it waits leaves at on
   const turn = makeTurn();
   const gate = Promise.withResolvers<void>();
   const order: string[] = [];
-  const first = turn(async () => {
-    order.push("first begins");
-    await gate.promise;
-    order.push("first ends");
-  }, { signal: never });
+  const first = turn(
+    async () => {
+      order.push("first begins");
+      await gate.promise;
+      order.push("first ends");
+    },
+    { signal: never },
+  );
   const leaving = new AbortController();
   const second = turn(async () => void order.push("second"), { signal: leaving.signal });
   const third = turn(async () => void order.push("third"), { signal: never });
@@ -34,9 +37,27 @@ test("a turn that fails lets the next one come", async () => {
 });
 
 test("peers are the ports of a module in which something is compiled, in any of 10,000 ports", () => {
-  const many = Array.from({ length: 9_998 }, (_, index) => ({ id: `p${index}`, role: "r", goal: "g", acceptance: "true", owns: [`src/one/${index}.ts`], ...(index === 0 && { check: "tsc" }) }));
-  const beside = [{ id: "x", role: "r", goal: "g", acceptance: "true", owns: ["src/two/x.ts"] }, { id: "y", role: "r", goal: "g", acceptance: "true", owns: ["src/two/y.ts"] }];
-  const plan = parsePlan("plan.json", JSON.stringify({ plan: "many", roles: "modules", workers: { default: { kind: "offline" } }, ports: [...many, ...beside] }));
+  const many = Array.from({ length: 9_998 }, (_, index) => ({
+    id: `p${index}`,
+    role: "r",
+    goal: "g",
+    acceptance: "true",
+    owns: [`src/one/${index}.ts`],
+    ...(index === 0 && { check: "tsc" }),
+  }));
+  const beside = [
+    { id: "x", role: "r", goal: "g", acceptance: "true", owns: ["src/two/x.ts"] },
+    { id: "y", role: "r", goal: "g", acceptance: "true", owns: ["src/two/y.ts"] },
+  ];
+  const plan = parsePlan(
+    "plan.json",
+    JSON.stringify({
+      plan: "many",
+      roles: "modules",
+      workers: { default: { kind: "offline" } },
+      ports: [...many, ...beside],
+    }),
+  );
 
   const modules = new RunModules(plan, []);
 
@@ -45,9 +66,16 @@ test("peers are the ports of a module in which something is compiled, in any of 
   expect(modules.checksOf(["p0", "p1", "p0"])).toEqual(["tsc"]);
   const peers = modules.peersOf("p7");
   modules.accept({ port: "p1", commit: "here", base: "b" });
-  modules.learn(modules.unknown(peers), [{ port: "p1", commit: "recorded", base: "b" }, { port: "p2", commit: "recorded", base: "b" }]);
+  modules.learn(modules.unknown(peers), [
+    { port: "p1", commit: "recorded", base: "b" },
+    { port: "p2", commit: "recorded", base: "b" },
+  ]);
   expect(modules.unknown(modules.peersOf("p8"))).toEqual(["p7"]); // the others were looked up once, for all that come
-  expect(["p1", "p2", "p3"].map((port) => modules.accepted(port)?.commit)).toEqual(["here", "recorded", undefined]);
+  expect(["p1", "p2", "p3"].map((port) => modules.accepted(port)?.commit)).toEqual([
+    "here",
+    "recorded",
+    undefined,
+  ]);
   modules.forget("p2");
   expect([modules.accepted("p2"), modules.unknown(["p2"])]).toEqual([undefined, []]); // what is worked on anew is in when it says so
 }, 60_000);

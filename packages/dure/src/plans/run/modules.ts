@@ -6,7 +6,10 @@ import { modulesOfPorts } from "./mode.ts";
 /** Something that one does after the other. */
 export type Turn = <T>(work: () => Promise<T>, options: { signal: AbortSignal }) => Promise<T>;
 
-/** One after the other; a turn that fails lets the next one come, and who is aborted while it waits leaves at once. */
+/**
+ * One after the other; a turn that fails lets the next one come, and who is aborted while it waits
+ * leaves at once.
+ */
 export function makeTurn(): Turn {
   let last: Promise<void> = Promise.resolve();
   return async (work, { signal }) => {
@@ -45,28 +48,38 @@ export interface ModuleBreak {
   readonly of: readonly string[];
   /** The others that were tried with it, of many the first. */
   readonly with: readonly string[];
-  /** One of them that breaks it alone: it fails without this port's work too, so the try is not held against this port. */
+  /**
+   * One of them that breaks it alone: it fails without this port's work too, so the try is not held
+   * against this port.
+   */
   readonly by?: string;
 }
 
 /** What is wrong, in a sentence for people. Pure. */
 export function breakWords({ check, of, with: others, by }: ModuleBreak, port: string): string {
   const command = `\`${check.slice(0, 200)}\``;
-  if (by !== undefined) return `${by} and ${port} do not fit together: the check of ${port} (${command}) fails with what ${by} made, without the work of ${port} too.`;
+  if (by !== undefined) {
+    return `${by} and ${port} do not fit together: the check of ${port} (${command}) fails with what ${by} made, without the work of ${port} too.`;
+  }
   const whose = of.includes(port) ? port : of.slice(0, 3).join(", ");
   return `${port} and ${others.slice(0, 5).join(", ")} do not fit together: each alone passes, and with both the check of ${whose} (${command}) fails.`;
 }
 
 /** What the port can do about it. Pure. */
 export function breakAdvice({ of, with: others, by }: ModuleBreak, port: string): string {
-  if (by !== undefined) return `Your check fails with what ${by} made in the same module, also without your work, so this try is not held against you. Fit what is yours to what ${by} made; if that is not yours to change, say so.`;
-  const whose = of.includes(port) ? "" : `The check of ${of.slice(0, 3).join(", ")} passed before this work. `;
+  if (by !== undefined) {
+    return `Your check fails with what ${by} made in the same module, also without your work, so this try is not held against you. Fit what is yours to what ${by} made; if that is not yours to change, say so.`;
+  }
+  const whose = of.includes(port)
+    ? ""
+    : `The check of ${of.slice(0, 3).join(", ")} passed before this work. `;
   return `${whose}With what ${others.slice(0, 5).join(", ")} made in the same module it does not compile any more. Keep what they may rely on, or fit to it.`;
 }
 
 /**
- * Which ports of a run work in the same modules, and what of a module is in: results that were accepted here and may not be recorded yet. A port comes
- * to those that are in by a turn, so the one that breaks their module is always the one that comes; with the last one the module is whole.
+ * Which ports of a run work in the same modules, and what of a module is in: results that were
+ * accepted here and may not be recorded yet. A port comes to those that are in by a turn, so the
+ * one that breaks their module is always the one that comes; with the last one the module is whole.
  */
 export class RunModules {
   readonly turn: Turn = makeTurn();
@@ -84,8 +97,15 @@ export class RunModules {
   constructor(plan: Plan, files: readonly string[]) {
     this.#modules = modulesOfPorts(plan, files);
     this.#checks = new Map(plan.ports.map(({ id, check }) => [id, check]));
-    const all = Map.groupBy([...this.#modules].flatMap(([port, names]) => [...names].map((name) => ({ port, name }))), ({ name }) => name);
-    this.#members = new Map([...all].map(([name, members]) => [name, members.map(({ port }) => port)] as const).filter(([, ports]) => ports.some((port) => this.#checks.get(port) !== undefined)));
+    const all = Map.groupBy(
+      [...this.#modules].flatMap(([port, names]) => [...names].map((name) => ({ port, name }))),
+      ({ name }) => name,
+    );
+    this.#members = new Map(
+      [...all]
+        .map(([name, members]) => [name, members.map(({ port }) => port)] as const)
+        .filter(([, ports]) => ports.some((port) => this.#checks.get(port) !== undefined)),
+    );
     this.#needs = new Map(plan.ports.map(({ id, dependsOn }) => [id, dependsOn]));
     const graph = buildGraph(plan.ports);
     this.#order = new Map(graph.order.map((index, position) => [graph.ids[index]!, position]));
@@ -94,7 +114,9 @@ export class RunModules {
   /** Ports beside this one that work in a module of its, in which something is compiled. */
   peersOf(port: string): readonly string[] {
     const names = [...(this.#modules.get(port) ?? [])];
-    return [...new Set(names.flatMap((name) => this.#members.get(name) ?? []))].filter((other) => other !== port);
+    return [...new Set(names.flatMap((name) => this.#members.get(name) ?? []))].filter(
+      (other) => other !== port,
+    );
   }
 
   /** Compile commands of ports, each once, in their order. */
@@ -121,10 +143,15 @@ export class RunModules {
 
   /** What is needed comes first. */
   inOrder(results: readonly PortResult[]): readonly PortResult[] {
-    return results.toSorted((one, other) => this.#order.get(one.port)! - this.#order.get(other.port)!);
+    return results.toSorted(
+      (one, other) => this.#order.get(one.port)! - this.#order.get(other.port)!,
+    );
   }
 
-  /** Those of the ports that somebody may have finished before this leader came; each is to be looked up once, however many come after it. */
+  /**
+   * Those of the ports that somebody may have finished before this leader came; each is to be
+   * looked up once, however many come after it.
+   */
   unknown(ports: readonly string[]): readonly string[] {
     return ports.filter((port) => !this.#known.has(port));
   }
@@ -132,7 +159,9 @@ export class RunModules {
   /** What was found of ports that were unknown. What was accepted here meanwhile is younger. */
   learn(ports: readonly string[], results: readonly PortResult[]): void {
     for (const port of ports) this.#known.add(port);
-    for (const result of results) if (!this.#accepted.has(result.port)) this.#accepted.set(result.port, result);
+    for (const result of results) {
+      if (!this.#accepted.has(result.port)) this.#accepted.set(result.port, result);
+    }
   }
 
   accept(result: PortResult): void {

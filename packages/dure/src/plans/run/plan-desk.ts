@@ -19,7 +19,14 @@ import type { HookRequests } from "./hook-requests.ts";
 import type { ChannelMember } from "./channel.ts";
 import { becauseOf } from "./leader.ts";
 import { namedRepository } from "./named-repositories.ts";
-import { narrowed, runCleaned, type CleanFor, type CleanRuns, type Plans, type StartRun } from "./plans.ts";
+import {
+  narrowed,
+  runCleaned,
+  type CleanFor,
+  type CleanRuns,
+  type Plans,
+  type StartRun,
+} from "./plans.ts";
 import type { Because, PlanRun, RunOrder } from "./run.ts";
 import { AUTHOR } from "./work.ts";
 
@@ -40,11 +47,22 @@ export interface PlanDeskOptions {
   /** Imports a plan that is code. */
   readonly importModule: (file: string) => Promise<Record<string, unknown>>;
   /** Lets a model propose the text of a plan. Absent: no model is there. */
-  readonly draft?: ((goal: string, files: readonly string[], options: { signal: AbortSignal }) => Promise<string>) | undefined;
+  readonly draft?:
+    | ((
+        goal: string,
+        files: readonly string[],
+        options: { signal: AbortSignal },
+      ) => Promise<string>)
+    | undefined;
 }
 
-/** A plan of the folder by its name or file, or the text of one that is no file there; its file's ending chooses the reader. */
-export type PlanSource = { readonly name: string } | { readonly file: string; readonly text: string };
+/**
+ * A plan of the folder by its name or file, or the text of one that is no file there; its file's
+ * ending chooses the reader.
+ */
+export type PlanSource =
+  | { readonly name: string }
+  | { readonly file: string; readonly text: string };
 
 /** What of a plan runs, where, and from what. */
 export interface PlanChoice extends Reach, Pick<StartRun, "only" | "from"> {
@@ -55,7 +73,10 @@ export interface PlanChoice extends Reach, Pick<StartRun, "only" | "from"> {
   readonly base?: string | undefined;
 }
 
-/** Who asks may do at this machine what the team may: name what lies outside of a text's tree, and repositories that the team does not name. Default false. */
+/**
+ * Who asks may do at this machine what the team may: name what lies outside of a text's tree, and
+ * repositories that the team does not name. Default false.
+ */
 interface Reach {
   readonly mayReachOut?: boolean | undefined;
 }
@@ -85,7 +106,10 @@ export interface PlanView extends PlanShape {
   readonly network: ReturnType<typeof networkOf>;
 }
 
-/** Orders after which less is done than before: anybody who may order at all may give them, wherever the run works. */
+/**
+ * Orders after which less is done than before: anybody who may order at all may give them, wherever
+ * the run works.
+ */
 const STOPS: ReadonlySet<RunOrder["type"]> = new Set(["pause", "cancel"]);
 /** Bytes of one patch that is shown. */
 const PATCH_BYTES = 400_000;
@@ -108,7 +132,13 @@ export class PlanDesk {
     // One after the other: no folder fills the threads' queue, or the memory.
     for (const name of await planFilesIn(this.#options.folder)) {
       const { plan, problems, problemCount } = await this.#read(name);
-      files.push({ name: plan?.name ?? basename(name, extname(name)), file: name, ports: plan?.ports.length ?? 0, problems, problemCount });
+      files.push({
+        name: plan?.name ?? basename(name, extname(name)),
+        file: name,
+        ports: plan?.ports.length ?? 0,
+        problems,
+        problemCount,
+      });
     }
     return files;
   }
@@ -117,7 +147,15 @@ export class PlanDesk {
   async read(name: string): Promise<PlanReading & { readonly file: string }> {
     const files = await this.list();
     const found = files.find(({ file }) => file === name) ?? files.find((one) => one.name === name);
-    if (!found) throw new DureError("PLAN_UNKNOWN", `There is no plan ${name} in ${this.#options.folder}.`, { class: "not-found", hint: files.length > 0 ? `There are ${files.map((file) => file.name).join(", ")}.` : "Make one with: dure new plan NAME" });
+    if (!found) {
+      throw new DureError("PLAN_UNKNOWN", `There is no plan ${name} in ${this.#options.folder}.`, {
+        class: "not-found",
+        hint:
+          files.length > 0
+            ? `There are ${files.map((file) => file.name).join(", ")}.`
+            : "Make one with: dure new plan NAME",
+      });
+    }
     return { ...(await this.#read(found.file)), file: found.file };
   }
 
@@ -126,18 +164,31 @@ export class PlanDesk {
     return this.#options.threads.read(file, text, { signal });
   }
 
-  /** A plan against its repository. Throws `PLAN_UNKNOWN`, `PLAN_INVALID`, and what is wrong with the repository. */
+  /**
+   * A plan against its repository. Throws `PLAN_UNKNOWN`, `PLAN_INVALID`, and what is wrong with
+   * the repository.
+   */
   async show(name: string, { signal }: { signal: AbortSignal }): Promise<PlanView> {
     const { plan, file } = await this.#valid({ name }, signal);
     return this.#view(plan, file, this.#repositoryOf(undefined, plan), signal);
   }
 
-  /** Begins a run of a plan; `dryRun` shows what would be done. Throws `PLAN_UNKNOWN`, `PLAN_INVALID`, `PLAN_REACHES_OUT`, `PLAN_UNCONFINED`, `REPOSITORY_NOT_NAMED`, and as {@link Plans.run}. */
-  async start(request: PlanChoice & Unconfined & Pick<StartRun, "tenant" | "by" | "key">, { signal }: { signal: AbortSignal }): Promise<PlanRun> {
+  /**
+   * Begins a run of a plan; `dryRun` shows what would be done. Throws `PLAN_UNKNOWN`,
+   * `PLAN_INVALID`, `PLAN_REACHES_OUT`, `PLAN_UNCONFINED`, `REPOSITORY_NOT_NAMED`, and as {@link
+   * Plans.run}.
+   */
+  async start(
+    request: PlanChoice & Unconfined & Pick<StartRun, "tenant" | "by" | "key">,
+    { signal }: { signal: AbortSignal },
+  ): Promise<PlanRun> {
     const { plan, file, repository } = await this.#chosen(request, signal);
     if (request.mayRunUnconfined !== true) assertConfined(plan);
     const { only, from, tenant, by, key } = request;
-    return this.runs.run({ only, from, tenant, by, key, plan, file: join(this.#options.folder, file), repository }, { signal });
+    return this.runs.run(
+      { only, from, tenant, by, key, plan, file: join(this.#options.folder, file), repository },
+      { signal },
+    );
   }
 
   /** For whom a run has a network that is open to every public host, in the words of its plan. */
@@ -147,25 +198,69 @@ export class PlanDesk {
 
   async dryRun(request: PlanChoice, { signal }: { signal: AbortSignal }): Promise<PlanView> {
     const { plan, file, repository } = await this.#chosen(request, signal);
-    return this.#view(narrowed({ plan, only: request.only, from: request.from }), file, repository, signal);
+    return this.#view(
+      narrowed({ plan, only: request.only, from: request.from }),
+      file,
+      repository,
+      signal,
+    );
   }
 
-  /** What a port changed, or the whole run. Throws `RUN_UNKNOWN`, `PLAN_PORT_UNKNOWN`, `RUN_NO_RESULT`. */
-  async diff(id: string, port: string | undefined, { tenant, signal }: { tenant: TenantView; signal: AbortSignal }): Promise<TreeDiff> {
+  /**
+   * What a port changed, or the whole run. Throws `RUN_UNKNOWN`, `PLAN_PORT_UNKNOWN`,
+   * `RUN_NO_RESULT`.
+   */
+  async diff(
+    id: string,
+    port: string | undefined,
+    { tenant, signal }: { tenant: TenantView; signal: AbortSignal },
+  ): Promise<TreeDiff> {
     const run = await this.runs.get(id, { tenant });
     const found = port === undefined ? undefined : await this.runs.port(id, port, { tenant });
-    const newest = found && (found.resultCommit ?? (found.steps.toReversed().find(({ kind, status }) => (kind === "implement" || kind === "test") && status === "done")?.output as { commit?: string } | undefined)?.commit);
+    const newest =
+      found &&
+      (found.resultCommit ??
+        (
+          found.steps
+            .toReversed()
+            .find(
+              ({ kind, status }) => (kind === "implement" || kind === "test") && status === "done",
+            )?.output as { commit?: string } | undefined
+        )?.commit);
     const [from, to] = found ? [found.startCommit, newest] : [run.baseCommit, run.report?.commit];
-    if (from === null || from === undefined || to === undefined || to === null) throw new DureError("RUN_NO_RESULT", `${port === undefined ? `The run ${id}` : `The port ${port}`} has changed nothing yet.`, { class: "not-found", hint: "Look again when a try has ended." });
+    if (from === null || from === undefined || to === undefined || to === null) {
+      throw new DureError(
+        "RUN_NO_RESULT",
+        `${port === undefined ? `The run ${id}` : `The port ${port}`} has changed nothing yet.`,
+        { class: "not-found", hint: "Look again when a try has ended." },
+      );
+    }
     const { store } = await this.#store(run, signal);
     return store.diff(from, to, { patchBytes: PATCH_BYTES, signal });
   }
 
-  /** Takes the result of a run over into a branch of the person's, because a person asks for it. Throws as `mergeIntoBranch`, `RUN_NO_RESULT` and `REPOSITORY_NOT_NAMED`. */
-  async merge(id: string, { into, tenant, mayReachOut = false, signal }: Reach & { into?: string | undefined; tenant: TenantView; signal: AbortSignal }): Promise<MergeOutcome & { readonly target: string }> {
+  /**
+   * Takes the result of a run over into a branch of the person's, because a person asks for it.
+   * Throws as `mergeIntoBranch`, `RUN_NO_RESULT` and `REPOSITORY_NOT_NAMED`.
+   */
+  async merge(
+    id: string,
+    {
+      into,
+      tenant,
+      mayReachOut = false,
+      signal,
+    }: Reach & { into?: string | undefined; tenant: TenantView; signal: AbortSignal },
+  ): Promise<MergeOutcome & { readonly target: string }> {
     const run = await this.runs.get(id, { tenant });
     if (!mayReachOut) await this.#named(run.repository, `The repository of the run ${id}`, signal);
-    if (run.report?.commit === undefined) throw new DureError("RUN_NO_RESULT", `The run ${id} has no result to merge; it is ${run.status}.`, { class: "conflict", hint: "Wait for its end, or retry what failed." });
+    if (run.report?.commit === undefined) {
+      throw new DureError(
+        "RUN_NO_RESULT",
+        `The run ${id} has no result to merge; it is ${run.status}.`,
+        { class: "conflict", hint: "Wait for its end, or retry what failed." },
+      );
+    }
     const { repository } = await this.#store(run, signal);
     const target = into ?? (await this.#branchOf(repository, run.plan.base));
     const outcome = await repository.mergeInto({
@@ -179,20 +274,49 @@ export class PlanDesk {
     return { ...outcome, target };
   }
 
-  /** As {@link Plans.order}. What lets work go on in a repository that the team has not named is not for everybody; stopping it is. Throws `REPOSITORY_NOT_NAMED` too. */
-  async order(id: string, order: RunOrder, { mayReachOut = false, ...by }: Reach & { tenant: TenantView; by: string; signal: AbortSignal }): Promise<{ readonly carriedOut: boolean }> {
+  /**
+   * As {@link Plans.order}. What lets work go on in a repository that the team has not named is not
+   * for everybody; stopping it is. Throws `REPOSITORY_NOT_NAMED` too.
+   */
+  async order(
+    id: string,
+    order: RunOrder,
+    { mayReachOut = false, ...by }: Reach & { tenant: TenantView; by: string; signal: AbortSignal },
+  ): Promise<{ readonly carriedOut: boolean }> {
     if (!mayReachOut && !STOPS.has(order.type)) await this.#assertNamed(id, by);
     return this.runs.order(id, order, by);
   }
 
-  /** As {@link Plans.say}, for those who may let work go on there. Throws `REPOSITORY_NOT_NAMED` too. */
-  async say(id: string, port: string, words: { to: ChannelMember; text: string }, { mayReachOut = false, tenant, by, signal }: Reach & { tenant: TenantView; by: string; signal: AbortSignal }): Promise<{ readonly id: number }> {
+  /**
+   * As {@link Plans.say}, for those who may let work go on there. Throws `REPOSITORY_NOT_NAMED`
+   * too.
+   */
+  async say(
+    id: string,
+    port: string,
+    words: { to: ChannelMember; text: string },
+    {
+      mayReachOut = false,
+      tenant,
+      by,
+      signal,
+    }: Reach & { tenant: TenantView; by: string; signal: AbortSignal },
+  ): Promise<{ readonly id: number }> {
     if (!mayReachOut) await this.#assertNamed(id, { tenant, signal });
     return this.runs.say(id, port, words, { tenant, by });
   }
 
-  /** As {@link Plans.clean}. Runs of repositories that the team has not named are kept, unless who asks may remove refs there. */
-  async clean(wanted: CleanRuns, { mayReachOut = false, ...how }: Reach & Omit<CleanFor, "whyRefused"> & { readonly signal: AbortSignal }): ReturnType<Plans["clean"]> {
+  /**
+   * As {@link Plans.clean}. Runs of repositories that the team has not named are kept, unless who
+   * asks may remove refs there.
+   */
+  async clean(
+    wanted: CleanRuns,
+    {
+      mayReachOut = false,
+      ...how
+    }: Reach & Omit<CleanFor, "whyRefused"> & { readonly signal: AbortSignal },
+  ): ReturnType<Plans["clean"]> {
     const known = new Map<string, Promise<Because | undefined>>();
     const whyRefused = (run: PlanRun): Promise<Because | undefined> => {
       const refused = known.get(run.repository) ?? this.#whyNotNamed(run, how.signal);
@@ -202,26 +326,55 @@ export class PlanDesk {
     return this.runs.clean(wanted, { ...how, ...(!mayReachOut && { whyRefused }) });
   }
 
-  /** A model's proposal for a plan, as text; a person edits and approves it. Throws `REPOSITORY_NOT_NAMED`, `MODEL_MISSING`. */
-  async draft(goal: string, { repository: given, mayReachOut = false, signal }: Reach & { repository?: string | undefined; signal: AbortSignal }): Promise<{ readonly text: string } & Pick<PlanReading, "problems" | "problemCount">> {
+  /**
+   * A model's proposal for a plan, as text; a person edits and approves it. Throws
+   * `REPOSITORY_NOT_NAMED`, `MODEL_MISSING`.
+   */
+  async draft(
+    goal: string,
+    {
+      repository: given,
+      mayReachOut = false,
+      signal,
+    }: Reach & { repository?: string | undefined; signal: AbortSignal },
+  ): Promise<{ readonly text: string } & Pick<PlanReading, "problems" | "problemCount">> {
     const asked = this.#repositoryOf(given);
-    const folder = given === undefined || mayReachOut ? asked : await this.#named(asked, `The repository ${given}`, signal);
-    if (!this.#options.draft) throw new DureError("MODEL_MISSING", "No model is there that could propose a plan.", { class: "conflict", hint: "Set the key of a provider, such as OPENAI_API_KEY, or write the plan by hand: dure new plan NAME" });
+    const folder =
+      given === undefined || mayReachOut
+        ? asked
+        : await this.#named(asked, `The repository ${given}`, signal);
+    if (!this.#options.draft) {
+      throw new DureError("MODEL_MISSING", "No model is there that could propose a plan.", {
+        class: "conflict",
+        hint: "Set the key of a provider, such as OPENAI_API_KEY, or write the plan by hand: dure new plan NAME",
+      });
+    }
     const repository = await Repository.open(folder, { git: this.#options.git, signal });
-    const files = await repository.listFiles(await repository.resolve("HEAD", { signal }), { signal });
-    const text = await this.#options.draft(goal, files.map(({ path }) => path), { signal });
+    const files = await repository.listFiles(await repository.resolve("HEAD", { signal }), {
+      signal,
+    });
+    const text = await this.#options.draft(
+      goal,
+      files.map(({ path }) => path),
+      { signal },
+    );
     const { problems, problemCount } = await this.check("draft.yaml", text, { signal });
     return { text, problems, problemCount };
   }
 
-  /** What a person names goes before what the plan names, and that before the folder of the team. */
+  /**
+   * What a person names goes before what the plan names, and that before the folder of the team.
+   */
   #repositoryOf(given: string | undefined, plan?: Plan): string {
     const { repository, folder } = this.#options;
     if (given !== undefined) return resolve(repository, given);
     return plan?.repository === undefined ? repository : resolve(folder, plan.repository);
   }
 
-  /** The root of a repository that is the team's own or that a plan of its folder names. Throws `REPOSITORY_NOT_NAMED`. `shown`: in the words of who asked. */
+  /**
+   * The root of a repository that is the team's own or that a plan of its folder names. Throws
+   * `REPOSITORY_NOT_NAMED`. `shown`: in the words of who asked.
+   */
   async #named(folder: string, shown: string, signal: AbortSignal): Promise<string> {
     const { folder: plans, repository, git } = this.#options;
     const named = [repository];
@@ -239,7 +392,10 @@ export class PlanDesk {
   }
 
   /** Throws `RUN_UNKNOWN`, `REPOSITORY_NOT_NAMED`. */
-  async #assertNamed(id: string, { tenant, signal }: { tenant: TenantView; signal: AbortSignal }): Promise<void> {
+  async #assertNamed(
+    id: string,
+    { tenant, signal }: { tenant: TenantView; signal: AbortSignal },
+  ): Promise<void> {
     const run = await this.runs.get(id, { tenant });
     await this.#named(run.repository, `The repository of the run ${id}`, signal);
   }
@@ -257,30 +413,74 @@ export class PlanDesk {
   async #branchOf(repository: Repository, base: string): Promise<string> {
     const name = base === "HEAD" ? repository.facts.branch : base;
     if (name !== undefined) return name;
-    throw new DureError("BRANCH_UNKNOWN", `${repository.root} stands at no branch.`, { class: "input", hint: "Say into which branch: --into main" });
+    throw new DureError("BRANCH_UNKNOWN", `${repository.root} stands at no branch.`, {
+      class: "input",
+      hint: "Say into which branch: --into main",
+    });
   }
 
-  async #store(run: PlanRun, signal: AbortSignal): Promise<{ repository: Repository; store: RunStore }> {
+  async #store(
+    run: PlanRun,
+    signal: AbortSignal,
+  ): Promise<{ repository: Repository; store: RunStore }> {
     if (run.cleanedAt !== null) throw runCleaned(run);
-    if (run.host !== this.runs.host) throw new DureError("RUN_ELSEWHERE", `The files of the run ${run.id} are on another machine.`, { class: "conflict", hint: `Ask a server on ${run.host}.` });
+    if (run.host !== this.runs.host) {
+      throw new DureError(
+        "RUN_ELSEWHERE",
+        `The files of the run ${run.id} are on another machine.`,
+        { class: "conflict", hint: `Ask a server on ${run.host}.` },
+      );
+    }
     const repository = await Repository.open(run.repository, { git: this.#options.git, signal });
-    const store = await RunStore.open({ repository, folder: join(run.folder, "store.git"), run: run.id, base: run.baseCommit, author: AUTHOR, signal });
+    const store = await RunStore.open({
+      repository,
+      folder: join(run.folder, "store.git"),
+      run: run.id,
+      base: run.baseCommit,
+      author: AUTHOR,
+      signal,
+    });
     return { repository, store };
   }
 
-  async #chosen({ source, base, repository: given, mayReachOut = false }: PlanChoice, signal: AbortSignal): Promise<{ plan: Plan; file: string; repository: string }> {
+  async #chosen(
+    { source, base, repository: given, mayReachOut = false }: PlanChoice,
+    signal: AbortSignal,
+  ): Promise<{ plan: Plan; file: string; repository: string }> {
     const { plan, file } = await this.#valid(source, signal);
     if ("text" in source && !mayReachOut) assertStaysInside(plan);
     const asked = given ?? ("text" in source ? plan.repository : undefined);
     const folder = this.#repositoryOf(given, plan);
-    const repository = asked === undefined || mayReachOut ? folder : await this.#named(folder, `The repository ${asked}`, signal);
+    const repository =
+      asked === undefined || mayReachOut
+        ? folder
+        : await this.#named(folder, `The repository ${asked}`, signal);
     return { plan: base === undefined ? plan : { ...plan, base }, file, repository };
   }
 
   async #valid(source: PlanSource, signal: AbortSignal): Promise<{ plan: Plan; file: string }> {
-    const { plan, problems, problemCount, file } = "text" in source ? { ...(await this.check(source.file, source.text, { signal })), file: basename(source.file) } : await this.read(source.name);
+    const { plan, problems, problemCount, file } =
+      "text" in source
+        ? {
+            ...(await this.check(source.file, source.text, { signal })),
+            file: basename(source.file),
+          }
+        : await this.read(source.name);
     if (plan) return { plan, file };
-    throw new DureError("PLAN_INVALID", `The plan ${file} has ${problemCount === 1 ? "a problem" : `${problemCount} problems`}: ${problems.slice(0, 3).map(({ line, key, message }) => `${line === undefined ? "" : `line ${line}, `}${key} ${message}`.trim()).join("; ")}.`, { class: "input", hint: `See all of them with: dure plan check ${"text" in source ? file : source.name}`, details: { problems, problemCount } });
+    throw new DureError(
+      "PLAN_INVALID",
+      `The plan ${file} has ${problemCount === 1 ? "a problem" : `${problemCount} problems`}: ${problems
+        .slice(0, 3)
+        .map(({ line, key, message }) =>
+          `${line === undefined ? "" : `line ${line}, `}${key} ${message}`.trim(),
+        )
+        .join("; ")}.`,
+      {
+        class: "input",
+        hint: `See all of them with: dure plan check ${"text" in source ? file : source.name}`,
+        details: { problems, problemCount },
+      },
+    );
   }
 
   async #view(plan: Plan, file: string, folder: string, signal: AbortSignal): Promise<PlanView> {
@@ -297,8 +497,13 @@ export class PlanDesk {
   async #read(name: string): Promise<PlanReading> {
     const { folder, importModule, threads } = this.#options;
     const file = join(folder, name);
-    if (!resolve(file).startsWith(resolve(folder) + sep)) return unreadable(name, "lies outside of the folder of plans");
-    return readPlanFile(file, name, { importModule, read: (shown, text) => threads.read(shown, text) });
+    if (!resolve(file).startsWith(resolve(folder) + sep)) {
+      return unreadable(name, "lies outside of the folder of plans");
+    }
+    return readPlanFile(file, name, {
+      importModule,
+      read: (shown, text) => threads.read(shown, text),
+    });
   }
 }
 
@@ -306,5 +511,10 @@ export class PlanDesk {
 function openWarnings(plan: Plan, { team }: NetworkFacts): readonly PlanWarning[] {
   const open = opensNetwork(plan, team);
   if (open.length === 0) return [];
-  return [{ code: "NETWORK_OPEN", message: `network: open for ${open.join(", ")}. What runs there reaches every public host, and can send there whatever it can read.` }];
+  return [
+    {
+      code: "NETWORK_OPEN",
+      message: `network: open for ${open.join(", ")}. What runs there reaches every public host, and can send there whatever it can read.`,
+    },
+  ];
 }

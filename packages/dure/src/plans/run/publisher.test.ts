@@ -11,7 +11,13 @@ test("who leaves takes nobody else's publishing along: a port that is left out, 
   const { store, repository, tree, commit } = await startRun(person);
   writeFiles(tree.tree, { "src/a.ts": "a\n" });
   const made = await commit(aScope({ writes: ["src/**"] }), { ref: "ports/a/result" });
-  const publisher = new Publisher({ repository, store, run, clock: systemClock, logger: silentLogger });
+  const publisher = new Publisher({
+    repository,
+    store,
+    run,
+    clock: systemClock,
+    logger: silentLogger,
+  });
   const [leaving, staying] = [new AbortController(), new AbortController()];
 
   const left = publisher.publish(leaving.signal);
@@ -28,7 +34,13 @@ test("when everybody has left, who asks later is published for all the same", as
   const { store, repository, tree, commit } = await startRun(person);
   writeFiles(tree.tree, { "src/a.ts": "a\n" });
   const made = await commit(aScope({ writes: ["src/**"] }), { ref: "ports/a/result" });
-  const publisher = new Publisher({ repository, store, run, clock: systemClock, logger: silentLogger });
+  const publisher = new Publisher({
+    repository,
+    store,
+    run,
+    clock: systemClock,
+    logger: silentLogger,
+  });
   const leaving = new AbortController();
 
   const left = publisher.publish(leaving.signal);

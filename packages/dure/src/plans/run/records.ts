@@ -12,18 +12,34 @@ import type { ProcessIdentity } from "../sandbox/sandbox.ts";
 import { hashHookToken, newHookToken } from "./hook-token.ts";
 import { LISTEN_SLOTS } from "./listen.ts";
 import { workerNode } from "./tree.ts";
-import type { Because, Member, PathGrant, PlanPort, PlanRun, PlanRunStatus, PlanStep, RunMode, RunOrder, RunPhase, RunReport, StepKind } from "./run.ts";
+import type {
+  Because,
+  Member,
+  PathGrant,
+  PlanPort,
+  PlanRun,
+  PlanRunStatus,
+  PlanStep,
+  RunMode,
+  RunOrder,
+  RunPhase,
+  RunReport,
+  StepKind,
+} from "./run.ts";
 
 /** Rows that one statement reads of a list. */
 const PAGE = 200;
 /** Other runs that may take the same slot of TCP ports in the same moment. Source: our choice. */
-const CLAIMS_MOST = 20;
+const MAX_CLAIMS = 20;
 /** Source: PostgreSQL, appendix A. */
 const UNIQUE_VIOLATION = "23505";
 /** Characters kept of what a step printed, its end. Source: our choice. */
-const LOG_MOST = 32_000;
+const MAX_LOG = 32_000;
 
-/** Change of a port; what is absent stays. `add…` is added to what the row has, so that two writers do not lose each other's. */
+/**
+ * Change of a port; what is absent stays. `add…` is added to what the row has, so that two writers
+ * do not lose each other's.
+ */
 export interface PortChange {
   readonly position: number;
   readonly status?: PortStatus;
@@ -75,9 +91,14 @@ export interface OpenOrder {
   readonly by: string;
 }
 
-export type OrderOutcome = { readonly ok: true } | { readonly ok: false; readonly code: string; readonly message: string };
+export type OrderOutcome =
+  | { readonly ok: true }
+  | { readonly ok: false; readonly code: string; readonly message: string };
 
-/** The rows of runs. Whoever leads a run writes through `write`, which nobody may who has lost its lease. */
+/**
+ * The rows of runs. Whoever leads a run writes through `write`, which nobody may who has lost its
+ * lease.
+ */
 export class RunRecords {
   readonly #database: Database;
   readonly #leases: Leases;
@@ -106,14 +127,24 @@ export class RunRecords {
         run.plan.limits.budget?.tokens ?? null,
       ]);
       if (made.length === 0) return false;
-      const ports = run.plan.ports.map((port, position) => ({ position, id: port.id, tries_pair: run.plan.limits.tries, tries_orchestrator: run.triesOrchestrator, time_ms: port.timeoutMs, tokens_most: port.budget?.tokens ?? null }));
+      const ports = run.plan.ports.map((port, position) => ({
+        position,
+        id: port.id,
+        tries_pair: run.plan.limits.tries,
+        tries_orchestrator: run.triesOrchestrator,
+        time_ms: port.timeoutMs,
+        tokens_most: port.budget?.tokens ?? null,
+      }));
       await tx.query(CREATE_PORTS, [run.id, storable(ports)]);
       await emit(tx, events);
       return true;
     });
   }
 
-  /** Everything that `work` writes commits together, or nothing, and nothing once the lease is another's. */
+  /**
+   * Everything that `work` writes commits together, or nothing, and nothing once the lease is
+   * another's.
+   */
   async write<T>(lease: Lease, work: (tx: Transaction) => Promise<T>): Promise<T> {
     return this.#database.transaction(async (tx) => {
       await this.#leases.guard(tx, lease);
@@ -122,21 +153,46 @@ export class RunRecords {
   }
 
   async changePorts(tx: Transaction, run: string, changes: readonly PortChange[]): Promise<void> {
-    if (changes.length > 0) await tx.query(CHANGE_PORTS, [run, storable(changes.map(portParameter))]);
+    if (changes.length > 0) {
+      await tx.query(CHANGE_PORTS, [run, storable(changes.map(portParameter))]);
+    }
   }
 
-  /** Ports that have an outcome now: steps that were under way have stopped, and what came of the others is told. */
+  /**
+   * Ports that have an outcome now: steps that were under way have stopped, and what came of the
+   * others is told.
+   */
   async stopSteps(tx: Transaction, run: string, ports: readonly string[]): Promise<void> {
     if (ports.length > 0) await tx.query(STOP_STEPS, [run, [...ports]]);
   }
 
   async changeRun(tx: Transaction, run: string, change: RunChange): Promise<void> {
     const { status, phase, startCommit, isolation, promises, mode, report } = change;
-    await tx.query(CHANGE_RUN, [run, status ?? null, phase ?? null, startCommit ?? null, isolation ?? null, mode ? storable(mode) : null, report ? storable(report) : null, change.because === undefined, storable(change.because ?? null), change.tokensMost ?? null, promises ? storable(promises) : null]);
+    await tx.query(CHANGE_RUN, [
+      run,
+      status ?? null,
+      phase ?? null,
+      startCommit ?? null,
+      isolation ?? null,
+      mode ? storable(mode) : null,
+      report ? storable(report) : null,
+      change.because === undefined,
+      storable(change.because ?? null),
+      change.tokensMost ?? null,
+      promises ? storable(promises) : null,
+    ]);
   }
 
-  async addTokens(tx: Transaction, run: string, tokens: { input: number; output: number }): Promise<{ used: number; most: number | null }> {
-    const [row] = await tx.query<{ used: number; most: number | null }>(ADD_TOKENS, [run, tokens.input, tokens.output]);
+  async addTokens(
+    tx: Transaction,
+    run: string,
+    tokens: { input: number; output: number },
+  ): Promise<{ used: number; most: number | null }> {
+    const [row] = await tx.query<{ used: number; most: number | null }>(ADD_TOKENS, [
+      run,
+      tokens.input,
+      tokens.output,
+    ]);
     return row!;
   }
 
@@ -145,14 +201,34 @@ export class RunRecords {
     return row && runOf(row);
   }
 
-  async runByKey(tenant: string, key: string): Promise<{ run: PlanRun; bodyHash: string } | undefined> {
-    const [row] = await this.#database.query<RunRow & { body_hash: string }>(RUN_BY_KEY, [tenant, key]);
+  async runByKey(
+    tenant: string,
+    key: string,
+  ): Promise<{ run: PlanRun; bodyHash: string } | undefined> {
+    const [row] = await this.#database.query<RunRow & { body_hash: string }>(RUN_BY_KEY, [
+      tenant,
+      key,
+    ]);
     return row && { run: runOf(row), bodyHash: row.body_hash };
   }
 
   /** Newest first. */
-  async runs(filter: { tenant: TenantView; plan?: string | undefined; status?: PlanRunStatus | undefined; before?: number | undefined; limit: number }): Promise<readonly { run: PlanRun; seq: number; counts: Readonly<Record<string, number>> }[]> {
-    const rows = await this.#database.query<RunRow & { seq: number; counts: Record<string, number> | null }>(RUNS, [filter.tenant, filter.plan ?? null, filter.status ?? null, filter.before ?? null, Math.min(filter.limit, PAGE)]);
+  async runs(filter: {
+    tenant: TenantView;
+    plan?: string | undefined;
+    status?: PlanRunStatus | undefined;
+    before?: number | undefined;
+    limit: number;
+  }): Promise<readonly { run: PlanRun; seq: number; counts: Readonly<Record<string, number>> }[]> {
+    const rows = await this.#database.query<
+      RunRow & { seq: number; counts: Record<string, number> | null }
+    >(RUNS, [
+      filter.tenant,
+      filter.plan ?? null,
+      filter.status ?? null,
+      filter.before ?? null,
+      Math.min(filter.limit, PAGE),
+    ]);
     return rows.map((row) => ({ run: runOf(row), seq: row.seq, counts: row.counts ?? {} }));
   }
 
@@ -167,7 +243,9 @@ export class RunRecords {
 
   /** Those of them, in the order of the plan. */
   async portsNamed(run: string, ids: readonly string[]): Promise<PlanPort[]> {
-    return ids.length === 0 ? [] : (await this.#database.query<PortRow>(PORTS_NAMED, [run, [...ids]])).map(portOf);
+    return ids.length === 0
+      ? []
+      : (await this.#database.query<PortRow>(PORTS_NAMED, [run, [...ids]])).map(portOf);
   }
 
   // --- steps
@@ -176,10 +254,20 @@ export class RunRecords {
     return (await this.#database.query<StepRow>(STEPS, [run, port ?? null])).map(stepOf);
   }
 
-  /** Tries that were begun, by port; a port without one is absent. `isBroken`: what another port made broke its check once. */
-  async triesMade(run: string): Promise<ReadonlyMap<string, { readonly made: number; readonly isBroken: boolean }>> {
-    const rows = await this.#database.query<{ port: string; tries: number; is_broken: boolean }>(TRIES_MADE, [run]);
-    return new Map(rows.map(({ port, tries, is_broken: isBroken }) => [port, { made: tries, isBroken }]));
+  /**
+   * Tries that were begun, by port; a port without one is absent. `isBroken`: what another port
+   * made broke its check once.
+   */
+  async triesMade(
+    run: string,
+  ): Promise<ReadonlyMap<string, { readonly made: number; readonly isBroken: boolean }>> {
+    const rows = await this.#database.query<{ port: string; tries: number; is_broken: boolean }>(
+      TRIES_MADE,
+      [run],
+    );
+    return new Map(
+      rows.map(({ port, tries, is_broken: isBroken }) => [port, { made: tries, isBroken }]),
+    );
   }
 
   /** Tries of a port that its pair has made. */
@@ -189,10 +277,30 @@ export class RunRecords {
   }
 
   /** The step's row: made now, found running (a crash lies between), or found done. */
-  async beginStep(lease: Lease, step: { run: string; port: string; try: number; kind: StepKind; member?: Member | undefined; worker?: string | undefined; manifest?: unknown }): Promise<PlanStep> {
+  async beginStep(
+    lease: Lease,
+    step: {
+      run: string;
+      port: string;
+      try: number;
+      kind: StepKind;
+      member?: Member | undefined;
+      worker?: string | undefined;
+      manifest?: unknown;
+    },
+  ): Promise<PlanStep> {
     return this.write(lease, async (tx) => {
       const hookToken = newHookToken();
-      const [row] = await tx.query<StepRow>(BEGIN_STEP, [step.run, step.port, step.try, step.kind, step.member ?? null, step.worker ?? null, step.manifest === undefined ? null : storable(step.manifest), hashHookToken(hookToken)]);
+      const [row] = await tx.query<StepRow>(BEGIN_STEP, [
+        step.run,
+        step.port,
+        step.try,
+        step.kind,
+        step.member ?? null,
+        step.worker ?? null,
+        step.manifest === undefined ? null : storable(step.manifest),
+        hashHookToken(hookToken),
+      ]);
       return { ...stepOf(row!), hookToken };
     });
   }
@@ -202,16 +310,32 @@ export class RunRecords {
   }
 
   /** A sign of a worker. `tokensIn`: of all starts of the step so far. */
-  async stepSign(tx: Transaction, id: number, sign: { progress: number; task: string; tokensIn: number; log: string }): Promise<void> {
+  async stepSign(
+    tx: Transaction,
+    id: number,
+    sign: { progress: number; task: string; tokensIn: number; log: string },
+  ): Promise<void> {
     await tx.query(STEP_SIGN, [id, sign.progress, sign.task, sign.tokensIn, tail(sign.log)]);
   }
 
-  async endStep(tx: Transaction, id: number, end: { output: unknown; tokensIn?: number; tokensOut?: number; log?: string }): Promise<void> {
-    await tx.query(END_STEP, [id, storable(end.output), end.tokensIn ?? null, end.tokensOut ?? null, end.log === undefined ? null : tail(end.log)]);
+  async endStep(
+    tx: Transaction,
+    id: number,
+    end: { output: unknown; tokensIn?: number; tokensOut?: number; log?: string },
+  ): Promise<void> {
+    await tx.query(END_STEP, [
+      id,
+      storable(end.output),
+      end.tokensIn ?? null,
+      end.tokensOut ?? null,
+      end.log === undefined ? null : tail(end.log),
+    ]);
   }
 
   /** Processes of steps that did not end: they belong to a leader who is gone. */
-  async strayProcesses(run: string): Promise<readonly { step: number; process: ProcessIdentity }[]> {
+  async strayProcesses(
+    run: string,
+  ): Promise<readonly { step: number; process: ProcessIdentity }[]> {
     return this.#database.query<{ step: number; process: ProcessIdentity }>(STRAYS, [run]);
   }
 
@@ -220,7 +344,10 @@ export class RunRecords {
     return row?.manifest ?? null;
   }
 
-  /** What the integration command failed with is tried again when it is asked for: something else may have changed. */
+  /**
+   * What the integration command failed with is tried again when it is asked for: something else
+   * may have changed.
+   */
   async forgetFailedIntegrations(tx: Transaction, run: string, port: string): Promise<void> {
     await tx.query(FORGET_FAILED, [run, port]);
   }
@@ -228,19 +355,41 @@ export class RunRecords {
   // --- escalations
 
   /** Questions of the run that nobody needs to answer any more. */
-  async settle(tx: Transaction, run: string, { ports, types, except = [], severity }: Settling): Promise<void> {
-    await tx.query(SETTLE, [run, ports ? [...ports] : null, types ? [...types] : null, [...except], severity ?? null]);
+  async settle(
+    tx: Transaction,
+    run: string,
+    { ports, types, except = [], severity }: Settling,
+  ): Promise<void> {
+    await tx.query(SETTLE, [
+      run,
+      ports ? [...ports] : null,
+      types ? [...types] : null,
+      [...except],
+      severity ?? null,
+    ]);
   }
 
   // --- orders
 
-  async order(tx: Transaction | undefined, run: string, order: RunOrder, by: string): Promise<number> {
-    const [row] = await (tx ?? this.#database).query<{ id: number }>(ORDER, [run, storable(order), by]);
+  async order(
+    tx: Transaction | undefined,
+    run: string,
+    order: RunOrder,
+    by: string,
+  ): Promise<number> {
+    const [row] = await (tx ?? this.#database).query<{ id: number }>(ORDER, [
+      run,
+      storable(order),
+      by,
+    ]);
     return row!.id;
   }
 
   async openOrders(run: string): Promise<readonly OpenOrder[]> {
-    const rows = await this.#database.query<{ id: number; wish: RunOrder; by_whom: string }>(OPEN_ORDERS, [run]);
+    const rows = await this.#database.query<{ id: number; wish: RunOrder; by_whom: string }>(
+      OPEN_ORDERS,
+      [run],
+    );
     return rows.map(({ id, wish, by_whom }) => ({ id, order: wish, by: by_whom }));
   }
 
@@ -255,23 +404,67 @@ export class RunRecords {
 
   // --- violations
 
-  async violation(tx: Transaction, run: string, violation: { port: string; try: number; member: Member; path: string; wanted: "read" | "write"; because: string; detail?: string | undefined; found: "request" | "commit" }): Promise<void> {
-    await tx.query(VIOLATION, [run, violation.port, violation.try, violation.member, violation.path, violation.wanted, violation.because, violation.detail ?? null, violation.found]);
+  async violation(
+    tx: Transaction,
+    run: string,
+    violation: {
+      port: string;
+      try: number;
+      member: Member;
+      path: string;
+      wanted: "read" | "write";
+      because: string;
+      detail?: string | undefined;
+      found: "request" | "commit";
+    },
+  ): Promise<void> {
+    await tx.query(VIOLATION, [
+      run,
+      violation.port,
+      violation.try,
+      violation.member,
+      violation.path,
+      violation.wanted,
+      violation.because,
+      violation.detail ?? null,
+      violation.found,
+    ]);
   }
 
   async violations(run: string, port?: string): Promise<readonly PlanViolation[]> {
-    const rows = await this.#database.query<Omit<PlanViolation, "at"> & { at: Date }>(VIOLATIONS, [run, port ?? null]);
+    const rows = await this.#database.query<Omit<PlanViolation, "at"> & { at: Date }>(VIOLATIONS, [
+      run,
+      port ?? null,
+    ]);
     return rows.map((row) => ({ ...row, at: row.at.getTime() }));
   }
 
   // --- clean
 
-  /** Ended runs of a machine whose files are there, oldest first, and those of which a part is gone. `tenant` null or undefined: of all. */
-  async cleanable(about: { tenant: TenantView | undefined; host: string; olderThanMs: number; after: number; limit: number }): Promise<readonly { id: string; seq: number }[]> {
-    return this.#database.query(CLEANABLE, [about.tenant ?? null, about.host, about.olderThanMs, about.after, Math.min(about.limit, PAGE)]);
+  /**
+   * Ended runs of a machine whose files are there, oldest first, and those of which a part is gone.
+   * `tenant` null or undefined: of all.
+   */
+  async cleanable(about: {
+    tenant: TenantView | undefined;
+    host: string;
+    olderThanMs: number;
+    after: number;
+    limit: number;
+  }): Promise<readonly { id: string; seq: number }[]> {
+    return this.#database.query(CLEANABLE, [
+      about.tenant ?? null,
+      about.host,
+      about.olderThanMs,
+      about.after,
+      Math.min(about.limit, PAGE),
+    ]);
   }
 
-  /** From now on nobody works on the run, and its questions need no answer. False: somebody wants something of it. */
+  /**
+   * From now on nobody works on the run, and its questions need no answer. False: somebody wants
+   * something of it.
+   */
   async beginClean(tx: Transaction, run: string): Promise<boolean> {
     if ((await tx.query(BEGIN_CLEAN, [run])).length === 0) return false;
     await this.settle(tx, run, {});
@@ -284,11 +477,17 @@ export class RunRecords {
 
   // --- who leads
 
-  /** A slot of TCP ports that no other run of this machine has. Kept by a run that has one; runs beyond the last slot go without. */
+  /**
+   * A slot of TCP ports that no other run of this machine has. Kept by a run that has one; runs
+   * beyond the last slot go without.
+   */
   async claimListenSlot(lease: Lease, run: string): Promise<void> {
-    for (let tries = 1; tries <= CLAIMS_MOST; tries++) {
+    for (let tries = 1; tries <= MAX_CLAIMS; tries++) {
       try {
-        return await this.write(lease, async (tx) => void (await tx.query(CLAIM_LISTEN, [run, LISTEN_SLOTS])));
+        return await this.write(
+          lease,
+          async (tx) => void (await tx.query(CLAIM_LISTEN, [run, LISTEN_SLOTS])),
+        );
       } catch (error) {
         if (codeOf(error) !== UNIQUE_VIOLATION) throw error; // another run took the same one in this moment
       }
@@ -301,7 +500,9 @@ export class RunRecords {
 
   /** Runs of this machine that want a leader: they go on, or somebody wants something of them. */
   async waiting(host: string, known: readonly string[]): Promise<readonly string[]> {
-    return (await this.#database.query<{ id: string }>(WAITING, [host, [...known]])).map(({ id }) => id);
+    return (await this.#database.query<{ id: string }>(WAITING, [host, [...known]])).map(
+      ({ id }) => id,
+    );
   }
 
   /** A process of this machine lives. */
@@ -311,11 +512,19 @@ export class RunRecords {
 
   /** Runs of other machines that wait for theirs, which is still gone. */
   async deserted(host: string, afterMs: number): Promise<readonly string[]> {
-    return (await this.#database.query<{ id: string }>(DESERTED, [host, afterMs])).map(({ id }) => id);
+    return (await this.#database.query<{ id: string }>(DESERTED, [host, afterMs])).map(
+      ({ id }) => id,
+    );
   }
 
-  /** Runs whose machine has had no living process for `afterMs`: nobody can go on with them. Gives those that were not known to be so. */
-  async orphaned(tx: Transaction, afterMs: number): Promise<readonly { id: string; host: string; tenant: string; plan: string }[]> {
+  /**
+   * Runs whose machine has had no living process for `afterMs`: nobody can go on with them. Gives
+   * those that were not known to be so.
+   */
+  async orphaned(
+    tx: Transaction,
+    afterMs: number,
+  ): Promise<readonly { id: string; host: string; tenant: string; plan: string }[]> {
     return tx.query(ORPHANED, [afterMs]);
   }
 }
@@ -342,15 +551,29 @@ export interface PlanViolation {
 }
 
 export async function emit(tx: Transaction, events: readonly NewPlatformEvent[]): Promise<void> {
-  if (events.length > 0) await tx.query({ name: "plan.emit", text: "select dure.emit($1)" }, [storable(events)]);
+  if (events.length > 0) {
+    await tx.query({ name: "plan.emit", text: "select dure.emit($1)" }, [storable(events)]);
+  }
 }
 
 function tail(text: string): string {
-  return text.length > LOG_MOST ? `…${text.slice(-LOG_MOST)}` : text;
+  return text.length > MAX_LOG ? `…${text.slice(-MAX_LOG)}` : text;
 }
 
 function portParameter(change: PortChange): Record<string, unknown> {
-  const { position, triesPair, triesOrchestrator, addSpentMs, timeMs, addTokensIn, addTokensOut, tokensMost, startCommit, resultCommit, ...same } = change;
+  const {
+    position,
+    triesPair,
+    triesOrchestrator,
+    addSpentMs,
+    timeMs,
+    addTokensIn,
+    addTokensOut,
+    tokensMost,
+    startCommit,
+    resultCommit,
+    ...same
+  } = change;
   const named = {
     tries_pair: triesPair,
     tries_orchestrator: triesOrchestrator,
@@ -539,19 +762,40 @@ const ADD_TOKENS = {
   text: "update dure.plan_runs set tokens_in = tokens_in + $2, tokens_out = tokens_out + $3, updated_at = clock_timestamp() where id = $1 returning tokens_in + tokens_out as used, tokens_most as most",
 };
 const RUN = { name: "plan.run", text: "select * from dure.plan_runs where id = $1" };
-const RUN_BY_KEY = { name: "plan.run_by_key", text: "select * from dure.plan_runs where tenant = $1 and start_key = $2" };
+const RUN_BY_KEY = {
+  name: "plan.run_by_key",
+  text: "select * from dure.plan_runs where tenant = $1 and start_key = $2",
+};
 const RUNS = {
   name: "plan.runs",
   text: `select r.*, (select jsonb_object_agg(status, n) from (select p.status, count(*) as n from dure.plan_ports p where p.run = r.id group by 1) c) as counts
     from dure.plan_runs r where ($1::text is null or r.tenant = $1) and ($2::text is null or r.plan = $2) and ($3::text is null or r.status = $3) and ($4::bigint is null or r.seq < $4)
     order by r.seq desc limit $5`,
 };
-const PORTS = { name: "plan.ports", text: "select * from dure.plan_ports where run = $1 order by position" };
-const PORT = { name: "plan.port", text: "select * from dure.plan_ports where run = $1 and id = $2" };
-const PORTS_NAMED = { name: "plan.ports_named", text: "select * from dure.plan_ports where run = $1 and id = any($2) order by position" };
-const STEPS = { name: "plan.steps", text: "select * from dure.plan_steps where run = $1 and ($2::text is null or port = $2) order by id limit 2000" };
-const TRIES_MADE = { name: "plan.tries_made", text: "select port, max(try) as tries, bool_or(kind = 'module' and output->'broken' ? 'by') is true as is_broken from dure.plan_steps where run = $1 and kind in ('implement', 'module') group by port" };
-const PAIR_TRIES = { name: "plan.pair_tries", text: "select count(*)::integer as tries from dure.plan_steps where run = $1 and port = $2 and kind = 'implement' and member = 'implementer' and status = 'done'" };
+const PORTS = {
+  name: "plan.ports",
+  text: "select * from dure.plan_ports where run = $1 order by position",
+};
+const PORT = {
+  name: "plan.port",
+  text: "select * from dure.plan_ports where run = $1 and id = $2",
+};
+const PORTS_NAMED = {
+  name: "plan.ports_named",
+  text: "select * from dure.plan_ports where run = $1 and id = any($2) order by position",
+};
+const STEPS = {
+  name: "plan.steps",
+  text: "select * from dure.plan_steps where run = $1 and ($2::text is null or port = $2) order by id limit 2000",
+};
+const TRIES_MADE = {
+  name: "plan.tries_made",
+  text: "select port, max(try) as tries, bool_or(kind = 'module' and output->'broken' ? 'by') is true as is_broken from dure.plan_steps where run = $1 and kind in ('implement', 'module') group by port",
+};
+const PAIR_TRIES = {
+  name: "plan.pair_tries",
+  text: "select count(*)::integer as tries from dure.plan_steps where run = $1 and port = $2 and kind = 'implement' and member = 'implementer' and status = 'done'",
+};
 const BEGIN_STEP = {
   name: "plan.begin_step",
   text: `insert into dure.plan_steps as s (run, port, try, kind, member, worker, manifest, hook_hash) values ($1, $2, $3, $4, $5, $6, $7, $8)
@@ -567,7 +811,10 @@ const BEGIN_STEP = {
       hook_hash = case when s.status = 'done' then null else excluded.hook_hash end
     returning *`,
 };
-const STEP_PROCESS = { name: "plan.step_process", text: "update dure.plan_steps set process = $2 where id = $1" };
+const STEP_PROCESS = {
+  name: "plan.step_process",
+  text: "update dure.plan_steps set process = $2 where id = $1",
+};
 const STEP_SIGN = {
   name: "plan.step_sign",
   text: "update dure.plan_steps set progress = greatest(progress, $2), task = $3, tokens_in = $4, log = $5, seen_at = clock_timestamp() where id = $1 and status = 'running'",
@@ -582,20 +829,47 @@ const STOP_STEPS = {
   text: `update dure.plan_steps set told = true, finished_at = case when status = 'running' then clock_timestamp() else finished_at end, process = null, status = case when status = 'running' then 'stopped' else status end
     where run = $1 and port = any($2) and (status = 'running' or not told)`,
 };
-const FORGET_FAILED = { name: "plan.forget_failed", text: "update dure.plan_steps set status = 'stopped' where run = $1 and port = $2 and kind = 'integrate' and status = 'done' and output #>> '{feedback,success}' = 'false'" };
+const FORGET_FAILED = {
+  name: "plan.forget_failed",
+  text: "update dure.plan_steps set status = 'stopped' where run = $1 and port = $2 and kind = 'integrate' and status = 'done' and output #>> '{feedback,success}' = 'false'",
+};
 const SETTLE = {
   name: "plan.settle",
   text: `select c.id from dure.escalations e cross join lateral dure.close_escalation(e.id, 'resolved', '{"value": "settled"}', 'system') c
     where e.run = $1 and e.status = 'open' and ($2::text[] is null or coalesce(e.port, '') = any($2)) and ($3::text[] is null or e.type = any($3)) and e.type <> all($4::text[]) and ($5::text is null or e.severity = $5)`,
 };
-const STRAYS = { name: "plan.strays", text: "select id as step, process from dure.plan_steps where run = $1 and status = 'running' and process is not null" };
-const MANIFEST = { name: "plan.manifest", text: "select manifest from dure.plan_steps where run = $1 and id = $2" };
-const ORDER = { name: "plan.order", text: "insert into dure.plan_orders (run, wish, by_whom) values ($1, $2, $3) returning id" };
-const OPEN_ORDERS = { name: "plan.open_orders", text: "select id, wish, by_whom from dure.plan_orders where run = $1 and outcome is null order by id limit 100" };
-const CLOSE_ORDER = { name: "plan.close_order", text: "update dure.plan_orders set outcome = $2, done_at = clock_timestamp() where id = $1" };
-const ORDER_OUTCOME = { name: "plan.order_outcome", text: "select outcome from dure.plan_orders where id = $1" };
-const VIOLATION = { name: "plan.violation", text: "insert into dure.plan_violations (run, port, try, member, path, wanted, because, detail, found) values ($1, $2, $3, $4, $5, $6, $7, $8, $9)" };
-const VIOLATIONS = { name: "plan.violations", text: "select port, try, member, path, wanted, because, detail, found, at from dure.plan_violations where run = $1 and ($2::text is null or port = $2) order by id limit 500" };
+const STRAYS = {
+  name: "plan.strays",
+  text: "select id as step, process from dure.plan_steps where run = $1 and status = 'running' and process is not null",
+};
+const MANIFEST = {
+  name: "plan.manifest",
+  text: "select manifest from dure.plan_steps where run = $1 and id = $2",
+};
+const ORDER = {
+  name: "plan.order",
+  text: "insert into dure.plan_orders (run, wish, by_whom) values ($1, $2, $3) returning id",
+};
+const OPEN_ORDERS = {
+  name: "plan.open_orders",
+  text: "select id, wish, by_whom from dure.plan_orders where run = $1 and outcome is null order by id limit 100",
+};
+const CLOSE_ORDER = {
+  name: "plan.close_order",
+  text: "update dure.plan_orders set outcome = $2, done_at = clock_timestamp() where id = $1",
+};
+const ORDER_OUTCOME = {
+  name: "plan.order_outcome",
+  text: "select outcome from dure.plan_orders where id = $1",
+};
+const VIOLATION = {
+  name: "plan.violation",
+  text: "insert into dure.plan_violations (run, port, try, member, path, wanted, because, detail, found) values ($1, $2, $3, $4, $5, $6, $7, $8, $9)",
+};
+const VIOLATIONS = {
+  name: "plan.violations",
+  text: "select port, try, member, path, wanted, because, detail, found, at from dure.plan_violations where run = $1 and ($2::text is null or port = $2) order by id limit 500",
+};
 const WAITING = {
   name: "plan.waiting",
   text: `select r.id from dure.plan_runs r left join dure.leases l on l.name = 'run:' || r.id
@@ -611,10 +885,19 @@ const CLEANABLE = {
       and (clean_began_at is not null or (finished_at <= clock_timestamp() - $3::double precision * interval '1 millisecond' and status in ('success', 'partial', 'failed', 'cancelled')))
     order by seq limit $5`,
 };
-const BEGIN_CLEAN = { name: "plan.begin_clean", text: `update dure.plan_runs r set clean_began_at = coalesce(clean_began_at, clock_timestamp()), updated_at = clock_timestamp()
-    where id = $1 and (clean_began_at is not null or not exists (select 1 from dure.plan_orders o where o.run = r.id and o.outcome is null)) returning id` };
-const CLEANED = { name: "plan.cleaned", text: "update dure.plan_runs set cleaned_at = clock_timestamp(), updated_at = clock_timestamp() where id = $1" };
-const HOST_SEEN = { name: "plan.host_seen", text: "insert into dure.plan_hosts (host) values ($1) on conflict (host) do update set seen_at = clock_timestamp()" };
+const BEGIN_CLEAN = {
+  name: "plan.begin_clean",
+  text: `update dure.plan_runs r set clean_began_at = coalesce(clean_began_at, clock_timestamp()), updated_at = clock_timestamp()
+    where id = $1 and (clean_began_at is not null or not exists (select 1 from dure.plan_orders o where o.run = r.id and o.outcome is null)) returning id`,
+};
+const CLEANED = {
+  name: "plan.cleaned",
+  text: "update dure.plan_runs set cleaned_at = clock_timestamp(), updated_at = clock_timestamp() where id = $1",
+};
+const HOST_SEEN = {
+  name: "plan.host_seen",
+  text: "insert into dure.plan_hosts (host) values ($1) on conflict (host) do update set seen_at = clock_timestamp()",
+};
 const CLAIM_LISTEN = {
   name: "plan.claim_listen",
   text: `update dure.plan_runs r set listen_slot = (
@@ -622,7 +905,10 @@ const CLAIM_LISTEN = {
         where not exists (select 1 from dure.plan_runs o where o.host = r.host and o.listen_slot = slot))
     where r.id = $1 and r.listen_slot is null`,
 };
-const RELEASE_LISTEN = { name: "plan.release_listen", text: "update dure.plan_runs set listen_slot = null where id = $1 and listen_slot is not null" };
+const RELEASE_LISTEN = {
+  name: "plan.release_listen",
+  text: "update dure.plan_runs set listen_slot = null where id = $1 and listen_slot is not null",
+};
 const DESERTED = {
   name: "plan.deserted",
   text: `select r.id from dure.plan_runs r where r.status = 'waiting_host' and r.host <> $1

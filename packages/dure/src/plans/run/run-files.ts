@@ -15,13 +15,16 @@ import type { RunFiles } from "./merge.ts";
 import type { PortFiles } from "./pair.ts";
 import type { PlanRun } from "./run.ts";
 
-/** Of one turn of a worker. Source: our choice; a port that changes more is more than one unit of work. */
+/**
+ * Of one turn of a worker. Source: our choice; a port that changes more is more than one unit of
+ * work.
+ */
 const COMMIT_LIMITS = { files: 5_000, fileBytes: 32_000_000, totalBytes: 256_000_000 } as const;
 /** Bytes of a file that is read for a prompt. */
 export const READ_BYTES = 1_000_000;
 /** Of a reader. Source: our choice; a run of fifty ports fits. */
-const LISTINGS_MOST = 64;
-const TEXTS_MOST = 32_000_000;
+const MAX_LISTINGS = 64;
+const MAX_TEXTS = 32_000_000;
 
 interface FilesParts {
   readonly run: PlanRun;
@@ -39,8 +42,14 @@ interface FilesParts {
 export function runFiles(parts: FilesParts): RunFiles {
   const { run, repository, store, signal } = parts;
   return {
-    compose: (base, results) => store.compose(base, results, { message: `Lay the results of ${results.length} ports over ${base.slice(0, 12)}\n`, at: run.createdAt, signal }),
-    read: async (commit, path) => textOf(await store.readFile(commit, path, { bytes: READ_BYTES, signal })),
+    compose: (base, results) =>
+      store.compose(base, results, {
+        message: `Lay the results of ${results.length} ports over ${base.slice(0, 12)}\n`,
+        at: run.createdAt,
+        signal,
+      }),
+    read: async (commit, path) =>
+      textOf(await store.readFile(commit, path, { bytes: READ_BYTES, signal })),
     list: async (commit) => [...(await store.listing(commit, { signal })).keys()].map(pathText),
     publish: () => parts.publisher.publish(signal),
     point: async (commit) => {
@@ -60,16 +69,27 @@ export async function portFiles(port: string, parts: FilesParts): Promise<PortFi
   const { run, repository, store, home, signal } = parts;
   const tree = await PortTree.open({ folder: join(run.folder, "ports", port), port, store });
   await tree.lease({ run: run.id, ...parts.lease });
-  for (const name of ["home", "tmp", "answers"]) await mkdir(join(tree.scratch, name), { recursive: true });
-  // The database, its password, trees of other runs: of all that dure keeps a process sees its own tree and scratch folder.
-  const confined = (confinement: Confinement): Confinement => ({ ...confinement, hidden: [...confinement.hidden, home] });
+  for (const name of ["home", "tmp", "answers"]) {
+    await mkdir(join(tree.scratch, name), { recursive: true });
+  }
+  // The database, its password, trees of other runs: of all that dure keeps a process sees its own
+  // tree and scratch folder.
+  const confined = (confinement: Confinement): Confinement => ({
+    ...confinement,
+    hidden: [...confinement.hidden, home],
+  });
   return {
     tree: tree.tree,
     scratch: tree.scratch,
     answers: join(tree.scratch, "answers"),
     compose: async (results, { isTrial } = {}) => {
       const message = isTrial ? `What ${port} is tried with\n` : `What ${port} starts from\n`;
-      const composed = await store.compose(run.startCommit ?? run.baseCommit, results, { message, at: run.createdAt, isTrial, signal });
+      const composed = await store.compose(run.startCommit ?? run.baseCommit, results, {
+        message,
+        at: run.createdAt,
+        isTrial,
+        signal,
+      });
       if (composed.conflicts.length > 0) return { conflicts: composed.conflicts };
       return { commit: composed.commit };
     },
@@ -78,13 +98,35 @@ export async function portFiles(port: string, parts: FilesParts): Promise<PortFi
       await tree.makePrivateGit(commit, scope, { signal });
       return confined(await tree.confinement(commit, scope, { repository, signal }));
     },
-    disposable: async (commit) => confined({ ...(await tree.surroundings(commit, { repository, signal })), cwd: tree.tree, writable: [tree.scratch], disposable: [tree.tree] }),
-    open: async (commit) => confined({ ...(await tree.surroundings(commit, { repository, signal })), cwd: tree.tree, writable: [tree.tree, tree.scratch], disposable: [] }),
+    disposable: async (commit) =>
+      confined({
+        ...(await tree.surroundings(commit, { repository, signal })),
+        cwd: tree.tree,
+        writable: [tree.scratch],
+        disposable: [tree.tree],
+      }),
+    open: async (commit) =>
+      confined({
+        ...(await tree.surroundings(commit, { repository, signal })),
+        cwd: tree.tree,
+        writable: [tree.tree, tree.scratch],
+        disposable: [],
+      }),
     isSetUp: async () => (await tree.setup()) !== undefined,
     markSetUp: async (commit) => void (await tree.markSetup(commit, { signal })),
     take: async ({ parent, scope, message, name, at }) => {
       const residue = (await tree.setup())?.residue;
-      const taken = await store.commitOwned({ tree: tree.tree, parent, scope, message, ref: `ports/${name}`, at, limits: COMMIT_LIMITS, ...(residue && { residue }), signal });
+      const taken = await store.commitOwned({
+        tree: tree.tree,
+        parent,
+        scope,
+        message,
+        ref: `ports/${name}`,
+        at,
+        limits: COMMIT_LIMITS,
+        ...(residue && { residue }),
+        signal,
+      });
       // Before the step has its end: what is done is where another machine finds it.
       if (parts.publisher.isRemote) await parts.publisher.publish(signal);
       return taken;
@@ -93,17 +135,26 @@ export async function portFiles(port: string, parts: FilesParts): Promise<PortFi
       await point(store, `ports/${port}/result`, commit, signal);
       await parts.publisher.publish(signal);
     },
-    read: async (commit, path) => textOf(await store.readFile(commit, path, { bytes: READ_BYTES, signal })),
+    read: async (commit, path) =>
+      textOf(await store.readFile(commit, path, { bytes: READ_BYTES, signal })),
   };
 }
 
 /** Moves a ref of the run, from wherever it is; what it pointed to stays reachable. */
-async function point(store: RunStore, ref: string, commit: string, signal: AbortSignal): Promise<void> {
+async function point(
+  store: RunStore,
+  ref: string,
+  commit: string,
+  signal: AbortSignal,
+): Promise<void> {
   const known = await store.read(ref, { signal });
   await store.write(ref, commit, { ...(known !== undefined && { expected: known }), signal });
 }
 
-/** A lock of git this old is nobody's: its process was killed, milliseconds. Source: our choice; writing a ref takes milliseconds. */
+/**
+ * A lock of git this old is nobody's: its process was killed, milliseconds. Source: our choice;
+ * writing a ref takes milliseconds.
+ */
 const LOCK_STALE_MS = 10_000;
 const PUBLISH_TRIES = 8;
 const PUBLISH_WAIT_MS = 400;
@@ -126,8 +177,9 @@ interface PublisherParts {
 }
 
 /**
- * Brings the commits of a run into the person's repository, and from there to the remote: one at a time, for git locks each name that it
- * writes. What a remote did not take goes there with the next publishing; no work waits for it.
+ * Brings the commits of a run into the person's repository, and from there to the remote: one at a
+ * time, for git locks each name that it writes. What a remote did not take goes there with the next
+ * publishing; no work waits for it.
  */
 export class Publisher {
   readonly #parts: PublisherParts;
@@ -139,8 +191,8 @@ export class Publisher {
   }
 
   /**
-   * Resolves when everything that is committed now has arrived. Asked by many at once it is done once for all of them: who is aborted leaves, and
-   * the work ends with the last one.
+   * Resolves when everything that is committed now has arrived. Asked by many at once it is done
+   * once for all of them: who is aborted leaves, and the work ends with the last one.
    */
   async publish(signal: AbortSignal): Promise<void> {
     signal.throwIfAborted();
@@ -184,7 +236,13 @@ export class Publisher {
         await repository.publish(store, run, { signal });
         return await this.#push(signal);
       } catch (error) {
-        if (signal.aborted || tries >= PUBLISH_TRIES || !/\.lock'?: File exists/.test(messageOf(error))) throw error;
+        if (
+          signal.aborted ||
+          tries >= PUBLISH_TRIES ||
+          !/\.lock'?: File exists/.test(messageOf(error))
+        ) {
+          throw error;
+        }
         await clock.sleep(PUBLISH_WAIT_MS * tries, { signal });
         await this.removeStaleLocks();
       }
@@ -202,18 +260,26 @@ export class Publisher {
       await remote?.push(run, { signal });
     } catch (error) {
       signal.throwIfAborted();
-      logger.warn({ run, code: codeOf(error), error: messageOf(error) }, `the commits of ${run} are on this machine alone; the next publishing tries again`);
+      logger.warn(
+        { run, code: codeOf(error), error: messageOf(error) },
+        `the commits of ${run} are on this machine alone; the next publishing tries again`,
+      );
     }
   }
 
   /** Locks that a killed git left on names which are this run's alone: nobody else writes them. */
   async removeStaleLocks(): Promise<void> {
     const { repository, store, run, clock } = this.#parts;
-    for (const folder of [join(repository.commonDir, "refs", "dure", run), join(store.folder, "refs")]) {
+    for (const folder of [
+      join(repository.commonDir, "refs", "dure", run),
+      join(store.folder, "refs"),
+    ]) {
       const names = await readdir(folder, { recursive: true }).catch(() => []);
       for (const name of names.filter((one) => one.endsWith(".lock"))) {
         const found = await stat(join(folder, name)).catch(() => undefined);
-        if (found && clock.now() - found.mtimeMs > LOCK_STALE_MS) await rm(join(folder, name), { force: true });
+        if (found && clock.now() - found.mtimeMs > LOCK_STALE_MS) {
+          await rm(join(folder, name), { force: true });
+        }
       }
     }
   }
@@ -225,8 +291,9 @@ export function textOf(content: Buffer | undefined): string | undefined {
 }
 
 /**
- * Reads commits of a run for prompts. What is read is kept, by commit and by content: many prompts are made from few
- * files. Bounded: 64 commits, 32 MB of text; beyond it the oldest is read again when it is needed.
+ * Reads commits of a run for prompts. What is read is kept, by commit and by content: many prompts
+ * are made from few files. Bounded: 64 commits, 32 MB of text; beyond it the oldest is read again
+ * when it is needed.
  */
 export class CommitReader {
   readonly #store: RunStore;
@@ -256,16 +323,20 @@ export class CommitReader {
     const listing = listBlobs(this.#store, commit, signal);
     listing.catch(() => this.#listings.delete(commit));
     this.#listings.set(commit, listing);
-    if (this.#listings.size > LISTINGS_MOST) this.#listings.delete(this.#listings.keys().next().value!);
+    if (this.#listings.size > MAX_LISTINGS) {
+      this.#listings.delete(this.#listings.keys().next().value!);
+    }
     return listing;
   }
 
   #text({ id, bytes }: ListedBlob, signal: AbortSignal): Promise<string | undefined> {
     const known = this.#texts.get(id);
     if (known) return known;
-    const text = this.#store.git.run(["cat-file", "blob", id], { at: this.#store.at, signal }).then(({ stdout }) => textOf(stdout));
+    const text = this.#store.git
+      .run(["cat-file", "blob", id], { at: this.#store.at, signal })
+      .then(({ stdout }) => textOf(stdout));
     text.catch(() => this.#texts.delete(id));
-    if (this.#kept + bytes > TEXTS_MOST) {
+    if (this.#kept + bytes > MAX_TEXTS) {
       this.#texts.clear();
       this.#kept = 0;
     }
@@ -282,8 +353,15 @@ interface ListedBlob {
   readonly id: string;
 }
 
-async function listBlobs(store: RunStore, commit: string, signal: AbortSignal): Promise<readonly ListedBlob[]> {
-  const { stdout } = await store.git.run(["ls-tree", "-r", "-l", "-z", "--full-tree", commit], { at: store.at, signal });
+async function listBlobs(
+  store: RunStore,
+  commit: string,
+  signal: AbortSignal,
+): Promise<readonly ListedBlob[]> {
+  const { stdout } = await store.git.run(["ls-tree", "-r", "-l", "-z", "--full-tree", commit], {
+    at: store.at,
+    signal,
+  });
   return fieldsOf(stdout).map((line) => {
     const tab = line.indexOf("\t");
     const [, , id, bytes] = line.slice(0, tab).split(/ +/);
@@ -291,8 +369,15 @@ async function listBlobs(store: RunStore, commit: string, signal: AbortSignal): 
   });
 }
 
-/** Removes the tree of a port, if nothing goes with it: a dirty one, one that is held, and one whose commits are not safe stay. */
-export async function removeTree(port: string, commit: string, parts: FilesParts): Promise<"removed" | "kept"> {
+/**
+ * Removes the tree of a port, if nothing goes with it: a dirty one, one that is held, and one whose
+ * commits are not safe stay.
+ */
+export async function removeTree(
+  port: string,
+  commit: string,
+  parts: FilesParts,
+): Promise<"removed" | "kept"> {
   const { run, repository, store, signal } = parts;
   const folder = join(run.folder, "ports", port);
   if (!(await stat(folder).catch(() => undefined))) return "removed";
@@ -301,7 +386,14 @@ export async function removeTree(port: string, commit: string, parts: FilesParts
   await tree.lease(ours); // a leader that died may still stand in it
   await tree.release(ours);
   try {
-    await tree.remove({ repository, commit, keptBy: [...(await repository.refsOf(run.id, { signal })).keys()].map((name) => `refs/dure/${run.id}/${name}`), signal });
+    await tree.remove({
+      repository,
+      commit,
+      keptBy: [...(await repository.refsOf(run.id, { signal })).keys()].map(
+        (name) => `refs/dure/${run.id}/${name}`,
+      ),
+      signal,
+    });
     return "removed";
   } catch (error) {
     if (codeOf(error) === "TREE_NOT_SAFE") return "kept";

@@ -57,11 +57,18 @@ export interface PlanRun {
 /** How the ports are worked on, and why. Source: docs/spec/plans §5, "When". */
 export interface RunMode {
   readonly mode: "in-order" | "parallel";
-  /** The plan is so small that its ports share one context: each goes on from what those before it made, and reads what all own. It writes its own alone. */
+  /**
+   * The plan is so small that its ports share one context: each goes on from what those before it
+   * made, and reads what all own. It writes its own alone.
+   */
   readonly oneContext?: boolean;
   readonly because: string;
   /** Each condition with its value, as shown. */
-  readonly conditions: readonly { readonly name: string; readonly value: string; readonly holds: boolean }[];
+  readonly conditions: readonly {
+    readonly name: string;
+    readonly value: string;
+    readonly holds: boolean;
+  }[];
 }
 
 /** What came of a run. */
@@ -73,10 +80,26 @@ export interface RunReport {
   readonly kept: readonly string[];
   readonly missing: readonly { readonly port: string; readonly because: Because }[];
   /** The integration command on the merged tree. */
-  readonly integration?: { readonly passed: boolean; readonly exitCode: number | null; readonly output: string; readonly blamed?: readonly string[] };
-  readonly conflicts: readonly { readonly path: string; readonly ports: readonly string[]; readonly solvedBy?: string }[];
-  /** Changes of shared files that ports asked for; `applied`: they are in the result. Absent: nobody asked. */
-  readonly shared?: readonly { readonly path: string; readonly ports: readonly string[]; readonly applied: boolean }[];
+  readonly integration?: {
+    readonly passed: boolean;
+    readonly exitCode: number | null;
+    readonly output: string;
+    readonly blamed?: readonly string[];
+  };
+  readonly conflicts: readonly {
+    readonly path: string;
+    readonly ports: readonly string[];
+    readonly solvedBy?: string;
+  }[];
+  /**
+   * Changes of shared files that ports asked for; `applied`: they are in the result. Absent: nobody
+   * asked.
+   */
+  readonly shared?: readonly {
+    readonly path: string;
+    readonly ports: readonly string[];
+    readonly applied: boolean;
+  }[];
 }
 
 /** A port of a run. */
@@ -87,7 +110,10 @@ export interface PlanPort {
   /** Starts by the scheduler, those after a crash included. */
   readonly attempt: number;
   readonly because: Because | null;
-  /** Tries that its pair may make: 3, one more when bisection blames it, more when a person gives them. */
+  /**
+   * Tries that its pair may make: 3, one more when bisection blames it, more when a person gives
+   * them.
+   */
   readonly triesPair: number;
   /** Tries that the orchestrator may make after that: 2, or 0 where there is none. */
   readonly triesOrchestrator: number;
@@ -113,10 +139,22 @@ export interface PathGrant {
 }
 
 /** What is done in a try: each kind once. Source of the order: docs/spec/plans §4. */
-export type StepKind = "contracts" | "setup" | "implement" | "test" | "accept" | "check" | "module" | "merge" | "shared" | "integrate";
+export type StepKind =
+  | "contracts"
+  | "setup"
+  | "implement"
+  | "test"
+  | "accept"
+  | "check"
+  | "module"
+  | "merge"
+  | "shared"
+  | "integrate";
 export type Member = "implementer" | "tester" | "orchestrator";
 
-/** A step of a port. Done: it is never made again, and its output is what the next one goes on from. */
+/**
+ * A step of a port. Done: it is never made again, and its output is what the next one goes on from.
+ */
 export interface PlanStep<Output = unknown> {
   readonly id: number;
   readonly node: RunNode;
@@ -143,21 +181,44 @@ export interface PlanStep<Output = unknown> {
   /** When it last gave a sign. */
   readonly seenAt: number;
   readonly finishedAt: number | null;
-  /** Secret of the step for `dure hook`; only in the hand of who began it, stored as its hash alone. */
+  /**
+   * Secret of the step for `dure hook`; only in the hand of who began it, stored as its hash alone.
+   */
   readonly hookToken?: string;
 }
 
 export function isRunEnded(status: PlanRunStatus): status is RunOutcome {
-  return status === "success" || status === "partial" || status === "failed" || status === "cancelled";
+  return (
+    status === "success" || status === "partial" || status === "failed" || status === "cancelled"
+  );
 }
 
 /** Orders to a run: from people, and from answers to its escalations. */
 export type RunOrder =
   | { readonly type: "pause" | "resume" | "cancel" }
-  /** A run that has ended without success is merged and tried again; one that ended before its ports could begin begins them. */
+  /**
+   * A run that has ended without success is merged and tried again; one that ended before its ports
+   * could begin begins them.
+   */
   | { readonly type: "again" }
-  /** `tries` more for the pair, or with `by` for the orchestrator, who has the port from then on (`pairTries`: those that the pair has made, which is all that it gets); `tokens` and `timeMs` on top of what it had, what a person says to the next try, paths it may use. A port that still works gets them for its next step. */
-  | { readonly type: "retry"; readonly port: string; readonly tries?: number; readonly by?: "orchestrator"; readonly pairTries?: number; readonly hint?: string; readonly tokens?: number; readonly timeMs?: number; readonly grant?: GrantedPath; readonly grants?: readonly GrantedPath[] }
+  /**
+   * `tries` more for the pair, or with `by` for the orchestrator, who has the port from then on
+   * (`pairTries`: those that the pair has made, which is all that it gets); `tokens` and `timeMs`
+   * on top of what it had, what a person says to the next try, paths it may use. A port that still
+   * works gets them for its next step.
+   */
+  | {
+      readonly type: "retry";
+      readonly port: string;
+      readonly tries?: number;
+      readonly by?: "orchestrator";
+      readonly pairTries?: number;
+      readonly hint?: string;
+      readonly tokens?: number;
+      readonly timeMs?: number;
+      readonly grant?: GrantedPath;
+      readonly grants?: readonly GrantedPath[];
+    }
   /** The port is left out, and what needs it too; one that works is stopped. */
   | { readonly type: "skip"; readonly port: string }
   /** More tokens for the run; ports that had stopped for want of them go on. */
@@ -166,10 +227,22 @@ export type RunOrder =
 export type GrantedPath = Omit<PathGrant, "by">;
 
 /** Somebody decided to go on without a port. */
-export const LEFT_OUT: Because = { code: "PORT_SKIPPED", message: "It was left out on request.", hint: "Retry it to have it after all." };
+export const LEFT_OUT: Because = {
+  code: "PORT_SKIPPED",
+  message: "It was left out on request.",
+  hint: "Retry it to have it after all.",
+};
 
 /** Why a port failed when the run has no tokens left. */
 export const RUN_TOKENS_EXHAUSTED = "RUN_TOKENS_EXHAUSTED";
 
-/** Failures that stand as the end of a step: the try in which it was made is over, and going on takes another one. */
-export const TRY_ENDING: ReadonlySet<string> = new Set(["OWNERSHIP_VIOLATED", "TOKENS_EXHAUSTED", RUN_TOKENS_EXHAUSTED, "WORKER_NOT_STARTED"]);
+/**
+ * Failures that stand as the end of a step: the try in which it was made is over, and going on
+ * takes another one.
+ */
+export const TRY_ENDING: ReadonlySet<string> = new Set([
+  "OWNERSHIP_VIOLATED",
+  "TOKENS_EXHAUSTED",
+  RUN_TOKENS_EXHAUSTED,
+  "WORKER_NOT_STARTED",
+]);

@@ -6,9 +6,15 @@ import { STALLED_MS, type WorkerEvent } from "../workers/worker.ts";
 import type { Member, PlanStep } from "./run.ts";
 import type { StepDesk } from "./step-desk.ts";
 
-/** How often the sign of a worker is stored, milliseconds. Source: docs/spec/plans §6, at least every 10 s. */
+/**
+ * How often the sign of a worker is stored, milliseconds. Source: docs/spec/plans §6, at least
+ * every 10 s.
+ */
 const SIGN_EVERY_MS = 2_000;
-/** After a model was paid a sign is stored sooner, milliseconds. Source: our choice; what a kill may lose. */
+/**
+ * After a model was paid a sign is stored sooner, milliseconds. Source: our choice; what a kill may
+ * lose.
+ */
 const PAID_EVERY_MS = 250;
 
 export interface WorkerSignsOptions {
@@ -18,7 +24,10 @@ export interface WorkerSignsOptions {
   readonly member: Member;
   readonly clock: Clock;
   readonly logger: Logger;
-  /** A worker without a sign for longer is stalled, milliseconds. Default 10 s. Source: docs/spec/plans §6. */
+  /**
+   * A worker without a sign for longer is stalled, milliseconds. Default 10 s. Source:
+   * docs/spec/plans §6.
+   */
   readonly stalledMs?: number | undefined;
   /** Adds tokens to whoever pays for them, in the transaction of the sign. */
   readonly count: (tx: Transaction, tokens: number) => Promise<void>;
@@ -27,8 +36,9 @@ export interface WorkerSignsOptions {
 type Progress = Extract<WorkerEvent, { type: "progress" }>;
 
 /**
- * The signs of life of one worker in one step. Each is stored with the tokens that were used since the last one, so that a kill
- * loses no more than those of a moment; a silence is told once as `worker.stalled`, and the next sign says that it is over.
+ * The signs of life of one worker in one step. Each is stored with the tokens that were used since
+ * the last one, so that a kill loses no more than those of a moment; a silence is told once as
+ * `worker.stalled`, and the next sign says that it is over.
  */
 export class WorkerSigns {
   readonly #options: WorkerSignsOptions;
@@ -58,12 +68,16 @@ export class WorkerSigns {
     this.#isStalled = false;
     this.#last = event;
     const everyMs = event.tokensUsed > this.#counted ? PAID_EVERY_MS : SIGN_EVERY_MS;
-    if (isBack || event.progress === 1 || now - this.#storedAt >= everyMs) await this.#store(event, log, now);
+    if (isBack || event.progress === 1 || now - this.#storedAt >= everyMs) {
+      await this.#store(event, log, now);
+    }
   }
 
   /** The last word, of a worker that came to no result: what it used is counted. */
   async lastWord(log: string): Promise<void> {
-    if (this.#last && this.#last.tokensUsed > this.#counted) await this.#store(this.#last, log, this.#options.clock.monotonic());
+    if (this.#last && this.#last.tokensUsed > this.#counted) {
+      await this.#store(this.#last, log, this.#options.clock.monotonic());
+    }
   }
 
   stop(): void {
@@ -78,7 +92,19 @@ export class WorkerSigns {
       step,
       { progress: event.progress, task: event.currentTask, log, tokens: event.tokensUsed },
       (tx) => count(tx, more),
-      [{ type: "worker.progress", data: { port, member, try: step.try, progress: event.progress, task: event.currentTask, tokens: event.tokensUsed } }],
+      [
+        {
+          type: "worker.progress",
+          data: {
+            port,
+            member,
+            try: step.try,
+            progress: event.progress,
+            task: event.currentTask,
+            tokens: event.tokensUsed,
+          },
+        },
+      ],
     );
     this.#counted += more;
   }
@@ -88,9 +114,28 @@ export class WorkerSigns {
     const silentMs = clock.monotonic() - this.#heardAt;
     if (this.#isStalled || silentMs <= stalledMs) return;
     this.#isStalled = true;
-    logger.warn({ step: step.id, port }, `the ${member} of ${port} gave no sign for ${Math.round(silentMs / 1_000)} s; nothing is ended for it, its time limit does that`);
-    desk.tell([{ type: "worker.stalled", data: { port, member, try: step.try, silentMs: Math.round(silentMs), task: this.#last?.currentTask ?? "" } }]).catch((error: unknown) => {
-      logger.debug({ step: step.id, error: messageOf(error) }, `that ${port} is stalled could not be told`);
-    });
+    logger.warn(
+      { step: step.id, port },
+      `the ${member} of ${port} gave no sign for ${Math.round(silentMs / 1_000)} s; nothing is ended for it, its time limit does that`,
+    );
+    desk
+      .tell([
+        {
+          type: "worker.stalled",
+          data: {
+            port,
+            member,
+            try: step.try,
+            silentMs: Math.round(silentMs),
+            task: this.#last?.currentTask ?? "",
+          },
+        },
+      ])
+      .catch((error: unknown) => {
+        logger.debug(
+          { step: step.id, error: messageOf(error) },
+          `that ${port} is stalled could not be told`,
+        );
+      });
   }
 }

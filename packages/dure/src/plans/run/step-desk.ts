@@ -45,23 +45,44 @@ export interface StepEvent {
 }
 
 /** Whose policy a command of a step has. All others compile or try what compiles. */
-const NETWORK_USERS: Partial<Record<StepKind, "setup" | "acceptance" | "integration">> = { setup: "setup", accept: "acceptance", integrate: "integration" };
+const NETWORK_USERS: Partial<Record<StepKind, "setup" | "acceptance" | "integration">> = {
+  setup: "setup",
+  accept: "acceptance",
+  integrate: "integration",
+};
 
-/** What to do about a set-up that failed: most of all it has no network, unless its plan says so. */
-export const SETUP_HINT = "Run it by hand in a fresh clone. If it fetches something, name its hosts in the plan: network: { setup: [registry.example.org] }.";
+/**
+ * What to do about a set-up that failed: most of all it has no network, unless its plan says so.
+ */
+export const SETUP_HINT =
+  "Run it by hand in a fresh clone. If it fetches something, name its hosts in the plan: network: { setup: [registry.example.org] }.";
 
 /** Bounds of one process; the port's time bounds it too. Source: our choice. */
-export const PROCESS_LIMITS = { outputBytes: 8_000_000, fileBytes: 64_000_000, processes: 512 } as const;
+export const PROCESS_LIMITS = {
+  outputBytes: 8_000_000,
+  fileBytes: 64_000_000,
+  processes: 512,
+} as const;
 
-/** An agent's protocol goes over its output too, with every file that it is given. Source: our choice. */
+/**
+ * An agent's protocol goes over its output too, with every file that it is given. Source: our
+ * choice.
+ */
 const PROTOCOL_BYTES = 64_000_000;
 
 /** Bounds of a worker's processes. */
-export function limitsOf({ kind }: WorkerSpec): typeof PROCESS_LIMITS | (Omit<typeof PROCESS_LIMITS, "outputBytes"> & { outputBytes: number }) {
+export function limitsOf({
+  kind,
+}: WorkerSpec):
+  | typeof PROCESS_LIMITS
+  | (Omit<typeof PROCESS_LIMITS, "outputBytes"> & { outputBytes: number }) {
   return kind === "acp" ? { ...PROCESS_LIMITS, outputBytes: PROTOCOL_BYTES } : PROCESS_LIMITS;
 }
 
-/** Where the steps of one port are begun, written down and told of. A step that has its end gives it again and does nothing. */
+/**
+ * Where the steps of one port are begun, written down and told of. A step that has its end gives it
+ * again and does nothing.
+ */
 export class StepDesk {
   readonly #run: PlanRun;
   readonly #port: string;
@@ -75,22 +96,52 @@ export class StepDesk {
     this.#signal = signal;
   }
 
-  /** @param atEnd writes beside the end of the step, in its transaction; gives what is to be asked and told. */
+  /**
+   * @param atEnd writes beside the end of the step, in its transaction; gives what is to be asked
+   * and told.
+   */
   async step<Output>(
     key: StepKey,
     work: (step: PlanStep) => Promise<StepEnd<Output>>,
-    atEnd: (tx: Transaction, end: StepEnd<Output>) => Promise<{ readonly escalations?: readonly NewEscalation[]; readonly events?: readonly StepEvent[] }> = async () => ({}),
+    atEnd: (
+      tx: Transaction,
+      end: StepEnd<Output>,
+    ) => Promise<{
+      readonly escalations?: readonly NewEscalation[];
+      readonly events?: readonly StepEvent[];
+    }> = async () => ({}),
   ): Promise<Output> {
     const { records, lease, inbox, announce } = this.#parts;
     const step = await records.beginStep(lease, { run: this.#run.id, port: this.#port, ...key });
     if (step.status === "done" && !key.again) return step.output as Output;
-    if (key.member) await this.tell([{ type: "worker.spawn", data: { port: this.#port, member: key.member, worker: key.worker ?? null, try: key.try, starts: step.starts, node: step.node } }]);
+    if (key.member) {
+      await this.tell([
+        {
+          type: "worker.spawn",
+          data: {
+            port: this.#port,
+            member: key.member,
+            worker: key.worker ?? null,
+            try: key.try,
+            starts: step.starts,
+            node: step.node,
+          },
+        },
+      ]);
+    }
     const end = await work(step);
     this.#signal.throwIfAborted();
     const asked = await records.write(lease, async (tx) => {
       const { tokens, log, output } = end;
       // What earlier starts of it have used stays in its row.
-      await records.endStep(tx, step.id, { output, ...(tokens && { tokensIn: step.tokensIn + tokens.input, tokensOut: step.tokensOut + tokens.output }), ...(log !== undefined && { log }) });
+      await records.endStep(tx, step.id, {
+        output,
+        ...(tokens && {
+          tokensIn: step.tokensIn + tokens.input,
+          tokensOut: step.tokensOut + tokens.output,
+        }),
+        ...(log !== undefined && { log }),
+      });
       const { escalations = [], events = [] } = await atEnd(tx, end);
       if (escalations.length > 0) await inbox.raise(tx, escalations);
       await emit(tx, this.events(events));
@@ -102,21 +153,50 @@ export class StepDesk {
   }
 
   /** Runs a command of the plan; its process is written down before it does anything. */
-  async command(step: PlanStep, command: string, confinement: Confinement, how: { env: Readonly<Record<string, string>>; timeMs: number }): Promise<SandboxEnd & { readonly output: string }> {
+  async command(
+    step: PlanStep,
+    command: string,
+    confinement: Confinement,
+    how: { env: Readonly<Record<string, string>>; timeMs: number },
+  ): Promise<SandboxEnd & { readonly output: string }> {
     const { sandbox, records, lease, network } = this.#parts;
     const port = this.#run.plan.ports.find(({ id }) => id === this.#port);
-    const policy = policyOfCommand(NETWORK_USERS[step.kind] ?? "check", { plan: this.#run.plan, port }, network);
+    const policy = policyOfCommand(
+      NETWORK_USERS[step.kind] ?? "check",
+      { plan: this.#run.plan, port },
+      network,
+    );
     const ran = await sandbox.run(
       { ...confinement, network: policy },
-      { command, env: how.env, limits: { ...PROCESS_LIMITS, timeMs: Math.max(1_000, Math.floor(how.timeMs)) } },
-      { signal: this.#signal, onStart: (identity) => records.stepProcess(lease, step.id, identity) },
+      {
+        command,
+        env: how.env,
+        limits: { ...PROCESS_LIMITS, timeMs: Math.max(1_000, Math.floor(how.timeMs)) },
+      },
+      {
+        signal: this.#signal,
+        onStart: (identity) => records.stepProcess(lease, step.id, identity),
+      },
     );
     this.#signal.throwIfAborted();
     return ran;
   }
 
-  /** A sign of the step's worker. `tokens`: what it has used in this start; `beside` writes in the same transaction. */
-  async sign(step: PlanStep, sign: { readonly progress: number; readonly task: string; readonly log: string; readonly tokens: number }, beside: (tx: Transaction) => Promise<void>, events: readonly StepEvent[]): Promise<void> {
+  /**
+   * A sign of the step's worker. `tokens`: what it has used in this start; `beside` writes in the
+   * same transaction.
+   */
+  async sign(
+    step: PlanStep,
+    sign: {
+      readonly progress: number;
+      readonly task: string;
+      readonly log: string;
+      readonly tokens: number;
+    },
+    beside: (tx: Transaction) => Promise<void>,
+    events: readonly StepEvent[],
+  ): Promise<void> {
     const { records, lease, announce } = this.#parts;
     const { tokens, ...words } = sign;
     await records.write(lease, async (tx) => {
@@ -134,12 +214,25 @@ export class StepDesk {
   }
 
   events(events: readonly StepEvent[]): NewPlatformEvent[] {
-    return events.map(({ type, data }) => ({ type, role: "orchestration", run: this.#run.id, data: { plan: this.#run.plan.name, ...data } }));
+    return events.map(({ type, data }) => ({
+      type,
+      role: "orchestration",
+      run: this.#run.id,
+      data: { plan: this.#run.plan.name, ...data },
+    }));
   }
 }
 
-/** Of what a step has used that which no sign has counted yet. Pure; of one kind it may be below zero, for signs know the sum alone. */
-export function uncounted({ tokens, counted = 0 }: Pick<StepEnd<unknown>, "tokens" | "counted">): { readonly input: number; readonly output: number } | undefined {
+/**
+ * Of what a step has used that which no sign has counted yet. Pure; of one kind it may be below
+ * zero, for signs know the sum alone.
+ */
+export function uncounted({
+  tokens,
+  counted = 0,
+}: Pick<StepEnd<unknown>, "tokens" | "counted">):
+  | { readonly input: number; readonly output: number }
+  | undefined {
   return tokens && { input: tokens.input - counted, output: tokens.output };
 }
 

@@ -26,7 +26,11 @@ export interface TestRuns extends AsyncDisposable {
 export interface TestRunsOptions {
   readonly url: string;
   readonly host?: string;
-  readonly build: (run: PlanRun, port: PlanPort, options: { attempt: number; signal: AbortSignal }) => Promise<PortOutcome>;
+  readonly build: (
+    run: PlanRun,
+    port: PlanPort,
+    options: { attempt: number; signal: AbortSignal },
+  ) => Promise<PortOutcome>;
   readonly work?: Partial<RunWork>;
   readonly maxConcurrency?: number;
   readonly plans?: Partial<PlansOptions>;
@@ -37,12 +41,25 @@ export async function startTestRuns(options: TestRunsOptions): Promise<TestRuns>
   const processId = newId("process");
   const clock = systemClock;
   const logger = silentLogger;
-  const database = await Database.open({ url: options.url, applicationName: applicationName(processId), logger, clock, max: 6 });
+  const database = await Database.open({
+    url: options.url,
+    applicationName: applicationName(processId),
+    logger,
+    clock,
+    max: 6,
+  });
   stack.defer(() => database.close());
   const notifications = new Notifications({ database, logger, clock });
   await notifications.start();
   stack.defer(() => notifications.stop());
-  const lease = new ProcessLease({ database, id: processId, appVersion: "test", logger, clock, notifications });
+  const lease = new ProcessLease({
+    database,
+    id: processId,
+    appVersion: "test",
+    logger,
+    clock,
+    notifications,
+  });
   await lease.start();
   stack.defer(() => lease.stop());
   const events = new EventLog({ database, logger, clock, notifications });
@@ -54,9 +71,20 @@ export async function startTestRuns(options: TestRunsOptions): Promise<TestRuns>
     remove: async () => {},
     tidy: async () => {},
     mergeReady: async () => {},
-    prepare: async (run) => ({ maxConcurrency: options.maxConcurrency ?? run.plan.limits.maxConcurrency }),
+    prepare: async (run) => ({
+      maxConcurrency: options.maxConcurrency ?? run.plan.limits.maxConcurrency,
+    }),
     build: options.build,
-    merge: async (_run, ports) => ({ report: { commit: "merged", branch: "dure/test", kept: ports.filter(({ status }) => status === "succeeded").map(({ id }) => id), missing: [], conflicts: [] }, dropped: [] }),
+    merge: async (_run, ports) => ({
+      report: {
+        commit: "merged",
+        branch: "dure/test",
+        kept: ports.filter(({ status }) => status === "succeeded").map(({ id }) => id),
+        missing: [],
+        conflicts: [],
+      },
+      dropped: [],
+    }),
     ...options.work,
   });
   const plans = new Plans({
@@ -77,11 +105,28 @@ export async function startTestRuns(options: TestRunsOptions): Promise<TestRuns>
   plans.start();
   stack.defer(() => plans.stop());
   const kept = stack.move();
-  return { plans, inbox, events, notifications, database, lease, [Symbol.asyncDispose]: () => kept.disposeAsync() };
+  return {
+    plans,
+    inbox,
+    events,
+    notifications,
+    database,
+    lease,
+    [Symbol.asyncDispose]: () => kept.disposeAsync(),
+  };
 }
 
 /** A plan from `a`, `b: a`, `c: a b`: a port and what it needs. */
-export function planOf(ports: Readonly<Record<string, string>>, limits = "{ max_concurrency: 2 }"): Plan {
-  const lines = Object.entries(ports).map(([id, needs]) => `  - { id: ${id}, goal: do ${id}, role: ${id}, owns: [${id}/**], dependsOn: [${needs.split(" ").filter(Boolean).join(", ")}], acceptance: "true" }`);
-  return parsePlan("test.yaml", `plan: test\nroles: modules\nlimits: ${limits}\nworkers: { default: { kind: command, command: [nobody] } }\nports:\n${lines.join("\n")}\n`);
+export function planOf(
+  ports: Readonly<Record<string, string>>,
+  limits = "{ max_concurrency: 2 }",
+): Plan {
+  const lines = Object.entries(ports).map(
+    ([id, needs]) =>
+      `  - { id: ${id}, goal: do ${id}, role: ${id}, owns: [${id}/**], dependsOn: [${needs.split(" ").filter(Boolean).join(", ")}], acceptance: "true" }`,
+  );
+  return parsePlan(
+    "test.yaml",
+    `plan: test\nroles: modules\nlimits: ${limits}\nworkers: { default: { kind: command, command: [nobody] } }\nports:\n${lines.join("\n")}\n`,
+  );
 }

@@ -1,6 +1,9 @@
 import type { StepKind } from "./run.ts";
 
-/** A place in the run tree: the build (depth 0), its operator (1), the workers under it (2). Source: docs/spec/plans §1. */
+/**
+ * A place in the run tree: the build (depth 0), its operator (1), the workers under it (2). Source:
+ * docs/spec/plans §1.
+ */
 export interface RunNode {
   readonly id: string;
   /** Null for the build. */
@@ -23,7 +26,10 @@ export function operatorNode(run: string): RunNode {
 }
 
 /** One agent run on a port; the same before and after a crash. */
-export function workerNode(run: string, step: { readonly port: string; readonly try: number; readonly kind: StepKind }): RunNode {
+export function workerNode(
+  run: string,
+  step: { readonly port: string; readonly try: number; readonly kind: StepKind },
+): RunNode {
   return under(operatorNode(run), `${run}/${step.port}/${step.try}/${step.kind}`, 2);
 }
 

@@ -1,7 +1,8 @@
 /**
- * Runs inside, by Node.js and nothing else: brings connections to a port of the process's own loopback to dure's door. Its
- * arguments: path of the door's socket, port of the proxy, and ports that stand for the same port of the machine's loopback,
- * which the door is asked for. Writes `up` to descriptor 3 once it listens everywhere, and closes it.
+ * Runs inside, by Node.js and nothing else: brings connections to a port of the process's own
+ * loopback to dure's door. Its arguments: path of the door's socket, port of the proxy, and ports
+ * that stand for the same port of the machine's loopback, which the door is asked for. Writes `up`
+ * to descriptor 3 once it listens everywhere, and closes it.
  */
 export const BRIDGE_PROGRAM = String.raw`
 const fs = require("node:fs");

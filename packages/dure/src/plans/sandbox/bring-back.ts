@@ -1,8 +1,27 @@
-import { chmodSync, closeSync, constants, fstatSync, lstatSync, mkdirSync, openSync, readdirSync, readlinkSync, readSync, rmSync, symlinkSync, unlinkSync, writeSync, type Stats } from "node:fs";
+import {
+  chmodSync,
+  closeSync,
+  constants,
+  fstatSync,
+  lstatSync,
+  mkdirSync,
+  openSync,
+  readdirSync,
+  readlinkSync,
+  readSync,
+  rmSync,
+  symlinkSync,
+  unlinkSync,
+  writeSync,
+  type Stats,
+} from "node:fs";
 import path from "node:path";
 import { isWithin } from "./mount-plan.ts";
 
-/** Calls `enter` for a file, link or folder, then, when it says so, for all that a folder holds. Follows no link. */
+/**
+ * Calls `enter` for a file, link or folder, then, when it says so, for all that a folder holds.
+ * Follows no link.
+ */
 export function visit(at: string, enter: (at: string, isFolder: boolean) => boolean): void {
   const isFolder = lstatSync(at).isDirectory();
   if (!enter(at, isFolder) || !isFolder) return;
@@ -10,8 +29,9 @@ export function visit(at: string, enter: (at: string, isFolder: boolean) => bool
 }
 
 /**
- * Makes `to` what a process has made of `from`: regular files, folders and links; nothing else comes over, and no mode
- * beyond 0777. `kept` and what lies in it stays as it is in `to`. Nobody else may be at work in either.
+ * Makes `to` what a process has made of `from`: regular files, folders and links; nothing else
+ * comes over, and no mode beyond 0777. `kept` and what lies in it stays as it is in `to`. Nobody
+ * else may be at work in either.
  */
 export function bringBack(from: string, to: string, kept: readonly string[]): void {
   if (kept.some((other) => isWithin(to, other))) return;
@@ -23,13 +43,20 @@ export function bringBack(from: string, to: string, kept: readonly string[]): vo
     if (target && !target.isDirectory()) unlinkSync(to);
     if (!target?.isDirectory()) mkdirSync(to);
     const names = new Set(readdirSync(from));
-    for (const name of readdirSync(to)) if (!names.has(name)) bringBack(path.join(from, name), path.join(to, name), kept);
+    for (const name of readdirSync(to)) {
+      if (!names.has(name)) bringBack(path.join(from, name), path.join(to, name), kept);
+    }
     for (const name of names) bringBack(path.join(from, name), path.join(to, name), kept);
     if (!holdsKept) chmodSync(to, (source.mode & 0o777) | 0o700);
     return;
   }
-  if (holdsKept) { // a file cannot stand where something must stay
-    if (target?.isDirectory()) for (const name of readdirSync(to)) bringBack(path.join(from, name), path.join(to, name), kept);
+  if (holdsKept) {
+    // a file cannot stand where something must stay
+    if (target?.isDirectory()) {
+      for (const name of readdirSync(to)) {
+        bringBack(path.join(from, name), path.join(to, name), kept);
+      }
+    }
     return;
   }
   if (source?.isSymbolicLink()) {
@@ -46,13 +73,22 @@ export function bringBack(from: string, to: string, kept: readonly string[]): vo
 function copyContent(from: string, to: string, target: Stats | undefined): void {
   const input = openSync(from, constants.O_RDONLY | constants.O_NOFOLLOW | constants.O_NONBLOCK);
   try {
-    const { mode, isFile } = { mode: fstatSync(input).mode & 0o777, isFile: fstatSync(input).isFile() };
+    const { mode, isFile } = {
+      mode: fstatSync(input).mode & 0o777,
+      isFile: fstatSync(input).isFile(),
+    };
     if (!isFile) return;
     if (target) rmSync(to, { recursive: true });
-    const output = openSync(to, constants.O_WRONLY | constants.O_CREAT | constants.O_EXCL | constants.O_NOFOLLOW, mode);
+    const output = openSync(
+      to,
+      constants.O_WRONLY | constants.O_CREAT | constants.O_EXCL | constants.O_NOFOLLOW,
+      mode,
+    );
     try {
       const buffer = Buffer.alloc(1 << 16);
-      for (let read = readSync(input, buffer); read > 0; read = readSync(input, buffer)) writeSync(output, buffer, 0, read);
+      for (let read = readSync(input, buffer); read > 0; read = readSync(input, buffer)) {
+        writeSync(output, buffer, 0, read);
+      }
     } finally {
       closeSync(output);
     }

@@ -12,16 +12,30 @@ import type { Confiner, Enclosure } from "./confiner.ts";
 import type { SandboxSetting } from "./sandbox.ts";
 
 /**
- * Isolation by bubblewrap: the same places as `namespaces`, mounted by a program that may do so where a system keeps
- * namespaces from everybody else. Disposable folders are copied, since bubblewrap 0.8 (Debian 12) has no overlays.
+ * Isolation by bubblewrap: the same places as `namespaces`, mounted by a program that may do so
+ * where a system keeps namespaces from everybody else. Disposable folders are copied, since
+ * bubblewrap 0.8 (Debian 12) has no overlays.
  *
- * An ordinary user gets a user namespace; root needs none to mount, and the command then becomes a user that owns nothing.
+ * An ordinary user gets a user namespace; root needs none to mount, and the command then becomes a
+ * user that owns nothing.
  */
 export function openBubblewrap(setting: SandboxSetting): Confiner {
   const bwrap = findTool("bwrap");
   const { user } = setting;
-  const namespaces = ["--unshare-pid", "--unshare-ipc", "--unshare-uts", "--unshare-net", ...(user === undefined ? ["--unshare-user"] : [])];
-  const power = ["--cap-drop", "ALL", ...(user === undefined ? [] : ["CAP_SETUID", "CAP_SETGID", "CAP_SETPCAP"].flatMap((name) => ["--cap-add", name]))];
+  const namespaces = [
+    "--unshare-pid",
+    "--unshare-ipc",
+    "--unshare-uts",
+    "--unshare-net",
+    ...(user === undefined ? ["--unshare-user"] : []),
+  ];
+  const power = [
+    "--cap-drop",
+    "ALL",
+    ...(user === undefined
+      ? []
+      : ["CAP_SETUID", "CAP_SETGID", "CAP_SETPCAP"].flatMap((name) => ["--cap-add", name])),
+  ];
   const gate = [...(user === undefined ? [] : becoming(user)), "/bin/sh", "-c", GATE];
 
   return {
@@ -30,7 +44,10 @@ export function openBubblewrap(setting: SandboxSetting): Confiner {
       const { places, newTemporary } = await readyFor(setting, confinement, folder, door);
       const nothing = path.join(folder, "nothing");
       writeFileSync(nothing, "");
-      const copies = await copyAll(places.filter(({ look }) => look === "disposable").map((place) => place.path), folder);
+      const copies = await copyAll(
+        places.filter(({ look }) => look === "disposable").map((place) => place.path),
+        folder,
+      );
       const named = places.filter(({ look }) => look === "writable" || look === "disposable");
       /** The copy if the nearest place that may be written is a disposable one. */
       const source = (at: string): string => {
@@ -39,7 +56,19 @@ export function openBubblewrap(setting: SandboxSetting): Confiner {
         return copy === undefined ? at : path.join(copy, path.relative(around!.path, at));
       };
 
-      const args = ["--ro-bind", "/", "/", "--dev", "/dev", "--perms", "1777", "--tmpfs", "/dev/shm", "--proc", "/proc"];
+      const args = [
+        "--ro-bind",
+        "/",
+        "/",
+        "--dev",
+        "/dev",
+        "--perms",
+        "1777",
+        "--tmpfs",
+        "/dev/shm",
+        "--proc",
+        "/proc",
+      ];
       for (const control of machineControls()) args.push("--ro-bind-try", control, control);
       if (newTemporary) {
         args.push("--perms", "1777", "--tmpfs", TEMPORARY);
@@ -70,7 +99,16 @@ export function openBubblewrap(setting: SandboxSetting): Confiner {
         }
       }
       return {
-        argv: [bwrap, ...namespaces, ...power, "--die-with-parent", ...args, ...seals, "--", ...gate],
+        argv: [
+          bwrap,
+          ...namespaces,
+          ...power,
+          "--die-with-parent",
+          ...args,
+          ...seals,
+          "--",
+          ...gate,
+        ],
         hasInit: true,
         countsOwnProcesses: countsPerNamespace(process.getuid?.()),
       };
@@ -80,14 +118,30 @@ export function openBubblewrap(setting: SandboxSetting): Confiner {
 
 /** Takes the last powers from what follows. */
 function becoming(user: number): readonly string[] {
-  return [findTool("setpriv"), "--no-new-privs", "--inh-caps=-all", "--bounding-set=-all", `--reuid=${user}`, `--regid=${user}`, "--clear-groups", "--"];
+  return [
+    findTool("setpriv"),
+    "--no-new-privs",
+    "--inh-caps=-all",
+    "--bounding-set=-all",
+    `--reuid=${user}`,
+    `--regid=${user}`,
+    "--clear-groups",
+    "--",
+  ];
 }
 
-async function copyAll(originals: readonly string[], folder: string): Promise<ReadonlyMap<string, string>> {
+async function copyAll(
+  originals: readonly string[],
+  folder: string,
+): Promise<ReadonlyMap<string, string>> {
   const copies = new Map<string, string>();
   for (const [index, original] of originals.entries()) {
     const copy = path.join(folder, `copy-${index}`);
-    await promisify(execFile)(findTool("cp"), ["--archive", "--reflink=auto", "--", original, copy], { env: { LC_ALL: "C" } });
+    await promisify(execFile)(
+      findTool("cp"),
+      ["--archive", "--reflink=auto", "--", original, copy],
+      { env: { LC_ALL: "C" } },
+    );
     copies.set(original, copy);
   }
   return copies;

@@ -10,12 +10,22 @@ import { NO_NETWORK, type NetworkPolicy } from "./network.ts";
 import type { Promises } from "./proof.ts";
 import { startTree, within, type Tree } from "./tree.ts";
 import { openWayOut, type WayOut } from "./way-out.ts";
-import type { Confinement, IsolationKind, Sandbox, SandboxCommand, SandboxSetting, SpawnOptions } from "./sandbox.ts";
+import type {
+  Confinement,
+  IsolationKind,
+  Sandbox,
+  SandboxCommand,
+  SandboxSetting,
+  SpawnOptions,
+} from "./sandbox.ts";
 
 /** What a kind of isolation adds to the common way of starting and ending a process tree. */
 export interface Confiner {
   readonly kind: IsolationKind;
-  /** Makes ready what one process needs. `folder` is its own; it is removed after the end. `door`: the folder of the socket that leads out. */
+  /**
+   * Makes ready what one process needs. `folder` is its own; it is removed after the end. `door`:
+   * the folder of the socket that leads out.
+   */
   enclose(confinement: Confinement, folder: string, door: string | undefined): Promise<Enclosure>;
 }
 
@@ -23,11 +33,17 @@ export interface Confiner {
 export interface Enclosure {
   /** Ends with the gate (gate.ts), which it runs inside. */
   readonly argv: readonly string[];
-  /** The first child of the started process is the first of a PID namespace: with it the kernel ends all. */
+  /**
+   * The first child of the started process is the first of a PID namespace: with it the kernel ends
+   * all.
+   */
   readonly hasInit: boolean;
   /** Whether RLIMIT_NPROC counts the processes of this tree alone. */
   readonly countsOwnProcesses: boolean;
-  /** What must be done once the number of the process is known; the text is sent before the script of the gate. */
+  /**
+   * What must be done once the number of the process is known; the text is sent before the script
+   * of the gate.
+   */
   readonly admit?: (pid: number) => Promise<string>;
   /** A path, or a text with paths, as it is called inside. */
   readonly inside?: (text: string) => string;
@@ -37,15 +53,27 @@ export interface Enclosure {
   readonly discard?: () => void;
 }
 
-/** How long output may still be under way after the last process has ended, milliseconds; it is in a pipe, so only a busy loop delays it. */
+/**
+ * How long output may still be under way after the last process has ended, milliseconds; it is in a
+ * pipe, so only a busy loop delays it.
+ */
 const DRAIN_MS = 5_000;
 
 /** The sandbox around a kind. `promises`: what a trial process has shown to hold. */
-export function openConfiner(confiner: Confiner, setting: SandboxSetting, promises: Promises): Sandbox {
+export function openConfiner(
+  confiner: Confiner,
+  setting: SandboxSetting,
+  promises: Promises,
+): Sandbox {
   removeAbandoned(setting.folder);
   const counter = openProcessCounter();
 
-  const start = async (confinement: Confinement, command: SandboxCommand, options: SpawnOptions, merged: boolean): Promise<Tree> => {
+  const start = async (
+    confinement: Confinement,
+    command: SandboxCommand,
+    options: SpawnOptions,
+    merged: boolean,
+  ): Promise<Tree> => {
     options.signal?.throwIfAborted();
     checkConfinement(confinement, command);
     refuseUnkeptNetwork(confinement.network ?? NO_NETWORK, confiner.kind, promises);
@@ -57,7 +85,12 @@ export function openConfiner(confiner: Confiner, setting: SandboxSetting, promis
     }
   };
 
-  const startOnce = async (confinement: Confinement, command: SandboxCommand, options: SpawnOptions, merged: boolean): Promise<Tree> => {
+  const startOnce = async (
+    confinement: Confinement,
+    command: SandboxCommand,
+    options: SpawnOptions,
+    merged: boolean,
+  ): Promise<Tree> => {
     const folder = mkdtempSync(path.join(setting.folder, `p-${process.pid}-`));
     let enclosure: Enclosure | undefined;
     let wayOut: WayOut | undefined;
@@ -68,10 +101,22 @@ export function openConfiner(confiner: Confiner, setting: SandboxSetting, promis
     };
     try {
       const isHeld = promises.network === "enforced";
-      wayOut = isHeld ? await openWayOut({ folder, policy: confinement.network ?? NO_NETWORK, command, setting }) : undefined;
+      wayOut = isHeld
+        ? await openWayOut({ folder, policy: confinement.network ?? NO_NETWORK, command, setting })
+        : undefined;
       enclosure = await confiner.enclose(confinement, folder, wayOut?.folder);
       const throughDoor = wayOut?.command ?? command;
-      return await startTree({ enclosure, confinement, command: throughDoor, bridge: wayOut?.bridge, merged, counter, setting, options, remove });
+      return await startTree({
+        enclosure,
+        confinement,
+        command: throughDoor,
+        bridge: wayOut?.bridge,
+        merged,
+        counter,
+        setting,
+        options,
+        remove,
+      });
     } catch (error) {
       remove();
       throw error;
@@ -95,7 +140,11 @@ export function openConfiner(confiner: Confiner, setting: SandboxSetting, promis
       const drained = new Promise<void>((resolve) => tree.stdout.once("close", resolve));
       const end = await tree.ended;
       await within(setting.clock, DRAIN_MS, drained);
-      return { ...end, output: kept.text(), outputTruncated: end.outputTruncated || kept.isTruncated };
+      return {
+        ...end,
+        output: kept.text(),
+        outputTruncated: end.outputTruncated || kept.isTruncated,
+      };
     },
   };
 }
@@ -103,15 +152,26 @@ export function openConfiner(confiner: Confiner, setting: SandboxSetting, promis
 /** A policy that nothing would keep is not a policy. `audit` keeps none, and was asked for. */
 function refuseUnkeptNetwork(policy: NetworkPolicy, kind: IsolationKind, promises: Promises): void {
   if (promises.network === "enforced" || kind === "audit" || policy.kind === "open") return;
-  throw new DureError("SANDBOX_NETWORK", `On this machine processes of workers have the machine's own network (${kind}), so the policy ${policy.kind} cannot be kept.`, {
-    class: "unavailable",
-    hint: "Let dure make network namespaces (see `dure doctor`), or say `network: open` in the plan and mean it.",
-  });
+  throw new DureError(
+    "SANDBOX_NETWORK",
+    `On this machine processes of workers have the machine's own network (${kind}), so the policy ${policy.kind} cannot be kept.`,
+    {
+      class: "unavailable",
+      hint: "Let dure make network namespaces (see `dure doctor`), or say `network: open` in the plan and mean it.",
+    },
+  );
 }
 
-/** Nothing of the command has run. What is mounted on the machine may have changed between our look at it and our own mounts, so it is worth a second look. */
+/**
+ * Nothing of the command has run. What is mounted on the machine may have changed between our look
+ * at it and our own mounts, so it is worth a second look.
+ */
 function wasNeverEntered(error: unknown): boolean {
-  return error instanceof DureError && error.code === "SANDBOX_FAILED" && error.details?.["isReady"] === false;
+  return (
+    error instanceof DureError &&
+    error.code === "SANDBOX_FAILED" &&
+    error.details?.["isReady"] === false
+  );
 }
 
 /** Folders of a dure that was killed; their names begin with its number. */

@@ -1,6 +1,12 @@
 import { chmodSync, chownSync, closeSync, mkdirSync, openSync } from "node:fs";
 import { lookup } from "node:dns/promises";
-import { createServer, request as requestHttp, type IncomingMessage, type OutgoingHttpHeaders, type ServerResponse } from "node:http";
+import {
+  createServer,
+  request as requestHttp,
+  type IncomingMessage,
+  type OutgoingHttpHeaders,
+  type ServerResponse,
+} from "node:http";
 import { connect, isIP, type Socket } from "node:net";
 import { networkInterfaces } from "node:os";
 import path from "node:path";
@@ -8,7 +14,13 @@ import type { Duplex } from "node:stream";
 import { timingSafeEqual } from "node:crypto";
 import { withTimeout } from "../../kernel/clock.ts";
 import { messageOf } from "../../kernel/errors.ts";
-import { decideHost, refusedAddress, targetOfUrl, type NetworkPolicy, type Target } from "./network.ts";
+import {
+  decideHost,
+  refusedAddress,
+  targetOfUrl,
+  type NetworkPolicy,
+  type Target,
+} from "./network.ts";
 import type { SandboxSetting } from "./sandbox.ts";
 
 /** The name by which a worker reaches the hooks of its step, and nothing else of dure. */
@@ -46,14 +58,20 @@ export interface Door {
   close(): void;
 }
 
-/** Connections of one process at a time. Source: an agent with a browser's worth of connections to each of 20 hosts. */
-const CONNECTIONS_MOST = 128;
+/**
+ * Connections of one process at a time. Source: an agent with a browser's worth of connections to
+ * each of 20 hosts.
+ */
+const MAX_CONNECTIONS = 128;
 /** Bytes of the head of a request. Source: Node's own default, `--max-http-header-size`. */
 const HEAD_BYTES = 16_384;
 /** Milliseconds until a head is there, and until a connection is made. */
 const HEAD_MS = 10_000;
 const CONNECT_MS = 15_000;
-/** Milliseconds without a byte. Source: docs/spec/plans §6: a model may be silent for minutes; agents wait 10 min for one answer. */
+/**
+ * Milliseconds without a byte. Source: docs/spec/plans §6: a model may be silent for minutes;
+ * agents wait 10 min for one answer.
+ */
 const IDLE_MS = 10 * 60_000;
 /** Bytes of what a hook is told. Source: the bound of a report, workers/hook-client.ts. */
 const HOOK_BYTES = 4_000_000;
@@ -61,21 +79,38 @@ const HOOK_BYTES = 4_000_000;
 const HOOKS = /^\/v1\/hooks\/(?:test-feedback|ask|request-access)$/;
 
 /**
- * The only way out of a process's network: a forward proxy on a Unix socket, which resolves names itself and connects to the
- * very address that it has looked at. Ends with `close`, with all that goes through it.
+ * The only way out of a process's network: a forward proxy on a Unix socket, which resolves names
+ * itself and connects to the very address that it has looked at. Ends with `close`, with all that
+ * goes through it.
  */
 export async function openDoor(order: DoorOrder): Promise<Door> {
-  const server = createServer({ maxHeaderSize: HEAD_BYTES, headersTimeout: HEAD_MS, requestTimeout: 0, keepAliveTimeout: HEAD_MS });
+  const server = createServer({
+    maxHeaderSize: HEAD_BYTES,
+    headersTimeout: HEAD_MS,
+    requestTimeout: 0,
+    keepAliveTimeout: HEAD_MS,
+  });
   const ends = new Set<Duplex>();
   const keep = <S extends Duplex>(socket: S): S => {
     ends.add(socket);
     socket.once("close", () => ends.delete(socket));
     return socket;
   };
-  server.maxConnections = CONNECTIONS_MOST;
-  server.on("connection", (socket: Socket) => void keep(socket).setTimeout(IDLE_MS, () => socket.destroy()));
-  server.on("connect", (message: IncomingMessage, socket: Socket, head: Buffer) => void tunnel(order, message, { socket, head, keep }));
-  server.on("request", (message: IncomingMessage, response: ServerResponse) => void answer(order, message, response, keep));
+  server.maxConnections = MAX_CONNECTIONS;
+  server.on(
+    "connection",
+    (socket: Socket) => void keep(socket).setTimeout(IDLE_MS, () => socket.destroy()),
+  );
+  server.on(
+    "connect",
+    (message: IncomingMessage, socket: Socket, head: Buffer) =>
+      void tunnel(order, message, { socket, head, keep }),
+  );
+  server.on(
+    "request",
+    (message: IncomingMessage, response: ServerResponse) =>
+      void answer(order, message, response, keep),
+  );
   server.on("upgrade", (_message: IncomingMessage, socket: Socket) => socket.destroy());
   server.on("clientError", (_error: Error, socket: Duplex) => socket.destroy());
 
@@ -90,10 +125,14 @@ export async function openDoor(order: DoorOrder): Promise<Door> {
 }
 
 /**
- * Listens in the folder by a short name of it, since that of the socket itself may be longer than a socket's name can be.
- * Gives the descriptor that the name stands for: it is closed after the server.
+ * Listens in the folder by a short name of it, since that of the socket itself may be longer than a
+ * socket's name can be. Gives the descriptor that the name stands for: it is closed after the
+ * server.
  */
-async function listen(server: ReturnType<typeof createServer>, { folder, user }: DoorOrder): Promise<number> {
+async function listen(
+  server: ReturnType<typeof createServer>,
+  { folder, user }: DoorOrder,
+): Promise<number> {
   mkdirSync(folder, { recursive: true });
   const opened = openSync(folder, "r");
   try {
@@ -121,9 +160,15 @@ interface Tunnel {
 }
 
 /** `CONNECT host:port`: bytes both ways. */
-async function tunnel(order: DoorOrder, message: IncomingMessage, { socket, head, keep }: Tunnel): Promise<void> {
+async function tunnel(
+  order: DoorOrder,
+  message: IncomingMessage,
+  { socket, head, keep }: Tunnel,
+): Promise<void> {
   socket.on("error", () => socket.destroy());
-  const target = targetOfUrl(`http://${/:\d+$/.test(message.url ?? "") ? message.url : `${message.url}:443`}`);
+  const target = targetOfUrl(
+    `http://${/:\d+$/.test(message.url ?? "") ? message.url : `${message.url}:443`}`,
+  );
   const way = await wayTo(order, target);
   if (!way.open) return refuseTunnel(socket, way.status, way.because);
   try {
@@ -142,10 +187,17 @@ async function tunnel(order: DoorOrder, message: IncomingMessage, { socket, head
 
 function refuseTunnel(socket: Socket, status: number, because: string): void {
   const body = `dure: ${because}\n`;
-  socket.end(`HTTP/1.1 ${status} Refused\r\ncontent-type: text/plain\r\ncontent-length: ${Buffer.byteLength(body)}\r\nconnection: close\r\n\r\n${body}`);
+  socket.end(
+    `HTTP/1.1 ${status} Refused\r\ncontent-type: text/plain\r\ncontent-length: ${Buffer.byteLength(body)}\r\nconnection: close\r\n\r\n${body}`,
+  );
 }
 
-async function answer(order: DoorOrder, message: IncomingMessage, response: ServerResponse, keep: Tunnel["keep"]): Promise<void> {
+async function answer(
+  order: DoorOrder,
+  message: IncomingMessage,
+  response: ServerResponse,
+  keep: Tunnel["keep"],
+): Promise<void> {
   response.on("error", () => response.destroy());
   const url = message.url ?? "";
   const isWhole = /^http:\/\//i.test(url);
@@ -156,7 +208,15 @@ async function answer(order: DoorOrder, message: IncomingMessage, response: Serv
   if (!way.open) return say(response, way.status, way.because);
   const { pathname, search, host } = new URL(url);
   const headers: OutgoingHttpHeaders = { ...endToEnd(message.headers), host };
-  const asked = requestHttp({ host: way.address, port: target!.port, method: message.method, path: `${pathname}${search}`, headers, agent: false, timeout: IDLE_MS });
+  const asked = requestHttp({
+    host: way.address,
+    port: target!.port,
+    method: message.method,
+    path: `${pathname}${search}`,
+    headers,
+    agent: false,
+    timeout: IDLE_MS,
+  });
   asked.on("socket", keep);
   asked.on("timeout", () => asked.destroy());
   asked.on("error", (error) => say(response, 502, messageOf(error)));
@@ -168,14 +228,20 @@ async function answer(order: DoorOrder, message: IncomingMessage, response: Serv
   message.pipe(asked);
 }
 
-type Way = { readonly open: true; readonly address: string } | { readonly open: false; readonly status: number; readonly because: string };
+type Way =
+  | { readonly open: true; readonly address: string }
+  | { readonly open: false; readonly status: number; readonly because: string };
 
 /** Decides, resolves, looks at the address, and writes it down. */
 async function wayTo(order: DoorOrder, target: Target | undefined): Promise<Way> {
   if (!target) return { open: false, status: 400, because: "the address cannot be read" };
   const { logger } = order.setting;
   const way = await findWay(order, target);
-  const noted: DoorRequest = { ...target, allowed: way.open, because: way.open ? undefined : way.because };
+  const noted: DoorRequest = {
+    ...target,
+    allowed: way.open,
+    because: way.open ? undefined : way.because,
+  };
   const line = `a worker asked for ${target.host}:${target.port}: ${way.open ? "allowed" : `refused, ${way.because}`}`;
   if (way.open) logger.info(noted, line);
   else logger.warn(noted, line);
@@ -184,26 +250,49 @@ async function wayTo(order: DoorOrder, target: Target | undefined): Promise<Way>
 
 async function findWay({ policy, setting }: DoorOrder, target: Target): Promise<Way> {
   const reach = decideHost(target, policy);
-  if (!reach.allowed) return { open: false, status: 403, because: `${target.host}:${target.port} is refused: ${reach.because}` };
-  const own = Object.values(networkInterfaces()).flatMap((all) => (all ?? []).map(({ address }) => address));
+  if (!reach.allowed) {
+    return {
+      open: false,
+      status: 403,
+      because: `${target.host}:${target.port} is refused: ${reach.because}`,
+    };
+  }
+  const own = Object.values(networkInterfaces()).flatMap((all) =>
+    (all ?? []).map(({ address }) => address),
+  );
   let because = "no address was found";
   try {
-    const never = (await Promise.all(setting.network.never().map((one) => addressesOf(setting, one)))).flat();
+    const never = (
+      await Promise.all(setting.network.never().map((one) => addressesOf(setting, one)))
+    ).flat();
     for (const { host: address } of await addressesOf(setting, target)) {
       const refused = refusedAddress(address, target.port, { isNamed: reach.isNamed, own, never });
       if (refused === undefined) return { open: true, address };
       because = refused;
     }
   } catch (error) {
-    return { open: false, status: 502, because: `${target.host} was not found: ${messageOf(error)}` };
+    return {
+      open: false,
+      status: 502,
+      because: `${target.host} was not found: ${messageOf(error)}`,
+    };
   }
-  return { open: false, status: 403, because: `${target.host}:${target.port} is refused: ${because}` };
+  return {
+    open: false,
+    status: 403,
+    because: `${target.host}:${target.port} is refused: ${because}`,
+  };
 }
 
-async function addressesOf({ clock, network }: DoorOrder["setting"], { host, port }: Target): Promise<readonly Target[]> {
+async function addressesOf(
+  { clock, network }: DoorOrder["setting"],
+  { host, port }: Target,
+): Promise<readonly Target[]> {
   if (isIP(host) !== 0) return [{ host, port }];
   const late = (): Error => new Error(`no answer within ${CONNECT_MS} ms`);
-  const found = await withTimeout(clock, CONNECT_MS, late, () => (network.resolve ?? resolveName)(host));
+  const found = await withTimeout(clock, CONNECT_MS, late, () =>
+    (network.resolve ?? resolveName)(host),
+  );
   return found.map((address) => ({ host: address, port }));
 }
 
@@ -215,7 +304,15 @@ async function connectTo({ setting }: DoorOrder, address: string, port: number):
   const late = (): Error => new Error(`${address}:${port} did not answer within ${CONNECT_MS} ms`);
   const socket = connect({ host: address, port });
   try {
-    await withTimeout(setting.clock, CONNECT_MS, late, () => new Promise<void>((resolve, reject) => void socket.once("connect", resolve).once("error", reject)));
+    await withTimeout(
+      setting.clock,
+      CONNECT_MS,
+      late,
+      () =>
+        new Promise<void>(
+          (resolve, reject) => void socket.once("connect", resolve).once("error", reject),
+        ),
+    );
   } catch (error) {
     socket.destroy();
     throw error;
@@ -224,7 +321,17 @@ async function connectTo({ setting }: DoorOrder, address: string, port: number):
 }
 
 /** Headers that are for the next hop alone. Source: RFC 9110 §7.6.1. */
-const HOP_BY_HOP = new Set(["connection", "keep-alive", "proxy-authenticate", "proxy-authorization", "proxy-connection", "te", "trailer", "transfer-encoding", "upgrade"]);
+const HOP_BY_HOP = new Set([
+  "connection",
+  "keep-alive",
+  "proxy-authenticate",
+  "proxy-authorization",
+  "proxy-connection",
+  "te",
+  "trailer",
+  "transfer-encoding",
+  "upgrade",
+]);
 
 function endToEnd(headers: IncomingMessage["headers"]): OutgoingHttpHeaders {
   return Object.fromEntries(Object.entries(headers).filter(([name]) => !HOP_BY_HOP.has(name)));
@@ -232,27 +339,56 @@ function endToEnd(headers: IncomingMessage["headers"]): OutgoingHttpHeaders {
 
 function say(response: ServerResponse, status: number, because: string): void {
   if (response.headersSent) return void response.destroy();
-  response.writeHead(status, { "content-type": "text/plain", connection: "close" }).end(`dure: ${because}\n`);
+  response
+    .writeHead(status, { "content-type": "text/plain", connection: "close" })
+    .end(`dure: ${because}\n`);
 }
 
 // --- to dure -----------------------------------------------------------------------------------------------------------
 
-/** The three hooks of the very step, with its own token. No other route, no other method, no header but these. */
-async function callHook({ hook, setting }: DoorOrder, message: IncomingMessage, response: ServerResponse): Promise<void> {
+/**
+ * The three hooks of the very step, with its own token. No other route, no other method, no header
+ * but these.
+ */
+async function callHook(
+  { hook, setting }: DoorOrder,
+  message: IncomingMessage,
+  response: ServerResponse,
+): Promise<void> {
   const at = (message.url ?? "").replace(/^http:\/\/[^/]*/i, "");
   const refuse = (status: number, because: string): void => {
-    setting.logger.warn({ host: HOOK_HOST, path: at.slice(0, 200), allowed: false, because }, `a worker asked for ${HOOK_HOST}: refused, ${because}`);
+    setting.logger.warn(
+      { host: HOOK_HOST, path: at.slice(0, 200), allowed: false, because },
+      `a worker asked for ${HOOK_HOST}: refused, ${because}`,
+    );
     say(response, status, because);
   };
   if (!hook) return refuse(404, "this process has no hooks");
-  if (message.method !== "POST" || !HOOKS.test(at)) return refuse(404, `only POST to the hooks of the step is there, not ${message.method} ${at.slice(0, 100)}`);
-  if (!isBearer(message.headers.authorization, hook.token)) return refuse(401, "the token is not that of this step");
+  if (message.method !== "POST" || !HOOKS.test(at)) {
+    return refuse(
+      404,
+      `only POST to the hooks of the step is there, not ${message.method} ${at.slice(0, 100)}`,
+    );
+  }
+  if (!isBearer(message.headers.authorization, hook.token)) {
+    return refuse(401, "the token is not that of this step");
+  }
   const body = await bodyOf(message, HOOK_BYTES);
   if (!body) return refuse(413, `more than ${HOOK_BYTES} bytes`);
-  const asked = requestHttp(new URL(at, hook.url), { method: "POST", agent: false, headers: { "content-type": "application/json", "content-length": body.length, authorization: `Bearer ${hook.token}` } });
+  const asked = requestHttp(new URL(at, hook.url), {
+    method: "POST",
+    agent: false,
+    headers: {
+      "content-type": "application/json",
+      "content-length": body.length,
+      authorization: `Bearer ${hook.token}`,
+    },
+  });
   asked.on("error", (error) => say(response, 502, messageOf(error)));
   asked.on("response", (answered) => {
-    response.writeHead(answered.statusCode ?? 502, { "content-type": answered.headers["content-type"] ?? "application/json" });
+    response.writeHead(answered.statusCode ?? 502, {
+      "content-type": answered.headers["content-type"] ?? "application/json",
+    });
     answered.pipe(response);
   });
   response.on("close", () => asked.destroy());

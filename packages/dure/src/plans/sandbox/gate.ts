@@ -1,15 +1,19 @@
 import type { SandboxCommand } from "./sandbox.ts";
 
 /**
- * What runs first inside, as the confined user: it tells dure that everything is in place, waits for its script on
- * descriptor 3 and becomes the command. So the command starts only when its identity is stored, no secret of its
- * environment ever stands on a command line, and none of its variables (LD_PRELOAD) reaches a program with privileges.
- * A script that ends too early, because dure has died, is not run.
+ * What runs first inside, as the confined user: it tells dure that everything is in place, waits
+ * for its script on descriptor 3 and becomes the command. So the command starts only when its
+ * identity is stored, no secret of its environment ever stands on a command line, and none of its
+ * variables (LD_PRELOAD) reaches a program with privileges. A script that ends too early, because
+ * dure has died, is not run.
  */
 export const GATE = `echo ready >&3; script=$(cat <&3); case $script in *': end') eval "$script";; esac; exit 125`;
 
 /** The environment of everything before the command. */
-export const GATE_ENV = { PATH: "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin", LC_ALL: "C" } as const;
+export const GATE_ENV = {
+  PATH: "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin",
+  LC_ALL: "C",
+} as const;
 
 /** What is asked of the gate. */
 export interface GateOrder {
@@ -25,22 +29,33 @@ export interface GateOrder {
   readonly bridge?: readonly string[] | undefined;
 }
 
-/** The script for the gate. Pure. Says `failed cwd`, `failed network`, `failed command` or `started` on descriptor 3, which it then closes. */
+/**
+ * The script for the gate. Pure. Says `failed cwd`, `failed network`, `failed command` or `started`
+ * on descriptor 3, which it then closes.
+ */
 export function gateScript(order: GateOrder): string {
   const { command, limits } = order.command;
   const words = typeof command === "string" ? ["/bin/sh", "-c", command] : command;
   const variables = Object.entries({ ...order.command.env, DURE_SANDBOX: order.marker });
   const plain = variables.filter(([name]) => canExport(name));
-  const odd = variables.filter(([name]) => !canExport(name)).map(([name, value]) => `${name}=${value}`);
+  const odd = variables
+    .filter(([name]) => !canExport(name))
+    .map(([name, value]) => `${name}=${value}`);
 
   return [
     `unset LC_ALL`,
     `ulimit -c 0 2>/dev/null`,
     `ulimit -f ${Math.ceil(limits.fileBytes / 512)} 2>/dev/null`, // in blocks of 512 bytes; source: POSIX ulimit
-    ...(order.processes === undefined ? [] : [`{ ulimit -u ${order.processes} || ulimit -p ${order.processes}; } 2>/dev/null`]), // bash, dash
+    ...(order.processes === undefined
+      ? []
+      : [`{ ulimit -u ${order.processes} || ulimit -p ${order.processes}; } 2>/dev/null`]), // bash, dash
     `cd -- ${quote(order.cwd)} 2>/dev/null || { echo failed cwd >&3; exit 125; }`,
     `unset OLDPWD`,
-    ...(order.bridge === undefined ? [] : [`[ "$(/usr/bin/env -i ${order.bridge.map(quote).join(" ")} 2>/dev/null 3>&1 >/dev/null &)" = up ] || { echo failed network >&3; exit 125; }`]),
+    ...(order.bridge === undefined
+      ? []
+      : [
+          `[ "$(/usr/bin/env -i ${order.bridge.map(quote).join(" ")} 2>/dev/null 3>&1 >/dev/null &)" = up ] || { echo failed network >&3; exit 125; }`,
+        ]),
     ...(order.command.env["PATH"] === undefined ? ["unset PATH"] : []),
     ...plain.map(([name, value]) => `export ${name}=${quote(value)}`),
     `command -v -- ${quote(words[0] ?? "")} >/dev/null || { echo failed command >&3; exit 125; }`,

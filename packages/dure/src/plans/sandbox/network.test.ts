@@ -1,5 +1,11 @@
 import { expect, test } from "vitest";
-import { decideHost, parseHost, refusedAddress, targetOfUrl, type NetworkPolicy } from "./network.ts";
+import {
+  decideHost,
+  parseHost,
+  refusedAddress,
+  targetOfUrl,
+  type NetworkPolicy,
+} from "./network.ts";
 
 const open: NetworkPolicy = { kind: "open", hosts: [] };
 const provider = (...hosts: string[]): NetworkPolicy => ({ kind: "provider", hosts });
@@ -37,15 +43,47 @@ test.for([
 });
 
 const own = ["203.0.113.7", "fd12::7"];
-const never = [{ host: "127.0.0.1", port: 3000 }, { host: "198.51.100.9", port: 5432 }];
+const never = [
+  { host: "127.0.0.1", port: 3000 },
+  { host: "198.51.100.9", port: 5432 },
+];
 
-test.for(["127.0.0.1", "127.9.9.9", "0.0.0.0", "::1", "::", "::ffff:127.0.0.1", "::ffff:7f00:1", "10.1.2.3", "172.31.0.1", "192.168.1.1", "100.64.0.1", "169.254.169.254", "::ffff:169.254.169.254", "168.63.129.16", "100.100.100.200", "fe80::1%eth0", "fd00:ec2::254", "fd12::9", "64:ff9b::7f00:1", "2002:7f00:1::", "224.0.0.1", "255.255.255.255", "203.0.113.7", "fd12::7"])("an address that is not public is refused, also to an open policy: %s", (address) => {
+test.for([
+  "127.0.0.1",
+  "127.9.9.9",
+  "0.0.0.0",
+  "::1",
+  "::",
+  "::ffff:127.0.0.1",
+  "::ffff:7f00:1",
+  "10.1.2.3",
+  "172.31.0.1",
+  "192.168.1.1",
+  "100.64.0.1",
+  "169.254.169.254",
+  "::ffff:169.254.169.254",
+  "168.63.129.16",
+  "100.100.100.200",
+  "fe80::1%eth0",
+  "fd00:ec2::254",
+  "fd12::9",
+  "64:ff9b::7f00:1",
+  "2002:7f00:1::",
+  "224.0.0.1",
+  "255.255.255.255",
+  "203.0.113.7",
+  "fd12::7",
+])("an address that is not public is refused, also to an open policy: %s", (address) => {
   expect(refusedAddress(address, 80, { isNamed: false, own, never })).toBeTypeOf("string");
 });
 
 test("public addresses are reached, and a named port opens what is not public", () => {
-  for (const address of ["93.184.215.14", "2606:2800:21f:cb07:6820:80da:af6b:8b2c"]) expect(refusedAddress(address, 443, { isNamed: false, own, never })).toBeUndefined();
-  for (const address of ["127.0.0.1", "10.1.2.3", "203.0.113.7", "::1"]) expect(refusedAddress(address, 4010, { isNamed: true, own, never })).toBeUndefined();
+  for (const address of ["93.184.215.14", "2606:2800:21f:cb07:6820:80da:af6b:8b2c"]) {
+    expect(refusedAddress(address, 443, { isNamed: false, own, never })).toBeUndefined();
+  }
+  for (const address of ["127.0.0.1", "10.1.2.3", "203.0.113.7", "::1"]) {
+    expect(refusedAddress(address, 4010, { isNamed: true, own, never })).toBeUndefined();
+  }
 });
 
 test.for([
@@ -61,7 +99,16 @@ test.for([
 });
 
 test("an address of the web is read as the target that it leads to", () => {
-  expect(["https://api.example.org/v1", "http://[::1]:8080", "postgres://u:p@db:6000/x", "postgresql://db/x", "ftp://x", "no"].map(targetOfUrl)).toEqual([
+  expect(
+    [
+      "https://api.example.org/v1",
+      "http://[::1]:8080",
+      "postgres://u:p@db:6000/x",
+      "postgresql://db/x",
+      "ftp://x",
+      "no",
+    ].map(targetOfUrl),
+  ).toEqual([
     { host: "api.example.org", port: 443 },
     { host: "::1", port: 8080 },
     { host: "db", port: 6000 },

@@ -1,12 +1,16 @@
 import { BlockList, isIP, isIPv6 } from "node:net";
 
 /**
- * Where a process may get to. `none`: nowhere but itself. `provider`: the hosts that are named, which for a worker are those of
- * its model. `open`: every public host. Whatever it says, a process has a network of its own: its only way out is dure's door.
+ * Where a process may get to. `none`: nowhere but itself. `provider`: the hosts that are named,
+ * which for a worker are those of its model. `open`: every public host. Whatever it says, a process
+ * has a network of its own: its only way out is dure's door.
  */
 export interface NetworkPolicy {
   readonly kind: "none" | "provider" | "open";
-  /** `host`, `host:port`, `*.host`, `[v6]:port`. Without a port: 443 and 80. With `open` beside the public ones. */
+  /**
+   * `host`, `host:port`, `*.host`, `[v6]:port`. Without a port: 443 and 80. With `open` beside the
+   * public ones.
+   */
   readonly hosts: readonly string[];
 }
 
@@ -30,7 +34,10 @@ const WEB_PORTS: readonly number[] = [443, 80];
 export function parseHost(text: string): HostRule | undefined {
   const written = text.trim().toLowerCase();
   if (isIPv6(written)) return { host: written, port: undefined };
-  const match = /^(?:\[([0-9a-f:.]+)\]|((?:\*\.)?[a-z0-9_](?:[a-z0-9._-]{0,251}[a-z0-9_])?))\.?(?::(\d{1,5}))?$/.exec(written);
+  const match =
+    /^(?:\[([0-9a-f:.]+)\]|((?:\*\.)?[a-z0-9_](?:[a-z0-9._-]{0,251}[a-z0-9_])?))\.?(?::(\d{1,5}))?$/.exec(
+      written,
+    );
   if (!match) return undefined;
   const [, v6, name, digits] = match;
   if (v6 !== undefined && !isIPv6(v6)) return undefined;
@@ -45,21 +52,36 @@ export function targetOfUrl(text: string): Target | undefined {
   const { protocol, hostname, port } = new URL(text);
   const standard = { "http:": 80, "https:": 443, "postgres:": 5432, "postgresql:": 5432 }[protocol];
   if (standard === undefined || hostname === "") return undefined;
-  return { host: hostname.replace(/^\[|\]$/g, "").toLowerCase(), port: port === "" ? standard : Number(port) };
+  return {
+    host: hostname.replace(/^\[|\]$/g, "").toLowerCase(),
+    port: port === "" ? standard : Number(port),
+  };
 }
 
 export type Reach =
   /** `isNamed`: with this very port, which alone opens addresses that are not public. */
-  { readonly allowed: true; readonly isNamed: boolean } | { readonly allowed: false; readonly because: string };
+  | { readonly allowed: true; readonly isNamed: boolean }
+  | { readonly allowed: false; readonly because: string };
 
-/** Whether a policy lets a process ask for a host at all. Its address is looked at afterwards. Pure. */
+/**
+ * Whether a policy lets a process ask for a host at all. Its address is looked at afterwards. Pure.
+ */
 export function decideHost(target: Target, policy: NetworkPolicy): Reach {
-  if (policy.kind === "none") return { allowed: false, because: "this process has no network (policy none)" };
-  const rules = policy.hosts.flatMap((text) => parseHost(text) ?? []).filter((rule) => matches(rule, target));
+  if (policy.kind === "none") {
+    return { allowed: false, because: "this process has no network (policy none)" };
+  }
+  const rules = policy.hosts
+    .flatMap((text) => parseHost(text) ?? [])
+    .filter((rule) => matches(rule, target));
   const isNamed = rules.some((rule) => rule.port === target.port);
   if (isNamed) return { allowed: true, isNamed: true };
-  if (policy.kind === "open" || (rules.length > 0 && WEB_PORTS.includes(target.port))) return { allowed: true, isNamed: false };
-  return { allowed: false, because: `it is not among the hosts of this process (policy provider: ${policy.hosts.join(", ") || "none named"})` };
+  if (policy.kind === "open" || (rules.length > 0 && WEB_PORTS.includes(target.port))) {
+    return { allowed: true, isNamed: false };
+  }
+  return {
+    allowed: false,
+    because: `it is not among the hosts of this process (policy provider: ${policy.hosts.join(", ") || "none named"})`,
+  };
 }
 
 function matches(rule: HostRule, { host, port }: Target): boolean {
@@ -77,13 +99,20 @@ export interface AddressFacts {
 }
 
 /** Why an address may not be connected to; undefined when it may. Pure. */
-export function refusedAddress(address: string, port: number, { isNamed, own, never }: AddressFacts): string | undefined {
+export function refusedAddress(
+  address: string,
+  port: number,
+  { isNamed, own, never }: AddressFacts,
+): string | undefined {
   const plain = plainAddress(address);
   const isHere = isIn(LOOPBACK, plain) || own.map(plainAddress).includes(plain);
   const isDures = never.some((target) => {
     if (target.port !== port) return false;
     const there = plainAddress(target.host);
-    return there === plain || (isHere && (isIn(LOOPBACK, there) || own.map(plainAddress).includes(there)));
+    return (
+      there === plain ||
+      (isHere && (isIn(LOOPBACK, there) || own.map(plainAddress).includes(there)))
+    );
   });
   if (isDures) return `${address}:${port} is dure's own`;
   if (isIn(METADATA, plain)) return `${address} is the machine's metadata or link-local`;
@@ -92,15 +121,45 @@ export function refusedAddress(address: string, port: number, { isNamed, own, ne
   return isIn(NOT_PUBLIC, plain) ? `${address} is not a public address` : undefined;
 }
 
-/** Source: AWS, GCP, Azure (168.63.129.16) and Alibaba (100.100.100.200) on instance metadata; RFC 3927, RFC 4291 on link-local. */
-const METADATA = blockList(["169.254.0.0/16", "168.63.129.16/32", "100.100.100.200/32", "fe80::/10", "fd00:ec2::254/128"]);
+/**
+ * Source: AWS, GCP, Azure (168.63.129.16) and Alibaba (100.100.100.200) on instance metadata; RFC
+ * 3927, RFC 4291 on link-local.
+ */
+const METADATA = blockList([
+  "169.254.0.0/16",
+  "168.63.129.16/32",
+  "100.100.100.200/32",
+  "fe80::/10",
+  "fd00:ec2::254/128",
+]);
 /** `0.0.0.0` and `::` lead to the machine itself on Linux. */
 const LOOPBACK = blockList(["127.0.0.0/8", "0.0.0.0/8", "::1/128", "::/128"]);
-/** Source: IANA special-purpose address registries, IPv4 and IPv6. What carries an IPv4 address in itself is refused whole. */
+/**
+ * Source: IANA special-purpose address registries, IPv4 and IPv6. What carries an IPv4 address in
+ * itself is refused whole.
+ */
 const NOT_PUBLIC = blockList([
-  ...["10.0.0.0/8", "100.64.0.0/10", "172.16.0.0/12", "192.0.0.0/24", "192.0.2.0/24", "192.168.0.0/16", "198.18.0.0/15"],
+  ...[
+    "10.0.0.0/8",
+    "100.64.0.0/10",
+    "172.16.0.0/12",
+    "192.0.0.0/24",
+    "192.0.2.0/24",
+    "192.168.0.0/16",
+    "198.18.0.0/15",
+  ],
   ...["198.51.100.0/24", "203.0.113.0/24", "224.0.0.0/4", "240.0.0.0/4"],
-  ...["64:ff9b::/96", "64:ff9b:1::/48", "100::/64", "2001::/23", "2001:db8::/32", "2002::/16", "fc00::/7", "fec0::/10", "ff00::/8"],
+  ...[
+    "64:ff9b::/96",
+    "64:ff9b:1::/48",
+    "100::/64",
+    "2001::/23",
+    "2001:db8::/32",
+    "2002::/16",
+    "fc00::/7",
+    "fec0::/10",
+    "ff00::/8",
+  ],
 ]);
 
 function blockList(networks: readonly string[]): BlockList {

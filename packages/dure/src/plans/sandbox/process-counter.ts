@@ -1,17 +1,30 @@
 import { randomUUID } from "node:crypto";
-import { existsSync, mkdirSync, readdirSync, readFileSync, rmdirSync, writeFileSync } from "node:fs";
+import {
+  existsSync,
+  mkdirSync,
+  readdirSync,
+  readFileSync,
+  rmdirSync,
+  writeFileSync,
+} from "node:fs";
 import { release } from "node:os";
 import path from "node:path";
 import { exists } from "./processes.ts";
 
-/** Bounds how many processes a tree has, by the kernel's pids controller. Source: kernel docs, cgroup-v1/pids, cgroup-v2. */
+/**
+ * Bounds how many processes a tree has, by the kernel's pids controller. Source: kernel docs,
+ * cgroup-v1/pids, cgroup-v2.
+ */
 export interface ProcessCounter {
   /** A group for one tree. */
   open(max: number): ProcessGroup;
 }
 
 export interface ProcessGroup {
-  /** Comes before a command line, which then runs in the group. The command itself moves in: that waits for the kernel, and we do not. */
+  /**
+   * Comes before a command line, which then runs in the group. The command itself moves in: that
+   * waits for the kernel, and we do not.
+   */
   readonly enter: readonly string[];
   remove(): void;
 }
@@ -31,7 +44,10 @@ export function openProcessCounter(): ProcessCounter | undefined {
     open(max) {
       const group = path.join(parent, nameOfGroup());
       mkdirSync(group);
-      writeFileSync(path.join(group, "pids.max"), String(Math.max(max, FEWEST) + ENCLOSURE_PROCESSES));
+      writeFileSync(
+        path.join(group, "pids.max"),
+        String(Math.max(max, FEWEST) + ENCLOSURE_PROCESSES),
+      );
       return {
         enter: ["/bin/sh", "-c", 'echo 0 >"$0" && exec "$@"', path.join(group, "cgroup.procs")],
         remove: () => removeGroup(group),
@@ -64,7 +80,9 @@ function ownGroups(): readonly string[] {
     const [, controllers = "", ...rest] = line.split(":");
     const own = rest.join(":");
     if (controllers.split(",").includes("pids")) return [path.join("/sys/fs/cgroup/pids", own)];
-    if (controllers === "") return [path.join("/sys/fs/cgroup", own), path.join("/sys/fs/cgroup", path.dirname(own))];
+    if (controllers === "") {
+      return [path.join("/sys/fs/cgroup", own), path.join("/sys/fs/cgroup", path.dirname(own))];
+    }
     return [];
   });
 }
@@ -81,7 +99,10 @@ function canHoldGroups(parent: string): boolean {
   }
 }
 
-/** Groups of a dure that was killed. One with processes in it cannot be removed; one of a living dure is left alone. */
+/**
+ * Groups of a dure that was killed. One with processes in it cannot be removed; one of a living
+ * dure is left alone.
+ */
 function removeAbandoned(parent: string): void {
   for (const name of readdirSync(parent)) {
     const owner = /^dure-(\d+)-/.exec(name)?.[1];

@@ -6,16 +6,17 @@ import { codeOf } from "../../kernel/errors.ts";
 import type { ProcessIdentity } from "./sandbox.ts";
 
 /**
- * Processes as the system shows them: who one is, who belongs to its tree, and how a whole tree is ended. On Linux from
- * /proc; elsewhere only process groups are known.
+ * Processes as the system shows them: who one is, who belongs to its tree, and how a whole tree is
+ * ended. On Linux from /proc; elsewhere only process groups are known.
  */
 
 /** Between two looks at processes that were killed, milliseconds. */
 const LOOK_AGAIN_MS = 5;
 
 /**
- * Users 60578–61183, which no system gives out. The first are those of folders of data (worker-user.ts), one for each; the
- * others are those of the kind `other-user`. Source: systemd, docs/UIDS-GIDS.md.
+ * Users 60578–61183, which no system gives out. The first are those of folders of data
+ * (worker-user.ts), one for each; the others are those of the kind `other-user`. Source: systemd,
+ * docs/UIDS-GIDS.md.
  */
 export const FIRST_USER = 60_578;
 export const FOLDER_USERS = 128;
@@ -35,7 +36,15 @@ interface ProcessState {
 /** Who the process is now; undefined when there is none of that number. */
 export function identify(pid: number): ProcessIdentity | undefined {
   const state = stateOf(pid);
-  return state && { host: hostname(), bootId: bootId(), pid, groupId: pid, startedTicks: state.startedTicks };
+  return (
+    state && {
+      host: hostname(),
+      bootId: bootId(),
+      pid,
+      groupId: pid,
+      startedTicks: state.startedTicks,
+    }
+  );
 }
 
 /** The value of DURE_SANDBOX in the whole tree of the process. Pure. */
@@ -49,7 +58,10 @@ export function isRunning(identity: Pick<ProcessIdentity, "pid" | "startedTicks"
   return state !== undefined && state.state !== "Z" && state.startedTicks === identity.startedTicks;
 }
 
-/** The user as whom the process with that number works in `other-user`. Pure: it is found again after a crash. */
+/**
+ * The user as whom the process with that number works in `other-user`. Pure: it is found again
+ * after a crash.
+ */
 export function userOf(pid: number): number {
   return FIRST_OF_PROCESSES + (pid % USERS);
 }
@@ -59,18 +71,26 @@ export function hasProcesses(user: number): boolean {
   return allProcesses().some((process) => process.state !== "Z" && ownerOf(process.pid) === user);
 }
 
-/** Children of the process's first thread, oldest first. Source: proc_tid_children(5), which kernels may lack. */
+/**
+ * Children of the process's first thread, oldest first. Source: proc_tid_children(5), which kernels
+ * may lack.
+ */
 export function childrenOf(pid: number): readonly number[] {
   try {
-    return readFileSync(`/proc/${pid}/task/${pid}/children`, "utf8").trim().split(" ").filter(Boolean).map(Number);
+    return readFileSync(`/proc/${pid}/task/${pid}/children`, "utf8")
+      .trim()
+      .split(" ")
+      .filter(Boolean)
+      .map(Number);
   } catch {
     return allProcesses().flatMap((process) => (process.parent === pid ? [process.pid] : []));
   }
 }
 
 /**
- * Every running process of the tree: descendants, members of group and session, those that carry the marker, and those of
- * the user that only this tree has. The root is among them only while it is that very process.
+ * Every running process of the tree: descendants, members of group and session, those that carry
+ * the marker, and those of the user that only this tree has. The root is among them only while it
+ * is that very process.
  */
 function treeOf(root: ProcessIdentity): readonly number[] {
   if (process.platform !== "linux") return groupAnswers(root.groupId) ? [root.pid] : [];
@@ -90,7 +110,7 @@ function treeOf(root: ProcessIdentity): readonly number[] {
     for (const { pid } of all) if (ownerOf(pid) === user) found.add(pid);
   }
 
-  for (let before = -1; before !== found.size; ) {
+  for (let before = -1; before !== found.size;) {
     before = found.size;
     for (const { pid, parent } of all) if (found.has(parent)) found.add(pid);
   }
@@ -98,7 +118,9 @@ function treeOf(root: ProcessIdentity): readonly number[] {
   return [...found].filter((pid) => running.has(pid) && pid !== process.pid);
 }
 
-/** Kills the tree and waits until nothing of it runs, however fast it forks. Whether anything ran. */
+/**
+ * Kills the tree and waits until nothing of it runs, however fast it forks. Whether anything ran.
+ */
 export async function endTree(root: ProcessIdentity, clock: Clock): Promise<boolean> {
   for (let ran = false; ; ran = true) {
     const members = treeOf(root);
@@ -162,18 +184,32 @@ function stateOf(pid: number): ProcessState | undefined {
 
 function stateByPs(pid: number): ProcessState | undefined {
   try {
-    const line = execFileSync("ps", ["-p", String(pid), "-o", "state=,ppid=,pgid=,lstart="], { encoding: "utf8" }).trim();
+    const line = execFileSync("ps", ["-p", String(pid), "-o", "state=,ppid=,pgid=,lstart="], {
+      encoding: "utf8",
+    }).trim();
     const [state = "", parent, group, ...started] = line.split(/\s+/);
-    return { pid, state: state.slice(0, 1), parent: Number(parent), group: Number(group), session: 0, startedTicks: started.join(" ") };
+    return {
+      pid,
+      state: state.slice(0, 1),
+      parent: Number(parent),
+      group: Number(group),
+      session: 0,
+      startedTicks: started.join(" "),
+    };
   } catch {
     return undefined;
   }
 }
 
-/** Values that the process was started with for DURE_SANDBOX; none for a process that we may not look into. */
+/**
+ * Values that the process was started with for DURE_SANDBOX; none for a process that we may not
+ * look into.
+ */
 function markersOf(pid: number): readonly string[] {
   try {
-    return readFileSync(`/proc/${pid}/environ`, "utf8").split("\0").filter((variable) => variable.startsWith("DURE_SANDBOX="));
+    return readFileSync(`/proc/${pid}/environ`, "utf8")
+      .split("\0")
+      .filter((variable) => variable.startsWith("DURE_SANDBOX="));
   } catch {
     return [];
   }

@@ -1,4 +1,12 @@
-import { chmodSync, mkdirSync, mkdtempSync, readdirSync, rmSync, statSync, writeFileSync } from "node:fs";
+import {
+  chmodSync,
+  mkdirSync,
+  mkdtempSync,
+  readdirSync,
+  rmSync,
+  statSync,
+  writeFileSync,
+} from "node:fs";
 import path from "node:path";
 import { DureError } from "../../kernel/errors.ts";
 import { GATE_ENV } from "./gate.ts";
@@ -6,7 +14,9 @@ import type { Sandbox, SandboxSetting } from "./sandbox.ts";
 
 /** What holds for processes of workers on this machine. */
 export interface Promises {
-  /** `enforced`: a network of its own, of which only dure's door leads out. `not`: the machine's. */
+  /**
+   * `enforced`: a network of its own, of which only dure's door leads out. `not`: the machine's.
+   */
   readonly network: "enforced" | "not";
   /** The kernel's number of the user as whom processes run. */
   readonly user: number;
@@ -20,7 +30,12 @@ export interface Promises {
 }
 
 /** What holds where nothing was asked to hold. */
-export const UNPROVEN: Promises = { network: "not", user: process.getuid?.() ?? -1, isOtherUser: false, files: "not" };
+export const UNPROVEN: Promises = {
+  network: "not",
+  user: process.getuid?.() ?? -1,
+  isOtherUser: false,
+  files: "not",
+};
 
 /** Runs under the confinement: tries everything once, says what worked. */
 const TRIAL = `
@@ -39,13 +54,22 @@ exit 7
 /** What a confined process must come back with: its own writes, and no others. */
 const EXPECTED = "wrote-owned wrote-disposable";
 
-/** Lets a real process try to leave its confinement, and says what held. Throws when it does, or cannot work in it. */
-export async function proveConfinement(sandbox: Sandbox, setting: SandboxSetting, options: { signal?: AbortSignal | undefined }): Promise<Promises> {
+/**
+ * Lets a real process try to leave its confinement, and says what held. Throws when it does, or
+ * cannot work in it.
+ */
+export async function proveConfinement(
+  sandbox: Sandbox,
+  setting: SandboxSetting,
+  options: { signal?: AbortSignal | undefined },
+): Promise<Promises> {
   const trial = mkdtempSync(path.join(setting.folder, "trial-"));
   try {
     chmodSync(trial, 0o755);
     for (const folder of ["owned", "disposable"]) mkdirSync(path.join(trial, folder));
-    for (const file of ["owned/kept", "outside", "secret"]) writeFileSync(path.join(trial, file), "before\n");
+    for (const file of ["owned/kept", "outside", "secret"]) {
+      writeFileSync(path.join(trial, file), "before\n");
+    }
     const end = await sandbox.run(
       {
         cwd: trial,
@@ -64,16 +88,32 @@ export async function proveConfinement(sandbox: Sandbox, setting: SandboxSetting
     );
     const lines = end.output.split("\n");
     const done = lines.filter((line) => /^(wrote|read)-\w+$/.test(line));
-    const landed = [...readdirSync(path.join(trial, "owned")), ...readdirSync(path.join(trial, "disposable"))];
-    if (end.exitCode !== 7) throw failed(`a trial process ended with ${end.exitCode ?? end.signal}: ${end.output.trim().slice(-500)}`);
-    if (done.join(" ") !== EXPECTED || landed.toSorted().join(" ") !== "kept new") {
-      throw failed(`a trial process did ${done.join(", ") || "nothing"} where ${EXPECTED.replace(" ", ", ")} was allowed, and left ${landed.join(", ")}`);
+    const landed = [
+      ...readdirSync(path.join(trial, "owned")),
+      ...readdirSync(path.join(trial, "disposable")),
+    ];
+    if (end.exitCode !== 7) {
+      throw failed(
+        `a trial process ended with ${end.exitCode ?? end.signal}: ${end.output.trim().slice(-500)}`,
+      );
     }
-    // What a copy brings back is ours again; there the process itself says who it was, in our own user namespace.
+    if (done.join(" ") !== EXPECTED || landed.toSorted().join(" ") !== "kept new") {
+      throw failed(
+        `a trial process did ${done.join(", ") || "nothing"} where ${EXPECTED.replace(" ", ", ")} was allowed, and left ${landed.join(", ")}`,
+      );
+    }
+    // What a copy brings back is ours again; there the process itself says who it was, in our own
+    // user namespace.
     const said = lines.find((line) => line.startsWith("runs-as "))?.slice("runs-as ".length);
-    const user = sandbox.kind === "other-user" ? Number(said) : statSync(path.join(trial, "owned/new")).uid;
+    const user =
+      sandbox.kind === "other-user" ? Number(said) : statSync(path.join(trial, "owned/new")).uid;
     if (user === 0) throw failed("a trial process was root to the kernel");
-    return { network: lines.includes("has-network") ? "not" : "enforced", user, isOtherUser: user !== process.getuid?.(), files: sandbox.kind === "other-user" ? "by-modes" : "enforced" };
+    return {
+      network: lines.includes("has-network") ? "not" : "enforced",
+      user,
+      isOtherUser: user !== process.getuid?.(),
+      files: sandbox.kind === "other-user" ? "by-modes" : "enforced",
+    };
   } finally {
     rmSync(trial, { recursive: true, force: true });
   }

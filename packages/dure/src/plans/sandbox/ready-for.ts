@@ -6,10 +6,16 @@ import { copyFor, giveTo } from "./worker-user.ts";
 import type { Confinement, SandboxSetting } from "./sandbox.ts";
 
 /**
- * What both kinds that work by mounts do before one process: where it runs as another user, what it may write is given to that user,
- * and secrets that a plan allows it are shown as copies, since only root could read the originals.
+ * What both kinds that work by mounts do before one process: where it runs as another user, what it
+ * may write is given to that user, and secrets that a plan allows it are shown as copies, since
+ * only root could read the originals.
  */
-export async function readyFor(setting: SandboxSetting, confinement: Confinement, folder: string, door: string | undefined): Promise<Surroundings> {
+export async function readyFor(
+  setting: SandboxSetting,
+  confinement: Confinement,
+  folder: string,
+  door: string | undefined,
+): Promise<Surroundings> {
   const { user } = setting;
   if (user === undefined) return planSurroundings(confinement, setting, door);
   await giveTo(user, confinement);
@@ -23,5 +29,10 @@ export async function readyFor(setting: SandboxSetting, confinement: Confinement
     await copyFor(user, original, copy);
     lent.push({ ...place, source: copy });
   }
-  return { ...surroundings, places: surroundings.places.map((place) => lent.find((one) => one.path === place.path) ?? place) };
+  return {
+    ...surroundings,
+    places: surroundings.places.map(
+      (place) => lent.find((one) => one.path === place.path) ?? place,
+    ),
+  };
 }

@@ -1,5 +1,22 @@
 import { spawn, spawnSync } from "node:child_process";
-import { chmodSync, closeSync, cpSync, existsSync, lstatSync, mkdirSync, mkdtempSync, openSync, readdirSync, readFileSync, readlinkSync, realpathSync, rmSync, statSync, symlinkSync, writeFileSync } from "node:fs";
+import {
+  chmodSync,
+  closeSync,
+  cpSync,
+  existsSync,
+  lstatSync,
+  mkdirSync,
+  mkdtempSync,
+  openSync,
+  readdirSync,
+  readFileSync,
+  readlinkSync,
+  realpathSync,
+  rmSync,
+  statSync,
+  symlinkSync,
+  writeFileSync,
+} from "node:fs";
 import { hostname, tmpdir } from "node:os";
 import { createServer, type AddressInfo } from "node:net";
 import path from "node:path";
@@ -13,7 +30,16 @@ import { openAudit } from "./audit.ts";
 import { openConfiner } from "./confiner.ts";
 import { countsPerNamespace, openProcessCounter } from "./process-counter.ts";
 import { UNPROVEN } from "./proof.ts";
-import { endProcess, openSandbox, type Confinement, type IsolationKind, type ProcessIdentity, type Sandbox, type SandboxCommand, type SandboxLimits } from "./sandbox.ts";
+import {
+  endProcess,
+  openSandbox,
+  type Confinement,
+  type IsolationKind,
+  type ProcessIdentity,
+  type Sandbox,
+  type SandboxCommand,
+  type SandboxLimits,
+} from "./sandbox.ts";
 
 const PROTECTING = ["bubblewrap", "namespaces", "other-user"] as const;
 const folder = mkdtempSync(path.join(realpathSync(tmpdir()), "dure-sandbox-"));
@@ -23,31 +49,59 @@ const opened = new Map<IsolationKind, Sandbox>();
 const unavailable = new Map<IsolationKind, string>();
 for (const kind of PROTECTING) {
   try {
-    opened.set(kind, await openSandbox({ wanted: "enforced", kinds: [kind], folder: path.join(folder, "sandbox"), home: path.join(folder, "home"), clock: systemClock }));
+    opened.set(
+      kind,
+      await openSandbox({
+        wanted: "enforced",
+        kinds: [kind],
+        folder: path.join(folder, "sandbox"),
+        home: path.join(folder, "home"),
+        clock: systemClock,
+      }),
+    );
   } catch (error) {
     unavailable.set(kind, String(error));
   }
 }
-const works = (program: string, ...args: readonly string[]): boolean => spawnSync(program, args).status === 0;
+const works = (program: string, ...args: readonly string[]): boolean =>
+  spawnSync(program, args).status === 0;
 const isRoot = process.getuid?.() === 0;
 /** Comes before a command line that an unprivileged user runs. */
 const asUser = isRoot ? ["setpriv", "--reuid=65534", "--regid=65534", "--clear-groups", "--"] : [];
-const usersMayHaveNamespaces = works("env", ...asUser, "unshare", "--user", "--map-root-user", "--mount", "true");
+const usersMayHaveNamespaces = works(
+  "env",
+  ...asUser,
+  "unshare",
+  "--user",
+  "--map-root-user",
+  "--mount",
+  "true",
+);
 const protecting = [...opened.values()];
-opened.set("audit", await openSandbox({ wanted: "audit", folder: path.join(folder, "sandbox"), clock: systemClock }));
+opened.set(
+  "audit",
+  await openSandbox({ wanted: "audit", folder: path.join(folder, "sandbox"), clock: systemClock }),
+);
 const ran = `ran: ${[...opened.keys()].join(", ")}; not here: ${[...unavailable.keys()].join(", ") || "none"}; namespaces for users: ${usersMayHaveNamespaces ? "yes" : "no"}`;
 
 const HOST = fileURLToPath(new URL("test-host.ts", import.meta.url));
 
-async function linesOf(host: ReturnType<typeof spawn>): Promise<readonly Record<string, unknown>[]> {
+async function linesOf(
+  host: ReturnType<typeof spawn>,
+): Promise<readonly Record<string, unknown>[]> {
   const lines: Record<string, unknown>[] = [];
-  for await (const line of createInterface({ input: host.stdout! })) lines.push(JSON.parse(line) as Record<string, unknown>);
+  for await (const line of createInterface({ input: host.stdout! })) {
+    lines.push(JSON.parse(line) as Record<string, unknown>);
+  }
   return lines;
 }
 
 afterAll(() => rmSync(folder, { recursive: true, force: true }));
 
-/** A place with everything that an attack could go for; only `own` is owned. Its name is as bad as names get. */
+/**
+ * A place with everything that an attack could go for; only `own` is owned. Its name is as bad as
+ * names get.
+ */
 let base: string;
 let count = 0;
 const at = (...parts: string[]): string => path.join(base, ...parts);
@@ -56,7 +110,15 @@ beforeEach(() => {
   base = path.join(folder, `두레 it's, a:b\n${count++}`);
   mkdirSync(at("own/deep/er"), { recursive: true });
   for (const name of ["other", "secret", "own/secrets", "scratch"]) mkdirSync(at(name));
-  for (const name of ["own/mine", "own/deep/er/kept", "other/file", "secret/key", "own/secrets/key"]) writeFileSync(at(name), `${name}\n`);
+  for (const name of [
+    "own/mine",
+    "own/deep/er/kept",
+    "other/file",
+    "secret/key",
+    "own/secrets/key",
+  ]) {
+    writeFileSync(at(name), `${name}\n`);
+  }
   mkdirSync(path.join(folder, "home/.ssh"), { recursive: true });
   chmodSync(path.join(folder, "home/.ssh"), 0o700);
   writeFileSync(path.join(folder, "home/.ssh/id"), "private", { mode: 0o600 });
@@ -75,10 +137,26 @@ function confinement(more: Partial<Confinement> = {}): Confinement {
   };
 }
 
-const LIMITS: SandboxLimits = { timeMs: 20_000, outputBytes: 1_000_000, fileBytes: 10_000_000, processes: 200 };
+const LIMITS: SandboxLimits = {
+  timeMs: 20_000,
+  outputBytes: 1_000_000,
+  fileBytes: 10_000_000,
+  processes: 200,
+};
 
-function command(what: SandboxCommand["command"], more: Partial<SandboxCommand> = {}, limits: Partial<SandboxLimits> = {}): SandboxCommand {
-  const env = { PATH: process.env["PATH"]!, HOME: at("scratch"), TMPDIR: at("scratch"), GIT_CONFIG_COUNT: "1", GIT_CONFIG_KEY_0: "safe.directory", GIT_CONFIG_VALUE_0: "*" };
+function command(
+  what: SandboxCommand["command"],
+  more: Partial<SandboxCommand> = {},
+  limits: Partial<SandboxLimits> = {},
+): SandboxCommand {
+  const env = {
+    PATH: process.env["PATH"]!,
+    HOME: at("scratch"),
+    TMPDIR: at("scratch"),
+    GIT_CONFIG_COUNT: "1",
+    GIT_CONFIG_KEY_0: "safe.directory",
+    GIT_CONFIG_VALUE_0: "*",
+  };
   return { command: what, env, limits: { ...LIMITS, ...limits }, ...more };
 }
 
@@ -88,8 +166,13 @@ function snapshot(of: string, except: readonly string[] = []): Readonly<Record<s
   const look = (place: string): void => {
     if (except.includes(place)) return;
     const entry = lstatSync(place);
-    const what = entry.isSymbolicLink() ? `→ ${readlinkSync(place)}` : entry.isFile() ? readFileSync(place, "latin1") : "";
-    found[path.relative(of, place)] = `${entry.mode.toString(8)} ${entry.uid} ${entry.nlink * Number(entry.isFile())} ${what}`;
+    const what = entry.isSymbolicLink()
+      ? `→ ${readlinkSync(place)}`
+      : entry.isFile()
+        ? readFileSync(place, "latin1")
+        : "";
+    found[path.relative(of, place)] =
+      `${entry.mode.toString(8)} ${entry.uid} ${entry.nlink * Number(entry.isFile())} ${what}`;
     if (entry.isDirectory()) for (const name of readdirSync(place)) look(path.join(place, name));
   };
   look(of);
@@ -100,7 +183,11 @@ function snapshot(of: string, except: readonly string[] = []): Readonly<Record<s
 function withWord(word: string): readonly string[] {
   return readdirSync("/proc").filter((pid) => {
     try {
-      return /^\d+$/.test(pid) && readFileSync(`/proc/${pid}/cmdline`, "utf8").includes(word) && !/\) Z /.test(readFileSync(`/proc/${pid}/stat`, "utf8"));
+      return (
+        /^\d+$/.test(pid) &&
+        readFileSync(`/proc/${pid}/cmdline`, "utf8").includes(word) &&
+        !/\) Z /.test(readFileSync(`/proc/${pid}/stat`, "utf8"))
+      );
     } catch {
       return false;
     }
@@ -110,7 +197,7 @@ function withWord(word: string): readonly string[] {
 const aWord = (): string => `${1_000 + count}.${process.pid}${Math.floor(Math.random() * 1e6)}`;
 
 async function until(condition: () => boolean): Promise<void> {
-  for (const from = performance.now(); !condition(); ) {
+  for (const from = performance.now(); !condition();) {
     if (performance.now() - from > 15_000) throw new Error("it did not happen within 15 s");
     await systemClock.sleep(5);
   }
@@ -122,35 +209,86 @@ test(`at least one kind of isolation protects on this machine (${ran})`, () => {
 
 test("a kind that could run here does run: its absence would hide all its tests", () => {
   const could: Record<(typeof PROTECTING)[number], boolean> = {
-    bubblewrap: works("bwrap", "--unshare-user", "--unshare-pid", "--ro-bind", "/", "/", "--proc", "/proc", "true"),
-    namespaces: works("unshare", "--user", "--map-root-user", "--mount", "--pid", "--fork", "--mount-proc", "true"),
+    bubblewrap: works(
+      "bwrap",
+      "--unshare-user",
+      "--unshare-pid",
+      "--ro-bind",
+      "/",
+      "/",
+      "--proc",
+      "/proc",
+      "true",
+    ),
+    namespaces: works(
+      "unshare",
+      "--user",
+      "--map-root-user",
+      "--mount",
+      "--pid",
+      "--fork",
+      "--mount-proc",
+      "true",
+    ),
     "other-user": isRoot && works("setpriv", "--version"),
   };
 
-  expect(PROTECTING.filter((kind) => could[kind] && !opened.has(kind)), [...unavailable.values()].join("\n")).toEqual([]);
+  expect(
+    PROTECTING.filter((kind) => could[kind] && !opened.has(kind)),
+    [...unavailable.values()].join("\n"),
+  ).toEqual([]);
 });
 
 test("a confinement that could not be made is made once more, and a second failure is told; a command that began is never begun again", async () => {
-  const setting = { folder: path.join(folder, "sandbox"), home: undefined, allowSecrets: [], hidden: [], programs: [], network: { never: () => [] }, user: undefined, clock: systemClock, logger: silentLogger };
+  const setting = {
+    folder: path.join(folder, "sandbox"),
+    home: undefined,
+    allowSecrets: [],
+    hidden: [],
+    programs: [],
+    network: { never: () => [] },
+    user: undefined,
+    clock: systemClock,
+    logger: silentLogger,
+  };
   const audit = openAudit(setting);
   let made = 0;
   /** As when the machine's mounts change between our look at them and our own. */
   const failing = (times: number, argv: readonly string[]): Sandbox =>
-    openConfiner({ kind: "audit", enclose: async (...given) => (made++ < times ? { ...(await audit.enclose(...given)), argv } : audit.enclose(...given)) }, setting, UNPROVEN);
+    openConfiner(
+      {
+        kind: "audit",
+        enclose: async (...given) =>
+          made++ < times ? { ...(await audit.enclose(...given)), argv } : audit.enclose(...given),
+      },
+      setting,
+      UNPROVEN,
+    );
   const refused = ["/bin/sh", "-c", "echo 'mount: wrong fs type' >&2; exit 32"];
   const began = at("scratch/began");
 
-  const second = await failing(1, refused).run(confinement(), command(`echo x >> '${began.replaceAll("'", "'\\''")}'`));
+  const second = await failing(1, refused).run(
+    confinement(),
+    command(`echo x >> '${began.replaceAll("'", "'\\''")}'`),
+  );
   expect([second.exitCode, made, readFileSync(began, "utf8")]).toEqual([0, 2, "x\n"]);
   made = 0;
-  await expect(failing(9, refused).run(confinement(), command("true"))).rejects.toMatchObject({ code: "SANDBOX_FAILED", message: expect.stringContaining("wrong fs type") as string });
+  await expect(failing(9, refused).run(confinement(), command("true"))).rejects.toMatchObject({
+    code: "SANDBOX_FAILED",
+    message: expect.stringContaining("wrong fs type") as string,
+  });
   expect(made).toBe(2);
   made = 0;
-  await expect(failing(0, refused).run(confinement(), command(["no-such-program"]))).rejects.toMatchObject({ code: "SANDBOX_COMMAND_MISSING" });
+  await expect(
+    failing(0, refused).run(confinement(), command(["no-such-program"])),
+  ).rejects.toMatchObject({ code: "SANDBOX_COMMAND_MISSING" });
   expect(made).toBe(1);
 });
 
-/** What a worker might do to get out. Each is a real program; none may change anything but what is owned. */
+/**
+ * What a worker might do to get out. Each is a real program; none may change anything but what is
+ * owned.
+ */
 const ATTACKS: Readonly<Record<string, string>> = {
   "a path that climbs out": `echo bad > own/../other/file; echo bad > ../escaped; echo bad > own/deep/../../other/new`,
   "an absolute path": `echo bad > "$PWD/other/file"; echo bad > /etc/escaped; echo bad > /usr/escaped`,
@@ -159,9 +297,9 @@ const ATTACKS: Readonly<Record<string, string>> = {
   "a rename over what is not owned": `echo bad > own/new; mv -f own/new other/file; mv -f own/mine own/deep/er/kept; mv -f own other; mv -f other own/other`,
   "a rename of the folder around what is kept": `mv own/deep/er own/deep/aside; mv own/deep own/aside; mkdir -p own/deep/er; echo bad > own/deep/er/kept`,
   "a hard link into what is owned": `ln other/file own/hard; echo bad >> own/hard; ln own/deep/er/kept own/hard2; echo bad >> own/hard2`,
-  "removing": `rm -rf other own/deep/er/kept secret; rmdir own/secrets; unlink own/deep/er/kept`,
+  removing: `rm -rf other own/deep/er/kept secret; rmdir own/secrets; unlink own/deep/er/kept`,
   "modes, times and owners": `chmod 777 other other/file own/deep/er/kept .; chown 1 other/file; touch -d 2001-01-01 other/file; chattr +i other/file; setfattr -n user.x -v 1 other/file; truncate -s 0 other/file`,
-  "mounting": `mount -o remount,rw /; mount -o remount,bind,rw "$PWD/own/deep/er/kept"; umount "$PWD/own/deep/er/kept"; umount -l "$PWD/secret"; umount -l /; mount --bind own other; mount -t tmpfs none other; echo bad > own/deep/er/kept; echo bad > other/file`,
+  mounting: `mount -o remount,rw /; mount -o remount,bind,rw "$PWD/own/deep/er/kept"; umount "$PWD/own/deep/er/kept"; umount -l "$PWD/secret"; umount -l /; mount --bind own other; mount -t tmpfs none other; echo bad > own/deep/er/kept; echo bad > other/file`,
   "namespaces of its own": `unshare --user --map-root-user --mount sh -c '
       mount -o remount,rw /; mount -o remount,bind,rw "$PWD"; mount -o remount,bind,rw "$PWD/own/deep/er/kept"; umount "$PWD/own/deep/er/kept"; umount -l "$PWD/secret"; umount -l /proc
       echo bad > own/deep/er/kept; echo bad > other/file; cat secret/key; mkdir own/m; mount --rbind / own/m; mount -o remount,bind,rw own/m; echo bad > "own/m/$PWD/other/file"; chroot own/m sh -c "echo bad > /etc/escaped"'`,
@@ -175,7 +313,11 @@ const ATTACKS: Readonly<Record<string, string>> = {
 const USER_REPOSITORY = path.join(folder, "user");
 {
   const git = (...args: string[]): void => {
-    const result = spawnSync("git", ["-c", "user.name=a", "-c", "user.email=a@b", "-C", USER_REPOSITORY, ...args], { encoding: "utf8" });
+    const result = spawnSync(
+      "git",
+      ["-c", "user.name=a", "-c", "user.email=a@b", "-C", USER_REPOSITORY, ...args],
+      { encoding: "utf8" },
+    );
     if (result.status !== 0) throw new Error(result.stderr);
   };
   mkdirSync(USER_REPOSITORY);
@@ -188,343 +330,583 @@ const USER_REPOSITORY = path.join(folder, "user");
   writeFileSync(path.join(USER_REPOSITORY, "file"), "not yet committed");
 }
 
-describe.each(protecting.map((sandbox) => ({ kind: sandbox.kind, sandbox })))("$kind", ({ kind, sandbox }) => {
-  test.each(Object.entries(ATTACKS))("changes nothing but what is owned: %s", async (name, script) => {
-    cpSync(USER_REPOSITORY, at("user"), { recursive: true });
-    const mayChange = [at("own"), at("scratch")];
-    const before = snapshot(base, mayChange);
-    const kept = readFileSync(at("own/deep/er/kept"), "utf8");
+describe.each(protecting.map((sandbox) => ({ kind: sandbox.kind, sandbox })))(
+  "$kind",
+  ({ kind, sandbox }) => {
+    test.each(Object.entries(ATTACKS))(
+      "changes nothing but what is owned: %s",
+      async (name, script) => {
+        cpSync(USER_REPOSITORY, at("user"), { recursive: true });
+        const mayChange = [at("own"), at("scratch")];
+        const before = snapshot(base, mayChange);
+        const kept = readFileSync(at("own/deep/er/kept"), "utf8");
 
-    const end = await sandbox.run(confinement(), command(`export DURE=${process.pid}; ${script}\necho survived`, {}));
+        const end = await sandbox.run(
+          confinement(),
+          command(`export DURE=${process.pid}; ${script}\necho survived`, {}),
+        );
 
-    expect(snapshot(base, mayChange)).toEqual(before);
-    if (existsSync(at("own/deep/er"))) expect(readFileSync(at("own/deep/er/kept"), "utf8")).toBe(kept);
-    expect(readFileSync(at("own/secrets/key"), "utf8")).toBe("own/secrets/key\n");
-    for (const place of ["/etc/escaped", "/usr/escaped", path.join(folder, "escaped")]) expect(existsSync(place), place).toBe(false);
-    expect(end.output, name).not.toMatch(/READ-THE-DISK|SAW-ANOTHER|KILLED|OPENED/);
-    expect(end.output, "the attack ran to its end").toContain("survived");
-    expect(lstatSync(at("own/deep/er/kept")).isFile(), "what is kept is where it was").toBe(true);
-  });
-
-  test("shows what is not named, writes what is owned, hides what is hidden, keeps what is kept", async () => {
-    const end = await sandbox.run(
-      confinement(),
-      command(`cat other/file own/mine own/deep/er/kept; ls -A secret own/secrets; cat secret/key own/secrets/key; echo new > own/new; mkdir own/dir; echo s > scratch/s; echo t > "$TMPDIR/t"; rm own/mine`),
+        expect(snapshot(base, mayChange)).toEqual(before);
+        if (existsSync(at("own/deep/er"))) {
+          expect(readFileSync(at("own/deep/er/kept"), "utf8")).toBe(kept);
+        }
+        expect(readFileSync(at("own/secrets/key"), "utf8")).toBe("own/secrets/key\n");
+        for (const place of ["/etc/escaped", "/usr/escaped", path.join(folder, "escaped")]) {
+          expect(existsSync(place), place).toBe(false);
+        }
+        expect(end.output, name).not.toMatch(/READ-THE-DISK|SAW-ANOTHER|KILLED|OPENED/);
+        expect(end.output, "the attack ran to its end").toContain("survived");
+        expect(lstatSync(at("own/deep/er/kept")).isFile(), "what is kept is where it was").toBe(
+          true,
+        );
+      },
     );
 
-    expect(end.output).toContain("other/file\nown/mine\nown/deep/er/kept");
-    expect(end.output).not.toMatch(/^(secret|own\/secrets)\/key$/m);
-    expect(readFileSync(at("own/new"), "utf8")).toBe("new\n");
-    expect(statSync(at("own/dir")).isDirectory()).toBe(true);
-    expect(existsSync(at("own/mine"))).toBe(false);
-    expect(readdirSync(at("scratch")).toSorted()).toEqual(["s", "t"]);
-    expect(readFileSync(at("own/secrets/key"), "utf8")).toBe("own/secrets/key\n");
-  });
+    test("shows what is not named, writes what is owned, hides what is hidden, keeps what is kept", async () => {
+      const end = await sandbox.run(
+        confinement(),
+        command(
+          `cat other/file own/mine own/deep/er/kept; ls -A secret own/secrets; cat secret/key own/secrets/key; echo new > own/new; mkdir own/dir; echo s > scratch/s; echo t > "$TMPDIR/t"; rm own/mine`,
+        ),
+      );
 
-  test("covers the secrets of the home folder and nothing else there", async () => {
-    const end = await sandbox.run(confinement(), command(["cat", path.join(folder, "home/readme"), path.join(folder, "home/.ssh/id")]));
+      expect(end.output).toContain("other/file\nown/mine\nown/deep/er/kept");
+      expect(end.output).not.toMatch(/^(secret|own\/secrets)\/key$/m);
+      expect(readFileSync(at("own/new"), "utf8")).toBe("new\n");
+      expect(statSync(at("own/dir")).isDirectory()).toBe(true);
+      expect(existsSync(at("own/mine"))).toBe(false);
+      expect(readdirSync(at("scratch")).toSorted()).toEqual(["s", "t"]);
+      expect(readFileSync(at("own/secrets/key"), "utf8")).toBe("own/secrets/key\n");
+    });
 
-    expect(end.output).toContain("public");
-    expect(end.output).not.toContain("private");
-  });
+    test("covers the secrets of the home folder and nothing else there", async () => {
+      const end = await sandbox.run(
+        confinement(),
+        command(["cat", path.join(folder, "home/readme"), path.join(folder, "home/.ssh/id")]),
+      );
 
-  test("opens an owned folder inside a hidden one again", async () => {
-    chmodSync(base, 0o700); // another user sees what is open to all: then the sandbox refuses to start
-    const hidden = confinement({ hidden: [base, at("own/secrets")], cwd: at("own") });
+      expect(end.output).toContain("public");
+      expect(end.output).not.toContain("private");
+    });
 
-    const end = await sandbox.run(hidden, command(`echo new > new; cat ../other/file; cat secrets/key; true`));
+    test("opens an owned folder inside a hidden one again", async () => {
+      chmodSync(base, 0o700); // another user sees what is open to all: then the sandbox refuses to start
+      const hidden = confinement({ hidden: [base, at("own/secrets")], cwd: at("own") });
 
-    expect(end.output).not.toMatch(/^(other\/file|own\/secrets\/key)$/m);
-    expect(readFileSync(at("own/new"), "utf8")).toBe("new\n");
-  });
+      const end = await sandbox.run(
+        hidden,
+        command(`echo new > new; cat ../other/file; cat secrets/key; true`),
+      );
 
-  test("forgets what was written to a disposable folder, removed folders included, and keeps what is owned in it", async () => {
-    mkdirSync(at("tree/own"), { recursive: true });
-    mkdirSync(at("tree/lib/a"), { recursive: true });
-    writeFileSync(at("tree/lib/a/file"), "before");
-    const disposable = confinement({ cwd: at("tree"), writable: [at("tree/own")], readOnly: [], hidden: [], disposable: [at("tree")] });
-    await sandbox.run(disposable, command("true")); // as root it is given to the user of the process
-    const before = snapshot(at("tree"), [at("tree/own")]);
+      expect(end.output).not.toMatch(/^(other\/file|own\/secrets\/key)$/m);
+      expect(readFileSync(at("own/new"), "utf8")).toBe("new\n");
+    });
 
-    const end = await sandbox.run(
-      disposable,
-      command(`rm -r lib && mkdir -p lib/a && echo after > lib/a/file && cat lib/a/file; echo built > out; echo stays > own/result`),
-    );
+    test("forgets what was written to a disposable folder, removed folders included, and keeps what is owned in it", async () => {
+      mkdirSync(at("tree/own"), { recursive: true });
+      mkdirSync(at("tree/lib/a"), { recursive: true });
+      writeFileSync(at("tree/lib/a/file"), "before");
+      const disposable = confinement({
+        cwd: at("tree"),
+        writable: [at("tree/own")],
+        readOnly: [],
+        hidden: [],
+        disposable: [at("tree")],
+      });
+      await sandbox.run(disposable, command("true")); // as root it is given to the user of the process
+      const before = snapshot(at("tree"), [at("tree/own")]);
 
-    expect(end).toMatchObject({ exitCode: 0, output: "after\n" });
-    expect(snapshot(at("tree"), [at("tree/own")])).toEqual(before);
-    expect(readFileSync(at("tree/own/result"), "utf8")).toBe("stays\n");
-  });
+      const end = await sandbox.run(
+        disposable,
+        command(
+          `rm -r lib && mkdir -p lib/a && echo after > lib/a/file && cat lib/a/file; echo built > out; echo stays > own/result`,
+        ),
+      );
 
-  test("keeps 300 files of an owned folder", async () => {
-    const names = Array.from({ length: 300 }, (_, index) => at("own", `kept ${index}`));
-    for (const name of names) writeFileSync(name, "before");
+      expect(end).toMatchObject({ exitCode: 0, output: "after\n" });
+      expect(snapshot(at("tree"), [at("tree/own")])).toEqual(before);
+      expect(readFileSync(at("tree/own/result"), "utf8")).toBe("stays\n");
+    });
 
-    const end = await sandbox.run(confinement({ readOnly: names }), command(`for f in own/kept*; do { echo bad > "$f"; } 2>/dev/null; done; rm -f own/kept*; mv -f own/mine 'own/kept 7'; echo good > own/free`));
+    test("keeps 300 files of an owned folder", async () => {
+      const names = Array.from({ length: 300 }, (_, index) => at("own", `kept ${index}`));
+      for (const name of names) writeFileSync(name, "before");
 
-    expect(end.because).toBe("exited");
-    expect(names.filter((name) => readFileSync(name, "utf8") !== "before")).toEqual([]);
-    expect(readFileSync(at("own/free"), "utf8")).toBe("good\n");
-  });
+      const end = await sandbox.run(
+        confinement({ readOnly: names }),
+        command(
+          `for f in own/kept*; do { echo bad > "$f"; } 2>/dev/null; done; rm -f own/kept*; mv -f own/mine 'own/kept 7'; echo good > own/free`,
+        ),
+      );
 
-  test("bounds how many processes run at a time, where the system counts them", async () => {
-    const isBounded = kind === "other-user" || openProcessCounter() !== undefined || countsPerNamespace(process.getuid?.());
+      expect(end.because).toBe("exited");
+      expect(names.filter((name) => readFileSync(name, "utf8") !== "before")).toEqual([]);
+      expect(readFileSync(at("own/free"), "utf8")).toBe("good\n");
+    });
 
-    const end = await sandbox.run(confinement(), command(`for i in $(seq 60); do sleep 5 & echo started; done; kill $(jobs -p)`, {}, { processes: 20 }));
+    test("bounds how many processes run at a time, where the system counts them", async () => {
+      const isBounded =
+        kind === "other-user" ||
+        openProcessCounter() !== undefined ||
+        countsPerNamespace(process.getuid?.());
 
-    expect((end.output.match(/^started$/gm) ?? []).length <= 20).toBe(isBounded);
-  });
+      const end = await sandbox.run(
+        confinement(),
+        command(
+          `for i in $(seq 60); do sleep 5 & echo started; done; kill $(jobs -p)`,
+          {},
+          { processes: 20 },
+        ),
+      );
 
-  test("reaches nothing of the host's network, whatever its policy, and itself all the same", async () => {
-    const server = createServer((socket) => void socket.end("hello"));
-    await new Promise<void>((resolve) => server.listen(0, "127.0.0.1", resolve));
-    const { port } = server.address() as AddressInfo;
-    const script = `const net = require("node:net");
+      expect((end.output.match(/^started$/gm) ?? []).length <= 20).toBe(isBounded);
+    });
+
+    test("reaches nothing of the host's network, whatever its policy, and itself all the same", async () => {
+      const server = createServer((socket) => void socket.end("hello"));
+      await new Promise<void>((resolve) => server.listen(0, "127.0.0.1", resolve));
+      const { port } = server.address() as AddressInfo;
+      const script = `const net = require("node:net");
       net.connect(${port}, "127.0.0.1").on("connect", () => console.log("host reached")).on("error", (error) => console.log(error.code));
       const own = net.createServer((socket) => socket.end()).listen(0, "127.0.0.1", () => net.connect(own.address().port, "127.0.0.1").on("connect", () => { console.log("itself reached"); own.close(); }));`;
 
-    const ends = [];
-    for (const policy of [undefined, { kind: "open", hosts: [] } as const]) ends.push(await sandbox.run(confinement({ network: policy }), command(["node", "-e", script])));
-    server.close();
+      const ends = [];
+      for (const policy of [undefined, { kind: "open", hosts: [] } as const]) {
+        ends.push(
+          await sandbox.run(confinement({ network: policy }), command(["node", "-e", script])),
+        );
+      }
+      server.close();
 
-    const refused = expect.stringMatching(/^(ECONNREFUSED\nitself reached|itself reached\nECONNREFUSED)\n$/) as string;
-    expect(ends.map(({ output }) => output)).toEqual([refused, refused]);
-  });
+      const refused = expect.stringMatching(
+        /^(ECONNREFUSED\nitself reached|itself reached\nECONNREFUSED)\n$/,
+      ) as string;
+      expect(ends.map(({ output }) => output)).toEqual([refused, refused]);
+    });
 
-  test.runIf(isRoot)("runs as a user that is not root to the kernel and can read no file of the system's secrets", async () => {
-    const process = await sandbox.spawn(confinement(), command(`cat /etc/shadow; echo started; read -r go; echo x > own/made`));
-    let said = "";
-    for (const stream of [process.stdout, process.stderr]) stream.on("data", (chunk: Buffer) => void (said += chunk.toString()));
-    await until(() => said.includes("started"));
+    test.runIf(isRoot)(
+      "runs as a user that is not root to the kernel and can read no file of the system's secrets",
+      async () => {
+        const process = await sandbox.spawn(
+          confinement(),
+          command(`cat /etc/shadow; echo started; read -r go; echo x > own/made`),
+        );
+        let said = "";
+        for (const stream of [process.stdout, process.stderr]) {
+          stream.on("data", (chunk: Buffer) => void (said += chunk.toString()));
+        }
+        await until(() => said.includes("started"));
 
-    const users = withWord("read -r go").map((pid) => /^Uid:\s+(\d+)\s+(\d+)/m.exec(readFileSync(`/proc/${pid}/status`, "utf8"))!.slice(1, 3).map(Number));
-    process.stdin.end("go\n");
-    await process.ended;
+        const users = withWord("read -r go").map((pid) =>
+          /^Uid:\s+(\d+)\s+(\d+)/m
+            .exec(readFileSync(`/proc/${pid}/status`, "utf8"))!
+            .slice(1, 3)
+            .map(Number),
+        );
+        process.stdin.end("go\n");
+        await process.ended;
 
-    expect(users.length).toBeGreaterThan(0);
-    for (const [real, effective] of users) expect([real! >= 60_578 && real! <= 61_183, real === effective]).toEqual([true, true]);
-    expect(said).not.toMatch(/root:/);
-    expect(sandbox.promises).toEqual({ network: "enforced", user: kind === "other-user" ? expect.any(Number) as number : users[0]![0], isOtherUser: true, files: kind === "other-user" ? "by-modes" : "enforced" });
-    expect(readFileSync(at("own/made"), "utf8")).toBe("x\n");  });
+        expect(users.length).toBeGreaterThan(0);
+        for (const [real, effective] of users) {
+          expect([real! >= 60_578 && real! <= 61_183, real === effective]).toEqual([true, true]);
+        }
+        expect(said).not.toMatch(/root:/);
+        expect(sandbox.promises).toEqual({
+          network: "enforced",
+          user: kind === "other-user" ? (expect.any(Number) as number) : users[0]![0],
+          isOtherUser: true,
+          files: kind === "other-user" ? "by-modes" : "enforced",
+        });
+        expect(readFileSync(at("own/made"), "utf8")).toBe("x\n");
+      },
+    );
 
-  test("works the same for an unprivileged user, or says why it cannot", async () => {
-    const own = mkdtempSync(path.join(realpathSync(tmpdir()), "dure-nobody-"));
-    for (const name of ["own", "other"]) mkdirSync(path.join(own, name));
-    for (const name of ["own/kept", "other/file"]) writeFileSync(path.join(own, name), "before");
-    if (isRoot) spawnSync("chown", ["-R", "65534:65534", own]);
+    test("works the same for an unprivileged user, or says why it cannot", async () => {
+      const own = mkdtempSync(path.join(realpathSync(tmpdir()), "dure-nobody-"));
+      for (const name of ["own", "other"]) mkdirSync(path.join(own, name));
+      for (const name of ["own/kept", "other/file"]) writeFileSync(path.join(own, name), "before");
+      if (isRoot) spawnSync("chown", ["-R", "65534:65534", own]);
+      const order = {
+        open: { wanted: "enforced", kinds: [kind], folder: path.join(own, "sandbox") },
+        confinement: {
+          cwd: own,
+          writable: [path.join(own, "own")],
+          readOnly: [path.join(own, "own/kept")],
+          hidden: [],
+          disposable: [path.join(own, "other")],
+        },
+        command: command(
+          `echo vanishes > other/file; echo bad > own/kept; mount -o remount,bind,rw "$PWD/own/kept"; unshare -rm sh -c 'umount own/kept; mount -o remount,bind,rw .; echo bad > own/kept; echo bad > outside'; echo bad > outside; echo good > own/new; for i in $(seq 60); do sleep 5 & echo started; done 2>/dev/null`,
+          {},
+          { processes: 20 },
+        ),
+      };
+
+      const lines = await linesOf(
+        spawn("env", [...asUser, "node", "--conditions=dure-source", HOST, JSON.stringify(order)], {
+          stdio: ["ignore", "pipe", "inherit"],
+        }),
+      );
+      const after = snapshot(own, [path.join(own, "sandbox")]);
+      const last = lines.at(-1)!;
+      rmSync(own, { recursive: true, force: true });
+
+      if (kind === "other-user" || !usersMayHaveNamespaces) {
+        expect(last["error"]).toMatch(/ISOLATION_UNAVAILABLE|Tried/);
+      } else {
+        expect(last, JSON.stringify(lines)).toMatchObject({ kind, end: { because: "exited" } });
+        expect(Object.keys(after).toSorted()).toEqual([
+          "",
+          "other",
+          "other/file",
+          "own",
+          "own/kept",
+          "own/new",
+        ]);
+        for (const name of ["own/kept", "other/file"]) expect(after[name]).toMatch(/ before$/);
+        expect(
+          ((last["end"] as { output: string }).output.match(/^started$/gm) ?? []).length,
+        ).toBeLessThanOrEqual(20);
+      }
+    });
+
+    test("refuses an owned path that leads elsewhere through a link", async () => {
+      symlinkSync(at("other"), at("link"));
+
+      const refused = sandbox.run(
+        confinement({ writable: [at("link")], readOnly: [] }),
+        command(["true"]),
+      );
+
+      await expect(refused).rejects.toMatchObject({ code: "SANDBOX_PATH_NOT_REAL" });
+    });
+
+    test("gives no descriptor of ours to the command", async () => {
+      const order = {
+        open: { wanted: "enforced", kinds: [kind], folder: path.join(folder, "sandbox") },
+        confinement: confinement({ hidden: [] }),
+        command: command(
+          `ls /proc/self/fd | tr '\\n' ' '; sh -c 'echo bad >&9'; bash -c 'echo bad >&57' || echo closed`,
+        ),
+      };
+      const target = openSync(at("other/file"), "a");
+      const host = spawn(
+        "bash",
+        [
+          "-c",
+          `exec 7>>"$0" 9>>"$0" 57>>"$0"; exec node --conditions=dure-source "$1" "$2"`,
+          at("other/file"),
+          HOST,
+          JSON.stringify(order),
+        ],
+        { stdio: ["ignore", "pipe", "inherit", target] },
+      );
+      closeSync(target);
+
+      const lines = await linesOf(host);
+
+      expect(lines.at(-1)).toMatchObject({ end: { exitCode: 0 } });
+      expect(readFileSync(at("other/file"), "utf8")).toBe("other/file\n");
+    });
+  },
+);
+
+test.each(protecting.filter(({ kind }) => kind !== "other-user").map(({ kind }) => kind))(
+  "%s works where something is mounted below /tmp, and keeps it from being written",
+  async (kind) => {
+    mkdirSync(at("mounted"));
     const order = {
-      open: { wanted: "enforced", kinds: [kind], folder: path.join(own, "sandbox") },
-      confinement: { cwd: own, writable: [path.join(own, "own")], readOnly: [path.join(own, "own/kept")], hidden: [], disposable: [path.join(own, "other")] },
-      command: command(`echo vanishes > other/file; echo bad > own/kept; mount -o remount,bind,rw "$PWD/own/kept"; unshare -rm sh -c 'umount own/kept; mount -o remount,bind,rw .; echo bad > own/kept; echo bad > outside'; echo bad > outside; echo good > own/new; for i in $(seq 60); do sleep 5 & echo started; done 2>/dev/null`, {}, { processes: 20 }),
+      open: { wanted: "enforced", kinds: [kind], folder: path.join(folder, "sandbox") },
+      confinement: confinement({ hidden: [], disposable: [at("other")] }),
+      command: command(
+        `cat mounted/file; echo bad > mounted/file || echo refused; echo vanishes > other/file; echo new > /tmp/"$$".new && cat /tmp/"$$".new; echo good > own/new; ls -d "$PWD"`,
+      ),
     };
-
-    const lines = await linesOf(spawn("env", [...asUser, "node", "--conditions=dure-source", HOST, JSON.stringify(order)], { stdio: ["ignore", "pipe", "inherit"] }));
-    const after = snapshot(own, [path.join(own, "sandbox")]);
-    const last = lines.at(-1)!;
-    rmSync(own, { recursive: true, force: true });
-
-    if (kind === "other-user" || !usersMayHaveNamespaces) expect(last["error"]).toMatch(/ISOLATION_UNAVAILABLE|Tried/);
-    else {
-      expect(last, JSON.stringify(lines)).toMatchObject({ kind, end: { because: "exited" } });
-      expect(Object.keys(after).toSorted()).toEqual(["", "other", "other/file", "own", "own/kept", "own/new"]);
-      for (const name of ["own/kept", "other/file"]) expect(after[name]).toMatch(/ before$/);
-      expect(((last["end"] as { output: string }).output.match(/^started$/gm) ?? []).length).toBeLessThanOrEqual(20);
-    }
-  });
-
-  test("refuses an owned path that leads elsewhere through a link", async () => {
-    symlinkSync(at("other"), at("link"));
-
-    const refused = sandbox.run(confinement({ writable: [at("link")], readOnly: [] }), command(["true"]));
-
-    await expect(refused).rejects.toMatchObject({ code: "SANDBOX_PATH_NOT_REAL" });
-  });
-
-  test("gives no descriptor of ours to the command", async () => {
-    const order = { open: { wanted: "enforced", kinds: [kind], folder: path.join(folder, "sandbox") }, confinement: confinement({ hidden: [] }), command: command(`ls /proc/self/fd | tr '\\n' ' '; sh -c 'echo bad >&9'; bash -c 'echo bad >&57' || echo closed`) };
-    const target = openSync(at("other/file"), "a");
-    const host = spawn("bash", ["-c", `exec 7>>"$0" 9>>"$0" 57>>"$0"; exec node --conditions=dure-source "$1" "$2"`, at("other/file"), HOST, JSON.stringify(order)], { stdio: ["ignore", "pipe", "inherit", target] });
-    closeSync(target);
+    const host = spawn(
+      "unshare",
+      [
+        ...(isRoot ? [] : ["--user", "--map-root-user"]),
+        "--mount",
+        "sh",
+        "-c",
+        `mount -t tmpfs -o size=1m tiny "$0" && echo inside > "$0"/file && exec node --conditions=dure-source "$1" "$2"`,
+        at("mounted"),
+        HOST,
+        JSON.stringify(order),
+      ],
+      { stdio: ["ignore", "pipe", "inherit"] },
+    );
 
     const lines = await linesOf(host);
 
-    expect(lines.at(-1)).toMatchObject({ end: { exitCode: 0 } });
-    expect(readFileSync(at("other/file"), "utf8")).toBe("other/file\n");
-  });
-});
+    const { end } = lines.at(-1) as { end?: { exitCode: number; output: string } };
+    expect(end, JSON.stringify(lines)).toMatchObject({
+      exitCode: 0,
+      output: expect.stringMatching(/^inside\n[^]*refused\nnew\n/) as string,
+    });
+    expect([readFileSync(at("own/new"), "utf8"), readFileSync(at("other/file"), "utf8")]).toEqual([
+      "good\n",
+      "other/file\n",
+    ]);
+  },
+);
 
-test.each(protecting.filter(({ kind }) => kind !== "other-user").map(({ kind }) => kind))("%s works where something is mounted below /tmp, and keeps it from being written", async (kind) => {
-  mkdirSync(at("mounted"));
-  const order = {
-    open: { wanted: "enforced", kinds: [kind], folder: path.join(folder, "sandbox") },
-    confinement: confinement({ hidden: [], disposable: [at("other")] }),
-    command: command(`cat mounted/file; echo bad > mounted/file || echo refused; echo vanishes > other/file; echo new > /tmp/"$$".new && cat /tmp/"$$".new; echo good > own/new; ls -d "$PWD"`),
-  };
-  const host = spawn("unshare", [...(isRoot ? [] : ["--user", "--map-root-user"]), "--mount", "sh", "-c", `mount -t tmpfs -o size=1m tiny "$0" && echo inside > "$0"/file && exec node --conditions=dure-source "$1" "$2"`, at("mounted"), HOST, JSON.stringify(order)], { stdio: ["ignore", "pipe", "inherit"] });
+describe.each([...opened.values()].map((sandbox) => ({ kind: sandbox.kind, sandbox })))(
+  "$kind: a process tree",
+  ({ kind, sandbox }) => {
+    test("that is over at once has begun and said what it said, among many others", async () => {
+      const said: string[] = [];
+      const oneByOne = async (count: number): Promise<void> => {
+        for (let left = count; left > 0; left--) {
+          said.push(
+            await sandbox
+              .run(confinement(), command("echo said"))
+              .then(({ output }) => output, String),
+          );
+        }
+      };
 
-  const lines = await linesOf(host);
+      const rounds = kind === "bubblewrap" ? 1 : 6;
+      await Promise.all(Array.from({ length: 12 }, () => oneByOne(rounds)));
 
-  const { end } = lines.at(-1) as { end?: { exitCode: number; output: string } };
-  expect(end, JSON.stringify(lines)).toMatchObject({ exitCode: 0, output: expect.stringMatching(/^inside\n[^]*refused\nnew\n/) as string });
-  expect([readFileSync(at("own/new"), "utf8"), readFileSync(at("other/file"), "utf8")]).toEqual(["good\n", "other/file\n"]);
-});
+      expect(said).toEqual(Array.from({ length: 12 * rounds }, () => "said\n"));
+    });
 
-describe.each([...opened.values()].map((sandbox) => ({ kind: sandbox.kind, sandbox })))("$kind: a process tree", ({ kind, sandbox }) => {
-  test("that is over at once has begun and said what it said, among many others", async () => {
-    const said: string[] = [];
-    const oneByOne = async (count: number): Promise<void> => {
-      for (let left = count; left > 0; left--) said.push(await sandbox.run(confinement(), command("echo said")).then(({ output }) => output, String));
-    };
+    test("gives exit code, output in its order, input and exactly the environment that was handed in", async () => {
+      const env = {
+        PATH: process.env["PATH"]!,
+        ODD: "it's\n$HOME \\ 한글",
+        "npm_config_//x:_auth": "1",
+        UID: "7",
+        LD_LIBRARY_PATH: "/nowhere",
+      };
 
-    const rounds = kind === "bubblewrap" ? 1 : 6;
-    await Promise.all(Array.from({ length: 12 }, () => oneByOne(rounds)));
+      const end = await sandbox.run(
+        confinement(),
+        command(["sh", "-c", "cat; echo err >&2; echo out; exit 3"], { env, input: "in\n" }),
+      );
+      const variables = await sandbox.run(confinement(), command(["/usr/bin/env", "-0"], { env }));
 
-    expect(said).toEqual(Array.from({ length: 12 * rounds }, () => "said\n"));
-  });
+      expect(end).toEqual({
+        exitCode: 3,
+        signal: null,
+        because: "exited",
+        outputTruncated: false,
+        output: "in\nerr\nout\n",
+      });
+      const seen = Object.fromEntries(
+        variables.output
+          .split("\0")
+          .filter(Boolean)
+          .map((variable) => variable.split(/=([^]*)/).slice(0, 2) as [string, string]),
+      );
+      expect(seen).toEqual({
+        ...env,
+        DURE_SANDBOX: expect.stringMatching(/^\d+-\d+$/),
+        PWD: expect.any(String),
+      });
+    });
 
-  test("gives exit code, output in its order, input and exactly the environment that was handed in", async () => {
-    const env = { PATH: process.env["PATH"]!, ODD: "it's\n$HOME \\ 한글", "npm_config_//x:_auth": "1", UID: "7", LD_LIBRARY_PATH: "/nowhere" };
+    test("tells a signal that ended it", async () => {
+      const end = await sandbox.run(confinement(), command("kill -SEGV $$"));
 
-    const end = await sandbox.run(confinement(), command(["sh", "-c", "cat; echo err >&2; echo out; exit 3"], { env, input: "in\n" }));
-    const variables = await sandbox.run(confinement(), command(["/usr/bin/env", "-0"], { env }));
+      expect(end).toMatchObject({ exitCode: 139, signal: "SIGSEGV", because: "exited" });
+    });
 
-    expect(end).toEqual({ exitCode: 3, signal: null, because: "exited", outputTruncated: false, output: "in\nerr\nout\n" });
-    const seen = Object.fromEntries(variables.output.split("\0").filter(Boolean).map((variable) => variable.split(/=([^]*)/).slice(0, 2) as [string, string]));
-    expect(seen).toEqual({ ...env, DURE_SANDBOX: expect.stringMatching(/^\d+-\d+$/), PWD: expect.any(String) });
-  });
+    test("says that a program or the working folder is missing", async () => {
+      await expect(sandbox.run(confinement(), command(["no-such-program"]))).rejects.toMatchObject({
+        code: "SANDBOX_COMMAND_MISSING",
+      });
+      await expect(
+        sandbox.run(confinement({ cwd: at("nowhere") }), command(["true"])),
+      ).rejects.toMatchObject({ code: "SANDBOX_CWD_MISSING" });
+      expect(
+        readdirSync(path.join(folder, "sandbox")).filter((name) =>
+          name.startsWith(`p-${process.pid}-`),
+        ),
+      ).toEqual([]);
+    });
 
-  test("tells a signal that ended it", async () => {
-    const end = await sandbox.run(confinement(), command("kill -SEGV $$"));
+    test("is gone with its first process: a child in a session of its own, one without its environment", async () => {
+      const word = aWord();
+      const marked = kind === "audit" ? "" : `env -i setsid /bin/sleep ${word} & `; // nothing but the environment leads to it there
 
-    expect(end).toMatchObject({ exitCode: 139, signal: "SIGSEGV", because: "exited" });
-  });
+      const end = await sandbox.run(
+        confinement(),
+        command(
+          `setsid sh -c 'sleep ${word}; echo late > own/late' & setsid setsid sleep ${word} & ${marked} (trap '' TERM HUP; sleep ${word}) & sleep 0.2; echo done`,
+        ),
+      );
 
-  test("says that a program or the working folder is missing", async () => {
-    await expect(sandbox.run(confinement(), command(["no-such-program"]))).rejects.toMatchObject({ code: "SANDBOX_COMMAND_MISSING" });
-    await expect(sandbox.run(confinement({ cwd: at("nowhere") }), command(["true"]))).rejects.toMatchObject({ code: "SANDBOX_CWD_MISSING" });
-    expect(readdirSync(path.join(folder, "sandbox")).filter((name) => name.startsWith(`p-${process.pid}-`))).toEqual([]);
-  });
+      expect(end).toMatchObject({ exitCode: 0, output: "done\n" });
+      expect(withWord(word)).toEqual([]);
+    });
 
-  test("is gone with its first process: a child in a session of its own, one without its environment", async () => {
-    const word = aWord();
-    const marked = kind === "audit" ? "" : `env -i setsid /bin/sleep ${word} & `; // nothing but the environment leads to it there
+    test("ends at its time limit, also when it ignores SIGTERM", async () => {
+      const word = aWord();
 
-    const end = await sandbox.run(confinement(), command(`setsid sh -c 'sleep ${word}; echo late > own/late' & setsid setsid sleep ${word} & ${marked} (trap '' TERM HUP; sleep ${word}) & sleep 0.2; echo done`));
+      const end = await sandbox.run(
+        confinement(),
+        command(
+          `trap '' TERM; setsid sh -c "trap '' TERM; sleep ${word}; sleep ${word}" & sleep ${word}; sleep ${word}`,
+          {},
+          { timeMs: 300 },
+        ),
+      );
 
-    expect(end).toMatchObject({ exitCode: 0, output: "done\n" });
-    expect(withWord(word)).toEqual([]);
-  });
+      expect(end).toMatchObject({ because: "time", exitCode: null });
+      expect(withWord(word)).toEqual([]);
+    });
 
-  test("ends at its time limit, also when it ignores SIGTERM", async () => {
-    const word = aWord();
+    test("may end by itself within a second after it was asked to", async () => {
+      const process = await sandbox.spawn(
+        confinement(),
+        command(`trap 'echo asked; exit 0' TERM; echo ready; while :; do sleep 0.05; done`),
+      );
+      let heard = "";
+      process.stdout.on("data", (chunk: Buffer) => void (heard += chunk.toString()));
+      await until(() => heard.includes("ready"));
 
-    const end = await sandbox.run(confinement(), command(`trap '' TERM; setsid sh -c "trap '' TERM; sleep ${word}; sleep ${word}" & sleep ${word}; sleep ${word}`, {}, { timeMs: 300 }));
+      await process.kill();
 
-    expect(end).toMatchObject({ because: "time", exitCode: null });
-    expect(withWord(word)).toEqual([]);
-  });
+      expect(heard).toContain("asked");
+      expect(await process.ended).toMatchObject({ because: "aborted" });
+    });
 
-  test("may end by itself within a second after it was asked to", async () => {
-    const process = await sandbox.spawn(confinement(), command(`trap 'echo asked; exit 0' TERM; echo ready; while :; do sleep 0.05; done`));
-    let heard = "";
-    process.stdout.on("data", (chunk: Buffer) => void (heard += chunk.toString()));
-    await until(() => heard.includes("ready"));
+    test("is gone within 2 s after an abort, a fork bomb included", async () => {
+      const word = aWord();
+      const controller = new AbortController();
+      let started = false;
+      const running = sandbox.run(
+        confinement(),
+        command(
+          `trap '' TERM; bomb() { trap '' TERM; sleep ${word} & [ $1 -gt 0 ] && { bomb $(($1 - 1)) & bomb $(($1 - 1)) & setsid sleep ${word} & }; sleep ${word}; }; echo go; bomb 4`,
+        ),
+        { signal: controller.signal, onOutput: () => (started = true) },
+      );
+      await until(() => started && withWord(word).length > 10);
 
-    await process.kill();
+      const from = performance.now();
+      controller.abort();
+      const end = await running;
 
-    expect(heard).toContain("asked");
-    expect(await process.ended).toMatchObject({ because: "aborted" });
-  });
+      expect(performance.now() - from).toBeLessThan(2_000);
+      expect(end.because).toBe("aborted");
+      expect(withWord(word)).toEqual([]);
+    });
 
-  test("is gone within 2 s after an abort, a fork bomb included", async () => {
-    const word = aWord();
-    const controller = new AbortController();
-    let started = false;
-    const running = sandbox.run(
-      confinement(),
-      command(`trap '' TERM; bomb() { trap '' TERM; sleep ${word} & [ $1 -gt 0 ] && { bomb $(($1 - 1)) & bomb $(($1 - 1)) & setsid sleep ${word} & }; sleep ${word}; }; echo go; bomb 4`),
-      { signal: controller.signal, onOutput: () => (started = true) },
-    );
-    await until(() => started && withWord(word).length > 10);
+    test("ends when it floods; head and tail of what it said are kept", async () => {
+      const end = await sandbox.run(
+        confinement(),
+        command("echo first; yes 0123456789", {}, { outputBytes: 100_000 }),
+      );
 
-    const from = performance.now();
-    controller.abort();
-    const end = await running;
+      expect(end).toMatchObject({ because: "output", outputTruncated: true });
+      expect(end.output.startsWith("first\n0123456789\n")).toBe(true);
+      expect(end.output.length).toBeLessThanOrEqual(100_000);
+    });
 
-    expect(performance.now() - from).toBeLessThan(2_000);
-    expect(end.because).toBe("aborted");
-    expect(withWord(word)).toEqual([]);
-  });
+    test("cannot write a huge file", async () => {
+      const end = await sandbox.run(
+        confinement(),
+        command(
+          "head -c 5000000 /dev/zero > own/huge; echo $?; ls -l own/huge | awk '{print $5}'",
+          {},
+          { fileBytes: 1_048_576 },
+        ),
+      );
 
-  test("ends when it floods; head and tail of what it said are kept", async () => {
-    const end = await sandbox.run(confinement(), command("echo first; yes 0123456789", {}, { outputBytes: 100_000 }));
+      expect(end.output).toMatch(/^(153|1)\n1048576\n$|File size limit exceeded[^]*1048576/);
+    });
 
-    expect(end).toMatchObject({ because: "output", outputTruncated: true });
-    expect(end.output.startsWith("first\n0123456789\n")).toBe(true);
-    expect(end.output.length).toBeLessThanOrEqual(100_000);
-  });
+    test("does not start before its identity was stored, nor when that fails", async () => {
+      const seen: ProcessIdentity[] = [];
+      const onStart = async (identity: ProcessIdentity): Promise<void> => {
+        await systemClock.sleep(30);
+        expect(existsSync(at("own/started"))).toBe(false);
+        seen.push(identity);
+      };
 
-  test("cannot write a huge file", async () => {
-    const end = await sandbox.run(confinement(), command("head -c 5000000 /dev/zero > own/huge; echo $?; ls -l own/huge | awk '{print $5}'", {}, { fileBytes: 1_048_576 }));
+      const process = await sandbox.spawn(
+        confinement(),
+        command("echo x > own/started; sleep 0.1"),
+        { onStart },
+      );
+      await process.ended;
+      const refused = sandbox.spawn(confinement(), command("echo x > own/again"), {
+        onStart: async () => Promise.reject(new Error("no database")),
+      });
 
-    expect(end.output).toMatch(/^(153|1)\n1048576\n$|File size limit exceeded[^]*1048576/);
-  });
+      await expect(refused).rejects.toThrow("no database");
+      expect(seen).toEqual([process.identity]);
+      expect(process.identity).toMatchObject({ host: hostname(), groupId: process.identity.pid });
+      expect(existsSync(at("own/started"))).toBe(true);
+      expect(existsSync(at("own/again"))).toBe(false);
+    });
 
-  test("does not start before its identity was stored, nor when that fails", async () => {
-    const seen: ProcessIdentity[] = [];
-    const onStart = async (identity: ProcessIdentity): Promise<void> => {
-      await systemClock.sleep(30);
-      expect(existsSync(at("own/started"))).toBe(false);
-      seen.push(identity);
-    };
+    test("is gone after dure was killed with SIGKILL, and writes no more", async () => {
+      const word = aWord();
+      const open =
+        kind === "audit"
+          ? { wanted: "audit" as const }
+          : { wanted: "enforced" as const, kinds: [kind] };
+      const script = `trap '' TERM HUP; setsid sh -c "trap '' TERM; while :; do echo x >> own/log; sleep 0.01; : ${word}; done" & sleep ${word}`;
+      const order = {
+        open: { ...open, folder: path.join(folder, "sandbox") },
+        confinement: confinement({ hidden: [], network: { kind: "open", hosts: [] } }),
+        command: command(script),
+      };
+      const host = spawn("node", ["--conditions=dure-source", HOST, JSON.stringify(order)], {
+        stdio: ["ignore", "pipe", "inherit"],
+      });
+      let identity: ProcessIdentity | undefined;
+      createInterface({ input: host.stdout }).on(
+        "line",
+        (line) => (identity ??= (JSON.parse(line) as { identity?: ProcessIdentity }).identity),
+      );
+      const others = new Set([String(host.pid)]); // its own command line holds the word too
+      await until(
+        () =>
+          identity !== undefined && withWord(word).filter((pid) => !others.has(pid)).length >= 2,
+      );
 
-    const process = await sandbox.spawn(confinement(), command("echo x > own/started; sleep 0.1"), { onStart });
-    await process.ended;
-    const refused = sandbox.spawn(confinement(), command("echo x > own/again"), { onStart: async () => Promise.reject(new Error("no database")) });
+      host.kill("SIGKILL");
+      await new Promise((resolve) => host.once("exit", resolve));
+      const answer = await endProcess(identity!, { clock: systemClock });
 
-    await expect(refused).rejects.toThrow("no database");
-    expect(seen).toEqual([process.identity]);
-    expect(process.identity).toMatchObject({ host: hostname(), groupId: process.identity.pid });
-    expect(existsSync(at("own/started"))).toBe(true);
-    expect(existsSync(at("own/again"))).toBe(false);
-  });
+      expect(["ended", "gone"]).toContain(answer);
+      expect(withWord(word)).toEqual([]);
+      expect(await endProcess(identity!, { clock: systemClock })).toBe("gone");
+    });
 
-  test("is gone after dure was killed with SIGKILL, and writes no more", async () => {
-    const word = aWord();
-    const open = kind === "audit" ? { wanted: "audit" as const } : { wanted: "enforced" as const, kinds: [kind] };
-    const script = `trap '' TERM HUP; setsid sh -c "trap '' TERM; while :; do echo x >> own/log; sleep 0.01; : ${word}; done" & sleep ${word}`;
-    const order = { open: { ...open, folder: path.join(folder, "sandbox") }, confinement: confinement({ hidden: [], network: { kind: "open", hosts: [] } }), command: command(script) };
-    const host = spawn("node", ["--conditions=dure-source", HOST, JSON.stringify(order)], { stdio: ["ignore", "pipe", "inherit"] });
-    let identity: ProcessIdentity | undefined;
-    createInterface({ input: host.stdout }).on("line", (line) => (identity ??= (JSON.parse(line) as { identity?: ProcessIdentity }).identity));
-    const others = new Set([String(host.pid)]); // its own command line holds the word too
-    await until(() => identity !== undefined && withWord(word).filter((pid) => !others.has(pid)).length >= 2);
+    test("is never taken for another process with its number", async () => {
+      const running = await sandbox.spawn(confinement(), command("sleep 30"));
+      const { identity } = running;
 
-    host.kill("SIGKILL");
-    await new Promise((resolve) => host.once("exit", resolve));
-    const answer = await endProcess(identity!, { clock: systemClock });
-
-    expect(["ended", "gone"]).toContain(answer);
-    expect(withWord(word)).toEqual([]);
-    expect(await endProcess(identity!, { clock: systemClock })).toBe("gone");
-  });
-
-  test("is never taken for another process with its number", async () => {
-    const running = await sandbox.spawn(confinement(), command("sleep 30"));
-    const { identity } = running;
-
-    expect(await endProcess({ ...identity, host: "elsewhere" }, { clock: systemClock })).toBe("other-host");
-    expect(await endProcess({ ...identity, bootId: "another" }, { clock: systemClock })).toBe("gone");
-    expect(await endProcess({ ...identity, startedTicks: "1" }, { clock: systemClock })).toBe("gone");
-    expect(existsSync(`/proc/${identity.pid}`)).toBe(true);
-    expect(await endProcess(identity, { clock: systemClock })).toBe("ended");
-    await running.ended;
-    expect(existsSync(`/proc/${identity.pid}`)).toBe(false);
-  });
-});
+      expect(await endProcess({ ...identity, host: "elsewhere" }, { clock: systemClock })).toBe(
+        "other-host",
+      );
+      expect(await endProcess({ ...identity, bootId: "another" }, { clock: systemClock })).toBe(
+        "gone",
+      );
+      expect(await endProcess({ ...identity, startedTicks: "1" }, { clock: systemClock })).toBe(
+        "gone",
+      );
+      expect(existsSync(`/proc/${identity.pid}`)).toBe(true);
+      expect(await endProcess(identity, { clock: systemClock })).toBe("ended");
+      await running.ended;
+      expect(existsSync(`/proc/${identity.pid}`)).toBe(false);
+    });
+  },
+);
 
 test("an open error names each kind that was tried and why it failed", async () => {
-  const nothing = openSandbox({ wanted: "enforced", kinds: [], folder: path.join(folder, "sandbox"), clock: systemClock });
+  const nothing = openSandbox({
+    wanted: "enforced",
+    kinds: [],
+    folder: path.join(folder, "sandbox"),
+    clock: systemClock,
+  });
 
   await expect(nothing.catch(codeOf)).resolves.toBe("ISOLATION_UNAVAILABLE");
 });

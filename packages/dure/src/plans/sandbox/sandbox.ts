@@ -15,29 +15,37 @@ import { proveConfinement, UNPROVEN, type Promises } from "./proof.ts";
 import { workerUserOf } from "./worker-user.ts";
 
 /**
- * How a process is kept where it belongs: `bubblewrap` and `namespaces`, by mounts that it cannot change; `other-user`, as
- * another user on a copy; `audit`, not at all.
+ * How a process is kept where it belongs: `bubblewrap` and `namespaces`, by mounts that it cannot
+ * change; `other-user`, as another user on a copy; `audit`, not at all.
  */
 export type IsolationKind = "bubblewrap" | "namespaces" | "other-user" | "audit";
 
 /**
- * What a process may touch. Absolute real paths (no symbolic link on the way). Everything not named is visible and read-only,
- * except secrets of the home folder and of the system, `/run` and sockets that listen in the file system, which are covered; where
- * dure is root also every folder that only root may enter, but for what is needed in it. `/tmp` shows what is there, and what is added is private
- * (where something is mounted below it, what is there is read-only, and of many entries the first are shown).
- * Where rules meet, the deeper path wins; on the same path hidden, then readOnly, then disposable, then writable.
+ * What a process may touch. Absolute real paths (no symbolic link on the way). Everything not named
+ * is visible and read-only, except secrets of the home folder and of the system, `/run` and sockets
+ * that listen in the file system, which are covered; where dure is root also every folder that only
+ * root may enter, but for what is needed in it. `/tmp` shows what is there, and what is added is
+ * private (where something is mounted below it, what is there is read-only, and of many entries the
+ * first are shown). Where rules meet, the deeper path wins; on the same path hidden, then readOnly,
+ * then disposable, then writable.
  */
 export interface Confinement {
   readonly cwd: string;
   /** Existing folders or files. */
   readonly writable: readonly string[];
-  /** Lie inside writable ones and are not. A symbolic link among them stays unprotected: no mount can cover it. */
+  /**
+   * Lie inside writable ones and are not. A symbolic link among them stays unprotected: no mount
+   * can cover it.
+   */
   readonly readOnly: readonly string[];
   /** Covered by something empty. What does not exist needs no cover. */
   readonly hidden: readonly string[];
   /** Folders that may be written, and whose changes vanish with the process. */
   readonly disposable: readonly string[];
-  /** Default: none. Whatever it is, the process has a network of its own, with nothing but loopback and dure's door. */
+  /**
+   * Default: none. Whatever it is, the process has a network of its own, with nothing but loopback
+   * and dure's door.
+   */
   readonly network?: NetworkPolicy | undefined;
 }
 
@@ -45,8 +53,9 @@ export interface SandboxCommand {
   /** A string is run by `/bin/sh -c`. */
   readonly command: readonly string[] | string;
   /**
-   * Complete: nothing is inherited. `DURE_SANDBOX` and `PWD` are added, and what a process needs to find dure's door. The hooks of
-   * its step (`DURE_HOOK_URL`, `DURE_HOOK_TOKEN`) are reached through that door.
+   * Complete: nothing is inherited. `DURE_SANDBOX` and `PWD` are added, and what a process needs to
+   * find dure's door. The hooks of its step (`DURE_HOOK_URL`, `DURE_HOOK_TOKEN`) are reached
+   * through that door.
    */
   readonly env: Readonly<Record<string, string>>;
   /** Written to stdin, which is then closed. */
@@ -61,11 +70,17 @@ export interface SandboxLimits {
   readonly outputBytes: number;
   /** Bytes of one file; a write beyond raises SIGXFSZ. */
   readonly fileBytes: number;
-  /** Processes and threads at one time. Not enforced by `audit`, and for root only with a pids cgroup. */
+  /**
+   * Processes and threads at one time. Not enforced by `audit`, and for root only with a pids
+   * cgroup.
+   */
   readonly processes: number;
 }
 
-/** Who a process is, so that another process of dure can end it after a crash and never another one with the same number. */
+/**
+ * Who a process is, so that another process of dure can end it after a crash and never another one
+ * with the same number.
+ */
 export interface ProcessIdentity {
   readonly host: string;
   readonly bootId: string;
@@ -88,14 +103,19 @@ export interface SandboxProcess {
   readonly stdin: Writable;
   readonly stdout: Readable;
   readonly stderr: Readable;
-  /** Resolves after the whole process tree is gone, children in sessions of their own included. Rejects when what it made could not be brought back. */
+  /**
+   * Resolves after the whole process tree is gone, children in sessions of their own included.
+   * Rejects when what it made could not be brought back.
+   */
   readonly ended: Promise<SandboxEnd>;
   /** SIGTERM to its group, 1 s, then SIGKILL to all; resolves when they are gone. */
   kill(): Promise<void>;
 }
 
 export interface SpawnOptions {
-  /** Told before the command does anything; the command waits for it. A rejection ends the process. */
+  /**
+   * Told before the command does anything; the command waits for it. A rejection ends the process.
+   */
   readonly onStart?: (identity: ProcessIdentity) => Promise<void>;
   /** Ends the tree with because `aborted`, within 2 s. */
   readonly signal?: AbortSignal | undefined;
@@ -105,8 +125,15 @@ export interface Sandbox {
   readonly kind: IsolationKind;
   /** What a trial process has shown to hold here. */
   readonly promises: Promises;
-  spawn(confinement: Confinement, command: SandboxCommand, options?: SpawnOptions): Promise<SandboxProcess>;
-  /** Spawns, collects stdout and stderr as text in the order written, waits. Beyond the limit head and tail are kept. */
+  spawn(
+    confinement: Confinement,
+    command: SandboxCommand,
+    options?: SpawnOptions,
+  ): Promise<SandboxProcess>;
+  /**
+   * Spawns, collects stdout and stderr as text in the order written, waits. Beyond the limit head
+   * and tail are kept.
+   */
   run(
     confinement: Confinement,
     command: SandboxCommand,
@@ -121,15 +148,24 @@ export interface OpenSandboxOptions {
   readonly prefer?: Exclude<IsolationKind, "audit">;
   /** Kinds that are tried at all. Default: all that protect. */
   readonly kinds?: readonly Exclude<IsolationKind, "audit">[];
-  /** A folder of the sandbox's own, made when missing: mount tables, copies, writable layers. No process sees into it. */
+  /**
+   * A folder of the sandbox's own, made when missing: mount tables, copies, writable layers. No
+   * process sees into it.
+   */
   readonly folder: string;
   /** Whose secrets are covered. Absent: none. */
   readonly home?: string;
   /** Secrets that stay visible, as in `HOME_SECRETS`: `.config/gh`. */
   readonly allowSecrets?: readonly string[];
-  /** Files and folders that are covered whatever a confinement says, unless it names them as writable. */
+  /**
+   * Files and folders that are covered whatever a confinement says, unless it names them as
+   * writable.
+   */
   readonly hidden?: readonly string[];
-  /** Folders with programs, as in PATH: they are shown even where only root may enter what they lie in. */
+  /**
+   * Folders with programs, as in PATH: they are shown even where only root may enter what they lie
+   * in.
+   */
   readonly programs?: readonly string[];
   readonly network?: Partial<NetworkSetting>;
   readonly clock: Clock;
@@ -166,8 +202,8 @@ const KINDS = {
 } as const satisfies Record<Exclude<IsolationKind, "audit">, (setting: SandboxSetting) => Confiner>;
 
 /**
- * The first kind that works here: each one must prove it on a real process that tries to write where it may not. Throws
- * ISOLATION_UNAVAILABLE with what was tried and why it failed.
+ * The first kind that works here: each one must prove it on a real process that tries to write
+ * where it may not. Throws ISOLATION_UNAVAILABLE with what was tried and why it failed.
  */
 export async function openSandbox(options: OpenSandboxOptions): Promise<Sandbox> {
   mkdirSync(options.folder, { recursive: true, mode: 0o711 });
@@ -185,34 +221,48 @@ export async function openSandbox(options: OpenSandboxOptions): Promise<Sandbox>
   if (options.wanted === "audit") return openConfiner(openAudit(setting), setting, UNPROVEN);
 
   const tried: string[] = [];
-  for (const kind of inOrder(options.kinds ?? (Object.keys(KINDS) as (keyof typeof KINDS)[]), options.prefer)) {
+  for (const kind of inOrder(
+    options.kinds ?? (Object.keys(KINDS) as (keyof typeof KINDS)[]),
+    options.prefer,
+  )) {
     options.signal?.throwIfAborted();
     try {
       const confiner = KINDS[kind](setting);
-      const promises = await proveConfinement(openConfiner(confiner, setting, UNPROVEN), setting, { signal: options.signal });
+      const promises = await proveConfinement(openConfiner(confiner, setting, UNPROVEN), setting, {
+        signal: options.signal,
+      });
       return openConfiner(confiner, setting, promises);
     } catch (error) {
       options.signal?.throwIfAborted();
       tried.push(`${kind}: ${messageOf(error)}`);
     }
   }
-  throw new DureError("ISOLATION_UNAVAILABLE", `No process can be kept where it belongs on this machine. Tried ${tried.join("; ")}.`, {
-    class: "unavailable",
-    hint: "Install bubblewrap, or allow unprivileged user namespaces; `isolation: audit` runs without protection.",
-    details: { tried },
-  });
+  throw new DureError(
+    "ISOLATION_UNAVAILABLE",
+    `No process can be kept where it belongs on this machine. Tried ${tried.join("; ")}.`,
+    {
+      class: "unavailable",
+      hint: "Install bubblewrap, or allow unprivileged user namespaces; `isolation: audit` runs without protection.",
+      details: { tried },
+    },
+  );
 }
 
 /**
- * Ends the tree of a process that an earlier dure has started and not seen to its end. `gone`: nothing of it runs;
- * `ended`: it ran and is gone now; `other-host`: it is not ours to look for.
+ * Ends the tree of a process that an earlier dure has started and not seen to its end. `gone`:
+ * nothing of it runs; `ended`: it ran and is gone now; `other-host`: it is not ours to look for.
  */
-export async function endProcess(identity: ProcessIdentity, options: { clock: Clock }): Promise<"gone" | "ended" | "other-host"> {
+export async function endProcess(
+  identity: ProcessIdentity,
+  options: { clock: Clock },
+): Promise<"gone" | "ended" | "other-host"> {
   if (identity.host !== hostname()) return "other-host";
   if (identity.bootId !== bootId()) return "gone";
   return (await endTree(identity, options.clock)) ? "ended" : "gone";
 }
 
 function inOrder<K>(kinds: readonly K[], first: K | undefined): readonly K[] {
-  return first === undefined ? kinds : [...kinds.filter((kind) => kind === first), ...kinds.filter((kind) => kind !== first)];
+  return first === undefined
+    ? kinds
+    : [...kinds.filter((kind) => kind === first), ...kinds.filter((kind) => kind !== first)];
 }

@@ -2,7 +2,10 @@ import { readdirSync, realpathSync } from "node:fs";
 import path from "node:path";
 import { isWithin } from "./mount-plan.ts";
 
-/** What lies in a home folder and opens doors: keys, tokens, password stores. Relative to the home folder. */
+/**
+ * What lies in a home folder and opens doors: keys, tokens, password stores. Relative to the home
+ * folder.
+ */
 const HOME_SECRETS = [
   ".ssh",
   ".gnupg",
@@ -88,17 +91,28 @@ const HOST_KEY = /^ssh_host_.*_key$/;
 const HOMES = ["/home", "/root", "/Users"] as const;
 
 /**
- * The real paths of the secrets that exist, without those allowed: of the home folder and of the machine. A link is followed:
- * what it leads to is the secret.
+ * The real paths of the secrets that exist, without those allowed: of the home folder and of the
+ * machine. A link is followed: what it leads to is the secret.
  */
 export function secretsOf(home: string | undefined, allowed: readonly string[]): readonly string[] {
-  const ofHome = home === undefined ? [] : HOME_SECRETS.filter((name) => !allowed.includes(name)).map((name) => path.join(home, name));
-  const hostKeys = namesIn("/etc/ssh").filter((name) => HOST_KEY.test(name)).map((name) => path.join("/etc/ssh", name));
+  const ofHome =
+    home === undefined
+      ? []
+      : HOME_SECRETS.filter((name) => !allowed.includes(name)).map((name) => path.join(home, name));
+  const hostKeys = namesIn("/etc/ssh")
+    .filter((name) => HOST_KEY.test(name))
+    .map((name) => path.join("/etc/ssh", name));
   return [...ofHome, ...SYSTEM_SECRETS, ...hostKeys].flatMap(realPath);
 }
 
-/** Secrets of the home folder that a plan has allowed, and that are there. Relative names, as they were allowed. */
-export function allowedSecretsOf(home: string | undefined, allowed: readonly string[]): readonly string[] {
+/**
+ * Secrets of the home folder that a plan has allowed, and that are there. Relative names, as they
+ * were allowed.
+ */
+export function allowedSecretsOf(
+  home: string | undefined,
+  allowed: readonly string[],
+): readonly string[] {
   return home === undefined ? [] : allowed.flatMap((name) => realPath(path.join(home, name)));
 }
 
@@ -106,8 +120,12 @@ export function allowedSecretsOf(home: string | undefined, allowed: readonly str
 export function othersHomes(home: string | undefined): readonly string[] {
   if (home === undefined) return [];
   const own = realPath(home)[0] ?? home;
-  const all = HOMES.flatMap((folder) => (folder === "/root" ? [folder] : namesIn(folder).map((name) => path.join(folder, name))));
-  return all.flatMap(realPath).filter((folder) => folder !== "/" && !isWithin(own, folder) && !isWithin(folder, own));
+  const all = HOMES.flatMap((folder) =>
+    folder === "/root" ? [folder] : namesIn(folder).map((name) => path.join(folder, name)),
+  );
+  return all
+    .flatMap(realPath)
+    .filter((folder) => folder !== "/" && !isWithin(own, folder) && !isWithin(folder, own));
 }
 
 function namesIn(folder: string): readonly string[] {

@@ -1,9 +1,14 @@
 import { systemClock } from "../../kernel/clock.ts";
-import { openSandbox, type Confinement, type OpenSandboxOptions, type SandboxCommand } from "./sandbox.ts";
+import {
+  openSandbox,
+  type Confinement,
+  type OpenSandboxOptions,
+  type SandboxCommand,
+} from "./sandbox.ts";
 
 /**
- * A dure of its own for tests: runs one command as its only argument says, as whoever it is started by. Prints a line of
- * JSON with the identity before the command starts, one with the end after it.
+ * A dure of its own for tests: runs one command as its only argument says, as whoever it is started
+ * by. Prints a line of JSON with the identity before the command starts, one with the end after it.
  */
 export interface HostOrder {
   readonly open: Omit<OpenSandboxOptions, "clock">;
@@ -16,7 +21,10 @@ const say = (value: object): void => void process.stdout.write(`${JSON.stringify
 
 try {
   const sandbox = await openSandbox({ ...open, clock: systemClock });
-  const end = await sandbox.run(confinement, command, { onStart: async (identity) => say({ identity }), onOutput: (text) => say({ text }) });
+  const end = await sandbox.run(confinement, command, {
+    onStart: async (identity) => say({ identity }),
+    onOutput: (text) => say({ text }),
+  });
   say({ kind: sandbox.kind, end });
 } catch (error) {
   say({ error: String(error) });

@@ -25,5 +25,8 @@ export function findTool(name: string): string {
     }
   }
   const wanted = PACKAGES[name] ?? "util-linux";
-  throw new DureError("SANDBOX_TOOL_MISSING", `${name} is not installed (package ${wanted}).`, { class: "unavailable", hint: `Install ${wanted}.` });
+  throw new DureError("SANDBOX_TOOL_MISSING", `${name} is not installed (package ${wanted}).`, {
+    class: "unavailable",
+    hint: `Install ${wanted}.`,
+  });
 }

@@ -6,10 +6,26 @@ import type { Clock } from "../../kernel/clock.ts";
 import { DureError } from "../../kernel/errors.ts";
 import { cwdMissing } from "./check.ts";
 import { GATE_ENV, gateScript } from "./gate.ts";
-import { askGroup, childrenOf, endTree, identify, isRunning, markerOf, signalTo } from "./processes.ts";
+import {
+  askGroup,
+  childrenOf,
+  endTree,
+  identify,
+  isRunning,
+  markerOf,
+  signalTo,
+} from "./processes.ts";
 import type { Enclosure } from "./confiner.ts";
 import type { ProcessCounter, ProcessGroup } from "./process-counter.ts";
-import type { Confinement, ProcessIdentity, SandboxCommand, SandboxEnd, SandboxProcess, SandboxSetting, SpawnOptions } from "./sandbox.ts";
+import type {
+  Confinement,
+  ProcessIdentity,
+  SandboxCommand,
+  SandboxEnd,
+  SandboxProcess,
+  SandboxSetting,
+  SpawnOptions,
+} from "./sandbox.ts";
 
 export type Tree = SandboxProcess;
 
@@ -26,11 +42,17 @@ export interface TreeOrder {
   readonly remove: () => void;
 }
 
-/** Between SIGTERM and SIGKILL, milliseconds. Source: docs/spec/plans §3, everything is gone within 2 s. */
+/**
+ * Between SIGTERM and SIGKILL, milliseconds. Source: docs/spec/plans §3, everything is gone within
+ * 2 s.
+ */
 const GRACE_MS = 1_000;
 /** Between two looks whether the last process is gone, milliseconds. */
 const LOOK_AGAIN_MS = 2;
-/** How long what an ended process has said may still be under way, milliseconds; it is in a pipe, so only a busy loop delays it. */
+/**
+ * How long what an ended process has said may still be under way, milliseconds; it is in a pipe, so
+ * only a busy loop delays it.
+ */
 const READ_MS = 5_000;
 /** Of what a failed start has written, in characters. */
 const ERROR_TAIL = 2_000;
@@ -108,7 +130,10 @@ function watchTree(
       if (why !== "output") {
         askGroup(root, enclosure.hasInit ? [root.pid, ...(init ? [init.pid] : [])] : []);
         const grace = new AbortController();
-        await Promise.race([exited, clock.sleep(GRACE_MS, { signal: grace.signal }).catch(() => {})]);
+        await Promise.race([
+          exited,
+          clock.sleep(GRACE_MS, { signal: grace.signal }).catch(() => {}),
+        ]);
         grace.abort();
       }
       if (!hasExited) await force();
@@ -170,8 +195,15 @@ function watchTree(
   };
 }
 
-/** Waits for the kernel to have ended a PID namespace; elsewhere ends whatever has left group and session. */
-async function lastOneGone(root: ProcessIdentity, init: ProcessIdentity | undefined, setting: SandboxSetting): Promise<void> {
+/**
+ * Waits for the kernel to have ended a PID namespace; elsewhere ends whatever has left group and
+ * session.
+ */
+async function lastOneGone(
+  root: ProcessIdentity,
+  init: ProcessIdentity | undefined,
+  setting: SandboxSetting,
+): Promise<void> {
   if (init === undefined) {
     await endTree(root, setting.clock);
     return;
@@ -182,10 +214,23 @@ async function lastOneGone(root: ProcessIdentity, init: ProcessIdentity | undefi
   }
 }
 
-/** Pure. The shells of an enclosure tell a signal as 128 + number; a process that we see ourselves is told alike. */
-function endOf(exit: { code: number | null; signal: string | null }, because: SandboxEnd["because"]): Pick<SandboxEnd, "exitCode" | "signal"> {
-  if (because !== "exited") return { exitCode: null, signal: exit.signal ?? nameOfSignal((exit.code ?? 0) - 128) ?? null };
-  if (exit.code === null) return { exitCode: 128 + (constants.signals[exit.signal as NodeJS.Signals] ?? 0), signal: exit.signal };
+/**
+ * Pure. The shells of an enclosure tell a signal as 128 + number; a process that we see ourselves
+ * is told alike.
+ */
+function endOf(
+  exit: { code: number | null; signal: string | null },
+  because: SandboxEnd["because"],
+): Pick<SandboxEnd, "exitCode" | "signal"> {
+  if (because !== "exited") {
+    return { exitCode: null, signal: exit.signal ?? nameOfSignal((exit.code ?? 0) - 128) ?? null };
+  }
+  if (exit.code === null) {
+    return {
+      exitCode: 128 + (constants.signals[exit.signal as NodeJS.Signals] ?? 0),
+      signal: exit.signal,
+    };
+  }
   return { exitCode: exit.code, signal: nameOfSignal(exit.code - 128) ?? null };
 }
 
@@ -195,7 +240,10 @@ function nameOfSignal(number: number): string | undefined {
 
 // --- start -----------------------------------------------------------------------------------------------------------
 
-/** A session and group of its own, nothing of our environment, and no descriptor of ours but the four pipes. */
+/**
+ * A session and group of its own, nothing of our environment, and no descriptor of ours but the
+ * four pipes.
+ */
 function launch(argv: readonly string[]): ChildProcess {
   const [program, ...args] = argv;
   const nothing = openSync("/dev/null", "r");
@@ -212,14 +260,15 @@ function launch(argv: readonly string[]): ChildProcess {
 }
 
 /**
- * Descriptors of ours that a child would get: those without close-on-exec, which Node itself never makes, but whoever
- * started us may have. Source: proc_pid_fdinfo(5).
+ * Descriptors of ours that a child would get: those without close-on-exec, which Node itself never
+ * makes, but whoever started us may have. Source: proc_pid_fdinfo(5).
  */
 function inheritable(): readonly number[] {
   try {
     return readdirSync("/proc/self/fd").flatMap((name) => {
       try {
-        const flags = /^flags:\s+(\d+)/m.exec(readFileSync(`/proc/self/fdinfo/${name}`, "utf8"))?.[1] ?? "0";
+        const flags =
+          /^flags:\s+(\d+)/m.exec(readFileSync(`/proc/self/fdinfo/${name}`, "utf8"))?.[1] ?? "0";
         return Number.parseInt(flags, 8) & CLOSE_ON_EXEC || Number(name) <= 2 ? [] : [Number(name)];
       } catch {
         return []; // the one by which we read the folder
@@ -238,18 +287,26 @@ function orderOfGate(order: TreeOrder, root: ProcessIdentity): Parameters<typeof
   return {
     command: {
       ...command,
-      command: typeof command.command === "string" ? inside(command.command) : command.command.map(inside),
-      env: Object.fromEntries(Object.entries(command.env).map(([name, value]) => [name, inside(value)])),
+      command:
+        typeof command.command === "string" ? inside(command.command) : command.command.map(inside),
+      env: Object.fromEntries(
+        Object.entries(command.env).map(([name, value]) => [name, inside(value)]),
+      ),
     },
     cwd: inside(confinement.cwd),
     marker: markerOf(root),
     merged: order.merged,
     bridge: order.bridge?.map(inside),
-    ...(enclosure.countsOwnProcesses ? { processes: command.limits.processes + roomFor(order.bridge) } : {}),
+    ...(enclosure.countsOwnProcesses
+      ? { processes: command.limits.processes + roomFor(order.bridge) }
+      : {}),
   };
 }
 
-/** Threads of Node.js that carries the network of a process, beside the process's own. Source: measured with Node 24: 11 with 4 workers of its pool. */
+/**
+ * Threads of Node.js that carries the network of a process, beside the process's own. Source:
+ * measured with Node 24: 11 with 4 workers of its pool.
+ */
 const BRIDGE_THREADS = 16;
 
 function roomFor(bridge: readonly string[] | undefined): number {
@@ -286,8 +343,11 @@ class Gate {
       this.#wake();
     };
     this.#channel?.once("close", over).once("end", over);
-    // That it has ended may be known before what it said is read: a short command starts and ends within one turn of a busy loop.
-    exited.then(() => within(clock, READ_MS, this.#channel && ended(this.#channel))).then(over, over);
+    // That it has ended may be known before what it said is read: a short command starts and ends
+    // within one turn of a busy loop.
+    exited
+      .then(() => within(clock, READ_MS, this.#channel && ended(this.#channel)))
+      .then(over, over);
   }
 
   send(text: string, { last = false } = {}): void {
@@ -303,7 +363,9 @@ class Gate {
       for (;;) {
         signal?.throwIfAborted();
         if (this.#heard.split("\n").slice(0, -1).includes(word)) return;
-        if (this.#isClosed || this.#heard.includes("failed ")) throw new GateClosed(this.#heard.trim());
+        if (this.#isClosed || this.#heard.includes("failed ")) {
+          throw new GateClosed(this.#heard.trim());
+        }
         await new Promise<void>((resolve) => (this.#wake = resolve));
       }
     } finally {
@@ -316,7 +378,10 @@ class Gate {
     this.close();
     this.#child.stdin?.destroy();
     let text = "";
-    this.#child.stderr?.on("data", (chunk: Buffer) => void (text = (text + chunk.toString()).slice(-ERROR_TAIL)));
+    this.#child.stderr?.on(
+      "data",
+      (chunk: Buffer) => void (text = (text + chunk.toString()).slice(-ERROR_TAIL)),
+    );
     this.#child.stdout?.resume();
     await this.#exited.catch(() => {});
     await within(this.#clock, READ_MS, this.#child.stderr && ended(this.#child.stderr));
@@ -334,35 +399,64 @@ function ended(stream: Readable): Promise<void> {
   return new Promise((resolve) => stream.once("end", resolve).once("close", resolve));
 }
 
-/** Waits for it, but no longer than that. A race against a timer alone would hold the process open. */
-export async function within(clock: Clock, mostMs: number, wanted: Promise<void> | null | undefined): Promise<void> {
+/**
+ * Waits for it, but no longer than that. A race against a timer alone would hold the process open.
+ */
+export async function within(
+  clock: Clock,
+  mostMs: number,
+  wanted: Promise<void> | null | undefined,
+): Promise<void> {
   const over = new AbortController();
   await Promise.race([wanted, clock.sleep(mostMs, { signal: over.signal }).catch(() => {})]);
   over.abort();
 }
 
-async function startFailed(child: ChildProcess, gate: Gate, exited: Promise<unknown>): Promise<DureError> {
+async function startFailed(
+  child: ChildProcess,
+  gate: Gate,
+  exited: Promise<unknown>,
+): Promise<DureError> {
   gate.close();
   const cause = await exited.then(
     () => undefined,
     (error: unknown) => error,
   );
-  return new DureError("SANDBOX_FAILED", `${child.spawnfile} could not be started.`, { class: "unavailable", cause });
+  return new DureError("SANDBOX_FAILED", `${child.spawnfile} could not be started.`, {
+    class: "unavailable",
+    cause,
+  });
 }
 
 /** @param order `isReady`: the confinement stood when it ended. */
-function explain(error: GateClosed, message: string, order: TreeOrder & { readonly isReady: boolean }): DureError {
+function explain(
+  error: GateClosed,
+  message: string,
+  order: TreeOrder & { readonly isReady: boolean },
+): DureError {
   const { command } = order.command;
   if (error.message.endsWith("failed cwd")) return cwdMissing(order.confinement.cwd);
   if (error.message.endsWith("failed command")) {
-    return new DureError("SANDBOX_COMMAND_MISSING", `There is no program ${JSON.stringify(command[0])} on the PATH given.`, {
-      class: "not-found",
-      hint: "Install it, or name it with its whole path.",
-      details: { command: command[0], path: order.command.env["PATH"] ?? null },
-    });
+    return new DureError(
+      "SANDBOX_COMMAND_MISSING",
+      `There is no program ${JSON.stringify(command[0])} on the PATH given.`,
+      {
+        class: "not-found",
+        hint: "Install it, or name it with its whole path.",
+        details: { command: command[0], path: order.command.env["PATH"] ?? null },
+      },
+    );
   }
   if (error.message.endsWith("failed network")) {
-    return new DureError("SANDBOX_NETWORK", "The way out of the process's network could not be opened.", { class: "unavailable", hint: `Can other users run ${process.execPath}?` });
+    return new DureError(
+      "SANDBOX_NETWORK",
+      "The way out of the process's network could not be opened.",
+      { class: "unavailable", hint: `Can other users run ${process.execPath}?` },
+    );
   }
-  return new DureError("SANDBOX_FAILED", `The confinement could not be made: ${message || "it ended without a word"}.`, { class: "unavailable", details: { isReady: order.isReady } });
+  return new DureError(
+    "SANDBOX_FAILED",
+    `The confinement could not be made: ${message || "it ended without a word"}.`,
+    { class: "unavailable", details: { isReady: order.isReady } },
+  );
 }

@@ -10,17 +10,30 @@ export interface WayOut {
   readonly folder: string;
   /** The command, told where the door is. */
   readonly command: SandboxCommand;
-  /** Runs inside before the command. Absent where only hooks are reached: those are asked by the socket itself. */
+  /**
+   * Runs inside before the command. Absent where only hooks are reached: those are asked by the
+   * socket itself.
+   */
   readonly bridge: readonly string[] | undefined;
   close(): void;
 }
 
-/** Port of the proxy inside: beyond those that Linux gives out by itself. Source: ip(7), ip_local_port_range, 32768–60999. */
+/**
+ * Port of the proxy inside: beyond those that Linux gives out by itself. Source: ip(7),
+ * ip_local_port_range, 32768–60999.
+ */
 const PROXY_PORT = 61_080;
 const PROXY = `http://127.0.0.1:${PROXY_PORT}`;
-/** What programs look at to find a proxy. Source: curl(1), Node.js NODE_USE_ENV_PROXY, npm config. */
+/**
+ * What programs look at to find a proxy. Source: curl(1), Node.js NODE_USE_ENV_PROXY, npm config.
+ */
 const PROXY_ENV: Readonly<Record<string, string>> = {
-  ...Object.fromEntries(["HTTP_PROXY", "HTTPS_PROXY", "ALL_PROXY"].flatMap((name) => [[name, PROXY], [name.toLowerCase(), PROXY]])),
+  ...Object.fromEntries(
+    ["HTTP_PROXY", "HTTPS_PROXY", "ALL_PROXY"].flatMap((name) => [
+      [name, PROXY],
+      [name.toLowerCase(), PROXY],
+    ]),
+  ),
   NO_PROXY: "localhost,127.0.0.1,::1",
   no_proxy: "localhost,127.0.0.1,::1",
   NODE_USE_ENV_PROXY: "1",
@@ -38,18 +51,38 @@ interface WayOutOrder {
 }
 
 /** Undefined for a process that has nobody to talk to. */
-export async function openWayOut({ folder, policy, command, setting }: WayOutOrder): Promise<WayOut | undefined> {
+export async function openWayOut({
+  folder,
+  policy,
+  command,
+  setting,
+}: WayOutOrder): Promise<WayOut | undefined> {
   const hook = hookOf(command.env);
   if (policy.kind === "none" && !hook) return undefined;
   const doorFolder = path.join(folder, "door");
   const door = await openDoor({ folder: doorFolder, policy, hook, user: setting.user, setting });
   const socket = path.join(DOOR_INSIDE, SOCKET_NAME);
-  const hookEnv = hook ? { DURE_HOOK_URL: `http://${HOOK_HOST}${new URL(hook.url).pathname}`, DURE_HOOK_SOCKET: socket } : {};
+  const hookEnv = hook
+    ? {
+        DURE_HOOK_URL: `http://${HOOK_HOST}${new URL(hook.url).pathname}`,
+        DURE_HOOK_SOCKET: socket,
+      }
+    : {};
   const proxyEnv = policy.kind === "none" ? {} : PROXY_ENV;
   return {
     folder: doorFolder,
     command: { ...command, env: { ...command.env, ...proxyEnv, ...hookEnv } },
-    bridge: policy.kind === "none" ? undefined : [process.execPath, "-e", BRIDGE_PROGRAM, socket, String(PROXY_PORT), ...portsHere(policy)],
+    bridge:
+      policy.kind === "none"
+        ? undefined
+        : [
+            process.execPath,
+            "-e",
+            BRIDGE_PROGRAM,
+            socket,
+            String(PROXY_PORT),
+            ...portsHere(policy),
+          ],
     close: () => door.close(),
   };
 }
@@ -59,8 +92,16 @@ function hookOf(env: SandboxCommand["env"]): HookWay | undefined {
   return url !== undefined && token !== undefined && URL.canParse(url) ? { url, token } : undefined;
 }
 
-/** Ports of this machine's loopback that the policy names: programs ask no proxy for those. Pure. */
+/**
+ * Ports of this machine's loopback that the policy names: programs ask no proxy for those. Pure.
+ */
 function portsHere({ hosts }: NetworkPolicy): readonly string[] {
-  const here = hosts.flatMap((text) => parseHost(text) ?? []).filter(({ host }) => ["localhost", "127.0.0.1", "::1"].includes(host));
-  return [...new Set(here.flatMap(({ port }) => (port === undefined || port === PROXY_PORT ? [] : [String(port)])))];
+  const here = hosts
+    .flatMap((text) => parseHost(text) ?? [])
+    .filter(({ host }) => ["localhost", "127.0.0.1", "::1"].includes(host));
+  return [
+    ...new Set(
+      here.flatMap(({ port }) => (port === undefined || port === PROXY_PORT ? [] : [String(port)])),
+    ),
+  ];
 }

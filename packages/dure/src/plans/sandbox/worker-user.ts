@@ -10,8 +10,9 @@ import { findTool } from "./tools.ts";
 import type { Confinement } from "./sandbox.ts";
 
 /**
- * As whom workers run where dure is root: a user that has no entry, owns nothing but what workers made, and is the same for
- * the same folder of data after every start. Undefined where dure is not root: then it cannot become another user.
+ * As whom workers run where dure is root: a user that has no entry, owns nothing but what workers
+ * made, and is the same for the same folder of data after every start. Undefined where dure is not
+ * root: then it cannot become another user.
  */
 export function workerUserOf(folder: string): number | undefined {
   if (process.platform !== "linux" || process.getuid?.() !== 0) return undefined;
@@ -20,38 +21,74 @@ export function workerUserOf(folder: string): number | undefined {
 }
 
 /** Of these nothing is given away: programs of the system would belong to a worker. */
-const SYSTEM = ["/bin", "/boot", "/dev", "/etc", "/lib", "/lib64", "/opt", "/proc", "/run", "/sbin", "/sys", "/usr"];
+const SYSTEM = [
+  "/bin",
+  "/boot",
+  "/dev",
+  "/etc",
+  "/lib",
+  "/lib64",
+  "/opt",
+  "/proc",
+  "/run",
+  "/sbin",
+  "/sys",
+  "/usr",
+];
 
 /**
- * Makes the user the owner of what a confinement lets it write, where that is root's: by descriptors, so that no link that an
- * earlier worker left leads it elsewhere. The working folder itself becomes its own too: git works in no other.
+ * Makes the user the owner of what a confinement lets it write, where that is root's: by
+ * descriptors, so that no link that an earlier worker left leads it elsewhere. The working folder
+ * itself becomes its own too: git works in no other.
  */
 export async function giveTo(user: number, confinement: Confinement): Promise<void> {
   const whole = [...confinement.writable, ...confinement.disposable];
   for (const at of whole) {
-    if (at !== "/" && path.dirname(at) !== "/" && !SYSTEM.some((system) => isWithin(at, system))) continue;
-    throw new DureError("SANDBOX_PLACE_OF_SYSTEM", `${at} is the system's: no worker may write it while dure runs as root.`, {
-      class: "forbidden",
-      hint: "Name a deeper folder, or run dure as an ordinary user.",
-    });
+    if (at !== "/" && path.dirname(at) !== "/" && !SYSTEM.some((system) => isWithin(at, system))) {
+      continue;
+    }
+    throw new DureError(
+      "SANDBOX_PLACE_OF_SYSTEM",
+      `${at} is the system's: no worker may write it while dure runs as root.`,
+      {
+        class: "forbidden",
+        hint: "Name a deeper folder, or run dure as an ordinary user.",
+      },
+    );
   }
   const repository = path.join(confinement.cwd, ".git");
-  const isTree = whole.some((at) => isWithin(at, confinement.cwd)) && lstatSync(repository, { throwIfNoEntry: false })?.isDirectory() === true;
+  const isTree =
+    whole.some((at) => isWithin(at, confinement.cwd)) &&
+    lstatSync(repository, { throwIfNoEntry: false })?.isDirectory() === true;
   await chown(user, ["-R", "-P"], whole);
   if (isTree) await chown(user, [], [confinement.cwd, repository]);
 }
 
 /** What is left to a worker to read as a copy: the original stays as it is. */
 export async function copyFor(user: number, original: string, copy: string): Promise<void> {
-  await promisify(execFile)(findTool("cp"), ["-R", "-P", "--", original, copy], { env: { LC_ALL: "C" } });
+  await promisify(execFile)(findTool("cp"), ["-R", "-P", "--", original, copy], {
+    env: { LC_ALL: "C" },
+  });
   await chown(user, ["-R", "-P"], [copy]);
 }
 
-async function chown(user: number, how: readonly string[], paths: readonly string[]): Promise<void> {
+async function chown(
+  user: number,
+  how: readonly string[],
+  paths: readonly string[],
+): Promise<void> {
   if (paths.length === 0) return;
   try {
-    await promisify(execFile)(findTool("chown"), [...how, "-h", "--from=0:0", `${user}:${user}`, "--", ...paths], { env: { LC_ALL: "C" } });
+    await promisify(execFile)(
+      findTool("chown"),
+      [...how, "-h", "--from=0:0", `${user}:${user}`, "--", ...paths],
+      { env: { LC_ALL: "C" } },
+    );
   } catch (cause) {
-    throw new DureError("SANDBOX_FAILED", `What the process may write could not be given to user ${user}: ${messageOf(cause)}`, { class: "unavailable", cause, hint: "chown of GNU coreutils is needed." });
+    throw new DureError(
+      "SANDBOX_FAILED",
+      `What the process may write could not be given to user ${user}: ${messageOf(cause)}`,
+      { class: "unavailable", cause, hint: "chown of GNU coreutils is needed." },
+    );
   }
 }

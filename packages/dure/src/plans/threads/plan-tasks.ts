@@ -10,7 +10,10 @@ export interface PlanShape {
   /** Ports by the number of steps that must have been taken before them. */
   readonly levels: readonly (readonly string[])[];
   readonly criticalPath: readonly string[];
-  /** Ports that can work at the same time: as many as nobody waits for another, within `max_concurrency`; 1 in order. */
+  /**
+   * Ports that can work at the same time: as many as nobody waits for another, within
+   * `max_concurrency`; 1 in order.
+   */
   readonly maxParallel: number;
   readonly mode: RunMode;
   /** Files of the base that nobody owns, at most 200; `unownedCount` counts all. */
@@ -21,7 +24,10 @@ export interface PlanShape {
 
 const UNOWNED_SHOWN = 200;
 
-/** Work on plans whose time grows with what a stranger sent. Pure; arguments and results are plain data. */
+/**
+ * Work on plans whose time grows with what a stranger sent. Pure; arguments and results are plain
+ * data.
+ */
 export const PLAN_TASKS = {
   read: (file: string, text: string): PlanReading => readPlan(file, text),
   shape: shapeOf,

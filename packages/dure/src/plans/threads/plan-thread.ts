@@ -9,7 +9,9 @@ export interface ThreadQuestion {
   readonly arguments: readonly unknown[];
 }
 
-/** What it answers. An error is told by its code and words: its class does not pass between threads. */
+/**
+ * What it answers. An error is told by its code and words: its class does not pass between threads.
+ */
 export type ThreadAnswer =
   | { readonly ok: true; readonly value: unknown }
   | { readonly ok: false; readonly code: string | undefined; readonly message: string };

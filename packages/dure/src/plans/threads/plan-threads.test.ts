@@ -7,7 +7,10 @@ workers: { default: { kind: offline } }
 ports: [{ id: one, role: web, owns: [src/**], acceptance: "true", goal: Say hello. }]
 `;
 
-/** 4,000 ports whose patterns begin alike, so that each pair of them is compared: some ten seconds of work. */
+/**
+ * 4,000 ports whose patterns begin alike, so that each pair of them is compared: some ten seconds
+ * of work.
+ */
 const EXPENSIVE = `plan: expensive
 roles: modules
 workers: { default: { kind: offline } }
@@ -15,7 +18,9 @@ ports:
 ${Array.from({ length: 4_000 }, (_, index) => `  - { id: p${index}, role: web, owns: ["**/a${index}.ts"], acceptance: "true", goal: g }`).join("\n")}
 `;
 
-async function opened(limits: ConstructorParameters<typeof PlanThreads>[0] = {}): Promise<PlanThreads & AsyncDisposable> {
+async function opened(
+  limits: ConstructorParameters<typeof PlanThreads>[0] = {},
+): Promise<PlanThreads & AsyncDisposable> {
   const threads = new PlanThreads(limits);
   return Object.assign(threads, { [Symbol.asyncDispose]: () => threads.stop() });
 }
@@ -33,7 +38,10 @@ test("a plan that takes too long is refused with PLAN_TOO_EXPENSIVE, and the nex
   await using threads = await opened({ limits: { taskMs: 1_500 } });
 
   const refused = threads.run("read", ["plan.yaml", EXPENSIVE]);
-  await expect(refused).rejects.toMatchObject({ code: "PLAN_TOO_EXPENSIVE", message: "The plan cannot be looked at. It took longer than 1500 ms." });
+  await expect(refused).rejects.toMatchObject({
+    code: "PLAN_TOO_EXPENSIVE",
+    message: "The plan cannot be looked at. It took longer than 1500 ms.",
+  });
   const next = await threads.run("read", ["plan.yaml", PLAN]);
 
   expect(next.plan?.name).toBe("small");
@@ -44,7 +52,10 @@ test("a plan that takes too much memory is refused with PLAN_TOO_EXPENSIVE, and 
   const huge = `ports: [${"{ a: [1, 2, 3] }, ".repeat(60_000)}]`;
 
   const refused = threads.run("read", ["plan.yaml", huge]);
-  await expect(refused).rejects.toMatchObject({ code: "PLAN_TOO_EXPENSIVE", message: "The plan cannot be looked at. It needs more than 40 MiB of memory." });
+  await expect(refused).rejects.toMatchObject({
+    code: "PLAN_TOO_EXPENSIVE",
+    message: "The plan cannot be looked at. It needs more than 40 MiB of memory.",
+  });
 
   expect((await threads.run("read", ["plan.yaml", PLAN])).plan?.name).toBe("small");
 }, 60_000);
@@ -52,9 +63,20 @@ test("a plan that takes too much memory is refused with PLAN_TOO_EXPENSIVE, and 
 test("more plans than may wait for a thread are refused with PLAN_THREADS_BUSY", async () => {
   await using threads = await opened({ limits: { waiting: 2 } });
 
-  const reads = Array.from({ length: 5 }, () => threads.run("read", ["plan.yaml", PLAN]).then(() => "read", (error: { code: string }) => error.code));
+  const reads = Array.from({ length: 5 }, () =>
+    threads.run("read", ["plan.yaml", PLAN]).then(
+      () => "read",
+      (error: { code: string }) => error.code,
+    ),
+  );
 
-  expect(await Promise.all(reads)).toEqual(["read", "read", "read", "PLAN_THREADS_BUSY", "PLAN_THREADS_BUSY"]);
+  expect(await Promise.all(reads)).toEqual([
+    "read",
+    "read",
+    "read",
+    "PLAN_THREADS_BUSY",
+    "PLAN_THREADS_BUSY",
+  ]);
 });
 
 test("a reader that leaves frees its thread for the next one", async () => {
@@ -78,5 +100,7 @@ test("threads that are stopped refuse what waits and what comes", async () => {
   await threads.stop();
 
   expect((await ended).map(({ status }) => status)).toEqual(["rejected", "rejected"]);
-  await expect(threads.run("read", ["plan.yaml", PLAN])).rejects.toMatchObject({ code: "PLAN_THREADS_BUSY" });
+  await expect(threads.run("read", ["plan.yaml", PLAN])).rejects.toMatchObject({
+    code: "PLAN_THREADS_BUSY",
+  });
 });

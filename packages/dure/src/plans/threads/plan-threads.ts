@@ -11,7 +11,10 @@ export interface PlanThreadLimits {
   readonly threads: number;
   /** Tasks that may wait for a thread. */
   readonly waiting: number;
-  /** Longest time of one task, milliseconds. The slowest of honest plans (10,000 ports, 3.4 MB) takes 2 s; one in which all own the same, 6 s. */
+  /**
+   * Longest time of one task, milliseconds. The slowest of honest plans (10,000 ports, 3.4 MB)
+   * takes 2 s; one in which all own the same, 6 s.
+   */
   readonly taskMs: number;
   /** Longest wait for a thread, milliseconds. */
   readonly waitMs: number;
@@ -21,11 +24,21 @@ export interface PlanThreadLimits {
   readonly idleMs: number;
 }
 
-const PLAN_THREAD_LIMITS: PlanThreadLimits = { threads: 1, waiting: 16, taskMs: 10_000, waitMs: 20_000, memoryMb: 768, idleMs: 30_000 };
+const PLAN_THREAD_LIMITS: PlanThreadLimits = {
+  threads: 1,
+  waiting: 16,
+  taskMs: 10_000,
+  waitMs: 20_000,
+  memoryMb: 768,
+  idleMs: 30_000,
+};
 
 /** Longest time for a thread to read its code, milliseconds; 200 on a machine that is idle. */
 const START_MS = 30_000;
-/** Characters of a plan that is read without a thread: in the worst case 30 ms, and a thread takes 200 ms to start. */
+/**
+ * Characters of a plan that is read without a thread: in the worst case 30 ms, and a thread takes
+ * 200 ms to start.
+ */
 const SHORT = 8_000;
 
 type Task = keyof PlanTasks;
@@ -33,8 +46,8 @@ type Given<Name extends Task> = Parameters<PlanTasks[Name]>;
 type Result<Name extends Task> = ReturnType<PlanTasks[Name]>;
 
 /**
- * Threads for work whose time grows with what a stranger sent. The main thread stays free; a task that takes too long or too much
- * memory ends with its thread, and the next task gets a new one.
+ * Threads for work whose time grows with what a stranger sent. The main thread stays free; a task
+ * that takes too long or too much memory ends with its thread, and the next task gets a new one.
  */
 export class PlanThreads {
   readonly #limits: PlanThreadLimits;
@@ -44,23 +57,40 @@ export class PlanThreads {
   readonly #waiting: Waiting[] = [];
   #stopped = false;
 
-  constructor({ limits = {}, clock = systemClock }: { limits?: Partial<PlanThreadLimits>; clock?: Clock } = {}) {
+  constructor({
+    limits = {},
+    clock = systemClock,
+  }: { limits?: Partial<PlanThreadLimits>; clock?: Clock } = {}) {
     this.#limits = { ...PLAN_THREAD_LIMITS, ...limits };
     this.#clock = clock;
   }
 
   /** As `readPlan`; what is short is read at once, on this thread. Throws as `run`. */
-  async read(file: string, text: string, options: { signal?: AbortSignal | undefined } = {}): Promise<PlanReading> {
+  async read(
+    file: string,
+    text: string,
+    options: { signal?: AbortSignal | undefined } = {},
+  ): Promise<PlanReading> {
     return text.length <= SHORT ? readPlan(file, text) : this.run("read", [file, text], options);
   }
 
-  /** Throws `PLAN_TOO_EXPENSIVE`, `PLAN_THREADS_BUSY`, and the abort of `signal`, after which the thread is ended. */
-  async run<Name extends Task>(task: Name, given: Given<Name>, { signal }: { signal?: AbortSignal | undefined } = {}): Promise<Result<Name>> {
+  /**
+   * Throws `PLAN_TOO_EXPENSIVE`, `PLAN_THREADS_BUSY`, and the abort of `signal`, after which the
+   * thread is ended.
+   */
+  async run<Name extends Task>(
+    task: Name,
+    given: Given<Name>,
+    { signal }: { signal?: AbortSignal | undefined } = {},
+  ): Promise<Result<Name>> {
     signal?.throwIfAborted();
     const thread = await this.#thread(signal);
     try {
       signal?.throwIfAborted();
-      return (await thread.ask({ task, arguments: given }, { ms: this.#limits.taskMs, signal })) as Result<Name>;
+      return (await thread.ask(
+        { task, arguments: given },
+        { ms: this.#limits.taskMs, signal },
+      )) as Result<Name>;
     } finally {
       this.#release(thread);
     }
@@ -78,7 +108,9 @@ export class PlanThreads {
     const idle = this.#idle.pop();
     if (idle) return Promise.resolve(idle);
     if (this.#all.size < this.#limits.threads) return Promise.resolve(this.#start());
-    if (this.#waiting.length >= this.#limits.waiting) throw threadsBusy(`${this.#limits.waiting} others wait already.`);
+    if (this.#waiting.length >= this.#limits.waiting) {
+      throw threadsBusy(`${this.#limits.waiting} others wait already.`);
+    }
     return this.#wait(signal);
   }
 
@@ -90,7 +122,9 @@ export class PlanThreads {
       reject(error);
     };
     const onAbort = (): void => leave(signal?.reason);
-    const cancel = this.#clock.after(this.#limits.waitMs, () => leave(threadsBusy(`None was free within ${this.#limits.waitMs} ms.`)));
+    const cancel = this.#clock.after(this.#limits.waitMs, () =>
+      leave(threadsBusy(`None was free within ${this.#limits.waitMs} ms.`)),
+    );
     const waiting: Waiting = { take: resolve, refuse: leave };
     this.#waiting.push(waiting);
     signal?.addEventListener("abort", onAbort, { once: true });
@@ -146,7 +180,9 @@ class PlanThread {
       env: {}, // it reads plans; it needs none of the team's secrets
     });
     this.#worker.unref();
-    this.#worker.on("message", (said: ThreadAnswer | typeof READY) => (said === "ready" ? this.#ready.resolve() : this.#settle(said)));
+    this.#worker.on("message", (said: ThreadAnswer | typeof READY) =>
+      said === "ready" ? this.#ready.resolve() : this.#settle(said),
+    );
     this.#worker.on("error", (error: Error) => this.#fail(error));
     this.#worker.on("exit", () => this.#fail(new Error("the thread ended")));
   }
@@ -155,18 +191,27 @@ class PlanThread {
     return this.#isOver;
   }
 
-  async ask(question: ThreadQuestion, { ms, signal }: { ms: number; signal: AbortSignal | undefined }): Promise<unknown> {
+  async ask(
+    question: ThreadQuestion,
+    { ms, signal }: { ms: number; signal: AbortSignal | undefined },
+  ): Promise<unknown> {
     this.#cancelIdle?.();
     const { promise, resolve } = Promise.withResolvers<ThreadAnswer | Error>();
     this.#settle = resolve;
     const onAbort = (): void => this.#fail(signal?.reason as Error);
     signal?.addEventListener("abort", onAbort, { once: true });
-    let cancel = this.#clock.after(START_MS, () => this.#fail(threadsBusy(`It did not start within ${START_MS} ms.`)));
+    let cancel = this.#clock.after(START_MS, () =>
+      this.#fail(threadsBusy(`It did not start within ${START_MS} ms.`)),
+    );
     this.#worker.ref();
     this.#worker.postMessage(question, []);
     void this.#ready.promise.then(() => {
       cancel();
-      if (!this.#isOver) cancel = this.#clock.after(ms, () => this.#fail(tooExpensive(`It took longer than ${ms} ms.`)));
+      if (!this.#isOver) {
+        cancel = this.#clock.after(ms, () =>
+          this.#fail(tooExpensive(`It took longer than ${ms} ms.`)),
+        );
+      }
     });
     try {
       const answer = await promise;

@@ -10,10 +10,22 @@ export interface AskedTool {
 }
 
 export type PermissionDecision =
-  | { readonly allowed: true; readonly because: "owned" | "readable" | "scratch" | "confined" | "harmless" }
-  | { readonly allowed: false; readonly because: "names-no-path" | "not-confined" | "not-allowed-kind" }
+  | {
+      readonly allowed: true;
+      readonly because: "owned" | "readable" | "scratch" | "confined" | "harmless";
+    }
+  | {
+      readonly allowed: false;
+      readonly because: "names-no-path" | "not-confined" | "not-allowed-kind";
+    }
   /** What the agent wanted is outside of its scope. */
-  | { readonly allowed: false; readonly because: "violation"; readonly path: string; readonly wanted: "read" | "write"; readonly reason: ScopeReason };
+  | {
+      readonly allowed: false;
+      readonly because: "violation";
+      readonly path: string;
+      readonly wanted: "read" | "write";
+      readonly reason: ScopeReason;
+    };
 
 /** How the paths of one assignment are decided. */
 export interface PermissionScope {
@@ -32,29 +44,60 @@ const WRITING = ["edit", "delete", "move"];
 const READING = ["read", "search"];
 
 /**
- * Whether an agent may use a tool that it asks for. Pure; the first rule that applies wins. A command names no files, so it is
- * allowed where the sandbox holds it and refused elsewhere; what cannot be understood is refused. Source: docs/spec/plans §5, §6.
+ * Whether an agent may use a tool that it asks for. Pure; the first rule that applies wins. A
+ * command names no files, so it is allowed where the sandbox holds it and refused elsewhere; what
+ * cannot be understood is refused. Source: docs/spec/plans §5, §6.
  */
-export function decidePermission({ kind, paths }: AskedTool, scope: PermissionScope): PermissionDecision {
+export function decidePermission(
+  { kind, paths }: AskedTool,
+  scope: PermissionScope,
+): PermissionDecision {
   if (kind === "think") return { allowed: true, because: "harmless" };
-  if (kind === "execute" || kind === "fetch") return scope.isConfined ? { allowed: true, because: "confined" } : { allowed: false, because: "not-confined" };
+  if (kind === "execute" || kind === "fetch") {
+    return scope.isConfined
+      ? { allowed: true, because: "confined" }
+      : { allowed: false, because: "not-confined" };
+  }
   if (kind === "switch_mode") return { allowed: false, because: "not-allowed-kind" };
   const isReading = READING.includes(kind);
-  if (paths.length === 0) return isReading && scope.isConfined ? { allowed: true, because: "confined" } : { allowed: false, because: "names-no-path" };
+  if (paths.length === 0) {
+    return isReading && scope.isConfined
+      ? { allowed: true, because: "confined" }
+      : { allowed: false, because: "names-no-path" };
+  }
   const inTree = paths.filter((path) => !scope.isScratch(path));
   for (const path of inTree) {
     // A kind that is unknown may write, so it is asked for as a write.
     const wanted = isReading ? "read" : "write";
     const relative = scope.relativePath(path);
-    const decision: ScopeDecision = relative === undefined ? { allowed: false, because: "absolute" } : isReading ? scope.decideRead(relative) : scope.decideWrite(relative);
-    if (!decision.allowed) return { allowed: false, because: "violation", path: relative ?? path, wanted, reason: decision.because };
+    const decision: ScopeDecision =
+      relative === undefined
+        ? { allowed: false, because: "absolute" }
+        : isReading
+          ? scope.decideRead(relative)
+          : scope.decideWrite(relative);
+    if (!decision.allowed) {
+      return {
+        allowed: false,
+        because: "violation",
+        path: relative ?? path,
+        wanted,
+        reason: decision.because,
+      };
+    }
   }
   if (inTree.length === 0) return { allowed: true, because: "scratch" };
   return { allowed: true, because: isReading ? "readable" : "owned" };
 }
 
-/** Which of the offered answers says it; once, never for ever. Undefined: none does, and the request is cancelled. Pure. */
-export function optionFor(options: RequestPermissionRequest["options"], allowed: boolean): string | undefined {
+/**
+ * Which of the offered answers says it; once, never for ever. Undefined: none does, and the request
+ * is cancelled. Pure.
+ */
+export function optionFor(
+  options: RequestPermissionRequest["options"],
+  allowed: boolean,
+): string | undefined {
   const kinds = allowed ? ["allow_once"] : ["reject_once", "reject_always"];
   for (const kind of kinds) {
     const option = options.find((one) => one.kind === kind);
@@ -64,7 +107,28 @@ export function optionFor(options: RequestPermissionRequest["options"], allowed:
 }
 
 /** Members of a tool's raw input that hold a path, as agents name them. */
-const PATH_KEYS = new Set(["path", "paths", "file", "files", "file_path", "filePath", "filepath", "abs_path", "absolute_path", "absolutePath", "notebook_path", "old_path", "oldPath", "new_path", "newPath", "source", "destination", "target_file", "directory", "dir"]);
+const PATH_KEYS = new Set([
+  "path",
+  "paths",
+  "file",
+  "files",
+  "file_path",
+  "filePath",
+  "filepath",
+  "abs_path",
+  "absolute_path",
+  "absolutePath",
+  "notebook_path",
+  "old_path",
+  "oldPath",
+  "new_path",
+  "newPath",
+  "source",
+  "destination",
+  "target_file",
+  "directory",
+  "dir",
+]);
 
 /** Reads the request: its places, its diffs, its raw input. Pure. */
 export function askedTool(call: ToolCallUpdate): AskedTool {
@@ -72,7 +136,10 @@ export function askedTool(call: ToolCallUpdate): AskedTool {
   const places = (call.locations ?? []).map(({ path }) => path);
   const kind = call.kind ?? (diffs.length > 0 ? "edit" : "other");
   // A diff changes files, whatever the kind says.
-  return { kind: diffs.length > 0 && !WRITING.includes(kind) ? "edit" : kind, paths: [...new Set([...diffs, ...places, ...pathsIn(call.rawInput)])] };
+  return {
+    kind: diffs.length > 0 && !WRITING.includes(kind) ? "edit" : kind,
+    paths: [...new Set([...diffs, ...places, ...pathsIn(call.rawInput)])],
+  };
 }
 
 function pathsIn(input: unknown): string[] {
@@ -80,6 +147,8 @@ function pathsIn(input: unknown): string[] {
   return Object.entries(input).flatMap(([key, value]) => {
     if (key === "changes" && isObject(value)) return Object.keys(value);
     if (!PATH_KEYS.has(key)) return [];
-    return (Array.isArray(value) ? value : [value]).filter((one): one is string => typeof one === "string" && one !== "");
+    return (Array.isArray(value) ? value : [value]).filter(
+      (one): one is string => typeof one === "string" && one !== "",
+    );
   });
 }

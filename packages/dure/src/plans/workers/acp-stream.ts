@@ -5,21 +5,34 @@ import { workerError } from "./worker-run.ts";
 
 /** Bytes of one message. Source: our choice; a whole file as text fits. */
 const MAX_MESSAGE = 8_000_000;
-/** Lines that are no message, before the agent counts as one that does not speak the protocol. Some print a greeting. Source: our choice. */
+/**
+ * Lines that are no message, before the agent counts as one that does not speak the protocol. Some
+ * print a greeting. Source: our choice.
+ */
 const MAX_STRAY = 20;
 /** Messages of one round. Source: our choice: one per piece of text of the longest round. */
 const MAX_MESSAGES = 200_000;
 
 /**
- * The messages of an agent, one JSON text per line. Lines that are none go to `onStray`; too many of them, one that is too
- * long, or too many messages end the stream with an error, also given to `onBroken`.
+ * The messages of an agent, one JSON text per line. Lines that are none go to `onStray`; too many
+ * of them, one that is too long, or too many messages end the stream with an error, also given to
+ * `onBroken`.
  */
-export function messageStream(pipes: { readonly stdin: Writable; readonly stdout: Readable }, options: { readonly onMessage: () => void; readonly onStray: (line: string) => void; readonly onBroken: (error: Error) => void }): Stream {
+export function messageStream(
+  pipes: { readonly stdin: Writable; readonly stdout: Readable },
+  options: {
+    readonly onMessage: () => void;
+    readonly onStray: (line: string) => void;
+    readonly onBroken: (error: Error) => void;
+  },
+): Stream {
   return {
     readable: new ReadableStream<AnyMessage>({
       async start(controller) {
         try {
-          for await (const message of readMessages(pipes.stdout, options)) controller.enqueue(message);
+          for await (const message of readMessages(pipes.stdout, options)) {
+            controller.enqueue(message);
+          }
           controller.close();
         } catch (error) {
           const broken = error instanceof Error ? error : new Error(String(error));
@@ -39,7 +52,10 @@ export function messageStream(pipes: { readonly stdin: Writable; readonly stdout
   };
 }
 
-async function* readMessages(stdout: Readable, options: { onMessage: () => void; onStray: (line: string) => void }): AsyncGenerator<AnyMessage> {
+async function* readMessages(
+  stdout: Readable,
+  options: { onMessage: () => void; onStray: (line: string) => void },
+): AsyncGenerator<AnyMessage> {
   let parts: Buffer[] = [];
   let size = 0;
   let strays = 0;
@@ -54,16 +70,28 @@ async function* readMessages(stdout: Readable, options: { onMessage: () => void;
       if (line.trim() === "") continue;
       const message = messageIn(line);
       if (message) {
-        if (++messages > MAX_MESSAGES) throw workerError("WORKER_FLOODED", `The agent sent more than ${MAX_MESSAGES} messages.`);
+        if (++messages > MAX_MESSAGES) {
+          throw workerError("WORKER_FLOODED", `The agent sent more than ${MAX_MESSAGES} messages.`);
+        }
         options.onMessage();
         yield message;
       } else {
         options.onStray(line);
-        if (++strays > MAX_STRAY) throw workerError("WORKER_PROTOCOL", `The agent wrote ${strays} lines that are no message of the protocol.`);
+        if (++strays > MAX_STRAY) {
+          throw workerError(
+            "WORKER_PROTOCOL",
+            `The agent wrote ${strays} lines that are no message of the protocol.`,
+          );
+        }
       }
     }
     size += chunk.length - from;
-    if (size > MAX_MESSAGE) throw workerError("WORKER_FLOODED", `The agent sent a line of more than ${MAX_MESSAGE} bytes.`);
+    if (size > MAX_MESSAGE) {
+      throw workerError(
+        "WORKER_FLOODED",
+        `The agent sent a line of more than ${MAX_MESSAGE} bytes.`,
+      );
+    }
     parts.push(chunk.subarray(from));
   }
 }

@@ -1,4 +1,9 @@
-import { RequestError, type CreateTerminalRequest, type TerminalOutputResponse, type WaitForTerminalExitResponse } from "@agentclientprotocol/sdk";
+import {
+  RequestError,
+  type CreateTerminalRequest,
+  type TerminalOutputResponse,
+  type WaitForTerminalExitResponse,
+} from "@agentclientprotocol/sdk";
 import type { SandboxEnd, SandboxProcess } from "../sandbox/sandbox.ts";
 import { tailOf } from "./bounded-text.ts";
 import { finished, startProcess } from "./processes.ts";
@@ -18,7 +23,10 @@ interface Terminal {
   end: SandboxEnd | undefined;
 }
 
-/** The commands that an agent has run by dure: in the sandbox, each with the assignment's confinement and limits. */
+/**
+ * The commands that an agent has run by dure: in the sandbox, each with the assignment's
+ * confinement and limits.
+ */
 export class AcpTerminals {
   readonly #assignment: Assignment;
   readonly #desk: WorkerDesk;
@@ -30,20 +38,44 @@ export class AcpTerminals {
     this.#desk = desk;
   }
 
-  async create({ command, args, env = [], cwd, outputByteLimit }: CreateTerminalRequest): Promise<{ terminalId: string }> {
+  async create({
+    command,
+    args,
+    env = [],
+    cwd,
+    outputByteLimit,
+  }: CreateTerminalRequest): Promise<{ terminalId: string }> {
     const { tree, scratch } = this.#assignment;
-    if (this.#terminals.size >= MAX_TERMINALS) throw RequestError.invalidRequest({ reason: `There are ${MAX_TERMINALS} terminals; release one.` });
+    if (this.#terminals.size >= MAX_TERMINALS) {
+      throw RequestError.invalidRequest({
+        reason: `There are ${MAX_TERMINALS} terminals; release one.`,
+      });
+    }
     const inside = (folder: string): boolean => cwd === folder || cwd!.startsWith(`${folder}/`);
-    if (cwd != null && (cwd.split("/").includes("..") || !(inside(tree) || inside(scratch)))) throw RequestError.invalidParams({ reason: "The working folder is outside of the repository." });
+    if (cwd != null && (cwd.split("/").includes("..") || !(inside(tree) || inside(scratch)))) {
+      throw RequestError.invalidParams({
+        reason: "The working folder is outside of the repository.",
+      });
+    }
     this.#desk.progress({ currentTask: `running ${command}` });
     const process = await startProcess(
       this.#assignment,
       // Some agents send a line for a shell as the command.
-      { command: args === undefined || args.length === 0 ? command : [command, ...args], env: Object.fromEntries(env.map(({ name, value }) => [name, value])), ...(cwd != null && { cwd }) },
+      {
+        command: args === undefined || args.length === 0 ? command : [command, ...args],
+        env: Object.fromEntries(env.map(({ name, value }) => [name, value])),
+        ...(cwd != null && { cwd }),
+      },
       { signal: this.#desk.signal },
     );
     process.stdin.end();
-    const terminal: Terminal = { process, most: Math.min(outputByteLimit ?? MAX_OUTPUT, MAX_OUTPUT), output: "", truncated: false, end: undefined };
+    const terminal: Terminal = {
+      process,
+      most: Math.min(outputByteLimit ?? MAX_OUTPUT, MAX_OUTPUT),
+      output: "",
+      truncated: false,
+      end: undefined,
+    };
     for (const stream of [process.stdout, process.stderr]) {
       stream.setEncoding("utf8").on("data", (text: string) => {
         this.#desk.alive();
@@ -55,7 +87,13 @@ export class AcpTerminals {
     }
     process.ended.then(
       (end) => (terminal.end = end),
-      () => (terminal.end = { exitCode: null, signal: null, because: "exited", outputTruncated: false }),
+      () =>
+        (terminal.end = {
+          exitCode: null,
+          signal: null,
+          because: "exited",
+          outputTruncated: false,
+        }),
     );
     const terminalId = `terminal_${++this.#made}`;
     this.#terminals.set(terminalId, terminal);
@@ -64,7 +102,11 @@ export class AcpTerminals {
 
   output(id: string): TerminalOutputResponse {
     const { output, truncated, end } = this.#get(id);
-    return { output, truncated, ...(end && { exitStatus: { exitCode: end.exitCode, signal: end.signal } }) };
+    return {
+      output,
+      truncated,
+      ...(end && { exitStatus: { exitCode: end.exitCode, signal: end.signal } }),
+    };
   }
 
   async waitForExit(id: string): Promise<WaitForTerminalExitResponse> {

@@ -11,10 +11,21 @@ import { aPlace, isAlive, workOn, type TestPlace } from "./test-worker.ts";
 
 const AGENT = fileURLToPath(new URL("../../../test/plans/acp-agent/agent.ts", import.meta.url));
 
-const agent = (mode?: string) => new AcpWorker({ command: [process.execPath, AGENT, ...(mode === undefined ? [] : [mode])], clock: systemClock });
+const agent = (mode?: string) =>
+  new AcpWorker({
+    command: [process.execPath, AGENT, ...(mode === undefined ? [] : [mode])],
+    clock: systemClock,
+  });
 const order = (value: object): string => `Mend the login.\nAGENT ${JSON.stringify(value)}\nReport.`;
-const violations = ({ events }: Awaited<ReturnType<typeof workOn>>) => events.filter((event) => event.type === "violation").map(({ path, wanted, because }) => [path, wanted, because]);
-const isThere = (place: TestPlace, path: string) => access(join(place.tree, path)).then(() => true, () => false);
+const violations = ({ events }: Awaited<ReturnType<typeof workOn>>) =>
+  events
+    .filter((event) => event.type === "violation")
+    .map(({ path, wanted, because }) => [path, wanted, because]);
+const isThere = (place: TestPlace, path: string) =>
+  access(join(place.tree, path)).then(
+    () => true,
+    () => false,
+  );
 
 test("a good agent edits what it owns by its client, with its own hands and after asking, and its last words are the summary", async () => {
   await using place = await aPlace({ "src/a.ts": "old" });
@@ -24,10 +35,20 @@ test("a good agent edits what it owns by its client, with its own hands and afte
     { path: "src/c.ts", content: "by permission", by: "asked" },
   ];
 
-  const done = await workOn(agent(), { ...place.assignment, prompt: order({ edits, say: "All three are done." }) });
+  const done = await workOn(agent(), {
+    ...place.assignment,
+    prompt: order({ edits, say: "All three are done." }),
+  });
 
-  expect(done.result).toEqual({ status: "ready", summary: "All three are done.", claimedFiles: ["src/a.ts", "src/b/b.ts", "src/c.ts"], tokens: { input: 0, output: 0 } });
-  expect(await Promise.all(edits.map(({ path }) => readFile(join(place.tree, path), "utf8")))).toEqual(["by client", "by self", "by permission"]);
+  expect(done.result).toEqual({
+    status: "ready",
+    summary: "All three are done.",
+    claimedFiles: ["src/a.ts", "src/b/b.ts", "src/c.ts"],
+    tokens: { input: 0, output: 0 },
+  });
+  expect(
+    await Promise.all(edits.map(({ path }) => readFile(join(place.tree, path), "utf8"))),
+  ).toEqual(["by client", "by self", "by permission"]);
   expect(violations(done)).toEqual([]);
   expect(place.started).toHaveLength(1);
   expect(isAlive(place.started[0]!.pid)).toBe(false);
@@ -49,9 +70,18 @@ test("what it asks for outside of its scope is refused and recorded, and the sec
     ["README.md", "write", "not-owned"],
     ["src/ports/api.ts", "write", "contract"],
   ]);
-  expect(done.result).toMatchObject({ status: "failed", error: { code: "WORKER_STOPPED_VIOLATIONS" } });
-  expect([await readFile(join(place.tree, "README.md"), "utf8"), await readFile(join(place.tree, "src/ports/api.ts"), "utf8")]).toEqual(["theirs", "contract"]);
-  expect([await isThere(place, "src/a.ts"), await isThere(place, "src/b.ts")]).toEqual([true, false]);
+  expect(done.result).toMatchObject({
+    status: "failed",
+    error: { code: "WORKER_STOPPED_VIOLATIONS" },
+  });
+  expect([
+    await readFile(join(place.tree, "README.md"), "utf8"),
+    await readFile(join(place.tree, "src/ports/api.ts"), "utf8"),
+  ]).toEqual(["theirs", "contract"]);
+  expect([await isThere(place, "src/a.ts"), await isThere(place, "src/b.ts")]).toEqual([
+    true,
+    false,
+  ]);
 });
 
 test("it reads what it may, in parts too; what it read and what has changed since is not overwritten by its client", async () => {
@@ -62,9 +92,14 @@ test("it reads what it may, in parts too; what it read and what has changed sinc
     { path: "src/a.ts", content: "by client" },
   ];
 
-  const done = await workOn(agent(), { ...place.assignment, prompt: order({ reads, edits, say: "End." }) });
+  const done = await workOn(agent(), {
+    ...place.assignment,
+    prompt: order({ reads, edits, say: "End." }),
+  });
 
-  const said = done.events.flatMap((event) => (event.type === "said" ? [event.text] : [])).join("\n");
+  const said = done.events
+    .flatMap((event) => (event.type === "said" ? [event.text] : []))
+    .join("\n");
   expect(said).toContain("src/a.ts holds: two.");
   expect(said).not.toContain("theirs");
   expect(violations(done)).toEqual([["test/t.ts", "read", "not-readable"]]);
@@ -77,10 +112,16 @@ test.each([
   [".git/hooks/pre-commit", "git-internals"],
   ["out/file", "absolute"],
 ])("a write to %s through its client does not happen", async (path, because) => {
-  await using place = await aPlace({ "src/a.ts": "a", "README.md": "theirs" }, { scopeInput: { writes: ["src/**", "out/**"], reads: [], contracts: [] } });
+  await using place = await aPlace(
+    { "src/a.ts": "a", "README.md": "theirs" },
+    { scopeInput: { writes: ["src/**", "out/**"], reads: [], contracts: [] } },
+  );
   await symlink("/tmp", join(place.tree, "out"));
 
-  const done = await workOn(agent(), { ...place.assignment, prompt: order({ edits: [{ path, content: "mine" }] }) });
+  const done = await workOn(agent(), {
+    ...place.assignment,
+    prompt: order({ edits: [{ path, content: "mine" }] }),
+  });
 
   expect(violations(done).map(([, , reason]) => reason)).toEqual([because]);
   expect(done.result.status).toBe("ready");
@@ -102,16 +143,25 @@ test.each([
   await using place = await aPlace();
   const timeMs = code === "WORKER_TIMEOUT" ? 2_000 : 20_000;
 
-  const { result } = await workOn(agent(mode), { ...place.assignment, limits: { ...place.assignment.limits, timeMs } });
+  const { result } = await workOn(agent(mode), {
+    ...place.assignment,
+    limits: { ...place.assignment.limits, timeMs },
+  });
 
-  expect(result).toMatchObject({ status: "failed", error: { code, message: expect.stringMatching(words) as string } });
+  expect(result).toMatchObject({
+    status: "failed",
+    error: { code, message: expect.stringMatching(words) as string },
+  });
   expect(isAlive(place.started[0]!.pid)).toBe(false);
 });
 
 test("a command that is not there is told as such", async () => {
   await using place = await aPlace();
 
-  const { result } = await workOn(new AcpWorker({ command: ["no-such-agent-here"], clock: systemClock }), place.assignment);
+  const { result } = await workOn(
+    new AcpWorker({ command: ["no-such-agent-here"], clock: systemClock }),
+    place.assignment,
+  );
 
   expect(result.error?.code).toBe("WORKER_NOT_STARTED");
 });
@@ -122,11 +172,15 @@ test.each(["hangs", "ignores-cancel"])("an abort ends one that %s within 2 s", a
   const reason = new Error("cancelled by the operator");
 
   const work = (async () => {
-    for await (const event of agent(mode).run(place.assignment, { signal: controller.signal })) if (event.type === "progress" && event.currentTask === "working") break;
+    for await (const event of agent(mode).run(place.assignment, { signal: controller.signal })) {
+      if (event.type === "progress" && event.currentTask === "working") break;
+    }
   })();
   await work; // it is in its prompt; leaving the loop would end it too, so the same again with a signal
   const second = (async () => {
-    for await (const event of agent(mode).run(place.assignment, { signal: controller.signal })) if (event.type === "progress" && event.currentTask === "working") controller.abort(reason);
+    for await (const event of agent(mode).run(place.assignment, { signal: controller.signal })) {
+      if (event.type === "progress" && event.currentTask === "working") controller.abort(reason);
+    }
   })();
   const startedAt = systemClock.monotonic();
 
@@ -138,14 +192,20 @@ test.each(["hangs", "ignores-cancel"])("an abort ends one that %s within 2 s", a
 test("commands that it asks for run in the sandbox, and end with it", async () => {
   await using place = await aPlace();
 
-  const done = await workOn(agent(), { ...place.assignment, prompt: order({ run: "echo $DURE_PORT_ID in $(pwd)", say: "." }) });
+  const done = await workOn(agent(), {
+    ...place.assignment,
+    prompt: order({ run: "echo $DURE_PORT_ID in $(pwd)", say: "." }),
+  });
 
   expect(done.result.summary).toContain(`The command said: api in ${place.tree} (0)`);
   expect(place.started).toHaveLength(2);
 });
 
 describe("a permission", () => {
-  const files = new ScopedFiles({ tree: "/tree", scope: makeScope({ writes: ["src/**"], reads: ["docs/**"], contracts: ["src/ports/api.ts"] }) });
+  const files = new ScopedFiles({
+    tree: "/tree",
+    scope: makeScope({ writes: ["src/**"], reads: ["docs/**"], contracts: ["src/ports/api.ts"] }),
+  });
   const scope = (isConfined = true): PermissionScope => ({
     relativePath: (path) => files.relativePath(path),
     decideRead: (path) => files.decideRead(path),
@@ -154,23 +214,70 @@ describe("a permission", () => {
     isConfined,
   });
   const decide = (toolCall: object, isConfined?: boolean) => {
-    const decision = decidePermission(askedTool({ toolCallId: "1", ...toolCall }), scope(isConfined));
+    const decision = decidePermission(
+      askedTool({ toolCallId: "1", ...toolCall }),
+      scope(isConfined),
+    );
     return `${decision.allowed ? "yes" : "no"}: ${decision.because === "violation" ? decision.reason : decision.because}`;
   };
 
   test.each<[string, object, string]>([
     ["to edit its own", { kind: "edit", rawInput: { file_path: "/tree/src/a.ts" } }, "yes: owned"],
-    ["to edit by a relative path", { kind: "edit", rawInput: { path: "./src/a.ts" } }, "yes: owned"],
-    ["to edit a contract", { kind: "edit", locations: [{ path: "/tree/src/ports/api.ts" }] }, "no: contract"],
-    ["to edit two, of which one is not its own", { kind: "edit", locations: [{ path: "/tree/src/a.ts" }], content: [{ type: "diff", path: "/tree/b.ts", newText: "" }] }, "no: not-owned"],
-    ["to read what it may", { kind: "read", rawInput: { path: "/tree/docs/a.md" } }, "yes: readable"],
-    ["to read what it may not", { kind: "read", rawInput: { path: "/tree/secret" } }, "no: not-readable"],
-    ["to read, with a diff", { kind: "read", content: [{ type: "diff", path: "/tree/docs/a.md", newText: "" }] }, "no: not-owned"],
-    ["to move its own elsewhere", { kind: "move", rawInput: { old_path: "/tree/src/a.ts", new_path: "/tree/lib/a.ts" } }, "no: not-owned"],
+    [
+      "to edit by a relative path",
+      { kind: "edit", rawInput: { path: "./src/a.ts" } },
+      "yes: owned",
+    ],
+    [
+      "to edit a contract",
+      { kind: "edit", locations: [{ path: "/tree/src/ports/api.ts" }] },
+      "no: contract",
+    ],
+    [
+      "to edit two, of which one is not its own",
+      {
+        kind: "edit",
+        locations: [{ path: "/tree/src/a.ts" }],
+        content: [{ type: "diff", path: "/tree/b.ts", newText: "" }],
+      },
+      "no: not-owned",
+    ],
+    [
+      "to read what it may",
+      { kind: "read", rawInput: { path: "/tree/docs/a.md" } },
+      "yes: readable",
+    ],
+    [
+      "to read what it may not",
+      { kind: "read", rawInput: { path: "/tree/secret" } },
+      "no: not-readable",
+    ],
+    [
+      "to read, with a diff",
+      { kind: "read", content: [{ type: "diff", path: "/tree/docs/a.md", newText: "" }] },
+      "no: not-owned",
+    ],
+    [
+      "to move its own elsewhere",
+      { kind: "move", rawInput: { old_path: "/tree/src/a.ts", new_path: "/tree/lib/a.ts" } },
+      "no: not-owned",
+    ],
     ["to write outside", { kind: "edit", rawInput: { path: "/etc/passwd" } }, "no: absolute"],
-    ["to climb out", { kind: "edit", rawInput: { path: "/tree/src/../../etc/passwd" } }, "no: dot-segment"],
-    ["to write its scratch folder", { kind: "edit", rawInput: { path: "/scratch/x" } }, "yes: scratch"],
-    ["for something unknown with its own path", { rawInput: { path: "/tree/src/a.ts" } }, "yes: owned"],
+    [
+      "to climb out",
+      { kind: "edit", rawInput: { path: "/tree/src/../../etc/passwd" } },
+      "no: dot-segment",
+    ],
+    [
+      "to write its scratch folder",
+      { kind: "edit", rawInput: { path: "/scratch/x" } },
+      "yes: scratch",
+    ],
+    [
+      "for something unknown with its own path",
+      { rawInput: { path: "/tree/src/a.ts" } },
+      "yes: owned",
+    ],
     ["for something unknown", { rawInput: { anything: 1 } }, "no: names-no-path"],
     ["to edit without a path", { kind: "edit" }, "no: names-no-path"],
     ["to run a command", { kind: "execute", rawInput: { command: "npm test" } }, "yes: confined"],

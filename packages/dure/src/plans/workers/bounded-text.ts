@@ -1,4 +1,5 @@
-// Text of agents and programs on its way into records: bounded, whole characters, nothing that PostgreSQL cannot store.
+// Text of agents and programs on its way into records: bounded, whole characters, nothing that
+// PostgreSQL cannot store.
 
 /** The beginning, with `…` where it was cut. @param longest characters, the mark included. */
 export function headOf(text: string, longest: number): string {

@@ -5,7 +5,12 @@ import { systemClock } from "../../kernel/clock.ts";
 import { CommandWorker, ProgressLines } from "./command.ts";
 import { aPlace, isAlive, workOn } from "./test-worker.ts";
 
-const worker = (script: string, prompt: "stdin" | "file" = "stdin") => new CommandWorker({ command: ["/bin/sh", "-c", script, "sh", "{prompt_file}"], prompt, clock: systemClock });
+const worker = (script: string, prompt: "stdin" | "file" = "stdin") =>
+  new CommandWorker({
+    command: ["/bin/sh", "-c", script, "sh", "{prompt_file}"],
+    prompt,
+    clock: systemClock,
+  });
 
 test("a program gets its prompt, its names and its folders, and its last words are the summary", async () => {
   await using place = await aPlace();
@@ -15,11 +20,30 @@ test("a program gets its prompt, its names and its folders, and its last words a
     echo "$DURE_WORKER $DURE_PORT_ID $DURE_MEMBER $DURE_ROUND $DURE_LISTEN $TMPDIR $HOME $SECRET"
     echo done`;
 
-  const { events, result } = await workOn(worker(script), { ...place.assignment, env: { ...place.assignment.env, DURE_LISTEN: "4100-4109" } });
+  const { events, result } = await workOn(worker(script), {
+    ...place.assignment,
+    env: { ...place.assignment.env, DURE_LISTEN: "4100-4109" },
+  });
 
-  expect(result).toEqual({ status: "ready", summary: `run1.api.1.1.implementer api implementer 1.1 4100-4109 ${place.scratch} ${place.scratch}\ndone`.replace("\ndone", " \ndone"), claimedFiles: [], tokens: { input: 0, output: 0 } });
-  expect(await readFile(join(place.tree, "prompts.txt"), "utf8")).toBe("Mend the login.\nMend the login.\nMend the login.");
-  expect(events).toContainEqual({ type: "progress", progress: 0.5, currentTask: "half way", tokensUsed: 0 });
+  expect(result).toEqual({
+    status: "ready",
+    summary:
+      `run1.api.1.1.implementer api implementer 1.1 4100-4109 ${place.scratch} ${place.scratch}\ndone`.replace(
+        "\ndone",
+        " \ndone",
+      ),
+    claimedFiles: [],
+    tokens: { input: 0, output: 0 },
+  });
+  expect(await readFile(join(place.tree, "prompts.txt"), "utf8")).toBe(
+    "Mend the login.\nMend the login.\nMend the login.",
+  );
+  expect(events).toContainEqual({
+    type: "progress",
+    progress: 0.5,
+    currentTask: "half way",
+    tokensUsed: 0,
+  });
 });
 
 test("with its prompt in a file its standard input is empty", async () => {
@@ -43,25 +67,45 @@ test("what an earlier round left in the place of the prompt is not written throu
 test.each([
   ["echo broken >&2; exit 4", "WORKER_DIED", /exit code 4.*broken/],
   ["no-such-program-here", "WORKER_NOT_STARTED", /127/],
-  ["while :; do echo flood flood flood flood flood flood; done", "WORKER_FLOODED", /more than it may/],
+  [
+    "while :; do echo flood flood flood flood flood flood; done",
+    "WORKER_FLOODED",
+    /more than it may/,
+  ],
   ["sleep 60", "WORKER_TIMEOUT", /in its time/],
 ])("%s is a failed result", async (script, code, words) => {
   await using place = await aPlace();
-  const limits = { ...place.assignment.limits, outputBytes: 100_000, timeMs: code === "WORKER_TIMEOUT" ? 300 : 20_000 };
+  const limits = {
+    ...place.assignment.limits,
+    outputBytes: 100_000,
+    timeMs: code === "WORKER_TIMEOUT" ? 300 : 20_000,
+  };
 
   const { result } = await workOn(worker(script), { ...place.assignment, limits });
 
-  expect(result).toMatchObject({ status: "failed", error: { code, message: expect.stringMatching(words) as string } });
+  expect(result).toMatchObject({
+    status: "failed",
+    error: { code, message: expect.stringMatching(words) as string },
+  });
 });
 
 test("a program that is silent for long is alive as long as it is there", async () => {
   await using place = await aPlace();
   const beats: (() => void)[] = [];
-  const clock = { ...systemClock, every: (_ms: number, beat: () => void) => (beats.push(beat), () => {}) };
-  const silent = new CommandWorker({ command: ["/bin/sh", "-c", `while [ ! -e '${place.scratch}/go' ]; do sleep 0.05; done`], prompt: "stdin", clock });
+  const clock = {
+    ...systemClock,
+    every: (_ms: number, beat: () => void) => (beats.push(beat), () => {}),
+  };
+  const silent = new CommandWorker({
+    command: ["/bin/sh", "-c", `while [ ! -e '${place.scratch}/go' ]; do sleep 0.05; done`],
+    prompt: "stdin",
+    clock,
+  });
   let told = 0;
 
-  for await (const event of silent.run(place.assignment, { signal: new AbortController().signal })) {
+  for await (const event of silent.run(place.assignment, {
+    signal: new AbortController().signal,
+  })) {
     if (event.type !== "progress" || place.started.length === 0) continue;
     if (++told === 4) await writeFile(join(place.scratch, "go"), "");
     else beats[0]!();
@@ -74,7 +118,18 @@ test("an abort throws its reason, and the program is gone", async () => {
   await using place = await aPlace();
   const controller = new AbortController();
 
-  const work = workOn(worker("trap '' TERM; sleep 60"), { ...place.assignment, onStart: (identity) => (place.started.push(identity), controller.abort(new Error("enough")), Promise.resolve()) }, controller.signal);
+  const work = workOn(
+    worker("trap '' TERM; sleep 60"),
+    {
+      ...place.assignment,
+      onStart: (identity) => (
+        place.started.push(identity),
+        controller.abort(new Error("enough")),
+        Promise.resolve()
+      ),
+    },
+    controller.signal,
+  );
 
   await expect(work).rejects.toThrow("enough");
   expect(isAlive(place.started[0]!.pid)).toBe(false);
@@ -84,7 +139,14 @@ test("lines of progress are found in pieces, and nothing else is one", () => {
   const told: object[] = [];
   const lines = new ProgressLines((now) => told.push(now));
 
-  for (const piece of ["::dure prog", "ress 0.25\n::dure progress 2 too much\nsee ::dure progress 0.5\n", "::dure progress 1 all\r", "\n"]) lines.push(piece);
+  for (const piece of [
+    "::dure prog",
+    "ress 0.25\n::dure progress 2 too much\nsee ::dure progress 0.5\n",
+    "::dure progress 1 all\r",
+    "\n",
+  ]) {
+    lines.push(piece);
+  }
 
   expect(told).toEqual([
     { progress: 0.25, currentTask: "working" },

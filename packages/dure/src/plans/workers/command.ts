@@ -7,7 +7,13 @@ import type { SandboxCommand } from "../sandbox/sandbox.ts";
 import { tailOf } from "./bounded-text.ts";
 import { died, notStarted, workerEnv } from "./processes.ts";
 import { runWorker, type WorkerDesk } from "./worker-run.ts";
-import { MAX_SUMMARY, type Assignment, type Worker, type WorkerEvent, type WorkerResult } from "./worker.ts";
+import {
+  MAX_SUMMARY,
+  type Assignment,
+  type Worker,
+  type WorkerEvent,
+  type WorkerResult,
+} from "./worker.ts";
 
 /** Stands in an argument for the path of the file with the prompt. */
 const PROMPT_PLACEHOLDER = "{prompt_file}";
@@ -15,9 +21,10 @@ const PROMPT_PLACEHOLDER = "{prompt_file}";
 const MAX_LINE = 2_000;
 
 /**
- * Any program. It gets the prompt on its standard input or in a file (`{prompt_file}` in its arguments, `DURE_PROMPT_FILE`), and
- * what it changed is for git to say. Its exit code 0 is `ready`; the summary is the end of its output. A line
- * `::dure progress 0.4 what it does` anywhere in the output is its progress (0–1).
+ * Any program. It gets the prompt on its standard input or in a file (`{prompt_file}` in its
+ * arguments, `DURE_PROMPT_FILE`), and what it changed is for git to say. Its exit code 0 is
+ * `ready`; the summary is the end of its output. A line `::dure progress 0.4 what it does` anywhere
+ * in the output is its progress (0–1).
  */
 export class CommandWorker implements Worker {
   readonly kind = "command";
@@ -32,7 +39,10 @@ export class CommandWorker implements Worker {
   }
 
   run(assignment: Assignment, options: { signal: AbortSignal }): AsyncIterable<WorkerEvent> {
-    return runWorker(assignment, (desk) => this.#work(assignment, desk), { clock: this.#clock, signal: options.signal });
+    return runWorker(assignment, (desk) => this.#work(assignment, desk), {
+      clock: this.#clock,
+      signal: options.signal,
+    });
   }
 
   async #work(assignment: Assignment, desk: WorkerDesk): Promise<Omit<WorkerResult, "tokens">> {
@@ -51,17 +61,28 @@ export class CommandWorker implements Worker {
       desk.alive();
       progress.push(chunk);
     };
-    // A program owes no output while it thinks, so its being there is its sign of life; the time limit is the sandbox's.
+    // A program owes no output while it thinks, so its being there is its sign of life; the time
+    // limit is the sandbox's.
     const end = await desk.during(
-      assignment.sandbox.run(assignment.confinement, command, { signal: desk.signal, onOutput, onStart: assignment.onStart }).catch((error: unknown) => {
-        desk.signal.throwIfAborted();
-        throw notStarted(this.#command, error);
-      }),
+      assignment.sandbox
+        .run(assignment.confinement, command, {
+          signal: desk.signal,
+          onOutput,
+          onStart: assignment.onStart,
+        })
+        .catch((error: unknown) => {
+          desk.signal.throwIfAborted();
+          throw notStarted(this.#command, error);
+        }),
     );
     desk.signal.throwIfAborted();
     if (end.because !== "exited" || end.exitCode !== 0) throw died(end, end.output);
     const words = end.output.replace(/^::dure .*\n?/gm, "").trim();
-    return { status: "ready", summary: words === "" ? "It ended without a word." : tailOf(words, MAX_SUMMARY), claimedFiles: [] };
+    return {
+      status: "ready",
+      summary: words === "" ? "It ended without a word." : tailOf(words, MAX_SUMMARY),
+      claimedFiles: [],
+    };
   }
 }
 
@@ -79,17 +100,26 @@ export class ProgressLines {
     this.#rest = lines.pop()!.slice(-MAX_LINE);
     for (const line of lines) {
       const match = /^::dure progress (0(?:\.\d+)?|1(?:\.0+)?)(?: (.*))?$/.exec(line.trimEnd());
-      if (match) this.#tell({ progress: Number(match[1]), currentTask: match[2]?.trim() || "working" });
+      if (match) {
+        this.#tell({ progress: Number(match[1]), currentTask: match[2]?.trim() || "working" });
+      }
     }
   }
 }
 
-/** The scratch folder is the worker's: whatever an earlier round left under this name is not written through. */
+/**
+ * The scratch folder is the worker's: whatever an earlier round left under this name is not written
+ * through.
+ */
 async function writeFresh(path: string, text: string): Promise<void> {
   await unlink(path).catch((error: unknown) => {
     if (codeOf(error) !== "ENOENT") throw error;
   });
-  const file = await open(path, constants.O_WRONLY | constants.O_CREAT | constants.O_EXCL | constants.O_NOFOLLOW, 0o644);
+  const file = await open(
+    path,
+    constants.O_WRONLY | constants.O_CREAT | constants.O_EXCL | constants.O_NOFOLLOW,
+    0o644,
+  );
   try {
     await file.writeFile(text);
   } finally {

@@ -6,7 +6,10 @@ import { verdictOf } from "../results/read-output.ts";
 import type { TestReport } from "../results/report.ts";
 import { headOf, tailOf } from "./bounded-text.ts";
 
-/** What the implementer hands to the tester. `changedFiles` comes from git. Source: docs/spec/plans §4. */
+/**
+ * What the implementer hands to the tester. `changedFiles` comes from git. Source: docs/spec/plans
+ * §4.
+ */
 export interface ImplResult {
   readonly status: "ready" | "partial" | "failed";
   readonly changedFiles: readonly string[];
@@ -44,7 +47,10 @@ export interface TestMetrics {
   readonly coverage?: number;
 }
 
-/** Source: our choice; a model mends a few failures at a time, and the rest comes back in the next round. */
+/**
+ * Source: our choice; a model mends a few failures at a time, and the rest comes back in the next
+ * round.
+ */
 export const MAX_FAILED_TESTS = 30;
 const MAX_SUGGESTIONS = 30;
 const MAX_TEXT = 2_000;
@@ -66,24 +72,46 @@ export interface AcceptanceRun {
   readonly isComplete?: boolean;
 }
 
-/** The feedback of a real run. Pure. Success is `verdictOf`'s alone: an output that says nothing certain is no success. */
-export function feedbackOf({ report, exitCode, output, durationMs, isComplete = false }: AcceptanceRun): TestFeedback {
+/**
+ * The feedback of a real run. Pure. Success is `verdictOf`'s alone: an output that says nothing
+ * certain is no success.
+ */
+export function feedbackOf({
+  report,
+  exitCode,
+  output,
+  durationMs,
+  isComplete = false,
+}: AcceptanceRun): TestFeedback {
   const { verdict, because } = verdictOf(report, exitCode, { isComplete });
   const success = verdict === "passed";
-  const failedTests = report.failures.slice(0, MAX_FAILED_TESTS).map(
-    (one): FailedTest => ({
-      name: headOf(one.name, MAX_NAME),
-      ...(one.expected !== undefined && { expected: headOf(one.expected, MAX_TEXT) }),
-      ...(one.actual !== undefined && { actual: headOf(one.actual, MAX_TEXT) }),
-      stackTrace: headOf(one.message, MAX_TEXT),
-      ...(one.file !== undefined && { file: headOf(one.file, MAX_NAME) }),
-      ...(one.line !== undefined && { line: one.line }),
-    }),
-  );
+  const failedTests = report.failures.slice(0, MAX_FAILED_TESTS).map((one): FailedTest => ({
+    name: headOf(one.name, MAX_NAME),
+    ...(one.expected !== undefined && { expected: headOf(one.expected, MAX_TEXT) }),
+    ...(one.actual !== undefined && { actual: headOf(one.actual, MAX_TEXT) }),
+    stackTrace: headOf(one.message, MAX_TEXT),
+    ...(one.file !== undefined && { file: headOf(one.file, MAX_NAME) }),
+    ...(one.line !== undefined && { line: one.line }),
+  }));
   const named = failedTests.length > 0;
-  const suggestions = success ? [] : [...(named && because !== "cut-off" ? [] : [UNNAMED[because]]), ...(named ? [] : [`The output ends with:\n${tailOf(output.trimEnd(), MAX_TAIL)}`])];
-  const metrics = { total: report.passed + report.failed + report.skipped, passed: report.passed, failed: report.failed, durationMs: Math.max(0, Math.round(durationMs)) };
-  return { success, failedTests, suggestions: suggestions.map((text) => headOf(text, MAX_TAIL + 100)), metrics };
+  const suggestions = success
+    ? []
+    : [
+        ...(named && because !== "cut-off" ? [] : [UNNAMED[because]]),
+        ...(named ? [] : [`The output ends with:\n${tailOf(output.trimEnd(), MAX_TAIL)}`]),
+      ];
+  const metrics = {
+    total: report.passed + report.failed + report.skipped,
+    passed: report.passed,
+    failed: report.failed,
+    durationMs: Math.max(0, Math.round(durationMs)),
+  };
+  return {
+    success,
+    failedTests,
+    suggestions: suggestions.map((text) => headOf(text, MAX_TAIL + 100)),
+    metrics,
+  };
 }
 
 /** What to say where no failing test can be named. */
@@ -94,7 +122,8 @@ const UNNAMED: Readonly<Record<ReturnType<typeof verdictOf>["because"], string>>
   "exit-code-alone": "",
   "no-tests": "The acceptance command ended well, but ran no test.",
   "cut-off": "The output of the acceptance command stops before its end.",
-  "not-readable": "The acceptance command ended well, but its output says nothing about tests that is certain.",
+  "not-readable":
+    "The acceptance command ended well, but its output says nothing about tests that is certain.",
 };
 
 /** Feedback as the next prompt shows it. Pure; bounded. */
@@ -110,8 +139,14 @@ export function feedbackText({ success, failedTests, suggestions, metrics }: Tes
       ...(test.suggestedFix === undefined ? [] : [`   suggested fix: ${test.suggestedFix}`]),
     ].join("\n"),
   );
-  const more = failed > failedTests.length && failedTests.length > 0 ? [`… and ${failed - failedTests.length} more.`] : [];
-  return headOf([head, ...tests, ...more, ...suggestions.map((text) => `- ${text}`)].join("\n"), MAX_FEEDBACK_TEXT);
+  const more =
+    failed > failedTests.length && failedTests.length > 0
+      ? [`… and ${failed - failedTests.length} more.`]
+      : [];
+  return headOf(
+    [head, ...tests, ...more, ...suggestions.map((text) => `- ${text}`)].join("\n"),
+    MAX_FEEDBACK_TEXT,
+  );
 }
 
 const bounded = (longest: number) => z.string().transform((text) => headOf(text, longest));
@@ -133,53 +168,78 @@ const feedback = z.object({
   failedTests: z.array(failedTest).max(10_000).default([]),
   suggestions: z.array(bounded(MAX_TEXT)).max(10_000).default([]),
   metrics: z
-    .object({ total: count.optional(), passed: count.optional(), failed: count.optional(), durationMs: count.optional(), coverage: z.number().min(0).max(1).nullish() })
+    .object({
+      total: count.optional(),
+      passed: count.optional(),
+      failed: count.optional(),
+      durationMs: count.optional(),
+      coverage: z.number().min(0).max(1).nullish(),
+    })
     .default({}),
 });
 
 /**
- * Feedback as any tool may write it: keys in either spelling, unknown ones ignored, numbers that can be derived left out. A
- * report with a failing test is never a success, whatever it says.
+ * Feedback as any tool may write it: keys in either spelling, unknown ones ignored, numbers that
+ * can be derived left out. A report with a failing test is never a success, whatever it says.
  */
-export const testFeedbackSchema = z.preprocess(camelKeys, feedback).transform(({ success, failedTests, suggestions, metrics }): TestFeedback => {
-  const failed = Math.max(metrics.failed ?? 0, failedTests.length);
-  const passed = metrics.passed ?? Math.max(0, (metrics.total ?? failed) - failed);
-  return {
-    success: failed === 0 && (success ?? passed > 0),
-    failedTests: failedTests.slice(0, MAX_FAILED_TESTS).map((test) => ({
-      name: test.name,
-      ...(test.expected !== undefined && { expected: headOf(textOf(test.expected), MAX_TEXT) }),
-      ...(test.actual !== undefined && { actual: headOf(textOf(test.actual), MAX_TEXT) }),
-      ...(test.stackTrace != null && { stackTrace: test.stackTrace }),
-      ...(test.suggestedFix != null && { suggestedFix: test.suggestedFix }),
-      ...(test.file != null && { file: test.file }),
-      ...(test.line != null && { line: test.line }),
-    })),
-    suggestions: suggestions.slice(0, MAX_SUGGESTIONS),
-    metrics: { total: Math.max(metrics.total ?? 0, passed + failed), passed, failed, durationMs: metrics.durationMs ?? 0, ...(metrics.coverage != null && { coverage: metrics.coverage }) },
-  };
-});
+export const testFeedbackSchema = z
+  .preprocess(camelKeys, feedback)
+  .transform(({ success, failedTests, suggestions, metrics }): TestFeedback => {
+    const failed = Math.max(metrics.failed ?? 0, failedTests.length);
+    const passed = metrics.passed ?? Math.max(0, (metrics.total ?? failed) - failed);
+    return {
+      success: failed === 0 && (success ?? passed > 0),
+      failedTests: failedTests.slice(0, MAX_FAILED_TESTS).map((test) => ({
+        name: test.name,
+        ...(test.expected !== undefined && { expected: headOf(textOf(test.expected), MAX_TEXT) }),
+        ...(test.actual !== undefined && { actual: headOf(textOf(test.actual), MAX_TEXT) }),
+        ...(test.stackTrace != null && { stackTrace: test.stackTrace }),
+        ...(test.suggestedFix != null && { suggestedFix: test.suggestedFix }),
+        ...(test.file != null && { file: test.file }),
+        ...(test.line != null && { line: test.line }),
+      })),
+      suggestions: suggestions.slice(0, MAX_SUGGESTIONS),
+      metrics: {
+        total: Math.max(metrics.total ?? 0, passed + failed),
+        passed,
+        failed,
+        durationMs: metrics.durationMs ?? 0,
+        ...(metrics.coverage != null && { coverage: metrics.coverage }),
+      },
+    };
+  });
 
 /** Throws `TEST_FEEDBACK_INVALID` with every problem. */
 export function parseTestFeedback(value: unknown): TestFeedback {
   const read = testFeedbackSchema.safeParse(value);
   if (read.success) return read.data;
-  const problems = read.error.issues.slice(0, 10).map((issue) => `${issue.path.join(".") || "report"}: ${issue.message}`);
-  throw new DureError("TEST_FEEDBACK_INVALID", `This is no report of tests: ${problems.join("; ")}.`, {
-    class: "input",
-    hint: "Send {success, failed_tests: [{name, expected, actual, stack_trace, suggested_fix, file, line}], suggestions, metrics: {total, passed, failed, duration_ms}}.",
-    details: { problems },
-  });
+  const problems = read.error.issues
+    .slice(0, 10)
+    .map((issue) => `${issue.path.join(".") || "report"}: ${issue.message}`);
+  throw new DureError(
+    "TEST_FEEDBACK_INVALID",
+    `This is no report of tests: ${problems.join("; ")}.`,
+    {
+      class: "input",
+      hint: "Send {success, failed_tests: [{name, expected, actual, stack_trace, suggested_fix, file, line}], suggestions, metrics: {total, passed, failed, duration_ms}}.",
+      details: { problems },
+    },
+  );
 }
 
 /** Only keys that the report has; values such as `expected` belong to the tool. */
 function camelKeys(value: unknown): unknown {
   if (!isObject(value)) return value;
-  const rename = (object: Record<string, unknown>) => Object.fromEntries(Object.entries(object).map(([key, member]) => [camelCase(key), member]));
+  const rename = (object: Record<string, unknown>) =>
+    Object.fromEntries(Object.entries(object).map(([key, member]) => [camelCase(key), member]));
   const top = rename(value);
   return {
     ...top,
-    ...(Array.isArray(top["failedTests"]) && { failedTests: top["failedTests"].map((test: unknown) => (isObject(test) ? rename(test) : test)) }),
+    ...(Array.isArray(top["failedTests"]) && {
+      failedTests: top["failedTests"].map((test: unknown) =>
+        isObject(test) ? rename(test) : test,
+      ),
+    }),
     ...(isObject(top["metrics"]) && { metrics: rename(top["metrics"]) }),
   };
 }

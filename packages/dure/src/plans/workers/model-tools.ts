@@ -12,7 +12,10 @@ import type { Assignment, WorkerResult } from "./worker.ts";
 
 /** Characters of one tool's answer. Source: our choice; about 8,000 tokens. */
 const MAX_ANSWER = 30_000;
-/** Milliseconds of one command, unless the model asks for less or more; never beyond the assignment's. Source: our choice. */
+/**
+ * Milliseconds of one command, unless the model asks for less or more; never beyond the
+ * assignment's. Source: our choice.
+ */
 const COMMAND_MS = 120_000;
 
 /** What a tool gets. */
@@ -42,12 +45,23 @@ const path = z.string().describe("From the root of the repository, such as src/l
 const TOOLS = {
   read: tool({
     description: "Reads a text file, or lines of it. Read a file before you change it.",
-    input: z.object({ path, first_line: z.int().min(1).optional().describe("1-based"), lines: z.int().min(1).optional() }),
+    input: z.object({
+      path,
+      first_line: z.int().min(1).optional().describe("1-based"),
+      lines: z.int().min(1).optional(),
+    }),
     async run({ path, first_line: first = 1, lines }, { files, desk }) {
       const file = await files.read(path);
       if (!file.ok) return refused(file, desk);
       if (first === 1 && lines === undefined) return { result: clipped(file.text) };
-      return { result: clipped(file.text.split("\n").slice(first - 1, lines === undefined ? undefined : first - 1 + lines).join("\n")) };
+      return {
+        result: clipped(
+          file.text
+            .split("\n")
+            .slice(first - 1, lines === undefined ? undefined : first - 1 + lines)
+            .join("\n"),
+        ),
+      };
     },
   }),
   list: tool({
@@ -55,19 +69,36 @@ const TOOLS = {
     input: z.object({ folder: z.string().optional() }),
     async run({ folder = "" }, { files }) {
       const { paths, more } = await files.list(folder);
-      return { result: clipped([...paths, ...(more ? ["… and more; name a folder"] : [])].join("\n") || "No files that you may read.") };
+      return {
+        result: clipped(
+          [...paths, ...(more ? ["… and more; name a folder"] : [])].join("\n") ||
+            "No files that you may read.",
+        ),
+      };
     },
   }),
   search: tool({
     description: "Finds lines that hold a text (no pattern) in the files that you may read.",
-    input: z.object({ text: z.string().min(1), folder: z.string().optional(), ignore_case: z.boolean().optional() }),
+    input: z.object({
+      text: z.string().min(1),
+      folder: z.string().optional(),
+      ignore_case: z.boolean().optional(),
+    }),
     async run({ text, folder = "", ignore_case: ignoreCase = false }, { files, desk }) {
       const { hits, more } = await files.search(text, { folder, ignoreCase, signal: desk.signal });
-      return { result: clipped([...hits.map((hit) => `${hit.path}:${hit.line}: ${hit.text}`), ...(more ? ["… and more; search for a longer text"] : [])].join("\n") || "Nothing found.") };
+      return {
+        result: clipped(
+          [
+            ...hits.map((hit) => `${hit.path}:${hit.line}: ${hit.text}`),
+            ...(more ? ["… and more; search for a longer text"] : []),
+          ].join("\n") || "Nothing found.",
+        ),
+      };
     },
   }),
   edit: tool({
-    description: "Replaces a text in a file by another one. The text must stand in it exactly once, to the letter.",
+    description:
+      "Replaces a text in a file by another one. The text must stand in it exactly once, to the letter.",
     input: z.object({ path, old: z.string(), new: z.string() }),
     async run({ path, old, new: next }, { files, desk, changed }) {
       const done = await files.edit(path, old, next);
@@ -97,25 +128,52 @@ const TOOLS = {
     },
   }),
   run: tool({
-    description: "Runs a shell command at the root of the repository, in a sandbox: it can write what you own and a temporary folder, nothing else.",
-    input: z.object({ command: z.string().min(1).max(10_000), timeout_s: z.number().min(1).max(3_600).optional() }),
+    description:
+      "Runs a shell command at the root of the repository, in a sandbox: it can write what you own and a temporary folder, nothing else.",
+    input: z.object({
+      command: z.string().min(1).max(10_000),
+      timeout_s: z.number().min(1).max(3_600).optional(),
+    }),
     async run({ command, timeout_s: seconds }, { assignment, desk }) {
       const { timeMs, outputBytes, fileBytes, processes } = assignment.limits;
-      const limits = { timeMs: Math.min(timeMs, seconds === undefined ? COMMAND_MS : seconds * 1_000), outputBytes, fileBytes, processes };
-      const end = await desk.during(assignment.sandbox.run(assignment.confinement, { command, env: workerEnv(assignment), limits }, { signal: desk.signal, onStart: assignment.onStart }));
-      const how = { exited: end.signal === null ? `exit code ${end.exitCode ?? "unknown"}` : `ended by ${end.signal}`, time: "ended: it took too long", output: "ended: it wrote too much", aborted: "stopped" }[end.because];
+      const limits = {
+        timeMs: Math.min(timeMs, seconds === undefined ? COMMAND_MS : seconds * 1_000),
+        outputBytes,
+        fileBytes,
+        processes,
+      };
+      const end = await desk.during(
+        assignment.sandbox.run(
+          assignment.confinement,
+          { command, env: workerEnv(assignment), limits },
+          { signal: desk.signal, onStart: assignment.onStart },
+        ),
+      );
+      const how = {
+        exited:
+          end.signal === null ? `exit code ${end.exitCode ?? "unknown"}` : `ended by ${end.signal}`,
+        time: "ended: it took too long",
+        output: "ended: it wrote too much",
+        aborted: "stopped",
+      }[end.because];
       return { result: `${how}\n${middleLeftOut(end.output, MAX_ANSWER)}` };
     },
   }),
   ask: tool({
-    description: "Asks the other member of your pair, or the operator, and waits for the answer. Ask only what the files cannot tell you.",
+    description:
+      "Asks the other member of your pair, or the operator, and waits for the answer. Ask only what the files cannot tell you.",
     input: z.object({ question: z.string().min(1).max(4_000) }),
     async run({ question }, { assignment, desk }) {
-      return { result: clipped(await desk.during(assignment.channel.query(question, { signal: desk.signal }))) };
+      return {
+        result: clipped(
+          await desk.during(assignment.channel.query(question, { signal: desk.signal })),
+        ),
+      };
     },
   }),
   request_access: tool({
-    description: "Asks the operator for a file or folder outside of your scope, to read it or to own it, and waits for the answer.",
+    description:
+      "Asks the operator for a file or folder outside of your scope, to read it or to own it, and waits for the answer.",
     input: z.object({ path, wants: z.enum(["read", "own"]), why: z.string().min(1).max(2_000) }),
     async run(request, { files, desk }) {
       const { granted, note } = await desk.requestAccess(request);
@@ -126,29 +184,71 @@ const TOOLS = {
   report: tool({
     description: "Ends your work. Call it once, when you are ready or cannot go on.",
     input: z.object({
-      status: z.enum(["ready", "partial", "failed"]).describe("partial: some of it is done; failed: none of it can be done"),
+      status: z
+        .enum(["ready", "partial", "failed"])
+        .describe("partial: some of it is done; failed: none of it can be done"),
       summary: z.string().min(1).describe("What you did and what is left, in a few sentences"),
-      feedback: z.unknown().optional().describe("Testers only: {success, failed_tests: [{name, expected, actual, stack_trace, suggested_fix, file, line}], suggestions, metrics: {total, passed, failed, duration_ms}}"),
+      feedback: z
+        .unknown()
+        .optional()
+        .describe(
+          "Testers only: {success, failed_tests: [{name, expected, actual, stack_trace, suggested_fix, file, line}], suggestions, metrics: {total, passed, failed, duration_ms}}",
+        ),
     }),
     run({ status, summary, feedback }, { changed }) {
-      const read = feedback === undefined || feedback === null ? undefined : testFeedbackSchema.safeParse(feedback);
-      if (read && !read.success) return Promise.resolve({ result: `The feedback cannot be read: ${read.error.issues[0]?.message ?? ""}`, isError: true });
-      const end = { status, summary, claimedFiles: [...changed], ...(read && { feedback: read.data }) };
+      const read =
+        feedback === undefined || feedback === null
+          ? undefined
+          : testFeedbackSchema.safeParse(feedback);
+      if (read && !read.success) {
+        return Promise.resolve({
+          result: `The feedback cannot be read: ${read.error.issues[0]?.message ?? ""}`,
+          isError: true,
+        });
+      }
+      const end = {
+        status,
+        summary,
+        claimedFiles: [...changed],
+        ...(read && { feedback: read.data }),
+      };
       return Promise.resolve({ result: "Thank you.", end });
     },
   }),
 } as const;
 
 /** The tools as a model sees them. */
-export const TOOL_SPECS: readonly ToolSpec[] = Object.entries(TOOLS).map(([name, { description, input }]) => ({ name, description, inputSchema: z.toJSONSchema(input, { io: "input" }) as JsonObject }));
+export const TOOL_SPECS: readonly ToolSpec[] = Object.entries(TOOLS).map(
+  ([name, { description, input }]) => ({
+    name,
+    description,
+    inputSchema: z.toJSONSchema(input, { io: "input" }) as JsonObject,
+  }),
+);
 
 /** Runs one call. What the model does wrong is an answer; an abort alone throws. */
 export async function callTool(call: ToolCall, context: ToolContext): Promise<ToolAnswer> {
-  const tool = Object.hasOwn(TOOLS, call.name) ? (TOOLS[call.name as keyof typeof TOOLS] as WorkerTool<unknown>) : undefined;
-  if (!tool) return { result: `There is no tool ${headOf(call.name, 100)}; there are ${Object.keys(TOOLS).join(", ")}.`, isError: true };
-  if (call.invalidArgs !== undefined) return { result: "The arguments are no JSON.", isError: true };
+  const tool = Object.hasOwn(TOOLS, call.name)
+    ? (TOOLS[call.name as keyof typeof TOOLS] as WorkerTool<unknown>)
+    : undefined;
+  if (!tool) {
+    return {
+      result: `There is no tool ${headOf(call.name, 100)}; there are ${Object.keys(TOOLS).join(", ")}.`,
+      isError: true,
+    };
+  }
+  if (call.invalidArgs !== undefined) {
+    return { result: "The arguments are no JSON.", isError: true };
+  }
   const input = tool.input.safeParse(call.args);
-  if (!input.success) return { result: input.error.issues.map((issue) => `${issue.path.join(".") || "arguments"}: ${issue.message}`).join("; "), isError: true };
+  if (!input.success) {
+    return {
+      result: input.error.issues
+        .map((issue) => `${issue.path.join(".") || "arguments"}: ${issue.message}`)
+        .join("; "),
+      isError: true,
+    };
+  }
   context.desk.progress({ currentTask: taskOf(call.name, input.data as Record<string, unknown>) });
   try {
     return await tool.run(input.data, context);
@@ -160,7 +260,13 @@ export async function callTool(call: ToolCall, context: ToolContext): Promise<To
 
 /** What is shown while a tool runs. */
 function taskOf(name: string, input: Record<string, unknown>): string {
-  const about = input["path"] ?? input["command"] ?? input["text"] ?? input["question"] ?? input["folder"] ?? "";
+  const about =
+    input["path"] ??
+    input["command"] ??
+    input["text"] ??
+    input["question"] ??
+    input["folder"] ??
+    "";
   return `${name} ${typeof about === "string" ? about.split("\n")[0]! : ""}`.trim();
 }
 
@@ -170,7 +276,10 @@ function refused(refusal: FileRefusal, desk: WorkerDesk): ToolAnswer {
   const { path, wanted, because = "not-owned", message } = refusal;
   desk.violation({ path, wanted, because, ...(message !== "" && { detail: message }) });
   desk.signal.throwIfAborted();
-  return { result: `Refused and recorded: ${sayReason(because)}${message === "" ? "" : ` (${message})`}. Ask with request_access if you need it.`, isError: true };
+  return {
+    result: `Refused and recorded: ${sayReason(because)}${message === "" ? "" : ` (${message})`}. Ask with request_access if you need it.`,
+    isError: true,
+  };
 }
 
 function tool<Input>(definition: WorkerTool<Input>): WorkerTool<Input> {
@@ -178,10 +287,14 @@ function tool<Input>(definition: WorkerTool<Input>): WorkerTool<Input> {
 }
 
 function clipped(text: string): string {
-  return text.length > MAX_ANSWER ? `${headOf(text, MAX_ANSWER)}\n(${text.length - MAX_ANSWER} more characters; ask for a part)` : headOf(text, MAX_ANSWER);
+  return text.length > MAX_ANSWER
+    ? `${headOf(text, MAX_ANSWER)}\n(${text.length - MAX_ANSWER} more characters; ask for a part)`
+    : headOf(text, MAX_ANSWER);
 }
 
 /** Errors stand at the beginning of an output, totals at its end. */
 function middleLeftOut(text: string, longest: number): string {
-  return text.length <= longest ? headOf(text, longest) : `${headOf(text, longest / 3)}\n[…]\n${tailOf(text, (longest * 2) / 3)}`;
+  return text.length <= longest
+    ? headOf(text, longest)
+    : `${headOf(text, longest / 3)}\n[…]\n${tailOf(text, (longest * 2) / 3)}`;
 }

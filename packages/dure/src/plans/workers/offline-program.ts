@@ -1,7 +1,8 @@
 /**
- * The process of an offline worker: `node -e` with this text. It stands here as text, so that it can be run by a user who may
- * not read dure's own folder. It gets `{"edits": […]}` or `{"crash": true}` line by line on its standard input and answers each
- * with one line, `{"ok": true}` or `{"ok": false, "code", "message"}`.
+ * The process of an offline worker: `node -e` with this text. It stands here as text, so that it
+ * can be run by a user who may not read dure's own folder. It gets `{"edits": […]}` or
+ * `{"crash": true}` line by line on its standard input and answers each with one line,
+ * `{"ok": true}` or `{"ok": false, "code", "message"}`.
  */
 export const OFFLINE_PROGRAM = String.raw`
 const fs = require("node:fs");

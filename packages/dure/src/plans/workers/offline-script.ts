@@ -1,11 +1,17 @@
 import { z } from "zod";
-import { inFileOrder, problemsError, problemsOf, readYaml } from "../../engine/load-service-document.ts";
+import {
+  inFileOrder,
+  problemsError,
+  problemsOf,
+  readYaml,
+} from "../../engine/load-service-document.ts";
 import { oneOf, settings, text, yesOrNo } from "../../engine/load-service-schema.ts";
 import { durationMs } from "../../kernel/duration.ts";
 import type { Member } from "./worker.ts";
 
 /**
- * What offline workers do, by port and member, round by round. The key `default` stands for every port that has none.
+ * What offline workers do, by port and member, round by round. The key `default` stands for every
+ * port that has none.
  *
  *     ports:
  *       api:
@@ -30,9 +36,17 @@ export interface OfflineRound {
   readonly attempt?: number | undefined;
   /** Milliseconds that it takes, told as progress in four steps. Default 0. */
   readonly delay?: number | undefined;
-  /** Asked of the other member or the operator before the edits; the answers are in what it says. */
+  /**
+   * Asked of the other member or the operator before the edits; the answers are in what it says.
+   */
   readonly queries?: readonly string[] | undefined;
-  readonly requestAccess?: readonly { readonly path: string; readonly wants: "read" | "own"; readonly why?: string | undefined }[] | undefined;
+  readonly requestAccess?:
+    | readonly {
+        readonly path: string;
+        readonly wants: "read" | "own";
+        readonly why?: string | undefined;
+      }[]
+    | undefined;
   readonly edits?: readonly OfflineEdit[] | undefined;
   /** Its process kills itself after the edits. */
   readonly crash?: boolean | undefined;
@@ -55,38 +69,59 @@ export interface OfflineEdit {
   readonly delete?: boolean | undefined;
   /** A symbolic link with this target. */
   readonly link?: string | undefined;
-  /** The process does it without asking, as an agent with tools of its own: only the sandbox stands in its way. */
+  /**
+   * The process does it without asking, as an agent with tools of its own: only the sandbox stands
+   * in its way.
+   */
   readonly unasked?: boolean | undefined;
 }
 
 const edit = settings({
   path: text,
   content: z.string({ error: "must be a text" }).optional(),
-  replace: settings({ old: z.string({ error: "must be a text" }).min(1, { error: "must be a text that is not empty" }), new: z.string({ error: "must be a text" }) }).optional(),
+  replace: settings({
+    old: z
+      .string({ error: "must be a text" })
+      .min(1, { error: "must be a text that is not empty" }),
+    new: z.string({ error: "must be a text" }),
+  }).optional(),
   delete: yesOrNo.optional(),
   link: text.optional(),
   unasked: yesOrNo.optional(),
 }).superRefine((value, context) => {
-  const ways = (["content", "replace", "link"] as const).filter((key) => value[key] !== undefined).length + (value.delete ? 1 : 0);
-  if (ways !== 1) context.addIssue({ code: "custom", message: "needs one of content, replace, delete and link" });
-});
-
-const count = (what: string) => z.int({ error: `must be ${what}` }).min(0, { error: `must be ${what}` });
-const delay = z.union([z.number(), z.string()], { error: 'must be a duration such as "2s", or milliseconds' }).transform((value, context) => {
-  try {
-    return durationMs(value);
-  } catch {
-    context.addIssue({ code: "custom", message: 'must be a duration such as "2s", or milliseconds' });
-    return z.NEVER;
+  const ways =
+    (["content", "replace", "link"] as const).filter((key) => value[key] !== undefined).length +
+    (value.delete ? 1 : 0);
+  if (ways !== 1) {
+    context.addIssue({ code: "custom", message: "needs one of content, replace, delete and link" });
   }
 });
+
+const count = (what: string) =>
+  z.int({ error: `must be ${what}` }).min(0, { error: `must be ${what}` });
+const delay = z
+  .union([z.number(), z.string()], { error: 'must be a duration such as "2s", or milliseconds' })
+  .transform((value, context) => {
+    try {
+      return durationMs(value);
+    } catch {
+      context.addIssue({
+        code: "custom",
+        message: 'must be a duration such as "2s", or milliseconds',
+      });
+      return z.NEVER;
+    }
+  });
 
 const round = settings({
   round: count("the number of a round").optional(),
   attempt: count("the number of an attempt").optional(),
   delay: delay.optional(),
   queries: z.array(text).max(20).optional(),
-  requestAccess: z.array(settings({ path: text, wants: oneOf(["read", "own"]), why: text.optional() })).max(20).optional(),
+  requestAccess: z
+    .array(settings({ path: text, wants: oneOf(["read", "own"]), why: text.optional() }))
+    .max(20)
+    .optional(),
   edits: z.array(edit, { error: "must be a list of edits" }).max(1_000).optional(),
   crash: yesOrNo.optional(),
   hang: yesOrNo.optional(),
@@ -97,25 +132,67 @@ const round = settings({
 });
 
 const rounds = z.array(round, { error: "must be a list of rounds" }).max(100).optional();
-const script = settings({ ports: z.record(z.string(), settings({ implementer: rounds, tester: rounds, orchestrator: rounds }), { error: "must be what is done, by port" }) });
+const script = settings({
+  ports: z.record(
+    z.string(),
+    settings({ implementer: rounds, tester: rounds, orchestrator: rounds }),
+    { error: "must be what is done, by port" },
+  ),
+});
 
 /** Characters of a script; it is read on the main thread. */
 const SCRIPT_CHARACTERS = 200_000;
 
-/** Reads the text of a script (YAML or JSON). Throws `OFFLINE_SCRIPT_INVALID` with every problem at its line. */
+/**
+ * Reads the text of a script (YAML or JSON). Throws `OFFLINE_SCRIPT_INVALID` with every problem at
+ * its line.
+ */
 export function readOfflineScript(file: string, text: string): OfflineScript {
-  if (text.length > SCRIPT_CHARACTERS) throw problemsError("OFFLINE_SCRIPT_INVALID", `The script ${file}`, [{ file, key: "", message: `is longer than ${SCRIPT_CHARACTERS} characters` }]);
+  if (text.length > SCRIPT_CHARACTERS) {
+    throw problemsError("OFFLINE_SCRIPT_INVALID", `The script ${file}`, [
+      { file, key: "", message: `is longer than ${SCRIPT_CHARACTERS} characters` },
+    ]);
+  }
   const { document, problems } = readYaml(file, text);
-  if (problems.length > 0) throw problemsError("OFFLINE_SCRIPT_INVALID", `The script ${file}`, problems);
+  if (problems.length > 0) {
+    throw problemsError("OFFLINE_SCRIPT_INVALID", `The script ${file}`, problems);
+  }
   const read = script.safeParse(document.value);
-  if (!read.success) throw problemsError("OFFLINE_SCRIPT_INVALID", `The script ${file}`, inFileOrder(problemsOf(read.error, document)));
+  if (!read.success) {
+    throw problemsError(
+      "OFFLINE_SCRIPT_INVALID",
+      `The script ${file}`,
+      inFileOrder(problemsOf(read.error, document)),
+    );
+  }
   return read.data;
 }
 
-/** What is done in one round. Pure. The entry for this attempt goes before the one for all; undefined: nothing is left to do. */
-export function roundOf(script: OfflineScript, at: { readonly port: string; readonly member: Member; readonly attempt: number; readonly round: number }): OfflineRound | undefined {
-  const part = Object.hasOwn(script.ports, at.port) ? script.ports[at.port] : Object.hasOwn(script.ports, "default") ? script.ports["default"] : undefined;
-  const entries = (part?.[at.member] ?? []).map((entry, index) => ({ ...entry, round: entry.round ?? index + 1 }));
+/**
+ * What is done in one round. Pure. The entry for this attempt goes before the one for all;
+ * undefined: nothing is left to do.
+ */
+export function roundOf(
+  script: OfflineScript,
+  at: {
+    readonly port: string;
+    readonly member: Member;
+    readonly attempt: number;
+    readonly round: number;
+  },
+): OfflineRound | undefined {
+  const part = Object.hasOwn(script.ports, at.port)
+    ? script.ports[at.port]
+    : Object.hasOwn(script.ports, "default")
+      ? script.ports["default"]
+      : undefined;
+  const entries = (part?.[at.member] ?? []).map((entry, index) => ({
+    ...entry,
+    round: entry.round ?? index + 1,
+  }));
   const fitting = entries.filter((entry) => entry.round === at.round);
-  return fitting.find((entry) => entry.attempt === at.attempt) ?? fitting.find((entry) => entry.attempt === undefined);
+  return (
+    fitting.find((entry) => entry.attempt === at.attempt) ??
+    fitting.find((entry) => entry.attempt === undefined)
+  );
 }

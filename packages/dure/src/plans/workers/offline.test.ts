@@ -41,10 +41,20 @@ test("makes the edits of its round in real files, by a process of its own that i
   const second = await workOn(worker(), { ...place.assignment, round: 2 });
   const repeated = await workOn(worker(), { ...place.assignment, round: 2 });
 
-  expect(first.result).toEqual({ status: "ready", summary: "First try.", claimedFiles: ["src/login.ts", "src/new/deep.ts"], tokens: { input: 0, output: 0 } });
-  expect(first.events).toContainEqual({ type: "said", text: "asked: how many tries? — answered: about how many tries?: yes" });
+  expect(first.result).toEqual({
+    status: "ready",
+    summary: "First try.",
+    claimedFiles: ["src/login.ts", "src/new/deep.ts"],
+    tokens: { input: 0, output: 0 },
+  });
+  expect(first.events).toContainEqual({
+    type: "said",
+    text: "asked: how many tries? — answered: about how many tries?: yes",
+  });
   expect([second.result.status, repeated.result.status]).toEqual(["ready", "ready"]);
-  expect(await readFile(join(place.tree, "src/login.ts"), "utf8")).toBe("export const tries = 5;\n");
+  expect(await readFile(join(place.tree, "src/login.ts"), "utf8")).toBe(
+    "export const tries = 5;\n",
+  );
   expect(await readFile(join(place.tree, "src/new/deep.ts"), "utf8")).toBe("new\n");
   expect(place.started).toHaveLength(3);
   expect(place.started.some(({ pid }) => isAlive(pid))).toBe(false);
@@ -56,8 +66,20 @@ test("asks before it edits, and is stopped at its second violation", async () =>
   const { events, result } = await workOn(worker(), place.assignment);
 
   expect(events.filter(({ type }) => type === "violation")).toEqual([
-    { type: "violation", path: "README.md", wanted: "write", because: "not-owned", detail: "an edit of the script" },
-    { type: "violation", path: "test/a.test.ts", wanted: "write", because: "others-tests", detail: "an edit of the script" },
+    {
+      type: "violation",
+      path: "README.md",
+      wanted: "write",
+      because: "not-owned",
+      detail: "an edit of the script",
+    },
+    {
+      type: "violation",
+      path: "test/a.test.ts",
+      wanted: "write",
+      because: "others-tests",
+      detail: "an edit of the script",
+    },
   ]);
   expect(result).toMatchObject({ status: "failed", error: { code: "WORKER_STOPPED_VIOLATIONS" } });
   expect(await readFile(join(place.tree, "src/a.ts"), "utf8")).toBe("kept");
@@ -69,14 +91,20 @@ test("a crash is a failed result and leaves what was written before", async () =
 
   const { result } = await workOn(worker(), place.assignment);
 
-  expect(result).toMatchObject({ status: "failed", error: { code: "WORKER_DIED", message: "The worker's process ended by signal SIGKILL." } });
+  expect(result).toMatchObject({
+    status: "failed",
+    error: { code: "WORKER_DIED", message: "The worker's process ended by signal SIGKILL." },
+  });
   expect(await readFile(join(place.tree, "src/a.ts"), "utf8")).toBe("half");
 });
 
 test("one that hangs is ended by its time", async () => {
   await using place = await aPlace({}, { port: "hang" });
 
-  const { result } = await workOn(worker(), { ...place.assignment, limits: { ...place.assignment.limits, timeMs: 1_500 } });
+  const { result } = await workOn(worker(), {
+    ...place.assignment,
+    limits: { ...place.assignment.limits, timeMs: 1_500 },
+  });
 
   expect(result.error?.code).toBe("WORKER_TIMEOUT");
 });
@@ -86,7 +114,9 @@ test("an abort throws its reason when the process is gone", async () => {
   const controller = new AbortController();
 
   const work = (async () => {
-    for await (const event of worker().run(place.assignment, { signal: controller.signal })) if (event.type === "result") return event;
+    for await (const event of worker().run(place.assignment, { signal: controller.signal })) {
+      if (event.type === "result") return event;
+    }
     return undefined;
   })();
   while (place.started.length === 0) await systemClock.sleep(10);
@@ -112,7 +142,10 @@ test("a script that does not fit the files says so", async () => {
 
   const { result } = await workOn(worker(), place.assignment);
 
-  expect(result.error).toMatchObject({ code: "WORKER_SCRIPT", message: expect.stringContaining("stands in src/login.ts 0 times") as string });
+  expect(result.error).toMatchObject({
+    code: "WORKER_SCRIPT",
+    message: expect.stringContaining("stands in src/login.ts 0 times") as string,
+  });
 });
 
 test("a round is chosen by its number, an attempt of its own goes first, and the default stands for every other port", () => {
@@ -127,13 +160,25 @@ test("a round is chosen by its number, an attempt of its own goes first, and the
 
 test("a delay is told as progress", async () => {
   await using place = await aPlace();
-  const slow = new OfflineWorker({ script: { ports: { api: { implementer: [{ delay: 40 }] } } }, clock: systemClock });
+  const slow = new OfflineWorker({
+    script: { ports: { api: { implementer: [{ delay: 40 }] } } },
+    clock: systemClock,
+  });
 
   const { events } = await workOn(slow, place.assignment);
 
-  expect(events.filter((event) => event.type === "progress").map(({ progress }) => progress)).toEqual([0, 0.2, 0.4, 0.6, 0.8, 1]);
+  expect(
+    events.filter((event) => event.type === "progress").map(({ progress }) => progress),
+  ).toEqual([0, 0.2, 0.4, 0.6, 0.8, 1]);
 });
 
 test("names every problem of a script at its line", () => {
-  expect(() => readOfflineScript("s.yaml", "ports:\n  a:\n    implementer:\n      - edits: [{ path: x }]\n        summry: y\n")).toThrow(/s\.yaml:4:\d+ .*needs one of content, replace, delete and link[\s\S]*s\.yaml:5:\d+ .*did you mean "summary"/);
+  expect(() =>
+    readOfflineScript(
+      "s.yaml",
+      "ports:\n  a:\n    implementer:\n      - edits: [{ path: x }]\n        summry: y\n",
+    ),
+  ).toThrow(
+    /s\.yaml:4:\d+ .*needs one of content, replace, delete and link[\s\S]*s\.yaml:5:\d+ .*did you mean "summary"/,
+  );
 });

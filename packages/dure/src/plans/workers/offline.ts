@@ -4,7 +4,12 @@ import type { Clock } from "../../kernel/clock.ts";
 import { DureError } from "../../kernel/errors.ts";
 import type { SandboxProcess } from "../sandbox/sandbox.ts";
 import { OFFLINE_PROGRAM } from "./offline-program.ts";
-import { roundOf, type OfflineEdit, type OfflineRound, type OfflineScript } from "./offline-script.ts";
+import {
+  roundOf,
+  type OfflineEdit,
+  type OfflineRound,
+  type OfflineScript,
+} from "./offline-script.ts";
 import { died, finished, startProcess } from "./processes.ts";
 import { ScopedFiles } from "./scoped-files.ts";
 import { runWorker, workerError, type WorkerDesk } from "./worker-run.ts";
@@ -14,8 +19,8 @@ import type { Assignment, Worker, WorkerEvent, WorkerResult } from "./worker.ts"
 const DELAY_STEPS = 4;
 
 /**
- * Does what a script says, always the same, without a model: for examples and tests. The edits are real ones, made by a
- * process in the sandbox, so that isolation holds for it as for everybody.
+ * Does what a script says, always the same, without a model: for examples and tests. The edits are
+ * real ones, made by a process in the sandbox, so that isolation holds for it as for everybody.
  */
 export class OfflineWorker implements Worker {
   readonly kind = "offline";
@@ -23,7 +28,10 @@ export class OfflineWorker implements Worker {
   readonly #clock: Clock;
   readonly #node: string;
 
-  /** @param options.node path of Node.js as processes of the worker see it. Default: the one that runs dure. */
+  /**
+   * @param options.node path of Node.js as processes of the worker see it. Default: the one that
+   * runs dure.
+   */
   constructor(options: { script?: OfflineScript; clock: Clock; node?: string }) {
     this.#script = options.script ?? { ports: {} };
     this.#clock = options.clock;
@@ -31,15 +39,28 @@ export class OfflineWorker implements Worker {
   }
 
   run(assignment: Assignment, options: { signal: AbortSignal }): AsyncIterable<WorkerEvent> {
-    return runWorker(assignment, (desk) => this.#work(assignment, desk), { clock: this.#clock, signal: options.signal });
+    return runWorker(assignment, (desk) => this.#work(assignment, desk), {
+      clock: this.#clock,
+      signal: options.signal,
+    });
   }
 
   async #work(assignment: Assignment, desk: WorkerDesk): Promise<Omit<WorkerResult, "tokens">> {
     const round = roundOf(this.#script, assignment);
-    if (!round) return { status: "ready", summary: "The script says nothing about this round.", claimedFiles: [] };
+    if (!round) {
+      return {
+        status: "ready",
+        summary: "The script says nothing about this round.",
+        claimedFiles: [],
+      };
+    }
     const files = new ScopedFiles({ tree: assignment.tree, scope: assignment.scope });
     await this.#wait(round, desk);
-    for (const query of round.queries ?? []) desk.say(`asked: ${query} — answered: ${await desk.during(assignment.channel.query(query, { signal: desk.signal }))}`);
+    for (const query of round.queries ?? []) {
+      desk.say(
+        `asked: ${query} — answered: ${await desk.during(assignment.channel.query(query, { signal: desk.signal }))}`,
+      );
+    }
     for (const { path, wants, why = "the script says so" } of round.requestAccess ?? []) {
       if ((await desk.requestAccess({ path, wants, why })).granted) files.grant(path, wants);
     }
@@ -59,13 +80,25 @@ export class OfflineWorker implements Worker {
   async #wait({ delay = 0 }: OfflineRound, desk: WorkerDesk): Promise<void> {
     for (let step = 1; delay > 0 && step <= DELAY_STEPS; step++) {
       await desk.during(this.#clock.sleep(delay / DELAY_STEPS, { signal: desk.signal }));
-      desk.progress({ progress: step / (DELAY_STEPS + 1), currentTask: `working (${step} of ${DELAY_STEPS})` });
+      desk.progress({
+        progress: step / (DELAY_STEPS + 1),
+        currentTask: `working (${step} of ${DELAY_STEPS})`,
+      });
     }
   }
 
-  async #edit(round: OfflineRound, assignment: Assignment, files: ScopedFiles, desk: WorkerDesk): Promise<void> {
+  async #edit(
+    round: OfflineRound,
+    assignment: Assignment,
+    files: ScopedFiles,
+    desk: WorkerDesk,
+  ): Promise<void> {
     if (!round.edits?.length && !round.crash && !round.hang) return;
-    const process = await startProcess(assignment, { command: [this.#node, "-e", OFFLINE_PROGRAM] }, { signal: desk.signal });
+    const process = await startProcess(
+      assignment,
+      { command: [this.#node, "-e", OFFLINE_PROGRAM] },
+      { signal: desk.signal },
+    );
     try {
       const program = new OfflineProcess(process);
       for (const edit of round.edits ?? []) {
@@ -73,7 +106,12 @@ export class OfflineWorker implements Worker {
         if (!edit.unasked && isRefused(edit, files, desk)) continue;
         const answer = await desk.during(program.tell({ edits: [edit] }));
         if (answer.ok) continue;
-        if (answer.code === "SCRIPT") throw workerError("WORKER_SCRIPT", `The script does not fit the files: ${answer.message}.`);
+        if (answer.code === "SCRIPT") {
+          throw workerError(
+            "WORKER_SCRIPT",
+            `The script does not fit the files: ${answer.message}.`,
+          );
+        }
         desk.say(`${edit.path} could not be changed: ${answer.message}`);
       }
       if (round.crash) await program.tell({ crash: true });
@@ -89,7 +127,14 @@ export class OfflineWorker implements Worker {
 /** Every edit but an unasked one is decided first, as for a model. */
 function isRefused(edit: OfflineEdit, files: ScopedFiles, desk: WorkerDesk): boolean {
   const decision = files.decideWrite(edit.path);
-  if (!decision.allowed) desk.violation({ path: edit.path, wanted: "write", because: decision.because, detail: "an edit of the script" });
+  if (!decision.allowed) {
+    desk.violation({
+      path: edit.path,
+      wanted: "write",
+      because: decision.because,
+      detail: "an edit of the script",
+    });
+  }
   return !decision.allowed;
 }
 
@@ -102,15 +147,25 @@ class OfflineProcess {
   constructor(process: SandboxProcess) {
     this.#process = process;
     this.#lines = createInterface({ input: process.stdout })[Symbol.asyncIterator]();
-    process.stderr.on("data", (chunk: Buffer) => (this.#stderr = `${this.#stderr}${chunk.toString()}`.slice(-2_000)));
+    process.stderr.on(
+      "data",
+      (chunk: Buffer) => (this.#stderr = `${this.#stderr}${chunk.toString()}`.slice(-2_000)),
+    );
   }
 
-  async tell(step: { readonly edits: readonly OfflineEdit[] } | { readonly crash: true }): Promise<{ ok: true } | { ok: false; code: string; message: string }> {
+  async tell(
+    step: { readonly edits: readonly OfflineEdit[] } | { readonly crash: true },
+  ): Promise<{ ok: true } | { ok: false; code: string; message: string }> {
     this.#process.stdin.write(`${JSON.stringify(step)}\n`);
     const line = await this.#lines.next();
     if (line.done) throw died(await this.#process.ended, this.#stderr);
     const answer: unknown = JSON.parse(line.value);
-    if (!isObject(answer)) throw new DureError("WORKER_SCRIPT", "The process of the offline worker said something strange.");
+    if (!isObject(answer)) {
+      throw new DureError(
+        "WORKER_SCRIPT",
+        "The process of the offline worker said something strange.",
+      );
+    }
     return answer as { ok: true };
   }
 }

@@ -19,7 +19,11 @@ test.each(SPECS)("opens a worker of kind $kind, and it ends with one result", as
   const asked: string[] = [];
   const models = new Models({ clock: systemClock, logger: silentLogger });
 
-  const worker = openWorker(spec, { clock: systemClock, model: { models }, script: (path) => (asked.push(path), { ports: {} }) });
+  const worker = openWorker(spec, {
+    clock: systemClock,
+    model: { models },
+    script: (path) => (asked.push(path), { ports: {} }),
+  });
   const { result } = await workOn(worker, place.assignment);
 
   expect(worker.kind).toBe(spec.kind);

@@ -25,12 +25,24 @@ export function openWorker(spec: WorkerSpec, parts: WorkerParts): Worker {
   const { clock, node, version } = parts;
   switch (spec.kind) {
     case "acp":
-      return new AcpWorker({ command: spec.command, clock, ...(version !== undefined && { version }) });
+      return new AcpWorker({
+        command: spec.command,
+        clock,
+        ...(version !== undefined && { version }),
+      });
     case "command":
       return new CommandWorker({ command: spec.command, prompt: spec.prompt, clock });
     case "model":
-      return new ModelWorker({ ...parts.model, llm: { ...parseModelName(spec.model), fallbacks: [] }, clock });
+      return new ModelWorker({
+        ...parts.model,
+        llm: { ...parseModelName(spec.model), fallbacks: [] },
+        clock,
+      });
     case "offline":
-      return new OfflineWorker({ ...(spec.script !== undefined && { script: parts.script(spec.script) }), clock, ...(node !== undefined && { node }) });
+      return new OfflineWorker({
+        ...(spec.script !== undefined && { script: parts.script(spec.script) }),
+        clock,
+        ...(node !== undefined && { node }),
+      });
   }
 }

@@ -4,8 +4,13 @@ import { headOf, tailOf } from "./bounded-text.ts";
 import { workerError } from "./worker-run.ts";
 import type { Assignment } from "./worker.ts";
 
-/** Variables that every process of a worker has beside the assignment's. `DURE_LISTEN`, a range of TCP ports, is among those. */
-export function workerEnv(assignment: Pick<Assignment, "id" | "port" | "member" | "attempt" | "round" | "scratch" | "env">): Readonly<Record<string, string>> {
+/**
+ * Variables that every process of a worker has beside the assignment's. `DURE_LISTEN`, a range of
+ * TCP ports, is among those.
+ */
+export function workerEnv(
+  assignment: Pick<Assignment, "id" | "port" | "member" | "attempt" | "round" | "scratch" | "env">,
+): Readonly<Record<string, string>> {
   return {
     HOME: assignment.scratch,
     ...assignment.env,
@@ -17,18 +22,36 @@ export function workerEnv(assignment: Pick<Assignment, "id" | "port" | "member" 
   };
 }
 
-/** Starts a process of the worker, told to the assignment before it does anything. The caller ends it with `finished`. */
+/**
+ * Starts a process of the worker, told to the assignment before it does anything. The caller ends
+ * it with `finished`.
+ */
 export async function startProcess(
   assignment: Assignment,
-  { command, env = {}, cwd }: { readonly command: readonly string[] | string; readonly env?: Readonly<Record<string, string>>; readonly cwd?: string },
+  {
+    command,
+    env = {},
+    cwd,
+  }: {
+    readonly command: readonly string[] | string;
+    readonly env?: Readonly<Record<string, string>>;
+    readonly cwd?: string;
+  },
   options: { signal: AbortSignal },
 ): Promise<SandboxProcess> {
   const { sandbox, confinement, limits } = assignment;
   const { timeMs, outputBytes, fileBytes, processes } = limits;
   const where = cwd === undefined ? confinement : { ...confinement, cwd };
-  const what = { command, env: { ...workerEnv(assignment), ...env }, limits: { timeMs, outputBytes, fileBytes, processes } };
+  const what = {
+    command,
+    env: { ...workerEnv(assignment), ...env },
+    limits: { timeMs, outputBytes, fileBytes, processes },
+  };
   try {
-    const process = await sandbox.spawn(where, what, { onStart: assignment.onStart, signal: options.signal });
+    const process = await sandbox.spawn(where, what, {
+      onStart: assignment.onStart,
+      signal: options.signal,
+    });
     // A process that has gone takes no more; that is told by its end, not by its pipe.
     process.stdin.on("error", () => {});
     return process;
@@ -58,15 +81,25 @@ export function died(end: SandboxEnd, output: string): DureError {
     case "aborted":
       return workerError("WORKER_DIED", `The worker was stopped.${last}`);
     case "exited": {
-      const how = end.signal === null ? `with exit code ${end.exitCode ?? "unknown"}` : `by signal ${end.signal}`;
+      const how =
+        end.signal === null
+          ? `with exit code ${end.exitCode ?? "unknown"}`
+          : `by signal ${end.signal}`;
       // Both are what a shell and an exec say about a program that is not there or may not be run.
       const isMissing = end.exitCode === 127 || end.exitCode === 126;
-      return workerError(isMissing ? "WORKER_NOT_STARTED" : "WORKER_DIED", `The worker's process ended ${how}.${last}`);
+      return workerError(
+        isMissing ? "WORKER_NOT_STARTED" : "WORKER_DIED",
+        `The worker's process ended ${how}.${last}`,
+      );
     }
   }
 }
 
 export function notStarted(command: readonly string[] | string, cause: unknown): DureError {
   const name = typeof command === "string" ? command : command[0]!;
-  return workerError("WORKER_NOT_STARTED", `${headOf(name, 200)} could not be started: ${messageOf(cause)}`, { cause, hint: cause instanceof DureError ? cause.hint : undefined });
+  return workerError(
+    "WORKER_NOT_STARTED",
+    `${headOf(name, 200)} could not be started: ${messageOf(cause)}`,
+    { cause, hint: cause instanceof DureError ? cause.hint : undefined },
+  );
 }

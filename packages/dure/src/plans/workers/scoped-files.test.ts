@@ -6,20 +6,46 @@ import { makeScope } from "../scope.ts";
 import { MAX_FILE_BYTES, ScopedFiles } from "./scoped-files.ts";
 import { aPlace, type TestPlace } from "./test-worker.ts";
 
-const scope = makeScope({ writes: ["src/**", "own.txt"], exceptions: ["test/**"], reads: ["docs/**"], forbidden: ["src/secret/**"], contracts: ["src/ports/api.ts"] });
+const scope = makeScope({
+  writes: ["src/**", "own.txt"],
+  exceptions: ["test/**"],
+  reads: ["docs/**"],
+  forbidden: ["src/secret/**"],
+  contracts: ["src/ports/api.ts"],
+});
 const filesOf = ({ tree }: TestPlace) => new ScopedFiles({ tree, scope });
 const textIn = (place: TestPlace, path: string) => readFile(join(place.tree, path), "utf8");
 
 test("reads what may be read, and names the reason for the rest", async () => {
-  await using place = await aPlace({ "src/a.ts": "a", "docs/한글.md": "문서", "test/a.test.ts": "t", "src/secret/key": "k", "src/ports/api.ts": "c" });
+  await using place = await aPlace({
+    "src/a.ts": "a",
+    "docs/한글.md": "문서",
+    "test/a.test.ts": "t",
+    "src/secret/key": "k",
+    "src/ports/api.ts": "c",
+  });
   const files = filesOf(place);
   const read = async (path: string) => {
     const answer = await files.read(path);
     return answer.ok ? answer.text : (answer.because ?? answer.kind);
   };
 
-  expect(await Promise.all(["src/a.ts", "docs/한글.md", "src/ports/api.ts", "src/none.ts"].map(read))).toEqual(["a", "문서", "c", "missing"]);
-  expect(await Promise.all(["test/a.test.ts", "src/secret/key", "/etc/passwd", "src/../test/a.test.ts", ".git/config", "SRC/a.ts", ""].map(read))).toEqual([
+  expect(
+    await Promise.all(["src/a.ts", "docs/한글.md", "src/ports/api.ts", "src/none.ts"].map(read)),
+  ).toEqual(["a", "문서", "c", "missing"]);
+  expect(
+    await Promise.all(
+      [
+        "test/a.test.ts",
+        "src/secret/key",
+        "/etc/passwd",
+        "src/../test/a.test.ts",
+        ".git/config",
+        "SRC/a.ts",
+        "",
+      ].map(read),
+    ),
+  ).toEqual([
     "not-readable",
     "forbidden",
     "absolute",
@@ -39,8 +65,19 @@ test("a symbolic link out of the tree is no way out, to a file, through a folder
   await symlink("../../scratch/new.txt", join(place.tree, "src/relative"));
   const files = filesOf(place);
 
-  for (const path of ["src/file", "src/folder/outside.txt", "src/folder/deep/new.txt", "src/dangling", "src/relative"]) {
-    expect(await files.write(path, "mine"), path).toMatchObject({ ok: false, kind: "violation", because: "absolute", message: "a symbolic link leads out of the tree" });
+  for (const path of [
+    "src/file",
+    "src/folder/outside.txt",
+    "src/folder/deep/new.txt",
+    "src/dangling",
+    "src/relative",
+  ]) {
+    expect(await files.write(path, "mine"), path).toMatchObject({
+      ok: false,
+      kind: "violation",
+      because: "absolute",
+      message: "a symbolic link leads out of the tree",
+    });
     expect(await files.read(path), path).toMatchObject({ ok: false, kind: "violation" });
   }
   expect(await readFile(join(place.scratch, "outside.txt"), "utf8")).toBe("outside");
@@ -57,7 +94,10 @@ test("a symbolic link inside of the tree is decided by where it leads", async ()
   expect(await files.read("src/alias.ts")).toMatchObject({ ok: true, text: "a" });
   expect(await files.write("src/alias.ts", "b")).toEqual({ ok: true, created: false });
   expect(await textIn(place, "src/a.ts")).toBe("b");
-  expect(await files.read("src/other.ts")).toMatchObject({ because: "not-readable", message: "a symbolic link leads to test/t.ts" });
+  expect(await files.read("src/other.ts")).toMatchObject({
+    because: "not-readable",
+    message: "a symbolic link leads to test/t.ts",
+  });
   expect(await files.read("src/docs/d.md")).toMatchObject({ ok: true });
   expect(await files.write("src/docs/d.md", "x")).toMatchObject({ because: "not-owned" });
 });
@@ -98,7 +138,10 @@ test("a file that has changed since it was read, or was never read, is not writt
   await using place = await aPlace({ "src/a.ts": "one" });
   const files = filesOf(place);
 
-  expect(await files.write("src/a.ts", "blind")).toMatchObject({ kind: "stale", message: "src/a.ts exists. Read it before you change it." });
+  expect(await files.write("src/a.ts", "blind")).toMatchObject({
+    kind: "stale",
+    message: "src/a.ts exists. Read it before you change it.",
+  });
   await files.read("src/a.ts");
   await writeFile(join(place.tree, "src/a.ts"), "two");
   expect(await files.edit("src/a.ts", "one", "three")).toMatchObject({ kind: "stale" });
@@ -116,8 +159,14 @@ test("an edit fits exactly once or not at all", async () => {
   const files = filesOf(place);
   await files.read("src/a.ts");
 
-  expect(await files.edit("src/a.ts", "x", "y")).toMatchObject({ ok: false, message: expect.stringContaining("more than once") as string });
-  expect(await files.edit("src/a.ts", "z", "y")).toMatchObject({ ok: false, message: expect.stringContaining("does not stand in") as string });
+  expect(await files.edit("src/a.ts", "x", "y")).toMatchObject({
+    ok: false,
+    message: expect.stringContaining("more than once") as string,
+  });
+  expect(await files.edit("src/a.ts", "z", "y")).toMatchObject({
+    ok: false,
+    message: expect.stringContaining("does not stand in") as string,
+  });
   expect(await files.edit("src/a.ts", "", "y")).toMatchObject({ ok: false });
   expect(await textIn(place, "src/a.ts")).toBe("x x");
 });
@@ -127,7 +176,10 @@ test("a file with another name on the disk is not written, since that would be w
   await link(join(place.tree, "test/t.ts"), join(place.tree, "src/linked.ts"));
   const files = filesOf(place);
 
-  expect(await files.write("src/linked.ts", "mine", { unread: "allowed" })).toMatchObject({ ok: false, kind: "failed" });
+  expect(await files.write("src/linked.ts", "mine", { unread: "allowed" })).toMatchObject({
+    ok: false,
+    kind: "failed",
+  });
   expect(await textIn(place, "test/t.ts")).toBe("theirs");
 });
 
@@ -141,13 +193,26 @@ test("pipes, folders, bytes and huge files are answers, and nothing waits for th
     return answer.ok ? "text" : answer.kind;
   };
 
-  expect(await Promise.all(["src/big.txt", "src/pipe", "src/bytes.bin", "src/ports"].map(kindOf))).toEqual(["too-large", "not-a-file", "not-text", "missing"]);
-  expect(await files.write("src/pipe", "x", { unread: "allowed" })).toMatchObject({ kind: "not-a-file" });
-  expect(await files.write("src/new.txt", "x".repeat(MAX_FILE_BYTES + 1))).toMatchObject({ kind: "too-large" });
+  expect(
+    await Promise.all(["src/big.txt", "src/pipe", "src/bytes.bin", "src/ports"].map(kindOf)),
+  ).toEqual(["too-large", "not-a-file", "not-text", "missing"]);
+  expect(await files.write("src/pipe", "x", { unread: "allowed" })).toMatchObject({
+    kind: "not-a-file",
+  });
+  expect(await files.write("src/new.txt", "x".repeat(MAX_FILE_BYTES + 1))).toMatchObject({
+    kind: "too-large",
+  });
 });
 
 test("lists and searches name nothing that may not be read", async () => {
-  await using place = await aPlace({ "src/a.ts": "needle", "src/secret/key": "needle", "test/t.ts": "needle", "docs/d.md": "no\nNeedle here", "src/node_modules/x/i.js": "needle", ".git/config": "needle" });
+  await using place = await aPlace({
+    "src/a.ts": "needle",
+    "src/secret/key": "needle",
+    "test/t.ts": "needle",
+    "docs/d.md": "no\nNeedle here",
+    "src/node_modules/x/i.js": "needle",
+    ".git/config": "needle",
+  });
   await symlink("/etc", join(place.tree, "docs/etc"));
   const files = filesOf(place);
 
@@ -155,7 +220,10 @@ test("lists and searches name nothing that may not be read", async () => {
   expect(await files.list("src")).toEqual({ paths: ["src/a.ts"], more: false });
   expect((await files.list("docs/etc")).paths).toEqual([]);
   expect((await files.list("../..")).paths).toEqual([]);
-  expect(await files.search("needle")).toEqual({ hits: [{ path: "src/a.ts", line: 1, text: "needle" }], more: false });
+  expect(await files.search("needle")).toEqual({
+    hits: [{ path: "src/a.ts", line: 1, text: "needle" }],
+    more: false,
+  });
   expect((await files.search("NEEDLE", { ignoreCase: true })).hits).toHaveLength(2);
   expect(await files.list("", { most: 1 })).toMatchObject({ more: true });
 });

@@ -5,14 +5,26 @@ import { dirname, join } from "node:path";
 import { PassThrough } from "node:stream";
 import { finished as finishedReading } from "node:stream/promises";
 import { systemClock } from "../../kernel/clock.ts";
-import type { Confinement, ProcessIdentity, Sandbox, SandboxCommand, SandboxEnd, SandboxProcess, SpawnOptions } from "../sandbox/sandbox.ts";
+import type {
+  Confinement,
+  ProcessIdentity,
+  Sandbox,
+  SandboxCommand,
+  SandboxEnd,
+  SandboxProcess,
+  SpawnOptions,
+} from "../sandbox/sandbox.ts";
 import { UNPROVEN } from "../sandbox/proof.ts";
 import { makeScope, type ScopeInput } from "../scope.ts";
 import type { Assignment, Worker, WorkerEvent, WorkerResult } from "./worker.ts";
 
-// What the tests of workers share: a tree, an assignment for it, and a sandbox that ends processes but holds nobody back.
+// What the tests of workers share: a tree, an assignment for it, and a sandbox that ends processes
+// but holds nobody back.
 
-/** Runs commands in their own process group, without any protection: what workers do by themselves is not what these tests are about. */
+/**
+ * Runs commands in their own process group, without any protection: what workers do by themselves
+ * is not what these tests are about.
+ */
 const openDoor: Sandbox = {
   kind: "audit",
   promises: UNPROVEN,
@@ -37,9 +49,18 @@ const openDoor: Sandbox = {
   },
 };
 
-function start(confinement: Confinement, { command, env, input, limits }: SandboxCommand, { signal }: SpawnOptions): SandboxProcess {
+function start(
+  confinement: Confinement,
+  { command, env, input, limits }: SandboxCommand,
+  { signal }: SpawnOptions,
+): SandboxProcess {
   const argv = typeof command === "string" ? ["/bin/sh", "-c", command] : command;
-  const child = spawn(argv[0]!, argv.slice(1), { cwd: confinement.cwd, env, detached: true, stdio: "pipe" });
+  const child = spawn(argv[0]!, argv.slice(1), {
+    cwd: confinement.cwd,
+    env,
+    detached: true,
+    stdio: "pipe",
+  });
   let because: SandboxEnd["because"] = "exited";
   let bytes = 0;
   const endGroup = (why?: SandboxEnd["because"]): void => {
@@ -71,7 +92,13 @@ function start(confinement: Confinement, { command, env, input, limits }: Sandbo
     child.once("close", settle);
   });
   if (input !== undefined) child.stdin.on("error", () => {}).end(input);
-  const identity: ProcessIdentity = { host: "test", bootId: "test", pid: child.pid ?? 0, groupId: child.pid ?? 0, startedTicks: "0" };
+  const identity: ProcessIdentity = {
+    host: "test",
+    bootId: "test",
+    pid: child.pid ?? 0,
+    groupId: child.pid ?? 0,
+    startedTicks: "0",
+  };
   return {
     identity,
     stdin: child.stdin,
@@ -93,10 +120,19 @@ export interface TestPlace extends AsyncDisposable {
   readonly assignment: Assignment;
 }
 
-const OWN: ScopeInput = { writes: ["src/**"], exceptions: ["test/**"], reads: ["docs/**"], forbidden: ["secret/**"], contracts: ["src/ports/api.ts"] };
+const OWN: ScopeInput = {
+  writes: ["src/**"],
+  exceptions: ["test/**"],
+  reads: ["docs/**"],
+  forbidden: ["secret/**"],
+  contracts: ["src/ports/api.ts"],
+};
 
 /** A tree with these files and an assignment for it. */
-export async function aPlace(files: Readonly<Record<string, string>> = {}, more: Partial<Assignment> & { scopeInput?: ScopeInput } = {}): Promise<TestPlace> {
+export async function aPlace(
+  files: Readonly<Record<string, string>> = {},
+  more: Partial<Assignment> & { scopeInput?: ScopeInput } = {},
+): Promise<TestPlace> {
   const folder = await realpath(await mkdtemp(join(tmpdir(), "dure-worker-")));
   const [tree, scratch] = [join(folder, "tree"), join(folder, "scratch")];
   await mkdir(tree);
@@ -129,17 +165,31 @@ export async function aPlace(files: Readonly<Record<string, string>> = {}, more:
     stopAtViolation: 2,
     ...given,
   };
-  return { tree, scratch, started, assignment, [Symbol.asyncDispose]: () => rm(folder, { recursive: true, force: true }) };
+  return {
+    tree,
+    scratch,
+    started,
+    assignment,
+    [Symbol.asyncDispose]: () => rm(folder, { recursive: true, force: true }),
+  };
 }
 
 async function* noMessages(): AsyncGenerator<{ from: string; text: string }> {}
 
 /** Everything that a worker told, and its result. */
-export async function workOn(worker: Worker, assignment: Assignment, signal: AbortSignal = new AbortController().signal): Promise<{ events: WorkerEvent[]; result: WorkerResult }> {
+export async function workOn(
+  worker: Worker,
+  assignment: Assignment,
+  signal: AbortSignal = new AbortController().signal,
+): Promise<{ events: WorkerEvent[]; result: WorkerResult }> {
   const events: WorkerEvent[] = [];
   for await (const event of worker.run(assignment, { signal })) events.push(event);
   const last = events.at(-1);
-  if (last?.type !== "result" || events.filter(({ type }) => type === "result").length !== 1) throw new Error(`A worker ends with one result; it told ${events.map(({ type }) => type).join(", ")}.`);
+  if (last?.type !== "result" || events.filter(({ type }) => type === "result").length !== 1) {
+    throw new Error(
+      `A worker ends with one result; it told ${events.map(({ type }) => type).join(", ")}.`,
+    );
+  }
   return { events, result: last.result };
 }
 

@@ -5,15 +5,28 @@ import { aPlace, workOn } from "./test-worker.ts";
 import { runWorker, workerError, type WorkerDesk } from "./worker-run.ts";
 import type { WorkerEvent, WorkerResult } from "./worker.ts";
 
-const FRAME = { stopAtViolation: 2, requestAccess: () => Promise.resolve({ granted: false, note: "" }), limits: { timeMs: 1, outputBytes: 1, fileBytes: 1, processes: 1 } };
+const FRAME = {
+  stopAtViolation: 2,
+  requestAccess: () => Promise.resolve({ granted: false, note: "" }),
+  limits: { timeMs: 1, outputBytes: 1, fileBytes: 1, processes: 1 },
+};
 const READY: Omit<WorkerResult, "tokens"> = { status: "ready", summary: "done", claimedFiles: [] };
 
 /** All events of a piece of work. `beat` makes the clock strike. */
-async function told(work: (desk: WorkerDesk, beat: () => void) => Promise<typeof READY>, more: { limits?: object; scope?: object } = {}): Promise<WorkerEvent[]> {
+async function told(
+  work: (desk: WorkerDesk, beat: () => void) => Promise<typeof READY>,
+  more: { limits?: object; scope?: object } = {},
+): Promise<WorkerEvent[]> {
   let beat = (): void => {};
   const clock: Clock = { ...systemClock, every: (_ms, callback) => ((beat = callback), () => {}) };
   const events: WorkerEvent[] = [];
-  for await (const event of runWorker({ ...FRAME, ...more } as never, (desk) => work(desk, () => beat()), { clock, signal: new AbortController().signal })) events.push(event);
+  for await (const event of runWorker(
+    { ...FRAME, ...more } as never,
+    (desk) => work(desk, () => beat()),
+    { clock, signal: new AbortController().signal },
+  )) {
+    events.push(event);
+  }
   return events;
 }
 
@@ -21,25 +34,43 @@ test("what is thrown is a failed result with its code, and nothing else is throw
   const known = await told(() => Promise.reject(workerError("WORKER_DIED", "It died.")));
   const unknown = await told(() => Promise.reject(new TypeError("x is undefined")));
 
-  expect(known.at(-1)).toMatchObject({ type: "result", result: { status: "failed", error: { code: "WORKER_DIED", message: "It died.", hint: expect.any(String) as string } } });
-  expect(unknown.at(-1)).toMatchObject({ type: "result", result: { status: "failed", error: { code: "WORKER_FAILED", message: "x is undefined" } } });
+  expect(known.at(-1)).toMatchObject({
+    type: "result",
+    result: {
+      status: "failed",
+      error: { code: "WORKER_DIED", message: "It died.", hint: expect.any(String) as string },
+    },
+  });
+  expect(unknown.at(-1)).toMatchObject({
+    type: "result",
+    result: { status: "failed", error: { code: "WORKER_FAILED", message: "x is undefined" } },
+  });
 });
 
 test("work that goes on after it was stopped has failed all the same, and tells no more violations after its result", async () => {
   const events = await told((desk) => {
-    for (const path of ["a", "b", "c"]) desk.violation({ path, wanted: "write", because: "not-owned" });
+    for (const path of ["a", "b", "c"]) {
+      desk.violation({ path, wanted: "write", because: "not-owned" });
+    }
     return Promise.resolve(READY);
   });
 
   expect(events.filter(({ type }) => type === "violation")).toHaveLength(3);
-  expect(events.at(-1)).toMatchObject({ result: { status: "failed", error: { code: "WORKER_STOPPED_VIOLATIONS" } } });
+  expect(events.at(-1)).toMatchObject({
+    result: { status: "failed", error: { code: "WORKER_STOPPED_VIOLATIONS" } },
+  });
 });
 
 test("a worker whose scope says so goes on after each refusal", async () => {
-  const events = await told((desk) => {
-    for (const path of ["a", "b", "c"]) desk.violation({ path, wanted: "write", because: "not-owned" });
-    return Promise.resolve(READY);
-  }, { scope: { onViolation: "refuse" } });
+  const events = await told(
+    (desk) => {
+      for (const path of ["a", "b", "c"]) {
+        desk.violation({ path, wanted: "write", because: "not-owned" });
+      }
+      return Promise.resolve(READY);
+    },
+    { scope: { onViolation: "refuse" } },
+  );
 
   expect(events.filter(({ type }) => type === "violation")).toHaveLength(3);
   expect(events.at(-1)).toMatchObject({ result: { status: "ready" } });
@@ -58,7 +89,11 @@ test("signs of life come while there is life, and none from what says nothing", 
 
 test("what is waited for and says nothing for two minutes gives no more signs until it is heard again", async () => {
   let [strike, now] = [(): void => {}, 0];
-  const clock: Clock = { ...systemClock, monotonic: () => now, every: (_ms, callback) => ((strike = callback), () => {}) };
+  const clock: Clock = {
+    ...systemClock,
+    monotonic: () => now,
+    every: (_ms, callback) => ((strike = callback), () => {}),
+  };
   const beatsOf = (ms: number): void => {
     for (let passed = 0; passed < ms; passed += 4_000) {
       now += 4_000;
@@ -75,7 +110,12 @@ test("what is waited for and says nothing for two minutes gives no more signs un
         return READY;
       }),
     );
-  for await (const { type } of runWorker(FRAME, work, { clock, signal: new AbortController().signal })) if (type === "progress") signs.push(now);
+  for await (const { type } of runWorker(FRAME, work, {
+    clock,
+    signal: new AbortController().signal,
+  })) {
+    if (type === "progress") signs.push(now);
+  }
 
   expect(signs.length).toBeGreaterThanOrEqual(30); // two minutes
   expect(signs.length).toBeLessThanOrEqual(35);
@@ -90,7 +130,9 @@ test("more tokens than allowed end the work", async () => {
     { limits: { ...FRAME.limits, tokens: 100 } },
   );
 
-  expect(events.at(-1)).toMatchObject({ result: { tokens: { input: 80, output: 30 }, error: { code: "WORKER_TOKENS" } } });
+  expect(events.at(-1)).toMatchObject({
+    result: { tokens: { input: 80, output: 30 }, error: { code: "WORKER_TOKENS" } },
+  });
 });
 
 test("words without end are bounded, and no violation is lost among them", async () => {
@@ -98,7 +140,11 @@ test("words without end are bounded, and no violation is lost among them", async
     for (let line = 0; line < 100_000; line++) desk.say(`line ${line} ${"x".repeat(10)}`);
     desk.say("y".repeat(1_000_000));
     desk.violation({ path: "README.md", wanted: "write", because: "not-owned" });
-    return Promise.resolve({ ...READY, summary: "z".repeat(1_000_000), claimedFiles: Array.from({ length: 5_000 }, () => "a") });
+    return Promise.resolve({
+      ...READY,
+      summary: "z".repeat(1_000_000),
+      claimedFiles: Array.from({ length: 5_000 }, () => "a"),
+    });
   });
 
   expect(events.length).toBeLessThan(300);
@@ -116,10 +162,20 @@ test("an abort throws its reason after the work has settled; a reader who leaves
   };
 
   const aborted = (async () => {
-    for await (const _event of runWorker(FRAME, work("aborted"), { clock: systemClock, signal: controller.signal })) controller.abort(new Error("enough"));
+    for await (const _event of runWorker(FRAME, work("aborted"), {
+      clock: systemClock,
+      signal: controller.signal,
+    })) {
+      controller.abort(new Error("enough"));
+    }
   })();
   await expect(aborted).rejects.toThrow("enough");
-  for await (const _event of runWorker(FRAME, work("left"), { clock: systemClock, signal: new AbortController().signal })) break;
+  for await (const _event of runWorker(FRAME, work("left"), {
+    clock: systemClock,
+    signal: new AbortController().signal,
+  })) {
+    break;
+  }
 
   expect(settled).toEqual(["aborted", "left"]);
 });
@@ -128,13 +184,22 @@ test("a scripted worker writes what its script says, and breaks when it is asked
   await using place = await aPlace({ "src/old.ts": "old" });
   const worker = new ScriptedWorker([
     { files: { "src/a.ts": "1", "src/old.ts": null }, result: { summary: "One." } },
-    { expect: { round: 2, prompt: /expected 5/ }, act: (desk) => desk.progress({ progress: 0.5, currentTask: "half" }) },
+    {
+      expect: { round: 2, prompt: /expected 5/ },
+      act: (desk) => desk.progress({ progress: 0.5, currentTask: "half" }),
+    },
   ]);
 
   const first = await workOn(worker, place.assignment);
   const second = await workOn(worker, { ...place.assignment, round: 2, prompt: "expected 6" });
 
-  expect(first.result).toMatchObject({ status: "ready", summary: "One.", claimedFiles: ["src/a.ts", "src/old.ts"] });
-  expect(second.result.error?.message).toContain("SCRIPT_BROKEN: The script of the worker was not followed: round 2 has a prompt that does not match");
+  expect(first.result).toMatchObject({
+    status: "ready",
+    summary: "One.",
+    claimedFiles: ["src/a.ts", "src/old.ts"],
+  });
+  expect(second.result.error?.message).toContain(
+    "SCRIPT_BROKEN: The script of the worker was not followed: round 2 has a prompt that does not match",
+  );
   expect(() => worker.assertComplete()).toThrow("round 2 has a prompt");
 });

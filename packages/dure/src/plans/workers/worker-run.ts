@@ -2,28 +2,44 @@ import type { Clock } from "../../kernel/clock.ts";
 import { DureError, messageOf } from "../../kernel/errors.ts";
 import type { Scope, ScopeReason } from "../scope.ts";
 import { headOf } from "./bounded-text.ts";
-import { MAX_SAID, MAX_SUMMARY, WORKER_FAILURES, type AccessRequest, type Assignment, type WorkerEvent, type WorkerFailure, type WorkerResult } from "./worker.ts";
+import {
+  MAX_SAID,
+  MAX_SUMMARY,
+  WORKER_FAILURES,
+  type AccessRequest,
+  type Assignment,
+  type WorkerEvent,
+  type WorkerFailure,
+  type WorkerResult,
+} from "./worker.ts";
 
 /** Between two signs of life, milliseconds. Source: docs/spec/plans §6: at least every 10 s. */
 const BEAT_MS = 4_000;
 /**
- * What is waited for rightly (a model's answer, a command) stands for life so long, milliseconds; what says nothing for longer
- * looks stalled until it is heard again, although its own time limit is not over. Source: our choice; most builds and model calls are shorter.
+ * What is waited for rightly (a model's answer, a command) stands for life so long, milliseconds;
+ * what says nothing for longer looks stalled until it is heard again, although its own time limit
+ * is not over. Source: our choice; most builds and model calls are shorter.
  */
 const SILENT_MS = 120_000;
-/** Events that wait for a reader; beyond it the oldest words are left out, never a violation or a result. Source: our choice. */
+/**
+ * Events that wait for a reader; beyond it the oldest words are left out, never a violation or a
+ * result. Source: our choice.
+ */
 const MAX_WAITING = 200;
 /** Files that a worker may claim. Source: our choice. */
 const MAX_CLAIMED = 1_000;
 
 /**
- * The frame of every worker: `work` does it and tells the desk; what comes out is the stream of events with its signs of
- * life, its one result at the end and its bound on violations. On an abort the stream throws the signal's reason, after
- * `work` has settled: whoever starts a process in it waits for its end there. A reader who stops reading aborts the work.
+ * The frame of every worker: `work` does it and tells the desk; what comes out is the stream of
+ * events with its signs of life, its one result at the end and its bound on violations. On an abort
+ * the stream throws the signal's reason, after `work` has settled: whoever starts a process in it
+ * waits for its end there. A reader who stops reading aborts the work.
  */
 export async function* runWorker(
   assignment: WatchedAssignment,
-  work: (desk: WorkerDesk) => Promise<Omit<WorkerResult, "tokens"> & { readonly tokens?: WorkerResult["tokens"] }>,
+  work: (
+    desk: WorkerDesk,
+  ) => Promise<Omit<WorkerResult, "tokens"> & { readonly tokens?: WorkerResult["tokens"] }>,
   options: { clock: Clock; signal: AbortSignal },
 ): AsyncGenerator<WorkerEvent> {
   const { clock, signal } = options;
@@ -43,17 +59,24 @@ export async function* runWorker(
   } finally {
     stopBeating();
     signal.removeEventListener("abort", pass);
-    if (!desk.result) desk.stop(new DureError("WORKER_FAILED", "Nobody listens to the worker any more."));
+    if (!desk.result) {
+      desk.stop(new DureError("WORKER_FAILED", "Nobody listens to the worker any more."));
+    }
     await settled;
   }
 }
 
 /** What the frame needs to know of an assignment. */
-type WatchedAssignment = Pick<Assignment, "stopAtViolation" | "requestAccess" | "limits"> & { readonly scope?: Pick<Scope, "onViolation"> };
+type WatchedAssignment = Pick<Assignment, "stopAtViolation" | "requestAccess" | "limits"> & {
+  readonly scope?: Pick<Scope, "onViolation">;
+};
 
 /** Where a worker says what it does. */
 export class WorkerDesk {
-  /** Aborts on an abort from outside, at the last violation, when tokens are used up. Its reason says which. */
+  /**
+   * Aborts on an abort from outside, at the last violation, when tokens are used up. Its reason
+   * says which.
+   */
   readonly signal: AbortSignal;
   readonly tokens = { input: 0, output: 0 };
   result: WorkerResult | undefined;
@@ -62,7 +85,12 @@ export class WorkerDesk {
   readonly #waiting: WorkerEvent[] = [];
   readonly #clock: Clock;
   #wake: () => void = () => {};
-  #progress: Extract<WorkerEvent, { type: "progress" }> = { type: "progress", progress: 0, currentTask: "starting", tokensUsed: 0 };
+  #progress: Extract<WorkerEvent, { type: "progress" }> = {
+    type: "progress",
+    progress: 0,
+    currentTask: "starting",
+    tokensUsed: 0,
+  };
   #violations = 0;
   /** Something was heard of the worker since the last beat. */
   #alive = true;
@@ -82,7 +110,10 @@ export class WorkerDesk {
   /** Tells what is done now; only differences are sent at once. */
   progress(now: { readonly progress?: number; readonly currentTask?: string }): void {
     this.#alive = true;
-    const progress = Math.max(0, Math.min(1, Number.isFinite(now.progress) ? now.progress! : this.#progress.progress));
+    const progress = Math.max(
+      0,
+      Math.min(1, Number.isFinite(now.progress) ? now.progress! : this.#progress.progress),
+    );
     const currentTask = headOf(now.currentTask ?? this.#progress.currentTask, 200);
     if (progress === this.#progress.progress && currentTask === this.#progress.currentTask) return;
     this.#progress = { type: "progress", progress, currentTask, tokensUsed: this.tokensUsed };
@@ -94,7 +125,10 @@ export class WorkerDesk {
     this.#alive = true;
   }
 
-  /** While `promise` is pending its worker counts as alive, for some time without a word: a model call, a command, a question to a person. */
+  /**
+   * While `promise` is pending its worker counts as alive, for some time without a word: a model
+   * call, a command, a question to a person.
+   */
   async during<T>(promise: Promise<T>): Promise<T> {
     this.#pending += 1;
     this.#heardAt = this.#clock.monotonic();
@@ -118,25 +152,61 @@ export class WorkerDesk {
     this.#progress = { ...this.#progress, tokensUsed: this.tokensUsed };
     this.#put(this.#progress); // what is paid is told at once: nobody else knows it when we die
     const { tokens: bound } = this.#assignment.limits;
-    if (bound !== undefined && this.tokensUsed > bound) this.stop(workerError("WORKER_TOKENS", `The worker used ${this.tokensUsed} tokens of ${bound}.`));
+    if (bound !== undefined && this.tokensUsed > bound) {
+      this.stop(
+        workerError("WORKER_TOKENS", `The worker used ${this.tokensUsed} tokens of ${bound}.`),
+      );
+    }
   }
 
   get tokensUsed(): number {
     return this.tokens.input + this.tokens.output;
   }
 
-  /** A refusal that is recorded. The one with the number `stopAtViolation` stops the worker, unless its scope says that it goes on. */
-  violation(violation: { readonly path: string; readonly wanted: "read" | "write"; readonly because: ScopeReason; readonly detail?: string }): void {
+  /**
+   * A refusal that is recorded. The one with the number `stopAtViolation` stops the worker, unless
+   * its scope says that it goes on.
+   */
+  violation(violation: {
+    readonly path: string;
+    readonly wanted: "read" | "write";
+    readonly because: ScopeReason;
+    readonly detail?: string;
+  }): void {
     this.#alive = true;
     this.#violations += 1;
-    this.#put({ type: "violation", ...violation, path: headOf(violation.path, 1_024), ...(violation.detail !== undefined && { detail: headOf(violation.detail, 500) }) });
-    if ((this.#assignment.scope?.onViolation ?? "stop") !== "stop" || this.#violations < this.#assignment.stopAtViolation) return;
-    this.stop(workerError("WORKER_STOPPED_VIOLATIONS", `The worker was stopped at violation ${this.#violations}: it wanted to ${violation.wanted} ${headOf(violation.path, 200)}.`));
+    this.#put({
+      type: "violation",
+      ...violation,
+      path: headOf(violation.path, 1_024),
+      ...(violation.detail !== undefined && { detail: headOf(violation.detail, 500) }),
+    });
+    if (
+      (this.#assignment.scope?.onViolation ?? "stop") !== "stop" ||
+      this.#violations < this.#assignment.stopAtViolation
+    ) {
+      return;
+    }
+    this.stop(
+      workerError(
+        "WORKER_STOPPED_VIOLATIONS",
+        `The worker was stopped at violation ${this.#violations}: it wanted to ${violation.wanted} ${headOf(violation.path, 200)}.`,
+      ),
+    );
   }
 
-  async requestAccess(request: AccessRequest): Promise<{ readonly granted: boolean; readonly note: string }> {
-    const answer = await this.during(this.#assignment.requestAccess(request, { signal: this.signal }));
-    this.#put({ type: "access", path: headOf(request.path, 1_024), wants: request.wants, granted: answer.granted });
+  async requestAccess(
+    request: AccessRequest,
+  ): Promise<{ readonly granted: boolean; readonly note: string }> {
+    const answer = await this.during(
+      this.#assignment.requestAccess(request, { signal: this.signal }),
+    );
+    this.#put({
+      type: "access",
+      path: headOf(request.path, 1_024),
+      wants: request.wants,
+      granted: answer.granted,
+    });
     return answer;
   }
 
@@ -164,7 +234,13 @@ export class WorkerDesk {
   fail(error: unknown): void {
     const reason: unknown = this.signal.aborted ? this.signal.reason : error;
     const { code, message, hint } = asFailure(reason);
-    this.#finish({ status: "failed", summary: message, claimedFiles: [], tokens: this.tokens, error: { code, message: headOf(message, MAX_SAID), hint } });
+    this.#finish({
+      status: "failed",
+      summary: message,
+      claimedFiles: [],
+      tokens: this.tokens,
+      error: { code, message: headOf(message, MAX_SAID), hint },
+    });
   }
 
   async *events(): AsyncGenerator<WorkerEvent> {
@@ -177,7 +253,12 @@ export class WorkerDesk {
   }
 
   #finish(result: WorkerResult): void {
-    this.result = { ...result, summary: headOf(result.summary, MAX_SUMMARY), claimedFiles: result.claimedFiles.slice(0, MAX_CLAIMED).map((path) => headOf(path, 1_024)), tokens: { ...result.tokens } };
+    this.result = {
+      ...result,
+      summary: headOf(result.summary, MAX_SUMMARY),
+      claimedFiles: result.claimedFiles.slice(0, MAX_CLAIMED).map((path) => headOf(path, 1_024)),
+      tokens: { ...result.tokens },
+    };
     this.#wake();
   }
 
@@ -197,14 +278,34 @@ export class WorkerDesk {
 }
 
 /** A failure of a worker as something to throw inside of `work`. */
-export function workerError(code: WorkerFailure, message: string, options: { hint?: string | undefined; cause?: unknown } = {}): DureError {
-  return new DureError(code, message, { hint: options.hint ?? WORKER_FAILURES[code], ...(options.cause !== undefined && { cause: options.cause }) });
+export function workerError(
+  code: WorkerFailure,
+  message: string,
+  options: { hint?: string | undefined; cause?: unknown } = {},
+): DureError {
+  return new DureError(code, message, {
+    hint: options.hint ?? WORKER_FAILURES[code],
+    ...(options.cause !== undefined && { cause: options.cause }),
+  });
 }
 
 function asFailure(error: unknown): { code: WorkerFailure; message: string; hint: string } {
-  if (error instanceof DureError && isFailure(error.code)) return { code: error.code, message: error.message, hint: error.hint ?? WORKER_FAILURES[error.code] };
+  if (error instanceof DureError && isFailure(error.code)) {
+    return {
+      code: error.code,
+      message: error.message,
+      hint: error.hint ?? WORKER_FAILURES[error.code],
+    };
+  }
   const code = error instanceof DureError ? `${error.code}: ` : "";
-  return { code: "WORKER_FAILED", message: `${code}${messageOf(error)}`, hint: error instanceof DureError && error.hint !== undefined ? error.hint : WORKER_FAILURES.WORKER_FAILED };
+  return {
+    code: "WORKER_FAILED",
+    message: `${code}${messageOf(error)}`,
+    hint:
+      error instanceof DureError && error.hint !== undefined
+        ? error.hint
+        : WORKER_FAILURES.WORKER_FAILED,
+  };
 }
 
 function isFailure(code: string): code is WorkerFailure {

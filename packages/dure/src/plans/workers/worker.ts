@@ -7,8 +7,8 @@ import type { TestFeedback } from "./feedback.ts";
  * What works on a port: a model, an agent of another maker, a program. The same interface for all.
  *
  * `run` never throws for what an agent does wrong (dies, floods, hangs, lies): that is a `failed` result with a code of
- * {@link WORKER_FAILURES}. It throws the signal's reason on an abort alone, after every process of the worker is gone.
- * Source: docs/spec/plans §6.
+ * {@link WORKER_FAILURES}. It throws the signal's reason on an abort alone, after every process of
+ * the worker is gone. Source: docs/spec/plans §6.
  */
 export interface Worker {
   readonly kind: WorkerSpec["kind"];
@@ -44,8 +44,14 @@ export interface Assignment {
   readonly onStart: (identity: ProcessIdentity) => Promise<void>;
   readonly channel: WorkerChannel;
   /** Asks the operator for one more path; below a folder, for all of it. */
-  readonly requestAccess: (request: AccessRequest, options: { signal: AbortSignal }) => Promise<{ readonly granted: boolean; readonly note: string }>;
-  /** The violation with this number ends the worker, unless its scope says that it goes on. Source: docs/spec/plans §5: 2. */
+  readonly requestAccess: (
+    request: AccessRequest,
+    options: { signal: AbortSignal },
+  ) => Promise<{ readonly granted: boolean; readonly note: string }>;
+  /**
+   * The violation with this number ends the worker, unless its scope says that it goes on. Source:
+   * docs/spec/plans §5: 2.
+   */
   readonly stopAtViolation: number;
 }
 
@@ -64,13 +70,32 @@ export interface AccessRequest {
 }
 
 export type WorkerEvent =
-  /** At least every {@link STALLED_MS} while there is life; a worker without it is stalled. `progress`: 0–1. */
-  | { readonly type: "progress"; readonly progress: number; readonly currentTask: string; readonly tokensUsed: number }
+  /**
+   * At least every {@link STALLED_MS} while there is life; a worker without it is stalled.
+   * `progress`: 0–1.
+   */
+  | {
+      readonly type: "progress";
+      readonly progress: number;
+      readonly currentTask: string;
+      readonly tokensUsed: number;
+    }
   /** For the log; at most {@link MAX_SAID} characters. */
   | { readonly type: "said"; readonly text: string }
   /** Refused before it happened. `detail` says how it was tried. */
-  | { readonly type: "violation"; readonly path: string; readonly wanted: "read" | "write"; readonly because: ScopeReason; readonly detail?: string }
-  | { readonly type: "access"; readonly path: string; readonly wants: "read" | "own"; readonly granted: boolean }
+  | {
+      readonly type: "violation";
+      readonly path: string;
+      readonly wanted: "read" | "write";
+      readonly because: ScopeReason;
+      readonly detail?: string;
+    }
+  | {
+      readonly type: "access";
+      readonly path: string;
+      readonly wants: "read" | "own";
+      readonly granted: boolean;
+    }
   /** Exactly once, last. */
   | { readonly type: "result"; readonly result: WorkerResult };
 
@@ -98,7 +123,8 @@ export const WORKER_FAILURES = {
   WORKER_DIED: "Look at the last lines that it wrote; the next round starts a new process.",
   WORKER_TIMEOUT: "Give the port more time, or a smaller goal.",
   WORKER_FLOODED: "Look at what it wrote; a program that prints without end has lost its way.",
-  WORKER_PROTOCOL: "Check that the command speaks the Agent Client Protocol on its standard output and nothing else.",
+  WORKER_PROTOCOL:
+    "Check that the command speaks the Agent Client Protocol on its standard output and nothing else.",
   WORKER_REFUSED: "The agent refused the task; word the goal differently, or take another worker.",
   WORKER_STOPPED_VIOLATIONS: "Give the port the paths that it needs, or make them a contract.",
   WORKER_TOKENS: "Extend the budget of the port, or make its goal smaller.",

@@ -10,11 +10,20 @@ import { decideRead, decideWrite, foldedGlob, isHiddenFrom, type Scope } from ".
 import type { Listing } from "./listing.ts";
 import { foldersAbove, isText, textOf } from "./paths.ts";
 
-/** Paths of a scope that a sandbox can be told of. Source: our choice; each is a mount, and Linux takes 100,000. */
+/**
+ * Paths of a scope that a sandbox can be told of. Source: our choice; each is a mount, and Linux
+ * takes 100,000.
+ */
 const MAX_CONFINED_PATHS = 2_000;
-/** Paths that are hidden because they are others'. Source: our choice; 4,000 mounts of files take about a second (measured: 2,000 in 0.3 s, 5,000 in 1.5 s). */
+/**
+ * Paths that are hidden because they are others'. Source: our choice; 4,000 mounts of files take
+ * about a second (measured: 2,000 in 0.3 s, 5,000 in 1.5 s).
+ */
 const MAX_WITHHELD_PATHS = 4_000;
-/** What programs are run with: it stays to be seen in a person's working tree whose files are hidden. Source: npm, Yarn, Python, Bundler, Composer. */
+/**
+ * What programs are run with: it stays to be seen in a person's working tree whose files are
+ * hidden. Source: npm, Yarn, Python, Bundler, Composer.
+ */
 const SOFTWARE_FOLDERS = ["node_modules", ".yarn", ".venv", "venv", ".bundle", "vendor"];
 /** The folder of dure itself, whose own programs run inside. */
 const OWN_SOFTWARE = fileURLToPath(new URL("../../..", import.meta.url)).replace(/\/$/, "");
@@ -23,11 +32,16 @@ const OWN_SOFTWARE = fileURLToPath(new URL("../../..", import.meta.url)).replace
 export interface ScopePlaces {
   /** Folders that are made when they are missing. */
   readonly folders: readonly string[];
-  /** Files that are written one by one when they are there; else their folder is opened for them. */
+  /**
+   * Files that are written one by one when they are there; else their folder is opened for them.
+   */
   readonly files: readonly string[];
 }
 
-/** Where a scope may write: for a pattern the folder before its first wildcard, for a plain path the file. Pure. */
+/**
+ * Where a scope may write: for a pattern the folder before its first wildcard, for a plain path the
+ * file. Pure.
+ */
 export function placesOf(scope: Scope): ScopePlaces {
   const folders = new Set<string>();
   const files = new Set<string>();
@@ -39,15 +53,23 @@ export function placesOf(scope: Scope): ScopePlaces {
     }
   }
   const outer = [...folders].filter((folder) => !isInside(folder, folders));
-  return { folders: outer.sort(), files: [...files].filter((file) => !isInside(file, folders)).sort() };
+  return {
+    folders: outer.sort(),
+    files: [...files].filter((file) => !isInside(file, folders)).sort(),
+  };
 }
 
 /**
- * The smallest set of paths that covers all refused ones and no other: a folder stands for all that is in it, now and later. Pure.
+ * The smallest set of paths that covers all refused ones and no other: a folder stands for all that
+ * is in it, now and later. Pure.
  *
  * @param mayCover whether nothing in a folder could ever be allowed.
  */
-export function coverOf(paths: Iterable<string>, isRefused: (path: string) => boolean, mayCover: (folder: string) => boolean): string[] {
+export function coverOf(
+  paths: Iterable<string>,
+  isRefused: (path: string) => boolean,
+  mayCover: (folder: string) => boolean,
+): string[] {
   const cover = new Set<string>();
   const asked = new Map<string, boolean>();
   const coverable = (folder: string): boolean => {
@@ -66,21 +88,34 @@ export function coverOf(paths: Iterable<string>, isRefused: (path: string) => bo
 
 /** Whether nothing in a folder, there or not, can be written. Pure. */
 export function isWriteClosed(scope: Scope, folder: string): boolean {
-  return !meets(scope.writes, folder) || [scope.contracts, scope.exceptions, scope.forbidden].some((globs) => covers(globs, folder));
+  return (
+    !meets(scope.writes, folder) ||
+    [scope.contracts, scope.exceptions, scope.forbidden].some((globs) => covers(globs, folder))
+  );
 }
 
-/** Whether all that could be in a folder is forbidden to read. Pure. A contract is read wherever it lies. */
+/**
+ * Whether all that could be in a folder is forbidden to read. Pure. A contract is read wherever it
+ * lies.
+ */
 export function isReadClosed(scope: Scope, folder: string): boolean {
   return covers(scope.forbidden, folder) && !meets(scope.contracts, folder);
 }
 
 /**
- * What a process may touch that works under a scope in a tree. Folders that it may write are made; a commit does not see them. `hidden`:
- * what is forbidden or withheld here, the person's own files, git's stores, and what `neighbours` hold, in which everything could be read.
+ * What a process may touch that works under a scope in a tree. Folders that it may write are made;
+ * a commit does not see them. `hidden`: what is forbidden or withheld here, the person's own files,
+ * git's stores, and what `neighbours` hold, in which everything could be read.
  *
  * Throws `SCOPE_THROUGH_LINK`, `SCOPE_TOO_SCATTERED`.
  */
-export async function confine(options: TreeSurroundings & { readonly scope: Scope; readonly listing: Listing; readonly scratch: string }): Promise<Confinement> {
+export async function confine(
+  options: TreeSurroundings & {
+    readonly scope: Scope;
+    readonly listing: Listing;
+    readonly scratch: string;
+  },
+): Promise<Confinement> {
   const { scope, listing, tree, scratch } = options;
   const places = placesOf(scope);
   const writable = new Set<string>();
@@ -97,39 +132,78 @@ export async function confine(options: TreeSurroundings & { readonly scope: Scop
     }
   }
   const outer = [...writable].filter((path) => !isInside(path, writable)).sort();
-  const paths = [...listing].flatMap(([key, { mode }]) => (isText(key) ? [{ path: textOf(key), isSubmodule: mode === "160000" }] : [])).toSorted((a, b) => (a.path < b.path ? -1 : 1));
-  const submodules = new Set(paths.filter(({ isSubmodule }) => isSubmodule).map(({ path }) => path));
-  const inside = paths.map(({ path }) => path).filter((path) => outer.some((folder) => folder === "" || path.startsWith(`${folder}/`)));
+  const paths = [...listing]
+    .flatMap(([key, { mode }]) =>
+      isText(key) ? [{ path: textOf(key), isSubmodule: mode === "160000" }] : [],
+    )
+    .toSorted((a, b) => (a.path < b.path ? -1 : 1));
+  const submodules = new Set(
+    paths.filter(({ isSubmodule }) => isSubmodule).map(({ path }) => path),
+  );
+  const inside = paths
+    .map(({ path }) => path)
+    .filter((path) => outer.some((folder) => folder === "" || path.startsWith(`${folder}/`)));
   const closed = await madeClosed(scope, tree, outer);
   const readOnly = coverOf(
     [...inside, ...closed.map((folder) => `${folder}/x`)],
     (path) => submodules.has(path) || !decideWrite(scope, path).allowed,
-    (folder) => !outer.includes(folder) && outer.some((top) => isBelow(folder, top)) && isWriteClosed(scope, folder),
+    (folder) =>
+      !outer.includes(folder) &&
+      outer.some((top) => isBelow(folder, top)) &&
+      isWriteClosed(scope, folder),
   );
   if (outer.includes("")) readOnly.push(".git");
-  const forbidden = coverOf(paths.map(({ path }) => path), (path) => decideRead(scope, path).because === "forbidden", (folder) => isReadClosed(scope, folder));
+  const forbidden = coverOf(
+    paths.map(({ path }) => path),
+    (path) => decideRead(scope, path).because === "forbidden",
+    (folder) => isReadClosed(scope, folder),
+  );
   const forbiddenHere = new Set([...forbidden, ...(await existingFolders(scope, tree))]);
   const hidden = [...forbiddenHere].filter((path) => !isInside(path, forbiddenHere)).sort();
   if (outer.length + readOnly.length + hidden.length > MAX_CONFINED_PATHS) {
-    throw new DureError("SCOPE_TOO_SCATTERED", `The patterns of this worker make ${outer.length + readOnly.length + hidden.length} separate paths, beyond ${MAX_CONFINED_PATHS}: ${scope.writes.map(({ exact }) => exact.text).slice(0, 5).join(", ")}.`, {
-      class: "limit",
-      hint: "Own whole folders (src/api/**) rather than kinds of files (**/*.ts).",
-    });
+    throw new DureError(
+      "SCOPE_TOO_SCATTERED",
+      `The patterns of this worker make ${outer.length + readOnly.length + hidden.length} separate paths, beyond ${MAX_CONFINED_PATHS}: ${scope.writes
+        .map(({ exact }) => exact.text)
+        .slice(0, 5)
+        .join(", ")}.`,
+      {
+        class: "limit",
+        hint: "Own whole folders (src/api/**) rather than kinds of files (**/*.ts).",
+      },
+    );
   }
-  const withheld = withheldOf(scope, paths.map(({ path }) => path)).filter((path) => !hidden.includes(path) && !isInside(path, forbiddenHere));
+  const withheld = withheldOf(
+    scope,
+    paths.map(({ path }) => path),
+  ).filter((path) => !hidden.includes(path) && !isInside(path, forbiddenHere));
   if (withheld.length > MAX_WITHHELD_PATHS) {
-    throw new DureError("SCOPE_TOO_SCATTERED", `What this worker must not see makes ${withheld.length} separate paths, beyond ${MAX_WITHHELD_PATHS}: ${withheld.slice(0, 5).join(", ")}.`, {
-      class: "limit",
-      hint: "Let ports own whole folders, or let this one read them (reads).",
-    });
+    throw new DureError(
+      "SCOPE_TOO_SCATTERED",
+      `What this worker must not see makes ${withheld.length} separate paths, beyond ${MAX_WITHHELD_PATHS}: ${withheld.slice(0, 5).join(", ")}.`,
+      {
+        class: "limit",
+        hint: "Let ports own whole folders, or let this one read them (reads).",
+      },
+    );
   }
   const at = (path: string): string => (path === "" ? tree : join(tree, path));
-  const persons = await personsFiles(options, hidden, paths.map(({ path }) => path));
+  const persons = await personsFiles(
+    options,
+    hidden,
+    paths.map(({ path }) => path),
+  );
   return {
     cwd: tree,
     writable: [...outer.map(at), scratch],
     readOnly: [...readOnly.sort().map(at), ...persons.readOnly],
-    hidden: [...hidden.map(at), ...withheld.map(at), ...persons.hidden, ...options.stores, ...options.neighbours],
+    hidden: [
+      ...hidden.map(at),
+      ...withheld.map(at),
+      ...persons.hidden,
+      ...options.stores,
+      ...options.neighbours,
+    ],
     disposable: [],
   };
 }
@@ -145,44 +219,83 @@ export interface TreeSurroundings {
   readonly neighbours: readonly string[];
 }
 
-/** What processes in a tree are kept from that have no scope, such as the plan's own commands: everything around it but software. */
-export async function confineSurroundings(around: TreeSurroundings, listing: Listing): Promise<Pick<Confinement, "hidden" | "readOnly">> {
+/**
+ * What processes in a tree are kept from that have no scope, such as the plan's own commands:
+ * everything around it but software.
+ */
+export async function confineSurroundings(
+  around: TreeSurroundings,
+  listing: Listing,
+): Promise<Pick<Confinement, "hidden" | "readOnly">> {
   const persons = await personsFiles(around, [], [...listing.keys()].filter(isText).map(textOf));
-  return { hidden: [...persons.hidden, ...around.stores, ...around.neighbours], readOnly: persons.readOnly };
+  return {
+    hidden: [...persons.hidden, ...around.stores, ...around.neighbours],
+    readOnly: persons.readOnly,
+  };
 }
 
-/** The fewest folders and files that stand for what is withheld. A folder does when all that the commit has in it is, and nothing in it could be written or is a contract. Pure. */
+/**
+ * The fewest folders and files that stand for what is withheld. A folder does when all that the
+ * commit has in it is, and nothing in it could be written or is a contract. Pure.
+ */
 export function withheldOf(scope: Scope, paths: readonly string[]): string[] {
   if (scope.withheld === undefined) return [];
   const refused = new Set(paths.filter((path) => isHiddenFrom(scope, path)));
   const seen = new Set(paths.flatMap((path) => (refused.has(path) ? [] : foldersAbove(path))));
-  const isOnlyTheirs = (folder: string): boolean => !seen.has(folder) && !meets(scope.writes, folder) && !meets(scope.contracts, folder);
+  const isOnlyTheirs = (folder: string): boolean =>
+    !seen.has(folder) && !meets(scope.writes, folder) && !meets(scope.contracts, folder);
   return coverOf(refused, () => true, isOnlyTheirs);
 }
 
 /**
- * The person's working tree, and the main one of a linked worktree: hidden, but for the software that lies in it. Where it is a
- * home folder, or holds the programs of this very process, only what the commit has is hidden: a worker could not start without the rest.
+ * The person's working tree, and the main one of a linked worktree: hidden, but for the software
+ * that lies in it. Where it is a home folder, or holds the programs of this very process, only what
+ * the commit has is hidden: a worker could not start without the rest.
  */
-async function personsFiles({ original, stores, tree }: TreeSurroundings, forbidden: readonly string[], paths: readonly string[]): Promise<Pick<Confinement, "hidden" | "readOnly">> {
+async function personsFiles(
+  { original, stores, tree }: TreeSurroundings,
+  forbidden: readonly string[],
+  paths: readonly string[],
+): Promise<Pick<Confinement, "hidden" | "readOnly">> {
   const mains = stores.flatMap((store) => (basename(store) === ".git" ? [dirname(store)] : []));
-  const roots = [...new Set([...(original === undefined ? [] : [original]), ...mains])].filter((root) => !isWithin(root, tree));
+  const roots = [...new Set([...(original === undefined ? [] : [original]), ...mains])].filter(
+    (root) => !isWithin(root, tree),
+  );
   const hidden: string[] = [];
   const readOnly: string[] = [];
   for (const root of roots) {
     const software = await existingOf(root, SOFTWARE_FOLDERS);
-    const holdsPrograms = isWithin(process.execPath, root) && !software.some((folder) => isWithin(process.execPath, folder));
+    const holdsPrograms =
+      isWithin(process.execPath, root) &&
+      !software.some((folder) => isWithin(process.execPath, folder));
     if (isHome(root) || holdsPrograms) {
-      hidden.push(...(await existingOf(root, [...new Set([...(await environmentFiles(root)), ...forbidden, ...paths.map((path) => path.split("/")[0]!).filter((name) => !SOFTWARE_FOLDERS.includes(name))])])));
+      hidden.push(
+        ...(await existingOf(root, [
+          ...new Set([
+            ...(await environmentFiles(root)),
+            ...forbidden,
+            ...paths
+              .map((path) => path.split("/")[0]!)
+              .filter((name) => !SOFTWARE_FOLDERS.includes(name)),
+          ]),
+        ])),
+      );
       continue;
     }
     hidden.push(root);
-    readOnly.push(...software, ...(isWithin(OWN_SOFTWARE, root) && !software.some((folder) => isWithin(OWN_SOFTWARE, folder)) ? [OWN_SOFTWARE] : []));
+    readOnly.push(
+      ...software,
+      ...(isWithin(OWN_SOFTWARE, root) && !software.some((folder) => isWithin(OWN_SOFTWARE, folder))
+        ? [OWN_SOFTWARE]
+        : []),
+    );
   }
   return { hidden, readOnly };
 }
 
-/** Files with settings of programs, keys among them: nobody commits them, and they lie at the root. */
+/**
+ * Files with settings of programs, keys among them: nobody commits them, and they lie at the root.
+ */
 async function environmentFiles(root: string): Promise<readonly string[]> {
   const names = await readdir(root).catch(() => []);
   return names.filter((name) => /^\.env(?:\..*)?$/.test(name));
@@ -199,12 +312,19 @@ function isHome(root: string): boolean {
 /** Whether a pattern could match something in a folder. Asked without case. */
 function meets(globs: Scope["writes"], folder: string): boolean {
   const inFolder = foldedGlob(`${escape(folder)}/**`).alternatives[0]!;
-  return globs.some(({ folded }) => folded.alternatives.some((alternative) => pathsMeet(alternative, inFolder)));
+  return globs.some(({ folded }) =>
+    folded.alternatives.some((alternative) => pathsMeet(alternative, inFolder)),
+  );
 }
 
-/** Whether a pattern matches all that could be in a folder: it ends in `**`, and its folder is this one or above it. */
+/**
+ * Whether a pattern matches all that could be in a folder: it ends in `**`, and its folder is this
+ * one or above it.
+ */
 function covers(globs: Scope["writes"], folder: string): boolean {
-  return globs.some(({ folded }) => folded.alternatives.some((alternative) => isAllOf(alternative, foldPath(folder))));
+  return globs.some(({ folded }) =>
+    folded.alternatives.some((alternative) => isAllOf(alternative, foldPath(folder))),
+  );
 }
 
 function isAllOf(path: GlobPath, folder: string): boolean {
@@ -216,17 +336,35 @@ function isAllOf(path: GlobPath, folder: string): boolean {
 function wholeFolder(path: GlobPath): string | undefined {
   const prefix = literalPrefix(path);
   const rest = path.slice(prefix.length);
-  const isWhole = rest.length === 2 && rest[0] === "**" && Array.isArray(rest[1]) && rest[1].length === 1 && rest[1][0] === "*";
+  const isWhole =
+    rest.length === 2 &&
+    rest[0] === "**" &&
+    Array.isArray(rest[1]) &&
+    rest[1].length === 1 &&
+    rest[1][0] === "*";
   return isWhole ? prefix.join("/") : undefined;
 }
 
-/** Folders inside writable ones that are all another's: made, so that they can be closed before somebody makes them. */
-async function madeClosed(scope: Scope, tree: string, writable: readonly string[]): Promise<string[]> {
+/**
+ * Folders inside writable ones that are all another's: made, so that they can be closed before
+ * somebody makes them.
+ */
+async function madeClosed(
+  scope: Scope,
+  tree: string,
+  writable: readonly string[],
+): Promise<string[]> {
   const made: string[] = [];
   for (const { exact } of [...scope.exceptions, ...scope.forbidden]) {
     for (const alternative of exact.alternatives) {
       const folder = wholeFolder(alternative);
-      if (folder === undefined || folder === "" || !writable.some((top) => top !== folder && isBelow(folder, top))) continue;
+      if (
+        folder === undefined ||
+        folder === "" ||
+        !writable.some((top) => top !== folder && isBelow(folder, top))
+      ) {
+        continue;
+      }
       await makeFolder(tree, folder);
       made.push(folder);
     }
@@ -236,12 +374,20 @@ async function madeClosed(scope: Scope, tree: string, writable: readonly string[
 
 /** Forbidden folders that are there although no commit has them, such as what a setup made. */
 async function existingFolders(scope: Scope, tree: string): Promise<string[]> {
-  const folders = scope.forbidden.flatMap(({ exact }) => exact.alternatives.flatMap((alternative) => wholeFolder(alternative) ?? [])).filter((folder) => folder !== "" && isReadClosed(scope, folder));
+  const folders = scope.forbidden
+    .flatMap(({ exact }) =>
+      exact.alternatives.flatMap((alternative) => wholeFolder(alternative) ?? []),
+    )
+    .filter((folder) => folder !== "" && isReadClosed(scope, folder));
   return (await existingOf(tree, folders)).map((path) => path.slice(tree.length + 1));
 }
 
 async function existingOf(root: string, paths: readonly string[]): Promise<string[]> {
-  const found = await Promise.all(paths.map(async (path) => ((await kindOf(join(root, path))) === undefined ? [] : [join(root, path)])));
+  const found = await Promise.all(
+    paths.map(async (path) =>
+      (await kindOf(join(root, path))) === undefined ? [] : [join(root, path)],
+    ),
+  );
   return found.flat();
 }
 
@@ -267,16 +413,26 @@ async function isPlainFile(tree: string, file: string): Promise<boolean> {
 }
 
 function throughLink(path: string, kind: string): DureError {
-  return new DureError("SCOPE_THROUGH_LINK", `${path} is ${kind === "link" ? "a symbolic link" : `a ${kind}`} where this worker's patterns need ${kind === "file" ? "a folder" : "a plain path"}.`, {
-    class: "conflict",
-    hint: "Name the place that it leads to in the plan, or replace the link in the repository.",
-  });
+  return new DureError(
+    "SCOPE_THROUGH_LINK",
+    `${path} is ${kind === "link" ? "a symbolic link" : `a ${kind}`} where this worker's patterns need ${kind === "file" ? "a folder" : "a plain path"}.`,
+    {
+      class: "conflict",
+      hint: "Name the place that it leads to in the plan, or replace the link in the repository.",
+    },
+  );
 }
 
 async function kindOf(path: string): Promise<"file" | "folder" | "link" | "special" | undefined> {
   try {
     const stats = await lstat(path);
-    return stats.isFile() ? "file" : stats.isDirectory() ? "folder" : stats.isSymbolicLink() ? "link" : "special";
+    return stats.isFile()
+      ? "file"
+      : stats.isDirectory()
+        ? "folder"
+        : stats.isSymbolicLink()
+          ? "link"
+          : "special";
   } catch (error) {
     if (["ENOENT", "ENOTDIR"].includes(codeOf(error) ?? "")) return undefined;
     throw error;
@@ -290,7 +446,9 @@ function isBelow(path: string, folder: string): boolean {
 
 /** Whether another path of the set holds this one. */
 function isInside(path: string, folders: ReadonlySet<string>): boolean {
-  return (path !== "" && folders.has("")) || foldersAbove(path).some((folder) => folders.has(folder));
+  return (
+    (path !== "" && folders.has("")) || foldersAbove(path).some((folder) => folders.has(folder))
+  );
 }
 
 function escape(path: string): string {

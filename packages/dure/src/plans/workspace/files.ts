@@ -14,7 +14,10 @@ export async function onDisk<T>(path: string, work: () => Promise<T>): Promise<T
 }
 
 /** A folder that is gone when its user is done, whatever happens. */
-export async function temporaryFolder(parent: string, prefix: string): Promise<{ readonly path: string } & AsyncDisposable> {
+export async function temporaryFolder(
+  parent: string,
+  prefix: string,
+): Promise<{ readonly path: string } & AsyncDisposable> {
   const path = await mkdtemp(join(parent, prefix));
   return { path, [Symbol.asyncDispose]: () => rm(path, { recursive: true, force: true }) };
 }
@@ -23,7 +26,11 @@ export async function temporaryFolder(parent: string, prefix: string): Promise<{
 export async function writeWhole(path: string, text: string): Promise<void> {
   const draft = `${path}.${crypto.randomUUID()}`;
   try {
-    const file = await open(draft, constants.O_WRONLY | constants.O_CREAT | constants.O_EXCL, 0o644);
+    const file = await open(
+      draft,
+      constants.O_WRONLY | constants.O_CREAT | constants.O_EXCL,
+      0o644,
+    );
     try {
       await file.writeFile(text);
       await file.sync();
@@ -49,22 +56,26 @@ async function syncFolder(path: string): Promise<void> {
 }
 
 /**
- * Removes what is there, whatever a worker did to it: no rights to its folders, names deeper than a path can say. Links are not
- * followed. Throws `TREE_MOUNTED` where another file system begins, before anything of that is touched.
+ * Removes what is there, whatever a worker did to it: no rights to its folders, names deeper than a
+ * path can say. Links are not followed. Throws `TREE_MOUNTED` where another file system begins,
+ * before anything of that is touched.
  */
 export async function removeAll(path: Buffer): Promise<void> {
   const top = await lstat(path, { bigint: true }).catch(ignoreMissing);
   if (!top) return;
   if (!top.isDirectory()) return unlink(path);
   // Folders that lie too deep to be named are moved up beside the others, until there are none.
-  for (let moved = true; moved; ) moved = await emptyFolder(path, path, top.dev);
+  for (let moved = true; moved;) moved = await emptyFolder(path, path, top.dev);
   await rmdir(path);
 }
 
 async function emptyFolder(folder: Buffer, top: Buffer, device: bigint): Promise<boolean> {
   const stats = await lstat(folder, { bigint: true });
   if (stats.dev !== device) {
-    throw new DureError("TREE_MOUNTED", `Another file system is mounted at ${folder.toString()}.`, { class: "conflict", hint: "Unmount it; dure does not remove what lies on another file system." });
+    throw new DureError("TREE_MOUNTED", `Another file system is mounted at ${folder.toString()}.`, {
+      class: "conflict",
+      hint: "Unmount it; dure does not remove what lies on another file system.",
+    });
   }
   if ((stats.mode & 0o700n) !== 0o700n) await chmod(folder, 0o700);
   let moved = false;

@@ -2,13 +2,19 @@ import { existsSync } from "node:fs";
 import { execa, type ResultPromise } from "execa";
 import { DureError, messageOf } from "../../kernel/errors.ts";
 
-/** Where one call of git looks. Absolute paths. What is left out is not set: git then looks by itself, from `cwd`. */
+/**
+ * Where one call of git looks. Absolute paths. What is left out is not set: git then looks by
+ * itself, from `cwd`.
+ */
 export interface GitPlace {
   readonly cwd: string;
   readonly gitDir?: string;
   readonly workTree?: string;
   readonly indexFile?: string;
-  /** Where objects are written; read from there and its alternates. Default: the git directory's own. */
+  /**
+   * Where objects are written; read from there and its alternates. Default: the git directory's
+   * own.
+   */
   readonly objectDir?: string;
 }
 
@@ -17,7 +23,10 @@ export interface GitCall {
   readonly input?: string | Uint8Array;
   /** Exit codes that are an answer. Default: 0 alone. */
   readonly accept?: readonly number[];
-  /** Output beyond it is an error, or the end of what is given back when `cut` is set. Default 256 MiB. */
+  /**
+   * Output beyond it is an error, or the end of what is given back when `cut` is set. Default 256
+   * MiB.
+   */
   readonly outputBytes?: number;
   readonly cut?: boolean;
   /** Milliseconds. Default 10 min: a fetch of a large repository. */
@@ -26,12 +35,18 @@ export interface GitCall {
   readonly identity?: CommitIdentity;
   /** Further settings `name=value`, stronger than those of the repository. */
   readonly settings?: readonly string[];
-  /** For a call over the network: the person's environment, whose settings and credentials it reads. Hooks stay off, and nobody is asked for a password. */
+  /**
+   * For a call over the network: the person's environment, whose settings and credentials it reads.
+   * Hooks stay off, and nobody is asked for a password.
+   */
   readonly network?: Readonly<Record<string, string | undefined>>;
   readonly signal?: AbortSignal | undefined;
 }
 
-/** Author and committer are one. `at`: milliseconds since the epoch; git keeps whole seconds, in UTC. */
+/**
+ * Author and committer are one. `at`: milliseconds since the epoch; git keeps whole seconds, in
+ * UTC.
+ */
 export interface CommitIdentity {
   readonly name: string;
   readonly email: string;
@@ -45,7 +60,10 @@ export interface GitAnswer {
   readonly cut: boolean;
 }
 
-/** The oldest git whose `merge-tree` writes trees as we need it. Source: Debian 12 has 2.39; docs/spec/plans. */
+/**
+ * The oldest git whose `merge-tree` writes trees as we need it. Source: Debian 12 has 2.39;
+ * docs/spec/plans.
+ */
 const OLDEST_GIT = [2, 39] as const;
 
 const OUTPUT_BYTES = 256 * 1024 * 1024;
@@ -54,8 +72,9 @@ const TIME_MS = 600_000;
 const STDERR_TAIL = 2_000;
 
 /**
- * What a repository, the machine or a person could make git run or read beside what it is told: all off. `safe.directory`: the
- * list of trusted folders stands in the person's own settings, which are not read; what it guards against is off anyway.
+ * What a repository, the machine or a person could make git run or read beside what it is told: all
+ * off. `safe.directory`: the list of trusted folders stands in the person's own settings, which are
+ * not read; what it guards against is off anyway.
  */
 const SETTINGS = [
   "core.hooksPath=/dev/null",
@@ -99,11 +118,13 @@ const NETWORK_ENVIRONMENT = {
   LC_ALL: "C",
 };
 /** Variables of the person that lead to a remote and open it. */
-const NETWORK_PASSED = /^(HOME|USER|LOGNAME|SSH_AUTH_SOCK|SSH_AGENT_PID|GIT_SSH|GIT_SSH_COMMAND|GIT_ASKPASS|XDG_CONFIG_HOME|(https?|all|no)_proxy|SSL_CERT_(FILE|DIR)|GIT_SSL_CAINFO)$/i;
+const NETWORK_PASSED =
+  /^(HOME|USER|LOGNAME|SSH_AUTH_SOCK|SSH_AGENT_PID|GIT_SSH|GIT_SSH_COMMAND|GIT_ASKPASS|XDG_CONFIG_HOME|(https?|all|no)_proxy|SSL_CERT_(FILE|DIR)|GIT_SSL_CAINFO)$/i;
 
 /**
- * git as a program that does what it is told and nothing else: argument lists, never a shell; an environment that is complete;
- * no hooks, no settings of machine or person, no network where it is not asked for; bounded in time and output.
+ * git as a program that does what it is told and nothing else: argument lists, never a shell; an
+ * environment that is complete; no hooks, no settings of machine or person, no network where it is
+ * not asked for; bounded in time and output.
  */
 export class Git {
   readonly #path: string;
@@ -118,13 +139,19 @@ export class Git {
     const said = await this.text(["version"], { at: { cwd: "/" }, ...options });
     const version = /(\d+)\.(\d+)[.\d]*/.exec(said);
     const [major, minor] = [Number(version?.[1] ?? 0), Number(version?.[2] ?? 0)];
-    if (major > OLDEST_GIT[0] || (major === OLDEST_GIT[0] && minor >= OLDEST_GIT[1])) return version![0];
-    throw new DureError("GIT_TOO_OLD", `Plans need git ${OLDEST_GIT.join(".")}; this is "${said}".`, { class: "unavailable", hint: "Install a newer git, or put it first on PATH." });
+    if (major > OLDEST_GIT[0] || (major === OLDEST_GIT[0] && minor >= OLDEST_GIT[1])) {
+      return version![0];
+    }
+    throw new DureError(
+      "GIT_TOO_OLD",
+      `Plans need git ${OLDEST_GIT.join(".")}; this is "${said}".`,
+      { class: "unavailable", hint: "Install a newer git, or put it first on PATH." },
+    );
   }
 
   /**
-   * Runs git once. Throws `GIT_FAILED` for an exit code that is no answer, `DISK_FULL`, `GIT_MISSING`, or the signal's reason; the
-   * process is gone then.
+   * Runs git once. Throws `GIT_FAILED` for an exit code that is no answer, `DISK_FULL`,
+   * `GIT_MISSING`, or the signal's reason; the process is gone then.
    */
   async run(args: readonly string[], call: GitCall): Promise<GitAnswer> {
     call.signal?.throwIfAborted();
@@ -135,11 +162,22 @@ export class Git {
       maxBuffer: { stdout: limit, stderr: 65_536 },
       ...(call.input === undefined ? { stdin: "ignore" } : { input: call.input }),
     });
-    const stdout = Buffer.from(result.stdout?.buffer ?? new ArrayBuffer(0), result.stdout?.byteOffset ?? 0, result.stdout?.byteLength ?? 0);
+    const stdout = Buffer.from(
+      result.stdout?.buffer ?? new ArrayBuffer(0),
+      result.stdout?.byteOffset ?? 0,
+      result.stdout?.byteLength ?? 0,
+    );
     if (result.isCanceled) throw call.signal!.reason;
-    if (result.isMaxBuffer && call.cut && stdout.length >= limit) return { exitCode: 0, stdout, cut: true };
-    // Data for a git that has already answered: its exit code tells the truth, the broken pipe does not.
-    const isAnswer = result.exitCode !== undefined && !result.isMaxBuffer && !result.timedOut && (call.accept ?? [0]).includes(result.exitCode);
+    if (result.isMaxBuffer && call.cut && stdout.length >= limit) {
+      return { exitCode: 0, stdout, cut: true };
+    }
+    // Data for a git that has already answered: its exit code tells the truth, the broken pipe does
+    // not.
+    const isAnswer =
+      result.exitCode !== undefined &&
+      !result.isMaxBuffer &&
+      !result.timedOut &&
+      (call.accept ?? [0]).includes(result.exitCode);
     if (!isAnswer) throw failure(args, call, result, Buffer.from(result.stderr ?? []).toString());
     return { exitCode: result.exitCode!, stdout, cut: false };
   }
@@ -152,8 +190,16 @@ export class Git {
   /** Starts git for a conversation. The caller ends it: `end()` or `kill()`. */
   start(args: readonly string[], call: GitCall): GitSession {
     call.signal?.throwIfAborted();
-    const process = execa("git", this.#arguments(args, call), { ...this.#common(call), buffer: false, stdin: "pipe", stdout: "pipe", stderr: "pipe" });
-    return new GitSession(process as unknown as ResultPromise, (result, stderr) => (call.signal?.aborted ? (call.signal.reason as Error) : failure(args, call, result, stderr)));
+    const process = execa("git", this.#arguments(args, call), {
+      ...this.#common(call),
+      buffer: false,
+      stdin: "pipe",
+      stdout: "pipe",
+      stderr: "pipe",
+    });
+    return new GitSession(process as unknown as ResultPromise, (result, stderr) =>
+      call.signal?.aborted ? (call.signal.reason as Error) : failure(args, call, result, stderr),
+    );
   }
 
   #arguments(args: readonly string[], { settings = [] }: GitCall): string[] {
@@ -166,13 +212,27 @@ export class Git {
       cwd: at.cwd,
       extendEnv: false,
       env: {
-        ...(network ? { ...Object.fromEntries(Object.entries(network).filter(([name]) => NETWORK_PASSED.test(name))), ...NETWORK_ENVIRONMENT } : ENVIRONMENT),
+        ...(network
+          ? {
+              ...Object.fromEntries(
+                Object.entries(network).filter(([name]) => NETWORK_PASSED.test(name)),
+              ),
+              ...NETWORK_ENVIRONMENT,
+            }
+          : ENVIRONMENT),
         PATH: this.#path,
         ...(at.gitDir !== undefined && { GIT_DIR: at.gitDir }),
         ...(at.workTree !== undefined && { GIT_WORK_TREE: at.workTree }),
         ...(at.indexFile !== undefined && { GIT_INDEX_FILE: at.indexFile }),
         ...(at.objectDir !== undefined && { GIT_OBJECT_DIRECTORY: at.objectDir }),
-        ...(identity && { GIT_AUTHOR_NAME: identity.name, GIT_AUTHOR_EMAIL: identity.email, GIT_AUTHOR_DATE: date!, GIT_COMMITTER_NAME: identity.name, GIT_COMMITTER_EMAIL: identity.email, GIT_COMMITTER_DATE: date! }),
+        ...(identity && {
+          GIT_AUTHOR_NAME: identity.name,
+          GIT_AUTHOR_EMAIL: identity.email,
+          GIT_AUTHOR_DATE: date!,
+          GIT_COMMITTER_NAME: identity.name,
+          GIT_COMMITTER_EMAIL: identity.email,
+          GIT_COMMITTER_DATE: date!,
+        }),
       },
       reject: false,
       stripFinalNewline: false,
@@ -194,7 +254,10 @@ export class GitSession {
     this.#process = process;
     this.#fail = fail;
     this.#chunks = process.stdout![Symbol.asyncIterator]() as AsyncIterator<Buffer>;
-    process.stderr!.on("data", (chunk: Buffer) => (this.#stderr = (this.#stderr + chunk.toString()).slice(-STDERR_TAIL)));
+    process.stderr!.on(
+      "data",
+      (chunk: Buffer) => (this.#stderr = (this.#stderr + chunk.toString()).slice(-STDERR_TAIL)),
+    );
     process.stdin.on("error", () => undefined); // told by the exit code
   }
 
@@ -260,21 +323,47 @@ function failure(args: readonly string[], call: GitCall, result: Ended, stderr: 
   const command = `git ${args[0]}`;
   const tail = stderr.trim().slice(-STDERR_TAIL);
   if (result.code === "ENOENT" && result.exitCode === undefined && existsSync(call.at.cwd)) {
-    return new DureError("GIT_MISSING", "git was not found on PATH.", { class: "unavailable", hint: `Install git ${OLDEST_GIT.join(".")} or newer.`, cause: result });
+    return new DureError("GIT_MISSING", "git was not found on PATH.", {
+      class: "unavailable",
+      hint: `Install git ${OLDEST_GIT.join(".")} or newer.`,
+      cause: result,
+    });
   }
-  if (/No space left on device|Disk quota exceeded|Out of diskspace/i.test(tail) || result.code === "ENOSPC" || result.code === "EDQUOT") {
+  if (
+    /No space left on device|Disk quota exceeded|Out of diskspace/i.test(tail) ||
+    result.code === "ENOSPC" ||
+    result.code === "EDQUOT"
+  ) {
     return diskFull(call.at.workTree ?? call.at.gitDir ?? call.at.cwd, result);
   }
-  const because = result.timedOut ? "took too long" : result.isMaxBuffer ? "said too much" : result.signal ? `was ended by ${result.signal}` : `ended with code ${result.exitCode}`;
-  return new DureError("GIT_FAILED", `${command} ${because} in ${call.at.gitDir ?? call.at.cwd}${tail ? `: ${tail}` : "."}`, {
-    details: { command: ["git", ...args.slice(0, 20)], exitCode: result.exitCode ?? null, stderr: tail },
-    cause: result,
-  });
+  const because = result.timedOut
+    ? "took too long"
+    : result.isMaxBuffer
+      ? "said too much"
+      : result.signal
+        ? `was ended by ${result.signal}`
+        : `ended with code ${result.exitCode}`;
+  return new DureError(
+    "GIT_FAILED",
+    `${command} ${because} in ${call.at.gitDir ?? call.at.cwd}${tail ? `: ${tail}` : "."}`,
+    {
+      details: {
+        command: ["git", ...args.slice(0, 20)],
+        exitCode: result.exitCode ?? null,
+        stderr: tail,
+      },
+      cause: result,
+    },
+  );
 }
 
-/** Whether an error says that a disk is full, and the error that says so in our words; any other error is given back as it is. */
+/**
+ * Whether an error says that a disk is full, and the error that says so in our words; any other
+ * error is given back as it is.
+ */
 export function sayDiskFull(error: unknown, path: string): unknown {
-  const code = typeof error === "object" && error !== null && "code" in error ? error.code : undefined;
+  const code =
+    typeof error === "object" && error !== null && "code" in error ? error.code : undefined;
   return code === "ENOSPC" || code === "EDQUOT" ? diskFull(path, error) : error;
 }
 

@@ -8,8 +8,9 @@ import { absolute, type PathKey } from "./paths.ts";
 const LONGEST_PATH = 4_000;
 
 /**
- * What the `.gitignore` files of a commit leave out: those of the commit, so that no worker hides files by a rule of its own. git
- * itself decides, in an empty copy of the tree that has the rules and nothing else.
+ * What the `.gitignore` files of a commit leave out: those of the commit, so that no worker hides
+ * files by a rule of its own. git itself decides, in an empty copy of the tree that has the rules
+ * and nothing else.
  */
 export class IgnoreRules {
   readonly #git: Git;
@@ -19,14 +20,24 @@ export class IgnoreRules {
   #session: GitSession | undefined;
 
   /** @param scratch where the copy may stand while it is used. */
-  static async open(git: Git, at: GitPlace, listing: Listing, scratch: string, { signal }: { signal?: AbortSignal | undefined } = {}): Promise<IgnoreRules> {
-    const files = [...listing].filter(([key, { mode }]) => /(?:^|\/)\.gitignore$/.test(key) && mode.startsWith("100"));
+  static async open(
+    git: Git,
+    at: GitPlace,
+    listing: Listing,
+    scratch: string,
+    { signal }: { signal?: AbortSignal | undefined } = {},
+  ): Promise<IgnoreRules> {
+    const files = [...listing].filter(
+      ([key, { mode }]) => /(?:^|\/)\.gitignore$/.test(key) && mode.startsWith("100"),
+    );
     if (files.length === 0) return new IgnoreRules(git, at, undefined, signal);
     const view = await mkdtemp(join(scratch, "ignore-"));
     try {
       for (const [key, { id }] of files) {
         const { stdout } = await git.run(["cat-file", "blob", id], { at, signal });
-        await mkdir(absolute(view, key.slice(0, Math.max(0, key.lastIndexOf("/"))) as PathKey), { recursive: true });
+        await mkdir(absolute(view, key.slice(0, Math.max(0, key.lastIndexOf("/"))) as PathKey), {
+          recursive: true,
+        });
         await writeFile(absolute(view, key), stdout);
       }
     } catch (error) {
@@ -36,24 +47,46 @@ export class IgnoreRules {
     return new IgnoreRules(git, { ...at, cwd: view, workTree: view }, view, signal);
   }
 
-  private constructor(git: Git, at: GitPlace, view: string | undefined, signal: AbortSignal | undefined) {
+  private constructor(
+    git: Git,
+    at: GitPlace,
+    view: string | undefined,
+    signal: AbortSignal | undefined,
+  ) {
     this.#git = git;
     this.#at = at;
     this.#view = view;
     this.#signal = signal;
   }
 
-  /** Those of the paths that are left out. A rule such as `build/` speaks of folders alone, so they are told apart. */
-  async ignored(paths: readonly { readonly key: PathKey; readonly isFolder: boolean }[]): Promise<Set<PathKey>> {
+  /**
+   * Those of the paths that are left out. A rule such as `build/` speaks of folders alone, so they
+   * are told apart.
+   */
+  async ignored(
+    paths: readonly { readonly key: PathKey; readonly isFolder: boolean }[],
+  ): Promise<Set<PathKey>> {
     const view = this.#view;
-    // A path that is too long for the copy is too long for a repository; it is not ignored, and so refused.
-    const asked = view === undefined ? [] : paths.filter(({ key }) => absolute(view, key).length < LONGEST_PATH);
+    // A path that is too long for the copy is too long for a repository; it is not ignored, and so
+    // refused.
+    const asked =
+      view === undefined
+        ? []
+        : paths.filter(({ key }) => absolute(view, key).length < LONGEST_PATH);
     if (view === undefined || asked.length === 0) return new Set();
-    for (const { key, isFolder } of asked) if (isFolder) await mkdir(absolute(view, key), { recursive: true });
-    this.#session ??= this.#git.start(["check-ignore", "-z", "-v", "-n", "--stdin", "--no-index"], { at: this.#at, signal: this.#signal });
+    for (const { key, isFolder } of asked) {
+      if (isFolder) await mkdir(absolute(view, key), { recursive: true });
+    }
+    this.#session ??= this.#git.start(["check-ignore", "-z", "-v", "-n", "--stdin", "--no-index"], {
+      at: this.#at,
+      signal: this.#signal,
+    });
     const session = this.#session;
     // "./", so that a name such as ":(top)x" is a name.
-    const [, found] = await Promise.all([session.write(asked.map(({ key }) => `./${key}\0`).join("")), readAnswers(session, asked.length)]);
+    const [, found] = await Promise.all([
+      session.write(asked.map(({ key }) => `./${key}\0`).join("")),
+      readAnswers(session, asked.length),
+    ]);
     return found;
   }
 
@@ -63,7 +96,10 @@ export class IgnoreRules {
   }
 }
 
-/** One answer: the file of the rule that decides, its line, the rule, the path that was asked for; empty where no rule speaks. */
+/**
+ * One answer: the file of the rule that decides, its line, the rule, the path that was asked for;
+ * empty where no rule speaks.
+ */
 async function readAnswers(session: GitSession, count: number): Promise<Set<PathKey>> {
   const ignored = new Set<PathKey>();
   for (let index = 0; index < count; index++) {

@@ -17,8 +17,16 @@ export interface EntryChange {
   readonly new: TreeEntry | undefined;
 }
 
-export async function listTree(git: Git, at: GitPlace, commit: string, options: { signal?: AbortSignal | undefined } = {}): Promise<Map<PathKey, TreeEntry>> {
-  const { stdout } = await git.run(["ls-tree", "-r", "-z", "--full-tree", commit], { at, ...options });
+export async function listTree(
+  git: Git,
+  at: GitPlace,
+  commit: string,
+  options: { signal?: AbortSignal | undefined } = {},
+): Promise<Map<PathKey, TreeEntry>> {
+  const { stdout } = await git.run(["ls-tree", "-r", "-z", "--full-tree", commit], {
+    at,
+    ...options,
+  });
   const listing = new Map<PathKey, TreeEntry>();
   for (const line of fieldsOf(stdout)) {
     const tab = line.indexOf("\t");
@@ -29,13 +37,26 @@ export async function listTree(git: Git, at: GitPlace, commit: string, options: 
 }
 
 /** Renames are a path that disappears and one that appears. */
-export async function diffTrees(git: Git, at: GitPlace, from: string, to: string, options: { signal?: AbortSignal | undefined } = {}): Promise<EntryChange[]> {
-  const { stdout } = await git.run(["diff-tree", "-r", "-z", "--raw", "--no-renames", "--no-abbrev", "--no-ext-diff", from, to], { at, ...options });
+export async function diffTrees(
+  git: Git,
+  at: GitPlace,
+  from: string,
+  to: string,
+  options: { signal?: AbortSignal | undefined } = {},
+): Promise<EntryChange[]> {
+  const { stdout } = await git.run(
+    ["diff-tree", "-r", "-z", "--raw", "--no-renames", "--no-abbrev", "--no-ext-diff", from, to],
+    { at, ...options },
+  );
   const fields = fieldsOf(stdout);
   const changes: EntryChange[] = [];
   for (let index = 0; index + 1 < fields.length; index += 2) {
     const [oldMode, newMode, oldId, newId] = fields[index]!.slice(1).split(" ");
-    changes.push({ key: fields[index + 1] as PathKey, old: entryOf(oldMode!, oldId!), new: entryOf(newMode!, newId!) });
+    changes.push({
+      key: fields[index + 1] as PathKey,
+      old: entryOf(oldMode!, oldId!),
+      new: entryOf(newMode!, newId!),
+    });
   }
   return changes;
 }

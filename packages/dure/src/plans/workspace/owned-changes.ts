@@ -7,7 +7,12 @@ import type { Found, OddReason, Scan } from "./scan.ts";
 /** What a commit would take of a worker's files, and what not. */
 export interface OwnedChanges {
   /** `entry` undefined: deleted. */
-  readonly taken: readonly { readonly key: PathKey; readonly entry: TreeEntry | undefined; readonly kind: ChangeKind; readonly bytes: number }[];
+  readonly taken: readonly {
+    readonly key: PathKey;
+    readonly entry: TreeEntry | undefined;
+    readonly kind: ChangeKind;
+    readonly bytes: number;
+  }[];
   readonly violations: readonly TreeViolation[];
 }
 
@@ -31,14 +36,18 @@ export interface CommitLimits {
   readonly totalBytes: number;
 }
 
-/** State that the setup of a tree left beside the commit: it is nobody's change. `missing`: it took the file away. */
+/**
+ * State that the setup of a tree left beside the commit: it is nobody's change. `missing`: it took
+ * the file away.
+ */
 export type Residue = ReadonlyMap<PathKey, TreeEntry | "missing">;
 
 const FILE_REASONS = {
   "hard-link": "the file has a second name elsewhere, so what it holds may be another's",
   "link-outside": "the symbolic link leads out of the tree or into git's own files",
   "link-unreadable": "the symbolic link leads to what this worker must not read",
-  "in-the-way": "a file stands where the path needs a folder, or the other way round, and it is another's",
+  "in-the-way":
+    "a file stands where the path needs a folder, or the other way round, and it is another's",
   "too-many": "more paths changed than one commit takes",
   "too-large": "the file is larger than a commit takes",
   "total-too-large": "the changed files together are larger than a commit takes",
@@ -49,17 +58,25 @@ const FILE_REASONS = {
 } as const;
 
 export function sayViolation(reason: ViolationReason): string {
-  return reason in FILE_REASONS ? FILE_REASONS[reason as keyof typeof FILE_REASONS] : sayReason(reason as ScopeReason);
+  return reason in FILE_REASONS
+    ? FILE_REASONS[reason as keyof typeof FILE_REASONS]
+    : sayReason(reason as ScopeReason);
 }
 
 /** Violations that are told at most; one flood of files is one mistake. Source: our choice. */
 const MAX_VIOLATIONS = 1_000;
 
 /**
- * Decides about each difference between a worker's files and the commit that it started from. Pure. Too many or too large: nothing
- * is taken at all, since half a change is none.
+ * Decides about each difference between a worker's files and the commit that it started from. Pure.
+ * Too many or too large: nothing is taken at all, since half a change is none.
  */
-export function decideChanges({ found, isComplete }: Pick<Scan, "found" | "isComplete">, listing: Listing, scope: Scope, limits: CommitLimits, residue: Residue = new Map()): OwnedChanges {
+export function decideChanges(
+  { found, isComplete }: Pick<Scan, "found" | "isComplete">,
+  listing: Listing,
+  scope: Scope,
+  limits: CommitLimits,
+  residue: Residue = new Map(),
+): OwnedChanges {
   const taken = new Map<PathKey, OwnedChanges["taken"][number]>();
   const violations: { key: PathKey; because: ViolationReason }[] = [];
   for (const one of found) {
@@ -72,14 +89,28 @@ export function decideChanges({ found, isComplete }: Pick<Scan, "found" | "isCom
     taken.delete(key);
     violations.push({ key, because });
   }
-  const tooMuch = beyondLimits([...taken.values()], isComplete ? violations.length : Infinity, limits);
+  const tooMuch = beyondLimits(
+    [...taken.values()],
+    isComplete ? violations.length : Infinity,
+    limits,
+  );
   return {
-    taken: tooMuch.length > 0 || violations.some(({ because }) => because === "too-large") ? [] : [...taken.values()],
-    violations: [...violations.slice(0, MAX_VIOLATIONS).map(({ key, because }) => ({ path: textOf(key), because })), ...tooMuch],
+    taken:
+      tooMuch.length > 0 || violations.some(({ because }) => because === "too-large")
+        ? []
+        : [...taken.values()],
+    violations: [
+      ...violations
+        .slice(0, MAX_VIOLATIONS)
+        .map(({ key, because }) => ({ path: textOf(key), because })),
+      ...tooMuch,
+    ],
   };
 }
 
-/** Whether the content of a path is wanted at all; so what is another's is read, but not kept. Pure. */
+/**
+ * Whether the content of a path is wanted at all; so what is another's is read, but not kept. Pure.
+ */
 export function mayTake(scope: Scope, key: PathKey): boolean {
   return isText(key) && decideWrite(scope, textOf(key)).allowed;
 }
@@ -88,8 +119,14 @@ export function mayTake(scope: Scope, key: PathKey): boolean {
 function refusal(one: Found, scope: Scope, listing: Listing): ViolationReason | undefined {
   if (!isText(one.key)) return "broken-text";
   const write = decideWrite(scope, textOf(one.key));
-  // Who owns the place is told what is odd about the file; everybody else that the place is not theirs.
-  if (one.kind === "odd" && (write.allowed || one.because === "in-submodule" || one.because === "git-internals")) return one.because;
+  // Who owns the place is told what is odd about the file; everybody else that the place is not
+  // theirs.
+  if (
+    one.kind === "odd" &&
+    (write.allowed || one.because === "in-submodule" || one.because === "git-internals")
+  ) {
+    return one.because;
+  }
   if (!write.allowed) return write.because;
   if (listing.get(one.key)?.mode === "160000") return "in-submodule";
   if (one.kind === "file" && one.isHardLink) return "hard-link";
@@ -99,15 +136,30 @@ function refusal(one: Found, scope: Scope, listing: Listing): ViolationReason | 
 }
 
 /** A link to a folder opens all that is in it. */
-function mayFollow(end: { readonly key: PathKey; readonly isFolder: boolean }, scope: Scope, listing: Listing): boolean {
+function mayFollow(
+  end: { readonly key: PathKey; readonly isFolder: boolean },
+  scope: Scope,
+  listing: Listing,
+): boolean {
   const mayRead = (key: PathKey): boolean => isText(key) && decideRead(scope, textOf(key)).allowed;
   if (!end.isFolder) return mayRead(end.key);
-  const inside = [...listing.keys()].filter((key) => end.key === "" || key.startsWith(`${end.key}/`));
-  return inside.length > 0 ? inside.every(mayRead) : mayRead(end.key) || mayRead(`${end.key}/x` as PathKey);
+  const inside = [...listing.keys()].filter(
+    (key) => end.key === "" || key.startsWith(`${end.key}/`),
+  );
+  return inside.length > 0
+    ? inside.every(mayRead)
+    : mayRead(end.key) || mayRead(`${end.key}/x` as PathKey);
 }
 
 function changeOf(one: Found, listing: Listing): OwnedChanges["taken"][number] {
-  if (one.kind === "file" || one.kind === "link") return { key: one.key, entry: one.entry, kind: listing.has(one.key) ? "modified" : "new", bytes: one.bytes };
+  if (one.kind === "file" || one.kind === "link") {
+    return {
+      key: one.key,
+      entry: one.entry,
+      kind: listing.has(one.key) ? "modified" : "new",
+      bytes: one.bytes,
+    };
+  }
   return { key: one.key, entry: undefined, kind: "deleted", bytes: 0 };
 }
 
@@ -118,8 +170,14 @@ function isResidue(one: Found, residue: Residue): boolean {
   return left !== "missing" && one.entry !== undefined && sameEntry(left, one.entry);
 }
 
-/** New paths that cannot stand beside what stays: a file where a folder must be, or a name that differs by case alone. */
-function collisions(taken: ReadonlyMap<PathKey, OwnedChanges["taken"][number]>, listing: Listing): { key: PathKey; because: ViolationReason }[] {
+/**
+ * New paths that cannot stand beside what stays: a file where a folder must be, or a name that
+ * differs by case alone.
+ */
+function collisions(
+  taken: ReadonlyMap<PathKey, OwnedChanges["taken"][number]>,
+  listing: Listing,
+): { key: PathKey; because: ViolationReason }[] {
   const fresh = [...taken.values()].filter(({ kind }) => kind === "new").map(({ key }) => key);
   if (fresh.length === 0) return [];
   const isDeleted = (key: PathKey): boolean => taken.get(key)?.kind === "deleted";
@@ -137,7 +195,12 @@ function collisions(taken: ReadonlyMap<PathKey, OwnedChanges["taken"][number]>, 
   }
   return fresh.flatMap((key): { key: PathKey; because: ViolationReason }[] => {
     const above = foldersAbove(key);
-    if (foldersOfStaying.has(key) || above.some((folder) => listing.has(folder as PathKey) && !isDeleted(folder as PathKey))) return [{ key, because: "in-the-way" }];
+    if (
+      foldersOfStaying.has(key) ||
+      above.some((folder) => listing.has(folder as PathKey) && !isDeleted(folder as PathKey))
+    ) {
+      return [{ key, because: "in-the-way" }];
+    }
     for (const part of [...above, key]) {
       const spelling = spellings.get(fold(part));
       if (spelling !== undefined && spelling !== part) return [{ key, because: "case-variant" }];
@@ -147,7 +210,11 @@ function collisions(taken: ReadonlyMap<PathKey, OwnedChanges["taken"][number]>, 
   });
 }
 
-function beyondLimits(taken: OwnedChanges["taken"], violations: number, limits: CommitLimits): TreeViolation[] {
+function beyondLimits(
+  taken: OwnedChanges["taken"],
+  violations: number,
+  limits: CommitLimits,
+): TreeViolation[] {
   const bytes = taken.reduce((sum, change) => sum + change.bytes, 0);
   const beyond: TreeViolation[] = [];
   if (taken.length + violations > limits.files) beyond.push({ path: ".", because: "too-many" });

@@ -1,8 +1,8 @@
 import { isUtf8 } from "node:buffer";
 
 /**
- * A path as git and the file system know it: bytes. Held one byte per character (latin1), so that any name can be a key, and
- * `/` is still `/`. Relative to the root of the tree.
+ * A path as git and the file system know it: bytes. Held one byte per character (latin1), so that
+ * any name can be a key, and `/` is still `/`. Relative to the root of the tree.
  */
 export type PathKey = string & { readonly isPathKey: true };
 
@@ -18,7 +18,12 @@ export function isText(key: PathKey): boolean {
 /** For people, and for patterns when `isText`. Bytes that are no text are written `\xNN`. */
 export function textOf(key: PathKey): string {
   const bytes = bytesOf(key);
-  return isUtf8(bytes) ? bytes.toString("utf8") : key.replace(/[^\x20-\x7e]/g, (char) => `\\x${char.charCodeAt(0).toString(16).padStart(2, "0")}`);
+  return isUtf8(bytes)
+    ? bytes.toString("utf8")
+    : key.replace(
+        /[^\x20-\x7e]/g,
+        (char) => `\\x${char.charCodeAt(0).toString(16).padStart(2, "0")}`,
+      );
 }
 
 /** Of a name in a folder; the root is "". */
@@ -29,7 +34,9 @@ export function joinKey(folder: PathKey | "", name: string): PathKey {
 /** The folders above a path, the nearest last, without the root. */
 export function foldersAbove(path: string): string[] {
   const above: string[] = [];
-  for (let end = path.indexOf("/"); end >= 0; end = path.indexOf("/", end + 1)) above.push(path.slice(0, end));
+  for (let end = path.indexOf("/"); end >= 0; end = path.indexOf("/", end + 1)) {
+    above.push(path.slice(0, end));
+  }
   return above;
 }
 

@@ -37,8 +37,9 @@ const WHOLE_BYTES = 16 * 1024 * 1024;
 const PRIVATE_GIT_TIME = 0;
 
 /**
- * The folder in which the workers of one port work: `tree` with the files, `scratch` for what is temporary, and beside them, out of
- * the workers' reach, who holds it and whether its setup is done. Nothing in `tree` is taken at its word.
+ * The folder in which the workers of one port work: `tree` with the files, `scratch` for what is
+ * temporary, and beside them, out of the workers' reach, who holds it and whether its setup is
+ * done. Nothing in `tree` is taken at its word.
  */
 export class PortTree {
   /** Real paths. */
@@ -49,7 +50,15 @@ export class PortTree {
   readonly #store: RunStore;
 
   /** Makes the folders, or takes those that are there. */
-  static async open({ folder, port, store }: { folder: string; port: string; store: RunStore }): Promise<PortTree> {
+  static async open({
+    folder,
+    port,
+    store,
+  }: {
+    folder: string;
+    port: string;
+    store: RunStore;
+  }): Promise<PortTree> {
     await onDisk(folder, async () => {
       await removeAll(Buffer.from(`${folder}.removed`));
       for (const name of ["tree", "scratch"]) await mkdir(join(folder, name), { recursive: true });
@@ -65,12 +74,29 @@ export class PortTree {
     this.#store = store;
   }
 
-  /** Takes the tree for a process; again for the same one is nothing. Throws `TREE_LEASED` when a process of the same or a higher epoch holds it. */
+  /**
+   * Takes the tree for a process; again for the same one is nothing. Throws `TREE_LEASED` when a
+   * process of the same or a higher epoch holds it.
+   */
   async lease(lease: TreeLease): Promise<void> {
     const holder = await this.holder();
-    if (holder && holder.processId === lease.processId && holder.run === lease.run && holder.epoch === lease.epoch) return;
+    if (
+      holder &&
+      holder.processId === lease.processId &&
+      holder.run === lease.run &&
+      holder.epoch === lease.epoch
+    ) {
+      return;
+    }
     if (holder && holder.epoch >= lease.epoch) {
-      throw new DureError("TREE_LEASED", `The tree of port ${this.#port} is held by process ${holder.processId} (epoch ${holder.epoch}).`, { class: "conflict", hint: "That process works on this run; this one must take the run over first." });
+      throw new DureError(
+        "TREE_LEASED",
+        `The tree of port ${this.#port} is held by process ${holder.processId} (epoch ${holder.epoch}).`,
+        {
+          class: "conflict",
+          hint: "That process works on this run; this one must take the run over first.",
+        },
+      );
     }
     await onDisk(this.#folder, () => writeWhole(this.#leasePath, JSON.stringify(lease)));
   }
@@ -81,26 +107,48 @@ export class PortTree {
 
   /** Gives the tree back, if this process holds it. */
   async release(lease: TreeLease): Promise<void> {
-    if ((await this.holder())?.processId === lease.processId) await rm(this.#leasePath, { force: true });
+    if ((await this.holder())?.processId === lease.processId) {
+      await rm(this.#leasePath, { force: true });
+    }
   }
 
   /**
-   * Makes the files exactly those of a commit, byte for byte: no filter, no line ends, no worker's leftovers. `keep: "ignored"`
-   * leaves what the commit's `.gitignore` names and what the setup left. Died in the middle it is simply done again.
+   * Makes the files exactly those of a commit, byte for byte: no filter, no line ends, no worker's
+   * leftovers. `keep: "ignored"` leaves what the commit's `.gitignore` names and what the setup
+   * left. Died in the middle it is simply done again.
    */
-  async checkout(commit: string, { keep = "nothing", signal }: Waiting & { keep?: "nothing" | "ignored" } = {}): Promise<void> {
+  async checkout(
+    commit: string,
+    { keep = "nothing", signal }: Waiting & { keep?: "nothing" | "ignored" } = {},
+  ): Promise<void> {
     await onDisk(this.tree, async () => {
       await this.#ensureFolder();
       await removeAll(Buffer.from(join(this.tree, ".git")));
       const listing = await this.#store.listing(commit, { signal });
-      const residue: Residue = keep === "ignored" ? ((await this.setup())?.residue ?? new Map()) : new Map();
+      const residue: Residue =
+        keep === "ignored" ? ((await this.setup())?.residue ?? new Map()) : new Map();
       for (;;) {
-        const scan = await this.#store.scan(this.tree, listing, { fileBytes: WHOLE_BYTES, most: AT_ONCE, ignore: keep === "ignored" ? "ignored" : "nothing", signal });
+        const scan = await this.#store.scan(this.tree, listing, {
+          fileBytes: WHOLE_BYTES,
+          most: AT_ONCE,
+          ignore: keep === "ignored" ? "ignored" : "nothing",
+          signal,
+        });
         const wrong = scan.found.filter((one) => !isLeftBySetup(one, residue, listing));
         refuseMounts(wrong);
-        for (const one of wrong) if (one.kind !== "missing") await removeAll(absolute(this.tree, reachableKey(one, scan.newFolders)));
-        for (const folder of scan.newFolders.toReversed()) await removeEmpty(absolute(this.tree, folder));
-        await this.#write(commit, wrong.map(({ key }) => key).filter((key) => listing.has(key)), signal);
+        for (const one of wrong) {
+          if (one.kind !== "missing") {
+            await removeAll(absolute(this.tree, reachableKey(one, scan.newFolders)));
+          }
+        }
+        for (const folder of scan.newFolders.toReversed()) {
+          await removeEmpty(absolute(this.tree, folder));
+        }
+        await this.#write(
+          commit,
+          wrong.map(({ key }) => key).filter((key) => listing.has(key)),
+          signal,
+        );
         if (scan.isComplete) break;
       }
     });
@@ -108,19 +156,54 @@ export class PortTree {
 
   /** What the setup left, once it is done. */
   async setup(): Promise<SetupRecord | undefined> {
-    const stored = await readJson<{ commit: string; residue: [string, TreeEntry | "missing"][] }>(this.#setupPath);
-    return stored && { commit: stored.commit, residue: new Map(stored.residue.map(([path, entry]) => [Buffer.from(path, "base64").toString("latin1") as PathKey, entry])) };
+    const stored = await readJson<{ commit: string; residue: [string, TreeEntry | "missing"][] }>(
+      this.#setupPath,
+    );
+    return (
+      stored && {
+        commit: stored.commit,
+        residue: new Map(
+          stored.residue.map(([path, entry]) => [
+            Buffer.from(path, "base64").toString("latin1") as PathKey,
+            entry,
+          ]),
+        ),
+      }
+    );
   }
 
-  /** Records that the setup is done, together with what it changed beside ignored files. Throws `SETUP_SCATTERED` when that is too much to remember. */
+  /**
+   * Records that the setup is done, together with what it changed beside ignored files. Throws
+   * `SETUP_SCATTERED` when that is too much to remember.
+   */
   async markSetup(commit: string, { signal }: Waiting = {}): Promise<SetupRecord> {
     const listing = await this.#store.listing(commit, { signal });
-    const scan = await this.#store.scan(this.tree, listing, { fileBytes: WHOLE_BYTES, most: MAX_RESIDUE, ignore: "ignored", signal });
+    const scan = await this.#store.scan(this.tree, listing, {
+      fileBytes: WHOLE_BYTES,
+      most: MAX_RESIDUE,
+      ignore: "ignored",
+      signal,
+    });
     if (!scan.isComplete) {
-      throw new DureError("SETUP_SCATTERED", `The setup of port ${this.#port} left more than ${MAX_RESIDUE} files that no .gitignore names, such as ${textOf(scan.found[0]!.key)}.`, { class: "limit", hint: "Commit a .gitignore that names what the setup makes, such as node_modules/." });
+      throw new DureError(
+        "SETUP_SCATTERED",
+        `The setup of port ${this.#port} left more than ${MAX_RESIDUE} files that no .gitignore names, such as ${textOf(scan.found[0]!.key)}.`,
+        {
+          class: "limit",
+          hint: "Commit a .gitignore that names what the setup makes, such as node_modules/.",
+        },
+      );
     }
-    const residue = scan.found.flatMap((one): [PathKey, TreeEntry | "missing"][] => (one.kind === "missing" ? [[one.key, "missing"]] : one.entry ? [[one.key, one.entry]] : []));
-    const stored = { commit, residue: residue.map(([key, entry]) => [Buffer.from(key, "latin1").toString("base64"), entry]) };
+    const residue = scan.found.flatMap((one): [PathKey, TreeEntry | "missing"][] =>
+      one.kind === "missing" ? [[one.key, "missing"]] : one.entry ? [[one.key, one.entry]] : [],
+    );
+    const stored = {
+      commit,
+      residue: residue.map(([key, entry]) => [
+        Buffer.from(key, "latin1").toString("base64"),
+        entry,
+      ]),
+    };
     await onDisk(this.#folder, () => writeWhole(this.#setupPath, JSON.stringify(stored)));
     return { commit, residue: new Map(residue) };
   }
@@ -131,26 +214,43 @@ export class PortTree {
   }
 
   /**
-   * Puts a small repository of its own into the tree, with one commit of what the worker may see, so that `git status` and `git diff`
-   * work there. Nothing of it is ever read back.
+   * Puts a small repository of its own into the tree, with one commit of what the worker may see,
+   * so that `git status` and `git diff` work there. Nothing of it is ever read back.
    */
   async makePrivateGit(commit: string, scope: Scope, { signal }: Waiting = {}): Promise<void> {
     const { git } = this.#store;
     const listing = await this.#store.listing(commit, { signal });
-    const forbidden = [...listing.keys()].filter((key) => !isText(key) || isHiddenFrom(scope, textOf(key)));
+    const forbidden = [...listing.keys()].filter(
+      (key) => !isText(key) || isHiddenFrom(scope, textOf(key)),
+    );
     const excerpt = await this.#store.excerpt(commit, forbidden, { at: PRIVATE_GIT_TIME, signal });
     const draft = join(this.#folder, "private.git");
     await onDisk(this.#folder, async () => {
       await rm(draft, { recursive: true, force: true });
       // What `git init` makes, by hand: one process less for each turn of a worker.
-      for (const name of ["info", "objects/info", "objects/pack", "refs/heads"]) await mkdir(join(draft, name), { recursive: true });
+      for (const name of ["info", "objects/info", "objects/pack", "refs/heads"]) {
+        await mkdir(join(draft, name), { recursive: true });
+      }
       const isSha256 = this.#store.hash === "sha256";
       await writeFile(join(draft, "HEAD"), "ref: refs/heads/port\n");
-      await writeFile(join(draft, "config"), `[core]\n\trepositoryformatversion = ${isSha256 ? 1 : 0}\n\tfilemode = true\n\tbare = false\n${isSha256 ? "[extensions]\n\tobjectformat = sha256\n" : ""}`);
+      await writeFile(
+        join(draft, "config"),
+        `[core]\n\trepositoryformatversion = ${isSha256 ? 1 : 0}\n\tfilemode = true\n\tbare = false\n${isSha256 ? "[extensions]\n\tobjectformat = sha256\n" : ""}`,
+      );
       await writeFile(join(draft, "refs", "heads", "port"), `${excerpt}\n`);
       await writeFile(join(draft, "info", "attributes"), ATTRIBUTES);
-      await writeFile(join(draft, "info", "exclude"), forbidden.filter(isText).map((key) => `/${textOf(key).replace(/[\\*?[ ]/g, "\\$&")}\n`).join(""));
-      await git.run(["pack-objects", "--quiet", "--revs", join(draft, "objects", "pack", "pack")], { at: this.#store.at, input: `${excerpt}\n`, signal });
+      await writeFile(
+        join(draft, "info", "exclude"),
+        forbidden
+          .filter(isText)
+          .map((key) => `/${textOf(key).replace(/[\\*?[ ]/g, "\\$&")}\n`)
+          .join(""),
+      );
+      await git.run(["pack-objects", "--quiet", "--revs", join(draft, "objects", "pack", "pack")], {
+        at: this.#store.at,
+        input: `${excerpt}\n`,
+        signal,
+      });
       const at = { cwd: this.tree, gitDir: draft, workTree: this.tree };
       await git.run(["read-tree", excerpt], { at, signal });
       await git.run(["update-index", "-q", "--refresh"], { at, accept: [0, 1], signal });
@@ -159,58 +259,126 @@ export class PortTree {
     });
   }
 
-  /** What a process may touch here under a scope. Makes folders that it may write. The person's own files, other ports' trees and all stores of git are hidden. */
-  async confinement(commit: string, scope: Scope, { repository, signal }: Waiting & { repository: Repository }): Promise<Confinement> {
+  /**
+   * What a process may touch here under a scope. Makes folders that it may write. The person's own
+   * files, other ports' trees and all stores of git are hidden.
+   */
+  async confinement(
+    commit: string,
+    scope: Scope,
+    { repository, signal }: Waiting & { repository: Repository },
+  ): Promise<Confinement> {
     const listing = await this.#store.listing(commit, { signal });
-    return onDisk(this.tree, () => confine({ ...this.#around(repository), scope, listing, scratch: this.scratch }));
-  }
-
-  /** What a command of the plan is kept from here, which may touch the whole tree: the same as a worker, but for what is withheld in the tree. */
-  async surroundings(commit: string, { repository, signal }: Waiting & { repository: Repository }): Promise<Pick<Confinement, "hidden" | "readOnly">> {
-    return confineSurroundings(this.#around(repository), await this.#store.listing(commit, { signal }));
-  }
-
-  #around(repository: Repository): TreeSurroundings {
-    return { tree: this.tree, original: repository.facts.isBare ? undefined : repository.root, stores: [repository.commonDir, this.#store.folder], neighbours: [dirname(this.#store.folder), dirname(this.#folder)] };
+    return onDisk(this.tree, () =>
+      confine({ ...this.#around(repository), scope, listing, scratch: this.scratch }),
+    );
   }
 
   /**
-   * Removes the folder, after proof: nobody holds it, its files are those of a commit, and that one and all commits that were made
-   * here are reachable in the person's repository from the refs. Throws `TREE_NOT_SAFE`.
+   * What a command of the plan is kept from here, which may touch the whole tree: the same as a
+   * worker, but for what is withheld in the tree.
+   */
+  async surroundings(
+    commit: string,
+    { repository, signal }: Waiting & { repository: Repository },
+  ): Promise<Pick<Confinement, "hidden" | "readOnly">> {
+    return confineSurroundings(
+      this.#around(repository),
+      await this.#store.listing(commit, { signal }),
+    );
+  }
+
+  #around(repository: Repository): TreeSurroundings {
+    return {
+      tree: this.tree,
+      original: repository.facts.isBare ? undefined : repository.root,
+      stores: [repository.commonDir, this.#store.folder],
+      neighbours: [dirname(this.#store.folder), dirname(this.#folder)],
+    };
+  }
+
+  /**
+   * Removes the folder, after proof: nobody holds it, its files are those of a commit, and that one
+   * and all commits that were made here are reachable in the person's repository from the refs.
+   * Throws `TREE_NOT_SAFE`.
    *
    * @param options.commit what the files must be; check out once more where a worker left something that was not taken.
    */
-  async remove({ repository, commit, keptBy, signal }: Waiting & { repository: Repository; commit: string; keptBy: readonly string[] }): Promise<void> {
+  async remove({
+    repository,
+    commit,
+    keptBy,
+    signal,
+  }: Waiting & {
+    repository: Repository;
+    commit: string;
+    keptBy: readonly string[];
+  }): Promise<void> {
     const holder = await this.holder();
-    if (holder) throw notSafe(this.#port, `process ${holder.processId} holds it`, "Stop the run first.");
+    if (holder) {
+      throw notSafe(this.#port, `process ${holder.processId} holds it`, "Stop the run first.");
+    }
     const made = [...(await this.#store.list(`ports/${this.#port}/`, { signal })).values()];
     const commits = [...new Set([...made, commit])];
-    if (!(await repository.hasReachable(commits, keptBy, { signal }))) throw notSafe(this.#port, `not all of its ${commits.length} commits are reachable from ${keptBy.slice(0, 3).join(", ") || "any ref"}`, "Publish the run's store first.");
+    if (!(await repository.hasReachable(commits, keptBy, { signal }))) {
+      throw notSafe(
+        this.#port,
+        `not all of its ${commits.length} commits are reachable from ${keptBy.slice(0, 3).join(", ") || "any ref"}`,
+        "Publish the run's store first.",
+      );
+    }
     const own = await this.uncommitted(commit, { signal });
-    if (own.length > 0) throw notSafe(this.#port, `it holds what no commit has: ${own.slice(0, 5).join(", ")}`, "Commit it, or check the tree out anew.");
+    if (own.length > 0) {
+      throw notSafe(
+        this.#port,
+        `it holds what no commit has: ${own.slice(0, 5).join(", ")}`,
+        "Commit it, or check the tree out anew.",
+      );
+    }
     this.#store.forget(this.tree);
     await rename(this.#folder, `${this.#folder}.removed`);
     await removeAll(Buffer.from(`${this.#folder}.removed`));
   }
 
-  /** Paths in which the files differ from those of a commit, but for what the setup left. A tree without any file has nothing to lose. */
+  /**
+   * Paths in which the files differ from those of a commit, but for what the setup left. A tree
+   * without any file has nothing to lose.
+   */
   async uncommitted(commit: string, { signal }: Waiting = {}): Promise<readonly string[]> {
     const listing = await this.#store.listing(commit, { signal });
     const residue = (await this.setup())?.residue ?? new Map();
-    const { found } = await this.#store.scan(this.tree, listing, { fileBytes: WHOLE_BYTES, most: MAX_RESIDUE + 10, ignore: "ignored", signal });
+    const { found } = await this.#store.scan(this.tree, listing, {
+      fileBytes: WHOLE_BYTES,
+      most: MAX_RESIDUE + 10,
+      ignore: "ignored",
+      signal,
+    });
     const own = found.filter((one) => !isLeftBySetup(one, residue, listing));
     const isEmpty = own.length === listing.size && own.every(({ kind }) => kind === "missing"); // a removal that died left it so
     return isEmpty ? [] : own.map(({ key }) => textOf(key));
   }
 
   /** Writes files of a commit that are not there. */
-  async #write(commit: string, keys: readonly PathKey[], signal: AbortSignal | undefined): Promise<void> {
+  async #write(
+    commit: string,
+    keys: readonly PathKey[],
+    signal: AbortSignal | undefined,
+  ): Promise<void> {
     if (keys.length === 0) return;
     const { git } = this.#store;
     await using temporary = await this.#store.temporary();
-    const at = { ...this.#store.at, cwd: this.tree, workTree: this.tree, indexFile: join(temporary.path, "index") };
+    const at = {
+      ...this.#store.at,
+      cwd: this.tree,
+      workTree: this.tree,
+      indexFile: join(temporary.path, "index"),
+    };
     await git.run(["read-tree", commit], { at, signal });
-    await git.run(["checkout-index", "-z", "--stdin", "--force", "--quiet"], { at, input: Buffer.from(keys.map((key) => `${key}\0`).join(""), "latin1"), signal });
+    await git.run(["checkout-index", "-z", "--stdin", "--force", "--quiet"], {
+      at,
+      input: Buffer.from(keys.map((key) => `${key}\0`).join(""), "latin1"),
+      signal,
+    });
   }
 
   /** A link or file in the place of the tree is removed, never followed. */
@@ -229,13 +397,28 @@ export class PortTree {
   }
 }
 
-/** What the setup left beside the commit stays; what it changed of the commit's own files does not. */
-function isLeftBySetup(one: Found, residue: Residue, listing: ReadonlyMap<PathKey, TreeEntry>): boolean {
+/**
+ * What the setup left beside the commit stays; what it changed of the commit's own files does not.
+ */
+function isLeftBySetup(
+  one: Found,
+  residue: Residue,
+  listing: ReadonlyMap<PathKey, TreeEntry>,
+): boolean {
   const left = residue.get(one.key);
-  return one.kind !== "missing" && left !== undefined && left !== "missing" && sameEntry(left, one.entry) && !listing.has(one.key);
+  return (
+    one.kind !== "missing" &&
+    left !== undefined &&
+    left !== "missing" &&
+    sameEntry(left, one.entry) &&
+    !listing.has(one.key)
+  );
 }
 
-/** A path that is too long to be named is removed together with the outermost folder around it that is new. */
+/**
+ * A path that is too long to be named is removed together with the outermost folder around it that
+ * is new.
+ */
 function reachableKey(one: Found, newFolders: readonly PathKey[]): PathKey {
   if (one.kind !== "odd" || one.because !== "too-long") return one.key;
   const fresh = new Set<string>(newFolders);
@@ -244,14 +427,23 @@ function reachableKey(one: Found, newFolders: readonly PathKey[]): PathKey {
 
 function refuseMounts(found: readonly Found[]): void {
   const mount = found.find((one) => one.kind === "odd" && one.because === "other-device");
-  if (mount) throw new DureError("TREE_MOUNTED", `Another file system is mounted at ${textOf(mount.key)}.`, { class: "conflict", hint: "Unmount it; dure does not remove what lies on another file system." });
+  if (mount) {
+    throw new DureError("TREE_MOUNTED", `Another file system is mounted at ${textOf(mount.key)}.`, {
+      class: "conflict",
+      hint: "Unmount it; dure does not remove what lies on another file system.",
+    });
+  }
 }
 
 async function removeEmpty(path: Buffer): Promise<void> {
   try {
     await rmdir(path);
   } catch (error) {
-    if (!["ENOTEMPTY", "ENOENT", "ENOTDIR", "EEXIST", "ENAMETOOLONG"].includes(codeOf(error) ?? "")) throw error;
+    if (
+      !["ENOTEMPTY", "ENOENT", "ENOTDIR", "EEXIST", "ENAMETOOLONG"].includes(codeOf(error) ?? "")
+    ) {
+      throw error;
+    }
   }
 }
 
@@ -265,5 +457,8 @@ async function readJson<T>(path: string): Promise<T | undefined> {
 }
 
 function notSafe(port: string, because: string, hint: string): DureError {
-  return new DureError("TREE_NOT_SAFE", `The tree of port ${port} is not removed: ${because}.`, { class: "conflict", hint });
+  return new DureError("TREE_NOT_SAFE", `The tree of port ${port} is not removed: ${because}.`, {
+    class: "conflict",
+    hint,
+  });
 }

@@ -9,12 +9,24 @@ const ENV = { PATH: process.env.PATH, HOME: "/nonexistent" };
 const open = (folder: string): Promise<Repository> => Repository.open(folder, { git: testGit() });
 
 /** Two machines with clones of one repository, which is bare. */
-async function twoMachines(): Promise<{ origin: string; here: Repository; there: Repository; first: string; [Symbol.dispose](): void }> {
+async function twoMachines(): Promise<{
+  origin: string;
+  here: Repository;
+  there: Repository;
+  first: string;
+  [Symbol.dispose](): void;
+}> {
   const person = new TestRepository();
   const origin = join(person.home, "origin.git");
   gitIn(person.home, "clone", "-q", "--bare", person.folder, origin);
   for (const name of ["here", "there"]) gitIn(person.home, "clone", "-q", origin, name);
-  return { origin, here: await open(join(person.home, "here")), there: await open(join(person.home, "there")), first: person.git("rev-parse", "HEAD"), [Symbol.dispose]: () => person[Symbol.dispose]() };
+  return {
+    origin,
+    here: await open(join(person.home, "here")),
+    there: await open(join(person.home, "there")),
+    first: person.git("rev-parse", "HEAD"),
+    [Symbol.dispose]: () => person[Symbol.dispose](),
+  };
 }
 
 function commitOn(repository: Repository, parent: string, message: string): string {
@@ -35,7 +47,9 @@ test("what one machine pushed of a run another one gets, and nothing of another 
 
   expect([...refs]).toEqual([["ports/a/result", a]]);
   expect(gitIn(there.root, "log", "-1", "--format=%s", a)).toBe("a");
-  expect(gitIn(origin, "for-each-ref", "--format=%(refname)")).toBe("refs/dure/run_1/ports/a/result\nrefs/heads/main");
+  expect(gitIn(origin, "for-each-ref", "--format=%(refname)")).toBe(
+    "refs/dure/run_1/ports/a/result\nrefs/heads/main",
+  );
 });
 
 test("a ref that moved moves there too, a run that was never pushed has none, and a forgotten one has none any more", async () => {
@@ -60,15 +74,30 @@ test("a ref that moved moves there too, a run that was never pushed has none, an
 test("no hook of the repository runs, and no password is asked for or shown", async () => {
   using machines = await twoMachines();
   const { here, first } = machines;
-  execFileSync("sh", ["-c", `printf '#!/bin/sh\\ntouch ran\\nexit 1\\n' > .git/hooks/pre-push && chmod +x .git/hooks/pre-push`], { cwd: here.root });
+  execFileSync(
+    "sh",
+    [
+      "-c",
+      `printf '#!/bin/sh\\ntouch ran\\nexit 1\\n' > .git/hooks/pre-push && chmod +x .git/hooks/pre-push`,
+    ],
+    { cwd: here.root },
+  );
   await here.pin("run_1", "result", first);
 
   await new RunRemote({ repository: here, remote: "origin", env: ENV }).push("run_1");
-  const refused = await new RunRemote({ repository: here, remote: "https://me:secret@127.0.0.1:1/x.git", env: ENV }).push("run_1").catch((error: unknown) => error);
+  const refused = await new RunRemote({
+    repository: here,
+    remote: "https://me:secret@127.0.0.1:1/x.git",
+    env: ENV,
+  })
+    .push("run_1")
+    .catch((error: unknown) => error);
 
   expect(execFileSync("ls", { cwd: here.root, encoding: "utf8" })).not.toContain("ran");
   expect(refused).toMatchObject({ code: "REMOTE_FAILED" });
   expect(String(refused)).not.toContain("secret");
   expect(withoutPassword("ssh://git@example.org/x")).toBe("ssh://example.org/x");
-  expect(() => new RunRemote({ repository: here, remote: "--upload-pack=touch x", env: ENV })).toThrow(expect.objectContaining({ code: "REMOTE_INVALID" }));
+  expect(
+    () => new RunRemote({ repository: here, remote: "--upload-pack=touch x", env: ENV }),
+  ).toThrow(expect.objectContaining({ code: "REMOTE_INVALID" }));
 });

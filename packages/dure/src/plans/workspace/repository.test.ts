@@ -4,7 +4,18 @@ import { expect, test } from "vitest";
 import { Git } from "./git.ts";
 import type { MergeOptions, MergeOutcome } from "./merge-into-branch.ts";
 import { findOwnedSubmodule, freeBranchName, Repository } from "./repository.ts";
-import { AT, aScope, AUTHOR, gitIn, readCommit, readTree, startRun, testGit, TestRepository, writeFiles } from "./test-repository.ts";
+import {
+  AT,
+  aScope,
+  AUTHOR,
+  gitIn,
+  readCommit,
+  readTree,
+  startRun,
+  testGit,
+  TestRepository,
+  writeFiles,
+} from "./test-repository.ts";
 
 const open = (folder: string): Promise<Repository> => Repository.open(folder, { git: testGit() });
 
@@ -15,22 +26,42 @@ test("opens a repository from any folder of it, and tells what it found", async 
   const repository = await open(join(person.folder, "src"));
 
   expect(repository.root).toBe(person.folder);
-  expect(repository.facts).toEqual({ branch: "main", head: person.git("rev-parse", "HEAD"), isDirty: true, isBare: false, isShallow: false });
-  expect(await repository.listFiles("HEAD")).toEqual([{ path: "src/a.ts", bytes: 2, kind: "file" }]);
+  expect(repository.facts).toEqual({
+    branch: "main",
+    head: person.git("rev-parse", "HEAD"),
+    isDirty: true,
+    isBare: false,
+    isShallow: false,
+  });
+  expect(await repository.listFiles("HEAD")).toEqual([
+    { path: "src/a.ts", bytes: 2, kind: "file" },
+  ]);
 });
 
 test("says what is wrong with a place that cannot be worked on", async () => {
   using person = new TestRepository({});
   mkdirSync(join(person.home, "plain"));
 
-  await expect(open(join(person.home, "nowhere"))).rejects.toMatchObject({ code: "NOT_A_REPOSITORY" });
-  await expect(open(join(person.home, "plain"))).rejects.toMatchObject({ code: "NOT_A_REPOSITORY" });
-  await expect(open(join(person.folder, ".git"))).rejects.toMatchObject({ code: "NOT_A_REPOSITORY" });
+  await expect(open(join(person.home, "nowhere"))).rejects.toMatchObject({
+    code: "NOT_A_REPOSITORY",
+  });
+  await expect(open(join(person.home, "plain"))).rejects.toMatchObject({
+    code: "NOT_A_REPOSITORY",
+  });
+  await expect(open(join(person.folder, ".git"))).rejects.toMatchObject({
+    code: "NOT_A_REPOSITORY",
+  });
   await expect(open(person.folder)).rejects.toMatchObject({ code: "REPOSITORY_EMPTY" });
-  await expect(Repository.open(person.folder, { git: new Git({ env: { PATH: join(person.home, "plain") } }) })).rejects.toMatchObject({ code: "GIT_MISSING" });
+  await expect(
+    Repository.open(person.folder, { git: new Git({ env: { PATH: join(person.home, "plain") } }) }),
+  ).rejects.toMatchObject({ code: "GIT_MISSING" });
   writeFileSync(join(person.home, "plain/git"), "#!/bin/sh\necho git version 2.30.2\n");
   chmodSync(join(person.home, "plain/git"), 0o755);
-  await expect(Repository.open(person.folder, { git: new Git({ env: { PATH: `${join(person.home, "plain")}:/bin` } }) })).rejects.toMatchObject({ code: "GIT_TOO_OLD" });
+  await expect(
+    Repository.open(person.folder, {
+      git: new Git({ env: { PATH: `${join(person.home, "plain")}:/bin` } }),
+    }),
+  ).rejects.toMatchObject({ code: "GIT_TOO_OLD" });
 });
 
 test("a base is a branch, a tag or a commit; anything else is told with the branches there are", async () => {
@@ -39,15 +70,26 @@ test("a base is a branch, a tag or a commit; anything else is told with the bran
   const repository = await open(person.folder);
   const head = person.git("rev-parse", "HEAD");
 
-  expect(await Promise.all(["main", "v1", "HEAD", head.slice(0, 8)].map((name) => repository.resolve(name)))).toEqual([head, head, head, head]);
+  expect(
+    await Promise.all(
+      ["main", "v1", "HEAD", head.slice(0, 8)].map((name) => repository.resolve(name)),
+    ),
+  ).toEqual([head, head, head, head]);
   await expect(repository.resolve("--all")).rejects.toMatchObject({ code: "BASE_UNKNOWN" });
-  await expect(repository.resolve("mian")).rejects.toMatchObject({ code: "BASE_UNKNOWN", hint: "Its newest branches: main." });
-  await expect(repository.resolve("HEAD:readme.md")).rejects.toMatchObject({ code: "BASE_UNKNOWN" });
+  await expect(repository.resolve("mian")).rejects.toMatchObject({
+    code: "BASE_UNKNOWN",
+    hint: "Its newest branches: main.",
+  });
+  await expect(repository.resolve("HEAD:readme.md")).rejects.toMatchObject({
+    code: "BASE_UNKNOWN",
+  });
 });
 
 test("warns of filters, submodules and what is not committed", async () => {
   using library = new TestRepository();
-  using person = new TestRepository({ ".gitattributes": "*.bin filter=lfs diff=lfs merge=lfs -text\n" });
+  using person = new TestRepository({
+    ".gitattributes": "*.bin filter=lfs diff=lfs merge=lfs -text\n",
+  });
   person.git("submodule", "add", "-q", library.folder, "vendor/lib");
   person.commit("submodule");
   writeFiles(person.folder, { ".gitattributes": "changed\n" });
@@ -55,15 +97,26 @@ test("warns of filters, submodules and what is not committed", async () => {
 
   const warnings = await repository.warnings(await repository.resolve("HEAD"));
 
-  expect(warnings.map(({ code }) => code)).toEqual(["UNCOMMITTED", "SUBMODULES_EMPTY", "FILTERS_OFF"]);
-  await expect(repository.refuseOwnedSubmodules("HEAD", ["src/**", "vendor/lib/src/**"])).rejects.toMatchObject({ code: "SUBMODULE_OWNED" });
+  expect(warnings.map(({ code }) => code)).toEqual([
+    "UNCOMMITTED",
+    "SUBMODULES_EMPTY",
+    "FILTERS_OFF",
+  ]);
+  await expect(
+    repository.refuseOwnedSubmodules("HEAD", ["src/**", "vendor/lib/src/**"]),
+  ).rejects.toMatchObject({ code: "SUBMODULE_OWNED" });
   await repository.refuseOwnedSubmodules("HEAD", ["vendor/**"]);
 });
 
 test("knows when a pattern lies in a submodule", () => {
-  expect(findOwnedSubmodule(["src/**", "Vendor/LIB/x.ts"], ["vendor/lib"])).toEqual({ pattern: "Vendor/LIB/x.ts", submodule: "vendor/lib" });
+  expect(findOwnedSubmodule(["src/**", "Vendor/LIB/x.ts"], ["vendor/lib"])).toEqual({
+    pattern: "Vendor/LIB/x.ts",
+    submodule: "vendor/lib",
+  });
   expect(findOwnedSubmodule(["vendor/lib"], ["vendor/lib"])).toBeDefined();
-  expect(findOwnedSubmodule(["vendor/**", "**/x.ts", "vendor/lib2/**"], ["vendor/lib"])).toBeUndefined();
+  expect(
+    findOwnedSubmodule(["vendor/**", "**/x.ts", "vendor/lib2/**"], ["vendor/lib"]),
+  ).toBeUndefined();
 });
 
 test("works from a detached HEAD, a linked worktree, a bare, a shallow and a borrowing repository", async () => {
@@ -83,7 +136,9 @@ test("works from a detached HEAD, a linked worktree, a bare, a shallow and a bor
     const done = await run.commit(aScope({ writes: ["a.txt"] }));
     await run.repository.publish(run.store, `run-${name}`);
 
-    expect(readCommit(folder, `refs/dure/run-${name}/ports/login/1.1.impl`)).toEqual({ "a.txt": "3" });
+    expect(readCommit(folder, `refs/dure/run-${name}/ports/login/1.1.impl`)).toEqual({
+      "a.txt": "3",
+    });
     expect(gitIn(folder, "fsck", "--no-dangling")).toBe("");
     expect(repository.facts.isShallow).toBe(name === "shallow");
     expect(done.violations).toEqual([]);
@@ -93,9 +148,19 @@ test("works from a detached HEAD, a linked worktree, a bare, a shallow and a bor
 test("refuses a partial clone", async () => {
   using person = new TestRepository();
   person.git("config", "uploadpack.allowFilter", "true");
-  gitIn(person.home, "clone", "-q", "--filter=blob:none", "--no-checkout", `file://${person.folder}`, "partial");
+  gitIn(
+    person.home,
+    "clone",
+    "-q",
+    "--filter=blob:none",
+    "--no-checkout",
+    `file://${person.folder}`,
+    "partial",
+  );
 
-  await expect(open(join(person.home, "partial"))).rejects.toMatchObject({ code: "REPOSITORY_PARTIAL" });
+  await expect(open(join(person.home, "partial"))).rejects.toMatchObject({
+    code: "REPOSITORY_PARTIAL",
+  });
 });
 
 test("a git that fails, hangs or floods is told with its command", async () => {
@@ -107,9 +172,24 @@ test("a git that fails, hangs or floods is told with its command", async () => {
   chmodSync(join(person.home, "slow/git"), 0o755);
   const slow = new Git({ env: { PATH: `${join(person.home, "slow")}:/bin:/usr/bin` } });
 
-  await expect(git.run(["cat-file", "blob", "nothing"], { at })).rejects.toMatchObject({ code: "GIT_FAILED", details: { exitCode: 128, command: ["git", "cat-file", "blob", "nothing"], stderr: expect.stringContaining("Not a valid object name") as string } });
-  await expect(git.run(["cat-file", "--batch"], { at, input: "HEAD\n".repeat(100), outputBytes: 100 })).rejects.toMatchObject({ code: "GIT_FAILED", message: expect.stringContaining("said too much") as string });
-  await expect(slow.run(["status"], { at, timeMs: 100 })).rejects.toMatchObject({ code: "GIT_FAILED", message: expect.stringContaining("git status took too long") as string });
+  await expect(git.run(["cat-file", "blob", "nothing"], { at })).rejects.toMatchObject({
+    code: "GIT_FAILED",
+    details: {
+      exitCode: 128,
+      command: ["git", "cat-file", "blob", "nothing"],
+      stderr: expect.stringContaining("Not a valid object name") as string,
+    },
+  });
+  await expect(
+    git.run(["cat-file", "--batch"], { at, input: "HEAD\n".repeat(100), outputBytes: 100 }),
+  ).rejects.toMatchObject({
+    code: "GIT_FAILED",
+    message: expect.stringContaining("said too much") as string,
+  });
+  await expect(slow.run(["status"], { at, timeMs: 100 })).rejects.toMatchObject({
+    code: "GIT_FAILED",
+    message: expect.stringContaining("git status took too long") as string,
+  });
   const waiting = slow.run(["status"], { at, signal: aborted.signal });
   aborted.abort(new Error("enough"));
   await expect(waiting).rejects.toThrow("enough");
@@ -124,8 +204,12 @@ test("pins a commit once, and never another one under that name", async () => {
 
   await repository.pin("run1", "base", first);
 
-  await expect(repository.pin("run1", "base", second)).rejects.toMatchObject({ code: "REF_EXISTS" });
-  await expect(repository.pin("../heads", "main", first)).rejects.toMatchObject({ code: "REF_INVALID" });
+  await expect(repository.pin("run1", "base", second)).rejects.toMatchObject({
+    code: "REF_EXISTS",
+  });
+  await expect(repository.pin("../heads", "main", first)).rejects.toMatchObject({
+    code: "REF_INVALID",
+  });
 });
 
 test.each([
@@ -152,12 +236,24 @@ test("makes a result branch, gives it back to the same run, and never moves one"
   const moved = await repository.createResultBranch("dure/login", first, "run1");
   const later = await repository.createResultBranch("dure/login", second, "run2");
 
-  expect([name, again, moved, later]).toEqual(["dure/login-2", "dure/login-2", "dure/login-2", "dure/login-3"]);
-  expect(person.git("rev-parse", "dure/login", "dure/login-2", "dure/login-3").split("\n")).toEqual([first, second, second]);
+  expect([name, again, moved, later]).toEqual([
+    "dure/login-2",
+    "dure/login-2",
+    "dure/login-2",
+    "dure/login-3",
+  ]);
+  expect(person.git("rev-parse", "dure/login", "dure/login-2", "dure/login-3").split("\n")).toEqual(
+    [first, second, second],
+  );
 });
 
 /** A repository with `main`, and a result that changed b.txt from there. */
-function withResult(): { person: TestRepository; base: string; result: string; merge: (more?: Partial<MergeOptions>) => Promise<MergeOutcome> } {
+function withResult(): {
+  person: TestRepository;
+  base: string;
+  result: string;
+  merge: (more?: Partial<MergeOptions>) => Promise<MergeOutcome>;
+} {
   const person = new TestRepository({ "a.txt": "a\n", "b.txt": "b\n", "gone.txt": "x\n" });
   const base = person.git("rev-parse", "HEAD");
   person.git("checkout", "-q", "-b", "dure/login");
@@ -165,7 +261,14 @@ function withResult(): { person: TestRepository; base: string; result: string; m
   const result = person.commit("result", { "b.txt": "result\n", "new/c.txt": "c\n" });
   person.git("checkout", "-q", "main");
   const merge = async (more: Partial<MergeOptions> = {}): Promise<MergeOutcome> =>
-    (await open(person.folder)).mergeInto({ target: "main", result, message: "Merge dure/login\n", identity: { ...AUTHOR, at: AT }, scratch: join(person.home, "scratch"), ...more });
+    (await open(person.folder)).mergeInto({
+      target: "main",
+      result,
+      message: "Merge dure/login\n",
+      identity: { ...AUTHOR, at: AT },
+      scratch: join(person.home, "scratch"),
+      ...more,
+    });
   return { person, base, result, merge };
 }
 
@@ -190,25 +293,69 @@ test("merges into a branch that moved on, with its files where it is checked out
   const done = await merge();
 
   expect(done).toMatchObject({ kind: "merged", updated: person.folder });
-  expect(person.git("show", "-s", "--format=%P|%an|%s", "main")).toBe(`${tip} ${result}|dure|Merge dure/login`);
+  expect(person.git("show", "-s", "--format=%P|%an|%s", "main")).toBe(
+    `${tip} ${result}|dure|Merge dure/login`,
+  );
   expect(person.git("status", "--porcelain")).toBe("?? untracked.txt");
-  expect(readFileSync(join(person.folder, "a.txt"), "utf8") + readFileSync(join(person.folder, "b.txt"), "utf8")).toBe("moved\nresult\n");
+  expect(
+    readFileSync(join(person.folder, "a.txt"), "utf8") +
+      readFileSync(join(person.folder, "b.txt"), "utf8"),
+  ).toBe("moved\nresult\n");
   expect(existsSync(join(person.folder, "gone.txt"))).toBe(false);
 });
 
 test.each<[string, string, (person: TestRepository) => void]>([
-  ["the same lines changed", "MERGE_CONFLICT", (person) => person.commit("other", { "b.txt": "other\n" })],
+  [
+    "the same lines changed",
+    "MERGE_CONFLICT",
+    (person) => person.commit("other", { "b.txt": "other\n" }),
+  ],
   ["a file is changed", "TARGET_DIRTY", (person) => person.write({ "a.txt": "dirty\n" })],
-  ["a file is changed that the merge changes", "TARGET_DIRTY", (person) => person.write({ "b.txt": "dirty\n" })],
-  ["a change is staged", "TARGET_DIRTY", (person) => (person.write({ "a.txt": "dirty\n" }), person.git("add", "-A"))],
+  [
+    "a file is changed that the merge changes",
+    "TARGET_DIRTY",
+    (person) => person.write({ "b.txt": "dirty\n" }),
+  ],
+  [
+    "a change is staged",
+    "TARGET_DIRTY",
+    (person) => (person.write({ "a.txt": "dirty\n" }), person.git("add", "-A")),
+  ],
   ["a file is gone", "TARGET_DIRTY", (person) => rmSync(join(person.folder, "a.txt"))],
-  ["an untracked file would be overwritten", "TARGET_DIRTY", (person) => person.write({ "new/c.txt": "mine\n" })],
-  ["an ignored file would be overwritten", "TARGET_DIRTY", (person) => person.write({ ".git/info/exclude": "new\n", "new/c.txt": "mine\n" })],
-  ["an untracked file stands where a folder comes", "TARGET_DIRTY", (person) => person.write({ new: "mine\n" })],
-  ["a merge is half done", "TARGET_BUSY", (person) => person.write({ ".git/MERGE_HEAD": `${person.git("rev-parse", "HEAD")}\n` })],
+  [
+    "an untracked file would be overwritten",
+    "TARGET_DIRTY",
+    (person) => person.write({ "new/c.txt": "mine\n" }),
+  ],
+  [
+    "an ignored file would be overwritten",
+    "TARGET_DIRTY",
+    (person) => person.write({ ".git/info/exclude": "new\n", "new/c.txt": "mine\n" }),
+  ],
+  [
+    "an untracked file stands where a folder comes",
+    "TARGET_DIRTY",
+    (person) => person.write({ new: "mine\n" }),
+  ],
+  [
+    "a merge is half done",
+    "TARGET_BUSY",
+    (person) => person.write({ ".git/MERGE_HEAD": `${person.git("rev-parse", "HEAD")}\n` }),
+  ],
   ["git works there", "TARGET_BUSY", (person) => person.write({ ".git/index.lock": "" })],
-  ["the branch is being rebased", "TARGET_BUSY", (person) => (person.git("checkout", "-q", "--detach"), person.write({ ".git/rebase-merge/head-name": "refs/heads/main\n" }))],
-  ["a file has a filter", "TARGET_FILTERED", (person) => person.commit("attributes", { ".gitattributes": "b.txt filter=lfs\n" })],
+  [
+    "the branch is being rebased",
+    "TARGET_BUSY",
+    (person) => (
+      person.git("checkout", "-q", "--detach"),
+      person.write({ ".git/rebase-merge/head-name": "refs/heads/main\n" })
+    ),
+  ],
+  [
+    "a file has a filter",
+    "TARGET_FILTERED",
+    (person) => person.commit("attributes", { ".gitattributes": "b.txt filter=lfs\n" }),
+  ],
 ])("changes nothing when %s", async (_title, code, prepare) => {
   const { person, merge } = withResult();
   using _ = person;
@@ -222,7 +369,10 @@ test.each<[string, string, (person: TestRepository) => void]>([
 
 test.each<[string, (person: TestRepository, result: string) => void]>([
   ["after the files", (person, result) => person.git("read-tree", "-m", "-u", "HEAD", result)],
-  ["in the middle of the files", (person) => (person.write({ "b.txt": "result\n", "new/c.txt": "c\n" }), void 0)],
+  [
+    "in the middle of the files",
+    (person) => (person.write({ "b.txt": "result\n", "new/c.txt": "c\n" }), void 0),
+  ],
   ["with one file gone", (person) => rmSync(join(person.folder, "gone.txt"))],
 ])("a merge that died %s is finished by the next one", async (_title, die) => {
   const { person, result, merge } = withResult();
@@ -241,7 +391,11 @@ test("merges where the branch is checked out in another worktree", async () => {
   person.git("checkout", "-q", "-b", "else");
   person.git("worktree", "add", "-q", join(person.home, "other"), "main");
 
-  expect(await merge()).toEqual({ kind: "fast-forward", commit: result, updated: join(person.home, "other") });
+  expect(await merge()).toEqual({
+    kind: "fast-forward",
+    commit: result,
+    updated: join(person.home, "other"),
+  });
   expect(gitIn(join(person.home, "other"), "status", "--porcelain")).toBe("");
   expect(readFileSync(join(person.home, "other/b.txt"), "utf8")).toBe("result\n");
   await expect(merge({ target: "nothing" })).rejects.toMatchObject({ code: "BRANCH_UNKNOWN" });

@@ -9,16 +9,43 @@ import { absolute, bytesOf, foldersAbove, isText, joinKey, textOf, type PathKey 
 
 /** One path at which the files differ from the commit. */
 export type Found =
-  | { readonly key: PathKey; readonly kind: "file"; readonly entry: TreeEntry; readonly bytes: number; readonly isHardLink: boolean }
-  | { readonly key: PathKey; readonly kind: "link"; readonly entry: TreeEntry; readonly bytes: number; readonly leadsTo: LinkEnd }
+  | {
+      readonly key: PathKey;
+      readonly kind: "file";
+      readonly entry: TreeEntry;
+      readonly bytes: number;
+      readonly isHardLink: boolean;
+    }
+  | {
+      readonly key: PathKey;
+      readonly kind: "link";
+      readonly entry: TreeEntry;
+      readonly bytes: number;
+      readonly leadsTo: LinkEnd;
+    }
   | { readonly key: PathKey; readonly kind: "missing" }
   /** Nothing that a commit could hold. */
-  | { readonly key: PathKey; readonly kind: "odd"; readonly because: OddReason; readonly bytes?: number; readonly entry?: TreeEntry };
+  | {
+      readonly key: PathKey;
+      readonly kind: "odd";
+      readonly because: OddReason;
+      readonly bytes?: number;
+      readonly entry?: TreeEntry;
+    };
 
-export type OddReason = "not-regular" | "git-internals" | "in-submodule" | "other-device" | "unreadable" | "too-long" | "too-large";
+export type OddReason =
+  | "not-regular"
+  | "git-internals"
+  | "in-submodule"
+  | "other-device"
+  | "unreadable"
+  | "too-long"
+  | "too-large";
 
 /** Where a symbolic link ends, through further links. */
-export type LinkEnd = { readonly within: true; readonly key: PathKey; readonly isFolder: boolean } | { readonly within: false };
+export type LinkEnd =
+  | { readonly within: true; readonly key: PathKey; readonly isFolder: boolean }
+  | { readonly within: false };
 
 export interface ScanOptions {
   /** Absolute and real. Its own `.git` is not looked at. */
@@ -33,7 +60,10 @@ export interface ScanOptions {
   /** Differences after which the scan stops. */
   readonly most: number;
   readonly cache?: StatCache;
-  /** Called with what a changed file or link holds, read once: the id is of these bytes. Not called in parallel. */
+  /**
+   * Called with what a changed file or link holds, read once: the id is of these bytes. Not called
+   * in parallel.
+   */
   readonly onContent?: (key: PathKey, content: Buffer) => Promise<void>;
   readonly signal?: AbortSignal | undefined;
 }
@@ -50,13 +80,16 @@ export interface Scan {
 /** Files that are read at the same time. Source: our choice; the disk is asked by four threads. */
 const AT_ONCE = 8;
 const CHUNK_BYTES = 1024 * 1024;
-/** A larger file is always a change: reading a sparse one would take for ever. Source: our choice. */
+/**
+ * A larger file is always a change: reading a sparse one would take for ever. Source: our choice.
+ */
 const HASHED_BYTES = 4 * 1024 ** 3;
 const MAX_LINKS = 40;
 
 /**
- * Compares files with a commit, by walking and reading them: no index, no attributes and no rule of the worker has a say. Symbolic
- * links are never followed, nothing but regular files is opened, a file's id is made of the bytes that were handed to `onContent`.
+ * Compares files with a commit, by walking and reading them: no index, no attributes and no rule of
+ * the worker has a say. Symbolic links are never followed, nothing but regular files is opened, a
+ * file's id is made of the bytes that were handed to `onContent`.
  */
 export async function scanTree(options: ScanOptions): Promise<Scan> {
   const { root, listing, rules, most, signal } = options;
@@ -88,7 +121,9 @@ export async function scanTree(options: ScanOptions): Promise<Scan> {
       if (isFolder && entry?.mode === "160000") {
         seen.add(name);
         const content = await namesIn(root, key);
-        if (typeof content === "string" || content.length > 0) found.push({ key, kind: "odd", because: "in-submodule" });
+        if (typeof content === "string" || content.length > 0) {
+          found.push({ key, kind: "odd", because: "in-submodule" });
+        }
       } else if (isFolder && tracked.has(key)) {
         seen.add(name);
         inner.push(key);
@@ -106,23 +141,29 @@ export async function scanTree(options: ScanOptions): Promise<Scan> {
         inner.push(key);
       } else jobs.push(() => look(options, key, dirent, undefined, lock));
     }
-    for (const name of known ?? []) if (!seen.has(name)) found.push(...missingAt(joinKey(folder, name), listing, tracked));
+    for (const name of known ?? []) {
+      if (!seen.has(name)) found.push(...missingAt(joinKey(folder, name), listing, tracked));
+    }
     for (let index = 0; index < jobs.length && found.length <= most; index += 64) {
-      found.push(...(await atOnce(jobs.slice(index, index + 64))).filter((one) => one !== undefined));
+      found.push(
+        ...(await atOnce(jobs.slice(index, index + 64))).filter((one) => one !== undefined),
+      );
     }
     if (found.length > most) return { found: found.slice(0, most), newFolders, isComplete: false };
     for (const key of inner.toReversed()) {
       const stats = await statOf(root, key);
-      if (typeof stats !== "string" && stats.dev !== device) found.push({ key, kind: "odd", because: "other-device" });
-      else waiting.push(key);
+      if (typeof stats !== "string" && stats.dev !== device) {
+        found.push({ key, kind: "odd", because: "other-device" });
+      } else waiting.push(key);
     }
   }
   return { found: found.sort((a, b) => (a.key < b.key ? -1 : 1)), newFolders, isComplete: true };
 }
 
 /**
- * Remembers ids of files that cannot have changed since. Trusted is what has the same inode, size, mode and times, and whose
- * last change lay more than a second before the scan that read it: file systems keep times in steps. Nobody can set the time of change (ctime).
+ * Remembers ids of files that cannot have changed since. Trusted is what has the same inode, size,
+ * mode and times, and whose last change lay more than a second before the scan that read it: file
+ * systems keep times in steps. Nobody can set the time of change (ctime).
  */
 export class StatCache {
   readonly #files = new Map<PathKey, { readonly print: string; readonly id: string }>();
@@ -149,31 +190,59 @@ function blobId(hash: ScanOptions["hash"], content: Buffer): string {
   return blobHash(hash, content.length).update(content).digest("hex");
 }
 
-async function look(options: ScanOptions, key: PathKey, dirent: Dirent<Buffer>, entry: TreeEntry | undefined, lock: Turnstile): Promise<Found | undefined> {
+async function look(
+  options: ScanOptions,
+  key: PathKey,
+  dirent: Dirent<Buffer>,
+  entry: TreeEntry | undefined,
+  lock: Turnstile,
+): Promise<Found | undefined> {
   if (dirent.isSymbolicLink()) return lookAtLink(options, key, entry, lock);
   if (!dirent.isFile()) return { key, kind: "odd", because: "not-regular" };
   return lookAtFile(options, key, entry, lock);
 }
 
-async function lookAtLink({ root, hash, fileBytes, onContent }: ScanOptions, key: PathKey, entry: TreeEntry | undefined, lock: Turnstile): Promise<Found | undefined> {
+async function lookAtLink(
+  { root, hash, fileBytes, onContent }: ScanOptions,
+  key: PathKey,
+  entry: TreeEntry | undefined,
+  lock: Turnstile,
+): Promise<Found | undefined> {
   const target = await readlink(absolute(root, key), { encoding: "buffer" });
   const next: TreeEntry = { mode: "120000", id: blobId(hash, target) };
   if (entry?.id === next.id && entry.mode === next.mode) return undefined;
-  if (target.length > fileBytes) return { key, kind: "odd", because: "too-large", bytes: target.length };
+  if (target.length > fileBytes) {
+    return { key, kind: "odd", because: "too-large", bytes: target.length };
+  }
   const leadsTo = await followLink(root, key, target);
   if (onContent) await lock.pass(() => onContent(key, target));
   return { key, kind: "link", entry: next, bytes: target.length, leadsTo };
 }
 
-async function lookAtFile({ root, hash, fileBytes, cache, onContent }: ScanOptions, key: PathKey, entry: TreeEntry | undefined, lock: Turnstile): Promise<Found | undefined> {
+async function lookAtFile(
+  { root, hash, fileBytes, cache, onContent }: ScanOptions,
+  key: PathKey,
+  entry: TreeEntry | undefined,
+  lock: Turnstile,
+): Promise<Found | undefined> {
   if (cache && entry) {
     const stats = await statOf(root, key);
-    if (typeof stats !== "string" && stats.isFile() && entry.mode === modeOf(stats) && cache.find(key, stats) === entry.id) return undefined;
+    if (
+      typeof stats !== "string" &&
+      stats.isFile() &&
+      entry.mode === modeOf(stats) &&
+      cache.find(key, stats) === entry.id
+    ) {
+      return undefined;
+    }
   }
   let file: FileHandle;
   try {
     // A FIFO that took the file's place would make a plain open wait for ever.
-    file = await open(absolute(root, key), constants.O_RDONLY | constants.O_NOFOLLOW | constants.O_NONBLOCK);
+    file = await open(
+      absolute(root, key),
+      constants.O_RDONLY | constants.O_NOFOLLOW | constants.O_NONBLOCK,
+    );
   } catch (error) {
     if (codeOf(error) === "ENOENT") return entry && { key, kind: "missing" };
     return { key, kind: "odd", because: reasonOf(error) };
@@ -188,20 +257,38 @@ async function lookAtFile({ root, hash, fileBytes, cache, onContent }: ScanOptio
       const id = size <= HASHED_BYTES ? await hashLarge(file, hash, size) : undefined;
       // A large file of the base is none of a worker's doing.
       if (entry && entry.id === id && entry.mode === mode) return undefined;
-      return { key, kind: "odd", because: "too-large", bytes: size, ...(id !== undefined && { entry: { mode, id } }) };
+      return {
+        key,
+        kind: "odd",
+        because: "too-large",
+        bytes: size,
+        ...(id !== undefined && { entry: { mode, id } }),
+      };
     }
     const id = blobId(hash, content);
-    if (cache && printOf(await file.stat({ bigint: true })) === printOf(stats)) cache.keep(key, stats, id);
+    if (cache && printOf(await file.stat({ bigint: true })) === printOf(stats)) {
+      cache.keep(key, stats, id);
+    }
     if (entry?.id === id && entry.mode === mode) return undefined;
     if (onContent) await lock.pass(() => onContent(key, content));
-    return { key, kind: "file", entry: { mode, id }, bytes: content.length, isHardLink: stats.nlink > 1n };
+    return {
+      key,
+      kind: "file",
+      entry: { mode, id },
+      bytes: content.length,
+      isHardLink: stats.nlink > 1n,
+    };
   } finally {
     await file.close();
   }
 }
 
 /** Undefined when the file is longer than `most`, whatever it said before. */
-async function readAtMost(file: FileHandle, size: number, most: number): Promise<Buffer | undefined> {
+async function readAtMost(
+  file: FileHandle,
+  size: number,
+  most: number,
+): Promise<Buffer | undefined> {
   const content = Buffer.allocUnsafe(size + 1);
   const { bytesRead } = await file.read(content, 0, content.length, 0);
   if (bytesRead <= size) return content.subarray(0, bytesRead);
@@ -209,11 +296,20 @@ async function readAtMost(file: FileHandle, size: number, most: number): Promise
   return grown > most || grown <= size ? undefined : readAtMost(file, grown, most);
 }
 
-async function hashLarge(file: FileHandle, hash: ScanOptions["hash"], size: number): Promise<string> {
+async function hashLarge(
+  file: FileHandle,
+  hash: ScanOptions["hash"],
+  size: number,
+): Promise<string> {
   const sum = blobHash(hash, size);
   const chunk = Buffer.allocUnsafe(CHUNK_BYTES);
-  for (let position = 0; position < size; ) {
-    const { bytesRead } = await file.read(chunk, 0, Math.min(chunk.length, size - position), position);
+  for (let position = 0; position < size;) {
+    const { bytesRead } = await file.read(
+      chunk,
+      0,
+      Math.min(chunk.length, size - position),
+      position,
+    );
     if (bytesRead === 0) break;
     sum.update(chunk.subarray(0, bytesRead));
     position += bytesRead;
@@ -221,7 +317,10 @@ async function hashLarge(file: FileHandle, hash: ScanOptions["hash"], size: numb
   return sum.digest("hex");
 }
 
-/** Follows a link as the kernel would, but only within the tree: whatever leaves it, even to come back, leads outside. */
+/**
+ * Follows a link as the kernel would, but only within the tree: whatever leaves it, even to come
+ * back, leads outside.
+ */
 async function followLink(root: string, key: PathKey, target: Buffer): Promise<LinkEnd> {
   let links = 0;
   const at = key.split("/").slice(0, -1);
@@ -270,16 +369,24 @@ function foldersOf(listing: Listing): Map<PathKey | "", Set<string>> {
   return folders;
 }
 
-function missingAt(key: PathKey, listing: Listing, tracked: ReadonlyMap<PathKey | "", ReadonlySet<string>>): Found[] {
+function missingAt(
+  key: PathKey,
+  listing: Listing,
+  tracked: ReadonlyMap<PathKey | "", ReadonlySet<string>>,
+): Found[] {
   const entry = listing.get(key);
   // The folder of a submodule is nobody's file; git makes it when it is wanted.
   if (entry) return entry.mode === "160000" ? [] : [{ key, kind: "missing" }];
-  return [...(tracked.get(key) ?? [])].flatMap((name) => missingAt(joinKey(key, name), listing, tracked));
+  return [...(tracked.get(key) ?? [])].flatMap((name) =>
+    missingAt(joinKey(key, name), listing, tracked),
+  );
 }
 
 async function namesIn(root: string, folder: PathKey | ""): Promise<Dirent<Buffer>[] | OddReason> {
   try {
-    return (await readdir(absolute(root, folder), { withFileTypes: true, encoding: "buffer" })).sort((a, b) => Buffer.compare(a.name, b.name));
+    return (
+      await readdir(absolute(root, folder), { withFileTypes: true, encoding: "buffer" })
+    ).sort((a, b) => Buffer.compare(a.name, b.name));
   } catch (error) {
     if (codeOf(error) === "ENOENT" && folder !== "") return [];
     if (folder === "") throw error;
@@ -297,7 +404,11 @@ async function statOf(root: string, key: PathKey): Promise<BigIntStats | OddReas
 
 async function deviceOf(root: string): Promise<bigint> {
   const stats = await lstat(root, { bigint: true });
-  if (!stats.isDirectory()) throw new DureError("TREE_NOT_A_FOLDER", `${root} is no folder.`, { hint: "Something has put another thing in the place of the port's tree; check it out anew." });
+  if (!stats.isDirectory()) {
+    throw new DureError("TREE_NOT_A_FOLDER", `${root} is no folder.`, {
+      hint: "Something has put another thing in the place of the port's tree; check it out anew.",
+    });
+  }
   return stats.dev;
 }
 

@@ -8,7 +8,14 @@ import { IgnoreRules } from "./ignore-rules.ts";
 import { diffTrees, listTree, type EntryChange, type Listing, type TreeEntry } from "./listing.ts";
 import { mergeTree } from "./merge-into-branch.ts";
 import { overlay } from "./overlay.ts";
-import { decideChanges, mayTake, type ChangeKind, type CommitLimits, type Residue, type TreeViolation } from "./owned-changes.ts";
+import {
+  decideChanges,
+  mayTake,
+  type ChangeKind,
+  type CommitLimits,
+  type Residue,
+  type TreeViolation,
+} from "./owned-changes.ts";
 import { textOf, type PathKey } from "./paths.ts";
 import { listRefs, refProblem, verifyReachable } from "./refs.ts";
 import type { Repository } from "./repository.ts";
@@ -69,23 +76,34 @@ export interface TreeDiff {
 
 type Waiting = { readonly signal?: AbortSignal | undefined };
 
-/** Settings that hold for all paths, above any `.gitattributes`: bytes are what git stores, nothing is turned into another thing. */
+/**
+ * Settings that hold for all paths, above any `.gitattributes`: bytes are what git stores, nothing
+ * is turned into another thing.
+ */
 export const ATTRIBUTES = "* -text -crlf -ident -filter !eol !working-tree-encoding !diff !merge\n";
-/** Parents of one commit. Source: our choice; git takes thousands, who draws the history does not, and each commit repeats them. */
-const PARENTS_MOST = 64;
-/** Stands in commits that only hold others. Without a number, so that the same parents give the same commit. */
-const HOLDING = "Hold results together\n\nThe files are those of the base; what the results changed is in the commit that this one is a parent of.\n";
+/**
+ * Parents of one commit. Source: our choice; git takes thousands, who draws the history does not,
+ * and each commit repeats them.
+ */
+const MAX_PARENTS = 64;
+/**
+ * Stands in commits that only hold others. Without a number, so that the same parents give the same
+ * commit.
+ */
+const HOLDING =
+  "Hold results together\n\nThe files are those of the base; what the results changed is in the commit that this one is a parent of.\n";
 /** Lists of commits that are kept. Source: our choice; a list of 100,000 files is some 20 MB. */
-const LISTINGS_MOST = 16;
+const MAX_LISTINGS = 16;
 /** Paths of changes that are kept; some 20 MB. Source: our choice. */
-const CHANGES_MOST = 100_000;
+const MAX_CHANGES = 100_000;
 /** Of a patch that is shown. Source: our choice. */
 const PATCH_BYTES = 512 * 1024;
 
 /**
- * The store of one run: a bare repository that borrows the person's objects. All commits of the run are made here by dure alone. A
- * step's ref is written last, so a step that died is done again and comes to the same commit. Every object that a commit adds is written here
- * even where the person's repository has it by chance: what is unreachable there may be cleaned up at any time.
+ * The store of one run: a bare repository that borrows the person's objects. All commits of the run
+ * are made here by dure alone. A step's ref is written last, so a step that died is done again and
+ * comes to the same commit. Every object that a commit adds is written here even where the person's
+ * repository has it by chance: what is unreachable there may be cleaned up at any time.
  */
 export class RunStore {
   readonly git: Git;
@@ -98,8 +116,18 @@ export class RunStore {
   #changesKept = 0;
   readonly #listings = new Map<string, Map<PathKey, TreeEntry>>();
 
-  /** Opens the store, or makes it: first the base is pinned in the person's repository, so that nothing borrowed can go away. */
-  static async open(options: { repository: Repository; folder: string; run: string; base: string; author: Omit<CommitIdentity, "at">; signal?: AbortSignal | undefined }): Promise<RunStore> {
+  /**
+   * Opens the store, or makes it: first the base is pinned in the person's repository, so that
+   * nothing borrowed can go away.
+   */
+  static async open(options: {
+    repository: Repository;
+    folder: string;
+    run: string;
+    base: string;
+    author: Omit<CommitIdentity, "at">;
+    signal?: AbortSignal | undefined;
+  }): Promise<RunStore> {
     const { repository, folder, run, base, signal } = options;
     await repository.pin(run, "base", base, { signal });
     await onDisk(folder, async () => {
@@ -118,7 +146,12 @@ export class RunStore {
     return new RunStore(repository.git, folder, repository.hash, options.author);
   }
 
-  private constructor(git: Git, folder: string, hash: "sha1" | "sha256", author: Omit<CommitIdentity, "at">) {
+  private constructor(
+    git: Git,
+    folder: string,
+    hash: "sha1" | "sha256",
+    author: Omit<CommitIdentity, "at">,
+  ) {
     this.git = git;
     this.folder = folder;
     this.hash = hash;
@@ -145,71 +178,124 @@ export class RunStore {
   }
 
   /**
-   * Makes a ref, or moves it from `expected`; again with the same commit is nothing. What it pointed to stays reachable, as
-   * `kept/<id>`. Throws `REF_MOVED`.
+   * Makes a ref, or moves it from `expected`; again with the same commit is nothing. What it
+   * pointed to stays reachable, as `kept/<id>`. Throws `REF_MOVED`.
    */
-  async write(ref: string, commit: string, { expected, signal }: Waiting & { expected?: string } = {}): Promise<void> {
+  async write(
+    ref: string,
+    commit: string,
+    { expected, signal }: Waiting & { expected?: string } = {},
+  ): Promise<void> {
     const name = workRef(ref);
     const known = await this.read(ref, { signal });
     if (known === commit) return;
-    const moved = (cause?: unknown): DureError => new DureError("REF_MOVED", `${ref} is at ${known ?? "no commit"}, not at ${expected ?? "none"}.`, { class: "conflict", hint: "Another process works on this run.", cause });
+    const moved = (cause?: unknown): DureError =>
+      new DureError(
+        "REF_MOVED",
+        `${ref} is at ${known ?? "no commit"}, not at ${expected ?? "none"}.`,
+        { class: "conflict", hint: "Another process works on this run.", cause },
+      );
     if (known !== expected) throw moved();
-    const lines = known === undefined ? [`create ${name} ${commit}`] : [`update ${name} ${commit} ${known}`, `update refs/work/kept/${known} ${known}`];
+    const lines =
+      known === undefined
+        ? [`create ${name} ${commit}`]
+        : [`update ${name} ${commit} ${known}`, `update refs/work/kept/${known} ${known}`];
     try {
-      await this.git.run(["update-ref", "--stdin"], { at: this.at, input: `${lines.join("\n")}\n`, signal });
+      await this.git.run(["update-ref", "--stdin"], {
+        at: this.at,
+        input: `${lines.join("\n")}\n`,
+        signal,
+      });
     } catch (error) {
-      if (codeOf(error) !== "GIT_FAILED" || (await this.read(ref, { signal })) === known) throw error;
+      if (codeOf(error) !== "GIT_FAILED" || (await this.read(ref, { signal })) === known) {
+        throw error;
+      }
       throw moved(error);
     }
   }
 
   /**
-   * Lays the changes of ports over a base and commits that; all results are reachable from it, its parents where they are few. The same input
-   * gives the same commit. Nothing to lay over gives the base; one result on that very base is itself. No ref is written.
+   * Lays the changes of ports over a base and commits that; all results are reachable from it, its
+   * parents where they are few. The same input gives the same commit. Nothing to lay over gives the
+   * base; one result on that very base is itself. No ref is written.
    *
    * @param options.isTrial nothing will be built on it, so it has the base alone as parent
    */
-  async compose(base: string, results: readonly PortResult[], { message, at, isTrial = false, signal }: Waiting & { message: string; at: number; isTrial?: boolean | undefined }): Promise<Composition> {
+  async compose(
+    base: string,
+    results: readonly PortResult[],
+    {
+      message,
+      at,
+      isTrial = false,
+      signal,
+    }: Waiting & { message: string; at: number; isTrial?: boolean | undefined },
+  ): Promise<Composition> {
     const [only] = results;
     if (only === undefined) return { commit: base, conflicts: [] };
     if (results.length === 1 && only.base === base) return { commit: only.commit, conflicts: [] };
     const listing = await this.listing(base, { signal });
     const changes = [];
-    for (const result of results) changes.push({ port: result.port, changes: await this.#changesOf(result, { signal }) });
+    for (const result of results) {
+      changes.push({ port: result.port, changes: await this.#changesOf(result, { signal }) });
+    }
     const composed = overlay(listing, changes);
     const commits = [...new Set(results.map((result) => result.commit))];
     const parents = isTrial ? [base] : await this.#gathered(base, commits, { at, signal });
     const commit = await this.#commit(base, composed.changes, { parents, message, at, signal });
     await this.#own([commit], [base, ...commits], signal);
-    return { commit, conflicts: composed.conflicts.map(({ key, ports }) => ({ path: textOf(key), ports })) };
+    return {
+      commit,
+      conflicts: composed.conflicts.map(({ key, ports }) => ({ path: textOf(key), ports })),
+    };
   }
 
   /**
-   * Parents for one commit, from which all these are reachable: where there are many, commits in between hold {@link PARENTS_MOST} of them each, and so on. They
-   * have the base's files and depend on nothing else, so what ports start from that need the same ones shares them.
+   * Parents for one commit, from which all these are reachable: where there are many, commits in
+   * between hold {@link MAX_PARENTS} of them each, and so on. They have the base's files and
+   * depend on nothing else, so what ports start from that need the same ones shares them.
    */
-  async #gathered(base: string, commits: readonly string[], { at, signal }: Waiting & { at: number }): Promise<readonly string[]> {
-    if (commits.length <= PARENTS_MOST) return commits;
+  async #gathered(
+    base: string,
+    commits: readonly string[],
+    { at, signal }: Waiting & { at: number },
+  ): Promise<readonly string[]> {
+    if (commits.length <= MAX_PARENTS) return commits;
     const holding: string[] = [];
-    for (let from = 0; from < commits.length; from += PARENTS_MOST) {
-      const parents = commits.slice(from, from + PARENTS_MOST);
-      holding.push(await this.#commitTree(`${base}^{tree}`, { parents, message: HOLDING, at, signal }));
+    for (let from = 0; from < commits.length; from += MAX_PARENTS) {
+      const parents = commits.slice(from, from + MAX_PARENTS);
+      holding.push(
+        await this.#commitTree(`${base}^{tree}`, { parents, message: HOLDING, at, signal }),
+      );
     }
     return this.#gathered(base, holding, { at, signal });
   }
 
-  /** Merges two commits line by line, and commits that. The paths in conflict when that cannot be. No ref is written. */
-  async mergeCommits(ours: string, theirs: string, { message, at, signal }: Waiting & { message: string; at: number }): Promise<{ ok: true; commit: string } | { ok: false; conflicts: readonly string[] }> {
+  /**
+   * Merges two commits line by line, and commits that. The paths in conflict when that cannot be.
+   * No ref is written.
+   */
+  async mergeCommits(
+    ours: string,
+    theirs: string,
+    { message, at, signal }: Waiting & { message: string; at: number },
+  ): Promise<{ ok: true; commit: string } | { ok: false; conflicts: readonly string[] }> {
     const merged = await mergeTree(this.git, this.at, ours, theirs, signal);
     if (merged.conflicts.length > 0) return { ok: false, conflicts: merged.conflicts };
-    const commit = await this.#commitTree(merged.tree, { parents: [ours, theirs], message, at, signal });
+    const commit = await this.#commitTree(merged.tree, {
+      parents: [ours, theirs],
+      message,
+      at,
+      signal,
+    });
     await this.#own([commit], [ours, theirs], signal);
     return { ok: true, commit };
   }
 
   /**
-   * Commits what a worker changed and owns; tells what it changed and does not. Files are compared with the parent by reading
-   * them. A step that has an outcome is not done again: it is given back as it was. An abort leaves nothing behind but loose objects.
+   * Commits what a worker changed and owns; tells what it changed and does not. Files are compared
+   * with the parent by reading them. A step that has an outcome is not done again: it is given back
+   * as it was. An abort leaves nothing behind but loose objects.
    */
   async commitOwned(request: CommitRequest): Promise<OwnedCommit> {
     const { signal } = request;
@@ -223,14 +309,28 @@ export class RunStore {
     }
   }
 
-  /** How a folder differs from a commit. `ignore`: what the commit's own `.gitignore` leaves out is left out, or not. */
+  /**
+   * How a folder differs from a commit. `ignore`: what the commit's own `.gitignore` leaves out is
+   * left out, or not.
+   */
   async scan(
     tree: string,
     listing: Listing,
-    options: Waiting & { fileBytes: number; most: number; ignore: "ignored" | "nothing"; onContent?: (key: PathKey, content: Buffer) => Promise<void> },
+    options: Waiting & {
+      fileBytes: number;
+      most: number;
+      ignore: "ignored" | "nothing";
+      onContent?: (key: PathKey, content: Buffer) => Promise<void>;
+    },
   ): Promise<Scan> {
     await using temporary = await this.temporary();
-    await using rules = await IgnoreRules.open(this.git, this.at, options.ignore === "ignored" ? listing : new Map(), temporary.path, { signal: options.signal });
+    await using rules = await IgnoreRules.open(
+      this.git,
+      this.at,
+      options.ignore === "ignored" ? listing : new Map(),
+      temporary.path,
+      { signal: options.signal },
+    );
     const cache = this.#caches.get(tree) ?? new StatCache();
     this.#caches.set(tree, cache);
     const stamp = join(temporary.path, "now");
@@ -250,17 +350,25 @@ export class RunStore {
     if (known) return known;
     const listing = await listTree(this.git, this.at, commit, { signal });
     this.#listings.set(commit, listing);
-    if (this.#listings.size > LISTINGS_MOST) this.#listings.delete(this.#listings.keys().next().value!);
+    if (this.#listings.size > MAX_LISTINGS) {
+      this.#listings.delete(this.#listings.keys().next().value!);
+    }
     return listing;
   }
 
-  /** What a result changed; commits never change, so it is kept: many ports are laid over the same results. At most {@link CHANGES_MOST} paths of them. */
-  async #changesOf({ base, commit }: PortResult, { signal }: Waiting): Promise<readonly EntryChange[]> {
+  /**
+   * What a result changed; commits never change, so it is kept: many ports are laid over the same
+   * results. At most {@link MAX_CHANGES} paths of them.
+   */
+  async #changesOf(
+    { base, commit }: PortResult,
+    { signal }: Waiting,
+  ): Promise<readonly EntryChange[]> {
     const key = `${base} ${commit}`;
     const known = this.#changes.get(key);
     if (known) return known;
     const changes = await diffTrees(this.git, this.at, base, commit, { signal });
-    if (this.#changesKept + changes.length > CHANGES_MOST) {
+    if (this.#changesKept + changes.length > MAX_CHANGES) {
       this.#changes.clear();
       this.#changesKept = 0;
     }
@@ -270,28 +378,70 @@ export class RunStore {
   }
 
   /** A file of a commit; undefined when it is not there, is no file, or is larger than `bytes`. */
-  async readFile(commit: string, path: string, { bytes, signal }: Waiting & { bytes: number }): Promise<Buffer | undefined> {
-    const said = await this.git.text(["ls-tree", "-l", "-z", "--full-tree", commit, "--", `:(literal)${path}`], { at: this.at, signal });
+  async readFile(
+    commit: string,
+    path: string,
+    { bytes, signal }: Waiting & { bytes: number },
+  ): Promise<Buffer | undefined> {
+    const said = await this.git.text(
+      ["ls-tree", "-l", "-z", "--full-tree", commit, "--", `:(literal)${path}`],
+      { at: this.at, signal },
+    );
     const [mode, , id, size] = said.split("\t")[0]!.split(/ +/);
     if (!mode?.startsWith("100") || Number(size) > bytes) return undefined;
     return (await this.git.run(["cat-file", "blob", id!], { at: this.at, signal })).stdout;
   }
 
   /** What changed from one commit to another, for people. */
-  async diff(from: string, to: string, { patchBytes = PATCH_BYTES, signal }: Waiting & { patchBytes?: number } = {}): Promise<TreeDiff> {
+  async diff(
+    from: string,
+    to: string,
+    { patchBytes = PATCH_BYTES, signal }: Waiting & { patchBytes?: number } = {},
+  ): Promise<TreeDiff> {
     const changes = await diffTrees(this.git, this.at, from, to, { signal });
-    const { stdout, cut } = await this.git.run(["diff-tree", "-r", "-p", "--no-renames", "--no-ext-diff", "--no-textconv", "--no-color", from, to], { at: this.at, outputBytes: patchBytes, cut: true, signal });
-    return { changes: changes.map((change) => ({ path: textOf(change.key), kind: kindOf(change) })), patch: stdout.toString(), isCut: cut };
+    const { stdout, cut } = await this.git.run(
+      [
+        "diff-tree",
+        "-r",
+        "-p",
+        "--no-renames",
+        "--no-ext-diff",
+        "--no-textconv",
+        "--no-color",
+        from,
+        to,
+      ],
+      { at: this.at, outputBytes: patchBytes, cut: true, signal },
+    );
+    return {
+      changes: changes.map((change) => ({ path: textOf(change.key), kind: kindOf(change) })),
+      patch: stdout.toString(),
+      isCut: cut,
+    };
   }
 
-  /** Whether commits are in the store and reachable from refs (`refs/work/…` in full) or commits. */
-  async hasReachable(commits: readonly string[], from: readonly string[], { signal }: Waiting = {}): Promise<boolean> {
+  /**
+   * Whether commits are in the store and reachable from refs (`refs/work/…` in full) or commits.
+   */
+  async hasReachable(
+    commits: readonly string[],
+    from: readonly string[],
+    { signal }: Waiting = {},
+  ): Promise<boolean> {
     return verifyReachable(this.git, this.at, commits, from, signal);
   }
 
   /** A commit without history that holds a part of another one's files. No ref is written. */
-  async excerpt(commit: string, leaveOut: readonly PathKey[], { at, signal }: Waiting & { at: number }): Promise<string> {
-    return this.#commit(commit, leaveOut.map((key) => ({ key, entry: undefined })), { parents: [], message: "What this port starts from\n", at, signal });
+  async excerpt(
+    commit: string,
+    leaveOut: readonly PathKey[],
+    { at, signal }: Waiting & { at: number },
+  ): Promise<string> {
+    return this.#commit(
+      commit,
+      leaveOut.map((key) => ({ key, entry: undefined })),
+      { parents: [], message: "What this port starts from\n", at, signal },
+    );
   }
 
   /** A folder for indexes and the like. */
@@ -302,7 +452,9 @@ export class RunStore {
   async #commitNow(request: CommitRequest): Promise<OwnedCommit> {
     const { signal, parent, scope, limits } = request;
     const listing = await this.listing(parent, { signal });
-    await using blobs = new BlobWriter(() => this.git.start(["fast-import", "--quiet", "--done"], { at: this.at, signal }));
+    await using blobs = new BlobWriter(() =>
+      this.git.start(["fast-import", "--quiet", "--done"], { at: this.at, signal }),
+    );
     let bytes = 0;
     const onContent = async (key: PathKey, content: Buffer): Promise<void> => {
       if (!mayTake(scope, key)) return;
@@ -310,47 +462,125 @@ export class RunStore {
       if (bytes <= limits.totalBytes) await blobs.write(content);
     };
     const most = limits.files + (request.residue?.size ?? 0) + 1;
-    const scan = await this.scan(request.tree, listing, { fileBytes: limits.fileBytes, most, ignore: "ignored", onContent, signal });
+    const scan = await this.scan(request.tree, listing, {
+      fileBytes: limits.fileBytes,
+      most,
+      ignore: "ignored",
+      onContent,
+      signal,
+    });
     await blobs.end();
     const { taken, violations } = decideChanges(scan, listing, scope, limits, request.residue);
-    const commit = taken.length === 0 ? undefined : await this.#commit(parent, taken, { parents: [parent], message: request.message, at: request.at, signal });
-    const outcome = { commit, changes: taken.map(({ key, kind, bytes }) => ({ path: textOf(key), kind, bytes })), violations };
+    const commit =
+      taken.length === 0
+        ? undefined
+        : await this.#commit(parent, taken, {
+            parents: [parent],
+            message: request.message,
+            at: request.at,
+            signal,
+          });
+    const outcome = {
+      commit,
+      changes: taken.map(({ key, kind, bytes }) => ({ path: textOf(key), kind, bytes })),
+      violations,
+    };
     return await this.#record(request.ref, outcome, parent, signal);
   }
 
-  async #commit(from: string, changes: readonly { readonly key: PathKey; readonly entry: TreeEntry | undefined }[], about: Waiting & { parents: readonly string[]; message: string; at: number }): Promise<string> {
+  async #commit(
+    from: string,
+    changes: readonly { readonly key: PathKey; readonly entry: TreeEntry | undefined }[],
+    about: Waiting & { parents: readonly string[]; message: string; at: number },
+  ): Promise<string> {
     const { signal } = about;
     await using temporary = await this.temporary();
     const at = { ...this.at, indexFile: join(temporary.path, "index") };
     await this.git.run(["read-tree", from], { at, signal });
     // What goes away goes first: a folder may come where a file was.
-    const gone = changes.filter(({ entry }) => entry === undefined).map(({ key }) => `0 ${"0".repeat(from.length)}\t${key}\0`);
-    const there = changes.flatMap(({ key, entry }) => (entry ? [`${entry.mode} ${entry.id}\t${key}\0`] : []));
-    if (changes.length > 0) await this.git.run(["update-index", "-z", "--index-info"], { at, input: Buffer.from([...gone, ...there].join(""), "latin1"), signal });
+    const gone = changes
+      .filter(({ entry }) => entry === undefined)
+      .map(({ key }) => `0 ${"0".repeat(from.length)}\t${key}\0`);
+    const there = changes.flatMap(({ key, entry }) =>
+      entry ? [`${entry.mode} ${entry.id}\t${key}\0`] : [],
+    );
+    if (changes.length > 0) {
+      await this.git.run(["update-index", "-z", "--index-info"], {
+        at,
+        input: Buffer.from([...gone, ...there].join(""), "latin1"),
+        signal,
+      });
+    }
     const tree = await this.git.text(["write-tree"], { at, signal });
     return await this.#commitTree(tree, about);
   }
 
-  async #commitTree(tree: string, { parents, message, at, signal }: Waiting & { parents: readonly string[]; message: string; at: number }): Promise<string> {
+  async #commitTree(
+    tree: string,
+    {
+      parents,
+      message,
+      at,
+      signal,
+    }: Waiting & { parents: readonly string[]; message: string; at: number },
+  ): Promise<string> {
     const args = ["commit-tree", tree, ...parents.flatMap((parent) => ["-p", parent]), "-F", "-"];
-    return this.git.text(args, { at: this.at, identity: { ...this.#author, at }, input: message, signal });
+    return this.git.text(args, {
+      at: this.at,
+      identity: { ...this.#author, at },
+      input: message,
+      signal,
+    });
   }
 
   /** Packs what the objects add to others, from wherever it is, into the store, and on the disk. */
-  async #own(objects: readonly string[], without: readonly string[], signal: AbortSignal | undefined): Promise<void> {
-    const input = [...objects, ...without.map((one) => `^${one}`)].map((line) => `${line}\n`).join("");
-    await this.git.run(["pack-objects", "--quiet", "--revs", join(this.folder, "objects", "pack", "pack")], { at: this.at, input, signal });
+  async #own(
+    objects: readonly string[],
+    without: readonly string[],
+    signal: AbortSignal | undefined,
+  ): Promise<void> {
+    const input = [...objects, ...without.map((one) => `^${one}`)]
+      .map((line) => `${line}\n`)
+      .join("");
+    await this.git.run(
+      ["pack-objects", "--quiet", "--revs", join(this.folder, "objects", "pack", "pack")],
+      { at: this.at, input, signal },
+    );
   }
 
-  /** Stores what came of a step together with its commit; the refs of both appear at once, as the last thing. */
-  async #record(ref: string, outcome: OwnedCommit, parent: string, signal: AbortSignal | undefined): Promise<OwnedCommit> {
-    const note = await this.git.text(["hash-object", "-w", "--stdin"], { at: this.at, input: JSON.stringify(outcome), signal });
-    await this.#own([...(outcome.commit === undefined ? [] : [outcome.commit]), note], [parent], signal);
-    const lines = [...(outcome.commit === undefined ? [] : [`create ${workRef(ref)} ${outcome.commit}`]), `create ${outcomeRef(ref)} ${note}`];
+  /**
+   * Stores what came of a step together with its commit; the refs of both appear at once, as the
+   * last thing.
+   */
+  async #record(
+    ref: string,
+    outcome: OwnedCommit,
+    parent: string,
+    signal: AbortSignal | undefined,
+  ): Promise<OwnedCommit> {
+    const note = await this.git.text(["hash-object", "-w", "--stdin"], {
+      at: this.at,
+      input: JSON.stringify(outcome),
+      signal,
+    });
+    await this.#own(
+      [...(outcome.commit === undefined ? [] : [outcome.commit]), note],
+      [parent],
+      signal,
+    );
+    const lines = [
+      ...(outcome.commit === undefined ? [] : [`create ${workRef(ref)} ${outcome.commit}`]),
+      `create ${outcomeRef(ref)} ${note}`,
+    ];
     try {
-      await this.git.run(["update-ref", "--stdin"], { at: this.at, input: `${lines.join("\n")}\n`, signal });
+      await this.git.run(["update-ref", "--stdin"], {
+        at: this.at,
+        input: `${lines.join("\n")}\n`,
+        signal,
+      });
     } catch (error) {
-      const other = codeOf(error) === "GIT_FAILED" ? await this.#outcome(ref, { signal }) : undefined;
+      const other =
+        codeOf(error) === "GIT_FAILED" ? await this.#outcome(ref, { signal }) : undefined;
       if (!other) throw error;
       return other;
     }
@@ -360,12 +590,17 @@ export class RunStore {
   async #outcome(ref: string, { signal }: Waiting): Promise<OwnedCommit | undefined> {
     const note = await this.#readRef(outcomeRef(ref), { signal });
     if (note === undefined) return undefined;
-    const stored = JSON.parse((await this.git.run(["cat-file", "blob", note], { at: this.at, signal })).stdout.toString()) as OwnedCommit;
+    const stored = JSON.parse(
+      (await this.git.run(["cat-file", "blob", note], { at: this.at, signal })).stdout.toString(),
+    ) as OwnedCommit;
     return { ...stored, commit: stored.commit };
   }
 
   async #readRef(name: string, { signal }: Waiting): Promise<string | undefined> {
-    const { exitCode, stdout } = await this.git.run(["rev-parse", "--verify", "--quiet", "--end-of-options", name], { at: this.at, accept: [0, 1], signal });
+    const { exitCode, stdout } = await this.git.run(
+      ["rev-parse", "--verify", "--quiet", "--end-of-options", name],
+      { at: this.at, accept: [0, 1], signal },
+    );
     return exitCode === 0 ? stdout.toString().trim() : undefined;
   }
 }
@@ -400,27 +635,60 @@ class BlobWriter {
   }
 }
 
-async function makeStore(repository: Repository, folder: string, signal: AbortSignal | undefined): Promise<void> {
-  await repository.git.run(["init", "--quiet", "--bare", "--template=", "--initial-branch=none", `--object-format=${repository.hash}`, folder], { at: { cwd: folder }, signal });
-  for (const name of ["info", "objects/info", "temporary"]) await mkdir(join(folder, name), { recursive: true });
+async function makeStore(
+  repository: Repository,
+  folder: string,
+  signal: AbortSignal | undefined,
+): Promise<void> {
+  await repository.git.run(
+    [
+      "init",
+      "--quiet",
+      "--bare",
+      "--template=",
+      "--initial-branch=none",
+      `--object-format=${repository.hash}`,
+      folder,
+    ],
+    { at: { cwd: folder }, signal },
+  );
+  for (const name of ["info", "objects/info", "temporary"]) {
+    await mkdir(join(folder, name), { recursive: true });
+  }
   const borrowed = await repository.objectFolders({ signal });
-  await writeFile(join(folder, "objects", "info", "alternates"), borrowed.map((path) => `${/^["#]|\n/.test(path) ? JSON.stringify(path) : path}\n`).join(""));
+  await writeFile(
+    join(folder, "objects", "info", "alternates"),
+    borrowed.map((path) => `${/^["#]|\n/.test(path) ? JSON.stringify(path) : path}\n`).join(""),
+  );
   await writeFile(join(folder, "info", "attributes"), ATTRIBUTES);
   const shallow = await repository.shallowCommits();
   if (shallow !== "") await writeFile(join(folder, "shallow"), shallow);
 }
 
-/** What git left of packs when the disk was full: they hold room, and nobody reads them. A git that writes one now fails, and is done again. */
+/**
+ * What git left of packs when the disk was full: they hold room, and nobody reads them. A git that
+ * writes one now fails, and is done again.
+ */
 async function removeHalfPacks(folder: string): Promise<void> {
   const packs = join(folder, "objects", "pack");
-  for (const name of await readdir(packs)) if (name.startsWith("tmp_")) await rm(join(packs, name), { force: true });
-  for (const name of await readdir(folder)) if (name.startsWith("fast_import_crash_")) await rm(join(folder, name), { force: true });
+  for (const name of await readdir(packs)) {
+    if (name.startsWith("tmp_")) await rm(join(packs, name), { force: true });
+  }
+  for (const name of await readdir(folder)) {
+    if (name.startsWith("fast_import_crash_")) await rm(join(folder, name), { force: true });
+  }
 }
 
 /** `base` and `branch` are dure's own names below `refs/dure/<run>/`. */
 function workRef(ref: string): string {
-  const problem = /^(?:base|branch)(?:\/|$)/.test(ref) ? "the name is taken" : refProblem(`refs/work/${ref}`);
-  if (problem) throw new DureError("REF_INVALID", `"${ref}" cannot be a ref of a run: ${problem}.`, { class: "input" });
+  const problem = /^(?:base|branch)(?:\/|$)/.test(ref)
+    ? "the name is taken"
+    : refProblem(`refs/work/${ref}`);
+  if (problem) {
+    throw new DureError("REF_INVALID", `"${ref}" cannot be a ref of a run: ${problem}.`, {
+      class: "input",
+    });
+  }
   return `refs/work/${ref}`;
 }
 

@@ -1,6 +1,16 @@
 import { execFileSync } from "node:child_process";
 import { createHash } from "node:crypto";
-import { existsSync, lstatSync, mkdirSync, mkdtempSync, readdirSync, readFileSync, readlinkSync, rmSync, writeFileSync } from "node:fs";
+import {
+  existsSync,
+  lstatSync,
+  mkdirSync,
+  mkdtempSync,
+  readdirSync,
+  readFileSync,
+  readlinkSync,
+  rmSync,
+  writeFileSync,
+} from "node:fs";
 import { tmpdir } from "node:os";
 import { dirname, join } from "node:path";
 import { makeScope, type Scope, type ScopeInput } from "../scope.ts";
@@ -15,7 +25,10 @@ export class TestRepository {
   readonly home: string;
   readonly folder: string;
 
-  constructor(files: Readonly<Record<string, string>> = { "readme.md": "hello\n" }, { home = mkdtempSync(join(tmpdir(), "dure-workspace-")) }: { home?: string } = {}) {
+  constructor(
+    files: Readonly<Record<string, string>> = { "readme.md": "hello\n" },
+    { home = mkdtempSync(join(tmpdir(), "dure-workspace-")) }: { home?: string } = {},
+  ) {
     this.home = home;
     this.folder = join(home, "repo");
     mkdirSync(this.folder, { recursive: true });
@@ -41,9 +54,19 @@ export class TestRepository {
 
   /** Everything that a run must leave alone, bit for bit. */
   snapshot(): unknown {
-    const refs = this.git("for-each-ref", "--format=%(refname) %(objectname)").split("\n").filter((line) => !line.startsWith("refs/dure/") && !line.startsWith("refs/heads/dure/"));
-    const gitFiles = Object.fromEntries(["HEAD", "index", "config", "packed-refs", "FETCH_HEAD", "ORIG_HEAD", "logs/HEAD"].map((name) => [name, hashOf(join(this.folder, ".git", name))]));
-    return { refs, gitFiles: { ...gitFiles, "packed-refs": undefined }, files: readTree(this.folder) };
+    const refs = this.git("for-each-ref", "--format=%(refname) %(objectname)")
+      .split("\n")
+      .filter((line) => !line.startsWith("refs/dure/") && !line.startsWith("refs/heads/dure/"));
+    const gitFiles = Object.fromEntries(
+      ["HEAD", "index", "config", "packed-refs", "FETCH_HEAD", "ORIG_HEAD", "logs/HEAD"].map(
+        (name) => [name, hashOf(join(this.folder, ".git", name))],
+      ),
+    );
+    return {
+      refs,
+      gitFiles: { ...gitFiles, "packed-refs": undefined },
+      files: readTree(this.folder),
+    };
   }
 
   [Symbol.dispose](): void {
@@ -52,8 +75,22 @@ export class TestRepository {
 }
 
 export function gitIn(folder: string, ...args: string[]): string {
-  const env = { PATH: process.env.PATH, HOME: "/nonexistent", GIT_CONFIG_NOSYSTEM: "1", GIT_AUTHOR_NAME: "Ann", GIT_AUTHOR_EMAIL: "ann@example.org", GIT_COMMITTER_NAME: "Ann", GIT_COMMITTER_EMAIL: "ann@example.org", LC_ALL: "C" };
-  return execFileSync("git", ["-c", "protocol.file.allow=always", ...args], { cwd: folder, env, encoding: "utf8", stdio: ["ignore", "pipe", "pipe"] }).replace(/\n$/, "");
+  const env = {
+    PATH: process.env.PATH,
+    HOME: "/nonexistent",
+    GIT_CONFIG_NOSYSTEM: "1",
+    GIT_AUTHOR_NAME: "Ann",
+    GIT_AUTHOR_EMAIL: "ann@example.org",
+    GIT_COMMITTER_NAME: "Ann",
+    GIT_COMMITTER_EMAIL: "ann@example.org",
+    LC_ALL: "C",
+  };
+  return execFileSync("git", ["-c", "protocol.file.allow=always", ...args], {
+    cwd: folder,
+    env,
+    encoding: "utf8",
+    stdio: ["ignore", "pipe", "pipe"],
+  }).replace(/\n$/, "");
 }
 
 export function testGit(): Git {
@@ -76,7 +113,11 @@ export function readTree(folder: string, below = ""): Record<string, string> {
     const stats = lstatSync(join(folder, path));
     if (stats.isDirectory()) Object.assign(found, readTree(folder, path));
     else if (stats.isSymbolicLink()) found[path] = `-> ${readlinkSync(join(folder, path))}`;
-    else found[path] = stats.isFile() ? `${stats.mode & 0o100 ? "x " : ""}${hashOf(join(folder, path))}` : "special";
+    else {
+      found[path] = stats.isFile()
+        ? `${stats.mode & 0o100 ? "x " : ""}${hashOf(join(folder, path))}`
+        : "special";
+    }
   }
   return found;
 }
@@ -87,7 +128,10 @@ export function readCommit(folder: string, commit: string): Record<string, strin
   return Object.fromEntries(
     lines.map((line) => {
       const [, mode, id, path] = /^(\d+) \w+ (\w+)\t(.*)$/.exec(line)!;
-      return [path!, mode === "160000" ? `submodule ${id}` : gitIn(folder, "cat-file", "blob", id!)];
+      return [
+        path!,
+        mode === "160000" ? `submodule ${id}` : gitIn(folder, "cat-file", "blob", id!),
+      ];
     }),
   );
 }
@@ -101,10 +145,24 @@ export function aScope(input: Partial<ScopeInput>): Scope {
 }
 
 /** A run with a checked-out tree of one port. */
-export async function startRun(person: TestRepository, { run = "run1", port = "login", base = "HEAD", home = person.home }: { run?: string; port?: string; base?: string; home?: string } = {}) {
+export async function startRun(
+  person: TestRepository,
+  {
+    run = "run1",
+    port = "login",
+    base = "HEAD",
+    home = person.home,
+  }: { run?: string; port?: string; base?: string; home?: string } = {},
+) {
   const repository = await Repository.open(person.folder, { git: testGit() });
   const commit = await repository.resolve(base);
-  const store = await RunStore.open({ repository, folder: join(home, run, "store.git"), run, base: commit, author: AUTHOR });
+  const store = await RunStore.open({
+    repository,
+    folder: join(home, run, "store.git"),
+    run,
+    base: commit,
+    author: AUTHOR,
+  });
   const tree = await PortTree.open({ folder: join(home, run, "ports", port), port, store });
   await tree.checkout(commit);
   let step = 0;
@@ -114,10 +172,21 @@ export async function startRun(person: TestRepository, { run = "run1", port = "l
     tree,
     base: commit,
     commit: (scope: Scope, more: Partial<CommitRequest> = {}): Promise<OwnedCommit> =>
-      store.commitOwned({ tree: tree.tree, parent: commit, scope, message: "work\n", ref: `ports/${port}/1.${++step}.impl`, at: AT, limits: LIMITS, ...more }),
+      store.commitOwned({
+        tree: tree.tree,
+        parent: commit,
+        scope,
+        message: "work\n",
+        ref: `ports/${port}/1.${++step}.impl`,
+        at: AT,
+        limits: LIMITS,
+        ...more,
+      }),
   };
 }
 
 function hashOf(path: string): string | undefined {
-  return existsSync(path) ? createHash("sha1").update(readFileSync(path)).digest("hex").slice(0, 12) : undefined;
+  return existsSync(path)
+    ? createHash("sha1").update(readFileSync(path)).digest("hex").slice(0, 12)
+    : undefined;
 }

@@ -1,11 +1,33 @@
-import { Client, Events, GatewayIntentBits, Options, REST, type Interaction, type Message } from "discord.js";
+import {
+  Client,
+  Events,
+  GatewayIntentBits,
+  Options,
+  REST,
+  type Interaction,
+  type Message,
+} from "discord.js";
 import { afterEach, describe, expect, test, vi } from "vitest";
 import { WebSocket } from "ws";
-import { FakeDiscord, type FakeBot, type FakeDiscordOptions, type FakePlace } from "./fake-discord.ts";
+import {
+  FakeDiscord,
+  type FakeBot,
+  type FakeDiscordOptions,
+  type FakePlace,
+} from "./fake-discord.ts";
 
 const clients: Client[] = [];
-const OPEN_LIMITS = { routes: {}, others: { limit: 1000, perMs: 1000 }, global: { limit: 1000, perMs: 1000 } };
-const INTENTS = [GatewayIntentBits.Guilds, GatewayIntentBits.GuildMessages, GatewayIntentBits.MessageContent, GatewayIntentBits.DirectMessages];
+const OPEN_LIMITS = {
+  routes: {},
+  others: { limit: 1000, perMs: 1000 },
+  global: { limit: 1000, perMs: 1000 },
+};
+const INTENTS = [
+  GatewayIntentBits.Guilds,
+  GatewayIntentBits.GuildMessages,
+  GatewayIntentBits.MessageContent,
+  GatewayIntentBits.DirectMessages,
+];
 
 afterEach(async () => {
   await Promise.all(clients.splice(0).map((client) => client.destroy()));
@@ -37,16 +59,26 @@ describe("with the real discord.js", () => {
     const created = once(eden, Events.ThreadCreate);
 
     const channel = await ruda.channels.fetch(stage.general.id);
-    if (channel?.isTextBased() !== true || !("threads" in channel)) throw new Error("no text channel");
+    if (channel?.isTextBased() !== true || !("threads" in channel)) {
+      throw new Error("no text channel");
+    }
     const thread = await channel.threads.create({ name: "협업", type: 11 as never });
     await created;
     await thread.send("이든은 아직 듣지 않는다");
-    await thread.send({ content: `<@${stage.eden.id}> 들어와`, allowedMentions: { users: [stage.eden.id] } });
+    await thread.send({
+      content: `<@${stage.eden.id}> 들어와`,
+      allowedMentions: { users: [stage.eden.id] },
+    });
     await thread.send("이제 듣는다");
 
     await vi.waitFor(() => expect(heard).toContain("이제 듣는다"));
-    expect(heard.filter((text) => text !== "협업")).toEqual([`<@${stage.eden.id}> 들어와`, "이제 듣는다"]);
-    expect(stage.discord.threads(stage.general)).toMatchObject([{ name: "협업", members: ["루다", "이든"], owner: "루다" }]);
+    expect(heard.filter((text) => text !== "협업")).toEqual([
+      `<@${stage.eden.id}> 들어와`,
+      "이제 듣는다",
+    ]);
+    expect(stage.discord.threads(stage.general)).toMatchObject([
+      { name: "협업", members: ["루다", "이든"], owner: "루다" },
+    ]);
     expect(stage.discord.messages(stage.general)).toMatchObject([{ type: 18, text: "협업" }]);
   });
 
@@ -79,7 +111,13 @@ describe("with the real discord.js", () => {
     ruda.on(Events.MessageCreate, ({ content }) => heard.push(content));
     stage.discord.dropGateway(stage.ruda, { resumable: false });
     stage.minsu.post(stage.general, "잃은 말");
-    await stage.discord.waitFor("a new session", () => stage.discord.sessionsStarted(stage.ruda) === startedBefore + 1 && stage.discord.isConnected(stage.ruda), { timeoutMs: 15_000 });
+    await stage.discord.waitFor(
+      "a new session",
+      () =>
+        stage.discord.sessionsStarted(stage.ruda) === startedBefore + 1 &&
+        stage.discord.isConnected(stage.ruda),
+      { timeoutMs: 15_000 },
+    );
     stage.minsu.post(stage.general, "다음 말");
 
     await vi.waitFor(() => expect(heard).toContain("다음 말"));
@@ -116,7 +154,10 @@ describe("with the real discord.js", () => {
     ruda.on(Events.InteractionCreate, (interaction) => void answer(interaction));
     const channel = await ruda.channels.fetch(stage.general.id);
     if (channel?.isSendable() !== true) throw new Error("no channel");
-    await channel.send({ content: "할까요?", components: [{ type: 1, components: [{ type: 2, style: 1, label: "네", custom_id: "yes" }] }] });
+    await channel.send({
+      content: "할까요?",
+      components: [{ type: 1, components: [{ type: 2, style: 1, label: "네", custom_id: "yes" }] }],
+    });
 
     const shown = await stage.minsu.press(stage.discord.messages(stage.general)[0]!.buttons[0]!);
 
@@ -125,13 +166,28 @@ describe("with the real discord.js", () => {
   });
 
   test("waits at a real 429 and goes on, within the limits of the headers", async () => {
-    await using stage = await aStage({ rateLimits: { ...OPEN_LIMITS, routes: { "POST /channels/{channel}/messages": { limit: 2, perMs: 300 } } } });
+    await using stage = await aStage({
+      rateLimits: {
+        ...OPEN_LIMITS,
+        routes: { "POST /channels/{channel}/messages": { limit: 2, perMs: 300 } },
+      },
+    });
     const rest = stage.rest(stage.ruda);
-    stage.discord.fault({ route: "/channels/{channel}/messages", method: "POST" }, { kind: "429", retryAfterMs: 100 });
+    stage.discord.fault(
+      { route: "/channels/{channel}/messages", method: "POST" },
+      { kind: "429", retryAfterMs: 100 },
+    );
 
-    for (const text of ["1", "2", "3", "4"]) await rest.post(`/channels/${stage.general.id}/messages`, { body: { content: text } });
+    for (const text of ["1", "2", "3", "4"]) {
+      await rest.post(`/channels/${stage.general.id}/messages`, { body: { content: text } });
+    }
 
-    expect(stage.discord.messages(stage.general).map(({ text }) => text)).toEqual(["1", "2", "3", "4"]);
+    expect(stage.discord.messages(stage.general).map(({ text }) => text)).toEqual([
+      "1",
+      "2",
+      "3",
+      "4",
+    ]);
     expect(stage.discord.requests.map(({ status }) => status)).toEqual([429, 200, 200, 200, 200]);
   });
 });
@@ -139,7 +195,11 @@ describe("with the real discord.js", () => {
 describe("at the gateway", () => {
   test.each([
     ["an unknown token is closed with 4004", { token: "nobody" }, 4004],
-    ["a privileged intent that the portal forbids is closed with 4014", { token: "token-dajim", intents: 1 << 15 }, 4014],
+    [
+      "a privileged intent that the portal forbids is closed with 4014",
+      { token: "token-dajim", intents: 1 << 15 },
+      4014,
+    ],
     ["an intent that does not exist is closed with 4013", { intents: 2 ** 30 }, 4013],
   ])("%s", async (_name, identify, code) => {
     await using stage = await aStage();
@@ -182,12 +242,18 @@ describe("at the gateway", () => {
   test("two sessions of one bot live beside each other and both are told everything", async () => {
     await using stage = await aStage({ maxConcurrency: 2 });
     const sockets = [await stage.socket(), await stage.socket()];
-    for (const socket of sockets) socket.send({ op: 2, d: { token: "token-ruda", properties: {}, intents: 1 << 9 } });
+    for (const socket of sockets) {
+      socket.send({ op: 2, d: { token: "token-ruda", properties: {}, intents: 1 << 9 } });
+    }
     for (const socket of sockets) await socket.until((frame) => frame.t === "READY");
 
     stage.minsu.post(stage.general, "둘 다");
 
-    for (const socket of sockets) expect(await socket.until((frame) => frame.t === "MESSAGE_CREATE")).toMatchObject({ d: { channel_id: stage.general.id } });
+    for (const socket of sockets) {
+      expect(await socket.until((frame) => frame.t === "MESSAGE_CREATE")).toMatchObject({
+        d: { channel_id: stage.general.id },
+      });
+    }
   });
 
   test("who sends no heartbeat is closed with 4009", async () => {
@@ -200,7 +266,11 @@ describe("at the gateway", () => {
 
   test("without the message content intent the text is empty, unless it mentions the bot, is its own or a direct message", async () => {
     await using stage = await aStage();
-    const ruda = await stage.login(stage.ruda, [GatewayIntentBits.Guilds, GatewayIntentBits.GuildMessages, GatewayIntentBits.DirectMessages]);
+    const ruda = await stage.login(stage.ruda, [
+      GatewayIntentBits.Guilds,
+      GatewayIntentBits.GuildMessages,
+      GatewayIntentBits.DirectMessages,
+    ]);
     const heard: string[] = [];
     ruda.ws.on("MESSAGE_CREATE" as never, (data: { content: string }) => heard.push(data.content));
 
@@ -217,25 +287,42 @@ describe("over HTTP", () => {
     ["more than 2,000 characters", { content: "가".repeat(2001) }, 400, 50035],
     ["nothing to say", { content: " " }, 400, 50006],
     ["a nonce of 26 characters", { content: "x", nonce: "n".repeat(26) }, 400, 50035],
-    ["users both listed and parsed", { content: "x", allowed_mentions: { parse: ["users"], users: ["1"] } }, 400, 50035],
+    [
+      "users both listed and parsed",
+      { content: "x", allowed_mentions: { parse: ["users"], users: ["1"] } },
+      400,
+      50035,
+    ],
     ["a field that does not exist", { content: "x", enforceNonce: true }, 400, 50035],
     ["a reply to nothing", { content: "x", message_reference: { message_id: "1" } }, 400, 50035],
-    ["a button without a custom id", { content: "x", components: [{ type: 1, components: [{ type: 2, style: 1, label: "a" }] }] }, 400, 50035],
+    [
+      "a button without a custom id",
+      { content: "x", components: [{ type: 1, components: [{ type: 2, style: 1, label: "a" }] }] },
+      400,
+      50035,
+    ],
   ])("refuses a message with %s", async (_name, body, status, code) => {
     await using stage = await aStage();
 
-    await expect(stage.rest(stage.ruda).post(`/channels/${stage.general.id}/messages`, { body })).rejects.toMatchObject({ status, code });
+    await expect(
+      stage.rest(stage.ruda).post(`/channels/${stage.general.id}/messages`, { body }),
+    ).rejects.toMatchObject({ status, code });
     expect(stage.discord.messages(stage.general)).toEqual([]);
   });
 
   test("the same nonce gives the first message within the window, and a new one after it", async () => {
     await using stage = await aStage({ nonceWindowMs: 200 });
     const rest = stage.rest(stage.ruda);
-    const post = (nonce: string, enforce_nonce = true) => rest.post(`/channels/${stage.general.id}/messages`, { body: { content: "x", nonce, enforce_nonce } }) as Promise<{ id: string; nonce: string }>;
+    const post = (nonce: string, enforce_nonce = true) =>
+      rest.post(`/channels/${stage.general.id}/messages`, {
+        body: { content: "x", nonce, enforce_nonce },
+      }) as Promise<{ id: string; nonce: string }>;
 
     const first = await post("a");
     const again = await post("a");
-    const other = await stage.rest(stage.eden).post(`/channels/${stage.general.id}/messages`, { body: { content: "x", nonce: "a", enforce_nonce: true } });
+    const other = await stage.rest(stage.eden).post(`/channels/${stage.general.id}/messages`, {
+      body: { content: "x", nonce: "a", enforce_nonce: true },
+    });
     await new Promise((resolve) => setTimeout(resolve, 250)); // the window itself
     const late = await post("a");
 
@@ -253,10 +340,16 @@ describe("over HTTP", () => {
     const [eden, minsu] = [stage.discord.mention(stage.eden), stage.discord.mention(stage.minsu)];
     const post = (body: object) => rest.post(`/channels/${stage.general.id}/messages`, { body });
 
-    await post({ content: `${eden} ${minsu} @everyone`, allowed_mentions: { parse: [], users: [stage.eden.id] } });
+    await post({
+      content: `${eden} ${minsu} @everyone`,
+      allowed_mentions: { parse: [], users: [stage.eden.id] },
+    });
     await post({ content: `\`${eden}\` ${minsu}` });
 
-    expect(stage.discord.messages(stage.general)).toMatchObject([{ mentions: ["이든"], mentionsEveryone: false }, { mentions: ["민수"] }]);
+    expect(stage.discord.messages(stage.general)).toMatchObject([
+      { mentions: ["이든"], mentionsEveryone: false },
+      { mentions: ["민수"] },
+    ]);
   });
 
   test("permissions decide, and without history the list is empty", async () => {
@@ -265,15 +358,25 @@ describe("over HTTP", () => {
     const messages = `/channels/${stage.general.id}/messages` as const;
     stage.minsu.post(stage.general, "말");
 
-    stage.discord.setPermissions(stage.ruda, stage.general, { deny: ["SEND_MESSAGES", "READ_MESSAGE_HISTORY", "CREATE_PUBLIC_THREADS"] });
-    await expect(rest.post(messages, { body: { content: "x" } })).rejects.toMatchObject({ status: 403, code: 50013 });
-    await expect(rest.post(`/channels/${stage.general.id}/threads`, { body: { name: "t", type: 11 } })).rejects.toMatchObject({ status: 403, code: 50013 });
+    stage.discord.setPermissions(stage.ruda, stage.general, {
+      deny: ["SEND_MESSAGES", "READ_MESSAGE_HISTORY", "CREATE_PUBLIC_THREADS"],
+    });
+    await expect(rest.post(messages, { body: { content: "x" } })).rejects.toMatchObject({
+      status: 403,
+      code: 50013,
+    });
+    await expect(
+      rest.post(`/channels/${stage.general.id}/threads`, { body: { name: "t", type: 11 } }),
+    ).rejects.toMatchObject({ status: 403, code: 50013 });
     expect(await rest.get(messages)).toEqual([]);
 
     stage.discord.setPermissions(stage.ruda, stage.general, { deny: ["VIEW_CHANNEL"] });
     await expect(rest.get(messages)).rejects.toMatchObject({ status: 403, code: 50001 });
     stage.discord.kickBot(stage.eden, stage.guild);
-    await expect(stage.rest(stage.eden).get(messages)).rejects.toMatchObject({ status: 403, code: 50001 });
+    await expect(stage.rest(stage.eden).get(messages)).rejects.toMatchObject({
+      status: 403,
+      code: 50001,
+    });
     stage.discord.removeChannel(stage.general);
     await expect(rest.get(messages)).rejects.toMatchObject({ status: 404, code: 10003 });
   });
@@ -290,15 +393,22 @@ describe("over HTTP", () => {
     await gone;
     const eden = await stage.login(stage.eden);
     stage.minsu.post(stage.general, "아무도 듣지 않는다");
-    await expect(stage.rest(stage.ruda).post(messages, { body: { content: "안 나간다" } })).rejects.toMatchObject({ status: 503 });
-    await expect(stage.rest(stage.ruda).get(`/guilds/${stage.guild.id}/channels`)).rejects.toMatchObject({ status: 503 });
+    await expect(
+      stage.rest(stage.ruda).post(messages, { body: { content: "안 나간다" } }),
+    ).rejects.toMatchObject({ status: 503 });
+    await expect(
+      stage.rest(stage.ruda).get(`/guilds/${stage.guild.id}/channels`),
+    ).rejects.toMatchObject({ status: 503 });
     const back = [ruda, eden].map((client) => once(client, Events.GuildAvailable));
     stage.discord.setOutage(stage.guild, false);
     await Promise.all(back);
     stage.minsu.post(stage.general, "이제 듣는다");
 
     await vi.waitFor(() => expect(heard).toEqual(["이제 듣는다"]));
-    expect(stage.discord.messages(stage.general).map(({ text }) => text)).toEqual(["아무도 듣지 않는다", "이제 듣는다"]);
+    expect(stage.discord.messages(stage.general).map(({ text }) => text)).toEqual([
+      "아무도 듣지 않는다",
+      "이제 듣는다",
+    ]);
   });
 
   test("a revoked token is 401 and ends the session with 4004", async () => {
@@ -319,7 +429,9 @@ describe("over HTTP", () => {
     const post = () => rest.post(`/channels/${thread.id}/messages`, { body: { content: "다시" } });
 
     stage.discord.archiveThread(thread);
-    const archived = (await rest.get(`/channels/${stage.general.id}/threads/archived/public`)) as { threads: { id: string }[] };
+    const archived = (await rest.get(`/channels/${stage.general.id}/threads/archived/public`)) as {
+      threads: { id: string }[];
+    };
     await post();
     expect(archived.threads.map(({ id }) => id)).toEqual([thread.id]);
     expect(stage.discord.threads(stage.general)[0]).toMatchObject({ archived: false });
@@ -330,9 +442,16 @@ describe("over HTTP", () => {
 
   test("pages through messages in both directions, at most 100 at once", async () => {
     await using stage = await aStage();
-    const posted = Array.from({ length: 7 }, (_, index) => stage.minsu.post(stage.general, String(index)));
+    const posted = Array.from({ length: 7 }, (_, index) =>
+      stage.minsu.post(stage.general, String(index)),
+    );
     const rest = stage.rest(stage.ruda);
-    const texts = async (query: string) => ((await rest.get(`/channels/${stage.general.id}/messages`, { query: new URLSearchParams(query) })) as { content: string }[]).map(({ content }) => content);
+    const texts = async (query: string) =>
+      (
+        (await rest.get(`/channels/${stage.general.id}/messages`, {
+          query: new URLSearchParams(query),
+        })) as { content: string }[]
+      ).map(({ content }) => content);
 
     expect(await texts(`after=${posted[1]!.id}&limit=3`)).toEqual(["4", "3", "2"]);
     expect(await texts(`before=${posted[5]!.id}&limit=2`)).toEqual(["4", "3"]);
@@ -342,7 +461,9 @@ describe("over HTTP", () => {
   });
 
   test("a global limit stops every route of that bot alone", async () => {
-    await using stage = await aStage({ rateLimits: { ...OPEN_LIMITS, global: { limit: 2, perMs: 5000 } } });
+    await using stage = await aStage({
+      rateLimits: { ...OPEN_LIMITS, global: { limit: 2, perMs: 5000 } },
+    });
     const rest = stage.rest(stage.ruda, { rejectOnRateLimit: () => true });
 
     await rest.get("/users/@me");
@@ -350,22 +471,29 @@ describe("over HTTP", () => {
 
     await expect(rest.get(`/channels/${stage.general.id}`)).rejects.toMatchObject({ global: true });
     expect(stage.discord.requests.at(-1)).toMatchObject({ status: 429, bot: "루다" });
-    await expect(stage.rest(stage.eden).get("/users/@me")).resolves.toMatchObject({ username: "이든" });
+    await expect(stage.rest(stage.eden).get("/users/@me")).resolves.toMatchObject({
+      username: "이든",
+    });
   });
 
-  test.each(["nothing", "doing it"] as const)("a failure after %s leaves what it says", async (after) => {
-    await using stage = await aStage();
-    const messages = `/channels/${stage.general.id}/messages` as const;
-    const rest = stage.rest(stage.ruda, { timeout: 150 });
+  test.each(["nothing", "doing it"] as const)(
+    "a failure after %s leaves what it says",
+    async (after) => {
+      await using stage = await aStage();
+      const messages = `/channels/${stage.general.id}/messages` as const;
+      const rest = stage.rest(stage.ruda, { timeout: 150 });
 
-    for (const kind of ["5xx", "timeout", "cut"] as const) {
-      stage.discord.fault({ route: messages, method: "POST", bot: "루다" }, { kind, after });
-      await expect(rest.post(messages, { body: { content: kind } })).rejects.toThrow();
-    }
+      for (const kind of ["5xx", "timeout", "cut"] as const) {
+        stage.discord.fault({ route: messages, method: "POST", bot: "루다" }, { kind, after });
+        await expect(rest.post(messages, { body: { content: kind } })).rejects.toThrow();
+      }
 
-    expect(stage.discord.messages(stage.general).map(({ text }) => text)).toEqual(after === "nothing" ? [] : ["5xx", "timeout", "cut"]);
-    expect(stage.discord.requests.map(({ status }) => status)).toEqual([502, 0, 0]);
-  });
+      expect(stage.discord.messages(stage.general).map(({ text }) => text)).toEqual(
+        after === "nothing" ? [] : ["5xx", "timeout", "cut"],
+      );
+      expect(stage.discord.requests.map(({ status }) => status)).toEqual([502, 0, 0]);
+    },
+  );
 });
 
 /** A guild with a channel, two bots and a person; nobody is logged in. */
@@ -384,36 +512,51 @@ async function aStage(options: FakeDiscordOptions = {}) {
     eden,
     minsu,
     async login(bot: FakeBot, intents = INTENTS): Promise<Client> {
-      const client = new Client({ intents, rest: { api: discord.url, retries: 0 }, partials: [1], makeCache: Options.cacheEverything() });
+      const client = new Client({
+        intents,
+        rest: { api: discord.url, retries: 0 },
+        partials: [1],
+        makeCache: Options.cacheEverything(),
+      });
       clients.push(client);
       const ready = once(client, Events.ClientReady);
       await client.login(bot.token);
       await ready;
       return client;
     },
-    rest: (bot: FakeBot, more: object = {}) => new REST({ api: discord.url, retries: 0, ...more }).setToken(bot.token),
+    rest: (bot: FakeBot, more: object = {}) =>
+      new REST({ api: discord.url, retries: 0, ...more }).setToken(bot.token),
     socket: () => aSocket(discord.url),
     [Symbol.asyncDispose]: () => discord.stop(),
   };
 }
 
 async function aSocket(url: string) {
-  const socket = new WebSocket(`${url.replace("http", "ws").replace("/api", "/gateway")}?v=10&encoding=json`);
+  const socket = new WebSocket(
+    `${url.replace("http", "ws").replace("/api", "/gateway")}?v=10&encoding=json`,
+  );
   const frames: { op: number; t?: string; d?: unknown }[] = [];
-  socket.on("message", (data: Buffer) => frames.push(JSON.parse(data.toString()) as (typeof frames)[number]));
+  socket.on("message", (data: Buffer) =>
+    frames.push(JSON.parse(data.toString()) as (typeof frames)[number]),
+  );
   const closed = new Promise<number>((resolve) => socket.on("close", resolve));
   await new Promise((resolve) => socket.once("open", resolve));
   return {
     closed,
     send: (payload: object) => socket.send(JSON.stringify(payload)),
-    until: (is: (frame: (typeof frames)[number]) => boolean) => vi.waitFor(() => frames.find(is) ?? Promise.reject(new Error("not yet"))),
+    until: (is: (frame: (typeof frames)[number]) => boolean) =>
+      vi.waitFor(() => frames.find(is) ?? Promise.reject(new Error("not yet"))),
   };
 }
 
 function once(client: Client, event: string): Promise<unknown[]> {
-  return new Promise((resolve) => client.once(event as never, (...values: unknown[]) => resolve(values)));
+  return new Promise((resolve) =>
+    client.once(event as never, (...values: unknown[]) => resolve(values)),
+  );
 }
 
 function next(client: Client, is: (message: Message) => boolean): Promise<Message> {
-  return new Promise((resolve) => client.on(Events.MessageCreate, (message) => is(message) && resolve(message)));
+  return new Promise((resolve) =>
+    client.on(Events.MessageCreate, (message) => is(message) && resolve(message)),
+  );
 }

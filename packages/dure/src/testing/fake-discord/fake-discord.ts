@@ -9,7 +9,16 @@ import { Gateway } from "./gateway.ts";
 import { ALL_PERMISSIONS, bitsOf, USUAL_PERMISSIONS, type FakePermission } from "./permissions.ts";
 import { RateLimiter, USUAL_RATE_LIMITS, type RateLimits } from "./rate-limits.ts";
 import { Rest, type LoggedRequest } from "./rest.ts";
-import { overwriteOf, World, type FileFact, type Guild, type Message, type Place, type ShownAnswer, type User } from "./world.ts";
+import {
+  overwriteOf,
+  World,
+  type FileFact,
+  type Guild,
+  type Message,
+  type Place,
+  type ShownAnswer,
+  type User,
+} from "./world.ts";
 
 export interface FakeDiscordOptions {
   readonly clock?: Clock;
@@ -20,7 +29,9 @@ export interface FakeDiscordOptions {
   /** Identifies per bot and window. Default 1 per 5 s, as the platform's for small bots. */
   readonly maxConcurrency?: number;
   readonly identifyWindowMs?: number;
-  /** How long a new session waits for its guilds, during which other events come already. Default 0. */
+  /**
+   * How long a new session waits for its guilds, during which other events come already. Default 0.
+   */
   readonly guildsAfterMs?: number;
   /** How long a button's answer is awaited. Default 3,000, as the platform's. */
   readonly interactionWindowMs?: number;
@@ -58,7 +69,10 @@ export interface FakeBotOptions {
   readonly name: string;
   /** Default: every guild that exists. */
   readonly guilds?: readonly FakeGuild[];
-  /** Of the role that comes with the bot; @everyone gives nothing. Default: to read, write and open public threads. */
+  /**
+   * Of the role that comes with the bot; @everyone gives nothing. Default: to read, write and open
+   * public threads.
+   */
   readonly permissions?: readonly FakePermission[];
   /** The switch of the developer portal. Default on. */
   readonly messageContentIntent?: boolean;
@@ -98,15 +112,19 @@ export interface FakePostOptions {
   /** Mentioned before the text, unless the text does it. */
   readonly mentions?: readonly { readonly id: string }[];
   readonly replyTo?: { readonly id: string };
-  readonly attachments?: readonly { readonly name: string; readonly size?: number; readonly contentType?: string }[];
+  readonly attachments?: readonly {
+    readonly name: string;
+    readonly size?: number;
+    readonly contentType?: string;
+  }[];
 }
 
 /** How many requests the log keeps. */
 const KEPT_REQUESTS = 10_000;
 
 /**
- * A Discord for tests: REST and gateway, version 10, over loopback, strict where the real one is strict. The real discord.js
- * talks to it when `rest.api` is its `url`:
+ * A Discord for tests: REST and gateway, version 10, over loopback, strict where the real one is
+ * strict. The real discord.js talks to it when `rest.api` is its `url`:
  *
  *     await using discord = await FakeDiscord.start();
  *     const general = discord.addChannel(discord.addGuild("두레"), "general");
@@ -138,7 +156,10 @@ export class FakeDiscord implements AsyncDisposable {
     this.#clock = clock;
     this.#server = server;
     this.url = `http://127.0.0.1:${port}/api`;
-    this.#world = new World({ clock, nonceWindowMs: options.nonceWindowMs ?? 5 * 60_000 }, (event) => this.#gateway.publish(event));
+    this.#world = new World(
+      { clock, nonceWindowMs: options.nonceWindowMs ?? 5 * 60_000 },
+      (event) => this.#gateway.publish(event),
+    );
     this.#gateway = new Gateway({
       clock,
       world: this.#world,
@@ -172,7 +193,8 @@ export class FakeDiscord implements AsyncDisposable {
     const fake = new FakeDiscord(server, options);
     server.on("request", (request, response) => {
       fake.#rest.handle(request, response).catch((error: unknown) => {
-        // A defect of this double, not a fault that a test asked for: seen by the client as 500 with its text.
+        // A defect of this double, not a fault that a test asked for: seen by the client as 500
+        // with its text.
         if (!response.headersSent) response.writeHead(500, { "content-type": "application/json" });
         response.end(JSON.stringify({ message: `FakeDiscord: ${String(error)}`, code: 0 }));
       });
@@ -195,7 +217,8 @@ export class FakeDiscord implements AsyncDisposable {
     return this.stop();
   }
 
-  // ── The stage ──────────────────────────────────────────────────────────────────────────────────────────────────────
+  // ── The stage
+  // ──────────────────────────────────────────────────────────────────────────────────────────────────────
 
   addGuild(name = "두레"): FakeGuild {
     return this.#world.addGuild(name);
@@ -214,16 +237,30 @@ export class FakeDiscord implements AsyncDisposable {
       messageContentIntent: options.messageContentIntent ?? true,
       memberAndPresenceIntents: options.memberAndPresenceIntents ?? false,
     });
-    const guilds = options.guilds?.map((guild) => this.#guild(guild)) ?? this.#world.guilds.values();
-    for (const guild of guilds) this.#world.addMember(guild, user, bitsOf(options.permissions ?? USUAL_PERMISSIONS));
+    const guilds =
+      options.guilds?.map((guild) => this.#guild(guild)) ?? this.#world.guilds.values();
+    for (const guild of guilds) {
+      this.#world.addMember(guild, user, bitsOf(options.permissions ?? USUAL_PERMISSIONS));
+    }
     return { id: user.id, name: user.name, token: options.token };
   }
 
-  /** Somebody who sits at the keyboard, in every guild that exists; unless `permissions` say less, they may do anything there. */
-  addPerson(name: string, options: { readonly permissions?: readonly FakePermission[]; readonly roles?: readonly string[] } = {}): FakePerson {
+  /**
+   * Somebody who sits at the keyboard, in every guild that exists; unless `permissions` say less,
+   * they may do anything there.
+   */
+  addPerson(
+    name: string,
+    options: {
+      readonly permissions?: readonly FakePermission[];
+      readonly roles?: readonly string[];
+    } = {},
+  ): FakePerson {
     const user = this.#world.addUser(name, { bot: false });
     const base = options.permissions === undefined ? ALL_PERMISSIONS : bitsOf(options.permissions);
-    for (const guild of this.#world.guilds.values()) this.#world.addMember(guild, user, base, options.roles);
+    for (const guild of this.#world.guilds.values()) {
+      this.#world.addMember(guild, user, base, options.roles);
+    }
     return new FakePerson(user, this.#world, this.#clock, (place) => this.#place(place));
   }
 
@@ -233,12 +270,23 @@ export class FakeDiscord implements AsyncDisposable {
   }
 
   /** The channel's overwrite for this bot, in place of an earlier one. */
-  setPermissions(bot: FakeBot, channel: FakePlace, change: { readonly allow?: readonly FakePermission[]; readonly deny?: readonly FakePermission[] }): void {
+  setPermissions(
+    bot: FakeBot,
+    channel: FakePlace,
+    change: {
+      readonly allow?: readonly FakePermission[];
+      readonly deny?: readonly FakePermission[];
+    },
+  ): void {
     this.#world.setOverwrite(this.#place(channel), this.#bot(bot).user, overwriteOf(change));
   }
 
   /** Lets a bot in, as its invite link does. */
-  inviteBot(bot: FakeBot, guild: FakeGuild, permissions: readonly FakePermission[] = USUAL_PERMISSIONS): void {
+  inviteBot(
+    bot: FakeBot,
+    guild: FakeGuild,
+    permissions: readonly FakePermission[] = USUAL_PERMISSIONS,
+  ): void {
     this.#world.inviteMember(this.#guild(guild), this.#bot(bot).user, bitsOf(permissions));
   }
 
@@ -246,7 +294,10 @@ export class FakeDiscord implements AsyncDisposable {
     this.#world.removeMember(this.#guild(guild), this.#bot(bot).user);
   }
 
-  /** While on, the platform has an outage in this guild: its bots are told so and hear nothing of it, and requests are answered with 503. */
+  /**
+   * While on, the platform has an outage in this guild: its bots are told so and hear nothing of
+   * it, and requests are answered with 503.
+   */
   setOutage(guild: FakeGuild, on: boolean): void {
     this.#world.setOutage(this.#guild(guild), on);
   }
@@ -268,10 +319,14 @@ export class FakeDiscord implements AsyncDisposable {
 
   archiveThread(thread: FakePlace, options: { readonly locked?: boolean } = {}): void {
     const place = this.#place(thread);
-    this.#world.modifyThread({ id: place.thread?.ownerId ?? "", name: "", bot: false }, place, { archived: true, locked: options.locked });
+    this.#world.modifyThread({ id: place.thread?.ownerId ?? "", name: "", bot: false }, place, {
+      archived: true,
+      locked: options.locked,
+    });
   }
 
-  // ── What is to be seen ─────────────────────────────────────────────────────────────────────────────────────────────
+  // ── What is to be seen
+  // ─────────────────────────────────────────────────────────────────────────────────────────────
 
   /** What a place shows, oldest first. */
   messages(place: FakePlace): readonly FakeMessage[] {
@@ -311,8 +366,15 @@ export class FakeDiscord implements AsyncDisposable {
     return this.#gateway.identifiesOf(this.#bot(bot));
   }
 
-  /** Waits until `condition` is true; it is asked again at everything that happens here. @throws FAKE_DISCORD_WAITED after `timeoutMs` (5 s). */
-  async waitFor<T>(what: string, condition: () => T | undefined | false, options: { readonly timeoutMs?: number } = {}): Promise<T> {
+  /**
+   * Waits until `condition` is true; it is asked again at everything that happens here. @throws
+   * FAKE_DISCORD_WAITED after `timeoutMs` (5 s).
+   */
+  async waitFor<T>(
+    what: string,
+    condition: () => T | undefined | false,
+    options: { readonly timeoutMs?: number } = {},
+  ): Promise<T> {
     const { promise, resolve } = Promise.withResolvers<T>();
     const look = (): void => {
       const value = condition();
@@ -322,20 +384,29 @@ export class FakeDiscord implements AsyncDisposable {
     try {
       look();
       const timeoutMs = options.timeoutMs ?? 5000;
-      return await withTimeout(this.#clock, timeoutMs, () => this.#waited(what, timeoutMs), () => promise);
+      return await withTimeout(
+        this.#clock,
+        timeoutMs,
+        () => this.#waited(what, timeoutMs),
+        () => promise,
+      );
     } finally {
       this.#watchers.delete(look);
     }
   }
 
-  // ── What goes wrong ────────────────────────────────────────────────────────────────────────────────────────────────
+  // ── What goes wrong
+  // ────────────────────────────────────────────────────────────────────────────────────────────────
 
   /** The next requests to a route fail in this way. */
   fault(target: FaultTarget, fault: FakeFault): ArmedFault {
     return this.#faults.arm(target, fault);
   }
 
-  /** Cuts a bot's gateway connection. Resumable: it gets what it missed; else it must start again and has missed it. */
+  /**
+   * Cuts a bot's gateway connection. Resumable: it gets what it missed; else it must start again
+   * and has missed it.
+   */
   dropGateway(bot: FakeBot, options: { readonly resumable: boolean }): void {
     this.#gateway.drop(this.#bot(bot), options);
   }
@@ -350,7 +421,8 @@ export class FakeDiscord implements AsyncDisposable {
     this.#gateway.duplicateNext(this.#bot(bot));
   }
 
-  // ── Steps ──────────────────────────────────────────────────────────────────────────────────────────────────────────
+  // ── Steps
+  // ──────────────────────────────────────────────────────────────────────────────────────────────────────────
 
   #log(request: LoggedRequest): void {
     this.#requests.push(request);
@@ -363,8 +435,13 @@ export class FakeDiscord implements AsyncDisposable {
   }
 
   #waited(what: string, timeoutMs: number): DureError {
-    const last = this.#requests.slice(-5).map(({ method, path, status, bot }) => `${bot ?? "?"} ${method} ${path} ${status}`);
-    return new DureError("FAKE_DISCORD_WAITED", `Waited ${timeoutMs} ms in vain for ${what}. The last requests: ${last.join("; ") || "none"}.`);
+    const last = this.#requests
+      .slice(-5)
+      .map(({ method, path, status, bot }) => `${bot ?? "?"} ${method} ${path} ${status}`);
+    return new DureError(
+      "FAKE_DISCORD_WAITED",
+      `Waited ${timeoutMs} ms in vain for ${what}. The last requests: ${last.join("; ") || "none"}.`,
+    );
   }
 
   #guild(guild: FakeGuild): Guild {
@@ -405,19 +482,30 @@ export class FakePerson {
   }
 
   post(place: FakePlace, text: string, options: FakePostOptions = {}): FakeMessage {
-    const missing = (options.mentions ?? []).map(({ id }) => `<@${id}>`).filter((mention) => !text.includes(mention));
+    const missing = (options.mentions ?? [])
+      .map(({ id }) => `<@${id}>`)
+      .filter((mention) => !text.includes(mention));
     const files: FileFact[] = (options.attachments ?? []).map(({ name, size, contentType }) => ({
       id: this.#world.snowflake(),
       filename: name,
       size: size ?? 0,
       contentType,
     }));
-    const draft = { content: [...missing, text].join(" "), ...(options.replyTo === undefined ? {} : { message_reference: { message_id: options.replyTo.id } }) };
+    const draft = {
+      content: [...missing, text].join(" "),
+      ...(options.replyTo === undefined
+        ? {}
+        : { message_reference: { message_id: options.replyTo.id } }),
+    };
     return seen(this.#world.createMessage(this.#user, this.#place(place), draft, files));
   }
 
   edit(message: { readonly id: string; readonly placeId: string }, text: string): FakeMessage {
-    return seen(this.#world.editMessage(this.#user, this.#message(message.placeId, message.id), { content: text }));
+    return seen(
+      this.#world.editMessage(this.#user, this.#message(message.placeId, message.id), {
+        content: text,
+      }),
+    );
   }
 
   /** Needs to be the author, or to manage messages. */
@@ -425,9 +513,14 @@ export class FakePerson {
     this.#world.deleteMessage(this.#user, this.#message(message.placeId, message.id));
   }
 
-  startThread(channel: FakePlace, name: string, options: { readonly from?: { readonly id: string } } = {}): FakePlace {
+  startThread(
+    channel: FakePlace,
+    name: string,
+    options: { readonly from?: { readonly id: string } } = {},
+  ): FakePlace {
     const place = this.#place(channel);
-    const from = options.from === undefined ? undefined : this.#message(channel.id, options.from.id);
+    const from =
+      options.from === undefined ? undefined : this.#message(channel.id, options.from.id);
     return this.#world.startThread(this.#user, place, { name, type: 11 }, from);
   }
 
@@ -435,14 +528,32 @@ export class FakePerson {
   directMessages(bot: FakeBot): FakePlace {
     const user = this.#world.users.get(bot.id);
     if (user === undefined) throw missing("bot", bot);
-    return { id: this.#world.directChannel(this.#user, user).id, name: `${this.name}, ${bot.name}` };
+    return {
+      id: this.#world.directChannel(this.#user, user).id,
+      name: `${this.name}, ${bot.name}`,
+    };
   }
 
-  /** Presses a button and resolves with what the person is shown. @throws FAKE_DISCORD_PRESS_FAILED: "This interaction failed", after `timeoutMs` (5 s). */
-  async press(button: FakeButton, options: { readonly timeoutMs?: number } = {}): Promise<ShownAnswer> {
+  /**
+   * Presses a button and resolves with what the person is shown. @throws FAKE_DISCORD_PRESS_FAILED:
+   * "This interaction failed", after `timeoutMs` (5 s).
+   */
+  async press(
+    button: FakeButton,
+    options: { readonly timeoutMs?: number } = {},
+  ): Promise<ShownAnswer> {
     const { promise, resolve } = Promise.withResolvers<ShownAnswer>();
-    this.#world.press(this.#user, this.#message(button.placeId, button.messageId), button.value, resolve);
-    const failed = (): DureError => new DureError("FAKE_DISCORD_PRESS_FAILED", `This interaction failed: nobody answered the button "${button.label}".`);
+    this.#world.press(
+      this.#user,
+      this.#message(button.placeId, button.messageId),
+      button.value,
+      resolve,
+    );
+    const failed = (): DureError =>
+      new DureError(
+        "FAKE_DISCORD_PRESS_FAILED",
+        `This interaction failed: nobody answered the button "${button.label}".`,
+      );
     return withTimeout(this.#clock, options.timeoutMs ?? 5000, failed, () => promise);
   }
 
@@ -455,7 +566,9 @@ export class FakePerson {
 
 function seen(message: Message): FakeMessage {
   const { place } = message;
-  const rows = message.components as readonly { readonly components: readonly { readonly label?: string; readonly custom_id: string }[] }[];
+  const rows = message.components as readonly {
+    readonly components: readonly { readonly label?: string; readonly custom_id: string }[];
+  }[];
   return {
     id: message.id,
     placeId: place.id,
@@ -468,12 +581,22 @@ function seen(message: Message): FakeMessage {
     nonce: message.nonce === undefined ? undefined : String(message.nonce),
     replyTo: message.replyTo?.id,
     attachments: message.attachments.map(({ filename }) => filename),
-    buttons: rows.flatMap((row) => row.components).map((button) => ({ placeId: place.id, messageId: message.id, label: button.label ?? "", value: button.custom_id })),
+    buttons: rows
+      .flatMap((row) => row.components)
+      .map((button) => ({
+        placeId: place.id,
+        messageId: message.id,
+        label: button.label ?? "",
+        value: button.custom_id,
+      })),
     edited: message.editedAt !== undefined,
     at: message.at,
   };
 }
 
-function missing(kind: string, { id, name }: { readonly id: string; readonly name: string }): DureError {
+function missing(
+  kind: string,
+  { id, name }: { readonly id: string; readonly name: string },
+): DureError {
   return new DureError("FAKE_DISCORD_UNKNOWN", `This Discord has no ${kind} ${name} (${id}).`);
 }

@@ -1,4 +1,7 @@
-/** When the platform fails at a request: before it did anything, or after it did it and before it could say so. */
+/**
+ * When the platform fails at a request: before it did anything, or after it did it and before it
+ * could say so.
+ */
 export type FaultMoment = "nothing" | "doing it";
 
 /** How a request fails. */
@@ -7,14 +10,21 @@ export type FakeFault =
   | { readonly kind: "403"; /** Default 50013, Missing Permissions. */ readonly code?: number }
   | { readonly kind: "404"; /** Default 10003, Unknown Channel. */ readonly code?: number }
   | { readonly kind: "429"; readonly retryAfterMs: number; readonly global?: boolean }
-  | { readonly kind: "5xx"; /** Default 502. */ readonly status?: number; readonly after?: FaultMoment }
+  | {
+      readonly kind: "5xx";
+      /** Default 502. */ readonly status?: number;
+      readonly after?: FaultMoment;
+    }
   /** No answer ever; the connection stays open until the client gives up. */
   | { readonly kind: "timeout"; readonly after?: FaultMoment }
   /** The connection is cut without an answer. */
   | { readonly kind: "cut"; readonly after?: FaultMoment };
 
 export interface FaultTarget {
-  /** As in the request log, `/channels/{channel}/messages`, or a concrete path, `/channels/123/messages`. */
+  /**
+   * As in the request log, `/channels/{channel}/messages`, or a concrete path,
+   * `/channels/123/messages`.
+   */
   readonly route: string;
   readonly method?: string;
   /** A bot's name. */
@@ -52,7 +62,12 @@ export class Faults {
   }
 
   /** The fault for this request, if there is one; counts it. */
-  take(request: { readonly method: string; readonly route: string; readonly path: string; readonly bot: string | undefined }): FakeFault | undefined {
+  take(request: {
+    readonly method: string;
+    readonly route: string;
+    readonly path: string;
+    readonly bot: string | undefined;
+  }): FakeFault | undefined {
     const hit = this.#armed.find(
       ({ target, left }) =>
         left > 0 &&

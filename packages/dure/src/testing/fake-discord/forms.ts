@@ -2,13 +2,16 @@ import { z } from "zod";
 import { REFUSALS } from "./refusal.ts";
 
 /*
- * The request bodies and queries that this double accepts. A field that the platform does not document is refused here: the
- * platform itself ignores most of them, but a misspelt field in a test must not pass for one that works.
+ * The request bodies and queries that this double accepts. A field that the platform does not
+ * document is refused here: the platform itself ignores most of them, but a misspelt field in a
+ * test must not pass for one that works.
  */
 
 const snowflake = z.string().regex(/^\d{1,20}$/u, "Value is not snowflake.");
 
-/** Source: "Message: Allowed Mentions Object". The same kind in `parse` and as a list is refused. */
+/**
+ * Source: "Message: Allowed Mentions Object". The same kind in `parse` and as a list is refused.
+ */
 const allowedMentions = z
   .strictObject({
     parse: z.array(z.enum(["roles", "users", "everyone"])).optional(),
@@ -25,7 +28,10 @@ const allowedMentions = z
     message: 'parse:["roles"] and roles: [ids...] are mutually exclusive.',
   });
 
-/** Source: "Component Reference: Button". Styles 1 to 4 have a custom id of at most 100 characters, a label at most 80. */
+/**
+ * Source: "Component Reference: Button". Styles 1 to 4 have a custom id of at most 100 characters,
+ * a label at most 80.
+ */
 const button = z.strictObject({
   type: z.literal(2),
   id: z.number().int().optional(),
@@ -36,20 +42,39 @@ const button = z.strictObject({
   disabled: z.boolean().optional(),
 });
 
-/** Source: "Component Reference: Action Row": at most five rows of at most five buttons, custom ids unique in a message. */
+/**
+ * Source: "Component Reference: Action Row": at most five rows of at most five buttons, custom ids
+ * unique in a message.
+ */
 const components = z
-  .array(z.strictObject({ type: z.literal(1), id: z.number().int().optional(), components: z.array(button).min(1).max(5) }))
+  .array(
+    z.strictObject({
+      type: z.literal(1),
+      id: z.number().int().optional(),
+      components: z.array(button).min(1).max(5),
+    }),
+  )
   .max(5)
-  .refine((rows) => unique(rows.flatMap((row) => row.components.map((button) => button.custom_id))), "Component custom id cannot be duplicated");
+  .refine(
+    (rows) => unique(rows.flatMap((row) => row.components.map((button) => button.custom_id))),
+    "Component custom id cannot be duplicated",
+  );
 
-/** Source: "Message: Create Message". Length is counted in UTF-16 units here; the platform's own limit is 2,000 characters. */
+/**
+ * Source: "Message: Create Message". Length is counted in UTF-16 units here; the platform's own
+ * limit is 2,000 characters.
+ */
 const content = z.string().max(2000, "Must be 2000 or fewer in length.");
-const files = z.array(z.looseObject({ id: z.union([z.string(), z.number()]), filename: z.string().optional() })).max(10);
+const files = z
+  .array(z.looseObject({ id: z.union([z.string(), z.number()]), filename: z.string().optional() }))
+  .max(10);
 
 export const createMessage = z.strictObject({
   content: content.nullish(),
   /** Source: "Message Nonce": an integer or a string of at most 25 characters. */
-  nonce: z.union([z.string().max(25, "Must be 25 or fewer in length."), z.number().int()]).optional(),
+  nonce: z
+    .union([z.string().max(25, "Must be 25 or fewer in length."), z.number().int()])
+    .optional(),
   enforce_nonce: z.boolean().optional(),
   tts: z.boolean().optional(),
   embeds: z.array(z.looseObject({})).max(10).optional(),
@@ -70,7 +95,10 @@ export const createMessage = z.strictObject({
   poll: z.undefined().optional(),
 });
 
-/** Source: "Message: Edit Message". Fields of a new message mean nothing here, but discord.js sends them along. */
+/**
+ * Source: "Message: Edit Message". Fields of a new message mean nothing here, but discord.js sends
+ * them along.
+ */
 export const editMessage = z.strictObject({
   ...createMessage.pick({ tts: true, nonce: true, enforce_nonce: true, sticker_ids: true }).shape,
   content: content.nullish(),
@@ -83,7 +111,9 @@ export const editMessage = z.strictObject({
 
 /** Source: "Channel: Start Thread without Message" and "Start Thread from Message". */
 const threadName = z.string().min(1).max(100, "Must be between 1 and 100 in length.");
-const autoArchive = z.union([z.literal(60), z.literal(1440), z.literal(4320), z.literal(10080)]).optional();
+const autoArchive = z
+  .union([z.literal(60), z.literal(1440), z.literal(4320), z.literal(10080)])
+  .optional();
 const slowMode = z.number().int().min(0).max(21_600).nullish();
 export const startThread = z.strictObject({
   name: threadName,
@@ -92,7 +122,11 @@ export const startThread = z.strictObject({
   invitable: z.boolean().optional(),
   rate_limit_per_user: slowMode,
 });
-export const startThreadFromMessage = z.strictObject({ name: threadName, auto_archive_duration: autoArchive, rate_limit_per_user: slowMode });
+export const startThreadFromMessage = z.strictObject({
+  name: threadName,
+  auto_archive_duration: autoArchive,
+  rate_limit_per_user: slowMode,
+});
 
 /** Source: "Channel: Modify Channel", of a thread. */
 export const modifyThread = z.strictObject({
@@ -112,18 +146,37 @@ export const interactionCallback = z.strictObject({
   data: createMessage.partial().nullish(),
 });
 
-const limit = z.coerce.number().int().min(1, "Value should be greater than or equal to 1.").max(100, "Value should be less than or equal to 100.");
+const limit = z.coerce
+  .number()
+  .int()
+  .min(1, "Value should be greater than or equal to 1.")
+  .max(100, "Value should be less than or equal to 100.");
 
-/** Source: "Channel: Get Channel Messages": `before`, `after` and `around` are mutually exclusive, limit 1 to 100, 50 by default. */
+/**
+ * Source: "Channel: Get Channel Messages": `before`, `after` and `around` are mutually exclusive,
+ * limit 1 to 100, 50 by default.
+ */
 export const listMessages = z
-  .strictObject({ limit: limit.default(50), before: snowflake.optional(), after: snowflake.optional(), around: snowflake.optional() })
-  .refine(({ before, after, around }) => [before, after, around].filter((id) => id !== undefined).length <= 1, {
-    path: ["before"],
-    message: "before, after and around are mutually exclusive.",
-  });
+  .strictObject({
+    limit: limit.default(50),
+    before: snowflake.optional(),
+    after: snowflake.optional(),
+    around: snowflake.optional(),
+  })
+  .refine(
+    ({ before, after, around }) =>
+      [before, after, around].filter((id) => id !== undefined).length <= 1,
+    {
+      path: ["before"],
+      message: "before, after and around are mutually exclusive.",
+    },
+  );
 
 /** Source: "Channel: List Public Archived Threads": `before` is an ISO 8601 time. */
-export const listArchivedThreads = z.strictObject({ limit: limit.default(50), before: z.iso.datetime({ offset: true }).optional() });
+export const listArchivedThreads = z.strictObject({
+  limit: limit.default(50),
+  before: z.iso.datetime({ offset: true }).optional(),
+});
 
 /** The parsed form, or 400 with the code 50035 and the errors per field. */
 export function parseForm<T>(form: z.ZodType<T>, value: unknown): T {

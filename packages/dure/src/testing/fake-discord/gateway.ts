@@ -21,7 +21,19 @@ const INTENTS = {
 const ALL_INTENTS = 2 ** 26 - 1;
 
 /** Source: "Opcodes and Status Codes: Gateway Opcodes". */
-const OP = { dispatch: 0, heartbeat: 1, identify: 2, presence: 3, voice: 4, resume: 6, reconnect: 7, members: 8, invalidSession: 9, hello: 10, heartbeatAck: 11 } as const;
+const OP = {
+  dispatch: 0,
+  heartbeat: 1,
+  identify: 2,
+  presence: 3,
+  voice: 4,
+  resume: 6,
+  reconnect: 7,
+  members: 8,
+  invalidSession: 9,
+  hello: 10,
+  heartbeatAck: 11,
+} as const;
 
 /** Source: "Opcodes and Status Codes: Gateway Close Event Codes". */
 const CLOSE = {
@@ -69,7 +81,11 @@ const identifyForm = z.looseObject({
   shard: z.tuple([z.number().int(), z.number().int()]).optional(),
   compress: z.boolean().optional(),
 });
-const resumeForm = z.looseObject({ token: z.string(), session_id: z.string(), seq: z.number().int() });
+const resumeForm = z.looseObject({
+  token: z.string(),
+  session_id: z.string(),
+  seq: z.number().int(),
+});
 
 /** A bot's stream of events; lives longer than the connection that carries it. */
 interface Session {
@@ -83,8 +99,8 @@ interface Session {
 
 /**
  * The gateway, version 10, JSON, without compression: hello → identify or resume → events, with heartbeats throughout.
- * Source: "Gateway". A session survives a lost connection and replays what was missed; it ends when the client closes with
- * 1000 or 1001, when its token is revoked, or when a test says so.
+ * Source: "Gateway". A session survives a lost connection and replays what was missed; it ends when
+ * the client closes with 1000 or 1001, when its token is revoked, or when a test says so.
  */
 export class Gateway {
   readonly #options: GatewayOptions;
@@ -107,23 +123,41 @@ export class Gateway {
     });
   }
 
-  /** Hands an event to each session that may know of it; also to those without a connection, for their resume. */
+  /**
+   * Hands an event to each session that may know of it; also to those without a connection, for
+   * their resume.
+   */
   publish(event: WorldEvent): void {
     for (const session of this.#sessions.values()) {
       const { bot, intents } = session;
-      const isWanted = event.intents.length === 0 || event.intents.some((intent) => (intents & INTENTS[intent]) !== 0);
+      const isWanted =
+        event.intents.length === 0 ||
+        event.intents.some((intent) => (intents & INTENTS[intent]) !== 0);
       if (!isWanted || !event.reaches(bot.user)) continue;
       if (this.#losing.has(bot.user.id)) continue;
-      const data = event.data({ bot: bot.user, content: (intents & INTENTS.MESSAGE_CONTENT) !== 0 });
+      const data = event.data({
+        bot: bot.user,
+        content: (intents & INTENTS.MESSAGE_CONTENT) !== 0,
+      });
       this.#dispatch(session, event.type, data);
       if (this.#duplicating.delete(bot.user.id)) this.#dispatch(session, event.type, data);
     }
     this.#options.changed();
   }
 
-  sessionStarts(bot: BotAccount): { total: number; remaining: number; reset_after: number; max_concurrency: number } {
+  sessionStarts(bot: BotAccount): {
+    total: number;
+    remaining: number;
+    reset_after: number;
+    max_concurrency: number;
+  } {
     const used = this.#identifies.get(bot.user.id)?.length ?? 0;
-    return { total: 1000, remaining: Math.max(0, 1000 - used), reset_after: 86_400_000, max_concurrency: this.#options.maxConcurrency };
+    return {
+      total: 1000,
+      remaining: Math.max(0, 1000 - used),
+      reset_after: 86_400_000,
+      max_concurrency: this.#options.maxConcurrency,
+    };
   }
 
   isConnected(bot: BotAccount): boolean {
@@ -135,7 +169,10 @@ export class Gateway {
     return this.#identifies.get(bot.user.id)?.length ?? 0;
   }
 
-  /** Cuts a bot's connections; `resumable: false` also forgets its sessions, so that a resume is refused. */
+  /**
+   * Cuts a bot's connections; `resumable: false` also forgets its sessions, so that a resume is
+   * refused.
+   */
   drop(bot: BotAccount, { resumable }: { resumable: boolean }): void {
     for (const session of this.#sessionsOf(bot)) {
       if (!resumable) this.#sessions.delete(session.id);
@@ -166,7 +203,8 @@ export class Gateway {
     this.#server.close();
   }
 
-  // ── Called by a connection ─────────────────────────────────────────────────────────────────────────────────────────
+  // ── Called by a connection
+  // ─────────────────────────────────────────────────────────────────────────────────────────
 
   /** Source: "Gateway: Identifying", "Max Concurrency" and close codes 4004, 4010, 4013, 4014. */
   identify(connection: Connection, data: unknown): void {
@@ -174,31 +212,53 @@ export class Gateway {
     if (!form.success) return connection.close(CLOSE.decodeError, "Error while decoding payload.");
     const { token, intents, shard } = form.data;
     const bot = this.#options.bots.byToken(token);
-    if (bot === undefined) return connection.close(CLOSE.authenticationFailed, "Authentication failed.");
+    if (bot === undefined) {
+      return connection.close(CLOSE.authenticationFailed, "Authentication failed.");
+    }
     if (intents > ALL_INTENTS) return connection.close(CLOSE.invalidIntents, "Invalid intent(s).");
-    if ((intents & refusedIntents(bot)) !== 0) return connection.close(CLOSE.disallowedIntents, "Disallowed intent(s).");
-    if (shard !== undefined && (shard[0] !== 0 || shard[1] !== 1)) return connection.close(CLOSE.invalidShard, "Invalid shard.");
+    if ((intents & refusedIntents(bot)) !== 0) {
+      return connection.close(CLOSE.disallowedIntents, "Disallowed intent(s).");
+    }
+    if (shard !== undefined && (shard[0] !== 0 || shard[1] !== 1)) {
+      return connection.close(CLOSE.invalidShard, "Invalid shard.");
+    }
     if (!this.#mayIdentify(bot)) return connection.send({ op: OP.invalidSession, d: false });
 
-    const session: Session = { id: `session-${this.#options.world.snowflake()}`, bot, intents, events: [], seq: 0, connection };
-    // Two sessions of one bot may live beside each other, and both are told everything; those that nobody resumes are forgotten.
+    const session: Session = {
+      id: `session-${this.#options.world.snowflake()}`,
+      bot,
+      intents,
+      events: [],
+      seq: 0,
+      connection,
+    };
+    // Two sessions of one bot may live beside each other, and both are told everything; those that
+    // nobody resumes are forgotten.
     const left = this.#sessionsOf(bot).filter((other) => other.connection === undefined);
-    for (const other of left.slice(0, Math.max(0, left.length - KEPT_SESSIONS))) this.#sessions.delete(other.id);
+    for (const other of left.slice(0, Math.max(0, left.length - KEPT_SESSIONS))) {
+      this.#sessions.delete(other.id);
+    }
     this.#sessions.set(session.id, session);
     connection.session = session;
     this.#welcome(session);
     this.#options.changed();
   }
 
-  /** Source: "Gateway: Resuming": the missed events in order, then RESUMED; else Invalid Session. */
+  /**
+   * Source: "Gateway: Resuming": the missed events in order, then RESUMED; else Invalid Session.
+   */
   resume(connection: Connection, data: unknown): void {
     const form = resumeForm.safeParse(data);
     if (!form.success) return connection.close(CLOSE.decodeError, "Error while decoding payload.");
     const { token, session_id, seq } = form.data;
-    if (this.#options.bots.byToken(token) === undefined) return connection.close(CLOSE.authenticationFailed, "Authentication failed.");
+    if (this.#options.bots.byToken(token) === undefined) {
+      return connection.close(CLOSE.authenticationFailed, "Authentication failed.");
+    }
     const session = this.#sessions.get(session_id);
     const oldest = session?.events[0]?.seq ?? (session === undefined ? 0 : session.seq + 1);
-    if (session === undefined || session.bot.token !== token || seq + 1 < oldest) return connection.send({ op: OP.invalidSession, d: false });
+    if (session === undefined || session.bot.token !== token || seq + 1 < oldest) {
+      return connection.send({ op: OP.invalidSession, d: false });
+    }
     if (seq > session.seq) return connection.close(CLOSE.invalidSeq, "Invalid seq.");
     session.connection?.cut();
     session.connection = connection;
@@ -218,9 +278,13 @@ export class Gateway {
     this.#options.changed();
   }
 
-  // ── Steps ──────────────────────────────────────────────────────────────────────────────────────────────────────────
+  // ── Steps
+  // ──────────────────────────────────────────────────────────────────────────────────────────────────────────
 
-  /** Source: "Gateway Events: Ready": guilds come as unavailable, then each as GUILD_CREATE, in the platform's own time. */
+  /**
+   * Source: "Gateway Events: Ready": guilds come as unavailable, then each as GUILD_CREATE, in the
+   * platform's own time.
+   */
   #welcome(session: Session): void {
     const { world, url, clock, guildsAfterMs } = this.#options;
     const { bot } = session;
@@ -248,9 +312,15 @@ export class Gateway {
         this.#dispatch(session, "GUILD_DELETE", { id: guild.id, unavailable: true });
         continue;
       }
-      const channels = [...world.places.values()].filter((place) => place.guild === guild && place.thread === undefined);
+      const channels = [...world.places.values()].filter(
+        (place) => place.guild === guild && place.thread === undefined,
+      );
       const view = { bot: bot.user, content: true };
-      this.#dispatch(session, "GUILD_CREATE", guildPayload(guild, view, { channels, threads: world.activeThreads(bot.user, guild) }));
+      this.#dispatch(
+        session,
+        "GUILD_CREATE",
+        guildPayload(guild, view, { channels, threads: world.activeThreads(bot.user, guild) }),
+      );
     }
   }
 
@@ -291,9 +361,12 @@ class Connection {
     this.#gateway = gateway;
     this.#options = options;
     this.#lastHeartbeat = options.clock.monotonic();
-    // Source: "Gateway: Sending Heartbeats": who misses one is disconnected; half an interval of grace.
+    // Source: "Gateway: Sending Heartbeats": who misses one is disconnected; half an interval of
+    // grace.
     this.#stopWatching = options.clock.every(options.heartbeatIntervalMs / 2, () => {
-      if (options.clock.monotonic() - this.#lastHeartbeat > options.heartbeatIntervalMs * 1.5) this.close(CLOSE.sessionTimedOut, "Session timed out.");
+      if (options.clock.monotonic() - this.#lastHeartbeat > options.heartbeatIntervalMs * 1.5) {
+        this.close(CLOSE.sessionTimedOut, "Session timed out.");
+      }
     });
     socket.on("message", (data) => this.#receive(data));
     socket.on("close", (code) => {
@@ -328,21 +401,29 @@ class Connection {
 
     const bytes = Array.isArray(data) ? Buffer.concat(data) : Buffer.from(data as ArrayBuffer);
     const payload = bytes.length > LARGEST_PAYLOAD ? undefined : parse(bytes);
-    if (payload === undefined) return this.close(CLOSE.decodeError, "Error while decoding payload.");
+    if (payload === undefined) {
+      return this.close(CLOSE.decodeError, "Error while decoding payload.");
+    }
     switch (payload.op) {
       case OP.heartbeat:
         this.#lastHeartbeat = now;
         return this.send({ op: OP.heartbeatAck });
       case OP.identify:
-        if (this.session !== undefined) return this.close(CLOSE.alreadyAuthenticated, "Already authenticated.");
+        if (this.session !== undefined) {
+          return this.close(CLOSE.alreadyAuthenticated, "Already authenticated.");
+        }
         return this.#gateway.identify(this, payload.d);
       case OP.resume:
-        if (this.session !== undefined) return this.close(CLOSE.alreadyAuthenticated, "Already authenticated.");
+        if (this.session !== undefined) {
+          return this.close(CLOSE.alreadyAuthenticated, "Already authenticated.");
+        }
         return this.#gateway.resume(this, payload.d);
       case OP.presence:
       case OP.voice:
       case OP.members:
-        return this.session === undefined ? this.close(CLOSE.notAuthenticated, "Not authenticated.") : undefined;
+        return this.session === undefined
+          ? this.close(CLOSE.notAuthenticated, "Not authenticated.")
+          : undefined;
       default:
         return this.close(CLOSE.unknownOpcode, "Unknown opcode.");
     }
@@ -350,7 +431,10 @@ class Connection {
 }
 
 function refusedIntents(bot: BotAccount): number {
-  return (bot.messageContentIntent ? 0 : INTENTS.MESSAGE_CONTENT) | (bot.memberAndPresenceIntents ? 0 : INTENTS.GUILD_MEMBERS | INTENTS.GUILD_PRESENCES);
+  return (
+    (bot.messageContentIntent ? 0 : INTENTS.MESSAGE_CONTENT) |
+    (bot.memberAndPresenceIntents ? 0 : INTENTS.GUILD_MEMBERS | INTENTS.GUILD_PRESENCES)
+  );
 }
 
 function parse(bytes: Buffer): z.infer<typeof payloadForm> | undefined {

@@ -3,24 +3,57 @@ import type { Guild, Interaction, Message, Place, User } from "./world.ts";
 /** Whose eyes a payload is for. */
 export interface PayloadView {
   readonly bot: User;
-  /** Whether this bot sees the text of messages that do not concern it. Source: "Gateway: Message Content Intent". */
+  /**
+   * Whether this bot sees the text of messages that do not concern it. Source: "Gateway: Message
+   * Content Intent".
+   */
   readonly content: boolean;
 }
 
-const KIND_NUMBERS = { text: 0, direct: 1, "public-thread": 11, "private-thread": 12 } as const satisfies Record<Place["kind"], number>;
+const KIND_NUMBERS = {
+  text: 0,
+  direct: 1,
+  "public-thread": 11,
+  "private-thread": 12,
+} as const satisfies Record<Place["kind"], number>;
 
 export function userPayload(user: User): object {
-  return { id: user.id, username: user.name, discriminator: user.bot ? "0000" : "0", global_name: user.bot ? null : user.name, avatar: null, bot: user.bot };
+  return {
+    id: user.id,
+    username: user.name,
+    discriminator: user.bot ? "0000" : "0",
+    global_name: user.bot ? null : user.name,
+    avatar: null,
+    bot: user.bot,
+  };
 }
 
 function memberPayload(joinedAt: number): object {
-  return { roles: [], joined_at: iso(joinedAt), deaf: false, mute: false, flags: 0, nick: null, avatar: null };
+  return {
+    roles: [],
+    joined_at: iso(joinedAt),
+    deaf: false,
+    mute: false,
+    flags: 0,
+    nick: null,
+    avatar: null,
+  };
 }
 
 /** Source: "Channel Object", "Thread Metadata Object". */
 export function placePayload(place: Place, view: PayloadView): object {
-  const common = { id: place.id, type: KIND_NUMBERS[place.kind], last_message_id: place.lastMessageId ?? null, flags: 0 };
-  if (place.kind === "direct") return { ...common, recipients: place.recipients.filter(({ id }) => id !== view.bot.id).map(userPayload) };
+  const common = {
+    id: place.id,
+    type: KIND_NUMBERS[place.kind],
+    last_message_id: place.lastMessageId ?? null,
+    flags: 0,
+  };
+  if (place.kind === "direct") {
+    return {
+      ...common,
+      recipients: place.recipients.filter(({ id }) => id !== view.bot.id).map(userPayload),
+    };
+  }
   const guildPart = { guild_id: place.guild?.id, name: place.name, rate_limit_per_user: 0 };
   const { thread } = place;
   if (thread === undefined) {
@@ -31,7 +64,12 @@ export function placePayload(place: Place, view: PayloadView): object {
       parent_id: null,
       topic: null,
       nsfw: false,
-      permission_overwrites: [...place.overwrites].map(([id, { allow, deny }]) => ({ id, type: 1, allow: String(allow), deny: String(deny) })),
+      permission_overwrites: [...place.overwrites].map(([id, { allow, deny }]) => ({
+        id,
+        type: 1,
+        allow: String(allow),
+        deny: String(deny),
+      })),
     };
   }
   const member = threadMemberPayload(place, view.bot.id);
@@ -58,20 +96,34 @@ export function placePayload(place: Place, view: PayloadView): object {
 /** Source: "Thread Member Object". */
 export function threadMemberPayload(thread: Place, userId: string): object | undefined {
   const joinedAt = thread.thread?.members.get(userId);
-  return joinedAt === undefined ? undefined : { id: thread.id, user_id: userId, join_timestamp: iso(joinedAt), flags: 0 };
+  return joinedAt === undefined
+    ? undefined
+    : { id: thread.id, user_id: userId, join_timestamp: iso(joinedAt), flags: 0 };
 }
 
-/** Source: "Message Object". The nonce is no part of it: only the answer to Create Message and MESSAGE_CREATE carry it. */
+/**
+ * Source: "Message Object". The nonce is no part of it: only the answer to Create Message and
+ * MESSAGE_CREATE carry it.
+ */
 export function messagePayload(message: Message, view: PayloadView, depth = 0): object {
   const { place, author } = message;
-  const seesContent = view.content || author.id === view.bot.id || place.kind === "direct" || message.mentions.some(({ id }) => id === view.bot.id);
+  const seesContent =
+    view.content ||
+    author.id === view.bot.id ||
+    place.kind === "direct" ||
+    message.mentions.some(({ id }) => id === view.bot.id);
   const member = place.guild?.members.get(author.id);
   const reference =
     message.threadId !== undefined
       ? { type: 0, channel_id: message.threadId, guild_id: place.guild?.id }
       : message.replyTo === undefined
         ? undefined
-        : { type: 0, channel_id: place.id, message_id: message.replyTo.id, ...(place.guild === undefined ? {} : { guild_id: place.guild.id }) };
+        : {
+            type: 0,
+            channel_id: place.id,
+            message_id: message.replyTo.id,
+            ...(place.guild === undefined ? {} : { guild_id: place.guild.id }),
+          };
   return {
     id: message.id,
     channel_id: place.id,
@@ -94,17 +146,36 @@ export function messagePayload(message: Message, view: PayloadView, depth = 0): 
     ...(reference === undefined ? {} : { message_reference: reference }),
     ...(message.type !== 19 || depth > 0
       ? {}
-      : { referenced_message: message.replyTo !== undefined && place.messages.has(message.replyTo.id) ? messagePayload(message.replyTo, view, 1) : null }),
+      : {
+          referenced_message:
+            message.replyTo !== undefined && place.messages.has(message.replyTo.id)
+              ? messagePayload(message.replyTo, view, 1)
+              : null,
+        }),
   };
 }
 
 function filePayload(place: Place, file: Message["attachments"][number]): object {
   const url = `https://cdn.example.invalid/attachments/${place.id}/${file.id}/${encodeURIComponent(file.filename)}`;
-  return { id: file.id, filename: file.filename, size: file.size, url, proxy_url: url, ...(file.contentType === undefined ? {} : { content_type: file.contentType }) };
+  return {
+    id: file.id,
+    filename: file.filename,
+    size: file.size,
+    url,
+    proxy_url: url,
+    ...(file.contentType === undefined ? {} : { content_type: file.contentType }),
+  };
 }
 
-/** Source: "Gateway Events: Guild Create". One role per bot stands for what was given to it; @everyone gives nothing. */
-export function guildPayload(guild: Guild, view: PayloadView, places: { readonly channels: readonly Place[]; readonly threads: readonly Place[] }): object {
+/**
+ * Source: "Gateway Events: Guild Create". One role per bot stands for what was given to it;
+ * @everyone gives nothing.
+ */
+export function guildPayload(
+  guild: Guild,
+  view: PayloadView,
+  places: { readonly channels: readonly Place[]; readonly threads: readonly Place[] },
+): object {
   const own = guild.members.get(view.bot.id);
   return {
     ...guildFacts(guild, view.bot),
@@ -113,7 +184,13 @@ export function guildPayload(guild: Guild, view: PayloadView, places: { readonly
     unavailable: false,
     member_count: guild.members.size,
     voice_states: [],
-    members: [{ user: userPayload(view.bot), ...memberPayload(own?.joinedAt ?? 0), roles: [roleIdOf(view.bot)] }],
+    members: [
+      {
+        user: userPayload(view.bot),
+        ...memberPayload(own?.joinedAt ?? 0),
+        roles: [roleIdOf(view.bot)],
+      },
+    ],
     channels: places.channels.map((channel) => placePayload(channel, view)),
     threads: places.threads.map((thread) => placePayload(thread, view)),
     presences: [],
@@ -161,14 +238,32 @@ export function guildFacts(guild: Guild, bot: User): object {
 
 /** Source: "Guild: Get Guild Member". */
 export function ownMemberPayload(guild: Guild, bot: User): object {
-  return { user: userPayload(bot), ...memberPayload(guild.members.get(bot.id)?.joinedAt ?? 0), roles: [roleIdOf(bot)] };
+  return {
+    user: userPayload(bot),
+    ...memberPayload(guild.members.get(bot.id)?.joinedAt ?? 0),
+    roles: [roleIdOf(bot)],
+  };
 }
 
 export function rolesOf(guild: Guild, bot: User): object[] {
-  const role = { color: 0, colors: { primary_color: 0, secondary_color: null, tertiary_color: null }, hoist: false, mentionable: false, flags: 0 };
+  const role = {
+    color: 0,
+    colors: { primary_color: 0, secondary_color: null, tertiary_color: null },
+    hoist: false,
+    mentionable: false,
+    flags: 0,
+  };
   return [
     { ...role, id: guild.id, name: "@everyone", position: 0, permissions: "0", managed: false },
-    { ...role, id: roleIdOf(bot), name: bot.name, position: 1, permissions: String(guild.members.get(bot.id)?.base ?? 0n), managed: true, tags: { bot_id: bot.id } },
+    {
+      ...role,
+      id: roleIdOf(bot),
+      name: bot.name,
+      position: 1,
+      permissions: String(guild.members.get(bot.id)?.base ?? 0n),
+      managed: true,
+      tags: { bot_id: bot.id },
+    },
   ];
 }
 
@@ -178,7 +273,11 @@ function roleIdOf(bot: User): string {
 }
 
 /** Source: "Receiving and Responding: Interaction Object". */
-export function interactionPayload(interaction: Interaction, view: PayloadView, permissions: { readonly app: bigint; readonly person: bigint }): object {
+export function interactionPayload(
+  interaction: Interaction,
+  view: PayloadView,
+  permissions: { readonly app: bigint; readonly person: bigint },
+): object {
   const { message, person } = interaction;
   const { place } = message;
   const member = place.guild?.members.get(person.id);
@@ -203,7 +302,12 @@ export function interactionPayload(interaction: Interaction, view: PayloadView, 
           guild_id: place.guild.id,
           guild: { id: place.guild.id, locale: "ko", features: [] },
           context: 0,
-          member: { ...memberPayload(member?.joinedAt ?? 0), roles: member?.roles ?? [], user: userPayload(person), permissions: String(permissions.person) },
+          member: {
+            ...memberPayload(member?.joinedAt ?? 0),
+            roles: member?.roles ?? [],
+            user: userPayload(person),
+            permissions: String(permissions.person),
+          },
         }),
   };
 }

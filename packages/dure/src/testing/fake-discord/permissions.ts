@@ -1,4 +1,7 @@
-/** The permissions that this double knows, as bits. Source: the platform's "Permissions: Bitwise Permission Flags". */
+/**
+ * The permissions that this double knows, as bits. Source: the platform's "Permissions: Bitwise
+ * Permission Flags".
+ */
 export const PERMISSIONS = {
   ADMINISTRATOR: 1n << 3n,
   MANAGE_CHANNELS: 1n << 4n,
@@ -43,8 +46,9 @@ export function bitsOf(names: readonly FakePermission[]): bigint {
 }
 
 /**
- * The permissions of a member in a channel: its roles', then the channel's overwrite for the member.
- * Source: the platform's "Permissions: Permission Overwrites" and "Implicit Permissions" (who cannot view a channel can do nothing there).
+ * The permissions of a member in a channel: its roles', then the channel's overwrite for the
+ * member. Source: the platform's "Permissions: Permission Overwrites" and "Implicit Permissions"
+ * (who cannot view a channel can do nothing there).
  */
 export function permissionsIn(base: bigint, overwrite: Overwrite | undefined): bigint {
   if ((base & PERMISSIONS.ADMINISTRATOR) !== 0n) return ALL_PERMISSIONS;

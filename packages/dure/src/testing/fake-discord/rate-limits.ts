@@ -9,7 +9,10 @@ export interface RateLimit {
 export interface RateLimits {
   /** All requests of one bot. Source: "Rate Limits: Global Rate Limit", 50 per second. */
   readonly global: RateLimit;
-  /** Per `METHOD /route/{id}` and per channel, guild or webhook in it. The platform tells no numbers but by its headers. */
+  /**
+   * Per `METHOD /route/{id}` and per channel, guild or webhook in it. The platform tells no numbers
+   * but by its headers.
+   */
   readonly routes: Readonly<Record<string, RateLimit>>;
   /** Routes that are not named. */
   readonly others: RateLimit;
@@ -50,14 +53,21 @@ export class RateLimiter {
     this.#limits = limits;
   }
 
-  /** Counts one request. @param major the id of the channel, guild or webhook in the path; else empty. */
+  /**
+   * Counts one request. @param major the id of the channel, guild or webhook in the path; else
+   * empty.
+   */
   take(bot: string, route: string, major: string): RateVerdict {
     const now = this.#clock.now();
     const global = this.#window(`${bot} global`, this.#limits.global, now);
     if (global.used >= this.#limits.global.limit) {
       const retryAfter = (global.endsAt - now) / 1000;
       return {
-        headers: { "retry-after": String(Math.ceil(retryAfter)), "x-ratelimit-global": "true", "x-ratelimit-scope": "global" },
+        headers: {
+          "retry-after": String(Math.ceil(retryAfter)),
+          "x-ratelimit-global": "true",
+          "x-ratelimit-scope": "global",
+        },
         refused: { retryAfter, global: true },
       };
     }
@@ -77,7 +87,11 @@ export class RateLimiter {
     };
     if (!isTooMuch) return { headers };
     return {
-      headers: { ...headers, "retry-after": String(Math.ceil(resetAfter)), "x-ratelimit-scope": "user" },
+      headers: {
+        ...headers,
+        "retry-after": String(Math.ceil(resetAfter)),
+        "x-ratelimit-scope": "user",
+      },
       refused: { retryAfter: resetAfter, global: false },
     };
   }

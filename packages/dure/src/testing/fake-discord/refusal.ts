@@ -1,4 +1,7 @@
-/** What the platform answers instead of doing it. Source: the platform's "Opcodes and Status Codes: JSON Error Codes". */
+/**
+ * What the platform answers instead of doing it. Source: the platform's "Opcodes and Status Codes:
+ * JSON Error Codes".
+ */
 export class Refusal extends Error {
   readonly status: number;
   readonly code: number;
@@ -14,7 +17,11 @@ export class Refusal extends Error {
   }
 
   get body(): object {
-    return { message: this.message, code: this.code, ...(this.errors === undefined ? {} : { errors: this.errors }) };
+    return {
+      message: this.message,
+      code: this.code,
+      ...(this.errors === undefined ? {} : { errors: this.errors }),
+    };
   }
 }
 
@@ -36,9 +43,13 @@ export const REFUSALS = {
   wrongChannelType: () => new Refusal(400, 50024, "Cannot execute action on this channel type"),
   archivedThread: () => new Refusal(400, 50083, "Thread is archived"),
   lockedThread: () => new Refusal(403, 50083, "Thread is archived"),
-  threadExists: () => new Refusal(400, 160004, "A thread has already been created for this message"),
+  threadExists: () =>
+    new Refusal(400, 160004, "A thread has already been created for this message"),
   invalidJson: () => new Refusal(400, 50109, "The request body contains invalid JSON."),
-  /** Of a guild in an outage. The platform does not say what it answers then; the hardest for a client is what may have happened. Source: "HTTP Response Codes: 5xx". */
+  /**
+   * Of a guild in an outage. The platform does not say what it answers then; the hardest for a
+   * client is what may have happened. Source: "HTTP Response Codes: 5xx".
+   */
   unavailable: () => new Refusal(503, 0, "503: Service Unavailable"),
   /** @param errors per field `{_errors: [{code, message}]}`, nested as the body is. */
   invalidForm: (errors: object) => new Refusal(400, 50035, "Invalid Form Body", errors),

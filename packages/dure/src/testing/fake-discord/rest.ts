@@ -30,8 +30,13 @@ export interface RestOptions {
   readonly log: (request: LoggedRequest) => void;
 }
 
-/** A request whose answer is known; `undefined`: none is given, and the connection waits or is cut. */
-type Outcome = { readonly answer: RouteAnswer; readonly headers: Readonly<Record<string, string>> } | "timeout" | "cut";
+/**
+ * A request whose answer is known; `undefined`: none is given, and the connection waits or is cut.
+ */
+type Outcome =
+  | { readonly answer: RouteAnswer; readonly headers: Readonly<Record<string, string>> }
+  | "timeout"
+  | "cut";
 
 /** Biggest body that is read, bytes. */
 const LARGEST_BODY = 25 * 1024 * 1024;
@@ -65,8 +70,13 @@ export class Rest {
       request.socket.destroy();
       return;
     }
-    const payload = outcome.answer.body === undefined ? undefined : JSON.stringify(outcome.answer.body);
-    response.writeHead(outcome.answer.status, { ...(payload === undefined ? {} : { "content-type": "application/json" }), via: "1.1 fake", ...outcome.headers });
+    const payload =
+      outcome.answer.body === undefined ? undefined : JSON.stringify(outcome.answer.body);
+    response.writeHead(outcome.answer.status, {
+      ...(payload === undefined ? {} : { "content-type": "application/json" }),
+      via: "1.1 fake",
+      ...outcome.headers,
+    });
     response.end(payload);
   }
 
@@ -81,9 +91,18 @@ export class Rest {
   }): Outcome {
     const { url, method, path, found, bot, body } = facts;
     // Source: "API Reference: API Versioning".
-    if (!url.pathname.startsWith("/api/v10/")) return refused(new Refusal(400, 50041, "Invalid API version provided."));
-    const fault = this.#options.faults.take({ method, route: found?.route.template ?? path, path, bot: bot?.user.name });
-    if (fault !== undefined && (!("after" in fault) || fault.after !== "doing it")) return outcomeOf(fault);
+    if (!url.pathname.startsWith("/api/v10/")) {
+      return refused(new Refusal(400, 50041, "Invalid API version provided."));
+    }
+    const fault = this.#options.faults.take({
+      method,
+      route: found?.route.template ?? path,
+      path,
+      bot: bot?.user.name,
+    });
+    if (fault !== undefined && (!("after" in fault) || fault.after !== "doing it")) {
+      return outcomeOf(fault);
+    }
     if (found === undefined) return refused(REFUSALS.unknownRoute());
     const { route, parameters } = found;
     if (bot === undefined && !route.open) return refused(REFUSALS.unauthorized());
@@ -92,7 +111,13 @@ export class Rest {
     const verdict = this.#options.limiter.take(bot?.user.id ?? "interactions", route.name, major);
     if (verdict.refused !== undefined) {
       const { retryAfter, global } = verdict.refused;
-      return { answer: { status: 429, body: { message: "You are being rate limited.", retry_after: retryAfter, global } }, headers: verdict.headers };
+      return {
+        answer: {
+          status: 429,
+          body: { message: "You are being rate limited.", retry_after: retryAfter, global },
+        },
+        headers: verdict.headers,
+      };
     }
 
     try {
@@ -118,20 +143,42 @@ function outcomeOf(fault: FakeFault): Outcome {
     case "401":
       return refused(REFUSALS.unauthorized());
     case "403":
-      return refused(new Refusal(403, fault.code ?? 50013, fault.code === 50001 ? "Missing Access" : "Missing Permissions"));
+      return refused(
+        new Refusal(
+          403,
+          fault.code ?? 50013,
+          fault.code === 50001 ? "Missing Access" : "Missing Permissions",
+        ),
+      );
     case "404":
-      return refused(new Refusal(404, fault.code ?? 10003, fault.code === 10008 ? "Unknown Message" : "Unknown Channel"));
+      return refused(
+        new Refusal(
+          404,
+          fault.code ?? 10003,
+          fault.code === 10008 ? "Unknown Message" : "Unknown Channel",
+        ),
+      );
     case "429": {
       // Source: "Rate Limits: Exceeding A Rate Limit".
       const seconds = fault.retryAfterMs / 1000;
       const global = fault.global ?? false;
       return {
-        answer: { status: 429, body: { message: "You are being rate limited.", retry_after: seconds, global } },
-        headers: { "retry-after": String(seconds), "x-ratelimit-scope": global ? "global" : "user", ...(global ? { "x-ratelimit-global": "true" } : {}) },
+        answer: {
+          status: 429,
+          body: { message: "You are being rate limited.", retry_after: seconds, global },
+        },
+        headers: {
+          "retry-after": String(seconds),
+          "x-ratelimit-scope": global ? "global" : "user",
+          ...(global ? { "x-ratelimit-global": "true" } : {}),
+        },
       };
     }
     case "5xx":
-      return { answer: { status: fault.status ?? 502, body: { message: "502: Bad Gateway", code: 0 } }, headers: {} };
+      return {
+        answer: { status: fault.status ?? 502, body: { message: "502: Bad Gateway", code: 0 } },
+        headers: {},
+      };
     case "timeout":
       return "timeout";
     case "cut":
@@ -169,14 +216,31 @@ async function readBody(request: IncomingMessage): Promise<ParsedBody> {
   const type = request.headers["content-type"] ?? "";
   try {
     if (bytes.length === 0) return { json: undefined, files: [], broken: false };
-    if (type.startsWith("application/json")) return { json: JSON.parse(bytes.toString()) as unknown, files: [], broken: false };
-    if (!type.startsWith("multipart/form-data")) return { json: undefined, files: [], broken: true };
+    if (type.startsWith("application/json")) {
+      return { json: JSON.parse(bytes.toString()) as unknown, files: [], broken: false };
+    }
+    if (!type.startsWith("multipart/form-data")) {
+      return { json: undefined, files: [], broken: true };
+    }
     const form = await new Response(bytes, { headers: { "content-type": type } }).formData();
     const payload = form.get("payload_json");
     const files = [...form].flatMap(([key, value], index) =>
-      typeof value === "string" || !key.startsWith("files[") ? [] : [{ id: String(index), filename: value.name, size: value.size, contentType: value.type || undefined }],
+      typeof value === "string" || !key.startsWith("files[")
+        ? []
+        : [
+            {
+              id: String(index),
+              filename: value.name,
+              size: value.size,
+              contentType: value.type || undefined,
+            },
+          ],
     );
-    return { json: typeof payload === "string" ? (JSON.parse(payload) as unknown) : {}, files, broken: false };
+    return {
+      json: typeof payload === "string" ? (JSON.parse(payload) as unknown) : {},
+      files,
+      broken: false,
+    };
   } catch {
     return { json: undefined, files: [], broken: true };
   }

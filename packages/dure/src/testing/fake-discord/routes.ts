@@ -1,6 +1,15 @@
 import type { BotAccount } from "./bots.ts";
 import * as forms from "./forms.ts";
-import { guildFacts, messagePayload, ownMemberPayload, placePayload, rolesOf, threadMemberPayload, userPayload, type PayloadView } from "./payloads.ts";
+import {
+  guildFacts,
+  messagePayload,
+  ownMemberPayload,
+  placePayload,
+  rolesOf,
+  threadMemberPayload,
+  userPayload,
+  type PayloadView,
+} from "./payloads.ts";
 import { REFUSALS } from "./refusal.ts";
 import type { FileFact, Interaction, World } from "./world.ts";
 
@@ -22,7 +31,12 @@ export interface RouteContext {
   readonly world: World;
   readonly gatewayUrl: string;
   /** Per bot. Source: "Gateway: Session Start Limit Object". */
-  readonly sessionStarts: (bot: BotAccount) => { total: number; remaining: number; reset_after: number; max_concurrency: number };
+  readonly sessionStarts: (bot: BotAccount) => {
+    total: number;
+    remaining: number;
+    reset_after: number;
+    max_concurrency: number;
+  };
   readonly interactionWindowMs: number;
 }
 
@@ -34,7 +48,9 @@ export interface Route {
   readonly method: string;
   readonly template: string;
   readonly pattern: RegExp;
-  /** The parameter that has a rate limit of its own. Source: "Rate Limits": channel, guild, webhook. */
+  /**
+   * The parameter that has a rate limit of its own. Source: "Rate Limits": channel, guild, webhook.
+   */
   readonly major: string | undefined;
   /** Interactions prove themselves by their token. */
   readonly open: boolean;
@@ -44,16 +60,24 @@ export interface Route {
 /** Every request that this double understands. */
 const ROUTES: readonly Route[] = [
   route("GET /gateway/bot", getGateway),
-  route("GET /users/@me", (_context, { bot }) => ok({ ...userPayload(bot.user), verified: true, mfa_enabled: true, flags: 0 })),
+  route("GET /users/@me", (_context, { bot }) =>
+    ok({ ...userPayload(bot.user), verified: true, mfa_enabled: true, flags: 0 }),
+  ),
   route("GET /applications/@me", getApplication),
   route("GET /users/@me/guilds", getGuilds),
   route("POST /users/@me/channels", createDirectMessage),
-  route("GET /guilds/{guild}", (context, { bot, parameters }) => ok(guildFacts(context.world.visibleGuild(bot.user, parameters["guild"]), bot.user))),
+  route("GET /guilds/{guild}", (context, { bot, parameters }) =>
+    ok(guildFacts(context.world.visibleGuild(bot.user, parameters["guild"]), bot.user)),
+  ),
   route("GET /guilds/{guild}/channels", getGuildChannels),
-  route("GET /guilds/{guild}/roles", (context, { bot, parameters }) => ok(rolesOf(context.world.visibleGuild(bot.user, parameters["guild"]), bot.user))),
+  route("GET /guilds/{guild}/roles", (context, { bot, parameters }) =>
+    ok(rolesOf(context.world.visibleGuild(bot.user, parameters["guild"]), bot.user)),
+  ),
   route("GET /guilds/{guild}/members/{user}", getMember),
   route("GET /guilds/{guild}/threads/active", getActiveThreads),
-  route("GET /channels/{channel}", (context, { bot, parameters }) => ok(placePayload(context.world.visiblePlace(bot.user, parameters["channel"]), viewOf(bot)))),
+  route("GET /channels/{channel}", (context, { bot, parameters }) =>
+    ok(placePayload(context.world.visiblePlace(bot.user, parameters["channel"]), viewOf(bot))),
+  ),
   route("PATCH /channels/{channel}", modifyChannel),
   route("DELETE /channels/{channel}", deleteChannel),
   route("POST /channels/{channel}/typing", typing),
@@ -72,7 +96,10 @@ const ROUTES: readonly Route[] = [
   openRoute("PATCH /webhooks/{webhook}/{token}/messages/@original", editInteractionAnswer),
 ];
 
-export function findRoute(method: string, path: string): { route: Route; parameters: Record<string, string> } | undefined {
+export function findRoute(
+  method: string,
+  path: string,
+): { route: Route; parameters: Record<string, string> } | undefined {
   for (const route of ROUTES) {
     const match = route.method === method ? route.pattern.exec(path) : null;
     if (match !== null) return { route, parameters: { ...match.groups } };
@@ -80,23 +107,52 @@ export function findRoute(method: string, path: string): { route: Route; paramet
   return undefined;
 }
 
-// ── Who and where ────────────────────────────────────────────────────────────────────────────────────────────────────
+// ── Who and where
+// ────────────────────────────────────────────────────────────────────────────────────────────────────
 
 /** Source: "Gateway: Get Gateway Bot". */
-function getGateway({ gatewayUrl, sessionStarts }: RouteContext, { bot }: RouteRequest): RouteAnswer {
+function getGateway(
+  { gatewayUrl, sessionStarts }: RouteContext,
+  { bot }: RouteRequest,
+): RouteAnswer {
   return ok({ url: gatewayUrl, shards: 1, session_start_limit: sessionStarts(bot) });
 }
 
-/** Source: "Application: Get Current Application"; flag 1 << 19 is the message content switch of a bot in few guilds. */
+/**
+ * Source: "Application: Get Current Application"; flag 1 << 19 is the message content switch of a
+ * bot in few guilds.
+ */
 function getApplication(_context: RouteContext, { bot }: RouteRequest): RouteAnswer {
   const { user } = bot;
-  const flags = (bot.messageContentIntent ? 1 << 19 : 0) | (bot.memberAndPresenceIntents ? (1 << 13) | (1 << 15) : 0);
-  return ok({ id: user.id, name: user.name, icon: null, description: "", bot_public: true, bot_require_code_grant: false, verify_key: "", team: null, flags, bot: userPayload(user) });
+  const flags =
+    (bot.messageContentIntent ? 1 << 19 : 0) |
+    (bot.memberAndPresenceIntents ? (1 << 13) | (1 << 15) : 0);
+  return ok({
+    id: user.id,
+    name: user.name,
+    icon: null,
+    description: "",
+    bot_public: true,
+    bot_require_code_grant: false,
+    verify_key: "",
+    team: null,
+    flags,
+    bot: userPayload(user),
+  });
 }
 
 function getGuilds({ world }: RouteContext, { bot }: RouteRequest): RouteAnswer {
   const guilds = [...world.guilds.values()].filter((guild) => guild.members.has(bot.user.id));
-  return ok(guilds.map((guild) => ({ id: guild.id, name: guild.name, icon: null, owner: false, permissions: String(guild.members.get(bot.user.id)?.base), features: [] })));
+  return ok(
+    guilds.map((guild) => ({
+      id: guild.id,
+      name: guild.name,
+      icon: null,
+      owner: false,
+      permissions: String(guild.members.get(bot.user.id)?.base),
+      features: [],
+    })),
+  );
 }
 
 /** Source: "User: Create DM". */
@@ -110,7 +166,9 @@ function createDirectMessage({ world }: RouteContext, { bot, body }: RouteReques
 /** Threads are not among them. Source: "Guild: Get Guild Channels". */
 function getGuildChannels({ world }: RouteContext, { bot, parameters }: RouteRequest): RouteAnswer {
   const guild = world.visibleGuild(bot.user, parameters["guild"]);
-  const channels = [...world.places.values()].filter((place) => place.guild === guild && place.thread === undefined);
+  const channels = [...world.places.values()].filter(
+    (place) => place.guild === guild && place.thread === undefined,
+  );
   return ok(channels.map((channel) => placePayload(channel, viewOf(bot))));
 }
 
@@ -121,9 +179,17 @@ function getMember({ world }: RouteContext, { bot, parameters }: RouteRequest): 
   return ok(ownMemberPayload(guild, user));
 }
 
-function modifyChannel({ world }: RouteContext, { bot, parameters, body }: RouteRequest): RouteAnswer {
+function modifyChannel(
+  { world }: RouteContext,
+  { bot, parameters, body }: RouteRequest,
+): RouteAnswer {
   const place = world.visiblePlace(bot.user, parameters["channel"]);
-  return ok(placePayload(world.modifyThread(bot.user, place, forms.parseForm(forms.modifyThread, body)), viewOf(bot)));
+  return ok(
+    placePayload(
+      world.modifyThread(bot.user, place, forms.parseForm(forms.modifyThread, body)),
+      viewOf(bot),
+    ),
+  );
 }
 
 function deleteChannel({ world }: RouteContext, { bot, parameters }: RouteRequest): RouteAnswer {
@@ -141,29 +207,58 @@ function typing({ world }: RouteContext, { bot, parameters }: RouteRequest): Rou
   return { status: 204 };
 }
 
-// ── Messages ─────────────────────────────────────────────────────────────────────────────────────────────────────────
+// ── Messages
+// ─────────────────────────────────────────────────────────────────────────────────────────────────────────
 
-function listMessages({ world }: RouteContext, { bot, parameters, query }: RouteRequest): RouteAnswer {
+function listMessages(
+  { world }: RouteContext,
+  { bot, parameters, query }: RouteRequest,
+): RouteAnswer {
   const page = forms.parseForm(forms.listMessages, query);
   const place = world.visiblePlace(bot.user, parameters["channel"]);
-  return ok(world.listMessages(bot.user, place, page).map((message) => messagePayload(message, viewOf(bot))));
+  return ok(
+    world
+      .listMessages(bot.user, place, page)
+      .map((message) => messagePayload(message, viewOf(bot))),
+  );
 }
 
 /** The answer carries the nonce, later reads do not. Source: "Message: Create Message". */
-function createMessage({ world }: RouteContext, { bot, parameters, body, files }: RouteRequest): RouteAnswer {
+function createMessage(
+  { world }: RouteContext,
+  { bot, parameters, body, files }: RouteRequest,
+): RouteAnswer {
   const place = world.visiblePlace(bot.user, parameters["channel"]);
-  const message = world.createMessage(bot.user, place, forms.parseForm(forms.createMessage, body), files);
-  return ok({ ...messagePayload(message, viewOf(bot)), ...(message.nonce === undefined ? {} : { nonce: message.nonce }) });
+  const message = world.createMessage(
+    bot.user,
+    place,
+    forms.parseForm(forms.createMessage, body),
+    files,
+  );
+  return ok({
+    ...messagePayload(message, viewOf(bot)),
+    ...(message.nonce === undefined ? {} : { nonce: message.nonce }),
+  });
 }
 
 function getMessage({ world }: RouteContext, { bot, parameters }: RouteRequest): RouteAnswer {
   const place = world.visiblePlace(bot.user, parameters["channel"]);
-  return ok(messagePayload(world.visibleMessage(bot.user, place, parameters["message"]), viewOf(bot)));
+  return ok(
+    messagePayload(world.visibleMessage(bot.user, place, parameters["message"]), viewOf(bot)),
+  );
 }
 
-function editMessage({ world }: RouteContext, { bot, parameters, body }: RouteRequest): RouteAnswer {
+function editMessage(
+  { world }: RouteContext,
+  { bot, parameters, body }: RouteRequest,
+): RouteAnswer {
   const message = ownOrVisible(world, bot, parameters);
-  return ok(messagePayload(world.editMessage(bot.user, message, forms.parseForm(forms.editMessage, body)), viewOf(bot)));
+  return ok(
+    messagePayload(
+      world.editMessage(bot.user, message, forms.parseForm(forms.editMessage, body)),
+      viewOf(bot),
+    ),
+  );
 }
 
 function deleteMessage({ world }: RouteContext, { bot, parameters }: RouteRequest): RouteAnswer {
@@ -172,36 +267,71 @@ function deleteMessage({ world }: RouteContext, { bot, parameters }: RouteReques
 }
 
 function ownOrVisible(world: World, bot: BotAccount, parameters: RouteRequest["parameters"]) {
-  const message = world.visiblePlace(bot.user, parameters["channel"]).messages.get(parameters["message"] ?? "");
+  const message = world
+    .visiblePlace(bot.user, parameters["channel"])
+    .messages.get(parameters["message"] ?? "");
   if (message === undefined) throw REFUSALS.unknownMessage();
   return message;
 }
 
-// ── Threads ──────────────────────────────────────────────────────────────────────────────────────────────────────────
+// ── Threads
+// ──────────────────────────────────────────────────────────────────────────────────────────────────────────
 
-function startThread({ world }: RouteContext, { bot, parameters, body }: RouteRequest): RouteAnswer {
+function startThread(
+  { world }: RouteContext,
+  { bot, parameters, body }: RouteRequest,
+): RouteAnswer {
   const channel = world.visiblePlace(bot.user, parameters["channel"]);
-  return { status: 201, body: placePayload(world.startThread(bot.user, channel, forms.parseForm(forms.startThread, body)), viewOf(bot)) };
+  return {
+    status: 201,
+    body: placePayload(
+      world.startThread(bot.user, channel, forms.parseForm(forms.startThread, body)),
+      viewOf(bot),
+    ),
+  };
 }
 
-function startThreadFromMessage({ world }: RouteContext, { bot, parameters, body }: RouteRequest): RouteAnswer {
+function startThreadFromMessage(
+  { world }: RouteContext,
+  { bot, parameters, body }: RouteRequest,
+): RouteAnswer {
   const channel = world.visiblePlace(bot.user, parameters["channel"]);
   const message = world.visibleMessage(bot.user, channel, parameters["message"]);
-  return { status: 201, body: placePayload(world.startThread(bot.user, channel, forms.parseForm(forms.startThreadFromMessage, body), message), viewOf(bot)) };
+  return {
+    status: 201,
+    body: placePayload(
+      world.startThread(
+        bot.user,
+        channel,
+        forms.parseForm(forms.startThreadFromMessage, body),
+        message,
+      ),
+      viewOf(bot),
+    ),
+  };
 }
 
 /** Source: "Guild: List Active Guild Threads". */
 function getActiveThreads({ world }: RouteContext, { bot, parameters }: RouteRequest): RouteAnswer {
-  const threads = world.activeThreads(bot.user, world.visibleGuild(bot.user, parameters["guild"])).toReversed();
+  const threads = world
+    .activeThreads(bot.user, world.visibleGuild(bot.user, parameters["guild"]))
+    .toReversed();
   return ok({
     threads: threads.map((thread) => placePayload(thread, viewOf(bot))),
     members: threads.flatMap((thread) => threadMemberPayload(thread, bot.user.id) ?? []),
   });
 }
 
-function getArchivedThreads({ world }: RouteContext, { bot, parameters, query }: RouteRequest): RouteAnswer {
+function getArchivedThreads(
+  { world }: RouteContext,
+  { bot, parameters, query }: RouteRequest,
+): RouteAnswer {
   const channel = world.visiblePlace(bot.user, parameters["channel"]);
-  const { threads, hasMore } = world.archivedThreads(bot.user, channel, forms.parseForm(forms.listArchivedThreads, query));
+  const { threads, hasMore } = world.archivedThreads(
+    bot.user,
+    channel,
+    forms.parseForm(forms.listArchivedThreads, query),
+  );
   return ok({
     threads: threads.map((thread) => placePayload(thread, viewOf(bot))),
     members: threads.flatMap((thread) => threadMemberPayload(thread, bot.user.id) ?? []),
@@ -229,45 +359,72 @@ function leaveThread({ world }: RouteContext, { bot, parameters }: RouteRequest)
   return { status: 204 };
 }
 
-// ── Interactions ─────────────────────────────────────────────────────────────────────────────────────────────────────
+// ── Interactions
+// ─────────────────────────────────────────────────────────────────────────────────────────────────────
 
-function answerInteraction({ world, interactionWindowMs }: RouteContext, { parameters, body }: RouteRequest): RouteAnswer {
+function answerInteraction(
+  { world, interactionWindowMs }: RouteContext,
+  { parameters, body }: RouteRequest,
+): RouteAnswer {
   const interaction = world.interactions.get(parameters["interaction"] ?? "");
-  if (interaction === undefined || interaction.token !== parameters["token"]) throw REFUSALS.unknownInteraction();
+  if (interaction === undefined || interaction.token !== parameters["token"]) {
+    throw REFUSALS.unknownInteraction();
+  }
   const { type, data } = forms.parseForm(forms.interactionCallback, body);
   world.answerInteraction(interaction, type, data ?? {}, interactionWindowMs);
   return { status: 204 };
 }
 
-function editInteractionAnswer({ world }: RouteContext, { parameters, body }: RouteRequest): RouteAnswer {
+function editInteractionAnswer(
+  { world }: RouteContext,
+  { parameters, body }: RouteRequest,
+): RouteAnswer {
   const form = forms.parseForm(forms.editMessage, body);
   const interaction = interactionByToken(world, parameters["webhook"], parameters["token"]);
   world.editAnswer(interaction, form);
-  return ok({ id: interaction.id, channel_id: interaction.message.place.id, content: form.content ?? "", author: userPayload(interaction.bot) });
+  return ok({
+    id: interaction.id,
+    channel_id: interaction.message.place.id,
+    content: form.content ?? "",
+    author: userPayload(interaction.bot),
+  });
 }
 
-function interactionByToken(world: World, application: string | undefined, token: string | undefined): Interaction {
+function interactionByToken(
+  world: World,
+  application: string | undefined,
+  token: string | undefined,
+): Interaction {
   for (const interaction of world.interactions.values()) {
     if (interaction.token === token && interaction.bot.id === application) return interaction;
   }
   throw REFUSALS.unknownWebhook();
 }
 
-// ── Steps ────────────────────────────────────────────────────────────────────────────────────────────────────────────
+// ── Steps
+// ────────────────────────────────────────────────────────────────────────────────────────────────────────────
 
 function ok(body: unknown): RouteAnswer {
   return { status: 200, body };
 }
 
-/** Over HTTP the portal's switch decides, not what a connection asked for. Source: "Gateway: Message Content Intent". */
+/**
+ * Over HTTP the portal's switch decides, not what a connection asked for. Source: "Gateway: Message
+ * Content Intent".
+ */
 function viewOf(bot: BotAccount): PayloadView {
   return { bot: bot.user, content: bot.messageContentIntent };
 }
 
 function route(name: string, handle: Handler, open = false): Route {
   const [method = "", template = ""] = name.split(" ");
-  const pattern = new RegExp(`^${template.replaceAll(/\{(\w+)\}/gu, (_, parameter: string) => `(?<${parameter}>[^/]+)`)}$`, "u");
-  const major = ["channel", "guild", "webhook"].find((parameter) => template.includes(`{${parameter}}`));
+  const pattern = new RegExp(
+    `^${template.replaceAll(/\{(\w+)\}/gu, (_, parameter: string) => `(?<${parameter}>[^/]+)`)}$`,
+    "u",
+  );
+  const major = ["channel", "guild", "webhook"].find((parameter) =>
+    template.includes(`{${parameter}}`),
+  );
   return { name, method, template, pattern, major, open, handle };
 }
 

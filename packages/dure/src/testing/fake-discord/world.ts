@@ -1,6 +1,20 @@
 import type { Clock } from "../../kernel/clock.ts";
-import { ALL_PERMISSIONS, bitsOf, PERMISSIONS, permissionsIn, type FakePermission, type Overwrite } from "./permissions.ts";
-import { guildPayload, interactionPayload, messagePayload, placePayload, threadMemberPayload, type PayloadView } from "./payloads.ts";
+import {
+  ALL_PERMISSIONS,
+  bitsOf,
+  PERMISSIONS,
+  permissionsIn,
+  type FakePermission,
+  type Overwrite,
+} from "./permissions.ts";
+import {
+  guildPayload,
+  interactionPayload,
+  messagePayload,
+  placePayload,
+  threadMemberPayload,
+  type PayloadView,
+} from "./payloads.ts";
 import { REFUSALS } from "./refusal.ts";
 
 export interface User {
@@ -13,7 +27,10 @@ export interface Guild {
   readonly id: string;
   readonly name: string;
   /** Base permissions of each member: what its roles give it. */
-  readonly members: Map<string, { readonly base: bigint; readonly roles: readonly string[]; readonly joinedAt: number }>;
+  readonly members: Map<
+    string,
+    { readonly base: bigint; readonly roles: readonly string[]; readonly joinedAt: number }
+  >;
   /** The platform has an outage there. Source: "Guild: Unavailable Guild Object". */
   isOut: boolean;
 }
@@ -49,7 +66,10 @@ export interface ThreadState {
   archiveChangedAt: number;
 }
 
-/** 0: a message. 18: "a thread was created", said by the platform in the thread's channel. 19: a reply. */
+/**
+ * 0: a message. 18: "a thread was created", said by the platform in the thread's channel. 19: a
+ * reply.
+ */
 export type MessageType = 0 | 18 | 19;
 
 export interface Message {
@@ -84,7 +104,9 @@ export interface MessageDraft {
   readonly enforce_nonce?: boolean | undefined;
   readonly embeds?: readonly object[] | null | undefined;
   readonly allowed_mentions?: AllowedMentions | null | undefined;
-  readonly message_reference?: { readonly message_id: string; readonly fail_if_not_exists?: boolean | undefined } | undefined;
+  readonly message_reference?:
+    | { readonly message_id: string; readonly fail_if_not_exists?: boolean | undefined }
+    | undefined;
   readonly components?: readonly object[] | null | undefined;
 }
 
@@ -115,7 +137,9 @@ export interface ShownAnswer {
   readonly ephemeral: boolean;
 }
 
-/** Something for the gateway: who may know of it is decided per bot, what it contains per session. */
+/**
+ * Something for the gateway: who may know of it is decided per bot, what it contains per session.
+ */
 export interface WorldEvent {
   readonly type: string;
   /** One of these intents lets it through; empty: no intent is needed. */
@@ -132,12 +156,15 @@ export interface WorldOptions {
 
 /** The platform's epoch, the first second of 2015. Source: "API Reference: Snowflakes". */
 const EPOCH = 1_420_070_400_000;
-/** An interaction's token can be used for 15 minutes. Source: "Receiving and Responding: Followup Messages". */
+/**
+ * An interaction's token can be used for 15 minutes. Source: "Receiving and Responding: Followup
+ * Messages".
+ */
 const INTERACTION_TOKEN_MS = 15 * 60_000;
 
 /**
- * What exists on the fake platform, and what its rules allow. Every verb either happens wholly and is published, or throws
- * a `Refusal`. It knows nothing of HTTP and of connections.
+ * What exists on the fake platform, and what its rules allow. Every verb either happens wholly and
+ * is published, or throws a `Refusal`. It knows nothing of HTTP and of connections.
  */
 export class World {
   readonly clock: Clock;
@@ -163,7 +190,8 @@ export class World {
     return this.#lastSnowflake.toString();
   }
 
-  // ── People, guilds, channels ───────────────────────────────────────────────────────────────────────────────────────
+  // ── People, guilds, channels
+  // ───────────────────────────────────────────────────────────────────────────────────────
 
   addUser(name: string, options: { bot: boolean }): User {
     const user: User = { id: this.snowflake(), name, bot: options.bot };
@@ -184,49 +212,74 @@ export class World {
   /** Source: "Gateway Events: Guild Create": also when the bot joins a guild. */
   inviteMember(guild: Guild, user: User, base: bigint): void {
     this.addMember(guild, user, base);
-    const channels = [...this.places.values()].filter((place) => place.guild === guild && place.thread === undefined);
+    const channels = [...this.places.values()].filter(
+      (place) => place.guild === guild && place.thread === undefined,
+    );
     this.#publish({
       type: "GUILD_CREATE",
       intents: ["GUILDS"],
       reaches: (bot) => bot.id === user.id,
-      data: (view) => guildPayload(guild, view, { channels, threads: this.activeThreads(user, guild) }),
+      data: (view) =>
+        guildPayload(guild, view, { channels, threads: this.activeThreads(user, guild) }),
     });
   }
 
   /** Source: "Gateway Events: Guild Delete": no `unavailable` means that the bot was removed. */
   removeMember(guild: Guild, user: User): void {
-    this.#publish({ type: "GUILD_DELETE", intents: ["GUILDS"], reaches: (bot) => bot.id === user.id, data: () => ({ id: guild.id }) });
+    this.#publish({
+      type: "GUILD_DELETE",
+      intents: ["GUILDS"],
+      reaches: (bot) => bot.id === user.id,
+      data: () => ({ id: guild.id }),
+    });
     guild.members.delete(user.id);
-    for (const place of this.places.values()) if (place.guild === guild) place.thread?.members.delete(user.id);
+    for (const place of this.places.values()) {
+      if (place.guild === guild) place.thread?.members.delete(user.id);
+    }
   }
 
   /**
-   * An outage of the platform's own: its bots are told, and hear nothing of the guild until it is back. What happens there meanwhile
-   * nobody sends again. Source: "Gateway Events: Guild Delete" (`unavailable`: "becomes or was already unavailable due to an outage")
-   * and "Guild Create" ("when a guild becomes available again").
+   * An outage of the platform's own: its bots are told, and hear nothing of the guild until it is
+   * back. What happens there meanwhile nobody sends again. Source: "Gateway Events: Guild Delete"
+   * (`unavailable`: "becomes or was already unavailable due to an outage") and "Guild Create"
+   * ("when a guild becomes available again").
    */
   setOutage(guild: Guild, isOut: boolean): void {
     if (guild.isOut === isOut) return;
     guild.isOut = isOut;
-    const channels = [...this.places.values()].filter((place) => place.guild === guild && place.thread === undefined);
+    const channels = [...this.places.values()].filter(
+      (place) => place.guild === guild && place.thread === undefined,
+    );
     this.#publish({
       type: isOut ? "GUILD_DELETE" : "GUILD_CREATE",
       intents: ["GUILDS"],
       reaches: (bot) => guild.members.has(bot.id),
-      data: (view) => (isOut ? { id: guild.id, unavailable: true } : guildPayload(guild, view, { channels, threads: this.activeThreads(view.bot, guild) })),
+      data: (view) =>
+        isOut
+          ? { id: guild.id, unavailable: true }
+          : guildPayload(guild, view, { channels, threads: this.activeThreads(view.bot, guild) }),
     });
   }
 
   addChannel(guild: Guild, name: string): Place {
     const channel = this.#addPlace({ id: this.snowflake(), kind: "text", guild, name });
-    this.#publish({ type: "CHANNEL_CREATE", intents: ["GUILDS"], reaches: (bot) => isTold(guild, bot), data: (view) => placePayload(channel, view) });
+    this.#publish({
+      type: "CHANNEL_CREATE",
+      intents: ["GUILDS"],
+      reaches: (bot) => isTold(guild, bot),
+      data: (view) => placePayload(channel, view),
+    });
     return channel;
   }
 
-  /** Its threads go with it, without a word of their own. Source: "Gateway Events: Channel Delete". */
+  /**
+   * Its threads go with it, without a word of their own. Source: "Gateway Events: Channel Delete".
+   */
   removeChannel(channel: Place): void {
     this.places.delete(channel.id);
-    for (const place of this.places.values()) if (place.thread?.parent === channel) this.places.delete(place.id);
+    for (const place of this.places.values()) {
+      if (place.thread?.parent === channel) this.places.delete(place.id);
+    }
     this.#publish({
       type: "CHANNEL_DELETE",
       intents: ["GUILDS"],
@@ -241,14 +294,21 @@ export class World {
     channel.overwrites.set(user.id, overwrite);
     const guild = channel.guild;
     if (guild === undefined) return;
-    this.#publish({ type: "CHANNEL_UPDATE", intents: ["GUILDS"], reaches: (bot) => isTold(guild, bot), data: (view) => placePayload(channel, view) });
+    this.#publish({
+      type: "CHANNEL_UPDATE",
+      intents: ["GUILDS"],
+      reaches: (bot) => isTold(guild, bot),
+      data: (view) => placePayload(channel, view),
+    });
     if (couldView || !this.can(user, channel, "VIEW_CHANNEL")) return;
     this.#publish({
       type: "THREAD_LIST_SYNC",
       intents: ["GUILDS"],
       reaches: (bot) => bot.id === user.id,
       data: (view) => {
-        const threads = this.activeThreads(user, guild).filter((thread) => thread.thread?.parent === channel);
+        const threads = this.activeThreads(user, guild).filter(
+          (thread) => thread.thread?.parent === channel,
+        );
         return {
           guild_id: guild.id,
           channel_ids: [channel.id],
@@ -261,12 +321,25 @@ export class World {
 
   directChannel(one: User, other: User): Place {
     for (const place of this.places.values()) {
-      if (place.kind === "direct" && place.recipients.includes(one) && place.recipients.includes(other)) return place;
+      if (
+        place.kind === "direct" &&
+        place.recipients.includes(one) &&
+        place.recipients.includes(other)
+      ) {
+        return place;
+      }
     }
-    return this.#addPlace({ id: this.snowflake(), kind: "direct", guild: undefined, name: "", recipients: [one, other] });
+    return this.#addPlace({
+      id: this.snowflake(),
+      kind: "direct",
+      guild: undefined,
+      name: "",
+      recipients: [one, other],
+    });
   }
 
-  // ── Permissions ────────────────────────────────────────────────────────────────────────────────────────────────────
+  // ── Permissions
+  // ────────────────────────────────────────────────────────────────────────────────────────────────────
 
   /** Source: "Permissions"; threads inherit their channel's ("Threads: Permissions"). */
   permissions(user: User, place: Place): bigint {
@@ -275,7 +348,10 @@ export class World {
     const member = place.guild?.members.get(user.id);
     if (member === undefined) return 0n;
     const bits = permissionsIn(member.base, channel.overwrites.get(user.id));
-    const isHidden = place.kind === "private-thread" && place.thread?.members.has(user.id) !== true && (bits & PERMISSIONS.MANAGE_THREADS) === 0n;
+    const isHidden =
+      place.kind === "private-thread" &&
+      place.thread?.members.has(user.id) !== true &&
+      (bits & PERMISSIONS.MANAGE_THREADS) === 0n;
     return isHidden ? 0n : bits;
   }
 
@@ -304,14 +380,29 @@ export class World {
     if (!this.can(user, place, permission)) throw REFUSALS.missingPermissions();
   }
 
-  // ── Messages ───────────────────────────────────────────────────────────────────────────────────────────────────────
+  // ── Messages
+  // ───────────────────────────────────────────────────────────────────────────────────────────────────────
 
   /** Source: "Message: Create Message". */
-  createMessage(author: User, place: Place, draft: MessageDraft, files: readonly FileFact[] = []): Message {
-    if (author.bot) this.require(author, place, place.thread === undefined ? "SEND_MESSAGES" : "SEND_MESSAGES_IN_THREADS");
+  createMessage(
+    author: User,
+    place: Place,
+    draft: MessageDraft,
+    files: readonly FileFact[] = [],
+  ): Message {
+    if (author.bot) {
+      this.require(
+        author,
+        place,
+        place.thread === undefined ? "SEND_MESSAGES" : "SEND_MESSAGES_IN_THREADS",
+      );
+    }
     const text = draft.content ?? "";
-    // Source: "Create Message": one of content, embeds, sticker_ids, components, files or poll is required.
-    if (text.trim() === "" && files.length === 0 && (draft.embeds?.length ?? 0) === 0) throw REFUSALS.emptyMessage();
+    // Source: "Create Message": one of content, embeds, sticker_ids, components, files or poll is
+    // required.
+    if (text.trim() === "" && files.length === 0 && (draft.embeds?.length ?? 0) === 0) {
+      throw REFUSALS.emptyMessage();
+    }
 
     const earlier = this.#sameNonce(author, draft);
     if (earlier !== undefined) return earlier;
@@ -333,25 +424,40 @@ export class World {
       ...this.#mentionsOf(author, place, text, draft.allowed_mentions ?? undefined, replyTo),
       components: draft.components ?? [],
     };
-    if (draft.nonce !== undefined) this.#nonces.set(nonceKey(author, draft.nonce), { message, at: message.at });
+    if (draft.nonce !== undefined) {
+      this.#nonces.set(nonceKey(author, draft.nonce), { message, at: message.at });
+    }
     if (place.thread !== undefined) {
-      // Source: "Threads": who writes in a thread joins it, and so does a member who is mentioned there.
+      // Source: "Threads": who writes in a thread joins it, and so does a member who is mentioned
+      // there.
       this.joinThread(author, place);
-      for (const user of message.mentions) if (this.can(user, place.thread.parent, "VIEW_CHANNEL")) this.joinThread(user, place);
+      for (const user of message.mentions) {
+        if (this.can(user, place.thread.parent, "VIEW_CHANNEL")) this.joinThread(user, place);
+      }
     }
     this.#add(message);
     return message;
   }
 
   /** Source: "Message: Edit Message". */
-  editMessage(author: User, message: Message, change: Pick<MessageDraft, "content" | "components" | "allowed_mentions">): Message {
+  editMessage(
+    author: User,
+    message: Message,
+    change: Pick<MessageDraft, "content" | "components" | "allowed_mentions">,
+  ): Message {
     if (message.author !== author) throw REFUSALS.notTheAuthor();
     const text = change.content === undefined ? message.text : (change.content ?? "");
     if (text.trim() === "" && message.attachments.length === 0) throw REFUSALS.emptyMessage();
     message.text = text;
     message.editedAt = this.clock.now();
     if (change.components !== undefined) message.components = change.components ?? [];
-    const { mentions, mentionsEveryone } = this.#mentionsOf(author, message.place, text, change.allowed_mentions ?? undefined, message.replyTo);
+    const { mentions, mentionsEveryone } = this.#mentionsOf(
+      author,
+      message.place,
+      text,
+      change.allowed_mentions ?? undefined,
+      message.replyTo,
+    );
     message.mentions = mentions;
     message.mentionsEveryone = mentionsEveryone;
     this.#publishMessage("MESSAGE_UPDATE", message, (view) => messagePayload(message, view));
@@ -369,19 +475,33 @@ export class World {
   }
 
   /**
-   * Newest first. Without READ_MESSAGE_HISTORY the list is empty, which is no error.
-   * Source: "Channel: Get Channel Messages". With `after` it is the page that follows that id at once.
+   * Newest first. Without READ_MESSAGE_HISTORY the list is empty, which is no error. Source:
+   * "Channel: Get Channel Messages". With `after` it is the page that follows that id at once.
    */
   listMessages(
     reader: User,
     place: Place,
-    { limit, before, after, around }: { limit: number; before?: string | undefined; after?: string | undefined; around?: string | undefined },
+    {
+      limit,
+      before,
+      after,
+      around,
+    }: {
+      limit: number;
+      before?: string | undefined;
+      after?: string | undefined;
+      around?: string | undefined;
+    },
   ): readonly Message[] {
     if (!this.can(reader, place, "READ_MESSAGE_HISTORY")) return [];
     const all = [...place.messages.values()];
     const page = ((): Message[] => {
-      if (after !== undefined) return all.filter(({ id }) => BigInt(id) > BigInt(after)).slice(0, limit);
-      if (before !== undefined) return all.filter(({ id }) => BigInt(id) < BigInt(before)).slice(-limit);
+      if (after !== undefined) {
+        return all.filter(({ id }) => BigInt(id) > BigInt(after)).slice(0, limit);
+      }
+      if (before !== undefined) {
+        return all.filter(({ id }) => BigInt(id) < BigInt(before)).slice(-limit);
+      }
       if (around === undefined) return all.slice(-limit);
       const index = all.findIndex(({ id }) => BigInt(id) >= BigInt(around));
       const from = Math.max(0, (index < 0 ? all.length : index) - Math.floor(limit / 2));
@@ -397,11 +517,13 @@ export class World {
     return message;
   }
 
-  // ── Threads ────────────────────────────────────────────────────────────────────────────────────────────────────────
+  // ── Threads
+  // ────────────────────────────────────────────────────────────────────────────────────────────────────────
 
   /**
-   * Source: "Channel: Start Thread from Message" (its id is the message's), "Start Thread without Message" (a message of
-   * type 18 tells of it in the channel; without a type the thread is private).
+   * Source: "Channel: Start Thread from Message" (its id is the message's), "Start Thread without
+   * Message" (a message of type 18 tells of it in the channel; without a type the thread is
+   * private).
    */
   startThread(
     owner: User,
@@ -433,7 +555,8 @@ export class World {
     this.#publish({
       type: "THREAD_CREATE",
       intents: ["GUILDS"],
-      // Source: "Gateway Events: Thread Create"; "Threads: Gateway Events": every bot that can view the channel learns of it.
+      // Source: "Gateway Events: Thread Create"; "Threads: Gateway Events": every bot that can view
+      // the channel learns of it.
       reaches: (bot) => this.can(bot, thread, "VIEW_CHANNEL"),
       data: (view) => ({ ...placePayload(thread, view), newly_created: true }),
     });
@@ -458,11 +581,19 @@ export class World {
     return thread;
   }
 
-  /** Source: "Channel: Modify Channel" of a thread: archiving and naming are its owner's or need MANAGE_THREADS. */
+  /**
+   * Source: "Channel: Modify Channel" of a thread: archiving and naming are its owner's or need
+   * MANAGE_THREADS.
+   */
   modifyThread(
     actor: User,
     thread: Place,
-    change: { name?: string | undefined; archived?: boolean | undefined; locked?: boolean | undefined; auto_archive_duration?: number | undefined },
+    change: {
+      name?: string | undefined;
+      archived?: boolean | undefined;
+      locked?: boolean | undefined;
+      auto_archive_duration?: number | undefined;
+    },
   ): Place {
     const state = thread.thread;
     if (state === undefined) throw REFUSALS.wrongChannelType();
@@ -481,22 +612,38 @@ export class World {
     return thread;
   }
 
-  /** Source: "Channel: Delete/Close Channel": a thread needs MANAGE_THREADS; the event has no more than ids. */
+  /**
+   * Source: "Channel: Delete/Close Channel": a thread needs MANAGE_THREADS; the event has no more
+   * than ids.
+   */
   deleteThread(thread: Place): void {
     const { id, guild } = thread;
     const parent = thread.thread?.parent;
-    this.#publishThread("THREAD_DELETE", thread, () => ({ id, guild_id: guild?.id, parent_id: parent?.id, type: thread.kind === "public-thread" ? 11 : 12 }));
+    this.#publishThread("THREAD_DELETE", thread, () => ({
+      id,
+      guild_id: guild?.id,
+      parent_id: parent?.id,
+      type: thread.kind === "public-thread" ? 11 : 12,
+    }));
     this.places.delete(id);
   }
 
-  /** Source: "Channel: Join Thread", "Gateway Events: Thread Members Update" and "Thread Create" (when the current user is added). */
+  /**
+   * Source: "Channel: Join Thread", "Gateway Events: Thread Members Update" and "Thread Create"
+   * (when the current user is added).
+   */
   joinThread(user: User, thread: Place): void {
     const state = thread.thread;
     if (state === undefined) throw REFUSALS.wrongChannelType();
     if (state.members.has(user.id)) return;
     state.members.set(user.id, this.clock.now());
     const isThey = (bot: User): boolean => bot.id === user.id;
-    this.#publish({ type: "THREAD_CREATE", intents: ["GUILDS"], reaches: isThey, data: (view) => placePayload(thread, view) });
+    this.#publish({
+      type: "THREAD_CREATE",
+      intents: ["GUILDS"],
+      reaches: isThey,
+      data: (view) => placePayload(thread, view),
+    });
     this.#publish({
       type: "THREAD_MEMBERS_UPDATE",
       intents: ["GUILDS"],
@@ -516,35 +663,69 @@ export class World {
       type: "THREAD_MEMBERS_UPDATE",
       intents: ["GUILDS"],
       reaches: (bot) => bot.id === user.id,
-      data: () => ({ id: thread.id, guild_id: thread.guild?.id, member_count: thread.thread?.members.size ?? 0, removed_member_ids: [user.id] }),
+      data: () => ({
+        id: thread.id,
+        guild_id: thread.guild?.id,
+        member_count: thread.thread?.members.size ?? 0,
+        removed_member_ids: [user.id],
+      }),
     });
   }
 
   activeThreads(user: User, guild: Guild): Place[] {
     return [...this.places.values()].filter(
-      (place) => place.guild === guild && place.thread !== undefined && !place.thread.archived && this.can(user, place, "VIEW_CHANNEL"),
+      (place) =>
+        place.guild === guild &&
+        place.thread !== undefined &&
+        !place.thread.archived &&
+        this.can(user, place, "VIEW_CHANNEL"),
     );
   }
 
-  /** Newest archived first. Source: "Channel: List Public Archived Threads" (needs READ_MESSAGE_HISTORY). */
-  archivedThreads(user: User, channel: Place, { limit, before }: { limit: number; before?: string | undefined }): { threads: Place[]; hasMore: boolean } {
+  /**
+   * Newest archived first. Source: "Channel: List Public Archived Threads" (needs
+   * READ_MESSAGE_HISTORY).
+   */
+  archivedThreads(
+    user: User,
+    channel: Place,
+    { limit, before }: { limit: number; before?: string | undefined },
+  ): { threads: Place[]; hasMore: boolean } {
     this.require(user, channel, "READ_MESSAGE_HISTORY");
     const limitTime = before === undefined ? Infinity : Date.parse(before);
     const all = [...this.places.values()]
-      .filter((place) => place.kind === "public-thread" && place.thread?.parent === channel && place.thread.archived)
+      .filter(
+        (place) =>
+          place.kind === "public-thread" &&
+          place.thread?.parent === channel &&
+          place.thread.archived,
+      )
       .filter((place) => archivedAt(place) < limitTime)
       .sort((one, other) => archivedAt(other) - archivedAt(one));
     return { threads: all.slice(0, limit), hasMore: all.length > limit };
   }
 
   typing(user: User, place: Place): void {
-    this.require(user, place, place.thread === undefined ? "SEND_MESSAGES" : "SEND_MESSAGES_IN_THREADS");
+    this.require(
+      user,
+      place,
+      place.thread === undefined ? "SEND_MESSAGES" : "SEND_MESSAGES_IN_THREADS",
+    );
   }
 
-  // ── Interactions ───────────────────────────────────────────────────────────────────────────────────────────────────
+  // ── Interactions
+  // ───────────────────────────────────────────────────────────────────────────────────────────────────
 
-  /** A person presses a button: only the bot that posted it learns of it. Source: "Gateway Events: Interaction Create". */
-  press(person: User, message: Message, customId: string, show: (shown: ShownAnswer) => void): Interaction {
+  /**
+   * A person presses a button: only the bot that posted it learns of it. Source: "Gateway Events:
+   * Interaction Create".
+   */
+  press(
+    person: User,
+    message: Message,
+    customId: string,
+    show: (shown: ShownAnswer) => void,
+  ): Interaction {
     const interaction: Interaction = {
       id: this.snowflake(),
       token: `interaction-${this.snowflake()}`,
@@ -557,22 +738,40 @@ export class World {
       ephemeral: false,
       show,
     };
-    for (const [id, old] of this.interactions) if (interaction.createdAt - old.createdAt > INTERACTION_TOKEN_MS) this.interactions.delete(id);
+    for (const [id, old] of this.interactions) {
+      if (interaction.createdAt - old.createdAt > INTERACTION_TOKEN_MS) {
+        this.interactions.delete(id);
+      }
+    }
     this.interactions.set(interaction.id, interaction);
     this.#publish({
       type: "INTERACTION_CREATE",
       intents: [],
       reaches: (bot) => bot === message.author,
-      data: (view) => interactionPayload(interaction, view, { app: this.permissions(message.author, message.place), person: this.permissions(person, message.place) }),
+      data: (view) =>
+        interactionPayload(interaction, view, {
+          app: this.permissions(message.author, message.place),
+          person: this.permissions(person, message.place),
+        }),
     });
     return interaction;
   }
 
-  /** Source: "Receiving and Responding: Create Interaction Response": within `windowMs`, and only once. */
-  answerInteraction(interaction: Interaction, type: number, data: MessageDraft & { flags?: number | undefined }, windowMs: number): void {
+  /**
+   * Source: "Receiving and Responding: Create Interaction Response": within `windowMs`, and only
+   * once.
+   */
+  answerInteraction(
+    interaction: Interaction,
+    type: number,
+    data: MessageDraft & { flags?: number | undefined },
+    windowMs: number,
+  ): void {
     if (this.clock.now() - interaction.createdAt > windowMs) throw REFUSALS.unknownInteraction();
     if (interaction.answered !== undefined) throw REFUSALS.alreadyAcknowledged();
-    if (type === 4 && (data.content ?? "").trim() === "" && (data.embeds?.length ?? 0) === 0) throw REFUSALS.emptyMessage();
+    if (type === 4 && (data.content ?? "").trim() === "" && (data.embeds?.length ?? 0) === 0) {
+      throw REFUSALS.emptyMessage();
+    }
     interaction.answered = type;
     interaction.ephemeral = ((data.flags ?? 0) & 64) !== 0;
     if (type === 4) this.#showAnswer(interaction, data);
@@ -585,20 +784,41 @@ export class World {
 
   /** Source: "Receiving and Responding: Edit Original Interaction Response". */
   editAnswer(interaction: Interaction, data: MessageDraft): void {
-    if (interaction.answered === undefined || this.clock.now() - interaction.createdAt > INTERACTION_TOKEN_MS) throw REFUSALS.unknownWebhook();
-    if (interaction.answered === 4 || interaction.answered === 5) this.#showAnswer(interaction, data);
-    else this.editMessage(interaction.bot, interaction.message, data);
+    if (
+      interaction.answered === undefined ||
+      this.clock.now() - interaction.createdAt > INTERACTION_TOKEN_MS
+    ) {
+      throw REFUSALS.unknownWebhook();
+    }
+    if (interaction.answered === 4 || interaction.answered === 5) {
+      this.#showAnswer(interaction, data);
+    } else this.editMessage(interaction.bot, interaction.message, data);
   }
 
   #showAnswer(interaction: Interaction, data: MessageDraft): void {
-    if (!interaction.ephemeral) this.createMessage(interaction.bot, interaction.message.place, data);
+    if (!interaction.ephemeral) {
+      this.createMessage(interaction.bot, interaction.message.place, data);
+    }
     interaction.show({ text: data.content ?? "", ephemeral: interaction.ephemeral });
   }
 
-  // ── Steps ──────────────────────────────────────────────────────────────────────────────────────────────────────────
+  // ── Steps
+  // ──────────────────────────────────────────────────────────────────────────────────────────────────────────
 
-  #addPlace(facts: Pick<Place, "id" | "kind" | "guild" | "name"> & { recipients?: readonly User[]; thread?: ThreadState }): Place {
-    const place: Place = { recipients: [], thread: undefined, ...facts, overwrites: new Map(), messages: new Map(), lastMessageId: undefined };
+  #addPlace(
+    facts: Pick<Place, "id" | "kind" | "guild" | "name"> & {
+      recipients?: readonly User[];
+      thread?: ThreadState;
+    },
+  ): Place {
+    const place: Place = {
+      recipients: [],
+      thread: undefined,
+      ...facts,
+      overwrites: new Map(),
+      messages: new Map(),
+      lastMessageId: undefined,
+    };
     this.places.set(place.id, place);
     return place;
   }
@@ -613,9 +833,10 @@ export class World {
   }
 
   /**
-   * The first message of this author with this nonce, if it is young enough.
-   * Source: "Message: Create Message", `enforce_nonce`: "will be checked for uniqueness in the past few minutes. If another
-   * message was created by the same author with the same nonce, that message will be returned and no new message will be created."
+   * The first message of this author with this nonce, if it is young enough. Source: "Message:
+   * Create Message", `enforce_nonce`: "will be checked for uniqueness in the past few minutes. If
+   * another message was created by the same author with the same nonce, that message will be
+   * returned and no new message will be created."
    */
   #sameNonce(author: User, draft: MessageDraft): Message | undefined {
     const now = this.clock.now();
@@ -625,7 +846,9 @@ export class World {
     }
     if (draft.nonce === undefined || draft.enforce_nonce !== true) return undefined;
     const earlier = this.#nonces.get(nonceKey(author, draft.nonce));
-    return earlier !== undefined && now - earlier.at <= this.#nonceWindowMs ? earlier.message : undefined;
+    return earlier !== undefined && now - earlier.at <= this.#nonceWindowMs
+      ? earlier.message
+      : undefined;
   }
 
   #reference(place: Place, draft: MessageDraft): Message | undefined {
@@ -633,33 +856,52 @@ export class World {
     if (reference === undefined) return undefined;
     const message = place.messages.get(reference.message_id);
     if (message === undefined && reference.fail_if_not_exists !== false) {
-      throw REFUSALS.invalidForm({ message_reference: { _errors: [{ code: "REPLIES_UNKNOWN_MESSAGE", message: "Unknown message" }] } });
+      throw REFUSALS.invalidForm({
+        message_reference: {
+          _errors: [{ code: "REPLIES_UNKNOWN_MESSAGE", message: "Unknown message" }],
+        },
+      });
     }
     return message;
   }
 
-  /** A message opens an archived thread unless it is locked. Source: "Threads: Active & Archived Threads". */
+  /**
+   * A message opens an archived thread unless it is locked. Source: "Threads: Active & Archived
+   * Threads".
+   */
   #openForWriting(author: User, place: Place): void {
     const state = place.thread;
     if (state === undefined || !state.archived) return;
-    if (state.locked && (!author.bot || !this.can(author, place, "MANAGE_THREADS"))) throw REFUSALS.lockedThread();
+    if (state.locked && (!author.bot || !this.can(author, place, "MANAGE_THREADS"))) {
+      throw REFUSALS.lockedThread();
+    }
     state.archived = false;
     state.archiveChangedAt = this.clock.now();
     this.#publishThread("THREAD_UPDATE", place, (view) => placePayload(place, view));
   }
 
   /**
-   * Whom a message wakes: what its text mentions outside code, narrowed by `allowed_mentions`; the author of the message that it
-   * replies to unless that is switched off. Source: "Message: Allowed Mentions Object" and "Message Formatting".
+   * Whom a message wakes: what its text mentions outside code, narrowed by `allowed_mentions`; the
+   * author of the message that it replies to unless that is switched off. Source: "Message: Allowed
+   * Mentions Object" and "Message Formatting".
    */
-  #mentionsOf(author: User, place: Place, text: string, allowed: AllowedMentions | undefined, replyTo: Message | undefined): Pick<Message, "mentions" | "mentionsEveryone"> {
+  #mentionsOf(
+    author: User,
+    place: Place,
+    text: string,
+    allowed: AllowedMentions | undefined,
+    replyTo: Message | undefined,
+  ): Pick<Message, "mentions" | "mentionsEveryone"> {
     const spoken = withoutCode(text);
     const ids = new Set([...spoken.matchAll(/<@!?(\d+)>/gu)].map((match) => match[1] ?? ""));
     const anyone = allowed === undefined || allowed.parse?.includes("users") === true;
     const users = [...ids].filter((id) => anyone || allowed?.users?.includes(id) === true);
-    const wakesRepliedUser = replyTo !== undefined && (allowed === undefined || allowed.replied_user === true);
+    const wakesRepliedUser =
+      replyTo !== undefined && (allowed === undefined || allowed.replied_user === true);
     if (wakesRepliedUser && !users.includes(replyTo.author.id)) users.push(replyTo.author.id);
-    const everyone = /@(everyone|here)/u.test(spoken) && (allowed === undefined || allowed.parse?.includes("everyone") === true);
+    const everyone =
+      /@(everyone|here)/u.test(spoken) &&
+      (allowed === undefined || allowed.parse?.includes("everyone") === true);
     return {
       mentions: users.flatMap((id) => this.users.get(id) ?? []),
       mentionsEveryone: everyone && this.can(author, place, "MENTION_EVERYONE"),
@@ -671,8 +913,10 @@ export class World {
     this.#publish({
       type,
       intents: [place.kind === "direct" ? "DIRECT_MESSAGES" : "GUILD_MESSAGES"],
-      // Strict: a bot that did not join a thread hears nothing of what is said there. Source: "Threads: Gateway Events".
-      reaches: (bot) => this.#hears(bot, place) && (place.thread === undefined || place.thread.members.has(bot.id)),
+      // Strict: a bot that did not join a thread hears nothing of what is said there. Source:
+      // "Threads: Gateway Events".
+      reaches: (bot) =>
+        this.#hears(bot, place) && (place.thread === undefined || place.thread.members.has(bot.id)),
       data,
     });
   }
@@ -687,7 +931,10 @@ export class World {
 }
 
 /** What a member's overwrite says in names. */
-export function overwriteOf(change: { readonly allow?: readonly FakePermission[]; readonly deny?: readonly FakePermission[] }): Overwrite {
+export function overwriteOf(change: {
+  readonly allow?: readonly FakePermission[];
+  readonly deny?: readonly FakePermission[];
+}): Overwrite {
   return { allow: bitsOf(change.allow ?? []), deny: bitsOf(change.deny ?? []) };
 }
 

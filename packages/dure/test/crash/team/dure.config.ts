@@ -2,7 +2,12 @@ import { defineTeam } from "dure";
 import { createTransferService } from "../../../../../examples/transfer/service.ts";
 import { crashService, type Variant } from "./service.ts";
 
-const { CRASH_BANK_URL = "", CRASH_HOOK_URL = "", CRASH_VARIANT = "plain", CRASH_DRAIN = "10s" } = process.env;
+const {
+  CRASH_BANK_URL = "",
+  CRASH_HOOK_URL = "",
+  CRASH_VARIANT = "plain",
+  CRASH_DRAIN = "10s",
+} = process.env;
 
 export default defineTeam({
   name: "crash",
@@ -11,7 +16,11 @@ export default defineTeam({
   model: "openai:crash-1",
   server: { drain: CRASH_DRAIN },
   services: {
-    crash: crashService({ bankUrl: CRASH_BANK_URL, hookUrl: CRASH_HOOK_URL, variant: CRASH_VARIANT as Variant }),
+    crash: crashService({
+      bankUrl: CRASH_BANK_URL,
+      hookUrl: CRASH_HOOK_URL,
+      variant: CRASH_VARIANT as Variant,
+    }),
     transfer: createTransferService({ bankUrl: CRASH_BANK_URL }),
   },
 });

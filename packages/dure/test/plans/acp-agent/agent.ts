@@ -1,22 +1,34 @@
-import { agent, methods, ndJsonStream, PROTOCOL_VERSION, type AgentContext } from "@agentclientprotocol/sdk";
+import {
+  agent,
+  methods,
+  ndJsonStream,
+  PROTOCOL_VERSION,
+  type AgentContext,
+} from "@agentclientprotocol/sdk";
 import { mkdir, writeFile } from "node:fs/promises";
 import { dirname, join } from "node:path";
 import { Readable, Writable } from "node:stream";
 import { setTimeout as sleep } from "node:timers/promises";
 
 /*
- * A coding agent without a model, on the official SDK of the Agent Client Protocol. A line in its prompt says what it does:
+ * A coding agent without a model, on the official SDK of the Agent Client Protocol. A line in its
+ * prompt says what it does:
  *
  *     AGENT {"mode": "good", "edits": [{"path": "src/a.ts", "content": "…", "by": "self"}]}
  *
- * or, round by round, AGENT [{…}, {…}]. It also misbehaves, by the mode that stands there or in its first argument.
+ * or, round by round, AGENT [{…}, {…}]. It also misbehaves, by the mode that stands there or in its
+ * first argument.
  */
 
 export interface AgentOrder {
   readonly mode?: AgentMode;
   readonly edits?: readonly AgentEdit[];
   /** Files that it reads through its client before it edits; it says what they hold. */
-  readonly reads?: readonly { readonly path: string; readonly line?: number; readonly limit?: number }[];
+  readonly reads?: readonly {
+    readonly path: string;
+    readonly line?: number;
+    readonly limit?: number;
+  }[];
   readonly say?: string;
   /** A command that it has run in a terminal of the client, and whose output it says. */
   readonly run?: string;
@@ -25,11 +37,27 @@ export interface AgentOrder {
 export interface AgentEdit {
   readonly path: string;
   readonly content: string;
-  /** `client`: by fs/write_text_file; `self`: with its own hands; `asked`: with its own hands after asking for permission. Default `client`. */
+  /**
+   * `client`: by fs/write_text_file; `self`: with its own hands; `asked`: with its own hands after
+   * asking for permission. Default `client`.
+   */
   readonly by?: "client" | "self" | "asked";
 }
 
-const MODES = ["good", "hangs", "dies", "dies-at-start", "floods", "floods-errors", "nonsense", "asks-for-ever", "ignores-cancel", "refuses", "silent-at-start", "answers-with-error"] as const;
+const MODES = [
+  "good",
+  "hangs",
+  "dies",
+  "dies-at-start",
+  "floods",
+  "floods-errors",
+  "nonsense",
+  "asks-for-ever",
+  "ignores-cancel",
+  "refuses",
+  "silent-at-start",
+  "answers-with-error",
+] as const;
 export type AgentMode = (typeof MODES)[number];
 
 const argument = process.argv[2] as AgentMode | undefined;
@@ -51,7 +79,11 @@ if (argument === "ignores-cancel") process.on("SIGTERM", () => {});
 agent({ name: "test-agent" })
   .onRequest(methods.agent.initialize, async () => {
     if (argument === "silent-at-start") await never;
-    return { protocolVersion: PROTOCOL_VERSION, agentCapabilities: {}, agentInfo: { name: "test-agent", version: "1" } };
+    return {
+      protocolVersion: PROTOCOL_VERSION,
+      agentCapabilities: {},
+      agentInfo: { name: "test-agent", version: "1" },
+    };
   })
   .onRequest(methods.agent.session.new, ({ params }) => {
     cwd = params.cwd;
@@ -61,20 +93,52 @@ agent({ name: "test-agent" })
   .onRequest(methods.agent.session.prompt, async ({ params, client }) => {
     const text = params.prompt.map((part) => (part.type === "text" ? part.text : "")).join("\n");
     const order = orderIn(text);
-    return { stopReason: await work({ ...order, mode: argument ?? order.mode ?? "good" }, client, params.sessionId) };
+    return {
+      stopReason: await work(
+        { ...order, mode: argument ?? order.mode ?? "good" },
+        client,
+        params.sessionId,
+      ),
+    };
   })
   .onNotification(methods.agent.session.cancel, () => cancelled.resolve())
-  .connect(ndJsonStream(Writable.toWeb(process.stdout) as WritableStream<Uint8Array>, Readable.toWeb(process.stdin) as ReadableStream<Uint8Array>));
+  .connect(
+    ndJsonStream(
+      Writable.toWeb(process.stdout) as WritableStream<Uint8Array>,
+      Readable.toWeb(process.stdin) as ReadableStream<Uint8Array>,
+    ),
+  );
 
-async function work({ mode = "good", reads = [], edits = [], say, run }: AgentOrder, client: AgentContext, sessionId: string): Promise<"end_turn" | "cancelled" | "refusal"> {
-  const tell = (text: string) => client.notify(methods.client.session.update, { sessionId, update: { sessionUpdate: "agent_message_chunk", content: { type: "text", text } } });
+async function work(
+  { mode = "good", reads = [], edits = [], say, run }: AgentOrder,
+  client: AgentContext,
+  sessionId: string,
+): Promise<"end_turn" | "cancelled" | "refusal"> {
+  const tell = (text: string) =>
+    client.notify(methods.client.session.update, {
+      sessionId,
+      update: { sessionUpdate: "agent_message_chunk", content: { type: "text", text } },
+    });
   await tell("I am looking at it.");
   for (const { path, ...part } of reads) {
-    const file = client.request(methods.client.fs.readTextFile, { sessionId, path: join(cwd, path), ...part });
-    await tell(`${path} holds: ${await file.then(({ content }) => content, (error: Error) => error.message)}. `);
+    const file = client.request(methods.client.fs.readTextFile, {
+      sessionId,
+      path: join(cwd, path),
+      ...part,
+    });
+    await tell(
+      `${path} holds: ${await file.then(
+        ({ content }) => content,
+        (error: Error) => error.message,
+      )}. `,
+    );
   }
-  for (const [index, edit] of edits.entries()) await change(edit, `call_${index + 1}`, client, sessionId);
-  if (run !== undefined) await tell(`The command said: ${await runInTerminal(run, client, sessionId)}`);
+  for (const [index, edit] of edits.entries()) {
+    await change(edit, `call_${index + 1}`, client, sessionId);
+  }
+  if (run !== undefined) {
+    await tell(`The command said: ${await runInTerminal(run, client, sessionId)}`);
+  }
   switch (mode) {
     case "hangs":
       await cancelled.promise;
@@ -91,7 +155,9 @@ async function work({ mode = "good", reads = [], edits = [], say, run }: AgentOr
     case "nonsense":
       return never;
     case "asks-for-ever":
-      for (;;) await mayEdit(join(cwd, edits[0]?.path ?? "src/a.ts"), "call_again", client, sessionId);
+      for (;;) {
+        await mayEdit(join(cwd, edits[0]?.path ?? "src/a.ts"), "call_again", client, sessionId);
+      }
     case "refuses":
       return "refusal";
     default:
@@ -101,13 +167,28 @@ async function work({ mode = "good", reads = [], edits = [], say, run }: AgentOr
 }
 
 /** A refusal is no reason to stop: it goes on with what is left. */
-async function change({ path, content, by = "client" }: AgentEdit, toolCallId: string, client: AgentContext, sessionId: string): Promise<void> {
+async function change(
+  { path, content, by = "client" }: AgentEdit,
+  toolCallId: string,
+  client: AgentContext,
+  sessionId: string,
+): Promise<void> {
   const absolute = path.startsWith("/") ? path : join(cwd, path);
-  await client.notify(methods.client.session.update, { sessionId, update: { sessionUpdate: "tool_call", toolCallId, title: `Edit ${path}`, kind: "edit", locations: [{ path: absolute }] } });
+  await client.notify(methods.client.session.update, {
+    sessionId,
+    update: {
+      sessionUpdate: "tool_call",
+      toolCallId,
+      title: `Edit ${path}`,
+      kind: "edit",
+      locations: [{ path: absolute }],
+    },
+  });
   let status: "completed" | "failed" = "completed";
   try {
-    if (by === "client") await client.request(methods.client.fs.writeTextFile, { sessionId, path: absolute, content });
-    else if (by === "self" || (await mayEdit(absolute, toolCallId, client, sessionId))) {
+    if (by === "client") {
+      await client.request(methods.client.fs.writeTextFile, { sessionId, path: absolute, content });
+    } else if (by === "self" || (await mayEdit(absolute, toolCallId, client, sessionId))) {
       await mkdir(dirname(absolute), { recursive: true });
       await writeFile(absolute, content);
     } else status = "failed";
@@ -115,10 +196,18 @@ async function change({ path, content, by = "client" }: AgentEdit, toolCallId: s
     console.error(`${path}: ${error instanceof Error ? error.message : String(error)}`);
     status = "failed";
   }
-  await client.notify(methods.client.session.update, { sessionId, update: { sessionUpdate: "tool_call_update", toolCallId, status } });
+  await client.notify(methods.client.session.update, {
+    sessionId,
+    update: { sessionUpdate: "tool_call_update", toolCallId, status },
+  });
 }
 
-async function mayEdit(path: string, toolCallId: string, client: AgentContext, sessionId: string): Promise<boolean> {
+async function mayEdit(
+  path: string,
+  toolCallId: string,
+  client: AgentContext,
+  sessionId: string,
+): Promise<boolean> {
   const { outcome } = await client.request(methods.client.session.requestPermission, {
     sessionId,
     toolCall: { toolCallId, kind: "edit", title: `Edit ${path}`, rawInput: { file_path: path } },
@@ -131,10 +220,23 @@ async function mayEdit(path: string, toolCallId: string, client: AgentContext, s
   return outcome.outcome === "selected" && outcome.optionId !== "no";
 }
 
-async function runInTerminal(command: string, client: AgentContext, sessionId: string): Promise<string> {
-  const { terminalId } = await client.request(methods.client.terminal.create, { sessionId, command });
-  const { exitCode } = await client.request(methods.client.terminal.waitForExit, { sessionId, terminalId });
-  const { output } = await client.request(methods.client.terminal.output, { sessionId, terminalId });
+async function runInTerminal(
+  command: string,
+  client: AgentContext,
+  sessionId: string,
+): Promise<string> {
+  const { terminalId } = await client.request(methods.client.terminal.create, {
+    sessionId,
+    command,
+  });
+  const { exitCode } = await client.request(methods.client.terminal.waitForExit, {
+    sessionId,
+    terminalId,
+  });
+  const { output } = await client.request(methods.client.terminal.output, {
+    sessionId,
+    terminalId,
+  });
   await client.request(methods.client.terminal.release, { sessionId, terminalId });
   return `${output.trim()} (${exitCode})`;
 }

@@ -1,20 +1,41 @@
-import { chatAgent, defineService, defineTeam, flow, offlineModel, type ModelRequest, type OfflineReply } from "dure";
+import {
+  chatAgent,
+  defineService,
+  defineTeam,
+  flow,
+  offlineModel,
+  type ModelRequest,
+  type OfflineReply,
+} from "dure";
 
-/** 루다 hands over what it is asked to hand over; 이든 answers it. Nobody goes on from there by itself. */
+/**
+ * 루다 hands over what it is asked to hand over; 이든 answers it. Nobody goes on from there by itself.
+ */
 const silent: OfflineReply = { toolCalls: [{ name: "stay_silent", args: {} }] };
 
 function said(request: ModelRequest): { text: string; called: boolean } {
   const lastUser = request.messages.findLastIndex((message) => message.role === "user");
   const message = request.messages[lastUser];
-  return { text: message?.role === "user" ? message.text : "", called: request.messages.slice(lastUser + 1).some((entry) => entry.role === "tool") };
+  return {
+    text: message?.role === "user" ? message.text : "",
+    called: request.messages.slice(lastUser + 1).some((entry) => entry.role === "tool"),
+  };
 }
 
 const ruda = offlineModel("ruda", (request) => {
   const { text, called } = said(request);
   if (called) return "이든에게 맡겼어요";
-  return text.includes("받아 줘") ? { toolCalls: [{ name: "collaborate", args: { targetAgent: "eden", message: "로그인 코드 리뷰" } }] } : silent;
+  return text.includes("받아 줘")
+    ? {
+        toolCalls: [
+          { name: "collaborate", args: { targetAgent: "eden", message: "로그인 코드 리뷰" } },
+        ],
+      }
+    : silent;
 });
-const eden = offlineModel("eden", (request) => (said(request).text.includes("리뷰") ? "리뷰를 마쳤어요" : said(request).called ? "." : silent));
+const eden = offlineModel("eden", (request) =>
+  said(request).text.includes("리뷰") ? "리뷰를 마쳤어요" : said(request).called ? "." : silent,
+);
 
 const helper = chatAgent({ name: "helper", prompt: "", card: { llm: "offline:echo" } });
 
@@ -24,6 +45,19 @@ export default defineTeam({
   timeZone: "Asia/Seoul",
   model: "offline:echo",
   offlineModels: [ruda, eden],
-  agents: { ruda: { displayName: "루다", leads: true, card: { llm: "offline:ruda" } }, eden: { displayName: "이든", card: { llm: "offline:eden" } } },
-  services: { minimal: defineService({ name: "minimal", agents: { helper }, flows: { DEFAULT: flow(async (turn) => turn.done({ message: (await turn.agent("helper", "…")).text })) } }) },
+  agents: {
+    ruda: { displayName: "루다", leads: true, card: { llm: "offline:ruda" } },
+    eden: { displayName: "이든", card: { llm: "offline:eden" } },
+  },
+  services: {
+    minimal: defineService({
+      name: "minimal",
+      agents: { helper },
+      flows: {
+        DEFAULT: flow(async (turn) =>
+          turn.done({ message: (await turn.agent("helper", "…")).text }),
+        ),
+      },
+    }),
+  },
 });
