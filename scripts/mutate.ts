@@ -149,9 +149,9 @@ function patternOf(find: string): RegExp {
   const tokens = find.match(/\s+|[({[]|[)}\]]|[^\s(){}[\]]+/g) ?? [];
   const parts = tokens.map((token) => {
     if (/^\s/.test(token)) return "\\s*";
-    if (/^[({[]$/.test(token)) return `${RegExp.escape(token)}\\s*`;
-    if (/^[)}\]]$/.test(token)) return `,?\\s*${RegExp.escape(token)}`;
-    return RegExp.escape(token);
+    if (/^[({[]$/.test(token)) return `${escapeRegExp(token)}\\s*`;
+    if (/^[)}\]]$/.test(token)) return `,?\\s*${escapeRegExp(token)}`;
+    return escapeRegExp(token);
   });
   return new RegExp(parts.join(""), "g");
 }
