@@ -142,6 +142,10 @@ export function locate(root: string, guard: Guard): Place {
   return { ok: true, file, from, to: from + first[0].length };
 }
 
+function escapeRegExp(text: string): string {
+  return text.replaceAll(/[\\^$.*+?()[\]{}|/-]/g, "\\$&");
+}
+
 /**
  * Matches `find` in any line breaks that the formatter may choose, with the commas that it adds.
  */
