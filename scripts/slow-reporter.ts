@@ -17,8 +17,9 @@ export default class SlowReporter implements Reporter {
     if (slowest.length === 0) return;
 
     console.log(`\nThe slowest ${slowest.length} tests, seconds:`);
-    for (const { ms, name } of slowest)
+    for (const { ms, name } of slowest) {
       console.log(`${(ms / 1_000).toFixed(1).padStart(7)}  ${name}`);
+    }
 
     const files = modules
       .map((module) => ({ ms: module.diagnostic().duration, name: module.relativeModuleId }))
