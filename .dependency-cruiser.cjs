@@ -77,7 +77,6 @@ module.exports = {
       to: { circular: true, viaOnly: { dependencyTypesNot: ["type-only"] } },
     },
     ...layers,
-    onlyIn("dbos-only-in-durable", "durable", "@dbos-inc"),
     onlyIn("discord-only-in-discord", "discord", "discord\\.js|@discordjs"),
     {
       name: "browser-safe",
