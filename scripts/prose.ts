@@ -43,7 +43,7 @@ interface Place {
   readonly words: number;
 }
 
-export const MAX_MEAN_SENTENCE = 20;
+const MAX_MEAN_SENTENCE = 20;
 export const MAX_BLOCK = 90;
 export const MAX_UNRELEASED = 900;
 
