@@ -1,5 +1,5 @@
-// Who may import whom. The picture is in docs/DESIGN.md, "House"; scripts/layers.ts runs this and
-// counts the modules.
+// Which folder may import which. The picture is in ARCHITECTURE.md, "Layers"; scripts/layers.ts runs
+// this and counts the modules.
 
 const path = require("node:path");
 

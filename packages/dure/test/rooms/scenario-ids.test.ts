@@ -26,7 +26,7 @@ function scenarioIds(spec: string): readonly string[] {
   )) {
     for (let nr = Number(first); nr <= Number(last ?? first); nr++) ids.add(`${letter}${nr}`);
   }
-  for (const [, story] of spec.split("## 10.")[1]!.matchAll(/^\| ([A-E]) \|/gm)) ids.add(story!);
+  for (const [, story] of spec.split("## 10.")[1]!.matchAll(/^\| ([A-E]) +\|/gm)) ids.add(story!);
   return [...ids];
 }
 
