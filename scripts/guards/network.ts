@@ -7,6 +7,7 @@ const network = testsIn(`${SANDBOX}/network.test.ts`);
 const needs = testsIn("packages/dure/src/plans/network-needs.test.ts");
 const sandbox = testsIn(`${SANDBOX}/sandbox.test.ts`);
 const escape = testsIn("packages/dure/test/plans/escape.test.ts");
+const isolation = testsIn("packages/dure/test/plans/isolation.test.ts");
 const leaseProof = testsIn("packages/dure/src/durable/lease-proof.test.ts");
 
 /** How far a worker gets, and as whom. */
@@ -100,7 +101,10 @@ export const NETWORK_GUARDS: readonly Guard[] = [
     at: { file: `${SANDBOX}/namespaces.ts` },
     find: '"--uts", "--net", "--fork"',
     replace: '"--uts", "--fork"',
-    tests: sandbox("reaches nothing of the host's network, whatever its policy"),
+    tests: sandbox(
+      "a kind that could run here does run",
+      "reaches nothing of the host's network, whatever its policy",
+    ),
     why: "in namespaces a worker has the machine's network",
   },
   {
@@ -108,7 +112,10 @@ export const NETWORK_GUARDS: readonly Guard[] = [
     at: { file: `${SANDBOX}/bubblewrap.ts` },
     find: '"--unshare-net", ',
     replace: "",
-    tests: sandbox("reaches nothing of the host's network, whatever its policy"),
+    tests: sandbox(
+      "a kind that could run here does run",
+      "reaches nothing of the host's network, whatever its policy",
+    ),
     why: "under bubblewrap a worker has the machine's network",
   },
   {
@@ -116,8 +123,27 @@ export const NETWORK_GUARDS: readonly Guard[] = [
     at: { file: `${SANDBOX}/other-user.ts` },
     find: 'const ownNetwork = mayHaveNetworks() ? [findTool("unshare"), "--net", "--"] : [];',
     replace: 'const ownNetwork = mayHaveNetworks() ? [findTool("unshare"), "--"] : [];',
-    tests: sandbox("reaches nothing of the host's network, whatever its policy"),
+    tests: sandbox(
+      "a kind that could run here does run",
+      "reaches nothing of the host's network, whatever its policy",
+    ),
     why: "as another user a worker has the machine's network",
+  },
+  {
+    id: "network.refused",
+    at: { file: `${SANDBOX}/sandbox.ts` },
+    find: "refuseOpenNetwork(promises);",
+    replace: "",
+    tests: isolation("on a machine that gives processes no network of their own a run ends"),
+    why: "a worker has the machine's network where none of its own can be made",
+  },
+  {
+    id: "secrets.stored",
+    at: { file: "packages/dure/src/plans/run/work.ts" },
+    find: "assertLeavesSecrets(run.plan);",
+    replace: "",
+    tests: isolation("a stored plan that names a secret of dure's own ends"),
+    why: "a plan that was stored before gives dure's secrets to its workers",
   },
   {
     id: "sandbox.uid.namespaces",

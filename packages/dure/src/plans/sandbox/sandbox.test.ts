@@ -213,6 +213,7 @@ test("a kind that could run here does run: its absence would hide all its tests"
       "bwrap",
       "--unshare-user",
       "--unshare-pid",
+      "--unshare-net",
       "--ro-bind",
       "/",
       "/",
@@ -226,11 +227,12 @@ test("a kind that could run here does run: its absence would hide all its tests"
       "--map-root-user",
       "--mount",
       "--pid",
+      "--net",
       "--fork",
       "--mount-proc",
       "true",
     ),
-    "other-user": isRoot && works("setpriv", "--version"),
+    "other-user": isRoot && works("setpriv", "--version") && works("unshare", "--net", "true"),
   };
 
   expect(
@@ -909,4 +911,21 @@ test("an open error names each kind that was tried and why it failed", async () 
   });
 
   await expect(nothing.catch(codeOf)).resolves.toBe("ISOLATION_UNAVAILABLE");
+});
+
+test("a machine without a network for each process confines none, and audit must be asked for", async () => {
+  const machine = {
+    folder: path.join(folder, "sandbox"),
+    prove: async () => ({ ...UNPROVEN, network: "not", files: "enforced" }) as const,
+    clock: systemClock,
+  };
+
+  const refused = openSandbox({ ...machine, wanted: "enforced" });
+
+  await expect(refused).rejects.toMatchObject({
+    code: "ISOLATION_UNAVAILABLE",
+    message: expect.stringContaining("no network namespace can be made") as string,
+    hint: expect.stringContaining("plans:unconfined") as string,
+  });
+  expect((await openSandbox({ ...machine, wanted: "audit" })).kind).toBe("audit");
 });
