@@ -9,6 +9,7 @@ const sandbox = testsIn(`${SANDBOX}/sandbox.test.ts`);
 const escape = testsIn("packages/dure/test/plans/escape.test.ts");
 const isolation = testsIn("packages/dure/test/plans/isolation.test.ts");
 const leaseProof = testsIn("packages/dure/src/durable/lease-proof.test.ts");
+const planPay = testsIn("packages/dure/src/team/plan-pay.test.ts");
 
 /** How far a worker gets, and as whom. */
 export const NETWORK_GUARDS: readonly Guard[] = [
@@ -222,5 +223,29 @@ export const NETWORK_GUARDS: readonly Guard[] = [
       "after a pause in which another has taken the run over, nothing is confirmed",
     ),
     why: "a process that has lost its lease goes on",
+  },
+  {
+    id: "lease-proof.run",
+    at: { file: "packages/dure/src/team/plan-pay.ts" },
+    find: "await confirm(); // directly before the call",
+    replace: "// directly before the call",
+    tests: planPay("a woken process pays for no work on a run that another has taken over"),
+    why: "a worker of a run that another process leads is paid for",
+  },
+  {
+    id: "lease-proof.draft",
+    at: { file: "packages/dure/src/team/plan-pay.ts" },
+    find: "model, ); await confirm(); return charged;",
+    replace: "model, ); return charged;",
+    tests: planPay("a woken process that others took for dead pays for no draft"),
+    why: "a process that was taken for dead pays for a draft",
+  },
+  {
+    id: "lease-proof.process",
+    at: { file: "packages/dure/src/durable/processes.ts" },
+    find: "look: () => database.transaction((tx) => this.guard(tx)),",
+    replace: "look: async () => void database,",
+    tests: planPay("a woken process that others took for dead pays for no draft"),
+    why: "a process that stood still does not look whether it was taken for dead",
   },
 ];
