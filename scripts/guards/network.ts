@@ -9,6 +9,8 @@ const sandbox = testsIn(`${SANDBOX}/sandbox.test.ts`);
 const escape = testsIn("packages/dure/test/plans/escape.test.ts");
 const isolation = testsIn("packages/dure/test/plans/isolation.test.ts");
 const leaseProof = testsIn("packages/dure/src/durable/lease-proof.test.ts");
+const neverReached = testsIn("packages/dure/test/plans/never-reached.test.ts");
+const scopedFiles = testsIn("packages/dure/src/plans/workers/scoped-files.test.ts");
 const planPay = testsIn("packages/dure/src/team/plan-pay.test.ts");
 
 /** How far a worker gets, and as whom. */
@@ -137,6 +139,38 @@ export const NETWORK_GUARDS: readonly Guard[] = [
     replace: "",
     tests: isolation("on a machine that gives processes no network of their own a run ends"),
     why: "a worker has the machine's network where none of its own can be made",
+  },
+  {
+    id: "network.never.server",
+    at: { file: "packages/dure/src/team/plans.ts" },
+    find: '[env["DATABASE_URL"], url()]',
+    replace: '[env["DATABASE_URL"]]',
+    tests: neverReached("of a running team neither its server nor its database is reached"),
+    why: "a worker whose policy names dure's server reaches it",
+  },
+  {
+    id: "network.never.database",
+    at: { file: "packages/dure/src/team/plans.ts" },
+    find: '[env["DATABASE_URL"], url()]',
+    replace: "[url()]",
+    tests: neverReached("of a running team neither its server nor its database is reached"),
+    why: "a worker whose policy names dure's database reaches it",
+  },
+  {
+    id: "secrets.lent",
+    at: { file: `${SANDBOX}/ready-for.ts` },
+    find: "lent.push({ ...place, source: copy });",
+    replace: "",
+    tests: sandbox("lends an allowed secret"),
+    why: "a worker of root cannot read what its plan lends it",
+  },
+  {
+    id: "files.owner",
+    at: { file: "packages/dure/src/plans/workers/scoped-files.ts" },
+    find: "if (uid !== 0) await made.chown(uid, gid);",
+    replace: "void gid;",
+    tests: scopedFiles("folders and files that root makes for a worker belong to the owner"),
+    why: "what root makes for a worker is root's, and the worker cannot change it",
   },
   {
     id: "secrets.stored",

@@ -391,6 +391,35 @@ describe.each(protecting.map((sandbox) => ({ kind: sandbox.kind, sandbox })))(
       expect(end.output).not.toContain("private");
     });
 
+    test("lends an allowed secret, of which root's worker gets a copy that ends with the process", async () => {
+      const secrets = path.join(folder, "home/.ssh");
+      const other = path.join(folder, "home/.aws");
+      mkdirSync(other, { recursive: true, mode: 0o700 });
+      writeFileSync(path.join(other, "key"), "covered", { mode: 0o600 });
+      const before = snapshot(secrets);
+      const lending = await openSandbox({
+        wanted: "enforced",
+        kinds: PROTECTING.filter((one) => one === kind),
+        folder: path.join(folder, "sandbox"),
+        home: path.join(folder, "home"),
+        allowSecrets: [".ssh"],
+        clock: systemClock,
+      });
+
+      const end = await lending.run(
+        confinement(),
+        command(`cd '${secrets}' && cat id && stat -c %u id; cat '${other}/key'; echo bad > id`),
+      );
+      const left = readdirSync(path.join(folder, "sandbox"));
+
+      // Another user on a copy reads what its mode allows, and nothing of this is lent to it.
+      const lent = kind === "other-user" ? null : `private${lending.promises.user}`;
+      expect(/^private\d+$/m.exec(end.output)?.[0] ?? null, end.output).toBe(lent);
+      expect(end.output).not.toContain("covered");
+      expect(snapshot(secrets)).toEqual(before);
+      expect(left.filter((name) => name.startsWith("p-"))).toEqual([]);
+    });
+
     test("opens an owned folder inside a hidden one again", async () => {
       chmodSync(base, 0o700); // another user sees what is open to all: then the sandbox refuses to start
       const hidden = confinement({ hidden: [base, at("own/secrets")], cwd: at("own") });
