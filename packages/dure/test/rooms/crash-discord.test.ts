@@ -1,5 +1,6 @@
 import { fileURLToPath } from "node:url";
 import { expect, onTestFinished, test } from "vitest";
+import { sampled } from "../../src/kernel/test-tiers.ts";
 import { eventually } from "../until.ts";
 import { Database } from "../../src/durable/database.ts";
 import { testDatabase } from "../../src/durable/test-database.ts";
@@ -44,18 +45,11 @@ const POINTS: readonly (readonly [string, "before" | "after", () => StatementTes
   ["the thread is being recorded", "after", () => nth("room.thread_made", 1)],
 ];
 
-/**
- * DURE_TEST_LONG=1 takes the whole table; else between the outbox and the sending, and where
- * something stands on Discord that is not recorded: a message, and a thread.
- */
-const CHOSEN =
-  process.env["DURE_TEST_LONG"] === "1"
-    ? POINTS
-    : POINTS.filter((_point, index) => [0, 1, 3].includes(index));
+const KILLS = sampled(POINTS, 1);
 
-test.each(CHOSEN)(
+test.each(KILLS.rows)(
   "E on Discord, kill -9 when %s: every line is shown once and in order, the thread goes on without a mention",
-  { timeout: 120_000 },
+  { ...KILLS.options, timeout: 120_000 },
   async (_what, when, at) => {
     const world = await openWorld();
     const first = world.serve();

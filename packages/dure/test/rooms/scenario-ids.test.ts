@@ -77,7 +77,8 @@ function testCall(
     return undefined;
   }
   const rows = each?.arguments[0]?.getText(source) ?? "";
-  const isBoth = rows === "PLATFORMS" || (rows.includes('"web"') && rows.includes('"discord"'));
+  const isTable = rows === "PLATFORMS" || rows === "PLATFORM.rows";
+  const isBoth = isTable || (rows.includes('"web"') && rows.includes('"discord"'));
   return { what, title: title.text, platforms: isBoth ? ["web", "discord"] : undefined };
 }
 
