@@ -332,19 +332,20 @@ describe("the list", () => {
       server.plans.proposal = "plan: [invoce]\n";
       await using opened = await open(server, "/plans");
       const { page } = opened;
-      await page.getByText("고칠 곳 173군데").waitFor();
+      const counts = page.getByText(/^고칠 곳 \d+군데$/);
+      await expect.poll(() => counts.allTextContents()).toContain("고칠 곳 173군데");
 
       await page.getByRole("button", { name: "계획 써 보기…" }).click();
       await page.getByText("모델에게 초안 받기").click();
       await page.getByRole("textbox", { name: "하고 싶은 일" }).fill("청구서를 나눠요");
       await page.getByRole("button", { name: "초안 받기" }).click();
-      await page.getByText("고칠 곳 100군데").waitFor();
+      await expect.poll(() => counts.allTextContents()).toContain("고칠 곳 100군데");
 
       const area = page.getByRole("textbox", { name: "계획의 글" });
       server.plans.unlistedProblems = 58;
       await area.fill("plan: [invoce, invoce]\n");
       await page.getByRole("button", { name: "검사하기" }).click();
-      await page.getByText("고칠 곳 60군데").waitFor();
+      await expect.poll(() => counts.allTextContents()).toContain("고칠 곳 60군데");
 
       // A text that became wrong between its check and its start.
       server.plans.findProblems = () => [];
@@ -356,10 +357,10 @@ describe("the list", () => {
       server.plans.findProblems = () => FILES[1]!.problems;
       server.plans.unlistedProblems = 49;
       await begin.click();
-      await page.getByText("고칠 곳 51군데").waitFor();
+      await expect.poll(() => counts.allTextContents()).toContain("고칠 곳 51군데");
 
       await page.goto(`${server.url}/plans/start/billing`);
-      await page.getByText("고칠 곳 173군데").waitFor();
+      await expect.poll(() => counts.allTextContents()).toContain("고칠 곳 173군데");
     },
   );
 

@@ -319,7 +319,8 @@ export class DoublePlans {
         `See all of them with: dure plan check ${broken.name}`,
       );
     }
-    const wrong = this.findProblems("draft.yaml", String(given["text"] ?? ""));
+    const text = typeof given["text"] === "string" ? given["text"] : "";
+    const wrong = this.findProblems("draft.yaml", text);
     if (wrong.length > 0) {
       return refuse(
         response,
