@@ -374,16 +374,15 @@ async function checkIsolation(): Promise<Check> {
       home: homedir(),
       clock: systemClock,
     });
-    const { network, user, isOtherUser, files } = promises;
+    const { user, isOtherUser, files } = promises;
     const holds = [
-      network === "enforced" ? "a network of their own" : "the network of this machine",
+      "a network of their own",
       isOtherUser ? `user ${user}` : "dure's own user",
       files === "enforced"
         ? "secrets and other homes covered"
         : "beside their copies what the modes of files allow",
     ];
-    const isWhole =
-      network === "enforced" && files === "enforced" && (isOtherUser || process.getuid?.() !== 0);
+    const isWhole = files === "enforced" && (isOtherUser || process.getuid?.() !== 0);
     const found = {
       name: "isolation",
       detail: `workers of plans run in ${ISOLATION[kind]}: ${holds.join(", ")}`,
@@ -393,7 +392,7 @@ async function checkIsolation(): Promise<Check> {
       : {
           ...found,
           status: "warn",
-          hint: "Let dure make namespaces (util-linux, iproute2 or bubblewrap), so that the network and secrets are kept from workers.",
+          hint: "Let dure make namespaces (util-linux, iproute2 or bubblewrap), so that secrets are kept from workers.",
         };
   } catch (error) {
     return {

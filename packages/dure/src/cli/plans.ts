@@ -59,13 +59,13 @@ export async function listPlans({ client, output }: PlansCommand): Promise<ExitC
   if (items.length > 0) {
     output.table([
       ["plan", "ports", "file", ""],
-      ...items.map(({ name, ports, file, problems }) => [
+      ...items.map(({ name, ports, file, problemCount }) => [
         name,
         String(ports),
         file,
-        problems.length === 0
+        problemCount === 0
           ? ""
-          : `${problems.length} ${problems.length === 1 ? "problem" : "problems"}: dure plan check ${name}`,
+          : `${problemCount} ${problemCount === 1 ? "problem" : "problems"}: dure plan check ${name}`,
       ]),
     ]);
   } else output.note("There is no plan. Make one with: dure new plan NAME");
@@ -89,7 +89,7 @@ export async function draftPlan(
   repository: string | undefined,
   { client, output }: PlansCommand,
 ): Promise<ExitCode> {
-  const { text, problems } = await client.plans.draft({ goal, repository });
+  const { text, problems, problemCount } = await client.plans.draft({ goal, repository });
   output.write(text.endsWith("\n") ? text : `${text}\n`);
   for (const problem of problems) output.note(planProblemText(problem));
   output.note(
@@ -97,7 +97,7 @@ export async function draftPlan(
       ? "A proposal: read it, change it, save it in the folder plans, then dure plan check."
       : "The proposal has problems; mend them before it can run.",
   );
-  output.result({ text, problems });
+  output.result({ text, problems, problemCount });
   return problems.length === 0 ? EXIT.ok : EXIT.failed;
 }
 

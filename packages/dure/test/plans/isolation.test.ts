@@ -5,8 +5,10 @@ import { fileURLToPath } from "node:url";
 import { expect, onTestFinished, test, vi } from "vitest";
 import { testDatabase } from "../../src/durable/test-database.ts";
 import { systemClock } from "../../src/kernel/clock.ts";
+import type { WorkerSpec } from "../../src/plans/plan.ts";
 import type { TestRuns } from "../../src/plans/run/test-runs.ts";
-import { openSandbox } from "../../src/plans/sandbox/sandbox.ts";
+import { UNPROVEN } from "../../src/plans/sandbox/proof.ts";
+import { openSandbox, type OpenSandboxOptions } from "../../src/plans/sandbox/sandbox.ts";
 import { realPlan, startRealRuns, testRepository, type TestRepository } from "./real-runs.ts";
 
 const ATTACK = fileURLToPath(new URL("attack.mjs", import.meta.url));
@@ -33,7 +35,12 @@ type Kind = "other-user" | undefined;
 async function open({
   homeInside = false,
   kind,
-}: { homeInside?: boolean; kind?: Kind } = {}): Promise<{
+  prove,
+}: {
+  homeInside?: boolean;
+  kind?: Kind;
+  prove?: OpenSandboxOptions["prove"];
+} = {}): Promise<{
   runs: TestRuns;
   repository: TestRepository;
   home: string;
@@ -55,7 +62,14 @@ async function open({
       clock: systemClock,
     }));
   return {
-    runs: stack.use(await startRealRuns({ url, home, ...(sandbox && { sandbox }) })),
+    runs: stack.use(
+      await startRealRuns({
+        url,
+        home,
+        ...(sandbox && { sandbox }),
+        ...(prove && { prove }),
+      }),
+    ),
     repository,
     home,
   };
@@ -263,6 +277,64 @@ test(
     const own =
       /^(DURE_(RUN|PORT_ID|WORKER|LISTEN|HOOK_URL|HOOK_TOKEN|MEMBER|ATTEMPT|ROUND|PROMPT_FILE|SANDBOX)|PATH|LANG|LC_ALL|TZ|HOME|TMPDIR|CI|NO_COLOR|TERM|GIT_OPTIONAL_LOCKS|PWD|OLDPWD|SHLVL|_)$/;
     expect(names.filter((name) => !own.test(name))).toEqual([]);
+  },
+);
+
+test(
+  "a stored plan that names a secret of dure's own ends before anything of it starts",
+  { timeout: 120_000 },
+  async () => {
+    for (const name of ["DURE_TOKEN", "DATABASE_URL"]) vi.stubEnv(name, "not-for-price");
+    onTestFinished(() => void vi.unstubAllEnvs());
+    const { runs, repository } = await open();
+    const plan = realPlan(planWith(["sh", "-c", "env > src/price/env.txt"]));
+    const price: WorkerSpec = {
+      ...plan.workers.byRole["price"]!,
+      env: ["OF_THE_PERSON", "DURE_TOKEN", "DATABASE_URL"],
+    };
+    const stored = { ...plan, workers: { ...plan.workers, byRole: { price } } };
+
+    const { id } = await runs.plans.run({ plan: stored, repository: repository.folder, by: "me" });
+    await ended(runs, id);
+
+    expect(await runs.plans.get(id)).toMatchObject({
+      status: "failed",
+      because: {
+        code: "PLAN_TAKES_SECRET",
+        message:
+          "The plan attack gives workers what is dure's own: DURE_TOKEN (workers.price.env), DATABASE_URL (workers.price.env).",
+        hint: expect.stringContaining("another name") as string,
+      },
+    });
+    for (const port of plan.ports) expect((await runs.plans.port(id, port.id)).steps).toEqual([]);
+  },
+);
+
+test(
+  "on a machine that gives processes no network of their own a run ends before anything starts",
+  { timeout: 120_000 },
+  async () => {
+    const prove = async () => ({ ...UNPROVEN, files: "enforced" }) as const;
+    const { runs, repository } = await open({ prove });
+    const plans = ["", "network: { workers: open, acceptance: open }"].map((more) =>
+      realPlan(planWith(["touch", "src/price/begun"], more)),
+    );
+
+    for (const plan of plans) {
+      const { id } = await runs.plans.run({ plan, repository: repository.folder, by: "me" });
+      await ended(runs, id);
+
+      expect(await runs.plans.get(id)).toMatchObject({
+        status: "failed",
+        isolation: null,
+        because: {
+          code: "ISOLATION_UNAVAILABLE",
+          message: expect.stringContaining("the machine's own network") as string,
+          hint: expect.stringContaining("plans:unconfined") as string,
+        },
+      });
+      for (const port of plan.ports) expect((await runs.plans.port(id, port.id)).steps).toEqual([]);
+    }
   },
 );
 

@@ -10,7 +10,11 @@ import type { Plan, WorkerSpec } from "../../src/plans/plan.ts";
 import { elsewhere } from "../../src/plans/run/elsewhere.ts";
 import { startTestRuns, type TestRuns } from "../../src/plans/run/test-runs.ts";
 import { runWork, type WorkParts } from "../../src/plans/run/work.ts";
-import { openSandbox, type Sandbox } from "../../src/plans/sandbox/sandbox.ts";
+import {
+  openSandbox,
+  type OpenSandboxOptions,
+  type Sandbox,
+} from "../../src/plans/sandbox/sandbox.ts";
 import { Git } from "../../src/plans/workspace/git.ts";
 import { Repository } from "../../src/plans/workspace/repository.ts";
 import { OfflineWorker } from "../../src/plans/workers/offline.ts";
@@ -101,6 +105,8 @@ export interface RealRunsOptions {
   readonly script?: OfflineScript | string;
   readonly worker?: (spec: WorkerSpec) => Worker;
   readonly sandbox?: Sandbox;
+  /** Stands for what a trial process shows on another machine. */
+  readonly prove?: OpenSandboxOptions["prove"];
   readonly logger?: Logger;
   /** Name of the machine. Default: host-1. */
   readonly host?: string;
@@ -181,6 +187,7 @@ export async function startRealRuns(options: RealRunsOptions): Promise<TestRuns>
               wanted,
               prefer: "namespaces",
               folder: join(options.home, "sandbox"),
+              ...(options.prove && { prove: options.prove }),
               clock,
               logger,
             })),

@@ -6,6 +6,7 @@ import type { Clock } from "../../kernel/clock.ts";
 import { DureError, codeOf, messageOf } from "../../kernel/errors.ts";
 import type { Logger } from "../../kernel/logger.ts";
 import type { NetworkFacts, NetworkPolicies } from "../network-needs.ts";
+import { assertLeavesSecrets } from "../own-secrets.ts";
 import { concurrencyOf, workerOf, type Port, type WorkerSpec } from "../plan.ts";
 import { endProcess, type Sandbox } from "../sandbox/sandbox.ts";
 import { decideWrite, makeScope } from "../scope.ts";
@@ -362,6 +363,7 @@ async function openPlace(
   _lease: Lease,
   signal: AbortSignal,
 ): Promise<Place> {
+  assertLeavesSecrets(run.plan);
   const { workers } = run.plan;
   const specs = [workers.default, workers.orchestrator, ...Object.values(workers.byRole)];
   const sandbox = await parts.sandbox(run.plan.isolation, {
