@@ -39,8 +39,9 @@ export const PACKAGE_CHECK: Check = { name: "install", run: (env) => tryPackage(
 async function checkAir(): Promise<CheckResult> {
   const figures = await measureAir();
   const trouble = [...figuresOver(figures), ...troubleWith(figures.broken, await readExceptions())];
-  if (trouble.length > 0)
+  if (trouble.length > 0) {
     return { ok: false, output: `${trouble.join("\n")}\n\n${describeAir(figures)}` };
+  }
   return { ok: true, note: `${figures.charactersPerLine.toFixed(1)} characters per line` };
 }
 

@@ -10,7 +10,7 @@ import type {
   JobWords,
 } from "../client/index.ts";
 import { systemClock } from "../kernel/clock.ts";
-import { DureError, isAbort } from "../kernel/errors.ts";
+import { isAbort } from "../kernel/errors.ts";
 import type { PlatformEvent } from "../kernel/platform-events.ts";
 import { displayWidth, EXIT, type ExitCode, type Output } from "./output.ts";
 
@@ -381,13 +381,4 @@ function indented(text: string): string {
 
 function seconds(ms: number): string {
   return ms < 10_000 ? `${(ms / 1_000).toFixed(1)} s` : `${Math.round(ms / 1_000)} s`;
-}
-
-/** A whole number from the command line. Throws `NUMBER_INVALID`. */
-export function wholeNumber(text: string): number {
-  if (/^\d{1,6}$/.test(text)) return Number(text);
-  throw new DureError("NUMBER_INVALID", `"${text}" is no whole number.`, {
-    class: "input",
-    hint: "Write digits alone.",
-  });
 }

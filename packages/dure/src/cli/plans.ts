@@ -266,52 +266,52 @@ export async function showPort(
 }
 
 /** A step as lines for people. Pure. */
-function stepLines({
-  try: number,
-  kind,
-  member,
-  worker,
-  status,
+function stepLines(step: PlanStep): string[] {
+  const { member, worker, tokensIn, tokensOut } = step;
+  const by = [member, worker === null ? null : `(${worker})`].filter((part) => part !== null);
+  const who = by.length === 0 ? "" : `  ${by.join(" ")}`;
+  const used = tokensIn + tokensOut;
+  const tokens = used === 0 ? "" : `, ${used} tokens`;
+  return [
+    `  try ${step.try}  ${step.kind}${who}  ${standingOf(step)}${tokens}`,
+    ...factsOf(step).map((fact) => `      ${fact}`),
+  ];
+}
+
+/** How a step stands, or how it ended and how long it took. Pure. */
+function standingOf({
   output,
-  task,
+  finishedAt,
+  startedAt,
   stalled,
   seenAt,
-  startedAt,
-  finishedAt,
-  tokensIn,
-  tokensOut,
-}: PlanStep): string[] {
-  const who = [member, worker === null ? null : `(${worker})`]
-    .filter((part) => part !== null)
-    .join(" ");
-  const stands =
-    finishedAt !== null
-      ? `${output?.status ?? (output?.feedback ? (output.feedback.success ? "passed" : "did not pass") : "done")}, ${seconds(finishedAt - startedAt)}`
-      : stalled
-        ? `stalled: no sign since ${new Date(seenAt).toISOString().slice(11, 19)}`
-        : status === "running"
-          ? `works${task === "" ? "" : `: ${task}`}`
-          : status;
-  const tokens = tokensIn + tokensOut === 0 ? "" : `, ${tokensIn + tokensOut} tokens`;
-  const facts = [
-    ...(output?.summary === undefined ? [] : [output.summary.split("\n")[0]!]),
-    ...(output?.changes?.length
-      ? [`changed: ${namesOf(output.changes.map(({ path }) => path))}`]
-      : []),
-    ...(output?.failedFiles?.length
-      ? [`said to be changed, and not: ${namesOf(output.failedFiles)}`]
-      : []),
-    ...(output?.unclaimedFiles?.length
-      ? [`changed without a word: ${namesOf(output.unclaimedFiles)}`]
-      : []),
-    ...(output?.feedback?.failedTests.length
-      ? [`fails: ${namesOf(output.feedback.failedTests.map(({ name }) => name))}`]
-      : []),
-  ];
-  return [
-    `  try ${number}  ${kind}${who === "" ? "" : `  ${who}`}  ${stands}${tokens}`,
-    ...facts.map((fact) => `      ${fact}`),
-  ];
+  status,
+  task,
+}: PlanStep): string {
+  if (finishedAt !== null) return `${endOf(output)}, ${seconds(finishedAt - startedAt)}`;
+  if (stalled) return `stalled: no sign since ${new Date(seenAt).toISOString().slice(11, 19)}`;
+  if (status !== "running") return status;
+  return task === "" ? "works" : `works: ${task}`;
+}
+
+function endOf(output: PlanStep["output"]): string {
+  if (output?.status !== undefined && output.status !== null) return output.status;
+  if (!output?.feedback) return "done";
+  return output.feedback.success ? "passed" : "did not pass";
+}
+
+/** What a step has left behind, a line each. Pure. */
+function factsOf({ output }: PlanStep): string[] {
+  const { summary, changes = [], failedFiles = [], unclaimedFiles = [], feedback } = output ?? {};
+  const facts: string[] = [];
+  if (summary !== undefined) facts.push(summary.split("\n")[0]!);
+  if (changes.length > 0) facts.push(`changed: ${namesOf(changes.map(({ path }) => path))}`);
+  if (failedFiles.length > 0) facts.push(`said to be changed, and not: ${namesOf(failedFiles)}`);
+  if (unclaimedFiles.length > 0) facts.push(`changed without a word: ${namesOf(unclaimedFiles)}`);
+
+  const failed = feedback?.failedTests ?? [];
+  if (failed.length > 0) facts.push(`fails: ${namesOf(failed.map(({ name }) => name))}`);
+  return facts;
 }
 
 function namesOf(names: readonly string[]): string {
@@ -352,7 +352,7 @@ function promisesText({
 }
 
 /** What came of it, and what can be done next. */
-export function printReport(run: RunDetail, output: Output): void {
+function printReport(run: RunDetail, output: Output): void {
   const { report } = run;
   if (!report || !isRunOver(run.status)) return;
   for (const { path, ports, solvedBy } of report.conflicts) {
