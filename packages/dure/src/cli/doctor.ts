@@ -393,7 +393,9 @@ async function checkIsolation(): Promise<Check> {
       : {
           ...found,
           status: "warn",
-          hint: "Let dure make namespaces (util-linux, iproute2 or bubblewrap), so that the network and secrets are kept from workers.",
+          hint:
+            "Let dure make namespaces (util-linux, iproute2 or bubblewrap), so that the network and " +
+            "secrets are kept from workers.",
         };
   } catch (error) {
     return {

@@ -137,7 +137,8 @@ export async function retryJob(id: string, { client, output }: JobsCommand): Pro
   const job = await client.jobs.retry(id);
   output.line(job.jobId);
   output.note(
-    `It begins in turn ${job.turnsDone + 1}, behind the finished turns of ${id}: dure jobs watch ${job.jobId}`,
+    `It begins in turn ${job.turnsDone + 1}, behind the finished turns of ${id}: dure jobs watch ` +
+      job.jobId,
   );
   output.result(job);
   return EXIT.ok;
@@ -180,7 +181,8 @@ export async function auditJobs(
   const items = await client.jobs.audit(filter);
   for (const job of items) {
     output.line(
-      `${job.jobId}  ${job.requesterName} → ${job.targetName}, turn ${job.turnsDone + 1}, resumed ${job.resumes} times\n  ${WHY[job.why]}`,
+      `${job.jobId}  ${job.requesterName} → ${job.targetName}, turn ${job.turnsDone + 1}, resumed ` +
+        `${job.resumes} times\n  ${WHY[job.why]}`,
     );
   }
   if (items.length === 0) output.line("all jobs are in order");
@@ -226,7 +228,8 @@ class Transcript {
   begin(job: JobDetail): void {
     if (this.#shownTurns < 0) {
       this.#line(
-        `${job.jobId}  ${job.requesterName} → ${job.targetName}${job.topic === null ? "" : `  (${job.topic})`}`,
+        `${job.jobId}  ${job.requesterName} → ` +
+          `${job.targetName}${job.topic === null ? "" : `  (${job.topic})`}`,
       );
       this.#line(`${job.requesterName}: ${indented(job.message)}`);
       this.#shownTurns = 0;
@@ -364,7 +367,10 @@ function standingOf(job: Job): string {
   if (job.status === "PENDING") return `${job.targetName} has other exchanges first`;
   if (job.waiting) return "a person's answer is waited for: dure escalations";
   const turn = job.turnsDone + 1;
-  return `${nameIn(job, turn % 2 === 1 ? job.target : job.requester)} is at turn ${turn} of ${Math.max(job.maxTurns, 1)}`;
+  return (
+    `${nameIn(job, turn % 2 === 1 ? job.target : job.requester)} is at turn ${turn} of ` +
+    `${Math.max(job.maxTurns, 1)}`
+  );
 }
 
 function nameIn(job: Job, agent: string): string {

@@ -152,7 +152,8 @@ const STATUS_AFTER: Readonly<Record<string, PortStatus>> = {
 };
 
 function titleOf(id: string, { status, words }: Row): string {
-  return harmless(`${id}  ${status}${words === "" ? "" : `: ${words}`}`); // the list draws itself, past the output
+  // The list draws itself, past the output.
+  return harmless(`${id}  ${status}${words === "" ? "" : `: ${words}`}`);
 }
 
 /** An event as a line; undefined for what says nothing new to a person. Pure. */

@@ -104,7 +104,8 @@ export async function draftPlan(
 function printView(view: PlanView, output: Output): void {
   const { dim } = output.colors;
   output.line(
-    `${view.plan}  ${view.ports.length} ${view.ports.length === 1 ? "port" : "ports"} on ${view.base} ${dim(view.baseCommit.slice(0, 12))}`,
+    `${view.plan}  ${view.ports.length} ${view.ports.length === 1 ? "port" : "ports"} on ` +
+      `${view.base} ${dim(view.baseCommit.slice(0, 12))}`,
   );
   view.levels.forEach((level, index) => output.line(`  level ${index + 1}: ${level.join(", ")}`));
   output.line(`critical path: ${view.criticalPath.join(" → ")}`);
@@ -114,7 +115,13 @@ function printView(view: PlanView, output: Output): void {
     output.line(`  ${holds ? "yes" : "no "}  ${name} (${value})`);
   }
   output.line(
-    `workers: ${view.workers.map(({ role, kind, command, model }) => `${role} ${kind}${command ? ` (${command.join(" ")})` : ""}${model === undefined ? "" : ` (${model})`}`).join(", ")}`,
+    "workers: " +
+      view.workers
+        .map(
+          ({ role, kind, command, model }) =>
+            `${role} ${kind}${command ? ` (${command.join(" ")})` : ""}${model === undefined ? "" : ` (${model})`}`,
+        )
+        .join(", "),
   );
   for (const { of, policy, hosts } of view.network ?? []) {
     output.line(`network of ${of}: ${policy}${hosts.length > 0 ? ` (${hosts.join(", ")})` : ""}`);
@@ -122,14 +129,16 @@ function printView(view: PlanView, output: Output): void {
   if (view.isolationWanted === "audit") {
     output.line(
       output.colors.yellow(
-        "isolation: audit. Nothing keeps workers from other files; what they changed is looked at afterwards.",
+        "isolation: audit. Nothing keeps workers from other files; what they changed is looked at " +
+          "afterwards.",
       ),
     );
   }
   if (view.unownedCount > 0) {
     const shown = view.unowned.slice(0, UNOWNED_SHOWN);
     output.line(
-      `without an owner: ${shown.join(", ")}${view.unownedCount > shown.length ? ` and ${view.unownedCount - shown.length} more` : ""}`,
+      "without an owner: " +
+        `${shown.join(", ")}${view.unownedCount > shown.length ? ` and ${view.unownedCount - shown.length} more` : ""}`,
     );
   }
   for (const { message } of view.warnings) output.note(`Warning: ${message}`);
@@ -253,12 +262,15 @@ export async function showPort(
 ): Promise<ExitCode> {
   const port = await client.plans.port(id, portId);
   output.line(
-    `${MARKS[port.status]} ${port.id}  ${port.status}, ${port.triesMade}/${port.triesPair + port.triesOrchestrator} tries, ${seconds(port.spentMs)}${port.because === null ? "" : `: ${port.because.message}`}`,
+    `${MARKS[port.status]} ${port.id}  ${port.status}, ` +
+      `${port.triesMade}/${port.triesPair + port.triesOrchestrator} tries, ` +
+      `${seconds(port.spentMs)}${port.because === null ? "" : `: ${port.because.message}`}`,
   );
   for (const step of port.steps) for (const line of stepLines(step)) output.line(line);
   for (const { member, path, wanted, because, found } of port.violations) {
     output.line(
-      `  ! ${member} wanted to ${wanted} ${path}: ${because} (${found === "request" ? "refused" : "not taken"})`,
+      `  ! ${member} wanted to ${wanted} ${path}: ${because} ` +
+        `(${found === "request" ? "refused" : "not taken"})`,
     );
   }
   output.result(port);
@@ -322,7 +334,8 @@ function namesOf(names: readonly string[]): string {
 
 function printRun(run: RunDetail, output: Output): void {
   output.line(
-    `${run.id}  ${run.plan}  ${run.status}${run.phase === "over" ? "" : ` (${run.phase})`}: ${run.because?.message ?? RUN_WORDS[run.status]}`,
+    `${run.id}  ${run.plan}  ${run.status}${run.phase === "over" ? "" : ` (${run.phase})`}: ` +
+      (run.because?.message ?? RUN_WORDS[run.status]),
   );
   if (run.because?.hint !== undefined) output.line(`  ${run.because.hint}`);
   if (run.isolation === "audit") {
@@ -348,7 +361,15 @@ function promisesText({
   files,
 }: NonNullable<RunDetail["promises"]>): string {
   const who = isOtherUser ? `user ${user}, who is not dure's` : "dure's own user";
-  return `${network === "enforced" ? "a network of their own" : "the machine's network"}, ${who}, files ${files === "enforced" ? "kept from them" : files === "by-modes" ? "kept as their modes say" : "not kept from them"}`;
+  return (
+    `${network === "enforced" ? "a network of their own" : "the machine's network"}, ${who}, ` +
+    "files " +
+    (files === "enforced"
+      ? "kept from them"
+      : files === "by-modes"
+        ? "kept as their modes say"
+        : "not kept from them")
+  );
 }
 
 /** What came of it, and what can be done next. */
@@ -357,12 +378,16 @@ function printReport(run: RunDetail, output: Output): void {
   if (!report || !isRunOver(run.status)) return;
   for (const { path, ports, solvedBy } of report.conflicts) {
     output.line(
-      `conflict: ${path} by ${ports.join(" and ")}${solvedBy === undefined ? "" : `, written once by the ${solvedBy}`}`,
+      `conflict: ${path} by ` +
+        `${ports.join(" and ")}${solvedBy === undefined ? "" : `, written once by the ${solvedBy}`}`,
     );
   }
   if (report.integration) {
     output.line(
-      `integration: ${report.integration.passed ? "passed" : `failed with ${report.integration.exitCode === null ? "a signal" : `exit code ${report.integration.exitCode}`}`}`,
+      "integration: " +
+        (report.integration.passed
+          ? "passed"
+          : `failed with ${report.integration.exitCode === null ? "a signal" : `exit code ${report.integration.exitCode}`}`),
     );
   }
   if (report.integration && !report.integration.passed) {
@@ -511,7 +536,8 @@ export async function showDiff(
   if (diff.changes.length === 0) output.note("Nothing is changed.");
   if (diff.isCut) {
     output.note(
-      "The patch is longer than is shown; git shows all of it: the commits are under refs/dure/ in your repository.",
+      "The patch is longer than is shown; git shows all of it: the commits are under refs/dure/ in " +
+        "your repository.",
     );
   }
   output.result(diff);
@@ -567,7 +593,8 @@ export async function mergeRun(
     already: "there already",
   }[merged.kind];
   output.line(
-    `${id} is ${words} in ${merged.target}, which is now at ${merged.commit.slice(0, 12)}${merged.updated === null ? "" : `; the files in ${merged.updated} came along`}`,
+    `${id} is ${words} in ${merged.target}, which is now at ` +
+      `${merged.commit.slice(0, 12)}${merged.updated === null ? "" : `; the files in ${merged.updated} came along`}`,
   );
   output.result(merged);
   return EXIT.ok;

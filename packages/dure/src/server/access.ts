@@ -155,7 +155,9 @@ export function assertMay(
       `A token or a login is needed here${why === undefined ? "" : `: ${why}`}.`,
       {
         class: "unauthorized",
-        hint: "Send `Authorization: Bearer <token>`, or log in. At the server's machine `dure login` prints a link, and `dure token create` makes a token.",
+        hint:
+          "Send `Authorization: Bearer <token>`, or log in. At the server's machine `dure login` " +
+          "prints a link, and `dure token create` makes a token.",
         details: { because },
       },
     );

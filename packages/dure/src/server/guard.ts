@@ -57,7 +57,8 @@ export function guardRequests(app: FastifyInstance, parts: ServerParts): void {
 
   app.addHook("onRequest", async (request, reply) => {
     logWhenClosed(parts, request, reply);
-    if (request.raw.url?.startsWith("/v1/")) reply.header("cache-control", "no-store"); // what people say stays out of caches
+    // What people say stays out of caches.
+    if (request.raw.url?.startsWith("/v1/")) reply.header("cache-control", "no-store");
     assertReachable(parts, request);
     await rates.countArrival(request);
 
@@ -76,7 +77,8 @@ export function guardRequests(app: FastifyInstance, parts: ServerParts): void {
   app.addHook("preParsing", async (request) => boundBody(request, bodyIdleMs));
 
   app.addHook("onSend", async (request, reply) => {
-    if (parts.streams.isDraining) reply.header("connection", "close"); // a connection that stays would keep the process
+    // A connection that stays would keep the process.
+    if (parts.streams.isDraining) reply.header("connection", "close");
     await renewCookie(parts, request, reply);
   });
 

@@ -24,10 +24,13 @@ function takeTestFeedback(app: RouteApp, parts: PlanRouteParts): void {
       schema: {
         tags,
         summary:
-          "Takes a report of tests from a tool of a running step; the bearer token is the step's own (DURE_HOOK_TOKEN)",
+          "Takes a report of tests from a tool of a running step; the bearer token is the step's own " +
+          "(DURE_HOOK_TOKEN)",
         body: z.looseObject({}).meta({
           description:
-            "{success?, failed_tests: [{name, expected?, actual?, stack_trace?, suggested_fix?, file?, line?}], suggestions, metrics: {total, passed, failed, duration_ms, coverage?}}; keys in either spelling.",
+            "{success?, failed_tests: [{name, expected?, actual?, stack_trace?, suggested_fix?, file?, " +
+            "line?}], suggestions, metrics: {total, passed, failed, duration_ms, coverage?}}; keys in " +
+            "either spelling.",
         }),
         response: {
           200: z.object({
@@ -57,7 +60,8 @@ function askPartner(app: RouteApp, parts: PlanRouteParts): void {
       schema: {
         tags,
         summary:
-          "Asks the other member of the pair for the worker of a running step, and waits for the answer; the bearer token is the step's own (DURE_HOOK_TOKEN)",
+          "Asks the other member of the pair for the worker of a running step, and waits for the " +
+          "answer; the bearer token is the step's own (DURE_HOOK_TOKEN)",
         body: z.object({ question: z.string().trim().min(1).max(4_000) }),
         response: { 200: z.object({ answer: z.string() }), ...problems(400, 401, 429, 503) },
       },
@@ -78,7 +82,8 @@ function requestAccess(app: RouteApp, parts: PlanRouteParts): void {
       schema: {
         tags,
         summary:
-          "Asks the operator for a path that the worker of a running step may not use; what is allowed counts from its next try on. The bearer token is the step's own (DURE_HOOK_TOKEN)",
+          "Asks the operator for a path that the worker of a running step may not use; what is allowed " +
+          "counts from its next try on. The bearer token is the step's own (DURE_HOOK_TOKEN)",
         body: z.object({
           path: z.string().min(1).max(1_024),
           wants: z.enum(["read", "own"]),

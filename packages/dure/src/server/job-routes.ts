@@ -114,14 +114,23 @@ const AskBody = z.object({
     .optional()
     .meta({ description: "Longest exchange; without it the kind of the request decides." }),
   topic: z.string().max(200).optional(),
-  conversation_id: z.string().max(100).optional().meta({
-    description:
-      "The conversation that it belongs to. The last words of the same two agents in it are told at the beginning.",
-  }),
-  payload: z.looseObject({ kind: z.string() }).optional().meta({
-    description:
-      "`task_delegation`, `status_report`, `question` or `answer`, with members of its own; at most 12 KiB as text, told whole.",
-  }),
+  conversation_id: z
+    .string()
+    .max(100)
+    .optional()
+    .meta({
+      description:
+        "The conversation that it belongs to. The last words of the same two agents in it are told " +
+        "at the beginning.",
+    }),
+  payload: z
+    .looseObject({ kind: z.string() })
+    .optional()
+    .meta({
+      description:
+        "`task_delegation`, `status_report`, `question` or `answer`, with members of its own; at " +
+        "most 12 KiB as text, told whole.",
+    }),
 });
 
 /** Its job has no id yet. */
@@ -139,7 +148,8 @@ const AskHeaders = z.looseObject({
     .optional()
     .meta({
       description:
-        "Holds as long as the job is kept, per caller and agent: the same body gives the same job, another body is 422.",
+        "Holds as long as the job is kept, per caller and agent: the same body gives the same job, " +
+        "another body is 422.",
     }),
 });
 
@@ -151,7 +161,9 @@ const AskAccepted = z.object({ status: z.enum(["accepted", "timeout"]), job_id: 
 
 const JobStream = {
   description:
-    "SSE. First `event: job` with the whole job, then its events (`data:` is the envelope of /v1/events) until one of job.completed, job.failed, job.cancelled, job.abandoned. With Last-Event-ID only what came behind it; `event: reset` says that older events are gone.",
+    "SSE. First `event: job` with the whole job, then its events (`data:` is the envelope of " +
+    "/v1/events) until one of job.completed, job.failed, job.cancelled, job.abandoned. With " +
+    "Last-Event-ID only what came behind it; `event: reset` says that older events are gone.",
   content: { "text/event-stream": { schema: z.string() } },
 };
 const NOTHING = z.null().meta({ description: "It has ended, and all was read." });
@@ -399,7 +411,8 @@ function retryJob(app: RouteApp, parts: JobRouteParts): void {
       schema: {
         tags: ["jobs"],
         summary:
-          "Starts a job that did not succeed anew, behind its finished turns; asked twice it gives the same one",
+          "Starts a job that did not succeed anew, behind its finished turns; asked twice it gives the " +
+          "same one",
         params,
         response: { 200: JobJson, ...problems(400, 401, 403, 404, 409, 429) },
       },

@@ -19,7 +19,8 @@ const LoginBody = z
     token: secret.optional().meta({ description: "A token. Either this or `once`." }),
     once: secret.optional().meta({
       description:
-        "What stands behind `once=` in a link of `dure login` or of the start. It holds once, for 10 minutes.",
+        "What stands behind `once=` in a link of `dure login` or of the start. It holds once, for 10 " +
+        "minutes.",
     }),
   })
   .refine(
@@ -102,7 +103,8 @@ function logOut(app: RouteApp, { doors, audit }: ServerParts): void {
       },
     },
     async (request, reply) => {
-      const login = await loginOf(request, doors).catch(() => null); // the cookie goes also when the store is away
+      // The cookie goes also when the store is away.
+      const login = await loginOf(request, doors).catch(() => null);
       if (login && (await doors.logins.end(login.id, {}))) {
         await audit?.note({
           tenant: login.record.tenant,

@@ -75,7 +75,8 @@ function showPlan(app: RouteApp, parts: PlanRouteParts): void {
       schema: {
         tags,
         summary:
-          "A plan against its repository: levels, critical path, mode with each condition, files without an owner",
+          "A plan against its repository: levels, critical path, mode with each condition, files " +
+          "without an owner",
         params: planParams,
         response: { 200: PlanViewJson, ...problems(400, 401, 403, 404, 409) },
       },

@@ -205,7 +205,8 @@ function sayToPort(app: RouteApp, parts: PlanRouteParts): void {
       schema: {
         tags,
         summary:
-          "Tells a member of a port's pair something; who listens hears it at once, the others in their next prompt",
+          "Tells a member of a port's pair something; who listens hears it at once, the others in " +
+          "their next prompt",
         params: portParams,
         body: SayBody,
         response: {

@@ -120,7 +120,8 @@ function mergeAgain(app: RouteApp, parts: PlanRouteParts): void {
       schema: {
         tags,
         summary:
-          "Merges a run again that has ended, or begins it where nothing had begun; what succeeded is not built again",
+          "Merges a run again that has ended, or begins it where nothing had begun; what succeeded is " +
+          "not built again",
         params: runParams,
         response: { ...ORDERED, ...problems(400, 401, 403, 404, 409) },
       },
@@ -156,7 +157,9 @@ export function cleanRuns(app: RouteApp, parts: PlanRouteParts): void {
       schema: {
         tags,
         summary:
-          "Removes files and refs of ended runs of this machine, oldest first, a page at a time; branches and the runs' history stay. What is on no branch, or in no commit, is kept unless force is set",
+          "Removes files and refs of ended runs of this machine, oldest first, a page at a time; " +
+          "branches and the runs' history stay. What is on no branch, or in no commit, is kept unless " +
+          "force is set",
         body: CleanBody,
         response: { 200: CleanAnswer, ...problems(400, 401, 403, 404, 409) },
       },

@@ -48,10 +48,17 @@ const StartBody = z
     plan: name.optional().meta({
       description: "Name or file of a plan in the team's folder `plans`. Either this or `text`.",
     }),
-    text: z.string().min(1).optional().meta({
-      description:
-        "A plan that is no file there; it is checked as one. What reaches beyond its tree (`isolation: audit`, `env`, `writable`, `allow_home`, hosts) needs the scope admin. `isolation: audit` and `allow_home` need plans:unconfined as well, also in a file of the team.",
-    }),
+    text: z
+      .string()
+      .min(1)
+      .optional()
+      .meta({
+        description:
+          "A plan that is no file there; it is checked as one. What reaches beyond its tree " +
+          "(`isolation: audit`, `env`, `writable`, `allow_home`, hosts) needs the scope admin. " +
+          "`isolation: audit` and `allow_home` need plans:unconfined as well, also in a file of the " +
+          "team.",
+      }),
     file: planFile.optional().meta({
       description: "What `text` would be called: .yaml, .json or .md. Default plan.yaml.",
     }),
@@ -92,7 +99,8 @@ const StartHeaders = z.looseObject({
     .optional()
     .meta({
       description:
-        "Holds as long as the run is kept, per caller: the same body gives the same run, another body is 422.",
+        "Holds as long as the run is kept, per caller: the same body gives the same run, another " +
+        "body is 422.",
     }),
 });
 
@@ -105,7 +113,9 @@ const RunsQuery = z.object({
 
 const RunStream = {
   description:
-    "SSE. First `event: run` with the whole run, then its events (`data:` is the envelope of /v1/events) until run.end. With Last-Event-ID only what came behind it; `event: reset` says that older events are gone.",
+    "SSE. First `event: run` with the whole run, then its events (`data:` is the envelope of " +
+    "/v1/events) until run.end. With Last-Event-ID only what came behind it; `event: reset` says " +
+    "that older events are gone.",
   content: { "text/event-stream": { schema: z.string() } },
 };
 const NOTHING = z.null().meta({ description: "It has ended, and all was read." });
@@ -279,7 +289,8 @@ function mergeRun(app: RouteApp, parts: PlanRouteParts): void {
       schema: {
         tags,
         summary:
-          "Takes the result of a run over into a branch of the user's repository, with its files where the branch is checked out",
+          "Takes the result of a run over into a branch of the user's repository, with its files where " +
+          "the branch is checked out",
         params: runParams,
         body: z
           .object({

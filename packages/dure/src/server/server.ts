@@ -142,7 +142,8 @@ export function createServer(options: ServerOptions): FastifyInstance {
   app.decorate("auth", { getter: () => options.auth });
   app.decorate("doors", { getter: () => parts.doors });
   app.setValidatorCompiler(validatorCompiler);
-  app.setSerializerCompiler(() => (data) => JSON.stringify(data)); // answers are typed and tested; checking each again would cost and strip
+  // Answers are typed and tested; checking each again would cost and strip.
+  app.setSerializerCompiler(() => (data) => JSON.stringify(data));
   useStrictJson(app, boundsOf(options.limits));
   app.setErrorHandler((error, request, reply) => sendProblem(options, error, request, reply));
   registerPlugins(app, options);
@@ -338,7 +339,8 @@ const SECURITY_HEADERS = {
       frameAncestors: ["'none'"],
     },
   },
-  strictTransportSecurity: false, // dure speaks plain HTTP; a proxy in front that ends TLS says this for itself
+  // Dure speaks plain HTTP; a proxy in front that ends TLS says this for itself.
+  strictTransportSecurity: false,
   xFrameOptions: { action: "deny" as const },
   referrerPolicy: { policy: "no-referrer" as const },
 };
@@ -468,7 +470,8 @@ function answerBrokenHttp(
       return void socket.destroy();
     }
     const isOurs =
-      error.code === "ERR_HTTP_REQUEST_TIMEOUT" && stillness.endedWithin(2 * bounds.headMs); // Node looks for slow ones now and then
+      // Node looks for slow ones now and then.
+      error.code === "ERR_HTTP_REQUEST_TIMEOUT" && stillness.endedWithin(2 * bounds.headMs);
     const trouble = isOurs ? stoodStill() : BROKEN_HTTP[error.code ?? ""]?.(bounds);
     const problem = problemOf(
       trouble ??

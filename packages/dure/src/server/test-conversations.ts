@@ -146,7 +146,8 @@ const hello: Script = (turn) => {
 };
 
 /**
- * `Conversations` in memory, for tests of the server: as strict as the interface, and it counts. What the server must not
+ * `Conversations` in memory, for tests of the server: as strict as the interface, and it counts.
+ * What the server must not
  * hand on (a bad session id, an empty message) is refused with an error that no route expects, so
  * that the test sees a 500.
  */

@@ -57,7 +57,8 @@ const USUAL: ReadonlySet<string> = new Set([
   ),
   ...BAD_BANKS.map(
     (bank) =>
-      `${CONFIRMING.name}, ${bank.name}, ${bank.name.includes("cuts") ? DOUBT_WRITTEN.name : "booked, not answered"}`,
+      `${CONFIRMING.name}, ${bank.name}, ` +
+      (bank.name.includes("cuts") ? DOUBT_WRITTEN.name : "booked, not answered"),
   ),
 ]);
 const CHOSEN = isLong

@@ -54,7 +54,7 @@ const CHOSEN =
     : POINTS.filter((_point, index) => [0, 1, 3].includes(index));
 
 test.each(CHOSEN)(
-  "E on Discord, kill -9 when %s: every line is shown once and in order, the thread goes on without a mention",
+  "E on Discord, kill -9 when %s: every line is shown once and in order, and the thread goes on",
   { timeout: 120_000 },
   async (_what, when, at) => {
     const world = await openWorld();
@@ -126,7 +126,7 @@ test(
 );
 
 test(
-  "a process that falls silent without a word: another that lives has its accounts within 10 s, and what was said meanwhile is answered once, also when the first one wakes up",
+  "a silent process: another has its accounts within 10 s, and everything is answered once",
   { timeout: 120_000 },
   async () => {
     const world = await openWorld();
@@ -186,7 +186,7 @@ test(
 );
 
 test(
-  "what came while no process lived is answered in order when it is young; of what is older the called are told in one line each",
+  "young messages of an outage are answered in order; for older ones the called agents get one line",
   { timeout: 120_000 },
   async () => {
     const world = await openWorld();
@@ -284,7 +284,12 @@ test(
       );
       const known = await world.database.query<{ platform_id: string }>(
         {
-          text: "select p.platform_id from dure.room_parts p join dure.room_messages m on m.id = p.message where p.platform_id = any($1::text[]) order by m.seq",
+          text: `
+            select p.platform_id
+            from dure.room_parts p
+            join dure.room_messages m on m.id = p.message
+            where p.platform_id = any($1::text[])
+            order by m.seq`,
         },
         [ids],
       );
@@ -339,7 +344,11 @@ test.each(WRITING.map((point) => [...point] as const))(
     const [stands] = botMessages(world);
     expect(
       await world.database.query({
-        text: "select p.platform_id from dure.room_parts p join dure.room_messages m on m.id = p.message where m.author = 'ruda'",
+        text: `
+          select p.platform_id
+          from dure.room_parts p
+          join dure.room_messages m on m.id = p.message
+          where m.author = 'ruda'`,
       }),
     ).toEqual([{ platform_id: stands!.id }]);
   },
@@ -479,7 +488,11 @@ async function openWorld(more: Readonly<Record<string, string>> = {}): Promise<W
     rolesOf: async (platformId) => {
       const rows = await database.query<{ agent: string; role: string }>(
         {
-          text: "select r.key as agent, r.value->>'role' as role from dure.room_parts p join dure.room_messages m on m.id = p.message, jsonb_each(m.roles) r where p.platform_id = $1",
+          text: `
+            select r.key as agent, r.value->>'role' as role
+            from dure.room_parts p
+            join dure.room_messages m on m.id = p.message, jsonb_each(m.roles) r
+            where p.platform_id = $1`,
         },
         [platformId],
       );

@@ -184,14 +184,22 @@ describe.each(PLATFORMS)("delivery on %s", { timeout: 30_000 }, (name, makePlatf
     await settled(team);
 
     const [answer] = await team.database.query<{ parts: number }>({
-      text: "select count(*)::integer as parts from dure.room_parts p join dure.room_messages m on m.id = p.message where m.author = 'eden'",
+      text: `
+        select count(*)::integer as parts
+        from dure.room_parts p
+        join dure.room_messages m on m.id = p.message
+        where m.author = 'eden'`,
     });
     expect(answer!.parts).toBeGreaterThan(1);
     const heardWith =
-      "select p.part from dure.room_parts p join dure.room_messages m on m.id = p.message and m.author = 'eden' join dure.events e on e.type = 'room.heard' and e.data->>'message' = m.id and e.xid::text = p.xmin::text";
-    expect(await team.database.query({ text: heardWith })).toEqual([{ part: answer!.parts - 1 }]); // in the transaction that recorded the last one
+      "select p.part from dure.room_parts p join dure.room_messages m on m.id = p.message and " +
+      "m.author = 'eden' join dure.events e on e.type = 'room.heard' and e.data->>'message' = m.id " +
+      "and e.xid::text = p.xmin::text";
+    // In the transaction that recorded the last one.
+    expect(await team.database.query({ text: heardWith })).toEqual([{ part: answer!.parts - 1 }]);
     expect(heard[0]!.startsWith("이든: 처음. 한 문장")).toBe(true);
-    if (name === "discord") expect(heard[0] === `이든: ${long}`).toBe(true); // a turn takes less than what the web rooms show in one message
+    // A turn takes less than what the web rooms show in one message.
+    if (name === "discord") expect(heard[0] === `이든: ${long}`).toBe(true);
     expect(
       await team.database.query(
         {

@@ -43,7 +43,11 @@ describe.each(PLATFORMS)("handing over on %s", { timeout: 30_000 }, (name, makeP
       await settled(team);
 
       const [asked] = await team.database.query<{ parts: number }>({
-        text: "select count(*)::integer as parts from dure.room_parts p join dure.room_messages m on m.id = p.message where m.author = 'ruda'",
+        text: `
+          select count(*)::integer as parts
+          from dure.room_parts p
+          join dure.room_messages m on m.id = p.message
+          where m.author = 'ruda'`,
       });
       expect(asked!.parts).toBeGreaterThan(1);
       expect((await team.rooms.reader.messages(threadId, {})).map(({ author }) => author)).toEqual([
@@ -51,10 +55,11 @@ describe.each(PLATFORMS)("handing over on %s", { timeout: 30_000 }, (name, makeP
         "eden",
       ]);
       expect(heard).toHaveLength(1);
-      if (name === "discord") expect(heard[0] === `루다: @이든 ${long}`).toBe(true); // a turn takes less than what the web rooms show in one message
+      // A turn takes less than what the web rooms show in one message.
+      if (name === "discord") expect(heard[0] === `루다: @이든 ${long}`).toBe(true);
     });
 
-    test("a thread is named by what the call says it is about, without signs that nobody sees; links come with every way of handing over", async () => {
+    test("a thread is named by the call's topic without invisible signs; links come with every hand-over", async () => {
       const eden: Behave = (heard) =>
         heard.results.length === 0 && heard.text.includes("되물어")
           ? {
@@ -114,7 +119,7 @@ describe.each(PLATFORMS)("handing over on %s", { timeout: 30_000 }, (name, makeP
       );
     });
 
-    test("M3 M4 who is who is logged at the start, with the key of an account that is missing; an agent that is added later is not there before a reload, and the answer says so", async () => {
+    test("M3 M4 accounts and missing keys are logged at the start; an agent added later needs a reload", async () => {
       const lines: string[] = [];
       const platform = await makePlatform();
       const [dajim, seum] = ["dajim", "seum"].map((id) =>
@@ -146,7 +151,8 @@ describe.each(PLATFORMS)("handing over on %s", { timeout: 30_000 }, (name, makeP
 
       expect(lines).toContain(`agent eden (이든) is ${name}:eden`);
       expect(lines).toContain(
-        `agent seum has no account on ${name}: set ${name === "web" ? "agents.seum.accounts.web" : "DISCORD_TOKEN_SEUM"}`,
+        `agent seum has no account on ${name}: set ` +
+          (name === "web" ? "agents.seum.accounts.web" : "DISCORD_TOKEN_SEUM"),
       );
       expect(before).toMatchObject({
         ok: false,
@@ -190,7 +196,7 @@ describe.each(PLATFORMS)("handing over on %s", { timeout: 30_000 }, (name, makeP
       ).toEqual(["agent_offline"]);
     });
 
-    test("R1 R2 R3 the same pair gets the same thread within the route's time, then a new one, and a given thread whatever its age", async () => {
+    test("R1 R2 R3 the same pair gets the same thread within the route's time, then a new one", async () => {
       const { team } = await start({ limits: { pairCalls: 10 } });
       const first = await collaborate(team, "ruda", { targetAgent: "eden", message: "하나" });
       const second = await collaborate(team, "ruda", { targetAgent: "eden", message: "둘" });
@@ -221,7 +227,10 @@ describe.each(PLATFORMS)("handing over on %s", { timeout: 30_000 }, (name, makeP
       const age = async (): Promise<number> =>
         (
           await team.database.query<{ hours: number }>({
-            text: "select extract(epoch from clock_timestamp() - renewed_at)::double precision / 3600 as hours from dure.thread_routes",
+            text: `
+              select extract(epoch
+              from clock_timestamp() - renewed_at)::double precision / 3600 as hours
+              from dure.thread_routes`,
           })
         )[0]!.hours;
 
@@ -244,7 +253,7 @@ describe.each(PLATFORMS)("handing over on %s", { timeout: 30_000 }, (name, makeP
       expect(again).toMatchObject({ threadId: first.threadId, reused: true });
     });
 
-    test("S1 S2 S3 an allowed channel gets the thread, another one is an error, and without one it is the default channel", async () => {
+    test("S1 S2 S3 an allowed channel gets the thread, another is an error, none means the default", async () => {
       const { team } = await start();
 
       const allowed = await collaborate(team, "ruda", {
@@ -301,7 +310,7 @@ describe.each(PLATFORMS)("handing over on %s", { timeout: 30_000 }, (name, makeP
       await settled(team);
     });
 
-    test("C1 C2 C3 the tool works from a direct room, over HTTP and from a job: the thread begins in the default channel", async () => {
+    test("C1 C2 C3 from a direct room, HTTP and a job the tool begins the thread in the default channel", async () => {
       const { team } = await start({ limits: { pairCalls: 10 } });
 
       const results = await Promise.all(
@@ -320,7 +329,7 @@ describe.each(PLATFORMS)("handing over on %s", { timeout: 30_000 }, (name, makeP
       ]);
     });
 
-    test("the same key of a call gives the first result, whatever the clock says; a caller's own key holds for five minutes", async () => {
+    test("the same key of a call gives the first result at any time; a caller's own key holds five minutes", async () => {
       const { team } = await start({ limits: { pairCalls: 10 } });
       const call = { targetAgent: "eden", message: "한 번만" };
 
@@ -385,7 +394,7 @@ describe.each(PLATFORMS)("handing over on %s", { timeout: 30_000 }, (name, makeP
       expect(await requestStates(team)).toEqual(["answered"]);
     });
 
-    test("an answer that cannot be posted closes nothing: the request stays open, and the place where it began is told nothing", async () => {
+    test("an answer that cannot be posted closes nothing, and the origin of the request is told nothing", async () => {
       const { team, platform } = await start({
         behave: { ruda: (heard) => askOnce(heard, "eden", "리뷰해 줘") },
       });
@@ -410,7 +419,7 @@ describe.each(PLATFORMS)("handing over on %s", { timeout: 30_000 }, (name, makeP
       await eventually(async () => expect(await requestStates(team)).toEqual(["answered"]));
     });
 
-    test("reminders come at 5 and 10 minutes and count in no guard, an escalation at 15, and a late answer resolves it", async () => {
+    test("reminders come at 5 and 10 minutes, an escalation at 15, and a late answer resolves it", async () => {
       const { team, platform } = await start({ behave: { eden: silent } });
       const { threadId } = await collaborate(team, "ruda", {
         targetAgent: "eden",
@@ -419,7 +428,10 @@ describe.each(PLATFORMS)("handing over on %s", { timeout: 30_000 }, (name, makeP
       await settled(team);
       const pass = async (): Promise<void> =>
         void (await team.database.query({
-          text: "update dure.requests set next_at = clock_timestamp() - interval '1 second', created_at = created_at - interval '5 minutes'",
+          text: `
+            update dure.requests
+            set next_at = clock_timestamp() - interval '1 second',
+            created_at = created_at - interval '5 minutes'`,
         }));
 
       const counted = async (): Promise<unknown> => [

@@ -33,7 +33,7 @@ const handsBack =
 describe.each(PLATFORMS)("a request on %s", { timeout: 60_000 }, (name, makePlatform) => {
   const general = `${name}:general`;
 
-  test("is answered by a hand-back, also when the turn that made it says nothing more; the place where it began is told once", async () => {
+  test("is answered by a hand-back, also of a turn that says nothing more; its origin is told once", async () => {
     const platform = await makePlatform();
     const team = await readyTeamOn(platform, { behave: { ruda, eden: handsBack() } });
 
@@ -134,7 +134,7 @@ describe.each(PLATFORMS)("a request on %s", { timeout: 60_000 }, (name, makePlat
     ).toHaveLength(1);
   });
 
-  test("is not handed back by a call about something else in another channel: that is a request of its own, and the first one still waits", async () => {
+  test("is not handed back by a call about something else in another channel, and still waits", async () => {
     const platform = await makePlatform();
     const team = await readyTeamOn(platform, {
       channels: allowingAll(platform),
@@ -181,7 +181,7 @@ describe.each(PLATFORMS)("a request on %s", { timeout: 60_000 }, (name, makePlat
     );
   });
 
-  test("whose message fails after its caller was told that it is on its way is withdrawn; the place where it began and an operator are told", async () => {
+  test("whose message fails after its caller was told that it is on its way is withdrawn and reported", async () => {
     const results: unknown[] = [];
     const asks: Behave = (heard) => {
       if (heard.results.length > 0) return (results.push(heard.results[0]), ".");
@@ -220,7 +220,11 @@ describe.each(PLATFORMS)("a request on %s", { timeout: 60_000 }, (name, makePlat
     const team = await readyTeamOn(platform, { behave: { ruda, eden: silent } });
     const pass = async (): Promise<void> =>
       void (await team.database.query({
-        text: "update dure.requests set next_at = clock_timestamp() - interval '1 second', created_at = created_at - interval '5 minutes' where state = 'open'",
+        text: `
+          update dure.requests
+          set next_at = clock_timestamp() - interval '1 second',
+          created_at = created_at - interval '5 minutes'
+          where state = 'open'`,
       }));
     const linesWith = async (words: string): Promise<number> =>
       (await platform.shown(team, general)).filter((line) => line.includes(words)).length;
@@ -369,7 +373,12 @@ async function placesOf(
 ): Promise<readonly { readonly id: string; readonly parent: string }[]> {
   return team.database.query(
     {
-      text: "select p.id, p.parent from dure.room_messages m join dure.places p on p.id = m.place where m.author = 'eden' and strpos(m.text, $1) > 0",
+      text: `
+        select p.id, p.parent
+        from dure.room_messages m
+        join dure.places p on p.id = m.place
+        where m.author = 'eden'
+        and strpos(m.text, $1) > 0`,
     },
     [words],
   );

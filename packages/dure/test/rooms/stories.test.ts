@@ -14,7 +14,7 @@ import { webPlatform } from "./web-platform.ts";
 describe.each(PLATFORMS)("stories on %s", { timeout: 60_000 }, (name, makePlatform) => {
   const general = `${name}:general`;
 
-  test("A a person asks 루다 to have 이든 review: 루다 hands over, 이든 answers in full context, 루다's place is told, and 다짐 can tell later", async () => {
+  test("A a person asks 루다 for a review: 이든 answers with context, and the first place is told", async () => {
     const asked: Heard[] = [];
     const told: Heard[] = [];
     const platform = await makePlatform();
@@ -176,7 +176,7 @@ describe.each(PLATFORMS)("stories on %s", { timeout: 60_000 }, (name, makePlatfo
     ).toHaveLength(2);
   });
 
-  test("D from a session that is no room: the hand-over begins in the default channel, the answer closes it, and the session is told by an event", async () => {
+  test("D a session that is no room hands over into the default channel, and an event tells it the answer", async () => {
     const platform = await makePlatform();
     const team = await readyTeamOn(platform, {
       behave: {
@@ -208,7 +208,7 @@ describe.each(PLATFORMS)("stories on %s", { timeout: 60_000 }, (name, makePlatfo
     ).toEqual([{ session: "http-session-1" }]);
   });
 
-  test("D a session of another kind goes on while the hand-over is on its way, and a repeated turn hands over once", async () => {
+  test("D a session of another kind goes on meanwhile, and a repeated turn hands over once", async () => {
     const platform = await makePlatform();
     const team = await readyTeamOn(platform, {
       behave: {
@@ -228,7 +228,7 @@ describe.each(PLATFORMS)("stories on %s", { timeout: 60_000 }, (name, makePlatfo
 });
 
 test(
-  "D from a direct room into the default channel; the direct room is told, and nobody else hears what was said there",
+  "D from a direct room into the default channel; only the direct room is told",
   { timeout: 60_000 },
   async () => {
     const platform = webPlatform();
