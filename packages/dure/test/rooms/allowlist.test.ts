@@ -10,11 +10,11 @@ import {
   silent,
   stateOf,
 } from "./helpers.ts";
-import { PLATFORMS } from "./platforms.ts";
+import { PLATFORM } from "./platforms.ts";
 
-describe.each(PLATFORMS)(
+describe.each(PLATFORM.rows)(
   "a channel that is taken out of the configuration, on %s",
-  { timeout: 60_000 },
+  { ...PLATFORM.options, timeout: 60_000 },
   (name, makePlatform) => {
     test("is heard no more: nothing is handled or recorded there or in its threads; put back, it goes on", async () => {
       const platform = await makePlatform();

@@ -1,5 +1,6 @@
 import { fileURLToPath } from "node:url";
 import { expect, onTestFinished, test } from "vitest";
+import { sampled } from "../../src/kernel/test-tiers.ts";
 import { eventually } from "../until.ts";
 import { Database } from "../../src/durable/database.ts";
 import { testDatabase } from "../../src/durable/test-database.ts";
@@ -44,18 +45,11 @@ const POINTS: readonly (readonly [string, "before" | "after", () => StatementTes
   ["the thread is being recorded", "after", () => nth("room.thread_made", 1)],
 ];
 
-/**
- * DURE_TEST_LONG=1 takes the whole table; else between the outbox and the sending, and where
- * something stands on Discord that is not recorded: a message, and a thread.
- */
-const CHOSEN =
-  process.env["DURE_TEST_LONG"] === "1"
-    ? POINTS
-    : POINTS.filter((_point, index) => [0, 1, 3].includes(index));
+const KILLS = sampled(POINTS, 1);
 
-test.each(CHOSEN)(
+test.each(KILLS.rows)(
   "E on Discord, kill -9 when %s: every line is shown once and in order, and the thread goes on",
-  { timeout: 120_000 },
+  { ...KILLS.options, timeout: 120_000 },
   async (_what, when, at) => {
     const world = await openWorld();
     const first = world.serve();
@@ -284,12 +278,7 @@ test(
       );
       const known = await world.database.query<{ platform_id: string }>(
         {
-          text: `
-            select p.platform_id
-            from dure.room_parts p
-            join dure.room_messages m on m.id = p.message
-            where p.platform_id = any($1::text[])
-            order by m.seq`,
+          text: "select p.platform_id from dure.room_parts p join dure.room_messages m on m.id = p.message where p.platform_id = any($1::text[]) order by m.seq",
         },
         [ids],
       );
@@ -344,11 +333,7 @@ test.each(WRITING.map((point) => [...point] as const))(
     const [stands] = botMessages(world);
     expect(
       await world.database.query({
-        text: `
-          select p.platform_id
-          from dure.room_parts p
-          join dure.room_messages m on m.id = p.message
-          where m.author = 'ruda'`,
+        text: "select p.platform_id from dure.room_parts p join dure.room_messages m on m.id = p.message where m.author = 'ruda'",
       }),
     ).toEqual([{ platform_id: stands!.id }]);
   },
@@ -488,11 +473,7 @@ async function openWorld(more: Readonly<Record<string, string>> = {}): Promise<W
     rolesOf: async (platformId) => {
       const rows = await database.query<{ agent: string; role: string }>(
         {
-          text: `
-            select r.key as agent, r.value->>'role' as role
-            from dure.room_parts p
-            join dure.room_messages m on m.id = p.message, jsonb_each(m.roles) r
-            where p.platform_id = $1`,
+          text: "select r.key as agent, r.value->>'role' as role from dure.room_parts p join dure.room_messages m on m.id = p.message, jsonb_each(m.roles) r where p.platform_id = $1",
         },
         [platformId],
       );

@@ -14,7 +14,7 @@ import {
   stateOf,
   teamOn,
 } from "./helpers.ts";
-import { PLATFORMS } from "./platforms.ts";
+import { PLATFORM } from "./platforms.ts";
 import type { Behave, Name, TestTeam } from "./team.ts";
 
 const GENERAL = "discord:general";
@@ -129,8 +129,7 @@ describe("what is gone on Discord", { timeout: 60_000 }, () => {
     const stage = await discordPlatform();
     const team = await readyTeamOn(stage, { behave: { ruda: silent } });
     stage.discord.kickBot(stage.bots.eden, stage.guild);
-    // One for each channel.
-    await eventually(async () => expect(await openTypes(team)).toEqual(["account", "account"]));
+    await eventually(async () => expect(await openTypes(team)).toEqual(["account", "account"])); // one for each channel
 
     stage.discord.inviteBot(stage.bots.eden, stage.guild);
 
@@ -158,8 +157,7 @@ describe("what is gone on Discord", { timeout: 60_000 }, () => {
 
     stage.discord.kickBot(stage.bots.eden, stage.guild);
 
-    // One for each channel.
-    await eventually(async () => expect(await eventsOf(team, "room.access_lost")).toHaveLength(2));
+    await eventually(async () => expect(await eventsOf(team, "room.access_lost")).toHaveLength(2)); // one for each channel
     expect(await openTypes(team)).toEqual(["account", "account"]);
   });
 
@@ -192,11 +190,7 @@ describe("what is gone on Discord", { timeout: 60_000 }, () => {
     await eventually(async () =>
       expect(
         await team.database.query({
-          text: `
-            select
-            from dure.outbox
-            where state = 'pending'
-            and next_at > clock_timestamp() + interval '20 seconds'`,
+          text: "select from dure.outbox where state = 'pending' and next_at > clock_timestamp() + interval '20 seconds'",
         }),
       ).toHaveLength(1),
     );
@@ -444,11 +438,7 @@ describe("a Discord server with an outage", { timeout: 60_000 }, () => {
     await eventually(async () =>
       expect(
         await team.database.query({
-          text: `
-            select attempts
-            from dure.outbox
-            where state = 'pending'
-            and next_at > clock_timestamp() + interval '1 second'`,
+          text: "select attempts from dure.outbox where state = 'pending' and next_at > clock_timestamp() + interval '1 second'",
         }),
       ).not.toEqual([]),
     );
@@ -528,143 +518,154 @@ describe("a Discord server with an outage", { timeout: 60_000 }, () => {
 
     stage.discord.kickBot(stage.bots.eden, stage.guild);
 
-    // One for each channel.
-    await eventually(async () => expect(await openTypes(team)).toEqual(["account", "account"]));
+    await eventually(async () => expect(await openTypes(team)).toEqual(["account", "account"])); // one for each channel
     await eventually(async () =>
       expect(await detailsOf(team)).toEqual([OUTAGE, NO_SERVER, OUTAGE, OUTAGE]),
     );
   });
 });
 
-describe.each(PLATFORMS)("who is gone on %s", { timeout: 60_000 }, (name, makePlatform) => {
-  const general = `${name}:general`;
+describe.each(PLATFORM.rows)(
+  "who is gone on %s",
+  { ...PLATFORM.options, timeout: 60_000 },
+  (name, makePlatform) => {
+    const general = `${name}:general`;
 
-  test("an agent that a person takes out of a thread is seen to go, and wakes nobody with it", async () => {
-    const platform = await makePlatform();
-    const team = await readyTeamOn(platform, { behave: { eden: silent } });
-    const { threadId } = await collaborate(team, "ruda", { targetAgent: "eden", message: "검토" });
-    await settled(team);
-    const calls = team.calls("eden") + team.calls("ruda");
+    test("an agent that a person takes out of a thread is seen to go, and wakes nobody with it", async () => {
+      const platform = await makePlatform();
+      const team = await readyTeamOn(platform, { behave: { eden: silent } });
+      const { threadId } = await collaborate(team, "ruda", {
+        targetAgent: "eden",
+        message: "검토",
+      });
+      await settled(team);
+      const calls = team.calls("eden") + team.calls("ruda");
 
-    await team.rooms.removeParticipant(threadId, "eden", { tenant: "", person: "민준" });
-    await settled(team);
+      await team.rooms.removeParticipant(threadId, "eden", { tenant: "", person: "민준" });
+      await settled(team);
 
-    expect((await platform.shown(team, threadId)).at(-1)).toBe(
-      "이든: 민준 님이 이든 님을 이 대화에서 내보냈습니다. 부르면 다시 들어옵니다.",
-    );
-    expect(await participantsOf(team, threadId)).toEqual(["ruda"]);
-    expect(
-      await team.database.query({
-        text: "select agent, data->>'by' as by from dure.events where type = 'room.left'",
-      }),
-    ).toEqual([{ agent: "eden", by: "민준" }]);
-    expect(team.calls("eden") + team.calls("ruda")).toBe(calls);
-  });
-
-  test("what waits for an agent that is no longer in the team ends, and the others go on", async () => {
-    const never = Promise.withResolvers<string>();
-    const platform = await makePlatform();
-    const team = await readyTeamOn(platform, { behave: { dajim: () => never.promise } });
-    const { threadId } = await collaborate(team, "ruda", {
-      targetAgent: "dajim",
-      message: "맡아 줘",
-    });
-    await eventually(() => expect(team.calls("dajim")).toBe(1));
-    await team.stop();
-
-    const second = await teamOn(platform, {
-      on: team,
-      agents: platform.agents.filter(({ id }) => id !== "dajim"),
-    });
-    await eventually(async () =>
+      expect((await platform.shown(team, threadId)).at(-1)).toBe(
+        "이든: 민준 님이 이든 님을 이 대화에서 내보냈습니다. 부르면 다시 들어옵니다.",
+      );
+      expect(await participantsOf(team, threadId)).toEqual(["ruda"]);
       expect(
-        await second.database.query({ text: "select from dure.handlings where state <> 'done'" }),
-      ).toEqual([]),
-    );
-    expect(
-      await second.rooms.collaborate(
+        await team.database.query({
+          text: "select agent, data->>'by' as by from dure.events where type = 'room.left'",
+        }),
+      ).toEqual([{ agent: "eden", by: "민준" }]);
+      expect(team.calls("eden") + team.calls("ruda")).toBe(calls);
+    });
+
+    test("what waits for an agent that is no longer in the team ends, and the others go on", async () => {
+      const never = Promise.withResolvers<string>();
+      const platform = await makePlatform();
+      const team = await readyTeamOn(platform, { behave: { dajim: () => never.promise } });
+      const { threadId } = await collaborate(team, "ruda", {
+        targetAgent: "dajim",
+        message: "맡아 줘",
+      });
+      await eventually(() => expect(team.calls("dajim")).toBe(1));
+      await team.stop();
+
+      const second = await teamOn(platform, {
+        on: team,
+        agents: platform.agents.filter(({ id }) => id !== "dajim"),
+      });
+      await eventually(async () =>
+        expect(
+          await second.database.query({ text: "select from dure.handlings where state <> 'done'" }),
+        ).toEqual([]),
+      );
+      expect(
+        await second.rooms.collaborate(
+          { agent: "ruda" },
+          { targetAgent: "dajim", message: "거기 있나" },
+        ),
+      ).toMatchObject({ ok: false, code: "AGENT_UNKNOWN" });
+      const asked = await second.rooms.collaborate(
         { agent: "ruda" },
-        { targetAgent: "dajim", message: "거기 있나" },
-      ),
-    ).toMatchObject({ ok: false, code: "AGENT_UNKNOWN" });
-    const asked = await second.rooms.collaborate(
-      { agent: "ruda" },
-      { targetAgent: "eden", message: "대신 해 줘", threadId },
-    );
+        { targetAgent: "eden", message: "대신 해 줘", threadId },
+      );
 
-    expect(asked).toMatchObject({ ok: true });
-    await eventually(async () =>
-      expect((await platform.shown(second, threadId)).at(-2)).toBe("이든: 이든의 답입니다"),
-    );
-  });
+      expect(asked).toMatchObject({ ok: true });
+      await eventually(async () =>
+        expect((await platform.shown(second, threadId)).at(-2)).toBe("이든: 이든의 답입니다"),
+      );
+    });
 
-  test("two mentioned agents that both hand over from one message open one thread each", async () => {
-    const handOver =
-      (target: Name): Behave =>
-      (heard) =>
+    test("two mentioned agents that both hand over from one message open one thread each", async () => {
+      const handOver =
+        (target: Name): Behave =>
+        (heard) =>
+          heard.results.length > 0
+            ? "맡겼습니다"
+            : heard.text.includes("나눠서")
+              ? {
+                  toolCalls: [
+                    {
+                      name: "collaborate",
+                      args: { targetAgent: target, message: `${target}의 몫` },
+                    },
+                  ],
+                }
+              : { toolCalls: [{ name: "stay_silent", args: {} }] };
+      const platform = await makePlatform();
+      const team = await readyTeamOn(platform, {
+        behave: {
+          ruda: handOver("seum"),
+          eden: handOver("dajim"),
+          seum: () => "세움의 답입니다",
+          dajim: () => "다짐의 답입니다",
+        },
+      });
+
+      const message = await platform.say(team, "@루다 @이든 나눠서 맡겨 줘");
+      await eventually(async () =>
+        expect(await requestStates(team)).toEqual(["answered", "answered"]),
+      );
+      await settled(team);
+
+      expect(await rolesOf(team, message)).toEqual({
+        ruda: "HANDLER",
+        eden: "HANDLER",
+        seum: "OBSERVER",
+        dajim: "OBSERVER",
+      });
+      const threads = await team.rooms.reader.threads(general, NOBODY);
+      const shown = await Promise.all(threads.map(async ({ id }) => platform.shown(team, id)));
+      expect(shown.sort((one, other) => one[0]!.localeCompare(other[0]!, "ko"))).toEqual([
+        ["루다: @세움 seum의 몫", "세움: 세움의 답입니다"],
+        ["이든: @다짐 dajim의 몫", "다짐: 다짐의 답입니다"],
+      ]);
+    });
+
+    test("both hand over to the same agent from one message: a thread per pair, each answered once", async () => {
+      const handOver: Behave = (heard) =>
         heard.results.length > 0
           ? "맡겼습니다"
-          : heard.text.includes("나눠서")
+          : heard.text.includes("둘 다")
             ? {
                 toolCalls: [
-                  { name: "collaborate", args: { targetAgent: target, message: `${target}의 몫` } },
+                  { name: "collaborate", args: { targetAgent: "seum", message: "봐 줘" } },
                 ],
               }
             : { toolCalls: [{ name: "stay_silent", args: {} }] };
-    const platform = await makePlatform();
-    const team = await readyTeamOn(platform, {
-      behave: {
-        ruda: handOver("seum"),
-        eden: handOver("dajim"),
-        seum: () => "세움의 답입니다",
-        dajim: () => "다짐의 답입니다",
-      },
+      const platform = await makePlatform();
+      const team = await readyTeamOn(platform, {
+        behave: { ruda: handOver, eden: handOver, seum: () => "봤습니다" },
+      });
+
+      await platform.say(team, "@루다 @이든 둘 다 세움에게 물어봐");
+      await eventually(async () =>
+        expect(await requestStates(team)).toEqual(["answered", "answered"]),
+      );
+      await settled(team);
+
+      expect(await team.rooms.reader.threads(general, NOBODY)).toHaveLength(2);
+      expect(team.calls("seum")).toBe(2);
     });
-
-    const message = await platform.say(team, "@루다 @이든 나눠서 맡겨 줘");
-    await eventually(async () =>
-      expect(await requestStates(team)).toEqual(["answered", "answered"]),
-    );
-    await settled(team);
-
-    expect(await rolesOf(team, message)).toEqual({
-      ruda: "HANDLER",
-      eden: "HANDLER",
-      seum: "OBSERVER",
-      dajim: "OBSERVER",
-    });
-    const threads = await team.rooms.reader.threads(general, NOBODY);
-    const shown = await Promise.all(threads.map(async ({ id }) => platform.shown(team, id)));
-    expect(shown.sort((one, other) => one[0]!.localeCompare(other[0]!, "ko"))).toEqual([
-      ["루다: @세움 seum의 몫", "세움: 세움의 답입니다"],
-      ["이든: @다짐 dajim의 몫", "다짐: 다짐의 답입니다"],
-    ]);
-  });
-
-  test("both hand over to the same agent from one message: a thread per pair, each answered once", async () => {
-    const handOver: Behave = (heard) =>
-      heard.results.length > 0
-        ? "맡겼습니다"
-        : heard.text.includes("둘 다")
-          ? {
-              toolCalls: [{ name: "collaborate", args: { targetAgent: "seum", message: "봐 줘" } }],
-            }
-          : { toolCalls: [{ name: "stay_silent", args: {} }] };
-    const platform = await makePlatform();
-    const team = await readyTeamOn(platform, {
-      behave: { ruda: handOver, eden: handOver, seum: () => "봤습니다" },
-    });
-
-    await platform.say(team, "@루다 @이든 둘 다 세움에게 물어봐");
-    await eventually(async () =>
-      expect(await requestStates(team)).toEqual(["answered", "answered"]),
-    );
-    await settled(team);
-
-    expect(await team.rooms.reader.threads(general, NOBODY)).toHaveLength(2);
-    expect(team.calls("seum")).toBe(2);
-  });
-});
+  },
+);
 
 test(
   "a channel that stands under another key after a restart keeps its threads",

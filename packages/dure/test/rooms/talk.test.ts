@@ -14,13 +14,13 @@ import {
   type TeamOptions,
 } from "./helpers.ts";
 import type { TestPlatform } from "./platform.ts";
-import { PLATFORMS } from "./platforms.ts";
+import { PLATFORM } from "./platforms.ts";
 import { NAMES, type Behave, type Name, type TestTeam } from "./team.ts";
 
 /** Scenarios of docs/spec/collaboration §2, §3, §5 and §7, on every platform. */
-describe.each(PLATFORMS)(
+describe.each(PLATFORM.rows)(
   "who answers, and what stops agents, on %s",
-  { timeout: 30_000 },
+  { ...PLATFORM.options, timeout: 30_000 },
   (name, makePlatform) => {
     const general = `${name}:general`;
     const start = async (

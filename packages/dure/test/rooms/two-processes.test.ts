@@ -14,7 +14,7 @@ import {
   teamOn,
 } from "./helpers.ts";
 import type { TestPlatform } from "./platform.ts";
-import { PLATFORMS } from "./platforms.ts";
+import { PLATFORM } from "./platforms.ts";
 import type { Behave, Name, TestTeam, TestTeamOptions } from "./team.ts";
 
 /**
@@ -24,9 +24,9 @@ import type { Behave, Name, TestTeam, TestTeamOptions } from "./team.ts";
 const TAKEN_OVER_MS = boundMs(10_000);
 const BOTS: readonly Name[] = ["ruda", "eden", "seum", "dajim"];
 
-describe.each(PLATFORMS)(
+describe.each(PLATFORM.rows)(
   "two processes of one team on %s",
-  { timeout: 60_000 },
+  { ...PLATFORM.options, timeout: 60_000 },
   (name, makePlatform) => {
     const general = `${name}:general`;
 
