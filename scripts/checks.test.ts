@@ -218,7 +218,8 @@ describe("the last line", () => {
   }) => {
     await using tree = await makeTree({
       "good.test.ts":
-        'import { expect, test } from "vitest";\ntest("yes", () => {});\ntest("no", () => expect(1).toBe(2));\n',
+        'import { expect, test } from "vitest";\ntest("yes", () => {});\ntest("no", () => ' +
+        "expect(1).toBe(2));\n",
       "broken.test.ts": 'throw new Error("not even loaded");\n',
     });
     const counts = path.join(tree.folder, "counts.json");

@@ -1,5 +1,6 @@
 /**
- * `npm test`: a browser, a build, the checks, the tests; one line each, and a non-zero exit code when any of them failed.
+ * `npm test`: a browser, a build, the checks, the tests; one line each, and a non-zero exit code
+ * when any of them failed.
  *
  *   npm test                       what people wait for: tests marked `full` are left out, kill tables are samples
  *   npm test -- packages/dure/src/jobs   the checks, and the tests whose path matches
@@ -56,7 +57,8 @@ async function main(args: readonly string[]): Promise<number> {
   }
   if (mode === "long") {
     console.log(
-      `seed ${env["DURE_TEST_SEED"]}: DURE_TEST_SEED=${env["DURE_TEST_SEED"]} npm run test:long repeats this run`,
+      `seed ${env["DURE_TEST_SEED"]}: DURE_TEST_SEED=${env["DURE_TEST_SEED"]} npm run test:long ` +
+        "repeats this run",
     );
   }
   console.log(`${tests.counts.passed} passed, ${tests.counts.failed} failed`);

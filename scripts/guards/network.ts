@@ -18,7 +18,9 @@ export const NETWORK_GUARDS: readonly Guard[] = [
   {
     id: "network.host.none",
     at: { file: NETWORK },
-    find: 'if (policy.kind === "none") { return { allowed: false, because: "this process has no network (policy none)" }; }',
+    find:
+      'if (policy.kind === "none") { return { allowed: false, because: "this process has no ' +
+      'network (policy none)" }; }',
     replace: "",
     tests: network("a policy lets a process ask for none"),
     why: "a process without a network reaches the hosts that its policy names",
@@ -42,9 +44,12 @@ export const NETWORK_GUARDS: readonly Guard[] = [
   {
     id: "network.host.wildcard",
     at: { file: NETWORK },
-    find: 'if (rule.host.startsWith("*.")) return host.endsWith(rule.host.slice(1));\n  return rule.host === host;',
+    find:
+      'if (rule.host.startsWith("*.")) return host.endsWith(rule.host.slice(1));\n  return ' +
+      "rule.host === host;",
     replace:
-      'if (rule.host.startsWith("*.")) return host.endsWith(rule.host.slice(1));\n  return host.endsWith(rule.host);',
+      'if (rule.host.startsWith("*.")) return host.endsWith(rule.host.slice(1));\n  return ' +
+      "host.endsWith(rule.host);",
     tests: network("a policy lets a process ask for a longer name"),
     why: "a name that ends like a named one is reached",
   },
@@ -205,7 +210,9 @@ export const NETWORK_GUARDS: readonly Guard[] = [
   {
     id: "network.hook.token",
     at: { file: `${SANDBOX}/door.ts` },
-    find: 'if (!isBearer(message.headers.authorization, hook.token)) { return refuse(401, "the token is not that of this step"); }',
+    find:
+      'if (!isBearer(message.headers.authorization, hook.token)) { return refuse(401, "the token ' +
+      'is not that of this step"); }',
     replace: "",
     tests: escape("a hook is reached with the step's own token and no other"),
     why: "a worker without the step's token speaks for the step",

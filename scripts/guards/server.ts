@@ -137,7 +137,9 @@ export const SERVER_GUARDS: readonly Guard[] = [
   {
     id: "plan.waiting.lease",
     at: { file: RECORDS },
-    find: "and (l.holder is null or l.renewed_at < clock_timestamp() - interval '6 seconds' or exists (select 1 from dure.processes p where p.id = l.holder and p.ended_at is not null))",
+    find:
+      "and (l.holder is null or l.renewed_at < clock_timestamp() - interval '6 seconds' or exists " +
+      "(select 1 from dure.processes p where p.id = l.holder and p.ended_at is not null))",
     replace: "",
     tests: planRecords("a run that is led by a living process waits for no leader"),
     why: "each process reaches for each run at every look",
@@ -162,7 +164,9 @@ export const SERVER_GUARDS: readonly Guard[] = [
   {
     id: "plan.clean.orders",
     at: { file: RECORDS },
-    find: "and (clean_began_at is not null or not exists (select 1 from dure.plan_orders o where o.run = r.id and o.outcome is null)) returning id",
+    find:
+      "and (clean_began_at is not null or not exists (select 1 from dure.plan_orders o where o.run " +
+      "= r.id and o.outcome is null)) returning id",
     replace: "returning id",
     tests: planRecords("a run of which something is wanted is not cleaned"),
     why: "a run is removed while a person wants it to go on",

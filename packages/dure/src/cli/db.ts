@@ -38,7 +38,9 @@ export async function dbStats(command: DbCommand): Promise<ExitCode> {
             where n.nspname = 'dure' and c.relkind = 'r' order by bytes desc, name`,
   });
   const [size] = await opened.database.query<{ bytes: number; version: string }>({
-    text: "select pg_database_size(current_database()) as bytes, current_setting('server_version') as version",
+    text: `
+      select pg_database_size(current_database()) as bytes,
+      current_setting('server_version') as version`,
   });
   output.line(`${opened.where}, PostgreSQL ${size!.version}, ${megabytes(size!.bytes)}`);
   output.table([

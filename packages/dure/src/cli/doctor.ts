@@ -392,7 +392,9 @@ async function checkIsolation(): Promise<Check> {
       : {
           ...found,
           status: "warn",
-          hint: "Let dure make namespaces (util-linux, iproute2 or bubblewrap), so that secrets are kept from workers.",
+          hint:
+            "Let dure make namespaces (util-linux, iproute2 or bubblewrap), so that secrets " +
+            "are kept from workers.",
         };
   } catch (error) {
     return {

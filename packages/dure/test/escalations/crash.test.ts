@@ -208,13 +208,22 @@ async function openWorld(): Promise<CrashWorld> {
     routed: async () =>
       (
         await database.query<{ step: string }>({
-          text: "select (data->>'from') || ' → ' || (data->>'step') as step from dure.events where type = 'escalation.routed' order by xid, seq",
+          text: `
+            select (data->>'from') || ' → ' || (data->>'step') as step
+            from dure.events
+            where type = 'escalation.routed'
+            order by xid, seq`,
         })
       ).map(({ step }) => step),
     said: async () =>
       (
         await database.query<{ value: string }>({
-          text: "select buttons->0->>'value' as value from dure.room_messages where buttons is not null and delivery = 'sent' order by seq",
+          text: `
+            select buttons->0->>'value' as value
+            from dure.room_messages
+            where buttons is not null
+            and delivery = 'sent'
+            order by seq`,
         })
       ).map(({ value }) => value),
     open: async () =>

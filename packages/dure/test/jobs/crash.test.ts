@@ -398,7 +398,8 @@ test(
     );
 
     process.stdout.write(
-      `200 running jobs: the first call ${resumedAt - readyAt} ms after readiness, all ended ${Date.now() - readyAt} ms after it\n`,
+      `200 running jobs: the first call ${resumedAt - readyAt} ms after readiness, all ended ` +
+        `${Date.now() - readyAt} ms after it\n`,
     );
     expect(resumedAt - readyAt).toBeLessThan(boundMs(2_000));
     expect(await world.calls()).toEqual({ 1: 200, 2: 400, 3: 200 });

@@ -366,7 +366,7 @@ async function openNeighbour(home: string): Promise<Neighbour> {
 }
 
 test(
-  "from every kind of worker, npm ci, check, acceptance and integration nothing of the machine is reached",
+  "no worker, npm ci, check, acceptance or integration reaches anything of the machine",
   { timeout: 180_000 },
   async () => {
     const stack = new AsyncDisposableStack();

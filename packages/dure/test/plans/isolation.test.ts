@@ -137,7 +137,7 @@ test(
 );
 
 test.for(KINDS)(
-  "a worker that ignores everything reads and changes nothing but its own files, and what it left behind cannot write any more (%s)",
+  "a worker that ignores all rules reads and changes only its own files, and leaves no process (%s)",
   { timeout: 120_000 },
   async (kind) => {
     const { runs, repository, home } = await open({ kind });
@@ -232,7 +232,7 @@ test.for(KINDS.filter((kind) => kind !== undefined))(
 );
 
 test(
-  "a worker works in a tree below the person's own files, which it does not see, with the software that lies there and no variable that is not its own",
+  "a worker sees no file of the person above its tree, but the software there, and no foreign variable",
   { timeout: 120_000 },
   async () => {
     for (const name of [
@@ -248,7 +248,11 @@ test(
     onTestFinished(() => void vi.unstubAllEnvs());
     const { runs, repository } = await open({ homeInside: true });
     await repository.write({ ...UNCOMMITTED, "node_modules/.bin/tool": "#!/bin/sh\necho tool\n" });
-    const look = `cat ${repository.folder}/.env ../../../../../../src/stock/stock.mjs; sh ${repository.folder}/node_modules/.bin/tool > src/price/tool.txt; ls ${repository.folder} >> src/price/tool.txt; env > src/price/env.txt; echo "export const price = (cents) => (cents / 100).toFixed(2);" > src/price/price.mjs`;
+    const look =
+      `cat ${repository.folder}/.env ../../../../../../src/stock/stock.mjs; sh ` +
+      `${repository.folder}/node_modules/.bin/tool > src/price/tool.txt; ls ${repository.folder} ` +
+      `>> src/price/tool.txt; env > src/price/env.txt; echo "export const price = (cents) => ` +
+      `(cents / 100).toFixed(2);" > src/price/price.mjs`;
 
     const { id } = await runs.plans.run({
       plan: realPlan(planWith(["sh", "-c", look])),
@@ -339,7 +343,7 @@ test(
 );
 
 test(
-  "a worker that makes one file more than a port may have, or one huge one, is refused and nothing of it lands",
+  "a worker that makes one file too many, or one huge one, is refused and nothing of it lands",
   { timeout: 120_000 },
   async () => {
     const { runs, repository } = await open();

@@ -72,7 +72,8 @@ describe.each(PLATFORM.rows)(
         expect((await platform.shown(again, threadId)).at(-1)).toBe("이든: 다시 왔습니다"),
       );
       expect(await participantsOf(again, threadId)).toEqual(["eden", "ruda"]);
-      expect((await again.rooms.reader.rooms(NOBODY)).items[0]).not.toHaveProperty("awayFrom"); // dure's own concern
+      // Dure's own concern.
+      expect((await again.rooms.reader.rooms(NOBODY)).items[0]).not.toHaveProperty("awayFrom");
       await settled(again);
       expect(
         await again.database.query({

@@ -48,7 +48,7 @@ const POINTS: readonly (readonly [string, "before" | "after", () => StatementTes
 const KILLS = sampled(POINTS, 1);
 
 test.each(KILLS.rows)(
-  "E on Discord, kill -9 when %s: every line is shown once and in order, the thread goes on without a mention",
+  "E on Discord, kill -9 when %s: every line is shown once and in order, and the thread goes on",
   { ...KILLS.options, timeout: 120_000 },
   async (_what, when, at) => {
     const world = await openWorld();
@@ -120,7 +120,7 @@ test(
 );
 
 test(
-  "a process that falls silent without a word: another that lives has its accounts within 10 s, and what was said meanwhile is answered once, also when the first one wakes up",
+  "a silent process: another has its accounts within 10 s, and everything is answered once",
   { timeout: 120_000 },
   async () => {
     const world = await openWorld();
@@ -180,7 +180,7 @@ test(
 );
 
 test(
-  "what came while no process lived is answered in order when it is young; of what is older the called are told in one line each",
+  "young messages of an outage are answered in order; for older ones the called agents get one line",
   { timeout: 120_000 },
   async () => {
     const world = await openWorld();

@@ -112,7 +112,11 @@ test.each(KILLS.rows)(
     const message = await post(await second.url, thread!.id, "고마워");
     const roles = await world.database.query<{ agent: string; role: string }>(
       {
-        text: "select key as agent, value->>'role' as role from dure.room_messages m, jsonb_each(m.roles) where m.id = $1 order by 1",
+        text: `
+          select key as agent, value->>'role' as role
+          from dure.room_messages m, jsonb_each(m.roles)
+          where m.id = $1
+          order by 1`,
       },
       [message],
     );

@@ -20,7 +20,7 @@ import type { Behave, Name, TestTeam } from "./team.ts";
 const GENERAL = "discord:general";
 
 describe("what is gone on Discord", { timeout: 60_000 }, () => {
-  test("a deleted thread is closed for all, told once; its open request is withdrawn, and the place where it began is told", async () => {
+  test("a deleted thread is closed for all, told once, and its open request is withdrawn", async () => {
     const { stage, team, threadId, asks } = await threadThatWaits();
     const since = stage.discord.requests.length;
 
@@ -87,7 +87,7 @@ describe("what is gone on Discord", { timeout: 60_000 }, () => {
     );
   });
 
-  test("a bot that was removed from the server: its agent leaves the threads there, operators know, and its posts fail without a storm", async () => {
+  test("a bot removed from the server leaves its threads, operators know, and its posts fail quietly", async () => {
     const stage = await discordPlatform();
     const team = await readyTeamOn(stage, { behave: { ruda: silent } });
     const { threadId } = await collaborate(team, "ruda", { targetAgent: "eden", message: "검토" });
@@ -212,7 +212,7 @@ describe("what is gone on Discord", { timeout: 60_000 }, () => {
     await eventually(async () => expect(await openTypes(again)).toEqual([]));
   });
 
-  test("a revoked token: refused with one critical escalation, offline for the others, and nothing is tried with it again", async () => {
+  test("a revoked token is refused with one critical escalation and never tried again", async () => {
     const stage = await discordPlatform();
     const team = await readyTeamOn(stage);
 
@@ -283,7 +283,7 @@ describe("what is gone on Discord", { timeout: 60_000 }, () => {
     expect(requestsSince(stage, since)).toBeLessThanOrEqual(4);
   });
 
-  test("a channel in which an account may not write any more: each message fails at once, one escalation names what is missing", async () => {
+  test("where an account may not write any more, messages fail at once and one escalation says why", async () => {
     const stage = await discordPlatform();
     const team = await readyTeamOn(stage);
 
@@ -350,7 +350,7 @@ describe("what is gone on Discord", { timeout: 60_000 }, () => {
     expect(requestsSince(stage, since, "루다")).toBeLessThanOrEqual(1);
   });
 
-  test("however often a thread may not be made, one escalation tells of the pair, and the refused calls do not count", async () => {
+  test("however often a thread may not be made, one escalation names the pair, and no guard counts it", async () => {
     const stage = await discordPlatform();
     const team = await readyTeamOn(stage, { behave: { eden: silent } });
     stage.discord.setPermissions(stage.bots.ruda, stage.places.general, {
@@ -405,7 +405,7 @@ describe("a Discord server with an outage", { timeout: 60_000 }, () => {
   const posted = (stage: DiscordStage, since: number): readonly string[] =>
     stage.discord.requests.slice(since).map(({ method, route }) => `${method} ${route}`);
 
-  test("is gone for nobody: its places stay as they are, words wait without being tried, and both they and what people wrote come when it is back", async () => {
+  test("is no loss: places stay as they are, words wait untried, and all comes when it is back", async () => {
     const stage = await discordPlatform();
     const { discord, guild, places } = stage;
     const team = await readyTeamOn(stage, {
@@ -480,7 +480,7 @@ describe("a Discord server with an outage", { timeout: 60_000 }, () => {
     ).toEqual([2, 1]);
   });
 
-  test("that has one when the team starts is ready all the same, is not asked for what was missed, and is read when it comes", async () => {
+  test("that has one when the team starts is ready all the same, and is read when it comes", async () => {
     const stage = await discordPlatform();
     const { discord, guild, places } = stage;
     discord.setOutage(guild, true);
@@ -593,7 +593,7 @@ describe.each(PLATFORM.rows)(
       );
     });
 
-    test("two mentioned agents that both hand over from one message open one thread each, and each is answered once", async () => {
+    test("two mentioned agents that both hand over from one message open one thread each", async () => {
       const handOver =
         (target: Name): Behave =>
         (heard) =>

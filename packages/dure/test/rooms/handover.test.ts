@@ -59,7 +59,7 @@ describe.each(PLATFORM.rows)(
         if (name === "discord") expect(heard[0] === `루다: @이든 ${long}`).toBe(true); // a turn takes less than what the web rooms show in one message
       });
 
-      test("a thread is named by what the call says it is about, without signs that nobody sees; links come with every way of handing over", async () => {
+      test("a thread is named by the call's topic without invisible signs; links come with every hand-over", async () => {
         const eden: Behave = (heard) =>
           heard.results.length === 0 && heard.text.includes("되물어")
             ? {
@@ -122,7 +122,7 @@ describe.each(PLATFORM.rows)(
         );
       });
 
-      test("M3 M4 who is who is logged at the start, with the key of an account that is missing; an agent that is added later is not there before a reload, and the answer says so", async () => {
+      test("M3 M4 accounts and missing keys are logged at the start; an agent added later needs a reload", async () => {
         const lines: string[] = [];
         const platform = await makePlatform();
         const [dajim, seum] = ["dajim", "seum"].map((id) =>
@@ -198,7 +198,7 @@ describe.each(PLATFORM.rows)(
         ).toEqual(["agent_offline"]);
       });
 
-      test("R1 R2 R3 the same pair gets the same thread within the route's time, then a new one, and a given thread whatever its age", async () => {
+      test("R1 R2 R3 the same pair gets the same thread within the route's time, then a new one", async () => {
         const { team } = await start({ limits: { pairCalls: 10 } });
         const first = await collaborate(team, "ruda", { targetAgent: "eden", message: "하나" });
         const second = await collaborate(team, "ruda", { targetAgent: "eden", message: "둘" });
@@ -252,7 +252,7 @@ describe.each(PLATFORM.rows)(
         expect(again).toMatchObject({ threadId: first.threadId, reused: true });
       });
 
-      test("S1 S2 S3 an allowed channel gets the thread, another one is an error, and without one it is the default channel", async () => {
+      test("S1 S2 S3 an allowed channel gets the thread, another is an error, none means the default", async () => {
         const { team } = await start();
 
         const allowed = await collaborate(team, "ruda", {
@@ -309,7 +309,7 @@ describe.each(PLATFORM.rows)(
         await settled(team);
       });
 
-      test("C1 C2 C3 the tool works from a direct room, over HTTP and from a job: the thread begins in the default channel", async () => {
+      test("C1 C2 C3 from a direct room, HTTP and a job the tool begins the thread in the default channel", async () => {
         const { team } = await start({ limits: { pairCalls: 10 } });
 
         const results = await Promise.all(
@@ -328,7 +328,7 @@ describe.each(PLATFORM.rows)(
         ]);
       });
 
-      test("the same key of a call gives the first result, whatever the clock says; a caller's own key holds for five minutes", async () => {
+      test("the same key of a call gives the first result at any time; a caller's own key holds five minutes", async () => {
         const { team } = await start({ limits: { pairCalls: 10 } });
         const call = { targetAgent: "eden", message: "한 번만" };
 
@@ -396,7 +396,7 @@ describe.each(PLATFORM.rows)(
         expect(await requestStates(team)).toEqual(["answered"]);
       });
 
-      test("an answer that cannot be posted closes nothing: the request stays open, and the place where it began is told nothing", async () => {
+      test("an answer that cannot be posted closes nothing, and the origin of the request is told nothing", async () => {
         const { team, platform } = await start({
           behave: { ruda: (heard) => askOnce(heard, "eden", "리뷰해 줘") },
         });
@@ -421,7 +421,7 @@ describe.each(PLATFORM.rows)(
         await eventually(async () => expect(await requestStates(team)).toEqual(["answered"]));
       });
 
-      test("reminders come at 5 and 10 minutes and count in no guard, an escalation at 15, and a late answer resolves it", async () => {
+      test("reminders come at 5 and 10 minutes, an escalation at 15, and a late answer resolves it", async () => {
         const { team, platform } = await start({ behave: { eden: silent } });
         const { threadId } = await collaborate(team, "ruda", {
           targetAgent: "eden",

@@ -36,7 +36,7 @@ describe.each(PLATFORM.rows)(
   (name, makePlatform) => {
     const general = `${name}:general`;
 
-    test("is answered by a hand-back, also when the turn that made it says nothing more; the place where it began is told once", async () => {
+    test("is answered by a hand-back, also of a turn that says nothing more; its origin is told once", async () => {
       const platform = await makePlatform();
       const team = await readyTeamOn(platform, { behave: { ruda, eden: handsBack() } });
 
@@ -143,7 +143,7 @@ describe.each(PLATFORM.rows)(
       ).toHaveLength(1);
     });
 
-    test("is not handed back by a call about something else in another channel: that is a request of its own, and the first one still waits", async () => {
+    test("is not handed back by a call about something else in another channel, and still waits", async () => {
       const platform = await makePlatform();
       const team = await readyTeamOn(platform, {
         channels: allowingAll(platform),
@@ -190,7 +190,7 @@ describe.each(PLATFORM.rows)(
       );
     });
 
-    test("whose message fails after its caller was told that it is on its way is withdrawn; the place where it began and an operator are told", async () => {
+    test("whose message fails after its caller was told that it is on its way is withdrawn and reported", async () => {
       const results: unknown[] = [];
       const asks: Behave = (heard) => {
         if (heard.results.length > 0) return (results.push(heard.results[0]), ".");

@@ -17,7 +17,7 @@ describe.each(PLATFORM.rows)(
   (name, makePlatform) => {
     const general = `${name}:general`;
 
-    test("A a person asks 루다 to have 이든 review: 루다 hands over, 이든 answers in full context, 루다's place is told, and 다짐 can tell later", async () => {
+    test("A a person asks 루다 for a review: 이든 answers with context, and the first place is told", async () => {
       const asked: Heard[] = [];
       const told: Heard[] = [];
       const platform = await makePlatform();
@@ -179,7 +179,7 @@ describe.each(PLATFORM.rows)(
       ).toHaveLength(2);
     });
 
-    test("D from a session that is no room: the hand-over begins in the default channel, the answer closes it, and the session is told by an event", async () => {
+    test("D a session that is no room hands over into the default channel, and an event tells it the answer", async () => {
       const platform = await makePlatform();
       const team = await readyTeamOn(platform, {
         behave: {
@@ -211,7 +211,7 @@ describe.each(PLATFORM.rows)(
       ).toEqual([{ session: "http-session-1" }]);
     });
 
-    test("D a session of another kind goes on while the hand-over is on its way, and a repeated turn hands over once", async () => {
+    test("D a session of another kind goes on meanwhile, and a repeated turn hands over once", async () => {
       const platform = await makePlatform();
       const team = await readyTeamOn(platform, {
         behave: {
@@ -232,7 +232,7 @@ describe.each(PLATFORM.rows)(
 );
 
 test(
-  "D from a direct room into the default channel; the direct room is told, and nobody else hears what was said there",
+  "D from a direct room into the default channel; only the direct room is told",
   { timeout: 60_000 },
   async () => {
     const platform = webPlatform();
