@@ -36,14 +36,15 @@ import type {
   TurnRequest,
   Viewer,
 } from "./api.ts";
-import type { AttemptRules } from "./agent-run.ts";
+import type { AttemptRules } from "./agent-environment.ts";
 import type { Budgets } from "./budgets.ts";
 import type { AnyService, LeafService } from "./combine.ts";
 import { FrameQueue } from "./frame-queue.ts";
 import { MemoryFolder } from "./memory-fold.ts";
 import { SessionReader } from "./sessions.ts";
 import { LOCALES } from "./texts.ts";
-import { TurnRun, type TurnRunEnvironment } from "./turn-run.ts";
+import type { TurnEnvironment } from "./turn-environment.ts";
+import { TurnRun } from "./turn-run.ts";
 
 export interface EngineOptions {
   /** The first one is the default. */
@@ -148,7 +149,7 @@ export class Engine implements Conversations {
   #default: AnyService;
   readonly #limits: EngineLimits;
   readonly #store: TurnStore;
-  #environment: TurnRunEnvironment;
+  #environment: TurnEnvironment;
   readonly #reader: SessionReader;
   #folder: MemoryFolder;
   readonly #runs = new Map<string, TurnRun>();

@@ -301,16 +301,11 @@ async function aside(
   signal: AbortSignal | undefined,
   ask: (signal: AbortSignal) => Promise<Response>,
 ): Promise<Response> {
-  return withTimeout(
-    clock,
-    ASIDE_WITHIN_MS,
-    () =>
-      new DureError("REMOTE_TIMEOUT", "The other server did not answer in time.", {
-        class: "unavailable",
-      }),
-    ask,
-    { signal },
-  );
+  const late = (): DureError =>
+    new DureError("REMOTE_TIMEOUT", "The other server did not answer in time.", {
+      class: "unavailable",
+    });
+  return withTimeout(clock, { ms: ASIDE_WITHIN_MS, signal }, late, ask);
 }
 
 async function problemOf(remote: RemoteService, response: Response): Promise<DureError> {
