@@ -59,7 +59,7 @@ export interface NewTurn {
   readonly tenant: string;
   readonly service: string;
   /** Nobody has named the service: a session of another one refuses it with `OtherServiceError`. */
-  readonly assumed?: boolean;
+  readonly assumed?: boolean | undefined;
   /** `""`: of a service that is not here; the first process that takes the turn says it. */
   readonly version: string;
   readonly author: "person" | "system";

@@ -484,7 +484,7 @@ function importProblem(file: string, cause: unknown): Problem {
     ...place,
     key: "",
     message: `cannot be loaded: ${messageOf(cause)}`.replace(/\.$/, ""),
-    ...(hint !== undefined && { hint }),
+    hint,
   };
 }
 

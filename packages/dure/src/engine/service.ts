@@ -206,7 +206,7 @@ export function defineService(options: ServiceOptions): Service {
     kind: "service",
     version: options.version ?? "1",
     defaultFlow,
-    ...(intent !== undefined && { intent }),
+    intent,
   };
 }
 
@@ -235,8 +235,8 @@ function withNamed(
   return {
     ...agent,
     kind: schema && agent.kind === "chat" ? "conversational" : agent.kind,
-    ...(schema && { schema }),
-    ...(validate && { validate }),
+    schema,
+    validate,
   };
 }
 

@@ -36,7 +36,7 @@ import { endCallSpan, failCallSpan, promptHash, startCallSpan } from "./telemetr
 export interface ModelsOptions {
   readonly clock: Clock;
   readonly logger: Logger;
-  readonly providers?: ProviderSettings;
+  readonly providers?: ProviderSettings | undefined;
   /** Go before {@link DEFAULT_PRICES}. */
   readonly prices?: PriceTable;
   /** Beside `echo`. */
