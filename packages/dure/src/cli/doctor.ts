@@ -5,7 +5,7 @@ import { createServer } from "node:net";
 import { homedir, tmpdir } from "node:os";
 import path from "node:path";
 import { promisify } from "node:util";
-import { chooseLlm } from "../engine/agent-run.ts";
+import { chooseLlm } from "../engine/agent-model.ts";
 import type { AnyService, LeafService } from "../engine/combine.ts";
 import type { Service } from "../engine/service.ts";
 import type { Database } from "../durable/database.ts";

@@ -66,7 +66,7 @@ export async function startTestEngine(
     clock,
     logger,
     offline: options.offline ?? [],
-    ...(options.providers && { providers: options.providers }),
+    providers: options.providers,
   });
   const name =
     options.model ?? (options.offline?.[0] ? `offline:${options.offline[0].name}` : "offline:echo");

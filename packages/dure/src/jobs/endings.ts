@@ -1,4 +1,4 @@
-import type { AttemptRules } from "../engine/agent-run.ts";
+import type { AttemptRules } from "../engine/agent-environment.ts";
 import { concludes, isBlank } from "../engine/conclusion.ts";
 import { FAILURES } from "../models/failures.ts";
 import {

@@ -151,7 +151,9 @@ test("a turn that a dead process still accepted after its turns were given up is
   }
 
   expect(last).toMatchObject({ type: "DONE", data: { message: "late" } });
-  await expect(late.journal(turn, 1, [], [])).rejects.toMatchObject({ code: "TURN_FENCED" });
+  await expect(late.journal({ turn: turn, epoch: 1, rows: [], calls: [] })).rejects.toMatchObject({
+    code: "TURN_FENCED",
+  });
 });
 
 test("a reader that changes processes is not shown text twice that only its old process had stored", async () => {
