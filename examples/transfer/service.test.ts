@@ -46,8 +46,8 @@ async function openDesk(
   const t = stack.use(
     await startTestEngine(service, {
       offline: [options.model ?? transferModel],
-      ...(options.clock && { engine: { clock: options.clock } }),
-      ...(options.on && { on: options.on }),
+      engine: options.clock ? { clock: options.clock } : undefined,
+      on: options.on,
     }),
   );
   const kept = stack.move();

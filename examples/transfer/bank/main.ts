@@ -17,7 +17,7 @@ const { values } = parseArgs({
 
 const bank = await startBank({
   port: Number(values.listen),
-  ...(values.file !== undefined && { file: values.file }),
+  file: values.file,
 });
 console.log(JSON.stringify({ url: bank.url }));
 for (const signal of ["SIGTERM", "SIGINT"] as const) process.once(signal, () => void bank.stop());

@@ -122,7 +122,7 @@ export type {
   CollaborateCaller,
   CollaborateCode,
   CollaborateResult,
-} from "./rooms/collaborate.ts";
+} from "./rooms/collaborate-call.ts";
 export type { Directory, RoomAgent, RoomChannel } from "./rooms/directory.ts";
 export type { Place, PlaceState } from "./rooms/place.ts";
 export type { RoomPerson, Rooms } from "./rooms/rooms.ts";

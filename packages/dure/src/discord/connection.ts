@@ -593,13 +593,12 @@ function personOf(
   const { roles, permissions } = member ?? {};
   const may = (bits: bigint): boolean =>
     permissions !== undefined && (BigInt(permissions) & bits) !== 0n;
+  const writing = place.thread === undefined ? WRITING.channel : WRITING.thread;
   return {
     id: user.id,
     name: user.global_name ?? user.username,
-    ...(roles && { roles }),
+    roles,
     manages: may(MANAGING),
-    ...(place.direct !== true && {
-      writes: may(place.thread === undefined ? WRITING.channel : WRITING.thread),
-    }),
+    writes: place.direct === true ? undefined : may(writing),
   };
 }

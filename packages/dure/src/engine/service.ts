@@ -100,7 +100,7 @@ export interface ErrorFacts {
 export interface ServiceOptions {
   readonly name: string;
   /** Raised by a release that changes the order of steps in a handler. Default `"1"`. */
-  readonly version?: string;
+  readonly version?: string | undefined;
   readonly title?: string;
   readonly description?: string;
   /** First messages that a page may offer. */

@@ -892,7 +892,7 @@ test("requests are at most five deep, and the jobs of one root are counted toget
         agent: "eden",
         message: "How long?",
         waitSec: 0,
-        ...(parent && { origin: { session: sessionOf(parent, "ruda") } }),
+        origin: parent ? { session: sessionOf(parent, "ruda") } : undefined,
       })
       .then((result) => result.jobId, codeOf);
 
@@ -1257,7 +1257,7 @@ function deployingTeam(
     tools: (_jobs, agent): Readonly<Record<string, AnyTool>> =>
       agent === "eden" ? { deploy } : {},
     jobs: { limits: { firstReplyMs: 20_000, ...limits } },
-    ...(known && { known }),
+    known,
   });
 }
 
@@ -2102,7 +2102,7 @@ test("a stream shows how the job stands, then each turn once, then its end; and 
   const read = async (after?: string): Promise<string[]> => {
     const seen: string[] = [];
     for await (const frame of team.jobs.stream(jobId!, {
-      ...(after !== undefined && { after }),
+      after,
       signal: AbortSignal.timeout(20_000),
     })) {
       if (frame.kind === "job") seen.push(...frame.job.turns.map(({ number }) => `turn ${number}`));

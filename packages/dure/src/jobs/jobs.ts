@@ -320,7 +320,7 @@ export class Jobs {
     let last: PlatformEvent | undefined;
     for await (const item of events.follow(filter, {
       after: position,
-      ...(signal && { signal }),
+      signal,
     })) {
       if (item.kind === "reset") {
         yield { kind: "reset", oldest: item.oldest };

@@ -34,7 +34,7 @@ export interface JobLimits {
   /** Jobs of one root, itself included. Default 50. Source: our choice. */
   readonly tree: number;
   /** What all jobs of one root may use together; absent: no bound but the team's. */
-  readonly treeTokens?: number;
+  readonly treeTokens?: number | undefined;
   readonly treeMicroUsd?: number;
   /** Exchanges that one process leads at once. Default 500. Source: our choice. */
   readonly running: number;

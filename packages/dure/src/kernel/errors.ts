@@ -14,7 +14,7 @@ export type ErrorClass =
 
 export interface DureErrorOptions {
   /** What to do about it: the sentence that one would say to a colleague. */
-  hint?: string;
+  hint?: string | undefined;
   cause?: unknown;
   /**
    * Default `internal`. Decides the HTTP status (server/problem.ts) and the exit code of the CLI.

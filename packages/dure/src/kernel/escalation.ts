@@ -42,12 +42,12 @@ export interface NewEscalation {
   /** Default: a new one. */
   readonly id?: string;
   /** Default `""`: everybody's. */
-  readonly tenant?: string;
+  readonly tenant?: string | undefined;
   /** The key: a subject that is open is not asked twice. See `subjectOf`. */
   readonly subject: string;
   readonly type: EscalationType;
   readonly severity: EscalationSeverity;
-  readonly source?: EscalationSource;
+  readonly source?: EscalationSource | undefined;
   /** One line; cut at 300 characters. */
   readonly title: string;
   /** Cut at 8,000 characters. */

@@ -19,11 +19,11 @@ export interface BackgroundFacts {
     readonly at: number;
     readonly place: string;
   }[];
-  readonly rank?: "PRIMARY" | "SECONDARY";
+  readonly rank?: "PRIMARY" | "SECONDARY" | undefined;
   /** Of SECONDARY: who leads, and what it has said already. */
-  readonly primary?: { readonly agent: string; readonly answer?: string };
+  readonly primary?: { readonly agent: string; readonly answer?: string | undefined } | undefined;
   /** The message asks this of the agent. */
-  readonly request?: { readonly from: string };
+  readonly request?: { readonly from: string } | undefined;
 }
 
 /** The message as the agent's session keeps it: who said it, and the words. Pure. */

@@ -8,7 +8,7 @@ export interface Notice {
   readonly author: string;
   readonly text: string;
   /** Answers to an escalation: `escalation-id:value`. */
-  readonly buttons?: readonly { readonly value: string; readonly label: string }[];
+  readonly buttons?: readonly { readonly value: string; readonly label: string }[] | undefined;
 }
 
 export const NOTICE_TOPIC = "room.notice";
@@ -31,7 +31,7 @@ export function noticeHandler(setting: RoomsSetting, talk: Talk): TransactionalH
       if (!place || place.state === "closed" || !setting.directory.account(place.adapter, author)) {
         return;
       }
-      await talk.say(tx, place, { author, text, mark: "notice", ...(buttons && { buttons }) });
+      await talk.say(tx, place, { author, text, mark: "notice", buttons });
       setting.clock.after(0, () => talk.announce());
     },
   };

@@ -136,9 +136,9 @@ export function addressOf(place: Place): PlaceAddress {
   return {
     adapter: place.adapter,
     channel: place.channel ?? place.id,
-    ...(place.guild !== null && { guild: place.guild }),
-    ...(place.thread !== null && { thread: place.thread }),
-    ...(place.kind === "direct" && { direct: true }),
+    guild: place.guild ?? undefined,
+    thread: place.thread ?? undefined,
+    direct: place.kind === "direct" ? true : undefined,
   };
 }
 

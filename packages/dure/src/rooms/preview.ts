@@ -2,7 +2,7 @@ import type { Cancel } from "../kernel/clock.ts";
 import { messageOf } from "../kernel/errors.ts";
 import type { TurnEvent } from "../kernel/turn-events.ts";
 import { ChannelError, type ChannelAccount, type ChannelAdapter } from "./channel-adapter.ts";
-import { nonceOf } from "./delivery.ts";
+import { nonceOf } from "./departure.ts";
 import { renderMentions } from "./mentions.ts";
 import { addressOf, type Place } from "./place.ts";
 import { partLength, type RoomsSetting } from "./talk.ts";

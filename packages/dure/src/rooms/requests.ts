@@ -76,7 +76,7 @@ export class Requests {
         role: "delegation",
         room: place.id,
         agent: closed.to_agent,
-        ...(closed.origin.session !== undefined && { session: closed.origin.session }),
+        session: closed.origin.session,
         data: {
           request: closed.id,
           from: closed.from_agent,
@@ -194,7 +194,7 @@ export class Requests {
         type: "collaborate.failed",
         role: "delegation",
         agent: request.from_agent,
-        ...(session !== undefined && { session }),
+        session,
         data: {
           request: request.id,
           to: request.to_agent,
@@ -247,7 +247,7 @@ export async function withdrawRequestsIn(
         type: "collaborate.failed",
         role: "delegation",
         agent: request.from_agent,
-        ...(session !== undefined && { session }),
+        session,
         data: { request: request.id, to: request.to_agent, why: GONE[because].en },
       },
     ]);

@@ -405,13 +405,20 @@ function messageOf(given: Case): Addressing {
           : given.at === "thread-out"
             ? ["author", "other"]
             : [],
-      ...(given.at === "channel-mine" && { defaultAgent: "me" }),
-      ...(given.at === "channel-others" && { defaultAgent: "other" }),
-      ...(given.at === "direct-mine" && { directWith: "me" }),
-      ...(given.at === "direct-others" && { directWith: "other" }),
+      defaultAgent: DEFAULT_AGENTS[given.at],
+      directWith: DIRECT_WITH[given.at],
     },
   };
 }
+
+const DEFAULT_AGENTS: Readonly<Record<string, string>> = {
+  "channel-mine": "me",
+  "channel-others": "other",
+};
+const DIRECT_WITH: Readonly<Record<string, string>> = {
+  "direct-mine": "me",
+  "direct-others": "other",
+};
 
 function decide(message: Addressing): Record<string, RoleDecision> {
   return Object.fromEntries(decideRoles(message, TEAM, { allowBots: false }));

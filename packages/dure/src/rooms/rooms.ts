@@ -15,12 +15,8 @@ import { newId } from "../kernel/ids.ts";
 import type { Logger } from "../kernel/logger.ts";
 import { Accounts } from "./accounts.ts";
 import type { ChannelAdapter, PressingPerson } from "./channel-adapter.ts";
-import {
-  Collaboration,
-  type CollaborateCall,
-  type CollaborateCaller,
-  type CollaborateResult,
-} from "./collaborate.ts";
+import type { CollaborateCall, CollaborateCaller, CollaborateResult } from "./collaborate-call.ts";
+import { Collaboration } from "./collaborate.ts";
 import { Delivery } from "./delivery.ts";
 import { channelPlaceId, type Directory } from "./directory.ts";
 import { Inbound } from "./inbound.ts";
@@ -118,7 +114,7 @@ export class Rooms {
       allowBots: options.allowBots ?? false,
       adapters,
       stream: options.stream ?? false,
-      ...(options.defaultChannel !== undefined && { defaultChannel: options.defaultChannel }),
+      defaultChannel: options.defaultChannel,
     };
     this.#talk = new Talk(this.#setting);
     this.#requests = new Requests(this.#setting, this.#talk);
@@ -127,7 +123,7 @@ export class Rooms {
       requests: this.#requests,
       threadFound: (adapter, place) => this.#threadFound(adapter, place),
     });
-    this.#lifts = new Lifts(this.#setting, { talk: this.#talk, delivery });
+    this.#lifts = new Lifts(this.#setting, { talk: this.#talk, unsure: delivery.unsure });
     this.collaboration = new Collaboration(this.#setting, this.#talk);
     this.#responder = new Responder(this.#setting, {
       talk: this.#talk,
@@ -220,8 +216,8 @@ export class Rooms {
       author: who.person,
       authorName: who.person,
       text: checked.text,
-      ...(message.clientId !== undefined && { clientId: message.clientId }),
-      ...(message.replyTo !== undefined && { replyTo: message.replyTo }),
+      clientId: message.clientId,
+      replyTo: message.replyTo,
     };
     return this.#talk.hear(place.id, heard, agents);
   }

@@ -18,17 +18,17 @@ import { threadSlot } from "./thread-slot.ts";
  */
 export interface SinkTargets {
   /** One thread per conversation in this channel. */
-  readonly channel?: RoomChannel;
+  readonly channel?: RoomChannel | undefined;
   /**
    * POST of `{"items": [SinkLine, …]}`, at most 50 at once; the key of the batch is in
    * `Idempotency-Key`.
    */
-  readonly webhook?: string;
+  readonly webhook?: string | undefined;
   /**
    * NDJSON, one `SinkLine` per line. At least once: after a crash between writing and recording a
    * line may stand twice, with the same `id`.
    */
-  readonly file?: string;
+  readonly file?: string | undefined;
 }
 
 /** What an agent has said in a background exchange. */

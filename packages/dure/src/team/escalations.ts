@@ -53,12 +53,13 @@ export function openEscalationRouter(
       high: settings.escalationHighMs,
       medium: settings.escalationMediumMs,
     },
-    ...(operator !== undefined &&
-      directory && {
-        operators: agentOperators({ conversations, agent: directory.get(operator), locale }),
-      }),
-    ...(room !== undefined && directory && { room: roomHandler({ directory, room, locale }) }),
-    ...(webhook !== undefined && { webhook: { url: webhook, secret: environment.webhookSecret } }),
+    operators:
+      operator !== undefined && directory
+        ? agentOperators({ conversations, agent: directory.get(operator), locale })
+        : undefined,
+    room: room !== undefined && directory ? roomHandler({ directory, room, locale }) : undefined,
+    webhook:
+      webhook === undefined ? undefined : { url: webhook, secret: environment.webhookSecret },
   });
 }
 

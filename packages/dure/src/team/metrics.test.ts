@@ -20,7 +20,7 @@ async function open(url: string, settledAfterMs?: number) {
     lease: us.lease,
     jobs: { standing: async () => ({ pending: 2, running: 3 }) },
     plans: { leading: 0 },
-    ...(settledAfterMs !== undefined && { settledAfterMs }),
+    settledAfterMs,
   });
   return {
     scrape: async () => readMetrics(await scrape()),

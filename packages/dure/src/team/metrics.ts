@@ -19,7 +19,7 @@ export interface MetricsParts {
    * How old a row must be so that none before it can still commit, milliseconds. Default 10 000: no
    * transaction of dure is open for 5 s (DESIGN.md, event log).
    */
-  readonly settledAfterMs?: number;
+  readonly settledAfterMs?: number | undefined;
   readonly clock?: Clock;
 }
 

@@ -106,17 +106,18 @@ export function openPlans(
     logger,
     home,
     host,
-    ...(parts.remote !== undefined && {
-      elsewhere: elsewhere({
-        git,
-        repository: team.folder,
-        remote: parts.remote,
-        env,
-        home,
-        host,
-        plans: folder,
-      }),
-    }),
+    elsewhere:
+      parts.remote === undefined
+        ? undefined
+        : elsewhere({
+            git,
+            repository: team.folder,
+            remote: parts.remote,
+            env,
+            home,
+            host,
+            plans: folder,
+          }),
     resolveBase: async (repositoryFolder, base, { signal }) => {
       const repository = await Repository.open(repositoryFolder, { git, signal });
       return { commit: await repository.resolve(base, { signal }), repository: repository.root };
@@ -172,31 +173,31 @@ export function openPlans(
     network,
     clock,
     importModule,
-    ...(!isEcho && {
-      draft: (goal, files, { signal }) =>
-        draftPlan(
-          {
-            models: paidModels(parts.models(), (request, model) =>
-              parts.budgets.charge(
-                {
-                  session: "plan.draft",
-                  path: "plan.draft",
-                  service: "plan.draft",
-                  agent: "plan.draft",
-                },
-                request,
-                model,
+    draft: !isEcho
+      ? (goal, files, { signal }) =>
+          draftPlan(
+            {
+              models: paidModels(parts.models(), (request, model) =>
+                parts.budgets.charge(
+                  {
+                    session: "plan.draft",
+                    path: "plan.draft",
+                    service: "plan.draft",
+                    agent: "plan.draft",
+                  },
+                  request,
+                  model,
+                ),
               ),
-            ),
-            llm,
-            clock,
-            threads,
-          },
-          goal,
-          files,
-          { signal },
-        ),
-    }),
+              llm,
+              clock,
+              threads,
+            },
+            goal,
+            files,
+            { signal },
+          )
+      : undefined,
   });
   return { desk, plans, threads };
 }

@@ -150,7 +150,7 @@ test("the server keeps what its configuration says: hosts, rates, sizes", async 
         host,
         authorization: `Bearer ${TOKEN}`,
         "x-forwarded-for": from,
-        ...(body && { "content-type": "application/json" }),
+        ...(body ? { "content-type": "application/json" } : {}),
       };
       const request = httpRequest(
         {

@@ -102,7 +102,7 @@ export interface StartTeamOptions {
   readonly logger: Logger;
   readonly clock?: Clock;
   /** Aborts the start. */
-  readonly signal?: AbortSignal;
+  readonly signal?: AbortSignal | undefined;
 }
 
 /**
@@ -438,11 +438,12 @@ async function startParts(
     jobs,
     plans: planDesk,
     request: async (target, { method = "GET", headers = {}, body } = {}) => {
+      const payload = body === undefined ? {} : { payload: body };
       const answer = await app.inject({
         method: method as "GET",
         url: target,
         headers: { host: "localhost", ...headers },
-        ...(body !== undefined && { payload: body }),
+        ...payload,
       });
       const fields = Object.entries(answer.headers).map(([name, value]): [string, string] => [
         name,
@@ -468,7 +469,7 @@ function jobLimits({
     permits: jobPermits,
     collaborationTurns: jobTurns,
     keepMs: keepJobsMs,
-    ...(jobTreeTokens !== undefined && { treeTokens: jobTreeTokens }),
+    treeTokens: jobTreeTokens,
   };
 }
 
@@ -488,7 +489,7 @@ async function openDatabase(
   const notifications = new Notifications({
     database,
     logger: options.logger,
-    ...(options.clock && { clock: options.clock }),
+    clock: options.clock,
   });
   opening.defer(() => notifications.stop());
   await Promise.all([
@@ -524,7 +525,7 @@ async function openTarget(
     logger,
     clock,
     idleMs: settings.databaseIdleMs,
-    ...(signal && { signal }),
+    signal,
   });
   options.defer("embedded PostgreSQL", () => embedded.stop());
   return { connection: embedded.connection };
@@ -594,8 +595,8 @@ function withSettings<Some extends AnyService>(
       environment.memoryKeepRecentTurns ?? own.keepRecentTurns ?? settings.keepRecentTurns,
     maxRawTurns: environment.memoryMaxRawTurns ?? own.maxRawTurns ?? settings.maxRawTurns,
     enableSummary: environment.memoryEnableSummary ?? own.enableSummary ?? settings.enableSummary,
-    ...(summaryModel !== undefined && { summaryModel }),
-    ...(summaryPrompt !== undefined && { summaryPrompt }),
+    summaryModel,
+    summaryPrompt,
   };
   return { ...service, memory, sessions: { busy: settings.busy, ...service.sessions } };
 }
@@ -651,10 +652,10 @@ function tokenStoreOf(environment: Environment, database: Database, clock: Clock
 function budgetLimits({ config }: LoadedTeam): BudgetLimits {
   const { turn, session, agent, team } = config.budgets ?? {};
   return {
-    ...(turn && { turn }),
-    ...(session && { session }),
-    ...(agent?.day && { agent: { day: agent.day } }),
-    ...(team?.day && { day: team.day }),
+    turn,
+    session,
+    agent: agent?.day ? { day: agent.day } : undefined,
+    day: team?.day ? team.day : undefined,
   };
 }
 
