@@ -202,7 +202,12 @@ export class Inbound implements ChannelPort {
   }
 
   /** Whether this account did not answer what it was asked, since the message is old. */
-  async #hear(account: ChannelAccount, place: Place, message: InboundMessage): Promise<boolean> {
+  async #hear(
+    account: ChannelAccount,
+    place: Place,
+    message: InboundMessage,
+    isOld: boolean,
+  ): Promise<boolean> {
     const checked = checkText(textOf(message));
     if (!checked.ok) return false;
     const { store } = this.#setting;

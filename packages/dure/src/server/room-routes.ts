@@ -4,7 +4,7 @@ import { z } from "zod";
 import { DureError } from "../kernel/errors.ts";
 import { toWire } from "../kernel/wire.ts";
 import type { StoredMessage } from "../rooms/room-store.ts";
-import type { RoomPerson } from "../rooms/rooms.ts";
+import type { RoomPerson } from "../rooms/room-person.ts";
 import { assertOfAllTenants, hasScope } from "./access.ts";
 import { refuseDeed } from "./audit.ts";
 import { callerOf } from "./guard.ts";
