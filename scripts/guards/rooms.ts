@@ -188,8 +188,8 @@ export const ROOM_GUARDS: readonly Guard[] = [
   {
     id: "talk.client-id.age",
     at: { file: `${ROOMS}/talk.ts` },
-    find: " and at <= clock_timestamp() - interval '24 hours'\"",
-    replace: ' and at > clock_timestamp()"',
+    find: " and at <= clock_timestamp() - interval '24 hours'`",
+    replace: " and at > clock_timestamp()`",
     tests: input("the same client_id is one message"),
     why: "a key of a message holds for ever",
   },
@@ -222,8 +222,8 @@ export const ROOM_GUARDS: readonly Guard[] = [
   {
     id: "handling.lock.holder",
     at: { file: `${ROOMS}/handling-end.ts` },
-    find: "where id = $1 and state = 'running' and holder = $2 for update\"",
-    replace: 'where id = $1 and $2::text is not null for update"',
+    find: "where id = $1 and state = 'running' and holder = $2 for update`",
+    replace: "where id = $1 and $2::text is not null for update`",
     tests: order("an answer is not said by a process whose work another one holds"),
     why: "an answer is said by a process that has lost the work",
   },

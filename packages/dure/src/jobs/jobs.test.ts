@@ -1666,7 +1666,10 @@ test("who gets no permit in time is blocked; one that was resumed waits for its 
   });
   await team.database.query(
     {
-      text: "update dure.jobs set started_at = clock_timestamp(), resumes = 1 where id = $1 and status = 'PENDING'",
+      text: `
+        update dure.jobs
+        set started_at = clock_timestamp(), resumes = 1
+        where id = $1 and status = 'PENDING'`,
     },
     [resumed.jobId],
   );

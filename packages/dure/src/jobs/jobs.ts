@@ -578,8 +578,13 @@ export class Jobs {
       because: DeadProcess["because"];
     }>({
       name: "job.dead-holders",
-      text: `select distinct j.holder as id, coalesce(p.ended_because, 'gone') as because from dure.jobs j left join dure.processes p on p.id = j.holder
-        where j.status = 'RUNNING' and j.holder is not null and (p.id is null or p.ended_at is not null)`,
+      text: `
+        select distinct j.holder as id, coalesce(p.ended_because, 'gone') as because
+        from dure.jobs j
+        left join dure.processes p on p.id = j.holder
+        where j.status = 'RUNNING'
+          and j.holder is not null
+          and (p.id is null or p.ended_at is not null)`,
     });
     let [resumed, abandoned] = [0, await this.#store.abandonStale(this.#limits.staleMs)];
     for (const { id, because } of dead) {

@@ -50,8 +50,17 @@ async function left(
   const id = newJobId();
   await db.database.query(
     {
-      text: `insert into dure.jobs (id, status, outcome, requester, target, message, intent, conversation_id, root_id, root_work, max_turns, turns_done, queued_ms, progress_ms, holder, has_permit, resume_count, resumes, started_at, finished_at)
-        values ($1, $2, $3, 'ruda', $4, 'How long does it take?', 'question', 'c', $1, $1, 1, case when $3::text is null then 0 else 1 end, 0, $5, $6::text, $6::text is not null, $7, $7, clock_timestamp(), clock_timestamp() - $8::interval)`,
+      text: `
+        insert into dure.jobs (
+          id, status, outcome, requester, target, message, intent, conversation_id, root_id,
+          root_work, max_turns, turns_done, queued_ms, progress_ms, holder, has_permit,
+          resume_count, resumes, started_at, finished_at
+        )
+        values (
+          $1, $2, $3, 'ruda', $4, 'How long does it take?', 'question', 'c', $1, $1, 1,
+          case when $3::text is null then 0 else 1 end, 0, $5, $6::text,
+          $6::text is not null, $7, $7, clock_timestamp(), clock_timestamp() - $8::interval
+        )`,
     },
     [
       id,
@@ -144,7 +153,10 @@ test("neither a jump of the clock nor a long night makes a job late", async () =
       async () =>
         (
           await team.database.query({
-            text: "select from dure.job_clock where abs(extract(epoch from clock_timestamp() - ticked_at)) < 60",
+            text: `
+              select
+              from dure.job_clock
+              where abs(extract(epoch from clock_timestamp() - ticked_at)) < 60`,
           })
         ).length,
       { timeout: 20_000 },
@@ -332,7 +344,10 @@ test("a job that waited for a person when its process died goes on with the answ
   // As Takeover does it.
   await db.database.query(
     {
-      text: "update dure.processes set epoch = epoch + 1, ended_at = clock_timestamp(), ended_because = 'silent' where id = $1",
+      text: `
+        update dure.processes
+        set epoch = epoch + 1, ended_at = clock_timestamp(), ended_because = 'silent'
+        where id = $1`,
     },
     [dead.processId],
   );
@@ -540,7 +555,10 @@ test("a process that was thought dead and comes back writes nothing into its job
   // As Takeover does it: the epoch, the jobs, the turns.
   await db.database.query(
     {
-      text: "update dure.processes set epoch = epoch + 1, ended_at = clock_timestamp(), ended_because = 'silent' where id = $1",
+      text: `
+        update dure.processes
+        set epoch = epoch + 1, ended_at = clock_timestamp(), ended_because = 'silent'
+        where id = $1`,
     },
     [old.processId],
   );
@@ -650,7 +668,11 @@ test("a process that is dead to the others is given no job, and loses those that
   await using team = await resting(db);
   const id = await left(db, { status: "PENDING" });
   await db.database.query({
-    text: "insert into dure.processes (id, app_version, host, machine, pid, pid_started, ended_at, recovered_at) values ('process_dead', '', '', '', 1, '', clock_timestamp(), clock_timestamp())",
+    text: `
+      insert into dure.processes (
+        id, app_version, host, machine, pid, pid_started, ended_at, recovered_at
+      )
+      values ('process_dead', '', '', '', 1, '', clock_timestamp(), clock_timestamp())`,
   });
 
   const given = await team.store.take({
@@ -762,7 +784,9 @@ test("the turn of a job is closed to the dead process that ran it, and runs nowh
   const id = await left(db, { holder: "process_dead" });
   await db.database.query(
     {
-      text: "insert into dure.turns (id, session_id, service, version, status, holder) values ('turn_1', $1, 'eden', '1', 'running', 'process_dead')",
+      text: `
+        insert into dure.turns (id, session_id, service, version, status, holder)
+        values ('turn_1', $1, 'eden', '1', 'running', 'process_dead')`,
     },
     [sessionOf(id, "eden")],
   );
@@ -865,14 +889,24 @@ test(
     for (let from = 0; from < OLD_JOBS; from += 10_000) {
       await team.database.query(
         {
-          text: `insert into dure.jobs (id, status, outcome, requester, target, message, intent, conversation_id, root_id, root_work, max_turns, turns_done, queued_ms, progress_ms, created_at, finished_at)
-      select 'job_old' || n, 'COMPLETED', 'max_turns', 'ruda', case when n % 10 = 0 then 'seum' else 'eden' end, 'm', 'question', 'c', 'job_old' || n, 'w' || n, 1, 1, 0, 0, clock_timestamp() - interval '8 days', clock_timestamp() - interval '8 days'
-      from generate_series($1::int + 1, $1::int + 10000) n`,
+          text: `
+            insert into dure.jobs (
+              id, status, outcome, requester, target, message, intent, conversation_id,
+              root_id, root_work, max_turns, turns_done, queued_ms, progress_ms, created_at,
+              finished_at
+            )
+            select 'job_old' || n, 'COMPLETED', 'max_turns', 'ruda',
+              case when n % 10 = 0 then 'seum' else 'eden' end, 'm', 'question', 'c',
+              'job_old' || n, 'w' || n, 1, 1, 0, 0, clock_timestamp() - interval '8 days',
+              clock_timestamp() - interval '8 days'
+            from generate_series($1::int + 1, $1::int + 10000) n`,
         },
         [from],
       );
-      const turns =
-        "insert into dure.job_turns (job_id, number, speaker, text, started_at) select 'job_old' || n, 1, 'eden', 'It takes eleven minutes.', clock_timestamp() from generate_series($1::int + 1, $1::int + 10000) n";
+      const turns = `
+          insert into dure.job_turns (job_id, number, speaker, text, started_at)
+          select 'job_old' || n, 1, 'eden', 'It takes eleven minutes.', clock_timestamp()
+          from generate_series($1::int + 1, $1::int + 10000) n`;
       await team.database.query({ text: turns }, [from]);
     }
     await team.database.query({ text: "analyze dure.jobs" });

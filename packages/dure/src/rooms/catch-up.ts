@@ -278,26 +278,68 @@ function isLater(platformId: string, than: string): boolean {
 
 const READ = {
   name: "inbound.read",
-  text: `insert into dure.account_reads as r (adapter, account, place, platform_id) values ($1, $2, $3, $4)
-         on conflict (adapter, account, place) do update set platform_id = $4, at = clock_timestamp() where (length($4), $4) > (length(r.platform_id), r.platform_id)`,
+  text: `
+    insert into dure.account_reads as r (adapter, account, place, platform_id)
+    values ($1, $2, $3, $4)
+    on conflict (adapter, account, place)
+    do update set platform_id = $4, at = clock_timestamp()
+    where (length($4), $4) > (length(r.platform_id), r.platform_id)`,
 };
 const READABLE = {
   name: "inbound.readable",
-  text: `select p.id, p.thread, p.is_idle,
-                coalesce(r.platform_id, case when p.is_idle then (select o.platform_id from dure.account_reads o where o.place = p.id order by length(o.platform_id) desc, o.platform_id desc limit 1) end) as last
-           from (select *, kind = 'thread' and active_at <= clock_timestamp() - $4::double precision * interval '1 millisecond' as is_idle from dure.places) p
-           left join dure.account_reads r on r.adapter = p.adapter and r.account = $2 and r.place = p.id
-          where p.adapter = $1 and p.state <> 'closed' and (p.kind = 'channel' or (p.kind = 'direct' and p.agent = $3)
-             or (p.kind = 'thread' and p.thread is not null and (not p.is_idle or p.thread = any($5::text[]))))
-          order by p.id`,
+  text: `
+    select p.id, p.thread, p.is_idle,
+      coalesce(
+        r.platform_id,
+        case
+          when p.is_idle then (
+            select o.platform_id
+            from dure.account_reads o
+            where o.place = p.id
+            order by length(o.platform_id) desc, o.platform_id desc
+            limit 1
+          )
+        end
+      ) as last
+    from (
+      select *,
+        kind = 'thread'
+        and active_at <= clock_timestamp() - $4::double precision * interval '1 millisecond' as is_idle
+      from dure.places
+    ) p
+    left join dure.account_reads r on r.adapter = p.adapter
+      and r.account = $2
+      and r.place = p.id
+    where p.adapter = $1
+      and p.state <> 'closed'
+      and (
+        p.kind = 'channel'
+        or (p.kind = 'direct' and p.agent = $3)
+        or (
+          p.kind = 'thread'
+          and p.thread is not null
+          and (not p.is_idle or p.thread = any($5::text[]))
+        )
+      )
+    order by p.id`,
 };
 /** Those of which this account has read something. */
 const KNOWN_THREADS = {
   name: "inbound.known_threads",
-  text: "select p.thread from dure.places p join dure.account_reads r on r.place = p.id and r.account = $3 and r.adapter = $1 where p.adapter = $1 and p.thread = any($2::text[])",
+  text: `
+    select p.thread
+    from dure.places p
+    join dure.account_reads r on r.place = p.id and r.account = $3 and r.adapter = $1
+    where p.adapter = $1 and p.thread = any($2::text[])`,
 };
 /** Since when dure has a place, or the channel of a thread, milliseconds since the epoch. */
 const KNOWN_SINCE = {
   name: "inbound.known_since",
-  text: "select (extract(epoch from least(p.created_at, c.created_at)) * 1000)::double precision as since from dure.places p left join dure.places c on c.id = p.parent where p.id = $1",
+  text: `
+    select (
+      extract(epoch from least(p.created_at, c.created_at)) * 1000
+    )::double precision as since
+    from dure.places p
+    left join dure.places c on c.id = p.parent
+    where p.id = $1`,
 };

@@ -84,6 +84,10 @@ async function escalated(
 
 const ACCOUNT = {
   name: "collaborate.account",
-  text: `select a.state, a.detail, a.changed_at, clock_timestamp() as now, ${LOST_AT} from dure.accounts a
-           left join dure.leases l on l.name = $3 left join dure.processes p on p.id = l.holder where a.adapter = $1 and a.id = $2`,
+  text: `
+    select a.state, a.detail, a.changed_at, clock_timestamp() as now, ${LOST_AT}
+    from dure.accounts a
+    left join dure.leases l on l.name = $3
+    left join dure.processes p on p.id = l.holder
+    where a.adapter = $1 and a.id = $2`,
 };

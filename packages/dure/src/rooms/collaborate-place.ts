@@ -207,13 +207,25 @@ function cleaned(name: string | undefined): string | undefined {
 /** Parameters: from, to, topic, the places of allowed channels, milliseconds. */
 export const FIND_ROUTE = {
   name: "collaborate.find_route",
-  text: `select r.thread from dure.thread_routes r join dure.places p on p.id = r.thread
-          where r.from_agent = $1 and r.to_agent = $2 and r.topic = $3 and p.parent = any($4::text[])
-            and r.renewed_at > clock_timestamp() - $5::double precision * interval '1 millisecond' and p.state <> 'closed'
-          order by r.renewed_at desc limit 1`,
+  text: `
+    select r.thread
+    from dure.thread_routes r
+    join dure.places p on p.id = r.thread
+    where r.from_agent = $1
+      and r.to_agent = $2
+      and r.topic = $3
+      and p.parent = any($4::text[])
+      and r.renewed_at > clock_timestamp() - $5::double precision * interval '1 millisecond'
+      and p.state <> 'closed'
+    order by r.renewed_at desc
+    limit 1`,
 };
 const NEW_THREAD = {
   name: "collaborate.new_thread",
-  text: "insert into dure.places (id, adapter, kind, parent, name, tenant, guild, channel, owner, topic) values ($1, $2, 'thread', $3, $4, $5, $6, $7, $8, $9)",
+  text: `
+    insert into dure.places (
+      id, adapter, kind, parent, name, tenant, guild, channel, owner, topic
+    )
+    values ($1, $2, 'thread', $3, $4, $5, $6, $7, $8, $9)`,
 };
 const ENQUEUE_THREAD = { name: "collaborate.enqueue_thread", text: "select dure.enqueue($1)" };

@@ -327,34 +327,69 @@ function addressed(text: string, target: RoomAgent): string {
 
 const ASKED_HERE = {
   name: "collaborate.asked_here",
-  text: "select 1 from dure.requests where thread = $1 and from_agent = $2 and to_agent = $3 and state <> 'withdrawn' limit 1",
+  text: `
+    select 1
+    from dure.requests
+    where thread = $1 and from_agent = $2 and to_agent = $3 and state <> 'withdrawn'
+    limit 1`,
 };
 const REQUEST_OF_TURN = {
   name: "collaborate.request_of_turn",
-  text: 'select r.id, r.to_agent as "to", r.chain, r.topic, r.thread from dure.handlings h join dure.requests r on r.id = h.request where h.turn = $1',
+  text: `
+    select r.id, r.to_agent as "to", r.chain, r.topic, r.thread
+    from dure.handlings h
+    join dure.requests r on r.id = h.request
+    where h.turn = $1`,
 };
 const ROUTE = {
   name: "collaborate.route",
-  text: `insert into dure.thread_routes (from_agent, to_agent, topic, channel, thread) values ($1, $2, $3, $4, $5)
-         on conflict (from_agent, to_agent, topic, channel) do update set thread = $5, renewed_at = clock_timestamp()`,
+  text: `
+    insert into dure.thread_routes (from_agent, to_agent, topic, channel, thread)
+    values ($1, $2, $3, $4, $5)
+    on conflict (from_agent, to_agent, topic, channel)
+    do update set thread = $5, renewed_at = clock_timestamp()`,
 };
 const PAIR = {
   name: "collaborate.pair",
-  text: `insert into dure.agent_pairs as p (one, other) values ($1, $2) on conflict (one, other) do update set calls = p.calls
-         returning (select array_agg((extract(epoch from at) * 1000)::double precision) from unnest(p.calls) at) as calls, (extract(epoch from clock_timestamp()) * 1000)::double precision as now`,
+  text: `
+    insert into dure.agent_pairs as p (one, other)
+    values ($1, $2)
+    on conflict (one, other)
+    do update set calls = p.calls
+    returning (
+      select array_agg((extract(epoch from at) * 1000)::double precision)
+      from unnest(p.calls) at
+    ) as calls,
+      (extract(epoch from clock_timestamp()) * 1000)::double precision as now`,
 };
 const PAIR_CALLED = {
   name: "collaborate.pair_called",
-  text: "update dure.agent_pairs set calls = array(select to_timestamp(at::double precision / 1000) from jsonb_array_elements_text($3::jsonb) at) where one = $1 and other = $2",
+  text: `
+    update dure.agent_pairs
+    set calls = array(
+      select to_timestamp(at::double precision / 1000)
+      from jsonb_array_elements_text($3::jsonb) at
+    )
+    where one = $1 and other = $2`,
 };
 const JOIN = {
   name: "collaborate.join",
-  text: "insert into dure.participants (place, agent) select $1, agent from unnest($2::text[]) agent on conflict do nothing",
+  text: `
+    insert into dure.participants (place, agent)
+    select $1, agent
+    from unnest($2::text[]) agent
+    on conflict do nothing`,
 };
 const OPEN_REQUEST = {
   name: "collaborate.open_request",
-  text: `insert into dure.requests (id, from_agent, to_agent, topic, thread, message, origin, chain, next_at)
-         values ($1, $2, $3, $4, $5, $6, $7, $8, clock_timestamp() + $9::double precision * interval '1 millisecond')`,
+  text: `
+    insert into dure.requests (
+      id, from_agent, to_agent, topic, thread, message, origin, chain, next_at
+    )
+    values (
+      $1, $2, $3, $4, $5, $6, $7, $8,
+      clock_timestamp() + $9::double precision * interval '1 millisecond'
+    )`,
 };
 const OPEN_ESCALATION = {
   name: "collaborate.open_escalation",

@@ -213,11 +213,22 @@ const KEY_LOCK = {
 };
 const KNOWN = {
   name: "collaborate.known",
-  text: "select result from dure.collaborations where key = $1 and ($2::double precision is null or at > clock_timestamp() - $2 * interval '1 millisecond')",
+  text: `
+    select result
+    from dure.collaborations
+    where key = $1
+      and (
+        $2::double precision is null
+        or at > clock_timestamp() - $2 * interval '1 millisecond'
+      )`,
 };
 const REMEMBER = {
   name: "collaborate.remember",
-  text: "insert into dure.collaborations (key, result) values ($1, $2) on conflict (key) do update set result = $2, at = clock_timestamp()",
+  text: `
+    insert into dure.collaborations (key, result)
+    values ($1, $2)
+    on conflict (key)
+    do update set result = $2, at = clock_timestamp()`,
 };
 const UPDATE_RESULT = {
   name: "collaborate.update_result",

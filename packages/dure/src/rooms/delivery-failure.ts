@@ -328,7 +328,10 @@ const ASKED_BY = {
 /** A call that was refused does not count for its pair. */
 const FORGET_CALL = {
   name: "room.forget_call",
-  text: "update dure.agent_pairs set calls = calls[1:cardinality(calls) - 1] where (one = $1 and other = $2 or one = $2 and other = $1) and cardinality(calls) > 0",
+  text: `
+    update dure.agent_pairs
+    set calls = calls[1:cardinality(calls) - 1]
+    where (one = $1 and other = $2 or one = $2 and other = $1) and cardinality(calls) > 0`,
 };
 const CLOSE = {
   name: "room.close",
@@ -340,18 +343,33 @@ const QUEUED_IN = {
 };
 const DROP_PART = {
   name: "room.drop_part",
-  text: `update dure.outbox set state = 'failed', settled_at = clock_timestamp(), error = '{"code": "EARLIER_PART_FAILED", "message": "An earlier part of the same message failed."}' where key = $1 and state = 'pending'`,
+  text: `
+    update dure.outbox
+    set state = 'failed', settled_at = clock_timestamp(),
+      error = '{"code": "EARLIER_PART_FAILED", "message": "An earlier part of the same message failed."}'
+    where key = $1 and state = 'pending'`,
 };
 /** Of a message whose thread was never made. */
 const DROP_PARTS = {
   name: "room.drop_parts",
-  text: `update dure.outbox set state = 'failed', settled_at = clock_timestamp(), error = '{"code": "THREAD_NOT_MADE", "message": "The thread could not be made."}' where starts_with(key, $1) and state = 'pending'`,
+  text: `
+    update dure.outbox
+    set state = 'failed', settled_at = clock_timestamp(),
+      error = '{"code": "THREAD_NOT_MADE", "message": "The thread could not be made."}'
+    where starts_with(key, $1) and state = 'pending'`,
 };
 const REFUSED = {
   name: "room.refused",
-  text: "update dure.accounts set state = 'refused', detail = $3, changed_at = clock_timestamp() where adapter = $1 and id = $2 and state <> 'refused'",
+  text: `
+    update dure.accounts
+    set state = 'refused', detail = $3, changed_at = clock_timestamp()
+    where adapter = $1 and id = $2 and state <> 'refused'`,
 };
 const WITHDRAW = {
   name: "room.withdraw",
-  text: "update dure.requests set state = 'withdrawn', closed_at = clock_timestamp(), next_at = null where id = $1 and message = $2 and state = 'open' returning to_agent, from_agent, origin",
+  text: `
+    update dure.requests
+    set state = 'withdrawn', closed_at = clock_timestamp(), next_at = null
+    where id = $1 and message = $2 and state = 'open'
+    returning to_agent, from_agent, origin`,
 };

@@ -282,7 +282,10 @@ const THREAD_MADE = {
 };
 const PART_MADE = {
   name: "room.part_made",
-  text: "insert into dure.room_parts (adapter, platform_id, message, part) values ($1, $2, $3, $4) on conflict do nothing",
+  text: `
+    insert into dure.room_parts (adapter, platform_id, message, part)
+    values ($1, $2, $3, $4)
+    on conflict do nothing`,
 };
 const WITHOUT_OVER = {
   name: "room.without_over",

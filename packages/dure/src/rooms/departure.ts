@@ -200,8 +200,13 @@ export function nonceOf(key: string): string {
 
 const LAST_POSTED = {
   name: "room.last_posted",
-  text: `select p.platform_id from dure.room_messages m join dure.room_parts p on p.message = m.id and p.adapter = $1
-          where m.place = $2 and m.author = $3 and (m.seq < $4 or m.seq = $4 and p.part < $5) order by m.seq desc, p.part desc limit 1`,
+  text: `
+    select p.platform_id
+    from dure.room_messages m
+    join dure.room_parts p on p.message = m.id and p.adapter = $1
+    where m.place = $2 and m.author = $3 and (m.seq < $4 or m.seq = $4 and p.part < $5)
+    order by m.seq desc, p.part desc
+    limit 1`,
 };
 const PART_OF = {
   name: "room.part_of",

@@ -219,15 +219,27 @@ function wishesOf({ wishes }: OpenHandling): Wishes {
 
 const LOCK = {
   name: "handling.lock",
-  text: "select wishes, preview from dure.handlings where id = $1 and state = 'running' and holder = $2 for update",
+  text: `
+    select wishes, preview
+    from dure.handlings
+    where id = $1 and state = 'running' and holder = $2
+    for update`,
 };
 const FINISH = {
   name: "handling.finish",
-  text: "update dure.handlings set state = 'done', outcome = $2, answer = $3, finished_at = clock_timestamp(), input = null where id = $1",
+  text: `
+    update dure.handlings
+    set state = 'done', outcome = $2, answer = $3, finished_at = clock_timestamp(),
+      input = null
+    where id = $1`,
 };
 const QUESTIONS_OF = {
   name: "handling.questions",
-  text: "select id, title, description, actions from dure.escalations where turn_id = $1 and status = 'open' order by created_at",
+  text: `
+    select id, title, description, actions
+    from dure.escalations
+    where turn_id = $1 and status = 'open'
+    order by created_at`,
 };
 const LEAVE = {
   name: "handling.leave",
@@ -235,9 +247,17 @@ const LEAVE = {
 };
 const PREVIOUS_OWN = {
   name: "handling.previous_own",
-  text: "select text from dure.room_messages where place = $1 and author = $2 and author_kind = 'agent' and mark is null order by seq desc limit 1",
+  text: `
+    select text
+    from dure.room_messages
+    where place = $1 and author = $2 and author_kind = 'agent' and mark is null
+    order by seq desc
+    limit 1`,
 };
 const ANSWERED = {
   name: "handling.answered",
-  text: "update dure.room_messages set roles = jsonb_set(roles, array[$2::text, 'answer'], to_jsonb($3::text)) where id = $1 and roles ? $2::text",
+  text: `
+    update dure.room_messages
+    set roles = jsonb_set(roles, array[$2::text, 'answer'], to_jsonb($3::text))
+    where id = $1 and roles ? $2::text`,
 };

@@ -234,7 +234,11 @@ function isRefusal(error: unknown): boolean {
 
 const COMPOSED = {
   name: "handling.composed",
-  text: "update dure.handlings set input = coalesce(input, $2), turn = coalesce(turn, $3) where id = $1 returning input, turn",
+  text: `
+    update dure.handlings
+    set input = coalesce(input, $2), turn = coalesce(turn, $3)
+    where id = $1
+    returning input, turn`,
 };
 const PARTICIPANTS = {
   name: "handling.participants",
@@ -243,15 +247,26 @@ const PARTICIPANTS = {
 const HEARD = {
   name: "handling.heard",
   text: `
-    select * from (
-      select o.sender, o.excerpt, o.at, p.name from dure.observations o join dure.places p on p.id = o.place
-       where (p.id = $1 or p.parent = $1) and $2 = any(o.agents) and o.at > clock_timestamp() - $4::double precision * interval '1 millisecond'
-       order by o.at desc limit $3) newest
-     order by at`,
+    select *
+    from (
+      select o.sender, o.excerpt, o.at, p.name
+      from dure.observations o
+      join dure.places p on p.id = o.place
+      where (p.id = $1 or p.parent = $1)
+        and $2 = any(o.agents)
+        and o.at > clock_timestamp() - $4::double precision * interval '1 millisecond'
+      order by o.at desc
+      limit $3
+    ) newest
+    order by at`,
 };
 const ANSWER_OF = {
   name: "handling.answer_of",
-  text: "select m.text from dure.handlings h join dure.room_messages m on m.id = h.answer where h.message = $1 and h.agent = $2",
+  text: `
+    select m.text
+    from dure.handlings h
+    join dure.room_messages m on m.id = h.answer
+    where h.message = $1 and h.agent = $2`,
 };
 const REQUEST = {
   name: "handling.request",

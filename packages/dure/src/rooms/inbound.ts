@@ -287,10 +287,24 @@ function splitButton(value: string): readonly [string, string] {
  */
 const EDIT = {
   name: "inbound.edit",
-  text: `with old as (select m.id, m.text from dure.room_parts p join dure.room_messages m on m.id = p.message join dure.places at on at.id = m.place
-                       where p.adapter = $1 and p.platform_id = $2 and m.author_kind <> 'agent' and at.state <> 'closed' for update of m)
-         update dure.room_messages m set text = $3, edited_at = case when old.text = $3 then m.edited_at else clock_timestamp() end
-           from old where m.id = old.id returning m.id, m.place, old.text <> $3 as is_news`,
+  text: `
+    with old as (
+      select m.id, m.text
+      from dure.room_parts p
+      join dure.room_messages m on m.id = p.message
+      join dure.places at on at.id = m.place
+      where p.adapter = $1
+        and p.platform_id = $2
+        and m.author_kind <> 'agent'
+        and at.state <> 'closed'
+      for update of m
+    )
+    update dure.room_messages m
+    set text = $3,
+      edited_at = case when old.text = $3 then m.edited_at else clock_timestamp() end
+    from old
+    where m.id = old.id
+    returning m.id, m.place, old.text <> $3 as is_news`,
 };
 /** What was heard is what stands there now. */
 const EDIT_RECORD = {

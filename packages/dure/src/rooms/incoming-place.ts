@@ -101,14 +101,27 @@ const LEARN_GUILD = {
 };
 const NEW_DIRECT = {
   name: "inbound.new_direct",
-  text: "insert into dure.places (id, adapter, kind, name, channel, person, agent) values ($1, $2, 'direct', $3, $4, $4, $5) on conflict do nothing",
+  text: `
+    insert into dure.places (id, adapter, kind, name, channel, person, agent)
+    values ($1, $2, 'direct', $3, $4, $4, $5)
+    on conflict do nothing`,
 };
 const BEING_MADE = {
   name: "inbound.being_made",
-  text: "select 1 from dure.places where parent = $1 and kind = 'thread' and thread is null and state <> 'closed' limit 1",
+  text: `
+    select 1
+    from dure.places
+    where parent = $1 and kind = 'thread' and thread is null and state <> 'closed'
+    limit 1`,
 };
 const NEW_THREAD = {
   name: "inbound.new_thread",
-  text: `insert into dure.places (id, adapter, kind, parent, name, guild, channel, thread, away_from, away_until)
-         select $1, $2, 'thread', $3, $4, $5, $6, $7, p.away_from, p.away_until from dure.places p where p.id = $3 on conflict do nothing`,
+  text: `
+    insert into dure.places (
+      id, adapter, kind, parent, name, guild, channel, thread, away_from, away_until
+    )
+    select $1, $2, 'thread', $3, $4, $5, $6, $7, p.away_from, p.away_until
+    from dure.places p
+    where p.id = $3
+    on conflict do nothing`,
 };

@@ -131,7 +131,10 @@ export async function liftPairsIn(
 /** Agents may speak again in a place. */
 export const RESUME = {
   name: "rooms.resume",
-  text: "update dure.places set state = 'open', suspended_until = null, agent_messages = 0, recent = '{}' where id = $1",
+  text: `
+    update dure.places
+    set state = 'open', suspended_until = null, agent_messages = 0, recent = '{}'
+    where id = $1`,
 };
 
 const IS_LIFT = `status = 'resolved' and used_at is null and (type = 'conflict' and resolution->>'value' = 'resume' and starts_with(subject, 'room:loop:')
@@ -142,15 +145,33 @@ const ANSWERED = {
 };
 const TAKE = {
   name: "lift.take",
-  text: `update dure.escalations set used_at = clock_timestamp() where id = (select id from dure.escalations where id = $1 and ${IS_LIFT} for update skip locked)
-         returning id, subject, resolution->>'value' as value, resolution->>'note' as note, resolved_by as by, context`,
+  text: `
+    update dure.escalations
+    set used_at = clock_timestamp()
+    where id = (
+      select id from dure.escalations where id = $1 and ${IS_LIFT} for update skip locked
+    )
+    returning id, subject, resolution->>'value' as value, resolution->>'note' as note,
+      resolved_by as by, context`,
 };
 const FORGET_CALLS_IN = {
   name: "lift.forget_calls_in",
-  text: `update dure.agent_pairs p set calls = '{}' where p.calls <> '{}' and exists (
-           select from dure.requests r where r.thread = $1 and (r.from_agent, r.to_agent) in ((p.one, p.other), (p.other, p.one))) returning p.one, p.other`,
+  text: `
+    update dure.agent_pairs p
+    set calls = '{}'
+    where p.calls <> '{}'
+      and exists (
+        select
+        from dure.requests r
+        where r.thread = $1
+          and (r.from_agent, r.to_agent) in ((p.one, p.other), (p.other, p.one))
+      )
+    returning p.one, p.other`,
 };
 const FORGET_CALLS = {
   name: "lift.forget_calls",
-  text: "update dure.agent_pairs set calls = '{}' where (one = $1 and other = $2) or (one = $2 and other = $1)",
+  text: `
+    update dure.agent_pairs
+    set calls = '{}'
+    where (one = $1 and other = $2) or (one = $2 and other = $1)`,
 };

@@ -106,15 +106,24 @@ export class PlaceChanges {
 
 const CLOSE = {
   name: "inbound.close",
-  text: "update dure.places set state = 'closed', closed_because = $2 where (id = $1 or parent = $1) and state <> 'closed' returning id",
+  text: `
+    update dure.places
+    set state = 'closed', closed_because = $2
+    where (id = $1 or parent = $1) and state <> 'closed'
+    returning id`,
 };
 const FORGET_PARTICIPANTS = {
   name: "inbound.forget",
-  text: "delete from dure.participants where place = $1 or place in (select id from dure.places where parent = $1)",
+  text: `
+    delete from dure.participants
+    where place = $1 or place in (select id from dure.places where parent = $1)`,
 };
 const FORGET_PARTICIPANT = {
   name: "inbound.forget_one",
-  text: "delete from dure.participants where agent = $2 and (place = $1 or place in (select id from dure.places where parent = $1))",
+  text: `
+    delete from dure.participants
+    where agent = $2
+      and (place = $1 or place in (select id from dure.places where parent = $1))`,
 };
 const ARCHIVE = {
   name: "inbound.archive",

@@ -134,7 +134,11 @@ interface PreviewParts {
 
 const BEGIN = {
   name: "preview.begin",
-  text: "update dure.handlings set preview = coalesce(preview, '') where id = $1 and state = 'running' and holder = $2 returning preview",
+  text: `
+    update dure.handlings
+    set preview = coalesce(preview, '')
+    where id = $1 and state = 'running' and holder = $2
+    returning preview`,
 };
 const POSTED = {
   name: "preview.posted",

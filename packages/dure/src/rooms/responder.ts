@@ -191,7 +191,9 @@ function subjectOf({ message, turn }: HandlingRow): string | null {
  */
 const CLAIM = {
   name: "handling.claim",
-  text: "select id, agent, place, message, session, rank, request, input, turn, tries from dure.start_handlings($1, $2, $3)",
+  text: `
+    select id, agent, place, message, session, rank, request, input, turn, tries
+    from dure.start_handlings($1, $2, $3)`,
 };
 const GIVE_BACK = {
   name: "handling.give_back",
@@ -202,6 +204,8 @@ const GIVE_BACK = {
 };
 const GIVE_UP = {
   name: "handling.give_up",
-  text: `update dure.handlings set state = 'done', outcome = 'failed', finished_at = clock_timestamp(), input = null
-          where id = $1 and state = 'running' and holder = $2`,
+  text: `
+    update dure.handlings
+    set state = 'done', outcome = 'failed', finished_at = clock_timestamp(), input = null
+    where id = $1 and state = 'running' and holder = $2`,
 };

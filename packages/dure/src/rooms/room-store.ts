@@ -259,10 +259,20 @@ const PLACE = {
 };
 const PLACE_AT = {
   name: "room.place_at",
-  text: "select * from dure.places where adapter = $1 and channel = $2 and coalesce(thread, '') = $3 and (kind <> 'thread' or thread is not null)",
+  text: `
+    select *
+    from dure.places
+    where adapter = $1
+      and channel = $2
+      and coalesce(thread, '') = $3
+      and (kind <> 'thread' or thread is not null)`,
 };
 const MESSAGE = { name: "room.message", text: "select * from dure.room_messages where id = $1" };
 const MESSAGE_AT = {
   name: "room.message_at",
-  text: "select m.* from dure.room_parts p join dure.room_messages m on m.id = p.message where p.adapter = $1 and p.platform_id = $2",
+  text: `
+    select m.*
+    from dure.room_parts p
+    join dure.room_messages m on m.id = p.message
+    where p.adapter = $1 and p.platform_id = $2`,
 };

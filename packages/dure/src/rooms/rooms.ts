@@ -448,8 +448,13 @@ function textRefused(because: "empty" | "malformed" | "too-long"): DureError {
 
 const DIRECT = {
   name: "rooms.direct",
-  text: `insert into dure.places (id, adapter, kind, name, tenant, person, agent, channel) values ($1, 'web', 'direct', $2, $3, $4, $5, $1)
-         on conflict (adapter, tenant, person, agent) where kind = 'direct' do update set name = $2 returning id`,
+  text: `
+    insert into dure.places (id, adapter, kind, name, tenant, person, agent, channel)
+    values ($1, 'web', 'direct', $2, $3, $4, $5, $1)
+    on conflict (adapter, tenant, person, agent)
+    where kind = 'direct'
+    do update set name = $2
+    returning id`,
 };
 const REMOVE = {
   name: "rooms.remove",

@@ -618,5 +618,10 @@ const CLIENT_MESSAGE = {
  */
 const FORGET_CLIENT_ID = {
   name: "room.forget_client_id",
-  text: "delete from dure.room_client_ids where place = $1 and person = $2 and client_id = $3 and at <= clock_timestamp() - interval '24 hours'",
+  text: `
+    delete from dure.room_client_ids
+    where place = $1
+      and person = $2
+      and client_id = $3
+      and at <= clock_timestamp() - interval '24 hours'`,
 };

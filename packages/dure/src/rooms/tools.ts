@@ -83,5 +83,8 @@ export function presenceTools(
 /** Kept with the work itself, so that it holds after a crash. */
 const WISH = {
   name: "room.wish",
-  text: "update dure.handlings set wishes = array(select distinct unnest(wishes || $2::text)) where turn = $1 and state <> 'done'",
+  text: `
+    update dure.handlings
+    set wishes = array(select distinct unnest(wishes || $2::text))
+    where turn = $1 and state <> 'done'`,
 };

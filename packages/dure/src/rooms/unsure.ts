@@ -115,14 +115,26 @@ const QUEUED_AGAIN = {
 };
 const REVIVE_PARTS = {
   name: "room.revive_parts",
-  text: `update dure.outbox set state = 'pending', settled_at = null, error = null, next_at = clock_timestamp()
-          where starts_with(key, $1) and state = 'failed' and error->>'code' in ('EARLIER_PART_FAILED', 'THREAD_NOT_MADE')`,
+  text: `
+    update dure.outbox
+    set state = 'pending', settled_at = null, error = null, next_at = clock_timestamp()
+    where starts_with(key, $1)
+      and state = 'failed'
+      and error->>'code' in ('EARLIER_PART_FAILED', 'THREAD_NOT_MADE')`,
 };
 /** Of a thread that was given up because its outcome was unknown. */
 const REOPEN_PLACE = {
   name: "room.reopen_place",
-  text: `update dure.places set state = case when suspended_until > clock_timestamp() then 'suspended' else 'open' end, closed_because = null
-          where id = $1 and state = 'closed' and starts_with(closed_because, 'the thread could not be made')`,
+  text: `
+    update dure.places
+    set state = case
+      when suspended_until > clock_timestamp() then 'suspended'
+      else 'open'
+    end,
+      closed_because = null
+    where id = $1
+      and state = 'closed'
+      and starts_with(closed_because, 'the thread could not be made')`,
 };
 const UNSURE_IN = {
   name: "room.unsure_in",
@@ -147,8 +159,14 @@ const LOOK_FOR_THREAD = {
  */
 const THREAD_NAMED = {
   name: "room.thread_named",
-  text: `select other.thread from dure.places p join dure.places other on other.parent = p.parent and other.kind = 'thread' and other.thread is not null
-          where p.id = $1 and strpos($2, other.id) > 0 limit 1`,
+  text: `
+    select other.thread
+    from dure.places p
+    join dure.places other on other.parent = p.parent
+      and other.kind = 'thread'
+      and other.thread is not null
+    where p.id = $1 and strpos($2, other.id) > 0
+    limit 1`,
 };
 const WAITING_PARTS = {
   name: "room.waiting_parts",
@@ -156,5 +174,9 @@ const WAITING_PARTS = {
 };
 const REOPEN = {
   name: "room.reopen",
-  text: "update dure.requests set state = 'open', closed_at = null, next_at = clock_timestamp() + $2::double precision * interval '1 millisecond' where message = $1 and state = 'withdrawn'",
+  text: `
+    update dure.requests
+    set state = 'open', closed_at = null,
+      next_at = clock_timestamp() + $2::double precision * interval '1 millisecond'
+    where message = $1 and state = 'withdrawn'`,
 };

@@ -72,12 +72,20 @@ test.each([
     const messages = async (): Promise<unknown> =>
       (
         await db.database.query<{ message: string }>({
-          text: "select done->>'message' as message from dure.turns where session_id = 's1' and status = 'done' order by accepted_at",
+          text: `
+            select done->>'message' as message
+            from dure.turns
+            where session_id = 's1' and status = 'done'
+            order by accepted_at`,
         })
       ).map(({ message }) => message);
     await expect.poll(messages, { timeout: 20_000 }).toEqual(["뒤에서 물어볼게요.", shown]);
     const tokens = await db.database.query({
-      text: "select e.data from dure.turn_events e join dure.turns t on t.id = e.turn_id where t.session_id = 's1' and t.author = 'system' and e.type = 'LLM_TOKEN'",
+      text: `
+        select e.data
+        from dure.turn_events e
+        join dure.turns t on t.id = e.turn_id
+        where t.session_id = 's1' and t.author = 'system' and e.type = 'LLM_TOKEN'`,
     });
     expect(tokens).toEqual([]);
   },

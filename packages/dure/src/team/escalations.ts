@@ -173,8 +173,17 @@ export function resolveEscalationTool(
 /** A repeat of the call after a crash finds its own decision, which `answer` refuses as closed. */
 const ASKED_BY_DURE = {
   name: "escalation.asked_by_dure",
-  text: `select e.tenant from dure.escalations e join dure.turns t on t.id = $2 and t.author = 'system'
-          where e.id = $1 and e.step = 'operator' and not exists (select from dure.messages m where m.session_id = t.session_id and m.author <> 'system')`,
+  text: `
+    select e.tenant
+    from dure.escalations e
+    join dure.turns t on t.id = $2 and t.author = 'system'
+    where e.id = $1
+      and e.step = 'operator'
+      and not exists (
+        select
+        from dure.messages m
+        where m.session_id = t.session_id and m.author <> 'system'
+      )`,
 };
 
 // --- the room
@@ -239,7 +248,10 @@ function roomHandler({
 
 const OPEN = {
   name: "escalation.for_room",
-  text: "select tenant, severity, title, description, actions from dure.escalations where id = $1 and status = 'open'",
+  text: `
+    select tenant, severity, title, description, actions
+    from dure.escalations
+    where id = $1 and status = 'open'`,
 };
 const PLACE_OF_TENANT = {
   name: "escalation.place_of_tenant",

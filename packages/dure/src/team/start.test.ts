@@ -370,7 +370,10 @@ test("each call of an agent is in the books with its tokens, and with its cost w
   // 2,000 tokens at 3 USD and 100 at 15 USD the million.
   expect(
     await stored.database.query({
-      text: "select service, agent, model, tokens_in, tokens_out, cost_micro_usd from dure.model_calls order by agent",
+      text: `
+        select service, agent, model, tokens_in, tokens_out, cost_micro_usd
+        from dure.model_calls
+        order by agent`,
     }),
   ).toEqual([
     {
@@ -394,9 +397,16 @@ test("each call of an agent is in the books with its tokens, and with its cost w
   // Of three days one call is an hour inside and one an hour outside; a model without a price is
   // said.
   await stored.database.query({
-    text: `insert into dure.model_calls (at, session_id, turn_id, service, agent, provider, model, attempt, prompt_hash, tokens_in, tokens_out, estimated, cost_micro_usd, latency_ms)
-           select (date_trunc('day', clock_timestamp() at time zone 'UTC') - age) at time zone 'UTC', 's', 't', 'desk', 'hand', 'x', 'y', 1, '', 10, 5, false, null, 1
-             from unnest(array[interval '47 hours', interval '49 hours']) as age`,
+    text: `
+      insert into dure.model_calls (
+        at, session_id, turn_id, service, agent, provider, model, attempt, prompt_hash,
+        tokens_in, tokens_out, estimated, cost_micro_usd, latency_ms
+      )
+      select (
+        date_trunc('day', clock_timestamp() at time zone 'UTC') - age
+      ) at time zone 'UTC',
+        's', 't', 'desk', 'hand', 'x', 'y', 1, '', 10, 5, false, null, 1
+      from unnest(array[interval '47 hours', interval '49 hours']) as age`,
   });
   const day = (daysAgo: number): string =>
     new Date(systemClock.now() - daysAgo * 86_400_000).toISOString().slice(0, 10);
