@@ -10,7 +10,7 @@ import {
   type FakeDiscordOptions,
   type FakePlace,
 } from "../testing/fake-discord/fake-discord.ts";
-import { discord, type DiscordOptions } from "./discord-adapter.ts";
+import { discordAdapter, type DiscordOptions } from "./discord-adapter.ts";
 import { toWireText } from "./mapping.ts";
 import { loadDiscordJs } from "./discord-js.ts";
 import { RecordingPort } from "./test-port.ts";
@@ -807,7 +807,7 @@ async function aStage(fakeOptions: FakeDiscordOptions = {}, options: Partial<Dis
   const eden = fake.addBot({ name: "이든", token: "token-eden" });
   const minsu = fake.addPerson("민수");
   const here: PlaceAddress = { adapter: "discord", guild: guild.id, channel: general.id };
-  const adapter = discord({
+  const adapter = discordAdapter({
     tokens: { ruda: "token-ruda", eden: "token-eden" },
     apiUrl: fake.url,
     startPerBotMs: 5,

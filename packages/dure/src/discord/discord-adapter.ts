@@ -82,7 +82,7 @@ type Patient = <T>(work: () => Promise<T>) => Promise<T>;
 const ROOM_FOR_MENTIONS = 100;
 
 /** Agents in Discord: one bot per agent. */
-export function discord(options: DiscordOptions): DiscordAdapter {
+export function discordAdapter(options: DiscordOptions): DiscordAdapter {
   return new DiscordAdapter(options);
 }
 

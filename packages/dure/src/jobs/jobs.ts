@@ -38,7 +38,7 @@ import {
   type JobTurn,
   type JobWords,
 } from "./job.ts";
-import { JobDesk, JobFencedError, type AgentDirectory } from "./job-desk.ts";
+import { JobExchangeStore, JobFencedError, type AgentDirectory } from "./job-exchange-store.ts";
 import { JOB_LIMITS, type JobLimits } from "./limits.ts";
 import { MAX_RESULTS, renderResults } from "./turn-message.ts";
 import { JOBS_TOPIC, JobStore, type NewJob } from "./store.ts";
@@ -689,7 +689,7 @@ export class Jobs {
         run.quarantined = false;
         void this.#look();
       };
-      const desk = new JobDesk({
+      const exchangeStore = new JobExchangeStore({
         held,
         store: this.#store,
         conversations,
@@ -700,7 +700,7 @@ export class Jobs {
       });
       const end = await runExchange(
         { job, turns: held.turns, attempt: held.attempt, earlier: held.earlier },
-        desk,
+        exchangeStore,
         { limits: this.#limits, clock, random, signal },
       );
       this.#troubles.delete(id);

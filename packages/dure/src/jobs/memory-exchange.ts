@@ -18,7 +18,7 @@ import {
   runExchange,
   type Attempt,
   type ExchangeAgent,
-  type ExchangeDesk,
+  type ExchangeStore,
   type Spoken,
 } from "./exchange.ts";
 import { isOver, newJobId, transition, type Job, type JobTurn, type JobWords } from "./job.ts";
@@ -241,7 +241,7 @@ export function exchangeInMemory(
   return new MemoryJobs(options).exchange(request, { signal: options.signal });
 }
 
-class MemoryRun implements ExchangeDesk {
+class MemoryRun implements ExchangeStore {
   job: Job;
   /** Resolves when it has ended. */
   readonly ended: Promise<void>;
@@ -353,7 +353,7 @@ class MemoryRun implements ExchangeDesk {
     };
   }
 
-  // --- the desk
+  // --- the store of the exchange
 
   agent(id: string): ExchangeAgent | undefined {
     return Object.hasOwn(this.#agents, id) ? agentOf(id) : undefined;

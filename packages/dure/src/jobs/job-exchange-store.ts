@@ -4,7 +4,7 @@ import type { Done } from "../kernel/turn-events.ts";
 import type { Caller, Conversations } from "../engine/api.ts";
 import type { ExchangeEnd } from "./endings.ts";
 import { MAX_RESULTS } from "./turn-message.ts";
-import type { Attempt, ExchangeAgent, ExchangeDesk, Rest, Spoken } from "./exchange.ts";
+import type { Attempt, ExchangeAgent, ExchangeStore, Rest, Spoken } from "./exchange.ts";
 import { sessionOf, type JobError, type JobWords } from "./job.ts";
 import type { JobLimits } from "./limits.ts";
 import type { AttemptInput, HeldJob, JobResult, JobStore } from "./store.ts";
@@ -39,12 +39,12 @@ const ACCEPT_FIRST_WAIT_MS = 50;
 const MAX_ACCEPT_WAIT_MS = 1_000;
 
 /**
- * The desk of an exchange that is held by this process: rows of `dure.jobs` and turns of the
+ * The store of an exchange that is held by this process: rows of `dure.jobs` and turns of the
  * engine.
  */
-export class JobDesk implements ExchangeDesk {
+export class JobExchangeStore implements ExchangeStore {
   readonly #held: HeldJob;
-  readonly #options: JobDeskOptions;
+  readonly #options: JobExchangeStoreOptions;
   readonly #caller: Caller;
   #input: AttemptInput | null;
   #attempt: number;
@@ -56,7 +56,7 @@ export class JobDesk implements ExchangeDesk {
   #begunBefore: number | null;
   #turn: string | null;
 
-  constructor(options: JobDeskOptions) {
+  constructor(options: JobExchangeStoreOptions) {
     const { held } = options;
     this.#options = options;
     this.#held = held;
@@ -295,7 +295,7 @@ export class JobDesk implements ExchangeDesk {
   }
 }
 
-export interface JobDeskOptions {
+export interface JobExchangeStoreOptions {
   readonly held: HeldJob;
   readonly store: JobStore;
   readonly conversations: Pick<Conversations, "accept" | "read" | "stopTurn">;
