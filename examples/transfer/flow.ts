@@ -180,7 +180,7 @@ export class TransferTurn {
   // --- the bank
 
   /**
-   * A confirmed transfer of which nobody knows yet: nothing that is said changes it, so it is
+   * A confirmed transfer whose outcome is not known yet: nothing that is said changes it, so it is
    * settled first.
    */
   async #resume(): Promise<DonePayload> {

@@ -58,8 +58,8 @@ type Line = { readonly key: string; readonly order: string } & (
 
 /**
  * The bank's book: one answer per key, for ever. With a file each answer is written and synced
- * before it is given, so a kill loses none; a last line that a kill tore is dropped (nobody was
- * told about it).
+ * before it is given, so a kill loses none; a last line that a kill tore is dropped: its
+ * answer was not given.
  */
 export class Ledger {
   readonly #accounts: Required<Omit<Accounts, "known">> & Pick<Accounts, "known">;

@@ -141,7 +141,7 @@ describe("what a bot hears", () => {
     });
   });
 
-  test("joins what is open in a channel that is allowed later: at once, or when it is in use again; and no other", async () => {
+  test("joins the threads of a channel that is allowed later: at once or when in use again; no other", async () => {
     let allowed = false;
     await using stage = await aStage(
       {},
@@ -659,7 +659,7 @@ describe("threads", () => {
     ).toEqual({ found: "no" });
   });
 
-  test("is public, and whoever may not create one is told what is missing", async () => {
+  test("is public, and an account that may not create one is told what is missing", async () => {
     await using stage = await aStage();
 
     const { platformId } = await stage.adapter.createThread(aThread(stage), { signal: never });
@@ -792,7 +792,7 @@ describe("accounts", () => {
 type Stage = Awaited<ReturnType<typeof aStage>>;
 
 /**
- * A server with a channel, the bots 루다 and 이든 and a person; the adapter is started and nobody is
+ * A server with a channel, the bots 루다 and 이든 and a person; the adapter is started and no account is
  * connected.
  */
 async function aStage(fakeOptions: FakeDiscordOptions = {}, options: Partial<DiscordOptions> = {}) {

@@ -15,7 +15,7 @@ export interface AgentDirectory {
   all(): readonly ExchangeAgent[];
 }
 
-/** Thrown where a write was refused: another process has the job, or somebody cancelled it. */
+/** Thrown where a write was refused: another process has the job, or it was cancelled. */
 export class JobFencedError extends DureError {
   constructor(job: string) {
     super("JOB_FENCED", `The job ${job} is no longer this process's.`, {
@@ -27,12 +27,10 @@ export class JobFencedError extends DureError {
 
 /**
  * A conversation turn that was stopped because it is late may take this long to end, milliseconds.
- * Source: our choice.
  */
 const STOP_PATIENCE_MS = 10_000;
 /**
- * Between two looks for the turn of an answer that is being given, milliseconds. Source: our
- * choice; it commits at any moment.
+ * Between two looks for the turn of an answer that is being given, milliseconds. It commits at any moment.
  */
 const ANSWER_LANDS_MS = 20;
 const ACCEPT_FIRST_WAIT_MS = 50;
@@ -245,7 +243,7 @@ export class JobExchangeStore implements ExchangeStore {
     }
   }
 
-  /** Cancelled or taken away meanwhile: the turn that was just accepted is nobody's. */
+  /** Cancelled or taken away meanwhile: the turn that was just accepted has no job. */
   async #note(turn: string): Promise<void> {
     if (await this.#options.store.note(this.#id, this.#held.epoch, turn)) return;
     await this.#stop(turn);

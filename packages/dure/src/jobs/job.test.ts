@@ -33,7 +33,7 @@ test.each(PAIRS)("$from → $to is allowed or refused as the table says", ({ fro
   expect(attempt("anybody")).toBe(isListed && to !== "PENDING" ? to : "JOB_TRANSITION");
 });
 
-test("the database refuses every transition that the table does not have, and takes a job back from recovery alone", async () => {
+test("the database refuses every transition that the table does not have; recovery takes jobs back", async () => {
   await using db = await testDatabase();
   const { database } = db;
   const outcomeOf = (status: JobStatus): string | null =>

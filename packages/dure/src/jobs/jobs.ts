@@ -84,24 +84,23 @@ export type JobFrame =
  */
 const LOOK_EVERY_MS = 400;
 /**
- * How often running time is counted and loose ends are looked for, in milliseconds. Source: our
- * choice; the permit's 30 s are counted by it.
+ * How often running time is counted and loose ends are looked for, in milliseconds. The permit's 30 s are counted by it.
  */
 const TEND_EVERY_MS = 1_000;
 /**
  * Running time that one count adds at most, in milliseconds: a jump of the clock is no running
- * time. Source: our choice; two ticks.
+ * time: two ticks.
  */
 const MAX_STEP_MS = 2_000;
 /**
- * Jobs that one look takes; the first of them goes on before the last is taken. Source: our choice.
+ * Jobs that one look takes; the first of them goes on before the last is taken.
  */
 const TAKE_AT_ONCE = 32;
 const STALE_EVERY_MS = 60_000;
 const PURGE_AT_ONCE = 500;
-/** Failures of our own code with one job before it is given up here. Source: our choice. */
+/** Failures of our own code with one job before it is given up here. */
 const MAX_TROUBLES = 3;
-/** Whoever waits for an end looks at least this often, in milliseconds. */
+/** A waiting call looks for the end at least this often, in milliseconds. */
 const LOOK_ENDED_EVERY_MS = 500;
 const PAGE_DEFAULT = 50;
 const MAX_PAGE = 200;
@@ -872,8 +871,8 @@ export class Jobs {
   ): Promise<AskResult> {
     if (!(await this.#untilEnded(id, waitMs, signal))) return { status: "timeout", jobId: id };
     const job = await this.get(id, { tenant });
-    // Who asks again, after a death, may find that the place was told meanwhile: nobody hears a
-    // result twice.
+    // A caller that asks again after a crash may find that the place was told meanwhile: a result
+    // is told once.
     return (await this.#store.answered(id)) ? resultOf(job) : { status: "timeout", jobId: id };
   }
 

@@ -76,7 +76,7 @@ async function left(
   return id;
 }
 
-test("a start says what it found, as a value, in the log and as an event: resumed, given up, removed, not ended", async () => {
+test("a start says what it found: resumed, given up, removed, not ended; as value, log and event", async () => {
   await using db = await testDatabase();
   const resumed = await left(db);
   const poisoned = await left(db, { resume_count: 5 });
@@ -108,7 +108,7 @@ test("a start says what it found, as a value, in the log and as an event: resume
   expect(logged).toContainEqual(report);
 });
 
-test("a job that stood RUNNING for an hour of running time without progress is given up, wherever it is held", async () => {
+test("a job without progress for an hour of running time is given up, wherever it is held", async () => {
   await using db = await testDatabase();
   await db.database.query({ text: "update dure.job_clock set running_ms = 3600001 + 5000" });
   const stale = await left(db, { progress_ms: 4_000 });
@@ -168,7 +168,7 @@ test("neither a jump of the clock nor a long night makes a job late", async () =
   expect((await team.jobs.get(waiting.jobId!)).status).toBe("PENDING");
 });
 
-test("a job that was resumed twice without progress waits until it can run alone, while the others go on; beside it nobody begins", async () => {
+test("a job resumed twice without progress waits until it can run alone; beside it no job begins", async () => {
   await using db = await testDatabase();
   const gates = new Map<string, PromiseWithResolvers<string>>(
     ["eden", "seum"].map((name) => [name, Promise.withResolvers<string>()]),
@@ -257,7 +257,7 @@ test("a job that was resumed long after it was asked is left to a process that k
   await expectSoon(async () => (await knowing.jobs.get(id)).status).toBe("COMPLETED");
 });
 
-test("a job without progress is given up although its holder lives: its call is cut, its turn stopped, and retry offered", async () => {
+test("a job without progress is given up although its holder lives: it is cut, and retry offered", async () => {
   await using db = await testDatabase();
   const cut: string[] = [];
   const waiting: TestAgent = (_request, { signal }) =>
@@ -416,7 +416,7 @@ test("the answer `retry` to the escalation of a job that was given up starts it 
   ]);
 });
 
-test("nobody is asked any more what becomes of a job that was tried again otherwise, or is gone", async () => {
+test("the question about a job is closed when it was tried again otherwise, or is gone", async () => {
   await using db = await testDatabase();
   const [again, gone] = [await left(db, { resume_count: 5 }), await left(db, { resume_count: 5 })];
   await using team = await startTestTeam({
@@ -486,7 +486,7 @@ test("an agent whose prompt was changed goes on with the new one; its finished t
   ]).toEqual([true, false, []]);
 });
 
-test("an attempt whose acceptance was never noted is found by its place in the session, whatever the clock said", async () => {
+test("an attempt whose acceptance was not noted is found by its place in the session", async () => {
   await using db = await testDatabase();
   await using team = await startTestTeam({
     url: db.url,

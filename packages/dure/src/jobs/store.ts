@@ -103,7 +103,7 @@ export interface JobQuery {
   readonly limit: number;
 }
 
-/** Words of earlier exchanges that are told at the beginning of another one. Source: our choice. */
+/** Words of earlier exchanges that are told at the beginning of another one. */
 const MAX_EARLIER = 3;
 const RETRY_FIRST_MS = 25;
 const MAX_RETRY_MS = 500;
@@ -285,7 +285,7 @@ export class JobStore {
     return answer;
   }
 
-  /** Words that nobody was told yet, and those that the turn's earlier attempts were told. */
+  /** Words that no agent was told yet, and those that the turn's earlier attempts were told. */
   async words(id: string, turn: number): Promise<readonly JobWords[]> {
     const rows = await this.#many<WordsRow>(
       "job.words",

@@ -82,12 +82,16 @@ export class Accounts {
   }
 
   /**
-   * Words of agents whose account this team does not have any more leave nowhere, and nobody else
-   * would say so.
+   * Words of agents whose account this team does not have any more leave nowhere: the operators
+   * are told here.
    */
   async #tellWaiting(adapter: string): Promise<void> {
     const { database, store, directory, logger, locale } = this.#setting;
-    for (const { account, agent, count } of await waitingForNobody(database, adapter, directory)) {
+    for (const { account, agent, count } of await waitingWithoutAccount(
+      database,
+      adapter,
+      directory,
+    )) {
       const who = directory.find(agent)?.displayName ?? agent;
       logger.error(
         { adapter, account, messages: count },
@@ -130,7 +134,7 @@ export class Accounts {
   }
 
   /**
-   * By a person, in any process. What is ready again is known from whoever holds the connection.
+   * By a person, in any process. What is ready again is known from the process that holds the connection.
    */
   async pause(adapter: string, account: ChannelAccount, paused: boolean): Promise<void> {
     const isLocal = this.#setting.adapters.get(adapter)?.isLocal === true;
@@ -271,7 +275,7 @@ export class Accounts {
  * Accounts for which something waits to leave, that are not in this team and that no living process
  * has.
  */
-export async function waitingForNobody(
+export async function waitingWithoutAccount(
   database: Pick<Database, "query">,
   adapter: string,
   directory: Directory,
@@ -303,7 +307,7 @@ export interface AccountRow {
   readonly detail: string | null;
   readonly changed_at: Date;
   /**
-   * Since when nobody living holds the connection; null: somebody does, or there is nothing to
+   * Since when no living process holds the connection; null: one does, or there is nothing to
    * hold.
    */
   readonly lost_at: Date | null;
@@ -317,7 +321,7 @@ export interface AccountRow {
 export const LOST_AT =
   "case when l.name is not null and (p.id is null or p.ended_at is not null) then greatest(l.renewed_at, p.renewed_at) end as lost_at";
 
-/** What an account's row says, unless whoever wrote it is dead. Pure. */
+/** What an account's row says, unless the process that wrote it is dead. Pure. */
 export function stateOf({
   state,
   changed_at,

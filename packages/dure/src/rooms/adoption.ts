@@ -5,7 +5,7 @@ import { recordOf, type RoomsSetting } from "./talk.ts";
  * A thread that turns out to be ours was taken for a people's thread, a place of its own, by those
  * who wrote there first. All that was said, observed, asked and joined there is the thread's from
  * now on; the place that stood for it is closed and empty, and leads there. The lines keep their
- * times and follow behind what the thread holds already, so that whoever follows it gets them too.
+ * times and follow behind what the thread holds already, so that readers that follow it get them too.
  * Runs in the transaction that records the thread, before its platform's id is known to dure.
  */
 export async function adoptDouble(
@@ -88,7 +88,7 @@ const MOVE_GUARDS = {
     from dure.places d
     where p.id = $1 and d.id = $2`,
 };
-/** Whoever lifts the thread answers what was asked there. */
+/** Lifting the thread answers what was asked there. */
 const MOVE_STOP = {
   name: "adopt.stop",
   text: `

@@ -15,7 +15,7 @@ export interface ChannelAdapter {
   readonly limits: ChannelLimits;
   /**
    * True: there is nothing to connect; every process serves all accounts, which are ready unless
-   * somebody paused them.
+   * a person paused them.
    */
   readonly isLocal: boolean;
   /** Keeps the port and gets ready; connects no account yet. */
@@ -140,7 +140,7 @@ export interface PressingPerson {
   readonly roles?: readonly string[] | undefined;
   /** May administer the server where the button stands. */
   readonly manages?: boolean;
-  /** May write where the button stands. Absent: there is nobody who could not. */
+  /** May write where the button stands. Absent: every person can. */
   readonly writes?: boolean | undefined;
 }
 
@@ -175,8 +175,8 @@ export interface ThreadInUse {
   /** The platform's id of its newest message. */
   readonly newest: string;
   /**
-   * Others have put the account in, by naming it: it hears what is said from then on, and nobody
-   * hands it the words that named it.
+   * Others have put the account in, by naming it: it hears what is said from then on; the
+   * words that named it are not handed to it.
    */
   readonly wasAdded: boolean;
 }
@@ -226,7 +226,7 @@ export interface OutgoingPost {
    * the platform's form by the adapter.
    */
   readonly text: string;
-  /** Agents that this text may mention; every other mention in it is shown and wakes nobody. */
+  /** Agents that this text may mention; every other mention in it is shown and wakes no account. */
   readonly mentions: readonly {
     readonly agent: string;
     readonly platformId: string;

@@ -10,7 +10,7 @@ export interface RoomAgent {
   readonly displayName: string;
   /** The service that answers for it. */
   readonly service: string;
-  /** Answers where nobody else is named. */
+  /** Answers where no other agent is named. */
   readonly leads: boolean;
   /**
    * Key of the channel where its collaborations begin when the session has none. Absent: the

@@ -2,7 +2,7 @@ import type { Queryable } from "../durable/database.ts";
 import { enqueue, type TransactionalHandler } from "../durable/outbox.ts";
 import type { RoomsSetting, Talk } from "./talk.ts";
 
-/** One line that dure says in an agent's name: it names nobody and wakes nobody. */
+/** One line that dure says in an agent's name: it names no agent and wakes none. */
 export interface Notice {
   readonly place: string;
   readonly author: string;

@@ -115,7 +115,7 @@ function timeOf(at: string | Date | null): number | null {
 }
 
 /**
- * Whether the channel was not in the configuration when something was said: then it is nobody's.
+ * Whether the channel was not in the configuration when something was said: then it is not answered.
  * Pure. Source: docs/spec/collaboration §2, rule 1.
  */
 export function wasAway({ awayFrom, awayUntil }: Place, at: number): boolean {

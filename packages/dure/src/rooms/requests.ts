@@ -7,7 +7,7 @@ import { roomReports } from "./reports.ts";
 import type { RoomsSetting, Talk } from "./talk.ts";
 import { GONE, roomTexts, type GoneReason } from "./texts.ts";
 
-/** How often somebody looks for requests that nobody answered, milliseconds. */
+/** How often each process looks for unanswered requests, milliseconds. */
 const LOOK_EVERY_MS = 1_000;
 const AT_ONCE = 50;
 
@@ -21,7 +21,7 @@ interface DueRequest {
   readonly origin: Origin;
 }
 
-/** Where somebody was asked to hand over. */
+/** Where the work was asked for that was handed over. */
 interface Origin {
   readonly place?: string;
   readonly session?: string;
@@ -181,7 +181,7 @@ export class Requests {
   }
 
   /**
-   * Nobody waits for an answer for ever: the request ends as its thread forgets who takes part.
+   * No request waits for ever: it ends as its thread forgets who takes part.
    * What the operator was told stands.
    */
   async #expire(tx: Transaction, request: DueRequest): Promise<void> {

@@ -39,11 +39,11 @@ describe("in a channel", () => {
     expect(handlers(roles)).toEqual(["ruda", "eden"]);
   });
 
-  test("an agent's message without a mention is answered by nobody, not even the default agent", () => {
+  test("an agent's message without a mention is not answered, not even by the default agent", () => {
     expect(handlers(decide(aMessage({ author: "eden", authorKind: "agent" })))).toEqual([]);
   });
 
-  test("an author that names itself leaves the lead to the next one, and addresses nobody when it is alone", () => {
+  test("an author that names itself leaves the lead to the next one, and alone addresses no agent", () => {
     const both = decide(
       aMessage({ author: "ruda", authorKind: "agent", mentions: ["ruda", "eden"] }),
     );
@@ -166,7 +166,7 @@ describe("in a thread", () => {
   });
 });
 
-describe("a message that nobody answers", () => {
+describe("a message that no agent answers", () => {
   test("L1 of a sink is dropped by everybody, mentions or not", () => {
     const roles = decide(
       aMessage({ author: "ruda", authorKind: "agent", fromSink: true, mentions: TEAM }),

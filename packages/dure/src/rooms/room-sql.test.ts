@@ -1,4 +1,4 @@
-/** What the rows of a place do by themselves, whoever writes in it. */
+/** What the rows of a place do by themselves, for every writer. */
 
 import { describe, expect, test } from "vitest";
 import type { Database } from "../durable/database.ts";

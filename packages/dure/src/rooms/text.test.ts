@@ -198,7 +198,7 @@ describe("a message in parts", () => {
     expect(splitMessage("가".repeat(2001)).map((part) => part.length)).toEqual([2000, 1]);
   });
 
-  test("is cut before a paragraph first, then before a line, after a sentence, after a word, between graphemes", () => {
+  test("is cut before a paragraph, then a line, then after a sentence, a word, a grapheme", () => {
     expect(splitMessage("one one\ntwo\n\nthree three\nfour", 24)).toEqual([
       "one one\ntwo",
       "three three\nfour",

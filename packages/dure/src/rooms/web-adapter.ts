@@ -92,7 +92,7 @@ export class WebAdapter implements ChannelAdapter {
       : write();
   }
 
-  /** A thread of the web rooms has one key for ever: nobody needs to name it. */
+  /** A thread of the web rooms has one key for ever: no caller needs to name it. */
   async findThread(
     thread: OutgoingThread,
     options: { signal: AbortSignal },

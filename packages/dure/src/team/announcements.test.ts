@@ -16,7 +16,7 @@ const said = (request: ModelRequest): string =>
 
 test.each([
   ["in its words", "이든 말로는 괜찮대요.", "이든 말로는 괜찮대요."],
-  ["not at all, and without the mark, when nobody needs to hear of it", "ANNOUNCE_SKIP", ""],
+  ["not at all, and without the mark, when no person needs to hear of it", "ANNOUNCE_SKIP", ""],
 ])(
   "an agent in a chat tells what came of its background work %s",
   { timeout: 60_000 },

@@ -332,7 +332,7 @@ export function childEnvironment(
 
 /**
  * Whether `name` is set to something. For conventions of the terminal, such as NO_COLOR, that are
- * nobody's setting.
+ * no setting.
  */
 export function isSet(name: string): boolean {
   return (process.env[name] ?? "") !== "";

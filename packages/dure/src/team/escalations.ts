@@ -93,7 +93,7 @@ function agentOperators(parts: {
         background: operatorBackground(escalation),
         locale,
       };
-      // The tool has answered through the inbox, or nobody has.
+      // The tool has answered through the inbox, or there is no answer.
       await conversations.turn(request, {
         key,
         path: "escalation",

@@ -490,7 +490,7 @@ export function resolveLimits(team: TeamValues, environment: Environment): Resol
 }
 
 /**
- * Used when a key is set and nobody names a model. Source: our choice; `DURE_MODEL` or the
+ * Used when a key is set and no model is named. Source: our choice; `DURE_MODEL` or the
  * configuration name another.
  */
 const MODEL_OF_KEY = {

@@ -17,7 +17,7 @@ export interface MetricsParts {
   readonly plans: Pick<Plans, "leading">;
   /**
    * How old a row must be so that none before it can still commit, milliseconds. Default 10 000: no
-   * transaction of dure is open for 5 s (DESIGN.md, event log).
+   * transaction of dure is open for 5 s.
    */
   readonly settledAfterMs?: number | undefined;
   readonly clock?: Clock;

@@ -245,7 +245,7 @@ function scriptOf(run: PlanRun, script: string): OfflineScript {
   return readOfflineScript(script, text);
 }
 
-/** Files from which dure itself takes its secrets; those are nobody else's. */
+/** Files from which dure itself takes its secrets; those are for dure alone. */
 function environmentFiles(folder: string): readonly string[] {
   return readdirSync(folder)
     .filter((name) => /^\.env(?:\..*)?$/.test(name))

@@ -80,7 +80,7 @@ export async function openRooms(
   });
 }
 
-/** Characters of a persona that the directory shows. Source: our choice. */
+/** Characters of a persona that the directory shows. */
 const MAX_SOUL = 8_000;
 
 /** Read each time, for an agent's folder may change while the team runs. Undefined: it has none. */

@@ -75,7 +75,7 @@ test("under DURE_TOKEN an Idempotency-Key holds across a restart and on another 
   expect([await send(beside.team), await send(again.team)]).toEqual([turn, turn]);
 });
 
-test("what the team and the environment say of memory and of busy sessions holds for services on other servers, alone and in a combination", async () => {
+test("settings of memory and busy sessions hold for remote services, alone and in a combination", async () => {
   const gate = Promise.withResolvers<void>();
   const patient = defineService({
     name: "desk",
@@ -317,7 +317,7 @@ test.each(["openai", "anthropic"])(
   },
 );
 
-test("each call of an agent is in the books with its tokens, and with its cost where the team has set a price", async () => {
+test("each call of an agent is recorded with its tokens, and with its cost where a price is set", async () => {
   const dear = offlineModel("dear", () => ({
     text: "Yes.",
     usage: { tokensIn: 2_000, tokensOut: 100 },
@@ -501,7 +501,7 @@ test("each call of an agent is in the books with its tokens, and with its cost w
   expect(await costs("?days=91")).toMatchObject({ status: 400 });
 });
 
-test("who stopped and forgot stands in the audit log, with the name of the token, and what was refused; a tenant reads its own", async () => {
+test("stops, forgets and refusals stand in the audit log with the token's name; a tenant reads its own", async () => {
   const gate = Promise.withResolvers<void>();
   const slow = defineService({
     name: "desk",

@@ -119,7 +119,7 @@ export async function startTeam(
   try {
     return await startParts(team, environment, options, fence);
   } catch (error) {
-    // Whoever takes over also ends the sessions at the database: what failed by that says less than
+    // The process that takes over also ends the sessions at the database: what failed by that says less than
     // why.
     throw fence.fell ?? error;
   }
@@ -475,7 +475,7 @@ function jobLimits({
 
 /**
  * Longest wait for the recovery of dead processes before the server is loaded, milliseconds. The
- * rest goes on beside it. Source: our choice.
+ * rest goes on beside it.
  */
 const RECOVERY_FIRST_MS = 500;
 

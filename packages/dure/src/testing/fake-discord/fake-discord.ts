@@ -80,7 +80,7 @@ export interface FakeBotOptions {
   readonly memberAndPresenceIntents?: boolean;
 }
 
-/** A message as somebody in the place sees it. */
+/** A message as a member of the place sees it. */
 export interface FakeMessage {
   readonly id: string;
   readonly placeId: string;
@@ -246,7 +246,7 @@ export class FakeDiscord implements AsyncDisposable {
   }
 
   /**
-   * Somebody who sits at the keyboard, in every guild that exists; unless `permissions` say less,
+   * A person at the keyboard, in every guild that exists; unless `permissions` say less,
    * they may do anything there.
    */
   addPerson(

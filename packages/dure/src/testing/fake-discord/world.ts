@@ -240,7 +240,7 @@ export class World {
 
   /**
    * An outage of the platform's own: its bots are told, and hear nothing of the guild until it is
-   * back. What happens there meanwhile nobody sends again. Source: "Gateway Events: Guild Delete"
+   * back. What happens there meanwhile is not sent again. Source: "Gateway Events: Guild Delete"
    * (`unavailable`: "becomes or was already unavailable due to an outage") and "Guild Create"
    * ("when a guild becomes available again").
    */
