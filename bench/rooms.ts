@@ -4,7 +4,7 @@
  */
 
 import { parseArgs } from "node:util";
-import { FIND_ROUTE } from "../packages/dure/src/rooms/collaborate.ts";
+import { FIND_ROUTE } from "../packages/dure/src/rooms/collaborate-place.ts";
 import { ROOM_LIMITS } from "../packages/dure/src/rooms/limits.ts";
 import { findMentions, mentionDirectory } from "../packages/dure/src/rooms/mentions.ts";
 import { decideRoles, type Addressing } from "../packages/dure/src/rooms/role.ts";

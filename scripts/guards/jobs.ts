@@ -433,7 +433,7 @@ export const JOB_GUARDS: readonly Guard[] = [
       "where c.conversation_id = $2 and c.tenant = $3 and c.seq < (select seq from dure.jobs where " +
       "id = $1) and $4::text is not null and $5::text is not null",
     tests: jobs(
-      "what the same two said before in a conversation is told again at the beginning, and to nobody else",
+      "what the same two said before in a conversation is told again at the start, to them alone",
     ),
     why: "who guesses a conversation's id is told what others said in it",
   },

@@ -104,7 +104,7 @@ export const TENANT_GUARDS: readonly Guard[] = [
   // --- rooms
   {
     id: "rooms.see.tenant",
-    at: { file: `${ROOMS}/rooms.ts` },
+    at: { file: `${ROOMS}/room-person.ts` },
     find: "return who.seesAll === true || place.tenant === who.tenant;",
     replace: 'return who.seesAll === true || place.tenant !== "-";',
     tests: rooms("another tenant's room, message and thread are not there"),

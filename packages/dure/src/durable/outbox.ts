@@ -562,7 +562,7 @@ export interface FailureVerdict {
    * `transient`: counted.
    */
   readonly class: "permanent" | "rate-limited" | "transient";
-  readonly afterMs?: number;
+  readonly afterMs?: number | undefined;
   /** The outside has certainly not done it: the next attempt need not look. */
   readonly notSent?: boolean;
 }

@@ -375,7 +375,7 @@ export interface ProcessLeaseOptions {
   /** Tells the others at once of a stop in good order. */
   readonly notifications?: Pick<Notifications, "publish">;
   /** Called at most once; a server leaves with exit code 75. */
-  readonly onFenced?: (error: DureError) => void;
+  readonly onFenced?: ((error: DureError) => void) | undefined;
   /** The database was not reached for 6 s: not ready. */
   readonly onSuspended?: () => void;
   readonly onResumed?: () => void;

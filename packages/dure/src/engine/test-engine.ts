@@ -37,9 +37,9 @@ export interface TestEngineOptions {
   readonly offline?: readonly OfflineModel[];
   readonly model?: string;
   readonly providers?: ModelsOptions["providers"];
-  readonly on?: { readonly url: string };
+  readonly on?: { readonly url: string } | undefined;
   readonly logger?: Logger;
-  readonly engine?: Partial<EngineOptions>;
+  readonly engine?: Partial<EngineOptions> | undefined;
 }
 
 export async function startTestEngine(

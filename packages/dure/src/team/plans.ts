@@ -107,17 +107,18 @@ export function openPlans(
     logger,
     home,
     host,
-    ...(parts.remote !== undefined && {
-      elsewhere: elsewhere({
-        git,
-        repository: team.folder,
-        remote: parts.remote,
-        env,
-        home,
-        host,
-        plans: folder,
-      }),
-    }),
+    elsewhere:
+      parts.remote === undefined
+        ? undefined
+        : elsewhere({
+            git,
+            repository: team.folder,
+            remote: parts.remote,
+            env,
+            home,
+            host,
+            plans: folder,
+          }),
     resolveBase: async (repositoryFolder, base, { signal }) => {
       const repository = await Repository.open(repositoryFolder, { git, signal });
       return { commit: await repository.resolve(base, { signal }), repository: repository.root };
@@ -173,23 +174,15 @@ export function openPlans(
     network,
     clock,
     importModule,
-    ...(!isEcho && {
-      draft: (goal, files, { signal }) =>
-        draftPlan(
-          {
-            models: paidModels(
-              parts.models(),
-              payForDraft(parts.budgets, () => lease.confirm()),
-            ),
-            llm,
-            clock,
-            threads,
-          },
-          goal,
-          files,
-          { signal },
-        ),
-    }),
+    draft: isEcho
+      ? undefined
+      : (goal, files, { signal }) => {
+          const models = paidModels(
+            parts.models(),
+            payForDraft(parts.budgets, () => lease.confirm()),
+          );
+          return draftPlan({ models, llm, clock, threads }, goal, files, { signal });
+        },
   });
   return { desk, plans, threads };
 }
@@ -210,7 +203,7 @@ function scriptOf(run: PlanRun, script: string): OfflineScript {
   return readOfflineScript(script, text);
 }
 
-/** Files from which dure itself takes its secrets; those are nobody else's. */
+/** Files from which dure itself takes its secrets; those are for dure alone. */
 function environmentFiles(folder: string): readonly string[] {
   return readdirSync(folder)
     .filter((name) => /^\.env(?:\..*)?$/.test(name))

@@ -1,7 +1,7 @@
 import { describe, expect, test } from "vitest";
 import { eventually } from "../until.ts";
 import { silentLogger } from "../../src/kernel/logger.ts";
-import type { CollaborateResult } from "../../src/rooms/collaborate.ts";
+import type { CollaborateResult } from "../../src/rooms/collaborate-call.ts";
 import { Directory } from "../../src/rooms/directory.ts";
 import {
   collaborate,

@@ -1,7 +1,7 @@
 import { expect } from "vitest";
 import { z } from "zod";
 import { tool, type AnyTool } from "../../src/engine/tool.ts";
-import type { CollaborateResult } from "../../src/rooms/collaborate.ts";
+import type { CollaborateResult } from "../../src/rooms/collaborate-call.ts";
 import {
   startTestTeam,
   type Behave,
