@@ -12,7 +12,7 @@ import type { Jobs } from "../jobs/jobs.ts";
 import type { Clock } from "../kernel/clock.ts";
 import { DureError } from "../kernel/errors.ts";
 import type { Logger } from "../kernel/logger.ts";
-import { waitingForNobody } from "../rooms/accounts.ts";
+import { waitingWithoutAccount } from "../rooms/accounts.ts";
 import type { ChannelAdapter, ChannelFinding, ChannelPort } from "../rooms/channel-adapter.ts";
 import { Directory, type RoomAgent, type RoomChannel } from "../rooms/directory.ts";
 import { ROOM_LIMITS, type RoomLimits } from "../rooms/limits.ts";
@@ -153,7 +153,7 @@ export async function checkWaiting(
   const findings = adapterNames(config)
     .filter((name) => name !== "web")
     .map(async (adapter) =>
-      (await waitingForNobody(database, adapter, directory)).map(
+      (await waitingWithoutAccount(database, adapter, directory)).map(
         ({ agent, count }): AccountFinding => ({
           agent,
           adapter,
