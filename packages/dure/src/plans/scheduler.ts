@@ -37,7 +37,7 @@ export interface PortState {
   /** Of those that it needs: how many have failed or are blocked. */
   readonly broken: number;
   /** Its failure is counted by its dependents: from its first failure until it succeeds. */
-  readonly isFelt: boolean;
+  readonly blocksDependents: boolean;
 }
 
 /** A value; `decide` makes the next one and leaves this one as it is. */
@@ -146,7 +146,7 @@ export function openRun({
     attempt: 0,
     needs: graph.dependencies[index]!.length,
     broken: 0,
-    isFelt: false,
+    blocksDependents: false,
   }));
   const counts = {
     waiting: ports.length,
@@ -177,7 +177,8 @@ export function openRun({
       if (stored === "succeeded") run.change(dependent, { needs: run.port(dependent).needs - 1 });
     }
   }
-  for (const { index, status: stored } of ended) if (stored === "failed") feel(run, index);
+  for (const { index, status: stored } of ended)
+    if (stored === "failed") blockDependents(run, index);
   for (const index of graph.ids.keys()) becomeReady(run, index);
   if (status === "cancelling") dropAll(run);
   return settle(run);
@@ -251,7 +252,7 @@ export function portState(state: SchedulerState, id: string): PortState {
 export function blockReasons(state: SchedulerState): Map<string, readonly string[]> {
   return blockedBy(
     state.graph,
-    state.graph.ids.filter((_id, index) => state.ports.at(index).isFelt),
+    state.graph.ids.filter((_id, index) => state.ports.at(index).blocksDependents),
   );
 }
 
@@ -287,24 +288,24 @@ function refusal(state: SchedulerState, event: SchedulerEvent): Refusal | undefi
 }
 
 function succeed(run: Draft, index: number): void {
-  const { isFelt } = run.port(index);
+  const { blocksDependents: isFelt } = run.port(index);
   run.turn(index, "succeeded");
   for (const dependent of run.graph.dependents[index]!) {
     run.change(dependent, { needs: run.port(dependent).needs - 1 });
   }
-  if (isFelt) heal(run, index);
+  if (isFelt) unblockDependents(run, index);
   for (const dependent of run.graph.dependents[index]!) becomeReady(run, dependent);
 }
 
 function fail(run: Draft, index: number): void {
-  const { isFelt } = run.port(index);
+  const { blocksDependents: isFelt } = run.port(index);
   run.turn(index, "failed");
-  if (!isFelt) feel(run, index);
+  if (!isFelt) blockDependents(run, index);
 }
 
 /** Blocks all that need a port that failed, through others too. Each edge is walked once. */
-function feel(run: Draft, index: number): void {
-  run.change(index, { isFelt: true });
+function blockDependents(run: Draft, index: number): void {
+  run.change(index, { blocksDependents: true });
   const broken = [index];
   for (let at = broken.pop(); at !== undefined; at = broken.pop()) {
     for (const dependent of run.graph.dependents[at]!) {
@@ -319,8 +320,8 @@ function feel(run: Draft, index: number): void {
 }
 
 /** Takes back what `feel` did, where nothing else that is needed has failed. */
-function heal(run: Draft, index: number): void {
-  run.change(index, { isFelt: false });
+function unblockDependents(run: Draft, index: number): void {
+  run.change(index, { blocksDependents: false });
   const healed = [index];
   for (let at = healed.pop(); at !== undefined; at = healed.pop()) {
     for (const dependent of run.graph.dependents[at]!) {

@@ -7,8 +7,8 @@ import { MAX_NOTE } from "../kernel/escalation.ts";
 import type { TenantView } from "../kernel/tenant.ts";
 import { toWire } from "../kernel/wire.ts";
 import { gitRef } from "../plans/plan-schema.ts";
-import type { PlanChoice } from "../plans/run/plan-desk.ts";
-import type { RunFrame } from "../plans/run/plans.ts";
+import type { PlanChoice } from "../plans/run/plan-library.ts";
+import type { RunFrame } from "../plans/run/runs.ts";
 import { isRunEnded, type RunOrder } from "../plans/run/run.ts";
 import { parseTestFeedback } from "../plans/workers/feedback.ts";
 import { hasScope } from "./access.ts";
@@ -220,10 +220,10 @@ function toClean({ body }: FastifyRequest): { what: string; subject: string } | 
  * `plans:run`, for a plan runs shell commands. Source: docs/spec/plans §2.
  */
 export const planRoutes: FastifyPluginAsyncZod<ServerParts> = async (app, parts) => {
-  const { plans: desk, closing } = parts;
-  if (!desk) return;
+  const { plans: library, closing } = parts;
+  if (!library) return;
   const bodyLimit = boundsOf(parts.limits).planBytes;
-  const { runs } = desk;
+  const { runs } = library;
   const read = { scope: "plans:read" as const };
   const act = { scope: "plans:run" as const };
   const planParams = z.object({ name });
@@ -257,7 +257,7 @@ export const planRoutes: FastifyPluginAsyncZod<ServerParts> = async (app, parts)
       },
     },
     async () => ({
-      items: (await desk.list()).map(({ problemCount, ...file }) => ({
+      items: (await library.list()).map(({ problemCount, ...file }) => ({
         ...file,
         problems: file.problems.map(problemToWire),
         problem_count: problemCount,
@@ -278,7 +278,7 @@ export const planRoutes: FastifyPluginAsyncZod<ServerParts> = async (app, parts)
       },
     },
     async (request, reply) =>
-      viewToWire(await desk.show(request.params.name, { signal: whileAsked(reply) })),
+      viewToWire(await library.show(request.params.name, { signal: whileAsked(reply) })),
   );
 
   app.post(
@@ -298,7 +298,7 @@ export const planRoutes: FastifyPluginAsyncZod<ServerParts> = async (app, parts)
     },
     async (request, reply) => {
       const { file, text } = request.body;
-      const { problems: found, problemCount } = await desk.check(file, text, {
+      const { problems: found, problemCount } = await library.check(file, text, {
         signal: whileAsked(reply),
       });
       return {
@@ -328,7 +328,7 @@ export const planRoutes: FastifyPluginAsyncZod<ServerParts> = async (app, parts)
         text,
         problems: found,
         problemCount,
-      } = await desk.draft(request.body.goal, {
+      } = await library.draft(request.body.goal, {
         repository: request.body.repository,
         mayReachOut: mayReachOut(request),
         signal: whileAsked(reply),
@@ -367,10 +367,10 @@ export const planRoutes: FastifyPluginAsyncZod<ServerParts> = async (app, parts)
       if (dry_run) {
         return reply
           .code(200)
-          .send(viewToWire(await desk.dryRun(choice, { signal: whileAsked(reply) })));
+          .send(viewToWire(await library.dryRun(choice, { signal: whileAsked(reply) })));
       }
       const given = request.headers["idempotency-key"];
-      const run = await desk.start(
+      const run = await library.start(
         {
           ...choice,
           mayRunUnconfined: mayRunUnconfined(request),
@@ -383,7 +383,7 @@ export const planRoutes: FastifyPluginAsyncZod<ServerParts> = async (app, parts)
       doneTo(
         request,
         run.id,
-        ...desk.opensNetwork(run).map((of) => `${run.id} network: open for ${of}`),
+        ...library.opensNetwork(run).map((of) => `${run.id} network: open for ${of}`),
       );
       return reply.code(202).send(runToWire(run));
     },
@@ -486,7 +486,7 @@ export const planRoutes: FastifyPluginAsyncZod<ServerParts> = async (app, parts)
     },
     async (request, reply) =>
       toWire(
-        await desk.diff(request.params.id, undefined, {
+        await library.diff(request.params.id, undefined, {
           tenant: viewOf(request),
           signal: whileAsked(reply),
         }),
@@ -526,7 +526,7 @@ export const planRoutes: FastifyPluginAsyncZod<ServerParts> = async (app, parts)
     },
     async (request) => {
       // Who asks may leave: half a merge would be worse than one that nobody waits for.
-      const { kind, target, commit, updated } = await desk.merge(request.params.id, {
+      const { kind, target, commit, updated } = await library.merge(request.params.id, {
         into: request.body?.into,
         tenant: viewOf(request),
         mayReachOut: mayReachOut(request),
@@ -545,7 +545,7 @@ export const planRoutes: FastifyPluginAsyncZod<ServerParts> = async (app, parts)
     wish: RunOrder,
   ): Promise<z.infer<typeof OrderAnswer>> => {
     const { tenant, name: by } = viewerOf(request);
-    const { carriedOut } = await desk.order(id, wish, {
+    const { carriedOut } = await library.order(id, wish, {
       tenant,
       by,
       mayReachOut: mayReachOut(request),
@@ -645,7 +645,7 @@ export const planRoutes: FastifyPluginAsyncZod<ServerParts> = async (app, parts)
       const onBegun = (run: string): void => void begun.push(run);
       try {
         // Who asks may leave: a run is cleaned to its end.
-        const cleaned = await desk.clean(
+        const cleaned = await library.clean(
           {
             ...rest,
             ...(olderThanMs !== undefined && { olderThanMs }),
@@ -743,7 +743,7 @@ export const planRoutes: FastifyPluginAsyncZod<ServerParts> = async (app, parts)
     },
     async (request, reply) =>
       toWire(
-        await desk.diff(request.params.id, request.params.port, {
+        await library.diff(request.params.id, request.params.port, {
           tenant: viewOf(request),
           signal: whileAsked(reply),
         }),
@@ -813,7 +813,7 @@ export const planRoutes: FastifyPluginAsyncZod<ServerParts> = async (app, parts)
     async (request, reply) => {
       const { id, port } = request.params;
       const { tenant, name: by } = viewerOf(request);
-      const said = await desk.say(id, port, request.body, {
+      const said = await library.say(id, port, request.body, {
         tenant,
         by,
         mayReachOut: mayReachOut(request),
@@ -869,7 +869,9 @@ export const planRoutes: FastifyPluginAsyncZod<ServerParts> = async (app, parts)
       },
     },
     async (request, reply) =>
-      desk.requests.ask(stepTokenOf(request), request.body.question, { signal: whileAsked(reply) }),
+      library.requests.ask(stepTokenOf(request), request.body.question, {
+        signal: whileAsked(reply),
+      }),
   );
 
   app.post(
@@ -891,7 +893,7 @@ export const planRoutes: FastifyPluginAsyncZod<ServerParts> = async (app, parts)
         },
       },
     },
-    async (request) => desk.requests.requestAccess(stepTokenOf(request), request.body),
+    async (request) => library.requests.requestAccess(stepTokenOf(request), request.body),
   );
 };
 

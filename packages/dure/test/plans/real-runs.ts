@@ -137,7 +137,7 @@ export async function startRealRuns(options: RealRunsOptions): Promise<TestRuns>
     url: options.url,
     host,
     build: async () => ({ status: "stopped" }),
-    plans: {
+    runsOptions: {
       home: options.home,
       logger,
       ...(options.onHourly && {

@@ -64,17 +64,17 @@ const open = (
 
 async function ended(runs: TestRuns, id: string): Promise<PlanRun> {
   const standing = async (): Promise<unknown> => {
-    const { phase, status, ports } = await runs.plans.get(id);
-    return `${phase} ${status}: ${(await Promise.all(ports.map(async (port) => `${port.id} ${port.status} ${(await runs.plans.port(id, port.id)).steps.map((step) => `${step.try}.${step.kind}:${step.status}`).join(" ")}`))).join("; ")} ${(await runs.plans.records.steps(id, "orchestrator")).map((step) => `${step.try}.${step.kind}:${step.status}`).join(" ")}`;
+    const { phase, status, ports } = await runs.runs.get(id);
+    return `${phase} ${status}: ${(await Promise.all(ports.map(async (port) => `${port.id} ${port.status} ${(await runs.runs.port(id, port.id)).steps.map((step) => `${step.try}.${step.kind}:${step.status}`).join(" ")}`))).join("; ")} ${(await runs.runs.records.steps(id, "orchestrator")).map((step) => `${step.try}.${step.kind}:${step.status}`).join(" ")}`;
   };
   await expect
-    .poll(async () => ((await runs.plans.get(id)).finishedAt !== null ? "over" : standing()), {
+    .poll(async () => ((await runs.runs.get(id)).finishedAt !== null ? "over" : standing()), {
       timeout: 60_000,
       interval: 50,
       message: "the run did not end",
     })
     .toBe("over");
-  return runs.plans.get(id);
+  return runs.runs.get(id);
 }
 
 const ONE_PORT = (more = "", plan = ""): string => `
@@ -93,7 +93,7 @@ test(
     const { runs, repository } = await open();
     const before = await repository.fingerprint();
 
-    const { id } = await runs.plans.run({
+    const { id } = await runs.runs.run({
       plan: realPlan(PLAN),
       repository: repository.folder,
       by: "me",
@@ -120,7 +120,7 @@ test(
     expect(await repository.git("show", "dure/shop:src/stock/stock.mjs")).toBe(
       "export const left = (have, sold) => have - sold;",
     );
-    const price = await runs.plans.port(id, "price");
+    const price = await runs.runs.port(id, "price");
     expect(price.steps.map((step) => `${step.try} ${step.kind} ${step.status}`)).toEqual([
       "1 implement done",
       "1 test done",
@@ -153,7 +153,7 @@ test(
       script: `ports: { price: { implementer: [${wrong("a")}, ${wrong("b")}, ${wrong("c")}, { edits: [{ path: src/price/price.mjs, content: "export const price = (cents) => (cents / 100).toFixed(2);" }] }] } }`,
     });
 
-    const { id } = await runs.plans.run({
+    const { id } = await runs.runs.run({
       plan: realPlan(ONE_PORT()),
       repository: repository.folder,
       by: "me",
@@ -187,9 +187,9 @@ test(
       { tenant: "", name: "민준" },
     );
     await expect
-      .poll(async () => (await runs.plans.get(id)).status, { timeout: 60_000 })
+      .poll(async () => (await runs.runs.get(id)).status, { timeout: 60_000 })
       .toBe("success");
-    const port = await runs.plans.port(id, "price");
+    const port = await runs.runs.port(id, "price");
     expect(Math.max(...port.steps.map((step) => step.try))).toBe(4);
     expect(port).toMatchObject({
       status: "succeeded",
@@ -210,7 +210,7 @@ test(
       script: `ports: { price: { implementer: [{ hang: true }] } }`,
     });
 
-    const { id } = await runs.plans.run({
+    const { id } = await runs.runs.run({
       plan: realPlan(ONE_PORT(", timeout: 3s")),
       repository: repository.folder,
       by: "me",
@@ -229,7 +229,7 @@ test(
       },
     ]);
     expect(
-      (await runs.plans.port(id, "price")).steps.map(({ kind, status }) => `${kind} ${status}`),
+      (await runs.runs.port(id, "price")).steps.map(({ kind, status }) => `${kind} ${status}`),
     ).toEqual(["implement stopped"]);
   },
 );
@@ -240,7 +240,7 @@ test(
   async () => {
     const { runs, repository, home } = await open();
     const stubborn = `plan: one\nroles: modules\nworkers: { default: { kind: command, command: [sh, -c, "trap '' TERM INT; (trap '' TERM; setsid sleep 7654 &) ; echo begun > src/price/begun; while true; do sleep 1; done"] } }\nports:\n  - { id: price, role: price, goal: g, owns: [src/price/**], acceptance: "true" }\n`;
-    const { id } = await runs.plans.run({
+    const { id } = await runs.runs.run({
       plan: realPlan(stubborn),
       repository: repository.folder,
       by: "me",
@@ -258,7 +258,7 @@ test(
       .toBe(true);
 
     const asked = performance.now();
-    await runs.plans.order(id, { type: "cancel" }, { by: "me" });
+    await runs.runs.order(id, { type: "cancel" }, { by: "me" });
     const run = await ended(runs, id);
 
     expect(run.status).toBe("cancelled");
@@ -286,7 +286,7 @@ ports:
       "default: { kind: offline }, orchestrator: { kind: offline }",
     );
 
-    const { id } = await runs.plans.run({
+    const { id } = await runs.runs.run({
       plan: realPlan(plan),
       repository: repository.folder,
       by: "me",
@@ -305,7 +305,7 @@ test(
   { timeout: 60_000 },
   async () => {
     const { runs, repository } = await open();
-    const { id } = await runs.plans.run({
+    const { id } = await runs.runs.run({
       plan: realPlan(
         ONE_PORT("", "contracts: [{ path: src/contracts/none.mjs, by: orchestrator }]"),
       ),
@@ -322,7 +322,7 @@ test(
         message: expect.stringContaining("src/contracts/none.mjs"),
       },
     });
-    expect((await runs.plans.records.steps(id)).filter(({ kind }) => kind === "implement")).toEqual(
+    expect((await runs.runs.records.steps(id)).filter(({ kind }) => kind === "implement")).toEqual(
       [],
     );
   },
@@ -362,7 +362,7 @@ test(
       TOGETHER,
     );
 
-    const { id } = await runs.plans.run({
+    const { id } = await runs.runs.run({
       plan: realPlan(PLAN),
       repository: repository.folder,
       by: "me",
@@ -373,11 +373,11 @@ test(
     expect(await repository.git("show", "dure/shop:src/stock/stock.mjs")).toBe(
       "export const left = (have, sold) => have - sold;",
     );
-    const stock = await runs.plans.port(id, "stock");
+    const stock = await runs.runs.port(id, "stock");
     expect(stock.steps.filter(({ kind }) => kind === "integrate")).toHaveLength(1);
     expect(Math.max(...stock.steps.map((step) => step.try))).toBe(2);
     expect(stock.triesPair).toBe(4);
-    expect((await runs.plans.port(id, "price")).steps.every((step) => step.try === 1)).toBe(true);
+    expect((await runs.runs.port(id, "price")).steps.every((step) => step.try === 1)).toBe(true);
   },
 );
 
@@ -390,7 +390,7 @@ test(
       TOGETHER,
     );
 
-    const { id } = await runs.plans.run({
+    const { id } = await runs.runs.run({
       plan: realPlan(PLAN),
       repository: repository.folder,
       by: "me",
@@ -433,7 +433,7 @@ ports:
       "default: { kind: offline }, orchestrator: { kind: offline }",
     );
 
-    const { id } = await runs.plans.run({
+    const { id } = await runs.runs.run({
       plan: realPlan(plan),
       repository: repository.folder,
       by: "me",
@@ -443,7 +443,7 @@ ports:
     expect(run).toMatchObject({ status: "success", isolation: "audit", tokensIn: 40 });
     expect(await repository.git("ls-tree", "--name-only", "dure/one")).not.toContain("README.md");
     expect(
-      (await runs.plans.records.violations(id)).map(
+      (await runs.runs.records.violations(id)).map(
         ({ port, member, path, found }) => `${port} ${member} ${path} ${found}`,
       ),
     ).toEqual([
@@ -463,7 +463,7 @@ test(
     const { runs, repository } = await open({
       script: `ports: { price: { implementer: [{ tokens: 850 }, { tokens: 100 }, { tokens: 500 }] } }`,
     });
-    const { id } = await runs.plans.run({
+    const { id } = await runs.runs.run({
       plan: realPlan(ONE_PORT(', budget: "1000 tokens"')),
       repository: repository.folder,
       by: "me",
@@ -486,14 +486,14 @@ test(
     const { runs, repository } = await open({
       script: `ports: { price: { implementer: [{ queries: ["How many digits?"], edits: [{ path: src/price/price.mjs, content: "export const price = (cents) => (cents / 100).toFixed(2);" }] }] } }`,
     });
-    const { id } = await runs.plans.run({
+    const { id } = await runs.runs.run({
       plan: realPlan(ONE_PORT()),
       repository: repository.folder,
       by: "me",
     });
     await ended(runs, id);
 
-    const { messages } = await runs.plans.port(id, "price");
+    const { messages } = await runs.runs.port(id, "price");
 
     expect(messages.map(({ from, to, type }) => `${from} → ${to}: ${type}`)).toEqual([
       "implementer → tester: query",
@@ -516,7 +516,7 @@ test(
   async () => {
     const { runs, repository, home } = await open();
     const begin = (folder: string, more = ""): Promise<PlanRun> =>
-      runs.plans.run({ plan: realPlan(ONE_PORT("", more)), repository: folder, by: "me" });
+      runs.runs.run({ plan: realPlan(ONE_PORT("", more)), repository: folder, by: "me" });
     const empty = await testRepository({});
     await empty.git("update-ref", "-d", "HEAD");
 
@@ -527,7 +527,7 @@ test(
       code: "BASE_UNKNOWN",
       hint: expect.stringContaining("main"),
     });
-    expect((await runs.plans.list()).items).toEqual([]);
+    expect((await runs.runs.list()).items).toEqual([]);
     await empty[Symbol.asyncDispose]();
   },
 );
@@ -543,7 +543,7 @@ test(
       "notes.txt": "mine\n",
     });
 
-    const { id } = await runs.plans.run({
+    const { id } = await runs.runs.run({
       plan: realPlan(PLAN),
       repository: repository.folder,
       by: "me",
@@ -590,9 +590,9 @@ async function answer(
 
 async function succeeds(runs: TestRuns, id: string): Promise<PlanRun> {
   await expect
-    .poll(async () => (await runs.plans.get(id)).status, { timeout: 90_000, interval: 50 })
+    .poll(async () => (await runs.runs.get(id)).status, { timeout: 90_000, interval: 50 })
     .toBe("success");
-  return runs.plans.get(id);
+  return runs.runs.get(id);
 }
 
 async function eventsOf(runs: TestRuns, run: string): Promise<string[]> {
@@ -611,7 +611,7 @@ ports:
 `,
     });
 
-    const { id } = await runs.plans.run({
+    const { id } = await runs.runs.run({
       plan: realPlan(ONE_PORT("", "isolation: audit\nviolations: report")),
       repository: repository.folder,
       by: "me",
@@ -623,7 +623,7 @@ ports:
       "src/price/price.mjs",
     ]);
     expect(
-      (await runs.plans.records.violations(id)).map(({ path, found }) => `${path} ${found}`),
+      (await runs.runs.records.violations(id)).map(({ path, found }) => `${path} ${found}`),
     ).toEqual(["src/a request", "src/b request", "README.md commit"]);
   },
 );
@@ -659,7 +659,7 @@ ports:
       { "README.md": "answers\n", "app/[id]/page.mjs": "before\n" },
     );
 
-    const { id } = await runs.plans.run({
+    const { id } = await runs.runs.run({
       plan: realPlan(plan),
       repository: repository.folder,
       by: "me",
@@ -681,7 +681,7 @@ ports:
     await answer(runs, id, "gone", "general", "retry");
     const run = await succeeds(runs, id);
 
-    const ports = (await runs.plans.get(id)).ports;
+    const ports = (await runs.runs.get(id)).ports;
     expect(ports.map((port) => `${port.id} ${port.triesPair}`)).toEqual([
       "own 2",
       "stray 2",
@@ -723,7 +723,7 @@ ports:
   - { id: a, role: a, goal: g, owns: [src/a/**], acceptance: "! grep -q base src/shared.txt", check: test -f .ready }
   - { id: b, role: b, goal: g, owns: [src/b/**], acceptance: "! grep -q base src/shared.txt || test -f src/b/instead", check: test -f .ready }
 `;
-  const { id } = await runs.plans.run({
+  const { id } = await runs.runs.run({
     plan: realPlan(plan),
     repository: repository.folder,
     by: "me",
@@ -772,15 +772,15 @@ test(
       ),
     );
     const [{ id }, { id: without }] = [
-      await runs.plans.run({ plan, repository: repository.folder, by: "me" }),
-      await runs.plans.run({ plan: alone, repository: repository.folder, by: "me" }),
+      await runs.runs.run({ plan, repository: repository.folder, by: "me" }),
+      await runs.runs.run({ plan: alone, repository: repository.folder, by: "me" }),
     ];
     for (const one of [id, without]) expect((await ended(runs, one)).status).toBe("failed");
 
     await answer(runs, id, "price", "general", "reassign", "The agent is not installed here.");
     await succeeds(runs, id);
 
-    const port = await runs.plans.port(id, "price");
+    const port = await runs.runs.port(id, "price");
     expect(
       port.steps
         .filter(({ kind }) => kind === "implement")
@@ -795,7 +795,7 @@ test(
       "The agent is not installed here.",
     ]);
     await expect(
-      runs.plans.order(without, { type: "retry", port: "price", by: "orchestrator" }, { by: "me" }),
+      runs.runs.order(without, { type: "retry", port: "price", by: "orchestrator" }, { by: "me" }),
     ).rejects.toMatchObject({ code: "ORCHESTRATOR_MISSING" });
   },
 );
@@ -840,7 +840,7 @@ test(
     );
 
     const id = await afterGrants(runs, repository);
-    const partial = await runs.plans.get(id);
+    const partial = await runs.runs.get(id);
 
     expect(partial).toMatchObject({
       status: "partial",
@@ -885,7 +885,7 @@ test.each([
     const { runs, repository } = await open({ script: SCRIPT }, files);
     const plan = ONE_PORT("", `integration: ${integration(folder)}`);
 
-    const { id } = await runs.plans.run({
+    const { id } = await runs.runs.run({
       plan: realPlan(plan),
       repository: repository.folder,
       by: "me",
@@ -920,7 +920,7 @@ test(
       'setup: test "$DURE_PORT_ID" != orchestrator\nintegration: node --test',
     );
 
-    const { id } = await runs.plans.run({
+    const { id } = await runs.runs.run({
       plan: realPlan(plan),
       repository: repository.folder,
       by: "me",
@@ -947,7 +947,7 @@ test(
       ', check: node --check src/price/price.mjs, budget: "1000 tokens"',
       "limits: { tries: 1 }",
     );
-    const { id } = await runs.plans.run({
+    const { id } = await runs.runs.run({
       plan: realPlan(plan),
       repository: repository.folder,
       by: "me",
@@ -958,7 +958,7 @@ test(
     await answer(runs, id, "price", "quality", "retry");
     await succeeds(runs, id);
 
-    const { steps, messages } = await runs.plans.port(id, "price");
+    const { steps, messages } = await runs.runs.port(id, "price");
     expect(steps.map((step) => `${step.try} ${step.kind}`)).toEqual([
       "1 implement",
       "1 check",
@@ -984,7 +984,7 @@ test(
   { timeout: 90_000 },
   async () => {
     const { runs, repository } = await open();
-    const { id } = await runs.plans.run({
+    const { id } = await runs.runs.run({
       plan: realPlan(ONE_PORT("", "integration: sleep 7655")),
       repository: repository.folder,
       by: "me",
@@ -992,10 +992,10 @@ test(
     await expect.poll(() => processesWith("sleep 7655"), { timeout: 60_000 }).not.toEqual([]);
 
     const asked = performance.now();
-    await runs.plans.order(id, { type: "cancel" }, { by: "me" });
+    await runs.runs.order(id, { type: "cancel" }, { by: "me" });
 
     expect(performance.now() - asked).toBeLessThan(5_000); // two seconds on a quiet machine
-    expect(await runs.plans.get(id)).toMatchObject({
+    expect(await runs.runs.get(id)).toMatchObject({
       status: "cancelled",
       report: { kept: ["price"] },
     });
@@ -1010,16 +1010,16 @@ test(
     const { runs, repository } = await open({
       script: `ports: { price: { implementer: [{ queries: ["How many digits?"], hang: true }], tester: [{ status: failed, summary: I lost my voice }] } }`,
     });
-    const { id } = await runs.plans.run({
+    const { id } = await runs.runs.run({
       plan: realPlan(ONE_PORT(", timeout: 4s")),
       repository: repository.folder,
       by: "me",
     });
     await ended(runs, id);
     const said = async (): Promise<string[]> =>
-      (await runs.plans.port(id, "price")).messages.map(({ type }) => type);
+      (await runs.runs.port(id, "price")).messages.map(({ type }) => type);
     expect(await said()).toEqual(["query", "ack"]);
-    expect((await runs.plans.port(id, "price")).messages[1]!.payload).toEqual({
+    expect((await runs.runs.port(id, "price")).messages[1]!.payload).toEqual({
       text: "The tester cannot answer: I lost my voice. Decide by yourself.",
     });
 

@@ -37,7 +37,7 @@ export interface Task {
   readonly goal: string;
   readonly role: string;
   readonly attempt: number;
-  readonly round: number;
+  readonly try: number;
   readonly tries: number;
   readonly acceptance?: string;
   readonly check?: string;
@@ -173,7 +173,7 @@ function task({ task, feedback, toTest, hint, others }: PromptMaterial): string 
     ...(toTest ? [implWords(toTest)] : []),
     ...(feedback
       ? [
-          `This is round ${task.round} of at most ${task.tries}. What the round before came to:\n${feedbackText(feedback)}`,
+          `This is round ${task.try} of at most ${task.tries}. What the round before came to:\n${feedbackText(feedback)}`,
         ]
       : []),
   ].join("\n\n");

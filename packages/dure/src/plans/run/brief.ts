@@ -5,7 +5,8 @@ import { workerOf } from "../plan.ts";
 import type { ImplResult, TestFeedback } from "../workers/feedback.ts";
 import type { Port } from "../plan.ts";
 import type { ScopeInput } from "../scope.ts";
-import type { Member, PlanRun } from "./run.ts";
+import type { Member } from "../workers/worker.ts";
+import type { PlanRun } from "./run.ts";
 
 /** What a prompt is made for. */
 export interface BriefingRequest {
@@ -14,7 +15,7 @@ export interface BriefingRequest {
   readonly member: Member;
   readonly scope: ScopeInput;
   /** 1-based over all tries of the port. */
-  readonly tryNumber: number;
+  readonly try: number;
   readonly triesMost: number;
   /** What the last try failed with. */
   readonly feedback?: TestFeedback;
@@ -59,7 +60,7 @@ export async function brief(
       goal: port.goal,
       role: port.role,
       attempt: 1,
-      round: request.tryNumber,
+      try: request.try,
       tries: request.triesMost,
       acceptance: port.acceptance,
       ...(port.check !== undefined && { check: port.check }),

@@ -24,8 +24,8 @@ async function open(): Promise<Stage> {
   onTestFinished(() => stack.disposeAsync());
   const { url } = stack.use(await testDatabase());
   const runs = stack.use(await startTestRuns({ url, build: async () => ({ status: "stopped" }) }));
-  await runs.plans.stop();
-  const { id: run } = await runs.plans.run(
+  await runs.runs.stop();
+  const { id: run } = await runs.runs.run(
     { plan: planOf({ a: "", b: "" }), repository: "/r", by: "me" },
     { signal: new AbortController().signal },
   );
@@ -39,7 +39,7 @@ async function open(): Promise<Stage> {
   const leadAgain = (): Promise<Lease> => leases.takeOver(`run:${run}`);
   const first = await leadAgain();
   const channel = (port: string, lease = first): DirectChannel =>
-    new DirectChannel({ database, records: runs.plans.records, notifications, lease, run, port });
+    new DirectChannel({ database, records: runs.runs.records, notifications, lease, run, port });
   return { runs, run, channel, leadAgain };
 }
 

@@ -4,8 +4,8 @@ import type { Notifications } from "../../durable/notify.ts";
 import { storable } from "../../durable/storable.ts";
 import { DureError } from "../../kernel/errors.ts";
 import { isObject } from "../../kernel/json.ts";
+import type { Member } from "../workers/worker.ts";
 import type { RunRecords } from "./records.ts";
-import type { Member } from "./run.ts";
 
 /** Wakes whoever waits for words in a run. */
 export const CHANNEL_TOPIC = "plan-channel";

@@ -104,10 +104,10 @@ export interface LeaderParts {
     run: PlanRun,
     ports: readonly PlanPort[],
     options: { signal: AbortSignal; untried?: Because | undefined },
-  ) => Promise<MergeOutcome>;
+  ) => Promise<MergeVerdict>;
 }
 
-export type MergeOutcome =
+export type MergeVerdict =
   /**
    * `dropped`: succeeded, and left out all the same. `because`: the tree as a whole did not pass.
    */
@@ -910,7 +910,7 @@ export class RunLeader {
     ports: readonly PlanPort[],
     merge: LeaderParts["merge"],
     signal: AbortSignal,
-  ): Promise<MergeOutcome> {
+  ): Promise<MergeVerdict> {
     const { clock, logger } = this.#parts;
     for (let faults = 1; ; faults++) {
       try {

@@ -11,11 +11,11 @@ import { WorkerSigns } from "./signs.ts";
 import {
   limitsOf,
   uncounted,
-  type StepDesk,
-  type StepDeskParts,
+  type StepLog,
+  type StepLogParts,
   type StepEnd,
   type StepEvent,
-} from "./step-desk.ts";
+} from "./step-log.ts";
 import { escalationFor, tokensTrigger } from "./triggers.ts";
 
 /** Characters of a log kept in memory. */
@@ -35,13 +35,13 @@ export async function letWork(work: {
   readonly files: PortFiles;
   /** What is checked out. */
   readonly commit: string;
-  readonly desk: StepDesk;
-  readonly parts: StepDeskParts & Pick<PairParts, "worker" | "clock" | "logger" | "stalledMs">;
+  readonly stepLog: StepLog;
+  readonly parts: StepLogParts & Pick<PairParts, "worker" | "clock" | "logger" | "stalledMs">;
   readonly env: Readonly<Record<string, string>>;
   readonly timeMs: number;
   readonly signal: AbortSignal;
 }): Promise<{ result: WorkerResult; counted: number; log: string }> {
-  const { run, port, spec, step, files, parts, desk, signal } = work;
+  const { run, port, spec, step, files, parts, stepLog, signal } = work;
   const assignment: Assignment = {
     id: step.node.id,
     run: run.id,
@@ -71,7 +71,7 @@ export async function letWork(work: {
   };
   const signs = new WorkerSigns({
     ...parts,
-    desk,
+    stepLog,
     step,
     port,
     member: "orchestrator",
@@ -116,7 +116,7 @@ export function workEnd(about: {
   readonly run: PlanRun;
   readonly port: string;
   readonly try: number;
-  readonly parts: Pick<StepDeskParts, "records">;
+  readonly parts: Pick<StepLogParts, "records">;
 }) {
   const { run, port, parts } = about;
   const escalationOf = (

@@ -11,12 +11,12 @@ import { makeScope } from "../scope.ts";
 import type { TreeViolation } from "../workspace/owned-changes.ts";
 import { feedbackOf, type TestFeedback } from "../workers/feedback.ts";
 import { escaped } from "./grants.ts";
-import type { MergeOutcome } from "./leader.ts";
+import type { MergeVerdict } from "./leader.ts";
 import type { PairParts, PortFiles } from "./pair.ts";
 import type { Because, PlanPort, PlanRun, PlanStep, RunReport } from "./run.ts";
 import { letWork, workEnd } from "./let-work.ts";
 import { sharedRequests, sharedRequestsRead, type SharedRequest } from "./shared-requests.ts";
-import { exitWords, StepDesk, type StepDeskParts, type StepEnd, SETUP_HINT } from "./step-desk.ts";
+import { exitWords, StepLog, type StepLogParts, type StepEnd, SETUP_HINT } from "./step-log.ts";
 
 /** What one port has changed, against what it started from. */
 export interface PortResult {
@@ -49,7 +49,7 @@ export interface RunFiles {
   branch(commit: string): Promise<string>;
 }
 
-export interface MergeParts extends StepDeskParts {
+export interface MergeParts extends StepLogParts {
   readonly database: Database;
   readonly clock: Clock;
   readonly logger: Logger;
@@ -109,7 +109,7 @@ export async function mergeRun(
   ports: readonly PlanPort[],
   parts: MergeParts,
   { signal, untried }: { signal: AbortSignal; untried?: Because | undefined },
-): Promise<MergeOutcome> {
+): Promise<MergeVerdict> {
   const work = new MergeWork(run, ports, parts, signal);
   if (untried) return work.untried(untried);
   try {
@@ -141,7 +141,7 @@ class MergeWork {
   readonly #run: PlanRun;
   readonly #ports: readonly PlanPort[];
   readonly #parts: MergeParts;
-  readonly #desk: StepDesk;
+  readonly stepLog: StepLog;
   readonly #signal: AbortSignal;
   readonly #base: string;
   /** Known outcomes, by commit: a tree is tried once. */
@@ -154,10 +154,10 @@ class MergeWork {
     this.#parts = parts;
     this.#signal = signal;
     this.#base = run.startCommit ?? run.baseCommit;
-    this.#desk = new StepDesk(run, ORCHESTRATOR, parts, signal);
+    this.stepLog = new StepLog(run, ORCHESTRATOR, parts, signal);
   }
 
-  async merge(): Promise<MergeOutcome> {
+  async merge(): Promise<MergeVerdict> {
     const { records } = this.#parts;
     for (const step of await records.steps(this.#run.id, ORCHESTRATOR)) {
       if (step.kind === "integrate" && step.status === "done") {
@@ -226,7 +226,7 @@ class MergeWork {
     merged: Merged,
     asked: readonly SharedRequest[],
     shared?: SharedChange,
-  ): Promise<MergeOutcome> {
+  ): Promise<MergeVerdict> {
     const integrated = await this.#integrate(integration, shared?.commit ?? merged.commit);
     if (integrated.feedback.success) {
       return { report: await this.#keep(whole, merged, integrated, asked, shared), dropped };
@@ -275,7 +275,7 @@ class MergeWork {
    * What succeeded, as one tree that nobody could try. Of two ports that left a file differently
    * the later one is left out, and what needs it.
    */
-  async untried(because: Because): Promise<MergeOutcome> {
+  async untried(because: Because): Promise<MergeVerdict> {
     const left = new Map<string, Because>();
     for (;;) {
       const { whole, dropped } = this.#whole(left);
@@ -310,7 +310,7 @@ class MergeWork {
     if (whole.length === 0) return undefined;
     const { commit } = await this.#parts.store.compose(this.#base, whole);
     await this.#parts.store.point(commit);
-    await this.#desk.tell([
+    await this.stepLog.tell([
       { type: "merge.ready", data: { commit, ports: whole.map(({ port }) => port) } },
     ]);
     return commit;
@@ -359,7 +359,7 @@ class MergeWork {
   async #compose(results: readonly PortResult[]): Promise<Merged> {
     const composed = await this.#parts.store.compose(this.#base, results);
     if (composed.conflicts.length === 0) return composed;
-    await this.#desk.tell([
+    await this.stepLog.tell([
       {
         type: "merge.conflict",
         data: { paths: composed.conflicts.slice(0, 50).map(({ path }) => path) },
@@ -370,7 +370,7 @@ class MergeWork {
     if (!this.#run.plan.workers.orchestrator || !spec) return composed;
     const number = hashNumber(composed.commit);
     const step = { try: number, kind: "merge", member: "orchestrator", worker: spec.kind } as const;
-    const solved = await this.#desk.step<Solved>(
+    const solved = await this.stepLog.step<Solved>(
       step,
       async (step) => {
         const files = await this.#tree();
@@ -393,7 +393,7 @@ class MergeWork {
             },
             member: "orchestrator",
             scope,
-            tryNumber: 1,
+            try: 1,
             triesMost: 1,
           },
           composed.commit,
@@ -407,7 +407,7 @@ class MergeWork {
           scope: makeScope(scope),
           files,
           commit: composed.commit,
-          desk: this.#desk,
+          stepLog: this.stepLog,
           parts: this.#parts,
           env: this.#parts.environment(MERGE_PORT, spec, files, step),
           timeMs: INTEGRATION_MS,
@@ -477,7 +477,7 @@ class MergeWork {
       member: "orchestrator",
       worker: spec.kind,
     } as const;
-    const made = await this.#desk.step<Solved>(
+    const made = await this.stepLog.step<Solved>(
       step,
       async (step) => {
         const files = await this.#tree();
@@ -491,7 +491,7 @@ class MergeWork {
           acceptance: this.#run.plan.integration ?? "true",
         };
         const briefing = await this.#parts.brief(
-          { run: this.#run, port, member: "orchestrator", scope, tryNumber: 1, triesMost: 1 },
+          { run: this.#run, port, member: "orchestrator", scope, try: 1, triesMost: 1 },
           from,
         );
         const worked = await letWork({
@@ -503,7 +503,7 @@ class MergeWork {
           scope: makeScope(scope),
           files,
           commit: from,
-          desk: this.#desk,
+          stepLog: this.stepLog,
           parts: this.#parts,
           env: this.#parts.environment(MERGE_PORT, spec, files, step),
           timeMs: INTEGRATION_MS,
@@ -549,7 +549,7 @@ class MergeWork {
     const { setup } = this.#run.plan;
     if (setup === undefined) return;
     const files = await this.#tree();
-    await this.#desk.step({ try: number, kind: "setup", again: true }, async (step) =>
+    await this.stepLog.step({ try: number, kind: "setup", again: true }, async (step) =>
       this.#setUp(files, setup, commit, step),
     );
   }
@@ -561,7 +561,7 @@ class MergeWork {
     step: PlanStep,
   ): Promise<StepEnd<{ exitCode: number | null }>> {
     await files.checkout(commit);
-    const ran = await this.#desk.command(step, setup, await files.open(commit), {
+    const ran = await this.stepLog.command(step, setup, await files.open(commit), {
       env: this.#parts.environment(MERGE_PORT, undefined, files, step),
       timeMs: INTEGRATION_MS,
     });
@@ -579,13 +579,13 @@ class MergeWork {
   async #integrate(command: string, commit: string): Promise<Integrated> {
     const known = this.#tried.get(commit);
     if (known) return known;
-    const integrated = await this.#desk.step<Integrated>(
+    const integrated = await this.stepLog.step<Integrated>(
       { try: hashNumber(commit), kind: "integrate" },
       async (step) => {
         const files = await this.#tree();
         await files.checkout(commit);
         const began = this.#parts.clock.monotonic();
-        const ran = await this.#desk.command(step, command, await files.disposable(commit), {
+        const ran = await this.stepLog.command(step, command, await files.disposable(commit), {
           env: this.#parts.environment(MERGE_PORT, undefined, files, step),
           timeMs: INTEGRATION_MS,
         });
@@ -676,7 +676,7 @@ class MergeWork {
     const files = await this.#parts.tree();
     const { setup } = this.#run.plan;
     if (setup !== undefined && !(await files.isSetUp())) {
-      await this.#desk.step({ try: 0, kind: "setup", again: true }, async (step) =>
+      await this.stepLog.step({ try: 0, kind: "setup", again: true }, async (step) =>
         this.#setUp(files, setup, this.#base, step),
       );
     }

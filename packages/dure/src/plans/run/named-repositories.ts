@@ -3,7 +3,7 @@ import { isWithin } from "../sandbox/mount-plan.ts";
 import type { Git } from "../workspace/git.ts";
 
 /** Where a repository is. Real paths. */
-interface Place {
+interface RepositoryLocation {
   /** The top of the working tree; of a bare repository its git directory. */
   readonly root: string;
   /** Where branches and objects are. */
@@ -26,15 +26,19 @@ export async function namedRepository(
   const wanted = await real(folder);
   if (wanted === undefined) return undefined;
   for (const one of new Set(named)) {
-    const repository = await placeOf(one, git, signal);
+    const repository = await locationOf(one, git, signal);
     if (!repository || !isWithin(wanted, repository.root)) continue;
-    const found = await placeOf(wanted, git, signal);
+    const found = await locationOf(wanted, git, signal);
     if (found?.commonDir === repository.commonDir) return found.root;
   }
   return undefined;
 }
 
-async function placeOf(folder: string, git: Git, signal: AbortSignal): Promise<Place | undefined> {
+async function locationOf(
+  folder: string,
+  git: Git,
+  signal: AbortSignal,
+): Promise<RepositoryLocation | undefined> {
   const cwd = await real(folder);
   if (cwd === undefined) return undefined;
   const { stdout } = await git.run(

@@ -14,7 +14,7 @@ import type { Confinement, ProcessIdentity, SandboxEnd } from "../sandbox/sandbo
 import { makeScope, type Scope, type ScopeInput } from "../scope.ts";
 import { sayViolation, type TreeViolation } from "../workspace/owned-changes.ts";
 import { feedbackOf, type ImplResult, type TestFeedback } from "../workers/feedback.ts";
-import type { Assignment, Worker, WorkerEvent, WorkerResult } from "../workers/worker.ts";
+import type { Assignment, Member, Worker, WorkerEvent, WorkerResult } from "../workers/worker.ts";
 import type { Briefing, BriefingRequest } from "./brief.ts";
 import { DirectChannel, wordsIn, type ChannelMember } from "./channel.ts";
 import { grantable, grantGlobs } from "./grants.ts";
@@ -31,7 +31,6 @@ import {
 import {
   RUN_TOKENS_EXHAUSTED,
   type Because,
-  type Member,
   type PlanPort,
   type PlanRun,
   type PlanStep,
@@ -42,14 +41,14 @@ import { WorkerSigns } from "./signs.ts";
 import {
   exitWords,
   limitsOf,
-  StepDesk,
+  StepLog,
   uncounted,
-  type StepDeskParts,
+  type StepLogParts,
   type StepEnd,
   type StepEvent,
   type StepKey,
   SETUP_HINT,
-} from "./step-desk.ts";
+} from "./step-log.ts";
 import { BROKEN_TRIES, decideTry, triesForBreak, type TriesMade, type TryBy } from "./tries.ts";
 import { escalationFor, tokensTrigger, type TriggerName } from "./triggers.ts";
 
@@ -121,7 +120,7 @@ export interface PortFiles {
   read(commit: string, path: string): Promise<string | undefined>;
 }
 
-export interface PairParts extends StepDeskParts {
+export interface PairParts extends StepLogParts {
   readonly database: Database;
   readonly notifications: Pick<Notifications, "publish" | "subscribe">;
   readonly clock: Clock;
@@ -215,7 +214,7 @@ class PairWork {
   readonly #parts: PairParts;
   readonly #channel: DirectChannel;
   readonly #signal: AbortSignal;
-  readonly #desk: StepDesk;
+  readonly stepLog: StepLog;
   readonly #late = new AbortController();
   readonly #outer: AbortSignal;
   #state: PlanPort;
@@ -235,7 +234,7 @@ class PairWork {
     this.#outer = signal;
     this.#signal = AbortSignal.any([signal, this.#late.signal]);
     this.#countedAt = parts.clock.monotonic();
-    this.#desk = new StepDesk(run, port.id, parts, this.#signal);
+    this.stepLog = new StepLog(run, port.id, parts, this.#signal);
     this.#channel = new DirectChannel({
       database: parts.database,
       records: parts.records,
@@ -429,7 +428,7 @@ class PairWork {
     );
   }
 
-  async #try(round: Round, from: string, before: TestFeedback | undefined): Promise<Tried> {
+  async #try(round: Try, from: string, before: TestFeedback | undefined): Promise<Tried> {
     const by: Member = round.by === "orchestrator" ? "orchestrator" : "implementer";
     const { made, told } = await this.#member(round, "implement", by, from, before, undefined);
     const fails = told !== undefined || made.result.status === "failed";
@@ -493,7 +492,7 @@ class PairWork {
    * when they do. Whoever comes to a module that others are in tries it with them, so the one that
    * comes last tries it whole, and what fails is told to the port that made it fail.
    */
-  async #together(round: Round, commit: string): Promise<CheckOutput | undefined> {
+  async #together(round: Try, commit: string): Promise<CheckOutput | undefined> {
     const { modules, records } = this.#parts;
     const own: PortResult = { port: this.#port.id, commit, base: this.#state.startCommit! };
     const peers = modules.peersOf(own.port);
@@ -536,7 +535,7 @@ class PairWork {
     there: readonly PortResult[],
     own: PortResult,
     checks: readonly string[],
-    round: Round,
+    round: Try,
     step: PlanStep,
   ): Promise<CheckOutput> {
     const commit = await this.#composed([...there, own]);
@@ -619,7 +618,7 @@ class PairWork {
   }
 
   /** A try that came to nothing that could be accepted; the next one is told why. */
-  async #failedTry(round: Round, commit: string, why: TestFeedback): Promise<Tried> {
+  async #failedTry(round: Try, commit: string, why: TestFeedback): Promise<Tried> {
     const feedback = withReports(why, await this.#channel.reports(round.number));
     if (round.by === "pair") await this.#say(round, "tester", "implementer", "feedback", feedback);
     return { commit, feedback };
@@ -627,7 +626,7 @@ class PairWork {
 
   /** One worker's part of a try: brief it, let it work, take what it owns. */
   async #member(
-    round: Round,
+    round: Try,
     kind: "implement" | "test",
     member: Member,
     from: string,
@@ -660,7 +659,7 @@ class PairWork {
         port: this.#port,
         member,
         scope: scopeInput,
-        tryNumber: round.number,
+        try: round.number,
         triesMost: round.most,
         ...(before && { feedback: before }),
         ...(result && { toTest: result }),
@@ -811,7 +810,7 @@ class PairWork {
   async #let(
     spec: WorkerSpec,
     member: Member,
-    round: Round,
+    round: Try,
     step: PlanStep,
     prompt: string,
     scope: Scope,
@@ -861,7 +860,7 @@ class PairWork {
     };
     const signs = new WorkerSigns({
       ...this.#parts,
-      desk: this.#desk,
+      stepLog: this.stepLog,
       step,
       port: this.#port.id,
       member,
@@ -912,7 +911,7 @@ class PairWork {
   }
 
   async #accept(
-    round: Round,
+    round: Try,
     commit: string,
     { wasChecked }: { wasChecked: boolean },
   ): Promise<AcceptOutput> {
@@ -949,7 +948,7 @@ class PairWork {
   }
 
   /** Whether what the implementer left compiles. */
-  async #checked(round: Round, commit: string, check: string): Promise<CheckOutput> {
+  async #checked(round: Try, commit: string, check: string): Promise<CheckOutput> {
     return this.#step<CheckOutput>({ try: round.number, kind: "check" }, async (step) => {
       await this.#files.checkout(commit);
       const broken = await this.#check(check, commit, step);
@@ -984,7 +983,7 @@ class PairWork {
     confinement: Confinement,
     step: PlanStep,
   ): Promise<SandboxEnd & { readonly output: string }> {
-    return this.#desk.command(step, command, confinement, {
+    return this.stepLog.command(step, command, confinement, {
       env: this.#parts.environment(this.#port, undefined, this.#files, step),
       timeMs: this.#timeLeft(),
     });
@@ -996,7 +995,7 @@ class PairWork {
     work: (step: PlanStep) => Promise<StepEnd<Output>>,
   ): Promise<Output> {
     const { records } = this.#parts;
-    return this.#desk.step(key, work, async (tx, end) => {
+    return this.stepLog.step(key, work, async (tx, end) => {
       const { output } = end;
       const tokens = uncounted(end);
       const spent = this.#spentSince();
@@ -1035,7 +1034,7 @@ class PairWork {
   // --- the channel
 
   async #say(
-    round: Round,
+    round: Try,
     from: ChannelMember,
     to: ChannelMember,
     type: "result" | "feedback",
@@ -1078,7 +1077,7 @@ class PairWork {
    */
   async #answer(
     asking: ChannelMember,
-    round: Round,
+    round: Try,
     spec: WorkerSpec,
     step: PlanStep,
     confinement: Confinement,
@@ -1124,7 +1123,7 @@ class PairWork {
 
   async #oneAnswer(
     other: ChannelMember,
-    round: Round,
+    round: Try,
     spec: WorkerSpec,
     step: PlanStep,
     confinement: Confinement,
@@ -1225,7 +1224,7 @@ class PairWork {
   async #violated(
     event: Extract<WorkerEvent, { type: "violation" }>,
     member: Member,
-    round: Round,
+    round: Try,
   ): Promise<void> {
     const { records, lease } = this.#parts;
     await records.write(lease, (tx) =>
@@ -1406,7 +1405,7 @@ interface Talk {
   readonly mute: AbortSignal;
 }
 
-interface Round {
+interface Try {
   /** 1-based over all tries. */
   readonly number: number;
   readonly most: number;

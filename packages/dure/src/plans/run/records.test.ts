@@ -32,9 +32,9 @@ async function open() {
   onTestFinished(() => stack.disposeAsync());
   const { url } = stack.use(await testDatabase());
   const runs = stack.use(await startTestRuns({ url, build: async () => ({ status: "stopped" }) }));
-  await runs.plans.stop();
+  await runs.runs.stop();
   const { database } = runs;
-  const records: RunRecords = runs.plans.records;
+  const records: RunRecords = runs.runs.records;
   const leases = new Leases({
     database,
     lease: runs.lease,

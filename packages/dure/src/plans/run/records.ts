@@ -9,12 +9,12 @@ import type { Promises } from "../sandbox/proof.ts";
 import type { Plan } from "../plan.ts";
 import type { PortStatus } from "../scheduler.ts";
 import type { ProcessIdentity } from "../sandbox/sandbox.ts";
+import type { Member } from "../workers/worker.ts";
 import { hashHookToken, newHookToken } from "./hook-token.ts";
 import { LISTEN_SLOTS } from "./listen.ts";
 import { workerNode } from "./tree.ts";
 import type {
   Because,
-  Member,
   PathGrant,
   PlanPort,
   PlanRun,

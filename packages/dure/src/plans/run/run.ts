@@ -1,6 +1,7 @@
 import type { Promises } from "../sandbox/proof.ts";
 import type { Plan } from "../plan.ts";
 import type { PortStatus, RunOutcome } from "../scheduler.ts";
+import type { Member } from "../workers/worker.ts";
 import type { RunNode } from "./tree.ts";
 
 /** waiting_host: the machine that holds its folder is gone. Source: docs/spec/plans §3. */
@@ -150,7 +151,6 @@ export type StepKind =
   | "merge"
   | "shared"
   | "integrate";
-export type Member = "implementer" | "tester" | "orchestrator";
 
 /**
  * A step of a port. Done: it is never made again, and its output is what the next one goes on from.

@@ -10,12 +10,12 @@ import { silentLogger } from "../../kernel/logger.ts";
 import type { Plan } from "../plan.ts";
 import { parsePlan } from "../plan-file.ts";
 import type { PortOutcome } from "./leader.ts";
-import { Plans, type PlansOptions, type RunWork } from "./plans.ts";
+import { Runs, type RunsOptions, type RunWork } from "./runs.ts";
 import type { PlanPort, PlanRun } from "./run.ts";
 
 /** One process that leads runs whose work is a function. */
 export interface TestRuns extends AsyncDisposable {
-  readonly plans: Plans;
+  readonly runs: Runs;
   readonly inbox: Inbox;
   readonly events: EventLog;
   readonly notifications: Notifications;
@@ -33,7 +33,7 @@ export interface TestRunsOptions {
   ) => Promise<PortOutcome>;
   readonly work?: Partial<RunWork>;
   readonly maxConcurrency?: number;
-  readonly plans?: Partial<PlansOptions>;
+  readonly runsOptions?: Partial<RunsOptions>;
 }
 
 export async function startTestRuns(options: TestRunsOptions): Promise<TestRuns> {
@@ -87,7 +87,7 @@ export async function startTestRuns(options: TestRunsOptions): Promise<TestRuns>
     }),
     ...options.work,
   });
-  const plans = new Plans({
+  const runs = new Runs({
     database,
     notifications,
     events,
@@ -100,13 +100,13 @@ export async function startTestRuns(options: TestRunsOptions): Promise<TestRuns>
     host: options.host ?? "host-1",
     resolveBase: async (repository) => ({ commit: "base", repository }),
     work,
-    ...options.plans,
+    ...options.runsOptions,
   });
-  plans.start();
-  stack.defer(() => plans.stop());
+  runs.start();
+  stack.defer(() => runs.stop());
   const kept = stack.move();
   return {
-    plans,
+    runs: runs,
     inbox,
     events,
     notifications,

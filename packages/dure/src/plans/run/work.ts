@@ -26,7 +26,7 @@ import { mergeRun, mergeSoFar, ORCHESTRATOR, type MergeParts } from "./merge.ts"
 import { decideMode, modeFacts } from "./mode.ts";
 import { makeTurn, RunModules } from "./modules.ts";
 import { buildPort, type PairParts, type PortFiles } from "./pair.ts";
-import type { RunWork } from "./plans.ts";
+import type { RunWork } from "./runs.ts";
 import type { RunRecords } from "./records.ts";
 import type { Because, PlanRun, PlanStep } from "./run.ts";
 import {
@@ -38,7 +38,7 @@ import {
   runFiles,
   textOf,
 } from "./run-files.ts";
-import { StepDesk } from "./step-desk.ts";
+import { StepLog } from "./step-log.ts";
 
 /** What runs of one process have in common. */
 export interface WorkParts {
@@ -92,16 +92,16 @@ export function runWork(
   parts: WorkParts,
   { records, lease, run: opened }: { records: RunRecords; lease: Lease; run: PlanRun },
 ): RunWork {
-  let place: Promise<Place> | undefined;
+  let checkout: Promise<RunCheckout> | undefined;
   const ranges = new ListenRanges(ORCHESTRATOR);
   const network: NetworkFacts = { team: parts.teamNetwork ?? {}, env: parts.env };
 
-  const open = (run: PlanRun, signal: AbortSignal): Promise<Place> => {
-    place ??= openPlace(parts, run, lease, signal).catch((error: unknown) => {
-      place = undefined; // a machine that lacks something now may have it later
+  const open = (run: PlanRun, signal: AbortSignal): Promise<RunCheckout> => {
+    checkout ??= openCheckout(parts, run, lease, signal).catch((error: unknown) => {
+      checkout = undefined; // a machine that lacks something now may have it later
       throw error;
     });
-    return place;
+    return checkout;
   };
   const environment = (
     port: Port,
@@ -150,7 +150,7 @@ export function runWork(
   let modules: Promise<RunModules> | undefined;
   const modulesOf = (
     run: PlanRun,
-    { repository }: Place,
+    { repository }: RunCheckout,
     signal: AbortSignal,
   ): Promise<RunModules> => {
     modules ??= repository.listFiles(run.baseCommit, { signal }).then(
@@ -348,7 +348,7 @@ export function runWork(
   };
 }
 
-interface Place {
+interface RunCheckout {
   readonly repository: Repository;
   readonly store: RunStore;
   readonly publisher: Publisher;
@@ -356,12 +356,12 @@ interface Place {
   readonly reading: (commit: string, signal: AbortSignal) => Promise<CommitFiles>;
 }
 
-async function openPlace(
+async function openCheckout(
   parts: WorkParts,
   run: PlanRun,
   _lease: Lease,
   signal: AbortSignal,
-): Promise<Place> {
+): Promise<RunCheckout> {
   const { workers } = run.plan;
   const specs = [workers.default, workers.orchestrator, ...Object.values(workers.byRole)];
   const sandbox = await parts.sandbox(run.plan.isolation, {
@@ -399,7 +399,7 @@ async function openPlace(
 /** Contracts are written and checked before the first port starts. Gives what ports start from. */
 async function writeContracts(
   run: PlanRun,
-  there: Place,
+  there: RunCheckout,
   parts: WorkParts & { readonly network: NetworkFacts },
   {
     records,
@@ -436,13 +436,13 @@ async function writeContracts(
       { class: "input", hint: "Write them by hand and commit them, or name workers.orchestrator." },
     );
   }
-  const desk = new StepDesk(
+  const stepLog = new StepLog(
     run,
     ORCHESTRATOR,
     { ...parts, records, lease, sandbox: there.sandbox },
     signal,
   );
-  const made = await desk.step<{
+  const made = await stepLog.step<{
     commit: string;
     summary: string;
     violations: readonly TreeViolation[];
@@ -471,7 +471,7 @@ async function writeContracts(
         timeoutMs: CONTRACTS_MS,
       };
       const briefing = await brief(
-        { run, port, member: "orchestrator", scope: scopeInput, tryNumber: 1, triesMost: 1 },
+        { run, port, member: "orchestrator", scope: scopeInput, try: 1, triesMost: 1 },
         await there.reading(run.baseCommit, signal),
         { signal },
       );
@@ -484,7 +484,7 @@ async function writeContracts(
         scope,
         files,
         commit: run.baseCommit,
-        desk,
+        stepLog,
         parts: { ...parts, records, lease, sandbox: there.sandbox, worker },
         env: environment(port, spec, files, step),
         timeMs: CONTRACTS_MS,

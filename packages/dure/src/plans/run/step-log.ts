@@ -5,11 +5,12 @@ import type { NewPlatformEvent } from "../../kernel/platform-events.ts";
 import { policyOfCommand, type NetworkFacts } from "../network-needs.ts";
 import type { WorkerSpec } from "../plan.ts";
 import type { Confinement, Sandbox, SandboxEnd } from "../sandbox/sandbox.ts";
+import type { Member } from "../workers/worker.ts";
 import type { LeaderParts } from "./leader.ts";
 import { emit, type RunRecords } from "./records.ts";
-import type { Member, PlanRun, PlanStep, StepKind } from "./run.ts";
+import type { PlanRun, PlanStep, StepKind } from "./run.ts";
 
-export interface StepDeskParts {
+export interface StepLogParts {
   readonly records: RunRecords;
   readonly lease: Lease;
   readonly inbox: LeaderParts["inbox"];
@@ -83,13 +84,13 @@ export function limitsOf({
  * Where the steps of one port are begun, written down and told of. A step that has its end gives it
  * again and does nothing.
  */
-export class StepDesk {
+export class StepLog {
   readonly #run: PlanRun;
   readonly #port: string;
-  readonly #parts: StepDeskParts;
+  readonly #parts: StepLogParts;
   readonly #signal: AbortSignal;
 
-  constructor(run: PlanRun, port: string, parts: StepDeskParts, signal: AbortSignal) {
+  constructor(run: PlanRun, port: string, parts: StepLogParts, signal: AbortSignal) {
     this.#run = run;
     this.#port = port;
     this.#parts = parts;

@@ -62,7 +62,7 @@ export type RunWork = Pick<LeaderParts, "prepare" | "build" | "merge" | "mergeRe
   readonly remove: (run: PlanRun, options: { signal: AbortSignal }) => Promise<void>;
 };
 
-export interface PlansOptions {
+export interface RunsOptions {
   readonly database: Database;
   readonly notifications: Pick<Notifications, "publish" | "subscribe">;
   readonly events: Pick<EventLog, "announce" | "now" | "read" | "follow" | "caughtUp">;
@@ -217,9 +217,9 @@ const MAX_FAULTS = 5;
  *   lease `run:<id>`.
  * - *order*: pause, resume, cancel, retry are rows; the leader carries them out in their order.
  */
-export class Plans {
+export class Runs {
   readonly records: RunRecords;
-  readonly #options: PlansOptions;
+  readonly #options: RunsOptions;
   readonly #leading = new Map<string, { leader: RunLeader | undefined; finished: Promise<void> }>();
   readonly #faults = new Map<string, number>();
   /** When a run of a machine that is gone is looked for again. */
@@ -234,7 +234,7 @@ export class Plans {
   #cleanAfter = 0;
   #seenAt = -Infinity;
 
-  constructor(options: PlansOptions) {
+  constructor(options: RunsOptions) {
     this.#options = options;
     this.records = new RunRecords({ database: options.database, leases: options.leases });
     this.#signal = AbortSignal.any([this.#over.signal, options.lease.signal]);

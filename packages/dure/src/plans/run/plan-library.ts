@@ -12,7 +12,7 @@ import type { Plan } from "../plan.ts";
 import type { PlanShape } from "../threads/plan-tasks.ts";
 import type { PlanThreads } from "../threads/plan-threads.ts";
 import type { Git } from "../workspace/git.ts";
-import type { MergeOutcome } from "../workspace/merge-into-branch.ts";
+import type { BranchMerge } from "../workspace/merge-into-branch.ts";
 import { Repository } from "../workspace/repository.ts";
 import { RunStore, type TreeDiff } from "../workspace/store.ts";
 import type { HookRequests } from "./hook-requests.ts";
@@ -24,14 +24,14 @@ import {
   runCleaned,
   type CleanFor,
   type CleanRuns,
-  type Plans,
+  type Runs,
   type StartRun,
-} from "./plans.ts";
+} from "./runs.ts";
 import type { Because, PlanRun, RunOrder } from "./run.ts";
 import { AUTHOR } from "./work.ts";
 
-export interface PlanDeskOptions {
-  readonly plans: Plans;
+export interface PlanLibraryOptions {
+  readonly runs: Runs;
   /** What workers ask for from inside of a run. */
   readonly requests: HookRequests;
   readonly git: Git;
@@ -115,14 +115,14 @@ const STOPS: ReadonlySet<RunOrder["type"]> = new Set(["pause", "cancel"]);
 const PATCH_BYTES = 400_000;
 
 /** Plans as files, and what is done with them: look, check, begin a run, take its result over. */
-export class PlanDesk {
-  readonly runs: Plans;
+export class PlanLibrary {
+  readonly runs: Runs;
   readonly requests: HookRequests;
-  readonly #options: PlanDeskOptions;
+  readonly #options: PlanLibraryOptions;
 
-  constructor(options: PlanDeskOptions) {
+  constructor(options: PlanLibraryOptions) {
     this.#options = options;
-    this.runs = options.plans;
+    this.runs = options.runs;
     this.requests = options.requests;
   }
 
@@ -251,7 +251,7 @@ export class PlanDesk {
       mayReachOut = false,
       signal,
     }: Reach & { into?: string | undefined; tenant: TenantView; signal: AbortSignal },
-  ): Promise<MergeOutcome & { readonly target: string }> {
+  ): Promise<BranchMerge & { readonly target: string }> {
     const run = await this.runs.get(id, { tenant });
     if (!mayReachOut) await this.#named(run.repository, `The repository of the run ${id}`, signal);
     if (run.report?.commit === undefined) {
@@ -275,7 +275,7 @@ export class PlanDesk {
   }
 
   /**
-   * As {@link Plans.order}. What lets work go on in a repository that the team has not named is not
+   * As {@link Runs.order}. What lets work go on in a repository that the team has not named is not
    * for everybody; stopping it is. Throws `REPOSITORY_NOT_NAMED` too.
    */
   async order(
@@ -288,7 +288,7 @@ export class PlanDesk {
   }
 
   /**
-   * As {@link Plans.say}, for those who may let work go on there. Throws `REPOSITORY_NOT_NAMED`
+   * As {@link Runs.say}, for those who may let work go on there. Throws `REPOSITORY_NOT_NAMED`
    * too.
    */
   async say(
@@ -307,7 +307,7 @@ export class PlanDesk {
   }
 
   /**
-   * As {@link Plans.clean}. Runs of repositories that the team has not named are kept, unless who
+   * As {@link Runs.clean}. Runs of repositories that the team has not named are kept, unless who
    * asks may remove refs there.
    */
   async clean(
@@ -316,7 +316,7 @@ export class PlanDesk {
       mayReachOut = false,
       ...how
     }: Reach & Omit<CleanFor, "whyRefused"> & { readonly signal: AbortSignal },
-  ): ReturnType<Plans["clean"]> {
+  ): ReturnType<Runs["clean"]> {
     const known = new Map<string, Promise<Because | undefined>>();
     const whyRefused = (run: PlanRun): Promise<Because | undefined> => {
       const refused = known.get(run.repository) ?? this.#whyNotNamed(run, how.signal);
