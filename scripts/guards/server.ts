@@ -177,7 +177,7 @@ export const SERVER_GUARDS: readonly Guard[] = [
   },
   {
     id: "plan.merge.base",
-    at: { file: "packages/dure/src/plans/run/merge.ts" },
+    at: { file: "packages/dure/src/plans/run/integration.ts" },
     find: "return new Set(failuresOf(whole.feedback).filter((name) => !known.has(name)));",
     replace: "return new Set(failuresOf(whole.feedback).filter(() => known.size >= 0));",
     tests: together("a test that fails at the base too is held against nobody"),

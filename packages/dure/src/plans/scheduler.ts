@@ -177,8 +177,9 @@ export function openRun({
       if (stored === "succeeded") run.change(dependent, { needs: run.port(dependent).needs - 1 });
     }
   }
-  for (const { index, status: stored } of ended)
+  for (const { index, status: stored } of ended) {
     if (stored === "failed") blockDependents(run, index);
+  }
   for (const index of graph.ids.keys()) becomeReady(run, index);
   if (status === "cancelling") dropAll(run);
   return settle(run);

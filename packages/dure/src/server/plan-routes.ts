@@ -8,7 +8,7 @@ import type { TenantView } from "../kernel/tenant.ts";
 import { toWire } from "../kernel/wire.ts";
 import { gitRef } from "../plans/plan-schema.ts";
 import type { PlanChoice } from "../plans/run/plan-library.ts";
-import type { RunFrame } from "../plans/run/runs.ts";
+import type { RunFrame } from "../plans/run/run-queries.ts";
 import { isRunEnded, type RunOrder } from "../plans/run/run.ts";
 import { parseTestFeedback } from "../plans/workers/feedback.ts";
 import { hasScope } from "./access.ts";

@@ -18,11 +18,11 @@ export interface BriefingRequest {
   readonly try: number;
   readonly triesMost: number;
   /** What the last try failed with. */
-  readonly feedback?: TestFeedback;
+  readonly feedback?: TestFeedback | undefined;
   /** What the implementer has done, for the tester. */
-  readonly toTest?: ImplResult;
+  readonly toTest?: ImplResult | undefined;
   /** Of the operator. */
-  readonly hint?: string;
+  readonly hint?: string | undefined;
 }
 
 export interface Briefing {

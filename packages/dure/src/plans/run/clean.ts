@@ -7,8 +7,7 @@ import type { RunRemote } from "../workspace/remote.ts";
 import { Repository } from "../workspace/repository.ts";
 import type { Git } from "../workspace/git.ts";
 import { RunStore } from "../workspace/store.ts";
-import { ORCHESTRATOR } from "./merge.ts";
-import type { Because, PlanPort, PlanRun, PlanStep } from "./run.ts";
+import { ORCHESTRATOR, type Because, type PlanPort, type PlanRun, type PlanStep } from "./run.ts";
 
 /** What was done about an old run. `cleaned`: of it there is only its history. */
 export interface RunCleaned {
@@ -19,7 +18,7 @@ export interface RunCleaned {
   readonly because?: Because;
 }
 
-interface CleanParts {
+export interface CleanParts {
   readonly git: Git;
   readonly author: { readonly name: string; readonly email: string };
   readonly remote: ((repository: Repository) => RunRemote) | undefined;

@@ -6,7 +6,7 @@ import { planOf } from "./test-runs.ts";
 import { decideWrite, makeScope } from "../scope.ts";
 import { grantGlobs, pathIn } from "./grants.ts";
 import { listenRange, ListenRanges, LISTEN_SLOTS } from "./listen.ts";
-import { narrowed } from "./runs.ts";
+import { narrowed } from "./narrow-plan.ts";
 import { escalationFor, orderOf, tokensTrigger, TRIGGERS, type TriggerName } from "./triggers.ts";
 import { decideTry } from "./tries.ts";
 

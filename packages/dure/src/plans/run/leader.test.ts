@@ -2,7 +2,7 @@ import { expect, onTestFinished, test } from "vitest";
 import { testDatabase } from "../../durable/test-database.ts";
 import { systemClock, type Clock } from "../../kernel/clock.ts";
 import type { PlatformEvent } from "../../kernel/platform-events.ts";
-import type { PortOutcome } from "./leader.ts";
+import type { PortOutcome } from "./leader-parts.ts";
 import type { PlanPort, PlanRun } from "./run.ts";
 import { planOf, startTestRuns, type TestRuns, type TestRunsOptions } from "./test-runs.ts";
 

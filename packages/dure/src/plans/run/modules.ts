@@ -1,45 +1,8 @@
+import { Mutex } from "../../kernel/mutex.ts";
 import { buildGraph } from "../graph.ts";
 import type { Plan } from "../plan.ts";
 import type { PortResult } from "./merge.ts";
 import { modulesOfPorts } from "./mode.ts";
-
-/** Something that one does after the other. */
-export type Turn = <T>(work: () => Promise<T>, options: { signal: AbortSignal }) => Promise<T>;
-
-/**
- * One after the other; a turn that fails lets the next one come, and who is aborted while it waits
- * leaves at once.
- */
-export function makeTurn(): Turn {
-  let last: Promise<void> = Promise.resolve();
-  return async (work, { signal }) => {
-    const before = last;
-    const gone = Promise.withResolvers<void>();
-    last = gone.promise;
-    let isOurs = false;
-    try {
-      await orAborted(before, signal);
-      isOurs = true;
-      return await work();
-    } finally {
-      if (isOurs) gone.resolve();
-      else void before.then(gone.resolve); // whoever comes next still waits for the one before us
-    }
-  };
-}
-
-async function orAborted(promise: Promise<void>, signal: AbortSignal): Promise<void> {
-  const aborted = Promise.withResolvers<never>();
-  const onAbort = (): void => aborted.reject(signal.reason as Error);
-  signal.addEventListener("abort", onAbort, { once: true });
-  try {
-    signal.throwIfAborted();
-    await Promise.race([promise, aborted.promise]);
-    signal.throwIfAborted();
-  } finally {
-    signal.removeEventListener("abort", onAbort);
-  }
-}
 
 /** A check that passes with what each port made alone, and fails with what they made together. */
 export interface ModuleBreak {
@@ -52,7 +15,7 @@ export interface ModuleBreak {
    * One of them that breaks it alone: it fails without this port's work too, so the try is not held
    * against this port.
    */
-  readonly by?: string;
+  readonly by?: string | undefined;
 }
 
 /** What is wrong, in a sentence for people. Pure. */
@@ -82,7 +45,7 @@ export function breakAdvice({ of, with: others, by }: ModuleBreak, port: string)
  * one that breaks their module is always the one that comes; with the last one the module is whole.
  */
 export class RunModules {
-  readonly turn: Turn = makeTurn();
+  readonly turn = new Mutex();
   readonly #modules: ReadonlyMap<string, ReadonlySet<string>>;
   /** Ports by module; of modules alone that something is compiled in. */
   readonly #members: ReadonlyMap<string, readonly string[]>;

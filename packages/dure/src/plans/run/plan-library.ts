@@ -17,18 +17,14 @@ import { Repository } from "../workspace/repository.ts";
 import { RunStore, type TreeDiff } from "../workspace/store.ts";
 import type { HookRequests } from "./hook-requests.ts";
 import type { ChannelMember } from "./channel.ts";
-import { becauseOf } from "./leader.ts";
+import { becauseOf } from "./leader-parts.ts";
 import { namedRepository } from "./named-repositories.ts";
-import {
-  narrowed,
-  runCleaned,
-  type CleanFor,
-  type CleanRuns,
-  type Runs,
-  type StartRun,
-} from "./runs.ts";
+import { narrowed } from "./narrow-plan.ts";
+import { runCleaned } from "./run-requests.ts";
+import { type CleanFor, type CleanRuns } from "./run-cleaner.ts";
+import { type Runs, type StartRun } from "./runs.ts";
 import type { Because, PlanRun, RunOrder } from "./run.ts";
-import { AUTHOR } from "./work.ts";
+import { AUTHOR } from "./run-site.ts";
 
 export interface PlanLibraryOptions {
   readonly runs: Runs;

@@ -42,32 +42,32 @@ const MAX_LOG = 32_000;
  */
 export interface PortChange {
   readonly position: number;
-  readonly status?: PortStatus;
-  readonly attempt?: number;
-  readonly because?: Because | null;
-  readonly triesPair?: number;
-  readonly triesOrchestrator?: number;
-  readonly addSpentMs?: number;
-  readonly timeMs?: number;
-  readonly addTokensIn?: number;
-  readonly addTokensOut?: number;
-  readonly tokensMost?: number | null;
-  readonly hint?: string | null;
-  readonly grants?: readonly PathGrant[];
-  readonly startCommit?: string | null;
-  readonly resultCommit?: string | null;
+  readonly status?: PortStatus | undefined;
+  readonly attempt?: number | undefined;
+  readonly because?: Because | null | undefined;
+  readonly triesPair?: number | undefined;
+  readonly triesOrchestrator?: number | undefined;
+  readonly addSpentMs?: number | undefined;
+  readonly timeMs?: number | undefined;
+  readonly addTokensIn?: number | undefined;
+  readonly addTokensOut?: number | undefined;
+  readonly tokensMost?: number | null | undefined;
+  readonly hint?: string | null | undefined;
+  readonly grants?: readonly PathGrant[] | undefined;
+  readonly startCommit?: string | null | undefined;
+  readonly resultCommit?: string | null | undefined;
 }
 
 export interface RunChange {
-  readonly status?: PlanRunStatus;
-  readonly phase?: RunPhase;
-  readonly startCommit?: string;
-  readonly isolation?: string;
-  readonly promises?: Promises;
-  readonly mode?: RunMode;
-  readonly report?: RunReport;
-  readonly because?: Because | null;
-  readonly tokensMost?: number;
+  readonly status?: PlanRunStatus | undefined;
+  readonly phase?: RunPhase | undefined;
+  readonly startCommit?: string | undefined;
+  readonly isolation?: string | undefined;
+  readonly promises?: Promises | undefined;
+  readonly mode?: RunMode | undefined;
+  readonly report?: RunReport | undefined;
+  readonly because?: Because | null | undefined;
+  readonly tokensMost?: number | undefined;
 }
 
 export interface NewRun {
@@ -321,7 +321,12 @@ export class RunRecords {
   async endStep(
     tx: Transaction,
     id: number,
-    end: { output: unknown; tokensIn?: number; tokensOut?: number; log?: string },
+    end: {
+      output: unknown;
+      tokensIn?: number | undefined;
+      tokensOut?: number | undefined;
+      log?: string | undefined;
+    },
   ): Promise<void> {
     await tx.query(END_STEP, [
       id,
@@ -549,6 +554,14 @@ export interface PlanViolation {
   readonly found: "request" | "commit";
   readonly at: number;
 }
+
+/** Without the members that are undefined. Pure. */
+export function present<T extends object>(change: T): Present<T> {
+  const entries = Object.entries(change).filter(([, value]) => value !== undefined);
+  return Object.fromEntries(entries) as Present<T>;
+}
+
+type Present<T> = { [Name in keyof T]: Exclude<T[Name], undefined> };
 
 export async function emit(tx: Transaction, events: readonly NewPlatformEvent[]): Promise<void> {
   if (events.length > 0) {

@@ -12,7 +12,7 @@ import type { RunRemote } from "../workspace/remote.ts";
 import type { Repository } from "../workspace/repository.ts";
 import type { RunStore } from "../workspace/store.ts";
 import type { RunFiles } from "./merge.ts";
-import type { PortFiles } from "./pair.ts";
+import type { PortFiles } from "./port-files.ts";
 import type { PlanRun } from "./run.ts";
 
 /**
@@ -26,7 +26,7 @@ export const READ_BYTES = 1_000_000;
 const MAX_LISTINGS = 64;
 const MAX_TEXTS = 32_000_000;
 
-interface FilesParts {
+export interface FilesParts {
   readonly run: PlanRun;
   readonly repository: Repository;
   readonly store: RunStore;

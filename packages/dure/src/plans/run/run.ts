@@ -13,7 +13,7 @@ export type RunPhase = "preparing" | "building" | "merging" | "over";
 export interface Because {
   readonly code: string;
   readonly message: string;
-  readonly hint?: string;
+  readonly hint?: string | undefined;
 }
 
 /** One execution of a plan. */
@@ -75,18 +75,20 @@ export interface RunMode {
 /** What came of a run. */
 export interface RunReport {
   /** Undefined when nothing was kept. */
-  readonly commit?: string;
+  readonly commit?: string | undefined;
   /** In the user's repository. */
-  readonly branch?: string;
+  readonly branch?: string | undefined;
   readonly kept: readonly string[];
   readonly missing: readonly { readonly port: string; readonly because: Because }[];
   /** The integration command on the merged tree. */
-  readonly integration?: {
-    readonly passed: boolean;
-    readonly exitCode: number | null;
-    readonly output: string;
-    readonly blamed?: readonly string[];
-  };
+  readonly integration?:
+    | {
+        readonly passed: boolean;
+        readonly exitCode: number | null;
+        readonly output: string;
+        readonly blamed?: readonly string[];
+      }
+    | undefined;
   readonly conflicts: readonly {
     readonly path: string;
     readonly ports: readonly string[];
@@ -96,11 +98,13 @@ export interface RunReport {
    * Changes of shared files that ports asked for; `applied`: they are in the result. Absent: nobody
    * asked.
    */
-  readonly shared?: readonly {
-    readonly path: string;
-    readonly ports: readonly string[];
-    readonly applied: boolean;
-  }[];
+  readonly shared?:
+    | readonly {
+        readonly path: string;
+        readonly ports: readonly string[];
+        readonly applied: boolean;
+      }[]
+    | undefined;
 }
 
 /** A port of a run. */
@@ -210,14 +214,14 @@ export type RunOrder =
   | {
       readonly type: "retry";
       readonly port: string;
-      readonly tries?: number;
-      readonly by?: "orchestrator";
-      readonly pairTries?: number;
-      readonly hint?: string;
-      readonly tokens?: number;
-      readonly timeMs?: number;
-      readonly grant?: GrantedPath;
-      readonly grants?: readonly GrantedPath[];
+      readonly tries?: number | undefined;
+      readonly by?: "orchestrator" | undefined;
+      readonly pairTries?: number | undefined;
+      readonly hint?: string | undefined;
+      readonly tokens?: number | undefined;
+      readonly timeMs?: number | undefined;
+      readonly grant?: GrantedPath | undefined;
+      readonly grants?: readonly GrantedPath[] | undefined;
     }
   /** The port is left out, and what needs it too; one that works is stopped. */
   | { readonly type: "skip"; readonly port: string }
@@ -226,7 +230,10 @@ export type RunOrder =
 
 export type GrantedPath = Omit<PathGrant, "by">;
 
-/** Somebody decided to go on without a port. */
+/** Steps of the orchestrator belong to this name, which no port may have. */
+export const ORCHESTRATOR = "orchestrator";
+
+/** The operator decided to go on without a port. */
 export const LEFT_OUT: Because = {
   code: "PORT_SKIPPED",
   message: "It was left out on request.",

@@ -6,7 +6,7 @@ import { policyOfCommand, type NetworkFacts } from "../network-needs.ts";
 import type { WorkerSpec } from "../plan.ts";
 import type { Confinement, Sandbox, SandboxEnd } from "../sandbox/sandbox.ts";
 import type { Member } from "../workers/worker.ts";
-import type { LeaderParts } from "./leader.ts";
+import type { LeaderParts } from "./leader-parts.ts";
 import { emit, type RunRecords } from "./records.ts";
 import type { PlanRun, PlanStep, StepKind } from "./run.ts";
 
@@ -24,20 +24,20 @@ export interface StepKey {
   /** 1-based over all tries; 0 before the first. */
   readonly try: number;
   readonly kind: StepKind;
-  readonly member?: Member;
+  readonly member?: Member | undefined;
   /** Its kind. */
-  readonly worker?: string;
+  readonly worker?: string | undefined;
   readonly manifest?: unknown;
   /** It is done whenever it is asked for: what it made is known to be gone. */
-  readonly again?: boolean;
+  readonly again?: boolean | undefined;
 }
 
 export interface StepEnd<Output> {
   readonly output: Output;
-  readonly tokens?: { readonly input: number; readonly output: number };
+  readonly tokens?: { readonly input: number; readonly output: number } | undefined;
   /** Of these tokens those that signs of the worker have counted. */
-  readonly counted?: number;
-  readonly log?: string;
+  readonly counted?: number | undefined;
+  readonly log?: string | undefined;
 }
 
 export interface StepEvent {
@@ -58,7 +58,7 @@ const NETWORK_USERS: Partial<Record<StepKind, "setup" | "acceptance" | "integrat
 export const SETUP_HINT =
   "Run it by hand in a fresh clone. If it fetches something, name its hosts in the plan: network: { setup: [registry.example.org] }.";
 
-/** Bounds of one process; the port's time bounds it too. Source: our choice. */
+/** Bounds of one process; the port's time bounds it too. */
 export const PROCESS_LIMITS = {
   outputBytes: 8_000_000,
   fileBytes: 64_000_000,
@@ -66,10 +66,12 @@ export const PROCESS_LIMITS = {
 } as const;
 
 /**
- * An agent's protocol goes over its output too, with every file that it is given. Source: our
- * choice.
+ * An agent's protocol goes over its output too, with every file that it is given.
  */
 const PROTOCOL_BYTES = 64_000_000;
+
+/** The violation that ends a worker. Source: docs/spec/plans §5. */
+export const STOP_AT_VIOLATION = 2;
 
 /** Bounds of a worker's processes. */
 export function limitsOf({
@@ -137,11 +139,9 @@ export class StepLog {
       // What earlier starts of it have used stays in its row.
       await records.endStep(tx, step.id, {
         output,
-        ...(tokens && {
-          tokensIn: step.tokensIn + tokens.input,
-          tokensOut: step.tokensOut + tokens.output,
-        }),
-        ...(log !== undefined && { log }),
+        tokensIn: tokens && step.tokensIn + tokens.input,
+        tokensOut: tokens && step.tokensOut + tokens.output,
+        log,
       });
       const { escalations = [], events = [] } = await atEnd(tx, end);
       if (escalations.length > 0) await inbox.raise(tx, escalations);

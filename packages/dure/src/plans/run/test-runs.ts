@@ -9,7 +9,7 @@ import { newId } from "../../kernel/ids.ts";
 import { silentLogger } from "../../kernel/logger.ts";
 import type { Plan } from "../plan.ts";
 import { parsePlan } from "../plan-file.ts";
-import type { PortOutcome } from "./leader.ts";
+import type { PortOutcome } from "./leader-parts.ts";
 import { Runs, type RunsOptions, type RunWork } from "./runs.ts";
 import type { PlanPort, PlanRun } from "./run.ts";
 
