@@ -36,7 +36,7 @@ export interface PortState {
   readonly needs: number;
   /** Of those that it needs: how many have failed or are blocked. */
   readonly broken: number;
-  /** Its failure is counted by its dependents: from its first failure until it succeeds. */
+  /** Its dependents are blocked: from its first failure until it succeeds. */
   readonly blocksDependents: boolean;
 }
 
@@ -69,10 +69,7 @@ export type SchedulerEvent =
   | { readonly type: "skip"; readonly port: string }
   | { readonly type: "pause" | "resume" | "cancel" };
 
-/**
- * What is to be done, in this order. Whatever is started is reported back, else the run does not
- * end.
- */
+/** What is to be done, in this order. Each start is reported back, else the run does not end. */
 export type SchedulerAction =
   | { readonly type: "ready"; readonly port: string }
   | { readonly type: "start"; readonly port: string; readonly attempt: number }
@@ -197,7 +194,8 @@ export function decide(state: SchedulerState, event: SchedulerEvent): SchedulerD
   switch (event.type) {
     case "succeeded":
       succeed(run, positionOf(state.graph, event.port));
-      if (run.status === "cancelling") dropAll(run); // a retry may have succeeded and unblocked its dependents
+      // A retry may have succeeded and unblocked its dependents.
+      if (run.status === "cancelling") dropAll(run);
       break;
     case "failed":
       fail(run, positionOf(state.graph, event.port));
@@ -257,35 +255,49 @@ export function blockReasons(state: SchedulerState): Map<string, readonly string
   );
 }
 
+/** Why an event changes nothing; undefined: it does. */
 function refusal(state: SchedulerState, event: SchedulerEvent): Refusal | undefined {
   const { status } = state;
   switch (event.type) {
     case "succeeded":
     case "failed":
-    case "stopped": {
-      const port = portState(state, event.port);
-      if (port.status !== "running" || port.attempt !== event.attempt) return "stale-report";
-      return event.type === "stopped" && status !== "cancelling" ? "not-cancelling" : undefined;
-    }
-    case "retry": {
-      const port = portState(state, event.port);
-      if (status === "cancelling" || status === "cancelled") return "run-cancelled";
-      if (port.status === "blocked") return "port-blocked";
-      return port.status === "failed" ? undefined : "port-not-failed";
-    }
+    case "stopped":
+      return reportRefusal(state, event);
+    case "retry":
+      return retryRefusal(status, portState(state, event.port).status);
     case "skip":
       return portState(state, event.port).status === "ready" ? undefined : "port-not-ready";
     case "pause":
-      if (isRunOver(status)) return "run-over";
-      if (status === "cancelling") return "already-cancelling";
-      return status === "paused" ? "already-paused" : undefined;
     case "resume":
-      if (isRunOver(status)) return "run-over";
-      return status === "paused" ? undefined : "not-paused";
     case "cancel":
-      if (isRunOver(status)) return "run-over";
-      return status === "cancelling" ? "already-cancelling" : undefined;
+      return isRunOver(status) ? "run-over" : orderRefusal(status, event.type);
+    default:
+      return event satisfies never;
   }
+}
+
+function reportRefusal(
+  state: SchedulerState,
+  event: Extract<SchedulerEvent, { attempt: number }>,
+): Refusal | undefined {
+  const port = portState(state, event.port);
+  if (port.status !== "running" || port.attempt !== event.attempt) return "stale-report";
+  return event.type === "stopped" && state.status !== "cancelling" ? "not-cancelling" : undefined;
+}
+
+function retryRefusal(run: RunStatus, port: PortStatus): Refusal | undefined {
+  if (run === "cancelling" || run === "cancelled") return "run-cancelled";
+  if (port === "blocked") return "port-blocked";
+  return port === "failed" ? undefined : "port-not-failed";
+}
+
+function orderRefusal(
+  status: RunStatus,
+  order: "pause" | "resume" | "cancel",
+): Refusal | undefined {
+  if (order === "resume") return status === "paused" ? undefined : "not-paused";
+  if (status === "cancelling") return "already-cancelling";
+  return order === "pause" && status === "paused" ? "already-paused" : undefined;
 }
 
 function succeed(run: Draft, index: number): void {
@@ -320,18 +332,18 @@ function blockDependents(run: Draft, index: number): void {
   }
 }
 
-/** Takes back what `feel` did, where nothing else that is needed has failed. */
+/** Takes back what `blockDependents` did, where nothing else that is needed has failed. */
 function unblockDependents(run: Draft, index: number): void {
   run.change(index, { blocksDependents: false });
-  const healed = [index];
-  for (let at = healed.pop(); at !== undefined; at = healed.pop()) {
+  const unblocked = [index];
+  for (let at = unblocked.pop(); at !== undefined; at = unblocked.pop()) {
     for (const dependent of run.graph.dependents[at]!) {
       const port = run.port(dependent);
       run.change(dependent, { broken: port.broken - 1 });
       if (port.status !== "blocked" || port.broken > 1) continue;
       run.turn(dependent, "waiting");
       run.actions.push({ type: "unblock", port: run.name(dependent) });
-      healed.push(dependent);
+      unblocked.push(dependent);
     }
   }
 }

@@ -20,13 +20,13 @@ export interface PromptMaterial {
   /** Names of files that may be read and are not shown. */
   readonly readable: readonly string[];
   /** What the round before came to, for the implementer. */
-  readonly feedback?: TestFeedback;
+  readonly feedback?: TestFeedback | undefined;
   /** What is to be tested, for the tester. */
-  readonly toTest?: ImplResult;
+  readonly toTest?: ImplResult | undefined;
   /** Of the operator, with a retry. */
-  readonly hint?: string;
+  readonly hint?: string | undefined;
   /** In one context: what the other ports of the plan are for. */
-  readonly others?: readonly { readonly port: string; readonly goal: string }[];
+  readonly others?: readonly { readonly port: string; readonly goal: string }[] | undefined;
   /** Tokens of a prompt without a scope: see `fullContextTokens`. */
   readonly fullContext: number;
 }
@@ -40,7 +40,7 @@ export interface Task {
   readonly try: number;
   readonly tries: number;
   readonly acceptance?: string;
-  readonly check?: string;
+  readonly check?: string | undefined;
 }
 
 export interface PromptFile {

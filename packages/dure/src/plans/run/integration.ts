@@ -170,7 +170,7 @@ export class Integration {
   }
 }
 
-/** Steps are told apart by a number; a commit gives the same one for ever. Pure. */
+/** The number of a step: the same for the same commit. Pure. */
 export function hashNumber(commit: string): number {
   return Number.parseInt(commit.slice(0, 7), 16) + 1;
 }
@@ -204,7 +204,7 @@ function newFailures(whole: Integrated, base: Integrated): ReadonlySet<string> {
   return new Set(failuresOf(whole.feedback).filter((name) => !known.has(name)));
 }
 
-/** Last lines of an output by which two failures are told apart. */
+/** Last lines of an output in which two failures must be alike. */
 const LAST_LINES = 5;
 
 /** The same exit code, and the same last words but for numbers: times and counts. Pure. */

@@ -1,5 +1,4 @@
 import type { Lease } from "../../durable/leases.ts";
-import { messageOf } from "../../kernel/errors.ts";
 import type { NewEscalation } from "../../kernel/escalation.ts";
 import { buildGraph, type PlanGraph } from "../graph.ts";
 import {
@@ -12,6 +11,7 @@ import {
 } from "../scheduler.ts";
 import { LeaderMerge } from "./leader-merge.ts";
 import { reportOf, type LeaderParts } from "./leader-parts.ts";
+import { OrderListener, type Heard } from "./order-listener.ts";
 import { PortRunner, type PortReport } from "./port-runner.ts";
 import type { OpenOrder, PortChange, RunChange, Settling } from "./records.ts";
 import { RunBook, type RunEntry } from "./run-book.ts";
@@ -23,15 +23,12 @@ import {
   type OrderDecision,
 } from "./run-orders.ts";
 import { isRunEnded, type Because, type PlanPort, type PlanRun } from "./run.ts";
-import { entryOf, RUN_EVENTS } from "./schedule-entry.ts";
+import { entryOf } from "./schedule-entry.ts";
 
 /** Reports that are decided about together. */
 const BATCH = 1_000;
 /** Orders are looked for this often, in milliseconds; a notification comes sooner. */
 const ORDERS_EVERY_MS = 500;
-
-/** What work beside the scheduler came to: its own end, or an order that the run ends. */
-type Heard<T> = { readonly value: T } | { readonly cancel: OpenOrder };
 
 /** What reports and orders have come to, before it is written. */
 interface Batch {
@@ -54,6 +51,7 @@ export class RunLeader {
   readonly #book: RunBook;
   readonly #merging: LeaderMerge;
   readonly #runner: PortRunner;
+  readonly #listener: OrderListener;
   /** Orders that are under way: a port that is to be left out still stops, or has not begun. */
   #underWay: ReadonlySet<number> = new Set();
   /** Of a run that ended before its ports did: how it would go on if the operator asked. */
@@ -70,6 +68,13 @@ export class RunLeader {
       clock: parts.clock,
       logger: parts.logger,
       onReport: () => this.notice(),
+    });
+    this.#listener = new OrderListener({
+      book: this.#book,
+      records: parts.records,
+      logger: parts.logger,
+      wait: () => this.#wait(),
+      notice: () => this.notice(),
     });
   }
 
@@ -121,11 +126,11 @@ export class RunLeader {
       this.#parts.prepare(this.#book.run, { signal: stop });
     const heard: Heard<Awaited<ReturnType<typeof prepare>>> = isOver
       ? { value: await prepare(signal) }
-      : await this.#hearing(prepare, signal);
+      : await this.#listener.listen(prepare, signal);
     signal.throwIfAborted();
     const ports = await this.#parts.records.ports(this.#book.run.id);
     if ("cancel" in heard) {
-      await this.#cancelled(heard.cancel, ports);
+      await this.#listener.cancelRun(heard.cancel, ports);
       return undefined;
     }
     if ("failed" in heard.value) {
@@ -162,89 +167,6 @@ export class RunLeader {
     if (isOver) return;
     const report = reportOf(ports, because);
     await this.#book.end({ status: "failed", phase: "over", because, report });
-  }
-
-  /**
-   * Lets something work that the scheduler knows nothing of; pause, resume and cancel are heard
-   * meanwhile, other orders wait.
-   */
-  async #hearing<T>(
-    work: (signal: AbortSignal) => Promise<T>,
-    signal: AbortSignal,
-  ): Promise<Heard<T>> {
-    const stop = new AbortController();
-    let isOver = false;
-    const working = work(AbortSignal.any([signal, stop.signal])).finally(() => {
-      isOver = true;
-      this.notice();
-    });
-    working.catch(() => {}); // it is waited for below
-    try {
-      while (!isOver) {
-        const orders = signal.aborted ? [] : await this.#openOrders();
-        const cancel = orders.find(({ order }) => order.type === "cancel");
-        if (cancel) {
-          stop.abort(new DOMException("The run was cancelled.", "AbortError"));
-          await working.catch(() => {});
-          return { cancel };
-        }
-        for (const order of orders) await this.#heard(order);
-        if (!isOver) await this.#wait();
-      }
-    } finally {
-      stop.abort(new DOMException("It is over.", "AbortError"));
-      await Promise.allSettled([working]);
-    }
-    return { value: await working };
-  }
-
-  /** Never rejects: orders are looked for again. */
-  async #openOrders(): Promise<readonly OpenOrder[]> {
-    const { records, logger } = this.#parts;
-    const { id } = this.#book.run;
-    try {
-      return await records.openOrders(id);
-    } catch (error) {
-      logger.warn(
-        { run: id, error: messageOf(error) },
-        `orders to ${id} could not be read; trying again`,
-      );
-      return [];
-    }
-  }
-
-  /** A pause counts for what is to begin; what works goes on. */
-  async #heard(order: OpenOrder): Promise<void> {
-    const { type } = order.order;
-    if (type !== "pause" && type !== "resume") return;
-    const isPaused = this.#book.run.status === "paused";
-    if (isPaused === (type === "pause")) {
-      const refused = isPaused ? "already-paused" : "not-paused";
-      return this.#book.write({ closed: [{ order, refused }] });
-    }
-    await this.#book.write({
-      change: { status: type === "pause" ? "paused" : "running" },
-      events: [this.#book.event(RUN_EVENTS[type], { by: order.by })],
-      closed: [{ order }],
-    });
-  }
-
-  /** The run ends here and now; what its ports have made stays theirs. */
-  async #cancelled(order: OpenOrder, ports: readonly PlanPort[]): Promise<void> {
-    const isOpen = ({ status }: PlanPort): boolean =>
-      status === "waiting" || status === "ready" || status === "running";
-    const left = ports.map((port) =>
-      isOpen(port) ? { ...port, status: "cancelled" as const } : port,
-    );
-    const dropped = ports.filter(isOpen);
-    await this.#book.end(
-      { status: "cancelled", phase: "over", report: reportOf(left) },
-      {
-        changes: dropped.map(({ position }) => ({ position, status: "cancelled" })),
-        events: [this.#book.event("run.cancel", { by: order.by })],
-        closed: [{ order }],
-      },
-    );
   }
 
   // --- build
@@ -437,10 +359,10 @@ export class RunLeader {
     await this.#book.write({ change: { phase: "merging" } });
     const merging = (stop: AbortSignal): ReturnType<LeaderMerge["merge"]> =>
       this.#merging.merge(ports, stop);
-    const heard = await this.#hearing(merging, signal);
+    const heard = await this.#listener.listen(merging, signal);
     signal.throwIfAborted();
     if ("cancel" in heard) {
-      await this.#cancelled(heard.cancel, ports);
+      await this.#listener.cancelRun(heard.cancel, ports);
       return true;
     }
     return this.#merging.settle(ports, heard.value);

@@ -22,21 +22,31 @@ export interface ModuleBreak {
 export function breakWords({ check, of, with: others, by }: ModuleBreak, port: string): string {
   const command = `\`${check.slice(0, 200)}\``;
   if (by !== undefined) {
-    return `${by} and ${port} do not fit together: the check of ${port} (${command}) fails with what ${by} made, without the work of ${port} too.`;
+    const failure = `the check of ${port} (${command}) fails with what ${by} made`;
+    return `${by} and ${port} do not fit together: ${failure}, without the work of ${port} too.`;
   }
   const whose = of.includes(port) ? port : of.slice(0, 3).join(", ");
-  return `${port} and ${others.slice(0, 5).join(", ")} do not fit together: each alone passes, and with both the check of ${whose} (${command}) fails.`;
+  const names = others.slice(0, 5).join(", ");
+  const failure = `each alone passes, and with both the check of ${whose} (${command}) fails`;
+  return `${port} and ${names} do not fit together: ${failure}.`;
 }
 
 /** What the port can do about it. Pure. */
 export function breakAdvice({ of, with: others, by }: ModuleBreak, port: string): string {
   if (by !== undefined) {
-    return `Your check fails with what ${by} made in the same module, also without your work, so this try is not held against you. Fit what is yours to what ${by} made; if that is not yours to change, say so.`;
+    const advice = [
+      `Your check fails with what ${by} made in the same module, also without your work,`,
+      "so this try is not held against you.",
+      `Fit what is yours to what ${by} made; if that is not yours to change, say so.`,
+    ];
+    return advice.join(" ");
   }
   const whose = of.includes(port)
     ? ""
     : `The check of ${of.slice(0, 3).join(", ")} passed before this work. `;
-  return `${whose}With what ${others.slice(0, 5).join(", ")} made in the same module it does not compile any more. Keep what they may rely on, or fit to it.`;
+  const names = others.slice(0, 5).join(", ");
+  const failure = `With what ${names} made in the same module it does not compile any more.`;
+  return `${whose}${failure} Keep what they may rely on, or fit to it.`;
 }
 
 /**
@@ -53,7 +63,7 @@ export class RunModules {
   readonly #needs: ReadonlyMap<string, readonly string[]>;
   readonly #order: ReadonlyMap<string, number>;
   readonly #accepted = new Map<string, PortResult>();
-  /** Ports whose records were looked at: what they come to since is told here. */
+  /** Ports whose records were looked up; what they come to since is added by `accept`. */
   readonly #known = new Set<string>();
 
   /** @param files of the base. */
@@ -74,7 +84,7 @@ export class RunModules {
     this.#order = new Map(graph.order.map((index, position) => [graph.ids[index]!, position]));
   }
 
-  /** Ports beside this one that work in a module of its, in which something is compiled. */
+  /** The other ports that work in a module of this one, in which something is compiled. */
   peersOf(port: string): readonly string[] {
     const names = [...(this.#modules.get(port) ?? [])];
     return [...new Set(names.flatMap((name) => this.#members.get(name) ?? []))].filter(
@@ -112,8 +122,8 @@ export class RunModules {
   }
 
   /**
-   * Those of the ports that somebody may have finished before this leader came; each is to be
-   * looked up once, however many come after it.
+   * Those of the ports that another leader may have finished. Each is to be looked up once, however
+   * many ports come after it.
    */
   unknown(ports: readonly string[]): readonly string[] {
     return ports.filter((port) => !this.#known.has(port));

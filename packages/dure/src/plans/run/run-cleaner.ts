@@ -93,7 +93,7 @@ export class RunCleaner {
     const { records, host } = this.#parts;
     const limit = Math.min(wanted.limit ?? MAX_CLEAN, MAX_CLEAN);
     const after = wanted.after ?? 0;
-    const found = await records.cleanable({
+    const found = await records.hosts.cleanable({
       tenant: how.tenant,
       host,
       olderThanMs: wanted.olderThanMs ?? CLEAN_AFTER_MS,

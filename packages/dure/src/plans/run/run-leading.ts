@@ -98,7 +98,7 @@ export class RunLeading {
         await this.#recordHost();
         const room = running - this.#led.size;
         if (room <= 0) return;
-        const waiting = await records.waiting(host, [...this.#led.keys()]);
+        const waiting = await records.hosts.waiting(host, [...this.#led.keys()]);
         for (const id of waiting.slice(0, room)) this.#begin(id, (led) => this.#lead(id, led));
       }
     } catch (error) {
@@ -115,7 +115,7 @@ export class RunLeading {
     const { records, clock, host } = this.#parts;
     const everyMs = Math.min(HOST_SEEN_EVERY_MS, this.#hostGoneMs / 4);
     if (clock.monotonic() - this.#seenAt < everyMs) return;
-    await records.hostSeen(host);
+    await records.hosts.hostSeen(host);
     this.#seenAt = clock.monotonic();
     await this.#orphans.tell();
     const adoptable = await this.#orphans.adoptable((id) => this.#led.has(id));
@@ -150,7 +150,7 @@ export class RunLeading {
 
   async #leadHeld(id: string, led: LedRun, lease: Lease, signal: AbortSignal): Promise<void> {
     const { records, inbox, clock, logger, announce } = this.#parts;
-    await records.claimListenSlot(lease, id);
+    await records.hosts.claimListenSlot(lease, id);
     const run = await records.run(id);
     if (!run) return;
     const work = this.#parts.work({ records, lease, run });
@@ -162,7 +162,7 @@ export class RunLeading {
       logger.info({ run: id, lease: lease.epoch }, `run ${id} of ${run.plan.name} is led here`);
     }
     await leader.lead({ signal });
-    await records.releaseListenSlot(lease, id);
+    await records.hosts.releaseListenSlot(lease, id);
   }
 
   /** Waits before the run is led again. After too many faults it is given up. Never rejects. */
@@ -195,7 +195,7 @@ export class RunLeading {
       const run = await records.run(id);
       if (!run) return;
       await this.#endFailed(run, lease, because);
-      await records.releaseListenSlot(lease, id);
+      await records.hosts.releaseListenSlot(lease, id);
     });
     inbox.announce();
     announce();

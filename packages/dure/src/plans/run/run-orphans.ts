@@ -45,7 +45,7 @@ export class RunOrphans {
   async tell(): Promise<void> {
     const { database, records, inbox, announce, goneMs } = this.#parts;
     const found = await database.transaction(async (tx) => {
-      const orphans = await records.orphaned(tx, goneMs);
+      const orphans = await records.hosts.orphaned(tx, goneMs);
       if (orphans.length === 0) return false;
       const questions = orphans.map(hostGone);
       await inbox.raise(tx, questions);
@@ -68,7 +68,7 @@ export class RunOrphans {
     const { records, clock, elsewhere, host, goneMs } = this.#parts;
     if (!elsewhere) return [];
     const now = clock.monotonic();
-    const deserted = await records.deserted(host, goneMs);
+    const deserted = await records.hosts.deserted(host, goneMs);
     const due = deserted.filter((id) => !isLed(id) && now >= (this.#againAt.get(id) ?? -Infinity));
     for (const id of due) this.#againAt.set(id, now + ADOPT_AGAIN_MS);
     return due;

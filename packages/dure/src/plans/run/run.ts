@@ -9,7 +9,7 @@ export type PlanRunStatus = "running" | "paused" | "cancelling" | "waiting_host"
 /** preparing: the base and the contracts. merging: the results become one tree, which is tried. */
 export type RunPhase = "preparing" | "building" | "merging" | "over";
 
-/** Why something stands as it does; shown and logged. */
+/** Reason for a status; shown and logged. */
 export interface Because {
   readonly code: string;
   readonly message: string;
@@ -35,7 +35,7 @@ export interface PlanRun {
   /** While it waits for its machine: how it stood before. */
   readonly statusBefore: PlanRunStatus | null;
   readonly phase: RunPhase;
-  /** Which of the machine's ranges of TCP ports its workers have; null while nobody leads it. */
+  /** Which of the machine's ranges of TCP ports its workers have; null while no process leads it. */
   readonly listenSlot: number | null;
   readonly isolation: string | null;
   /** What holds for the processes of its workers; null until a trial process has shown it. */
@@ -95,7 +95,7 @@ export interface RunReport {
     readonly solvedBy?: string;
   }[];
   /**
-   * Changes of shared files that ports asked for; `applied`: they are in the result. Absent: nobody
+   * Changes of shared files that ports asked for; `applied`: they are in the result. Absent: no port
    * asked.
    */
   readonly shared?:
@@ -136,7 +136,7 @@ export interface PlanPort {
   readonly finishedAt: number | null;
 }
 
-/** A path that was allowed to a port beside the plan. */
+/** A path that was allowed to a port in addition to the plan. */
 export interface PathGrant {
   readonly path: string;
   readonly wants: "read" | "own";
@@ -170,7 +170,7 @@ export interface PlanStep<Output = unknown> {
   readonly worker: string | null;
   /** stopped: its port failed or was cancelled meanwhile; a later try begins it anew. */
   readonly status: "running" | "stopped" | "done";
-  /** Its port has failed since it ended: whoever decides knows what came of it. */
+  /** Its port has failed since it ended: the operator was asked about what came of it. */
   readonly told: boolean;
   readonly starts: number;
   /** 0 to 1. */
@@ -186,7 +186,8 @@ export interface PlanStep<Output = unknown> {
   readonly seenAt: number;
   readonly finishedAt: number | null;
   /**
-   * Secret of the step for `dure hook`; only in the hand of who began it, stored as its hash alone.
+   * Secret of the step for `dure hook`. Only the leader that began the step has it; its hash is
+   * stored.
    */
   readonly hookToken?: string;
 }

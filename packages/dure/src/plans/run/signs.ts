@@ -11,10 +11,7 @@ import type { StepLog } from "./step-log.ts";
  * every 10 s.
  */
 const SIGN_EVERY_MS = 2_000;
-/**
- * After a model was paid a sign is stored sooner, milliseconds. Source: our choice; what a kill may
- * lose.
- */
+/** After a model was paid a sign is stored sooner, milliseconds: a kill may lose so much. */
 const PAID_EVERY_MS = 250;
 
 export interface WorkerSignsOptions {
@@ -29,7 +26,7 @@ export interface WorkerSignsOptions {
    * docs/spec/plans §6.
    */
   readonly stalledMs?: number | undefined;
-  /** Adds tokens to whoever pays for them, in the transaction of the sign. */
+  /** Adds tokens to the port and the run that pay for them, in the transaction of the sign. */
   readonly count: (tx: Transaction, tokens: number) => Promise<void>;
 }
 
@@ -114,9 +111,11 @@ export class WorkerSigns {
     const silentMs = clock.monotonic() - this.#heardAt;
     if (this.#isStalled || silentMs <= stalledMs) return;
     this.#isStalled = true;
+    const seconds = Math.round(silentMs / 1_000);
     logger.warn(
       { step: step.id, port },
-      `the ${member} of ${port} gave no sign for ${Math.round(silentMs / 1_000)} s; nothing is ended for it, its time limit does that`,
+      `the ${member} of ${port} gave no sign for ${seconds} s; ` +
+        "nothing is ended for it, its time limit does that",
     );
     stepLog
       .tell([

@@ -16,7 +16,7 @@ export interface StepLogParts {
   readonly inbox: LeaderParts["inbox"];
   readonly announce: () => void;
   readonly sandbox: Sandbox;
-  /** How far processes of this machine's runs get, beside what their plans say. */
+  /** How far processes of this machine's runs get, in addition to what their plans say. */
   readonly network: NetworkFacts;
 }
 
@@ -55,8 +55,10 @@ const NETWORK_USERS: Partial<Record<StepKind, "setup" | "acceptance" | "integrat
 /**
  * What to do about a set-up that failed: most of all it has no network, unless its plan says so.
  */
-export const SETUP_HINT =
-  "Run it by hand in a fresh clone. If it fetches something, name its hosts in the plan: network: { setup: [registry.example.org] }.";
+export const SETUP_HINT = [
+  "Run it by hand in a fresh clone. If it fetches something, name its hosts in the plan:",
+  "network: { setup: [registry.example.org] }.",
+].join(" ");
 
 /** Bounds of one process; the port's time bounds it too. */
 export const PROCESS_LIMITS = {
@@ -82,10 +84,7 @@ export function limitsOf({
   return kind === "acp" ? { ...PROCESS_LIMITS, outputBytes: PROTOCOL_BYTES } : PROCESS_LIMITS;
 }
 
-/**
- * Where the steps of one port are begun, written down and told of. A step that has its end gives it
- * again and does nothing.
- */
+/** Stores the steps of one port with their events. A step that has ended gives its output again. */
 export class StepLog {
   readonly #run: PlanRun;
   readonly #port: string;
@@ -100,8 +99,8 @@ export class StepLog {
   }
 
   /**
-   * @param atEnd writes beside the end of the step, in its transaction; gives what is to be asked
-   * and told.
+   * @param atEnd writes in the transaction that ends the step; gives questions to the operator, and
+   * events.
    */
   async step<Output>(
     key: StepKey,
@@ -184,7 +183,7 @@ export class StepLog {
   }
 
   /**
-   * A sign of the step's worker. `tokens`: what it has used in this start; `beside` writes in the
+   * A sign of the step's worker. `tokens`: what it has used in this start; `alsoWrite` writes in the
    * same transaction.
    */
   async sign(
@@ -195,14 +194,14 @@ export class StepLog {
       readonly log: string;
       readonly tokens: number;
     },
-    beside: (tx: Transaction) => Promise<void>,
+    alsoWrite: (tx: Transaction) => Promise<void>,
     events: readonly StepEvent[],
   ): Promise<void> {
     const { records, lease, announce } = this.#parts;
     const { tokens, ...words } = sign;
     await records.write(lease, async (tx) => {
       await records.stepSign(tx, step.id, { ...words, tokensIn: step.tokensIn + tokens });
-      await beside(tx);
+      await alsoWrite(tx);
       await emit(tx, this.events(events));
     });
     announce();

@@ -65,28 +65,6 @@ export async function startTestRuns(options: TestRunsOptions): Promise<TestRuns>
   const events = new EventLog({ database, logger, clock, notifications });
   stack.defer(() => events.stop());
   const inbox = new Inbox({ database, notifications });
-  const work = (): RunWork => ({
-    clear: async () => {},
-    whyKept: async () => undefined,
-    remove: async () => {},
-    tidy: async () => {},
-    mergeReady: async () => {},
-    prepare: async (run) => ({
-      maxConcurrency: options.maxConcurrency ?? run.plan.limits.maxConcurrency,
-    }),
-    build: options.build,
-    merge: async (_run, ports) => ({
-      report: {
-        commit: "merged",
-        branch: "dure/test",
-        kept: ports.filter(({ status }) => status === "succeeded").map(({ id }) => id),
-        missing: [],
-        conflicts: [],
-      },
-      dropped: [],
-    }),
-    ...options.work,
-  });
   const runs = new Runs({
     database,
     notifications,
@@ -99,7 +77,7 @@ export async function startTestRuns(options: TestRunsOptions): Promise<TestRuns>
     home: "/nowhere",
     host: options.host ?? "host-1",
     resolveBase: async (repository) => ({ commit: "base", repository }),
-    work,
+    work: () => testWork(options),
     ...options.runsOptions,
   });
   runs.start();
@@ -116,17 +94,50 @@ export async function startTestRuns(options: TestRunsOptions): Promise<TestRuns>
   };
 }
 
+/** Work that touches no file: every port does what `build` says. */
+function testWork({ build, maxConcurrency, work }: TestRunsOptions): RunWork {
+  return {
+    clear: async () => {},
+    whyKept: async () => undefined,
+    remove: async () => {},
+    tidy: async () => {},
+    mergeReady: async () => {},
+    prepare: async ({ plan }) => ({
+      maxConcurrency: maxConcurrency ?? plan.limits.maxConcurrency,
+    }),
+    build,
+    merge: async (_run, ports) => ({
+      report: {
+        commit: "merged",
+        branch: "dure/test",
+        kept: ports.filter(({ status }) => status === "succeeded").map(({ id }) => id),
+        missing: [],
+        conflicts: [],
+      },
+      dropped: [],
+    }),
+    ...work,
+  };
+}
+
 /** A plan from `a`, `b: a`, `c: a b`: a port and what it needs. */
 export function planOf(
   ports: Readonly<Record<string, string>>,
   limits = "{ max_concurrency: 2 }",
 ): Plan {
-  const lines = Object.entries(ports).map(
-    ([id, needs]) =>
-      `  - { id: ${id}, goal: do ${id}, role: ${id}, owns: [${id}/**], dependsOn: [${needs.split(" ").filter(Boolean).join(", ")}], acceptance: "true" }`,
-  );
-  return parsePlan(
-    "test.yaml",
-    `plan: test\nroles: modules\nlimits: ${limits}\nworkers: { default: { kind: command, command: [nobody] } }\nports:\n${lines.join("\n")}\n`,
-  );
+  const lines = Object.entries(ports).map(([id, needs]) => {
+    const dependsOn = needs.split(" ").filter(Boolean).join(", ");
+    const work = `id: ${id}, goal: do ${id}, role: ${id}, owns: [${id}/**]`;
+    return `  - { ${work}, dependsOn: [${dependsOn}], acceptance: "true" }`;
+  });
+  const text = [
+    "plan: test",
+    "roles: modules",
+    `limits: ${limits}`,
+    "workers: { default: { kind: command, command: [nobody] } }",
+    "ports:",
+    ...lines,
+    "",
+  ];
+  return parsePlan("test.yaml", text.join("\n"));
 }
