@@ -43,7 +43,7 @@ async function eventsOf(runs: TestRuns, run: string): Promise<readonly PlatformE
   return (await runs.events.read(undefined, { run }, 1_000)).events;
 }
 
-test("a port starts when all that it needs has succeeded, and never more work at once than there are slots", async () => {
+test("a port starts when all that it needs has succeeded, never more than there are slots", async () => {
   const log: string[] = [];
   let [now, most] = [0, 0];
   const runs = await open({
@@ -90,7 +90,7 @@ test("a port starts when all that it needs has succeeded, and never more work at
   );
 });
 
-test("what needs a failed port is blocked with the reason, the rest goes on, and the run ends partial; a retry goes on from there", async () => {
+test("what needs a failed port is blocked, the rest goes on; a retry goes on from there", async () => {
   let isMended = false;
   const built: string[] = [];
   const runs = await open({
@@ -197,7 +197,7 @@ test("pause stops new starts and resume goes on; cancel stops what runs and drop
   ).rejects.toMatchObject({ code: "RUN_ORDER_REFUSED" });
 });
 
-test("a port that works, waits for a slot or has failed is left out on request: it stops, its dependents are told, and the rest goes on", async () => {
+test("a port that works, waits or has failed is left out on request, and the rest goes on", async () => {
   const gates = new Map<string, () => void>();
   const runs = await open({
     build: (_run, port, { signal }) =>
@@ -242,7 +242,7 @@ test("a port that works, waits for a slot or has failed is left out on request: 
   ).rejects.toMatchObject({ message: "The port has succeeded meanwhile." });
 });
 
-test("what is given to a port that still works is stored for its next step; more for the run takes up what stopped for want of it", async () => {
+test("what a working port is given counts from its next step; more tokens resume ports", async () => {
   const gates = new Map<string, (outcome: PortOutcome) => void>();
   const runs = await open({
     build: (_run, port) => new Promise((resolve) => gates.set(port.id, resolve)),
@@ -317,7 +317,7 @@ test("what is given to a port that still works is stored for its next step; more
   expect(await ended(runs, id)).toMatchObject({ status: "success", tokensMost: 1_900 });
 });
 
-test("a run whose leader is gone goes on with another process of its machine; what has succeeded is not built again", async () => {
+test("a run without its leader goes on elsewhere; what has succeeded is not built again", async () => {
   const first = await open({
     build: async (_run, port, { signal }) =>
       port.id === "a"
@@ -366,7 +366,7 @@ test("a run of another machine is left alone", async () => {
   expect(await statuses(second, id)).toBe("a waiting");
 });
 
-test("a run whose machine is gone waits for it, somebody is told, and it goes on when the machine is back", async () => {
+test("a run whose machine is gone asks the operator, and goes on when the machine is back", async () => {
   const never = (
     _run: unknown,
     _port: unknown,
@@ -416,7 +416,7 @@ test("the same key gives the same run, and is refused for another one", async ()
   });
 });
 
-test("an answer to an escalation is an order: the port is tried again with what the person said", async () => {
+test("an answer to an escalation is an order: another try with what the person said", async () => {
   let isMended = false;
   const runs = await open({
     build: async (run, port) => {
@@ -495,7 +495,7 @@ test("a fault of dure that passes is met by beginning the port again", async () 
   expect((await ended(runs, id)).status).toBe("success");
 });
 
-test("while contracts are written a pause counts for the ports, and cancel ends it within two seconds", async () => {
+test("while contracts are written a pause counts for the ports, and cancel ends it soon", async () => {
   let writing = Promise.withResolvers<void>();
   let aborted = 0;
   const runs = await open({
@@ -568,7 +568,7 @@ test("cancel is heard while the merged tree is tried; what the ports have made s
   expect(await statuses(runs, id)).toBe("a succeeded, b succeeded");
 });
 
-test("what cannot be merged is kept as it is, somebody is asked, and the answer merges it again", async () => {
+test("what cannot be merged is kept as it is, and the operator's answer merges it again", async () => {
   let isBroken = true;
   const untried: string[] = [];
   const runs = await open({
@@ -626,7 +626,7 @@ test("what cannot be merged is kept as it is, somebody is asked, and the answer 
   });
 });
 
-test("an order to a run that has ended and cannot be prepared any more is refused, and the run stays as it was", async () => {
+test("an order to an ended run that cannot be prepared any more is refused and changes nothing", async () => {
   let isThere = true;
   const runs = await open({
     build: async (_run, port) => (port.id === "b" ? broken : done),
@@ -668,7 +668,7 @@ test("an order to a run that has ended and cannot be prepared any more is refuse
   });
 });
 
-test("a run that could not be prepared is begun when somebody asks again; until then nothing else is wanted of it", async () => {
+test("a run that could not be prepared takes no order but the one to begin again", async () => {
   let isThere = false;
   const runs = await open({
     build: async () => done,
@@ -702,7 +702,7 @@ test("a run that could not be prepared is begun when somebody asks again; until 
   });
 });
 
-test("a run that was paused when its machine went away is paused when it is back, and nobody is asked any more", async () => {
+test("a paused run whose machine went away is paused when it is back, and its question closed", async () => {
   const first = await open({
     build: (_run, _port, { signal }) => untilAborted(signal),
     host: "host-1",
@@ -740,7 +740,7 @@ test("a run that was paused when its machine went away is paused when it is back
   expect((await ended(back, id)).status).toBe("success");
 });
 
-test("questions are closed when nobody needs an answer: the port succeeds after all, and what waited for it goes on", async () => {
+test("questions are closed when the port succeeds after all, and what waited for it goes on", async () => {
   let isMended = false;
   const runs = await open({
     build: async (run, port) => {
@@ -839,7 +839,7 @@ test("two runs of one machine have TCP ports of their own, and give them back", 
 });
 
 test(
-  "files of old runs go by themselves in batches: twenty an hour, the oldest first, and none is passed over",
+  "files of old runs go by themselves: twenty an hour, the oldest first, and none is passed over",
   { timeout: 60_000 },
   async () => {
     let hour = (): void => {};

@@ -36,12 +36,14 @@ test("peers are the ports of a module in which something is compiled, in any of 
     { port: "p1", commit: "recorded", base: "b" },
     { port: "p2", commit: "recorded", base: "b" },
   ]);
-  expect(modules.unknown(modules.peersOf("p8"))).toEqual(["p7"]); // the others were looked up once, for all that come
+  // The others were looked up once, for all ports that come.
+  expect(modules.unknown(modules.peersOf("p8"))).toEqual(["p7"]);
   expect(["p1", "p2", "p3"].map((port) => modules.accepted(port)?.commit)).toEqual([
     "here",
     "recorded",
     undefined,
   ]);
   modules.forget("p2");
-  expect([modules.accepted("p2"), modules.unknown(["p2"])]).toEqual([undefined, []]); // what is worked on anew is in when it says so
+  // A port that is worked on anew is in when it is accepted again.
+  expect([modules.accepted("p2"), modules.unknown(["p2"])]).toEqual([undefined, []]);
 }, 60_000);

@@ -84,7 +84,8 @@ interface RepositoryLocation {
 
 /**
  * The repository of `folder` where it is one of those that the team has named, else undefined.
- * Nothing is looked into that lies elsewhere: a caller does not learn whether there is anything. A repository of its own within a named one (a dependency, a tree of a run) is another one.
+ * Nothing is looked into that lies elsewhere: a caller does not learn whether there is anything. A
+ * repository of its own within a named one (a dependency, a tree of a run) is another one.
  *
  * @param named folders in repositories; those that are none are passed over
  * @returns its root, a real path: what a link leads to later is not asked again

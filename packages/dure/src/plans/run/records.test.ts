@@ -26,7 +26,7 @@ function aRun(id: string, given: Partial<NewRun> = {}): NewRun {
   };
 }
 
-/** Rows of runs that nobody leads but the test. */
+/** Rows of runs that the test alone leads. */
 async function open() {
   const stack = new AsyncDisposableStack();
   onTestFinished(() => stack.disposeAsync());
