@@ -27,6 +27,7 @@ import type {
 
 import {
   portOf,
+  newPorts,
   portParameter,
   runOf,
   stepOf,
@@ -90,6 +91,16 @@ export interface NewRun {
   readonly triesOrchestrator: number;
 }
 
+export interface NewStep {
+  readonly run: string;
+  readonly port: string;
+  readonly try: number;
+  readonly kind: StepKind;
+  readonly member?: Member | undefined;
+  readonly worker?: string | undefined;
+  readonly manifest?: unknown;
+}
+
 export interface OpenOrder {
   readonly id: number;
   readonly order: RunOrder;
@@ -132,15 +143,7 @@ export class RunRecords {
         run.plan.limits.budget?.tokens ?? null,
       ]);
       if (made.length === 0) return false;
-      const ports = run.plan.ports.map((port, position) => ({
-        position,
-        id: port.id,
-        tries_pair: run.plan.limits.tries,
-        tries_orchestrator: run.triesOrchestrator,
-        time_ms: port.timeoutMs,
-        tokens_most: port.budget?.tokens ?? null,
-      }));
-      await tx.query(sql.CREATE_PORTS, [run.id, storable(ports)]);
+      await tx.query(sql.CREATE_PORTS, [run.id, storable(newPorts(run))]);
       await emit(tx, events);
       return true;
     });
@@ -285,18 +288,7 @@ export class RunRecords {
   }
 
   /** The step's row: made now, found running (a crash lies between), or found done. */
-  async beginStep(
-    lease: Lease,
-    step: {
-      run: string;
-      port: string;
-      try: number;
-      kind: StepKind;
-      member?: Member | undefined;
-      worker?: string | undefined;
-      manifest?: unknown;
-    },
-  ): Promise<PlanStep> {
+  async beginStep(lease: Lease, step: NewStep): Promise<PlanStep> {
     return this.write(lease, async (tx) => {
       const hookToken = newHookToken();
       const [row] = await tx.query<StepRow>(sql.BEGIN_STEP, [
@@ -419,20 +411,7 @@ export class RunRecords {
 
   // --- violations
 
-  async violation(
-    tx: Transaction,
-    run: string,
-    violation: {
-      port: string;
-      try: number;
-      member: Member;
-      path: string;
-      wanted: "read" | "write";
-      because: string;
-      detail?: string | undefined;
-      found: "request" | "commit";
-    },
-  ): Promise<void> {
+  async violation(tx: Transaction, run: string, violation: NewViolation): Promise<void> {
     await tx.query(sql.VIOLATION, [
       run,
       violation.port,
@@ -479,6 +458,10 @@ export interface Settling {
   readonly except?: readonly EscalationType[];
   readonly severity?: EscalationSeverity;
 }
+
+export type NewViolation = Omit<PlanViolation, "at" | "detail"> & {
+  readonly detail?: string | undefined;
+};
 
 export interface PlanViolation {
   readonly port: string;

@@ -2,7 +2,7 @@ import type { Promises } from "../sandbox/proof.ts";
 import type { Plan } from "../plan.ts";
 import type { PortStatus } from "../scheduler.ts";
 import type { Member } from "../workers/worker.ts";
-import type { PortChange } from "./records.ts";
+import type { NewRun, PortChange } from "./records.ts";
 import type {
   Because,
   PathGrant,
@@ -16,6 +16,18 @@ import type {
   StepKind,
 } from "./run.ts";
 import { workerNode } from "./tree.ts";
+
+/** The ports of a new run, as `plan.create_ports` takes them. Pure. */
+export function newPorts({ plan, triesOrchestrator }: NewRun): readonly Record<string, unknown>[] {
+  return plan.ports.map((port, position) => ({
+    position,
+    id: port.id,
+    tries_pair: plan.limits.tries,
+    tries_orchestrator: triesOrchestrator,
+    time_ms: port.timeoutMs,
+    tokens_most: port.budget?.tokens ?? null,
+  }));
+}
 
 /** A change as the function `dure.change_ports` takes it. Pure. */
 export function portParameter(change: PortChange): Record<string, unknown> {
