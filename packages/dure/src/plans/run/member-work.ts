@@ -13,7 +13,7 @@ import { wordsIn, type ChannelMessage } from "./channel.ts";
 import { followWorker, type Violation, type WorkerEnd } from "./follow-worker.ts";
 import { grantable, grantGlobs } from "./grants.ts";
 import type { PortWork, Try } from "./pair-parts.ts";
-import { operatorWords, PairTalk } from "./pair-talk.ts";
+import { operatorWords, PairTalk, partnerOf } from "./pair-talk.ts";
 import {
   ASKED_OPERATOR,
   isGranted,
@@ -330,7 +330,7 @@ export class MemberWork {
     if (member === "orchestrator") return undefined;
     // An earlier worker of the step may have left questions; it is gone.
     await this.#work.channel.forgetQuestions();
-    const partner = member === "implementer" ? "tester" : "implementer";
+    const partner = partnerOf(member);
     const partnerScope = (): Promise<ScopeInput> => this.#scopeOf(partner);
     const asking = { member, try: part.try, step, spec, confinement, partnerScope };
     return new PairTalk(this.#work, asking, signal);

@@ -90,7 +90,7 @@ interface RepositoryLocation {
  * @param named folders in repositories; those that are none are passed over
  * @returns its root, a real path: what a link leads to later is not asked again
  */
-export async function namedRepository(
+async function namedRepository(
   folder: string,
   named: Iterable<string>,
   { git, signal }: { git: Git; signal: AbortSignal },

@@ -18,7 +18,7 @@ import type { PlanRun } from "./run.ts";
 /** Of one turn of a worker. A port that changes more is more than one unit of work. */
 const COMMIT_LIMITS = { files: 5_000, fileBytes: 32_000_000, totalBytes: 256_000_000 } as const;
 /** Bytes of a file that is read for a prompt. */
-export const READ_BYTES = 1_000_000;
+const READ_BYTES = 1_000_000;
 /** Of a reader. A run of fifty ports fits. */
 const MAX_LISTINGS = 64;
 const MAX_TEXTS = 32_000_000;
@@ -302,7 +302,7 @@ export class Publisher {
 }
 
 /** A file's content where it is text. */
-export function textOf(content: Buffer | undefined): string | undefined {
+function textOf(content: Buffer | undefined): string | undefined {
   return content === undefined || content.includes(0) ? undefined : content.toString("utf8");
 }
 
