@@ -138,6 +138,27 @@ export function openRun({
       { class: "input", hint: "Set max_concurrency to 1 or more." },
     );
   }
+  const run = new Draft(freshState(graph, maxConcurrency, status));
+  const ended: { index: number; status: PortStatus }[] = [];
+  for (const { id, status: stored, attempt } of records) {
+    const index = positionOf(graph, id);
+    run.change(index, { attempt });
+    if (stored === "succeeded" || stored === "failed") ended.push({ index, status: stored });
+  }
+  for (const { index, status: stored } of ended) {
+    run.turn(index, stored);
+    if (stored === "succeeded") needOneLess(run, index);
+  }
+  for (const { index, status: stored } of ended) {
+    if (stored === "failed") blockDependents(run, index);
+  }
+  for (const index of graph.ids.keys()) becomeReady(run, index);
+  if (status === "cancelling") dropAll(run);
+  return settle(run);
+}
+
+/** Every port waits. */
+function freshState(graph: PlanGraph, maxConcurrency: number, status: RunStatus): SchedulerState {
   const ports = graph.ids.map((_id, index): PortState => ({
     status: "waiting",
     attempt: 0,
@@ -154,32 +175,14 @@ export function openRun({
     blocked: 0,
     cancelled: 0,
   };
-  const run = new Draft({
-    graph,
-    maxConcurrency,
-    status,
-    ports: numbered(ports),
-    ready: emptyQueue,
-    counts,
-  });
-  const ended: { index: number; status: PortStatus }[] = [];
-  for (const { id, status: stored, attempt } of records) {
-    const index = positionOf(graph, id);
-    run.change(index, { attempt });
-    if (stored === "succeeded" || stored === "failed") ended.push({ index, status: stored });
+  return { graph, maxConcurrency, status, ports: numbered(ports), ready: emptyQueue, counts };
+}
+
+/** What needs the port, which has succeeded, needs one port less. */
+function needOneLess(run: Draft, index: number): void {
+  for (const dependent of run.graph.dependents[index]!) {
+    run.change(dependent, { needs: run.port(dependent).needs - 1 });
   }
-  for (const { index, status: stored } of ended) {
-    run.turn(index, stored);
-    for (const dependent of graph.dependents[index]!) {
-      if (stored === "succeeded") run.change(dependent, { needs: run.port(dependent).needs - 1 });
-    }
-  }
-  for (const { index, status: stored } of ended) {
-    if (stored === "failed") blockDependents(run, index);
-  }
-  for (const index of graph.ids.keys()) becomeReady(run, index);
-  if (status === "cancelling") dropAll(run);
-  return settle(run);
 }
 
 /**
@@ -303,9 +306,7 @@ function orderRefusal(
 function succeed(run: Draft, index: number): void {
   const { blocksDependents: isFelt } = run.port(index);
   run.turn(index, "succeeded");
-  for (const dependent of run.graph.dependents[index]!) {
-    run.change(dependent, { needs: run.port(dependent).needs - 1 });
-  }
+  needOneLess(run, index);
   if (isFelt) unblockDependents(run, index);
   for (const dependent of run.graph.dependents[index]!) becomeReady(run, dependent);
 }
@@ -373,7 +374,8 @@ function settle(run: Draft): SchedulerDecision {
   ) {
     const { first, rest } = takeFirst(run.ready, run.isBefore)!;
     run.ready = rest;
-    if (run.port(first).status !== "ready") continue; // it was left out, or stands here twice since
+    // A port that was left out is not ready any more; one that was made ready twice stands here twice.
+    if (run.port(first).status !== "ready") continue;
     const attempt = run.port(first).attempt + 1;
     run.change(first, { attempt });
     run.turn(first, "running");

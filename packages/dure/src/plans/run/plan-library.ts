@@ -274,8 +274,8 @@ export class PlanLibrary {
   }
 
   /**
-   * As {@link Runs.order}. What lets work go on in a repository that the team has not named is not
-   * for everybody; stopping it is. Throws `REPOSITORY_NOT_NAMED` too.
+   * As {@link Runs.order}. Only a caller that may reach out lets work go on in a repository that the
+   * team has not named. Every caller may stop it. Throws `REPOSITORY_NOT_NAMED` too.
    */
   async order(
     id: string,
@@ -287,7 +287,7 @@ export class PlanLibrary {
   }
 
   /**
-   * As {@link Runs.say}, for those who may let work go on there. Throws `REPOSITORY_NOT_NAMED`
+   * As {@link Runs.say}, for callers that may let work go on there. Throws `REPOSITORY_NOT_NAMED`
    * too.
    */
   async say(
@@ -306,8 +306,8 @@ export class PlanLibrary {
   }
 
   /**
-   * As {@link Runs.clean}. Runs of repositories that the team has not named are kept, unless who
-   * asks may remove refs there.
+   * As {@link Runs.clean}. Runs of repositories that the team has not named are kept, unless the
+   * caller may reach out.
    */
   async clean(
     wanted: CleanRuns,
