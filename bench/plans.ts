@@ -189,8 +189,8 @@ async function durableRuns(count: number): Promise<void> {
         memory: async () => ({ ms: await inMemory(graph, slots) }),
         durable: async () => {
           const startedAt = systemClock.monotonic();
-          const { id } = await runs.plans.run({ plan, repository: "/r", by: "bench" });
-          for await (const _ of runs.plans.stream(id, { signal: new AbortController().signal }));
+          const { id } = await runs.runs.run({ plan, repository: "/r", by: "bench" });
+          for await (const _ of runs.runs.stream(id, { signal: new AbortController().signal }));
           return { ms: systemClock.monotonic() - startedAt };
         },
       });

@@ -3,6 +3,8 @@ import { access, leader, testsIn } from "./tests-in.ts";
 
 const SERVER = "packages/dure/src/server";
 const RECORDS = "packages/dure/src/plans/run/records.ts";
+const STATEMENTS = "packages/dure/src/plans/run/run-statements.ts";
+const HOSTS = "packages/dure/src/plans/run/host-records.ts";
 const planRecords = testsIn("packages/dure/src/plans/run/records.test.ts");
 const channel = testsIn("packages/dure/src/plans/run/channel.test.ts");
 const together = testsIn("packages/dure/test/plans/together.test.ts");
@@ -96,7 +98,7 @@ export const SERVER_GUARDS: readonly Guard[] = [
   },
   {
     id: "plan.by-key.tenant",
-    at: { file: RECORDS },
+    at: { file: STATEMENTS },
     find: "from dure.plan_runs where tenant = $1 and start_key = $2",
     replace: "from dure.plan_runs where $1::text is not null and start_key = $2",
     tests: planRecords("a run is made once per key and tenant"),
@@ -104,15 +106,15 @@ export const SERVER_GUARDS: readonly Guard[] = [
   },
   {
     id: "plan.runs.tenant",
-    at: { file: RECORDS },
-    find: "from dure.plan_runs r where ($1::text is null or r.tenant = $1) and",
-    replace: "from dure.plan_runs r where ($1::text is null or true) and",
+    at: { file: STATEMENTS },
+    find: "where ($1::text is null or r.tenant = $1)",
+    replace: "where ($1::text is null or true)",
     tests: planRecords("a run is made once per key and tenant"),
     why: "a tenant lists the runs of others",
   },
   {
     id: "plan.step.done",
-    at: { file: RECORDS },
+    at: { file: STATEMENTS },
     find: "status = case when s.status = 'done' then s.status else 'running' end,",
     replace: "status = 'running',",
     tests: planRecords("a step that has ended stays as it ended"),
@@ -120,7 +122,7 @@ export const SERVER_GUARDS: readonly Guard[] = [
   },
   {
     id: "plan.step.token",
-    at: { file: RECORDS },
+    at: { file: STATEMENTS },
     find: "hook_hash = case when s.status = 'done' then null else excluded.hook_hash end",
     replace: "hook_hash = excluded.hook_hash",
     tests: planRecords("a step that has ended stays as it ended"),
@@ -128,25 +130,29 @@ export const SERVER_GUARDS: readonly Guard[] = [
   },
   {
     id: "plan.step.sign",
-    at: { file: RECORDS },
-    find: "seen_at = clock_timestamp() where id = $1 and status = 'running'\"",
-    replace: 'seen_at = clock_timestamp() where id = $1"',
+    at: { file: STATEMENTS },
+    find: "seen_at = clock_timestamp()\n    where id = $1 and status = 'running'`",
+    replace: "seen_at = clock_timestamp()\n    where id = $1`",
     tests: planRecords("a step that has ended stays as it ended"),
     why: "a late sign of a worker changes what a step came to",
   },
   {
     id: "plan.waiting.lease",
-    at: { file: RECORDS },
-    find:
-      "and (l.holder is null or l.renewed_at < clock_timestamp() - interval '6 seconds' or exists " +
-      "(select 1 from dure.processes p where p.id = l.holder and p.ended_at is not null))",
+    at: { file: HOSTS },
+    find: [
+      "and (l.holder is null",
+      "        or l.renewed_at < clock_timestamp() - interval '6 seconds'",
+      "        or exists (",
+      "          select 1 from dure.processes p where p.id = l.holder and p.ended_at is not null",
+      "        ))",
+    ].join("\n"),
     replace: "",
     tests: planRecords("a run that is led by a living process waits for no leader"),
     why: "each process reaches for each run at every look",
   },
   {
     id: "plan.waiting.host",
-    at: { file: RECORDS },
+    at: { file: HOSTS },
     find: "where r.host = $1 and r.id <> all($2::text[])",
     replace: "where $1::text is not null and r.id <> all($2::text[])",
     tests: leader("a run of another machine is left alone"),
@@ -154,8 +160,12 @@ export const SERVER_GUARDS: readonly Guard[] = [
   },
   {
     id: "plan.listen.free",
-    at: { file: RECORDS },
-    find: "where not exists (select 1 from dure.plan_runs o where o.host = r.host and o.listen_slot = slot))",
+    at: { file: HOSTS },
+    find: [
+      "where not exists (",
+      "        select 1 from dure.plan_runs o where o.host = r.host and o.listen_slot = slot",
+      "      ))",
+    ].join("\n"),
     replace: "where slot >= 0)",
     tests: leader("two runs of one machine have TCP ports of their own"),
     why: "two runs listen on the same ports",
@@ -163,17 +173,19 @@ export const SERVER_GUARDS: readonly Guard[] = [
   },
   {
     id: "plan.clean.orders",
-    at: { file: RECORDS },
-    find:
-      "and (clean_began_at is not null or not exists (select 1 from dure.plan_orders o where o.run " +
-      "= r.id and o.outcome is null)) returning id",
+    at: { file: STATEMENTS },
+    find: [
+      "      and (clean_began_at is not null",
+      "        or not exists (select 1 from dure.plan_orders o where o.run = r.id and o.outcome is null))",
+      "    returning id",
+    ].join("\n"),
     replace: "returning id",
     tests: planRecords("a run of which something is wanted is not cleaned"),
     why: "a run is removed while a person wants it to go on",
   },
   {
     id: "plan.cleanable.tenant",
-    at: { file: RECORDS },
+    at: { file: HOSTS },
     find: "where host = $2 and ($1::text is null or tenant = $1) and cleaned_at",
     replace: "where host = $2 and ($1::text is null or $1 <> '-') and cleaned_at",
     tests: planRecords("a run of which something is wanted is not cleaned"),
@@ -181,7 +193,7 @@ export const SERVER_GUARDS: readonly Guard[] = [
   },
   {
     id: "plan.merge.base",
-    at: { file: "packages/dure/src/plans/run/merge.ts" },
+    at: { file: "packages/dure/src/plans/run/integration.ts" },
     find: "return new Set(failuresOf(whole.feedback).filter((name) => !known.has(name)));",
     replace: "return new Set(failuresOf(whole.feedback).filter(() => known.size >= 0));",
     tests: together("a test that fails at the base too is held against nobody"),

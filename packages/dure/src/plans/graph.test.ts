@@ -41,7 +41,7 @@ describe("a graph of ports", () => {
     ]);
   });
 
-  test("is as wide as the most ports that need not wait for each other, on whatever levels they stand", () => {
+  test("is as wide as the most ports that need not wait for each other, on any levels", () => {
     const comb = ports({
       s1: "",
       s2: "s1",
@@ -79,7 +79,7 @@ describe("a graph of ports", () => {
     );
   });
 
-  test("of five hundred ports in almost one order is measured without a pause that anybody notices", () => {
+  test("of five hundred ports in almost one order is measured without a long pause", () => {
     const nodes = Array.from({ length: 500 }, (_, index) => ({
       id: `p${index}`,
       dependsOn: [...new Set([index - 37, Math.floor(index / 2), index - 1 - (index % 7)])]
@@ -97,7 +97,7 @@ describe("a graph of ports", () => {
     expect(criticalPath(buildGraph(ports({ a: "", b: "", c: "b", d: "a" })))).toEqual(["a", "d"]);
   });
 
-  test("knows who needs a port and what a port needs, through others too", () => {
+  test("finds what needs a port and what a port needs, through others too", () => {
     const graph = buildGraph(DIAMOND);
 
     expect(descendants(graph, "mid")).toEqual(["top", "right"]);

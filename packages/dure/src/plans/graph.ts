@@ -7,7 +7,7 @@ export interface PortNode {
 }
 
 /**
- * Who needs whom, by position in the plan. An edge points from a port to what it needs
+ * Which port needs which, by position in the plan. An edge points from a port to what it needs
  * (`dependencies`), and what is needed runs first; `dependents` is the same edge read from its
  * other end.
  */
@@ -19,7 +19,7 @@ export interface PlanGraph {
   /** Every port after all that it needs. */
   readonly order: readonly number[];
   /**
-   * Ports on the longest way from the port to one that nobody needs, itself included: the work that
+   * Ports on the longest way from the port to one that no port needs, itself included: the work that
    * waits behind it.
    */
   readonly rank: readonly number[];
@@ -30,6 +30,25 @@ export interface PlanGraph {
  * earlier and with their lines.
  */
 export function buildGraph(ports: readonly PortNode[]): PlanGraph {
+  const indexOf = indexById(ports);
+  const dependencies = ports.map((port) => dependenciesOf(port, indexOf));
+  const dependents: number[][] = ports.map(() => []);
+  for (const [index, needed] of dependencies.entries()) {
+    for (const other of needed) dependents[other]!.push(index);
+  }
+  const order = neededFirst(dependencies, dependents);
+  if (order.length < ports.length) {
+    const [cycle = []] = findCycles(ports);
+    throw new DureError("PLAN_CYCLIC", `Ports wait for each other: ${cycle.join(" → ")}.`, {
+      class: "input",
+      hint: "Remove one dependsOn entry along this path.",
+    });
+  }
+  const rank = ranksOf(order, dependencies);
+  return { ids: ports.map(({ id }) => id), indexOf, dependencies, dependents, order, rank };
+}
+
+function indexById(ports: readonly PortNode[]): ReadonlyMap<string, number> {
   const indexOf = new Map<string, number>();
   for (const [index, { id }] of ports.entries()) {
     if (indexOf.has(id)) {
@@ -40,24 +59,29 @@ export function buildGraph(ports: readonly PortNode[]): PlanGraph {
     }
     indexOf.set(id, index);
   }
-  const dependencies = ports.map(({ id, dependsOn }) =>
-    [...new Set(dependsOn)].map((name) => {
-      const index = indexOf.get(name);
-      if (index === undefined) {
-        throw new DureError(
-          "PLAN_DEPENDENCY_UNKNOWN",
-          `Port ${id} depends on ${name}, which is no port.`,
-          { class: "input", hint: "Name a port of the plan." },
-        );
-      }
-      return index;
-    }),
-  );
-  const dependents: number[][] = ports.map(() => []);
-  for (const [index, needed] of dependencies.entries()) {
-    for (const other of needed) dependents[other]!.push(index);
-  }
+  return indexOf;
+}
 
+function dependenciesOf(
+  { id, dependsOn }: PortNode,
+  indexOf: ReadonlyMap<string, number>,
+): readonly number[] {
+  return [...new Set(dependsOn)].map((name) => {
+    const index = indexOf.get(name);
+    if (index !== undefined) return index;
+    throw new DureError(
+      "PLAN_DEPENDENCY_UNKNOWN",
+      `Port ${id} depends on ${name}, which is no port.`,
+      { class: "input", hint: "Name a port of the plan." },
+    );
+  });
+}
+
+/** Every port after all that it needs. Ports that wait for each other are missing. */
+function neededFirst(
+  dependencies: readonly (readonly number[])[],
+  dependents: readonly (readonly number[])[],
+): number[] {
   const open = dependencies.map((needed) => needed.length);
   const order = open.flatMap((count, index) => (count === 0 ? [index] : []));
   for (let next = 0; next < order.length; next++) {
@@ -65,21 +89,21 @@ export function buildGraph(ports: readonly PortNode[]): PlanGraph {
       if (--open[dependent]! === 0) order.push(dependent);
     }
   }
-  if (order.length < ports.length) {
-    const [cycle = []] = findCycles(ports);
-    throw new DureError("PLAN_CYCLIC", `Ports wait for each other: ${cycle.join(" → ")}.`, {
-      class: "input",
-      hint: "Remove one dependsOn entry along this path.",
-    });
-  }
+  return order;
+}
 
-  const rank = ports.map(() => 1);
+/** The length of the longest way behind each port, itself included. */
+function ranksOf(
+  order: readonly number[],
+  dependencies: readonly (readonly number[])[],
+): readonly number[] {
+  const rank = order.map(() => 1);
   for (const index of order.toReversed()) {
     for (const needed of dependencies[index]!) {
       rank[needed] = Math.max(rank[needed]!, rank[index]! + 1);
     }
   }
-  return { ids: ports.map(({ id }) => id), indexOf, dependencies, dependents, order, rank };
+  return rank;
 }
 
 /**
@@ -92,16 +116,16 @@ export function findCycles(ports: readonly PortNode[]): string[][] {
   const needs = (id: string): readonly string[] =>
     byId.get(id)!.dependsOn.filter((name) => byId.has(name));
   const group = stronglyConnected([...byId.keys()], needs);
-  const told = new Set<number>();
+  const found = new Set<number>();
   const cycles: string[][] = [];
   for (const id of byId.keys()) {
     const own = group.get(id)!;
-    if (told.has(own)) continue;
+    if (found.has(own)) continue;
     const way = shortestWayBack(id, (from) =>
       needs(from).filter((name) => group.get(name) === own),
     );
     if (!way) continue;
-    told.add(own);
+    found.add(own);
     cycles.push(way);
   }
   return cycles;
@@ -180,8 +204,8 @@ export function blockedBy(
 }
 
 /**
- * Ports up to which the width is counted exactly; beyond, the widest level stands for it. Source:
- * our choice; below a third of a second (measured: 1,000 in one).
+ * Ports up to which the width is counted exactly; beyond, the widest level stands for it. Measured:
+ * 500 take less than a third of a second, 1,000 take one.
  */
 const WIDTH_COUNTED = 500;
 
@@ -202,7 +226,7 @@ export function widthOf(graph: PlanGraph, most: number): number {
   return Math.min(count - matchingSize(after, count), most);
 }
 
-/** The largest number of pairs (left, right) along `edges` in which nobody stands twice. */
+/** The largest number of pairs (left, right) along `edges` in which no node stands twice. */
 function matchingSize(edges: readonly (readonly number[])[], count: number): number {
   const [rightOf, leftOf] = [new Int32Array(count).fill(-1), new Int32Array(count).fill(-1)];
   let size = 0;

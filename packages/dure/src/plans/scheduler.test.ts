@@ -78,7 +78,7 @@ function statusesOf({ state }: SchedulerDecision): Record<string, PortStatus> {
 }
 
 describe("a run", () => {
-  test("starts what nothing waits behind last, never more than its slots, and does not wait for a level", () => {
+  test("starts what nothing waits behind last, never more than its slots, and waits for no level", () => {
     const run = new ToldRun(
       { alone: "", first: "", last: "middle", middle: "first", other: "" },
       2,
@@ -112,7 +112,7 @@ describe("a run", () => {
     ]);
   });
 
-  test("takes a failed port up again, also after its end, and unblocks its dependents when it succeeds", () => {
+  test("retries a failed port, also after the end, and unblocks its dependents when it succeeds", () => {
     const run = new ToldRun({ a: "", b: "a", c: "b", d: "" });
     run.tell("a bad");
     run.tell("d ok");

@@ -36,8 +36,8 @@ export interface PortState {
   readonly needs: number;
   /** Of those that it needs: how many have failed or are blocked. */
   readonly broken: number;
-  /** Its failure is counted by its dependents: from its first failure until it succeeds. */
-  readonly isFelt: boolean;
+  /** Its dependents are blocked: from its first failure until it succeeds. */
+  readonly blocksDependents: boolean;
 }
 
 /** A value; `decide` makes the next one and leaves this one as it is. */
@@ -69,10 +69,7 @@ export type SchedulerEvent =
   | { readonly type: "skip"; readonly port: string }
   | { readonly type: "pause" | "resume" | "cancel" };
 
-/**
- * What is to be done, in this order. Whatever is started is reported back, else the run does not
- * end.
- */
+/** What is to be done, in this order. Each start is reported back, else the run does not end. */
 export type SchedulerAction =
   | { readonly type: "ready"; readonly port: string }
   | { readonly type: "start"; readonly port: string; readonly attempt: number }
@@ -141,12 +138,33 @@ export function openRun({
       { class: "input", hint: "Set max_concurrency to 1 or more." },
     );
   }
+  const run = new Draft(freshState(graph, maxConcurrency, status));
+  const ended: { index: number; status: PortStatus }[] = [];
+  for (const { id, status: stored, attempt } of records) {
+    const index = positionOf(graph, id);
+    run.change(index, { attempt });
+    if (stored === "succeeded" || stored === "failed") ended.push({ index, status: stored });
+  }
+  for (const { index, status: stored } of ended) {
+    run.turn(index, stored);
+    if (stored === "succeeded") needOneLess(run, index);
+  }
+  for (const { index, status: stored } of ended) {
+    if (stored === "failed") blockDependents(run, index);
+  }
+  for (const index of graph.ids.keys()) becomeReady(run, index);
+  if (status === "cancelling") dropAll(run);
+  return settle(run);
+}
+
+/** Every port waits. */
+function freshState(graph: PlanGraph, maxConcurrency: number, status: RunStatus): SchedulerState {
   const ports = graph.ids.map((_id, index): PortState => ({
     status: "waiting",
     attempt: 0,
     needs: graph.dependencies[index]!.length,
     broken: 0,
-    isFelt: false,
+    blocksDependents: false,
   }));
   const counts = {
     waiting: ports.length,
@@ -157,30 +175,14 @@ export function openRun({
     blocked: 0,
     cancelled: 0,
   };
-  const run = new Draft({
-    graph,
-    maxConcurrency,
-    status,
-    ports: numbered(ports),
-    ready: emptyQueue,
-    counts,
-  });
-  const ended: { index: number; status: PortStatus }[] = [];
-  for (const { id, status: stored, attempt } of records) {
-    const index = positionOf(graph, id);
-    run.change(index, { attempt });
-    if (stored === "succeeded" || stored === "failed") ended.push({ index, status: stored });
+  return { graph, maxConcurrency, status, ports: numbered(ports), ready: emptyQueue, counts };
+}
+
+/** What needs the port, which has succeeded, needs one port less. */
+function needOneLess(run: Draft, index: number): void {
+  for (const dependent of run.graph.dependents[index]!) {
+    run.change(dependent, { needs: run.port(dependent).needs - 1 });
   }
-  for (const { index, status: stored } of ended) {
-    run.turn(index, stored);
-    for (const dependent of graph.dependents[index]!) {
-      if (stored === "succeeded") run.change(dependent, { needs: run.port(dependent).needs - 1 });
-    }
-  }
-  for (const { index, status: stored } of ended) if (stored === "failed") feel(run, index);
-  for (const index of graph.ids.keys()) becomeReady(run, index);
-  if (status === "cancelling") dropAll(run);
-  return settle(run);
 }
 
 /**
@@ -195,7 +197,8 @@ export function decide(state: SchedulerState, event: SchedulerEvent): SchedulerD
   switch (event.type) {
     case "succeeded":
       succeed(run, positionOf(state.graph, event.port));
-      if (run.status === "cancelling") dropAll(run); // a retry may have succeeded and unblocked its dependents
+      // A retry may have succeeded and unblocked its dependents.
+      if (run.status === "cancelling") dropAll(run);
       break;
     case "failed":
       fail(run, positionOf(state.graph, event.port));
@@ -251,60 +254,72 @@ export function portState(state: SchedulerState, id: string): PortState {
 export function blockReasons(state: SchedulerState): Map<string, readonly string[]> {
   return blockedBy(
     state.graph,
-    state.graph.ids.filter((_id, index) => state.ports.at(index).isFelt),
+    state.graph.ids.filter((_id, index) => state.ports.at(index).blocksDependents),
   );
 }
 
+/** Why an event changes nothing; undefined: it does. */
 function refusal(state: SchedulerState, event: SchedulerEvent): Refusal | undefined {
   const { status } = state;
   switch (event.type) {
     case "succeeded":
     case "failed":
-    case "stopped": {
-      const port = portState(state, event.port);
-      if (port.status !== "running" || port.attempt !== event.attempt) return "stale-report";
-      return event.type === "stopped" && status !== "cancelling" ? "not-cancelling" : undefined;
-    }
-    case "retry": {
-      const port = portState(state, event.port);
-      if (status === "cancelling" || status === "cancelled") return "run-cancelled";
-      if (port.status === "blocked") return "port-blocked";
-      return port.status === "failed" ? undefined : "port-not-failed";
-    }
+    case "stopped":
+      return reportRefusal(state, event);
+    case "retry":
+      return retryRefusal(status, portState(state, event.port).status);
     case "skip":
       return portState(state, event.port).status === "ready" ? undefined : "port-not-ready";
     case "pause":
-      if (isRunOver(status)) return "run-over";
-      if (status === "cancelling") return "already-cancelling";
-      return status === "paused" ? "already-paused" : undefined;
     case "resume":
-      if (isRunOver(status)) return "run-over";
-      return status === "paused" ? undefined : "not-paused";
     case "cancel":
-      if (isRunOver(status)) return "run-over";
-      return status === "cancelling" ? "already-cancelling" : undefined;
+      return isRunOver(status) ? "run-over" : orderRefusal(status, event.type);
+    default:
+      return event satisfies never;
   }
 }
 
+function reportRefusal(
+  state: SchedulerState,
+  event: Extract<SchedulerEvent, { attempt: number }>,
+): Refusal | undefined {
+  const port = portState(state, event.port);
+  if (port.status !== "running" || port.attempt !== event.attempt) return "stale-report";
+  return event.type === "stopped" && state.status !== "cancelling" ? "not-cancelling" : undefined;
+}
+
+function retryRefusal(run: RunStatus, port: PortStatus): Refusal | undefined {
+  if (run === "cancelling" || run === "cancelled") return "run-cancelled";
+  if (port === "blocked") return "port-blocked";
+  return port === "failed" ? undefined : "port-not-failed";
+}
+
+function orderRefusal(
+  status: RunStatus,
+  order: "pause" | "resume" | "cancel",
+): Refusal | undefined {
+  if (order === "resume") return status === "paused" ? undefined : "not-paused";
+  if (status === "cancelling") return "already-cancelling";
+  return order === "pause" && status === "paused" ? "already-paused" : undefined;
+}
+
 function succeed(run: Draft, index: number): void {
-  const { isFelt } = run.port(index);
+  const { blocksDependents: isFelt } = run.port(index);
   run.turn(index, "succeeded");
-  for (const dependent of run.graph.dependents[index]!) {
-    run.change(dependent, { needs: run.port(dependent).needs - 1 });
-  }
-  if (isFelt) heal(run, index);
+  needOneLess(run, index);
+  if (isFelt) unblockDependents(run, index);
   for (const dependent of run.graph.dependents[index]!) becomeReady(run, dependent);
 }
 
 function fail(run: Draft, index: number): void {
-  const { isFelt } = run.port(index);
+  const { blocksDependents: isFelt } = run.port(index);
   run.turn(index, "failed");
-  if (!isFelt) feel(run, index);
+  if (!isFelt) blockDependents(run, index);
 }
 
 /** Blocks all that need a port that failed, through others too. Each edge is walked once. */
-function feel(run: Draft, index: number): void {
-  run.change(index, { isFelt: true });
+function blockDependents(run: Draft, index: number): void {
+  run.change(index, { blocksDependents: true });
   const broken = [index];
   for (let at = broken.pop(); at !== undefined; at = broken.pop()) {
     for (const dependent of run.graph.dependents[at]!) {
@@ -318,18 +333,18 @@ function feel(run: Draft, index: number): void {
   }
 }
 
-/** Takes back what `feel` did, where nothing else that is needed has failed. */
-function heal(run: Draft, index: number): void {
-  run.change(index, { isFelt: false });
-  const healed = [index];
-  for (let at = healed.pop(); at !== undefined; at = healed.pop()) {
+/** Takes back what `blockDependents` did, where nothing else that is needed has failed. */
+function unblockDependents(run: Draft, index: number): void {
+  run.change(index, { blocksDependents: false });
+  const unblocked = [index];
+  for (let at = unblocked.pop(); at !== undefined; at = unblocked.pop()) {
     for (const dependent of run.graph.dependents[at]!) {
       const port = run.port(dependent);
       run.change(dependent, { broken: port.broken - 1 });
       if (port.status !== "blocked" || port.broken > 1) continue;
       run.turn(dependent, "waiting");
       run.actions.push({ type: "unblock", port: run.name(dependent) });
-      healed.push(dependent);
+      unblocked.push(dependent);
     }
   }
 }
@@ -359,7 +374,8 @@ function settle(run: Draft): SchedulerDecision {
   ) {
     const { first, rest } = takeFirst(run.ready, run.isBefore)!;
     run.ready = rest;
-    if (run.port(first).status !== "ready") continue; // it was left out, or stands here twice since
+    // A port that was left out is not ready any more; one that was made ready twice stands here twice.
+    if (run.port(first).status !== "ready") continue;
     const attempt = run.port(first).attempt + 1;
     run.change(first, { attempt });
     run.turn(first, "running");

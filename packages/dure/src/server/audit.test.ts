@@ -1,35 +1,37 @@
 import fastify from "fastify";
 import { expect, test } from "vitest";
-import type { PlanDesk } from "../plans/run/plan-desk.ts";
+import type { PlanLibrary } from "../plans/run/plan-library.ts";
 import type { Rooms } from "../rooms/rooms.ts";
 import { auditRequests } from "./audit.ts";
 import type { ServerParts } from "./server.ts";
 import { startTestServer } from "./test-server.ts";
 
-/** A desk that cleans what it is told here, and then fails where it is told to. */
-function deskOf(
+/** A library that cleans what it is told here, and then fails where it is told to. */
+function libraryOf(
   items: readonly { run: string; outcome: "cleaned" | "kept" }[],
   error?: Error,
-): PlanDesk {
-  const clean: PlanDesk["clean"] = async ({ dryRun }, { onBegun }) => {
+): PlanLibrary {
+  const clean: PlanLibrary["clean"] = async ({ dryRun }, { onBegun }) => {
     for (const { run, outcome } of items) {
       if (outcome === "cleaned" && dryRun !== true) onBegun?.(run);
     }
     if (error) throw error;
     return { items: items.map((item) => ({ plan: "login", ...item })), next: null };
   };
-  return { runs: {}, clean } as unknown as PlanDesk;
+  return { runs: {}, clean } as unknown as PlanLibrary;
 }
 
 test('each cleaned run has its entry, a dry run has none, and "nothing cleaned" is an outcome', async () => {
   await using some = await startTestServer({
-    plans: deskOf([
+    plans: libraryOf([
       { run: "run_1", outcome: "cleaned" },
       { run: "run_2", outcome: "kept" },
       { run: "run_3", outcome: "cleaned" },
     ]),
   });
-  await using none = await startTestServer({ plans: deskOf([{ run: "run_2", outcome: "kept" }]) });
+  await using none = await startTestServer({
+    plans: libraryOf([{ run: "run_2", outcome: "kept" }]),
+  });
 
   await some.post("/v1/runs/clean", { dry_run: true });
   await some.post("/v1/runs/clean", {});
@@ -46,7 +48,7 @@ test('each cleaned run has its entry, a dry run has none, and "nothing cleaned" 
 
 test("each run whose files were begun to go has its entry although the cleaning failed behind it", async () => {
   await using server = await startTestServer({
-    plans: deskOf(
+    plans: libraryOf(
       [
         { run: "run_1", outcome: "cleaned" },
         { run: "run_2", outcome: "cleaned" },
@@ -100,7 +102,7 @@ test("a deed whose outcome cannot be written is answered all the same, and its e
   const end = async (): Promise<never> => Promise.reject(new Error("the disk is full"));
   const begin = async ({ what }: { what: string }): Promise<number> => entries.push(what);
   await using server = await startTestServer({
-    plans: deskOf([{ run: "run_1", outcome: "cleaned" }]),
+    plans: libraryOf([{ run: "run_1", outcome: "cleaned" }]),
     audit: { begin, end, note: end, list: end },
   });
 

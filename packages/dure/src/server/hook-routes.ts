@@ -52,7 +52,7 @@ function takeTestFeedback(app: RouteApp, parts: PlanRouteParts): void {
 }
 
 function askPartner(app: RouteApp, parts: PlanRouteParts): void {
-  const { plans: desk } = parts;
+  const { plans: library } = parts;
   app.post(
     "/v1/hooks/ask",
     {
@@ -67,14 +67,14 @@ function askPartner(app: RouteApp, parts: PlanRouteParts): void {
       },
     },
     async (request, reply) =>
-      desk.requests.ask(stepTokenOf(request), request.body.question, {
+      library.requests.ask(stepTokenOf(request), request.body.question, {
         signal: whileAsked(reply, parts),
       }),
   );
 }
 
 function requestAccess(app: RouteApp, parts: PlanRouteParts): void {
-  const { plans: desk } = parts;
+  const { plans: library } = parts;
   app.post(
     "/v1/hooks/request-access",
     {
@@ -95,7 +95,7 @@ function requestAccess(app: RouteApp, parts: PlanRouteParts): void {
         },
       },
     },
-    async (request) => desk.requests.requestAccess(stepTokenOf(request), request.body),
+    async (request) => library.requests.requestAccess(stepTokenOf(request), request.body),
   );
 }
 

@@ -1,7 +1,7 @@
 import { expect, test } from "vitest";
 import { STALLED_AFTER_MS } from "../client/plans.ts";
 import type { PlanStep } from "../plans/run/run.ts";
-import type { PortDetail } from "../plans/run/plans.ts";
+import type { PortDetail } from "../plans/run/run-queries.ts";
 import { STALLED_MS } from "../plans/workers/worker.ts";
 import { planOf } from "../plans/run/test-runs.ts";
 import { portDetailToWire } from "./plan-json.ts";

@@ -2,8 +2,8 @@ import { z } from "zod";
 import type { Problem } from "../engine/load-service-document.ts";
 import { toWire } from "../kernel/wire.ts";
 import type { Plan, Port, WorkerSpec } from "../plans/plan.ts";
-import type { PlanView } from "../plans/run/plan-desk.ts";
-import type { PortDetail, RunDetail } from "../plans/run/plans.ts";
+import type { PlanView } from "../plans/run/plan-library.ts";
+import type { PortDetail, RunDetail } from "../plans/run/run-queries.ts";
 import {
   isRunEnded,
   LEFT_OUT,

@@ -1,6 +1,6 @@
 import type { FastifyReply, FastifyRequest } from "fastify";
 import { z } from "zod";
-import type { PlanDesk } from "../plans/run/plan-desk.ts";
+import type { PlanLibrary } from "../plans/run/plan-library.ts";
 import type { RunOrder } from "../plans/run/run.ts";
 import { hasScope } from "./access.ts";
 import { closedSignal } from "./conversation-routes.ts";
@@ -10,7 +10,7 @@ import { viewerOf } from "./tenants.ts";
 
 /** The parts of a server of a team with plans. */
 export interface PlanRouteParts extends ServerParts {
-  readonly plans: PlanDesk;
+  readonly plans: PlanLibrary;
 }
 
 export const read = { scope: "plans:read" as const };

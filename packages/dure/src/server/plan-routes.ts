@@ -45,7 +45,7 @@ export const planRoutes: FastifyPluginAsyncZod<ServerParts> = async (app, parts)
 const planParams = z.object({ name });
 
 function listPlans(app: RouteApp, parts: PlanRouteParts): void {
-  const { plans: desk } = parts;
+  const { plans: library } = parts;
   app.get(
     "/v1/plans",
     {
@@ -57,7 +57,7 @@ function listPlans(app: RouteApp, parts: PlanRouteParts): void {
       },
     },
     async () => ({
-      items: (await desk.list()).map(({ problemCount, ...file }) => ({
+      items: (await library.list()).map(({ problemCount, ...file }) => ({
         ...file,
         problems: file.problems.map(problemToWire),
         problem_count: problemCount,
@@ -67,7 +67,7 @@ function listPlans(app: RouteApp, parts: PlanRouteParts): void {
 }
 
 function showPlan(app: RouteApp, parts: PlanRouteParts): void {
-  const { plans: desk } = parts;
+  const { plans: library } = parts;
   app.get(
     "/v1/plans/:name",
     {
@@ -82,12 +82,12 @@ function showPlan(app: RouteApp, parts: PlanRouteParts): void {
       },
     },
     async (request, reply) =>
-      viewToWire(await desk.show(request.params.name, { signal: whileAsked(reply, parts) })),
+      viewToWire(await library.show(request.params.name, { signal: whileAsked(reply, parts) })),
   );
 }
 
 function checkPlan(app: RouteApp, parts: PlanRouteParts): void {
-  const { plans: desk } = parts;
+  const { plans: library } = parts;
   app.post(
     "/v1/plans/check",
     {
@@ -105,7 +105,7 @@ function checkPlan(app: RouteApp, parts: PlanRouteParts): void {
     },
     async (request, reply) => {
       const { file, text } = request.body;
-      const { problems: found, problemCount } = await desk.check(file, text, {
+      const { problems: found, problemCount } = await library.check(file, text, {
         signal: whileAsked(reply, parts),
       });
       return {
@@ -118,7 +118,7 @@ function checkPlan(app: RouteApp, parts: PlanRouteParts): void {
 }
 
 function draftPlan(app: RouteApp, parts: PlanRouteParts): void {
-  const { plans: desk } = parts;
+  const { plans: library } = parts;
   app.post(
     "/v1/plans/draft",
     {
@@ -138,7 +138,7 @@ function draftPlan(app: RouteApp, parts: PlanRouteParts): void {
         text,
         problems: found,
         problemCount,
-      } = await desk.draft(request.body.goal, {
+      } = await library.draft(request.body.goal, {
         repository: request.body.repository,
         mayReachOut: mayReachOut(request),
         signal: whileAsked(reply, parts),

@@ -132,7 +132,7 @@ function readManifest(app: RouteApp, parts: PlanRouteParts): void {
 }
 
 function diffPort(app: RouteApp, parts: PlanRouteParts): void {
-  const { plans: desk } = parts;
+  const { plans: library } = parts;
   app.get(
     "/v1/runs/:id/ports/:port/diff",
     {
@@ -147,7 +147,7 @@ function diffPort(app: RouteApp, parts: PlanRouteParts): void {
     async (request, reply) => {
       const { id, port } = request.params;
       const options = { tenant: viewOf(request), signal: whileAsked(reply, parts) };
-      return toWire(await desk.diff(id, port, options)) as z.infer<typeof DiffJson>;
+      return toWire(await library.diff(id, port, options)) as z.infer<typeof DiffJson>;
     },
   );
 }
@@ -197,7 +197,7 @@ function skipPort(app: RouteApp, parts: PlanRouteParts): void {
 }
 
 function sayToPort(app: RouteApp, parts: PlanRouteParts): void {
-  const { plans: desk, closing } = parts;
+  const { plans: library, closing } = parts;
   app.post(
     "/v1/runs/:id/ports/:port/say",
     {
@@ -218,7 +218,7 @@ function sayToPort(app: RouteApp, parts: PlanRouteParts): void {
     async (request, reply) => {
       const { id, port } = request.params;
       const { tenant, name: by } = viewerOf(request);
-      const said = await desk.say(id, port, request.body, {
+      const said = await library.say(id, port, request.body, {
         tenant,
         by,
         mayReachOut: mayReachOut(request),

@@ -149,7 +149,7 @@ function extendRun(app: RouteApp, parts: PlanRouteParts): void {
 }
 
 export function cleanRuns(app: RouteApp, parts: PlanRouteParts): void {
-  const { plans: desk, closing } = parts;
+  const { plans: library, closing } = parts;
   app.post(
     "/v1/runs/clean",
     {
@@ -171,7 +171,7 @@ export function cleanRuns(app: RouteApp, parts: PlanRouteParts): void {
       const onBegun = (run: string): void => void begun.push(run);
       try {
         // A run is cleaned to its end also when the caller has left.
-        const cleaned = await desk.clean(
+        const cleaned = await library.clean(
           { ...rest, ...given({ olderThanMs, dryRun }) },
           {
             tenant,

@@ -3,8 +3,8 @@ import { z } from "zod";
 import type { TenantView } from "../kernel/tenant.ts";
 import { toWire } from "../kernel/wire.ts";
 import { gitRef } from "../plans/plan-schema.ts";
-import type { PlanChoice } from "../plans/run/plan-desk.ts";
-import type { RunFrame } from "../plans/run/plans.ts";
+import type { PlanChoice } from "../plans/run/plan-library.ts";
+import type { RunFrame } from "../plans/run/run-queries.ts";
 import { isRunEnded } from "../plans/run/run.ts";
 import { hasScope } from "./access.ts";
 import { doneTo } from "./audit.ts";
@@ -131,7 +131,7 @@ export function runRoutes(app: RouteApp, parts: PlanRouteParts): void {
 }
 
 function startRun(app: RouteApp, parts: PlanRouteParts): void {
-  const { plans: desk, closing } = parts;
+  const { plans: library, closing } = parts;
   app.post(
     "/v1/runs",
     {
@@ -152,7 +152,7 @@ function startRun(app: RouteApp, parts: PlanRouteParts): void {
     async (request, reply) => {
       const choice = choiceOf(request);
       if (request.body.dry_run) {
-        const view = await desk.dryRun(choice, { signal: whileAsked(reply, parts) });
+        const view = await library.dryRun(choice, { signal: whileAsked(reply, parts) });
         return reply.code(200).send(viewToWire(view));
       }
 
@@ -165,8 +165,8 @@ function startRun(app: RouteApp, parts: PlanRouteParts): void {
         by: caller.name,
         key: given === undefined ? undefined : `http:${caller.name}:${given}`,
       };
-      const run = await desk.start(wish, { signal: closing });
-      const opened = desk.opensNetwork(run).map((of) => `${run.id} network: open for ${of}`);
+      const run = await library.start(wish, { signal: closing });
+      const opened = library.opensNetwork(run).map((of) => `${run.id} network: open for ${of}`);
       doneTo(request, run.id, ...opened);
       return reply.code(202).send(runToWire(run));
     },
@@ -260,7 +260,7 @@ function streamRun(app: RouteApp, parts: PlanRouteParts): void {
 }
 
 function diffRun(app: RouteApp, parts: PlanRouteParts): void {
-  const { plans: desk } = parts;
+  const { plans: library } = parts;
   app.get(
     "/v1/runs/:id/diff",
     {
@@ -274,14 +274,14 @@ function diffRun(app: RouteApp, parts: PlanRouteParts): void {
     },
     async (request, reply) => {
       const options = { tenant: viewOf(request), signal: whileAsked(reply, parts) };
-      const diff = await desk.diff(request.params.id, undefined, options);
+      const diff = await library.diff(request.params.id, undefined, options);
       return toWire(diff) as z.infer<typeof DiffJson>;
     },
   );
 }
 
 function mergeRun(app: RouteApp, parts: PlanRouteParts): void {
-  const { plans: desk, closing } = parts;
+  const { plans: library, closing } = parts;
   app.post(
     "/v1/runs/:id/merge",
     {
@@ -316,7 +316,7 @@ function mergeRun(app: RouteApp, parts: PlanRouteParts): void {
     },
     async (request) => {
       // A merge is finished also when the caller has left.
-      const { kind, target, commit, updated } = await desk.merge(request.params.id, {
+      const { kind, target, commit, updated } = await library.merge(request.params.id, {
         into: request.body?.into,
         tenant: viewOf(request),
         mayReachOut: mayReachOut(request),

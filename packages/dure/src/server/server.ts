@@ -12,7 +12,7 @@ import {
 } from "fastify-type-provider-zod";
 import type { Conversations } from "../engine/api.ts";
 import type { Jobs } from "../jobs/jobs.ts";
-import type { PlanDesk } from "../plans/run/plan-desk.ts";
+import type { PlanLibrary } from "../plans/run/plan-library.ts";
 import type { Rooms } from "../rooms/rooms.ts";
 import type { Clock } from "../kernel/clock.ts";
 import { codeOf, DureError, messageOf } from "../kernel/errors.ts";
@@ -52,7 +52,7 @@ export interface ServerOptions {
   /** Absent: no agents that could ask each other, and the routes are not there. */
   readonly jobs?: Jobs | undefined;
   /** Absent: no plans, and the routes are not there. */
-  readonly plans?: PlanDesk | undefined;
+  readonly plans?: PlanLibrary | undefined;
   /**
    * Answers within a second or two, also while the database is away; `/readyz` is 503 unless
    * `ready`.

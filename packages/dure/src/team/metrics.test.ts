@@ -19,7 +19,7 @@ async function open(url: string, settledAfterMs?: number) {
     events: { lag: async () => 0 },
     lease: us.lease,
     jobs: { standing: async () => ({ pending: 2, running: 3 }) },
-    plans: { leading: 0 },
+    runs: { leading: 0 },
     settledAfterMs,
   });
   return {

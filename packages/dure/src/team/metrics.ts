@@ -5,7 +5,7 @@ import type { ProcessLease } from "../durable/processes.ts";
 import type { Engine } from "../engine/engine.ts";
 import type { Jobs } from "../jobs/jobs.ts";
 import { systemClock, type Clock } from "../kernel/clock.ts";
-import type { Plans } from "../plans/run/plans.ts";
+import type { Runs } from "../plans/run/runs.ts";
 import { LoopStall } from "./loop-stall.ts";
 
 export interface MetricsParts {
@@ -14,7 +14,7 @@ export interface MetricsParts {
   readonly events: Pick<EventLog, "lag">;
   readonly lease: Pick<ProcessLease, "state" | "id">;
   readonly jobs: Pick<Jobs, "standing"> | undefined;
-  readonly plans: Pick<Plans, "leading">;
+  readonly runs: Pick<Runs, "leading">;
   /**
    * How old a row must be so that none before it can still commit, milliseconds. Default 10 000: no
    * transaction of dure is open for 5 s.
@@ -33,7 +33,7 @@ export function teamMetrics({
   events,
   lease,
   jobs,
-  plans,
+  runs,
   settledAfterMs = 10_000,
   clock = systemClock,
 }: MetricsParts): () => Promise<string> {
@@ -111,7 +111,7 @@ export function teamMetrics({
     here.stall.set(Math.round(loop.take()));
     here.running.set(engine.running);
     advance(here.statements, database.statements);
-    here.leading.set(plans.leading);
+    here.leading.set(runs.leading);
     here.held.set(lease.state === "held" ? 1 : 0);
     here.complete.set(isComplete ? 1 : 0);
     return [await own.metrics(), ...(isComplete ? [await shared.metrics()] : [])].join("\n");

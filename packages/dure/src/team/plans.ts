@@ -19,8 +19,8 @@ import { paidModels } from "../models/paid.ts";
 import { draftPlan } from "../plans/draft.ts";
 import { HookRequests } from "../plans/run/hook-requests.ts";
 import { elsewhere } from "../plans/run/elsewhere.ts";
-import { PlanDesk } from "../plans/run/plan-desk.ts";
-import { Plans } from "../plans/run/plans.ts";
+import { PlanLibrary } from "../plans/run/plan-library.ts";
+import { Runs } from "../plans/run/runs.ts";
 import type { PlanRun } from "../plans/run/run.ts";
 import { runWork } from "../plans/run/work.ts";
 import type { NetworkFacts } from "../plans/network-needs.ts";
@@ -63,7 +63,7 @@ export function openPlans(
     /** Address of this process's server; undefined before it listens. */
     readonly url: () => string | undefined;
   },
-): { desk: PlanDesk; plans: Plans; threads: PlanThreads } {
+): { library: PlanLibrary; runs: Runs; threads: PlanThreads } {
   const { clock, logger, home, env, database, notifications, events, lease, leases, inbox } = parts;
   const git = new Git({ env });
   const folder = path.join(team.folder, "plans");
@@ -96,7 +96,7 @@ export function openPlans(
   };
   const host = hostOf(home, clock);
   const network: NetworkFacts = { team: team.config.plans?.network ?? {}, env };
-  const plans: Plans = new Plans({
+  const runs: Runs = new Runs({
     database,
     notifications,
     events,
@@ -164,8 +164,8 @@ export function openPlans(
     clock,
     limits: { taskMs: parts.planMs, waitMs: 2 * parts.planMs },
   });
-  const desk = new PlanDesk({
-    plans,
+  const library = new PlanLibrary({
+    runs,
     threads,
     requests: new HookRequests({ database, notifications, inbox, clock }),
     git,
@@ -184,7 +184,7 @@ export function openPlans(
           return draftPlan({ models, llm, clock, threads }, goal, files, { signal });
         },
   });
-  return { desk, plans, threads };
+  return { library, runs, threads };
 }
 
 /** Scripts stand beside the plan that names them. */

@@ -43,7 +43,7 @@ import { ANNOUNCE_TOPIC } from "../jobs/announcement.ts";
 import { jobAttemptRules } from "../jobs/endings.ts";
 import { Jobs } from "../jobs/jobs.ts";
 import type { JobLimits } from "../jobs/limits.ts";
-import type { PlanDesk } from "../plans/run/plan-desk.ts";
+import type { PlanLibrary } from "../plans/run/plan-library.ts";
 import type { Rooms } from "../rooms/rooms.ts";
 import { agentTools, type AgentToolsParts } from "./agent-tools.ts";
 import { agentServices } from "./agents.ts";
@@ -84,7 +84,7 @@ export interface RunningTeam {
   /** Absent: the team has no agents. */
   readonly rooms: Rooms | undefined;
   readonly jobs: Jobs | undefined;
-  readonly plans: PlanDesk;
+  readonly plans: PlanLibrary;
   /** Answers without a socket, like `fetch`; a stream is answered when it has ended. */
   request(
     path: string,
@@ -312,8 +312,8 @@ async function startParts(
   }
   const listening: { at?: string } = {};
   const {
-    desk: planDesk,
-    plans,
+    library: planLibrary,
+    runs,
     threads,
   } = openPlans(team, {
     ...shared,
@@ -330,9 +330,9 @@ async function startParts(
     url: () => listening.at,
   });
   defer("the threads of plans", () => threads.stop());
-  retention.add(plans.retentionRule());
-  plans.start();
-  defer("plans", () => plans.stop());
+  retention.add(runs.retentionRule());
+  runs.start();
+  defer("plans", () => runs.stop());
   router.start();
   defer("escalations", () => router.stop());
   outbox.start();
@@ -367,7 +367,7 @@ async function startParts(
     inbox,
     rooms,
     jobs,
-    plans: planDesk,
+    plans: planLibrary,
     health: async () => {
       const isReachable = await database.health();
       const isHeld = lease.state === "held";
@@ -387,7 +387,7 @@ async function startParts(
         engine.describe().find((service) => service.name === name)?.title ??
         name,
     }),
-    metrics: teamMetrics({ database, engine, events, lease, jobs, plans }),
+    metrics: teamMetrics({ database, engine, events, lease, jobs, runs }),
     auth,
     access: {
       host: settings.host,
@@ -437,7 +437,7 @@ async function startParts(
     inbox,
     rooms,
     jobs,
-    plans: planDesk,
+    plans: planLibrary,
     request: async (target, { method = "GET", headers = {}, body } = {}) => {
       const payload = body === undefined ? {} : { payload: body };
       const answer = await app.inject({

@@ -120,18 +120,18 @@ test(
     );
     const before = await repository.fingerprint();
 
-    const { id } = await runs.plans.run({
+    const { id } = await runs.runs.run({
       plan: realPlan(JSON.stringify(PLAN)),
       repository: repository.folder,
       by: "me",
     });
     await expect
-      .poll(async () => (await runs.plans.get(id)).finishedAt !== null, {
+      .poll(async () => (await runs.runs.get(id)).finishedAt !== null, {
         timeout: 150_000,
         interval: 100,
       })
       .toBe(true);
-    const run = await runs.plans.get(id);
+    const run = await runs.runs.get(id);
     const because = Object.fromEntries(
       run.report!.missing.map(({ port, because: { code } }) => [port, code]),
     );
@@ -146,16 +146,16 @@ test(
       nonsense: "TRIES_EXHAUSTED",
     });
     expect(
-      (await runs.plans.port(id, "asks")).violations.map(({ path, found }) => `${path} ${found}`),
+      (await runs.runs.port(id, "asks")).violations.map(({ path, found }) => `${path} ${found}`),
     ).toEqual(["src/other/other.mjs request", "src/other/more.mjs request"]);
     expect(
-      (await runs.plans.port(id, "price")).steps.filter(({ kind }) => kind === "accept"),
+      (await runs.runs.port(id, "price")).steps.filter(({ kind }) => kind === "accept"),
     ).toHaveLength(2);
     expect(await repository.git("diff", "--name-only", "main", run.report!.branch!)).toBe(
       "src/mine/a.mjs\nsrc/price.mjs",
     );
     expect(await repository.fingerprint()).toBe(before);
-    expect(await runs.plans.records.strayProcesses(id)).toEqual([]);
+    expect(await runs.runs.records.strayProcesses(id)).toEqual([]);
     const { items } = await runs.inbox.list({ tenant: "", run: id, status: "open" });
     expect(items.map(({ type, source }) => `${source.port} ${type}`).sort()).toEqual([
       "asks ownership",
@@ -188,7 +188,7 @@ test(
       }),
     );
 
-    const { id } = await runs.plans.run({
+    const { id } = await runs.runs.run({
       plan: realPlan(
         JSON.stringify({
           ...PLAN,
@@ -200,11 +200,11 @@ test(
       by: "me",
     });
     await expect
-      .poll(async () => (await runs.plans.get(id)).finishedAt !== null, { timeout: 60_000 })
+      .poll(async () => (await runs.runs.get(id)).finishedAt !== null, { timeout: 60_000 })
       .toBe(true);
 
-    const { steps, messages } = await runs.plans.port(id, "price");
-    expect((await runs.plans.get(id)).status).toBe("success");
+    const { steps, messages } = await runs.runs.port(id, "price");
+    expect((await runs.runs.get(id)).status).toBe("success");
     expect(steps.map((step) => `${step.try} ${step.kind}`)).toEqual([
       "1 implement",
       "2 implement",

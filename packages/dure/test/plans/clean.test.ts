@@ -39,19 +39,19 @@ async function run(
   { runs, repository }: { runs: TestRuns; repository: TestRepository },
   acceptance = "true",
 ): Promise<PlanRun> {
-  const { id } = await runs.plans.run({
+  const { id } = await runs.runs.run({
     plan: realPlan(PLAN(acceptance)),
     repository: repository.folder,
     by: "me",
   });
   await expect
-    .poll(async () => (await runs.plans.get(id)).finishedAt !== null, {
+    .poll(async () => (await runs.runs.get(id)).finishedAt !== null, {
       timeout: 60_000,
       interval: 50,
     })
     .toBe(true);
-  await expect.poll(() => runs.plans.leading, { timeout: 30_000 }).toBe(0); // what it tidies is tidied
-  return runs.plans.get(id);
+  await expect.poll(() => runs.runs.leading, { timeout: 30_000 }).toBe(0); // what it tidies is tidied
+  return runs.runs.get(id);
 }
 
 const refsOf = (repository: TestRepository, id: string): Promise<string> =>
@@ -69,11 +69,11 @@ test(
     const at = await open();
     const { id, folder } = await run(at);
     const before = await at.repository.fingerprint();
-    const young = await at.runs.plans.clean({});
-    const dry = await at.runs.plans.clean({ olderThanMs: 0, dryRun: true });
+    const young = await at.runs.runs.clean({});
+    const dry = await at.runs.runs.clean({ olderThanMs: 0, dryRun: true });
     expect(await isThere(folder)).toBe(true);
 
-    const cleaned = await at.runs.plans.clean({ olderThanMs: 0 });
+    const cleaned = await at.runs.runs.clean({ olderThanMs: 0 });
 
     expect([young.items, dry.items, cleaned.items]).toEqual([
       [],
@@ -84,18 +84,18 @@ test(
     expect(await refsOf(at.repository, id)).toBe("");
     expect(await at.repository.git("show", "dure/one:src/a/a.txt")).toBe("made");
     expect(await at.repository.fingerprint()).toBe(before);
-    expect(await at.runs.plans.get(id)).toMatchObject({
+    expect(await at.runs.runs.get(id)).toMatchObject({
       status: "success",
       report: { kept: ["a"] },
       cleanedAt: expect.any(Number) as number,
     });
     await expect(
-      at.runs.plans.order(id, { type: "retry", port: "a" }, { by: "me" }),
+      at.runs.runs.order(id, { type: "retry", port: "a" }, { by: "me" }),
     ).rejects.toMatchObject({
       code: "RUN_CLEANED",
       hint: expect.stringContaining("dure/one") as string,
     });
-    expect((await at.runs.plans.clean({ olderThanMs: 0 })).items).toEqual([]);
+    expect((await at.runs.runs.clean({ olderThanMs: 0 })).items).toEqual([]);
   },
 );
 
@@ -108,17 +108,17 @@ test(
     await at.repository.git("branch", "-D", "dure/one");
     const dirty = await run(at, "false");
     await writeFile(join(dirty.folder, "ports", "a", "tree", "src", "a", "notes.txt"), "by hand");
-    const { id: going } = await at.runs.plans.run({
+    const { id: going } = await at.runs.runs.run({
       plan: realPlan(PLAN("true", "hold")),
       repository: at.repository.folder,
       by: "me",
     });
     await expect
-      .poll(async () => (await at.runs.plans.get(going)).ports[0]!.status, { timeout: 30_000 })
+      .poll(async () => (await at.runs.runs.get(going)).ports[0]!.status, { timeout: 30_000 })
       .toBe("running");
 
-    const kept = await at.runs.plans.clean({ olderThanMs: 0 });
-    const asked = await at.runs.plans.clean({ run: going, force: true });
+    const kept = await at.runs.runs.clean({ olderThanMs: 0 });
+    const asked = await at.runs.runs.clean({ run: going, force: true });
 
     expect(kept.items.map(({ run: id, outcome, because }) => [id, outcome, because?.code])).toEqual(
       [
@@ -133,7 +133,7 @@ test(
       true,
     );
 
-    const forced = await at.runs.plans.clean({ olderThanMs: 0, force: true });
+    const forced = await at.runs.runs.clean({ olderThanMs: 0, force: true });
 
     expect(forced.items.map(({ run: id, outcome }) => [id, outcome])).toEqual([
       [unmerged.id, "cleaned"],
@@ -153,7 +153,7 @@ test(
     const left = new AbortController();
     const begun: string[] = [];
 
-    const cleaned = await at.runs.plans.clean(
+    const cleaned = await at.runs.runs.clean(
       { olderThanMs: 0 },
       { asked: left.signal, onBegun: (id) => (begun.push(id), left.abort()) },
     );
@@ -164,7 +164,7 @@ test(
     ]);
     expect([await isThere(first.folder), await isThere(second.folder)]).toEqual([false, true]);
     expect(
-      (await at.runs.plans.clean({ olderThanMs: 0, after: cleaned.next! })).items,
+      (await at.runs.runs.clean({ olderThanMs: 0, after: cleaned.next! })).items,
     ).toMatchObject([{ run: second.id, outcome: "cleaned" }]);
   },
 );
@@ -188,12 +188,12 @@ test(
       [id],
     );
     await expect
-      .poll(async () => (await at.runs.plans.records.openOrders(id)).length, { timeout: 30_000 })
+      .poll(async () => (await at.runs.runs.records.openOrders(id)).length, { timeout: 30_000 })
       .toBe(0);
     expect(await isThere(join(folder, "store.git"))).toBe(false);
-    await expect.poll(() => at.runs.plans.leading, { timeout: 30_000 }).toBe(0);
+    await expect.poll(() => at.runs.runs.leading, { timeout: 30_000 }).toBe(0);
 
-    const cleaned = await at.runs.plans.clean({ olderThanMs: 1_000_000_000 });
+    const cleaned = await at.runs.runs.clean({ olderThanMs: 1_000_000_000 });
 
     expect(cleaned.items).toMatchObject([{ run: id, outcome: "cleaned" }]);
     expect(await isThere(folder)).toBe(false);
@@ -209,8 +209,8 @@ test(
     const at = await open({ onHourly: (work) => (hour = work) });
     const first = await run(at);
     const second = await run(at);
-    await at.runs.plans.clean({ run: second.id });
-    const { database, plans } = at.runs;
+    await at.runs.runs.clean({ run: second.id });
+    const { database, runs: plans } = at.runs;
     await database.query(
       { text: "update dure.plan_runs set finished_at = clock_timestamp() - interval '91 days'" },
       [],

@@ -41,7 +41,7 @@ async function openWorld(): Promise<World> {
   await makeShop(repository);
   // It asks and looks; it leads nothing itself.
   const watcher = stack.use(await startRealRuns({ url, home, script: "ports: {}" }));
-  await watcher.plans.stop();
+  await watcher.runs.stop();
   return {
     watcher,
     repository,
@@ -53,7 +53,7 @@ async function openWorld(): Promise<World> {
 async function begin(world: World): Promise<string> {
   const plan = parsePlan("dev-team.yaml", await readFile(new URL("dev-team.yaml", PLANS), "utf8"));
   return (
-    await world.watcher.plans.run(
+    await world.watcher.runs.run(
       { plan, repository: world.repository, by: "test" },
       { signal: new AbortController().signal },
     )
@@ -66,7 +66,7 @@ async function ended(
   leader: () => LeaderProcess,
 ): Promise<PlanRun> {
   await expect
-    .poll(async () => (await watcher.plans.get(id)).finishedAt !== null, {
+    .poll(async () => (await watcher.runs.get(id)).finishedAt !== null, {
       timeout: 240_000,
       interval: 100,
       message: "the run did not end",
@@ -75,7 +75,7 @@ async function ended(
     .catch((error: unknown) => {
       throw new Error(`${String(error)}\n${leader().log.slice(-20).join("\n")}`);
     });
-  return watcher.plans.get(id);
+  return watcher.runs.get(id);
 }
 
 async function git(folder: string, ...args: string[]): Promise<string> {
@@ -153,9 +153,9 @@ test.each(KILLED.rows)(
 
     for (let kills = 0; kills < 3; kills++) {
       await systemClock.sleep(500 + draw() * 6_000);
-      if ((await world.watcher.plans.get(id)).finishedAt !== null) break;
+      if ((await world.watcher.runs.get(id)).finishedAt !== null) break;
       await leader.kill();
-      for (const step of await world.watcher.plans.records.steps(id)) {
+      for (const step of await world.watcher.runs.records.steps(id)) {
         if (step.status === "done") {
           doneAtKill.set(`${step.port} ${step.try} ${step.kind}`, step.starts);
         }
@@ -172,7 +172,7 @@ test.each(KILLED.rows)(
     });
     expect(await git(world.repository, "rev-parse", "dure/dev-team^{tree}")).toBe(undisturbed);
     expect(await git(world.repository, "rev-parse", "HEAD", "main")).toBe(before);
-    const steps = await world.watcher.plans.records.steps(id);
+    const steps = await world.watcher.runs.records.steps(id);
     for (const step of steps) {
       const known = doneAtKill.get(`${step.port} ${step.try} ${step.kind}`);
       if (known !== undefined && step.kind !== "setup") {
@@ -194,7 +194,7 @@ test.each(KILLED.rows)(
         message: "a tree was left",
       })
       .toEqual(["discount"]);
-    expect(await world.watcher.plans.records.strayProcesses(id)).toEqual([]);
+    expect(await world.watcher.runs.records.strayProcesses(id)).toEqual([]);
   },
 );
 
@@ -216,7 +216,7 @@ test(
     await expect
       .poll(
         async () =>
-          (await world.watcher.plans.records.steps(id)).some(({ status }) => status === "done"),
+          (await world.watcher.runs.records.steps(id)).some(({ status }) => status === "done"),
         { timeout: 120_000 },
       )
       .toBe(true);

@@ -484,22 +484,22 @@ test(
       ],
     };
 
-    const { id } = await runs.plans.run({
+    const { id } = await runs.runs.run({
       plan: realPlan(JSON.stringify(plan)),
       repository: repository.folder,
       by: "me",
     });
     await expect
-      .poll(async () => (await runs.plans.get(id)).finishedAt !== null, {
+      .poll(async () => (await runs.runs.get(id)).finishedAt !== null, {
         timeout: 150_000,
         interval: 100,
       })
       .toBe(true);
-    const run = await runs.plans.detail(id, { tenant: "" });
+    const run = await runs.runs.detail(id, { tenant: "" });
     const logs = [
       ...run.orchestrator,
       ...(
-        await Promise.all(plan.ports.map((one) => runs.plans.port(id, (one as { id: string }).id)))
+        await Promise.all(plan.ports.map((one) => runs.runs.port(id, (one as { id: string }).id)))
       ).flatMap(({ steps }) => steps),
     ]
       .map(({ log }) => log)

@@ -88,7 +88,7 @@ ports:
 
 async function ended(runs: TestRuns, id: string): Promise<void> {
   await expect
-    .poll(async () => (await runs.plans.get(id)).finishedAt !== null, {
+    .poll(async () => (await runs.runs.get(id)).finishedAt !== null, {
       timeout: 60_000,
       interval: 50,
     })
@@ -116,13 +116,13 @@ test(
     const { runs, repository, home } = await open();
     await repository.write(UNCOMMITTED);
 
-    const { id } = await runs.plans.run({
+    const { id } = await runs.runs.run({
       plan: realPlan(planWith(attack(repository, home, "control", "control"), "isolation: audit")),
       repository: repository.folder,
       by: "me",
     });
     await ended(runs, id);
-    const port = await runs.plans.port(id, "price");
+    const port = await runs.runs.port(id, "price");
 
     const said = port.steps.find(({ kind }) => kind === "implement")!.log;
     // The repository in its tree never held another's file, whatever keeps workers apart.
@@ -131,7 +131,7 @@ test(
     );
     expect(said.match(/done:(.*)/)?.[1]?.split(", ").length).toBeGreaterThan(20);
     expect(
-      (await runs.plans.get(id)).report?.missing.map(({ port: name }) => name) ?? ["price"],
+      (await runs.runs.get(id)).report?.missing.map(({ port: name }) => name) ?? ["price"],
     ).toContain("price");
   },
 );
@@ -146,14 +146,14 @@ test.for(KINDS)(
     const mark = `mark-${process.pid}`;
     await repository.write(UNCOMMITTED);
 
-    const { id } = await runs.plans.run({
+    const { id } = await runs.runs.run({
       plan: realPlan(planWith(attack(repository, home, mark))),
       repository: repository.folder,
       by: "me",
     });
     await ended(runs, id);
-    const run = await runs.plans.get(id);
-    const port = await runs.plans.port(id, "price");
+    const run = await runs.runs.get(id);
+    const port = await runs.runs.port(id, "price");
 
     const said = port.steps.find(({ kind }) => kind === "implement")!.log;
     expect(said.match(/done:(.*)/)?.[1]?.trim(), `these attacks were not held: ${said}`).toBe("");
@@ -206,7 +206,7 @@ test.for(KINDS.filter((kind) => kind !== undefined))(
     await Promise.all([chmod(home, 0o755), chmod(repository.folder, 0o755)]);
     await repository.write(UNCOMMITTED);
 
-    const { id } = await runs.plans.run({
+    const { id } = await runs.runs.run({
       plan: realPlan(
         planWith(["sh", "-c", `cat ${repository.folder}/.env; touch src/price/begun`]),
       ),
@@ -214,8 +214,8 @@ test.for(KINDS.filter((kind) => kind !== undefined))(
       by: "me",
     });
     await ended(runs, id);
-    const run = await runs.plans.get(id);
-    const { steps } = await runs.plans.port(id, "price");
+    const run = await runs.runs.get(id);
+    const { steps } = await runs.runs.port(id, "price");
 
     expect(run.status).toBe("failed");
     const [missing] = run.report!.missing.filter(({ port }) => port === "price");
@@ -254,18 +254,17 @@ test(
       `>> src/price/tool.txt; env > src/price/env.txt; echo "export const price = (cents) => ` +
       `(cents / 100).toFixed(2);" > src/price/price.mjs`;
 
-    const { id } = await runs.plans.run({
+    const { id } = await runs.runs.run({
       plan: realPlan(planWith(["sh", "-c", look])),
       repository: repository.folder,
       by: "me",
     });
     await ended(runs, id);
-    const port = await runs.plans.port(id, "price");
+    const port = await runs.runs.port(id, "price");
 
-    expect(
-      (await runs.plans.get(id)).status,
-      JSON.stringify(port.steps.map(({ log }) => log)),
-    ).toBe("success");
+    expect((await runs.runs.get(id)).status, JSON.stringify(port.steps.map(({ log }) => log))).toBe(
+      "success",
+    );
     expect(port.steps.map(({ log }) => log).join("")).not.toContain("not-for-price");
     expect(
       (await repository.git("show", `refs/dure/${id}/ports/price/result:src/price/tool.txt`))
@@ -298,10 +297,10 @@ test(
     };
     const stored = { ...plan, workers: { ...plan.workers, byRole: { price } } };
 
-    const { id } = await runs.plans.run({ plan: stored, repository: repository.folder, by: "me" });
+    const { id } = await runs.runs.run({ plan: stored, repository: repository.folder, by: "me" });
     await ended(runs, id);
 
-    expect(await runs.plans.get(id)).toMatchObject({
+    expect(await runs.runs.get(id)).toMatchObject({
       status: "failed",
       because: {
         code: "PLAN_TAKES_SECRET",
@@ -310,7 +309,7 @@ test(
         hint: expect.stringContaining("another name") as string,
       },
     });
-    for (const port of plan.ports) expect((await runs.plans.port(id, port.id)).steps).toEqual([]);
+    for (const port of plan.ports) expect((await runs.runs.port(id, port.id)).steps).toEqual([]);
   },
 );
 
@@ -325,10 +324,10 @@ test(
     );
 
     for (const plan of plans) {
-      const { id } = await runs.plans.run({ plan, repository: repository.folder, by: "me" });
+      const { id } = await runs.runs.run({ plan, repository: repository.folder, by: "me" });
       await ended(runs, id);
 
-      expect(await runs.plans.get(id)).toMatchObject({
+      expect(await runs.runs.get(id)).toMatchObject({
         status: "failed",
         isolation: null,
         because: {
@@ -337,7 +336,7 @@ test(
           hint: expect.stringContaining("plans:unconfined") as string,
         },
       });
-      for (const port of plan.ports) expect((await runs.plans.port(id, port.id)).steps).toEqual([]);
+      for (const port of plan.ports) expect((await runs.runs.port(id, port.id)).steps).toEqual([]);
     }
   },
 );
@@ -360,16 +359,14 @@ test(
 
     const runIds = [];
     for (const plan of [many, huge]) {
-      const { id } = await runs.plans.run({ plan, repository: repository.folder, by: "me" });
+      const { id } = await runs.runs.run({ plan, repository: repository.folder, by: "me" });
       await ended(runs, id);
       runIds.push(id);
     }
 
     for (const id of runIds) {
-      expect((await runs.plans.get(id)).report!.missing[0]!.because.code).toBe(
-        "OWNERSHIP_VIOLATED",
-      );
-      expect((await runs.plans.port(id, "price")).violations.length).toBeGreaterThan(0);
+      expect((await runs.runs.get(id)).report!.missing[0]!.because.code).toBe("OWNERSHIP_VIOLATED");
+      expect((await runs.runs.port(id, "price")).violations.length).toBeGreaterThan(0);
       expect(await repository.git("for-each-ref", `refs/dure/${id}/ports/price`)).toBe("");
     }
   },

@@ -7,7 +7,7 @@ import { importModule } from "../../src/engine/load-service.ts";
 import { systemClock } from "../../src/kernel/clock.ts";
 import { HookRequests } from "../../src/plans/run/hook-requests.ts";
 import { PlanThreads } from "../../src/plans/threads/plan-threads.ts";
-import { PlanDesk } from "../../src/plans/run/plan-desk.ts";
+import { PlanLibrary } from "../../src/plans/run/plan-library.ts";
 import type { TestRuns } from "../../src/plans/run/test-runs.ts";
 import { Git } from "../../src/plans/workspace/git.ts";
 import type { ServerOptions } from "../../src/server/server.ts";
@@ -20,7 +20,7 @@ import { startRealRuns, testRepository, type TestRepository } from "./real-runs.
  */
 export interface PlanServer extends AsyncDisposable {
   readonly server: TestServer;
-  readonly desk: PlanDesk;
+  readonly library: PlanLibrary;
   readonly runs: TestRuns;
   readonly repository: TestRepository;
   /** The team's folder. */
@@ -163,9 +163,9 @@ export async function startPlanServer(): Promise<PlanServer> {
       hookUrl: () => started.server && `${started.server.url}/v1/hooks/test-feedback`,
     }),
   );
-  const desk = new PlanDesk({
+  const library = new PlanLibrary({
     threads: new PlanThreads(),
-    plans: runs.plans,
+    runs: runs.runs,
     requests: new HookRequests({ ...runs, clock: systemClock }),
     git: new Git({ env: process.env }),
     folder: join(folder, "plans"),
@@ -174,12 +174,12 @@ export async function startPlanServer(): Promise<PlanServer> {
     importModule,
   });
   const serve = (options: Partial<ServerOptions>): Promise<TestServer> =>
-    startTestServer({ plans: desk, events: runs.events, inbox: runs.inbox, ...options });
+    startTestServer({ plans: library, events: runs.events, inbox: runs.inbox, ...options });
   const server = (started.server = stack.use(await serve({})));
   const kept = stack.move();
   return {
     server,
-    desk,
+    library,
     runs,
     repository,
     folder,

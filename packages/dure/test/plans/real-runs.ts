@@ -9,7 +9,8 @@ import { parsePlan } from "../../src/plans/plan-file.ts";
 import type { Plan, WorkerSpec } from "../../src/plans/plan.ts";
 import { elsewhere } from "../../src/plans/run/elsewhere.ts";
 import { startTestRuns, type TestRuns } from "../../src/plans/run/test-runs.ts";
-import { runWork, type WorkParts } from "../../src/plans/run/work.ts";
+import { type WorkParts } from "../../src/plans/run/run-site.ts";
+import { runWork } from "../../src/plans/run/work.ts";
 import {
   openSandbox,
   type OpenSandboxOptions,
@@ -143,7 +144,7 @@ export async function startRealRuns(options: RealRunsOptions): Promise<TestRuns>
     url: options.url,
     host,
     build: async () => ({ status: "stopped" }),
-    plans: {
+    runsOptions: {
       home: options.home,
       logger,
       ...(options.onHourly && {

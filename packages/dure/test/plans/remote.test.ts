@@ -35,12 +35,12 @@ test(
       remote: { address: "origin", repository: join(folder, name) },
     });
     const watcher = stack.use(await startRealRuns({ ...machine("a"), script: "ports: {}" }));
-    await watcher.plans.stop();
+    await watcher.runs.stop();
     const plan = parsePlan(
       "dev-team.yaml",
       await readFile(new URL("dev-team.yaml", PLANS), "utf8"),
     );
-    const { id } = await watcher.plans.run(
+    const { id } = await watcher.runs.run(
       { plan, repository: join(folder, "a"), by: "test" },
       { signal: new AbortController().signal },
     );
@@ -48,7 +48,7 @@ test(
     await expect
       .poll(
         async () =>
-          (await watcher.plans.get(id)).ports.filter(({ status }) => status === "succeeded").length,
+          (await watcher.runs.get(id)).ports.filter(({ status }) => status === "succeeded").length,
         { timeout: 120_000, interval: 50 },
       )
       .toBeGreaterThanOrEqual(2);
@@ -62,14 +62,14 @@ test(
     }
     stack.use(new LeaderProcess({ ...machine("b"), script: SCRIPT }));
     await expect
-      .poll(async () => (await watcher.plans.get(id)).finishedAt !== null, {
+      .poll(async () => (await watcher.runs.get(id)).finishedAt !== null, {
         timeout: 180_000,
         interval: 100,
         message: "the run did not end on the other machine",
       })
       .toBe(true);
 
-    const run = await watcher.plans.get(id);
+    const run = await watcher.runs.get(id);
     expect(run).toMatchObject({
       status: "partial",
       host: "machine-b",

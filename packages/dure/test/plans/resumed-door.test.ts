@@ -73,12 +73,12 @@ test(
     const script = join(home, "script.yaml");
     await writeFile(script, "ports: {}\n");
     const watcher = stack.use(await startRealRuns({ url, home, script: "ports: {}" }));
-    await watcher.plans.stop();
+    await watcher.runs.stop();
     const lead = (): LeaderProcess => stack.use(new LeaderProcess({ url, home, script }));
 
     const first = lead();
     await first.ready;
-    const { id } = await watcher.plans.run(
+    const { id } = await watcher.runs.run(
       { plan: realPlan(planFor(provider.port)), repository: repository.folder, by: "me" },
       { signal: new AbortController().signal },
     );
@@ -87,12 +87,12 @@ test(
     provider.open();
     const second = lead();
     await expect
-      .poll(async () => (await watcher.plans.get(id)).finishedAt !== null, { timeout: 90_000 })
+      .poll(async () => (await watcher.runs.get(id)).finishedAt !== null, { timeout: 90_000 })
       .toBe(true);
 
-    const { steps } = await watcher.plans.port(id, "price");
+    const { steps } = await watcher.runs.port(id, "price");
     const implement = steps.filter(({ kind }) => kind === "implement");
-    expect((await watcher.plans.get(id)).status, second.log.join("\n")).toBe("success");
+    expect((await watcher.runs.get(id)).status, second.log.join("\n")).toBe("success");
     expect(implement.map(({ try: number, starts }) => [number, starts])).toEqual([[1, 2]]);
     const [[old], [renewed, ...others]] = provider.heard as [[string], [string]];
     expect(provider.heard).toHaveLength(2);

@@ -66,23 +66,23 @@ const open = (
 
 async function ended(runs: TestRuns, id: string): Promise<PlanRun> {
   const standing = async (): Promise<unknown> => {
-    const { phase, status, ports } = await runs.plans.get(id);
+    const { phase, status, ports } = await runs.runs.get(id);
     return (
       `${phase} ${status}: ` +
-      `${(await Promise.all(ports.map(async (port) => `${port.id} ${port.status} ${(await runs.plans.port(id, port.id)).steps.map((step) => `${step.try}.${step.kind}:${step.status}`).join(" ")}`))).join("; ")} ` +
-      (await runs.plans.records.steps(id, "orchestrator"))
+      `${(await Promise.all(ports.map(async (port) => `${port.id} ${port.status} ${(await runs.runs.port(id, port.id)).steps.map((step) => `${step.try}.${step.kind}:${step.status}`).join(" ")}`))).join("; ")} ` +
+      (await runs.runs.records.steps(id, "orchestrator"))
         .map((step) => `${step.try}.${step.kind}:${step.status}`)
         .join(" ")
     );
   };
   await expect
-    .poll(async () => ((await runs.plans.get(id)).finishedAt !== null ? "over" : standing()), {
+    .poll(async () => ((await runs.runs.get(id)).finishedAt !== null ? "over" : standing()), {
       timeout: 60_000,
       interval: 50,
       message: "the run did not end",
     })
     .toBe("over");
-  return runs.plans.get(id);
+  return runs.runs.get(id);
 }
 
 const ONE_PORT = (more = "", plan = ""): string => `
@@ -101,7 +101,7 @@ test(
     const { runs, repository } = await open();
     const before = await repository.fingerprint();
 
-    const { id } = await runs.plans.run({
+    const { id } = await runs.runs.run({
       plan: realPlan(PLAN),
       repository: repository.folder,
       by: "me",
@@ -128,7 +128,7 @@ test(
     expect(await repository.git("show", "dure/shop:src/stock/stock.mjs")).toBe(
       "export const left = (have, sold) => have - sold;",
     );
-    const price = await runs.plans.port(id, "price");
+    const price = await runs.runs.port(id, "price");
     expect(price.steps.map((step) => `${step.try} ${step.kind} ${step.status}`)).toEqual([
       "1 implement done",
       "1 test done",
@@ -165,7 +165,7 @@ test(
         `100).toFixed(2);" }] }] } }`,
     });
 
-    const { id } = await runs.plans.run({
+    const { id } = await runs.runs.run({
       plan: realPlan(ONE_PORT()),
       repository: repository.folder,
       by: "me",
@@ -199,9 +199,9 @@ test(
       { tenant: "", name: "민준" },
     );
     await expect
-      .poll(async () => (await runs.plans.get(id)).status, { timeout: 60_000 })
+      .poll(async () => (await runs.runs.get(id)).status, { timeout: 60_000 })
       .toBe("success");
-    const port = await runs.plans.port(id, "price");
+    const port = await runs.runs.port(id, "price");
     expect(Math.max(...port.steps.map((step) => step.try))).toBe(4);
     expect(port).toMatchObject({
       status: "succeeded",
@@ -222,7 +222,7 @@ test(
       script: `ports: { price: { implementer: [{ hang: true }] } }`,
     });
 
-    const { id } = await runs.plans.run({
+    const { id } = await runs.runs.run({
       plan: realPlan(ONE_PORT(", timeout: 3s")),
       repository: repository.folder,
       by: "me",
@@ -241,7 +241,7 @@ test(
       },
     ]);
     expect(
-      (await runs.plans.port(id, "price")).steps.map(({ kind, status }) => `${kind} ${status}`),
+      (await runs.runs.port(id, "price")).steps.map(({ kind, status }) => `${kind} ${status}`),
     ).toEqual(["implement stopped"]);
   },
 );
@@ -252,7 +252,7 @@ test(
   async () => {
     const { runs, repository, home } = await open();
     const stubborn = `plan: one\nroles: modules\nworkers: { default: { kind: command, command: [sh, -c, "trap '' TERM INT; (trap '' TERM; setsid sleep 7654 &) ; echo begun > src/price/begun; while true; do sleep 1; done"] } }\nports:\n  - { id: price, role: price, goal: g, owns: [src/price/**], acceptance: "true" }\n`;
-    const { id } = await runs.plans.run({
+    const { id } = await runs.runs.run({
       plan: realPlan(stubborn),
       repository: repository.folder,
       by: "me",
@@ -270,7 +270,7 @@ test(
       .toBe(true);
 
     const asked = performance.now();
-    await runs.plans.order(id, { type: "cancel" }, { by: "me" });
+    await runs.runs.order(id, { type: "cancel" }, { by: "me" });
     const run = await ended(runs, id);
 
     expect(run.status).toBe("cancelled");
@@ -298,7 +298,7 @@ ports:
       "default: { kind: offline }, orchestrator: { kind: offline }",
     );
 
-    const { id } = await runs.plans.run({
+    const { id } = await runs.runs.run({
       plan: realPlan(plan),
       repository: repository.folder,
       by: "me",
@@ -317,7 +317,7 @@ test(
   { timeout: 60_000 },
   async () => {
     const { runs, repository } = await open();
-    const { id } = await runs.plans.run({
+    const { id } = await runs.runs.run({
       plan: realPlan(
         ONE_PORT("", "contracts: [{ path: src/contracts/none.mjs, by: orchestrator }]"),
       ),
@@ -334,7 +334,7 @@ test(
         message: expect.stringContaining("src/contracts/none.mjs"),
       },
     });
-    expect((await runs.plans.records.steps(id)).filter(({ kind }) => kind === "implement")).toEqual(
+    expect((await runs.runs.records.steps(id)).filter(({ kind }) => kind === "implement")).toEqual(
       [],
     );
   },
@@ -378,7 +378,7 @@ test(
       TOGETHER,
     );
 
-    const { id } = await runs.plans.run({
+    const { id } = await runs.runs.run({
       plan: realPlan(PLAN),
       repository: repository.folder,
       by: "me",
@@ -389,11 +389,11 @@ test(
     expect(await repository.git("show", "dure/shop:src/stock/stock.mjs")).toBe(
       "export const left = (have, sold) => have - sold;",
     );
-    const stock = await runs.plans.port(id, "stock");
+    const stock = await runs.runs.port(id, "stock");
     expect(stock.steps.filter(({ kind }) => kind === "integrate")).toHaveLength(1);
     expect(Math.max(...stock.steps.map((step) => step.try))).toBe(2);
     expect(stock.triesPair).toBe(4);
-    expect((await runs.plans.port(id, "price")).steps.every((step) => step.try === 1)).toBe(true);
+    expect((await runs.runs.port(id, "price")).steps.every((step) => step.try === 1)).toBe(true);
   },
 );
 
@@ -406,7 +406,7 @@ test(
       TOGETHER,
     );
 
-    const { id } = await runs.plans.run({
+    const { id } = await runs.runs.run({
       plan: realPlan(PLAN),
       repository: repository.folder,
       by: "me",
@@ -449,7 +449,7 @@ ports:
       "default: { kind: offline }, orchestrator: { kind: offline }",
     );
 
-    const { id } = await runs.plans.run({
+    const { id } = await runs.runs.run({
       plan: realPlan(plan),
       repository: repository.folder,
       by: "me",
@@ -459,7 +459,7 @@ ports:
     expect(run).toMatchObject({ status: "success", isolation: "audit", tokensIn: 40 });
     expect(await repository.git("ls-tree", "--name-only", "dure/one")).not.toContain("README.md");
     expect(
-      (await runs.plans.records.violations(id)).map(
+      (await runs.runs.records.violations(id)).map(
         ({ port, member, path, found }) => `${port} ${member} ${path} ${found}`,
       ),
     ).toEqual([
@@ -479,7 +479,7 @@ test(
     const { runs, repository } = await open({
       script: `ports: { price: { implementer: [{ tokens: 850 }, { tokens: 100 }, { tokens: 500 }] } }`,
     });
-    const { id } = await runs.plans.run({
+    const { id } = await runs.runs.run({
       plan: realPlan(ONE_PORT(', budget: "1000 tokens"')),
       repository: repository.folder,
       by: "me",
@@ -502,14 +502,14 @@ test(
     const { runs, repository } = await open({
       script: `ports: { price: { implementer: [{ queries: ["How many digits?"], edits: [{ path: src/price/price.mjs, content: "export const price = (cents) => (cents / 100).toFixed(2);" }] }] } }`,
     });
-    const { id } = await runs.plans.run({
+    const { id } = await runs.runs.run({
       plan: realPlan(ONE_PORT()),
       repository: repository.folder,
       by: "me",
     });
     await ended(runs, id);
 
-    const { messages } = await runs.plans.port(id, "price");
+    const { messages } = await runs.runs.port(id, "price");
 
     expect(messages.map(({ from, to, type }) => `${from} → ${to}: ${type}`)).toEqual([
       "implementer → tester: query",
@@ -532,7 +532,7 @@ test(
   async () => {
     const { runs, repository, home } = await open();
     const begin = (folder: string, more = ""): Promise<PlanRun> =>
-      runs.plans.run({ plan: realPlan(ONE_PORT("", more)), repository: folder, by: "me" });
+      runs.runs.run({ plan: realPlan(ONE_PORT("", more)), repository: folder, by: "me" });
     const empty = await testRepository({});
     await empty.git("update-ref", "-d", "HEAD");
 
@@ -543,7 +543,7 @@ test(
       code: "BASE_UNKNOWN",
       hint: expect.stringContaining("main"),
     });
-    expect((await runs.plans.list()).items).toEqual([]);
+    expect((await runs.runs.list()).items).toEqual([]);
     await empty[Symbol.asyncDispose]();
   },
 );
@@ -559,7 +559,7 @@ test(
       "notes.txt": "mine\n",
     });
 
-    const { id } = await runs.plans.run({
+    const { id } = await runs.runs.run({
       plan: realPlan(PLAN),
       repository: repository.folder,
       by: "me",
@@ -606,9 +606,9 @@ async function answer(
 
 async function succeeds(runs: TestRuns, id: string): Promise<PlanRun> {
   await expect
-    .poll(async () => (await runs.plans.get(id)).status, { timeout: 90_000, interval: 50 })
+    .poll(async () => (await runs.runs.get(id)).status, { timeout: 90_000, interval: 50 })
     .toBe("success");
-  return runs.plans.get(id);
+  return runs.runs.get(id);
 }
 
 async function eventsOf(runs: TestRuns, run: string): Promise<string[]> {
@@ -627,7 +627,7 @@ ports:
 `,
     });
 
-    const { id } = await runs.plans.run({
+    const { id } = await runs.runs.run({
       plan: realPlan(ONE_PORT("", "isolation: audit\nviolations: report")),
       repository: repository.folder,
       by: "me",
@@ -639,7 +639,7 @@ ports:
       "src/price/price.mjs",
     ]);
     expect(
-      (await runs.plans.records.violations(id)).map(({ path, found }) => `${path} ${found}`),
+      (await runs.runs.records.violations(id)).map(({ path, found }) => `${path} ${found}`),
     ).toEqual(["src/a request", "src/b request", "README.md commit"]);
   },
 );
@@ -675,7 +675,7 @@ ports:
       { "README.md": "answers\n", "app/[id]/page.mjs": "before\n" },
     );
 
-    const { id } = await runs.plans.run({
+    const { id } = await runs.runs.run({
       plan: realPlan(plan),
       repository: repository.folder,
       by: "me",
@@ -697,7 +697,7 @@ ports:
     await answer(runs, id, "gone", "general", "retry");
     const run = await succeeds(runs, id);
 
-    const ports = (await runs.plans.get(id)).ports;
+    const ports = (await runs.runs.get(id)).ports;
     expect(ports.map((port) => `${port.id} ${port.triesPair}`)).toEqual([
       "own 2",
       "stray 2",
@@ -739,7 +739,7 @@ ports:
   - { id: a, role: a, goal: g, owns: [src/a/**], acceptance: "! grep -q base src/shared.txt", check: test -f .ready }
   - { id: b, role: b, goal: g, owns: [src/b/**], acceptance: "! grep -q base src/shared.txt || test -f src/b/instead", check: test -f .ready }
 `;
-  const { id } = await runs.plans.run({
+  const { id } = await runs.runs.run({
     plan: realPlan(plan),
     repository: repository.folder,
     by: "me",
@@ -788,15 +788,15 @@ test(
       ),
     );
     const [{ id }, { id: without }] = [
-      await runs.plans.run({ plan, repository: repository.folder, by: "me" }),
-      await runs.plans.run({ plan: alone, repository: repository.folder, by: "me" }),
+      await runs.runs.run({ plan, repository: repository.folder, by: "me" }),
+      await runs.runs.run({ plan: alone, repository: repository.folder, by: "me" }),
     ];
     for (const one of [id, without]) expect((await ended(runs, one)).status).toBe("failed");
 
     await answer(runs, id, "price", "general", "reassign", "The agent is not installed here.");
     await succeeds(runs, id);
 
-    const port = await runs.plans.port(id, "price");
+    const port = await runs.runs.port(id, "price");
     expect(
       port.steps
         .filter(({ kind }) => kind === "implement")
@@ -811,7 +811,7 @@ test(
       "The agent is not installed here.",
     ]);
     await expect(
-      runs.plans.order(without, { type: "retry", port: "price", by: "orchestrator" }, { by: "me" }),
+      runs.runs.order(without, { type: "retry", port: "price", by: "orchestrator" }, { by: "me" }),
     ).rejects.toMatchObject({ code: "ORCHESTRATOR_MISSING" });
   },
 );
@@ -857,7 +857,7 @@ test(
     );
 
     const id = await afterGrants(runs, repository);
-    const partial = await runs.plans.get(id);
+    const partial = await runs.runs.get(id);
 
     expect(partial).toMatchObject({
       status: "partial",
@@ -903,7 +903,7 @@ test.each([
     const { runs, repository } = await open({ script: SCRIPT }, files);
     const plan = ONE_PORT("", `integration: ${integration(folder)}`);
 
-    const { id } = await runs.plans.run({
+    const { id } = await runs.runs.run({
       plan: realPlan(plan),
       repository: repository.folder,
       by: "me",
@@ -938,7 +938,7 @@ test(
       'setup: test "$DURE_PORT_ID" != orchestrator\nintegration: node --test',
     );
 
-    const { id } = await runs.plans.run({
+    const { id } = await runs.runs.run({
       plan: realPlan(plan),
       repository: repository.folder,
       by: "me",
@@ -965,7 +965,7 @@ test(
       ', check: node --check src/price/price.mjs, budget: "1000 tokens"',
       "limits: { tries: 1 }",
     );
-    const { id } = await runs.plans.run({
+    const { id } = await runs.runs.run({
       plan: realPlan(plan),
       repository: repository.folder,
       by: "me",
@@ -976,7 +976,7 @@ test(
     await answer(runs, id, "price", "quality", "retry");
     await succeeds(runs, id);
 
-    const { steps, messages } = await runs.plans.port(id, "price");
+    const { steps, messages } = await runs.runs.port(id, "price");
     expect(steps.map((step) => `${step.try} ${step.kind}`)).toEqual([
       "1 implement",
       "1 check",
@@ -1002,7 +1002,7 @@ test(
   { timeout: 90_000 },
   async () => {
     const { runs, repository } = await open();
-    const { id } = await runs.plans.run({
+    const { id } = await runs.runs.run({
       plan: realPlan(ONE_PORT("", "integration: sleep 7655")),
       repository: repository.folder,
       by: "me",
@@ -1010,10 +1010,10 @@ test(
     await expect.poll(() => processesWith("sleep 7655"), { timeout: 60_000 }).not.toEqual([]);
 
     const asked = performance.now();
-    await runs.plans.order(id, { type: "cancel" }, { by: "me" });
+    await runs.runs.order(id, { type: "cancel" }, { by: "me" });
 
     expect(performance.now() - asked).toBeLessThan(5_000); // two seconds on a quiet machine
-    expect(await runs.plans.get(id)).toMatchObject({
+    expect(await runs.runs.get(id)).toMatchObject({
       status: "cancelled",
       report: { kept: ["price"] },
     });
@@ -1028,16 +1028,16 @@ test(
     const { runs, repository } = await open({
       script: `ports: { price: { implementer: [{ queries: ["How many digits?"], hang: true }], tester: [{ status: failed, summary: I lost my voice }] } }`,
     });
-    const { id } = await runs.plans.run({
+    const { id } = await runs.runs.run({
       plan: realPlan(ONE_PORT(", timeout: 4s")),
       repository: repository.folder,
       by: "me",
     });
     await ended(runs, id);
     const said = async (): Promise<string[]> =>
-      (await runs.plans.port(id, "price")).messages.map(({ type }) => type);
+      (await runs.runs.port(id, "price")).messages.map(({ type }) => type);
     expect(await said()).toEqual(["query", "ack"]);
-    expect((await runs.plans.port(id, "price")).messages[1]!.payload).toEqual({
+    expect((await runs.runs.port(id, "price")).messages[1]!.payload).toEqual({
       text: "The tester cannot answer: I lost my voice. Decide by yourself.",
     });
 

@@ -42,17 +42,17 @@ const open = (
 
 async function ended(runs: TestRuns, id: string): Promise<PlanRun> {
   await expect
-    .poll(async () => (await runs.plans.get(id)).finishedAt !== null, {
+    .poll(async () => (await runs.runs.get(id)).finishedAt !== null, {
       timeout: 120_000,
       interval: 50,
       message: "the run did not end",
     })
     .toBe(true);
-  return runs.plans.get(id);
+  return runs.runs.get(id);
 }
 
 async function begin(runs: TestRuns, repository: TestRepository, plan: string): Promise<string> {
-  return (await runs.plans.run({ plan: realPlan(plan), repository: repository.folder, by: "me" }))
+  return (await runs.runs.run({ plan: realPlan(plan), repository: repository.folder, by: "me" }))
     .id;
 }
 
@@ -62,7 +62,7 @@ async function eventsOf(runs: TestRuns, run: string): Promise<PlatformEvent[]> {
 }
 
 const stepsOf = async (runs: TestRuns, id: string, port: string): Promise<string[]> =>
-  (await runs.plans.port(id, port)).steps.map((step) => `${step.try} ${step.kind}`);
+  (await runs.runs.port(id, port)).steps.map((step) => `${step.try} ${step.kind}`);
 const writes = (path: string, content: string): string =>
   `edits: [{ path: ${path}, content: ${JSON.stringify(content)} }]`;
 const SHOP = (more = "", ports = ""): string => `
@@ -98,7 +98,7 @@ test(
       "2 accept",
       "2 module",
     ]);
-    const { messages } = await runs.plans.port(id, "b");
+    const { messages } = await runs.runs.port(id, "b");
     expect(messages.find(({ type }) => type === "feedback")!.payload).toMatchObject({
       success: false,
       suggestions: [
@@ -146,7 +146,7 @@ test(
     expect(run).toMatchObject({ status: "success", mode: { mode: "parallel" } });
     const tries = await Promise.all(
       ["a", "b"].map(async (port) =>
-        Math.max(...(await runs.plans.port(id, port)).steps.map((step) => step.try)),
+        Math.max(...(await runs.runs.port(id, port)).steps.map((step) => step.try)),
       ),
     );
     expect(tries.toSorted((one, other) => one - other)).toEqual([1, 2]); // whoever comes second
@@ -193,7 +193,7 @@ test(
       },
     });
     expect(
-      (await runs.plans.detail(id)).ports.map(({ id: name, triesMade, triesPair }) => [
+      (await runs.runs.detail(id)).ports.map(({ id: name, triesMade, triesPair }) => [
         name,
         triesMade,
         triesPair,
@@ -214,7 +214,7 @@ test(
       "2 accept",
       "2 module",
     ]);
-    const { steps, messages, triesPair } = await runs.plans.port(id, "b");
+    const { steps, messages, triesPair } = await runs.runs.port(id, "b");
     expect([triesPair, steps[3]!.output]).toMatchObject([
       2,
       { passed: false, broken: { of: ["b"], with: ["a", "c"], by: "c" } },
@@ -274,7 +274,7 @@ test(
     });
     expect(await repository.git("show", "dure/shop:package.json")).toContain("right-pad");
     expect(await repository.git("show", "dure/shop:src/shop/b/made.mjs")).toContain("made");
-    const port = await runs.plans.port(id, "a");
+    const port = await runs.runs.port(id, "a");
     expect(port.violations).toMatchObject([
       { path: "package.json", because: "orchestrators", found: "request" },
     ]); // its own change, although its pattern covers the file
@@ -369,7 +369,7 @@ test(
       files,
     );
     const plan = `plan: shop\nroles: modules\nlimits: { tries: 1 }\nsetup: test "$DURE_PORT_ID" != orchestrator\nworkers: { default: { kind: offline }, orchestrator: { kind: offline } }\nports:\n  - { id: a, role: a, goal: g, owns: [src/shop/a/**], acceptance: "! grep -q base src/common.txt" }\n  - { id: b, role: b, goal: g, owns: [src/shop/b/**], acceptance: "! grep -q base src/common.txt" }\n  - { id: c, role: c, goal: g, owns: [src/c/**], dependsOn: [b], acceptance: "true" }\n`;
-    const { id } = await runs.plans.run({
+    const { id } = await runs.runs.run({
       plan: realPlan(plan),
       repository: repository.folder,
       by: "me",
@@ -377,22 +377,22 @@ test(
     await ended(runs, id);
 
     const grant = { path: "src/common.txt", wants: "own" } as const;
-    await runs.plans.order(id, { type: "retry", port: "a", tries: 1, grant }, { by: "me" });
-    await runs.plans.order(id, { type: "retry", port: "b", tries: 1, grant }, { by: "me" });
+    await runs.runs.order(id, { type: "retry", port: "a", tries: 1, grant }, { by: "me" });
+    await runs.runs.order(id, { type: "retry", port: "b", tries: 1, grant }, { by: "me" });
     await expect
       .poll(
         async () =>
-          (await runs.plans.get(id)).ports.map(({ status, because }) =>
+          (await runs.runs.get(id)).ports.map(({ status, because }) =>
             status === "failed" ? JSON.stringify(because) : status,
           ),
         { timeout: 90_000 },
       )
       .toEqual(["succeeded", "succeeded", "succeeded"]);
     await expect
-      .poll(async () => (await runs.plans.get(id)).because?.code, { timeout: 60_000 })
+      .poll(async () => (await runs.runs.get(id)).because?.code, { timeout: 60_000 })
       .toBe("SETUP_FAILED");
 
-    const run = await runs.plans.get(id);
+    const run = await runs.runs.get(id);
     expect(run.report).toMatchObject({
       kept: ["a"],
       missing: [
@@ -434,7 +434,7 @@ test(
     const run = await ended(runs, id);
 
     const tries = async (port: string): Promise<number> =>
-      Math.max(...(await runs.plans.port(id, port)).steps.map((step) => step.try));
+      Math.max(...(await runs.runs.port(id, port)).steps.map((step) => step.try));
     expect({ a: await tries("a"), b: await tries("b") }, JSON.stringify(run.report)).toEqual({
       a: 1,
       b: 2,
@@ -455,19 +455,19 @@ test(
       `ports:\n  - { id: a, role: a, goal: g, owns: [src/shop/a/**], acceptance: "true"${more} }\n`;
     const late = await begin(runs, repository, plan(", timeout: 4s"));
     expect((await ended(runs, late)).report!.missing[0]!.because.code).toBe("PORT_TIMEOUT");
-    expect(await runs.plans.get(late)).toMatchObject({ tokensIn: 500, ports: [{ tokensIn: 500 }] });
-    await runs.plans.stop();
+    expect(await runs.runs.get(late)).toMatchObject({ tokensIn: 500, ports: [{ tokensIn: 500 }] });
+    await runs.runs.stop();
 
     const script = join(home, "script.yaml");
     await writeFile(script, "ports: { a: { implementer: [{ tokens: 500, hang: true }] } }");
     await using first = new LeaderProcess({ url, home, script });
     await first.ready;
-    const { id: killed } = await runs.plans.run(
+    const { id: killed } = await runs.runs.run(
       { plan: realPlan(plan(', budget: "900 tokens"')), repository: repository.folder, by: "me" },
       { signal: new AbortController().signal },
     );
     await expect
-      .poll(async () => (await runs.plans.get(killed)).tokensIn, { timeout: 60_000 })
+      .poll(async () => (await runs.runs.get(killed)).tokensIn, { timeout: 60_000 })
       .toBe(500);
     await first.kill();
     await using second = new LeaderProcess({ url, home, script });

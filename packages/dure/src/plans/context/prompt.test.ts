@@ -46,7 +46,7 @@ async function material(more: Partial<PromptMaterial> = {}): Promise<PromptMater
       goal: "Sessions expire after 30 minutes.",
       role: "domain",
       attempt: 1,
-      round: 1,
+      try: 1,
       tries: 3,
       acceptance: "npx vitest run test/core",
     },
@@ -143,7 +143,7 @@ test("a later round has the feedback and the operator's hint; a tester what was 
 
   const again = buildPrompt({
     ...base,
-    task: { ...base.task, round: 2 },
+    task: { ...base.task, try: 2 },
     feedback,
     hint: "Look at the clock.",
   }).prompt;

@@ -20,13 +20,13 @@ export interface PromptMaterial {
   /** Names of files that may be read and are not shown. */
   readonly readable: readonly string[];
   /** What the round before came to, for the implementer. */
-  readonly feedback?: TestFeedback;
+  readonly feedback?: TestFeedback | undefined;
   /** What is to be tested, for the tester. */
-  readonly toTest?: ImplResult;
+  readonly toTest?: ImplResult | undefined;
   /** Of the operator, with a retry. */
-  readonly hint?: string;
+  readonly hint?: string | undefined;
   /** In one context: what the other ports of the plan are for. */
-  readonly others?: readonly { readonly port: string; readonly goal: string }[];
+  readonly others?: readonly { readonly port: string; readonly goal: string }[] | undefined;
   /** Tokens of a prompt without a scope: see `fullContextTokens`. */
   readonly fullContext: number;
 }
@@ -37,10 +37,10 @@ export interface Task {
   readonly goal: string;
   readonly role: string;
   readonly attempt: number;
-  readonly round: number;
+  readonly try: number;
   readonly tries: number;
   readonly acceptance?: string;
-  readonly check?: string;
+  readonly check?: string | undefined;
 }
 
 export interface PromptFile {
@@ -173,7 +173,7 @@ function task({ task, feedback, toTest, hint, others }: PromptMaterial): string 
     ...(toTest ? [implWords(toTest)] : []),
     ...(feedback
       ? [
-          `This is round ${task.round} of at most ${task.tries}. What the round before came to:\n${feedbackText(feedback)}`,
+          `This is round ${task.try} of at most ${task.tries}. What the round before came to:\n${feedbackText(feedback)}`,
         ]
       : []),
   ].join("\n\n");

@@ -43,7 +43,7 @@ test("with every commit there only what was under way is done again", () => {
   });
 });
 
-test("a step whose commit was not pushed is done again with all that came behind it, and nothing before it", () => {
+test("a step whose commit was not pushed is done again with all behind it, and nothing before it", () => {
   expect(having("base", "contracts", "a1", "a2", "b0", "b1")).toEqual({
     keepsStart: true,
     lostPorts: [],

@@ -28,6 +28,17 @@ export interface Remains {
   readonly lostSteps: readonly number[];
 }
 
+/** A run that moves to another machine. */
+export interface RunMove {
+  readonly run: PlanRun;
+  /** Held here. */
+  readonly lease: Lease;
+  readonly place: NewPlace;
+  readonly remains: Remains;
+  /** Writes in the same transaction. */
+  readonly alsoWrite: (tx: Transaction) => Promise<void>;
+}
+
 /** A step, as far as it matters for what is left. */
 export interface StepCommit {
   readonly id: number;
@@ -103,14 +114,10 @@ export async function stepCommits(database: Database, run: string): Promise<read
   return database.query<StepCommit & Record<string, unknown>>(STEP_COMMITS, [run]);
 }
 
-/** The run is this machine's from now on; the one that had it finds its lease gone. */
+/** The run belongs to this machine from now on. The machine that had it finds its lease gone. */
 export async function moveRun(
   parts: { database: Database; leases: Leases },
-  run: PlanRun,
-  lease: Lease,
-  place: NewPlace,
-  remains: Remains,
-  alsoDo: (tx: Transaction) => Promise<void>,
+  { run, lease, place, remains, alsoWrite }: RunMove,
 ): Promise<void> {
   await parts.database.transaction(async (tx) => {
     await parts.leases.guard(tx, lease);
@@ -128,7 +135,7 @@ export async function moveRun(
       storable(remains.lostStarts),
     ]);
     await tx.query(RESET_STEPS, [run.id, storable(remains.lostSteps)]);
-    await alsoDo(tx);
+    await alsoWrite(tx);
     await emit(tx, [
       {
         type: "run.resume",
@@ -161,24 +168,35 @@ export async function commitsThere(
 
 const STEP_COMMITS = {
   name: "plan.step_commits",
-  text: "select id, port, kind, status, output->>'commit' as commit from dure.plan_steps where run = $1 order by id",
+  text: `select id, port, kind, status, output->>'commit' as commit
+    from dure.plan_steps
+    where run = $1
+    order by id`,
 };
 const MOVE_RUN = {
   name: "plan.move_run",
-  text: `update dure.plan_runs set host = $2, repository = $3, folder = $4, file = $5, updated_at = clock_timestamp(),
-      start_commit = case when $6 then start_commit end, phase = case when $6 and phase <> 'preparing' then 'building' else 'preparing' end
+  text: `update dure.plan_runs set
+      host = $2, repository = $3, folder = $4, file = $5,
+      start_commit = case when $6 then start_commit end,
+      phase = case when $6 and phase <> 'preparing' then 'building' else 'preparing' end,
+      updated_at = clock_timestamp()
     where id = $1`,
 };
 const RESET_PORTS = {
   name: "plan.reset_ports",
-  text: `update dure.plan_ports set
-      status = case when position in (select value::integer from jsonb_array_elements_text($2)) then 'waiting' else status end,
-      result_commit = case when position in (select value::integer from jsonb_array_elements_text($2)) then null else result_commit end,
-      finished_at = case when position in (select value::integer from jsonb_array_elements_text($2)) then null else finished_at end,
-      start_commit = case when position in (select value::integer from jsonb_array_elements_text($3)) then null else start_commit end
+  text: `with lost as (select value::integer as position from jsonb_array_elements_text($2)),
+      restarted as (select value::integer as position from jsonb_array_elements_text($3))
+    update dure.plan_ports set
+      status = case when position in (select l.position from lost l) then 'waiting' else status end,
+      result_commit = case when position not in (select l.position from lost l) then result_commit end,
+      finished_at = case when position not in (select l.position from lost l) then finished_at end,
+      start_commit = case
+        when position not in (select s.position from restarted s) then start_commit end
     where run = $1`,
 };
 const RESET_STEPS = {
   name: "plan.reset_steps",
-  text: "update dure.plan_steps set status = 'stopped', process = null, output = null, told = false, hook_hash = null where run = $1 and id in (select value::bigint from jsonb_array_elements_text($2))",
+  text: `update dure.plan_steps set
+      status = 'stopped', process = null, output = null, told = false, hook_hash = null
+    where run = $1 and id in (select value::bigint from jsonb_array_elements_text($2))`,
 };

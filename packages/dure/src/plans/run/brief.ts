@@ -1,11 +1,11 @@
 import { contextScopeOf } from "../context/context-scopes.ts";
 import { fullContextTokens, gatherFiles, type CommitFiles } from "../context/gather.ts";
 import { buildPrompt, type ContextManifest } from "../context/prompt.ts";
-import { workerOf } from "../plan.ts";
+import { workerOf, type Plan, type Port } from "../plan.ts";
 import type { ImplResult, TestFeedback } from "../workers/feedback.ts";
-import type { Port } from "../plan.ts";
 import type { ScopeInput } from "../scope.ts";
-import type { Member, PlanRun } from "./run.ts";
+import type { Member } from "../workers/worker.ts";
+import type { PlanRun } from "./run.ts";
 
 /** What a prompt is made for. */
 export interface BriefingRequest {
@@ -14,14 +14,14 @@ export interface BriefingRequest {
   readonly member: Member;
   readonly scope: ScopeInput;
   /** 1-based over all tries of the port. */
-  readonly tryNumber: number;
+  readonly try: number;
   readonly triesMost: number;
   /** What the last try failed with. */
-  readonly feedback?: TestFeedback;
+  readonly feedback?: TestFeedback | undefined;
   /** What the implementer has done, for the tester. */
-  readonly toTest?: ImplResult;
+  readonly toTest?: ImplResult | undefined;
   /** Of the operator. */
-  readonly hint?: string;
+  readonly hint?: string | undefined;
 }
 
 export interface Briefing {
@@ -45,13 +45,11 @@ export async function brief(
   const context = contextScopeOf(plan, port, isOrchestrator ? "implementer" : member, {
     oneContext,
   });
-  const gathered = await gatherFiles(
-    { scope, context, writesContracts: isOrchestrator },
-    commit,
-    options,
-  );
+  const wanted = { scope, context, writesContracts: isOrchestrator };
+  const gathered = await gatherFiles(wanted, commit, options);
+  const spec = workerOf(plan.workers, isOrchestrator ? "orchestrator" : port.role);
   return buildPrompt({
-    kind: workerOf(plan.workers, isOrchestrator ? "orchestrator" : port.role)?.kind ?? "command",
+    kind: spec?.kind ?? "command",
     member,
     task: {
       port: port.id,
@@ -59,22 +57,24 @@ export async function brief(
       goal: port.goal,
       role: port.role,
       attempt: 1,
-      round: request.tryNumber,
+      try: request.try,
       tries: request.triesMost,
       acceptance: port.acceptance,
-      ...(port.check !== undefined && { check: port.check }),
+      check: port.check,
     },
     scope,
     context,
     ...gathered,
-    ...(feedback && { feedback }),
-    ...(toTest && { toTest }),
-    ...(hint !== undefined && { hint }),
-    ...(oneContext && {
-      others: plan.ports
-        .filter(({ id }) => id !== port.id)
-        .map(({ id, goal }) => ({ port: id, goal })),
-    }),
+    feedback,
+    toTest,
+    hint,
+    others: oneContext ? otherPorts(plan, port) : undefined,
     fullContext: fullContextTokens(JSON.stringify(plan), commit.files),
   });
+}
+
+/** What the other ports of the plan are for. */
+function otherPorts(plan: Plan, port: Port): readonly { port: string; goal: string }[] {
+  const others = plan.ports.filter(({ id }) => id !== port.id);
+  return others.map(({ id, goal }) => ({ port: id, goal }));
 }

@@ -18,14 +18,14 @@ interface Stage {
   readonly leadAgain: () => Promise<Lease>;
 }
 
-/** A run that nobody leads but the test. */
+/** A run that the test alone leads. */
 async function open(): Promise<Stage> {
   const stack = new AsyncDisposableStack();
   onTestFinished(() => stack.disposeAsync());
   const { url } = stack.use(await testDatabase());
   const runs = stack.use(await startTestRuns({ url, build: async () => ({ status: "stopped" }) }));
-  await runs.plans.stop();
-  const { id: run } = await runs.plans.run(
+  await runs.runs.stop();
+  const { id: run } = await runs.runs.run(
     { plan: planOf({ a: "", b: "" }), repository: "/r", by: "me" },
     { signal: new AbortController().signal },
   );
@@ -39,7 +39,7 @@ async function open(): Promise<Stage> {
   const leadAgain = (): Promise<Lease> => leases.takeOver(`run:${run}`);
   const first = await leadAgain();
   const channel = (port: string, lease = first): DirectChannel =>
-    new DirectChannel({ database, records: runs.plans.records, notifications, lease, run, port });
+    new DirectChannel({ database, records: runs.runs.records, notifications, lease, run, port });
   return { runs, run, channel, leadAgain };
 }
 
@@ -48,7 +48,7 @@ const say = (channel: DirectChannel, key: string, text: string): Promise<number>
 const textOf = (message: ChannelMessage | undefined): string | undefined =>
   message && wordsIn(message.payload);
 
-test("words are taken in the order in which they were said, by their receiver in their port alone; said again they are the same", async () => {
+test("messages are taken in their order, by their receiver alone; sent again they are the same", async () => {
   const { channel } = await open();
   const [ofA, ofB] = [channel("a"), channel("b")];
 
@@ -73,7 +73,7 @@ test("words are taken in the order in which they were said, by their receiver in
   ).rejects.toMatchObject({ code: "CHANNEL_FOREIGN" });
 });
 
-test("after the death of a leader what was processed does not come again, what was taken and not processed does, and the dead one says nothing more", async () => {
+test("after the death of a leader only unprocessed messages come again; it writes no more", async () => {
   const { channel, leadAgain } = await open();
   const before = channel("a");
   for (const [key, text] of [

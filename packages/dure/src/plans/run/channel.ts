@@ -4,15 +4,16 @@ import type { Notifications } from "../../durable/notify.ts";
 import { storable } from "../../durable/storable.ts";
 import { DureError } from "../../kernel/errors.ts";
 import { isObject } from "../../kernel/json.ts";
-import type { RunRecords } from "./records.ts";
-import type { Member } from "./run.ts";
+import type { NewPlatformEvent } from "../../kernel/platform-events.ts";
+import type { Member } from "../workers/worker.ts";
+import { emit, type RunRecords } from "./records.ts";
 
-/** Wakes whoever waits for words in a run. */
+/** Wakes processes that wait for messages in a run. */
 export const CHANNEL_TOPIC = "plan-channel";
 
 /**
- * Who may be named in a channel: its two members; the operator may speak to both, and both to the
- * operator and, of files that all share, to the orchestrator.
+ * The two members of a channel. The operator may write to both. Both may write to the operator and,
+ * about files that all share, to the orchestrator.
  */
 export type ChannelMember = Extract<Member, "implementer" | "tester">;
 export type ChannelSpeaker = Member | "operator";
@@ -34,20 +35,20 @@ export interface DirectChannelOptions {
   readonly database: Database;
   readonly records: RunRecords;
   readonly notifications: Pick<Notifications, "publish" | "subscribe">;
-  /** Of the run; who has lost it says nothing more. */
+  /** Of the run; a leader that has lost it writes nothing more. */
   readonly lease: Lease;
   readonly run: string;
   readonly port: string;
 }
 
-/** Words of a channel at most: members that talk for ever are stopped. Source: our choice. */
+/** Messages of a channel at most: members that talk for ever are stopped. */
 const MAX_MESSAGES = 500;
-/** Characters of a payload as JSON. Source: our choice; a report of 100 failures fits. */
+/** Characters of a payload as JSON. A report of 100 failures fits. */
 const MAX_PAYLOAD = 256_000;
 
 /**
- * The way between the two members of a port's pair; nobody else may use it. Words are rows: stored,
- * then told; taken in order, each once, also after a restart. It is open while its port is worked
+ * Messages between the two members of a port's pair. Messages are rows: stored, then announced; taken
+ * in order, each once, also after a restart. It is open while its port is worked
  * on.
  */
 export class DirectChannel {
@@ -105,16 +106,8 @@ export class DirectChannel {
           { class: "conflict", hint: "They talk in circles; look at their words." },
         );
       }
-      await tx.query({ name: "plan.emit", text: "select dure.emit($1)" }, [
-        storable([
-          {
-            type: "direct.message",
-            role: "delegation",
-            run,
-            data: { port, id: made!.id, from: message.from, to: message.to, kind: message.type },
-          },
-        ]),
-      ]);
+      const { from, to, type } = message;
+      await emit(tx, [messageEvent(run, { port, id: made!.id, from, to, kind: type })]);
       return made!.id;
     });
     notifications.publish(CHANNEL_TOPIC);
@@ -122,7 +115,7 @@ export class DirectChannel {
   }
 
   /**
-   * The oldest word for `to` that was not processed yet, now delivered; undefined when there is
+   * The oldest message for `to` that was not processed yet, now delivered; undefined when there is
    * none.
    */
   async take(
@@ -162,8 +155,8 @@ export class DirectChannel {
   }
 
   /**
-   * Words for `to` as they come, each once it is there; the taker says when it is done with one.
-   * Ends with the abort of `signal`.
+   * Messages for `to` as they come. One is processed when the next one is asked for. Ends with the
+   * abort of `signal`.
    */
   async *inbox(
     to: ChannelSpeaker,
@@ -185,8 +178,8 @@ export class DirectChannel {
   }
 
   /**
-   * What the operator has said to `to` and nobody has taken yet, oldest first; who reads them says
-   * so with `processed`.
+   * What the operator has said to `to` and was not read yet, oldest first. The reader calls
+   * `processed`.
    */
   async unheard(to: ChannelMember): Promise<readonly ChannelMessage[]> {
     const { database, run, port } = this.#options;
@@ -207,7 +200,7 @@ export class DirectChannel {
     return row && messageOf(row);
   }
 
-  /** Looks, and looks again whenever something was said. */
+  /** Looks, and looks again with each message. */
   async #until<T>(look: () => Promise<T | undefined>, signal: AbortSignal): Promise<T> {
     let wake = Promise.withResolvers<void>();
     const cancel = this.#options.notifications.subscribe(CHANNEL_TOPIC, () => wake.resolve());
@@ -238,7 +231,7 @@ export function reportKeys(tryNumber?: number): string {
   return tryNumber === undefined ? "hook:" : `hook:${tryNumber}:`;
 }
 
-/** A message of somebody who does not lead the run. */
+/** A message of a process that does not lead the run. */
 export interface OutsideMessage {
   readonly run: string;
   readonly port: string;
@@ -250,7 +243,7 @@ export interface OutsideMessage {
   /** Said again under it, it is the same message. */
   readonly key: string;
   /**
-   * At most so many whose keys begin like this; who says more would fill the members' own channel.
+   * At most so many whose keys begin like this: more would fill the members' own channel.
    */
   readonly most: { readonly keys: string; readonly count: number };
 }
@@ -286,16 +279,7 @@ export async function sendFromOutside(
       type,
     ]);
     if (made) {
-      await tx.query({ name: "plan.emit", text: "select dure.emit($1)" }, [
-        storable([
-          {
-            type: "direct.message",
-            role: "delegation",
-            run,
-            data: { port, id: made.id, from, to, kind: type },
-          },
-        ]),
-      ]);
+      await emit(tx, [messageEvent(run, { port, id: made.id, from, to, kind: type })]);
       return made.id;
     }
     const [known] = await tx.query<{ id: number }>(KNOWN, [run, port, key]);
@@ -312,7 +296,21 @@ export async function sendFromOutside(
   return id;
 }
 
-/** All words of a port, oldest first; for those who watch. */
+/** The event of a message that was stored. Pure. */
+export function messageEvent(
+  run: string,
+  data: {
+    readonly port: string;
+    readonly id: number;
+    readonly from: ChannelSpeaker;
+    readonly to: ChannelSpeaker;
+    readonly kind: ChannelMessage["type"];
+  },
+): NewPlatformEvent {
+  return { type: "direct.message", role: "delegation", run, data };
+}
+
+/** All messages of a port, oldest first, to be shown. */
 export async function channelMessages(
   database: Database,
   run: string,
@@ -353,21 +351,38 @@ const KNOWN = {
 };
 const SEND = {
   name: "channel.send",
-  text: `insert into dure.plan_messages (run, port, sender, receiver, type, payload, reply_to, key) values ($1, $2, $3, $4, $5, $6, $7, $8)
-    returning id, (select count(*)::integer + 1 from dure.plan_messages where run = $1 and port = $2) as many`,
+  text: `insert into dure.plan_messages (
+      run, port, sender, receiver, type, payload, reply_to, key
+    )
+    values ($1, $2, $3, $4, $5, $6, $7, $8)
+    returning id, (
+      select count(*)::integer + 1 from dure.plan_messages where run = $1 and port = $2
+    ) as many`,
 };
 const TAKE = {
   name: "channel.take",
   text: `update dure.plan_messages set delivered_at = coalesce(delivered_at, clock_timestamp())
-    where id = (select id from dure.plan_messages where run = $1 and port = $2 and receiver = $3 and processed_at is null and ($4::text is null or type = $4) order by id limit 1) returning *`,
+    where id = (
+      select id from dure.plan_messages
+      where run = $1 and port = $2 and receiver = $3 and processed_at is null
+        and ($4::text is null or type = $4)
+      order by id
+      limit 1
+    )
+    returning *`,
 };
 const PROCESSED = {
   name: "channel.processed",
-  text: "update dure.plan_messages set processed_at = coalesce(processed_at, clock_timestamp()), delivered_at = coalesce(delivered_at, clock_timestamp()) where id = $1",
+  text: `update dure.plan_messages set
+      processed_at = coalesce(processed_at, clock_timestamp()),
+      delivered_at = coalesce(delivered_at, clock_timestamp())
+    where id = $1`,
 };
 const FORGET_QUESTIONS = {
   name: "channel.forget_questions",
-  text: "update dure.plan_messages set processed_at = clock_timestamp() where run = $1 and port = $2 and type = 'query' and receiver <> 'orchestrator' and processed_at is null",
+  text: `update dure.plan_messages set processed_at = clock_timestamp()
+    where run = $1 and port = $2 and type = 'query' and receiver <> 'orchestrator'
+      and processed_at is null`,
 };
 const ANSWER = {
   name: "channel.answer",
@@ -379,17 +394,28 @@ const MESSAGES = {
 };
 const UNHEARD = {
   name: "channel.unheard",
-  text: "select * from dure.plan_messages where run = $1 and port = $2 and receiver = $3 and sender = 'operator' and type = 'feedback' and processed_at is null order by id limit 50",
+  text: `select * from dure.plan_messages
+    where run = $1 and port = $2 and receiver = $3
+      and sender = 'operator' and type = 'feedback' and processed_at is null
+    order by id
+    limit 50`,
 };
 const REPORTS = {
   name: "channel.reports",
-  text: `update dure.plan_messages set delivered_at = coalesce(delivered_at, clock_timestamp()), processed_at = coalesce(processed_at, clock_timestamp())
-    where run = $1 and port = $2 and starts_with(key, $3) returning *`,
+  text: `update dure.plan_messages set
+      delivered_at = coalesce(delivered_at, clock_timestamp()),
+      processed_at = coalesce(processed_at, clock_timestamp())
+    where run = $1 and port = $2 and starts_with(key, $3)
+    returning *`,
 };
 const SEND_FROM_OUTSIDE = {
   name: "channel.send_from_outside",
   text: `insert into dure.plan_messages (run, port, sender, receiver, type, payload, key)
     select $1, $2, $3, $4, $9, $5::jsonb, $6
-      where (select count(*) from dure.plan_messages where run = $1 and port = $2 and starts_with(key, $7)) < $8
-    on conflict (run, port, key) do nothing returning id`,
+    where (
+      select count(*) from dure.plan_messages
+      where run = $1 and port = $2 and starts_with(key, $7)
+    ) < $8
+    on conflict (run, port, key) do nothing
+    returning id`,
 };

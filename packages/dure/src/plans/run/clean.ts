@@ -1,14 +1,15 @@
 import { readdir, rename, stat } from "node:fs/promises";
 import { join } from "node:path";
 import { codeOf, messageOf } from "../../kernel/errors.ts";
+import { isObject } from "../../kernel/json.ts";
 import { removeAll } from "../workspace/files.ts";
 import { PortTree } from "../workspace/port-tree.ts";
 import type { RunRemote } from "../workspace/remote.ts";
 import { Repository } from "../workspace/repository.ts";
 import type { Git } from "../workspace/git.ts";
 import { RunStore } from "../workspace/store.ts";
-import { ORCHESTRATOR } from "./merge.ts";
-import type { Because, PlanPort, PlanRun, PlanStep } from "./run.ts";
+import { ORCHESTRATOR, type Because, type PlanPort, type PlanRun, type PlanStep } from "./run.ts";
+import { namesOf } from "./words.ts";
 
 /** What was done about an old run. `cleaned`: of it there is only its history. */
 export interface RunCleaned {
@@ -19,7 +20,7 @@ export interface RunCleaned {
   readonly because?: Because;
 }
 
-interface CleanParts {
+export interface CleanParts {
   readonly git: Git;
   readonly author: { readonly name: string; readonly email: string };
   readonly remote: ((repository: Repository) => RunRemote) | undefined;
@@ -27,8 +28,8 @@ interface CleanParts {
 }
 
 /**
- * Why the files of an ended run are not to be removed unless somebody says so; undefined: nothing
- * that is worth keeping would go. A result that is on no branch could still be merged; a tree may
+ * Why the files of an ended run are not removed without force; undefined: nothing that is worth
+ * keeping would go. A result that is on no branch could still be merged; a tree may
  * hold what no commit has.
  */
 export async function whyKept(
@@ -38,27 +39,19 @@ export async function whyKept(
   { git, author, signal }: CleanParts,
 ): Promise<Because | undefined> {
   const repository = await opened(run, git, signal);
-  const worth = [
-    ...new Set([
-      ...(run.report?.commit === undefined ? [] : [run.report.commit]),
-      ...ports.flatMap(({ status, resultCommit }) =>
-        status === "succeeded" && resultCommit !== null ? [resultCommit] : [],
-      ),
-    ]),
-  ];
+  const worth = resultsOf(run, ports);
   if (!repository) {
     if (worth.length === 0) return undefined;
+    const why = "nobody can tell whether its result was merged";
     return {
       code: "REPOSITORY_GONE",
-      message: `Its repository ${run.repository} is not there, so nobody can tell whether its result was merged.`,
+      message: `Its repository ${run.repository} is not there, so ${why}.`,
       hint: "Put the repository back, or clean it with --force.",
     };
   }
-  if (
-    !(await repository.hasReachable(worth, await repository.branchesAndTags({ signal }), {
-      signal,
-    }))
-  ) {
+  const names = await repository.branchesAndTags({ signal });
+  const isMerged = await repository.hasReachable(worth, names, { signal });
+  if (!isMerged) {
     return {
       code: "RUN_UNMERGED",
       message: `What succeeded in it is on no branch of ${repository.root}.`,
@@ -82,7 +75,7 @@ export async function whyKept(
     if (lost.length > 0) {
       return {
         code: "TREE_NOT_SAFE",
-        message: `The tree of ${name} holds what no commit has: ${lost.slice(0, 3).join(", ")}${lost.length > 3 ? ` and ${lost.length - 3} more` : ""}.`,
+        message: `The tree of ${name} holds what no commit has: ${namesOf(lost)}.`,
         hint: `Look at ${tree.tree}, then clean it with --force.`,
       };
     }
@@ -116,6 +109,13 @@ export async function removeRun(
   return warning === undefined ? {} : { warning };
 }
 
+/** Commits that must be on a branch or a tag before their files may go. Pure. */
+function resultsOf(run: PlanRun, ports: readonly PlanPort[]): readonly string[] {
+  const succeeded = ports.filter(({ status }) => status === "succeeded");
+  const commits = [run.report?.commit, ...succeeded.map(({ resultCommit }) => resultCommit)];
+  return [...new Set(commits.filter((commit) => typeof commit === "string"))];
+}
+
 /** What a tree was checked out at last. */
 function lastCommitOf(
   name: string,
@@ -125,12 +125,7 @@ function lastCommitOf(
 ): string {
   const made = steps.filter(({ port }) => port === name).toReversed();
   const commits = made.flatMap(({ output }) =>
-    typeof output === "object" &&
-    output !== null &&
-    "commit" in output &&
-    typeof output.commit === "string"
-      ? [output.commit]
-      : [],
+    isObject(output) && typeof output["commit"] === "string" ? [output["commit"]] : [],
   );
   const start = name === ORCHESTRATOR ? null : ports.find(({ id }) => id === name)?.startCommit;
   return commits[0] ?? start ?? run.startCommit ?? run.baseCommit;

@@ -6,17 +6,17 @@ import { planOf } from "./test-runs.ts";
 import { decideWrite, makeScope } from "../scope.ts";
 import { grantGlobs, pathIn } from "./grants.ts";
 import { listenRange, ListenRanges, LISTEN_SLOTS } from "./listen.ts";
-import { narrowed } from "./plans.ts";
+import { narrowed } from "./narrow-plan.ts";
 import { escalationFor, orderOf, tokensTrigger, TRIGGERS, type TriggerName } from "./triggers.ts";
 import { decideTry } from "./tries.ts";
 
-describe("who makes the next try", () => {
+describe("which workers make the next try", () => {
   test.each([
     [0, 0, 3, 0, "1 of 3 by the pair"],
     [2, 0, 3, 0, "3 of 3 by the pair"],
-    [3, 0, 3, 0, "nobody: pair-exhausted"],
+    [3, 0, 3, 0, "no try: pair-exhausted"],
     [3, 0, 3, 2, "4 of 5 by the orchestrator"],
-    [3, 2, 3, 2, "nobody: all-exhausted"],
+    [3, 2, 3, 2, "no try: all-exhausted"],
     [3, 2, 4, 2, "6 of 6 by the pair"], // one more, given by a person or because bisection blames the port
     [3, 1, 4, 2, "5 of 6 by the pair"],
     [4, 1, 4, 2, "6 of 6 by the orchestrator"],
@@ -27,7 +27,7 @@ describe("who makes the next try", () => {
       const next = decideTry({ pair, orchestrator }, { triesPair, triesOrchestrator });
 
       expect(
-        next.go ? `${next.number} of ${next.most} by the ${next.by}` : `nobody: ${next.because}`,
+        next.go ? `${next.number} of ${next.most} by the ${next.by}` : `no try: ${next.because}`,
       ).toBe(said);
     },
   );
@@ -63,7 +63,7 @@ describe("in order or side by side", () => {
     expect(decided.conditions).toHaveLength(9);
   });
 
-  test("files are counted at the base: what matches and is there, and listed paths that are not there yet", () => {
+  test("files are counted at the base: those that match, and listed paths that are not there yet", () => {
     const plan = planOf({ a: "", b: "a" });
     const own = modeFacts(
       { ...plan, ports: [{ ...plan.ports[0]!, owns: ["a/**", "a/new.ts"] }, plan.ports[1]!] },
@@ -81,6 +81,8 @@ describe("in order or side by side", () => {
     );
   const port = (id: string, owns: string, more = ""): string =>
     `  - { id: ${id}, role: ${id}, goal: Do it., acceptance: npm test, owns: ${owns}${more} }\n`;
+  const planText = (roles: string, ports: readonly string[]): string =>
+    `roles: ${roles}\nports:\n${ports.join("")}`;
   const FOLDERS = [
     "README.md",
     "package.json",
@@ -94,16 +96,22 @@ describe("in order or side by side", () => {
     ".github/ci.yml",
   ];
 
-  test("modules are the folders of the project, of which the ports work on some, not the roles of the plan", () => {
+  test("modules are folders of the project that ports work on, not the roles of the plan", () => {
     const facts = factsOf(
-      `roles: modules\nports:\n${port("one", "[src/cart/a.ts]")}${port("two", "[src/cart/deep/**]")}${port("three", "[README.md]")}${port("four", "[docs/**]")}`,
+      planText("modules", [
+        port("one", "[src/cart/a.ts]"),
+        port("two", "[src/cart/deep/**]"),
+        port("three", "[README.md]"),
+        port("four", "[docs/**]"),
+      ]),
       FOLDERS,
     );
 
-    expect(facts).toMatchObject({ modules: 4, targets: 1, layers: 0 }); // src/api, src/cart, src/price and src itself
+    // src/api, src/cart, src/price and src itself
+    expect(facts).toMatchObject({ modules: 4, targets: 1, layers: 0 });
   });
 
-  test("a folder with a manifest is a module, whatever lies in it; one that a port is to make is one too", () => {
+  test("a folder with a manifest is a module; one that a port is to make is one too", () => {
     const files = [
       "package.json",
       "packages/shop/package.json",
@@ -122,7 +130,11 @@ describe("in order or side by side", () => {
 
   test("layers of one module are no modules, and count as layers", () => {
     const files = ["src/domain/a.ts", "src/api/a.ts", "src/infrastructure/a.ts"];
-    const text = `roles: hexagonal\nports:\n${["domain", "api", "infrastructure"].map((role) => port(role, `[src/${role}/**]`)).join("")}`;
+    const roles = ["domain", "api", "infrastructure"];
+    const text = planText(
+      "hexagonal",
+      roles.map((role) => port(role, `[src/${role}/**]`)),
+    );
 
     expect(factsOf(text, files)).toMatchObject({ modules: 1, targets: 1, layers: 3 });
     expect(
@@ -133,13 +145,20 @@ describe("in order or side by side", () => {
     ).toMatchObject({ modules: 2, layers: 3 }); // src/orders, and src, where the ports would work
   });
 
-  test("modules whose ports need each other are told as a circle, ports that pass through a shared one are not", () => {
+  test("modules whose ports need each other are a circle; ports of a shared module make none", () => {
     const circle = factsOf(
-      `roles: modules\nports:\n${port("types", "[src/cart/a.ts]")}${port("price", "[src/price/**]", ", dependsOn: [types]")}${port("cart", "[src/cart/deep/**]", ", dependsOn: [price]")}`,
+      planText("modules", [
+        port("types", "[src/cart/a.ts]"),
+        port("price", "[src/price/**]", ", dependsOn: [types]"),
+        port("cart", "[src/cart/deep/**]", ", dependsOn: [price]"),
+      ]),
       FOLDERS,
     );
     const line = factsOf(
-      `roles: modules\nports:\n${port("one", "[src/cart/a.ts, src/api/a.ts]")}${port("two", "[src/cart/deep/**, src/price/**]", ", dependsOn: [one]")}`,
+      planText("modules", [
+        port("one", "[src/cart/a.ts, src/api/a.ts]"),
+        port("two", "[src/cart/deep/**, src/price/**]", ", dependsOn: [one]"),
+      ]),
       FOLDERS,
     );
 
@@ -148,7 +167,9 @@ describe("in order or side by side", () => {
   });
 
   test("a contract that is not in the base is open, unless an orchestrator writes it first", () => {
-    const text = `roles: modules\ncontracts: [{ path: src/types.ts, by: orchestrator }, { path: src/index.ts, by: orchestrator }]\nports:\n${port("one", "[src/cart/**]")}`;
+    const paths = ["src/types.ts", "src/index.ts"];
+    const contracts = paths.map((path) => `{ path: ${path}, by: orchestrator }`).join(", ");
+    const text = `contracts: [${contracts}]\n${planText("modules", [port("one", "[src/cart/**]")])}`;
 
     expect(factsOf(text, FOLDERS).openContracts).toEqual(["src/types.ts"]);
     expect(factsOf(text, ["src/types.ts", ...FOLDERS]).openContracts).toEqual([]);
@@ -283,7 +304,7 @@ describe("what makes a run ask", () => {
     expect([asked(true), asked(false)]).toEqual([true, false]);
   });
 
-  test("more tokens, asked for by the run itself, are the run's; a port without a bound of its own takes its share of the run's", () => {
+  test("more tokens for the run are the run's; a port without a bound takes its share of the run's", () => {
     expect(orderOf({ value: "more_tokens" }, { runTokensMost: 1_000 })).toEqual({
       type: "extend",
       tokens: 500,
@@ -342,7 +363,7 @@ describe("paths that are given", () => {
 });
 
 describe("TCP ports of workers", () => {
-  test("end below those that Linux gives to whoever connects, and no two runs or ports share one", () => {
+  test("end below those that Linux gives to clients, and no two runs or ports share one", () => {
     const all = Array.from(
       { length: LISTEN_SLOTS * 25 },
       (_, number) =>

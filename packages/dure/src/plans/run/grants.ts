@@ -2,10 +2,7 @@ import { readGlob } from "../glob.ts";
 import { pathProblem } from "../scope.ts";
 import type { PathGrant } from "./run.ts";
 
-/**
- * Paths that one answer gives at most. Source: our choice; a port that needs more needs another
- * plan.
- */
+/** Paths that one answer gives at most. A port that needs more needs another plan. */
 export const MAX_GRANTS = 50;
 
 /**

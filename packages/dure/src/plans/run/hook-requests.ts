@@ -7,24 +7,26 @@ import type { Clock } from "../../kernel/clock.ts";
 import { DureError } from "../../kernel/errors.ts";
 import type { Plan } from "../plan.ts";
 import type { AccessRequest } from "../workers/worker.ts";
-import { CHANNEL_TOPIC, wordsIn } from "./channel.ts";
+import { CHANNEL_TOPIC, messageEvent, wordsIn } from "./channel.ts";
 import { grantable } from "./grants.ts";
 import { hashHookToken } from "./hook-token.ts";
+import {
+  ASKED_OPERATOR,
+  isGranted,
+  KNOWN_PATH,
+  NO_PATH,
+  pathQuestion,
+  type AccessAnswer,
+} from "./path-requests.ts";
+import { emit } from "./records.ts";
 import type { PathGrant } from "./run.ts";
 import { takeSharedRequest } from "./shared-requests.ts";
-import { escalationFor } from "./triggers.ts";
 
-/** Questions of one step. Source: our choice, as many as a model may ask. */
+/** Questions of one step; as many as a model may ask. */
 const MAX_QUESTIONS = 5;
-/**
- * Milliseconds that a question waits for its answer: somewhat longer than a partner has for it.
- * Source: our choice.
- */
+/** Milliseconds that a question waits for its answer: somewhat longer than a partner has for it. */
 const ANSWER_MS = 150_000;
-/**
- * Milliseconds between two looks where nobody wakes us. Source: our choice; the end of a step wakes
- * nobody.
- */
+/** Milliseconds between two looks: the end of a step is not announced. */
 const LOOK_MS = 2_000;
 
 interface AskingStep {
@@ -90,21 +92,13 @@ export class HookRequests {
         keys,
         MAX_QUESTIONS,
       ]);
-      if (made) {
-        await tx.query({ name: "plan.emit", text: "select dure.emit($1)" }, [
-          storable([
-            {
-              type: "direct.message",
-              role: "delegation",
-              run: step.run,
-              data: { port: step.port, id: made.id, from: step.member, to, kind: "query" },
-            },
-          ]),
-        ]);
+      if (!made) {
+        const [known] = await tx.query<{ id: number }>(ASKED, [step.run, step.port, key]);
+        return known?.id;
       }
-      if (made) return made.id;
-      const [known] = await tx.query<{ id: number }>(ASKED, [step.run, step.port, key]);
-      return known?.id;
+      const { run, port, member } = step;
+      await emit(tx, [messageEvent(run, { port, id: made.id, from: member, to, kind: "query" })]);
+      return made.id;
     });
     if (id === undefined) {
       throw new DureError(
@@ -122,47 +116,20 @@ export class HookRequests {
    * Asks the operator for one path; what is allowed counts from the next try on. A file that is the
    * orchestrator's is asked of the merge. Throws `HOOK_TOKEN_INVALID`.
    */
-  async requestAccess(
-    token: string,
-    request: AccessRequest,
-  ): Promise<{ readonly granted: boolean; readonly note: string }> {
+  async requestAccess(token: string, request: AccessRequest): Promise<AccessAnswer> {
     const { database, inbox } = this.#parts;
     const step = await this.#stepOf(token);
     const path = grantable(request.path);
-    if (path === undefined) {
-      return {
-        granted: false,
-        note: "That is no path of the repository; paths begin at its root.",
-      };
-    }
-    if (
-      step.grants.some(
-        (grant) => grant.path === path && (grant.wants === "own" || grant.wants === request.wants),
-      )
-    ) {
-      return { granted: true, note: "It is yours already." };
-    }
-    const noted = await takeSharedRequest(
-      this.#parts,
-      { ...step, plan: step.definition },
-      { ...request, path },
-    );
+    if (path === undefined) return NO_PATH;
+    const asked = { ...request, path };
+    if (isGranted(step.grants, asked)) return KNOWN_PATH;
+    const noted = await takeSharedRequest(this.#parts, { ...step, plan: step.definition }, asked);
     if (noted) return noted;
-    const question = escalationFor("access-asked", {
-      tenant: step.tenant,
-      run: step.run,
-      plan: step.plan,
-      port: step.port,
-      key: `${request.wants}=${path}`,
-      title: `${step.port}: ${step.member} → ${request.wants} ${path}`.slice(0, 300),
-      context: { path, wants: request.wants, why: request.why.slice(0, 2_000) },
-    });
+
+    const question = pathQuestion(step, asked);
     await database.transaction((tx) => inbox.raise(tx, [question]));
     inbox.announce();
-    return {
-      granted: false,
-      note: "The operator was asked. Go on without it; what is allowed counts from the next try on.",
-    };
+    return ASKED_OPERATOR;
   }
 
   async #stepOf(token: string): Promise<AskingStep> {
@@ -189,7 +156,7 @@ export class HookRequests {
         signal.throwIfAborted();
         const [answer] = await database.query<{ payload: unknown }>(ANSWERED, [id]);
         if (answer) return wordsIn(answer.payload);
-        await this.#stepOf(token); // who asked has ended: nobody waits for it
+        await this.#stepOf(token); // throws when the step that asked has ended
         if (clock.monotonic() >= until) {
           throw new DureError(
             "HOOK_UNANSWERED",
@@ -214,15 +181,21 @@ export class HookRequests {
 const ASKING_STEP = {
   name: "plan.asking_step",
   text: `select s.id, s.run, s.port, s.try, s.member, r.tenant, r.plan, r.definition, p.grants
-    from dure.plan_steps s join dure.plan_runs r on r.id = s.run join dure.plan_ports p on p.run = s.run and p.id = s.port
+    from dure.plan_steps s
+    join dure.plan_runs r on r.id = s.run
+    join dure.plan_ports p on p.run = s.run and p.id = s.port
     where s.hook_hash = $1 and s.status = 'running' and s.member is not null`,
 };
 const ASK = {
   name: "plan.hook_ask",
   text: `insert into dure.plan_messages (run, port, sender, receiver, type, payload, key)
     select $1, $2, $3, $4, 'query', $5::jsonb, $6
-      where (select count(*) from dure.plan_messages where run = $1 and port = $2 and starts_with(key, $7)) < $8
-    on conflict (run, port, key) do nothing returning id`,
+    where (
+      select count(*) from dure.plan_messages
+      where run = $1 and port = $2 and starts_with(key, $7)
+    ) < $8
+    on conflict (run, port, key) do nothing
+    returning id`,
 };
 const ASKED = {
   name: "plan.hook_asked",
@@ -230,6 +203,9 @@ const ASKED = {
 };
 const ANSWERED = {
   name: "plan.hook_answered",
-  text: `update dure.plan_messages set delivered_at = coalesce(delivered_at, clock_timestamp()), processed_at = coalesce(processed_at, clock_timestamp())
-    where reply_to = $1 and type = 'ack' returning payload`,
+  text: `update dure.plan_messages set
+      delivered_at = coalesce(delivered_at, clock_timestamp()),
+      processed_at = coalesce(processed_at, clock_timestamp())
+    where reply_to = $1 and type = 'ack'
+    returning payload`,
 };

@@ -13,7 +13,7 @@ import { hashHookToken } from "./hook-token.ts";
  */
 export interface ReportAnswer {
   readonly decision: "accept" | "retry" | "escalate";
-  /** Who was told what, as sentences. */
+  /** What was said to whom, as sentences. */
   readonly notifications: readonly string[];
 }
 
@@ -26,14 +26,11 @@ interface HookedStep {
   readonly tries: number;
 }
 
-/**
- * Reports that are taken for one port. Source: our choice; they leave room for the members' own
- * words.
- */
+/** Reports that are taken for one port. They leave room for the members' own messages. */
 const MAX_REPORTS = 150;
 /**
- * Characters of a report as JSON; failures behind that are counted, not told. Source: our choice,
- * below what a channel takes.
+ * Characters of a report as JSON, below what a channel takes; failures behind that are counted, not
+ * told.
  */
 const MAX_REPORT = 200_000;
 
@@ -56,7 +53,7 @@ export async function takeTestReport(
   }
   const report = shortened(feedback);
   const text = createHash("sha256").update(canonicalJson(report)).digest("hex").slice(0, 32);
-  // Tests speak for the tester, whoever ran them.
+  // Results of tests come from the tester, whichever worker ran them.
   await sendFromOutside(parts, {
     run: step.run,
     port: step.port,
@@ -82,7 +79,8 @@ export function decideReport(
       ],
     };
   }
-  const told = `${metrics.failed} of ${metrics.total} failed in try ${step.try} of ${step.tries} of ${step.port}`;
+  const number = `try ${step.try} of ${step.tries} of ${step.port}`;
+  const told = `${metrics.failed} of ${metrics.total} failed in ${number}`;
   if (step.try < step.tries) {
     return {
       decision: "retry",
@@ -129,5 +127,7 @@ function shortened(feedback: TestFeedback): TestFeedback {
 const STEP_OF_TOKEN = {
   name: "plan.step_of_token",
   text: `select s.run, s.port, s.try, p.tries_pair + p.tries_orchestrator as tries
-    from dure.plan_steps s join dure.plan_ports p on p.run = s.run and p.id = s.port where s.hook_hash = $1 and s.status = 'running'`,
+    from dure.plan_steps s
+    join dure.plan_ports p on p.run = s.run and p.id = s.port
+    where s.hook_hash = $1 and s.status = 'running'`,
 };

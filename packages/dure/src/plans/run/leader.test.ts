@@ -2,7 +2,7 @@ import { expect, onTestFinished, test } from "vitest";
 import { testDatabase } from "../../durable/test-database.ts";
 import { systemClock, type Clock } from "../../kernel/clock.ts";
 import type { PlatformEvent } from "../../kernel/platform-events.ts";
-import type { PortOutcome } from "./leader.ts";
+import type { PortOutcome } from "./leader-parts.ts";
 import type { PlanPort, PlanRun } from "./run.ts";
 import { planOf, startTestRuns, type TestRuns, type TestRunsOptions } from "./test-runs.ts";
 
@@ -25,17 +25,17 @@ async function ended(
   return expect
     .poll(
       async () => {
-        const run = await runs.plans.get(id);
+        const run = await runs.runs.get(id);
         return statuses.includes(run.status) ? run : undefined;
       },
       { timeout: 20_000, interval: 20 },
     )
     .toBeDefined()
-    .then(() => runs.plans.get(id));
+    .then(() => runs.runs.get(id));
 }
 
 async function statuses(runs: TestRuns, id: string): Promise<string> {
-  return (await runs.plans.get(id)).ports.map((port) => `${port.id} ${port.status}`).join(", ");
+  return (await runs.runs.get(id)).ports.map((port) => `${port.id} ${port.status}`).join(", ");
 }
 
 async function eventsOf(runs: TestRuns, run: string): Promise<readonly PlatformEvent[]> {
@@ -43,7 +43,7 @@ async function eventsOf(runs: TestRuns, run: string): Promise<readonly PlatformE
   return (await runs.events.read(undefined, { run }, 1_000)).events;
 }
 
-test("a port starts when all that it needs has succeeded, and never more work at once than there are slots", async () => {
+test("a port starts when all that it needs has succeeded, never more than there are slots", async () => {
   const log: string[] = [];
   let [now, most] = [0, 0];
   const runs = await open({
@@ -57,7 +57,7 @@ test("a port starts when all that it needs has succeeded, and never more work at
     },
   });
 
-  const { id } = await runs.plans.run({
+  const { id } = await runs.runs.run({
     plan: planOf({ a: "", b: "a", c: "a", d: "a", e: "b c d" }),
     repository: "/r",
     by: "me",
@@ -90,7 +90,7 @@ test("a port starts when all that it needs has succeeded, and never more work at
   );
 });
 
-test("what needs a failed port is blocked with the reason, the rest goes on, and the run ends partial; a retry goes on from there", async () => {
+test("what needs a failed port is blocked, the rest goes on; a retry goes on from there", async () => {
   let isMended = false;
   const built: string[] = [];
   const runs = await open({
@@ -100,7 +100,7 @@ test("what needs a failed port is blocked with the reason, the rest goes on, and
     },
   });
 
-  const { id } = await runs.plans.run({
+  const { id } = await runs.runs.run({
     plan: planOf({ a: "", b: "a", c: "b", d: "a" }),
     repository: "/r",
     by: "me",
@@ -130,12 +130,12 @@ test("what needs a failed port is blocked with the reason, the rest goes on, and
   ]);
 
   isMended = true;
-  await runs.plans.order(id, { type: "retry", port: "b", hint: "look again" }, { by: "me" });
+  await runs.runs.order(id, { type: "retry", port: "b", hint: "look again" }, { by: "me" });
   const whole = await ended(runs, id, ["success"]);
 
   expect(whole.report).toMatchObject({ kept: ["a", "b", "c", "d"], missing: [] });
   expect(built).toEqual(["a", "b", "d", "b", "c"]);
-  expect((await runs.plans.port(id, "b")).hint).toBe("look again");
+  expect((await runs.runs.port(id, "b")).hint).toBe("look again");
   const after = (await eventsOf(runs, id))
     .slice(told.length)
     .map(({ type, data }) => [type, data["id"] ?? data["port"] ?? data["outcome"]]);
@@ -158,23 +158,23 @@ test("pause stops new starts and resume goes on; cancel stops what runs and drop
         signal.addEventListener("abort", () => reject(signal.reason as Error));
       }),
   });
-  const { id } = await runs.plans.run({
+  const { id } = await runs.runs.run({
     plan: planOf({ a: "", b: "a", c: "b" }),
     repository: "/r",
     by: "me",
   });
   await expect.poll(() => gates.has("a")).toBe(true);
 
-  await runs.plans.order(id, { type: "pause" }, { by: "me" });
+  await runs.runs.order(id, { type: "pause" }, { by: "me" });
   gates.get("a")!();
   await expect.poll(() => statuses(runs, id)).toBe("a succeeded, b ready, c waiting");
-  await expect(runs.plans.order(id, { type: "pause" }, { by: "me" })).rejects.toMatchObject({
+  await expect(runs.runs.order(id, { type: "pause" }, { by: "me" })).rejects.toMatchObject({
     code: "RUN_ORDER_REFUSED",
     message: "The run is paused already.",
   });
-  await runs.plans.order(id, { type: "resume" }, { by: "me" });
+  await runs.runs.order(id, { type: "resume" }, { by: "me" });
   await expect.poll(() => gates.has("b")).toBe(true);
-  await runs.plans.order(id, { type: "cancel" }, { by: "me" });
+  await runs.runs.order(id, { type: "cancel" }, { by: "me" });
   const run = await ended(runs, id);
 
   expect(run.status).toBe("cancelled");
@@ -193,11 +193,11 @@ test("pause stops new starts and resume goes on; cancel stops what runs and drop
     "session.start",
   ]);
   await expect(
-    runs.plans.order(id, { type: "retry", port: "b" }, { by: "me" }),
+    runs.runs.order(id, { type: "retry", port: "b" }, { by: "me" }),
   ).rejects.toMatchObject({ code: "RUN_ORDER_REFUSED" });
 });
 
-test("a port that works, waits for a slot or has failed is left out on request: it stops, its dependents are told, and the rest goes on", async () => {
+test("a port that works, waits or has failed is left out on request, and the rest goes on", async () => {
   const gates = new Map<string, () => void>();
   const runs = await open({
     build: (_run, port, { signal }) =>
@@ -206,7 +206,7 @@ test("a port that works, waits for a slot or has failed is left out on request: 
         signal.addEventListener("abort", () => reject(signal.reason as Error));
       }),
   });
-  const { id } = await runs.plans.run({
+  const { id } = await runs.runs.run({
     plan: planOf({ a: "", b: "", c: "", d: "", e: "a" }),
     repository: "/r",
     by: "me",
@@ -214,20 +214,20 @@ test("a port that works, waits for a slot or has failed is left out on request: 
   await expect.poll(() => gates.size).toBe(2);
 
   await expect(
-    runs.plans.order(id, { type: "skip", port: "e" }, { by: "me" }),
+    runs.runs.order(id, { type: "skip", port: "e" }, { by: "me" }),
   ).rejects.toMatchObject({
     code: "RUN_ORDER_REFUSED",
     message: "The port has not begun; what it needs is still worked on.",
   });
-  const waiting = runs.plans.order(id, { type: "skip", port: "c" }, { by: "me" }); // has no slot yet
-  await runs.plans.order(id, { type: "skip", port: "a" }, { by: "me" });
+  const waiting = runs.runs.order(id, { type: "skip", port: "c" }, { by: "me" }); // has no slot yet
+  await runs.runs.order(id, { type: "skip", port: "a" }, { by: "me" });
   await waiting;
   await expect.poll(() => gates.has("d")).toBe(true);
   for (const gate of gates.values()) gate();
   await ended(runs, id, ["partial"]);
-  await runs.plans.order(id, { type: "skip", port: "d" }, { by: "me" });
+  await runs.runs.order(id, { type: "skip", port: "d" }, { by: "me" });
 
-  const ports = (await runs.plans.get(id)).ports.map((port) =>
+  const ports = (await runs.runs.get(id)).ports.map((port) =>
     `${port.id} ${port.status} ${port.because?.code ?? ""}`.trim(),
   );
   expect(ports).toEqual([
@@ -238,17 +238,17 @@ test("a port that works, waits for a slot or has failed is left out on request: 
     "e blocked DEPENDENCY_FAILED",
   ]);
   await expect(
-    runs.plans.order(id, { type: "skip", port: "b" }, { by: "me" }),
+    runs.runs.order(id, { type: "skip", port: "b" }, { by: "me" }),
   ).rejects.toMatchObject({ message: "The port has succeeded meanwhile." });
 });
 
-test("what is given to a port that still works is stored for its next step; more for the run takes up what stopped for want of it", async () => {
+test("what a working port is given counts from its next step; more tokens resume ports", async () => {
   const gates = new Map<string, (outcome: PortOutcome) => void>();
   const runs = await open({
     build: (_run, port) => new Promise((resolve) => gates.set(port.id, resolve)),
   });
   const plan = planOf({ a: "", b: "" });
-  const { id } = await runs.plans.run({
+  const { id } = await runs.runs.run({
     plan: {
       ...plan,
       limits: { ...plan.limits, budget: { tokens: 1_000 } },
@@ -259,7 +259,7 @@ test("what is given to a port that still works is stored for its next step; more
   });
   await expect.poll(() => gates.size).toBe(2);
 
-  await runs.plans.order(
+  await runs.runs.order(
     id,
     {
       type: "retry",
@@ -272,10 +272,10 @@ test("what is given to a port that still works is stored for its next step; more
     { by: "me" },
   );
   await expect(
-    runs.plans.order(id, { type: "retry", port: "b" }, { by: "me" }),
+    runs.runs.order(id, { type: "retry", port: "b" }, { by: "me" }),
   ).rejects.toMatchObject({ message: "The port has not failed." });
 
-  const given = await runs.plans.get(id);
+  const given = await runs.runs.get(id);
   expect(given.tokensMost).toBe(1_200);
   expect(given.ports[0]).toMatchObject({
     status: "running",
@@ -287,7 +287,7 @@ test("what is given to a port that still works is stored for its next step; more
   });
 
   // Two answers that come in the same moment: neither takes away what the other gave.
-  const { records } = runs.plans;
+  const { records } = runs.runs;
   await runs.database.transaction(async (tx) => {
     for (const path of ["src/y.ts", "src/z.ts"]) {
       await records.order(
@@ -298,8 +298,8 @@ test("what is given to a port that still works is stored for its next step; more
       );
     }
   });
-  await expect.poll(async () => (await runs.plans.get(id)).tokensMost).toBe(1_400);
-  expect((await runs.plans.port(id, "a")).grants.map(({ path }) => path)).toEqual([
+  await expect.poll(async () => (await runs.runs.get(id)).tokensMost).toBe(1_400);
+  expect((await runs.runs.port(id, "a")).grants.map(({ path }) => path)).toEqual([
     "src/x.ts",
     "src/y.ts",
     "src/z.ts",
@@ -311,13 +311,13 @@ test("what is given to a port that still works is stored for its next step; more
   });
   await expect.poll(() => statuses(runs, id)).toBe("a running, b failed");
   gates.delete("b");
-  await runs.plans.order(id, { type: "extend", tokens: 500 }, { by: "me" });
+  await runs.runs.order(id, { type: "extend", tokens: 500 }, { by: "me" });
   await expect.poll(() => gates.has("b")).toBe(true);
   for (const gate of gates.values()) gate(done);
   expect(await ended(runs, id)).toMatchObject({ status: "success", tokensMost: 1_900 });
 });
 
-test("a run whose leader is gone goes on with another process of its machine; what has succeeded is not built again", async () => {
+test("a run without its leader goes on elsewhere; what has succeeded is not built again", async () => {
   const first = await open({
     build: async (_run, port, { signal }) =>
       port.id === "a"
@@ -326,7 +326,7 @@ test("a run whose leader is gone goes on with another process of its machine; wh
             signal.addEventListener("abort", () => reject(signal.reason as Error)),
           ),
   });
-  const { id } = await first.plans.run({
+  const { id } = await first.runs.run({
     plan: planOf({ a: "", b: "a", c: "b" }),
     repository: "/r",
     by: "me",
@@ -338,35 +338,35 @@ test("a run whose leader is gone goes on with another process of its machine; wh
     build: async (_run, port) => (built.push(port.id), done),
   });
 
-  await first.plans.stop();
+  await first.runs.stop();
   const run = await ended(second, id);
 
   expect(run.status).toBe("success");
   expect(built).toEqual(["b", "c"]);
-  expect((await second.plans.port(id, "b")).attempt).toBe(2);
+  expect((await second.runs.port(id, "b")).attempt).toBe(2);
 });
 
 test("a run of another machine is left alone", async () => {
   const first = await open({ build: async () => done, host: "host-1" });
-  await first.plans.stop();
+  await first.runs.stop();
   await using second = await startTestRuns({
     url: first.url,
     host: "host-2",
     build: async () => done,
   });
-  const { id } = await first.plans.run(
+  const { id } = await first.runs.run(
     { plan: planOf({ a: "" }), repository: "/r", by: "me" },
     { signal: new AbortController().signal },
   );
-  const own = await second.plans.run({ plan: planOf({ a: "" }), repository: "/r", by: "me" });
+  const own = await second.runs.run({ plan: planOf({ a: "" }), repository: "/r", by: "me" });
 
   await ended(second, own.id);
 
-  expect((await second.plans.get(id)).status).toBe("running");
+  expect((await second.runs.get(id)).status).toBe("running");
   expect(await statuses(second, id)).toBe("a waiting");
 });
 
-test("a run whose machine is gone waits for it, somebody is told, and it goes on when the machine is back", async () => {
+test("a run whose machine is gone asks the operator, and goes on when the machine is back", async () => {
   const never = (
     _run: unknown,
     _port: unknown,
@@ -375,26 +375,26 @@ test("a run whose machine is gone waits for it, somebody is told, and it goes on
     new Promise((_, reject) =>
       signal.addEventListener("abort", () => reject(signal.reason as Error)),
     );
-  const first = await open({ build: never, host: "host-1", plans: { hostGoneMs: 1_000 } });
-  const { id } = await first.plans.run({ plan: planOf({ a: "" }), repository: "/r", by: "me" });
+  const first = await open({ build: never, host: "host-1", runsOptions: { hostGoneMs: 1_000 } });
+  const { id } = await first.runs.run({ plan: planOf({ a: "" }), repository: "/r", by: "me" });
   await expect.poll(() => statuses(first, id)).toBe("a running");
-  await first.plans.stop();
+  await first.runs.stop();
   await using elsewhere = await startTestRuns({
     url: first.url,
     host: "host-2",
     build: async () => done,
-    plans: { hostGoneMs: 1_000 },
+    runsOptions: { hostGoneMs: 1_000 },
   });
 
   await expect
-    .poll(async () => (await elsewhere.plans.get(id)).status, { timeout: 15_000 })
+    .poll(async () => (await elsewhere.runs.get(id)).status, { timeout: 15_000 })
     .toBe("waiting_host");
   const { items } = await elsewhere.inbox.list({ tenant: "", run: id });
   await using back = await startTestRuns({
     url: first.url,
     host: "host-1",
     build: async () => done,
-    plans: { hostGoneMs: 1_000 },
+    runsOptions: { hostGoneMs: 1_000 },
   });
   const run = await ended(back, id);
 
@@ -408,15 +408,15 @@ test("the same key gives the same run, and is refused for another one", async ()
   const runs = await open({ build: async () => done });
   const request = { plan: planOf({ a: "" }), repository: "/r", by: "me", key: "once" };
 
-  const [one, two] = await Promise.all([runs.plans.run(request), runs.plans.run(request)]);
+  const [one, two] = await Promise.all([runs.runs.run(request), runs.runs.run(request)]);
 
   expect(two.id).toBe(one.id);
-  await expect(runs.plans.run({ ...request, repository: "/other" })).rejects.toMatchObject({
+  await expect(runs.runs.run({ ...request, repository: "/other" })).rejects.toMatchObject({
     code: "IDEMPOTENCY_KEY_REUSED",
   });
 });
 
-test("an answer to an escalation is an order: the port is tried again with what the person said", async () => {
+test("an answer to an escalation is an order: another try with what the person said", async () => {
   let isMended = false;
   const runs = await open({
     build: async (run, port) => {
@@ -434,7 +434,7 @@ test("an answer to an escalation is an order: the port is tried again with what 
       };
     },
   });
-  const { id } = await runs.plans.run({ plan: planOf({ a: "" }), repository: "/r", by: "me" });
+  const { id } = await runs.runs.run({ plan: planOf({ a: "" }), repository: "/r", by: "me" });
   expect((await ended(runs, id)).status).toBe("failed");
   const {
     items: [escalation],
@@ -448,7 +448,7 @@ test("an answer to an escalation is an order: the port is tried again with what 
   );
   await ended(runs, id, ["success"]);
 
-  expect(await runs.plans.port(id, "a")).toMatchObject({
+  expect(await runs.runs.port(id, "a")).toMatchObject({
     status: "succeeded",
     hint: "mind the time zone",
     triesPair: 4,
@@ -462,7 +462,7 @@ test("a fault of dure in a port fails that port with its words, and the others g
       return done;
     },
   });
-  const { id } = await runs.plans.run({
+  const { id } = await runs.runs.run({
     plan: planOf({ a: "", b: "" }),
     repository: "/r",
     by: "me",
@@ -490,12 +490,12 @@ test("a fault of dure that passes is met by beginning the port again", async () 
       return done;
     },
   });
-  const { id } = await runs.plans.run({ plan: planOf({ a: "" }), repository: "/r", by: "me" });
+  const { id } = await runs.runs.run({ plan: planOf({ a: "" }), repository: "/r", by: "me" });
 
   expect((await ended(runs, id)).status).toBe("success");
 });
 
-test("while contracts are written a pause counts for the ports, and cancel ends it within two seconds", async () => {
+test("while contracts are written a pause counts for the ports, and cancel ends it soon", async () => {
   let writing = Promise.withResolvers<void>();
   let aborted = 0;
   const runs = await open({
@@ -508,33 +508,33 @@ test("while contracts are written a pause counts for the ports, and cancel ends 
       },
     },
   });
-  const first = await runs.plans.run({ plan: planOf({ a: "" }), repository: "/r", by: "me" });
-  expect(await runs.plans.order(first.id, { type: "pause" }, { by: "me" })).toEqual({
+  const first = await runs.runs.run({ plan: planOf({ a: "" }), repository: "/r", by: "me" });
+  expect(await runs.runs.order(first.id, { type: "pause" }, { by: "me" })).toEqual({
     carriedOut: true,
   });
-  await expect(runs.plans.order(first.id, { type: "pause" }, { by: "me" })).rejects.toMatchObject({
+  await expect(runs.runs.order(first.id, { type: "pause" }, { by: "me" })).rejects.toMatchObject({
     message: "The run is paused already.",
   });
   writing.resolve();
-  await expect.poll(async () => (await runs.plans.get(first.id)).phase).toBe("building");
+  await expect.poll(async () => (await runs.runs.get(first.id)).phase).toBe("building");
   expect(await statuses(runs, first.id)).toBe("a ready");
-  await runs.plans.order(first.id, { type: "resume" }, { by: "me" });
+  await runs.runs.order(first.id, { type: "resume" }, { by: "me" });
   expect((await ended(runs, first.id)).status).toBe("success");
 
   writing = Promise.withResolvers();
-  const second = await runs.plans.run({
+  const second = await runs.runs.run({
     plan: planOf({ a: "", b: "a" }),
     repository: "/r",
     by: "me",
   });
   const asked = performance.now();
-  expect(await runs.plans.order(second.id, { type: "cancel" }, { by: "me" })).toEqual({
+  expect(await runs.runs.order(second.id, { type: "cancel" }, { by: "me" })).toEqual({
     carriedOut: true,
   });
 
   expect(performance.now() - asked).toBeLessThan(4_000); // two seconds on a quiet machine
   expect(aborted).toBeGreaterThan(0);
-  expect(await runs.plans.get(second.id)).toMatchObject({
+  expect(await runs.runs.get(second.id)).toMatchObject({
     status: "cancelled",
     phase: "over",
     report: {
@@ -550,25 +550,25 @@ test("cancel is heard while the merged tree is tried; what the ports have made s
     build: async () => done,
     work: { merge: (_run, _ports, { signal }) => untilAborted(signal) },
   });
-  const { id } = await runs.plans.run({
+  const { id } = await runs.runs.run({
     plan: planOf({ a: "", b: "a" }),
     repository: "/r",
     by: "me",
   });
-  await expect.poll(async () => (await runs.plans.get(id)).phase).toBe("merging");
+  await expect.poll(async () => (await runs.runs.get(id)).phase).toBe("merging");
 
-  expect(await runs.plans.order(id, { type: "cancel" }, { by: "me" })).toEqual({
+  expect(await runs.runs.order(id, { type: "cancel" }, { by: "me" })).toEqual({
     carriedOut: true,
   });
 
-  expect(await runs.plans.get(id)).toMatchObject({
+  expect(await runs.runs.get(id)).toMatchObject({
     status: "cancelled",
     report: { kept: ["a", "b"], missing: [] },
   });
   expect(await statuses(runs, id)).toBe("a succeeded, b succeeded");
 });
 
-test("what cannot be merged is kept as it is, somebody is asked, and the answer merges it again", async () => {
+test("what cannot be merged is kept as it is, and the operator's answer merges it again", async () => {
   let isBroken = true;
   const untried: string[] = [];
   const runs = await open({
@@ -592,7 +592,7 @@ test("what cannot be merged is kept as it is, somebody is asked, and the answer 
       },
     },
   });
-  const { id } = await runs.plans.run({
+  const { id } = await runs.runs.run({
     plan: planOf({ a: "", b: "" }),
     repository: "/r",
     by: "me",
@@ -621,12 +621,12 @@ test("what cannot be merged is kept as it is, somebody is asked, and the answer 
     because: null,
     report: { kept: ["a", "b"] },
   });
-  await expect(runs.plans.order(id, { type: "again" }, { by: "me" })).rejects.toMatchObject({
+  await expect(runs.runs.order(id, { type: "again" }, { by: "me" })).rejects.toMatchObject({
     message: "The run has succeeded.",
   });
 });
 
-test("an order to a run that has ended and cannot be prepared any more is refused, and the run stays as it was", async () => {
+test("an order to an ended run that cannot be prepared any more is refused and changes nothing", async () => {
   let isThere = true;
   const runs = await open({
     build: async (_run, port) => (port.id === "b" ? broken : done),
@@ -642,7 +642,7 @@ test("an order to a run that has ended and cannot be prepared any more is refuse
             },
     },
   });
-  const { id } = await runs.plans.run({
+  const { id } = await runs.runs.run({
     plan: planOf({ a: "", b: "" }),
     repository: "/r",
     by: "me",
@@ -651,13 +651,13 @@ test("an order to a run that has ended and cannot be prepared any more is refuse
   isThere = false;
 
   await expect(
-    runs.plans.order(id, { type: "retry", port: "b" }, { by: "me" }),
+    runs.runs.order(id, { type: "retry", port: "b" }, { by: "me" }),
   ).rejects.toMatchObject({
     code: "RUN_ORDER_REFUSED",
     message: "Nothing keeps workers apart here.",
   });
 
-  expect(await runs.plans.get(id)).toMatchObject({
+  expect(await runs.runs.get(id)).toMatchObject({
     status: "partial",
     report: before.report!,
     because: null,
@@ -668,7 +668,7 @@ test("an order to a run that has ended and cannot be prepared any more is refuse
   });
 });
 
-test("a run that could not be prepared is begun when somebody asks again; until then nothing else is wanted of it", async () => {
+test("a run that could not be prepared takes no order but the one to begin again", async () => {
   let isThere = false;
   const runs = await open({
     build: async () => done,
@@ -684,17 +684,17 @@ test("a run that could not be prepared is begun when somebody asks again; until 
             },
     },
   });
-  const { id } = await runs.plans.run({ plan: planOf({ a: "" }), repository: "/r", by: "me" });
+  const { id } = await runs.runs.run({ plan: planOf({ a: "" }), repository: "/r", by: "me" });
   expect(await ended(runs, id)).toMatchObject({
     status: "failed",
     report: { missing: [{ port: "a", because: { code: "ISOLATION_UNAVAILABLE" } }] },
   });
   isThere = true;
 
-  await expect(runs.plans.order(id, { type: "cancel" }, { by: "me" })).rejects.toMatchObject({
+  await expect(runs.runs.order(id, { type: "cancel" }, { by: "me" })).rejects.toMatchObject({
     message: "The run has ended.",
   });
-  await runs.plans.order(id, { type: "again" }, { by: "me" });
+  await runs.runs.order(id, { type: "again" }, { by: "me" });
 
   expect(await ended(runs, id, ["success"])).toMatchObject({
     because: null,
@@ -702,45 +702,45 @@ test("a run that could not be prepared is begun when somebody asks again; until 
   });
 });
 
-test("a run that was paused when its machine went away is paused when it is back, and nobody is asked any more", async () => {
+test("a paused run whose machine went away is paused when it is back, and its question closed", async () => {
   const first = await open({
     build: (_run, _port, { signal }) => untilAborted(signal),
     host: "host-1",
-    plans: { hostGoneMs: 1_000 },
+    runsOptions: { hostGoneMs: 1_000 },
   });
-  const { id } = await first.plans.run({ plan: planOf({ a: "" }), repository: "/r", by: "me" });
+  const { id } = await first.runs.run({ plan: planOf({ a: "" }), repository: "/r", by: "me" });
   await expect.poll(() => statuses(first, id)).toBe("a running");
-  await first.plans.order(id, { type: "pause" }, { by: "me" });
-  await first.plans.stop();
+  await first.runs.order(id, { type: "pause" }, { by: "me" });
+  await first.runs.stop();
   await using elsewhere = await startTestRuns({
     url: first.url,
     host: "host-2",
     build: async () => done,
-    plans: { hostGoneMs: 1_000 },
+    runsOptions: { hostGoneMs: 1_000 },
   });
   await expect
-    .poll(async () => (await elsewhere.plans.get(id)).status, { timeout: 15_000 })
+    .poll(async () => (await elsewhere.runs.get(id)).status, { timeout: 15_000 })
     .toBe("waiting_host");
 
   await using back = await startTestRuns({
     url: first.url,
     host: "host-1",
     build: async () => done,
-    plans: { hostGoneMs: 1_000 },
+    runsOptions: { hostGoneMs: 1_000 },
   });
   await expect
-    .poll(async () => (await back.plans.get(id)).status, { timeout: 15_000 })
+    .poll(async () => (await back.runs.get(id)).status, { timeout: 15_000 })
     .toBe("paused");
 
   expect((await back.inbox.list({ tenant: "", run: id })).items).toMatchObject([
     { type: "blocked", status: "resolved", resolvedBy: "system" },
   ]);
   await expect.poll(() => statuses(back, id), { timeout: 15_000 }).toBe("a ready"); // its new leader says so
-  await back.plans.order(id, { type: "resume" }, { by: "me" });
+  await back.runs.order(id, { type: "resume" }, { by: "me" });
   expect((await ended(back, id)).status).toBe("success");
 });
 
-test("questions are closed when nobody needs an answer: the port succeeds after all, and what waited for it goes on", async () => {
+test("questions are closed when the port succeeds after all, and what waited for it goes on", async () => {
   let isMended = false;
   const runs = await open({
     build: async (run, port) => {
@@ -755,7 +755,7 @@ test("questions are closed when nobody needs an answer: the port succeeds after 
       return isMended || port.id === "e" ? done : { ...broken, escalation: asked };
     },
   });
-  const { id } = await runs.plans.run({
+  const { id } = await runs.runs.run({
     plan: planOf({ a: "", b: "", c: "a", d: "b", e: "" }),
     repository: "/r",
     by: "me",
@@ -773,13 +773,13 @@ test("questions are closed when nobody needs an answer: the port succeeds after 
   ]);
 
   isMended = true;
-  await runs.plans.order(id, { type: "retry", port: "a" }, { by: "me" });
+  await runs.runs.order(id, { type: "retry", port: "a" }, { by: "me" });
   await ended(runs, id, ["partial"]);
   await expect
     .poll(() => statuses(runs, id))
     .toBe("a succeeded, b failed, c succeeded, d blocked, e succeeded");
   expect(await stillOpen()).toEqual(["dependency b", "test_failure b"]);
-  await runs.plans.order(id, { type: "retry", port: "b" }, { by: "me" });
+  await runs.runs.order(id, { type: "retry", port: "b" }, { by: "me" });
   await ended(runs, id, ["success"]);
 
   const { items } = await runs.inbox.list({ tenant: "", run: id });
@@ -795,17 +795,17 @@ test("a failure that ended its try gives another one with whatever lets the port
         ? done
         : { status: "failed", because: { code: "OWNERSHIP_VIOLATED", message: "…" } },
   });
-  const { id } = await runs.plans.run({ plan: planOf({ a: "" }), repository: "/r", by: "me" });
+  const { id } = await runs.runs.run({ plan: planOf({ a: "" }), repository: "/r", by: "me" });
   await ended(runs, id);
 
   await expect(
-    runs.plans.order(
+    runs.runs.order(
       id,
       { type: "retry", port: "a", grant: { path: "../x", wants: "own" } },
       { by: "me" },
     ),
   ).rejects.toMatchObject({ code: "PATH_INVALID" });
-  await runs.plans.order(
+  await runs.runs.order(
     id,
     { type: "retry", port: "a", grants: [{ path: "src/x.ts", wants: "own" }] },
     { by: "me" },
@@ -823,12 +823,12 @@ test("two runs of one machine have TCP ports of their own, and give them back", 
   const ids = (
     await Promise.all(
       ["a", "b"].map((id) =>
-        runs.plans.run({ plan: planOf({ [id]: "" }), repository: "/r", by: "me" }),
+        runs.runs.run({ plan: planOf({ [id]: "" }), repository: "/r", by: "me" }),
       ),
     )
   ).map(({ id }) => id);
   const slots = (): Promise<(number | null)[]> =>
-    Promise.all(ids.map(async (id) => (await runs.plans.get(id)).listenSlot));
+    Promise.all(ids.map(async (id) => (await runs.runs.get(id)).listenSlot));
   await expect
     .poll(async () => (await slots()).toSorted((one, other) => (one ?? -1) - (other ?? -1)))
     .toEqual([0, 1]);
@@ -839,7 +839,7 @@ test("two runs of one machine have TCP ports of their own, and give them back", 
 });
 
 test(
-  "files of old runs go by themselves in batches: twenty an hour, the oldest first, and none is passed over",
+  "files of old runs go by themselves: twenty an hour, the oldest first, and none is passed over",
   { timeout: 60_000 },
   async () => {
     let hour = (): void => {};
@@ -852,7 +852,7 @@ test(
     const keeps = new Set<string>();
     const runs = await open({
       build: async () => done,
-      plans: { clock },
+      runsOptions: { clock },
       work: {
         whyKept: async ({ id }) =>
           keeps.has(id) ? { code: "RUN_UNMERGED", message: "It is on no branch." } : undefined,
@@ -861,10 +861,10 @@ test(
     });
     const ids: string[] = [];
     for (let count = 0; count < 23; count++) {
-      ids.push((await runs.plans.run({ plan: planOf({ a: "" }), repository: "/r", by: "me" })).id);
+      ids.push((await runs.runs.run({ plan: planOf({ a: "" }), repository: "/r", by: "me" })).id);
     }
     for (const id of ids) await ended(runs, id);
-    await expect.poll(() => runs.plans.leading, { timeout: 20_000 }).toBe(0);
+    await expect.poll(() => runs.runs.leading, { timeout: 20_000 }).toBe(0);
     keeps.add(ids[0]!);
     await runs.database.query(
       { text: "update dure.plan_runs set finished_at = clock_timestamp() - interval '91 days'" },
@@ -874,12 +874,12 @@ test(
     hour();
     await expect.poll(() => removed.length, { timeout: 20_000 }).toBe(19);
     await expect
-      .poll(async () => (await runs.plans.get(ids[19]!)).cleanedAt !== null, { timeout: 20_000 })
+      .poll(async () => (await runs.runs.get(ids[19]!)).cleanedAt !== null, { timeout: 20_000 })
       .toBe(true);
     expect(removed).toEqual(ids.slice(1, 20));
     await expect.poll(() => (hour(), removed.length), { timeout: 20_000 }).toBe(22);
     expect(removed.slice(19)).toEqual(ids.slice(20));
-    expect((await runs.plans.get(ids[0]!)).cleanedAt).toBeNull();
+    expect((await runs.runs.get(ids[0]!)).cleanedAt).toBeNull();
   },
 );
 
@@ -893,7 +893,7 @@ test("two thousand ports are written in batches", { timeout: 120_000 }, async ()
   }));
   const before = runs.database.statements;
 
-  const { id } = await runs.plans.run({ plan: { ...plan, ports }, repository: "/r", by: "me" });
+  const { id } = await runs.runs.run({ plan: { ...plan, ports }, repository: "/r", by: "me" });
   const run = await ended(runs, id);
 
   expect(run.status).toBe("success");

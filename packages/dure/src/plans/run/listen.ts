@@ -1,7 +1,7 @@
 /**
  * TCP ports that workers may listen on: a slot per run on its machine, a range per port that works
- * in it. They end below 32768, where Linux begins to give ports to whoever connects. Source: our
- * choice; ip_local_port_range of Linux is 32768 to 60999.
+ * in it. They end below 32768: from there Linux gives ports to programs that connect
+ * (`ip_local_port_range` is 32768 to 60999).
  */
 const LISTEN_FROM = 12_000;
 /** TCP ports of one port of a plan. */
@@ -29,7 +29,7 @@ export function listenRange(slot: number, index: number, first = LISTEN_FROM): s
 export class ListenRanges {
   readonly #taken = new Map<string, number>();
 
-  /** @param first who always has the range 0. */
+  /** @param first always has the range 0. */
   constructor(first: string) {
     this.#taken.set(first, 0);
   }

@@ -42,53 +42,7 @@ const PARALLEL = { modules: 3, targets: 2, files: 10 } as const;
  * condition is told with its value.
  */
 export function decideMode(facts: ModeFacts): RunMode {
-  const conditions = [
-    {
-      name: `fewer than ${FEW_FILES_BELOW} files`,
-      value: String(facts.files),
-      holds: facts.files < FEW_FILES_BELOW,
-    },
-    {
-      name: `at least ${SEPARATE_FILES} files`,
-      value: String(facts.files),
-      holds: facts.files >= SEPARATE_FILES,
-    },
-    {
-      name: `at least ${SEPARATE_LAYERS} layers`,
-      value: String(facts.layers),
-      holds: facts.layers >= SEPARATE_LAYERS,
-    },
-    {
-      name: `at least ${PARALLEL.modules} modules in the project`,
-      value: String(facts.modules),
-      holds: facts.modules >= PARALLEL.modules,
-    },
-    {
-      name: `at least ${PARALLEL.targets} modules are worked on`,
-      value: String(facts.targets),
-      holds: facts.targets >= PARALLEL.targets,
-    },
-    {
-      name: `at least ${PARALLEL.files} files change`,
-      value: String(facts.files),
-      holds: facts.files >= PARALLEL.files,
-    },
-    {
-      name: "modules do not depend on each other in a circle",
-      value: facts.moduleCycle.join(" → ") || "none",
-      holds: facts.moduleCycle.length === 0,
-    },
-    {
-      name: "every contract is fixed before",
-      value: facts.openContracts.join(", ") || "all",
-      holds: facts.openContracts.length === 0,
-    },
-    {
-      name: "parallel_enabled",
-      value: String(facts.parallelEnabled),
-      holds: facts.parallelEnabled,
-    },
-  ];
+  const conditions = conditionsOf(facts);
   const [few, manyFiles, manyLayers, ...parallel] = conditions;
   if (few!.holds) {
     return {
@@ -112,6 +66,42 @@ export function decideMode(facts: ModeFacts): RunMode {
     because: `${isSeparate ? "" : "between the bounds: "}not “${missing.name}” (${missing.value})`,
     conditions,
   };
+}
+
+/** Each condition with its value, in the order of the specification. */
+function conditionsOf(facts: ModeFacts): RunMode["conditions"] {
+  const { files, layers, modules, targets, moduleCycle, openContracts } = facts;
+  return [
+    atMost(`fewer than ${FEW_FILES_BELOW} files`, files, FEW_FILES_BELOW - 1),
+    atLeast(`at least ${SEPARATE_FILES} files`, files, SEPARATE_FILES),
+    atLeast(`at least ${SEPARATE_LAYERS} layers`, layers, SEPARATE_LAYERS),
+    atLeast(`at least ${PARALLEL.modules} modules in the project`, modules, PARALLEL.modules),
+    atLeast(`at least ${PARALLEL.targets} modules are worked on`, targets, PARALLEL.targets),
+    atLeast(`at least ${PARALLEL.files} files change`, files, PARALLEL.files),
+    {
+      name: "modules do not depend on each other in a circle",
+      value: moduleCycle.join(" → ") || "none",
+      holds: moduleCycle.length === 0,
+    },
+    {
+      name: "every contract is fixed before",
+      value: openContracts.join(", ") || "all",
+      holds: openContracts.length === 0,
+    },
+    {
+      name: "parallel_enabled",
+      value: String(facts.parallelEnabled),
+      holds: facts.parallelEnabled,
+    },
+  ];
+}
+
+function atLeast(name: string, value: number, least: number): RunMode["conditions"][number] {
+  return { name, value: String(value), holds: value >= least };
+}
+
+function atMost(name: string, value: number, most: number): RunMode["conditions"][number] {
+  return { name, value: String(value), holds: value <= most };
 }
 
 /**
@@ -344,8 +334,8 @@ function layersOf(path: string): string[] {
 }
 
 /**
- * A way round among modules, by what their ports need; a module that several ports share needs
- * nobody through them.
+ * A way round among modules, by what their ports need. Ports that a module shares with another one
+ * make neither need the other.
  */
 function moduleCycle(
   ports: readonly Port[],

@@ -1,40 +1,6 @@
 import { expect, test } from "vitest";
 import { parsePlan } from "../plan-file.ts";
-import { makeTurn, RunModules } from "./modules.ts";
-
-const never = new AbortController().signal;
-
-test("turns come one after the other; who is aborted while it waits leaves at once, and lets nobody in early", async () => {
-  const turn = makeTurn();
-  const gate = Promise.withResolvers<void>();
-  const order: string[] = [];
-  const first = turn(
-    async () => {
-      order.push("first begins");
-      await gate.promise;
-      order.push("first ends");
-    },
-    { signal: never },
-  );
-  const leaving = new AbortController();
-  const second = turn(async () => void order.push("second"), { signal: leaving.signal });
-  const third = turn(async () => void order.push("third"), { signal: never });
-
-  leaving.abort(new Error("time is over"));
-  await expect(second).rejects.toThrow("time is over");
-  expect(order).toEqual(["first begins"]);
-  gate.resolve();
-  await Promise.all([first, third]);
-
-  expect(order).toEqual(["first begins", "first ends", "third"]);
-});
-
-test("a turn that fails lets the next one come", async () => {
-  const turn = makeTurn();
-  const failing = turn(() => Promise.reject(new Error("no")), { signal: never });
-  await expect(failing).rejects.toThrow("no");
-  await expect(turn(async () => "yes", { signal: never })).resolves.toBe("yes");
-});
+import { RunModules } from "./modules.ts";
 
 test("peers are the ports of a module in which something is compiled, in any of 10,000 ports", () => {
   const many = Array.from({ length: 9_998 }, (_, index) => ({
@@ -70,12 +36,14 @@ test("peers are the ports of a module in which something is compiled, in any of 
     { port: "p1", commit: "recorded", base: "b" },
     { port: "p2", commit: "recorded", base: "b" },
   ]);
-  expect(modules.unknown(modules.peersOf("p8"))).toEqual(["p7"]); // the others were looked up once, for all that come
+  // The others were looked up once, for all ports that come.
+  expect(modules.unknown(modules.peersOf("p8"))).toEqual(["p7"]);
   expect(["p1", "p2", "p3"].map((port) => modules.accepted(port)?.commit)).toEqual([
     "here",
     "recorded",
     undefined,
   ]);
   modules.forget("p2");
-  expect([modules.accepted("p2"), modules.unknown(["p2"])]).toEqual([undefined, []]); // what is worked on anew is in when it says so
+  // A port that is worked on anew is in when it is accepted again.
+  expect([modules.accepted("p2"), modules.unknown(["p2"])]).toEqual([undefined, []]);
 }, 60_000);

@@ -1,45 +1,8 @@
+import { Mutex } from "../../kernel/mutex.ts";
 import { buildGraph } from "../graph.ts";
 import type { Plan } from "../plan.ts";
 import type { PortResult } from "./merge.ts";
 import { modulesOfPorts } from "./mode.ts";
-
-/** Something that one does after the other. */
-export type Turn = <T>(work: () => Promise<T>, options: { signal: AbortSignal }) => Promise<T>;
-
-/**
- * One after the other; a turn that fails lets the next one come, and who is aborted while it waits
- * leaves at once.
- */
-export function makeTurn(): Turn {
-  let last: Promise<void> = Promise.resolve();
-  return async (work, { signal }) => {
-    const before = last;
-    const gone = Promise.withResolvers<void>();
-    last = gone.promise;
-    let isOurs = false;
-    try {
-      await orAborted(before, signal);
-      isOurs = true;
-      return await work();
-    } finally {
-      if (isOurs) gone.resolve();
-      else void before.then(gone.resolve); // whoever comes next still waits for the one before us
-    }
-  };
-}
-
-async function orAborted(promise: Promise<void>, signal: AbortSignal): Promise<void> {
-  const aborted = Promise.withResolvers<never>();
-  const onAbort = (): void => aborted.reject(signal.reason as Error);
-  signal.addEventListener("abort", onAbort, { once: true });
-  try {
-    signal.throwIfAborted();
-    await Promise.race([promise, aborted.promise]);
-    signal.throwIfAborted();
-  } finally {
-    signal.removeEventListener("abort", onAbort);
-  }
-}
 
 /** A check that passes with what each port made alone, and fails with what they made together. */
 export interface ModuleBreak {
@@ -52,28 +15,38 @@ export interface ModuleBreak {
    * One of them that breaks it alone: it fails without this port's work too, so the try is not held
    * against this port.
    */
-  readonly by?: string;
+  readonly by?: string | undefined;
 }
 
 /** What is wrong, in a sentence for people. Pure. */
 export function breakWords({ check, of, with: others, by }: ModuleBreak, port: string): string {
   const command = `\`${check.slice(0, 200)}\``;
   if (by !== undefined) {
-    return `${by} and ${port} do not fit together: the check of ${port} (${command}) fails with what ${by} made, without the work of ${port} too.`;
+    const failure = `the check of ${port} (${command}) fails with what ${by} made`;
+    return `${by} and ${port} do not fit together: ${failure}, without the work of ${port} too.`;
   }
   const whose = of.includes(port) ? port : of.slice(0, 3).join(", ");
-  return `${port} and ${others.slice(0, 5).join(", ")} do not fit together: each alone passes, and with both the check of ${whose} (${command}) fails.`;
+  const names = others.slice(0, 5).join(", ");
+  const failure = `each alone passes, and with both the check of ${whose} (${command}) fails`;
+  return `${port} and ${names} do not fit together: ${failure}.`;
 }
 
 /** What the port can do about it. Pure. */
 export function breakAdvice({ of, with: others, by }: ModuleBreak, port: string): string {
   if (by !== undefined) {
-    return `Your check fails with what ${by} made in the same module, also without your work, so this try is not held against you. Fit what is yours to what ${by} made; if that is not yours to change, say so.`;
+    const advice = [
+      `Your check fails with what ${by} made in the same module, also without your work,`,
+      "so this try is not held against you.",
+      `Fit what is yours to what ${by} made; if that is not yours to change, say so.`,
+    ];
+    return advice.join(" ");
   }
   const whose = of.includes(port)
     ? ""
     : `The check of ${of.slice(0, 3).join(", ")} passed before this work. `;
-  return `${whose}With what ${others.slice(0, 5).join(", ")} made in the same module it does not compile any more. Keep what they may rely on, or fit to it.`;
+  const names = others.slice(0, 5).join(", ");
+  const failure = `With what ${names} made in the same module it does not compile any more.`;
+  return `${whose}${failure} Keep what they may rely on, or fit to it.`;
 }
 
 /**
@@ -82,7 +55,7 @@ export function breakAdvice({ of, with: others, by }: ModuleBreak, port: string)
  * one that breaks their module is always the one that comes; with the last one the module is whole.
  */
 export class RunModules {
-  readonly turn: Turn = makeTurn();
+  readonly turn = new Mutex();
   readonly #modules: ReadonlyMap<string, ReadonlySet<string>>;
   /** Ports by module; of modules alone that something is compiled in. */
   readonly #members: ReadonlyMap<string, readonly string[]>;
@@ -90,7 +63,7 @@ export class RunModules {
   readonly #needs: ReadonlyMap<string, readonly string[]>;
   readonly #order: ReadonlyMap<string, number>;
   readonly #accepted = new Map<string, PortResult>();
-  /** Ports whose records were looked at: what they come to since is told here. */
+  /** Ports whose records were looked up; what they come to since is added by `accept`. */
   readonly #known = new Set<string>();
 
   /** @param files of the base. */
@@ -111,7 +84,7 @@ export class RunModules {
     this.#order = new Map(graph.order.map((index, position) => [graph.ids[index]!, position]));
   }
 
-  /** Ports beside this one that work in a module of its, in which something is compiled. */
+  /** The other ports that work in a module of this one, in which something is compiled. */
   peersOf(port: string): readonly string[] {
     const names = [...(this.#modules.get(port) ?? [])];
     return [...new Set(names.flatMap((name) => this.#members.get(name) ?? []))].filter(
@@ -149,8 +122,8 @@ export class RunModules {
   }
 
   /**
-   * Those of the ports that somebody may have finished before this leader came; each is to be
-   * looked up once, however many come after it.
+   * Those of the ports that another leader may have finished. Each is to be looked up once, however
+   * many ports come after it.
    */
   unknown(ports: readonly string[]): readonly string[] {
     return ports.filter((port) => !this.#known.has(port));

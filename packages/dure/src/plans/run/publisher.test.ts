@@ -6,7 +6,7 @@ import { Publisher } from "./run-files.ts";
 
 const run = "run1";
 
-test("who leaves takes nobody else's publishing along: a port that is left out, beside one that has just succeeded", async () => {
+test("a caller that leaves does not end the publishing of others", async () => {
   using person = new TestRepository();
   const { store, repository, tree, commit } = await startRun(person);
   writeFiles(tree.tree, { "src/a.ts": "a\n" });
@@ -29,7 +29,7 @@ test("who leaves takes nobody else's publishing along: a port that is left out, 
   expect(person.git("rev-parse", `refs/dure/${run}/ports/a/result`)).toBe(made.commit);
 });
 
-test("when everybody has left, who asks later is published for all the same", async () => {
+test("a caller that comes when all others have left is published for all the same", async () => {
   using person = new TestRepository();
   const { store, repository, tree, commit } = await startRun(person);
   writeFiles(tree.tree, { "src/a.ts": "a\n" });

@@ -26,15 +26,15 @@ function aRun(id: string, given: Partial<NewRun> = {}): NewRun {
   };
 }
 
-/** Rows of runs that nobody leads but the test. */
+/** Rows of runs that the test alone leads. */
 async function open() {
   const stack = new AsyncDisposableStack();
   onTestFinished(() => stack.disposeAsync());
   const { url } = stack.use(await testDatabase());
   const runs = stack.use(await startTestRuns({ url, build: async () => ({ status: "stopped" }) }));
-  await runs.plans.stop();
+  await runs.runs.stop();
   const { database } = runs;
-  const records: RunRecords = runs.plans.records;
+  const records: RunRecords = runs.runs.records;
   const leases = new Leases({
     database,
     lease: runs.lease,
@@ -116,9 +116,9 @@ test("a run that is led by a living process waits for no leader", async () => {
   await records.create(aRun("run_1"), []);
   const lease = await lead("run_1");
 
-  expect(await records.waiting("host-1", [])).toEqual([]);
+  expect(await records.hosts.waiting("host-1", [])).toEqual([]);
   await leases.release(lease);
-  expect(await records.waiting("host-1", [])).toEqual(["run_1"]);
+  expect(await records.hosts.waiting("host-1", [])).toEqual(["run_1"]);
 });
 
 test("a run of which something is wanted is not cleaned, and a tenant cleans its own alone", async () => {
@@ -135,7 +135,7 @@ test("a run of which something is wanted is not cleaned, and a tenant cleans its
   await records.order(undefined, "run_1", { type: "retry" } as never, "mina");
   const begin = (run: string) => database.transaction((tx) => records.beginClean(tx, run));
 
-  const ofOne = await records.cleanable({
+  const ofOne = await records.hosts.cleanable({
     tenant: "t1",
     host: "host-1",
     olderThanMs: 0,

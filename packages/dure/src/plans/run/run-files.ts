@@ -12,21 +12,18 @@ import type { RunRemote } from "../workspace/remote.ts";
 import type { Repository } from "../workspace/repository.ts";
 import type { RunStore } from "../workspace/store.ts";
 import type { RunFiles } from "./merge.ts";
-import type { PortFiles } from "./pair.ts";
+import type { PortFiles, TakenWork } from "./port-files.ts";
 import type { PlanRun } from "./run.ts";
 
-/**
- * Of one turn of a worker. Source: our choice; a port that changes more is more than one unit of
- * work.
- */
+/** Of one turn of a worker. A port that changes more is more than one unit of work. */
 const COMMIT_LIMITS = { files: 5_000, fileBytes: 32_000_000, totalBytes: 256_000_000 } as const;
 /** Bytes of a file that is read for a prompt. */
-export const READ_BYTES = 1_000_000;
-/** Of a reader. Source: our choice; a run of fifty ports fits. */
+const READ_BYTES = 1_000_000;
+/** Of a reader. A run of fifty ports fits. */
 const MAX_LISTINGS = 64;
 const MAX_TEXTS = 32_000_000;
 
-interface FilesParts {
+export interface FilesParts {
   readonly run: PlanRun;
   readonly repository: Repository;
   readonly store: RunStore;
@@ -66,71 +63,31 @@ export function runFiles(parts: FilesParts): RunFiles {
 
 /** The files of one port: its tree on disk, and its commits in the run's repository. */
 export async function portFiles(port: string, parts: FilesParts): Promise<PortFiles> {
-  const { run, repository, store, home, signal } = parts;
+  const { run, store, signal } = parts;
   const tree = await PortTree.open({ folder: join(run.folder, "ports", port), port, store });
   await tree.lease({ run: run.id, ...parts.lease });
   for (const name of ["home", "tmp", "answers"]) {
     await mkdir(join(tree.scratch, name), { recursive: true });
   }
-  // The database, its password, trees of other runs: of all that dure keeps a process sees its own
-  // tree and scratch folder.
-  const confined = (confinement: Confinement): Confinement => ({
-    ...confinement,
-    hidden: [...confinement.hidden, home],
-  });
   return {
     tree: tree.tree,
     scratch: tree.scratch,
     answers: join(tree.scratch, "answers"),
+    ...confinementsOf(tree, parts),
     compose: async (results, { isTrial } = {}) => {
-      const message = isTrial ? `What ${port} is tried with\n` : `What ${port} starts from\n`;
       const composed = await store.compose(run.startCommit ?? run.baseCommit, results, {
-        message,
+        message: `What ${port} ${isTrial ? "is tried with" : "starts from"}\n`,
         at: run.createdAt,
         isTrial,
         signal,
       });
-      if (composed.conflicts.length > 0) return { conflicts: composed.conflicts };
-      return { commit: composed.commit };
+      const { commit, conflicts } = composed;
+      return conflicts.length > 0 ? { conflicts } : { commit };
     },
     checkout: (commit) => tree.checkout(commit, { keep: "ignored", signal }),
-    confinement: async (commit, scope) => {
-      await tree.makePrivateGit(commit, scope, { signal });
-      return confined(await tree.confinement(commit, scope, { repository, signal }));
-    },
-    disposable: async (commit) =>
-      confined({
-        ...(await tree.surroundings(commit, { repository, signal })),
-        cwd: tree.tree,
-        writable: [tree.scratch],
-        disposable: [tree.tree],
-      }),
-    open: async (commit) =>
-      confined({
-        ...(await tree.surroundings(commit, { repository, signal })),
-        cwd: tree.tree,
-        writable: [tree.tree, tree.scratch],
-        disposable: [],
-      }),
     isSetUp: async () => (await tree.setup()) !== undefined,
     markSetUp: async (commit) => void (await tree.markSetup(commit, { signal })),
-    take: async ({ parent, scope, message, name, at }) => {
-      const residue = (await tree.setup())?.residue;
-      const taken = await store.commitOwned({
-        tree: tree.tree,
-        parent,
-        scope,
-        message,
-        ref: `ports/${name}`,
-        at,
-        limits: COMMIT_LIMITS,
-        ...(residue && { residue }),
-        signal,
-      });
-      // Before the step has its end: what is done is where another machine finds it.
-      if (parts.publisher.isRemote) await parts.publisher.publish(signal);
-      return taken;
-    },
+    take: (work) => takeFrom(tree, work, parts),
     keep: async (commit) => {
       await point(store, `ports/${port}/result`, commit, signal);
       await parts.publisher.publish(signal);
@@ -140,29 +97,87 @@ export async function portFiles(port: string, parts: FilesParts): Promise<PortFi
   };
 }
 
-/** Moves a ref of the run, from wherever it is; what it pointed to stays reachable. */
+/**
+ * What processes of a port may touch. Of all that dure keeps (the database, its password, trees of
+ * other runs) they see their own tree and scratch folder.
+ */
+function confinementsOf(
+  tree: PortTree,
+  { repository, home, signal }: FilesParts,
+): Pick<PortFiles, "confinement" | "disposable" | "open"> {
+  const confined = (confinement: Confinement): Confinement => ({
+    ...confinement,
+    hidden: [...confinement.hidden, home],
+  });
+  const around = async (commit: string) => ({
+    ...(await tree.surroundings(commit, { repository, signal })),
+    cwd: tree.tree,
+  });
+  return {
+    confinement: async (commit, scope) => {
+      await tree.makePrivateGit(commit, scope, { signal });
+      return confined(await tree.confinement(commit, scope, { repository, signal }));
+    },
+    disposable: async (commit) =>
+      confined({
+        ...(await around(commit)),
+        writable: [tree.scratch],
+        disposable: [tree.tree],
+      }),
+    open: async (commit) =>
+      confined({
+        ...(await around(commit)),
+        writable: [tree.tree, tree.scratch],
+        disposable: [],
+      }),
+  };
+}
+
+/** Commits what the scope owns. */
+async function takeFrom(
+  tree: PortTree,
+  { parent, scope, message, name, at }: Parameters<PortFiles["take"]>[0],
+  { store, publisher, signal }: FilesParts,
+): Promise<TakenWork> {
+  const work = {
+    tree: tree.tree,
+    parent,
+    scope,
+    message,
+    ref: `ports/${name}`,
+    at,
+    limits: COMMIT_LIMITS,
+    signal,
+  };
+  const setup = await tree.setup();
+  const residue = setup?.residue;
+  const taken = await store.commitOwned(residue ? { ...work, residue } : work);
+  // Before the step has its end: what is done is where another machine finds it.
+  if (publisher.isRemote) await publisher.publish(signal);
+  return taken;
+}
+
+/** Moves a ref of the run. What it pointed to before stays reachable. */
 async function point(
   store: RunStore,
   ref: string,
   commit: string,
   signal: AbortSignal,
 ): Promise<void> {
-  const known = await store.read(ref, { signal });
-  await store.write(ref, commit, { ...(known !== undefined && { expected: known }), signal });
+  const expected = await store.read(ref, { signal });
+  await store.write(ref, commit, expected === undefined ? { signal } : { expected, signal });
 }
 
-/**
- * A lock of git this old is nobody's: its process was killed, milliseconds. Source: our choice;
- * writing a ref takes milliseconds.
- */
+/** The process that held a lock of git this old was killed: writing a ref takes milliseconds. */
 const LOCK_STALE_MS = 10_000;
 const PUBLISH_TRIES = 8;
 const PUBLISH_WAIT_MS = 400;
 
-/** One publishing, and who waits for it. */
+/** One publishing, and how many callers wait for it. */
 interface Publishing {
-  asking: number;
-  readonly nobody: AbortController;
+  callers: number;
+  /** Aborted when the last caller has left. */
+  readonly abandoned: AbortController;
   readonly done: Promise<void>;
 }
 
@@ -191,8 +206,8 @@ export class Publisher {
   }
 
   /**
-   * Resolves when everything that is committed now has arrived. Asked by many at once it is done
-   * once for all of them: who is aborted leaves, and the work ends with the last one.
+   * Resolves when everything that is committed now has arrived. Callers at the same time share one
+   * publishing: an aborted caller leaves, and the work ends with the last one.
    */
   async publish(signal: AbortSignal): Promise<void> {
     signal.throwIfAborted();
@@ -200,33 +215,34 @@ export class Publisher {
     const shared = this.#next;
     const left = Promise.withResolvers<never>();
     const leave = (): void => {
-      shared.asking--;
-      if (shared.asking === 0) {
-        shared.nobody.abort(signal.reason);
-        if (this.#next === shared) this.#next = undefined; // who asks from now on asks anew
+      shared.callers--;
+      if (shared.callers === 0) {
+        shared.abandoned.abort(signal.reason);
+        if (this.#next === shared) this.#next = undefined; // the next caller begins anew
       }
       left.reject(signal.reason as Error);
     };
-    shared.asking++;
+    shared.callers++;
     signal.addEventListener("abort", leave, { once: true });
     try {
       await Promise.race([shared.done, left.promise]);
     } finally {
       signal.removeEventListener("abort", leave);
-      if (signal.aborted && shared.asking === 0) await shared.done.catch(() => {}); // what it began in the repository has ended
+      // What it began in the repository has to end first.
+      if (signal.aborted && shared.callers === 0) await shared.done.catch(() => {});
     }
   }
 
   #begin(): Publishing {
-    const nobody = new AbortController();
+    const abandoned = new AbortController();
     const done = this.#running.then(() => {
-      if (this.#next?.nobody === nobody) this.#next = undefined;
-      const now = this.#publish(nobody.signal);
+      if (this.#next?.abandoned === abandoned) this.#next = undefined;
+      const now = this.#publish(abandoned.signal);
       this.#running = now.catch(() => {});
       return now;
     });
     done.catch(() => {});
-    return { asking: 0, nobody, done };
+    return { callers: 0, abandoned, done };
   }
 
   async #publish(signal: AbortSignal): Promise<void> {
@@ -267,7 +283,7 @@ export class Publisher {
     }
   }
 
-  /** Locks that a killed git left on names which are this run's alone: nobody else writes them. */
+  /** Removes locks that a killed git left on names of this run, which no other process writes. */
   async removeStaleLocks(): Promise<void> {
     const { repository, store, run, clock } = this.#parts;
     for (const folder of [
@@ -286,7 +302,7 @@ export class Publisher {
 }
 
 /** A file's content where it is text. */
-export function textOf(content: Buffer | undefined): string | undefined {
+function textOf(content: Buffer | undefined): string | undefined {
   return content === undefined || content.includes(0) ? undefined : content.toString("utf8");
 }
 

@@ -1,6 +1,7 @@
 import type { Promises } from "../sandbox/proof.ts";
 import type { Plan } from "../plan.ts";
 import type { PortStatus, RunOutcome } from "../scheduler.ts";
+import type { Member } from "../workers/worker.ts";
 import type { RunNode } from "./tree.ts";
 
 /** waiting_host: the machine that holds its folder is gone. Source: docs/spec/plans §3. */
@@ -8,11 +9,11 @@ export type PlanRunStatus = "running" | "paused" | "cancelling" | "waiting_host"
 /** preparing: the base and the contracts. merging: the results become one tree, which is tried. */
 export type RunPhase = "preparing" | "building" | "merging" | "over";
 
-/** Why something stands as it does; shown and logged. */
+/** Reason for a status; shown and logged. */
 export interface Because {
   readonly code: string;
   readonly message: string;
-  readonly hint?: string;
+  readonly hint?: string | undefined;
 }
 
 /** One execution of a plan. */
@@ -34,7 +35,7 @@ export interface PlanRun {
   /** While it waits for its machine: how it stood before. */
   readonly statusBefore: PlanRunStatus | null;
   readonly phase: RunPhase;
-  /** Which of the machine's ranges of TCP ports its workers have; null while nobody leads it. */
+  /** Which of the machine's ranges of TCP ports its workers have; null while no process leads it. */
   readonly listenSlot: number | null;
   readonly isolation: string | null;
   /** What holds for the processes of its workers; null until a trial process has shown it. */
@@ -74,32 +75,36 @@ export interface RunMode {
 /** What came of a run. */
 export interface RunReport {
   /** Undefined when nothing was kept. */
-  readonly commit?: string;
+  readonly commit?: string | undefined;
   /** In the user's repository. */
-  readonly branch?: string;
+  readonly branch?: string | undefined;
   readonly kept: readonly string[];
   readonly missing: readonly { readonly port: string; readonly because: Because }[];
   /** The integration command on the merged tree. */
-  readonly integration?: {
-    readonly passed: boolean;
-    readonly exitCode: number | null;
-    readonly output: string;
-    readonly blamed?: readonly string[];
-  };
+  readonly integration?:
+    | {
+        readonly passed: boolean;
+        readonly exitCode: number | null;
+        readonly output: string;
+        readonly blamed?: readonly string[];
+      }
+    | undefined;
   readonly conflicts: readonly {
     readonly path: string;
     readonly ports: readonly string[];
     readonly solvedBy?: string;
   }[];
   /**
-   * Changes of shared files that ports asked for; `applied`: they are in the result. Absent: nobody
+   * Changes of shared files that ports asked for; `applied`: they are in the result. Absent: no port
    * asked.
    */
-  readonly shared?: readonly {
-    readonly path: string;
-    readonly ports: readonly string[];
-    readonly applied: boolean;
-  }[];
+  readonly shared?:
+    | readonly {
+        readonly path: string;
+        readonly ports: readonly string[];
+        readonly applied: boolean;
+      }[]
+    | undefined;
 }
 
 /** A port of a run. */
@@ -131,7 +136,7 @@ export interface PlanPort {
   readonly finishedAt: number | null;
 }
 
-/** A path that was allowed to a port beside the plan. */
+/** A path that was allowed to a port in addition to the plan. */
 export interface PathGrant {
   readonly path: string;
   readonly wants: "read" | "own";
@@ -150,7 +155,6 @@ export type StepKind =
   | "merge"
   | "shared"
   | "integrate";
-export type Member = "implementer" | "tester" | "orchestrator";
 
 /**
  * A step of a port. Done: it is never made again, and its output is what the next one goes on from.
@@ -166,7 +170,7 @@ export interface PlanStep<Output = unknown> {
   readonly worker: string | null;
   /** stopped: its port failed or was cancelled meanwhile; a later try begins it anew. */
   readonly status: "running" | "stopped" | "done";
-  /** Its port has failed since it ended: whoever decides knows what came of it. */
+  /** Its port has failed since it ended: the operator was asked about what came of it. */
   readonly told: boolean;
   readonly starts: number;
   /** 0 to 1. */
@@ -182,7 +186,8 @@ export interface PlanStep<Output = unknown> {
   readonly seenAt: number;
   readonly finishedAt: number | null;
   /**
-   * Secret of the step for `dure hook`; only in the hand of who began it, stored as its hash alone.
+   * Secret of the step for `dure hook`. Only the leader that began the step has it; its hash is
+   * stored.
    */
   readonly hookToken?: string;
 }
@@ -210,14 +215,14 @@ export type RunOrder =
   | {
       readonly type: "retry";
       readonly port: string;
-      readonly tries?: number;
-      readonly by?: "orchestrator";
-      readonly pairTries?: number;
-      readonly hint?: string;
-      readonly tokens?: number;
-      readonly timeMs?: number;
-      readonly grant?: GrantedPath;
-      readonly grants?: readonly GrantedPath[];
+      readonly tries?: number | undefined;
+      readonly by?: "orchestrator" | undefined;
+      readonly pairTries?: number | undefined;
+      readonly hint?: string | undefined;
+      readonly tokens?: number | undefined;
+      readonly timeMs?: number | undefined;
+      readonly grant?: GrantedPath | undefined;
+      readonly grants?: readonly GrantedPath[] | undefined;
     }
   /** The port is left out, and what needs it too; one that works is stopped. */
   | { readonly type: "skip"; readonly port: string }
@@ -226,7 +231,10 @@ export type RunOrder =
 
 export type GrantedPath = Omit<PathGrant, "by">;
 
-/** Somebody decided to go on without a port. */
+/** Steps of the orchestrator belong to this name, which no port may have. */
+export const ORCHESTRATOR = "orchestrator";
+
+/** The operator decided to go on without a port. */
 export const LEFT_OUT: Because = {
   code: "PORT_SKIPPED",
   message: "It was left out on request.",

@@ -4,13 +4,12 @@ import type { Notifications } from "../../durable/notify.ts";
 import { isObject } from "../../kernel/json.ts";
 import { orchestratorsFiles } from "../plan-ownership.ts";
 import type { Plan } from "../plan.ts";
-import type { AccessRequest } from "../workers/worker.ts";
+import type { AccessRequest, Member } from "../workers/worker.ts";
 import { sendFromOutside } from "./channel.ts";
-import type { Member } from "./run.ts";
 
 /**
  * A change of a shared file that a port needs; the orchestrator makes it at the merge, once for all
- * who asked.
+ * ports that asked.
  */
 export interface SharedRequest {
   readonly id: number;
@@ -21,7 +20,7 @@ export interface SharedRequest {
 
 /** How keys of such requests begin. */
 const KEYS = "shared:";
-/** Of one port. Source: our choice; a port that needs more should own the file. */
+/** Of one port. A port that needs more should own the file. */
 const MAX_REQUESTS = 50;
 
 /**
@@ -47,6 +46,7 @@ export async function takeSharedRequest(
     return undefined;
   }
   const why = request.why.slice(0, 2_000);
+  const hash = createHash("sha256").update(`${request.path}\n${why}`).digest("hex");
   await sendFromOutside(parts, {
     run: asking.run,
     port: asking.port,
@@ -54,13 +54,15 @@ export async function takeSharedRequest(
     to: "orchestrator",
     type: "query",
     payload: { path: request.path, text: why },
-    key: `${KEYS}${createHash("sha256").update(`${request.path}\n${why}`).digest("hex").slice(0, 32)}`,
+    key: `${KEYS}${hash.slice(0, 32)}`,
     most: { keys: KEYS, count: MAX_REQUESTS },
   });
-  return {
-    granted: false,
-    note: `${request.path} is needed by all, so the orchestrator changes it, once, when everything is merged: what you asked for is noted. Leave the file alone, and go on without it.`,
-  };
+  const note = [
+    `${request.path} is needed by all,`,
+    "so the orchestrator changes it, once, when everything is merged: what you asked for is noted.",
+    "Leave the file alone, and go on without it.",
+  ];
+  return { granted: false, note: note.join(" ") };
 }
 
 /** What ports of a run have asked for, in the order of the asking. */
@@ -72,18 +74,11 @@ export async function sharedRequests(
     run,
     KEYS,
   ]);
-  return rows.flatMap(({ id, port, payload }) =>
-    isObject(payload) && typeof payload["path"] === "string"
-      ? [
-          {
-            id,
-            port,
-            path: payload["path"],
-            why: typeof payload["text"] === "string" ? payload["text"] : "",
-          },
-        ]
-      : [],
-  );
+  return rows.flatMap(({ id, port, payload }) => {
+    if (!isObject(payload) || typeof payload["path"] !== "string") return [];
+    const why = typeof payload["text"] === "string" ? payload["text"] : "";
+    return [{ id, port, path: payload["path"], why }];
+  });
 }
 
 /** The orchestrator has read them. */
@@ -96,9 +91,15 @@ export async function sharedRequestsRead(
 
 const REQUESTS = {
   name: "plan.shared_requests",
-  text: "select id, port, payload from dure.plan_messages where run = $1 and receiver = 'orchestrator' and starts_with(key, $2) order by id limit 1000",
+  text: `select id, port, payload from dure.plan_messages
+    where run = $1 and receiver = 'orchestrator' and starts_with(key, $2)
+    order by id
+    limit 1000`,
 };
 const READ = {
   name: "plan.shared_requests_read",
-  text: "update dure.plan_messages set delivered_at = coalesce(delivered_at, clock_timestamp()), processed_at = coalesce(processed_at, clock_timestamp()) where id = any($1)",
+  text: `update dure.plan_messages set
+      delivered_at = coalesce(delivered_at, clock_timestamp()),
+      processed_at = coalesce(processed_at, clock_timestamp())
+    where id = any($1)`,
 };

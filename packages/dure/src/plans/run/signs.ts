@@ -2,23 +2,20 @@ import type { Transaction } from "../../durable/database.ts";
 import type { Cancel, Clock } from "../../kernel/clock.ts";
 import { messageOf } from "../../kernel/errors.ts";
 import type { Logger } from "../../kernel/logger.ts";
-import { STALLED_MS, type WorkerEvent } from "../workers/worker.ts";
-import type { Member, PlanStep } from "./run.ts";
-import type { StepDesk } from "./step-desk.ts";
+import { STALLED_MS, type WorkerEvent, type Member } from "../workers/worker.ts";
+import type { PlanStep } from "./run.ts";
+import type { StepLog } from "./step-log.ts";
 
 /**
  * How often the sign of a worker is stored, milliseconds. Source: docs/spec/plans §6, at least
  * every 10 s.
  */
 const SIGN_EVERY_MS = 2_000;
-/**
- * After a model was paid a sign is stored sooner, milliseconds. Source: our choice; what a kill may
- * lose.
- */
+/** After a model was paid a sign is stored sooner, milliseconds: a kill may lose so much. */
 const PAID_EVERY_MS = 250;
 
 export interface WorkerSignsOptions {
-  readonly desk: StepDesk;
+  readonly stepLog: StepLog;
   readonly step: PlanStep;
   readonly port: string;
   readonly member: Member;
@@ -29,7 +26,7 @@ export interface WorkerSignsOptions {
    * docs/spec/plans §6.
    */
   readonly stalledMs?: number | undefined;
-  /** Adds tokens to whoever pays for them, in the transaction of the sign. */
+  /** Adds tokens to the port and the run that pay for them, in the transaction of the sign. */
   readonly count: (tx: Transaction, tokens: number) => Promise<void>;
 }
 
@@ -85,10 +82,10 @@ export class WorkerSigns {
   }
 
   async #store(event: Progress, log: string, now: number): Promise<void> {
-    const { desk, step, port, member, count } = this.#options;
+    const { stepLog, step, port, member, count } = this.#options;
     const more = Math.max(0, event.tokensUsed - this.#counted);
     this.#storedAt = now;
-    await desk.sign(
+    await stepLog.sign(
       step,
       { progress: event.progress, task: event.currentTask, log, tokens: event.tokensUsed },
       (tx) => count(tx, more),
@@ -110,15 +107,17 @@ export class WorkerSigns {
   }
 
   #look(stalledMs: number): void {
-    const { clock, desk, step, port, member, logger } = this.#options;
+    const { clock, stepLog, step, port, member, logger } = this.#options;
     const silentMs = clock.monotonic() - this.#heardAt;
     if (this.#isStalled || silentMs <= stalledMs) return;
     this.#isStalled = true;
+    const seconds = Math.round(silentMs / 1_000);
     logger.warn(
       { step: step.id, port },
-      `the ${member} of ${port} gave no sign for ${Math.round(silentMs / 1_000)} s; nothing is ended for it, its time limit does that`,
+      `the ${member} of ${port} gave no sign for ${seconds} s; ` +
+        "nothing is ended for it, its time limit does that",
     );
-    desk
+    stepLog
       .tell([
         {
           type: "worker.stalled",

@@ -9,13 +9,13 @@ import { newId } from "../../kernel/ids.ts";
 import { silentLogger } from "../../kernel/logger.ts";
 import type { Plan } from "../plan.ts";
 import { parsePlan } from "../plan-file.ts";
-import type { PortOutcome } from "./leader.ts";
-import { Plans, type PlansOptions, type RunWork } from "./plans.ts";
+import type { PortOutcome } from "./leader-parts.ts";
+import { Runs, type RunsOptions, type RunWork } from "./runs.ts";
 import type { PlanPort, PlanRun } from "./run.ts";
 
 /** One process that leads runs whose work is a function. */
 export interface TestRuns extends AsyncDisposable {
-  readonly plans: Plans;
+  readonly runs: Runs;
   readonly inbox: Inbox;
   readonly events: EventLog;
   readonly notifications: Notifications;
@@ -33,7 +33,7 @@ export interface TestRunsOptions {
   ) => Promise<PortOutcome>;
   readonly work?: Partial<RunWork>;
   readonly maxConcurrency?: number;
-  readonly plans?: Partial<PlansOptions>;
+  readonly runsOptions?: Partial<RunsOptions>;
 }
 
 export async function startTestRuns(options: TestRunsOptions): Promise<TestRuns> {
@@ -65,29 +65,7 @@ export async function startTestRuns(options: TestRunsOptions): Promise<TestRuns>
   const events = new EventLog({ database, logger, clock, notifications });
   stack.defer(() => events.stop());
   const inbox = new Inbox({ database, notifications });
-  const work = (): RunWork => ({
-    clear: async () => {},
-    whyKept: async () => undefined,
-    remove: async () => {},
-    tidy: async () => {},
-    mergeReady: async () => {},
-    prepare: async (run) => ({
-      maxConcurrency: options.maxConcurrency ?? run.plan.limits.maxConcurrency,
-    }),
-    build: options.build,
-    merge: async (_run, ports) => ({
-      report: {
-        commit: "merged",
-        branch: "dure/test",
-        kept: ports.filter(({ status }) => status === "succeeded").map(({ id }) => id),
-        missing: [],
-        conflicts: [],
-      },
-      dropped: [],
-    }),
-    ...options.work,
-  });
-  const plans = new Plans({
+  const runs = new Runs({
     database,
     notifications,
     events,
@@ -99,14 +77,14 @@ export async function startTestRuns(options: TestRunsOptions): Promise<TestRuns>
     home: "/nowhere",
     host: options.host ?? "host-1",
     resolveBase: async (repository) => ({ commit: "base", repository }),
-    work,
-    ...options.plans,
+    work: () => testWork(options),
+    ...options.runsOptions,
   });
-  plans.start();
-  stack.defer(() => plans.stop());
+  runs.start();
+  stack.defer(() => runs.stop());
   const kept = stack.move();
   return {
-    plans,
+    runs: runs,
     inbox,
     events,
     notifications,
@@ -116,17 +94,50 @@ export async function startTestRuns(options: TestRunsOptions): Promise<TestRuns>
   };
 }
 
+/** Work that touches no file: every port does what `build` says. */
+function testWork({ build, maxConcurrency, work }: TestRunsOptions): RunWork {
+  return {
+    clear: async () => {},
+    whyKept: async () => undefined,
+    remove: async () => {},
+    tidy: async () => {},
+    mergeReady: async () => {},
+    prepare: async ({ plan }) => ({
+      maxConcurrency: maxConcurrency ?? plan.limits.maxConcurrency,
+    }),
+    build,
+    merge: async (_run, ports) => ({
+      report: {
+        commit: "merged",
+        branch: "dure/test",
+        kept: ports.filter(({ status }) => status === "succeeded").map(({ id }) => id),
+        missing: [],
+        conflicts: [],
+      },
+      dropped: [],
+    }),
+    ...work,
+  };
+}
+
 /** A plan from `a`, `b: a`, `c: a b`: a port and what it needs. */
 export function planOf(
   ports: Readonly<Record<string, string>>,
   limits = "{ max_concurrency: 2 }",
 ): Plan {
-  const lines = Object.entries(ports).map(
-    ([id, needs]) =>
-      `  - { id: ${id}, goal: do ${id}, role: ${id}, owns: [${id}/**], dependsOn: [${needs.split(" ").filter(Boolean).join(", ")}], acceptance: "true" }`,
-  );
-  return parsePlan(
-    "test.yaml",
-    `plan: test\nroles: modules\nlimits: ${limits}\nworkers: { default: { kind: command, command: [nobody] } }\nports:\n${lines.join("\n")}\n`,
-  );
+  const lines = Object.entries(ports).map(([id, needs]) => {
+    const dependsOn = needs.split(" ").filter(Boolean).join(", ");
+    const work = `id: ${id}, goal: do ${id}, role: ${id}, owns: [${id}/**]`;
+    return `  - { ${work}, dependsOn: [${dependsOn}], acceptance: "true" }`;
+  });
+  const text = [
+    "plan: test",
+    "roles: modules",
+    `limits: ${limits}`,
+    "workers: { default: { kind: command, command: [nobody] } }",
+    "ports:",
+    ...lines,
+    "",
+  ];
+  return parsePlan("test.yaml", text.join("\n"));
 }

@@ -1,7 +1,7 @@
 import { expect, test } from "vitest";
 import { buildNode, operatorNode, workerNode } from "./tree.ts";
 
-test("a worker stands under the operator, who stands under the build; each names its parent, its root and the way to it", () => {
+test("a worker stands under the operator, and that under the build; each names the way to it", () => {
   const worker = workerNode("run_1", { port: "api", try: 2, kind: "implement" });
 
   expect(buildNode("run_1")).toEqual({

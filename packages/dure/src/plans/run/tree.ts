@@ -20,7 +20,7 @@ export function buildNode(run: string): RunNode {
   return { id: run, parent: null, root: run, path: [run], depth: 0 };
 }
 
-/** Whoever gets the run's escalations. */
+/** The operator, who gets the run's escalations. */
 export function operatorNode(run: string): RunNode {
   return under(buildNode(run), `${run}/operator`, 1);
 }

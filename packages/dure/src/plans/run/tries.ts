@@ -1,7 +1,7 @@
-/** Who makes a try of a port. */
+/** Which workers make a try of a port. */
 export type TryBy = "pair" | "orchestrator";
 
-/** Tries that have ended, by who made them. */
+/** Tries that have ended, by the workers that made them. */
 export type TriesMade = Readonly<Record<TryBy, number>>;
 
 export type NextTry =
@@ -14,8 +14,8 @@ export type NextTry =
     };
 
 /**
- * Who makes the next try. Pure. The pair has its tries first, then the orchestrator; a try that is
- * given later is the pair's again, whoever made the last one. Retries of different kinds do not
+ * Which workers make the next try. Pure. The pair has its tries first, then the orchestrator; a try
+ * that is given later is the pair's again. Retries of different kinds do not
  * multiply, they add up to one number: 3 and 2 and, when bisection blames the port, one more.
  * Source: docs/spec/plans §4.
  */
@@ -39,23 +39,25 @@ export const BISECT_TRIES = 1;
  * once, however often that happens. Source: docs/spec/plans §4.
  */
 export const BROKEN_TRIES = 1;
-/** Tries that its pair has beside those of its row, because of what stands in its steps. Pure. */
+/** Tries that the pair has in addition to those of the port's row, by its steps. Pure. */
 export function triesForBreak(
   steps: readonly { readonly kind: string; readonly output?: unknown }[],
 ): number {
-  const isHeldAgainstNobody = ({
-    kind,
-    output,
-  }: {
-    readonly kind: string;
-    readonly output?: unknown;
-  }): boolean =>
-    kind === "module" &&
-    (output as { readonly broken?: { readonly by?: string } } | null | undefined)?.broken?.by !==
-      undefined;
-  return steps.some(isHeldAgainstNobody) ? BROKEN_TRIES : 0;
+  return steps.some(isBrokenByOther) ? BROKEN_TRIES : 0;
 }
-/**
- * Tries of one port, those that people give included: a bound for every loop. Source: our choice.
- */
+
+/** Whether another port broke the check: the try is not held against this port. Pure. */
+function isBrokenByOther({
+  kind,
+  output,
+}: {
+  readonly kind: string;
+  readonly output?: unknown;
+}): boolean {
+  if (kind !== "module") return false;
+  const made = output as { readonly broken?: { readonly by?: string } } | null | undefined;
+  return made?.broken?.by !== undefined;
+}
+
+/** Tries of one port, those that people give included: a bound for every loop. */
 export const MAX_TRIES = 50;

@@ -7,7 +7,7 @@ import {
   type SuggestedAction,
 } from "../../kernel/escalation.ts";
 import { MAX_GRANTS, grantable, pathIn } from "./grants.ts";
-import type { RunOrder } from "./run.ts";
+import type { PlanRun, RunOrder } from "./run.ts";
 
 /** What makes a run ask for a decision. */
 export type TriggerName =
@@ -103,8 +103,7 @@ export const TRIGGERS: Readonly<Record<TriggerName, Trigger>> = {
 };
 
 /**
- * Tokens that an answer `more_tokens` gives, as a share of the bound; the same for time. Source:
- * our choice.
+ * Tokens that an answer `more_tokens` gives, as a share of the bound; the same for time.
  */
 const MORE = 0.5;
 
@@ -112,38 +111,51 @@ const MORE = 0.5;
  * The question that a trigger asks. One is open per run, port and type; with `key` one per key. A
  * port is given to the orchestrator only where there is one.
  */
-export function escalationFor(
-  name: TriggerName,
-  about: {
-    tenant: string;
-    run: string;
-    plan: string;
-    port?: string;
-    hasOrchestrator?: boolean;
-    key?: string;
-    title: string;
-    description?: string;
-    context?: Readonly<Record<string, unknown>>;
-  },
-): NewEscalation {
+export function escalationFor(name: TriggerName, about: Question): NewEscalation {
   const { type, severity, actions, ofRun = actions } = TRIGGERS[name];
-  const source = { run: about.run, ...(about.port !== undefined && { port: about.port }) };
-  return {
-    tenant: about.tenant,
-    subject:
-      about.key === undefined
-        ? subjectOf(type, source)
-        : `${subjectOf(type, source)}:${keyed(about.key)}`,
+  const { tenant, run, plan, port, key, title, description } = about;
+  const source = port === undefined ? { run } : { run, port };
+  const subject = subjectOf(type, source);
+  const possible = port === undefined ? ofRun : actions;
+  const suggested = possible.filter(
+    (action) => action !== "reassign" || about.hasOrchestrator === true,
+  );
+  const escalation: NewEscalation = {
+    tenant,
+    subject: key === undefined ? subject : `${subject}:${keyed(key)}`,
     type,
     severity,
     source,
-    title: about.title,
-    ...(about.description !== undefined && { description: about.description }),
-    context: { plan: about.plan, trigger: name, ...about.context },
-    suggestedActions: (about.port === undefined ? ofRun : actions)
-      .filter((action) => action !== "reassign" || about.hasOrchestrator === true)
-      .map((action) => ACTIONS[action]),
+    title,
+    context: { plan, trigger: name, ...about.context },
+    suggestedActions: suggested.map((action) => ACTIONS[action]),
   };
+  return description === undefined ? escalation : { ...escalation, description };
+}
+
+/** What a question is about. */
+interface Question {
+  readonly tenant: string;
+  readonly run: string;
+  readonly plan: string;
+  readonly port?: string | undefined;
+  /** The answer may give the port to the orchestrator. */
+  readonly hasOrchestrator?: boolean | undefined;
+  readonly key?: string | undefined;
+  readonly title: string;
+  readonly description?: string | undefined;
+  readonly context?: Readonly<Record<string, unknown>> | undefined;
+}
+
+/** A question about a run. Pure. */
+export function aboutRun({ id, tenant, plan }: PlanRun): Pick<Question, "tenant" | "run" | "plan"> {
+  return { tenant, run: id, plan: plan.name };
+}
+
+/** A question about one port of a run. Pure. */
+export function aboutPort(run: PlanRun, port: string): Omit<Question, "title"> {
+  const hasOrchestrator = run.plan.workers.orchestrator !== undefined;
+  return { ...aboutRun(run), port, hasOrchestrator };
 }
 
 /** A subject is the key of an index; what is long stands in it as its SHA-256. */
@@ -155,69 +167,73 @@ function keyed(key: string): string {
  * What an answer orders the run to do; undefined: nothing. Pure. `paths`: those that the question
  * was about.
  */
-export function orderOf(
-  answer: { value: string; note?: string },
-  about: {
-    port?: string;
-    pairTries?: number;
-    paths?: readonly string[];
-    timeMs?: number;
-    tokensMost?: number | null;
-    runTokensMost?: number | null;
-  },
-): RunOrder | undefined {
-  const { port } = about;
+export function orderOf(answer: Answer, about: AnsweredQuestion): RunOrder | undefined {
   if (answer.value === "cancel") return { type: "cancel" };
-  if (port === undefined) {
-    if (answer.value === "retry") return { type: "again" };
-    return answer.value === "more_tokens"
-      ? { type: "extend", tokens: more(about.runTokensMost) }
-      : undefined;
-  }
-  const hint = answer.note === undefined || answer.note === "" ? {} : { hint: answer.note };
-  switch (answer.value) {
+  const { port } = about;
+  return port === undefined ? runOrderOf(answer, about) : portOrderOf(answer, { ...about, port });
+}
+
+interface Answer {
+  readonly value: string;
+  readonly note?: string | undefined;
+}
+
+/** What the question was about, as it stands when the answer comes. */
+interface AnsweredQuestion {
+  readonly port?: string | undefined;
+  readonly pairTries?: number | undefined;
+  readonly paths?: readonly string[] | undefined;
+  readonly timeMs?: number | undefined;
+  readonly tokensMost?: number | null | undefined;
+  readonly runTokensMost?: number | null | undefined;
+}
+
+function runOrderOf({ value }: Answer, about: AnsweredQuestion): RunOrder | undefined {
+  if (value === "retry") return { type: "again" };
+  if (value !== "more_tokens") return undefined;
+  return { type: "extend", tokens: more(about.runTokensMost) };
+}
+
+function portOrderOf(
+  { value, note }: Answer,
+  about: AnsweredQuestion & { readonly port: string },
+): RunOrder | undefined {
+  const { port, pairTries } = about;
+  const hint = note === "" ? undefined : note;
+  switch (value) {
     case "retry":
-      return { type: "retry", port, tries: 1, ...hint };
+      return { type: "retry", port, tries: 1, hint };
     case "reassign":
-      return {
-        type: "retry",
-        port,
-        tries: 1,
-        by: "orchestrator",
-        ...(about.pairTries !== undefined && { pairTries: about.pairTries }),
-        ...hint,
-      };
+      return { type: "retry", port, tries: 1, by: "orchestrator", pairTries, hint };
     case "more_tokens":
       return { type: "retry", port, tokens: more(about.tokensMost ?? about.runTokensMost) };
-    case "more_time":
-      return {
-        type: "retry",
-        port,
-        timeMs: Math.max(60_000, Math.ceil((about.timeMs ?? 0) * MORE)),
-      };
-    case "own":
-    case "read": {
-      const named = answer.note === undefined ? undefined : pathIn(answer.note);
-      const paths =
-        named === undefined
-          ? (about.paths ?? []).flatMap((path) => grantable(path) ?? [])
-          : [named];
-      const grants = [...new Set(paths)]
-        .slice(0, MAX_GRANTS)
-        .map((path) => ({ path, wants: answer.value as "own" | "read" }));
-      return {
-        type: "retry",
-        port,
-        tries: 1,
-        ...(grants.length > 0 && { grants }),
-        ...(named === undefined && hint),
-      };
+    case "more_time": {
+      const timeMs = Math.max(60_000, Math.ceil((about.timeMs ?? 0) * MORE));
+      return { type: "retry", port, timeMs };
     }
+    case "own":
+    case "read":
+      return { type: "retry", port, tries: 1, ...grantsFor(value, hint, about.paths) };
     case "skip":
       return { type: "skip", port };
     default:
       return undefined;
   }
+}
+
+/** A note that is a path is given instead of the paths that were asked for; else it is a hint. */
+function grantsFor(
+  wants: "own" | "read",
+  note: string | undefined,
+  asked: readonly string[] = [],
+): Pick<Extract<RunOrder, { type: "retry" }>, "grants" | "hint"> {
+  const named = note === undefined ? undefined : pathIn(note);
+  const paths = named === undefined ? asked.flatMap((path) => grantable(path) ?? []) : [named];
+  const grants = [...new Set(paths)].slice(0, MAX_GRANTS).map((path) => ({ path, wants }));
+  return {
+    grants: grants.length > 0 ? grants : undefined,
+    hint: named === undefined ? note : undefined,
+  };
 }
 
 /** The paths that an escalation's context names. Pure. */

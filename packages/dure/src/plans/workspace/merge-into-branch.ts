@@ -20,7 +20,7 @@ export interface MergeOptions {
   readonly signal?: AbortSignal | undefined;
 }
 
-export interface MergeOutcome {
+export interface BranchMerge {
   readonly kind: "merged" | "fast-forward" | "already";
   /** Where the branch stands now. */
   readonly commit: string;
@@ -53,7 +53,7 @@ const IN_PROGRESS = [
 export async function mergeIntoBranch(
   repository: Repository,
   options: MergeOptions,
-): Promise<MergeOutcome> {
+): Promise<BranchMerge> {
   const { git, at } = repository;
   const { signal } = options;
   const ref = `refs/heads/${options.target}`;

@@ -2,7 +2,7 @@ import { chmodSync, existsSync, mkdirSync, readFileSync, rmSync, writeFileSync }
 import { join } from "node:path";
 import { expect, test } from "vitest";
 import { Git } from "./git.ts";
-import type { MergeOptions, MergeOutcome } from "./merge-into-branch.ts";
+import type { MergeOptions, BranchMerge } from "./merge-into-branch.ts";
 import { findOwnedSubmodule, freeBranchName, Repository } from "./repository.ts";
 import {
   AT,
@@ -252,7 +252,7 @@ function withResult(): {
   person: TestRepository;
   base: string;
   result: string;
-  merge: (more?: Partial<MergeOptions>) => Promise<MergeOutcome>;
+  merge: (more?: Partial<MergeOptions>) => Promise<BranchMerge>;
 } {
   const person = new TestRepository({ "a.txt": "a\n", "b.txt": "b\n", "gone.txt": "x\n" });
   const base = person.git("rev-parse", "HEAD");
@@ -260,7 +260,7 @@ function withResult(): {
   rmSync(join(person.folder, "gone.txt"));
   const result = person.commit("result", { "b.txt": "result\n", "new/c.txt": "c\n" });
   person.git("checkout", "-q", "main");
-  const merge = async (more: Partial<MergeOptions> = {}): Promise<MergeOutcome> =>
+  const merge = async (more: Partial<MergeOptions> = {}): Promise<BranchMerge> =>
     (await open(person.folder)).mergeInto({
       target: "main",
       result,

@@ -6,7 +6,7 @@ import { foldedGlob } from "../scope.ts";
 import { filtersOff } from "./filters.ts";
 import type { Git, GitPlace } from "./git.ts";
 import { fieldsOf } from "./listing.ts";
-import { mergeIntoBranch, type MergeOptions, type MergeOutcome } from "./merge-into-branch.ts";
+import { mergeIntoBranch, type MergeOptions, type BranchMerge } from "./merge-into-branch.ts";
 import { textOf, type PathKey } from "./paths.ts";
 import { listRefs, refProblem, verifyReachable } from "./refs.ts";
 
@@ -411,7 +411,7 @@ export class Repository {
   }
 
   /** Merges a result into a branch of the person, because a person asked for it. */
-  async mergeInto(options: MergeOptions): Promise<MergeOutcome> {
+  async mergeInto(options: MergeOptions): Promise<BranchMerge> {
     return mergeIntoBranch(this, options);
   }
 

@@ -5,17 +5,18 @@ import type { NewPlatformEvent } from "../../kernel/platform-events.ts";
 import { policyOfCommand, type NetworkFacts } from "../network-needs.ts";
 import type { WorkerSpec } from "../plan.ts";
 import type { Confinement, Sandbox, SandboxEnd } from "../sandbox/sandbox.ts";
-import type { LeaderParts } from "./leader.ts";
+import type { Member } from "../workers/worker.ts";
+import type { LeaderParts } from "./leader-parts.ts";
 import { emit, type RunRecords } from "./records.ts";
-import type { Member, PlanRun, PlanStep, StepKind } from "./run.ts";
+import type { PlanRun, PlanStep, StepKind } from "./run.ts";
 
-export interface StepDeskParts {
+export interface StepLogParts {
   readonly records: RunRecords;
   readonly lease: Lease;
   readonly inbox: LeaderParts["inbox"];
   readonly announce: () => void;
   readonly sandbox: Sandbox;
-  /** How far processes of this machine's runs get, beside what their plans say. */
+  /** How far processes of this machine's runs get, in addition to what their plans say. */
   readonly network: NetworkFacts;
 }
 
@@ -23,20 +24,20 @@ export interface StepKey {
   /** 1-based over all tries; 0 before the first. */
   readonly try: number;
   readonly kind: StepKind;
-  readonly member?: Member;
+  readonly member?: Member | undefined;
   /** Its kind. */
-  readonly worker?: string;
+  readonly worker?: string | undefined;
   readonly manifest?: unknown;
   /** It is done whenever it is asked for: what it made is known to be gone. */
-  readonly again?: boolean;
+  readonly again?: boolean | undefined;
 }
 
 export interface StepEnd<Output> {
   readonly output: Output;
-  readonly tokens?: { readonly input: number; readonly output: number };
+  readonly tokens?: { readonly input: number; readonly output: number } | undefined;
   /** Of these tokens those that signs of the worker have counted. */
-  readonly counted?: number;
-  readonly log?: string;
+  readonly counted?: number | undefined;
+  readonly log?: string | undefined;
 }
 
 export interface StepEvent {
@@ -54,10 +55,12 @@ const NETWORK_USERS: Partial<Record<StepKind, "setup" | "acceptance" | "integrat
 /**
  * What to do about a set-up that failed: most of all it has no network, unless its plan says so.
  */
-export const SETUP_HINT =
-  "Run it by hand in a fresh clone. If it fetches something, name its hosts in the plan: network: { setup: [registry.example.org] }.";
+export const SETUP_HINT = [
+  "Run it by hand in a fresh clone. If it fetches something, name its hosts in the plan:",
+  "network: { setup: [registry.example.org] }.",
+].join(" ");
 
-/** Bounds of one process; the port's time bounds it too. Source: our choice. */
+/** Bounds of one process; the port's time bounds it too. */
 export const PROCESS_LIMITS = {
   outputBytes: 8_000_000,
   fileBytes: 64_000_000,
@@ -65,10 +68,12 @@ export const PROCESS_LIMITS = {
 } as const;
 
 /**
- * An agent's protocol goes over its output too, with every file that it is given. Source: our
- * choice.
+ * An agent's protocol goes over its output too, with every file that it is given.
  */
 const PROTOCOL_BYTES = 64_000_000;
+
+/** The violation that ends a worker. Source: docs/spec/plans §5. */
+export const STOP_AT_VIOLATION = 2;
 
 /** Bounds of a worker's processes. */
 export function limitsOf({
@@ -79,17 +84,14 @@ export function limitsOf({
   return kind === "acp" ? { ...PROCESS_LIMITS, outputBytes: PROTOCOL_BYTES } : PROCESS_LIMITS;
 }
 
-/**
- * Where the steps of one port are begun, written down and told of. A step that has its end gives it
- * again and does nothing.
- */
-export class StepDesk {
+/** Stores the steps of one port with their events. A step that has ended gives its output again. */
+export class StepLog {
   readonly #run: PlanRun;
   readonly #port: string;
-  readonly #parts: StepDeskParts;
+  readonly #parts: StepLogParts;
   readonly #signal: AbortSignal;
 
-  constructor(run: PlanRun, port: string, parts: StepDeskParts, signal: AbortSignal) {
+  constructor(run: PlanRun, port: string, parts: StepLogParts, signal: AbortSignal) {
     this.#run = run;
     this.#port = port;
     this.#parts = parts;
@@ -97,8 +99,8 @@ export class StepDesk {
   }
 
   /**
-   * @param atEnd writes beside the end of the step, in its transaction; gives what is to be asked
-   * and told.
+   * @param atEnd writes in the transaction that ends the step; gives questions to the operator, and
+   * events.
    */
   async step<Output>(
     key: StepKey,
@@ -136,11 +138,9 @@ export class StepDesk {
       // What earlier starts of it have used stays in its row.
       await records.endStep(tx, step.id, {
         output,
-        ...(tokens && {
-          tokensIn: step.tokensIn + tokens.input,
-          tokensOut: step.tokensOut + tokens.output,
-        }),
-        ...(log !== undefined && { log }),
+        tokensIn: tokens && step.tokensIn + tokens.input,
+        tokensOut: tokens && step.tokensOut + tokens.output,
+        log,
       });
       const { escalations = [], events = [] } = await atEnd(tx, end);
       if (escalations.length > 0) await inbox.raise(tx, escalations);
@@ -183,7 +183,7 @@ export class StepDesk {
   }
 
   /**
-   * A sign of the step's worker. `tokens`: what it has used in this start; `beside` writes in the
+   * A sign of the step's worker. `tokens`: what it has used in this start; `alsoWrite` writes in the
    * same transaction.
    */
   async sign(
@@ -194,14 +194,14 @@ export class StepDesk {
       readonly log: string;
       readonly tokens: number;
     },
-    beside: (tx: Transaction) => Promise<void>,
+    alsoWrite: (tx: Transaction) => Promise<void>,
     events: readonly StepEvent[],
   ): Promise<void> {
     const { records, lease, announce } = this.#parts;
     const { tokens, ...words } = sign;
     await records.write(lease, async (tx) => {
       await records.stepSign(tx, step.id, { ...words, tokensIn: step.tokensIn + tokens });
-      await beside(tx);
+      await alsoWrite(tx);
       await emit(tx, this.events(events));
     });
     announce();

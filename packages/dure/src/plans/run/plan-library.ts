@@ -1,7 +1,7 @@
 import { basename, extname, join, resolve, sep } from "node:path";
 import type { Problem } from "../../engine/load-service-document.ts";
 import type { Clock } from "../../kernel/clock.ts";
-import { codeOf, DureError } from "../../kernel/errors.ts";
+import { DureError } from "../../kernel/errors.ts";
 import type { TenantView } from "../../kernel/tenant.ts";
 import { unreadable, type PlanReading } from "../plan-file.ts";
 import { planFilesIn, readPlanFile } from "../plan-folder.ts";
@@ -12,26 +12,21 @@ import type { Plan } from "../plan.ts";
 import type { PlanShape } from "../threads/plan-tasks.ts";
 import type { PlanThreads } from "../threads/plan-threads.ts";
 import type { Git } from "../workspace/git.ts";
-import type { MergeOutcome } from "../workspace/merge-into-branch.ts";
+import type { BranchMerge } from "../workspace/merge-into-branch.ts";
 import { Repository } from "../workspace/repository.ts";
 import { RunStore, type TreeDiff } from "../workspace/store.ts";
 import type { HookRequests } from "./hook-requests.ts";
 import type { ChannelMember } from "./channel.ts";
-import { becauseOf } from "./leader.ts";
-import { namedRepository } from "./named-repositories.ts";
-import {
-  narrowed,
-  runCleaned,
-  type CleanFor,
-  type CleanRuns,
-  type Plans,
-  type StartRun,
-} from "./plans.ts";
-import type { Because, PlanRun, RunOrder } from "./run.ts";
-import { AUTHOR } from "./work.ts";
+import { NamedRepositories } from "./named-repositories.ts";
+import { narrowed } from "./narrow-plan.ts";
+import { runCleaned } from "./run-requests.ts";
+import { type CleanFor, type CleanRuns } from "./run-cleaner.ts";
+import { type Runs, type StartRun } from "./runs.ts";
+import type { Because, PlanRun, PlanStep, RunOrder, RunReport } from "./run.ts";
+import { AUTHOR } from "./run-site.ts";
 
-export interface PlanDeskOptions {
-  readonly plans: Plans;
+export interface PlanLibraryOptions {
+  readonly runs: Runs;
   /** What workers ask for from inside of a run. */
   readonly requests: HookRequests;
   readonly git: Git;
@@ -39,7 +34,7 @@ export interface PlanDeskOptions {
   readonly folder: string;
   /** How far processes get, beside what plans say. Default: as plans say. */
   readonly network?: NetworkFacts | undefined;
-  /** What plans work on when nobody names another one. */
+  /** What plans work on when neither the caller nor the plan names another one. */
   readonly repository: string;
   readonly clock: Clock;
   /** Where the text of plans is read and their shape is found: not on the thread that answers. */
@@ -74,14 +69,14 @@ export interface PlanChoice extends Reach, Pick<StartRun, "only" | "from"> {
 }
 
 /**
- * Who asks may do at this machine what the team may: name what lies outside of a text's tree, and
+ * The caller may do at this machine what the team may: name what lies outside of a text's tree, and
  * repositories that the team does not name. Default false.
  */
 interface Reach {
   readonly mayReachOut?: boolean | undefined;
 }
 
-/** Who asks may start what takes protection away from this machine. Default false. */
+/** The caller may start what takes protection away from this machine. Default false. */
 interface Unconfined {
   readonly mayRunUnconfined?: boolean | undefined;
 }
@@ -107,23 +102,33 @@ export interface PlanView extends PlanShape {
 }
 
 /**
- * Orders after which less is done than before: anybody who may order at all may give them, wherever
- * the run works.
+ * Orders after which less is done than before. A caller who may give orders at all may give them,
+ * wherever the run works.
  */
 const STOPS: ReadonlySet<RunOrder["type"]> = new Set(["pause", "cancel"]);
+/** What to do without a model. */
+const MODEL_HINT = [
+  "Set the key of a provider, such as OPENAI_API_KEY,",
+  "or write the plan by hand: dure new plan NAME",
+].join(" ");
 /** Bytes of one patch that is shown. */
 const PATCH_BYTES = 400_000;
 
 /** Plans as files, and what is done with them: look, check, begin a run, take its result over. */
-export class PlanDesk {
-  readonly runs: Plans;
+export class PlanLibrary {
+  readonly runs: Runs;
   readonly requests: HookRequests;
-  readonly #options: PlanDeskOptions;
+  readonly #options: PlanLibraryOptions;
+  readonly #repositories: NamedRepositories;
 
-  constructor(options: PlanDeskOptions) {
+  constructor(options: PlanLibraryOptions) {
     this.#options = options;
-    this.runs = options.plans;
+    this.runs = options.runs;
     this.requests = options.requests;
+    this.#repositories = new NamedRepositories({
+      ...options,
+      readPlan: (name) => this.#read(name),
+    });
   }
 
   /** Every plan of the folder, those that cannot be read too; by name. */
@@ -170,7 +175,7 @@ export class PlanDesk {
    */
   async show(name: string, { signal }: { signal: AbortSignal }): Promise<PlanView> {
     const { plan, file } = await this.#valid({ name }, signal);
-    return this.#view(plan, file, this.#repositoryOf(undefined, plan), signal);
+    return this.#view(plan, file, this.#repositories.locate(undefined, plan), signal);
   }
 
   /**
@@ -217,23 +222,15 @@ export class PlanDesk {
   ): Promise<TreeDiff> {
     const run = await this.runs.get(id, { tenant });
     const found = port === undefined ? undefined : await this.runs.port(id, port, { tenant });
-    const newest =
-      found &&
-      (found.resultCommit ??
-        (
-          found.steps
-            .toReversed()
-            .find(
-              ({ kind, status }) => (kind === "implement" || kind === "test") && status === "done",
-            )?.output as { commit?: string } | undefined
-        )?.commit);
-    const [from, to] = found ? [found.startCommit, newest] : [run.baseCommit, run.report?.commit];
-    if (from === null || from === undefined || to === undefined || to === null) {
-      throw new DureError(
-        "RUN_NO_RESULT",
-        `${port === undefined ? `The run ${id}` : `The port ${port}`} has changed nothing yet.`,
-        { class: "not-found", hint: "Look again when a try has ended." },
-      );
+    const [from, to] = found
+      ? [found.startCommit, found.resultCommit ?? lastCommit(found.steps)]
+      : [run.baseCommit, run.report?.commit];
+    if (from === null || to === undefined) {
+      const what = port === undefined ? `The run ${id}` : `The port ${port}`;
+      throw new DureError("RUN_NO_RESULT", `${what} has changed nothing yet.`, {
+        class: "not-found",
+        hint: "Look again when a try has ended.",
+      });
     }
     const { store } = await this.#store(run, signal);
     return store.diff(from, to, { patchBytes: PATCH_BYTES, signal });
@@ -251,9 +248,11 @@ export class PlanDesk {
       mayReachOut = false,
       signal,
     }: Reach & { into?: string | undefined; tenant: TenantView; signal: AbortSignal },
-  ): Promise<MergeOutcome & { readonly target: string }> {
+  ): Promise<BranchMerge & { readonly target: string }> {
     const run = await this.runs.get(id, { tenant });
-    if (!mayReachOut) await this.#named(run.repository, `The repository of the run ${id}`, signal);
+    if (!mayReachOut) {
+      await this.#repositories.named(run.repository, `The repository of the run ${id}`, signal);
+    }
     if (run.report?.commit === undefined) {
       throw new DureError(
         "RUN_NO_RESULT",
@@ -266,7 +265,7 @@ export class PlanDesk {
     const outcome = await repository.mergeInto({
       target,
       result: run.report.commit,
-      message: `Merge ${run.report.branch ?? run.id}\n\nPorts: ${run.report.kept.join(", ")}\nRun: ${run.id}\n`,
+      message: mergeMessage(run.id, run.report),
       identity: { ...AUTHOR, at: this.#options.clock.now() },
       scratch: join(run.folder, "scratch"),
       signal,
@@ -275,8 +274,8 @@ export class PlanDesk {
   }
 
   /**
-   * As {@link Plans.order}. What lets work go on in a repository that the team has not named is not
-   * for everybody; stopping it is. Throws `REPOSITORY_NOT_NAMED` too.
+   * As {@link Runs.order}. Only a caller that may reach out lets work go on in a repository that the
+   * team has not named. Every caller may stop it. Throws `REPOSITORY_NOT_NAMED` too.
    */
   async order(
     id: string,
@@ -288,7 +287,7 @@ export class PlanDesk {
   }
 
   /**
-   * As {@link Plans.say}, for those who may let work go on there. Throws `REPOSITORY_NOT_NAMED`
+   * As {@link Runs.say}, for callers that may let work go on there. Throws `REPOSITORY_NOT_NAMED`
    * too.
    */
   async say(
@@ -307,8 +306,8 @@ export class PlanDesk {
   }
 
   /**
-   * As {@link Plans.clean}. Runs of repositories that the team has not named are kept, unless who
-   * asks may remove refs there.
+   * As {@link Runs.clean}. Runs of repositories that the team has not named are kept, unless the
+   * caller may reach out.
    */
   async clean(
     wanted: CleanRuns,
@@ -316,14 +315,14 @@ export class PlanDesk {
       mayReachOut = false,
       ...how
     }: Reach & Omit<CleanFor, "whyRefused"> & { readonly signal: AbortSignal },
-  ): ReturnType<Plans["clean"]> {
+  ): ReturnType<Runs["clean"]> {
     const known = new Map<string, Promise<Because | undefined>>();
     const whyRefused = (run: PlanRun): Promise<Because | undefined> => {
-      const refused = known.get(run.repository) ?? this.#whyNotNamed(run, how.signal);
+      const refused = known.get(run.repository) ?? this.#repositories.whyNotNamed(run, how.signal);
       known.set(run.repository, refused);
       return refused;
     };
-    return this.runs.clean(wanted, { ...how, ...(!mayReachOut && { whyRefused }) });
+    return this.runs.clean(wanted, { ...how, whyRefused: mayReachOut ? undefined : whyRefused });
   }
 
   /**
@@ -338,15 +337,15 @@ export class PlanDesk {
       signal,
     }: Reach & { repository?: string | undefined; signal: AbortSignal },
   ): Promise<{ readonly text: string } & Pick<PlanReading, "problems" | "problemCount">> {
-    const asked = this.#repositoryOf(given);
+    const asked = this.#repositories.locate(given);
     const folder =
       given === undefined || mayReachOut
         ? asked
-        : await this.#named(asked, `The repository ${given}`, signal);
+        : await this.#repositories.named(asked, `The repository ${given}`, signal);
     if (!this.#options.draft) {
       throw new DureError("MODEL_MISSING", "No model is there that could propose a plan.", {
         class: "conflict",
-        hint: "Set the key of a provider, such as OPENAI_API_KEY, or write the plan by hand: dure new plan NAME",
+        hint: MODEL_HINT,
       });
     }
     const repository = await Repository.open(folder, { git: this.#options.git, signal });
@@ -362,52 +361,13 @@ export class PlanDesk {
     return { text, problems, problemCount };
   }
 
-  /**
-   * What a person names goes before what the plan names, and that before the folder of the team.
-   */
-  #repositoryOf(given: string | undefined, plan?: Plan): string {
-    const { repository, folder } = this.#options;
-    if (given !== undefined) return resolve(repository, given);
-    return plan?.repository === undefined ? repository : resolve(folder, plan.repository);
-  }
-
-  /**
-   * The root of a repository that is the team's own or that a plan of its folder names. Throws
-   * `REPOSITORY_NOT_NAMED`. `shown`: in the words of who asked.
-   */
-  async #named(folder: string, shown: string, signal: AbortSignal): Promise<string> {
-    const { folder: plans, repository, git } = this.#options;
-    const named = [repository];
-    for (const name of await planFilesIn(plans)) {
-      const { plan } = await this.#read(name);
-      if (plan?.repository !== undefined) named.push(resolve(plans, plan.repository));
-    }
-    const root = await namedRepository(folder, named, { git, signal });
-    if (root !== undefined) return root;
-    if (named.includes(folder)) return folder; // it is gone, or is none: that is said where it is opened
-    throw new DureError("REPOSITORY_NOT_NAMED", `${shown} is not one that the team has named.`, {
-      class: "forbidden",
-      hint: "Let somebody put a plan with this `repository` into the team's folder plans, or use a token with the scope admin.",
-    });
-  }
-
   /** Throws `RUN_UNKNOWN`, `REPOSITORY_NOT_NAMED`. */
   async #assertNamed(
     id: string,
     { tenant, signal }: { tenant: TenantView; signal: AbortSignal },
   ): Promise<void> {
     const run = await this.runs.get(id, { tenant });
-    await this.#named(run.repository, `The repository of the run ${id}`, signal);
-  }
-
-  async #whyNotNamed(run: PlanRun, signal: AbortSignal): Promise<Because | undefined> {
-    try {
-      await this.#named(run.repository, "Its repository", signal);
-      return undefined;
-    } catch (error) {
-      if (codeOf(error) !== "REPOSITORY_NOT_NAMED") throw error;
-      return becauseOf(error);
-    }
+    await this.#repositories.named(run.repository, `The repository of the run ${id}`, signal);
   }
 
   async #branchOf(repository: Repository, base: string): Promise<string> {
@@ -450,11 +410,11 @@ export class PlanDesk {
     const { plan, file } = await this.#valid(source, signal);
     if ("text" in source && !mayReachOut) assertStaysInside(plan);
     const asked = given ?? ("text" in source ? plan.repository : undefined);
-    const folder = this.#repositoryOf(given, plan);
+    const folder = this.#repositories.locate(given, plan);
     const repository =
       asked === undefined || mayReachOut
         ? folder
-        : await this.#named(folder, `The repository ${asked}`, signal);
+        : await this.#repositories.named(folder, `The repository ${asked}`, signal);
     return { plan: base === undefined ? plan : { ...plan, base }, file, repository };
   }
 
@@ -467,20 +427,13 @@ export class PlanDesk {
           }
         : await this.read(source.name);
     if (plan) return { plan, file };
-    throw new DureError(
-      "PLAN_INVALID",
-      `The plan ${file} has ${problemCount === 1 ? "a problem" : `${problemCount} problems`}: ${problems
-        .slice(0, 3)
-        .map(({ line, key, message }) =>
-          `${line === undefined ? "" : `line ${line}, `}${key} ${message}`.trim(),
-        )
-        .join("; ")}.`,
-      {
-        class: "input",
-        hint: `See all of them with: dure plan check ${"text" in source ? file : source.name}`,
-        details: { problems, problemCount },
-      },
-    );
+    const count = problemCount === 1 ? "a problem" : `${problemCount} problems`;
+    const first = problems.slice(0, 3).map(problemWords).join("; ");
+    throw new DureError("PLAN_INVALID", `The plan ${file} has ${count}: ${first}.`, {
+      class: "input",
+      hint: `See all of them with: dure plan check ${"text" in source ? file : source.name}`,
+      details: { problems, problemCount },
+    });
   }
 
   async #view(plan: Plan, file: string, folder: string, signal: AbortSignal): Promise<PlanView> {
@@ -507,14 +460,29 @@ export class PlanDesk {
   }
 }
 
+/** The commit of the last step of a port that made one. Pure. */
+function lastCommit(steps: readonly PlanStep[]): string | undefined {
+  const last = steps.findLast(
+    ({ kind, status }) => (kind === "implement" || kind === "test") && status === "done",
+  );
+  return (last?.output as { commit?: string } | undefined)?.commit;
+}
+
+function mergeMessage(run: string, { branch, kept }: RunReport): string {
+  return `Merge ${branch ?? run}\n\nPorts: ${kept.join(", ")}\nRun: ${run}\n`;
+}
+
+/** A problem of a plan in a sentence about several. Pure. */
+function problemWords({ line, key, message }: Problem): string {
+  const where = line === undefined ? "" : `line ${line}, `;
+  return `${where}${key} ${message}`.trim();
+}
+
 /** An open network is said out loud. */
 function openWarnings(plan: Plan, { team }: NetworkFacts): readonly PlanWarning[] {
   const open = opensNetwork(plan, team);
   if (open.length === 0) return [];
-  return [
-    {
-      code: "NETWORK_OPEN",
-      message: `network: open for ${open.join(", ")}. What runs there reaches every public host, and can send there whatever it can read.`,
-    },
-  ];
+  const reach =
+    "What runs there reaches every public host, and can send there whatever it can read.";
+  return [{ code: "NETWORK_OPEN", message: `network: open for ${open.join(", ")}. ${reach}` }];
 }

@@ -1,0 +1,69 @@
+import { DureError } from "../../kernel/errors.ts";
+import type { Assignment, Worker, WorkerEvent, WorkerResult } from "../workers/worker.ts";
+import type { WorkerSigns } from "./signs.ts";
+
+/** Characters of a log kept in memory. */
+const MAX_LOG = 64_000;
+
+export type Violation = Extract<WorkerEvent, { type: "violation" }>;
+
+/** What a worker came to. */
+export interface WorkerEnd {
+  readonly result: WorkerResult;
+  /** Of its tokens those that its signs have counted. */
+  readonly counted: number;
+  readonly log: string;
+}
+
+/** Lets a worker work to its end, and stores its signs. Rejects with the abort of `signal`. */
+export async function followWorker(
+  worker: Worker,
+  assignment: Assignment,
+  {
+    signs,
+    onViolation,
+    signal,
+  }: {
+    signs: WorkerSigns;
+    onViolation: (violation: Violation) => Promise<void>;
+    signal: AbortSignal;
+  },
+): Promise<WorkerEnd> {
+  let log = "";
+  let result: WorkerResult | undefined;
+  try {
+    for await (const event of worker.run(assignment, { signal })) {
+      log = (log + wordsOf(event)).slice(-MAX_LOG);
+      if (event.type === "result") result = event.result;
+      if (event.type === "violation") await onViolation(event);
+      if (event.type === "progress") await signs.heard(event, log);
+    }
+  } finally {
+    signs.stop();
+    // A leader that has lost the run writes nothing.
+    if (!result) await signs.lastWord(log).catch(() => {});
+  }
+  if (result) return { result, counted: signs.counted, log };
+  throw new DureError(
+    "WORKER_FAILED",
+    `The ${worker.kind} worker of ${assignment.port} ended without a result.`,
+  );
+}
+
+/** An event as the log has it. Pure. */
+function wordsOf(event: WorkerEvent): string {
+  switch (event.type) {
+    case "progress":
+      return "";
+    case "said":
+      return event.text.endsWith("\n") ? event.text : `${event.text}\n`;
+    case "violation":
+      return `refused: ${event.wanted} ${event.path} (${event.because})\n`;
+    case "access":
+      return `asked: ${event.wants} ${event.path} → ${event.granted ? "granted" : "not now"}\n`;
+    case "result":
+      return `${event.result.status}: ${event.result.summary}\n`;
+    default:
+      return event satisfies never;
+  }
+}

@@ -1,0 +1,234 @@
+import type { Lease } from "../../durable/leases.ts";
+import type { Cancel } from "../../kernel/clock.ts";
+import { codeOf, messageOf } from "../../kernel/errors.ts";
+import type { NewPlatformEvent } from "../../kernel/platform-events.ts";
+import { RunLeader } from "./leader.ts";
+import { becauseOf, reportOf } from "./leader-parts.ts";
+import { emit, type RunRecords } from "./records.ts";
+import { RunOrphans } from "./run-orphans.ts";
+import { isRunEnded, type Because, type PlanPort, type PlanRun } from "./run.ts";
+import type { RunsOptions } from "./runs.ts";
+import { aboutRun, escalationFor } from "./triggers.ts";
+
+type LeadingParts = Omit<RunsOptions, "events" | "resolveBase" | "home" | "notifications"> & {
+  readonly records: RunRecords;
+  /** Wakes readers of events. */
+  readonly announce: () => void;
+  /** Aborts when this process stops. */
+  readonly signal: AbortSignal;
+};
+
+interface LedRun {
+  leader: RunLeader | undefined;
+  finished: Promise<void>;
+}
+
+/**
+ * How often a process looks for runs that want a leader, in milliseconds. Source: docs/spec/plans
+ * §3: another process takes over within 10 s.
+ */
+const LOOK_EVERY_MS = 1_000;
+const HOST_GONE_MS = 60_000;
+const HOST_SEEN_EVERY_MS = 5_000;
+const MAX_RUNNING = 20;
+/** Faults of our own in leading a run before it rests until the next start. */
+const MAX_FAULTS = 5;
+
+/** The runs that this process leads, and its look for more. */
+export class RunLeading {
+  readonly #parts: LeadingParts;
+  readonly #orphans: RunOrphans;
+  readonly #hostGoneMs: number;
+  readonly #led = new Map<string, LedRun>();
+  readonly #faults = new Map<string, number>();
+  #looking: Promise<void> | undefined;
+  #lookAgain = false;
+  /** When this machine was last recorded as alive. */
+  #seenAt = -Infinity;
+
+  constructor(parts: LeadingParts) {
+    this.#parts = parts;
+    this.#hostGoneMs = parts.hostGoneMs ?? HOST_GONE_MS;
+    const { elsewhere } = parts;
+    this.#orphans = new RunOrphans({ ...parts, elsewhere, goneMs: this.#hostGoneMs });
+  }
+
+  /** Runs that are led here. */
+  get size(): number {
+    return this.#led.size;
+  }
+
+  /** Looks now and then. */
+  start(): Cancel {
+    const cancel = this.#parts.clock.every(LOOK_EVERY_MS, () => void this.#look());
+    void this.#look();
+    return cancel;
+  }
+
+  /** A run was begun, or an order to one is there. */
+  notice(): void {
+    for (const { leader } of this.#led.values()) leader?.notice();
+    void this.#look();
+  }
+
+  /** Resolves when the last look has ended. */
+  get looked(): Promise<void> {
+    return this.#looking ?? Promise.resolve();
+  }
+
+  /** Resolves when no run is led any more. */
+  get finished(): Promise<void> {
+    const all = [...this.#led.values()].map(({ finished }) => finished);
+    return Promise.allSettled(all).then(() => {});
+  }
+
+  #look(): Promise<void> {
+    this.#lookAgain = true;
+    this.#looking ??= this.#lookOnce().finally(() => (this.#looking = undefined));
+    return this.#looking;
+  }
+
+  /** Never rejects. */
+  async #lookOnce(): Promise<void> {
+    const { records, lease, host, logger, signal, running = MAX_RUNNING } = this.#parts;
+    try {
+      while (this.#lookAgain && !signal.aborted) {
+        this.#lookAgain = false;
+        await lease.whenHeld({ signal });
+        await this.#recordHost();
+        const room = running - this.#led.size;
+        if (room <= 0) return;
+        const waiting = await records.hosts.waiting(host, [...this.#led.keys()]);
+        for (const id of waiting.slice(0, room)) this.#begin(id, (led) => this.#lead(id, led));
+      }
+    } catch (error) {
+      if (signal.aborted) return;
+      logger.warn(
+        { code: codeOf(error), error: messageOf(error) },
+        "could not look for runs of plans; trying again",
+      );
+    }
+  }
+
+  /** Now and then: this machine lives, and runs of machines that do not are looked for. */
+  async #recordHost(): Promise<void> {
+    const { records, clock, host } = this.#parts;
+    const everyMs = Math.min(HOST_SEEN_EVERY_MS, this.#hostGoneMs / 4);
+    if (clock.monotonic() - this.#seenAt < everyMs) return;
+    await records.hosts.hostSeen(host);
+    this.#seenAt = clock.monotonic();
+    await this.#orphans.tell();
+    const adoptable = await this.#orphans.adoptable((id) => this.#led.has(id));
+    for (const id of adoptable) this.#begin(id, () => this.#orphans.adopt(id));
+  }
+
+  /** @param work never rejects. */
+  #begin(id: string, work: (led: LedRun) => Promise<void>): void {
+    const led: LedRun = { leader: undefined, finished: Promise.resolve() };
+    this.#led.set(id, led);
+    led.finished = work(led).finally(() => {
+      this.#led.delete(id);
+      void this.#look();
+    });
+  }
+
+  /** Never rejects. */
+  async #lead(id: string, led: LedRun): Promise<void> {
+    const { leases, signal } = this.#parts;
+    try {
+      await leases.hold(
+        `run:${id}`,
+        (lease, { signal: whileHeld }) => this.#leadHeld(id, led, lease, whileHeld),
+        { signal },
+      );
+      this.#faults.delete(id);
+    } catch (error) {
+      if (signal.aborted || codeOf(error) === "FENCED") return;
+      await this.#onFault(id, error);
+    }
+  }
+
+  async #leadHeld(id: string, led: LedRun, lease: Lease, signal: AbortSignal): Promise<void> {
+    const { records, inbox, clock, logger, announce } = this.#parts;
+    await records.hosts.claimListenSlot(lease, id);
+    const run = await records.run(id);
+    if (!run) return;
+    const work = this.#parts.work({ records, lease, run });
+    await work.clear(run, { signal });
+    const parts = { records, inbox, announce, clock, logger, ...work };
+    const leader = new RunLeader(run, lease, parts);
+    led.leader = leader;
+    if (!isRunEnded(run.status)) {
+      logger.info({ run: id, lease: lease.epoch }, `run ${id} of ${run.plan.name} is led here`);
+    }
+    await leader.lead({ signal });
+    await records.hosts.releaseListenSlot(lease, id);
+  }
+
+  /** Waits before the run is led again. After too many faults it is given up. Never rejects. */
+  async #onFault(id: string, error: unknown): Promise<void> {
+    const { clock, logger, signal } = this.#parts;
+    const faults = (this.#faults.get(id) ?? 0) + 1;
+    this.#faults.set(id, faults);
+    logger.error(
+      { run: id, code: codeOf(error), error: messageOf(error) },
+      `run ${id} could not be led (${faults} of ${MAX_FAULTS})`,
+    );
+    if (faults < MAX_FAULTS) {
+      const waitMs = Math.min(250 * 2 ** faults, 5_000);
+      await clock.sleep(waitMs, { signal }).catch(() => {});
+      return;
+    }
+    await this.#giveUp(id, becauseOf(error)).catch((reason: unknown) =>
+      logger.error({ run: id, error: messageOf(reason) }, `run ${id} could not be ended`),
+    );
+  }
+
+  /**
+   * Our own code or the machine fails with a run again and again: it ends, and says why. What was
+   * made is kept. Of one that has ended open orders are closed.
+   */
+  async #giveUp(id: string, because: Because): Promise<void> {
+    const { records, leases, inbox, announce } = this.#parts;
+    this.#faults.delete(id);
+    await leases.hold(`run:${id}`, async (lease) => {
+      const run = await records.run(id);
+      if (!run) return;
+      await this.#endFailed(run, lease, because);
+      await records.hosts.releaseListenSlot(lease, id);
+    });
+    inbox.announce();
+    announce();
+  }
+
+  async #endFailed(run: PlanRun, lease: Lease, because: Because): Promise<void> {
+    const { records, inbox } = this.#parts;
+    const { code, message } = because;
+    const [ports, orders] = await Promise.all([records.ports(run.id), records.openOrders(run.id)]);
+    await records.write(lease, async (tx) => {
+      for (const { id } of orders) await records.closeOrder(tx, id, { ok: false, code, message });
+      if (isRunEnded(run.status)) return;
+      const report = reportOf(ports, because);
+      await records.changeRun(tx, run.id, { status: "failed", phase: "over", because, report });
+      const question = escalationFor("worker-lost", {
+        ...aboutRun(run),
+        title: `${run.plan.name}: ${message}`.slice(0, 300),
+        context: { code },
+      });
+      await inbox.raise(tx, [question]);
+      await emit(tx, [endEvent(run, ports, because)]);
+    });
+  }
+}
+
+function endEvent(run: PlanRun, ports: readonly PlanPort[], because: Because): NewPlatformEvent {
+  const { kept, missing } = reportOf(ports, because);
+  const data = {
+    plan: run.plan.name,
+    outcome: "failed",
+    because: because.message,
+    kept: kept.length,
+    missing: missing.length,
+  };
+  return { type: "run.end", role: "orchestration", run: run.id, data };
+}

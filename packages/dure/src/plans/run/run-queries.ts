@@ -1,0 +1,212 @@
+import type { Database } from "../../durable/database.ts";
+import type { EventLog } from "../../durable/event-log.ts";
+import type { Page } from "../../engine/api.ts";
+import { DureError } from "../../kernel/errors.ts";
+import type { PlatformEvent } from "../../kernel/platform-events.ts";
+import type { TenantView } from "../../kernel/tenant.ts";
+import { channelMessages, type ChannelMessage } from "./channel.ts";
+import type { PlanViolation, RunRecords } from "./records.ts";
+import {
+  isRunEnded,
+  ORCHESTRATOR,
+  type PlanPort,
+  type PlanRun,
+  type PlanRunStatus,
+  type PlanStep,
+} from "./run.ts";
+import { BROKEN_TRIES, triesForBreak } from "./tries.ts";
+
+export interface PortDetail extends PlanPort {
+  readonly steps: readonly PlanStep[];
+  readonly messages: readonly ChannelMessage[];
+  readonly violations: readonly PlanViolation[];
+}
+
+/** A run with what its ports and the orchestrator have come to. */
+export interface RunDetail extends PlanRun {
+  /** `triesMade`: tries that were begun. */
+  readonly ports: readonly (PlanPort & { readonly triesMade: number })[];
+  /** Steps of no port: the contracts, the merge. */
+  readonly orchestrator: readonly PlanStep[];
+}
+
+export type RunFrame =
+  /** How the run stands; what follows comes behind `position`. */
+  | { readonly kind: "run"; readonly run: RunDetail; readonly position: string }
+  | { readonly kind: "event"; readonly event: PlatformEvent }
+  | { readonly kind: "reset"; readonly oldest: string };
+
+/** Which runs are listed. */
+export interface RunFilter {
+  readonly tenant?: TenantView | undefined;
+  readonly plan?: string | undefined;
+  readonly status?: PlanRunStatus | undefined;
+  readonly limit?: number | undefined;
+  /** Where the last page ended. */
+  readonly cursor?: string | undefined;
+}
+
+const PAGE_DEFAULT = 50;
+const PAGE_MOST = 200;
+/** Events that are read at once. */
+const EVENTS_PAGE = 500;
+
+/** Looks at runs; changes nothing. Every question throws `RUN_UNKNOWN` for another tenant's run. */
+export class RunQueries {
+  readonly #records: RunRecords;
+  readonly #database: Database;
+  readonly #events: Pick<EventLog, "now" | "read" | "follow" | "caughtUp">;
+
+  constructor(options: {
+    records: RunRecords;
+    database: Database;
+    events: Pick<EventLog, "now" | "read" | "follow" | "caughtUp">;
+  }) {
+    this.#records = options.records;
+    this.#database = options.database;
+    this.#events = options.events;
+  }
+
+  async find(id: string, tenant: TenantView): Promise<PlanRun> {
+    const run = await this.#records.run(id);
+    if (run && (tenant === null || run.tenant === tenant)) return run;
+    throw new DureError("RUN_UNKNOWN", `There is no run ${id}.`, {
+      class: "not-found",
+      hint: "List them with: dure plan runs",
+    });
+  }
+
+  /** Throws `PLAN_PORT_UNKNOWN`. */
+  async findPort(run: PlanRun, id: string): Promise<PlanPort> {
+    const port = await this.#records.port(run.id, id);
+    if (port) return port;
+    const names = run.plan.ports.slice(0, 20).map((one) => one.id);
+    throw new DureError("PLAN_PORT_UNKNOWN", `The run ${run.id} has no port ${id}.`, {
+      class: "not-found",
+      hint: `Its ports are ${names.join(", ")}.`,
+    });
+  }
+
+  async get(
+    id: string,
+    tenant: TenantView,
+  ): Promise<PlanRun & { readonly ports: readonly PlanPort[] }> {
+    const run = await this.find(id, tenant);
+    return { ...run, ports: await this.#records.ports(id) };
+  }
+
+  /** As `get`, with the orchestrator's steps. */
+  async detail(id: string, tenant: TenantView): Promise<RunDetail> {
+    const run = await this.get(id, tenant);
+    const [tries, orchestrator] = await Promise.all([
+      this.#records.triesMade(id),
+      this.#records.steps(id, ORCHESTRATOR),
+    ]);
+    const ports = run.ports.map((port) => {
+      const { made = 0, isBroken = false } = tries.get(port.id) ?? {};
+      const triesPair = port.triesPair + (isBroken ? BROKEN_TRIES : 0);
+      return { ...port, triesPair, triesMade: made };
+    });
+    return { ...run, ports, orchestrator };
+  }
+
+  async port(id: string, port: string, tenant: TenantView): Promise<PortDetail> {
+    const found = await this.findPort(await this.find(id, tenant), port);
+    const [steps, messages, violations] = await Promise.all([
+      this.#records.steps(id, port),
+      channelMessages(this.#database, id, port),
+      this.#records.violations(id, port),
+    ]);
+    const triesPair = found.triesPair + triesForBreak(steps);
+    return { ...found, triesPair, steps, messages, violations };
+  }
+
+  /** Null for a step without a prompt. Throws `STEP_UNKNOWN`. */
+  async manifest(id: string, port: string, step: number, tenant: TenantView): Promise<unknown> {
+    await this.find(id, tenant);
+    const steps = await this.#records.steps(id, port);
+    if (steps.some((one) => one.id === step)) return this.#records.manifest(id, step);
+    throw new DureError("STEP_UNKNOWN", `The port ${port} of ${id} has no step ${step}.`, {
+      class: "not-found",
+      hint: "Its steps are listed with the port.",
+    });
+  }
+
+  /** Newest first. */
+  async list(
+    filter: RunFilter,
+  ): Promise<Page<PlanRun & { readonly counts: Readonly<Record<string, number>> }>> {
+    const { tenant = "", plan, status, cursor } = filter;
+    const limit = Math.min(Math.max(filter.limit ?? PAGE_DEFAULT, 1), PAGE_MOST);
+    const before = cursor === undefined ? undefined : readCursor(cursor);
+    const rows = await this.#records.runs({ tenant, plan, status, before, limit: limit + 1 });
+    const items = rows.slice(0, limit).map(({ run, counts }) => ({ ...run, counts }));
+    const last = rows[limit - 1];
+    return { items, nextCursor: rows.length > limit && last ? cursorOf(last.seq) : null };
+  }
+
+  /** See `Runs.stream`. */
+  async *stream(
+    id: string,
+    {
+      tenant,
+      after,
+      signal,
+    }: { tenant: TenantView; after: string | undefined; signal: AbortSignal | undefined },
+  ): AsyncGenerator<RunFrame, void, undefined> {
+    const position = after ?? (await this.#events.now());
+    const run = await this.detail(id, tenant);
+    if (isRunEnded(run.status)) {
+      // The last events of the run may stand behind a transaction that is still open.
+      await this.#events.caughtUp({ signal });
+      if (after === undefined) yield { kind: "run", run, position: await this.#events.now() };
+      else yield* this.#eventsAfter(id, after, signal);
+      return;
+    }
+    if (after === undefined) yield { kind: "run", run, position };
+    yield* this.#follow(id, position, signal);
+  }
+
+  /** What is stored of a run that has ended. */
+  async *#eventsAfter(
+    run: string,
+    after: string,
+    signal: AbortSignal | undefined,
+  ): AsyncGenerator<RunFrame, void, undefined> {
+    for (let from = after; ;) {
+      const page = await this.#events.read(from, { run }, EVENTS_PAGE);
+      if (page.reset) yield { kind: "reset", oldest: page.reset.oldest };
+      for (const event of page.events) yield { kind: "event", event };
+      if (page.atEnd || signal?.aborted) return;
+      from = page.next;
+    }
+  }
+
+  /** What happens until the run has ended. */
+  async *#follow(
+    run: string,
+    after: string,
+    signal: AbortSignal | undefined,
+  ): AsyncGenerator<RunFrame, void, undefined> {
+    const options = signal ? { after, signal } : { after };
+    for await (const item of this.#events.follow({ run }, options)) {
+      yield item;
+      if (item.kind !== "event" || item.event.type !== "run.end") continue;
+      const now = await this.#records.run(run);
+      if (!now || isRunEnded(now.status)) return;
+    }
+  }
+}
+
+function cursorOf(seq: number): string {
+  return Buffer.from(String(seq)).toString("base64url");
+}
+
+function readCursor(cursor: string): number {
+  const number = Number(Buffer.from(cursor, "base64url").toString());
+  if (Number.isSafeInteger(number) && number > 0) return number;
+  throw new DureError("CURSOR_INVALID", `"${cursor}" is no cursor of this list.`, {
+    class: "input",
+    hint: "Give back next_cursor as it was.",
+  });
+}

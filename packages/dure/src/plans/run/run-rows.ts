@@ -1,0 +1,209 @@
+import type { Promises } from "../sandbox/proof.ts";
+import type { Plan } from "../plan.ts";
+import type { PortStatus } from "../scheduler.ts";
+import type { Member } from "../workers/worker.ts";
+import type { NewRun, PortChange } from "./records.ts";
+import type {
+  Because,
+  PathGrant,
+  PlanPort,
+  PlanRun,
+  PlanRunStatus,
+  PlanStep,
+  RunMode,
+  RunPhase,
+  RunReport,
+  StepKind,
+} from "./run.ts";
+import { workerNode } from "./tree.ts";
+
+/** The ports of a new run, as `plan.create_ports` takes them. Pure. */
+export function newPorts({ plan, triesOrchestrator }: NewRun): readonly Record<string, unknown>[] {
+  return plan.ports.map((port, position) => ({
+    position,
+    id: port.id,
+    tries_pair: plan.limits.tries,
+    tries_orchestrator: triesOrchestrator,
+    time_ms: port.timeoutMs,
+    tokens_most: port.budget?.tokens ?? null,
+  }));
+}
+
+/** A change as the function `dure.change_ports` takes it. Pure. */
+export function portParameter(change: PortChange): Record<string, unknown> {
+  const {
+    position,
+    triesPair,
+    triesOrchestrator,
+    addSpentMs,
+    timeMs,
+    addTokensIn,
+    addTokensOut,
+    tokensMost,
+    startCommit,
+    resultCommit,
+    ...same
+  } = change;
+  const named = {
+    tries_pair: triesPair,
+    tries_orchestrator: triesOrchestrator,
+    add_spent_ms: addSpentMs === undefined ? undefined : Math.round(addSpentMs),
+    time_ms: timeMs,
+    add_tokens_in: addTokensIn,
+    add_tokens_out: addTokensOut,
+    tokens_most: tokensMost,
+    start_commit: startCommit,
+    result_commit: resultCommit,
+  };
+  return { position, ...same, ...named };
+}
+
+export interface RunRow {
+  readonly id: string;
+  readonly tenant: string;
+  readonly definition: Plan;
+  readonly file: string | null;
+  readonly repository: string;
+  readonly folder: string;
+  readonly host: string;
+  readonly base_commit: string;
+  readonly start_commit: string | null;
+  readonly status: PlanRunStatus;
+  readonly status_before: PlanRunStatus | null;
+  readonly phase: RunPhase;
+  readonly listen_slot: number | null;
+  readonly isolation: string | null;
+  readonly promises: Promises | null;
+  readonly mode: RunMode | null;
+  readonly report: RunReport | null;
+  readonly because: Because | null;
+  readonly tokens_in: number;
+  readonly tokens_out: number;
+  readonly tokens_most: number | null;
+  readonly started_by: string;
+  readonly created_at: Date;
+  readonly updated_at: Date;
+  readonly finished_at: Date | null;
+  readonly clean_began_at: Date | null;
+}
+
+export function runOf(row: RunRow): PlanRun {
+  return {
+    id: row.id,
+    tenant: row.tenant,
+    plan: row.definition,
+    file: row.file,
+    repository: row.repository,
+    folder: row.folder,
+    host: row.host,
+    baseCommit: row.base_commit,
+    startCommit: row.start_commit,
+    status: row.status,
+    statusBefore: row.status_before,
+    phase: row.phase,
+    listenSlot: row.listen_slot,
+    isolation: row.isolation,
+    promises: row.promises,
+    mode: row.mode,
+    report: row.report,
+    because: row.because,
+    tokensIn: row.tokens_in,
+    tokensOut: row.tokens_out,
+    tokensMost: row.tokens_most,
+    startedBy: row.started_by,
+    createdAt: row.created_at.getTime(),
+    updatedAt: row.updated_at.getTime(),
+    finishedAt: row.finished_at?.getTime() ?? null,
+    cleanedAt: row.clean_began_at?.getTime() ?? null,
+  };
+}
+
+export interface PortRow {
+  readonly position: number;
+  readonly id: string;
+  readonly status: PortStatus;
+  readonly attempt: number;
+  readonly because: Because | null;
+  readonly tries_pair: number;
+  readonly tries_orchestrator: number;
+  readonly spent_ms: number;
+  readonly time_ms: number;
+  readonly tokens_in: number;
+  readonly tokens_out: number;
+  readonly tokens_most: number | null;
+  readonly hint: string | null;
+  readonly grants: readonly PathGrant[];
+  readonly start_commit: string | null;
+  readonly result_commit: string | null;
+  readonly started_at: Date | null;
+  readonly finished_at: Date | null;
+}
+
+export function portOf(row: PortRow): PlanPort {
+  return {
+    position: row.position,
+    id: row.id,
+    status: row.status,
+    attempt: row.attempt,
+    because: row.because,
+    triesPair: row.tries_pair,
+    triesOrchestrator: row.tries_orchestrator,
+    spentMs: row.spent_ms,
+    timeMs: row.time_ms,
+    tokensIn: row.tokens_in,
+    tokensOut: row.tokens_out,
+    tokensMost: row.tokens_most,
+    hint: row.hint,
+    grants: row.grants,
+    startCommit: row.start_commit,
+    resultCommit: row.result_commit,
+    startedAt: row.started_at?.getTime() ?? null,
+    finishedAt: row.finished_at?.getTime() ?? null,
+  };
+}
+
+export interface StepRow {
+  readonly id: number;
+  readonly run: string;
+  readonly port: string;
+  readonly try: number;
+  readonly kind: StepKind;
+  readonly member: Member | null;
+  readonly worker: string | null;
+  readonly status: PlanStep["status"];
+  readonly told: boolean;
+  readonly starts: number;
+  readonly progress: number;
+  readonly task: string;
+  readonly tokens_in: number;
+  readonly tokens_out: number;
+  readonly output: unknown;
+  readonly log: string;
+  readonly started_at: Date;
+  readonly seen_at: Date;
+  readonly finished_at: Date | null;
+}
+
+export function stepOf(row: StepRow): PlanStep {
+  return {
+    id: row.id,
+    node: workerNode(row.run, row),
+    port: row.port,
+    try: row.try,
+    kind: row.kind,
+    member: row.member,
+    worker: row.worker,
+    status: row.status,
+    told: row.told,
+    starts: row.starts,
+    progress: row.progress,
+    task: row.task,
+    tokensIn: row.tokens_in,
+    tokensOut: row.tokens_out,
+    output: row.output,
+    log: row.log,
+    startedAt: row.started_at.getTime(),
+    seenAt: row.seen_at.getTime(),
+    finishedAt: row.finished_at?.getTime() ?? null,
+  };
+}

@@ -1,0 +1,246 @@
+/** SQL of the rows of runs. */
+
+export const CREATE = {
+  name: "plan.create",
+  text: `insert into dure.plan_runs (
+      id, tenant, plan, definition, file, repository, folder, host, base_commit, started_by,
+      start_key, body_hash, tokens_most
+    )
+    values ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13)
+    on conflict (tenant, start_key) where start_key is not null do nothing
+    returning id`,
+};
+export const CREATE_PORTS = {
+  name: "plan.create_ports",
+  text: `insert into dure.plan_ports (
+      run, position, id, tries_pair, tries_orchestrator, time_ms, tokens_most
+    )
+    select $1, p.position, p.id, p.tries_pair, p.tries_orchestrator, p.time_ms, p.tokens_most
+    from jsonb_to_recordset($2) as p(
+      position integer, id text, tries_pair integer, tries_orchestrator integer, time_ms bigint,
+      tokens_most bigint
+    )`,
+};
+export const CHANGE_PORTS = { name: "plan.change_ports", text: "select dure.change_ports($1, $2)" };
+export const CHANGE_RUN = {
+  name: "plan.change_run",
+  text: `update dure.plan_runs set
+      status = coalesce($2, status),
+      phase = coalesce($3, phase),
+      start_commit = coalesce($4, start_commit),
+      isolation = coalesce($5, isolation),
+      mode = coalesce($6::jsonb, mode),
+      report = coalesce($7::jsonb, report),
+      because = case when $8 then because else nullif($9::jsonb, 'null') end,
+      tokens_most = coalesce($10, tokens_most),
+      promises = coalesce($11::jsonb, promises),
+      updated_at = clock_timestamp(),
+      finished_at = case
+        when $2 is null then finished_at
+        when $2 in ('success', 'partial', 'failed', 'cancelled') then clock_timestamp()
+      end
+    where id = $1`,
+};
+export const ADD_TOKENS = {
+  name: "plan.add_tokens",
+  text: `update dure.plan_runs set
+      tokens_in = tokens_in + $2, tokens_out = tokens_out + $3, updated_at = clock_timestamp()
+    where id = $1
+    returning tokens_in + tokens_out as used, tokens_most as most`,
+};
+export const RUN = { name: "plan.run", text: "select * from dure.plan_runs where id = $1" };
+export const RUN_BY_KEY = {
+  name: "plan.run_by_key",
+  text: "select * from dure.plan_runs where tenant = $1 and start_key = $2",
+};
+export const RUNS = {
+  name: "plan.runs",
+  text: `select r.*, (
+      select jsonb_object_agg(status, n)
+      from (
+        select p.status, count(*) as n from dure.plan_ports p where p.run = r.id group by 1
+      ) c
+    ) as counts
+    from dure.plan_runs r
+    where ($1::text is null or r.tenant = $1)
+      and ($2::text is null or r.plan = $2)
+      and ($3::text is null or r.status = $3)
+      and ($4::bigint is null or r.seq < $4)
+    order by r.seq desc
+    limit $5`,
+};
+export const PORTS = {
+  name: "plan.ports",
+  text: "select * from dure.plan_ports where run = $1 order by position",
+};
+export const PORT = {
+  name: "plan.port",
+  text: "select * from dure.plan_ports where run = $1 and id = $2",
+};
+export const PORTS_NAMED = {
+  name: "plan.ports_named",
+  text: "select * from dure.plan_ports where run = $1 and id = any($2) order by position",
+};
+
+// --- steps
+
+export const STEPS = {
+  name: "plan.steps",
+  text: `select * from dure.plan_steps
+    where run = $1 and ($2::text is null or port = $2)
+    order by id
+    limit 2000`,
+};
+export const TRIES_MADE = {
+  name: "plan.tries_made",
+  text: `select port, max(try) as tries,
+      bool_or(kind = 'module' and output->'broken' ? 'by') is true as is_broken
+    from dure.plan_steps
+    where run = $1 and kind in ('implement', 'module')
+    group by port`,
+};
+export const PAIR_TRIES = {
+  name: "plan.pair_tries",
+  text: `select count(*)::integer as tries
+    from dure.plan_steps
+    where run = $1 and port = $2
+      and kind = 'implement' and member = 'implementer' and status = 'done'`,
+};
+export const BEGIN_STEP = {
+  name: "plan.begin_step",
+  text: `insert into dure.plan_steps as s (
+      run, port, try, kind, member, worker, manifest, hook_hash
+    )
+    values ($1, $2, $3, $4, $5, $6, $7, $8)
+    on conflict (run, port, try, kind) do update set
+      starts = s.starts + case when s.status = 'done' then 0 else 1 end,
+      process = case when s.status = 'done' then s.process end,
+      seen_at = case when s.status = 'done' then s.seen_at else clock_timestamp() end,
+      status = case when s.status = 'done' then s.status else 'running' end,
+      told = s.status = 'done' and s.told,
+      member = case when s.status = 'done' then s.member else excluded.member end,
+      worker = case when s.status = 'done' then s.worker else excluded.worker end,
+      manifest = case
+        when s.status = 'done' then s.manifest
+        else coalesce(excluded.manifest, s.manifest)
+      end,
+      hook_hash = case when s.status = 'done' then null else excluded.hook_hash end
+    returning *`,
+};
+export const STEP_PROCESS = {
+  name: "plan.step_process",
+  text: "update dure.plan_steps set process = $2 where id = $1",
+};
+export const STEP_SIGN = {
+  name: "plan.step_sign",
+  text: `update dure.plan_steps set
+      progress = greatest(progress, $2), task = $3, tokens_in = $4, log = $5,
+      seen_at = clock_timestamp()
+    where id = $1 and status = 'running'`,
+};
+export const END_STEP = {
+  name: "plan.end_step",
+  text: `update dure.plan_steps set
+      status = 'done', output = $2, progress = 1, process = null, hook_hash = null,
+      tokens_in = coalesce($3, tokens_in),
+      tokens_out = coalesce($4, tokens_out),
+      log = coalesce($5, log),
+      seen_at = clock_timestamp(), finished_at = clock_timestamp()
+    where id = $1`,
+};
+export const STOP_STEPS = {
+  name: "plan.stop_steps",
+  text: `update dure.plan_steps set
+      told = true, process = null,
+      finished_at = case when status = 'running' then clock_timestamp() else finished_at end,
+      status = case when status = 'running' then 'stopped' else status end
+    where run = $1 and port = any($2) and (status = 'running' or not told)`,
+};
+export const FORGET_FAILED = {
+  name: "plan.forget_failed",
+  text: `update dure.plan_steps set status = 'stopped'
+    where run = $1 and port = $2 and kind = 'integrate' and status = 'done'
+      and output #>> '{feedback,success}' = 'false'`,
+};
+export const STRAYS = {
+  name: "plan.strays",
+  text: `select id as step, process from dure.plan_steps
+    where run = $1 and status = 'running' and process is not null`,
+};
+export const MANIFEST = {
+  name: "plan.manifest",
+  text: "select manifest from dure.plan_steps where run = $1 and id = $2",
+};
+
+// --- escalations
+
+export const SETTLE = {
+  name: "plan.settle",
+  text: `select c.id
+    from dure.escalations e
+    cross join lateral
+      dure.close_escalation(e.id, 'resolved', '{"value": "settled"}', 'system') c
+    where e.run = $1 and e.status = 'open'
+      and ($2::text[] is null or coalesce(e.port, '') = any($2))
+      and ($3::text[] is null or e.type = any($3))
+      and e.type <> all($4::text[])
+      and ($5::text is null or e.severity = $5)`,
+};
+
+// --- orders
+
+export const ORDER = {
+  name: "plan.order",
+  text: "insert into dure.plan_orders (run, wish, by_whom) values ($1, $2, $3) returning id",
+};
+export const OPEN_ORDERS = {
+  name: "plan.open_orders",
+  text: `select id, wish, by_whom from dure.plan_orders
+    where run = $1 and outcome is null
+    order by id
+    limit 100`,
+};
+export const CLOSE_ORDER = {
+  name: "plan.close_order",
+  text: "update dure.plan_orders set outcome = $2, done_at = clock_timestamp() where id = $1",
+};
+export const ORDER_OUTCOME = {
+  name: "plan.order_outcome",
+  text: "select outcome from dure.plan_orders where id = $1",
+};
+
+// --- violations
+
+export const VIOLATION = {
+  name: "plan.violation",
+  text: `insert into dure.plan_violations (
+      run, port, try, member, path, wanted, because, detail, found
+    )
+    values ($1, $2, $3, $4, $5, $6, $7, $8, $9)`,
+};
+export const VIOLATIONS = {
+  name: "plan.violations",
+  text: `select port, try, member, path, wanted, because, detail, found, at
+    from dure.plan_violations
+    where run = $1 and ($2::text is null or port = $2)
+    order by id
+    limit 500`,
+};
+
+// --- cleaning
+
+export const BEGIN_CLEAN = {
+  name: "plan.begin_clean",
+  text: `update dure.plan_runs r set
+      clean_began_at = coalesce(clean_began_at, clock_timestamp()), updated_at = clock_timestamp()
+    where id = $1
+      and (clean_began_at is not null
+        or not exists (select 1 from dure.plan_orders o where o.run = r.id and o.outcome is null))
+    returning id`,
+};
+export const CLEANED = {
+  name: "plan.cleaned",
+  text: `update dure.plan_runs set
+      cleaned_at = clock_timestamp(), updated_at = clock_timestamp()
+    where id = $1`,
+};
