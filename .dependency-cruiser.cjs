@@ -1,5 +1,5 @@
-// Who may import whom. The picture is in docs/DESIGN.md, "House"; scripts/layers.ts runs this and
-// counts the modules.
+// Which folder may import which. The picture is in ARCHITECTURE.md, "Layers"; scripts/layers.ts runs
+// this and counts the modules.
 
 const path = require("node:path");
 
@@ -77,7 +77,6 @@ module.exports = {
       to: { circular: true, viaOnly: { dependencyTypesNot: ["type-only"] } },
     },
     ...layers,
-    onlyIn("dbos-only-in-durable", "durable", "@dbos-inc"),
     onlyIn("discord-only-in-discord", "discord", "discord\\.js|@discordjs"),
     {
       name: "browser-safe",

@@ -21,10 +21,12 @@ export default defineConfig({
     exclude: [
       "**/node_modules/**",
       "**/dist/**",
+      "**/.dure/**", // a team that was started here has repositories with tests of their own
       "packages/dure/templates/**",
       "examples/dev-team/shop/**",
     ],
     globalSetup: ["scripts/test-database.ts"],
+    tags: [{ name: "full", description: "left out by npm test, run by npm run test:full" }],
     pool: "forks",
     maxWorkers: 3, // on two cores: tests that wait for a death or a retry leave one free
     sequence: { sequencer: SlowFirst },

@@ -52,7 +52,9 @@ const url = await postgres.database("events");
 const reading = await openLog(url, "reader");
 const writing = await openLog(url, "writer");
 await writing.database.query({
-  text: "create table bare (id bigint generated always as identity primary key, at timestamptz not null default clock_timestamp(), event jsonb not null)",
+  text: `
+    create table bare (id bigint generated always as identity primary key,
+    at timestamptz not null default clock_timestamp(), event jsonb not null)`,
 });
 
 await appending();
@@ -97,7 +99,8 @@ async function appending(): Promise<void> {
         closedLoop({ workers, turns, turn: () => writing.log.append(writing.database, events) }),
     });
     printTitle(
-      `Append, ${workers} ${workers === 1 ? "writer" : "writers"}, ${batch} ${batch === 1 ? "event" : "events"} at once (${rounds} rounds)`,
+      `Append, ${workers} ${workers === 1 ? "writer" : "writers"}, ${batch} ` +
+        `${batch === 1 ? "event" : "events"} at once (${rounds} rounds)`,
     );
     printTable(
       ["", "p50 ms", "p99 ms", "events/s"],

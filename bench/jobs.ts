@@ -70,7 +70,8 @@ async function lead(server: BenchPostgres): Promise<void> {
         },
       });
     printTitle(
-      `Exchanges of ${turns} ${turns === 1 ? "turn" : "turns"}, instant model, ${workers} at once (${rounds} rounds of ${jobs} jobs)`,
+      `Exchanges of ${turns} ${turns === 1 ? "turn" : "turns"}, instant model, ${workers} at once ` +
+        `(${rounds} rounds of ${jobs} jobs)`,
     );
     await loop(Math.ceil(jobs / 3));
     const results: (Round & { writes: number })[] = [];
@@ -112,7 +113,8 @@ async function recover(server: BenchPostgres): Promise<void> {
   await until(`${jobs} jobs are in their second turn`, async () => {
     const found = await ask<{ count: string }>(
       url,
-      "select count(*)::text as count from dure.jobs where status = 'RUNNING' and turns_done = 1 and current_turn is not null",
+      "select count(*)::text as count from dure.jobs where status = 'RUNNING' and turns_done = 1 " +
+        "and current_turn is not null",
     ).catch(() => []);
     return Number(found[0]?.count) === jobs;
   });
@@ -154,7 +156,8 @@ async function recover(server: BenchPostgres): Promise<void> {
   );
   const { first_resumed, first_done, last_done, completed, turns: recorded, resumed } = found!;
   printTitle(
-    `Recovery after kill -9 with ${jobs.toLocaleString("en")} jobs in their second turn; times from the start of the next process`,
+    `Recovery after kill -9 with ${jobs.toLocaleString("en")} jobs in their second turn; times ` +
+      "from the start of the next process",
   );
   printFact("jobs are led again", readyAt - startedAt, " ms");
   printBound(

@@ -47,7 +47,9 @@ for (let step = 0; step <= STEPS; step++) {
 client.close();
 
 printTitle(
-  `Memory of one server over ${turns.toLocaleString("en")} turns in ${(turns / 5).toLocaleString("en")} sessions, after ${warmUp.toLocaleString("en")} to warm up; after garbage collection`,
+  `Memory of one server over ${turns.toLocaleString("en")} turns in ` +
+    `${(turns / 5).toLocaleString("en")} sessions, after ${warmUp.toLocaleString("en")} to warm ` +
+    "up; after garbage collection",
 );
 printTable(
   ["turns", "heap MB", "RSS MB"],

@@ -161,7 +161,8 @@ async function durableRuns(count: number): Promise<void> {
       },
     });
     printTitle(
-      `A durable run of ${count} ports of ${PORT_MS} ms, ${slots} at the same time (${rounds} rounds, in turn with the scheduler in memory)`,
+      `A durable run of ${count} ports of ${PORT_MS} ms, ${slots} at the same time (${rounds} ` +
+        "rounds, in turn with the scheduler in memory)",
     );
     const rows: (readonly (string | number)[])[] = [];
     let longest = 0;

@@ -64,7 +64,8 @@ const [result] = await ask<{
 const { first_resumed, first_done, last_done, failed, twice } = result!;
 
 printTitle(
-  `Recovery after kill -9 with ${turns.toLocaleString("en")} turns in flight; times from the start of the next process`,
+  `Recovery after kill -9 with ${turns.toLocaleString("en")} turns in flight; times from the ` +
+    "start of the next process",
 );
 printFact("server ready", readyMs, " ms");
 printBound(

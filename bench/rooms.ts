@@ -4,7 +4,7 @@
  */
 
 import { parseArgs } from "node:util";
-import { FIND_ROUTE } from "../packages/dure/src/rooms/collaborate.ts";
+import { FIND_ROUTE } from "../packages/dure/src/rooms/collaborate-place.ts";
 import { ROOM_LIMITS } from "../packages/dure/src/rooms/limits.ts";
 import { findMentions, mentionDirectory } from "../packages/dure/src/rooms/mentions.ts";
 import { decideRoles, type Addressing } from "../packages/dure/src/rooms/role.ts";
@@ -215,7 +215,10 @@ async function lookingUpRoutes(): Promise<void> {
   await addThreads(team, THREADS);
   await team.database.query(
     {
-      text: "insert into dure.thread_routes (from_agent, to_agent, topic, channel, thread) select 'agent-' || i % 10, 'agent-' || (i + 1) % 10, 'topic ' || i, 'web:general', 'thread_' || i from generate_series(0, $1::integer - 1) i",
+      text: `
+        insert into dure.thread_routes (from_agent, to_agent, topic, channel,
+        thread) select 'agent-' || i % 10, 'agent-' || (i + 1) % 10, 'topic ' || i, 'web:general', 'thread_' || i
+        from generate_series(0, $1::integer - 1) i`,
     },
     [THREADS],
   );
@@ -255,7 +258,9 @@ async function startingWithThreads(): Promise<void> {
     await addThreads(first, THREADS);
     await first.database.query(
       {
-        text: "insert into dure.participants (place, agent) select 'thread_' || i, 'agent-' || a from generate_series(0, $1::integer - 1) i, generate_series(1, 2) a",
+        text: `
+          insert into dure.participants (place, agent) select 'thread_' || i, 'agent-' || a
+          from generate_series(0, $1::integer - 1) i, generate_series(1, 2) a`,
       },
       [THREADS],
     );
@@ -286,7 +291,10 @@ async function startingWithThreads(): Promise<void> {
 async function addThreads({ database }: BenchRooms, count: number): Promise<void> {
   await database.query(
     {
-      text: "insert into dure.places (id, adapter, kind, parent, name, channel, thread) select 'thread_' || i, 'web', 'thread', 'web:general', 'thread ' || i, 'general', 'thread_' || i from generate_series(0, $1::integer - 1) i",
+      text: `
+        insert into dure.places (id, adapter, kind, parent, name, channel,
+        thread) select 'thread_' || i, 'web', 'thread', 'web:general', 'thread ' || i, 'general', 'thread_' || i
+        from generate_series(0, $1::integer - 1) i`,
     },
     [count],
   );

@@ -69,7 +69,8 @@ async function plain(server: BenchPostgres): Promise<void> {
     { workers: 32, turns: scaled(3_000) },
   ]) {
     printTitle(
-      `Durable turn, instant model, ${workers} ${workers === 1 ? "session" : "sessions at once"} (${rounds} rounds of ${turns} turns)`,
+      `Durable turn, instant model, ${workers} ${workers === 1 ? "session" : "sessions at once"} ` +
+        `(${rounds} rounds of ${turns} turns)`,
     );
     const rowsLoop = (name: string, count = turns) =>
       closedLoop({
@@ -214,7 +215,8 @@ async function stream(server: BenchPostgres): Promise<void> {
     { workers: 20, turns: scaled(1_500) },
   ]) {
     printTitle(
-      `Streamed turn, ${LONG.length} tokens without delay, through HTTP, ${workers} ${workers === 1 ? "connection" : "connections"} (${rounds} rounds of ${turns} turns)`,
+      `Streamed turn, ${LONG.length} tokens without delay, through HTTP, ${workers} ` +
+        `${workers === 1 ? "connection" : "connections"} (${rounds} rounds of ${turns} turns)`,
     );
     for (const name of ["dure", "bare", "direct"] as const) {
       await loop(name, workers, Math.ceil(turns / 2), `warm${workers}`);
@@ -379,7 +381,8 @@ async function unhappy(server: BenchPostgres): Promise<void> {
   });
 
   printTitle(
-    `The unhappy shape: ${workers} sessions of one team, budgets on, ${READERS} event readers, retention every second (${rounds} rounds of ${turns} turns)`,
+    `The unhappy shape: ${workers} sessions of one team, budgets on, ${READERS} event readers, ` +
+      `retention every second (${rounds} rounds of ${turns} turns)`,
   );
   const loop = (dure: BenchDure, url: string, name: string) =>
     counted(url, dure, () =>
@@ -484,7 +487,8 @@ function printCounts(results: readonly CountedRound[]): void {
     { direction: "≤", aim: 2 },
   );
   console.log(
-    `  statements per turn by name: ${names.map(([name, count]) => `${name} ${count.toFixed(2)}`).join(", ")}`,
+    "  statements per turn by name: " +
+      names.map(([name, count]) => `${name} ${count.toFixed(2)}`).join(", "),
   );
 }
 

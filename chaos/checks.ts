@@ -59,7 +59,9 @@ export async function untilQuiet(
     if (open && performance.now() > giveUpAt) {
       return open.map(({ what, id, about }) => ({
         invariant: "stuck" as const,
-        text: `the ${what} ${id} (${about}) is not over ${Math.round(patienceMs / 1_000)} s after the last fault`,
+        text:
+          `the ${what} ${id} (${about}) is not over ${Math.round(patienceMs / 1_000)} s after the last ` +
+          "fault",
         ids: [id, about],
       }));
     }
@@ -75,7 +77,8 @@ export async function lastEvent(cluster: Cluster): Promise<string> {
 
 async function eventIds(cluster: Cluster): Promise<readonly string[]> {
   const rows = await cluster.ask<{ id: string }>(
-    "select format('%s.%s.%s', (select era from dure.meta), xid, seq) as id from dure.events order by xid, seq",
+    "select format('%s.%s.%s', (select era from dure.meta), xid, seq) as id from dure.events " +
+      "order by xid, seq",
   );
   return rows.map(({ id }) => id);
 }
@@ -191,7 +194,8 @@ async function checkJobs({ load, cluster }: Checked): Promise<readonly Violation
       ];
     }
     const { status, told, outcome, asked } = own[0]!;
-    const isGivenUp = outcome === "resume_limit" && asked; // its processes died too often, and a person decides
+    // Its processes died too often, and a person decides.
+    const isGivenUp = outcome === "resume_limit" && asked;
     if (told !== 1) {
       return [
         { invariant: "job", text: `${name} (${jobId}, ${status}) was told ${told} times`, ids },

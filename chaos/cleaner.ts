@@ -13,7 +13,8 @@ import { startOf, type Left } from "./left.ts";
 const {
   positionals: [folder = ""],
 } = parseArgs({ allowPositionals: true });
-for (const name of ["SIGINT", "SIGTERM", "SIGHUP"] as const) process.on(name, () => {}); // Ctrl+C is for the harness; this one stays for the end
+// Ctrl+C is for the harness; this one stays for the end.
+for (const name of ["SIGINT", "SIGTERM", "SIGHUP"] as const) process.on(name, () => {});
 process.stdin.resume().once("close", () => {
   void clean().finally(() => process.exit(0));
 });

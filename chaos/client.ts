@@ -165,7 +165,9 @@ export class Client {
     if (!mayBe) {
       this.violate({
         invariant: "http",
-        text: `${method} ${path} was answered ${response.status} ${codeIn(text)}${retryAfter === null ? " without Retry-After" : ""} by ${server.name}`,
+        text:
+          `${method} ${path} was answered ${response.status} ` +
+          `${codeIn(text)}${retryAfter === null ? " without Retry-After" : ""} by ${server.name}`,
         ids: [about],
       });
     }

@@ -141,7 +141,8 @@ async function freeze({ server, said }: Scene, ms: number): Promise<Outcome> {
 
 async function endBackend({ cluster, dice }: Scene): Promise<Outcome> {
   const backends = await cluster.ask<{ pid: number; name: string }>(
-    "select pid, application_name as name from pg_stat_activity where usename = 'dure' order by application_name, pid",
+    "select pid, application_name as name from pg_stat_activity where usename = 'dure' order by " +
+      "application_name, pid",
   );
   const backend = backends[Math.floor(dice * backends.length)];
   if (!backend) return undefined;

@@ -142,7 +142,8 @@ test("a second finished call is excused only when the first answer's life died w
   const killedLater = aLife("1.1", { endedAt: 500, endedBy: "SIGKILL" });
   expect(paid(killedLater, aLife("2.1"))).toEqual([0, 1]);
   expect(paid(killedLater, aLife("2.1", { endedAt: 200, exitCode: 75 }))).toEqual([1, 0]);
-  expect(paid(aLife("1.1"), aLife("2.1", { endedAt: 200, exitCode: 75 }))).toEqual([1, 0]); // a woken process paid again
+  // A woken process paid again.
+  expect(paid(aLife("1.1"), aLife("2.1", { endedAt: 200, exitCode: 75 }))).toEqual([1, 0]);
   expect(
     checkCalls([aCall("1.1", 10, 20), aCall("1.1", 30, 40)], [aLife("1.1")]).violations,
   ).toHaveLength(1);

@@ -98,7 +98,10 @@ function firstDifference(seen: readonly string[], stored: readonly string[]): st
   const at = stored.findIndex((item, index) => seen[index] !== item);
   if (at < 0 && seen.length === stored.length) return undefined;
   const place = at < 0 ? stored.length : at;
-  return `of ${stored.length} stored it got ${seen.length}; at place ${place + 1} ${seen[place] ?? "nothing"} where ${stored[place] ?? "nothing"} is stored`;
+  return (
+    `of ${stored.length} stored it got ${seen.length}; at place ${place + 1} ` +
+    `${seen[place] ?? "nothing"} where ${stored[place] ?? "nothing"} is stored`
+  );
 }
 
 export interface RoomMessage {
@@ -241,7 +244,9 @@ export function checkCalls(calls: readonly ModelCall[], lives: readonly Life[]):
       else {
         violations.push({
           invariant: "paid-once",
-          text: `${thing} was paid by life ${earlier.life} (call ${earlier.number}) and again by life ${later.life} (call ${later.number})`,
+          text:
+            `${thing} was paid by life ${earlier.life} (call ${earlier.number}) and again by life ` +
+            `${later.life} (call ${later.number})`,
           ids: [`[[${later.nonce}]]`, `about ${later.nonce} `, later.nonce],
         });
       }
@@ -310,7 +315,9 @@ export function checkLives(lives: readonly Life[]): readonly Violation[] {
     return [
       {
         invariant: "exit",
-        text: `server ${id} ended ${endedBy === undefined ? "by itself" : `after ${endedBy}`} with code ${exitCode}`,
+        text:
+          `server ${id} ended ${endedBy === undefined ? "by itself" : `after ${endedBy}`} with code ` +
+          `${exitCode}`,
         ids: [`server-${id} `],
       },
     ];

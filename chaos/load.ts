@@ -61,7 +61,8 @@ export class Load {
         follower.follow((last) => this.#lastEvent !== undefined && last === this.#lastEvent),
       );
     }
-    for (const work of [...this.#working, ...this.#following]) work.catch(() => {}); // heard in `settled` and `followed`
+    // Heard in `settled` and `followed`.
+    for (const work of [...this.#working, ...this.#following]) work.catch(() => {});
   }
 
   /** Nothing new begins; resolves when every client has its answer. */

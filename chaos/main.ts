@@ -110,7 +110,8 @@ async function main(options: Options): Promise<number> {
         ? "a network namespace and host name each"
         : `loopback, because ${because}`;
     console.log(
-      `chaos: seed ${options.seed}, ${options.faults} faults in ${Math.round(options.durationMs / 1_000)} s; servers on ${network}; logs in ${folder}`,
+      `chaos: seed ${options.seed}, ${options.faults} faults in ` +
+        `${Math.round(options.durationMs / 1_000)} s; servers on ${network}; logs in ${folder}`,
     );
     const outcome = await runChaos(world, journal, options, over.signal);
     if (options.keep || outcome.violations.length > 0) world.keepFolder();

@@ -187,7 +187,8 @@ export class Cluster implements AsyncDisposable {
       this.#runner.kind === "drop" ? { uid: this.#runner.uid, gid: this.#runner.gid } : {};
     const giveUpAt = performance.now() + START_MS;
     for (;;) {
-      rmSync(join(this.#folder, "data", "postmaster.pid"), { force: true }); // our postmaster is gone: its exit was seen
+      // Our postmaster is gone: its exit was seen.
+      rmSync(join(this.#folder, "data", "postmaster.pid"), { force: true });
       const child = (this.#postmaster = spawn(program!, args, {
         ...identity,
         env: { PATH: process.env["PATH"], LC_ALL: "C" },

@@ -158,7 +158,11 @@ async function ended(response: ServerResponse, last: string): Promise<boolean> {
 }
 
 function chunk(data: object): string {
-  return `data: ${JSON.stringify({ id: "chatcmpl-1", object: "chat.completion.chunk", created: 1_700_000_000, model: "chaos-1", ...data })}\n\n`;
+  return (
+    "data: " +
+    `${JSON.stringify({ id: "chatcmpl-1", object: "chat.completion.chunk", created: 1_700_000_000, model: "chaos-1", ...data })}\n` +
+    `\n`
+  );
 }
 
 /** A text, or parts of which the text counts. */

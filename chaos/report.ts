@@ -21,7 +21,11 @@ export interface Summary {
 
 export function machineName(): string {
   const [cpu] = cpus();
-  return `${cpus().length} × ${cpu?.model.trim() ?? "unknown CPU"}, ${Math.round(totalmem() / 2 ** 30)} GB, ${system()} ${release()}, Node ${process.versions.node}`;
+  return (
+    `${cpus().length} × ${cpu?.model.trim() ?? "unknown CPU"}, ` +
+    `${Math.round(totalmem() / 2 ** 30)} GB, ${system()} ${release()}, Node ` +
+    process.versions.node
+  );
 }
 
 /** The summary as lines of text. */

@@ -125,7 +125,9 @@ async function rest(world: World, load: Load, signal: AbortSignal): Promise<read
       : [
           {
             invariant: "stuck" as const,
-            text: `clients wait for an answer ${ANSWER_MS / 1_000} s after the last fault: ${openTurns(load).join(", ")}`,
+            text:
+              `clients wait for an answer ${ANSWER_MS / 1_000} s after the last fault: ` +
+              openTurns(load).join(", "),
             ids: openTurns(load),
           },
         ]),
@@ -134,7 +136,9 @@ async function rest(world: World, load: Load, signal: AbortSignal): Promise<read
       : [
           {
             invariant: "events" as const,
-            text: `followers have not read up to ${last} within ${ANSWER_MS / 1_000} s: they are at ${load.followers.map((follower) => follower.last).join(", ")}`,
+            text:
+              `followers have not read up to ${last} within ${ANSWER_MS / 1_000} s: they are at ` +
+              load.followers.map((follower) => follower.last).join(", "),
             ids: ["follower-"],
           },
         ]),

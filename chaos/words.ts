@@ -28,7 +28,10 @@ export function answerOf(agent: string, message: string): string {
   const nonce = nonceOf(message);
   const exchange = /^(j\d+)\.(\d+)$/.exec(nonce);
   if (exchange) {
-    return `[[>${nonce}]] Here is what I found, step by step. What do you think? [[${exchange[1]}.${Number(exchange[2]) + 1}]]`;
+    return (
+      `[[>${nonce}]] Here is what I found, step by step. What do you think? ` +
+      `[[${exchange[1]}.${Number(exchange[2]) + 1}]]`
+    );
   }
   if (agent === "receipt") return `[[>${nonce}]] ${RECEIPT}`;
   if (agent === "ara" && isPassedOn(nonce)) {

@@ -93,7 +93,7 @@ export async function measureAir(folder: string = root): Promise<AirFigures> {
     lines: lines.length,
     charactersPerLine: characters / lines.length,
     longLinesPercent: percent(lines.filter((line) => line.length > LONG_LINE).length, lines.length),
-    longestLine: lines.reduce((most, line) => Math.max(most, line.length), 0),
+    longestLine: lines.reduce((longest, line) => Math.max(longest, line.length), 0),
     commentPercent: percent(lines.filter((line) => COMMENT.test(line)).length, lines.length),
     conditionalSpreads: all.match(CONDITIONAL_SPREAD)?.length ?? 0,
     vagueLines: lines.filter((line) => VAGUE.test(line)).length,
@@ -169,8 +169,9 @@ export function troubleWith(
   const trouble: string[] = [];
   for (const { rule, file, count, messages } of broken) {
     const most = allowed.find((entry) => entry.rule === rule && entry.file === file)?.count ?? 0;
-    if (count > most)
+    if (count > most) {
       trouble.push(`${file}: ${rule}, ${count} of at most ${most}\n  ${messages.join("\n  ")}`);
+    }
   }
   for (const { rule, file, count, because } of allowed) {
     if (because === "") trouble.push(`${file}: ${rule} is in the list without a reason`);
@@ -224,8 +225,9 @@ if (import.meta.main) {
   const figures = await measureAir();
   console.log(describeAir(figures));
   if (process.argv.includes("--files")) {
-    for (const { messages, file } of figures.broken)
+    for (const { messages, file } of figures.broken) {
       console.log(`${file}\n  ${messages.join("\n  ")}`);
+    }
   }
   if (process.argv.includes("--list")) {
     const list = listFor(figures.broken, await readExceptions());

@@ -58,7 +58,8 @@ function endWithParent() {
   look.unref();
 }
 
-// --- install ---------------------------------------------------------------------------------------------------------
+// --- install
+// ---------------------------------------------------------------------------------------------------------
 
 function installWhenStale() {
   const reason = whyStale();
@@ -85,7 +86,8 @@ function installWhenStale() {
 }
 
 /**
- * `npm install` that saves nothing, and our own comparison with the lock file after it, instead of `npm ci`: that one
+ * `npm install` that saves nothing, and our own comparison with the lock file after it, instead of
+ * `npm ci`: that one
  * refuses a lock file that lacks another platform's optional binaries, which a registry that does
  * not carry them makes. Warnings are left out: on Node 20 there is one for each package that wants
  * the Node which is only being installed.
@@ -106,7 +108,8 @@ function whyStale() {
   for (const [place, lock] of Object.entries(wanted.packages)) {
     if (place === "") continue;
     const found = installed.packages[place];
-    const leftOut = lock.optional || lock.devOptional || lock.peer; // another platform's binaries, for instance
+    // Another platform's binaries, for instance.
+    const leftOut = lock.optional || lock.devOptional || lock.peer;
     if (!found && !leftOut) return `${place} is missing`;
     if (found && found.version !== lock.version) {
       return `${place} is ${found.version}, not ${lock.version}`;
@@ -128,7 +131,8 @@ function environmentOfNpm() {
   return { ...process.env, [key]: folders.join(path.delimiter) };
 }
 
-// --- runtime ---------------------------------------------------------------------------------------------------------
+// --- runtime
+// ---------------------------------------------------------------------------------------------------------
 
 function findNode() {
   if (majorOf(process.versions.node) >= NODE_NEEDED) return process.execPath;
@@ -147,8 +151,10 @@ function findNode() {
   if (majorOf(versionOf(packaged)) >= NODE_NEEDED) return packaged;
 
   return stop(
-    `Node ≥ ${NODE_NEEDED} is needed to work on dure; this is ${process.versions.node}, and the node package from npm does not run here`,
-    `Install Node ${NODE_NEEDED} from https://nodejs.org and start again, or try: npm rebuild node --ignore-scripts=false`,
+    `Node ≥ ${NODE_NEEDED} is needed to work on dure; this is ${process.versions.node}, and the ` +
+      "node package from npm does not run here",
+    `Install Node ${NODE_NEEDED} from https://nodejs.org and start again, or try: npm rebuild ` +
+      "node --ignore-scripts=false",
   );
 }
 
@@ -163,7 +169,8 @@ function majorOf(version) {
   return Number.parseInt((version ?? "0").replace(/^v/, ""), 10) || 0;
 }
 
-// --- hand over -------------------------------------------------------------------------------------------------------
+// --- hand over
+// -------------------------------------------------------------------------------------------------------
 
 /** Everything below finds the same Node as `node` on its PATH, whatever the system has. */
 async function handOver(node, script, rest) {
@@ -185,7 +192,8 @@ async function handOver(node, script, rest) {
   child.on("exit", (code, signal) => process.exit(code ?? 128 + (constants.signals[signal] ?? 0)));
 }
 
-// --- small things ----------------------------------------------------------------------------------------------------
+// --- small things
+// ----------------------------------------------------------------------------------------------------
 
 function readJson(name) {
   try {

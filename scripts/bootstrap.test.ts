@@ -61,7 +61,8 @@ async function makeClone({
     await chmod(path.join(folder, name), 0o755);
   };
   const nodeOf = (version: string): string =>
-    `#!/bin/sh\nif [ "$1" = --version ]; then echo ${version}; else RUN_BY=package exec "${process.execPath}" "$@"; fi\n`;
+    `#!/bin/sh\nif [ "$1" = --version ]; then echo ${version}; else RUN_BY=package exec ` +
+    `"${process.execPath}" "$@"; fi\n`;
   await mkdir(path.join(folder, "scripts"));
   await cp(path.join(root, "scripts/bootstrap.mjs"), path.join(folder, "scripts/bootstrap.mjs"));
   await write("scripts/start.ts", START);
@@ -71,7 +72,9 @@ async function makeClone({
   const installer =
     installs === undefined
       ? ""
-      : `import("node:fs").then(({ mkdirSync, writeFileSync }) => { mkdirSync("bin", { recursive: true }); writeFileSync("bin/node", ${JSON.stringify(nodeOf(installs))}, { mode: 0o755 }); });`;
+      : `import("node:fs").then(({ mkdirSync, writeFileSync }) => { mkdirSync("bin", { recursive: ` +
+        `true }); writeFileSync("bin/node", ${JSON.stringify(nodeOf(installs))}, { mode: 0o755 }); ` +
+        "});";
   await write("node_modules/node/installArchSpecificPackage.js", installer);
   return {
     folder,

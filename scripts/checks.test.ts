@@ -102,15 +102,15 @@ describe("layers", () => {
     expect(types).toBe("ok: 7 modules");
   });
 
-  test("DBOS outside durable/, and a Node module in the client, fail", async () => {
+  test("discord.js outside discord/, and a Node module in the client, fail", async () => {
     const output = await layersOf({
       "packages/dure/src/engine/flow.ts":
-        'import { DBOS } from "@dbos-inc/dbos-sdk";\nexport const flow = DBOS;\n',
+        'import { Client } from "discord.js";\nexport const flow = Client;\n',
       "packages/dure/src/client/files.ts":
         'import { readFile } from "node:fs/promises";\nexport const files = readFile;\n',
     });
 
-    expect(output).toContain("dbos-only-in-durable: packages/dure/src/engine/flow.ts");
+    expect(output).toContain("discord-only-in-discord: packages/dure/src/engine/flow.ts");
     expect(output).toContain("browser-safe: packages/dure/src/client/files.ts → fs/promises");
   });
 
@@ -218,7 +218,8 @@ describe("the last line", () => {
   }) => {
     await using tree = await makeTree({
       "good.test.ts":
-        'import { expect, test } from "vitest";\ntest("yes", () => {});\ntest("no", () => expect(1).toBe(2));\n',
+        'import { expect, test } from "vitest";\ntest("yes", () => {});\ntest("no", () => ' +
+        "expect(1).toBe(2));\n",
       "broken.test.ts": 'throw new Error("not even loaded");\n',
     });
     const counts = path.join(tree.folder, "counts.json");

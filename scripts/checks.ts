@@ -9,6 +9,12 @@ import path from "node:path";
 import { describeAir, figuresOver, measureAir, readExceptions, troubleWith } from "./air.ts";
 import { checkLayers } from "./layers.ts";
 import { packLibrary, tryPackage } from "./package.ts";
+import {
+  countUnreleased,
+  describeProse,
+  measureProse,
+  troubleWith as troubleWithProse,
+} from "./prose.ts";
 import { root, runTool } from "./processes.ts";
 
 export type CheckResult =
@@ -23,6 +29,7 @@ export interface Check {
 export const CHECKS: readonly Check[] = [
   { name: "format", run: (env) => judge(runTool("oxfmt", ["--check"], { env })) },
   { name: "air", run: checkAir },
+  { name: "prose", run: checkProse },
   { name: "types", run: checkTypes },
   {
     name: "lint",
@@ -39,9 +46,19 @@ export const PACKAGE_CHECK: Check = { name: "install", run: (env) => tryPackage(
 async function checkAir(): Promise<CheckResult> {
   const figures = await measureAir();
   const trouble = [...figuresOver(figures), ...troubleWith(figures.broken, await readExceptions())];
-  if (trouble.length > 0)
+  if (trouble.length > 0) {
     return { ok: false, output: `${trouble.join("\n")}\n\n${describeAir(figures)}` };
+  }
   return { ok: true, note: `${figures.charactersPerLine.toFixed(1)} characters per line` };
+}
+
+async function checkProse(): Promise<CheckResult> {
+  const [pages, unreleased] = [await measureProse(), await countUnreleased()];
+  const trouble = troubleWithProse(pages, unreleased);
+  if (trouble.length > 0) {
+    return { ok: false, output: `${trouble.join("\n")}\n\n${describeProse(pages, unreleased)}` };
+  }
+  return { ok: true, note: `${pages.length} pages` };
 }
 
 /** Incremental: the second run looks only at what changed, errors are kept. */

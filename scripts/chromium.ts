@@ -58,7 +58,8 @@ export async function ensureChromium(env: NodeJS.ProcessEnv = process.env): Prom
     ...(findChromium() === undefined ? ["chromium-headless-shell"] : []),
     ...font,
   ]);
-  if (findChromium() === undefined) trouble = await installMissing(["chromium", ...font]); // not every system has the smaller one
+  // Not every system has the smaller one.
+  if (findChromium() === undefined) trouble = await installMissing(["chromium", ...font]);
 
   const found = findChromium();
   if (found !== undefined) {
@@ -67,7 +68,9 @@ export async function ensureChromium(env: NodeJS.ProcessEnv = process.env): Prom
   return {
     ok: false,
     reason: trouble ?? "Chromium was not found",
-    hint: "Install Chromium or Chrome, or set CHROMIUM_PATH to its program. The browser tests fail until then.",
+    hint:
+      "Install Chromium or Chrome, or set CHROMIUM_PATH to its program. The browser tests fail " +
+      "until then.",
   };
 }
 

@@ -41,7 +41,9 @@ export async function checkLayers(tree: string): Promise<CheckResult> {
   if (unseen.length > 0) {
     return {
       ok: false,
-      output: `dependency-cruiser did not see ${unseen.length} source files, so it proves nothing: ${unseen.slice(0, 5).join(", ")}`,
+      output:
+        `dependency-cruiser did not see ${unseen.length} source files, so it proves nothing: ` +
+        unseen.slice(0, 5).join(", "),
     };
   }
   const { violations, totalCruised } = result.summary;

@@ -134,10 +134,12 @@ test("of a function that a later migration replaces the last definition is broke
   const migrations = path.join(toy.folder, "packages/dure/src/durable/migrations");
   await mkdir(migrations, { recursive: true });
   const body = (guard: string): string =>
-    `create or replace function dure.enter(age integer) returns boolean language sql as $$\n  select ${guard}\n$$;\n`;
+    `create or replace function dure.enter(age integer) returns boolean language sql as $$\n  ` +
+    `select ${guard}\n$$;\n`;
   await writeFile(
     path.join(migrations, "0001-door.ts"),
-    `export const sql = \`\n${body("age >= 18")}create function dure.other() returns text language sql as $$ select 'age >= 21' $$;\n\`;\n`,
+    `export const sql = \`\n${body("age >= 18")}create function dure.other() returns text ` +
+      `language sql as $$ select 'age >= 21' $$;\n\`;\n`,
   );
   const guard = aGuard({ at: { sql: "enter" }, find: "age >= 18", replace: "true" });
 
@@ -153,7 +155,8 @@ test("of a function that a later migration replaces the last definition is broke
   expect(locate(toy.folder, guard)).toEqual({
     ok: false,
     because:
-      "the text is not in the last definition of dure.enter (packages/dure/src/durable/migrations/0002-windows.ts); move the guard along",
+      "the text is not in the last definition of dure.enter " +
+      "(packages/dure/src/durable/migrations/0002-windows.ts); move the guard along",
   });
   expect(locate(toy.folder, { ...guard, find: "age >= 21" })).toMatchObject({
     ok: true,

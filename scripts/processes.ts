@@ -92,7 +92,8 @@ const TOOLS = {
   oxfmt: "oxfmt/bin/oxfmt",
   oxlint: "oxlint/bin/oxlint",
   publint: "publint/src/cli.js",
-  tsc: "typescript-native/bin/tsc", // version 7, which is no library any more; those that read sources with one take version 6
+  // Version 7, which is no library any more; those that read sources with one take version 6.
+  tsc: "typescript-native/bin/tsc",
   vite: "vite/bin/vite.js",
   vitest: "vitest/vitest.mjs",
 } as const;

@@ -1,5 +1,6 @@
 /**
- * `npm run mutate`: breaks each guard of scripts/guards in a copy of the tree, and prints those that no test misses.
+ * `npm run mutate`: breaks each guard of scripts/guards in a copy of the tree, and prints those
+ * that no test misses.
  *
  *   npm run mutate                          all of them, two at a time
  *   npm run mutate -- finish_turn outbox    those whose id holds one of the words
@@ -105,7 +106,10 @@ function list(guards: readonly Guard[]): number {
 }
 
 function lineOf({ guard, outcome, seconds, detail }: Verdict): string {
-  return `${outcome.padEnd(9)} ${seconds.toFixed(0).padStart(4)} s  ${guard.id.padEnd(48)} ${detail.slice(0, 110)}`;
+  return (
+    `${outcome.padEnd(9)} ${seconds.toFixed(0).padStart(4)} s  ${guard.id.padEnd(48)} ` +
+    detail.slice(0, 110)
+  );
 }
 
 /** Survivors last, so that they are what a reader sees first. */

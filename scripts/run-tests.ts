@@ -1,9 +1,11 @@
 /**
- * `npm test`: a browser, a build, the checks, the tests; one line each, and a non-zero exit code when any of them failed.
+ * `npm test`: a browser, a build, the checks, the tests; one line each, and a non-zero exit code
+ * when any of them failed.
  *
- *   npm test                       everything, 3 seeds per property and kill test
+ *   npm test                       what people wait for: tests marked `full` are left out, kill tables are samples
  *   npm test -- packages/dure/src/jobs   the checks, and the tests whose path matches
- *   npm run test:long              the numbers of the specifications; prints the seed that repeats the run
+ *   npm run test:full              what `npm test` leaves out, without the checks
+ *   npm run test:long              everything, with the numbers of the specifications; prints the seed that repeats the run
  */
 
 import { randomInt } from "node:crypto";
@@ -14,19 +16,33 @@ import { buildStale } from "./build.ts";
 import { CHECKS, PACKAGE_CHECK, type Check } from "./checks.ts";
 import { ensureChromium, ensureTools } from "./chromium.ts";
 import { COUNTS_FILE, type TestCounts } from "./count-reporter.ts";
-import { root, runTool } from "./processes.ts";
+import { root, run, runTool } from "./processes.ts";
+
+/** Which tests run. Their meaning: packages/dure/src/kernel/test-tiers.ts. */
+type Mode = "quick" | "full" | "long";
+
+const TIER_OF = { quick: "quick", full: "full", long: "all" } as const satisfies Record<
+  Mode,
+  string
+>;
+const TAGS_OF = {
+  quick: ["--tags-filter=!full"],
+  full: ["--tags-filter=full"],
+  long: [],
+} as const satisfies Record<Mode, readonly string[]>;
 
 async function main(args: readonly string[]): Promise<number> {
-  const isLong = args.includes("--long");
-  const filters = args.filter((argument) => !["--long", "--"].includes(argument));
-  const env = await prepareEnvironment(isLong);
+  const mode = args.includes("--long") ? "long" : args.includes("--full") ? "full" : "quick";
+  const paths = args.filter((argument) => !["--long", "--full", "--"].includes(argument));
+  const env = await prepareEnvironment(mode);
 
-  const checks = [BUILD, ...CHECKS, ...(isLong ? [PACKAGE_CHECK] : [])];
+  const checks = checksOf(mode);
   const failedChecks: string[] = [];
   for (const check of checks) {
     if (!(await runCheck(check, env))) failedChecks.push(check.name);
   }
-  const tests = await runVitest(filters, env);
+  const filters = mode === "full" ? await filesWithFull(paths) : paths;
+  const tests = await runVitest([...TAGS_OF[mode], ...filters], env);
 
   // Vitest's own closing lines stand above; these are for the reader in a hurry.
   console.log(
@@ -34,18 +50,51 @@ async function main(args: readonly string[]): Promise<number> {
       ? `all ${checks.length} checks passed`
       : `failed checks: ${failedChecks.join(", ")}`,
   );
-  if (isLong) {
+  if (mode === "quick") {
     console.log(
-      `seed ${env["DURE_TEST_SEED"]}: DURE_TEST_SEED=${env["DURE_TEST_SEED"]} npm run test:long repeats this run`,
+      `sample ${env["DURE_TEST_SAMPLE"]} of the kill tables; npm run test:full runs all rows`,
+    );
+  }
+  if (mode === "long") {
+    console.log(
+      `seed ${env["DURE_TEST_SEED"]}: DURE_TEST_SEED=${env["DURE_TEST_SEED"]} npm run test:long ` +
+        "repeats this run",
     );
   }
   console.log(`${tests.counts.passed} passed, ${tests.counts.failed} failed`);
   return failedChecks.length > 0 || tests.exitCode !== 0 || tests.counts.failed > 0 ? 1 : 0;
 }
 
-async function prepareEnvironment(isLong: boolean): Promise<NodeJS.ProcessEnv> {
+/** `npm test` has made the checks; the run after it needs the build alone. */
+function checksOf(mode: Mode): readonly Check[] {
+  if (mode === "full") return [BUILD];
+  return [BUILD, ...CHECKS, ...(mode === "long" ? [PACKAGE_CHECK] : [])];
+}
+
+/** Files with tests that `npm test` leaves out, so that no other file is loaded. */
+async function filesWithFull(paths: readonly string[]): Promise<readonly string[]> {
+  const listed = await run("git", [
+    "ls-files",
+    "-co",
+    "--exclude-standard",
+    "*.test.ts",
+    "*.test.tsx",
+  ]);
+  const found: string[] = [];
+  for (const file of listed.stdout.split("\n").filter(Boolean)) {
+    const isMeant = paths.length === 0 || paths.some((wanted) => file.includes(wanted));
+    if (!isMeant) continue;
+    const text = await readFile(path.join(root, file), "utf8");
+    if (/\bFULL\b|\bsampled\(/.test(text)) found.push(file);
+  }
+  return found;
+}
+
+async function prepareEnvironment(mode: Mode): Promise<NodeJS.ProcessEnv> {
   const env: NodeJS.ProcessEnv = { ...process.env };
-  if (isLong) {
+  env["DURE_TEST_TIER"] = TIER_OF[mode];
+  env["DURE_TEST_SAMPLE"] ??= String(randomInt(1, 2 ** 31));
+  if (mode === "long") {
     env["DURE_TEST_LONG"] = "1";
     env["DURE_TEST_SEED"] ??= String(randomInt(1, 2 ** 31));
     console.log(`[test] long run, seed ${env["DURE_TEST_SEED"]}`);
@@ -92,7 +141,7 @@ async function runCheck(check: Check, env: NodeJS.ProcessEnv): Promise<boolean> 
 
 /** The counts come from vitest's own results; a run that ended without any is one failure. */
 async function runVitest(
-  filters: readonly string[],
+  args: readonly string[],
   env: NodeJS.ProcessEnv,
 ): Promise<{ exitCode: number; counts: TestCounts }> {
   const folder = await mkdtemp(path.join(tmpdir(), "dure-counts-"));
@@ -100,7 +149,7 @@ async function runVitest(
   try {
     const { exitCode } = await runTool(
       "vitest",
-      ["run", ...REPORTERS, ...(process.stdout.isTTY ? [] : ["--no-color"]), ...filters],
+      ["run", ...REPORTERS, ...(process.stdout.isTTY ? [] : ["--no-color"]), ...args],
       {
         cwd: root,
         env: { ...env, [COUNTS_FILE]: countsFile },
@@ -118,7 +167,11 @@ async function runVitest(
   }
 }
 
-const REPORTERS = ["--reporter=default", "--reporter=./scripts/count-reporter.ts"];
+const REPORTERS = [
+  "--reporter=default",
+  "--reporter=./scripts/count-reporter.ts",
+  "--reporter=./scripts/slow-reporter.ts",
+];
 
 function indent(text: string): string {
   return text.replaceAll(/^(?=.)/gm, "    ");

@@ -16,7 +16,7 @@ interface Claim {
 
 /** Rows of tables whose last cell is `file`: title. */
 function claimsOf(page: string): Claim[] {
-  const rows = page.matchAll(/^\| (.+?) \| `([^`]+\.test\.ts)`: (.+?) \|$/gm);
+  const rows = page.matchAll(/^\| (.+?) +\| `([^`]+\.test\.ts)`: (.+?) +\|$/gm);
   return [...rows].map(([, sentence, file, title]) => ({
     sentence: sentence!,
     file: file!,
@@ -39,7 +39,7 @@ test("every promise of the security page names a test that exists", async () => 
 
 test("no row of a promise's table is without a test", async () => {
   const page = await readFile(PAGE, "utf8");
-  const tables = page.matchAll(/^\| promise \| shown by \|\n\|[-| ]+\|\n((?:\|.*\n)+)/gm);
+  const tables = page.matchAll(/^\| promise +\| shown by +\|\n\|[-| ]+\|\n((?:\|.*\n)+)/gm);
   const rows = [...tables].flatMap(([, body]) => body!.trimEnd().split("\n"));
 
   expect(rows.length).toBe(claimsOf(page).length);

@@ -39,7 +39,6 @@ const SLOW = [
   "packages/dure/src/jobs/recovery.test.ts",
   "packages/dure/test/crash/crash-transfer.test.ts",
   "packages/dure/src/jobs/jobs.test.ts",
-  "packages/dure/src/durable/workflows.test.ts",
   "packages/dure/src/durable/takeover.test.ts",
   "packages/dashboard/test/events.test.ts",
 ];

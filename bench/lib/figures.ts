@@ -52,7 +52,8 @@ export function printBound(what: string, value: number, bound: Bound, unit = "")
     .filter(Boolean)
     .join(", ");
   console.log(
-    `  ${what.padEnd(62)} ${`${shown(value)}${unit}`.padStart(12)}   ${wanted} → ${decideStanding(value, bound)}`,
+    `  ${what.padEnd(62)} ${`${shown(value)}${unit}`.padStart(12)}   ${wanted} → ` +
+      decideStanding(value, bound),
   );
 }
 
@@ -75,7 +76,12 @@ export function printTable(
   );
   for (const row of cells) {
     console.log(
-      `  ${row.map((cell, column) => (column === 0 ? cell.padEnd(widths[0]!) : cell.padStart(widths[column]!))).join("  ")}`,
+      "  " +
+        row
+          .map((cell, column) =>
+            column === 0 ? cell.padEnd(widths[0]!) : cell.padStart(widths[column]!),
+          )
+          .join("  "),
     );
   }
 }
@@ -91,7 +97,8 @@ export function printTitle(title: string): void {
 export function printMachine(): void {
   const [load = 0] = loadavg();
   console.log(
-    `Node ${process.versions.node}, ${cpus().length} cores, load ${load.toFixed(2)}${load > QUIET_LOAD ? ` (above ${QUIET_LOAD}: not quiet; compare within this run only)` : ""}`,
+    `Node ${process.versions.node}, ${cpus().length} cores, load ` +
+      `${load.toFixed(2)}${load > QUIET_LOAD ? ` (above ${QUIET_LOAD}: not quiet; compare within this run only)` : ""}`,
   );
 }
 

@@ -22,7 +22,7 @@ test.each([
   expect((await faqRetriever(entries).search(query, { signal }))[0]).toBe(passage);
 });
 
-test("finds nothing for what nobody has asked, and for nothing", async () => {
+test("finds nothing for what was never asked, and for nothing", async () => {
   expect(await faqRetriever(entries).search("점심 메뉴 추천", { signal })).toEqual([]);
   expect(await faqRetriever(entries).search("", { signal })).toEqual([]);
 });

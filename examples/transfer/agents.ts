@@ -99,7 +99,7 @@ export function contextBlock(
       MESSAGES[locale].slotError(error),
     ),
     missing: missingSlots(slots),
-    ...(asked !== undefined && { asked_slot: asked }),
+    asked_slot: asked,
     progress: progressOf(state),
   };
   return JSON.stringify(facts).replaceAll("<", "\\u003c");

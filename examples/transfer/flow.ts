@@ -180,7 +180,7 @@ export class TransferTurn {
   // --- the bank
 
   /**
-   * A confirmed transfer of which nobody knows yet: nothing that is said changes it, so it is
+   * A confirmed transfer whose outcome is not known yet: nothing that is said changes it, so it is
    * settled first.
    */
   async #resume(): Promise<DonePayload> {
@@ -247,6 +247,7 @@ export class TransferTurn {
 
     if (isTerminal(stage)) {
       const receipts = results.filter(({ outcome }) => outcome === "done").map(receiptOf);
+      const all = receipts.length > 0 ? { receipts } : {};
       if (total > 1) {
         this.#said.push(
           [
@@ -259,7 +260,7 @@ export class TransferTurn {
         message: this.#message(),
         nextAction: "DONE",
         ...receipt,
-        ...(receipts.length > 0 && { receipts }),
+        ...all,
         slotsCard: this.#card(false),
       };
     }
@@ -431,12 +432,13 @@ export class TransferTurn {
       total,
       slots: SLOT_NAMES.map((name) => {
         const error = meta.slot_errors[name];
+        const mistake = error ? { error: this.#texts.slotError(error) } : {};
         return {
           name,
           label: this.#texts.slotNames[name],
           required: SLOTS[name].required,
           value: slots[name] ?? null,
-          ...(error && { error: this.#texts.slotError(error) }),
+          ...mistake,
         };
       }),
     };
@@ -476,7 +478,8 @@ function answerOf(outcome: EffectOutcome<Sent>): Parameters<typeof settleTransfe
 }
 
 function receiptOf({ slots, transaction_id: number }: TransferResult): JsonObject {
-  return { status: "booked", ...(number !== undefined && { transaction_id: number }), ...slots };
+  const status = "booked";
+  return number === undefined ? { status, ...slots } : { status, transaction_id: number, ...slots };
 }
 
 /** Errors of a model that answered, but nothing that could be used; the others end the turn. */

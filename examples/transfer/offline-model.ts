@@ -204,7 +204,7 @@ const NOTES: readonly (readonly ["memo" | "alias", RegExp])[] = [
 
 /**
  * The transfers of a message that names several recipients: one for each, also for one whose amount
- * is missing, so that nobody who was named is forgotten. A comma inside `50,000` separates nothing.
+ * is missing, so that every person who was named is kept. A comma inside `50,000` separates nothing.
  */
 function readTasks(line: string): RawSlots[] {
   const separated = line
@@ -225,7 +225,7 @@ function readTasks(line: string): RawSlots[] {
 const SEPARATOR =
   /,(?!\d{3})|[、;，]|(?<=[원\s])하고 |(?<=보내|송금하|이체하|부치|주)고 | 그리고 |(?<=원)이랑 | 랑 | and /u;
 
-/** `홍길동에게`, `엄마한테도`, `김철수님께`; a question for someone (`누구에게`) names nobody. */
+/** `홍길동에게`, `엄마한테도`, `김철수님께`; a question for someone (`누구에게`) names no person. */
 const RECIPIENT_WORD =
   "(?<=^|[\\s,])(?!누구|아무|나에게|저에게|나한테|저한테)([\\p{L}\\p{N}·.-]+?)(?: ?님| ?씨)?(?:에게로|에게|한테|께|앞으로)(?:도|는|만)?(?=[\\s,.!?]|$|[\\d₩])";
 const RECIPIENT = new RegExp(RECIPIENT_WORD, "u");
@@ -233,7 +233,7 @@ const RECIPIENTS = new RegExp(RECIPIENT_WORD, "gu");
 const ENGLISH_RECIPIENT =
   /\bto (?!me\b|the\b|do\b|send\b)([\p{L}][\p{L}\p{N}.-]*(?: (?=\p{Lu})[\p{L}\p{N}.-]+)*)/u;
 
-/** Words that stand in front of an amount and are nobody's name. */
+/** Words that stand in front of an amount and are no person's name. */
 const NO_NAMES = new Set([
   "그냥",
   "그럼",

@@ -73,12 +73,10 @@ export function orderOf({ target, amount, memo, transfer_date: date }: TransferS
   if (target === undefined || amount === undefined) {
     throw new Error("A transfer without recipient or amount was confirmed.");
   }
-  return {
-    to: target,
-    amount,
-    ...(memo !== undefined && { memo }),
-    ...(date !== undefined && { date }),
-  };
+  // Without members that are undefined: an order is stored, and compared with what was stored.
+  const order: Order = { to: target, amount };
+  const withMemo = memo === undefined ? order : { ...order, memo };
+  return date === undefined ? withMemo : { ...withMemo, date };
 }
 
 /** Longest `Idempotency-Key` that the bank takes; a session's id alone may have 200 characters. */

@@ -46,8 +46,8 @@ async function openDesk(
   const t = stack.use(
     await startTestEngine(service, {
       offline: [options.model ?? transferModel],
-      ...(options.clock && { engine: { clock: options.clock } }),
-      ...(options.on && { on: options.on }),
+      engine: options.clock ? { clock: options.clock } : undefined,
+      on: options.on,
     }),
   );
   const kept = stack.move();
@@ -528,7 +528,7 @@ describe("the bank misbehaves", () => {
     expect(desk.bank.bookings()).toHaveLength(1);
   });
 
-  test("nobody knows: the stage stays, nothing can be cancelled, and a later message settles it truthfully", async () => {
+  test("an unknown outcome keeps the stage; nothing can be cancelled; a later message settles it", async () => {
     await using desk = await openDesk({
       bank: {
         faults: [

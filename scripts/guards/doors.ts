@@ -201,9 +201,12 @@ export const DOOR_GUARDS: readonly Guard[] = [
   {
     id: "logins.link.once",
     at: { file: ROWS },
-    find: "delete from dure.login_links where hash = $1 returning token_id, expires_at > clock_timestamp() as holds",
+    find:
+      "delete from dure.login_links where hash = $1 returning token_id, expires_at > " +
+      "clock_timestamp() as holds",
     replace:
-      "update dure.login_links set hash = hash where hash = $1 returning token_id, expires_at > clock_timestamp() as holds",
+      "update dure.login_links set hash = hash where hash = $1 returning token_id, expires_at > " +
+      "clock_timestamp() as holds",
     tests: logins("a link logs in once, in any process"),
     why: "a link that someone finds later logs in again",
   },

@@ -129,7 +129,9 @@ export const DURABLE_GUARDS: readonly Guard[] = [
   {
     id: "takeover.claim",
     at: { file: `${DURABLE}/takeover.ts` },
-    find: "and (p.recovering_by is null or p.recovering_by = $1\n            or not exists (select from dure.processes r where r.id = p.recovering_by and r.ended_at is null))",
+    find:
+      "and (p.recovering_by is null or p.recovering_by = $1\n            or not exists (select " +
+      "from dure.processes r where r.id = p.recovering_by and r.ended_at is null))",
     replace: "",
     tests: takeover("a recovery that a living process has begun is not begun by another"),
     why: "two processes recover one death at the same time",
@@ -191,7 +193,9 @@ export const DURABLE_GUARDS: readonly Guard[] = [
   {
     id: "leases.take.dead",
     at: { file: `${DURABLE}/leases.ts` },
-    find: "\n            or exists (select from dure.processes p where p.id = l.holder and p.ended_at is not null)",
+    find:
+      "\n            or exists (select from dure.processes p where p.id = l.holder and p.ended_at " +
+      "is not null)",
     replace: "",
     tests: leases("a name has one holder"),
     why: "the lease of a dead holder is not free at once",
@@ -303,7 +307,9 @@ export const DURABLE_GUARDS: readonly Guard[] = [
   {
     id: "outbox.claim.holder",
     at: { file: `${DURABLE}/outbox.ts` },
-    find: "and (o.state = 'pending' or not exists (\n               select from dure.processes p where p.id = o.holder and p.epoch = o.holder_epoch and p.ended_at is null))",
+    find:
+      "and (o.state = 'pending' or not exists (\n               select from dure.processes p where " +
+      "p.id = o.holder and p.epoch = o.holder_epoch and p.ended_at is null))",
     replace: "",
     tests: outbox("what a living process is sending is sent by nobody else"),
     why: "an entry that is being sent is sent again",
@@ -403,7 +409,9 @@ export const DURABLE_GUARDS: readonly Guard[] = [
   {
     id: "outbox.exhausted",
     at: { file: `${DURABLE}/outbox.ts` },
-    find: 'if (entry.attempts >= { ...DEFAULT_POLICY, ...handler.policy }.attempts) { return { kind: "exhausted" }; }',
+    find:
+      "if (entry.attempts >= { ...DEFAULT_POLICY, ...handler.policy }.attempts) { return { kind: " +
+      '"exhausted" }; }',
     replace: "",
     tests: outbox(
       "an entry whose attempts are used up and that did not arrive is not sent once more",
@@ -465,9 +473,12 @@ export const DURABLE_GUARDS: readonly Guard[] = [
   {
     id: "events.poll.snapshot",
     at: { file: `${DURABLE}/event-log.ts` },
-    find: "from dure.meta m left join lateral ( select * from dure.events e where (e.xid, e.seq) > ($1::xid8, $2::bigint) and e.xid < pg_snapshot_xmin(pg_current_snapshot())",
+    find:
+      "from dure.meta m left join lateral ( select * from dure.events e where (e.xid, e.seq) > " +
+      "($1::xid8, $2::bigint) and e.xid < pg_snapshot_xmin(pg_current_snapshot())",
     replace:
-      "from dure.meta m left join lateral ( select * from dure.events e where (e.xid, e.seq) > ($1::xid8, $2::bigint)",
+      "from dure.meta m left join lateral ( select * from dure.events e where (e.xid, e.seq) > " +
+      "($1::xid8, $2::bigint)",
     tests: eventLog("an event that commits late is not skipped by a reader"),
     why: "followers read beyond an open transaction, and its events are skipped for ever",
   },
@@ -550,7 +561,9 @@ export const DURABLE_GUARDS: readonly Guard[] = [
   {
     id: "retention.effects.asked",
     at: { file: `${DURABLE}/retention.ts` },
-    find: "session_id is null and not exists (select from dure.escalations x where x.subject = 'effect/' || key and x.status = 'open')",
+    find:
+      "session_id is null and not exists (select from dure.escalations x where x.subject = " +
+      "'effect/' || key and x.status = 'open')",
     replace: "session_id is null",
     tests: retention(
       "what is not known, not recovered, or held by a living process is kept however old it is",
@@ -570,7 +583,9 @@ export const DURABLE_GUARDS: readonly Guard[] = [
   {
     id: "retention.leases.held",
     at: { file: `${DURABLE}/retention.ts` },
-    find: "holder is null or not exists (select from dure.processes p where p.id = holder and p.ended_at is null)",
+    find:
+      "holder is null or not exists (select from dure.processes p where p.id = holder and " +
+      "p.ended_at is null)",
     replace: "true",
     tests: retention(
       "what is not known, not recovered, or held by a living process is kept however old it is",
@@ -591,7 +606,9 @@ export const DURABLE_GUARDS: readonly Guard[] = [
   {
     id: "retention.one-at-a-time",
     at: { file: `${DURABLE}/retention.ts` },
-    find: 'const held = await this.#options.leases.hold("retention", (_lease, { signal }) => this.#sweepAll(signal), options);\n    return held.ok ? held.value : undefined;',
+    find:
+      'const held = await this.#options.leases.hold("retention", (_lease, { signal }) => ' +
+      "this.#sweepAll(signal), options);\n    return held.ok ? held.value : undefined;",
     replace: "return this.#sweepAll(options.signal ?? new AbortController().signal);",
     tests: retention("one process sweeps at a time"),
     why: "all processes sweep at once",

@@ -10,7 +10,9 @@ export const ENGINE_GUARDS: readonly Guard[] = [
   {
     id: "approvals.arguments",
     at: { file: `${ENGINE}/approvals.ts` },
-    find: 'context["tool"] === tool && canonicalJson(context["input"]) === canonicalJson(JSON.parse(JSON.stringify(input ?? null)))',
+    find:
+      'context["tool"] === tool && canonicalJson(context["input"]) === ' +
+      "canonicalJson(JSON.parse(JSON.stringify(input ?? null)))",
     replace: 'context["tool"] === tool && JSON.stringify(input) !== ""',
     tests: effects("a yes allows the call that was shown"),
     why: "a yes allows another payee than the one that was shown",
@@ -111,7 +113,9 @@ export const ENGINE_GUARDS: readonly Guard[] = [
   {
     id: "effects.calls-bound.replay",
     at: { file: `${ENGINE}/effects.ts` },
-    find: "if (round.calls >= MAX_CALLS) { throw unknownEffect(call, `${round.calls} calls gave no answer`); }",
+    find:
+      "if (round.calls >= MAX_CALLS) { throw unknownEffect(call, `${round.calls} calls gave no " +
+      "answer`); }",
     replace:
       "if (round.calls >= 7) { throw unknownEffect(call, `${round.calls} calls gave no answer`); }",
     tests: onceRunner("an outside that keeps keys is asked five times"),
@@ -318,7 +322,9 @@ export const ENGINE_GUARDS: readonly Guard[] = [
   {
     id: "charge_call.path",
     at: { sql: "charge_call" },
-    find: "    if v_used + l.amount > l.most then\n      return jsonb_build_object('outcome', 'exceeded', 'key', l.scope",
+    find:
+      "    if v_used + l.amount > l.most then\n      return jsonb_build_object('outcome', " +
+      "'exceeded', 'key', l.scope",
     replace:
       "    if false then\n      return jsonb_build_object('outcome', 'exceeded', 'key', l.scope",
     tests: budgetsOfEngine("keep to the money of the port and of the run"),
@@ -327,7 +333,9 @@ export const ENGINE_GUARDS: readonly Guard[] = [
   {
     id: "charge_call.session",
     at: { sql: "charge_call" },
-    find: "      if v_used + l.amount > l.most then\n        return jsonb_build_object('outcome', 'exceeded', 'scope', 'session'",
+    find:
+      "      if v_used + l.amount > l.most then\n        return jsonb_build_object('outcome', " +
+      "'exceeded', 'scope', 'session'",
     replace:
       "      if false then\n        return jsonb_build_object('outcome', 'exceeded', 'scope', 'session'",
     tests: budgetsOfEngine("that fold a memory are charged to the session and the team"),

@@ -25,7 +25,9 @@ export const JOB_GUARDS: readonly Guard[] = [
   {
     id: "check_job_status.recovery",
     at: { sql: "check_job_status" },
-    find: "(new.status = 'PENDING' and new.holder is null and new.epoch > old.epoch and new.resumes > old.resumes)",
+    find:
+      "(new.status = 'PENDING' and new.holder is null and new.epoch > old.epoch and new.resumes > " +
+      "old.resumes)",
     replace: "new.status = 'PENDING'",
     tests: jobTable("the database refuses every transition that the table does not have"),
     why: "a running job is put back in line while its holder writes on",
@@ -65,9 +67,13 @@ export const JOB_GUARDS: readonly Guard[] = [
   {
     id: "ask_job.tree",
     at: { sql: "ask_job" },
-    find: "    v_work := parent.root_work;\n    if v_depth > (p->>'max_depth')::integer then raise exception using errcode = 'DU413', message = 'too deep'; end if;\n    if (select count(*) from dure.jobs where root_id = v_root) >= (p->>'max_tree')::integer then",
+    find:
+      "    v_work := parent.root_work;\n    if v_depth > (p->>'max_depth')::integer then raise " +
+      "exception using errcode = 'DU413', message = 'too deep'; end if;\n    if (select count(*) " +
+      "from dure.jobs where root_id = v_root) >= (p->>'max_tree')::integer then",
     replace:
-      "    v_work := parent.root_work;\n    if v_depth > (p->>'max_depth')::integer then raise exception using errcode = 'DU413', message = 'too deep'; end if;\n    if false then",
+      "    v_work := parent.root_work;\n    if v_depth > (p->>'max_depth')::integer then raise " +
+      "exception using errcode = 'DU413', message = 'too deep'; end if;\n    if false then",
     tests: jobs("requests are at most five deep, and the jobs of one root are counted together"),
     why: "one piece of work makes any number of jobs",
   },
@@ -90,25 +96,34 @@ export const JOB_GUARDS: readonly Guard[] = [
   {
     id: "take_jobs.permit-count",
     at: { sql: "take_jobs" },
-    find: "      perform dure.job_event(j, 'job.started', jsonb_build_object('turn', j.turns_done + 1, 'resumed', j.resumes > 0, 'quarantined', j.resume_count >= 2));",
+    find:
+      "      perform dure.job_event(j, 'job.started', jsonb_build_object('turn', j.turns_done + 1, " +
+      "'resumed', j.resumes > 0, 'quarantined', j.resume_count >= 2));",
     replace:
-      "      update dure.jobs set has_permit = false where id = j.id; perform dure.job_event(j, 'job.started', jsonb_build_object('turn', j.turns_done + 1, 'resumed', j.resumes > 0, 'quarantined', j.resume_count >= 2));",
+      "      update dure.jobs set has_permit = false where id = j.id; perform dure.job_event(j, " +
+      "'job.started', jsonb_build_object('turn', j.turns_done + 1, 'resumed', j.resumes > 0, " +
+      "'quarantined', j.resume_count >= 2));",
     tests: jobs("of fifty requests to one agent never more than three run"),
     why: "a permit that was given is not counted",
   },
   {
     id: "take_jobs.order",
     at: { sql: "take_jobs" },
-    find: "      order by seq limit greatest(least(v_free, v_room - jsonb_array_length(v_taken)), 0) for update skip locked",
+    find:
+      "      order by seq limit greatest(least(v_free, v_room - jsonb_array_length(v_taken)), 0) " +
+      "for update skip locked",
     replace:
-      "      order by seq desc limit greatest(least(v_free, v_room - jsonb_array_length(v_taken)), 0) for update skip locked",
+      "      order by seq desc limit greatest(least(v_free, v_room - jsonb_array_length(v_taken)), " +
+      "0) for update skip locked",
     tests: jobs("of fifty requests to one agent never more than three run, in the order"),
     why: "younger requests overtake older ones",
   },
   {
     id: "take_jobs.agents",
     at: { sql: "take_jobs" },
-    find: "        and ((target = any(v_agents) and requester = any(v_agents)) or queued_ms < v_now - (p->>'unknown_agent_ms')::bigint)",
+    find:
+      "        and ((target = any(v_agents) and requester = any(v_agents)) or queued_ms < v_now - " +
+      "(p->>'unknown_agent_ms')::bigint)",
     replace: "",
     tests: recovery(
       "a job that was resumed long after it was asked is left to a process that knows its agents",
@@ -118,7 +133,9 @@ export const JOB_GUARDS: readonly Guard[] = [
   {
     id: "take_jobs.alone",
     at: { sql: "take_jobs" },
-    find: "and (resume_count < 2 or (cardinality(v_known) = 0 and jsonb_array_length(v_taken) = 0) or (cardinality(v_alone) > 0 and id = any(v_only)))",
+    find:
+      "and (resume_count < 2 or (cardinality(v_known) = 0 and jsonb_array_length(v_taken) = 0) or " +
+      "(cardinality(v_alone) > 0 and id = any(v_only)))",
     replace: "",
     tests: recovery("a job that was resumed twice without progress waits until it can run alone"),
     why: "a job that kills its process kills the work of others with it",
@@ -174,7 +191,9 @@ export const JOB_GUARDS: readonly Guard[] = [
   {
     id: "settle_job.words",
     at: { sql: "settle_job" },
-    find: "if v_end->>'status' = 'COMPLETED' and exists (select 1 from dure.job_words where job_id = j.id and turn_number is null) then",
+    find:
+      "if v_end->>'status' = 'COMPLETED' and exists (select 1 from dure.job_words where job_id = " +
+      "j.id and turn_number is null) then",
     replace: "if false then",
     tests: jobs("a person's words reach the next turn"),
     why: "an exchange ends over a person's words that no agent was told",
@@ -206,7 +225,9 @@ export const JOB_GUARDS: readonly Guard[] = [
   {
     id: "guard_job_turn.parked",
     at: { sql: "guard_job_turn" },
-    find: "elsif o.waiting is not null and o.holder is null and new.status = 'running' and new.holder is null then",
+    find:
+      "elsif o.waiting is not null and o.holder is null and new.status = 'running' and new.holder " +
+      "is null then",
     replace: "elsif false then",
     tests: jobs("who was answered waits for a permit as well"),
     why: "a job works without a permit",
@@ -404,11 +425,15 @@ export const JOB_GUARDS: readonly Guard[] = [
   {
     id: "job_store.earlier.pair",
     at: { file: STORE },
-    find: "where c.conversation_id = $2 and c.tenant = $3 and c.seq < (select seq from dure.jobs where id = $1)\n            and least(c.requester, c.target) = least($4::text, $5::text) and greatest(c.requester, c.target) = greatest($4::text, $5::text)",
+    find:
+      "where c.conversation_id = $2 and c.tenant = $3 and c.seq < (select seq from dure.jobs where " +
+      "id = $1)\n            and least(c.requester, c.target) = least($4::text, $5::text) and " +
+      "greatest(c.requester, c.target) = greatest($4::text, $5::text)",
     replace:
-      "where c.conversation_id = $2 and c.tenant = $3 and c.seq < (select seq from dure.jobs where id = $1) and $4::text is not null and $5::text is not null",
+      "where c.conversation_id = $2 and c.tenant = $3 and c.seq < (select seq from dure.jobs where " +
+      "id = $1) and $4::text is not null and $5::text is not null",
     tests: jobs(
-      "what the same two said before in a conversation is told again at the beginning, and to nobody else",
+      "what the same two said before in a conversation is told again at the start, to them alone",
     ),
     why: "who guesses a conversation's id is told what others said in it",
   },

@@ -7,14 +7,20 @@ const network = testsIn(`${SANDBOX}/network.test.ts`);
 const needs = testsIn("packages/dure/src/plans/network-needs.test.ts");
 const sandbox = testsIn(`${SANDBOX}/sandbox.test.ts`);
 const escape = testsIn("packages/dure/test/plans/escape.test.ts");
+const isolation = testsIn("packages/dure/test/plans/isolation.test.ts");
 const leaseProof = testsIn("packages/dure/src/durable/lease-proof.test.ts");
+const neverReached = testsIn("packages/dure/test/plans/never-reached.test.ts");
+const scopedFiles = testsIn("packages/dure/src/plans/workers/scoped-files.test.ts");
+const planPay = testsIn("packages/dure/src/team/plan-pay.test.ts");
 
 /** How far a worker gets, and as whom. */
 export const NETWORK_GUARDS: readonly Guard[] = [
   {
     id: "network.host.none",
     at: { file: NETWORK },
-    find: 'if (policy.kind === "none") { return { allowed: false, because: "this process has no network (policy none)" }; }',
+    find:
+      'if (policy.kind === "none") { return { allowed: false, because: "this process has no ' +
+      'network (policy none)" }; }',
     replace: "",
     tests: network("a policy lets a process ask for none"),
     why: "a process without a network reaches the hosts that its policy names",
@@ -38,9 +44,12 @@ export const NETWORK_GUARDS: readonly Guard[] = [
   {
     id: "network.host.wildcard",
     at: { file: NETWORK },
-    find: 'if (rule.host.startsWith("*.")) return host.endsWith(rule.host.slice(1));\n  return rule.host === host;',
+    find:
+      'if (rule.host.startsWith("*.")) return host.endsWith(rule.host.slice(1));\n  return ' +
+      "rule.host === host;",
     replace:
-      'if (rule.host.startsWith("*.")) return host.endsWith(rule.host.slice(1));\n  return host.endsWith(rule.host);',
+      'if (rule.host.startsWith("*.")) return host.endsWith(rule.host.slice(1));\n  return ' +
+      "host.endsWith(rule.host);",
     tests: network("a policy lets a process ask for a longer name"),
     why: "a name that ends like a named one is reached",
   },
@@ -100,7 +109,10 @@ export const NETWORK_GUARDS: readonly Guard[] = [
     at: { file: `${SANDBOX}/namespaces.ts` },
     find: '"--uts", "--net", "--fork"',
     replace: '"--uts", "--fork"',
-    tests: sandbox("reaches nothing of the host's network, whatever its policy"),
+    tests: sandbox(
+      "a kind that could run here does run",
+      "reaches nothing of the host's network, whatever its policy",
+    ),
     why: "in namespaces a worker has the machine's network",
   },
   {
@@ -108,7 +120,10 @@ export const NETWORK_GUARDS: readonly Guard[] = [
     at: { file: `${SANDBOX}/bubblewrap.ts` },
     find: '"--unshare-net", ',
     replace: "",
-    tests: sandbox("reaches nothing of the host's network, whatever its policy"),
+    tests: sandbox(
+      "a kind that could run here does run",
+      "reaches nothing of the host's network, whatever its policy",
+    ),
     why: "under bubblewrap a worker has the machine's network",
   },
   {
@@ -116,8 +131,59 @@ export const NETWORK_GUARDS: readonly Guard[] = [
     at: { file: `${SANDBOX}/other-user.ts` },
     find: 'const ownNetwork = mayHaveNetworks() ? [findTool("unshare"), "--net", "--"] : [];',
     replace: 'const ownNetwork = mayHaveNetworks() ? [findTool("unshare"), "--"] : [];',
-    tests: sandbox("reaches nothing of the host's network, whatever its policy"),
+    tests: sandbox(
+      "a kind that could run here does run",
+      "reaches nothing of the host's network, whatever its policy",
+    ),
     why: "as another user a worker has the machine's network",
+  },
+  {
+    id: "network.refused",
+    at: { file: `${SANDBOX}/sandbox.ts` },
+    find: "refuseOpenNetwork(promises);",
+    replace: "",
+    tests: isolation("on a machine that gives processes no network of their own a run ends"),
+    why: "a worker has the machine's network where none of its own can be made",
+  },
+  {
+    id: "network.never.server",
+    at: { file: "packages/dure/src/team/plans.ts" },
+    find: '[env["DATABASE_URL"], url()]',
+    replace: '[env["DATABASE_URL"]]',
+    tests: neverReached("of a running team neither its server nor its database is reached"),
+    why: "a worker whose policy names dure's server reaches it",
+  },
+  {
+    id: "network.never.database",
+    at: { file: "packages/dure/src/team/plans.ts" },
+    find: '[env["DATABASE_URL"], url()]',
+    replace: "[url()]",
+    tests: neverReached("of a running team neither its server nor its database is reached"),
+    why: "a worker whose policy names dure's database reaches it",
+  },
+  {
+    id: "secrets.lent",
+    at: { file: `${SANDBOX}/ready-for.ts` },
+    find: "lent.push({ ...place, source: copy });",
+    replace: "",
+    tests: sandbox("lends an allowed secret"),
+    why: "a worker of root cannot read what its plan lends it",
+  },
+  {
+    id: "files.owner",
+    at: { file: "packages/dure/src/plans/workers/scoped-files.ts" },
+    find: "if (uid !== 0) await made.chown(uid, gid);",
+    replace: "void gid;",
+    tests: scopedFiles("folders and files that root makes for a worker belong to the owner"),
+    why: "what root makes for a worker is root's, and the worker cannot change it",
+  },
+  {
+    id: "secrets.stored",
+    at: { file: "packages/dure/src/plans/run/run-site.ts" },
+    find: "assertLeavesSecrets(run.plan);",
+    replace: "",
+    tests: isolation("a stored plan that names a secret of dure's own ends"),
+    why: "a plan that was stored before gives dure's secrets to its workers",
   },
   {
     id: "sandbox.uid.namespaces",
@@ -144,7 +210,9 @@ export const NETWORK_GUARDS: readonly Guard[] = [
   {
     id: "network.hook.token",
     at: { file: `${SANDBOX}/door.ts` },
-    find: 'if (!isBearer(message.headers.authorization, hook.token)) { return refuse(401, "the token is not that of this step"); }',
+    find:
+      'if (!isBearer(message.headers.authorization, hook.token)) { return refuse(401, "the token ' +
+      'is not that of this step"); }',
     replace: "",
     tests: escape("a hook is reached with the step's own token and no other"),
     why: "a worker without the step's token speaks for the step",
@@ -196,5 +264,29 @@ export const NETWORK_GUARDS: readonly Guard[] = [
       "after a pause in which another has taken the run over, nothing is confirmed",
     ),
     why: "a process that has lost its lease goes on",
+  },
+  {
+    id: "lease-proof.run",
+    at: { file: "packages/dure/src/team/plan-pay.ts" },
+    find: "await confirm(); // directly before the call",
+    replace: "// directly before the call",
+    tests: planPay("a woken process pays for no work on a run that another has taken over"),
+    why: "a worker of a run that another process leads is paid for",
+  },
+  {
+    id: "lease-proof.draft",
+    at: { file: "packages/dure/src/team/plan-pay.ts" },
+    find: "model, ); await confirm(); return charged;",
+    replace: "model, ); return charged;",
+    tests: planPay("a woken process that others took for dead pays for no draft"),
+    why: "a process that was taken for dead pays for a draft",
+  },
+  {
+    id: "lease-proof.process",
+    at: { file: "packages/dure/src/durable/processes.ts" },
+    find: "look: () => database.transaction((tx) => this.guard(tx)),",
+    replace: "look: async () => void database,",
+    tests: planPay("a woken process that others took for dead pays for no draft"),
+    why: "a process that stood still does not look whether it was taken for dead",
   },
 ];

@@ -188,8 +188,8 @@ export const ROOM_GUARDS: readonly Guard[] = [
   {
     id: "talk.client-id.age",
     at: { file: `${ROOMS}/talk.ts` },
-    find: " and at <= clock_timestamp() - interval '24 hours'\"",
-    replace: ' and at > clock_timestamp()"',
+    find: " and at <= clock_timestamp() - interval '24 hours'`",
+    replace: " and at > clock_timestamp()`",
     tests: input("the same client_id is one message"),
     why: "a key of a message holds for ever",
   },
@@ -221,9 +221,9 @@ export const ROOM_GUARDS: readonly Guard[] = [
   },
   {
     id: "handling.lock.holder",
-    at: { file: `${ROOMS}/responder.ts` },
-    find: "where id = $1 and state = 'running' and holder = $2 for update\"",
-    replace: 'where id = $1 and $2::text is not null for update"',
+    at: { file: `${ROOMS}/handling-end.ts` },
+    find: "where id = $1 and state = 'running' and holder = $2 for update`",
+    replace: "where id = $1 and $2::text is not null for update`",
     tests: order("an answer is not said by a process whose work another one holds"),
     why: "an answer is said by a process that has lost the work",
   },
@@ -336,7 +336,7 @@ export const ROOM_GUARDS: readonly Guard[] = [
   },
   {
     id: "delivery.withdraw.open",
-    at: { file: `${ROOMS}/delivery.ts` },
+    at: { file: `${ROOMS}/delivery-failure.ts` },
     find: "where id = $1 and message = $2 and state = 'open' returning",
     replace: "where id = $1 and message = $2 returning",
     tests: requests("that was answered before its message failed"),
@@ -344,7 +344,7 @@ export const ROOM_GUARDS: readonly Guard[] = [
   },
   {
     id: "rooms.sink",
-    at: { file: `${ROOMS}/talk.ts` },
+    at: { file: `${ROOMS}/consequences.ts` },
     find: 'fromSink: message.mark === "sink" || place.isSink,',
     replace: "fromSink: false,",
     tests: talk("L1 what the sink reports of the background is shown"),

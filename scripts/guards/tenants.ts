@@ -56,16 +56,21 @@ export const TENANT_GUARDS: readonly Guard[] = [
   {
     id: "sessions.row.tenant",
     at: { file: SESSIONS },
-    find: "select *, extract(epoch from updated_at)::float8 * 1000 as updated_at from dure.sessions where id = $1 and ($2::text is null or tenant = $2)",
+    find:
+      "select *, extract(epoch from updated_at)::float8 * 1000 as updated_at from dure.sessions " +
+      "where id = $1 and ($2::text is null or tenant = $2)",
     replace:
-      "select *, extract(epoch from updated_at)::float8 * 1000 as updated_at from dure.sessions where id = $1 and ($2::text is null or true)",
+      "select *, extract(epoch from updated_at)::float8 * 1000 as updated_at from dure.sessions " +
+      "where id = $1 and ($2::text is null or true)",
     tests: sessions("another tenant's session is not there, by its key either"),
     why: "a caller without a tenant reads a tenant's session by its key",
   },
   {
     id: "sessions.running.tenant",
     at: { file: SESSIONS },
-    find: "select running_turn, tenant from dure.sessions where id = $1 and ($2::text is null or tenant = $2)",
+    find:
+      "select running_turn, tenant from dure.sessions where id = $1 and ($2::text is null or " +
+      "tenant = $2)",
     replace:
       "select running_turn, tenant from dure.sessions where id = $1 and ($2::text is null or true)",
     tests: sessions("another tenant's session is not there, by its key either"),
@@ -99,7 +104,7 @@ export const TENANT_GUARDS: readonly Guard[] = [
   // --- rooms
   {
     id: "rooms.see.tenant",
-    at: { file: `${ROOMS}/rooms.ts` },
+    at: { file: `${ROOMS}/room-person.ts` },
     find: "return who.seesAll === true || place.tenant === who.tenant;",
     replace: 'return who.seesAll === true || place.tenant !== "-";',
     tests: rooms("another tenant's room, message and thread are not there"),

@@ -134,7 +134,9 @@ export const TURN_GUARDS: readonly Guard[] = [
   {
     id: "claim_turn.holder",
     at: { sql: "claim_turn" },
-    find: "(holder is null or holder = p_holder\n    or exists (select 1 from dure.processes where id = holder and recovered_at is not null))",
+    find:
+      "(holder is null or holder = p_holder\n    or exists (select 1 from dure.processes where id " +
+      "= holder and recovered_at is not null))",
     replace: "true",
     tests: turnGuards("a turn that a living process holds is claimed by nobody else"),
     why: "two processes run one turn",

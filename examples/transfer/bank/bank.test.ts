@@ -210,7 +210,7 @@ describe("the client", () => {
     expect(await client.find("b")).toEqual({ outcome: "not_happened" });
   });
 
-  test("knows that nothing was sent when nobody listens", async () => {
+  test("knows that nothing was sent when no bank listens", async () => {
     const bank = await startBank();
     await bank.stop();
     const client = bankClient(bank.url);

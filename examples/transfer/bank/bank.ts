@@ -38,7 +38,7 @@ export interface BankOptions {
   readonly port?: number;
   readonly accounts?: Accounts;
   /** Answers are appended here and synced before they are given; without it they live in memory. */
-  readonly file?: string;
+  readonly file?: string | undefined;
   readonly faults?: readonly FaultInput[];
 }
 

@@ -1,8 +1,8 @@
 import { z } from "zod";
 
 /**
- * What may be made to go wrong. `when` is seen from the booking: a cut `after` has booked and tells
- * nobody. Source: docs/spec/conversation §8.
+ * What may be made to go wrong. `when` is seen from the booking: a cut `after` has booked and does not
+ * answer. Source: docs/spec/conversation §8.
  */
 export const faultSchema = z.discriminatedUnion("kind", [
   z.strictObject({

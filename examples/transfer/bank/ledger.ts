@@ -17,9 +17,9 @@ export interface Booking {
   readonly to: string;
   /** Whole won. */
   readonly amount: number;
-  readonly memo?: string;
+  readonly memo?: string | undefined;
   /** `YYYY-MM-DD`. */
-  readonly date?: string;
+  readonly date?: string | undefined;
 }
 
 export interface TransferOrder {
@@ -46,7 +46,7 @@ export interface Accounts {
   /** The most that one transfer may be, won. Default 10 000 000. */
   readonly limit?: number;
   /** If given, only these recipients exist. */
-  readonly known?: readonly string[];
+  readonly known?: readonly string[] | undefined;
   /** Recipients that do not exist. Default `없는사람`, `unknown`. */
   readonly unknown?: readonly string[];
 }
@@ -58,8 +58,8 @@ type Line = { readonly key: string; readonly order: string } & (
 
 /**
  * The bank's book: one answer per key, for ever. With a file each answer is written and synced
- * before it is given, so a kill loses none; a last line that a kill tore is dropped (nobody was
- * told about it).
+ * before it is given, so a kill loses none; a last line that a kill tore is dropped: its
+ * answer was not given.
  */
 export class Ledger {
   readonly #accounts: Required<Omit<Accounts, "known">> & Pick<Accounts, "known">;
@@ -79,7 +79,7 @@ export class Ledger {
       balance: accounts.balance ?? 1_000_000_000,
       limit: accounts.limit ?? 10_000_000,
       unknown: accounts.unknown ?? ["없는사람", "unknown"],
-      ...(accounts.known && { known: accounts.known }),
+      known: accounts.known,
     };
     if (file !== undefined) this.#file = this.#load(file);
   }
@@ -108,7 +108,10 @@ export class Ledger {
             transaction_id: this.#nextId(),
             status: "booked",
             key,
-            ...withoutUndefined(order),
+            to: order.to,
+            amount: order.amount,
+            memo: order.memo,
+            date: order.date,
           },
         };
     this.#write(line);
@@ -189,13 +192,4 @@ function answerOf(line: Line): Answer {
 
 function fingerprint({ to, amount, memo, date }: TransferOrder): string {
   return JSON.stringify([to, amount, memo ?? null, date ?? null]);
-}
-
-function withoutUndefined({
-  to,
-  amount,
-  memo,
-  date,
-}: TransferOrder): Pick<Booking, "to" | "amount" | "memo" | "date"> {
-  return { to, amount, ...(memo !== undefined && { memo }), ...(date !== undefined && { date }) };
 }

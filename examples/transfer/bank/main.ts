@@ -2,7 +2,7 @@
  * Runs the bank on its own: `node examples/transfer/bank/main.ts [--listen 4010] [--file
  * bookings.ndjson]
  * [--while-stdin]`. Prints its address as one JSON line, `{"url":"http://127.0.0.1:4010"}`, and stops on SIGTERM or SIGINT; with `--while-stdin`
- * also when its stdin has ended and nobody has asked for anything in half a minute.
+ * also when its stdin has ended and no request has come in half a minute.
  */
 import { parseArgs } from "node:util";
 import { startBank } from "./bank.ts";
@@ -17,7 +17,7 @@ const { values } = parseArgs({
 
 const bank = await startBank({
   port: Number(values.listen),
-  ...(values.file !== undefined && { file: values.file }),
+  file: values.file,
 });
 console.log(JSON.stringify({ url: bank.url }));
 for (const signal of ["SIGTERM", "SIGINT"] as const) process.once(signal, () => void bank.stop());

@@ -34,9 +34,9 @@ export function exampleBank(
  * the process that started it, and half a minute beyond its last request, so that a server that was
  * killed finds it again.
  *
- * There is one bank per file because there is one TCP port per file: whoever binds it first is the
+ * There is one bank per file because there is one TCP port per file: the process that binds it first is the
  * bank, and a second one finds the port taken before it has opened the file. No lock file can go
- * stale. Only when somebody else listens there is the next port tried, and never while one of the
+ * stale. Only when another program listens there is the next port tried, and never while one of the
  * ports gives no clear answer: two banks with one book are worse than none.
  */
 export async function findOrStartBank(file: string): Promise<string> {
@@ -46,7 +46,7 @@ export async function findOrStartBank(file: string): Promise<string> {
     const running = ports[keepers.indexOf("ours")];
     if (running !== undefined) return urlOf(running);
 
-    const free = ports[keepers.findIndex((keeper) => keeper !== "somebody")];
+    const free = ports[keepers.findIndex((keeper) => keeper !== "another")];
     if (free === undefined) {
       throw new Error(
         `No bank can be started for ${file}: its ports ${ports.join(", ")} are taken. Set BANK_URL, or free one of them.`,
@@ -89,26 +89,26 @@ const identitySchema = z.object({
 });
 
 /**
- * Who listens at `url`: the bank of this file, another program, nobody; or it is not clear (it is
+ * Who listens at `url`: the bank of this file, another program, none; or it is not clear (it is
  * starting, ending, or busy).
  */
 async function keeperOf(
   url: string,
   file: string,
-): Promise<"ours" | "somebody" | "nobody" | "unclear"> {
+): Promise<"ours" | "another" | "none" | "unclear"> {
   try {
     const response = await fetch(url, {
       signal: AbortSignal.timeout(IDENTITY_TIMEOUT_MS),
       redirect: "error",
     });
     const identity = identitySchema.safeParse(await response.json().catch(() => undefined));
-    return identity.success && identity.data.file === file ? "ours" : "somebody";
+    return identity.success && identity.data.file === file ? "ours" : "another";
   } catch (error) {
     const cause: unknown = error instanceof Error ? error.cause : undefined;
     const code =
       typeof cause === "object" && cause !== null && "code" in cause ? String(cause.code) : "";
-    if (code === "ECONNREFUSED") return "nobody";
-    return code.startsWith("HPE_") ? "somebody" : "unclear"; // HPE: what came was no HTTP
+    if (code === "ECONNREFUSED") return "none";
+    return code.startsWith("HPE_") ? "another" : "unclear"; // HPE: what came was no HTTP
   }
 }
 

@@ -750,7 +750,11 @@ const ko = {
       },
       ISOLATION_UNAVAILABLE: {
         says: "작업자를 격리할 방법이 없어요.",
-        hint: "bubblewrap을 설치하거나 사용자 네임스페이스를 허용해 주세요.",
+        hint: "bubblewrap을 설치하거나 사용자 네임스페이스와 네트워크 네임스페이스를 허용해 주세요.",
+      },
+      PLAN_TAKES_SECRET: {
+        says: "계획이 dure의 비밀 값을 작업자에게 주려고 해요.",
+        hint: "workers의 env에서 빼고, 필요한 값은 다른 이름의 변수로 주세요.",
       },
       INTEGRATION_FAILED: {
         says: "합친 뒤 시험이 실패했어요.",

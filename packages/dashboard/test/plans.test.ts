@@ -322,6 +322,49 @@ describe("the list", () => {
   });
 
   test(
+    "counts all problems where only some are listed: of a file, a draft, a text and what is started",
+    { timeout: 60_000 },
+    async () => {
+      await using server = await serve();
+      server.plans.files.push({ ...FILES[1]!, problemCount: 173 });
+      server.plans.findProblems = (_, text) => (text.includes("invoce") ? FILES[1]!.problems : []);
+      server.plans.unlistedProblems = 98;
+      server.plans.proposal = "plan: [invoce]\n";
+      await using opened = await open(server, "/plans");
+      const { page } = opened;
+      const counts = page.getByText(/^고칠 곳 \d+군데$/);
+      await expect.poll(() => counts.allTextContents()).toContain("고칠 곳 173군데");
+
+      await page.getByRole("button", { name: "계획 써 보기…" }).click();
+      await page.getByText("모델에게 초안 받기").click();
+      await page.getByRole("textbox", { name: "하고 싶은 일" }).fill("청구서를 나눠요");
+      await page.getByRole("button", { name: "초안 받기" }).click();
+      await expect.poll(() => counts.allTextContents()).toContain("고칠 곳 100군데");
+
+      const area = page.getByRole("textbox", { name: "계획의 글" });
+      server.plans.unlistedProblems = 58;
+      await area.fill("plan: [invoce, invoce]\n");
+      await page.getByRole("button", { name: "검사하기" }).click();
+      await expect.poll(() => counts.allTextContents()).toContain("고칠 곳 60군데");
+
+      // A text that became wrong between its check and its start.
+      server.plans.findProblems = () => [];
+      server.plans.views.set("first", VIEW);
+      await area.fill("plan: first\n");
+      await page.getByRole("button", { name: "검사하기" }).click();
+      const begin = page.getByRole("button", { name: "이 글로 시작하기…" });
+      await begin.waitFor();
+      server.plans.findProblems = () => FILES[1]!.problems;
+      server.plans.unlistedProblems = 49;
+      await begin.click();
+      await expect.poll(() => counts.allTextContents()).toContain("고칠 곳 51군데");
+
+      await page.goto(`${server.url}/plans/start/billing`);
+      await expect.poll(() => counts.allTextContents()).toContain("고칠 곳 173군데");
+    },
+  );
+
+  test(
     "a plan starts from some of its ports on, in another repository, and from another branch",
     { timeout: 60_000 },
     async () => {

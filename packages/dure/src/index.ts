@@ -122,10 +122,11 @@ export type {
   CollaborateCaller,
   CollaborateCode,
   CollaborateResult,
-} from "./rooms/collaborate.ts";
+} from "./rooms/collaborate-call.ts";
 export type { Directory, RoomAgent, RoomChannel } from "./rooms/directory.ts";
 export type { Place, PlaceState } from "./rooms/place.ts";
-export type { RoomPerson, Rooms } from "./rooms/rooms.ts";
+export type { RoomPerson } from "./rooms/room-person.ts";
+export type { Rooms } from "./rooms/rooms.ts";
 
 // Escalations: what waits for a decision
 export type {

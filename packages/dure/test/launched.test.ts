@@ -4,6 +4,7 @@ import { tmpdir } from "node:os";
 import path from "node:path";
 import { fileURLToPath } from "node:url";
 import { expect, onTestFinished, test } from "vitest";
+import { sampled } from "../src/kernel/test-tiers.ts";
 import { Database } from "../src/durable/database.ts";
 import { testDatabaseUrl } from "../src/durable/test-database.ts";
 import { codeOf } from "../src/kernel/errors.ts";
@@ -30,15 +31,11 @@ const SIGNALS = [
 const ALL = LAUNCHERS.flatMap(([name, command]) =>
   SIGNALS.map(([what, signal, to]) => [what, name, { command, signal, to }] as const),
 );
-/** DURE_TEST_LONG=1 takes the whole table; else each signal once, and each launcher. */
-const TABLE =
-  process.env["DURE_TEST_LONG"] === "1"
-    ? ALL
-    : ALL.filter((_row, index) => [0, 1, 4, 6].includes(index));
+const TABLE = sampled(ALL, 2);
 
-test.each(TABLE)(
+test.each(TABLE.rows)(
   "%s %s ends the server in good order",
-  { timeout: 120_000 },
+  { ...TABLE.options, timeout: 120_000 },
   async (_what, _name, { command, signal, to }) => {
     const launched = await launch(command);
     const { pid } = launched.launcher;

@@ -80,7 +80,10 @@ describe("on a real database", { timeout: 60_000 }, () => {
 
     await database.query(
       {
-        text: "update dure.processes set epoch = epoch + 1, ended_at = clock_timestamp(), ended_because = 'silent' where id = $1",
+        text: `
+          update dure.processes
+          set epoch = epoch + 1, ended_at = clock_timestamp(), ended_because = 'silent'
+          where id = $1`,
       },
       [first.processId],
     );
@@ -129,7 +132,11 @@ describe("on a real database", { timeout: 60_000 }, () => {
         await eventually(async () => {
           const cut = await database.query(
             {
-              text: "select pg_terminate_backend(pid) from pg_stat_activity where wait_event_type = 'Lock' and application_name = $1",
+              text: `
+                select pg_terminate_backend(pid)
+                from pg_stat_activity
+                where wait_event_type = 'Lock'
+                and application_name = $1`,
             },
             [`dure:${team.processId}`],
           );

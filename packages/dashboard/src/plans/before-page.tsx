@@ -16,7 +16,7 @@ import {
   DureError,
   systemClock,
   ulid,
-  type PlanProblem,
+  type PlanFile,
   type PlanSource,
   type PlanView,
 } from "dure/client";
@@ -96,6 +96,17 @@ function sourceOf(plan: string, { text }: StartSearch): PlanSource | undefined {
   return text === undefined ? { plan } : textOf(text);
 }
 
+type Found = Pick<PlanFile, "problems" | "problemCount">;
+
+const NONE: Found = { problems: [], problemCount: 0 };
+
+/** What a refused text has wrong; at most 50 are listed. Details keep the names of the wire. Pure. */
+function toldBy({ details }: DureError): Found {
+  const problems = (details?.["problems"] as Found["problems"] | undefined) ?? NONE.problems;
+  const problemCount = (details?.["problem_count"] as number | undefined) ?? problems.length;
+  return { problems, problemCount };
+}
+
 /** Why it cannot be shown; of a wrong plan every place that is to be changed. */
 function Refused({
   plan,
@@ -111,12 +122,11 @@ function Refused({
   const text = useText();
   const files = usePlanFiles();
   const isInvalid = error instanceof DureError && error.code === "PLAN_INVALID";
-  const told =
-    isInvalid && !isFile
-      ? (error.details?.["problems"] as readonly PlanProblem[] | undefined)
-      : undefined;
-  const problems =
-    told ?? (isInvalid ? (files.data?.find(({ name }) => name === plan)?.problems ?? []) : []);
+  const { problems, problemCount } = isInvalid
+    ? isFile
+      ? (files.data?.find(({ name }) => name === plan) ?? NONE)
+      : toldBy(error)
+    : NONE;
   const again = (): void => {
     void files.refetch();
     onRetry();
@@ -126,7 +136,7 @@ function Refused({
       <Problem error={error} onRetry={again} />
       {problems.length > 0 && (
         <div className="plan-file" data-broken>
-          <strong>{text.plans.problems(problems.length)}</strong>
+          <strong>{text.plans.problems(problemCount)}</strong>
           <PlanProblems problems={problems} label={text.plans.problemList(plan)} />
         </div>
       )}

@@ -28,7 +28,9 @@ const MAX_GOAL = 8_000;
 interface Checked {
   readonly file: string;
   readonly text: string;
+  /** At most 50; `problemCount` counts all. */
   readonly problems: readonly PlanProblem[];
+  readonly problemCount: number;
 }
 
 /**
@@ -55,10 +57,10 @@ export function PlanBench({ onLeave }: { onLeave: () => void }): ReactNode {
     event.preventDefault();
     if (isReady) check.mutate({ file: file.trim(), text });
   };
-  const takeDraft = (proposed: string, problems: readonly PlanProblem[]): void => {
+  const takeDraft = (draft: Omit<Checked, "file">): void => {
     setFile("draft.yaml");
-    setText(proposed);
-    setChecked({ file: "draft.yaml", text: proposed, problems });
+    setText(draft.text);
+    setChecked({ ...draft, file: "draft.yaml" });
   };
   const open = async (chosen: File | null): Promise<void> => {
     if (chosen === null) return;
@@ -171,7 +173,7 @@ function Found({
   const text = useText();
   const words = text.plans.bench;
   const navigate = useNavigate();
-  const { file, problems } = checked;
+  const { file, problems, problemCount } = checked;
   const lookAtIt = (): void =>
     void navigate({
       to: "/plans/start/$plan",
@@ -195,7 +197,7 @@ function Found({
             ? words.stale
             : problems.length === 0
               ? words.whole
-              : text.plans.problems(problems.length)}
+              : text.plans.problems(problemCount)}
         </span>
       </p>
       {problems.length === 0 ? (
@@ -230,11 +232,7 @@ function Whole({ mayRun, onLook }: { mayRun: boolean; onLook: () => void }): Rea
 }
 
 /** Lets the team's model propose a plan; its text is then there to be changed. */
-function Draft({
-  onDraft,
-}: {
-  onDraft: (text: string, problems: readonly PlanProblem[]) => void;
-}): ReactNode {
+function Draft({ onDraft }: { onDraft: (draft: Omit<Checked, "file">) => void }): ReactNode {
   const words = useText().plans.bench;
   const { client } = useParts();
   const [goal, setGoal] = useState("");
@@ -245,7 +243,7 @@ function Draft({
         goal: goal.trim(),
         ...(repository.trim() !== "" && { repository: repository.trim() }),
       }),
-    onSuccess: ({ text, problems }) => onDraft(text, problems),
+    onSuccess: onDraft,
   });
   const submit = (event: FormEvent): void => {
     event.preventDefault();

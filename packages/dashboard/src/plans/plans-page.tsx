@@ -132,7 +132,7 @@ function FileRow({ file }: { file: PlanFile }): ReactNode {
           ) : (
             <IconAlertTriangle size={14} stroke={2} aria-hidden />
           )}
-          {isWhole ? text.plans.noProblems : text.plans.problems(file.problems.length)}
+          {isWhole ? text.plans.noProblems : text.plans.problems(file.problemCount)}
         </span>
         {isWhole && mayRun && (
           <Button

@@ -42,6 +42,8 @@ export class DoublePlans {
   readonly escalations: Escalation[] = [];
   /** Why runs are not to be cleaned without force, by run. */
   readonly keeps = new Map<string, NonNullable<RunCleaned["because"]>>();
+  /** How many problems a text has beyond those that `findProblems` lists. */
+  unlistedProblems = 0;
   /**
    * What a check of a text finds, and what a model proposes; without a proposal there is no model.
    */
@@ -105,7 +107,7 @@ export class DoublePlans {
     if (path === "/v1/plans") return json(response, 200, { items: toWire(this.files) });
     if (path === "/v1/plans/check") {
       const problems = this.findProblems(String(given["file"]), String(given["text"]));
-      return json(response, 200, { ok: problems.length === 0, problems: toWire(problems) });
+      return json(response, 200, { ok: problems.length === 0, ...this.#found(problems) });
     }
     if (path === "/v1/plans/draft") {
       if (this.proposal === undefined) {
@@ -119,7 +121,7 @@ export class DoublePlans {
       }
       return json(response, 200, {
         text: this.proposal,
-        problems: toWire(this.findProblems("draft.yaml", this.proposal)),
+        ...this.#found(this.findProblems("draft.yaml", this.proposal)),
       });
     }
     if (path === "/v1/runs/clean") return json(response, 200, this.#clean(given));
@@ -283,6 +285,11 @@ export class DoublePlans {
     }
   }
 
+  #found(problems: readonly PlanProblem[]): object {
+    const more = problems.length === 0 ? 0 : this.unlistedProblems;
+    return { problems: toWire(problems), problem_count: problems.length + more };
+  }
+
   #start(
     request: IncomingMessage,
     given: Record<string, unknown>,
@@ -308,8 +315,20 @@ export class DoublePlans {
         response,
         400,
         "PLAN_INVALID",
-        `The plan ${broken.file} has ${broken.problems.length} problems.`,
+        `The plan ${broken.file} has ${broken.problemCount} problems.`,
         `See all of them with: dure plan check ${broken.name}`,
+      );
+    }
+    const text = typeof given["text"] === "string" ? given["text"] : "";
+    const wrong = this.findProblems("draft.yaml", text);
+    if (wrong.length > 0) {
+      return refuse(
+        response,
+        400,
+        "PLAN_INVALID",
+        "The plan has problems.",
+        undefined,
+        this.#found(wrong),
       );
     }
     const name =
@@ -439,9 +458,11 @@ function refuse(
   code: string,
   detail: string,
   hint?: string,
+  details: object = {},
 ): true {
   response.writeHead(status, { "content-type": "application/problem+json" }).end(
     JSON.stringify({
+      ...details,
       type: `about:blank#${code}`,
       title: code,
       status,

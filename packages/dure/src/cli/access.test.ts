@@ -181,7 +181,7 @@ describe.runIf(isLinuxRoot)("at the machine of a server without tokens", () => {
     expect((await curl(`${url}/healthz`, [], AS_NOBODY)).status).toBe(200);
   }, 120_000);
 
-  test("the first token closes it for all processes within 2 s; the command line goes on and says how the page does", async () => {
+  test("the first token closes it for all processes within 2 s, and the command line goes on", async () => {
     const [first, second] = [await start(), await start()];
     expect([
       (await curl(`${first.url}/v1/me`)).status,
@@ -243,7 +243,7 @@ describe.runIf(isLinuxRoot)("at the machine of a server without tokens", () => {
     ]);
   }, 180_000);
 
-  test("where it is asked for, a link printed at the start opens the page once, and the command line has its own token", async () => {
+  test("where it is asked for, a link printed at the start opens the page once", async () => {
     const { url, said } = await start({ DURE_LOGIN_ALWAYS: "true" });
     const [, link = ""] = /(http\S+\/login\?once=\S+)/.exec(said) ?? [];
     const once = JSON.stringify({ once: new URL(link).searchParams.get("once") });

@@ -188,7 +188,8 @@ async function assertRestorable(
   if (sessions > 0 && !replace) {
     throw new DureError(
       "DATABASE_NOT_EMPTY",
-      `The database holds ${sessions} sessions; the backup of ${header.at} would replace them. Nothing was restored.`,
+      `The database holds ${sessions} sessions; the backup of ${header.at} would replace them. ` +
+        "Nothing was restored.",
       {
         class: "conflict",
         hint: "Make a backup of what is there, then run it again with --replace.",
@@ -320,7 +321,8 @@ async function resetSequences(session: pg.Client, tables: readonly Table[]): Pro
       const sequence = rows[0]?.sequence;
       if (sequence) {
         await session.query(
-          `select setval($1, coalesce((select max(${quoted(column)}) from dure.${quoted(name)}), 0) + 1, false)`,
+          `select setval($1, coalesce((select max(${quoted(column)}) from dure.${quoted(name)}), 0) + ` +
+            "1, false)",
           [sequence],
         );
       }

@@ -1,7 +1,7 @@
 import { createInterface } from "node:readline/promises";
-import type { DureClient, MessageRequest } from "../client/index.ts";
+import type { DureClient, MessageRequest, TurnFrame } from "../client/index.ts";
 import { DureError } from "../kernel/errors.ts";
-import type { Done } from "../kernel/turn-events.ts";
+import type { AgentStart, Done } from "../kernel/turn-events.ts";
 import { EXIT, isTerminal, type ExitCode, type Output } from "./output.ts";
 
 export interface ChatOptions {
@@ -68,7 +68,7 @@ export function messageFor(
   if (label === undefined) return { message: line };
   const confirmId =
     index === 0 && last?.nextAction === "CONFIRM" ? last.uiHint?.confirmId : undefined;
-  return { message: label, ...(confirmId !== undefined && { confirmId }) };
+  return confirmId === undefined ? { message: label } : { message: label, confirmId };
 }
 
 /** Ctrl-C: the turn if one runs, else the chat. A second one during the stop leaves. */
@@ -103,39 +103,62 @@ async function sendTurn(
   stop?: StopOnInterrupt,
 ): Promise<Done> {
   const { client, output, session, service } = options;
-  const turn = client.sendMessage({
-    ...message,
-    sessionId: session,
-    ...(service !== undefined && { service }),
-  });
+  const request = { ...message, sessionId: session };
+  const turn = client.sendMessage(service === undefined ? request : { ...request, service });
   void turn.turnId.then((id) => stop?.begin(id)).catch(() => {}); // the error arrives by the loop below
-  let shown = "";
+  const said = new ShownAnswer(output);
   try {
-    for await (const frame of turn) {
-      if (frame.type === "AGENT_START" && frame.data.restart) {
-        if (shown !== "") output.line();
-        output.note(`${frame.data.label}: begins again after an interruption`);
-        shown = "";
-      } else if (frame.type === "AGENT_START" && output.isTerminal) {
-        output.note(frame.data.label);
-      } else if (frame.type === "LLM_TOKEN") {
-        output.write(frame.data);
-        shown += frame.data;
-      } else if (frame.type === "TASK_PROGRESS") {
-        output.note(`${frame.data.index}/${frame.data.total}`);
-      }
-    }
+    for await (const frame of turn) said.show(frame);
     const done = await turn.done;
-    if (shown !== "") output.line();
-    if (shown.trim() !== done.message.trim()) output.line(done.message);
-    if (done.error) output.note(`${done.error.code}: ${done.error.message}`);
-    for (const [index, label] of (done.uiHint?.buttons ?? []).entries()) {
-      output.line(`  ${index + 1}) ${label}`);
-    }
+    said.end(done);
     output.result({ sessionId: session, turnId: await turn.turnId, interaction: done });
     return done;
   } finally {
     stop?.begin(undefined);
+  }
+}
+
+/** Prints an answer as it comes. */
+class ShownAnswer {
+  readonly #output: Output;
+  /** What stands on the screen. */
+  #text = "";
+
+  constructor(output: Output) {
+    this.#output = output;
+  }
+
+  show(frame: TurnFrame): void {
+    if (frame.type === "AGENT_START") this.#start(frame.data);
+    else if (frame.type === "LLM_TOKEN") this.#say(frame.data);
+    else if (frame.type === "TASK_PROGRESS") {
+      this.#output.note(`${frame.data.index}/${frame.data.total}`);
+    }
+  }
+
+  #say(token: string): void {
+    this.#output.write(token);
+    this.#text += token;
+  }
+
+  #start({ label, restart }: AgentStart): void {
+    if (restart) {
+      if (this.#text !== "") this.#output.line();
+      this.#output.note(`${label}: begins again after an interruption`);
+      this.#text = "";
+    } else if (this.#output.isTerminal) {
+      this.#output.note(label);
+    }
+  }
+
+  /** Prints what was not said yet: another wording, an error, the buttons. */
+  end({ message, error, uiHint }: Done): void {
+    if (this.#text !== "") this.#output.line();
+    if (this.#text.trim() !== message.trim()) this.#output.line(message);
+    if (error) this.#output.note(`${error.code}: ${error.message}`);
+    for (const [index, label] of (uiHint?.buttons ?? []).entries()) {
+      this.#output.line(`  ${index + 1}) ${label}`);
+    }
   }
 }
 

@@ -136,7 +136,9 @@ describe("usage", () => {
         turn: "turn_1",
       };
       const logger = new URL("./logger.ts", import.meta.url).href;
-      const script = `(await import(${JSON.stringify(logger)})).createLogger({ level: "debug", isTerminal: ${isTerminal} }).debug(${JSON.stringify(fields)}, "one line")`;
+      const script =
+        `(await import(${JSON.stringify(logger)})).createLogger({ level: "debug", isTerminal: ` +
+        `${isTerminal} }).debug(${JSON.stringify(fields)}, "one line")`;
       const child = spawn(
         process.execPath,
         ["--conditions=dure-source", "--input-type=module", "--eval", script],
@@ -374,7 +376,8 @@ describe("talking to a server", () => {
         response.writeHead(200, { "content-type": "text/event-stream", "turn-id": "turn_1" });
         const frame = (seq: number | undefined, event: string, data: unknown): void =>
           void response.write(
-            `${seq === undefined ? "" : `id: turn_1.${seq}\n`}event: ${event}\ndata: ${JSON.stringify(data)}\n\n`,
+            `${seq === undefined ? "" : `id: turn_1.${seq}\n`}event: ${event}\ndata: ` +
+              `${JSON.stringify(data)}\n\n`,
           );
         frame(1, "AGENT_START", { agent: "helper", label: "답변 작성 중" });
         frame(undefined, "LLM_TOKEN", "보낼까");

@@ -69,7 +69,7 @@ async function query<Row extends object>(url: string, text: string): Promise<Row
   }
 }
 
-test("what is backed up in one database stands in the other after a restore, and nothing is replaced unasked", async () => {
+test("a backup of one database is restored into another, and nothing is replaced unasked", async () => {
   const created = JSON.parse(
     (
       await dure(
@@ -86,7 +86,8 @@ test("what is backed up in one database stands in the other after a restore, and
   ) as { token: string; record: { id: string } };
   await query(
     first.url,
-    "insert into dure.audit (tenant, name, what, subject) select 'acme', 'n' || n, 'turn.stop', repeat('가', 50) from generate_series(1, 1234) n",
+    "insert into dure.audit (tenant, name, what, subject) select 'acme', 'n' || n, 'turn.stop', " +
+      "repeat('가', 50) from generate_series(1, 1234) n",
   );
   const file = path.join(folder, "team.dure.gz");
 
@@ -97,7 +98,8 @@ test("what is backed up in one database stands in the other after a restore, and
   expect(JSON.parse(restored.stdout)).toEqual(JSON.parse(saved.stdout));
   expect(await readdir(folder)).toEqual(["team.dure.gz"]);
   const everything =
-    "select (select json_agg(t order by id) from dure.tokens t)::text as tokens, (select json_agg(a order by a.name) from dure.audit a)::text as audit";
+    "select (select json_agg(t order by id) from dure.tokens t)::text as tokens, (select " +
+    "json_agg(a order by a.name) from dure.audit a)::text as audit";
   expect(await query(second.url, everything)).toEqual(await query(first.url, everything));
   expect(JSON.parse((await dure(second.url, "token", "list")).stdout)).toMatchObject({
     items: [{ id: created.record.id, tenant: "acme", scopes: ["chat", "admin"] }],
@@ -148,7 +150,7 @@ test("a restore is refused where sessions stand, and while a process works", asy
   }
 });
 
-test("a token that is made and one that is revoked stand in the audit log with who did it; what was refused does not", async () => {
+test("making and revoking a token is in the audit log with its actor; a refusal is not", async () => {
   const { record } = JSON.parse(
     (await dure(first.url, "token", "create", "mina", "--scopes", "chat")).stdout,
   ) as { record: { id: string } };
@@ -182,7 +184,7 @@ test("stats name the tables, migrate says where the schema is, an unknown token 
   ]);
 });
 
-test("without DATABASE_URL a database of its own stands under DURE_HOME, and the next command finds what the last one has written", async () => {
+test("without DATABASE_URL a database under DURE_HOME keeps what the last command has written", async () => {
   const home = { DURE_HOME: path.join(folder, "data of 두레") };
   const { record } = JSON.parse((await run(home, ["token", "create", "mina"])).stdout) as {
     record: { id: string };

@@ -13,74 +13,32 @@ const DEBOUNCE = 200;
  */
 const PATIENCE = 10_000;
 
-/**
- * `dure start` in dev mode, started anew when something in the folder changes. A team that cannot start (a mistake in a
- * file) is tried again with the next change. Ends with the first SIGINT or SIGTERM.
- */
-export async function dev(options: {
-  folder: string;
-  output: Output;
-  program: readonly string[];
-}): Promise<number> {
-  const { folder, output, program } = options;
-  const ended = Promise.withResolvers<number>();
-  let child: ChildProcess | undefined;
-  let stopping = false;
-  let restarting: Promise<void> | undefined;
+export interface DevOptions {
+  readonly folder: string;
+  readonly output: Output;
+  /** Script and arguments of the child: `dure start`. */
+  readonly program: readonly string[];
+}
 
-  const run = (): void => {
-    const env = childEnvironment(
-      isSet(VARIABLES.devMode.name) ? {} : { [VARIABLES.devMode.name]: "true" },
-    );
-    const started = spawn(process.execPath, [...process.execArgv, ...program], {
-      stdio: "inherit",
-      env,
-    });
-    child = started;
-    started.on("error", (error) => ended.reject(error));
-    started.on("exit", (code, signal) => {
-      if (child === started) child = undefined;
-      if (stopping) ended.resolve(EXIT.ok);
-      else if (restarting === undefined) {
-        const exitCode = code ?? 128 + (signal ? constants.signals[signal] : 0);
-        // A second try without a change would fail the same way; a fenced process is started anew
-        // as any supervisor would.
-        if (exitCode === EXIT.fenced) run();
-        else if (exitCode === EXIT.ok) ended.resolve(EXIT.ok);
-        else {
-          output.note(
-            `The team stopped with exit code ${exitCode}. Waiting for a change in ${folder} …`,
-          );
-        }
-      }
-    });
-  };
-  const restart = (file: string): void => {
-    restarting ??= (async () => {
-      output.note(`${file} changed; restarting …`);
-      await endOf(child);
-      restarting = undefined;
-      if (!stopping) run();
-    })();
-  };
+/**
+ * `dure start` in dev mode, started anew when something in the folder changes. A team that cannot
+ * start (a mistake in a file) is tried again with the next change. Ends with the first SIGINT or
+ * SIGTERM.
+ */
+export async function dev(options: DevOptions): Promise<number> {
+  const child = new RestartedChild(options);
   let cancel: Cancel = () => {};
-  const watcher = watch(folder, { recursive: true }, (_event, file) => {
+  const watcher = watch(options.folder, { recursive: true }, (_event, file) => {
     if (file === null || !matters(file)) return;
     cancel();
-    cancel = systemClock.after(DEBOUNCE, () => restart(file));
+    cancel = systemClock.after(DEBOUNCE, () => child.restart(file));
   });
-  const onSignal = (): void => {
-    if (stopping) child?.kill("SIGKILL");
-    stopping = true;
-    if (child) child.kill("SIGTERM");
-    else if (restarting === undefined) ended.resolve(EXIT.ok);
-    else void restarting.then(() => ended.resolve(EXIT.ok));
-  };
+  const onSignal = (): void => child.stop();
   process.on("SIGINT", onSignal);
   process.on("SIGTERM", onSignal);
   try {
-    run();
-    return await ended.promise;
+    child.run();
+    return await child.ended;
   } finally {
     cancel();
     watcher.close();
@@ -89,23 +47,88 @@ export async function dev(options: {
   }
 }
 
+/** The process that runs the team. A restart ends it and starts the next one. */
+class RestartedChild {
+  readonly #options: DevOptions;
+  readonly #ended = Promise.withResolvers<number>();
+  #child: ChildProcess | undefined;
+  #isStopping = false;
+  #restarting: Promise<void> | undefined;
+
+  constructor(options: DevOptions) {
+    this.#options = options;
+  }
+
+  /** The exit code, when there will be no next one. */
+  get ended(): Promise<number> {
+    return this.#ended.promise;
+  }
+
+  run(): void {
+    const { name } = VARIABLES.devMode;
+    const env = childEnvironment(isSet(name) ? {} : { [name]: "true" });
+    const started = spawn(process.execPath, [...process.execArgv, ...this.#options.program], {
+      stdio: "inherit",
+      env,
+    });
+    this.#child = started;
+    started.on("error", (error) => this.#ended.reject(error));
+    started.on("exit", (code, signal) => {
+      if (this.#child === started) this.#child = undefined;
+      this.#settle(code ?? 128 + (signal ? constants.signals[signal] : 0));
+    });
+  }
+
+  /** What follows the end of a child. */
+  #settle(exitCode: number): void {
+    if (this.#isStopping) return this.#ended.resolve(EXIT.ok);
+    if (this.#restarting !== undefined) return;
+
+    // A fenced process is started anew, as any supervisor would. After another failure a second
+    // try without a change would fail the same way.
+    if (exitCode === EXIT.fenced) return this.run();
+    if (exitCode === EXIT.ok) return this.#ended.resolve(EXIT.ok);
+    const { folder, output } = this.#options;
+    output.note(`The team stopped with exit code ${exitCode}. Waiting for a change in ${folder} …`);
+  }
+
+  restart(file: string): void {
+    this.#restarting ??= this.#restart(file);
+  }
+
+  async #restart(file: string): Promise<void> {
+    this.#options.output.note(`${file} changed; restarting …`);
+    await endOf(this.#child);
+    this.#restarting = undefined;
+    if (!this.#isStopping) this.run();
+  }
+
+  /** Ends the child; the second call kills it. */
+  stop(): void {
+    if (this.#isStopping) this.#child?.kill("SIGKILL");
+    this.#isStopping = true;
+    if (this.#child) this.#child.kill("SIGTERM");
+    else if (this.#restarting === undefined) this.#ended.resolve(EXIT.ok);
+    else void this.#restarting.then(() => this.#ended.resolve(EXIT.ok));
+  }
+}
+
 /** Whether a change of this file can change the team. Pure. @param file relative to the folder */
 export function matters(file: string): boolean {
   const parts = file.split(path.sep);
   const name = parts.at(-1)!;
-  if (
-    parts
-      .slice(0, -1)
-      .some((part) => part === "node_modules" || part === "dist" || part.startsWith("."))
-  ) {
-    return false;
-  }
+  const folders = parts.slice(0, -1);
+  if (folders.some(isPassedOver)) return false;
   if (name === ".env") return true;
   return (
     !name.startsWith(".") &&
     /\.(m?[jt]s|json|ya?ml|md)$/.test(name) &&
     !/\.(test|spec)\.m?[jt]s$/.test(name)
   );
+}
+
+function isPassedOver(folder: string): boolean {
+  return folder === "node_modules" || folder === "dist" || folder.startsWith(".");
 }
 
 async function endOf(child: ChildProcess | undefined): Promise<void> {

@@ -5,7 +5,7 @@ import { createServer } from "node:net";
 import { homedir, tmpdir } from "node:os";
 import path from "node:path";
 import { promisify } from "node:util";
-import { chooseLlm } from "../engine/agent-run.ts";
+import { chooseLlm } from "../engine/agent-model.ts";
 import type { AnyService, LeafService } from "../engine/combine.ts";
 import type { Service } from "../engine/service.ts";
 import type { Database } from "../durable/database.ts";
@@ -374,16 +374,15 @@ async function checkIsolation(): Promise<Check> {
       home: homedir(),
       clock: systemClock,
     });
-    const { network, user, isOtherUser, files } = promises;
+    const { user, isOtherUser, files } = promises;
     const holds = [
-      network === "enforced" ? "a network of their own" : "the network of this machine",
+      "a network of their own",
       isOtherUser ? `user ${user}` : "dure's own user",
       files === "enforced"
         ? "secrets and other homes covered"
         : "beside their copies what the modes of files allow",
     ];
-    const isWhole =
-      network === "enforced" && files === "enforced" && (isOtherUser || process.getuid?.() !== 0);
+    const isWhole = files === "enforced" && (isOtherUser || process.getuid?.() !== 0);
     const found = {
       name: "isolation",
       detail: `workers of plans run in ${ISOLATION[kind]}: ${holds.join(", ")}`,
@@ -393,7 +392,9 @@ async function checkIsolation(): Promise<Check> {
       : {
           ...found,
           status: "warn",
-          hint: "Let dure make namespaces (util-linux, iproute2 or bubblewrap), so that the network and secrets are kept from workers.",
+          hint:
+            "Let dure make namespaces (util-linux, iproute2 or bubblewrap), so that secrets " +
+            "are kept from workers.",
         };
   } catch (error) {
     return {

@@ -39,7 +39,8 @@ export async function listEscalations(
   }
   if (page.nextCursor !== null) {
     output.note(
-      `These are the newest ${items.length}. There are more: --cursor ${page.nextCursor}${filter.severity === undefined ? "; the gravest of all: --severity critical" : ""}`,
+      `These are the newest ${items.length}. There are more: --cursor ` +
+        `${page.nextCursor}${filter.severity === undefined ? "; the gravest of all: --severity critical" : ""}`,
     );
   }
   output.result({ items, nextCursor: page.nextCursor });
@@ -169,7 +170,10 @@ function showLine(item: Escalation, output: Output): void {
 function endOf({ status, resolution, resolvedBy, resolvedByPerson }: Escalation): string {
   const who = resolvedByPerson ?? resolvedBy;
   if (!resolution) return status;
-  return `${status}: ${resolution.value}${who === null ? "" : ` by ${who}`}${resolution.note === undefined ? "" : `: "${resolution.note}"`}`;
+  return (
+    `${status}: ` +
+    `${resolution.value}${who === null ? "" : ` by ${who}`}${resolution.note === undefined ? "" : `: "${resolution.note}"`}`
+  );
 }
 
 /** One line for one event. Pure. */

@@ -84,9 +84,8 @@ describe("text of others", () => {
 });
 
 test("no command writes past the output but lists that are drawn anew, the log and commander's help", async () => {
-  const files = (await readdir(import.meta.dirname)).filter(
-    (name) => name.endsWith(".ts") && !name.endsWith(".test.ts"),
-  );
+  const all = await readdir(import.meta.dirname, { recursive: true });
+  const files = all.filter((name) => name.endsWith(".ts") && !name.endsWith(".test.ts"));
   const writing: string[] = [];
   for (const name of files) {
     const text = await readFile(`${import.meta.dirname}/${name}`, "utf8");

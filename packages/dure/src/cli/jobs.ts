@@ -10,7 +10,7 @@ import type {
   JobWords,
 } from "../client/index.ts";
 import { systemClock } from "../kernel/clock.ts";
-import { DureError, isAbort } from "../kernel/errors.ts";
+import { isAbort } from "../kernel/errors.ts";
 import type { PlatformEvent } from "../kernel/platform-events.ts";
 import { displayWidth, EXIT, type ExitCode, type Output } from "./output.ts";
 
@@ -137,7 +137,8 @@ export async function retryJob(id: string, { client, output }: JobsCommand): Pro
   const job = await client.jobs.retry(id);
   output.line(job.jobId);
   output.note(
-    `It begins in turn ${job.turnsDone + 1}, behind the finished turns of ${id}: dure jobs watch ${job.jobId}`,
+    `It begins in turn ${job.turnsDone + 1}, behind the finished turns of ${id}: dure jobs watch ` +
+      job.jobId,
   );
   output.result(job);
   return EXIT.ok;
@@ -180,7 +181,8 @@ export async function auditJobs(
   const items = await client.jobs.audit(filter);
   for (const job of items) {
     output.line(
-      `${job.jobId}  ${job.requesterName} → ${job.targetName}, turn ${job.turnsDone + 1}, resumed ${job.resumes} times\n  ${WHY[job.why]}`,
+      `${job.jobId}  ${job.requesterName} → ${job.targetName}, turn ${job.turnsDone + 1}, resumed ` +
+        `${job.resumes} times\n  ${WHY[job.why]}`,
     );
   }
   if (items.length === 0) output.line("all jobs are in order");
@@ -226,7 +228,8 @@ class Transcript {
   begin(job: JobDetail): void {
     if (this.#shownTurns < 0) {
       this.#line(
-        `${job.jobId}  ${job.requesterName} → ${job.targetName}${job.topic === null ? "" : `  (${job.topic})`}`,
+        `${job.jobId}  ${job.requesterName} → ` +
+          `${job.targetName}${job.topic === null ? "" : `  (${job.topic})`}`,
       );
       this.#line(`${job.requesterName}: ${indented(job.message)}`);
       this.#shownTurns = 0;
@@ -364,7 +367,10 @@ function standingOf(job: Job): string {
   if (job.status === "PENDING") return `${job.targetName} has other exchanges first`;
   if (job.waiting) return "a person's answer is waited for: dure escalations";
   const turn = job.turnsDone + 1;
-  return `${nameIn(job, turn % 2 === 1 ? job.target : job.requester)} is at turn ${turn} of ${Math.max(job.maxTurns, 1)}`;
+  return (
+    `${nameIn(job, turn % 2 === 1 ? job.target : job.requester)} is at turn ${turn} of ` +
+    `${Math.max(job.maxTurns, 1)}`
+  );
 }
 
 function nameIn(job: Job, agent: string): string {
@@ -381,13 +387,4 @@ function indented(text: string): string {
 
 function seconds(ms: number): string {
   return ms < 10_000 ? `${(ms / 1_000).toFixed(1)} s` : `${Math.round(ms / 1_000)} s`;
-}
-
-/** A whole number from the command line. Throws `NUMBER_INVALID`. */
-export function wholeNumber(text: string): number {
-  if (/^\d{1,6}$/.test(text)) return Number(text);
-  throw new DureError("NUMBER_INVALID", `"${text}" is no whole number.`, {
-    class: "input",
-    hint: "Write digits alone.",
-  });
 }

@@ -47,5 +47,8 @@ function readable(line: string): string {
     error?: unknown;
   };
   const clock = new Date(time).toTimeString().slice(0, 8);
-  return `${clock} ${(LEVEL_NAMES[level] ?? "info").padEnd(5)} ${msg ?? ""}${typeof error === "string" ? ` (${error})` : ""}`;
+  return (
+    `${clock} ${(LEVEL_NAMES[level] ?? "info").padEnd(5)} ` +
+    `${msg ?? ""}${typeof error === "string" ? ` (${error})` : ""}`
+  );
 }

@@ -48,55 +48,63 @@ export async function checkPlans(
       : [await findPlan(what, plans)];
   const git = new Git({ env: childEnvironment({}) });
   const checked: CheckedPlan[] = [];
-  for (const file of files) {
-    const shown = path.relative(process.cwd(), file);
-    const name = shown.startsWith("..") ? file : shown;
-    const reading = await readPlanFile(file, name, { importModule });
-    const { plan } = reading;
-    const against =
-      plan &&
-      (await checkBase(plan, name, {
-        repository:
-          plan.repository === undefined
-            ? folder
-            : path.resolve(path.dirname(file), plan.repository),
-        git,
-      }));
-    if (against?.unread !== undefined) {
-      output.note(`${plan!.name}: its files could not be looked at: ${against.unread}`);
-    }
-    const problems = [...reading.problems, ...(against?.problems ?? [])];
-    checked.push({
-      file: shown,
-      plan: plan?.name,
-      ports: plan?.ports.length ?? 0,
-      problems,
-      base: against?.base ?? null,
-    });
-    if (plan && problems.length === 0) {
-      output.line(
-        `${output.colors.green("ok  ")} ${plan.name} (${shown}): ${plan.ports.length} ${plan.ports.length === 1 ? "port" : "ports"}`,
-      );
-    }
-    for (const problem of problems) output.line(planProblemText(problem));
-    if (reading.problemCount > reading.problems.length) {
-      output.line(`${name}: and ${reading.problemCount - reading.problems.length} more problems`);
-    }
-    for (const { message } of against?.base?.warnings ?? []) {
-      output.line(`${output.colors.yellow("look")} ${message}`);
-    }
-    if (against?.base && against.base.unownedCount > 0) {
-      output.line(
-        `     without an owner, so that nobody can change them: ${against.base.unowned.join(", ")}${against.base.unownedCount > against.base.unowned.length ? ` and ${against.base.unownedCount - against.base.unowned.length} more` : ""}`,
-      );
-    }
-  }
+  for (const file of files) checked.push(await checkPlan(file, { folder, git, output }));
+
   if (files.length === 0) {
     output.note(`There is no plan in ${plans}. Make one with: dure new plan NAME`);
   }
   const found = checked.reduce((sum, { problems }) => sum + problems.length, 0);
   output.result({ ok: found === 0, plans: checked });
   return found === 0 ? EXIT.ok : EXIT.failed;
+}
+
+/** Checks one plan, and says what is wrong with it. */
+async function checkPlan(
+  file: string,
+  { folder, git, output }: { folder: string; git: Git; output: Output },
+): Promise<CheckedPlan> {
+  const shown = path.relative(process.cwd(), file);
+  const name = shown.startsWith("..") ? file : shown;
+  const { plan, ...reading } = await readPlanFile(file, name, { importModule });
+  const found =
+    plan && (await checkBase(plan, name, { repository: repositoryOf(plan, file, folder), git }));
+  if (found?.unread !== undefined) {
+    output.note(`${plan!.name}: its files could not be looked at: ${found.unread}`);
+  }
+
+  const problems = [...reading.problems, ...(found?.problems ?? [])];
+  const base = found?.base ?? null;
+  const checked = { file: shown, plan: plan?.name, ports: plan?.ports.length ?? 0, problems, base };
+  printChecked(checked, output);
+  const unshown = reading.problemCount - reading.problems.length;
+  if (unshown > 0) output.line(`${name}: and ${unshown} more problems`);
+  if (base) printBase(base, output);
+  return checked;
+}
+
+function printChecked({ file, plan, ports, problems }: CheckedPlan, output: Output): void {
+  if (plan !== undefined && problems.length === 0) {
+    const count = `${ports} ${ports === 1 ? "port" : "ports"}`;
+    output.line(`${output.colors.green("ok  ")} ${plan} (${file}): ${count}`);
+  }
+  for (const problem of problems) output.line(planProblemText(problem));
+}
+
+/** The folder of a plan's repository: from the plan's file, or the team's own. */
+function repositoryOf({ repository }: Plan, file: string, folder: string): string {
+  return repository === undefined ? folder : path.resolve(path.dirname(file), repository);
+}
+
+function printBase({ warnings, unowned, unownedCount }: CheckedBase, output: Output): void {
+  for (const { message } of warnings) {
+    output.line(`${output.colors.yellow("look")} ${message}`);
+  }
+  if (unownedCount === 0) return;
+  const left = unownedCount - unowned.length;
+  const more = left > 0 ? ` and ${left} more` : "";
+  output.line(
+    `     without an owner, so that nobody can change them: ${unowned.join(", ")}${more}`,
+  );
 }
 
 /** A plan against the files that it starts from. What the run would refuse is a problem here. */
@@ -157,12 +165,14 @@ export function planProblemText({
   hint,
 }: Problem): string {
   const place = [file, line, column].filter((part) => part !== undefined).join(":");
+  const where = key === "" ? "" : `${key}: `;
   const facts = [
-    ...(found === undefined ? [] : [`found ${found}`]),
-    ...(allowed === undefined ? [] : [`allowed: ${allowed}`]),
-    ...(hint === undefined ? [] : [hint]),
-  ];
-  return `${place} ${key === "" ? "" : `${key}: `}${message}${facts.length === 0 ? "" : ` — ${facts.join("; ")}`}`;
+    found === undefined ? undefined : `found ${found}`,
+    allowed === undefined ? undefined : `allowed: ${allowed}`,
+    hint,
+  ].filter((fact) => fact !== undefined);
+  const behind = facts.length === 0 ? "" : ` — ${facts.join("; ")}`;
+  return `${place} ${where}${message}${behind}`;
 }
 
 async function findPlan(what: string, plans: string): Promise<string> {

@@ -3,7 +3,7 @@ import type { PlatformEvent, PortStatus, RunDetail } from "../client/index.ts";
 import { harmless } from "./harmless.ts";
 import type { Output } from "./output.ts";
 
-/** Shows a run to somebody who watches it. */
+/** Shows a run to its reader while it goes on. */
 export interface RunWatch {
   /** How it stands. Called again, it is how it stands now. */
   begin(run: RunDetail): void;
@@ -43,13 +43,12 @@ class Lines implements RunWatch {
   begin(run: RunDetail): void {
     if (this.#isBegun) return;
     this.#isBegun = true;
-    this.#output.line(
-      `${run.id}  ${run.plan}  ${run.status} (${run.phase}), ${run.ports.length} ${run.ports.length === 1 ? "port" : "ports"}`,
-    );
-    for (const { id, status, because } of run.ports) {
-      if (status !== "waiting") {
-        this.#output.line(`${id}  ${status}${because ? `: ${because.message}` : ""}`);
-      }
+    const { id: runId, plan, status: runStatus, phase, ports } = run;
+    const count = `${ports.length} ${ports.length === 1 ? "port" : "ports"}`;
+    this.#output.line(`${runId}  ${plan}  ${runStatus} (${phase}), ${count}`);
+    for (const { id, status, because } of ports) {
+      if (status === "waiting") continue;
+      this.#output.line(`${id}  ${status}${because ? `: ${because.message}` : ""}`);
     }
   }
 
@@ -116,14 +115,12 @@ class LiveList implements RunWatch {
   event(event: PlatformEvent): void {
     if (event.type === "escalation.new") return void this.#notes.push(lineOf(event)!);
     const { port } = event.data;
-    const row = typeof port === "string" ? this.#rows.get(port) : undefined;
-    if (row) {
-      this.#set(
-        port as string,
-        STATUS_AFTER[event.type] ?? row.status,
-        wordsBeside(event) ?? row.words,
-      );
-    }
+    if (typeof port !== "string") return;
+    const row = this.#rows.get(port);
+    if (!row) return;
+
+    const status = STATUS_AFTER[event.type] ?? row.status;
+    this.#set(port, status, wordsAfterStatus(event) ?? row.words);
   }
 
   async end(run: RunDetail | undefined): Promise<void> {
@@ -155,7 +152,8 @@ const STATUS_AFTER: Readonly<Record<string, PortStatus>> = {
 };
 
 function titleOf(id: string, { status, words }: Row): string {
-  return harmless(`${id}  ${status}${words === "" ? "" : `: ${words}`}`); // the list draws itself, past the output
+  // The list draws itself, past the output.
+  return harmless(`${id}  ${status}${words === "" ? "" : `: ${words}`}`);
 }
 
 /** An event as a line; undefined for what says nothing new to a person. Pure. */
@@ -194,73 +192,53 @@ interface Told {
 
 /** What an event says, without the port's name. Pure. */
 function wordsOf({ type, data }: PlatformEvent): string | undefined {
-  const {
-    member = "somebody",
-    because,
-    by,
-    success,
-    passed = 0,
-    total = 0,
-    status,
-    changed = 0,
-    tokens = 0,
-    worker,
-    task = "",
-    progress = 0,
-    title,
-    id,
-    branch,
-    outcome,
-    attempt,
-    try: number = 0,
-    silentMs = 0,
-  } = data as Told;
-  switch (type) {
-    case "run.start":
-      return "the run begins";
-    case "run.pause":
-      return "paused: what works goes on, nothing starts";
-    case "run.resume":
-      return "goes on";
-    case "run.refused":
-      return `did not do what ${by ?? "somebody"} asked: ${because ?? ""}`.trim();
-    case "run.cancel":
-      return "is being cancelled";
-    case "run.waiting_host":
-      return "waits for the machine that holds its files";
-    case "run.end":
-      return `ended: ${outcome}${because === undefined ? "" : `: ${because}`}`;
-    case "port.start":
-      return attempt === 1 ? "starts" : `starts again (${attempt})`;
-    case "port.success":
-      return "succeeded";
-    case "port.failed":
-      return `failed: ${because}`;
-    case "port.blocked":
-      return `is blocked by ${by}`;
-    case "port.recalled":
-      return `is given back: ${because}`;
-    case "worker.spawn":
-      return `try ${number}: ${member} (${worker}) works`;
-    case "worker.progress":
-      return `try ${number}: ${member} ${Math.round(progress * 100)} %${task === "" ? "" : `, ${task}`}`;
-    case "worker.stalled":
-      return `try ${number}: ${member} gave no sign for ${seconds(silentMs)}; its time limit ends it, if nothing else`;
-    case "worker.complete":
-      return `try ${number}: ${member} ${status}, ${changed} ${changed === 1 ? "file" : "files"} changed, ${tokens} tokens`;
-    case "worker.feedback":
-      return `try ${number}: ${success ? "passed" : "did not pass"}, ${passed} of ${total} tests`;
-    case "merge.done":
-      return branch ? `merged into ${branch}` : "nothing to merge";
-    case "escalation.new":
-      return `! ${title}  (dure escalations show ${id})`;
-    default:
-      return undefined;
-  }
+  return WORDS[type]?.(data);
 }
 
-/** What an event says beside the status that it sets. Pure. */
-function wordsBeside(event: PlatformEvent): string | undefined {
+/** What is said of each type of event. */
+const WORDS: Readonly<Record<string, (told: Told) => string>> = {
+  "run.start": () => "the run begins",
+  "run.pause": () => "paused: what works goes on, nothing starts",
+  "run.resume": () => "goes on",
+  "run.refused": ({ by = "somebody", because = "" }) =>
+    `did not do what ${by} asked: ${because}`.trim(),
+  "run.cancel": () => "is being cancelled",
+  "run.waiting_host": () => "waits for the machine that holds its files",
+  "run.end": ({ outcome, because }) =>
+    because === undefined ? `ended: ${outcome}` : `ended: ${outcome}: ${because}`,
+  "port.start": ({ attempt }) => (attempt === 1 ? "starts" : `starts again (${attempt})`),
+  "port.success": () => "succeeded",
+  "port.failed": ({ because }) => `failed: ${because}`,
+  "port.blocked": ({ by }) => `is blocked by ${by}`,
+  "port.recalled": ({ because }) => `is given back: ${because}`,
+  "worker.spawn": (told) => `${tryOf(told)} (${told.worker}) works`,
+  "worker.progress": (told) => {
+    const { progress = 0, task = "" } = told;
+    const percent = `${tryOf(told)} ${Math.round(progress * 100)} %`;
+    return task === "" ? percent : `${percent}, ${task}`;
+  },
+  "worker.stalled": (told) => {
+    const silence = seconds(told.silentMs ?? 0);
+    return `${tryOf(told)} gave no sign for ${silence}; its time limit ends it, if nothing else`;
+  },
+  "worker.complete": (told) => {
+    const { status, changed = 0, tokens = 0 } = told;
+    const files = `${changed} ${changed === 1 ? "file" : "files"}`;
+    return `${tryOf(told)} ${status}, ${files} changed, ${tokens} tokens`;
+  },
+  "worker.feedback": ({ try: number = 0, success, passed = 0, total = 0 }) =>
+    `try ${number}: ${success ? "passed" : "did not pass"}, ${passed} of ${total} tests`,
+  "merge.done": ({ branch }) => (branch ? `merged into ${branch}` : "nothing to merge"),
+  "escalation.new": ({ title, id }) => `! ${title}  (dure escalations show ${id})`,
+};
+
+/** Which try of which member. Pure. */
+function tryOf({ try: number = 0, member = "somebody" }: Told): string {
+  return `try ${number}: ${member}`;
+}
+
+/** What a row says after the status that the event sets. Pure. */
+function wordsAfterStatus(event: PlatformEvent): string | undefined {
   if (!(event.type in STATUS_AFTER)) return wordsOf(event);
   const { because, by } = event.data;
   return typeof because === "string" ? because : typeof by === "string" ? `by ${by}` : "";

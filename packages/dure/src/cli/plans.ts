@@ -59,13 +59,13 @@ export async function listPlans({ client, output }: PlansCommand): Promise<ExitC
   if (items.length > 0) {
     output.table([
       ["plan", "ports", "file", ""],
-      ...items.map(({ name, ports, file, problems }) => [
+      ...items.map(({ name, ports, file, problemCount }) => [
         name,
         String(ports),
         file,
-        problems.length === 0
+        problemCount === 0
           ? ""
-          : `${problems.length} ${problems.length === 1 ? "problem" : "problems"}: dure plan check ${name}`,
+          : `${problemCount} ${problemCount === 1 ? "problem" : "problems"}: dure plan check ${name}`,
       ]),
     ]);
   } else output.note("There is no plan. Make one with: dure new plan NAME");
@@ -89,7 +89,7 @@ export async function draftPlan(
   repository: string | undefined,
   { client, output }: PlansCommand,
 ): Promise<ExitCode> {
-  const { text, problems } = await client.plans.draft({ goal, repository });
+  const { text, problems, problemCount } = await client.plans.draft({ goal, repository });
   output.write(text.endsWith("\n") ? text : `${text}\n`);
   for (const problem of problems) output.note(planProblemText(problem));
   output.note(
@@ -97,14 +97,15 @@ export async function draftPlan(
       ? "A proposal: read it, change it, save it in the folder plans, then dure plan check."
       : "The proposal has problems; mend them before it can run.",
   );
-  output.result({ text, problems });
+  output.result({ text, problems, problemCount });
   return problems.length === 0 ? EXIT.ok : EXIT.failed;
 }
 
 function printView(view: PlanView, output: Output): void {
   const { dim } = output.colors;
   output.line(
-    `${view.plan}  ${view.ports.length} ${view.ports.length === 1 ? "port" : "ports"} on ${view.base} ${dim(view.baseCommit.slice(0, 12))}`,
+    `${view.plan}  ${view.ports.length} ${view.ports.length === 1 ? "port" : "ports"} on ` +
+      `${view.base} ${dim(view.baseCommit.slice(0, 12))}`,
   );
   view.levels.forEach((level, index) => output.line(`  level ${index + 1}: ${level.join(", ")}`));
   output.line(`critical path: ${view.criticalPath.join(" → ")}`);
@@ -114,7 +115,13 @@ function printView(view: PlanView, output: Output): void {
     output.line(`  ${holds ? "yes" : "no "}  ${name} (${value})`);
   }
   output.line(
-    `workers: ${view.workers.map(({ role, kind, command, model }) => `${role} ${kind}${command ? ` (${command.join(" ")})` : ""}${model === undefined ? "" : ` (${model})`}`).join(", ")}`,
+    "workers: " +
+      view.workers
+        .map(
+          ({ role, kind, command, model }) =>
+            `${role} ${kind}${command ? ` (${command.join(" ")})` : ""}${model === undefined ? "" : ` (${model})`}`,
+        )
+        .join(", "),
   );
   for (const { of, policy, hosts } of view.network ?? []) {
     output.line(`network of ${of}: ${policy}${hosts.length > 0 ? ` (${hosts.join(", ")})` : ""}`);
@@ -122,14 +129,16 @@ function printView(view: PlanView, output: Output): void {
   if (view.isolationWanted === "audit") {
     output.line(
       output.colors.yellow(
-        "isolation: audit. Nothing keeps workers from other files; what they changed is looked at afterwards.",
+        "isolation: audit. Nothing keeps workers from other files; what they changed is looked at " +
+          "afterwards.",
       ),
     );
   }
   if (view.unownedCount > 0) {
     const shown = view.unowned.slice(0, UNOWNED_SHOWN);
     output.line(
-      `without an owner: ${shown.join(", ")}${view.unownedCount > shown.length ? ` and ${view.unownedCount - shown.length} more` : ""}`,
+      "without an owner: " +
+        `${shown.join(", ")}${view.unownedCount > shown.length ? ` and ${view.unownedCount - shown.length} more` : ""}`,
     );
   }
   for (const { message } of view.warnings) output.note(`Warning: ${message}`);
@@ -253,12 +262,15 @@ export async function showPort(
 ): Promise<ExitCode> {
   const port = await client.plans.port(id, portId);
   output.line(
-    `${MARKS[port.status]} ${port.id}  ${port.status}, ${port.triesMade}/${port.triesPair + port.triesOrchestrator} tries, ${seconds(port.spentMs)}${port.because === null ? "" : `: ${port.because.message}`}`,
+    `${MARKS[port.status]} ${port.id}  ${port.status}, ` +
+      `${port.triesMade}/${port.triesPair + port.triesOrchestrator} tries, ` +
+      `${seconds(port.spentMs)}${port.because === null ? "" : `: ${port.because.message}`}`,
   );
   for (const step of port.steps) for (const line of stepLines(step)) output.line(line);
   for (const { member, path, wanted, because, found } of port.violations) {
     output.line(
-      `  ! ${member} wanted to ${wanted} ${path}: ${because} (${found === "request" ? "refused" : "not taken"})`,
+      `  ! ${member} wanted to ${wanted} ${path}: ${because} ` +
+        `(${found === "request" ? "refused" : "not taken"})`,
     );
   }
   output.result(port);
@@ -266,52 +278,52 @@ export async function showPort(
 }
 
 /** A step as lines for people. Pure. */
-function stepLines({
-  try: number,
-  kind,
-  member,
-  worker,
-  status,
+function stepLines(step: PlanStep): string[] {
+  const { member, worker, tokensIn, tokensOut } = step;
+  const by = [member, worker === null ? null : `(${worker})`].filter((part) => part !== null);
+  const who = by.length === 0 ? "" : `  ${by.join(" ")}`;
+  const used = tokensIn + tokensOut;
+  const tokens = used === 0 ? "" : `, ${used} tokens`;
+  return [
+    `  try ${step.try}  ${step.kind}${who}  ${standingOf(step)}${tokens}`,
+    ...factsOf(step).map((fact) => `      ${fact}`),
+  ];
+}
+
+/** How a step stands, or how it ended and how long it took. Pure. */
+function standingOf({
   output,
-  task,
+  finishedAt,
+  startedAt,
   stalled,
   seenAt,
-  startedAt,
-  finishedAt,
-  tokensIn,
-  tokensOut,
-}: PlanStep): string[] {
-  const who = [member, worker === null ? null : `(${worker})`]
-    .filter((part) => part !== null)
-    .join(" ");
-  const stands =
-    finishedAt !== null
-      ? `${output?.status ?? (output?.feedback ? (output.feedback.success ? "passed" : "did not pass") : "done")}, ${seconds(finishedAt - startedAt)}`
-      : stalled
-        ? `stalled: no sign since ${new Date(seenAt).toISOString().slice(11, 19)}`
-        : status === "running"
-          ? `works${task === "" ? "" : `: ${task}`}`
-          : status;
-  const tokens = tokensIn + tokensOut === 0 ? "" : `, ${tokensIn + tokensOut} tokens`;
-  const facts = [
-    ...(output?.summary === undefined ? [] : [output.summary.split("\n")[0]!]),
-    ...(output?.changes?.length
-      ? [`changed: ${namesOf(output.changes.map(({ path }) => path))}`]
-      : []),
-    ...(output?.failedFiles?.length
-      ? [`said to be changed, and not: ${namesOf(output.failedFiles)}`]
-      : []),
-    ...(output?.unclaimedFiles?.length
-      ? [`changed without a word: ${namesOf(output.unclaimedFiles)}`]
-      : []),
-    ...(output?.feedback?.failedTests.length
-      ? [`fails: ${namesOf(output.feedback.failedTests.map(({ name }) => name))}`]
-      : []),
-  ];
-  return [
-    `  try ${number}  ${kind}${who === "" ? "" : `  ${who}`}  ${stands}${tokens}`,
-    ...facts.map((fact) => `      ${fact}`),
-  ];
+  status,
+  task,
+}: PlanStep): string {
+  if (finishedAt !== null) return `${endOf(output)}, ${seconds(finishedAt - startedAt)}`;
+  if (stalled) return `stalled: no sign since ${new Date(seenAt).toISOString().slice(11, 19)}`;
+  if (status !== "running") return status;
+  return task === "" ? "works" : `works: ${task}`;
+}
+
+function endOf(output: PlanStep["output"]): string {
+  if (output?.status !== undefined && output.status !== null) return output.status;
+  if (!output?.feedback) return "done";
+  return output.feedback.success ? "passed" : "did not pass";
+}
+
+/** What a step has left behind, a line each. Pure. */
+function factsOf({ output }: PlanStep): string[] {
+  const { summary, changes = [], failedFiles = [], unclaimedFiles = [], feedback } = output ?? {};
+  const facts: string[] = [];
+  if (summary !== undefined) facts.push(summary.split("\n")[0]!);
+  if (changes.length > 0) facts.push(`changed: ${namesOf(changes.map(({ path }) => path))}`);
+  if (failedFiles.length > 0) facts.push(`said to be changed, and not: ${namesOf(failedFiles)}`);
+  if (unclaimedFiles.length > 0) facts.push(`changed without a word: ${namesOf(unclaimedFiles)}`);
+
+  const failed = feedback?.failedTests ?? [];
+  if (failed.length > 0) facts.push(`fails: ${namesOf(failed.map(({ name }) => name))}`);
+  return facts;
 }
 
 function namesOf(names: readonly string[]): string {
@@ -322,7 +334,8 @@ function namesOf(names: readonly string[]): string {
 
 function printRun(run: RunDetail, output: Output): void {
   output.line(
-    `${run.id}  ${run.plan}  ${run.status}${run.phase === "over" ? "" : ` (${run.phase})`}: ${run.because?.message ?? RUN_WORDS[run.status]}`,
+    `${run.id}  ${run.plan}  ${run.status}${run.phase === "over" ? "" : ` (${run.phase})`}: ` +
+      (run.because?.message ?? RUN_WORDS[run.status]),
   );
   if (run.because?.hint !== undefined) output.line(`  ${run.because.hint}`);
   if (run.isolation === "audit") {
@@ -348,21 +361,33 @@ function promisesText({
   files,
 }: NonNullable<RunDetail["promises"]>): string {
   const who = isOtherUser ? `user ${user}, who is not dure's` : "dure's own user";
-  return `${network === "enforced" ? "a network of their own" : "the machine's network"}, ${who}, files ${files === "enforced" ? "kept from them" : files === "by-modes" ? "kept as their modes say" : "not kept from them"}`;
+  return (
+    `${network === "enforced" ? "a network of their own" : "the machine's network"}, ${who}, ` +
+    "files " +
+    (files === "enforced"
+      ? "kept from them"
+      : files === "by-modes"
+        ? "kept as their modes say"
+        : "not kept from them")
+  );
 }
 
 /** What came of it, and what can be done next. */
-export function printReport(run: RunDetail, output: Output): void {
+function printReport(run: RunDetail, output: Output): void {
   const { report } = run;
   if (!report || !isRunOver(run.status)) return;
   for (const { path, ports, solvedBy } of report.conflicts) {
     output.line(
-      `conflict: ${path} by ${ports.join(" and ")}${solvedBy === undefined ? "" : `, written once by the ${solvedBy}`}`,
+      `conflict: ${path} by ` +
+        `${ports.join(" and ")}${solvedBy === undefined ? "" : `, written once by the ${solvedBy}`}`,
     );
   }
   if (report.integration) {
     output.line(
-      `integration: ${report.integration.passed ? "passed" : `failed with ${report.integration.exitCode === null ? "a signal" : `exit code ${report.integration.exitCode}`}`}`,
+      "integration: " +
+        (report.integration.passed
+          ? "passed"
+          : `failed with ${report.integration.exitCode === null ? "a signal" : `exit code ${report.integration.exitCode}`}`),
     );
   }
   if (report.integration && !report.integration.passed) {
@@ -511,7 +536,8 @@ export async function showDiff(
   if (diff.changes.length === 0) output.note("Nothing is changed.");
   if (diff.isCut) {
     output.note(
-      "The patch is longer than is shown; git shows all of it: the commits are under refs/dure/ in your repository.",
+      "The patch is longer than is shown; git shows all of it: the commits are under refs/dure/ in " +
+        "your repository.",
     );
   }
   output.result(diff);
@@ -567,7 +593,8 @@ export async function mergeRun(
     already: "there already",
   }[merged.kind];
   output.line(
-    `${id} is ${words} in ${merged.target}, which is now at ${merged.commit.slice(0, 12)}${merged.updated === null ? "" : `; the files in ${merged.updated} came along`}`,
+    `${id} is ${words} in ${merged.target}, which is now at ` +
+      `${merged.commit.slice(0, 12)}${merged.updated === null ? "" : `; the files in ${merged.updated} came along`}`,
   );
   output.result(merged);
   return EXIT.ok;

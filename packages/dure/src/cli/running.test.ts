@@ -152,7 +152,7 @@ test("dev answers with what a file says after it was changed, and waits while it
   expect((await finished(dev)).exitCode).toBe(0);
 }, 90_000);
 
-test("reload takes up agents, services and what they import; a turn that runs ends as it began, and a mistake changes nothing", async () => {
+test("reload takes up agents, services and imports; a running turn and a mistake change nothing", async () => {
   const gate = path.join(folder, "go");
   const config = path.join(team, "dure.config.ts");
   const words = path.join(team, "services", "minimal", "words.ts");

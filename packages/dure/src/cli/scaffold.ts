@@ -102,7 +102,9 @@ export async function newPlan(
   if (!/^[A-Za-z0-9][A-Za-z0-9_-]{0,63}$/.test(name)) {
     throw new DureError("NAME_INVALID", `"${written}" cannot be the name of a plan.`, {
       class: "input",
-      hint: "Use 1 to 64 Latin letters, digits, _ or -, and begin with a letter or digit: branches are called by it.",
+      hint:
+        "Use 1 to 64 Latin letters, digits, _ or -, and begin with a letter or digit: branches are " +
+        "called by it.",
     });
   }
   const file = path.resolve(options.folder, "plans", `${name}.yaml`);

@@ -1,6 +1,7 @@
 import { flushCompileCache } from "node:module";
 import { systemClock } from "../kernel/clock.ts";
 import { codeOf } from "../kernel/errors.ts";
+import type { Logger } from "../kernel/logger.ts";
 import { accessText } from "../server/access-mode.ts";
 import type { RunningTeam } from "../team/start.ts";
 import { loadTeam } from "../team/config.ts";
@@ -14,8 +15,8 @@ import { EXIT, isTerminal, type ExitCode, type Output } from "./output.ts";
 /** npm sets it for what a script or `npx` runs. */
 const STARTED_BY_NPM = "npm_lifecycle_event";
 /**
- * A second signal within this time is the first one again, milliseconds: who ends a whole group of
- * processes reaches this one directly and through its parent.
+ * A second signal within this time is the first one again, milliseconds: a signal to a whole group
+ * of processes reaches this one directly and through its parent.
  */
 const SAME_SIGNAL_MS = 1_000;
 
@@ -36,65 +37,92 @@ export async function start(options: {
   });
   for (const warning of environment.warnings) logger.warn({}, warning);
 
-  const over = new AbortController();
-  const asked = Promise.withResolvers<"asked">();
-  let askedAt = 0;
-  const ask = (because: string): void => {
-    askedAt = systemClock.monotonic();
-    over.abort(new DOMException(because, "AbortError"));
-    asked.resolve("asked");
-  };
-  const onSignal = (signal: NodeJS.Signals): void => {
-    if (!over.signal.aborted) ask(`${signal} received`);
-    else if (systemClock.monotonic() - askedAt > SAME_SIGNAL_MS) {
-      process.exit(signal === "SIGINT" ? 130 : 143);
-    }
-  };
-  const onOrphaned = (): void => {
-    if (over.signal.aborted) return;
-    logger.warn({}, "the npm that started this server is gone; the server stops");
-    ask("npm is gone");
-  };
-  process.on("SIGINT", onSignal);
-  process.on("SIGTERM", onSignal);
-  const unwatch = isSet(STARTED_BY_NPM) ? watchLauncher(systemClock, onOrphaned) : (): void => {};
+  const stop = new StopRequest(logger);
+  stop.listen();
   try {
     const team = await loadTeam(folder);
     const { startTeam } = await import("../team/start.ts");
     const { databaseWaitMs: waitMs } = settingsOf(team.config, environment);
     const begin = (): Promise<RunningTeam> =>
-      startTeam(team, environment, { logger, signal: over.signal });
+      startTeam(team, environment, { logger, signal: stop.signal });
     const running = await openWhenUp(begin, {
       waitMs,
       logger,
       clock: systemClock,
-      signal: over.signal,
+      signal: stop.signal,
     });
-    output.line(
-      [`${team.config.name ?? "The team"} answers at ${running.url}`, ...accessLines(running)].join(
-        "\n",
-      ),
-    );
+    const name = team.config.name ?? "The team";
+    output.line([`${name} answers at ${running.url}`, ...accessLines(running)].join("\n"));
     output.result({ url: running.url, access: running.access, loginLink: running.loginLink });
-    flushCompileCache(); // Node itself keeps it only at a good end, and who starts after a kill needs it most
+    flushCompileCache(); // Node keeps it only at a good end; a start after a kill needs it most
 
-    const end = await Promise.race([
-      asked.promise,
-      running.fenced.then(
-        () => "fenced" as const,
-        () => "fenced" as const,
-      ),
-    ]);
+    const fenced = (): "fenced" => "fenced";
+    const end = await Promise.race([stop.asked, running.fenced.then(fenced, fenced)]);
     await running.stop();
     return end === "fenced" ? EXIT.fenced : EXIT.ok;
   } catch (error) {
-    if (over.signal.aborted) return EXIT.ok; // asked to stop before it stood
+    if (stop.signal.aborted) return EXIT.ok; // asked to stop before it stood
     if (codeOf(error) === "FENCED") return EXIT.fenced; // before it was ready; the lease has said why
     throw error;
   } finally {
-    unwatch();
-    process.off("SIGINT", onSignal);
-    process.off("SIGTERM", onSignal);
+    stop.close();
+  }
+}
+
+/**
+ * Hears when the process shall stop: by a signal, or because the npm that started it is gone. A
+ * second signal ends the process at once.
+ */
+class StopRequest {
+  readonly #logger: Logger;
+  readonly #over = new AbortController();
+  readonly #asked = Promise.withResolvers<"asked">();
+  #askedAt = 0;
+  #unwatch: () => void = () => {};
+
+  constructor(logger: Logger) {
+    this.#logger = logger;
+  }
+
+  /** Resolves when the process shall stop. */
+  get asked(): Promise<"asked"> {
+    return this.#asked.promise;
+  }
+
+  /** Aborts when the process shall stop. */
+  get signal(): AbortSignal {
+    return this.#over.signal;
+  }
+
+  listen(): void {
+    process.on("SIGINT", this.#onSignal);
+    process.on("SIGTERM", this.#onSignal);
+    if (isSet(STARTED_BY_NPM)) this.#unwatch = watchLauncher(systemClock, this.#onOrphaned);
+  }
+
+  close(): void {
+    this.#unwatch();
+    process.off("SIGINT", this.#onSignal);
+    process.off("SIGTERM", this.#onSignal);
+  }
+
+  readonly #onSignal = (signal: NodeJS.Signals): void => {
+    if (!this.signal.aborted) this.#ask(`${signal} received`);
+    else if (systemClock.monotonic() - this.#askedAt > SAME_SIGNAL_MS) {
+      process.exit(signal === "SIGINT" ? 130 : 143);
+    }
+  };
+
+  readonly #onOrphaned = (): void => {
+    if (this.signal.aborted) return;
+    this.#logger.warn({}, "the npm that started this server is gone; the server stops");
+    this.#ask("npm is gone");
+  };
+
+  #ask(because: string): void {
+    this.#askedAt = systemClock.monotonic();
+    this.#over.abort(new DOMException(because, "AbortError"));
+    this.#asked.resolve("asked");
   }
 }
 

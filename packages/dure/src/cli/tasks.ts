@@ -19,7 +19,8 @@ export interface Task {
 export async function runTasks(output: Output, tasks: readonly Task[]): Promise<void> {
   if (output.isTerminal) {
     const { stdout } = output.streams;
-    if (stdout.columns === 0) stdout.columns = COLUMNS; // a terminal that was given no size: lists would be broken behind each letter
+    // A terminal that was given no size: lists would be broken behind each letter.
+    if (stdout.columns === 0) stdout.columns = COLUMNS;
     const list = tasks.map(({ title, run }) => ({
       title,
       task: async (_: unknown, task: { title?: string }): Promise<void> => {

@@ -95,11 +95,13 @@ async function keepOwnWayIn({ folder, environment, output }: DbCommand): Promise
   try {
     await ensureLocalToken(home);
     output.note(
-      `From now on every caller needs a token or a login. At this machine, in this folder, dure goes on with ${localTokenFile(home)}; dure login opens the page.`,
+      "From now on every caller needs a token or a login. At this machine, in this folder, dure " +
+        `goes on with ${localTokenFile(home)}; dure login opens the page.`,
     );
   } catch (error) {
     output.note(
-      `From now on every caller needs a token or a login, also you: ${localTokenFile(home)} cannot be written (${messageOf(error)}). Set DURE_TOKEN, or use this token.`,
+      `From now on every caller needs a token or a login, also you: ${localTokenFile(home)} cannot ` +
+        `be written (${messageOf(error)}). Set DURE_TOKEN, or use this token.`,
     );
   }
 }

@@ -44,7 +44,8 @@ const GATEWAY_STATUSES = new Set([502, 503, 504]);
 
 /** @param resuming whether the request only reads: then also a rate limit is waited out */
 export function judgeFailure(error: unknown, resuming: boolean): Failure {
-  if (!(error instanceof DureError)) return { retry: true, askedMs: 0 }; // fetch's own errors: refused, cut, reset
+  // Fetch's own errors: refused, cut, reset.
+  if (!(error instanceof DureError)) return { retry: true, askedMs: 0 };
   const status = error.details?.["status"];
   const asked = error.details?.["retryAfterMs"];
   const retry =

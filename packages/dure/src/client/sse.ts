@@ -41,7 +41,8 @@ export async function* readFrames(
       while (ready.length > 0) yield ready.shift()!;
     }
   } finally {
-    await reader.cancel().catch(() => undefined); // the connection may be gone already: nothing is left to release
+    // The connection may be gone already: nothing is left to release.
+    await reader.cancel().catch(() => undefined);
   }
 }
 

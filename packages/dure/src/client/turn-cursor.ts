@@ -69,7 +69,8 @@ export function admit(
   const next =
     place === undefined
       ? { turnId, seq: cursor.seq, seen, delivered: end }
-      : { turnId, seq: place.seq, seen: seen - end, delivered: 0 }; // the chunk is closed: count from behind it
+      : // The chunk is closed: count from behind it.
+        { turnId, seq: place.seq, seen: seen - end, delivered: 0 };
   return fresh === ""
     ? { cursor: next }
     : { cursor: next, frame: { type: "LLM_TOKEN", data: fresh, ...id } };

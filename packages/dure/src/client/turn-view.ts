@@ -1,4 +1,4 @@
-import type { Done, LlmDone, TaskProgress } from "../kernel/turn-events.ts";
+import type { AgentDone, AgentStart, Done, LlmDone, TaskProgress } from "../kernel/turn-events.ts";
 import type { TurnFrame } from "./turn-cursor.ts";
 
 /** One run of an agent within a turn, as a page shows it. */
@@ -40,82 +40,87 @@ export const EMPTY_TURN_VIEW: TurnView = { runs: [], progress: [] };
  */
 export function turnView(view: TurnView, frame: TurnFrame, now: number): TurnView {
   switch (frame.type) {
-    case "AGENT_START": {
-      const { agent, label, attempt = 1, restart = false } = frame.data;
-      const begun = {
-        agent,
-        label,
-        status: "running",
-        attempt,
-        retries: attempt - 1,
-        restarted: restart,
-        startedAt: now,
-        text: "",
-      } as const;
-      const again = restart || attempt > 1 ? runningIndex(view, (run) => run.agent === agent) : -1;
-      if (again < 0) return { ...view, runs: [...view.runs, begun] };
-      const earlier = view.runs[again]!;
-      // The text of the earlier attempt is void; its place in the log stays.
-      return withRun(view, again, {
-        ...begun,
-        startedAt: earlier.startedAt,
-        restarted: restart || earlier.restarted,
-      });
+    case "AGENT_START":
+      return withStart(view, frame.data, now);
+    case "LLM_TOKEN":
+      return withSpeaker(view, (run) => ({ ...run, text: run.text + frame.data }));
+    case "LLM_DONE":
+      return withSpeaker(view, (run) => ({
+        ...run,
+        text: frame.data.message,
+        outcome: frame.data,
+      }));
+    case "AGENT_DONE":
+      return withEnd(view, frame.data, now);
+    case "TASK_PROGRESS": {
+      const others = view.progress.filter((task) => task.index !== frame.data.index);
+      return { ...view, progress: [...others, frame.data] };
     }
-    case "LLM_TOKEN": {
-      const speaking = runningIndex(view, () => true);
-      return speaking < 0
-        ? view
-        : changeRun(view, speaking, (run) => ({ ...run, text: run.text + frame.data }));
-    }
-    case "LLM_DONE": {
-      const speaking = runningIndex(view, () => true);
-      return speaking < 0
-        ? view
-        : changeRun(view, speaking, (run) => ({
-            ...run,
-            text: frame.data.message,
-            outcome: frame.data,
-          }));
-    }
-    case "AGENT_DONE": {
-      const { agent, label, success, stage, error, retryCount, elapsedMs } = frame.data;
-      const ended = {
-        status: success ? ("done" as const) : ("failed" as const),
-        label,
-        retries: retryCount,
-        elapsedMs,
-        ...(stage === undefined ? {} : { stage }),
-        ...(error === undefined ? {} : { error }),
-      };
-      const index = runningIndex(view, (run) => run.agent === agent);
-      if (index >= 0) return changeRun(view, index, (run) => ({ ...run, ...ended }));
-      const unseen = {
-        agent,
-        attempt: retryCount + 1,
-        restarted: false,
-        startedAt: now - elapsedMs,
-        text: "",
-      };
-      return { ...view, runs: [...view.runs, { ...unseen, ...ended }] };
-    }
-    case "TASK_PROGRESS":
-      return {
-        ...view,
-        progress: [...view.progress.filter((task) => task.index !== frame.data.index), frame.data],
-      };
     case "DONE":
-      return {
-        ...view,
-        runs: view.runs.map((run) =>
-          run.status === "running" ? { ...run, status: "stopped" } : run,
-        ),
-        done: frame.data,
-      };
+      return { ...view, runs: view.runs.map(stoppedIfRunning), done: frame.data };
     default:
       frame satisfies never;
       return view;
   }
+}
+
+/** An agent starts, or starts again in the place of its earlier attempt. */
+function withStart(view: TurnView, start: AgentStart, now: number): TurnView {
+  const { agent, label, attempt = 1, restart = false } = start;
+  const begun = {
+    agent,
+    label,
+    status: "running",
+    attempt,
+    retries: attempt - 1,
+    restarted: restart,
+    startedAt: now,
+    text: "",
+  } as const;
+  const again = restart || attempt > 1 ? runningIndex(view, (run) => run.agent === agent) : -1;
+  if (again < 0) return { ...view, runs: [...view.runs, begun] };
+
+  // The text of the earlier attempt is void; its place in the log stays.
+  const earlier = view.runs[again]!;
+  return withRun(view, again, {
+    ...begun,
+    startedAt: earlier.startedAt,
+    restarted: restart || earlier.restarted,
+  });
+}
+
+/** An agent ends; one whose start this reader has not seen is added. */
+function withEnd(view: TurnView, end: AgentDone, now: number): TurnView {
+  const { agent, label, success, stage, error, retryCount, elapsedMs } = end;
+  const ended = {
+    status: success ? ("done" as const) : ("failed" as const),
+    label,
+    retries: retryCount,
+    elapsedMs,
+    ...(stage === undefined ? {} : { stage }),
+    ...(error === undefined ? {} : { error }),
+  };
+  const index = runningIndex(view, (run) => run.agent === agent);
+  if (index >= 0) return changeRun(view, index, (run) => ({ ...run, ...ended }));
+
+  const unseen = {
+    agent,
+    attempt: retryCount + 1,
+    restarted: false,
+    startedAt: now - elapsedMs,
+    text: "",
+  };
+  return { ...view, runs: [...view.runs, { ...unseen, ...ended }] };
+}
+
+/** Changes the run that speaks; without one nothing changes. */
+function withSpeaker(view: TurnView, change: (run: AgentRun) => AgentRun): TurnView {
+  const speaking = runningIndex(view, () => true);
+  return speaking < 0 ? view : changeRun(view, speaking, change);
+}
+
+function stoppedIfRunning(run: AgentRun): AgentRun {
+  return run.status === "running" ? { ...run, status: "stopped" } : run;
 }
 
 /** The words for the person: the answer, or what is being said right now. */

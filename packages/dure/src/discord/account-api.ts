@@ -102,7 +102,7 @@ export class AccountApi {
           ...(body === undefined ? {} : { body }),
           ...(query === undefined ? {} : { query: new URLSearchParams(query) }),
         });
-      return (await withTimeout(this.#clock, this.#timeoutMs, late, send, { signal })) as T;
+      return (await withTimeout(this.#clock, { ms: this.#timeoutMs, signal }, late, send)) as T;
     } catch (error) {
       signal?.throwIfAborted();
       const failure = toChannelError(error, attempt);

@@ -36,7 +36,7 @@ export interface AccountConnectionOptions {
 const RECONNECT_MS = { first: 1000, most: 30_000 } as const;
 /**
  * Before what waits for the end of an outage looks again, milliseconds; nothing is asked of the
- * platform. Source: our choice.
+ * platform.
  */
 const OUTAGE_LOOK_MS = 5_000;
 /** Buttons that are being answered; more are told to press again. */
@@ -266,7 +266,7 @@ export class AccountConnection {
     this.#servers.set(guild.id, { name: guild.name ?? guild.id, isOut: false });
     for (const channel of guild.channels ?? []) this.#places.learn(channel, guild.id);
     for (const thread of guild.threads ?? []) this.#threadCame(thread, guild.id);
-    // It comes late after an outage of theirs, or for the first time: nobody told what was said
+    // It comes late after an outage of theirs, or for the first time: no event told what was said
     // there before.
     if (!this.#isComplete) return;
     this.#tellReady();
@@ -310,7 +310,7 @@ export class AccountConnection {
 
   /**
    * A thread that is new, or new to this bot. It is joined, because only those who joined hear what
-   * is said there; and what was said before that is read, because nobody sends it again.
+   * is said there; and what was said before that is read, because the platform does not send it again.
    */
   #threadCame(thread: WirePlace, guild: string | undefined): void {
     const known = this.#places.learn(thread, guild);
@@ -593,13 +593,12 @@ function personOf(
   const { roles, permissions } = member ?? {};
   const may = (bits: bigint): boolean =>
     permissions !== undefined && (BigInt(permissions) & bits) !== 0n;
+  const writing = place.thread === undefined ? WRITING.channel : WRITING.thread;
   return {
     id: user.id,
     name: user.global_name ?? user.username,
-    ...(roles && { roles }),
+    roles,
     manages: may(MANAGING),
-    ...(place.direct !== true && {
-      writes: may(place.thread === undefined ? WRITING.channel : WRITING.thread),
-    }),
+    writes: place.direct === true ? undefined : may(writing),
   };
 }

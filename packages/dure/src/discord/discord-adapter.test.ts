@@ -10,7 +10,7 @@ import {
   type FakeDiscordOptions,
   type FakePlace,
 } from "../testing/fake-discord/fake-discord.ts";
-import { discord, type DiscordOptions } from "./discord-adapter.ts";
+import { discordAdapter, type DiscordOptions } from "./discord-adapter.ts";
 import { toWireText } from "./mapping.ts";
 import { loadDiscordJs } from "./discord-js.ts";
 import { RecordingPort } from "./test-port.ts";
@@ -141,7 +141,7 @@ describe("what a bot hears", () => {
     });
   });
 
-  test("joins what is open in a channel that is allowed later: at once, or when it is in use again; and no other", async () => {
+  test("joins the threads of a channel that is allowed later: at once or when in use again; no other", async () => {
     let allowed = false;
     await using stage = await aStage(
       {},
@@ -659,7 +659,7 @@ describe("threads", () => {
     ).toEqual({ found: "no" });
   });
 
-  test("is public, and whoever may not create one is told what is missing", async () => {
+  test("is public, and an account that may not create one is told what is missing", async () => {
     await using stage = await aStage();
 
     const { platformId } = await stage.adapter.createThread(aThread(stage), { signal: never });
@@ -792,7 +792,7 @@ describe("accounts", () => {
 type Stage = Awaited<ReturnType<typeof aStage>>;
 
 /**
- * A server with a channel, the bots 루다 and 이든 and a person; the adapter is started and nobody is
+ * A server with a channel, the bots 루다 and 이든 and a person; the adapter is started and no account is
  * connected.
  */
 async function aStage(fakeOptions: FakeDiscordOptions = {}, options: Partial<DiscordOptions> = {}) {
@@ -807,7 +807,7 @@ async function aStage(fakeOptions: FakeDiscordOptions = {}, options: Partial<Dis
   const eden = fake.addBot({ name: "이든", token: "token-eden" });
   const minsu = fake.addPerson("민수");
   const here: PlaceAddress = { adapter: "discord", guild: guild.id, channel: general.id };
-  const adapter = discord({
+  const adapter = discordAdapter({
     tokens: { ruda: "token-ruda", eden: "token-eden" },
     apiUrl: fake.url,
     startPerBotMs: 5,

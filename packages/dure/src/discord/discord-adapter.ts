@@ -38,7 +38,7 @@ export interface DiscordOptions {
    * Another server with the same protocol, such as `FakeDiscord.url`. Default
    * `https://discord.com/api`.
    */
-  readonly apiUrl?: string;
+  readonly apiUrl?: string | undefined;
   /** Channel ids that `check` looks at. Default: the text channels of the bot's servers. */
   readonly channels?: readonly string[];
   /**
@@ -82,7 +82,7 @@ type Patient = <T>(work: () => Promise<T>) => Promise<T>;
 const ROOM_FOR_MENTIONS = 100;
 
 /** Agents in Discord: one bot per agent. */
-export function discord(options: DiscordOptions): DiscordAdapter {
+export function discordAdapter(options: DiscordOptions): DiscordAdapter {
   return new DiscordAdapter(options);
 }
 
@@ -233,7 +233,7 @@ export class DiscordAdapter implements ChannelAdapter {
 
   async findPost(
     post: OutgoingPost,
-    { after, signal }: { after?: string; signal: AbortSignal },
+    { after, signal }: { after?: string | undefined; signal: AbortSignal },
   ): Promise<FoundOnPlatform> {
     this.#ensureAvailable(post.account, post.place);
     return searchPost(
@@ -328,7 +328,7 @@ export class DiscordAdapter implements ChannelAdapter {
   async readSince(
     account: ChannelAccount,
     place: PlaceAddress,
-    { after, limit, signal }: { after?: string; limit: number; signal: AbortSignal },
+    { after, limit, signal }: { after?: string | undefined; limit: number; signal: AbortSignal },
   ): Promise<readonly InboundMessage[]> {
     const api = this.#api(account);
     const channel = channelIdOf(place);

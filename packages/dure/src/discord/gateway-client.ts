@@ -4,7 +4,7 @@ import { messageOf } from "../kernel/errors.ts";
 import type { DiscordJs } from "./discord-js.ts";
 
 /**
- * How a connection ended: nobody wanted it any more, the platform does not accept the bot, or
+ * How a connection ended: dure stopped it, the platform does not accept the bot, or
  * something is in the way.
  */
 export type ConnectionEnd =
@@ -169,7 +169,7 @@ function createClient(
       }),
       buildStrategy: (manager) => {
         // A shard that is between two connections does not hear `destroy` and connects again half a
-        // second later. It asks for its session first: when nobody wants it any more, it waits
+        // second later. It asks for its session first: when dure has stopped it, it waits
         // there for ever, with nothing open.
         const retrieve = manager.options.retrieveSessionInfo.bind(manager.options);
         manager.options.retrieveSessionInfo = (shard) =>

@@ -26,7 +26,7 @@ test("a turn that is not wanted any more is lost and rejects", async () => {
   await expect(waiting).rejects.toThrow("stopped");
 });
 
-/** Stands still, and writes down how long somebody wanted to sleep. */
+/** Stands still, and writes down how long its users wanted to sleep. */
 class StandingClock implements Clock {
   time = 0;
   readonly slept: number[] = [];

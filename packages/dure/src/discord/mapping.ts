@@ -19,7 +19,7 @@ export const PLATFORM_MESSAGE_LENGTH = 2000;
 const BUTTONS = { rows: 5, perRow: 5, label: 80, value: 100 } as const;
 
 /**
- * Kinds of messages that somebody wrote; the others are the platform's own notices (a pin, a new
+ * Kinds of messages that a person or bot wrote; the others are the platform's own notices (a pin, a new
  * thread, …). Source: "Message: Message Types": DEFAULT, REPLY, CHAT_INPUT_COMMAND,
  * CONTEXT_MENU_COMMAND.
  */
@@ -124,7 +124,7 @@ export function toWireText(text: string, mentions: OutgoingPost["mentions"]): st
 }
 
 /**
- * The body of Create Message: found again by its nonce, and able to wake nobody but the intended.
+ * The body of Create Message: found again by its nonce, and able to wake only the intended accounts.
  */
 export function toMessageBody(post: OutgoingPost): object {
   return {

@@ -28,9 +28,9 @@ export interface KnownPlace {
   readonly archived: boolean;
   /** Of a thread: the bot hears what is said there. */
   readonly joined?: boolean;
-  readonly owner?: string;
+  readonly owner?: string | undefined;
   /** When it was last described; messages do not move it. */
-  readonly newest?: string;
+  readonly newest?: string | undefined;
 }
 
 /** Source: "Channel: Channel Types": DM, group DM; announcement, public and private thread. */
@@ -79,8 +79,8 @@ export class PlaceDirectory {
       name: place.name ?? "",
       archived: place.thread_metadata?.archived === true,
       joined: place.member !== undefined || known?.joined === true,
-      ...(place.owner_id !== undefined && { owner: place.owner_id }),
-      ...(place.last_message_id != null && { newest: place.last_message_id }),
+      owner: place.owner_id,
+      newest: place.last_message_id ?? undefined,
     });
     const [oldest] = this.#places.keys();
     if (this.#places.size > KEPT_PLACES && oldest !== undefined) this.#places.delete(oldest);

@@ -204,8 +204,8 @@ test("a call that is recorded again is charged once, also while another one is o
     await store.reserve({ ...RESERVATION, turn: "t1", place, pools: [] });
   }
 
-  await turns.journal("t1", 1, [], [CALL]);
-  await turns.journal("t1", 1, [], [CALL]);
+  await turns.journal({ turn: "t1", epoch: 1, rows: [], calls: [CALL] });
+  await turns.journal({ turn: "t1", epoch: 1, rows: [], calls: [CALL] });
 
   expect(await db.database.query({ text: "select tokens from dure.budget_sessions" })).toEqual([
     { tokens: 7 },
@@ -251,8 +251,8 @@ test("a session that is forgotten takes what it has used with it", async () => {
     pools: [],
     bounds: [{ scope: "session", agent: null, unit: "tokens", most: 100, amount: 30 }],
   });
-  await turns.journal("t1", 1, [], [CALL]);
-  await turns.journal("t1", 1, [], [CALL]);
+  await turns.journal({ turn: "t1", epoch: 1, rows: [], calls: [CALL] });
+  await turns.journal({ turn: "t1", epoch: 1, rows: [], calls: [CALL] });
   const before = await db.database.query({ text: "select * from dure.budget_sessions" });
   await db.database.query({ text: "delete from dure.sessions where id = 't1'" });
 
@@ -271,7 +271,7 @@ test("a call of a turn is reserved and settled by the turn's key, however many t
       pools: [],
       bounds: [{ scope: "turn", agent: null, unit: "tokens", most: 100, amount: 30 }],
     });
-    await turns.journal(turn, 1, [], [CALL]);
+    await turns.journal({ turn: turn, epoch: 1, rows: [], calls: [CALL] });
   };
   for (let index = 0; index < 10; index++) await reserveAndSettle(`first${index}`);
   await db.database.query({

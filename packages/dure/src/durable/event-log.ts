@@ -114,7 +114,7 @@ export class EventLog {
    */
   async *follow(
     filter: EventFilter = {},
-    options: { after?: string; signal?: AbortSignal } = {},
+    options: { after?: string; signal?: AbortSignal | undefined } = {},
   ): AsyncGenerator<FollowedItem, void, undefined> {
     const { signal } = options;
     let position = options.after === undefined ? undefined : parsePosition(options.after);

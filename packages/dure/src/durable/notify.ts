@@ -7,7 +7,7 @@ import type { Database } from "./database.ts";
 export interface NotificationsOptions {
   readonly database: Database;
   readonly logger: Logger;
-  readonly clock?: Clock;
+  readonly clock?: Clock | undefined;
 }
 
 /** The one channel; the payload is a topic such as `events` or `stops`, never data. */

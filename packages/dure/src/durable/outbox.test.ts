@@ -430,7 +430,13 @@ function deskHandler(
   };
 }
 
-const GIVEN_TO_ANOTHER = "update dure.outbox set holder = 'process_other', holder_epoch = 7";
+/** The other process lives, so that no later look takes the entry back. */
+const GIVEN_TO_ANOTHER = `
+  with other as (
+    insert into dure.processes (id, epoch, app_version, host, machine, pid, pid_started)
+    values ('process_other', 7, '', '', '', 0, '')
+  )
+  update dure.outbox set holder = 'process_other', holder_epoch = 7`;
 
 test("what came of a sending is recorded by the one that holds the entry alone", async () => {
   await using db = await testDatabase();

@@ -296,7 +296,7 @@ export class Outbox {
       new DureError("OUTBOX_TIMEOUT", `${entry.topic} did not answer within ${timeoutMs} ms.`, {
         class: "unavailable",
       });
-    return withTimeout(this.#clock, timeoutMs, late, work, { signal: this.#signal });
+    return withTimeout(this.#clock, { ms: timeoutMs, signal: this.#signal }, late, work);
   }
 
   async #record(entry: Entry, step: Step, handler: OutboxHandler): Promise<void> {
@@ -562,7 +562,7 @@ export interface FailureVerdict {
    * `transient`: counted.
    */
   readonly class: "permanent" | "rate-limited" | "transient";
-  readonly afterMs?: number;
+  readonly afterMs?: number | undefined;
   /** The outside has certainly not done it: the next attempt need not look. */
   readonly notSent?: boolean;
 }

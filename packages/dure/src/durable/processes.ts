@@ -4,7 +4,7 @@ import { systemClock, withTimeout, type Clock } from "../kernel/clock.ts";
 import { DureError, messageOf } from "../kernel/errors.ts";
 import type { Logger } from "../kernel/logger.ts";
 import type { Database, Transaction } from "./database.ts";
-import { FRESH_MS, type LeaseProof } from "./lease-proof.ts";
+import { confirmHold, FRESH_MS, type LeaseProof } from "./lease-proof.ts";
 import { currentProcess, machineName } from "./machine.ts";
 import type { Notifications } from "./notify.ts";
 
@@ -125,6 +125,19 @@ export class ProcessLease implements LeaseProof {
     const [row] = await tx.query<{ epoch: number; ended: boolean }>(GUARD, [this.id]);
     if (row?.epoch === this.#epoch && !row.ended) return;
     throw this.fence("taken-over");
+  }
+
+  /**
+   * Before this process asks or pays for something outside that is no work under a lease: throws
+   * FENCED when others have taken over.
+   */
+  async confirm(): Promise<void> {
+    const { database } = this.#options;
+    await confirmHold({
+      isFresh: () => this.isFresh,
+      clock: this.#clock,
+      look: () => database.transaction((tx) => this.guard(tx)),
+    });
   }
 
   /**
@@ -362,7 +375,7 @@ export interface ProcessLeaseOptions {
   /** Tells the others at once of a stop in good order. */
   readonly notifications?: Pick<Notifications, "publish">;
   /** Called at most once; a server leaves with exit code 75. */
-  readonly onFenced?: (error: DureError) => void;
+  readonly onFenced?: ((error: DureError) => void) | undefined;
   /** The database was not reached for 6 s: not ready. */
   readonly onSuspended?: () => void;
   readonly onResumed?: () => void;

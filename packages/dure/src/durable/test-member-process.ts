@@ -12,7 +12,6 @@ import { Notifications } from "./notify.ts";
 import { Outbox } from "./outbox.ts";
 import { applicationName, ProcessLease } from "./processes.ts";
 import { Takeover } from "./takeover.ts";
-import { Workflows } from "./workflows.ts";
 
 const [role = "", url = "", ...rest] = process.argv.slice(2);
 
@@ -162,50 +161,7 @@ const roles: Record<string, () => Promise<void>> = {
     await takeover.start();
     outbox.start();
   },
-
-  /** Moves money in workflows. Argument: how many to begin. */
-  async bank() {
-    const workflows = bankOf();
-    takeover.onDead("workflows", (dead) => workflows.recoverDead(dead.id));
-    await workflows.start();
-    await takeover.start();
-    stops.push(() => workflows.stop());
-    const [first = "0", count = "0"] = rest;
-    for (let n = Number(first); n < Number(first) + Number(count); n++) {
-      await workflows.begin("transfer", `transfer-${n}`, { amount: 1 });
-    }
-    say("begun");
-  },
 };
-
-function bankOf(): Workflows {
-  const workflows = new Workflows({ database, target: { url }, lease, appVersion: "test", logger });
-  workflows.define<{ amount: number }, string>("transfer", async ({ amount }, workflow) => {
-    const quote = await workflow.step("quote", async ({ key }) => {
-      await systemClock.sleep(20);
-      return key;
-    });
-    await workflow.transact("move", async (tx) => {
-      await tx.query({ text: "update test_accounts set balance = balance - $1 where name = 'a'" }, [
-        amount,
-      ]);
-      await tx.query({ text: "update test_accounts set balance = balance + $1 where name = 'b'" }, [
-        amount,
-      ]);
-      await tx.query({ text: "insert into test_transfers (workflow) values ($1)" }, [workflow.id]);
-    });
-    await workflow.sleep(20);
-    await workflow.transact(
-      "note",
-      async (tx) =>
-        void (await tx.query({ text: "insert into test_notes (workflow) values ($1)" }, [
-          workflow.id,
-        ])),
-    );
-    return quote;
-  });
-  return workflows;
-}
 
 function randomFrom(seed: number): () => number {
   let state = seed >>> 0;

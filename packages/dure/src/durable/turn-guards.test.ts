@@ -145,8 +145,12 @@ test("each claim of a turn closes it to the life before", async () => {
   const again = await world.first.claim(TURN);
 
   expect(again).toMatchObject({ epoch: 2 });
-  await expect(world.first.journal(TURN, 1, [ROW], [])).rejects.toThrow(FencedError);
-  expect(await world.first.journal(TURN, 2, [ROW], [])).toEqual({ stop: false });
+  await expect(
+    world.first.journal({ turn: TURN, epoch: 1, rows: [ROW], calls: [] }),
+  ).rejects.toThrow(FencedError);
+  expect(await world.first.journal({ turn: TURN, epoch: 2, rows: [ROW], calls: [] })).toEqual({
+    stop: false,
+  });
 });
 
 test("a turn that has ended is claimed by nobody", async () => {
@@ -164,7 +168,9 @@ test("a life that has lost its turn writes no journal, no effect and no end", as
   await world.second.claim(TURN);
   const { epoch } = await world.turn();
 
-  await expect(world.first.journal(TURN, 1, [ROW], [])).rejects.toThrow(FencedError);
+  await expect(
+    world.first.journal({ turn: TURN, epoch: 1, rows: [ROW], calls: [] }),
+  ).rejects.toThrow(FencedError);
   await expect(
     world.first.effectIntent({
       turn: TURN,
@@ -175,9 +181,9 @@ test("a life that has lost its turn writes no journal, no effect and no end", as
       calls: [],
     }),
   ).rejects.toThrow(FencedError);
-  await expect(world.first.effectSettle(TURN, 1, CALL.key, "done", {})).rejects.toThrow(
-    FencedError,
-  );
+  await expect(
+    world.first.effectSettle({ turn: TURN, epoch: 1, key: CALL.key, status: "done" }),
+  ).rejects.toThrow(FencedError);
   await expect(world.first.finish(anEnd(1))).rejects.toThrow(FencedError);
 
   expect(await world.turn()).toMatchObject({ status: "running", holder: "p2", epoch, done: null });
@@ -190,7 +196,9 @@ test("a turn that has ended takes no journal and no effect any more", async () =
   await using world = await openWorld();
   await world.first.finish(anEnd(1));
 
-  await expect(world.first.journal(TURN, 1, [{ ...ROW, seq: 3 }], [])).rejects.toThrow(FencedError);
+  await expect(
+    world.first.journal({ turn: TURN, epoch: 1, rows: [{ ...ROW, seq: 3 }], calls: [] }),
+  ).rejects.toThrow(FencedError);
   await expect(
     world.first.effectIntent({ turn: TURN, epoch: 1, ...CALL, rows: [], calls: [] }),
   ).rejects.toThrow(FencedError);
@@ -214,7 +222,9 @@ test("a takeover waits for a write that is under way, and no write is let in beh
   await taking;
 
   expect(order).toEqual(["written", "taken"]);
-  await expect(world.first.journal(TURN, 1, [ROW], [])).rejects.toThrow(FencedError);
+  await expect(
+    world.first.journal({ turn: TURN, epoch: 1, rows: [ROW], calls: [] }),
+  ).rejects.toThrow(FencedError);
 });
 
 test("an end that is written again changes nothing", async () => {
@@ -294,10 +304,12 @@ test("turns of a dead process are closed to it as soon as they are released", as
 
   expect(await world.second.release("p1")).toBe(1);
 
-  await expect(world.first.journal(TURN, 1, [ROW], [])).rejects.toThrow(FencedError);
+  await expect(
+    world.first.journal({ turn: TURN, epoch: 1, rows: [ROW], calls: [] }),
+  ).rejects.toThrow(FencedError);
   await expect(world.first.finish(anEnd(1))).rejects.toThrow(FencedError);
   expect(
-    await world.second.journal("turn_2", 1, [ROW], []),
+    await world.second.journal({ turn: "turn_2", epoch: 1, rows: [ROW], calls: [] }),
     "another process keeps its own",
   ).toEqual({ stop: false });
 });
@@ -362,9 +374,21 @@ test("a yes is used by one call, and only once it was given", async () => {
 test("an effect that has happened stays so", async () => {
   await using world = await openWorld();
   await world.first.effectIntent({ turn: TURN, epoch: 1, ...CALL, rows: [], calls: [] });
-  await world.first.effectSettle(TURN, 1, CALL.key, "done", { result: "booked" });
+  await world.first.effectSettle({
+    turn: TURN,
+    epoch: 1,
+    key: CALL.key,
+    status: "done",
+    result: "booked",
+  });
 
-  await world.first.effectSettle(TURN, 1, CALL.key, "failed", { error: { message: "no" } });
+  await world.first.effectSettle({
+    turn: TURN,
+    epoch: 1,
+    key: CALL.key,
+    status: "failed",
+    error: { message: "no" },
+  });
 
   expect(await world.effect()).toEqual({ status: "done", attempts: 1 });
 });

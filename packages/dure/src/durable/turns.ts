@@ -21,11 +21,19 @@ export interface JournalRow {
   readonly data: unknown;
 }
 
+/** What a life of a turn adds to its journal in one statement. */
+export interface JournalEntry {
+  readonly turn: string;
+  readonly epoch: number;
+  readonly rows: readonly JournalRow[];
+  readonly calls: readonly StoredModelCall[];
+}
+
 /** One model call for the books. */
 export interface StoredModelCall {
   readonly at: number;
   /** In the turn's journal; settles the reservation that was made there. */
-  readonly place?: string;
+  readonly place?: string | undefined;
   readonly agent: string;
   readonly provider: string;
   readonly model: string;
@@ -51,7 +59,7 @@ export interface NewTurn {
   readonly tenant: string;
   readonly service: string;
   /** Nobody has named the service: a session of another one refuses it with `OtherServiceError`. */
-  readonly assumed?: boolean;
+  readonly assumed?: boolean | undefined;
   /** `""`: of a service that is not here; the first process that takes the turn says it. */
   readonly version: string;
   readonly author: "person" | "system";
@@ -167,7 +175,7 @@ export interface FinishedTurn {
   }[];
   readonly escalations: readonly (NewEscalation & { readonly id: string })[];
   /** The escalation whose yes the handler has dealt with by itself. */
-  readonly approval?: string;
+  readonly approval?: string | undefined;
   readonly events: readonly NewPlatformEvent[];
 }
 
@@ -178,9 +186,19 @@ export interface EffectIntent {
   readonly tool: string;
   readonly input: unknown;
   /** The escalation whose yes is used up by this call. */
-  readonly approval?: string;
+  readonly approval?: string | undefined;
   readonly rows: readonly JournalRow[];
   readonly calls: readonly StoredModelCall[];
+}
+
+/** What became of an effect, for its row. */
+export interface SettledEffect {
+  readonly turn: string;
+  readonly epoch: number;
+  readonly key: string;
+  readonly status: EffectStatus;
+  readonly result?: unknown;
+  readonly error?: unknown;
 }
 
 export interface EffectRow {
@@ -434,10 +452,7 @@ export class TurnStore {
 
   /** Throws `FencedError`. Says whether a stop was asked for. */
   async journal(
-    turn: string,
-    epoch: number,
-    rows: readonly JournalRow[],
-    calls: readonly StoredModelCall[],
+    { turn, epoch, rows, calls }: JournalEntry,
     { signal }: { signal?: AbortSignal | undefined } = {},
   ): Promise<{ stop: boolean }> {
     const values = [turn, epoch, storable(rows), storable(calls)];
@@ -571,11 +586,7 @@ export class TurnStore {
 
   /** Throws `FencedError`. */
   async effectSettle(
-    turn: string,
-    epoch: number,
-    key: string,
-    status: EffectStatus,
-    outcome: { result?: unknown; error?: unknown },
+    { turn, epoch, key, status, result, error }: SettledEffect,
     { signal }: { signal?: AbortSignal | undefined } = {},
   ): Promise<void> {
     const values = [
@@ -583,8 +594,8 @@ export class TurnStore {
       epoch,
       key,
       status,
-      outcome.result === undefined ? null : storable(outcome.result),
-      outcome.error === undefined ? null : storable(outcome.error),
+      result === undefined ? null : storable(result),
+      error === undefined ? null : storable(error),
     ];
     const ours = await this.#surely<boolean>(
       () => ({

@@ -11,117 +11,118 @@ const CARD_PATH = "/.well-known/agent-card.json";
 const VERSION = "1.0";
 /**
  * Times that a cut stream is taken up again, and the first pause before it, milliseconds; it
- * doubles. Source: our choice.
+ * doubles.
  */
 const MAX_RECONNECTS = 5;
 const FIRST_PAUSE_MS = 100;
 /**
- * Tasks of a context that are looked through for an earlier call, and their messages. Source: our
- * choice; a session's last ones.
+ * Tasks of a context that are looked through for an earlier call, and their messages: a
+ * session's last ones.
  */
 const MAX_TASKS = 20;
 const MAX_HISTORY = 50;
 /**
- * Between two looks at a task whose server cannot tell of it by itself, milliseconds. Source: our
- * choice.
+ * Between two looks at a task whose server cannot tell of it by itself, milliseconds.
  */
 const LOOK_EVERY_MS = 1_000;
+
+/** What a call of an agent needs, and whom it tells. */
+export interface A2aCall {
+  /** The id of the message. */
+  readonly key: string;
+  readonly clock: Clock;
+  readonly signal: AbortSignal;
+  /** Is told the task's id there. */
+  readonly onBegun: (task: string) => void;
+}
 
 /**
  * One turn with an agent that speaks A2A 1.0 over JSON-RPC. The session is its context; a task that
  * asks for input is gone on with.
  *
- * `key` is the id of the message. Before it is sent, and after every cut, it is looked for among the tasks of the context: a call
- * that has arrived is followed, never made twice. Only where the server lists no tasks is it sent
- * again, under the same id. Throws `REMOTE_UNAVAILABLE`, or what the agent said of its failure.
+ * Before the message is sent, and after every cut, it is looked for among the tasks of the context:
+ * a call that has arrived is followed, never made twice. Only where the server lists no tasks is it
+ * sent again, under the same id. Throws `REMOTE_UNAVAILABLE`, or what the agent said of its
+ * failure.
  */
 export async function* a2aTurn(
   remote: RemoteService,
   request: { session: string; message: string },
-  options: {
-    key: string;
-    clock: Clock;
-    signal: AbortSignal;
-    /** Is told the task's id there. */ onBegun: (task: string) => void;
-  },
+  call: A2aCall,
 ): AsyncGenerator<TurnEvent, Done> {
-  const { key, clock, signal, onBegun } = options;
+  const { key, clock } = call;
   const startedAt = clock.monotonic();
   const label = remote.title ?? remote.name;
   yield { type: "AGENT_START", data: { agent: remote.name, label } };
+
   const answer = new Answer();
-  let connection: A2aConnection | undefined;
-  for (let tries = 0; ; tries++) {
-    try {
-      connection ??= await A2aConnection.open(remote, signal);
-      for await (const event of followCall(connection, answer, request, { key, clock, signal })) {
-        const { text, isVoid } = answer.take(event);
-        if (answer.task !== undefined) onBegun(answer.task);
-        if (isVoid) {
-          yield {
-            type: "AGENT_START",
-            data: { agent: remote.name, label, attempt: tries + 1, restart: true },
-          };
-        }
-        if (text !== "") yield { type: "LLM_TOKEN", data: text };
-      }
-      if (!answer.isEnded) throw new Error(`the stream ended in ${answer.state ?? "no state"}`);
-      break;
-    } catch (error) {
-      if (signal.aborted) throw signal.reason;
-      if (error instanceof DureError) throw error;
-      if (tries >= MAX_RECONNECTS) {
-        throw new DureError(
-          "REMOTE_UNAVAILABLE",
-          `The agent ${remote.name} at ${remote.url} cannot be reached: ${messageOf(error)}.`,
-          {
-            class: "unavailable",
-            hint: "Check that the other server runs and that its address is right.",
-            cause: error,
-          },
-        );
-      }
-      await clock.sleep(FIRST_PAUSE_MS * 2 ** tries, { signal });
-    }
-  }
+  yield* untilEnded(remote, answer, request, call);
   const failure = failureOf(remote, answer);
   if (failure) throw failure;
 
   const elapsedMs = Math.round(clock.monotonic() - startedAt);
+  const about = { agent: remote.name, elapsedMs, success: true };
   const message = answer.text;
   yield { type: "LLM_DONE", data: { message } };
-  yield {
-    type: "AGENT_DONE",
-    data: { agent: remote.name, label, success: true, retryCount: 0, elapsedMs },
-  };
+  yield { type: "AGENT_DONE", data: { ...about, label, retryCount: 0 } };
+  const trace = { ...about, retries: 0, error: null, tokensIn: 0, tokensOut: 0 };
   return {
     message,
     nextAction: answer.state === "TASK_STATE_COMPLETED" ? "DONE" : "ASK",
-    stateSnapshot: {
-      stage: answer.state ?? "MESSAGE",
-      ...(answer.task !== undefined && { task: answer.task }),
-    },
+    stateSnapshot: { stage: answer.state ?? "MESSAGE", task: answer.task },
     hooks: [],
-    trace: {
-      turnId: key,
-      totalElapsedMs: elapsedMs,
-      agents: [
-        {
-          agent: remote.name,
-          elapsedMs,
-          success: true,
-          retries: 0,
-          error: null,
-          tokensIn: 0,
-          tokensOut: 0,
-        },
-      ],
-    },
+    trace: { turnId: key, totalElapsedMs: elapsedMs, agents: [trace] },
   };
 }
 
+/** Follows the call until it has ended there; a cut connection is opened again. */
+async function* untilEnded(
+  remote: RemoteService,
+  answer: Answer,
+  request: { session: string; message: string },
+  call: A2aCall,
+): AsyncGenerator<TurnEvent, void> {
+  const { clock, signal } = call;
+  let connection: A2aConnection | undefined;
+  for (let tries = 0; ; tries++) {
+    try {
+      connection ??= await A2aConnection.open(remote, signal);
+      for await (const event of followCall(connection, answer, request, call)) {
+        const { text, isVoid } = answer.take(event);
+        if (answer.task !== undefined) call.onBegun(answer.task);
+        if (isVoid) yield startedAgain(remote, tries + 1);
+        if (text !== "") yield { type: "LLM_TOKEN", data: text };
+      }
+      if (answer.isEnded) return;
+      throw new Error(`the stream ended in ${answer.state ?? "no state"}`);
+    } catch (error) {
+      if (signal.aborted) throw signal.reason;
+      if (error instanceof DureError) throw error;
+      if (tries >= MAX_RECONNECTS) throw unreachable(remote, error);
+      await clock.sleep(FIRST_PAUSE_MS * 2 ** tries, { signal });
+    }
+  }
+}
+
+function startedAgain(remote: RemoteService, attempt: number): TurnEvent {
+  const label = remote.title ?? remote.name;
+  return { type: "AGENT_START", data: { agent: remote.name, label, attempt, restart: true } };
+}
+
+function unreachable(remote: RemoteService, error: unknown): DureError {
+  return new DureError(
+    "REMOTE_UNAVAILABLE",
+    `The agent ${remote.name} at ${remote.url} cannot be reached: ${messageOf(error)}.`,
+    {
+      class: "unavailable",
+      hint: "Check that the other server runs and that its address is right.",
+      cause: error,
+    },
+  );
+}
+
 /**
- * Ends a task there for which nobody waits any longer; one whose id has not come yet is looked for
+ * Ends a task there whose turn here is over; one whose id has not come yet is looked for
  * among those of its context. What cannot be found or cancelled goes on alone. Throws where the
  * agent cannot be reached.
  */
@@ -151,9 +152,8 @@ async function* followCall(
   connection: A2aConnection,
   answer: Answer,
   request: { session: string; message: string },
-  options: { key: string; clock: Clock; signal: AbortSignal },
+  { key, clock, signal }: A2aCall,
 ): AsyncGenerator<StreamResponse> {
-  const { key, clock, signal } = options;
   const tasks = answer.task === undefined ? await connection.tasksOf(request.session, signal) : [];
   const known =
     answer.task === undefined
@@ -170,7 +170,7 @@ async function* followCall(
     contextId: request.session,
     role: "ROLE_USER",
     parts: [{ text: request.message }],
-    ...(asking && { taskId: asking.id }),
+    taskId: asking?.id,
   };
   if (connection.isStreaming) yield* connection.stream("SendStreamingMessage", { message }, signal);
   else yield (await connection.call("SendMessage", { message }, signal)) as StreamResponse;
@@ -304,14 +304,17 @@ class A2aConnection {
         { class: "unavailable", hint: "Ask its operator for a JSON-RPC interface of A2A 1.0." },
       );
     }
-    // A card could lead our token to anybody.
+    // The card must not lead the token to another server.
     if (
       new URL(face.url).origin !== new URL(remote.url).origin &&
       Object.keys(remote.headers()).length > 0
     ) {
       throw new DureError(
         "REMOTE_UNTRUSTED",
-        `The card of ${remote.name} leads to ${new URL(face.url).origin}, which is not where its token belongs.`,
+        [
+          `The card of ${remote.name} leads to ${new URL(face.url).origin},`,
+          "which is not where its token belongs.",
+        ].join(" "),
         { class: "forbidden", hint: "Give remoteService the address that the card names." },
       );
     }
@@ -387,7 +390,7 @@ class A2aConnection {
         jsonrpc: "2.0",
         id: ++this.#id,
         method,
-        params: { ...(this.#tenant !== undefined && { tenant: this.#tenant }), ...params },
+        params: { tenant: this.#tenant, ...params },
       }),
       signal,
     });

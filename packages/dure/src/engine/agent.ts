@@ -49,24 +49,24 @@ export interface Agent {
   readonly prompt: string;
   readonly card: Card;
   readonly tools: Readonly<Record<string, AnyTool>>;
-  readonly schema?: z.ZodType;
+  readonly schema?: z.ZodType | undefined;
   /** Said when no attempt gave readable output; absent: the turn ends with the error's text. */
-  readonly fallbackMessage?: string;
-  readonly validate?: Validator;
-  readonly retriever?: Retriever;
+  readonly fallbackMessage?: string | undefined;
+  readonly validate?: Validator | undefined;
+  readonly retriever?: Retriever | undefined;
   /** Custom agents: the whole work, with journaled model and tool calls on the context. */
-  readonly run?: (context: AgentContext) => Promise<AgentResult>;
+  readonly run?: ((context: AgentContext) => Promise<AgentResult>) | undefined;
   /** Custom agents: yields the text as it comes and returns the result. */
-  readonly stream?: (context: AgentContext) => AsyncGenerator<string, AgentResult>;
+  readonly stream?: ((context: AgentContext) => AsyncGenerator<string, AgentResult>) | undefined;
 }
 
 export interface AgentOptions {
   readonly name: string;
-  readonly prompt?: string;
-  readonly card?: CardInput;
-  readonly tools?: Readonly<Record<string, AnyTool>>;
-  readonly validate?: Validator;
-  readonly retriever?: Retriever;
+  readonly prompt?: string | undefined;
+  readonly card?: CardInput | undefined;
+  readonly tools?: Readonly<Record<string, AnyTool>> | undefined;
+  readonly validate?: Validator | undefined;
+  readonly retriever?: Retriever | undefined;
 }
 
 /** Plain text; tokens leave as they come. */
@@ -88,9 +88,9 @@ export function conversationalAgent(
 /** Own code: model and tool calls made through its context are journaled like everybody's. */
 export function customAgent(
   options: AgentOptions & {
-    schema?: z.ZodType;
-    run?: (context: AgentContext) => Promise<AgentResult>;
-    stream?: (context: AgentContext) => AsyncGenerator<string, AgentResult>;
+    schema?: z.ZodType | undefined;
+    run?: ((context: AgentContext) => Promise<AgentResult>) | undefined;
+    stream?: ((context: AgentContext) => AsyncGenerator<string, AgentResult>) | undefined;
   },
 ): Agent {
   return defineAgent({ ...options, kind: "custom" });

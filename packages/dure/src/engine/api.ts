@@ -78,7 +78,7 @@ export interface AcceptedTurn {
 
 /** What a reader of a turn's stream gets. Only stored events have a `seq`. */
 export interface TurnFrame {
-  readonly seq?: number;
+  readonly seq?: number | undefined;
   readonly event: TurnEvent;
 }
 
@@ -106,12 +106,12 @@ export interface HistoryEntry {
   readonly role: "user" | "assistant";
   readonly content: string;
   readonly at: number;
-  readonly turnId?: string;
-  readonly author?: "person" | "system";
+  readonly turnId?: string | undefined;
+  readonly author?: "person" | "system" | undefined;
   /** The turn was stopped; `content` is what had been shown. */
-  readonly interrupted?: true;
+  readonly interrupted?: true | undefined;
   /** The whole `DONE` of an assistant's entry. */
-  readonly done?: Done;
+  readonly done?: Done | undefined;
 }
 
 export interface SessionDetail extends SessionSummary {
@@ -150,23 +150,48 @@ export interface ServiceDescription {
   readonly description: string;
   readonly examples: readonly string[];
   readonly flows: readonly string[];
-  readonly stages?: {
-    readonly initial: string;
-    readonly terminal: readonly string[];
-    readonly transitions: readonly (readonly [string, string])[];
-  };
-  readonly slots?: readonly {
-    readonly name: string;
-    readonly label: string;
-    readonly required: boolean;
-    readonly type: string;
-  }[];
+  readonly stages?: DescribedStages | undefined;
+  readonly slots?: readonly DescribedSlot[] | undefined;
   readonly default: boolean;
+}
+
+export interface DescribedStages {
+  readonly initial: string;
+  readonly terminal: readonly string[];
+  readonly transitions: readonly (readonly [string, string])[];
+}
+
+export interface DescribedSlot {
+  readonly name: string;
+  readonly label: string;
+  readonly required: boolean;
+  readonly type: string;
 }
 
 export interface Page<T> {
   readonly items: readonly T[];
   readonly nextCursor: string | null;
+}
+
+/** Who looks; default a caller without a tenant. */
+export interface ByViewer {
+  readonly caller?: Viewer | undefined;
+}
+
+export interface TurnOptions extends AcceptOptions {
+  /** Ends the reading, not the turn. */
+  readonly signal?: AbortSignal | undefined;
+}
+
+export interface ReadOptions extends ByViewer {
+  readonly after?: number | undefined;
+  readonly signal?: AbortSignal | undefined;
+}
+
+export interface ListOptions extends ByViewer {
+  readonly limit?: number | undefined;
+  readonly cursor?: string | undefined;
+  readonly search?: string | undefined;
 }
 
 /**
@@ -181,36 +206,28 @@ export interface Conversations {
   /** Stores the message; when this returns, the turn will end, whatever dies. */
   accept(request: TurnRequest, options?: AcceptOptions): Promise<AcceptedTurn>;
   /** Accepts and reads in one. */
-  turn(request: TurnRequest, options?: AcceptOptions & { signal?: AbortSignal }): TurnHandle;
+  turn(request: TurnRequest, options?: TurnOptions): TurnHandle;
   /**
    * Stored events after `after` (0 = from the start), then live ones, from any process, until
    * `DONE` was given.
    */
-  read(
-    turnId: string,
-    options: { after?: number; caller?: Viewer; signal?: AbortSignal },
-  ): AsyncIterable<TurnFrame>;
+  read(turnId: string, options: ReadOptions): AsyncIterable<TurnFrame>;
   /** `{status, sessionId, lastSeq}` of a turn; throws `TURN_UNKNOWN`. */
   find(
     turnId: string,
-    options?: { caller?: Viewer },
+    options?: ByViewer,
   ): Promise<{ status: "queued" | "running" | "done"; sessionId: string; lastSeq: number }>;
   /**
    * Resolves when the stop is stored; the turn then ends in `DONE` with `TURN_STOPPED`. Throws
    * `TURN_FINISHED` after `DONE`.
    */
-  stopTurn(turnId: string, options?: { caller?: Viewer }): Promise<void>;
-  sessions(options: {
-    caller?: Viewer;
-    limit?: number;
-    cursor?: string;
-    search?: string;
-  }): Promise<Page<SessionSummary>>;
-  session(id: string, options?: { caller?: Viewer }): Promise<SessionDetail>;
-  debug(id: string, options?: { caller?: Viewer }): Promise<SessionDebug>;
-  completed(id: string, options?: { caller?: Viewer }): Promise<readonly CompletedEntry[]>;
+  stopTurn(turnId: string, options?: ByViewer): Promise<void>;
+  sessions(options: ListOptions): Promise<Page<SessionSummary>>;
+  session(id: string, options?: ByViewer): Promise<SessionDetail>;
+  debug(id: string, options?: ByViewer): Promise<SessionDebug>;
+  completed(id: string, options?: ByViewer): Promise<readonly CompletedEntry[]>;
   /**
    * Removes the session, its memory, turns and completed entries; a running turn is stopped first.
    */
-  forget(id: string, options?: { caller?: Viewer }): Promise<void>;
+  forget(id: string, options?: ByViewer): Promise<void>;
 }

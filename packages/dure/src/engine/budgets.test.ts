@@ -738,7 +738,7 @@ class World {
     const { keeper, turns } = this.#members.find((member) => member.processId === open!.holder)!;
     const used = Math.floor(open!.amount * part);
     const call = callOf(used);
-    await turns.journal(open!.turn, open!.epoch, [], [call]);
+    await turns.journal({ turn: open!.turn, epoch: open!.epoch, rows: [], calls: [call] });
     keeper.settled(open!.turn, [call]);
     this.#used += used;
   }

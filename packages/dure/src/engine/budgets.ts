@@ -4,6 +4,7 @@ import type { Logger } from "../kernel/logger.ts";
 import {
   BudgetStore,
   type BudgetUnit,
+  type ConversationCharge,
   type OwnBound,
   type ReserveAnswer,
 } from "../durable/budgets.ts";
@@ -126,12 +127,26 @@ export interface BudgetKeeperOptions {
 }
 
 /**
- * How often settled reservations are added up and idle blocks given back, milliseconds. Source: our
- * choice; what an idle process holds is missing elsewhere only near the limit.
+ * How often settled reservations are added up and idle blocks given back, milliseconds. What an
+ * idle process holds is missing elsewhere only near the limit.
  */
 const TIDY_EVERY_MS = 10_000;
 /** Most rows of one fold; see `dure.fold_budget`. */
 const MAX_FOLD = 5_000;
+
+/** What one call outside of turns is charged with. */
+interface OutsideCharge {
+  /** Whether any limit applies. */
+  readonly isLimited: boolean;
+  /** Of limits that all share. */
+  readonly shares: readonly Share[];
+  /** Of the session's own limits and the agent's. */
+  readonly own: readonly OwnBound[];
+  readonly pools: readonly Pick<Share, "key" | "most" | "amount">[];
+  /** Of the caller's paths. */
+  readonly bounds: readonly (NonNullable<OutsideFacts["bounds"]>[number] & { amount: number })[];
+  readonly conversation: ConversationCharge | undefined;
+}
 
 /**
  * Keeps model calls under the limits: `decide → take → reserve → (the call) → settle`.
@@ -267,10 +282,7 @@ export class BudgetKeeper implements Budgets {
           continue;
         case "exceeded": {
           giveUp(taken);
-          const bound = bounds.find(
-            ({ scope, agent, unit }) =>
-              scope === answer.scope && agent === answer.agent && unit === answer.unit,
-          )!;
+          const bound = boundOf(bounds, answer);
           throw exceeded(bound, answer.left, facts, this.#options.timeZone);
         }
         default:
@@ -284,85 +296,77 @@ export class BudgetKeeper implements Budgets {
    * leaves it charged. Bounds below a path count the calls that have ended.
    */
   async charge(facts: OutsideFacts, request: ModelRequest, model: ModelCall): Promise<Charged> {
-    const { clock, limits, priceOf, timeZone, logger } = this.#options;
-    const day = this.#dayOf(clock.now());
-    const estimate = estimateOf(
-      request,
-      model,
-      priceOf({ provider: model.provider, model: model.model }),
-    );
-    const { shares, bounds: own } = decideCharges(
-      limits,
-      { name: facts.agent, card: {} },
-      estimate,
-      day,
-    );
+    const charge = this.#chargeOf(facts, request, model);
+    if (charge.isLimited) {
+      const { session } = facts;
+      const { pools, bounds, conversation } = charge;
+      const answer = await this.#store.charge({ session, pools, bounds, conversation });
+      const refusal = this.#refusalOf(answer, facts, charge);
+      if (refusal) throw refusal;
+    }
+    return { settle: (record) => this.#settleCharge(facts, charge, record) };
+  }
+
+  /** What one call outside of turns may use, and of what. */
+  #chargeOf(facts: OutsideFacts, request: ModelRequest, model: ModelCall): OutsideCharge {
+    const { clock, limits, priceOf } = this.#options;
+    const price = priceOf({ provider: model.provider, model: model.model });
+    const estimate = estimateOf(request, model, price);
+    const { tokens, microUsd } = estimate;
+    const { agent, isConversation } = facts;
+    const who = { name: agent, card: {} };
+    const { shares, bounds: own } = decideCharges(limits, who, estimate, this.#dayOf(clock.now()));
+
     const pools = shares.map(({ key, most, amount }) => ({ key, most, amount }));
-    const bounds =
-      estimate.microUsd === 0
-        ? []
-        : (facts.bounds ?? []).map((bound) => ({ ...bound, amount: estimate.microUsd }));
-    const ofSession = facts.isConversation ? own.filter(({ scope }) => scope === "session") : [];
+    const given = microUsd === 0 ? [] : (facts.bounds ?? []);
+    const bounds = given.map((bound) => ({ ...bound, amount: microUsd }));
+    const ofSession = isConversation ? own.filter(({ scope }) => scope === "session") : [];
     const isLimited = pools.length + bounds.length + ofSession.length > 0;
     const conversation =
-      isLimited && facts.isConversation
-        ? {
-            agent: facts.agent,
-            tokens: estimate.tokens,
-            micro_usd: estimate.microUsd,
-            bounds: ofSession,
-          }
+      isLimited && isConversation
+        ? { agent, tokens, micro_usd: microUsd, bounds: ofSession }
         : undefined;
-    if (isLimited) {
-      const answer = await this.#store.charge({
-        session: facts.session,
-        pools,
-        bounds,
-        conversation,
+    return { isLimited, shares, own, pools, bounds, conversation };
+  }
+
+  #refusalOf(
+    answer: Awaited<ReturnType<BudgetStore["charge"]>>,
+    { session, path }: OutsideFacts,
+    { shares, own, bounds }: OutsideCharge,
+  ): DureError | undefined {
+    const { timeZone } = this.#options;
+    if (answer.outcome === "busy") {
+      return new DureError("SESSION_BUSY", `The session ${session} is answering another message.`, {
+        class: "conflict",
+        hint: "Try again between its turns.",
       });
-      if (answer.outcome === "busy") {
-        throw new DureError(
-          "SESSION_BUSY",
-          `The session ${facts.session} is answering another message.`,
-          { class: "conflict", hint: "Try again between its turns." },
-        );
-      }
-      if (answer.outcome === "exceeded" && "scope" in answer) {
-        const bound = own.find(
-          ({ scope, agent, unit }) =>
-            scope === answer.scope && agent === answer.agent && unit === answer.unit,
-        )!;
-        throw exceeded(bound, answer.left, { session: facts.session, turn: facts.path }, timeZone);
-      }
-      if (answer.outcome === "exceeded") {
-        const share = shares.find(({ key }) => key === answer.key);
-        throw share
-          ? exceeded(share, answer.left, { session: facts.session, turn: facts.path }, timeZone)
-          : boundExceeded(
-              bounds.find(({ scope }) => scope === answer.key)!,
-              answer.left,
-            );
-      }
     }
-    return {
-      settle: async (record) => {
-        try {
-          await this.#store.recordCall({
-            session: facts.session,
-            path: facts.path,
-            service: facts.service,
-            call: storedCall(facts.agent, record),
-            pools,
-            conversation,
-          });
-        } catch (error) {
-          logger.warn(
-            { session: facts.session, code: codeOf(error), error: messageOf(error) },
-            `what a call of ${facts.path} used could not be written; it stays charged by its estimate`,
-          );
-        }
-      },
-    };
+    if (answer.outcome !== "exceeded") return undefined;
+    const where = { session, turn: path };
+    if ("scope" in answer) return exceeded(boundOf(own, answer), answer.left, where, timeZone);
+
+    const share = shares.find(({ key }) => key === answer.key);
+    if (share) return exceeded(share, answer.left, where, timeZone);
+    return boundExceeded(
+      bounds.find(({ scope }) => scope === answer.key)!,
+      answer.left,
+    );
+  }
+
+  async #settleCharge(
+    { session, path, service, agent }: OutsideFacts,
+    { pools, conversation }: OutsideCharge,
+    record: ModelCallRecord,
+  ): Promise<void> {
+    const call = storedCall(agent, record);
+    try {
+      await this.#store.recordCall({ session, path, service, call, pools, conversation });
+    } catch (error) {
+      this.#options.logger.warn(
+        { session, code: codeOf(error), error: messageOf(error) },
+        `what a call of ${path} used could not be written; it stays charged by its estimate`,
+      );
+    }
   }
 
   settled(turn: string, calls: readonly StoredModelCall[]): void {
@@ -624,9 +628,20 @@ function strictest(budgets: readonly (Budget | undefined)[]): Budget {
   };
   const limitOf = (scope: keyof Budget): BudgetLimit => {
     const [tokens, microUsd] = [least(scope, "tokens"), least(scope, "microUsd")];
-    return { ...(tokens !== undefined && { tokens }), ...(microUsd !== undefined && { microUsd }) };
+    const ofTokens = tokens === undefined ? {} : { tokens };
+    return microUsd === undefined ? ofTokens : { ...ofTokens, microUsd };
   };
   return { turn: limitOf("turn"), session: limitOf("session"), day: limitOf("day") };
+}
+
+/** The bound that an answer names. */
+function boundOf(
+  bounds: readonly OwnBound[],
+  { scope, agent, unit }: Pick<OwnBound, "scope" | "agent" | "unit">,
+): OwnBound {
+  return bounds.find(
+    (bound) => bound.scope === scope && bound.agent === agent && bound.unit === unit,
+  )!;
 }
 
 function giveUp(taken: readonly TakenShare[]): void {

@@ -186,7 +186,7 @@ function get(
         signal,
         agent: false,
         headers: { "user-agent": "dure", accept: "text/*, application/json" },
-        ...(!isExempt && { lookup: publicLookup }),
+        lookup: isExempt ? undefined : publicLookup,
       },
       resolve,
     );

@@ -26,12 +26,12 @@ export interface RouteOptions {
 export interface CombinedService {
   readonly kind: "combined";
   readonly name: string;
-  readonly title?: string;
-  readonly description?: string;
+  readonly title?: string | undefined;
+  readonly description?: string | undefined;
   readonly version: string;
   readonly services: ReadonlyMap<string, LeafService>;
   readonly router: ServiceRouter;
-  readonly sessions?: { readonly busy?: BusyPolicy };
+  readonly sessions?: { readonly busy?: BusyPolicy } | undefined;
   /** Whether a person in the middle of a flow asks to leave it: the whole message means that. */
   readonly asksToLeave: (message: string) => boolean;
 }
@@ -44,13 +44,13 @@ export type AnyService = LeafService | CombinedService;
  * person asks to leave.
  */
 export function combineServices(options: {
-  name?: string;
-  title?: string;
-  description?: string;
+  name?: string | undefined;
+  title?: string | undefined;
+  description?: string | undefined;
   services: readonly LeafService[];
   router: ServiceRouter;
-  sessions?: { busy?: BusyPolicy };
-  asksToLeave?: (message: string) => boolean;
+  sessions?: { busy?: BusyPolicy } | undefined;
+  asksToLeave?: ((message: string) => boolean) | undefined;
 }): CombinedService {
   const services = new Map(options.services.map((service) => [service.name, service]));
   if (services.size === 0 || services.size !== options.services.length) {
@@ -79,9 +79,9 @@ export function combineServices(options: {
     kind: "combined",
     name: options.name ?? options.services.map((service) => service.name).join("+"),
     version: options.services.map((service) => `${service.name}@${service.version}`).join(","),
-    ...(options.title !== undefined && { title: options.title }),
-    ...(options.description !== undefined && { description: options.description }),
-    ...(options.sessions && { sessions: options.sessions }),
+    title: options.title,
+    description: options.description,
+    sessions: options.sessions,
     services,
     router: options.router,
     asksToLeave: options.asksToLeave ?? asksToLeave,
@@ -109,9 +109,9 @@ export function keywordRouter(options: {
 
 /** A model reads what the services are for, and chooses. */
 export function modelRouter(options: {
-  card?: CardInput;
+  card?: CardInput | undefined;
   default: string;
-  prompt?: string;
+  prompt?: string | undefined;
   services: Readonly<Record<string, string>>;
 }): ServiceRouter {
   const names = Object.keys(options.services) as [string, ...string[]];
@@ -125,7 +125,7 @@ export function modelRouter(options: {
         options.prompt ??
         `Choose the service that the message is for. Answer with JSON {"service": name}.\n${list.join("\n")}`,
       schema: z.object({ service: z.enum(names) }),
-      ...(options.card && { card: options.card }),
+      card: options.card,
     }),
   };
 }

@@ -13,7 +13,7 @@ import type { EffectOutcome } from "./turn-context.ts";
 const MAX_PROBE_MS = 60_000;
 const PROBE_FIRST_WAIT_MS = 100;
 const MAX_PROBE_WAIT_MS = 2_000;
-/** A single question to the outside, milliseconds. Source: our choice. */
+/** A single question to the outside, milliseconds. */
 const PROBE_TIMEOUT_MS = 10_000;
 
 /**
@@ -24,7 +24,7 @@ export interface EffectLedger {
     key: string;
     tool: string;
     input: unknown;
-    approval?: string;
+    approval?: string | undefined;
   }): Promise<IntentAnswer>;
   settle(
     key: string,
@@ -102,8 +102,14 @@ export interface OnceCall {
 
 /** What one life of a turn has done for one effect. */
 interface Round {
-  /** Calls that left in it. */
+  /** The process's hold on the turn. */
+  readonly signal: AbortSignal;
+  /** Calls that left in this life. */
   calls: number;
+  /** Calls that left in all lives. */
+  attempts: number;
+  /** When the last of them left, on the monotonic clock. */
+  sentAt: number;
   /** From then on the outside is not waited for any longer, on the monotonic clock. */
   readonly deadline: number;
   /** Whether a call under the key may have arrived, in this life or an earlier one. */
@@ -111,9 +117,10 @@ interface Round {
 }
 
 /**
- * Does an effect at most once for its key: intent → call → done | failed | unknown, and for what is unknown the tool's rule.
- * `signal` is the process's hold on the turn: a stop by a person does not cut an effect whose intent is recorded. It is settled
- * first, and what the outside says did not happen is not called again then.
+ * Does an effect at most once for its key: intent → call → done | failed | unknown, and for what is
+ * unknown the tool's rule. `signal` is the process's hold on the turn: a stop by a person does not
+ * cut an effect whose intent is recorded. It is settled first, and what the outside says did not
+ * happen is not called again then.
  */
 export class OnceRunner {
   readonly #ledger: EffectLedger;
@@ -123,7 +130,8 @@ export class OnceRunner {
   constructor(options: {
     ledger: EffectLedger;
     clock: Clock;
-    /** Whether somebody asked for the end of the turn. */ isStopped?: () => boolean;
+    /** Whether the end of the turn was asked for. */
+    isStopped?: () => boolean;
   }) {
     this.#ledger = options.ledger;
     this.#clock = options.clock;
@@ -136,22 +144,13 @@ export class OnceRunner {
   ): Promise<EffectOutcome<unknown> | { status: "stopped" } | { status: "approval_used" }> {
     const { key, name, input, approval } = call;
     const askedAt = this.#clock.monotonic();
-    const round: Round = {
-      calls: 0,
-      deadline: askedAt + Math.max(MAX_PROBE_MS, call.tool.timeoutMs + call.tool.settleMs),
-      mayHaveHappened: false,
-    };
-    const intent = await this.#ledger.intent({
-      key,
-      tool: name,
-      input,
-      ...(approval !== undefined && { approval }),
-    });
+    const round = roundOf(call, askedAt, signal);
+    const intent = await this.#ledger.intent({ key, tool: name, input, approval });
     if (intent.outcome === "stop") return { status: "stopped" };
     if (intent.outcome === "approval_used") return { status: "approval_used" };
     if (intent.outcome === "new") {
       await this.#freshen(call, askedAt, signal);
-      return this.#send(call, 1, round, signal);
+      return this.#send(call, round);
     }
 
     if (canonicalJson(intent.input) !== canonicalJson(JSON.parse(JSON.stringify(input ?? null)))) {
@@ -164,28 +163,24 @@ export class OnceRunner {
         },
       );
     }
+    round.attempts = intent.attempts;
     if (intent.status === "done") return { status: "done", result: intent.result };
     if (intent.status === "failed") {
       if (!call.repeatsFailed) return { status: "failed", error: failureOf(intent.error) };
       if (this.#isStopped()) return { status: "stopped" };
-      await this.#recordAgain(call, signal);
-      return this.#send(call, intent.attempts + 1, round, signal);
+      return this.#sendAgain(call, round);
     }
     round.mayHaveHappened = true;
-    return this.#recover(
-      call,
-      intent.attempts,
-      this.#clock.monotonic() - intent.sent_ago_ms,
-      round,
-      signal,
-    );
+    round.sentAt = this.#clock.monotonic() - intent.sent_ago_ms;
+    return this.#recover(call, round);
   }
 
-  /** Records that one more call is about to leave. */
-  async #recordAgain(call: OnceCall, signal: AbortSignal): Promise<void> {
+  /** Records that one more call is about to leave, and makes it. */
+  async #sendAgain(call: OnceCall, round: Round): Promise<EffectOutcome<unknown>> {
     const askedAt = this.#clock.monotonic();
     await this.#ledger.settle(call.key, "intent", {});
-    await this.#freshen(call, askedAt, signal);
+    await this.#freshen(call, askedAt, round.signal);
+    return this.#send(call, round);
   }
 
   /**
@@ -202,43 +197,39 @@ export class OnceRunner {
     }
   }
 
-  async #send(
-    call: OnceCall,
-    attempt: number,
-    round: Round,
-    signal: AbortSignal,
-  ): Promise<EffectOutcome<unknown>> {
-    const { tool, key, name, input } = call;
+  async #send(call: OnceCall, round: Round): Promise<EffectOutcome<unknown>> {
+    const { key, name } = call;
     round.calls += 1;
-    const sentAt = this.#clock.monotonic();
+    round.attempts += 1;
+    round.sentAt = this.#clock.monotonic();
     try {
-      const result = await withTimeout(
-        this.#clock,
-        tool.timeoutMs,
-        () =>
-          new DureError("TOOL_TIMEOUT", `${name} did not answer within ${tool.timeoutMs} ms.`, {
-            class: "unavailable",
-          }),
-        async (callSignal) =>
-          tool.execute(
-            input,
-            { ...call.context, key, attempt, signal: callSignal },
-            { signal: callSignal },
-          ),
-        { signal },
-      );
+      const result = await this.#execute(call, round);
       const kept = storedResult(name, result);
       await this.#ledger.settle(key, "done", { result: kept });
       return { status: "done", result: kept };
     } catch (error) {
-      signal.throwIfAborted();
+      round.signal.throwIfAborted();
       if (codeOf(error) === "TURN_FENCED" || codeOf(error) === "DATABASE_UNAVAILABLE") throw error;
       const failure = { code: codeOf(error) ?? "TOOL_FAILED", message: messageOf(error) };
       if (fateOf(error, round) === "failed") return this.#fail(call, failure);
       await this.#ledger.settle(key, "unknown", { error: failure });
       round.mayHaveHappened = true;
-      return this.#recover(call, attempt, sentAt, round, signal);
+      return this.#recover(call, round);
     }
+  }
+
+  #execute({ tool, key, name, input, context }: OnceCall, round: Round): Promise<unknown> {
+    const attempt = round.attempts;
+    const late = (): DureError =>
+      new DureError("TOOL_TIMEOUT", `${name} did not answer within ${tool.timeoutMs} ms.`, {
+        class: "unavailable",
+      });
+    return withTimeout(
+      this.#clock,
+      { ms: tool.timeoutMs, signal: round.signal },
+      late,
+      async (signal) => tool.execute(input, { ...context, key, attempt, signal }, { signal }),
+    );
   }
 
   async #fail(
@@ -250,51 +241,37 @@ export class OnceRunner {
   }
 
   /** What is unknown becomes known by the tool's rule, or the question goes to a person. */
-  async #recover(
-    call: OnceCall,
-    attempts: number,
-    sentAt: number,
-    round: Round,
-    signal: AbortSignal,
-  ): Promise<EffectOutcome<unknown>> {
-    const { tool, name } = call;
-    if (tool.recover === "ask") throw unknownEffect(call, "the tool's rule is to ask");
-    if (tool.recover === "replay") {
-      if (round.calls >= MAX_CALLS) {
-        throw unknownEffect(call, `${round.calls} calls gave no answer`);
-      }
-      if (round.calls > 0) await this.#clock.sleep(replayPauseMs(round.calls), { signal });
-      await this.#recordAgain(call, signal);
-      return this.#send(call, attempts + 1, round, signal);
+  async #recover(call: OnceCall, round: Round): Promise<EffectOutcome<unknown>> {
+    const { recover } = call.tool;
+    if (recover === "ask") throw unknownEffect(call, "the tool's rule is to ask");
+    return recover === "replay" ? this.#replay(call, round) : this.#probeUntilKnown(call, round);
+  }
+
+  async #replay(call: OnceCall, round: Round): Promise<EffectOutcome<unknown>> {
+    if (round.calls >= MAX_CALLS) {
+      throw unknownEffect(call, `${round.calls} calls gave no answer`);
     }
-    const settledAt = sentAt + tool.timeoutMs + tool.settleMs;
+    const { signal } = round;
+    if (round.calls > 0) await this.#clock.sleep(replayPauseMs(round.calls), { signal });
+    return this.#sendAgain(call, round);
+  }
+
+  async #probeUntilKnown(call: OnceCall, round: Round): Promise<EffectOutcome<unknown>> {
+    const { tool, key } = call;
+    const { signal } = round;
+    const settledAt = round.sentAt + tool.timeoutMs + tool.settleMs;
     for (let wait = PROBE_FIRST_WAIT_MS; ; wait = Math.min(wait * 2, MAX_PROBE_WAIT_MS)) {
       const askedAt = this.#clock.monotonic();
-      const answer = await this.#probe(call, attempts, signal);
+      const answer = await this.#probe(call, round);
       if (typeof answer === "object" || answer === "happened") {
-        const result = typeof answer === "object" ? answer.result : null;
-        await this.#ledger.settle(call.key, "done", { result: result ?? null });
-        return { status: "done", result: result ?? null };
+        const result = typeof answer === "object" ? (answer.result ?? null) : null;
+        await this.#ledger.settle(key, "done", { result });
+        return { status: "done", result };
       }
       const now = this.#clock.monotonic();
       // Only a "no" that was asked for after the request can no longer be travelling is a no.
       if (answer === "not_happened" && askedAt >= settledAt) {
-        round.mayHaveHappened = false;
-        if (this.#isStopped()) {
-          return this.#fail(call, {
-            code: "NOT_HAPPENED",
-            message: `${name} did not happen, and after the stop it is not tried again.`,
-          });
-        }
-        // One call more is due to every effect, however long its requests travel.
-        if (round.calls >= MAX_CALLS || (round.calls > 1 && now >= round.deadline)) {
-          throw unknownEffect(
-            call,
-            `${round.calls} calls gave no answer, and the outside knows of none`,
-          );
-        }
-        await this.#recordAgain(call, signal);
-        return this.#send(call, attempts + 1, round, signal);
+        return this.#afterNo(call, round, now);
       }
       if (answer === "unknown" && now >= round.deadline) {
         throw unknownEffect(call, "the outside could not say");
@@ -304,15 +281,33 @@ export class OnceRunner {
     }
   }
 
-  async #probe(call: OnceCall, attempt: number, signal: AbortSignal): Promise<ProbeAnswer> {
+  /** The effect is known not to have happened: it is called again, unless its turn was stopped. */
+  async #afterNo(call: OnceCall, round: Round, now: number): Promise<EffectOutcome<unknown>> {
+    round.mayHaveHappened = false;
+    if (this.#isStopped()) {
+      return this.#fail(call, {
+        code: "NOT_HAPPENED",
+        message: `${call.name} did not happen, and after the stop it is not tried again.`,
+      });
+    }
+    // One call more is due to every effect, however long its requests travel.
+    if (round.calls >= MAX_CALLS || (round.calls > 1 && now >= round.deadline)) {
+      const because = `${round.calls} calls gave no answer, and the outside knows of none`;
+      throw unknownEffect(call, because);
+    }
+    return this.#sendAgain(call, round);
+  }
+
+  async #probe({ tool, name, key, input }: OnceCall, round: Round): Promise<ProbeAnswer> {
+    const { attempts: attempt, signal } = round;
+    const late = (): DureError =>
+      new DureError("PROBE_TIMEOUT", `The probe of ${name} did not answer.`);
     try {
       return await withTimeout(
         this.#clock,
-        PROBE_TIMEOUT_MS,
-        () => new DureError("PROBE_TIMEOUT", `The probe of ${call.name} did not answer.`),
-        async (probeSignal) =>
-          call.tool.probe!({ key: call.key, attempt, input: call.input }, { signal: probeSignal }),
-        { signal },
+        { ms: PROBE_TIMEOUT_MS, signal },
+        late,
+        async (probeSignal) => tool.probe!({ key, attempt, input }, { signal: probeSignal }),
       );
     } catch {
       signal.throwIfAborted();
@@ -321,20 +316,31 @@ export class OnceRunner {
   }
 }
 
+/** The round of a life that begins now. */
+function roundOf({ tool }: OnceCall, now: number, signal: AbortSignal): Round {
+  return {
+    signal,
+    calls: 0,
+    attempts: 0,
+    sentAt: now,
+    deadline: now + Math.max(MAX_PROBE_MS, tool.timeoutMs + tool.settleMs),
+    mayHaveHappened: false,
+  };
+}
+
 /**
  * How old the record of an intent may be when its call leaves, milliseconds: half of the tool's
- * `settle`, within these bounds. Below the 6 s after which another process may take over. Source:
- * our choice.
+ * `settle`, within these bounds. Below the 6 s after which another process may take over.
  */
 const FRESH_LEAST_MS = 500;
 const MAX_FRESH_MS = 3_000;
 
-/** Calls of one effect in one life of a turn before a person is asked. Source: our choice. */
+/** Calls of one effect in one life of a turn before a person is asked. */
 const MAX_CALLS = 5;
 
 /**
  * Before the next call under the rule `replay`, milliseconds: what is down may come up again.
- * Source: our choice; doubling, under 4 s in all.
+ * Doubling, under 4 s in all.
  */
 function replayPauseMs(calls: number): number {
   return 250 * 2 ** (calls - 1);

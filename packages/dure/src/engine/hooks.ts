@@ -126,7 +126,7 @@ export class HookDelivery {
       turn: hook.turn,
       session: hook.session,
       signal: AbortSignal.any([signal, this.#lease]),
-      ...(tx && { tx }),
+      tx,
     };
     if (hook.type === AFTER_TURN) {
       await service.afterTurn?.(

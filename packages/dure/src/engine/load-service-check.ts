@@ -245,7 +245,7 @@ function unknownAgents(
       message: "names an agent that the service does not have",
       found: JSON.stringify(named[2]),
       allowed: agents.join(", ") || "none",
-      ...(meant !== undefined && { hint: `did you mean "${meant}"?` }),
+      hint: meant === undefined ? undefined : `did you mean "${meant}"?`,
     });
   }
   return problems;

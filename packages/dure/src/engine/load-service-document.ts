@@ -22,18 +22,18 @@ export interface Problem {
   /** As the person wrote or started it: relative where possible. */
   readonly file: string;
   /** 1-based; absent where only the file is known. */
-  readonly line?: number;
-  readonly column?: number;
+  readonly line?: number | undefined;
+  readonly column?: number | undefined;
   /** The key's path, `agents.helper.card`; empty for the file as a whole. */
   readonly key: string;
   /** What is wrong, without a full stop. */
   readonly message: string;
   /** The value that stands there, as JSON; secrets are masked. */
-  readonly found?: string;
+  readonly found?: string | undefined;
   /** What may stand there, in words. */
-  readonly allowed?: string;
+  readonly allowed?: string | undefined;
   /** What to do about it, where the allowed values do not say it. */
-  readonly hint?: string;
+  readonly hint?: string | undefined;
 }
 
 export interface Position {
@@ -169,8 +169,8 @@ export function problemsOf(
       ...document.locate(path),
       key: keyText(path),
       message: complaint,
-      ...(showsFound && { found: shown(found, path) }),
-      ...(allowed !== undefined && { allowed }),
+      found: showsFound ? shown(found, path) : undefined,
+      allowed,
     };
   });
 }
@@ -188,9 +188,9 @@ export function problemAt(
     ...document.locate(path),
     key: keyText(path),
     message,
-    ...(found !== undefined && { found: shown(found, path) }),
-    ...(more.allowed !== undefined && { allowed: more.allowed }),
-    ...(more.hint !== undefined && { hint: more.hint }),
+    found: found === undefined ? undefined : shown(found, path),
+    allowed: more.allowed,
+    hint: more.hint,
   };
 }
 

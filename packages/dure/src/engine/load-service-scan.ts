@@ -106,7 +106,7 @@ function memberAt(
   masked: string,
   open: number,
   segment: PropertyKey,
-): { at: number; value?: number } | undefined {
+): { at: number; value?: number | undefined } | undefined {
   const end = closingOf(masked, open) - 1;
   const isList = masked[open] === "[";
   let position = 0;
@@ -125,7 +125,7 @@ function memberAt(
       const value =
         colon >= 0 && colon < stop ? skipBlanks(source, masked, colon + 1, stop) : undefined;
       const opens = value !== undefined && (masked[value] === "{" || masked[value] === "[");
-      return { at: begin, ...(opens && { value }) };
+      return { at: begin, value: opens ? value : undefined };
     }
     position++;
     index = stop + 1;

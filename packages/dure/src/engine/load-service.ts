@@ -216,7 +216,7 @@ async function assemble(
     if (model) builder.state(stateOf(model, manager));
   }
   if (file.memory) builder.memory(file.memory as object);
-  if (file.sessions) builder.sessions(file.sessions as object);
+  if (file.sessions) builder.sessions(file.sessions);
 
   const built = builder.assemble();
   // Where exports are missing the service is not whole, and defineService would only repeat it.
@@ -484,7 +484,7 @@ function importProblem(file: string, cause: unknown): Problem {
     ...place,
     key: "",
     message: `cannot be loaded: ${messageOf(cause)}`.replace(/\.$/, ""),
-    ...(hint !== undefined && { hint }),
+    hint,
   };
 }
 

@@ -1,17 +1,24 @@
 import { codeOf, DureError, messageOf } from "../kernel/errors.ts";
 import type { Logger } from "../kernel/logger.ts";
 
+/** Something of a provider, a tool, a handler or another server that failed. */
+export interface Failure {
+  readonly error: unknown;
+  /** Ids and codes of ours that the line has. */
+  readonly facts: object;
+  /** Default `warn`. */
+  readonly as?: "info" | "warn" | "error";
+}
+
 /**
- * One line about a failure of a provider, a tool, a handler or another server. What they say may
- * quote what a person has said, so their words stand at debug alone; the line above has what is
- * ours: code, class, and where in the code it was thrown. Source: docs/spec/platform §7.
+ * One line about a failure. The words of `error` may quote what a person has said, so they stand at
+ * debug alone; the line above has code, class, and where in the code it was thrown. Source:
+ * docs/spec/platform §7.
  */
 export function logFailure(
   logger: Logger,
-  error: unknown,
-  facts: object,
   message: string,
-  { as = "warn" }: { as?: "info" | "warn" | "error" } = {},
+  { error, facts, as = "warn" }: Failure,
 ): void {
   const ours = {
     ...facts,
@@ -34,5 +41,5 @@ function placeOf(error: unknown): readonly string[] {
     .map((line) => line.trim());
 }
 
-/** Enough to find the handler. Source: our choice. */
+/** Enough to find the handler. */
 const MAX_PLACES = 3;

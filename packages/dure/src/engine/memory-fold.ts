@@ -122,24 +122,20 @@ export class MemoryFolder {
       } catch (error) {
         if (this.#stop.signal.aborted || lease.aborted || codeOf(error) === "SESSION_BUSY") return;
         if (options.enableSummary) {
-          logFailure(
-            logger,
+          logFailure(logger, "a memory could not be folded; the old summary stays", {
             error,
-            { session },
-            "a memory could not be folded; the old summary stays",
-          );
+            facts: { session },
+          });
         }
         folded = { ...memory, rawHistory: lastTurns(memory.rawHistory, options.maxRawTurns) };
         if (folded.rawHistory.length === memory.rawHistory.length) return;
       }
       await store.fold(session, found, folded);
     } catch (error) {
-      logFailure(
-        logger,
+      logFailure(logger, "a memory was not folded; it is tried again after the next turn", {
         error,
-        { session },
-        "a memory was not folded; it is tried again after the next turn",
-      );
+        facts: { session },
+      });
     }
   }
 

@@ -24,9 +24,9 @@ export interface MemoryOptions {
   /** Default true. */
   readonly enableSummary?: boolean;
   /** `provider:model` for the fold; default the team's model. */
-  readonly summaryModel?: string;
+  readonly summaryModel?: string | undefined;
   /** With `{memory_block}` (the summary so far) and `{dialog}` (the turns to fold). */
-  readonly summaryPrompt?: string;
+  readonly summaryPrompt?: string | undefined;
 }
 
 /** Source of the defaults: docs/spec/conversation §5. */

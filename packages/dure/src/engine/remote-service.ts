@@ -22,8 +22,8 @@ export interface RemoteService {
   readonly kind: "remote";
   readonly name: string;
   readonly version: string;
-  readonly title?: string;
-  readonly description?: string;
+  readonly title?: string | undefined;
+  readonly description?: string | undefined;
   readonly url: string;
   /** What the other server speaks. */
   readonly protocol: "dure" | "a2a";
@@ -34,25 +34,25 @@ export interface RemoteService {
    * How this side's record of the session is folded; the other server keeps its own. Default: that
    * of the team.
    */
-  readonly memory?: MemoryOptions;
-  readonly sessions?: SessionOptions;
+  readonly memory?: MemoryOptions | undefined;
+  readonly sessions?: SessionOptions | undefined;
 }
 
 /**
- * `url` is the other server's address, such as `http://10.0.0.7:4600`; with `protocol: "a2a"` the one under which
- * `/.well-known/agent-card.json` stands. `auth` is sent as a bearer token.
- * Over `timeout` (default 120 s, our choice) the turn ends with `REMOTE_TIMEOUT`.
+ * `url` is the other server's address, such as `http://10.0.0.7:4600`; with `protocol: "a2a"` the
+ * one under which `/.well-known/agent-card.json` stands. `auth` is sent as a bearer token. Over
+ * `timeout` (default 120 s) the turn ends with `REMOTE_TIMEOUT`.
  */
 export function remoteService(
   url: string,
   options: {
     name: string;
-    protocol?: "dure" | "a2a";
-    service?: string;
-    auth?: string | (() => string);
-    timeout?: Duration;
-    title?: string;
-    description?: string;
+    protocol?: "dure" | "a2a" | undefined;
+    service?: string | undefined;
+    auth?: (string | (() => string)) | undefined;
+    timeout?: Duration | undefined;
+    title?: string | undefined;
+    description?: string | undefined;
   },
 ): RemoteService {
   if (!/^https?:\/\//.test(url)) {
@@ -74,86 +74,105 @@ export function remoteService(
       auth === undefined
         ? {}
         : { authorization: `Bearer ${typeof auth === "string" ? auth : auth()}` },
-    ...(options.title !== undefined && { title: options.title }),
-    ...(options.description !== undefined && { description: options.description }),
+    title: options.title,
+    description: options.description,
   };
 }
 
 /**
  * Times that a cut stream or a server that drains is asked again, and the first pause before it,
- * milliseconds; it doubles. Source: our choice.
+ * milliseconds; it doubles.
  */
 const MAX_RECONNECTS = 5;
 const FIRST_PAUSE_MS = 100;
-/** What is asked beside the turn, what the other services are, milliseconds. Source: our choice. */
+/** What is asked beside the turn, what the other services are, milliseconds. */
 const ASIDE_WITHIN_MS = 5_000;
 
+/** What a turn there needs, and whom it tells. */
+export interface RemoteCall {
+  /** Makes it the same turn however often it is asked for. */
+  readonly key: string;
+  readonly clock: Clock;
+  readonly signal: AbortSignal;
+  /** Is told the turn's id there. */
+  readonly onBegun: (turnId: string) => void;
+}
+
+/** How far a turn there has been read. */
+interface RemotePosition {
+  turnId: string | undefined;
+  /** Of the last stored event. */
+  lastId: string | undefined;
+}
+
 /**
- * One turn there. `key` makes it the same turn however often it is asked for; a cut stream is taken
- * up behind the last stored event. Throws `REMOTE_UNAVAILABLE` or the other server's own problem.
- * An abort leaves the turn running there.
+ * One turn there; a cut stream is taken up behind the last stored event. Throws
+ * `REMOTE_UNAVAILABLE` or the other server's own problem. An abort leaves the turn running there.
  */
 export async function* remoteTurn(
   remote: RemoteService,
   request: RemoteRequest,
-  options: {
-    key: string;
-    clock: Clock;
-    signal: AbortSignal;
-    /** Is told the turn's id there. */ onBegun: (turnId: string) => void;
-  },
+  call: RemoteCall,
 ): AsyncGenerator<TurnEvent, Done> {
-  const { key, clock, signal, onBegun } = options;
-  let turnId: string | undefined;
-  let lastId: string | undefined;
+  const { clock, signal } = call;
+  const position: RemotePosition = { turnId: undefined, lastId: undefined };
   for (let tries = 0; ; tries++) {
     try {
-      const response =
-        turnId === undefined || lastId === undefined
-          ? await sendThere(remote, request, key, signal)
-          : await fetch(`${remote.url}/v1/agent/turns/${turnId}/stream`, {
-              headers: { ...remote.headers(), "last-event-id": lastId },
-              signal,
-            });
-      if (!response.ok || !response.body) throw await problemOf(remote, response);
-      turnId = response.headers.get("turn-id") ?? turnId;
-      if (turnId !== undefined) onBegun(turnId);
-      const frames = response.body
-        .pipeThrough(new TextDecoderStream() as ReadableWritablePair<string, Uint8Array>)
-        .pipeThrough(new EventSourceParserStream());
-      for await (const frame of frames) {
-        if (frame.id) lastId = frame.id;
-        const type = TURN_EVENT_TYPES.find(
-          (known): known is TurnEventType => known === frame.event,
-        );
-        if (!type) continue;
-        const event = turnEventFromWire(type, JSON.parse(frame.data));
-        if (event.type === "DONE") return event.data;
-        yield event;
-      }
-      throw new Error("the stream ended before DONE");
+      return yield* readOn(remote, request, position, call);
     } catch (error) {
       if (signal.aborted) throw signal.reason;
-      if (
-        error instanceof DureError &&
-        (error.class !== "unavailable" || tries >= MAX_RECONNECTS)
-      ) {
-        throw error;
-      }
-      if (tries >= MAX_RECONNECTS) {
-        throw new DureError(
-          "REMOTE_UNAVAILABLE",
-          `The service ${remote.name} at ${remote.url} cannot be reached: ${messageOf(error)}.`,
-          {
-            class: "unavailable",
-            hint: "Check that the other server runs and that its address is right.",
-            cause: error,
-          },
-        );
-      }
+      const isFinal = error instanceof DureError && error.class !== "unavailable";
+      if (isFinal) throw error;
+      if (tries >= MAX_RECONNECTS) throw asUnreachable(remote, error);
     }
     await clock.sleep(FIRST_PAUSE_MS * 2 ** tries, { signal });
   }
+}
+
+/** Sends the request, or takes its stream up again, and reads to `DONE`. */
+async function* readOn(
+  remote: RemoteService,
+  request: RemoteRequest,
+  position: RemotePosition,
+  call: RemoteCall,
+): AsyncGenerator<TurnEvent, Done> {
+  const { turnId, lastId } = position;
+  const response =
+    turnId === undefined || lastId === undefined
+      ? await sendThere(remote, request, call.key, call.signal)
+      : await fetch(`${remote.url}/v1/agent/turns/${turnId}/stream`, {
+          headers: { ...remote.headers(), "last-event-id": lastId },
+          signal: call.signal,
+        });
+  if (!response.ok || !response.body) throw await problemOf(remote, response);
+  position.turnId = response.headers.get("turn-id") ?? turnId;
+  if (position.turnId !== undefined) call.onBegun(position.turnId);
+  const frames = response.body
+    .pipeThrough(new TextDecoderStream() as ReadableWritablePair<string, Uint8Array>)
+    .pipeThrough(new EventSourceParserStream());
+  for await (const frame of frames) {
+    if (frame.id) position.lastId = frame.id;
+    const type = TURN_EVENT_TYPES.find((known): known is TurnEventType => known === frame.event);
+    if (!type) continue;
+    const event = turnEventFromWire(type, JSON.parse(frame.data));
+    if (event.type === "DONE") return event.data;
+    yield event;
+  }
+  throw new Error("the stream ended before DONE");
+}
+
+/** An error of the other server says more than that it cannot be reached. */
+function asUnreachable(remote: RemoteService, error: unknown): DureError {
+  if (error instanceof DureError) return error;
+  return new DureError(
+    "REMOTE_UNAVAILABLE",
+    `The service ${remote.name} at ${remote.url} cannot be reached: ${messageOf(error)}.`,
+    {
+      class: "unavailable",
+      hint: "Check that the other server runs and that its address is right.",
+      cause: error,
+    },
+  );
 }
 
 /** What a person said, as the other server gets it. */
@@ -178,9 +197,9 @@ async function sendThere(
     message: request.message,
     locale: request.locale,
     time_zone: request.timeZone,
-    ...(request.slots && { slots: request.slots }),
-    ...(request.confirmId !== undefined && { confirm_id: request.confirmId }),
-    ...(remote.service !== undefined && { service: remote.service }),
+    slots: request.slots,
+    confirm_id: request.confirmId,
+    service: remote.service,
   };
   return fetch(`${remote.url}/v1/agent/chat/stream`, {
     method: "POST",
@@ -301,16 +320,11 @@ async function aside(
   signal: AbortSignal | undefined,
   ask: (signal: AbortSignal) => Promise<Response>,
 ): Promise<Response> {
-  return withTimeout(
-    clock,
-    ASIDE_WITHIN_MS,
-    () =>
-      new DureError("REMOTE_TIMEOUT", "The other server did not answer in time.", {
-        class: "unavailable",
-      }),
-    ask,
-    { signal },
-  );
+  const late = (): DureError =>
+    new DureError("REMOTE_TIMEOUT", "The other server did not answer in time.", {
+      class: "unavailable",
+    });
+  return withTimeout(clock, { ms: ASIDE_WITHIN_MS, signal }, late, ask);
 }
 
 async function problemOf(remote: RemoteService, response: Response): Promise<DureError> {
@@ -327,6 +341,6 @@ async function problemOf(remote: RemoteService, response: Response): Promise<Dur
     typeof problem["detail"] === "string" ? problem["detail"] : `HTTP ${response.status}`;
   return new DureError(code, `${remote.name}: ${detail}`, {
     class: mayPass(response.status) ? "unavailable" : "input",
-    ...(typeof problem["hint"] === "string" && { hint: problem["hint"] }),
+    hint: typeof problem["hint"] === "string" ? problem["hint"] : undefined,
   });
 }

@@ -30,7 +30,7 @@ import type { AnyTool } from "./tool.ts";
  * agent.
  */
 export interface AgentParts extends AgentOptions {
-  readonly schema?: z.ZodType;
+  readonly schema?: z.ZodType | undefined;
 }
 
 /**
@@ -63,8 +63,8 @@ export interface AgentSpec {
 export interface DefinitionProblem {
   readonly path: readonly string[];
   readonly message: string;
-  readonly allowed?: string;
-  readonly hint?: string;
+  readonly allowed?: string | undefined;
+  readonly hint?: string | undefined;
 }
 
 const READY_KINDS = ["chat", "conversational"] as const;
@@ -207,9 +207,11 @@ export class ServiceBuilder {
         .filter(Boolean)
         .join("; "),
     );
+    const count = lines.length === 1 ? "a problem" : `${lines.length} problems`;
+    const list = lines.map((line) => `  ${line}`).join("\n");
     throw new DureError(
       "SERVICE_INVALID",
-      `Service "${this.#options.name}" has ${lines.length === 1 ? "a problem" : `${lines.length} problems`}:\n${lines.map((line) => `  ${line}`).join("\n")}`,
+      `Service "${this.#options.name}" has ${count}:\n${list}`,
       {
         class: "input",
         hint: "Give what is missing to the builder before build().",
@@ -250,24 +252,11 @@ export class ServiceBuilder {
 
   #assembleAgent(key: string, spec: AgentSpec, problems: DefinitionProblem[]): Agent | undefined {
     const path = ["agents", key];
-    const read = cardSchema.safeParse(spec.card ?? {});
-    if (!read.success) {
-      for (const issue of read.error.issues) {
-        problems.push({
-          path: [...path, "card", ...issue.path.map(String)],
-          message: issue.message.replace(/\.$/, ""),
-        });
-      }
-      return undefined;
-    }
-    const card = read.data;
+    const card = readCard(spec, path, problems);
+    if (!card) return undefined;
+
     const before = problems.length;
-    const find = <Value>(
-      kind: string,
-      map: ReadonlyMap<string, Value>,
-      name: string | undefined,
-      at: readonly string[],
-    ): Value | undefined => {
+    const find: Find = (kind, map, name, at) => {
       if (name === undefined) return undefined;
       const found = map.get(name);
       if (found === undefined) {
@@ -275,48 +264,68 @@ export class ServiceBuilder {
       }
       return found;
     };
-
     const ready = READY_KINDS.find((kind) => kind === spec.class && !this.#classes.has(kind));
     const made = ready ? undefined : find("class", this.#classes, spec.class, ["class"]);
-    const own = isAgent(made) ? made.tools : {};
-    const schema = find("schema", this.#schemas, card.policy.schema, ["card", "policy", "schema"]);
-    const validate = find("validator", this.#validators, card.policy.validate, [
-      "card",
-      "policy",
-      "validate",
-    ]);
-    const tools: Record<string, AnyTool> = {};
-    for (const [index, name] of card.tools.entries()) {
-      const found = own[name] ?? find("tool", this.#tools, name, ["card", "tools", String(index)]);
-      if (found) tools[name] = found;
-    }
+    const policy = ["card", "policy"];
+    const { schema, validate } = card.policy;
+    // Absent and not undefined: a class may spread its parts over defaults.
+    const optional = present({
+      card: spec.card,
+      prompt: spec.prompt,
+      schema: find("schema", this.#schemas, schema, [...policy, "schema"]),
+      validate: find("validator", this.#validators, validate, [...policy, "validate"]),
+    });
+    const tools = this.#toolsOf(card, isAgent(made) ? made.tools : {}, find);
+    const parts: AgentParts = { name: key, tools, ...optional };
     if (problems.length > before) return undefined;
 
-    const parts: AgentParts = {
-      name: key,
-      tools,
-      ...(spec.card !== undefined && { card: spec.card }),
-      ...(spec.prompt !== undefined && { prompt: spec.prompt }),
-      ...(schema && { schema }),
-      ...(validate && { validate }),
-    };
     try {
-      return streaming(
-        make(made, ready, parts, spec.card === undefined ? undefined : card),
-        spec.stream,
-        path,
-        problems,
-      );
+      const agent = make(made, ready, parts, spec.card === undefined ? undefined : card);
+      return streaming(agent, spec.stream, path, problems);
     } catch (error) {
       problems.push({ path: [...path, "class"], message: sentence(error) });
       return undefined;
     }
   }
 
+  /** The tools that a card names; `own` are those of the agent itself. */
+  #toolsOf(card: Card, own: Readonly<Record<string, AnyTool>>, find: Find): Agent["tools"] {
+    const tools: Record<string, AnyTool> = {};
+    for (const [index, name] of card.tools.entries()) {
+      const found = own[name] ?? find("tool", this.#tools, name, ["card", "tools", String(index)]);
+      if (found) tools[name] = found;
+    }
+    return tools;
+  }
+
   #register<Value>(map: Map<string, Value>, values: Readonly<Record<string, Value>>): this {
     for (const [name, value] of Object.entries(values)) map.set(name, value);
     return this;
   }
+}
+
+/** Looks a name up; notes a problem where nothing has it. */
+type Find = <Value>(
+  kind: string,
+  map: ReadonlyMap<string, Value>,
+  name: string | undefined,
+  at: readonly string[],
+) => Value | undefined;
+
+function readCard(
+  spec: AgentSpec,
+  path: readonly string[],
+  problems: DefinitionProblem[],
+): Card | undefined {
+  const read = cardSchema.safeParse(spec.card ?? {});
+  if (read.success) return read.data;
+  for (const issue of read.error.issues) {
+    problems.push({
+      path: [...path, "card", ...issue.path.map(String)],
+      message: issue.message.replace(/\.$/, ""),
+    });
+  }
+  return undefined;
 }
 
 export function isAgent(value: unknown): value is Agent {
@@ -350,10 +359,10 @@ function make(
     const { prompt, schema, validate, tools } = parts;
     return {
       ...made,
-      ...(prompt !== undefined && { prompt }),
-      ...(card && { card }),
-      ...(schema && { schema }),
-      ...(validate && { validate }),
+      prompt: prompt ?? made.prompt,
+      card: card ?? made.card,
+      schema: schema ?? made.schema,
+      validate: validate ?? made.validate,
       tools: { ...made.tools, ...tools },
     };
   }
@@ -362,11 +371,7 @@ function make(
     : (made as (parts: AgentParts) => Agent | CustomAgent)(parts);
   if (isAgent(product)) return product;
   const { run, stream } = product as Partial<Agent>;
-  return customAgent({
-    ...parts,
-    ...(run && { run: run.bind(product) }),
-    ...(stream && { stream: stream.bind(product) }),
-  });
+  return customAgent({ ...parts, run: run?.bind(product), stream: stream?.bind(product) });
 }
 
 function streaming(
@@ -408,7 +413,7 @@ export function unknownName(
   return {
     path,
     message: `names the ${kind} "${name}", which nobody exports`,
-    ...(known.length > 0 && { allowed: known.join(", ") }),
+    allowed: known.length > 0 ? known.join(", ") : undefined,
     hint: meant ? `did you mean "${meant}"?` : `Export a ${kind} named ${name}`,
   };
 }

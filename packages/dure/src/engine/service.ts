@@ -14,25 +14,27 @@ import type { TurnContext } from "./turn-context.ts";
 export interface DonePayload {
   readonly message: string;
   /** Default `ASK`. */
-  readonly nextAction?: NextAction;
-  readonly uiHint?: UiHint;
+  readonly nextAction?: NextAction | undefined;
+  readonly uiHint?: UiHint | undefined;
   readonly slotsCard?: unknown;
   readonly receipt?: unknown;
-  readonly receipts?: readonly unknown[];
+  readonly receipts?: readonly unknown[] | undefined;
   /** Delivered at least once, in order, after `DONE` is stored. */
-  readonly hooks?: readonly { readonly type: string; readonly data: unknown }[];
+  readonly hooks?: readonly { readonly type: string; readonly data: unknown }[] | undefined;
   /**
    * Added to the session's finished flows, instead of the entry that a terminal stage adds by
    * itself.
    */
-  readonly completed?: { readonly flow: string; readonly stage: string; readonly data: unknown };
+  readonly completed?:
+    | { readonly flow: string; readonly stage: string; readonly data: unknown }
+    | undefined;
   /** For a turn that did not do what it was asked; the text is already in `message`. */
-  readonly error?: { readonly code: string; readonly message: string };
+  readonly error?: { readonly code: string; readonly message: string } | undefined;
   /**
    * The state to show in `DONE` when it is not the one that is stored (a finished flow shows what
    * was executed).
    */
-  readonly stateSnapshot?: Readonly<Record<string, unknown>>;
+  readonly stateSnapshot?: Readonly<Record<string, unknown>> | undefined;
 }
 
 /**
@@ -64,7 +66,7 @@ export type { BusyPolicy } from "../durable/turns.ts";
 
 export interface SessionOptions {
   /** Default `queue`. */
-  readonly busy?: BusyPolicy;
+  readonly busy?: BusyPolicy | undefined;
 }
 
 /**
@@ -73,7 +75,7 @@ export interface SessionOptions {
  */
 export interface HookHandler {
   readonly handle: (data: unknown, context: HookContext) => Promise<void>;
-  readonly transactional?: boolean;
+  readonly transactional?: boolean | undefined;
 }
 
 export interface HookContext {
@@ -83,7 +85,9 @@ export interface HookContext {
   readonly session: string;
   readonly signal: AbortSignal;
   /** SQL in the transaction that marks the hook as done; only for `transactional` handlers. */
-  readonly tx?: { query(text: string, values?: readonly unknown[]): Promise<unknown[]> };
+  readonly tx?:
+    | { query(text: string, values?: readonly unknown[]): Promise<unknown[]> }
+    | undefined;
 }
 
 /** What a turn that ended with an error leaves. */
@@ -100,11 +104,11 @@ export interface ErrorFacts {
 export interface ServiceOptions {
   readonly name: string;
   /** Raised by a release that changes the order of steps in a handler. Default `"1"`. */
-  readonly version?: string;
-  readonly title?: string;
-  readonly description?: string;
+  readonly version?: string | undefined;
+  readonly title?: string | undefined;
+  readonly description?: string | undefined;
   /** First messages that a page may offer. */
-  readonly examples?: readonly string[];
+  readonly examples?: readonly string[] | undefined;
   readonly agents: Readonly<Record<string, Agent>>;
   /** The first one is the default flow. */
   readonly flows: Readonly<Record<string, FlowHandler>>;
@@ -112,23 +116,23 @@ export interface ServiceOptions {
    * Names the agent (a key of `agents`) that classifies the scenario. Default: `intent`, if there
    * is one.
    */
-  readonly intent?: string;
+  readonly intent?: string | undefined;
   /**
    * Scenario to flow key; an unknown key falls to the default flow. Default: the scenario is the
    * key.
    */
-  readonly router?: (scenario: string, turn: { readonly message: string }) => string;
+  readonly router?: ((scenario: string, turn: { readonly message: string }) => string) | undefined;
   // oxlint-disable-next-line typescript/no-explicit-any -- services with different states live in one list
-  readonly state?: StateDefinition<any>;
-  readonly memory?: MemoryOptions;
-  readonly sessions?: SessionOptions;
+  readonly state?: StateDefinition<any> | undefined;
+  readonly memory?: MemoryOptions | undefined;
+  readonly sessions?: SessionOptions | undefined;
   /** Says what the end of a flow adds to the finished flows when its handler does not. */
-  readonly completed?: CompletedSelector;
+  readonly completed?: CompletedSelector | undefined;
   /** What cards name as `policy.validate`. */
-  readonly validators?: Readonly<Record<string, Validator>>;
+  readonly validators?: Readonly<Record<string, Validator>> | undefined;
   /** What cards name as `policy.schema`. */
-  readonly schemas?: Readonly<Record<string, z.ZodType>>;
-  readonly hooks?: Readonly<Record<string, HookHandler | HookHandler["handle"]>>;
+  readonly schemas?: Readonly<Record<string, z.ZodType>> | undefined;
+  readonly hooks?: Readonly<Record<string, HookHandler | HookHandler["handle"]>> | undefined;
   /** The person's text for an error; undefined keeps the engine's text. */
   readonly onError?: (
     error: { code: string; message: string },
@@ -202,7 +206,7 @@ export function defineService(options: ServiceOptions): Service {
     kind: "service",
     version: options.version ?? "1",
     defaultFlow,
-    ...(intent !== undefined && { intent }),
+    intent,
   };
 }
 
@@ -231,8 +235,8 @@ function withNamed(
   return {
     ...agent,
     kind: schema && agent.kind === "chat" ? "conversational" : agent.kind,
-    ...(schema && { schema }),
-    ...(validate && { validate }),
+    schema,
+    validate,
   };
 }
 

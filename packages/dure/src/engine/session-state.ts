@@ -7,15 +7,15 @@ import { StateManager, type StateDefinition } from "./state.ts";
 /** What a session keeps for one of its services. */
 interface ServicePart {
   readonly value: unknown;
-  readonly scenario?: string;
+  readonly scenario?: string | undefined;
   /** Of one that answers elsewhere: it waits in the middle of a flow. */
-  readonly isAsking?: true;
+  readonly isAsking?: true | undefined;
 }
 
 /** A session's part that belongs to its services. */
 export interface SessionState {
   /** Of several services, the one that answered last. */
-  readonly active?: string;
+  readonly active?: string | undefined;
   readonly services: Readonly<Record<string, ServicePart>>;
 }
 
@@ -78,10 +78,8 @@ export function enter(
   chosen: LeafService,
   left: LeafService | undefined,
 ): SessionState {
-  return {
-    ...(left && left !== chosen ? without(session, left.name) : session),
-    active: chosen.name,
-  };
+  const kept = left !== undefined && left !== chosen ? without(session, left.name) : session;
+  return { ...kept, active: chosen.name };
 }
 
 /** The session as the end of the turn stores it. */
@@ -94,11 +92,8 @@ export function sessionAfter(
     root.kind === "combined" ? { active: isVisit ? (session.active ?? leaf.name) : leaf.name } : {};
   if (leaf.kind === "remote") {
     if (isAsking === undefined) return { ...session, ...active };
-    return {
-      ...session,
-      ...active,
-      services: { ...session.services, [leaf.name]: { value: {}, ...(isAsking && { isAsking }) } },
-    };
+    const part: ServicePart = { value: {}, isAsking: isAsking || undefined };
+    return { ...session, ...active, services: { ...session.services, [leaf.name]: part } };
   }
   if (!manager) return { ...session, ...active };
   const value = isTerminal ? (leaf.state ?? FREE_STATE).initial() : state;

@@ -56,9 +56,9 @@ export class SessionReader {
   /** Conversations of people; agents' own sessions of rooms and exchanges are seen there. */
   async list(options: {
     tenant: TenantView;
-    limit?: number;
-    cursor?: string;
-    search?: string;
+    limit?: number | undefined;
+    cursor?: string | undefined;
+    search?: string | undefined;
   }): Promise<Page<SessionSummary>> {
     const limit = Math.min(Math.max(options.limit ?? PAGE_DEFAULT, 1), MAX_PAGE);
     const [before, beforeId] =

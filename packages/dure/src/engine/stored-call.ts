@@ -9,7 +9,7 @@ export function storedCall(
 ): StoredModelCall {
   return {
     at: record.at,
-    ...(place !== undefined && { place }),
+    place,
     agent,
     provider: record.provider,
     model: record.model,

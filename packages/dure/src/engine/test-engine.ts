@@ -37,9 +37,9 @@ export interface TestEngineOptions {
   readonly offline?: readonly OfflineModel[];
   readonly model?: string;
   readonly providers?: ModelsOptions["providers"];
-  readonly on?: { readonly url: string };
+  readonly on?: { readonly url: string } | undefined;
   readonly logger?: Logger;
-  readonly engine?: Partial<EngineOptions>;
+  readonly engine?: Partial<EngineOptions> | undefined;
 }
 
 export async function startTestEngine(
@@ -66,7 +66,7 @@ export async function startTestEngine(
     clock,
     logger,
     offline: options.offline ?? [],
-    ...(options.providers && { providers: options.providers }),
+    providers: options.providers,
   });
   const name =
     options.model ?? (options.offline?.[0] ? `offline:${options.offline[0].name}` : "offline:echo");

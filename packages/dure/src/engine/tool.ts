@@ -41,10 +41,12 @@ export interface Tool<Input = unknown, Output = unknown> {
     options: { signal: AbortSignal },
   ) => Promise<Output> | Output;
   readonly effect: EffectKind;
-  readonly probe?: (
-    call: ToolCall & { readonly input: Input },
-    options: { signal: AbortSignal },
-  ) => Promise<ProbeAnswer>;
+  readonly probe?:
+    | ((
+        call: ToolCall & { readonly input: Input },
+        options: { signal: AbortSignal },
+      ) => Promise<ProbeAnswer>)
+    | undefined;
   /**
    * What recovery does with a `once` call whose result is not known. Default: `probe` if there is
    * one, else `ask`.
@@ -58,9 +60,9 @@ export interface Tool<Input = unknown, Output = unknown> {
    */
   readonly settleMs: number;
   /** See `ToolOptions.key`. */
-  readonly key?: (input: Input) => readonly (string | number)[];
+  readonly key?: ((input: Input) => readonly (string | number)[]) | undefined;
   /** A tool of the team of this name takes its place when the team starts: see `teamTools`. */
-  readonly ofTeam?: TeamToolName;
+  readonly ofTeam?: TeamToolName | undefined;
   /**
    * What an agent that has this tool is told in a turn, before the person's message: what came of
    * earlier calls since. Asked once per turn and recorded; of a turn that is led again it may be
@@ -74,15 +76,20 @@ export interface Tool<Input = unknown, Output = unknown> {
    * Whether the model sees this tool in a turn; absent: always. A function of the turn alone, for
    * it is asked again after a crash.
    */
-  readonly offered?: (turn: { readonly session: string }) => boolean;
+  readonly offered?: ((turn: { readonly session: string }) => boolean) | undefined;
   /**
    * Whether a person must say yes to exactly these arguments, and for how long the question stands.
    */
-  readonly approval?: {
-    readonly when?: (input: Input) => boolean;
-    readonly expiresMs: number;
-    readonly question?: (input: Input) => string;
-  };
+  readonly approval?: ToolApproval<Input> | undefined;
+}
+
+/** The yes that a tool needs. */
+export interface ToolApproval<Input> {
+  /** Default: always. */
+  readonly when?: ((input: Input) => boolean) | undefined;
+  /** How long the question stands, milliseconds. */
+  readonly expiresMs: number;
+  readonly question?: ((input: Input) => string) | undefined;
 }
 
 // oxlint-disable-next-line typescript/no-explicit-any -- a record of tools has no common input type
@@ -96,7 +103,7 @@ export interface ToolOptions<Input, Output> {
     context: ToolContext,
     options: { signal: AbortSignal },
   ) => Promise<Output> | Output;
-  readonly effect?: EffectKind;
+  readonly effect?: EffectKind | undefined;
   /**
    * What a `once` call of a model or a custom agent is about, from its arguments, such as
    * `[orderId]`: in one session the same key is one effect, in whatever turn it is asked for; one
@@ -104,12 +111,12 @@ export interface ToolOptions<Input, Output> {
    * same only after a crash. Does not count where `turn.call` names the key, or a person's yes is
    * the key.
    */
-  readonly key?: (input: Input) => string | number | readonly (string | number)[];
-  readonly probe?: Tool<Input, Output>["probe"];
-  readonly recover?: "probe" | "replay" | "ask";
-  readonly timeout?: Duration;
-  readonly settle?: Duration;
-  readonly offered?: Tool["offered"];
+  readonly key?: ((input: Input) => string | number | readonly (string | number)[]) | undefined;
+  readonly probe?: Tool<Input, Output>["probe"] | undefined;
+  readonly recover?: "probe" | "replay" | "ask" | undefined;
+  readonly timeout?: Duration | undefined;
+  readonly settle?: Duration | undefined;
+  readonly offered?: Tool["offered"] | undefined;
   readonly approval?:
     | boolean
     | { when?: (input: Input) => boolean; expires?: Duration; question?: (input: Input) => string };
@@ -135,6 +142,29 @@ export interface ToolOptions<Input, Output> {
 export function tool<Input, Output>(options: ToolOptions<Input, Output>): Tool<Input, Output> {
   const effect = options.effect ?? "none";
   const recover = options.recover ?? (options.probe ? "probe" : "ask");
+  assertKept(options, effect, recover);
+  const { description, inputSchema, execute, key, probe, offered } = options;
+  return {
+    description,
+    inputSchema,
+    execute,
+    effect,
+    recover,
+    timeoutMs: durationMs(options.timeout ?? "30s"),
+    settleMs: durationMs(options.settle ?? "30s"),
+    key: key && ((input: Input) => [key(input)].flat()),
+    probe,
+    offered,
+    approval: approvalOf(options.approval),
+  };
+}
+
+/** Throws where the ledger could not keep what the tool promises. */
+function assertKept<Input, Output>(
+  options: ToolOptions<Input, Output>,
+  effect: EffectKind,
+  recover: Tool["recover"],
+): void {
   if (recover === "probe" && !options.probe && effect === "once") {
     throw new DureError("TOOL_PROBE_MISSING", "A tool that recovers by probe has no probe.", {
       class: "input",
@@ -151,27 +181,14 @@ export function tool<Input, Output>(options: ToolOptions<Input, Output>): Tool<I
       },
     );
   }
-  const approval = options.approval === true ? {} : options.approval || undefined;
-  const { key } = options;
-  return {
-    description: options.description,
-    inputSchema: options.inputSchema,
-    execute: options.execute,
-    effect,
-    recover,
-    timeoutMs: durationMs(options.timeout ?? "30s"),
-    settleMs: durationMs(options.settle ?? "30s"),
-    ...(key && { key: (input: Input) => [key(input)].flat() }),
-    ...(options.probe && { probe: options.probe }),
-    ...(options.offered && { offered: options.offered }),
-    ...(approval && {
-      approval: {
-        expiresMs: durationMs(approval.expires ?? "24h"),
-        ...(approval.when && { when: approval.when }),
-        ...(approval.question && { question: approval.question }),
-      },
-    }),
-  };
+}
+
+function approvalOf<Input>(
+  given: ToolOptions<Input, unknown>["approval"],
+): ToolApproval<Input> | undefined {
+  if (!given) return undefined;
+  const { expires = "24h", when, question } = given === true ? {} : given;
+  return { expiresMs: durationMs(expires), when, question };
 }
 
 /**

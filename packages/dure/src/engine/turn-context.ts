@@ -19,16 +19,16 @@ export interface AgentOutcome<Data = unknown> {
 
 export interface AgentCallOptions {
   /** Put between prompt and summary; for facts that the agent needs now. */
-  readonly context?: string;
+  readonly context?: string | undefined;
   /** What the agent is asked instead of the person's message. */
-  readonly input?: string;
+  readonly input?: string | undefined;
   /** Exchanges of history. Default 6. Source: docs/spec/conversation §3. */
-  readonly lastTurns?: number;
+  readonly lastTurns?: number | undefined;
   /**
    * Whether its text is shown to the person while it comes. Default true; decide-only agents set
    * false.
    */
-  readonly show?: boolean;
+  readonly show?: boolean | undefined;
 }
 
 /** What became of a `once` effect. */
@@ -49,7 +49,7 @@ export interface EffectCallOptions<Output> {
    * Changes the state for a settled effect. What it writes is kept even when the turn is stopped
    * right after.
    */
-  readonly onSettled?: (outcome: EffectOutcome<Output>) => void;
+  readonly onSettled?: ((outcome: EffectOutcome<Output>) => void) | undefined;
 }
 
 /** An answer from the inbox that started this turn. */
@@ -59,7 +59,7 @@ export interface EscalationAnswer {
   readonly subject: string;
   readonly answer: string;
   /** What the person said with it. */
-  readonly note?: string;
+  readonly note?: string | undefined;
   readonly context: JsonObject;
 }
 

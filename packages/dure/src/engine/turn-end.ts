@@ -33,18 +33,18 @@ export function doneOf(
 ): Done {
   const nextAction = payload.nextAction ?? "ASK";
   const buttons = payload.uiHint?.buttons ?? buttonsFor(nextAction, turn.locale);
-  const uiHint = { ...payload.uiHint, ...(buttons && { buttons }) };
+  const uiHint = buttons ? { ...payload.uiHint, buttons } : (payload.uiHint ?? {});
   return {
     message: payload.message,
     nextAction,
-    ...(Object.keys(uiHint).length > 0 && { uiHint }),
+    uiHint: Object.keys(uiHint).length > 0 ? uiHint : undefined,
     stateSnapshot: (payload.stateSnapshot as JsonObject | undefined) ?? turn.state,
     hooks: turn.hooks,
     trace: { turnId: turn.id, totalElapsedMs: Math.round(turn.elapsedMs), agents: turn.agents },
-    ...(payload.error && { error: payload.error }),
-    ...(payload.slotsCard !== undefined && { slotsCard: payload.slotsCard }),
-    ...(payload.receipt !== undefined && { receipt: payload.receipt }),
-    ...(payload.receipts && { receipts: payload.receipts }),
+    error: payload.error,
+    slotsCard: payload.slotsCard,
+    receipt: payload.receipt,
+    receipts: payload.receipts,
   };
 }
 
@@ -103,7 +103,7 @@ export function doneEvent(held: ClaimedTurn, service: string, done: Done): NewPl
       author: held.author,
       message: done.message,
       nextAction: done.nextAction,
-      ...(done.error && { error: done.error.code }),
+      error: done.error?.code,
       elapsedMs: done.trace.totalElapsedMs,
     },
   };
@@ -130,7 +130,7 @@ export function turnErrorOf(error: unknown, { devMode }: { devMode: boolean }): 
   return {
     code: codeOf(error) ?? "INTERNAL",
     message: devMode ? messageOf(error) : openMessage(error),
-    ...(devMode && { details: detailsOf(error) }),
+    details: devMode ? detailsOf(error) : undefined,
   };
 }
 

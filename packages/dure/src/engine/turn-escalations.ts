@@ -59,7 +59,7 @@ export function approvalEscalation(
       ["approve", "Approve", "승인", "primary"],
       ["reject", "Reject", "거절"],
     ]),
-    ...(tool.approval && { expiresMs: tool.approval.expiresMs }),
+    expiresMs: tool.approval?.expiresMs,
   };
 }
 
@@ -102,7 +102,8 @@ export function unusedEscalation(
   locale: string,
   answer: EscalationAnswer,
 ): TurnEscalation {
-  const tool = answer.context["tool"] as string; // only a question about a tool has an answer that can be unused
+  // Only a question about a tool has an answer that can be unused.
+  const tool = answer.context["tool"] as string;
   return {
     ...escalationOf(turn),
     type: "blocked",
@@ -186,6 +187,6 @@ function actions(
   return rows.map(([value, en, ko, style]) => ({
     value,
     label: localeOf(locale) === "en" ? en : ko,
-    ...(style && { style }),
+    style,
   }));
 }

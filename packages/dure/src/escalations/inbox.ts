@@ -64,9 +64,9 @@ export interface EscalationPage {
 
 /** Which escalations a listener wants; every member that is given must fit. */
 export interface EscalationMatch {
-  readonly type?: EscalationType;
+  readonly type?: EscalationType | undefined;
   /** Those whose source has such an id. */
-  readonly source?: keyof EscalationSource;
+  readonly source?: keyof EscalationSource | undefined;
 }
 
 /**
@@ -289,7 +289,7 @@ const MAX_SYSTEM_WAITING = 1_000;
 
 type AnswerOutcome = {
   readonly outcome: "closed" | "expired" | "resolved" | "dismissed";
-  readonly turn?: string | null;
+  readonly turn?: string | null | undefined;
 };
 
 async function answerIn(
@@ -330,7 +330,7 @@ async function answerIn(
 
 interface Resolution {
   readonly value: string;
-  readonly note?: string;
+  readonly note?: string | undefined;
 }
 
 function resolutionOf(id: string, value: string, note: string | undefined): Resolution {
@@ -342,7 +342,7 @@ function resolutionOf(id: string, value: string, note: string | undefined): Reso
       { class: "input", hint: "Say it shorter, or put it where it can be linked to." },
     );
   }
-  return { value, ...(text !== "" && { note: text }) };
+  return { value, note: text === "" ? undefined : text };
 }
 
 function unknown(id: string): DureError {

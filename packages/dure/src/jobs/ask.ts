@@ -54,7 +54,7 @@ export interface ReadRequest {
   readonly topic: string | null;
   readonly intent: JobIntent;
   readonly maxTurns: number;
-  /** Nobody waits for an answer to what needs none. */
+  /** The caller does not wait for an answer where none is needed. */
   readonly waitSec: number;
 }
 

@@ -105,7 +105,7 @@ test.each([
     "max_turns",
   ],
   [
-    "speaks where nobody waits",
+    "speaks where no caller waits",
     "Noted, I will look at it.",
     { number: 1, maxTurns: 0 },
     "max_turns",
@@ -227,7 +227,7 @@ test("patterns say who may ask whom; a star is any characters and a dot only a d
   expect(code).toBe("JOB_PATTERN_INVALID");
 });
 
-test("an agent is told who speaks, what was asked, where it stands and how to stop; all of it quoted with its author", () => {
+test("an agent is told who speaks, what was asked, where it stands and how to stop; all quoted", () => {
   const job = {
     jobId: "job_1",
     requester: "ruda",
@@ -322,7 +322,7 @@ test.each(["가", "\n", "😀"])(
   },
 );
 
-test("what the same two said before in their conversation is told in the first turn alone, and results to whom they are for", () => {
+test("earlier words of the same two are told in the first turn alone, and results to their asker", () => {
   const job = {
     jobId: "job_1",
     requester: "ruda",
@@ -429,7 +429,7 @@ test("the bounds are those that are promised", () => {
   ).toMatchObject({ waitSec: 30, maxTurns: 10 });
 });
 
-test("a turn is told what it was told before and as much more as fits, in order; nothing is left out for ever", () => {
+test("a turn is told what it was told before and as much more as fits, in order", () => {
   const words = (...all: readonly (readonly [text: string, turn: number | null])[]) =>
     all.map(([text, turn], id) => ({ id, author: "mina", text, at: 0, turn }));
   const told = (said: ReturnType<typeof words>, turn = 2) =>

@@ -1,4 +1,4 @@
-import type { AttemptRules } from "../engine/agent-run.ts";
+import type { AttemptRules } from "../engine/agent-environment.ts";
 import { concludes, isBlank } from "../engine/conclusion.ts";
 import { FAILURES } from "../models/failures.ts";
 import {
@@ -40,9 +40,9 @@ const MAX_SILENCE_SEC = 30;
 export interface ExchangeEnd {
   readonly status: EndStatus;
   readonly outcome: JobOutcome;
-  readonly error?: JobError;
+  readonly error?: JobError | undefined;
   /** The place of origin is not told. */
-  readonly quiet?: boolean;
+  readonly quiet?: boolean | undefined;
 }
 
 export function endOf(outcome: CompletedOutcome, options?: { quiet?: boolean }): ExchangeEnd;
@@ -51,7 +51,7 @@ export function endOf(
   outcome: JobOutcome,
   { error, quiet }: { error?: JobError; quiet?: boolean } = {},
 ): ExchangeEnd {
-  return { status: OUTCOMES[outcome], outcome, ...(error && { error }), ...(quiet && { quiet }) };
+  return { status: OUTCOMES[outcome], outcome, error, quiet: quiet || undefined };
 }
 
 /** What an agent said, without the marks that are meant for the exchange. */

@@ -25,12 +25,14 @@ export type Spoken =
   | {
       readonly kind: "said";
       readonly text: string;
-      /** `end_conversation` was called. */ readonly endAsked: boolean;
+      /** `end_conversation` was called. */
+      readonly endAsked: boolean;
     }
   | {
       readonly kind: "failed";
       readonly error: JobError;
-      /** Whatever may be tried again was, inside the turn. */ readonly isExhausted?: boolean;
+      /** Every retry was made already, inside the turn. */
+      readonly isExhausted?: boolean;
     }
   | { readonly kind: "late" };
 
@@ -61,13 +63,13 @@ export interface ExchangeState {
 }
 
 /**
- * What the exchange needs of the world: in the product rows and conversation turns, in a test a
- * function.
+ * Where an exchange is kept and its agents speak: in the product rows and conversation turns, in
+ * memory maps and functions.
  */
-export interface ExchangeDesk {
+export interface ExchangeStore {
   /** Undefined when it is not in the team (any more). */
   agent(id: string): ExchangeAgent | undefined;
-  /** What persons said that nobody was told yet, and what this turn was told before. */
+  /** What persons said that no agent was told yet, and what this turn was told before. */
   words(turn: number): Promise<readonly JobWords[]>;
   /**
    * What came of background work that this agent asked for here, and that the coming turn has to
@@ -76,11 +78,11 @@ export interface ExchangeDesk {
   results(turn: number, agent: string): Promise<readonly JobResult[]>;
   /** Why nothing more may be spent; undefined when there is room. */
   overBudget(): Promise<JobError | undefined>;
-  /** Records that an attempt begins. False: the exchange belongs to somebody else now. */
+  /** Records that an attempt begins. False: the exchange belongs to another process now. */
   begin(attempt: Attempt): Promise<boolean>;
   /**
-   * Lets the agent of the attempt that was begun last speak, or follows how it does. `late` after
-   * `timeoutMs`: it was stopped.
+   * Lets the agent of the attempt that was begun last speak, or follows how it does. `late`: it was
+   * stopped after `timeoutMs`.
    */
   speak(number: number, options: { timeoutMs: number; signal: AbortSignal }): Promise<Spoken>;
   /** Records a finished turn, the end, or both. */
@@ -92,135 +94,190 @@ export interface ExchangeDesk {
   rest(options: { signal: AbortSignal }): Promise<Rest>;
 }
 
+/** How the leading of an exchange ended here. */
+type Left = "over" | "rests" | "fenced";
+
+/** What leading an exchange needs besides its store. */
+export interface ExchangeOptions {
+  readonly limits: JobLimits;
+  readonly clock: Clock;
+  readonly random: () => number;
+  readonly signal: AbortSignal;
+}
+
+/** The turn under way: its number, its speaker, and when this process began to wait for it. */
+interface OpenTurn {
+  readonly number: number;
+  readonly speaker: ExchangeAgent;
+  /** Milliseconds that the whole turn may take. */
+  readonly limitMs: number;
+  readonly startedAt: number;
+}
+
 /**
  * Leads an exchange from where it stands to its end: target and requester by turns. Returns when it
- * has ended, rests, or belongs to somebody else; throws the signal's reason when this process has
+ * has ended, rests, or belongs to another process. Throws the signal's reason when this process has
  * to leave it, and then another one goes on.
  *
- * Per turn: `begin → speak → settle`. Each is a record; between two of them nothing is kept but what can be read again.
+ * Per turn: `begin → speak → settle`. Each is a record; between two of them nothing is kept but what
+ * can be read again.
  */
 export async function runExchange(
   state: ExchangeState,
-  desk: ExchangeDesk,
-  options: { limits: JobLimits; clock: Clock; random: () => number; signal: AbortSignal },
-): Promise<"over" | "rests" | "fenced"> {
-  const { limits, clock, random, signal } = options;
-  const { job } = state;
-  const turns = state.turns.map(({ number, speaker, text }) => ({ number, speaker, text }));
-  const nameOf = (id: string): string => desk.agent(id)?.displayName ?? id;
-  let attempt = state.attempt;
-  let maxTurns = job.maxTurns;
-
-  const fail = async (outcome: FailedOutcome, error: JobError): Promise<"over" | "fenced"> =>
-    (await desk.settle({ end: endOf(outcome, { error }) })) === "fenced" ? "fenced" : "over";
-
+  store: ExchangeStore,
+  options: ExchangeOptions,
+): Promise<Left> {
+  const run = new ExchangeRun(state, store, options);
   for (;;) {
-    const number = turns.length + 1;
-    const speaker = desk.agent(speakerOf(job, number));
+    const left = await run.turn();
+    if (left !== "continues") return left;
+  }
+}
+
+class ExchangeRun {
+  readonly #state: ExchangeState;
+  readonly #store: ExchangeStore;
+  readonly #options: ExchangeOptions;
+  readonly #turns: { number: number; speaker: string; text: string }[];
+  #attempt: number;
+  #maxTurns: number;
+
+  constructor(state: ExchangeState, store: ExchangeStore, options: ExchangeOptions) {
+    this.#state = state;
+    this.#store = store;
+    this.#options = options;
+    this.#turns = state.turns.map(({ number, speaker, text }) => ({ number, speaker, text }));
+    this.#attempt = state.attempt;
+    this.#maxTurns = state.job.maxTurns;
+  }
+
+  async turn(): Promise<Left | "continues"> {
+    const { limits, clock } = this.#options;
+    const number = this.#turns.length + 1;
+    const id = speakerOf(this.#state.job, number);
+    const speaker = this.#store.agent(id);
     if (!speaker) {
-      return fail("agent_removed", {
+      return this.#fail("agent_removed", {
         code: "AGENT_REMOVED",
-        message: `The agent ${speakerOf(job, number)} is no longer in the team.`,
+        message: `The agent ${id} is no longer in the team.`,
       });
     }
 
-    const limit = number === 1 ? limits.firstReplyMs : limits.turnMs;
-    const startedAt = clock.monotonic();
-    let said: Extract<Spoken, { kind: "said" }> | undefined;
-    while (!said) {
+    const limitMs = number === 1 ? limits.firstReplyMs : limits.turnMs;
+    const turn: OpenTurn = { number, speaker, limitMs, startedAt: clock.monotonic() };
+    const said = await this.#untilSaid(turn);
+    return typeof said === "string" ? said : this.#settle(turn, said);
+  }
+
+  async #untilSaid(turn: OpenTurn): Promise<Said | Left> {
+    const { signal } = this.#options;
+    for (;;) {
       signal.throwIfAborted();
-      if (attempt === 0) {
-        const over = await desk.overBudget();
-        if (over) return fail("budget", over);
-        attempt = 1;
-        if (!(await begin(number, attempt, speaker))) return "fenced";
+      if (this.#attempt === 0) {
+        const over = await this.#store.overBudget();
+        if (over) return this.#fail("budget", over);
+        if (!(await this.#beginNext(turn))) return "fenced";
       }
-      const spoken = await desk.speak(number, {
-        timeoutMs: Math.max(limit - (clock.monotonic() - startedAt), 1),
-        signal,
-      });
-      if (spoken.kind === "said") {
-        said = spoken;
-        break;
-      }
-      const late: JobError = {
-        code: "JOB_TURN_TIMEOUT",
-        message: `${speaker.displayName} did not answer turn ${number} within ${limit / 1_000} s.`,
-      };
-      if (spoken.kind === "late") return fail(number === 1 ? "no_reply" : "turn_timeout", late);
+      const timeoutMs = Math.max(turn.limitMs - this.#elapsed(turn), 1);
+      const spoken = await this.#store.speak(turn.number, { timeoutMs, signal });
+      if (spoken.kind === "said") return spoken;
+      if (spoken.kind === "late") return this.#failLate(turn);
 
-      const step = decideFailure(
-        spoken.error.code,
-        spoken.isExhausted ? Infinity : attempt,
-        random(),
-      );
-      switch (step.next) {
-        case "wait": {
-          const rest = await desk.rest({ signal });
-          if (rest !== "again") return rest;
-          break;
-        }
-        case "empty":
-          said = { kind: "said", text: "", endAsked: false };
-          break;
-        case "fail":
-          return fail(step.outcome, spoken.error);
-        case "retry":
-          if (clock.monotonic() - startedAt + step.waitMs >= limit) {
-            return fail("agent_error", spoken.error);
-          }
-          await clock.sleep(step.waitMs, { signal });
-          attempt += 1;
-          if (!(await begin(number, attempt, speaker))) return "fenced";
-          break;
-        default:
-          step satisfies never;
-      }
+      const next = await this.#afterFailure(turn, spoken);
+      if (next !== "again") return next;
     }
+  }
 
+  /** `again`: the next attempt has begun, or there is something to follow. */
+  async #afterFailure(turn: OpenTurn, failed: Failed): Promise<Said | Left | "again"> {
+    const { clock, random, signal } = this.#options;
+    const attempt = failed.isExhausted ? Infinity : this.#attempt;
+    const step = decideFailure(failed.error.code, attempt, random());
+    switch (step.next) {
+      case "wait":
+        return this.#store.rest({ signal });
+      case "empty":
+        return { kind: "said", text: "", endAsked: false };
+      case "fail":
+        return this.#fail(step.outcome, failed.error);
+      case "retry":
+        if (this.#elapsed(turn) + step.waitMs >= turn.limitMs) {
+          return this.#fail("agent_error", failed.error);
+        }
+        await clock.sleep(step.waitMs, { signal });
+        return (await this.#beginNext(turn)) ? "again" : "fenced";
+      default:
+        return step satisfies never;
+    }
+  }
+
+  async #settle({ number, speaker }: OpenTurn, said: Said): Promise<Left | "continues"> {
     const reply = readReply(said.text);
     const outcome = decideEnd({
       reply,
       endAsked: said.endAsked,
       number,
-      maxTurns,
-      previousOwn: turns.at(-2)?.text,
-      previousOther: turns.at(-1)?.text ?? job.message,
+      maxTurns: this.#maxTurns,
+      previousOwn: this.#turns.at(-2)?.text,
+      previousOther: this.#turns.at(-1)?.text ?? this.#state.job.message,
     });
     const turn = { number, speaker: speaker.id, text: reply.text };
-    const settled = await desk.settle({
-      turn,
-      end: outcome && endOf(outcome, { quiet: reply.quiet }),
-    });
+    const end = outcome && endOf(outcome, { quiet: reply.quiet });
+    const settled = await this.#store.settle({ turn, end });
     if (settled !== "continues") return settled;
-    turns.push(turn);
-    attempt = 0;
+
+    this.#turns.push(turn);
+    this.#attempt = 0;
     // The end was put off because a person had spoken: they are heard, whatever the maximum was.
-    if (outcome) maxTurns = Math.max(maxTurns, number + 1);
+    if (outcome) this.#maxTurns = Math.max(this.#maxTurns, number + 1);
+    return "continues";
   }
 
-  async function begin(number: number, tried: number, speaker: ExchangeAgent): Promise<boolean> {
+  async #fail(outcome: FailedOutcome, error: JobError): Promise<Left> {
+    const settled = await this.#store.settle({ end: endOf(outcome, { error }) });
+    return settled === "fenced" ? "fenced" : "over";
+  }
+
+  async #failLate({ number, speaker, limitMs }: OpenTurn): Promise<Left> {
+    const seconds = limitMs / 1_000;
+    return this.#fail(number === 1 ? "no_reply" : "turn_timeout", {
+      code: "JOB_TURN_TIMEOUT",
+      message: `${speaker.displayName} did not answer turn ${number} within ${seconds} s.`,
+    });
+  }
+
+  /** False: the exchange belongs to another process now. */
+  async #beginNext({ number, speaker }: OpenTurn): Promise<boolean> {
+    this.#attempt += 1;
+    const { job, earlier = [] } = this.#state;
     const [said, results] = await Promise.all([
-      desk.words(number),
-      desk.results(number, speaker.id),
+      this.#store.words(number),
+      this.#store.results(number, speaker.id),
     ]);
-    const words = wordsToTell(said, number, limits.words);
+    const words = wordsToTell(said, number, this.#options.limits.words);
     const told = renderTurnMessage({
-      job: { ...job, maxTurns },
+      job: { ...job, maxTurns: this.#maxTurns },
       number,
-      turns,
-      earlier: state.earlier ?? [],
+      turns: this.#turns,
+      earlier,
       words,
       results,
-      nameOf,
+      nameOf: (id) => this.#store.agent(id)?.displayName ?? id,
     });
-    return desk.begin({
+    return this.#store.begin({
       number,
-      attempt: tried,
+      attempt: this.#attempt,
       speaker,
       ...told,
-      words: words.map(({ id }) => id),
+      words: words.map((word) => word.id),
       results: results.map(({ jobId }) => jobId),
     });
   }
+
+  #elapsed({ startedAt }: OpenTurn): number {
+    return this.#options.clock.monotonic() - startedAt;
+  }
 }
+
+type Said = Extract<Spoken, { kind: "said" }>;
+type Failed = Extract<Spoken, { kind: "failed" }>;

@@ -33,7 +33,7 @@ test.each(PAIRS)("$from → $to is allowed or refused as the table says", ({ fro
   expect(attempt("anybody")).toBe(isListed && to !== "PENDING" ? to : "JOB_TRANSITION");
 });
 
-test("the database refuses every transition that the table does not have, and takes a job back from recovery alone", async () => {
+test("the database refuses every transition that the table does not have; recovery takes jobs back", async () => {
   await using db = await testDatabase();
   const { database } = db;
   const outcomeOf = (status: JobStatus): string | null =>
@@ -42,7 +42,12 @@ test("the database refuses every transition that the table does not have, and ta
     const id = newJobId();
     await database.query(
       {
-        text: `insert into dure.jobs (id, status, outcome, last_error, requester, target, message, intent, conversation_id, root_id, root_work, max_turns, turns_done, queued_ms, progress_ms, holder)
+        text: `
+          insert into dure.jobs (
+            id, status, outcome, last_error, requester, target, message, intent,
+            conversation_id, root_id, root_work, max_turns, turns_done, queued_ms,
+            progress_ms, holder
+          )
           values ($1, $2, $3, '{}', 'a', 'b', 'm', 'request', 'c', $1, $1, 1, 1, 0, 0, 'p')`,
       },
       [id, status, outcomeOf(status)],
@@ -53,8 +58,11 @@ test("the database refuses every transition that the table does not have, and ta
   for (const { from, to } of PAIRS) {
     const isListed = (NEXT_STATUSES[from] as readonly JobStatus[]).includes(to);
     const plain = "update dure.jobs set status = $2, outcome = $3 where id = $1";
-    const recovery =
-      "update dure.jobs set status = $2, outcome = $3, holder = null, epoch = epoch + 1, resumes = resumes + 1 where id = $1";
+    const recovery = `
+        update dure.jobs
+        set status = $2, outcome = $3, holder = null, epoch = epoch + 1,
+          resumes = resumes + 1
+        where id = $1`;
     for (const [text, allowed] of [
       [plain, isListed && to !== "PENDING"],
       [recovery, isListed],
@@ -79,7 +87,12 @@ test("the database refuses an end that does not belong to its outcome", async ()
     db.database
       .query(
         {
-          text: `insert into dure.jobs (id, status, outcome, last_error, requester, target, message, intent, conversation_id, root_id, root_work, max_turns, turns_done, queued_ms, progress_ms)
+          text: `
+            insert into dure.jobs (
+              id, status, outcome, last_error, requester, target, message, intent,
+              conversation_id, root_id, root_work, max_turns, turns_done, queued_ms,
+              progress_ms
+            )
             values ($1, $2, $3, $5, 'a', 'b', 'm', 'request', 'c', $1, $1, 1, $4, 0, 0)`,
         },
         [newJobId(), status, outcome, turns, error],

@@ -104,7 +104,7 @@ export interface Job {
   readonly retryOf: string | null;
   /**
    * Exchange turns at most, the target's first reply included. 0: the target reads the message,
-   * nobody waits for its answer.
+   * and its answer is not waited for.
    */
   readonly maxTurns: number;
   /** Turns that are finished and recorded. A resumed job starts at `turnsDone + 1`. */
@@ -143,7 +143,7 @@ export interface JobTurn {
   readonly text: string;
   /**
    * Of every model call that has a record, also of attempts that failed. The usage of a call that
-   * death cut off nobody knows: it is made again, and that one counts.
+   * a crash cut off is not known: the call is made again, and that one counts.
    */
   readonly tokensIn: number;
   readonly tokensOut: number;

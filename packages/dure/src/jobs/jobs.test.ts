@@ -128,7 +128,7 @@ test("waitSec 0 returns at once, and a caller that waited too short finds the re
   }
 });
 
-test("a caller that comes when nobody has waited for a while gets its answer too", async () => {
+test("a caller that comes when no other has waited for a while gets its answer too", async () => {
   await using db = await testDatabase();
   await using team = await startTestTeam({
     url: db.url,
@@ -285,7 +285,7 @@ test("the turns of jobs have rules of attempts, with a bound for silence; other 
   expect(rules("s1")).toBeUndefined();
 });
 
-test("the tool end_conversation ends the exchange with the turn in which it was called, and is seen in exchanges only", async () => {
+test("end_conversation ends the exchange with the turn that called it, and is seen in exchanges only", async () => {
   await using db = await testDatabase();
   const leaving: TestAgent = (request) => {
     if (request.messages.some((message) => message.role === "tool")) {
@@ -418,7 +418,7 @@ test("what a descendant uses counts against its root's budget while the asking t
   expect(child).toMatchObject({ status: "FAILED", outcome: "budget", turnsDone: 1, depth: 1 });
 });
 
-test("an error that passes is tried again in the same exchange turn, with pauses; the turn counts its attempts", async () => {
+test("an error that passes is tried again in the same turn, with pauses; the turn counts its attempts", async () => {
   await using db = await testDatabase();
   let calls = 0;
   const shaky: TestAgent = () =>
@@ -580,7 +580,7 @@ test("a conversation is given, or that of the same pair, work and topic, or new"
   expect(await conversationOf({ topic: "login" })).toBe(await conversationOf({ topic: "login" }));
 });
 
-test("what the same two said before in a conversation is told again at the beginning, and to nobody else", async () => {
+test("what the same two said before in a conversation is told again at the start, to them alone", async () => {
   await using db = await testDatabase();
   const agents = {
     ruda: talkative,
@@ -698,7 +698,7 @@ test("one turn is told twenty texts; more is refused until it has begun, and the
   expect(JSON.stringify(team.asked["eden"]!.at(-1)!.messages.at(-1))).toContain("Words 22.");
 });
 
-test("a notice is read once, and nobody waits for its answer", async () => {
+test("a notice is read once, and its answer is not waited for", async () => {
   await using db = await testDatabase();
   await using team = await startTestTeam({
     url: db.url,
@@ -849,7 +849,7 @@ test("what an agent asks wrongly is told to it as a result, with code and hint",
   expect((await team.jobs.list()).items).toEqual([]);
 });
 
-test("a key that an agent chose counts in its session: the same words in another one are another job, and told there", async () => {
+test("a key that an agent chose counts in its session: in another one it is another job, told there", async () => {
   await using db = await testDatabase();
   const asking: TestAgent = (request) =>
     request.messages.at(-1)!.role === "tool"
@@ -892,7 +892,7 @@ test("requests are at most five deep, and the jobs of one root are counted toget
         agent: "eden",
         message: "How long?",
         waitSec: 0,
-        ...(parent && { origin: { session: sessionOf(parent, "ruda") } }),
+        origin: parent ? { session: sessionOf(parent, "ruda") } : undefined,
       })
       .then((result) => result.jobId, codeOf);
 
@@ -1109,7 +1109,7 @@ test("a person's words reach the next turn, before what the other agent said, an
   );
 });
 
-test("a job that failed is tried again as another one, behind its finished turns, and once however often it is asked", async () => {
+test("a job that failed is tried again as another one behind its finished turns, and only once", async () => {
   await using db = await testDatabase();
   let broken = true;
   const shaky: TestAgent = (request, context) =>
@@ -1141,7 +1141,7 @@ test("a job that failed is tried again as another one, behind its finished turns
   expect(await team.jobs.get(failed.jobId!)).toMatchObject({ status: "FAILED" });
 });
 
-test("what a person said into a turn that failed is heard when the job is tried again; what was heard is not said twice", async () => {
+test("what a person said into a failed turn is heard when the job is tried again, and not twice", async () => {
   await using db = await testDatabase();
   const gates = [1, 2].map(() => Promise.withResolvers<void>());
   let [begun, broken] = [0, true];
@@ -1180,7 +1180,7 @@ test("what a person said into a turn that failed is heard when the job is tried 
   );
 });
 
-test("a job that is tried again keeps its place: parent, root, depth and budget; cancelled with its parent; and only as the team's rules allow", async () => {
+test("a job that is tried again keeps parent, root, depth and budget, within the team's rules", async () => {
   await using db = await testDatabase();
   const agents = { ruda: hanging, eden: () => ({ error: { status: 403 } }), seum: talkative };
   let [root, failed]: (string | undefined)[] = [];
@@ -1257,7 +1257,7 @@ function deployingTeam(
     tools: (_jobs, agent): Readonly<Record<string, AnyTool>> =>
       agent === "eden" ? { deploy } : {},
     jobs: { limits: { firstReplyMs: 20_000, ...limits } },
-    ...(known && { known }),
+    known,
   });
 }
 
@@ -1366,7 +1366,7 @@ test.each([
   },
 );
 
-test("a job that is cancelled takes its question with it: a yes that comes later is refused, and does nothing", async () => {
+test("a job that is cancelled takes its question with it: a later yes is refused", async () => {
   await using db = await testDatabase();
   const done: string[] = [];
   await using team = await deployingTeam(db.url, { done });
@@ -1535,7 +1535,7 @@ test("an answer is left to a process that knows the agent", async () => {
   expect(done).toEqual(["prod"]);
 });
 
-test("when nobody decides, by dismissal or in time, the exchange fails and says so", async () => {
+test("without a decision, by dismissal or in time, the exchange fails and says so", async () => {
   await using db = await testDatabase();
   await using team = await deployingTeam(db.url, { done: [] });
   const dismissed = await waitingJob(team);
@@ -1666,7 +1666,10 @@ test("who gets no permit in time is blocked; one that was resumed waits for its 
   });
   await team.database.query(
     {
-      text: "update dure.jobs set started_at = clock_timestamp(), resumes = 1 where id = $1 and status = 'PENDING'",
+      text: `
+        update dure.jobs
+        set started_at = clock_timestamp(), resumes = 1
+        where id = $1 and status = 'PENDING'`,
     },
     [resumed.jobId],
   );
@@ -1724,7 +1727,7 @@ test("who waits because the process has no room is not said to wait for its agen
 
 // --- telling
 
-test("the place of origin is told the result once, unless the caller has got it or the agents want no notice", async () => {
+test("the place of origin is told once, unless the caller has the result or the agents want no notice", async () => {
   await using db = await testDatabase();
   const told: JobAnnouncement[] = [];
   const quiet: TestAgent = () => "It is settled between us.\nANNOUNCE_SKIP";
@@ -1794,7 +1797,7 @@ test("the place of origin is told the result once, unless the caller has got it 
   ]);
 });
 
-test("who asks again for a result that is about to be told gets it instead of the notice; when the notice has left, it is told by that alone", async () => {
+test("who asks again for a result that is about to be told gets it instead of the notice, not both", async () => {
   await using db = await testDatabase();
   await using team = await startTestTeam({
     url: db.url,
@@ -2016,7 +2019,7 @@ test("a job that ends at the moment in which its caller's time is over is not to
   ).toEqual([]);
 });
 
-test("a turn tells at most five results of background work, the same ones when it is asked again; the next one tells the rest, and nobody twice", async () => {
+test("a turn tells five results of background work, the same when asked again; the next tells the rest", async () => {
   await using db = await testDatabase();
   await using team = await startTestTeam({
     url: db.url,
@@ -2084,7 +2087,7 @@ test("a caller that went away without its answer is told", async () => {
   ).toHaveLength(1);
 });
 
-test("a stream shows how the job stands, then each turn once, then its end; and all of it again behind a position", async () => {
+test("a stream shows the job, each turn once, then its end; and all of it again behind a position", async () => {
   await using db = await testDatabase();
   await using team = await startTestTeam({
     url: db.url,
@@ -2102,7 +2105,7 @@ test("a stream shows how the job stands, then each turn once, then its end; and 
   const read = async (after?: string): Promise<string[]> => {
     const seen: string[] = [];
     for await (const frame of team.jobs.stream(jobId!, {
-      ...(after !== undefined && { after }),
+      after,
       signal: AbortSignal.timeout(20_000),
     })) {
       if (frame.kind === "job") seen.push(...frame.job.turns.map(({ number }) => `turn ${number}`));

@@ -38,7 +38,7 @@ import {
   type JobTurn,
   type JobWords,
 } from "./job.ts";
-import { JobDesk, JobFencedError, type AgentDirectory } from "./job-desk.ts";
+import { JobExchangeStore, JobFencedError, type AgentDirectory } from "./job-exchange-store.ts";
 import { JOB_LIMITS, type JobLimits } from "./limits.ts";
 import { MAX_RESULTS, renderResults } from "./turn-message.ts";
 import { JOBS_TOPIC, JobStore, type NewJob } from "./store.ts";
@@ -84,24 +84,23 @@ export type JobFrame =
  */
 const LOOK_EVERY_MS = 400;
 /**
- * How often running time is counted and loose ends are looked for, in milliseconds. Source: our
- * choice; the permit's 30 s are counted by it.
+ * How often running time is counted and loose ends are looked for, in milliseconds. The permit's 30 s are counted by it.
  */
 const TEND_EVERY_MS = 1_000;
 /**
  * Running time that one count adds at most, in milliseconds: a jump of the clock is no running
- * time. Source: our choice; two ticks.
+ * time: two ticks.
  */
 const MAX_STEP_MS = 2_000;
 /**
- * Jobs that one look takes; the first of them goes on before the last is taken. Source: our choice.
+ * Jobs that one look takes; the first of them goes on before the last is taken.
  */
 const TAKE_AT_ONCE = 32;
 const STALE_EVERY_MS = 60_000;
 const PURGE_AT_ONCE = 500;
-/** Failures of our own code with one job before it is given up here. Source: our choice. */
+/** Failures of our own code with one job before it is given up here. */
 const MAX_TROUBLES = 3;
-/** Whoever waits for an end looks at least this often, in milliseconds. */
+/** A waiting call looks for the end at least this often, in milliseconds. */
 const LOOK_ENDED_EVERY_MS = 500;
 const PAGE_DEFAULT = 50;
 const MAX_PAGE = 200;
@@ -320,7 +319,7 @@ export class Jobs {
     let last: PlatformEvent | undefined;
     for await (const item of events.follow(filter, {
       after: position,
-      ...(signal && { signal }),
+      signal,
     })) {
       if (item.kind === "reset") {
         yield { kind: "reset", oldest: item.oldest };
@@ -578,8 +577,13 @@ export class Jobs {
       because: DeadProcess["because"];
     }>({
       name: "job.dead-holders",
-      text: `select distinct j.holder as id, coalesce(p.ended_because, 'gone') as because from dure.jobs j left join dure.processes p on p.id = j.holder
-        where j.status = 'RUNNING' and j.holder is not null and (p.id is null or p.ended_at is not null)`,
+      text: `
+        select distinct j.holder as id, coalesce(p.ended_because, 'gone') as because
+        from dure.jobs j
+        left join dure.processes p on p.id = j.holder
+        where j.status = 'RUNNING'
+          and j.holder is not null
+          and (p.id is null or p.ended_at is not null)`,
     });
     let [resumed, abandoned] = [0, await this.#store.abandonStale(this.#limits.staleMs)];
     for (const { id, because } of dead) {
@@ -684,7 +688,7 @@ export class Jobs {
         run.quarantined = false;
         void this.#look();
       };
-      const desk = new JobDesk({
+      const exchangeStore = new JobExchangeStore({
         held,
         store: this.#store,
         conversations,
@@ -695,7 +699,7 @@ export class Jobs {
       });
       const end = await runExchange(
         { job, turns: held.turns, attempt: held.attempt, earlier: held.earlier },
-        desk,
+        exchangeStore,
         { limits: this.#limits, clock, random, signal },
       );
       this.#troubles.delete(id);
@@ -867,8 +871,8 @@ export class Jobs {
   ): Promise<AskResult> {
     if (!(await this.#untilEnded(id, waitMs, signal))) return { status: "timeout", jobId: id };
     const job = await this.get(id, { tenant });
-    // Who asks again, after a death, may find that the place was told meanwhile: nobody hears a
-    // result twice.
+    // A caller that asks again after a crash may find that the place was told meanwhile: a result
+    // is told once.
     return (await this.#store.answered(id)) ? resultOf(job) : { status: "timeout", jobId: id };
   }
 

@@ -18,7 +18,7 @@ export interface JobLimits {
   readonly turnMs: number;
   /** Exchange turns of a collaboration. Default 10. Source: docs/spec/jobs §3. */
   readonly collaborationTurns: number;
-  /** What a caller may ask for as `maxTurns`. Default 50. Source: our choice. */
+  /** What a caller may ask for as `maxTurns`. Default 50. */
   readonly maxTurns: number;
   /** Resumes without progress; then `resume_limit`. Default 5. Source: docs/spec/jobs §4. */
   readonly resumes: number;
@@ -29,33 +29,31 @@ export interface JobLimits {
   readonly staleMs: number;
   /** How long finished jobs are kept. Default 7 days. Source: docs/spec/jobs §4. */
   readonly keepMs: number;
-  /** How deep requests may ask for others. Default 5. Source: our choice. */
+  /** How deep requests may ask for others. Default 5. */
   readonly depth: number;
-  /** Jobs of one root, itself included. Default 50. Source: our choice. */
+  /** Jobs of one root, itself included. Default 50. */
   readonly tree: number;
   /** What all jobs of one root may use together; absent: no bound but the team's. */
-  readonly treeTokens?: number;
+  readonly treeTokens?: number | undefined;
   readonly treeMicroUsd?: number;
-  /** Exchanges that one process leads at once. Default 500. Source: our choice. */
+  /** Exchanges that one process leads at once. Default 500. */
   readonly running: number;
   /**
-   * Bytes of UTF-8 of a request or of a person's words. Default 16 KiB. Source: our choice; told
+   * Bytes of UTF-8 of a request or of a person's words. Default 16 KiB. Told
    * whole.
    */
   readonly messageBytes: number;
   /**
-   * Bytes of a typed payload as the receiver is shown it. Default 12 KiB. Source: our choice; told
+   * Bytes of a typed payload as the receiver is shown it. Default 12 KiB. Told
    * whole in the first turn.
    */
   readonly payloadBytes: number;
   /**
-   * Words of persons that one turn is told, and their bytes together. Default 20, and 20 KiB.
-   * Source: our choice; told whole.
+   * Words of persons that one turn is told, and their bytes together. Default 20, and 20 KiB. Told whole.
    */
   readonly words: { readonly count: number; readonly bytes: number };
   /**
-   * A job for agents that no process knows waits this long for one that does. Default 10 s. Source:
-   * our choice; a rolling upgrade.
+   * A job for agents that no process knows waits this long for one that does. Default 10 s. Room for a rolling upgrade.
    */
   readonly unknownAgentMs: number;
 }

@@ -18,7 +18,7 @@ import {
   runExchange,
   type Attempt,
   type ExchangeAgent,
-  type ExchangeDesk,
+  type ExchangeStore,
   type Spoken,
 } from "./exchange.ts";
 import { isOver, newJobId, transition, type Job, type JobTurn, type JobWords } from "./job.ts";
@@ -54,7 +54,7 @@ export interface MemoryJobsOptions {
 
 /**
  * Exchanges without engine and database, under the same rules and with the same calls as
- * `team.jobs`: for tests and scripts. Nothing outlives the process, nobody stands in line for a
+ * `team.jobs`: for tests and scripts. Nothing outlives the process, no job waits for a
  * permit, and there is no place of origin that is told the result.
  *
  *     const jobs = new MemoryJobs({ agents: { ruda: () => "…", eden: () => "It takes eleven minutes." } });
@@ -241,7 +241,7 @@ export function exchangeInMemory(
   return new MemoryJobs(options).exchange(request, { signal: options.signal });
 }
 
-class MemoryRun implements ExchangeDesk {
+class MemoryRun implements ExchangeStore {
   job: Job;
   /** Resolves when it has ended. */
   readonly ended: Promise<void>;
@@ -353,7 +353,7 @@ class MemoryRun implements ExchangeDesk {
     };
   }
 
-  // --- the desk
+  // --- the store of the exchange
 
   agent(id: string): ExchangeAgent | undefined {
     return Object.hasOwn(this.#agents, id) ? agentOf(id) : undefined;
@@ -446,7 +446,7 @@ class MemoryRun implements ExchangeDesk {
       this.job = { ...this.job, turnsDone: turn.number, updatedAt: now, turnStartedAt: null };
     }
     if (!end) return "continues";
-    // Words that nobody was told yet keep it from its natural end.
+    // Words that no agent was told yet keep it from its natural end.
     if (end.status === "COMPLETED" && this.#words.some((words) => words.turn === null)) {
       this.job = { ...this.job, maxTurns: Math.max(this.job.maxTurns, this.job.turnsDone + 1) };
       return "continues";

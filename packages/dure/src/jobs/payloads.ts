@@ -1,7 +1,7 @@
 import { z } from "zod";
 import { DureError } from "../kernel/errors.ts";
 
-/** Typed payloads of a request. Source: docs/spec/jobs §1; the members are our choice. */
+/** Typed payloads of a request. Source: docs/spec/jobs §1. */
 const text = (most: number) => z.string().trim().min(1).max(most);
 const texts = z.array(text(1_000)).max(50);
 

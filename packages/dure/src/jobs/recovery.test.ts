@@ -50,8 +50,17 @@ async function left(
   const id = newJobId();
   await db.database.query(
     {
-      text: `insert into dure.jobs (id, status, outcome, requester, target, message, intent, conversation_id, root_id, root_work, max_turns, turns_done, queued_ms, progress_ms, holder, has_permit, resume_count, resumes, started_at, finished_at)
-        values ($1, $2, $3, 'ruda', $4, 'How long does it take?', 'question', 'c', $1, $1, 1, case when $3::text is null then 0 else 1 end, 0, $5, $6::text, $6::text is not null, $7, $7, clock_timestamp(), clock_timestamp() - $8::interval)`,
+      text: `
+        insert into dure.jobs (
+          id, status, outcome, requester, target, message, intent, conversation_id, root_id,
+          root_work, max_turns, turns_done, queued_ms, progress_ms, holder, has_permit,
+          resume_count, resumes, started_at, finished_at
+        )
+        values (
+          $1, $2, $3, 'ruda', $4, 'How long does it take?', 'question', 'c', $1, $1, 1,
+          case when $3::text is null then 0 else 1 end, 0, $5, $6::text,
+          $6::text is not null, $7, $7, clock_timestamp(), clock_timestamp() - $8::interval
+        )`,
     },
     [
       id,
@@ -67,7 +76,7 @@ async function left(
   return id;
 }
 
-test("a start says what it found, as a value, in the log and as an event: resumed, given up, removed, not ended", async () => {
+test("a start says what it found: resumed, given up, removed, not ended; as value, log and event", async () => {
   await using db = await testDatabase();
   const resumed = await left(db);
   const poisoned = await left(db, { resume_count: 5 });
@@ -99,7 +108,7 @@ test("a start says what it found, as a value, in the log and as an event: resume
   expect(logged).toContainEqual(report);
 });
 
-test("a job that stood RUNNING for an hour of running time without progress is given up, wherever it is held", async () => {
+test("a job without progress for an hour of running time is given up, wherever it is held", async () => {
   await using db = await testDatabase();
   await db.database.query({ text: "update dure.job_clock set running_ms = 3600001 + 5000" });
   const stale = await left(db, { progress_ms: 4_000 });
@@ -128,7 +137,7 @@ test("neither a jump of the clock nor a long night makes a job late", async () =
   const running = await team.jobs.ask(REQUEST);
   const waiting = await team.jobs.ask(REQUEST);
   await expectSoon(async () => (await team.jobs.get(running.jobId!)).status).toBe("RUNNING");
-  const clock = async (): Promise<number> =>
+  const runningMs = async (): Promise<number> =>
     (
       await team.database.query<{ at: number }>({
         text: "select running_ms as at from dure.job_clock",
@@ -136,7 +145,7 @@ test("neither a jump of the clock nor a long night makes a job late", async () =
     )[0]!.at;
 
   for (const jump of ["- interval '5 hours'", "+ interval '5 hours'"]) {
-    const before = await clock();
+    const before = await runningMs();
     await team.database.query({
       text: `update dure.job_clock set ticked_at = clock_timestamp() ${jump}`,
     });
@@ -144,19 +153,22 @@ test("neither a jump of the clock nor a long night makes a job late", async () =
       async () =>
         (
           await team.database.query({
-            text: "select from dure.job_clock where abs(extract(epoch from clock_timestamp() - ticked_at)) < 60",
+            text: `
+              select
+              from dure.job_clock
+              where abs(extract(epoch from clock_timestamp() - ticked_at)) < 60`,
           })
         ).length,
       { timeout: 20_000 },
     ).toBe(1);
-    expect((await clock()) - before).toBeLessThanOrEqual(4_000);
+    expect((await runningMs()) - before).toBeLessThanOrEqual(4_000);
   }
 
   expect((await team.jobs.get(running.jobId!)).status).toBe("RUNNING");
   expect((await team.jobs.get(waiting.jobId!)).status).toBe("PENDING");
 });
 
-test("a job that was resumed twice without progress waits until it can run alone, while the others go on; beside it nobody begins", async () => {
+test("a job resumed twice without progress waits until it can run alone; beside it no job begins", async () => {
   await using db = await testDatabase();
   const gates = new Map<string, PromiseWithResolvers<string>>(
     ["eden", "seum"].map((name) => [name, Promise.withResolvers<string>()]),
@@ -245,7 +257,7 @@ test("a job that was resumed long after it was asked is left to a process that k
   await expectSoon(async () => (await knowing.jobs.get(id)).status).toBe("COMPLETED");
 });
 
-test("a job without progress is given up although its holder lives: its call is cut, its turn stopped, and retry offered", async () => {
+test("a job without progress is given up although its holder lives: it is cut, and retry offered", async () => {
   await using db = await testDatabase();
   const cut: string[] = [];
   const waiting: TestAgent = (_request, { signal }) =>
@@ -332,7 +344,10 @@ test("a job that waited for a person when its process died goes on with the answ
   // As Takeover does it.
   await db.database.query(
     {
-      text: "update dure.processes set epoch = epoch + 1, ended_at = clock_timestamp(), ended_because = 'silent' where id = $1",
+      text: `
+        update dure.processes
+        set epoch = epoch + 1, ended_at = clock_timestamp(), ended_because = 'silent'
+        where id = $1`,
     },
     [dead.processId],
   );
@@ -401,7 +416,7 @@ test("the answer `retry` to the escalation of a job that was given up starts it 
   ]);
 });
 
-test("nobody is asked any more what becomes of a job that was tried again otherwise, or is gone", async () => {
+test("the question about a job is closed when it was tried again otherwise, or is gone", async () => {
   await using db = await testDatabase();
   const [again, gone] = [await left(db, { resume_count: 5 }), await left(db, { resume_count: 5 })];
   await using team = await startTestTeam({
@@ -471,7 +486,7 @@ test("an agent whose prompt was changed goes on with the new one; its finished t
   ]).toEqual([true, false, []]);
 });
 
-test("an attempt whose acceptance was never noted is found by its place in the session, whatever the clock said", async () => {
+test("an attempt whose acceptance was not noted is found by its place in the session", async () => {
   await using db = await testDatabase();
   await using team = await startTestTeam({
     url: db.url,
@@ -540,7 +555,10 @@ test("a process that was thought dead and comes back writes nothing into its job
   // As Takeover does it: the epoch, the jobs, the turns.
   await db.database.query(
     {
-      text: "update dure.processes set epoch = epoch + 1, ended_at = clock_timestamp(), ended_because = 'silent' where id = $1",
+      text: `
+        update dure.processes
+        set epoch = epoch + 1, ended_at = clock_timestamp(), ended_because = 'silent'
+        where id = $1`,
     },
     [old.processId],
   );
@@ -650,7 +668,11 @@ test("a process that is dead to the others is given no job, and loses those that
   await using team = await resting(db);
   const id = await left(db, { status: "PENDING" });
   await db.database.query({
-    text: "insert into dure.processes (id, app_version, host, machine, pid, pid_started, ended_at, recovered_at) values ('process_dead', '', '', '', 1, '', clock_timestamp(), clock_timestamp())",
+    text: `
+      insert into dure.processes (
+        id, app_version, host, machine, pid, pid_started, ended_at, recovered_at
+      )
+      values ('process_dead', '', '', '', 1, '', clock_timestamp(), clock_timestamp())`,
   });
 
   const given = await team.store.take({
@@ -762,7 +784,9 @@ test("the turn of a job is closed to the dead process that ran it, and runs nowh
   const id = await left(db, { holder: "process_dead" });
   await db.database.query(
     {
-      text: "insert into dure.turns (id, session_id, service, version, status, holder) values ('turn_1', $1, 'eden', '1', 'running', 'process_dead')",
+      text: `
+        insert into dure.turns (id, session_id, service, version, status, holder)
+        values ('turn_1', $1, 'eden', '1', 'running', 'process_dead')`,
     },
     [sessionOf(id, "eden")],
   );
@@ -865,14 +889,24 @@ test(
     for (let from = 0; from < OLD_JOBS; from += 10_000) {
       await team.database.query(
         {
-          text: `insert into dure.jobs (id, status, outcome, requester, target, message, intent, conversation_id, root_id, root_work, max_turns, turns_done, queued_ms, progress_ms, created_at, finished_at)
-      select 'job_old' || n, 'COMPLETED', 'max_turns', 'ruda', case when n % 10 = 0 then 'seum' else 'eden' end, 'm', 'question', 'c', 'job_old' || n, 'w' || n, 1, 1, 0, 0, clock_timestamp() - interval '8 days', clock_timestamp() - interval '8 days'
-      from generate_series($1::int + 1, $1::int + 10000) n`,
+          text: `
+            insert into dure.jobs (
+              id, status, outcome, requester, target, message, intent, conversation_id,
+              root_id, root_work, max_turns, turns_done, queued_ms, progress_ms, created_at,
+              finished_at
+            )
+            select 'job_old' || n, 'COMPLETED', 'max_turns', 'ruda',
+              case when n % 10 = 0 then 'seum' else 'eden' end, 'm', 'question', 'c',
+              'job_old' || n, 'w' || n, 1, 1, 0, 0, clock_timestamp() - interval '8 days',
+              clock_timestamp() - interval '8 days'
+            from generate_series($1::int + 1, $1::int + 10000) n`,
         },
         [from],
       );
-      const turns =
-        "insert into dure.job_turns (job_id, number, speaker, text, started_at) select 'job_old' || n, 1, 'eden', 'It takes eleven minutes.', clock_timestamp() from generate_series($1::int + 1, $1::int + 10000) n";
+      const turns = `
+          insert into dure.job_turns (job_id, number, speaker, text, started_at)
+          select 'job_old' || n, 1, 'eden', 'It takes eleven minutes.', clock_timestamp()
+          from generate_series($1::int + 1, $1::int + 10000) n`;
       await team.database.query({ text: turns }, [from]);
     }
     await team.database.query({ text: "analyze dure.jobs" });

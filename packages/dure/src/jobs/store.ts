@@ -103,7 +103,7 @@ export interface JobQuery {
   readonly limit: number;
 }
 
-/** Words of earlier exchanges that are told at the beginning of another one. Source: our choice. */
+/** Words of earlier exchanges that are told at the beginning of another one. */
 const MAX_EARLIER = 3;
 const RETRY_FIRST_MS = 25;
 const MAX_RETRY_MS = 500;
@@ -212,7 +212,10 @@ export class JobStore {
   async held(id: string, holder: string): Promise<HeldJob | undefined> {
     const [row] = await this.#many<HeldRow>(
       "job.held",
-      `select ${JOB_COLUMNS}, epoch, attempt, attempt_input, attempt_from, current_turn from dure.jobs where id = $1 and holder = $2 and status = 'RUNNING'`,
+      `
+        select ${JOB_COLUMNS}, epoch, attempt, attempt_input, attempt_from, current_turn
+        from dure.jobs
+        where id = $1 and holder = $2 and status = 'RUNNING'`,
       [id, holder],
     );
     if (!row) return undefined;
@@ -282,7 +285,7 @@ export class JobStore {
     return answer;
   }
 
-  /** Words that nobody was told yet, and those that the turn's earlier attempts were told. */
+  /** Words that no agent was told yet, and those that the turn's earlier attempts were told. */
   async words(id: string, turn: number): Promise<readonly JobWords[]> {
     const rows = await this.#many<WordsRow>(
       "job.words",
@@ -323,10 +326,20 @@ export class JobStore {
   async spent(root: string): Promise<{ tokens: number; microUsd: number }> {
     const [row] = await this.#many<{ tokens: number; micro_usd: number }>(
       "job.spent",
-      `select coalesce(sum(u.tokens), 0)::float8 as tokens, coalesce(sum(u.micro_usd), 0)::float8 as micro_usd from dure.jobs j cross join lateral (
-          select t.tokens_in + t.tokens_out as tokens, t.cost_micro_usd as micro_usd from dure.job_turns t where t.job_id = j.id
+      `
+        select coalesce(sum(u.tokens), 0)::float8 as tokens,
+          coalesce(sum(u.micro_usd), 0)::float8 as micro_usd
+        from dure.jobs j
+        cross join lateral (
+          select t.tokens_in + t.tokens_out as tokens, t.cost_micro_usd as micro_usd
+          from dure.job_turns t
+          where t.job_id = j.id
           union all
-          select c.tokens_in + c.tokens_out, c.cost_micro_usd from dure.model_calls c where c.session_id = j.attempt_input->>'session' and c.turn_id = any(j.attempt_turns)) u
+          select c.tokens_in + c.tokens_out, c.cost_micro_usd
+          from dure.model_calls c
+          where c.session_id = j.attempt_input->>'session'
+            and c.turn_id = any(j.attempt_turns)
+        ) u
         where j.root_id = $1`,
       [root],
     );
@@ -337,7 +350,13 @@ export class JobStore {
   async acceptedTurn(session: string, from: number): Promise<string | undefined> {
     const [row] = await this.#many<{ id: string }>(
       "job.accepted-turn",
-      "select t.id from dure.messages m join dure.turns t on t.id = m.turn_id where m.session_id = $1 and m.ordinal >= $2 and t.author = 'person' order by m.ordinal desc limit 1",
+      `
+        select t.id
+        from dure.messages m
+        join dure.turns t on t.id = m.turn_id
+        where m.session_id = $1 and m.ordinal >= $2 and t.author = 'person'
+        order by m.ordinal desc
+        limit 1`,
       [session, from],
     );
     return row?.id;
@@ -358,7 +377,13 @@ export class JobStore {
   async isAsking(session: string): Promise<boolean> {
     const rows = await this.#many(
       "job.asking",
-      "select id from dure.escalations where session_id = $1 and status = 'open' and (expires_at is null or expires_at > clock_timestamp()) limit 1",
+      `
+        select id
+        from dure.escalations
+        where session_id = $1
+          and status = 'open'
+          and (expires_at is null or expires_at > clock_timestamp())
+        limit 1`,
       [session],
     );
     return rows.length > 0;
@@ -383,7 +408,10 @@ export class JobStore {
       (
         await this.#many(
           "job.was-ended",
-          "select id from dure.jobs where id = $1 and (ended_by_turn = $2 or ended_by_turn = any(attempt_turns))",
+          `
+            select id
+            from dure.jobs
+            where id = $1 and (ended_by_turn = $2 or ended_by_turn = any(attempt_turns))`,
           [id, turn],
         )
       ).length > 0
@@ -397,8 +425,22 @@ export class JobStore {
   async endAsked(id: string, turn: string): Promise<boolean> {
     const rows = await this.#many(
       "job.end-asked",
-      `update dure.jobs j set ended_by_turn = $2 where j.id = $1 and j.status = 'RUNNING' and (j.current_turn = $2 or exists (
-          select from dure.messages m where m.turn_id = $2 and m.session_id = j.attempt_input->>'session' and m.ordinal >= j.attempt_from)) returning j.id`,
+      `
+        update dure.jobs j
+        set ended_by_turn = $2
+        where j.id = $1
+          and j.status = 'RUNNING'
+          and (
+            j.current_turn = $2
+            or exists (
+              select
+              from dure.messages m
+              where m.turn_id = $2
+                and m.session_id = j.attempt_input->>'session'
+                and m.ordinal >= j.attempt_from
+            )
+          )
+        returning j.id`,
       [id, turn],
     );
     return rows.length > 0;
@@ -513,8 +555,15 @@ export class JobStore {
   > {
     return this.#many(
       "job.retries-asked",
-      `select id as escalation, context->>'jobId' as job, tenant, coalesce(resolved_by, '') as by from dure.escalations
-        where type = 'job_abandoned' and status = 'resolved' and used_at is null and resolution->>'value' = 'retry' limit 20`,
+      `
+        select id as escalation, context->>'jobId' as job, tenant,
+          coalesce(resolved_by, '') as by
+        from dure.escalations
+        where type = 'job_abandoned'
+          and status = 'resolved'
+          and used_at is null
+          and resolution->>'value' = 'retry'
+        limit 20`,
       [],
     );
   }
@@ -551,7 +600,12 @@ export class JobStore {
   async turns(id: string): Promise<readonly JobTurn[]> {
     const rows = await this.#many<TurnRow>(
       "job.turns",
-      `select number, speaker, text, tokens_in, tokens_out, cost_micro_usd, turn_id, attempts, ${ms("started_at")}, ${ms("finished_at")} from dure.job_turns where job_id = $1 order by number`,
+      `
+        select number, speaker, text, tokens_in, tokens_out, cost_micro_usd, turn_id,
+          attempts, ${ms("started_at")}, ${ms("finished_at")}
+        from dure.job_turns
+        where job_id = $1
+        order by number`,
       [id],
     );
     return rows.map((row) => ({
@@ -616,13 +670,35 @@ export class JobStore {
       JobRow & { why: "stuck" | "orphaned" | "resumed-often" }
     >(
       {
-        text: `select ${JOB_COLUMNS}, why from (
-          select j.*, case
-            when status = 'RUNNING' and waiting is null and (holder is null or not exists (select from dure.processes p where p.id = j.holder and p.ended_at is null)) then 'orphaned'
-            when status in ('PENDING', 'RUNNING') and waiting is null and progress_ms < (select running_ms from dure.job_clock) - $2::bigint then 'stuck'
-            when resumes >= $3 then 'resumed-often' end as why
-          from dure.jobs j where ($1::text is null or tenant = $1) and (status in ('PENDING', 'RUNNING') or resumes >= $3)
-        ) jobs where why is not null order by seq desc limit 200`,
+        text: `
+          select ${JOB_COLUMNS}, why
+          from (
+            select j.*,
+              case
+                when status = 'RUNNING'
+                  and waiting is null
+                  and (
+                    holder is null
+                    or not exists (
+                      select
+                      from dure.processes p
+                      where p.id = j.holder and p.ended_at is null
+                    )
+                  ) then 'orphaned'
+                when status in ('PENDING', 'RUNNING')
+                  and waiting is null
+                  and progress_ms < (
+                    select running_ms from dure.job_clock
+                  ) - $2::bigint then 'stuck'
+                when resumes >= $3 then 'resumed-often'
+              end as why
+            from dure.jobs j
+            where ($1::text is null or tenant = $1)
+              and (status in ('PENDING', 'RUNNING') or resumes >= $3)
+          ) jobs
+          where why is not null
+          order by seq desc
+          limit 200`,
       },
       [tenant, options.stuckMs, options.resumes],
     );
@@ -632,7 +708,11 @@ export class JobStore {
   async counts(): Promise<Readonly<Record<string, number>>> {
     const rows = await this.#many<{ status: string; count: number }>(
       "job.counts",
-      "select status, count(*) as count from dure.jobs where status in ('PENDING', 'RUNNING') group by status",
+      `
+        select status, count(*) as count
+        from dure.jobs
+        where status in ('PENDING', 'RUNNING')
+        group by status`,
       [],
     );
     return Object.fromEntries(rows.map(({ status, count }) => [status, count]));
@@ -650,13 +730,27 @@ export class JobStore {
   }: Job): Promise<readonly EarlierWords[]> {
     return this.#many<EarlierWords>(
       "job.earlier",
-      `select speaker, text from (
-          select c.seq, w.number, w.speaker, w.text from dure.jobs c cross join lateral (
+      `
+        select speaker, text
+        from (
+          select c.seq, w.number, w.speaker, w.text
+          from dure.jobs c
+          cross join lateral (
             select 0 as number, c.requester as speaker, c.message as text
-            union all select t.number, t.speaker, t.text from dure.job_turns t where t.job_id = c.id and t.text <> '') w
-          where c.conversation_id = $2 and c.tenant = $3 and c.seq < (select seq from dure.jobs where id = $1)
-            and least(c.requester, c.target) = least($4::text, $5::text) and greatest(c.requester, c.target) = greatest($4::text, $5::text)
-          order by c.seq desc, w.number desc limit ${MAX_EARLIER}) w order by seq, number`,
+            union all
+            select t.number, t.speaker, t.text
+            from dure.job_turns t
+            where t.job_id = c.id and t.text <> ''
+          ) w
+          where c.conversation_id = $2
+            and c.tenant = $3
+            and c.seq < (select seq from dure.jobs where id = $1)
+            and least(c.requester, c.target) = least($4::text, $5::text)
+            and greatest(c.requester, c.target) = greatest($4::text, $5::text)
+          order by c.seq desc, w.number desc
+          limit ${MAX_EARLIER}
+        ) w
+        order by seq, number`,
       [jobId, conversationId, tenant, requester, target],
     );
   }
@@ -755,8 +849,15 @@ function ms(column: string): string {
 const JOB_COLUMNS = `id, tenant, status, outcome, last_error, requester, target, message, payload, topic, intent, conversation_id, parent_id, root_id, depth, retry_of, max_turns,
   turns_done, resume_count, resumes, waiting, origin_session, origin_turn, ${["created_at", "updated_at", "started_at", "finished_at", "turn_at"].map(ms).join(", ")}`;
 
-const RESULTS = `select c.id as "jobId", c.target, c.message, c.status, c.last_error as error,
-    (select t.text from dure.job_turns t where t.job_id = c.id and t.speaker = c.target and t.text <> '' order by t.number desc limit 1) as reply
+const RESULTS = `
+  select c.id as "jobId", c.target, c.message, c.status, c.last_error as error,
+    (
+      select t.text
+      from dure.job_turns t
+      where t.job_id = c.id and t.speaker = c.target and t.text <> ''
+      order by t.number desc
+      limit 1
+    ) as reply
   from dure.jobs c`;
 const WORDS = `select id, author, text, turn_number, ${ms("at")} from dure.job_words`;
 

@@ -53,7 +53,7 @@ export interface TestTeamOptions {
   /** Of the engine alone; default the system's. */
   readonly engineClock?: Clock;
   /** In the directory; default all of `agents`. */
-  readonly known?: readonly string[];
+  readonly known?: readonly string[] | undefined;
 }
 
 /**
@@ -83,7 +83,7 @@ export async function startTestTeam(options: TestTeamOptions): Promise<TestTeam>
     logger,
     clock,
     notifications,
-    ...(options.onFenced && { onFenced: options.onFenced }),
+    onFenced: options.onFenced,
   });
   await lease.start();
   stack.defer(() => lease.stop());
@@ -124,7 +124,7 @@ export async function startTestTeam(options: TestTeamOptions): Promise<TestTeam>
     });
     return defineService({
       name,
-      ...(options.version !== undefined && { version: options.version }),
+      version: options.version,
       agents: { [name]: agent },
       flows: {
         DEFAULT: flow(async (turn) => turn.done({ message: (await turn.agent(name, name)).text })),

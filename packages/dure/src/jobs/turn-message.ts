@@ -3,16 +3,16 @@ import { payloadText, type JobPayload } from "./payloads.ts";
 import type { EarlierWords, JobResult } from "./store.ts";
 
 /**
- * Turns before the present one that are shown again. Source: our choice; the agent's own session
+ * Turns before the present one that are shown again. The agent's own session
  * remembers the others.
  */
 const TURNS_SHOWN = 4;
-/** Results of background work that one turn is told; more wait for the next. Source: our choice. */
+/** Results of background work that one turn is told; more wait for the next. */
 export const MAX_RESULTS = 5;
 /**
  * Characters of what is quoted, three bytes each at most; with a typed payload of 12 KiB all of it
  * fits the engine's 32 KiB of background. The payload is whole in the first turn and shortened from
- * then on. Source: our choice.
+ * then on.
  */
 const QUOTED = {
   request: 2_500,
@@ -26,13 +26,13 @@ const QUOTED = {
 } as const;
 /**
  * Bytes of what an agent said, and characters of a person's name; with the words of persons
- * (`JOB_LIMITS`) they fit the engine's 64 KiB. Source: our choice.
+ * (`JOB_LIMITS`) they fit the engine's 64 KiB.
  */
 const SAID = { bytes: 32_768, author: 60 } as const;
 
 /**
  * What an agent is told in one exchange turn: `message` is what the other agent said, `background`
- * all that it needs to know around it. Everything that somebody wrote stands there as a quote with
+ * all that it needs to know around it. Everything that people or agents wrote stands there as a quote with
  * its author: it is data, whatever it says. Pure.
  *
  * @param nameOf the display name of an agent.
@@ -109,7 +109,7 @@ export function renderTurnMessage(facts: {
 }
 
 /**
- * What persons said that `turn` is told: what it was told before, and as much of what nobody heard
+ * What persons said that `turn` is told: what it was told before, and as much of what no agent heard
  * yet as still fits; the rest waits for the next. Pure.
  */
 export function wordsToTell(

@@ -45,38 +45,41 @@ export const systemClock: Clock = {
   },
 };
 
+/** Milliseconds, or these and a signal that ends the work earlier. */
+export type Patience = number | { readonly ms: number; readonly signal: AbortSignal | undefined };
+
 /**
- * Runs `work` with a signal that aborts after `ms` or with `signal`, whichever comes first.
- * The abort reason after a timeout is `onTimeout()`; the timer is gone when `work` settles.
+ * Runs `work` with a signal that aborts after the given time or with the given signal, whichever
+ * comes first. The abort reason after a timeout is `onTimeout()`; the timer is gone when `work`
+ * settles.
  */
 export async function withTimeout<T>(
   clock: Clock,
-  ms: number,
+  patience: Patience,
   onTimeout: () => Error,
   work: (signal: AbortSignal) => Promise<T>,
-  options: { signal?: AbortSignal | undefined } = {},
 ): Promise<T> {
-  return withIdleTimeout(clock, ms, onTimeout, work, options);
+  return withIdleTimeout(clock, patience, onTimeout, work);
 }
 
 /** As `withTimeout`, but the time begins anew whenever the work calls `alive`. */
 export async function withIdleTimeout<T>(
   clock: Clock,
-  ms: number,
+  patience: Patience,
   onTimeout: () => Error,
   work: (signal: AbortSignal, alive: () => void) => Promise<T>,
-  options: { signal?: AbortSignal | undefined } = {},
 ): Promise<T> {
-  const controller = new AbortController();
-  const { signal } = options;
+  const { ms, signal } =
+    typeof patience === "number" ? { ms: patience, signal: undefined } : patience;
   signal?.throwIfAborted();
+  const controller = new AbortController();
   const pass = (): void => controller.abort(signal!.reason);
   signal?.addEventListener("abort", pass, { once: true });
   let lastSign: number | undefined;
   // A sign only leaves its time: one timer for all of them, and not one for each piece of an
   // answer.
-  const watch = (patience: number): Cancel =>
-    clock.after(patience, () => {
+  const watch = (wait: number): Cancel =>
+    clock.after(wait, () => {
       if (lastSign === undefined) return controller.abort(onTimeout());
       const rest = lastSign + ms - clock.monotonic();
       lastSign = undefined;

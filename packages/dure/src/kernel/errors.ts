@@ -14,14 +14,14 @@ export type ErrorClass =
 
 export interface DureErrorOptions {
   /** What to do about it: the sentence that one would say to a colleague. */
-  hint?: string;
+  hint?: string | undefined;
   cause?: unknown;
   /**
    * Default `internal`. Decides the HTTP status (server/problem.ts) and the exit code of the CLI.
    */
-  class?: ErrorClass;
+  class?: ErrorClass | undefined;
   /** Facts for machines, copied into the problem JSON as they are. */
-  details?: Readonly<Record<string, unknown>>;
+  details?: Readonly<Record<string, unknown>> | undefined;
 }
 
 /** The one error of dure: a stable code, a message that names the things involved, and a hint. */

@@ -40,34 +40,34 @@ export interface Escalation {
 /** What somebody asks for. */
 export interface NewEscalation {
   /** Default: a new one. */
-  readonly id?: string;
+  readonly id?: string | undefined;
   /** Default `""`: everybody's. */
-  readonly tenant?: string;
+  readonly tenant?: string | undefined;
   /** The key: a subject that is open is not asked twice. See `subjectOf`. */
   readonly subject: string;
   readonly type: EscalationType;
   readonly severity: EscalationSeverity;
-  readonly source?: EscalationSource;
+  readonly source?: EscalationSource | undefined;
   /** One line; cut at 300 characters. */
   readonly title: string;
   /** Cut at 8,000 characters. */
-  readonly description?: string;
-  readonly context?: Readonly<Record<string, unknown>>;
+  readonly description?: string | undefined;
+  readonly context?: Readonly<Record<string, unknown>> | undefined;
   /** 1 to 5. */
   readonly suggestedActions: readonly SuggestedAction[];
   /** After it nobody can decide any more, milliseconds from now. Default: never. */
-  readonly expiresMs?: number;
+  readonly expiresMs?: number | undefined;
 }
 
 /** Where it comes from. Every member is an id. */
 export interface EscalationSource {
-  readonly run?: string;
-  readonly port?: string;
-  readonly job?: string;
-  readonly room?: string;
-  readonly session?: string;
-  readonly turn?: string;
-  readonly service?: string;
+  readonly run?: string | undefined;
+  readonly port?: string | undefined;
+  readonly job?: string | undefined;
+  readonly room?: string | undefined;
+  readonly session?: string | undefined;
+  readonly turn?: string | undefined;
+  readonly service?: string | undefined;
 }
 
 /** Members of a source, in the order in which a subject names them. */
@@ -86,9 +86,9 @@ export interface SuggestedAction {
   /** At most 60 characters: it travels in a button of Discord, beside the escalation's id. */
   readonly value: string;
   readonly label: string;
-  readonly style?: "primary" | "danger";
+  readonly style?: "primary" | "danger" | undefined;
   /** A note may come with this answer: a hint for the next try, an amount. */
-  readonly asks?: "text";
+  readonly asks?: "text" | undefined;
 }
 
 export const ESCALATION_SEVERITIES = ["low", "medium", "high", "critical"] as const;

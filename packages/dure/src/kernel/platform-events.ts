@@ -10,15 +10,15 @@ export interface NewPlatformEvent {
   readonly type: string;
   readonly role: EventRole;
   /** Whose it is. Absent: that of what it is about. */
-  readonly tenant?: string;
+  readonly tenant?: string | undefined;
   /** As it is stored: a tenant's as `<tenant>/<id>`. */
-  readonly session?: string;
-  readonly turn?: string;
-  readonly service?: string;
-  readonly agent?: string;
-  readonly room?: string;
-  readonly run?: string;
-  readonly job?: string;
+  readonly session?: string | undefined;
+  readonly turn?: string | undefined;
+  readonly service?: string | undefined;
+  readonly agent?: string | undefined;
+  readonly room?: string | undefined;
+  readonly run?: string | undefined;
+  readonly job?: string | undefined;
   readonly data: Readonly<Record<string, unknown>>;
 }
 

@@ -28,15 +28,15 @@ export interface AgentStart {
   /** Words for the person, such as `답변 작성 중`. */
   readonly label: string;
   /** 1 for the first attempt; absent means 1. */
-  readonly attempt?: number;
+  readonly attempt?: number | undefined;
   /** Set when a crash cut this agent off: the text of its earlier attempt is void. */
-  readonly restart?: true;
+  readonly restart?: true | undefined;
 }
 
 export interface LlmDone {
   readonly message: string;
   /** What a conversational agent decided; absent for plain chat. */
-  readonly action?: string;
+  readonly action?: string | undefined;
   readonly [key: string]: unknown;
 }
 
@@ -44,9 +44,9 @@ export interface AgentDone {
   readonly agent: string;
   readonly label: string;
   readonly success: boolean;
-  readonly stage?: string;
+  readonly stage?: string | undefined;
   readonly result?: unknown;
-  readonly error?: string;
+  readonly error?: string | undefined;
   /** Attempts after the first. */
   readonly retryCount: number;
   readonly elapsedMs: number;
@@ -63,9 +63,9 @@ export type NextAction = "ASK" | "CONFIRM" | "DONE" | "ASK_CONTINUE";
 
 export interface UiHint {
   /** Labels of the buttons to offer, in order. */
-  readonly buttons?: readonly string[];
+  readonly buttons?: readonly string[] | undefined;
   /** Binds a confirmation to what was shown; the confirm button sends it back as `confirm_id`. */
-  readonly confirmId?: string;
+  readonly confirmId?: string | undefined;
   readonly [key: string]: unknown;
 }
 
@@ -102,14 +102,14 @@ export interface Trace {
 export interface Done {
   readonly message: string;
   readonly nextAction: NextAction;
-  readonly uiHint?: UiHint;
+  readonly uiHint?: UiHint | undefined;
   /** The service's state as stored with this turn; `{}` for a service without state. */
   readonly stateSnapshot: JsonObject;
   readonly hooks: readonly HookRecord[];
   readonly trace: Trace;
-  readonly error?: TurnError;
+  readonly error?: TurnError | undefined;
   /** Structured slots for an editable card. */
   readonly slotsCard?: unknown;
   readonly receipt?: unknown;
-  readonly receipts?: readonly unknown[];
+  readonly receipts?: readonly unknown[] | undefined;
 }

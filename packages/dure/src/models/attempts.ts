@@ -31,7 +31,7 @@ export interface Attempt {
   readonly signal: AbortSignal;
   /**
    * To be called when something of the answer has been shown: from then on a failure is final. Give
-   * it as `onFirstToken` when the answer is streamed to somebody.
+   * it as `onFirstToken` when a person reads the answer while it comes.
    */
   readonly firstTokenSeen: () => void;
 }
@@ -57,7 +57,7 @@ export interface AttemptsResult<T> {
 }
 
 /**
- * A provider that wants us to wait longer is not asked again, milliseconds. Source: our choice; a
+ * A provider that wants us to wait longer is not asked again, milliseconds: a
  * person is waiting too.
  */
 export const MAX_RETRY_AFTER_MS = 60_000;
@@ -76,66 +76,82 @@ export async function runAttempts<T>(
 ): Promise<AttemptsResult<T>> {
   const { clock, onRetry, signal } = options;
   const models: readonly LlmRef[] = [plan.llm, ...plan.llm.fallbacks];
-  let attempts = 0;
+  let attempt = 0;
   let position = 0;
   let attemptsOfModel = 0;
   for (;;) {
     const llm = models[position]!;
-    attempts += 1;
+    attempt += 1;
     attemptsOfModel += 1;
-    let tokenSeen = false;
-    let running: Promise<T> | undefined;
-    const attempt = attempts;
-    try {
-      const value = await withTimeout(
-        clock,
-        plan.policy.timeoutSec * 1_000,
-        () => timeoutError(llm, plan.policy.timeoutSec),
-        (attemptSignal) =>
-          (running = call({
-            llm,
-            attempt,
-            signal: attemptSignal,
-            firstTokenSeen: () => void (tokenSeen = true),
-          })),
-        { signal },
-      );
-      return { value, attempts, llm };
-    } catch (error) {
-      await settled(running, clock);
-      signal?.throwIfAborted();
-      const failure = classify(error, clock.now());
-      const decision = decideNext(
-        plan.policy.finals?.includes(failure.class) ? { ...failure, retryable: false } : failure,
-        {
-          attemptsOfModel,
-          maxAttempts: plan.policy.maxAttempts,
-          pauseMs:
-            plan.policy.pauseMs?.(attemptsOfModel) ??
-            plan.policy.backoffSec * 1_000 * attemptsOfModel,
-          modelsLeft: models.length - position - 1,
-          tokenSeen: tokenSeen && !plan.policy.repeatsShown,
-        },
-      );
-      if (decision.next === "fail") throw finalError(error, attempts, decision.because);
-      if (decision.next === "fallback") {
-        position += 1;
-        attemptsOfModel = 0;
-      }
-      onRetry?.({
-        attempt,
-        error: asDureError(error, llm),
-        waitMs: decision.waitMs,
-        next: models[position]!,
-      });
-      if (decision.waitMs > 0) await clock.sleep(decision.waitMs, { signal });
+    const made = await callOnce(plan, call, { llm, attempt }, options);
+    if (made.ok) return { value: made.value, attempts: attempt, llm };
+
+    const { error } = made;
+    signal?.throwIfAborted();
+    const decision = decideNext(failureUnder(plan, error, clock), {
+      attemptsOfModel,
+      maxAttempts: plan.policy.maxAttempts,
+      pauseMs: pauseAfter(plan, attemptsOfModel),
+      modelsLeft: models.length - position - 1,
+      tokenSeen: made.tokenSeen && !plan.policy.repeatsShown,
+    });
+    if (decision.next === "fail") throw finalError(error, attempt, decision.because);
+    if (decision.next === "fallback") {
+      position += 1;
+      attemptsOfModel = 0;
     }
+    const next = models[position]!;
+    onRetry?.({ attempt, error: asDureError(error, llm), waitMs: decision.waitMs, next });
+    if (decision.waitMs > 0) await clock.sleep(decision.waitMs, { signal });
   }
+}
+
+type Made<T> =
+  | { readonly ok: true; readonly value: T }
+  | {
+      readonly ok: false;
+      readonly error: unknown;
+      /** Whether something of the answer has been shown. */
+      readonly tokenSeen: boolean;
+    };
+
+/** One call, within the time that the plan allows. Settles when the call has, or soon after. */
+async function callOnce<T>(
+  plan: AttemptPlan,
+  call: (attempt: Attempt) => Promise<T>,
+  { llm, attempt }: Pick<Attempt, "llm" | "attempt">,
+  { clock, signal }: AttemptsOptions,
+): Promise<Made<T>> {
+  const { timeoutSec } = plan.policy;
+  let tokenSeen = false;
+  const firstTokenSeen = (): void => void (tokenSeen = true);
+  let running: Promise<T> | undefined;
+  try {
+    const value = await withTimeout(
+      clock,
+      { ms: timeoutSec * 1_000, signal },
+      () => timeoutError(llm, timeoutSec),
+      (attemptSignal) => (running = call({ llm, attempt, signal: attemptSignal, firstTokenSeen })),
+    );
+    return { ok: true, value };
+  } catch (error) {
+    await settled(running, clock);
+    return { ok: false, error, tokenSeen };
+  }
+}
+
+function failureUnder({ policy }: AttemptPlan, error: unknown, clock: Clock): Failure {
+  const failure = classify(error, clock.now());
+  return policy.finals?.includes(failure.class) ? { ...failure, retryable: false } : failure;
+}
+
+function pauseAfter({ policy }: AttemptPlan, attemptsOfModel: number): number {
+  return policy.pauseMs?.(attemptsOfModel) ?? policy.backoffSec * 1_000 * attemptsOfModel;
 }
 
 /**
  * An interrupted call that obeys its signal settles at once; one that does not is left behind after
- * this, milliseconds. Source: our choice.
+ * this, milliseconds.
  */
 const SETTLE_MS = 50;
 
@@ -215,7 +231,7 @@ function finalError(error: unknown, attempts: number, because: string): unknown 
   if (!(error instanceof DureError) || attempts === 1) return error;
   return new DureError(error.code, `${error.message} (attempt ${attempts}, ${because})`, {
     class: error.class,
-    ...(error.hint === undefined ? {} : { hint: error.hint }),
+    hint: error.hint,
     cause: error,
     details: { ...error.details, attempts },
   });

@@ -11,17 +11,17 @@ export interface LlmRef {
    * registered.
    */
   readonly model: string;
-  readonly temperature?: number;
+  readonly temperature?: number | undefined;
   /**
    * Upper bound of one answer in tokens, sent with every call. Default {@link
    * DEFAULT_MAX_OUTPUT_TOKENS}.
    */
-  readonly maxOutputTokens?: number;
+  readonly maxOutputTokens?: number | undefined;
   /**
    * Address of the API up to and including its version segment, such as
    * `http://127.0.0.1:11434/v1`. Default: the provider's.
    */
-  readonly baseUrl?: string;
+  readonly baseUrl?: string | undefined;
 }
 
 /** A key of the table in providers.ts. */
@@ -29,34 +29,30 @@ export type ProviderName = "openai" | "anthropic" | "openai-compatible" | "offli
 
 /**
  * Used where neither request nor card says. Every call has a bound, because a reservation against a
- * budget is input estimate + this number. Source: our choice; fits an answer of some 30,000 Latin
- * characters.
+ * budget is input estimate + this number. It fits an answer of some 30,000 Latin characters.
  */
 export const DEFAULT_MAX_OUTPUT_TOKENS = 8_192;
 
-/**
- * No call may take longer, in seconds: neither by a card's `timeoutSec` nor without one. Source:
- * our choice; nothing waits for ever.
- */
+/** No call may take longer, in seconds: neither by a card's `timeoutSec` nor without one. */
 export const MAX_CALL_SEC = 600;
 
 /** One question to a model. Plain JSON, so that it can be journaled and hashed. */
 export interface ModelRequest {
-  readonly system?: string;
+  readonly system?: string | undefined;
   /** In order of time. The last one is of the user or of a tool. */
   readonly messages: readonly ModelMessage[];
-  readonly tools?: readonly ToolSpec[];
+  readonly tools?: readonly ToolSpec[] | undefined;
   /** Default `auto` when there are tools. */
-  readonly toolChoice?: ToolChoice;
+  readonly toolChoice?: ToolChoice | undefined;
   /**
    * Asks for JSON; where the provider can, bound to this schema. Read the answer's text with
    * `parseModelJson`.
    */
-  readonly output?: OutputSpec;
+  readonly output?: OutputSpec | undefined;
   /** Before the card's. */
-  readonly temperature?: number;
+  readonly temperature?: number | undefined;
   /** Before the card's. */
-  readonly maxOutputTokens?: number;
+  readonly maxOutputTokens?: number | undefined;
 }
 
 export type ModelMessage =
@@ -68,7 +64,7 @@ export type ModelMessage =
       readonly callId: string;
       readonly name: string;
       readonly result: Json;
-      readonly isError?: boolean;
+      readonly isError?: boolean | undefined;
     };
 
 export interface ToolCall {
@@ -81,7 +77,7 @@ export interface ToolCall {
    */
   readonly args: Json;
   /** The raw text of arguments that were no JSON. Tell the model; do not call the tool. */
-  readonly invalidArgs?: string;
+  readonly invalidArgs?: string | undefined;
 }
 
 export interface ToolSpec {
@@ -119,10 +115,10 @@ export interface ModelAnswer {
   /**
    * Millionths of a US dollar, rounded up. Absent when the model has no price: count tokens then.
    */
-  readonly costMicroUsd?: number;
+  readonly costMicroUsd?: number | undefined;
   readonly latencyMs: number;
   /** From the start of the call to the first piece of text or of a tool call. */
-  readonly firstTokenMs?: number;
+  readonly firstTokenMs?: number | undefined;
 }
 
 export interface ModelUsage {
@@ -131,7 +127,7 @@ export interface ModelUsage {
   /** All output tokens, hidden reasoning included. */
   readonly tokensOut: number;
   /** The part of `tokensIn` read from the provider's cache. */
-  readonly cachedIn?: number;
+  readonly cachedIn?: number | undefined;
   /** Whether the provider gave no numbers (or was cut off) and these come from `estimateTokens`. */
   readonly estimated: boolean;
 }
@@ -152,25 +148,25 @@ export interface ModelCall {
 
 export interface ModelCallOptions {
   /** Called with each piece of text in order, never after `stream` has settled. */
-  readonly onText?: (delta: string) => void;
+  readonly onText?: ((delta: string) => void) | undefined;
   /** Called once, before the first `onText`, with the first piece of text or of a tool call. */
-  readonly onFirstToken?: () => void;
+  readonly onFirstToken?: (() => void) | undefined;
   /** Gets the record of this call when it has ended, good or bad; beside the sink of all calls. */
-  readonly onRecord?: (record: ModelCallRecord) => void;
+  readonly onRecord?: ((record: ModelCallRecord) => void) | undefined;
   /**
    * Milliseconds until the call is interrupted with `MODEL_TIMEOUT`. Default and at most {@link
    * MAX_CALL_SEC} s.
    */
-  readonly timeoutMs?: number;
+  readonly timeoutMs?: number | undefined;
   /**
    * Milliseconds without any sign of the provider (a piece of text, of reasoning, a ping) until the
    * call is interrupted with `MODEL_TIMEOUT`. Default: no such bound.
    */
   readonly idleTimeoutMs?: number | undefined;
   /** 1 for the first attempt. Only for the record. */
-  readonly attempt?: number;
+  readonly attempt?: number | undefined;
   /** Ids for record, log and span, such as `{turn, session, agent}`. */
-  readonly labels?: Readonly<Record<string, string>>;
+  readonly labels?: Readonly<Record<string, string>> | undefined;
   readonly signal?: AbortSignal | undefined;
 }
 
@@ -185,10 +181,10 @@ export interface ModelCallRecord {
   /** SHA-256 of the canonical JSON of the request, hexadecimal. */
   readonly promptHash: string;
   readonly usage: ModelUsage;
-  readonly costMicroUsd?: number;
+  readonly costMicroUsd?: number | undefined;
   readonly latencyMs: number;
-  readonly firstTokenMs?: number;
-  readonly finishReason?: FinishReason;
+  readonly firstTokenMs?: number | undefined;
+  readonly finishReason?: FinishReason | undefined;
   /** The code of the error that ended it. */
-  readonly error?: string;
+  readonly error?: string | undefined;
 }

@@ -36,7 +36,7 @@ import { endCallSpan, failCallSpan, promptHash, startCallSpan } from "./telemetr
 export interface ModelsOptions {
   readonly clock: Clock;
   readonly logger: Logger;
-  readonly providers?: ProviderSettings;
+  readonly providers?: ProviderSettings | undefined;
   /** Go before {@link DEFAULT_PRICES}. */
   readonly prices?: PriceTable;
   /** Beside `echo`. */
@@ -100,16 +100,26 @@ export class Models {
     };
   }
 
-  /** prepare → run → settle, for one call. */
+  /** begin → read → settle, for one call. */
   async #stream(
     llm: LlmRef,
     open: () => Promise<LanguageModelV4>,
     request: ModelRequest,
     options: ModelCallOptions,
   ): Promise<ModelAnswer> {
-    const { clock, logger } = this.#options;
-    const { signal, attempt = 1, labels = {} } = options;
-    signal?.throwIfAborted();
+    options.signal?.throwIfAborted();
+    const call = this.#begin(llm, request, options);
+    try {
+      await this.#read(call, open);
+      return this.#succeeded(call);
+    } catch (error) {
+      throw this.#failed(call, error);
+    }
+  }
+
+  #begin(llm: LlmRef, request: ModelRequest, options: ModelCallOptions): RunningCall {
+    const { clock } = this.#options;
+    const { attempt = 1, labels = {} } = options;
     const limits = {
       temperature: request.temperature ?? llm.temperature,
       maxOutputTokens: request.maxOutputTokens ?? llm.maxOutputTokens ?? DEFAULT_MAX_OUTPUT_TOKENS,
@@ -117,91 +127,95 @@ export class Models {
     const hash = promptHash(request);
     const at = clock.now();
     const startedAt = clock.monotonic();
-    const timeoutMs = Math.min(options.timeoutMs ?? Infinity, MAX_CALL_SEC * 1_000);
-    const span = startCallSpan(this.#tracer, llm, {
+    const elapsedMs = (): number => clock.monotonic() - startedAt;
+    const about = { request, promptHash: hash, attempt, labels, ...limits };
+    const { provider, model } = llm;
+    return {
+      llm,
       request,
-      promptHash: hash,
-      attempt,
-      labels,
-      ...limits,
-    });
-    const reading = new Reading(options, () => clock.monotonic() - startedAt);
-    const facts = (usage: ModelUsage) => ({
-      usage,
-      ...this.#costOf(llm, usage),
-      latencyMs: Math.round(clock.monotonic() - startedAt),
-      ...(reading.firstTokenMs === undefined
-        ? {}
-        : { firstTokenMs: Math.round(reading.firstTokenMs) }),
-    });
-    const record = {
-      at,
+      options,
+      limits,
+      elapsedMs,
+      span: startCallSpan(this.#tracer, llm, about),
+      reading: new Reading(options, elapsedMs),
+      record: { at, provider, model, attempt, labels, promptHash: hash },
+    };
+  }
+
+  async #read(call: RunningCall, open: () => Promise<LanguageModelV4>): Promise<void> {
+    const { llm, request, options, limits, reading } = call;
+    const timeoutMs = Math.min(options.timeoutMs ?? Infinity, MAX_CALL_SEC * 1_000);
+    await withTimeout(
+      this.#options.clock,
+      { ms: timeoutMs, signal: options.signal },
+      () => failureError("timeout", `${modelName(llm)} did not answer within ${timeoutMs} ms.`),
+      (callSignal) =>
+        this.#whileAlive(llm, options.idleTimeoutMs, callSignal, async (signal, alive) => {
+          const model = await open();
+          const { stream } = await model.doStream({
+            ...callOptions(request, limits),
+            abortSignal: signal,
+            // For the pings among the raw pieces: a model that thinks in silence is alive.
+            includeRawChunks: alive !== undefined,
+          });
+          await reading.read(stream, signal, alive);
+        }),
+    );
+  }
+
+  #succeeded(call: RunningCall): ModelAnswer {
+    const { llm, reading, span, record, options } = call;
+    const facts = this.#factsOf(call, reading.usage(call.request));
+    const answer: ModelAnswer = {
+      ...reading.result(llm),
       provider: llm.provider,
       model: llm.model,
-      attempt,
-      labels,
-      promptHash: hash,
+      ...facts,
     };
+    const { finishReason } = answer;
+    endCallSpan(span, answer);
+    this.#tell({ ...record, ...facts, finishReason }, options);
+    return answer;
+  }
 
-    try {
-      await withTimeout(
-        clock,
-        timeoutMs,
-        () => failureError("timeout", `${modelName(llm)} did not answer within ${timeoutMs} ms.`),
-        (callSignal) =>
-          this.#whileAlive(llm, options.idleTimeoutMs, callSignal, async (aliveSignal, alive) => {
-            const model = await open();
-            // Raw pieces are told for the pings among them: a model that thinks in silence is
-            // alive.
-            const { stream } = await model.doStream({
-              ...callOptions(request, limits),
-              abortSignal: aliveSignal,
-              ...(alive && { includeRawChunks: true }),
-            });
-            await reading.read(stream, aliveSignal, alive);
-          }),
-        { signal },
-      );
-      const answer: ModelAnswer = {
-        ...reading.result(llm),
-        provider: llm.provider,
-        model: llm.model,
-        ...facts(reading.usage(request)),
-      };
-      endCallSpan(span, answer);
-      this.#tell({ ...record, ...facts(answer.usage), finishReason: answer.finishReason }, options);
-      return answer;
-    } catch (error) {
-      const failed: unknown = signal?.aborted
-        ? signal.reason
-        : modelError(error, {
-            ...llm,
-            now: clock.now(),
-            secret: this.#options.providers?.[llm.provider]?.apiKey,
-          });
-      const code = codeOf(failed) ?? FAILURES.aborted.code;
-      const known = facts(mayHaveCost(failed, reading) ? reading.usage(request) : NOTHING_USED);
-      failCallSpan(span, code, known.usage);
-      this.#tell({ ...record, ...known, error: code }, options);
-      logger.debug(
-        {
-          ...labels,
-          provider: llm.provider,
-          model: llm.model,
-          attempt,
-          code,
-          latencyMs: known.latencyMs,
-        },
-        `model call to ${modelName(llm)} ended with ${code}`,
-      );
-      throw signal?.aborted
-        ? failed
-        : modelError(failed, {
-            ...llm,
-            now: clock.now(),
-            facts: { usage: known.usage, ...this.#costOf(llm, known.usage) },
-          });
-    }
+  /** Records the end of a call that brought no answer, and returns the error to throw. */
+  #failed(call: RunningCall, error: unknown): unknown {
+    const { clock, logger, providers } = this.#options;
+    const { llm, reading, span, record, options } = call;
+    const isAborted = options.signal?.aborted === true;
+    const secret = providers?.[llm.provider]?.apiKey;
+    const failed: unknown = isAborted
+      ? options.signal?.reason
+      : modelError(error, { ...llm, now: clock.now(), secret });
+
+    const code = codeOf(failed) ?? FAILURES.aborted.code;
+    const usage = mayHaveCost(failed, reading) ? reading.usage(call.request) : NOTHING_USED;
+    const facts = this.#factsOf(call, usage);
+    failCallSpan(span, code, usage);
+    this.#tell({ ...record, ...facts, error: code }, options);
+    const { labels, provider, model, attempt } = record;
+    const { latencyMs } = facts;
+    logger.debug(
+      { ...labels, provider, model, attempt, code, latencyMs },
+      `model call to ${modelName(llm)} ended with ${code}`,
+    );
+    if (isAborted) return failed;
+    const spent = { usage, ...this.#costOf(llm, usage) };
+    return modelError(failed, { ...llm, now: clock.now(), facts: spent });
+  }
+
+  /** What a call has used by now. */
+  #factsOf(
+    { llm, reading, elapsedMs }: RunningCall,
+    usage: ModelUsage,
+  ): Pick<ModelCallRecord, "usage" | "costMicroUsd" | "latencyMs" | "firstTokenMs"> {
+    const { firstTokenMs } = reading;
+    return {
+      usage,
+      ...this.#costOf(llm, usage),
+      latencyMs: Math.round(elapsedMs()),
+      ...(firstTokenMs === undefined ? {} : { firstTokenMs: Math.round(firstTokenMs) }),
+    };
   }
 
   #whileAlive(
@@ -213,10 +227,9 @@ export class Models {
     if (idleMs === undefined) return work(signal);
     return withIdleTimeout(
       this.#options.clock,
-      idleMs,
+      { ms: idleMs, signal },
       () => failureError("timeout", `${modelName(llm)} gave no sign for ${idleMs} ms.`),
       work,
-      { signal },
     );
   }
 
@@ -262,6 +275,22 @@ function codeChain(error: unknown): string {
     codes.push(codeOf(current) ?? "");
   }
   return codes.join(" ");
+}
+
+/** One call under way. */
+interface RunningCall {
+  readonly llm: LlmRef;
+  readonly request: ModelRequest;
+  readonly options: ModelCallOptions;
+  readonly limits: { readonly temperature: number | undefined; readonly maxOutputTokens: number };
+  /** Since its start. */
+  readonly elapsedMs: () => number;
+  readonly span: ReturnType<typeof startCallSpan>;
+  readonly reading: Reading;
+  readonly record: Pick<
+    ModelCallRecord,
+    "at" | "provider" | "model" | "attempt" | "labels" | "promptHash"
+  >;
 }
 
 /** What has come of one answer so far. */

@@ -9,7 +9,7 @@ export interface Price {
   readonly in: number;
   readonly out: number;
   /** For input read from the provider's cache. Default: `in`. */
-  readonly cachedIn?: number;
+  readonly cachedIn?: number | undefined;
 }
 
 /**

@@ -7,12 +7,12 @@ import type { OfflineModels } from "./offline.ts";
 export type ProviderSettings = { readonly [Name in ProviderName]?: ProviderSetting };
 
 export interface ProviderSetting {
-  readonly apiKey?: string;
+  readonly apiKey?: string | undefined;
   /**
    * A card's `baseUrl` goes before it. Without a path, `/v1` is added; for `anthropic` also after a
    * path that lacks it.
    */
-  readonly baseUrl?: string;
+  readonly baseUrl?: string | undefined;
 }
 
 interface Provider {

@@ -8,6 +8,7 @@ import {
 import { closest } from "../models/spelling.ts";
 import { expandBraces, foldPath, literalPrefix, pathsMeet, type GlobPath } from "./glob.ts";
 import { ancestors, buildGraph, findCycles, orderOracle, type PlanGraph } from "./graph.ts";
+import { isOwnSecret, OWN_SECRET_HINT } from "./own-secrets.ts";
 import { HEXAGONAL_ROLES, TEST_ROLE } from "./plan.ts";
 import type { PlanDraft } from "./plan-schema.ts";
 import { foldedGlob } from "./scope.ts";
@@ -37,6 +38,7 @@ export function checkTogether(plan: PlanDraft, document: SettingsDocument): Prob
     ...cycles,
     ...checkRoles(plan, document),
     ...checkWorkers(plan, document),
+    ...checkSecrets(plan, document),
     ...checkContracts(plan, document),
     ...checkOwnership(plan, document),
     ...checkTestPaths(plan, document),
@@ -180,6 +182,20 @@ function checkWorkers(
     );
   }
   return [...unknown, ...missing];
+}
+
+function checkSecrets({ workers }: PlanDraft, document: SettingsDocument): Problem[] {
+  return Object.entries(workers).flatMap(([role, { env = [] }]) =>
+    env.flatMap((name, index) => {
+      if (!isOwnSecret(name)) return [];
+      const path = ["workers", role, "env", index];
+      return [
+        problemAt(document, path, `${name} is dure's own, and no worker gets it`, {
+          hint: OWN_SECRET_HINT,
+        }),
+      ];
+    }),
+  );
 }
 
 function checkContracts(

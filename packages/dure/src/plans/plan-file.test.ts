@@ -199,7 +199,11 @@ And well.
 describe("a plan that is wrong in one key", () => {
   test.each([
     ["env: [LD_PRELOAD]", /workers\.default\.env\.0: is a variable that dure sets or keeps away/],
-    ["env: [DURE_HOOK_TOKEN]", /workers\.default\.env\.0: is a variable that dure sets/],
+    ["env: [A, DURE_HOOK_TOKEN]", /workers\.default\.env\.1: DURE_HOOK_TOKEN is dure's own/],
+    ["env: [DURE_TOKEN]", /workers\.default\.env\.0: DURE_TOKEN is dure's own.*another name/],
+    ["env: [DATABASE_URL]", /workers\.default\.env\.0: DATABASE_URL is dure's own.*another name/],
+    ["env: [database_url]", /workers\.default\.env\.0: database_url is dure's own/],
+    ["env: [DISCORD_TOKEN_RUDA]", /workers\.default\.env\.0: DISCORD_TOKEN_RUDA is dure's own/],
     ['env: ["A=B"]', /workers\.default\.env\.0: cannot be used; .*the name of a variable/],
     ["env: A", /workers\.default\.env: cannot be used; .*names of variables/],
     ["writable: [cache]", /workers\.default\.writable\.0: cannot be used; .*begins with \/ or ~\//],

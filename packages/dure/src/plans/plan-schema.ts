@@ -142,10 +142,9 @@ const modelText = z
 
 const ENV_WORDS = "must be a list of names of variables such as [ANTHROPIC_API_KEY]";
 /**
- * A prefix that dure uses itself, and what a loader or runtime obeys before the program's own first
- * line.
+ * What a loader or runtime obeys before the program's own first line, and what dure sets itself.
  */
-const ENV_REFUSED = /^(?:DURE_|LD_|DYLD_)|^(?:NODE_OPTIONS|BASH_ENV|ENV|TMPDIR|PWD|HOME)$/;
+const ENV_REFUSED = /^(?:LD_|DYLD_)|^(?:NODE_OPTIONS|BASH_ENV|ENV|TMPDIR|PWD|HOME)$/;
 const envNames = z
   .array(
     z

@@ -82,12 +82,16 @@ export class Accounts {
   }
 
   /**
-   * Words of agents whose account this team does not have any more leave nowhere, and nobody else
-   * would say so.
+   * Words of agents whose account this team does not have any more leave nowhere: the operators
+   * are told here.
    */
   async #tellWaiting(adapter: string): Promise<void> {
     const { database, store, directory, logger, locale } = this.#setting;
-    for (const { account, agent, count } of await waitingForNobody(database, adapter, directory)) {
+    for (const { account, agent, count } of await waitingWithoutAccount(
+      database,
+      adapter,
+      directory,
+    )) {
       const who = directory.find(agent)?.displayName ?? agent;
       logger.error(
         { adapter, account, messages: count },
@@ -130,7 +134,7 @@ export class Accounts {
   }
 
   /**
-   * By a person, in any process. What is ready again is known from whoever holds the connection.
+   * By a person, in any process. What is ready again is known from the process that holds the connection.
    */
   async pause(adapter: string, account: ChannelAccount, paused: boolean): Promise<void> {
     const isLocal = this.#setting.adapters.get(adapter)?.isLocal === true;
@@ -271,7 +275,7 @@ export class Accounts {
  * Accounts for which something waits to leave, that are not in this team and that no living process
  * has.
  */
-export async function waitingForNobody(
+export async function waitingWithoutAccount(
   database: Pick<Database, "query">,
   adapter: string,
   directory: Directory,
@@ -303,7 +307,7 @@ export interface AccountRow {
   readonly detail: string | null;
   readonly changed_at: Date;
   /**
-   * Since when nobody living holds the connection; null: somebody does, or there is nothing to
+   * Since when no living process holds the connection; null: one does, or there is nothing to
    * hold.
    */
   readonly lost_at: Date | null;
@@ -317,7 +321,7 @@ export interface AccountRow {
 export const LOST_AT =
   "case when l.name is not null and (p.id is null or p.ended_at is not null) then greatest(l.renewed_at, p.renewed_at) end as lost_at";
 
-/** What an account's row says, unless whoever wrote it is dead. Pure. */
+/** What an account's row says, unless the process that wrote it is dead. Pure. */
 export function stateOf({
   state,
   changed_at,
@@ -347,19 +351,40 @@ export function isOffline(
 
 const WAITING = {
   name: "account.waiting",
-  text: `with waiting as (
-           select substr(topic, length($2) + 1) as account, count(*)::integer as count from dure.outbox where state in ('pending', 'sending') and starts_with(topic, $2) group by 1
-         )
-         select w.account, coalesce(a.agent, w.account) as agent, w.count from waiting w left join dure.accounts a on a.adapter = $1 and a.id = w.account
-          where not w.account = any($3::text[])
-            and not exists (select from dure.leases l join dure.processes p on p.id = l.holder where l.name = 'account:' || $1 || ':' || w.account and p.ended_at is null)
-          order by w.account`,
+  text: `
+    with waiting as (
+      select substr(topic, length($2) + 1) as account, count(*)::integer as count
+      from dure.outbox
+      where state in ('pending', 'sending') and starts_with(topic, $2)
+      group by 1
+    )
+    select w.account, coalesce(a.agent, w.account) as agent, w.count
+    from waiting w
+    left join dure.accounts a on a.adapter = $1 and a.id = w.account
+    where not w.account = any($3::text[])
+      and not exists (
+        select
+        from dure.leases l
+        join dure.processes p on p.id = l.holder
+        where l.name = 'account:' || $1 || ':' || w.account and p.ended_at is null
+      )
+    order by w.account`,
 };
 const ENROL = {
   name: "account.enrol",
-  text: `insert into dure.accounts as a (adapter, id, agent, display_name, state) values ($1, $2, $3, $4, $5)
-         on conflict (adapter, id) do update set agent = $3, display_name = $4, state = case when a.state in ('paused', 'ready', 'reconnecting') then a.state else $5 end,
-           changed_at = case when a.state in ('paused', 'ready', 'reconnecting') then a.changed_at else clock_timestamp() end`,
+  text: `
+    insert into dure.accounts as a (adapter, id, agent, display_name, state)
+    values ($1, $2, $3, $4, $5)
+    on conflict (adapter, id)
+    do update set agent = $3, display_name = $4,
+      state = case
+        when a.state in ('paused', 'ready', 'reconnecting') then a.state
+        else $5
+      end,
+      changed_at = case
+        when a.state in ('paused', 'ready', 'reconnecting') then a.changed_at
+        else clock_timestamp()
+      end`,
 };
 const PLATFORM_IDS = {
   name: "account.platform_ids",
@@ -367,13 +392,25 @@ const PLATFORM_IDS = {
 };
 const LOCK = {
   name: "account.lock",
-  text: `select state, detail, exists (select from dure.leases where name = $3 and holder = $4) as is_ours,
-      exists (select from dure.leases l join dure.processes p on p.id = l.holder where l.name = $3 and p.ended_at is null) as is_held
-    from dure.accounts where adapter = $1 and id = $2 for update`,
+  text: `
+    select state, detail,
+      exists (select from dure.leases where name = $3 and holder = $4) as is_ours,
+      exists (
+        select
+        from dure.leases l
+        join dure.processes p on p.id = l.holder
+        where l.name = $3 and p.ended_at is null
+      ) as is_held
+    from dure.accounts
+    where adapter = $1 and id = $2
+    for update`,
 };
 const KNOWN_AS = {
   name: "account.known_as",
-  text: "update dure.accounts set platform_id = $3 where adapter = $1 and id = $2 and platform_id is distinct from $3",
+  text: `
+    update dure.accounts
+    set platform_id = $3
+    where adapter = $1 and id = $2 and platform_id is distinct from $3`,
 };
 const STATE = {
   name: "account.state",
@@ -381,5 +418,8 @@ const STATE = {
 };
 const CHANGE = {
   name: "account.change",
-  text: "update dure.accounts set state = $3, detail = $4, changed_at = clock_timestamp() where adapter = $1 and id = $2",
+  text: `
+    update dure.accounts
+    set state = $3, detail = $4, changed_at = clock_timestamp()
+    where adapter = $1 and id = $2`,
 };

@@ -27,7 +27,7 @@ const facts: BackgroundFacts = {
   heard: [],
 };
 
-test("fifty records of the longest characters fit: the oldest are left out, and nothing is cut in the middle", () => {
+test("fifty records of the longest characters fit: the oldest are left out, and no record is cut", () => {
   const heard = Array.from({ length: 50 }, (_none, index) => ({
     sender: "민준",
     excerpt: `${index}번 ${"👨‍👩‍👧‍👦".repeat(48)}`,

@@ -19,11 +19,11 @@ export interface BackgroundFacts {
     readonly at: number;
     readonly place: string;
   }[];
-  readonly rank?: "PRIMARY" | "SECONDARY";
+  readonly rank?: "PRIMARY" | "SECONDARY" | undefined;
   /** Of SECONDARY: who leads, and what it has said already. */
-  readonly primary?: { readonly agent: string; readonly answer?: string };
+  readonly primary?: { readonly agent: string; readonly answer?: string | undefined } | undefined;
   /** The message asks this of the agent. */
-  readonly request?: { readonly from: string };
+  readonly request?: { readonly from: string } | undefined;
 }
 
 /** The message as the agent's session keeps it: who said it, and the words. Pure. */
@@ -43,7 +43,7 @@ export function messageFor(
 
 /** Bytes of UTF-8. Source: docs/spec/collaboration §2 ("about 12 KB"); a turn takes 32 KiB. */
 export const BACKGROUND_BYTES = 12_000;
-/** Bytes of what the one who leads has answered, and of the names of a team. Source: our choice. */
+/** Bytes of what the one who leads has answered, and of the names of a team. */
 const ANSWER_BYTES = 4_000;
 const NAMES_BYTES = 1_500;
 
@@ -128,7 +128,7 @@ function attachmentLines(message: StoredMessage): string {
   return links.map(({ name, url }) => `\n[${name ?? "file"}] ${url ?? ""}`).join("");
 }
 
-/** Nothing that somebody wrote can close the block that quotes it. */
+/** No text can close the block that quotes it. */
 function quoted(text: string): string {
   return text.replaceAll("<", "‹").replaceAll(">", "›");
 }

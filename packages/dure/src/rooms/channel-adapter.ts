@@ -15,7 +15,7 @@ export interface ChannelAdapter {
   readonly limits: ChannelLimits;
   /**
    * True: there is nothing to connect; every process serves all accounts, which are ready unless
-   * somebody paused them.
+   * a person paused them.
    */
   readonly isLocal: boolean;
   /** Keeps the port and gets ready; connects no account yet. */
@@ -39,7 +39,7 @@ export interface ChannelAdapter {
    */
   findPost(
     post: OutgoingPost,
-    options: { after?: string; signal: AbortSignal },
+    options: { after?: string | undefined; signal: AbortSignal },
   ): Promise<FoundOnPlatform>;
   createThread(
     thread: OutgoingThread,
@@ -74,7 +74,7 @@ export interface ChannelAdapter {
   readSince(
     account: ChannelAccount,
     place: PlaceAddress,
-    options: { after?: string; limit: number; signal: AbortSignal },
+    options: { after?: string | undefined; limit: number; signal: AbortSignal },
   ): Promise<readonly InboundMessage[]>;
   /**
    * Other channels are allowed than before, while accounts are connected: what is open in those
@@ -137,11 +137,11 @@ export interface PressingPerson {
   readonly id: string;
   readonly name: string;
   /** Ids of roles that the person has where the button stands. */
-  readonly roles?: readonly string[];
+  readonly roles?: readonly string[] | undefined;
   /** May administer the server where the button stands. */
   readonly manages?: boolean;
-  /** May write where the button stands. Absent: there is nobody who could not. */
-  readonly writes?: boolean;
+  /** May write where the button stands. Absent: every person can. */
+  readonly writes?: boolean | undefined;
 }
 
 /** One agent's account on a platform: on Discord one bot. */
@@ -151,7 +151,7 @@ export interface ChannelAccount {
   readonly agent: string;
   readonly displayName: string;
   /** The platform's own id of it, when known: a Discord user id. */
-  readonly platformId?: string;
+  readonly platformId?: string | undefined;
 }
 
 /** `paused`: by a person. `refused`: the token is not accepted. Only `ready` is online. */
@@ -161,11 +161,11 @@ export type AccountState = "starting" | "ready" | "reconnecting" | "paused" | "r
 export interface PlaceAddress {
   readonly adapter: string;
   /** A server of the platform; absent for a direct message and for the web rooms. */
-  readonly guild?: string;
+  readonly guild?: string | undefined;
   readonly channel: string;
-  readonly thread?: string;
+  readonly thread?: string | undefined;
   /** A direct room of one person and one agent. */
-  readonly direct?: boolean;
+  readonly direct?: boolean | undefined;
 }
 
 /** A thread in which something was said, as one account sees it. */
@@ -175,8 +175,8 @@ export interface ThreadInUse {
   /** The platform's id of its newest message. */
   readonly newest: string;
   /**
-   * Others have put the account in, by naming it: it hears what is said from then on, and nobody
-   * hands it the words that named it.
+   * Others have put the account in, by naming it: it hears what is said from then on; the
+   * words that named it are not handed to it.
    */
   readonly wasAdded: boolean;
 }
@@ -226,7 +226,7 @@ export interface OutgoingPost {
    * the platform's form by the adapter.
    */
   readonly text: string;
-  /** Agents that this text may mention; every other mention in it is shown and wakes nobody. */
+  /** Agents that this text may mention; every other mention in it is shown and wakes no account. */
   readonly mentions: readonly {
     readonly agent: string;
     readonly platformId: string;
@@ -234,8 +234,8 @@ export interface OutgoingPost {
   }[];
   /** At most 25 characters, the same for every attempt. */
   readonly key: string;
-  readonly replyTo?: string;
-  readonly buttons?: readonly { readonly value: string; readonly label: string }[];
+  readonly replyTo?: string | undefined;
+  readonly buttons?: readonly { readonly value: string; readonly label: string }[] | undefined;
 }
 
 export interface OutgoingThread {
@@ -252,7 +252,7 @@ export interface OutgoingThread {
    * What a person wrote to say which one it is: a link or an id of the platform. Only for
    * `findThread`.
    */
-  readonly named?: string;
+  readonly named?: string | undefined;
 }
 
 export type FoundOnPlatform =
@@ -321,7 +321,7 @@ export class ChannelError extends Error {
     failure: ChannelFailure,
     message: string,
     options: {
-      retryAfterMs?: number;
+      retryAfterMs?: number | undefined;
       notSent?: boolean;
       detail?: string;
       missing?: string;

@@ -43,11 +43,19 @@ export async function isShutOut(
 
 const OF_AGENT = {
   name: "deaf.of_agent",
-  text: "select subject from dure.escalations where status = 'open' and starts_with(subject, 'room:deaf:' || $1 || ':')",
+  text: `
+    select subject
+    from dure.escalations
+    where status = 'open' and starts_with(subject, 'room:deaf:' || $1 || ':')`,
 };
 const IN_PLACES = {
   name: "deaf.in_places",
-  text: "select context->>'place' as place, context->>'agent' as agent from dure.escalations where status = 'open' and starts_with(subject, 'room:deaf:') and context->>'place' = any($1::text[])",
+  text: `
+    select context->>'place' as place, context->>'agent' as agent
+    from dure.escalations
+    where status = 'open'
+      and starts_with(subject, 'room:deaf:')
+      and context->>'place' = any($1::text[])`,
 };
 const IS_SHUT_OUT = {
   name: "deaf.is_shut_out",

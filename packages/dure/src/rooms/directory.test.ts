@@ -36,7 +36,7 @@ test("M2 an agent is found by the id of an account, after the ids of agents", ()
   );
 });
 
-test("M3 the table is logged, one line per agent, and who has no account on a platform is a warning with the key to set", () => {
+test("M3 the table is logged, a line per agent; an agent without an account is a warning with the key", () => {
   const lines: string[] = [];
   const note = (level: string) => (_fields: unknown, message: string) =>
     void lines.push(`${level} ${message}`);
@@ -53,7 +53,7 @@ test("M3 the table is logged, one line per agent, and who has no account on a pl
   ]);
 });
 
-test("M4 an agent that was added later is not there; the answer says who is, which key to set, and that a reload is needed", () => {
+test("M4 an agent that was added later is unknown; the answer names the others, the key and a reload", () => {
   const directory = new Directory({ agents: [RUDA], channels: [] });
 
   expect(() => directory.get("eden")).toThrow(

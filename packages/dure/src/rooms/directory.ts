@@ -10,13 +10,13 @@ export interface RoomAgent {
   readonly displayName: string;
   /** The service that answers for it. */
   readonly service: string;
-  /** Answers where nobody else is named. */
+  /** Answers where no other agent is named. */
   readonly leads: boolean;
   /**
    * Key of the channel where its collaborations begin when the session has none. Absent: the
    * team's.
    */
-  readonly channel?: string;
+  readonly channel?: string | undefined;
   /** By adapter. An adapter that is missing here does not know this agent. */
   readonly accounts: Readonly<
     Record<string, { readonly id: string; readonly platformId?: string }>
@@ -29,7 +29,7 @@ export interface RoomChannel {
   readonly key: string;
   readonly adapter: string;
   readonly name: string;
-  readonly defaultAgent?: string;
+  readonly defaultAgent?: string | undefined;
   /** Whether agents may begin collaborations in it. */
   readonly collaborate: boolean;
   readonly guild?: string;
@@ -126,7 +126,7 @@ export class Directory {
       id: account.id,
       agent,
       displayName: found.displayName,
-      ...(platformId !== undefined && { platformId }),
+      platformId,
     };
   }
 

@@ -24,8 +24,8 @@ export function personSpoke(place: OpenPlace): GuardStep {
 }
 
 /**
- * An agent (or a foreign bot) has posted. The message that trips is posted, recorded and handled by
- * nobody. A place that is not open counts on, but trips only once. Pure. Source:
+ * An agent (or a foreign bot) has posted. The message that trips is posted, recorded, and handled by
+ * no agent. A place that is not open counts on, but trips only once. Pure. Source:
  * docs/spec/collaboration §5.
  */
 export function agentSpoke(place: OpenPlace, limits: RoomLimits): GuardStep {

@@ -13,7 +13,7 @@ export interface RoomLimits {
   readonly threadPerMs: number;
   readonly suspendMs: number;
   /**
-   * Agent messages since a person or a `collaborate` spoke; the last one is handled by nobody. §5
+   * Agent messages since a person or a `collaborate` spoke; the last one is handled by no agent. §5
    */
   readonly exchangeMessages: number;
   /** A asked B who asked C …: how many askers a chain may have. §5 */

@@ -110,7 +110,7 @@ describe("a text mentions an agent", () => {
   });
 });
 
-describe("a text mentions nobody", () => {
+describe("a text mentions no agent", () => {
   test.each([
     ["by a longer name", "@루다인 @루다미 @rudavid @ruda2 @루다가방 @이든든"],
     [

@@ -5,7 +5,7 @@ import { codeFences } from "./text.ts";
 export interface Mentions {
   /** In the order in which the text first names them, each once. */
   readonly agents: readonly AgentId[];
-  /** `@everyone` or `@here` stands in the text; it mentions nobody. */
+  /** `@everyone` or `@here` stands in the text; it mentions no agent. */
   readonly everyone: boolean;
 }
 
@@ -41,7 +41,7 @@ const MAX_MENTIONS = 500;
  *   (`@루다ㅋㅋ`). `@루다인`, `@ruda-bot`, `@ruda/pkg` and `@ruda.com` are others' names.
  * - The longest name wins: with agents 이든 and 이든이, `@이든이` and `@이든이가` are 이든이; without 이든이 they are
  *   이든. Of equal names an id comes first, then the agent that is listed first.
- * - In a code block, inline code, a quotation or an address of the web nobody is mentioned. An
+ * - In a code block, inline code, a quotation or an address of the web no agent is mentioned. An
  *   invisible character right after `@` takes the mention back (`neutralize`).
  *
  * Pure, and linear in the length of the text.
@@ -72,7 +72,7 @@ export function findMentions(text: string, directory: MentionDirectory): Mention
 
 /**
  * Whom the name right behind the `@` at `at` means, by the same rules; undefined where it is
- * nobody's, or the beginning of a longer one.
+ * no agent's, or the beginning of a longer one.
  */
 export function namedAt(
   text: string,

@@ -2,13 +2,13 @@ import type { Queryable } from "../durable/database.ts";
 import { enqueue, type TransactionalHandler } from "../durable/outbox.ts";
 import type { RoomsSetting, Talk } from "./talk.ts";
 
-/** One line that dure says in an agent's name: it names nobody and wakes nobody. */
+/** One line that dure says in an agent's name: it names no agent and wakes none. */
 export interface Notice {
   readonly place: string;
   readonly author: string;
   readonly text: string;
   /** Answers to an escalation: `escalation-id:value`. */
-  readonly buttons?: readonly { readonly value: string; readonly label: string }[];
+  readonly buttons?: readonly { readonly value: string; readonly label: string }[] | undefined;
 }
 
 export const NOTICE_TOPIC = "room.notice";
@@ -31,7 +31,7 @@ export function noticeHandler(setting: RoomsSetting, talk: Talk): TransactionalH
       if (!place || place.state === "closed" || !setting.directory.account(place.adapter, author)) {
         return;
       }
-      await talk.say(tx, place, { author, text, mark: "notice", ...(buttons && { buttons }) });
+      await talk.say(tx, place, { author, text, mark: "notice", buttons });
       setting.clock.after(0, () => talk.announce());
     },
   };

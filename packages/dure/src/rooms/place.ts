@@ -115,7 +115,7 @@ function timeOf(at: string | Date | null): number | null {
 }
 
 /**
- * Whether the channel was not in the configuration when something was said: then it is nobody's.
+ * Whether the channel was not in the configuration when something was said: then it is not answered.
  * Pure. Source: docs/spec/collaboration §2, rule 1.
  */
 export function wasAway({ awayFrom, awayUntil }: Place, at: number): boolean {
@@ -136,9 +136,9 @@ export function addressOf(place: Place): PlaceAddress {
   return {
     adapter: place.adapter,
     channel: place.channel ?? place.id,
-    ...(place.guild !== null && { guild: place.guild }),
-    ...(place.thread !== null && { thread: place.thread }),
-    ...(place.kind === "direct" && { direct: true }),
+    guild: place.guild ?? undefined,
+    thread: place.thread ?? undefined,
+    direct: place.kind === "direct" ? true : undefined,
   };
 }
 

@@ -2,7 +2,7 @@ import type { Cancel } from "../kernel/clock.ts";
 import { messageOf } from "../kernel/errors.ts";
 import type { TurnEvent } from "../kernel/turn-events.ts";
 import { ChannelError, type ChannelAccount, type ChannelAdapter } from "./channel-adapter.ts";
-import { nonceOf } from "./delivery.ts";
+import { nonceOf } from "./departure.ts";
 import { renderMentions } from "./mentions.ts";
 import { addressOf, type Place } from "./place.ts";
 import { partLength, type RoomsSetting } from "./talk.ts";
@@ -10,7 +10,7 @@ import { cutText } from "./text.ts";
 
 /** Between two edits of one message, milliseconds. Source: docs/spec/collaboration §9. */
 const SHOW_EVERY_MS = 1_000;
-/** How often it is looked whether there is something to show, milliseconds. Source: our choice. */
+/** How often it is looked whether there is something to show, milliseconds. */
 const LOOK_EVERY_MS = 100;
 
 /**
@@ -60,51 +60,55 @@ export class Preview {
   }
 
   async #show(): Promise<void> {
-    const { clock, logger, database, directory } = this.#setting;
-    const { handling, holder, adapter, account, place, isShowable } = this.#parts;
+    const text = this.#toShow();
+    if (text === undefined) return;
+    try {
+      await this.#put(text);
+    } catch (error) {
+      this.#afterTrouble(error);
+    }
+  }
+
+  /** Undefined: there is nothing new, or it is too early. */
+  #toShow(): string | undefined {
+    const { clock, directory } = this.#setting;
+    const { adapter, isShowable } = this.#parts;
     const whole = renderMentions(this.#text, (agent) => directory.find(agent)?.displayName).trim();
     const text = `${cutText(whole, partLength(adapter.limits.messageLength))} …`;
-    if (
-      whole === "" ||
-      text === this.#shown ||
-      !isShowable(whole) ||
-      clock.monotonic() < this.#quietUntil
-    ) {
-      return;
+    if (whole === "" || text === this.#shown || !isShowable(whole)) return undefined;
+    return clock.monotonic() < this.#quietUntil ? undefined : text;
+  }
+
+  async #put(text: string): Promise<void> {
+    const { database } = this.#setting;
+    const { handling, holder, adapter, account, place } = this.#parts;
+    const signal = this.#over.signal;
+    const key = previewKey(handling);
+    const post = { account, place: addressOf(place), text, mentions: [], key };
+    if (this.#platformId === undefined) {
+      const [begun] = await database.query<{ preview: string }>(BEGIN, [handling, holder]);
+      if (!begun) return this.#cancel?.(); // settled, or taken by another
+      this.#platformId =
+        begun.preview === "" ? (await adapter.post(post, { signal })).platformId : begun.preview;
+      await database.query(POSTED, [handling, this.#platformId]);
+      if (begun.preview === "") return this.#wasShown(text);
     }
-    const post = {
-      account,
-      place: addressOf(place),
-      text,
-      mentions: [],
-      key: previewKey(handling),
-    };
-    try {
-      if (this.#platformId === undefined) {
-        const [begun] = await database.query<{ preview: string }>(BEGIN, [handling, holder]);
-        if (!begun) return this.#cancel?.(); // settled, or taken by another
-        this.#platformId =
-          begun.preview === ""
-            ? (await adapter.post(post, { signal: this.#over.signal })).platformId
-            : begun.preview;
-        await database.query(POSTED, [handling, this.#platformId]);
-        if (begun.preview === "") return this.#wasShown(text);
-      }
-      await adapter.edit!(post, this.#platformId, { signal: this.#over.signal });
-      this.#wasShown(text);
-    } catch (error) {
-      // It is only a preview: the answer comes through the outbox, whatever becomes of this.
-      logger.debug(
-        { handling, error: messageOf(error) },
-        `what ${account.agent} writes is not shown: ${messageOf(error)}`,
-      );
-      if (
-        error instanceof ChannelError &&
-        (error.failure === "rate-limited" || error.failure === "transient")
-      ) {
-        this.#quietUntil = clock.monotonic() + (error.retryAfterMs ?? SHOW_EVERY_MS);
-      } else this.#cancel?.();
-    }
+    await adapter.edit!(post, this.#platformId, { signal });
+    this.#wasShown(text);
+  }
+
+  /** It is only a preview: the answer comes through the outbox, whatever becomes of this. */
+  #afterTrouble(error: unknown): void {
+    const { logger, clock } = this.#setting;
+    const { handling, account } = this.#parts;
+    logger.debug(
+      { handling, error: messageOf(error) },
+      `what ${account.agent} writes is not shown: ${messageOf(error)}`,
+    );
+    const failure = error instanceof ChannelError ? error : undefined;
+    if (failure?.failure === "rate-limited" || failure?.failure === "transient") {
+      this.#quietUntil = clock.monotonic() + (failure.retryAfterMs ?? SHOW_EVERY_MS);
+    } else this.#cancel?.();
   }
 
   /**
@@ -130,7 +134,11 @@ interface PreviewParts {
 
 const BEGIN = {
   name: "preview.begin",
-  text: "update dure.handlings set preview = coalesce(preview, '') where id = $1 and state = 'running' and holder = $2 returning preview",
+  text: `
+    update dure.handlings
+    set preview = coalesce(preview, '')
+    where id = $1 and state = 'running' and holder = $2
+    returning preview`,
 };
 const POSTED = {
   name: "preview.posted",

@@ -347,25 +347,58 @@ const EFFECTIVE =
 const ROOMS = {
   name: "rooms.rooms",
   text: `
-    select p.*, ${EFFECTIVE}, greatest(0, p.next_seq - 1 - coalesce(r.seq, 0))::integer as unread,
-           (select max(m.at) from dure.room_messages m where m.place = p.id) as last_at, (extract(epoch from p.created_at) * 1000000)::bigint::text as made_us
-      from dure.places p left join dure.person_reads r on r.place = p.id and r.tenant = $1 and r.person = $2
-     where p.kind <> 'thread' and ($8::boolean or p.tenant = $1) and not p.is_sink
-       and (p.kind = 'channel' and split_part(p.id, '@', 1) = any($3::text[]) or (p.kind = 'direct' and p.adapter = 'web' and p.person = $2 and p.tenant = $1))
-       and ($4::text is null or (p.kind, (extract(epoch from p.created_at) * 1000000)::bigint, p.id) > ($4, $5::bigint, $6))
-     order by p.kind, p.created_at, p.id limit $7`,
+    select p.*, ${EFFECTIVE},
+      greatest(0, p.next_seq - 1 - coalesce(r.seq, 0))::integer as unread,
+      (select max(m.at) from dure.room_messages m where m.place = p.id) as last_at,
+      (extract(epoch from p.created_at) * 1000000)::bigint::text as made_us
+    from dure.places p
+    left join dure.person_reads r on r.place = p.id and r.tenant = $1 and r.person = $2
+    where p.kind <> 'thread'
+      and ($8::boolean or p.tenant = $1)
+      and not p.is_sink
+      and (
+        p.kind = 'channel' and split_part(p.id, '@', 1) = any($3::text[])
+        or (p.kind = 'direct' and p.adapter = 'web' and p.person = $2 and p.tenant = $1)
+      )
+      and (
+        $4::text is null
+        or (
+          p.kind, (extract(epoch from p.created_at) * 1000000)::bigint, p.id
+        ) > ($4, $5::bigint, $6)
+      )
+    order by p.kind, p.created_at, p.id
+    limit $7`,
 };
 const THREADS = {
   name: "rooms.threads",
   text: `
-    select p.*, ${EFFECTIVE}, greatest(0, p.next_seq - 1 - coalesce(r.seq, 0))::integer as unread, (p.next_seq - 1)::integer as messages, (extract(epoch from p.active_at) * 1000)::double precision as active_ms,
-           (select array_agg(a.agent order by a.since, a.agent) from dure.participants a
-             where a.place = p.id and p.active_at > clock_timestamp() - $6::double precision * interval '1 millisecond') as participants,
-           (select count(*)::integer from dure.requests q where q.thread = p.id and q.state = 'open') as open_requests
-      from dure.places p left join dure.person_reads r on r.place = p.id and r.tenant = $2 and r.person = $3
-     where p.kind = 'thread' and ($1::text is null or p.parent = $1) and ($5::text is null or p.id = $5) and ($8::boolean or p.tenant = $2)
-       and ($7::double precision is null or p.active_at < to_timestamp($7::double precision / 1000))
-     order by p.active_at desc limit $4`,
+    select p.*, ${EFFECTIVE},
+      greatest(0, p.next_seq - 1 - coalesce(r.seq, 0))::integer as unread,
+      (p.next_seq - 1)::integer as messages,
+      (extract(epoch from p.active_at) * 1000)::double precision as active_ms,
+      (
+        select array_agg(a.agent order by a.since, a.agent)
+        from dure.participants a
+        where a.place = p.id
+          and p.active_at > clock_timestamp() - $6::double precision * interval '1 millisecond'
+      ) as participants,
+      (
+        select count(*)::integer
+        from dure.requests q
+        where q.thread = p.id and q.state = 'open'
+      ) as open_requests
+    from dure.places p
+    left join dure.person_reads r on r.place = p.id and r.tenant = $2 and r.person = $3
+    where p.kind = 'thread'
+      and ($1::text is null or p.parent = $1)
+      and ($5::text is null or p.id = $5)
+      and ($8::boolean or p.tenant = $2)
+      and (
+        $7::double precision is null
+        or p.active_at < to_timestamp($7::double precision / 1000)
+      )
+    order by p.active_at desc
+    limit $4`,
 };
 const NEXT_MESSAGES = {
   name: "rooms.next_messages",
@@ -373,26 +406,70 @@ const NEXT_MESSAGES = {
 };
 const LAST_MESSAGES = {
   name: "rooms.last_messages",
-  text: "select * from (select * from dure.room_messages where place = $1 and ($2::bigint is null or seq < $2) order by seq desc limit $3) newest order by seq",
+  text: `
+    select *
+    from (
+      select *
+      from dure.room_messages
+      where place = $1 and ($2::bigint is null or seq < $2)
+      order by seq desc
+      limit $3
+    ) newest
+    order by seq`,
 };
 const OBSERVATIONS = {
   name: "rooms.observations",
-  text: `select * from (select a.agent, o.place, o.message, o.sender, o.excerpt, o.at from dure.observations o join dure.places p on p.id = o.place, unnest(o.agents) as a(agent)
-          where ($1::text is null or a.agent = $1) and ($2::text is null or o.place = $2) and ($3::text is null or p.tenant = $3) and o.at > clock_timestamp() - $4::double precision * interval '1 millisecond'
-          order by o.at desc, o.message desc, a.agent limit 1000) newest order by at, message, agent`,
+  text: `
+    select *
+    from (
+      select a.agent, o.place, o.message, o.sender, o.excerpt, o.at
+      from dure.observations o
+      join dure.places p on p.id = o.place, unnest(o.agents) as a(agent)
+      where ($1::text is null or a.agent = $1)
+        and ($2::text is null or o.place = $2)
+        and ($3::text is null or p.tenant = $3)
+        and o.at > clock_timestamp() - $4::double precision * interval '1 millisecond'
+      order by o.at desc, o.message desc, a.agent
+      limit 1000
+    ) newest
+    order by at, message, agent`,
 };
 const ACCOUNTS = {
   name: "rooms.accounts",
-  text: `select a.adapter, a.id, a.agent, a.platform_id, a.state, a.detail, a.changed_at, ${LOST_AT} from dure.accounts a
-           left join dure.leases l on l.name = 'account:' || a.adapter || ':' || a.id left join dure.processes p on p.id = l.holder order by a.adapter, a.id`,
+  text: `
+    select a.adapter, a.id, a.agent, a.platform_id, a.state, a.detail, a.changed_at,
+      ${LOST_AT}
+    from dure.accounts a
+    left join dure.leases l on l.name = 'account:' || a.adapter || ':' || a.id
+    left join dure.processes p on p.id = l.holder
+    order by a.adapter, a.id`,
 };
 const LOAD = {
   name: "rooms.load",
-  text: "select agent, count(*) filter (where state = 'running')::integer as working, count(*) filter (where state = 'waiting')::integer as waiting from dure.handlings h where state <> 'done' and ($1::text is null or exists (select from dure.places p where p.id = h.place and p.tenant = $1)) group by agent",
+  text: `
+    select agent, count(*) filter (where state = 'running')::integer as working,
+      count(*) filter (where state = 'waiting')::integer as waiting
+    from dure.handlings h
+    where state <> 'done'
+      and (
+        $1::text is null
+        or exists (select from dure.places p where p.id = h.place and p.tenant = $1)
+      )
+    group by agent`,
 };
 const SPEND = {
   name: "rooms.spend",
-  text: "select agent, sum(tokens_in + tokens_out)::bigint as tokens, coalesce(sum(cost_micro_usd), 0)::bigint as micro_usd from dure.model_calls c where at > clock_timestamp() - interval '24 hours' and ($1::text is null or exists (select from dure.sessions s where s.id = c.session_id and s.tenant = $1) or exists (select from dure.plan_runs r where r.id = c.session_id and r.tenant = $1)) group by agent",
+  text: `
+    select agent, sum(tokens_in + tokens_out)::bigint as tokens,
+      coalesce(sum(cost_micro_usd), 0)::bigint as micro_usd
+    from dure.model_calls c
+    where at > clock_timestamp() - interval '24 hours'
+      and (
+        $1::text is null
+        or exists (select from dure.sessions s where s.id = c.session_id and s.tenant = $1)
+        or exists (select from dure.plan_runs r where r.id = c.session_id and r.tenant = $1)
+      )
+    group by agent`,
 };
 const TYPING = {
   name: "rooms.typing",

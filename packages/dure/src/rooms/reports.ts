@@ -24,7 +24,7 @@ interface Reports {
     why: string,
     failure: ChannelFailure | undefined,
   ) => Report;
-  /** Nobody knows whether it is there. */
+  /** It is not known whether it is there. */
   readonly unsure: (who: string, place: string, why: string) => Report;
   readonly unsureThread: (thread: string, why: string) => Report;
   readonly offline: (from: string, to: string, why: string) => Report;

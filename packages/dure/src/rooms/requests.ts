@@ -7,7 +7,7 @@ import { roomReports } from "./reports.ts";
 import type { RoomsSetting, Talk } from "./talk.ts";
 import { GONE, roomTexts, type GoneReason } from "./texts.ts";
 
-/** How often somebody looks for requests that nobody answered, milliseconds. */
+/** How often each process looks for unanswered requests, milliseconds. */
 const LOOK_EVERY_MS = 1_000;
 const AT_ONCE = 50;
 
@@ -21,7 +21,7 @@ interface DueRequest {
   readonly origin: Origin;
 }
 
-/** Where somebody was asked to hand over. */
+/** Where the work was asked for that was handed over. */
 interface Origin {
   readonly place?: string;
   readonly session?: string;
@@ -76,7 +76,7 @@ export class Requests {
         role: "delegation",
         room: place.id,
         agent: closed.to_agent,
-        ...(closed.origin.session !== undefined && { session: closed.origin.session }),
+        session: closed.origin.session,
         data: {
           request: closed.id,
           from: closed.from_agent,
@@ -181,7 +181,7 @@ export class Requests {
   }
 
   /**
-   * Nobody waits for an answer for ever: the request ends as its thread forgets who takes part.
+   * No request waits for ever: it ends as its thread forgets who takes part.
    * What the operator was told stands.
    */
   async #expire(tx: Transaction, request: DueRequest): Promise<void> {
@@ -194,7 +194,7 @@ export class Requests {
         type: "collaborate.failed",
         role: "delegation",
         agent: request.from_agent,
-        ...(session !== undefined && { session }),
+        session,
         data: {
           request: request.id,
           to: request.to_agent,
@@ -247,7 +247,7 @@ export async function withdrawRequestsIn(
         type: "collaborate.failed",
         role: "delegation",
         agent: request.from_agent,
-        ...(session !== undefined && { session }),
+        session,
         data: { request: request.id, to: request.to_agent, why: GONE[because].en },
       },
     ]);
@@ -267,26 +267,59 @@ export async function withdrawRequestsIn(
 /** The words of a turn or of its tools, and the request that it was started for. */
 const SAID_FOR = {
   name: "request.said_for",
-  text: "select h.request from dure.room_messages m join dure.handlings h on h.turn = coalesce(m.turn, m.during) where m.id = $1 and m.mark is null",
+  text: `
+    select h.request
+    from dure.room_messages m
+    join dure.handlings h on h.turn = coalesce(m.turn, m.during)
+    where m.id = $1 and m.mark is null`,
 };
 const CLOSE_ONE = {
   name: "request.close_one",
   text: `
     with one as (
-      select r.id from dure.requests r
-       where r.thread = $1 and r.to_agent = $2 and r.state = 'open'
-         and (r.id = $3 or ($3::text is null or not exists (select 1 from dure.requests o where o.id = $3 and o.state = 'open' and o.to_agent = $2 and o.thread = $1))
-              and exists (select 1 from dure.handlings h left join dure.room_messages m on m.id = h.answer
-                           where h.request = r.id and h.agent = r.to_agent and h.state = 'done' and (h.answer is null or m.delivery in ('failed', 'unknown'))))
-       order by (r.id = $3) desc nulls last, r.created_at limit 1 for update
+      select r.id
+      from dure.requests r
+      where r.thread = $1
+        and r.to_agent = $2
+        and r.state = 'open'
+        and (
+          r.id = $3
+          or (
+            $3::text is null
+            or not exists (
+              select 1
+              from dure.requests o
+              where o.id = $3 and o.state = 'open' and o.to_agent = $2 and o.thread = $1
+            )
+          )
+            and exists (
+              select 1
+              from dure.handlings h
+              left join dure.room_messages m on m.id = h.answer
+              where h.request = r.id
+                and h.agent = r.to_agent
+                and h.state = 'done'
+                and (h.answer is null or m.delivery in ('failed', 'unknown'))
+            )
+        )
+      order by (r.id = $3) desc nulls last, r.created_at
+      limit 1
+      for update
     )
-    update dure.requests r set state = 'answered', answer = $4, closed_at = clock_timestamp(), next_at = null
-      from one where r.id = one.id
+    update dure.requests r
+    set state = 'answered', answer = $4, closed_at = clock_timestamp(), next_at = null
+    from one
+    where r.id = one.id
     returning r.id, r.from_agent, r.to_agent, r.origin, r.reminders`,
 };
 const DUE = {
   name: "request.due",
-  text: "select id from dure.requests where state = 'open' and next_at <= clock_timestamp() order by next_at limit $1",
+  text: `
+    select id
+    from dure.requests
+    where state = 'open' and next_at <= clock_timestamp()
+    order by next_at
+    limit $1`,
 };
 const THREAD_OF = {
   name: "request.thread_of",
@@ -294,23 +327,43 @@ const THREAD_OF = {
 };
 const TAKE_DUE = {
   name: "request.take_due",
-  text: `select id, from_agent, to_agent, thread, reminders, origin, (extract(epoch from clock_timestamp() - created_at) * 1000)::double precision as waited_ms
-           from dure.requests where id = $1 and state = 'open' and next_at <= clock_timestamp() for update`,
+  text: `
+    select id, from_agent, to_agent, thread, reminders, origin,
+      (
+        extract(epoch from clock_timestamp() - created_at) * 1000
+      )::double precision as waited_ms
+    from dure.requests
+    where id = $1 and state = 'open' and next_at <= clock_timestamp()
+    for update`,
 };
 const REMINDED = {
   name: "request.reminded",
-  text: "update dure.requests set reminders = reminders + 1, next_at = created_at + $2::double precision * interval '1 millisecond' where id = $1",
+  text: `
+    update dure.requests
+    set reminders = reminders + 1,
+      next_at = created_at + $2::double precision * interval '1 millisecond'
+    where id = $1`,
 };
 const WITHDRAW_IN = {
   name: "request.withdraw_in",
-  text: `update dure.requests set state = 'withdrawn', closed_at = clock_timestamp(), next_at = null where thread = any($1::text[]) and state = 'open'
-         returning id, from_agent, to_agent, thread, origin`,
+  text: `
+    update dure.requests
+    set state = 'withdrawn', closed_at = clock_timestamp(), next_at = null
+    where thread = any($1::text[]) and state = 'open'
+    returning id, from_agent, to_agent, thread, origin`,
 };
 const GIVE_UP_REMINDING = {
   name: "request.no_more_reminders",
-  text: "update dure.requests set reminders = reminders + 1, next_at = clock_timestamp() + $2::double precision * interval '1 millisecond' where id = $1",
+  text: `
+    update dure.requests
+    set reminders = reminders + 1,
+      next_at = clock_timestamp() + $2::double precision * interval '1 millisecond'
+    where id = $1`,
 };
 const EXPIRE = {
   name: "request.expire",
-  text: "update dure.requests set state = 'expired', closed_at = clock_timestamp(), next_at = null where id = $1",
+  text: `
+    update dure.requests
+    set state = 'expired', closed_at = clock_timestamp(), next_at = null
+    where id = $1`,
 };

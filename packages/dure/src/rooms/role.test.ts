@@ -39,11 +39,11 @@ describe("in a channel", () => {
     expect(handlers(roles)).toEqual(["ruda", "eden"]);
   });
 
-  test("an agent's message without a mention is answered by nobody, not even the default agent", () => {
+  test("an agent's message without a mention is not answered, not even by the default agent", () => {
     expect(handlers(decide(aMessage({ author: "eden", authorKind: "agent" })))).toEqual([]);
   });
 
-  test("an author that names itself leaves the lead to the next one, and addresses nobody when it is alone", () => {
+  test("an author that names itself leaves the lead to the next one, and alone addresses no agent", () => {
     const both = decide(
       aMessage({ author: "ruda", authorKind: "agent", mentions: ["ruda", "eden"] }),
     );
@@ -166,7 +166,7 @@ describe("in a thread", () => {
   });
 });
 
-describe("a message that nobody answers", () => {
+describe("a message that no agent answers", () => {
   test("L1 of a sink is dropped by everybody, mentions or not", () => {
     const roles = decide(
       aMessage({ author: "ruda", authorKind: "agent", fromSink: true, mentions: TEAM }),
@@ -405,13 +405,20 @@ function messageOf(given: Case): Addressing {
           : given.at === "thread-out"
             ? ["author", "other"]
             : [],
-      ...(given.at === "channel-mine" && { defaultAgent: "me" }),
-      ...(given.at === "channel-others" && { defaultAgent: "other" }),
-      ...(given.at === "direct-mine" && { directWith: "me" }),
-      ...(given.at === "direct-others" && { directWith: "other" }),
+      defaultAgent: DEFAULT_AGENTS[given.at],
+      directWith: DIRECT_WITH[given.at],
     },
   };
 }
+
+const DEFAULT_AGENTS: Readonly<Record<string, string>> = {
+  "channel-mine": "me",
+  "channel-others": "other",
+};
+const DIRECT_WITH: Readonly<Record<string, string>> = {
+  "direct-mine": "me",
+  "direct-others": "other",
+};
 
 function decide(message: Addressing): Record<string, RoleDecision> {
   return Object.fromEntries(decideRoles(message, TEAM, { allowBots: false }));

@@ -10,10 +10,10 @@ export type AgentId = string;
 export interface RoleDecision {
   readonly role: "HANDLER" | "OBSERVER" | "IGNORED";
   /** Who leads when several are mentioned; only a mention gives a rank. */
-  readonly rank?: "PRIMARY" | "SECONDARY";
+  readonly rank?: "PRIMARY" | "SECONDARY" | undefined;
   readonly because: RoleReason;
   /** The agent was mentioned in a thread: it is a participant from now on (or stays one). */
-  readonly joins?: true;
+  readonly joins?: true | undefined;
 }
 
 /** A message as far as it matters for who answers it. */
@@ -50,9 +50,9 @@ export interface AddressedPlace {
   /** Of the thread; none elsewhere. */
   readonly participants: readonly AgentId[];
   /** The agent of a direct room. */
-  readonly directWith?: AgentId;
+  readonly directWith?: AgentId | undefined;
   /** Of the channel, else the team's. */
-  readonly defaultAgent?: AgentId;
+  readonly defaultAgent?: AgentId | undefined;
 }
 
 export interface RolePolicy {
@@ -64,61 +64,83 @@ export interface RolePolicy {
  * Whether `self` answers a message. Pure; the first rule that applies wins, in the order of
  * docs/spec/collaboration §2.
  *
- * Three readings of the specification: nobody but its agent sees a direct room, as on the
- * platforms; an author who names itself (a reply to its own message does) addresses nobody by that;
- * and a person's message opens the thread that it is written in, so a participant answers it there
- * although the record may still say that the thread rests.
+ * Three readings of the specification. Only its agent sees a direct room, as on the platforms. An
+ * author who names itself (a reply to its own message does) addresses no agent by that. A person's
+ * message opens the thread that it is written in, so a participant answers it there although the
+ * record may still say that the thread rests.
  */
 export function decideRole(self: AgentId, message: Addressing, policy: RolePolicy): RoleDecision {
-  const { author, authorKind, place } = message;
+  return (
+    decideIgnored(self, message, policy) ??
+    decideInDirectRoom(self, message) ??
+    decideWhileStopped(message) ??
+    decideByMention(self, message) ??
+    decideInThread(self, message) ??
+    decideAsDefaultAgent(self, message)
+  );
+}
 
-  if (!place.allowed) return { role: "IGNORED", because: "place-not-allowed" };
+function decideIgnored(
+  self: AgentId,
+  message: Addressing,
+  policy: RolePolicy,
+): RoleDecision | undefined {
+  if (!message.place.allowed) return { role: "IGNORED", because: "place-not-allowed" };
   if (message.seen) return { role: "IGNORED", because: "seen-before" };
   if (isBy(self, message)) return { role: "IGNORED", because: "own-message" };
   if (message.fromSink) return { role: "IGNORED", because: "sink-message" };
   if (message.isNotice) return { role: "IGNORED", because: "notice" };
-  if (authorKind === "foreign" && !policy.allowBots) {
+  if (message.authorKind === "foreign" && !policy.allowBots) {
     return { role: "IGNORED", because: "foreign-bot" };
   }
+  return undefined;
+}
 
-  if (place.kind === "direct") {
-    return place.directWith === self
-      ? { role: "HANDLER", because: "direct-message" }
-      : { role: "IGNORED", because: "direct-with-another" };
+function decideInDirectRoom(self: AgentId, { place }: Addressing): RoleDecision | undefined {
+  if (place.kind !== "direct") return undefined;
+  return place.directWith === self
+    ? { role: "HANDLER", because: "direct-message" }
+    : { role: "IGNORED", because: "direct-with-another" };
+}
+
+/** Agents' talk that a guard has stopped. */
+function decideWhileStopped(message: Addressing): RoleDecision | undefined {
+  if (message.authorKind === "person" || message.isReminder) return undefined;
+  if (message.place.state === "resting") return { role: "OBSERVER", because: "place-rests" };
+  if (message.place.state === "suspended") {
+    return { role: "OBSERVER", because: "place-suspended" };
   }
+  return undefined;
+}
 
-  if (authorKind !== "person" && !message.isReminder) {
-    if (place.state === "resting") return { role: "OBSERVER", because: "place-rests" };
-    if (place.state === "suspended") return { role: "OBSERVER", because: "place-suspended" };
-  }
-
-  const mentions =
-    authorKind === "agent" && message.mentions.includes(author)
-      ? message.mentions.filter((agent) => agent !== author)
-      : message.mentions;
-  const position = mentions.indexOf(self);
+function decideByMention(self: AgentId, message: Addressing): RoleDecision | undefined {
+  const others = message.mentions.filter((agent) => !isBy(agent, message));
+  const position = others.indexOf(self);
   if (position >= 0) {
-    const rank = position === 0 ? "PRIMARY" : "SECONDARY";
     return {
       role: "HANDLER",
-      rank,
+      rank: position === 0 ? "PRIMARY" : "SECONDARY",
       because: "mentioned",
-      ...(place.kind === "thread" && { joins: true }),
+      joins: message.place.kind === "thread" ? true : undefined,
     };
   }
-  if (mentions.length > 0) return { role: "OBSERVER", because: "others-mentioned" };
+  return others.length > 0 ? { role: "OBSERVER", because: "others-mentioned" } : undefined;
+}
 
-  if (place.kind === "thread") {
-    if (!place.participants.includes(self)) return { role: "OBSERVER", because: "not-in-thread" };
-    const isOpen = place.state === "open" || (authorKind === "person" && place.state !== "closed");
-    return isOpen
-      ? { role: "HANDLER", because: "participant" }
-      : { role: "OBSERVER", because: "thread-not-open" };
-  }
-  if (authorKind === "person" && place.defaultAgent === self) {
-    return { role: "HANDLER", because: "default-agent" };
-  }
-  return { role: "OBSERVER", because: "not-addressed" };
+function decideInThread(self: AgentId, message: Addressing): RoleDecision | undefined {
+  const { place } = message;
+  if (place.kind !== "thread") return undefined;
+  if (!place.participants.includes(self)) return { role: "OBSERVER", because: "not-in-thread" };
+  const isOpened = message.authorKind === "person" && place.state !== "closed";
+  return place.state === "open" || isOpened
+    ? { role: "HANDLER", because: "participant" }
+    : { role: "OBSERVER", because: "thread-not-open" };
+}
+
+function decideAsDefaultAgent(self: AgentId, { authorKind, place }: Addressing): RoleDecision {
+  return authorKind === "person" && place.defaultAgent === self
+    ? { role: "HANDLER", because: "default-agent" }
+    : { role: "OBSERVER", because: "not-addressed" };
 }
 
 /**

@@ -1,4 +1,4 @@
-/** What the rows of a place do by themselves, whoever writes in it. */
+/** What the rows of a place do by themselves, for every writer. */
 
 import { describe, expect, test } from "vitest";
 import type { Database } from "../durable/database.ts";
@@ -76,7 +76,11 @@ test("a suspension ends with its time, not before", async () => {
   await using world = await openWorld();
   const suspend = (until: string) =>
     world.database.query({
-      text: `update dure.places set state = 'suspended', suspended_until = clock_timestamp() ${until} interval '1 minute' where id = 'web:general'`,
+      text: `
+        update dure.places
+        set state = 'suspended',
+          suspended_until = clock_timestamp() ${until} interval '1 minute'
+        where id = 'web:general'`,
     });
 
   await suspend("+");
@@ -94,7 +98,10 @@ test("who took part in a thread is forgotten when it slept for too long, not bef
   const sleptFor = (ms: number) =>
     world.database.query(
       {
-        text: "update dure.places set active_at = clock_timestamp() - $1 * interval '1 millisecond' where id = 'web:thread'",
+        text: `
+          update dure.places
+          set active_at = clock_timestamp() - $1 * interval '1 millisecond'
+          where id = 'web:thread'`,
       },
       [ms],
     );
@@ -109,7 +116,9 @@ test("who took part in a thread is forgotten when it slept for too long, not bef
 test("who comes to a place that was found to be another one is led there", async () => {
   await using world = await openWorld();
   await world.database.query({
-    text: "insert into dure.places (id, adapter, kind, parent, name, thread, moved_to) values ('web:double', 'web', 'thread', 'web:general', 'double', 'd', 'web:thread')",
+    text: `
+      insert into dure.places (id, adapter, kind, parent, name, thread, moved_to)
+      values ('web:double', 'web', 'thread', 'web:general', 'double', 'd', 'web:thread')`,
   });
 
   expect(await world.open("web:double")).toMatchObject({ id: "web:thread" });
@@ -271,9 +280,15 @@ async function addWork(
 ): Promise<void> {
   await database.query(
     {
-      text: `insert into dure.handlings (id, agent, place, session, state, holder, behind, not_before, created_at)
-             values ($1, 'ruda', 'web:general', $2, $3, $4, $5,
-               clock_timestamp() + $6 * interval '1 millisecond', clock_timestamp() - $7 * interval '1 millisecond')`,
+      text: `
+        insert into dure.handlings (
+          id, agent, place, session, state, holder, behind, not_before, created_at
+        )
+        values (
+          $1, 'ruda', 'web:general', $2, $3, $4, $5,
+          clock_timestamp() + $6 * interval '1 millisecond',
+          clock_timestamp() - $7 * interval '1 millisecond'
+        )`,
     },
     [id, session, state ?? "waiting", holder ?? null, behind ?? null, waitMs ?? 0, ageMs ?? 0],
   );
@@ -299,8 +314,14 @@ async function addProcess(
 ): Promise<void> {
   await database.query(
     {
-      text: `insert into dure.processes (id, app_version, host, machine, pid, pid_started, ended_at, ended_because)
-             values ($1, '1', 'h', 'm', 1, '1', case when $2 then clock_timestamp() end, case when $2 then 'gone' end)`,
+      text: `
+        insert into dure.processes (
+          id, app_version, host, machine, pid, pid_started, ended_at, ended_because
+        )
+        values (
+          $1, '1', 'h', 'm', 1, '1', case when $2 then clock_timestamp() end,
+          case when $2 then 'gone' end
+        )`,
     },
     [id, ended],
   );

@@ -55,8 +55,8 @@ export class RoomStore {
   }
 
   /**
-   * What followed from one message, all of it or nothing; but for the record of those who overheard
-   * it, which may fail (`unrecorded`: why).
+   * What followed from one message, all of it or nothing. Only the record of the agents that
+   * overheard it may fail (`unrecorded`: why).
    */
   async write(
     tx: Transaction,
@@ -89,11 +89,12 @@ export class RoomStore {
 
   /** One open escalation per subject; a repeat changes nothing. Gives the open one's id. */
   async escalate(tx: Queryable, escalation: RoomEscalation): Promise<string> {
-    const [open] = await raiseEscalations(tx, [{ suggestedActions: SEEN, ...escalation }]);
+    const suggestedActions = escalation.suggestedActions ?? SEEN;
+    const [open] = await raiseEscalations(tx, [{ ...escalation, suggestedActions }]);
     return open!.id;
   }
 
-  /** Closes what waits for a decision that nobody needs any more. */
+  /** Closes what waits for a decision that is not needed any more. */
   async settleEscalation(tx: Queryable, subject: string, by: string): Promise<void> {
     await settleEscalation(tx, subject, { by });
   }
@@ -103,8 +104,9 @@ export class RoomStore {
 const SEEN = [{ value: "seen", label: "확인 / Seen" }] as const;
 
 /** Default: an operator can only say that it has been seen. */
-export type RoomEscalation = Omit<NewEscalation, "suggestedActions"> &
-  Partial<Pick<NewEscalation, "suggestedActions">>;
+export type RoomEscalation = Omit<NewEscalation, "suggestedActions"> & {
+  readonly suggestedActions?: NewEscalation["suggestedActions"] | undefined;
+};
 
 /** The parameter of dure.write_message. */
 export interface WrittenMessage {
@@ -112,22 +114,24 @@ export interface WrittenMessage {
   readonly adapter: string;
   /** The message is stored already; its roles grow. */
   readonly known: boolean;
-  readonly message: { readonly id: string; readonly ends?: boolean } | NewMessageRow;
+  readonly message: { readonly id: string; readonly ends?: boolean } | NewMessageRow | undefined;
   readonly roles: Readonly<Record<string, StoredRole>>;
   readonly joins: readonly string[];
   readonly handlings: readonly NewHandling[];
-  readonly observed?: {
-    readonly sender: string;
-    readonly excerpt: string;
-    readonly agents: readonly string[];
-  };
+  readonly observed?:
+    | {
+        readonly sender: string;
+        readonly excerpt: string;
+        readonly agents: readonly string[];
+      }
+    | undefined;
   readonly change: {
-    readonly state?: PlaceState;
-    readonly suspend_ms?: number;
-    readonly agent_messages?: number;
-    readonly recent_ms?: readonly number[];
+    readonly state?: PlaceState | undefined;
+    readonly suspend_ms?: number | undefined;
+    readonly agent_messages?: number | undefined;
+    readonly recent_ms?: readonly number[] | undefined;
   };
-  readonly outbox?: readonly NewEntry[];
+  readonly outbox?: readonly NewEntry[] | undefined;
   readonly events: readonly NewPlatformEvent[];
 }
 
@@ -138,18 +142,18 @@ export interface NewMessageRow {
   readonly author_name: string;
   readonly text: string;
   readonly mentions: readonly string[];
-  readonly mark?: MessageMark;
-  readonly ends?: boolean;
-  readonly reply_to?: string;
-  readonly turn?: string;
-  readonly during?: string;
-  readonly request?: string;
-  readonly delivery?: "sent" | "queued";
-  readonly attachments?: readonly unknown[];
-  readonly buttons?: readonly { readonly value: string; readonly label: string }[];
-  readonly at?: number;
-  readonly platform_id?: string;
-  readonly client_id?: string;
+  readonly mark?: MessageMark | undefined;
+  readonly ends?: boolean | undefined;
+  readonly reply_to?: string | undefined;
+  readonly turn?: string | undefined;
+  readonly during?: string | undefined;
+  readonly request?: string | undefined;
+  readonly delivery?: "sent" | "queued" | undefined;
+  readonly attachments?: readonly unknown[] | undefined;
+  readonly buttons?: readonly { readonly value: string; readonly label: string }[] | undefined;
+  readonly at?: number | undefined;
+  readonly platform_id?: string | undefined;
+  readonly client_id?: string | undefined;
 }
 
 /**
@@ -160,22 +164,22 @@ export type MessageMark = "notice" | "reminder" | "sink";
 
 export interface StoredRole {
   readonly role: "HANDLER" | "OBSERVER" | "IGNORED";
-  readonly rank?: "PRIMARY" | "SECONDARY";
+  readonly rank?: "PRIMARY" | "SECONDARY" | undefined;
   readonly because: string;
   /** Milliseconds since the epoch. */
   readonly at: number;
   /** The message that answered. */
-  readonly answer?: string;
+  readonly answer?: string | undefined;
 }
 
 export interface NewHandling {
   readonly id: string;
   readonly agent: string;
   readonly session: string;
-  readonly rank?: "PRIMARY" | "SECONDARY";
-  readonly request?: string;
-  readonly behind?: string;
-  readonly wait_ms?: number;
+  readonly rank?: "PRIMARY" | "SECONDARY" | undefined;
+  readonly request?: string | undefined;
+  readonly behind?: string | undefined;
+  readonly wait_ms?: number | undefined;
 }
 
 export interface StoredMessage {
@@ -255,10 +259,20 @@ const PLACE = {
 };
 const PLACE_AT = {
   name: "room.place_at",
-  text: "select * from dure.places where adapter = $1 and channel = $2 and coalesce(thread, '') = $3 and (kind <> 'thread' or thread is not null)",
+  text: `
+    select *
+    from dure.places
+    where adapter = $1
+      and channel = $2
+      and coalesce(thread, '') = $3
+      and (kind <> 'thread' or thread is not null)`,
 };
 const MESSAGE = { name: "room.message", text: "select * from dure.room_messages where id = $1" };
 const MESSAGE_AT = {
   name: "room.message_at",
-  text: "select m.* from dure.room_parts p join dure.room_messages m on m.id = p.message where p.adapter = $1 and p.platform_id = $2",
+  text: `
+    select m.*
+    from dure.room_parts p
+    join dure.room_messages m on m.id = p.message
+    where p.adapter = $1 and p.platform_id = $2`,
 };

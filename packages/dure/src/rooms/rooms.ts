@@ -1,5 +1,4 @@
 import type { Conversations, Page } from "../engine/api.ts";
-import { AuditLog, type Deed } from "../durable/audit-log.ts";
 import type { Database } from "../durable/database.ts";
 import type { EventLog } from "../durable/event-log.ts";
 import type { Leases } from "../durable/leases.ts";
@@ -9,35 +8,33 @@ import type { ProcessLease } from "../durable/processes.ts";
 import type { RetentionRule } from "../durable/retention.ts";
 import type { Inbox } from "../escalations/inbox.ts";
 import type { Clock } from "../kernel/clock.ts";
-import { codeOf, DureError } from "../kernel/errors.ts";
-import type { SuggestedAction } from "../kernel/escalation.ts";
+import { DureError } from "../kernel/errors.ts";
 import { newId } from "../kernel/ids.ts";
 import type { Logger } from "../kernel/logger.ts";
 import { Accounts } from "./accounts.ts";
-import type { ChannelAdapter, PressingPerson } from "./channel-adapter.ts";
-import {
-  Collaboration,
-  type CollaborateCall,
-  type CollaborateCaller,
-  type CollaborateResult,
-} from "./collaborate.ts";
+import { Buttons } from "./buttons.ts";
+import type { ChannelAdapter } from "./channel-adapter.ts";
+import type { CollaborateCall, CollaborateCaller, CollaborateResult } from "./collaborate-call.ts";
+import { Collaboration } from "./collaborate.ts";
+import { makeConfiguredPlaces } from "./configured-places.ts";
 import { Delivery } from "./delivery.ts";
 import { channelPlaceId, type Directory } from "./directory.ts";
 import { Inbound } from "./inbound.ts";
 import type { RoomLimits } from "./limits.ts";
-import { LIFT_BUTTON } from "./guards.ts";
 import { liftPairsIn, Lifts, RESUME } from "./lifts.ts";
 import { NOTICE_TOPIC, noticeHandler } from "./notices.ts";
 import { shownPlace, type Place, type ShownPlace } from "./place.ts";
 import { RoomReader, type RoomSummary } from "./reading.ts";
 import { ConversationSink, type ConversationOf, type SinkTargets } from "./sink.ts";
-import { Requests, withdrawRequestsIn } from "./requests.ts";
+import { Requests } from "./requests.ts";
 import { Responder } from "./responder.ts";
+import { checkPerson, maySee, type RoomPerson } from "./room-person.ts";
+import { roomRetention } from "./room-retention.ts";
 import { RoomStore, type StoredMessage } from "./room-store.ts";
 import { Talk, placeUnknown, type RoomsSetting } from "./talk.ts";
 import { makeRoomsOf } from "./tenant-rooms.ts";
 import { checkText, LONGEST_TEXT } from "./text.ts";
-import { GONE, roomTexts, type RoomLocale } from "./texts.ts";
+import { roomTexts, type RoomLocale } from "./texts.ts";
 
 export interface RoomsOptions {
   readonly database: Database;
@@ -59,10 +56,10 @@ export interface RoomsOptions {
   readonly stream?: boolean;
   /**
    * Platform ids of users or roles that may answer what waits for a decision by buttons. Default:
-   * whoever manages the server where the button stands.
+   * users who manage the server where the button stands.
    */
   readonly approvers?: readonly string[] | undefined;
-  readonly defaultChannel?: string;
+  readonly defaultChannel?: string | undefined;
   /** What an agent is told of itself, for the directory that operators see. */
   readonly personaOf?: (agent: string) => Promise<string | undefined>;
   /** Where background work is reported; needs `events` and `conversationOf`. */
@@ -71,15 +68,6 @@ export interface RoomsOptions {
   readonly conversationOf?: ConversationOf;
   readonly clock: Clock;
   readonly logger: Logger;
-}
-
-/** Who calls: a tenant's person. */
-export interface RoomPerson {
-  readonly tenant: string;
-  /** An administrator without a tenant: sees the channels of all. Default no. */
-  readonly seesAll?: boolean | undefined;
-  /** Their name; what they write stands under it. */
-  readonly person: string;
 }
 
 /**
@@ -102,24 +90,8 @@ export class Rooms {
 
   constructor(options: RoomsOptions) {
     this.#options = options;
-    const { database, outbox, notifications, clock, logger, directory, limits, locale } = options;
-    const store = new RoomStore({ database, limits });
-    const adapters = new Map(options.adapters.map((adapter) => [adapter.name, adapter]));
-    this.#setting = {
-      database,
-      outbox,
-      notifications,
-      clock,
-      logger,
-      store,
-      directory,
-      limits,
-      locale,
-      allowBots: options.allowBots ?? false,
-      adapters,
-      stream: options.stream ?? false,
-      ...(options.defaultChannel !== undefined && { defaultChannel: options.defaultChannel }),
-    };
+    const { database, directory, limits } = options;
+    this.#setting = settingOf(options);
     this.#talk = new Talk(this.#setting);
     this.#requests = new Requests(this.#setting, this.#talk);
     const delivery = new Delivery(this.#setting, {
@@ -127,7 +99,7 @@ export class Rooms {
       requests: this.#requests,
       threadFound: (adapter, place) => this.#threadFound(adapter, place),
     });
-    this.#lifts = new Lifts(this.#setting, { talk: this.#talk, delivery });
+    this.#lifts = new Lifts(this.#setting, { talk: this.#talk, unsure: delivery.unsure });
     this.collaboration = new Collaboration(this.#setting, this.#talk);
     this.#responder = new Responder(this.#setting, {
       talk: this.#talk,
@@ -139,13 +111,14 @@ export class Rooms {
       delivery,
       processId: options.lease.id,
     });
+    const buttons = this.#buttons();
     this.#inbound = options.adapters.map(
       (adapter) =>
         new Inbound(this.#setting, {
           adapter,
           talk: this.#talk,
           accounts: this.#accounts,
-          press: (id, value, by) => this.#press(id, value, by),
+          press: (id, value, by) => buttons.press(id, value, by),
         }),
     );
     this.reader = new RoomReader({ database, directory, limits, personaOf: options.personaOf });
@@ -176,7 +149,7 @@ export class Rooms {
    * Connections stay as they are.
    */
   async enrol(directory: Directory): Promise<void> {
-    await this.#makePlaces(directory, { isReload: true });
+    await makeConfiguredPlaces(this.#setting, directory, { isReload: true });
     await this.#accounts.enrol(directory);
   }
 
@@ -220,8 +193,8 @@ export class Rooms {
       author: who.person,
       authorName: who.person,
       text: checked.text,
-      ...(message.clientId !== undefined && { clientId: message.clientId }),
-      ...(message.replyTo !== undefined && { replyTo: message.replyTo }),
+      clientId: message.clientId,
+      replyTo: message.replyTo,
     };
     return this.#talk.hear(place.id, heard, agents);
   }
@@ -369,55 +342,20 @@ export class Rooms {
     return this.collaboration.collaborate(caller, call, options);
   }
 
-  /** Rows of rooms age too. Source: docs/spec/collaboration §3, §7, §9. */
   retentionRules(): readonly RetentionRule[] {
-    return [
-      // Not since it was said: what was read late has been seen all the same.
-      { name: "room-messages", table: "dure.room_messages", ageColumn: "heard_at", keep: "90d" },
-      {
-        name: "handlings",
-        table: "dure.handlings",
-        ageColumn: "finished_at",
-        keep: "7d",
-        where: "state = 'done'",
-      },
-      {
-        name: "observations",
-        table: "dure.observations",
-        ageColumn: "at",
-        keep: this.#options.limits.observationsMs,
-      },
-      { name: "room-client-ids", table: "dure.room_client_ids", ageColumn: "at", keep: "24h" },
-      {
-        name: "requests",
-        table: "dure.requests",
-        ageColumn: "closed_at",
-        keep: "7d",
-        where: "state <> 'open'",
-      },
-      { name: "collaborations", table: "dure.collaborations", ageColumn: "at", keep: "7d" },
-      {
-        name: "participants",
-        table: "dure.participants",
-        ageColumn: "since",
-        keep: this.#options.limits.participantsMs,
-        where: FORGOTTEN(this.#options.limits.participantsMs),
-      },
-      {
-        name: "thread-routes",
-        table: "dure.thread_routes",
-        ageColumn: "renewed_at",
-        keep: this.#options.limits.routeMs,
-      },
-      {
-        name: "room-threads",
-        table: "dure.places",
-        ageColumn: "active_at",
-        keep: "365d",
-        where: "kind = 'thread'",
-      },
-      { name: "web-posts", table: "dure.web_posts", ageColumn: "at", keep: "24h" },
-    ];
+    return roomRetention(this.#options.limits);
+  }
+
+  #buttons(): Buttons {
+    const { database, inbox, logger, locale, approvers } = this.#options;
+    return new Buttons({
+      database,
+      inbox,
+      logger,
+      locale,
+      approvers,
+      resume: (place, person) => this.resume(place, { tenant: "", person }),
+    });
   }
 
   async #start(): Promise<void> {
@@ -426,7 +364,7 @@ export class Rooms {
       logger,
       adapters.map((adapter) => adapter.name),
     );
-    await this.#makePlaces(directory, { isReload: false });
+    await makeConfiguredPlaces(this.#setting, directory, { isReload: false });
     outbox.handle(NOTICE_TOPIC, noticeHandler(this.#setting, this.#talk));
     for (const [index, adapter] of adapters.entries()) await adapter.start(this.#inbound[index]!);
     await this.#accounts.start();
@@ -434,62 +372,6 @@ export class Rooms {
     this.#requests.start();
     this.#lifts.start();
     this.#sink?.start();
-  }
-
-  /**
-   * Places of the allowlist, and of nothing else: a channel that is not configured any more is
-   * closed with its threads, until it is again. What was said in a channel before a reload brought
-   * it is nobody's; a start reads it like any gap.
-   */
-  async #makePlaces(directory: Directory, { isReload }: { isReload: boolean }): Promise<void> {
-    const { database } = this.#options;
-    const ids = directory.channels.map((channel) => channelPlaceId(channel));
-    for (const channel of directory.channels) {
-      const [renamed] = await database.query(FREE_CHANNEL, [
-        channelPlaceId(channel),
-        channel.adapter,
-        channel.channel,
-      ]);
-      await database.query(CHANNEL, [
-        channelPlaceId(channel),
-        channel.adapter,
-        channel.name,
-        channel.guild ?? null,
-        channel.channel,
-        NOT_CONFIGURED,
-        isReload && renamed === undefined,
-      ]);
-      await database.query(KEEP_THREADS, [
-        channelPlaceId(channel),
-        channel.adapter,
-        channel.channel,
-      ]);
-      await database.query(TENANTS_CHANNEL, [
-        channelPlaceId(channel),
-        channel.name,
-        NOT_CONFIGURED,
-      ]);
-      await database.query(OPEN_THREADS, [channelPlaceId(channel), NOT_CONFIGURED]);
-    }
-    await database.transaction(async (tx) => {
-      const closed = await tx.query<{ id: string }>(CLOSE_OTHERS, [ids, NOT_CONFIGURED]);
-      if (closed.length === 0) return;
-      await this.#setting.store.emit(
-        tx,
-        closed.map(({ id }) => ({
-          type: "room.closed",
-          role: "system",
-          room: id,
-          data: { because: "not-configured" },
-        })),
-      );
-      await withdrawRequestsIn(
-        tx,
-        this.#setting,
-        closed.map(({ id }) => id),
-        "not-configured",
-      );
-    });
   }
 
   async #stop(): Promise<void> {
@@ -523,134 +405,25 @@ export class Rooms {
         ),
       );
   }
-
-  /**
-   * What stops agents' talk anybody may lift who can write there; what decides anything else, those
-   * whom the team trusts with it.
-   */
-  async #press(
-    id: string,
-    value: string,
-    by: PressingPerson & { readonly adapter: string },
-  ): Promise<{ label: string }> {
-    const { database, inbox, locale, approvers } = this.#options;
-    const name = `${by.name} (${by.adapter}:${by.id})`;
-    if (id === LIFT_BUTTON) {
-      if (by.writes === false) throw mayNotLift(name, value);
-      await this.#audited({ tenant: "", name, what: "thread.resume", subject: value }, () =>
-        this.resume(value, { tenant: "", person: name }),
-      );
-      return { label: roomTexts(locale).lift() };
-    }
-    const [row] = await database.query<{
-      tenant: string;
-      subject: string;
-      actions: readonly SuggestedAction[];
-    }>(ACTIONS, [id]);
-    const isStop = row?.subject.startsWith("room:loop:") === true;
-    if (isStop && by.writes === false) throw mayNotLift(name, id);
-    if (row && !isStop && !mayAnswer(by, approvers)) {
-      throw new DureError("ANSWER_FORBIDDEN", `${name} may not answer ${id}.`, {
-        class: "forbidden",
-        hint: "Add the user's or a role's id to rooms.approvers.",
-      });
-    }
-    const tenant = row?.tenant ?? "";
-    await this.#audited({ tenant, name, what: `escalation.${value}`, subject: id }, () =>
-      inbox.answer(id, { value }, { tenant, name }),
-    );
-    return { label: row?.actions.find((action) => action.value === value)?.label ?? value };
-  }
-
-  /**
-   * As the server's routes do it: written down before it is done, and how it ended before the
-   * person is answered.
-   */
-  async #audited(deed: Deed, work: () => Promise<unknown>): Promise<void> {
-    const { database, logger } = this.#options;
-    const log = new AuditLog({ database });
-    const entry = await log.begin(deed);
-    const end = (outcome: string): Promise<void> =>
-      log
-        .end(entry, { outcome })
-        .catch((error: unknown) =>
-          logger.error(
-            { entry, code: codeOf(error) },
-            "the outcome of an entry of the audit log could not be written",
-          ),
-        );
-    try {
-      await work();
-    } catch (error) {
-      await end(codeOf(error) ?? "INTERNAL");
-      throw error;
-    }
-    await end("done");
-  }
 }
 
-function mayNotLift(name: string, what: string): DureError {
-  return new DureError("LIFT_FORBIDDEN", `${name} may not lift ${what}.`, {
-    class: "forbidden",
-    hint: "Only who may write there can let the agents go on.",
-  });
-}
-
-/**
- * Whether a person's button decides. Without a list those who manage the server; the platform
- * vouches for ids and roles. Pure. Source: docs/spec/collaboration §9.
- */
-function mayAnswer(
-  { id, roles = [], manages = false }: PressingPerson,
-  approvers: readonly string[] | undefined,
-): boolean {
-  return approvers === undefined ? manages : [id, ...roles].some((one) => approvers.includes(one));
-}
-
-/** Of threads that slept for too long, whether or not anybody looked there since. */
-const FORGOTTEN = (ms: number): string =>
-  `place in (select id from dure.places where kind = 'thread' and active_at < clock_timestamp() - ${Math.round(ms)} * interval '1 millisecond')`;
-
-/**
- * A channel is everybody's of its tenant; a direct room its person's. What is said in private on
- * another platform is for the operators alone.
- */
-function maySee(place: Place, who: RoomPerson): boolean {
-  if (place.kind === "direct") {
-    return place.tenant === who.tenant && (place.adapter !== "web" || place.person === who.person);
-  }
-  return who.seesAll === true || place.tenant === who.tenant;
-}
-
-/**
- * A name that looks like an agent's would let a person speak as one, whatever stands in it that
- * nobody sees.
- */
-function checkPerson(name: string, directory: Directory): void {
-  const shown = comparableName(name);
-  if (shown === "" || /[\p{Cc}\u202a-\u202e\u2066-\u2069]/u.test(name)) {
-    throw new DureError(
-      "PERSON_INVALID",
-      "The name holds nothing that people can read, or signs that they cannot see.",
-      { class: "input", hint: "Choose a name of plain letters." },
-    );
-  }
-  const taken = directory.agents.find(({ id, displayName }) =>
-    [id, displayName].some((agent) => comparableName(agent) === shown),
-  );
-  if (taken) {
-    throw new DureError("PERSON_INVALID", `"${name}" is the name of an agent.`, {
-      class: "input",
-      hint: "Choose another name.",
-    });
-  }
-}
-
-function comparableName(name: string): string {
-  return name
-    .normalize("NFKC")
-    .replace(/[\p{Default_Ignorable_Code_Point}\s]/gu, "")
-    .toLowerCase();
+function settingOf(options: RoomsOptions): RoomsSetting {
+  const { database, outbox, notifications, clock, logger, directory, limits, locale } = options;
+  return {
+    database,
+    outbox,
+    notifications,
+    clock,
+    logger,
+    store: new RoomStore({ database, limits }),
+    directory,
+    limits,
+    locale,
+    allowBots: options.allowBots ?? false,
+    adapters: new Map(options.adapters.map((adapter) => [adapter.name, adapter])),
+    stream: options.stream ?? false,
+    defaultChannel: options.defaultChannel,
+  };
 }
 
 function textRefused(because: "empty" | "malformed" | "too-long"): DureError {
@@ -673,53 +446,17 @@ function textRefused(because: "empty" | "malformed" | "too-long"): DureError {
   );
 }
 
-const CHANNEL = {
-  name: "rooms.channel",
-  text: `insert into dure.places (id, adapter, kind, name, guild, channel, away_from, away_until)
-         values ($1, $2, 'channel', $3, $4, $5, case when $7::boolean then to_timestamp(0) end, case when $7 then clock_timestamp() end)
-         on conflict (id) do update set name = $3, guild = coalesce($4, dure.places.guild), channel = $5, closed_because = null,
-           away_until = case when dure.places.state = 'closed' and dure.places.closed_because = $6 then clock_timestamp() else dure.places.away_until end,
-           state = case when dure.places.state = 'closed' then 'open' else dure.places.state end`,
-};
-/** The same channel stood under another key before. */
-const FREE_CHANNEL = {
-  name: "rooms.free_channel",
-  text: "update dure.places set channel = null, state = 'closed', closed_because = 'it stands under another key now' where adapter = $2 and kind = 'channel' and channel = $3 and id <> $1 returning id",
-};
-/** Why a place is closed that the configuration does not have any more. */
-const NOT_CONFIGURED = GONE["not-configured"].en;
-/** What holds for a channel holds for each tenant's room of it. */
-const TENANTS_CHANNEL = {
-  name: "rooms.tenants_channel",
-  text: `update dure.places set name = $2, closed_because = null,
-           away_until = case when state = 'closed' and closed_because = $3 then clock_timestamp() else away_until end,
-           state = case when state = 'closed' then 'open' else state end
-          where kind = 'channel' and tenant <> '' and split_part(id, '@', 1) = $1`,
-};
-const OPEN_THREADS = {
-  name: "rooms.open_threads",
-  text: "update dure.places set state = 'open', closed_because = null, away_until = clock_timestamp() where kind = 'thread' and split_part(parent, '@', 1) = $1 and state = 'closed' and closed_because = $2",
-};
-const CLOSE_OTHERS = {
-  name: "rooms.close_others",
-  text: `update dure.places set state = 'closed', closed_because = $2, away_from = clock_timestamp(), away_until = null
-          where state <> 'closed' and (kind = 'channel' and not split_part(id, '@', 1) = any($1::text[]) or kind = 'thread' and not split_part(parent, '@', 1) = any($1::text[])) returning id`,
-};
-/** The threads of a channel stay with it. */
-const KEEP_THREADS = {
-  name: "rooms.keep_threads",
-  text: "update dure.places set parent = $1 where adapter = $2 and kind = 'thread' and channel = $3 and parent <> $1",
-};
 const DIRECT = {
   name: "rooms.direct",
-  text: `insert into dure.places (id, adapter, kind, name, tenant, person, agent, channel) values ($1, 'web', 'direct', $2, $3, $4, $5, $1)
-         on conflict (adapter, tenant, person, agent) where kind = 'direct' do update set name = $2 returning id`,
+  text: `
+    insert into dure.places (id, adapter, kind, name, tenant, person, agent, channel)
+    values ($1, 'web', 'direct', $2, $3, $4, $5, $1)
+    on conflict (adapter, tenant, person, agent)
+    where kind = 'direct'
+    do update set name = $2
+    returning id`,
 };
 const REMOVE = {
   name: "rooms.remove",
   text: "delete from dure.participants where place = $1 and agent = $2 returning agent",
-};
-const ACTIONS = {
-  name: "rooms.actions",
-  text: "select tenant, subject, actions from dure.escalations where id = $1",
 };

@@ -18,17 +18,17 @@ import { threadSlot } from "./thread-slot.ts";
  */
 export interface SinkTargets {
   /** One thread per conversation in this channel. */
-  readonly channel?: RoomChannel;
+  readonly channel?: RoomChannel | undefined;
   /**
    * POST of `{"items": [SinkLine, …]}`, at most 50 at once; the key of the batch is in
    * `Idempotency-Key`.
    */
-  readonly webhook?: string;
+  readonly webhook?: string | undefined;
   /**
    * NDJSON, one `SinkLine` per line. At least once: after a crash between writing and recording a
    * line may stand twice, with the same `id`.
    */
-  readonly file?: string;
+  readonly file?: string | undefined;
 }
 
 /** What an agent has said in a background exchange. */
@@ -304,18 +304,37 @@ const POSITION = {
 };
 const MOVE = {
   name: "sink.move",
-  text: "insert into dure.cursors as c (name, position) values ('room.sink', $1) on conflict (name) do update set position = $1, at = clock_timestamp() where c.position <> $1 returning name",
+  text: `
+    insert into dure.cursors as c (name, position)
+    values ('room.sink', $1)
+    on conflict (name)
+    do update set position = $1, at = clock_timestamp()
+    where c.position <> $1
+    returning name`,
 };
 /** Locked: one that is being closed would take the line with it. */
 const THREAD_OF = {
   name: "sink.thread_of",
-  text: "select s.place from dure.sink_threads s join dure.places p on p.id = s.place where s.conversation = $1 and p.state <> 'closed' for update of p",
+  text: `
+    select s.place
+    from dure.sink_threads s
+    join dure.places p on p.id = s.place
+    where s.conversation = $1 and p.state <> 'closed'
+    for update of p`,
 };
 const KEEP_THREAD = {
   name: "sink.keep_thread",
-  text: "insert into dure.sink_threads (conversation, place) values ($1, $2) on conflict (conversation) do update set place = $2",
+  text: `
+    insert into dure.sink_threads (conversation, place)
+    values ($1, $2)
+    on conflict (conversation)
+    do update set place = $2`,
 };
 const NEW_THREAD = {
   name: "sink.new_thread",
-  text: "insert into dure.places (id, adapter, kind, parent, name, guild, channel, owner, is_sink) values ($1, $2, 'thread', $3, $4, $5, $6, $7, true)",
+  text: `
+    insert into dure.places (
+      id, adapter, kind, parent, name, guild, channel, owner, is_sink
+    )
+    values ($1, $2, 'thread', $3, $4, $5, $6, $7, true)`,
 };

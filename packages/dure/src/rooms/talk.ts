@@ -7,6 +7,13 @@ import { newId } from "../kernel/ids.ts";
 import type { Logger } from "../kernel/logger.ts";
 import type { NewPlatformEvent } from "../kernel/platform-events.ts";
 import type { Attachment, ChannelAdapter } from "./channel-adapter.ts";
+import {
+  consequencesOf,
+  decideIn,
+  type Consequences,
+  type DecidedMessage,
+  type Spoken,
+} from "./consequences.ts";
 import type { Directory } from "./directory.ts";
 import {
   agentSpoke,
@@ -17,15 +24,13 @@ import {
 } from "./guards.ts";
 import type { RoomLimits } from "./limits.ts";
 import { findMentions, renderMentions } from "./mentions.ts";
-import { sessionIdOf, type OpenPlace, type Place } from "./place.ts";
-import { decideRoles, type RoleDecision } from "./role.ts";
+import type { OpenPlace, Place } from "./place.ts";
+import type { RoleDecision } from "./role.ts";
 import type {
   MessageMark,
-  NewHandling,
   NewMessageRow,
   RoomStore,
   StoredMessage,
-  StoredRole,
   WrittenMessage,
 } from "./room-store.ts";
 import { excerpt, splitMessage } from "./text.ts";
@@ -45,7 +50,7 @@ export interface RoomsSetting {
   /** Whether bots that are no agents of this team are heard. */
   readonly allowBots: boolean;
   /** Key of the channel where collaborations begin that have no channel of their own. */
-  readonly defaultChannel?: string;
+  readonly defaultChannel?: string | undefined;
   readonly adapters: ReadonlyMap<string, ChannelAdapter>;
   /** Whether what an agent writes is shown as it comes, where the platform can edit. */
   readonly stream: boolean;
@@ -55,13 +60,13 @@ export interface RoomsSetting {
 export interface Over {
   /** What it was posted under. */
   readonly key: string;
-  /** Empty: nobody has recorded whether it was posted. */
+  /** Empty: it is not recorded whether it was posted. */
   readonly platformId: string;
 }
 
 const MAX_WARNED = 10_000;
 
-/** Wakes those who look for work of agents. */
+/** Wakes the processes that look for work of agents. */
 export const HANDLINGS_TOPIC = "handlings";
 const EVENTS_TOPIC = "events";
 
@@ -72,33 +77,41 @@ export interface Heard {
   readonly authorName: string;
   readonly text: string;
   /** An agent whose message is answered, where dure has no record of that message. */
-  readonly repliedTo?: string;
-  readonly platformId?: string;
-  readonly clientId?: string;
-  readonly replyTo?: string;
-  readonly attachments?: readonly Attachment[];
+  readonly repliedTo?: string | undefined;
+  readonly platformId?: string | undefined;
+  readonly clientId?: string | undefined;
+  readonly replyTo?: string | undefined;
+  readonly attachments?: readonly Attachment[] | undefined;
   /** Milliseconds since the epoch. Default: now. */
-  readonly at?: number;
+  readonly at?: number | undefined;
 }
 
 /** An agent's words. */
 export interface Saying {
   readonly author: string;
   readonly text: string;
-  readonly mark?: MessageMark;
-  /** Nobody shall go on from here. */
-  readonly ends?: boolean;
+  readonly mark?: MessageMark | undefined;
+  /** No agent shall go on from here. */
+  readonly ends?: boolean | undefined;
   /** Whose answer it is. */
-  readonly turn?: string;
+  readonly turn?: string | undefined;
   /** The turn whose tool says it. */
-  readonly during?: string;
-  readonly request?: string;
-  readonly replyTo?: string;
-  readonly buttons?: readonly { readonly value: string; readonly label: string }[];
+  readonly during?: string | undefined;
+  readonly request?: string | undefined;
+  readonly replyTo?: string | undefined;
+  readonly buttons?: readonly { readonly value: string; readonly label: string }[] | undefined;
   /** The message that has shown it while it was written: the first part takes its place. */
-  readonly over?: Over;
+  readonly over?: Over | undefined;
   /** Default: those that the text names. */
-  readonly mentions?: readonly string[];
+  readonly mentions?: readonly string[] | undefined;
+}
+
+/** What became of a message from outside. */
+export interface HeardResult {
+  readonly messageId: string;
+  readonly repeated: boolean;
+  /** Agents that it names, or speaks to alone, and that only record it because of `only`. */
+  readonly unheeded: readonly string[];
 }
 
 /**
@@ -109,7 +122,7 @@ export interface Saying {
  */
 export class Talk {
   readonly #setting: RoomsSetting;
-  /** Threads of which it was said that nobody takes part; bounded, oldest out. */
+  /** Threads of which it was logged that no agent takes part; bounded, oldest out. */
   readonly #warned = new Set<string>();
 
   constructor(setting: RoomsSetting) {
@@ -117,51 +130,20 @@ export class Talk {
   }
 
   /**
-   * Stores a message from outside and decides for `agents`. The same message again decides for
-   * those who had not seen it. `unheeded`: those whom it names, or speaks to alone, and who only
-   * record it because of `only`.
+   * Stores a message from outside and decides for `agents`. The same message again decides for the
+   * agents that had not seen it.
    */
   async hear(
     placeId: string,
     heard: Heard,
     agents: readonly string[],
     options: { only?: "record" } = {},
-  ): Promise<{ messageId: string; repeated: boolean; unheeded: readonly string[] }> {
-    const { database, store } = this.#setting;
-    const result = await database.transaction(async (tx) => {
-      const place = await store.open(tx, placeId);
+  ): Promise<HeardResult> {
+    const onlyRecord = options.only === "record";
+    const result = await this.#setting.database.transaction(async (tx) => {
+      const place = await this.#setting.store.open(tx, placeId);
       if (!place) throw placeUnknown(placeId);
-      const known = await this.#knownMessage(tx, place, heard);
-      const fresh = agents.filter((agent) => !known?.roles[agent]);
-      if (known && (fresh.length === 0 || heard.clientId !== undefined)) {
-        return { messageId: known.id, repeated: true, unheeded: [] };
-      }
-      if (!known && place.state === "closed") {
-        throw new DureError(
-          "PLACE_CLOSED",
-          `${place.name} is closed: ${place.closedBecause ?? "it is gone"}.`,
-          { class: "conflict", hint: "Write somewhere else." },
-        );
-      }
-      // Who heard it first may not have known yet whose account is mentioned.
-      const mentions = await this.#mentionedIn(tx, heard);
-      const message = known
-        ? { ...known, mentions: [...new Set([...known.mentions, ...mentions])] }
-        : messageOf(heard, place, mentions);
-      const step = known
-        ? unchanged(place)
-        : heard.authorKind === "person"
-          ? personSpoke(place)
-          : this.#botSpoke(place, mentions);
-      this.#warnOfLostRecord(place, message);
-      const unheeded = await this.#write(tx, place, message, {
-        known: known !== undefined,
-        step,
-        agents: fresh,
-        row: this.#rowOf(message, heard),
-        onlyRecord: options.only === "record",
-      });
-      return { messageId: message.id, repeated: known !== undefined, unheeded };
+      return this.#hearIn(tx, place, heard, { agents, onlyRecord });
     });
     this.announce();
     return result;
@@ -174,13 +156,7 @@ export class Talk {
     saying: Saying,
   ): Promise<{ messageId: string; seq: number }> {
     const { store, directory, adapters } = this.#setting;
-    if (place.state === "closed") {
-      throw new DureError(
-        "PLACE_CLOSED",
-        `${place.name} is closed: ${place.closedBecause ?? "it is gone"}.`,
-        { class: "conflict" },
-      );
-    }
+    if (place.state === "closed") throw placeClosed(place);
     const account = directory.account(place.adapter, saying.author);
     const adapter = adapters.get(place.adapter);
     if (!account || !adapter) {
@@ -190,14 +166,8 @@ export class Talk {
         { class: "conflict", hint: directory.unknownHint(saying.author) },
       );
     }
+
     const id = newId("message", place.now);
-    const mentions =
-      saying.mentions ??
-      (saying.mark === "notice"
-        ? []
-        : findMentions(saying.text, directory.names).agents.filter(
-            (agent) => agent !== saying.author,
-          ));
     const parts = splitMessage(saying.text, partLength(adapter.limits.messageLength));
     const entries = parts.map((_part, index): NewEntry => ({
       topic: topicOf(place.adapter, account.id, adapter.isLocal),
@@ -208,32 +178,16 @@ export class Talk {
         message: id,
         part: index,
         parts: parts.length,
-        ...(saying.over && index === 0 && { over: { ...saying.over } }),
+        ...(index === 0 ? overOf(saying) : {}),
       },
     }));
-    const joins = place.kind === "thread" && saying.mark === undefined ? [saying.author] : [];
     const { seq } = await store.write(tx, {
       place: place.id,
       adapter: place.adapter,
       known: false,
-      message: {
-        id,
-        author_kind: "agent",
-        author: saying.author,
-        author_name: directory.nameOf(saying.author),
-        text: saying.text,
-        mentions,
-        delivery: "queued",
-        ...(saying.mark && { mark: saying.mark }),
-        ...(saying.ends && { ends: true }),
-        ...(saying.turn !== undefined && { turn: saying.turn }),
-        ...(saying.during !== undefined && { during: saying.during }),
-        ...(saying.request !== undefined && { request: saying.request }),
-        ...(saying.replyTo !== undefined && { reply_to: saying.replyTo }),
-        ...(saying.buttons && { buttons: saying.buttons }),
-      },
+      message: rowOfSaying(id, saying, directory),
       roles: {},
-      joins,
+      joins: place.kind === "thread" && saying.mark === undefined ? [saying.author] : [],
       handlings: [],
       change: {},
       outbox: entries,
@@ -272,18 +226,13 @@ export class Talk {
     const agents = directory.agents
       .filter((agent) => agent.accounts[place.adapter])
       .map((agent) => agent.id);
-    await this.#write(tx, place, stored, {
-      known: true,
-      step,
-      agents,
-      row: { id: messageId },
-      onlyRecord: false,
-    });
+    const spoken: Spoken = { place, message: stored, step, agents };
+    await this.#write(tx, spoken, { known: true, row: { id: messageId }, onlyRecord: false });
     return { message: stored, place };
   }
 
   /**
-   * After a commit in which something was said: who sends, who answers and who watches look at
+   * After a commit in which something was said: the processes that send, answer or watch look at
    * once.
    */
   announce(): void {
@@ -291,6 +240,40 @@ export class Talk {
     outbox.announce();
     notifications.publish(HANDLINGS_TOPIC);
     notifications.publish(EVENTS_TOPIC);
+  }
+
+  async #hearIn(
+    tx: Transaction,
+    place: OpenPlace,
+    heard: Heard,
+    { agents, onlyRecord }: { agents: readonly string[]; onlyRecord: boolean },
+  ): Promise<HeardResult> {
+    const known = await this.#knownMessage(tx, place, heard);
+    const fresh = agents.filter((agent) => !known?.roles[agent]);
+    if (known && (fresh.length === 0 || heard.clientId !== undefined)) {
+      return { messageId: known.id, repeated: true, unheeded: [] };
+    }
+    if (!known && place.state === "closed") {
+      throw placeClosed(place, "Write somewhere else.");
+    }
+
+    // The account that heard it first may not have known yet whose account is mentioned.
+    const mentions = await this.#mentionedIn(tx, heard);
+    const message = known
+      ? { ...known, mentions: [...new Set([...known.mentions, ...mentions])] }
+      : messageOf(heard, place, mentions);
+    this.#warnOfLostRecord(place, message);
+    const step = known ? unchanged(place) : this.#stepOf(heard, place, mentions);
+    const unheeded = await this.#write(
+      tx,
+      { place, message, step, agents: fresh },
+      { known: known !== undefined, row: rowOfHeard(message, heard), onlyRecord },
+    );
+    return { messageId: message.id, repeated: known !== undefined, unheeded };
+  }
+
+  #stepOf(heard: Heard, place: OpenPlace, mentions: readonly string[]): GuardStep {
+    return heard.authorKind === "person" ? personSpoke(place) : this.#botSpoke(place, mentions);
   }
 
   async #knownMessage(
@@ -312,8 +295,8 @@ export class Talk {
   }
 
   /**
-   * T7: a thread that an agent has opened has lost who takes part in it. Said once, and again when
-   * somebody takes part and is lost again.
+   * T7: a thread that an agent has opened has lost who takes part in it. Logged once, and again
+   * when an agent takes part and is lost again.
    */
   #warnOfLostRecord(place: OpenPlace, { mentions }: DecidedMessage): void {
     if (place.kind !== "thread" || place.owner === null) return;
@@ -325,7 +308,8 @@ export class Talk {
     if (this.#warned.size > MAX_WARNED) this.#warned.delete(this.#warned.values().next().value!);
     this.#setting.logger.warn(
       { place: place.id },
-      `nobody takes part in the thread ${place.name} any more: agents answer there only when they are named, and take part again from then on`,
+      `nobody takes part in the thread ${place.name} any more: ` +
+        "agents answer there only when they are named, and take part again from then on",
     );
   }
 
@@ -337,19 +321,11 @@ export class Talk {
     tx: Transaction,
     { text, replyTo, repliedTo }: Heard,
   ): Promise<readonly string[]> {
+    const named = findMentions(text, this.#setting.directory.names).agents;
     const replied =
       replyTo === undefined ? undefined : await this.#setting.store.message(replyTo, tx);
-    const author = replied
-      ? replied.authorKind === "agent"
-        ? replied.author
-        : undefined
-      : repliedTo;
-    return [
-      ...new Set([
-        ...findMentions(text, this.#setting.directory.names).agents,
-        ...(author === undefined ? [] : [author]),
-      ]),
-    ];
+    const answered = replied ? agentOf(replied) : repliedTo;
+    return answered === undefined ? named : [...new Set([...named, answered])];
   }
 
   /**
@@ -362,67 +338,28 @@ export class Talk {
       : unchanged(place);
   }
 
-  #rowOf(message: DecidedMessage, heard: Heard): NewMessageRow {
-    return {
-      id: message.id,
-      author_kind: message.authorKind,
-      author: message.author,
-      author_name: message.authorName,
-      text: message.text,
-      mentions: message.mentions,
-      ...(heard.platformId !== undefined && { platform_id: heard.platformId }),
-      ...(heard.clientId !== undefined && { client_id: heard.clientId }),
-      ...(heard.replyTo !== undefined && { reply_to: heard.replyTo }),
-      ...(heard.attachments && { attachments: heard.attachments }),
-      ...(heard.at !== undefined && { at: heard.at }),
-    };
-  }
-
   /**
-   * Decides for `agents` and writes what follows. Returns those whom `onlyRecord` has kept from an
-   * answer that they were asked for.
+   * Decides for the agents and writes what follows. Returns those that `onlyRecord` has kept from
+   * an answer that they were asked for.
    */
   async #write(
     tx: Transaction,
-    place: OpenPlace,
-    message: DecidedMessage,
-    given: {
-      known: boolean;
-      step: GuardStep;
-      agents: readonly string[];
-      row: WrittenMessage["message"];
-      onlyRecord: boolean;
-    },
+    spoken: Spoken,
+    given: { known: boolean; row: WrittenMessage["message"]; onlyRecord: boolean },
   ): Promise<readonly string[]> {
-    const { store, limits } = this.#setting;
-    const { step } = given;
-    const decisions = this.#decide(place, message, step, given.agents);
-    const roles: Record<string, StoredRole> = {};
-    const observers: string[] = [];
-    const handlings: NewHandling[] = [];
-    const joins: string[] = [];
-    const unheeded: string[] = [];
-    for (const [agent, decision] of decisions) {
-      if (decision.role === "IGNORED") continue;
-      if (
-        given.onlyRecord &&
-        (decision.because === "mentioned" || decision.because === "direct-message")
-      ) {
-        unheeded.push(agent);
-      }
-      const decided: RoleDecision = given.onlyRecord
-        ? { role: "OBSERVER", because: "missed" }
-        : decision;
-      roles[agent] = {
-        role: decided.role,
-        because: decided.because,
-        at: Math.round(place.now),
-        ...(decided.rank && { rank: decided.rank }),
-      };
-      if (decided.joins) joins.push(agent);
-      if (decided.role === "OBSERVER") observers.push(agent);
-      else handlings.push(this.#handlingOf(agent, decided, place, message));
-    }
+    const { store, limits, directory } = this.#setting;
+    const { place, message, step } = spoken;
+    const decisions = decideIn(spoken, this.#setting);
+    const consequences = consequencesOf(decisions, spoken, {
+      onlyRecord: given.onlyRecord,
+      secondaryWaitMs: limits.secondaryWaitMs,
+    });
+    const { roles, joins, observers, handlings, unheeded } = consequences;
+    const observed = {
+      sender: message.authorName,
+      excerpt: recordOf(message.text, directory),
+      agents: observers,
+    };
     const { unrecorded } = await store.write(tx, {
       place: place.id,
       adapter: place.adapter,
@@ -431,130 +368,71 @@ export class Talk {
       roles,
       joins,
       handlings,
-      ...(observers.length > 0 && {
-        observed: {
-          sender: message.authorName,
-          excerpt: recordOf(message.text, this.#setting.directory),
-          agents: observers,
-        },
-      }),
+      observed: observers.length > 0 ? observed : undefined,
       change: {
         state: step.state,
         agent_messages: step.agentMessages,
         recent_ms: step.recent,
-        ...(step.trip === "thread-rate" && { suspend_ms: limits.suspendMs }),
+        suspend_ms: step.trip === "thread-rate" ? limits.suspendMs : undefined,
       },
-      events: [
-        messageEvent(given.known ? "room.heard" : "room.message", place, {
-          message: message.id,
-          author: message.author,
-          author_kind: message.authorKind,
-          roles: Object.fromEntries(
-            Object.entries(roles).map(([agent, { role }]) => [agent, role]),
-          ),
-        }),
-        ...(step.state === place.state ? [] : [stateEvent(place, step)]),
-      ],
+      events: eventsOf(spoken, given.known ? "room.heard" : "room.message", roles),
     });
-    if (unrecorded !== null) {
-      this.#setting.logger.warn(
-        { message: message.id, place: place.id, agents: observers, error: unrecorded },
-        `what ${observers.join(", ")} overheard of ${message.id} is not recorded: ${unrecorded}`,
-      );
-    }
+    if (unrecorded !== null) this.#warnUnrecorded(spoken, observers, unrecorded);
+    this.#logDecisions(message, decisions);
+    if (step.trip) await this.#tellTrip(tx, place, message, step.trip);
+    return unheeded;
+  }
+
+  #warnUnrecorded(
+    { place, message }: Spoken,
+    observers: readonly string[],
+    unrecorded: string,
+  ): void {
+    this.#setting.logger.warn(
+      { message: message.id, place: place.id, agents: observers, error: unrecorded },
+      `what ${observers.join(", ")} overheard of ${message.id} is not recorded: ${unrecorded}`,
+    );
+  }
+
+  #logDecisions(message: DecidedMessage, decisions: ReadonlyMap<string, RoleDecision>): void {
     for (const [agent, { role, rank, because }] of decisions) {
       this.#setting.logger.debug(
         { message: message.id, agent, role, rank, because },
         `${agent} is ${role} of ${message.id}: ${because}`,
       );
     }
-    if (step.trip) await this.#tellTrip(tx, place, message, step.trip);
-    return unheeded;
   }
 
-  #decide(
-    place: OpenPlace,
-    message: DecidedMessage,
-    step: GuardStep,
-    agents: readonly string[],
-  ): ReadonlyMap<string, RoleDecision> {
-    const { directory, allowBots } = this.#setting;
-    const channel = directory.channelOf(place.kind === "thread" ? (place.parent ?? "") : place.id);
-    const defaultAgent = channel?.defaultAgent ?? directory.lead?.id;
-    return decideRoles(
-      {
-        author: message.author,
-        authorKind: message.authorKind,
-        mentions: message.mentions,
-        fromSink: message.mark === "sink" || place.isSink,
-        isNotice: message.mark === "notice",
-        isReminder: message.mark === "reminder",
-        seen: false,
-        place: {
-          kind: place.kind,
-          allowed: channel !== undefined || place.kind === "direct",
-          // A message that ends a part is heard as in a place that rests: nobody goes on from it.
-          state: message.ends && step.state === "open" ? "resting" : step.state,
-          participants: place.participants,
-          ...(place.agent !== null && { directWith: place.agent }),
-          ...(defaultAgent !== undefined && { defaultAgent }),
-        },
-      },
-      agents,
-      { allowBots },
-    );
-  }
-
-  #handlingOf(
-    agent: string,
-    decided: RoleDecision,
-    place: OpenPlace,
-    message: DecidedMessage,
-  ): NewHandling {
-    const primary = message.mentions[0];
-    const waits = decided.rank === "SECONDARY" && primary !== undefined;
-    return {
-      id: handlingId(message.id, agent),
-      agent,
-      session: sessionIdOf(agent, place.id),
-      ...(decided.rank && { rank: decided.rank }),
-      ...(message.request !== null && { request: message.request }),
-      ...(waits && {
-        behind: handlingId(message.id, primary),
-        wait_ms: this.#setting.limits.secondaryWaitMs,
-      }),
-    };
-  }
-
-  /** Once, by the one whose message it was, naming nobody. */
+  /** Once, in the name of the agent whose message it was; it names no agent. */
   async #tellTrip(
     tx: Transaction,
     place: OpenPlace,
     message: DecidedMessage,
     trip: NonNullable<GuardStep["trip"]>,
   ): Promise<void> {
-    const { store, directory, limits, locale } = this.#setting;
-    const texts = roomTexts(locale);
-    const speaker = message.authorKind === "agent" ? message.author : directory.lead?.id;
-    const text =
-      trip === "thread-rate"
-        ? texts.suspended(
-            limits.threadPerMs / 1_000,
-            Math.round(limits.suspendMs / 60_000),
-            limits.threadMessages,
-          )
-        : texts.resting(limits.exchangeMessages);
+    const { store, directory } = this.#setting;
+    const text = this.#tripText(trip);
     // What is suspended waits for a decision; what rests is woken by any word of a person, and by
     // the button.
     const lift =
       trip === "thread-rate"
         ? await this.#askToLift(tx, place, text)
         : { value: `${LIFT_BUTTON}:${place.id}`, label: LIFT.label };
+
+    const speaker = message.authorKind === "agent" ? message.author : directory.lead?.id;
     if (speaker === undefined || !directory.account(place.adapter, speaker)) return;
     const after = await store.open(tx, place.id);
-    if (after) {
-      await this.say(tx, after, { author: speaker, text, mark: "notice", buttons: [lift] });
-    }
+    if (!after) return;
+    await this.say(tx, after, { author: speaker, text, mark: "notice", buttons: [lift] });
+  }
+
+  #tripText(trip: NonNullable<GuardStep["trip"]>): string {
+    const { limits, locale } = this.#setting;
+    const texts = roomTexts(locale);
+    if (trip !== "thread-rate") return texts.resting(limits.exchangeMessages);
+    const perSeconds = limits.threadPerMs / 1_000;
+    const minutes = Math.round(limits.suspendMs / 60_000);
+    return texts.suspended(perSeconds, minutes, limits.threadMessages);
   }
 
   /** Gives the button that answers. */
@@ -580,11 +458,10 @@ export class Talk {
 /** The answer that lifts what a guard has stopped. */
 export const LIFT = { value: "resume", label: "풀기 / Lift", style: "primary" } as const;
 
-/** What a decision needs to know of a message, stored or new. */
-type DecidedMessage = Pick<
-  StoredMessage,
-  "id" | "authorKind" | "author" | "authorName" | "text" | "mentions" | "mark" | "ends" | "request"
->;
+/** The agent whose words a stored message has. */
+function agentOf({ authorKind, author }: StoredMessage): string | undefined {
+  return authorKind === "agent" ? author : undefined;
+}
 
 function messageOf(
   { authorKind, author, authorName, text }: Heard,
@@ -604,9 +481,50 @@ function messageOf(
   };
 }
 
-/** The id of the work that a message makes for an agent: the same wherever it is decided. */
-function handlingId(message: string, agent: string): string {
-  return `handling_${message.slice(message.indexOf("_") + 1)}_${agent}`;
+function rowOfHeard(message: DecidedMessage, heard: Heard): NewMessageRow {
+  return {
+    id: message.id,
+    author_kind: message.authorKind,
+    author: message.author,
+    author_name: message.authorName,
+    text: message.text,
+    mentions: message.mentions,
+    platform_id: heard.platformId,
+    client_id: heard.clientId,
+    reply_to: heard.replyTo,
+    attachments: heard.attachments,
+    at: heard.at,
+  };
+}
+
+function rowOfSaying(id: string, saying: Saying, directory: Directory): NewMessageRow {
+  return {
+    id,
+    author_kind: "agent",
+    author: saying.author,
+    author_name: directory.nameOf(saying.author),
+    text: saying.text,
+    mentions: saying.mentions ?? mentionsOf(saying, directory),
+    delivery: "queued",
+    mark: saying.mark,
+    ends: saying.ends ? true : undefined,
+    turn: saying.turn,
+    during: saying.during,
+    request: saying.request,
+    reply_to: saying.replyTo,
+    buttons: saying.buttons,
+  };
+}
+
+/** The agents that an agent's words name; a notice names none. */
+function mentionsOf({ text, mark, author }: Saying, directory: Directory): readonly string[] {
+  if (mark === "notice") return [];
+  return findMentions(text, directory.names).agents.filter((agent) => agent !== author);
+}
+
+/** The preview whose place the first part takes. */
+function overOf({ over }: Saying): { over?: { key: string; platformId: string } } {
+  return over ? { over: { ...over } } : {};
 }
 
 /** One account's messages leave only where that account is connected. */
@@ -625,6 +543,13 @@ export function partKey(message: string, part: number): string {
 /** Room for mentions, which are longer on their platform than in dure's text. */
 export function partLength(messageLength: number): number {
   return messageLength - Math.min(200, Math.floor(messageLength / 10));
+}
+
+function placeClosed({ name, closedBecause }: OpenPlace, hint?: string): DureError {
+  return new DureError("PLACE_CLOSED", `${name} is closed: ${closedBecause ?? "it is gone"}.`, {
+    class: "conflict",
+    hint,
+  });
 }
 
 export function placeUnknown(id: string): DureError {
@@ -649,6 +574,20 @@ function messageEvent(
   data: NewPlatformEvent["data"],
 ): NewPlatformEvent {
   return { type, role: "conversation", room: place.id, data: { ...data, parent: place.parent } };
+}
+
+function eventsOf(
+  { place, message, step }: Spoken,
+  type: "room.heard" | "room.message",
+  roles: Consequences["roles"],
+): readonly NewPlatformEvent[] {
+  const said = messageEvent(type, place, {
+    message: message.id,
+    author: message.author,
+    author_kind: message.authorKind,
+    roles: Object.fromEntries(Object.entries(roles).map(([agent, { role }]) => [agent, role])),
+  });
+  return step.state === place.state ? [said] : [said, stateEvent(place, step)];
 }
 
 function stateEvent(place: Place, step: GuardStep): NewPlatformEvent {
@@ -679,5 +618,10 @@ const CLIENT_MESSAGE = {
  */
 const FORGET_CLIENT_ID = {
   name: "room.forget_client_id",
-  text: "delete from dure.room_client_ids where place = $1 and person = $2 and client_id = $3 and at <= clock_timestamp() - interval '24 hours'",
+  text: `
+    delete from dure.room_client_ids
+    where place = $1
+      and person = $2
+      and client_id = $3
+      and at <= clock_timestamp() - interval '24 hours'`,
 };

@@ -102,15 +102,19 @@ describe("a cut text", () => {
 
 describe("the name of a thread", () => {
   test("says who hands over to whom, and what about", () => {
-    expect(threadName("루다", "이든", "코드 리뷰", "ko")).toBe("[협업] 루다 → 이든 · 코드 리뷰");
-    expect(threadName("Ruda", "Eden", "code\n review", "en-US")).toBe(
+    expect(threadName({ from: "루다", to: "이든", topic: "코드 리뷰", locale: "ko" })).toBe(
+      "[협업] 루다 → 이든 · 코드 리뷰",
+    );
+    expect(threadName({ from: "Ruda", to: "Eden", topic: "code\n review", locale: "en-US" })).toBe(
       "[collab] Ruda → Eden · code review",
     );
-    expect(threadName("루다", "이든", " \u200b", "ko")).toBe("[협업] 루다 → 이든");
+    expect(threadName({ from: "루다", to: "이든", topic: " \u200b", locale: "ko" })).toBe(
+      "[협업] 루다 → 이든",
+    );
   });
 
   test("is cut at 100 characters without splitting a grapheme", () => {
-    const name = threadName("루다", "이든", FAMILY.repeat(20), "ko");
+    const name = threadName({ from: "루다", to: "이든", topic: FAMILY.repeat(20), locale: "ko" });
 
     expect(name.length).toBeLessThanOrEqual(100);
     expect(name).toMatch(/^\[협업\] 루다 → 이든 · (?:👨‍👩‍👧‍👦)+…$/u);
@@ -194,7 +198,7 @@ describe("a message in parts", () => {
     expect(splitMessage("가".repeat(2001)).map((part) => part.length)).toEqual([2000, 1]);
   });
 
-  test("is cut before a paragraph first, then before a line, after a sentence, after a word, between graphemes", () => {
+  test("is cut before a paragraph, then a line, then after a sentence, a word, a grapheme", () => {
     expect(splitMessage("one one\ntwo\n\nthree three\nfour", 24)).toEqual([
       "one one\ntwo",
       "three three\nfour",

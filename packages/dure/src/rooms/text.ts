@@ -80,13 +80,14 @@ export function threadTopic(given: string | undefined, message: string): string 
  * `[협업] 루다 → 이든 · 코드 리뷰`, at most `limit` UTF-16 units on one line. Source: docs/spec/collaboration
  * §4.
  */
-export function threadName(
-  from: string,
-  to: string,
-  topic: string,
-  locale: string,
-  limit = 100,
-): string {
+export function threadName(given: {
+  readonly from: string;
+  readonly to: string;
+  readonly topic: string;
+  readonly locale: string;
+  readonly limit?: number;
+}): string {
+  const { from, to, topic, locale, limit = 100 } = given;
   const mark = localeOf(locale) === "en" ? "[collab]" : "[협업]";
   const about = isBlank(topic) ? "" : ` · ${topic}`;
   return cutText(`${mark} ${from} → ${to}${about}`.replace(/\s+/gu, " ").trim(), limit);

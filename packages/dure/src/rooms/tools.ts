@@ -1,7 +1,8 @@
 import { z } from "zod";
 import type { Database } from "../durable/database.ts";
 import { tool, type AnyTool } from "../engine/tool.ts";
-import type { Collaboration, CollaborateCaller } from "./collaborate.ts";
+import type { CollaborateCaller } from "./collaborate-call.ts";
+import type { Collaboration } from "./collaborate.ts";
 import { placeOfSession } from "./place.ts";
 
 /**
@@ -82,5 +83,8 @@ export function presenceTools(
 /** Kept with the work itself, so that it holds after a crash. */
 const WISH = {
   name: "room.wish",
-  text: "update dure.handlings set wishes = array(select distinct unnest(wishes || $2::text)) where turn = $1 and state <> 'done'",
+  text: `
+    update dure.handlings
+    set wishes = array(select distinct unnest(wishes || $2::text))
+    where turn = $1 and state <> 'done'`,
 };

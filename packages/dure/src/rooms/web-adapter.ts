@@ -92,7 +92,7 @@ export class WebAdapter implements ChannelAdapter {
       : write();
   }
 
-  /** A thread of the web rooms has one key for ever: nobody needs to name it. */
+  /** A thread of the web rooms has one key for ever: no caller needs to name it. */
   async findThread(
     thread: OutgoingThread,
     options: { signal: AbortSignal },
@@ -141,6 +141,9 @@ export interface WebFaults {
 /** The same key is posted once. */
 const POST = {
   name: "web.post",
-  text: "insert into dure.web_posts (id, account, place, text) values ($1, $2, $3, $4) on conflict (id) do nothing",
+  text: `
+    insert into dure.web_posts (id, account, place, text)
+    values ($1, $2, $3, $4)
+    on conflict (id) do nothing`,
 };
 const FIND = { name: "web.find", text: "select id from dure.web_posts where id = $1" };

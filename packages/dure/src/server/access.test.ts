@@ -58,7 +58,8 @@ async function startWithTokens(options: Parameters<typeof startTestServer>[0] = 
   ) => Promise<{ token: string; id: string; bearer: Record<string, string> }>;
 }> {
   const store = new MemoryTokenStore();
-  await store.create({ name: "first", scopes: ["chat"] }); // with none the user who runs the server needs none
+  // With none the user who runs the server needs none.
+  await store.create({ name: "first", scopes: ["chat"] });
   const server = await startTestServer({ auth: store, ...options });
   return {
     server,
@@ -555,7 +556,8 @@ describe("tokens", () => {
     expect([login.status, wrong.status, logout.status]).toEqual([204, 401, 204]);
     expect(setCookie).toMatch(
       new RegExp(
-        `^dure_session_${server.port}=login_[0-9A-Z]{26}\\.[A-Za-z0-9_-]{43}; Path=/; HttpOnly; SameSite=Strict$`,
+        `^dure_session_${server.port}=login_[0-9A-Z]{26}\\.[A-Za-z0-9_-]{43}; Path=/; HttpOnly; ` +
+          "SameSite=Strict$",
       ),
     );
     expect(setCookie).not.toContain(text);
@@ -568,7 +570,8 @@ describe("tokens", () => {
       locale: "ko",
     });
     expect([posted.status, forged.status, silent.status]).toEqual([200, 403, 403]);
-    expect([lured.status, lured.headers["set-cookie"]]).toEqual([403, undefined]); // nobody is logged in as somebody else
+    // Nobody is logged in as somebody else.
+    expect([lured.status, lured.headers["set-cookie"]]).toEqual([403, undefined]);
     expect(String(logout.headers["set-cookie"])).toContain("Max-Age=0");
     expect(server.audit.map(({ what, subject }) => [what, subject])).toEqual([
       ["login", expect.stringMatching(/^login_/)],

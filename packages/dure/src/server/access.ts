@@ -65,10 +65,8 @@ export function countedAs(address: string): string {
       .flatMap((group) => [group >> 8, group & 0xff])
       .join(".");
   }
-  return `${groups
-    .slice(0, 4)
-    .map((group) => group.toString(16))
-    .join(":")}::/64`;
+  const network = groups.slice(0, 4).map((group) => group.toString(16));
+  return `${network.join(":")}::/64`;
 }
 
 /** The eight numbers of an IPv6 address. */
@@ -104,9 +102,10 @@ export function decideOrigin(
   const { method, host, origin, secFetchSite } = request;
   const isAmbient = proof === "cookie" || proof === "none";
   if (!options.unsafe && !isAmbient) return { allowed: true };
-  if (proof === "bearer" && origin !== undefined && options.corsOrigins.includes(origin)) {
+  if (proof === "bearer" && options.corsOrigins.some((listed) => listed === origin)) {
     return { allowed: true };
   }
+
   if (origin !== undefined && !isSameOrigin(origin, host)) {
     return { allowed: false, because: `a page of ${origin} sent it` };
   }
@@ -115,15 +114,17 @@ export function decideOrigin(
   }
 
   const isOwnPage = origin !== undefined || secFetchSite === "same-origin";
-  const needsWord =
-    options.unsafe && (proof === "cookie" || (proof === "none" && method === "GET"));
-  if (needsWord && !isOwnPage) {
-    return {
-      allowed: false,
-      because: `it comes ${proof === "cookie" ? "with a cookie" : "without a token"}, and nothing says that dure's own page sent it`,
-    };
+  if (options.unsafe && needsOwnPage(proof, method) && !isOwnPage) {
+    const how = proof === "cookie" ? "with a cookie" : "without a token";
+    const because = `it comes ${how}, and nothing says that dure's own page sent it`;
+    return { allowed: false, because };
   }
   return { allowed: true };
+}
+
+/** Whether a browser must say that dure's own page has sent an unsafe request. Pure. */
+function needsOwnPage(proof: Principal["proof"] | undefined, method: string): boolean {
+  return proof === "cookie" || (proof === "none" && method === "GET");
 }
 
 /**
@@ -154,7 +155,9 @@ export function assertMay(
       `A token or a login is needed here${why === undefined ? "" : `: ${why}`}.`,
       {
         class: "unauthorized",
-        hint: "Send `Authorization: Bearer <token>`, or log in. At the server's machine `dure login` prints a link, and `dure token create` makes a token.",
+        hint:
+          "Send `Authorization: Bearer <token>`, or log in. At the server's machine `dure login` " +
+          "prints a link, and `dure token create` makes a token.",
         details: { because },
       },
     );

@@ -21,7 +21,7 @@ function libraryOf(
   return { runs: {}, clean } as unknown as PlanLibrary;
 }
 
-test("each run that was cleaned has its entry; a dry run has none, and where nothing was cleaned that is the outcome", async () => {
+test('each cleaned run has its entry, a dry run has none, and "nothing cleaned" is an outcome', async () => {
   await using some = await startTestServer({
     plans: libraryOf([
       { run: "run_1", outcome: "cleaned" },
@@ -66,7 +66,7 @@ test("each run whose files were begun to go has its entry although the cleaning 
   ]);
 });
 
-test("a collaboration that was refused with 200 is written down as refused; what is not valid, or not allowed, is no deed", async () => {
+test("a collaboration refused with 200 is recorded as refused; an invalid request is no deed", async () => {
   const rooms = {
     directory: { agents: [] },
     collaborate: async () => ({

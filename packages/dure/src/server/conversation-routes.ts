@@ -1,13 +1,15 @@
-import type { OutgoingHttpHeaders, ServerResponse } from "node:http";
+import type { ServerResponse } from "node:http";
 import type { FastifyReply, FastifyRequest } from "fastify";
 import type { FastifyPluginAsyncZod } from "fastify-type-provider-zod";
 import { z } from "zod";
 import type { AcceptOptions, SessionDetail, SessionSummary, TurnRequest } from "../engine/api.ts";
-import { DureError, messageOf } from "../kernel/errors.ts";
+import { DureError } from "../kernel/errors.ts";
 import type { JsonObject } from "../kernel/json.ts";
+import type { Done } from "../kernel/turn-events.ts";
 import { fromWire, toWire } from "../kernel/wire.ts";
 import { boundsOf, type ServerBounds } from "./bounds.ts";
-import { callerOf, endWhenRevoked } from "./guard.ts";
+import { given } from "./given.ts";
+import { callerOf } from "./guard.ts";
 import { assertMayFollow, assertNotOwn } from "./own-sessions.ts";
 import { fieldError } from "./problem.ts";
 import {
@@ -31,7 +33,8 @@ import {
   StreamHeaders,
   TurnParams,
 } from "./schemas.ts";
-import type { ServerParts } from "./server.ts";
+import type { RouteApp, ServerParts } from "./server.ts";
+import { answerWithStream } from "./stream-answer.ts";
 import { viewerOf } from "./tenants.ts";
 import {
   assertTurnId,
@@ -46,9 +49,22 @@ const NOTHING = z.null().meta({ description: "Nothing." });
 
 /** Turns, their streams, and the sessions they belong to. Source: docs/spec/conversation §6. */
 export const conversationRoutes: FastifyPluginAsyncZod<ServerParts> = async (app, parts) => {
+  chat(app, parts);
+  chatStream(app, parts);
+  chatEventSource(app, parts);
+  readTurn(app, parts);
+  stopTurn(app, parts);
+  listCompleted(app, parts);
+  debugSession(app, parts);
+  listSessions(app, parts);
+  readSession(app, parts);
+  forgetSession(app, parts);
+  listServices(app, parts);
+};
+
+function chat(app: RouteApp, parts: ServerParts): void {
   const { conversations } = parts;
   const bounds = boundsOf(parts.limits);
-
   app.post(
     "/v1/agent/chat",
     {
@@ -71,21 +87,19 @@ export const conversationRoutes: FastifyPluginAsyncZod<ServerParts> = async (app
       request.turnId = turnId;
       reply.header("turn-id", turnId);
       try {
-        const done = toWire(await unlessClosing(handle.done, parts.closing, turnId)) as {
-          hooks: unknown;
-        };
-        return await reply.send({
-          interaction: done,
-          hooks: done.hooks,
-          turn_id: turnId,
-        } as ChatAnswerJson);
+        const done = await unlessClosing(handle.done, parts.closing, turnId);
+        return await reply.send(chatAnswerOf(done, turnId));
       } catch (error) {
-        if (gone.aborted) return reply.hijack(); // nobody is left to answer; the turn goes on
+        if (gone.aborted) return reply.hijack(); // the caller has left; the turn goes on
         throw error;
       }
     },
   );
+}
 
+function chatStream(app: RouteApp, parts: ServerParts): void {
+  const { conversations } = parts;
+  const bounds = boundsOf(parts.limits);
   app.post(
     "/v1/agent/chat/stream",
     {
@@ -109,7 +123,11 @@ export const conversationRoutes: FastifyPluginAsyncZod<ServerParts> = async (app
       });
     },
   );
+}
 
+function chatEventSource(app: RouteApp, parts: ServerParts): void {
+  const { conversations } = parts;
+  const bounds = boundsOf(parts.limits);
   app.get(
     "/v1/agent/chat/stream",
     {
@@ -138,13 +156,18 @@ export const conversationRoutes: FastifyPluginAsyncZod<ServerParts> = async (app
             `Last-Event-ID belongs to turn ${position.turnId} of another session.`,
           );
         }
-        return resumeTurn(parts, request, reply, position.turnId, position.seq, turn);
+        return resumeTurn(parts, request, reply, {
+          turnId: position.turnId,
+          seq: position.seq,
+          turn,
+        });
       }
       const { turnId } = await conversations.accept(
         turnRequestOf(request.query, bounds),
         acceptOptionsOf(request),
       );
-      // `<turn>.0` is the stored message itself. Without it an EventSource that is cut off before the first event would ask again.
+      // `<turn>.0` is the stored message itself. Without it an EventSource that is cut off before the
+      // first event would ask again.
       await streamTurn(parts, request, reply, {
         turnId,
         after: 0,
@@ -152,7 +175,10 @@ export const conversationRoutes: FastifyPluginAsyncZod<ServerParts> = async (app
       });
     },
   );
+}
 
+function readTurn(app: RouteApp, parts: ServerParts): void {
+  const { conversations } = parts;
   app.get(
     "/v1/agent/turns/:turn_id/stream",
     {
@@ -180,10 +206,12 @@ export const conversationRoutes: FastifyPluginAsyncZod<ServerParts> = async (app
           `Last-Event-ID belongs to turn ${position.turnId}, not to ${turnId}.`,
         );
       }
-      await resumeTurn(parts, request, reply, turnId, position?.seq, turn);
+      await resumeTurn(parts, request, reply, { turnId, seq: position?.seq, turn });
     },
   );
+}
 
+function stopTurn(app: RouteApp, { conversations }: ServerParts): void {
   app.post(
     "/v1/agent/turns/:turn_id/stop",
     {
@@ -205,7 +233,9 @@ export const conversationRoutes: FastifyPluginAsyncZod<ServerParts> = async (app
       return reply.code(202).send({ turn_id: turnId, status: "stopping" });
     },
   );
+}
 
+function listCompleted(app: RouteApp, { conversations }: ServerParts): void {
   app.get(
     "/v1/agent/completed",
     {
@@ -225,7 +255,10 @@ export const conversationRoutes: FastifyPluginAsyncZod<ServerParts> = async (app
       return { items: toWire(items) } as z.input<typeof CompletedAnswer>;
     },
   );
+}
 
+function debugSession(app: RouteApp, parts: ServerParts): void {
+  const { conversations } = parts;
   app.get(
     "/v1/agent/debug/:session_id",
     {
@@ -250,7 +283,9 @@ export const conversationRoutes: FastifyPluginAsyncZod<ServerParts> = async (app
       ) as z.input<typeof DebugAnswer>;
     },
   );
+}
 
+function listSessions(app: RouteApp, { conversations }: ServerParts): void {
   app.get(
     "/v1/agent/sessions",
     {
@@ -264,18 +299,15 @@ export const conversationRoutes: FastifyPluginAsyncZod<ServerParts> = async (app
     },
     async (request) => {
       const { limit, cursor, search } = request.query;
-      const page = await conversations.sessions({
-        caller: viewerOf(request),
-        limit,
-        ...(cursor === undefined ? {} : { cursor }),
-        ...(search === undefined ? {} : { search }),
-      });
-      return { items: page.items.map(summaryToWire), next_cursor: page.nextCursor } as z.input<
-        typeof SessionsAnswer
-      >;
+      const caller = viewerOf(request);
+      const page = await conversations.sessions({ caller, limit, ...given({ cursor, search }) });
+      const answer = { items: page.items.map(summaryToWire), next_cursor: page.nextCursor };
+      return answer as z.input<typeof SessionsAnswer>;
     },
   );
+}
 
+function readSession(app: RouteApp, { conversations }: ServerParts): void {
   app.get(
     "/v1/agent/sessions/:session_id",
     {
@@ -293,13 +325,13 @@ export const conversationRoutes: FastifyPluginAsyncZod<ServerParts> = async (app
       const detail = await conversations.session(request.params.session_id, {
         caller: viewerOf(request),
       });
-      return sessionToWire(
-        detail,
-        conversations.describe().map(({ name }) => name),
-      ) as z.input<typeof SessionAnswer>;
+      const services = conversations.describe().map(({ name }) => name);
+      return sessionToWire(detail, services) as z.input<typeof SessionAnswer>;
     },
   );
+}
 
+function forgetSession(app: RouteApp, { conversations }: ServerParts): void {
   app.delete(
     "/v1/agent/sessions/:session_id",
     {
@@ -320,7 +352,9 @@ export const conversationRoutes: FastifyPluginAsyncZod<ServerParts> = async (app
       return reply.code(204).send(null);
     },
   );
+}
 
+function listServices(app: RouteApp, { conversations }: ServerParts): void {
   app.get(
     "/v1/services",
     {
@@ -333,7 +367,7 @@ export const conversationRoutes: FastifyPluginAsyncZod<ServerParts> = async (app
     },
     async () => ({ items: toWire(conversations.describe()) }) as z.input<typeof ServicesAnswer>,
   );
-};
+}
 
 type ChatAnswerJson = z.input<typeof ChatAnswer>;
 
@@ -373,11 +407,8 @@ function turnRequestOf(
       "Only slots may come without words.",
     );
   }
-  return {
-    session,
-    ...(fromWire(rest) as Omit<TurnRequest, "session" | "slots">),
-    ...(slots === undefined ? {} : { slots: slots as JsonObject }),
-  };
+  const request = fromWire(rest) as Omit<TurnRequest, "session" | "slots">;
+  return { session, ...request, ...given({ slots: slots as JsonObject | undefined }) };
 }
 
 function acceptOptionsOf(request: FastifyRequest): AcceptOptions {
@@ -386,9 +417,16 @@ function acceptOptionsOf(request: FastifyRequest): AcceptOptions {
   return {
     caller: callerOf(request),
     path: request.routeOptions.url,
-    ...(typeof key === "string" && { key }),
-    ...(typeof traceParent === "string" && { traceParent }),
+    key: typeof key === "string" ? key : undefined,
+    traceParent: typeof traceParent === "string" ? traceParent : undefined,
   };
+}
+
+interface ResumedTurn {
+  readonly turnId: string;
+  /** Read so far; undefined: nothing. */
+  readonly seq: number | undefined;
+  readonly turn: { readonly status: string; readonly lastSeq: number };
 }
 
 /** Goes on behind `seq` (undefined: from the start), or answers 204 when `DONE` was read. */
@@ -396,9 +434,7 @@ async function resumeTurn(
   parts: ServerParts,
   request: FastifyRequest,
   reply: FastifyReply,
-  turnId: string,
-  seq: number | undefined,
-  turn: { status: string; lastSeq: number },
+  { turnId, seq, turn }: ResumedTurn,
 ): Promise<void> {
   request.turnId = turnId;
   const standing = decideStanding(seq === undefined ? undefined : { turnId, seq }, turnId, turn);
@@ -419,40 +455,25 @@ async function streamTurn(
   reply: FastifyReply,
   { turnId, after, firstFrame }: { turnId: string; after: number; firstFrame: string },
 ): Promise<void> {
-  const { conversations, streams, clock, logger } = parts;
+  const { conversations, clock } = parts;
+  const caller = viewerOf(request);
   request.turnId = turnId;
-  reply.hijack();
-  const stream = streams.open(
-    reply.raw,
-    { ...(reply.getHeaders() as OutgoingHttpHeaders), "turn-id": turnId },
+  await answerWithStream(parts, request, reply, {
+    what: `turn ${turnId}`,
     firstFrame,
-  );
-  const cancel = endWhenRevoked(parts, request, stream);
-  try {
-    await sendTurn(
-      turnId,
-      conversations.read(turnId, { after, caller: viewerOf(request), signal: stream.signal }),
-      stream,
-      clock,
-    );
-    stream.end();
-  } catch (error) {
-    if (!stream.ended) {
-      logger.warn(
-        { request: request.id, turn: turnId, error: messageOf(error) },
-        `stream of turn ${turnId} broke; its reader is asked to come back`,
-      );
-    }
-    stream.end("retry: 1000\n\n");
-  } finally {
-    cancel();
-  }
-  if (stream.wasCut) {
-    logger.warn(
-      { request: request.id, turn: turnId },
-      `reader of turn ${turnId} was cut off because it did not read; it can resume`,
-    );
-  }
+    headers: { "turn-id": turnId },
+    fields: { turn: turnId },
+    send: (stream) => {
+      const frames = conversations.read(turnId, { after, caller, signal: stream.signal });
+      return sendTurn(turnId, frames, stream, clock);
+    },
+  });
+}
+
+/** The answer to a message: the end of its turn, and its hooks once more. */
+function chatAnswerOf(done: Done, turnId: string): ChatAnswerJson {
+  const interaction = toWire(done) as { hooks: unknown };
+  return { interaction, hooks: interaction.hooks, turn_id: turnId } as ChatAnswerJson;
 }
 
 /** Aborts when the connection is gone before the answer left. */
@@ -473,28 +494,28 @@ async function unlessClosing<T>(
   closing: AbortSignal,
   turnId: string,
 ): Promise<T> {
-  let onClosing: () => void = () => undefined;
-  const closed = new Promise<never>((_, reject) => {
-    onClosing = () =>
-      reject(
-        new DureError(
-          "SERVER_DRAINING",
-          `This server closed while turn ${turnId} was running; the turn goes on.`,
-          {
-            class: "unavailable",
-            hint: `Read it at /v1/agent/turns/${turnId}/stream, or send the same Idempotency-Key again.`,
-            details: { turnId, retryAfterMs: 1_000 },
-          },
-        ),
-      );
-    closing.addEventListener("abort", onClosing, { once: true });
-    if (closing.aborted) onClosing();
-  });
+  const closed = Promise.withResolvers<never>();
+  const onClosing = (): void => closed.reject(closedWhileRunning(turnId));
+  closing.addEventListener("abort", onClosing, { once: true });
+  if (closing.aborted) onClosing();
   try {
-    return await Promise.race([done, closed]);
+    return await Promise.race([done, closed.promise]);
   } finally {
     closing.removeEventListener("abort", onClosing);
   }
+}
+
+function closedWhileRunning(turnId: string): DureError {
+  const stream = `/v1/agent/turns/${turnId}/stream`;
+  return new DureError(
+    "SERVER_DRAINING",
+    `This server closed while turn ${turnId} was running; the turn goes on.`,
+    {
+      class: "unavailable",
+      hint: `Read it at ${stream}, or send the same Idempotency-Key again.`,
+      details: { turnId, retryAfterMs: 1_000 },
+    },
+  );
 }
 
 function summaryToWire(summary: SessionSummary): unknown {
@@ -519,6 +540,6 @@ function sessionToWire(detail: SessionDetail, services: readonly string[]): unkn
     stage: detail.stage,
     history: toWire(detail.history),
     completed: toWire(detail.completed),
-    ...(trace === undefined ? {} : { trace: toWire(trace) }),
+    ...given({ trace: trace && toWire(trace) }),
   };
 }

@@ -13,7 +13,7 @@ import {
 import { sessionIdFor } from "../kernel/tenant.ts";
 import { toWire } from "../kernel/wire.ts";
 import { problems } from "./schemas.ts";
-import type { ServerParts } from "./server.ts";
+import type { RouteApp, ServerParts } from "./server.ts";
 import { keyOfSession, viewerOf, viewOf } from "./tenants.ts";
 
 /** What the routes need of the inbox. */
@@ -102,7 +102,13 @@ function decided({ body, params }: FastifyRequest): { what: string; subject: str
 /** The one inbox: what waits for a decision, and the decisions. */
 export const escalationRoutes: FastifyPluginAsyncZod<ServerParts> = async (app, { inbox }) => {
   if (!inbox) return;
+  listEscalations(app, inbox);
+  readEscalation(app, inbox);
+  answerEscalation(app, inbox);
+  dismissEscalation(app, inbox);
+};
 
+function listEscalations(app: RouteApp, inbox: EscalationInbox): void {
   app.get(
     "/v1/escalations",
     {
@@ -127,7 +133,9 @@ export const escalationRoutes: FastifyPluginAsyncZod<ServerParts> = async (app, 
       return { items: items.map((item) => onWire(item, request)), next_cursor: nextCursor };
     },
   );
+}
 
+function readEscalation(app: RouteApp, inbox: EscalationInbox): void {
   app.get(
     "/v1/escalations/:id",
     {
@@ -141,7 +149,9 @@ export const escalationRoutes: FastifyPluginAsyncZod<ServerParts> = async (app, 
     },
     async (request) => onWire(await inbox.get(request.params.id, viewerOf(request)), request),
   );
+}
 
+function answerEscalation(app: RouteApp, inbox: EscalationInbox): void {
   app.post(
     "/v1/escalations/:id/answer",
     {
@@ -166,7 +176,9 @@ export const escalationRoutes: FastifyPluginAsyncZod<ServerParts> = async (app, 
       return { turn_id: turn, escalation: onWire(escalation, request) };
     },
   );
+}
 
+function dismissEscalation(app: RouteApp, inbox: EscalationInbox): void {
   app.post(
     "/v1/escalations/:id/dismiss",
     {
@@ -185,7 +197,7 @@ export const escalationRoutes: FastifyPluginAsyncZod<ServerParts> = async (app, 
         request,
       ),
   );
-};
+}
 
 function onWire(escalation: Escalation, request: FastifyRequest): z.infer<typeof EscalationJson> {
   const { session } = escalation.source;

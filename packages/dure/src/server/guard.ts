@@ -14,6 +14,7 @@ import type { StrangerReason } from "./access-mode.ts";
 import { assertQueryDecodes, boundBody } from "./body.ts";
 import { boundsOf } from "./bounds.ts";
 import { cookieFor } from "./doors.ts";
+import { given } from "./given.ts";
 import type { KnownLogin } from "./logins.ts";
 import { isLoopbackAddress } from "./names.ts";
 import type { ServerParts } from "./server.ts";
@@ -44,27 +45,8 @@ const RECHECK_MS = 15_000;
  * this origin? allowed? And one line of log behind it.
  */
 export function guardRequests(app: FastifyInstance, parts: ServerParts): void {
-  const { doors, limits = {}, allowedHosts = [], corsOrigins = [] } = parts;
-  const timeWindow = 60_000;
-  const bounds = boundsOf(limits);
-  const forAddress = (request: FastifyRequest): number =>
-    isLoopbackAddress(request.ip) ? bounds.perLoopback : bounds.perAddress;
-  const byAddress = (request: FastifyRequest): string => countedAs(request.ip);
-  const countAddress = app.createRateLimit({
-    timeWindow,
-    max: forAddress,
-    keyGenerator: byAddress,
-  });
-  const countLogin = app.createRateLimit({
-    timeWindow,
-    max: bounds.logins,
-    keyGenerator: byAddress,
-  });
-  const countToken = app.createRateLimit({
-    timeWindow,
-    max: (request) => limits.perToken ?? forAddress(request),
-    keyGenerator: (request) => request.principal?.caller.name ?? byAddress(request),
-  });
+  const { corsOrigins = [] } = parts;
+  const rates = new Rates(app, parts);
   const knownPaths = new KnownPaths();
 
   app.decorateRequest("principal", null);
@@ -75,60 +57,112 @@ export function guardRequests(app: FastifyInstance, parts: ServerParts): void {
 
   app.addHook("onRequest", async (request, reply) => {
     logWhenClosed(parts, request, reply);
-    if (request.raw.url?.startsWith("/v1/")) reply.header("cache-control", "no-store"); // what people say stays out of caches
-    if (parts.streams.isDraining) throw draining();
-    parts.connections.assertAllowed(request.raw);
-    const { host, origin } = request.headers;
-    if (!isHostAllowed(host, allowedHosts)) throw hostNotAllowed(host);
-    const route = request.routeOptions.url;
-    if (route !== "/healthz" && route !== "/readyz") await assertWithin(countAddress, request);
-    if (isLoginRoute(route)) await assertWithin(countLogin, request);
+    // What people say stays out of caches.
+    if (request.raw.url?.startsWith("/v1/")) reply.header("cache-control", "no-store");
+    assertReachable(parts, request);
+    await rates.countArrival(request);
 
-    if (allowCors(origin, corsOrigins, reply) && request.method === "OPTIONS") {
+    if (allowCors(request.headers.origin, corsOrigins, reply) && request.method === "OPTIONS") {
       return answerPreflight(reply);
     }
     assertQueryDecodes(request.raw.url ?? "");
     if (request.is404) return;
 
-    const scope = scopeOf(request);
-    let because: StrangerReason | undefined;
-    if (scope !== "public") {
-      const identified = await doors.identify(request);
-      request.principal = identified.principal;
-      if (identified.principal) request.login = identified.login;
-      else because = identified.because;
-    }
-    if (request.principal && request.principal.proof !== "none") {
-      await assertWithin(countToken, request);
-    }
-    assertOrigin(request, corsOrigins);
-    assertMay(request.principal, scope, because);
+    await admit(parts, request, rates);
     if (request.routeOptions.config.stream) {
       parts.connections.openStream({ address: request.ip, token: tokenOf(request) }, reply.raw);
     }
   });
-  app.addHook("preParsing", async (request) => boundBody(request, bounds.bodyIdleMs));
+  const { bodyIdleMs } = boundsOf(parts.limits);
+  app.addHook("preParsing", async (request) => boundBody(request, bodyIdleMs));
 
   app.addHook("onSend", async (request, reply) => {
-    if (parts.streams.isDraining) reply.header("connection", "close"); // a connection that stays would keep the process
+    // A connection that stays would keep the process.
+    if (parts.streams.isDraining) reply.header("connection", "close");
     await renewCookie(parts, request, reply);
   });
 
   app.setNotFoundHandler((request) => {
-    const path = pathOf(request);
-    const allow = knownPaths.methodsOf(path);
-    if (allow.length === 0) {
-      throw new DureError("ROUTE_UNKNOWN", `There is nothing at ${path}.`, {
-        class: "not-found",
-        hint: "/openapi.json lists all routes.",
-      });
-    }
-    throw new DureError("METHOD_NOT_ALLOWED", `${path} does not take ${request.method}.`, {
-      class: "input",
-      hint: `It takes ${allow.join(", ")}.`,
-      details: { allow },
-    });
+    throw notFound(request, knownPaths);
   });
+}
+
+/** Throws while the server closes, for a connection too many, and for a foreign `Host`. */
+function assertReachable(parts: ServerParts, request: FastifyRequest): void {
+  if (parts.streams.isDraining) throw draining();
+  parts.connections.assertAllowed(request.raw);
+
+  const { host } = request.headers;
+  if (!isHostAllowed(host, parts.allowedHosts ?? [])) throw hostNotAllowed(host);
+}
+
+/** Finds out who asks, and throws where the caller may not go. */
+async function admit(parts: ServerParts, request: FastifyRequest, rates: Rates): Promise<void> {
+  const scope = scopeOf(request);
+  let because: StrangerReason | undefined;
+  if (scope !== "public") {
+    const identified = await parts.doors.identify(request);
+    request.principal = identified.principal;
+    if (identified.principal) request.login = identified.login;
+    else because = identified.because;
+  }
+  if (request.principal && request.principal.proof !== "none") await rates.countToken(request);
+  assertOrigin(request, parts.corsOrigins ?? []);
+  assertMay(request.principal, scope, because);
+}
+
+/** 405 where another method is taken, else 404. */
+function notFound(request: FastifyRequest, knownPaths: KnownPaths): DureError {
+  const path = pathOf(request);
+  const allow = knownPaths.methodsOf(path);
+  if (allow.length === 0) {
+    return new DureError("ROUTE_UNKNOWN", `There is nothing at ${path}.`, {
+      class: "not-found",
+      hint: "/openapi.json lists all routes.",
+    });
+  }
+  return new DureError("METHOD_NOT_ALLOWED", `${path} does not take ${request.method}.`, {
+    class: "input",
+    hint: `It takes ${allow.join(", ")}.`,
+    details: { allow },
+  });
+}
+
+type RateLimit = ReturnType<FastifyInstance["createRateLimit"]>;
+
+/** Counts requests per minute: of an address, of a token, and tries to log in. */
+class Rates {
+  readonly #address: RateLimit;
+  readonly #login: RateLimit;
+  readonly #token: RateLimit;
+
+  constructor(app: FastifyInstance, { limits = {} }: ServerParts) {
+    const timeWindow = 60_000;
+    const bounds = boundsOf(limits);
+    const keyGenerator = (request: FastifyRequest): string => countedAs(request.ip);
+    const forAddress = (request: FastifyRequest): number =>
+      isLoopbackAddress(request.ip) ? bounds.perLoopback : bounds.perAddress;
+    this.#address = app.createRateLimit({ timeWindow, max: forAddress, keyGenerator });
+    this.#login = app.createRateLimit({ timeWindow, max: bounds.logins, keyGenerator });
+    this.#token = app.createRateLimit({
+      timeWindow,
+      max: (request) => limits.perToken ?? forAddress(request),
+      keyGenerator: (request) => request.principal?.caller.name ?? keyGenerator(request),
+    });
+  }
+
+  /** Before it is known who asks. Throws `RATE_LIMITED`. */
+  async countArrival(request: FastifyRequest): Promise<void> {
+    const route = request.routeOptions.url;
+    const isProbe = route === "/healthz" || route === "/readyz";
+    if (!isProbe) await assertWithin(this.#address, request);
+    if (isLoginRoute(route)) await assertWithin(this.#login, request);
+  }
+
+  /** Throws `RATE_LIMITED`. */
+  async countToken(request: FastifyRequest): Promise<void> {
+    await assertWithin(this.#token, request);
+  }
 }
 
 /** The caller of a request that passed `guardRequests`. */
@@ -212,10 +246,7 @@ function assertOrigin(request: FastifyRequest, corsOrigins: readonly string[]): 
   });
 }
 
-async function assertWithin(
-  count: ReturnType<FastifyInstance["createRateLimit"]>,
-  request: FastifyRequest,
-): Promise<void> {
+async function assertWithin(count: RateLimit, request: FastifyRequest): Promise<void> {
   const result = await count(request);
   if (result.isAllowed || !result.isExceeded) return;
   throw new DureError("RATE_LIMITED", `More than ${result.max} requests in a minute.`, {
@@ -271,9 +302,11 @@ function logWhenClosed(
       status: reply.raw.statusCode,
       ms: Math.round(clock.monotonic() - startedAt),
       caller: request.principal?.caller.name ?? request.ip,
-      ...(request.sessionId === undefined ? {} : { session: request.sessionId }),
-      ...(request.turnId === undefined ? {} : { turn: request.turnId }),
-      ...(reply.raw.writableFinished ? {} : { cut: true }),
+      ...given({
+        session: request.sessionId,
+        turn: request.turnId,
+        cut: reply.raw.writableFinished ? undefined : true,
+      }),
     };
     const line = `${fields.method} ${fields.path} ${fields.status} in ${fields.ms} ms`;
     if (scopeOf(request) === "public") logger.debug(fields, line);
@@ -294,14 +327,11 @@ function draining(): DureError {
 }
 
 function hostNotAllowed(host: string | undefined): DureError {
-  return new DureError(
-    "HOST_NOT_ALLOWED",
-    `The Host header ${host === undefined ? "is missing" : `names ${JSON.stringify(host)}`}, which is not this server.`,
-    {
-      class: "forbidden",
-      hint: "Use 127.0.0.1 or localhost, or list the name in `server.allowedHosts`.",
-    },
-  );
+  const said = host === undefined ? "is missing" : `names ${JSON.stringify(host)}`;
+  return new DureError("HOST_NOT_ALLOWED", `The Host header ${said}, which is not this server.`, {
+    class: "forbidden",
+    hint: "Use 127.0.0.1 or localhost, or list the name in `server.allowedHosts`.",
+  });
 }
 
 /** Which methods a path takes, to tell 405 from 404. */
@@ -310,21 +340,15 @@ class KnownPaths {
 
   add(url: string, method: string | string[]): void {
     if (url.includes("*")) return;
-    const pattern = new RegExp(
-      `^${url
-        .split(/:[A-Za-z_]+/)
-        .map((part) => part.replace(/[.*+?^${}()|[\]\\]/g, "\\$&"))
-        .join("[^/]+")}$`,
-    );
+    const fixed = url.split(/:[A-Za-z_]+/);
+    const escaped = fixed.map((part) => part.replace(/[.*+?^${}()|[\]\\]/g, "\\$&"));
+    const pattern = new RegExp(`^${escaped.join("[^/]+")}$`);
     this.#routes.push({ pattern, methods: [method].flat() });
   }
 
   methodsOf(path: string): readonly string[] {
-    return [
-      ...new Set(
-        this.#routes.filter(({ pattern }) => pattern.test(path)).flatMap(({ methods }) => methods),
-      ),
-    ];
+    const fitting = this.#routes.filter(({ pattern }) => pattern.test(path));
+    return [...new Set(fitting.flatMap(({ methods }) => methods))];
   }
 }
 

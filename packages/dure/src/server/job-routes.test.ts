@@ -192,7 +192,7 @@ test("who cancels or retries a completed job is told something true", async () =
   ]);
 });
 
-test("a stream begins with the whole job, brings each turn once, ends with the job, and goes on behind an id", async () => {
+test("a stream begins with the whole job, has each turn once, ends with it, and resumes behind an id", async () => {
   gate = Promise.withResolvers();
   const { jobId } = await dure.jobs.ask({
     agent: "ruda",

@@ -1,24 +1,23 @@
-import type { OutgoingHttpHeaders } from "node:http";
 import type { FastifyRequest } from "fastify";
 import type { FastifyPluginAsyncZod } from "fastify-type-provider-zod";
 import { z } from "zod";
 import { isOver, JOB_STATUSES, OUTCOMES, type Job, type JobStatus } from "../jobs/job.ts";
 import type { AskRequest, AskResult } from "../jobs/ask.ts";
 import type { JobDetail, JobFrame, Jobs } from "../jobs/jobs.ts";
-import { DureError, messageOf } from "../kernel/errors.ts";
 import type { Duration } from "../kernel/duration.ts";
 import { ulid } from "../kernel/ids.ts";
 import { sessionIdFor, type TenantView } from "../kernel/tenant.ts";
 import { toWire } from "../kernel/wire.ts";
-import { assertOfAllTenants, hasScope } from "./access.ts";
+import { assertOfAllTenants } from "./access.ts";
 import { deedIsDone } from "./audit.ts";
 import { closedSignal } from "./conversation-routes.ts";
 import { readEventPosition } from "./event-source.ts";
-import { callerOf, endWhenRevoked } from "./guard.ts";
-import { checkName } from "./room-routes.ts";
+import { callerOf } from "./guard.ts";
+import { assertMaySpeakForOthers, checkName } from "./room-routes.ts";
 import { problems, ResumeHeaders, ResumeQuery } from "./schemas.ts";
-import type { ServerParts } from "./server.ts";
-import { eventFrame, frame, type SseStream } from "./sse.ts";
+import type { RouteApp, ServerParts } from "./server.ts";
+import { eventFrame, frame } from "./sse.ts";
+import { answerWithStream, writeFrames } from "./stream-answer.ts";
 import { viewerOf, viewOf } from "./tenants.ts";
 
 const jobId = z.string().min(1).max(100);
@@ -115,14 +114,23 @@ const AskBody = z.object({
     .optional()
     .meta({ description: "Longest exchange; without it the kind of the request decides." }),
   topic: z.string().max(200).optional(),
-  conversation_id: z.string().max(100).optional().meta({
-    description:
-      "The conversation that it belongs to. The last words of the same two agents in it are told at the beginning.",
-  }),
-  payload: z.looseObject({ kind: z.string() }).optional().meta({
-    description:
-      "`task_delegation`, `status_report`, `question` or `answer`, with members of its own; at most 12 KiB as text, told whole.",
-  }),
+  conversation_id: z
+    .string()
+    .max(100)
+    .optional()
+    .meta({
+      description:
+        "The conversation that it belongs to. The last words of the same two agents in it are told " +
+        "at the beginning.",
+    }),
+  payload: z
+    .looseObject({ kind: z.string() })
+    .optional()
+    .meta({
+      description:
+        "`task_delegation`, `status_report`, `question` or `answer`, with members of its own; at " +
+        "most 12 KiB as text, told whole.",
+    }),
 });
 
 /** Its job has no id yet. */
@@ -140,7 +148,8 @@ const AskHeaders = z.looseObject({
     .optional()
     .meta({
       description:
-        "Holds as long as the job is kept, per caller and agent: the same body gives the same job, another body is 422.",
+        "Holds as long as the job is kept, per caller and agent: the same body gives the same job, " +
+        "another body is 422.",
     }),
 });
 
@@ -152,33 +161,39 @@ const AskAccepted = z.object({ status: z.enum(["accepted", "timeout"]), job_id: 
 
 const JobStream = {
   description:
-    "SSE. First `event: job` with the whole job, then its events (`data:` is the envelope of /v1/events) until one of job.completed, job.failed, job.cancelled, job.abandoned. With Last-Event-ID only what came behind it; `event: reset` says that older events are gone.",
+    "SSE. First `event: job` with the whole job, then its events (`data:` is the envelope of " +
+    "/v1/events) until one of job.completed, job.failed, job.cancelled, job.abandoned. With " +
+    "Last-Event-ID only what came behind it; `event: reset` says that older events are gone.",
   content: { "text/event-stream": { schema: z.string() } },
 };
 const NOTHING = z.null().meta({ description: "It has ended, and all was read." });
 
+const config = { scope: "jobs" as const };
+const params = z.object({ id: jobId });
+
+/** The parts of a server whose agents can ask each other. */
+interface JobRouteParts extends ServerParts {
+  readonly jobs: Jobs;
+}
+
 /** Exchanges between agents: asked for, listed, watched, steered. Source: docs/spec/jobs §5. */
 export const jobRoutes: FastifyPluginAsyncZod<ServerParts> = async (app, parts) => {
-  const { jobs, rooms } = parts;
+  const { jobs } = parts;
   if (!jobs) return;
-  const config = { scope: "jobs" as const };
-  const params = z.object({ id: jobId });
-  const nameOf = (agent: string): string => rooms?.directory.nameOf(agent) ?? agent;
-  const jobToWire = (job: Job, request: FastifyRequest): z.infer<typeof JobJson> => {
-    const origin = job.origin && {
-      ...job.origin,
-      session: sessionIdFor(viewOf(request), job.origin.session),
-    };
-    return toWire({
-      ...job,
-      origin,
-      requesterName: nameOf(job.requester),
-      targetName: nameOf(job.target),
-    }) as z.infer<typeof JobJson>;
-  };
-  const detailToWire = (job: JobDetail, request: FastifyRequest): z.infer<typeof JobDetailJson> =>
-    jobToWire(job, request) as z.infer<typeof JobDetailJson>;
+  const jobParts: JobRouteParts = { ...parts, jobs };
+  listJobs(app, jobParts);
+  askAgent(app, jobParts);
+  auditJobs(app, jobParts);
+  purgeJobs(app, jobParts);
+  readJob(app, jobParts);
+  streamJob(app, jobParts);
+  cancelJob(app, jobParts);
+  retryJob(app, jobParts);
+  speakIntoJob(app, jobParts);
+};
 
+function listJobs(app: RouteApp, parts: JobRouteParts): void {
+  const { jobs } = parts;
   app.get(
     "/v1/jobs",
     {
@@ -200,10 +215,13 @@ export const jobRoutes: FastifyPluginAsyncZod<ServerParts> = async (app, parts) 
         since: since as Duration | undefined,
         tenant: viewOf(request),
       });
-      return { items: items.map((job) => jobToWire(job, request)), next_cursor: nextCursor };
+      return { items: items.map((job) => jobToWire(job, request, parts)), next_cursor: nextCursor };
     },
   );
+}
 
+function askAgent(app: RouteApp, parts: JobRouteParts): void {
+  const { jobs } = parts;
   app.post(
     "/v1/jobs",
     {
@@ -218,39 +236,27 @@ export const jobRoutes: FastifyPluginAsyncZod<ServerParts> = async (app, parts) 
       },
     },
     async (request, reply) => {
-      const caller = callerOf(request);
-      const { agent, target, session, wait_sec, max_turns, conversation_id, ...rest } =
-        request.body;
-      const given = request.headers["idempotency-key"];
-      // A key of its own lets the job be asked for first and waited for then, so that its id is
-      // known when the server closes.
-      const ask: AskRequest = {
-        ...rest,
-        requester: agent,
-        agent: target,
-        session,
-        maxTurns: max_turns,
-        conversationId: conversation_id,
-        tenant: caller.tenant,
-        key: given === undefined ? `http:${ulid()}` : `http:${caller.name}:${given}`,
-      };
+      const { wait_sec } = request.body;
+      const ask = askOf(request);
       const { jobId } = (await jobs.ask({ ...ask, waitSec: 0 })) as { jobId: string };
       await deedIsDone(request, parts, jobId); // however long the answer takes
+
       const gone = closedSignal(reply.raw);
-      const result =
+      const signals = { gone, closing: parts.closing };
+      const result: AskResult =
         wait_sec === 0
-          ? ({ status: "accepted", jobId } as const)
-          : await waitFor(jobs, { ...ask, waitSec: wait_sec }, jobId, {
-              gone,
-              closing: parts.closing,
-            });
-      if (gone.aborted) return reply.hijack(); // nobody is left to answer; the job goes on
+          ? { status: "accepted", jobId }
+          : await waitFor(jobs, { ...ask, waitSec: wait_sec }, jobId, signals);
+      if (gone.aborted) return reply.hijack(); // the caller has left; the job goes on
       return result.status === "accepted" || result.status === "timeout"
         ? reply.code(202).send({ status: result.status, job_id: jobId })
         : reply.code(200).send(toWire(result) as z.infer<typeof AskAnswer>);
     },
   );
+}
 
+function auditJobs(app: RouteApp, parts: JobRouteParts): void {
+  const { jobs } = parts;
   app.get(
     "/v1/jobs/audit",
     {
@@ -285,10 +291,12 @@ export const jobRoutes: FastifyPluginAsyncZod<ServerParts> = async (app, parts) 
         stuck: stuck as Duration | undefined,
         resumes,
       });
-      return { items: items.map((job) => ({ ...jobToWire(job, request), why: job.why })) };
+      return { items: items.map((job) => ({ ...jobToWire(job, request, parts), why: job.why })) };
     },
   );
+}
 
+function purgeJobs(app: RouteApp, { jobs }: JobRouteParts): void {
   app.post(
     "/v1/jobs/purge",
     {
@@ -312,7 +320,10 @@ export const jobRoutes: FastifyPluginAsyncZod<ServerParts> = async (app, parts) 
       return { removed };
     },
   );
+}
 
+function readJob(app: RouteApp, parts: JobRouteParts): void {
+  const { jobs } = parts;
   app.get(
     "/v1/jobs/:id",
     {
@@ -324,10 +335,15 @@ export const jobRoutes: FastifyPluginAsyncZod<ServerParts> = async (app, parts) 
         response: { 200: JobDetailJson, ...problems(400, 401, 403, 404) },
       },
     },
-    async (request) =>
-      detailToWire(await jobs.get(request.params.id, { tenant: viewOf(request) }), request),
+    async (request) => {
+      const job = await jobs.get(request.params.id, { tenant: viewOf(request) });
+      return detailToWire(job, request, parts);
+    },
   );
+}
 
+function streamJob(app: RouteApp, parts: JobRouteParts): void {
+  const { jobs } = parts;
   app.get(
     "/v1/jobs/:id/stream",
     {
@@ -348,30 +364,26 @@ export const jobRoutes: FastifyPluginAsyncZod<ServerParts> = async (app, parts) 
         request.headers["last-event-id"] || request.query.last_event_id,
       );
       const job = await jobs.get(id, { tenant });
-      if (
-        after !== undefined &&
-        isOver(job.status) &&
-        (await isReadToItsEnd(jobs, id, { tenant, after }))
-      ) {
-        return reply.code(204).send(null);
+      if (after !== undefined && isOver(job.status)) {
+        const isRead = await isReadToItsEnd(jobs, id, { tenant, after });
+        if (isRead) return reply.code(204).send(null);
       }
 
-      reply.hijack();
-      const stream = parts.streams.open(
-        reply.raw,
-        reply.getHeaders() as OutgoingHttpHeaders,
-        `: job ${id}\n\n`,
-      );
-      await sendJob(
-        parts,
-        request,
-        stream,
-        jobs.stream(id, { tenant, after, signal: stream.signal }),
-        (job) => detailToWire(job, request),
-      );
+      await answerWithStream(parts, request, reply, {
+        what: "a job",
+        firstFrame: `: job ${id}\n\n`,
+        send: (stream) => {
+          const frames = jobs.stream(id, { tenant, after, signal: stream.signal });
+          const toJson = (job: JobDetail): unknown => detailToWire(job, request, parts);
+          return writeFrames(stream, frames, (item) => frameOf(item, toJson, tenant));
+        },
+      });
     },
   );
+}
 
+function cancelJob(app: RouteApp, parts: JobRouteParts): void {
+  const { jobs } = parts;
   app.post(
     "/v1/jobs/:id/cancel",
     {
@@ -385,10 +397,13 @@ export const jobRoutes: FastifyPluginAsyncZod<ServerParts> = async (app, parts) 
     },
     async (request) => {
       const { tenant, name: by } = viewerOf(request);
-      return jobToWire(await jobs.cancel(request.params.id, { tenant, by }), request);
+      return jobToWire(await jobs.cancel(request.params.id, { tenant, by }), request, parts);
     },
   );
+}
 
+function retryJob(app: RouteApp, parts: JobRouteParts): void {
+  const { jobs } = parts;
   app.post(
     "/v1/jobs/:id/retry",
     {
@@ -396,15 +411,19 @@ export const jobRoutes: FastifyPluginAsyncZod<ServerParts> = async (app, parts) 
       schema: {
         tags: ["jobs"],
         summary:
-          "Starts a job that did not succeed anew, behind its finished turns; asked twice it gives the same one",
+          "Starts a job that did not succeed anew, behind its finished turns; asked twice it gives the " +
+          "same one",
         params,
         response: { 200: JobJson, ...problems(400, 401, 403, 404, 409, 429) },
       },
     },
     async (request) =>
-      jobToWire(await jobs.retry(request.params.id, { tenant: viewOf(request) }), request),
+      jobToWire(await jobs.retry(request.params.id, { tenant: viewOf(request) }), request, parts),
   );
+}
 
+function speakIntoJob(app: RouteApp, parts: JobRouteParts): void {
+  const { jobs } = parts;
   app.post(
     "/v1/jobs/:id/speak",
     {
@@ -437,31 +456,76 @@ export const jobRoutes: FastifyPluginAsyncZod<ServerParts> = async (app, parts) 
     async (request, reply) => {
       await jobs.speak(request.params.id, request.body.text, {
         tenant: viewOf(request),
-        by: speakerOf(request, request.body.as_person),
+        by: speakerOf(request, parts, request.body.as_person),
       });
       return reply.code(202).send({ status: "heard" });
     },
   );
+}
 
-  function speakerOf(request: FastifyRequest, asPerson: string | undefined): string {
-    if (asPerson !== undefined && !hasScope(request.principal!, "admin")) {
-      throw new DureError(
-        "PERSON_FORBIDDEN",
-        "Only an admin's token may speak for somebody else.",
-        { class: "forbidden", hint: "Leave out as_person." },
-      );
-    }
-    return checkName(
-      asPerson ?? (request.principal!.person === undefined ? OPERATOR : callerOf(request).name),
-      rooms?.directory.agents ?? [],
-    );
-  }
-};
+/** The job as JSON, with the names of its agents. */
+function jobToWire(
+  job: Job,
+  request: FastifyRequest,
+  { rooms }: ServerParts,
+): z.infer<typeof JobJson> {
+  const nameOf = (agent: string): string => rooms?.directory.nameOf(agent) ?? agent;
+  const origin = job.origin && {
+    ...job.origin,
+    session: sessionIdFor(viewOf(request), job.origin.session),
+  };
+  return toWire({
+    ...job,
+    origin,
+    requesterName: nameOf(job.requester),
+    targetName: nameOf(job.target),
+  }) as z.infer<typeof JobJson>;
+}
+
+function detailToWire(
+  job: JobDetail,
+  request: FastifyRequest,
+  parts: ServerParts,
+): z.infer<typeof JobDetailJson> {
+  return jobToWire(job, request, parts) as z.infer<typeof JobDetailJson>;
+}
+
+/** The name under which a person speaks. Throws `PERSON_FORBIDDEN`, `PERSON_INVALID`. */
+function speakerOf(
+  request: FastifyRequest,
+  { rooms }: ServerParts,
+  asPerson: string | undefined,
+): string {
+  if (asPerson !== undefined) assertMaySpeakForOthers(request);
+  const own = request.principal!.person === undefined ? OPERATOR : callerOf(request).name;
+  return checkName(asPerson ?? own, rooms?.directory.agents ?? []);
+}
+
+/** The name of a person without a login who gives none. */
+const OPERATOR = "operator";
 
 /**
- * Who speaks into an exchange on a server where nobody is logged in and who does not say a name.
+ * What a request asks for. Without a key it gets one of its own: so the job can be asked for first
+ * and waited for then, and its id is known when the server closes.
  */
-const OPERATOR = "operator";
+function askOf(request: FastifyRequest): AskRequest {
+  const { agent, target, session, max_turns, conversation_id, message, topic, payload } =
+    request.body as z.output<typeof AskBody>;
+  const caller = callerOf(request);
+  const given = request.headers["idempotency-key"] as string | undefined;
+  return {
+    message,
+    topic,
+    payload,
+    requester: agent,
+    agent: target,
+    session,
+    maxTurns: max_turns,
+    conversationId: conversation_id,
+    tenant: caller.tenant,
+    key: given === undefined ? `http:${ulid()}` : `http:${caller.name}:${given}`,
+  };
+}
 
 /**
  * Waits for a job that was asked for. What keeps it from waiting on (the server closes, the caller
@@ -488,41 +552,6 @@ async function isReadToItsEnd(
 ): Promise<boolean> {
   for await (const _ of jobs.stream(id, options)) return false;
   return true;
-}
-
-/** Sends a job's frames to one reader until the job's end or the reader's. */
-async function sendJob(
-  parts: ServerParts,
-  request: FastifyRequest,
-  stream: SseStream,
-  frames: AsyncIterable<JobFrame>,
-  toJson: (job: JobDetail) => unknown,
-): Promise<void> {
-  const cancel = endWhenRevoked(parts, request, stream);
-  try {
-    for await (const item of frames) {
-      if (stream.ended) break;
-      stream.write(frameOf(item, toJson, viewOf(request)));
-      if (stream.isFull) await stream.roomAgain();
-    }
-    stream.end();
-  } catch (error) {
-    if (!stream.ended) {
-      parts.logger.warn(
-        { request: request.id, error: messageOf(error) },
-        "stream of a job broke; its reader is asked to come back",
-      );
-    }
-    stream.end("retry: 1000\n\n");
-  } finally {
-    cancel();
-  }
-  if (stream.wasCut) {
-    parts.logger.warn(
-      { request: request.id },
-      "reader of a job was cut off because it did not read; it can resume",
-    );
-  }
 }
 
 function frameOf(

@@ -260,7 +260,8 @@ describe("the login of a browser", () => {
       [own!.id, false],
     ]);
     expect([(await list(acme.bearer)).length, (await list(all.bearer)).length]).toEqual([1, 2]);
-    expect([await list(sora.bearer), await end(own!.id, sora.bearer)]).toEqual([[], 404]); // of the same tenant, and not the same person
+    // Of the same tenant, and not the same person.
+    expect([await list(sora.bearer), await end(own!.id, sora.bearer)]).toEqual([[], 404]);
     expect([await end(own!.id, jun.bearer), await end("login_0", all.bearer)]).toEqual([404, 404]);
     expect([await end(own!.id, mina.bearer), await statusOf(server, { cookie: ofMina })]).toEqual([
       204, 401,

@@ -4,11 +4,11 @@ import { z } from "zod";
 import { DureError } from "../kernel/errors.ts";
 import { toWire } from "../kernel/wire.ts";
 import { hasScope, type Principal } from "./access.ts";
-import { cookieFor, siteOf } from "./doors.ts";
+import { cookieFor, siteOf, type Doors } from "./doors.ts";
 import { readLoginCookie } from "./login-cookie.ts";
 import type { KnownLogin } from "./logins.ts";
 import { problems } from "./schemas.ts";
-import type { ServerParts } from "./server.ts";
+import type { RouteApp, ServerParts } from "./server.ts";
 import type { LivingToken } from "./token-store.ts";
 
 const NOTHING = z.null().meta({ description: "Nothing." });
@@ -19,7 +19,8 @@ const LoginBody = z
     token: secret.optional().meta({ description: "A token. Either this or `once`." }),
     once: secret.optional().meta({
       description:
-        "What stands behind `once=` in a link of `dure login` or of the start. It holds once, for 10 minutes.",
+        "What stands behind `once=` in a link of `dure login` or of the start. It holds once, for 10 " +
+        "minutes.",
     }),
   })
   .refine(
@@ -55,8 +56,14 @@ const tags = ["access"];
  * docs/spec/platform §6.
  */
 export const loginRoutes: FastifyPluginAsyncZod<ServerParts> = async (app, parts) => {
-  const { doors, audit } = parts;
+  logIn(app, parts);
+  logOut(app, parts);
+  makeLink(app, parts);
+  listLogins(app, parts);
+  endLogin(app, parts);
+};
 
+function logIn(app: RouteApp, { doors, audit }: ServerParts): void {
   app.post(
     "/v1/login",
     {
@@ -69,8 +76,8 @@ export const loginRoutes: FastifyPluginAsyncZod<ServerParts> = async (app, parts
       },
     },
     async (request, reply) => {
-      const token = await provenBy(request.body);
-      const before = await loginOf(request);
+      const token = await provenBy(request.body, doors);
+      const before = await loginOf(request, doors);
       const { id, cookie } = await doors.logins.begin(token, request.headers["user-agent"] ?? "");
       await audit?.note({
         tenant: token.record.tenant,
@@ -82,7 +89,9 @@ export const loginRoutes: FastifyPluginAsyncZod<ServerParts> = async (app, parts
       return reply.code(204).header("set-cookie", cookieFor(request, cookie)).send(null);
     },
   );
+}
 
+function logOut(app: RouteApp, { doors, audit }: ServerParts): void {
   app.post(
     "/v1/logout",
     {
@@ -94,7 +103,8 @@ export const loginRoutes: FastifyPluginAsyncZod<ServerParts> = async (app, parts
       },
     },
     async (request, reply) => {
-      const login = await loginOf(request).catch(() => null); // the cookie goes also when the store is away
+      // The cookie goes also when the store is away.
+      const login = await loginOf(request, doors).catch(() => null);
       if (login && (await doors.logins.end(login.id, {}))) {
         await audit?.note({
           tenant: login.record.tenant,
@@ -106,7 +116,9 @@ export const loginRoutes: FastifyPluginAsyncZod<ServerParts> = async (app, parts
       return reply.code(204).header("set-cookie", cookieFor(request, "")).send(null);
     },
   );
+}
 
+function makeLink(app: RouteApp, { doors }: ServerParts): void {
   app.post(
     "/v1/login/links",
     {
@@ -120,7 +132,9 @@ export const loginRoutes: FastifyPluginAsyncZod<ServerParts> = async (app, parts
     },
     async (request) => ({ path: await doors.makeLink(request.principal!) }),
   );
+}
 
+function listLogins(app: RouteApp, { doors }: ServerParts): void {
   app.get(
     "/v1/login/sessions",
     {
@@ -141,7 +155,9 @@ export const loginRoutes: FastifyPluginAsyncZod<ServerParts> = async (app, parts
       };
     },
   );
+}
 
+function endLogin(app: RouteApp, { doors }: ServerParts): void {
   app.delete(
     "/v1/login/sessions/:id",
     {
@@ -164,26 +180,30 @@ export const loginRoutes: FastifyPluginAsyncZod<ServerParts> = async (app, parts
       return reply.code(204).send(null);
     },
   );
-
-  async function provenBy({ token, once }: z.output<typeof LoginBody>): Promise<LivingToken> {
-    if (token !== undefined) return doors.tokenOf(token);
-    const proven = await doors.logins.takeLink(once!);
-    if (proven) return proven;
-    throw new DureError("LOGIN_LINK_INVALID", "This link has been used, or its time is over.", {
-      class: "unauthorized",
-      hint: "`dure login` at the server's machine prints another one.",
-    });
-  }
-
-  async function loginOf(request: FastifyRequest): Promise<KnownLogin | null> {
-    const cookie = readLoginCookie(request.headers.cookie, siteOf(request));
-    return cookie === undefined ? null : doors.logins.verify(cookie);
-  }
-};
+}
 
 /** Own logins for everyone; an administrator sees those of its tenant, one without a tenant all. */
 function visibleTo(principal: Principal): { tokenId?: string; tenant?: string } {
   const { tenant, name } = principal.caller;
   if (!hasScope(principal, "admin")) return { tokenId: name };
   return tenant === "" ? {} : { tenant };
+}
+
+/** The token that a login proves. Throws `LOGIN_LINK_INVALID`. */
+async function provenBy(
+  { token, once }: z.output<typeof LoginBody>,
+  doors: Doors,
+): Promise<LivingToken> {
+  if (token !== undefined) return doors.tokenOf(token);
+  const proven = await doors.logins.takeLink(once!);
+  if (proven) return proven;
+  throw new DureError("LOGIN_LINK_INVALID", "This link has been used, or its time is over.", {
+    class: "unauthorized",
+    hint: "`dure login` at the server's machine prints another one.",
+  });
+}
+
+async function loginOf(request: FastifyRequest, doors: Doors): Promise<KnownLogin | null> {
+  const cookie = readLoginCookie(request.headers.cookie, siteOf(request));
+  return cookie === undefined ? null : doors.logins.verify(cookie);
 }

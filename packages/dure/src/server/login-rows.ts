@@ -309,7 +309,12 @@ const PROMOTE = {
 };
 const END = {
   name: "logins.end",
-  text: "update dure.login_sessions set revoked_at = clock_timestamp() where id = $1 and revoked_at is null returning id",
+  text: `
+    update dure.login_sessions
+    set revoked_at = clock_timestamp()
+    where id = $1
+    and revoked_at is null
+    returning id`,
 };
 const LIST = {
   name: "logins.list",
@@ -320,9 +325,15 @@ const LIST = {
 };
 const ADD_LINK = {
   name: "logins.add_link",
-  text: `insert into dure.login_links (hash, token_id, expires_at) values ($1, $2, clock_timestamp() + ${ms("$3")})`,
+  text:
+    "insert into dure.login_links (hash, token_id, expires_at) values ($1, $2, clock_timestamp() " +
+    `+ ${ms("$3")})`,
 };
 const TAKE_LINK = {
   name: "logins.take_link",
-  text: "delete from dure.login_links where hash = $1 returning token_id, expires_at > clock_timestamp() as holds",
+  text: `
+    delete
+    from dure.login_links
+    where hash = $1
+    returning token_id, expires_at > clock_timestamp() as holds`,
 };

@@ -139,7 +139,11 @@ const worlds: Record<string, () => Promise<World>> = {
         "previous_until",
       ];
       await database.query({
-        text: `update dure.login_sessions set ${columns.map((column) => `${column} = ${column} - interval '${ms} milliseconds'`).join(", ")}`,
+        text:
+          "update dure.login_sessions set " +
+          columns
+            .map((column) => `${column} = ${column} - interval '${ms} milliseconds'`)
+            .join(", "),
       });
       await database.query({
         text: `update dure.login_links set expires_at = expires_at - interval '${ms} milliseconds'`,
@@ -336,7 +340,10 @@ test("nothing in the database opens a login", async () => {
 
   const stored = JSON.stringify(
     await db.database.query({
-      text: "select s::text, (select string_agg(l::text, '') from dure.login_links l) as links from dure.login_sessions s",
+      text: `
+        select s::text, (select string_agg(l::text, '')
+        from dure.login_links l) as links
+        from dure.login_sessions s`,
     }),
   );
 

@@ -60,7 +60,8 @@ export class PeerOwners {
     if (known) return known;
     const asked = this.#ask(socket);
     this.#known.set(socket, asked);
-    void asked.then((owner) => owner === "unknown" && this.#known.delete(socket)); // the next request asks again
+    // The next request asks again.
+    void asked.then((owner) => owner === "unknown" && this.#known.delete(socket));
     return asked;
   }
 

@@ -37,7 +37,7 @@ const detailOf = (now: number, port: object, run: "running" | "failed" = "runnin
   );
 const stepsOf = (now: number, ...steps: PlanStep[]) => detailOf(now, { steps }).steps;
 
-test("a worker is stalled when it gave no sign for ten seconds; a command of dure's own and what has ended are not", () => {
+test("a worker is stalled after ten seconds without a sign; dure's own commands never are", () => {
   expect(STALLED_AFTER_MS).toBe(STALLED_MS);
   expect(stepsOf(11_000, step({}))[0]!.stalled).toBe(false);
   expect(

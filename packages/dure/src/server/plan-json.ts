@@ -111,7 +111,9 @@ const planFields = {
     .enum(["stop", "refuse", "report"] as const satisfies readonly Plan["violations"][])
     .meta({
       description:
-        "What follows from a request outside of the scope: the second one ends the worker (stop), or each is refused and it goes on. With report, what it changed outside all the same is left out and recorded, and its try goes on.",
+        "What follows from a request outside of the scope: the second one ends the worker (stop), or " +
+        "each is refused and it goes on. With report, what it changed outside all the same is left " +
+        "out and recorded, and its try goes on.",
     }),
   workers: z
     .array(
@@ -150,7 +152,8 @@ export const PlanViewJson = z
       )
       .meta({
         description:
-          "How far its processes get: `setup`, `check`, `acceptance`, `integration`, `workers.ROLE`, and what a port says otherwise.",
+          "How far its processes get: `setup`, `check`, `acceptance`, `integration`, `workers.ROLE`, " +
+          "and what a port says otherwise.",
       }),
     ports: z.array(z.object({ ...portFields, timeout_ms: z.number() })),
     levels: z
@@ -159,7 +162,8 @@ export const PlanViewJson = z
     critical_path: z.array(z.string()),
     max_parallel: z.int().meta({
       description:
-        "Ports that can work at the same time: as many as nobody waits for another, within max_concurrency; 1 in order.",
+        "Ports that can work at the same time: as many as nobody waits for another, within " +
+        "max_concurrency; 1 in order.",
     }),
     mode: ModeJson,
     base_commit: z.string(),
@@ -192,7 +196,8 @@ const ReportJson = z.object({
     .optional()
     .meta({
       description:
-        "Changes of build files of the root, lock files and migrations that ports asked the orchestrator for; applied: they are in the result.",
+        "Changes of build files of the root, lock files and migrations that ports asked the " +
+        "orchestrator for; applied: they are in the result.",
     }),
 });
 
@@ -222,7 +227,9 @@ const runFields = {
     .nullable()
     .meta({
       description:
-        "What holds for processes of workers on its machine, as a trial process showed: a network of their own, another user than dure's, files kept from them (by-modes: beside their copies as the modes of the machine say).",
+        "What holds for processes of workers on its machine, as a trial process showed: a network of " +
+        "their own, another user than dure's, files kept from them (by-modes: beside their copies as " +
+        "the modes of the machine say).",
     }),
   mode: ModeJson.nullable(),
   report: ReportJson.nullable(),
@@ -309,10 +316,16 @@ const StepJson = z
     task: z.string(),
     tokens_in: tokens,
     tokens_out: tokens,
-    output: z.looseObject({}).nullable().meta({
-      description:
-        "What came of it: of a worker {status, summary, claimed_files, failed_files?, unclaimed_files?, error?, commit, changes, violations} (failed_files: claimed and not changed; unclaimed_files: changed and not claimed; neither of a program, which claims nothing), of the acceptance {feedback, framework, exit_code, because, output}.",
-    }),
+    output: z
+      .looseObject({})
+      .nullable()
+      .meta({
+        description:
+          "What came of it: of a worker {status, summary, claimed_files, failed_files?, " +
+          "unclaimed_files?, error?, commit, changes, violations} (failed_files: claimed and not " +
+          "changed; unclaimed_files: changed and not claimed; neither of a program, which claims " +
+          "nothing), of the acceptance {feedback, framework, exit_code, because, output}.",
+      }),
     log: z.string().meta({ description: "The end of what was printed and said." }),
     started_at: time,
     seen_at: time.meta({ description: "When it last gave a sign." }),

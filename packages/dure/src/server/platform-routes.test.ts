@@ -47,7 +47,7 @@ describe("GET /v1/events", () => {
     expect(again.frames).toEqual(live.frames);
   });
 
-  test("begins with the newest that match when asked to, and a reader that comes back is not given them again", async () => {
+  test("begins with the newest that match when asked to; a returning reader gets none of them twice", async () => {
     await using server = await startTestServer();
     for (const session of ["mina", "jun", "mina", "mina", "jun"]) {
       server.events.publish({ type: "turn.done", session });

@@ -1,4 +1,3 @@
-import type { OutgoingHttpHeaders } from "node:http";
 import type { FastifyPluginAsyncZod } from "fastify-type-provider-zod";
 import type { FastifyRequest } from "fastify";
 import { z } from "zod";
@@ -6,7 +5,8 @@ import { messageOf } from "../kernel/errors.ts";
 import type { EventFilter, EventRole, PlatformEvent } from "../kernel/platform-events.ts";
 import { assertOfAllTenants, hasScope, type Principal } from "./access.ts";
 import { readEventPosition, type EventSource } from "./event-source.ts";
-import { callerOf, endWhenRevoked } from "./guard.ts";
+import { given } from "./given.ts";
+import { callerOf } from "./guard.ts";
 import {
   EventsQuery,
   HealthAnswer,
@@ -19,16 +19,26 @@ import {
   ResumeHeaders,
   splitList,
 } from "./schemas.ts";
-import type { Health, ServerParts } from "./server.ts";
+import type { Health, RouteApp, ServerParts } from "./server.ts";
 import { mayFollow } from "./own-sessions.ts";
 import { eventFrame, frame } from "./sse.ts";
+import { answerWithStream, writeFrames } from "./stream-answer.ts";
 import { keyOfSession, viewOf } from "./tenants.ts";
 import type { Scope } from "./token-store.ts";
 
 /** The event log, who one is, and how the process is. Source: docs/spec/platform §3, §6. */
 export const platformRoutes: FastifyPluginAsyncZod<ServerParts> = async (app, parts) => {
-  const { doors, events, streams, logger } = parts;
+  streamEvents(app, parts);
+  describeCaller(app, parts);
+  answerHealth(app, parts);
+  answerReadiness(app, parts);
+  printMetrics(app, parts);
+  reloadTeam(app, parts);
+  describeApi(app);
+};
 
+function streamEvents(app: RouteApp, parts: ServerParts): void {
+  const { events } = parts;
   app.get(
     "/v1/events",
     {
@@ -52,43 +62,23 @@ export const platformRoutes: FastifyPluginAsyncZod<ServerParts> = async (app, pa
       // to here.
       const after = given ?? (await beginOf(events, request.query.last, filter));
 
-      reply.hijack();
-      const stream = streams.open(
-        reply.raw,
-        reply.getHeaders() as OutgoingHttpHeaders,
-        `: events\nid: ${after}\n\n`,
-      );
-      const cancel = endWhenRevoked(parts, request, stream);
-      try {
-        for await (const item of events.follow(filter, { after, signal: stream.signal })) {
-          if (stream.ended) break;
-          if (item.kind === "reset") stream.write(frame("reset", { oldest: item.oldest }));
-          else if (mayRead(principal, filter, item.event)) {
-            stream.write(eventFrame(item.event, view));
-          }
-          if (stream.isFull) await stream.roomAgain();
-        }
-        stream.end();
-      } catch (error) {
-        if (!stream.ended) {
-          logger.warn(
-            { request: request.id, error: messageOf(error) },
-            "stream of events broke; its reader is asked to come back",
-          );
-        }
-        stream.end("retry: 1000\n\n");
-      } finally {
-        cancel();
-      }
-      if (stream.wasCut) {
-        logger.warn(
-          { request: request.id },
-          "reader of events was cut off because it did not read; it can resume",
-        );
-      }
+      await answerWithStream(parts, request, reply, {
+        what: "events",
+        firstFrame: `: events\nid: ${after}\n\n`,
+        send: (stream) => {
+          const items = events.follow(filter, { after, signal: stream.signal });
+          return writeFrames(stream, items, (item) => {
+            if (item.kind === "reset") return frame("reset", { oldest: item.oldest });
+            const isShown = mayRead(principal, filter, item.event);
+            return isShown ? eventFrame(item.event, view) : undefined;
+          });
+        },
+      });
     },
   );
+}
 
+function describeCaller(app: RouteApp, parts: ServerParts): void {
   app.get(
     "/v1/me",
     {
@@ -101,14 +91,16 @@ export const platformRoutes: FastifyPluginAsyncZod<ServerParts> = async (app, pa
     },
     async (request) => ({
       auth: request.principal!.proof === "none" ? ("open" as const) : ("token" as const),
-      access: await doors.mode(),
+      access: await parts.doors.mode(),
       scopes: [...request.principal!.scopes],
       person: request.principal!.person ?? null,
       dev_mode: parts.devMode,
       locale: parts.locale,
     }),
   );
+}
 
+function answerHealth(app: RouteApp, parts: ServerParts): void {
   app.route({
     method: ["GET", "HEAD"],
     url: "/healthz",
@@ -120,7 +112,9 @@ export const platformRoutes: FastifyPluginAsyncZod<ServerParts> = async (app, pa
     },
     handler: async () => ({ status: "ok" as const, version: parts.version }),
   });
+}
 
+function answerReadiness(app: RouteApp, parts: ServerParts): void {
   app.route({
     method: ["GET", "HEAD"],
     url: "/readyz",
@@ -132,14 +126,16 @@ export const platformRoutes: FastifyPluginAsyncZod<ServerParts> = async (app, pa
     },
     handler: async (request, reply) => {
       const health = await checkHealth(parts);
-      const principal = await stranger(request, parts);
+      const principal = await callerOfPublicRoute(request, parts);
       const detailed = principal !== null && hasScope(principal, "admin");
       return reply
         .code(health.ready ? 200 : 503)
         .send(detailed ? copyOf(health) : withoutDetails(health));
     },
   });
+}
 
+function printMetrics(app: RouteApp, parts: ServerParts): void {
   app.get(
     "/metrics",
     {
@@ -158,32 +154,34 @@ export const platformRoutes: FastifyPluginAsyncZod<ServerParts> = async (app, pa
       return reply.type("text/plain; version=0.0.4; charset=utf-8").serializer(String).send(text);
     },
   );
+}
 
-  const { reload } = parts;
-  if (reload) {
-    app.post(
-      "/v1/reload",
-      {
-        config: { scope: "admin", audit: () => ({ what: "team.reload", subject: "team" }) },
-        schema: {
-          tags: ["operation"],
-          summary:
-            "Reads configuration, agents, personas and services anew; turns that run finish on theirs",
-          response: { 200: ReloadAnswer, ...problems(400, 401, 403, 409) },
-        },
+function reloadTeam(app: RouteApp, { reload }: ServerParts): void {
+  if (!reload) return;
+  app.post(
+    "/v1/reload",
+    {
+      config: { scope: "admin", audit: () => ({ what: "team.reload", subject: "team" }) },
+      schema: {
+        tags: ["operation"],
+        summary:
+          "Reads configuration, agents, personas and services anew; turns that run finish on theirs",
+        response: { 200: ReloadAnswer, ...problems(400, 401, 403, 409) },
       },
-      async (request) => {
-        assertOfAllTenants(callerOf(request), "RELOAD_NOT_ALLOWED", "reload the team");
-        const { services, agents, restart } = await reload();
-        return { services: [...services], agents: [...agents], restart: [...restart] };
-      },
-    );
-  }
+    },
+    async (request) => {
+      assertOfAllTenants(callerOf(request), "RELOAD_NOT_ALLOWED", "reload the team");
+      const { services, agents, restart } = await reload();
+      return { services: [...services], agents: [...agents], restart: [...restart] };
+    },
+  );
+}
 
+function describeApi(app: RouteApp): void {
   app.get("/openapi.json", { config: { scope: "public" }, schema: { hide: true } }, async () =>
     app.swagger(),
   );
-};
+}
 
 /**
  * From now on, or from before the newest `last` events. A reader that comes back says its place
@@ -202,23 +200,18 @@ async function beginOf(
  * events for it, as one that does not exist.
  */
 function filterOf(request: FastifyRequest): EventFilter {
-  const {
-    types,
-    session: named,
-    run,
-    room,
-    job,
-    role,
-  } = request.query as z.output<typeof EventsQuery>;
-  const session = keyOfSession(request, named);
+  const query = request.query as z.output<typeof EventsQuery>;
+  const { types, run, room, job, role } = query;
   return {
     tenant: viewOf(request) ?? undefined,
-    ...(types === undefined ? {} : { types: splitList(types) }),
-    ...(session === undefined ? {} : { session }),
-    ...(run === undefined ? {} : { run }),
-    ...(room === undefined ? {} : { room }),
-    ...(job === undefined ? {} : { job }),
-    ...(role === undefined ? {} : { role }),
+    ...given({
+      types: types === undefined ? undefined : splitList(types),
+      session: keyOfSession(request, query.session),
+      run,
+      room,
+      job,
+      role,
+    }),
   };
 }
 
@@ -246,8 +239,8 @@ function mayRead(principal: Principal, filter: EventFilter, event: PlatformEvent
   return SCOPES_OF_ROLE[event.role].some((scope) => hasScope(principal, scope));
 }
 
-/** Who asks on a public route, if they can say so; a bad token is nobody here. */
-async function stranger(
+/** Who asks on a public route. Null without a token, and with a bad one. */
+async function callerOfPublicRoute(
   request: FastifyRequest,
   { doors }: ServerParts,
 ): Promise<Principal | null> {

@@ -1,5 +1,6 @@
 import { passingOf, type Passing } from "../durable/passing.ts";
 import { codeOf, DureError, type ErrorClass } from "../kernel/errors.ts";
+import { given } from "./given.ts";
 import { isObject } from "../kernel/json.ts";
 import { snakeCase, toWire } from "../kernel/wire.ts";
 
@@ -101,39 +102,17 @@ export function asDureError(
 ): DureError {
   if (error instanceof DureError) return error;
 
-  const refusal = FASTIFY_REFUSALS[codeOf(error) ?? ""];
-  if (refusal?.code === "BODY_TOO_LARGE" && bodyBytes !== undefined) {
-    return new DureError(
-      refusal.code,
-      `The body is larger than the ${bodyBytes} bytes that may be sent here.`,
-      { class: "input", hint: "Send it in parts.", cause: error },
-    );
-  }
-  if (refusal) {
-    return new DureError(refusal.code, refusal.message, {
-      class: "input",
-      cause: error,
-      ...(refusal.hint === undefined ? {} : { hint: refusal.hint }),
-    });
-  }
+  const refused = refusedByFastify(error, bodyBytes);
+  if (refused) return refused;
+
   const passing = passingOf(error);
   if (passing) return passedOver(passing, error);
+
   const fields = fieldErrorsOf(error);
-  if (fields) {
-    const names = fields.map(({ field, message }) =>
-      field === "" ? message : `${field}: ${message}`,
-    );
-    return new DureError("REQUEST_INVALID", `The request is not valid: ${names.join("; ")}.`, {
-      class: "input",
-      details: { errors: fields },
-      cause: error,
-    });
-  }
-  const status =
-    isObject(error) || error instanceof Error
-      ? (error as { statusCode?: unknown }).statusCode
-      : undefined;
-  if (typeof status === "number" && status >= 400 && status < 500) {
+  if (fields) return invalidFields(fields, error);
+
+  const status = statusCodeOf(error);
+  if (status !== undefined && status >= 400 && status < 500) {
     return new DureError("REQUEST_INVALID", (error as Error).message, {
       class: "input",
       cause: error,
@@ -143,6 +122,40 @@ export function asDureError(
     hint: "The server's log has the reason under the id in the header request-id.",
     cause: error,
   });
+}
+
+/** A refusal of Fastify in dure's words; undefined for any other error. */
+function refusedByFastify(error: unknown, bodyBytes: number | undefined): DureError | undefined {
+  const refusal = FASTIFY_REFUSALS[codeOf(error) ?? ""];
+  if (!refusal) return undefined;
+
+  const { code, hint } = refusal;
+  const message =
+    code === "BODY_TOO_LARGE" && bodyBytes !== undefined
+      ? `The body is larger than the ${bodyBytes} bytes that may be sent here.`
+      : refusal.message;
+  return new DureError(code, message, { class: "input", cause: error, ...given({ hint }) });
+}
+
+function invalidFields(
+  fields: NonNullable<ReturnType<typeof fieldErrorsOf>>,
+  cause: unknown,
+): DureError {
+  const names = fields.map(({ field, message }) =>
+    field === "" ? message : `${field}: ${message}`,
+  );
+  return new DureError("REQUEST_INVALID", `The request is not valid: ${names.join("; ")}.`, {
+    class: "input",
+    details: { errors: fields },
+    cause,
+  });
+}
+
+/** The status that a library has set on its error. */
+function statusCodeOf(error: unknown): number | undefined {
+  if (!isObject(error) && !(error instanceof Error)) return undefined;
+  const { statusCode } = error as { statusCode?: unknown };
+  return typeof statusCode === "number" ? statusCode : undefined;
 }
 
 /**

@@ -4,12 +4,14 @@ import { z } from "zod";
 import { DureError } from "../kernel/errors.ts";
 import { toWire } from "../kernel/wire.ts";
 import type { StoredMessage } from "../rooms/room-store.ts";
-import type { RoomPerson } from "../rooms/rooms.ts";
+import type { RoomPerson } from "../rooms/room-person.ts";
+import type { Rooms } from "../rooms/rooms.ts";
 import { assertOfAllTenants, hasScope } from "./access.ts";
 import { refuseDeed } from "./audit.ts";
+import { given } from "./given.ts";
 import { callerOf } from "./guard.ts";
 import { problems } from "./schemas.ts";
-import type { ServerParts } from "./server.ts";
+import type { RouteApp, ServerParts } from "./server.ts";
 import { viewOf } from "./tenants.ts";
 
 const placeId = z.string().min(1).max(200);
@@ -55,6 +57,14 @@ const Thread = Place.extend({
   participants: z.array(z.string()),
   messages: z.number(),
   open_requests: z.number(),
+});
+const Observation = z.looseObject({
+  agent: z.string(),
+  place: z.string(),
+  message: z.string(),
+  sender: z.string(),
+  excerpt: z.string(),
+  at: z.number(),
 });
 const AgentAnswer = z.looseObject({
   id: z.string(),
@@ -159,45 +169,30 @@ function handedOn({ body }: FastifyRequest): { what: string; subject: string } {
 /** A body with a text of 100,000 characters, each written as \uXXXX, and the rest of it. */
 const POST_BYTES = 640 * 1024;
 
+const config = { scope: "rooms" as const };
+const said = { ...config, audit: false as const }; // the room keeps it
+const NOTHING = z.null().meta({ description: "Nothing." });
+
 /** Rooms, threads, messages, agents. Source: docs/spec/collaboration §9. */
 export const roomRoutes: FastifyPluginAsyncZod<ServerParts> = async (app, { rooms }) => {
   if (!rooms) return;
-  const config = { scope: "rooms" as const };
-  const said = { ...config, audit: false as const }; // the room keeps it
+  listRooms(app, rooms);
+  openDirectRoom(app, rooms);
+  readMessages(app, rooms);
+  postMessage(app, rooms);
+  markRead(app, rooms);
+  readMessage(app, rooms);
+  listThreads(app, rooms);
+  readThread(app, rooms);
+  resumeThread(app, rooms);
+  removeParticipant(app, rooms);
+  listObservations(app, rooms);
+  listAgents(app, rooms);
+  pauseAgent(app, rooms);
+  collaborate(app, rooms);
+};
 
-  const whoAsks = (
-    request: FastifyRequest,
-    asPerson: string | undefined,
-    speaks: boolean,
-  ): RoomPerson => {
-    const caller = callerOf(request);
-    if (request.principal!.person === undefined) {
-      if (asPerson === undefined && speaks) {
-        throw new DureError("PERSON_REQUIRED", "Nobody is logged in here, so say who speaks.", {
-          class: "input",
-          hint: "Send as_person with your name.",
-        });
-      }
-      return {
-        tenant: caller.tenant,
-        seesAll: viewOf(request) === null,
-        person: checkName(asPerson ?? "", rooms.directory.agents),
-      };
-    }
-    if (asPerson !== undefined && !hasScope(request.principal!, "admin")) {
-      throw new DureError(
-        "PERSON_FORBIDDEN",
-        "Only an admin's token may speak for somebody else.",
-        { class: "forbidden", hint: "Leave out as_person." },
-      );
-    }
-    return {
-      tenant: caller.tenant,
-      seesAll: viewOf(request) === null,
-      person: checkName(asPerson ?? request.principal!.person, rooms.directory.agents),
-    };
-  };
-
+function listRooms(app: RouteApp, rooms: Rooms): void {
   app.get(
     "/v1/rooms",
     {
@@ -214,7 +209,7 @@ export const roomRoutes: FastifyPluginAsyncZod<ServerParts> = async (app, { room
     },
     async (request) => {
       const { limit, cursor, as_person } = request.query;
-      const { items, nextCursor } = await rooms.list(whoAsks(request, as_person, false), {
+      const { items, nextCursor } = await rooms.list(personOf(request, rooms, as_person), {
         limit,
         cursor,
       });
@@ -224,7 +219,9 @@ export const roomRoutes: FastifyPluginAsyncZod<ServerParts> = async (app, { room
       };
     },
   );
+}
 
+function openDirectRoom(app: RouteApp, rooms: Rooms): void {
   app.post(
     "/v1/rooms",
     {
@@ -236,12 +233,15 @@ export const roomRoutes: FastifyPluginAsyncZod<ServerParts> = async (app, { room
         response: { 200: Place, ...problems(400, 401, 403, 404) },
       },
     },
-    async (request) =>
-      toWire(
-        await rooms.direct(whoAsks(request, request.body.as_person, true), request.body.agent),
-      ) as z.infer<typeof Place>,
+    async (request) => {
+      const { agent, as_person } = request.body;
+      const room = await rooms.direct(speakerOf(request, rooms, as_person), agent);
+      return toWire(room) as z.infer<typeof Place>;
+    },
   );
+}
 
+function readMessages(app: RouteApp, rooms: Rooms): void {
   app.get(
     "/v1/rooms/:room/messages",
     {
@@ -261,20 +261,18 @@ export const roomRoutes: FastifyPluginAsyncZod<ServerParts> = async (app, { room
       const { thread, after, before, limit, as_person } = request.query;
       const place = await rooms.place(
         thread ?? request.params.room,
-        whoAsks(request, as_person, false),
+        personOf(request, rooms, as_person),
       );
-      const items = await rooms.reader.messages(place.id, {
-        ...(after !== undefined && { after }),
-        ...(before !== undefined && { before }),
-        ...(limit !== undefined && { limit }),
-      });
+      const items = await rooms.reader.messages(place.id, given({ after, before, limit }));
       return {
         items: items.map(messageToWire),
         typing: [...(await rooms.reader.typing(place.id))],
       };
     },
   );
+}
 
+function postMessage(app: RouteApp, rooms: Rooms): void {
   app.post(
     "/v1/rooms/:room/messages",
     {
@@ -293,16 +291,16 @@ export const roomRoutes: FastifyPluginAsyncZod<ServerParts> = async (app, { room
     },
     async (request, reply) => {
       const { text, thread_id, client_id, reply_to, as_person } = request.body;
-      const posted = await rooms.post(whoAsks(request, as_person, true), {
-        place: thread_id ?? request.params.room,
-        text,
-        ...(client_id !== undefined && { clientId: client_id }),
-        ...(reply_to !== undefined && { replyTo: reply_to }),
-      });
+      const who = speakerOf(request, rooms, as_person);
+      const place = thread_id ?? request.params.room;
+      const options = given({ clientId: client_id, replyTo: reply_to });
+      const posted = await rooms.post(who, { place, text, ...options });
       return reply.code(202).send({ message_id: posted.messageId });
     },
   );
+}
 
+function markRead(app: RouteApp, rooms: Rooms): void {
   app.post(
     "/v1/rooms/:room/read",
     {
@@ -313,19 +311,21 @@ export const roomRoutes: FastifyPluginAsyncZod<ServerParts> = async (app, { room
         params: z.object({ room: placeId }),
         body: z.object({ seq: z.number().int().min(0), as_person: person.optional() }),
         response: {
-          204: z.null().meta({ description: "Nothing." }),
+          204: NOTHING,
           ...problems(400, 401, 403, 404),
         },
       },
     },
     async (request, reply) => {
-      const who = whoAsks(request, request.body.as_person, true);
+      const who = speakerOf(request, rooms, request.body.as_person);
       const { id } = await rooms.place(request.params.room, who);
       await rooms.reader.read(who, id, request.body.seq);
       return reply.code(204).send(null);
     },
   );
+}
 
+function readMessage(app: RouteApp, rooms: Rooms): void {
   app.get(
     "/v1/messages/:id",
     {
@@ -338,12 +338,14 @@ export const roomRoutes: FastifyPluginAsyncZod<ServerParts> = async (app, { room
         response: { 200: Message, ...problems(400, 401, 403, 404) },
       },
     },
-    async (request) =>
-      messageToWire(
-        await rooms.message(request.params.id, whoAsks(request, request.query.as_person, false)),
-      ),
+    async (request) => {
+      const who = personOf(request, rooms, request.query.as_person);
+      return messageToWire(await rooms.message(request.params.id, who));
+    },
   );
+}
 
+function listThreads(app: RouteApp, rooms: Rooms): void {
   app.get(
     "/v1/rooms/:room/threads",
     {
@@ -358,19 +360,15 @@ export const roomRoutes: FastifyPluginAsyncZod<ServerParts> = async (app, { room
     },
     async (request) => {
       const { before, limit, as_person } = request.query;
-      const who = whoAsks(request, as_person, false);
+      const who = personOf(request, rooms, as_person);
       const { id } = await rooms.place(request.params.room, who);
-      return {
-        items: (
-          await rooms.reader.threads(id, who, {
-            ...(before !== undefined && { before }),
-            ...(limit !== undefined && { limit }),
-          })
-        ).map((thread) => toWire(thread) as z.infer<typeof Thread>),
-      };
+      const threads = await rooms.reader.threads(id, who, given({ before, limit }));
+      return { items: threads.map((thread) => toWire(thread) as z.infer<typeof Thread>) };
     },
   );
+}
 
+function readThread(app: RouteApp, rooms: Rooms): void {
   app.get(
     "/v1/threads/:id",
     {
@@ -384,8 +382,9 @@ export const roomRoutes: FastifyPluginAsyncZod<ServerParts> = async (app, { room
       },
     },
     async (request) => {
-      const who = whoAsks(request, request.query.as_person, false);
-      const thread = await rooms.reader.thread((await rooms.place(request.params.id, who)).id, who);
+      const who = personOf(request, rooms, request.query.as_person);
+      const { id } = await rooms.place(request.params.id, who);
+      const thread = await rooms.reader.thread(id, who);
       if (!thread) {
         throw new DureError("THREAD_UNKNOWN", `${request.params.id} is no thread.`, {
           class: "not-found",
@@ -395,7 +394,9 @@ export const roomRoutes: FastifyPluginAsyncZod<ServerParts> = async (app, { room
       return toWire(thread) as z.infer<typeof Thread>;
     },
   );
+}
 
+function resumeThread(app: RouteApp, rooms: Rooms): void {
   app.post(
     "/v1/threads/:id/resume",
     {
@@ -409,14 +410,16 @@ export const roomRoutes: FastifyPluginAsyncZod<ServerParts> = async (app, { room
       },
     },
     async (request) => {
-      const who = whoAsks(request, request.body?.as_person, false);
+      const who = personOf(request, rooms, request.body?.as_person);
       return rooms.resume(request.params.id, {
         ...who,
         person: who.person === "" ? callerOf(request).name : who.person,
       });
     },
   );
+}
 
+function removeParticipant(app: RouteApp, rooms: Rooms): void {
   app.delete(
     "/v1/threads/:id/participants/:agent",
     {
@@ -427,7 +430,7 @@ export const roomRoutes: FastifyPluginAsyncZod<ServerParts> = async (app, { room
         params: z.object({ id: placeId, agent: placeId }),
         querystring: AsPerson,
         response: {
-          204: z.null().meta({ description: "Nothing." }),
+          204: NOTHING,
           ...problems(400, 401, 403, 404),
         },
       },
@@ -436,12 +439,14 @@ export const roomRoutes: FastifyPluginAsyncZod<ServerParts> = async (app, { room
       await rooms.removeParticipant(
         request.params.id,
         request.params.agent,
-        whoAsks(request, request.query.as_person, false),
+        personOf(request, rooms, request.query.as_person),
       );
       return reply.code(204).send(null);
     },
   );
+}
 
+function listObservations(app: RouteApp, rooms: Rooms): void {
   app.get(
     "/v1/observations",
     {
@@ -452,16 +457,7 @@ export const roomRoutes: FastifyPluginAsyncZod<ServerParts> = async (app, { room
         querystring: z.object({ agent: z.string().max(100).optional(), place: placeId.optional() }),
         response: {
           200: z.object({
-            items: z.array(
-              z.looseObject({
-                agent: z.string(),
-                place: z.string(),
-                message: z.string(),
-                sender: z.string(),
-                excerpt: z.string(),
-                at: z.number(),
-              }),
-            ),
+            items: z.array(Observation),
           }),
           ...problems(400, 401, 403),
         },
@@ -469,15 +465,17 @@ export const roomRoutes: FastifyPluginAsyncZod<ServerParts> = async (app, { room
     },
     async (request) => {
       const { agent, place } = request.query;
+      const ownPlace = place === undefined ? undefined : rooms.ownIdOf(place, callerOf(request));
       const items = await rooms.reader.observations({
         tenant: viewOf(request),
-        ...(agent !== undefined && { agent }),
-        ...(place !== undefined && { place: rooms.ownIdOf(place, callerOf(request)) }),
+        ...given({ agent, place: ownPlace }),
       });
       return { items: items.map((record) => ({ ...record })) };
     },
   );
+}
 
+function listAgents(app: RouteApp, rooms: Rooms): void {
   app.get(
     "/v1/agents",
     {
@@ -488,16 +486,17 @@ export const roomRoutes: FastifyPluginAsyncZod<ServerParts> = async (app, { room
         response: { 200: z.object({ items: z.array(AgentAnswer) }), ...problems(401, 403) },
       },
     },
-    async (request) => ({
-      items: (
-        await rooms.reader.agents({
-          personas: hasScope(request.principal!, "admin"),
-          tenant: viewOf(request),
-        })
-      ).map((agent) => toWire(agent) as z.infer<typeof AgentAnswer>),
-    }),
+    async (request) => {
+      const agents = await rooms.reader.agents({
+        personas: hasScope(request.principal!, "admin"),
+        tenant: viewOf(request),
+      });
+      return { items: agents.map((agent) => toWire(agent) as z.infer<typeof AgentAnswer>) };
+    },
   );
+}
 
+function pauseAgent(app: RouteApp, rooms: Rooms): void {
   app.post(
     "/v1/agents/:agent/pause",
     {
@@ -508,7 +507,7 @@ export const roomRoutes: FastifyPluginAsyncZod<ServerParts> = async (app, { room
         params: z.object({ agent: placeId }),
         body: PauseBody,
         response: {
-          204: z.null().meta({ description: "Nothing." }),
+          204: NOTHING,
           ...problems(400, 401, 403, 404),
         },
       },
@@ -519,10 +518,12 @@ export const roomRoutes: FastifyPluginAsyncZod<ServerParts> = async (app, { room
       return reply.code(204).send(null);
     },
   );
+}
 
+function collaborate(app: RouteApp, rooms: Rooms): void {
   app.post(
     "/v1/collaborate",
-    // Nobody speaks as an agent but its operators.
+    // Only operators speak as an agent.
     {
       config: { scope: "admin", audit: handedOn },
       schema: {
@@ -562,9 +563,44 @@ export const roomRoutes: FastifyPluginAsyncZod<ServerParts> = async (app, { room
       return toWire(result) as z.infer<typeof CollaborateAnswer>;
     },
   );
-};
+}
 
-/** Nobody can post as an agent. */
+/** Who asks. Without a token the name may be absent. */
+function personOf(request: FastifyRequest, rooms: Rooms, asPerson: string | undefined): RoomPerson {
+  const { person } = request.principal!;
+  if (person !== undefined && asPerson !== undefined) assertMaySpeakForOthers(request);
+  return {
+    tenant: callerOf(request).tenant,
+    seesAll: viewOf(request) === null,
+    person: checkName(asPerson ?? person ?? "", rooms.directory.agents),
+  };
+}
+
+/** Who speaks. Without a token a name is needed. Throws `PERSON_REQUIRED`. */
+function speakerOf(
+  request: FastifyRequest,
+  rooms: Rooms,
+  asPerson: string | undefined,
+): RoomPerson {
+  if (request.principal!.person === undefined && asPerson === undefined) {
+    throw new DureError("PERSON_REQUIRED", "Nobody is logged in here, so say who speaks.", {
+      class: "input",
+      hint: "Send as_person with your name.",
+    });
+  }
+  return personOf(request, rooms, asPerson);
+}
+
+/** Throws `PERSON_FORBIDDEN` without the scope `admin`. */
+export function assertMaySpeakForOthers(request: FastifyRequest): void {
+  if (hasScope(request.principal!, "admin")) return;
+  throw new DureError("PERSON_FORBIDDEN", "Only an admin's token may speak for somebody else.", {
+    class: "forbidden",
+    hint: "Leave out as_person.",
+  });
+}
+
+/** The name without padding. Throws `PERSON_INVALID` for the name of an agent. */
 export function checkName(
   name: string,
   agents: readonly { id: string; displayName: string }[],
@@ -589,9 +625,11 @@ function messageToWire(message: StoredMessage): z.infer<typeof Message> {
     agent,
     role,
     because,
-    ...(rank && { rank }),
-    ...(role === "OBSERVER" ? { observed_at: at } : {}),
-    ...(answer !== undefined && { answered_by: answer }),
+    ...given({
+      rank: rank || undefined,
+      observed_at: role === "OBSERVER" ? at : undefined,
+      answered_by: answer,
+    }),
   }));
   return { ...(toWire(rest) as object), roles: list } as z.infer<typeof Message>;
 }

@@ -114,10 +114,17 @@ export const EventsQuery = z.object({
   job: z.string().max(100).optional(),
   role: z.enum(["conversation", "delegation", "orchestration", "system"]).optional(),
   last_event_id: z.string().max(100).optional(),
-  last: z.coerce.number().int().min(0).max(1_000).optional().meta({
-    description:
-      "Begin with the newest so many stored events that match, 0 to 1,000, then go on live; without it from now on. Last-Event-ID goes before it.",
-  }),
+  last: z.coerce
+    .number()
+    .int()
+    .min(0)
+    .max(1_000)
+    .optional()
+    .meta({
+      description:
+        "Begin with the newest so many stored events that match, 0 to 1,000, then go on live; " +
+        "without it from now on. Last-Event-ID goes before it.",
+    }),
 });
 
 /** `a, b` as `["a", "b"]`. */
@@ -302,12 +309,15 @@ export const NotReady = {
 
 /** An answer that is a stream of events. */
 export const EventStream = {
-  description: `SSE. \`id:\` is <turn_id>.<seq> on stored events, \`event:\` one of ${TURN_EVENT_TYPES.join(", ")}, \`data:\` its JSON payload.`,
+  description:
+    `SSE. \`id:\` is <turn_id>.<seq> on stored events, \`event:\` one of ` +
+    `${TURN_EVENT_TYPES.join(", ")}, \`data:\` its JSON payload.`,
   content: { "text/event-stream": { schema: z.string() } },
 };
 export const PlatformEventStream = {
   description:
-    "SSE. `id:` is the position in the log, `event:` the type, `data:` the envelope; `event: reset` says that older events are gone.",
+    "SSE. `id:` is the position in the log, `event:` the type, `data:` the envelope; `event: " +
+    "reset` says that older events are gone.",
   content: { "text/event-stream": { schema: z.string() } },
 };
 

@@ -5,7 +5,11 @@ import helmet from "@fastify/helmet";
 import rateLimit from "@fastify/rate-limit";
 import swagger from "@fastify/swagger";
 import Fastify, { type FastifyInstance, type FastifyReply, type FastifyRequest } from "fastify";
-import { jsonSchemaTransformObject, validatorCompiler } from "fastify-type-provider-zod";
+import {
+  jsonSchemaTransformObject,
+  validatorCompiler,
+  type FastifyPluginAsyncZod,
+} from "fastify-type-provider-zod";
 import type { Conversations } from "../engine/api.ts";
 import type { Jobs } from "../jobs/jobs.ts";
 import type { PlanLibrary } from "../plans/run/plan-library.ts";
@@ -65,7 +69,7 @@ export interface ServerOptions {
         readonly restart: readonly string[];
       }>)
     | undefined;
-  /** Absent: nobody keeps a book of calls, and the route is not there. */
+  /** Absent: no book of calls is kept, and the route is not there. */
   readonly costs?: CostBook | undefined;
   /** Prometheus text, version 0.0.4. */
   readonly metrics: () => Promise<string>;
@@ -121,15 +125,40 @@ export interface ServerParts extends ServerOptions {
   readonly closing: AbortSignal;
 }
 
+/** The app that routes are added to. */
+export type RouteApp = Parameters<FastifyPluginAsyncZod<ServerParts>>[0];
+
 /**
  * The HTTP face of a team: every part is handed in, nothing is started. Routes of other parts are
  * registered on the returned app with `config: { scope }`; a route without one needs `admin`.
  * Closing it ends the streams with a hint to reconnect.
  */
 export function createServer(options: ServerOptions): FastifyInstance {
-  const bounds = boundsOf(options.limits);
   const stillness = new Stillness(options.clock);
-  const app = Fastify({
+  const app = newApp(options, stillness);
+  const closing = new AbortController();
+  const parts = partsOf(app, options, closing.signal);
+
+  app.decorate("auth", { getter: () => options.auth });
+  app.decorate("doors", { getter: () => parts.doors });
+  app.setValidatorCompiler(validatorCompiler);
+  // Answers are typed and tested; checking each again would cost and strip.
+  app.setSerializerCompiler(() => (data) => JSON.stringify(data));
+  useStrictJson(app, boundsOf(options.limits));
+  app.setErrorHandler((error, request, reply) => sendProblem(options, error, request, reply));
+  registerPlugins(app, options);
+  app.after(() => registerRoutes(app, parts));
+
+  app.server.on("checkExpectation", refuseExpectation);
+  const closeSilent = silentConnections(app);
+  app.addHook("onClose", async () => stillness.stop());
+  app.addHook("preClose", async () => drain(app, parts, { closing, closeSilent }));
+  return app;
+}
+
+function newApp(options: ServerOptions, stillness: Stillness): FastifyInstance {
+  const bounds = boundsOf(options.limits);
+  return Fastify({
     http: {
       maxHeaderSize: bounds.headBytes,
       headersTimeout: Math.min(bounds.headMs, bounds.requestMs),
@@ -148,54 +177,47 @@ export function createServer(options: ServerOptions): FastifyInstance {
       void sendProblem(options, error, request, reply as FastifyReply),
     clientErrorHandler: answerBrokenHttp(bounds, options.clock, stillness),
   });
-  const closing = new AbortController();
-  const { auth: tokens, clock, access, allowedHosts = [], trustProxy = [] } = options;
+}
+
+function partsOf(app: FastifyInstance, options: ServerOptions, closing: AbortSignal): ServerParts {
+  const { auth: tokens, clock, access, limits, allowedHosts = [], trustProxy = [] } = options;
   const doors = new Doors({ ...access, tokens, clock, allowedHosts, trustProxy });
-  const connections = new Connections({ limits: bounds, clock, isProxy: isProxyIn(trustProxy) });
+  const isProxy = isProxyIn(trustProxy);
+  const connections = new Connections({ limits: boundsOf(limits), clock, isProxy });
   connections.watch(app.server);
-  const streams = new SseStreams(clock, options.limits);
-  const parts: ServerParts = { ...options, doors, streams, connections, closing: closing.signal };
+  const streams = new SseStreams(clock, limits);
+  return { ...options, doors, streams, connections, closing };
+}
 
-  app.decorate("auth", { getter: () => options.auth });
-  app.decorate("doors", { getter: () => doors });
-  app.setValidatorCompiler(validatorCompiler);
-  app.setSerializerCompiler(() => (data) => JSON.stringify(data)); // answers are typed and tested; checking each again would cost and strip
-  useStrictJson(app, bounds);
-  app.setErrorHandler((error, request, reply) => sendProblem(options, error, request, reply));
-
+function registerPlugins(app: FastifyInstance, { version }: ServerOptions): void {
   void app.register(helmet, SECURITY_HEADERS);
   void app.register(rateLimit, { global: false });
   void app.register(compress, { globalDecompression: false, encodings: ["gzip", "identity"] });
   void app.register(swagger, {
     openapi: {
       openapi: "3.1.0",
-      info: { title: "dure", description: "Durable teams of AI agents.", version: options.version },
+      info: { title: "dure", description: "Durable teams of AI agents.", version },
       components: { securitySchemes: { token: { type: "http", scheme: "bearer" } } },
       security: [{ token: [] }],
     },
     transform: describeRoute,
     transformObject: jsonSchemaTransformObject,
   });
-  app.after(() => {
-    guardRequests(app, parts);
-    auditRequests(app, parts);
-    void app.register(conversationRoutes, parts);
-    void app.register(escalationRoutes, parts);
-    void app.register(roomRoutes, parts);
-    void app.register(jobRoutes, parts);
-    void app.register(planRoutes, parts);
-    void app.register(costRoutes, parts);
-    void app.register(auditRoutes, parts);
-    void app.register(platformRoutes, parts);
-    void app.register(loginRoutes, parts);
-    void app.register(dashboardRoutes, parts);
-  });
+}
 
-  app.server.on("checkExpectation", refuseExpectation);
-  const closeSilent = silentConnections(app);
-  app.addHook("onClose", async () => stillness.stop());
-  app.addHook("preClose", async () => drain(app, parts, { closing, closeSilent }));
-  return app;
+function registerRoutes(app: FastifyInstance, parts: ServerParts): void {
+  guardRequests(app, parts);
+  auditRequests(app, parts);
+  void app.register(conversationRoutes, parts);
+  void app.register(escalationRoutes, parts);
+  void app.register(roomRoutes, parts);
+  void app.register(jobRoutes, parts);
+  void app.register(planRoutes, parts);
+  void app.register(costRoutes, parts);
+  void app.register(auditRoutes, parts);
+  void app.register(platformRoutes, parts);
+  void app.register(loginRoutes, parts);
+  void app.register(dashboardRoutes, parts);
 }
 
 /** Tells whether an address is one of the trusted proxies. */
@@ -235,7 +257,7 @@ const IDLE_SWEEP_MS = 50;
  */
 const LAST_ANSWERS_MS = 1_000;
 
-/** Ends the streams, then whoever waits, then whoever does not read: closing always ends. */
+/** Ends the streams, then requests that wait, then connections that do not read: closing always ends. */
 function drain(
   app: FastifyInstance,
   { streams, clock, limits }: ServerParts,
@@ -317,7 +339,8 @@ const SECURITY_HEADERS = {
       frameAncestors: ["'none'"],
     },
   },
-  strictTransportSecurity: false, // dure speaks plain HTTP; a proxy in front that ends TLS says this for itself
+  // Dure speaks plain HTTP; a proxy in front that ends TLS says this for itself.
+  strictTransportSecurity: false,
   xFrameOptions: { action: "deny" as const },
   referrerPolicy: { policy: "no-referrer" as const },
 };
@@ -407,7 +430,8 @@ const BROKEN_HTTP: Readonly<Record<string, (bounds: ServerBounds) => DureError>>
   ERR_HTTP_REQUEST_TIMEOUT: ({ headMs, requestMs }) =>
     new DureError(
       "REQUEST_TOO_SLOW",
-      `The request did not come in within ${requestMs / 1_000} s, or its head not within ${headMs / 1_000} s.`,
+      `The request did not come in within ${requestMs / 1_000} s, ` +
+        `or its head not within ${headMs / 1_000} s.`,
       { class: "input", hint: "Send it again, in one go." },
     ),
 };
@@ -446,7 +470,8 @@ function answerBrokenHttp(
       return void socket.destroy();
     }
     const isOurs =
-      error.code === "ERR_HTTP_REQUEST_TIMEOUT" && stillness.endedWithin(2 * bounds.headMs); // Node looks for slow ones now and then
+      // Node looks for slow ones now and then.
+      error.code === "ERR_HTTP_REQUEST_TIMEOUT" && stillness.endedWithin(2 * bounds.headMs);
     const trouble = isOurs ? stoodStill() : BROKEN_HTTP[error.code ?? ""]?.(bounds);
     const problem = problemOf(
       trouble ??

@@ -145,7 +145,8 @@ export class SseStream {
     this.#limits = limits;
     this.#wroteAt = clock.monotonic();
     response.once("close", () => this.#gone());
-    response.on("error", () => this.#ended.abort(READER_GONE)); // a reset connection is an ended reader, not a failure of ours
+    // A reset connection is an ended reader, not a failure of ours.
+    response.on("error", () => this.#ended.abort(READER_GONE));
   }
 
   /** Aborts when this reader is gone or has been sent away. */

@@ -24,7 +24,7 @@ function publish(server: TestServer, count: number): void {
   }
 }
 
-test("a reader that does not read holds at most its buffer and one event, and is cut off when it stands still", async () => {
+test("a reader that does not read holds at most its buffer and one event, and is then cut off", async () => {
   await using server = await startTestServer({ limits: { bufferBytes: 65_536, stallMs: 300 } });
   const reader = await standing(server);
   const closed = once(reader, "close");
@@ -40,7 +40,7 @@ test("a reader that does not read holds at most its buffer and one event, and is
   expect(reader.bytesRead).toBeLessThan(MANY * BULK.length);
 });
 
-test("when all readers together hold too much, the one that holds most is cut off at once, and the others read on", async () => {
+test("when all readers together hold too much, the one that holds most is cut off at once", async () => {
   await using server = await startTestServer({
     limits: { bufferBytes: 4_194_304, streamsBytes: 1_048_576, stallMs: 60_000 },
   });
@@ -127,7 +127,9 @@ test("a stream that is refused starts no turn", async () => {
 test("a body of which nothing comes is refused while it waits, one that comes slowly but steadily is taken", async () => {
   await using server = await startTestServer({ limits: { bodyIdleMs: 600 } });
   const body = JSON.stringify({ token: "a-token-that-is-sent-slowly" });
-  const head = `POST /v1/login HTTP/1.1\r\nHost: localhost\r\nContent-Type: application/json\r\nContent-Length: ${body.length}\r\nConnection: close\r\n\r\n`;
+  const head =
+    `POST /v1/login HTTP/1.1\r\nHost: localhost\r\nContent-Type: application/json\r\n` +
+    `Content-Length: ${body.length}\r\nConnection: close\r\n\r\n`;
   const answers: string[] = ["", ""];
   const [silent, steady] = [0, 1].map((index) => {
     const socket = connect({ port: server.port, host: "127.0.0.1" });
@@ -144,5 +146,6 @@ test("a body of which nothing comes is refused while it waits, one that comes sl
   await closed;
 
   expect(answers[0]).toMatch(/^HTTP\/1\.1 408 [\s\S]*Nothing of the body came for 0\.6 s/);
-  expect(answers[1]).toMatch(/^HTTP\/1\.1 401 [\s\S]*TOKEN_INVALID/); // it was read to its end, and refused for its token
+  // It was read to its end, and refused for its token.
+  expect(answers[1]).toMatch(/^HTTP\/1\.1 401 [\s\S]*TOKEN_INVALID/);
 });

@@ -146,7 +146,8 @@ const hello: Script = (turn) => {
 };
 
 /**
- * `Conversations` in memory, for tests of the server: as strict as the interface, and it counts. What the server must not
+ * `Conversations` in memory, for tests of the server: as strict as the interface, and it counts.
+ * What the server must not
  * hand on (a bad session id, an empty message) is refused with an error that no route expects, so
  * that the test sees a 500.
  */
@@ -186,26 +187,13 @@ export class TestConversations implements Conversations {
   ): Promise<AcceptedTurn> {
     assertStrict(request);
     await Promise.resolve();
-    if (this.failure) {
-      const failure = this.failure;
-      this.failure = undefined;
-      throw failure;
-    }
+    this.#throwFailure();
     const service = request.service ?? "faq";
-    if (!this.describe().some(({ name }) => name === service)) {
-      throw new DureError("SERVICE_UNKNOWN", `There is no service ${service}.`, {
-        class: "not-found",
-        hint: "Known: faq, transfer.",
-      });
-    }
+    this.#assertService(service);
+
     const scope = key === undefined ? undefined : canonicalJson([caller, path, key]);
-    const known = scope === undefined ? undefined : this.#keys.get(scope);
-    if (known && known.body !== canonicalJson(request)) {
-      throw new DureError("IDEMPOTENCY_KEY_REUSED", "The key was used with another body.", {
-        class: "input",
-      });
-    }
-    if (known) return this.#accepted(this.turns.get(known.turnId)!, true);
+    const known = this.#turnOfKey(scope, request);
+    if (known) return this.#accepted(known, true);
 
     const session =
       this.sessionsById.get(sessionKey(caller.tenant, request.session)) ??
@@ -217,6 +205,39 @@ export class TestConversations implements Conversations {
       });
     }
 
+    const turn = this.#newTurn(request, caller, session);
+    if (scope !== undefined) {
+      this.#keys.set(scope, { body: canonicalJson(request), turnId: turn.id });
+    }
+    void this.#run(turn, session, running);
+    return this.#accepted(turn, false);
+  }
+
+  #throwFailure(): void {
+    const { failure } = this;
+    this.failure = undefined;
+    if (failure) throw failure;
+  }
+
+  #assertService(service: string): void {
+    if (this.describe().some(({ name }) => name === service)) return;
+    throw new DureError("SERVICE_UNKNOWN", `There is no service ${service}.`, {
+      class: "not-found",
+      hint: "Known: faq, transfer.",
+    });
+  }
+
+  /** The turn that a key has begun. Throws `IDEMPOTENCY_KEY_REUSED` for another body. */
+  #turnOfKey(scope: string | undefined, request: TurnRequest): TestTurn | undefined {
+    const known = scope === undefined ? undefined : this.#keys.get(scope);
+    if (!known) return undefined;
+    if (known.body === canonicalJson(request)) return this.turns.get(known.turnId)!;
+    throw new DureError("IDEMPOTENCY_KEY_REUSED", "The key was used with another body.", {
+      class: "input",
+    });
+  }
+
+  #newTurn(request: TurnRequest, caller: Caller, session: Session): TestTurn {
     this.changes++;
     const turn = new TestTurn(session.id, caller.tenant, request);
     this.turns.set(turn.id, turn);
@@ -230,11 +251,7 @@ export class TestConversations implements Conversations {
     });
     if (request.locale) session.locale = request.locale;
     if (request.timeZone) session.timeZone = request.timeZone;
-    if (scope !== undefined) {
-      this.#keys.set(scope, { body: canonicalJson(request), turnId: turn.id });
-    }
-    void this.#run(turn, session, running);
-    return this.#accepted(turn, false);
+    return turn;
   }
 
   turn(request: TurnRequest, options: AcceptOptions & { signal?: AbortSignal } = {}): TurnHandle {

@@ -90,7 +90,8 @@ export class MemoryTokenStore implements TokenStore {
   /**
    * Adds a token whose text is chosen outside, such as `DURE_TOKEN`. Throws `TOKEN_WEAK` below 16
    * characters.
-   * @param options.id what is remembered of its caller, such as Idempotency-Keys, is remembered under this id: give one that outlives
+   * @param options.id what is remembered of its caller, such as Idempotency-Keys, is remembered
+   * under this id: give one that outlives
    *   the process where the token does. Default a new one.
    */
   add(
@@ -246,7 +247,10 @@ export class PostgresTokenStore implements TokenStore {
     const token = newTokenText();
     const [row] = await this.#database.query<TokenRow>(
       {
-        text: "insert into dure.tokens (id, hash, name, tenant, scopes) values ($1, $2, $3, $4, $5) returning *",
+        text: `
+          insert into dure.tokens (id, hash, name, tenant, scopes)
+          values ($1, $2, $3, $4, $5)
+          returning *`,
       },
       [newId("token", this.#clock.now()), hashToken(token), name, tenant, scopes],
     );

@@ -345,7 +345,8 @@ describe("streams", () => {
     const socket = createConnection(server.port, "127.0.0.1");
     const body = JSON.stringify(chat);
     socket.write(
-      `POST /v1/agent/chat/stream HTTP/1.1\r\nhost: localhost\r\ncontent-type: application/json\r\ncontent-length: ${Buffer.byteLength(body)}\r\n\r\n${body}`,
+      `POST /v1/agent/chat/stream HTTP/1.1\r\nhost: localhost\r\ncontent-type: application/json\r\n` +
+        `content-length: ${Buffer.byteLength(body)}\r\n\r\n${body}`,
     );
     await until(
       () => server.conversations.turns.size === 1 && server.conversations.lastTurn.taken > 0,
@@ -836,7 +837,8 @@ describe("wrong input changes nothing", () => {
     ["what is not HTTP", "hello\r\n\r\n", 400, "HTTP_INVALID"],
     [
       "two lengths of one body",
-      "POST /v1/agent/chat HTTP/1.1\r\nHost: localhost\r\nContent-Length: 4\r\nTransfer-Encoding: chunked\r\n\r\n0\r\n\r\n",
+      "POST /v1/agent/chat HTTP/1.1\r\nHost: localhost\r\nContent-Length: 4\r\nTransfer-Encoding: " +
+        "chunked\r\n\r\n0\r\n\r\n",
       400,
       "HTTP_INVALID",
     ],
@@ -998,7 +1000,8 @@ describe("sessions", () => {
       [ProblemJson, await get("/v1/agent/sessions/nobody")],
     ];
 
-    for (const [schema, answer] of answers) expect(schema.parse(answer)).toEqual(answer); // nothing is wrong, nothing is more than said
+    // Nothing is wrong, nothing is more than said.
+    for (const [schema, answer] of answers) expect(schema.parse(answer)).toEqual(answer);
   });
 
   test("services are described", async () => {

@@ -14,7 +14,7 @@ import { closest } from "../models/spelling.ts";
 import { agentGuide } from "../rooms/guide.ts";
 import type { LoadedTeam } from "./config.ts";
 
-/** Characters of one persona file. Source: our choice; a persona is read with every call. */
+/** Characters of one persona file. A persona is read with every call. */
 const MAX_PERSONA = 20_000;
 
 /**

@@ -16,7 +16,7 @@ const said = (request: ModelRequest): string =>
 
 test.each([
   ["in its words", "이든 말로는 괜찮대요.", "이든 말로는 괜찮대요."],
-  ["not at all, and without the mark, when nobody needs to hear of it", "ANNOUNCE_SKIP", ""],
+  ["not at all, and without the mark, when no person needs to hear of it", "ANNOUNCE_SKIP", ""],
 ])(
   "an agent in a chat tells what came of its background work %s",
   { timeout: 60_000 },
@@ -72,12 +72,20 @@ test.each([
     const messages = async (): Promise<unknown> =>
       (
         await db.database.query<{ message: string }>({
-          text: "select done->>'message' as message from dure.turns where session_id = 's1' and status = 'done' order by accepted_at",
+          text: `
+            select done->>'message' as message
+            from dure.turns
+            where session_id = 's1' and status = 'done'
+            order by accepted_at`,
         })
       ).map(({ message }) => message);
     await expect.poll(messages, { timeout: 20_000 }).toEqual(["뒤에서 물어볼게요.", shown]);
     const tokens = await db.database.query({
-      text: "select e.data from dure.turn_events e join dure.turns t on t.id = e.turn_id where t.session_id = 's1' and t.author = 'system' and e.type = 'LLM_TOKEN'",
+      text: `
+        select e.data
+        from dure.turn_events e
+        join dure.turns t on t.id = e.turn_id
+        where t.session_id = 's1' and t.author = 'system' and e.type = 'LLM_TOKEN'`,
     });
     expect(tokens).toEqual([]);
   },

@@ -122,7 +122,7 @@ describe("dure.yaml", () => {
       },
     ],
     [
-      "a time zone that nobody knows",
+      "a time zone that does not exist",
       "timeZone: Asia/Soul\n",
       {
         line: 1,

@@ -155,7 +155,7 @@ export const teamSchema = settings({
       key,
       settings({
         displayName: name.optional(),
-        /** The one that answers where nobody else does. */
+        /** The agent that answers where no other does. */
         leads: yesOrNo.optional(),
         /** Answers through this service instead of plain chat. */
         service: z.string({ error: "must be the name of a service" }).optional(),
@@ -210,7 +210,7 @@ export const teamSchema = settings({
     stream: yesOrNo.optional(),
     /**
      * Discord ids of users or roles that may answer by buttons what waits for a decision. Default:
-     * whoever may manage the server.
+     * users who may manage the server.
      */
     approvers: z
       .array(snowflake, { error: "must be a list of Discord ids of users or roles" })
@@ -406,7 +406,7 @@ export const teamSchema = settings({
   retention: settings({
     turnEvents: duration("1h", "90d").optional(),
     events: duration("1h", "365d").optional(),
-    /** Sessions that nobody has used for so long are forgotten, memory included. Default: none. */
+    /** Sessions that were not used for so long are forgotten, memory included. Default: none. */
     sessions: duration("1d", "3650d").optional(),
     /**
      * Turns and messages that are older go; state and memory of their session stay. Default: none.

@@ -147,12 +147,21 @@ const FIRST_DAY =
   "date_trunc('day', clock_timestamp() at time zone $2::text) - ($1::int - 1) * interval '1 day'";
 const DAYS = {
   name: "costs.days",
-  text: `select to_char(clock_timestamp() at time zone $2::text, 'YYYY-MM-DD') as today, to_char(${FIRST_DAY}, 'YYYY-MM-DD') as since`,
+  text: `
+    select to_char(clock_timestamp() at time zone $2::text, 'YYYY-MM-DD') as today,
+      to_char(${FIRST_DAY}, 'YYYY-MM-DD') as since`,
 };
 const USED = {
   name: "costs.used",
-  text: `select to_char(at at time zone $2::text, 'YYYY-MM-DD') as day, agent, service, count(*) as calls,
-                sum(tokens_in)::bigint as "tokensIn", sum(tokens_out)::bigint as "tokensOut", coalesce(sum(cost_micro_usd), 0)::bigint as "microUsd",
-                count(*) filter (where cost_micro_usd is null and tokens_in + tokens_out > 0) as unpriced
-           from dure.model_calls where at >= (${FIRST_DAY}) at time zone $2::text group by 1, 2, 3`,
+  text: `
+    select to_char(at at time zone $2::text, 'YYYY-MM-DD') as day, agent, service,
+      count(*) as calls, sum(tokens_in)::bigint as "tokensIn",
+      sum(tokens_out)::bigint as "tokensOut",
+      coalesce(sum(cost_micro_usd), 0)::bigint as "microUsd",
+      count(*) filter (
+        where cost_micro_usd is null and tokens_in + tokens_out > 0
+      ) as unpriced
+    from dure.model_calls
+    where at >= (${FIRST_DAY}) at time zone $2::text
+    group by 1, 2, 3`,
 };

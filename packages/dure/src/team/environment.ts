@@ -233,7 +233,7 @@ export function readEnvironment(
         variable: variable.name,
         found: variable.secret ? "a value that is not shown" : JSON.stringify(text),
         allowed: variable.allowed,
-        ...(hint !== undefined && { hint }),
+        hint,
       });
     }
   }
@@ -245,7 +245,7 @@ export interface EnvironmentProblem {
   readonly variable: string;
   readonly found: string;
   readonly allowed: string;
-  readonly hint?: string;
+  readonly hint?: string | undefined;
 }
 
 /**
@@ -271,13 +271,13 @@ export function loadEnvFile(folder: string): string | undefined {
 function readVariable(
   variable: Variable<unknown>,
   text: string,
-): { value: unknown; hint?: string } {
+): { value: unknown; hint?: string | undefined } {
   try {
     return { value: variable.read(text) };
   } catch (error) {
     return {
       value: undefined,
-      ...(error instanceof DureError && error.hint !== undefined && { hint: error.hint }),
+      hint: error instanceof DureError ? error.hint : undefined,
     };
   }
 }
@@ -332,7 +332,7 @@ export function childEnvironment(
 
 /**
  * Whether `name` is set to something. For conventions of the terminal, such as NO_COLOR, that are
- * nobody's setting.
+ * no setting.
  */
 export function isSet(name: string): boolean {
   return (process.env[name] ?? "") !== "";

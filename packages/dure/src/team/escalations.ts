@@ -53,12 +53,13 @@ export function openEscalationRouter(
       high: settings.escalationHighMs,
       medium: settings.escalationMediumMs,
     },
-    ...(operator !== undefined &&
-      directory && {
-        operators: agentOperators({ conversations, agent: directory.get(operator), locale }),
-      }),
-    ...(room !== undefined && directory && { room: roomHandler({ directory, room, locale }) }),
-    ...(webhook !== undefined && { webhook: { url: webhook, secret: environment.webhookSecret } }),
+    operators:
+      operator !== undefined && directory
+        ? agentOperators({ conversations, agent: directory.get(operator), locale })
+        : undefined,
+    room: room !== undefined && directory ? roomHandler({ directory, room, locale }) : undefined,
+    webhook:
+      webhook === undefined ? undefined : { url: webhook, secret: environment.webhookSecret },
   });
 }
 
@@ -92,7 +93,7 @@ function agentOperators(parts: {
         background: operatorBackground(escalation),
         locale,
       };
-      // The tool has answered through the inbox, or nobody has.
+      // The tool has answered through the inbox, or there is no answer.
       await conversations.turn(request, {
         key,
         path: "escalation",
@@ -172,8 +173,17 @@ export function resolveEscalationTool(
 /** A repeat of the call after a crash finds its own decision, which `answer` refuses as closed. */
 const ASKED_BY_DURE = {
   name: "escalation.asked_by_dure",
-  text: `select e.tenant from dure.escalations e join dure.turns t on t.id = $2 and t.author = 'system'
-          where e.id = $1 and e.step = 'operator' and not exists (select from dure.messages m where m.session_id = t.session_id and m.author <> 'system')`,
+  text: `
+    select e.tenant
+    from dure.escalations e
+    join dure.turns t on t.id = $2 and t.author = 'system'
+    where e.id = $1
+      and e.step = 'operator'
+      and not exists (
+        select
+        from dure.messages m
+        where m.session_id = t.session_id and m.author <> 'system'
+      )`,
 };
 
 // --- the room
@@ -238,7 +248,10 @@ function roomHandler({
 
 const OPEN = {
   name: "escalation.for_room",
-  text: "select tenant, severity, title, description, actions from dure.escalations where id = $1 and status = 'open'",
+  text: `
+    select tenant, severity, title, description, actions
+    from dure.escalations
+    where id = $1 and status = 'open'`,
 };
 const PLACE_OF_TENANT = {
   name: "escalation.place_of_tenant",

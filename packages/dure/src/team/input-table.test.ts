@@ -22,5 +22,12 @@ test("every limit of the table can be set where it says, and has there its defau
 });
 
 test("the guide holds the table", async () => {
-  expect(await readFile(GUIDE, "utf8")).toContain(inputTableMarkdown());
+  const guide = await readFile(GUIDE, "utf8");
+
+  expect(withoutPadding(guide)).toContain(withoutPadding(inputTableMarkdown()));
 });
+
+/** The formatter of the pages pads the cells of a table, and the dashes below its head. */
+function withoutPadding(markdown: string): string {
+  return markdown.replaceAll(/ *\| */g, "|").replaceAll(/-{3,}/g, "---");
+}

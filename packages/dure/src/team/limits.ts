@@ -438,7 +438,7 @@ export type Settings = {
 /** Where a value comes from, in words that lead a person there. */
 export type Origin =
   | { readonly kind: "default"; readonly source: string }
-  | { readonly kind: "file"; readonly file: string; readonly line?: number }
+  | { readonly kind: "file"; readonly file: string; readonly line?: number | undefined }
   | { readonly kind: "environment"; readonly variable: string };
 
 export interface ResolvedSetting {
@@ -490,7 +490,7 @@ export function resolveLimits(team: TeamValues, environment: Environment): Resol
 }
 
 /**
- * Used when a key is set and nobody names a model. Source: our choice; `DURE_MODEL` or the
+ * Used when a key is set and no model is named. Source: our choice; `DURE_MODEL` or the
  * configuration name another.
  */
 const MODEL_OF_KEY = {
@@ -535,7 +535,7 @@ export function pricesOf(config: TeamConfig): PriceTable {
       {
         in: input * 1_000_000,
         out: out * 1_000_000,
-        ...(cachedIn !== undefined && { cachedIn: cachedIn * 1_000_000 }),
+        cachedIn: cachedIn === undefined ? undefined : cachedIn * 1_000_000,
       },
     ]),
   );
@@ -559,12 +559,12 @@ export function serverLimitsOf(settings: Settings): ServerLimits {
 export function providersOf(environment: Environment): ProviderSettings {
   const { openaiApiKey, openaiBaseUrl, anthropicApiKey, anthropicBaseUrl } = environment;
   const openai = {
-    ...(openaiApiKey !== undefined && { apiKey: openaiApiKey }),
-    ...(openaiBaseUrl !== undefined && { baseUrl: openaiBaseUrl }),
+    apiKey: openaiApiKey,
+    baseUrl: openaiBaseUrl,
   };
   const anthropic = {
-    ...(anthropicApiKey !== undefined && { apiKey: anthropicApiKey }),
-    ...(anthropicBaseUrl !== undefined && { baseUrl: anthropicBaseUrl }),
+    apiKey: anthropicApiKey,
+    baseUrl: anthropicBaseUrl,
   };
   return { openai, anthropic, "openai-compatible": openai };
 }
@@ -611,7 +611,7 @@ function fileOrigin(document: TeamValues["document"], path: readonly string[]): 
   return {
     kind: "file",
     file: document?.file ?? "defineTeam",
-    ...(line !== undefined && { line }),
+    line,
   };
 }
 

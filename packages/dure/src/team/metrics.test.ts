@@ -20,7 +20,7 @@ async function open(url: string, settledAfterMs?: number) {
     lease: us.lease,
     jobs: { standing: async () => ({ pending: 2, running: 3 }) },
     runs: { leading: 0 },
-    ...(settledAfterMs !== undefined && { settledAfterMs }),
+    settledAfterMs,
   });
   return {
     scrape: async () => readMetrics(await scrape()),
@@ -31,9 +31,17 @@ async function open(url: string, settledAfterMs?: number) {
 /** Turns that ended `ago`, each with one call. */
 async function work(database: Database, name: string, count: number, ago = "0 s"): Promise<void> {
   await database.query({
-    text: `insert into dure.turns (id, session_id, service, version, status, finished_at) select '${name}' || n, 's1', 'faq', '1', 'done', now() - interval '${ago}' from generate_series(1, ${count}) n;
-      insert into dure.model_calls (at, session_id, turn_id, service, agent, provider, model, attempt, prompt_hash, tokens_in, tokens_out, estimated, cost_micro_usd, latency_ms)
-        select now() - interval '${ago}', 's1', '${name}' || n, 'faq', 'helper', 'offline', 'echo', 1, 'h', 10, 1, false, 5, 1 from generate_series(1, ${count}) n;`,
+    text: `
+      insert into dure.turns (id, session_id, service, version, status, finished_at)
+      select '${name}' || n, 's1', 'faq', '1', 'done', now() - interval '${ago}'
+      from generate_series(1, ${count}) n;
+      insert into dure.model_calls (
+        at, session_id, turn_id, service, agent, provider, model, attempt, prompt_hash,
+        tokens_in, tokens_out, estimated, cost_micro_usd, latency_ms
+      )
+      select now() - interval '${ago}', 's1', '${name}' || n, 'faq', 'helper', 'offline',
+        'echo', 1, 'h', 10, 1, false, 5, 1
+      from generate_series(1, ${count}) n;`,
   });
 }
 
@@ -44,7 +52,12 @@ test.each([{ settledAfterMs: 10_000 }, { settledAfterMs: 0 }])(
     await work(db.database, "before", 3, "1 hour");
     await using us = await open(db.url, settledAfterMs);
     await db.database.query({
-      text: "insert into dure.sessions (id, service, running_turn, queue) values ('s2', 'faq', 't1', '{t2,t3}'); insert into dure.turns (id, session_id, service, version, status) values ('t1', 's2', 'faq', '1', 'running'), ('t2', 's2', 'faq', '1', 'queued'), ('t3', 's2', 'faq', '1', 'queued')",
+      text: `
+        insert into dure.sessions (id, service, running_turn, queue)
+        values ('s2', 'faq', 't1', '{t2,t3}');
+        insert into dure.turns (id, session_id, service, version, status)
+        values ('t1', 's2', 'faq', '1', 'running'), ('t2', 's2', 'faq', '1', 'queued'),
+          ('t3', 's2', 'faq', '1', 'queued')`,
     });
 
     const first = await us.scrape();
@@ -93,7 +106,11 @@ test("a scrape reads what is new, not the tables", async () => {
   const scans = async (): Promise<unknown> => {
     await db.database.query({ text: "select pg_stat_clear_snapshot()" });
     return db.database.query({
-      text: "select relname, seq_scan from pg_stat_user_tables where schemaname = 'dure' and relname in ('turns', 'model_calls') order by 1",
+      text: `
+        select relname, seq_scan
+        from pg_stat_user_tables
+        where schemaname = 'dure' and relname in ('turns', 'model_calls')
+        order by 1`,
     });
   };
   await db.database.query({ text: "select pg_stat_force_next_flush()" });

@@ -17,9 +17,9 @@ export interface MetricsParts {
   readonly runs: Pick<Runs, "leading">;
   /**
    * How old a row must be so that none before it can still commit, milliseconds. Default 10 000: no
-   * transaction of dure is open for 5 s (DESIGN.md, event log).
+   * transaction of dure is open for 5 s.
    */
-  readonly settledAfterMs?: number;
+  readonly settledAfterMs?: number | undefined;
   readonly clock?: Clock;
 }
 
@@ -191,18 +191,43 @@ const SUM = `json_build_object('done', 0, 'calls', count(*), 'tokensIn', coalesc
 
 const WORK = {
   name: "metrics",
-  text: `with marks as materialized (
-      select p.started_at, greatest(coalesce($2::timestamptz, p.started_at), p.started_at) as turns_from, clock_timestamp() as now, $3::bigint as calls_from,
+  text: `
+    with marks as materialized (
+      select p.started_at,
+        greatest(coalesce($2::timestamptz, p.started_at), p.started_at) as turns_from,
+        clock_timestamp() as now, $3::bigint as calls_from,
         clock_timestamp() - $6::float8 * interval '1 millisecond' as turns_to,
-        case when extract(epoch from clock_timestamp()) * 1000 - $5::float8 >= $6::float8 then greatest($4::bigint, $3::bigint) else $3::bigint end as calls_to
-      from dure.processes p where p.id = $1
+        case
+          when extract(epoch from clock_timestamp()) * 1000 - $5::float8 >= $6::float8 then greatest($4::bigint, $3::bigint)
+          else $3::bigint
+        end as calls_to
+      from dure.processes p
+      where p.id = $1
     )
-    select extract(epoch from m.now)::float8 * 1000 as at, greatest(m.turns_to, m.turns_from)::text as turns_to, m.calls_to::text,
+    select extract(epoch from m.now)::float8 * 1000 as at,
+      greatest(m.turns_to, m.turns_from)::text as turns_to, m.calls_to::text,
       (select coalesce(max(id), 0)::text from dure.model_calls) as newest,
-      (select count(*) + coalesce(sum(cardinality(s.queue)), 0) from dure.turns t join dure.sessions s on s.id = t.session_id where t.status = 'running')::float8 as open,
-      (select ${SUM} from dure.model_calls where id > m.calls_from and id <= m.calls_to and at >= m.started_at)
-        || jsonb_build_object('done', (select count(*) from dure.turns where status = 'done' and finished_at > m.turns_from and finished_at <= m.turns_to)) as settled,
-      (select ${SUM} from dure.model_calls where id > m.calls_to and at >= m.started_at)
-        || jsonb_build_object('done', (select count(*) from dure.turns where status = 'done' and finished_at > greatest(m.turns_to, m.turns_from))) as fresh
+      (
+        select count(*) + coalesce(sum(cardinality(s.queue)), 0)
+        from dure.turns t
+        join dure.sessions s on s.id = t.session_id
+        where t.status = 'running'
+      )::float8 as open,
+      (select ${SUM} from dure.model_calls where id > m.calls_from and id <= m.calls_to and at >= m.started_at) || jsonb_build_object(
+        'done',
+        (
+          select count(*)
+          from dure.turns
+          where status = 'done' and finished_at > m.turns_from and finished_at <= m.turns_to
+        )
+      ) as settled,
+      (select ${SUM} from dure.model_calls where id > m.calls_to and at >= m.started_at) || jsonb_build_object(
+        'done',
+        (
+          select count(*)
+          from dure.turns
+          where status = 'done' and finished_at > greatest(m.turns_to, m.turns_from)
+        )
+      ) as fresh
     from marks m`,
 };

@@ -32,7 +32,7 @@ async function start({ databaseUrl, wait, lines, signal }: Starting): Promise<Ru
   const logger: Logger = { ...silentLogger, info: note, warn: note, error: note };
   return startTeam(team, readEnvironment({ DATABASE_URL: databaseUrl, PORT: "0" }), {
     logger,
-    ...(signal && { signal }),
+    signal,
   });
 }
 

@@ -59,7 +59,7 @@ function notUp(error: unknown, waitMs: number): unknown {
     `${messageOf(error)} It was waited for ${Math.round(waitMs / 1_000)} s.`,
     {
       class: "unavailable",
-      ...(hint !== undefined && { hint }),
+      hint,
       cause: error,
     },
   );

@@ -15,7 +15,7 @@ import { ulid } from "../kernel/ids.ts";
 import type { Logger } from "../kernel/logger.ts";
 import { parseModelName, type Llm } from "../models/card.ts";
 import type { Models } from "../models/models.ts";
-import { paidModels, type Pay } from "../models/paid.ts";
+import { paidModels } from "../models/paid.ts";
 import { draftPlan } from "../plans/draft.ts";
 import { HookRequests } from "../plans/run/hook-requests.ts";
 import { elsewhere } from "../plans/run/elsewhere.ts";
@@ -31,6 +31,7 @@ import { readOfflineScript, type OfflineScript } from "../plans/workers/offline-
 import { PlanThreads } from "../plans/threads/plan-threads.ts";
 import { Git } from "../plans/workspace/git.ts";
 import { Repository } from "../plans/workspace/repository.ts";
+import { payForDraft, payForRun } from "./plan-pay.ts";
 import { DURE_VERSION } from "./version.ts";
 import type { LoadedTeam } from "./config.ts";
 
@@ -106,17 +107,18 @@ export function openPlans(
     logger,
     home,
     host,
-    ...(parts.remote !== undefined && {
-      elsewhere: elsewhere({
-        git,
-        repository: team.folder,
-        remote: parts.remote,
-        env,
-        home,
-        host,
-        plans: folder,
-      }),
-    }),
+    elsewhere:
+      parts.remote === undefined
+        ? undefined
+        : elsewhere({
+            git,
+            repository: team.folder,
+            remote: parts.remote,
+            env,
+            home,
+            host,
+            plans: folder,
+          }),
     resolveBase: async (repositoryFolder, base, { signal }) => {
       const repository = await Repository.open(repositoryFolder, { git, signal });
       return { commit: await repository.resolve(base, { signal }), repository: repository.root };
@@ -140,7 +142,7 @@ export function openPlans(
               model: {
                 models: paidModels(
                   parts.models(),
-                  payFor(run, parts.budgets, () => leases.confirm(`run:${run.id}`)),
+                  payForRun(run, parts.budgets, () => leases.confirm(`run:${run.id}`)),
                 ),
               },
               script: (script) => scriptOf(run, script),
@@ -172,60 +174,17 @@ export function openPlans(
     network,
     clock,
     importModule,
-    ...(!isEcho && {
-      draft: (goal, files, { signal }) =>
-        draftPlan(
-          {
-            models: paidModels(parts.models(), (request, model) =>
-              parts.budgets.charge(
-                {
-                  session: "plan.draft",
-                  path: "plan.draft",
-                  service: "plan.draft",
-                  agent: "plan.draft",
-                },
-                request,
-                model,
-              ),
-            ),
-            llm,
-            clock,
-            threads,
-          },
-          goal,
-          files,
-          { signal },
-        ),
-    }),
+    draft: isEcho
+      ? undefined
+      : (goal, files, { signal }) => {
+          const models = paidModels(
+            parts.models(),
+            payForDraft(parts.budgets, () => lease.confirm()),
+          );
+          return draftPlan({ models, llm, clock, threads }, goal, files, { signal });
+        },
   });
   return { library, runs, threads };
-}
-
-/**
- * Who works on a plan is one agent to the team's budgets; the plan's own bounds of money are the
- * run's and the port's.
- */
-function payFor(
-  run: PlanRun,
-  budgets: Pick<BudgetKeeper, "charge">,
-  confirm: () => Promise<void>,
-): Pay {
-  const agent = `plan:${run.plan.name}`;
-  return async (request, model, { port = "", worker = run.id }) => {
-    const ofPort = run.plan.ports.find(({ id }) => id === port)?.budget?.microUsd;
-    const ofRun = run.plan.limits.budget?.microUsd;
-    const bounds = [
-      ...(ofPort === undefined ? [] : [{ scope: "port", path: `${run.id}/${port}`, most: ofPort }]),
-      ...(ofRun === undefined ? [] : [{ scope: "run", path: run.id, most: ofRun }]),
-    ];
-    const charged = await budgets.charge(
-      { session: run.id, path: worker, service: agent, agent, bounds },
-      request,
-      model,
-    );
-    await confirm(); // directly before the call; what a process that has lost its run has reserved is given back with its blocks
-    return charged;
-  };
 }
 
 /** Scripts stand beside the plan that names them. */
@@ -244,7 +203,7 @@ function scriptOf(run: PlanRun, script: string): OfflineScript {
   return readOfflineScript(script, text);
 }
 
-/** Files from which dure itself takes its secrets; those are nobody else's. */
+/** Files from which dure itself takes its secrets; those are for dure alone. */
 function environmentFiles(folder: string): readonly string[] {
   return readdirSync(folder)
     .filter((name) => /^\.env(?:\..*)?$/.test(name))

@@ -12,7 +12,7 @@ import type { Jobs } from "../jobs/jobs.ts";
 import type { Clock } from "../kernel/clock.ts";
 import { DureError } from "../kernel/errors.ts";
 import type { Logger } from "../kernel/logger.ts";
-import { waitingForNobody } from "../rooms/accounts.ts";
+import { waitingWithoutAccount } from "../rooms/accounts.ts";
 import type { ChannelAdapter, ChannelFinding, ChannelPort } from "../rooms/channel-adapter.ts";
 import { Directory, type RoomAgent, type RoomChannel } from "../rooms/directory.ts";
 import { ROOM_LIMITS, type RoomLimits } from "../rooms/limits.ts";
@@ -80,7 +80,7 @@ export async function openRooms(
   });
 }
 
-/** Characters of a persona that the directory shows. Source: our choice. */
+/** Characters of a persona that the directory shows. */
 const MAX_SOUL = 8_000;
 
 /** Read each time, for an agent's folder may change while the team runs. Undefined: it has none. */
@@ -153,7 +153,7 @@ export async function checkWaiting(
   const findings = adapterNames(config)
     .filter((name) => name !== "web")
     .map(async (adapter) =>
-      (await waitingForNobody(database, adapter, directory)).map(
+      (await waitingWithoutAccount(database, adapter, directory)).map(
         ({ agent, count }): AccountFinding => ({
           agent,
           adapter,
@@ -200,7 +200,7 @@ async function discordAdapter(
       directory.channels.some(
         ({ adapter, channel }) => adapter === "discord" && channel === place.channel,
       ),
-    ...(environment.discordApiUrl !== undefined && { apiUrl: environment.discordApiUrl }),
+    apiUrl: environment.discordApiUrl,
   });
 }
 
@@ -262,7 +262,7 @@ export function directoryOf(
     displayName: agent.displayName ?? id,
     service: agent.service ?? id,
     leads: agent.leads ?? false,
-    ...(agent.channel !== undefined && { channel: agent.channel }),
+    channel: agent.channel,
     accounts: Object.fromEntries(
       adapters
         .filter((adapter) => adapter === "web" || tokenOf(id, environment) !== undefined)
@@ -280,7 +280,7 @@ export function directoryOf(
         adapter,
         name: channel.name ?? key,
         collaborate: channel.collaborate ?? true,
-        ...(channel.defaultAgent !== undefined && { defaultAgent: channel.defaultAgent }),
+        defaultAgent: channel.defaultAgent,
         channel: adapter === "discord" ? channel.discord! : key,
       }));
   });
@@ -293,9 +293,9 @@ function sinkOf({ config, folder }: LoadedTeam, directory: Directory): SinkTarge
   const place = directory.channels.find(({ key }) => key === channel);
   if (!place && webhook === undefined && file === undefined) return undefined;
   return {
-    ...(place && { channel: place }),
-    ...(webhook !== undefined && { webhook }),
-    ...(file !== undefined && { file: path.resolve(folder, file) }),
+    channel: place,
+    webhook,
+    file: file === undefined ? undefined : path.resolve(folder, file),
   };
 }
 

@@ -75,7 +75,7 @@ test("under DURE_TOKEN an Idempotency-Key holds across a restart and on another 
   expect([await send(beside.team), await send(again.team)]).toEqual([turn, turn]);
 });
 
-test("what the team and the environment say of memory and of busy sessions holds for services on other servers, alone and in a combination", async () => {
+test("settings of memory and busy sessions hold for remote services, alone and in a combination", async () => {
   const gate = Promise.withResolvers<void>();
   const patient = defineService({
     name: "desk",
@@ -150,7 +150,7 @@ test("the server keeps what its configuration says: hosts, rates, sizes", async 
         host,
         authorization: `Bearer ${TOKEN}`,
         "x-forwarded-for": from,
-        ...(body && { "content-type": "application/json" }),
+        ...(body ? { "content-type": "application/json" } : {}),
       };
       const request = httpRequest(
         {
@@ -317,7 +317,7 @@ test.each(["openai", "anthropic"])(
   },
 );
 
-test("each call of an agent is in the books with its tokens, and with its cost where the team has set a price", async () => {
+test("each call of an agent is recorded with its tokens, and with its cost where a price is set", async () => {
   const dear = offlineModel("dear", () => ({
     text: "Yes.",
     usage: { tokensIn: 2_000, tokensOut: 100 },
@@ -370,7 +370,10 @@ test("each call of an agent is in the books with its tokens, and with its cost w
   // 2,000 tokens at 3 USD and 100 at 15 USD the million.
   expect(
     await stored.database.query({
-      text: "select service, agent, model, tokens_in, tokens_out, cost_micro_usd from dure.model_calls order by agent",
+      text: `
+        select service, agent, model, tokens_in, tokens_out, cost_micro_usd
+        from dure.model_calls
+        order by agent`,
     }),
   ).toEqual([
     {
@@ -394,9 +397,16 @@ test("each call of an agent is in the books with its tokens, and with its cost w
   // Of three days one call is an hour inside and one an hour outside; a model without a price is
   // said.
   await stored.database.query({
-    text: `insert into dure.model_calls (at, session_id, turn_id, service, agent, provider, model, attempt, prompt_hash, tokens_in, tokens_out, estimated, cost_micro_usd, latency_ms)
-           select (date_trunc('day', clock_timestamp() at time zone 'UTC') - age) at time zone 'UTC', 's', 't', 'desk', 'hand', 'x', 'y', 1, '', 10, 5, false, null, 1
-             from unnest(array[interval '47 hours', interval '49 hours']) as age`,
+    text: `
+      insert into dure.model_calls (
+        at, session_id, turn_id, service, agent, provider, model, attempt, prompt_hash,
+        tokens_in, tokens_out, estimated, cost_micro_usd, latency_ms
+      )
+      select (
+        date_trunc('day', clock_timestamp() at time zone 'UTC') - age
+      ) at time zone 'UTC',
+        's', 't', 'desk', 'hand', 'x', 'y', 1, '', 10, 5, false, null, 1
+      from unnest(array[interval '47 hours', interval '49 hours']) as age`,
   });
   const day = (daysAgo: number): string =>
     new Date(systemClock.now() - daysAgo * 86_400_000).toISOString().slice(0, 10);
@@ -491,7 +501,7 @@ test("each call of an agent is in the books with its tokens, and with its cost w
   expect(await costs("?days=91")).toMatchObject({ status: 400 });
 });
 
-test("who stopped and forgot stands in the audit log, with the name of the token, and what was refused; a tenant reads its own", async () => {
+test("stops, forgets and refusals stand in the audit log with the token's name; a tenant reads its own", async () => {
   const gate = Promise.withResolvers<void>();
   const slow = defineService({
     name: "desk",

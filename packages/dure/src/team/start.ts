@@ -22,7 +22,8 @@ import { Takeover } from "../durable/takeover.ts";
 import type { AnyService } from "../engine/combine.ts";
 import type { MemoryOptions } from "../engine/memory.ts";
 import { BudgetKeeper, type BudgetLimits } from "../engine/budgets.ts";
-import { assertEngineServices, Engine, type EngineDefinitions } from "../engine/engine.ts";
+import { Engine, type EngineDefinitions } from "../engine/engine.ts";
+import { assertEngineServices } from "../engine/service-directory.ts";
 import { HookDelivery } from "../engine/hooks.ts";
 import { Inbox } from "../escalations/inbox.ts";
 import { Models } from "../models/models.ts";
@@ -102,7 +103,7 @@ export interface StartTeamOptions {
   readonly logger: Logger;
   readonly clock?: Clock;
   /** Aborts the start. */
-  readonly signal?: AbortSignal;
+  readonly signal?: AbortSignal | undefined;
 }
 
 /**
@@ -119,7 +120,7 @@ export async function startTeam(
   try {
     return await startParts(team, environment, options, fence);
   } catch (error) {
-    // Whoever takes over also ends the sessions at the database: what failed by that says less than
+    // The process that takes over also ends the sessions at the database: what failed by that says less than
     // why.
     throw fence.fell ?? error;
   }
@@ -438,11 +439,12 @@ async function startParts(
     jobs,
     plans: planLibrary,
     request: async (target, { method = "GET", headers = {}, body } = {}) => {
+      const payload = body === undefined ? {} : { payload: body };
       const answer = await app.inject({
         method: method as "GET",
         url: target,
         headers: { host: "localhost", ...headers },
-        ...(body !== undefined && { payload: body }),
+        ...payload,
       });
       const fields = Object.entries(answer.headers).map(([name, value]): [string, string] => [
         name,
@@ -468,13 +470,13 @@ function jobLimits({
     permits: jobPermits,
     collaborationTurns: jobTurns,
     keepMs: keepJobsMs,
-    ...(jobTreeTokens !== undefined && { treeTokens: jobTreeTokens }),
+    treeTokens: jobTreeTokens,
   };
 }
 
 /**
  * Longest wait for the recovery of dead processes before the server is loaded, milliseconds. The
- * rest goes on beside it. Source: our choice.
+ * rest goes on beside it.
  */
 const RECOVERY_FIRST_MS = 500;
 
@@ -488,7 +490,7 @@ async function openDatabase(
   const notifications = new Notifications({
     database,
     logger: options.logger,
-    ...(options.clock && { clock: options.clock }),
+    clock: options.clock,
   });
   opening.defer(() => notifications.stop());
   await Promise.all([
@@ -524,7 +526,7 @@ async function openTarget(
     logger,
     clock,
     idleMs: settings.databaseIdleMs,
-    ...(signal && { signal }),
+    signal,
   });
   options.defer("embedded PostgreSQL", () => embedded.stop());
   return { connection: embedded.connection };
@@ -594,8 +596,8 @@ function withSettings<Some extends AnyService>(
       environment.memoryKeepRecentTurns ?? own.keepRecentTurns ?? settings.keepRecentTurns,
     maxRawTurns: environment.memoryMaxRawTurns ?? own.maxRawTurns ?? settings.maxRawTurns,
     enableSummary: environment.memoryEnableSummary ?? own.enableSummary ?? settings.enableSummary,
-    ...(summaryModel !== undefined && { summaryModel }),
-    ...(summaryPrompt !== undefined && { summaryPrompt }),
+    summaryModel,
+    summaryPrompt,
   };
   return { ...service, memory, sessions: { busy: settings.busy, ...service.sessions } };
 }
@@ -651,10 +653,10 @@ function tokenStoreOf(environment: Environment, database: Database, clock: Clock
 function budgetLimits({ config }: LoadedTeam): BudgetLimits {
   const { turn, session, agent, team } = config.budgets ?? {};
   return {
-    ...(turn && { turn }),
-    ...(session && { session }),
-    ...(agent?.day && { agent: { day: agent.day } }),
-    ...(team?.day && { day: team.day }),
+    turn,
+    session,
+    agent: agent?.day ? { day: agent.day } : undefined,
+    day: team?.day ? team.day : undefined,
   };
 }
 

@@ -114,7 +114,7 @@ const asking =
   };
 
 test(
-  "an agent of a service asks the team's agents, in the name of the agent that answers through the service",
+  "an agent of a service asks the team's agents in the name of the agent behind the service",
   { timeout: 60_000 },
   async () => {
     await using db = await testDatabase();
@@ -158,7 +158,7 @@ test(
 );
 
 test(
-  "a turn that fails has told nobody: the next one tells it again",
+  "a turn that fails has told nothing: the next one tells it again",
   { timeout: 60_000 },
   async () => {
     await using db = await testDatabase();
@@ -200,7 +200,7 @@ test("a service whose agents ask needs an agent of the team that answers through
 });
 
 test(
-  "where several agents answer through one service, the session says who asks; where it does not, nobody asks in another's name",
+  "of several agents behind one service the session says who asks; else no agent may ask",
   { timeout: 60_000 },
   async () => {
     await using db = await testDatabase();

@@ -73,14 +73,14 @@ function bindLeaf(
         },
       );
     }
-    return {
+    const asSpeaker: AnyTool = {
       ...tool,
       execute: (input: unknown, context: ToolContext, options) => {
         const tools = parts.toolsOf(speakerIn(context.session, behind, name));
         return tools[name]!.execute(input, context, options);
       },
-      ...(name === "ask_agent" && { told: parts.told }),
     };
+    return name === "ask_agent" ? { ...asSpeaker, told: parts.told } : asSpeaker;
   }
 }
 

@@ -52,7 +52,7 @@ async function connect(url: string): Promise<pg.Client> {
   return client;
 }
 
-test("passes what nobody stops", async () => {
+test("passes what is not stopped", async () => {
   await using t = await Proxied.open();
   const client = await t.client();
 
@@ -97,7 +97,7 @@ test("stops after the commit, before the client hears of it", async () => {
 
 test.each([
   ["Bind, which changes nothing", "B", []],
-  ["Sync, whose commit nobody hears of", "S", ["a"]],
+  ["Sync, whose commit is not reported", "S", ["a"]],
 ] as const)("cuts behind a client's %s", async (_what, type, expected) => {
   await using t = await Proxied.open();
   const client = await t.client();

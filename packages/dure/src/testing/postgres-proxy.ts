@@ -228,7 +228,7 @@ class Line {
     server.on("data", (bytes) =>
       this.#fromServer.push(bytes, (message) => this.#onServer(message)),
     );
-    // Whoever goes takes the other along; what the client has sent before is still done.
+    // The end that closes takes the other along; what the client has sent before is still done.
     client.on("close", () => server.end());
     server.on("close", () => client.destroy());
     client.on("error", () => {});

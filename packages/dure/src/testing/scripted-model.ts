@@ -17,7 +17,7 @@ export interface ScriptStep {
 /**
  * A model that knows in advance what it will be asked, call by call. Strict: a call beyond the
  * script or one that does not match fails, is never retried, and makes `assertComplete` fail too,
- * even if somebody swallowed the error.
+ * even if a caller swallowed the error.
  *
  * ```ts
  * const model = new ScriptedModel(["안녕하세요", { expect: "환율", reply: { toolCalls: [{ name: "rate" }] } }, "1,380원입니다"]);

@@ -95,7 +95,7 @@ export class WebFaultSwitch implements WebFaults {
     throw new ChannelError(
       fault.failure,
       fault.message ?? `The web rooms were told to fail: ${fault.failure}.`,
-      { ...(fault.retryAfterMs !== undefined && { retryAfterMs: fault.retryAfterMs }) },
+      { retryAfterMs: fault.retryAfterMs },
     );
   }
 

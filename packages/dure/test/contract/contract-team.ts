@@ -57,7 +57,8 @@ ports:
   - { id: greet, role: greet, goal: Say hello., owns: [src/greet/**], tests: [test/greet/**], acceptance: test -f src/greet/hello.txt }
 `,
   "greet.offline.yaml":
-    'ports: { greet: { implementer: [{ edits: [{ path: src/greet/hello.txt, content: "hello" }] }] }, hold: { implementer: [{ hang: true }] } }\n',
+    'ports: { greet: { implementer: [{ edits: [{ path: src/greet/hello.txt, content: "hello" }] ' +
+    "}] }, hold: { implementer: [{ hang: true }] } }\n",
   "steer.yaml": `
 plan: steer
 roles: modules

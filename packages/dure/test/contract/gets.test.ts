@@ -25,12 +25,19 @@ const READ_MS = 500;
 /** The content of every table, as a hash. */
 async function contents(): Promise<Record<string, string>> {
   const tables = await team.database.query<{ name: string }>({
-    text: "select table_name as name from information_schema.tables where table_schema = 'dure' and table_type = 'BASE TABLE' order by 1",
+    text: `
+      select table_name as name
+      from information_schema.tables
+      where table_schema = 'dure'
+      and table_type = 'BASE TABLE'
+      order by 1`,
   });
   const found: Record<string, string> = {};
   for (const { name } of tables.filter((table) => !OF_THE_PROCESS.includes(table.name))) {
     const [row] = await team.database.query<{ hash: string }>({
-      text: `select count(*) || ' ' || md5(coalesce(string_agg(t::text, '|' order by t::text), '')) as hash from dure."${name}" t`,
+      text:
+        "select count(*) || ' ' || md5(coalesce(string_agg(t::text, '|' order by t::text), '')) as " +
+        `hash from dure."${name}" t`,
     });
     found[name] = row!.hash;
   }

@@ -9,7 +9,7 @@ import { startA2aAgent, type A2aCall } from "./a2a-agent.ts";
 const weather = (url: string, auth?: string) =>
   remoteService(url, { name: "weather", protocol: "a2a", ...(auth !== undefined && { auth }) });
 
-test("an agent of the official SDK answers as a service does: its text comes piece by piece, once, and the session is its context", async () => {
+test("an agent of the official SDK answers as a service does, piece by piece, in its session's context", async () => {
   await using agent = await startA2aAgent((call) => {
     call.working("Looking outside.");
     for (const piece of ["It is ", "sunny."]) call.write(piece);

@@ -19,7 +19,7 @@ const answers: ServiceOptions["flows"] = {
 };
 const Answer = z.object({ action: z.string(), message: z.string() });
 
-test("a card's names of schema and validator are found in the service, and the validator's complaint goes back to the model", async () => {
+test("a card's schema and validator are found in the service; a complaint goes back to the model", async () => {
   const model = new ScriptedModel([
     '{"action":"a","message":"야"}',
     { expect: "Be polite.", reply: '{"action":"a","message":"안녕하세요"}' },

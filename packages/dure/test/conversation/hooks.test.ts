@@ -38,7 +38,7 @@ async function startTeam(
   };
 }
 
-test("the hooks of a session arrive in the order of its turns, each with the key of its turn and place, whatever their kind", async () => {
+test("the hooks of a session arrive in the order of its turns, each with the key of its turn and place", async () => {
   const arrived: string[] = [];
   const note: HookHandler["handle"] = async (_data, { key }) => void arrived.push(key);
   const ledger: HookHandler = {
@@ -67,7 +67,7 @@ test("the hooks of a session arrive in the order of its turns, each with the key
   expect(await ledgerOf(t)).toEqual([`${one.turnId}.1`, `${one.turnId}.3`, `${two.turnId}.0`]);
 });
 
-test("a hook that fails twice is delivered again with its key, the next ones wait, and other sessions do not", async () => {
+test("a hook that fails twice is delivered again with its key; later ones wait, other sessions do not", async () => {
   const calls: string[] = [];
   let failures = 2;
   const mail: HookHandler["handle"] = async (_data, { key, session }) => {
@@ -142,7 +142,13 @@ test("a hook that is given up is told to people", async () => {
     .poll(
       () =>
         t.database.query({
-          text: "update dure.outbox set attempts = 9 where attempts between 1 and 8 and state = 'pending' returning id",
+          text: `
+            update dure.outbox
+            set attempts = 9
+            where attempts between 1
+            and 8
+            and state = 'pending'
+            returning id`,
         }),
       { timeout: 10_000, interval: 20 },
     )

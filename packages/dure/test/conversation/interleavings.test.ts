@@ -68,7 +68,7 @@ const command: fc.Arbitrary<Command> = fc.oneof(
 );
 
 test.for(SEEDS)(
-  "whatever is said, stopped, read, cut and killed, in any order, nothing is lost and nothing happens twice (DURE_TEST_SEED=%i)",
+  "nothing is lost or done twice in any order of turns, stops, cuts and kills (DURE_TEST_SEED=%i)",
   { timeout: 60_000 + SHRINK_FOR_MS },
   async (seed) => {
     await fc.assert(

@@ -122,7 +122,9 @@ export class World implements AsyncDisposable {
         const { policy, session } = SESSIONS[command.session % SESSIONS.length]!;
         const number = ++this.#number;
         const { delayMs, pieces, failures, breaks } = command.manner;
-        const text = `${session} #${number} delay=${delayMs} pieces=${pieces} failures=${failures} breaks=${breaks ? 1 : 0}`;
+        const text =
+          `${session} #${number} delay=${delayMs} pieces=${pieces} failures=${failures} ` +
+          `breaks=${breaks ? 1 : 0}`;
         const message: Message = {
           session,
           service: policy,
@@ -284,7 +286,10 @@ export class World implements AsyncDisposable {
     const taker = this.#engines[index].engine;
     await this.#database.database.query(
       {
-        text: "update dure.processes set epoch = 2, ended_at = clock_timestamp(), ended_because = 'gone' where id = $1",
+        text: `
+          update dure.processes
+          set epoch = 2, ended_at = clock_timestamp(), ended_because = 'gone'
+          where id = $1`,
       },
       [processId],
     );
@@ -393,7 +398,8 @@ export class World implements AsyncDisposable {
       if (open.length === 0) break;
       if (systemClock.monotonic() > deadline) {
         throw new Error(
-          `turns that never end: ${JSON.stringify(open)}; they live in ${this.#engines.map(({ engine }) => engine.processId).join(", ")}`,
+          `turns that never end: ${JSON.stringify(open)}; they live in ` +
+            this.#engines.map(({ engine }) => engine.processId).join(", "),
         );
       }
       await systemClock.sleep(10);
@@ -436,7 +442,8 @@ export class World implements AsyncDisposable {
       "select session_id, ordinal::int, turn_id, text from dure.messages order by session_id, ordinal",
     );
     const events = await this.#query<StoredEvent>(
-      "select turn_id, seq, place, type, data from dure.turn_events where type <> 'RECORD' order by turn_id, seq",
+      "select turn_id, seq, place, type, data from dure.turn_events where type <> 'RECORD' order " +
+        "by turn_id, seq",
     );
     for (const turn of turns) {
       if (turn.overlaps) {

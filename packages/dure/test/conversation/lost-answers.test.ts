@@ -151,10 +151,12 @@ test("a turn that a dead process still accepted after its turns were given up is
   }
 
   expect(last).toMatchObject({ type: "DONE", data: { message: "late" } });
-  await expect(late.journal(turn, 1, [], [])).rejects.toMatchObject({ code: "TURN_FENCED" });
+  await expect(late.journal({ turn: turn, epoch: 1, rows: [], calls: [] })).rejects.toMatchObject({
+    code: "TURN_FENCED",
+  });
 });
 
-test("a reader that comes from another process with text that its new one does not know to be stored is not shown it twice", async () => {
+test("a reader that changes processes is not shown text twice that only its old process had stored", async () => {
   const more = Promise.withResolvers<void>();
   const model = offlineModel("halves", async function* () {
     await systemClock.sleep(50); // the start is stored by then, so that text is shown before it is stored

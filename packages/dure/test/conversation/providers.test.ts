@@ -92,7 +92,11 @@ async function say(
   const { done, events, turnId } = await t.say(message, { session: `s${++sessions}` });
   const calls = await t.database.query<Run["calls"][number]>(
     {
-      text: "select provider, model, attempt, tokens_in::int, tokens_out::int, estimated, error from dure.model_calls where turn_id = $1 order by id",
+      text: `
+        select provider, model, attempt, tokens_in::int, tokens_out::int, estimated, error
+        from dure.model_calls
+        where turn_id = $1
+        order by id`,
     },
     [turnId],
   );
@@ -420,7 +424,7 @@ describe.each<{ wire: Wire }>([{ wire: "openai" }, { wire: "anthropic" }])(
       expect(calls.map(({ error }) => error)).toEqual(["MODEL_TIMEOUT", "MODEL_TIMEOUT"]);
     });
 
-    test("does not ask again when the stream is cut after its first token, and says that the connection is at fault", async () => {
+    test("does not ask again when the stream is cut after its first token, and names the connection", async () => {
       mock.onMessage(
         "try",
         { content: "word ".repeat(100) },

@@ -67,7 +67,9 @@ export function sendFrames(response: ServerResponse, frames: readonly (object | 
       response.write(`event: ${String(frame.type)}\ndata: ${JSON.stringify(frame)}\n\n`);
     } else {
       response.write(
-        `data: ${JSON.stringify({ id: "x", object: "chat.completion.chunk", created: 1, model: "m", ...frame })}\n\n`,
+        "data: " +
+          `${JSON.stringify({ id: "x", object: "chat.completion.chunk", created: 1, model: "m", ...frame })}\n` +
+          `\n`,
       );
     }
   }

@@ -346,7 +346,7 @@ describe.each<{ wire: Wire }>([{ wire: "openai" }, { wire: "anthropic" }])(
       expect(intent!.messages).toEqual([{ role: "user", text: "이체하고 싶어" }]);
     });
 
-    test("asks the slot agent again after half an answer, tells it what was wrong, and takes nothing of the half", async () => {
+    test("asks the slot agent again after half an answer, says what was wrong, and takes nothing of it", async () => {
       await using desk = await openDesk(wire);
       desk.script("slots", {
         text: '{"operations":[{"op":"set","slot":"target","value":"김철수"},{"op":"set","slot":"amo',

@@ -1,4 +1,5 @@
 import { afterAll, beforeAll, beforeEach, test } from "vitest";
+import { sampled } from "../../src/kernel/test-tiers.ts";
 import { killAt, type Scenario } from "./kill-row.ts";
 import {
   ACCEPTED,
@@ -16,7 +17,7 @@ import type { ServerProcess } from "./server-process.ts";
 import { printTable, spread, type Row } from "./table.ts";
 import { World } from "./world.ts";
 
-/** DURE_TEST_LONG=1 takes the whole table, and kills before the call of a bad bank as well. */
+/** DURE_TEST_LONG=1 kills before the call of a bad bank as well. */
 const isLong = process.env["DURE_TEST_LONG"] === "1";
 
 /**
@@ -43,28 +44,8 @@ const ROWS: readonly {
   ),
 ];
 
-/**
- * The usual run: where money has moved or may have moved and nobody has written it down, and the
- * ends of each turn. The moments between are those of crash.test.ts, which takes them all with a
- * service that has the same calls.
- */
-const USUAL: ReadonlySet<string> = new Set([
-  ...["accepted, not answered", "before DONE"].map(
-    (point) => `${FILLING.name}, ${GOOD_BANK.name}, ${point}`,
-  ),
-  ...["intent written", "booked, not answered", "before the result is written", "after DONE"].map(
-    (point) => `${CONFIRMING.name}, ${GOOD_BANK.name}, ${point}`,
-  ),
-  ...BAD_BANKS.map(
-    (bank) =>
-      `${CONFIRMING.name}, ${bank.name}, ${bank.name.includes("cuts") ? DOUBT_WRITTEN.name : "booked, not answered"}`,
-  ),
-]);
-const CHOSEN = isLong
-  ? ROWS
-  : ROWS.filter(({ scenario, bank, point }) =>
-      USUAL.has(`${scenario.name}, ${bank.name}, ${point.name}`),
-    );
+/** The moments between are also those of crash.test.ts, with a service that has the same calls. */
+const KILLS = sampled(ROWS, 5);
 
 const rows: Row[] = [];
 let world: World;
@@ -86,9 +67,9 @@ afterAll(async () => {
   );
 }, 120_000);
 
-test.each(CHOSEN)(
+test.each(KILLS.rows)(
   "$scenario.name, a bank that $bank.name: killed at “$point.name” it ends once and whole",
-  { timeout: 180_000 },
+  { ...KILLS.options, timeout: 180_000 },
   async (row) => {
     const result = await killAt(world, server, row);
     server = result.server;

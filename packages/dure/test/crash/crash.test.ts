@@ -1,4 +1,5 @@
 import { afterAll, beforeAll, beforeEach, expect, test } from "vitest";
+import { sampled } from "../../src/kernel/test-tiers.ts";
 import { expectTransferred, expectWholeStream } from "./checks.ts";
 import { killAt } from "./kill-row.ts";
 import {
@@ -44,7 +45,11 @@ const OF_TURN: ReadonlySet<string> = new Set([
 ]);
 /** No turn of this service needs fewer messages to and from its database. */
 const MESSAGES_LEAST = 50;
-const SEEDS = Array.from({ length: isLong ? 100 : 3 }, (_, index) => index + 1);
+const KILLS = sampled(POINTS, 5);
+const SEEDS = sampled(
+  Array.from({ length: isLong ? 100 : 3 }, (_, index) => index + 1),
+  1,
+);
 
 const rows: Row[] = [];
 let world: World;
@@ -66,9 +71,9 @@ afterAll(async () => {
   );
 }, 120_000);
 
-test.each(POINTS)(
+test.each(KILLS.rows)(
   "killed at “$name” the turn ends once and whole",
-  { timeout: 180_000 },
+  { ...KILLS.options, timeout: 180_000 },
   async (point) => {
     const result = await killAt(world, server, { scenario: ALL_AT_ONCE, bank: GOOD_BANK, point });
     server = result.server;
@@ -76,9 +81,9 @@ test.each(POINTS)(
   },
 );
 
-test.each(SEEDS)(
+test.each(SEEDS.rows)(
   "killed at a random message to or from its database (seed %i) the turn ends once and whole",
-  { timeout: 180_000 },
+  { ...SEEDS.options, timeout: 180_000 },
   async (seed) => {
     const random = randomFrom(seed * 7_919);
     const n = 1 + Math.floor(random() * MESSAGES_LEAST);

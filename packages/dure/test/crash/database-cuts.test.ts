@@ -84,7 +84,8 @@ test(
     const holder = await world.database.connectSession();
     try {
       await holder.query("begin");
-      await holder.query("select from dure.sessions where id = $1 for update", [session]); // the deed waits for it, its entry does not
+      // The deed waits for it, its entry does not.
+      await holder.query("select from dure.sessions where id = $1 for update", [session]);
       const answer = fetch(`${await server.url}/v1/agent/sessions/${session}`, {
         method: "DELETE",
       }).then(

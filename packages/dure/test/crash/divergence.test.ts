@@ -50,7 +50,8 @@ test.each<[Variant, string]>([
       state_snapshot: { stage: "INIT" },
     });
     expect(world.bookingsOf(session)).toBe(1);
-    expect(world.provider.counts).toEqual({ intent: 2, slots: 1, receipt: 1, talk: 1 }); // the second intent is that of the next message
+    // The second intent is that of the next message.
+    expect(world.provider.counts).toEqual({ intent: 2, slots: 1, receipt: 1, talk: 1 });
     expect(await effectsNamedIn(reader.turnId!)).toMatchObject([
       {
         tool: "transfer",
@@ -81,7 +82,12 @@ test.each<[Variant, string]>([
 async function effectsNamedIn(turn: string): Promise<readonly unknown[]> {
   const [row] = await world.database.query<{ context: { effects: readonly unknown[] } }>(
     {
-      text: "select context from dure.escalations where turn_id = $1 and type = 'turn_diverged' and status = 'open'",
+      text: `
+        select context
+        from dure.escalations
+        where turn_id = $1
+        and type = 'turn_diverged'
+        and status = 'open'`,
     },
     [turn],
   );

@@ -40,7 +40,7 @@ test(
 );
 
 test(
-  "a turn that takes longer than the drain goes on in the other process at once; streams end with a hint and go on there",
+  "a turn longer than the drain goes on in the other process, and its streams go on there",
   { timeout: 180_000 },
   async () => {
     await using world = await World.start();
@@ -64,7 +64,8 @@ test(
 
     expect(watched).toMatch(/^retry: \d+$/m);
     await expectTransferred(world, session, reader.turnId!, done);
-    expect(world.provider.counts).toEqual({ intent: 1, slots: 2, receipt: 1 }); // only the call that was cut off is made again
+    // Only the call that was cut off is made again.
+    expect(world.provider.counts).toEqual({ intent: 1, slots: 2, receipt: 1 });
     expect(await old.exit).toBe(0);
     await expectWholeStream(world, reader);
     expect(await world.turnsOf(session)).toEqual([{ id: reader.turnId, status: "done" }]);

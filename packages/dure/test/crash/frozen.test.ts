@@ -158,7 +158,12 @@ async function napWithAnAnswerInTheSocket(
 /** Of the first process. */
 async function renewalAgeMs(world: World): Promise<number> {
   const [row] = await world.database.query<{ age: number }>({
-    text: "select (extract(epoch from clock_timestamp() - renewed_at) * 1000)::float8 as age from dure.processes order by started_at limit 1",
+    text: `
+      select (extract(epoch
+      from clock_timestamp() - renewed_at) * 1000)::float8 as age
+      from dure.processes
+      order by started_at
+      limit 1`,
   });
   return row!.age;
 }

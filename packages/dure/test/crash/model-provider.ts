@@ -39,7 +39,8 @@ export class ModelProvider implements AsyncDisposable {
   }
 
   static async start(): Promise<ModelProvider> {
-    const server = createServer({ keepAliveTimeout: 60_000 }); // a client that stood still finds its connection as it was
+    // A client that stood still finds its connection as it was.
+    const server = createServer({ keepAliveTimeout: 60_000 });
     server.listen(0, "127.0.0.1");
     await once(server, "listening");
     const provider = new ModelProvider(server);
@@ -185,7 +186,11 @@ function piecesOf(text: string): string[] {
 }
 
 function chunk(data: object): string {
-  return `data: ${JSON.stringify({ id: "chatcmpl-1", object: "chat.completion.chunk", created: 1_700_000_000, model: "crash-1", ...data })}\n\n`;
+  return (
+    "data: " +
+    `${JSON.stringify({ id: "chatcmpl-1", object: "chat.completion.chunk", created: 1_700_000_000, model: "crash-1", ...data })}\n` +
+    `\n`
+  );
 }
 
 async function textOf(request: IncomingMessage): Promise<string> {

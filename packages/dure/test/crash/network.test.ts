@@ -13,7 +13,7 @@ const TEXT = "홍길동에게 5만원 바로 보내줘";
 
 /** Both wait most of their time, so they do it side by side, each in a world of its own. */
 test.concurrent(
-  "a process whose network is cut is taken over; when the network is back it steps down, and nothing was done twice",
+  "a process whose network is cut is taken over, steps down when it is back, and repeats nothing",
   { timeout: 240_000 },
   async () => {
     await using world = await World.start();

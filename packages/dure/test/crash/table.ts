@@ -20,5 +20,8 @@ export function spread(rows: readonly Row[], column: string): string {
     .flatMap((row) => (typeof row[column] === "number" ? [row[column]] : []))
     .sort((a, b) => a - b);
   if (values.length === 0) return "";
-  return `${column}: least ${values[0]}, median ${values[Math.floor(values.length / 2)]}, most ${values.at(-1)}`;
+  return (
+    `${column}: least ${values[0]}, median ${values[Math.floor(values.length / 2)]}, most ` +
+    `${values.at(-1)}`
+  );
 }

@@ -3,6 +3,7 @@ import { createServer } from "node:http";
 import type { AddressInfo } from "node:net";
 import { fileURLToPath } from "node:url";
 import { expect, onTestFinished, test } from "vitest";
+import { sampled } from "../../src/kernel/test-tiers.ts";
 import { Database } from "../../src/durable/database.ts";
 import { testDatabaseUrl } from "../../src/durable/test-database.ts";
 import { raiseEscalations } from "../../src/escalations/inbox.ts";
@@ -46,18 +47,11 @@ const POINTS: readonly (readonly [string, "before" | "after", StatementTest])[] 
   ],
 ];
 
-/**
- * DURE_TEST_LONG=1 takes the whole table; else those where something has happened that is not
- * recorded, or the other way round.
- */
-const CHOSEN =
-  process.env["DURE_TEST_LONG"] === "1"
-    ? POINTS
-    : POINTS.filter((_point, index) => [0, 1, 3, 5].includes(index));
+const KILLS = sampled(POINTS, 2);
 
-test.each(CHOSEN)(
+test.each(KILLS.rows)(
   "kill -9 when %s: it is led on once, and everybody is told once",
-  { timeout: 120_000 },
+  { ...KILLS.options, timeout: 120_000 },
   async (_what, when, at) => {
     const world = await openWorld();
     const first = world.serve();
@@ -214,13 +208,22 @@ async function openWorld(): Promise<CrashWorld> {
     routed: async () =>
       (
         await database.query<{ step: string }>({
-          text: "select (data->>'from') || ' → ' || (data->>'step') as step from dure.events where type = 'escalation.routed' order by xid, seq",
+          text: `
+            select (data->>'from') || ' → ' || (data->>'step') as step
+            from dure.events
+            where type = 'escalation.routed'
+            order by xid, seq`,
         })
       ).map(({ step }) => step),
     said: async () =>
       (
         await database.query<{ value: string }>({
-          text: "select buttons->0->>'value' as value from dure.room_messages where buttons is not null and delivery = 'sent' order by seq",
+          text: `
+            select buttons->0->>'value' as value
+            from dure.room_messages
+            where buttons is not null
+            and delivery = 'sent'
+            order by seq`,
         })
       ).map(({ value }) => value),
     open: async () =>

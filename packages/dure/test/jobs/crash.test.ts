@@ -1,4 +1,5 @@
 import { expect, test } from "vitest";
+import { sampled } from "../../src/kernel/test-tiers.ts";
 import { boundMs } from "../../src/kernel/test-bounds.ts";
 import type { AskRequest } from "../../src/jobs/ask.ts";
 import type { ProxiedStatement } from "../../src/testing/postgres-proxy.ts";
@@ -74,33 +75,15 @@ const POINTS: readonly Point[] = [
 ];
 
 const isLong = process.env["DURE_TEST_LONG"] === "1";
-/**
- * DURE_TEST_LONG=1 takes the whole table; else where something has happened that is not recorded,
- * or the other way round: once in the first turn, once later, and at the end.
- */
-const CHOSEN = isLong
-  ? POINTS
-  : POINTS.filter(({ name }) =>
-      [
-        "after the job is stored",
-        "after its first turn is begun",
-        "before the first answer is stored",
-        "after the first answer is stored",
-        "after the second turn is accepted",
-        "before the third turn is recorded",
-        "before the end is recorded",
-        "after the end is recorded",
-        "before the notice is written",
-      ].includes(name),
-    );
+const KILLS = sampled(POINTS, 4);
 
 let undisturbed:
   | { readonly transcript: readonly string[]; readonly used: readonly string[] }
   | undefined;
 
-test.each(CHOSEN)(
+test.each(KILLS.rows)(
   "killed $name the exchange ends once and whole",
-  { timeout: 120_000 },
+  { ...KILLS.options, timeout: 120_000 },
   async (point) => {
     await using world = await JobsWorld.start();
     let seen = 0;
@@ -170,11 +153,14 @@ test(
   },
 );
 
-const SEEDS = Array.from({ length: isLong ? 60 : 3 }, (_, index) => index + 1);
+const SEEDS = sampled(
+  Array.from({ length: isLong ? 60 : 3 }, (_, index) => index + 1),
+  1,
+);
 
-test.each(SEEDS)(
+test.each(SEEDS.rows)(
   "killed at a random message to or from its database (seed %i) the exchange ends once and whole",
-  { timeout: 120_000 },
+  { ...SEEDS.options, timeout: 120_000 },
   async (seed) => {
     await using world = await JobsWorld.start();
     const n = 1 + ((seed * 7_919) % 140);
@@ -412,7 +398,8 @@ test(
     );
 
     process.stdout.write(
-      `200 running jobs: the first call ${resumedAt - readyAt} ms after readiness, all ended ${Date.now() - readyAt} ms after it\n`,
+      `200 running jobs: the first call ${resumedAt - readyAt} ms after readiness, all ended ` +
+        `${Date.now() - readyAt} ms after it\n`,
     );
     expect(resumedAt - readyAt).toBeLessThan(boundMs(2_000));
     expect(await world.calls()).toEqual({ 1: 200, 2: 400, 3: 200 });

@@ -74,7 +74,8 @@ export class TeamProcess implements AsyncDisposable {
         return found;
       },
       () =>
-        `the process did not say "${what}"; it said ${JSON.stringify(this.lines)} ${this.#errors.slice(-2_000)}`,
+        `the process did not say "${what}"; it said ${JSON.stringify(this.lines)} ` +
+        this.#errors.slice(-2_000),
       PATIENCE,
     );
   }
@@ -128,7 +129,9 @@ export class JobsWorld implements AsyncDisposable {
     await using stack = new AsyncDisposableStack();
     const db = stack.use(await testDatabase({ applicationName: "jobs-test", max: 4 }));
     await db.database.query({
-      text: "create table test_calls (id bigint generated always as identity, agent text, turn int, asked text, at timestamptz default clock_timestamp())",
+      text: `
+        create table test_calls (id bigint generated always as identity, agent text,
+        turn int, asked text, at timestamptz default clock_timestamp())`,
     });
     await db.database.query({ text: "create table test_told (key text, payload jsonb)" });
     const proxy = stack.use(await PostgresProxy.start(db.url));
@@ -165,7 +168,10 @@ export class JobsWorld implements AsyncDisposable {
     }[]
   > {
     return this.database.query({
-      text: "select id, status, outcome, turns_done, resume_count, resumes, has_permit, holder from dure.jobs order by seq",
+      text: `
+        select id, status, outcome, turns_done, resume_count, resumes, has_permit, holder
+        from dure.jobs
+        order by seq`,
     });
   }
 
@@ -188,7 +194,11 @@ export class JobsWorld implements AsyncDisposable {
       attempts: number;
     }>(
       {
-        text: "select number, tokens_in, tokens_out, attempts from dure.job_turns where job_id = $1 order by number",
+        text: `
+          select number, tokens_in, tokens_out, attempts
+          from dure.job_turns
+          where job_id = $1
+          order by number`,
       },
       [job],
     );

@@ -20,7 +20,8 @@ const FILES = {
   "src/price.mjs": "export const price = (cents) => cents;\n",
   "src/other/other.mjs": "export const other = 1;\n",
   "test/price.test.mjs":
-    'import { test } from "node:test";\nimport assert from "node:assert/strict";\nimport { price } from "../src/price.mjs";\ntest("two digits", () => assert.equal(price(1250), "12.50"));\n',
+    'import { test } from "node:test";\nimport assert from "node:assert/strict";\nimport { price ' +
+    '} from "../src/price.mjs";\ntest("two digits", () => assert.equal(price(1250), "12.50"));\n',
 };
 
 const PLAN = {
@@ -100,7 +101,7 @@ const PLAN = {
 };
 
 test(
-  "real agent processes: the good one is mended by its tests, and each that misbehaves ends as it deserves without touching anything",
+  "real agents: the good one is corrected by its tests, and none that misbehaves touches anything",
   { timeout: 180_000 },
   async () => {
     const stack = new AsyncDisposableStack();
@@ -182,7 +183,8 @@ test(
         url,
         home,
         script:
-          'ports: { price: { implementer: [{ crash: true }, { edits: [{ path: src/price.mjs, content: "export const price = (cents) => (cents / 100).toFixed(2);" }] }] } }',
+          "ports: { price: { implementer: [{ crash: true }, { edits: [{ path: src/price.mjs, content: " +
+          '"export const price = (cents) => (cents / 100).toFixed(2);" }] }] } }',
       }),
     );
 

@@ -101,7 +101,8 @@ attack("fsmonitor of the person", () =>
 attack("gc of the person", () => sh(`git -C '${repository}' gc --quiet --prune=now`));
 attack("refs of the store", () =>
   sh(
-    `git -C '${store}' update-ref refs/heads/mine $(git -C '${control === undefined ? store : repository}' rev-parse HEAD)`,
+    `git -C '${store}' update-ref refs/heads/mine $(git -C ` +
+      `'${control === undefined ? store : repository}' rev-parse HEAD)`,
   ),
 );
 attack("gc of the store", () => sh(`git -C '${store}' gc --quiet`));

@@ -15,7 +15,9 @@ import {
 
 const SCRIPT = `ports: { a: { implementer: [{ edits: [{ path: src/a/a.txt, content: "made" }] }, { edits: [{ path: src/a/a.txt, content: "again" }] }] }, hold: { implementer: [{ hang: true }] } }`;
 const PLAN = (acceptance: string, id = "a"): string =>
-  `plan: one\nroles: modules\nlimits: { tries: 1 }\nworkers: { default: { kind: offline } }\nports:\n  - { id: ${id}, role: ${id}, goal: g, owns: [src/${id}/**], acceptance: ${JSON.stringify(acceptance)} }\n`;
+  `plan: one\nroles: modules\nlimits: { tries: 1 }\nworkers: { default: { kind: offline } }\n` +
+  `ports:\n  - { id: ${id}, role: ${id}, goal: g, owns: [src/${id}/**], acceptance: ` +
+  `${JSON.stringify(acceptance)} }\n`;
 
 async function open(
   more: Pick<RealRunsOptions, "onHourly"> = {},
@@ -61,7 +63,7 @@ const isThere = (path: string): Promise<boolean> =>
   );
 
 test(
-  "an old run is cleaned: its folder and refs are gone, its branch and history stay, and nothing can be wanted of it any more",
+  "an old run is cleaned: its folder and refs are gone, its branch and history stay",
   { timeout: 90_000 },
   async () => {
     const at = await open();
@@ -98,7 +100,7 @@ test(
 );
 
 test(
-  "what is on no branch, what is in no commit and what still goes on is kept; only force takes the first two",
+  "work on no branch, in no commit or still going on is kept; force takes only the first two",
   { timeout: 120_000 },
   async () => {
     const at = await open();
@@ -168,7 +170,7 @@ test(
 );
 
 test(
-  "a cleaning that died in the middle is finished by the next one, and until then nobody begins anything on the run",
+  "an interrupted cleaning is finished by the next one, and until then the run takes no orders",
   { timeout: 90_000 },
   async () => {
     const at = await open();
@@ -200,7 +202,7 @@ test(
 );
 
 test(
-  "rows of a run age with its files: one that was not cleaned is not forgotten; after 90 days files go by themselves, without force",
+  "rows of a run stay until it is cleaned; after 90 days its files go without force",
   { timeout: 90_000 },
   async () => {
     let hour = (): void => {};
@@ -227,7 +229,9 @@ test(
     const young = await run(at);
     await database.query(
       {
-        text: "update dure.plan_runs set finished_at = clock_timestamp() - case when id = $1 then interval '89 days' else interval '91 days' end",
+        text: `
+          update dure.plan_runs
+          set finished_at = clock_timestamp() - case when id = $1 then interval '89 days' else interval '91 days' end`,
       },
       [young.id],
     );

@@ -90,7 +90,8 @@ test(
   async () => {
     await writeFile(
       join(folder, "wrong.yaml"),
-      "plan: wrong\nroles: modules\nworkers: { default: { kind: offlin } }\nports:\n  - { id: a, role: a, goal: x, owns: [a/**], acceptance: 'true' }\n",
+      "plan: wrong\nroles: modules\nworkers: { default: { kind: offlin } }\nports:\n  - { id: a, " +
+        "role: a, goal: x, owns: [a/**], acceptance: 'true' }\n",
     );
     const [wrong, all, missing] = await Promise.all([
       dure(["plan", "check", "wrong.yaml"]),
@@ -115,16 +116,19 @@ test(
 );
 
 test(
-  "check looks at the repository too: files without an owner, shared files that a port owns, contracts that nobody would write",
+  "check looks at the repository too: files without an owner, shared files, missing contracts",
   { timeout: 60_000 },
   async () => {
     const plan = (more: string): string =>
-      `plan: based\nrepository: ${at.repository.folder}\nroles: modules\nworkers: { default: { kind: offline } }\n${more}ports:\n  - { id: a, role: a, goal: x, owns: [src/price/**, package.json], acceptance: 'true' }\n`;
+      `plan: based\nrepository: ${at.repository.folder}\nroles: modules\nworkers: { default: { ` +
+      `kind: offline } }\n${more}ports:\n  - { id: a, role: a, goal: x, owns: [src/price/**, ` +
+      `package.json], acceptance: 'true' }\n`;
     await writeFile(join(folder, "based.yaml"), plan(""));
     await writeFile(
       join(folder, "open.yaml"),
       plan(
-        "contracts: [{ path: src/types.mjs, by: orchestrator }, { path: src/price/price.mjs, by: orchestrator }]\n",
+        "contracts: [{ path: src/types.mjs, by: orchestrator }, { path: src/price/price.mjs, by: " +
+          "orchestrator }]\n",
       ),
     );
     const [based, json, open] = await Promise.all([
@@ -261,11 +265,12 @@ test(
 );
 
 test(
-  "run takes a plan from a file that is not the team's, or from a pipe, and another branch; what is wrong in it is told with its line",
+  "run takes a plan from a foreign file or a pipe and another branch, and tells errors by line",
   { timeout: 60_000 },
   async () => {
     const text =
-      "plan: mine\nroles: modules\nworkers: { default: { kind: offline } }\nports:\n  - { id: price, role: price, goal: Write prices., owns: [src/price/**], acceptance: 'true' }\n";
+      "plan: mine\nroles: modules\nworkers: { default: { kind: offline } }\nports:\n  - { id: " +
+      "price, role: price, goal: Write prices., owns: [src/price/**], acceptance: 'true' }\n";
     await writeFile(join(folder, "mine.yaml"), text);
     const develop = await at.repository.branch("develop", { "DEVELOP.md": "Here it goes on.\n" });
     const dry = ["--dry-run", "--json"];

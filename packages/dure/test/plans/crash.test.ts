@@ -5,6 +5,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { expect, onTestFinished, test } from "vitest";
+import { sampled } from "../../src/kernel/test-tiers.ts";
 import { makeShop } from "../../../../examples/dev-team/repository.ts";
 import { testDatabase, testDatabaseUrl } from "../../src/durable/test-database.ts";
 import { systemClock } from "../../src/kernel/clock.ts";
@@ -100,7 +101,7 @@ function numbers(seed: number): () => number {
 let undisturbed: string | undefined;
 
 test(
-  "the example dev-team, by its one command: first tries fail, feedback mends them, a person is asked about the discounts, and all that it checks of itself holds",
+  "the example dev-team, by its one command: feedback mends first tries, and a person is asked",
   { timeout: 300_000 },
   async () => {
     const stack = new AsyncDisposableStack();
@@ -133,9 +134,14 @@ test(
   },
 );
 
-test.each(Array.from({ length: SEEDS }, (_, index) => FIRST_SEED + index))(
+const KILLED = sampled(
+  Array.from({ length: SEEDS }, (_, index) => FIRST_SEED + index),
+  1,
+);
+
+test.each(KILLED.rows)(
   "kill -9 of whoever leads, at moments of seed %i: the same tree, no commit lost, nothing finished is done again",
-  { timeout: 600_000 },
+  { ...KILLED.options, timeout: 600_000 },
   async (seed) => {
     const draw = numbers(seed);
     const world = await openWorld();

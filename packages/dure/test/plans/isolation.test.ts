@@ -5,8 +5,10 @@ import { fileURLToPath } from "node:url";
 import { expect, onTestFinished, test, vi } from "vitest";
 import { testDatabase } from "../../src/durable/test-database.ts";
 import { systemClock } from "../../src/kernel/clock.ts";
+import type { WorkerSpec } from "../../src/plans/plan.ts";
 import type { TestRuns } from "../../src/plans/run/test-runs.ts";
-import { openSandbox } from "../../src/plans/sandbox/sandbox.ts";
+import { UNPROVEN } from "../../src/plans/sandbox/proof.ts";
+import { openSandbox, type OpenSandboxOptions } from "../../src/plans/sandbox/sandbox.ts";
 import { realPlan, startRealRuns, testRepository, type TestRepository } from "./real-runs.ts";
 
 const ATTACK = fileURLToPath(new URL("attack.mjs", import.meta.url));
@@ -33,7 +35,12 @@ type Kind = "other-user" | undefined;
 async function open({
   homeInside = false,
   kind,
-}: { homeInside?: boolean; kind?: Kind } = {}): Promise<{
+  prove,
+}: {
+  homeInside?: boolean;
+  kind?: Kind;
+  prove?: OpenSandboxOptions["prove"];
+} = {}): Promise<{
   runs: TestRuns;
   repository: TestRepository;
   home: string;
@@ -55,7 +62,14 @@ async function open({
       clock: systemClock,
     }));
   return {
-    runs: stack.use(await startRealRuns({ url, home, ...(sandbox && { sandbox }) })),
+    runs: stack.use(
+      await startRealRuns({
+        url,
+        home,
+        ...(sandbox && { sandbox }),
+        ...(prove && { prove }),
+      }),
+    ),
     repository,
     home,
   };
@@ -123,7 +137,7 @@ test(
 );
 
 test.for(KINDS)(
-  "a worker that ignores everything reads and changes nothing but its own files, and what it left behind cannot write any more (%s)",
+  "a worker that ignores all rules reads and changes only its own files, and leaves no process (%s)",
   { timeout: 120_000 },
   async (kind) => {
     const { runs, repository, home } = await open({ kind });
@@ -218,7 +232,7 @@ test.for(KINDS.filter((kind) => kind !== undefined))(
 );
 
 test(
-  "a worker works in a tree below the person's own files, which it does not see, with the software that lies there and no variable that is not its own",
+  "a worker sees no file of the person above its tree, but the software there, and no foreign variable",
   { timeout: 120_000 },
   async () => {
     for (const name of [
@@ -234,7 +248,11 @@ test(
     onTestFinished(() => void vi.unstubAllEnvs());
     const { runs, repository } = await open({ homeInside: true });
     await repository.write({ ...UNCOMMITTED, "node_modules/.bin/tool": "#!/bin/sh\necho tool\n" });
-    const look = `cat ${repository.folder}/.env ../../../../../../src/stock/stock.mjs; sh ${repository.folder}/node_modules/.bin/tool > src/price/tool.txt; ls ${repository.folder} >> src/price/tool.txt; env > src/price/env.txt; echo "export const price = (cents) => (cents / 100).toFixed(2);" > src/price/price.mjs`;
+    const look =
+      `cat ${repository.folder}/.env ../../../../../../src/stock/stock.mjs; sh ` +
+      `${repository.folder}/node_modules/.bin/tool > src/price/tool.txt; ls ${repository.folder} ` +
+      `>> src/price/tool.txt; env > src/price/env.txt; echo "export const price = (cents) => ` +
+      `(cents / 100).toFixed(2);" > src/price/price.mjs`;
 
     const { id } = await runs.runs.run({
       plan: realPlan(planWith(["sh", "-c", look])),
@@ -266,7 +284,65 @@ test(
 );
 
 test(
-  "a worker that makes one file more than a port may have, or one huge one, is refused and nothing of it lands",
+  "a stored plan that names a secret of dure's own ends before anything of it starts",
+  { timeout: 120_000 },
+  async () => {
+    for (const name of ["DURE_TOKEN", "DATABASE_URL"]) vi.stubEnv(name, "not-for-price");
+    onTestFinished(() => void vi.unstubAllEnvs());
+    const { runs, repository } = await open();
+    const plan = realPlan(planWith(["sh", "-c", "env > src/price/env.txt"]));
+    const price: WorkerSpec = {
+      ...plan.workers.byRole["price"]!,
+      env: ["OF_THE_PERSON", "DURE_TOKEN", "DATABASE_URL"],
+    };
+    const stored = { ...plan, workers: { ...plan.workers, byRole: { price } } };
+
+    const { id } = await runs.runs.run({ plan: stored, repository: repository.folder, by: "me" });
+    await ended(runs, id);
+
+    expect(await runs.runs.get(id)).toMatchObject({
+      status: "failed",
+      because: {
+        code: "PLAN_TAKES_SECRET",
+        message:
+          "The plan attack gives workers what is dure's own: DURE_TOKEN (workers.price.env), DATABASE_URL (workers.price.env).",
+        hint: expect.stringContaining("another name") as string,
+      },
+    });
+    for (const port of plan.ports) expect((await runs.runs.port(id, port.id)).steps).toEqual([]);
+  },
+);
+
+test(
+  "on a machine that gives processes no network of their own a run ends before anything starts",
+  { timeout: 120_000 },
+  async () => {
+    const prove = async () => ({ ...UNPROVEN, files: "enforced" }) as const;
+    const { runs, repository } = await open({ prove });
+    const plans = ["", "network: { workers: open, acceptance: open }"].map((more) =>
+      realPlan(planWith(["touch", "src/price/begun"], more)),
+    );
+
+    for (const plan of plans) {
+      const { id } = await runs.runs.run({ plan, repository: repository.folder, by: "me" });
+      await ended(runs, id);
+
+      expect(await runs.runs.get(id)).toMatchObject({
+        status: "failed",
+        isolation: null,
+        because: {
+          code: "ISOLATION_UNAVAILABLE",
+          message: expect.stringContaining("the machine's own network") as string,
+          hint: expect.stringContaining("plans:unconfined") as string,
+        },
+      });
+      for (const port of plan.ports) expect((await runs.runs.port(id, port.id)).steps).toEqual([]);
+    }
+  },
+);
+
+test(
+  "a worker that makes one file too many, or one huge one, is refused and nothing of it lands",
   { timeout: 120_000 },
   async () => {
     const { runs, repository } = await open();

@@ -40,10 +40,12 @@ export const FILES = {
   "src/price/price.mjs": "export const price = (cents) => cents;\n",
   "src/stock/stock.mjs": "export const left = (have, sold) => have + sold;\n",
   "test/price/price.test.mjs": NODE_TEST(
-    'import { price } from "../../src/price/price.mjs";\ntest("a price is written with two digits", () => assert.equal(price(1250), "12.50"));',
+    'import { price } from "../../src/price/price.mjs";\ntest("a price is written with two ' +
+      'digits", () => assert.equal(price(1250), "12.50"));',
   ),
   "test/stock/stock.test.mjs": NODE_TEST(
-    'import { left } from "../../src/stock/stock.mjs";\ntest("what is sold is gone", () => assert.equal(left(5, 2), 3));',
+    'import { left } from "../../src/stock/stock.mjs";\ntest("what is sold is gone", () => ' +
+      "assert.equal(left(5, 2), 3));",
   ),
 };
 
@@ -116,7 +118,8 @@ ports:
   - { id: asking, role: asking, goal: Ask., owns: [src/asking/**], acceptance: 'cat src/asking/error.txt && grep -q "Blue, of course. You asked. Which colour" src/asking/answer.txt && grep -q "The operator was asked" src/asking/access.json && grep -q "no path of the repository" src/asking/refused.json && grep -q "dure hook as[k]" src/asking/prompt.txt' }
 `,
   "broken.yaml":
-    "plan: broken\nroles: modules\nworkers: { default: { kind: offline } }\nports:\n  - { id: a, role: a, goal: x, owns: [a/**], dependsOn: [b], acceptance: 'true' }\n",
+    "plan: broken\nroles: modules\nworkers: { default: { kind: offline } }\nports:\n  - { id: a, " +
+    "role: a, goal: x, owns: [a/**], dependsOn: [b], acceptance: 'true' }\n",
 };
 
 const SCRIPT = `

@@ -9,9 +9,13 @@ import { parsePlan } from "../../src/plans/plan-file.ts";
 import type { Plan, WorkerSpec } from "../../src/plans/plan.ts";
 import { elsewhere } from "../../src/plans/run/elsewhere.ts";
 import { startTestRuns, type TestRuns } from "../../src/plans/run/test-runs.ts";
-import { type WorkParts } from "../../src/plans/run/run-site.ts";
+import type { WorkParts } from "../../src/plans/run/run-site.ts";
 import { runWork } from "../../src/plans/run/work.ts";
-import { openSandbox, type Sandbox } from "../../src/plans/sandbox/sandbox.ts";
+import {
+  openSandbox,
+  type OpenSandboxOptions,
+  type Sandbox,
+} from "../../src/plans/sandbox/sandbox.ts";
 import { Git } from "../../src/plans/workspace/git.ts";
 import { Repository } from "../../src/plans/workspace/repository.ts";
 import { OfflineWorker } from "../../src/plans/workers/offline.ts";
@@ -102,6 +106,8 @@ export interface RealRunsOptions {
   readonly script?: OfflineScript | string;
   readonly worker?: (spec: WorkerSpec) => Worker;
   readonly sandbox?: Sandbox;
+  /** Stands for what a trial process shows on another machine. */
+  readonly prove?: OpenSandboxOptions["prove"];
   readonly logger?: Logger;
   /** Name of the machine. Default: host-1. */
   readonly host?: string;
@@ -182,6 +188,7 @@ export async function startRealRuns(options: RealRunsOptions): Promise<TestRuns>
               wanted,
               prefer: "namespaces",
               folder: join(options.home, "sandbox"),
+              ...(options.prove && { prove: options.prove }),
               clock,
               logger,
             })),

@@ -15,7 +15,7 @@ const PLANS = new URL("../../../../examples/plans/", import.meta.url);
 const SCRIPT = fileURLToPath(new URL("dev-team.offline.yaml", PLANS));
 
 test(
-  "a machine dies with its disk: another one goes on from what was pushed, does nothing again that had ended, and comes to the same",
+  "after the loss of a machine with its disk another one goes on from what was pushed",
   { timeout: 300_000 },
   async () => {
     await using stack = new AsyncDisposableStack();

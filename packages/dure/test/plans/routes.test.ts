@@ -119,7 +119,7 @@ ports:
 `;
 
 test(
-  "a plan that is no file runs from its text and from another branch, is checked like a file, and is the same run for the same key",
+  "plan text without a file is checked, runs from another branch, and is once per key",
   { timeout: 120_000 },
   async () => {
     const main = await at.repository.git("rev-parse", "main");
@@ -207,7 +207,7 @@ test("what a text asks for beyond its own tree only an admin may run; the team's
   const [runner, admin] = [await client(["plans"]), await client(["admin"])];
   const reaching = [
     ["violations: report", "isolation: audit"],
-    ["{ kind: offline }", "{ kind: offline, env: [DATABASE_URL] }"],
+    ["{ kind: offline }", "{ kind: offline, env: [OPENAI_API_KEY] }"],
     ["{ kind: offline }", "{ kind: offline, writable: [~/.ssh] }"],
     ["{ kind: offline } }", "{ kind: offline }, price: { kind: offline, allow_home: [.ssh] } }"],
   ].map(([old, more]) => ({ file: "draft.yaml", text: TEXT.replace(old!, more!) }));
@@ -233,7 +233,7 @@ test("what a text asks for beyond its own tree only an admin may run; the team's
   expect((await runner.plans.runs()).items).toEqual([]);
 });
 
-test("what takes protection away only a token with plans:unconfined starts: no admin, no caller without a token, no worker", async () => {
+test("only a token with plans:unconfined starts what takes protection away", async () => {
   const auth = new MemoryTokenStore();
   await using guarded = await at.serve({ auth });
   const client = async (scopes: Scope[]): Promise<DureClient> =>
@@ -270,7 +270,7 @@ test("what takes protection away only a token with plans:unconfined starts: no a
 });
 
 test(
-  "only an admin works on, looks at or merges into a repository that the team has not named; it is told nothing of what is there",
+  "only an admin works on, looks at or merges into a repository that the team has not named",
   { timeout: 120_000 },
   async () => {
     const auth = new MemoryTokenStore();
@@ -367,7 +367,8 @@ test(
     }
     expect(await strange.fingerprint()).toBe(before);
     expect(await strange.git("for-each-ref", `refs/dure/${begun.id}`)).not.toBe("");
-    expect((await runner.plans.run(begun.id)).ports[0]!.status).toBe("succeeded"); // that it is there, and what it came to, the tenant may see
+    // That it is there, and what it came to, the tenant may see.
+    expect((await runner.plans.run(begun.id)).ports[0]!.status).toBe("succeeded");
     expect(await admin.plans.merge(begun.id)).toMatchObject({
       kind: "fast-forward",
       target: "main",
@@ -685,7 +686,7 @@ test.for([1, 3])(
 );
 
 test(
-  "a program asks its partner and the operator from inside of its try, and its answer comes while it works",
+  "a program asks its partner and the operator during its try, and is answered while it works",
   { timeout: 90_000 },
   async () => {
     const { run } = await followed(await dure.plans.start({ plan: "asking" }));

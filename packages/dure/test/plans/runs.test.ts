@@ -25,11 +25,13 @@ const FILES = {
   "src/stock/stock.mjs": "export const left = (have, sold) => have + sold;\n",
   "test/price/price.test.mjs": NODE_TEST(
     "price",
-    'import { price } from "../../src/price/price.mjs";\ntest("a price is written with two digits", () => assert.equal(price(1250), "12.50"));',
+    'import { price } from "../../src/price/price.mjs";\ntest("a price is written with two ' +
+      'digits", () => assert.equal(price(1250), "12.50"));',
   ),
   "test/stock/stock.test.mjs": NODE_TEST(
     "stock",
-    'import { left } from "../../src/stock/stock.mjs";\ntest("what is sold is gone", () => assert.equal(left(5, 2), 3));',
+    'import { left } from "../../src/stock/stock.mjs";\ntest("what is sold is gone", () => ' +
+      "assert.equal(left(5, 2), 3));",
   ),
 };
 
@@ -65,7 +67,13 @@ const open = (
 async function ended(runs: TestRuns, id: string): Promise<PlanRun> {
   const standing = async (): Promise<unknown> => {
     const { phase, status, ports } = await runs.runs.get(id);
-    return `${phase} ${status}: ${(await Promise.all(ports.map(async (port) => `${port.id} ${port.status} ${(await runs.runs.port(id, port.id)).steps.map((step) => `${step.try}.${step.kind}:${step.status}`).join(" ")}`))).join("; ")} ${(await runs.runs.records.steps(id, "orchestrator")).map((step) => `${step.try}.${step.kind}:${step.status}`).join(" ")}`;
+    return (
+      `${phase} ${status}: ` +
+      `${(await Promise.all(ports.map(async (port) => `${port.id} ${port.status} ${(await runs.runs.port(id, port.id)).steps.map((step) => `${step.try}.${step.kind}:${step.status}`).join(" ")}`))).join("; ")} ` +
+      (await runs.runs.records.steps(id, "orchestrator"))
+        .map((step) => `${step.try}.${step.kind}:${step.status}`)
+        .join(" ")
+    );
   };
   await expect
     .poll(async () => ((await runs.runs.get(id)).finishedAt !== null ? "over" : standing()), {
@@ -87,7 +95,7 @@ ports:
 `;
 
 test(
-  "a pair mends what its real tests found, and the result is a branch in the person's repository and nothing else",
+  "a pair mends what its real tests found; the only result is a branch in the person's repository",
   { timeout: 90_000 },
   async () => {
     const { runs, repository } = await open();
@@ -144,13 +152,17 @@ test(
 );
 
 test(
-  "a port that never passes has its three tries and no more, asks a person, and goes on with what the person said",
+  "a port that never passes has three tries, asks a person, and goes on with the answer",
   { timeout: 90_000 },
   async () => {
     const wrong = (text: string): string =>
-      `{ edits: [{ path: src/price/price.mjs, content: "export const price = () => \\"${text}\\";\\n" }], tokens: 100 }`;
+      `{ edits: [{ path: src/price/price.mjs, content: "export const price = () => ` +
+      `\\"${text}\\";\\n" }], tokens: 100 }`;
     const { runs, repository } = await open({
-      script: `ports: { price: { implementer: [${wrong("a")}, ${wrong("b")}, ${wrong("c")}, { edits: [{ path: src/price/price.mjs, content: "export const price = (cents) => (cents / 100).toFixed(2);" }] }] } }`,
+      script:
+        `ports: { price: { implementer: [${wrong("a")}, ${wrong("b")}, ${wrong("c")}, { edits: [{ ` +
+        `path: src/price/price.mjs, content: "export const price = (cents) => (cents / ` +
+        `100).toFixed(2);" }] }] } }`,
     });
 
     const { id } = await runs.runs.run({
@@ -333,15 +345,19 @@ const TOGETHER = {
   ...FILES,
   "test/all.test.mjs": NODE_TEST(
     "all",
-    'import { price } from "../src/price/price.mjs";\nimport { left } from "../src/stock/stock.mjs";\ntest("what is left has its price", () => assert.ok(["25.00", "1250"].includes(String(price(left(2, 0) * 1250)).replace(/^2500$/, "1250"))));',
+    'import { price } from "../src/price/price.mjs";\nimport { left } from ' +
+      '"../src/stock/stock.mjs";\ntest("what is left has its price", () => assert.ok(["25.00", ' +
+      '"1250"].includes(String(price(left(2, 0) * 1250)).replace(/^2500$/, "1250"))));',
   ),
   "test/price/price.test.mjs": NODE_TEST(
     "price",
-    'import { price } from "../../src/price/price.mjs";\ntest("a price is written", () => assert.ok(price(1250)));',
+    'import { price } from "../../src/price/price.mjs";\ntest("a price is written", () => ' +
+      "assert.ok(price(1250)));",
   ),
   "test/stock/stock.test.mjs": NODE_TEST(
     "stock",
-    'import { left } from "../../src/stock/stock.mjs";\ntest("something is left", () => assert.ok(left(5, 2)));',
+    'import { left } from "../../src/stock/stock.mjs";\ntest("something is left", () => ' +
+      "assert.ok(left(5, 2)));",
   ),
 };
 
@@ -354,7 +370,7 @@ ${stock.map((sum) => `      - edits: [{ path: src/stock/stock.mjs, content: "exp
 `;
 
 test(
-  "the port that breaks the whole goes back to its pair with what the merged tree said, and the whole passes",
+  "the port that breaks the merged tree goes back to its pair with the output, and then all passes",
   { timeout: 120_000 },
   async () => {
     const { runs, repository } = await open(
@@ -415,7 +431,7 @@ test(
 );
 
 test(
-  "what the orchestrator changes beside the contracts is not taken, is recorded and told; its tokens are the run's",
+  "what the orchestrator changes besides the contracts is not taken; its tokens are the run's",
   { timeout: 90_000 },
   async () => {
     const { runs, repository } = await open({
@@ -533,7 +549,7 @@ test(
 );
 
 test(
-  "a person who goes on working meanwhile, with files that are not committed and a branch that moves, is not disturbed",
+  "a person who goes on working meanwhile, with uncommitted files and a new commit, is not disturbed",
   { timeout: 90_000 },
   async () => {
     const { runs, repository } = await open();
@@ -629,7 +645,7 @@ ports:
 );
 
 test(
-  "every question that a worker's failure asks has an answer with which its port goes on: the path, a hint, more tokens, an agent that is there now",
+  "every question after a worker's failure has an answer with which its port goes on",
   { timeout: 180_000 },
   async () => {
     const folder = await mkdtemp(join(tmpdir(), "dure-agent-"));
@@ -753,7 +769,7 @@ ports:
 }
 
 test(
-  "a port whose pair cannot go on is given to the orchestrator, who makes the next try although the pair has some left",
+  "a port whose pair cannot go on goes to the orchestrator, although the pair has tries left",
   { timeout: 90_000 },
   async () => {
     const { runs, repository } = await open({
@@ -801,7 +817,7 @@ test(
 );
 
 test(
-  "what two ports wrote differently is written once by the orchestrator; what has succeeded so far can be looked at before",
+  "what two ports wrote differently is written once by the orchestrator, and can be seen before",
   { timeout: 180_000 },
   async () => {
     const { runs, repository } = await open(
@@ -826,14 +842,15 @@ test(
 );
 
 test(
-  "an orchestrator that fails has written nothing: the later port is left out, a person is asked, and the run goes on with the answer",
+  "an orchestrator that fails has written nothing: a person is asked, and the run goes on",
   { timeout: 180_000 },
   async () => {
     const { runs, repository } = await open(
       {
         script: sharing(
           "{ status: failed, summary: I do not know }",
-          ", { round: 5, edits: [{ path: src/shared.txt, content: base }, { path: src/b/instead, content: b }] }",
+          ", { round: 5, edits: [{ path: src/shared.txt, content: base }, { path: src/b/instead, " +
+            "content: b }] }",
         ),
       },
       SHARED,
@@ -869,7 +886,7 @@ test.each([
       `'test -f ${folder}/there || { echo "what it needs is not there after $$ ms"; exit 3; }'`,
   ],
 ])(
-  "when the base fails the integration too, %s, what succeeded is kept as a branch, and is tried again when somebody has mended what it needs",
+  "when the base fails the integration too, %s, what succeeded stays as a branch and is tried again",
   { timeout: 180_000 },
   async (_how, integration) => {
     const folder = await mkdtemp(join(tmpdir(), "dure-needs-"));
@@ -879,7 +896,8 @@ test.each([
       ...FILES,
       "test/all/needs.test.mjs": NODE_TEST(
         "needs",
-        `import { existsSync } from "node:fs";\ntest("what it needs is there", () => assert.ok(existsSync("${folder}/there")));`,
+        `import { existsSync } from "node:fs";\ntest("what it needs is there", () => ` +
+          `assert.ok(existsSync("${folder}/there")));`,
       ),
     };
     const { runs, repository } = await open({ script: SCRIPT }, files);
@@ -937,7 +955,7 @@ test(
 );
 
 test(
-  "what does not build is no test's failure: a person is told of its quality; a question about tokens closes when the port succeeds",
+  "what does not build is no test's failure; a question about tokens closes when the port succeeds",
   { timeout: 120_000 },
   async () => {
     const { runs, repository } = await open({

@@ -93,7 +93,7 @@ const stepsOf = async (url: string, id: string): Promise<readonly Step[]> =>
   ).flat();
 
 test(
-  "kill -9 of dure start in the middle of a run: started again it ends the run, and no step that had ended begins twice",
+  "after kill -9 of dure start in a run, the next start ends it and no ended step begins twice",
   { timeout: 180_000 },
   async () => {
     const stack = new AsyncDisposableStack();

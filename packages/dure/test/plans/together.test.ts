@@ -75,11 +75,14 @@ ports:
 ${ports}`;
 
 test(
-  "ports of one module are compiled together when they come together, and what breaks it goes back to the port that came with it",
+  "ports of one module are compiled together, and what breaks it goes back to the port that came",
   { timeout: 120_000 },
   async () => {
     const { runs, repository } = await open({
-      script: `ports: { a: { implementer: [{ ${writes("src/shop/a/tax.mjs", "export const tax = 1;\n")} }] }, b: { implementer: [{ ${writes("src/shop/b/tax.mjs", "export const tax = 2;\n")} }, { ${writes("src/shop/b/tax.mjs", "export const vat = 2;\n")} }] } }`,
+      script:
+        `ports: { a: { implementer: [{ ${writes("src/shop/a/tax.mjs", "export const tax = 1;\n")} }] ` +
+        `}, b: { implementer: [{ ${writes("src/shop/b/tax.mjs", "export const tax = 2;\n")} }, { ` +
+        `${writes("src/shop/b/tax.mjs", "export const vat = 2;\n")} }] } }`,
     });
 
     const id = await begin(runs, repository, SHOP());
@@ -115,7 +118,9 @@ test(
   async () => {
     const module = { ...FILES, "src/x/x.txt": "", "src/y/y.txt": "", "src/z/z.txt": "" };
     const same = (port: string): string =>
-      `${port}: { implementer: [{ delay: 300ms, ${writes(`src/shop/${port}/tax.mjs`, "export const tax = 1;\n")} }, { ${writes(`src/shop/${port}/tax.mjs`, `export const ${port}Tax = 1;\n`)} }] }`;
+      `${port}: { implementer: [{ delay: 300ms, ` +
+      `${writes(`src/shop/${port}/tax.mjs`, "export const tax = 1;\n")} }, { ` +
+      `${writes(`src/shop/${port}/tax.mjs`, `export const ${port}Tax = 1;\n`)} }] }`;
     const { runs, repository } = await open(
       { script: `ports: { ${same("a")}, ${same("b")} }` },
       module,
@@ -149,21 +154,26 @@ test(
 );
 
 test(
-  "a check that fails for what another port made is told with both names and not held against the port that comes: it has a try more, once",
+  "a check that fails for another port's work names both and costs the new port no try, once",
   { timeout: 120_000 },
   async () => {
     const fits = (port: string): string =>
       `"test ! -e src/shop/c/tax.mjs || test -e src/shop/${port}/fits.txt"`;
     const port = (id: string, check = "node tools/compile.mjs"): string =>
-      `  - { id: ${id}, role: ${id}, goal: Make ${id}., owns: [src/shop/${id}/**], acceptance: "true", check: ${check} }\n`;
+      `  - { id: ${id}, role: ${id}, goal: Make ${id}., owns: [src/shop/${id}/**], acceptance: ` +
+      `"true", check: ${check} }\n`;
     const { runs, repository } = await open({
-      script: `ports: { c: { implementer: [{ ${writes("src/shop/c/tax.mjs", "export const tax = 1;\n")} }] }, b: { implementer: [{ summary: nothing }, { ${writes("src/shop/b/fits.txt", "")} }] } }`,
+      script:
+        `ports: { c: { implementer: [{ ${writes("src/shop/c/tax.mjs", "export const tax = 1;\n")} }] ` +
+        `}, b: { implementer: [{ summary: nothing }, { ${writes("src/shop/b/fits.txt", "")} }] } }`,
     });
 
     const id = await begin(
       runs,
       repository,
-      `plan: shop\nroles: modules\nlimits: { tries: 1, max_concurrency: 1 }\nworkers: { default: { kind: offline } }\nports:\n${port("a")}${port("c")}${port("b", fits("b"))}${port("d", fits("d"))}`,
+      `plan: shop\nroles: modules\nlimits: { tries: 1, max_concurrency: 1 }\nworkers: { default: { ` +
+        `kind: offline } }\nports:\n` +
+        `${port("a")}${port("c")}${port("b", fits("b"))}${port("d", fits("d"))}`,
     );
     const run = await ended(runs, id);
 
@@ -243,7 +253,7 @@ ports:
 `;
 
 test(
-  "a build file of the root is the orchestrator's: what ports ask for is changed once at the merge, before everything is tried",
+  "the orchestrator changes a build file of the root once, at the merge, for all ports that ask",
   { timeout: 120_000 },
   async () => {
     const { runs, repository } = await open({
@@ -278,7 +288,7 @@ test(
 );
 
 test(
-  "a change of shared files with which the whole fails is left out, the ports are kept, and a person is told",
+  "a change of shared files that breaks the whole is left out, and a person is told",
   { timeout: 120_000 },
   async () => {
     const { runs, repository } = await open({ script: sharedScript("broken") });
@@ -308,16 +318,22 @@ test(
 );
 
 test(
-  "a plan of fewer than five files is one context: each port goes on from the one before, knows what all are for, and writes its own alone",
+  "a plan of fewer than five files is one context: each port goes on from the one before",
   { timeout: 120_000 },
   async () => {
     const say = (port: string): string =>
-      `sh, -c, "cat > src/${port}/prompt.txt; cat src/*/base.txt > src/${port}/seen.txt; echo mine > src/${port}/made.txt; cp src/${port}/made.txt src/a/stolen.txt; ls src/a > src/${port}/list.txt; true"`;
+      `sh, -c, "cat > src/${port}/prompt.txt; cat src/*/base.txt > src/${port}/seen.txt; echo mine ` +
+      `> src/${port}/made.txt; cp src/${port}/made.txt src/a/stolen.txt; ls src/a > ` +
+      `src/${port}/list.txt; true"`;
     const { runs, repository } = await open(
       {},
       { "src/a/base.txt": "base of a\n", "src/b/base.txt": "base of b\n" },
     );
-    const plan = `plan: small\nroles: modules\nworkers: { default: { kind: command, command: [${say("a")}] }, b: { kind: command, command: [${say("b")}] } }\nports:\n  - { id: a, role: a, goal: Make the first., owns: [src/a/**], acceptance: "true" }\n  - { id: b, role: b, goal: Make the second., owns: [src/b/**], acceptance: "test -f src/a/made.txt" }\n`;
+    const plan =
+      `plan: small\nroles: modules\nworkers: { default: { kind: command, command: [${say("a")}] }, ` +
+      `b: { kind: command, command: [${say("b")}] } }\nports:\n  - { id: a, role: a, goal: Make ` +
+      `the first., owns: [src/a/**], acceptance: "true" }\n  - { id: b, role: b, goal: Make the ` +
+      `second., owns: [src/b/**], acceptance: "test -f src/a/made.txt" }\n`;
 
     const id = await begin(runs, repository, plan);
     const run = await ended(runs, id);
@@ -346,7 +362,8 @@ test(
   async () => {
     const files = { ...FILES, "src/common.txt": "base\n" };
     const wants = (port: string): string =>
-      `${port}: { implementer: [{ summary: not yet }, { round: 4, ${writes("src/common.txt", `${port}\n`)} }] }`;
+      `${port}: { implementer: [{ summary: not yet }, { round: 4, ` +
+      `${writes("src/common.txt", `${port}\n`)} }] }`;
     const { runs, repository } = await open(
       { script: `ports: { ${wants("a")}, ${wants("b")} }` },
       files,
@@ -401,8 +418,12 @@ test(
         'import { b } from "../src/shop/b/b.mjs";\ntest("b stays below ten", () => assert.ok(b < 10));',
       ),
     };
-    const a = `a: { implementer: [{ ${writes("src/shop/a/a.mjs", "export const a = 2;\n")} }, { ${writes("src/shop/a/a.mjs", "export const a = 3;\n")} }] }`;
-    const b = `b: { implementer: [{ ${writes("src/shop/b/b.mjs", "export const b = 10;\n")} }, { ${writes("src/shop/b/b.mjs", "export const b = 9;\n")} }] }`;
+    const a =
+      `a: { implementer: [{ ${writes("src/shop/a/a.mjs", "export const a = 2;\n")} }, { ` +
+      `${writes("src/shop/a/a.mjs", "export const a = 3;\n")} }] }`;
+    const b =
+      `b: { implementer: [{ ${writes("src/shop/b/b.mjs", "export const b = 10;\n")} }, { ` +
+      `${writes("src/shop/b/b.mjs", "export const b = 9;\n")} }] }`;
     const { runs, repository } = await open({ script: `ports: { ${a}, ${b} }` }, files);
 
     const id = await begin(
@@ -430,7 +451,8 @@ test(
       script: "ports: { a: { implementer: [{ tokens: 500, hang: true }] } }",
     });
     const plan = (more: string): string =>
-      `plan: one\nroles: modules\nlimits: { tries: 1 }\nworkers: { default: { kind: offline } }\nports:\n  - { id: a, role: a, goal: g, owns: [src/shop/a/**], acceptance: "true"${more} }\n`;
+      `plan: one\nroles: modules\nlimits: { tries: 1 }\nworkers: { default: { kind: offline } }\n` +
+      `ports:\n  - { id: a, role: a, goal: g, owns: [src/shop/a/**], acceptance: "true"${more} }\n`;
     const late = await begin(runs, repository, plan(", timeout: 4s"));
     expect((await ended(runs, late)).report!.missing[0]!.because.code).toBe("PORT_TIMEOUT");
     expect(await runs.runs.get(late)).toMatchObject({ tokensIn: 500, ports: [{ tokensIn: 500 }] });
@@ -507,7 +529,7 @@ test(
 );
 
 test(
-  "commands of the plan do not see the person's own files, git's stores or other trees, but the software that lies there",
+  "commands of the plan see no files of the person, git's stores or other trees, only the software",
   { timeout: 90_000 },
   async () => {
     const { runs, repository, home } = await open();
@@ -515,12 +537,19 @@ test(
       ".env": "KEY=secret\n",
       "node_modules/.bin/tool": "#!/bin/sh\nexit 0\n",
     });
-    const look = `test ! -e ${repository.folder}/.env && test ! -e ${repository.folder}/.git && test ! -e ${repository.folder}/src && sh ${repository.folder}/node_modules/.bin/tool && test ! -e ${home}/plans/*/store.git && test -f package.json && test "$(ls .. | sort | tr '\\\\n' ' ')" != ""`;
+    const look =
+      `test ! -e ${repository.folder}/.env && test ! -e ${repository.folder}/.git && test ! -e ` +
+      `${repository.folder}/src && sh ${repository.folder}/node_modules/.bin/tool && test ! -e ` +
+      `${home}/plans/*/store.git && test -f package.json && test "$(ls .. | sort | tr '\\\\n' ' ` +
+      `')" != ""`;
 
     const id = await begin(
       runs,
       repository,
-      `plan: one\nroles: modules\nsetup: ${JSON.stringify(look)}\nintegration: ${JSON.stringify(look)}\nworkers: { default: { kind: offline } }\nports:\n  - { id: a, role: a, goal: g, owns: [src/shop/a/**], acceptance: ${JSON.stringify(look)}, check: ${JSON.stringify(look)} }\n`,
+      `plan: one\nroles: modules\nsetup: ${JSON.stringify(look)}\nintegration: ` +
+        `${JSON.stringify(look)}\nworkers: { default: { kind: offline } }\nports:\n  - { id: a, ` +
+        `role: a, goal: g, owns: [src/shop/a/**], acceptance: ${JSON.stringify(look)}, check: ` +
+        `${JSON.stringify(look)} }\n`,
     );
     const run = await ended(runs, id);
 

@@ -113,7 +113,10 @@ async function configurationOf(options: {
     ["/etc/ssl/dure/", `${options.folder}/`],
   ] as const;
   const adapted = site.reduce((text, [from, to]) => replaced(text, from, to), block);
-  return `${await surroundings(options.folder)}\nhttp {\n${temporaryFolders(options.folder)}\n${adapted}\n}\n`;
+  return (
+    `${await surroundings(options.folder)}\nhttp {\n${temporaryFolders(options.folder)}\n` +
+    `${adapted}\n}\n`
+  );
 }
 
 /**

@@ -10,11 +10,11 @@ import {
   silent,
   stateOf,
 } from "./helpers.ts";
-import { PLATFORMS } from "./platforms.ts";
+import { PLATFORM } from "./platforms.ts";
 
-describe.each(PLATFORMS)(
+describe.each(PLATFORM.rows)(
   "a channel that is taken out of the configuration, on %s",
-  { timeout: 60_000 },
+  { ...PLATFORM.options, timeout: 60_000 },
   (name, makePlatform) => {
     test("is heard no more: nothing is handled or recorded there or in its threads; put back, it goes on", async () => {
       const platform = await makePlatform();
@@ -72,7 +72,8 @@ describe.each(PLATFORMS)(
         expect((await platform.shown(again, threadId)).at(-1)).toBe("이든: 다시 왔습니다"),
       );
       expect(await participantsOf(again, threadId)).toEqual(["eden", "ruda"]);
-      expect((await again.rooms.reader.rooms(NOBODY)).items[0]).not.toHaveProperty("awayFrom"); // dure's own concern
+      // Dure's own concern.
+      expect((await again.rooms.reader.rooms(NOBODY)).items[0]).not.toHaveProperty("awayFrom");
       await settled(again);
       expect(
         await again.database.query({

@@ -34,7 +34,7 @@ describe.each([
   ["web", onWeb],
   ["discord", onDiscord],
 ] as const)("on %s", { timeout: 60_000 }, (name, stageOf) => {
-  test("P1 P2 what a scaffolded team is told of working together stands in the prompt of who answers here, with the guards and the tools that it has", async () => {
+  test("P1 P2 the prompt of a scaffolded team tells of its agents, its guards and its tools", async () => {
     const prompts: string[] = [];
     const { team, stage } = await start(
       { ruda: ({ prompt }) => (prompts.push(prompt), "네") },
@@ -114,7 +114,7 @@ describe.each([
     );
   });
 
-  test("P3 an agent inside a background job may call collaborate, as its prompt says: the thread begins in the default channel", async () => {
+  test("P3 an agent inside a background job may call collaborate; the default channel gets the thread", async () => {
     const prompts: string[] = [];
     const { team, stage } = await start(
       {
@@ -158,7 +158,7 @@ describe.each([
 });
 
 test(
-  "what is said in the background is reported once: a thread of the report channel per conversation, and a file; no agent hears it",
+  "background talk is reported once, a thread per conversation and a file, and no agent hears it",
   { timeout: 60_000 },
   async () => {
     const { team, folder } = await start(
@@ -215,7 +215,7 @@ test(
 );
 
 test(
-  "a webhook gets each line once, in batches with a key; four refusals are escalated, and a report thread that was closed is opened anew",
+  "a webhook gets each line once in keyed batches, and four refusals are escalated",
   { timeout: 90_000 },
   async () => {
     const batches: { key: string | undefined; items: { id: string; text: string }[] }[] = [];
@@ -362,7 +362,11 @@ async function onDiscord(): Promise<Stage> {
         .filter(({ type }) => type !== 18)
         .map(
           ({ author, text }) =>
-            `${author}: ${text.replace(/<@(\d+)>/g, (_all, id: string) => `@${bots.find((bot) => bot.id === id)?.name ?? id}`)}`,
+            `${author}: ` +
+            text.replace(
+              /<@(\d+)>/g,
+              (_all, id: string) => `@${bots.find((bot) => bot.id === id)?.name ?? id}`,
+            ),
         );
     },
   };
@@ -381,7 +385,8 @@ async function start(
   const stage = await stageOf();
   const folder = await mkdtemp(path.join(tmpdir(), "dure-background-"));
   onTestFinished(() => rm(folder, { recursive: true, force: true }));
-  if (scaffolded) await writeFile(path.join(folder, "AGENTS.md"), agentsFile(ROOM_LIMITS)); // as `dure init` does
+  // As `dure init` does.
+  if (scaffolded) await writeFile(path.join(folder, "AGENTS.md"), agentsFile(ROOM_LIMITS));
   const database = await testDatabaseUrl();
   onTestFinished(() => database[Symbol.asyncDispose]());
   const models = (["ruda", "eden"] as const).map((name) =>

@@ -1,5 +1,6 @@
 import { fileURLToPath } from "node:url";
 import { expect, onTestFinished, test } from "vitest";
+import { sampled } from "../../src/kernel/test-tiers.ts";
 import { eventually } from "../until.ts";
 import { Database } from "../../src/durable/database.ts";
 import { testDatabase } from "../../src/durable/test-database.ts";
@@ -44,18 +45,11 @@ const POINTS: readonly (readonly [string, "before" | "after", () => StatementTes
   ["the thread is being recorded", "after", () => nth("room.thread_made", 1)],
 ];
 
-/**
- * DURE_TEST_LONG=1 takes the whole table; else between the outbox and the sending, and where
- * something stands on Discord that is not recorded: a message, and a thread.
- */
-const CHOSEN =
-  process.env["DURE_TEST_LONG"] === "1"
-    ? POINTS
-    : POINTS.filter((_point, index) => [0, 1, 3].includes(index));
+const KILLS = sampled(POINTS, 1);
 
-test.each(CHOSEN)(
-  "E on Discord, kill -9 when %s: every line is shown once and in order, the thread goes on without a mention",
-  { timeout: 120_000 },
+test.each(KILLS.rows)(
+  "E on Discord, kill -9 when %s: every line is shown once and in order, and the thread goes on",
+  { ...KILLS.options, timeout: 120_000 },
   async (_what, when, at) => {
     const world = await openWorld();
     const first = world.serve();
@@ -126,7 +120,7 @@ test(
 );
 
 test(
-  "a process that falls silent without a word: another that lives has its accounts within 10 s, and what was said meanwhile is answered once, also when the first one wakes up",
+  "a silent process: another has its accounts within 10 s, and everything is answered once",
   { timeout: 120_000 },
   async () => {
     const world = await openWorld();
@@ -186,7 +180,7 @@ test(
 );
 
 test(
-  "what came while no process lived is answered in order when it is young; of what is older the called are told in one line each",
+  "young messages of an outage are answered in order; for older ones the called agents get one line",
   { timeout: 120_000 },
   async () => {
     const world = await openWorld();

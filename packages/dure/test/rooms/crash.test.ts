@@ -1,5 +1,6 @@
 import { fileURLToPath } from "node:url";
 import { expect, onTestFinished, test } from "vitest";
+import { sampled } from "../../src/kernel/test-tiers.ts";
 import { eventually } from "../until.ts";
 import { Database } from "../../src/durable/database.ts";
 import { testDatabase } from "../../src/durable/test-database.ts";
@@ -69,18 +70,11 @@ const POINTS: readonly (readonly [string, "before" | "after", StatementTest])[] 
   ],
 ];
 
-/**
- * DURE_TEST_LONG=1 takes the whole table; else those where something has happened that is not
- * recorded, or the other way round.
- */
-const CHOSEN =
-  process.env["DURE_TEST_LONG"] === "1"
-    ? POINTS
-    : POINTS.filter((_point, index) => [2, 5, 8, 10, 11].includes(index));
+const KILLS = sampled(POINTS, 2);
 
-test.each(CHOSEN)(
+test.each(KILLS.rows)(
   "E kill -9 when %s: everything is said once, the threads go on without a mention",
-  { timeout: 120_000 },
+  { ...KILLS.options, timeout: 120_000 },
   async (_what, when, at) => {
     const world = await openWorld();
     const first = world.serve();
@@ -118,7 +112,11 @@ test.each(CHOSEN)(
     const message = await post(await second.url, thread!.id, "고마워");
     const roles = await world.database.query<{ agent: string; role: string }>(
       {
-        text: "select key as agent, value->>'role' as role from dure.room_messages m, jsonb_each(m.roles) where m.id = $1 order by 1",
+        text: `
+          select key as agent, value->>'role' as role
+          from dure.room_messages m, jsonb_each(m.roles)
+          where m.id = $1
+          order by 1`,
       },
       [message],
     );

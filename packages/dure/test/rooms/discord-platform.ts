@@ -59,7 +59,10 @@ export async function discordPlatform({
   const placeOf = async (team: TestTeam, place: string): Promise<FakePlace> => {
     const [row] = await team.database.query<{ id: string | null; name: string }>(
       {
-        text: "select case kind when 'thread' then thread else channel end as id, name from dure.places where id = $1",
+        text: `
+          select case kind when 'thread' then thread else channel end as id, name
+          from dure.places
+          where id = $1`,
       },
       [place],
     );

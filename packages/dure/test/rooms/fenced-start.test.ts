@@ -45,7 +45,9 @@ test.each(POINTS)(
     await within(stop.reached, "the start did not come to the point", () => server.log);
 
     await owned.database.query({
-      text: "update dure.processes set ended_at = clock_timestamp(), ended_because = 'silent', epoch = epoch + 1",
+      text: `
+        update dure.processes
+        set ended_at = clock_timestamp(), ended_because = 'silent', epoch = epoch + 1`,
     });
     // It notices by itself, or by its sessions, which whoever takes over ends.
     await eventually(

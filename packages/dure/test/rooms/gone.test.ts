@@ -14,13 +14,13 @@ import {
   stateOf,
   teamOn,
 } from "./helpers.ts";
-import { PLATFORMS } from "./platforms.ts";
+import { PLATFORM } from "./platforms.ts";
 import type { Behave, Name, TestTeam } from "./team.ts";
 
 const GENERAL = "discord:general";
 
 describe("what is gone on Discord", { timeout: 60_000 }, () => {
-  test("a deleted thread is closed for all, told once; its open request is withdrawn, and the place where it began is told", async () => {
+  test("a deleted thread is closed for all, told once, and its open request is withdrawn", async () => {
     const { stage, team, threadId, asks } = await threadThatWaits();
     const since = stage.discord.requests.length;
 
@@ -87,7 +87,7 @@ describe("what is gone on Discord", { timeout: 60_000 }, () => {
     );
   });
 
-  test("a bot that was removed from the server: its agent leaves the threads there, operators know, and its posts fail without a storm", async () => {
+  test("a bot removed from the server leaves its threads, operators know, and its posts fail quietly", async () => {
     const stage = await discordPlatform();
     const team = await readyTeamOn(stage, { behave: { ruda: silent } });
     const { threadId } = await collaborate(team, "ruda", { targetAgent: "eden", message: "검토" });
@@ -212,7 +212,7 @@ describe("what is gone on Discord", { timeout: 60_000 }, () => {
     await eventually(async () => expect(await openTypes(again)).toEqual([]));
   });
 
-  test("a revoked token: refused with one critical escalation, offline for the others, and nothing is tried with it again", async () => {
+  test("a revoked token is refused with one critical escalation and never tried again", async () => {
     const stage = await discordPlatform();
     const team = await readyTeamOn(stage);
 
@@ -283,7 +283,7 @@ describe("what is gone on Discord", { timeout: 60_000 }, () => {
     expect(requestsSince(stage, since)).toBeLessThanOrEqual(4);
   });
 
-  test("a channel in which an account may not write any more: each message fails at once, one escalation names what is missing", async () => {
+  test("where an account may not write any more, messages fail at once and one escalation says why", async () => {
     const stage = await discordPlatform();
     const team = await readyTeamOn(stage);
 
@@ -350,7 +350,7 @@ describe("what is gone on Discord", { timeout: 60_000 }, () => {
     expect(requestsSince(stage, since, "루다")).toBeLessThanOrEqual(1);
   });
 
-  test("however often a thread may not be made, one escalation tells of the pair, and the refused calls do not count", async () => {
+  test("however often a thread may not be made, one escalation names the pair, and no guard counts it", async () => {
     const stage = await discordPlatform();
     const team = await readyTeamOn(stage, { behave: { eden: silent } });
     stage.discord.setPermissions(stage.bots.ruda, stage.places.general, {
@@ -405,7 +405,7 @@ describe("a Discord server with an outage", { timeout: 60_000 }, () => {
   const posted = (stage: DiscordStage, since: number): readonly string[] =>
     stage.discord.requests.slice(since).map(({ method, route }) => `${method} ${route}`);
 
-  test("is gone for nobody: its places stay as they are, words wait without being tried, and both they and what people wrote come when it is back", async () => {
+  test("is no loss: places stay as they are, words wait untried, and all comes when it is back", async () => {
     const stage = await discordPlatform();
     const { discord, guild, places } = stage;
     const team = await readyTeamOn(stage, {
@@ -480,7 +480,7 @@ describe("a Discord server with an outage", { timeout: 60_000 }, () => {
     ).toEqual([2, 1]);
   });
 
-  test("that has one when the team starts is ready all the same, is not asked for what was missed, and is read when it comes", async () => {
+  test("that has one when the team starts is ready all the same, and is read when it comes", async () => {
     const stage = await discordPlatform();
     const { discord, guild, places } = stage;
     discord.setOutage(guild, true);
@@ -525,135 +525,147 @@ describe("a Discord server with an outage", { timeout: 60_000 }, () => {
   });
 });
 
-describe.each(PLATFORMS)("who is gone on %s", { timeout: 60_000 }, (name, makePlatform) => {
-  const general = `${name}:general`;
+describe.each(PLATFORM.rows)(
+  "who is gone on %s",
+  { ...PLATFORM.options, timeout: 60_000 },
+  (name, makePlatform) => {
+    const general = `${name}:general`;
 
-  test("an agent that a person takes out of a thread is seen to go, and wakes nobody with it", async () => {
-    const platform = await makePlatform();
-    const team = await readyTeamOn(platform, { behave: { eden: silent } });
-    const { threadId } = await collaborate(team, "ruda", { targetAgent: "eden", message: "검토" });
-    await settled(team);
-    const calls = team.calls("eden") + team.calls("ruda");
+    test("an agent that a person takes out of a thread is seen to go, and wakes nobody with it", async () => {
+      const platform = await makePlatform();
+      const team = await readyTeamOn(platform, { behave: { eden: silent } });
+      const { threadId } = await collaborate(team, "ruda", {
+        targetAgent: "eden",
+        message: "검토",
+      });
+      await settled(team);
+      const calls = team.calls("eden") + team.calls("ruda");
 
-    await team.rooms.removeParticipant(threadId, "eden", { tenant: "", person: "민준" });
-    await settled(team);
+      await team.rooms.removeParticipant(threadId, "eden", { tenant: "", person: "민준" });
+      await settled(team);
 
-    expect((await platform.shown(team, threadId)).at(-1)).toBe(
-      "이든: 민준 님이 이든 님을 이 대화에서 내보냈습니다. 부르면 다시 들어옵니다.",
-    );
-    expect(await participantsOf(team, threadId)).toEqual(["ruda"]);
-    expect(
-      await team.database.query({
-        text: "select agent, data->>'by' as by from dure.events where type = 'room.left'",
-      }),
-    ).toEqual([{ agent: "eden", by: "민준" }]);
-    expect(team.calls("eden") + team.calls("ruda")).toBe(calls);
-  });
-
-  test("what waits for an agent that is no longer in the team ends, and the others go on", async () => {
-    const never = Promise.withResolvers<string>();
-    const platform = await makePlatform();
-    const team = await readyTeamOn(platform, { behave: { dajim: () => never.promise } });
-    const { threadId } = await collaborate(team, "ruda", {
-      targetAgent: "dajim",
-      message: "맡아 줘",
-    });
-    await eventually(() => expect(team.calls("dajim")).toBe(1));
-    await team.stop();
-
-    const second = await teamOn(platform, {
-      on: team,
-      agents: platform.agents.filter(({ id }) => id !== "dajim"),
-    });
-    await eventually(async () =>
+      expect((await platform.shown(team, threadId)).at(-1)).toBe(
+        "이든: 민준 님이 이든 님을 이 대화에서 내보냈습니다. 부르면 다시 들어옵니다.",
+      );
+      expect(await participantsOf(team, threadId)).toEqual(["ruda"]);
       expect(
-        await second.database.query({ text: "select from dure.handlings where state <> 'done'" }),
-      ).toEqual([]),
-    );
-    expect(
-      await second.rooms.collaborate(
+        await team.database.query({
+          text: "select agent, data->>'by' as by from dure.events where type = 'room.left'",
+        }),
+      ).toEqual([{ agent: "eden", by: "민준" }]);
+      expect(team.calls("eden") + team.calls("ruda")).toBe(calls);
+    });
+
+    test("what waits for an agent that is no longer in the team ends, and the others go on", async () => {
+      const never = Promise.withResolvers<string>();
+      const platform = await makePlatform();
+      const team = await readyTeamOn(platform, { behave: { dajim: () => never.promise } });
+      const { threadId } = await collaborate(team, "ruda", {
+        targetAgent: "dajim",
+        message: "맡아 줘",
+      });
+      await eventually(() => expect(team.calls("dajim")).toBe(1));
+      await team.stop();
+
+      const second = await teamOn(platform, {
+        on: team,
+        agents: platform.agents.filter(({ id }) => id !== "dajim"),
+      });
+      await eventually(async () =>
+        expect(
+          await second.database.query({ text: "select from dure.handlings where state <> 'done'" }),
+        ).toEqual([]),
+      );
+      expect(
+        await second.rooms.collaborate(
+          { agent: "ruda" },
+          { targetAgent: "dajim", message: "거기 있나" },
+        ),
+      ).toMatchObject({ ok: false, code: "AGENT_UNKNOWN" });
+      const asked = await second.rooms.collaborate(
         { agent: "ruda" },
-        { targetAgent: "dajim", message: "거기 있나" },
-      ),
-    ).toMatchObject({ ok: false, code: "AGENT_UNKNOWN" });
-    const asked = await second.rooms.collaborate(
-      { agent: "ruda" },
-      { targetAgent: "eden", message: "대신 해 줘", threadId },
-    );
+        { targetAgent: "eden", message: "대신 해 줘", threadId },
+      );
 
-    expect(asked).toMatchObject({ ok: true });
-    await eventually(async () =>
-      expect((await platform.shown(second, threadId)).at(-2)).toBe("이든: 이든의 답입니다"),
-    );
-  });
+      expect(asked).toMatchObject({ ok: true });
+      await eventually(async () =>
+        expect((await platform.shown(second, threadId)).at(-2)).toBe("이든: 이든의 답입니다"),
+      );
+    });
 
-  test("two mentioned agents that both hand over from one message open one thread each, and each is answered once", async () => {
-    const handOver =
-      (target: Name): Behave =>
-      (heard) =>
+    test("two mentioned agents that both hand over from one message open one thread each", async () => {
+      const handOver =
+        (target: Name): Behave =>
+        (heard) =>
+          heard.results.length > 0
+            ? "맡겼습니다"
+            : heard.text.includes("나눠서")
+              ? {
+                  toolCalls: [
+                    {
+                      name: "collaborate",
+                      args: { targetAgent: target, message: `${target}의 몫` },
+                    },
+                  ],
+                }
+              : { toolCalls: [{ name: "stay_silent", args: {} }] };
+      const platform = await makePlatform();
+      const team = await readyTeamOn(platform, {
+        behave: {
+          ruda: handOver("seum"),
+          eden: handOver("dajim"),
+          seum: () => "세움의 답입니다",
+          dajim: () => "다짐의 답입니다",
+        },
+      });
+
+      const message = await platform.say(team, "@루다 @이든 나눠서 맡겨 줘");
+      await eventually(async () =>
+        expect(await requestStates(team)).toEqual(["answered", "answered"]),
+      );
+      await settled(team);
+
+      expect(await rolesOf(team, message)).toEqual({
+        ruda: "HANDLER",
+        eden: "HANDLER",
+        seum: "OBSERVER",
+        dajim: "OBSERVER",
+      });
+      const threads = await team.rooms.reader.threads(general, NOBODY);
+      const shown = await Promise.all(threads.map(async ({ id }) => platform.shown(team, id)));
+      expect(shown.sort((one, other) => one[0]!.localeCompare(other[0]!, "ko"))).toEqual([
+        ["루다: @세움 seum의 몫", "세움: 세움의 답입니다"],
+        ["이든: @다짐 dajim의 몫", "다짐: 다짐의 답입니다"],
+      ]);
+    });
+
+    test("both hand over to the same agent from one message: a thread per pair, each answered once", async () => {
+      const handOver: Behave = (heard) =>
         heard.results.length > 0
           ? "맡겼습니다"
-          : heard.text.includes("나눠서")
+          : heard.text.includes("둘 다")
             ? {
                 toolCalls: [
-                  { name: "collaborate", args: { targetAgent: target, message: `${target}의 몫` } },
+                  { name: "collaborate", args: { targetAgent: "seum", message: "봐 줘" } },
                 ],
               }
             : { toolCalls: [{ name: "stay_silent", args: {} }] };
-    const platform = await makePlatform();
-    const team = await readyTeamOn(platform, {
-      behave: {
-        ruda: handOver("seum"),
-        eden: handOver("dajim"),
-        seum: () => "세움의 답입니다",
-        dajim: () => "다짐의 답입니다",
-      },
+      const platform = await makePlatform();
+      const team = await readyTeamOn(platform, {
+        behave: { ruda: handOver, eden: handOver, seum: () => "봤습니다" },
+      });
+
+      await platform.say(team, "@루다 @이든 둘 다 세움에게 물어봐");
+      await eventually(async () =>
+        expect(await requestStates(team)).toEqual(["answered", "answered"]),
+      );
+      await settled(team);
+
+      expect(await team.rooms.reader.threads(general, NOBODY)).toHaveLength(2);
+      expect(team.calls("seum")).toBe(2);
     });
-
-    const message = await platform.say(team, "@루다 @이든 나눠서 맡겨 줘");
-    await eventually(async () =>
-      expect(await requestStates(team)).toEqual(["answered", "answered"]),
-    );
-    await settled(team);
-
-    expect(await rolesOf(team, message)).toEqual({
-      ruda: "HANDLER",
-      eden: "HANDLER",
-      seum: "OBSERVER",
-      dajim: "OBSERVER",
-    });
-    const threads = await team.rooms.reader.threads(general, NOBODY);
-    const shown = await Promise.all(threads.map(async ({ id }) => platform.shown(team, id)));
-    expect(shown.sort((one, other) => one[0]!.localeCompare(other[0]!, "ko"))).toEqual([
-      ["루다: @세움 seum의 몫", "세움: 세움의 답입니다"],
-      ["이든: @다짐 dajim의 몫", "다짐: 다짐의 답입니다"],
-    ]);
-  });
-
-  test("both hand over to the same agent from one message: a thread per pair, each answered once", async () => {
-    const handOver: Behave = (heard) =>
-      heard.results.length > 0
-        ? "맡겼습니다"
-        : heard.text.includes("둘 다")
-          ? {
-              toolCalls: [{ name: "collaborate", args: { targetAgent: "seum", message: "봐 줘" } }],
-            }
-          : { toolCalls: [{ name: "stay_silent", args: {} }] };
-    const platform = await makePlatform();
-    const team = await readyTeamOn(platform, {
-      behave: { ruda: handOver, eden: handOver, seum: () => "봤습니다" },
-    });
-
-    await platform.say(team, "@루다 @이든 둘 다 세움에게 물어봐");
-    await eventually(async () =>
-      expect(await requestStates(team)).toEqual(["answered", "answered"]),
-    );
-    await settled(team);
-
-    expect(await team.rooms.reader.threads(general, NOBODY)).toHaveLength(2);
-    expect(team.calls("seum")).toBe(2);
-  });
-});
+  },
+);
 
 test(
   "a channel that stands under another key after a restart keeps its threads",

@@ -1,7 +1,7 @@
 import { expect } from "vitest";
 import { z } from "zod";
 import { tool, type AnyTool } from "../../src/engine/tool.ts";
-import type { CollaborateResult } from "../../src/rooms/collaborate.ts";
+import type { CollaborateResult } from "../../src/rooms/collaborate-call.ts";
 import {
   startTestTeam,
   type Behave,
@@ -65,7 +65,14 @@ export async function settled(team: TestTeam): Promise<void> {
   await eventually(
     async () => {
       const [row] = await team.database.query<{ open: number }>({
-        text: "select ((select count(*) from dure.handlings where state <> 'done') + (select count(*) from dure.outbox where state in ('pending', 'sending') and topic like 'room.%' and next_at < clock_timestamp() + interval '1 minute'))::integer as open",
+        text: `
+          select ((select count(*)
+          from dure.handlings
+          where state <> 'done') + (select count(*)
+          from dure.outbox
+          where state in ('pending', 'sending')
+          and topic like 'room.%'
+          and next_at < clock_timestamp() + interval '1 minute'))::integer as open`,
       });
       quiet = row!.open === 0 ? quiet + 1 : 0;
       expect(quiet).toBeGreaterThanOrEqual(3);

@@ -196,7 +196,7 @@ test.each([
 );
 
 describe("who speaks, and where", { timeout: 60_000 }, () => {
-  test("an unknown room, thread and message are not found; nobody speaks without a name, or with an agent's, however it is written", async () => {
+  test("an unknown room, thread and message are not found; speaking needs a name that is no agent's", async () => {
     const { say, post, get } = await startStage();
 
     expect(await say({ text: "안녕" }, "/v1/rooms/web%3Anowhere/messages")).toMatchObject({
@@ -259,7 +259,7 @@ describe("who speaks, and where", { timeout: 60_000 }, () => {
     });
   });
 
-  test("with tokens the caller speaks under the token's name, for others only with the scope admin; rooms of another tenant are not found", async () => {
+  test("with tokens the caller speaks under the token's name, and for others only with the scope admin", async () => {
     const tokens = new MemoryTokenStore();
     const token = async (
       name: string,
@@ -357,7 +357,7 @@ describe("who speaks, and where", { timeout: 60_000 }, () => {
     await settled(team);
   });
 
-  test("what is closed cannot be resumed or written in, what is unknown is not found, and resuming what is open changes nothing", async () => {
+  test("a closed place cannot be resumed or written in, and resuming an open one changes nothing", async () => {
     const { post, say, team } = await startStage({ behave: { eden: silent } });
     const { threadId } = await collaborate(team, "ruda", { targetAgent: "eden", message: "일" });
     await settled(team);
@@ -368,7 +368,10 @@ describe("who speaks, and where", { timeout: 60_000 }, () => {
     });
     await team.database.query(
       {
-        text: "update dure.places set state = 'closed', closed_because = 'the thread was deleted' where id = $1",
+        text: `
+          update dure.places
+          set state = 'closed', closed_because = 'the thread was deleted'
+          where id = $1`,
       },
       [threadId],
     );
@@ -421,7 +424,7 @@ describe("a tool that needs a yes", { timeout: 60_000 }, () => {
       : "배포 결과를 알려 드립니다";
   };
 
-  test("in a web room the question stands with its answers, the first answer wins, and the agent goes on there", async () => {
+  test("in a web room the question is shown with its answers, the first wins, and the agent goes on", async () => {
     const { tool: deploy, done } = deployTool();
     const { say, post, team, get } = await startStage({
       behave: { ruda: deploys },
@@ -475,7 +478,7 @@ describe("a tool that needs a yes", { timeout: 60_000 }, () => {
     expect(done).toEqual(["1.0"]);
   });
 
-  test("on Discord only those who manage the server decide; who did stands in the audit with the id that nobody can change", async () => {
+  test("on Discord only those who manage the server decide, and the audit log has their fixed id", async () => {
     const { tool: deploy, done } = deployTool();
     const stage = await discordPlatform();
     const team = await readyTeamOn(stage, { behave: { ruda: deploys }, tools: { deploy } });

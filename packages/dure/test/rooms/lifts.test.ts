@@ -13,7 +13,7 @@ function lastIn(stage: DiscordStage): FakeMessage | undefined {
 }
 
 describe("what a person lifts", { timeout: 60_000 }, () => {
-  test("a thread that was suspended is open again when a person who may write there presses the button below the notice, and nobody else can", async () => {
+  test("a suspended thread is opened by the button below the notice, only for people who may write there", async () => {
     const stage = await discordPlatform();
     const team = await readyTeamOn(stage, { behave: { ruda: chatty, eden: chatty } });
     const { threadId } = await collaborate(team, "ruda", {

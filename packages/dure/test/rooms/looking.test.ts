@@ -18,7 +18,7 @@ describe("what may have arrived is looked for", { timeout: 120_000 }, () => {
     { what: "a message", made: MESSAGES, more: 3, looked: MESSAGES },
     { what: "a thread", made: THREADS, more: 0, looked: "/guilds/{guild}/threads/active" },
   ])(
-    "for as long as the platform says `too often`, however often: $what is found then, and stands there once",
+    "for as long as the platform says `too often`: $what is found then, and stands there once",
     async ({ made, more, looked }) => {
       const stage = await discordPlatform();
       const { discord, places } = stage;
@@ -34,7 +34,13 @@ describe("what may have arrived is looked for", { timeout: 120_000 }, () => {
       const waits = async (): Promise<void> =>
         expect(
           await team.database.query({
-            text: "select in_doubt, attempts from dure.outbox where topic = 'room.discord.ruda' and state in ('pending', 'sending') order by id limit 1",
+            text: `
+              select in_doubt, attempts
+              from dure.outbox
+              where topic = 'room.discord.ruda'
+              and state in ('pending', 'sending')
+              order by id
+              limit 1`,
           }),
         ).toEqual([{ in_doubt: true, attempts: 1 + more }]);
       await eventually(waits, LONG);
@@ -145,7 +151,7 @@ describe(
       expect(stage.discord.threads(stage.places.general)).toHaveLength(1);
     });
 
-    test("waits for 10 s and no longer: then it is on record as said in a thread of its own, which becomes the one that it is", async () => {
+    test("waits for 10 s and no longer: then it is on record in a thread of its own, which becomes the real", async () => {
       let looks = 0;
       const hurried: Clock = {
         ...systemClock,
@@ -227,7 +233,7 @@ test.each([
 });
 
 test(
-  "a message that an account has seen is nobody's again 24 h later, after a sweep and a restart, though all is read from the beginning; also one that was 91 days old when it was read",
+  "a seen message is not reopened after 24 h, a sweep and a restart, nor one 91 days old when read",
   { timeout: 120_000 },
   async () => {
     let daysAgo = 91;
@@ -247,10 +253,15 @@ test(
     );
     await settled(first);
     await first.database.query({
-      text: "update dure.room_messages set at = at - interval '24 hours', heard_at = heard_at - interval '24 hours'",
+      text: `
+        update dure.room_messages
+        set at = at - interval '24 hours', heard_at = heard_at - interval '24 hours'`,
     });
     await first.database.query({
-      text: "update dure.handlings set finished_at = finished_at - interval '24 hours', created_at = created_at - interval '24 hours'",
+      text: `
+        update dure.handlings
+        set finished_at = finished_at - interval '24 hours',
+        created_at = created_at - interval '24 hours'`,
     });
     await new Retention({
       database: first.database,

@@ -196,7 +196,12 @@ async function giveWorkAway(team: TestTeam): Promise<void> {
 async function answers(team: TestTeam): Promise<readonly string[]> {
   const rows = await team.database.query<{ author_name: string; text: string }>(
     {
-      text: "select author_name, text from dure.room_messages where place = $1 and author_kind = 'agent' order by seq",
+      text: `
+        select author_name, text
+        from dure.room_messages
+        where place = $1
+        and author_kind = 'agent'
+        order by seq`,
     },
     [GENERAL],
   );
@@ -222,6 +227,8 @@ async function breakWorkOf(team: TestTeam, text: string): Promise<void> {
       end $$`,
   });
   await team.database.query({
-    text: "create trigger break_work before update on dure.handlings for each row execute function public.break_work()",
+    text: `
+      create trigger break_work before update on dure.handlings
+      for each row execute function public.break_work()`,
   });
 }

@@ -54,7 +54,7 @@ async function manyRooms(): Promise<{ team: RunningTeam; client: DureClient; dat
 }
 
 test(
-  "rooms are listed page by page, channels first: each once, in one order, whatever is made or goes in between",
+  "rooms are listed page by page, channels first, each once, whatever is made or removed meanwhile",
   { timeout: 60_000 },
   async () => {
     const { client } = await manyRooms();
@@ -75,7 +75,8 @@ test(
     ]);
     expect(new Set(all.map(({ id }) => id)).size).toBe(CHANNELS + 2);
     expect(all.slice(CHANNELS).map(({ agent }) => agent)).toEqual(["eden", "ruda"]);
-    expect((await client.rooms("서연").list({ limit: 200 })).items).toHaveLength(CHANNELS); // another one's direct rooms are theirs
+    // Another one's direct rooms are theirs.
+    expect((await client.rooms("서연").list({ limit: 200 })).items).toHaveLength(CHANNELS);
 
     const small: Room[] = [];
     for (let page: Page<Room> | undefined; page === undefined || page.nextCursor !== null;) {

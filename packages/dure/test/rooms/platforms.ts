@@ -1,4 +1,5 @@
 import { discordPlatform } from "./discord-platform.ts";
+import { sampled } from "../../src/kernel/test-tiers.ts";
 import type { TestPlatform } from "./platform.ts";
 import { webPlatform } from "./web-platform.ts";
 
@@ -10,3 +11,6 @@ export const PLATFORMS: readonly (readonly [
   ["web", webPlatform],
   ["discord", () => discordPlatform()],
 ];
+
+/** One of them in `npm test`, both else; for the files whose scenarios do not differ by platform. */
+export const PLATFORM = sampled(PLATFORMS, 1);

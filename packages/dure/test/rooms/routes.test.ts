@@ -34,7 +34,7 @@ async function twoChannels(options: TeamOptions = {}): Promise<TestTeam> {
 }
 
 describe("where a collaboration goes", { timeout: 60_000 }, () => {
-  test("a thread that is found again is reported with its own channel, and does not stand in for one of another channel", async () => {
+  test("a thread found again is reported with its own channel, and is not used for another channel", async () => {
     const team = await twoChannels();
     const inLab = await collaborate(team, "ruda", {
       targetAgent: "eden",
@@ -73,7 +73,7 @@ describe("where a collaboration goes", { timeout: 60_000 }, () => {
     expect(again.threadId).not.toBe(inLab.threadId);
   });
 
-  test("begins where the session is, if that is allowed; a session without a place in the caller's own channel; and what has no topic is a topic of its own", async () => {
+  test("begins where the session is, if allowed, else in the caller's channel; no topic is a topic too", async () => {
     const ruda: Behave = (heard) =>
       heard.results.length === 0 && heard.text.includes("맡겨")
         ? { toolCalls: [{ name: "collaborate", args: { targetAgent: "eden", message: "검토" } }] }
@@ -122,7 +122,7 @@ describe("where a collaboration goes", { timeout: 60_000 }, () => {
     expect(again).toMatchObject({ threadId: (own as { threadId: string }).threadId, reused: true });
   });
 
-  test("a given thread in which nobody spoke for a day has both in it from the call on, also before the platform has the message", async () => {
+  test("a given thread that was silent for a day has both agents in it from the call on", async () => {
     const platform = webPlatform();
     const team = await readyTeamOn(platform, {
       behave: { ruda: silent, eden: silent },
@@ -167,7 +167,12 @@ describe("where a collaboration goes", { timeout: 60_000 }, () => {
     const lostFor = async (seconds: number): Promise<void> =>
       void (await team.database.query(
         {
-          text: "insert into dure.leases (name, holder, renewed_at) values ('account:web:eden', 'process_gone', clock_timestamp() - $1 * interval '1 second') on conflict (name) do update set renewed_at = excluded.renewed_at",
+          text: `
+            insert into dure.leases (name, holder, renewed_at)
+            values ('account:web:eden', 'process_gone',
+            clock_timestamp() - $1 * interval '1 second')
+            on conflict (name) do update
+            set renewed_at = excluded.renewed_at`,
         },
         [seconds],
       ));
@@ -222,14 +227,19 @@ describe("where a collaboration goes", { timeout: 60_000 }, () => {
       "queued",
     ]);
     const [waiting] = await team.database.query<{ wait: number }>({
-      text: "select extract(epoch from next_at - clock_timestamp())::double precision as wait from dure.outbox where state = 'pending' and payload->>'kind' = 'thread'",
+      text: `
+        select extract(epoch
+        from next_at - clock_timestamp())::double precision as wait
+        from dure.outbox
+        where state = 'pending'
+        and payload->>'kind' = 'thread'`,
     });
     expect(waiting!.wait).toBeGreaterThan(40);
     expect(waiting!.wait).toBeLessThanOrEqual(60);
   });
 
   test.each(PLATFORMS)(
-    "on %s threads of the sink take the same slots: one beyond them is queued with what is reported there, and nothing of it is lost",
+    "on %s a report thread beyond the slots is queued with its reports, and nothing is lost",
     async (name, makePlatform) => {
       const platform = await makePlatform();
       const team = await readyTeamOn(platform, {

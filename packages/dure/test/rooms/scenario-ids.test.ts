@@ -26,7 +26,7 @@ function scenarioIds(spec: string): readonly string[] {
   )) {
     for (let nr = Number(first); nr <= Number(last ?? first); nr++) ids.add(`${letter}${nr}`);
   }
-  for (const [, story] of spec.split("## 10.")[1]!.matchAll(/^\| ([A-E]) \|/gm)) ids.add(story!);
+  for (const [, story] of spec.split("## 10.")[1]!.matchAll(/^\| ([A-E]) +\|/gm)) ids.add(story!);
   return [...ids];
 }
 
@@ -77,7 +77,8 @@ function testCall(
     return undefined;
   }
   const rows = each?.arguments[0]?.getText(source) ?? "";
-  const isBoth = rows === "PLATFORMS" || (rows.includes('"web"') && rows.includes('"discord"'));
+  const isTable = rows === "PLATFORMS" || rows === "PLATFORM.rows";
+  const isBoth = isTable || (rows.includes('"web"') && rows.includes('"discord"'));
   return { what, title: title.text, platforms: isBoth ? ["web", "discord"] : undefined };
 }
 

@@ -34,7 +34,7 @@ describe("threads in which nobody spoke for a day", { timeout: 60_000 }, () => {
     ["young", 600_000, "answered"],
     ["old", -1, "told to have been missed"],
   ])(
-    "a %s mention there during an outage is read (age limit %i ms): it is %s; the other thread is not read",
+    "a %s mention there during an outage is read (age limit %i ms): it is %s",
     async (_age, missedMs, _what) => {
       const { stage, team, threads } = await twoThatSleep();
       const [calling, quiet] = stage.discord
@@ -71,7 +71,7 @@ describe("threads in which nobody spoke for a day", { timeout: 60_000 }, () => {
     },
   );
 
-  test("what was called in a thread before the team first came is history; of several calls in one that was opened while nobody was there, one line tells", async () => {
+  test("calls before the team's first start are history; several calls of one outage get one line", async () => {
     let daysAgo = 0.5; // the platform archives what sleeps for a day
     const stage = await discordPlatform({
       clock: { ...systemClock, now: () => systemClock.now() - daysAgo * 86_400_000 },
@@ -89,7 +89,11 @@ describe("threads in which nobody spoke for a day", { timeout: 60_000 }, () => {
       eventually(async () =>
         expect(
           await team.database.query({
-            text: "select from dure.room_messages where author_kind = 'person' and roles ?& array['ruda', 'eden', 'seum', 'dajim']",
+            text: `
+              select
+              from dure.room_messages
+              where author_kind = 'person'
+              and roles ?& array['ruda', 'eden', 'seum', 'dajim']`,
           }),
         ).toHaveLength(count),
       );
@@ -145,7 +149,10 @@ describe("threads in which nobody spoke for a day", { timeout: 60_000 }, () => {
 
     // The thread's own record is kept for a year.
     await team.database.query({
-      text: "update dure.places set active_at = clock_timestamp() - interval '364 days' where kind = 'thread'",
+      text: `
+        update dure.places
+        set active_at = clock_timestamp() - interval '364 days'
+        where kind = 'thread'`,
     });
     await retention.sweep();
     expect((await team.rooms.reader.thread(threadId, NOBODY))?.id).toBe(threadId);

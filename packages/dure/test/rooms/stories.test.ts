@@ -3,7 +3,7 @@ import { eventually } from "../until.ts";
 import { systemClock } from "../../src/kernel/clock.ts";
 import { discordPlatform } from "./discord-platform.ts";
 import { collaborate, NOBODY, participantsOf, readyTeamOn, rolesOf, settled } from "./helpers.ts";
-import { PLATFORMS } from "./platforms.ts";
+import { PLATFORM } from "./platforms.ts";
 import type { Behave, Heard, Name, TestTeam } from "./team.ts";
 import { webPlatform } from "./web-platform.ts";
 
@@ -11,224 +11,228 @@ import { webPlatform } from "./web-platform.ts";
  * The stories of docs/spec/collaboration §10, from the first word of a person to what everybody can
  * see in the end. E is in the crash tests.
  */
-describe.each(PLATFORMS)("stories on %s", { timeout: 60_000 }, (name, makePlatform) => {
-  const general = `${name}:general`;
+describe.each(PLATFORM.rows)(
+  "stories on %s",
+  { ...PLATFORM.options, timeout: 60_000 },
+  (name, makePlatform) => {
+    const general = `${name}:general`;
 
-  test("A a person asks 루다 to have 이든 review: 루다 hands over, 이든 answers in full context, 루다's place is told, and 다짐 can tell later", async () => {
-    const asked: Heard[] = [];
-    const told: Heard[] = [];
-    const platform = await makePlatform();
-    const team = await readyTeamOn(platform, {
-      behave: {
-        ruda: handsOver("리뷰 부탁", "eden", "결제 모듈 코드를 리뷰해 줘", "이든에게 맡겼습니다"),
-        eden: (heard) => (asked.push(heard), "널 검사가 빠졌습니다"),
-        dajim: (heard) => (told.push(heard), "루다가 리뷰를 맡겼고 이든이 답했습니다"),
-      },
-    });
-    await platform.say(team, "@이든 금요일이 마감이야");
-    await eventually(async () => expect(await platform.shown(team, general)).toHaveLength(2));
-    await settled(team);
+    test("A a person asks 루다 for a review: 이든 answers with context, and the first place is told", async () => {
+      const asked: Heard[] = [];
+      const told: Heard[] = [];
+      const platform = await makePlatform();
+      const team = await readyTeamOn(platform, {
+        behave: {
+          ruda: handsOver("리뷰 부탁", "eden", "결제 모듈 코드를 리뷰해 줘", "이든에게 맡겼습니다"),
+          eden: (heard) => (asked.push(heard), "널 검사가 빠졌습니다"),
+          dajim: (heard) => (told.push(heard), "루다가 리뷰를 맡겼고 이든이 답했습니다"),
+        },
+      });
+      await platform.say(team, "@이든 금요일이 마감이야");
+      await eventually(async () => expect(await platform.shown(team, general)).toHaveLength(2));
+      await settled(team);
 
-    const request = await platform.say(team, "@루다 리뷰 부탁을 해 줘");
+      const request = await platform.say(team, "@루다 리뷰 부탁을 해 줘");
 
-    // 루다 hands over and goes on with its person; the place is told where the answer stands.
-    await eventually(async () => expect(await platform.shown(team, general)).toHaveLength(5));
-    await settled(team);
-    const [thread] = await team.rooms.reader.threads(general, NOBODY);
-    const shown = await platform.shown(team, general);
-    expect(shown.slice(0, 3)).toEqual([
-      "민준: @이든 금요일이 마감이야",
-      "이든: 널 검사가 빠졌습니다",
-      "민준: @루다 리뷰 부탁을 해 줘",
-    ]);
-    expect(shown.slice(3)).toContain("루다: 이든에게 맡겼습니다");
-    const [notice] = shown.filter((line) => line.includes("이든 님이 답했습니다"));
-    expect(notice).toContain(
-      name === "web" ? `/rooms/${encodeURIComponent(thread!.id)}` : `<#${thread!.thread}>`,
-    );
-    expect(thread).toMatchObject({
-      name: "[협업] 루다 → 이든 · 결제 모듈 코드를 리뷰해 줘",
-      state: "open",
-      openRequests: 0,
-    });
-    expect(await participantsOf(team, thread!.id)).toEqual(["eden", "ruda"]);
-    expect((await platform.shown(team, thread!.id)).slice(0, 2)).toEqual([
-      "루다: @이든 결제 모듈 코드를 리뷰해 줘",
-      "이든: 널 검사가 빠졌습니다",
-    ]);
+      // 루다 hands over and goes on with its person; the place is told where the answer stands.
+      await eventually(async () => expect(await platform.shown(team, general)).toHaveLength(5));
+      await settled(team);
+      const [thread] = await team.rooms.reader.threads(general, NOBODY);
+      const shown = await platform.shown(team, general);
+      expect(shown.slice(0, 3)).toEqual([
+        "민준: @이든 금요일이 마감이야",
+        "이든: 널 검사가 빠졌습니다",
+        "민준: @루다 리뷰 부탁을 해 줘",
+      ]);
+      expect(shown.slice(3)).toContain("루다: 이든에게 맡겼습니다");
+      const [notice] = shown.filter((line) => line.includes("이든 님이 답했습니다"));
+      expect(notice).toContain(
+        name === "web" ? `/rooms/${encodeURIComponent(thread!.id)}` : `<#${thread!.thread}>`,
+      );
+      expect(thread).toMatchObject({
+        name: "[협업] 루다 → 이든 · 결제 모듈 코드를 리뷰해 줘",
+        state: "open",
+        openRequests: 0,
+      });
+      expect(await participantsOf(team, thread!.id)).toEqual(["eden", "ruda"]);
+      expect((await platform.shown(team, thread!.id)).slice(0, 2)).toEqual([
+        "루다: @이든 결제 모듈 코드를 리뷰해 줘",
+        "이든: 널 검사가 빠졌습니다",
+      ]);
 
-    // 이든 was asked as itself, with the request, who asks, and what it knows of the place.
-    const heard = asked.find(({ text }) => text.includes("리뷰해 줘"))!;
-    expect(systemOf(heard)).toContain("You are 이든.");
-    expect(heard.text).toBe("루다: @이든 결제 모듈 코드를 리뷰해 줘");
-    expect(heard.background).toContain("루다 asks this of you");
-    expect(heard.background).toMatch(/In this thread take part: (이든, 루다|루다, 이든)\./);
+      // 이든 was asked as itself, with the request, who asks, and what it knows of the place.
+      const heard = asked.find(({ text }) => text.includes("리뷰해 줘"))!;
+      expect(systemOf(heard)).toContain("You are 이든.");
+      expect(heard.text).toBe("루다: @이든 결제 모듈 코드를 리뷰해 줘");
+      expect(heard.background).toContain("루다 asks this of you");
+      expect(heard.background).toMatch(/In this thread take part: (이든, 루다|루다, 이든)\./);
 
-    // 다짐 heard all of it and was not asked; later it can tell.
-    expect(await rolesOf(team, request)).toEqual({
-      ruda: "HANDLER",
-      eden: "OBSERVER",
-      seum: "OBSERVER",
-      dajim: "OBSERVER",
-    });
-    expect(team.calls("dajim")).toBe(0);
-    await platform.say(team, "@다짐 리뷰는 어떻게 됐어?");
-    await eventually(async () =>
-      expect((await platform.shown(team, general)).at(-1)).toBe(
-        "다짐: 루다가 리뷰를 맡겼고 이든이 답했습니다",
-      ),
-    );
-    for (const words of [
-      "리뷰 부탁을 해 줘",
-      "결제 모듈 코드를 리뷰해 줘",
-      "널 검사가 빠졌습니다",
-    ]) {
-      expect(told[0]!.background).toContain(words);
-    }
-  });
-
-  test("B two are mentioned, both answer, and the second adds to the first", async () => {
-    const added: Heard[] = [];
-    const platform = await makePlatform();
-    const led: Heard[] = [];
-    const team = await readyTeamOn(platform, {
-      behave: {
-        eden: (heard) => (led.push(heard), "테스트는 통과했습니다"),
-        seum: (heard) => (added.push(heard), "다만 부하 시험은 아직입니다"),
-      },
+      // 다짐 heard all of it and was not asked; later it can tell.
+      expect(await rolesOf(team, request)).toEqual({
+        ruda: "HANDLER",
+        eden: "OBSERVER",
+        seum: "OBSERVER",
+        dajim: "OBSERVER",
+      });
+      expect(team.calls("dajim")).toBe(0);
+      await platform.say(team, "@다짐 리뷰는 어떻게 됐어?");
+      await eventually(async () =>
+        expect((await platform.shown(team, general)).at(-1)).toBe(
+          "다짐: 루다가 리뷰를 맡겼고 이든이 답했습니다",
+        ),
+      );
+      for (const words of [
+        "리뷰 부탁을 해 줘",
+        "결제 모듈 코드를 리뷰해 줘",
+        "널 검사가 빠졌습니다",
+      ]) {
+        expect(told[0]!.background).toContain(words);
+      }
     });
 
-    await platform.say(team, "@이든 @세움 배포해도 될까?");
+    test("B two are mentioned, both answer, and the second adds to the first", async () => {
+      const added: Heard[] = [];
+      const platform = await makePlatform();
+      const led: Heard[] = [];
+      const team = await readyTeamOn(platform, {
+        behave: {
+          eden: (heard) => (led.push(heard), "테스트는 통과했습니다"),
+          seum: (heard) => (added.push(heard), "다만 부하 시험은 아직입니다"),
+        },
+      });
 
-    await eventually(async () =>
-      expect(await platform.shown(team, general)).toEqual([
-        "민준: @이든 @세움 배포해도 될까?",
-        "이든: 테스트는 통과했습니다",
-        "세움: 다만 부하 시험은 아직입니다",
-      ]),
-    );
-    await settled(team);
-    expect(led[0]!.background).toContain("you lead the answer");
-    expect(led[0]!.background).not.toContain("부하 시험");
-    expect(added[0]!.background).toContain(
-      "이든 leads the answer. 이든 has answered: “테스트는 통과했습니다”",
-    );
-    expect([team.calls("ruda"), team.calls("dajim")]).toEqual([0, 0]);
-  });
+      await platform.say(team, "@이든 @세움 배포해도 될까?");
 
-  test("B the second does not wait for a first that says nothing for long", async () => {
-    const never = Promise.withResolvers<string>();
-    const platform = await makePlatform();
-    const added: Heard[] = [];
-    const team = await readyTeamOn(platform, {
-      limits: { secondaryWaitMs: 300 },
-      behave: {
-        eden: () => never.promise,
-        seum: (heard) => (added.push(heard), "먼저 말씀드립니다"),
-      },
+      await eventually(async () =>
+        expect(await platform.shown(team, general)).toEqual([
+          "민준: @이든 @세움 배포해도 될까?",
+          "이든: 테스트는 통과했습니다",
+          "세움: 다만 부하 시험은 아직입니다",
+        ]),
+      );
+      await settled(team);
+      expect(led[0]!.background).toContain("you lead the answer");
+      expect(led[0]!.background).not.toContain("부하 시험");
+      expect(added[0]!.background).toContain(
+        "이든 leads the answer. 이든 has answered: “테스트는 통과했습니다”",
+      );
+      expect([team.calls("ruda"), team.calls("dajim")]).toEqual([0, 0]);
     });
 
-    await platform.say(team, "@이든 @세움 어때?");
+    test("B the second does not wait for a first that says nothing for long", async () => {
+      const never = Promise.withResolvers<string>();
+      const platform = await makePlatform();
+      const added: Heard[] = [];
+      const team = await readyTeamOn(platform, {
+        limits: { secondaryWaitMs: 300 },
+        behave: {
+          eden: () => never.promise,
+          seum: (heard) => (added.push(heard), "먼저 말씀드립니다"),
+        },
+      });
 
-    await eventually(async () =>
-      expect((await platform.shown(team, general)).at(-1)).toBe("세움: 먼저 말씀드립니다"),
-    );
-    expect(added[0]!.background).toContain("이든 has not answered yet");
-    never.resolve("늦었습니다");
-    await eventually(async () =>
-      expect((await platform.shown(team, general)).at(-1)).toBe("이든: 늦었습니다"),
-    );
-    await settled(team);
-  });
+      await platform.say(team, "@이든 @세움 어때?");
 
-  test("C a third agent is added in a thread: it joins, answers, and later also without being named", async () => {
-    const platform = await makePlatform();
-    const team = await readyTeamOn(platform, {
-      behave: {
-        ruda: quiet("알겠습니다"),
-        eden: quiet("검토했습니다"),
-        seum: quiet("확인했습니다"),
-      },
-    });
-    const { threadId: thread } = await collaborate(team, "ruda", {
-      targetAgent: "eden",
-      message: "검토",
-    });
-    await settled(team);
-
-    await platform.say(team, "@세움 도 확인해봐", { thread });
-    await eventually(async () =>
-      expect((await platform.shown(team, thread)).at(-1)).toBe("세움: 확인했습니다"),
-    );
-    await settled(team);
-    expect(await participantsOf(team, thread)).toEqual(["eden", "ruda", "seum"]);
-    const later = await platform.say(team, "이제 어때요?", { thread });
-
-    expect(await rolesOf(team, later)).toEqual({
-      ruda: "HANDLER",
-      eden: "HANDLER",
-      seum: "HANDLER",
-      dajim: "OBSERVER",
-    });
-    await settled(team);
-    expect(
-      (await platform.shown(team, thread)).filter((line) => line.startsWith("세움")),
-    ).toHaveLength(2);
-  });
-
-  test("D from a session that is no room: the hand-over begins in the default channel, the answer closes it, and the session is told by an event", async () => {
-    const platform = await makePlatform();
-    const team = await readyTeamOn(platform, {
-      behave: {
-        ruda: handsOver("맡겨", "eden", "로그를 봐 줘", "이든에게 맡겼습니다"),
-        eden: quiet("디스크가 찼습니다"),
-      },
+      await eventually(async () =>
+        expect((await platform.shown(team, general)).at(-1)).toBe("세움: 먼저 말씀드립니다"),
+      );
+      expect(added[0]!.background).toContain("이든 has not answered yet");
+      never.resolve("늦었습니다");
+      await eventually(async () =>
+        expect((await platform.shown(team, general)).at(-1)).toBe("이든: 늦었습니다"),
+      );
+      await settled(team);
     });
 
-    const done = await said(team, "ruda", "http-session-1", "이든에게 맡겨 줘");
+    test("C a third agent is added in a thread: it joins, answers, and later also without being named", async () => {
+      const platform = await makePlatform();
+      const team = await readyTeamOn(platform, {
+        behave: {
+          ruda: quiet("알겠습니다"),
+          eden: quiet("검토했습니다"),
+          seum: quiet("확인했습니다"),
+        },
+      });
+      const { threadId: thread } = await collaborate(team, "ruda", {
+        targetAgent: "eden",
+        message: "검토",
+      });
+      await settled(team);
 
-    expect(done).toBe("이든에게 맡겼습니다");
-    await eventually(async () =>
-      expect(await team.database.query({ text: "select state from dure.requests" })).toEqual([
-        { state: "answered" },
-      ]),
-    );
-    await settled(team);
-    const [thread, ...others] = await team.rooms.reader.threads(general, NOBODY);
-    expect(others).toEqual([]);
-    expect((await platform.shown(team, thread!.id)).slice(0, 2)).toEqual([
-      "루다: @이든 로그를 봐 줘",
-      "이든: 디스크가 찼습니다",
-    ]);
-    expect(await platform.shown(team, general)).toEqual([]);
-    expect(
-      await team.database.query({
-        text: "select session from dure.events where type = 'collaborate.answered'",
-      }),
-    ).toEqual([{ session: "http-session-1" }]);
-  });
+      await platform.say(team, "@세움 도 확인해봐", { thread });
+      await eventually(async () =>
+        expect((await platform.shown(team, thread)).at(-1)).toBe("세움: 확인했습니다"),
+      );
+      await settled(team);
+      expect(await participantsOf(team, thread)).toEqual(["eden", "ruda", "seum"]);
+      const later = await platform.say(team, "이제 어때요?", { thread });
 
-  test("D a session of another kind goes on while the hand-over is on its way, and a repeated turn hands over once", async () => {
-    const platform = await makePlatform();
-    const team = await readyTeamOn(platform, {
-      behave: {
-        ruda: handsOver("맡겨", "eden", "로그를 봐 줘", "이든에게 맡겼습니다"),
-        eden: quiet("봤습니다"),
-      },
+      expect(await rolesOf(team, later)).toEqual({
+        ruda: "HANDLER",
+        eden: "HANDLER",
+        seum: "HANDLER",
+        dajim: "OBSERVER",
+      });
+      await settled(team);
+      expect(
+        (await platform.shown(team, thread)).filter((line) => line.startsWith("세움")),
+      ).toHaveLength(2);
     });
 
-    const answers = await Promise.all(
-      [1, 2].map(() => said(team, "ruda", "http-session-2", "이든에게 맡겨 줘", "the-same-key")),
-    );
+    test("D a session that is no room hands over into the default channel, and an event tells it the answer", async () => {
+      const platform = await makePlatform();
+      const team = await readyTeamOn(platform, {
+        behave: {
+          ruda: handsOver("맡겨", "eden", "로그를 봐 줘", "이든에게 맡겼습니다"),
+          eden: quiet("디스크가 찼습니다"),
+        },
+      });
 
-    expect(answers).toEqual(["이든에게 맡겼습니다", "이든에게 맡겼습니다"]);
-    await settled(team);
-    expect(await team.database.query({ text: "select from dure.requests" })).toHaveLength(1);
-  });
-});
+      const done = await said(team, "ruda", "http-session-1", "이든에게 맡겨 줘");
+
+      expect(done).toBe("이든에게 맡겼습니다");
+      await eventually(async () =>
+        expect(await team.database.query({ text: "select state from dure.requests" })).toEqual([
+          { state: "answered" },
+        ]),
+      );
+      await settled(team);
+      const [thread, ...others] = await team.rooms.reader.threads(general, NOBODY);
+      expect(others).toEqual([]);
+      expect((await platform.shown(team, thread!.id)).slice(0, 2)).toEqual([
+        "루다: @이든 로그를 봐 줘",
+        "이든: 디스크가 찼습니다",
+      ]);
+      expect(await platform.shown(team, general)).toEqual([]);
+      expect(
+        await team.database.query({
+          text: "select session from dure.events where type = 'collaborate.answered'",
+        }),
+      ).toEqual([{ session: "http-session-1" }]);
+    });
+
+    test("D a session of another kind goes on meanwhile, and a repeated turn hands over once", async () => {
+      const platform = await makePlatform();
+      const team = await readyTeamOn(platform, {
+        behave: {
+          ruda: handsOver("맡겨", "eden", "로그를 봐 줘", "이든에게 맡겼습니다"),
+          eden: quiet("봤습니다"),
+        },
+      });
+
+      const answers = await Promise.all(
+        [1, 2].map(() => said(team, "ruda", "http-session-2", "이든에게 맡겨 줘", "the-same-key")),
+      );
+
+      expect(answers).toEqual(["이든에게 맡겼습니다", "이든에게 맡겼습니다"]);
+      await settled(team);
+      expect(await team.database.query({ text: "select from dure.requests" })).toHaveLength(1);
+    });
+  },
+);
 
 test(
-  "D from a direct room into the default channel; the direct room is told, and nobody else hears what was said there",
+  "D from a direct room into the default channel; only the direct room is told",
   { timeout: 60_000 },
   async () => {
     const platform = webPlatform();

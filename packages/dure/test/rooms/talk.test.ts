@@ -14,13 +14,13 @@ import {
   type TeamOptions,
 } from "./helpers.ts";
 import type { TestPlatform } from "./platform.ts";
-import { PLATFORMS } from "./platforms.ts";
+import { PLATFORM } from "./platforms.ts";
 import { NAMES, type Behave, type Name, type TestTeam } from "./team.ts";
 
 /** Scenarios of docs/spec/collaboration §2, §3, §5 and §7, on every platform. */
-describe.each(PLATFORMS)(
+describe.each(PLATFORM.rows)(
   "who answers, and what stops agents, on %s",
-  { timeout: 30_000 },
+  { ...PLATFORM.options, timeout: 30_000 },
   (name, makePlatform) => {
     const general = `${name}:general`;
     const start = async (
@@ -142,7 +142,7 @@ describe.each(PLATFORMS)(
         await settled(team);
       });
 
-      test("of two names that begin alike each means its own, as people type them: decomposed, with the wide sign, with a particle; also in what an agent says", async () => {
+      test("of two names that begin alike each means its own, in any spelling, also in an agent's words", async () => {
         const platform = await makePlatform();
         const agents = platform.agents.map((agent) =>
           agent.id === "dajim" ? { ...agent, displayName: "이든이" } : agent,
@@ -209,7 +209,7 @@ describe.each(PLATFORMS)(
     });
 
     describe("threads and participants", () => {
-      test("T1 T2 T3 collaborate makes a thread with both; there they answer each other's people without a mention", async () => {
+      test("T1 T2 T3 collaborate makes a thread in which both answer people without a mention", async () => {
         const { platform, team } = await start();
 
         const asked = await collaborate(team, "ruda", {
@@ -296,7 +296,7 @@ describe.each(PLATFORMS)(
         });
       });
 
-      test("T7 when the record was lost nobody answers without a mention, one line warns, and a mention registers again", async () => {
+      test("T7 without the record no agent answers unmentioned, one line warns, and a mention registers again", async () => {
         const warnings: string[] = [];
         const { platform, team } = await start({
           logger: {
@@ -430,7 +430,7 @@ describe.each(PLATFORMS)(
         ]);
       });
 
-      test("L2 what is said in a thread of the sink costs no model call and is not recorded, also when it names an agent", async () => {
+      test("L2 a message in a thread of the sink costs no model call and is not recorded", async () => {
         const { platform, team } = await start();
         const place = (await collaborate(team, "ruda", { targetAgent: "eden", message: "일" }))
           .threadId;
@@ -482,7 +482,7 @@ describe.each(PLATFORMS)(
         expect(await team.rooms.reader.threads(general, NOBODY)).toHaveLength(1);
       });
 
-      test("L4 the fourth call of a pair within five minutes is blocked, with the minutes to wait and the thread, and told once", async () => {
+      test("L4 the fourth call of a pair within five minutes is blocked, with the time to wait, and told once", async () => {
         const { team, platform } = await start({ behave: { eden: silent, ruda: silent } });
         const first = await collaborate(team, "ruda", { targetAgent: "eden", message: "하나" });
         await collaborate(team, "eden", { targetAgent: "ruda", message: "둘" });
@@ -513,7 +513,7 @@ describe.each(PLATFORMS)(
         );
       });
 
-      test("L5 more than six agent messages within a minute suspend the thread; one notice, and a person lifts it", async () => {
+      test("L5 more than six agent messages in a minute suspend the thread; one notice, and a person lifts it", async () => {
         const chatty: Behave = (heard) => `${heard.text.length}번째 이야기 ${Math.random()}`;
         const { team, platform } = await start({ behave: { ruda: chatty, eden: chatty } });
 
@@ -552,7 +552,11 @@ describe.each(PLATFORMS)(
         await settled(team);
         const [{ wait }] = (await team.database.query<{ wait: number }>(
           {
-            text: "select extract(epoch from suspended_until - clock_timestamp())::integer as wait from dure.places where id = $1",
+            text: `
+              select extract(epoch
+              from suspended_until - clock_timestamp())::integer as wait
+              from dure.places
+              where id = $1`,
           },
           [threadId],
         )) as [{ wait: number }];
@@ -561,7 +565,10 @@ describe.each(PLATFORMS)(
 
         await team.database.query(
           {
-            text: "update dure.places set suspended_until = clock_timestamp() - interval '1 second' where id = $1",
+            text: `
+              update dure.places
+              set suspended_until = clock_timestamp() - interval '1 second'
+              where id = $1`,
           },
           [threadId],
         );
@@ -599,7 +606,7 @@ describe.each(PLATFORMS)(
         },
       );
 
-      test("what holds for a thread holds for a channel in which agents name each other: they fall silent after the exchange budget, one notice, and a person wakes them", async () => {
+      test("agents that name each other in a channel fall silent after the budget, until a person writes", async () => {
         const naming =
           (other: string): Behave =>
           () =>
@@ -764,7 +771,7 @@ describe.each(PLATFORMS)(
     });
 
     describe("records", () => {
-      test("O1 O2 O3 at most 50 records per agent and place, the newest ones, of 50 graphemes and without the original text", async () => {
+      test("O1 O2 O3 the newest 50 records per agent and place are kept, of 50 graphemes, without the text", async () => {
         const { team, platform } = await start({ behave: { ruda: silent } });
         const long = "👩‍👩‍👧가나다".repeat(30);
 
@@ -787,7 +794,7 @@ describe.each(PLATFORMS)(
         expect(JSON.stringify(records)).not.toContain(long);
       });
 
-      test("a record that cannot be written is left out with a warning, and who handles the message answers all the same", async () => {
+      test("a record that cannot be written is left out with a warning, and the handler answers all the same", async () => {
         const warnings: string[] = [];
         const { team, platform } = await start({
           logger: {

@@ -85,7 +85,8 @@ export async function startTestTeam(options: TestTeamOptions): Promise<TestTeam>
   const clock = systemClock;
   const stack = new AsyncDisposableStack();
   const owned = options.on ? undefined : await testDatabase();
-  if (owned) onTestFinished(() => owned[Symbol.asyncDispose]()); // registered first, so it goes after every team on it
+  // Registered first, so it goes after every team on it.
+  if (owned) onTestFinished(() => owned[Symbol.asyncDispose]());
   const url = options.on?.url ?? owned!.url;
   const processId = newId("process");
   const database = await Database.open({

@@ -14,7 +14,7 @@ import {
   teamOn,
 } from "./helpers.ts";
 import type { TestPlatform } from "./platform.ts";
-import { PLATFORMS } from "./platforms.ts";
+import { PLATFORM } from "./platforms.ts";
 import type { Behave, Name, TestTeam, TestTeamOptions } from "./team.ts";
 
 /**
@@ -24,9 +24,9 @@ import type { Behave, Name, TestTeam, TestTeamOptions } from "./team.ts";
 const TAKEN_OVER_MS = boundMs(10_000);
 const BOTS: readonly Name[] = ["ruda", "eden", "seum", "dajim"];
 
-describe.each(PLATFORMS)(
+describe.each(PLATFORM.rows)(
   "two processes of one team on %s",
-  { timeout: 60_000 },
+  { ...PLATFORM.options, timeout: 60_000 },
   (name, makePlatform) => {
     const general = `${name}:general`;
 
@@ -131,7 +131,7 @@ describe.each(PLATFORMS)(
 );
 
 describe("two processes of one team on Discord", { timeout: 60_000 }, () => {
-  test("an account is held by one of them; after its death the other connects it within 10 s, and it says nothing twice", async () => {
+  test("an account is held by one of them; after its death the other has it within 10 s and repeats nothing", async () => {
     const stage = await discordPlatform();
     const first = await readyTeamOn(stage);
     const second = await teamOn(stage, { on: first });
@@ -183,7 +183,7 @@ describe("two processes of one team on Discord", { timeout: 60_000 }, () => {
     });
   });
 
-  test("an account that a person pauses through the process that does not hold it is offline, also after a reconnection, until it is readied", async () => {
+  test("an account paused through another process is offline, also after a reconnection, until readied", async () => {
     const { platform: stage, first, second } = await spread(await discordPlatform());
 
     await first.rooms.pause("discord", "eden", true);
@@ -261,7 +261,7 @@ describe("what the gateway tells twice, or not at all", { timeout: 60_000 }, () 
     },
   );
 
-  test("what the gateway never told is read after the next new session, also of more messages than one page may hold the newest", async () => {
+  test("what the gateway never told is read after the next new session, also more than one page", async () => {
     const stage = await discordPlatform();
     const answers: Behave = (heard) => `답 ${/물음 (\d+)/.exec(heard.text)?.[1]}`;
     const team = await readyTeamOn(stage, {
@@ -337,7 +337,10 @@ async function spread<P extends TestPlatform>(
 async function fence(by: TestTeam, dead: TestTeam): Promise<void> {
   await by.database.query(
     {
-      text: "update dure.processes set epoch = epoch + 1, ended_at = clock_timestamp(), ended_because = 'silent' where id = $1",
+      text: `
+        update dure.processes
+        set epoch = epoch + 1, ended_at = clock_timestamp(), ended_because = 'silent'
+        where id = $1`,
     },
     [dead.processId],
   );

@@ -152,7 +152,7 @@ describe("a thread of which nobody knows whether it was made", { timeout: 60_000
     ["sent", true, "it is there and is found"],
     ["again", false, "it is not there and is made"],
   ])(
-    "is used when a person says `%s`: there is one, what waited for it stands in it once, and the request is open again",
+    "is used when a person says `%s`: it has what waited for it once, and the request is open again",
     async (value, isMade) => {
       const { team, escalation, thread, shown, made } = await unsureThread({ isMade });
       expect(team.calls("eden")).toBe(0);
@@ -170,7 +170,7 @@ describe("a thread of which nobody knows whether it was made", { timeout: 60_000
     },
   );
 
-  test("is never made on the word that it is there: where it cannot be found the question is asked again, and nobody else is told twice", async () => {
+  test("is never made on the word that it is there: when it is not found, the question is asked again", async () => {
     const { team, escalation, thread, shown, made } = await unsureThread({ isMade: false });
 
     await team.inbox.answer(escalation, { value: "sent", note: "분명히 있어요" }, BOSS);
@@ -210,7 +210,7 @@ describe("a thread of which nobody knows whether it was made", { timeout: 60_000
     expect(team.calls("eden")).toBe(0);
   });
 
-  test("on Discord it is the one whose link a person gives, under whatever name; a thread of another channel is not taken", async () => {
+  test("on Discord it is the one whose link a person gives, but not a thread of another channel", async () => {
     const stage: DiscordStage = await discordPlatform();
     const { discord, guild, places } = stage;
     const team = await readyTeamOn(stage, { behave: { ruda: silent } });
@@ -254,7 +254,7 @@ describe("a thread of which nobody knows whether it was made", { timeout: 60_000
     ).toHaveLength(1);
   });
 
-  test("what people had written in it before it was found is its own then: nobody loses a line, and whoever was called there takes part", async () => {
+  test("what people had written in it before it was found is its own then, and called agents take part", async () => {
     const stage: DiscordStage = await discordPlatform();
     const { discord, guild, places, bots } = stage;
     const team = await readyTeamOn(stage, {
@@ -340,7 +340,7 @@ describe("a thread of which nobody knows whether it was made", { timeout: 60_000
     );
   });
 
-  test("what agents had said in it counts for its guards: where they were stopped they stay stopped, until a person lifts it", async () => {
+  test("what agents had said in it counts for its guards: stopped agents stay stopped until a person acts", async () => {
     const chatty = (): string => `이야기 ${Math.random()}`;
     const stage: DiscordStage = await discordPlatform();
     const { discord, guild, places, bots } = stage;
@@ -361,7 +361,10 @@ describe("a thread of which nobody knows whether it was made", { timeout: 60_000
     await eventually(async () =>
       expect(
         await team.database.query({
-          text: "select agent_messages, cardinality(recent) as recent from dure.places where state = 'suspended'",
+          text: `
+            select agent_messages, cardinality(recent) as recent
+            from dure.places
+            where state = 'suspended'`,
         }),
       ).toEqual([{ agent_messages: 4, recent: 4 }]),
     );
@@ -395,7 +398,7 @@ describe("a thread of which nobody knows whether it was made", { timeout: 60_000
     expect(await loops()).toEqual([]);
   });
 
-  test("what had begun in it goes on there when it is found: an answer that is being written, one that waits for a yes, and one that was asked of another agent", async () => {
+  test("what had begun in it goes on there when it is found: answers, confirmations and questions", async () => {
     const writing = Promise.withResolvers<string>();
     const reviewing = Promise.withResolvers<string>();
     const { tool: deploy, done } = deployTool();

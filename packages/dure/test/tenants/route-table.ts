@@ -6,7 +6,8 @@ export interface Row {
   /** What is needed; `known`: any token, `public`: none. */
   readonly scope: Scope | "known" | "public";
   /**
-   * `thing`: it names a thing of one tenant. `list`: it shows or makes what is the caller's. `all`: it is done to all tenants at once.
+   * `thing`: it names a thing of one tenant. `list`: it shows or makes what is the caller's. `all`:
+   * it is done to all tenants at once.
    * `none`: nothing of a tenant is in it.
    */
   readonly names: "thing" | "list" | "all" | "none";

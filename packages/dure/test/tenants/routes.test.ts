@@ -83,7 +83,7 @@ test("each route of the running server has a row in the table, and each row a ro
   );
 });
 
-test("who does not say who they are, and who has a wrong bearer, is refused on each route that is not public", async () => {
+test("a request without a token or with a wrong bearer is refused on each route that is not public", async () => {
   const expected = Object.fromEntries(
     table.map(([route, { scope, own }]) => [
       route,

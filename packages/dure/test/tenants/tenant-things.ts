@@ -79,13 +79,17 @@ export async function makeThings(
   const thread = newId("thread");
   await database.query(
     {
-      text: "insert into dure.places (id, adapter, kind, parent, name, tenant, channel) values ($1, 'web', 'thread', $2, $3, $4, $2)",
+      text: `
+        insert into dure.places (id, adapter, kind, parent, name, tenant, channel)
+        values ($1, 'web', 'thread', $2, $3, $4, $2)`,
     },
     [thread, room, `thread ${secret}`, tenant],
   );
   await database.query(
     {
-      text: "insert into dure.observations (place, slot, seq, message, sender, excerpt, agents) values ($1, 0, 1, $2, 'mina', $3, '{eden}')",
+      text: `
+        insert into dure.observations (place, slot, seq, message, sender, excerpt, agents)
+        values ($1, 0, 1, $2, 'mina', $3, '{eden}')`,
     },
     [room, message, secret],
   );

@@ -94,7 +94,8 @@ test.each([
   ]);
   expect(
     await column(
-      "select coalesce(session, job) || ': ' || coalesce(tenant, 'nobody knows') as value from dure.events order by seq",
+      "select coalesce(session, job) || ': ' || coalesce(tenant, 'nobody knows') as value from " +
+        "dure.events order by seq",
     ),
   ).toEqual(["acme/ceo: acme", "plain: ", "gone: nobody knows", "job_1: acme"]);
 });

@@ -19,7 +19,7 @@ export interface EmbeddedPostgresOptions {
   readonly logger: Logger;
   readonly clock?: Clock;
   /** Aborts the start. A server that is already coming up stays, and is used by the next start. */
-  readonly signal?: AbortSignal;
+  readonly signal?: AbortSignal | undefined;
   /** Default true. False turns fsync off: for tests only. */
   readonly durable?: boolean;
   /**

@@ -7,6 +7,7 @@ import type { Logger } from "../../kernel/logger.ts";
 import { Mutex } from "../../kernel/mutex.ts";
 import type { CommitFiles } from "../context/gather.ts";
 import type { NetworkFacts, NetworkPolicies } from "../network-needs.ts";
+import { assertLeavesSecrets } from "../own-secrets.ts";
 import type { Port, WorkerSpec } from "../plan.ts";
 import type { Sandbox } from "../sandbox/sandbox.ts";
 import type { Worker } from "../workers/worker.ts";
@@ -258,6 +259,7 @@ async function openCheckout(
   run: PlanRun,
   signal: AbortSignal,
 ): Promise<RunCheckout> {
+  assertLeavesSecrets(run.plan);
   const { git, clock, logger } = parts;
   const sandbox = await openSandboxOf(run, parts, signal);
   const repository = await Repository.open(run.repository, { git, signal });

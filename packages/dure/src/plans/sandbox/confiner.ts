@@ -6,7 +6,7 @@ import { checkConfinement } from "./check.ts";
 import { HeadAndTail } from "./head-and-tail.ts";
 import { openProcessCounter } from "./process-counter.ts";
 import { exists } from "./processes.ts";
-import { NO_NETWORK, type NetworkPolicy } from "./network.ts";
+import { NO_NETWORK } from "./network.ts";
 import type { Promises } from "./proof.ts";
 import { startTree, within, type Tree } from "./tree.ts";
 import { openWayOut, type WayOut } from "./way-out.ts";
@@ -76,7 +76,6 @@ export function openConfiner(
   ): Promise<Tree> => {
     options.signal?.throwIfAborted();
     checkConfinement(confinement, command);
-    refuseUnkeptNetwork(confinement.network ?? NO_NETWORK, confiner.kind, promises);
     try {
       return await startOnce(confinement, command, options, merged);
     } catch (error) {
@@ -147,19 +146,6 @@ export function openConfiner(
       };
     },
   };
-}
-
-/** A policy that nothing would keep is not a policy. `audit` keeps none, and was asked for. */
-function refuseUnkeptNetwork(policy: NetworkPolicy, kind: IsolationKind, promises: Promises): void {
-  if (promises.network === "enforced" || kind === "audit" || policy.kind === "open") return;
-  throw new DureError(
-    "SANDBOX_NETWORK",
-    `On this machine processes of workers have the machine's own network (${kind}), so the policy ${policy.kind} cannot be kept.`,
-    {
-      class: "unavailable",
-      hint: "Let dure make network namespaces (see `dure doctor`), or say `network: open` in the plan and mean it.",
-    },
-  );
 }
 
 /**

@@ -18,8 +18,8 @@ import type { Confinement, SandboxSetting } from "./sandbox.ts";
  * Isolation where there are no namespaces but we are root: the command runs as a user that nobody
  * else is, on copies of the folders it works in, which hold only what it may see; what it owns is
  * brought back after its end. Outside of the copies the file modes decide, so nothing hidden there
- * may be open to everybody. It has a network of its own where root may make one; sockets of the
- * file system stay as open as their modes are.
+ * may be open to everybody. It has a network of its own; where root may make none this kind is not
+ * taken. Sockets of the file system stay as open as their modes are.
  */
 export function openOtherUser(setting: SandboxSetting): Confiner {
   if (process.platform !== "linux" || process.getuid?.() !== 0) {

@@ -77,7 +77,6 @@ export async function proveConfinement(
         readOnly: [path.join(trial, "owned/kept")],
         hidden: [path.join(trial, "secret")],
         disposable: [path.join(trial, "disposable")],
-        network: { kind: "open", hosts: [] }, // so that a kind which cannot keep one is tried as well
       },
       {
         command: ["/bin/sh", "-c", TRIAL, "sh", path.join(setting.folder, "from-inside")],

@@ -213,6 +213,7 @@ test("a kind that could run here does run: its absence would hide all its tests"
       "bwrap",
       "--unshare-user",
       "--unshare-pid",
+      "--unshare-net",
       "--ro-bind",
       "/",
       "/",
@@ -226,11 +227,12 @@ test("a kind that could run here does run: its absence would hide all its tests"
       "--map-root-user",
       "--mount",
       "--pid",
+      "--net",
       "--fork",
       "--mount-proc",
       "true",
     ),
-    "other-user": isRoot && works("setpriv", "--version"),
+    "other-user": isRoot && works("setpriv", "--version") && works("unshare", "--net", "true"),
   };
 
   expect(
@@ -387,6 +389,35 @@ describe.each(protecting.map((sandbox) => ({ kind: sandbox.kind, sandbox })))(
 
       expect(end.output).toContain("public");
       expect(end.output).not.toContain("private");
+    });
+
+    test("lends an allowed secret, of which root's worker gets a copy that ends with the process", async () => {
+      const secrets = path.join(folder, "home/.ssh");
+      const other = path.join(folder, "home/.aws");
+      mkdirSync(other, { recursive: true, mode: 0o700 });
+      writeFileSync(path.join(other, "key"), "covered", { mode: 0o600 });
+      const before = snapshot(secrets);
+      const lending = await openSandbox({
+        wanted: "enforced",
+        kinds: PROTECTING.filter((one) => one === kind),
+        folder: path.join(folder, "sandbox"),
+        home: path.join(folder, "home"),
+        allowSecrets: [".ssh"],
+        clock: systemClock,
+      });
+
+      const end = await lending.run(
+        confinement(),
+        command(`cd '${secrets}' && cat id && stat -c %u id; cat '${other}/key'; echo bad > id`),
+      );
+      const left = readdirSync(path.join(folder, "sandbox"));
+
+      // Another user on a copy reads what its mode allows, and nothing of this is lent to it.
+      const lent = kind === "other-user" ? null : `private${lending.promises.user}`;
+      expect(/^private\d+$/m.exec(end.output)?.[0] ?? null, end.output).toBe(lent);
+      expect(end.output).not.toContain("covered");
+      expect(snapshot(secrets)).toEqual(before);
+      expect(left.filter((name) => name.startsWith("p-"))).toEqual([]);
     });
 
     test("opens an owned folder inside a hidden one again", async () => {
@@ -909,4 +940,21 @@ test("an open error names each kind that was tried and why it failed", async () 
   });
 
   await expect(nothing.catch(codeOf)).resolves.toBe("ISOLATION_UNAVAILABLE");
+});
+
+test("a machine without a network for each process confines none, and audit must be asked for", async () => {
+  const machine = {
+    folder: path.join(folder, "sandbox"),
+    prove: async () => ({ ...UNPROVEN, network: "not", files: "enforced" }) as const,
+    clock: systemClock,
+  };
+
+  const refused = openSandbox({ ...machine, wanted: "enforced" });
+
+  await expect(refused).rejects.toMatchObject({
+    code: "ISOLATION_UNAVAILABLE",
+    message: expect.stringContaining("no network namespace can be made") as string,
+    hint: expect.stringContaining("plans:unconfined") as string,
+  });
+  expect((await openSandbox({ ...machine, wanted: "audit" })).kind).toBe("audit");
 });

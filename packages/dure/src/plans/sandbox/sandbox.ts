@@ -168,6 +168,8 @@ export interface OpenSandboxOptions {
    */
   readonly programs?: readonly string[];
   readonly network?: Partial<NetworkSetting>;
+  /** Says what a trial process has shown to hold. Default: `proveConfinement`. */
+  readonly prove?: typeof proveConfinement;
   readonly clock: Clock;
   readonly logger?: Logger;
   readonly signal?: AbortSignal | undefined;
@@ -203,7 +205,8 @@ const KINDS = {
 
 /**
  * The first kind that works here: each one must prove it on a real process that tries to write
- * where it may not. Throws ISOLATION_UNAVAILABLE with what was tried and why it failed.
+ * where it may not, and to see a network that is not its own. Throws ISOLATION_UNAVAILABLE with
+ * what was tried and why it failed.
  */
 export async function openSandbox(options: OpenSandboxOptions): Promise<Sandbox> {
   mkdirSync(options.folder, { recursive: true, mode: 0o711 });
@@ -220,6 +223,7 @@ export async function openSandbox(options: OpenSandboxOptions): Promise<Sandbox>
   };
   if (options.wanted === "audit") return openConfiner(openAudit(setting), setting, UNPROVEN);
 
+  const prove = options.prove ?? proveConfinement;
   const tried: string[] = [];
   for (const kind of inOrder(
     options.kinds ?? (Object.keys(KINDS) as (keyof typeof KINDS)[]),
@@ -228,9 +232,10 @@ export async function openSandbox(options: OpenSandboxOptions): Promise<Sandbox>
     options.signal?.throwIfAborted();
     try {
       const confiner = KINDS[kind](setting);
-      const promises = await proveConfinement(openConfiner(confiner, setting, UNPROVEN), setting, {
+      const promises = await prove(openConfiner(confiner, setting, UNPROVEN), setting, {
         signal: options.signal,
       });
+      refuseOpenNetwork(promises);
       return openConfiner(confiner, setting, promises);
     } catch (error) {
       options.signal?.throwIfAborted();
@@ -242,9 +247,19 @@ export async function openSandbox(options: OpenSandboxOptions): Promise<Sandbox>
     `No process can be kept where it belongs on this machine. Tried ${tried.join("; ")}.`,
     {
       class: "unavailable",
-      hint: "Install bubblewrap, or allow unprivileged user namespaces; `isolation: audit` runs without protection.",
+      hint: "Install bubblewrap, or let dure make user and network namespaces; `isolation: audit` runs without protection, and needs the scope plans:unconfined.",
       details: { tried },
     },
+  );
+}
+
+/** Without a network of its own a process reaches dure's server and database, whatever its policy. */
+function refuseOpenNetwork({ network }: Promises): void {
+  if (network === "enforced") return;
+  throw new DureError(
+    "SANDBOX_NETWORK",
+    "a process would have the machine's own network, because no network namespace can be made",
+    { class: "unavailable" },
   );
 }
 

@@ -203,11 +203,10 @@ class AcpSession {
   async #converse(agent: ClientContext): Promise<Omit<WorkerResult, "tokens">> {
     const sessionId = await withTimeout(
       this.#clock,
-      START_MS,
+      { ms: START_MS, signal: this.#desk.signal },
       () =>
         workerError("WORKER_PROTOCOL", `The agent did not open a session within ${START_MS} ms.`),
       (signal) => this.#open(agent, signal),
-      { signal: this.#desk.signal },
     );
     this.#desk.progress({ progress: 0.05, currentTask: "working" });
     const prompt = agent.request(methods.agent.session.prompt, {

@@ -106,13 +106,12 @@ function hookOf({
   return (name, body, answerMs) =>
     withTimeout(
       clock,
-      answerMs,
+      { ms: answerMs, signal },
       () =>
         new DureError("HOOK_FAILED", `The run did not answer within ${answerMs} ms.`, {
           class: "unavailable",
         }),
       (inner) => post({ url: new URL(name, url), token, socket }, body, inner),
-      { signal },
     );
 }
 

@@ -1,5 +1,15 @@
 import { execFileSync } from "node:child_process";
-import { link, mkdir, readFile, rename, rm, symlink, writeFile } from "node:fs/promises";
+import {
+  chown,
+  link,
+  mkdir,
+  readFile,
+  rename,
+  rm,
+  stat,
+  symlink,
+  writeFile,
+} from "node:fs/promises";
 import { join } from "node:path";
 import { expect, test } from "vitest";
 import { makeScope } from "../scope.ts";
@@ -241,4 +251,19 @@ test("a yes of the operator goes before the scope, for that path and below it", 
   expect(await files.write("lib/a/b.ts", "x")).toMatchObject({ ok: true });
   expect(await files.read("lib/ab.ts")).toMatchObject({ kind: "violation" });
   expect(await files.read("lib/a/../../../etc/passwd")).toMatchObject({ kind: "violation" });
+});
+
+test("folders and files that root makes for a worker belong to the owner of the folder around them", async () => {
+  await using place = await aPlace({ "src/a.ts": "a" });
+  const own = process.getuid!();
+  const owner = own === 0 ? 60_600 : own; // only root works for another user
+  await chown(join(place.tree, "src"), owner, owner);
+  const files = filesOf(place);
+
+  await files.write("src/made/deep/new.ts", "new");
+  await files.write("own.txt", "mine");
+
+  const ownerOf = async (path: string) => (await stat(join(place.tree, path))).uid;
+  const made = ["src/made", "src/made/deep", "src/made/deep/new.ts", "own.txt"];
+  expect(await Promise.all(made.map(ownerOf))).toEqual([owner, owner, owner, own]);
 });

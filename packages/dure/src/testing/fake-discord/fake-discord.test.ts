@@ -264,7 +264,7 @@ describe("at the gateway", () => {
     expect(await socket.closed).toBe(4009);
   });
 
-  test("without the message content intent the text is empty, unless it mentions the bot, is its own or a direct message", async () => {
+  test("without the message content intent only texts that mention the bot, its own and direct ones show", async () => {
     await using stage = await aStage();
     const ruda = await stage.login(stage.ruda, [
       GatewayIntentBits.Guilds,
@@ -334,7 +334,7 @@ describe("over HTTP", () => {
     expect(read).not.toHaveProperty("nonce");
   });
 
-  test("a mention outside allowed_mentions or in code wakes nobody", async () => {
+  test("a mention outside allowed_mentions or in code wakes no account", async () => {
     await using stage = await aStage();
     const rest = stage.rest(stage.ruda);
     const [eden, minsu] = [stage.discord.mention(stage.eden), stage.discord.mention(stage.minsu)];
@@ -381,7 +381,7 @@ describe("over HTTP", () => {
     await expect(rest.get(messages)).rejects.toMatchObject({ status: 404, code: 10003 });
   });
 
-  test("a guild with an outage is told to be unavailable, also to who comes meanwhile; nothing is heard of it and nothing done, until it is back", async () => {
+  test("a guild with an outage is unavailable, also to bots that come meanwhile, until it is back", async () => {
     await using stage = await aStage({ identifyWindowMs: 1 });
     const ruda = await stage.login(stage.ruda);
     const heard: string[] = [];
@@ -496,7 +496,7 @@ describe("over HTTP", () => {
   );
 });
 
-/** A guild with a channel, two bots and a person; nobody is logged in. */
+/** A guild with a channel, two bots and a person; no bot is logged in. */
 async function aStage(options: FakeDiscordOptions = {}) {
   const discord = await FakeDiscord.start({ rateLimits: OPEN_LIMITS, ...options });
   const guild = discord.addGuild();

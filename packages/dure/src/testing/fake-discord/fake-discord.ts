@@ -15,7 +15,7 @@ import {
   type FileFact,
   type Guild,
   type Message,
-  type Place,
+  type FakeChannel,
   type ShownAnswer,
   type User,
 } from "./world.ts";
@@ -80,7 +80,7 @@ export interface FakeBotOptions {
   readonly memberAndPresenceIntents?: boolean;
 }
 
-/** A message as somebody in the place sees it. */
+/** A message as a member of the place sees it. */
 export interface FakeMessage {
   readonly id: string;
   readonly placeId: string;
@@ -246,7 +246,7 @@ export class FakeDiscord implements AsyncDisposable {
   }
 
   /**
-   * Somebody who sits at the keyboard, in every guild that exists; unless `permissions` say less,
+   * A person at the keyboard, in every guild that exists; unless `permissions` say less,
    * they may do anything there.
    */
   addPerson(
@@ -450,7 +450,7 @@ export class FakeDiscord implements AsyncDisposable {
     return found;
   }
 
-  #place(place: FakePlace): Place {
+  #place(place: FakePlace): FakeChannel {
     const found = this.#world.places.get(place.id);
     if (found === undefined) throw missing("channel or thread", place);
     return found;
@@ -470,9 +470,9 @@ export class FakePerson {
   readonly #user: User;
   readonly #world: World;
   readonly #clock: Clock;
-  readonly #place: (place: FakePlace) => Place;
+  readonly #place: (place: FakePlace) => FakeChannel;
 
-  constructor(user: User, world: World, clock: Clock, place: (place: FakePlace) => Place) {
+  constructor(user: User, world: World, clock: Clock, place: (place: FakePlace) => FakeChannel) {
     this.id = user.id;
     this.name = user.name;
     this.#user = user;

@@ -233,7 +233,7 @@ export class Gateway {
       connection,
     };
     // Two sessions of one bot may live beside each other, and both are told everything; those that
-    // nobody resumes are forgotten.
+    // no client resumes are forgotten.
     const left = this.#sessionsOf(bot).filter((other) => other.connection === undefined);
     for (const other of left.slice(0, Math.max(0, left.length - KEPT_SESSIONS))) {
       this.#sessions.delete(other.id);

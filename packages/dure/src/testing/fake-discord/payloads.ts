@@ -1,4 +1,4 @@
-import type { Guild, Interaction, Message, Place, User } from "./world.ts";
+import type { Guild, Interaction, Message, FakeChannel, User } from "./world.ts";
 
 /** Whose eyes a payload is for. */
 export interface PayloadView {
@@ -15,7 +15,7 @@ const KIND_NUMBERS = {
   direct: 1,
   "public-thread": 11,
   "private-thread": 12,
-} as const satisfies Record<Place["kind"], number>;
+} as const satisfies Record<FakeChannel["kind"], number>;
 
 export function userPayload(user: User): object {
   return {
@@ -41,7 +41,7 @@ function memberPayload(joinedAt: number): object {
 }
 
 /** Source: "Channel Object", "Thread Metadata Object". */
-export function placePayload(place: Place, view: PayloadView): object {
+export function placePayload(place: FakeChannel, view: PayloadView): object {
   const common = {
     id: place.id,
     type: KIND_NUMBERS[place.kind],
@@ -94,7 +94,7 @@ export function placePayload(place: Place, view: PayloadView): object {
 }
 
 /** Source: "Thread Member Object". */
-export function threadMemberPayload(thread: Place, userId: string): object | undefined {
+export function threadMemberPayload(thread: FakeChannel, userId: string): object | undefined {
   const joinedAt = thread.thread?.members.get(userId);
   return joinedAt === undefined
     ? undefined
@@ -155,7 +155,7 @@ export function messagePayload(message: Message, view: PayloadView, depth = 0): 
   };
 }
 
-function filePayload(place: Place, file: Message["attachments"][number]): object {
+function filePayload(place: FakeChannel, file: Message["attachments"][number]): object {
   const url = `https://cdn.example.invalid/attachments/${place.id}/${file.id}/${encodeURIComponent(file.filename)}`;
   return {
     id: file.id,
@@ -174,7 +174,7 @@ function filePayload(place: Place, file: Message["attachments"][number]): object
 export function guildPayload(
   guild: Guild,
   view: PayloadView,
-  places: { readonly channels: readonly Place[]; readonly threads: readonly Place[] },
+  places: { readonly channels: readonly FakeChannel[]; readonly threads: readonly FakeChannel[] },
 ): object {
   const own = guild.members.get(view.bot.id);
   return {

@@ -38,7 +38,7 @@ export interface Guild {
 export type PlaceKind = "text" | "direct" | "public-thread" | "private-thread";
 
 /** A channel, a thread or a direct message channel: on this platform they share one kind of id. */
-export interface Place {
+export interface FakeChannel {
   readonly id: string;
   readonly kind: PlaceKind;
   readonly guild: Guild | undefined;
@@ -54,7 +54,7 @@ export interface Place {
 }
 
 export interface ThreadState {
-  readonly parent: Place;
+  readonly parent: FakeChannel;
   readonly ownerId: string;
   readonly createdAt: number;
   /** Who joined, and when: only they receive its messages. */
@@ -74,7 +74,7 @@ export type MessageType = 0 | 18 | 19;
 
 export interface Message {
   readonly id: string;
-  readonly place: Place;
+  readonly place: FakeChannel;
   readonly author: User;
   readonly type: MessageType;
   readonly at: number;
@@ -170,7 +170,7 @@ export class World {
   readonly clock: Clock;
   readonly guilds = new Map<string, Guild>();
   readonly users = new Map<string, User>();
-  readonly places = new Map<string, Place>();
+  readonly places = new Map<string, FakeChannel>();
   readonly interactions = new Map<string, Interaction>();
   readonly #nonceWindowMs: number;
   readonly #nonces = new Map<string, { readonly message: Message; readonly at: number }>();
@@ -240,7 +240,7 @@ export class World {
 
   /**
    * An outage of the platform's own: its bots are told, and hear nothing of the guild until it is
-   * back. What happens there meanwhile nobody sends again. Source: "Gateway Events: Guild Delete"
+   * back. What happens there meanwhile is not sent again. Source: "Gateway Events: Guild Delete"
    * (`unavailable`: "becomes or was already unavailable due to an outage") and "Guild Create"
    * ("when a guild becomes available again").
    */
@@ -261,7 +261,7 @@ export class World {
     });
   }
 
-  addChannel(guild: Guild, name: string): Place {
+  addChannel(guild: Guild, name: string): FakeChannel {
     const channel = this.#addPlace({ id: this.snowflake(), kind: "text", guild, name });
     this.#publish({
       type: "CHANNEL_CREATE",
@@ -275,7 +275,7 @@ export class World {
   /**
    * Its threads go with it, without a word of their own. Source: "Gateway Events: Channel Delete".
    */
-  removeChannel(channel: Place): void {
+  removeChannel(channel: FakeChannel): void {
     this.places.delete(channel.id);
     for (const place of this.places.values()) {
       if (place.thread?.parent === channel) this.places.delete(place.id);
@@ -289,7 +289,7 @@ export class World {
   }
 
   /** Source: "Gateway Events: Channel Update", and "Thread List Sync" for who gains access. */
-  setOverwrite(channel: Place, user: User, overwrite: Overwrite): void {
+  setOverwrite(channel: FakeChannel, user: User, overwrite: Overwrite): void {
     const couldView = this.can(user, channel, "VIEW_CHANNEL");
     channel.overwrites.set(user.id, overwrite);
     const guild = channel.guild;
@@ -319,7 +319,7 @@ export class World {
     });
   }
 
-  directChannel(one: User, other: User): Place {
+  directChannel(one: User, other: User): FakeChannel {
     for (const place of this.places.values()) {
       if (
         place.kind === "direct" &&
@@ -342,7 +342,7 @@ export class World {
   // ────────────────────────────────────────────────────────────────────────────────────────────────────
 
   /** Source: "Permissions"; threads inherit their channel's ("Threads: Permissions"). */
-  permissions(user: User, place: Place): bigint {
+  permissions(user: User, place: FakeChannel): bigint {
     if (place.kind === "direct") return place.recipients.includes(user) ? ALL_PERMISSIONS : 0n;
     const channel = place.thread?.parent ?? place;
     const member = place.guild?.members.get(user.id);
@@ -355,12 +355,12 @@ export class World {
     return isHidden ? 0n : bits;
   }
 
-  can(user: User, place: Place, permission: FakePermission): boolean {
+  can(user: User, place: FakeChannel, permission: FakePermission): boolean {
     return (this.permissions(user, place) & PERMISSIONS[permission]) !== 0n;
   }
 
   /** A place that exists and that `user` may see: 10003 if not the one, 50001 if not the other. */
-  visiblePlace(user: User, id: string | undefined): Place {
+  visiblePlace(user: User, id: string | undefined): FakeChannel {
     const place = this.places.get(id ?? "");
     if (place === undefined) throw REFUSALS.unknownChannel();
     if (place.guild?.isOut === true) throw REFUSALS.unavailable();
@@ -376,7 +376,7 @@ export class World {
     return guild;
   }
 
-  require(user: User, place: Place, permission: FakePermission): void {
+  require(user: User, place: FakeChannel, permission: FakePermission): void {
     if (!this.can(user, place, permission)) throw REFUSALS.missingPermissions();
   }
 
@@ -386,7 +386,7 @@ export class World {
   /** Source: "Message: Create Message". */
   createMessage(
     author: User,
-    place: Place,
+    place: FakeChannel,
     draft: MessageDraft,
     files: readonly FileFact[] = [],
   ): Message {
@@ -480,7 +480,7 @@ export class World {
    */
   listMessages(
     reader: User,
-    place: Place,
+    place: FakeChannel,
     {
       limit,
       before,
@@ -510,7 +510,7 @@ export class World {
     return page.toReversed();
   }
 
-  visibleMessage(reader: User, place: Place, id: string | undefined): Message {
+  visibleMessage(reader: User, place: FakeChannel, id: string | undefined): Message {
     this.require(reader, place, "READ_MESSAGE_HISTORY");
     const message = place.messages.get(id ?? "");
     if (message === undefined) throw REFUSALS.unknownMessage();
@@ -527,10 +527,10 @@ export class World {
    */
   startThread(
     owner: User,
-    channel: Place,
+    channel: FakeChannel,
     form: { name: string; type?: 11 | 12 | undefined; auto_archive_duration?: number | undefined },
     message?: Message,
-  ): Place {
+  ): FakeChannel {
     if (channel.kind !== "text") throw REFUSALS.wrongChannelType();
     const isPublic = message !== undefined || form.type === 11;
     this.require(owner, channel, isPublic ? "CREATE_PUBLIC_THREADS" : "CREATE_PRIVATE_THREADS");
@@ -587,14 +587,14 @@ export class World {
    */
   modifyThread(
     actor: User,
-    thread: Place,
+    thread: FakeChannel,
     change: {
       name?: string | undefined;
       archived?: boolean | undefined;
       locked?: boolean | undefined;
       auto_archive_duration?: number | undefined;
     },
-  ): Place {
+  ): FakeChannel {
     const state = thread.thread;
     if (state === undefined) throw REFUSALS.wrongChannelType();
     if (actor.bot && actor.id !== state.ownerId) this.require(actor, thread, "MANAGE_THREADS");
@@ -616,7 +616,7 @@ export class World {
    * Source: "Channel: Delete/Close Channel": a thread needs MANAGE_THREADS; the event has no more
    * than ids.
    */
-  deleteThread(thread: Place): void {
+  deleteThread(thread: FakeChannel): void {
     const { id, guild } = thread;
     const parent = thread.thread?.parent;
     this.#publishThread("THREAD_DELETE", thread, () => ({
@@ -632,7 +632,7 @@ export class World {
    * Source: "Channel: Join Thread", "Gateway Events: Thread Members Update" and "Thread Create"
    * (when the current user is added).
    */
-  joinThread(user: User, thread: Place): void {
+  joinThread(user: User, thread: FakeChannel): void {
     const state = thread.thread;
     if (state === undefined) throw REFUSALS.wrongChannelType();
     if (state.members.has(user.id)) return;
@@ -657,7 +657,7 @@ export class World {
     });
   }
 
-  leaveThread(user: User, thread: Place): void {
+  leaveThread(user: User, thread: FakeChannel): void {
     thread.thread?.members.delete(user.id);
     this.#publish({
       type: "THREAD_MEMBERS_UPDATE",
@@ -672,7 +672,7 @@ export class World {
     });
   }
 
-  activeThreads(user: User, guild: Guild): Place[] {
+  activeThreads(user: User, guild: Guild): FakeChannel[] {
     return [...this.places.values()].filter(
       (place) =>
         place.guild === guild &&
@@ -688,9 +688,9 @@ export class World {
    */
   archivedThreads(
     user: User,
-    channel: Place,
+    channel: FakeChannel,
     { limit, before }: { limit: number; before?: string | undefined },
-  ): { threads: Place[]; hasMore: boolean } {
+  ): { threads: FakeChannel[]; hasMore: boolean } {
     this.require(user, channel, "READ_MESSAGE_HISTORY");
     const limitTime = before === undefined ? Infinity : Date.parse(before);
     const all = [...this.places.values()]
@@ -705,7 +705,7 @@ export class World {
     return { threads: all.slice(0, limit), hasMore: all.length > limit };
   }
 
-  typing(user: User, place: Place): void {
+  typing(user: User, place: FakeChannel): void {
     this.require(
       user,
       place,
@@ -806,12 +806,12 @@ export class World {
   // ──────────────────────────────────────────────────────────────────────────────────────────────────────────
 
   #addPlace(
-    facts: Pick<Place, "id" | "kind" | "guild" | "name"> & {
+    facts: Pick<FakeChannel, "id" | "kind" | "guild" | "name"> & {
       recipients?: readonly User[];
       thread?: ThreadState;
     },
-  ): Place {
-    const place: Place = {
+  ): FakeChannel {
+    const place: FakeChannel = {
       recipients: [],
       thread: undefined,
       ...facts,
@@ -851,7 +851,7 @@ export class World {
       : undefined;
   }
 
-  #reference(place: Place, draft: MessageDraft): Message | undefined {
+  #reference(place: FakeChannel, draft: MessageDraft): Message | undefined {
     const reference = draft.message_reference;
     if (reference === undefined) return undefined;
     const message = place.messages.get(reference.message_id);
@@ -869,7 +869,7 @@ export class World {
    * A message opens an archived thread unless it is locked. Source: "Threads: Active & Archived
    * Threads".
    */
-  #openForWriting(author: User, place: Place): void {
+  #openForWriting(author: User, place: FakeChannel): void {
     const state = place.thread;
     if (state === undefined || !state.archived) return;
     if (state.locked && (!author.bot || !this.can(author, place, "MANAGE_THREADS"))) {
@@ -887,7 +887,7 @@ export class World {
    */
   #mentionsOf(
     author: User,
-    place: Place,
+    place: FakeChannel,
     text: string,
     allowed: AllowedMentions | undefined,
     replyTo: Message | undefined,
@@ -921,11 +921,11 @@ export class World {
     });
   }
 
-  #publishThread(type: string, thread: Place, data: WorldEvent["data"]): void {
+  #publishThread(type: string, thread: FakeChannel, data: WorldEvent["data"]): void {
     this.#publish({ type, intents: ["GUILDS"], reaches: (bot) => this.#hears(bot, thread), data });
   }
 
-  #hears(bot: User, place: Place): boolean {
+  #hears(bot: User, place: FakeChannel): boolean {
     return place.guild?.isOut !== true && this.can(bot, place, "VIEW_CHANNEL");
   }
 }
@@ -943,7 +943,7 @@ function isTold(guild: Guild | undefined, bot: User): boolean {
   return guild !== undefined && !guild.isOut && guild.members.has(bot.id);
 }
 
-function archivedAt(place: Place): number {
+function archivedAt(place: FakeChannel): number {
   return place.thread?.archiveChangedAt ?? 0;
 }
 

@@ -4,7 +4,7 @@ import type { Done } from "../kernel/turn-events.ts";
 import type { Caller, Conversations } from "../engine/api.ts";
 import type { ExchangeEnd } from "./endings.ts";
 import { MAX_RESULTS } from "./turn-message.ts";
-import type { Attempt, ExchangeAgent, ExchangeDesk, Rest, Spoken } from "./exchange.ts";
+import type { Attempt, ExchangeAgent, ExchangeStore, Rest, Spoken } from "./exchange.ts";
 import { sessionOf, type JobError, type JobWords } from "./job.ts";
 import type { JobLimits } from "./limits.ts";
 import type { AttemptInput, HeldJob, JobResult, JobStore } from "./store.ts";
@@ -15,7 +15,7 @@ export interface AgentDirectory {
   all(): readonly ExchangeAgent[];
 }
 
-/** Thrown where a write was refused: another process has the job, or somebody cancelled it. */
+/** Thrown where a write was refused: another process has the job, or it was cancelled. */
 export class JobFencedError extends DureError {
   constructor(job: string) {
     super("JOB_FENCED", `The job ${job} is no longer this process's.`, {
@@ -27,24 +27,22 @@ export class JobFencedError extends DureError {
 
 /**
  * A conversation turn that was stopped because it is late may take this long to end, milliseconds.
- * Source: our choice.
  */
 const STOP_PATIENCE_MS = 10_000;
 /**
- * Between two looks for the turn of an answer that is being given, milliseconds. Source: our
- * choice; it commits at any moment.
+ * Between two looks for the turn of an answer that is being given, milliseconds. It commits at any moment.
  */
 const ANSWER_LANDS_MS = 20;
 const ACCEPT_FIRST_WAIT_MS = 50;
 const MAX_ACCEPT_WAIT_MS = 1_000;
 
 /**
- * The desk of an exchange that is held by this process: rows of `dure.jobs` and turns of the
+ * The store of an exchange that is held by this process: rows of `dure.jobs` and turns of the
  * engine.
  */
-export class JobDesk implements ExchangeDesk {
+export class JobExchangeStore implements ExchangeStore {
   readonly #held: HeldJob;
-  readonly #options: JobDeskOptions;
+  readonly #options: JobExchangeStoreOptions;
   readonly #caller: Caller;
   #input: AttemptInput | null;
   #attempt: number;
@@ -56,7 +54,7 @@ export class JobDesk implements ExchangeDesk {
   #begunBefore: number | null;
   #turn: string | null;
 
-  constructor(options: JobDeskOptions) {
+  constructor(options: JobExchangeStoreOptions) {
     const { held } = options;
     this.#options = options;
     this.#held = held;
@@ -245,7 +243,7 @@ export class JobDesk implements ExchangeDesk {
     }
   }
 
-  /** Cancelled or taken away meanwhile: the turn that was just accepted is nobody's. */
+  /** Cancelled or taken away meanwhile: the turn that was just accepted has no job. */
   async #note(turn: string): Promise<void> {
     if (await this.#options.store.note(this.#id, this.#held.epoch, turn)) return;
     await this.#stop(turn);
@@ -295,7 +293,7 @@ export class JobDesk implements ExchangeDesk {
   }
 }
 
-export interface JobDeskOptions {
+export interface JobExchangeStoreOptions {
   readonly held: HeldJob;
   readonly store: JobStore;
   readonly conversations: Pick<Conversations, "accept" | "read" | "stopTurn">;

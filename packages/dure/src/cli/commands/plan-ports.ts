@@ -1,0 +1,98 @@
+/** Commands of `dure plan` that steer one port of a run. */
+import { Option } from "commander";
+import { durationMs } from "../../kernel/duration.ts";
+import type { CommandSpec, CommonOptions } from "./command.ts";
+import { clientCommand } from "./command-input.ts";
+import { optional, wholeNumber } from "./values.ts";
+
+interface RetryPortOptions extends CommonOptions {
+  readonly hint?: string;
+  readonly tries?: string;
+  readonly by?: "pair" | "orchestrator";
+  readonly tokens?: string;
+  readonly time?: string;
+}
+
+export const retry: CommandSpec = {
+  name: "retry",
+  about:
+    "give a failed port another try; what needs it goes on then. " +
+    "Without a port: merge an ended run again, or give a run more tokens",
+  examples: [
+    "dure plan retry run_01K… api --hint 'The clock is mocked in the tests.'",
+    "dure plan retry run_01K… api --tokens 50000 --time 20m",
+    "dure plan retry run_01K… api --by orchestrator",
+    "dure plan retry run_01K…",
+    "dure plan retry run_01K… --tokens 200000",
+  ],
+  worksOn: "server",
+  declare: (command) =>
+    command
+      .argument("<run>")
+      .argument("[port]")
+      .option("--hint <text>", "told to the next try")
+      .option("--tries <number>", "so many tries more (default 1)")
+      .addOption(
+        new Option("--by <who>", "who tries (default: its pair)").choices(["pair", "orchestrator"]),
+      )
+      .option("--tokens <number>", "so many tokens more")
+      .option("--time <duration>", "so much time more, such as 20m"),
+  run: (context) => async (id: string, port: string | undefined, options: RetryPortOptions) => {
+    const { hint, by, time } = options;
+    const { retryPort, retryRun } = await import("../plans.ts");
+    const command = await clientCommand(context, options);
+    const tokens = optional(options.tokens, wholeNumber);
+    if (port === undefined) {
+      return retryRun(id, { hint, tries: options.tries, by, time, tokens }, command);
+    }
+
+    const tries = optional(options.tries, wholeNumber);
+    const timeMs = optional(time, durationMs);
+    return retryPort(id, port, { hint, tries, by, tokens, timeMs }, command);
+  },
+};
+
+export const skip: CommandSpec = {
+  name: "skip",
+  about: "go on without a port; one that works is stopped",
+  examples: ["dure plan skip run_01K… api"],
+  worksOn: "server",
+  declare: (command) => command.argument("<run>").argument("<port>"),
+  run: (context) => async (id: string, port: string, options: CommonOptions) => {
+    const { skipPort } = await import("../plans.ts");
+    const command = await clientCommand(context, options);
+    return skipPort(id, port, command);
+  },
+};
+
+export const say: CommandSpec = {
+  name: "say",
+  about: "tell a member of a port's pair something",
+  examples: [
+    "dure plan say run_01K… api 'Leave the old route alone.'",
+    "dure plan say run_01K… api 'Test 429 too.' --to tester",
+  ],
+  worksOn: "server",
+  declare: (command) =>
+    command
+      .argument("<run>")
+      .argument("<port>")
+      .argument("<text>")
+      .addOption(
+        new Option("--to <member>", "who hears it")
+          .choices(["implementer", "tester"])
+          .default("implementer"),
+      ),
+  run:
+    (context) =>
+    async (
+      id: string,
+      port: string,
+      text: string,
+      { to, ...options }: CommonOptions & { to: "implementer" | "tester" },
+    ) => {
+      const { sayToPort } = await import("../plans.ts");
+      const command = await clientCommand(context, options);
+      return sayToPort(id, port, { to, text }, command);
+    },
+};

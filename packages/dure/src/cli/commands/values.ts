@@ -1,0 +1,24 @@
+import { DureError } from "../../kernel/errors.ts";
+
+/** The value of an option that may be absent. */
+export function optional<Value>(
+  text: string | undefined,
+  read: (text: string) => Value,
+): Value | undefined {
+  return text === undefined ? undefined : read(text);
+}
+
+/** A whole number from the command line. Throws `NUMBER_INVALID`. */
+export function wholeNumber(text: string): number {
+  if (/^\d{1,6}$/.test(text)) return Number(text);
+  throw new DureError("NUMBER_INVALID", `"${text}" is no whole number.`, {
+    class: "input",
+    hint: "Write digits alone.",
+  });
+}
+
+/** The parts of a list with commas. Pure. */
+export function partsOfList(text: string): string[] {
+  const parts = text.split(",").map((part) => part.trim());
+  return parts.filter((part) => part !== "");
+}

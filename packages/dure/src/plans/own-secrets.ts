@@ -1,0 +1,31 @@
+import { DureError } from "../kernel/errors.ts";
+import { rolesOf } from "./network-needs.ts";
+import type { Plan } from "./plan.ts";
+
+/**
+ * Variables with which dure opens its own doors: its database, its server, its webhook, the bots of
+ * its agents. Source: team/environment.ts.
+ */
+const OWN = /^(?:DURE_.*|DATABASE_URL|DISCORD_TOKEN_.*)$/i;
+
+export const OWN_SECRET_HINT =
+  "Take it out of env; a worker that needs such a value gets it by a variable of another name.";
+
+/** Whether a variable of dure's environment is kept from every worker. Pure. */
+export function isOwnSecret(name: string): boolean {
+  return OWN.test(name);
+}
+
+/** Throws `PLAN_TAKES_SECRET` where a plan, stored before it was checked, names such a variable. */
+export function assertLeavesSecrets(plan: Plan): void {
+  const taken = rolesOf(plan).flatMap(([role, { env = [] }]) =>
+    env.filter(isOwnSecret).map((name) => ({ role, name })),
+  );
+  if (taken.length === 0) return;
+  const words = taken.map(({ role, name }) => `${name} (workers.${role}.env)`);
+  throw new DureError(
+    "PLAN_TAKES_SECRET",
+    `The plan ${plan.name} gives workers what is dure's own: ${words.join(", ")}.`,
+    { class: "forbidden", hint: OWN_SECRET_HINT, details: { taken } },
+  );
+}

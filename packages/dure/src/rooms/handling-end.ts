@@ -1,0 +1,263 @@
+import { concludes } from "../engine/conclusion.ts";
+import type { Transaction } from "../durable/database.ts";
+import { enqueue } from "../durable/outbox.ts";
+import type { ProcessLease } from "../durable/processes.ts";
+import type { SuggestedAction } from "../kernel/escalation.ts";
+import type { HandlingRow, Said } from "./handling.ts";
+import type { OpenPlace } from "./place.ts";
+import { previewKey } from "./preview.ts";
+import type { StoredMessage } from "./room-store.ts";
+import { orderingOf, topicOf, type Over, type RoomsSetting, type Talk } from "./talk.ts";
+import { roomTexts } from "./texts.ts";
+
+/** What an agent's tools asked for during its turn. */
+interface Wishes {
+  readonly isSilent: boolean;
+  readonly ends: boolean;
+  readonly leaves: boolean;
+}
+
+/** Ends handlings: posts what the agent said, and records the outcome. */
+export class HandlingEnd {
+  readonly #setting: RoomsSetting;
+  readonly #talk: Talk;
+  readonly #lease: ProcessLease;
+
+  constructor(setting: RoomsSetting, parts: { talk: Talk; lease: ProcessLease }) {
+    this.#setting = setting;
+    this.#talk = parts.talk;
+    this.#lease = parts.lease;
+  }
+
+  /**
+   * The words and the end of the work: one transaction. A request is answered when they are posted.
+   */
+  async settle(handling: HandlingRow, said: Said): Promise<void> {
+    await this.#setting.database.transaction((tx) => this.#settleIn(tx, handling, said));
+    this.#talk.announce();
+  }
+
+  async #settleIn(tx: Transaction, handling: HandlingRow, said: Said): Promise<void> {
+    await this.#lease.guard(tx);
+    const place = await this.#setting.store.open(tx, handling.place);
+    const [open] = await tx.query<OpenHandling>(LOCK, [handling.id, this.#lease.id]);
+    if (!open || !place) return; // settled before, or taken by another
+
+    const wishes = wishesOf(open);
+    const outcome = wishes.isSilent ? "silent" : said.outcome;
+    const text = outcome === "answered" ? said.text : "";
+    const answer = await this.#say(tx, handling, place, { text, wishes, open });
+
+    if (wishes.leaves) await this.#leave(tx, place, handling.agent);
+    if (outcome === "asked") await this.#showQuestions(tx, handling, place);
+    if (answer === undefined && (outcome === "failed" || outcome === "refused")) {
+      await this.#tellFailure(tx, handling, place);
+    }
+
+    const recorded = wishes.leaves ? "left" : wishes.ends ? "ended" : outcome;
+    await tx.query(FINISH, [handling.id, recorded, answer ?? null]);
+    await this.#setting.store.emit(tx, [
+      {
+        type: "room.handled",
+        role: "conversation",
+        room: place.id,
+        agent: handling.agent,
+        session: handling.session,
+        turn: handling.turn ?? undefined,
+        data: {
+          message: handling.message,
+          outcome,
+          answer: answer ?? null,
+          parent: place.parent,
+        },
+      },
+    ]);
+  }
+
+  /** The id of the answer; undefined where nothing is said. A preview is then taken away. */
+  async #say(
+    tx: Transaction,
+    handling: HandlingRow,
+    place: OpenPlace,
+    words: { text: string; wishes: Wishes; open: OpenHandling },
+  ): Promise<string | undefined> {
+    const { text, wishes } = words;
+    const { preview } = words.open;
+    if (text === "" || place.state === "closed") {
+      if (preview !== null) await this.#unsay(tx, handling, place, preview);
+      return undefined;
+    }
+    return this.#post(tx, handling, place, {
+      text,
+      ends: wishes.ends || wishes.leaves,
+      over: preview === null ? undefined : { key: previewKey(handling.id), platformId: preview },
+    });
+  }
+
+  async #post(
+    tx: Transaction,
+    handling: HandlingRow,
+    place: OpenPlace,
+    { text, ends, over }: { text: string; ends: boolean; over: Over | undefined },
+  ): Promise<string> {
+    const message = await this.#messageOf(tx, handling);
+    const isByPerson = message?.authorKind === "person";
+    const [previous] = await tx.query<{ text: string }>(PREVIOUS_OWN, [place.id, handling.agent]);
+    const concluded =
+      message && !isByPerson ? concludes(previous?.text, message.text, text) : undefined;
+
+    const { messageId } = await this.#talk.say(tx, place, {
+      author: handling.agent,
+      text,
+      ends: ends || concluded !== undefined,
+      turn: handling.turn ?? undefined,
+      replyTo: isByPerson ? message.id : undefined,
+      over,
+    });
+    await tx.query(ANSWERED, [handling.message, handling.agent, messageId]);
+    return messageId;
+  }
+
+  /** What was shown while it was written turned out to be no answer. */
+  async #unsay(
+    tx: Transaction,
+    { id, agent }: HandlingRow,
+    place: OpenPlace,
+    preview: string,
+  ): Promise<void> {
+    const account = this.#setting.directory.account(place.adapter, agent);
+    if (!account) return;
+    const isLocal = this.#setting.adapters.get(place.adapter)?.isLocal === true;
+    await enqueue(tx, [
+      {
+        topic: topicOf(place.adapter, account.id, isLocal),
+        ordering: orderingOf(account.id, place.id),
+        key: `${id}/unsay`,
+        payload: {
+          kind: "unsay",
+          place: place.id,
+          agent,
+          over: { key: previewKey(id), platformId: preview },
+        },
+      },
+    ]);
+  }
+
+  /** After its farewell: an agent that says something in a thread takes part in it. */
+  async #leave(tx: Transaction, place: OpenPlace, agent: string): Promise<void> {
+    const left = await tx.query(LEAVE, [place.id, agent]);
+    if (left.length > 0) {
+      await this.#setting.store.emit(tx, [
+        {
+          type: "room.left",
+          role: "system",
+          room: place.id,
+          agent,
+          data: { by: agent, parent: place.parent },
+        },
+      ]);
+    }
+  }
+
+  /**
+   * The turn waits for a person's decision: the question stands in the place, with its answers as
+   * buttons. First answer wins.
+   */
+  async #showQuestions(tx: Transaction, handling: HandlingRow, place: OpenPlace): Promise<void> {
+    const asked = await tx.query<{
+      id: string;
+      title: string;
+      description: string;
+      actions: readonly SuggestedAction[];
+    }>(QUESTIONS_OF, [handling.turn]);
+    for (const { id, title, description, actions } of asked) {
+      await this.#talk.say(tx, place, {
+        author: handling.agent,
+        text: description === "" ? title : description,
+        mark: "notice",
+        buttons: actions.map(({ value, label }) => ({ value: `${id}:${value}`, label })),
+      });
+    }
+  }
+
+  /**
+   * A person is never left in silence; agents are not told of failures, they would talk about them.
+   */
+  async #tellFailure(tx: Transaction, handling: HandlingRow, place: OpenPlace): Promise<void> {
+    const message = await this.#messageOf(tx, handling);
+    if (message?.authorKind !== "person" || place.state === "closed") return;
+    const { directory, locale } = this.#setting;
+    if (!directory.account(place.adapter, handling.agent)) return;
+
+    await this.#talk.say(tx, place, {
+      author: handling.agent,
+      text: roomTexts(locale).failed(),
+      mark: "notice",
+      replyTo: message.id,
+    });
+  }
+
+  async #messageOf(tx: Transaction, { message }: HandlingRow): Promise<StoredMessage | undefined> {
+    return message === null ? undefined : this.#setting.store.message(message, tx);
+  }
+}
+
+/** A handling that this process still holds. */
+interface OpenHandling {
+  readonly wishes: readonly ("silent" | "end" | "leave")[];
+  /** Null: no preview was begun. Empty: it is not recorded whether it was posted. */
+  readonly preview: string | null;
+}
+
+function wishesOf({ wishes }: OpenHandling): Wishes {
+  return {
+    isSilent: wishes.includes("silent"),
+    ends: wishes.includes("end"),
+    leaves: wishes.includes("leave"),
+  };
+}
+
+const LOCK = {
+  name: "handling.lock",
+  text: `
+    select wishes, preview
+    from dure.handlings
+    where id = $1 and state = 'running' and holder = $2
+    for update`,
+};
+const FINISH = {
+  name: "handling.finish",
+  text: `
+    update dure.handlings
+    set state = 'done', outcome = $2, answer = $3, finished_at = clock_timestamp(),
+      input = null
+    where id = $1`,
+};
+const QUESTIONS_OF = {
+  name: "handling.questions",
+  text: `
+    select id, title, description, actions
+    from dure.escalations
+    where turn_id = $1 and status = 'open'
+    order by created_at`,
+};
+const LEAVE = {
+  name: "handling.leave",
+  text: "delete from dure.participants where place = $1 and agent = $2 returning agent",
+};
+const PREVIOUS_OWN = {
+  name: "handling.previous_own",
+  text: `
+    select text
+    from dure.room_messages
+    where place = $1 and author = $2 and author_kind = 'agent' and mark is null
+    order by seq desc
+    limit 1`,
+};
+const ANSWERED = {
+  name: "handling.answered",
+  text: `
+    update dure.room_messages
+    set roles = jsonb_set(roles, array[$2::text, 'answer'], to_jsonb($3::text))
+    where id = $1 and roles ? $2::text`,
+};

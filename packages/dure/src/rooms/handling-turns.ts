@@ -1,0 +1,274 @@
+import type { Conversations } from "../engine/api.ts";
+import { storable } from "../durable/storable.ts";
+import { codeOf, DureError, messageOf } from "../kernel/errors.ts";
+import { newId } from "../kernel/ids.ts";
+import type { Done } from "../kernel/turn-events.ts";
+import { backgroundOf, messageFor, type BackgroundFacts } from "./background.ts";
+import { ANNOUNCE_SKIP, type HandlingRow } from "./handling.ts";
+import { addressOf, type Place } from "./place.ts";
+import { Preview } from "./preview.ts";
+import type { StoredMessage } from "./room-store.ts";
+import type { RoomsSetting } from "./talk.ts";
+
+/**
+ * A platform shows a typing sign for about ten seconds. Source: Discord, "Trigger Typing
+ * Indicator".
+ */
+const TYPING_EVERY_MS = 8_000;
+/**
+ * Bytes that a message of a room may have for a turn; half of what a turn takes. Source:
+ * docs/spec/conversation §6 (64 KiB).
+ */
+const MESSAGE_BYTES = 48_000;
+
+interface AskedTurn {
+  readonly input: { readonly message: string; readonly background: string };
+  readonly turn: string;
+}
+
+/** The turns that answer handlings: asked once each, read to their ends. */
+export class HandlingTurns {
+  readonly #setting: RoomsSetting;
+  readonly #conversations: Conversations;
+  readonly #holder: string;
+
+  /** `holder`: the process that works. */
+  constructor(setting: RoomsSetting, parts: { conversations: Conversations; holder: string }) {
+    this.#setting = setting;
+    this.#conversations = parts.conversations;
+    this.#holder = parts.holder;
+  }
+
+  /**
+   * The turn that answers a message. Its id stands in the work's row before it begins: the agent's
+   * tools look it up there.
+   */
+  async ask(
+    handling: HandlingRow,
+    place: Place,
+    options: { signal: AbortSignal },
+  ): Promise<string> {
+    const asked =
+      handling.input && handling.turn !== null
+        ? { input: handling.input, turn: handling.turn }
+        : await this.#compose(handling, place);
+    return this.#accept(handling, place, asked, options);
+  }
+
+  /** Reads the turn to its end, wherever it runs; shows meanwhile that the agent writes. */
+  async follow(
+    handling: HandlingRow,
+    place: Place,
+    turn: string,
+    { signal }: { signal: AbortSignal },
+  ): Promise<Done> {
+    const stopTyping = this.#showTyping(handling, place);
+    const preview = this.#previewOf(handling, place);
+    try {
+      const caller = { tenant: place.tenant, name: "rooms" };
+      for await (const { event } of this.#conversations.read(turn, { signal, caller })) {
+        preview?.hear(event);
+        if (event.type === "DONE") return event.data;
+      }
+    } finally {
+      stopTyping();
+      await preview?.stop();
+    }
+    throw new DureError("TURN_UNREADABLE", `The turn ${turn} has no end.`);
+  }
+
+  /** Asked again after a crash it is the same request, word for word. */
+  async #compose(handling: HandlingRow, place: Place): Promise<AskedTurn> {
+    const facts = await this.#facts(handling, place);
+    const composed = { message: messageFor(facts, MESSAGE_BYTES), background: backgroundOf(facts) };
+    const [row] = await this.#setting.database.query<AskedTurn>(COMPOSED, [
+      handling.id,
+      storable(composed),
+      newId("turn", this.#setting.clock.now()),
+    ]);
+    if (!row) {
+      throw new DureError("PLACE_UNKNOWN", `The work ${handling.id} is gone with its place.`, {
+        class: "not-found",
+      });
+    }
+    return row;
+  }
+
+  async #facts(handling: HandlingRow, place: Place): Promise<BackgroundFacts> {
+    const { store, directory, locale } = this.#setting;
+    const message = (await store.message(handling.message!))!;
+    return {
+      self: directory.get(handling.agent),
+      directory,
+      locale,
+      place,
+      message,
+      participants: await this.#participantsOf(place),
+      heard: await this.#heardBy(handling.agent, place),
+      rank: handling.rank ?? undefined,
+      primary: await this.#primaryOf(handling, message),
+      request: await this.#requestOf(handling),
+    };
+  }
+
+  async #participantsOf(place: Place): Promise<readonly string[]> {
+    const { database } = this.#setting;
+    const participants = await database.query<{ agent: string }>(PARTICIPANTS, [place.id]);
+    return participants.map(({ agent }) => agent);
+  }
+
+  async #heardBy(agent: string, place: Place): Promise<BackgroundFacts["heard"]> {
+    const { database, limits } = this.#setting;
+    const heard = await database.query<{ sender: string; excerpt: string; at: Date; name: string }>(
+      HEARD,
+      [place.id, agent, limits.observations, limits.observationsMs],
+    );
+    return heard.map(({ sender, excerpt, at, name }) => ({
+      sender,
+      excerpt,
+      at: at.getTime(),
+      place: name,
+    }));
+  }
+
+  /** The agent that answers first, for one that is mentioned after it. */
+  async #primaryOf(
+    { rank, message: id }: HandlingRow,
+    message: StoredMessage,
+  ): Promise<BackgroundFacts["primary"]> {
+    const agent = rank === "SECONDARY" ? message.mentions[0] : undefined;
+    if (agent === undefined) return undefined;
+
+    const { database } = this.#setting;
+    const [answer] = await database.query<{ text: string }>(ANSWER_OF, [id, agent]);
+    return { agent, answer: answer?.text };
+  }
+
+  async #requestOf({ request }: HandlingRow): Promise<BackgroundFacts["request"]> {
+    if (request === null) return undefined;
+    const { database } = this.#setting;
+    const [row] = await database.query<{ from_agent: string }>(REQUEST, [request]);
+    return row && { from: row.from_agent };
+  }
+
+  /**
+   * The engine keeps the key: a turn that was accepted before a crash is found, not made again. A
+   * full queue is waited for.
+   */
+  async #accept(
+    handling: HandlingRow,
+    place: Place,
+    { input, turn }: AskedTurn,
+    { signal }: { signal: AbortSignal },
+  ): Promise<string> {
+    const { clock, directory, locale, logger } = this.#setting;
+    const request = {
+      session: handling.session,
+      service: directory.get(handling.agent).service,
+      message: input.message,
+      background: input.background,
+      locale,
+    };
+    for (let wait = 100; ; wait = Math.min(wait * 2, 5_000)) {
+      try {
+        const accepted = await this.#conversations.accept(request, {
+          key: handling.id,
+          path: "room",
+          turnId: turn,
+          caller: { tenant: place.tenant, name: "rooms" },
+        });
+        return accepted.turnId;
+      } catch (error) {
+        if (isRefusal(error)) {
+          logger.error(
+            {
+              handling: handling.id,
+              agent: handling.agent,
+              code: codeOf(error),
+              error: messageOf(error),
+            },
+            `${handling.agent} cannot be asked: ${messageOf(error)}`,
+          );
+          return "refused";
+        }
+        await clock.sleep(wait, { signal });
+      }
+    }
+  }
+
+  /** Gives the end of the typing sign. */
+  #showTyping(handling: HandlingRow, place: Place): () => void {
+    const { adapters, directory, clock } = this.#setting;
+    const adapter = adapters.get(place.adapter);
+    const account = directory.account(place.adapter, handling.agent);
+    const show = (): void => {
+      if (adapter && account) adapter.typing(account, addressOf(place));
+    };
+    show();
+    return clock.every(TYPING_EVERY_MS, show);
+  }
+
+  /** Undefined: what the agent writes is not shown before it is whole. */
+  #previewOf(handling: HandlingRow, place: Place): Preview | undefined {
+    const { adapters, directory, stream } = this.#setting;
+    const adapter = adapters.get(place.adapter);
+    const account = directory.account(place.adapter, handling.agent);
+    const isThere = place.kind !== "thread" || place.thread !== null;
+    if (!stream || !adapter?.edit || !account || !isThere) return undefined;
+
+    return new Preview(this.#setting, {
+      handling: handling.id,
+      holder: this.#holder,
+      adapter,
+      account,
+      place,
+      isShowable: (text) => !ANNOUNCE_SKIP.startsWith(text),
+    });
+  }
+}
+
+/** The request itself is wrong: it would be refused again. */
+function isRefusal(error: unknown): boolean {
+  return error instanceof DureError && (error.class === "input" || error.class === "not-found");
+}
+
+const COMPOSED = {
+  name: "handling.composed",
+  text: `
+    update dure.handlings
+    set input = coalesce(input, $2), turn = coalesce(turn, $3)
+    where id = $1
+    returning input, turn`,
+};
+const PARTICIPANTS = {
+  name: "handling.participants",
+  text: "select agent from dure.participants where place = $1 order by since, agent",
+};
+const HEARD = {
+  name: "handling.heard",
+  text: `
+    select *
+    from (
+      select o.sender, o.excerpt, o.at, p.name
+      from dure.observations o
+      join dure.places p on p.id = o.place
+      where (p.id = $1 or p.parent = $1)
+        and $2 = any(o.agents)
+        and o.at > clock_timestamp() - $4::double precision * interval '1 millisecond'
+      order by o.at desc
+      limit $3
+    ) newest
+    order by at`,
+};
+const ANSWER_OF = {
+  name: "handling.answer_of",
+  text: `
+    select m.text
+    from dure.handlings h
+    join dure.room_messages m on m.id = h.answer
+    where h.message = $1 and h.agent = $2`,
+};
+const REQUEST = {
+  name: "handling.request",
+  text: "select from_agent, chain from dure.requests where id = $1",
+};

@@ -1,0 +1,74 @@
+import type { Done } from "../kernel/turn-events.ts";
+import { checkText, cutText, LONGEST_TEXT } from "./text.ts";
+import { roomTexts, type RoomLocale } from "./texts.ts";
+
+/** Work that a message makes for an agent, as its row has it. */
+export interface HandlingRow {
+  readonly id: string;
+  readonly agent: string;
+  readonly place: string;
+  readonly message: string | null;
+  readonly session: string;
+  readonly rank: "PRIMARY" | "SECONDARY" | null;
+  readonly request: string | null;
+  readonly input: { readonly message: string; readonly background: string } | null;
+  readonly turn: string | null;
+  readonly tries: number;
+}
+
+/** How a handling has ended. */
+export type Outcome =
+  | "answered"
+  | "asked"
+  | "silent"
+  | "ended"
+  | "left"
+  | "empty"
+  | "stopped"
+  | "failed"
+  | "refused"
+  | "place_closed";
+
+/** What a turn has said in its place, and how its handling ends. */
+export interface Said {
+  readonly outcome: Outcome;
+  /** Empty unless the outcome is `answered`. */
+  readonly text: string;
+}
+
+/**
+ * What an agent answers when the result of its background work concerns no reader. Source:
+ * docs/spec/jobs §3.6.
+ */
+export const ANNOUNCE_SKIP = "ANNOUNCE_SKIP";
+
+/** A turn that waits for a person has said nothing yet. */
+const OUTCOME_OF_ERROR: Readonly<Record<string, Outcome>> = {
+  TURN_STOPPED: "stopped",
+  APPROVAL_PENDING: "asked",
+  EFFECT_UNKNOWN: "asked",
+};
+
+/** Characters that the note about a cut may take. */
+const CUT_NOTE = 200;
+
+/** What the end of a turn says in a room. Pure. */
+export function saidBy({ error, message }: Done, locale: RoomLocale): Said {
+  if (error) return { outcome: OUTCOME_OF_ERROR[error.code] ?? "failed", text: "" };
+
+  const checked = checkText(postable(message ?? "", locale));
+  if (!checked.ok) return { outcome: "empty", text: "" };
+  if (checked.text.trim() === ANNOUNCE_SKIP) return { outcome: "silent", text: "" };
+  return { outcome: "answered", text: checked.text };
+}
+
+/**
+ * The text of a turn, made to fit a room: cut at the longest length, without half characters. The
+ * agent cannot mend it any more. Pure.
+ */
+function postable(text: string, locale: RoomLocale): string {
+  const whole = text.replaceAll("\0", "").toWellFormed();
+  if (whole.length <= LONGEST_TEXT) return whole;
+  const kept = cutText(whole, LONGEST_TEXT - CUT_NOTE);
+  return `${kept.slice(0, -1)}\n${roomTexts(locale).cut(whole.length - kept.length + 1)}`;
+}

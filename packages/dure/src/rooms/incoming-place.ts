@@ -1,0 +1,127 @@
+import { newId } from "../kernel/ids.ts";
+import type { ChannelAccount, PlaceAddress } from "./channel-adapter.ts";
+import type { Place } from "./place.ts";
+import type { RoomsSetting } from "./talk.ts";
+
+/**
+ * How long a message of an unknown thread waits while its channel is making one, milliseconds.
+ * Source: docs/spec/collaboration §6.
+ */
+const UNKNOWN_THREAD_MS = 10_000;
+const UNKNOWN_THREAD_LOOK_MS = 200;
+
+/** Finds the place of what comes in from one platform, and makes it where people opened it. */
+export class IncomingPlaces {
+  readonly #setting: RoomsSetting;
+  readonly #adapter: string;
+  readonly #signal: AbortSignal;
+
+  /** `signal`: rooms were stopped. */
+  constructor(setting: RoomsSetting, parts: { adapter: string; signal: AbortSignal }) {
+    this.#setting = setting;
+    this.#adapter = parts.adapter;
+    this.#signal = parts.signal;
+  }
+
+  /**
+   * Undefined: not on the allowlist, neither handled nor recorded. A thread that people opened
+   * becomes a place here.
+   */
+  async find(
+    account: ChannelAccount,
+    address: PlaceAddress,
+    threadName: string | undefined,
+  ): Promise<Place | undefined> {
+    const { store, database } = this.#setting;
+    const known = await store.placeAt(address);
+    if (known?.guild === null && address.guild !== undefined) {
+      await database.query(LEARN_GUILD, [known.id, address.guild]);
+    }
+    if (known) return known;
+    return address.direct
+      ? this.#makeDirect(account, address)
+      : this.#makeThread(address, threadName);
+  }
+
+  async #makeDirect(account: ChannelAccount, address: PlaceAddress): Promise<Place | undefined> {
+    const { store, database, clock } = this.#setting;
+    await database.query(NEW_DIRECT, [
+      newId("direct", clock.now()),
+      this.#adapter,
+      account.displayName,
+      address.channel,
+      account.agent,
+    ]);
+    return store.placeAt(address);
+  }
+
+  async #makeThread(
+    address: PlaceAddress,
+    threadName: string | undefined,
+  ): Promise<Place | undefined> {
+    const { store, directory, database, clock } = this.#setting;
+    const channel = directory.channels.find(
+      (allowed) => allowed.adapter === this.#adapter && allowed.channel === address.channel,
+    );
+    if (!channel || address.thread === undefined) return undefined;
+
+    const parent = `${channel.adapter}:${channel.key}`;
+    const made = await this.#whenMade(address, parent);
+    if (made) return made;
+    await database.query(NEW_THREAD, [
+      newId("thread", clock.now()),
+      this.#adapter,
+      parent,
+      threadName ?? address.thread,
+      address.guild ?? null,
+      address.channel,
+      address.thread,
+    ]);
+    return store.placeAt(address);
+  }
+
+  /** Perhaps it is a thread that dure is making right now, whose id is not recorded yet. */
+  async #whenMade(address: PlaceAddress, parent: string): Promise<Place | undefined> {
+    const { store, database, clock } = this.#setting;
+    for (let waited = 0; waited < UNKNOWN_THREAD_MS; waited += UNKNOWN_THREAD_LOOK_MS) {
+      const [open] = await database.query(BEING_MADE, [parent]);
+      if (!open) return undefined;
+      await clock.sleep(UNKNOWN_THREAD_LOOK_MS, { signal: this.#signal });
+      const made = await store.placeAt(address);
+      if (made) return made;
+    }
+    return undefined;
+  }
+}
+
+/** The configuration names channels; which server they are in, the platform tells. */
+const LEARN_GUILD = {
+  name: "inbound.learn_guild",
+  text: "update dure.places set guild = $2 where id = $1 and guild is null",
+};
+const NEW_DIRECT = {
+  name: "inbound.new_direct",
+  text: `
+    insert into dure.places (id, adapter, kind, name, channel, person, agent)
+    values ($1, $2, 'direct', $3, $4, $4, $5)
+    on conflict do nothing`,
+};
+const BEING_MADE = {
+  name: "inbound.being_made",
+  text: `
+    select 1
+    from dure.places
+    where parent = $1 and kind = 'thread' and thread is null and state <> 'closed'
+    limit 1`,
+};
+const NEW_THREAD = {
+  name: "inbound.new_thread",
+  text: `
+    insert into dure.places (
+      id, adapter, kind, parent, name, guild, channel, thread, away_from, away_until
+    )
+    select $1, $2, 'thread', $3, $4, $5, $6, $7, p.away_from, p.away_until
+    from dure.places p
+    where p.id = $3
+    on conflict do nothing`,
+};

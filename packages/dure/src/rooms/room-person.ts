@@ -1,0 +1,54 @@
+import { DureError } from "../kernel/errors.ts";
+import type { Directory } from "./directory.ts";
+import type { Place } from "./place.ts";
+
+/** Who calls: a tenant's person. */
+export interface RoomPerson {
+  readonly tenant: string;
+  /** An administrator without a tenant: sees the channels of all. Default no. */
+  readonly seesAll?: boolean | undefined;
+  /** Their name; what they write stands under it. */
+  readonly person: string;
+}
+
+/**
+ * A channel belongs to its whole tenant; a direct room to its person. What is said in private on
+ * another platform is for the operators alone.
+ */
+export function maySee(place: Place, who: RoomPerson): boolean {
+  if (place.kind === "direct") {
+    return place.tenant === who.tenant && (place.adapter !== "web" || place.person === who.person);
+  }
+  return who.seesAll === true || place.tenant === who.tenant;
+}
+
+/**
+ * Throws `PERSON_INVALID` for a name that looks like an agent's: it would let a person speak as one,
+ * also by characters that cannot be seen.
+ */
+export function checkPerson(name: string, directory: Directory): void {
+  const shown = comparableName(name);
+  if (shown === "" || /[\p{Cc}\u202a-\u202e\u2066-\u2069]/u.test(name)) {
+    throw new DureError(
+      "PERSON_INVALID",
+      "The name holds nothing that people can read, or signs that they cannot see.",
+      { class: "input", hint: "Choose a name of plain letters." },
+    );
+  }
+  const taken = directory.agents.find(({ id, displayName }) =>
+    [id, displayName].some((agent) => comparableName(agent) === shown),
+  );
+  if (taken) {
+    throw new DureError("PERSON_INVALID", `"${name}" is the name of an agent.`, {
+      class: "input",
+      hint: "Choose another name.",
+    });
+  }
+}
+
+function comparableName(name: string): string {
+  return name
+    .normalize("NFKC")
+    .replace(/[\p{Default_Ignorable_Code_Point}\s]/gu, "")
+    .toLowerCase();
+}

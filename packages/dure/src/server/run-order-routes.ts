@@ -1,0 +1,197 @@
+import type { FastifyRequest } from "fastify";
+import { z } from "zod";
+import { toWire } from "../kernel/wire.ts";
+import { deedIsDone, refuseDeed } from "./audit.ts";
+import { given } from "./given.ts";
+import { BecauseJson } from "./plan-json.ts";
+import {
+  act,
+  does,
+  mayReachOut,
+  order,
+  ORDERED,
+  runId,
+  runParams,
+  tags,
+  whileAsked,
+  type PlannedDeed,
+  type PlanRouteParts,
+} from "./plan-route-parts.ts";
+import { problems } from "./schemas.ts";
+import type { RouteApp } from "./server.ts";
+import { viewOf } from "./tenants.ts";
+
+const CleanBody = z
+  .object({
+    run: runId.optional().meta({ description: "This run alone, however old." }),
+    older_than_ms: z
+      .int()
+      .min(0)
+      .optional()
+      .meta({ description: "Ended longer ago. Default 7 days." }),
+    force: z
+      .boolean()
+      .optional()
+      .meta({ description: "What is on no branch, or in no commit, goes too." }),
+    dry_run: z
+      .boolean()
+      .optional()
+      .meta({ description: "Removes nothing; says what would be done." }),
+    after: z.int().min(0).optional().meta({ description: "`next` of the page before." }),
+  })
+  .nullish();
+const CleanAnswer = z.object({
+  items: z.array(
+    z.object({
+      run: z.string(),
+      plan: z.string(),
+      outcome: z.enum(["cleaned", "kept"]),
+      because: BecauseJson.optional().meta({ description: "Why it was kept." }),
+    }),
+  ),
+  next: z
+    .int()
+    .nullable()
+    .meta({ description: "Where the next page begins; null: this was the last one." }),
+});
+
+/** Orders to a whole run. */
+export function runOrderRoutes(app: RouteApp, parts: PlanRouteParts): void {
+  pauseRun(app, parts);
+  resumeRun(app, parts);
+  cancelRun(app, parts);
+  mergeAgain(app, parts);
+  extendRun(app, parts);
+}
+
+function pauseRun(app: RouteApp, parts: PlanRouteParts): void {
+  app.post(
+    "/v1/runs/:id/pause",
+    {
+      config: does("run.pause"),
+      schema: {
+        tags,
+        summary: "Starts no more ports; what works goes on",
+        params: runParams,
+        response: { ...ORDERED, ...problems(400, 401, 403, 404, 409) },
+      },
+    },
+    (request, reply) => order(parts, request, reply, { type: "pause" }),
+  );
+}
+
+function resumeRun(app: RouteApp, parts: PlanRouteParts): void {
+  app.post(
+    "/v1/runs/:id/resume",
+    {
+      config: does("run.resume"),
+      schema: {
+        tags,
+        summary: "Goes on with a paused run",
+        params: runParams,
+        response: { ...ORDERED, ...problems(400, 401, 403, 404, 409) },
+      },
+    },
+    (request, reply) => order(parts, request, reply, { type: "resume" }),
+  );
+}
+
+function cancelRun(app: RouteApp, parts: PlanRouteParts): void {
+  app.post(
+    "/v1/runs/:id/cancel",
+    {
+      config: does("run.cancel"),
+      schema: {
+        tags,
+        summary: "Ends a run; its workers are stopped, what they made is kept",
+        params: runParams,
+        response: { ...ORDERED, ...problems(400, 401, 403, 404, 409) },
+      },
+    },
+    (request, reply) => order(parts, request, reply, { type: "cancel" }),
+  );
+}
+
+function mergeAgain(app: RouteApp, parts: PlanRouteParts): void {
+  app.post(
+    "/v1/runs/:id/again",
+    {
+      config: does("run.again"),
+      schema: {
+        tags,
+        summary:
+          "Merges a run again that has ended, or begins it where nothing had begun; what succeeded is " +
+          "not built again",
+        params: runParams,
+        response: { ...ORDERED, ...problems(400, 401, 403, 404, 409) },
+      },
+    },
+    (request, reply) => order(parts, request, reply, { type: "again" }),
+  );
+}
+
+function extendRun(app: RouteApp, parts: PlanRouteParts): void {
+  app.post(
+    "/v1/runs/:id/extend",
+    {
+      config: does("run.extend"),
+      schema: {
+        tags,
+        summary: "Gives the run more tokens; what had stopped for want of them goes on",
+        params: runParams,
+        body: z.object({ tokens: z.int().min(1).max(1_000_000_000) }),
+        response: { ...ORDERED, ...problems(400, 401, 403, 404, 409) },
+      },
+    },
+    (request, reply) =>
+      order(parts, request, reply, { type: "extend", tokens: request.body.tokens }),
+  );
+}
+
+export function cleanRuns(app: RouteApp, parts: PlanRouteParts): void {
+  const { plans: library, closing } = parts;
+  app.post(
+    "/v1/runs/clean",
+    {
+      config: { ...act, audit: toClean },
+      schema: {
+        tags,
+        summary:
+          "Removes files and refs of ended runs of this machine, oldest first, a page at a time; " +
+          "branches and the runs' history stay. What is on no branch, or in no commit, is kept unless " +
+          "force is set",
+        body: CleanBody,
+        response: { 200: CleanAnswer, ...problems(400, 401, 403, 404, 409) },
+      },
+    },
+    async (request, reply) => {
+      const { older_than_ms: olderThanMs, dry_run: dryRun, ...rest } = request.body ?? {};
+      const tenant = viewOf(request);
+      const begun: string[] = [];
+      const onBegun = (run: string): void => void begun.push(run);
+      try {
+        // A run is cleaned to its end also when the caller has left.
+        const cleaned = await library.clean(
+          { ...rest, ...given({ olderThanMs, dryRun }) },
+          {
+            tenant,
+            mayReachOut: mayReachOut(request),
+            onBegun,
+            asked: whileAsked(reply, parts),
+            signal: closing,
+          },
+        );
+        if (begun.length === 0) refuseDeed(request, "NOTHING_CLEANED");
+        return toWire(cleaned) as z.infer<typeof CleanAnswer>;
+      } finally {
+        if (begun.length > 0) await deedIsDone(request, parts, ...begun); // whatever fails behind them
+      }
+    },
+  );
+}
+
+/** Only the cleaning finds out which runs are old enough. */
+function toClean({ body }: FastifyRequest): PlannedDeed | undefined {
+  const { run, dry_run } = (body as z.infer<typeof CleanBody>) ?? {};
+  return dry_run === true ? undefined : { what: "run.clean", subject: run ?? "" };
+}
