@@ -9,7 +9,7 @@ import { parsePlan } from "../../src/plans/plan-file.ts";
 import type { Plan, WorkerSpec } from "../../src/plans/plan.ts";
 import { elsewhere } from "../../src/plans/run/elsewhere.ts";
 import { startTestRuns, type TestRuns } from "../../src/plans/run/test-runs.ts";
-import { type WorkParts } from "../../src/plans/run/run-site.ts";
+import type { WorkParts } from "../../src/plans/run/run-site.ts";
 import { runWork } from "../../src/plans/run/work.ts";
 import {
   openSandbox,
