@@ -645,35 +645,34 @@ export function decideStep(
   policy: RetryPolicy,
   random: () => number,
 ): Step {
-  if (outcome.kind === "sent") {
-    return {
-      state: "sent",
-      attempts: entry.attempts + 1,
-      inDoubt: false,
-      waitMs: 0,
-      result: outcome.result ?? null,
-    };
+  const { attempts } = entry;
+  switch (outcome.kind) {
+    case "sent": {
+      const result = outcome.result ?? null;
+      return { state: "sent", attempts: attempts + 1, inDoubt: false, waitMs: 0, result };
+    }
+    case "probed": {
+      const { found, result } = outcome;
+      const state = found === "happened" ? "sent" : "unknown";
+      return { state, attempts, inDoubt: found === "unknown", waitMs: 0, result };
+    }
+    case "exhausted": {
+      const error = { code: "OUTBOX_EXHAUSTED", message: "None of the attempts has arrived." };
+      return { state: "failed", attempts, inDoubt: false, waitMs: 0, error };
+    }
+    case "error":
+      return stepAfterError(entry, outcome, policy, random);
+    default:
+      return outcome satisfies never;
   }
-  if (outcome.kind === "probed") {
-    return {
-      state: outcome.found === "happened" ? "sent" : "unknown",
-      attempts: entry.attempts,
-      inDoubt: outcome.found === "unknown",
-      waitMs: 0,
-      result: outcome.result,
-    };
-  }
+}
 
-  if (outcome.kind === "exhausted") {
-    return {
-      state: "failed",
-      attempts: entry.attempts,
-      inDoubt: false,
-      waitMs: 0,
-      error: { code: "OUTBOX_EXHAUSTED", message: "None of the attempts has arrived." },
-    };
-  }
-
+function stepAfterError(
+  entry: { readonly attempts: number; readonly in_doubt: boolean },
+  outcome: Extract<Outcome, { kind: "error" }>,
+  policy: RetryPolicy,
+  random: () => number,
+): Step {
   const error = { code: codeOf(outcome.error), message: messageOf(outcome.error) };
   const verdict = outcome.verdict ?? { class: "transient" };
   const inDoubt = outcome.phase === "probe" || verdict.notSent !== true;
@@ -696,13 +695,8 @@ export function decideStep(
     return { state: "failed", attempts, inDoubt: false, waitMs: 0, error };
   }
   if (attempts >= policy.attempts) {
-    return {
-      state: outcome.phase === "probe" ? "unknown" : "failed",
-      attempts,
-      inDoubt,
-      waitMs: 0,
-      error,
-    };
+    const state = outcome.phase === "probe" ? "unknown" : "failed";
+    return { state, attempts, inDoubt, waitMs: 0, error };
   }
   const waitMs =
     verdict.afterMs ?? policy.firstRetryMs * 2 ** entry.attempts * (1 + 0.2 * random());

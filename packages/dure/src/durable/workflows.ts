@@ -190,7 +190,6 @@ export class Workflows {
   }
 
   async #launch(): Promise<void> {
-    const { lease, appVersion, logger } = this.#options;
     // The only imports of DBOS in dure; they take longer than a whole chat turn, so they come when
     // they are needed.
     const [
@@ -226,18 +225,7 @@ export class Workflows {
     };
     registerInternalQueue(INTERNAL_QUEUE_NAME, { minPollingIntervalMs: RECOVERY_POLL });
     for (const [name, definition] of this.#definitions) this.#register(name, definition, engine);
-    DBOS.setConfig({
-      name: APPLICATION,
-      systemDatabaseUrl: PLACEHOLDER_URL,
-      systemDatabasePool: pool,
-      systemDatabaseSchemaName: "dbos",
-      executorID: lease.id,
-      applicationVersion: appVersion,
-      enablePatching: true,
-      enableOTLP: false,
-      tracingEnabled: false,
-      logger: quiet(logger),
-    });
+    this.#configure(engine);
     this.#engine = engine;
     try {
       await DBOS.launch();
@@ -251,6 +239,22 @@ export class Workflows {
         cause: error,
       });
     }
+  }
+
+  #configure({ dbos, pool }: Engine): void {
+    const { lease, appVersion, logger } = this.#options;
+    dbos.setConfig({
+      name: APPLICATION,
+      systemDatabaseUrl: PLACEHOLDER_URL,
+      systemDatabasePool: pool,
+      systemDatabaseSchemaName: "dbos",
+      executorID: lease.id,
+      applicationVersion: appVersion,
+      enablePatching: true,
+      enableOTLP: false,
+      tracingEnabled: false,
+      logger: quiet(logger),
+    });
   }
 
   /** Under the name of this process, so that a taker ends these sessions too. */
