@@ -750,9 +750,12 @@ const CLAIM = {
   text: `
     with claimable as (
       select o.id, o.state from dure.outbox o
-       where o.topic = any($1::text[]) and o.state in ('pending', 'sending') and o.next_at <= clock_timestamp()
+       where o.topic = any($1::text[])
+         and o.state in ('pending', 'sending')
+         and o.next_at <= clock_timestamp()
          and (o.state = 'pending' or not exists (
-               select from dure.processes p where p.id = o.holder and p.epoch = o.holder_epoch and p.ended_at is null))
+               select from dure.processes p
+               where p.id = o.holder and p.epoch = o.holder_epoch and p.ended_at is null))
          and ${FIRST_IN_LINE}
        order by o.next_at, o.id limit $2::integer
          for update of o skip locked
@@ -769,7 +772,10 @@ const DUE = {
   name: "outbox.due",
   text: `
     select o.id from dure.outbox o
-     where o.topic = any($1::text[]) and o.state = 'pending' and o.next_at <= clock_timestamp() and o.id <> all($3::bigint[])
+     where o.topic = any($1::text[])
+       and o.state = 'pending'
+       and o.next_at <= clock_timestamp()
+       and o.id <> all($3::bigint[])
        and ${FIRST_IN_LINE}
      order by o.next_at, o.id limit $2::integer`,
 };
@@ -793,7 +799,8 @@ const RECORD = {
   name: "outbox.record",
   text: `
     update dure.outbox
-       set state = $4, attempts = $5, in_doubt = $6, next_at = clock_timestamp() + $7::double precision * interval '1 millisecond',
+       set state = $4, attempts = $5, in_doubt = $6,
+         next_at = clock_timestamp() + $7::double precision * interval '1 millisecond',
            result = $8, error = nullif($9::jsonb, 'null'), holder = null, holder_epoch = null,
            settled_at = case when $4 = 'pending' then null else clock_timestamp() end
      where id = $1 and state = 'sending' and holder = $2 and holder_epoch = $3
@@ -802,13 +809,18 @@ const RECORD = {
 
 const HELD = {
   name: "outbox.held",
-  text: "select id from dure.outbox where id = $1 and state = 'sending' and holder = $2 and holder_epoch = $3 for update",
+  text: `select id
+    from dure.outbox
+    where id = $1 and state = 'sending' and holder = $2 and holder_epoch = $3
+    for update`,
 };
 
 const SETTLE = {
   name: "outbox.settle",
   text: `
-    update dure.outbox set state = $2, attempts = attempts + 1, result = $3, error = null, holder = null, holder_epoch = null, in_doubt = false,
+    update dure.outbox
+    set state = $2, attempts = attempts + 1, result = $3, error = null, holder = null,
+      holder_epoch = null, in_doubt = false,
            settled_at = clock_timestamp(), first_attempt_at = coalesce(first_attempt_at, clock_timestamp())
      where id = $1`,
 };
@@ -817,7 +829,8 @@ const POSTPONE = {
   name: "outbox.postpone",
   text: `
     update dure.outbox
-       set state = $2, attempts = $3, next_at = clock_timestamp() + $4::double precision * interval '1 millisecond',
+       set state = $2, attempts = $3,
+         next_at = clock_timestamp() + $4::double precision * interval '1 millisecond',
            error = nullif($5::jsonb, 'null'), settled_at = case when $2 = 'pending' then null else clock_timestamp() end,
            first_attempt_at = coalesce(first_attempt_at, clock_timestamp())
      where id = $1 and state = 'pending'
@@ -828,7 +841,9 @@ const RESOLVE = {
   name: "outbox.resolve",
   text: `
     update dure.outbox
-       set state = $2, in_doubt = false, attempts = case when $2 = 'pending' then 0 else attempts end, next_at = clock_timestamp(),
+       set state = $2, in_doubt = false,
+         attempts = case when $2 = 'pending' then 0 else attempts end,
+         next_at = clock_timestamp(),
            settled_at = case when $2 = 'pending' then null else clock_timestamp() end
      where key = $1 and state = 'unknown'
     returning id`,

@@ -419,11 +419,13 @@ export function fenced(holder: string, because: string): DureError {
 }
 
 const REGISTER = `
-  insert into dure.processes (id, app_version, host, machine, pid, pid_started) values ($1, $2, $3, $4, $5, $6)
+  insert into dure.processes (id, app_version, host, machine, pid, pid_started)
+  values ($1, $2, $3, $4, $5, $6)
   on conflict (id) do nothing returning epoch`;
 
-const RENEW =
-  "update dure.processes set renewed_at = clock_timestamp() where id = $1 and epoch = $2 and ended_at is null";
+const RENEW = `update dure.processes
+    set renewed_at = clock_timestamp()
+    where id = $1 and epoch = $2 and ended_at is null`;
 
 const GUARD = {
   name: "process.guard",

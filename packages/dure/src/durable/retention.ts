@@ -224,7 +224,8 @@ async function sweepOnce(rule: RetentionRule, tx: Transaction): Promise<number> 
       text: `
         with aged as (
           select ctid from ${table}
-           where ${ageColumn} < clock_timestamp() - $1::double precision * interval '1 millisecond' and (${where})
+           where ${ageColumn} < clock_timestamp() - $1::double precision * interval '1 millisecond'
+             and (${where})
            order by ${ageColumn} limit $2::integer for update skip locked
         ), removed as (delete from ${table} where ctid = any(array(select ctid from aged)) returning 1)
         select count(*) as removed from removed`,

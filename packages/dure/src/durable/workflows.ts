@@ -632,7 +632,8 @@ async function sweepWorkflows(
     {
       text: `
         select workflow_uuid as id from dbos.workflow_status
-         where status in ('SUCCESS', 'ERROR', 'CANCELLED') and updated_at < extract(epoch from clock_timestamp()) * 1000 - $1::double precision
+         where status in ('SUCCESS', 'ERROR', 'CANCELLED')
+           and updated_at < extract(epoch from clock_timestamp()) * 1000 - $1::double precision
          order by updated_at limit $2::integer for update skip locked`,
     },
     [keepMs, limit],
