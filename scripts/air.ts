@@ -93,7 +93,7 @@ export async function measureAir(folder: string = root): Promise<AirFigures> {
     lines: lines.length,
     charactersPerLine: characters / lines.length,
     longLinesPercent: percent(lines.filter((line) => line.length > LONG_LINE).length, lines.length),
-    longestLine: Math.max(...lines.map((line) => line.length)),
+    longestLine: lines.reduce((longest, line) => Math.max(longest, line.length), 0),
     commentPercent: percent(lines.filter((line) => COMMENT.test(line)).length, lines.length),
     conditionalSpreads: all.match(CONDITIONAL_SPREAD)?.length ?? 0,
     vagueLines: lines.filter((line) => VAGUE.test(line)).length,

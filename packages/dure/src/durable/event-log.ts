@@ -336,7 +336,7 @@ export type FollowedItem =
 
 /** Followers that are told of new events before the main thread may do something else. */
 const WOKEN_AT_ONCE = 16;
-/** Readers look this often without being called, in milliseconds. Source: DESIGN.md, event log. */
+/** Readers look this often without being called, in milliseconds. */
 const POLL_EVERY = 500;
 /**
  * First pause while an open transaction hides written events, in milliseconds; doubles up to
@@ -352,7 +352,6 @@ const PAGE = 500;
 const SCAN = 5_000;
 /**
  * Events looked at to find the newest that match, so that a rare filter costs no long statement.
- * Source: our choice.
  */
 const LOOK_BACK = 20_000;
 const BUFFER_LIMIT = 1_000;
@@ -375,7 +374,7 @@ function eventsParameter(events: readonly NewPlatformEvent[]): string {
   return JSON.stringify(events);
 }
 
-/** No transaction of dure is open longer than 5 s. Source: DESIGN.md, durable core 4. */
+/** No transaction of dure is open longer than 5 s. */
 const CATCH_UP_MS = 10_000;
 const CATCH_UP_LOOK_MS = 20;
 const NEXT_XID: Statement = {

@@ -522,7 +522,6 @@ export interface RowsHandler {
   run: TransactionalHandler["run"];
 }
 
-/** Source: DESIGN.md, the example's `probe`. */
 export type ProbeAnswer =
   | "happened"
   | "not_happened"

@@ -368,11 +368,10 @@ export interface ProcessLeaseOptions {
   readonly onResumed?: () => void;
 }
 
-/** Renewals, in milliseconds. Source: DESIGN.md, durable core 5. */
+/** Renewals, in milliseconds. */
 export const RENEW_EVERY = 2_000;
 /**
- * A process that was silent for longer is dead for everybody, in milliseconds. Source: DESIGN.md,
- * durable core 5.
+ * A process that was silent for longer counts as dead, in milliseconds.
  */
 export const DEAD_AFTER = 6_000;
 /** Topic on which a process says that it ended. */

@@ -170,8 +170,8 @@ export interface RetentionOptions {
 }
 
 /**
- * What the durable core itself keeps. Source: DESIGN.md, durable core 6; events are a log for
- * people and live as long as jobs.
+ * What the durable core itself keeps. Events are a log for people and
+ * live as long as jobs.
  */
 export const DEFAULT_RULES: readonly RetentionRule[] = [
   { name: "events", keep: "7d", sweep: sweepEvents },

@@ -38,8 +38,7 @@ export function journalRule(keep: Duration): SweepRule {
 }
 
 /**
- * Turns per transaction, which ends within 5 s: one of 200 steps has some 400 rows. Source: our
- * choice.
+ * Turns per transaction, which ends within 5 s: one of 200 steps has some 400 rows.
  */
 const JOURNALS_AT_ONCE = 200;
 
@@ -83,8 +82,7 @@ export function sessionRules(keep: {
 }
 
 /**
- * Sessions per transaction, which ends within 5 s: each may have thousands of turns. Source: our
- * choice.
+ * Sessions per transaction, which ends within 5 s: each may have thousands of turns.
  */
 const SESSIONS_AT_ONCE = 50;
 

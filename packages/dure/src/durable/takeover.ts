@@ -217,8 +217,7 @@ export interface TakeoverOptions {
 }
 
 /**
- * Milliseconds between two looks. Source: DESIGN.md, durable core 1: any process picks up within 1
- * s.
+ * Milliseconds between two looks. Any process picks up within 1 s.
  */
 const LOOK_EVERY = 1_000;
 /**

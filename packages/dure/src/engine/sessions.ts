@@ -40,7 +40,7 @@ interface FoundTurn {
   readonly lastSeq: number;
 }
 
-/** Turns of a session's history that are given. Source: our choice; a page shows them at once. */
+/** Turns of a session's history that are given. A page shows them at once. */
 const MAX_HISTORY = 100;
 const PAGE_DEFAULT = 50;
 const MAX_PAGE = 200;

@@ -50,15 +50,15 @@ const ROUTE_TOPICS = {
 } as const satisfies Record<RouteTarget, string>;
 
 /**
- * How often somebody looks for what is due, milliseconds. Source: our choice; a person notices no
+ * How often a process looks for what is due, milliseconds. A person notices no
  * second.
  */
 const LOOK_EVERY_MS = 1_000;
 /** Escalations that one look leads on at most; the next one follows at once when there are more. */
 const AT_ONCE = 50;
 /**
- * Milliseconds that the operator agent has for one answer; then people are told. Source: our
- * choice, below the shortest step.
+ * Milliseconds that the operator agent has for one answer; then people are told. Below the
+ * shortest step.
  */
 const OPERATOR_TIMEOUT_MS = 120_000;
 /** Escalations that the operator agent answers at the same time, in all processes together. */

@@ -277,7 +277,7 @@ function exampleOf(schema: unknown, message: string, member = ""): Json {
   if (Array.isArray(schema["enum"])) return schema["enum"][0] as Json;
   const variants = schema["anyOf"] ?? schema["oneOf"];
   if (Array.isArray(variants)) return exampleOf(variants[0], message, member);
-  switch (Array.isArray(schema["type"]) ? schema["type"][0] : schema["type"]) {
+  switch ([schema["type"]].flat()[0]) {
     case "string":
       return member === "message" ? message : "";
     case "integer":
