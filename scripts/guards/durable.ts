@@ -41,8 +41,8 @@ export const DURABLE_GUARDS: readonly Guard[] = [
   {
     id: "processes.renew",
     at: { file: `${DURABLE}/processes.ts` },
-    find: 'where id = $1 and epoch = $2 and ended_at is null";',
-    replace: 'where id = $1 and $2::bigint is not null";',
+    find: "where id = $1 and epoch = $2 and ended_at is null`;",
+    replace: "where id = $1 and $2::bigint is not null`;",
     tests: takeover(
       "a process whose network is dead is taken over and steps down when it is mended",
     ),

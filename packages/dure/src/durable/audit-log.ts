@@ -156,7 +156,9 @@ function readCursor(cursor: string | undefined): number | undefined {
 
 const WRITE = {
   name: "audit.write",
-  text: "insert into dure.audit (tenant, name, what, subject, outcome) values ($1, $2, $3, $4, $5) returning id",
+  text: `insert into dure.audit (tenant, name, what, subject, outcome)
+    values ($1, $2, $3, $4, $5)
+    returning id`,
 };
 
 const END = {

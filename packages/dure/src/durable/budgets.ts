@@ -164,7 +164,9 @@ export class BudgetStore {
     return this.#surely(
       {
         name: "find_budget",
-        text: "select exists (select from dure.budget_reservations where turn_id = $1 and place = $2) as value",
+        text: `select exists (select from dure.budget_reservations
+            where turn_id = $1
+            and place = $2) as value`,
       },
       [turn, place],
     );

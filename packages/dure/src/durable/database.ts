@@ -84,7 +84,7 @@ const STATEMENT_TIMEOUT = 10_000;
  */
 const ANSWER_GRACE = 2_000;
 /**
- * Longest transaction, in milliseconds. Source: DESIGN.md, event log: readers wait for the oldest
+ * Longest transaction, in milliseconds. Readers of the event log wait for the oldest
  * open transaction.
  */
 const TRANSACTION_TIMEOUT = 5_000;
@@ -162,7 +162,11 @@ export class Database implements Queryable {
     const client = await this.#lend(options);
     let cut = true;
     try {
-      const rows = await this.#run<Row>(client, statement, values, "unknown", options);
+      const rows = await this.#run<Row>(client, statement, {
+        values,
+        outcomeWhenCut: "unknown",
+        signal: options.signal,
+      });
       cut = false;
       if (isWrite(statement)) this.commits += 1;
       return rows;
@@ -196,7 +200,11 @@ export class Database implements Queryable {
           );
         }
         wrote ||= isWrite(statement);
-        return this.#run(client, statement, values, "none", options ?? {});
+        return this.#run(client, statement, {
+          values,
+          outcomeWhenCut: "none",
+          signal: options?.signal,
+        });
       },
     };
     let cancelDeadline: Cancel = () => {};
@@ -205,10 +213,10 @@ export class Database implements Queryable {
     });
     deadline.catch(() => {}); // it may pass while BEGIN or COMMIT runs, which the statement timeout bounds
     try {
-      await this.#run(client, BEGIN, undefined, "none", {});
+      await this.#run(client, BEGIN, { outcomeWhenCut: "none" });
       const result = await Promise.race([work(tx), deadline]);
       open = false;
-      await this.#run(client, COMMIT, undefined, "unknown", {});
+      await this.#run(client, COMMIT, { outcomeWhenCut: "unknown" });
       cut = false;
       if (wrote) this.commits += 1;
       return result;
@@ -288,9 +296,15 @@ export class Database implements Queryable {
   async #run<Row extends object>(
     client: pg.PoolClient,
     statement: Statement,
-    values: readonly unknown[] | undefined,
-    outcomeWhenCut: CommitOutcome,
-    { signal }: QueryOptions,
+    {
+      values,
+      outcomeWhenCut,
+      signal,
+    }: {
+      values?: readonly unknown[] | undefined;
+      outcomeWhenCut: CommitOutcome;
+      signal?: AbortSignal | undefined;
+    },
   ): Promise<Row[]> {
     signal?.throwIfAborted();
     this.statements += 1;
@@ -328,7 +342,7 @@ export class Database implements Queryable {
   /** Returns whether the connection can go back to the pool. */
   async #rollback(client: pg.PoolClient): Promise<boolean> {
     try {
-      await this.#run(client, ROLLBACK, undefined, "none", {});
+      await this.#run(client, ROLLBACK, { outcomeWhenCut: "none" });
       return true;
     } catch {
       return false;

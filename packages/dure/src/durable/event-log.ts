@@ -336,7 +336,7 @@ export type FollowedItem =
 
 /** Followers that are told of new events before the main thread may do something else. */
 const WOKEN_AT_ONCE = 16;
-/** Readers look this often without being called, in milliseconds. Source: DESIGN.md, event log. */
+/** Readers look this often without being called, in milliseconds. */
 const POLL_EVERY = 500;
 /**
  * First pause while an open transaction hides written events, in milliseconds; doubles up to
@@ -352,7 +352,6 @@ const PAGE = 500;
 const SCAN = 5_000;
 /**
  * Events looked at to find the newest that match, so that a rare filter costs no long statement.
- * Source: our choice.
  */
 const LOOK_BACK = 20_000;
 const BUFFER_LIMIT = 1_000;
@@ -375,7 +374,7 @@ function eventsParameter(events: readonly NewPlatformEvent[]): string {
   return JSON.stringify(events);
 }
 
-/** No transaction of dure is open longer than 5 s. Source: DESIGN.md, durable core 4. */
+/** No transaction of dure is open longer than 5 s. */
 const CATCH_UP_MS = 10_000;
 const CATCH_UP_LOOK_MS = 20;
 const NEXT_XID: Statement = {
@@ -879,7 +878,8 @@ function eventOf(row: EventRow, era: number): PlatformEvent {
 
 /** Everything a reader must know about the log, from the snapshot in which it also reads. */
 const FRAME_COLUMNS = `
-  m.era, pg_snapshot_xmin(pg_current_snapshot())::text as xmin, pg_snapshot_xmax(pg_current_snapshot())::text as xmax,
+  m.era, pg_snapshot_xmin(pg_current_snapshot())::text as xmin,
+    pg_snapshot_xmax(pg_current_snapshot())::text as xmax,
   m.events_swept_xid::text as swept_xid, m.events_swept_seq::text as swept_seq`;
 
 const EVENT_COLUMNS = `
@@ -932,7 +932,11 @@ const BEFORE_LAST: Statement = {
        where e.xid < pg_snapshot_xmin(pg_current_snapshot())
        order by e.xid desc, e.seq desc limit $2::integer
     ),
-    wanted as (select e.xid, e.seq from newest e where ${filterCondition(3)} order by e.xid desc, e.seq desc limit $1::integer)
+    wanted as (select e.xid, e.seq
+      from newest e
+      where ${filterCondition(3)}
+      order by e.xid desc, e.seq desc
+      limit $1::integer)
     select frame.*, first.xid::text as first_xid, first.seq::text as first_seq
       from frame left join lateral (select xid, seq from wanted order by xid, seq limit 1) first on true`,
 };
@@ -941,7 +945,8 @@ const POLL: Statement = {
   name: "events.poll",
   text: `
     select ${FRAME_COLUMNS},
-           exists (select from dure.events b where b.xid >= pg_snapshot_xmin(pg_current_snapshot())) as blocked,
+           exists (select from dure.events b
+             where b.xid >= pg_snapshot_xmin(pg_current_snapshot())) as blocked,
            ${EVENT_COLUMNS}
       from dure.meta m left join lateral (
         select * from dure.events e
@@ -962,7 +967,8 @@ const LAG: Statement = {
 const CHECK_ERA: Statement = {
   name: "events.check-era",
   text: `
-    select era, exists (select from dure.events where xid >= pg_snapshot_xmax(pg_current_snapshot())) as foreign
+    select era, exists (select from dure.events
+      where xid >= pg_snapshot_xmax(pg_current_snapshot())) as foreign
       from dure.meta for update`,
 };
 

@@ -206,7 +206,10 @@ const TAKE = {
 
 const RENEW = {
   name: "lease.renew",
-  text: "update dure.leases set renewed_at = clock_timestamp() where name = $1 and holder = $2 and epoch = $3 returning epoch",
+  text: `update dure.leases
+    set renewed_at = clock_timestamp()
+    where name = $1 and holder = $2 and epoch = $3
+    returning epoch`,
 };
 
 const RELEASE = {

@@ -143,7 +143,8 @@ async function checkSession(session: pg.Client, other: pg.Client): Promise<void>
   const foreign = await other.query<{ backend: number }>("select pg_backend_pid() as backend");
   const after = await session.query<{ backend: number; held: boolean }>(
     `select pg_backend_pid() as backend, exists (
-       select from pg_locks where locktype = 'advisory' and pid = pg_backend_pid() and objid = $1 and granted) as held`,
+       select from pg_locks
+       where locktype = 'advisory' and pid = pg_backend_pid() and objid = $1 and granted) as held`,
     [PROBE_LOCK],
   );
   await other.query("rollback");

@@ -12,7 +12,7 @@ export interface NotificationsOptions {
 
 /** The one channel; the payload is a topic such as `events` or `stops`, never data. */
 const CHANNEL = "dure";
-/** One NOTIFY per topic in this many milliseconds. Source: DESIGN.md, event log. */
+/** One NOTIFY per topic in this many milliseconds. */
 const COALESCE = 5;
 /** First and longest pause between attempts to connect, in milliseconds. */
 const BACKOFF = { first: 50, longest: 2_000 } as const;

@@ -522,7 +522,6 @@ export interface RowsHandler {
   run: TransactionalHandler["run"];
 }
 
-/** Source: DESIGN.md, the example's `probe`. */
 export type ProbeAnswer =
   | "happened"
   | "not_happened"
@@ -645,35 +644,34 @@ export function decideStep(
   policy: RetryPolicy,
   random: () => number,
 ): Step {
-  if (outcome.kind === "sent") {
-    return {
-      state: "sent",
-      attempts: entry.attempts + 1,
-      inDoubt: false,
-      waitMs: 0,
-      result: outcome.result ?? null,
-    };
+  const { attempts } = entry;
+  switch (outcome.kind) {
+    case "sent": {
+      const result = outcome.result ?? null;
+      return { state: "sent", attempts: attempts + 1, inDoubt: false, waitMs: 0, result };
+    }
+    case "probed": {
+      const { found, result } = outcome;
+      const state = found === "happened" ? "sent" : "unknown";
+      return { state, attempts, inDoubt: found === "unknown", waitMs: 0, result };
+    }
+    case "exhausted": {
+      const error = { code: "OUTBOX_EXHAUSTED", message: "None of the attempts has arrived." };
+      return { state: "failed", attempts, inDoubt: false, waitMs: 0, error };
+    }
+    case "error":
+      return stepAfterError(entry, outcome, policy, random);
+    default:
+      return outcome satisfies never;
   }
-  if (outcome.kind === "probed") {
-    return {
-      state: outcome.found === "happened" ? "sent" : "unknown",
-      attempts: entry.attempts,
-      inDoubt: outcome.found === "unknown",
-      waitMs: 0,
-      result: outcome.result,
-    };
-  }
+}
 
-  if (outcome.kind === "exhausted") {
-    return {
-      state: "failed",
-      attempts: entry.attempts,
-      inDoubt: false,
-      waitMs: 0,
-      error: { code: "OUTBOX_EXHAUSTED", message: "None of the attempts has arrived." },
-    };
-  }
-
+function stepAfterError(
+  entry: { readonly attempts: number; readonly in_doubt: boolean },
+  outcome: Extract<Outcome, { kind: "error" }>,
+  policy: RetryPolicy,
+  random: () => number,
+): Step {
   const error = { code: codeOf(outcome.error), message: messageOf(outcome.error) };
   const verdict = outcome.verdict ?? { class: "transient" };
   const inDoubt = outcome.phase === "probe" || verdict.notSent !== true;
@@ -696,13 +694,8 @@ export function decideStep(
     return { state: "failed", attempts, inDoubt: false, waitMs: 0, error };
   }
   if (attempts >= policy.attempts) {
-    return {
-      state: outcome.phase === "probe" ? "unknown" : "failed",
-      attempts,
-      inDoubt,
-      waitMs: 0,
-      error,
-    };
+    const state = outcome.phase === "probe" ? "unknown" : "failed";
+    return { state, attempts, inDoubt, waitMs: 0, error };
   }
   const waitMs =
     verdict.afterMs ?? policy.firstRetryMs * 2 ** entry.attempts * (1 + 0.2 * random());
@@ -756,9 +749,12 @@ const CLAIM = {
   text: `
     with claimable as (
       select o.id, o.state from dure.outbox o
-       where o.topic = any($1::text[]) and o.state in ('pending', 'sending') and o.next_at <= clock_timestamp()
+       where o.topic = any($1::text[])
+         and o.state in ('pending', 'sending')
+         and o.next_at <= clock_timestamp()
          and (o.state = 'pending' or not exists (
-               select from dure.processes p where p.id = o.holder and p.epoch = o.holder_epoch and p.ended_at is null))
+               select from dure.processes p
+               where p.id = o.holder and p.epoch = o.holder_epoch and p.ended_at is null))
          and ${FIRST_IN_LINE}
        order by o.next_at, o.id limit $2::integer
          for update of o skip locked
@@ -775,7 +771,10 @@ const DUE = {
   name: "outbox.due",
   text: `
     select o.id from dure.outbox o
-     where o.topic = any($1::text[]) and o.state = 'pending' and o.next_at <= clock_timestamp() and o.id <> all($3::bigint[])
+     where o.topic = any($1::text[])
+       and o.state = 'pending'
+       and o.next_at <= clock_timestamp()
+       and o.id <> all($3::bigint[])
        and ${FIRST_IN_LINE}
      order by o.next_at, o.id limit $2::integer`,
 };
@@ -799,7 +798,8 @@ const RECORD = {
   name: "outbox.record",
   text: `
     update dure.outbox
-       set state = $4, attempts = $5, in_doubt = $6, next_at = clock_timestamp() + $7::double precision * interval '1 millisecond',
+       set state = $4, attempts = $5, in_doubt = $6,
+         next_at = clock_timestamp() + $7::double precision * interval '1 millisecond',
            result = $8, error = nullif($9::jsonb, 'null'), holder = null, holder_epoch = null,
            settled_at = case when $4 = 'pending' then null else clock_timestamp() end
      where id = $1 and state = 'sending' and holder = $2 and holder_epoch = $3
@@ -808,13 +808,18 @@ const RECORD = {
 
 const HELD = {
   name: "outbox.held",
-  text: "select id from dure.outbox where id = $1 and state = 'sending' and holder = $2 and holder_epoch = $3 for update",
+  text: `select id
+    from dure.outbox
+    where id = $1 and state = 'sending' and holder = $2 and holder_epoch = $3
+    for update`,
 };
 
 const SETTLE = {
   name: "outbox.settle",
   text: `
-    update dure.outbox set state = $2, attempts = attempts + 1, result = $3, error = null, holder = null, holder_epoch = null, in_doubt = false,
+    update dure.outbox
+    set state = $2, attempts = attempts + 1, result = $3, error = null, holder = null,
+      holder_epoch = null, in_doubt = false,
            settled_at = clock_timestamp(), first_attempt_at = coalesce(first_attempt_at, clock_timestamp())
      where id = $1`,
 };
@@ -823,7 +828,8 @@ const POSTPONE = {
   name: "outbox.postpone",
   text: `
     update dure.outbox
-       set state = $2, attempts = $3, next_at = clock_timestamp() + $4::double precision * interval '1 millisecond',
+       set state = $2, attempts = $3,
+         next_at = clock_timestamp() + $4::double precision * interval '1 millisecond',
            error = nullif($5::jsonb, 'null'), settled_at = case when $2 = 'pending' then null else clock_timestamp() end,
            first_attempt_at = coalesce(first_attempt_at, clock_timestamp())
      where id = $1 and state = 'pending'
@@ -834,7 +840,9 @@ const RESOLVE = {
   name: "outbox.resolve",
   text: `
     update dure.outbox
-       set state = $2, in_doubt = false, attempts = case when $2 = 'pending' then 0 else attempts end, next_at = clock_timestamp(),
+       set state = $2, in_doubt = false,
+         attempts = case when $2 = 'pending' then 0 else attempts end,
+         next_at = clock_timestamp(),
            settled_at = case when $2 = 'pending' then null else clock_timestamp() end
      where key = $1 and state = 'unknown'
     returning id`,

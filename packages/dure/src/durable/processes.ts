@@ -381,11 +381,10 @@ export interface ProcessLeaseOptions {
   readonly onResumed?: () => void;
 }
 
-/** Renewals, in milliseconds. Source: DESIGN.md, durable core 5. */
+/** Renewals, in milliseconds. */
 export const RENEW_EVERY = 2_000;
 /**
- * A process that was silent for longer is dead for everybody, in milliseconds. Source: DESIGN.md,
- * durable core 5.
+ * A process that was silent for longer counts as dead, in milliseconds.
  */
 export const DEAD_AFTER = 6_000;
 /** Topic on which a process says that it ended. */
@@ -432,11 +431,13 @@ export function fenced(holder: string, because: string): DureError {
 }
 
 const REGISTER = `
-  insert into dure.processes (id, app_version, host, machine, pid, pid_started) values ($1, $2, $3, $4, $5, $6)
+  insert into dure.processes (id, app_version, host, machine, pid, pid_started)
+  values ($1, $2, $3, $4, $5, $6)
   on conflict (id) do nothing returning epoch`;
 
-const RENEW =
-  "update dure.processes set renewed_at = clock_timestamp() where id = $1 and epoch = $2 and ended_at is null";
+const RENEW = `update dure.processes
+    set renewed_at = clock_timestamp()
+    where id = $1 and epoch = $2 and ended_at is null`;
 
 const GUARD = {
   name: "process.guard",

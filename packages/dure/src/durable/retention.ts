@@ -170,8 +170,8 @@ export interface RetentionOptions {
 }
 
 /**
- * What the durable core itself keeps. Source: DESIGN.md, durable core 6; events are a log for
- * people and live as long as jobs.
+ * What the durable core itself keeps. Events are a log for people and
+ * live as long as jobs.
  */
 export const DEFAULT_RULES: readonly RetentionRule[] = [
   { name: "events", keep: "7d", sweep: sweepEvents },
@@ -224,7 +224,8 @@ async function sweepOnce(rule: RetentionRule, tx: Transaction): Promise<number> 
       text: `
         with aged as (
           select ctid from ${table}
-           where ${ageColumn} < clock_timestamp() - $1::double precision * interval '1 millisecond' and (${where})
+           where ${ageColumn} < clock_timestamp() - $1::double precision * interval '1 millisecond'
+             and (${where})
            order by ${ageColumn} limit $2::integer for update skip locked
         ), removed as (delete from ${table} where ctid = any(array(select ctid from aged)) returning 1)
         select count(*) as removed from removed`,

@@ -38,8 +38,7 @@ export function journalRule(keep: Duration): SweepRule {
 }
 
 /**
- * Turns per transaction, which ends within 5 s: one of 200 steps has some 400 rows. Source: our
- * choice.
+ * Turns per transaction, which ends within 5 s: one of 200 steps has some 400 rows.
  */
 const JOURNALS_AT_ONCE = 200;
 
@@ -56,7 +55,9 @@ async function sweepJournals(
                   and finished_at < clock_timestamp() - $1::float8 * interval '1 millisecond'
                 order by finished_at fetch first ($2::integer) rows with ties
              ), told as (delete from dure.turn_events where turn_id = any(array(select id from aged))
-             ), remembered as (update dure.meta set journals_swept_to = (select max(finished_at) from aged) where exists (select from aged))
+             ), remembered as (update dure.meta
+               set journals_swept_to = (select max(finished_at) from aged)
+               where exists (select from aged))
              select count(*) as turns from aged`,
     },
     [keepMs, limit],
@@ -81,8 +82,7 @@ export function sessionRules(keep: {
 }
 
 /**
- * Sessions per transaction, which ends within 5 s: each may have thousands of turns. Source: our
- * choice.
+ * Sessions per transaction, which ends within 5 s: each may have thousands of turns.
  */
 const SESSIONS_AT_ONCE = 50;
 
@@ -94,7 +94,9 @@ async function sweepSessions(
     {
       text: `delete from dure.sessions where running_turn is null and id in (
                select id from dure.sessions
-                where updated_at < clock_timestamp() - $1::float8 * interval '1 millisecond' and running_turn is null and id not like 'job:%'
+                where updated_at < clock_timestamp() - $1::float8 * interval '1 millisecond'
+                  and running_turn is null
+                  and id not like 'job:%'
                 order by updated_at limit $2 for update skip locked)
              returning id`,
     },
@@ -121,7 +123,9 @@ async function sweepTurns(
     {
       text: `with aged as (
                select id from dure.turns
-                where status = 'done' and finished_at < clock_timestamp() - $1::float8 * interval '1 millisecond' and session_id not like 'job:%'
+                where status = 'done'
+                  and finished_at < clock_timestamp() - $1::float8 * interval '1 millisecond'
+                  and session_id not like 'job:%'
                 order by finished_at limit $2 for update skip locked
              ), said as (delete from dure.messages where turn_id in (select id from aged)
              ), told as (delete from dure.turn_events where turn_id in (select id from aged)
@@ -141,13 +145,20 @@ async function forgetContents(tx: Transaction, ids: readonly string[]): Promise<
       (table) => `delete from dure.${table} where session_id = any($1)`,
     ),
     // Somebody must still say whether it has happened; its answer wakes nobody.
-    "update dure.escalations set session_id = null, turn_id = null where session_id = any($1) and type = 'effect_unknown' and status = 'open'",
+    `update dure.escalations
+      set session_id = null, turn_id = null
+      where session_id = any($1) and type = 'effect_unknown' and status = 'open'`,
     "delete from dure.escalations where session_id = any($1)",
     // What has happened to a job, a run or a room is theirs.
-    "update dure.events set session = null, turn = null where session = any($1) and (job is not null or run is not null or room is not null)",
+    `update dure.events
+      set session = null, turn = null
+      where session = any($1) and (job is not null or run is not null or room is not null)`,
     "delete from dure.events where session = any($1)",
     "update dure.jobs set origin_session = null, origin_turn = null where origin_session = any($1)",
-    "delete from dure.outbox where ordering = any($1) and (topic = 'hook' and state not in ('pending', 'sending') or topic = 'job.announce' and state <> 'sending')",
+    `delete from dure.outbox
+      where ordering = any($1)
+        and (topic = 'hook' and state not in ('pending', 'sending')
+          or topic = 'job.announce' and state <> 'sending')`,
   ]) {
     await tx.query({ text }, [ids]);
   }

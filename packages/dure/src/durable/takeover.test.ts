@@ -345,7 +345,7 @@ test("a takeover waits for a guarded write that is under way", async () => {
   await db.database.transaction(async (tx) => {
     await silent.lease.guard(tx);
     taking = takeover.start().then(() => order.push("taken"));
-    await untilBlocked(db.database, "%dure.processes where id = $1%for update%");
+    await untilBlocked(db.database, "%dure.processes%where id = $1%for update%");
     order.push("written");
   });
   await taking;

@@ -217,8 +217,7 @@ export interface TakeoverOptions {
 }
 
 /**
- * Milliseconds between two looks. Source: DESIGN.md, durable core 1: any process picks up within 1
- * s.
+ * Milliseconds between two looks. Any process picks up within 1 s.
  */
 const LOOK_EVERY = 1_000;
 /**
@@ -310,7 +309,8 @@ const LOOK = {
              and p.renewed_at < clock_timestamp() - $3::double precision * interval '1 millisecond'
              and not exists (
                select from pg_stat_activity a
-                where a.application_name = 'dure:' || p.id or starts_with(a.application_name, 'dure:' || p.id || ':')) as disconnected
+                where a.application_name = 'dure:' || p.id
+                  or starts_with(a.application_name, 'dure:' || p.id || ':')) as disconnected
       from dure.processes p
      where p.ended_at is null and p.id <> $1
      order by p.started_at
@@ -324,19 +324,25 @@ const TAKERS_TURN = {
 
 const UNCHANGED = {
   name: "takeover.unchanged",
-  text: "select id from dure.processes where id = $1 and epoch = $2 and ended_at is null and renewed_at = $3::timestamptz",
+  text: `select id
+    from dure.processes
+    where id = $1 and epoch = $2 and ended_at is null and renewed_at = $3::timestamptz`,
 };
 
 const END_SESSIONS = {
   name: "takeover.end-sessions",
   text: `
     select pg_terminate_backend(pid) from pg_stat_activity
-     where (application_name = 'dure:' || $1 or starts_with(application_name, 'dure:' || $1 || ':')) and pid <> pg_backend_pid()`,
+     where (application_name = 'dure:' || $1
+       or starts_with(application_name, 'dure:' || $1 || ':'))
+       and pid <> pg_backend_pid()`,
 };
 
 const TAKE = {
   name: "takeover.take",
-  text: "update dure.processes set epoch = epoch + 1, ended_at = clock_timestamp(), ended_because = $2 where id = $1",
+  text: `update dure.processes
+    set epoch = epoch + 1, ended_at = clock_timestamp(), ended_because = $2
+    where id = $1`,
 };
 
 /** Dead processes whose recovery is nobody's, ours already, or that of another dead one. */

@@ -164,10 +164,15 @@ function migratedTemplate(cluster: Cluster): Promise<string> {
  */
 async function sweep(client: pg.Client): Promise<void> {
   const { rows } = await client.query<{ name: string; makers_pid: number }>(
-    "select datname as name, split_part(datname, '_', 3)::integer as makers_pid from pg_database where datname ~ '^dure_test_[0-9]+_'",
+    `select datname as name, split_part(datname, '_', 3)::integer as makers_pid
+      from pg_database
+      where datname ~ '^dure_test_[0-9]+_'`,
   );
   const { rows: templates } = await client.query<{ name: string }>(
-    "select datname as name from pg_database where starts_with(datname, 'dure_template_') order by oid desc offset $1",
+    `select datname as name
+      from pg_database
+      where starts_with(datname, 'dure_template_')
+      order by oid desc offset $1`,
     [TEMPLATES_KEPT],
   );
   const left = [...rows.filter((database) => !exists(database.makers_pid)), ...templates];
@@ -233,7 +238,9 @@ async function leave(serverUrl: string, name: string): Promise<void> {
   await administer(serverUrl, `alter database ${name} with allow_connections false`);
   await administer(
     serverUrl,
-    `select pg_terminate_backend(pid) from pg_stat_activity where datname = '${name}' and backend_type = 'client backend'`,
+    `select pg_terminate_backend(pid)
+      from pg_stat_activity
+      where datname = '${name}' and backend_type = 'client backend'`,
   );
   const names = [...(left.get(serverUrl) ?? []), name];
   left.set(serverUrl, names.length < MAX_LEFT ? names : []);

@@ -72,7 +72,8 @@ export async function untilBlocked(database: Database, like: string): Promise<vo
   for (;;) {
     const waiting = await database.query(
       {
-        text: "select from pg_stat_activity where datname = current_database() and wait_event_type = 'Lock' and query like $1",
+        text: `select from pg_stat_activity
+          where datname = current_database() and wait_event_type = 'Lock' and query like $1`,
       },
       [like],
     );

@@ -376,8 +376,12 @@ export class TurnStore {
         text: `select id, foreign_one as unserved from (
             select id, held_at, holder is null and stop is null and not service = any($4) as foreign_one
             from dure.turns where status = 'running' and (holder is null
-              or (holder = $1 and held_at < clock_timestamp() - least(epoch, 60) * interval '1 second' and not (id = any($2)))
-              or holder = any(array(select p.id from dure.processes p where p.recovered_at > clock_timestamp() - interval '1 hour')))
+              or (holder = $1
+                and held_at < clock_timestamp() - least(epoch, 60) * interval '1 second'
+                and not (id = any($2)))
+              or holder = any(array(
+                select p.id from dure.processes p
+                where p.recovered_at > clock_timestamp() - interval '1 hour')))
           ) free where not foreign_one or held_at < clock_timestamp() - $5 * interval '1 millisecond' order by held_at limit $3`,
       },
       [this.#holder, known, limit, services, unservedMs],
@@ -425,8 +429,8 @@ export class TurnStore {
     services: readonly AnsweredService[],
     { signal }: { signal?: AbortSignal | undefined } = {},
   ): Promise<void> {
-    const text =
-      "with told as (update dure.processes set services = $2 where id = $1 returning 1) select count(*) as value from told";
+    const text = `with told as (update dure.processes set services = $2 where id = $1 returning 1)
+        select count(*) as value from told`;
     await this.#surely<number>(
       () => ({ name: "announce_services", text, values: [this.#holder, storable(services)] }),
       signal,
@@ -441,8 +445,11 @@ export class TurnStore {
     const [row] = await this.#database.query<AnsweredService>(
       {
         name: "answered_elsewhere",
-        text: `select s.name, s.busy from dure.processes p, jsonb_to_recordset(p.services) as s(name text, busy text)
-          where s.name = $1 and (p.ended_at is null or p.ended_at > clock_timestamp() - $2::float8 * interval '1 millisecond')
+        text: `select s.name, s.busy
+          from dure.processes p, jsonb_to_recordset(p.services) as s(name text, busy text)
+          where s.name = $1
+            and (p.ended_at is null
+              or p.ended_at > clock_timestamp() - $2::float8 * interval '1 millisecond')
           order by p.started_at desc limit 1`,
       },
       [service, withinMs],
@@ -502,7 +509,10 @@ export class TurnStore {
   ): Promise<void> {
     const statement = {
       name: "turn_held",
-      text: "select exists (select from dure.turns where id = $1 and epoch = $2 and holder = $3 and status = 'running') as value",
+      text: `select exists (
+          select from dure.turns
+          where id = $1 and epoch = $2 and holder = $3 and status = 'running'
+        ) as value`,
     };
     const look = async (): Promise<void> => {
       const isHeld = await this.#surely<boolean>(
@@ -522,7 +532,10 @@ export class TurnStore {
   ): Promise<boolean> {
     const statement = {
       name: "fold_held",
-      text: "select exists (select from dure.sessions where id = $1 and memory_rev = $2 and incarnation = $3 and running_turn is null) as value",
+      text: `select exists (
+          select from dure.sessions
+          where id = $1 and memory_rev = $2 and incarnation = $3 and running_turn is null
+        ) as value`,
     };
     let isSame = true;
     const look = async (): Promise<void> => {
@@ -552,7 +565,9 @@ export class TurnStore {
     return this.#database.query(
       {
         name: "interrupted_turns",
-        text: "select id, stop is not null as stop, coalesce(holder = $2, false) as held, epoch from dure.turns where id = any($1) and (stop is not null or holder is distinct from $2)",
+        text: `select id, stop is not null as stop, coalesce(holder = $2, false) as held, epoch
+          from dure.turns
+          where id = any($1) and (stop is not null or holder is distinct from $2)`,
       },
       [turns, this.#holder],
     );
@@ -671,7 +686,9 @@ export class TurnStore {
         name: "read_turn",
         text: `select t.status, e.seq, e.place, e.type, e.data, extract(epoch from e.at)::float8 * 1000 as at
           from dure.turns t left join lateral (
-            select seq, place, type, data, at from dure.turn_events where turn_id = t.id and seq > $2 and type <> 'RECORD'
+            select seq, place, type, data, at
+            from dure.turn_events
+            where turn_id = t.id and seq > $2 and type <> 'RECORD'
             union all
             select t.done_seq, '', 'DONE', t.done, t.finished_at where t.done_seq > $2
           ) e on true
@@ -699,7 +716,10 @@ export class TurnStore {
     const rows = await this.#database.query(
       {
         name: "fold_memory",
-        text: "update dure.sessions set memory = $3, memory_rev = memory_rev + 1 where id = $1 and memory_rev = $2 and incarnation = $4 and running_turn is null returning id",
+        text: `update dure.sessions
+          set memory = $3, memory_rev = memory_rev + 1
+          where id = $1 and memory_rev = $2 and incarnation = $4 and running_turn is null
+          returning id`,
       },
       [session, rev, storable(memory), incarnation],
     );

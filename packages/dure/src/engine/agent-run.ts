@@ -1,6 +1,6 @@
 import { z } from "zod";
 import { codeOf } from "../kernel/errors.ts";
-import { isObject, jsonCopy, type JsonObject } from "../kernel/json.ts";
+import { compacted, isObject, jsonCopy, type JsonObject } from "../kernel/json.ts";
 import type { TraceAgent, TurnEvent } from "../kernel/turn-events.ts";
 import type { ModelAnswer, ModelMessage, ModelRequest, ToolSpec } from "../models/model.ts";
 import { inAgentSpan } from "../models/telemetry.ts";
@@ -166,7 +166,7 @@ export class AgentRun {
   #endEvents(trace: TraceAgent, outcome: AgentOutcome | undefined): readonly TurnEvent[] {
     const done: TurnEvent = {
       type: "AGENT_DONE",
-      data: {
+      data: compacted({
         agent: this.#key,
         label: this.#label,
         success: trace.success,
@@ -175,7 +175,7 @@ export class AgentRun {
         error: trace.error ?? undefined,
         retryCount: trace.retries,
         elapsedMs: trace.elapsedMs,
-      },
+      }),
     };
     return outcome && this.#isShown ? [{ type: "LLM_DONE", data: llmDone(outcome) }, done] : [done];
   }

@@ -5,7 +5,7 @@ import type { BudgetStore } from "../durable/budgets.ts";
 const BLOCK_PART = 100;
 /**
  * After a refusal nothing is asked that the pool had too little for, this long, milliseconds: an
- * exhausted pool is not locked by every turn. Source: our choice.
+ * exhausted pool is not locked by every turn.
  */
 const REFUSED_FOR_MS = 500;
 
@@ -132,7 +132,7 @@ export class BudgetPool {
 }
 
 /**
- * However many wait, one question asks for at most so many blocks. Source: our choice; others need
+ * However many wait, one question asks for at most so many blocks. Others need
  * some too.
  */
 const MAX_BLOCKS = 2;

@@ -125,7 +125,7 @@ export function calculate(expression: string): number {
   return value;
 }
 
-/** Bytes that are read of a page, redirects that are followed. Source: our choice. */
+/** Bytes that are read of a page, redirects that are followed. */
 const MAX_PAGE_BYTES = 1_048_576;
 const MAX_REDIRECTS = 5;
 

@@ -174,13 +174,12 @@ class NotToldError extends Error {
 }
 
 /**
- * Deliveries of one hook before it is given up and people are told. Source: our choice; with
+ * Deliveries of one hook before it is given up and people are told. With
  * doubling pauses about 17 minutes.
  */
 const HOOK_ATTEMPTS = 10;
 /**
- * Times that another server is told of a stop: with doubling pauses within a minute. Source: our
- * choice.
+ * Times that another server is told of a stop: with doubling pauses within a minute.
  */
 const STOP_ATTEMPTS = 6;
 

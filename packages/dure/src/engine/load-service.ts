@@ -33,10 +33,12 @@ import type { Validator } from "./agent.ts";
  * Reads a service from its folder. Throws `SERVICE_INVALID` with every problem at its file and
  * line, or `SERVICE_MISSING`.
  *
- *     service.yaml                 (or project.yaml) names agents, flows, state; without it service.ts exports the service
+ *     service.yaml                 (or project.yaml) names agents, flows, state;
+ *                                  without it service.ts exports the service
  *     agents/<key>/card.json       (or card.yaml) model, policy, tools, budget
  *     agents/<key>/prompt.md       the prompt
- *     agents.ts, flows.ts, …       modules whose named exports service.yaml speaks of; with an index.ts, only its exports
+ *     agents.ts, flows.ts, …       modules whose named exports service.yaml speaks of;
+ *                                  with an index.ts, only its exports
  */
 export async function loadService(folder: string): Promise<Service> {
   const { service, problems, file } = await readService(folder);
@@ -117,6 +119,15 @@ export async function importModule(file: string): Promise<Record<string, unknown
 
 type ServiceFile = z.output<typeof serviceSchema>;
 
+/** A service on its way from its folder. */
+interface Reading {
+  readonly root: string;
+  readonly file: ServiceFile;
+  readonly document: SettingsDocument;
+  readonly exports: Exports;
+  readonly problems: Problem[];
+}
+
 async function assemble(
   root: string,
   file: ServiceFile,
@@ -124,97 +135,16 @@ async function assemble(
 ): Promise<{ service: Service | undefined; problems: Problem[] }> {
   const problems: Problem[] = [];
   const exports = await readExports(root, problems);
+  const reading: Reading = { root, file, document, exports, problems };
   const builder = new ServiceBuilder(file.name)
     .about(file)
     .tools({ calculator, clock, ...teamTools, ...exports.tools() })
     .schemas(exports.schemas())
     .validators(exports.functions<Validator>())
     .classes(exports.classes());
-
-  const cards = new Map<string, CardFile>();
-  for (const [key, { class: named, card, stream }] of Object.entries(file.agents)) {
-    const found = await readCardFile(
-      root,
-      key,
-      card,
-      Object.keys(file.agents).length === 1,
-      document,
-      problems,
-    );
-    cards.set(key, found);
-    const prompt = await readPrompt(
-      root,
-      key,
-      found,
-      Object.keys(file.agents).length === 1,
-      document,
-      problems,
-    );
-    builder.agent(key, {
-      class: named,
-      card: found.value as CardInput | undefined,
-      prompt,
-      stream,
-    });
-  }
-
-  const pick = <Value>(
-    kind: string,
-    name: string | undefined,
-    at: readonly string[],
-    known: Readonly<Record<string, Value>>,
-  ): Value | undefined => {
-    if (name === undefined) return undefined;
-    const value = known[name];
-    if (value === undefined) {
-      const other = exports.all.get(name);
-      const unknown = unknownName(at, kind, name, Object.keys(known));
-      problems.push(
-        problemAt(
-          document,
-          at,
-          other
-            ? `names the export "${name}" of ${other.file}, which is no ${kind}`
-            : unknown.message,
-          unknown,
-        ),
-      );
-    }
-    return value;
-  };
-  for (const [flow, name] of Object.entries(file.flows.handlers)) {
-    const handler = pick(
-      "flow handler",
-      name,
-      ["flows", "handlers", flow],
-      exports.functions<FlowHandler>(),
-    );
-    if (handler) builder.flow(flow, handler);
-  }
-  const router = pick(
-    "router",
-    file.flows.router,
-    ["flows", "router"],
-    exports.functions<NonNullable<ServiceOptions["router"]>>(),
-  );
-  if (router) builder.router(router);
-  const completed = pick(
-    "function",
-    file.completed,
-    ["completed"],
-    exports.functions<CompletedSelector>(),
-  );
-  if (completed) builder.completed(completed);
-  if (file.state) {
-    const model = pick("state", file.state.model, ["state", "model"], exports.states());
-    const manager = pick(
-      "state manager",
-      file.state.manager,
-      ["state", "manager"],
-      exports.managers(),
-    );
-    if (model) builder.state(stateOf(model, manager));
-  }
+  const cards = await addAgents(builder, reading);
+  addFlows(builder, reading);
+  addState(builder, reading);
   if (file.memory) builder.memory(file.memory as object);
   if (file.sessions) builder.sessions(file.sessions);
 
@@ -225,6 +155,83 @@ async function assemble(
     if (whole || problem.path.length > 0) problems.push(placed(problem, document, cards));
   }
   return { service: problems.length === 0 ? built.service : undefined, problems };
+}
+
+/** Returns the cards by the keys of their agents. */
+async function addAgents(
+  builder: ServiceBuilder,
+  reading: Reading,
+): Promise<ReadonlyMap<string, CardFile>> {
+  const cards = new Map<string, CardFile>();
+  for (const [key, { class: named, card, stream }] of Object.entries(reading.file.agents)) {
+    const found = await readCardFile(reading, key, card);
+    cards.set(key, found);
+    const prompt = await readPrompt(reading, key, found);
+    builder.agent(key, {
+      class: named,
+      card: found.value as CardInput | undefined,
+      prompt,
+      stream,
+    });
+  }
+  return cards;
+}
+
+function addFlows(builder: ServiceBuilder, reading: Reading): void {
+  const { file, exports } = reading;
+  const handlers = exports.functions<FlowHandler>();
+  for (const [flow, name] of Object.entries(file.flows.handlers)) {
+    const at = ["flows", "handlers", flow];
+    const handler = pick(reading, { kind: "flow handler", name, at }, handlers);
+    if (handler) builder.flow(flow, handler);
+  }
+
+  const { router: routerName } = file.flows;
+  const router = pick(
+    reading,
+    { kind: "router", name: routerName, at: ["flows", "router"] },
+    exports.functions<NonNullable<ServiceOptions["router"]>>(),
+  );
+  if (router) builder.router(router);
+
+  const completed = pick(
+    reading,
+    { kind: "function", name: file.completed, at: ["completed"] },
+    exports.functions<CompletedSelector>(),
+  );
+  if (completed) builder.completed(completed);
+}
+
+function addState(builder: ServiceBuilder, reading: Reading): void {
+  const { file, exports } = reading;
+  if (!file.state) return;
+  const { model: name, manager: managerName } = file.state;
+  const model = pick(reading, { kind: "state", name, at: ["state", "model"] }, exports.states());
+  const manager = pick(
+    reading,
+    { kind: "state manager", name: managerName, at: ["state", "manager"] },
+    exports.managers(),
+  );
+  if (model) builder.state(stateOf(model, manager));
+}
+
+/** The export that a key of service.yaml names; notes a problem where it is none of `known`. */
+function pick<Value>(
+  { document, exports, problems }: Reading,
+  wanted: { kind: string; name: string | undefined; at: readonly string[] },
+  known: Readonly<Record<string, Value>>,
+): Value | undefined {
+  const { kind, name, at } = wanted;
+  if (name === undefined) return undefined;
+  const value = known[name];
+  if (value !== undefined) return value;
+  const other = exports.all.get(name);
+  const unknown = unknownName(at, kind, name, Object.keys(known));
+  const message = other
+    ? `names the export "${name}" of ${other.file}, which is no ${kind}`
+    : unknown.message;
+  problems.push(problemAt(document, at, message, unknown));
+  return undefined;
 }
 
 /** The problem at the key of service.yaml, or at the key of the card's own file. */
@@ -251,20 +258,19 @@ interface CardFile {
 
 const CARD_ENDINGS = [".json", ".yaml", ".yml"] as const;
 
-async function readCardFile(
-  root: string,
-  key: string,
-  card: unknown,
-  isOnly: boolean,
-  document: SettingsDocument,
-  problems: Problem[],
-): Promise<CardFile> {
+/** Files beside service.yaml itself belong to its only agent. */
+function isOnlyAgent({ file }: Reading): boolean {
+  return Object.keys(file.agents).length === 1;
+}
+
+async function readCardFile(reading: Reading, key: string, card: unknown): Promise<CardFile> {
+  const { root, document, problems } = reading;
   if (card !== undefined && typeof card !== "string") return { value: card };
   const candidates =
     card !== undefined
       ? [card]
-      : [`agents/${key}/card`, `cards/${key}`, ...(isOnly ? ["card"] : [])].flatMap((stem) =>
-          CARD_ENDINGS.map((ending) => stem + ending),
+      : [`agents/${key}/card`, `cards/${key}`, ...(isOnlyAgent(reading) ? ["card"] : [])].flatMap(
+          (stem) => CARD_ENDINGS.map((ending) => stem + ending),
         );
   const found = candidates.filter((candidate) => existsSync(path.join(root, candidate)));
   if (card !== undefined && found.length === 0) {
@@ -290,13 +296,11 @@ async function readCardFile(
 }
 
 async function readPrompt(
-  root: string,
+  reading: Reading,
   key: string,
   card: CardFile,
-  isOnly: boolean,
-  document: SettingsDocument,
-  problems: Problem[],
 ): Promise<string | undefined> {
+  const { root, document, problems } = reading;
   const beside =
     card.file !== undefined && path.dirname(card.file) !== root
       ? [path.relative(root, path.join(path.dirname(card.file), "prompt.md"))]
@@ -306,7 +310,7 @@ async function readPrompt(
       `agents/${key}/prompt.md`,
       `prompts/${key}.md`,
       ...beside,
-      ...(isOnly ? ["prompt.md"] : []),
+      ...(isOnlyAgent(reading) ? ["prompt.md"] : []),
     ].map((file) => path.normalize(file)),
   );
   const found = [...candidates].filter((candidate) => existsSync(path.join(root, candidate)));

@@ -14,7 +14,6 @@ import { storedCall } from "./stored-call.ts";
 
 /**
  * Folds that run at once, and that may wait; beyond, a session is folded after its next turn.
- * Source: our choice.
  */
 const FOLDS_AT_ONCE = 4;
 const MAX_FOLDS_WAITING = 1_000;

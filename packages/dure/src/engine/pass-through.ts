@@ -150,5 +150,4 @@ export async function tryStopElsewhere(
   ).catch(() => {});
 }
 
-/** Source: our choice. */
 const TRY_WITHIN_MS = 5_000;

@@ -1,6 +1,6 @@
 import type { z } from "zod";
 import { DureError } from "../kernel/errors.ts";
-import { isObject } from "../kernel/json.ts";
+import { compacted, isObject } from "../kernel/json.ts";
 import { cardSchema, type Card, type CardInput } from "../models/card.ts";
 import { closest } from "../models/spelling.ts";
 import {
@@ -104,7 +104,7 @@ export class ServiceBuilder {
   }: {
     [Key in "title" | "description" | "examples" | "version"]?: ServiceOptions[Key] | undefined;
   }): this {
-    Object.assign(this.#options, present({ title, description, examples, version }));
+    Object.assign(this.#options, compacted({ title, description, examples, version }));
     return this;
   }
 
@@ -269,7 +269,7 @@ export class ServiceBuilder {
     const policy = ["card", "policy"];
     const { schema, validate } = card.policy;
     // Absent and not undefined: a class may spread its parts over defaults.
-    const optional = present({
+    const optional = compacted({
       card: spec.card,
       prompt: spec.prompt,
       schema: find("schema", this.#schemas, schema, [...policy, "schema"]),
@@ -421,10 +421,4 @@ export function unknownName(
 // oxlint-disable-next-line typescript/no-explicit-any -- whatever was exported
 function isClass(value: unknown): value is new (...parts: any[]) => Agent | CustomAgent {
   return typeof value === "function" && /^class\b/.test(Function.prototype.toString.call(value));
-}
-
-function present<Value extends object>(value: Value): Partial<Value> {
-  return Object.fromEntries(
-    Object.entries(value).filter(([, member]) => member !== undefined),
-  ) as Partial<Value>;
 }

@@ -40,7 +40,7 @@ interface FoundTurn {
   readonly lastSeq: number;
 }
 
-/** Turns of a session's history that are given. Source: our choice; a page shows them at once. */
+/** Turns of a session's history that are given. A page shows them at once. */
 const MAX_HISTORY = 100;
 const PAGE_DEFAULT = 50;
 const MAX_PAGE = 200;
@@ -65,9 +65,16 @@ export class SessionReader {
       options.cursor === undefined ? [null, null] : readCursor(options.cursor);
     const rows = await this.#database.query<SessionRow>(
       {
-        text: `select id, service, title, running_turn, extract(epoch from updated_at)::float8 * 1000 as updated_at from dure.sessions s
-          where ($1::text is null or tenant = $1) and id not like 'room:%' and id not like 'job:%' and ($2::float8 is null or (updated_at, id) < (to_timestamp($2 / 1000.0), $3))
-            and ($4::text is null or title ilike $4 or substr(id, case when tenant = '' then 1 else length(tenant) + 2 end) ilike $4)
+        text: `select id, service, title, running_turn,
+            extract(epoch from updated_at)::float8 * 1000 as updated_at
+          from dure.sessions s
+          where ($1::text is null or tenant = $1)
+            and id not like 'room:%'
+            and id not like 'job:%'
+            and ($2::float8 is null or (updated_at, id) < (to_timestamp($2 / 1000.0), $3))
+            and ($4::text is null
+              or title ilike $4
+              or substr(id, case when tenant = '' then 1 else length(tenant) + 2 end) ilike $4)
           order by s.updated_at desc, s.id desc limit $5`, // the columns: their index has this order, the number that is selected has none
       },
       [
@@ -139,7 +146,9 @@ export class SessionReader {
   ): Promise<{ turn: string | null; tenant: string } | undefined> {
     const [row] = await this.#database.query<{ running_turn: string | null; tenant: string }>(
       {
-        text: "select running_turn, tenant from dure.sessions where id = $1 and ($2::text is null or tenant = $2)",
+        text: `select running_turn, tenant
+          from dure.sessions
+          where id = $1 and ($2::text is null or tenant = $2)`,
       },
       [sessionKeyFor(tenant, id), tenant],
     );
@@ -163,8 +172,13 @@ export class SessionReader {
     }>(
       {
         name: "find_turn",
-        text: `select t.status, t.session_id, s.tenant, coalesce(t.done_seq, (select max(seq) from dure.turn_events where turn_id = t.id and type <> 'RECORD'), 0)::int as last_seq
-          from dure.turns t join dure.sessions s on s.id = t.session_id where t.id = $1 and ($2::text is null or s.tenant = $2)`,
+        text: `select t.status, t.session_id, s.tenant,
+            coalesce(t.done_seq, (
+              select max(seq) from dure.turn_events where turn_id = t.id and type <> 'RECORD'
+            ), 0)::int as last_seq
+          from dure.turns t
+          join dure.sessions s on s.id = t.session_id
+          where t.id = $1 and ($2::text is null or s.tenant = $2)`,
       },
       [turnId, tenant],
     );
@@ -186,7 +200,9 @@ export class SessionReader {
     }>(
       {
         name: "memory_of_session",
-        text: "select memory, memory_rev, incarnation from dure.sessions where id = $1 and running_turn is null",
+        text: `select memory, memory_rev, incarnation
+          from dure.sessions
+          where id = $1 and running_turn is null`,
       },
       [session],
     );
@@ -209,8 +225,11 @@ export class SessionReader {
   ): Promise<{ id: string } | undefined> {
     const [row] = await this.#database.query<{ id: string }>(
       {
-        text: `select id from dure.escalations where subject = $1 and status = 'resolved' and resolution->>'value' = 'approve'
-          and (used_at is null and (expires_at is null or expires_at > clock_timestamp()) or used_by = $2 and not (id = any($3)))
+        text: `select id
+          from dure.escalations
+          where subject = $1 and status = 'resolved' and resolution->>'value' = 'approve'
+            and (used_at is null and (expires_at is null or expires_at > clock_timestamp())
+              or used_by = $2 and not (id = any($3)))
           order by used_at nulls last, created_at desc limit 1`,
       },
       [subject, turn, known],
@@ -222,7 +241,9 @@ export class SessionReader {
     const [row] = await this.#database.query<SessionRow>(
       {
         name: "session",
-        text: "select *, extract(epoch from updated_at)::float8 * 1000 as updated_at from dure.sessions where id = $1 and ($2::text is null or tenant = $2)",
+        text: `select *, extract(epoch from updated_at)::float8 * 1000 as updated_at
+          from dure.sessions
+          where id = $1 and ($2::text is null or tenant = $2)`,
       },
       [sessionKeyFor(tenant, id), tenant],
     );
@@ -247,8 +268,14 @@ export class SessionReader {
       {
         name: "session_history",
         text: `select * from (
-            select m.turn_id, m.author, m.text, m.ordinal, extract(epoch from m.at)::float8 * 1000 as at, t.done, extract(epoch from t.finished_at)::float8 * 1000 as finished_at
-            from dure.messages m left join dure.turns t on t.id = m.turn_id where m.session_id = $1 order by m.ordinal desc limit $2
+            select m.turn_id, m.author, m.text, m.ordinal,
+              extract(epoch from m.at)::float8 * 1000 as at, t.done,
+              extract(epoch from t.finished_at)::float8 * 1000 as finished_at
+            from dure.messages m
+            left join dure.turns t on t.id = m.turn_id
+            where m.session_id = $1
+            order by m.ordinal desc
+            limit $2
           ) newest order by ordinal`,
       },
       [session, MAX_HISTORY],
@@ -290,7 +317,10 @@ export class SessionReader {
     const rows = await this.#database.query<JournalRow & { turn_id: string }>(
       {
         name: "shown_text",
-        text: "select turn_id, seq, place, type, data from dure.turn_events where turn_id = any($1) and type in ('LLM_TOKEN', 'AGENT_START') order by turn_id, seq",
+        text: `select turn_id, seq, place, type, data
+          from dure.turn_events
+          where turn_id = any($1) and type in ('LLM_TOKEN', 'AGENT_START')
+          order by turn_id, seq`,
       },
       [turns],
     );
@@ -311,7 +341,11 @@ export class SessionReader {
     }>(
       {
         name: "session_completed",
-        text: "select service, flow, stage, turn_id, extract(epoch from at)::float8 * 1000 as at, data from dure.completed where session_id = $1 order by id desc limit 50",
+        text: `select service, flow, stage, turn_id, extract(epoch from at)::float8 * 1000 as at, data
+          from dure.completed
+          where session_id = $1
+          order by id desc
+          limit 50`,
       },
       [session],
     );

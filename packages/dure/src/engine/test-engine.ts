@@ -68,19 +68,9 @@ export async function startTestEngine(
     offline: options.offline ?? [],
     providers: options.providers,
   });
-  const name =
-    options.model ?? (options.offline?.[0] ? `offline:${options.offline[0].name}` : "offline:echo");
-  const [provider, model] = [name.slice(0, name.indexOf(":")), name.slice(name.indexOf(":") + 1)];
-  await database.query(
-    {
-      text: "insert into dure.processes (id, app_version, host, machine, pid, pid_started) values ($1, '0', '', '', 0, '')",
-    },
-    [processId],
-  );
+  await registerProcess(database, processId);
   const engine = new Engine({
-    services: Array.isArray(services)
-      ? (services as readonly AnyService[])
-      : [services as AnyService],
+    services: [services].flat(),
     database,
     notifications,
     models,
@@ -88,7 +78,7 @@ export async function startTestEngine(
     logger,
     processId,
     lease: lease.signal,
-    defaultLlm: { provider: provider as "offline", model, fallbacks: [] },
+    defaultLlm: llmOf(options),
     devMode: true,
     ...options.engine,
   });
@@ -106,17 +96,33 @@ export async function startTestEngine(
     url: options.on?.url ?? owned!.url,
     processId,
     fence: () => lease.abort(new Error("fenced by the test")),
-    async say(message, { key, ...request } = {}) {
-      const turn = engine.turn(
-        { session: "s1", message, ...request },
-        key === undefined ? {} : { key },
-      );
-      const events: TurnEvent[] = [];
-      for await (const event of turn) events.push(event);
-      const last = events.at(-1);
-      if (last?.type !== "DONE") throw new Error("the turn ended without DONE");
-      return { turnId: await turn.turnId, done: last.data, events };
-    },
+    say: (message, request) => say(engine, message, request),
     [Symbol.asyncDispose]: () => kept.disposeAsync(),
   };
+}
+
+async function registerProcess(database: Database, processId: string): Promise<void> {
+  const text = `insert into dure.processes (id, app_version, host, machine, pid, pid_started)
+    values ($1, '0', '', '', 0, '')`;
+  await database.query({ text }, [processId]);
+}
+
+function llmOf({ model, offline }: TestEngineOptions): EngineOptions["defaultLlm"] {
+  const name = model ?? (offline?.[0] ? `offline:${offline[0].name}` : "offline:echo");
+  const colon = name.indexOf(":");
+  const provider = name.slice(0, colon) as "offline";
+  return { provider, model: name.slice(colon + 1), fallbacks: [] };
+}
+
+async function say(
+  engine: Engine,
+  message: string,
+  { key, ...request }: Partial<TurnRequest> & { key?: string } = {},
+): ReturnType<TestEngine["say"]> {
+  const turn = engine.turn({ session: "s1", message, ...request }, { key });
+  const events: TurnEvent[] = [];
+  for await (const event of turn) events.push(event);
+  const last = events.at(-1);
+  if (last?.type !== "DONE") throw new Error("the turn ended without DONE");
+  return { turnId: await turn.turnId, done: last.data, events };
 }

@@ -1,5 +1,5 @@
 import { codeOf, DureError, messageOf } from "../kernel/errors.ts";
-import type { JsonObject } from "../kernel/json.ts";
+import { compacted, type JsonObject } from "../kernel/json.ts";
 import type { NewPlatformEvent } from "../kernel/platform-events.ts";
 import type { Done, HookRecord, TraceAgent, TurnError } from "../kernel/turn-events.ts";
 import type { ClaimedTurn, FinishedTurn } from "../durable/turns.ts";
@@ -34,7 +34,7 @@ export function doneOf(
   const nextAction = payload.nextAction ?? "ASK";
   const buttons = payload.uiHint?.buttons ?? buttonsFor(nextAction, turn.locale);
   const uiHint = buttons ? { ...payload.uiHint, buttons } : (payload.uiHint ?? {});
-  return {
+  return compacted({
     message: payload.message,
     nextAction,
     uiHint: Object.keys(uiHint).length > 0 ? uiHint : undefined,
@@ -45,7 +45,7 @@ export function doneOf(
     slotsCard: payload.slotsCard,
     receipt: payload.receipt,
     receipts: payload.receipts,
-  };
+  });
 }
 
 /**

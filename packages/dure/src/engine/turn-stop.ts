@@ -128,6 +128,6 @@ export class TurnStop {
 const FIRST_EPOCH = 1;
 /**
  * How long a stop waits for a handler to come, over its records, to an effect of an earlier life,
- * milliseconds. Source: our choice; nothing on the way takes time.
+ * milliseconds. Nothing on the way takes time.
  */
 const MAX_REPLAY_MS = 5_000;

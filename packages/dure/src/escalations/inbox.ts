@@ -439,7 +439,10 @@ const RAISE = {
 };
 const SETTLE = {
   name: "escalation.settle",
-  text: "select c.id from dure.escalations e cross join lateral dure.close_escalation(e.id, 'resolved', $2, $3) c where e.subject = $1 and e.status = 'open'",
+  text: `select c.id
+    from dure.escalations e
+    cross join lateral dure.close_escalation(e.id, 'resolved', $2, $3) c
+    where e.subject = $1 and e.status = 'open'`,
 };
 const ANSWER = {
   name: "escalation.answer",
@@ -459,22 +462,39 @@ const ONE = {
 };
 const LOCK = {
   name: "escalation.lock",
-  text: `select ${COLUMNS} from dure.escalations e where id = $1 and ($2::text is null or tenant = $2) for update`,
+  text: `select ${COLUMNS}
+    from dure.escalations e
+    where id = $1 and ($2::text is null or tenant = $2)
+    for update`,
 };
 const EXPIRED = {
   name: "escalation.expired",
-  text: "select id from dure.escalations where status = 'open' and expires_at < clock_timestamp() order by expires_at limit $1",
+  text: `select id
+    from dure.escalations
+    where status = 'open' and expires_at < clock_timestamp()
+    order by expires_at
+    limit $1`,
 };
 const TAKE_EXPIRED = {
   name: "escalation.take_expired",
-  text: "select id from dure.escalations where id = $1 and status = 'open' and expires_at < clock_timestamp() for update skip locked",
+  text: `select id
+    from dure.escalations
+    where id = $1 and status = 'open' and expires_at < clock_timestamp()
+    for update skip locked`,
 };
 const LIST = {
   name: "escalation.list",
   text: `select ${COLUMNS} from dure.escalations e
-          where ($1::text is null or tenant = $1) and ($2::text is null or case when ${IS_LATE} then 'dismissed' else status end = $2)
-            and ($3::text is null or severity = $3) and ($4::text is null or type = $4) and ($5::text is null or run = $5) and ($6::text is null or port = $6)
-            and ($7::text is null or job = $7) and ($8::text is null or room = $8) and ($9::text is null or session_id = $9)
-            and ($10::bigint is null or (created_at, id) < (to_timestamp(0) + $10::bigint * interval '1 microsecond', $11::text))
+          where ($1::text is null or tenant = $1)
+            and ($2::text is null or case when ${IS_LATE} then 'dismissed' else status end = $2)
+            and ($3::text is null or severity = $3)
+            and ($4::text is null or type = $4)
+            and ($5::text is null or run = $5)
+            and ($6::text is null or port = $6)
+            and ($7::text is null or job = $7)
+            and ($8::text is null or room = $8)
+            and ($9::text is null or session_id = $9)
+            and ($10::bigint is null
+              or (created_at, id) < (to_timestamp(0) + $10::bigint * interval '1 microsecond', $11::text))
           order by created_at desc, id desc limit $12`,
 };

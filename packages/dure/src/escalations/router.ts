@@ -50,15 +50,15 @@ const ROUTE_TOPICS = {
 } as const satisfies Record<RouteTarget, string>;
 
 /**
- * How often somebody looks for what is due, milliseconds. Source: our choice; a person notices no
+ * How often a process looks for what is due, milliseconds. A person notices no
  * second.
  */
 const LOOK_EVERY_MS = 1_000;
 /** Escalations that one look leads on at most; the next one follows at once when there are more. */
 const AT_ONCE = 50;
 /**
- * Milliseconds that the operator agent has for one answer; then people are told. Source: our
- * choice, below the shortest step.
+ * Milliseconds that the operator agent has for one answer; then people are told. Below the
+ * shortest step.
  */
 const OPERATOR_TIMEOUT_MS = 120_000;
 /** Escalations that the operator agent answers at the same time, in all processes together. */
@@ -252,19 +252,32 @@ async function handOn(database: Queryable, id: string): Promise<void> {
 
 const DUE = {
   name: "route.due",
-  text: "select id from dure.escalations where status = 'open' and next_step_at <= clock_timestamp() order by next_step_at limit $1",
+  text: `select id
+    from dure.escalations
+    where status = 'open' and next_step_at <= clock_timestamp()
+    order by next_step_at
+    limit $1`,
 };
 const TAKE = {
   name: "route.take",
-  text: "select id, tenant, type, severity, step from dure.escalations where id = $1 and status = 'open' and next_step_at <= clock_timestamp() for update skip locked",
+  text: `select id, tenant, type, severity, step
+    from dure.escalations
+    where id = $1 and status = 'open' and next_step_at <= clock_timestamp()
+    for update skip locked`,
 };
 const MOVE = {
   name: "route.move",
   text: `with moved as (
-           update dure.escalations e set step = $2, next_step_at = clock_timestamp() + $3::double precision * interval '1 millisecond' where id = $1 returning e.*)
+           update dure.escalations e
+           set step = $2,
+             next_step_at = clock_timestamp() + $3::double precision * interval '1 millisecond'
+           where id = $1
+           returning e.*)
          select dure.escalation_event(moved::dure.escalations, 'escalation.routed', $4) from moved`,
 };
 const HAND_ON = {
   name: "route.hand_on",
-  text: "update dure.escalations set next_step_at = clock_timestamp() where id = $1 and status = 'open' and step = 'operator'",
+  text: `update dure.escalations
+    set next_step_at = clock_timestamp()
+    where id = $1 and status = 'open' and step = 'operator'`,
 };

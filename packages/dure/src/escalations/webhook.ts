@@ -76,7 +76,7 @@ class WebhookError extends DureError {
   }
 }
 
-/** Longest wait that a webhook may ask for, milliseconds. Source: our choice. */
+/** Longest wait that a webhook may ask for, milliseconds. */
 const LONGEST_WAIT_MS = 3_600_000;
 
 /** What an answer means for the next attempt. Pure. Source: docs/spec/collaboration §6. */

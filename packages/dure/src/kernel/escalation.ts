@@ -124,7 +124,7 @@ export const ESCALATION_TYPES = [
 ] as const;
 export type EscalationType = (typeof ESCALATION_TYPES)[number];
 
-/** Characters of a note that comes with an answer. Source: our choice; a hint is no document. */
+/** Characters of a note that comes with an answer. A hint is no document. */
 export const MAX_NOTE = 4_000;
 
 /**
@@ -138,7 +138,7 @@ export function subjectOf(type: EscalationType, source: EscalationSource): strin
   return [type, ...named].join(":");
 }
 
-/** Characters of a title. Source: our choice; it stands in one line of lists and buttons. */
+/** Characters of a title. It stands in one line of lists and buttons. */
 const MAX_TITLE = 300;
 
 /** A sentence as a title; one that is too long stands whole in the description. Pure. */

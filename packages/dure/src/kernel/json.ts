@@ -48,10 +48,19 @@ export function jsonCopy(value: unknown, what: string): Json {
       `${what} cannot be stored: ${messageOf(error).split("\n", 1)[0]}.`,
       {
         class: "input",
-        hint: "Give texts, numbers, lists and objects of them; a BigInt as text, and no object that holds itself.",
+        hint: [
+          "Give texts, numbers, lists and objects of them;",
+          "a BigInt as text, and no object that holds itself.",
+        ].join(" "),
       },
     );
   }
+}
+
+/** The object without its undefined members, for readers that look whether a member is there. */
+export function compacted<Value extends object>(value: Value): Value {
+  const members = Object.entries(value).filter(([, member]) => member !== undefined);
+  return Object.fromEntries(members) as Value;
 }
 
 export function isObject(value: unknown): value is Record<string, unknown> {

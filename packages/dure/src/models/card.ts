@@ -26,17 +26,17 @@ export interface Llm extends LlmRef {
 export interface Policy {
   /**
    * Calls of one model in one run of the agent, the first included, 1–20. `max_retry: n` is
-   * `maxAttempts: n + 1`. Default 3 (our choice).
+   * `maxAttempts: n + 1`. Default 3.
    */
   readonly maxAttempts: number;
   /**
-   * Before attempt n + 1 the wait is `backoffSec × n` seconds. Default 1 (our choice). Source of
+   * Before attempt n + 1 the wait is `backoffSec × n` seconds. Default 1. Source of
    * the rule: docs/spec/conversation §4.
    */
   readonly backoffSec: number;
   /**
    * After this many seconds a call is interrupted and counts as failed, at most {@link
-   * MAX_CALL_SEC}. Default 60 (our choice).
+   * MAX_CALL_SEC}. Default 60.
    */
   readonly timeoutSec: number;
   /**

@@ -53,8 +53,8 @@ export interface ModelsOptions {
 }
 
 /**
- * UTF-16 units of one answer, so that a server that never stops does not fill the memory. Source:
- * our choice, far above what `maxOutputTokens` allows.
+ * UTF-16 units of one answer, so that a server that never stops does not fill the memory. Far
+ * above what `maxOutputTokens` allows.
  */
 const MAX_ANSWER_UNITS = 4_000_000;
 

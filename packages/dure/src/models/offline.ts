@@ -189,8 +189,7 @@ export class OfflineModels {
       random: () => (random ??= randomFrom(canonicalJson(request)))(),
       signal,
     });
-    const answer: OfflineAnswer =
-      typeof reply === "string" ? { text: reply } : isAsyncIterable(reply) ? {} : reply;
+    const answer = answerOf(reply);
     if (answer.delayMs) await this.#clock.sleep(answer.delayMs, { signal });
 
     yield { type: "stream-start", warnings: [] };
@@ -206,16 +205,27 @@ export class OfflineModels {
       throw answer.error instanceof Error ? answer.error : httpError(model.name, answer.error);
     }
 
-    for (const [index, { id, name, args, rawArgs }] of (answer.toolCalls ?? []).entries()) {
-      yield {
-        type: "tool-call",
-        toolCallId: id ?? `offline_${call}_${index + 1}`,
-        toolName: name,
-        input: rawArgs ?? JSON.stringify(args ?? {}),
-      };
-    }
+    yield* toolCallsOf(answer, call);
     yield { type: "finish", finishReason: finishOf(answer), usage: usageOf(answer) };
   }
+}
+
+/** What is said besides the pieces of a text that comes bit by bit. */
+function answerOf(reply: string | OfflineAnswer | AsyncIterable<string>): OfflineAnswer {
+  if (typeof reply === "string") return { text: reply };
+  return isAsyncIterable(reply) ? {} : reply;
+}
+
+function toolCallsOf(
+  { toolCalls = [] }: OfflineAnswer,
+  call: number,
+): readonly LanguageModelV4StreamPart[] {
+  return toolCalls.map(({ id, name, args, rawArgs }, index) => ({
+    type: "tool-call",
+    toolCallId: id ?? `offline_${call}_${index + 1}`,
+    toolName: name,
+    input: rawArgs ?? JSON.stringify(args ?? {}),
+  }));
 }
 
 function piecesOf(answer: OfflineAnswer): readonly string[] {
@@ -267,7 +277,7 @@ function exampleOf(schema: unknown, message: string, member = ""): Json {
   if (Array.isArray(schema["enum"])) return schema["enum"][0] as Json;
   const variants = schema["anyOf"] ?? schema["oneOf"];
   if (Array.isArray(variants)) return exampleOf(variants[0], message, member);
-  switch (Array.isArray(schema["type"]) ? schema["type"][0] : schema["type"]) {
+  switch ([schema["type"]].flat()[0]) {
     case "string":
       return member === "message" ? message : "";
     case "integer":
@@ -277,20 +287,23 @@ function exampleOf(schema: unknown, message: string, member = ""): Json {
       return false;
     case "array":
       return [];
-    case "object": {
-      const members = isObject(schema["properties"]) ? schema["properties"] : {};
-      const required: readonly unknown[] = Array.isArray(schema["required"])
-        ? schema["required"]
-        : [];
-      return Object.fromEntries(
-        Object.entries(members)
-          .filter(([key]) => required.includes(key))
-          .map(([key, inner]) => [key, exampleOf(inner, message, key)]),
-      );
-    }
+    case "object":
+      return exampleObject(schema, message);
     default:
       return null;
   }
+}
+
+/** Its required members alone. */
+function exampleObject(schema: Readonly<Record<string, unknown>>, message: string): Json {
+  const { properties, required } = schema;
+  const members = isObject(properties) ? Object.entries(properties) : [];
+  const names: readonly unknown[] = Array.isArray(required) ? required : [];
+  return Object.fromEntries(
+    members
+      .filter(([key]) => names.includes(key))
+      .map(([key, inner]) => [key, exampleOf(inner, message, key)]),
+  );
 }
 
 function isAsyncIterable(value: unknown): value is AsyncIterable<string> {

@@ -141,7 +141,9 @@ async function stopIdle(
 
 async function hasClients(session: pg.Client): Promise<boolean> {
   const { rows } = await session.query<{ some: boolean }>(
-    "select exists (select from pg_stat_activity where backend_type = 'client backend' and pid <> pg_backend_pid()) as some",
+    `select exists (select from pg_stat_activity
+        where backend_type = 'client backend'
+        and pid <> pg_backend_pid()) as some`,
   );
   return rows[0]?.some === true;
 }
