@@ -46,7 +46,8 @@ export async function runExample(
         console.log(`나    ${message}`);
         const done = await team.engine.turn({ session, message, ...request }).done;
         console.log(
-          `두레  ${done.message.replaceAll("\n", "\n      ")}${done.uiHint?.buttons ? `  [${done.uiHint.buttons.join("] [")}]` : ""}`,
+          "두레  " +
+            `${done.message.replaceAll("\n", "\n      ")}${done.uiHint?.buttons ? `  [${done.uiHint.buttons.join("] [")}]` : ""}`,
         );
         return done;
       },

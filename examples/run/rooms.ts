@@ -30,7 +30,8 @@ await runExample(
       for (const { id, authorName, text } of messages) {
         if (!shown.has(id)) {
           console.log(
-            `${indent}${authorName}: ${text.replace(/<@(\w+)>/g, (_all, agent: string) => `@${rooms.directory.nameOf(agent)}`).replaceAll("\n", `\n${indent}  `)}`,
+            `${indent}${authorName}: ` +
+              `${text.replace(/<@(\w+)>/g, (_all, agent: string) => `@${rooms.directory.nameOf(agent)}`).replaceAll("\n", `\n${indent}  `)}`,
           );
         }
         shown.add(id);

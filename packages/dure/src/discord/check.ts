@@ -80,7 +80,9 @@ function failureOf(account: ChannelAccount, error: ChannelError): ChannelFinding
   return {
     ok: false,
     what: `${account.id}: Discord does not accept the token.`,
-    hint: "Reset the token in the developer portal, under Bot, and put the new one where the configuration names it.",
+    hint:
+      "Reset the token in the developer portal, under Bot, and put the new one where the " +
+      "configuration names it.",
   };
 }
 

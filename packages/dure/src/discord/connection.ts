@@ -528,7 +528,8 @@ export class AccountConnection {
       if (!signal.aborted) {
         logger.warn(
           { account: id, thread, err: error },
-          `${id} could not join the thread ${name}: it hears nothing there until it is mentioned (${messageOf(error)})`,
+          `${id} could not join the thread ${name}: it hears nothing there until it is ` +
+            `mentioned (${messageOf(error)})`,
         );
       }
       return;

@@ -52,7 +52,8 @@ export class Inbox {
       const { logger, account, limit } = this.#options;
       logger.warn(
         { account, limit },
-        `inbox of ${account} is full: ${limit} messages wait to be stored; they are left out now and read again from Discord`,
+        `inbox of ${account} is full: ${limit} messages wait to be stored; they are left out ` +
+          "now and read again from Discord",
       );
       this.#overflown = true;
       this.#lanes.clear();
@@ -123,7 +124,8 @@ export class Inbox {
       this.#failuresInARow++;
       logger.warn(
         { account, place, err: error },
-        `a message for ${account} could not be stored (${messageOf(error)}); it will be read again from Discord`,
+        `a message for ${account} could not be stored (${messageOf(error)}); it will be read ` +
+          "again from Discord",
       );
       this.readGap();
     }
@@ -160,7 +162,8 @@ export class Inbox {
       }
     }
     this.#held = false;
-    this.#filling = undefined; // in the same step, so that no gap finds a reader that has already looked for the last time
+    // in the same step, so that no gap finds a reader that has already looked for the last time
+    this.#filling = undefined;
     for (const place of this.#lanes.keys()) this.#run(place);
   }
 }

@@ -605,7 +605,8 @@ export class Jobs {
     const report = { ...found, incomplete: pending + running };
     this.#options.logger.info(
       { ...report },
-      `jobs ${when}: ${report.resumed} resumed, ${report.abandoned} given up, ${report.removed} old ones removed, ${report.incomplete} have not ended`,
+      `jobs ${when}: ${report.resumed} resumed, ${report.abandoned} given up, ` +
+        `${report.removed} old ones removed, ${report.incomplete} have not ended`,
     );
     await this.#store.emit("jobs.recovered", { ...report });
     return report;
@@ -705,7 +706,8 @@ export class Jobs {
       this.#troubles.delete(id);
       logger.info(
         { job: id, end },
-        `job ${id} ${end === "rests" ? "waits for a person" : end === "over" ? "has ended" : "is led by another process"}`,
+        `job ${id} ` +
+          `${end === "rests" ? "waits for a person" : end === "over" ? "has ended" : "is led by another process"}`,
       );
     } catch (error) {
       if (signal.aborted || error instanceof JobFencedError) return;

@@ -96,7 +96,10 @@ export class Directory {
   unknownHint(id: string): string {
     const known =
       this.agents.map((agent) => `${agent.id} (${agent.displayName})`).join(", ") || "none";
-    return `Agents are: ${known}. A new one needs the key agents.${id} in dure.config.ts (and agents.${id}.accounts for other account ids), then dure reload or a restart`;
+    return (
+      `Agents are: ${known}. A new one needs the key agents.${id} in dure.config.ts (and ` +
+      `agents.${id}.accounts for other account ids), then dure reload or a restart`
+    );
   }
 
   /** The agent that an account of the platform belongs to. */
@@ -159,7 +162,8 @@ export class Directory {
       );
       logger.info(
         { agent: agent.id },
-        `agent ${agent.id} (${agent.displayName}) is ${accounts.join(", ") || "nowhere"}${agent.channel === undefined ? "" : `, its channel is ${agent.channel}`}`,
+        `agent ${agent.id} (${agent.displayName}) is ` +
+          `${accounts.join(", ") || "nowhere"}${agent.channel === undefined ? "" : `, its channel is ${agent.channel}`}`,
       );
       for (const adapter of adapters) {
         if (agent.accounts[adapter]) continue;

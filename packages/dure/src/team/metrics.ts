@@ -53,7 +53,8 @@ export function teamMetrics({
     stall: gauge(
       own,
       "dure_event_loop_stall_ms_max",
-      "Longest time for which the main thread did nothing else, since the look before, in milliseconds. With several readers of these metrics each sees its own part.",
+      "Longest time for which the main thread did nothing else, since the look before, in " +
+        "milliseconds. With several readers of these metrics each sees its own part.",
     ),
     complete: gauge(
       own,
@@ -65,7 +66,9 @@ export function teamMetrics({
   const sinceStart = (name: string, help: string): Counter =>
     new Counter({
       name,
-      help: `${help}, in all processes, since this one has started: take the max over processes, not the sum.`,
+      help:
+        `${help}, in all processes, since this one has started: take the max over processes, ` +
+        "not the sum.",
       registers: [shared],
     });
   const all = {

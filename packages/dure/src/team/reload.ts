@@ -100,7 +100,8 @@ export class Reloader {
     };
     logger.info(
       { ...report },
-      `the team was read anew: ${report.services.length} services, ${report.agents.length} agents${report.restart.length === 0 ? "" : `; a restart is needed for ${report.restart.join(", ")}`}`,
+      `the team was read anew: ${report.services.length} services, ${report.agents.length} ` +
+        `agents${report.restart.length === 0 ? "" : `; a restart is needed for ${report.restart.join(", ")}`}`,
     );
     return report;
   }

@@ -12,7 +12,7 @@ import type { Jobs } from "../jobs/jobs.ts";
 import type { Clock } from "../kernel/clock.ts";
 import { DureError } from "../kernel/errors.ts";
 import type { Logger } from "../kernel/logger.ts";
-import { waitingForNobody } from "../rooms/accounts.ts";
+import { waitingWithoutAccount } from "../rooms/accounts.ts";
 import type { ChannelAdapter, ChannelFinding, ChannelPort } from "../rooms/channel-adapter.ts";
 import { Directory, type RoomAgent, type RoomChannel } from "../rooms/directory.ts";
 import { ROOM_LIMITS, type RoomLimits } from "../rooms/limits.ts";
@@ -153,7 +153,7 @@ export async function checkWaiting(
   const findings = adapterNames(config)
     .filter((name) => name !== "web")
     .map(async (adapter) =>
-      (await waitingForNobody(database, adapter, directory)).map(
+      (await waitingWithoutAccount(database, adapter, directory)).map(
         ({ agent, count }): AccountFinding => ({
           agent,
           adapter,
@@ -308,7 +308,9 @@ async function conversationOf(
   return (
     job && {
       id: job.conversationId,
-      subject: `${directory.nameOf(job.requester)} ↔ ${directory.nameOf(job.target)} · ${threadTopic(job.topic ?? undefined, job.message)}`,
+      subject:
+        `${directory.nameOf(job.requester)} ↔ ${directory.nameOf(job.target)} · ` +
+        `${threadTopic(job.topic ?? undefined, job.message)}`,
     }
   );
 }
@@ -322,7 +324,8 @@ export function roomLimits(settings: Settings): RoomLimits {
   if (firstReminderMs >= secondReminderMs || secondReminderMs >= unansweredMs) {
     throw new DureError(
       "SETTINGS_DISAGREE",
-      `limits.reminders must come one after another: first ${firstReminderMs} ms, second ${secondReminderMs} ms, escalate ${unansweredMs} ms.`,
+      `limits.reminders must come one after another: first ${firstReminderMs} ms, second ` +
+        `${secondReminderMs} ms, escalate ${unansweredMs} ms.`,
       {
         class: "input",
         hint: "Let each be longer than the one before; all count from the request.",
