@@ -1,7 +1,7 @@
 /**
- * `npm run example:dev-team`: six ports on a small TypeScript repository that this program makes, built by offline pairs in
- * isolation, with real git and real test runs. First tries fail, feedback mends them, one port asks
- * a person. Checks itself.
+ * `npm run example:dev-team`: six ports on a small TypeScript repository that this program makes,
+ * built by offline pairs in isolation, with real git and real test runs. First tries fail, feedback
+ * mends them, one port asks a person. Checks itself.
  */
 import { execFile, spawn } from "node:child_process";
 import { randomBytes } from "node:crypto";
@@ -146,10 +146,11 @@ function story(type: string, data: Readonly<Record<string, unknown>>): string | 
     case "port.start":
       return `${port} begins`;
     case "worker.feedback":
-      return (
-        `${port} try ${textOf(data["try"])}: ` +
-        `${data["success"] === true ? `${textOf(data["passed"])} tests pass` : `${textOf(data["failed"])} of ${textOf(data["total"])} tests fail`}`
-      );
+      return `${port} try ${textOf(data["try"])}: ${
+        data["success"] === true
+          ? `${textOf(data["passed"])} tests pass`
+          : `${textOf(data["failed"])} of ${textOf(data["total"])} tests fail`
+      }`;
     case "port.success":
       return `${port} ✓`;
     case "port.failed":

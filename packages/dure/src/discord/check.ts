@@ -242,5 +242,6 @@ function missingIn(bits: bigint): string[] {
  */
 function inviteLink(applicationId: string): string {
   const permissions = Object.values(NEEDED).reduce((all, bit) => all | bit, 0n);
-  return `https://discord.com/oauth2/authorize?client_id=${applicationId}&scope=bot&permissions=${permissions}`;
+  const query = `client_id=${applicationId}&scope=bot&permissions=${permissions}`;
+  return `https://discord.com/oauth2/authorize?${query}`;
 }

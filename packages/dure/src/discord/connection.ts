@@ -207,7 +207,7 @@ export class AccountConnection {
   }
 
   // ── Events
-  // ─────────────────────────────────────────────────────────────────────────────────────────────────────────
+  // ────────────────────────────────────────────────────────────────────────
 
   /** Never throws: an event of a form that we do not understand is logged and left out. */
   #hear(type: GatewayEventType, data: unknown): void {
@@ -465,7 +465,7 @@ export class AccountConnection {
   }
 
   // ── Steps
-  // ──────────────────────────────────────────────────────────────────────────────────────────────────────────
+  // ────────────────────────────────────────────────────────────────────────
 
   async #receive(message: WireMessage, place: KnownPlace): Promise<void> {
     const inbound: InboundMessage | undefined = toInbound(

@@ -25,8 +25,9 @@ const RETRY_MS = { first: 500, most: 30_000 } as const;
  * other, bounded.
  *
  * *Flowing*: each delivery waits for the one before it in its place.
- * *Held*: there is a gap before what arrives now (a new session, a full inbox, a delivery that failed). Nothing is delivered until
- * `readMissed` has read the gap; were a younger message stored first, the gap would look as if it had been read.
+ * *Held*: there is a gap before what arrives now (a new session, a full inbox, a delivery that
+ * failed). Nothing is delivered until `readMissed` has read the gap; were a younger message stored
+ * first, the gap would look as if it had been read.
  */
 export class Inbox {
   readonly #options: InboxOptions;

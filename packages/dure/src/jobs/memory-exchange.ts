@@ -58,7 +58,8 @@ export interface MemoryJobsOptions {
  * permit, and there is no place of origin that is told the result.
  *
  *     const jobs = new MemoryJobs({ agents: { ruda: () => "…", eden: () => "It takes eleven minutes." } });
- *     const answer = await jobs.ask({ requester: "ruda", agent: "eden", message: "How long does the build take?" });
+ *     const message = "How long does the build take?";
+ *     const answer = await jobs.ask({ requester: "ruda", agent: "eden", message });
  */
 export class MemoryJobs implements Pick<Jobs, "ask" | "get" | "cancel" | "speak"> {
   readonly #options: MemoryJobsOptions;

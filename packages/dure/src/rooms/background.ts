@@ -59,6 +59,7 @@ export function backgroundOf(facts: BackgroundFacts): string {
   const others = directory.agents
     .filter((agent) => agent.id !== self.id)
     .map((agent) => `${agent.displayName} (${agent.id})`);
+  const names = participants.map((agent) => directory.nameOf(agent));
   const lines = [
     `You are ${self.displayName} (${self.id}) in ` +
       `${place.kind === "direct" ? "a direct conversation" : `the ${place.kind} “${quoted(place.name)}”`}. ` +
@@ -66,7 +67,7 @@ export function backgroundOf(facts: BackgroundFacts): string {
     ...(place.kind === "thread"
       ? [
           "In this thread take part: " +
-            `${cutBytes(participants.map((agent) => directory.nameOf(agent)).join(", "), NAMES_BYTES) || "nobody yet"}. ` +
+            `${cutBytes(names.join(", "), NAMES_BYTES) || "nobody yet"}. ` +
             "Who takes part is heard without being named.",
         ]
       : []),

@@ -160,10 +160,11 @@ export class Directory {
       const accounts = Object.entries(agent.accounts).map(
         ([adapter, account]) => `${adapter}:${account.id}`,
       );
+      const where = accounts.join(", ") || "nowhere";
+      const channel = agent.channel === undefined ? "" : `, its channel is ${agent.channel}`;
       logger.info(
         { agent: agent.id },
-        `agent ${agent.id} (${agent.displayName}) is ` +
-          `${accounts.join(", ") || "nowhere"}${agent.channel === undefined ? "" : `, its channel is ${agent.channel}`}`,
+        `agent ${agent.id} (${agent.displayName}) is ${where}${channel}`,
       );
       for (const adapter of adapters) {
         if (agent.accounts[adapter]) continue;
@@ -227,5 +228,7 @@ function tableOf({
 export function channelPlaceId(channel: Pick<RoomChannel, "adapter" | "key">, tenant = ""): string {
   const id = `${channel.adapter}:${channel.key}`;
   if (tenant === "" || channel.adapter !== "web") return id;
-  return `${id}@${/^[A-Za-z0-9._-]{1,60}$/.test(tenant) ? tenant : `sha256:${createHash("sha256").update(tenant).digest("hex").slice(0, 32)}`}`;
+  if (/^[A-Za-z0-9._-]{1,60}$/.test(tenant)) return `${id}@${tenant}`;
+  const hash = createHash("sha256").update(tenant).digest("hex");
+  return `${id}@sha256:${hash.slice(0, 32)}`;
 }

@@ -224,7 +224,8 @@ function payFor(
       request,
       model,
     );
-    // directly before the call; what a process that has lost its run has reserved is given back with its blocks
+    // Directly before the call. What a process that has lost its run has reserved is given back
+    // with its blocks.
     await confirm();
     return charged;
   };

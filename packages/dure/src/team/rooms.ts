@@ -304,7 +304,8 @@ async function conversationOf(
   jobs: Pick<Jobs, "get">,
   directory: Directory,
 ): Promise<{ id: string; subject: string } | undefined> {
-  const job = await jobs.get(jobId).catch(() => undefined); // removed meanwhile, or another tenant's: nothing to report
+  // Undefined: removed meanwhile, or another tenant's; there is nothing to report.
+  const job = await jobs.get(jobId).catch(() => undefined);
   return (
     job && {
       id: job.conversationId,
