@@ -123,7 +123,7 @@ try {
   );
   console.log(
     `\nresult: ${done.report?.branch}, whose files are ` +
-      `${await git("rev-parse", `${done.report?.branch}^{tree}`)}`,
+      (await git("rev-parse", `${done.report?.branch}^{tree}`)),
   );
   console.log(
     `${Math.round(saved * 100)} % fewer tokens than full context in ${manifests.length} ` +

@@ -311,7 +311,7 @@ async function conversationOf(
       id: job.conversationId,
       subject:
         `${directory.nameOf(job.requester)} ↔ ${directory.nameOf(job.target)} · ` +
-        `${threadTopic(job.topic ?? undefined, job.message)}`,
+        threadTopic(job.topic ?? undefined, job.message),
     }
   );
 }
