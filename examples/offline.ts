@@ -14,6 +14,7 @@ export const examplesModel = offlineModel(
 
 const UNKNOWN = {
   error: new Error(
-    "The offline model of the examples does not know this prompt; give the agent a model, or an answer in offline.ts.",
+    "The offline model of the examples does not know this prompt; give the agent a model, " +
+      "or an answer in offline.ts.",
   ),
 };

@@ -16,7 +16,8 @@ export async function makeShop(folder: string): Promise<void> {
   const draft = `${folder}.new-${process.pid}`;
   await mkdir(path.dirname(folder), { recursive: true });
   await cp(SHOP, draft, { recursive: true });
-  await rename(path.join(draft, "gitignore"), path.join(draft, ".gitignore")); // under its own name it would hide files of this folder
+  // under its own name it would hide files of this folder
+  await rename(path.join(draft, "gitignore"), path.join(draft, ".gitignore"));
   const git = (...args: string[]): Promise<unknown> =>
     run(
       "git",

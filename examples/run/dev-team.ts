@@ -1,7 +1,7 @@
 /**
- * `npm run example:dev-team`: six ports on a small TypeScript repository that this program makes, built by offline pairs in
- * isolation, with real git and real test runs. First tries fail, feedback mends them, one port asks
- * a person. Checks itself.
+ * `npm run example:dev-team`: six ports on a small TypeScript repository that this program makes,
+ * built by offline pairs in isolation, with real git and real test runs. First tries fail, feedback
+ * mends them, one port asks a person. Checks itself.
  */
 import { execFile, spawn } from "node:child_process";
 import { randomBytes } from "node:crypto";
@@ -39,7 +39,8 @@ try {
   });
   const view = await dure.plans.dryRun({ plan: "dev-team", repository: shop });
   console.log(
-    `${view.ports.length} ports in ${view.levels.length} levels, critical path ${view.criticalPath.join(" → ")}, ${view.mode.mode}: ${view.mode.because}\n`,
+    `${view.ports.length} ports in ${view.levels.length} levels, critical path ` +
+      `${view.criticalPath.join(" → ")}, ${view.mode.mode}: ${view.mode.because}\n`,
   );
   const started = await dure.plans.start({ plan: "dev-team", repository: shop });
 
@@ -121,10 +122,12 @@ try {
     took < MAX_SECONDS,
   );
   console.log(
-    `\nresult: ${done.report?.branch}, whose files are ${await git("rev-parse", `${done.report?.branch}^{tree}`)}`,
+    `\nresult: ${done.report?.branch}, whose files are ` +
+      (await git("rev-parse", `${done.report?.branch}^{tree}`)),
   );
   console.log(
-    `${Math.round(saved * 100)} % fewer tokens than full context in ${manifests.length} prompts; ${took.toFixed(1)} s in all`,
+    `${Math.round(saved * 100)} % fewer tokens than full context in ${manifests.length} ` +
+      `prompts; ${took.toFixed(1)} s in all`,
   );
 } finally {
   await server.stop();
@@ -143,7 +146,11 @@ function story(type: string, data: Readonly<Record<string, unknown>>): string | 
     case "port.start":
       return `${port} begins`;
     case "worker.feedback":
-      return `${port} try ${textOf(data["try"])}: ${data["success"] === true ? `${textOf(data["passed"])} tests pass` : `${textOf(data["failed"])} of ${textOf(data["total"])} tests fail`}`;
+      return `${port} try ${textOf(data["try"])}: ${
+        data["success"] === true
+          ? `${textOf(data["passed"])} tests pass`
+          : `${textOf(data["failed"])} of ${textOf(data["total"])} tests fail`
+      }`;
     case "port.success":
       return `${port} ✓`;
     case "port.failed":

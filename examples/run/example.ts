@@ -45,9 +45,9 @@ export async function runExample(
       async say(message, request) {
         console.log(`나    ${message}`);
         const done = await team.engine.turn({ session, message, ...request }).done;
-        console.log(
-          `두레  ${done.message.replaceAll("\n", "\n      ")}${done.uiHint?.buttons ? `  [${done.uiHint.buttons.join("] [")}]` : ""}`,
-        );
+        const text = done.message.replaceAll("\n", "\n      ");
+        const buttons = done.uiHint?.buttons ? `  [${done.uiHint.buttons.join("] [")}]` : "";
+        console.log(`두레  ${text}${buttons}`);
         return done;
       },
       check(what, isSo) {

@@ -1,7 +1,7 @@
 /**
- * `npm run example:exchange`: 루다 and 세움 agree on a time to deploy. The server is killed with SIGKILL in the middle and
- * started again: the exchange goes on behind its last finished turn, and no finished turn is asked
- * of a model twice.
+ * `npm run example:exchange`: 루다 and 세움 agree on a time to deploy. The server is killed with
+ * SIGKILL in the middle and started again: the exchange goes on behind its last finished turn, and
+ * no finished turn is asked of a model twice.
  */
 import { spawn, type ChildProcess } from "node:child_process";
 import { randomBytes } from "node:crypto";

@@ -29,9 +29,11 @@ await runExample(
       const messages = await rooms.reader.messages(place, {});
       for (const { id, authorName, text } of messages) {
         if (!shown.has(id)) {
-          console.log(
-            `${indent}${authorName}: ${text.replace(/<@(\w+)>/g, (_all, agent: string) => `@${rooms.directory.nameOf(agent)}`).replaceAll("\n", `\n${indent}  `)}`,
+          const named = text.replace(
+            /<@(\w+)>/g,
+            (_all, agent: string) => `@${rooms.directory.nameOf(agent)}`,
           );
+          console.log(`${indent}${authorName}: ${named.replaceAll("\n", `\n${indent}  `)}`);
         }
         shown.add(id);
       }

@@ -122,9 +122,9 @@ const OUTCOMES = {
 } as const satisfies Record<TerminalStage, TransferResult["outcome"]>;
 
 /**
- * Terminal → INIT → FILLING | READY with the next transfer of the queue, validated again. After a failure it is loaded
- * but waits for the person's 계속 진행 (`meta.awaiting_continue`): the flow stays mid-flow and cannot
- * be confirmed yet.
+ * Terminal → INIT → FILLING | READY with the next transfer of the queue, validated again. After a
+ * failure it is loaded but waits for the person's 계속 진행 (`meta.awaiting_continue`): the flow stays
+ * mid-flow and cannot be confirmed yet.
  */
 export function nextTransfer(state: TransferState, context: SlotContext): FlowStep {
   const move = to(state, "INIT");

@@ -150,7 +150,8 @@ const ko: Texts = {
   result: ({ outcome, index, slots }) => `${index}. ${summaryKo(slots)}: ${OUTCOMES_KO[outcome]}`,
   askContinue: (remaining) => `아직 ${remaining}건이 남았어요. 계속 진행할까요?`,
   batchSummary: ({ done, cancelled, failed, unsupported }) =>
-    `모두 ${done + cancelled + failed + unsupported}건 중 완료 ${done}건, 취소 ${cancelled}건, 실패 ${failed}건${unsupported > 0 ? `, 처리 불가 ${unsupported}건` : ""}이에요.`,
+    `모두 ${done + cancelled + failed + unsupported}건 중 완료 ${done}건, 취소 ${cancelled}건, 실패 ` +
+    `${failed}건${unsupported > 0 ? `, 처리 불가 ${unsupported}건` : ""}이에요.`,
   smallTalk: {
     greeting: "안녕하세요! 이체를 도와드려요. 누구에게 얼마를 보낼지 말씀해 주세요.",
     thanks: "천만에요. 더 필요한 게 있으면 말씀해 주세요.",
@@ -202,7 +203,8 @@ const en: Texts = {
   receipt: (slots, transactionId, progress) =>
     sentence(
       progress && en.progress(progress),
-      `${slots.transfer_date === undefined ? "Sent" : "Scheduled"}: ${transferEn(slots)}.${notes(slots, "en")}`,
+      `${slots.transfer_date === undefined ? "Sent" : "Scheduled"}: ` +
+        `${transferEn(slots)}.${notes(slots, "en")}`,
       transactionId && `Transaction: ${transactionId}`,
     ),
   cancelled: "The transfer is cancelled. No money was sent.",
@@ -211,12 +213,15 @@ const en: Texts = {
   nothingToCancel: "There is no transfer to cancel right now.",
   nothingToConfirm: "There is no transfer to confirm right now.",
   unsupported:
-    "I could not make out all I need, so I end this transfer here. No money was sent. Tell me recipient and amount in one message and I can help.",
+    "I could not make out all I need, so I end this transfer here. No money was sent. " +
+    "Tell me recipient and amount in one message and I can help.",
   failed: (code, slots) => FAILURES_EN[code](slots),
   effectUnknown: (slots) =>
-    `The bank has not yet told me whether ${transferEn(slots)} was sent. I wait for its answer so that nothing is sent twice.`,
+    `The bank has not yet told me whether ${transferEn(slots)} was sent. I wait for its ` +
+    "answer so that nothing is sent twice.",
   resumed:
-    "You had confirmed this transfer already, so it cannot be changed or cancelled; I asked the bank what became of it.",
+    "You had confirmed this transfer already, so it cannot be changed or cancelled; I " +
+    "asked the bank what became of it.",
   alreadySettled: "The transfer that was waiting for an answer has been settled already.",
   stoppedTooLate: (result) =>
     `Stopped, but the bank had answered this transfer before. ${en.result(result)}`,
@@ -224,7 +229,8 @@ const en: Texts = {
   askContinue: (remaining) =>
     `${remaining} ${remaining === 1 ? "transfer is" : "transfers are"} left. Shall I go on?`,
   batchSummary: ({ done, cancelled, failed, unsupported }) =>
-    `Of ${done + cancelled + failed + unsupported}: ${done} done, ${cancelled} cancelled, ${failed} failed${unsupported > 0 ? `, ${unsupported} not supported` : ""}.`,
+    `Of ${done + cancelled + failed + unsupported}: ${done} done, ${cancelled} cancelled, ` +
+    `${failed} failed${unsupported > 0 ? `, ${unsupported} not supported` : ""}.`,
   smallTalk: {
     greeting: "Hello! I help with transfers. Tell me who gets how much.",
     thanks: "You are welcome. Tell me if you need anything else.",

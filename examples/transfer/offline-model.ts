@@ -227,7 +227,8 @@ const SEPARATOR =
 
 /** `홍길동에게`, `엄마한테도`, `김철수님께`; a question for someone (`누구에게`) names no person. */
 const RECIPIENT_WORD =
-  "(?<=^|[\\s,])(?!누구|아무|나에게|저에게|나한테|저한테)([\\p{L}\\p{N}·.-]+?)(?: ?님| ?씨)?(?:에게로|에게|한테|께|앞으로)(?:도|는|만)?(?=[\\s,.!?]|$|[\\d₩])";
+  "(?<=^|[\\s,])(?!누구|아무|나에게|저에게|나한테|저한테)([\\p{L}\\p{N}·.-]+?)(?: ?님| " +
+  "?씨)?(?:에게로|에게|한테|께|앞으로)(?:도|는|만)?(?=[\\s,.!?]|$|[\\d₩])";
 const RECIPIENT = new RegExp(RECIPIENT_WORD, "u");
 const RECIPIENTS = new RegExp(RECIPIENT_WORD, "gu");
 const ENGLISH_RECIPIENT =

@@ -1,8 +1,9 @@
 /**
  * Runs the bank on its own: `node examples/transfer/bank/main.ts [--listen 4010] [--file
  * bookings.ndjson]
- * [--while-stdin]`. Prints its address as one JSON line, `{"url":"http://127.0.0.1:4010"}`, and stops on SIGTERM or SIGINT; with `--while-stdin`
- * also when its stdin has ended and no request has come in half a minute.
+ * [--while-stdin]`. Prints its address as one JSON line, `{"url":"http://127.0.0.1:4010"}`, and
+ * stops on SIGTERM or SIGINT; with `--while-stdin` also when its stdin has ended and no request has
+ * come in half a minute.
  */
 import { parseArgs } from "node:util";
 import { startBank } from "./bank.ts";

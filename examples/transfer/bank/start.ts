@@ -49,14 +49,16 @@ export async function findOrStartBank(file: string): Promise<string> {
     const free = ports[keepers.findIndex((keeper) => keeper !== "another")];
     if (free === undefined) {
       throw new Error(
-        `No bank can be started for ${file}: its ports ${ports.join(", ")} are taken. Set BANK_URL, or free one of them.`,
+        `No bank can be started for ${file}: its ports ${ports.join(", ")} are taken. Set ` +
+          "BANK_URL, or free one of them.",
       );
     }
     if (keepers.includes("unclear")) await sleep(WAIT_MS);
     else await startBankProcess(file, free);
   }
   throw new Error(
-    `The bank for ${file} gives no answer at ${urlOf(ports[0]!)}. Set BANK_URL, or look at what listens there.`,
+    `The bank for ${file} gives no answer at ${urlOf(ports[0]!)}. Set BANK_URL, or look ` +
+      "at what listens there.",
   );
 }
 

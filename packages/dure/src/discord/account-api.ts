@@ -54,7 +54,8 @@ export class AccountApi {
       ...(apiUrl === undefined ? {} : { api: apiUrl }),
       retries: 0, // its own have no back-off
       timeout: timeoutMs,
-      rejectOnRateLimit: () => true, // the outbox waits: where it is seen, and without keeping a place in a queue
+      // the outbox waits: where it is seen, and without keeping a place in a queue
+      rejectOnRateLimit: () => true,
     }).setToken(token);
   }
 

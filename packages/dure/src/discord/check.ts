@@ -80,7 +80,9 @@ function failureOf(account: ChannelAccount, error: ChannelError): ChannelFinding
   return {
     ok: false,
     what: `${account.id}: Discord does not accept the token.`,
-    hint: "Reset the token in the developer portal, under Bot, and put the new one where the configuration names it.",
+    hint:
+      "Reset the token in the developer portal, under Bot, and put the new one where the " +
+      "configuration names it.",
   };
 }
 
@@ -240,5 +242,6 @@ function missingIn(bits: bigint): string[] {
  */
 function inviteLink(applicationId: string): string {
   const permissions = Object.values(NEEDED).reduce((all, bit) => all | bit, 0n);
-  return `https://discord.com/oauth2/authorize?client_id=${applicationId}&scope=bot&permissions=${permissions}`;
+  const query = `client_id=${applicationId}&scope=bot&permissions=${permissions}`;
+  return `https://discord.com/oauth2/authorize?${query}`;
 }

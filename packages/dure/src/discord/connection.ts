@@ -207,7 +207,7 @@ export class AccountConnection {
   }
 
   // ── Events
-  // ─────────────────────────────────────────────────────────────────────────────────────────────────────────
+  // ────────────────────────────────────────────────────────────────────────
 
   /** Never throws: an event of a form that we do not understand is logged and left out. */
   #hear(type: GatewayEventType, data: unknown): void {
@@ -465,7 +465,7 @@ export class AccountConnection {
   }
 
   // ── Steps
-  // ──────────────────────────────────────────────────────────────────────────────────────────────────────────
+  // ────────────────────────────────────────────────────────────────────────
 
   async #receive(message: WireMessage, place: KnownPlace): Promise<void> {
     const inbound: InboundMessage | undefined = toInbound(
@@ -528,7 +528,8 @@ export class AccountConnection {
       if (!signal.aborted) {
         logger.warn(
           { account: id, thread, err: error },
-          `${id} could not join the thread ${name}: it hears nothing there until it is mentioned (${messageOf(error)})`,
+          `${id} could not join the thread ${name}: it hears nothing there until it is ` +
+            `mentioned (${messageOf(error)})`,
         );
       }
       return;

@@ -310,7 +310,8 @@ describe("gaps", () => {
       "all posted",
       () => stage.discord.messages(stage.general).length === 20,
     );
-    await new Promise((resolve) => setTimeout(resolve, 50)); // lets the events arrive; the assertion below does not depend on it
+    // lets the events arrive; the assertion below does not depend on it
+    await new Promise((resolve) => setTimeout(resolve, 50));
     gate.resolve();
     await stage.heard("ruda", "19");
 

@@ -87,10 +87,10 @@ export function discordAdapter(options: DiscordOptions): DiscordAdapter {
 }
 
 /**
- * `ChannelAdapter` over discord.js. Keeps a connection per account that is told to `connect`; requests work as soon as `start` has
- * resolved, connected or not. What posts or searches is tried once, since its retries are the
- * outbox's; reading, joining a thread and connecting have no outbox behind them and are patient
- * here.
+ * `ChannelAdapter` over discord.js. Keeps a connection per account that is told to `connect`;
+ * requests work as soon as `start` has resolved, connected or not. What posts or searches is tried
+ * once, since its retries are the outbox's; reading, joining a thread and connecting have no outbox
+ * behind them and are patient here.
  */
 export class DiscordAdapter implements ChannelAdapter {
   readonly name = DISCORD;

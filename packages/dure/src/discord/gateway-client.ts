@@ -65,7 +65,9 @@ const REFUSING_CODES: Readonly<Record<number, string>> = {
   4011: "Discord demands sharding (4011): the bot is in too many servers for one connection.",
   4012: "Discord does not speak this version of its gateway any more (4012): update discord.js.",
   4013: "Discord refused the intents as invalid (4013).",
-  4014: 'Discord refused the intents: switch on "Message Content Intent" in the developer portal, under Bot, Privileged Gateway Intents.',
+  4014:
+    'Discord refused the intents: switch on "Message Content Intent" in the developer ' +
+    "portal, under Bot, Privileged Gateway Intents.",
 };
 
 /** How long a goodbye may take, milliseconds. */

@@ -28,7 +28,8 @@ export class IdentifyGate {
     const now = clock.monotonic();
     const ownTurn = this.#nextOfBot.get(bot) ?? 0;
     const at = ownTurn > now ? ownTurn : Math.max(now, this.#next);
-    if (ownTurn <= now) this.#next = at + betweenBotsMs; // a bot that waits for its own sake delays no other bot
+    // a bot that waits for its own sake delays no other bot
+    if (ownTurn <= now) this.#next = at + betweenBotsMs;
     this.#nextOfBot.set(bot, at + perBotMs);
     if (at > now) await clock.sleep(at - now, { signal });
     signal.throwIfAborted();

@@ -25,8 +25,9 @@ const RETRY_MS = { first: 500, most: 30_000 } as const;
  * other, bounded.
  *
  * *Flowing*: each delivery waits for the one before it in its place.
- * *Held*: there is a gap before what arrives now (a new session, a full inbox, a delivery that failed). Nothing is delivered until
- * `readMissed` has read the gap; were a younger message stored first, the gap would look as if it had been read.
+ * *Held*: there is a gap before what arrives now (a new session, a full inbox, a delivery that
+ * failed). Nothing is delivered until `readMissed` has read the gap; were a younger message stored
+ * first, the gap would look as if it had been read.
  */
 export class Inbox {
   readonly #options: InboxOptions;
@@ -52,7 +53,8 @@ export class Inbox {
       const { logger, account, limit } = this.#options;
       logger.warn(
         { account, limit },
-        `inbox of ${account} is full: ${limit} messages wait to be stored; they are left out now and read again from Discord`,
+        `inbox of ${account} is full: ${limit} messages wait to be stored; they are left out ` +
+          "now and read again from Discord",
       );
       this.#overflown = true;
       this.#lanes.clear();
@@ -123,7 +125,8 @@ export class Inbox {
       this.#failuresInARow++;
       logger.warn(
         { account, place, err: error },
-        `a message for ${account} could not be stored (${messageOf(error)}); it will be read again from Discord`,
+        `a message for ${account} could not be stored (${messageOf(error)}); it will be read ` +
+          "again from Discord",
       );
       this.readGap();
     }
@@ -160,7 +163,8 @@ export class Inbox {
       }
     }
     this.#held = false;
-    this.#filling = undefined; // in the same step, so that no gap finds a reader that has already looked for the last time
+    // in the same step, so that no gap finds a reader that has already looked for the last time
+    this.#filling = undefined;
     for (const place of this.#lanes.keys()) this.#run(place);
   }
 }

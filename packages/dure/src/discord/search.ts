@@ -50,7 +50,8 @@ export async function searchPost(
         (after !== undefined && BigInt(last_message_id) <= BigInt(after));
       return { found: isReallyEmpty ? "no" : "unsure" };
     }
-    if (post.after === undefined) return { found: "unsure" }; // older pages would be history from before this post
+    // older pages would be history from before this post
+    if (post.after === undefined) return { found: "unsure" };
     after = messages.at(-1)?.id;
   }
   return { found: "unsure" };

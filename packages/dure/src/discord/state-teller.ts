@@ -56,7 +56,8 @@ export class StateTeller {
         const { id } = told.account;
         this.#port.logger.warn(
           { account: id, err: error },
-          `the state ${told.state} of ${id} could not be stored (${messageOf(error)}); again in ${RETRY_MS} ms`,
+          `the state ${told.state} of ${id} could not be stored (${messageOf(error)}); again in ` +
+            `${RETRY_MS} ms`,
         );
         const isLast = told.state === "stopped" || ++attempts >= MAX_ATTEMPTS;
         if (isLast) this.#wanted = undefined;

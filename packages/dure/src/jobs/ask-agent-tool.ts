@@ -24,7 +24,8 @@ const input = z.object({
     .max(300)
     .optional()
     .describe(
-      "Seconds to wait for the answer, 0 to 300; default 30. With 0 the work goes on in the background and the result is told here; in an exchange, with your next turn.",
+      "Seconds to wait for the answer, 0 to 300; default 30. With 0 the work goes on in the " +
+        "background and the result is told here; in an exchange, with your next turn.",
     ),
   maxTurns: z
     .int()
@@ -61,7 +62,8 @@ export function askAgentTool(
 ): AnyTool {
   return tool({
     description:
-      "Asks another agent of the team and gives its answer. Use it for what another one knows or does better.",
+      "Asks another agent of the team and gives its answer. Use it for what another one " +
+      "knows or does better.",
     inputSchema: input,
     effect: "idempotent",
     // Longer than the longest wait.

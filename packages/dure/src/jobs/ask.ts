@@ -68,36 +68,11 @@ const WAIT_DEFAULT_SEC = 30;
 export function readRequest(request: AskRequest, limits: JobLimits): ReadRequest {
   const { message, waitSec = WAIT_DEFAULT_SEC } = request;
   checkText(message, limits.messageBytes);
-  if (!Number.isFinite(waitSec) || waitSec < 0 || waitSec > MAX_WAIT_SEC) {
-    throw new DureError("WAIT_INVALID", `waitSec is ${waitSec}.`, {
-      class: "input",
-      hint: `Wait 0 to ${MAX_WAIT_SEC} seconds; 0 returns at once.`,
-    });
-  }
-  if (
-    request.maxTurns !== undefined &&
-    (!Number.isInteger(request.maxTurns) ||
-      request.maxTurns < 0 ||
-      request.maxTurns > limits.maxTurns)
-  ) {
-    throw new DureError("TURNS_INVALID", `maxTurns is ${request.maxTurns}.`, {
-      class: "input",
-      hint: `A whole number from 0 to ${limits.maxTurns}.`,
-    });
-  }
-  for (const [name, text, most] of [
-    ["topic", request.topic, 200],
-    ["conversationId", request.conversationId, 100],
-    ["key", request.key, 400],
-  ] as const) {
-    if (text !== undefined && (text.trim() === "" || text.length > most || /\p{Cc}/u.test(text))) {
-      throw new DureError(
-        "REQUEST_INVALID",
-        `${name} is ${text.trim() === "" ? "empty" : "too long or holds control characters"}.`,
-        { class: "input", hint: `At most ${most} characters of plain text.` },
-      );
-    }
-  }
+  checkWait(waitSec);
+  checkTurns(request.maxTurns, limits.maxTurns);
+  checkPlain("topic", request.topic, 200);
+  checkPlain("conversationId", request.conversationId, 100);
+  checkPlain("key", request.key, 400);
   const payload = readPayload(request.payload, limits.payloadBytes);
   const { intent } = decideIntent({ message, payload: payload ?? undefined });
   const maxTurns = turnsOf(intent, request.maxTurns, limits.collaborationTurns);
@@ -108,6 +83,34 @@ export function readRequest(request: AskRequest, limits: JobLimits): ReadRequest
     maxTurns,
     waitSec: maxTurns === 0 ? 0 : waitSec,
   };
+}
+
+function checkWait(waitSec: number): void {
+  if (Number.isFinite(waitSec) && waitSec >= 0 && waitSec <= MAX_WAIT_SEC) return;
+  throw new DureError("WAIT_INVALID", `waitSec is ${waitSec}.`, {
+    class: "input",
+    hint: `Wait 0 to ${MAX_WAIT_SEC} seconds; 0 returns at once.`,
+  });
+}
+
+function checkTurns(turns: number | undefined, most: number): void {
+  if (turns === undefined) return;
+  if (Number.isInteger(turns) && turns >= 0 && turns <= most) return;
+  throw new DureError("TURNS_INVALID", `maxTurns is ${turns}.`, {
+    class: "input",
+    hint: `A whole number from 0 to ${most}.`,
+  });
+}
+
+function checkPlain(name: string, text: string | undefined, most: number): void {
+  if (text === undefined) return;
+  const isEmpty = text.trim() === "";
+  if (!isEmpty && text.length <= most && !/\p{Cc}/u.test(text)) return;
+  throw new DureError(
+    "REQUEST_INVALID",
+    `${name} is ${isEmpty ? "empty" : "too long or holds control characters"}.`,
+    { class: "input", hint: `At most ${most} characters of plain text.` },
+  );
 }
 
 /** Throws `JOB_SELF`, `JOB_NOT_ALLOWED`. Pure. */

@@ -373,7 +373,8 @@ test("earlier words of the same two are told in the first turn alone, and result
     "seum has dealt with what you had asked in the background:\n> How long?\nThe answer:\n> Eleven minutes.",
   );
   expect(told(2).background).toContain(
-    "seum did not come to an end with what you had asked in the background:\n> And why?\nThe work is FAILED: the machine is gone.",
+    "seum did not come to an end with what you had asked in the background:\n> And " +
+      "why?\nThe work is FAILED: the machine is gone.",
   );
 });
 

@@ -46,23 +46,27 @@ const MARKS: readonly (readonly [JobIntent, RegExp])[] = [
 const REQUEST =
   /(해\s?(줘|주세요|주시|줄래|주겠|달라|달래)|부탁|바랍니다|하세요|\b(please|could you|can you|would you)\b)/iu;
 
+export interface DecidedIntent {
+  readonly intent: JobIntent;
+  readonly because: string;
+}
+
+const INTENT_OF_PAYLOAD = {
+  status_report: "result_report",
+  answer: "result_report",
+  question: "question",
+  task_delegation: "request",
+} as const satisfies Record<JobPayload["kind"], JobIntent>;
+
 /**
  * What a request is for: by the payload's kind, then by its mark, then by its form. Pure; the first
  * rule that applies wins.
  */
-export function decideIntent({ message, payload }: IntentFacts): {
-  readonly intent: JobIntent;
-  readonly because: string;
-} {
+export function decideIntent({ message, payload }: IntentFacts): DecidedIntent {
   if (payload?.kind === "status_report" && payload.urgent) {
     return { intent: "urgent_escalation", because: "payload-urgent" };
   }
-  if (payload?.kind === "status_report") {
-    return { intent: "result_report", because: "payload-kind" };
-  }
-  if (payload?.kind === "answer") return { intent: "result_report", because: "payload-kind" };
-  if (payload?.kind === "question") return { intent: "question", because: "payload-kind" };
-  if (payload?.kind === "task_delegation") return { intent: "request", because: "payload-kind" };
+  if (payload) return { intent: INTENT_OF_PAYLOAD[payload.kind], because: "payload-kind" };
 
   for (const [intent, mark] of MARKS) if (mark.test(message)) return { intent, because: "mark" };
   if (REQUEST.test(message)) return { intent: "request", because: "asks-to-do" };

@@ -2007,7 +2007,10 @@ test("a job that ends at the moment in which its caller's time is over is not to
   // database did.
   const error = `'{"code": "X", "message": "x"}'`;
   await team.database.query({
-    text: `do $$ begin update dure.jobs set wait_until = clock_timestamp() where id = '${jobId}'; perform dure.end_job('${jobId}', 'FAILED', 'agent_error', ${error}, false, null); end $$`,
+    text:
+      "do $$ begin update dure.jobs set wait_until = clock_timestamp() where id = " +
+      `'${jobId}'; perform dure.end_job('${jobId}', 'FAILED', 'agent_error', ${error}, ` +
+      "false, null); end $$",
   });
 
   expect(await waiting).toMatchObject({ status: "error", code: "X" });

@@ -83,8 +83,16 @@ export type JobFrame =
  * begins within 2 s.
  */
 const LOOK_EVERY_MS = 400;
+/** How the leading of an exchange has ended here, in the log's words. */
+const LEFT_BECAUSE = {
+  rests: "waits for a person",
+  over: "has ended",
+  fenced: "is led by another process",
+} as const;
+
 /**
- * How often running time is counted and loose ends are looked for, in milliseconds. The permit's 30 s are counted by it.
+ * How often running time is counted and loose ends are looked for, in milliseconds. The permit's 30
+ * s are counted by it.
  */
 const TEND_EVERY_MS = 1_000;
 /**
@@ -605,7 +613,8 @@ export class Jobs {
     const report = { ...found, incomplete: pending + running };
     this.#options.logger.info(
       { ...report },
-      `jobs ${when}: ${report.resumed} resumed, ${report.abandoned} given up, ${report.removed} old ones removed, ${report.incomplete} have not ended`,
+      `jobs ${when}: ${report.resumed} resumed, ${report.abandoned} given up, ` +
+        `${report.removed} old ones removed, ${report.incomplete} have not ended`,
     );
     await this.#store.emit("jobs.recovered", { ...report });
     return report;
@@ -703,10 +712,7 @@ export class Jobs {
         { limits: this.#limits, clock, random, signal },
       );
       this.#troubles.delete(id);
-      logger.info(
-        { job: id, end },
-        `job ${id} ${end === "rests" ? "waits for a person" : end === "over" ? "has ended" : "is led by another process"}`,
-      );
+      logger.info({ job: id, end }, `job ${id} ` + LEFT_BECAUSE[end]);
     } catch (error) {
       if (signal.aborted || error instanceof JobFencedError) return;
       await this.#stumble(id, epoch, error);

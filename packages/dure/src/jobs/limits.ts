@@ -53,7 +53,8 @@ export interface JobLimits {
    */
   readonly words: { readonly count: number; readonly bytes: number };
   /**
-   * A job for agents that no process knows waits this long for one that does. Default 10 s. Room for a rolling upgrade.
+   * A job for agents that no process knows waits this long for one that does. Default 10 s. Room
+   * for a rolling upgrade.
    */
   readonly unknownAgentMs: number;
 }

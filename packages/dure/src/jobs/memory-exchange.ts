@@ -58,7 +58,8 @@ export interface MemoryJobsOptions {
  * permit, and there is no place of origin that is told the result.
  *
  *     const jobs = new MemoryJobs({ agents: { ruda: () => "…", eden: () => "It takes eleven minutes." } });
- *     const answer = await jobs.ask({ requester: "ruda", agent: "eden", message: "How long does the build take?" });
+ *     const message = "How long does the build take?";
+ *     const answer = await jobs.ask({ requester: "ruda", agent: "eden", message });
  */
 export class MemoryJobs implements Pick<Jobs, "ask" | "get" | "cancel" | "speak"> {
   readonly #options: MemoryJobsOptions;
@@ -175,42 +176,11 @@ export class MemoryJobs implements Pick<Jobs, "ask" | "get" | "cancel" | "speak"
       return this.#find(known.jobId);
     }
     const now = this.#clock.now();
-    const jobId = newJobId(now);
-    const job: Job = {
-      jobId,
-      tenant: request.tenant ?? "",
-      status: "RUNNING",
-      outcome: null,
-      requester: asking.id,
-      target: target.id,
-      message: request.message,
-      payload: read.payload,
-      topic: read.topic,
-      intent: read.intent,
-      conversationId: request.conversationId ?? `conv_${ulid(now)}`,
-      parentJobId: null,
-      rootId: jobId,
-      depth: 0,
-      retryOf: null,
-      maxTurns: read.maxTurns,
-      turnsDone: 0,
-      resumeCount: 0,
-      resumes: 0,
-      lastError: null,
-      waiting: null,
-      origin: request.origin
-        ? { session: request.origin.session, turn: request.origin.turn ?? null }
-        : null,
-      createdAt: now,
-      updatedAt: now,
-      startedAt: now,
-      finishedAt: null,
-      turnStartedAt: null,
-    };
+    const job = newJob(request, read, { requester: asking.id, target: target.id, now });
     const { agents, random = Math.random } = this.#options;
     const run = new MemoryRun(job, { agents, clock: this.#clock, limits: this.#limits, random });
-    this.#runs.set(jobId, run);
-    if (key !== undefined) this.#keys.set(key, { jobId, body });
+    this.#runs.set(job.jobId, run);
+    if (key !== undefined) this.#keys.set(key, { jobId: job.jobId, body });
     return run;
   }
 
@@ -231,6 +201,46 @@ export class MemoryJobs implements Pick<Jobs, "ask" | "get" | "cancel" | "speak"
       hint: "Jobs in memory are known to the object that made them alone.",
     });
   }
+}
+
+/** The row that a request would have. Pure. */
+function newJob(
+  request: AskRequest,
+  read: ReturnType<typeof readRequest>,
+  { requester, target, now }: { requester: string; target: string; now: number },
+): Job {
+  const jobId = newJobId(now);
+  return {
+    jobId,
+    tenant: request.tenant ?? "",
+    status: "RUNNING",
+    outcome: null,
+    requester,
+    target,
+    message: request.message,
+    payload: read.payload,
+    topic: read.topic,
+    intent: read.intent,
+    conversationId: request.conversationId ?? `conv_${ulid(now)}`,
+    parentJobId: null,
+    rootId: jobId,
+    depth: 0,
+    retryOf: null,
+    maxTurns: read.maxTurns,
+    turnsDone: 0,
+    resumeCount: 0,
+    resumes: 0,
+    lastError: null,
+    waiting: null,
+    origin: request.origin
+      ? { session: request.origin.session, turn: request.origin.turn ?? null }
+      : null,
+    createdAt: now,
+    updatedAt: now,
+    startedAt: now,
+    finishedAt: null,
+    turnStartedAt: null,
+  };
 }
 
 /** One exchange in memory, from its request to its end. */

@@ -877,7 +877,8 @@ test("the audit names what is stuck, orphaned, or was resumed often", async () =
 const OLD_JOBS = process.env["DURE_TEST_LONG"] === "1" ? 100_000 : 20_000;
 
 test(
-  `among ${OLD_JOBS.toLocaleString("en")} old jobs, list and show take less than 50 ms; the purge removes them in bites`,
+  `among ${OLD_JOBS.toLocaleString("en")} old jobs, list and show take less than 50 ms; ` +
+    "the purge removes them in bites",
   { timeout: 120_000 },
   async () => {
     await using db = await testDatabase();
@@ -945,7 +946,8 @@ test(
     const removed = bite + (await team.jobs.purge({ olderThan: "7d" }));
 
     process.stdout.write(
-      `${OLD_JOBS} finished jobs, ms: ${JSON.stringify(times)}; purge ${Math.round(performance.now() - startedAt)} ms\n`,
+      `${OLD_JOBS} finished jobs, ms: ${JSON.stringify(times)}; purge ` +
+        `${Math.round(performance.now() - startedAt)} ms\n`,
     );
     for (const [what, ms] of Object.entries(times)) {
       expect([what, ms < boundMs(50)]).toEqual([what, true]);

@@ -308,7 +308,8 @@ export class JobStore {
     return this.#many<JobResult>(
       "job.results",
       `${RESULTS} join dure.job_results r on r.child_id = c.id
-        where r.job_id = $1 and r.agent = $3 and (r.turn_number is null or r.turn_number = $2) order by r.at, c.id limit $4`,
+        where r.job_id = $1 and r.agent = $3 and (r.turn_number is null or r.turn_number = $2) \
+order by r.at, c.id limit $4`,
       [id, turn, agent, limit],
     );
   }
@@ -625,8 +626,10 @@ export class JobStore {
   /** Newest first, with the position to read on from. */
   async list(query: JobQuery): Promise<readonly (Job & { readonly seq: number })[]> {
     // One statement per agent's part in it, so that each has its index.
-    const where = `($1::text is null or tenant = $1) and ($2::text is null or status = $2) and ($3::bigint is null or seq < $3)
-      and ($4::float8 is null or created_at > clock_timestamp() - $4 * interval '1 millisecond') and ($5::text is null or conversation_id = $5)
+    const where = `($1::text is null or tenant = $1) and ($2::text is null or status = $2) and \
+($3::bigint is null or seq < $3)
+      and ($4::float8 is null or created_at > clock_timestamp() - $4 * interval '1 millisecond') \
+and ($5::text is null or conversation_id = $5)
       and ($7::text is null or parent_id = $7) and ($8::text is null or root_id = $8)`;
     const part = (more: string): string =>
       `select * from dure.jobs where ${where}${more} order by seq desc limit $6`;
@@ -846,8 +849,10 @@ function ms(column: string): string {
   return `extract(epoch from ${column})::float8 * 1000 as ${column}`;
 }
 
-const JOB_COLUMNS = `id, tenant, status, outcome, last_error, requester, target, message, payload, topic, intent, conversation_id, parent_id, root_id, depth, retry_of, max_turns,
-  turns_done, resume_count, resumes, waiting, origin_session, origin_turn, ${["created_at", "updated_at", "started_at", "finished_at", "turn_at"].map(ms).join(", ")}`;
+const JOB_COLUMNS = `id, tenant, status, outcome, last_error, requester, target, message, payload, \
+topic, intent, conversation_id, parent_id, root_id, depth, retry_of, max_turns,
+  turns_done, resume_count, resumes, waiting, origin_session, origin_turn, \
+${["created_at", "updated_at", "started_at", "finished_at", "turn_at"].map(ms).join(", ")}`;
 
 const RESULTS = `
   select c.id as "jobId", c.target, c.message, c.status, c.last_error as error,

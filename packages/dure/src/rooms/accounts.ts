@@ -319,7 +319,8 @@ export interface AccountRow {
  * behind and says nothing more.
  */
 export const LOST_AT =
-  "case when l.name is not null and (p.id is null or p.ended_at is not null) then greatest(l.renewed_at, p.renewed_at) end as lost_at";
+  "case when l.name is not null and (p.id is null or p.ended_at is not null) then " +
+  "greatest(l.renewed_at, p.renewed_at) end as lost_at";
 
 /** What an account's row says, unless the process that wrote it is dead. Pure. */
 export function stateOf({

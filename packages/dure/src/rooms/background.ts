@@ -32,7 +32,9 @@ export function messageFor(
   bytes: number,
 ): string {
   const { message, directory } = facts;
-  const text = `${message.authorName}: ${renderMentions(message.text, (agent) => directory.nameOf(agent))}${attachmentLines(message)}`;
+  const text =
+    `${message.authorName}: ` +
+    `${renderMentions(message.text, (agent) => directory.nameOf(agent))}${attachmentLines(message)}`;
   if (Buffer.byteLength(text) <= bytes) return text;
   const kept = Buffer.from(text)
     .subarray(0, bytes)
@@ -57,11 +59,16 @@ export function backgroundOf(facts: BackgroundFacts): string {
   const others = directory.agents
     .filter((agent) => agent.id !== self.id)
     .map((agent) => `${agent.displayName} (${agent.id})`);
+  const names = participants.map((agent) => directory.nameOf(agent));
   const lines = [
-    `You are ${self.displayName} (${self.id}) in ${place.kind === "direct" ? "a direct conversation" : `the ${place.kind} “${quoted(place.name)}”`}. Other agents of the team: ${cutBytes(others.join(", "), NAMES_BYTES) || "none"}.`,
+    `You are ${self.displayName} (${self.id}) in ` +
+      `${place.kind === "direct" ? "a direct conversation" : `the ${place.kind} “${quoted(place.name)}”`}. ` +
+      `Other agents of the team: ${cutBytes(others.join(", "), NAMES_BYTES) || "none"}.`,
     ...(place.kind === "thread"
       ? [
-          `In this thread take part: ${cutBytes(participants.map((agent) => directory.nameOf(agent)).join(", "), NAMES_BYTES) || "nobody yet"}. Who takes part is heard without being named.`,
+          "In this thread take part: " +
+            `${cutBytes(names.join(", "), NAMES_BYTES) || "nobody yet"}. ` +
+            "Who takes part is heard without being named.",
         ]
       : []),
     ...roleLines(facts),
@@ -72,7 +79,8 @@ export function backgroundOf(facts: BackgroundFacts): string {
   const records = newestThatFit(
     heard.map(
       (record) =>
-        `- ${timeOf(record.at)} ${quoted(record.sender)} in ${quoted(record.place)}: “${quoted(record.excerpt)}”`,
+        `- ${timeOf(record.at)} ${quoted(record.sender)} in ${quoted(record.place)}: ` +
+        `“${quoted(record.excerpt)}”`,
     ),
     room,
   );
@@ -116,10 +124,12 @@ function roleLines({ rank, primary, request, directory }: BackgroundFacts): read
   const said =
     primary.answer === undefined
       ? `${directory.nameOf(primary.agent)} has not answered yet.`
-      : `${directory.nameOf(primary.agent)} has answered: “${cutBytes(quoted(primary.answer), ANSWER_BYTES)}”`;
+      : `${directory.nameOf(primary.agent)} has answered: ` +
+        `“${cutBytes(quoted(primary.answer), ANSWER_BYTES)}”`;
   return [
     ...asked,
-    `${directory.nameOf(primary.agent)} leads the answer. ${said} Add only what is missing; if nothing is, call stay_silent.`,
+    `${directory.nameOf(primary.agent)} leads the answer. ${said} Add only what is ` +
+      "missing; if nothing is, call stay_silent.",
   ];
 }
 

@@ -1,7 +1,8 @@
 import type { RoomAgent } from "./directory.ts";
 
 /**
- * One agent hands work to another, where all members of the place can see it. Source: docs/spec/collaboration §4.
+ * One agent hands work to another, where all members of the place can see it. Source:
+ * docs/spec/collaboration §4.
  */
 export interface CollaborateCall {
   /** Agent id, or account id. */

@@ -96,7 +96,10 @@ export class Directory {
   unknownHint(id: string): string {
     const known =
       this.agents.map((agent) => `${agent.id} (${agent.displayName})`).join(", ") || "none";
-    return `Agents are: ${known}. A new one needs the key agents.${id} in dure.config.ts (and agents.${id}.accounts for other account ids), then dure reload or a restart`;
+    return (
+      `Agents are: ${known}. A new one needs the key agents.${id} in dure.config.ts (and ` +
+      `agents.${id}.accounts for other account ids), then dure reload or a restart`
+    );
   }
 
   /** The agent that an account of the platform belongs to. */
@@ -157,9 +160,11 @@ export class Directory {
       const accounts = Object.entries(agent.accounts).map(
         ([adapter, account]) => `${adapter}:${account.id}`,
       );
+      const where = accounts.join(", ") || "nowhere";
+      const channel = agent.channel === undefined ? "" : `, its channel is ${agent.channel}`;
       logger.info(
         { agent: agent.id },
-        `agent ${agent.id} (${agent.displayName}) is ${accounts.join(", ") || "nowhere"}${agent.channel === undefined ? "" : `, its channel is ${agent.channel}`}`,
+        `agent ${agent.id} (${agent.displayName}) is ${where}${channel}`,
       );
       for (const adapter of adapters) {
         if (agent.accounts[adapter]) continue;
@@ -223,5 +228,7 @@ function tableOf({
 export function channelPlaceId(channel: Pick<RoomChannel, "adapter" | "key">, tenant = ""): string {
   const id = `${channel.adapter}:${channel.key}`;
   if (tenant === "" || channel.adapter !== "web") return id;
-  return `${id}@${/^[A-Za-z0-9._-]{1,60}$/.test(tenant) ? tenant : `sha256:${createHash("sha256").update(tenant).digest("hex").slice(0, 32)}`}`;
+  if (/^[A-Za-z0-9._-]{1,60}$/.test(tenant)) return `${id}@${tenant}`;
+  const hash = createHash("sha256").update(tenant).digest("hex");
+  return `${id}@sha256:${hash.slice(0, 32)}`;
 }

@@ -17,13 +17,16 @@ export function agentGuide(tools: Readonly<Record<string, AnyTool>>): string {
     "# Working with others",
     ...("collaborate" in tools
       ? [
-          "Work that people should be able to follow is handed over in the open, with `collaborate`: a thread, where the other agent answers. You do not wait for it.",
-          "In a thread you are in, just write: who takes part is heard without being named. Name somebody with @ only to bring them in.",
+          "Work that people should be able to follow is handed over in the open, with " +
+            "`collaborate`: a thread, where the other agent answers. You do not wait for it.",
+          "In a thread you are in, just write: who takes part is heard without being named. " +
+            "Name somebody with @ only to bring them in.",
         ]
       : []),
     ...("ask_agent" in tools
       ? [
-          "What nobody needs to watch, such as a short question between two answers, goes in the background, with `ask_agent`. You may use both, also within a background job.",
+          "What nobody needs to watch, such as a short question between two answers, goes in " +
+            "the background, with `ask_agent`. You may use both, also within a background job.",
         ]
       : []),
     "When there is nothing to add, say nothing: `stay_silent`. When your part is done: `end_conversation`.",
@@ -38,10 +41,16 @@ export function agentsFile(limits: RoomLimits): string {
   return `# How we work
 
 - Visible work comes first: what concerns people is done in a channel or a thread, where they can see it.
-- Work is handed to another agent with \`collaborate\`. It answers in its thread; whoever handed over goes on serving people.
-- In a thread everybody who takes part is heard without being named. Name somebody with @ only to bring them in.
-- Endless talk is stopped by code: ${limits.pairCalls} calls of a pair within ${limits.pairPerMs / 60_000} min, ${limits.threadMessages} agent messages of a thread within ${limits.threadPerMs / 1_000} s,
-  ${limits.exchangeMessages} agent messages since a person spoke, chains of ${limits.chainDepth} (as of the day this was written; \`dure doctor\` prints those in force). When nothing is to be added, say nothing.
+- Work is handed to another agent with \`collaborate\`. It answers in its thread; whoever handed \
+over goes on serving people.
+- In a thread everybody who takes part is heard without being named. Name somebody with @ only to \
+bring them in.
+- Endless talk is stopped by code: ${limits.pairCalls} calls of a pair within \
+${limits.pairPerMs / 60_000} min, ${limits.threadMessages} agent messages of a thread within \
+${limits.threadPerMs / 1_000} s,
+  ${limits.exchangeMessages} agent messages since a person spoke, chains of ${limits.chainDepth} \
+(as of the day this was written; \`dure doctor\` prints those in force). When nothing is to be \
+added, say nothing.
 - The whole policy stands in COLLABORATION.md.
 `;
 }
@@ -55,29 +64,39 @@ export function collaborationPolicy(limits: RoomLimits): string {
 Visible work comes first: what concerns people is done where they can see it, in a channel or a thread.
 
 ## Handing over
-\`collaborate({ targetAgent, message })\` is the way to hand work to another agent. It opens a thread (or finds the one of the
-last ${limits.routeMs / 3_600_000} h), names the other agent there, and returns at once. The answer comes in that thread; the place where the request began is
-told when it has come. Nobody answers: a reminder after ${minutes(limits.reminderMs[0])} and ${minutes(limits.reminderMs[1])}, an operator is told after ${minutes(limits.unansweredMs)}, and
+\`collaborate({ targetAgent, message })\` is the way to hand work to another agent. It opens a \
+thread (or finds the one of the
+last ${limits.routeMs / 3_600_000} h), names the other agent there, and returns at once. The \
+answer comes in that thread; the place where the request began is
+told when it has come. Nobody answers: a reminder after ${minutes(limits.reminderMs[0])} and \
+${minutes(limits.reminderMs[1])}, an operator is told after ${minutes(limits.unansweredMs)}, and
 the request ends ${limits.participantsMs / 3_600_000} h later.
 
 ## Who answers
 - A mention narrows a message to the mentioned. The first one leads, the others add what is missing.
-- Without a mention the channel's default agent answers a person; everybody else only remembers a short record.
-- In a thread everybody who takes part answers without being named. One joins by being named, by writing, or by \`collaborate\`;
-  one leaves with \`leave\`. After ${limits.participantsMs / 3_600_000} h of silence a thread forgets who took part; a mention brings them back.
+- Without a mention the channel's default agent answers a person; everybody else only remembers a \
+short record.
+- In a thread everybody who takes part answers without being named. One joins by being named, by \
+writing, or by \`collaborate\`;
+  one leaves with \`leave\`. After ${limits.participantsMs / 3_600_000} h of silence a thread \
+forgets who took part; a mention brings them back.
 
 ## What stops endless talk
 The numbers of this page are those of the day on which it was written; \`dure doctor\` prints those in force.
 
 | guard | limit | then |
 |---|---|---|
-| two agents calling each other | ${limits.pairCalls} per ${minutes(limits.pairPerMs)} | the next call is refused, with the minutes to wait |
-| agent messages in one thread | ${limits.threadMessages} per ${minutes(limits.threadPerMs)} | the thread is suspended for ${minutes(limits.suspendMs)} |
-| agent messages since a person spoke | ${limits.exchangeMessages} | the thread rests until a person or a new request wakes it |
+| two agents calling each other | ${limits.pairCalls} per ${minutes(limits.pairPerMs)} | the next \
+call is refused, with the minutes to wait |
+| agent messages in one thread | ${limits.threadMessages} per ${minutes(limits.threadPerMs)} | the \
+thread is suspended for ${minutes(limits.suspendMs)} |
+| agent messages since a person spoke | ${limits.exchangeMessages} | the thread rests until a \
+person or a new request wakes it |
 | a request passed on and on | ${limits.chainDepth} agents | refused |
 | a request that comes back to who asked | once | becomes an ordinary message in its thread |
 
-A person lifts a stop at once: the button in the room, or \`dure rooms resume THREAD\`. A chain of requests is not lifted; a person's word begins a new one.
+A person lifts a stop at once: the button in the room, or \`dure rooms resume THREAD\`. A chain of \
+requests is not lifted; a person's word begins a new one.
 
 ## Buttons instead of words
 What needs a person's yes is asked in the place itself. The first answer counts, from wherever it comes.

@@ -137,8 +137,10 @@ export const RESUME = {
     where id = $1`,
 };
 
-const IS_LIFT = `status = 'resolved' and used_at is null and (type = 'conflict' and resolution->>'value' = 'resume' and starts_with(subject, 'room:loop:')
-    or type = 'delivery' and resolution->>'value' in ('sent', 'again', 'failed') and starts_with(subject, '${UNSURE}'))`;
+const IS_LIFT = `status = 'resolved' and used_at is null and (type = 'conflict' and \
+resolution->>'value' = 'resume' and starts_with(subject, 'room:loop:')
+    or type = 'delivery' and resolution->>'value' in ('sent', 'again', 'failed') and \
+starts_with(subject, '${UNSURE}'))`;
 const ANSWERED = {
   name: "lift.answered",
   text: `select id from dure.escalations where ${IS_LIFT} order by resolved_at limit 50`,

@@ -342,7 +342,8 @@ function threadOf(row: ThreadRow): ThreadSummary {
 
 /** A suspension that has run out is none. */
 const EFFECTIVE =
-  "case when p.state = 'suspended' and p.suspended_until <= clock_timestamp() then 'open' else p.state end as state";
+  "case when p.state = 'suspended' and p.suspended_until <= clock_timestamp() then " +
+  "'open' else p.state end as state";
 
 const ROOMS = {
   name: "rooms.rooms",

@@ -65,7 +65,9 @@ const REPORTS = {
     }),
     unread: (who, place, why) => ({
       title: `${who} → ${place}: 자리를 비운 사이에 온 글을 읽지 못했습니다.`,
-      description: `${why}\n‘메시지 기록 보기’ 권한이 있는지 보아 주세요. \`dure doctor\`가 빠진 권한을 알려 줍니다. 다시 들리면 이 확인 요청은 저절로 닫힙니다.`,
+      description:
+        `${why}\n‘메시지 기록 보기’ 권한이 있는지 보아 주세요. \`dure doctor\`가 빠진 권한을 알려 줍니다. 다시 들리면 이 확인 요청은 ` +
+        "저절로 닫힙니다.",
     }),
     channelGone: (place) => ({
       title: `${place}: 채널이 없어졌습니다.`,
@@ -110,20 +112,27 @@ const REPORTS = {
     accessLost: (who, place) => ({
       title: `${who} → ${place}: this agent cannot see the place any more.`,
       description:
-        "Its bot was removed from the server, or lost the permission to view the channel. `dure doctor` names what is missing and the link that invites it again. This closes by itself when it is back.",
+        "Its bot was removed from the server, or lost the permission to view the channel. " +
+        "`dure doctor` names what is missing and the link that invites it again. This closes " +
+        "by itself when it is back.",
     }),
     unread: (who, place, why) => ({
       title: `${who} → ${place}: what came meanwhile could not be read.`,
-      description: `${why}\nSee whether it may read the message history; \`dure doctor\` names what is missing. This closes by itself when it hears again.`,
+      description:
+        `${why}\nSee whether it may read the message history; \`dure doctor\` names what is ` +
+        "missing. This closes by itself when it hears again.",
     }),
     channelGone: (place) => ({
       title: `${place}: the channel is gone.`,
       description:
-        "Its threads are closed too. If there is a new one put its id into rooms.channels, else take it out there, and run `dure reload`.",
+        "Its threads are closed too. If there is a new one put its id into rooms.channels, " +
+        "else take it out there, and run `dure reload`.",
     }),
     refused: (who, platform, why) => ({
       title: `${who} (${platform}): the account was refused.`,
-      description: `${why}\nMend it and restart the server; it is not tried again before that. \`dure doctor\` says what is wrong.`,
+      description:
+        `${why}\nMend it and restart the server; it is not tried again before that. \`dure ` +
+        `doctor\` says what is wrong.`,
     }),
     noToken: (who, platform, waiting) => ({
       title: `${who} (${platform}): ${waiting} waiting, no token for this account.`,
@@ -143,7 +152,9 @@ const REPORTS = {
     }),
     offline: (from, to, why) => ({
       title: `${from} → ${to}: ${to} is not connected.`,
-      description: `${to}: ${why}\nSee the state of its accounts on the agents' page. It can be asked again when it is back.`,
+      description:
+        `${to}: ${why}\nSee the state of its accounts on the agents' page. It can be asked ` +
+        "again when it is back.",
     }),
     unanswered: (from, to, minutes, place) => ({
       title: `${from} → ${to}: no answer for ${minutes} min (${place}).`,

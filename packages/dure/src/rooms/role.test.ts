@@ -235,7 +235,8 @@ test("twenty agents are decided in well under 0.1 ms", () => {
     return performance.now() - before;
   }).sort((a, b) => a - b);
 
-  expect(times[1_000]).toBeLessThan(boundMs(0.1)); // the median: the machine may be busy, the bench watches p99
+  // the median: the machine may be busy, the bench watches p99
+  expect(times[1_000]).toBeLessThan(boundMs(0.1));
 });
 
 /**

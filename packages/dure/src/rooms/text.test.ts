@@ -300,7 +300,8 @@ describe("a message in parts", () => {
         "가나다",
         "\u200b",
       ),
-      fc.string({ unit: "grapheme", maxLength: 20 }).map((any) => any.replace(/[`~]/gu, "")), // a language would come again
+      // a language would come again
+      fc.string({ unit: "grapheme", maxLength: 20 }).map((any) => any.replace(/[`~]/gu, "")),
       fc.constantFrom("\n```\n", "\n```ts\n", "x```", "\n````md\n", "\n   ```js\n"),
       fc.string({ unit: fc.constantFrom("ㄱ", "b", "각"), minLength: 1, maxLength: 60 }),
     );

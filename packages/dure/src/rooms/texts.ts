@@ -54,9 +54,11 @@ const TEXTS = {
   },
   en: {
     suspended: (seconds: number, minutes: number, count: number) =>
-      `More than ${count} agent messages within ${seconds} s: this conversation pauses for ${minutes} min. A person can lift it at once.`,
+      `More than ${count} agent messages within ${seconds} s: this conversation pauses for ` +
+      `${minutes} min. A person can lift it at once.`,
     resting: (count: number) =>
-      `The agents have exchanged ${count} messages; this conversation rests until a person speaks or something new is asked.`,
+      `The agents have exchanged ${count} messages; this conversation rests until a person ` +
+      "speaks or something new is asked.",
     pairBlocked: (one: string, other: string, minutes: number) =>
       `${one} ↔ ${other}: too many requests; blocked for ${minutes} min.`,
     chainStopped: (names: string) => `The request went in a circle and was stopped: ${names}.`,

@@ -34,7 +34,9 @@ const COLLABORATE = z.object({
 export function collaborateTool(agent: string, parts: () => Promise<RoomToolsParts>): AnyTool {
   return tool({
     description:
-      "Hands work to another agent of the team, in a thread that everybody can see. Returns at once; the answer comes in that thread. Use it for work that people should be able to follow. Tell your person that you handed it over, then go on.",
+      "Hands work to another agent of the team, in a thread that everybody can see. Returns " +
+      "at once; the answer comes in that thread. Use it for work that people should be able " +
+      "to follow. Tell your person that you handed it over, then go on.",
     inputSchema: COLLABORATE,
     effect: "idempotent",
     execute: async (input, { key, session, turn }, { signal }) => {

@@ -38,7 +38,9 @@ export function announcementHandler(parts: {
         nameOf: (agent) => parts.directory.nameOf(agent),
       });
       const background =
-        "<background-work>\nWork that you had asked for in the background has ended; its result follows as quoted data. Tell the people here in your own words, shortly. If nobody needs to know, answer with ANNOUNCE_SKIP alone.\n</background-work>";
+        "<background-work>\nWork that you had asked for in the background has ended; its " +
+        "result follows as quoted data. Tell the people here in your own words, shortly. If " +
+        "nobody needs to know, answer with ANNOUNCE_SKIP alone.\n</background-work>";
       try {
         await parts.conversations.accept(
           { session: notice.session, service: requester.service, message: text, background },
@@ -50,7 +52,8 @@ export function announcementHandler(parts: {
           },
         );
       } catch (error) {
-        if (error instanceof DureError && error.class === "not-found") return; // the session is gone, and who could be told with it
+        // the session is gone, and who could be told with it
+        if (error instanceof DureError && error.class === "not-found") return;
         throw error;
       }
     },

@@ -283,7 +283,8 @@ const ATTACKS: readonly Attack[] = [
           planOf(
             10_000,
             (index) =>
-              `  - { id: p${index}, role: r, owns: [src/m${index}/**], acceptance: "true", goal: "${BULK}" }\n`,
+              `  - { id: p${index}, role: r, owns: [src/m${index}/**], acceptance: "true", goal: ` +
+              `"${BULK}" }\n`,
           ),
         ),
       ),
@@ -304,7 +305,8 @@ const ATTACKS: readonly Attack[] = [
           planOf(
             10_000,
             (index) =>
-              `  - { id: p${index}, role: r, owns: [m${index}/**], dependsOn: [q${index}], acceptance: "true", goal: g }\n`,
+              `  - { id: p${index}, role: r, owns: [m${index}/**], dependsOn: [q${index}], ` +
+              `acceptance: "true", goal: g }\n`,
           ),
         ),
       ),
@@ -343,7 +345,8 @@ const ATTACKS: readonly Attack[] = [
     run: async () =>
       told(
         await check(
-          `a0: &a0 [${"x,".repeat(9)}]\n${list(7, (index) => `a${index + 1}: &a${index + 1} [${`*a${index} , `.repeat(9)}]\n`)}`,
+          "a0: &a0 " +
+            `[${"x,".repeat(9)}]\n${list(7, (index) => `a${index + 1}: &a${index + 1} [${`*a${index} , `.repeat(9)}]\n`)}`,
         ),
       ),
     expected: orTooExpensive(/^200 1 of 1$/),
@@ -369,7 +372,8 @@ const ATTACKS: readonly Attack[] = [
           text: planOf(
             10_000,
             (index) =>
-              `  - { id: p${index}, role: r, owns: [src/m${index}/**], acceptance: "true", goal: "${BULK}" }\n`,
+              `  - { id: p${index}, role: r, owns: [src/m${index}/**], acceptance: "true", goal: ` +
+              `"${BULK}" }\n`,
           ),
           dry_run: true,
         }),

@@ -46,7 +46,8 @@ describe("dure.yaml", () => {
   test("is read in either spelling, with services from their folders", async () => {
     await write(
       "dure.yaml",
-      `name: 두레\nlocale: ko\ntime_zone: Asia/Seoul\nmodel: openai:gpt-5-mini\nserver: { devMode: true, port: 0 }\nbudgets:\n  team: { day: 20 USD }\n${SERVICES}`,
+      `name: 두레\nlocale: ko\ntime_zone: Asia/Seoul\nmodel: openai:gpt-5-mini\nserver: { ` +
+        `devMode: true, port: 0 }\nbudgets:\n  team: { day: 20 USD }\n${SERVICES}`,
     );
 
     const team = await loadTeam(folder);

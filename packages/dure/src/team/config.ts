@@ -130,7 +130,8 @@ const service = z.custom<AnyService | string>(
   (value) => (typeof value === "string" && value !== "") || isService(value),
   {
     error:
-      "must be a service (defineService, combineServices, remoteService), or the folder of one such as ./services/faq",
+      "must be a service (defineService, combineServices, remoteService), or the folder of " +
+      "one such as ./services/faq",
   },
 );
 

@@ -96,7 +96,8 @@ test("a .env file sets what is not set yet", async () => {
 test("each limit says where it comes from: environment before file before default", () => {
   const { document } = readYaml(
     "dure.yaml",
-    "server:\n  port: 4700\n  host: 127.0.0.1\nmemory:\n  keep_recent_turns: 3\nbudgets:\n  team:\n    day: 20 USD\nservices: { faq: . }\n",
+    "server:\n  port: 4700\n  host: 127.0.0.1\nmemory:\n  keep_recent_turns: " +
+      "3\nbudgets:\n  team:\n    day: 20 USD\nservices: { faq: . }\n",
   );
   const config = checkTeam(document, ".");
   const environment = readEnvironment({ PORT: "4800", OPENAI_API_KEY: "sk-hunter2" });

@@ -167,7 +167,8 @@ export const VARIABLES = {
     read: anyText,
     allowed: "a path",
     description:
-      "way to the hooks of the step of a plan, where the worker has a network of its own; workers of plans get it",
+      "way to the hooks of the step of a plan, where the worker has a network of its own; " +
+      "workers of plans get it",
   },
   hookToken: {
     name: "DURE_HOOK_TOKEN",
@@ -289,7 +290,8 @@ function environmentError(problems: readonly EnvironmentProblem[]): DureError {
   );
   return new DureError(
     "ENVIRONMENT_INVALID",
-    `The environment has ${problems.length === 1 ? "a problem" : `${problems.length} problems`}:\n${lines.join("\n")}`,
+    "The environment has " +
+      `${problems.length === 1 ? "a problem" : `${problems.length} problems`}:\n${lines.join("\n")}`,
     {
       class: "input",
       hint: "Change or unset these variables, then start again.",

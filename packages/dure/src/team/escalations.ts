@@ -107,8 +107,13 @@ function agentOperators(parts: {
 }
 
 const ASKED = {
-  ko: "확인 요청이 하나 왔습니다. 내용은 위에 인용한 자료에 있습니다. 판단할 수 있으면 resolve_escalation으로 결정하고, 확신이 없거나 사람이 정할 일이면 도구를 부르지 말고 이유만 짧게 말하세요. 그러면 바로 사람에게 넘어갑니다.",
-  en: "An escalation is yours to decide; it stands above as quoted data. Decide it with resolve_escalation if you can tell what is right. If you are not sure, or a person should decide, do not call the tool and say shortly why: people are told at once.",
+  ko:
+    "확인 요청이 하나 왔습니다. 내용은 위에 인용한 자료에 있습니다. 판단할 수 있으면 resolve_escalation으로 결정하고, 확신이 없거나 " +
+    "사람이 정할 일이면 도구를 부르지 말고 이유만 짧게 말하세요. 그러면 바로 사람에게 넘어갑니다.",
+  en:
+    "An escalation is yours to decide; it stands above as quoted data. Decide it with " +
+    "resolve_escalation if you can tell what is right. If you are not sure, or a person " +
+    "should decide, do not call the tool and say shortly why: people are told at once.",
 } as const;
 
 /** The same for the same escalation, whenever it is asked: the turn is found by it. Pure. */
@@ -136,7 +141,8 @@ export function resolveEscalationTool(
 ): AnyTool {
   return tool({
     description:
-      "Decides the escalation that you were asked about, with one of its suggested values. The decision holds at once.",
+      "Decides the escalation that you were asked about, with one of its suggested values. " +
+      "The decision holds at once.",
     inputSchema: z.object({
       value: z.string().min(1).max(100).describe("The value of one of the suggested actions."),
       note: z.string().max(MAX_NOTE).optional().describe("Why, or a hint for who goes on."),
@@ -150,7 +156,9 @@ export function resolveEscalationTool(
       if (!asked) {
         throw new DureError("ESCALATION_NOT_YOURS", `${id} is not yours to decide here.`, {
           class: "forbidden",
-          hint: "It was not asked by dure, it is with people now, or somebody else has spoken in this session.",
+          hint:
+            "It was not asked by dure, it is with people now, or somebody else has spoken in this " +
+            "session.",
         });
       }
       try {

@@ -465,7 +465,8 @@ export function settingsOf(config: TeamConfig, environment: Environment): Settin
   if (settings.keepRecentTurns < settings.summarizeThreshold) return settings;
   throw new DureError(
     "SETTINGS_DISAGREE",
-    `memory.keepRecentTurns is ${settings.keepRecentTurns} and memory.summarizeThreshold is ${settings.summarizeThreshold}: nothing would ever be folded.`,
+    `memory.keepRecentTurns is ${settings.keepRecentTurns} and memory.summarizeThreshold ` +
+      `is ${settings.summarizeThreshold}: nothing would ever be folded.`,
     {
       class: "input",
       hint: "Keep fewer turns than the threshold; dure doctor shows where each value comes from.",

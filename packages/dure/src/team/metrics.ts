@@ -53,7 +53,8 @@ export function teamMetrics({
     stall: gauge(
       own,
       "dure_event_loop_stall_ms_max",
-      "Longest time for which the main thread did nothing else, since the look before, in milliseconds. With several readers of these metrics each sees its own part.",
+      "Longest time for which the main thread did nothing else, since the look before, in " +
+        "milliseconds. With several readers of these metrics each sees its own part.",
     ),
     complete: gauge(
       own,
@@ -65,7 +66,9 @@ export function teamMetrics({
   const sinceStart = (name: string, help: string): Counter =>
     new Counter({
       name,
-      help: `${help}, in all processes, since this one has started: take the max over processes, not the sum.`,
+      help:
+        `${help}, in all processes, since this one has started: take the max over processes, ` +
+        "not the sum.",
       registers: [shared],
     });
   const all = {
@@ -187,7 +190,13 @@ function sumOf(one: Sums, other: Sums): Sums {
   return Object.fromEntries(SUMS.map((key) => [key, one[key] + other[key]])) as Sums;
 }
 
-const SUM = `json_build_object('done', 0, 'calls', count(*), 'tokensIn', coalesce(sum(tokens_in), 0), 'tokensOut', coalesce(sum(tokens_out), 0), 'cost', coalesce(sum(cost_micro_usd), 0))::jsonb`;
+const SUM = `json_build_object(
+        'done', 0,
+        'calls', count(*),
+        'tokensIn', coalesce(sum(tokens_in), 0),
+        'tokensOut', coalesce(sum(tokens_out), 0),
+        'cost', coalesce(sum(cost_micro_usd), 0)
+      )::jsonb`;
 
 const WORK = {
   name: "metrics",
@@ -198,7 +207,8 @@ const WORK = {
         clock_timestamp() as now, $3::bigint as calls_from,
         clock_timestamp() - $6::float8 * interval '1 millisecond' as turns_to,
         case
-          when extract(epoch from clock_timestamp()) * 1000 - $5::float8 >= $6::float8 then greatest($4::bigint, $3::bigint)
+          when extract(epoch from clock_timestamp()) * 1000 - $5::float8 >= $6::float8
+            then greatest($4::bigint, $3::bigint)
           else $3::bigint
         end as calls_to
       from dure.processes p
@@ -213,7 +223,11 @@ const WORK = {
         join dure.sessions s on s.id = t.session_id
         where t.status = 'running'
       )::float8 as open,
-      (select ${SUM} from dure.model_calls where id > m.calls_from and id <= m.calls_to and at >= m.started_at) || jsonb_build_object(
+      (
+        select ${SUM}
+        from dure.model_calls
+        where id > m.calls_from and id <= m.calls_to and at >= m.started_at
+      ) || jsonb_build_object(
         'done',
         (
           select count(*)
@@ -221,7 +235,11 @@ const WORK = {
           where status = 'done' and finished_at > m.turns_from and finished_at <= m.turns_to
         )
       ) as settled,
-      (select ${SUM} from dure.model_calls where id > m.calls_to and at >= m.started_at) || jsonb_build_object(
+      (
+        select ${SUM}
+        from dure.model_calls
+        where id > m.calls_to and at >= m.started_at
+      ) || jsonb_build_object(
         'done',
         (
           select count(*)

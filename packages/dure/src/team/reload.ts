@@ -98,9 +98,11 @@ export class Reloader {
       agents: (isWithAgents ? next : directory)?.agents.map(({ id }) => id) ?? [],
       restart: needsRestart(this.#parts.team.config, team.config),
     };
+    const { services, agents, restart } = report;
+    const after = restart.length === 0 ? "" : `; a restart is needed for ${restart.join(", ")}`;
     logger.info(
       { ...report },
-      `the team was read anew: ${report.services.length} services, ${report.agents.length} agents${report.restart.length === 0 ? "" : `; a restart is needed for ${report.restart.join(", ")}`}`,
+      `the team was read anew: ${services.length} services, ${agents.length} agents${after}`,
     );
     return report;
   }

@@ -304,11 +304,14 @@ async function conversationOf(
   jobs: Pick<Jobs, "get">,
   directory: Directory,
 ): Promise<{ id: string; subject: string } | undefined> {
-  const job = await jobs.get(jobId).catch(() => undefined); // removed meanwhile, or another tenant's: nothing to report
+  // Undefined: removed meanwhile, or another tenant's; there is nothing to report.
+  const job = await jobs.get(jobId).catch(() => undefined);
   return (
     job && {
       id: job.conversationId,
-      subject: `${directory.nameOf(job.requester)} ↔ ${directory.nameOf(job.target)} · ${threadTopic(job.topic ?? undefined, job.message)}`,
+      subject:
+        `${directory.nameOf(job.requester)} ↔ ${directory.nameOf(job.target)} · ` +
+        threadTopic(job.topic ?? undefined, job.message),
     }
   );
 }
@@ -322,7 +325,8 @@ export function roomLimits(settings: Settings): RoomLimits {
   if (firstReminderMs >= secondReminderMs || secondReminderMs >= unansweredMs) {
     throw new DureError(
       "SETTINGS_DISAGREE",
-      `limits.reminders must come one after another: first ${firstReminderMs} ms, second ${secondReminderMs} ms, escalate ${unansweredMs} ms.`,
+      `limits.reminders must come one after another: first ${firstReminderMs} ms, second ` +
+        `${secondReminderMs} ms, escalate ${unansweredMs} ms.`,
       {
         class: "input",
         hint: "Let each be longer than the one before; all count from the request.",

@@ -537,7 +537,8 @@ test("stops, forgets and refusals stand in the audit log with the token's name; 
   const written = await stored.database.query<{ what: string; outcome: string | null }>({
     text: "select tenant, name, what, subject, outcome from dure.audit order by id",
   });
-  const [stopped, ...forgotten] = written.filter(({ outcome }) => outcome !== "SESSION_BUSY"); // as long as the stopped turn was ending
+  // as long as the stopped turn was ending
+  const [stopped, ...forgotten] = written.filter(({ outcome }) => outcome !== "SESSION_BUSY");
   expect(stopped).toEqual({
     tenant: "acme",
     name: record.id,

@@ -94,10 +94,13 @@ function speakerIn(session: string, behind: readonly string[], tool: string): st
   if (behind.length === 1) return behind[0]!;
   throw new DureError(
     "AGENT_UNCLEAR",
-    `${tool}: ${behind.join(" and ")} answer through this service, and the session does not say which of them speaks.`,
+    `${tool}: ${behind.join(" and ")} answer through this service, and the session does ` +
+      "not say which of them speaks.",
     {
       class: "input",
-      hint: "Let one agent of the team answer through the service, or use the tool in rooms and exchanges, where the agent is known.",
+      hint:
+        "Let one agent of the team answer through the service, or use the tool in rooms and " +
+        "exchanges, where the agent is known.",
     },
   );
 }

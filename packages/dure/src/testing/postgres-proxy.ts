@@ -52,7 +52,8 @@ export interface Cut {
  * real client's connection at a statement that it names:
  *
  *     await using proxy = await PostgresProxy.start(databaseUrl);
- *     const stop = proxy.stop("after", ({ name }) => name === "finish_turn"); // committed, the client does not know
+ // committed, the client does not know
+ *     const stop = proxy.stop("after", ({ name }) => name === "finish_turn");
  *     const child = startServer({ DATABASE_URL: proxy.url });
  *     await stop.reached;
  *     child.kill("SIGKILL");

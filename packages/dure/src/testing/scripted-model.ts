@@ -20,7 +20,8 @@ export interface ScriptStep {
  * even if a caller swallowed the error.
  *
  * ```ts
- * const model = new ScriptedModel(["안녕하세요", { expect: "환율", reply: { toolCalls: [{ name: "rate" }] } }, "1,380원입니다"]);
+ * const asksForRate = { expect: "환율", reply: { toolCalls: [{ name: "rate" }] } };
+ * const model = new ScriptedModel(["안녕하세요", asksForRate, "1,380원입니다"]);
  * const models = new Models({ clock, logger, offline: [model] }); // "offline:scripted"
  * // …
  * model.assertComplete();

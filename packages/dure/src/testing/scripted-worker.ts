@@ -24,7 +24,9 @@ export interface ScriptedRound {
  * `assertComplete` fail too.
  *
  * ```ts
- * const worker = new ScriptedWorker([{ files: { "src/a.ts": "1" } }, { expect: { round: 2, prompt: /expected 5/ }, files: { "src/a.ts": "5" } }]);
+ * const first = { files: { "src/a.ts": "1" } };
+ * const second = { expect: { round: 2, prompt: /expected 5/ }, files: { "src/a.ts": "5" } };
+ * const worker = new ScriptedWorker([first, second]);
  * // …
  * worker.assertComplete();
  * ```

@@ -218,7 +218,7 @@ export class FakeDiscord implements AsyncDisposable {
   }
 
   // ── The stage
-  // ──────────────────────────────────────────────────────────────────────────────────────────────────────
+  // ────────────────────────────────────────────────────────────────────────
 
   addGuild(name = "두레"): FakeGuild {
     return this.#world.addGuild(name);
@@ -326,7 +326,7 @@ export class FakeDiscord implements AsyncDisposable {
   }
 
   // ── What is to be seen
-  // ─────────────────────────────────────────────────────────────────────────────────────────────
+  // ────────────────────────────────────────────────────────────────────────
 
   /** What a place shows, oldest first. */
   messages(place: FakePlace): readonly FakeMessage[] {
@@ -396,7 +396,7 @@ export class FakeDiscord implements AsyncDisposable {
   }
 
   // ── What goes wrong
-  // ────────────────────────────────────────────────────────────────────────────────────────────────
+  // ────────────────────────────────────────────────────────────────────────
 
   /** The next requests to a route fail in this way. */
   fault(target: FaultTarget, fault: FakeFault): ArmedFault {
@@ -422,7 +422,7 @@ export class FakeDiscord implements AsyncDisposable {
   }
 
   // ── Steps
-  // ──────────────────────────────────────────────────────────────────────────────────────────────────────────
+  // ────────────────────────────────────────────────────────────────────────
 
   #log(request: LoggedRequest): void {
     this.#requests.push(request);

@@ -98,9 +98,10 @@ interface Session {
 }
 
 /**
- * The gateway, version 10, JSON, without compression: hello → identify or resume → events, with heartbeats throughout.
- * Source: "Gateway". A session survives a lost connection and replays what was missed; it ends when
- * the client closes with 1000 or 1001, when its token is revoked, or when a test says so.
+ * The gateway, version 10, JSON, without compression: hello → identify or resume → events, with
+ * heartbeats throughout. Source: "Gateway". A session survives a lost connection and replays what
+ * was missed; it ends when the client closes with 1000 or 1001, when its token is revoked, or when
+ * a test says so.
  */
 export class Gateway {
   readonly #options: GatewayOptions;
@@ -204,7 +205,7 @@ export class Gateway {
   }
 
   // ── Called by a connection
-  // ─────────────────────────────────────────────────────────────────────────────────────────
+  // ────────────────────────────────────────────────────────────────────────
 
   /** Source: "Gateway: Identifying", "Max Concurrency" and close codes 4004, 4010, 4013, 4014. */
   identify(connection: Connection, data: unknown): void {
@@ -279,7 +280,7 @@ export class Gateway {
   }
 
   // ── Steps
-  // ──────────────────────────────────────────────────────────────────────────────────────────────────────────
+  // ────────────────────────────────────────────────────────────────────────
 
   /**
    * Source: "Gateway Events: Ready": guilds come as unavailable, then each as GUILD_CREATE, in the

@@ -156,7 +156,8 @@ export function messagePayload(message: Message, view: PayloadView, depth = 0): 
 }
 
 function filePayload(place: FakeChannel, file: Message["attachments"][number]): object {
-  const url = `https://cdn.example.invalid/attachments/${place.id}/${file.id}/${encodeURIComponent(file.filename)}`;
+  const name = encodeURIComponent(file.filename);
+  const url = `https://cdn.example.invalid/attachments/${place.id}/${file.id}/${name}`;
   return {
     id: file.id,
     filename: file.filename,

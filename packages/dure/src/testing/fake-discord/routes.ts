@@ -108,7 +108,7 @@ export function findRoute(
 }
 
 // ── Who and where
-// ────────────────────────────────────────────────────────────────────────────────────────────────────
+// ────────────────────────────────────────────────────────────────────────
 
 /** Source: "Gateway: Get Gateway Bot". */
 function getGateway(
@@ -208,7 +208,7 @@ function typing({ world }: RouteContext, { bot, parameters }: RouteRequest): Rou
 }
 
 // ── Messages
-// ─────────────────────────────────────────────────────────────────────────────────────────────────────────
+// ────────────────────────────────────────────────────────────────────────
 
 function listMessages(
   { world }: RouteContext,
@@ -275,7 +275,7 @@ function ownOrVisible(world: World, bot: BotAccount, parameters: RouteRequest["p
 }
 
 // ── Threads
-// ──────────────────────────────────────────────────────────────────────────────────────────────────────────
+// ────────────────────────────────────────────────────────────────────────
 
 function startThread(
   { world }: RouteContext,
@@ -360,7 +360,7 @@ function leaveThread({ world }: RouteContext, { bot, parameters }: RouteRequest)
 }
 
 // ── Interactions
-// ─────────────────────────────────────────────────────────────────────────────────────────────────────
+// ────────────────────────────────────────────────────────────────────────
 
 function answerInteraction(
   { world, interactionWindowMs }: RouteContext,
@@ -402,7 +402,7 @@ function interactionByToken(
 }
 
 // ── Steps
-// ────────────────────────────────────────────────────────────────────────────────────────────────────────────
+// ────────────────────────────────────────────────────────────────────────
 
 function ok(body: unknown): RouteAnswer {
   return { status: 200, body };

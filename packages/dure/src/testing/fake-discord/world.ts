@@ -191,7 +191,7 @@ export class World {
   }
 
   // ── People, guilds, channels
-  // ───────────────────────────────────────────────────────────────────────────────────────
+  // ────────────────────────────────────────────────────────────────────────
 
   addUser(name: string, options: { bot: boolean }): User {
     const user: User = { id: this.snowflake(), name, bot: options.bot };
@@ -339,7 +339,7 @@ export class World {
   }
 
   // ── Permissions
-  // ────────────────────────────────────────────────────────────────────────────────────────────────────
+  // ────────────────────────────────────────────────────────────────────────
 
   /** Source: "Permissions"; threads inherit their channel's ("Threads: Permissions"). */
   permissions(user: User, place: FakeChannel): bigint {
@@ -381,7 +381,7 @@ export class World {
   }
 
   // ── Messages
-  // ───────────────────────────────────────────────────────────────────────────────────────────────────────
+  // ────────────────────────────────────────────────────────────────────────
 
   /** Source: "Message: Create Message". */
   createMessage(
@@ -518,7 +518,7 @@ export class World {
   }
 
   // ── Threads
-  // ────────────────────────────────────────────────────────────────────────────────────────────────────────
+  // ────────────────────────────────────────────────────────────────────────
 
   /**
    * Source: "Channel: Start Thread from Message" (its id is the message's), "Start Thread without
@@ -714,7 +714,7 @@ export class World {
   }
 
   // ── Interactions
-  // ───────────────────────────────────────────────────────────────────────────────────────────────────
+  // ────────────────────────────────────────────────────────────────────────
 
   /**
    * A person presses a button: only the bot that posted it learns of it. Source: "Gateway Events:
@@ -803,7 +803,7 @@ export class World {
   }
 
   // ── Steps
-  // ──────────────────────────────────────────────────────────────────────────────────────────────────────────
+  // ────────────────────────────────────────────────────────────────────────
 
   #addPlace(
     facts: Pick<FakeChannel, "id" | "kind" | "guild" | "name"> & {
