@@ -109,7 +109,7 @@ export class Client {
   }
 
   /**
-   * One attempt. `waitMs`: it is to be asked again. Rejects when the answer is one that nobody
+   * One attempt. `waitMs`: it is to be asked again. Rejects when the answer is one that no reader
    * should get.
    */
   async #attempt<Result>(
