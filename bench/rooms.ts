@@ -87,8 +87,8 @@ function deciding(): void {
 }
 
 /**
- * `rooms.post` to its commit: the message, ten records, its events. Nobody takes part in these
- * threads, so nobody answers.
+ * `rooms.post` to its commit: the message, ten records, its events. No agent takes part in these
+ * threads, so none answers.
  */
 async function observing(): Promise<void> {
   await using team = await startRooms({
@@ -331,7 +331,7 @@ async function pacing(
   };
 }
 
-/** Until nobody works any more. */
+/** Until no agent works any more. */
 async function quiet({ database }: BenchRooms): Promise<void> {
   for (;;) {
     const [row] = await database.query<{ open: string }>({

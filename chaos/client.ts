@@ -9,6 +9,7 @@ import type { Violation } from "./violations.ts";
  * milliseconds.
  */
 const PATIENCE_MS = 15_000;
+const JSON_TYPE = { "content-type": "application/json" };
 /** A client waits at most so long before it asks again, whatever Retry-After says, milliseconds. */
 const MAX_WAIT_MS = 2_000;
 
@@ -109,7 +110,7 @@ export class Client {
   }
 
   /**
-   * One attempt. `waitMs`: it is to be asked again. Rejects when the answer is one that nobody
+   * One attempt. `waitMs`: it is to be asked again. Rejects when the answer is one that no reader
    * should get.
    */
   async #attempt<Result>(
@@ -128,10 +129,10 @@ export class Client {
         method,
         headers: {
           authorization: `Bearer ${this.#parts.token}`,
-          ...(body !== undefined && { "content-type": "application/json" }),
+          ...(body === undefined ? {} : JSON_TYPE),
           ...headers,
         },
-        ...(body !== undefined && { body: JSON.stringify(body) }),
+        body: body === undefined ? null : JSON.stringify(body),
         signal,
       });
       isAnswered = true;

@@ -101,6 +101,6 @@ function pass(bytes: Buffer | string, from: Socket, to: Socket): void {
 
 interface Line {
   readonly near: Socket;
-  /** Absent while the near side talks to nobody. */
+  /** Absent while the near side has no connection. */
   far: Socket | undefined;
 }

@@ -30,7 +30,7 @@ function aPayment(said: Payment["said"], receipt = true): Payment {
     name: "p1",
     session: "s-p1",
     amount: 500,
-    ...(said && { said }),
+    said,
     turns: [
       {
         session: "s-p1",

@@ -217,7 +217,7 @@ function checkOrder(
 export interface PaidTwice {
   readonly violations: readonly Violation[];
   /**
-   * Second payments that nobody can avoid: the process that had the first answer did not live to
+   * Second payments that cannot be avoided: the process that had the first answer did not live to
    * record it.
    */
   readonly excused: number;

@@ -12,7 +12,7 @@ export interface Payment {
   readonly session: string;
   readonly amount: number;
   /** What the person said to the question. */
-  said?: "yes" | "no" | "nothing";
+  said?: "yes" | "no" | "nothing" | undefined;
   readonly turns: TurnRead[];
 }
 

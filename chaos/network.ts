@@ -2,7 +2,7 @@ import { execFile, spawnSync } from "node:child_process";
 import { promisify } from "node:util";
 
 /** Where one server lives: its own network and host name where the machine allows it. */
-export interface Place {
+export interface ServerHost {
   /** The server listens here, and clients find it here. */
   readonly address: string;
   /** Forwarders for this server listen here: the only thing that it reaches. */
@@ -21,12 +21,12 @@ export interface Network extends AsyncDisposable {
   readonly because?: string | undefined;
   /** Names of what stays behind a crash of the harness. */
   readonly namespaces: readonly string[];
-  readonly places: readonly Place[];
+  readonly hosts: readonly ServerHost[];
 }
 
 const run = promisify(execFile);
 
-/** Addresses for tests of networks, used by nobody else. Source: RFC 2544, 198.18.0.0/15. */
+/** Addresses for tests of networks, used by no other network. Source: RFC 2544, 198.18.0.0/15. */
 const subnetOf = (run: number, server: number): string =>
   `198.${18 + (run % 2)}.${(run >> 1) % 256}.${server * 4}`;
 
@@ -42,16 +42,16 @@ export async function openNetwork(
   if (because !== undefined) return loopback(hostNames, because);
   const namespaces: string[] = [];
   try {
-    const places: Place[] = [];
+    const hosts: ServerHost[] = [];
     for (const [index, hostName] of hostNames.entries()) {
       const name = `dure-chaos-${process.pid}-${index + 1}`;
       namespaces.push(name);
-      places.push(await makeNamespace(name, index, hostName));
+      hosts.push(await makeNamespace(name, index, hostName));
     }
     return {
       kind: "namespaces",
       namespaces,
-      places,
+      hosts,
       [Symbol.asyncDispose]: () => removeNamespaces(namespaces),
     };
   } catch (error) {
@@ -65,7 +65,7 @@ export async function removeNamespaces(names: readonly string[]): Promise<void> 
 }
 
 function loopback(hostNames: readonly string[], because: string): Network {
-  const places = hostNames.map((hostName): Place => ({
+  const hosts = hostNames.map((hostName): ServerHost => ({
     address: "127.0.0.1",
     gateway: "127.0.0.1",
     hostName,
@@ -75,7 +75,7 @@ function loopback(hostNames: readonly string[], because: string): Network {
     kind: "loopback",
     because,
     namespaces: [],
-    places,
+    hosts,
     [Symbol.asyncDispose]: async () => {},
   };
 }
@@ -93,7 +93,7 @@ function whyLoopback(): string | undefined {
 }
 
 /** A namespace with one way out: to the harness, over a pair of virtual cards. */
-async function makeNamespace(name: string, index: number, hostName: string): Promise<Place> {
+async function makeNamespace(name: string, index: number, hostName: string): Promise<ServerHost> {
   const subnet = subnetOf(process.pid, index + 1);
   const base = subnet.slice(0, subnet.lastIndexOf(".") + 1);
   const first = (index + 1) * 4 + 1;

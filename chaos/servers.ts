@@ -4,7 +4,7 @@ import { createInterface } from "node:readline";
 import { fileURLToPath } from "node:url";
 import type { Forwarder } from "./forwarder.ts";
 import type { Journal } from "./journal.ts";
-import type { Place } from "./network.ts";
+import type { ServerHost } from "./network.ts";
 
 const MAIN = fileURLToPath(new URL("../packages/dure/src/cli/main.ts", import.meta.url));
 const SHIFT = fileURLToPath(new URL("shift-clock.mjs", import.meta.url));
@@ -43,7 +43,7 @@ export interface Life {
 
 export interface ServerParts {
   readonly index: number;
-  readonly place: Place;
+  readonly host: ServerHost;
   readonly port: number;
   readonly journal: Journal;
   /** Its way to PostgreSQL, which faults cut. Those to the bank and the provider only carry. */
@@ -70,7 +70,7 @@ export class Server {
   }
 
   get url(): string {
-    return `http://${this.parts.place.address}:${this.parts.port}`;
+    return `http://${this.parts.host.address}:${this.parts.port}`;
   }
 
   get life(): Life | undefined {
@@ -162,7 +162,7 @@ export class Server {
       parts.team,
       "--json",
     ];
-    const [program, ...args] = parts.place.wrap(node);
+    const [program, ...args] = parts.host.wrap(node);
     const child = (this.#child = spawn(program!, args, {
       env: { ...cleanEnvironment(), ...parts.environment(life.id) },
       stdio: ["ignore", "pipe", "pipe", "ipc"],

@@ -64,28 +64,28 @@ export async function openWorld(
   };
   const token = crypto.randomUUID();
   const servers: Server[] = [];
-  for (const [index, place] of network.places.entries()) {
+  for (const [index, host] of network.hosts.entries()) {
     const relay = async (target: { host: string; port: number }): Promise<Forwarder> =>
-      stack.use(await Forwarder.start(place.gateway, target));
+      stack.use(await Forwarder.start(host.gateway, target));
     const database = await relay({ host: "127.0.0.1", port: cluster.port });
     const toBank = await relay(bank);
     const toProvider = await relay(provider);
-    const home = join(folder, place.hostName);
+    const home = join(folder, host.hostName);
     mkdirSync(home, { recursive: true });
     const environment = (life: string): Record<string, string> => ({
       DATABASE_URL: cluster.urlAt(database.host, database.port),
       OPENAI_API_KEY: "chaos",
       OPENAI_BASE_URL: `http://${toProvider.host}:${toProvider.port}/life/${life}/v1`,
       CHAOS_BANK_URL: `http://${toBank.host}:${toBank.port}`,
-      CHAOS_ALLOWED_HOST: place.address,
+      CHAOS_ALLOWED_HOST: host.address,
       DURE_HOME: home,
       DURE_TOKEN: token,
-      HOST: place.address,
+      HOST: host.address,
       PORT: String(port),
       LOG_LEVEL: "info",
     });
     const port = network.kind === "namespaces" ? PORT : await freePort();
-    servers.push(new Server({ index, place, port, journal, database, environment, team: TEAM }));
+    servers.push(new Server({ index, host, port, journal, database, environment, team: TEAM }));
   }
   let keep = false;
   const note = (): void => {

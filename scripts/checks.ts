@@ -18,7 +18,7 @@ import {
 import { root, runTool } from "./processes.ts";
 
 export type CheckResult =
-  | { readonly ok: true; readonly note?: string }
+  | { readonly ok: true; readonly note?: string | undefined }
   | { readonly ok: false; readonly output: string };
 
 export interface Check {

@@ -7,7 +7,7 @@ import { existsSync } from "node:fs";
 import { run } from "./processes.ts";
 
 export type BrowserResult =
-  | { readonly ok: true; readonly path: string; readonly note?: string }
+  | { readonly ok: true; readonly path: string; readonly note?: string | undefined }
   | { readonly ok: false; readonly reason: string; readonly hint: string };
 
 /**
@@ -62,9 +62,7 @@ export async function ensureChromium(env: NodeJS.ProcessEnv = process.env): Prom
   if (findChromium() === undefined) trouble = await installMissing(["chromium", ...font]);
 
   const found = findChromium();
-  if (found !== undefined) {
-    return { ok: true, path: found, ...(trouble !== undefined && { note: trouble }) };
-  }
+  if (found !== undefined) return { ok: true, path: found, note: trouble };
   return {
     ok: false,
     reason: trouble ?? "Chromium was not found",

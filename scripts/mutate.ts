@@ -80,15 +80,17 @@ export interface MutateOptions {
 /** Verdicts in the order of the list. */
 export async function mutate(options: MutateOptions): Promise<readonly Verdict[]> {
   const { root, guards } = options;
-  const located = guards.map((guard) => ({ guard, place: locate(root, guard) }));
-  const usable = located.flatMap(({ guard, place }) => (place.ok ? [{ guard, place }] : []));
+  const located = guards.map((guard) => ({ guard, location: locate(root, guard) }));
+  const usable = located.flatMap(({ guard, location }) =>
+    location.ok ? [{ guard, location }] : [],
+  );
   const verdicts = new Map<Guard, Verdict>();
   const note = (verdict: Verdict): void => {
     verdicts.set(verdict.guard, verdict);
     options.onVerdict?.(verdict);
   };
-  for (const { guard, place } of located) {
-    if (!place.ok) note({ guard, outcome: "GONE", seconds: 0, detail: place.because });
+  for (const { guard, location } of located) {
+    if (!location.ok) note({ guard, outcome: "GONE", seconds: 0, detail: location.because });
   }
 
   await using benches = new AsyncDisposableStack();
@@ -104,7 +106,7 @@ export async function mutate(options: MutateOptions): Promise<readonly Verdict[]
     copies.map(async (copy) => {
       for (let next = waiting.shift(); next; next = waiting.shift()) {
         options.signal?.throwIfAborted();
-        note(await copy.judge(next.guard, next.place, green));
+        note(await copy.judge(next.guard, next.location, green));
       }
     }),
   );
@@ -118,7 +120,7 @@ export function isNoticed({ guard, outcome }: Verdict): boolean {
 
 // --- where a guard stands
 
-type Place =
+type Location =
   | { readonly ok: true; readonly file: string; readonly from: number; readonly to: number }
   | { readonly ok: false; readonly because: string };
 
@@ -126,7 +128,7 @@ type Place =
  * Where the text of a guard stands. It must be there exactly once, so that a refactoring has to
  * move the guard along.
  */
-export function locate(root: string, guard: Guard): Place {
+export function locate(root: string, guard: Guard): Location {
   const region =
     "file" in guard.at ? regionOfFile(root, guard.at.file) : regionOfFunction(root, guard.at.sql);
   if (typeof region === "string") return { ok: false, because: region };
@@ -253,15 +255,19 @@ class Bench implements AsyncDisposable {
     return new Set(run.results.filter(({ status }) => status === "passed").map(keyOf));
   }
 
-  async judge(guard: Guard, place: Extract<Place, { ok: true }>, green: Green): Promise<Verdict> {
+  async judge(
+    guard: Guard,
+    location: Extract<Location, { ok: true }>,
+    green: Green,
+  ): Promise<Verdict> {
     const startedAt = performance.now();
-    const { outcome, detail } = await this.#judged(guard, place, green);
+    const { outcome, detail } = await this.#judged(guard, location, green);
     return { guard, outcome, detail, seconds: (performance.now() - startedAt) / 1_000 };
   }
 
   async #judged(
     guard: Guard,
-    place: Extract<Place, { ok: true }>,
+    location: Extract<Location, { ok: true }>,
     green: Green,
   ): Promise<Pick<Verdict, "outcome" | "detail">> {
     const tests = testsOf(guard);
@@ -273,9 +279,9 @@ class Bench implements AsyncDisposable {
       };
     }
 
-    const file = path.join(this.#folder, place.file);
+    const file = path.join(this.#folder, location.file);
     const whole = await readFile(file, "utf8");
-    await writeFile(file, whole.slice(0, place.from) + guard.replace + whole.slice(place.to));
+    await writeFile(file, whole.slice(0, location.from) + guard.replace + whole.slice(location.to));
     try {
       const run = await this.#test(tests, { timeoutMs: this.#options.timeoutMs, bail: true });
       return verdictOf(run, green);

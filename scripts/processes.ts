@@ -38,7 +38,7 @@ export function run(
       cwd: options.cwd ?? root,
       env: options.env ?? process.env,
       stdio: options.show ? "inherit" : ["ignore", "pipe", "pipe"],
-      ...(options.signal && { signal: options.signal }),
+      signal: options.signal,
     });
     const stdout: Buffer[] = [];
     const both: Buffer[] = [];

@@ -48,8 +48,8 @@ export async function trySetUp(there: Installed): Promise<CheckResult> {
   return { ok: true, note: notes.join(", ") };
 }
 
-/** `nobody` of every Linux. */
-const NOBODY = 65_534;
+/** The id of the user without rights of every Linux. */
+const OTHER_USER = 65_534;
 const DEFAULT_PORT = 4_600;
 /** Longest wait for a start on a busy machine, and for a polite end, milliseconds. */
 const PATIENCE_MS = 60_000;
@@ -83,10 +83,10 @@ const CIRCUMSTANCES: readonly Circumstance[] = [
       });
       const home = `${own}-home`;
       await mkdir(home);
-      await run("chown", ["-R", `${NOBODY}:${NOBODY}`, own, home]);
-      const as = ["setpriv", `--reuid=${NOBODY}`, `--regid=${NOBODY}`, "--clear-groups"];
+      await run("chown", ["-R", `${OTHER_USER}:${OTHER_USER}`, own, home]);
+      const as = ["setpriv", `--reuid=${OTHER_USER}`, `--regid=${OTHER_USER}`, "--clear-groups"];
       await talkOnce(await startAt(own, { project, env: { ...env, HOME: home }, as }));
-      await expectOwner(own, NOBODY);
+      await expectOwner(own, OTHER_USER);
     },
   },
   {
@@ -116,12 +116,12 @@ const CIRCUMSTANCES: readonly Circumstance[] = [
           as: ["unshare", "--mount", "sh", "-c", HIDE_UNSHARE, "sh"],
         }),
       );
-      await expectOwner(own, NOBODY);
+      await expectOwner(own, OTHER_USER);
     },
   },
 ];
 
-/** In a mount namespace of its own, so that nobody else misses it. */
+/** In a mount namespace of its own, so that no other process misses it. */
 const HIDE_UNSHARE = 'mount --bind /dev/null "$(command -v unshare)" && exec "$@"';
 
 /** As whom PostgreSQL ran is who owns its data. */
@@ -137,14 +137,14 @@ async function missing(program: string): Promise<string | undefined> {
 }
 
 /**
- * Somebody else has the port: a sentence that names it, exit code 1, and no database that stays
+ * Another process has the port: a sentence that names it, exit code 1, and no database that stays
  * behind.
  */
 async function portTaken({ project, team, env }: Installed): Promise<void> {
   const other = createServer();
   const bound = new Promise<void>((resolve) =>
     other.once("listening", resolve).once("error", () => resolve()),
-  ); // taken by somebody else: as good
+  ); // taken by another process: as good
   other.listen(DEFAULT_PORT, "127.0.0.1");
   await bound;
   try {

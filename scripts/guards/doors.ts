@@ -111,7 +111,7 @@ export const DOOR_GUARDS: readonly Guard[] = [
     at: { file: PEERS },
     find: "if (row.state !== ESTABLISHED || row.inode === 0) return;",
     replace: "",
-    tests: peers("a connection that its program has closed is nobody's"),
+    tests: peers("a connection that its program has closed has no owner"),
     why: "who closes at once counts as root",
   },
   {

@@ -600,7 +600,7 @@ export const DURABLE_GUARDS: readonly Guard[] = [
     tests: retention(
       "a rule of others is swept with its own condition and age, and leaves rows that somebody holds",
     ),
-    why: "a sweep waits for whoever holds a row",
+    why: "a sweep waits for the transaction that holds a row",
     hangs: true,
   },
   {

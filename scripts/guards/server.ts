@@ -64,7 +64,7 @@ export const SERVER_GUARDS: readonly Guard[] = [
     at: { file: `${SERVER}/own-sessions.ts` },
     find: "const own = ownOf(session);\n  if (own === undefined) return;",
     replace: 'const own = ownOf(session);\n  if (own === undefined || session !== "") return;',
-    tests: access("nobody writes into room:ruda:web:general or forgets it"),
+    tests: access("no caller writes into room:ruda:web:general or forgets it"),
     why: "a caller writes into sessions that dure leads",
   },
   {
@@ -196,7 +196,7 @@ export const SERVER_GUARDS: readonly Guard[] = [
     at: { file: "packages/dure/src/plans/run/integration.ts" },
     find: "return new Set(failuresOf(whole.feedback).filter((name) => !known.has(name)));",
     replace: "return new Set(failuresOf(whole.feedback).filter(() => known.size >= 0));",
-    tests: together("a test that fails at the base too is held against nobody"),
+    tests: together("a test that fails at the base too counts against no port"),
     why: "a port is blamed for what failed before it",
   },
 ];

@@ -440,7 +440,7 @@ export const TURN_GUARDS: readonly Guard[] = [
     find: "if not exists (select 1 from jsonb_array_elements(e.actions) a where a->>'value' = v_value) then",
     replace: "if false then",
     tests: inbox("an answer with a value that was not suggested is refused"),
-    why: "an answer that nobody offered counts",
+    why: "an answer that was not offered counts",
   },
   {
     id: "answer_escalation.effect-open",

@@ -159,7 +159,7 @@ describe.runIf(isLinuxRoot)("at the machine of a server without tokens", () => {
     await once(forwarding, "listening");
 
     const own = await curl(`${url}/v1/agent/chat/stream`, ["--no-buffer", ...SAY]);
-    const nobody = await curl(`${url}/v1/agent/chat/stream`, SAY, AS_NOBODY);
+    const otherUser = await curl(`${url}/v1/agent/chat/stream`, SAY, AS_NOBODY);
     const through = await curl(
       `http://127.0.0.1:${(forwarding.address() as AddressInfo).port}/v1/services`,
     );
@@ -167,7 +167,7 @@ describe.runIf(isLinuxRoot)("at the machine of a server without tokens", () => {
 
     expect(said).toContain("Without a token: only you, the user who runs the server");
     expect([own.status, own.body]).toEqual([200, expect.stringContaining("event: DONE")]);
-    expect(nobody).toMatchObject(refused("other-user"));
+    expect(otherUser).toMatchObject(refused("other-user"));
     expect(through).toMatchObject(refused("forwarded"));
     expect(relayed).toMatchObject(refused("other-user"));
     expect(await curl(`${url}/v1/services`, ["--http1.0"])).toMatchObject(refused("http-1.0"));

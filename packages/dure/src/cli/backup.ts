@@ -173,8 +173,10 @@ async function assertRestorable(
   replace: boolean,
 ): Promise<void> {
   const { rows } = await session.query<{ living: number; sessions: number }>(
-    `select (select count(*)::int from pg_stat_activity where datname = current_database() and application_name like 'dure:%'
-               and application_name not like 'dure:cli-%') as living,
+    `select (select count(*)::int from pg_stat_activity
+              where datname = current_database()
+                and application_name like 'dure:%'
+                and application_name not like 'dure:cli-%') as living,
             (select count(*)::int from dure.sessions) as sessions`,
   );
   const { living, sessions } = rows[0]!;
@@ -280,8 +282,10 @@ async function tablesInOrder(session: pg.Client): Promise<Table[]> {
   }>(
     `select c.relname as name,
             (select array_agg(a.attname::text order by a.attnum) from pg_attribute a
-              where a.attrelid = c.oid and a.attnum > 0 and not a.attisdropped and a.attgenerated = '') as columns,
-            coalesce((select array_agg(distinct r.relname::text) from pg_constraint k join pg_class r on r.oid = k.confrelid
+              where a.attrelid = c.oid and a.attnum > 0
+                and not a.attisdropped and a.attgenerated = '') as columns,
+            coalesce((select array_agg(distinct r.relname::text)
+               from pg_constraint k join pg_class r on r.oid = k.confrelid
               where k.conrelid = c.oid and k.contype = 'f' and r.oid <> c.oid), '{}') as needs
        from pg_class c join pg_namespace n on n.oid = c.relnamespace
       where n.nspname = 'dure' and c.relkind = 'r' and c.relname <> 'migrations'

@@ -33,14 +33,20 @@ export async function dbStats(command: DbCommand): Promise<ExitCode> {
   const { output } = command;
   await using opened = await openDatabase(command);
   const tables = await opened.database.query<{ name: string; rows: number; bytes: number }>({
-    text: `select n.nspname || '.' || c.relname as name, greatest(c.reltuples, s.n_live_tup, 0)::bigint as rows, pg_total_relation_size(c.oid) as bytes
-             from pg_class c join pg_namespace n on n.oid = c.relnamespace left join pg_stat_user_tables s on s.relid = c.oid
-            where n.nspname = 'dure' and c.relkind = 'r' order by bytes desc, name`,
+    text: `
+      select n.nspname || '.' || c.relname as name,
+             greatest(c.reltuples, s.n_live_tup, 0)::bigint as rows,
+             pg_total_relation_size(c.oid) as bytes
+      from pg_class c
+      join pg_namespace n on n.oid = c.relnamespace
+      left join pg_stat_user_tables s on s.relid = c.oid
+      where n.nspname = 'dure' and c.relkind = 'r'
+      order by bytes desc, name`,
   });
   const [size] = await opened.database.query<{ bytes: number; version: string }>({
     text: `
       select pg_database_size(current_database()) as bytes,
-      current_setting('server_version') as version`,
+             current_setting('server_version') as version`,
   });
   output.line(`${opened.where}, PostgreSQL ${size!.version}, ${megabytes(size!.bytes)}`);
   output.table([

@@ -43,7 +43,7 @@ export interface Check {
   readonly status: "ok" | "warn" | "fail";
   /** What was found. */
   readonly detail: string;
-  readonly hint?: string;
+  readonly hint?: string | undefined;
 }
 
 /**
@@ -241,7 +241,7 @@ function findingOf({ adapter, agent, ok, what, hint }: AccountFinding): Check {
     name: `${adapter} ${agent}`,
     status: ok ? "ok" : "fail",
     detail: what,
-    ...(hint !== undefined && { hint }),
+    hint,
   };
 }
 
@@ -443,7 +443,7 @@ function failed(name: string, error: unknown): Check {
     name,
     status: "fail",
     detail: `${code}${messageOf(error)}`,
-    ...(hint !== undefined && { hint }),
+    hint,
   };
 }
 

@@ -38,9 +38,10 @@ export async function listEscalations(
     );
   }
   if (page.nextCursor !== null) {
+    const gravest =
+      filter.severity === undefined ? "; the gravest of all: --severity critical" : "";
     output.note(
-      `These are the newest ${items.length}. There are more: --cursor ` +
-        `${page.nextCursor}${filter.severity === undefined ? "; the gravest of all: --severity critical" : ""}`,
+      `These are the newest ${items.length}. There are more: --cursor ${page.nextCursor}${gravest}`,
     );
   }
   output.result({ items, nextCursor: page.nextCursor });
@@ -170,10 +171,10 @@ function showLine(item: Escalation, output: Output): void {
 function endOf({ status, resolution, resolvedBy, resolvedByPerson }: Escalation): string {
   const who = resolvedByPerson ?? resolvedBy;
   if (!resolution) return status;
-  return (
-    `${status}: ` +
-    `${resolution.value}${who === null ? "" : ` by ${who}`}${resolution.note === undefined ? "" : `: "${resolution.note}"`}`
-  );
+  const { value, note } = resolution;
+  const by = who === null ? "" : ` by ${who}`;
+  const words = note === undefined ? "" : `: "${note}"`;
+  return `${status}: ${value}${by}${words}`;
 }
 
 /** One line for one event. Pure. */

@@ -355,8 +355,8 @@ function standingAfter(job: JobDetail, event: PlatformEvent): JobDetail {
   const { status, turnsDone } = event.data as Partial<Pick<Job, "status" | "turnsDone">>;
   return {
     ...job,
-    ...(status && { status }),
-    ...(turnsDone !== undefined && { turnsDone: Math.max(job.turnsDone, turnsDone) }),
+    status: status ?? job.status,
+    turnsDone: Math.max(job.turnsDone, turnsDone ?? 0),
     waiting: event.type === "job.waiting" ? "person" : null,
     turnStartedAt: BEGINNINGS.has(event.type) ? event.at : job.turnStartedAt,
   };

@@ -88,7 +88,7 @@ export class Output {
         title: message.split("\n")[0],
         code,
         detail: message,
-        ...(hint && { hint }),
+        hint: hint || undefined,
         ...(toWire(details ?? {}) as object),
       };
       this.streams.stderr.write(`${harmlessJson(problem)}\n`);

@@ -114,15 +114,12 @@ function printView(view: PlanView, output: Output): void {
   for (const { name, value, holds } of view.mode.conditions) {
     output.line(`  ${holds ? "yes" : "no "}  ${name} (${value})`);
   }
-  output.line(
-    "workers: " +
-      view.workers
-        .map(
-          ({ role, kind, command, model }) =>
-            `${role} ${kind}${command ? ` (${command.join(" ")})` : ""}${model === undefined ? "" : ` (${model})`}`,
-        )
-        .join(", "),
-  );
+  const workers = view.workers.map(({ role, kind, command, model }) => {
+    const program = command ? ` (${command.join(" ")})` : "";
+    const asked = model === undefined ? "" : ` (${model})`;
+    return `${role} ${kind}${program}${asked}`;
+  });
+  output.line(`workers: ${workers.join(", ")}`);
   for (const { of, policy, hosts } of view.network ?? []) {
     output.line(`network of ${of}: ${policy}${hosts.length > 0 ? ` (${hosts.join(", ")})` : ""}`);
   }
@@ -136,10 +133,9 @@ function printView(view: PlanView, output: Output): void {
   }
   if (view.unownedCount > 0) {
     const shown = view.unowned.slice(0, UNOWNED_SHOWN);
-    output.line(
-      "without an owner: " +
-        `${shown.join(", ")}${view.unownedCount > shown.length ? ` and ${view.unownedCount - shown.length} more` : ""}`,
-    );
+    const left = view.unownedCount - shown.length;
+    const more = left > 0 ? ` and ${left} more` : "";
+    output.line(`without an owner: ${shown.join(", ")}${more}`);
   }
   for (const { message } of view.warnings) output.note(`Warning: ${message}`);
 }
@@ -377,18 +373,13 @@ function printReport(run: RunDetail, output: Output): void {
   const { report } = run;
   if (!report || !isRunOver(run.status)) return;
   for (const { path, ports, solvedBy } of report.conflicts) {
-    output.line(
-      `conflict: ${path} by ` +
-        `${ports.join(" and ")}${solvedBy === undefined ? "" : `, written once by the ${solvedBy}`}`,
-    );
+    const solved = solvedBy === undefined ? "" : `, written once by the ${solvedBy}`;
+    output.line(`conflict: ${path} by ${ports.join(" and ")}${solved}`);
   }
   if (report.integration) {
-    output.line(
-      "integration: " +
-        (report.integration.passed
-          ? "passed"
-          : `failed with ${report.integration.exitCode === null ? "a signal" : `exit code ${report.integration.exitCode}`}`),
-    );
+    const { passed, exitCode } = report.integration;
+    const cause = exitCode === null ? "a signal" : `exit code ${exitCode}`;
+    output.line(`integration: ${passed ? "passed" : `failed with ${cause}`}`);
   }
   if (report.integration && !report.integration.passed) {
     output.line(report.integration.output.slice(-2_000));
@@ -592,10 +583,9 @@ export async function mergeRun(
     "fast-forward": "merged (fast-forward)",
     already: "there already",
   }[merged.kind];
-  output.line(
-    `${id} is ${words} in ${merged.target}, which is now at ` +
-      `${merged.commit.slice(0, 12)}${merged.updated === null ? "" : `; the files in ${merged.updated} came along`}`,
-  );
+  const commit = merged.commit.slice(0, 12);
+  const files = merged.updated === null ? "" : `; the files in ${merged.updated} came along`;
+  output.line(`${id} is ${words} in ${merged.target}, which is now at ${commit}${files}`);
   output.result(merged);
   return EXIT.ok;
 }

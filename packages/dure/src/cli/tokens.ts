@@ -31,7 +31,7 @@ export async function createToken(
     const made = await store.create({
       name: token.name,
       scopes,
-      ...(token.tenant !== undefined && { tenant: token.tenant }),
+      tenant: token.tenant,
     });
     await note("token.create", made.record.id);
     return made;

@@ -239,7 +239,7 @@ export class DureClient {
     return this.#decide(id, "answer", answer, options);
   }
 
-  /** Nobody will decide; what waited for it ends as if it had not been asked. */
+  /** Closes it without a decision; what waited for it ends as if it had not been asked. */
   dismissEscalation(
     id: string,
     options: CallOptions & { readonly note?: string | undefined } = {},

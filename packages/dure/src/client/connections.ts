@@ -55,7 +55,7 @@ export async function* overConnections<Value, After extends Next>(
         clock,
         silenceMs,
         onRetry: (ms) => (askedMs = ms),
-        ...(onId && { onId }),
+        onId,
       });
       const heard = (async function* () {
         for await (const frame of frames) {

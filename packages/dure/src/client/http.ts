@@ -111,3 +111,9 @@ function retryAfterMs(response: Response): number | undefined {
   const seconds = Number(response.headers.get("retry-after") ?? Number.NaN);
   return Number.isFinite(seconds) && seconds >= 0 ? seconds * 1000 : undefined;
 }
+
+/** Headers of a request for a stream that goes on behind the last event read. */
+export function streamHeaders(lastEventId: string | undefined): Record<string, string> {
+  const headers = { accept: "text/event-stream" };
+  return lastEventId === undefined ? headers : { ...headers, "last-event-id": lastEventId };
+}

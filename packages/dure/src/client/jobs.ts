@@ -1,7 +1,7 @@
 import type { JsonObject } from "../kernel/json.ts";
 import type { PlatformEvent } from "../kernel/platform-events.ts";
 import { fromWire, toWire } from "../kernel/wire.ts";
-import { readJson, type Http } from "./http.ts";
+import { readJson, streamHeaders, type Http } from "./http.ts";
 import { followJob, type JobStreamOptions, type JobStreamParts } from "./job-stream.ts";
 import type { Page } from "./resources.ts";
 
@@ -63,7 +63,7 @@ export interface Job {
   readonly depth: number;
   /** The job that this one takes up. */
   readonly retryOf: string | null;
-  /** 0: the target reads the message, nobody waits for an answer. */
+  /** 0: the target reads the message, the caller waits for no answer. */
   readonly maxTurns: number;
   readonly turnsDone: number;
   /** Since the last finished turn, and in all. */
@@ -254,10 +254,7 @@ export class JobsClient {
   stream(jobId: string, options: JobStreamOptions = {}): AsyncGenerator<JobNews, void> {
     const open = (lastEventId: string | undefined): Promise<Response> =>
       this.#http.request(`${pathOf(jobId)}/stream`, {
-        headers: {
-          accept: "text/event-stream",
-          ...(lastEventId !== undefined && { "last-event-id": lastEventId }),
-        },
+        headers: streamHeaders(lastEventId),
         ...pass(options),
       });
     return followJob({ ...options, ...this.#parts, open });

@@ -1,6 +1,6 @@
 import type { PlatformEvent } from "../kernel/platform-events.ts";
 import { fromWire, toWire } from "../kernel/wire.ts";
-import { readJson, type Http } from "./http.ts";
+import { readJson, streamHeaders, type Http } from "./http.ts";
 import type { Page } from "./resources.ts";
 import { followRun, type RunStreamOptions, type RunStreamParts } from "./run-stream.ts";
 
@@ -157,13 +157,13 @@ export interface PlanView extends PlanDefinition {
   readonly levels: readonly (readonly string[])[];
   readonly criticalPath: readonly string[];
   /**
-   * Ports that can work at the same time: as many as nobody waits for another, within
+   * Ports that can work at the same time: as many as do not wait for each other, within
    * `max_concurrency`; 1 in order.
    */
   readonly maxParallel: number;
   readonly mode: RunMode;
   readonly baseCommit: string;
-  /** Files of the base that nobody owns, at most 200; `unownedCount` counts all. */
+  /** Files of the base without an owner, at most 200; `unownedCount` counts all. */
   readonly unowned: readonly string[];
   readonly unownedCount: number;
   readonly warnings: readonly { readonly code: string; readonly message: string }[];
@@ -211,7 +211,7 @@ export interface PlanRun {
   readonly baseCommit: string;
   /** What ports start from: the base with the contracts. */
   readonly startCommit: string | null;
-  /** How workers are kept apart; `audit` keeps nobody from anything. */
+  /** How workers are kept apart; `audit` keeps no worker from anything. */
   readonly isolation: string | null;
   /** What holds for processes of workers there; null until it is known. */
   readonly promises: RunPromises | null;
@@ -649,10 +649,7 @@ export class PlansClient {
   stream(id: string, options: RunStreamOptions = {}): AsyncGenerator<RunNews, void> {
     const open = (lastEventId: string | undefined): Promise<Response> =>
       this.#http.request(`${pathOf(id)}/events`, {
-        headers: {
-          accept: "text/event-stream",
-          ...(lastEventId !== undefined && { "last-event-id": lastEventId }),
-        },
+        headers: streamHeaders(lastEventId),
         ...pass(options),
       });
     return followRun({ ...options, ...this.#parts, open });
@@ -775,7 +772,8 @@ export class PlansClient {
 }
 
 function pathOf(id: string, port?: string): string {
-  return `/v1/runs/${encodeURIComponent(id)}${port === undefined ? "" : `/ports/${encodeURIComponent(port)}`}`;
+  const run = `/v1/runs/${encodeURIComponent(id)}`;
+  return port === undefined ? run : `${run}/ports/${encodeURIComponent(port)}`;
 }
 
 function pass({ signal }: Options): RequestInit {

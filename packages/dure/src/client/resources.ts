@@ -114,7 +114,7 @@ export interface Me {
   /** Who needs credentials there, and why. */
   readonly access: { readonly mode: "same-user" | "credentials"; readonly because: string };
   readonly scopes: readonly string[];
-  /** Name of the person whose token it is, as rooms call them; null where nobody is logged in. */
+  /** Name of the person whose token it is, as rooms call them; null without a login. */
   readonly person: string | null;
   readonly devMode: boolean;
   readonly locale: string;
@@ -174,7 +174,7 @@ export interface AuditEntry {
   readonly what: string;
   /** Id of what it was done to. */
   readonly subject: string;
-  /** `done`, or the code of the refusal; null: begun, and nobody knows how it ended. */
+  /** `done`, or the code of the refusal; null: begun, and its end is unknown. */
   readonly outcome: string | null;
 }
 

@@ -34,7 +34,7 @@ export interface Thread extends Room {
   readonly messages: number;
   readonly activeAt: number;
   readonly createdAt: number;
-  /** Requests that nobody has answered yet. */
+  /** Requests without an answer yet. */
   readonly openRequests: number;
 }
 

@@ -9,7 +9,7 @@ export interface SseOptions {
   /** The server asked to wait this long before the next connection, milliseconds. */
   readonly onRetry?: (ms: number) => void;
   /** A place without an event: what was read up to here is behind it. */
-  readonly onId?: (id: string) => void;
+  readonly onId?: ((id: string) => void) | undefined;
 }
 
 /** One frame may hold a whole `DONE`; anything longer is not dure's. Characters. */

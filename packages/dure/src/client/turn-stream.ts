@@ -30,7 +30,7 @@ export type ConnectionState = "connected" | "reconnecting";
 
 /**
  * The events of one turn, once and in order, over as many connections as it takes. Reading starts
- * at once; what nobody has taken yet waits here, at most one turn. It can be iterated once.
+ * at once; what the reader has not taken yet waits here, at most one turn. It can be iterated once.
  *
  * An abort, or leaving the loop early, ends the reading and nothing else: the turn goes on at the
  * server (`DureClient.stopTurn` stops it).
@@ -66,7 +66,7 @@ export class TurnStream implements AsyncIterable<TurnFrame> {
       this.#wake();
     });
     this.done.catch((error: unknown) => this.#refuse(error));
-    this.turnId.catch(() => undefined); // whoever waits for it hears of it; nobody has to
+    this.turnId.catch(() => undefined); // a caller that waits for it hears of it; none has to
   }
 
   async *[Symbol.asyncIterator](): AsyncGenerator<TurnFrame, Done> {

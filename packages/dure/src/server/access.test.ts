@@ -570,7 +570,7 @@ describe("tokens", () => {
       locale: "ko",
     });
     expect([posted.status, forged.status, silent.status]).toEqual([200, 403, 403]);
-    // Nobody is logged in as somebody else.
+    // No login changes its owner.
     expect([lured.status, lured.headers["set-cookie"]]).toEqual([403, undefined]);
     expect(String(logout.headers["set-cookie"])).toContain("Max-Age=0");
     expect(server.audit.map(({ what, subject }) => [what, subject])).toEqual([
@@ -613,7 +613,7 @@ describe("sessions that dure leads", () => {
   const job = "job:job_01K00000000000000000000000:eden";
 
   test.each([job, "room:ruda:web:general", "escalation:escalation_1"])(
-    "nobody writes into %s or forgets it",
+    "no caller writes into %s or forgets it",
     async (session) => {
       await using server = await startTestServer();
       const said = { session_id: session, message: "approve it" };
@@ -718,7 +718,7 @@ describe("limits of requests", () => {
     expect(guesses).toEqual([401, 401, 429]);
   });
 
-  test("behind a proxy that is trusted each caller has its own count, and nobody else is believed", async () => {
+  test("behind a trusted proxy each caller has its own count, and no other header is believed", async () => {
     const limits = { perAddress: 1, perLoopback: 2 };
     await using behind = await startTestServer({ limits, trustProxy: ["127.0.0.1"] });
     await using alone = await startTestServer({ limits });

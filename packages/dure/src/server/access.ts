@@ -51,7 +51,7 @@ export function isHostAllowed(host: string | undefined, allowedHosts: readonly s
 }
 
 /**
- * Under what the requests of an address are counted. Pure. Whoever has one IPv6 address has the 2⁶⁴
+ * Under what the requests of an address are counted. Pure. A caller with one IPv6 address has the 2⁶⁴
  * of its network, so those count as one; an IPv4 address counts as itself, however it is written.
  * Source: RFC 6177.
  */

@@ -151,7 +151,7 @@ test("an answer closes one escalation, is audited, and a second one is 409", asy
   ]);
 });
 
-test("one that nobody will decide is dismissed, with a reason or without a body", async () => {
+test("one without a decision is dismissed, with a reason or without a body", async () => {
   const inbox = new TestInbox();
   await using server = await startTestServer({ inbox });
 

@@ -82,7 +82,7 @@ test("an exchange is asked for, waited for, and shown with its transcript in the
   );
 });
 
-test("the same Idempotency-Key is the same job, another body is 422, and nobody waits with wait_sec 0", async () => {
+test("the same Idempotency-Key is the same job, another body is 422, and wait_sec 0 does not wait", async () => {
   const body = { agent: "ruda", target: "eden", message: "FYI: the build is green", wait_sec: 0 };
   const ask = (more: object = {}): Promise<Response> =>
     server.post("/v1/jobs", { ...body, ...more }, { "idempotency-key": "once" });
@@ -381,7 +381,7 @@ test("another tenant's job is unknown, a token needs the scope, and only an admi
   );
 });
 
-test("a server that closes says 202 with the job's id to whoever waits", async () => {
+test("a server that closes says 202 with the job's id to callers that wait", async () => {
   await using closing = await startTestServer({
     jobs: team.jobs,
     events: team.events,

@@ -143,7 +143,7 @@ describe("who needs credentials", () => {
     [{ "x-real-ip": "203.0.113.9" }, "forwarded"],
     [{ "cf-connecting-ip": "203.0.113.9" }, "forwarded"],
   ] as const)(
-    "with the header %o nobody is the person at the machine",
+    "with the header %o no caller is the person at the machine",
     async ([headers, because]) => {
       await using server = await startTestServer();
 

@@ -276,9 +276,12 @@ const INSERT = {
   name: "logins.insert",
   text: `
     with older as (
-      select id from dure.login_sessions where token_id = $2 and revoked_at is null order by created_at desc, id desc offset $7::integer
+      select id from dure.login_sessions
+      where token_id = $2 and revoked_at is null
+      order by created_at desc, id desc offset $7::integer
     ), ended as (
-      update dure.login_sessions set revoked_at = clock_timestamp() where id in (select id from older)
+      update dure.login_sessions set revoked_at = clock_timestamp()
+      where id in (select id from older)
     )
     insert into dure.login_sessions (id, token_id, tenant, hash, user_agent, expires_at)
     values ($1, $2, $3, $4, $5, clock_timestamp() + ${ms("$6")})`,

@@ -255,7 +255,7 @@ describe.each(Object.entries(worlds))("logins %s", (_name, openWorld) => {
     expect([await one.verify(cookie), (await one.verify(fresh!))?.id]).toEqual([null, id]);
   });
 
-  test("a new secret whose answer was cut is handed out again, and nobody is logged out by that", async () => {
+  test("a new secret whose answer was cut is handed out again, and no browser is logged out by that", async () => {
     await using world = await openWorld();
     const logins = world.open();
     const { id, cookie } = await logins.begin(await aToken(world), "");

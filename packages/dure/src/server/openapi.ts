@@ -10,11 +10,12 @@ export const describeRoute: typeof jsonSchemaTransform = (given) => {
   const { schema, route } = given;
   if (!schema || schema.hide === true) return jsonSchemaTransform(given);
   const scope: RouteScope = route.config?.scope ?? "admin";
+  const access = scope === "public" ? { security: [] } : {};
   return jsonSchemaTransform({
     ...given,
     schema: {
       ...schema,
-      ...(scope === "public" && { security: [] }),
+      ...access,
       response: { ...problems(...refusalsOf(scope)), ...(schema.response as object | undefined) },
     },
   });

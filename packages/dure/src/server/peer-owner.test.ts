@@ -90,7 +90,7 @@ describe.runIf(process.platform === "linux")("whose connection it is", () => {
     socket.destroy();
   });
 
-  test("a connection that its program has closed is nobody's, though the system names root for it", async () => {
+  test("a connection that its program has closed has no owner, though the system names root for it", async () => {
     await using server = await listening("127.0.0.1");
     const client = { socket: undefined as Socket | undefined };
     const socket = await accepted(server, (port) => (client.socket = connect(port, "127.0.0.1")));

@@ -47,7 +47,7 @@ test("a worker is stalled after ten seconds without a sign; dure's own commands 
   ).toEqual([true, false, false]);
 });
 
-test("the tries of a port are one record, and its channel is open as long as somebody may still hear", () => {
+test("the tries of a port are one record, and its channel is open while a worker may still hear", () => {
   const failing = { success: false, failedTests: [{ name: "t" }] };
   const steps = [
     step({ try: 0, kind: "setup" }),

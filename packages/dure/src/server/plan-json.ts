@@ -484,7 +484,7 @@ export function portDetailToWire(
   };
 }
 
-/** A port that failed has asked somebody, unless somebody left it out. */
+/** A port that failed has asked a person, unless a person left it out. */
 function loopStatus({ status, because }: PlanPort): z.infer<typeof LoopJson>["status"] {
   if (status === "succeeded") return "success";
   if (status === "failed" && because?.code !== LEFT_OUT.code) return "escalated";

@@ -124,7 +124,7 @@ describe("GET /v1/events", () => {
       server.events.publish({ type: "big.one", data: { text: "x".repeat(64 * 1_024) } });
     }
 
-    await until(() => server.events.followers === 0); // nobody read: sent away
+    await until(() => server.events.followers === 0); // the reader was sent away
     expect(server.log.join("\n")).toContain("was cut off");
     let received = "";
     socket.on("data", (bytes) => (received += bytes.toString()));
@@ -265,7 +265,7 @@ describe("closing", () => {
     ]);
   });
 
-  test("a client that does not read its answer keeps nobody from closing", async () => {
+  test("a client that does not read its answer does not keep the server from closing", async () => {
     const server = await startTestServer({
       limits: { drainMs: 50 },
       metrics: async () => "x".repeat(20_000_000),

@@ -4,6 +4,7 @@ import type { PlatformEvent } from "../kernel/platform-events.ts";
 import { sessionIdFor, sessionKeyFor, type TenantView } from "../kernel/tenant.ts";
 import { toWire } from "../kernel/wire.ts";
 import { hasScope } from "./access.ts";
+import { given } from "./given.ts";
 
 /**
  * Whose things a request sees: its tenant's; without one what has none, or all for an
@@ -38,6 +39,6 @@ export function eventToWire(
   return toWire({
     ...rest,
     ...whose,
-    ...(session !== undefined && { session: sessionIdFor(view, session) }),
+    ...given({ session: session === undefined ? undefined : sessionIdFor(view, session) }),
   });
 }

@@ -183,7 +183,7 @@ export class TestConversations implements Conversations {
 
   async accept(
     request: TurnRequest,
-    { caller = NOBODY, key, path = "turn" }: AcceptOptions = {},
+    { caller = ANONYMOUS, key, path = "turn" }: AcceptOptions = {},
   ): Promise<AcceptedTurn> {
     assertStrict(request);
     await Promise.resolve();
@@ -278,7 +278,7 @@ export class TestConversations implements Conversations {
     turnId: string,
     {
       after = 0,
-      caller = NOBODY,
+      caller = ANONYMOUS,
       signal,
     }: { after?: number; caller?: Viewer; signal?: AbortSignal },
   ): AsyncIterable<TurnFrame> {
@@ -307,7 +307,7 @@ export class TestConversations implements Conversations {
 
   async find(
     turnId: string,
-    { caller = NOBODY }: { caller?: Viewer } = {},
+    { caller = ANONYMOUS }: { caller?: Viewer } = {},
   ): Promise<{ status: "queued" | "running" | "done"; sessionId: string; lastSeq: number }> {
     const turn = this.#turn(turnId, caller);
     return {
@@ -317,7 +317,7 @@ export class TestConversations implements Conversations {
     };
   }
 
-  async stopTurn(turnId: string, { caller = NOBODY }: { caller?: Viewer } = {}): Promise<void> {
+  async stopTurn(turnId: string, { caller = ANONYMOUS }: { caller?: Viewer } = {}): Promise<void> {
     const turn = this.#turn(turnId, caller);
     if (turn.done) {
       throw new DureError("TURN_FINISHED", `Turn ${turnId} is done.`, { class: "conflict" });
@@ -328,7 +328,7 @@ export class TestConversations implements Conversations {
   }
 
   async sessions({
-    caller = NOBODY,
+    caller = ANONYMOUS,
     limit = 50,
     cursor,
     search,
@@ -349,7 +349,10 @@ export class TestConversations implements Conversations {
     return { items, nextCursor: from + limit < all.length ? String(from + limit) : null };
   }
 
-  async session(id: string, { caller = NOBODY }: { caller?: Viewer } = {}): Promise<SessionDetail> {
+  async session(
+    id: string,
+    { caller = ANONYMOUS }: { caller?: Viewer } = {},
+  ): Promise<SessionDetail> {
     const session = this.#session(id, caller);
     return {
       ...summaryOf(session),
@@ -362,7 +365,7 @@ export class TestConversations implements Conversations {
     };
   }
 
-  async debug(id: string, { caller = NOBODY }: { caller?: Viewer } = {}): Promise<SessionDebug> {
+  async debug(id: string, { caller = ANONYMOUS }: { caller?: Viewer } = {}): Promise<SessionDebug> {
     const session = this.#session(id, caller);
     return {
       state: { stage: "INIT" },
@@ -373,12 +376,12 @@ export class TestConversations implements Conversations {
 
   async completed(
     id: string,
-    { caller = NOBODY }: { caller?: Viewer } = {},
+    { caller = ANONYMOUS }: { caller?: Viewer } = {},
   ): Promise<readonly CompletedEntry[]> {
     return this.#completed(this.#session(id, caller));
   }
 
-  async forget(id: string, { caller = NOBODY }: { caller?: Viewer } = {}): Promise<void> {
+  async forget(id: string, { caller = ANONYMOUS }: { caller?: Viewer } = {}): Promise<void> {
     this.#session(id, caller);
     this.changes++;
     this.sessionsById.delete(sessionKeyFor(caller.tenant, id));
@@ -451,7 +454,7 @@ export class TestConversations implements Conversations {
   }
 }
 
-const NOBODY: Caller = { tenant: "", name: "" };
+const ANONYMOUS: Caller = { tenant: "", name: "" };
 
 function isSeen({ tenant }: { readonly tenant: string }, viewer: Viewer): boolean {
   return viewer.tenant === null || viewer.tenant === tenant;

@@ -25,7 +25,7 @@ export interface TokenRecord {
   readonly id: string;
   /** For people: whose token it is. */
   readonly name: string;
-  /** Owner of what is created with it; `""` belongs to nobody in particular. */
+  /** Owner of what is created with it; `""`: no tenant. */
   readonly tenant: string;
   readonly scopes: readonly Scope[];
   readonly createdAt: number;
@@ -35,7 +35,7 @@ export interface TokenRecord {
 export interface NewToken {
   readonly name: string;
   /** Default `""`. */
-  readonly tenant?: string;
+  readonly tenant?: string | undefined;
   readonly scopes: readonly Scope[];
 }
 
@@ -159,8 +159,14 @@ export class MemoryTokenStore implements TokenStore {
 const REVOKE = {
   name: "tokens_revoke",
   text: `
-    with revoked as (update dure.tokens set revoked_at = clock_timestamp() where id = $1 and revoked_at is null returning id),
-    ended as (update dure.login_sessions set revoked_at = clock_timestamp() where revoked_at is null and token_id in (select id from revoked))
+    with revoked as (
+      update dure.tokens set revoked_at = clock_timestamp()
+      where id = $1 and revoked_at is null
+      returning id
+    ), ended as (
+      update dure.login_sessions set revoked_at = clock_timestamp()
+      where revoked_at is null and token_id in (select id from revoked)
+    )
     select id from revoked`,
 };
 const LIVING = {

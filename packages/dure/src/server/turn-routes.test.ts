@@ -353,7 +353,7 @@ describe("streams", () => {
     );
     const turn = server.conversations.lastTurn;
 
-    await until(() => turn.readers === 0); // nobody read: sent away
+    await until(() => turn.readers === 0); // the reader was sent away
     expect(turn.taken).toBeLessThan(total);
     expect(server.log.join("\n")).toContain("was cut off");
 

@@ -45,7 +45,7 @@ export async function sendTurn(
 }
 
 /**
- * Tokens that wait to leave together. The first after a pause leaves at once, so that nobody waits
+ * Tokens that wait to leave together. The first after a pause leaves at once, so that no reader waits
  * for the first word.
  */
 class TokenBatch {

@@ -670,7 +670,7 @@ test("the event log keeps its contract to its end, which comes with the server's
   expect(body).toMatch(/^: events\nid: /);
 });
 
-test("nothing that the document lists was left out, and Prism talked to nobody but the server", () => {
+test("nothing that the document lists was left out, and Prism talked only to the server", () => {
   expect(
     operationsOf(document).filter(
       (operation) => !proxy.called.has(operation) && !HEADS.includes(operation),

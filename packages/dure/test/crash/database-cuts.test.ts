@@ -74,7 +74,7 @@ test("a turn outlives a cut of every connection at once", { timeout: 1_800_000 }
 
 /** The last one here: it kills the server. */
 test(
-  "what a process was doing for somebody when it died stands in the audit log as begun, with no outcome",
+  "what a process was doing for a caller when it died is in the audit log as begun, with no outcome",
   { timeout: 180_000 },
   async () => {
     const { session } = await transferWhole();

@@ -32,7 +32,7 @@ test(
     const done = await within(reader.done, "the turn did not end", () => [...old.log, ...next.log]);
 
     await expectTransferred(world, session, reader.turnId!, done);
-    expect(world.provider.counts).toEqual({ intent: 1, slots: 1, receipt: 1 }); // nobody began anew
+    expect(world.provider.counts).toEqual({ intent: 1, slots: 1, receipt: 1 }); // no agent began anew
     expect(await old.exit).toBe(0);
     expect(old.log.join("\n")).not.toContain("did not stop in good order");
     await expectWholeStream(world, reader);

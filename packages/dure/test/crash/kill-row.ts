@@ -11,7 +11,7 @@ export interface Scenario {
   readonly name: string;
   /** Talks until the turn in question can begin, and says what begins it. */
   begin(world: World, session: string, server: ServerProcess): Promise<Omit<Message, "session">>;
-  /** How often each agent is asked in a turn that nobody kills. */
+  /** How often each agent is asked in a turn without a kill. */
   readonly calls: Readonly<Record<string, number>>;
   /** Hooks in its `DONE`. */
   readonly hooks: number;

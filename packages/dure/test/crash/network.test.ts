@@ -141,7 +141,7 @@ class Network implements AsyncDisposable {
     return new Network(new URL(target), listener);
   }
 
-  /** Nothing passes any more, and nobody is told. */
+  /** Nothing passes any more, and neither side is told. */
   silence(): void {
     this.#state = "silent";
     for (const socket of this.#sockets) socket.pause();

@@ -413,7 +413,7 @@ test(
 );
 
 /**
- * The job ended once, with the transcript of an exchange that nobody disturbed, each finished call
+ * The job ended once, with the transcript of an undisturbed exchange, each finished call
  * made once.
  */
 async function expectWhole(

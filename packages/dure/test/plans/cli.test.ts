@@ -353,7 +353,7 @@ test(
     ]) {
       expect(watched.stdout.split("\n")).toContainEqual(expect.stringMatching(line));
     }
-    // Whoever comes to it late sees how it stands, not what was said before.
+    // A late reader sees how it stands, not what was said before.
     expect(watched.stdout).toMatch(
       /! steer › bad: .*\(dure escalations show escalation_\w+\)|told {2}blocked: It needs bad/,
     );

@@ -97,7 +97,7 @@ function numbers(seed: number): () => number {
   };
 }
 
-/** The files of a run that nobody disturbs, as git names them; the first test sees one. */
+/** The files of an undisturbed run, as git names them; the first test sees one. */
 let undisturbed: string | undefined;
 
 test(
@@ -140,7 +140,7 @@ const KILLED = sampled(
 );
 
 test.each(KILLED.rows)(
-  "kill -9 of whoever leads, at moments of seed %i: the same tree, no commit lost, nothing finished is done again",
+  "kill -9 of the leader, at moments of seed %i: the same tree, no commit lost, nothing repeated",
   { ...KILLED.options, timeout: 600_000 },
   async (seed) => {
     const draw = numbers(seed);

@@ -730,7 +730,7 @@ test(
   },
 );
 
-test("another tenant's run is unknown, who may look may not run, and nobody runs without a token", async () => {
+test("another tenant's run is unknown, the right to look is none to run, and a run needs a token", async () => {
   const auth = new MemoryTokenStore();
   await using guarded = await at.serve({ auth });
   const tokenOf = async (scopes: Scope[], tenant: string): Promise<string> =>

@@ -313,7 +313,7 @@ ports:
 );
 
 test(
-  "a contract that nobody writes stops the run before any port begins",
+  "a contract that no port writes stops the run before any port begins",
   { timeout: 60_000 },
   async () => {
     const { runs, repository } = await open();

@@ -149,7 +149,7 @@ test(
         Math.max(...(await runs.runs.port(id, port)).steps.map((step) => step.try)),
       ),
     );
-    expect(tries.toSorted((one, other) => one - other)).toEqual([1, 2]); // whoever comes second
+    expect(tries.toSorted((one, other) => one - other)).toEqual([1, 2]); // for the second port
   },
 );
 
@@ -283,7 +283,7 @@ test(
       type: "query",
       payload: { path: "package.json", text: "needs left-pad 1" },
     });
-    expect((await runs.inbox.list({ tenant: "", run: id })).items).toEqual([]); // nobody has to decide
+    expect((await runs.inbox.list({ tenant: "", run: id })).items).toEqual([]); // there is nothing to decide
   },
 );
 
@@ -357,7 +357,7 @@ test(
 );
 
 test(
-  "of two ports that changed one file only the first is kept when nobody could write it once",
+  "of two ports that changed one file only the first is kept without an orchestrator",
   { timeout: 120_000 },
   async () => {
     const files = { ...FILES, "src/common.txt": "base\n" };
@@ -405,12 +405,12 @@ test(
 );
 
 test(
-  "a test that fails at the base too is held against nobody: the port that breaks another one is found",
+  "a test that fails at the base too counts against no port: the port that breaks another is found",
   { timeout: 120_000 },
   async () => {
     const files = {
       ...FILES,
-      // Nobody mends it, and the first port is what it looks at.
+      // It stays broken, and the first port is what it looks at.
       "test/a.test.mjs": NODE_TEST(
         'import { a } from "../src/shop/a/a.mjs";\ntest("a is a hundred", () => assert.equal(a, 100));',
       ),

@@ -3,7 +3,7 @@ import { eventually } from "../until.ts";
 import type { DiscordStage } from "./discord-platform.ts";
 import {
   collaborate,
-  NOBODY,
+  ANONYMOUS,
   participantsOf,
   readyTeamOn,
   settled,
@@ -50,7 +50,7 @@ describe.each(PLATFORM.rows)(
       await settled(without);
 
       expect(await countOf(without)).toEqual(before);
-      expect((await without.rooms.reader.rooms(NOBODY)).items.map(({ id }) => id)).toEqual([
+      expect((await without.rooms.reader.rooms(ANONYMOUS)).items.map(({ id }) => id)).toEqual([
         `${name}:quiet`,
       ]);
       expect(await stateOf(without, threadId)).toBe("closed");
@@ -73,7 +73,7 @@ describe.each(PLATFORM.rows)(
       );
       expect(await participantsOf(again, threadId)).toEqual(["eden", "ruda"]);
       // Dure's own concern.
-      expect((await again.rooms.reader.rooms(NOBODY)).items[0]).not.toHaveProperty("awayFrom");
+      expect((await again.rooms.reader.rooms(ANONYMOUS)).items[0]).not.toHaveProperty("awayFrom");
       await settled(again);
       expect(
         await again.database.query({

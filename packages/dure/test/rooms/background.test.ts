@@ -97,12 +97,12 @@ describe.each([
         "루다: 이든 말로는 괜찮대요",
       ]),
     );
-    expect(await team.rooms!.reader.threads(`${name}:general`, NOBODY)).toEqual([]);
+    expect(await team.rooms!.reader.threads(`${name}:general`, ANONYMOUS)).toEqual([]);
     expect(prompts[0]).toContain("goes in the background, with `ask_agent`");
 
     await stage.say(team, "@루다 공개로 맡겨 줘");
     const [thread] = await eventually(async () => {
-      const threads = await team.rooms!.reader.threads(`${name}:general`, NOBODY);
+      const threads = await team.rooms!.reader.threads(`${name}:general`, ANONYMOUS);
       expect(threads.map((one) => one.name)).toEqual(["[협업] 루다 → 이든 · 공개로 봐 주세요"]);
       return threads;
     });
@@ -146,7 +146,7 @@ describe.each([
     });
 
     const [thread] = await eventually(async () => {
-      const threads = await team.rooms!.reader.threads(`${name}:general`, NOBODY);
+      const threads = await team.rooms!.reader.threads(`${name}:general`, ANONYMOUS);
       expect(threads.map((one) => one.name)).toEqual(["[협업] 이든 → 루다 · 이어서 봐 주세요"]);
       return threads;
     });
@@ -189,7 +189,7 @@ test(
 
     expect(asked.status).toBe("ok");
     const [thread] = await eventually(async () => {
-      const threads = await team.rooms!.reader.threads("web:report", NOBODY);
+      const threads = await team.rooms!.reader.threads("web:report", ANONYMOUS);
       expect(threads).toHaveLength(1);
       return threads;
     });
@@ -260,7 +260,7 @@ test(
     );
     expect(batches[0]!.key).toMatch(/^sink\/webhook\//);
     const [first] = await eventually(async () => {
-      const threads = await team.rooms!.reader.threads("web:report", NOBODY);
+      const threads = await team.rooms!.reader.threads("web:report", ANONYMOUS);
       expect(threads).toHaveLength(1);
       expect(await linesOf(team, threads[0]!.id)).toHaveLength(1);
       return threads;
@@ -280,7 +280,7 @@ test(
     ]);
 
     await eventually(async () => {
-      const open = (await team.rooms!.reader.threads("web:report", NOBODY)).filter(
+      const open = (await team.rooms!.reader.threads("web:report", ANONYMOUS)).filter(
         ({ state }) => state === "open",
       );
       expect(open.map(({ name }) => name)).toEqual([first!.name]);
@@ -353,7 +353,7 @@ async function onDiscord(): Promise<Stage> {
       ),
     lines: async (team, thread) => {
       const address =
-        thread === undefined ? undefined : (await team.rooms!.place(thread, NOBODY)).thread;
+        thread === undefined ? undefined : (await team.rooms!.place(thread, ANONYMOUS)).thread;
       if (address === null) return []; // not made yet
       const place =
         address === undefined ? general : double.threads(general).find(({ id }) => id === address)!;
@@ -443,7 +443,7 @@ function saidIn(request: ModelRequest): Said {
   };
 }
 
-const NOBODY = { tenant: "", person: "" };
+const ANONYMOUS = { tenant: "", person: "" };
 
 async function linesOf(team: RunningTeam, place: string): Promise<readonly string[]> {
   return (await team.rooms!.reader.messages(place, {}))

@@ -1,7 +1,7 @@
 import { describe, expect, test } from "vitest";
 import { eventually } from "../until.ts";
 import { discordPlatform, type DiscordStage } from "./discord-platform.ts";
-import { collaborate, NOBODY, readyTeamOn, settled, silent, stateOf } from "./helpers.ts";
+import { collaborate, ANONYMOUS, readyTeamOn, settled, silent, stateOf } from "./helpers.ts";
 
 const GENERAL = "discord:general";
 
@@ -34,7 +34,7 @@ describe("bots that are no agents of the team", { timeout: 60_000 }, () => {
     );
     await settled(team);
     expect(
-      (await team.rooms.reader.rooms(NOBODY)).items.find(({ id }) => id === GENERAL)?.state,
+      (await team.rooms.reader.rooms(ANONYMOUS)).items.find(({ id }) => id === GENERAL)?.state,
     ).toBe("open");
 
     for (let index = 1; index <= 7; index++) {
@@ -47,7 +47,7 @@ describe("bots that are no agents of the team", { timeout: 60_000 }, () => {
     }
     await eventually(async () =>
       expect(
-        (await team.rooms.reader.rooms(NOBODY)).items.find(({ id }) => id === GENERAL)?.state,
+        (await team.rooms.reader.rooms(ANONYMOUS)).items.find(({ id }) => id === GENERAL)?.state,
       ).toBe("suspended"),
     );
   });

@@ -88,7 +88,7 @@ test.each(KILLS.rows)(
 );
 
 test(
-  "what people wrote in a thread that nobody had recorded yet stands in that thread, which is made once",
+  "what people wrote in a thread without a record is in that thread, which is made once",
   { timeout: 120_000 },
   async () => {
     const world = await openWorld();

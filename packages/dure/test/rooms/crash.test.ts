@@ -16,7 +16,7 @@ const TEAM = fileURLToPath(new URL("folder", import.meta.url));
  */
 const POINTS: readonly (readonly [string, "before" | "after", StatementTest])[] = [
   [
-    "the message is stored, nobody has taken it up",
+    "the message is stored, and no process has taken it up",
     "before",
     ({ name }) => name === "handling.claim",
   ],

@@ -3,7 +3,7 @@ import { eventually } from "../until.ts";
 import { systemClock, type Clock } from "../../src/kernel/clock.ts";
 import {
   collaborate,
-  NOBODY,
+  ANONYMOUS,
   openTypes,
   readyTeamOn,
   settled,
@@ -159,7 +159,7 @@ describe.each(PLATFORM.rows)(
         async () => expect((await platform.shown(team, threadId))[0]).toBe("루다: @이든 일"),
         { patienceMs: 15_000 },
       );
-      expect(await team.rooms.reader.threads(general, NOBODY)).toHaveLength(1);
+      expect(await team.rooms.reader.threads(general, ANONYMOUS)).toHaveLength(1);
     });
 
     test("an answer that is longer than a room takes is shown as far as it fits, and says how much is missing", async () => {

@@ -174,7 +174,7 @@ export async function discordPlatform({
 }
 
 /**
- * Leaves the accounts of others alone: whoever gives a lease back at once lets another process have
+ * Leaves the accounts of others alone: a process that gives a lease back at once lets another process have
  * it.
  */
 class PickyAdapter extends DiscordAdapter {

@@ -49,7 +49,7 @@ test.each(POINTS)(
         update dure.processes
         set ended_at = clock_timestamp(), ended_because = 'silent', epoch = epoch + 1`,
     });
-    // It notices by itself, or by its sessions, which whoever takes over ends.
+    // It notices by itself, or by its sessions, which its successor ends.
     await eventually(
       () =>
         expect(

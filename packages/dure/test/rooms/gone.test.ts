@@ -4,7 +4,7 @@ import { discordPlatform, type DiscordStage } from "./discord-platform.ts";
 import {
   accountStates,
   collaborate,
-  NOBODY,
+  ANONYMOUS,
   openTypes,
   participantsOf,
   readyTeamOn,
@@ -48,7 +48,7 @@ describe("what is gone on Discord", { timeout: 60_000 }, () => {
     expect(again.reused).toBe(false);
   });
 
-  test("what an agent still wants to say in a deleted thread is said to nobody, with one request at most", async () => {
+  test("what an agent still wants to say in a deleted thread is never said, with one request at most", async () => {
     const working = Promise.withResolvers<string>();
     const stage = await discordPlatform();
     const team = await readyTeamOn(stage, { behave: { eden: () => working.promise } });
@@ -75,7 +75,7 @@ describe("what is gone on Discord", { timeout: 60_000 }, () => {
 
     stage.discord.archiveThread(stage.discord.threads(stage.places.general)[0]!);
     await eventually(async () =>
-      expect((await team.rooms.reader.thread(threadId, NOBODY))?.archived).toBe(true),
+      expect((await team.rooms.reader.thread(threadId, ANONYMOUS))?.archived).toBe(true),
     );
     expect(await participantsOf(team, threadId)).toEqual(["eden", "ruda"]);
     await collaborate(team, "ruda", { targetAgent: "eden", message: "하나 더", threadId });
@@ -83,7 +83,7 @@ describe("what is gone on Discord", { timeout: 60_000 }, () => {
     expect((await stage.shown(team, threadId)).at(-1)).toBe("루다: @이든 하나 더");
     expect(stage.discord.threads(stage.places.general)[0]!.archived).toBe(false);
     await eventually(async () =>
-      expect((await team.rooms.reader.thread(threadId, NOBODY))?.archived).toBe(false),
+      expect((await team.rooms.reader.thread(threadId, ANONYMOUS))?.archived).toBe(false),
     );
   });
 
@@ -161,7 +161,7 @@ describe("what is gone on Discord", { timeout: 60_000 }, () => {
     expect(await openTypes(team)).toEqual(["account", "account"]);
   });
 
-  test("a channel that could not be read after a gap is reported, and no more when somebody is heard there", async () => {
+  test("a channel that could not be read after a gap is reported until a message is heard there", async () => {
     const stage = await discordPlatform();
     stage.discord.fault(
       { route: `/channels/${stage.places.general.id}/messages`, method: "GET", bot: "이든" },
@@ -257,14 +257,14 @@ describe("what is gone on Discord", { timeout: 60_000 }, () => {
     );
   });
 
-  test("a removed channel is closed with its threads, told once to the operators; nobody posts there", async () => {
+  test("a removed channel is closed with its threads, told once to the operators; no agent posts there", async () => {
     const { stage, team, threadId } = await threadThatWaits();
     const since = stage.discord.requests.length;
 
     stage.discord.removeChannel(stage.places.general);
 
     await eventually(async () => expect(await stateOf(team, threadId)).toBe("closed"));
-    const [general] = (await team.rooms.reader.rooms(NOBODY)).items.filter(
+    const [general] = (await team.rooms.reader.rooms(ANONYMOUS)).items.filter(
       ({ id }) => id === GENERAL,
     );
     expect(general?.state).toBe("closed");
@@ -336,13 +336,13 @@ describe("what is gone on Discord", { timeout: 60_000 }, () => {
     expect(result).toMatchObject({ ok: false, code: "PERMISSION_DENIED" });
     expect(await openTypes(team)).toEqual(["delivery"]);
     expect(await requestStates(team)).toEqual(["withdrawn"]);
-    expect((await team.rooms.reader.threads(GENERAL, NOBODY)).map(({ state }) => state)).toEqual([
-      "closed",
-    ]);
+    expect((await team.rooms.reader.threads(GENERAL, ANONYMOUS)).map(({ state }) => state)).toEqual(
+      ["closed"],
+    );
     expect(
       (
         await team.rooms.reader.messages(
-          (await team.rooms.reader.threads(GENERAL, NOBODY))[0]!.id,
+          (await team.rooms.reader.threads(GENERAL, ANONYMOUS))[0]!.id,
           {},
         )
       ).map(({ deliveryError }) => deliveryError?.code),
@@ -389,7 +389,7 @@ describe("what is gone on Discord", { timeout: 60_000 }, () => {
     await settled(team);
 
     expect(await stage.shown(team, first.threadId)).toEqual(["루다: @이든 하나"]);
-    const states = (await team.rooms.reader.threads(GENERAL, NOBODY))
+    const states = (await team.rooms.reader.threads(GENERAL, ANONYMOUS))
       .map(({ state }) => state)
       .sort();
     expect(states).toEqual(["closed", "open"]);
@@ -531,7 +531,7 @@ describe.each(PLATFORM.rows)(
   (name, makePlatform) => {
     const general = `${name}:general`;
 
-    test("an agent that a person takes out of a thread is seen to go, and wakes nobody with it", async () => {
+    test("an agent that a person takes out of a thread is seen to go, and no agent answers to it", async () => {
       const platform = await makePlatform();
       const team = await readyTeamOn(platform, { behave: { eden: silent } });
       const { threadId } = await collaborate(team, "ruda", {
@@ -631,7 +631,7 @@ describe.each(PLATFORM.rows)(
         seum: "OBSERVER",
         dajim: "OBSERVER",
       });
-      const threads = await team.rooms.reader.threads(general, NOBODY);
+      const threads = await team.rooms.reader.threads(general, ANONYMOUS);
       const shown = await Promise.all(threads.map(async ({ id }) => platform.shown(team, id)));
       expect(shown.sort((one, other) => one[0]!.localeCompare(other[0]!, "ko"))).toEqual([
         ["루다: @세움 seum의 몫", "세움: 세움의 답입니다"],
@@ -661,7 +661,7 @@ describe.each(PLATFORM.rows)(
       );
       await settled(team);
 
-      expect(await team.rooms.reader.threads(general, NOBODY)).toHaveLength(2);
+      expect(await team.rooms.reader.threads(general, ANONYMOUS)).toHaveLength(2);
       expect(team.calls("seum")).toBe(2);
     });
   },
@@ -687,9 +687,9 @@ test(
     const said = await stage.say(second, "계속해 줘", { thread: threadId });
 
     expect(await rolesOf(second, said)).toMatchObject({ eden: "HANDLER", ruda: "HANDLER" });
-    expect((await second.rooms.reader.threads("discord:main", NOBODY)).map(({ id }) => id)).toEqual(
-      [threadId],
-    );
+    expect(
+      (await second.rooms.reader.threads("discord:main", ANONYMOUS)).map(({ id }) => id),
+    ).toEqual([threadId]);
   },
 );
 
@@ -711,7 +711,7 @@ async function threadThatWaits(): Promise<{
   await stage.say(team, "이든한테 맡겨 줘");
   await eventually(async () => expect(await stage.shown(team, GENERAL)).toHaveLength(2));
   await settled(team);
-  const [thread] = await team.rooms.reader.threads(GENERAL, NOBODY);
+  const [thread] = await team.rooms.reader.threads(GENERAL, ANONYMOUS);
   return { stage, team, threadId: thread!.id, asks: () => team.calls("eden") - 1 };
 }
 

@@ -5,7 +5,7 @@ import type { CollaborateResult } from "../../src/rooms/collaborate-call.ts";
 import { Directory } from "../../src/rooms/directory.ts";
 import {
   collaborate,
-  NOBODY,
+  ANONYMOUS,
   readyTeamOn,
   settled,
   silent,
@@ -180,7 +180,7 @@ describe.each(PLATFORM.rows)(
           hint: expect.stringContaining("agents.nobody") as string,
         });
         expect((result as { hint: string }).hint).toContain("eden");
-        expect(await team.rooms.reader.threads(general, NOBODY)).toEqual([]);
+        expect(await team.rooms.reader.threads(general, ANONYMOUS)).toEqual([]);
       });
 
       test("C5 a target that is offline is refused at once, and an escalation is recorded", async () => {
@@ -373,7 +373,7 @@ describe.each(PLATFORM.rows)(
           code: "INVALID_ARGUMENT",
         });
 
-        expect(await team.rooms.reader.threads(general, NOBODY)).toEqual([]);
+        expect(await team.rooms.reader.threads(general, ANONYMOUS)).toEqual([]);
         expect(await team.database.query({ text: "select from dure.agent_pairs" })).toEqual([]);
       });
     });
@@ -416,7 +416,7 @@ describe.each(PLATFORM.rows)(
         expect(
           (await platform.shown(team, general)).filter((line) => line.includes("답했습니다")),
         ).toEqual([]);
-        const [thread] = await team.rooms.reader.threads(general, NOBODY);
+        const [thread] = await team.rooms.reader.threads(general, ANONYMOUS);
         await platform.say(team, "@이든 다시 한 번 말해 줘", { thread: thread!.id });
         await eventually(async () => expect(await requestStates(team)).toEqual(["answered"]));
       });

@@ -12,8 +12,8 @@ import {
 import { eventually } from "../until.ts";
 import type { TestPlatform } from "./platform.ts";
 
-/** Whoever may see what everybody sees. */
-export const NOBODY = { tenant: "", person: "" };
+/** A reader without a tenant and a name. */
+export const ANONYMOUS = { tenant: "", person: "" };
 
 /** Calls stay_silent and says nothing. */
 export const silent: Behave = (heard) =>
@@ -93,16 +93,16 @@ export async function collaborate(
 
 /** Who did what with a message. */
 export async function rolesOf(team: TestTeam, message: string): Promise<Record<string, string>> {
-  const stored = await team.rooms.message(message, NOBODY);
+  const stored = await team.rooms.message(message, ANONYMOUS);
   return Object.fromEntries(Object.entries(stored.roles).map(([agent, { role }]) => [agent, role]));
 }
 
 export async function participantsOf(team: TestTeam, thread: string): Promise<readonly string[]> {
-  return [...((await team.rooms.reader.thread(thread, NOBODY))?.participants ?? [])].sort();
+  return [...((await team.rooms.reader.thread(thread, ANONYMOUS))?.participants ?? [])].sort();
 }
 
 export async function stateOf(team: TestTeam, thread: string): Promise<string | undefined> {
-  return (await team.rooms.reader.thread(thread, NOBODY))?.state;
+  return (await team.rooms.reader.thread(thread, ANONYMOUS))?.state;
 }
 
 /** Types of the open escalations, sorted. */

@@ -236,7 +236,7 @@ describe("who speaks, and where", { timeout: 60_000 }, () => {
     }
   });
 
-  test("nobody speaks as an agent without the scope admin, not by a collaborate either", async () => {
+  test("no caller speaks as an agent without the scope admin, not by a collaborate either", async () => {
     const tokens = new MemoryTokenStore();
     const [minjun, boss] = [
       (await tokens.create({ name: "민준", tenant: "", scopes: ["rooms"] })).token,
@@ -511,7 +511,7 @@ describe("a tool that needs a yes", { timeout: 60_000 }, () => {
     );
   });
 
-  test("with a list of approvers the roles and users in it decide, and nobody else", async () => {
+  test("with a list of approvers only the roles and users in it decide", async () => {
     const { tool: deploy, done } = deployTool();
     const stage = await discordPlatform();
     await readyTeamOn(stage, {

@@ -62,7 +62,7 @@ test(
     await rooms.direct("eden");
 
     const first = await rooms.list();
-    await rooms.direct("ruda"); // made while somebody reads
+    await rooms.direct("ruda"); // made during the reading
     const second = await rooms.list({ cursor: first.nextCursor! });
 
     expect(first.items).toHaveLength(50);

@@ -82,7 +82,7 @@ describe("an answer that is shown while it is written", { timeout: 60_000 }, () 
     ).toEqual([{ state: "sent" }]);
   });
 
-  test("is posted anew when somebody has removed it meanwhile", async () => {
+  test("is posted anew when a person has removed it meanwhile", async () => {
     const stage = await discordPlatform();
     const team = await readyTeamOn(stage, { stream: true, behave: { ruda: slowly } });
 

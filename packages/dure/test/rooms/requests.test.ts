@@ -2,7 +2,7 @@ import { describe, expect, test } from "vitest";
 import { eventually } from "../until.ts";
 import { untilBlocked } from "../../src/durable/test-members.ts";
 import type { RoomChannel } from "../../src/rooms/directory.ts";
-import { collaborate, NOBODY, openTypes, readyTeamOn, settled, silent } from "./helpers.ts";
+import { collaborate, ANONYMOUS, openTypes, readyTeamOn, settled, silent } from "./helpers.ts";
 import type { TestPlatform } from "./platform.ts";
 import { PLATFORM } from "./platforms.ts";
 import type { Behave, Name, TestTeam } from "./team.ts";
@@ -44,7 +44,7 @@ describe.each(PLATFORM.rows)(
 
       await eventually(async () => expect(await requestStates(team)).toEqual(["answered"]));
       await settled(team);
-      const [thread] = await team.rooms.reader.threads(general, NOBODY);
+      const [thread] = await team.rooms.reader.threads(general, ANONYMOUS);
       expect(await platform.shown(team, thread!.id)).toEqual([
         "루다: @이든 코드 리뷰",
         "이든: @루다 다 봤어",
@@ -56,7 +56,7 @@ describe.each(PLATFORM.rows)(
       ).toHaveLength(1);
       expect(
         await team.database.query({ text: "select from dure.requests where next_at is not null" }),
-      ).toEqual([]); // nobody is reminded
+      ).toEqual([]); // no agent is reminded
       expect(
         await team.database.query({
           text: "select cardinality(calls) as calls from dure.agent_pairs",
@@ -81,7 +81,7 @@ describe.each(PLATFORM.rows)(
       await platform.say(team, "@루다 이든한테 맡겨 줘");
 
       const [thread] = await eventually(async () => {
-        const threads = await team.rooms.reader.threads(general, NOBODY);
+        const threads = await team.rooms.reader.threads(general, ANONYMOUS);
         expect(await platform.shown(team, threads[0]!.id)).toContain("이든: 이상입니다");
         return threads;
       });
@@ -115,7 +115,7 @@ describe.each(PLATFORM.rows)(
       await settled(team);
 
       expect(await requestStates(team)).toEqual(["open"]);
-      const [thread] = await team.rooms.reader.threads(general, NOBODY);
+      const [thread] = await team.rooms.reader.threads(general, ANONYMOUS);
       await platform.say(team, "@이든 어떻게 됐어?", { thread: thread!.id });
       await eventually(async () => expect(await requestStates(team)).toEqual(["answered"]));
     });
@@ -224,7 +224,7 @@ describe.each(PLATFORM.rows)(
       expect(team.calls("eden")).toBe(0);
     });
 
-    test("that nobody answers is told where it began when the operator is, and ends after a day", async () => {
+    test("without an answer is told where it began when the operator is, and ends after a day", async () => {
       const platform = await makePlatform();
       const team = await readyTeamOn(platform, { behave: { ruda, eden: silent } });
       const pass = async (): Promise<void> =>
@@ -268,7 +268,7 @@ describe.each(PLATFORM.rows)(
       await settled(team);
       expect(await linesWith("답하지 않아 운영자에게 알렸습니다")).toBe(1);
       expect(await openTypes(team)).toEqual(["unanswered"]); // an operator has not seen it yet
-      const [thread] = await team.rooms.reader.threads(general, NOBODY);
+      const [thread] = await team.rooms.reader.threads(general, ANONYMOUS);
       expect(thread!.openRequests).toBe(0);
     });
     test("is not answered by another agent who speaks in its thread", async () => {

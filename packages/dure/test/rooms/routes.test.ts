@@ -2,7 +2,7 @@ import { describe, expect, test } from "vitest";
 import { eventually } from "../until.ts";
 import {
   collaborate,
-  NOBODY,
+  ANONYMOUS,
   openTypes,
   readyTeamOn,
   settled,
@@ -86,7 +86,7 @@ describe("where a collaboration goes", { timeout: 60_000 }, () => {
       ),
     });
     const threadsIn = async (channel: string): Promise<readonly string[]> =>
-      (await team.rooms.reader.threads(channel, NOBODY)).map(({ name }) => name);
+      (await team.rooms.reader.threads(channel, ANONYMOUS)).map(({ name }) => name);
 
     for (const channel of ["lab", "quiet"]) {
       await team.rooms.post(
@@ -266,7 +266,7 @@ describe("where a collaboration goes", { timeout: 60_000 }, () => {
       ]);
 
       const [thread] = await eventually(async () => {
-        const threads = await team.rooms.reader.threads(`${name}:quiet`, NOBODY);
+        const threads = await team.rooms.reader.threads(`${name}:quiet`, ANONYMOUS);
         expect(threads.map(({ messages }) => messages)).toEqual([2]);
         return threads;
       });

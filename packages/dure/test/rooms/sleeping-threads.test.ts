@@ -5,11 +5,11 @@ import { systemClock } from "../../src/kernel/clock.ts";
 import { silentLogger } from "../../src/kernel/logger.ts";
 import type { FakePlace } from "../../src/testing/fake-discord/fake-discord.ts";
 import { discordPlatform, type DiscordStage } from "./discord-platform.ts";
-import { collaborate, NOBODY, participantsOf, readyTeamOn, settled, silent } from "./helpers.ts";
+import { collaborate, ANONYMOUS, participantsOf, readyTeamOn, settled, silent } from "./helpers.ts";
 import type { TestTeam } from "./team.ts";
 import { webPlatform } from "./web-platform.ts";
 
-/** Two threads on Discord in which nobody has spoken for 25 h, and a team that was stopped. */
+/** Two threads on Discord without a message for 25 h, and a team that was stopped. */
 async function twoThatSleep(): Promise<{
   stage: DiscordStage;
   team: TestTeam;
@@ -29,7 +29,7 @@ const SLEEP = {
   text: "update dure.places set active_at = active_at - interval '25 hours' where kind = 'thread'",
 };
 
-describe("threads in which nobody spoke for a day", { timeout: 60_000 }, () => {
+describe("threads without a message for a day", { timeout: 60_000 }, () => {
   test.each([
     ["young", 600_000, "answered"],
     ["old", -1, "told to have been missed"],
@@ -118,7 +118,7 @@ describe("threads in which nobody spoke for a day", { timeout: 60_000 }, () => {
     expect(second.calls("eden")).toBe(0);
   });
 
-  test("forget who took part: the page shows nobody, and the rows go with the next sweep", async () => {
+  test("forget who took part: the page shows no agent, and the rows go with the next sweep", async () => {
     const team = await readyTeamOn(webPlatform(), { behave: { ruda: silent, eden: silent } });
     const { threadId } = await collaborate(team, "ruda", { targetAgent: "eden", message: "검토" });
     await settled(team);
@@ -131,7 +131,7 @@ describe("threads in which nobody spoke for a day", { timeout: 60_000 }, () => {
     await team.database.query({
       text: "update dure.thread_routes set renewed_at = renewed_at - interval '7 hours'",
     });
-    expect((await team.rooms.reader.thread(threadId, NOBODY))?.participants).toEqual([]);
+    expect((await team.rooms.reader.thread(threadId, ANONYMOUS))?.participants).toEqual([]);
     const retention = new Retention({
       database: team.database,
       leases: team.leases,
@@ -145,7 +145,7 @@ describe("threads in which nobody spoke for a day", { timeout: 60_000 }, () => {
     expect(await team.database.query({ text: "select thread from dure.thread_routes" })).toEqual(
       [],
     );
-    expect((await team.rooms.reader.thread(threadId, NOBODY))?.id).toBe(threadId);
+    expect((await team.rooms.reader.thread(threadId, ANONYMOUS))?.id).toBe(threadId);
 
     // The thread's own record is kept for a year.
     await team.database.query({
@@ -155,12 +155,12 @@ describe("threads in which nobody spoke for a day", { timeout: 60_000 }, () => {
         where kind = 'thread'`,
     });
     await retention.sweep();
-    expect((await team.rooms.reader.thread(threadId, NOBODY))?.id).toBe(threadId);
+    expect((await team.rooms.reader.thread(threadId, ANONYMOUS))?.id).toBe(threadId);
     await team.database.query({
       text: "update dure.places set active_at = active_at - interval '2 days' where kind = 'thread'",
     });
     await retention.sweep();
-    expect(await team.rooms.reader.thread(threadId, NOBODY)).toBeUndefined();
+    expect(await team.rooms.reader.thread(threadId, ANONYMOUS)).toBeUndefined();
     expect(
       (await team.database.query<{ kind: string }>({ text: "select kind from dure.places" })).map(
         ({ kind }) => kind,

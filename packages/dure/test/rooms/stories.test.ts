@@ -2,7 +2,14 @@ import { describe, expect, test } from "vitest";
 import { eventually } from "../until.ts";
 import { systemClock } from "../../src/kernel/clock.ts";
 import { discordPlatform } from "./discord-platform.ts";
-import { collaborate, NOBODY, participantsOf, readyTeamOn, rolesOf, settled } from "./helpers.ts";
+import {
+  collaborate,
+  ANONYMOUS,
+  participantsOf,
+  readyTeamOn,
+  rolesOf,
+  settled,
+} from "./helpers.ts";
 import { PLATFORM } from "./platforms.ts";
 import type { Behave, Heard, Name, TestTeam } from "./team.ts";
 import { webPlatform } from "./web-platform.ts";
@@ -37,7 +44,7 @@ describe.each(PLATFORM.rows)(
       // 루다 hands over and goes on with its person; the place is told where the answer stands.
       await eventually(async () => expect(await platform.shown(team, general)).toHaveLength(5));
       await settled(team);
-      const [thread] = await team.rooms.reader.threads(general, NOBODY);
+      const [thread] = await team.rooms.reader.threads(general, ANONYMOUS);
       const shown = await platform.shown(team, general);
       expect(shown.slice(0, 3)).toEqual([
         "민준: @이든 금요일이 마감이야",
@@ -197,7 +204,7 @@ describe.each(PLATFORM.rows)(
         ]),
       );
       await settled(team);
-      const [thread, ...others] = await team.rooms.reader.threads(general, NOBODY);
+      const [thread, ...others] = await team.rooms.reader.threads(general, ANONYMOUS);
       expect(others).toEqual([]);
       expect((await platform.shown(team, thread!.id)).slice(0, 2)).toEqual([
         "루다: @이든 로그를 봐 줘",
@@ -252,7 +259,7 @@ test(
       ]),
     );
     await settled(team);
-    const [thread] = await team.rooms.reader.threads("web:general", NOBODY);
+    const [thread] = await team.rooms.reader.threads("web:general", ANONYMOUS);
     expect((await platform.shown(team, thread!.id)).slice(0, 2)).toEqual([
       "루다: @이든 로그를 봐 줘",
       "이든: 이든의 답입니다",
@@ -287,7 +294,7 @@ test(
       ]),
     );
     await settled(team);
-    const [thread] = await team.rooms.reader.threads("discord:general", NOBODY);
+    const [thread] = await team.rooms.reader.threads("discord:general", ANONYMOUS);
     expect((await stage.shown(team, thread!.id)).slice(0, 2)).toEqual([
       "루다: @이든 로그를 봐 줘",
       "이든: 이든의 답입니다",

@@ -4,7 +4,7 @@ import { silentLogger } from "../../src/kernel/logger.ts";
 import {
   collaborate,
   NEVER_SILENT,
-  NOBODY,
+  ANONYMOUS,
   participantsOf,
   readyTeamOn,
   rolesOf,
@@ -55,7 +55,7 @@ describe.each(PLATFORM.rows)(
           dajim: "OBSERVER",
         });
         expect(await heardBy(team, "dajim", general)).toContain("민준: @루다 이것 확인해줘");
-        expect((await team.rooms.message(message, NOBODY)).roles["dajim"]).toMatchObject({
+        expect((await team.rooms.message(message, ANONYMOUS)).roles["dajim"]).toMatchObject({
           because: "others-mentioned",
         });
         expect(lines).toEqual(
@@ -127,7 +127,7 @@ describe.each(PLATFORM.rows)(
     });
 
     describe("who is named", () => {
-      test("a mention inside a quote or code names nobody", async () => {
+      test("a mention inside a quote or code names no agent", async () => {
         const { platform, team } = await start();
 
         const quoted = await platform.say(
@@ -233,7 +233,7 @@ describe.each(PLATFORM.rows)(
         expect(await participantsOf(team, thread)).toEqual(["eden", "ruda"]);
         await settled(team);
 
-        // T3: 루다's line names nobody, and 이든 takes part.
+        // T3: 루다's line names no agent, and 이든 takes part.
         const unnamed = (await team.rooms.reader.messages(thread, {})).find(
           ({ author, text }) => author === "ruda" && text === "루다의 답입니다",
         )!;
@@ -411,7 +411,7 @@ describe.each(PLATFORM.rows)(
         ]);
 
         const [thread] = await eventually(async () => {
-          const threads = await team.rooms.reader.threads(`${name}:quiet`, NOBODY);
+          const threads = await team.rooms.reader.threads(`${name}:quiet`, ANONYMOUS);
           expect(await platform.shown(team, threads[0]?.id ?? "")).toEqual([
             "이든: @루다 금요일이 좋습니다",
           ]);
@@ -479,7 +479,7 @@ describe.each(PLATFORM.rows)(
         await settled(team);
         expect(results[0]).toMatchObject({ ok: true, threadId, reused: true });
         expect(await team.database.query({ text: "select from dure.requests" })).toHaveLength(1);
-        expect(await team.rooms.reader.threads(general, NOBODY)).toHaveLength(1);
+        expect(await team.rooms.reader.threads(general, ANONYMOUS)).toHaveLength(1);
       });
 
       test("L4 the fourth call of a pair within five minutes is blocked, with the time to wait, and told once", async () => {
@@ -616,7 +616,7 @@ describe.each(PLATFORM.rows)(
           limits: { threadMessages: 100, exchangeMessages: 5 },
         });
         const stateOfChannel = async (): Promise<string | undefined> =>
-          (await team.rooms.reader.rooms(NOBODY)).items.find(({ id }) => id === general)?.state;
+          (await team.rooms.reader.rooms(ANONYMOUS)).items.find(({ id }) => id === general)?.state;
 
         await platform.say(team, "@루다 시작해 줘");
         await eventually(async () => expect(await stateOfChannel()).toBe("resting"));
@@ -709,7 +709,7 @@ describe.each(PLATFORM.rows)(
         ).toEqual([1, 2, 3, 4, 5]);
       });
 
-      test("an agent that ends the conversation says its last word, and nobody goes on from it", async () => {
+      test("an agent that ends the conversation says its last word, and no agent goes on from it", async () => {
         const eden: Behave = (heard) =>
           heard.results.length > 0
             ? "이만 마칩니다"
@@ -820,7 +820,7 @@ describe.each(PLATFORM.rows)(
         expect(warnings.filter((line) => line.includes(message))).not.toEqual([]);
       });
 
-      test("O2 a record counts for 24 hours: then nobody is told of it any more, swept or not", async () => {
+      test("O2 a record counts for 24 hours: then no agent is told of it any more, swept or not", async () => {
         const backgrounds: string[] = [];
         const { team, platform } = await start({
           behave: {
@@ -862,7 +862,7 @@ describe.each(PLATFORM.rows)(
 );
 
 async function ranksOf(team: TestTeam, message: string): Promise<Record<string, string>> {
-  const stored = await team.rooms.message(message, NOBODY);
+  const stored = await team.rooms.message(message, ANONYMOUS);
   return Object.fromEntries(
     Object.entries(stored.roles).flatMap(([agent, { rank }]) => (rank ? [[agent, rank]] : [])),
   );

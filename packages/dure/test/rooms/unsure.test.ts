@@ -7,7 +7,7 @@ import { discordPlatform, type DiscordStage } from "./discord-platform.ts";
 import {
   collaborate,
   deployTool,
-  NOBODY,
+  ANONYMOUS,
   readyTeamOn,
   settled,
   silent,
@@ -24,7 +24,7 @@ const AT_ONCE = {
 };
 
 /**
- * 루다 has asked 이든, its message cannot be found any more, and somebody has to say what became of it.
+ * 루다 has asked 이든, its message cannot be found any more, and a person has to say what became of it.
  */
 async function unsureRequest(): Promise<{
   team: TestTeam;
@@ -69,7 +69,7 @@ async function onlyQuestion(team: TestTeam): Promise<Escalation> {
   return escalation!;
 }
 
-describe("a post of which nobody knows whether it has arrived", { timeout: 60_000 }, () => {
+describe("a post whose arrival is unknown", { timeout: 60_000 }, () => {
   test.each(["sent", "again"])(
     "goes on when a person says `%s`: the asked agent hears it once, and the request is open again",
     async (value) => {
@@ -80,7 +80,7 @@ describe("a post of which nobody knows whether it has arrived", { timeout: 60_00
 
       await eventually(() => expect(team.calls("eden")).toBe(1));
       await settled(team);
-      expect((await team.rooms.message(message, NOBODY)).delivery).toBe("sent");
+      expect((await team.rooms.message(message, ANONYMOUS)).delivery).toBe("sent");
       expect(await requestsOf(team)).toEqual(["answered"]);
       if (value === "again") {
         expect(await shown()).toEqual(["루다: @이든 검토", "이든: 이든의 답입니다"]);
@@ -94,7 +94,7 @@ describe("a post of which nobody knows whether it has arrived", { timeout: 60_00
     await team.inbox.answer(escalation, { value: "failed" }, BOSS);
 
     await eventually(async () =>
-      expect((await team.rooms.message(message, NOBODY)).delivery).toBe("failed"),
+      expect((await team.rooms.message(message, ANONYMOUS)).delivery).toBe("failed"),
     );
     expect(await requestsOf(team)).toEqual(["withdrawn"]);
     expect(team.calls("eden")).toBe(0);
@@ -102,7 +102,7 @@ describe("a post of which nobody knows whether it has arrived", { timeout: 60_00
 });
 
 /**
- * 루다 was told to hand over; the answer to the thread's making was lost, and nobody may look for it.
+ * 루다 was told to hand over; the answer to the thread's making was lost, and no account may look for it.
  */
 async function unsureThread({ isMade }: { isMade: boolean }): Promise<{
   team: TestTeam;
@@ -133,7 +133,7 @@ async function unsureThread({ isMade }: { isMade: boolean }): Promise<{
   faults.add({ what: "find", failure: "permission" });
   await platform.say(team, `@루다 ${handsOver}`);
   const { id, context, title } = await onlyQuestion(team);
-  const [thread] = await team.rooms.reader.threads(GENERAL, NOBODY);
+  const [thread] = await team.rooms.reader.threads(GENERAL, ANONYMOUS);
   expect(thread).toMatchObject({ id: context["place"], state: "closed" });
   expect(title).toContain("[협업] 루다 → 이든 · 검토");
   return {
@@ -147,7 +147,7 @@ async function unsureThread({ isMade }: { isMade: boolean }): Promise<{
   };
 }
 
-describe("a thread of which nobody knows whether it was made", { timeout: 60_000 }, () => {
+describe("a thread whose making is unknown", { timeout: 60_000 }, () => {
   test.each([
     ["sent", true, "it is there and is found"],
     ["again", false, "it is not there and is made"],
@@ -316,11 +316,11 @@ describe("a thread of which nobody knows whether it was made", { timeout: 60_000
     // is new rather than too little.
     expect((await team.rooms.reader.thread(threadId, reader!))?.unread).toBe(2);
     expect((await team.rooms.reader.thread(threadId, latecomer!))?.unread).toBe(5);
-    expect(await team.rooms.reader.thread(double!.id, NOBODY)).toMatchObject({
+    expect(await team.rooms.reader.thread(double!.id, ANONYMOUS)).toMatchObject({
       messages: 0,
       unread: 0,
     });
-    expect((await team.rooms.reader.thread(threadId, NOBODY))?.participants.toSorted()).toEqual([
+    expect((await team.rooms.reader.thread(threadId, ANONYMOUS))?.participants.toSorted()).toEqual([
       "eden",
       "ruda",
       "seum",

@@ -12,7 +12,7 @@ const CHANNELS = (["general", "lab"] as const).map((key) => ({
   channel: key,
   collaborate: true,
 }));
-const NOBODY = { tenant: "", person: "민준" };
+const NO_TENANT = { tenant: "", person: "민준" };
 const ACME = { tenant: "acme", person: "민준" };
 const BETA = { tenant: "beta", person: "민준" };
 
@@ -25,7 +25,7 @@ async function aTeam(behave: Partial<Record<"ruda" | "eden", Behave>> = {}): Pro
 
 test("the same channel is another room for each tenant, and the agents answer in each", async () => {
   const team = await aTeam();
-  for (const who of [NOBODY, ACME, BETA]) {
+  for (const who of [NO_TENANT, ACME, BETA]) {
     await team.rooms.post(who, {
       place: "web:general",
       text: `@루다 hello of ${who.tenant || "nobody"}`,
@@ -33,7 +33,7 @@ test("the same channel is another room for each tenant, and the agents answer in
   }
   await settled(team);
 
-  for (const who of [NOBODY, ACME, BETA]) {
+  for (const who of [NO_TENANT, ACME, BETA]) {
     const { items } = await team.rooms.list(who);
     const general = await team.rooms.place("web:general", who);
     const said = await team.rooms.reader.messages(general.id, {});
@@ -54,9 +54,9 @@ test("another tenant's room, message and thread are not there, and neither is a 
     place: "web:general",
     text: "words of acme",
   });
-  const alone = await team.rooms.post(NOBODY, { place: "web:general", text: "words of nobody" });
+  const alone = await team.rooms.post(NO_TENANT, { place: "web:general", text: "words of nobody" });
 
-  for (const who of [BETA, NOBODY]) {
+  for (const who of [BETA, NO_TENANT]) {
     await expect(team.rooms.place("web:general@acme", who)).rejects.toMatchObject({
       code: "PLACE_UNKNOWN",
     });
@@ -70,7 +70,7 @@ test("another tenant's room, message and thread are not there, and neither is a 
   await expect(team.rooms.message(alone.messageId, ACME)).rejects.toMatchObject({
     code: "ROOM_MESSAGE_UNKNOWN",
   });
-  expect(await team.rooms.message(messageId, { ...NOBODY, seesAll: true })).toMatchObject({
+  expect(await team.rooms.message(messageId, { ...NO_TENANT, seesAll: true })).toMatchObject({
     text: "words of acme",
   });
 });

@@ -23,7 +23,7 @@ export interface Row {
    */
   readonly absent?: string;
   /**
-   * A channel that is named as the configuration does is the caller's own room, whoever else has
+   * A channel that is named as the configuration does is the caller's own room, also when another tenant has
    * one of that name.
    */
   readonly isAlias?: true;

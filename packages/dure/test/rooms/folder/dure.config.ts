@@ -9,7 +9,7 @@ import {
 } from "dure";
 
 /**
- * 루다 hands over what it is asked to hand over; 이든 answers it. Nobody goes on from there by itself.
+ * 루다 hands over what it is asked to hand over; 이든 answers it. No agent goes on from there by itself.
  */
 const silent: OfflineReply = { toolCalls: [{ name: "stay_silent", args: {} }] };
 
