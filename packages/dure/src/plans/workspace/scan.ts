@@ -2,6 +2,7 @@ import { createHash, type Hash } from "node:crypto";
 import { constants, type BigIntStats, type Dirent } from "node:fs";
 import { lstat, open, readdir, readlink, type FileHandle } from "node:fs/promises";
 import { DureError, codeOf } from "../../kernel/errors.ts";
+import { Mutex } from "../../kernel/mutex.ts";
 import { pathProblem } from "../scope.ts";
 import type { IgnoreRules } from "./ignore-rules.ts";
 import type { Listing, TreeEntry } from "./listing.ts";
@@ -98,7 +99,7 @@ export async function scanTree(options: ScanOptions): Promise<Scan> {
   const found: Found[] = [];
   const newFolders: PathKey[] = [];
   const waiting: (PathKey | "")[] = [""];
-  const lock = new Turnstile();
+  const lock = new Mutex();
   while (waiting.length > 0) {
     signal?.throwIfAborted();
     const folder = waiting.pop()!;
@@ -195,7 +196,7 @@ async function look(
   key: PathKey,
   dirent: Dirent<Buffer>,
   entry: TreeEntry | undefined,
-  lock: Turnstile,
+  lock: Mutex,
 ): Promise<Found | undefined> {
   if (dirent.isSymbolicLink()) return lookAtLink(options, key, entry, lock);
   if (!dirent.isFile()) return { key, kind: "odd", because: "not-regular" };
@@ -206,7 +207,7 @@ async function lookAtLink(
   { root, hash, fileBytes, onContent }: ScanOptions,
   key: PathKey,
   entry: TreeEntry | undefined,
-  lock: Turnstile,
+  lock: Mutex,
 ): Promise<Found | undefined> {
   const target = await readlink(absolute(root, key), { encoding: "buffer" });
   const next: TreeEntry = { mode: "120000", id: blobId(hash, target) };
@@ -215,7 +216,7 @@ async function lookAtLink(
     return { key, kind: "odd", because: "too-large", bytes: target.length };
   }
   const leadsTo = await followLink(root, key, target);
-  if (onContent) await lock.pass(() => onContent(key, target));
+  if (onContent) await lock.run(() => onContent(key, target));
   return { key, kind: "link", entry: next, bytes: target.length, leadsTo };
 }
 
@@ -223,7 +224,7 @@ async function lookAtFile(
   { root, hash, fileBytes, cache, onContent }: ScanOptions,
   key: PathKey,
   entry: TreeEntry | undefined,
-  lock: Turnstile,
+  lock: Mutex,
 ): Promise<Found | undefined> {
   if (cache && entry) {
     const stats = await statOf(root, key);
@@ -270,7 +271,7 @@ async function lookAtFile(
       cache.keep(key, stats, id);
     }
     if (entry?.id === id && entry.mode === mode) return undefined;
-    if (onContent) await lock.pass(() => onContent(key, content));
+    if (onContent) await lock.run(() => onContent(key, content));
     return {
       key,
       kind: "file",
@@ -433,17 +434,6 @@ function printOf(stats: BigIntStats): string {
 
 function blobHash(hash: ScanOptions["hash"], size: number): Hash {
   return createHash(hash).update(`blob ${size}\0`);
-}
-
-/** Lets one after the other through. */
-class Turnstile {
-  #last: Promise<unknown> = Promise.resolve();
-
-  pass(work: () => Promise<void>): Promise<void> {
-    const mine = this.#last.then(work);
-    this.#last = mine.catch(() => undefined);
-    return mine;
-  }
 }
 
 /** In order of the jobs. After a failure no further job begins; those that run are waited for. */
