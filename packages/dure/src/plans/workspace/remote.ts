@@ -2,8 +2,8 @@ import { DureError, messageOf } from "../../kernel/errors.ts";
 import type { Repository } from "./repository.ts";
 
 /**
- * A remote that does not answer is not waited for longer, milliseconds. Source: our choice; a push
- * of a day's work takes seconds.
+ * A remote that does not answer is not waited for longer, milliseconds. A push of a day's work
+ * takes seconds.
  */
 const NETWORK_MS = 120_000;
 

@@ -3,7 +3,8 @@ import { join } from "node:path";
 import { expect, test } from "vitest";
 import { Git } from "./git.ts";
 import type { MergeOptions, MergeOutcome } from "./merge-into-branch.ts";
-import { findOwnedSubmodule, freeBranchName, Repository } from "./repository.ts";
+import { findOwnedSubmodule, Repository } from "./repository.ts";
+import { freeBranchName } from "./result-branch.ts";
 import {
   AT,
   aScope,
