@@ -4,8 +4,11 @@
  * (`path.matchesGlob` and the usual matchers answer the first only, leave out dot files, and follow
  * the case rules of the machine they run on.)
  *
- * `*` any run inside a segment, dot files included; `?` one character; `**` any number of segments, alone between slashes,
- * at the end at least one; `[a-z]`, `[!a]`; `{a,b}`; `\` takes the next character as it is.
+ * - `*`: any run inside a segment, dot files included
+ * - `?`: one character
+ * - `**`: any number of segments, alone between slashes, at the end at least one
+ * - `[a-z]`, `[!a]`, `{a,b}`
+ * - `\`: takes the next character as it is
  */
 export interface Glob {
   readonly text: string;

@@ -43,7 +43,8 @@ interface ReadPlanFile {
  * Reads and checks a plan's file; what keeps it from being read is a problem as well.
  *
  * @param shown as the person wrote it; it stands in the problems
- * @param how `importModule` imports a plan that is code; `read` reads the text of any other one, by default on this thread
+ * @param how `importModule` imports a plan that is code; `read` reads the text of any other one, by
+ * default on this thread
  */
 export async function readPlanFile(
   file: string,

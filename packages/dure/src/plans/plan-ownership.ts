@@ -7,12 +7,25 @@ import { decideWrite, foldedGlob, makeScope } from "./scope.ts";
  */
 const ROOT_BUILD_FILES = [
   "{package.json,pnpm-workspace.yaml,deno.json,turbo.json,nx.json,lerna.json,.npmrc,.yarnrc*}",
-  "{tsconfig*.json,jsconfig.json,vite.config.*,vitest.config.*,jest.config.*,webpack.config.*,rollup.config.*,babel.config.*}",
-  "{go.mod,go.work,Cargo.toml,rust-toolchain*,Gemfile,composer.json,mix.exs,pyproject.toml,requirements*.txt,Pipfile,setup.py,setup.cfg,pytest.ini,tox.ini,conftest.py}",
+  oneOf(
+    "tsconfig*.json,jsconfig.json",
+    "vite.config.*,vitest.config.*,jest.config.*",
+    "webpack.config.*,rollup.config.*,babel.config.*",
+  ),
+  oneOf(
+    "go.mod,go.work,Cargo.toml,rust-toolchain*,Gemfile,composer.json,mix.exs",
+    "pyproject.toml,requirements*.txt,Pipfile,setup.py,setup.cfg",
+    "pytest.ini,tox.ini,conftest.py",
+  ),
   "{pom.xml,build.gradle*,settings.gradle*,gradle.properties,gradlew,build.sbt,Makefile,CMakeLists.txt}",
 ];
 const LOCK_FILES = [
-  "**/{package-lock.json,npm-shrinkwrap.json,yarn.lock,pnpm-lock.yaml,bun.lock,bun.lockb,deno.lock,go.sum,Cargo.lock,Gemfile.lock,composer.lock,mix.lock,poetry.lock,uv.lock,Pipfile.lock,gradle.lockfile}",
+  `**/${oneOf(
+    "package-lock.json,npm-shrinkwrap.json,yarn.lock,pnpm-lock.yaml",
+    "bun.lock,bun.lockb,deno.lock",
+    "go.sum,Cargo.lock,Gemfile.lock,composer.lock,mix.lock",
+    "poetry.lock,uv.lock,Pipfile.lock,gradle.lockfile",
+  )}`,
 ];
 const MIGRATIONS = ["**/{migrations,migrate}/**"];
 
@@ -120,14 +133,21 @@ export function ownershipWarnings(
 ): PlanWarning[] {
   const owned = shared.map(({ port, paths }) => ({
     code: "SHARED_FILES_OWNED",
-    message: `Port ${port} owns ${shown(paths)}: build files of the root, lock files and migrations are needed by all. Two ports cannot both change them; give them to one port that the others depend on, or leave them out: with workers.orchestrator ports ask for changes, which are made once at the merge; without one change them before the run.`,
+    message: [
+      `Port ${port} owns ${shown(paths)}:`,
+      "build files of the root, lock files and migrations are needed by all.",
+      "Two ports cannot both change them;",
+      "give them to one port that the others depend on, or leave them out:",
+      "with workers.orchestrator ports ask for changes, which are made once at the merge;",
+      "without one change them before the run.",
+    ].join(" "),
   }));
   const open =
     missingContracts.length > 0 && plan.workers.orchestrator === undefined
       ? [
           {
             code: "CONTRACTS_MISSING",
-            message: `${shown(missingContracts)} ${missingContracts.length === 1 ? "is a contract that is" : "are contracts that are"} not in the base, and there is no workers.orchestrator to write ${missingContracts.length === 1 ? "it" : "them"}: the run will refuse to begin.`,
+            message: missingWords(missingContracts),
           },
         ]
       : [];
@@ -164,4 +184,18 @@ function shown(paths: readonly string[]): string {
   return paths.length > 5
     ? `${paths.slice(0, 5).join(", ")} and ${paths.length - 5} more`
     : paths.join(", ");
+}
+
+function missingWords(contracts: readonly string[]): string {
+  const [are, them] =
+    contracts.length === 1 ? ["is a contract that is", "it"] : ["are contracts that are", "them"];
+  return [
+    `${shown(contracts)} ${are} not in the base,`,
+    `and there is no workers.orchestrator to write ${them}: the run will refuse to begin.`,
+  ].join(" ");
+}
+
+/** A glob of names, given in groups. */
+function oneOf(...groups: readonly string[]): string {
+  return `{${groups.join(",")}}`;
 }

@@ -114,13 +114,18 @@ const filePath = z
   });
 
 const REF_WORDS = "must be a branch, a tag or a commit";
+/** What a ref may not hold: control characters, blanks and what git reads as more than a name. */
+const NOT_IN_REF = String.raw`\x00-\x20\x7f~^:?*[\\`;
+const GIT_REF = new RegExp(
+  [
+    String.raw`^(?![-/.])(?!.*(?:\.\.|@\{|\/\/|\.lock(?:\/|$)|\/\.))`,
+    String.raw`[^${NOT_IN_REF}]*[^${NOT_IN_REF}/.]$`,
+  ].join(""),
+);
 export const gitRef = z
   .string({ error: REF_WORDS })
   .max(255, { error: REF_WORDS })
-  .regex(
-    /^(?![-/.])(?!.*(?:\.\.|@\{|\/\/|\.lock(?:\/|$)|\/\.))[^\x00-\x20\x7f~^:?*[\\]*[^\x00-\x20\x7f~^:?*[\\/.]$/,
-    { error: REF_WORDS },
-  );
+  .regex(GIT_REF, { error: REF_WORDS });
 
 const program = z
   .array(

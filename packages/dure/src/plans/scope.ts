@@ -96,8 +96,10 @@ export const PATH_REASONS = {
 const SCOPE_REASONS = {
   owned: "the path is this worker's own",
   contract: "the path is a contract: everybody reads it, the orchestrator writes it",
-  orchestrators:
-    "the path is needed by all: the orchestrator changes it at the merge, and takes requests (request_access)",
+  orchestrators: [
+    "the path is needed by all: the orchestrator changes it at the merge,",
+    "and takes requests (request_access)",
+  ].join(" "),
   "others-tests": "the path belongs to the other member of the pair",
   forbidden: "the path is forbidden to this worker",
   "case-variant":
@@ -214,7 +216,8 @@ export function decideRead(scope: Scope, path: string): ScopeDecision {
  */
 export function isHiddenFrom(scope: Scope, path: string): boolean {
   const isWithheld = isWithheldFrom(scope, path);
-  if (!isWithheld && scope.forbidden.length === 0) return false; // nearly all files, and deciding takes a tenth of a millisecond
+  // Nearly all files, and deciding takes a tenth of a millisecond.
+  if (!isWithheld && scope.forbidden.length === 0) return false;
   const { allowed, because } = decideRead(scope, path);
   return !allowed && (isWithheld || because === "forbidden");
 }

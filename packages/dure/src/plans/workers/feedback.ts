@@ -200,8 +200,8 @@ export const testFeedbackSchema = z
       success: failed === 0 && (success ?? passed > 0),
       failedTests: failedTests.slice(0, MAX_FAILED_TESTS).map((test) => ({
         name: test.name,
-        expected: cut(textOf(test.expected), MAX_TEXT),
-        actual: cut(textOf(test.actual), MAX_TEXT),
+        expected: test.expected === undefined ? undefined : headOf(textOf(test.expected), MAX_TEXT),
+        actual: test.actual === undefined ? undefined : headOf(textOf(test.actual), MAX_TEXT),
         stackTrace: test.stackTrace ?? undefined,
         suggestedFix: test.suggestedFix ?? undefined,
         file: test.file ?? undefined,
@@ -254,8 +254,7 @@ function camelKeys(value: unknown): unknown {
   return top;
 }
 
-function textOf(value: unknown): string | undefined {
-  if (value === undefined) return undefined;
+function textOf(value: unknown): string {
   return typeof value === "string" ? value : (JSON.stringify(value) ?? String(value));
 }
 
