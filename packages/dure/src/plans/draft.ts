@@ -6,14 +6,13 @@ import type { Models } from "../models/models.ts";
 import type { ModelMessage } from "../models/model.ts";
 import type { PlanThreads } from "./threads/plan-threads.ts";
 
-/** Characters of the list of files that the model sees. Source: our choice; some thousand paths. */
+/** Characters of the list of files that the model sees. Some thousand paths. */
 const MAX_FILES = 60_000;
 /**
- * Answers that are asked for: the first, and one more that is told what is wrong with it. Source:
- * our choice.
+ * Answers that are asked for: the first, and one more that is told what is wrong with it.
  */
 const MAX_ANSWERS = 2;
-/** A plan is longer than a chat's answer. Source: our choice. */
+/** A plan is longer than a chat's answer. */
 const POLICY: Pick<Policy, "maxAttempts" | "backoffSec" | "timeoutSec"> = {
   maxAttempts: 3,
   backoffSec: 2,

@@ -26,9 +26,9 @@ const GLOBSTAR = "**";
 const STAR = "*";
 const ANY_CHAR: CharSet = [[0, 0x10ffff]];
 
-/** Combinations of braces in one pattern. Source: our choice. */
+/** Combinations of braces in one pattern. */
 const MAX_ALTERNATIVES = 64;
-/** Characters of one pattern or path. Source: our choice; Linux takes paths up to 4,096 bytes. */
+/** Characters of one pattern or path. Linux takes paths up to 4,096 bytes. */
 export const MAX_PATH_LENGTH = 1_024;
 
 export type GlobReading =

@@ -15,7 +15,7 @@ import { foldedGlob } from "./scope.ts";
 /** Names that are listed in one problem. */
 const NAMES_SHOWN = 20;
 /**
- * Overlaps that are reported at most: one slip of the hand can make thousands. Source: our choice.
+ * Overlaps that are reported at most: one slip of the hand can make thousands.
  */
 const MAX_OVERLAPS = 50;
 

@@ -10,7 +10,7 @@ import {
 } from "./plan-file.ts";
 
 const ENDINGS = [".yaml", ".yml", ".json", ".md", ".ts", ".mts", ".js", ".mjs"];
-/** Files of a folder that are looked at. Source: our choice. */
+/** Files of a folder that are looked at. */
 const MAX_FILES = 500;
 
 /**

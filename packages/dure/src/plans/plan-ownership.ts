@@ -29,7 +29,7 @@ const LOCK_FILES = [
 ];
 const MIGRATIONS = ["**/{migrations,migrate}/**"];
 
-/** What everything is built and tested with; nobody's processes are kept from seeing it. */
+/** What everything is built and tested with; the processes of all workers see it. */
 export const BUILD_FILES = [...ROOT_BUILD_FILES, ...LOCK_FILES];
 
 /**
@@ -62,7 +62,7 @@ export function sharedByName({ owns, tests }: Pick<Port, "owns" | "tests">): str
 }
 
 /**
- * Which files the orchestrator changes, at the merge, and nobody else: build files of the root,
+ * Which files only the orchestrator changes, at the merge: build files of the root,
  * lock files and migrations, where there is an orchestrator and the plan gives them to no port by
  * name. Pure. Source: docs/spec/plans §5.
  */
@@ -81,7 +81,7 @@ export function orchestratorsFiles({
  * What a plan means for the files of its base. Paths are posix, from the root of the repository.
  */
 export interface PlanOwnership {
-  /** Files that nobody owns: neither a port nor the orchestrator. */
+  /** Files without an owner: neither a port nor the orchestrator. */
   readonly unowned: readonly string[];
   /** Contracts that are not there. */
   readonly missingContracts: readonly string[];

@@ -24,9 +24,9 @@ import { PATH_REASONS, pathProblem } from "./scope.ts";
 
 /** Ports of one plan. Source: docs/spec/plans §3. */
 const MAX_PORTS = 10_000;
-/** Entries of any list of patterns. Source: our choice. */
+/** Entries of any list of patterns. */
 const MAX_PATTERNS = 500;
-/** Characters of a goal and of a command. Source: our choice; both stand in prompts and records. */
+/** Characters of a goal and of a command. Both stand in prompts and records. */
 const MAX_GOAL = 20_000;
 const MAX_COMMAND = 4_000;
 
@@ -194,7 +194,7 @@ const scriptPath = z
   });
 
 const HOST_WORDS = "must be a host such as api.example.org, *.example.org or 10.0.0.7:8080";
-/** Source: our choice; a longer list is a network that is open and does not say so. */
+/** A longer list is a network that is open and does not say so. */
 const MAX_HOSTS = 50;
 const hosts = z
   .array(

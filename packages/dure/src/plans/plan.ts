@@ -69,7 +69,7 @@ export interface Port {
   readonly timeoutMs: number;
 }
 
-/** A file that several ports share: written first by its owner, then read-only for everybody. */
+/** A file that several ports share: written first by its owner, then read-only for all. */
 export interface Contract {
   readonly path: string;
   readonly by: "orchestrator";

@@ -27,22 +27,27 @@ export function scopeOf(
   if (oneContext) reads.push(...others, ...needed);
 
   const includes = named === undefined && context.include.length > 0;
-  const goesOn = plan.violations !== undefined && plan.violations !== "stop";
   const shared = {
     contracts: plan.contracts.map(({ path }) => path),
     byRole: includes ? { patterns: context.include, but: context.exclude } : undefined,
-    onViolation: goesOn ? plan.violations : undefined,
+    onViolation: plan.violations === "stop" ? undefined : plan.violations,
     withheld: oneContext ? [] : [...others, ...context.exclude],
     needed: [...needed, ...port.owns, ...port.tests, ...BUILD_FILES],
     forbidden: role?.forbidden,
-    orchestrators: plan.workers?.orchestrator
-      ? { patterns: SHARED_PATTERNS, but: sharedByName(port) }
-      : undefined,
+    orchestrators: orchestratorsOf(plan, port),
   };
   if (member === "tester") {
     return { ...shared, writes: port.tests, reads: [...reads, ...port.owns] };
   }
   return { ...shared, writes: port.owns, exceptions: port.tests, reads };
+}
+
+function orchestratorsOf(
+  { workers }: Partial<Pick<Plan, "workers">>,
+  port: Port,
+): ScopeInput["orchestrators"] {
+  if (!workers?.orchestrator) return undefined;
+  return { patterns: SHARED_PATTERNS, but: sharedByName(port) };
 }
 
 /** The role Test of the preset reads all. */

@@ -146,11 +146,15 @@ function signatureOf({ tokens }: Statement, source: string): string | undefined 
     case "{":
     case "*":
       return wholeOf(tokens, source);
-    default: {
-      const isDefault = tokens.some(({ text }) => text === "default");
-      return isDefault ? cut(wholeOf(tokens, source)) : undefined;
-    }
+    default:
+      return defaultOf(tokens, source);
   }
+}
+
+/** A value that is the module's default. */
+function defaultOf(tokens: readonly Token[], source: string): string | undefined {
+  const isDefault = tokens.some(({ text }) => text === "default");
+  return isDefault ? cut(wholeOf(tokens, source)) : undefined;
 }
 
 function wholeOf(tokens: readonly Token[], source: string): string {

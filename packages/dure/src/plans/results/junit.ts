@@ -52,24 +52,26 @@ function readCases(xml: string): Cases {
         break;
       case "testcase":
         if (tag.kind !== "close") test = openCase(tag, suites);
-        if (tag.kind !== "open" && test) settle(cases, test);
-        if (tag.kind !== "open") test = undefined;
+        if (tag.kind === "open") break;
+        if (test) settle(cases, test);
+        test = undefined;
         break;
-      case "skipped":
-        if (test) test.isSkipped = true;
-        break;
-      case "failure":
-      case "error":
-        if (tag.kind === "close") break;
-        if (test) test.problem ??= problemOf(tag);
-        else settle(cases, brokenSuite(tag, suites.at(-1)));
-        break;
-      default:
-        break;
+      default: {
+        const about = test ?? openCaseOfSuite(suites.at(-1));
+        note(about, tag);
+        if (!test && about.problem) settle(cases, about);
+      }
     }
   }
   cases.isOpen = test !== undefined;
   return cases;
+}
+
+/** Notes what a tag says of a test case. */
+function note(test: OpenCase, tag: Tag): void {
+  if (tag.name === "skipped") test.isSkipped = true;
+  if (tag.name !== "failure" && tag.name !== "error") return;
+  if (tag.kind !== "close") test.problem ??= problemOf(tag);
 }
 
 function openCase({ attributes }: Tag, suites: readonly string[]): OpenCase {
@@ -78,9 +80,9 @@ function openCase({ attributes }: Tag, suites: readonly string[]): OpenCase {
 }
 
 /** A failure outside of a test case counts as one. */
-function brokenSuite(tag: Tag, suiteFile: string | undefined): OpenCase {
+function openCaseOfSuite(suiteFile: string | undefined): OpenCase {
   const attributes = { name: "(the suite could not be run)" };
-  return { attributes, suiteFile, isSkipped: false, problem: problemOf(tag) };
+  return { attributes, suiteFile, isSkipped: false, problem: undefined };
 }
 
 function problemOf({ attributes, text }: Tag): OpenCase["problem"] {

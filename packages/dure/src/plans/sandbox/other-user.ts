@@ -18,7 +18,7 @@ import type { Confinement, SandboxSetting } from "./sandbox.ts";
  * Isolation where there are no namespaces but dure runs as root: the command runs as a user of its
  * own, on copies of the folders it works in, which hold only what it may see; what it owns is
  * brought back after its end. Outside of the copies the file modes decide, so nothing hidden there
- * may be open to everybody. It has a network of its own where root may make one; sockets of the
+ * may be open to all users. It has a network of its own where root may make one; sockets of the
  * file system stay as open as their modes are.
  */
 export function openOtherUser(setting: SandboxSetting): Confiner {

@@ -242,7 +242,10 @@ export async function openSandbox(options: OpenSandboxOptions): Promise<Sandbox>
     `No process can be kept where it belongs on this machine. Tried ${tried.join("; ")}.`,
     {
       class: "unavailable",
-      hint: "Install bubblewrap, or allow unprivileged user namespaces; `isolation: audit` runs without protection.",
+      hint: [
+        "Install bubblewrap, or allow unprivileged user namespaces;",
+        "`isolation: audit` runs without protection.",
+      ].join(" "),
       details: { tried },
     },
   );

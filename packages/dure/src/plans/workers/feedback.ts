@@ -48,7 +48,7 @@ export interface TestMetrics {
 }
 
 /**
- * Source: our choice; a model mends a few failures at a time, and the rest comes back in the next
+ * A model mends a few failures at a time, and the rest comes back in the next
  * round.
  */
 export const MAX_FAILED_TESTS = 30;

@@ -15,12 +15,12 @@ import { ScopedFiles } from "./scoped-files.ts";
 import { runWorker, workerError, type WorkerReport } from "./worker-run.ts";
 import type { Assignment, Worker, WorkerEvent, WorkerResult } from "./worker.ts";
 
-/** Steps in which a delay is told. Source: our choice. */
+/** Steps in which a delay is told. */
 const DELAY_STEPS = 4;
 
 /**
  * Does what a script says, always the same, without a model: for examples and tests. The edits are
- * real ones, made by a process in the sandbox, so that isolation holds for it as for everybody.
+ * real ones, made by a process in the sandbox, so that isolation holds for it as for all others.
  */
 export class OfflineWorker implements Worker {
   readonly kind = "offline";

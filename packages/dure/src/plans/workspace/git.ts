@@ -170,23 +170,14 @@ export class Git {
       maxBuffer: { stdout: limit, stderr: 65_536 },
       ...(call.input === undefined ? { stdin: "ignore" } : { input: call.input }),
     });
-    const stdout = Buffer.from(
-      result.stdout?.buffer ?? new ArrayBuffer(0),
-      result.stdout?.byteOffset ?? 0,
-      result.stdout?.byteLength ?? 0,
-    );
+    const stdout = result.stdout ? bufferOf(result.stdout) : Buffer.alloc(0);
     if (result.isCanceled) throw call.signal!.reason;
     if (result.isMaxBuffer && call.cut && stdout.length >= limit) {
       return { exitCode: 0, stdout, cut: true };
     }
-    // Data for a git that has already answered: its exit code tells the truth, the broken pipe does
-    // not.
-    const isAnswer =
-      result.exitCode !== undefined &&
-      !result.isMaxBuffer &&
-      !result.timedOut &&
-      (call.accept ?? [0]).includes(result.exitCode);
-    if (!isAnswer) throw failure(args, call, result, Buffer.from(result.stderr ?? []).toString());
+    if (!isAnswer(result, call)) {
+      throw failure(args, call, result, Buffer.from(result.stderr ?? []).toString());
+    }
     return { exitCode: result.exitCode!, stdout, cut: false };
   }
 
@@ -234,6 +225,20 @@ export class Git {
       ...(signal ? { cancelSignal: signal } : {}),
     } as const;
   }
+}
+
+/** The same bytes, not copied. */
+function bufferOf(bytes: Uint8Array): Buffer {
+  return Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength);
+}
+
+/**
+ * Whether git came to an end that the caller accepts. Where git answered before it read all input,
+ * its exit code tells the truth and the broken pipe does not.
+ */
+function isAnswer({ exitCode, isMaxBuffer, timedOut }: Ended, { accept = [0] }: GitCall): boolean {
+  if (exitCode === undefined || isMaxBuffer || timedOut) return false;
+  return accept.includes(exitCode);
 }
 
 function passedOf(network: NonNullable<GitCall["network"]>): Record<string, string | undefined> {

@@ -1,5 +1,6 @@
-import { mkdir, writeFile } from "node:fs/promises";
-import { join } from "node:path";
+import { mkdir, mkdtemp, rename, rm, stat, writeFile } from "node:fs/promises";
+import { dirname, join } from "node:path";
+import { codeOf } from "../../kernel/errors.ts";
 import type { Repository } from "./repository.ts";
 
 /**
@@ -7,8 +8,27 @@ import type { Repository } from "./repository.ts";
  * is turned into another thing.
  */
 export const ATTRIBUTES = "* -text -crlf -ident -filter !eol !working-tree-encoding !diff !merge\n";
+/** Makes the store of a run, unless it is there. */
+export async function ensureStore(
+  repository: Repository,
+  folder: string,
+  signal: AbortSignal | undefined,
+): Promise<void> {
+  if (await isThere(folder)) return;
+  await mkdir(dirname(folder), { recursive: true });
+  const draft = await mkdtemp(`${folder}.new-`);
+  try {
+    await makeStore(repository, draft, signal);
+    await rename(draft, folder);
+  } catch (error) {
+    await rm(draft, { recursive: true, force: true });
+    // Another process was faster; its store is like this one.
+    if (!["ENOTEMPTY", "EEXIST"].includes(codeOf(error) ?? "")) throw error;
+  }
+}
+
 /** Makes a bare repository in the folder that borrows the objects of the person's. */
-export async function makeStore(
+async function makeStore(
   repository: Repository,
   folder: string,
   signal: AbortSignal | undefined,
@@ -30,4 +50,11 @@ export async function makeStore(
   await writeFile(join(folder, "info", "attributes"), ATTRIBUTES);
   const shallow = await repository.shallowCommits();
   if (shallow !== "") await writeFile(join(folder, "shallow"), shallow);
+}
+
+async function isThere(path: string): Promise<boolean> {
+  return stat(path).then(
+    () => true,
+    () => false,
+  );
 }

@@ -202,7 +202,8 @@ export class PortTree {
    * and all commits that were made here are reachable in the person's repository from the refs.
    * Throws `TREE_NOT_SAFE`.
    *
-   * @param options.commit what the files must be; check out once more where a worker left something that was not taken.
+   * @param options.commit what the files must be; check out once more where a worker left something
+   * that was not taken.
    */
   async remove({
     repository,

@@ -122,9 +122,10 @@ export class RunRemote {
       });
     } catch (error) {
       signal?.throwIfAborted();
+      const exchange = `The commits of ${run} could not be exchanged`;
       throw new DureError(
         "REMOTE_FAILED",
-        `The commits of ${run} could not be exchanged with ${withoutPassword(this.#remote)}: ${messageOf(error)}`,
+        `${exchange} with ${withoutPassword(this.#remote)}: ${messageOf(error)}`,
         {
           class: "unavailable",
           hint: "Check plans.remote: by hand, git ls-remote with it must work for whoever runs dure.",

@@ -173,11 +173,11 @@ export class Repository {
       .map(({ path }) => path);
     const found = findOwnedSubmodule(patterns, submodules);
     if (!found) return;
-    throw new DureError(
-      "SUBMODULE_OWNED",
-      `"${found.pattern}" lies in the submodule ${found.submodule}, whose files belong to another repository.`,
-      { class: "input", hint: "Run a plan in that repository, or take the pattern out." },
-    );
+    const lies = `"${found.pattern}" lies in the submodule ${found.submodule}`;
+    throw new DureError("SUBMODULE_OWNED", `${lies}, whose files belong to another repository.`, {
+      class: "input",
+      hint: "Run a plan in that repository, or take the pattern out.",
+    });
   }
 
   /**

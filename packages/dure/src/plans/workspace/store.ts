@@ -1,13 +1,14 @@
-import { mkdir, mkdtemp, readdir, rename, rm, stat, writeFile } from "node:fs/promises";
-import { dirname, join } from "node:path";
+import { readdir, rm, stat, writeFile } from "node:fs/promises";
+import { join } from "node:path";
 import { DureError, codeOf } from "../../kernel/errors.ts";
 import type { Scope } from "../scope.ts";
 import { onDisk, temporaryFolder } from "./files.ts";
+import { CommitLists } from "./commit-lists.ts";
 import { CommitWriter } from "./commit-writer.ts";
 import { BlobWriter } from "./blob-writer.ts";
 import type { CommitIdentity, Git, GitPlace } from "./git.ts";
 import { IgnoreRules } from "./ignore-rules.ts";
-import { diffTrees, listTree, type EntryChange, type Listing, type TreeEntry } from "./listing.ts";
+import { diffTrees, type EntryChange, type Listing, type TreeEntry } from "./listing.ts";
 import { mergeTree } from "./merge-into-branch.ts";
 import { overlay } from "./overlay.ts";
 import {
@@ -19,7 +20,7 @@ import {
   type TreeViolation,
 } from "./owned-changes.ts";
 import { textOf, type PathKey } from "./paths.ts";
-import { makeStore } from "./make-store.ts";
+import { ensureStore } from "./make-store.ts";
 import { listRefs, refProblem, verifyReachable } from "./refs.ts";
 import type { Repository } from "./repository.ts";
 import { scanTree, StatCache, type Scan } from "./scan.ts";
@@ -77,12 +78,9 @@ export interface TreeDiff {
   readonly isCut: boolean;
 }
 
+type Author = Omit<CommitIdentity, "at">;
 type Waiting = { readonly signal?: AbortSignal | undefined };
 
-/** Lists of commits that are kept; a list of 100,000 files is some 20 MB. */
-const MAX_LISTINGS = 16;
-/** Paths of changes that are kept; some 20 MB. */
-const MAX_CHANGES = 100_000;
 /** Of a patch that is shown. */
 const PATCH_BYTES = 512 * 1024;
 
@@ -99,9 +97,7 @@ export class RunStore {
   readonly hash: "sha1" | "sha256";
   readonly #commits: CommitWriter;
   readonly #caches = new Map<string, StatCache>();
-  readonly #changes = new Map<string, readonly EntryChange[]>();
-  #changesKept = 0;
-  readonly #listings = new Map<string, Map<PathKey, TreeEntry>>();
+  readonly #lists: CommitLists;
 
   /**
    * Opens the store, or makes it: first the base is pinned in the person's repository, so that
@@ -112,37 +108,21 @@ export class RunStore {
     folder: string;
     run: string;
     base: string;
-    author: Omit<CommitIdentity, "at">;
+    author: Author;
     signal?: AbortSignal | undefined;
   }): Promise<RunStore> {
     const { repository, folder, run, base, signal } = options;
     await repository.pin(run, "base", base, { signal });
-    await onDisk(folder, async () => {
-      if (await isThere(folder)) return;
-      await mkdir(dirname(folder), { recursive: true });
-      const draft = await mkdtemp(`${folder}.new-`);
-      try {
-        await makeStore(repository, draft, signal);
-        await rename(draft, folder);
-      } catch (error) {
-        await rm(draft, { recursive: true, force: true });
-        // Another one was faster; its store is like ours.
-        if (!["ENOTEMPTY", "EEXIST"].includes(codeOf(error) ?? "")) throw error;
-      }
-    });
-    return new RunStore(repository.git, folder, repository.hash, options.author);
+    await onDisk(folder, () => ensureStore(repository, folder, signal));
+    return new RunStore(repository, folder, options.author);
   }
 
-  private constructor(
-    git: Git,
-    folder: string,
-    hash: "sha1" | "sha256",
-    author: Omit<CommitIdentity, "at">,
-  ) {
+  private constructor({ git, hash }: Repository, folder: string, author: Author) {
     this.git = git;
     this.folder = folder;
     this.hash = hash;
     this.#commits = new CommitWriter({ git, folder, author });
+    this.#lists = new CommitLists(git, this.at);
   }
 
   get at(): GitPlace {
@@ -215,7 +195,7 @@ export class RunStore {
     const listing = await this.listing(base, { signal });
     const changes = [];
     for (const result of results) {
-      changes.push({ port: result.port, changes: await this.#changesOf(result, { signal }) });
+      changes.push({ port: result.port, changes: await this.#lists.changesOf(result, signal) });
     }
     const composed = overlay(listing, changes);
     const commits = [...new Set(results.map((result) => result.commit))];
@@ -300,37 +280,8 @@ export class RunStore {
     this.#caches.delete(tree);
   }
 
-  /** A commit never changes, so its list is kept: the last 16. */
   async listing(commit: string, { signal }: Waiting = {}): Promise<Map<PathKey, TreeEntry>> {
-    const known = this.#listings.get(commit);
-    if (known) return known;
-    const listing = await listTree(this.git, this.at, commit, { signal });
-    this.#listings.set(commit, listing);
-    if (this.#listings.size > MAX_LISTINGS) {
-      this.#listings.delete(this.#listings.keys().next().value!);
-    }
-    return listing;
-  }
-
-  /**
-   * What a result changed; commits never change, so it is kept: many ports are laid over the same
-   * results. At most {@link MAX_CHANGES} paths of them.
-   */
-  async #changesOf(
-    { base, commit }: PortResult,
-    { signal }: Waiting,
-  ): Promise<readonly EntryChange[]> {
-    const key = `${base} ${commit}`;
-    const known = this.#changes.get(key);
-    if (known) return known;
-    const changes = await diffTrees(this.git, this.at, { from: base, to: commit, signal });
-    if (this.#changesKept + changes.length > MAX_CHANGES) {
-      this.#changes.clear();
-      this.#changesKept = 0;
-    }
-    this.#changes.set(key, changes);
-    this.#changesKept += changes.length;
-    return changes;
+    return this.#lists.listing(commit, signal);
   }
 
   /** A file of a commit; undefined when it is not there, is no file, or is larger than `bytes`. */
@@ -534,11 +485,4 @@ function outcomeRef(ref: string): string {
 function kindOf(change: EntryChange): ChangeKind {
   if (change.new === undefined) return "deleted";
   return change.old === undefined ? "new" : "modified";
-}
-
-async function isThere(path: string): Promise<boolean> {
-  return stat(path).then(
-    () => true,
-    () => false,
-  );
 }
