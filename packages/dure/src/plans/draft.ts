@@ -6,14 +6,13 @@ import type { Models } from "../models/models.ts";
 import type { ModelMessage } from "../models/model.ts";
 import type { PlanThreads } from "./threads/plan-threads.ts";
 
-/** Characters of the list of files that the model sees. Source: our choice; some thousand paths. */
+/** Characters of the list of files that the model sees. Some thousand paths. */
 const MAX_FILES = 60_000;
 /**
- * Answers that are asked for: the first, and one more that is told what is wrong with it. Source:
- * our choice.
+ * Answers that are asked for: the first, and one more that is told what is wrong with it.
  */
 const MAX_ANSWERS = 2;
-/** A plan is longer than a chat's answer. Source: our choice. */
+/** A plan is longer than a chat's answer. */
 const POLICY: Pick<Policy, "maxAttempts" | "backoffSec" | "timeoutSec"> = {
   maxAttempts: 3,
   backoffSec: 2,
@@ -24,7 +23,8 @@ const POLICY: Pick<Policy, "maxAttempts" | "backoffSec" | "timeoutSec"> = {
  * What the model is told; the goal and the files come behind it. Source of the format:
  * docs/spec/plans §2.
  */
-const SYSTEM = `You split a change of a git repository into units of work (ports) that separate agents can build side by side.
+const SYSTEM = `You split a change of a git repository into units of work (ports) \
+that separate agents can build side by side.
 Answer with the text of one plan.yaml and nothing else. Its keys:
 
 plan: a short name of Latin letters, digits, - and _
@@ -34,7 +34,8 @@ integration: shell command that builds and tests the whole
 roles: modules
 limits: { max_concurrency: 3, timeout_per_port: 30m, tries: 3 }
 workers: { default: { kind: offline } }   # a person replaces this
-contracts: [{ path: file that two ports share, by: orchestrator }]   # only where two ports share a type; else leave it out
+contracts: [{ path: file that two ports share, by: orchestrator }]   \
+# only where two ports share a type; else leave it out
 ports:
   - id: name
     title: a few words
@@ -46,7 +47,11 @@ ports:
     goal: |
       What is there when it is done, in words that somebody understands who sees only this port.
 
-Every path has one owner: globs of two ports must not overlap. Use the repository's own test command. As few ports as the work needs.`;
+Every path has one owner: globs of two ports must not overlap. \
+Use the repository's own test command. As few ports as the work needs.`;
+
+const CORRECT_IT =
+  "This plan has problems. Answer with the whole corrected plan.yaml and nothing else.";
 
 /**
  * Lets a model propose a plan for a goal. What it proposes is checked once and given back to it
@@ -100,7 +105,7 @@ export async function draftPlan(
       { role: "assistant", text: value.text },
       {
         role: "user",
-        text: `This plan has problems. Answer with the whole corrected plan.yaml and nothing else.\n${told.join("\n")}`,
+        text: `${CORRECT_IT}\n${told.join("\n")}`,
       },
     );
   }

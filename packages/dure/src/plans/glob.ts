@@ -4,8 +4,11 @@
  * (`path.matchesGlob` and the usual matchers answer the first only, leave out dot files, and follow
  * the case rules of the machine they run on.)
  *
- * `*` any run inside a segment, dot files included; `?` one character; `**` any number of segments, alone between slashes,
- * at the end at least one; `[a-z]`, `[!a]`; `{a,b}`; `\` takes the next character as it is.
+ * - `*`: any run inside a segment, dot files included
+ * - `?`: one character
+ * - `**`: any number of segments, alone between slashes, at the end at least one
+ * - `[a-z]`, `[!a]`, `{a,b}`
+ * - `\`: takes the next character as it is
  */
 export interface Glob {
   readonly text: string;
@@ -23,9 +26,9 @@ const GLOBSTAR = "**";
 const STAR = "*";
 const ANY_CHAR: CharSet = [[0, 0x10ffff]];
 
-/** Combinations of braces in one pattern. Source: our choice. */
+/** Combinations of braces in one pattern. */
 const MAX_ALTERNATIVES = 64;
-/** Characters of one pattern or path. Source: our choice; Linux takes paths up to 4,096 bytes. */
+/** Characters of one pattern or path. Linux takes paths up to 4,096 bytes. */
 export const MAX_PATH_LENGTH = 1_024;
 
 export type GlobReading =

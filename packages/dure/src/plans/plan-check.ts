@@ -16,7 +16,7 @@ import { foldedGlob } from "./scope.ts";
 /** Names that are listed in one problem. */
 const NAMES_SHOWN = 20;
 /**
- * Overlaps that are reported at most: one slip of the hand can make thousands. Source: our choice.
+ * Overlaps that are reported at most: one slip of the hand can make thousands.
  */
 const MAX_OVERLAPS = 50;
 
@@ -411,11 +411,14 @@ function checkOverlaps(
     if (told.has(name)) continue; // by another combination of their braces
     told.add(name);
     const port = ports[other.port]!;
+    const why = ordered
+      ? `and a port of the role ${TEST_ROLE} owns only tests that no pair owns`
+      : "which may run at the same time";
     problems.push(
       problemAt(
         document,
         ["ports", claim.port, claim.key, claim.position],
-        `meets ${other.key} "${port[other.key]![other.position]!}" of port ${port.id}, ${ordered ? `and a port of the role ${TEST_ROLE} owns only tests that no pair owns` : "which may run at the same time"}`,
+        `meets ${other.key} "${port[other.key]![other.position]!}" of port ${port.id}, ${why}`,
         {
           hint: ordered
             ? "Give it a folder of tests of its own, such as test/e2e/**."

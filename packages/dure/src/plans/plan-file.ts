@@ -119,17 +119,17 @@ function settle(draft: PlanDraft): Plan {
     { ...PLAN_LIMITS, timeoutPerPortMs: timeoutPerPort, tries: maxRetries, ...given },
     PLAN_LIMITS,
   );
+  const { repository, setup, integration, network } = draft;
   return {
     name: draft.plan,
-    ...(draft.repository !== undefined && { repository: draft.repository }),
+    ...defined({ repository }),
     base: draft.base ?? "HEAD",
-    ...(draft.setup !== undefined && { setup: draft.setup }),
-    ...(draft.integration !== undefined && { integration: draft.integration }),
+    ...defined({ setup, integration }),
     roles: rolesOf(draft.roles),
     limits,
     isolation: draft.isolation ?? "enforced",
     violations: draft.violations ?? "stop",
-    ...(draft.network && { network: draft.network }),
+    ...defined({ network }),
     workers: workersOf(draft.workers),
     contracts: draft.contracts ?? [],
     ports: draft.ports.map((port) => portOf(port, limits)),
@@ -137,6 +137,7 @@ function settle(draft: PlanDraft): Plan {
 }
 
 function portOf(draft: PlanDraft["ports"][number], limits: PlanLimits): Port {
+  const { reads, check, budget, network } = draft;
   return {
     id: draft.id,
     title: draft.title ?? draft.id,
@@ -144,12 +145,10 @@ function portOf(draft: PlanDraft["ports"][number], limits: PlanLimits): Port {
     role: draft.role,
     owns: draft.owns ?? [],
     tests: draft.tests ?? [],
-    ...(draft.reads && { reads: draft.reads }),
+    ...defined({ reads }),
     dependsOn: draft.dependsOn ?? [],
     acceptance: draft.acceptance,
-    ...(draft.check !== undefined && { check: draft.check }),
-    ...(draft.budget && { budget: draft.budget }),
-    ...(draft.network && { network: draft.network }),
+    ...defined({ check, budget, network }),
     timeoutMs: draft.timeout ?? limits.timeoutPerPortMs,
   };
 }
@@ -165,23 +164,9 @@ function rolesOf(roles: PlanDraft["roles"]): RoleSet {
 
 function workersOf(workers: PlanDraft["workers"]): PlanWorkers {
   const specs = Object.entries(workers).map(([role, spec]): [string, WorkerSpec] => {
-    const {
-      kind,
-      command = [],
-      model = "",
-      prompt = "stdin",
-      script,
-      env,
-      writable,
-      allowHome,
-      network,
-    } = spec;
-    const surroundings = {
-      ...(env && { env }),
-      ...(writable && { writable }),
-      ...(allowHome && { allowHome }),
-      ...(network && { network }),
-    };
+    const { kind, command = [], model = "", prompt = "stdin", script } = spec;
+    const { env, writable, allowHome, network } = spec;
+    const surroundings = defined({ env, writable, allowHome, network });
     switch (kind) {
       case "acp":
         return [role, { kind, command, ...surroundings }];
@@ -190,15 +175,11 @@ function workersOf(workers: PlanDraft["workers"]): PlanWorkers {
       case "command":
         return [role, { kind, command, prompt, ...surroundings }];
       case "offline":
-        return [role, { kind, ...(script !== undefined && { script }), ...surroundings }];
+        return [role, { kind, ...defined({ script }), ...surroundings }];
     }
   });
-  const { default: everybody, orchestrator, ...byRole } = Object.fromEntries(specs);
-  return {
-    ...(everybody && { default: everybody }),
-    ...(orchestrator && { orchestrator }),
-    byRole,
-  };
+  const { default: usual, orchestrator, ...byRole } = Object.fromEntries(specs);
+  return { ...defined({ default: usual, orchestrator }), byRole };
 }
 
 function readText(file: string, text: string): YamlReading {
@@ -237,70 +218,68 @@ function readMarkdown(file: string, text: string): YamlReading {
   const isFence = (index: number): boolean => /^---\s*$/.test(lines[index] ?? "");
   const isBegin = (index: number): boolean =>
     isFence(index) && /^[A-Za-z_]+\s*:(?:\s|$)/.test(lines[index + 1] ?? "");
-  const blocks: FrontMatter[] = [];
-  const problems: Problem[] = [];
   const first = lines.findIndex((line) => line.trim() !== "");
   if (first < 0 || !isBegin(first)) {
-    const problem: Problem = {
-      file,
-      line: Math.max(1, first + 1),
-      key: "",
-      message: "does not begin with settings between two lines ---",
-    };
+    const line = Math.max(1, first + 1);
+    const message = "does not begin with settings between two lines ---";
+    const problem: Problem = { file, line, key: "", message };
     return { document: readYaml(file, "").document, problems: [problem], problemCount: 1 };
   }
+
+  const blocks: FrontMatter[] = [];
+  const problems: Problem[] = [];
   for (let index = first; index < lines.length;) {
     let end = index + 1;
     while (end < lines.length && !isFence(end)) end++;
     if (end === lines.length) {
-      problems.push({
-        file,
-        line: index + 1,
-        key: "",
-        message: "settings are not closed by a line ---",
-      });
+      const message = "settings are not closed by a line ---";
+      problems.push({ file, line: index + 1, key: "", message });
     }
     const settings = readYaml(file, lines.slice(index + 1, end).join("\n"), index + 1);
     problems.push(...settings.problems);
     let next = end + 1;
     while (next < lines.length && !isBegin(next)) next++;
-    blocks.push({
-      settings: settings.document,
-      words: lines
-        .slice(end + 1, next)
-        .join("\n")
-        .trim(),
-    });
+    const words = lines.slice(end + 1, next).join("\n");
+    blocks.push({ settings: settings.document, words: words.trim() });
     index = next;
   }
-  const [head, ...ports] = blocks;
-  const value = isObject(head!.settings.value)
-    ? {
-        ...head!.settings.value,
-        ports: ports.map(({ settings, words }) =>
-          isObject(settings.value) && words !== ""
-            ? { goal: words, ...settings.value }
-            : settings.value,
-        ),
-      }
-    : head!.settings.value;
-  const locate = (path: KeyPath) =>
-    path[0] === "ports" && path.length > 1 && ports[Number(path[1])]
-      ? ports[Number(path[1])]!.settings.locate(path.slice(2))
-      : head!.settings.locate(path);
   return {
-    document: { file, value, locate },
+    document: joined(file, blocks),
     problems: problems.slice(0, MAX_PROBLEMS),
     problemCount: problems.length,
   };
 }
 
-function defined<Value extends object>(
-  value: Value,
-): { [Key in keyof Value]: Exclude<Value[Key], undefined> } {
-  return Object.fromEntries(Object.entries(value).filter(([, member]) => member !== undefined)) as {
-    [Key in keyof Value]: Exclude<Value[Key], undefined>;
+/** One document of the plan's block and its ports' blocks. */
+function joined(file: string, [head, ...ports]: readonly FrontMatter[]): SettingsDocument {
+  const plan = head!.settings;
+  const value = isObject(plan.value) ? { ...plan.value, ports: ports.map(withGoal) } : plan.value;
+  const locate = (path: KeyPath) => {
+    const port = path[0] === "ports" && path.length > 1 ? ports[Number(path[1])] : undefined;
+    return port ? port.settings.locate(path.slice(2)) : plan.locate(path);
   };
+  return { file, value, locate };
+}
+
+/** The settings of a port, with the words below them as its goal. */
+function withGoal({ settings: { value }, words }: FrontMatter): unknown {
+  return isObject(value) && words !== "" ? { goal: words, ...value } : value;
+}
+
+/** Members that may be undefined become members that may be missing. */
+type Defined<Value> = {
+  [Key in keyof Value as undefined extends Value[Key] ? never : Key]: Value[Key];
+} & {
+  [Key in keyof Value as undefined extends Value[Key] ? Key : never]?: Exclude<
+    Value[Key],
+    undefined
+  >;
+};
+
+/** Without the members that are undefined: a plan is compared and stored, so it has none. */
+function defined<Value extends object>(value: Value): Defined<Value> {
+  const members = Object.entries(value).filter(([, member]) => member !== undefined);
+  return Object.fromEntries(members) as Defined<Value>;
 }
 
 /** `value`, with the members of `defaults` where it has none. */

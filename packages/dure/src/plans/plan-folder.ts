@@ -10,7 +10,7 @@ import {
 } from "./plan-file.ts";
 
 const ENDINGS = [".yaml", ".yml", ".json", ".md", ".ts", ".mts", ".js", ".mjs"];
-/** Files of a folder that are looked at. Source: our choice. */
+/** Files of a folder that are looked at. */
 const MAX_FILES = 500;
 
 /**
@@ -43,7 +43,8 @@ interface ReadPlanFile {
  * Reads and checks a plan's file; what keeps it from being read is a problem as well.
  *
  * @param shown as the person wrote it; it stands in the problems
- * @param how `importModule` imports a plan that is code; `read` reads the text of any other one, by default on this thread
+ * @param how `importModule` imports a plan that is code; `read` reads the text of any other one, by
+ * default on this thread
  */
 export async function readPlanFile(
   file: string,

@@ -7,16 +7,29 @@ import { decideWrite, foldedGlob, makeScope } from "./scope.ts";
  */
 const ROOT_BUILD_FILES = [
   "{package.json,pnpm-workspace.yaml,deno.json,turbo.json,nx.json,lerna.json,.npmrc,.yarnrc*}",
-  "{tsconfig*.json,jsconfig.json,vite.config.*,vitest.config.*,jest.config.*,webpack.config.*,rollup.config.*,babel.config.*}",
-  "{go.mod,go.work,Cargo.toml,rust-toolchain*,Gemfile,composer.json,mix.exs,pyproject.toml,requirements*.txt,Pipfile,setup.py,setup.cfg,pytest.ini,tox.ini,conftest.py}",
+  oneOf(
+    "tsconfig*.json,jsconfig.json",
+    "vite.config.*,vitest.config.*,jest.config.*",
+    "webpack.config.*,rollup.config.*,babel.config.*",
+  ),
+  oneOf(
+    "go.mod,go.work,Cargo.toml,rust-toolchain*,Gemfile,composer.json,mix.exs",
+    "pyproject.toml,requirements*.txt,Pipfile,setup.py,setup.cfg",
+    "pytest.ini,tox.ini,conftest.py",
+  ),
   "{pom.xml,build.gradle*,settings.gradle*,gradle.properties,gradlew,build.sbt,Makefile,CMakeLists.txt}",
 ];
 const LOCK_FILES = [
-  "**/{package-lock.json,npm-shrinkwrap.json,yarn.lock,pnpm-lock.yaml,bun.lock,bun.lockb,deno.lock,go.sum,Cargo.lock,Gemfile.lock,composer.lock,mix.lock,poetry.lock,uv.lock,Pipfile.lock,gradle.lockfile}",
+  `**/${oneOf(
+    "package-lock.json,npm-shrinkwrap.json,yarn.lock,pnpm-lock.yaml",
+    "bun.lock,bun.lockb,deno.lock",
+    "go.sum,Cargo.lock,Gemfile.lock,composer.lock,mix.lock",
+    "poetry.lock,uv.lock,Pipfile.lock,gradle.lockfile",
+  )}`,
 ];
 const MIGRATIONS = ["**/{migrations,migrate}/**"];
 
-/** What everything is built and tested with; nobody's processes are kept from seeing it. */
+/** What everything is built and tested with; the processes of all workers see it. */
 export const BUILD_FILES = [...ROOT_BUILD_FILES, ...LOCK_FILES];
 
 /**
@@ -49,7 +62,7 @@ export function sharedByName({ owns, tests }: Pick<Port, "owns" | "tests">): str
 }
 
 /**
- * Which files the orchestrator changes, at the merge, and nobody else: build files of the root,
+ * Which files only the orchestrator changes, at the merge: build files of the root,
  * lock files and migrations, where there is an orchestrator and the plan gives them to no port by
  * name. Pure. Source: docs/spec/plans §5.
  */
@@ -68,7 +81,7 @@ export function orchestratorsFiles({
  * What a plan means for the files of its base. Paths are posix, from the root of the repository.
  */
 export interface PlanOwnership {
-  /** Files that nobody owns: neither a port nor the orchestrator. */
+  /** Files without an owner: neither a port nor the orchestrator. */
   readonly unowned: readonly string[];
   /** Contracts that are not there. */
   readonly missingContracts: readonly string[];
@@ -120,14 +133,21 @@ export function ownershipWarnings(
 ): PlanWarning[] {
   const owned = shared.map(({ port, paths }) => ({
     code: "SHARED_FILES_OWNED",
-    message: `Port ${port} owns ${shown(paths)}: build files of the root, lock files and migrations are needed by all. Two ports cannot both change them; give them to one port that the others depend on, or leave them out: with workers.orchestrator ports ask for changes, which are made once at the merge; without one change them before the run.`,
+    message: [
+      `Port ${port} owns ${shown(paths)}:`,
+      "build files of the root, lock files and migrations are needed by all.",
+      "Two ports cannot both change them;",
+      "give them to one port that the others depend on, or leave them out:",
+      "with workers.orchestrator ports ask for changes, which are made once at the merge;",
+      "without one change them before the run.",
+    ].join(" "),
   }));
   const open =
     missingContracts.length > 0 && plan.workers.orchestrator === undefined
       ? [
           {
             code: "CONTRACTS_MISSING",
-            message: `${shown(missingContracts)} ${missingContracts.length === 1 ? "is a contract that is" : "are contracts that are"} not in the base, and there is no workers.orchestrator to write ${missingContracts.length === 1 ? "it" : "them"}: the run will refuse to begin.`,
+            message: missingWords(missingContracts),
           },
         ]
       : [];
@@ -164,4 +184,18 @@ function shown(paths: readonly string[]): string {
   return paths.length > 5
     ? `${paths.slice(0, 5).join(", ")} and ${paths.length - 5} more`
     : paths.join(", ");
+}
+
+function missingWords(contracts: readonly string[]): string {
+  const [are, them] =
+    contracts.length === 1 ? ["is a contract that is", "it"] : ["are contracts that are", "them"];
+  return [
+    `${shown(contracts)} ${are} not in the base,`,
+    `and there is no workers.orchestrator to write ${them}: the run will refuse to begin.`,
+  ].join(" ");
+}
+
+/** A glob of names, given in groups. */
+function oneOf(...groups: readonly string[]): string {
+  return `{${groups.join(",")}}`;
 }

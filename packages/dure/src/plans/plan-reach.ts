@@ -51,10 +51,16 @@ export function assertConfined(plan: Plan): void {
   if (weakenings.length === 0) return;
   throw new DureError(
     "PLAN_UNCONFINED",
-    `The plan ${plan.name} takes protection away (${weakenings.join(", ")}), and only a token with the scope plans:unconfined may start it.`,
+    [
+      `The plan ${plan.name} takes protection away (${weakenings.join(", ")}),`,
+      "and only a token with the scope plans:unconfined may start it.",
+    ].join(" "),
     {
       class: "forbidden",
-      hint: "Make one: dure token create NAME --scope plans:unconfined --scope plans:run. The scope admin does not hold it, and a caller without a token has no scope.",
+      hint: [
+        "Make one: dure token create NAME --scope plans:unconfined --scope plans:run.",
+        "The scope admin does not hold it, and a caller without a token has no scope.",
+      ].join(" "),
       details: { weakenings },
     },
   );
@@ -69,7 +75,10 @@ export function assertStaysInside(plan: Plan): void {
     `The plan ${plan.name} asks for more of this machine than its own tree: ${reach.join(", ")}.`,
     {
       class: "forbidden",
-      hint: "Leave it out, let somebody put the plan into the team's folder plans, or use a token with the scope admin.",
+      hint: [
+        "Leave it out, let somebody put the plan into the team's folder plans,",
+        "or use a token with the scope admin.",
+      ].join(" "),
       details: { reach },
     },
   );

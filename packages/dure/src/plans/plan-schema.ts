@@ -24,9 +24,9 @@ import { PATH_REASONS, pathProblem } from "./scope.ts";
 
 /** Ports of one plan. Source: docs/spec/plans §3. */
 const MAX_PORTS = 10_000;
-/** Entries of any list of patterns. Source: our choice. */
+/** Entries of any list of patterns. */
 const MAX_PATTERNS = 500;
-/** Characters of a goal and of a command. Source: our choice; both stand in prompts and records. */
+/** Characters of a goal and of a command. Both stand in prompts and records. */
 const MAX_GOAL = 20_000;
 const MAX_COMMAND = 4_000;
 
@@ -114,13 +114,18 @@ const filePath = z
   });
 
 const REF_WORDS = "must be a branch, a tag or a commit";
+/** What a ref may not hold: control characters, blanks and what git reads as more than a name. */
+const NOT_IN_REF = String.raw`\x00-\x20\x7f~^:?*[\\`;
+const GIT_REF = new RegExp(
+  [
+    String.raw`^(?![-/.])(?!.*(?:\.\.|@\{|\/\/|\.lock(?:\/|$)|\/\.))`,
+    String.raw`[^${NOT_IN_REF}]*[^${NOT_IN_REF}/.]$`,
+  ].join(""),
+);
 export const gitRef = z
   .string({ error: REF_WORDS })
   .max(255, { error: REF_WORDS })
-  .regex(
-    /^(?![-/.])(?!.*(?:\.\.|@\{|\/\/|\.lock(?:\/|$)|\/\.))[^\x00-\x20\x7f~^:?*[\\]*[^\x00-\x20\x7f~^:?*[\\/.]$/,
-    { error: REF_WORDS },
-  );
+  .regex(GIT_REF, { error: REF_WORDS });
 
 const program = z
   .array(
@@ -188,7 +193,7 @@ const scriptPath = z
   });
 
 const HOST_WORDS = "must be a host such as api.example.org, *.example.org or 10.0.0.7:8080";
-/** Source: our choice; a longer list is a network that is open and does not say so. */
+/** A longer list is a network that is open and does not say so. */
 const MAX_HOSTS = 50;
 const hosts = z
   .array(

@@ -25,9 +25,9 @@ export interface Plan {
   /** `audit`: violations are found after the fact, because it was asked for. Default `enforced`. */
   readonly isolation: "enforced" | "audit";
   /**
-   * `stop`: a worker is ended at its second request outside of its scope. `refuse`: each is refused and recorded, and it goes on. `report`: so, and
-   * what it changed beside its paths is left out and recorded, which else ends its try. Default
-   * `stop`.
+   * `stop`: a worker is ended at its second request outside of its scope. `refuse`: each is refused
+   * and recorded, and it goes on. `report`: as `refuse`, and what it changed beside its paths is
+   * left out and recorded, which else ends its try. Default `stop`.
    */
   readonly violations: OnViolation;
   /** How far processes get. Default: agents to their model, everything else nowhere. */
@@ -69,7 +69,7 @@ export interface Port {
   readonly timeoutMs: number;
 }
 
-/** A file that several ports share: written first by its owner, then read-only for everybody. */
+/** A file that several ports share: written first by its owner, then read-only for all. */
 export interface Contract {
   readonly path: string;
   readonly by: "orchestrator";

@@ -20,34 +20,39 @@ export function scopeOf(
   { oneContext = false }: { oneContext?: boolean | undefined } = {},
 ): ScopeInput {
   const role = plan.roles.preset === "own" ? plan.roles.definitions[port.role] : undefined;
-  const contracts = plan.contracts.map(({ path }) => path);
   const context = contextScopeOf(plan, port, member, { oneContext });
-  const named =
-    port.reads ??
-    role?.reads ??
-    (plan.roles.preset === "hexagonal" && port.role === TEST_ROLE ? ["**"] : undefined);
+  const named = port.reads ?? role?.reads ?? readsOfPreset(plan, port);
   const reads = [...(named ?? [])];
   const { others, needed } = neighboursOf(plan.ports, port);
   if (oneContext) reads.push(...others, ...needed);
+
+  const includes = named === undefined && context.include.length > 0;
   const shared = {
-    contracts,
-    ...(named === undefined &&
-      context.include.length > 0 && {
-        byRole: { patterns: context.include, but: context.exclude },
-      }),
-    ...(plan.violations !== undefined &&
-      plan.violations !== "stop" && { onViolation: plan.violations }),
+    contracts: plan.contracts.map(({ path }) => path),
+    byRole: includes ? { patterns: context.include, but: context.exclude } : undefined,
+    onViolation: plan.violations === "stop" ? undefined : plan.violations,
     withheld: oneContext ? [] : [...others, ...context.exclude],
     needed: [...needed, ...port.owns, ...port.tests, ...BUILD_FILES],
-    ...(role?.forbidden && { forbidden: role.forbidden }),
-    ...(plan.workers?.orchestrator && {
-      orchestrators: { patterns: SHARED_PATTERNS, but: sharedByName(port) },
-    }),
+    forbidden: role?.forbidden,
+    orchestrators: orchestratorsOf(plan, port),
   };
   if (member === "tester") {
     return { ...shared, writes: port.tests, reads: [...reads, ...port.owns] };
   }
   return { ...shared, writes: port.owns, exceptions: port.tests, reads };
+}
+
+function orchestratorsOf(
+  { workers }: Partial<Pick<Plan, "workers">>,
+  port: Port,
+): ScopeInput["orchestrators"] {
+  if (!workers?.orchestrator) return undefined;
+  return { patterns: SHARED_PATTERNS, but: sharedByName(port) };
+}
+
+/** The role Test of the preset reads all. */
+function readsOfPreset({ roles }: Pick<Plan, "roles">, { role }: Port): string[] | undefined {
+  return roles.preset === "hexagonal" && role === TEST_ROLE ? ["**"] : undefined;
 }
 
 /**

@@ -17,32 +17,34 @@ export interface ScopeInput {
   /** What it may write: `owns` for the implementer, `tests` for the tester. */
   readonly writes: readonly string[];
   /** Taken out of `writes`: the other member's `tests`. */
-  readonly exceptions?: readonly string[];
+  readonly exceptions?: readonly string[] | undefined;
   /** What it may read beside what it may write and the contracts. */
   readonly reads: readonly string[];
   /** What it may read because its role gets it; without `but`, which the role does not get. */
-  readonly byRole?: { readonly patterns: readonly string[]; readonly but: readonly string[] };
+  readonly byRole?: PatternsBut | undefined;
   /** What it must not read or write, whatever else allows it. */
-  readonly forbidden?: readonly string[];
-  /** Paths that everybody may read and nobody but the orchestrator may write. */
+  readonly forbidden?: readonly string[] | undefined;
+  /** Paths that every worker may read and only the orchestrator may write. */
   readonly contracts: readonly string[];
   /**
    * Taken out of `writes`, but for those that `but` names: what the orchestrator changes at the
    * merge.
    */
-  readonly orchestrators?: {
-    readonly patterns: readonly string[];
-    readonly but: readonly string[];
-  };
+  readonly orchestrators?: PatternsBut | undefined;
   /** Whether the second request outside of it ends the worker. Default `stop`. */
-  readonly onViolation?: OnViolation;
+  readonly onViolation?: OnViolation | undefined;
   /**
    * Other ports' paths and what its role does not get: hidden from the worker's processes too,
    * unless it may read them.
    */
-  readonly withheld?: readonly string[];
+  readonly withheld?: readonly string[] | undefined;
   /** Seen by processes although it may be withheld: what they build and test with. */
-  readonly needed?: readonly string[];
+  readonly needed?: readonly string[] | undefined;
+}
+
+export interface PatternsBut {
+  readonly patterns: readonly string[];
+  readonly but: readonly string[];
 }
 
 /**
@@ -94,8 +96,10 @@ export const PATH_REASONS = {
 const SCOPE_REASONS = {
   owned: "the path is this worker's own",
   contract: "the path is a contract: everybody reads it, the orchestrator writes it",
-  orchestrators:
-    "the path is needed by all: the orchestrator changes it at the merge, and takes requests (request_access)",
+  orchestrators: [
+    "the path is needed by all: the orchestrator changes it at the merge,",
+    "and takes requests (request_access)",
+  ].join(" "),
   "others-tests": "the path belongs to the other member of the pair",
   forbidden: "the path is forbidden to this worker",
   "case-variant":
@@ -212,7 +216,8 @@ export function decideRead(scope: Scope, path: string): ScopeDecision {
  */
 export function isHiddenFrom(scope: Scope, path: string): boolean {
   const isWithheld = isWithheldFrom(scope, path);
-  if (!isWithheld && scope.forbidden.length === 0) return false; // nearly all files, and deciding takes a tenth of a millisecond
+  // Nearly all files, and deciding takes a tenth of a millisecond.
+  if (!isWithheld && scope.forbidden.length === 0) return false;
   const { allowed, because } = decideRead(scope, path);
   return !allowed && (isWithheld || because === "forbidden");
 }

@@ -2,7 +2,7 @@ import { mkdir, rm, writeFile } from "node:fs/promises";
 import { dirname, join } from "node:path";
 import { systemClock, type Clock } from "../kernel/clock.ts";
 import { DureError } from "../kernel/errors.ts";
-import { runWorker, type WorkerDesk } from "../plans/workers/worker-run.ts";
+import { runWorker, type WorkerReport } from "../plans/workers/worker-run.ts";
 import type { Assignment, Worker, WorkerEvent, WorkerResult } from "../plans/workers/worker.ts";
 
 /** What a scripted worker does in one round, in this order; everything may be left out. */
@@ -14,7 +14,7 @@ export interface ScriptedRound {
   /** Files as they are afterwards, by path; `null` deletes. Written without asking anybody. */
   readonly files?: Readonly<Record<string, string | null>>;
   /** Anything else: questions, violations, a wait for the test's word. */
-  readonly act?: (desk: WorkerDesk, assignment: Assignment) => void | Promise<void>;
+  readonly act?: (report: WorkerReport, assignment: Assignment) => void | Promise<void>;
   readonly result?: Partial<WorkerResult>;
 }
 
@@ -47,7 +47,7 @@ export class ScriptedWorker implements Worker {
   run(assignment: Assignment, options: { signal: AbortSignal }): AsyncIterable<WorkerEvent> {
     this.assignments.push(assignment);
     const number = this.assignments.length;
-    return runWorker(assignment, (desk) => this.#work(number, assignment, desk), {
+    return runWorker(assignment, (report) => this.#work(number, assignment, report), {
       clock: this.#clock,
       signal: options.signal,
     });
@@ -73,7 +73,7 @@ export class ScriptedWorker implements Worker {
   async #work(
     number: number,
     assignment: Assignment,
-    desk: WorkerDesk,
+    report: WorkerReport,
   ): Promise<Omit<WorkerResult, "tokens"> & Partial<WorkerResult>> {
     const round = this.#rounds[number - 1];
     if (!round) {
@@ -88,7 +88,7 @@ export class ScriptedWorker implements Worker {
       await mkdir(dirname(file), { recursive: true });
       await (text === null ? rm(file, { recursive: true }) : writeFile(file, text));
     }
-    await round.act?.(desk, assignment);
+    await round.act?.(report, assignment);
     return {
       status: "ready",
       summary: `Did round ${number}.`,

@@ -173,16 +173,7 @@ export function contextScopeOf(
  */
 export function withoutSections(markdown: string, words: readonly string[]): string {
   if (words.length === 0) return markdown;
-  // Hangul takes its particles at the end, so there the beginning of a word is enough.
-  const pattern = new RegExp(
-    words
-      .map(
-        (word) =>
-          `(?<![\\p{L}\\p{N}])${word.replace(/[.*+?^${}()|[\]\\]/g, "\\$&")}${/\p{Script=Hangul}$/u.test(word) ? "" : "(?![\\p{L}\\p{N}])"}`,
-      )
-      .join("|"),
-    "iu",
-  );
+  const pattern = new RegExp(words.map(wordPattern).join("|"), "iu");
   const kept: string[] = [];
   let leftOutAt: number | undefined;
   let fence: string | undefined;
@@ -200,4 +191,11 @@ export function withoutSections(markdown: string, words: readonly string[]): str
     if (leftOutAt === undefined) kept.push(line);
   }
   return kept.join("\n");
+}
+
+function wordPattern(word: string): string {
+  const escaped = word.replace(/[.*+?^${}()|[\]\\]/g, "\\$&");
+  // Hangul takes its particles at the end, so there the beginning of a word is enough.
+  const end = /\p{Script=Hangul}$/u.test(word) ? "" : "(?![\\p{L}\\p{N}])";
+  return `(?<![\\p{L}\\p{N}])${escaped}${end}`;
 }

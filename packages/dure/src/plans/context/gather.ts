@@ -13,90 +13,101 @@ export interface CommitFiles {
 }
 
 /**
- * Tokens of all references of one prompt, and of one file in it. Source: our choice; a reference is
- * a help, the worker can read more.
+ * Tokens of all references of one prompt, and of one file in it: a reference is a help, the worker
+ * can read more.
  */
 const MAX_REFERENCES = 6_000;
 const MAX_REFERENCE = 2_000;
-/**
- * Tokens of one contract that is shown. Source: our choice; what is longer is cut and can be read.
- */
+/** Tokens of one contract that is shown. What is longer is cut and can be read. */
 const MAX_CONTRACT = 8_000;
-/**
- * Bytes of a file that counts as text for the full context. Source: our choice: what is bigger is
- * data.
- */
+/** Bytes of a file that counts as text for the full context: what is bigger is data. */
 const MAX_TEXT_FILE = 256_000;
-/** Files that are looked at. Source: our choice. */
+/** Files that are looked at. */
 const MAX_FILES = 50_000;
 /** Files that are decided in one go. */
 const CHUNK = 500;
+
+export interface GatherInput {
+  readonly scope: ScopeInput;
+  readonly context: ContextScope;
+  /** Written by this worker, so nothing is cut out of them. */
+  readonly writesContracts?: boolean | undefined;
+}
+
+export interface GatheredFiles {
+  readonly contracts: readonly PromptFile[];
+  readonly references: readonly PromptFile[];
+  readonly ownFiles: readonly string[];
+  readonly readable: readonly string[];
+}
 
 /**
  * The files of a prompt: contracts, references, names of its own and of what can be read. Reads
  * only what the scope allows.
  */
 export async function gatherFiles(
-  input: {
-    readonly scope: ScopeInput;
-    readonly context: ContextScope;
-    /** Written by this worker, so nothing is cut out of them. */ readonly writesContracts?: boolean;
-  },
+  { scope, context, writesContracts = false }: GatherInput,
   commit: CommitFiles,
-  options: { signal?: AbortSignal } = {},
-): Promise<{
-  readonly contracts: readonly PromptFile[];
-  readonly references: readonly PromptFile[];
-  readonly ownFiles: readonly string[];
-  readonly readable: readonly string[];
-}> {
-  const { scope: patterns, context, writesContracts = false } = input;
-  const scope = makeScope(patterns);
-  const [include, exclude] = [context.include.map(globOf), context.exclude.map(globOf)];
-  const isContract = new Set(patterns.contracts);
-  const ownFiles: string[] = [];
-  const others: string[] = [];
-  for (const [index, { path }] of commit.files.slice(0, MAX_FILES).entries()) {
-    // Deciding costs some 0.1 ms; nobody else waits for all of it.
-    if (index % CHUNK === CHUNK - 1) await new Promise((resolve) => setImmediate(resolve));
-    options.signal?.throwIfAborted();
-    if (decideWrite(scope, path).allowed) ownFiles.push(path);
-    else if (!isContract.has(path) && decideRead(scope, path).allowed) others.push(path);
-  }
+  { signal }: { signal?: AbortSignal } = {},
+): Promise<GatheredFiles> {
+  const { ownFiles, others } = await sortByScope(scope, commit, signal);
 
   const contracts: PromptFile[] = [];
-  for (const path of patterns.contracts) {
-    options.signal?.throwIfAborted();
+  for (const path of scope.contracts) {
+    signal?.throwIfAborted();
     contracts.push(contractFile(path, await commit.readFile(path), writesContracts));
   }
 
   const references: PromptFile[] = [];
   let room = MAX_REFERENCES;
-  // Named in the plan first, then what the role's context includes.
-  const named = patterns.reads.map(globOf);
-  const isShown = (path: string): boolean =>
-    !matches(exclude, path) && (matches(named, path) || matches(include, path)) && isText(path);
-  const candidates = others.filter(isShown);
-  const [first, rest] = [
-    candidates.filter((path) => matches(named, path)),
-    candidates.filter((path) => !matches(named, path)),
-  ];
-  for (const path of [...first, ...rest]) {
+  for (const path of candidatesOf(others, scope, context)) {
     if (room <= 0) break;
-    options.signal?.throwIfAborted();
+    signal?.throwIfAborted();
     const text = await commit.readFile(path);
     if (text === undefined || text.trim() === "") continue;
     const file = referenceFile(path, text, context, Math.min(room, MAX_REFERENCE));
     room -= estimateTokens(file.text);
     references.push(file);
   }
+
   const shown = new Set(references.filter(({ form }) => form === "whole").map(({ path }) => path));
-  return {
-    contracts,
-    references,
-    ownFiles,
-    readable: others.filter((path) => !shown.has(path) && !matches(exclude, path)),
-  };
+  const exclude = context.exclude.map(globOf);
+  const readable = others.filter((path) => !shown.has(path) && !matches(exclude, path));
+  return { contracts, references, ownFiles, readable };
+}
+
+/** Files of the commit that the worker may write, and others that it may read but its contracts. */
+async function sortByScope(
+  patterns: ScopeInput,
+  commit: CommitFiles,
+  signal: AbortSignal | undefined,
+): Promise<{ ownFiles: string[]; others: string[] }> {
+  const scope = makeScope(patterns);
+  const contracts = new Set(patterns.contracts);
+  const ownFiles: string[] = [];
+  const others: string[] = [];
+  for (const [index, { path }] of commit.files.slice(0, MAX_FILES).entries()) {
+    // One decision costs some 0.1 ms; other work of the process runs in between.
+    if (index % CHUNK === CHUNK - 1) await new Promise((resolve) => setImmediate(resolve));
+    signal?.throwIfAborted();
+    if (decideWrite(scope, path).allowed) ownFiles.push(path);
+    else if (!contracts.has(path) && decideRead(scope, path).allowed) others.push(path);
+  }
+  return { ownFiles, others };
+}
+
+/** What may be shown as a reference: named in the plan first, then what the role's context includes. */
+function candidatesOf(
+  paths: readonly string[],
+  scope: ScopeInput,
+  context: ContextScope,
+): readonly string[] {
+  const [include, exclude] = [context.include.map(globOf), context.exclude.map(globOf)];
+  const reads = scope.reads.map(globOf);
+  const shown = paths.filter((path) => isText(path) && !matches(exclude, path));
+  const named = shown.filter((path) => matches(reads, path));
+  const included = shown.filter((path) => !matches(reads, path) && matches(include, path));
+  return [...named, ...included];
 }
 
 function contractFile(path: string, text: string | undefined, isWhole: boolean): PromptFile {
@@ -135,7 +146,7 @@ function cutTo(file: PromptFile, most: number): PromptFile {
  * Tokens of what an agent without a scope would be given: the whole plan and every text file of the
  * repository. Pure. Files are counted by their size, bytes / 4, so a text that is not ASCII counts
  * less than in a prompt: what a scope spares is rather told too small. Lock files, binaries by
- * their ending, and files over 256 kB do not count: nobody would send them.
+ * their ending, and files over 256 kB do not count: they are never sent.
  */
 export function fullContextTokens(planText: string, files: CommitFiles["files"]): number {
   const bytes = files
@@ -147,8 +158,18 @@ export function fullContextTokens(planText: string, files: CommitFiles["files"])
   return estimateTokens(planText) + Math.ceil(bytes / 4);
 }
 
-const NO_TEXT =
-  /\.(?:png|jpe?g|gif|webp|ico|bmp|svg|pdf|zip|gz|tgz|bz2|xz|7z|jar|war|class|o|a|so|dll|exe|wasm|woff2?|ttf|otf|eot|mp[34]|mov|webm|wav|sqlite3?|db|bin|dat|lock|map|snap|min\.js)$/i;
+const NO_TEXT = new RegExp(
+  `\\.(?:${[
+    "png|jpe?g|gif|webp|ico|bmp|svg|pdf",
+    "zip|gz|tgz|bz2|xz|7z|jar|war",
+    "class|o|a|so|dll|exe|wasm",
+    "woff2?|ttf|otf|eot",
+    "mp[34]|mov|webm|wav",
+    "sqlite3?|db|bin|dat",
+    "lock|map|snap|min\\.js",
+  ].join("|")})$`,
+  "i",
+);
 const LOCK_FILES = /(?:^|\/)(?:package-lock\.json|npm-shrinkwrap\.json|pnpm-lock\.yaml|go\.sum)$/;
 
 function isText(path: string): boolean {

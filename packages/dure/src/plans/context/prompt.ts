@@ -71,7 +71,7 @@ export interface ContextBlock {
   readonly tokens: number;
 }
 
-/** Names that stand in a block's list at most. Source: our choice. */
+/** Names that stand in a block's list at most. */
 const MAX_NAMES = 200;
 
 /**
@@ -120,27 +120,43 @@ function block(name: string, body: string): Part {
 }
 
 const MEMBERS: Readonly<Record<Member, string>> = {
-  implementer:
-    "You are the implementer of a pair. You write the code; the other one writes and runs the tests.",
-  tester:
-    "You are the tester of a pair. The other one writes the code; you write tests for it and say what is wrong.",
-  orchestrator:
-    "You are the orchestrator. You write what several parts share: contracts, and what belongs to nobody else.",
+  implementer: words(
+    "You are the implementer of a pair.",
+    "You write the code; the other one writes and runs the tests.",
+  ),
+  tester: words(
+    "You are the tester of a pair.",
+    "The other one writes the code; you write tests for it and say what is wrong.",
+  ),
+  orchestrator: words(
+    "You are the orchestrator.",
+    "You write what several parts share: contracts, and what belongs to nobody else.",
+  ),
 };
 
 function whoYouAre({ member, task, others }: PromptMaterial): string {
-  return `${MEMBERS[member]}\nYou work on the part "${task.title}" (${task.port}), in the role ${task.role}. ${others ? "The other parts are made before and after it, one by one; what is made you find in the tree" : "Others work on the other parts at the same time"}; you never touch theirs.`;
+  const parts = others
+    ? "The other parts are made before and after it, one by one; what is made you find in the tree"
+    : "Others work on the other parts at the same time";
+  const work = words(
+    `You work on the part "${task.title}" (${task.port}), in the role ${task.role}.`,
+    `${parts}; you never touch theirs.`,
+  );
+  return `${MEMBERS[member]}\n${work}`;
 }
+
+const SHARED_FILES = words(
+  "Build files of the root, lock files and migrations are changed by the orchestrator,",
+  "once, when everything is merged (unless they are named above):",
+  "ask for a change of one by asking to own it, and say what you need.",
+);
 
 function whatYouOwn({ scope, ownFiles }: PromptMaterial): string {
   const own = `You may write, create and delete:\n${list(scope.writes)}`;
   const not = scope.exceptions?.length
     ? `\nbut not what belongs to the other one of your pair:\n${list(scope.exceptions)}`
     : "";
-  const shared =
-    scope.orchestrators === undefined
-      ? ""
-      : "\nBuild files of the root, lock files and migrations are changed by the orchestrator, once, when everything is merged (unless they are named above): ask for a change of one by asking to own it, and say what you need.";
+  const shared = scope.orchestrators === undefined ? "" : `\n${SHARED_FILES}`;
   const files =
     ownFiles.length === 0
       ? "None of these files is there yet."
@@ -156,32 +172,32 @@ function contractsIntro({ contracts, member }: PromptMaterial): string {
 }
 
 function task({ task, feedback, toTest, hint, others }: PromptMaterial): string {
-  return [
+  const paragraphs = [
     task.goal.trim(),
-    ...(task.acceptance === undefined
-      ? []
-      : [
-          `It is accepted when this command succeeds, run on what you leave: \`${task.acceptance}\``,
-        ]),
-    ...(task.check === undefined ? [] : [`This must succeed too: \`${task.check}\``]),
-    ...(others?.length
-      ? [
-          `The other parts, so that yours fits them:\n${others.map(({ port, goal }) => `- ${port}: ${headOf(goal.trim(), 1_000)}`).join("\n")}`,
-        ]
-      : []),
-    ...(hint === undefined ? [] : [`A hint of the operator: ${hint}`]),
-    ...(toTest ? [implWords(toTest)] : []),
-    ...(feedback
-      ? [
-          `This is round ${task.try} of at most ${task.tries}. What the round before came to:\n${feedbackText(feedback)}`,
-        ]
-      : []),
-  ].join("\n\n");
+    task.acceptance !== undefined &&
+      `It is accepted when this command succeeds, run on what you leave: \`${task.acceptance}\``,
+    task.check !== undefined && `This must succeed too: \`${task.check}\``,
+    others && others.length > 0 && `The other parts, so that yours fits them:\n${goals(others)}`,
+    hint !== undefined && `A hint of the operator: ${hint}`,
+    toTest && implWords(toTest),
+    feedback && roundWords(task, feedback),
+  ];
+  return paragraphs.filter((text) => text !== undefined && text !== false).join("\n\n");
+}
+
+function goals(others: NonNullable<PromptMaterial["others"]>): string {
+  return others.map(({ port, goal }) => `- ${port}: ${headOf(goal.trim(), 1_000)}`).join("\n");
+}
+
+function roundWords({ try: number, tries }: Task, feedback: TestFeedback): string {
+  const before = `This is round ${number} of at most ${tries}. What the round before came to:`;
+  return `${before}\n${feedbackText(feedback)}`;
 }
 
 function implWords({ status, summary, changedFiles, buildPassed }: ImplResult): string {
   const build = buildPassed === undefined ? "" : ` The build ${buildPassed ? "passed" : "failed"}.`;
-  return `The implementer says (${status}): ${headOf(summary, 4_000)}${build}\nChanged files:\n${list(changedFiles)}`;
+  const says = `The implementer says (${status}): ${headOf(summary, 4_000)}${build}`;
+  return `${says}\nChanged files:\n${list(changedFiles)}`;
 }
 
 function referencesIntro({ references, readable }: PromptMaterial): string {
@@ -191,15 +207,13 @@ function referencesIntro({ references, readable }: PromptMaterial): string {
 }
 
 function scopeWords({ scope, context }: PromptMaterial): string {
-  const reads = [
-    ...new Set([
-      ...scope.reads,
-      ...(scope.byRole?.patterns ?? []),
-      ...scope.writes,
-      ...scope.contracts,
-    ]),
-  ];
-  return `You may read:\n${list(reads)}\nWhat your role works from, where it is there: ${context.gets.join(", ")}. Keep to the task; leave what works as it is.`;
+  const byRole = scope.byRole?.patterns ?? [];
+  const reads = new Set([...scope.reads, ...byRole, ...scope.writes, ...scope.contracts]);
+  const from = words(
+    `What your role works from, where it is there: ${context.gets.join(", ")}.`,
+    "Keep to the task; leave what works as it is.",
+  );
+  return `You may read:\n${list([...reads])}\n${from}`;
 }
 
 function whatNotToRead({ scope, context }: PromptMaterial): string {
@@ -208,15 +222,39 @@ function whatNotToRead({ scope, context }: PromptMaterial): string {
     context.without.length === 0
       ? ""
       : `Not for you: ${context.without.join(", ")}. You do not need them.\n`;
-  return `${never}${without}Everything outside of your scope. A try is refused and recorded${(scope.onViolation ?? "stop") === "stop" ? ", and the second one ends your work" : ""}.`;
+  const stops = (scope.onViolation ?? "stop") === "stop";
+  const end = stops ? ", and the second one ends your work" : "";
+  const outside = `Everything outside of your scope. A try is refused and recorded${end}.`;
+  return `${never}${without}${outside}`;
 }
 
+const ASK = '`dure hook ask "QUESTION"` asks the other one of your pair,';
+const REQUEST_ACCESS = words(
+  '`dure hook request-access PATH --why "REASON"` asks the operator',
+  "for one more path to read (with --own: to write).",
+);
+const NO_COMMIT = "Do not commit; leave the files as they should be.";
+
 const REPORTS: Readonly<Record<WorkerSpec["kind"], string>> = {
-  model:
-    "Call report once: ready, partial or failed, with what you did and what is left. Ask with ask; for one more file with request_access.",
-  acp: 'End with a message of a few sentences: what you did, what is left, what you could not do and why. Do not commit; leave the files as they should be. In a shell, `dure hook ask "QUESTION"` asks the other one of your pair, `dure hook request-access PATH --why "REASON"` asks the operator for one more path to read (with --own: to write).',
-  command:
-    'Print at the end, in a few sentences, what you did and what is left. Do not commit; leave the files as they should be. Exit code 0 means that you are ready. Reports of tests go to `dure hook test-feedback`. `dure hook ask "QUESTION"` asks the other one of your pair, `dure hook request-access PATH --why "REASON"` asks the operator for one more path to read (with --own: to write).',
+  model: words(
+    "Call report once: ready, partial or failed, with what you did and what is left.",
+    "Ask with ask; for one more file with request_access.",
+  ),
+  acp: words(
+    "End with a message of a few sentences:",
+    "what you did, what is left, what you could not do and why.",
+    NO_COMMIT,
+    `In a shell, ${ASK}`,
+    REQUEST_ACCESS,
+  ),
+  command: words(
+    "Print at the end, in a few sentences, what you did and what is left.",
+    NO_COMMIT,
+    "Exit code 0 means that you are ready.",
+    "Reports of tests go to `dure hook test-feedback`.",
+    ASK,
+    REQUEST_ACCESS,
+  ),
   offline: "The script says it.",
 };
 
@@ -245,13 +283,18 @@ function shownFile(name: string, file: PromptFile): Part {
 function fenced(text: string, path: string): string {
   const longest = Math.max(0, ...[...text.matchAll(/`{3,}/g)].map(([ticks]) => ticks.length));
   const fence = "`".repeat(Math.max(3, longest + 1));
-  return `${fence}${/\.([A-Za-z0-9]{1,6})$/.exec(path)?.[1] ?? ""}\n${text.replace(/\n$/, "")}\n${fence}`;
+  const language = /\.([A-Za-z0-9]{1,6})$/.exec(path)?.[1] ?? "";
+  return `${fence}${language}\n${text.replace(/\n$/, "")}\n${fence}`;
+}
+
+/** Parts of a text, in one line. */
+function words(...parts: readonly string[]): string {
+  return parts.join(" ");
 }
 
 function list(names: readonly string[]): string {
   if (names.length === 0) return "- (nothing)";
-  const more = names.length > MAX_NAMES ? [`- … and ${names.length - MAX_NAMES} more`] : [];
-  return [...names.slice(0, MAX_NAMES).map((name) => `- ${headOf(name, 1_024)}`), ...more].join(
-    "\n",
-  );
+  const lines = names.slice(0, MAX_NAMES).map((name) => `- ${headOf(name, 1_024)}`);
+  if (names.length > MAX_NAMES) lines.push(`- … and ${names.length - MAX_NAMES} more`);
+  return lines.join("\n");
 }

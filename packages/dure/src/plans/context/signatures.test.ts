@@ -88,6 +88,12 @@ test("another language, a short file and one that does not come out even are sho
   });
 });
 
+test("templates that stand a hundred thousand deep in each other are shown whole", () => {
+  const text = "`${".repeat(100_000);
+
+  expect(signaturesOf("a.ts", text)).toEqual({ text, form: "whole" });
+});
+
 /** Every file of these layers, as a stock of real TypeScript. */
 const FOLDERS = ["kernel", "models", "plans", "engine", "rooms"].map((name) =>
   fileURLToPath(new URL(`../../${name}`, import.meta.url)),
@@ -98,7 +104,7 @@ const FILES = FOLDERS.flatMap((folder) =>
     .map((name) => join(folder, name)),
 );
 
-test("what comes of real sources is TypeScript with the same exports, by the compiler's own reading", () => {
+test("signatures of real sources are TypeScript with the same exports, as the compiler reads them", () => {
   const problems: string[] = [];
   let shortened = 0;
   for (const path of FILES) {

@@ -17,80 +17,110 @@ interface GoEvent {
   readonly Output?: string;
 }
 
-const JSON_MARK =
-  /^\{"(?:Time|ImportPath|Action)":.*"Action":"(?:start|run|output|pass|fail|skip|build-output|build-fail)"|^\{"Action":"(?:start|run|output|pass|fail|skip|build-output|build-fail)"/m;
+const ACTION = '"Action":"(?:start|run|output|pass|fail|skip|build-output|build-fail)"';
+const JSON_MARK = new RegExp(`^\\{"(?:Time|ImportPath|Action)":.*${ACTION}|^\\{${ACTION}`, "m");
 
 export const goJson: ResultParser = {
   framework: "go",
   recognises: (text) => JSON_MARK.test(text),
   read(text) {
-    const lines = text.split("\n").filter((line) => line.startsWith("{"));
+    const all = text.split("\n");
+    const lines = all.filter((line) => line.startsWith("{"));
     const events = lines.map(eventOf).filter((event) => event !== undefined);
-    const ends = new Map<string, GoEvent>();
-    const output = new Map<string, string>();
-    const begun = new Set<string>();
-    for (const event of events) {
-      const key = keyOf(event);
-      if (event.Action === "pass" || event.Action === "fail" || event.Action === "skip") {
-        ends.set(key, event);
-      } else begun.add(key);
-      if (event.Output !== undefined) output.set(key, `${output.get(key) ?? ""}${event.Output}`);
-    }
-    const parents = new Set(
-      [...ends.values()].flatMap(({ Package = "", Test }) =>
-        Test?.includes("/") ? prefixesOf(Test).map((name) => `${Package} ${name}`) : [],
-      ),
-    );
-    const tests = [...ends]
-      .filter(([key, { Test }]) => Test !== undefined && !parents.has(key))
-      .map(([key, event]) => ({ key, event }));
+    const stream = readStream(events);
+    const tests = testsOf(stream.ends);
     const count = (action: string): number =>
       tests.filter(({ event }) => event.Action === action).length;
-    const failures = tests
-      .filter(({ event }) => event.Action === "fail")
-      .map(({ key, event }) => goFailure(event.Test!, output.get(key) ?? ""));
-    for (const [key, event] of ends) {
-      const hasFailedTest = tests.some(
-        (test) => test.event.Package === event.Package && test.event.Action === "fail",
-      );
-      if (event.Test === undefined && event.Action === "fail" && !hasFailedTest) {
-        failures.push(
-          failure(
-            event.Package ?? "(package)",
-            output.get(key) || buildOutput(events) || "the package failed without a test",
-          ),
-        );
-      }
-    }
-    // Before go 1.24 what the compiler says stands as plain text among the events.
-    const plain = text
-      .split("\n")
-      .filter((line) => !line.startsWith("{"))
-      .join("\n");
-    for (const [, name = "", note = ""] of plain.matchAll(
-      /^FAIL\t(\S+) (\[(?:build|setup) failed\])$/gm,
-    )) {
-      if (!ends.has(name)) {
-        failures.push(
-          failure(
-            name,
-            packageMessage(plain, name, note),
-            placeIn(packageMessage(plain, name, note)),
-          ),
-        );
-      }
-    }
-    const isOpen = [...begun].some((key) => !ends.has(key) && !key.startsWith("build "));
-    const truncated =
-      isOpen || events.length < lines.length || (ends.size === 0 && failures.length === 0);
+
+    const failures = [
+      ...tests
+        .filter(({ event }) => event.Action === "fail")
+        .map(({ key, event }) => goFailure(event.Test!, stream.output.get(key) ?? "")),
+      ...brokenPackages(stream, tests, events),
+      // Before go 1.24 what the compiler says stands as plain text among the events.
+      ...unbuiltPackages(all.filter((line) => !line.startsWith("{")).join("\n"), stream.ends),
+    ];
+    const hasUnreadLines = events.length < lines.length;
+    const isEmpty = stream.ends.size === 0 && failures.length === 0;
     return report(
       "go",
       { passed: count("pass"), failed: failures.length, skipped: count("skip") },
       failures,
-      { truncated },
+      { truncated: hasUnfinished(stream) || hasUnreadLines || isEmpty },
     );
   },
 };
+
+/** Events by what they are about: a test, a package or a build. */
+interface GoStream {
+  /** The verdict on each. */
+  readonly ends: ReadonlyMap<string, GoEvent>;
+  readonly output: ReadonlyMap<string, string>;
+  readonly begun: ReadonlySet<string>;
+}
+
+interface GoTest {
+  readonly key: string;
+  readonly event: GoEvent;
+}
+
+const ENDS = new Set(["pass", "fail", "skip"]);
+
+function readStream(events: readonly GoEvent[]): GoStream {
+  const ends = new Map<string, GoEvent>();
+  const output = new Map<string, string>();
+  const begun = new Set<string>();
+  for (const event of events) {
+    const key = keyOf(event);
+    if (ENDS.has(event.Action)) ends.set(key, event);
+    else begun.add(key);
+    if (event.Output !== undefined) output.set(key, `${output.get(key) ?? ""}${event.Output}`);
+  }
+  return { ends, output, begun };
+}
+
+/** Tests that hold no other tests. */
+function testsOf(ends: GoStream["ends"]): GoTest[] {
+  const parents = new Set(
+    [...ends.values()].flatMap(({ Package = "", Test = "" }) =>
+      prefixesOf(Test).map((name) => `${Package} ${name}`),
+    ),
+  );
+  return [...ends]
+    .filter(([key, { Test }]) => Test !== undefined && !parents.has(key))
+    .map(([key, event]) => ({ key, event }));
+}
+
+/** Packages that failed by themselves, without a failed test. */
+function brokenPackages(
+  { ends, output }: GoStream,
+  tests: readonly GoTest[],
+  events: readonly GoEvent[],
+): TestFailure[] {
+  const failedTests = tests.filter(({ event }) => event.Action === "fail");
+  const withFailedTest = new Set(failedTests.map(({ event }) => event.Package));
+  return [...ends]
+    .filter(([, { Test, Action }]) => Test === undefined && Action === "fail")
+    .filter(([, event]) => !withFailedTest.has(event.Package))
+    .map(([key, event]) =>
+      failure(
+        event.Package ?? "(package)",
+        output.get(key) || buildOutput(events) || "the package failed without a test",
+      ),
+    );
+}
+
+/** Packages that the plain text says could not be built, and that have no verdict. */
+function unbuiltPackages(plain: string, ends: GoStream["ends"]): TestFailure[] {
+  const marks = plain.matchAll(/^FAIL\t(\S+) (\[(?:build|setup) failed\])$/gm);
+  return [...marks]
+    .filter(([, name = ""]) => !ends.has(name))
+    .map(([, name = "", note = ""]) => packageFailure(plain, name, note));
+}
+
+function hasUnfinished({ begun, ends }: GoStream): boolean {
+  return [...begun].some((key) => !ends.has(key) && !key.startsWith("build "));
+}
 
 export const goText: ResultParser = {
   framework: "go",
@@ -98,49 +128,54 @@ export const goText: ResultParser = {
     /^(?:ok {2}\t|FAIL\t|\? {3}\t)\S+/m.test(text) ||
     /^(?:=== RUN {3}|--- (?:PASS|FAIL|SKIP): )\S+/m.test(text),
   read(text) {
-    const results = [...text.matchAll(/^ *--- (PASS|FAIL|SKIP): (\S+) \([\d.]+s\)$/gm)].map(
-      ([, verdict, name]) => ({ verdict, name: name! }),
-    );
-    const parents = new Set(results.flatMap(({ name }) => prefixesOf(name)));
-    const tests = results.filter(({ name }) => !parents.has(name));
+    const tests = testLines(text);
+    const packages = packageLines(text);
     const count = (verdict: string): number =>
       tests.filter((test) => test.verdict === verdict).length;
+
     const failed = tests.filter(({ verdict }) => verdict === "FAIL");
     const failures = failed
       .slice(0, MAX_FAILURES)
       .map(({ name }) => goFailure(name, outputOf(text, name)));
-    const brokenPackages: TestFailure[] = [];
-    const packages = [...text.matchAll(/^(ok {2}|FAIL|\? {3})\t(\S+)(?:\s+(.*))?$/gm)].map(
-      ([, verdict = "", name = "", note = ""]) => ({ verdict: verdict.trim(), name, note }),
-    );
-    for (const { verdict, name, note } of packages) {
-      if (verdict === "FAIL" && (note.startsWith("[") || failed.length === 0)) {
-        brokenPackages.push(
-          failure(
-            name,
-            packageMessage(text, name, note),
-            placeIn(packageMessage(text, name, note)),
-          ),
-        );
-      }
-    }
+    const broken = packages
+      .filter(({ verdict }) => verdict === "FAIL")
+      .filter(({ note }) => note.startsWith("[") || failed.length === 0)
+      .map(({ name, note }) => packageFailure(text, name, note));
+
     // Without -v go tells passed packages only.
     const isVerbose = count("PASS") > 0 || /^=== RUN {3}/m.test(text);
-    const passed = isVerbose
-      ? count("PASS")
-      : packages.filter(
-          ({ verdict, note }) => verdict === "ok" && !note.includes("[no tests to run]"),
-        ).length;
+    const passedPackages = packages.filter(
+      ({ verdict, note }) => verdict === "ok" && !note.includes("[no tests to run]"),
+    );
     const counts = {
-      passed,
-      failed: failed.length + brokenPackages.length,
+      passed: isVerbose ? count("PASS") : passedPackages.length,
+      failed: failed.length + broken.length,
       skipped: count("SKIP"),
     };
-    return report("go", counts, [...failures, ...brokenPackages], {
-      truncated: packages.length === 0,
-    });
+    return report("go", counts, [...failures, ...broken], { truncated: packages.length === 0 });
   },
 };
+
+/** The lines `--- PASS: Name (0.00s)` of tests that hold no other tests. */
+function testLines(text: string): { verdict: string; name: string }[] {
+  const results = [...text.matchAll(/^ *--- (PASS|FAIL|SKIP): (\S+) \([\d.]+s\)$/gm)].map(
+    ([, verdict = "", name = ""]) => ({ verdict, name }),
+  );
+  const parents = new Set(results.flatMap(({ name }) => prefixesOf(name)));
+  return results.filter(({ name }) => !parents.has(name));
+}
+
+/** The lines `ok`, `FAIL` and `?` of packages. */
+function packageLines(text: string): { verdict: string; name: string; note: string }[] {
+  return [...text.matchAll(/^(ok {2}|FAIL|\? {3})\t(\S+)(?:\s+(.*))?$/gm)].map(
+    ([, verdict = "", name = "", note = ""]) => ({ verdict: verdict.trim(), name, note }),
+  );
+}
+
+function packageFailure(text: string, name: string, note: string): TestFailure {
+  const message = packageMessage(text, name, note);
+  return failure(name, message, placeIn(message));
+}
 
 /**
  * `file_test.go:12: message`, first of a test's output; of a panic its message, and the first frame

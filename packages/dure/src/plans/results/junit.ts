@@ -20,59 +20,82 @@ export const junit: ResultParser = {
   read(text) {
     const root = MARK.exec(text)!;
     const closing = `</${root[0].slice(1).trim().replace(">", "")}>`;
-    const failures: TestFailure[] = [];
-    let [passed, skipped, failed] = [0, 0, 0];
-    let test: OpenCase | undefined;
-    let suites: string[] = [];
-    const close = (): void => {
-      if (!test) return;
-      if (test.problem) failures.push(caseFailure(test));
-      if (test.problem) failed++;
-      else if (test.isSkipped) skipped++;
-      else passed++;
-      test = undefined;
-    };
-    for (const tag of tagsIn(text.slice(root.index))) {
-      if (tag.name === "testsuite" && tag.kind === "open") {
-        suites = [...suites, tag.attributes["file"] ?? ""];
-      }
-      if (tag.name === "testsuite" && tag.kind === "close") suites = suites.slice(0, -1);
-      if (tag.name === "testcase" && tag.kind !== "close") {
-        test = {
-          attributes: tag.attributes,
-          suiteFile: suites.findLast((file) => file !== ""),
-          isSkipped: false,
-          problem: undefined,
-        };
-      }
-      if (tag.name === "testcase" && tag.kind !== "open") close();
-      if (tag.name === "skipped" && test) test.isSkipped = true;
-      if ((tag.name === "failure" || tag.name === "error") && tag.kind !== "close") {
-        const problem = { message: tag.attributes["message"] ?? "", text: tag.text };
-        if (test) test.problem ??= problem;
-        else {
-          failures.push(
-            caseFailure({
-              attributes: { name: "(the suite could not be run)" },
-              suiteFile: suites.at(-1),
-              isSkipped: false,
-              problem,
-            }),
-          );
-        }
-        if (!test) failed++;
-      }
-    }
-    const truncated =
-      test !== undefined ||
-      (!text.trimEnd().includes(closing) && !/<testsuites?[^>]*\/>\s*$/.test(text));
+    const { passed, failed, skipped, failures, isOpen } = readCases(text.slice(root.index));
+    const isClosed = text.trimEnd().includes(closing) || /<testsuites?[^>]*\/>\s*$/.test(text);
     const declared = Number(/<testsuites?[^>]*\bfailures="(\d+)"/.exec(text)?.[1] ?? 0);
     return report("junit", { passed, failed, skipped }, failures, {
-      truncated,
+      truncated: isOpen || !isClosed,
       certain: declared === 0 || failed > 0,
     });
   },
 };
+
+interface Cases {
+  passed: number;
+  failed: number;
+  skipped: number;
+  readonly failures: TestFailure[];
+  /** The last test case has no end. */
+  isOpen: boolean;
+}
+
+function readCases(xml: string): Cases {
+  const cases: Cases = { passed: 0, failed: 0, skipped: 0, failures: [], isOpen: false };
+  /** Files of the suites that are open, outer before inner. */
+  const suites: string[] = [];
+  let test: OpenCase | undefined;
+  for (const tag of tagsIn(xml)) {
+    switch (tag.name) {
+      case "testsuite":
+        if (tag.kind === "open") suites.push(tag.attributes["file"] ?? "");
+        if (tag.kind === "close") suites.pop();
+        break;
+      case "testcase":
+        if (tag.kind !== "close") test = openCase(tag, suites);
+        if (tag.kind === "open") break;
+        if (test) settle(cases, test);
+        test = undefined;
+        break;
+      default: {
+        const about = test ?? openCaseOfSuite(suites.at(-1));
+        note(about, tag);
+        if (!test && about.problem) settle(cases, about);
+      }
+    }
+  }
+  cases.isOpen = test !== undefined;
+  return cases;
+}
+
+/** Notes what a tag says of a test case. */
+function note(test: OpenCase, tag: Tag): void {
+  if (tag.name === "skipped") test.isSkipped = true;
+  if (tag.name !== "failure" && tag.name !== "error") return;
+  if (tag.kind !== "close") test.problem ??= problemOf(tag);
+}
+
+function openCase({ attributes }: Tag, suites: readonly string[]): OpenCase {
+  const suiteFile = suites.findLast((file) => file !== "");
+  return { attributes, suiteFile, isSkipped: false, problem: undefined };
+}
+
+/** A failure outside of a test case counts as one. */
+function openCaseOfSuite(suiteFile: string | undefined): OpenCase {
+  const attributes = { name: "(the suite could not be run)" };
+  return { attributes, suiteFile, isSkipped: false, problem: undefined };
+}
+
+function problemOf({ attributes, text }: Tag): OpenCase["problem"] {
+  return { message: attributes["message"] ?? "", text };
+}
+
+function settle(cases: Cases, test: OpenCase): void {
+  if (test.problem) {
+    cases.failures.push(caseFailure(test));
+    cases.failed++;
+  } else if (test.isSkipped) cases.skipped++;
+  else cases.passed++;
+}
 
 interface OpenCase {
   readonly attributes: Readonly<Record<string, string>>;
@@ -89,28 +112,32 @@ interface Tag {
   readonly text: string;
 }
 
-function caseFailure({ attributes, suiteFile, problem }: OpenCase): TestFailure {
-  const { name = "", classname = "", file, line } = attributes;
-  const { message, text } = problem!;
+function caseFailure(test: OpenCase): TestFailure {
+  const { file, line } = test.attributes;
+  const { message, text } = test.problem!;
   const inText = placeIn(text);
-  const classFile = /\.[a-z]+$/i.test(classname) && classname.includes("/") ? classname : undefined;
-  const place = file ?? suiteFile ?? classFile ?? inText.file;
-  const isSame =
-    inText.file !== undefined &&
-    place !== undefined &&
-    (inText.file.endsWith(place) || place.endsWith(inText.file));
-  const title =
-    classname === "" ||
-    classname === name ||
-    classname === "test" ||
-    /\.[cm]?[jt]sx?$/.test(classname)
-      ? name
-      : `${classname} > ${name}`;
-  return failure(title, message || text, {
+  const place = file ?? test.suiteFile ?? classFile(test) ?? inText.file;
+  const lineOfCase = line === undefined ? undefined : Number(line);
+  return failure(titleOf(test), message || text, {
     file: place,
-    line: isSame ? inText.line : line === undefined ? undefined : Number(line),
+    line: isSameFile(inText.file, place) ? inText.line : lineOfCase,
     ...valuesOf(message, text),
   });
+}
+
+/** Some writers put the test's file where others put its class. */
+function classFile({ attributes: { classname = "" } }: OpenCase): string | undefined {
+  return /\.[a-z]+$/i.test(classname) && classname.includes("/") ? classname : undefined;
+}
+
+function titleOf({ attributes: { name = "", classname = "" } }: OpenCase): string {
+  const isPlain = classname === "" || classname === name || classname === "test";
+  return isPlain || /\.[cm]?[jt]sx?$/.test(classname) ? name : `${classname} > ${name}`;
+}
+
+function isSameFile(one: string | undefined, other: string | undefined): boolean {
+  if (one === undefined || other === undefined) return false;
+  return one.endsWith(other) || other.endsWith(one);
 }
 
 function valuesOf(message: string, text: string): { expected?: string; actual?: string } {
@@ -118,12 +145,22 @@ function valuesOf(message: string, text: string): { expected?: string; actual?: 
   return named.expected === undefined ? valuesIn(text) : named;
 }
 
+const ATTRIBUTE = String.raw`\s+[\w:.-]+\s*=\s*(?:"[^"]*"|'[^']*')`;
+/** CDATA, a comment, a declaration, or a tag with its slashes, name and attributes. */
+const TAG = new RegExp(
+  [
+    String.raw`<!\[CDATA\[[\s\S]*?\]\]>`,
+    String.raw`<!--[\s\S]*?-->`,
+    "<[?!][^>]*>",
+    String.raw`<(\/?)([\w:.-]+)((?:${ATTRIBUTE})*)\s*(\/?)>`,
+  ].join("|"),
+  "g",
+);
+
 function* tagsIn(xml: string): Generator<Tag> {
-  const pattern =
-    /<!\[CDATA\[[\s\S]*?\]\]>|<!--[\s\S]*?-->|<[?!][^>]*>|<(\/?)([\w:.-]+)((?:\s+[\w:.-]+\s*=\s*(?:"[^"]*"|'[^']*'))*)\s*(\/?)>/g;
   let current: { tag: Omit<Tag, "text">; text: string } | undefined;
   let end = 0;
-  for (const match of xml.matchAll(pattern)) {
+  for (const match of xml.matchAll(TAG)) {
     const between = decoded(xml.slice(end, match.index));
     end = match.index + match[0].length;
     if (current) current.text += between;
@@ -137,13 +174,17 @@ function* tagsIn(xml: string): Generator<Tag> {
     current = {
       tag: {
         name,
-        kind: slash === "/" ? "close" : empty === "/" ? "empty" : "open",
+        kind: slash === "/" ? "close" : kindOfStart(empty),
         attributes: attributesOf(attributes),
       },
       text: "",
     };
   }
   if (current) yield { ...current.tag, text: current.text + decoded(xml.slice(end)) };
+}
+
+function kindOfStart(slashAtEnd: string | undefined): Tag["kind"] {
+  return slashAtEnd === "/" ? "empty" : "open";
 }
 
 function attributesOf(text: string): Record<string, string> {

@@ -49,25 +49,29 @@ function failuresIn(text: string): TestFailure[] {
   return list
     .split(/^test at /m)
     .slice(1)
-    .flatMap((block): TestFailure[] => {
-      const [place = "", title = "", ...lines] = block.split("\n");
-      if (!title.startsWith("✖ ")) return [];
-      const at = placeIn(place);
-      const body = lines.map((line) => line.replace(/^ {2}/, "")).join("\n");
-      const inStack = placeIn(body.slice(withoutStack(body).length));
-      const isSame = at.file !== undefined && inStack.file?.endsWith(at.file) === true;
-      const property = (name: string): string | undefined =>
-        new RegExp(`^ +${name}: (.+?),?$`, "m").exec(body)?.[1];
-      const message = withoutStack(body).replace(/^\[?\w+(?: \[\w+\])?: (?=.)/, (type) =>
-        type.replace(/^\[/, ""),
-      );
-      return [
-        failure(title.slice(2).replace(/ \(\d+(?:\.\d+)?ms\)$/, ""), message, {
-          file: at.file,
-          line: isSame ? inStack.line : at.line,
-          expected: property("expected"),
-          actual: property("actual"),
-        }),
-      ];
-    });
+    .flatMap(failureIn);
+}
+
+/** `file:line`, `✖ name (1ms)`, the error with its stack; nothing when it is not written so. */
+function failureIn(block: string): TestFailure[] {
+  const [place = "", title = "", ...lines] = block.split("\n");
+  if (!title.startsWith("✖ ")) return [];
+
+  const at = placeIn(place);
+  const body = lines.map((line) => line.replace(/^ {2}/, "")).join("\n");
+  const text = withoutStack(body);
+  const inStack = placeIn(body.slice(text.length));
+  const isSame = at.file !== undefined && inStack.file?.endsWith(at.file) === true;
+  const property = (name: string): string | undefined =>
+    new RegExp(`^ +${name}: (.+?),?$`, "m").exec(body)?.[1];
+
+  const name = title.slice(2).replace(/ \(\d+(?:\.\d+)?ms\)$/, "");
+  const message = text.replace(/^\[?\w+(?: \[\w+\])?: (?=.)/, (type) => type.replace(/^\[/, ""));
+  const failed = failure(name, message, {
+    file: at.file,
+    line: isSame ? inStack.line : at.line,
+    expected: property("expected"),
+    actual: property("actual"),
+  });
+  return [failed];
 }

@@ -1,8 +1,14 @@
 import { countOf, failure, report, type ResultParser, type TestFailure } from "./report.ts";
 
 /** `=== 2 failed, 1 passed in 0.12s ===`, with `-q` without its rule. */
-const SUMMARY =
-  /^(?:=+ )?((?:\d+ (?:failed|passed|skipped|deselected|xfailed|xpassed|errors?|warnings?|rerun)(?:, )?)+|no tests ran) in [\d.]+s?\b.*$/gm;
+const SUMMARY = new RegExp(
+  [
+    String.raw`^(?:=+ )?((?:\d+ `,
+    "(?:failed|passed|skipped|deselected|xfailed|xpassed|errors?|warnings?|rerun)",
+    String.raw`(?:, )?)+|no tests ran) in [\d.]+s?\b.*$`,
+  ].join(""),
+  "gm",
+);
 
 export const pytest: ResultParser = {
   framework: "pytest",

@@ -19,7 +19,7 @@ const PARSERS: readonly ResultParser[] = [
   tap,
 ];
 
-/** Characters that are read, from the end: summaries stand there. Source: our choice. */
+/** Characters that are read, from the end: summaries stand there. */
 const MAX_OUTPUT = 8_000_000;
 
 /**
@@ -46,8 +46,8 @@ const UNKNOWN: TestReport = {
 };
 
 /**
- * Formats in which nothing stands at the end: only whoever collected the output knows whether
- * packages are missing.
+ * Formats in which nothing stands at the end: only the process that collected the output knows
+ * whether packages are missing.
  */
 const ENDLESS: ReadonlySet<TestReport["framework"]> = new Set(["go"]);
 

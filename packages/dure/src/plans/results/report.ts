@@ -22,13 +22,13 @@ export type Framework = "vitest" | "jest" | "node" | "pytest" | "go" | "junit" |
 export interface TestFailure {
   /** With its groups, as `login > answers 429`, where the output has them. */
   readonly name: string;
-  readonly file?: string;
+  readonly file?: string | undefined;
   /** 1-based. */
-  readonly line?: number;
+  readonly line?: number | undefined;
   readonly message: string;
   /** As printed. */
-  readonly expected?: string;
-  readonly actual?: string;
+  readonly expected?: string | undefined;
+  readonly actual?: string | undefined;
 }
 
 /** What one format makes of an output. The text has no colours, and its lines end in `\n`. */
@@ -40,7 +40,7 @@ export interface ResultParser {
   read(text: string): TestReport;
 }
 
-/** Source: our choice; the report is handed to a model. */
+/** The report is handed to a model, so its length has a bound. */
 export const MAX_FAILURES = 100;
 const MAX_MESSAGE = 2_000;
 const MAX_VALUE = 500;
@@ -73,27 +73,25 @@ export function report(
   };
 }
 
+/** What is known of a failure beside its name and its message. */
+export type FailureDetails = Omit<TestFailure, "name" | "message">;
+
 /** A failure with its message cut to size, and with the two values that its message names. */
-export function failure(
-  name: string,
-  message: string,
-  more: {
-    file?: string | undefined;
-    line?: number | undefined;
-    expected?: string | undefined;
-    actual?: string | undefined;
-  } = {},
-): TestFailure {
-  const named = more.expected === undefined && more.actual === undefined ? valuesIn(message) : more;
-  const { file, line } = more;
+export function failure(name: string, message: string, details: FailureDetails = {}): TestFailure {
+  const hasValues = details.expected !== undefined || details.actual !== undefined;
+  const { expected, actual } = hasValues ? details : valuesIn(message);
   return {
     name: name.trim() || "(no name)",
-    ...(file !== undefined && file !== "" && { file }),
-    ...(line !== undefined && Number.isInteger(line) && line > 0 && { line }),
+    file: details.file === "" ? undefined : details.file,
+    line: isLine(details.line) ? details.line : undefined,
     message: cut(message.trim(), MAX_MESSAGE),
-    ...(named.expected !== undefined && { expected: cut(named.expected, MAX_VALUE) }),
-    ...(named.actual !== undefined && { actual: cut(named.actual, MAX_VALUE) }),
+    expected: expected === undefined ? undefined : cut(expected, MAX_VALUE),
+    actual: actual === undefined ? undefined : cut(actual, MAX_VALUE),
   };
+}
+
+function isLine(line: number | undefined): boolean {
+  return line !== undefined && Number.isInteger(line) && line > 0;
 }
 
 /** How assertion libraries name the two values of a comparison; the first one that fits. */

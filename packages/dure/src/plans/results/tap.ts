@@ -27,35 +27,44 @@ export const tap: ResultParser = {
   read(text) {
     const { points, planned, bailedOut, isOpen } = readPoints(text);
     const leaves = points.flatMap(leavesOf);
-    const skipped = leaves.filter(({ directive }) => directive !== undefined).length;
-    const bad = [
-      ...leaves.filter(({ ok, directive }) => !ok && directive === undefined),
-      ...points.flatMap(brokenGroups),
-    ];
+    const bad = [...leaves.filter(isFailed), ...points.flatMap(brokenGroups)];
     const failures = bad.map(failureOf);
     if (bailedOut !== undefined) failures.push(failure("Bail out!", bailedOut));
-    const passed = leaves.filter(({ ok, directive }) => ok && directive === undefined).length;
-    const truncated =
-      bailedOut === undefined && (isOpen || planned === undefined || points.length < planned);
-    const framework =
-      /^ *# duration_ms /m.test(text) || /^ *duration_ms: /m.test(text) ? "node" : "tap";
+    const counts = {
+      passed: leaves.filter(({ ok, directive }) => ok && directive === undefined).length,
+      failed: failures.length,
+      skipped: leaves.filter(({ directive }) => directive !== undefined).length,
+    };
+
+    const isCutOff = isOpen || planned === undefined || points.length < planned;
+    const isAsPlanned = planned === undefined || points.length === planned;
     const trailer = /^# fail (\d+)$/m.exec(text)?.[1];
-    const certain =
-      (planned === undefined || points.length === planned || bailedOut !== undefined) &&
-      (trailer === undefined || Number(trailer) <= failures.length);
-    return report(framework, { passed, failed: failures.length, skipped }, failures, {
-      truncated,
-      certain,
+    const isAsTold = trailer === undefined || Number(trailer) <= failures.length;
+    return report(frameworkOf(text), counts, failures, {
+      truncated: bailedOut === undefined && isCutOff,
+      certain: (isAsPlanned || bailedOut !== undefined) && isAsTold,
     });
   },
 };
 
-function readPoints(text: string): {
-  points: Point[];
-  planned: number | undefined;
-  bailedOut: string | undefined;
-  isOpen: boolean;
-} {
+/** Node's own runner tells how long each test took. */
+function frameworkOf(text: string): "node" | "tap" {
+  return /^ *# duration_ms /m.test(text) || /^ *duration_ms: /m.test(text) ? "node" : "tap";
+}
+
+/** Tests that are skipped or to be done may fail. */
+function isFailed({ ok, directive }: Point): boolean {
+  return !ok && directive === undefined;
+}
+
+interface ReadPoints {
+  readonly points: readonly Point[];
+  readonly planned: number | undefined;
+  readonly bailedOut: string | undefined;
+  readonly isOpen: boolean;
+}
+
+function readPoints(text: string): ReadPoints {
   const lines = text.split("\n");
   /** Points that no parent has taken yet, by their indent. */
   let open: Point[] = [];
@@ -74,13 +83,8 @@ function readPoints(text: string): {
     isOpen = !isComplete;
     const children = open.filter((point) => point.indent > indent);
     open = open.filter((point) => point.indent <= indent);
-    const directive = /(?:^|[^\\])#\s*(skip|todo)\b/i
-      .exec(match[4]!)?.[1]
-      ?.toLowerCase() as Point["directive"];
-    const name = match[4]!
-      .replace(/(?:^|\s)#\s*(?:skip\b|todo\b|time=).*$/i, "")
-      .replaceAll("\\#", "#");
-    open.push({ indent, ok: match[2] === "ok", name, directive, details, children });
+    const title = titleOf(match[4]!);
+    open.push({ indent, ok: match[2] === "ok", ...title, details, children });
     index = next - 1;
   }
   return {
@@ -88,6 +92,16 @@ function readPoints(text: string): {
     planned,
     bailedOut,
     isOpen: isOpen || open.some(({ indent }) => indent > 0),
+  };
+}
+
+/** The words behind the number of a point: its name, and `# skip` or `# todo`. */
+function titleOf(words: string): Pick<Point, "name" | "directive"> {
+  const directive = /(?:^|[^\\])#\s*(skip|todo)\b/i.exec(words)?.[1]?.toLowerCase();
+  const name = words.replace(/(?:^|\s)#\s*(?:skip\b|todo\b|time=).*$/i, "");
+  return {
+    name: name.replaceAll("\\#", "#"),
+    directive: directive as Point["directive"],
   };
 }
 
@@ -120,11 +134,12 @@ function yamlOf(text: string): Readonly<Record<string, unknown>> {
 }
 
 function leavesOf(point: Point): Point[] {
-  return point.children.length === 0
-    ? [point]
-    : point.children.flatMap((child) =>
-        leavesOf({ ...child, name: `${point.name} > ${child.name}` }),
-      );
+  return point.children.length === 0 ? [point] : namedChildren(point).flatMap(leavesOf);
+}
+
+/** With the name of their group before their own. */
+function namedChildren({ name, children }: Point): Point[] {
+  return children.map((child) => ({ ...child, name: `${name} > ${child.name}` }));
 }
 
 /**
@@ -133,43 +148,39 @@ function leavesOf(point: Point): Point[] {
  */
 function brokenGroups(point: Point): Point[] {
   if (point.children.length === 0) return [];
-  const below = point.children.flatMap((child) =>
-    brokenGroups({ ...child, name: `${point.name} > ${child.name}` }),
-  );
-  const saysWhy =
-    point.details["failureType"] !== undefined && point.details["failureType"] !== "subtestsFailed";
-  const hasFailed =
-    !saysWhy &&
-    (below.length > 0 ||
-      leavesOf(point).some(({ ok, directive }) => !ok && directive === undefined));
-  return point.ok || point.directive !== undefined || hasFailed ? below : [...below, point];
+  const below = namedChildren(point).flatMap(brokenGroups);
+  const type = point.details["failureType"];
+  const saysWhy = type !== undefined && type !== "subtestsFailed";
+  const hasFailedBelow = below.length > 0 || leavesOf(point).some(isFailed);
+  const isBroken = isFailed(point) && (saysWhy || !hasFailedBelow);
+  return isBroken ? [...below, point] : below;
 }
 
 function failureOf({ name, details }: Point): TestFailure {
-  const text = (key: string): string | undefined =>
-    details[key] === undefined || details[key] === null
-      ? undefined
-      : typeof details[key] === "string"
-        ? details[key]
-        : JSON.stringify(details[key]);
-  const at = isObject(details["at"]) ? details["at"] : {};
-  const stack = text("stack") ?? "";
-  const location = placeIn(text("location") ?? "");
-  const inStack = placeIn(stack);
-  const file =
-    location.file ??
-    [at["file"], at["fileName"]].find((one) => typeof one === "string") ??
-    inStack.file;
-  const line =
-    inStack.file === file && inStack.line !== undefined
-      ? inStack.line
-      : (location.line ?? Number(at["line"] ?? at["lineNumber"] ?? Number.NaN));
+  const text = (key: string): string | undefined => textOf(details[key]);
   const diff = text("diff");
-  const values = {
+  return failure(name, text("error") ?? text("message") ?? diff ?? "", {
+    ...placeOf(details),
     expected: text("expected") ?? text("wanted") ?? inDiff(diff, "-"),
     actual: text("actual") ?? text("found") ?? inDiff(diff, "+"),
-  };
-  return failure(name, text("error") ?? text("message") ?? diff ?? "", { file, line, ...values });
+  });
+}
+
+function textOf(value: unknown): string | undefined {
+  if (value === undefined || value === null) return undefined;
+  return typeof value === "string" ? value : JSON.stringify(value);
+}
+
+/** The details name the file in three ways; the stack may tell a closer line of it. */
+function placeOf(details: Point["details"]): { file: string | undefined; line: number } {
+  const at = isObject(details["at"]) ? details["at"] : {};
+  const location = placeIn(textOf(details["location"]) ?? "");
+  const inStack = placeIn(textOf(details["stack"]) ?? "");
+  const named = [at["file"], at["fileName"]].find((one) => typeof one === "string");
+  const file = location.file ?? named ?? inStack.file;
+  if (inStack.file === file && inStack.line !== undefined) return { file, line: inStack.line };
+  const line = location.line ?? Number(at["line"] ?? at["lineNumber"] ?? Number.NaN);
+  return { file, line };
 }
 
 /** The lines of one side of a unified diff. */

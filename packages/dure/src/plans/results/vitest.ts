@@ -90,14 +90,8 @@ export const vitestText: ResultParser = {
     const failures = textFailures(text);
     const total = (word: string): number =>
       summaries.reduce((sum, line) => sum + countOf(line, word), 0);
-    const brokenFiles = [...text.matchAll(/Failed Suites (\d+)/g)].reduce(
-      (sum, [, count]) => sum + Number(count),
-      0,
-    );
-    const errors = [...text.matchAll(/^ +Errors {2}(\d+) errors?/gm)].reduce(
-      (sum, [, count]) => sum + Number(count),
-      0,
-    );
+    const brokenFiles = sumOf(text.matchAll(/Failed Suites (\d+)/g));
+    const errors = sumOf(text.matchAll(/^ +Errors {2}(\d+) errors?/gm));
     const counts = {
       passed: total("passed"),
       failed: total("failed") + brokenFiles + errors,
@@ -115,6 +109,11 @@ export const vitestText: ResultParser = {
   },
 };
 
+/** The sum of the numbers that a pattern caught. */
+function sumOf(matches: Iterable<RegExpMatchArray>): number {
+  return [...matches].reduce((sum, [, count]) => sum + Number(count), 0);
+}
+
 /**
  * Each begins ` FAIL  file > group > test`, or ` FAIL  file [ file ]`, and ends where the next one
  * or a rule begins.
@@ -125,29 +124,20 @@ function textFailures(text: string): TestFailure[] {
     const [title = "", ...lines] = block.split("\n");
     const end = lines.findIndex((line) => /^⎯{3,}|^ +Test Files {2}/.test(line));
     const body = lines.slice(0, end < 0 ? undefined : end);
-    const stackAt = body.findIndex((line) => /^ *❯ /.test(line));
-    const place = placeIn(
-      stackAt < 0
-        ? ""
-        : body
-            .slice(stackAt)
-            .filter((line) => /^ *❯ /.test(line))
-            .join("\n"),
-    );
+    const stackAt = body.findIndex(isFrame);
     const message = body.slice(0, stackAt < 0 ? undefined : stackAt).join("\n");
+    const { line } = placeIn(body.filter(isFrame).join("\n"));
     const [file = "", ...names] = title.replace(/^\|[^|]*\| /, "").split(" > ");
     if (names.length === 0) {
-      return failure(FILE_FAILED, message, {
-        file: file.replace(/ \[ .* \]$/, "").trim(),
-        line: place.line,
-      });
+      return failure(FILE_FAILED, message, { file: file.replace(/ \[ .* \]$/, "").trim(), line });
     }
-    return failure(names.join(" > "), message, {
-      file: file.trim(),
-      line: place.line,
-      ...diffOf(message),
-    });
+    return failure(names.join(" > "), message, { file: file.trim(), line, ...diffOf(message) });
   });
+}
+
+/** A line of a stack. */
+function isFrame(line: string): boolean {
+  return /^ *❯ /.test(line);
 }
 
 /** The two values below `- Expected` and `+ Received`, where each is one line. */

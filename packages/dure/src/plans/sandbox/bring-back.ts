@@ -30,8 +30,8 @@ export function visit(at: string, enter: (at: string, isFolder: boolean) => bool
 
 /**
  * Makes `to` what a process has made of `from`: regular files, folders and links; nothing else
- * comes over, and no mode beyond 0777. `kept` and what lies in it stays as it is in `to`. Nobody
- * else may be at work in either.
+ * comes over, and no mode beyond 0777. `kept` and what lies in it stays as it is in `to`. No other
+ * process may work in either.
  */
 export function bringBack(from: string, to: string, kept: readonly string[]): void {
   if (kept.some((other) => isWithin(to, other))) return;
@@ -40,34 +40,37 @@ export function bringBack(from: string, to: string, kept: readonly string[]): vo
   const holdsKept = kept.some((other) => isWithin(other, to));
 
   if (source?.isDirectory()) {
-    if (target && !target.isDirectory()) unlinkSync(to);
-    if (!target?.isDirectory()) mkdirSync(to);
-    const names = new Set(readdirSync(from));
-    for (const name of readdirSync(to)) {
-      if (!names.has(name)) bringBack(path.join(from, name), path.join(to, name), kept);
-    }
-    for (const name of names) bringBack(path.join(from, name), path.join(to, name), kept);
+    bringFolder(from, to, kept);
     if (!holdsKept) chmodSync(to, (source.mode & 0o777) | 0o700);
-    return;
-  }
-  if (holdsKept) {
-    // a file cannot stand where something must stay
-    if (target?.isDirectory()) {
-      for (const name of readdirSync(to)) {
-        bringBack(path.join(from, name), path.join(to, name), kept);
-      }
-    }
-    return;
-  }
-  if (source?.isSymbolicLink()) {
-    if (target?.isSymbolicLink() && readlinkSync(from) === readlinkSync(to)) return;
-    if (target) rmSync(to, { recursive: true });
-    symlinkSync(readlinkSync(from), to);
-  } else if (source?.isFile()) {
-    copyContent(from, to, target);
-  } else if (target) {
-    rmSync(to, { recursive: true });
-  }
+  } else if (holdsKept) {
+    // A file cannot stand where something must stay.
+    if (target?.isDirectory()) bringEach(readdirSync(to), { from, to, kept });
+  } else if (source?.isSymbolicLink()) bringLink(from, to, target);
+  else if (source?.isFile()) copyContent(from, to, target);
+  else if (target) rmSync(to, { recursive: true });
+}
+
+function bringEach(
+  names: Iterable<string>,
+  { from, to, kept }: { from: string; to: string; kept: readonly string[] },
+): void {
+  for (const name of names) bringBack(path.join(from, name), path.join(to, name), kept);
+}
+
+function bringFolder(from: string, to: string, kept: readonly string[]): void {
+  const target = lstatSync(to, { throwIfNoEntry: false });
+  if (target && !target.isDirectory()) unlinkSync(to);
+  if (!target?.isDirectory()) mkdirSync(to);
+  const names = new Set(readdirSync(from));
+  const gone = readdirSync(to).filter((name) => !names.has(name));
+  bringEach(gone, { from, to, kept });
+  bringEach(names, { from, to, kept });
+}
+
+function bringLink(from: string, to: string, target: Stats | undefined): void {
+  if (target?.isSymbolicLink() && readlinkSync(from) === readlinkSync(to)) return;
+  if (target) rmSync(to, { recursive: true });
+  symlinkSync(readlinkSync(from), to);
 }
 
 function copyContent(from: string, to: string, target: Stats | undefined): void {

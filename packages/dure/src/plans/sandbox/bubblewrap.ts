@@ -3,7 +3,7 @@ import { writeFileSync } from "node:fs";
 import path from "node:path";
 import { promisify } from "node:util";
 import { GATE } from "./gate.ts";
-import { isWithin } from "./mount-plan.ts";
+import { isWithin, type MountEntry } from "./mount-plan.ts";
 import { countsPerNamespace } from "./process-counter.ts";
 import { readyFor } from "./ready-for.ts";
 import { machineControls, TEMPORARY, temporaryEntries } from "./surroundings.ts";
@@ -13,7 +13,7 @@ import type { SandboxSetting } from "./sandbox.ts";
 
 /**
  * Isolation by bubblewrap: the same places as `namespaces`, mounted by a program that may do so
- * where a system keeps namespaces from everybody else. Disposable folders are copied, since
+ * where a system keeps namespaces from all others. Disposable folders are copied, since
  * bubblewrap 0.8 (Debian 12) has no overlays.
  *
  * An ordinary user gets a user namespace; root needs none to mount, and the command then becomes a
@@ -22,20 +22,7 @@ import type { SandboxSetting } from "./sandbox.ts";
 export function openBubblewrap(setting: SandboxSetting): Confiner {
   const bwrap = findTool("bwrap");
   const { user } = setting;
-  const namespaces = [
-    "--unshare-pid",
-    "--unshare-ipc",
-    "--unshare-uts",
-    "--unshare-net",
-    ...(user === undefined ? ["--unshare-user"] : []),
-  ];
-  const power = [
-    "--cap-drop",
-    "ALL",
-    ...(user === undefined
-      ? []
-      : ["CAP_SETUID", "CAP_SETGID", "CAP_SETPCAP"].flatMap((name) => ["--cap-add", name])),
-  ];
+  const enter = [bwrap, ...namespacesFor(user), ...powersFor(user), "--die-with-parent"];
   const gate = [...(user === undefined ? [] : becoming(user)), "/bin/sh", "-c", GATE];
 
   return {
@@ -44,76 +31,91 @@ export function openBubblewrap(setting: SandboxSetting): Confiner {
       const { places, newTemporary } = await readyFor(setting, confinement, folder, door);
       const nothing = path.join(folder, "nothing");
       writeFileSync(nothing, "");
+      const disposable = places.filter(({ look }) => look === "disposable");
       const copies = await copyAll(
-        places.filter(({ look }) => look === "disposable").map((place) => place.path),
+        disposable.map((place) => place.path),
         folder,
       );
-      const named = places.filter(({ look }) => look === "writable" || look === "disposable");
-      /** The copy if the nearest place that may be written is a disposable one. */
-      const source = (at: string): string => {
-        const around = named.findLast((place) => isWithin(at, place.path));
-        const copy = around && copies.get(around.path);
-        return copy === undefined ? at : path.join(copy, path.relative(around!.path, at));
-      };
-
-      const args = [
-        "--ro-bind",
-        "/",
-        "/",
-        "--dev",
-        "/dev",
-        "--perms",
-        "1777",
-        "--tmpfs",
-        "/dev/shm",
-        "--proc",
-        "/proc",
-      ];
-      for (const control of machineControls()) args.push("--ro-bind-try", control, control);
-      if (newTemporary) {
-        args.push("--perms", "1777", "--tmpfs", TEMPORARY);
-        for (const { path: at } of temporaryEntries()) args.push("--ro-bind-try", at, at); // what is gone by then is not shown
-      }
-      const seals: string[] = []; // after all that is mounted in them
-      for (const place of places) {
-        switch (place.look) {
-          case "hidden":
-            if (place.isFolder) {
-              args.push("--tmpfs", place.path);
-              seals.push("--remount-ro", place.path);
-            } else args.push("--ro-bind", nothing, place.path);
-            break;
-          case "readOnly":
-          case "shown":
-            args.push("--ro-bind", place.source ?? place.path, place.path);
-            break;
-          case "writable":
-            args.push("--bind", place.path, place.path);
-            break;
-          case "pinned":
-          case "disposable":
-            args.push("--bind", source(place.path), place.path);
-            break;
-          default:
-            place.look satisfies never;
-        }
-      }
+      const root = [...ROOT, ...controls(), ...(newTemporary ? temporary() : [])];
+      const mounts = mountArguments(places, { nothing, copies });
       return {
-        argv: [
-          bwrap,
-          ...namespaces,
-          ...power,
-          "--die-with-parent",
-          ...args,
-          ...seals,
-          "--",
-          ...gate,
-        ],
+        argv: [...enter, ...root, ...mounts, "--", ...gate],
         hasInit: true,
         countsOwnProcesses: countsPerNamespace(process.getuid?.()),
       };
     },
   };
+}
+
+function namespacesFor(user: number | undefined): readonly string[] {
+  const ofUser = user === undefined ? ["--unshare-user"] : [];
+  return ["--unshare-pid", "--unshare-ipc", "--unshare-uts", "--unshare-net", ...ofUser];
+}
+
+/** Powers of root that the command needs to become a user; it gives them up then. */
+function powersFor(user: number | undefined): readonly string[] {
+  const needed = user === undefined ? [] : ["CAP_SETUID", "CAP_SETGID", "CAP_SETPCAP"];
+  return ["--cap-drop", "ALL", ...needed.flatMap((name) => ["--cap-add", name])];
+}
+
+/** Everything as outside, read-only, with devices and processes of its own. */
+const ROOT = [
+  ...["--ro-bind", "/", "/"],
+  ...["--dev", "/dev"],
+  ...["--perms", "1777", "--tmpfs", "/dev/shm"],
+  ...["--proc", "/proc"],
+];
+
+function controls(): readonly string[] {
+  return machineControls().flatMap((control) => ["--ro-bind-try", control, control]);
+}
+
+/** A new /tmp with the entries of the old one; what is gone by then is not shown. */
+function temporary(): readonly string[] {
+  const entries = temporaryEntries().flatMap(({ path: at }) => ["--ro-bind-try", at, at]);
+  return ["--perms", "1777", "--tmpfs", TEMPORARY, ...entries];
+}
+
+/** @param options.nothing an empty file. */
+function mountArguments(
+  places: readonly MountEntry[],
+  { nothing, copies }: { nothing: string; copies: ReadonlyMap<string, string> },
+): readonly string[] {
+  const named = places.filter(({ look }) => look === "writable" || look === "disposable");
+  /** The copy if the nearest place that may be written is a disposable one. */
+  const source = (at: string): string => {
+    const around = named.findLast((place) => isWithin(at, place.path));
+    const copy = around && copies.get(around.path);
+    return copy === undefined ? at : path.join(copy, path.relative(around!.path, at));
+  };
+
+  const args: string[] = [];
+  // After all that is mounted in them.
+  const seals: string[] = [];
+  for (const place of places) {
+    switch (place.look) {
+      case "hidden":
+        if (place.isFolder) {
+          args.push("--tmpfs", place.path);
+          seals.push("--remount-ro", place.path);
+        } else args.push("--ro-bind", nothing, place.path);
+        break;
+      case "readOnly":
+      case "shown":
+        args.push("--ro-bind", place.source ?? place.path, place.path);
+        break;
+      case "writable":
+        args.push("--bind", place.path, place.path);
+        break;
+      case "pinned":
+      case "disposable":
+        args.push("--bind", source(place.path), place.path);
+        break;
+      default:
+        place.look satisfies never;
+    }
+  }
+  return [...args, ...seals];
 }
 
 /** Takes the last powers from what follows. */

@@ -66,30 +66,69 @@ export function openConfiner(
   promises: Promises,
 ): Sandbox {
   removeAbandoned(setting.folder);
-  const counter = openProcessCounter();
+  return new ConfinedSandbox(confiner, setting, promises);
+}
 
-  const start = async (
+class ConfinedSandbox implements Sandbox {
+  readonly kind: IsolationKind;
+  readonly promises: Promises;
+  readonly #confiner: Confiner;
+  readonly #setting: SandboxSetting;
+  readonly #counter = openProcessCounter();
+
+  constructor(confiner: Confiner, setting: SandboxSetting, promises: Promises) {
+    this.kind = confiner.kind;
+    this.promises = promises;
+    this.#confiner = confiner;
+    this.#setting = setting;
+  }
+
+  async spawn(
     confinement: Confinement,
     command: SandboxCommand,
-    options: SpawnOptions,
-    merged: boolean,
-  ): Promise<Tree> => {
+    options: SpawnOptions = {},
+  ): Promise<Tree> {
+    return this.#start({ confinement, command, options, merged: false });
+  }
+
+  async run(
+    confinement: Confinement,
+    command: SandboxCommand,
+    options: Parameters<Sandbox["run"]>[2] = {},
+  ): Promise<Awaited<ReturnType<Sandbox["run"]>>> {
+    const tree = await this.#start({ confinement, command, options, merged: true });
+    if (command.input === undefined) tree.stdin.end();
+    const kept = new HeadAndTail(command.limits.outputBytes);
+    const decoder = new StringDecoder("utf8");
+    tree.stdout.on("data", (chunk: Buffer) => {
+      kept.add(chunk);
+      const text = decoder.write(chunk);
+      if (text !== "") options.onOutput?.(text);
+    });
+    const drained = new Promise<void>((resolve) => tree.stdout.once("close", resolve));
+    const end = await tree.ended;
+    await within(this.#setting.clock, DRAIN_MS, drained);
+    return {
+      ...end,
+      output: kept.text(),
+      outputTruncated: end.outputTruncated || kept.isTruncated,
+    };
+  }
+
+  async #start(call: StartCall): Promise<Tree> {
+    const { confinement, command, options } = call;
     options.signal?.throwIfAborted();
     checkConfinement(confinement, command);
     try {
-      return await startOnce(confinement, command, options, merged);
+      return await this.#startOnce(call);
     } catch (error) {
       if (options.signal?.aborted || !wasNeverEntered(error)) throw error;
-      return startOnce(confinement, command, options, merged);
+      return this.#startOnce(call);
     }
-  };
+  }
 
-  const startOnce = async (
-    confinement: Confinement,
-    command: SandboxCommand,
-    options: SpawnOptions,
-    merged: boolean,
-  ): Promise<Tree> => {
+  async #startOnce({ confinement, command, options, merged }: StartCall): Promise<Tree> {
+    const setting = this.#setting;
     const folder = mkdtempSync(path.join(setting.folder, `p-${process.pid}-`));
     let enclosure: Enclosure | undefined;
     let wayOut: WayOut | undefined;
@@ -99,19 +138,18 @@ export function openConfiner(
       removeFolder(folder);
     };
     try {
-      const isHeld = promises.network === "enforced";
-      wayOut = isHeld
-        ? await openWayOut({ folder, policy: confinement.network ?? NO_NETWORK, command, setting })
-        : undefined;
-      enclosure = await confiner.enclose(confinement, folder, wayOut?.folder);
-      const throughDoor = wayOut?.command ?? command;
+      if (this.promises.network === "enforced") {
+        const policy = confinement.network ?? NO_NETWORK;
+        wayOut = await openWayOut({ folder, policy, command, setting });
+      }
+      enclosure = await this.#confiner.enclose(confinement, folder, wayOut?.folder);
       return await startTree({
         enclosure,
         confinement,
-        command: throughDoor,
+        command: wayOut?.command ?? command,
         bridge: wayOut?.bridge,
         merged,
-        counter,
+        counter: this.#counter,
         setting,
         options,
         remove,
@@ -120,32 +158,16 @@ export function openConfiner(
       remove();
       throw error;
     }
-  };
+  }
+}
 
-  return {
-    kind: confiner.kind,
-    promises,
-    spawn: (confinement, command, options = {}) => start(confinement, command, options, false),
-    async run(confinement, command, options = {}) {
-      const tree = await start(confinement, command, options, true);
-      if (command.input === undefined) tree.stdin.end();
-      const kept = new HeadAndTail(command.limits.outputBytes);
-      const decoder = new StringDecoder("utf8");
-      tree.stdout.on("data", (chunk: Buffer) => {
-        kept.add(chunk);
-        const text = decoder.write(chunk);
-        if (text !== "") options.onOutput?.(text);
-      });
-      const drained = new Promise<void>((resolve) => tree.stdout.once("close", resolve));
-      const end = await tree.ended;
-      await within(setting.clock, DRAIN_MS, drained);
-      return {
-        ...end,
-        output: kept.text(),
-        outputTruncated: end.outputTruncated || kept.isTruncated,
-      };
-    },
-  };
+/** One call of the sandbox. */
+interface StartCall {
+  readonly confinement: Confinement;
+  readonly command: SandboxCommand;
+  readonly options: SpawnOptions;
+  /** Standard output and error are one stream. */
+  readonly merged: boolean;
 }
 
 /**
@@ -171,7 +193,8 @@ function removeAbandoned(parent: string): void {
 function removeFolder(folder: string): void {
   try {
     for (const layer of readdirSync(folder).filter((name) => name.startsWith("layer-"))) {
-      const work = path.join(folder, layer, "work/work"); // made by overlayfs so that not even its owner may look into it
+      // Overlayfs makes it so that not even its owner may look into it.
+      const work = path.join(folder, layer, "work/work");
       if (lstatSync(work, { throwIfNoEntry: false })?.isDirectory()) chmodSync(work, 0o700);
     }
     rmSync(folder, { recursive: true, force: true, maxRetries: 3 });

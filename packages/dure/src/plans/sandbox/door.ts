@@ -151,7 +151,7 @@ async function listen(
   return opened;
 }
 
-// --- out into the world ------------------------------------------------------------------------------------------------
+// --- out into the world
 
 interface Tunnel {
   readonly socket: Socket;
@@ -188,7 +188,14 @@ async function tunnel(
 function refuseTunnel(socket: Socket, status: number, because: string): void {
   const body = `dure: ${because}\n`;
   socket.end(
-    `HTTP/1.1 ${status} Refused\r\ncontent-type: text/plain\r\ncontent-length: ${Buffer.byteLength(body)}\r\nconnection: close\r\n\r\n${body}`,
+    [
+      `HTTP/1.1 ${status} Refused`,
+      "content-type: text/plain",
+      `content-length: ${Buffer.byteLength(body)}`,
+      "connection: close",
+      "",
+      body,
+    ].join("\r\n"),
   );
 }
 
@@ -242,7 +249,8 @@ async function wayTo(order: DoorOrder, target: Target | undefined): Promise<Way>
     allowed: way.open,
     because: way.open ? undefined : way.because,
   };
-  const line = `a worker asked for ${target.host}:${target.port}: ${way.open ? "allowed" : `refused, ${way.because}`}`;
+  const answer = way.open ? "allowed" : `refused, ${way.because}`;
+  const line = `a worker asked for ${target.host}:${target.port}: ${answer}`;
   if (way.open) logger.info(noted, line);
   else logger.warn(noted, line);
   return way;
@@ -344,7 +352,7 @@ function say(response: ServerResponse, status: number, because: string): void {
     .end(`dure: ${because}\n`);
 }
 
-// --- to dure -----------------------------------------------------------------------------------------------------------
+// --- to dure
 
 /**
  * The three hooks of the very step, with its own token. No other route, no other method, no header

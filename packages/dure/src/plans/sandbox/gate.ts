@@ -7,7 +7,12 @@ import type { SandboxCommand } from "./sandbox.ts";
  * variables (LD_PRELOAD) reaches a program with privileges. A script that ends too early, because
  * dure has died, is not run.
  */
-export const GATE = `echo ready >&3; script=$(cat <&3); case $script in *': end') eval "$script";; esac; exit 125`;
+export const GATE = [
+  "echo ready >&3",
+  "script=$(cat <&3)",
+  `case $script in *': end') eval "$script";; esac`,
+  "exit 125",
+].join("; ");
 
 /** The environment of everything before the command. */
 export const GATE_ENV = {
@@ -24,7 +29,7 @@ export interface GateOrder {
   /** stderr goes where stdout goes, so that their order is kept. */
   readonly merged: boolean;
   /** RLIMIT_NPROC, where it counts no processes but those of this tree. */
-  readonly processes?: number;
+  readonly processes?: number | undefined;
   /** Runs beside the command and writes `up` to descriptor 3 once the command may begin. */
   readonly bridge?: readonly string[] | undefined;
 }
@@ -42,27 +47,40 @@ export function gateScript(order: GateOrder): string {
     .filter(([name]) => !canExport(name))
     .map(([name, value]) => `${name}=${value}`);
 
-  return [
+  const program = odd.length > 0 ? ["/usr/bin/env", ...odd, ...words] : words;
+  const errors = order.merged ? " 2>&1" : "";
+  const lines = [
     `unset LC_ALL`,
     `ulimit -c 0 2>/dev/null`,
-    `ulimit -f ${Math.ceil(limits.fileBytes / 512)} 2>/dev/null`, // in blocks of 512 bytes; source: POSIX ulimit
-    ...(order.processes === undefined
-      ? []
-      : [`{ ulimit -u ${order.processes} || ulimit -p ${order.processes}; } 2>/dev/null`]), // bash, dash
-    `cd -- ${quote(order.cwd)} 2>/dev/null || { echo failed cwd >&3; exit 125; }`,
+    // In blocks of 512 bytes. Source: POSIX ulimit.
+    `ulimit -f ${Math.ceil(limits.fileBytes / 512)} 2>/dev/null`,
+    order.processes !== undefined && limitProcesses(order.processes),
+    `cd -- ${quote(order.cwd)} 2>/dev/null || ${saying("failed cwd")}`,
     `unset OLDPWD`,
-    ...(order.bridge === undefined
-      ? []
-      : [
-          `[ "$(/usr/bin/env -i ${order.bridge.map(quote).join(" ")} 2>/dev/null 3>&1 >/dev/null &)" = up ] || { echo failed network >&3; exit 125; }`,
-        ]),
-    ...(order.command.env["PATH"] === undefined ? ["unset PATH"] : []),
+    order.bridge !== undefined && `${bridgeIsUp(order.bridge)} || ${saying("failed network")}`,
+    order.command.env["PATH"] === undefined && "unset PATH",
     ...plain.map(([name, value]) => `export ${name}=${quote(value)}`),
-    `command -v -- ${quote(words[0] ?? "")} >/dev/null || { echo failed command >&3; exit 125; }`,
+    `command -v -- ${quote(words[0] ?? "")} >/dev/null || ${saying("failed command")}`,
     `echo started >&3`,
-    `exec ${[...(odd.length > 0 ? ["/usr/bin/env", ...odd] : []), ...words].map(quote).join(" ")} 3>&-${order.merged ? " 2>&1" : ""}`,
+    `exec ${program.map(quote).join(" ")} 3>&-${errors}`,
     `: end`,
-  ].join("\n");
+  ];
+  return lines.filter((line) => line !== false).join("\n");
+}
+
+function saying(word: string): string {
+  return `{ echo ${word} >&3; exit 125; }`;
+}
+
+/** bash takes the one letter, dash the other. */
+function limitProcesses(most: number): string {
+  return `{ ulimit -u ${most} || ulimit -p ${most}; } 2>/dev/null`;
+}
+
+/** Starts the bridge beside the command; true once it has said so. */
+function bridgeIsUp(bridge: readonly string[]): string {
+  const start = `/usr/bin/env -i ${bridge.map(quote).join(" ")} 2>/dev/null 3>&1 >/dev/null &`;
+  return `[ "$(${start})" = up ]`;
 }
 
 /** A word of sh. Pure. */

@@ -9,7 +9,7 @@ import type { Confinement } from "./sandbox.ts";
 /** How one place looks inside. `shown`: as outside, read-only; `pinned`: as the rule around it. */
 export type Look = "hidden" | "readOnly" | "disposable" | "writable" | "shown" | "pinned";
 
-export interface Place {
+export interface MountEntry {
   readonly path: string;
   /** Where it lies outside. Absent: at the same path. */
   readonly source?: string | undefined;
@@ -42,59 +42,89 @@ export type KindOf = (path: string) => "folder" | "file" | undefined;
 
 /**
  * The places of a confinement. Pure but for `kindOf`. Folders between a writable place and a
- * protected one in it are pinned: a folder that is a mount cannot be renamed, so nobody can put
+ * protected one in it are pinned: a folder that is a mount cannot be renamed, so no process can put
  * another one in its place.
  */
 export function planPlaces(
   confinement: Confinement,
   always: { readonly hidden: readonly string[]; readonly shown: readonly string[] },
   kindOf: KindOf,
-): readonly Place[] {
-  const looks = new Map<string, Look>();
-  const claim = (at: string, look: Look): void => {
+): readonly MountEntry[] {
+  const looks = claimAll(confinement, always);
+  dropHiddenTwice(looks);
+  pinBetween(looks);
+
+  const present = byDepth(looks.keys()).flatMap((at) => {
+    const kind = kindOf(at);
+    if (kind === undefined) return [];
+    return [{ path: at, look: looks.get(at)!, isFolder: kind === "folder" }];
+  });
+  const skeletons = skeletonsOf(present, looks);
+  return present.map((entry) => ({ ...entry, skeleton: skeletons.get(entry.path) ?? [] }));
+}
+
+type Looks = Map<string, Look>;
+
+function claim(looks: Looks, look: Look, paths: readonly string[]): void {
+  for (const at of paths) {
     const before = looks.get(at);
     if (before === undefined || STRENGTH.indexOf(look) < STRENGTH.indexOf(before)) {
       looks.set(at, look);
     }
-  };
-  for (const at of confinement.writable) claim(at, "writable");
-  for (const at of confinement.disposable) claim(at, "disposable");
-  for (const at of confinement.readOnly) claim(at, "readOnly");
-  for (const at of [...confinement.hidden, ...always.hidden]) claim(at, "hidden");
-
-  if (!looks.has(confinement.cwd) && enclosing(confinement.cwd, looks)?.look === "hidden") {
-    claim(confinement.cwd, "shown");
   }
-  for (const at of always.shown) claim(at, "shown");
+}
 
-  // What lies in something hidden is hidden with it, unless a rule opens it again.
+/** The strongest look that a rule gives each path. */
+function claimAll(
+  { cwd, writable, disposable, readOnly, hidden }: Confinement,
+  always: { readonly hidden: readonly string[]; readonly shown: readonly string[] },
+): Looks {
+  const looks: Looks = new Map();
+  claim(looks, "writable", writable);
+  claim(looks, "disposable", disposable);
+  claim(looks, "readOnly", readOnly);
+  claim(looks, "hidden", [...hidden, ...always.hidden]);
+  const isCwdHidden = !looks.has(cwd) && enclosing(cwd, looks)?.look === "hidden";
+  if (isCwdHidden) claim(looks, "shown", [cwd]);
+  claim(looks, "shown", always.shown);
+  return looks;
+}
+
+/** What lies in something hidden is hidden with it, unless a rule opens it again. */
+function dropHiddenTwice(looks: Looks): void {
   for (const at of byDepth(looks.keys())) {
     if (looks.get(at) === "hidden" && enclosing(at, looks)?.look === "hidden") looks.delete(at);
   }
+}
+
+const PROTECTED: readonly Look[] = ["hidden", "readOnly", "disposable"];
+
+/** Pins the folders between a place that may be written and a protected one in it. */
+function pinBetween(looks: Looks): void {
   for (const [at, look] of [...looks]) {
-    if (look !== "hidden" && look !== "readOnly" && look !== "disposable") continue;
+    if (!PROTECTED.includes(look)) continue;
     const around = enclosing(at, looks);
     if (around?.look !== "writable" && around?.look !== "disposable") continue;
     for (let between = path.dirname(at); between !== around.path; between = path.dirname(between)) {
-      claim(between, "pinned");
+      claim(looks, "pinned", [between]);
     }
   }
+}
 
-  const present = byDepth(looks.keys()).flatMap((at) => {
-    const kind = kindOf(at);
-    return kind === undefined
-      ? []
-      : [{ path: at, look: looks.get(at)!, isFolder: kind === "folder" }];
-  });
+/** What must be there in each hidden place so that the places in it can be mounted. */
+function skeletonsOf(
+  present: readonly Omit<MountEntry, "skeleton">[],
+  looks: Looks,
+): Map<string, SkeletonEntry[]> {
   const skeletons = new Map<string, SkeletonEntry[]>();
-  for (const place of present) {
-    const around = enclosing(place.path, looks);
+  for (const entry of present) {
+    const around = enclosing(entry.path, looks);
     if (around?.look !== "hidden") continue;
     const skeleton = skeletons.get(around.path) ?? [];
-    skeleton.push({ path: path.relative(around.path, place.path), isFolder: place.isFolder });
+    skeleton.push({ path: path.relative(around.path, entry.path), isFolder: entry.isFolder });
     skeletons.set(around.path, skeleton);
   }
-  return present.map((place) => ({ ...place, skeleton: skeletons.get(place.path) ?? [] }));
+  return skeletons;
 }
 
 /**
@@ -105,15 +135,14 @@ function enclosing(
   at: string,
   looks: ReadonlyMap<string, Look>,
 ): { path: string; look: Look } | undefined {
-  for (
-    let folder = path.dirname(at), below = at;
-    folder !== below;
-    below = folder, folder = path.dirname(folder)
-  ) {
+  let below = at;
+  for (;;) {
+    const folder = path.dirname(below);
+    if (folder === below) return undefined;
     const look = looks.get(folder);
     if (look !== undefined && look !== "pinned") return { path: folder, look };
+    below = folder;
   }
-  return undefined;
 }
 
 /** Whether `inner` is `outer` or lies in it. Pure. */

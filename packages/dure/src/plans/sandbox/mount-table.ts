@@ -5,7 +5,7 @@ import { isWithin } from "./mount-plan.ts";
 export interface Mount {
   readonly at: string;
   /**
-   * Those that a new mount must keep, because the kernel locks them for whoever is in a user
+   * Those that a new mount must keep, because the kernel locks them for a process in a user
    * namespace.
    */
   readonly flags: readonly string[];

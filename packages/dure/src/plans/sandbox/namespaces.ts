@@ -9,7 +9,7 @@ import {
 } from "node:fs";
 import path from "node:path";
 import { GATE, quote } from "./gate.ts";
-import { isWithin } from "./mount-plan.ts";
+import { isWithin, type MountEntry } from "./mount-plan.ts";
 import { mountOf, ownMounts, tableLine, type Mount } from "./mount-table.ts";
 import { countsPerNamespace } from "./process-counter.ts";
 import { findTool } from "./tools.ts";
@@ -29,11 +29,12 @@ import type { SandboxSetting } from "./sandbox.ts";
  * Isolation by util-linux alone. A first process may mount: it builds a root of its own, in which
  * everything is read-only but what the confinement says, and runs the command without that power.
  * An ordinary user has it in a user namespace; the command runs in a second one inside it, to which
- * those mounts belong to somebody else. Root has it anyway; the command becomes a user that owns
+ * those mounts belong to another user. Root has it anyway; the command becomes a user that owns
  * nothing, and a namespace which that user makes cannot undo the mounts either: to the kernel they
  * are locked.
  *
- *     dure → setpriv (dies with dure) → unshare (mount, pid, net) → sh, the first process: mounts → setpriv → gate → command
+ *     dure → setpriv (dies with dure) → unshare (mount, pid, net)
+ *       → sh, the first process: mounts → setpriv → gate → command
  */
 export function openNamespaces(setting: SandboxSetting): Confiner {
   const tools = {
@@ -62,56 +63,53 @@ export function openNamespaces(setting: SandboxSetting): Confiner {
     kind: "namespaces",
     async enclose(confinement, folder, door): Promise<Enclosure> {
       const surroundings = await readyFor(setting, confinement, folder, door);
-      const table = mountTables({
-        surroundings,
-        devices,
-        folder,
-        mounts: ownMounts(),
-        user: setting.user,
-      });
-      const before = path.join(folder, "before.tab");
-      const after = path.join(folder, "after.tab");
-      writeFileSync(before, table.before.join("\n") + "\n");
-      writeFileSync(after, table.after.join("\n") + "\n");
+      const { user } = setting;
+      const parts = { surroundings, devices, folder, mounts: ownMounts(), user };
       const script = path.join(folder, "enter.sh");
-      const mountAll = (file: string): string => `${tools.mount} --all --fstab ${quote(file)}`;
-      writeFileSync(
-        script,
-        [
-          "set -e",
-          "umask 022",
-          `${tools.ip} link set lo up`,
-          mountAll(before),
-          `mkdir -p -m 1777 ${table.folders.map(quote).join(" ")}`,
-          ...table.files.map((file) => `: >${quote(file)}`),
-          mountAll(after),
-          `cd ${quote(table.root)}`,
-          `${tools.pivot} . .`,
-          `${tools.umount} -l .`,
-          "cd /",
-          "umask 022",
-          "set +e",
-          inner.map(quote).join(" "),
-          "exit $?", // without it this shell would become the command and be the first process no more
-        ].join("\n"),
-      );
+      writeFileSync(script, enterScript(mountTables(parts), { folder, tools, inner }));
+      const unshare = [tools.unshare, ...power, ...own, "--"];
       return {
-        argv: [
-          tools.setpriv,
-          "--pdeathsig=KILL",
-          "--",
-          tools.unshare,
-          ...power,
-          ...own,
-          "--",
-          "/bin/sh",
-          script,
-        ],
+        argv: [tools.setpriv, "--pdeathsig=KILL", "--", ...unshare, "/bin/sh", script],
         hasInit: true,
         countsOwnProcesses: countsPerNamespace(process.getuid?.()),
       };
     },
   };
+}
+
+/** Writes the mount tables into the folder; gives what the first process does. */
+function enterScript(
+  table: MountTables,
+  options: {
+    folder: string;
+    tools: Readonly<Record<"ip" | "mount" | "umount" | "pivot", string>>;
+    inner: readonly string[];
+  },
+): string {
+  const { folder, tools, inner } = options;
+  const mountAll = (name: string, lines: readonly string[]): string => {
+    const file = path.join(folder, name);
+    writeFileSync(file, lines.join("\n") + "\n");
+    return `${tools.mount} --all --fstab ${quote(file)}`;
+  };
+  return [
+    "set -e",
+    "umask 022",
+    `${tools.ip} link set lo up`,
+    mountAll("before.tab", table.before),
+    `mkdir -p -m 1777 ${table.folders.map(quote).join(" ")}`,
+    ...table.files.map((file) => `: >${quote(file)}`),
+    mountAll("after.tab", table.after),
+    `cd ${quote(table.root)}`,
+    `${tools.pivot} . .`,
+    `${tools.umount} -l .`,
+    "cd /",
+    "umask 022",
+    "set +e",
+    inner.map(quote).join(" "),
+    // Without it this shell would become the command and be the first process no more.
+    "exit $?",
+  ].join("\n");
 }
 
 /** Comes before the gate: takes every power from it. */
@@ -196,155 +194,180 @@ interface TableParts {
  * What to mount, in tables for `mount --all`: one process mounts hundreds of places in some
  * milliseconds.
  */
-function mountTables({ surroundings, devices, folder, mounts, user }: TableParts): MountTables {
-  const root = path.join(folder, "root");
-  mkdirSync(root);
-  const at = (place: string): string => path.join(root, place);
-  const flagsAt = (place: string): readonly string[] => mountOf(place, mounts)?.flags ?? [];
-  const covers = surroundings.places
-    .filter(({ look }) => look === "hidden")
-    .map((place) => place.path);
-  const stays = (mount: Mount): boolean =>
-    !covers.some((cover) => mount.at !== "/" && isWithin(mount.at, cover));
+function mountTables(parts: TableParts): MountTables {
+  const drawing = new TableDrawing(parts);
+  drawing.addDevices();
+  if (parts.surroundings.newTemporary) drawing.addTemporary();
+  for (const [index, entry] of parts.surroundings.places.entries()) drawing.add(entry, index);
+  return drawing;
+}
 
-  const before = [
-    tableLine("/", root, "none", ["rbind"]),
-    ...mounts
+/** The tables while they are made: a line after the other. */
+class TableDrawing implements MountTables {
+  readonly root: string;
+  readonly before: readonly string[];
+  readonly folders: string[] = [];
+  readonly files = [`${STAGE}/nothing`];
+  readonly after: string[] = [];
+  readonly #parts: TableParts;
+
+  constructor(parts: TableParts) {
+    this.#parts = parts;
+    this.root = path.join(parts.folder, "root");
+    mkdirSync(this.root);
+    this.before = this.#rootLines();
+  }
+
+  /** /proc, /dev and what belongs to them. */
+  addDevices(): void {
+    const quiet = ["bind", "ro", ...QUIET, "noexec"];
+    const device = ["bind", "nosuid", "noexec", ...this.#flagsAt("/dev")];
+    const terminals = ["newinstance", "ptmxmode=0666", "mode=620", "nosuid", "noexec"];
+    this.after.push(
+      tableLine(OURS, this.#at("/proc"), "proc", [...QUIET, "noexec"]),
+      ...machineControls().map((at) => tableLine(this.#at(at), this.#at(at), "none", quiet)),
+      tableLine(this.#parts.devices, this.#at("/dev"), "none", ["bind", "ro", "nosuid", "noexec"]),
+      ...DEVICES.map((name) => tableLine(`/dev/${name}`, this.#at(`/dev/${name}`), "none", device)),
+      tableLine(OURS, this.#at("/dev/pts"), "devpts", terminals),
+      tableLine(OURS, this.#at("/dev/shm"), "tmpfs", ["mode=1777", MEMORY, ...QUIET]),
+    );
+  }
+
+  /** A new /tmp, in which everything of the old one is seen. */
+  addTemporary(): void {
+    const { mounts } = this.#parts;
+    const isMountedIn = mounts.some(({ at }) => at !== TEMPORARY && isWithin(at, TEMPORARY));
+    if (isMountedIn) this.#addTemporaryEntries();
+    else {
+      this.folders.push(`${STAGE}/old-tmp`, `${STAGE}/tmp/upper`, `${STAGE}/tmp/work`);
+      this.after.push(tableLine(TEMPORARY, `${STAGE}/old-tmp`, "none", ["rbind"]));
+      this.after.push(overlayLine(this.#at(TEMPORARY), `${STAGE}/old-tmp`, `${STAGE}/tmp`));
+    }
+  }
+
+  /** One place of the confinement, the `index`th. */
+  add(entry: MountEntry, index: number): void {
+    const target = this.#at(entry.path);
+    switch (entry.look) {
+      case "hidden":
+        this.#hide(entry, index);
+        break;
+      case "readOnly":
+      case "shown":
+        this.#bind(entry.path, ["ro"], { source: entry.source });
+        break;
+      case "writable":
+        this.#bind(entry.path, ["rw"]);
+        break;
+      case "pinned":
+        this.after.push(
+          tableLine(target, target, "none", ["rbind", ...QUIET, ...this.#flagsAt(entry.path)]),
+        );
+        break;
+      case "disposable":
+        this.#layOver(entry, index);
+        break;
+      default:
+        entry.look satisfies never;
+    }
+  }
+
+  /** The new root: all of the old one, read-only, without what lies below hidden places. */
+  #rootLines(): string[] {
+    const { surroundings, mounts } = this.#parts;
+    const covers = surroundings.places.filter(({ look }) => look === "hidden");
+    const stays = (mount: Mount): boolean =>
+      mount.at === "/" || !covers.some((cover) => isWithin(mount.at, cover.path));
+    const remounts = mounts
       .filter(stays)
       .map((mount) =>
-        tableLine("none", at(mount.at), "none", [
+        tableLine("none", this.#at(mount.at), "none", [
           "remount",
           "bind",
           "ro",
           ...QUIET,
           ...mount.flags,
         ]),
-      ),
-    tableLine(OURS, STAGE, "tmpfs", ["mode=755", MEMORY]),
-  ];
+      );
+    return [
+      tableLine("/", this.root, "none", ["rbind"]),
+      ...remounts,
+      tableLine(OURS, STAGE, "tmpfs", ["mode=755", MEMORY]),
+    ];
+  }
 
-  const folders: string[] = [];
-  const files = [`${STAGE}/nothing`];
-  const after = [
-    tableLine(OURS, at("/proc"), "proc", [...QUIET, "noexec"]),
-    ...machineControls().map((control) =>
-      tableLine(at(control), at(control), "none", ["bind", "ro", ...QUIET, "noexec"]),
-    ),
-    tableLine(devices, at("/dev"), "none", ["bind", "ro", "nosuid", "noexec"]),
-    ...DEVICES.map((device) =>
-      tableLine(`/dev/${device}`, at(`/dev/${device}`), "none", [
-        "bind",
-        "nosuid",
-        "noexec",
-        ...flagsAt("/dev"),
-      ]),
-    ),
-    tableLine(OURS, at("/dev/pts"), "devpts", [
-      "newinstance",
-      "ptmxmode=0666",
-      "mode=620",
-      "nosuid",
-      "noexec",
-    ]),
-    tableLine(OURS, at("/dev/shm"), "tmpfs", ["mode=1777", MEMORY, ...QUIET]),
-  ];
+  /**
+   * Overlayfs takes no folder in which something is mounted that a user namespace has inherited; so
+   * its entries are shown one by one, read-only.
+   */
+  #addTemporaryEntries(): void {
+    const { places } = this.#parts.surroundings;
+    const named = places.filter((place) => path.dirname(place.path) === TEMPORARY);
+    const entries = new Map([...temporaryEntries(), ...named].map((entry) => [entry.path, entry]));
+    this.folders.push(`${STAGE}/tmp`);
+    this.after.push(tableLine(`${STAGE}/tmp`, this.#at(TEMPORARY), "none", ["bind", ...QUIET]));
+    for (const entry of entries.values()) {
+      (entry.isFolder ? this.folders : this.files).push(`${STAGE}${entry.path}`);
+      // What is gone by then is not shown.
+      this.#bind(entry.path, ["ro"], { more: ["nofail"] });
+    }
+  }
 
   /** As outside, with all that is mounted in it. */
-  const bind = (
+  #bind(
     place: string,
     access: readonly string[],
     { more = [], source }: { more?: readonly string[]; source?: string | undefined } = {},
-  ): void => {
-    after.push(
-      tableLine(source ?? place, at(place), "none", [
-        "rbind",
-        ...access,
-        ...QUIET,
-        ...flagsAt(source ?? place),
-        ...more,
-      ]),
-    );
-    if (source !== undefined) return; // a folder of ours, in which nothing is mounted
-    for (const mount of mounts.filter((mount) => isWithin(mount.at, place))) {
-      after.push(
-        tableLine("none", at(mount.at), "none", [
-          "remount",
-          "bind",
-          ...access,
-          ...QUIET,
-          ...mount.flags,
-        ]),
-      );
+  ): void {
+    const from = source ?? place;
+    const flags = [...access, ...QUIET, ...this.#flagsAt(from), ...more];
+    this.after.push(tableLine(from, this.#at(place), "none", ["rbind", ...flags]));
+    // In a folder of dure's own nothing is mounted.
+    if (source !== undefined) return;
+    for (const mount of this.#parts.mounts.filter(({ at }) => isWithin(at, place))) {
+      const again = ["remount", "bind", ...access, ...QUIET, ...mount.flags];
+      this.after.push(tableLine("none", this.#at(mount.at), "none", again));
     }
-  };
-
-  const isMountedIn = mounts.some(
-    (mount) => mount.at !== TEMPORARY && isWithin(mount.at, TEMPORARY),
-  );
-  if (surroundings.newTemporary && isMountedIn) {
-    // Overlayfs takes no folder in which something is mounted that a user namespace has inherited;
-    // so its entries are shown one by one, read-only.
-    const entries = new Map(
-      [
-        ...temporaryEntries(),
-        ...surroundings.places.filter((place) => path.dirname(place.path) === TEMPORARY),
-      ].map((entry) => [entry.path, entry]),
-    );
-    folders.push(`${STAGE}/tmp`);
-    after.push(tableLine(`${STAGE}/tmp`, at(TEMPORARY), "none", ["bind", ...QUIET]));
-    for (const entry of entries.values()) {
-      (entry.isFolder ? folders : files).push(`${STAGE}${entry.path}`);
-      bind(entry.path, ["ro"], { more: ["nofail"] }); // what is gone by then is not shown
-    }
-  } else if (surroundings.newTemporary) {
-    folders.push(`${STAGE}/old-tmp`, `${STAGE}/tmp/upper`, `${STAGE}/tmp/work`);
-    after.push(tableLine(TEMPORARY, `${STAGE}/old-tmp`, "none", ["rbind"]));
-    after.push(overlayLine(at(TEMPORARY), `${STAGE}/old-tmp`, `${STAGE}/tmp`));
   }
 
-  for (const [index, place] of surroundings.places.entries()) {
-    const target = at(place.path);
+  #hide(entry: MountEntry, index: number): void {
+    const target = this.#at(entry.path);
     const part = `${STAGE}/${index}`;
-    switch (place.look) {
-      case "hidden":
-        if (!place.isFolder) {
-          after.push(tableLine(`${STAGE}/nothing`, target, "none", ["bind", "ro", ...QUIET]));
-          break;
-        }
-        folders.push(part);
-        for (const entry of place.skeleton) {
-          const made = path.join(part, entry.path);
-          folders.push(entry.isFolder ? made : path.dirname(made));
-          if (!entry.isFolder) files.push(made);
-        }
-        after.push(tableLine(part, target, "none", ["bind", "ro", ...QUIET]));
-        break;
-      case "readOnly":
-      case "shown":
-        bind(place.path, ["ro"], { source: place.source });
-        break;
-      case "writable":
-        bind(place.path, ["rw"]);
-        break;
-      case "pinned":
-        after.push(tableLine(target, target, "none", ["rbind", ...QUIET, ...flagsAt(place.path)]));
-        break;
-      case "disposable": {
-        const layer = path.join(folder, `layer-${index}`); // on disk: what a test run writes may be larger than the memory
-        mkdirSync(path.join(layer, "upper"), { recursive: true });
-        mkdirSync(path.join(layer, "work"));
-        if (user !== undefined) likeOriginal(place.path, path.join(layer, "upper"));
-        folders.push(`${part}/lower`, `${part}/layer`);
-        after.push(tableLine(place.path, `${part}/lower`, "none", ["rbind"]));
-        after.push(tableLine(layer, `${part}/layer`, "none", ["rbind"]));
-        after.push(overlayLine(target, `${part}/lower`, `${part}/layer`));
-        break;
+    const source = entry.isFolder ? part : `${STAGE}/nothing`;
+    if (entry.isFolder) {
+      this.folders.push(part);
+      for (const inner of entry.skeleton) {
+        const made = path.join(part, inner.path);
+        this.folders.push(inner.isFolder ? made : path.dirname(made));
+        if (!inner.isFolder) this.files.push(made);
       }
-      default:
-        place.look satisfies never;
     }
+    this.after.push(tableLine(source, target, "none", ["bind", "ro", ...QUIET]));
   }
-  return { root, before, folders, files, after };
+
+  /** What is written to the place goes to a layer that is thrown away. */
+  #layOver(entry: MountEntry, index: number): void {
+    const { folder, user } = this.#parts;
+    const part = `${STAGE}/${index}`;
+    // On disk: what a test run writes may be larger than the memory.
+    const layer = path.join(folder, `layer-${index}`);
+    mkdirSync(path.join(layer, "upper"), { recursive: true });
+    mkdirSync(path.join(layer, "work"));
+    if (user !== undefined) likeOriginal(entry.path, path.join(layer, "upper"));
+    this.folders.push(`${part}/lower`, `${part}/layer`);
+    this.after.push(tableLine(entry.path, `${part}/lower`, "none", ["rbind"]));
+    this.after.push(tableLine(layer, `${part}/layer`, "none", ["rbind"]));
+    this.after.push(overlayLine(this.#at(entry.path), `${part}/lower`, `${part}/layer`));
+  }
+
+  /** A path as it is below the new root. */
+  #at(place: string): string {
+    return path.join(this.root, place);
+  }
+
+  #flagsAt(place: string): readonly string[] {
+    return mountOf(place, this.#parts.mounts)?.flags ?? [];
+  }
 }
 
 /** The root of an overlay is that of its upper folder: it belongs to whom the original belongs. */

@@ -78,9 +78,10 @@ export function decideHost(target: Target, policy: NetworkPolicy): Reach {
   if (policy.kind === "open" || (rules.length > 0 && WEB_PORTS.includes(target.port))) {
     return { allowed: true, isNamed: false };
   }
+  const named = policy.hosts.join(", ") || "none named";
   return {
     allowed: false,
-    because: `it is not among the hosts of this process (policy provider: ${policy.hosts.join(", ") || "none named"})`,
+    because: `it is not among the hosts of this process (policy provider: ${named})`,
   };
 }
 

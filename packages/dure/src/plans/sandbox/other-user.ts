@@ -15,10 +15,10 @@ import type { Confiner, Enclosure } from "./confiner.ts";
 import type { Confinement, SandboxSetting } from "./sandbox.ts";
 
 /**
- * Isolation where there are no namespaces but we are root: the command runs as a user that nobody
- * else is, on copies of the folders it works in, which hold only what it may see; what it owns is
+ * Isolation where there are no namespaces but dure runs as root: the command runs as a user of its
+ * own, on copies of the folders it works in, which hold only what it may see; what it owns is
  * brought back after its end. Outside of the copies the file modes decide, so nothing hidden there
- * may be open to everybody. It has a network of its own; where root may make none this kind is not
+ * may be open to all users. It has a network of its own; where root may make none this kind is not
  * taken. Sockets of the file system stay as open as their modes are.
  */
 export function openOtherUser(setting: SandboxSetting): Confiner {
@@ -27,7 +27,7 @@ export function openOtherUser(setting: SandboxSetting): Confiner {
       class: "unavailable",
     });
   }
-  const setpriv = findTool("setpriv");
+  const become = becomeUser(findTool("setpriv"));
   const ownNetwork = mayHaveNetworks() ? [findTool("unshare"), "--net", "--"] : [];
   const lo = ownNetwork.length > 0 ? `${findTool("ip")} link set lo up; ` : "";
   const copiesAt = isOpenToAll(setting.folder) ? setting.folder : realpathSync(tmpdir());
@@ -35,75 +35,119 @@ export function openOtherUser(setting: SandboxSetting): Confiner {
   return {
     kind: "other-user",
     async enclose(confinement, _folder, door): Promise<Enclosure> {
-      const roots = rootsOf(confinement);
-      refuseOpenSecrets(
-        [
-          ...confinement.hidden,
-          ...setting.hidden,
-          ...secretsOf(setting.home, setting.allowSecrets),
-        ],
-        roots,
-      );
-      const copies = mkdtempSync(path.join(copiesAt, "dure-copy-")); // 0700: nobody gets in before all is in order
-      const copyOf = new Map(roots.map((root, index) => [root, path.join(copies, String(index))]));
-      const inCopy = (at: string): string => {
-        const root = roots.find((root) => isWithin(at, root));
-        return root === undefined ? at : path.join(copyOf.get(root)!, path.relative(root, at));
-      };
-      for (const [root, copy] of copyOf) {
-        await run("cp", ["--archive", "--reflink=auto", "--", root, copy]);
-      }
-      for (const hidden of confinement.hidden) {
-        const at = inCopy(hidden);
-        if (at !== hidden) rmSync(at, { recursive: true, force: true });
-      }
-
+      const secrets = secretsOf(setting.home, setting.allowSecrets);
+      const closed = [...confinement.hidden, ...setting.hidden, ...secrets];
+      refuseOpenSecrets(closed, rootsOf(confinement));
+      const copies = await Copies.make(confinement, copiesAt);
       return {
-        argv: [
-          ...ownNetwork,
-          "/bin/sh",
-          "-c",
-          `${lo}read -r user <&3 && exec ${setpriv} --reuid="$user" --regid="$user" --clear-groups --no-new-privs --inh-caps=-all --bounding-set=-all --pdeathsig=KILL -- /bin/sh -c "$0"`,
-          GATE,
-        ],
+        argv: [...ownNetwork, "/bin/sh", "-c", `${lo}${become}`, GATE],
         hasInit: false,
         countsOwnProcesses: true,
         inside: (text) =>
-          roots.reduce(
-            (changed, root) => replacePath(changed, root, copyOf.get(root)!),
-            door === undefined ? text : replacePath(text, DOOR_INSIDE, door),
-          ),
+          copies.renamed(door === undefined ? text : replacePath(text, DOOR_INSIDE, door)),
         async admit(pid) {
           const user = userOf(pid);
-          if (hasProcesses(user)) {
-            throw new DureError("SANDBOX_USER_TAKEN", `User ${user} has processes already.`, {
-              class: "conflict",
-              hint: "Start again: the next process gets another one.",
-            });
-          }
-          for (const copy of copyOf.values()) await run("chmod", ["-R", "go+rX,go-w", "--", copy]);
-          const kept = confinement.readOnly.map(inCopy);
-          for (const at of [...confinement.writable, ...confinement.disposable].map(inCopy)) {
-            give(at, user, kept);
-          }
-          chmodSync(copies, 0o711);
+          refuseTaken(user);
+          await copies.giveTo(user);
           if (door !== undefined) openDoorTo(user, door);
           return `${user}\n`;
         },
-        async settle() {
-          const kept = [...confinement.readOnly, ...confinement.hidden, ...confinement.disposable];
-          for (const at of confinement.writable) {
-            bringBack(
-              inCopy(at),
-              at,
-              kept.filter((other) => other !== at && isWithin(other, at)),
-            );
-          }
-        },
-        discard: () => rmSync(copies, { recursive: true, force: true, maxRetries: 3 }),
+        settle: () => copies.bringBack(),
+        discard: () => copies.remove(),
       };
     },
   };
+}
+
+/** Reads the user from the gate's channel and becomes it, without any power. */
+function becomeUser(setpriv: string): string {
+  const powerless = "--clear-groups --no-new-privs --inh-caps=-all --bounding-set=-all";
+  return [
+    "read -r user <&3 &&",
+    `exec ${setpriv} --reuid="$user" --regid="$user" ${powerless} --pdeathsig=KILL --`,
+    '/bin/sh -c "$0"',
+  ].join(" ");
+}
+
+function refuseTaken(user: number): void {
+  if (!hasProcesses(user)) return;
+  throw new DureError("SANDBOX_USER_TAKEN", `User ${user} has processes already.`, {
+    class: "conflict",
+    hint: "Start again: the next process gets another one.",
+  });
+}
+
+/** Copies of the folders that one command works in. */
+class Copies {
+  readonly #confinement: Confinement;
+  readonly #folder: string;
+  /** Each folder and its copy. */
+  readonly #copyOf: ReadonlyMap<string, string>;
+
+  /** @param parent a folder that every user may pass through. */
+  static async make(confinement: Confinement, parent: string): Promise<Copies> {
+    // Mode 0700: no other user gets in before all is in order.
+    const folder = mkdtempSync(path.join(parent, "dure-copy-"));
+    const copies = new Copies(confinement, folder);
+    await copies.#copy();
+    return copies;
+  }
+
+  private constructor(confinement: Confinement, folder: string) {
+    this.#confinement = confinement;
+    this.#folder = folder;
+    const roots = rootsOf(confinement);
+    this.#copyOf = new Map(roots.map((root, index) => [root, path.join(folder, String(index))]));
+  }
+
+  async #copy(): Promise<void> {
+    for (const [root, copy] of this.#copyOf) {
+      await run("cp", ["--archive", "--reflink=auto", "--", root, copy]);
+    }
+    for (const hidden of this.#confinement.hidden) {
+      const at = this.#inCopy(hidden);
+      if (at !== hidden) rmSync(at, { recursive: true, force: true });
+    }
+  }
+
+  /** A text with the paths of the copies. */
+  renamed(text: string): string {
+    return [...this.#copyOf].reduce(
+      (changed, [root, copy]) => replacePath(changed, root, copy),
+      text,
+    );
+  }
+
+  /** Lets the user in, and makes it the owner of what it may write. */
+  async giveTo(user: number): Promise<void> {
+    const { readOnly, writable, disposable } = this.#confinement;
+    for (const copy of this.#copyOf.values()) {
+      await run("chmod", ["-R", "go+rX,go-w", "--", copy]);
+    }
+    const kept = readOnly.map((at) => this.#inCopy(at));
+    for (const at of [...writable, ...disposable]) give(this.#inCopy(at), user, kept);
+    chmodSync(this.#folder, 0o711);
+  }
+
+  /** Makes the originals that may be written what the copies have become. */
+  async bringBack(): Promise<void> {
+    const { writable, readOnly, hidden, disposable } = this.#confinement;
+    const kept = [...readOnly, ...hidden, ...disposable];
+    for (const at of writable) {
+      const keptHere = kept.filter((other) => other !== at && isWithin(other, at));
+      bringBack(this.#inCopy(at), at, keptHere);
+    }
+  }
+
+  remove(): void {
+    rmSync(this.#folder, { recursive: true, force: true, maxRetries: 3 });
+  }
+
+  #inCopy(at: string): string {
+    const root = [...this.#copyOf.keys()].find((root) => isWithin(at, root));
+    if (root === undefined) return at;
+    return path.join(this.#copyOf.get(root)!, path.relative(root, at));
+  }
 }
 
 /** Root in a container may lack the power to make a network. */
@@ -120,7 +164,7 @@ function mayHaveNetworks(): boolean {
   }
 }
 
-/** Lets the user through to the socket, and nobody else to speak through it. */
+/** Lets the user through to the socket, and no other user speak through it. */
 function openDoorTo(user: number, door: string): void {
   const socket = path.join(door, SOCKET_NAME);
   chmodSync(path.dirname(door), 0o711);

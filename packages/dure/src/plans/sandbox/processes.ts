@@ -36,15 +36,9 @@ interface ProcessState {
 /** Who the process is now; undefined when there is none of that number. */
 export function identify(pid: number): ProcessIdentity | undefined {
   const state = stateOf(pid);
-  return (
-    state && {
-      host: hostname(),
-      bootId: bootId(),
-      pid,
-      groupId: pid,
-      startedTicks: state.startedTicks,
-    }
-  );
+  if (!state) return undefined;
+  const { startedTicks } = state;
+  return { host: hostname(), bootId: bootId(), pid, groupId: pid, startedTicks };
 }
 
 /** The value of DURE_SANDBOX in the whole tree of the process. Pure. */
@@ -96,26 +90,36 @@ function treeOf(root: ProcessIdentity): readonly number[] {
   if (process.platform !== "linux") return groupAnswers(root.groupId) ? [root.pid] : [];
 
   const all = allProcesses();
-  const rootState = all.find((process) => process.pid === root.pid);
-  const rootIsOther = rootState !== undefined && rootState.startedTicks !== root.startedTicks; // its number was given away
-  const found = new Set<number>();
-  if (rootState && !rootIsOther) found.add(root.pid);
-  const marker = `DURE_SANDBOX=${markerOf(root)}`;
-  for (const { pid, group, session } of all) {
-    if (!rootIsOther && (group === root.groupId || session === root.groupId)) found.add(pid);
-    else if (markersOf(pid).includes(marker)) found.add(pid);
-  }
+  const found = membersOf(root, all);
   const user = userOf(root.pid);
   if ([...found].some((pid) => ownerOf(pid) === user)) {
     for (const { pid } of all) if (ownerOf(pid) === user) found.add(pid);
   }
+  addDescendants(found, all);
+  const running = new Set(all.filter(({ state }) => state !== "Z").map(({ pid }) => pid));
+  return [...found].filter((pid) => running.has(pid) && pid !== process.pid);
+}
 
+/** The root itself, members of its group and session, and what carries its marker. */
+function membersOf(root: ProcessIdentity, all: readonly ProcessState[]): Set<number> {
+  const rootState = all.find(({ pid }) => pid === root.pid);
+  // Its number may have been given to another process.
+  const isOther = rootState !== undefined && rootState.startedTicks !== root.startedTicks;
+  const marker = `DURE_SANDBOX=${markerOf(root)}`;
+  const found = new Set<number>();
+  if (rootState && !isOther) found.add(root.pid);
+  for (const { pid, group, session } of all) {
+    const isOfGroup = !isOther && (group === root.groupId || session === root.groupId);
+    if (isOfGroup || markersOf(pid).includes(marker)) found.add(pid);
+  }
+  return found;
+}
+
+function addDescendants(found: Set<number>, all: readonly ProcessState[]): void {
   for (let before = -1; before !== found.size;) {
     before = found.size;
     for (const { pid, parent } of all) if (found.has(parent)) found.add(pid);
   }
-  const running = new Set(all.filter(({ state }) => state !== "Z").map(({ pid }) => pid));
-  return [...found].filter((pid) => running.has(pid) && pid !== process.pid);
 }
 
 /**
@@ -139,7 +143,7 @@ export function askGroup(root: ProcessIdentity, except: readonly number[]): void
   }
 }
 
-/** Sends a signal; that there is nobody left is no error. */
+/** Sends a signal; that no process is left is no error. */
 export function signalTo(pid: number, signal: NodeJS.Signals): void {
   try {
     process.kill(pid, signal);
@@ -168,7 +172,8 @@ function stateOf(pid: number): ProcessState | undefined {
   if (process.platform !== "linux") return stateByPs(pid);
   try {
     const stat = readFileSync(`/proc/${pid}/stat`, "utf8");
-    const fields = stat.slice(stat.lastIndexOf(")") + 2).split(" "); // the name before it may hold anything
+    // The name before it may hold anything.
+    const fields = stat.slice(stat.lastIndexOf(")") + 2).split(" ");
     return {
       pid,
       state: fields[0] ?? "",

@@ -23,8 +23,8 @@ export interface Promises {
   /** Whether that is another user than dure's own. */
   readonly isOtherUser: boolean;
   /**
-   * `enforced`: what is not owned cannot be written, what is hidden cannot be seen. `by-modes`: so in the folders that the process works in; beside
-   * them it sees and reaches what every user of the machine does, such as other homes and sockets.
+   * `enforced`: what is not owned cannot be written, what is hidden cannot be seen. `by-modes`: so
+   * in the folders that the process works in; beside them it sees and reaches what every user of the machine does, such as other homes and sockets.
    */
   readonly files: "enforced" | "by-modes" | "not";
 }
@@ -97,9 +97,9 @@ export async function proveConfinement(
       );
     }
     if (done.join(" ") !== EXPECTED || landed.toSorted().join(" ") !== "kept new") {
-      throw failed(
-        `a trial process did ${done.join(", ") || "nothing"} where ${EXPECTED.replace(" ", ", ")} was allowed, and left ${landed.join(", ")}`,
-      );
+      const did = `a trial process did ${done.join(", ") || "nothing"}`;
+      const allowed = `where ${EXPECTED.replace(" ", ", ")} was allowed`;
+      throw failed(`${did} ${allowed}, and left ${landed.join(", ")}`);
     }
     // What a copy brings back is ours again; there the process itself says who it was, in our own
     // user namespace.

@@ -1,5 +1,5 @@
 import path from "node:path";
-import type { Place } from "./mount-plan.ts";
+import type { MountEntry } from "./mount-plan.ts";
 import { allowedSecretsOf } from "./secrets.ts";
 import { planSurroundings, type Surroundings } from "./surroundings.ts";
 import { copyFor, giveTo } from "./worker-user.ts";
@@ -21,7 +21,7 @@ export async function readyFor(
   await giveTo(user, confinement);
   const surroundings = planSurroundings(confinement, setting, door);
   const named = new Set([...confinement.writable, ...confinement.disposable]);
-  const lent: Place[] = [];
+  const lent: MountEntry[] = [];
   for (const [index, original] of allowedSecretsOf(setting.home, setting.allowSecrets).entries()) {
     const place = surroundings.places.find((one) => one.path === original);
     if (named.has(original) || place?.look !== "shown") continue;

@@ -247,7 +247,10 @@ export async function openSandbox(options: OpenSandboxOptions): Promise<Sandbox>
     `No process can be kept where it belongs on this machine. Tried ${tried.join("; ")}.`,
     {
       class: "unavailable",
-      hint: "Install bubblewrap, or let dure make user and network namespaces; `isolation: audit` runs without protection, and needs the scope plans:unconfined.",
+      hint: [
+        "Install bubblewrap, or let dure make user and network namespaces;",
+        "`isolation: audit` runs without protection, and needs the scope plans:unconfined.",
+      ].join(" "),
       details: { tried },
     },
   );

@@ -65,7 +65,7 @@ const HOME_SECRETS = [
   ".thunderbird",
 ] as const;
 
-/** What belongs to the machine and to no worker, whoever runs it. */
+/** What belongs to the machine and to no worker, whichever user runs it. */
 const SYSTEM_SECRETS = [
   "/etc/shadow",
   "/etc/shadow-",

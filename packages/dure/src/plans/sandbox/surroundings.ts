@@ -1,14 +1,14 @@
 import { lstatSync, readdirSync, readFileSync, statSync } from "node:fs";
 import path from "node:path";
 import { DOOR_INSIDE } from "./door.ts";
-import { isWithin, planPlaces, type Place } from "./mount-plan.ts";
+import { isWithin, planPlaces, type MountEntry } from "./mount-plan.ts";
 import { allowedSecretsOf, othersHomes, secretsOf } from "./secrets.ts";
 import type { Confinement, SandboxSetting } from "./sandbox.ts";
 
 /** What both kinds that work by mounts put around a confinement, whatever it says. */
 export interface Surroundings {
-  readonly places: readonly Place[];
-  /** Whether `/tmp` is made anew: nobody has said how it looks. */
+  readonly places: readonly MountEntry[];
+  /** Whether `/tmp` is made anew: no rule says how it looks. */
   readonly newTemporary: boolean;
 }
 
@@ -78,7 +78,7 @@ export function planSurroundings(
 }
 
 /** The folder of services is empty inside, but for the way out. */
-function withDoor(places: readonly Place[], door: string): readonly Place[] {
+function withDoor(places: readonly MountEntry[], door: string): readonly MountEntry[] {
   const entry = { path: path.relative(SERVICES, DOOR_INSIDE), isFolder: true };
   const opened = places.map((place) =>
     place.path === SERVICES ? { ...place, skeleton: [...place.skeleton, entry] } : place,
@@ -131,7 +131,7 @@ const COVERED = [SERVICES, "/proc", "/sys", "/dev"];
 const MAX_SOCKETS = 1_000;
 
 /**
- * Sockets of the file system that somebody listens to: a read-only mount does not keep a process
+ * Sockets of the file system that a service listens to: a read-only mount does not keep a process
  * from connecting. Those in the folder of services are covered with it. Source: proc_net(5),
  * `unix`; the name is the eighth field.
  */
@@ -179,7 +179,7 @@ export function machineControls(): readonly string[] {
   });
 }
 
-/** Of many the first; a mount each. Source: our choice. */
+/** Of many the first; a mount each. */
 const MAX_ENTRIES = 1_000;
 
 /**
@@ -192,10 +192,10 @@ export function temporaryEntries(): readonly {
 }[] {
   const entries = readdirSync(TEMPORARY).flatMap((name) => {
     const at = path.join(TEMPORARY, name);
-    const entry = lstatSync(at, { throwIfNoEntry: false }); // who made it may have taken it away
-    return entry?.isDirectory() || entry?.isFile()
-      ? [{ path: at, isFolder: entry.isDirectory() }]
-      : [];
+    // Its maker may have taken it away.
+    const entry = lstatSync(at, { throwIfNoEntry: false });
+    if (!entry?.isDirectory() && !entry?.isFile()) return [];
+    return [{ path: at, isFolder: entry.isDirectory() }];
   });
   return entries.slice(0, MAX_ENTRIES);
 }

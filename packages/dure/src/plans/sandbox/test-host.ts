@@ -7,7 +7,7 @@ import {
 } from "./sandbox.ts";
 
 /**
- * A dure of its own for tests: runs one command as its only argument says, as whoever it is started
+ * A dure of its own for tests: runs one command as its only argument says, as the user it is started
  * by. Prints a line of JSON with the identity before the command starts, one with the end after it.
  */
 export interface HostOrder {

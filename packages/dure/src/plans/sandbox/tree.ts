@@ -57,40 +57,63 @@ const READ_MS = 5_000;
 /** Of what a failed start has written, in characters. */
 const ERROR_TAIL = 2_000;
 
+/** How the first process of a tree ended. */
+interface Exit {
+  readonly code: number | null;
+  readonly signal: string | null;
+}
+
+/** A tree that was launched. */
+interface Launched {
+  readonly child: ChildProcess;
+  readonly root: ProcessIdentity;
+  /** The first process of its PID namespace, where it has one. */
+  readonly init: ProcessIdentity | undefined;
+  readonly exited: Promise<Exit>;
+  readonly group: ProcessGroup | undefined;
+}
+
 /**
- * Starts a process tree: start the enclosure → it is ready, and who it is has been stored → hand over the command → it has
- * started. Whatever fails on the way, nothing of the tree is left.
+ * Starts a process tree: start the enclosure → it is ready, and its identity has been stored → hand
+ * over the command → it has started. Whatever fails on the way, nothing of the tree is left.
  */
 export async function startTree(order: TreeOrder): Promise<Tree> {
-  const { enclosure, command, options, setting } = order;
+  const { enclosure, command, setting } = order;
   const group = order.counter?.open(command.limits.processes + roomFor(order.bridge));
   const child = launch([...(group?.enter ?? []), ...enclosure.argv]);
-  const exited = new Promise<{ code: number | null; signal: string | null }>((resolve, reject) => {
-    child.once("error", reject).once("exit", (code, signal) => resolve({ code, signal }));
-  });
-  exited.catch(() => {}); // told below
+  const exited = exitOf(child);
   const gate = new Gate(child, exited, setting.clock);
   const root = child.pid === undefined ? undefined : identify(child.pid);
   if (root === undefined) {
     group?.remove();
     throw await startFailed(child, gate, exited);
   }
+  const init = await enter(order, root, gate, group);
+  gate.close();
+  return watchTree(order, { child, root, init, exited, group });
+}
 
-  let init: ProcessIdentity | undefined;
+/** Goes through the gate; gives the first process of the PID namespace. */
+async function enter(
+  order: TreeOrder,
+  root: ProcessIdentity,
+  gate: Gate,
+  group: ProcessGroup | undefined,
+): Promise<ProcessIdentity | undefined> {
+  const { enclosure, options, setting } = order;
   let isReady = false;
+  const getReady = async (): Promise<void> => {
+    if (enclosure.admit) gate.send(await enclosure.admit(root.pid));
+    await gate.hears("ready", options.signal);
+    isReady = true;
+  };
   try {
-    await Promise.all([
-      options.onStart?.(root),
-      (async () => {
-        if (enclosure.admit) gate.send(await enclosure.admit(root.pid));
-        await gate.hears("ready", options.signal);
-        isReady = true;
-      })(),
-    ]);
+    await Promise.all([options.onStart?.(root), getReady()]);
     options.signal?.throwIfAborted();
-    if (enclosure.hasInit) init = identify(childrenOf(root.pid)[0] ?? 0);
+    const init = enclosure.hasInit ? identify(childrenOf(root.pid)[0] ?? 0) : undefined;
     gate.send(gateScript(orderOfGate(order, root)), { last: true });
     await gate.hears("started", options.signal);
+    return init;
   } catch (error) {
     await endTree(root, setting.clock);
     const message = await gate.failure();
@@ -98,86 +121,37 @@ export async function startTree(order: TreeOrder): Promise<Tree> {
     if (options.signal?.aborted || !(error instanceof GateClosed)) throw error;
     throw explain(error, message, { ...order, isReady });
   }
-  gate.close();
-  return watchTree(order, child, root, init, exited, group);
+}
+
+function exitOf(child: ChildProcess): Promise<Exit> {
+  const exited = new Promise<Exit>((resolve, reject) => {
+    child.once("error", reject).once("exit", (code, signal) => resolve({ code, signal }));
+  });
+  exited.catch(() => {}); // told to the one that starts the tree
+  return exited;
 }
 
 /** Follows a started tree to its end, and ends it at its limits. */
-function watchTree(
-  order: TreeOrder,
-  child: ChildProcess,
-  root: ProcessIdentity,
-  init: ProcessIdentity | undefined,
-  exited: Promise<{ code: number | null; signal: string | null }>,
-  group: ProcessGroup | undefined,
-): Tree {
-  const { enclosure, command, options, setting } = order;
-  const { clock } = setting;
-  let because: SandboxEnd["because"] = "exited";
-  let hasExited = false;
-  let stopping: Promise<void> | undefined;
+function watchTree(order: TreeOrder, launched: Launched): Tree {
+  const { command, options, setting } = order;
+  const { child, root } = launched;
+  const stopper = new TreeStopper(order, launched);
+  const meter = new OutputMeter(command.limits.outputBytes, () => void stopper.stop("output"));
 
-  const force = async (): Promise<void> => {
-    if (init) {
-      signalTo(init.pid, "SIGKILL"); // the outer process waits for it, so its end tells that all are gone
-      await exited;
-    } else await endTree(root, clock);
-  };
-  const stop = (why: SandboxEnd["because"]): Promise<void> => {
-    if (hasExited) return Promise.resolve();
-    return (stopping ??= (async () => {
-      because = why;
-      if (why !== "output") {
-        askGroup(root, enclosure.hasInit ? [root.pid, ...(init ? [init.pid] : [])] : []);
-        const grace = new AbortController();
-        await Promise.race([
-          exited,
-          clock.sleep(GRACE_MS, { signal: grace.signal }).catch(() => {}),
-        ]);
-        grace.abort();
-      }
-      if (!hasExited) await force();
-    })());
-  };
-
-  let room = command.limits.outputBytes;
-  let outputTruncated = false;
-  const meter = (source: Readable): Readable => {
-    const gauge = new Transform({
-      transform(chunk: Buffer, _encoding, done: TransformCallback) {
-        const part = chunk.subarray(0, Math.max(0, room));
-        room -= chunk.length;
-        if (part.length < chunk.length) {
-          outputTruncated = true;
-          void stop("output");
-        }
-        done(null, part.length > 0 ? part : undefined);
-      },
-    });
-    source.on("error", () => gauge.end());
-    return source.pipe(gauge);
-  };
-
-  const cancelTimer = clock.after(command.limits.timeMs, () => void stop("time"));
-  const onAbort = (): void => void stop("aborted");
+  const cancelTimer = setting.clock.after(command.limits.timeMs, () => void stopper.stop("time"));
+  const onAbort = (): void => void stopper.stop("aborted");
   options.signal?.addEventListener("abort", onAbort, { once: true });
   if (options.signal?.aborted) onAbort();
 
-  const ended = (async (): Promise<SandboxEnd> => {
-    try {
-      const exit = await exited;
-      hasExited = true;
+  const ended = waitForEnd(order, launched, {
+    stopper,
+    meter,
+    onExit: () => {
       cancelTimer();
       options.signal?.removeEventListener("abort", onAbort);
-      await lastOneGone(root, init, setting);
-      await enclosure.settle?.();
-      return { ...endOf(exit, because), because, outputTruncated };
-    } finally {
-      group?.remove();
-      order.remove();
-    }
-  })();
-  ended.catch(() => {}); // whoever waits for it gets the error; nobody has to
+    },
+  });
+  ended.catch(() => {}); // a caller that waits for it gets the error
 
   const stdin = child.stdin!;
   stdin.on("error", () => {}); // a process that has stopped reading says so through its end
@@ -185,14 +159,112 @@ function watchTree(
   return {
     identity: root,
     stdin,
-    stdout: meter(child.stdout!),
-    stderr: meter(child.stderr!),
+    stdout: meter.through(child.stdout!),
+    stderr: meter.through(child.stderr!),
     ended,
     async kill() {
-      await stop("aborted");
+      await stopper.stop("aborted");
       await ended.catch(() => {});
     },
   };
+}
+
+async function waitForEnd(
+  order: TreeOrder,
+  { exited, root, init, group }: Launched,
+  { stopper, meter, onExit }: { stopper: TreeStopper; meter: OutputMeter; onExit: () => void },
+): Promise<SandboxEnd> {
+  try {
+    const exit = await exited;
+    stopper.hasExited = true;
+    onExit();
+    await lastOneGone(root, init, order.setting);
+    await order.enclosure.settle?.();
+    const { because } = stopper;
+    return { ...endOf(exit, because), because, outputTruncated: meter.isTruncated };
+  } finally {
+    group?.remove();
+    order.remove();
+  }
+}
+
+/** Ends a tree once: politely first, unless it writes too much. */
+class TreeStopper {
+  /** Why the tree ended. */
+  because: SandboxEnd["because"] = "exited";
+  hasExited = false;
+  readonly #order: TreeOrder;
+  readonly #launched: Launched;
+  #stopping: Promise<void> | undefined;
+
+  constructor(order: TreeOrder, launched: Launched) {
+    this.#order = order;
+    this.#launched = launched;
+  }
+
+  stop(why: SandboxEnd["because"]): Promise<void> {
+    if (this.hasExited) return Promise.resolve();
+    return (this.#stopping ??= this.#stop(why));
+  }
+
+  async #stop(why: SandboxEnd["because"]): Promise<void> {
+    this.because = why;
+    if (why !== "output") await this.#ask();
+    if (!this.hasExited) await this.#force();
+  }
+
+  /** Asks it to end, and waits a while. */
+  async #ask(): Promise<void> {
+    const { root, init, exited } = this.#launched;
+    const ours = init ? [root.pid, init.pid] : [root.pid];
+    askGroup(root, this.#order.enclosure.hasInit ? ours : []);
+    const grace = new AbortController();
+    const { clock } = this.#order.setting;
+    await Promise.race([exited, clock.sleep(GRACE_MS, { signal: grace.signal }).catch(() => {})]);
+    grace.abort();
+  }
+
+  async #force(): Promise<void> {
+    const { root, init, exited } = this.#launched;
+    if (init) {
+      // The outer process waits for it, so its end tells that all are gone.
+      signalTo(init.pid, "SIGKILL");
+      await exited;
+    } else await endTree(root, this.#order.setting.clock);
+  }
+}
+
+/** Counts the bytes of all output, and cuts it off at the limit. */
+class OutputMeter {
+  isTruncated = false;
+  readonly #onOver: () => void;
+  #room: number;
+
+  constructor(room: number, onOver: () => void) {
+    this.#room = room;
+    this.#onOver = onOver;
+  }
+
+  through(source: Readable): Readable {
+    const gauge = new Transform({
+      transform: (chunk: Buffer, _encoding, done: TransformCallback) => {
+        const part = this.#take(chunk);
+        done(null, part.length > 0 ? part : undefined);
+      },
+    });
+    source.on("error", () => gauge.end());
+    return source.pipe(gauge);
+  }
+
+  #take(chunk: Buffer): Buffer {
+    const part = chunk.subarray(0, Math.max(0, this.#room));
+    this.#room -= chunk.length;
+    if (part.length < chunk.length) {
+      this.isTruncated = true;
+      this.#onOver();
+    }
+    return part;
+  }
 }
 
 /**
@@ -219,7 +291,7 @@ async function lastOneGone(
  * is told alike.
  */
 function endOf(
-  exit: { code: number | null; signal: string | null },
+  exit: Exit,
   because: SandboxEnd["because"],
 ): Pick<SandboxEnd, "exitCode" | "signal"> {
   if (because !== "exited") {
@@ -238,7 +310,7 @@ function nameOfSignal(number: number): string | undefined {
   return Object.entries(constants.signals).find(([, value]) => value === number)?.[0];
 }
 
-// --- start -----------------------------------------------------------------------------------------------------------
+// --- start
 
 /**
  * A session and group of its own, nothing of our environment, and no descriptor of ours but the
@@ -251,7 +323,8 @@ function launch(argv: readonly string[]): ChildProcess {
     const stdio: ("pipe" | "ignore" | number)[] = ["pipe", "pipe", "pipe", "pipe"];
     for (const descriptor of inheritable()) {
       while (stdio.length <= descriptor) stdio.push("ignore");
-      if (descriptor > 3) stdio[descriptor] = nothing; // takes the place of ours; "ignore" would leave it open
+      // Takes the place of ours; "ignore" would leave it open.
+      if (descriptor > 3) stdio[descriptor] = nothing;
     }
     return spawn(program!, args, { cwd: "/", env: GATE_ENV, detached: true, stdio });
   } finally {
@@ -261,15 +334,16 @@ function launch(argv: readonly string[]): ChildProcess {
 
 /**
  * Descriptors of ours that a child would get: those without close-on-exec, which Node itself never
- * makes, but whoever started us may have. Source: proc_pid_fdinfo(5).
+ * makes, but the program that started us may have. Source: proc_pid_fdinfo(5).
  */
 function inheritable(): readonly number[] {
   try {
     return readdirSync("/proc/self/fd").flatMap((name) => {
       try {
-        const flags =
-          /^flags:\s+(\d+)/m.exec(readFileSync(`/proc/self/fdinfo/${name}`, "utf8"))?.[1] ?? "0";
-        return Number.parseInt(flags, 8) & CLOSE_ON_EXEC || Number(name) <= 2 ? [] : [Number(name)];
+        const info = readFileSync(`/proc/self/fdinfo/${name}`, "utf8");
+        const flags = /^flags:\s+(\d+)/m.exec(info)?.[1] ?? "0";
+        const isClosed = (Number.parseInt(flags, 8) & CLOSE_ON_EXEC) !== 0;
+        return isClosed || Number(name) <= 2 ? [] : [Number(name)];
       } catch {
         return []; // the one by which we read the folder
       }
@@ -297,9 +371,9 @@ function orderOfGate(order: TreeOrder, root: ProcessIdentity): Parameters<typeof
     marker: markerOf(root),
     merged: order.merged,
     bridge: order.bridge?.map(inside),
-    ...(enclosure.countsOwnProcesses
-      ? { processes: command.limits.processes + roomFor(order.bridge) }
-      : {}),
+    processes: enclosure.countsOwnProcesses
+      ? command.limits.processes + roomFor(order.bridge)
+      : undefined,
   };
 }
 
@@ -393,7 +467,7 @@ class Gate {
   }
 }
 
-/** Resolves when all of it is read, or nobody reads it any more. */
+/** Resolves when all of it is read, or its reader is gone. */
 function ended(stream: Readable): Promise<void> {
   if (stream.readableEnded || stream.destroyed) return Promise.resolve();
   return new Promise((resolve) => stream.once("end", resolve).once("close", resolve));

@@ -50,7 +50,7 @@ interface WayOutOrder {
   readonly setting: SandboxSetting;
 }
 
-/** Undefined for a process that has nobody to talk to. */
+/** Undefined for a process without a network. */
 export async function openWayOut({
   folder,
   policy,

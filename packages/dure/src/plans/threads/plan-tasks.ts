@@ -11,12 +11,12 @@ export interface PlanShape {
   readonly levels: readonly (readonly string[])[];
   readonly criticalPath: readonly string[];
   /**
-   * Ports that can work at the same time: as many as nobody waits for another, within
+   * Ports that can work at the same time: as many as do not wait for each other, within
    * `max_concurrency`; 1 in order.
    */
   readonly maxParallel: number;
   readonly mode: RunMode;
-  /** Files of the base that nobody owns, at most 200; `unownedCount` counts all. */
+  /** Files of the base without an owner, at most 200; `unownedCount` counts all. */
   readonly unowned: readonly string[];
   readonly unownedCount: number;
   readonly warnings: readonly PlanWarning[];

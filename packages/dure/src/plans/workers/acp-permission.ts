@@ -59,35 +59,30 @@ export function decidePermission(
       : { allowed: false, because: "not-confined" };
   }
   if (kind === "switch_mode") return { allowed: false, because: "not-allowed-kind" };
-  const isReading = READING.includes(kind);
+
+  // A kind that is unknown may write, so it is asked for as a write.
+  const wanted = READING.includes(kind) ? "read" : "write";
   if (paths.length === 0) {
-    return isReading && scope.isConfined
+    return wanted === "read" && scope.isConfined
       ? { allowed: true, because: "confined" }
       : { allowed: false, because: "names-no-path" };
   }
+
   const inTree = paths.filter((path) => !scope.isScratch(path));
-  for (const path of inTree) {
-    // A kind that is unknown may write, so it is asked for as a write.
-    const wanted = isReading ? "read" : "write";
-    const relative = scope.relativePath(path);
-    const decision: ScopeDecision =
-      relative === undefined
-        ? { allowed: false, because: "absolute" }
-        : isReading
-          ? scope.decideRead(relative)
-          : scope.decideWrite(relative);
-    if (!decision.allowed) {
-      return {
-        allowed: false,
-        because: "violation",
-        path: relative ?? path,
-        wanted,
-        reason: decision.because,
-      };
-    }
-  }
   if (inTree.length === 0) return { allowed: true, because: "scratch" };
-  return { allowed: true, because: isReading ? "readable" : "owned" };
+  for (const path of inTree) {
+    const { allowed, because } = decidePath(path, wanted, scope);
+    if (allowed) continue;
+    const shown = scope.relativePath(path) ?? path;
+    return { allowed: false, because: "violation", path: shown, wanted, reason: because };
+  }
+  return { allowed: true, because: wanted === "read" ? "readable" : "owned" };
+}
+
+function decidePath(path: string, wanted: "read" | "write", scope: PermissionScope): ScopeDecision {
+  const relative = scope.relativePath(path);
+  if (relative === undefined) return { allowed: false, because: "absolute" };
+  return wanted === "read" ? scope.decideRead(relative) : scope.decideWrite(relative);
 }
 
 /**

@@ -3,14 +3,14 @@ import type { Readable, Writable } from "node:stream";
 import { isObject } from "../../kernel/json.ts";
 import { workerError } from "./worker-run.ts";
 
-/** Bytes of one message. Source: our choice; a whole file as text fits. */
+/** Bytes of one message. A whole file as text fits. */
 const MAX_MESSAGE = 8_000_000;
 /**
  * Lines that are no message, before the agent counts as one that does not speak the protocol. Some
- * print a greeting. Source: our choice.
+ * print a greeting.
  */
 const MAX_STRAY = 20;
-/** Messages of one round. Source: our choice: one per piece of text of the longest round. */
+/** Messages of one round. One per piece of text of the longest round. */
 const MAX_MESSAGES = 200_000;
 
 /**

@@ -7,10 +7,10 @@ import {
 import type { SandboxEnd, SandboxProcess } from "../sandbox/sandbox.ts";
 import { tailOf } from "./bounded-text.ts";
 import { finished, startProcess } from "./processes.ts";
-import type { WorkerDesk } from "./worker-run.ts";
+import type { WorkerReport } from "./worker-run.ts";
 import type { Assignment } from "./worker.ts";
 
-/** Terminals of one round, ended ones that were not released included. Source: our choice. */
+/** Terminals of one round, ended ones that were not released included. */
 const MAX_TERMINALS = 16;
 /** Characters that are kept of one terminal, from its end. */
 const MAX_OUTPUT = 200_000;
@@ -29,13 +29,13 @@ interface Terminal {
  */
 export class AcpTerminals {
   readonly #assignment: Assignment;
-  readonly #desk: WorkerDesk;
+  readonly #report: WorkerReport;
   readonly #terminals = new Map<string, Terminal>();
   #made = 0;
 
-  constructor(assignment: Assignment, desk: WorkerDesk) {
+  constructor(assignment: Assignment, report: WorkerReport) {
     this.#assignment = assignment;
-    this.#desk = desk;
+    this.#report = report;
   }
 
   async create({
@@ -57,16 +57,16 @@ export class AcpTerminals {
         reason: "The working folder is outside of the repository.",
       });
     }
-    this.#desk.progress({ currentTask: `running ${command}` });
+    this.#report.progress({ currentTask: `running ${command}` });
     const process = await startProcess(
       this.#assignment,
       // Some agents send a line for a shell as the command.
       {
         command: args === undefined || args.length === 0 ? command : [command, ...args],
         env: Object.fromEntries(env.map(({ name, value }) => [name, value])),
-        ...(cwd != null && { cwd }),
+        cwd: cwd ?? undefined,
       },
-      { signal: this.#desk.signal },
+      { signal: this.#report.signal },
     );
     process.stdin.end();
     const terminal: Terminal = {
@@ -78,7 +78,7 @@ export class AcpTerminals {
     };
     for (const stream of [process.stdout, process.stderr]) {
       stream.setEncoding("utf8").on("data", (text: string) => {
-        this.#desk.alive();
+        this.#report.alive();
         terminal.output += text;
         if (terminal.output.length <= terminal.most) return;
         terminal.truncated = true;
@@ -102,15 +102,13 @@ export class AcpTerminals {
 
   output(id: string): TerminalOutputResponse {
     const { output, truncated, end } = this.#get(id);
-    return {
-      output,
-      truncated,
-      ...(end && { exitStatus: { exitCode: end.exitCode, signal: end.signal } }),
-    };
+    if (!end) return { output, truncated };
+    const { exitCode, signal } = end;
+    return { output, truncated, exitStatus: { exitCode, signal } };
   }
 
   async waitForExit(id: string): Promise<WaitForTerminalExitResponse> {
-    const { exitCode, signal } = await this.#desk.during(this.#get(id).process.ended);
+    const { exitCode, signal } = await this.#report.during(this.#get(id).process.ended);
     return { exitCode, signal };
   }
 

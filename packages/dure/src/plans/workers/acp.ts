@@ -1,10 +1,8 @@
 import {
-  client,
   methods,
   PROTOCOL_VERSION,
   RequestError,
   type ClientContext,
-  type SessionNotification,
   type StopReason,
 } from "@agentclientprotocol/sdk";
 import type { Clock } from "../../kernel/clock.ts";
@@ -12,14 +10,12 @@ import { withTimeout } from "../../kernel/clock.ts";
 import { messageOf } from "../../kernel/errors.ts";
 import { isObject } from "../../kernel/json.ts";
 import type { SandboxProcess } from "../sandbox/sandbox.ts";
-import { sayReason } from "../scope.ts";
-import { askedTool, decidePermission, optionFor, type PermissionScope } from "./acp-permission.ts";
+import { AcpService } from "./acp-service.ts";
 import { messageStream } from "./acp-stream.ts";
-import { AcpTerminals } from "./acp-terminals.ts";
+import { AcpUpdates } from "./acp-updates.ts";
 import { headOf, tailOf } from "./bounded-text.ts";
 import { died, finished, startProcess } from "./processes.ts";
-import { ScopedFiles, type FileRefusal } from "./scoped-files.ts";
-import { runWorker, workerError, type WorkerDesk } from "./worker-run.ts";
+import { runWorker, workerError, type WorkerReport } from "./worker-run.ts";
 import {
   MAX_SUMMARY,
   type Assignment,
@@ -30,7 +26,7 @@ import {
 
 /**
  * Milliseconds until an agent has answered `initialize` and `session/new`: a first start may fetch
- * its parts. Source: our choice.
+ * its parts.
  */
 const START_MS = 60_000;
 /**
@@ -38,12 +34,6 @@ const START_MS = 60_000;
  * within 2 s of an abort. Source: docs/spec/plans §3.
  */
 const CANCEL_MS = 500;
-/**
- * Requests for permission in one round. Source: our choice; an agent that asks for ever does
- * nothing else.
- */
-const MAX_PERMISSIONS = 500;
-
 /**
  * Any agent that speaks the Agent Client Protocol, started by its command line in the sandbox; one
  * process and one session for each round. Files that it asks for are served by the scope,
@@ -56,22 +46,22 @@ export class AcpWorker implements Worker {
   readonly #clock: Clock;
   readonly #version: string;
 
-  constructor(options: { command: readonly string[]; clock: Clock; version?: string }) {
+  constructor(options: { command: readonly string[]; clock: Clock; version?: string | undefined }) {
     this.#command = options.command;
     this.#clock = options.clock;
     this.#version = options.version ?? "0";
   }
 
   run(assignment: Assignment, options: { signal: AbortSignal }): AsyncIterable<WorkerEvent> {
-    return runWorker(assignment, (desk) => this.#work(assignment, desk), {
+    return runWorker(assignment, (report) => this.#work(assignment, report), {
       clock: this.#clock,
       signal: options.signal,
     });
   }
 
-  async #work(assignment: Assignment, desk: WorkerDesk): Promise<Omit<WorkerResult, "tokens">> {
-    desk.progress({ currentTask: `starting ${this.#command[0]!}` });
-    // Not ended by the desk's signal: the agent is asked to stop first.
+  async #work(assignment: Assignment, report: WorkerReport): Promise<Omit<WorkerResult, "tokens">> {
+    report.progress({ currentTask: `starting ${this.#command[0]!}` });
+    // Not ended by the report's signal: the agent is asked to stop first.
     const isCopy = assignment.sandbox.kind === "other-user";
     const process = await startProcess(
       assignment,
@@ -80,7 +70,7 @@ export class AcpWorker implements Worker {
     );
     const session = new AcpSession({
       assignment,
-      desk,
+      report,
       process,
       clock: this.#clock,
       version: this.#version,
@@ -104,6 +94,9 @@ const TELL_FOLDERS = [
   "sh",
 ];
 
+/** The agent wants its user to sign in. Source: Agent Client Protocol, `auth_required`. */
+const SIGN_IN = -32000;
+
 /** What a stop reason means for the round. Source: Agent Client Protocol, "Stop Reasons". */
 const STATUS_OF = {
   end_turn: "ready",
@@ -116,24 +109,13 @@ const STATUS_OF = {
 /** One conversation with one agent process. */
 class AcpSession {
   readonly #assignment: Assignment;
-  readonly #desk: WorkerDesk;
+  readonly #report: WorkerReport;
   readonly #process: SandboxProcess;
   readonly #clock: Clock;
   readonly #version: string;
-  readonly #files: ScopedFiles;
-  readonly #terminals: AcpTerminals;
-  readonly #claimed = new Set<string>();
-  /**
-   * Where the agent sees the tree and the scratch folder. As another user it works on copies, which
-   * are brought back at its end: then it changes files and runs commands by itself alone, since
-   * what we did here would be lost.
-   */
-  #place: { readonly tree: string; readonly scratch: string; readonly isCopy: boolean };
-  /** What the agent said since its last tool call. */
-  #said = "";
+  readonly #service: AcpService;
+  readonly #updates: AcpUpdates;
   #stderr = "";
-  #permissions = 0;
-  #used = 0;
   /** Called with each piece on stderr. */
   #onStderr = (): void => {};
   /**
@@ -143,23 +125,18 @@ class AcpSession {
 
   constructor(options: {
     assignment: Assignment;
-    desk: WorkerDesk;
+    report: WorkerReport;
     process: SandboxProcess;
     clock: Clock;
     version: string;
   }) {
     this.#assignment = options.assignment;
-    this.#desk = options.desk;
+    this.#report = options.report;
     this.#process = options.process;
     this.#clock = options.clock;
     this.#version = options.version;
-    this.#files = new ScopedFiles(options.assignment);
-    this.#terminals = new AcpTerminals(options.assignment, options.desk);
-    this.#place = {
-      tree: options.assignment.tree,
-      scratch: options.assignment.scratch,
-      isCopy: false,
-    };
+    this.#service = new AcpService(options.assignment, options.report);
+    this.#updates = new AcpUpdates(options.report, (path) => this.#service.claim(path));
     this.#process.stderr.on("data", (chunk: Buffer) => {
       this.#stderr = `${this.#stderr}${chunk.toString()}`.slice(-4_000);
       this.#onStderr();
@@ -171,11 +148,12 @@ class AcpSession {
     const placed = isCopy ? this.#readFolders() : Promise.resolve();
     placed.catch(() => {});
     const stream = messageStream(this.#process, {
-      onMessage: () => this.#desk.alive(),
-      onStray: (line) => this.#desk.say(`not of the protocol: ${headOf(line, 300)}`),
+      onMessage: () => this.#report.alive(),
+      onStray: (line) => this.#report.say(`not of the protocol: ${headOf(line, 300)}`),
       onBroken: (error) => (this.#broken ??= error),
     });
-    const conversation = this.#client().connectWith(stream, async (agent) => {
+    const client = this.#service.client((notification) => this.#updates.take(notification));
+    const conversation = client.connectWith(stream, async (agent) => {
       await Promise.race([placed, this.#process.ended]);
       return this.#converse(agent);
     });
@@ -189,26 +167,26 @@ class AcpSession {
     try {
       return await Promise.race([conversation, ended]);
     } catch (error) {
-      if (this.#desk.signal.aborted) throw this.#desk.signal.reason;
+      if (this.#report.signal.aborted) throw this.#report.signal.reason;
       throw await this.#failure(error);
     }
   }
 
   /** Ends the agent and its terminals. */
   async close(): Promise<void> {
-    await this.#terminals.close();
+    await this.#service.close();
     await finished(this.#process);
   }
 
   async #converse(agent: ClientContext): Promise<Omit<WorkerResult, "tokens">> {
     const sessionId = await withTimeout(
       this.#clock,
-      { ms: START_MS, signal: this.#desk.signal },
+      { ms: START_MS, signal: this.#report.signal },
       () =>
         workerError("WORKER_PROTOCOL", `The agent did not open a session within ${START_MS} ms.`),
       (signal) => this.#open(agent, signal),
     );
-    this.#desk.progress({ progress: 0.05, currentTask: "working" });
+    this.#report.progress({ progress: 0.05, currentTask: "working" });
     const prompt = agent.request(methods.agent.session.prompt, {
       sessionId,
       prompt: [{ type: "text", text: this.#assignment.prompt }],
@@ -217,17 +195,14 @@ class AcpSession {
     prompt.catch(() => {});
     const { stopReason } = await Promise.race([prompt, stopped]);
     const status = STATUS_OF[stopReason];
-    const summary =
-      this.#said.trim() === ""
-        ? `The agent ended (${stopReason}) without a word.`
-        : tailOf(this.#said.trim(), MAX_SUMMARY);
+    const said = this.#updates.said.trim();
+    const message = `The agent ended its work with ${stopReason}.`;
     return {
       status,
-      summary,
-      claimedFiles: [...this.#claimed],
-      ...(status === "failed" && {
-        error: { code: "WORKER_REFUSED", message: `The agent ended its work with ${stopReason}.` },
-      }),
+      summary:
+        said === "" ? `The agent ended (${stopReason}) without a word.` : tailOf(said, MAX_SUMMARY),
+      claimedFiles: [...this.#service.claimed],
+      error: status === "failed" ? { code: "WORKER_REFUSED", message } : undefined,
     };
   }
 
@@ -237,7 +212,7 @@ class AcpSession {
       this.#onStderr = () => {
         const [tree, scratch, ...rest] = this.#stderr.split("\n");
         if (rest.length === 0) return;
-        this.#place = { tree: tree!, scratch: scratch!, isCopy: true };
+        this.#service.place = { tree: tree!, scratch: scratch!, isCopy: true };
         this.#stderr = rest.join("\n");
         this.#onStderr = () => {};
         resolve();
@@ -246,21 +221,20 @@ class AcpSession {
   }
 
   async #open(agent: ClientContext, signal: AbortSignal): Promise<string> {
-    const serves = !this.#place.isCopy;
+    const { place } = this.#service;
+    const serves = !place.isCopy;
     const { protocolVersion } = await agent.request(methods.agent.initialize, {
       protocolVersion: PROTOCOL_VERSION,
       clientCapabilities: { fs: { readTextFile: serves, writeTextFile: serves }, terminal: serves },
       clientInfo: { name: "dure", version: this.#version },
     });
     if (protocolVersion !== PROTOCOL_VERSION) {
-      throw workerError(
-        "WORKER_PROTOCOL",
-        `The agent speaks version ${protocolVersion} of the protocol, dure speaks ${PROTOCOL_VERSION}.`,
-      );
+      const versions = `version ${protocolVersion} of the protocol, dure speaks ${PROTOCOL_VERSION}`;
+      throw workerError("WORKER_PROTOCOL", `The agent speaks ${versions}.`);
     }
     signal.throwIfAborted();
     const { sessionId } = await agent.request(methods.agent.session.new, {
-      cwd: this.#place.tree,
+      cwd: place.tree,
       mcpServers: [],
     });
     return sessionId;
@@ -271,7 +245,7 @@ class AcpSession {
    * does not obey.
    */
   #cancelled(agent: ClientContext, sessionId: string, prompt: Promise<unknown>): Promise<never> {
-    const { signal } = this.#desk;
+    const { signal } = this.#report;
     return new Promise((_, reject) => {
       const cancel = (): void => {
         void agent.notify(methods.agent.session.cancel, { sessionId }).catch(() => {});
@@ -285,188 +259,6 @@ class AcpSession {
     });
   }
 
-  #client() {
-    const { client: mine } = methods;
-    return client({ name: "dure" })
-      .onNotification(mine.session.update, ({ params }) => this.#update(params))
-      .onRequest(mine.session.requestPermission, ({ params }) => {
-        this.#live();
-        const optionId = optionFor(params.options, this.#permit(askedTool(params.toolCall)));
-        return {
-          outcome:
-            optionId === undefined
-              ? { outcome: "cancelled" as const }
-              : { outcome: "selected" as const, optionId },
-        };
-      })
-      .onRequest(mine.fs.readTextFile, async ({ params: { path, line, limit } }) => {
-        this.#serving();
-        const file = await this.#files.read(this.#treePath(path, "read"));
-        if (!file.ok) throw this.#refused(file);
-        if (line == null && limit == null) return { content: file.text };
-        const first = Math.max(0, (line ?? 1) - 1);
-        return {
-          content: file.text
-            .split("\n")
-            .slice(first, limit == null ? undefined : first + limit)
-            .join("\n"),
-        };
-      })
-      .onRequest(mine.fs.writeTextFile, async ({ params: { path, content } }) => {
-        this.#serving();
-        const name = this.#treePath(path, "write");
-        // An agent may write what it has read with tools of its own; only what it read through us
-        // can be stale.
-        const done = await this.#files.write(name, content, { unread: "allowed" });
-        if (!done.ok) throw this.#refused(done);
-        this.#claimed.add(name);
-        return {};
-      })
-      .onRequest(
-        mine.terminal.create,
-        ({ params }) => (this.#serving(), this.#terminals.create(params)),
-      )
-      .onRequest(mine.terminal.output, ({ params }) => this.#terminals.output(params.terminalId))
-      .onRequest(mine.terminal.waitForExit, ({ params }) =>
-        this.#terminals.waitForExit(params.terminalId),
-      )
-      .onRequest(
-        mine.terminal.kill,
-        async ({ params }) => (await this.#terminals.kill(params.terminalId), {}),
-      )
-      .onRequest(
-        mine.terminal.release,
-        async ({ params }) => (await this.#terminals.release(params.terminalId), {}),
-      );
-  }
-
-  /** Whether the agent may; a request for what is outside of its scope is recorded. */
-  #permit(asked: ReturnType<typeof askedTool>): boolean {
-    if (++this.#permissions > MAX_PERMISSIONS) {
-      this.#desk.stop(
-        workerError(
-          "WORKER_ASKED_TOO_MUCH",
-          `The agent asked for permission more than ${MAX_PERMISSIONS} times.`,
-        ),
-      );
-    }
-    const decision = decidePermission(asked, this.#permissionScope());
-    if (decision.allowed) return true;
-    if (decision.because === "violation") {
-      this.#desk.violation({
-        path: decision.path,
-        wanted: decision.wanted,
-        because: decision.reason,
-        detail: `asked for permission (${asked.kind})`,
-      });
-    } else this.#desk.say(`refused a tool of kind ${asked.kind}: ${decision.because}`);
-    return false;
-  }
-
-  #permissionScope(): PermissionScope {
-    const { sandbox } = this.#assignment;
-    const { scratch } = this.#place;
-    return {
-      relativePath: (path) => this.#relativePath(path),
-      decideRead: (path) => this.#files.decideRead(path),
-      decideWrite: (path) => this.#files.decideWrite(path),
-      isScratch: (path) => path.startsWith(`${scratch}/`) && !path.split("/").includes(".."),
-      isConfined: sandbox.kind !== "audit",
-    };
-  }
-
-  /** The path of a request from the root of the tree; one outside of it is a violation. */
-  #treePath(path: string, wanted: "read" | "write"): string {
-    const relative = this.#relativePath(path);
-    if (relative === undefined) {
-      throw this.#refused({
-        ok: false,
-        kind: "violation",
-        path,
-        wanted,
-        because: "absolute",
-        message: "",
-      });
-    }
-    return relative;
-  }
-
-  #refused(refusal: FileRefusal): RequestError {
-    const { kind, path, wanted, because = "not-owned", message } = refusal;
-    if (kind === "missing") return RequestError.resourceNotFound(path);
-    if (kind !== "violation") return RequestError.invalidRequest({ reason: message });
-    this.#desk.violation({
-      path,
-      wanted,
-      because,
-      detail: `asked to ${wanted}${message === "" ? "" : `; ${message}`}`,
-    });
-    return RequestError.invalidRequest({ reason: `Refused: ${sayReason(because)}.` });
-  }
-
-  #update({ update }: SessionNotification): void {
-    switch (update.sessionUpdate) {
-      case "agent_message_chunk":
-        if (update.content.type === "text") {
-          this.#said = `${this.#said}${update.content.text}`.slice(-MAX_SUMMARY * 2);
-        }
-        return;
-      case "tool_call":
-      case "tool_call_update": {
-        if (this.#said.trim() !== "") this.#desk.say(this.#said.trim());
-        if (update.sessionUpdate === "tool_call") this.#said = "";
-        if (update.title) this.#desk.progress({ currentTask: update.title });
-        const { kind, paths } = askedTool(update);
-        if (["edit", "delete", "move"].includes(kind)) for (const path of paths) this.#claim(path);
-        return;
-      }
-      case "plan": {
-        const done = update.entries.filter(({ status }) => status === "completed").length;
-        const now = update.entries.find(({ status }) => status === "in_progress");
-        this.#desk.progress({
-          ...(update.entries.length > 0 && {
-            progress: 0.05 + (0.9 * done) / update.entries.length,
-          }),
-          ...(now && { currentTask: now.content }),
-        });
-        return;
-      }
-      case "usage_update":
-        // What stands in its window now, summed up as it grows: the protocol tells no better
-        // number.
-        if (update.used > this.#used) {
-          this.#desk.used({ input: update.used - this.#used, output: 0 });
-        }
-        this.#used = Math.max(this.#used, update.used);
-        return;
-      default: // thoughts, modes, commands: nothing that is shown or kept
-    }
-  }
-
-  #claim(path: string): void {
-    const relative = this.#relativePath(path);
-    if (relative !== undefined && this.#claimed.size < 1_000) this.#claimed.add(relative);
-  }
-
-  /** From the root of the tree, wherever the agent sees it. */
-  #relativePath(path: string): string | undefined {
-    const { tree } = this.#place;
-    return path.startsWith(`${tree}/`)
-      ? path.slice(tree.length + 1)
-      : this.#files.relativePath(path);
-  }
-
-  /** As `#live`; an agent on a copy was told that we serve no files and no terminals. */
-  #serving(): void {
-    this.#live();
-    if (this.#place.isCopy) throw RequestError.methodNotFound("fs and terminal");
-  }
-
-  /** After the worker was stopped nothing is served any more. */
-  #live(): void {
-    if (this.#desk.signal.aborted) throw RequestError.requestCancelled();
-  }
-
   /**
    * The reason behind a conversation that broke: the agent's end, when it has one, says more than
    * the closed connection.
@@ -477,14 +269,10 @@ class AcpSession {
     if (gone) return died(gone, this.#stderr);
     if (!(thrown instanceof RequestError)) return thrown;
     const data = isObject(thrown.data) ? ` ${headOf(JSON.stringify(thrown.data), 300)}` : "";
-    return workerError(
-      thrown.code === -32000 ? "WORKER_NOT_STARTED" : "WORKER_PROTOCOL",
-      `The agent answered with an error: ${headOf(messageOf(thrown), 500)}${data}`,
-      thrown.code === -32000
-        ? {
-            hint: "Sign in with the agent's own program first, or pass its key on with env in the plan.",
-          }
-        : {},
-    );
+    const message = `The agent answered with an error: ${headOf(messageOf(thrown), 500)}${data}`;
+    if (thrown.code !== SIGN_IN) return workerError("WORKER_PROTOCOL", message);
+    return workerError("WORKER_NOT_STARTED", message, {
+      hint: "Sign in with the agent's own program first, or pass its key on with env in the plan.",
+    });
   }
 }

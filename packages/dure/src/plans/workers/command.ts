@@ -6,7 +6,7 @@ import { codeOf } from "../../kernel/errors.ts";
 import type { SandboxCommand } from "../sandbox/sandbox.ts";
 import { tailOf } from "./bounded-text.ts";
 import { died, notStarted, workerEnv } from "./processes.ts";
-import { runWorker, type WorkerDesk } from "./worker-run.ts";
+import { runWorker, type WorkerReport } from "./worker-run.ts";
 import {
   MAX_SUMMARY,
   type Assignment,
@@ -39,13 +39,13 @@ export class CommandWorker implements Worker {
   }
 
   run(assignment: Assignment, options: { signal: AbortSignal }): AsyncIterable<WorkerEvent> {
-    return runWorker(assignment, (desk) => this.#work(assignment, desk), {
+    return runWorker(assignment, (report) => this.#work(assignment, report), {
       clock: this.#clock,
       signal: options.signal,
     });
   }
 
-  async #work(assignment: Assignment, desk: WorkerDesk): Promise<Omit<WorkerResult, "tokens">> {
+  async #work(assignment: Assignment, report: WorkerReport): Promise<Omit<WorkerResult, "tokens">> {
     const file = join(assignment.scratch, "dure-prompt.md");
     await writeFresh(file, assignment.prompt);
     const { timeMs, outputBytes, fileBytes, processes } = assignment.limits;
@@ -55,27 +55,27 @@ export class CommandWorker implements Worker {
       input: this.#prompt === "stdin" ? assignment.prompt : "",
       limits: { timeMs, outputBytes, fileBytes, processes },
     };
-    desk.progress({ currentTask: `running ${this.#command[0]!}` });
-    const progress = new ProgressLines((now) => desk.progress(now));
+    report.progress({ currentTask: `running ${this.#command[0]!}` });
+    const progress = new ProgressLines((now) => report.progress(now));
     const onOutput = (chunk: string): void => {
-      desk.alive();
+      report.alive();
       progress.push(chunk);
     };
     // A program owes no output while it thinks, so its being there is its sign of life; the time
     // limit is the sandbox's.
-    const end = await desk.during(
+    const end = await report.during(
       assignment.sandbox
         .run(assignment.confinement, command, {
-          signal: desk.signal,
+          signal: report.signal,
           onOutput,
           onStart: assignment.onStart,
         })
         .catch((error: unknown) => {
-          desk.signal.throwIfAborted();
+          report.signal.throwIfAborted();
           throw notStarted(this.#command, error);
         }),
     );
-    desk.signal.throwIfAborted();
+    report.signal.throwIfAborted();
     if (end.because !== "exited" || end.exitCode !== 0) throw died(end, end.output);
     const words = end.output.replace(/^::dure .*\n?/gm, "").trim();
     return {

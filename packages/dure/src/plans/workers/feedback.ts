@@ -29,13 +29,13 @@ export interface TestFeedback {
 
 export interface FailedTest {
   readonly name: string;
-  readonly expected?: string;
-  readonly actual?: string;
-  readonly stackTrace?: string;
-  readonly suggestedFix?: string;
-  readonly file?: string;
+  readonly expected?: string | undefined;
+  readonly actual?: string | undefined;
+  readonly stackTrace?: string | undefined;
+  readonly suggestedFix?: string | undefined;
+  readonly file?: string | undefined;
   /** 1-based. */
-  readonly line?: number;
+  readonly line?: number | undefined;
 }
 
 export interface TestMetrics {
@@ -44,11 +44,11 @@ export interface TestMetrics {
   readonly failed: number;
   readonly durationMs: number;
   /** Covered part of the lines, 0–1. */
-  readonly coverage?: number;
+  readonly coverage?: number | undefined;
 }
 
 /**
- * Source: our choice; a model mends a few failures at a time, and the rest comes back in the next
+ * A model mends a few failures at a time, and the rest comes back in the next
  * round.
  */
 export const MAX_FAILED_TESTS = 30;
@@ -87,11 +87,11 @@ export function feedbackOf({
   const success = verdict === "passed";
   const failedTests = report.failures.slice(0, MAX_FAILED_TESTS).map((one): FailedTest => ({
     name: headOf(one.name, MAX_NAME),
-    ...(one.expected !== undefined && { expected: headOf(one.expected, MAX_TEXT) }),
-    ...(one.actual !== undefined && { actual: headOf(one.actual, MAX_TEXT) }),
+    expected: cut(one.expected, MAX_TEXT),
+    actual: cut(one.actual, MAX_TEXT),
     stackTrace: headOf(one.message, MAX_TEXT),
-    ...(one.file !== undefined && { file: headOf(one.file, MAX_NAME) }),
-    ...(one.line !== undefined && { line: one.line }),
+    file: cut(one.file, MAX_NAME),
+    line: one.line,
   }));
   const named = failedTests.length > 0;
   const suggestions = success
@@ -126,13 +126,22 @@ const UNNAMED: Readonly<Record<ReturnType<typeof verdictOf>["because"], string>>
     "The acceptance command ended well, but its output says nothing about tests that is certain.",
 };
 
+function cut(text: string | undefined, most: number): string | undefined {
+  return text === undefined ? undefined : headOf(text, most);
+}
+
 /** Feedback as the next prompt shows it. Pure; bounded. */
 export function feedbackText({ success, failedTests, suggestions, metrics }: TestFeedback): string {
   const { total, passed, failed, durationMs, coverage } = metrics;
-  const head = `${success ? "The tests passed" : "The tests did not pass"}: ${passed} of ${total} passed, ${failed} failed, ${(durationMs / 1_000).toFixed(1)} s${coverage === undefined ? "" : `, ${Math.round(coverage * 100)} % of the lines covered`}.`;
+  const verdict = success ? "The tests passed" : "The tests did not pass";
+  const counts = `${passed} of ${total} passed, ${failed} failed`;
+  const seconds = `${(durationMs / 1_000).toFixed(1)} s`;
+  const covered =
+    coverage === undefined ? "" : `, ${Math.round(coverage * 100)} % of the lines covered`;
+  const head = `${verdict}: ${counts}, ${seconds}${covered}.`;
   const tests = failedTests.map((test, index) =>
     [
-      `${index + 1}. ${test.name}${test.file === undefined ? "" : ` (${test.file}${test.line === undefined ? "" : `:${test.line}`})`}`,
+      `${index + 1}. ${test.name}${placeOf(test)}`,
       ...(test.expected === undefined ? [] : [`   expected: ${test.expected}`]),
       ...(test.actual === undefined ? [] : [`   actual:   ${test.actual}`]),
       ...(test.stackTrace === undefined ? [] : [indent(test.stackTrace)]),
@@ -191,12 +200,12 @@ export const testFeedbackSchema = z
       success: failed === 0 && (success ?? passed > 0),
       failedTests: failedTests.slice(0, MAX_FAILED_TESTS).map((test) => ({
         name: test.name,
-        ...(test.expected !== undefined && { expected: headOf(textOf(test.expected), MAX_TEXT) }),
-        ...(test.actual !== undefined && { actual: headOf(textOf(test.actual), MAX_TEXT) }),
-        ...(test.stackTrace != null && { stackTrace: test.stackTrace }),
-        ...(test.suggestedFix != null && { suggestedFix: test.suggestedFix }),
-        ...(test.file != null && { file: test.file }),
-        ...(test.line != null && { line: test.line }),
+        expected: test.expected === undefined ? undefined : headOf(textOf(test.expected), MAX_TEXT),
+        actual: test.actual === undefined ? undefined : headOf(textOf(test.actual), MAX_TEXT),
+        stackTrace: test.stackTrace ?? undefined,
+        suggestedFix: test.suggestedFix ?? undefined,
+        file: test.file ?? undefined,
+        line: test.line ?? undefined,
       })),
       suggestions: suggestions.slice(0, MAX_SUGGESTIONS),
       metrics: {
@@ -204,7 +213,7 @@ export const testFeedbackSchema = z
         passed,
         failed,
         durationMs: metrics.durationMs ?? 0,
-        ...(metrics.coverage != null && { coverage: metrics.coverage }),
+        coverage: metrics.coverage ?? undefined,
       },
     };
   });
@@ -221,7 +230,11 @@ export function parseTestFeedback(value: unknown): TestFeedback {
     `This is no report of tests: ${problems.join("; ")}.`,
     {
       class: "input",
-      hint: "Send {success, failed_tests: [{name, expected, actual, stack_trace, suggested_fix, file, line}], suggestions, metrics: {total, passed, failed, duration_ms}}.",
+      hint: [
+        "Send {success,",
+        "failed_tests: [{name, expected, actual, stack_trace, suggested_fix, file, line}],",
+        "suggestions, metrics: {total, passed, failed, duration_ms}}.",
+      ].join(" "),
       details: { problems },
     },
   );
@@ -233,19 +246,21 @@ function camelKeys(value: unknown): unknown {
   const rename = (object: Record<string, unknown>) =>
     Object.fromEntries(Object.entries(object).map(([key, member]) => [camelCase(key), member]));
   const top = rename(value);
-  return {
-    ...top,
-    ...(Array.isArray(top["failedTests"]) && {
-      failedTests: top["failedTests"].map((test: unknown) =>
-        isObject(test) ? rename(test) : test,
-      ),
-    }),
-    ...(isObject(top["metrics"]) && { metrics: rename(top["metrics"]) }),
-  };
+  const { failedTests, metrics } = top;
+  if (Array.isArray(failedTests)) {
+    top["failedTests"] = failedTests.map((test: unknown) => (isObject(test) ? rename(test) : test));
+  }
+  if (isObject(metrics)) top["metrics"] = rename(metrics);
+  return top;
 }
 
 function textOf(value: unknown): string {
   return typeof value === "string" ? value : (JSON.stringify(value) ?? String(value));
+}
+
+function placeOf({ file, line }: FailedTest): string {
+  if (file === undefined) return "";
+  return line === undefined ? ` (${file})` : ` (${file}:${line})`;
 }
 
 function indent(text: string): string {

@@ -15,16 +15,16 @@ export interface HookAnswer {
   readonly notifications: readonly string[];
 }
 
-/** Bytes of a report. Source: our choice. */
+/** Bytes of a report. */
 const MAX_INPUT = 4_000_000;
-/** Source: our choice; the run answers from its memory. */
+/** The run answers from its memory. */
 const ANSWER_MS = 10_000;
 /** The partner works for its answer; the run waits for it 150 s. */
 const PARTNER_MS = 180_000;
 
 /**
- * `dure hook test-feedback`: takes a report of tests on `stdin`, hands it to the run of the worker that it is called in, and
- * writes `{decision, notifications}` to `stdout`. The address and token come from `DURE_HOOK_URL`
+ * `dure hook test-feedback`: takes a report of tests on `stdin`, hands it to the run of the worker
+ * that it is called in, and writes `{decision, notifications}` to `stdout`. The address and token come from `DURE_HOOK_URL`
  * and `DURE_HOOK_TOKEN`, which workers get. Throws `HOOK_OUTSIDE`, `HOOK_INPUT_INVALID`,
  * `TEST_FEEDBACK_INVALID`, `HOOK_FAILED`.
  */

@@ -6,23 +6,24 @@ import { sayReason } from "../scope.ts";
 import { headOf, tailOf } from "./bounded-text.ts";
 import { testFeedbackSchema } from "./feedback.ts";
 import { workerEnv } from "./processes.ts";
-import type { FileRefusal, ScopedFiles } from "./scoped-files.ts";
-import type { WorkerDesk } from "./worker-run.ts";
+import type { FileRefusal } from "./file-answer.ts";
+import type { ScopedFiles } from "./scoped-files.ts";
+import type { WorkerReport } from "./worker-run.ts";
 import type { Assignment, WorkerResult } from "./worker.ts";
 
-/** Characters of one tool's answer. Source: our choice; about 8,000 tokens. */
+/** Characters of one tool's answer: about 8,000 tokens. */
 const MAX_ANSWER = 30_000;
 /**
  * Milliseconds of one command, unless the model asks for less or more; never beyond the
- * assignment's. Source: our choice.
+ * assignment's.
  */
 const COMMAND_MS = 120_000;
 
 /** What a tool gets. */
-interface ToolContext {
+export interface ToolContext {
   readonly assignment: Assignment;
   readonly files: ScopedFiles;
-  readonly desk: WorkerDesk;
+  readonly report: WorkerReport;
   /** Files that were changed through tools, for the claim at the end. */
   readonly changed: Set<string>;
 }
@@ -30,8 +31,8 @@ interface ToolContext {
 /** What the model is told. `end`: it has reported, and the round is over. */
 export interface ToolAnswer {
   readonly result: Json;
-  readonly isError?: boolean;
-  readonly end?: Omit<WorkerResult, "tokens">;
+  readonly isError?: boolean | undefined;
+  readonly end?: Omit<WorkerResult, "tokens"> | undefined;
 }
 
 interface WorkerTool<Input> {
@@ -39,6 +40,12 @@ interface WorkerTool<Input> {
   readonly input: z.ZodType<Input>;
   run(input: Input, context: ToolContext): Promise<ToolAnswer>;
 }
+
+const FEEDBACK_FORM = [
+  "Testers only: {success,",
+  "failed_tests: [{name, expected, actual, stack_trace, suggested_fix, file, line}],",
+  "suggestions, metrics: {total, passed, failed, duration_ms}}",
+].join(" ");
 
 const path = z.string().describe("From the root of the repository, such as src/login.ts");
 
@@ -50,18 +57,13 @@ const TOOLS = {
       first_line: z.int().min(1).optional().describe("1-based"),
       lines: z.int().min(1).optional(),
     }),
-    async run({ path, first_line: first = 1, lines }, { files, desk }) {
+    async run({ path, first_line: first = 1, lines }, { files, report }) {
       const file = await files.read(path);
-      if (!file.ok) return refused(file, desk);
+      if (!file.ok) return refused(file, report);
       if (first === 1 && lines === undefined) return { result: clipped(file.text) };
-      return {
-        result: clipped(
-          file.text
-            .split("\n")
-            .slice(first - 1, lines === undefined ? undefined : first - 1 + lines)
-            .join("\n"),
-        ),
-      };
+      const last = lines === undefined ? undefined : first - 1 + lines;
+      const part = file.text.split("\n").slice(first - 1, last);
+      return { result: clipped(part.join("\n")) };
     },
   }),
   list: tool({
@@ -69,12 +71,8 @@ const TOOLS = {
     input: z.object({ folder: z.string().optional() }),
     async run({ folder = "" }, { files }) {
       const { paths, more } = await files.list(folder);
-      return {
-        result: clipped(
-          [...paths, ...(more ? ["… and more; name a folder"] : [])].join("\n") ||
-            "No files that you may read.",
-        ),
-      };
+      const all = more ? [...paths, "… and more; name a folder"] : paths;
+      return { result: clipped(all.join("\n") || "No files that you may read.") };
     },
   }),
   search: tool({
@@ -84,25 +82,24 @@ const TOOLS = {
       folder: z.string().optional(),
       ignore_case: z.boolean().optional(),
     }),
-    async run({ text, folder = "", ignore_case: ignoreCase = false }, { files, desk }) {
-      const { hits, more } = await files.search(text, { folder, ignoreCase, signal: desk.signal });
-      return {
-        result: clipped(
-          [
-            ...hits.map((hit) => `${hit.path}:${hit.line}: ${hit.text}`),
-            ...(more ? ["… and more; search for a longer text"] : []),
-          ].join("\n") || "Nothing found.",
-        ),
-      };
+    async run({ text, folder = "", ignore_case: ignoreCase = false }, { files, report }) {
+      const { hits, more } = await files.search(text, {
+        folder,
+        ignoreCase,
+        signal: report.signal,
+      });
+      const found = hits.map((hit) => `${hit.path}:${hit.line}: ${hit.text}`);
+      if (more) found.push("… and more; search for a longer text");
+      return { result: clipped(found.join("\n") || "Nothing found.") };
     },
   }),
   edit: tool({
     description:
       "Replaces a text in a file by another one. The text must stand in it exactly once, to the letter.",
     input: z.object({ path, old: z.string(), new: z.string() }),
-    async run({ path, old, new: next }, { files, desk, changed }) {
+    async run({ path, old, new: next }, { files, report, changed }) {
       const done = await files.edit(path, old, next);
-      if (!done.ok) return refused(done, desk);
+      if (!done.ok) return refused(done, report);
       changed.add(path);
       return { result: `Changed ${path}.` };
     },
@@ -110,9 +107,9 @@ const TOOLS = {
   write: tool({
     description: "Writes a whole file, a new one or one that you have read.",
     input: z.object({ path, content: z.string() }),
-    async run({ path, content }, { files, desk, changed }) {
+    async run({ path, content }, { files, report, changed }) {
       const done = await files.write(path, content);
-      if (!done.ok) return refused(done, desk);
+      if (!done.ok) return refused(done, report);
       changed.add(path);
       return { result: `${done.created ? "Made" : "Wrote"} ${path}.` };
     },
@@ -120,21 +117,23 @@ const TOOLS = {
   delete: tool({
     description: "Deletes a file that you have read.",
     input: z.object({ path }),
-    async run({ path }, { files, desk, changed }) {
+    async run({ path }, { files, report, changed }) {
       const done = await files.delete(path);
-      if (!done.ok) return refused(done, desk);
+      if (!done.ok) return refused(done, report);
       changed.add(path);
       return { result: `Deleted ${path}.` };
     },
   }),
   run: tool({
-    description:
-      "Runs a shell command at the root of the repository, in a sandbox: it can write what you own and a temporary folder, nothing else.",
+    description: [
+      "Runs a shell command at the root of the repository, in a sandbox:",
+      "it can write what you own and a temporary folder, nothing else.",
+    ].join(" "),
     input: z.object({
       command: z.string().min(1).max(10_000),
       timeout_s: z.number().min(1).max(3_600).optional(),
     }),
-    async run({ command, timeout_s: seconds }, { assignment, desk }) {
+    async run({ command, timeout_s: seconds }, { assignment, report }) {
       const { timeMs, outputBytes, fileBytes, processes } = assignment.limits;
       const limits = {
         timeMs: Math.min(timeMs, seconds === undefined ? COMMAND_MS : seconds * 1_000),
@@ -142,11 +141,11 @@ const TOOLS = {
         fileBytes,
         processes,
       };
-      const end = await desk.during(
+      const end = await report.during(
         assignment.sandbox.run(
           assignment.confinement,
           { command, env: workerEnv(assignment), limits },
-          { signal: desk.signal, onStart: assignment.onStart },
+          { signal: report.signal, onStart: assignment.onStart },
         ),
       );
       const how = {
@@ -160,23 +159,24 @@ const TOOLS = {
     },
   }),
   ask: tool({
-    description:
-      "Asks the other member of your pair, or the operator, and waits for the answer. Ask only what the files cannot tell you.",
+    description: [
+      "Asks the other member of your pair, or the operator, and waits for the answer.",
+      "Ask only what the files cannot tell you.",
+    ].join(" "),
     input: z.object({ question: z.string().min(1).max(4_000) }),
-    async run({ question }, { assignment, desk }) {
-      return {
-        result: clipped(
-          await desk.during(assignment.channel.query(question, { signal: desk.signal })),
-        ),
-      };
+    async run({ question }, { assignment, report }) {
+      const asked = assignment.channel.query(question, { signal: report.signal });
+      return { result: clipped(await report.during(asked)) };
     },
   }),
   request_access: tool({
-    description:
-      "Asks the operator for a file or folder outside of your scope, to read it or to own it, and waits for the answer.",
+    description: [
+      "Asks the operator for a file or folder outside of your scope,",
+      "to read it or to own it, and waits for the answer.",
+    ].join(" "),
     input: z.object({ path, wants: z.enum(["read", "own"]), why: z.string().min(1).max(2_000) }),
-    async run(request, { files, desk }) {
-      const { granted, note } = await desk.requestAccess(request);
+    async run(request, { files, report }) {
+      const { granted, note } = await report.requestAccess(request);
       if (granted) files.grant(request.path.replace(/\/+$/, ""), request.wants);
       return { result: `${granted ? "Granted" : "Refused"}: ${clipped(note)}` };
     },
@@ -188,12 +188,7 @@ const TOOLS = {
         .enum(["ready", "partial", "failed"])
         .describe("partial: some of it is done; failed: none of it can be done"),
       summary: z.string().min(1).describe("What you did and what is left, in a few sentences"),
-      feedback: z
-        .unknown()
-        .optional()
-        .describe(
-          "Testers only: {success, failed_tests: [{name, expected, actual, stack_trace, suggested_fix, file, line}], suggestions, metrics: {total, passed, failed, duration_ms}}",
-        ),
+      feedback: z.unknown().optional().describe(FEEDBACK_FORM),
     }),
     run({ status, summary, feedback }, { changed }) {
       const read =
@@ -206,12 +201,7 @@ const TOOLS = {
           isError: true,
         });
       }
-      const end = {
-        status,
-        summary,
-        claimedFiles: [...changed],
-        ...(read && { feedback: read.data }),
-      };
+      const end = { status, summary, claimedFiles: [...changed], feedback: read?.data };
       return Promise.resolve({ result: "Thank you.", end });
     },
   }),
@@ -232,8 +222,9 @@ export async function callTool(call: ToolCall, context: ToolContext): Promise<To
     ? (TOOLS[call.name as keyof typeof TOOLS] as WorkerTool<unknown>)
     : undefined;
   if (!tool) {
+    const names = Object.keys(TOOLS).join(", ");
     return {
-      result: `There is no tool ${headOf(call.name, 100)}; there are ${Object.keys(TOOLS).join(", ")}.`,
+      result: `There is no tool ${headOf(call.name, 100)}; there are ${names}.`,
       isError: true,
     };
   }
@@ -249,35 +240,36 @@ export async function callTool(call: ToolCall, context: ToolContext): Promise<To
       isError: true,
     };
   }
-  context.desk.progress({ currentTask: taskOf(call.name, input.data as Record<string, unknown>) });
+  context.report.progress({
+    currentTask: taskOf(call.name, input.data as Record<string, unknown>),
+  });
   try {
     return await tool.run(input.data, context);
   } catch (error) {
-    context.desk.signal.throwIfAborted();
+    context.report.signal.throwIfAborted();
     return { result: `${call.name} failed: ${messageOf(error)}`, isError: true };
   }
 }
 
 /** What is shown while a tool runs. */
 function taskOf(name: string, input: Record<string, unknown>): string {
-  const about =
-    input["path"] ??
-    input["command"] ??
-    input["text"] ??
-    input["question"] ??
-    input["folder"] ??
-    "";
+  const names = ["path", "command", "text", "question", "folder"];
+  const about = names.map((one) => input[one]).find((value) => value != null);
   return `${name} ${typeof about === "string" ? about.split("\n")[0]! : ""}`.trim();
 }
 
 /** What is outside of the scope is recorded; all else is the way things are. */
-function refused(refusal: FileRefusal, desk: WorkerDesk): ToolAnswer {
+function refused(refusal: FileRefusal, report: WorkerReport): ToolAnswer {
   if (refusal.kind !== "violation") return { result: refusal.message, isError: true };
   const { path, wanted, because = "not-owned", message } = refusal;
-  desk.violation({ path, wanted, because, ...(message !== "" && { detail: message }) });
-  desk.signal.throwIfAborted();
+  report.violation({ path, wanted, because, detail: message === "" ? undefined : message });
+  report.signal.throwIfAborted();
+  const detail = message === "" ? "" : ` (${message})`;
   return {
-    result: `Refused and recorded: ${sayReason(because)}${message === "" ? "" : ` (${message})`}. Ask with request_access if you need it.`,
+    result: [
+      `Refused and recorded: ${sayReason(because)}${detail}.`,
+      "Ask with request_access if you need it.",
+    ].join(" "),
     isError: true,
   };
 }

@@ -12,15 +12,15 @@ import {
 } from "./offline-script.ts";
 import { died, finished, startProcess } from "./processes.ts";
 import { ScopedFiles } from "./scoped-files.ts";
-import { runWorker, workerError, type WorkerDesk } from "./worker-run.ts";
+import { runWorker, workerError, type WorkerReport } from "./worker-run.ts";
 import type { Assignment, Worker, WorkerEvent, WorkerResult } from "./worker.ts";
 
-/** Steps in which a delay is told. Source: our choice. */
+/** Steps in which a delay is told. */
 const DELAY_STEPS = 4;
 
 /**
  * Does what a script says, always the same, without a model: for examples and tests. The edits are
- * real ones, made by a process in the sandbox, so that isolation holds for it as for everybody.
+ * real ones, made by a process in the sandbox, so that isolation holds for it as for all others.
  */
 export class OfflineWorker implements Worker {
   readonly kind = "offline";
@@ -32,20 +32,24 @@ export class OfflineWorker implements Worker {
    * @param options.node path of Node.js as processes of the worker see it. Default: the one that
    * runs dure.
    */
-  constructor(options: { script?: OfflineScript; clock: Clock; node?: string }) {
+  constructor(options: {
+    script?: OfflineScript | undefined;
+    clock: Clock;
+    node?: string | undefined;
+  }) {
     this.#script = options.script ?? { ports: {} };
     this.#clock = options.clock;
     this.#node = options.node ?? process.execPath;
   }
 
   run(assignment: Assignment, options: { signal: AbortSignal }): AsyncIterable<WorkerEvent> {
-    return runWorker(assignment, (desk) => this.#work(assignment, desk), {
+    return runWorker(assignment, (report) => this.#work(assignment, report), {
       clock: this.#clock,
       signal: options.signal,
     });
   }
 
-  async #work(assignment: Assignment, desk: WorkerDesk): Promise<Omit<WorkerResult, "tokens">> {
+  async #work(assignment: Assignment, report: WorkerReport): Promise<Omit<WorkerResult, "tokens">> {
     const round = roundOf(this.#script, assignment);
     if (!round) {
       return {
@@ -55,32 +59,31 @@ export class OfflineWorker implements Worker {
       };
     }
     const files = new ScopedFiles({ tree: assignment.tree, scope: assignment.scope });
-    await this.#wait(round, desk);
+    await this.#wait(round, report);
     for (const query of round.queries ?? []) {
-      desk.say(
-        `asked: ${query} — answered: ${await desk.during(assignment.channel.query(query, { signal: desk.signal }))}`,
-      );
+      const asked = assignment.channel.query(query, { signal: report.signal });
+      report.say(`asked: ${query} — answered: ${await report.during(asked)}`);
     }
     for (const { path, wants, why = "the script says so" } of round.requestAccess ?? []) {
-      if ((await desk.requestAccess({ path, wants, why })).granted) files.grant(path, wants);
+      if ((await report.requestAccess({ path, wants, why })).granted) files.grant(path, wants);
     }
-    if (round.tokens !== undefined) desk.used({ input: round.tokens, output: 0 });
-    desk.signal.throwIfAborted();
-    await this.#edit(round, assignment, files, desk);
-    desk.progress({ progress: 1, currentTask: "done" });
+    if (round.tokens !== undefined) report.used({ input: round.tokens, output: 0 });
+    report.signal.throwIfAborted();
+    await this.#edit(round, assignment, files, report);
+    report.progress({ progress: 1, currentTask: "done" });
     const { status = "ready", summary = `Did round ${assignment.round}.` } = round;
     return {
       status,
       summary,
       claimedFiles: round.claims ?? (round.edits ?? []).map(({ path }) => path),
-      ...(status === "failed" && { error: { code: "WORKER_SCRIPT", message: summary } }),
+      error: status === "failed" ? { code: "WORKER_SCRIPT", message: summary } : undefined,
     };
   }
 
-  async #wait({ delay = 0 }: OfflineRound, desk: WorkerDesk): Promise<void> {
+  async #wait({ delay = 0 }: OfflineRound, report: WorkerReport): Promise<void> {
     for (let step = 1; delay > 0 && step <= DELAY_STEPS; step++) {
-      await desk.during(this.#clock.sleep(delay / DELAY_STEPS, { signal: desk.signal }));
-      desk.progress({
+      await report.during(this.#clock.sleep(delay / DELAY_STEPS, { signal: report.signal }));
+      report.progress({
         progress: step / (DELAY_STEPS + 1),
         currentTask: `working (${step} of ${DELAY_STEPS})`,
       });
@@ -91,20 +94,20 @@ export class OfflineWorker implements Worker {
     round: OfflineRound,
     assignment: Assignment,
     files: ScopedFiles,
-    desk: WorkerDesk,
+    report: WorkerReport,
   ): Promise<void> {
     if (!round.edits?.length && !round.crash && !round.hang) return;
     const process = await startProcess(
       assignment,
       { command: [this.#node, "-e", OFFLINE_PROGRAM] },
-      { signal: desk.signal },
+      { signal: report.signal },
     );
     try {
       const program = new OfflineProcess(process);
       for (const edit of round.edits ?? []) {
-        desk.signal.throwIfAborted();
-        if (!edit.unasked && isRefused(edit, files, desk)) continue;
-        const answer = await desk.during(program.tell({ edits: [edit] }));
+        report.signal.throwIfAborted();
+        if (!edit.unasked && isRefused(edit, files, report)) continue;
+        const answer = await report.during(program.tell({ edits: [edit] }));
         if (answer.ok) continue;
         if (answer.code === "SCRIPT") {
           throw workerError(
@@ -112,11 +115,11 @@ export class OfflineWorker implements Worker {
             `The script does not fit the files: ${answer.message}.`,
           );
         }
-        desk.say(`${edit.path} could not be changed: ${answer.message}`);
+        report.say(`${edit.path} could not be changed: ${answer.message}`);
       }
       if (round.crash) await program.tell({ crash: true });
       if (round.hang) await process.ended;
-      desk.signal.throwIfAborted();
+      report.signal.throwIfAborted();
       if (round.hang) throw died(await process.ended, "");
     } finally {
       await finished(process);
@@ -125,10 +128,10 @@ export class OfflineWorker implements Worker {
 }
 
 /** Every edit but an unasked one is decided first, as for a model. */
-function isRefused(edit: OfflineEdit, files: ScopedFiles, desk: WorkerDesk): boolean {
+function isRefused(edit: OfflineEdit, files: ScopedFiles, report: WorkerReport): boolean {
   const decision = files.decideWrite(edit.path);
   if (!decision.allowed) {
-    desk.violation({
+    report.violation({
       path: edit.path,
       wanted: "write",
       because: decision.because,

@@ -15,9 +15,9 @@ export interface WorkerParts {
   /** For `offline`: what stands at the path `script`, read and checked. */
   readonly script: (path: string) => OfflineScript;
   /** Path of Node.js as processes of a worker see it. Default: the one that runs dure. */
-  readonly node?: string;
+  readonly node?: string | undefined;
   /** Told to agents. */
-  readonly version?: string;
+  readonly version?: string | undefined;
 }
 
 /** The worker that a plan asks for. Nothing is started yet. */
@@ -25,11 +25,7 @@ export function openWorker(spec: WorkerSpec, parts: WorkerParts): Worker {
   const { clock, node, version } = parts;
   switch (spec.kind) {
     case "acp":
-      return new AcpWorker({
-        command: spec.command,
-        clock,
-        ...(version !== undefined && { version }),
-      });
+      return new AcpWorker({ command: spec.command, clock, version });
     case "command":
       return new CommandWorker({ command: spec.command, prompt: spec.prompt, clock });
     case "model":
@@ -40,9 +36,9 @@ export function openWorker(spec: WorkerSpec, parts: WorkerParts): Worker {
       });
     case "offline":
       return new OfflineWorker({
-        ...(spec.script !== undefined && { script: parts.script(spec.script) }),
+        script: spec.script === undefined ? undefined : parts.script(spec.script),
         clock,
-        ...(node !== undefined && { node }),
+        node,
       });
   }
 }

@@ -35,7 +35,7 @@ export async function startProcess(
   }: {
     readonly command: readonly string[] | string;
     readonly env?: Readonly<Record<string, string>>;
-    readonly cwd?: string;
+    readonly cwd?: string | undefined;
   },
   options: { signal: AbortSignal },
 ): Promise<SandboxProcess> {

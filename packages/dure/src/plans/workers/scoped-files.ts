@@ -1,54 +1,15 @@
 import { constants, type Stats } from "node:fs";
-import {
-  mkdir,
-  open,
-  readdir,
-  readlink,
-  realpath,
-  stat,
-  unlink,
-  type FileHandle,
-} from "node:fs/promises";
+import { readdir, unlink, type FileHandle } from "node:fs/promises";
 import { createHash } from "node:crypto";
-import { dirname, join, relative, resolve, sep } from "node:path";
+import { join, relative, sep } from "node:path";
 import { codeOf } from "../../kernel/errors.ts";
-import {
-  decideRead,
-  decideWrite,
-  pathProblem,
-  type Scope,
-  type ScopeDecision,
-  type ScopeReason,
-} from "../scope.ts";
+import { decideRead, decideWrite, pathProblem, type Scope, type ScopeDecision } from "../scope.ts";
+import { refusal, violation, type FileAnswer, type FileRefusal } from "./file-answer.ts";
+import { likeFolder, realPathOf, TreeAccess, type OpenedName, type Target } from "./tree-access.ts";
 
-/** A file that a worker asked for, or why it does not get it. */
-export type FileAnswer<Value> = ({ readonly ok: true } & Value) | FileRefusal;
-
-export interface FileRefusal {
-  readonly ok: false;
-  /** `violation`: outside of the scope. Everything else is the way things are, and no offence. */
-  readonly kind:
-    | "violation"
-    | "missing"
-    | "not-a-file"
-    | "too-large"
-    | "not-text"
-    | "stale"
-    | "failed";
-  readonly path: string;
-  readonly wanted: "read" | "write";
-  /** With a violation. */
-  readonly because?: ScopeReason;
-  /** For the worker, in words. */
-  readonly message: string;
-}
-
-/**
- * Bytes of one file that is read or written. Source: our choice; what is longer is no text for a
- * model.
- */
+/** Bytes of one file that is read or written: what is longer is no text for a model. */
 export const MAX_FILE_BYTES = 1_000_000;
-/** Entries of folders that one walk looks at. Source: our choice. */
+/** Entries of folders that one walk looks at. */
 const MAX_WALK = 20_000;
 /** Never walked into unless asked for: git's own files, and what is installed or built. */
 const NOT_WALKED = new Set([
@@ -72,6 +33,7 @@ const NOT_WALKED = new Set([
 export class ScopedFiles {
   readonly #tree: string;
   readonly #scope: Scope;
+  readonly #access: TreeAccess;
   /** SHA-256 of what the worker knows of a file, by real path. */
   readonly #known = new Map<string, string>();
   /** Paths, or folders with all below, that the operator gave. */
@@ -81,6 +43,7 @@ export class ScopedFiles {
   constructor(options: { tree: string; scope: Scope }) {
     this.#tree = options.tree;
     this.#scope = options.scope;
+    this.#access = new TreeAccess(options.tree);
   }
 
   /** The operator's yes goes before the scope. */
@@ -113,8 +76,8 @@ export class ScopedFiles {
   async read(path: string): Promise<FileAnswer<{ readonly text: string }>> {
     const found = await this.#resolve(path, "read");
     if (!found.ok) return found;
-    return this.#opened(found, "read", constants.O_RDONLY, async (file, stats) => {
-      const text = await this.#textOf(file, stats, path);
+    return this.#access.open(found, constants.O_RDONLY, async (file, stats) => {
+      const text = await textOf(file, stats, path);
       if (!text.ok) return text;
       this.#known.set(found.real, hashOf(text.text));
       return text;
@@ -132,12 +95,7 @@ export class ScopedFiles {
     { unread = "refused" }: { unread?: "refused" | "allowed" } = {},
   ): Promise<FileAnswer<{ readonly created: boolean }>> {
     if (Buffer.byteLength(text) > MAX_FILE_BYTES) {
-      return refusal(
-        "too-large",
-        path,
-        "write",
-        `${path} would be longer than ${MAX_FILE_BYTES} bytes.`,
-      );
+      return tooLong(path);
     }
     return this.#change(path, () => ({ ok: true, text }), { mayCreate: true, unread });
   }
@@ -148,55 +106,21 @@ export class ScopedFiles {
     old: string,
     next: string,
   ): Promise<FileAnswer<{ readonly created: boolean }>> {
-    return this.#change(
-      path,
-      (before) => {
-        if (old === "") return refusal("failed", path, "write", "The text to replace is empty.");
-        const at = before.indexOf(old);
-        if (at < 0) {
-          return refusal(
-            "failed",
-            path,
-            "write",
-            `The text to replace does not stand in ${path}. Read the file again.`,
-          );
-        }
-        if (before.indexOf(old, at + 1) >= 0) {
-          return refusal(
-            "failed",
-            path,
-            "write",
-            `The text to replace stands in ${path} more than once. Take more of the lines around it.`,
-          );
-        }
-        const text = `${before.slice(0, at)}${next}${before.slice(at + old.length)}`;
-        return Buffer.byteLength(text) > MAX_FILE_BYTES
-          ? refusal(
-              "too-large",
-              path,
-              "write",
-              `${path} would be longer than ${MAX_FILE_BYTES} bytes.`,
-            )
-          : { ok: true, text };
-      },
-      { mayCreate: false, unread: "refused" },
-    );
+    return this.#change(path, (before) => replaced(path, before, { old, next }), {
+      mayCreate: false,
+      unread: "refused",
+    });
   }
 
   async delete(path: string): Promise<FileAnswer<object>> {
     const found = await this.#resolve(path, "write");
     if (!found.ok) return found;
-    return this.#inFolder(found, "write", { make: false }, async (folder, name) => {
-      const checked = await this.#openedIn(
-        folder,
-        name,
-        found,
-        "write",
-        constants.O_RDONLY,
-        (file, stats) => this.#unchanged(file, stats, found, "refused"),
+    return this.#access.inFolder(found, { make: false }, async (at) => {
+      const checked = await this.#access.openIn(at, found, constants.O_RDONLY, (file, stats) =>
+        this.#unchanged(file, stats, found, "refused"),
       );
       if (!checked.ok) return checked;
-      await unlink(join(folder, name));
+      await unlink(join(at.folder, at.name));
       this.#known.delete(found.real);
       return { ok: true };
     });
@@ -238,8 +162,8 @@ export class ScopedFiles {
       signal?.throwIfAborted();
       const found = await this.#resolve(path, "read");
       if (!found.ok) continue;
-      const file = await this.#opened(found, "read", constants.O_RDONLY, (handle, stats) =>
-        this.#textOf(handle, stats, path),
+      const file = await this.#access.open(found, constants.O_RDONLY, (handle, stats) =>
+        textOf(handle, stats, path),
       );
       if (!file.ok) continue;
       for (const [index, line] of file.text.split("\n").entries()) {
@@ -267,39 +191,23 @@ export class ScopedFiles {
    * The path as written and, where links stand in it, the path that it leads to: both must be
    * allowed.
    */
-  async #resolve(
-    path: string,
-    wanted: "read" | "write",
-  ): Promise<FileAnswer<{ readonly path: string; readonly real: string }>> {
+  async #resolve(path: string, wanted: "read" | "write"): Promise<FileAnswer<Target>> {
     const asked = this.#decide(path, wanted);
     if (!asked.allowed) return violation(path, wanted, asked.because);
     let real: string;
     try {
       real = await realPathOf(join(this.#tree, path));
     } catch (error) {
-      if (codeOf(error) === "ENOTDIR" || codeOf(error) === "ELOOP") {
-        return refusal(
-          "not-a-file",
-          path,
-          wanted,
-          `${path} leads through something that is no folder.`,
-        );
-      }
-      return refusal(
-        "failed",
-        path,
-        wanted,
-        `${path} cannot be looked at (${codeOf(error) ?? "unknown"}).`,
-      );
+      return notFollowed(error, path, wanted);
     }
     const inside = relative(this.#tree, real);
     if (inside === ".." || inside.startsWith(`..${sep}`) || inside.startsWith(sep)) {
       return violation(path, wanted, "absolute", "a symbolic link leads out of the tree");
     }
-    if (inside === path) return { ok: true, path, real: inside };
+    if (inside === path) return { ok: true, path, real: inside, wanted };
     const led = this.#decide(inside, wanted);
     return led.allowed
-      ? { ok: true, path, real: inside }
+      ? { ok: true, path, real: inside, wanted }
       : violation(path, wanted, led.because, `a symbolic link leads to ${inside}`);
   }
 
@@ -310,40 +218,43 @@ export class ScopedFiles {
   ): Promise<FileAnswer<{ readonly created: boolean }>> {
     const found = await this.#resolve(path, "write");
     if (!found.ok) return found;
-    return this.#inFolder(found, "write", { make: options.mayCreate }, async (folder, name) => {
-      const changed = await this.#openedIn(
-        folder,
-        name,
-        found,
-        "write",
-        constants.O_RDWR,
-        async (file, stats) => {
-          const before = await this.#unchanged(file, stats, found, options.unread);
-          if (!before.ok) return before;
-          const after = next(before.text);
-          if (!after.ok) return after;
-          await file.truncate(0);
-          await file.writeFile(after.text);
-          this.#known.set(found.real, hashOf(after.text));
-          return { ok: true, created: false };
-        },
-      );
+    return this.#access.inFolder(found, { make: options.mayCreate }, async (at) => {
+      const changed = await this.#changeExisting(at, found, next, options.unread);
       if (changed.ok || changed.kind !== "missing" || !options.mayCreate) return changed;
       const text = next("");
-      if (!text.ok) return text;
-      return this.#openedIn(
-        folder,
-        name,
-        found,
-        "write",
-        constants.O_WRONLY | constants.O_CREAT | constants.O_EXCL,
-        async (file) => {
-          await likeFolder(file, folder);
-          await file.writeFile(text.text);
-          this.#known.set(found.real, hashOf(text.text));
-          return { ok: true, created: true };
-        },
-      );
+      return text.ok ? this.#create(at, found, text.text) : text;
+    });
+  }
+
+  #changeExisting(
+    at: OpenedName,
+    found: Target,
+    next: (before: string) => FileAnswer<{ readonly text: string }>,
+    unread: "refused" | "allowed",
+  ): Promise<FileAnswer<{ readonly created: boolean }>> {
+    return this.#access.openIn(at, found, constants.O_RDWR, async (file, stats) => {
+      const before = await this.#unchanged(file, stats, found, unread);
+      if (!before.ok) return before;
+      const after = next(before.text);
+      if (!after.ok) return after;
+      await file.truncate(0);
+      await file.writeFile(after.text);
+      this.#known.set(found.real, hashOf(after.text));
+      return { ok: true, created: false };
+    });
+  }
+
+  #create(
+    at: OpenedName,
+    found: Target,
+    text: string,
+  ): Promise<FileAnswer<{ readonly created: boolean }>> {
+    const flags = constants.O_WRONLY | constants.O_CREAT | constants.O_EXCL;
+    return this.#access.openIn(at, found, flags, async (file) => {
+      await likeFolder(file, at.folder);
+      await file.writeFile(text);
+      this.#known.set(found.real, hashOf(text));
+      return { ok: true, created: true };
     });
   }
 
@@ -351,136 +262,23 @@ export class ScopedFiles {
   async #unchanged(
     file: FileHandle,
     stats: Stats,
-    found: { path: string; real: string },
+    { path, real }: Target,
     unread: "refused" | "allowed",
   ): Promise<FileAnswer<{ readonly text: string }>> {
     if (stats.nlink > 1) {
-      return refusal(
-        "failed",
-        found.path,
-        "write",
-        `${found.path} has other names on the disk, and writing it would change them too.`,
-      );
+      const others = "has other names on the disk, and writing it would change them too";
+      return refusal("failed", path, "write", `${path} ${others}.`);
     }
-    const text = await this.#textOf(file, stats, found.path);
+    const text = await textOf(file, stats, path);
     if (!text.ok) return { ...text, wanted: "write" };
-    const known = this.#known.get(found.real);
+    const known = this.#known.get(real);
     if (known === undefined && unread === "allowed") return text;
     if (known === undefined) {
-      return refusal(
-        "stale",
-        found.path,
-        "write",
-        `${found.path} exists. Read it before you change it.`,
-      );
+      return refusal("stale", path, "write", `${path} exists. Read it before you change it.`);
     }
-    if (known !== hashOf(text.text)) {
-      return refusal(
-        "stale",
-        found.path,
-        "write",
-        `${found.path} has changed since you read it. Read it again.`,
-      );
-    }
-    return text;
-  }
-
-  async #textOf(
-    file: FileHandle,
-    stats: Stats,
-    path: string,
-  ): Promise<FileAnswer<{ readonly text: string }>> {
-    if (stats.size > MAX_FILE_BYTES) {
-      return refusal(
-        "too-large",
-        path,
-        "read",
-        `${path} has ${stats.size} bytes, and at most ${MAX_FILE_BYTES} can be read.`,
-      );
-    }
-    const bytes = Buffer.alloc(stats.size + 1);
-    const { bytesRead } = await file.read(bytes, 0, bytes.length, 0);
-    try {
-      return {
-        ok: true,
-        text: new TextDecoder("utf-8", { fatal: true, ignoreBOM: true }).decode(
-          bytes.subarray(0, bytesRead),
-        ),
-      };
-    } catch {
-      return refusal("not-text", path, "read", `${path} is no text in UTF-8.`);
-    }
-  }
-
-  #opened<Value>(
-    found: { path: string; real: string },
-    wanted: "read" | "write",
-    flags: number,
-    use: (file: FileHandle, stats: Stats) => Promise<FileAnswer<Value>>,
-  ): Promise<FileAnswer<Value>> {
-    return this.#inFolder(found, wanted, { make: false }, (folder, name) =>
-      this.#openedIn(folder, name, found, wanted, flags, use),
-    );
-  }
-
-  async #openedIn<Value>(
-    folder: string,
-    name: string,
-    { path }: { path: string },
-    wanted: "read" | "write",
-    flags: number,
-    use: (file: FileHandle, stats: Stats) => Promise<FileAnswer<Value>>,
-  ): Promise<FileAnswer<Value>> {
-    let file: FileHandle | undefined;
-    try {
-      // Not blocking: a FIFO has nobody at its other end.
-      file = await open(
-        join(folder, name),
-        flags | constants.O_NOFOLLOW | constants.O_NONBLOCK,
-        0o644,
-      );
-      const stats = await file.stat();
-      if (!stats.isFile()) return refusal("not-a-file", path, wanted, `${path} is no file.`);
-      return await use(file, stats);
-    } catch (error) {
-      return fileError(error, path, wanted);
-    } finally {
-      await file?.close();
-    }
-  }
-
-  /**
-   * Opens the folder of a real path, each folder from the one above it, and hands on a name of it
-   * that cannot be exchanged.
-   */
-  async #inFolder<Value>(
-    { path, real }: { path: string; real: string },
-    wanted: "read" | "write",
-    options: { make: boolean },
-    use: (folder: string, name: string) => Promise<FileAnswer<Value>>,
-  ): Promise<FileAnswer<Value>> {
-    const segments = real.split(sep);
-    const name = segments.pop()!;
-    let folder: FileHandle | undefined;
-    try {
-      folder = await open(this.#tree, FOLDER);
-      let at = placeOf(folder, this.#tree);
-      for (const segment of segments) {
-        const below = join(at, segment);
-        const isMade =
-          options.make && (await mkdir(below).then(() => true, unless("EEXIST"))) === true;
-        const next = await open(below, FOLDER);
-        if (isMade) await likeFolder(next, at);
-        await folder.close();
-        folder = next;
-        at = placeOf(folder, below);
-      }
-      return await use(at, name);
-    } catch (error) {
-      return fileError(error, path, wanted);
-    } finally {
-      await folder?.close();
-    }
+    if (known === hashOf(text.text)) return text;
+    const changed = `${path} has changed since you read it. Read it again.`;
+    return refusal("stale", path, "write", changed);
   }
 
   async *#walk(folder: string): AsyncGenerator<string> {
@@ -501,106 +299,65 @@ export class ScopedFiles {
 
   /** Nothing where there is no folder, or where a link stands in its way. */
   async #entriesOf(folder: string): Promise<readonly { name: string; isDirectory(): boolean }[]> {
-    const answer = await this.#inFolder(
-      { path: folder, real: folder === "" ? "." : `${folder}${sep}.` },
-      "read",
-      { make: false },
-      async (at) => {
-        const entries = await readdir(at, { withFileTypes: true });
-        return { ok: true, entries: entries.toSorted((a, b) => (a.name < b.name ? -1 : 1)) };
-      },
-    );
+    const real = folder === "" ? "." : `${folder}${sep}.`;
+    const target: Target = { path: folder, real, wanted: "read" };
+    const answer = await this.#access.inFolder(target, { make: false }, async (at) => {
+      const entries = await readdir(at.folder, { withFileTypes: true });
+      return { ok: true, entries: entries.toSorted((a, b) => (a.name < b.name ? -1 : 1)) };
+    });
     return answer.ok ? answer.entries : [];
   }
 }
 
-const FOLDER = constants.O_RDONLY | constants.O_DIRECTORY | constants.O_NOFOLLOW;
-
-/**
- * On Linux a name for the opened folder itself; elsewhere its path, which was opened without
- * following its last link.
- */
-function placeOf(folder: FileHandle, path: string): string {
-  return process.platform === "linux" ? `/proc/self/fd/${folder.fd}` : path;
-}
-
-/** As `realpath`, for a path whose end need not be there. */
-async function realPathOf(path: string): Promise<string> {
-  const missing: string[] = [];
-  for (let at = path; ; at = dirname(at)) {
-    try {
-      return join(await realpath(at), ...missing);
-    } catch (error) {
-      if (codeOf(error) !== "ENOENT" || dirname(at) === at) throw error;
-      // A link whose target is missing: writing "through" it would make the target.
-      const target = await linkTarget(at);
-      if (target !== undefined) return join(await realPathOf(target), ...missing);
-      missing.unshift(relative(dirname(at), at));
-    }
+async function textOf(
+  file: FileHandle,
+  stats: Stats,
+  path: string,
+): Promise<FileAnswer<{ readonly text: string }>> {
+  if (stats.size > MAX_FILE_BYTES) {
+    const most = `at most ${MAX_FILE_BYTES} can be read`;
+    return refusal("too-large", path, "read", `${path} has ${stats.size} bytes, and ${most}.`);
   }
-}
-
-async function linkTarget(path: string): Promise<string | undefined> {
+  const bytes = Buffer.alloc(stats.size + 1);
+  const { bytesRead } = await file.read(bytes, 0, bytes.length, 0);
+  const decoder = new TextDecoder("utf-8", { fatal: true, ignoreBOM: true });
   try {
-    return resolve(await realpath(dirname(path)), await readlink(path));
+    return { ok: true, text: decoder.decode(bytes.subarray(0, bytesRead)) };
   } catch {
-    return undefined;
+    return refusal("not-text", path, "read", `${path} is no text in UTF-8.`);
   }
 }
 
-function violation(
+/** The text with `next` in the place of `old`, which must stand in it exactly once. */
+function replaced(
   path: string,
-  wanted: "read" | "write",
-  because: ScopeReason,
-  detail?: string,
-): FileRefusal {
-  return { ok: false, kind: "violation", path, wanted, because, message: detail ?? "" };
-}
-
-function refusal(
-  kind: Exclude<FileRefusal["kind"], "violation">,
-  path: string,
-  wanted: "read" | "write",
-  message: string,
-): FileRefusal {
-  return { ok: false, kind, path, wanted, message };
-}
-
-function fileError(error: unknown, path: string, wanted: "read" | "write"): FileRefusal {
-  switch (codeOf(error)) {
-    case "ENOENT":
-      return refusal("missing", path, wanted, `There is no file ${path}.`);
-    case "ELOOP":
-    case "ENOTDIR":
-    case "EISDIR":
-    case "ENXIO":
-      return refusal(
-        "not-a-file",
-        path,
-        wanted,
-        `${path} is no file, or is behind a symbolic link.`,
-      );
-    default:
-      return refusal(
-        "failed",
-        path,
-        wanted,
-        `${path} cannot be ${wanted === "read" ? "read" : "written"} (${codeOf(error) ?? "unknown"}).`,
-      );
+  before: string,
+  { old, next }: { old: string; next: string },
+): FileAnswer<{ readonly text: string }> {
+  const refuse = (message: string): FileRefusal => refusal("failed", path, "write", message);
+  if (old === "") return refuse("The text to replace is empty.");
+  const at = before.indexOf(old);
+  if (at < 0) return refuse(`The text to replace does not stand in ${path}. Read the file again.`);
+  if (before.indexOf(old, at + 1) >= 0) {
+    const twice = `The text to replace stands in ${path} more than once.`;
+    return refuse(`${twice} Take more of the lines around it.`);
   }
+  const text = `${before.slice(0, at)}${next}${before.slice(at + old.length)}`;
+  return Buffer.byteLength(text) > MAX_FILE_BYTES ? tooLong(path) : { ok: true, text };
 }
 
-/** What root makes for a worker that is another user belongs to whom the folder belongs. */
-async function likeFolder(made: FileHandle, folder: string): Promise<void> {
-  if (process.getuid?.() !== 0) return;
-  const { uid, gid } = await stat(folder);
-  if (uid !== 0) await made.chown(uid, gid);
+function tooLong(path: string): FileRefusal {
+  const message = `${path} would be longer than ${MAX_FILE_BYTES} bytes.`;
+  return refusal("too-large", path, "write", message);
 }
 
-function unless(code: string): (error: unknown) => void {
-  return (error) => {
-    if (codeOf(error) !== code) throw error;
-  };
+function notFollowed(error: unknown, path: string, wanted: "read" | "write"): FileRefusal {
+  const code = codeOf(error);
+  if (code === "ENOTDIR" || code === "ELOOP") {
+    const through = `${path} leads through something that is no folder.`;
+    return refusal("not-a-file", path, wanted, through);
+  }
+  return refusal("failed", path, wanted, `${path} cannot be looked at (${code ?? "unknown"}).`);
 }
 
 function hashOf(text: string): string {

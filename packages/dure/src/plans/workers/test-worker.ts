@@ -2,7 +2,7 @@ import { spawn } from "node:child_process";
 import { mkdir, mkdtemp, realpath, rm, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { dirname, join } from "node:path";
-import { PassThrough } from "node:stream";
+import { PassThrough, type Readable } from "node:stream";
 import { finished as finishedReading } from "node:stream/promises";
 import { systemClock } from "../../kernel/clock.ts";
 import type {
@@ -19,7 +19,7 @@ import { makeScope, type ScopeInput } from "../scope.ts";
 import type { Assignment, Worker, WorkerEvent, WorkerResult } from "./worker.ts";
 
 // What the tests of workers share: a tree, an assignment for it, and a sandbox that ends processes
-// but holds nobody back.
+// but holds none back.
 
 /**
  * Runs commands in their own process group, without any protection: what workers do by themselves
@@ -62,24 +62,20 @@ function start(
     stdio: "pipe",
   });
   let because: SandboxEnd["because"] = "exited";
-  let bytes = 0;
   const endGroup = (why?: SandboxEnd["because"]): void => {
     if (why && because === "exited") because = why;
-    try {
-      process.kill(-child.pid!, "SIGKILL");
-    } catch {
-      // It is gone.
-    }
+    killGroup(child.pid!);
   };
   const stopTimer = systemClock.after(limits.timeMs, () => endGroup("time"));
-  const [stdout, stderr] = [child.stdout, child.stderr].map((stream) => {
-    const counted = new PassThrough();
+  let bytes = 0;
+  const counted = (stream: Readable): PassThrough => {
     stream.on("data", (chunk: Buffer) => {
       bytes += chunk.length;
       if (bytes > limits.outputBytes) endGroup("output");
     });
-    return stream.pipe(counted);
-  }) as [PassThrough, PassThrough];
+    return stream.pipe(new PassThrough());
+  };
+  const [stdout, stderr] = [counted(child.stdout), counted(child.stderr)];
   signal?.addEventListener("abort", () => endGroup("aborted"), { once: true });
   if (signal?.aborted) endGroup("aborted");
   const ended = new Promise<SandboxEnd>((resolve) => {
@@ -92,15 +88,8 @@ function start(
     child.once("close", settle);
   });
   if (input !== undefined) child.stdin.on("error", () => {}).end(input);
-  const identity: ProcessIdentity = {
-    host: "test",
-    bootId: "test",
-    pid: child.pid ?? 0,
-    groupId: child.pid ?? 0,
-    startedTicks: "0",
-  };
   return {
-    identity,
+    identity: identityOf(child.pid ?? 0),
     stdin: child.stdin,
     stdout,
     stderr,
@@ -110,6 +99,18 @@ function start(
       await ended;
     },
   };
+}
+
+function killGroup(group: number): void {
+  try {
+    process.kill(-group, "SIGKILL");
+  } catch {
+    // It is gone.
+  }
+}
+
+function identityOf(pid: number): ProcessIdentity {
+  return { host: "test", bootId: "test", pid, groupId: pid, startedTicks: "0" };
 }
 
 export interface TestPlace extends AsyncDisposable {

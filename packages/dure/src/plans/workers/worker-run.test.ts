@@ -2,7 +2,7 @@ import { expect, test } from "vitest";
 import { systemClock, type Clock } from "../../kernel/clock.ts";
 import { ScriptedWorker } from "../../testing/scripted-worker.ts";
 import { aPlace, workOn } from "./test-worker.ts";
-import { runWorker, workerError, type WorkerDesk } from "./worker-run.ts";
+import { runWorker, workerError, type WorkerReport } from "./worker-run.ts";
 import type { WorkerEvent, WorkerResult } from "./worker.ts";
 
 const FRAME = {
@@ -14,7 +14,7 @@ const READY: Omit<WorkerResult, "tokens"> = { status: "ready", summary: "done", 
 
 /** All events of a piece of work. `beat` makes the clock strike. */
 async function told(
-  work: (desk: WorkerDesk, beat: () => void) => Promise<typeof READY>,
+  work: (report: WorkerReport, beat: () => void) => Promise<typeof READY>,
   more: { limits?: object; scope?: object } = {},
 ): Promise<WorkerEvent[]> {
   let beat = (): void => {};
@@ -22,7 +22,7 @@ async function told(
   const events: WorkerEvent[] = [];
   for await (const event of runWorker(
     { ...FRAME, ...more } as never,
-    (desk) => work(desk, () => beat()),
+    (report) => work(report, () => beat()),
     { clock, signal: new AbortController().signal },
   )) {
     events.push(event);
@@ -48,9 +48,9 @@ test("what is thrown is a failed result with its code, and nothing else is throw
 });
 
 test("work that goes on after it was stopped has failed all the same, and tells no more violations after its result", async () => {
-  const events = await told((desk) => {
+  const events = await told((report) => {
     for (const path of ["a", "b", "c"]) {
-      desk.violation({ path, wanted: "write", because: "not-owned" });
+      report.violation({ path, wanted: "write", because: "not-owned" });
     }
     return Promise.resolve(READY);
   });
@@ -63,9 +63,9 @@ test("work that goes on after it was stopped has failed all the same, and tells 
 
 test("a worker whose scope says so goes on after each refusal", async () => {
   const events = await told(
-    (desk) => {
+    (report) => {
       for (const path of ["a", "b", "c"]) {
-        desk.violation({ path, wanted: "write", because: "not-owned" });
+        report.violation({ path, wanted: "write", because: "not-owned" });
       }
       return Promise.resolve(READY);
     },
@@ -77,9 +77,9 @@ test("a worker whose scope says so goes on after each refusal", async () => {
 });
 
 test("signs of life come while there is life, and none from what says nothing", async () => {
-  const events = await told(async (desk, beat) => {
+  const events = await told(async (report, beat) => {
     for (let quiet = 0; quiet < 5; quiet++) beat();
-    await desk.during(Promise.resolve(beat()).then(() => (beat(), beat())));
+    await report.during(Promise.resolve(beat()).then(() => (beat(), beat())));
     return READY;
   });
 
@@ -101,11 +101,11 @@ test("what is waited for and says nothing for two minutes gives no more signs un
     }
   };
   const signs: number[] = [];
-  const work = (desk: WorkerDesk): Promise<typeof READY> =>
-    desk.during(
+  const work = (report: WorkerReport): Promise<typeof READY> =>
+    report.during(
       Promise.resolve().then(() => {
         beatsOf(600_000);
-        desk.alive();
+        report.alive();
         beatsOf(8_000);
         return READY;
       }),
@@ -123,8 +123,8 @@ test("what is waited for and says nothing for two minutes gives no more signs un
 
 test("more tokens than allowed end the work", async () => {
   const events = await told(
-    (desk) => {
-      desk.used({ input: 80, output: 30 });
+    (report) => {
+      report.used({ input: 80, output: 30 });
       return Promise.resolve(READY);
     },
     { limits: { ...FRAME.limits, tokens: 100 } },
@@ -136,10 +136,10 @@ test("more tokens than allowed end the work", async () => {
 });
 
 test("words without end are bounded, and no violation is lost among them", async () => {
-  const events = await told((desk) => {
-    for (let line = 0; line < 100_000; line++) desk.say(`line ${line} ${"x".repeat(10)}`);
-    desk.say("y".repeat(1_000_000));
-    desk.violation({ path: "README.md", wanted: "write", because: "not-owned" });
+  const events = await told((report) => {
+    for (let line = 0; line < 100_000; line++) report.say(`line ${line} ${"x".repeat(10)}`);
+    report.say("y".repeat(1_000_000));
+    report.violation({ path: "README.md", wanted: "write", because: "not-owned" });
     return Promise.resolve({
       ...READY,
       summary: "z".repeat(1_000_000),
@@ -155,8 +155,8 @@ test("words without end are bounded, and no violation is lost among them", async
 test("an abort throws its reason after the work has settled; a reader who leaves stops the work too", async () => {
   const controller = new AbortController();
   const settled: string[] = [];
-  const work = (name: string) => async (desk: WorkerDesk) => {
-    await systemClock.sleep(60_000, { signal: desk.signal }).catch(() => {});
+  const work = (name: string) => async (report: WorkerReport) => {
+    await systemClock.sleep(60_000, { signal: report.signal }).catch(() => {});
     settled.push(name);
     return READY;
   };
@@ -186,7 +186,7 @@ test("a scripted worker writes what its script says, and breaks when it is asked
     { files: { "src/a.ts": "1", "src/old.ts": null }, result: { summary: "One." } },
     {
       expect: { round: 2, prompt: /expected 5/ },
-      act: (desk) => desk.progress({ progress: 0.5, currentTask: "half" }),
+      act: (report) => report.progress({ progress: 0.5, currentTask: "half" }),
     },
   ]);
 

@@ -18,49 +18,49 @@ const BEAT_MS = 4_000;
 /**
  * What is waited for rightly (a model's answer, a command) stands for life so long, milliseconds;
  * what says nothing for longer looks stalled until it is heard again, although its own time limit
- * is not over. Source: our choice; most builds and model calls are shorter.
+ * is not over. Most builds and model calls are shorter.
  */
 const SILENT_MS = 120_000;
 /**
  * Events that wait for a reader; beyond it the oldest words are left out, never a violation or a
- * result. Source: our choice.
+ * result.
  */
 const MAX_WAITING = 200;
-/** Files that a worker may claim. Source: our choice. */
+/** Files that a worker may claim. */
 const MAX_CLAIMED = 1_000;
 
 /**
- * The frame of every worker: `work` does it and tells the desk; what comes out is the stream of
+ * The frame of every worker: `work` does it and tells the report; what comes out is the stream of
  * events with its signs of life, its one result at the end and its bound on violations. On an abort
- * the stream throws the signal's reason, after `work` has settled: whoever starts a process in it
- * waits for its end there. A reader who stops reading aborts the work.
+ * the stream throws the signal's reason, after `work` has settled: work that starts a process waits
+ * for its end. A reader that stops reading aborts the work.
  */
 export async function* runWorker(
   assignment: WatchedAssignment,
   work: (
-    desk: WorkerDesk,
+    report: WorkerReport,
   ) => Promise<Omit<WorkerResult, "tokens"> & { readonly tokens?: WorkerResult["tokens"] }>,
   options: { clock: Clock; signal: AbortSignal },
 ): AsyncGenerator<WorkerEvent> {
   const { clock, signal } = options;
   signal.throwIfAborted();
-  const desk = new WorkerDesk(assignment, { clock });
-  const pass = (): void => desk.stop(signal.reason);
+  const report = new WorkerReport(assignment, { clock });
+  const pass = (): void => report.stop(signal.reason);
   signal.addEventListener("abort", pass, { once: true });
-  const stopBeating = clock.every(BEAT_MS, () => desk.beat());
-  const settled = work(desk).then(
-    (result) => desk.end(result),
-    (error: unknown) => desk.fail(error),
+  const stopBeating = clock.every(BEAT_MS, () => report.beat());
+  const settled = work(report).then(
+    (result) => report.end(result),
+    (error: unknown) => report.fail(error),
   );
   try {
-    yield* desk.events();
+    yield* report.events();
     signal.throwIfAborted();
-    yield { type: "result", result: desk.result! };
+    yield { type: "result", result: report.result! };
   } finally {
     stopBeating();
     signal.removeEventListener("abort", pass);
-    if (!desk.result) {
-      desk.stop(new DureError("WORKER_FAILED", "Nobody listens to the worker any more."));
+    if (!report.result) {
+      report.stop(new DureError("WORKER_FAILED", "Nobody listens to the worker any more."));
     }
     await settled;
   }
@@ -71,8 +71,8 @@ type WatchedAssignment = Pick<Assignment, "stopAtViolation" | "requestAccess" | 
   readonly scope?: Pick<Scope, "onViolation">;
 };
 
-/** Where a worker says what it does. */
-export class WorkerDesk {
+/** What a worker says of what it does. */
+export class WorkerReport {
   /**
    * Aborts on an abort from outside, at the last violation, when tokens are used up. Its reason
    * says which.
@@ -108,12 +108,13 @@ export class WorkerDesk {
   }
 
   /** Tells what is done now; only differences are sent at once. */
-  progress(now: { readonly progress?: number; readonly currentTask?: string }): void {
+  progress(now: {
+    readonly progress?: number | undefined;
+    readonly currentTask?: string | undefined;
+  }): void {
     this.#alive = true;
-    const progress = Math.max(
-      0,
-      Math.min(1, Number.isFinite(now.progress) ? now.progress! : this.#progress.progress),
-    );
+    const told = Number.isFinite(now.progress) ? now.progress! : this.#progress.progress;
+    const progress = Math.max(0, Math.min(1, told));
     const currentTask = headOf(now.currentTask ?? this.#progress.currentTask, 200);
     if (progress === this.#progress.progress && currentTask === this.#progress.currentTask) return;
     this.#progress = { type: "progress", progress, currentTask, tokensUsed: this.tokensUsed };
@@ -150,7 +151,8 @@ export class WorkerDesk {
     this.tokens.input += tokens.input;
     this.tokens.output += tokens.output;
     this.#progress = { ...this.#progress, tokensUsed: this.tokensUsed };
-    this.#put(this.#progress); // what is paid is told at once: nobody else knows it when we die
+    // Told at once: when this process dies, nothing else knows what was paid.
+    this.#put(this.#progress);
     const { tokens: bound } = this.#assignment.limits;
     if (bound !== undefined && this.tokensUsed > bound) {
       this.stop(
@@ -171,7 +173,7 @@ export class WorkerDesk {
     readonly path: string;
     readonly wanted: "read" | "write";
     readonly because: ScopeReason;
-    readonly detail?: string;
+    readonly detail?: string | undefined;
   }): void {
     this.#alive = true;
     this.#violations += 1;
@@ -179,18 +181,16 @@ export class WorkerDesk {
       type: "violation",
       ...violation,
       path: headOf(violation.path, 1_024),
-      ...(violation.detail !== undefined && { detail: headOf(violation.detail, 500) }),
+      detail: violation.detail === undefined ? undefined : headOf(violation.detail, 500),
     });
-    if (
-      (this.#assignment.scope?.onViolation ?? "stop") !== "stop" ||
-      this.#violations < this.#assignment.stopAtViolation
-    ) {
-      return;
-    }
+    const { scope, stopAtViolation } = this.#assignment;
+    const stops = (scope?.onViolation ?? "stop") === "stop";
+    if (!stops || this.#violations < stopAtViolation) return;
+    const wanted = `${violation.wanted} ${headOf(violation.path, 200)}`;
     this.stop(
       workerError(
         "WORKER_STOPPED_VIOLATIONS",
-        `The worker was stopped at violation ${this.#violations}: it wanted to ${violation.wanted} ${headOf(violation.path, 200)}.`,
+        `The worker was stopped at violation ${this.#violations}: it wanted to ${wanted}.`,
       ),
     );
   }
@@ -198,9 +198,8 @@ export class WorkerDesk {
   async requestAccess(
     request: AccessRequest,
   ): Promise<{ readonly granted: boolean; readonly note: string }> {
-    const answer = await this.during(
-      this.#assignment.requestAccess(request, { signal: this.signal }),
-    );
+    const asked = this.#assignment.requestAccess(request, { signal: this.signal });
+    const answer = await this.during(asked);
     this.#put({
       type: "access",
       path: headOf(request.path, 1_024),
@@ -285,7 +284,7 @@ export function workerError(
 ): DureError {
   return new DureError(code, message, {
     hint: options.hint ?? WORKER_FAILURES[code],
-    ...(options.cause !== undefined && { cause: options.cause }),
+    ...(options.cause === undefined ? {} : { cause: options.cause }),
   });
 }
 
@@ -297,14 +296,12 @@ function asFailure(error: unknown): { code: WorkerFailure; message: string; hint
       hint: error.hint ?? WORKER_FAILURES[error.code],
     };
   }
-  const code = error instanceof DureError ? `${error.code}: ` : "";
+  const known = error instanceof DureError ? error : undefined;
+  const code = known ? `${known.code}: ` : "";
   return {
     code: "WORKER_FAILED",
     message: `${code}${messageOf(error)}`,
-    hint:
-      error instanceof DureError && error.hint !== undefined
-        ? error.hint
-        : WORKER_FAILURES.WORKER_FAILED,
+    hint: known?.hint ?? WORKER_FAILURES.WORKER_FAILED,
   };
 }
 

@@ -6,8 +6,8 @@ import type { TestFeedback } from "./feedback.ts";
 /**
  * What works on a port: a model, an agent of another maker, a program. The same interface for all.
  *
- * `run` never throws for what an agent does wrong (dies, floods, hangs, lies): that is a `failed` result with a code of
- * {@link WORKER_FAILURES}. It throws the signal's reason on an abort alone, after every process of
+ * `run` never throws for what an agent does wrong (dies, floods, hangs, lies): that is a `failed`
+ * result with a code of {@link WORKER_FAILURES}. It throws the signal's reason on an abort alone, after every process of
  * the worker is gone. Source: docs/spec/plans §6.
  */
 export interface Worker {
@@ -88,7 +88,7 @@ export type WorkerEvent =
       readonly path: string;
       readonly wanted: "read" | "write";
       readonly because: ScopeReason;
-      readonly detail?: string;
+      readonly detail?: string | undefined;
     }
   | {
       readonly type: "access";
@@ -106,9 +106,9 @@ export interface WorkerResult {
   /** What the worker says it changed; what it did change is for git to say. */
   readonly claimedFiles: readonly string[];
   readonly tokens: { readonly input: number; readonly output: number };
-  readonly error?: WorkerError;
+  readonly error?: WorkerError | undefined;
   /** What a tester found, in its own words; the acceptance command decides. */
-  readonly feedback?: TestFeedback;
+  readonly feedback?: TestFeedback | undefined;
 }
 
 export interface WorkerError {
@@ -139,6 +139,6 @@ export type WorkerFailure = keyof typeof WORKER_FAILURES;
 
 /** A worker without a sign for longer is stalled, milliseconds. Source: docs/spec/plans §6. */
 export const STALLED_MS = 10_000;
-/** Source: our choice; both are stored and shown. */
+/** Characters; both texts are stored and shown. */
 export const MAX_SAID = 2_000;
 export const MAX_SUMMARY = 4_000;

@@ -10,14 +10,11 @@ import { decideRead, decideWrite, foldedGlob, isHiddenFrom, type Scope } from ".
 import type { Listing } from "./listing.ts";
 import { foldersAbove, isText, textOf } from "./paths.ts";
 
-/**
- * Paths of a scope that a sandbox can be told of. Source: our choice; each is a mount, and Linux
- * takes 100,000.
- */
+/** Paths of a scope that a sandbox can be told of; each is a mount, and Linux takes 100,000. */
 const MAX_CONFINED_PATHS = 2_000;
 /**
- * Paths that are hidden because they are others'. Source: our choice; 4,000 mounts of files take
- * about a second (measured: 2,000 in 0.3 s, 5,000 in 1.5 s).
+ * Paths that are hidden because they belong to other ports. 4,000 mounts of files take about a
+ * second (measured: 2,000 in 0.3 s, 5,000 in 1.5 s).
  */
 const MAX_WITHHELD_PATHS = 4_000;
 /**
@@ -117,88 +114,26 @@ export async function confine(
   },
 ): Promise<Confinement> {
   const { scope, listing, tree, scratch } = options;
-  const places = placesOf(scope);
-  const writable = new Set<string>();
-  for (const folder of places.folders) {
-    await makeFolder(tree, folder);
-    writable.add(folder);
-  }
-  for (const file of places.files) {
-    const parent = file.split("/").slice(0, -1).join("/");
-    if (await isPlainFile(tree, file)) writable.add(file);
-    else {
-      await makeFolder(tree, parent);
-      writable.add(parent);
-    }
-  }
-  const outer = [...writable].filter((path) => !isInside(path, writable)).sort();
-  const paths = [...listing]
-    .flatMap(([key, { mode }]) =>
-      isText(key) ? [{ path: textOf(key), isSubmodule: mode === "160000" }] : [],
-    )
-    .toSorted((a, b) => (a.path < b.path ? -1 : 1));
-  const submodules = new Set(
-    paths.filter(({ isSubmodule }) => isSubmodule).map(({ path }) => path),
+  const writable = await openWritable(placesOf(scope), tree);
+  const paths = pathsOf(listing);
+  const names = paths.map(({ path }) => path);
+  const readOnly = await closedIn(writable, { scope, tree, paths });
+  const forbidden = await forbiddenIn(scope, tree, names);
+  refuseScattered(scope, writable.length + readOnly.length + forbidden.length);
+  const closed = new Set(forbidden);
+  const withheld = withheldOf(scope, names).filter(
+    (path) => !closed.has(path) && !isInside(path, closed),
   );
-  const inside = paths
-    .map(({ path }) => path)
-    .filter((path) => outer.some((folder) => folder === "" || path.startsWith(`${folder}/`)));
-  const closed = await madeClosed(scope, tree, outer);
-  const readOnly = coverOf(
-    [...inside, ...closed.map((folder) => `${folder}/x`)],
-    (path) => submodules.has(path) || !decideWrite(scope, path).allowed,
-    (folder) =>
-      !outer.includes(folder) &&
-      outer.some((top) => isBelow(folder, top)) &&
-      isWriteClosed(scope, folder),
-  );
-  if (outer.includes("")) readOnly.push(".git");
-  const forbidden = coverOf(
-    paths.map(({ path }) => path),
-    (path) => decideRead(scope, path).because === "forbidden",
-    (folder) => isReadClosed(scope, folder),
-  );
-  const forbiddenHere = new Set([...forbidden, ...(await existingFolders(scope, tree))]);
-  const hidden = [...forbiddenHere].filter((path) => !isInside(path, forbiddenHere)).sort();
-  if (outer.length + readOnly.length + hidden.length > MAX_CONFINED_PATHS) {
-    throw new DureError(
-      "SCOPE_TOO_SCATTERED",
-      `The patterns of this worker make ${outer.length + readOnly.length + hidden.length} separate paths, beyond ${MAX_CONFINED_PATHS}: ${scope.writes
-        .map(({ exact }) => exact.text)
-        .slice(0, 5)
-        .join(", ")}.`,
-      {
-        class: "limit",
-        hint: "Own whole folders (src/api/**) rather than kinds of files (**/*.ts).",
-      },
-    );
-  }
-  const withheld = withheldOf(
-    scope,
-    paths.map(({ path }) => path),
-  ).filter((path) => !hidden.includes(path) && !isInside(path, forbiddenHere));
-  if (withheld.length > MAX_WITHHELD_PATHS) {
-    throw new DureError(
-      "SCOPE_TOO_SCATTERED",
-      `What this worker must not see makes ${withheld.length} separate paths, beyond ${MAX_WITHHELD_PATHS}: ${withheld.slice(0, 5).join(", ")}.`,
-      {
-        class: "limit",
-        hint: "Let ports own whole folders, or let this one read them (reads).",
-      },
-    );
-  }
+  refuseManyWithheld(withheld);
+
   const at = (path: string): string => (path === "" ? tree : join(tree, path));
-  const persons = await personsFiles(
-    options,
-    hidden,
-    paths.map(({ path }) => path),
-  );
+  const persons = await personsFiles(options, forbidden, names);
   return {
     cwd: tree,
-    writable: [...outer.map(at), scratch],
+    writable: [...writable.map(at), scratch],
     readOnly: [...readOnly.sort().map(at), ...persons.readOnly],
     hidden: [
-      ...hidden.map(at),
+      ...forbidden.map(at),
       ...withheld.map(at),
       ...persons.hidden,
       ...options.stores,
@@ -206,6 +141,103 @@ export async function confine(
     ],
     disposable: [],
   };
+}
+
+/** A path of the commit, and whether a submodule stands there. */
+interface CommitPath {
+  readonly path: string;
+  readonly isSubmodule: boolean;
+}
+
+/** Paths that are text, in order. */
+function pathsOf(listing: Listing): CommitPath[] {
+  const paths = [...listing].filter(([key]) => isText(key));
+  return paths
+    .map(([key, { mode }]) => ({ path: textOf(key), isSubmodule: mode === "160000" }))
+    .sort((a, b) => (a.path < b.path ? -1 : 1));
+}
+
+/** Makes the folders of the places; gives the outermost paths that are to be written. */
+async function openWritable(places: ScopePlaces, tree: string): Promise<string[]> {
+  const writable = new Set<string>();
+  for (const folder of places.folders) {
+    await makeFolder(tree, folder);
+    writable.add(folder);
+  }
+  for (const file of places.files) {
+    if (await isPlainFile(tree, file)) {
+      writable.add(file);
+      continue;
+    }
+    const parent = file.split("/").slice(0, -1).join("/");
+    await makeFolder(tree, parent);
+    writable.add(parent);
+  }
+  return [...writable].filter((path) => !isInside(path, writable)).sort();
+}
+
+/** What inside the writable paths may not be written. */
+async function closedIn(
+  writable: readonly string[],
+  { scope, tree, paths }: { scope: Scope; tree: string; paths: readonly CommitPath[] },
+): Promise<string[]> {
+  const submodules = new Set(
+    paths.filter(({ isSubmodule }) => isSubmodule).map(({ path }) => path),
+  );
+  const inside = paths
+    .map(({ path }) => path)
+    .filter((path) => writable.some((folder) => folder === "" || path.startsWith(`${folder}/`)));
+  const closed = await madeClosed(scope, tree, writable);
+  const isInner = (folder: string): boolean =>
+    !writable.includes(folder) && writable.some((top) => isBelow(folder, top));
+  const cover = coverOf(
+    [...inside, ...closed.map((folder) => `${folder}/x`)],
+    (path) => submodules.has(path) || !decideWrite(scope, path).allowed,
+    (folder) => isInner(folder) && isWriteClosed(scope, folder),
+  );
+  return writable.includes("") ? [...cover, ".git"] : cover;
+}
+
+/** The outermost paths that must not be read, there in the commit or made by a setup. */
+async function forbiddenIn(
+  scope: Scope,
+  tree: string,
+  paths: readonly string[],
+): Promise<string[]> {
+  const cover = coverOf(
+    paths,
+    (path) => decideRead(scope, path).because === "forbidden",
+    (folder) => isReadClosed(scope, folder),
+  );
+  const all = new Set([...cover, ...(await existingFolders(scope, tree))]);
+  return [...all].filter((path) => !isInside(path, all)).sort();
+}
+
+function refuseScattered(scope: Scope, paths: number): void {
+  if (paths <= MAX_CONFINED_PATHS) return;
+  const patterns = scope.writes.map(({ exact }) => exact.text).slice(0, 5);
+  const count = `${paths} separate paths, beyond ${MAX_CONFINED_PATHS}`;
+  throw new DureError(
+    "SCOPE_TOO_SCATTERED",
+    `The patterns of this worker make ${count}: ${patterns.join(", ")}.`,
+    {
+      class: "limit",
+      hint: "Own whole folders (src/api/**) rather than kinds of files (**/*.ts).",
+    },
+  );
+}
+
+function refuseManyWithheld(withheld: readonly string[]): void {
+  if (withheld.length <= MAX_WITHHELD_PATHS) return;
+  const count = `${withheld.length} separate paths, beyond ${MAX_WITHHELD_PATHS}`;
+  throw new DureError(
+    "SCOPE_TOO_SCATTERED",
+    `What this worker must not see makes ${count}: ${withheld.slice(0, 5).join(", ")}.`,
+    {
+      class: "limit",
+      hint: "Let ports own whole folders, or let this one read them (reads).",
+    },
+  );
 }
 
 /** Where a tree lies. Absolute and real paths. */
@@ -257,44 +289,34 @@ async function personsFiles(
   forbidden: readonly string[],
   paths: readonly string[],
 ): Promise<Pick<Confinement, "hidden" | "readOnly">> {
-  const mains = stores.flatMap((store) => (basename(store) === ".git" ? [dirname(store)] : []));
-  const roots = [...new Set([...(original === undefined ? [] : [original]), ...mains])].filter(
-    (root) => !isWithin(root, tree),
-  );
+  const mains = stores.filter((store) => basename(store) === ".git").map(dirname);
+  const known = original === undefined ? mains : [original, ...mains];
+  const roots = [...new Set(known)].filter((root) => !isWithin(root, tree));
   const hidden: string[] = [];
   const readOnly: string[] = [];
   for (const root of roots) {
     const software = await existingOf(root, SOFTWARE_FOLDERS);
-    const holdsPrograms =
-      isWithin(process.execPath, root) &&
-      !software.some((folder) => isWithin(process.execPath, folder));
+    const isSoftware = (path: string): boolean => software.some((folder) => isWithin(path, folder));
+    const holdsPrograms = isWithin(process.execPath, root) && !isSoftware(process.execPath);
     if (isHome(root) || holdsPrograms) {
-      hidden.push(
-        ...(await existingOf(root, [
-          ...new Set([
-            ...(await environmentFiles(root)),
-            ...forbidden,
-            ...paths
-              .map((path) => path.split("/")[0]!)
-              .filter((name) => !SOFTWARE_FOLDERS.includes(name)),
-          ]),
-        ])),
-      );
+      const tops = paths.map((path) => path.split("/")[0]!);
+      const names = [
+        ...(await environmentFiles(root)),
+        ...forbidden,
+        ...tops.filter((name) => !SOFTWARE_FOLDERS.includes(name)),
+      ];
+      hidden.push(...(await existingOf(root, [...new Set(names)])));
       continue;
     }
     hidden.push(root);
-    readOnly.push(
-      ...software,
-      ...(isWithin(OWN_SOFTWARE, root) && !software.some((folder) => isWithin(OWN_SOFTWARE, folder))
-        ? [OWN_SOFTWARE]
-        : []),
-    );
+    readOnly.push(...software);
+    if (isWithin(OWN_SOFTWARE, root) && !isSoftware(OWN_SOFTWARE)) readOnly.push(OWN_SOFTWARE);
   }
   return { hidden, readOnly };
 }
 
 /**
- * Files with settings of programs, keys among them: nobody commits them, and they lie at the root.
+ * Files with settings of programs, keys among them: they lie at the root and in no commit.
  */
 async function environmentFiles(root: string): Promise<readonly string[]> {
   const names = await readdir(root).catch(() => []);
@@ -335,19 +357,15 @@ function isAllOf(path: GlobPath, folder: string): boolean {
 /** `src/api` of `src/api/**`; undefined for any other pattern. */
 function wholeFolder(path: GlobPath): string | undefined {
   const prefix = literalPrefix(path);
-  const rest = path.slice(prefix.length);
-  const isWhole =
-    rest.length === 2 &&
-    rest[0] === "**" &&
-    Array.isArray(rest[1]) &&
-    rest[1].length === 1 &&
-    rest[1][0] === "*";
+  const [first, second, ...more] = path.slice(prefix.length);
+  const isStar = Array.isArray(second) && second.length === 1 && second[0] === "*";
+  const isWhole = first === "**" && isStar && more.length === 0;
   return isWhole ? prefix.join("/") : undefined;
 }
 
 /**
  * Folders inside writable ones that are all another's: made, so that they can be closed before
- * somebody makes them.
+ * another process makes them.
  */
 async function madeClosed(
   scope: Scope,
@@ -358,13 +376,8 @@ async function madeClosed(
   for (const { exact } of [...scope.exceptions, ...scope.forbidden]) {
     for (const alternative of exact.alternatives) {
       const folder = wholeFolder(alternative);
-      if (
-        folder === undefined ||
-        folder === "" ||
-        !writable.some((top) => top !== folder && isBelow(folder, top))
-      ) {
-        continue;
-      }
+      if (folder === undefined || folder === "") continue;
+      if (!writable.some((top) => top !== folder && isBelow(folder, top))) continue;
       await makeFolder(tree, folder);
       made.push(folder);
     }
@@ -383,12 +396,9 @@ async function existingFolders(scope: Scope, tree: string): Promise<string[]> {
 }
 
 async function existingOf(root: string, paths: readonly string[]): Promise<string[]> {
-  const found = await Promise.all(
-    paths.map(async (path) =>
-      (await kindOf(join(root, path))) === undefined ? [] : [join(root, path)],
-    ),
-  );
-  return found.flat();
+  const full = paths.map((path) => join(root, path));
+  const kinds = await Promise.all(full.map(kindOf));
+  return full.filter((_path, index) => kinds[index] !== undefined);
 }
 
 /** A link on the way would open another place than the pattern names. */
@@ -413,9 +423,11 @@ async function isPlainFile(tree: string, file: string): Promise<boolean> {
 }
 
 function throughLink(path: string, kind: string): DureError {
+  const found = kind === "link" ? "a symbolic link" : `a ${kind}`;
+  const needed = kind === "file" ? "a folder" : "a plain path";
   return new DureError(
     "SCOPE_THROUGH_LINK",
-    `${path} is ${kind === "link" ? "a symbolic link" : `a ${kind}`} where this worker's patterns need ${kind === "file" ? "a folder" : "a plain path"}.`,
+    `${path} is ${found} where this worker's patterns need ${needed}.`,
     {
       class: "conflict",
       hint: "Name the place that it leads to in the plan, or replace the link in the repository.",
@@ -426,13 +438,9 @@ function throughLink(path: string, kind: string): DureError {
 async function kindOf(path: string): Promise<"file" | "folder" | "link" | "special" | undefined> {
   try {
     const stats = await lstat(path);
-    return stats.isFile()
-      ? "file"
-      : stats.isDirectory()
-        ? "folder"
-        : stats.isSymbolicLink()
-          ? "link"
-          : "special";
+    if (stats.isFile()) return "file";
+    if (stats.isDirectory()) return "folder";
+    return stats.isSymbolicLink() ? "link" : "special";
   } catch (error) {
     if (["ENOENT", "ENOTDIR"].includes(codeOf(error) ?? "")) return undefined;
     throw error;

@@ -1,5 +1,16 @@
 import { constants } from "node:fs";
-import { chmod, lstat, mkdtemp, open, readdir, rename, rm, rmdir, unlink } from "node:fs/promises";
+import {
+  chmod,
+  lstat,
+  mkdtemp,
+  open,
+  readdir,
+  readFile,
+  rename,
+  rm,
+  rmdir,
+  unlink,
+} from "node:fs/promises";
 import { dirname, join } from "node:path";
 import { DureError, codeOf } from "../../kernel/errors.ts";
 import { sayDiskFull } from "./git.ts";
@@ -98,4 +109,14 @@ const LONGEST_PATH = 3_500;
 
 function ignoreMissing(error: unknown): undefined {
   if (codeOf(error) !== "ENOENT") throw error;
+}
+
+/** Undefined: the file is not there. */
+export async function readJson<T>(path: string): Promise<T | undefined> {
+  try {
+    return JSON.parse(await readFile(path, "utf8")) as T;
+  } catch (error) {
+    if (codeOf(error) === "ENOENT") return undefined;
+    throw error;
+  }
 }

@@ -8,19 +8,19 @@ import { DureError, messageOf } from "../../kernel/errors.ts";
  */
 export interface GitPlace {
   readonly cwd: string;
-  readonly gitDir?: string;
-  readonly workTree?: string;
-  readonly indexFile?: string;
+  readonly gitDir?: string | undefined;
+  readonly workTree?: string | undefined;
+  readonly indexFile?: string | undefined;
   /**
    * Where objects are written; read from there and its alternates. Default: the git directory's
    * own.
    */
-  readonly objectDir?: string;
+  readonly objectDir?: string | undefined;
 }
 
 export interface GitCall {
   readonly at: GitPlace;
-  readonly input?: string | Uint8Array;
+  readonly input?: string | Uint8Array | undefined;
   /** Exit codes that are an answer. Default: 0 alone. */
   readonly accept?: readonly number[];
   /**
@@ -37,7 +37,7 @@ export interface GitCall {
   readonly settings?: readonly string[];
   /**
    * For a call over the network: the person's environment, whose settings and credentials it reads.
-   * Hooks stay off, and nobody is asked for a password.
+   * Hooks stay off, and git asks for no password.
    */
   readonly network?: Readonly<Record<string, string | undefined>>;
   readonly signal?: AbortSignal | undefined;
@@ -118,8 +118,16 @@ const NETWORK_ENVIRONMENT = {
   LC_ALL: "C",
 };
 /** Variables of the person that lead to a remote and open it. */
-const NETWORK_PASSED =
-  /^(HOME|USER|LOGNAME|SSH_AUTH_SOCK|SSH_AGENT_PID|GIT_SSH|GIT_SSH_COMMAND|GIT_ASKPASS|XDG_CONFIG_HOME|(https?|all|no)_proxy|SSL_CERT_(FILE|DIR)|GIT_SSL_CAINFO)$/i;
+const NETWORK_PASSED = new RegExp(
+  `^(?:${[
+    "HOME|USER|LOGNAME",
+    "SSH_AUTH_SOCK|SSH_AGENT_PID|GIT_SSH|GIT_SSH_COMMAND|GIT_ASKPASS",
+    "XDG_CONFIG_HOME",
+    "(?:https?|all|no)_proxy",
+    "SSL_CERT_(?:FILE|DIR)|GIT_SSL_CAINFO",
+  ].join("|")})$`,
+  "i",
+);
 
 /**
  * git as a program that does what it is told and nothing else: argument lists, never a shell; an
@@ -162,23 +170,14 @@ export class Git {
       maxBuffer: { stdout: limit, stderr: 65_536 },
       ...(call.input === undefined ? { stdin: "ignore" } : { input: call.input }),
     });
-    const stdout = Buffer.from(
-      result.stdout?.buffer ?? new ArrayBuffer(0),
-      result.stdout?.byteOffset ?? 0,
-      result.stdout?.byteLength ?? 0,
-    );
+    const stdout = result.stdout ? bufferOf(result.stdout) : Buffer.alloc(0);
     if (result.isCanceled) throw call.signal!.reason;
     if (result.isMaxBuffer && call.cut && stdout.length >= limit) {
       return { exitCode: 0, stdout, cut: true };
     }
-    // Data for a git that has already answered: its exit code tells the truth, the broken pipe does
-    // not.
-    const isAnswer =
-      result.exitCode !== undefined &&
-      !result.isMaxBuffer &&
-      !result.timedOut &&
-      (call.accept ?? [0]).includes(result.exitCode);
-    if (!isAnswer) throw failure(args, call, result, Buffer.from(result.stderr ?? []).toString());
+    if (!isAnswer(result, call)) {
+      throw failure(args, call, result, Buffer.from(result.stderr ?? []).toString());
+    }
     return { exitCode: result.exitCode!, stdout, cut: false };
   }
 
@@ -207,39 +206,55 @@ export class Git {
   }
 
   #common({ at, identity, network, signal, timeMs }: GitCall) {
-    const date = identity && `@${Math.floor(identity.at / 1000)} +0000`;
     return {
       cwd: at.cwd,
+      // What is undefined here is no variable for the process.
       extendEnv: false,
       env: {
-        ...(network
-          ? {
-              ...Object.fromEntries(
-                Object.entries(network).filter(([name]) => NETWORK_PASSED.test(name)),
-              ),
-              ...NETWORK_ENVIRONMENT,
-            }
-          : ENVIRONMENT),
+        ...(network ? { ...passedOf(network), ...NETWORK_ENVIRONMENT } : ENVIRONMENT),
         PATH: this.#path,
-        ...(at.gitDir !== undefined && { GIT_DIR: at.gitDir }),
-        ...(at.workTree !== undefined && { GIT_WORK_TREE: at.workTree }),
-        ...(at.indexFile !== undefined && { GIT_INDEX_FILE: at.indexFile }),
-        ...(at.objectDir !== undefined && { GIT_OBJECT_DIRECTORY: at.objectDir }),
-        ...(identity && {
-          GIT_AUTHOR_NAME: identity.name,
-          GIT_AUTHOR_EMAIL: identity.email,
-          GIT_AUTHOR_DATE: date!,
-          GIT_COMMITTER_NAME: identity.name,
-          GIT_COMMITTER_EMAIL: identity.email,
-          GIT_COMMITTER_DATE: date!,
-        }),
+        GIT_DIR: at.gitDir,
+        GIT_WORK_TREE: at.workTree,
+        GIT_INDEX_FILE: at.indexFile,
+        GIT_OBJECT_DIRECTORY: at.objectDir,
+        ...(identity ? variablesOf(identity) : {}),
       },
       reject: false,
       stripFinalNewline: false,
       timeout: timeMs ?? TIME_MS,
-      ...(signal && { cancelSignal: signal }),
+      ...(signal ? { cancelSignal: signal } : {}),
     } as const;
   }
+}
+
+/** The same bytes, not copied. */
+function bufferOf(bytes: Uint8Array): Buffer {
+  return Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength);
+}
+
+/**
+ * Whether git came to an end that the caller accepts. Where git answered before it read all input,
+ * its exit code tells the truth and the broken pipe does not.
+ */
+function isAnswer({ exitCode, isMaxBuffer, timedOut }: Ended, { accept = [0] }: GitCall): boolean {
+  if (exitCode === undefined || isMaxBuffer || timedOut) return false;
+  return accept.includes(exitCode);
+}
+
+function passedOf(network: NonNullable<GitCall["network"]>): Record<string, string | undefined> {
+  return Object.fromEntries(Object.entries(network).filter(([name]) => NETWORK_PASSED.test(name)));
+}
+
+function variablesOf({ name, email, at }: CommitIdentity): Record<string, string> {
+  const date = `@${Math.floor(at / 1000)} +0000`;
+  return {
+    GIT_AUTHOR_NAME: name,
+    GIT_AUTHOR_EMAIL: email,
+    GIT_AUTHOR_DATE: date,
+    GIT_COMMITTER_NAME: name,
+    GIT_COMMITTER_EMAIL: email,
+    GIT_COMMITTER_DATE: date,
+  };
 }
 
 /** One git that is talked with. Bytes are held one per character (latin1), as in paths.ts. */
@@ -293,7 +308,7 @@ export class GitSession {
   /** No more input; waits until git is gone. Throws when it failed. */
   async end(): Promise<void> {
     this.#process.stdin.end();
-    while (!(await this.#chunks.next()).done); // what nobody asked for
+    while (!(await this.#chunks.next()).done); // output that was not asked for
     const result = await this.#process;
     if (result.exitCode !== 0) throw this.#fail(result, this.#stderr);
   }
@@ -320,7 +335,6 @@ interface Ended {
 }
 
 function failure(args: readonly string[], call: GitCall, result: Ended, stderr: string): DureError {
-  const command = `git ${args[0]}`;
   const tail = stderr.trim().slice(-STDERR_TAIL);
   if (result.code === "ENOENT" && result.exitCode === undefined && existsSync(call.at.cwd)) {
     return new DureError("GIT_MISSING", "git was not found on PATH.", {
@@ -329,32 +343,29 @@ function failure(args: readonly string[], call: GitCall, result: Ended, stderr: 
       cause: result,
     });
   }
-  if (
-    /No space left on device|Disk quota exceeded|Out of diskspace/i.test(tail) ||
-    result.code === "ENOSPC" ||
-    result.code === "EDQUOT"
-  ) {
+  if (isFull(result, tail)) {
     return diskFull(call.at.workTree ?? call.at.gitDir ?? call.at.cwd, result);
   }
-  const because = result.timedOut
-    ? "took too long"
-    : result.isMaxBuffer
-      ? "said too much"
-      : result.signal
-        ? `was ended by ${result.signal}`
-        : `ended with code ${result.exitCode}`;
-  return new DureError(
-    "GIT_FAILED",
-    `${command} ${because} in ${call.at.gitDir ?? call.at.cwd}${tail ? `: ${tail}` : "."}`,
-    {
-      details: {
-        command: ["git", ...args.slice(0, 20)],
-        exitCode: result.exitCode ?? null,
-        stderr: tail,
-      },
-      cause: result,
+  const where = `git ${args[0]} ${endOf(result)} in ${call.at.gitDir ?? call.at.cwd}`;
+  return new DureError("GIT_FAILED", `${where}${tail ? `: ${tail}` : "."}`, {
+    details: {
+      command: ["git", ...args.slice(0, 20)],
+      exitCode: result.exitCode ?? null,
+      stderr: tail,
     },
-  );
+    cause: result,
+  });
+}
+
+function isFull({ code }: Ended, stderr: string): boolean {
+  if (code === "ENOSPC" || code === "EDQUOT") return true;
+  return /No space left on device|Disk quota exceeded|Out of diskspace/i.test(stderr);
+}
+
+function endOf({ timedOut, isMaxBuffer, signal, exitCode }: Ended): string {
+  if (timedOut) return "took too long";
+  if (isMaxBuffer) return "said too much";
+  return signal ? `was ended by ${signal}` : `ended with code ${exitCode}`;
 }
 
 /**

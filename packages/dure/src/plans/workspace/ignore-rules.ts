@@ -19,14 +19,13 @@ export class IgnoreRules {
   readonly #signal: AbortSignal | undefined;
   #session: GitSession | undefined;
 
-  /** @param scratch where the copy may stand while it is used. */
+  /** @param options.scratch where the copy may stand while it is used. */
   static async open(
     git: Git,
     at: GitPlace,
-    listing: Listing,
-    scratch: string,
-    { signal }: { signal?: AbortSignal | undefined } = {},
+    options: { listing: Listing; scratch: string; signal?: AbortSignal | undefined },
   ): Promise<IgnoreRules> {
+    const { listing, scratch, signal } = options;
     const files = [...listing].filter(
       ([key, { mode }]) => /(?:^|\/)\.gitignore$/.test(key) && mode.startsWith("100"),
     );
@@ -35,9 +34,8 @@ export class IgnoreRules {
     try {
       for (const [key, { id }] of files) {
         const { stdout } = await git.run(["cat-file", "blob", id], { at, signal });
-        await mkdir(absolute(view, key.slice(0, Math.max(0, key.lastIndexOf("/"))) as PathKey), {
-          recursive: true,
-        });
+        const folder = key.slice(0, Math.max(0, key.lastIndexOf("/"))) as PathKey;
+        await mkdir(absolute(view, folder), { recursive: true });
         await writeFile(absolute(view, key), stdout);
       }
     } catch (error) {
@@ -67,13 +65,11 @@ export class IgnoreRules {
     paths: readonly { readonly key: PathKey; readonly isFolder: boolean }[],
   ): Promise<Set<PathKey>> {
     const view = this.#view;
+    if (view === undefined) return new Set();
     // A path that is too long for the copy is too long for a repository; it is not ignored, and so
     // refused.
-    const asked =
-      view === undefined
-        ? []
-        : paths.filter(({ key }) => absolute(view, key).length < LONGEST_PATH);
-    if (view === undefined || asked.length === 0) return new Set();
+    const asked = paths.filter(({ key }) => absolute(view, key).length < LONGEST_PATH);
+    if (asked.length === 0) return new Set();
     for (const { key, isFolder } of asked) {
       if (isFolder) await mkdir(absolute(view, key), { recursive: true });
     }

@@ -40,13 +40,11 @@ export async function listTree(
 export async function diffTrees(
   git: Git,
   at: GitPlace,
-  from: string,
-  to: string,
-  options: { signal?: AbortSignal | undefined } = {},
+  { from, to, signal }: { from: string; to: string; signal?: AbortSignal | undefined },
 ): Promise<EntryChange[]> {
   const { stdout } = await git.run(
     ["diff-tree", "-r", "-z", "--raw", "--no-renames", "--no-abbrev", "--no-ext-diff", from, to],
-    { at, ...options },
+    { at, signal },
   );
   const fields = fieldsOf(stdout);
   const changes: EntryChange[] = [];

@@ -55,19 +55,9 @@ export async function mergeIntoBranch(
   options: MergeOptions,
 ): Promise<BranchMerge> {
   const { git, at } = repository;
-  const { signal } = options;
-  const ref = `refs/heads/${options.target}`;
-  const tip = await git.run(
-    ["rev-parse", "--verify", "--quiet", "--end-of-options", `${ref}^{commit}`],
-    { at, accept: [0, 1, 128], signal },
-  );
-  if (tip.exitCode !== 0) {
-    throw new DureError("BRANCH_UNKNOWN", `${repository.root} has no branch ${options.target}.`, {
-      class: "not-found",
-      hint: "Name a branch that exists.",
-    });
-  }
-  const old = tip.stdout.toString().trim();
+  const { target, signal } = options;
+  const ref = `refs/heads/${target}`;
+  const old = await tipOf(repository, target, signal);
   const result = await repository.resolve(options.result, { signal });
   if (await repository.hasReachable([result], [old], { signal })) {
     return { kind: "already", commit: old, updated: undefined };
@@ -79,18 +69,45 @@ export async function mergeIntoBranch(
   const folder = await findCheckout(repository, ref, signal);
   const move = `update ${ref} ${commit} ${old}`;
   if (folder === undefined) {
-    await moveBranch(git, at, options, move);
+    await moveBranch({ git, at }, options, move);
     return { kind, commit, updated: undefined };
   }
+
   const place = { cwd: folder };
-  const changes = await diffTrees(git, at, old, commit, { signal });
-  await refuseFiltered(git, place, changes, options.target, signal);
   const settings = await filtersOff(git, place, signal);
-  const done = await refuseDirty(git, place, changes, options.target, settings, signal);
-  await moveBranch(git, place, options, move, () =>
-    updateFiles(git, place, old, commit, done, settings, options.target),
-  );
+  const checkout: Checkout = { git, at: place, target, settings, signal };
+  const changes = await diffTrees(git, at, { from: old, to: commit, signal });
+  await refuseFiltered(checkout, changes);
+  const done = await refuseDirty(checkout, changes);
+  await moveBranch(checkout, options, move, () => updateFiles(checkout, { old, commit, done }));
   return { kind, commit, updated: folder };
+}
+
+/** The working tree in which the branch is checked out. */
+interface Checkout {
+  readonly git: Git;
+  readonly at: GitPlace;
+  /** The branch. */
+  readonly target: string;
+  /** For git there: no filters. */
+  readonly settings: readonly string[];
+  readonly signal: AbortSignal | undefined;
+}
+
+async function tipOf(
+  { git, at, root }: Repository,
+  target: string,
+  signal: AbortSignal | undefined,
+): Promise<string> {
+  const { exitCode, stdout } = await git.run(
+    ["rev-parse", "--verify", "--quiet", "--end-of-options", `refs/heads/${target}^{commit}`],
+    { at, accept: [0, 1, 128], signal },
+  );
+  if (exitCode === 0) return stdout.toString().trim();
+  throw new DureError("BRANCH_UNKNOWN", `${root} has no branch ${target}.`, {
+    class: "not-found",
+    hint: "Name a branch that exists.",
+  });
 }
 
 /** The commit of a merge, made where no attribute or driver of the repository has a say. */
@@ -105,40 +122,37 @@ async function mergeCommits(
   const [objectDir] = await repository.objectFolders({ signal });
   await mkdir(options.scratch, { recursive: true });
   await using neutral = await temporaryFolder(options.scratch, "merge-");
-  await git.run(
-    [
-      "init",
-      "--quiet",
-      "--bare",
-      "--template=",
-      `--object-format=${repository.hash}`,
-      neutral.path,
-    ],
-    { at: { cwd: neutral.path }, signal },
-  );
+  const format = `--object-format=${repository.hash}`;
+  await git.run(["init", "--quiet", "--bare", "--template=", format, neutral.path], {
+    at: { cwd: neutral.path },
+    signal,
+  });
   await onDisk(neutral.path, async () =>
     writeFile(join(neutral.path, "shallow"), await repository.shallowCommits()),
   );
   const at = { cwd: neutral.path, gitDir: neutral.path, objectDir: objectDir! };
-  const merged = await mergeTree(git, at, ours, theirs, signal);
-  if (merged.conflicts.length > 0) {
-    const files = merged.conflicts.slice(0, 20).join(", ");
-    throw new DureError(
-      "MERGE_CONFLICT",
-      `The result and ${options.target} changed the same lines of ${merged.conflicts.length} files: ${files}.`,
-      {
-        class: "conflict",
-        hint: `Merge the result branch by hand (git merge) on ${options.target}, where you can choose. Nothing was changed.`,
-        details: { files: merged.conflicts },
-      },
-    );
-  }
+  const merged = await mergeTree(git, at, { ours, theirs, signal });
+  if (merged.conflicts.length > 0) throw mergeConflict(options.target, merged.conflicts);
   return await git.text(["commit-tree", merged.tree, "-p", ours, "-p", theirs, "-F", "-"], {
     at,
     identity: options.identity,
     input: options.message,
     signal,
   });
+}
+
+function mergeConflict(target: string, files: readonly string[]): DureError {
+  const some = files.slice(0, 20).join(", ");
+  const byHand = `Merge the result branch by hand (git merge) on ${target}`;
+  return new DureError(
+    "MERGE_CONFLICT",
+    `The result and ${target} changed the same lines of ${files.length} files: ${some}.`,
+    {
+      class: "conflict",
+      hint: `${byHand}, where you can choose. Nothing was changed.`,
+      details: { files },
+    },
+  );
 }
 
 /**
@@ -148,25 +162,16 @@ async function mergeCommits(
 export async function mergeTree(
   git: Git,
   at: GitPlace,
-  ours: string,
-  theirs: string,
-  signal?: AbortSignal,
+  { ours, theirs, signal }: { ours: string; theirs: string; signal?: AbortSignal | undefined },
 ): Promise<{ tree: string; conflicts: string[] }> {
+  const output = ["--write-tree", "-z", "--name-only", "--no-messages"];
   const { stdout } = await git.run(
-    [
-      "merge-tree",
-      "--write-tree",
-      "-z",
-      "--name-only",
-      "--no-messages",
-      "--allow-unrelated-histories",
-      ours,
-      theirs,
-    ],
+    ["merge-tree", ...output, "--allow-unrelated-histories", ours, theirs],
     { at, accept: [0, 1], signal },
   );
   const [tree, ...conflicts] = fieldsOf(stdout);
-  return { tree: tree!, conflicts: conflicts.filter(Boolean).map((key) => textOf(key as PathKey)) };
+  const paths = conflicts.filter(Boolean).map((key) => textOf(key as PathKey));
+  return { tree: tree!, conflicts: paths };
 }
 
 /**
@@ -184,69 +189,73 @@ async function findCheckout(
     const lines = block.split("\0");
     const folder = lines[0]!.replace(/^worktree /, "");
     if (lines.includes("bare") || lines.some((line) => line.startsWith("prunable"))) continue;
-    const gitDir = resolve(
-      folder,
-      await git.text(["rev-parse", "--absolute-git-dir"], { at: { cwd: folder }, signal }),
-    );
     const isHere = lines.includes(`branch ${ref}`);
-    const rebased = await Promise.all(
-      ["rebase-merge/head-name", "rebase-apply/head-name", "BISECT_START"].map((name) =>
-        readFile(join(gitDir, name), "utf8").catch(() => ""),
-      ),
-    );
-    const isInHand = rebased.some(
-      (name) => name.trim() === ref || `refs/heads/${name.trim()}` === ref,
-    );
-    const halfDone = isHere
-      ? (
-          await Promise.all(
-            IN_PROGRESS.map(async (name) =>
-              (await exists(join(gitDir, name))) ? name : undefined,
-            ),
-          )
-        ).find(Boolean)
-      : undefined;
-    if (isInHand || halfDone !== undefined) {
-      throw new DureError(
-        "TARGET_BUSY",
-        `Something is half done with ${ref.slice("refs/heads/".length)} in ${folder}${halfDone ? ` (${halfDone})` : ""}.`,
-        {
-          class: "conflict",
-          hint:
-            halfDone === "index.lock"
-              ? `If no git runs there, remove ${join(gitDir, "index.lock")}.`
-              : "Finish or abort that merge, rebase or bisection first. Nothing was changed.",
-        },
-      );
+    const said = await git.text(["rev-parse", "--absolute-git-dir"], {
+      at: { cwd: folder },
+      signal,
+    });
+    const gitDir = resolve(folder, said);
+    const halfDone = isHere ? await halfDoneIn(gitDir) : undefined;
+    if (halfDone !== undefined || (await isInHand(gitDir, ref))) {
+      throw targetBusy(ref, { folder, gitDir, halfDone });
     }
     if (isHere) found = folder;
   }
   return found;
 }
 
+/** Whether a rebase or a bisection that began at the branch is not finished there. */
+async function isInHand(gitDir: string, ref: string): Promise<boolean> {
+  const files = ["rebase-merge/head-name", "rebase-apply/head-name", "BISECT_START"];
+  const names = await Promise.all(
+    files.map((name) => readFile(join(gitDir, name), "utf8").catch(() => "")),
+  );
+  return names.some((name) => name.trim() === ref || `refs/heads/${name.trim()}` === ref);
+}
+
+/** The first sign of something half done there. */
+async function halfDoneIn(gitDir: string): Promise<string | undefined> {
+  const signs = await Promise.all(IN_PROGRESS.map((name) => exists(join(gitDir, name))));
+  return IN_PROGRESS.find((_name, index) => signs[index]);
+}
+
+function targetBusy(
+  ref: string,
+  { folder, gitDir, halfDone }: { folder: string; gitDir: string; halfDone: string | undefined },
+): DureError {
+  const branch = ref.slice("refs/heads/".length);
+  const sign = halfDone === undefined ? "" : ` (${halfDone})`;
+  return new DureError(
+    "TARGET_BUSY",
+    `Something is half done with ${branch} in ${folder}${sign}.`,
+    {
+      class: "conflict",
+      hint:
+        halfDone === "index.lock"
+          ? `If no git runs there, remove ${join(gitDir, "index.lock")}.`
+          : "Finish or abort that merge, rebase or bisection first. Nothing was changed.",
+    },
+  );
+}
+
 /** A file with a filter would be written unfiltered. */
 async function refuseFiltered(
-  git: Git,
-  at: GitPlace,
+  { git, at, target, signal }: Checkout,
   changes: readonly EntryChange[],
-  target: string,
-  signal: AbortSignal | undefined,
 ): Promise<void> {
   const input = Buffer.from(changes.map(({ key }) => `${key}\0`).join(""), "latin1");
-  const fields = fieldsOf(
-    (await git.run(["check-attr", "-z", "--stdin", "filter"], { at, input, signal })).stdout,
-  );
+  const answer = await git.run(["check-attr", "-z", "--stdin", "filter"], { at, input, signal });
+  // Three fields of each: path, attribute, value.
+  const fields = fieldsOf(answer.stdout);
   const filtered = fields.filter(
     (_, index) =>
       index % 3 === 0 && !["unspecified", "unset"].includes(fields[index + 2] ?? "unset"),
   );
   if (filtered.length === 0) return;
+  const some = filtered.slice(0, 5).map((key) => textOf(key as PathKey));
   throw new DureError(
     "TARGET_FILTERED",
-    `The merge changes files with a filter such as Git LFS in ${at.cwd}: ${filtered
-      .slice(0, 5)
-      .map((key) => textOf(key as PathKey))
-      .join(", ")}.`,
+    `The merge changes files with a filter such as Git LFS in ${at.cwd}: ${some.join(", ")}.`,
     {
       class: "conflict",
       hint: `dure runs no filters. Run git merge by hand on ${target}. Nothing was changed.`,
@@ -260,37 +269,20 @@ async function refuseFiltered(
  * hold otherwise, tracked or not, is dirty.
  */
 async function refuseDirty(
-  git: Git,
-  at: GitPlace,
+  checkout: Checkout,
   changes: readonly EntryChange[],
-  target: string,
-  settings: readonly string[],
-  signal: AbortSignal | undefined,
 ): Promise<EntryChange[]> {
-  const byKey = new Map(changes.map((change) => [change.key, change]));
-  const { stdout } = await git.run(
-    [
-      "status",
-      "--porcelain=v2",
-      "-z",
-      "--untracked-files=no",
-      "--ignore-submodules=all",
-      "--no-renames",
-    ],
-    { at, settings, signal },
-  );
-  const touched = new Set(fieldsOf(stdout).map(keyOfStatus));
-  const dirty = new Set([...touched].filter((key) => !byKey.has(key)));
+  const changed = new Set(changes.map(({ key }) => key));
+  const touched = await touchedIn(checkout);
+  const dirty = new Set([...touched].filter((key) => !changed.has(key)));
   const done: EntryChange[] = [];
   const candidates = changes.filter(({ key, old }) => touched.has(key) || old === undefined);
   const index = await readIndex(
-    git,
-    at,
+    checkout,
     candidates.map(({ key }) => key),
-    signal,
   );
   for (const change of candidates) {
-    const held = await entryAt(git, at, change.key, settings, signal);
+    const held = await entryAt(checkout, change.key);
     const staged = index.get(change.key);
     const isStagedWell = sameEntry(staged, change.old) || sameEntry(staged, change.new);
     // What is not there yet is only made; a folder in its place is for git to judge.
@@ -300,13 +292,23 @@ async function refuseDirty(
     else if (sameEntry(held, change.new)) done.push(change);
   }
   if (dirty.size === 0) return done;
-  throw targetDirty(target, at.cwd, [...dirty].map(textOf));
+  throw targetDirty(checkout, [...dirty].map(textOf));
+}
+
+/** Tracked paths that differ from the branch. */
+async function touchedIn({ git, at, settings, signal }: Checkout): Promise<Set<PathKey>> {
+  const files = ["--untracked-files=no", "--ignore-submodules=all", "--no-renames"];
+  const { stdout } = await git.run(["status", "--porcelain=v2", "-z", ...files], {
+    at,
+    settings,
+    signal,
+  });
+  return new Set(fieldsOf(stdout).map(keyOfStatus));
 }
 
 /** Moves a branch by compare-and-swap; the files are updated while it is locked. */
 async function moveBranch(
-  git: Git,
-  at: GitPlace,
+  { git, at }: Pick<Checkout, "git" | "at">,
   { target, identity, signal }: MergeOptions,
   move: string,
   whileLocked?: () => Promise<void>,
@@ -337,15 +339,12 @@ async function moveBranch(
   await session.end();
 }
 
+/** Brings the index and the files to the new commit. `done`: changes that the files have already. */
 async function updateFiles(
-  git: Git,
-  at: GitPlace,
-  old: string,
-  next: string,
-  done: readonly EntryChange[],
-  settings: readonly string[],
-  target: string,
+  checkout: Checkout,
+  { old, commit, done }: { old: string; commit: string; done: readonly EntryChange[] },
 ): Promise<void> {
+  const { git, at, settings } = checkout;
   const lines = done.map(({ key, old: before, new: after }) =>
     after ? `${after.mode} ${after.id}\t${key}\0` : `0 ${before!.id.replace(/./g, "0")}\t${key}\0`,
   );
@@ -357,21 +356,22 @@ async function updateFiles(
     });
   }
   await git.run(["update-index", "-q", "--refresh"], { at, accept: [0, 1], settings });
-  const { exitCode } = await git.run(["read-tree", "-m", "-u", "-n", old, next], {
+  const { exitCode } = await git.run(["read-tree", "-m", "-u", "-n", old, commit], {
     at,
     accept: [0, 1, 128],
     settings,
   });
   if (exitCode !== 0) {
-    throw targetDirty(target, at.cwd, ["files that git does not know, or that changed just now"]);
+    throw targetDirty(checkout, ["files that git does not know, or that changed just now"]);
   }
-  await git.run(["read-tree", "-m", "-u", old, next], { at, settings });
+  await git.run(["read-tree", "-m", "-u", old, commit], { at, settings });
 }
 
-function targetDirty(target: string, folder: string, paths: readonly string[]): DureError {
+function targetDirty({ target, at }: Checkout, paths: readonly string[]): DureError {
+  const some = paths.slice(0, 10).join(", ");
   return new DureError(
     "TARGET_DIRTY",
-    `${target} is checked out in ${folder}, with changes of its own: ${paths.slice(0, 10).join(", ")}.`,
+    `${target} is checked out in ${at.cwd}, with changes of its own: ${some}.`,
     {
       class: "conflict",
       hint: "Commit or stash them (git stash -u), then merge again. Nothing was changed.",
@@ -382,11 +382,8 @@ function targetDirty(target: string, folder: string, paths: readonly string[]): 
 
 /** What the working tree holds at a path, as git would store it; `other`: neither file nor link. */
 async function entryAt(
-  git: Git,
-  at: GitPlace,
+  { git, at, settings, signal }: Checkout,
   key: PathKey,
-  settings: readonly string[],
-  signal: AbortSignal | undefined,
 ): Promise<TreeEntry | undefined | "other"> {
   const path = absolute(at.cwd, key);
   let mode: TreeEntry["mode"];
@@ -395,9 +392,10 @@ async function entryAt(
     mode = (stats.mode & 0o100) === 0 ? "100644" : "100755";
     if (stats.isSymbolicLink()) {
       const input = await readlink(path, { encoding: "buffer" });
+      const call = { at, input, signal };
       return {
         mode: "120000",
-        id: await git.text(["hash-object", "--no-filters", "--stdin"], { at, input, signal }),
+        id: await git.text(["hash-object", "--no-filters", "--stdin"], call),
       };
     }
     if (!stats.isFile()) return "other";
@@ -415,18 +413,14 @@ async function entryAt(
 }
 
 async function readIndex(
-  git: Git,
-  at: GitPlace,
+  { git, at, signal }: Checkout,
   keys: readonly PathKey[],
-  signal: AbortSignal | undefined,
 ): Promise<Map<PathKey, TreeEntry>> {
   if (keys.length === 0) return new Map();
   const wanted = new Set(keys);
-  const lines = fieldsOf(
-    (await git.run(["ls-files", "-z", "--stage", "--full-name"], { at, signal })).stdout,
-  );
+  const { stdout } = await git.run(["ls-files", "-z", "--stage", "--full-name"], { at, signal });
   return new Map(
-    lines.flatMap((line): [PathKey, TreeEntry][] => {
+    fieldsOf(stdout).flatMap((line): [PathKey, TreeEntry][] => {
       const key = line.slice(line.indexOf("\t") + 1) as PathKey;
       const [mode, id] = line.split(" ");
       return wanted.has(key) ? [[key, { mode: mode as TreeEntry["mode"], id: id! }]] : [];

@@ -21,52 +21,70 @@ export interface Overlay {
  * conflict of both.
  */
 export function overlay(base: Listing, results: readonly PortChanges[]): Overlay {
+  const sorted = sortPaths(base, results);
+  refuseClashes(base, sorted);
+  const changes = [...sorted.taken].map(([key, { entry }]) => ({ key, entry }));
+  const conflicts = [...sorted.refused].map(([key, ports]) => ({ key, ports: [...ports].sort() }));
+  return {
+    changes: changes.filter(({ key, entry }) => !sameEntry(base.get(key), entry)).sort(byKey),
+    conflicts: conflicts.sort(byKey),
+  };
+}
+
+/** Paths that the overlay takes, and those on which ports do not agree. */
+interface SortedPaths {
+  readonly taken: Map<PathKey, { entry: TreeEntry | undefined; ports: readonly string[] }>;
+  readonly refused: Map<PathKey, Set<string>>;
+}
+
+function sortPaths(base: Listing, results: readonly PortChanges[]): SortedPaths {
+  const sorted: SortedPaths = { taken: new Map(), refused: new Map() };
+  for (const [key, found] of changesByPath(results)) {
+    const ports = found.map(({ port }) => port);
+    const changes = found.map(({ change }) => change);
+    const last = lastOf(base.get(key), changes);
+    if (last) sorted.taken.set(key, { entry: last.entry, ports });
+    else refuse(sorted, key, ports);
+  }
+  return sorted;
+}
+
+function changesByPath(
+  results: readonly PortChanges[],
+): Map<PathKey, { port: string; change: EntryChange }[]> {
   const byPath = new Map<PathKey, { port: string; change: EntryChange }[]>();
   for (const { port, changes } of results) {
     for (const change of changes) {
-      byPath.set(change.key, [...(byPath.get(change.key) ?? []), { port, change }]);
+      const known = byPath.get(change.key);
+      if (known) known.push({ port, change });
+      else byPath.set(change.key, [{ port, change }]);
     }
   }
-  const taken = new Map<PathKey, { entry: TreeEntry | undefined; ports: string[] }>();
-  const conflicts = new Map<PathKey, Set<string>>();
-  const refuse = (key: PathKey, ports: readonly string[]): void => {
-    taken.delete(key);
-    conflicts.set(key, new Set([...(conflicts.get(key) ?? []), ...ports]));
-  };
-  for (const [key, found] of byPath) {
-    const ports = found.map(({ port }) => port);
-    const last = lastOf(
-      base.get(key),
-      found.map(({ change }) => change),
-    );
-    if (last) taken.set(key, { entry: last.entry, ports });
-    else refuse(key, ports);
-  }
-  // A path that is refused may leave a file of the base where another one needs a folder, and so
-  // on.
-  for (
-    let clashes = findClashes(base, taken);
-    clashes.length > 0;
-    clashes = findClashes(base, taken)
-  ) {
+  return byPath;
+}
+
+function refuse({ taken, refused }: SortedPaths, key: PathKey, ports: readonly string[]): void {
+  taken.delete(key);
+  refused.set(key, new Set([...(refused.get(key) ?? []), ...ports]));
+}
+
+/**
+ * A path that is refused may leave a file of the base where another one needs a folder, and so on,
+ * until nothing clashes.
+ */
+function refuseClashes(base: Listing, sorted: SortedPaths): void {
+  const { taken, refused } = sorted;
+  const portsAt = (key: PathKey): Iterable<string> =>
+    taken.get(key)?.ports ?? refused.get(key) ?? [];
+  for (;;) {
+    const clashes = findClashes(base, taken);
+    if (clashes.length === 0) return;
     for (const { file, inside } of clashes) {
-      const ports = [
-        ...(taken.get(file)?.ports ?? conflicts.get(file) ?? []),
-        ...(taken.get(inside)?.ports ?? conflicts.get(inside) ?? []),
-      ];
-      if (taken.has(file)) refuse(file, ports);
-      if (taken.has(inside)) refuse(inside, ports);
+      const ports = [...portsAt(file), ...portsAt(inside)];
+      if (taken.has(file)) refuse(sorted, file, ports);
+      if (taken.has(inside)) refuse(sorted, inside, ports);
     }
   }
-  return {
-    changes: [...taken]
-      .map(([key, { entry }]) => ({ key, entry }))
-      .filter(({ key, entry }) => !sameEntry(base.get(key), entry))
-      .sort(byKey),
-    conflicts: [...conflicts]
-      .map(([key, ports]) => ({ key, ports: [...ports].sort() }))
-      .sort(byKey),
-  };
 }
 
 /** What stands at a path after all changes of it; undefined when they do not make one chain. */
@@ -80,9 +98,8 @@ function lastOf(
   const left = [...changes];
   while (left.length > 0) {
     const next = left.filter((change) => sameEntry(change.old, current));
-    if (next.length === 0 || !next.every((change) => sameEntry(change.new, next[0]!.new))) {
-      return undefined;
-    }
+    const agree = next.every((change) => sameEntry(change.new, next[0]!.new));
+    if (next.length === 0 || !agree) return undefined;
     current = next[0]!.new;
     for (const change of next) left.splice(left.indexOf(change), 1);
   }
@@ -116,5 +133,6 @@ function findClashes(
 }
 
 function byKey(a: { readonly key: PathKey }, b: { readonly key: PathKey }): number {
-  return a.key < b.key ? -1 : a.key > b.key ? 1 : 0;
+  if (a.key === b.key) return 0;
+  return a.key < b.key ? -1 : 1;
 }

@@ -37,7 +37,7 @@ export interface CommitLimits {
 }
 
 /**
- * State that the setup of a tree left beside the commit: it is nobody's change. `missing`: it took
+ * State that the setup of a tree left beside the commit: no change of the worker. `missing`: it took
  * the file away.
  */
 export type Residue = ReadonlyMap<PathKey, TreeEntry | "missing">;
@@ -63,7 +63,7 @@ export function sayViolation(reason: ViolationReason): string {
     : sayReason(reason as ScopeReason);
 }
 
-/** Violations that are told at most; one flood of files is one mistake. Source: our choice. */
+/** Violations that are told at most; one flood of files is one mistake. */
 const MAX_VIOLATIONS = 1_000;
 
 /**
@@ -72,11 +72,9 @@ const MAX_VIOLATIONS = 1_000;
  */
 export function decideChanges(
   { found, isComplete }: Pick<Scan, "found" | "isComplete">,
-  listing: Listing,
-  scope: Scope,
-  limits: CommitLimits,
-  residue: Residue = new Map(),
+  rules: ChangeRules,
 ): OwnedChanges {
+  const { listing, scope, limits, residue = new Map() } = rules;
   const taken = new Map<PathKey, OwnedChanges["taken"][number]>();
   const violations: { key: PathKey; because: ViolationReason }[] = [];
   for (const one of found) {
@@ -89,23 +87,27 @@ export function decideChanges(
     taken.delete(key);
     violations.push({ key, because });
   }
-  const tooMuch = beyondLimits(
-    [...taken.values()],
-    isComplete ? violations.length : Infinity,
-    limits,
-  );
+
+  const changes = [...taken.values()];
+  const refused = isComplete ? violations.length : Infinity;
+  const tooMuch = beyondLimits(changes, refused, limits);
+  const hasTooLarge = violations.some(({ because }) => because === "too-large");
+  const told = violations
+    .slice(0, MAX_VIOLATIONS)
+    .map(({ key, because }) => ({ path: textOf(key), because }));
   return {
-    taken:
-      tooMuch.length > 0 || violations.some(({ because }) => because === "too-large")
-        ? []
-        : [...taken.values()],
-    violations: [
-      ...violations
-        .slice(0, MAX_VIOLATIONS)
-        .map(({ key, because }) => ({ path: textOf(key), because })),
-      ...tooMuch,
-    ],
+    taken: tooMuch.length > 0 || hasTooLarge ? [] : changes,
+    violations: [...told, ...tooMuch],
   };
+}
+
+/** By what a difference is judged. */
+export interface ChangeRules {
+  /** Of the commit that the worker started from. */
+  readonly listing: Listing;
+  readonly scope: Scope;
+  readonly limits: CommitLimits;
+  readonly residue?: Residue | undefined;
 }
 
 /**
@@ -119,14 +121,10 @@ export function mayTake(scope: Scope, key: PathKey): boolean {
 function refusal(one: Found, scope: Scope, listing: Listing): ViolationReason | undefined {
   if (!isText(one.key)) return "broken-text";
   const write = decideWrite(scope, textOf(one.key));
-  // Who owns the place is told what is odd about the file; everybody else that the place is not
-  // theirs.
-  if (
-    one.kind === "odd" &&
-    (write.allowed || one.because === "in-submodule" || one.because === "git-internals")
-  ) {
-    return one.because;
-  }
+  // The owner of the path is told what is odd about the file; every other worker, that the path is
+  // not its own.
+  const isGits = one.kind === "odd" && ["in-submodule", "git-internals"].includes(one.because);
+  if (one.kind === "odd" && (write.allowed || isGits)) return one.because;
   if (!write.allowed) return write.because;
   if (listing.get(one.key)?.mode === "160000") return "in-submodule";
   if (one.kind === "file" && one.isHardLink) return "hard-link";
@@ -181,26 +179,13 @@ function collisions(
   const fresh = [...taken.values()].filter(({ kind }) => kind === "new").map(({ key }) => key);
   if (fresh.length === 0) return [];
   const isDeleted = (key: PathKey): boolean => taken.get(key)?.kind === "deleted";
-  const spellings = new Map<string, string>();
-  const foldersOfStaying = new Set<string>();
-  const fold = (text: string): string => foldPath(textOf(text as PathKey));
-  for (const key of listing.keys()) {
-    if (isDeleted(key)) continue;
-    for (const folder of foldersAbove(key)) {
-      if (foldersOfStaying.has(folder)) continue;
-      foldersOfStaying.add(folder);
-      spellings.set(fold(folder), folder);
-    }
-    spellings.set(fold(key), key);
-  }
+  const { folders, spellings } = placesOf([...listing.keys()].filter((key) => !isDeleted(key)));
+  const isFile = (folder: string): boolean =>
+    listing.has(folder as PathKey) && !isDeleted(folder as PathKey);
+
   return fresh.flatMap((key): { key: PathKey; because: ViolationReason }[] => {
     const above = foldersAbove(key);
-    if (
-      foldersOfStaying.has(key) ||
-      above.some((folder) => listing.has(folder as PathKey) && !isDeleted(folder as PathKey))
-    ) {
-      return [{ key, because: "in-the-way" }];
-    }
+    if (folders.has(key) || above.some(isFile)) return [{ key, because: "in-the-way" }];
     for (const part of [...above, key]) {
       const spelling = spellings.get(fold(part));
       if (spelling !== undefined && spelling !== part) return [{ key, because: "case-variant" }];
@@ -208,6 +193,28 @@ function collisions(
     }
     return [];
   });
+}
+
+/** The folders around paths, and how each path and folder is spelt, by its folded name. */
+function placesOf(keys: readonly PathKey[]): {
+  folders: Set<string>;
+  spellings: Map<string, string>;
+} {
+  const folders = new Set<string>();
+  const spellings = new Map<string, string>();
+  for (const key of keys) {
+    for (const folder of foldersAbove(key)) {
+      if (folders.has(folder)) continue;
+      folders.add(folder);
+      spellings.set(fold(folder), folder);
+    }
+    spellings.set(fold(key), key);
+  }
+  return { folders, spellings };
+}
+
+function fold(key: string): string {
+  return foldPath(textOf(key as PathKey));
 }
 
 function beyondLimits(

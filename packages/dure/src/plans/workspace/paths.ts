@@ -44,3 +44,9 @@ export function foldersAbove(path: string): string[] {
 export function absolute(root: string, key: PathKey | ""): Buffer {
   return key === "" ? Buffer.from(root) : Buffer.concat([Buffer.from(`${root}/`), bytesOf(key)]);
 }
+
+/** The first five names, and how many more there are. */
+export function someOf(names: readonly string[]): string {
+  if (names.length <= 5) return names.join(", ");
+  return `${names.slice(0, 5).join(", ")} and ${names.length - 5} more`;
+}

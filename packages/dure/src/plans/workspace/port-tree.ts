@@ -1,45 +1,33 @@
-import { mkdir, readFile, realpath, rename, rm, rmdir, writeFile } from "node:fs/promises";
+import { mkdir, realpath, rename, rmdir } from "node:fs/promises";
 import { dirname, join } from "node:path";
 import { DureError, codeOf } from "../../kernel/errors.ts";
 import type { Confinement } from "../sandbox/sandbox.ts";
-import { isHiddenFrom, type Scope } from "../scope.ts";
+import type { Scope } from "../scope.ts";
 import { confine, confineSurroundings, type TreeSurroundings } from "./confinement.ts";
-import { onDisk, removeAll, writeWhole } from "./files.ts";
+import { onDisk, removeAll } from "./files.ts";
 import { sameEntry, type TreeEntry } from "./listing.ts";
 import type { Residue } from "./owned-changes.ts";
-import { absolute, foldersAbove, isText, textOf, type PathKey } from "./paths.ts";
+import { absolute, foldersAbove, textOf, type PathKey } from "./paths.ts";
 import type { Repository } from "./repository.ts";
 import type { Found } from "./scan.ts";
-import { ATTRIBUTES, type RunStore } from "./store.ts";
-
-/** Who works in a tree. The higher epoch wins: it is the database that gives epochs out. */
-export interface TreeLease {
-  readonly run: string;
-  readonly processId: string;
-  readonly epoch: number;
-}
-
-/** That the setup of a tree is done, and what it left that is neither ignored nor in the commit. */
-export interface SetupRecord {
-  readonly commit: string;
-  readonly residue: Residue;
-}
+import type { RunStore } from "./store.ts";
+import { LeaseFile, type TreeLease } from "./tree-lease.ts";
+import { SetupFile, type SetupRecord } from "./tree-setup.ts";
+import { makePrivateGit } from "./private-git.ts";
 
 type Waiting = { readonly signal?: AbortSignal | undefined };
 
-/** Differences that are mended in one go. Source: our choice; what is kept in memory. */
+/** Differences that are mended in one go; they are kept in memory. */
 const AT_ONCE = 20_000;
-/** Files that a setup may leave beside ignored ones. Source: our choice. */
+/** Files that a setup may leave beside ignored ones. */
 const MAX_RESIDUE = 10_000;
-/** Beyond it a file is hashed in pieces. Source: our choice. */
+/** Beyond it a file is hashed in pieces. */
 const WHOLE_BYTES = 16 * 1024 * 1024;
-/** The private commit tells nobody when it was made, and is the same for the same files. */
-const PRIVATE_GIT_TIME = 0;
 
 /**
  * The folder in which the workers of one port work: `tree` with the files, `scratch` for what is
- * temporary, and beside them, out of the workers' reach, who holds it and whether its setup is
- * done. Nothing in `tree` is taken at its word.
+ * temporary, and beside them, out of the workers' reach, which process holds it and whether its
+ * setup is done. Nothing in `tree` is taken at its word.
  */
 export class PortTree {
   /** Real paths. */
@@ -48,6 +36,8 @@ export class PortTree {
   readonly #folder: string;
   readonly #port: string;
   readonly #store: RunStore;
+  readonly #lease: LeaseFile;
+  readonly #setup: SetupFile;
 
   /** Makes the folders, or takes those that are there. */
   static async open({
@@ -72,6 +62,8 @@ export class PortTree {
     this.scratch = join(folder, "scratch");
     this.#port = port;
     this.#store = store;
+    this.#lease = new LeaseFile(folder, port);
+    this.#setup = new SetupFile(folder);
   }
 
   /**
@@ -79,37 +71,16 @@ export class PortTree {
    * process of the same or a higher epoch holds it.
    */
   async lease(lease: TreeLease): Promise<void> {
-    const holder = await this.holder();
-    if (
-      holder &&
-      holder.processId === lease.processId &&
-      holder.run === lease.run &&
-      holder.epoch === lease.epoch
-    ) {
-      return;
-    }
-    if (holder && holder.epoch >= lease.epoch) {
-      throw new DureError(
-        "TREE_LEASED",
-        `The tree of port ${this.#port} is held by process ${holder.processId} (epoch ${holder.epoch}).`,
-        {
-          class: "conflict",
-          hint: "That process works on this run; this one must take the run over first.",
-        },
-      );
-    }
-    await onDisk(this.#folder, () => writeWhole(this.#leasePath, JSON.stringify(lease)));
+    await this.#lease.take(lease);
   }
 
   async holder(): Promise<TreeLease | undefined> {
-    return readJson<TreeLease>(this.#leasePath);
+    return this.#lease.holder();
   }
 
   /** Gives the tree back, if this process holds it. */
   async release(lease: TreeLease): Promise<void> {
-    if ((await this.holder())?.processId === lease.processId) {
-      await rm(this.#leasePath, { force: true });
-    }
+    await this.#lease.release(lease);
   }
 
   /**
@@ -125,30 +96,20 @@ export class PortTree {
       await this.#ensureFolder();
       await removeAll(Buffer.from(join(this.tree, ".git")));
       const listing = await this.#store.listing(commit, { signal });
-      const residue: Residue =
-        keep === "ignored" ? ((await this.setup())?.residue ?? new Map()) : new Map();
+      const setup = keep === "ignored" ? await this.setup() : undefined;
+      const residue: Residue = setup?.residue ?? new Map();
       for (;;) {
         const scan = await this.#store.scan(this.tree, listing, {
           fileBytes: WHOLE_BYTES,
           most: AT_ONCE,
-          ignore: keep === "ignored" ? "ignored" : "nothing",
+          ignore: keep,
           signal,
         });
         const wrong = scan.found.filter((one) => !isLeftBySetup(one, residue, listing));
         refuseMounts(wrong);
-        for (const one of wrong) {
-          if (one.kind !== "missing") {
-            await removeAll(absolute(this.tree, reachableKey(one, scan.newFolders)));
-          }
-        }
-        for (const folder of scan.newFolders.toReversed()) {
-          await removeEmpty(absolute(this.tree, folder));
-        }
-        await this.#write(
-          commit,
-          wrong.map(({ key }) => key).filter((key) => listing.has(key)),
-          signal,
-        );
+        await this.#removeWrong(wrong, scan.newFolders);
+        const keys = wrong.map(({ key }) => key).filter((key) => listing.has(key));
+        await this.#write(commit, keys, signal);
         if (scan.isComplete) break;
       }
     });
@@ -156,20 +117,7 @@ export class PortTree {
 
   /** What the setup left, once it is done. */
   async setup(): Promise<SetupRecord | undefined> {
-    const stored = await readJson<{ commit: string; residue: [string, TreeEntry | "missing"][] }>(
-      this.#setupPath,
-    );
-    return (
-      stored && {
-        commit: stored.commit,
-        residue: new Map(
-          stored.residue.map(([path, entry]) => [
-            Buffer.from(path, "base64").toString("latin1") as PathKey,
-            entry,
-          ]),
-        ),
-      }
-    );
+    return this.#setup.read();
   }
 
   /**
@@ -185,32 +133,21 @@ export class PortTree {
       signal,
     });
     if (!scan.isComplete) {
-      throw new DureError(
-        "SETUP_SCATTERED",
-        `The setup of port ${this.#port} left more than ${MAX_RESIDUE} files that no .gitignore names, such as ${textOf(scan.found[0]!.key)}.`,
-        {
-          class: "limit",
-          hint: "Commit a .gitignore that names what the setup makes, such as node_modules/.",
-        },
-      );
+      const such = textOf(scan.found[0]!.key);
+      const files = `more than ${MAX_RESIDUE} files that no .gitignore names, such as ${such}`;
+      throw new DureError("SETUP_SCATTERED", `The setup of port ${this.#port} left ${files}.`, {
+        class: "limit",
+        hint: "Commit a .gitignore that names what the setup makes, such as node_modules/.",
+      });
     }
-    const residue = scan.found.flatMap((one): [PathKey, TreeEntry | "missing"][] =>
-      one.kind === "missing" ? [[one.key, "missing"]] : one.entry ? [[one.key, one.entry]] : [],
-    );
-    const stored = {
-      commit,
-      residue: residue.map(([key, entry]) => [
-        Buffer.from(key, "latin1").toString("base64"),
-        entry,
-      ]),
-    };
-    await onDisk(this.#folder, () => writeWhole(this.#setupPath, JSON.stringify(stored)));
-    return { commit, residue: new Map(residue) };
+    const record = { commit, residue: new Map(scan.found.flatMap(residueOf)) };
+    await this.#setup.write(record);
+    return record;
   }
 
   /** Forgets the setup: it runs again. */
   async clearSetup(): Promise<void> {
-    await rm(this.#setupPath, { force: true });
+    await this.#setup.remove();
   }
 
   /**
@@ -218,45 +155,8 @@ export class PortTree {
    * so that `git status` and `git diff` work there. Nothing of it is ever read back.
    */
   async makePrivateGit(commit: string, scope: Scope, { signal }: Waiting = {}): Promise<void> {
-    const { git } = this.#store;
-    const listing = await this.#store.listing(commit, { signal });
-    const forbidden = [...listing.keys()].filter(
-      (key) => !isText(key) || isHiddenFrom(scope, textOf(key)),
-    );
-    const excerpt = await this.#store.excerpt(commit, forbidden, { at: PRIVATE_GIT_TIME, signal });
-    const draft = join(this.#folder, "private.git");
-    await onDisk(this.#folder, async () => {
-      await rm(draft, { recursive: true, force: true });
-      // What `git init` makes, by hand: one process less for each turn of a worker.
-      for (const name of ["info", "objects/info", "objects/pack", "refs/heads"]) {
-        await mkdir(join(draft, name), { recursive: true });
-      }
-      const isSha256 = this.#store.hash === "sha256";
-      await writeFile(join(draft, "HEAD"), "ref: refs/heads/port\n");
-      await writeFile(
-        join(draft, "config"),
-        `[core]\n\trepositoryformatversion = ${isSha256 ? 1 : 0}\n\tfilemode = true\n\tbare = false\n${isSha256 ? "[extensions]\n\tobjectformat = sha256\n" : ""}`,
-      );
-      await writeFile(join(draft, "refs", "heads", "port"), `${excerpt}\n`);
-      await writeFile(join(draft, "info", "attributes"), ATTRIBUTES);
-      await writeFile(
-        join(draft, "info", "exclude"),
-        forbidden
-          .filter(isText)
-          .map((key) => `/${textOf(key).replace(/[\\*?[ ]/g, "\\$&")}\n`)
-          .join(""),
-      );
-      await git.run(["pack-objects", "--quiet", "--revs", join(draft, "objects", "pack", "pack")], {
-        at: this.#store.at,
-        input: `${excerpt}\n`,
-        signal,
-      });
-      const at = { cwd: this.tree, gitDir: draft, workTree: this.tree };
-      await git.run(["read-tree", excerpt], { at, signal });
-      await git.run(["update-index", "-q", "--refresh"], { at, accept: [0, 1], signal });
-      await removeAll(Buffer.from(join(this.tree, ".git")));
-      await rename(draft, join(this.tree, ".git"));
-    });
+    const folder = this.#folder;
+    await makePrivateGit(this.#store, { tree: this.tree, folder, commit, scope, signal });
   }
 
   /**
@@ -298,11 +198,12 @@ export class PortTree {
   }
 
   /**
-   * Removes the folder, after proof: nobody holds it, its files are those of a commit, and that one
+   * Removes the folder, after proof: no process holds it, its files are those of a commit, and that one
    * and all commits that were made here are reachable in the person's repository from the refs.
    * Throws `TREE_NOT_SAFE`.
    *
-   * @param options.commit what the files must be; check out once more where a worker left something that was not taken.
+   * @param options.commit what the files must be; check out once more where a worker left something
+   * that was not taken.
    */
   async remove({
     repository,
@@ -321,9 +222,10 @@ export class PortTree {
     const made = [...(await this.#store.list(`ports/${this.#port}/`, { signal })).values()];
     const commits = [...new Set([...made, commit])];
     if (!(await repository.hasReachable(commits, keptBy, { signal }))) {
+      const refs = keptBy.slice(0, 3).join(", ") || "any ref";
       throw notSafe(
         this.#port,
-        `not all of its ${commits.length} commits are reachable from ${keptBy.slice(0, 3).join(", ") || "any ref"}`,
+        `not all of its ${commits.length} commits are reachable from ${refs}`,
         "Publish the run's store first.",
       );
     }
@@ -354,8 +256,19 @@ export class PortTree {
       signal,
     });
     const own = found.filter((one) => !isLeftBySetup(one, residue, listing));
-    const isEmpty = own.length === listing.size && own.every(({ kind }) => kind === "missing"); // a removal that died left it so
+    // A removal that died in the middle leaves no file.
+    const isEmpty = own.length === listing.size && own.every(({ kind }) => kind === "missing");
     return isEmpty ? [] : own.map(({ key }) => textOf(key));
+  }
+
+  async #removeWrong(wrong: readonly Found[], newFolders: readonly PathKey[]): Promise<void> {
+    for (const one of wrong) {
+      if (one.kind === "missing") continue;
+      await removeAll(absolute(this.tree, reachableKey(one, newFolders)));
+    }
+    for (const folder of newFolders.toReversed()) {
+      await removeEmpty(absolute(this.tree, folder));
+    }
   }
 
   /** Writes files of a commit that are not there. */
@@ -387,14 +300,12 @@ export class PortTree {
     await removeAll(Buffer.from(this.tree));
     await mkdir(this.tree);
   }
+}
 
-  get #leasePath(): string {
-    return join(this.#folder, "lease.json");
-  }
-
-  get #setupPath(): string {
-    return join(this.#folder, "setup.json");
-  }
+/** What the setup made of a file that no commit has as it is now. */
+function residueOf(one: Found): [PathKey, TreeEntry | "missing"][] {
+  if (one.kind === "missing") return [[one.key, "missing"]];
+  return one.entry ? [[one.key, one.entry]] : [];
 }
 
 /**
@@ -406,13 +317,8 @@ function isLeftBySetup(
   listing: ReadonlyMap<PathKey, TreeEntry>,
 ): boolean {
   const left = residue.get(one.key);
-  return (
-    one.kind !== "missing" &&
-    left !== undefined &&
-    left !== "missing" &&
-    sameEntry(left, one.entry) &&
-    !listing.has(one.key)
-  );
+  if (one.kind === "missing" || left === undefined || left === "missing") return false;
+  return sameEntry(left, one.entry) && !listing.has(one.key);
 }
 
 /**
@@ -435,24 +341,14 @@ function refuseMounts(found: readonly Found[]): void {
   }
 }
 
+/** Codes of a folder that is not empty, not there, or no folder. */
+const NOT_REMOVED = ["ENOTEMPTY", "ENOENT", "ENOTDIR", "EEXIST", "ENAMETOOLONG"];
+
 async function removeEmpty(path: Buffer): Promise<void> {
   try {
     await rmdir(path);
   } catch (error) {
-    if (
-      !["ENOTEMPTY", "ENOENT", "ENOTDIR", "EEXIST", "ENAMETOOLONG"].includes(codeOf(error) ?? "")
-    ) {
-      throw error;
-    }
-  }
-}
-
-async function readJson<T>(path: string): Promise<T | undefined> {
-  try {
-    return JSON.parse(await readFile(path, "utf8")) as T;
-  } catch (error) {
-    if (codeOf(error) === "ENOENT") return undefined;
-    throw error;
+    if (!NOT_REMOVED.includes(codeOf(error) ?? "")) throw error;
   }
 }
 

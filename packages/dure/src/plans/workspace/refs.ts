@@ -11,27 +11,24 @@ export function refProblem(ref: string): string | undefined {
   if (ref.includes("..") || ref.includes("@{")) return "it has .. or @{";
   const parts = ref.split("/");
   if (parts.includes("")) return "it has an empty segment";
-  if (
-    parts.some(
-      (part) =>
-        part.startsWith(".") ||
-        part.startsWith("-") ||
-        part.endsWith(".") ||
-        part.endsWith(".lock"),
-    )
-  ) {
+  if (parts.some((part) => /^[.-]|\.(?:lock)?$/.test(part))) {
     return "a segment begins with . or -, or ends with . or .lock";
   }
   return undefined;
+}
+
+export interface Reachability {
+  readonly commits: readonly string[];
+  /** Refs or commits. */
+  readonly from: readonly string[];
+  readonly signal?: AbortSignal | undefined;
 }
 
 /** Whether all commits are there and reachable from the refs or commits. */
 export async function verifyReachable(
   git: Git,
   at: GitPlace,
-  commits: readonly string[],
-  from: readonly string[],
-  signal?: AbortSignal,
+  { commits, from, signal }: Reachability,
 ): Promise<boolean> {
   if (commits.length === 0) return true;
   if (from.length === 0) return false;

@@ -2,8 +2,8 @@ import { DureError, messageOf } from "../../kernel/errors.ts";
 import type { Repository } from "./repository.ts";
 
 /**
- * A remote that does not answer is not waited for longer, milliseconds. Source: our choice; a push
- * of a day's work takes seconds.
+ * A remote that does not answer is not waited for longer, milliseconds. A push of a day's work
+ * takes seconds.
  */
 const NETWORK_MS = 120_000;
 
@@ -122,9 +122,10 @@ export class RunRemote {
       });
     } catch (error) {
       signal?.throwIfAborted();
+      const exchange = `The commits of ${run} could not be exchanged`;
       throw new DureError(
         "REMOTE_FAILED",
-        `The commits of ${run} could not be exchanged with ${withoutPassword(this.#remote)}: ${messageOf(error)}`,
+        `${exchange} with ${withoutPassword(this.#remote)}: ${messageOf(error)}`,
         {
           class: "unavailable",
           hint: "Check plans.remote: by hand, git ls-remote with it must work for whoever runs dure.",

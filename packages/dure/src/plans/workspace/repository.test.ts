@@ -2,8 +2,9 @@ import { chmodSync, existsSync, mkdirSync, readFileSync, rmSync, writeFileSync }
 import { join } from "node:path";
 import { expect, test } from "vitest";
 import { Git } from "./git.ts";
-import type { MergeOptions, BranchMerge } from "./merge-into-branch.ts";
-import { findOwnedSubmodule, freeBranchName, Repository } from "./repository.ts";
+import type { BranchMerge, MergeOptions } from "./merge-into-branch.ts";
+import { findOwnedSubmodule, Repository } from "./repository.ts";
+import { freeBranchName } from "./result-branch.ts";
 import {
   AT,
   aScope,

@@ -6,9 +6,11 @@ import { foldedGlob } from "../scope.ts";
 import { filtersOff } from "./filters.ts";
 import type { Git, GitPlace } from "./git.ts";
 import { fieldsOf } from "./listing.ts";
-import { mergeIntoBranch, type MergeOptions, type BranchMerge } from "./merge-into-branch.ts";
-import { textOf, type PathKey } from "./paths.ts";
+import { mergeIntoBranch, type BranchMerge, type MergeOptions } from "./merge-into-branch.ts";
+import { someOf, textOf, type PathKey } from "./paths.ts";
 import { listRefs, refProblem, verifyReachable } from "./refs.ts";
+import { warningsOf, type RepositoryWarning } from "./repository-warnings.ts";
+import { makeResultBranch } from "./result-branch.ts";
 
 /** What was found when a repository was opened; shown, and checked before a run. */
 export interface RepositoryFacts {
@@ -23,18 +25,27 @@ export interface RepositoryFacts {
   readonly isShallow: boolean;
 }
 
-/** A thing that a person should know before a run, and that does not stop it. */
-export interface RepositoryWarning {
-  readonly code: "FILTERS_OFF" | "SUBMODULES_EMPTY" | "UNCOMMITTED";
-  readonly message: string;
-}
-
 export interface ListedFile {
   readonly path: string;
   /** Bytes; 0 for a submodule. */
   readonly bytes: number;
   readonly kind: "file" | "link" | "submodule";
 }
+
+/** For a fetch: the named refs, and nothing else there or here. */
+const ONLY_REFS = [
+  "--quiet",
+  "--atomic",
+  "--no-tags",
+  "--no-prune",
+  "--no-prune-tags",
+  "--no-write-fetch-head",
+  "--no-write-commit-graph",
+  "--no-auto-maintenance",
+  "--no-recurse-submodules",
+  "--no-show-forced-updates",
+  "--refmap=",
+];
 
 /**
  * The person's repository. dure writes objects, refs under `refs/dure/<run>/` and a result branch
@@ -74,58 +85,33 @@ export class Repository {
     );
     const [isBare, isShallow, hash, gitDir, commonDir] = found.stdout.toString().split("\n");
     if (found.exitCode !== 0 || !commonDir) throw notARepository(folder);
-    const promisor = await git.run(
-      ["config", "--get-regexp", String.raw`^(extensions\.partialclone|remote\..*\.promisor)$`],
-      { at, accept: [0, 1], signal },
-    );
-    if (promisor.exitCode === 0) {
-      throw new DureError(
-        "REPOSITORY_PARTIAL",
-        `${folder} is a partial clone: git would fetch files while workers run.`,
-        {
-          class: "conflict",
-          hint: "Make it whole: git fetch --refetch --no-filter, then remove remote.<name>.promisor and extensions.partialClone from its settings.",
-        },
-      );
-    }
+    await refusePartial(git, at, { folder, signal });
     const bare = isBare === "true";
     const root = bare ? gitDir! : await topLevel(git, at, folder, signal);
-    const facts = await readFacts(
+    const known = { isBare: bare, isShallow: isShallow === "true" };
+    const facts = await readFacts(git, { cwd: root }, known, signal);
+    if (facts.head === undefined) await refuseEmpty(git, at, { root, signal });
+    return new Repository({
       git,
-      { cwd: root },
-      { isBare: bare, isShallow: isShallow === "true" },
-      signal,
-    );
-    if (
-      facts.head === undefined &&
-      (await git.text(["rev-list", "--all", "--max-count=1"], { at, signal })) === ""
-    ) {
-      throw new DureError("REPOSITORY_EMPTY", `${root} has no commit yet.`, {
-        class: "conflict",
-        hint: "Commit something: a run starts from a commit.",
-      });
-    }
-    return new Repository(
-      git,
-      await realpath(root),
-      await realpath(commonDir),
-      hash === "sha256" ? "sha256" : "sha1",
+      root: await realpath(root),
+      commonDir: await realpath(commonDir),
+      hash: hash === "sha256" ? "sha256" : "sha1",
       facts,
-    );
+    });
   }
 
-  private constructor(
-    git: Git,
-    root: string,
-    commonDir: string,
-    hash: "sha1" | "sha256",
-    facts: RepositoryFacts,
-  ) {
-    this.git = git;
-    this.root = root;
-    this.commonDir = commonDir;
-    this.hash = hash;
-    this.facts = facts;
+  private constructor(found: {
+    git: Git;
+    root: string;
+    commonDir: string;
+    hash: "sha1" | "sha256";
+    facts: RepositoryFacts;
+  }) {
+    this.git = found.git;
+    this.root = found.root;
+    this.commonDir = found.commonDir;
+    this.hash = found.hash;
+    this.facts = found.facts;
   }
 
   get at(): GitPlace {
@@ -142,20 +128,7 @@ export class Repository {
       { at: this.at, accept: [0, 1, 128], signal },
     );
     if (exitCode === 0) return stdout.toString().trim();
-    const branches = (
-      await this.git.text(
-        [
-          "for-each-ref",
-          "--count=6",
-          "--sort=-committerdate",
-          "--format=%(refname:short)",
-          "refs/heads/",
-        ],
-        { at: this.at, signal },
-      )
-    )
-      .split("\n")
-      .filter(Boolean);
+    const branches = await this.#newestBranches(signal);
     throw new DureError("BASE_UNKNOWN", `"${name}" is no branch, tag or commit of ${this.root}.`, {
       class: "input",
       hint:
@@ -174,15 +147,7 @@ export class Repository {
       at: this.at,
       signal,
     });
-    return fieldsOf(stdout).map((line) => {
-      const tab = line.indexOf("\t");
-      const [mode, , , bytes] = line.slice(0, tab).split(/ +/);
-      return {
-        path: textOf(line.slice(tab + 1) as PathKey),
-        bytes: Number(bytes) || 0,
-        kind: mode === "160000" ? "submodule" : mode === "120000" ? "link" : "file",
-      };
-    });
+    return fieldsOf(stdout).map(listedFile);
   }
 
   /** What a person should know about a commit as the base of a run. */
@@ -191,41 +156,7 @@ export class Repository {
     { signal }: { signal?: AbortSignal | undefined } = {},
   ): Promise<RepositoryWarning[]> {
     const files = await this.listFiles(commit, { signal });
-    const warnings: RepositoryWarning[] = [];
-    if (this.facts.isDirty) {
-      warnings.push({
-        code: "UNCOMMITTED",
-        message: `Files in ${this.root} are changed and not committed; the run starts from ${commit.slice(0, 12)} without them.`,
-      });
-    }
-    const submodules = files.filter(({ kind }) => kind === "submodule").map(({ path }) => path);
-    if (submodules.length > 0) {
-      warnings.push({
-        code: "SUBMODULES_EMPTY",
-        message: `Submodules are empty folders for the workers: ${listed(submodules)}.`,
-      });
-    }
-    const drivers = new Set<string>();
-    for (const { path } of files
-      .filter(({ path, kind }) => kind === "file" && /(?:^|\/)\.gitattributes$/.test(path))
-      .slice(0, 1_000)) {
-      const { stdout } = await this.git.run(["cat-file", "blob", `${commit}:${path}`], {
-        at: this.at,
-        signal,
-        outputBytes: 1_000_000,
-        cut: true,
-      });
-      for (const [, driver] of stdout.toString().matchAll(/[ \t]filter=([^\s]+)/g)) {
-        drivers.add(driver!);
-      }
-    }
-    if (drivers.size > 0) {
-      warnings.push({
-        code: "FILTERS_OFF",
-        message: `Filters do not run for the workers (${listed([...drivers])}); they see what git stores, which for Git LFS is a pointer.`,
-      });
-    }
-    return warnings;
+    return warningsOf(this, { commit, files, signal });
   }
 
   /**
@@ -242,11 +173,11 @@ export class Repository {
       .map(({ path }) => path);
     const found = findOwnedSubmodule(patterns, submodules);
     if (!found) return;
-    throw new DureError(
-      "SUBMODULE_OWNED",
-      `"${found.pattern}" lies in the submodule ${found.submodule}, whose files belong to another repository.`,
-      { class: "input", hint: "Run a plan in that repository, or take the pattern out." },
-    );
+    const lies = `"${found.pattern}" lies in the submodule ${found.submodule}`;
+    throw new DureError("SUBMODULE_OWNED", `${lies}, whose files belong to another repository.`, {
+      class: "input",
+      hint: "Run a plan in that repository, or take the pattern out.",
+    });
   }
 
   /**
@@ -297,39 +228,33 @@ export class Repository {
   ): Promise<void> {
     const wanted = await store.list("", { signal });
     if (wanted.size === 0) return;
+    if ((await this.#missing(wanted, run, signal)).length > 0) {
+      const refs = `+refs/work/*:${this.#runRef(run, "")}*`;
+      await this.git.run(["fetch", ...ONLY_REFS, "--", store.folder, refs], {
+        at: this.at,
+        signal,
+      });
+    }
+    const missing = await this.#missing(wanted, run, signal);
+    if (missing.length === 0) return;
+    const count = `${missing.length} of ${wanted.size} refs of run ${run}`;
+    throw new DureError(
+      "PUBLISH_INCOMPLETE",
+      `${count} did not arrive in ${this.root}: ${someOf(missing)}.`,
+      {
+        hint: "Something else writes to refs/dure there; the work itself is safe in the run's store.",
+      },
+    );
+  }
+
+  /** Refs that do not stand here at their commit. */
+  async #missing(
+    wanted: ReadonlyMap<string, string>,
+    run: string,
+    signal: AbortSignal | undefined,
+  ): Promise<string[]> {
     const there = await this.refsOf(run, { signal });
-    if ([...wanted].some(([name, commit]) => there.get(name) !== commit)) {
-      const quiet = [
-        "--quiet",
-        "--atomic",
-        "--no-tags",
-        "--no-prune",
-        "--no-prune-tags",
-        "--no-write-fetch-head",
-        "--no-write-commit-graph",
-        "--no-auto-maintenance",
-        "--no-recurse-submodules",
-        "--no-show-forced-updates",
-        "--refmap=",
-      ];
-      await this.git.run(
-        ["fetch", ...quiet, "--", store.folder, `+refs/work/*:${this.#runRef(run, "")}*`],
-        { at: this.at, signal },
-      );
-    }
-    const arrived = await this.refsOf(run, { signal });
-    const missing = [...wanted]
-      .filter(([name, commit]) => arrived.get(name) !== commit)
-      .map(([name]) => name);
-    if (missing.length > 0) {
-      throw new DureError(
-        "PUBLISH_INCOMPLETE",
-        `${missing.length} of ${wanted.size} refs of run ${run} did not arrive in ${this.root}: ${listed(missing)}.`,
-        {
-          hint: "Something else writes to refs/dure there; the work itself is safe in the run's store.",
-        },
-      );
-    }
+    return [...wanted].filter(([name, commit]) => there.get(name) !== commit).map(([name]) => name);
   }
 
   /** Removes all refs of a run; what only they held git may clean up. Branches stay. */
@@ -346,14 +271,12 @@ export class Repository {
 
   /** Names in full of what a person keeps commits by: branches, tags, and branches of remotes. */
   async branchesAndTags({ signal }: { signal?: AbortSignal | undefined } = {}): Promise<string[]> {
-    const names = await Promise.all(
-      ["refs/heads/", "refs/tags/", "refs/remotes/"].map(async (prefix) =>
-        [...(await listRefs(this.git, this.at, prefix, signal)).keys()].map(
-          (name) => `${prefix}${name}`,
-        ),
-      ),
-    );
-    return names.flat();
+    const namesOf = async (prefix: string): Promise<string[]> => {
+      const refs = await listRefs(this.git, this.at, prefix, signal);
+      return [...refs.keys()].map((name) => `${prefix}${name}`);
+    };
+    const prefixes = ["refs/heads/", "refs/tags/", "refs/remotes/"];
+    return (await Promise.all(prefixes.map(namesOf))).flat();
   }
 
   /** Whether all commits are here and reachable from the refs. */
@@ -362,7 +285,7 @@ export class Repository {
     refs: readonly string[],
     { signal }: { signal?: AbortSignal | undefined } = {},
   ): Promise<boolean> {
-    return verifyReachable(this.git, this.at, commits, refs, signal);
+    return verifyReachable(this.git, this.at, { commits, from: refs, signal });
   }
 
   /**
@@ -376,38 +299,8 @@ export class Repository {
     run: string,
     { signal }: { signal?: AbortSignal | undefined } = {},
   ): Promise<string> {
-    const call = { at: this.at, signal };
     const prefix = this.#runRef(run, "branch/");
-    for (const name of (await listRefs(this.git, this.at, prefix, signal)).keys()) {
-      const tip = await this.#read(`refs/heads/${name}`, signal);
-      if (
-        tip !== undefined &&
-        (await verifyReachable(this.git, this.at, [commit], [tip], signal))
-      ) {
-        return name;
-      }
-    }
-    for (;;) {
-      const taken = [...(await listRefs(this.git, this.at, "refs/heads/", signal)).keys()];
-      const name = freeBranchName(wanted, taken);
-      // Both or neither, and only where neither is: another one who was faster makes us look again.
-      const { exitCode } = await this.git.run(["update-ref", "--stdin"], {
-        ...call,
-        accept: [0, 128],
-        input: `create refs/heads/${name} ${commit}\nupdate ${prefix}${name} ${commit}\n`,
-      });
-      if (exitCode === 0) return name;
-      if ((await listRefs(this.git, this.at, "refs/heads/", signal)).size === taken.length) {
-        throw new DureError(
-          "BRANCH_NOT_MADE",
-          `The branch ${name} could not be made in ${this.root}.`,
-          {
-            class: "conflict",
-            hint: "Look for a file ending in .lock below refs there; it is in the way when git was killed.",
-          },
-        );
-      }
-    }
+    return makeResultBranch(this, { wanted, commit, prefix, signal });
   }
 
   /** Merges a result into a branch of the person, because a person asked for it. */
@@ -441,6 +334,15 @@ export class Repository {
       ?.split(" ")[0];
   }
 
+  async #newestBranches(signal: AbortSignal | undefined): Promise<string[]> {
+    const listing = ["--count=6", "--sort=-committerdate", "--format=%(refname:short)"];
+    const said = await this.git.text(["for-each-ref", ...listing, "refs/heads/"], {
+      at: this.at,
+      signal,
+    });
+    return said.split("\n").filter(Boolean);
+  }
+
   #runRef(run: string, name: string): string {
     const ref = `refs/dure/${run}/${name}`;
     const problem = refProblem(name === "" || name.endsWith("/") ? `${ref}x` : ref);
@@ -450,23 +352,6 @@ export class Repository {
       });
     }
     return ref;
-  }
-}
-
-/**
- * The first name that is free, however a file system reads it. Pure. A branch `dure` leaves no room
- * for `dure/login`, which becomes `dure-login`.
- */
-export function freeBranchName(wanted: string, taken: readonly string[]): string {
-  const folded = new Set(taken.map(foldPath));
-  const isFolderTaken = wanted
-    .split("/")
-    .some((_, index, parts) => index > 0 && folded.has(foldPath(parts.slice(0, index).join("/"))));
-  const flat = isFolderTaken ? wanted.replaceAll("/", "-") : wanted;
-  for (let number = 1; ; number++) {
-    const name = number === 1 ? flat : `${flat}-${number}`;
-    const own = foldPath(name);
-    if (!folded.has(own) && ![...folded].some((other) => other.startsWith(`${own}/`))) return name;
   }
 }
 
@@ -488,6 +373,55 @@ export function findOwnedSubmodule(
   return undefined;
 }
 
+function listedFile(line: string): ListedFile {
+  const tab = line.indexOf("\t");
+  const [mode, , , bytes] = line.slice(0, tab).split(/ +/);
+  return {
+    path: textOf(line.slice(tab + 1) as PathKey),
+    bytes: Number(bytes) || 0,
+    kind: kindOfMode(mode),
+  };
+}
+
+function kindOfMode(mode: string | undefined): ListedFile["kind"] {
+  if (mode === "160000") return "submodule";
+  return mode === "120000" ? "link" : "file";
+}
+
+async function refusePartial(
+  git: Git,
+  at: GitPlace,
+  { folder, signal }: { folder: string; signal: AbortSignal | undefined },
+): Promise<void> {
+  const promisor = await git.run(
+    ["config", "--get-regexp", String.raw`^(extensions\.partialclone|remote\..*\.promisor)$`],
+    { at, accept: [0, 1], signal },
+  );
+  if (promisor.exitCode !== 0) return;
+  const settings = "remote.<name>.promisor and extensions.partialClone";
+  throw new DureError(
+    "REPOSITORY_PARTIAL",
+    `${folder} is a partial clone: git would fetch files while workers run.`,
+    {
+      class: "conflict",
+      hint: `Make it whole: git fetch --refetch --no-filter, then remove ${settings} from its settings.`,
+    },
+  );
+}
+
+async function refuseEmpty(
+  git: Git,
+  at: GitPlace,
+  { root, signal }: { root: string; signal: AbortSignal | undefined },
+): Promise<void> {
+  const first = await git.text(["rev-list", "--all", "--max-count=1"], { at, signal });
+  if (first !== "") return;
+  throw new DureError("REPOSITORY_EMPTY", `${root} has no commit yet.`, {
+    class: "conflict",
+    hint: "Commit something: a run starts from a commit.",
+  });
+}
+
 async function readFacts(
   git: Git,
   at: GitPlace,
@@ -504,20 +438,19 @@ async function readFacts(
     accept: [0, 1, 128],
     signal,
   });
-  const isDirty =
-    !known.isBare &&
-    head.exitCode === 0 &&
-    (await git.text(["status", "--porcelain", "--untracked-files=no", "--ignore-submodules=all"], {
-      at,
-      settings: await filtersOff(git, at, signal),
-      signal,
-    })) !== "";
+  const hasCommit = head.exitCode === 0;
   return {
     ...known,
     branch: branch.stdout.toString().trim() || undefined,
-    head: head.exitCode === 0 ? head.stdout.toString().trim() : undefined,
-    isDirty,
+    head: hasCommit ? head.stdout.toString().trim() : undefined,
+    isDirty: !known.isBare && hasCommit && (await isDirty(git, at, signal)),
   };
+}
+
+async function isDirty(git: Git, at: GitPlace, signal: AbortSignal | undefined): Promise<boolean> {
+  const settings = await filtersOff(git, at, signal);
+  const files = ["--untracked-files=no", "--ignore-submodules=all"];
+  return (await git.text(["status", "--porcelain", ...files], { at, settings, signal })) !== "";
 }
 
 async function topLevel(
@@ -572,10 +505,4 @@ async function withAlternates(folder: string, seen: Set<string> = new Set()): Pr
     if (real !== undefined) borrowed.push(...(await withAlternates(real, seen)));
   }
   return [folder, ...borrowed];
-}
-
-function listed(names: readonly string[]): string {
-  return names.length > 5
-    ? `${names.slice(0, 5).join(", ")} and ${names.length - 5} more`
-    : names.join(", ");
 }

@@ -2,9 +2,10 @@ import { createHash, type Hash } from "node:crypto";
 import { constants, type BigIntStats, type Dirent } from "node:fs";
 import { lstat, open, readdir, readlink, type FileHandle } from "node:fs/promises";
 import { DureError, codeOf } from "../../kernel/errors.ts";
+import { Mutex } from "../../kernel/mutex.ts";
 import { pathProblem } from "../scope.ts";
 import type { IgnoreRules } from "./ignore-rules.ts";
-import type { Listing, TreeEntry } from "./listing.ts";
+import { sameEntry, type Listing, type TreeEntry } from "./listing.ts";
 import { absolute, bytesOf, foldersAbove, isText, joinKey, textOf, type PathKey } from "./paths.ts";
 
 /** One path at which the files differ from the commit. */
@@ -29,8 +30,8 @@ export type Found =
       readonly key: PathKey;
       readonly kind: "odd";
       readonly because: OddReason;
-      readonly bytes?: number;
-      readonly entry?: TreeEntry;
+      readonly bytes?: number | undefined;
+      readonly entry?: TreeEntry | undefined;
     };
 
 export type OddReason =
@@ -52,19 +53,19 @@ export interface ScanOptions {
   readonly root: string;
   readonly listing: Listing;
   /** Absent: nothing is ignored. */
-  readonly rules?: IgnoreRules;
+  readonly rules?: IgnoreRules | undefined;
   /** Of the repository: how ids are made. */
   readonly hash: "sha1" | "sha256";
   /** A changed file beyond it is not kept, bytes. */
   readonly fileBytes: number;
   /** Differences after which the scan stops. */
   readonly most: number;
-  readonly cache?: StatCache;
+  readonly cache?: StatCache | undefined;
   /**
    * Called with what a changed file or link holds, read once: the id is of these bytes. Not called
    * in parallel.
    */
-  readonly onContent?: (key: PathKey, content: Buffer) => Promise<void>;
+  readonly onContent?: ((key: PathKey, content: Buffer) => Promise<void>) | undefined;
   readonly signal?: AbortSignal | undefined;
 }
 
@@ -77,13 +78,13 @@ export interface Scan {
   readonly isComplete: boolean;
 }
 
-/** Files that are read at the same time. Source: our choice; the disk is asked by four threads. */
+/** Files that are read at the same time; Node asks the disk by four threads. */
 const AT_ONCE = 8;
 const CHUNK_BYTES = 1024 * 1024;
-/**
- * A larger file is always a change: reading a sparse one would take for ever. Source: our choice.
- */
+/** A larger file is always a change: reading a sparse one would take for ever. */
 const HASHED_BYTES = 4 * 1024 ** 3;
+/** Files of one folder that are looked at before the number of differences is checked. */
+const JOBS_AT_ONCE = 64;
 const MAX_LINKS = 40;
 
 /**
@@ -92,78 +93,161 @@ const MAX_LINKS = 40;
  * file's id is made of the bytes that were handed to `onContent`.
  */
 export async function scanTree(options: ScanOptions): Promise<Scan> {
-  const { root, listing, rules, most, signal } = options;
-  const device = await deviceOf(root);
-  const tracked = foldersOf(listing);
-  const found: Found[] = [];
-  const newFolders: PathKey[] = [];
-  const waiting: (PathKey | "")[] = [""];
-  const lock = new Turnstile();
-  while (waiting.length > 0) {
-    signal?.throwIfAborted();
-    const folder = waiting.pop()!;
-    const known = tracked.get(folder);
-    const names = await namesIn(root, folder);
+  const walk = new Walk(options, await deviceOf(options.root));
+  while (walk.waiting.length > 0 && !walk.isFull) {
+    options.signal?.throwIfAborted();
+    await walk.visit(walk.waiting.pop()!);
+  }
+  const { newFolders } = walk;
+  if (walk.isFull) {
+    return { found: walk.found.slice(0, options.most), newFolders, isComplete: false };
+  }
+  const found = walk.found.sort((a, b) => (a.key < b.key ? -1 : 1));
+  return { found, newFolders, isComplete: true };
+}
+
+/** A name of a folder that the commit does not have. */
+interface Stranger {
+  readonly key: PathKey;
+  readonly isFolder: boolean;
+  readonly dirent: Dirent<Buffer>;
+}
+
+/** What the names of one folder are to the commit. */
+interface SortedNames {
+  /** Names that are in the commit too. */
+  readonly seen: Set<string>;
+  readonly submodules: PathKey[];
+  readonly folders: PathKey[];
+  readonly files: Look[];
+  readonly strangers: Stranger[];
+}
+
+/** A file or link that is to be compared with the commit. */
+interface Look {
+  readonly key: PathKey;
+  readonly dirent: Dirent<Buffer>;
+  readonly entry: TreeEntry | undefined;
+}
+
+/** One walk over a tree, folder by folder. */
+class Walk {
+  readonly found: Found[] = [];
+  readonly newFolders: PathKey[] = [];
+  /** Folders that are not visited yet. */
+  readonly waiting: (PathKey | "")[] = [""];
+  /** There are more differences than were asked for. */
+  isFull = false;
+  readonly #options: ScanOptions;
+  readonly #device: bigint;
+  /** Names in each folder of the commit. */
+  readonly #tracked: ReadonlyMap<PathKey | "", ReadonlySet<string>>;
+  readonly #lock = new Mutex();
+
+  constructor(options: ScanOptions, device: bigint) {
+    this.#options = options;
+    this.#device = device;
+    this.#tracked = foldersOf(options.listing);
+  }
+
+  async visit(folder: PathKey | ""): Promise<void> {
+    const names = await namesIn(this.#options.root, folder);
     if (typeof names === "string") {
-      found.push({ key: folder as PathKey, kind: "odd", because: names });
-      continue;
+      this.found.push({ key: folder as PathKey, kind: "odd", because: names });
+      return;
     }
-    const inner: PathKey[] = [];
-    const jobs: (() => Promise<Found | undefined>)[] = [];
-    const strangers: { key: PathKey; isFolder: boolean; dirent: Dirent<Buffer> }[] = [];
-    const seen = new Set<string>();
+    const { seen, submodules, folders, files, strangers } = this.#sort(folder, names);
+    for (const key of submodules) await this.#visitSubmodule(key);
+    await this.#sortStrangers(strangers, { folders, files });
+    this.#addMissing(folder, seen);
+    await this.#lookAt(files);
+    this.isFull = this.found.length > this.#options.most;
+    if (!this.isFull) await this.#queue(folders);
+  }
+
+  #sort(folder: PathKey | "", names: readonly Dirent<Buffer>[]): SortedNames {
+    const { listing } = this.#options;
+    const sorted: SortedNames = {
+      seen: new Set(),
+      submodules: [],
+      folders: [],
+      files: [],
+      strangers: [],
+    };
     for (const dirent of names) {
       const name = dirent.name.toString("latin1");
       const key = joinKey(folder, name);
       if (key === ".git") continue;
       const entry = listing.get(key);
       const isFolder = dirent.isDirectory();
-      if (isFolder && entry?.mode === "160000") {
-        seen.add(name);
-        const content = await namesIn(root, key);
-        if (typeof content === "string" || content.length > 0) {
-          found.push({ key, kind: "odd", because: "in-submodule" });
-        }
-      } else if (isFolder && tracked.has(key)) {
-        seen.add(name);
-        inner.push(key);
-      } else if (!isFolder && entry && (dirent.isFile() || dirent.isSymbolicLink())) {
-        seen.add(name);
-        jobs.push(() => look(options, key, dirent, entry, lock));
-      } else strangers.push({ key, isFolder, dirent });
+      const isFile = dirent.isFile() || dirent.isSymbolicLink();
+      if (isFolder && entry?.mode === "160000") sorted.submodules.push(key);
+      else if (isFolder && this.#tracked.has(key)) sorted.folders.push(key);
+      else if (!isFolder && entry && isFile) sorted.files.push({ key, dirent, entry });
+      else {
+        sorted.strangers.push({ key, isFolder, dirent });
+        continue;
+      }
+      sorted.seen.add(name);
     }
-    const ignored = (await rules?.ignored(strangers)) ?? new Set();
+    return sorted;
+  }
+
+  async #visitSubmodule(key: PathKey): Promise<void> {
+    const content = await namesIn(this.#options.root, key);
+    const isEmpty = typeof content !== "string" && content.length === 0;
+    if (!isEmpty) this.found.push({ key, kind: "odd", because: "in-submodule" });
+  }
+
+  async #sortStrangers(
+    strangers: readonly Stranger[],
+    { folders, files }: Pick<SortedNames, "folders" | "files">,
+  ): Promise<void> {
+    const ignored = (await this.#options.rules?.ignored(strangers)) ?? new Set();
     for (const { key, isFolder, dirent } of strangers) {
       if (ignored.has(key)) continue;
-      if (isGitName(dirent.name)) found.push({ key, kind: "odd", because: "git-internals" });
-      else if (isFolder) {
-        newFolders.push(key);
-        inner.push(key);
-      } else jobs.push(() => look(options, key, dirent, undefined, lock));
-    }
-    for (const name of known ?? []) {
-      if (!seen.has(name)) found.push(...missingAt(joinKey(folder, name), listing, tracked));
-    }
-    for (let index = 0; index < jobs.length && found.length <= most; index += 64) {
-      found.push(
-        ...(await atOnce(jobs.slice(index, index + 64))).filter((one) => one !== undefined),
-      );
-    }
-    if (found.length > most) return { found: found.slice(0, most), newFolders, isComplete: false };
-    for (const key of inner.toReversed()) {
-      const stats = await statOf(root, key);
-      if (typeof stats !== "string" && stats.dev !== device) {
-        found.push({ key, kind: "odd", because: "other-device" });
-      } else waiting.push(key);
+      if (isGitName(dirent.name)) {
+        this.found.push({ key, kind: "odd", because: "git-internals" });
+      } else if (isFolder) {
+        this.newFolders.push(key);
+        folders.push(key);
+      } else files.push({ key, dirent, entry: undefined });
     }
   }
-  return { found: found.sort((a, b) => (a.key < b.key ? -1 : 1)), newFolders, isComplete: true };
+
+  #addMissing(folder: PathKey | "", seen: ReadonlySet<string>): void {
+    for (const name of this.#tracked.get(folder) ?? []) {
+      if (seen.has(name)) continue;
+      this.found.push(...missingAt(joinKey(folder, name), this.#options.listing, this.#tracked));
+    }
+  }
+
+  async #lookAt(files: readonly Look[]): Promise<void> {
+    const { most } = this.#options;
+    for (let from = 0; from < files.length && this.found.length <= most; from += JOBS_AT_ONCE) {
+      const jobs = files
+        .slice(from, from + JOBS_AT_ONCE)
+        .map((file) => () => look(this.#options, file, this.#lock));
+      const looked = await atOnce(jobs);
+      this.found.push(...looked.filter((one) => one !== undefined));
+    }
+  }
+
+  /** Folders on another file system are not entered. */
+  async #queue(folders: readonly PathKey[]): Promise<void> {
+    for (const key of folders.toReversed()) {
+      const stats = await statOf(this.#options.root, key);
+      if (typeof stats !== "string" && stats.dev !== this.#device) {
+        this.found.push({ key, kind: "odd", because: "other-device" });
+      } else this.waiting.push(key);
+    }
+  }
 }
 
 /**
  * Remembers ids of files that cannot have changed since. Trusted is what has the same inode, size,
  * mode and times, and whose last change lay more than a second before the scan that read it: file
- * systems keep times in steps. Nobody can set the time of change (ctime).
+ * systems keep times in steps. A worker cannot set the time of change (ctime).
  */
 export class StatCache {
   readonly #files = new Map<PathKey, { readonly print: string; readonly id: string }>();
@@ -192,10 +276,8 @@ function blobId(hash: ScanOptions["hash"], content: Buffer): string {
 
 async function look(
   options: ScanOptions,
-  key: PathKey,
-  dirent: Dirent<Buffer>,
-  entry: TreeEntry | undefined,
-  lock: Turnstile,
+  { key, dirent, entry }: Look,
+  lock: Mutex,
 ): Promise<Found | undefined> {
   if (dirent.isSymbolicLink()) return lookAtLink(options, key, entry, lock);
   if (!dirent.isFile()) return { key, kind: "odd", because: "not-regular" };
@@ -206,81 +288,100 @@ async function lookAtLink(
   { root, hash, fileBytes, onContent }: ScanOptions,
   key: PathKey,
   entry: TreeEntry | undefined,
-  lock: Turnstile,
+  lock: Mutex,
 ): Promise<Found | undefined> {
   const target = await readlink(absolute(root, key), { encoding: "buffer" });
   const next: TreeEntry = { mode: "120000", id: blobId(hash, target) };
-  if (entry?.id === next.id && entry.mode === next.mode) return undefined;
+  if (sameEntry(entry, next)) return undefined;
   if (target.length > fileBytes) {
     return { key, kind: "odd", because: "too-large", bytes: target.length };
   }
   const leadsTo = await followLink(root, key, target);
-  if (onContent) await lock.pass(() => onContent(key, target));
+  if (onContent) await lock.run(() => onContent(key, target));
   return { key, kind: "link", entry: next, bytes: target.length, leadsTo };
 }
 
 async function lookAtFile(
-  { root, hash, fileBytes, cache, onContent }: ScanOptions,
+  options: ScanOptions,
   key: PathKey,
   entry: TreeEntry | undefined,
-  lock: Turnstile,
+  lock: Mutex,
 ): Promise<Found | undefined> {
-  if (cache && entry) {
-    const stats = await statOf(root, key);
-    if (
-      typeof stats !== "string" &&
-      stats.isFile() &&
-      entry.mode === modeOf(stats) &&
-      cache.find(key, stats) === entry.id
-    ) {
-      return undefined;
-    }
-  }
-  let file: FileHandle;
-  try {
-    // A FIFO that took the file's place would make a plain open wait for ever.
-    file = await open(
-      absolute(root, key),
-      constants.O_RDONLY | constants.O_NOFOLLOW | constants.O_NONBLOCK,
-    );
-  } catch (error) {
-    if (codeOf(error) === "ENOENT") return entry && { key, kind: "missing" };
-    return { key, kind: "odd", because: reasonOf(error) };
-  }
+  if (await isKnownSame(options, key, entry)) return undefined;
+
+  const file = await openFile(options.root, key);
+  if (file === undefined) return entry && { key, kind: "missing" };
+  if (typeof file === "string") return { key, kind: "odd", because: file };
   try {
     const stats = await file.stat({ bigint: true });
     if (!stats.isFile()) return { key, kind: "odd", because: "not-regular" };
-    const mode = modeOf(stats);
-    const size = Number(stats.size);
-    const content = size <= fileBytes ? await readAtMost(file, size, fileBytes) : undefined;
-    if (!content) {
-      const id = size <= HASHED_BYTES ? await hashLarge(file, hash, size) : undefined;
-      // A large file of the base is none of a worker's doing.
-      if (entry && entry.id === id && entry.mode === mode) return undefined;
-      return {
-        key,
-        kind: "odd",
-        because: "too-large",
-        bytes: size,
-        ...(id !== undefined && { entry: { mode, id } }),
-      };
-    }
-    const id = blobId(hash, content);
-    if (cache && printOf(await file.stat({ bigint: true })) === printOf(stats)) {
-      cache.keep(key, stats, id);
-    }
-    if (entry?.id === id && entry.mode === mode) return undefined;
-    if (onContent) await lock.pass(() => onContent(key, content));
-    return {
-      key,
-      kind: "file",
-      entry: { mode, id },
-      bytes: content.length,
-      isHardLink: stats.nlink > 1n,
-    };
+    const content = await readAtMost(file, Number(stats.size), options.fileBytes);
+    if (!content) return await lookAtLarge(file, { key, stats, hash: options.hash, before: entry });
+
+    const next: TreeEntry = { mode: modeOf(stats), id: blobId(options.hash, content) };
+    await keepId(options.cache, key, { file, stats, id: next.id });
+    if (sameEntry(entry, next)) return undefined;
+    const { onContent } = options;
+    if (onContent) await lock.run(() => onContent(key, content));
+    const isHardLink = stats.nlink > 1n;
+    return { key, kind: "file", entry: next, bytes: content.length, isHardLink };
   } finally {
     await file.close();
   }
+}
+
+/** Whether the cache knows the file's id, and it is the commit's. */
+async function isKnownSame(
+  { root, cache }: ScanOptions,
+  key: PathKey,
+  entry: TreeEntry | undefined,
+): Promise<boolean> {
+  if (!cache || !entry) return false;
+  const stats = await statOf(root, key);
+  if (typeof stats === "string" || !stats.isFile()) return false;
+  return entry.mode === modeOf(stats) && cache.find(key, stats) === entry.id;
+}
+
+/** Undefined: it is not there. A reason: it cannot be read. */
+async function openFile(root: string, key: PathKey): Promise<FileHandle | OddReason | undefined> {
+  // A FIFO that took the file's place would make a plain open wait for ever.
+  const flags = constants.O_RDONLY | constants.O_NOFOLLOW | constants.O_NONBLOCK;
+  try {
+    return await open(absolute(root, key), flags);
+  } catch (error) {
+    return codeOf(error) === "ENOENT" ? undefined : reasonOf(error);
+  }
+}
+
+/** A file of more bytes than are kept: only its id is made, where that can be. */
+async function lookAtLarge(
+  file: FileHandle,
+  options: {
+    key: PathKey;
+    stats: BigIntStats;
+    hash: ScanOptions["hash"];
+    before: TreeEntry | undefined;
+  },
+): Promise<Found | undefined> {
+  const { key, stats, hash, before } = options;
+  const bytes = Number(stats.size);
+  const mode = modeOf(stats);
+  const id = bytes <= HASHED_BYTES ? await hashLarge(file, hash, bytes) : undefined;
+  const entry = id === undefined ? undefined : { mode, id };
+  // A large file of the base is none of a worker's doing.
+  if (before && entry && sameEntry(before, entry)) return undefined;
+  return { key, kind: "odd", because: "too-large", bytes, entry };
+}
+
+/** Remembers the id, unless the file changed while it was read. */
+async function keepId(
+  cache: StatCache | undefined,
+  key: PathKey,
+  { file, stats, id }: { file: FileHandle; stats: BigIntStats; id: string },
+): Promise<void> {
+  if (!cache) return;
+  const now = await file.stat({ bigint: true });
+  if (printOf(now) === printOf(stats)) cache.keep(key, stats, id);
 }
 
 /** Undefined when the file is longer than `most`, whatever it said before. */
@@ -289,6 +390,7 @@ async function readAtMost(
   size: number,
   most: number,
 ): Promise<Buffer | undefined> {
+  if (size > most) return undefined;
   const content = Buffer.allocUnsafe(size + 1);
   const { bytesRead } = await file.read(content, 0, content.length, 0);
   if (bytesRead <= size) return content.subarray(0, bytesRead);
@@ -304,12 +406,8 @@ async function hashLarge(
   const sum = blobHash(hash, size);
   const chunk = Buffer.allocUnsafe(CHUNK_BYTES);
   for (let position = 0; position < size;) {
-    const { bytesRead } = await file.read(
-      chunk,
-      0,
-      Math.min(chunk.length, size - position),
-      position,
-    );
+    const wanted = Math.min(chunk.length, size - position);
+    const { bytesRead } = await file.read(chunk, 0, wanted, position);
     if (bytesRead === 0) break;
     sum.update(chunk.subarray(0, bytesRead));
     position += bytesRead;
@@ -375,7 +473,7 @@ function missingAt(
   tracked: ReadonlyMap<PathKey | "", ReadonlySet<string>>,
 ): Found[] {
   const entry = listing.get(key);
-  // The folder of a submodule is nobody's file; git makes it when it is wanted.
+  // The folder of a submodule is no file; git makes it when it is wanted.
   if (entry) return entry.mode === "160000" ? [] : [{ key, kind: "missing" }];
   return [...(tracked.get(key) ?? [])].flatMap((name) =>
     missingAt(joinKey(key, name), listing, tracked),
@@ -384,9 +482,9 @@ function missingAt(
 
 async function namesIn(root: string, folder: PathKey | ""): Promise<Dirent<Buffer>[] | OddReason> {
   try {
-    return (
-      await readdir(absolute(root, folder), { withFileTypes: true, encoding: "buffer" })
-    ).sort((a, b) => Buffer.compare(a.name, b.name));
+    const options = { withFileTypes: true, encoding: "buffer" } as const;
+    const names = await readdir(absolute(root, folder), options);
+    return names.sort((a, b) => Buffer.compare(a.name, b.name));
   } catch (error) {
     if (codeOf(error) === "ENOENT" && folder !== "") return [];
     if (folder === "") throw error;
@@ -433,17 +531,6 @@ function printOf(stats: BigIntStats): string {
 
 function blobHash(hash: ScanOptions["hash"], size: number): Hash {
   return createHash(hash).update(`blob ${size}\0`);
-}
-
-/** Lets one after the other through. */
-class Turnstile {
-  #last: Promise<unknown> = Promise.resolve();
-
-  pass(work: () => Promise<void>): Promise<void> {
-    const mine = this.#last.then(work);
-    this.#last = mine.catch(() => undefined);
-    return mine;
-  }
 }
 
 /** In order of the jobs. After a failure no further job begins; those that run are waited for. */

@@ -1,11 +1,14 @@
-import { mkdir, mkdtemp, readdir, rename, rm, stat, writeFile } from "node:fs/promises";
-import { dirname, join } from "node:path";
+import { readdir, rm, stat, writeFile } from "node:fs/promises";
+import { join } from "node:path";
 import { DureError, codeOf } from "../../kernel/errors.ts";
 import type { Scope } from "../scope.ts";
 import { onDisk, temporaryFolder } from "./files.ts";
-import type { CommitIdentity, Git, GitPlace, GitSession } from "./git.ts";
+import { CommitLists } from "./commit-lists.ts";
+import { CommitWriter } from "./commit-writer.ts";
+import { BlobWriter } from "./blob-writer.ts";
+import type { CommitIdentity, Git, GitPlace } from "./git.ts";
 import { IgnoreRules } from "./ignore-rules.ts";
-import { diffTrees, listTree, type EntryChange, type Listing, type TreeEntry } from "./listing.ts";
+import { diffTrees, type EntryChange, type Listing, type TreeEntry } from "./listing.ts";
 import { mergeTree } from "./merge-into-branch.ts";
 import { overlay } from "./overlay.ts";
 import {
@@ -17,6 +20,7 @@ import {
   type TreeViolation,
 } from "./owned-changes.ts";
 import { textOf, type PathKey } from "./paths.ts";
+import { ensureStore } from "./make-store.ts";
 import { listRefs, refProblem, verifyReachable } from "./refs.ts";
 import type { Repository } from "./repository.ts";
 import { scanTree, StatCache, type Scan } from "./scan.ts";
@@ -49,7 +53,7 @@ export interface CommitRequest {
   readonly at: number;
   readonly limits: CommitLimits;
   /** Of the setup: none of the worker's doing. */
-  readonly residue?: Residue;
+  readonly residue?: Residue | undefined;
   readonly signal?: AbortSignal | undefined;
 }
 
@@ -74,29 +78,10 @@ export interface TreeDiff {
   readonly isCut: boolean;
 }
 
+type Author = Omit<CommitIdentity, "at">;
 type Waiting = { readonly signal?: AbortSignal | undefined };
 
-/**
- * Settings that hold for all paths, above any `.gitattributes`: bytes are what git stores, nothing
- * is turned into another thing.
- */
-export const ATTRIBUTES = "* -text -crlf -ident -filter !eol !working-tree-encoding !diff !merge\n";
-/**
- * Parents of one commit. Source: our choice; git takes thousands, who draws the history does not,
- * and each commit repeats them.
- */
-const MAX_PARENTS = 64;
-/**
- * Stands in commits that only hold others. Without a number, so that the same parents give the same
- * commit.
- */
-const HOLDING =
-  "Hold results together\n\nThe files are those of the base; what the results changed is in the commit that this one is a parent of.\n";
-/** Lists of commits that are kept. Source: our choice; a list of 100,000 files is some 20 MB. */
-const MAX_LISTINGS = 16;
-/** Paths of changes that are kept; some 20 MB. Source: our choice. */
-const MAX_CHANGES = 100_000;
-/** Of a patch that is shown. Source: our choice. */
+/** Of a patch that is shown. */
 const PATCH_BYTES = 512 * 1024;
 
 /**
@@ -110,11 +95,9 @@ export class RunStore {
   /** Real path of `store.git`. */
   readonly folder: string;
   readonly hash: "sha1" | "sha256";
-  readonly #author: Omit<CommitIdentity, "at">;
+  readonly #commits: CommitWriter;
   readonly #caches = new Map<string, StatCache>();
-  readonly #changes = new Map<string, readonly EntryChange[]>();
-  #changesKept = 0;
-  readonly #listings = new Map<string, Map<PathKey, TreeEntry>>();
+  readonly #lists: CommitLists;
 
   /**
    * Opens the store, or makes it: first the base is pinned in the person's repository, so that
@@ -125,37 +108,21 @@ export class RunStore {
     folder: string;
     run: string;
     base: string;
-    author: Omit<CommitIdentity, "at">;
+    author: Author;
     signal?: AbortSignal | undefined;
   }): Promise<RunStore> {
     const { repository, folder, run, base, signal } = options;
     await repository.pin(run, "base", base, { signal });
-    await onDisk(folder, async () => {
-      if (await isThere(folder)) return;
-      await mkdir(dirname(folder), { recursive: true });
-      const draft = await mkdtemp(`${folder}.new-`);
-      try {
-        await makeStore(repository, draft, signal);
-        await rename(draft, folder);
-      } catch (error) {
-        await rm(draft, { recursive: true, force: true });
-        // Another one was faster; its store is like ours.
-        if (!["ENOTEMPTY", "EEXIST"].includes(codeOf(error) ?? "")) throw error;
-      }
-    });
-    return new RunStore(repository.git, folder, repository.hash, options.author);
+    await onDisk(folder, () => ensureStore(repository, folder, signal));
+    return new RunStore(repository, folder, options.author);
   }
 
-  private constructor(
-    git: Git,
-    folder: string,
-    hash: "sha1" | "sha256",
-    author: Omit<CommitIdentity, "at">,
-  ) {
+  private constructor({ git, hash }: Repository, folder: string, author: Author) {
     this.git = git;
     this.folder = folder;
     this.hash = hash;
-    this.#author = author;
+    this.#commits = new CommitWriter({ git, folder, author });
+    this.#lists = new CommitLists(git, this.at);
   }
 
   get at(): GitPlace {
@@ -184,18 +151,13 @@ export class RunStore {
   async write(
     ref: string,
     commit: string,
-    { expected, signal }: Waiting & { expected?: string } = {},
+    { expected, signal }: Waiting & { expected?: string | undefined } = {},
   ): Promise<void> {
     const name = workRef(ref);
     const known = await this.read(ref, { signal });
     if (known === commit) return;
-    const moved = (cause?: unknown): DureError =>
-      new DureError(
-        "REF_MOVED",
-        `${ref} is at ${known ?? "no commit"}, not at ${expected ?? "none"}.`,
-        { class: "conflict", hint: "Another process works on this run.", cause },
-      );
-    if (known !== expected) throw moved();
+    const wanted = { ref, expected, known };
+    if (known !== expected) throw moved(wanted);
     const lines =
       known === undefined
         ? [`create ${name} ${commit}`]
@@ -210,7 +172,7 @@ export class RunStore {
       if (codeOf(error) !== "GIT_FAILED" || (await this.read(ref, { signal })) === known) {
         throw error;
       }
-      throw moved(error);
+      throw moved(wanted, error);
     }
   }
 
@@ -224,51 +186,31 @@ export class RunStore {
   async compose(
     base: string,
     results: readonly PortResult[],
-    {
-      message,
-      at,
-      isTrial = false,
-      signal,
-    }: Waiting & { message: string; at: number; isTrial?: boolean | undefined },
+    options: Waiting & { message: string; at: number; isTrial?: boolean | undefined },
   ): Promise<Composition> {
+    const { message, at, isTrial = false, signal } = options;
     const [only] = results;
     if (only === undefined) return { commit: base, conflicts: [] };
     if (results.length === 1 && only.base === base) return { commit: only.commit, conflicts: [] };
     const listing = await this.listing(base, { signal });
     const changes = [];
     for (const result of results) {
-      changes.push({ port: result.port, changes: await this.#changesOf(result, { signal }) });
+      changes.push({ port: result.port, changes: await this.#lists.changesOf(result, signal) });
     }
     const composed = overlay(listing, changes);
     const commits = [...new Set(results.map((result) => result.commit))];
-    const parents = isTrial ? [base] : await this.#gathered(base, commits, { at, signal });
-    const commit = await this.#commit(base, composed.changes, { parents, message, at, signal });
-    await this.#own([commit], [base, ...commits], signal);
+    const parents = isTrial ? [base] : await this.#commits.gather(base, commits, { at, signal });
+    const commit = await this.#commits.write(base, composed.changes, {
+      parents,
+      message,
+      at,
+      signal,
+    });
+    await this.#commits.own([commit], [base, ...commits], signal);
     return {
       commit,
       conflicts: composed.conflicts.map(({ key, ports }) => ({ path: textOf(key), ports })),
     };
-  }
-
-  /**
-   * Parents for one commit, from which all these are reachable: where there are many, commits in
-   * between hold {@link MAX_PARENTS} of them each, and so on. They have the base's files and
-   * depend on nothing else, so what ports start from that need the same ones shares them.
-   */
-  async #gathered(
-    base: string,
-    commits: readonly string[],
-    { at, signal }: Waiting & { at: number },
-  ): Promise<readonly string[]> {
-    if (commits.length <= MAX_PARENTS) return commits;
-    const holding: string[] = [];
-    for (let from = 0; from < commits.length; from += MAX_PARENTS) {
-      const parents = commits.slice(from, from + MAX_PARENTS);
-      holding.push(
-        await this.#commitTree(`${base}^{tree}`, { parents, message: HOLDING, at, signal }),
-      );
-    }
-    return this.#gathered(base, holding, { at, signal });
   }
 
   /**
@@ -280,15 +222,11 @@ export class RunStore {
     theirs: string,
     { message, at, signal }: Waiting & { message: string; at: number },
   ): Promise<{ ok: true; commit: string } | { ok: false; conflicts: readonly string[] }> {
-    const merged = await mergeTree(this.git, this.at, ours, theirs, signal);
+    const merged = await mergeTree(this.git, this.at, { ours, theirs, signal });
     if (merged.conflicts.length > 0) return { ok: false, conflicts: merged.conflicts };
-    const commit = await this.#commitTree(merged.tree, {
-      parents: [ours, theirs],
-      message,
-      at,
-      signal,
-    });
-    await this.#own([commit], [ours, theirs], signal);
+    const parents = [ours, theirs];
+    const commit = await this.#commits.writeTree(merged.tree, { parents, message, at, signal });
+    await this.#commits.own([commit], [ours, theirs], signal);
     return { ok: true, commit };
   }
 
@@ -320,17 +258,15 @@ export class RunStore {
       fileBytes: number;
       most: number;
       ignore: "ignored" | "nothing";
-      onContent?: (key: PathKey, content: Buffer) => Promise<void>;
+      onContent?: ((key: PathKey, content: Buffer) => Promise<void>) | undefined;
     },
   ): Promise<Scan> {
     await using temporary = await this.temporary();
-    await using rules = await IgnoreRules.open(
-      this.git,
-      this.at,
-      options.ignore === "ignored" ? listing : new Map(),
-      temporary.path,
-      { signal: options.signal },
-    );
+    await using rules = await IgnoreRules.open(this.git, this.at, {
+      listing: options.ignore === "ignored" ? listing : new Map(),
+      scratch: temporary.path,
+      signal: options.signal,
+    });
     const cache = this.#caches.get(tree) ?? new StatCache();
     this.#caches.set(tree, cache);
     const stamp = join(temporary.path, "now");
@@ -344,37 +280,8 @@ export class RunStore {
     this.#caches.delete(tree);
   }
 
-  /** A commit never changes, so its list is kept: the last 16. */
   async listing(commit: string, { signal }: Waiting = {}): Promise<Map<PathKey, TreeEntry>> {
-    const known = this.#listings.get(commit);
-    if (known) return known;
-    const listing = await listTree(this.git, this.at, commit, { signal });
-    this.#listings.set(commit, listing);
-    if (this.#listings.size > MAX_LISTINGS) {
-      this.#listings.delete(this.#listings.keys().next().value!);
-    }
-    return listing;
-  }
-
-  /**
-   * What a result changed; commits never change, so it is kept: many ports are laid over the same
-   * results. At most {@link MAX_CHANGES} paths of them.
-   */
-  async #changesOf(
-    { base, commit }: PortResult,
-    { signal }: Waiting,
-  ): Promise<readonly EntryChange[]> {
-    const key = `${base} ${commit}`;
-    const known = this.#changes.get(key);
-    if (known) return known;
-    const changes = await diffTrees(this.git, this.at, base, commit, { signal });
-    if (this.#changesKept + changes.length > MAX_CHANGES) {
-      this.#changes.clear();
-      this.#changesKept = 0;
-    }
-    this.#changes.set(key, changes);
-    this.#changesKept += changes.length;
-    return changes;
+    return this.#lists.listing(commit, signal);
   }
 
   /** A file of a commit; undefined when it is not there, is no file, or is larger than `bytes`. */
@@ -398,21 +305,14 @@ export class RunStore {
     to: string,
     { patchBytes = PATCH_BYTES, signal }: Waiting & { patchBytes?: number } = {},
   ): Promise<TreeDiff> {
-    const changes = await diffTrees(this.git, this.at, from, to, { signal });
-    const { stdout, cut } = await this.git.run(
-      [
-        "diff-tree",
-        "-r",
-        "-p",
-        "--no-renames",
-        "--no-ext-diff",
-        "--no-textconv",
-        "--no-color",
-        from,
-        to,
-      ],
-      { at: this.at, outputBytes: patchBytes, cut: true, signal },
-    );
+    const changes = await diffTrees(this.git, this.at, { from, to, signal });
+    const plain = ["--no-renames", "--no-ext-diff", "--no-textconv", "--no-color"];
+    const { stdout, cut } = await this.git.run(["diff-tree", "-r", "-p", ...plain, from, to], {
+      at: this.at,
+      outputBytes: patchBytes,
+      cut: true,
+      signal,
+    });
     return {
       changes: changes.map((change) => ({ path: textOf(change.key), kind: kindOf(change) })),
       patch: stdout.toString(),
@@ -428,7 +328,7 @@ export class RunStore {
     from: readonly string[],
     { signal }: Waiting = {},
   ): Promise<boolean> {
-    return verifyReachable(this.git, this.at, commits, from, signal);
+    return verifyReachable(this.git, this.at, { commits, from, signal });
   }
 
   /** A commit without history that holds a part of another one's files. No ref is written. */
@@ -437,11 +337,9 @@ export class RunStore {
     leaveOut: readonly PathKey[],
     { at, signal }: Waiting & { at: number },
   ): Promise<string> {
-    return this.#commit(
-      commit,
-      leaveOut.map((key) => ({ key, entry: undefined })),
-      { parents: [], message: "What this port starts from\n", at, signal },
-    );
+    const changes = leaveOut.map((key) => ({ key, entry: undefined }));
+    const message = "What this port starts from\n";
+    return this.#commits.write(commit, changes, { parents: [], message, at, signal });
   }
 
   /** A folder for indexes and the like. */
@@ -470,82 +368,21 @@ export class RunStore {
       signal,
     });
     await blobs.end();
-    const { taken, violations } = decideChanges(scan, listing, scope, limits, request.residue);
-    const commit =
-      taken.length === 0
-        ? undefined
-        : await this.#commit(parent, taken, {
-            parents: [parent],
-            message: request.message,
-            at: request.at,
-            signal,
-          });
+    const { taken, violations } = decideChanges(scan, {
+      listing,
+      scope,
+      limits,
+      residue: request.residue,
+    });
+    const { message, at } = request;
+    const about = { parents: [parent], message, at, signal };
+    const commit = taken.length === 0 ? undefined : await this.#commits.write(parent, taken, about);
     const outcome = {
       commit,
       changes: taken.map(({ key, kind, bytes }) => ({ path: textOf(key), kind, bytes })),
       violations,
     };
     return await this.#record(request.ref, outcome, parent, signal);
-  }
-
-  async #commit(
-    from: string,
-    changes: readonly { readonly key: PathKey; readonly entry: TreeEntry | undefined }[],
-    about: Waiting & { parents: readonly string[]; message: string; at: number },
-  ): Promise<string> {
-    const { signal } = about;
-    await using temporary = await this.temporary();
-    const at = { ...this.at, indexFile: join(temporary.path, "index") };
-    await this.git.run(["read-tree", from], { at, signal });
-    // What goes away goes first: a folder may come where a file was.
-    const gone = changes
-      .filter(({ entry }) => entry === undefined)
-      .map(({ key }) => `0 ${"0".repeat(from.length)}\t${key}\0`);
-    const there = changes.flatMap(({ key, entry }) =>
-      entry ? [`${entry.mode} ${entry.id}\t${key}\0`] : [],
-    );
-    if (changes.length > 0) {
-      await this.git.run(["update-index", "-z", "--index-info"], {
-        at,
-        input: Buffer.from([...gone, ...there].join(""), "latin1"),
-        signal,
-      });
-    }
-    const tree = await this.git.text(["write-tree"], { at, signal });
-    return await this.#commitTree(tree, about);
-  }
-
-  async #commitTree(
-    tree: string,
-    {
-      parents,
-      message,
-      at,
-      signal,
-    }: Waiting & { parents: readonly string[]; message: string; at: number },
-  ): Promise<string> {
-    const args = ["commit-tree", tree, ...parents.flatMap((parent) => ["-p", parent]), "-F", "-"];
-    return this.git.text(args, {
-      at: this.at,
-      identity: { ...this.#author, at },
-      input: message,
-      signal,
-    });
-  }
-
-  /** Packs what the objects add to others, from wherever it is, into the store, and on the disk. */
-  async #own(
-    objects: readonly string[],
-    without: readonly string[],
-    signal: AbortSignal | undefined,
-  ): Promise<void> {
-    const input = [...objects, ...without.map((one) => `^${one}`)]
-      .map((line) => `${line}\n`)
-      .join("");
-    await this.git.run(
-      ["pack-objects", "--quiet", "--revs", join(this.folder, "objects", "pack", "pack")],
-      { at: this.at, input, signal },
-    );
   }
 
   /**
@@ -563,15 +400,13 @@ export class RunStore {
       input: JSON.stringify(outcome),
       signal,
     });
-    await this.#own(
-      [...(outcome.commit === undefined ? [] : [outcome.commit]), note],
-      [parent],
-      signal,
-    );
-    const lines = [
-      ...(outcome.commit === undefined ? [] : [`create ${workRef(ref)} ${outcome.commit}`]),
-      `create ${outcomeRef(ref)} ${note}`,
-    ];
+    const lines = [`create ${outcomeRef(ref)} ${note}`];
+    const objects = [note];
+    if (outcome.commit !== undefined) {
+      lines.unshift(`create ${workRef(ref)} ${outcome.commit}`);
+      objects.unshift(outcome.commit);
+    }
+    await this.#commits.own(objects, [parent], signal);
     try {
       await this.git.run(["update-ref", "--stdin"], {
         at: this.at,
@@ -590,9 +425,8 @@ export class RunStore {
   async #outcome(ref: string, { signal }: Waiting): Promise<OwnedCommit | undefined> {
     const note = await this.#readRef(outcomeRef(ref), { signal });
     if (note === undefined) return undefined;
-    const stored = JSON.parse(
-      (await this.git.run(["cat-file", "blob", note], { at: this.at, signal })).stdout.toString(),
-    ) as OwnedCommit;
+    const { stdout } = await this.git.run(["cat-file", "blob", note], { at: this.at, signal });
+    const stored = JSON.parse(stdout.toString()) as OwnedCommit;
     return { ...stored, commit: stored.commit };
   }
 
@@ -605,69 +439,9 @@ export class RunStore {
   }
 }
 
-/** Writes contents as blobs through one git, which starts with the first of them. */
-class BlobWriter {
-  readonly #start: () => GitSession;
-  #session: GitSession | undefined;
-
-  constructor(start: () => GitSession) {
-    this.#start = start;
-  }
-
-  async write(content: Buffer): Promise<void> {
-    this.#session ??= this.#start();
-    await this.#session.write(`blob\ndata ${content.length}\n`);
-    await this.#session.write(content);
-    await this.#session.write("\n");
-  }
-
-  /** When it returns all of them are there. */
-  async end(): Promise<void> {
-    const session = this.#session;
-    if (!session) return;
-    await session.write("done\n");
-    await session.end();
-    this.#session = undefined;
-  }
-
-  async [Symbol.asyncDispose](): Promise<void> {
-    await this.#session?.kill();
-  }
-}
-
-async function makeStore(
-  repository: Repository,
-  folder: string,
-  signal: AbortSignal | undefined,
-): Promise<void> {
-  await repository.git.run(
-    [
-      "init",
-      "--quiet",
-      "--bare",
-      "--template=",
-      "--initial-branch=none",
-      `--object-format=${repository.hash}`,
-      folder,
-    ],
-    { at: { cwd: folder }, signal },
-  );
-  for (const name of ["info", "objects/info", "temporary"]) {
-    await mkdir(join(folder, name), { recursive: true });
-  }
-  const borrowed = await repository.objectFolders({ signal });
-  await writeFile(
-    join(folder, "objects", "info", "alternates"),
-    borrowed.map((path) => `${/^["#]|\n/.test(path) ? JSON.stringify(path) : path}\n`).join(""),
-  );
-  await writeFile(join(folder, "info", "attributes"), ATTRIBUTES);
-  const shallow = await repository.shallowCommits();
-  if (shallow !== "") await writeFile(join(folder, "shallow"), shallow);
-}
-
 /**
- * What git left of packs when the disk was full: they hold room, and nobody reads them. A git that
- * writes one now fails, and is done again.
+ * Removes what git left of packs when the disk was full: they hold room and are never read. A git
+ * that writes one now fails, and is done again.
  */
 async function removeHalfPacks(folder: string): Promise<void> {
   const packs = join(folder, "objects", "pack");
@@ -677,6 +451,18 @@ async function removeHalfPacks(folder: string): Promise<void> {
   for (const name of await readdir(folder)) {
     if (name.startsWith("fast_import_crash_")) await rm(join(folder, name), { force: true });
   }
+}
+
+function moved(
+  { ref, expected, known }: Record<"ref" | "expected" | "known", string | undefined>,
+  cause?: unknown,
+): DureError {
+  const found = `${ref} is at ${known ?? "no commit"}, not at ${expected ?? "none"}.`;
+  return new DureError("REF_MOVED", found, {
+    class: "conflict",
+    hint: "Another process works on this run.",
+    cause,
+  });
 }
 
 /** `base` and `branch` are dure's own names below `refs/dure/<run>/`. */
@@ -697,12 +483,6 @@ function outcomeRef(ref: string): string {
 }
 
 function kindOf(change: EntryChange): ChangeKind {
-  return change.new === undefined ? "deleted" : change.old === undefined ? "new" : "modified";
-}
-
-async function isThere(path: string): Promise<boolean> {
-  return stat(path).then(
-    () => true,
-    () => false,
-  );
+  if (change.new === undefined) return "deleted";
+  return change.old === undefined ? "new" : "modified";
 }

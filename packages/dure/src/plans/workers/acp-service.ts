@@ -1,0 +1,177 @@
+import { client, methods, RequestError, type SessionNotification } from "@agentclientprotocol/sdk";
+import { sayReason } from "../scope.ts";
+import { askedTool, decidePermission, optionFor, type PermissionScope } from "./acp-permission.ts";
+import { AcpTerminals } from "./acp-terminals.ts";
+import { violation, type FileRefusal } from "./file-answer.ts";
+import { ScopedFiles } from "./scoped-files.ts";
+import { workerError, type WorkerReport } from "./worker-run.ts";
+import type { Assignment } from "./worker.ts";
+
+/** Requests for permission in one round. An agent that asks for ever does nothing else. */
+const MAX_PERMISSIONS = 500;
+/** Files that an agent may say it changed. */
+const MAX_CLAIMED = 1_000;
+
+/**
+ * Where the agent sees the tree and the scratch folder. As another user it works on copies, which
+ * are brought back at its end: then it changes files and runs commands by itself alone, since what
+ * dure did here would be lost.
+ */
+export interface AgentPlace {
+  readonly tree: string;
+  readonly scratch: string;
+  readonly isCopy: boolean;
+}
+
+/** What one agent process is served: files, permissions, terminals. */
+export class AcpService {
+  place: AgentPlace;
+  /** Files that the agent wrote, or says it changed. */
+  readonly claimed = new Set<string>();
+  readonly #assignment: Assignment;
+  readonly #report: WorkerReport;
+  readonly #files: ScopedFiles;
+  readonly #terminals: AcpTerminals;
+  #permissions = 0;
+
+  constructor(assignment: Assignment, report: WorkerReport) {
+    this.#assignment = assignment;
+    this.#report = report;
+    this.#files = new ScopedFiles(assignment);
+    this.#terminals = new AcpTerminals(assignment, report);
+    this.place = { tree: assignment.tree, scratch: assignment.scratch, isCopy: false };
+  }
+
+  /** Ends the agent's terminals. */
+  async close(): Promise<void> {
+    await this.#terminals.close();
+  }
+
+  /**
+   * Answers the agent's requests. `onUpdate` comes first: each handler before it would delay it, and
+   * an update must be heard before the answer that follows it.
+   */
+  client(onUpdate: (notification: SessionNotification) => void) {
+    const { client: mine } = methods;
+    return client({ name: "dure" })
+      .onNotification(mine.session.update, ({ params }) => onUpdate(params))
+      .onRequest(mine.session.requestPermission, ({ params }) => {
+        this.#live();
+        const optionId = optionFor(params.options, this.#permit(askedTool(params.toolCall)));
+        if (optionId === undefined) return { outcome: { outcome: "cancelled" as const } };
+        return { outcome: { outcome: "selected" as const, optionId } };
+      })
+      .onRequest(mine.fs.readTextFile, async ({ params: { path, line, limit } }) => {
+        this.#serving();
+        const file = await this.#files.read(this.#treePath(path, "read"));
+        if (!file.ok) throw this.#refused(file);
+        if (line == null && limit == null) return { content: file.text };
+        const first = Math.max(0, (line ?? 1) - 1);
+        const last = limit == null ? undefined : first + limit;
+        return { content: file.text.split("\n").slice(first, last).join("\n") };
+      })
+      .onRequest(mine.fs.writeTextFile, async ({ params: { path, content } }) => {
+        this.#serving();
+        const name = this.#treePath(path, "write");
+        // An agent may write what it has read with tools of its own; only what it read through
+        // dure can be stale.
+        const done = await this.#files.write(name, content, { unread: "allowed" });
+        if (!done.ok) throw this.#refused(done);
+        this.claimed.add(name);
+        return {};
+      })
+      .onRequest(
+        mine.terminal.create,
+        ({ params }) => (this.#serving(), this.#terminals.create(params)),
+      )
+      .onRequest(mine.terminal.output, ({ params }) => this.#terminals.output(params.terminalId))
+      .onRequest(mine.terminal.waitForExit, ({ params }) =>
+        this.#terminals.waitForExit(params.terminalId),
+      )
+      .onRequest(
+        mine.terminal.kill,
+        async ({ params }) => (await this.#terminals.kill(params.terminalId), {}),
+      )
+      .onRequest(
+        mine.terminal.release,
+        async ({ params }) => (await this.#terminals.release(params.terminalId), {}),
+      );
+  }
+
+  /** Whether the agent may; a request for what is outside of its scope is recorded. */
+  #permit(asked: ReturnType<typeof askedTool>): boolean {
+    if (++this.#permissions > MAX_PERMISSIONS) {
+      this.#report.stop(
+        workerError(
+          "WORKER_ASKED_TOO_MUCH",
+          `The agent asked for permission more than ${MAX_PERMISSIONS} times.`,
+        ),
+      );
+    }
+    const decision = decidePermission(asked, this.#permissionScope());
+    if (decision.allowed) return true;
+    if (decision.because === "violation") {
+      this.#report.violation({
+        path: decision.path,
+        wanted: decision.wanted,
+        because: decision.reason,
+        detail: `asked for permission (${asked.kind})`,
+      });
+    } else this.#report.say(`refused a tool of kind ${asked.kind}: ${decision.because}`);
+    return false;
+  }
+
+  #permissionScope(): PermissionScope {
+    const { sandbox } = this.#assignment;
+    const { scratch } = this.place;
+    return {
+      relativePath: (path) => this.#relativePath(path),
+      decideRead: (path) => this.#files.decideRead(path),
+      decideWrite: (path) => this.#files.decideWrite(path),
+      isScratch: (path) => path.startsWith(`${scratch}/`) && !path.split("/").includes(".."),
+      isConfined: sandbox.kind !== "audit",
+    };
+  }
+
+  /** The path of a request from the root of the tree; one outside of it is a violation. */
+  #treePath(path: string, wanted: "read" | "write"): string {
+    const relative = this.#relativePath(path);
+    if (relative === undefined) {
+      throw this.#refused(violation(path, wanted, "absolute"));
+    }
+    return relative;
+  }
+
+  #refused(refusal: FileRefusal): RequestError {
+    const { kind, path, wanted, because = "not-owned", message } = refusal;
+    if (kind === "missing") return RequestError.resourceNotFound(path);
+    if (kind !== "violation") return RequestError.invalidRequest({ reason: message });
+    const more = message === "" ? "" : `; ${message}`;
+    this.#report.violation({ path, wanted, because, detail: `asked to ${wanted}${more}` });
+    return RequestError.invalidRequest({ reason: `Refused: ${sayReason(because)}.` });
+  }
+
+  /** Notes a file that the agent says it changed. */
+  claim(path: string): void {
+    const relative = this.#relativePath(path);
+    if (relative !== undefined && this.claimed.size < MAX_CLAIMED) this.claimed.add(relative);
+  }
+
+  /** From the root of the tree, wherever the agent sees it. */
+  #relativePath(path: string): string | undefined {
+    const { tree } = this.place;
+    if (path.startsWith(`${tree}/`)) return path.slice(tree.length + 1);
+    return this.#files.relativePath(path);
+  }
+
+  /** As `#live`; an agent on a copy was told that no files and no terminals are served. */
+  #serving(): void {
+    this.#live();
+    if (this.place.isCopy) throw RequestError.methodNotFound("fs and terminal");
+  }
+
+  /** After the worker was stopped nothing is served any more. */
+  #live(): void {
+    if (this.#report.signal.aborted) throw RequestError.requestCancelled();
+  }
+}
