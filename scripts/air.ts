@@ -64,9 +64,9 @@ const EXCEPTIONS = path.join(root, "scripts/air-exceptions.json");
 /** Of the whole tree. STYLE.md asks for 34, 0.5, 20 and 20. */
 const LIMITS = {
   charactersPerLine: 35,
-  longLinesPercent: 1,
-  conditionalSpreads: 348,
-  vagueLines: 482,
+  longLinesPercent: 0.5,
+  conditionalSpreads: 24,
+  vagueLines: 213,
 } as const satisfies Partial<Record<keyof AirFigures, number>>;
 
 const SOURCES = /^(?:packages\/[^/]+\/src|examples)\/.*\.(?:ts|tsx|mjs|js)$/;

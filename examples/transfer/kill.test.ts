@@ -6,6 +6,7 @@ import path from "node:path";
 import { createInterface } from "node:readline";
 import { setTimeout as sleep } from "node:timers/promises";
 import { expect, test } from "vitest";
+import { FULL } from "../../packages/dure/src/kernel/test-tiers.ts";
 import { testDatabaseUrl } from "../../packages/dure/src/durable/test-database.ts";
 import { startBank } from "./bank/bank.ts";
 
@@ -18,7 +19,7 @@ const KILL_AFTER = process.env["DURE_TEST_LONG"]
 
 test(
   "killed at any point after 확인, the bank has booked exactly one transfer per confirmation",
-  { timeout: 60_000 + KILL_AFTER.length * 30_000 },
+  { ...FULL, timeout: 60_000 + KILL_AFTER.length * 30_000 },
   async () => {
     await using stack = new AsyncDisposableStack();
     const home = await mkdtemp(path.join(tmpdir(), "dure-kill-"));

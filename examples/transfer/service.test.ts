@@ -1,6 +1,7 @@
 import { setTimeout as sleep } from "node:timers/promises";
 import { offlineModel, type Done, type OfflineModel, type TurnRequest } from "dure";
 import { describe, expect, test } from "vitest";
+import { FULL } from "../../packages/dure/src/kernel/test-tiers.ts";
 import { startTestEngine, type TestEngine } from "../../packages/dure/src/engine/test-engine.ts";
 import type { Clock } from "../../packages/dure/src/kernel/clock.ts";
 import { systemClock } from "../../packages/dure/src/kernel/clock.ts";
@@ -528,35 +529,39 @@ describe("the bank misbehaves", () => {
     expect(desk.bank.bookings()).toHaveLength(1);
   });
 
-  test("an unknown outcome keeps the stage; nothing can be cancelled; a later message settles it", async () => {
-    await using desk = await openDesk({
-      bank: {
-        faults: [
-          { kind: "cut", when: "after" },
-          { kind: "status", when: "before", on: "probe", times: "always" },
-        ],
-      },
-      clock: fastClock(40),
-    });
+  test(
+    "an unknown outcome keeps the stage; nothing can be cancelled; a later message settles it",
+    FULL,
+    async () => {
+      await using desk = await openDesk({
+        bank: {
+          faults: [
+            { kind: "cut", when: "after" },
+            { kind: "status", when: "before", on: "probe", times: "always" },
+          ],
+        },
+        clock: fastClock(40),
+      });
 
-    const asked = await desk.say("홍길동에게 5만원 보내줘");
-    const unknown = await desk.press("확인", asked);
-    expect(unknown).toMatchObject({
-      message: ko.effectUnknown(HONG),
-      nextAction: "ASK",
-      error: { code: "EFFECT_UNKNOWN" },
-      stateSnapshot: { stage: "CONFIRMED" },
-    });
-    expect((await desk.say("취소")).stateSnapshot["stage"]).toBe("CONFIRMED");
-    await fetch(`${desk.bank.url}/faults`, { method: "DELETE" });
-    const done = await desk.say("취소");
+      const asked = await desk.say("홍길동에게 5만원 보내줘");
+      const unknown = await desk.press("확인", asked);
+      expect(unknown).toMatchObject({
+        message: ko.effectUnknown(HONG),
+        nextAction: "ASK",
+        error: { code: "EFFECT_UNKNOWN" },
+        stateSnapshot: { stage: "CONFIRMED" },
+      });
+      expect((await desk.say("취소")).stateSnapshot["stage"]).toBe("CONFIRMED");
+      await fetch(`${desk.bank.url}/faults`, { method: "DELETE" });
+      const done = await desk.say("취소");
 
-    expect(done).toMatchObject({
-      message: `${ko.resumed}\n${ko.receipt(HONG, "tx_000001")}`,
-      stateSnapshot: { stage: "EXECUTED" },
-    });
-    expect(desk.bank.bookings()).toHaveLength(1);
-  });
+      expect(done).toMatchObject({
+        message: `${ko.resumed}\n${ko.receipt(HONG, "tx_000001")}`,
+        stateSnapshot: { stage: "EXECUTED" },
+      });
+      expect(desk.bank.bookings()).toHaveLength(1);
+    },
+  );
 
   test.each([
     ["happened", ko.receipt(HONG, undefined), "EXECUTED"],

@@ -1,6 +1,7 @@
 import { ESCALATION_TYPES } from "dure/client";
 import type { Browser, Page } from "playwright-core";
 import { afterAll, beforeAll, expect, test, vi } from "vitest";
+import { FULL } from "../../dure/src/kernel/test-tiers.ts";
 import { TEXTS } from "../src/text.ts";
 import {
   launchBrowser,
@@ -137,7 +138,7 @@ test(
 
 test(
   "by keyboard alone: an action that asks for words gets them, and the decision stands in the history with both",
-  { timeout: 90_000 },
+  { ...FULL, timeout: 90_000 },
   async () => {
     await emptyInbox();
     const id = await server.raise({ ...TEST_FAILURE, source: {} }); // of no run that would have to take it up
@@ -177,7 +178,7 @@ test(
 
 test(
   "an answer from elsewhere takes it away here; dismissed and expired ones say so in the history",
-  { timeout: 90_000 },
+  { ...FULL, timeout: 90_000 },
   async () => {
     await emptyInbox();
     const answered = await server.raise({
@@ -352,7 +353,7 @@ test(
 
 test(
   "search finds by what it is about on any page, a long inbox is read in pages, and what is grave stands before all of them",
-  { timeout: 90_000 },
+  { ...FULL, timeout: 90_000 },
   async () => {
     await emptyInbox();
     await server.raise({ title: "묻힌 급한 일", severity: "critical" });
@@ -384,7 +385,7 @@ test.each([
   ["en-US", "dark"],
 ] as const)(
   "at 360 px in %s, %s, everything can be reached and read",
-  { timeout: 60_000 },
+  { ...FULL, timeout: 60_000 },
   async (locale, colorScheme) => {
     await emptyInbox();
     await server.raise({ ...TEST_FAILURE, title: "아주긴말".repeat(30) });

@@ -1,6 +1,7 @@
 import { DureClient, JOB_OUTCOMES } from "dure/client";
 import type { Browser, Page } from "playwright-core";
 import { afterAll, beforeAll, expect, test } from "vitest";
+import { FULL } from "../../dure/src/kernel/test-tiers.ts";
 import { TEXTS } from "../src/text.ts";
 import {
   launchBrowser,
@@ -86,7 +87,7 @@ test("every outcome has words in both languages", () => {
 
 test(
   "a running exchange is watched turn by turn, word by word, hears a person, and ends in words",
-  { timeout: 90_000 },
+  { ...FULL, timeout: 90_000 },
   async () => {
     await using opened = await open("/jobs");
     const { page } = opened;
@@ -151,7 +152,7 @@ test(
 
 test(
   "a failure says why, and parents and children lead to each other",
-  { timeout: 60_000 },
+  { ...FULL, timeout: 60_000 },
   async () => {
     const failed = await ask("고장 난 일을 해 줘");
     const parent = await ask("다시 부탁할 것이 있어", { maxTurns: 1 });
@@ -190,7 +191,7 @@ test(
 
 test(
   "the list is filtered by status, agent and words, and keeps its place while jobs come",
-  { timeout: 90_000 },
+  { ...FULL, timeout: 90_000 },
   async () => {
     await Promise.all(
       Array.from({ length: 14 }, (_, index) =>
@@ -248,7 +249,7 @@ test.for([
   ["en-US", "light"],
 ] as const)(
   "it is whole at 360 px, in %s, %s",
-  { timeout: 60_000 },
+  { ...FULL, timeout: 60_000 },
   async ([locale, colorScheme]) => {
     const id = await ask(
       "로그인 모듈을 봐 줘 https://example.com/averyveryverylongaddress/thatdoesnotend/anywhere/atall",
@@ -277,7 +278,7 @@ test.for([
 
 test(
   "whoever opens a running job late sees how long its turn has taken already",
-  { timeout: 60_000 },
+  { ...FULL, timeout: 60_000 },
   async () => {
     const id = await ask("멈춤: 오래 걸리는 일", { waitSec: 0 });
     await using early = await open(`/jobs/${id}`);

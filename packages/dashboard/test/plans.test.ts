@@ -1,6 +1,7 @@
 import type { PlanStep, PlatformEvent } from "dure/client";
 import type { Browser, Page } from "playwright-core";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import { FULL } from "../../dure/src/kernel/test-tiers.ts";
 import { filesOf } from "../src/plans/patch.ts";
 import { criticalPathOf, levelsOf } from "../src/plans/port-order.ts";
 import { roundsOf } from "../src/plans/rounds.ts";
@@ -253,7 +254,7 @@ describe("the list", () => {
 
   test(
     "names what is wrong in a file by its line, and starts what is whole only after showing what it would do",
-    { timeout: 60_000 },
+    { ...FULL, timeout: 60_000 },
     async () => {
       await using server = await serve();
       server.plans.files.push(...FILES);
@@ -366,7 +367,7 @@ describe("the list", () => {
 
   test(
     "a plan starts from some of its ports on, in another repository, and from another branch",
-    { timeout: 60_000 },
+    { ...FULL, timeout: 60_000 },
     async () => {
       await using server = await serve();
       server.plans.views.set("login", VIEW);
@@ -404,7 +405,7 @@ describe("the list", () => {
 
   test(
     "a plan that is no file yet is drafted, checked line by line and downloaded; files are checked again",
-    { timeout: 60_000 },
+    { ...FULL, timeout: 60_000 },
     async () => {
       await using server = await serve();
       server.plans.files.push(...FILES);
@@ -640,7 +641,7 @@ describe("the list", () => {
 describe("a run", () => {
   test(
     "shows its ports as a graph that moves with the work, and follows again after a cut",
-    { timeout: 60_000 },
+    { ...FULL, timeout: 60_000 },
     async () => {
       await using server = await serve();
       runInTheMiddle(server);
@@ -741,7 +742,7 @@ describe("a run", () => {
 
   test(
     "that ended says what was kept, what is missing and why, and is merged into a branch; a retry lets it go on",
-    { timeout: 60_000 },
+    { ...FULL, timeout: 60_000 },
     async () => {
       await using server = await serve();
       const report = {
@@ -827,7 +828,7 @@ describe("a run", () => {
 
   test(
     "that ended is cleaned after saying what is lost, and is then its history alone",
-    { timeout: 60_000 },
+    { ...FULL, timeout: 60_000 },
     async () => {
       await using server = await serve();
       const report = {
@@ -961,7 +962,7 @@ describe("a run", () => {
 describe("a port", () => {
   test(
     "shows every try with its failing tests, the words of the pair, its scope, context and changes",
-    { timeout: 60_000 },
+    { ...FULL, timeout: 60_000 },
     async () => {
       await using server = await serve();
       runInTheMiddle(server);
@@ -1126,7 +1127,7 @@ describe("a port", () => {
 
   test(
     "in English, dark, at 360 px: the run is a list, and everything fits",
-    { timeout: 60_000 },
+    { ...FULL, timeout: 60_000 },
     async () => {
       await using server = await serve();
       runInTheMiddle(server);

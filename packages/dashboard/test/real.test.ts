@@ -1,5 +1,6 @@
 import type { Browser, Page } from "playwright-core";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import { FULL } from "../../dure/src/kernel/test-tiers.ts";
 import { startBank, type Bank } from "../../../examples/transfer/bank/bank.ts";
 import { testDatabaseUrl } from "../../dure/src/durable/test-database.ts";
 import {
@@ -111,27 +112,31 @@ describe("a transfer", { timeout: 90_000 }, () => {
     await expectWellMade(opened);
   });
 
-  test("is one of three, of which the bank refuses one, and every place tells the same", async () => {
-    await using opened = await openChat();
-    const { page } = opened;
-    await say(page, "엄마에게 3만원, 부자에게 2천만원, 민지에게 2만원 보내줘");
-    await openPanel(page, "상태");
-    await confirm(page);
-    await page.getByText("(2/3) 부자님에게").waitFor();
-    await confirm(page);
-    await page.getByText("이체 한도를 넘어서").waitFor();
-    await page.locator(".queue").getByText("한도 초과").waitFor();
-    await page.getByRole("button", { name: "계속 진행" }).click();
-    await page.getByText("(3/3) 민지님에게 20,000원을 보낼까요?").waitFor();
-    await confirm(page);
-    await page.getByText("모두 3건 중 완료 2건, 취소 0건, 실패 1건이에요.").waitFor();
+  test(
+    "is one of three, of which the bank refuses one, and every place tells the same",
+    FULL,
+    async () => {
+      await using opened = await openChat();
+      const { page } = opened;
+      await say(page, "엄마에게 3만원, 부자에게 2천만원, 민지에게 2만원 보내줘");
+      await openPanel(page, "상태");
+      await confirm(page);
+      await page.getByText("(2/3) 부자님에게").waitFor();
+      await confirm(page);
+      await page.getByText("이체 한도를 넘어서").waitFor();
+      await page.locator(".queue").getByText("한도 초과").waitFor();
+      await page.getByRole("button", { name: "계속 진행" }).click();
+      await page.getByText("(3/3) 민지님에게 20,000원을 보낼까요?").waitFor();
+      await confirm(page);
+      await page.getByText("모두 3건 중 완료 2건, 취소 0건, 실패 1건이에요.").waitFor();
 
-    expect(bookedBy(page)).toEqual(["엄마", "민지"]);
-    expect(await page.locator(".queue-mark").allInnerTexts()).toEqual(["완료", "실패", "완료"]);
-    expect(await page.getByRole("log").getByRole("article", { name: "영수증" }).count()).toBe(2);
-    await page.getByRole("img", { name: "지금 EXECUTED" }).waitFor();
-    await expectWellMade(opened);
-  });
+      expect(bookedBy(page)).toEqual(["엄마", "민지"]);
+      expect(await page.locator(".queue-mark").allInnerTexts()).toEqual(["완료", "실패", "완료"]);
+      expect(await page.getByRole("log").getByRole("article", { name: "영수증" }).count()).toBe(2);
+      await page.getByRole("img", { name: "지금 EXECUTED" }).waitFor();
+      await expectWellMade(opened);
+    },
+  );
 
   test("is changed on the slot card, which says what is wrong with a value", async () => {
     await using opened = await openChat();
@@ -203,7 +208,7 @@ describe("a transfer", { timeout: 90_000 }, () => {
 });
 
 describe("an answer that takes its time", { timeout: 120_000 }, () => {
-  test("goes on after a reload in its middle, and is there once", async () => {
+  test("goes on after a reload in its middle, and is there once", FULL, async () => {
     await using opened = await openChat("창구");
     const { page } = opened;
     await say(page, "천천히 설명해줘");
@@ -230,73 +235,85 @@ describe("an answer that takes its time", { timeout: 120_000 }, () => {
     expect(await page.getByText("설명을 마칩니다.").count()).toBe(0);
   });
 
-  test("arrives once although the server was killed in its middle and started again", async () => {
-    await using opened = await openChat("창구");
-    const { page } = opened;
-    await say(page, "천천히 설명해줘");
-    await page.getByText("3번째 문장").waitFor();
+  test(
+    "arrives once although the server was killed in its middle and started again",
+    FULL,
+    async () => {
+      await using opened = await openChat("창구");
+      const { page } = opened;
+      await say(page, "천천히 설명해줘");
+      await page.getByText("3번째 문장").waitFor();
 
-    await server.kill();
-    await page.getByText("연결이 끊겨 다시 잇는 중이에요").waitFor();
-    await server.start();
-    await page.getByText("설명을 마칩니다.").waitFor({ timeout: 60_000 });
-    await page.locator(".message[data-streaming]").waitFor({ state: "detached" });
+      await server.kill();
+      await page.getByText("연결이 끊겨 다시 잇는 중이에요").waitFor();
+      await server.start();
+      await page.getByText("설명을 마칩니다.").waitFor({ timeout: 60_000 });
+      await page.locator(".message[data-streaming]").waitFor({ state: "detached" });
 
-    expect(sentences(await page.getByRole("log").innerText())).toBe(SLOW_SENTENCES);
-    expect(
-      await page
-        .locator(".message")
-        .evaluateAll((all) => all.map((one) => one.getAttribute("data-role"))),
-    ).toEqual(["user", "assistant"]);
-    await say(page, "고마워");
-    await page.getByText("“고마워”라고 하셨네요.").waitFor(); // the conversation goes on
-    expect(opened.complaints).toEqual([]);
-  });
+      expect(sentences(await page.getByRole("log").innerText())).toBe(SLOW_SENTENCES);
+      expect(
+        await page
+          .locator(".message")
+          .evaluateAll((all) => all.map((one) => one.getAttribute("data-role"))),
+      ).toEqual(["user", "assistant"]);
+      await say(page, "고마워");
+      await page.getByText("“고마워”라고 하셨네요.").waitFor(); // the conversation goes on
+      expect(opened.complaints).toEqual([]);
+    },
+  );
 });
 
 describe("what a person must decide", { timeout: 90_000 }, () => {
-  test("is asked in the conversation, and when it was answered the turn that waited comes by itself", async () => {
-    await using opened = await openChat("창구");
-    const { page } = opened;
-    await say(page, "환불해줘");
-    const question = page.getByRole("log").getByRole("article", { name: "승인이 필요해요" });
-    await question.getByText("주문 A-1024의 38,000원을 환불할까요?").waitFor();
-    await page.locator('.message[data-tone="waits"]').waitFor();
-    await expectWellMade(opened);
+  test(
+    "is asked in the conversation, and when it was answered the turn that waited comes by itself",
+    FULL,
+    async () => {
+      await using opened = await openChat("창구");
+      const { page } = opened;
+      await say(page, "환불해줘");
+      const question = page.getByRole("log").getByRole("article", { name: "승인이 필요해요" });
+      await question.getByText("주문 A-1024의 38,000원을 환불할까요?").waitFor();
+      await page.locator('.message[data-tone="waits"]').waitFor();
+      await expectWellMade(opened);
 
-    await question.getByRole("button", { name: "승인" }).click();
-    await page.getByText("말씀하신 대로 처리했어요.").waitFor();
-    await page.getByText("시스템이 시작한 답변").waitFor();
+      await question.getByRole("button", { name: "승인" }).click();
+      await page.getByText("말씀하신 대로 처리했어요.").waitFor();
+      await page.getByText("시스템이 시작한 답변").waitFor();
 
-    await expect.poll(() => question.count()).toBe(0);
-    expect(await page.locator(".bubble").count()).toBe(1); // the system's turn has no words of a person
-  });
+      await expect.poll(() => question.count()).toBe(0);
+      expect(await page.locator(".bubble").count()).toBe(1); // the system's turn has no words of a person
+    },
+  );
 
-  test("stands in the inbox, the gravest first, and in its history when it is closed", async () => {
-    await using opened = await openChat("창구", { viewport: { width: 360, height: 760 } });
-    const { page } = opened;
-    await say(page, "환불해줘");
-    await page.getByRole("log").getByText("환불할까요?").waitFor();
-    await say(page, "소포 보내줘");
-    await page.getByRole("article", { name: "처리됐는지 확인해 주세요" }).waitFor();
+  test(
+    "stands in the inbox, the gravest first, and in its history when it is closed",
+    FULL,
+    async () => {
+      await using opened = await openChat("창구", { viewport: { width: 360, height: 760 } });
+      const { page } = opened;
+      await say(page, "환불해줘");
+      await page.getByRole("log").getByText("환불할까요?").waitFor();
+      await say(page, "소포 보내줘");
+      await page.getByRole("article", { name: "처리됐는지 확인해 주세요" }).waitFor();
 
-    await page.getByRole("button", { name: "메뉴 열기" }).click();
-    await page.getByRole("link", { name: /확인 요청.*기다리는 요청 2건/ }).click();
-    const titles = page.getByRole("article").locator("header strong");
-    await expect
-      .poll(() => titles.allInnerTexts(), { timeout: 20_000 })
-      .toEqual(["처리됐는지 확인해 주세요", "승인이 필요해요"]);
-    await expectWellMade(opened);
-    await page.getByRole("button", { name: "처리되지 않았음" }).click();
-    await expect
-      .poll(() => titles.allInnerTexts(), { timeout: 20_000 })
-      .toEqual(["승인이 필요해요"]);
-    await page.getByRole("button", { name: "거절" }).click();
-    await page.getByText("기다리는 요청이 없어요.").waitFor();
+      await page.getByRole("button", { name: "메뉴 열기" }).click();
+      await page.getByRole("link", { name: /확인 요청.*기다리는 요청 2건/ }).click();
+      const titles = page.getByRole("article").locator("header strong");
+      await expect
+        .poll(() => titles.allInnerTexts(), { timeout: 20_000 })
+        .toEqual(["처리됐는지 확인해 주세요", "승인이 필요해요"]);
+      await expectWellMade(opened);
+      await page.getByRole("button", { name: "처리되지 않았음" }).click();
+      await expect
+        .poll(() => titles.allInnerTexts(), { timeout: 20_000 })
+        .toEqual(["승인이 필요해요"]);
+      await page.getByRole("button", { name: "거절" }).click();
+      await page.getByText("기다리는 요청이 없어요.").waitFor();
 
-    await page.getByRole("tab", { name: "지난 것" }).click();
-    await page.getByText(/^거절 · /).waitFor();
-  });
+      await page.getByRole("tab", { name: "지난 것" }).click();
+      await page.getByText(/^거절 · /).waitFor();
+    },
+  );
 });
 
 test(

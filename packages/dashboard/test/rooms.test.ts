@@ -1,5 +1,6 @@
 import type { Browser, BrowserContextOptions, Page } from "playwright-core";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import { FULL } from "../../dure/src/kernel/test-tiers.ts";
 import {
   launchBrowser,
   openPage,
@@ -89,28 +90,32 @@ describe("a team with more rooms than a page of the server has", { timeout: 60_0
 });
 
 describe("two persons in two windows", { timeout: 60_000 }, () => {
-  test("see each other's words at once, under their names, with what each agent does and why", async () => {
-    await using first = await enter("민준", { path: "/" });
-    await using second = await enter("서연");
+  test(
+    "see each other's words at once, under their names, with what each agent does and why",
+    FULL,
+    async () => {
+      await using first = await enter("민준", { path: "/" });
+      await using second = await enter("서연");
 
-    await say(first.page, "첫 창에서 하는 **중요한** 말");
-    await messageWith(second.page, "첫 창에서 하는 중요한 말").waitFor();
-    await say(second.page, "둘째 창에서 하는 말");
-    await messageWith(first.page, "둘째 창에서 하는 말").waitFor();
+      await say(first.page, "첫 창에서 하는 **중요한** 말");
+      await messageWith(second.page, "첫 창에서 하는 중요한 말").waitFor();
+      await say(second.page, "둘째 창에서 하는 말");
+      await messageWith(first.page, "둘째 창에서 하는 말").waitFor();
 
-    const seen = messageWith(second.page, "첫 창에서 하는 중요한 말");
-    expect(await seen.locator("strong").first().innerText()).toBe("민준");
-    expect(await seen.locator(".markdown strong").innerText()).toBe("중요한");
-    await seen.locator('.role[data-agent="ruda"]', { hasText: "답함" }).waitFor();
-    expect(
-      await seen
-        .locator('.role[data-role="OBSERVER"]')
-        .evaluateAll((all) => all.map((one) => one.getAttribute("data-agent"))),
-    ).toEqual(["eden", "seum", "dajim"]);
-    expect(await first.page.locator(".room-message", { hasText: "첫 창에서" }).count()).toBe(1); // the row that was shown before the server had it is gone
-    await expectWellMade(first);
-    await expectWellMade(second);
-  });
+      const seen = messageWith(second.page, "첫 창에서 하는 중요한 말");
+      expect(await seen.locator("strong").first().innerText()).toBe("민준");
+      expect(await seen.locator(".markdown strong").innerText()).toBe("중요한");
+      await seen.locator('.role[data-agent="ruda"]', { hasText: "답함" }).waitFor();
+      expect(
+        await seen
+          .locator('.role[data-role="OBSERVER"]')
+          .evaluateAll((all) => all.map((one) => one.getAttribute("data-agent"))),
+      ).toEqual(["eden", "seum", "dajim"]);
+      expect(await first.page.locator(".room-message", { hasText: "첫 창에서" }).count()).toBe(1); // the row that was shown before the server had it is gone
+      await expectWellMade(first);
+      await expectWellMade(second);
+    },
+  );
 
   test("are asked for a name once, and an agent's name is taken", async () => {
     await using opened = await openPage(browser, `${server.url}/rooms`);
@@ -128,31 +133,35 @@ describe("two persons in two windows", { timeout: 60_000 }, () => {
     expect(await page.getByRole("textbox", { name: "이름" }).count()).toBe(0);
   });
 
-  test("reply to a message: its agent answers without a mention, the reply leads back, and Escape takes it back", async () => {
-    await using opened = await enter("민준");
-    const { page } = opened;
-    await say(page, "@세움 처음 부탁");
-    const answer = page.locator('.room-message[data-kind="agent"]', { hasText: "세움" }).last();
-    await answer.waitFor();
-    const reply = page.getByRole("button", { name: "세움의 메시지에 답장하기" }).last();
+  test(
+    "reply to a message: its agent answers without a mention, the reply leads back, and Escape takes it back",
+    FULL,
+    async () => {
+      await using opened = await enter("민준");
+      const { page } = opened;
+      await say(page, "@세움 처음 부탁");
+      const answer = page.locator('.room-message[data-kind="agent"]', { hasText: "세움" }).last();
+      await answer.waitFor();
+      const reply = page.getByRole("button", { name: "세움의 메시지에 답장하기" }).last();
 
-    await reply.focus();
-    await page.keyboard.press("Enter");
-    await page.getByText("세움에게 답장").waitFor();
-    expect(await violations(page)).toEqual([]);
-    await page.keyboard.press("Escape");
-    await page.getByText("세움에게 답장").waitFor({ state: "detached" });
-    await reply.click();
-    await field(page).fill("이름 없이 이어서 부탁");
-    await page.keyboard.press("Enter");
+      await reply.focus();
+      await page.keyboard.press("Enter");
+      await page.getByText("세움에게 답장").waitFor();
+      expect(await violations(page)).toEqual([]);
+      await page.keyboard.press("Escape");
+      await page.getByText("세움에게 답장").waitFor({ state: "detached" });
+      await reply.click();
+      await field(page).fill("이름 없이 이어서 부탁");
+      await page.keyboard.press("Enter");
 
-    const said = messageWith(page, "이름 없이 이어서 부탁");
-    await said.locator('.role[data-agent="seum"]', { hasText: "답함" }).waitFor();
-    expect(await page.getByText("세움에게 답장").count()).toBe(0);
-    await expectWellMade(opened);
-  });
+      const said = messageWith(page, "이름 없이 이어서 부탁");
+      await said.locator('.role[data-agent="seum"]', { hasText: "답함" }).waitFor();
+      expect(await page.getByText("세움에게 답장").count()).toBe(0);
+      await expectWellMade(opened);
+    },
+  );
 
-  test("see who writes, and a mark where something new is", async () => {
+  test("see who writes, and a mark where something new is", FULL, async () => {
     await using first = await enter("민준");
     await using second = await enter("서연", { path: "/rooms/web%3Aquiet" });
 
@@ -174,44 +183,48 @@ describe("two persons in two windows", { timeout: 60_000 }, () => {
 });
 
 describe("a mention", { timeout: 60_000 }, () => {
-  test("is completed by the keyboard, reaches that agent alone, and its badge says why and leads to the answer", async () => {
-    await using opened = await enter("민준");
-    const { page } = opened;
-    await field(page).pressSequentially("안녕 @루");
-    await page.getByRole("listbox", { name: "부를 에이전트" }).waitFor();
-    expect(await page.getByRole("option").allInnerTexts()).toEqual([
-      expect.stringContaining("루다"),
-    ]);
-    expect(await violations(page)).toEqual([]);
-    await page.keyboard.press("Enter");
-    expect(await field(page).inputValue()).toBe("안녕 @루다 ");
-    await field(page).pressSequentially("그리고 @ㅅ");
-    await page.keyboard.press("Tab");
-    await field(page).pressSequentially("함께 봐 주세요");
-    await page.keyboard.press("Enter");
+  test(
+    "is completed by the keyboard, reaches that agent alone, and its badge says why and leads to the answer",
+    FULL,
+    async () => {
+      await using opened = await enter("민준");
+      const { page } = opened;
+      await field(page).pressSequentially("안녕 @루");
+      await page.getByRole("listbox", { name: "부를 에이전트" }).waitFor();
+      expect(await page.getByRole("option").allInnerTexts()).toEqual([
+        expect.stringContaining("루다"),
+      ]);
+      expect(await violations(page)).toEqual([]);
+      await page.keyboard.press("Enter");
+      expect(await field(page).inputValue()).toBe("안녕 @루다 ");
+      await field(page).pressSequentially("그리고 @ㅅ");
+      await page.keyboard.press("Tab");
+      await field(page).pressSequentially("함께 봐 주세요");
+      await page.keyboard.press("Enter");
 
-    const said = messageWith(page, "함께 봐 주세요");
-    await said.locator('.role[data-agent="seum"]', { hasText: "답함" }).waitFor();
-    expect(await said.locator(".mention").allInnerTexts()).toEqual(["@루다", "@세움"]);
-    expect(
-      (await said.locator('.role[data-role="HANDLER"]').allInnerTexts()).map((words) =>
-        words.replaceAll(/\s+/g, " ").replace(/ ?\. .*/, ""),
-      ),
-    ).toEqual(["루다 담당 · 먼저 · 답함", "세움 담당 · 이어서 · 답함"]);
+      const said = messageWith(page, "함께 봐 주세요");
+      await said.locator('.role[data-agent="seum"]', { hasText: "답함" }).waitFor();
+      expect(await said.locator(".mention").allInnerTexts()).toEqual(["@루다", "@세움"]);
+      expect(
+        (await said.locator('.role[data-role="HANDLER"]').allInnerTexts()).map((words) =>
+          words.replaceAll(/\s+/g, " ").replace(/ ?\. .*/, ""),
+        ),
+      ).toEqual(["루다 담당 · 먼저 · 답함", "세움 담당 · 이어서 · 답함"]);
 
-    await said.locator('.role[data-agent="dajim"]').hover();
-    await page.getByRole("tooltip", { name: "다른 에이전트가 멘션되었어요." }).waitFor();
-    await page.mouse.move(0, 0);
-    await page.getByRole("tooltip").waitFor({ state: "detached" });
-    await field(page).focus();
-    while ((await page.evaluate(() => document.activeElement?.className)) !== "role") {
-      await page.keyboard.press("Shift+Tab");
-    }
-    await page.getByRole("tooltip").waitFor(); // the newest message's
-    await said.locator('.role[data-agent="ruda"]').click();
-    expect(await page.locator("[data-lit]").innerText()).toContain("루다의 답입니다");
-    await expectWellMade(opened);
-  });
+      await said.locator('.role[data-agent="dajim"]').hover();
+      await page.getByRole("tooltip", { name: "다른 에이전트가 멘션되었어요." }).waitFor();
+      await page.mouse.move(0, 0);
+      await page.getByRole("tooltip").waitFor({ state: "detached" });
+      await field(page).focus();
+      while ((await page.evaluate(() => document.activeElement?.className)) !== "role") {
+        await page.keyboard.press("Shift+Tab");
+      }
+      await page.getByRole("tooltip").waitFor(); // the newest message's
+      await said.locator('.role[data-agent="ruda"]').click();
+      expect(await page.locator("[data-lit]").innerText()).toContain("루다의 답입니다");
+      await expectWellMade(opened);
+    },
+  );
 
   test("is not sent by the Enter that ends a Korean syllable", async () => {
     await using opened = await enter("하늘", { path: "/rooms/web%3Aquiet" });
@@ -239,48 +252,52 @@ describe("a mention", { timeout: 60_000 }, () => {
 });
 
 describe("work that is handed over", { timeout: 90_000 }, () => {
-  test("goes on in a thread, which rests when the agents have said enough, and a person lifts it", async () => {
-    await using opened = await enter("민준");
-    await using other = await enter("서연");
-    const { page } = opened;
-    await say(page, "@루다 이든에게 끝없이 이야기하자고 부탁해줘");
-    const card = page
-      .getByRole("complementary", { name: "스레드와 참여자" })
-      .getByRole("link", { name: /끝없이/ });
-    await card.getByText("쉬는 중").waitFor();
-    await messageWith(page, "스레드에서 이어집니다").waitFor();
-    await page
-      .locator(".room-notice", { hasText: "이든 님이 답했습니다" })
-      .getByRole("link", { name: /끝없이/ })
-      .waitFor();
+  test(
+    "goes on in a thread, which rests when the agents have said enough, and a person lifts it",
+    FULL,
+    async () => {
+      await using opened = await enter("민준");
+      await using other = await enter("서연");
+      const { page } = opened;
+      await say(page, "@루다 이든에게 끝없이 이야기하자고 부탁해줘");
+      const card = page
+        .getByRole("complementary", { name: "스레드와 참여자" })
+        .getByRole("link", { name: /끝없이/ });
+      await card.getByText("쉬는 중").waitFor();
+      await messageWith(page, "스레드에서 이어집니다").waitFor();
+      await page
+        .locator(".room-notice", { hasText: "이든 님이 답했습니다" })
+        .getByRole("link", { name: /끝없이/ })
+        .waitFor();
 
-    await card.click();
-    await page.getByRole("heading", { level: 1, name: /루다 → 이든/ }).waitFor();
-    await page.getByText("이 대화를 쉬고 있어요").waitFor();
-    const people = page.getByRole("region", { name: "참여자" });
-    expect(await people.getByRole("listitem").allInnerTexts()).toEqual([
-      expect.stringContaining("루다"),
-      expect.stringContaining("이든"),
-    ]);
-    const address = page.url();
-    await expectWellMade(opened);
+      await card.click();
+      await page.getByRole("heading", { level: 1, name: /루다 → 이든/ }).waitFor();
+      await page.getByText("이 대화를 쉬고 있어요").waitFor();
+      const people = page.getByRole("region", { name: "참여자" });
+      expect(await people.getByRole("listitem").allInnerTexts()).toEqual([
+        expect.stringContaining("루다"),
+        expect.stringContaining("이든"),
+      ]);
+      const address = page.url();
+      await expectWellMade(opened);
 
-    await other.page.goto(address);
-    await other.page.getByRole("button", { name: "다시 이어 가기" }).click();
-    await page.getByText("이 대화를 쉬고 있어요").waitFor({ state: "detached" }); // in the other window, too
-    await page.reload();
-    await page.getByRole("heading", { level: 1, name: /루다 → 이든/ }).waitFor();
-    expect(page.url()).toBe(address);
+      await other.page.goto(address);
+      await other.page.getByRole("button", { name: "다시 이어 가기" }).click();
+      await page.getByText("이 대화를 쉬고 있어요").waitFor({ state: "detached" }); // in the other window, too
+      await page.reload();
+      await page.getByRole("heading", { level: 1, name: /루다 → 이든/ }).waitFor();
+      expect(page.url()).toBe(address);
 
-    await people.getByRole("button", { name: "이든 내보내기" }).click();
-    await other.page
-      .getByRole("region", { name: "참여자" })
-      .getByRole("button", { name: "이든 내보내기" })
-      .waitFor({ state: "detached" });
-    await page.getByRole("link", { name: "일반 채널로" }).click();
-    await page.getByRole("heading", { level: 1, name: "일반" }).waitFor();
-    expect(other.complaints).toEqual([]);
-  });
+      await people.getByRole("button", { name: "이든 내보내기" }).click();
+      await other.page
+        .getByRole("region", { name: "참여자" })
+        .getByRole("button", { name: "이든 내보내기" })
+        .waitFor({ state: "detached" });
+      await page.getByRole("link", { name: "일반 채널로" }).click();
+      await page.getByRole("heading", { level: 1, name: "일반" }).waitFor();
+      expect(other.complaints).toEqual([]);
+    },
+  );
 
   test("that needs a person's yes asks in the room, and the first answer counts in every window", async () => {
     await using opened = await enter("민준", { path: "/rooms/web%3Aquiet" });
@@ -358,149 +375,162 @@ describe("a message", { timeout: 60_000 }, () => {
     await expectWellMade(opened);
   });
 
-  test("that comes while somebody reads above waits behind a pill, and nothing moves", async () => {
-    await using opened = await enter("민준", { viewport: { width: 1280, height: 600 } });
-    await using other = await enter("서연");
-    const { page } = opened;
-    for (let line = 1; line <= 5; line++) {
-      await say(
-        page,
-        Array.from({ length: 6 }, (_, index) => `${line}-${index} 길게 쓰는 줄`).join("\n"),
-      );
-    }
-    await page.locator(".room-writing", { hasText: "작성 중" }).waitFor({ state: "detached" });
-    await messageWith(page, "5-5 길게 쓰는 줄").locator(".role", { hasText: "답함" }).waitFor();
-    const log = page.getByRole("log");
-    await log.evaluate((element) => (element.scrollTop = 200));
-    await page.getByRole("button", { name: "맨 아래로" }).waitFor();
+  test(
+    "that comes while somebody reads above waits behind a pill, and nothing moves",
+    FULL,
+    async () => {
+      await using opened = await enter("민준", { viewport: { width: 1280, height: 600 } });
+      await using other = await enter("서연");
+      const { page } = opened;
+      for (let line = 1; line <= 5; line++) {
+        await say(
+          page,
+          Array.from({ length: 6 }, (_, index) => `${line}-${index} 길게 쓰는 줄`).join("\n"),
+        );
+      }
+      await page.locator(".room-writing", { hasText: "작성 중" }).waitFor({ state: "detached" });
+      await messageWith(page, "5-5 길게 쓰는 줄").locator(".role", { hasText: "답함" }).waitFor();
+      const log = page.getByRole("log");
+      await log.evaluate((element) => (element.scrollTop = 200));
+      await page.getByRole("button", { name: "맨 아래로" }).waitFor();
 
-    await say(other.page, "@세움 새 소식이에요");
-    await page.getByRole("button", { name: "새 메시지 2개" }).waitFor();
-    expect(await log.evaluate((element) => element.scrollTop)).toBe(200);
-    await page.getByRole("button", { name: "새 메시지 2개" }).click();
-    await messageWith(page, "새 소식이에요").waitFor();
+      await say(other.page, "@세움 새 소식이에요");
+      await page.getByRole("button", { name: "새 메시지 2개" }).waitFor();
+      expect(await log.evaluate((element) => element.scrollTop)).toBe(200);
+      await page.getByRole("button", { name: "새 메시지 2개" }).click();
+      await messageWith(page, "새 소식이에요").waitFor();
 
-    await expect
-      .poll(() =>
-        log.evaluate((element) =>
-          Math.round(element.scrollHeight - element.scrollTop - element.clientHeight),
-        ),
-      )
-      .toBeLessThan(5);
-  });
+      await expect
+        .poll(() =>
+          log.evaluate((element) =>
+            Math.round(element.scrollHeight - element.scrollTop - element.clientHeight),
+          ),
+        )
+        .toBeLessThan(5);
+    },
+  );
 });
 
 describe("what is gone", { timeout: 60_000 }, () => {
-  test("says so where people look: a thread that was deleted, and an agent whose token is refused", async () => {
-    await using opened = await enter("민준");
-    const { page } = opened;
-    await say(page, "@루다 이든에게 검토를 부탁해줘");
-    await page
-      .getByRole("complementary", { name: "스레드와 참여자" })
-      .getByRole("link", { name: /로그인 모듈을 검토해 줘/ })
-      .click();
-    await page.getByRole("heading", { level: 1, name: /루다 → 이든/ }).waitFor();
-    await page.route("**/v1/threads/*", async (route) => {
-      const response = await route.fetch();
-      await route.fulfill({
-        response,
-        json: {
-          ...((await response.json()) as object),
-          state: "closed",
-          closed_because: "the thread was deleted",
-        },
+  test(
+    "says so where people look: a thread that was deleted, and an agent whose token is refused",
+    FULL,
+    async () => {
+      await using opened = await enter("민준");
+      const { page } = opened;
+      await say(page, "@루다 이든에게 검토를 부탁해줘");
+      await page
+        .getByRole("complementary", { name: "스레드와 참여자" })
+        .getByRole("link", { name: /로그인 모듈을 검토해 줘/ })
+        .click();
+      await page.getByRole("heading", { level: 1, name: /루다 → 이든/ }).waitFor();
+      await page.route("**/v1/threads/*", async (route) => {
+        const response = await route.fetch();
+        await route.fulfill({
+          response,
+          json: {
+            ...((await response.json()) as object),
+            state: "closed",
+            closed_because: "the thread was deleted",
+          },
+        });
       });
-    });
-    await page.route("**/v1/agents", async (route) => {
-      const response = await route.fetch();
-      const body = (await response.json()) as { items: { id: string; accounts: object[] }[] };
-      for (const item of body.items) {
-        if (item.id === "eden") {
-          item.accounts = item.accounts.map((account) => ({
-            ...account,
-            state: "refused",
-            detail: "Discord does not accept the bot's token.",
-          }));
+      await page.route("**/v1/agents", async (route) => {
+        const response = await route.fetch();
+        const body = (await response.json()) as { items: { id: string; accounts: object[] }[] };
+        for (const item of body.items) {
+          if (item.id === "eden") {
+            item.accounts = item.accounts.map((account) => ({
+              ...account,
+              state: "refused",
+              detail: "Discord does not accept the bot's token.",
+            }));
+          }
         }
-      }
-      for (const item of body.items) {
-        if (item.id === "seum") {
-          item.accounts = item.accounts.map((account) => ({
-            ...account,
-            detail: "Discord has an outage in the server 두레: what is said there waits.",
-          }));
+        for (const item of body.items) {
+          if (item.id === "seum") {
+            item.accounts = item.accounts.map((account) => ({
+              ...account,
+              detail: "Discord has an outage in the server 두레: what is said there waits.",
+            }));
+          }
         }
-      }
-      for (const item of body.items) {
-        if (item.id === "dajim") {
-          item.accounts = item.accounts.map((account) => ({
-            ...account,
-            detail: "It said something new.",
-          }));
+        for (const item of body.items) {
+          if (item.id === "dajim") {
+            item.accounts = item.accounts.map((account) => ({
+              ...account,
+              detail: "It said something new.",
+            }));
+          }
         }
-      }
-      await route.fulfill({ response, json: body });
-    });
-
-    await page.reload();
-    const banner = page.getByRole("status").filter({ hasText: "이 방은 닫혔어요." });
-    await banner.getByText("스레드가 지워졌어요.").waitFor();
-    await page.getByText("닫힌 방에는 쓸 수 없어요.").waitFor();
-    expect((await field(page).count()) + (await banner.getByRole("button").count())).toBe(0);
-    await expectWellMade(opened);
-
-    await page.route("**/v1/rooms/*/threads*", async (route) => {
-      const response = await route.fetch();
-      const body = (await response.json()) as { items: object[] };
-      await route.fulfill({
-        response,
-        json: { ...body, items: body.items.map((thread) => ({ ...thread, archived: true })) },
+        await route.fulfill({ response, json: body });
       });
-    });
-    await page.route(/\/v1\/rooms(\?|$)/, async (route) => {
-      const response = await route.fetch();
-      const body = (await response.json()) as { items: { id: string }[] };
-      await route.fulfill({
-        response,
-        json: {
-          ...body,
-          items: body.items.map((room) => ({
-            ...room,
-            ...(room.id === "web:general" && { deaf: ["eden"] }),
-          })),
-        },
-      });
-    });
-    await page.goto(`${server.url}/rooms/${encodeURIComponent("web:general")}`);
-    const aside = page.getByRole("complementary", { name: "스레드와 참여자" });
-    await aside.getByText("보관됨").first().waitFor();
-    await aside
-      .getByRole("listitem")
-      .filter({ hasText: "이든" })
-      .getByRole("link", { name: "여기를 읽지 못해요" })
-      .waitFor();
-    expect(await aside.getByText("여기를 읽지 못해요").count()).toBe(1);
-    await expectWellMade(opened);
 
-    await page.goto(`${server.url}/agents`);
-    const card = page.getByRole("article", { name: "이든" });
-    await card.getByText("거부됨").first().waitFor();
-    await card
-      .getByText(
-        "봇의 토큰이 받아들여지지 않아요. 개발자 포털에서 토큰을 새로 만들어 넣고 서버를 다시 시작해 주세요.",
-      )
-      .waitFor();
-    await page
-      .getByRole("article", { name: "세움" })
-      .getByText("Discord의 서버 두레에 장애가 있어요. 거기서 할 말은 장애가 끝날 때까지 기다려요.")
-      .waitFor();
-    await page.getByRole("article", { name: "다짐" }).getByText("It said something new.").waitFor();
-    await expectWellMade(opened);
-  });
+      await page.reload();
+      const banner = page.getByRole("status").filter({ hasText: "이 방은 닫혔어요." });
+      await banner.getByText("스레드가 지워졌어요.").waitFor();
+      await page.getByText("닫힌 방에는 쓸 수 없어요.").waitFor();
+      expect((await field(page).count()) + (await banner.getByRole("button").count())).toBe(0);
+      await expectWellMade(opened);
+
+      await page.route("**/v1/rooms/*/threads*", async (route) => {
+        const response = await route.fetch();
+        const body = (await response.json()) as { items: object[] };
+        await route.fulfill({
+          response,
+          json: { ...body, items: body.items.map((thread) => ({ ...thread, archived: true })) },
+        });
+      });
+      await page.route(/\/v1\/rooms(\?|$)/, async (route) => {
+        const response = await route.fetch();
+        const body = (await response.json()) as { items: { id: string }[] };
+        await route.fulfill({
+          response,
+          json: {
+            ...body,
+            items: body.items.map((room) => ({
+              ...room,
+              ...(room.id === "web:general" && { deaf: ["eden"] }),
+            })),
+          },
+        });
+      });
+      await page.goto(`${server.url}/rooms/${encodeURIComponent("web:general")}`);
+      const aside = page.getByRole("complementary", { name: "스레드와 참여자" });
+      await aside.getByText("보관됨").first().waitFor();
+      await aside
+        .getByRole("listitem")
+        .filter({ hasText: "이든" })
+        .getByRole("link", { name: "여기를 읽지 못해요" })
+        .waitFor();
+      expect(await aside.getByText("여기를 읽지 못해요").count()).toBe(1);
+      await expectWellMade(opened);
+
+      await page.goto(`${server.url}/agents`);
+      const card = page.getByRole("article", { name: "이든" });
+      await card.getByText("거부됨").first().waitFor();
+      await card
+        .getByText(
+          "봇의 토큰이 받아들여지지 않아요. 개발자 포털에서 토큰을 새로 만들어 넣고 서버를 다시 시작해 주세요.",
+        )
+        .waitFor();
+      await page
+        .getByRole("article", { name: "세움" })
+        .getByText(
+          "Discord의 서버 두레에 장애가 있어요. 거기서 할 말은 장애가 끝날 때까지 기다려요.",
+        )
+        .waitFor();
+      await page
+        .getByRole("article", { name: "다짐" })
+        .getByText("It said something new.")
+        .waitFor();
+      await expectWellMade(opened);
+    },
+  );
 });
 
 describe("on a telephone", { timeout: 60_000 }, () => {
-  test("everything is within 360 px and within reach, dark and in English", async () => {
+  test("everything is within 360 px and within reach, dark and in English", FULL, async () => {
     await using opened = await enter("Mina", {
       viewport: { width: 360, height: 740 },
       colorScheme: "dark",

@@ -4,7 +4,7 @@ import { tmpdir } from "node:os";
 import path from "node:path";
 import { fileURLToPath } from "node:url";
 import { expect, onTestFinished, test } from "vitest";
-import { sampled } from "../src/kernel/test-tiers.ts";
+import { FULL, sampled } from "../src/kernel/test-tiers.ts";
 import { Database } from "../src/durable/database.ts";
 import { testDatabaseUrl } from "../src/durable/test-database.ts";
 import { codeOf } from "../src/kernel/errors.ts";
@@ -68,7 +68,7 @@ test(
 
 test(
   "a server that was given a session of its own outlives npm",
-  { timeout: 120_000 },
+  { ...FULL, timeout: 120_000 },
   async () => {
     const launched = await launch(["npm", "run", "daemon"]);
 

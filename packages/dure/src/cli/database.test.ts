@@ -4,6 +4,7 @@ import { tmpdir, userInfo } from "node:os";
 import path from "node:path";
 import { fileURLToPath } from "node:url";
 import { afterAll, afterEach, beforeAll, beforeEach, expect, test } from "vitest";
+import { FULL } from "../kernel/test-tiers.ts";
 import { Database } from "../durable/database.ts";
 import { migrate } from "../durable/migrate.ts";
 import { MIGRATIONS } from "../durable/migrations/index.ts";
@@ -111,7 +112,7 @@ test("a backup of one database is restored into another, and nothing is replaced
   ); // its sequence goes on
 });
 
-test("a backup that was cut is refused and changes nothing", async () => {
+test("a backup that was cut is refused and changes nothing", FULL, async () => {
   await dure(first.url, "token", "create", "x");
   const file = path.join(folder, "team.dure.gz");
   await dure(first.url, "db", "backup", file);
@@ -184,17 +185,21 @@ test("stats name the tables, migrate says where the schema is, an unknown token 
   ]);
 });
 
-test("without DATABASE_URL a database under DURE_HOME keeps what the last command has written", async () => {
-  const home = { DURE_HOME: path.join(folder, "data of 두레") };
-  const { record } = JSON.parse((await run(home, ["token", "create", "mina"])).stdout) as {
-    record: { id: string };
-  };
+test(
+  "without DATABASE_URL a database under DURE_HOME keeps what the last command has written",
+  { ...FULL, timeout: 60_000 },
+  async () => {
+    const home = { DURE_HOME: path.join(folder, "data of 두레") };
+    const { record } = JSON.parse((await run(home, ["token", "create", "mina"])).stdout) as {
+      record: { id: string };
+    };
 
-  expect(JSON.parse((await run(home, ["token", "list"])).stdout)).toMatchObject({
-    items: [{ id: record.id, name: "mina" }],
-  });
-  expect(await readdir(folder)).toEqual(["data of 두레"]);
-}, 60_000);
+    expect(JSON.parse((await run(home, ["token", "list"])).stdout)).toMatchObject({
+      items: [{ id: record.id, name: "mina" }],
+    });
+    expect(await readdir(folder)).toEqual(["data of 두레"]);
+  },
+);
 
 test("a database that does not answer is one sentence and a hint", async () => {
   const result = await dure("postgres://nobody:hunter2@127.0.0.1:1/none", "db", "stats");

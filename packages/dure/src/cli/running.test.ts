@@ -8,6 +8,7 @@ import path from "node:path";
 import { json } from "node:stream/consumers";
 import { fileURLToPath } from "node:url";
 import { afterEach, beforeEach, expect, test } from "vitest";
+import { FULL } from "../kernel/test-tiers.ts";
 import { stopTestServer, testDatabaseUrl } from "../durable/test-database.ts";
 
 const PROGRAM = fileURLToPath(new URL("./main.ts", import.meta.url));
@@ -120,46 +121,57 @@ test("a new team starts, answers, tells its events, and ends with 0 on SIGTERM",
   expect((await finished(started)).exitCode).toBe(0);
 }, 60_000);
 
-test("what a start has compiled is there for the next one, also when it was killed", async () => {
-  const compiled = path.join(folder, "compiled");
-  const started = dure(["start"], team, { LOG_LEVEL: "warn", NODE_COMPILE_CACHE: compiled });
-  await said(started, /demo answers at (http\S+)/);
+test(
+  "what a start has compiled is there for the next one, also when it was killed",
+  { ...FULL, timeout: 60_000 },
+  async () => {
+    const compiled = path.join(folder, "compiled");
+    const started = dure(["start"], team, { LOG_LEVEL: "warn", NODE_COMPILE_CACHE: compiled });
+    await said(started, /demo answers at (http\S+)/);
 
-  await expect
-    .poll(async () => (await readdir(compiled, { recursive: true })).length, { timeout: 20_000 })
-    .toBeGreaterThan(100);
-  started.child.kill("SIGKILL");
-}, 60_000);
+    await expect
+      .poll(async () => (await readdir(compiled, { recursive: true })).length, { timeout: 20_000 })
+      .toBeGreaterThan(100);
+    started.child.kill("SIGKILL");
+  },
+);
 
-test("dev answers with what a file says after it was changed, and waits while it is broken", async () => {
-  const file = path.join(team, "services", "minimal", "service.ts");
-  const source = await readFile(file, "utf8");
-  const dev = dure(["dev"], team, { LOG_LEVEL: "warn" });
-  const waiting = async (count: number): Promise<string> =>
-    (await said(dev, /demo answers at (http\S+)/, count))[1]!;
-  await waiting(1);
+test(
+  "dev answers with what a file says after it was changed, and waits while it is broken",
+  { ...FULL, timeout: 90_000 },
+  async () => {
+    const file = path.join(team, "services", "minimal", "service.ts");
+    const source = await readFile(file, "utf8");
+    const dev = dure(["dev"], team, { LOG_LEVEL: "warn" });
+    const waiting = async (count: number): Promise<string> =>
+      (await said(dev, /demo answers at (http\S+)/, count))[1]!;
+    await waiting(1);
 
-  await writeFile(file, source.replace("agents: { helper }", "agents: { helper: }"));
-  while (!/Waiting for a change/.test(dev.output.stderr)) await once(dev.child.stderr!, "data");
-  await writeFile(file, source.replace("answer.text", '"new words"'));
-  const url = await waiting(2);
+    await writeFile(file, source.replace("agents: { helper }", "agents: { helper: }"));
+    while (!/Waiting for a change/.test(dev.output.stderr)) await once(dev.child.stderr!, "data");
+    await writeFile(file, source.replace("answer.text", '"new words"'));
+    const url = await waiting(2);
 
-  expect(await finished(dure(["chat", "--url", url, "hello"], team))).toMatchObject({
-    exitCode: 0,
-    stdout: expect.stringContaining("new words") as string,
-  });
-  dev.child.kill("SIGTERM");
-  expect((await finished(dev)).exitCode).toBe(0);
-}, 90_000);
+    expect(await finished(dure(["chat", "--url", url, "hello"], team))).toMatchObject({
+      exitCode: 0,
+      stdout: expect.stringContaining("new words") as string,
+    });
+    dev.child.kill("SIGTERM");
+    expect((await finished(dev)).exitCode).toBe(0);
+  },
+);
 
-test("reload takes up agents, services and imports; a running turn and a mistake change nothing", async () => {
-  const gate = path.join(folder, "go");
-  const config = path.join(team, "dure.config.ts");
-  const words = path.join(team, "services", "minimal", "words.ts");
-  await writeFile(words, 'export const WORD = "old";\n');
-  await writeFile(
-    path.join(team, "services", "minimal", "service.ts"),
-    `
+test(
+  "reload takes up agents, services and imports; a running turn and a mistake change nothing",
+  { ...FULL, timeout: 120_000 },
+  async () => {
+    const gate = path.join(folder, "go");
+    const config = path.join(team, "dure.config.ts");
+    const words = path.join(team, "services", "minimal", "words.ts");
+    await writeFile(words, 'export const WORD = "old";\n');
+    await writeFile(
+      path.join(team, "services", "minimal", "service.ts"),
+      `
     import { existsSync } from "node:fs";
     import { setTimeout } from "node:timers/promises";
     import { defineService, flow } from "dure";
@@ -168,120 +180,128 @@ test("reload takes up agents, services and imports; a running turn and a mistake
       while (turn.message === "wait" && !existsSync(${JSON.stringify(gate)})) await setTimeout(20);
       return turn.done({ message: WORD });
     }) } });`,
-  );
-  const started = dure(["start"], team, { LOG_LEVEL: "warn" });
-  const [, url] = await said(started, /demo answers at (http\S+)/);
-  const say = async (text: string): Promise<string> =>
-    (
-      await finished(dure(["chat", "--url", url!, "--service", "minimal", text], team))
-    ).stdout.trim();
-  const agentIds = async (): Promise<string[]> =>
-    (
-      (await (await fetch(`${url}/v1/agents`)).json()) as {
-        items: { id: string; accounts: { state: string }[] }[];
-      }
-    ).items.map(({ id, accounts }) => `${id} ${accounts[0]?.state}`);
+    );
+    const started = dure(["start"], team, { LOG_LEVEL: "warn" });
+    const [, url] = await said(started, /demo answers at (http\S+)/);
+    const say = async (text: string): Promise<string> =>
+      (
+        await finished(dure(["chat", "--url", url!, "--service", "minimal", text], team))
+      ).stdout.trim();
+    const agentIds = async (): Promise<string[]> =>
+      (
+        (await (await fetch(`${url}/v1/agents`)).json()) as {
+          items: { id: string; accounts: { state: string }[] }[];
+        }
+      ).items.map(({ id, accounts }) => `${id} ${accounts[0]?.state}`);
 
-  const waiting = say("wait");
-  expect(await say("hello")).toBe("old");
-  await writeFile(words, 'export const WORD = "new";\n');
-  const source = await readFile(config, "utf8");
-  await writeFile(
-    config,
-    source.replace(
-      "agents: {",
-      'limits: { chainDepth: 3 },\n  agents: {\n    juno: { displayName: "Juno" },',
-    ),
-  );
-  const reloaded = await finished(dure(["reload", "--url", url!], team));
+    const waiting = say("wait");
+    expect(await say("hello")).toBe("old");
+    await writeFile(words, 'export const WORD = "new";\n');
+    const source = await readFile(config, "utf8");
+    await writeFile(
+      config,
+      source.replace(
+        "agents: {",
+        'limits: { chainDepth: 3 },\n  agents: {\n    juno: { displayName: "Juno" },',
+      ),
+    );
+    const reloaded = await finished(dure(["reload", "--url", url!], team));
 
-  expect(reloaded).toMatchObject({
-    exitCode: 0,
-    stdout: "services minimal, juno, mina, theo\nagents juno, mina, theo\n",
-    stderr: "Changed, and as before until a restart: limits\n",
-  });
-  expect([await say("hello"), await agentIds()]).toEqual([
-    "new",
-    ["juno ready", "mina ready", "theo ready"],
-  ]);
-  await writeFile(gate, "");
-  expect(await waiting).toBe("old");
-
-  await writeFile(
-    config,
-    source.replace("agents: {", 'agents: {\n    ghost: { servce: "minimal" },'),
-  );
-  const refused = await finished(dure(["reload", "--url", url!], team));
-  expect(refused).toMatchObject({
-    exitCode: 2,
-    stderr: expect.stringContaining("servce") as string,
-  });
-  expect([await say("hello"), await agentIds()]).toEqual([
-    "new",
-    ["juno ready", "mina ready", "theo ready"],
-  ]);
-  started.child.kill("SIGTERM");
-  expect((await finished(started)).exitCode).toBe(0);
-}, 120_000);
-
-test("with the file of the guide, a turn arrives at a collector as one trace of the GenAI conventions", async () => {
-  const guide = await readFile(
-    new URL("../../../../docs/guides/observability.md", import.meta.url),
-    "utf8",
-  );
-  await writeFile(path.join(team, "otel.mjs"), /```js\n(.*?)```/s.exec(guide)![1]!);
-  const received: { path: string; body: OtlpTraces }[] = [];
-  await using collector = createServer((request, response) => {
-    void json(request).then((body) => {
-      received.push({ path: request.url!, body: body as OtlpTraces });
-      response.writeHead(200, { "content-type": "application/json" }).end("{}");
+    expect(reloaded).toMatchObject({
+      exitCode: 0,
+      stdout: "services minimal, juno, mina, theo\nagents juno, mina, theo\n",
+      stderr: "Changed, and as before until a restart: limits\n",
     });
-  }).listen(0, "127.0.0.1");
-  await once(collector, "listening");
-  const started = dure(["start"], team, {
-    LOG_LEVEL: "warn",
-    NODE_OPTIONS: "--import ./otel.mjs",
-    OTEL_SERVICE_NAME: "demo",
-    OTEL_EXPORTER_OTLP_ENDPOINT: `http://127.0.0.1:${(collector.address() as AddressInfo).port}`,
-  });
-  const [, url] = await said(started, /demo answers at (http\S+)/);
+    expect([await say("hello"), await agentIds()]).toEqual([
+      "new",
+      ["juno ready", "mina ready", "theo ready"],
+    ]);
+    await writeFile(gate, "");
+    expect(await waiting).toBe("old");
 
-  await finished(
-    dure(["chat", "--url", url!, "--service", "minimal", "--session", "mina", "hello there"], team),
-  );
-  started.child.kill("SIGTERM"); // what is in the batch leaves before the end
-  expect((await finished(started)).exitCode).toBe(0);
-  collector.closeAllConnections();
+    await writeFile(
+      config,
+      source.replace("agents: {", 'agents: {\n    ghost: { servce: "minimal" },'),
+    );
+    const refused = await finished(dure(["reload", "--url", url!], team));
+    expect(refused).toMatchObject({
+      exitCode: 2,
+      stderr: expect.stringContaining("servce") as string,
+    });
+    expect([await say("hello"), await agentIds()]).toEqual([
+      "new",
+      ["juno ready", "mina ready", "theo ready"],
+    ]);
+    started.child.kill("SIGTERM");
+    expect((await finished(started)).exitCode).toBe(0);
+  },
+);
 
-  expect(new Set(received.map((one) => one.path))).toEqual(new Set(["/v1/traces"]));
-  const [resource] = received[0]!.body.resourceSpans;
-  const spans = received.flatMap(({ body }) =>
-    body.resourceSpans.flatMap(({ scopeSpans }) =>
-      scopeSpans.flatMap((scoped) => (scoped.scope.name === "dure" ? scoped.spans : [])),
-    ),
-  );
-  const span = spans.find(({ name }) => name === "chat echo");
-  const parentOf = (child = span): typeof span =>
-    spans.find(({ spanId }) => spanId === child?.parentSpanId);
-  expect(resource!.resource.attributes).toContainEqual({
-    key: "service.name",
-    value: { stringValue: "demo" },
-  });
-  expect([
-    parentOf()?.name,
-    parentOf(parentOf())?.name,
-    parentOf(parentOf(parentOf()))?.name,
-  ]).toEqual(["invoke_agent helper", "turn minimal", "accept minimal"]);
-  expect(new Set(spans.map(({ traceId }) => traceId)).size).toBe(1);
-  expect(
-    Object.fromEntries(span!.attributes.map(({ key, value }) => [key, Object.values(value)[0]])),
-  ).toMatchObject({
-    "gen_ai.operation.name": "chat",
-    "gen_ai.request.model": "echo",
-    "dure.session": "mina",
-  });
-  expect(JSON.stringify(received)).not.toContain("hello there");
-}, 60_000);
+test(
+  "with the file of the guide, a turn arrives at a collector as one trace of the GenAI conventions",
+  { ...FULL, timeout: 60_000 },
+  async () => {
+    const guide = await readFile(
+      new URL("../../../../docs/guides/observability.md", import.meta.url),
+      "utf8",
+    );
+    await writeFile(path.join(team, "otel.mjs"), /```js\n(.*?)```/s.exec(guide)![1]!);
+    const received: { path: string; body: OtlpTraces }[] = [];
+    await using collector = createServer((request, response) => {
+      void json(request).then((body) => {
+        received.push({ path: request.url!, body: body as OtlpTraces });
+        response.writeHead(200, { "content-type": "application/json" }).end("{}");
+      });
+    }).listen(0, "127.0.0.1");
+    await once(collector, "listening");
+    const started = dure(["start"], team, {
+      LOG_LEVEL: "warn",
+      NODE_OPTIONS: "--import ./otel.mjs",
+      OTEL_SERVICE_NAME: "demo",
+      OTEL_EXPORTER_OTLP_ENDPOINT: `http://127.0.0.1:${(collector.address() as AddressInfo).port}`,
+    });
+    const [, url] = await said(started, /demo answers at (http\S+)/);
+
+    await finished(
+      dure(
+        ["chat", "--url", url!, "--service", "minimal", "--session", "mina", "hello there"],
+        team,
+      ),
+    );
+    started.child.kill("SIGTERM"); // what is in the batch leaves before the end
+    expect((await finished(started)).exitCode).toBe(0);
+    collector.closeAllConnections();
+
+    expect(new Set(received.map((one) => one.path))).toEqual(new Set(["/v1/traces"]));
+    const [resource] = received[0]!.body.resourceSpans;
+    const spans = received.flatMap(({ body }) =>
+      body.resourceSpans.flatMap(({ scopeSpans }) =>
+        scopeSpans.flatMap((scoped) => (scoped.scope.name === "dure" ? scoped.spans : [])),
+      ),
+    );
+    const span = spans.find(({ name }) => name === "chat echo");
+    const parentOf = (child = span): typeof span =>
+      spans.find(({ spanId }) => spanId === child?.parentSpanId);
+    expect(resource!.resource.attributes).toContainEqual({
+      key: "service.name",
+      value: { stringValue: "demo" },
+    });
+    expect([
+      parentOf()?.name,
+      parentOf(parentOf())?.name,
+      parentOf(parentOf(parentOf()))?.name,
+    ]).toEqual(["invoke_agent helper", "turn minimal", "accept minimal"]);
+    expect(new Set(spans.map(({ traceId }) => traceId)).size).toBe(1);
+    expect(
+      Object.fromEntries(span!.attributes.map(({ key, value }) => [key, Object.values(value)[0]])),
+    ).toMatchObject({
+      "gen_ai.operation.name": "chat",
+      "gen_ai.request.model": "echo",
+      "dure.session": "mina",
+    });
+    expect(JSON.stringify(received)).not.toContain("hello there");
+  },
+);
 
 test("beyond this machine it starts only when there is a token, and says how to make one", async () => {
   const alone = await finished(dure(["start"], team, { HOST: "0.0.0.0", LOG_LEVEL: "warn" }));

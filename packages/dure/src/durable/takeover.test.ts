@@ -1,4 +1,5 @@
 import { expect, test, vi } from "vitest";
+import { FULL } from "../kernel/test-tiers.ts";
 import { systemClock, type Clock } from "../kernel/clock.ts";
 import { silentLogger } from "../kernel/logger.ts";
 import { FRESH_MS } from "./lease-proof.ts";
@@ -421,7 +422,7 @@ test.for([
     "epoch = epoch + 1, ended_at = clock_timestamp(), ended_because = 'silent'",
     { epoch: 2, ended: true },
   ],
-] as const)("%s", async ([, change, expected]) => {
+] as const)("%s", FULL, async ([, change, expected]) => {
   await using db = await testDatabase();
   await addSilent(db);
   await using us = await joinTeam(db.url);

@@ -2,6 +2,7 @@ import { once } from "node:events";
 import { createServer } from "node:http";
 import type { AddressInfo } from "node:net";
 import { expect, test } from "vitest";
+import { FULL } from "../kernel/test-tiers.ts";
 import { codeOf, DureError } from "../kernel/errors.ts";
 import { offlineModel } from "../models/offline.ts";
 import { AgentResult, chatAgent, customAgent } from "./agent.ts";
@@ -865,34 +866,38 @@ test("a turn whose records the database refuses ends without them, and a person 
   expect((await t.engine.turn({ session: "s1", message: "go" }).done).message).toBe("3");
 });
 
-test("a turn whose end cannot be written is led again later and later, and ends when it can", async () => {
-  const service = defineService({
-    name: "steps",
-    agents: {},
-    flows: { DEFAULT: flow(async (turn) => turn.done({ message: "ok" })) },
-  });
-  await using t = await startTestEngine(service);
-  await t.database.query({
-    text: "alter table dure.turns add constraint refused check (status <> 'done') not valid",
-  });
-  const { turnId } = await t.engine.accept({ session: "s1", message: "go" });
-  const lives = async (): Promise<number> =>
-    (
-      await t.database.query<{ epoch: number }>(
-        { text: "select epoch from dure.turns where id = $1" },
-        [turnId],
-      )
-    )[0]!.epoch;
+test(
+  "a turn whose end cannot be written is led again later and later, and ends when it can",
+  FULL,
+  async () => {
+    const service = defineService({
+      name: "steps",
+      agents: {},
+      flows: { DEFAULT: flow(async (turn) => turn.done({ message: "ok" })) },
+    });
+    await using t = await startTestEngine(service);
+    await t.database.query({
+      text: "alter table dure.turns add constraint refused check (status <> 'done') not valid",
+    });
+    const { turnId } = await t.engine.accept({ session: "s1", message: "go" });
+    const lives = async (): Promise<number> =>
+      (
+        await t.database.query<{ epoch: number }>(
+          { text: "select epoch from dure.turns where id = $1" },
+          [turnId],
+        )
+      )[0]!.epoch;
 
-  const startedAt = performance.now();
-  await expect.poll(lives, { timeout: 20_000 }).toBeGreaterThanOrEqual(3); // after one second, and two more
-  expect(performance.now() - startedAt).toBeGreaterThan(2_500);
-  await t.database.query({ text: "alter table dure.turns drop constraint refused" });
+    const startedAt = performance.now();
+    await expect.poll(lives, { timeout: 20_000 }).toBeGreaterThanOrEqual(3); // after one second, and two more
+    expect(performance.now() - startedAt).toBeGreaterThan(2_500);
+    await t.database.query({ text: "alter table dure.turns drop constraint refused" });
 
-  let last;
-  for await (const { event } of t.engine.read(turnId)) last = event;
-  expect(last).toMatchObject({ type: "DONE" }); // in the middle of a life, with its error
-});
+    let last;
+    for await (const { event } of t.engine.read(turnId)) last = event;
+    expect(last).toMatchObject({ type: "DONE" }); // in the middle of a life, with its error
+  },
+);
 
 test("a turn of an older version ends with TURN_DIVERGED unless its handler looks at the version", async () => {
   const reached = Promise.withResolvers<void>();

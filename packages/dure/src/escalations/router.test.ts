@@ -4,6 +4,7 @@ import { createServer, type IncomingHttpHeaders } from "node:http";
 import type { AddressInfo } from "node:net";
 import { text } from "node:stream/consumers";
 import { expect, onTestFinished, test } from "vitest";
+import { FULL } from "../kernel/test-tiers.ts";
 import { Outbox } from "../durable/outbox.ts";
 import { testDatabase } from "../durable/test-database.ts";
 import { joinTeam } from "../durable/test-members.ts";
@@ -197,7 +198,7 @@ test("an escalation whose time has passed is dismissed by the sweep, and its lis
   await expect.poll(() => heard, { timeout: 20_000 }).toEqual([`${id} dismissed`]);
 });
 
-test("three processes that sweep at once lead each of a hundred on once", async () => {
+test("three processes that sweep at once lead each of a hundred on once", FULL, async () => {
   const world = await openWorld();
   const processes = await Promise.all([1, 2, 3].map(() => world.process({}, { isRunning: false })));
   const ids = [];

@@ -1,4 +1,5 @@
 import { expect, test } from "vitest";
+import { FULL } from "../kernel/test-tiers.ts";
 import { boundMs } from "../kernel/test-bounds.ts";
 import { z } from "zod";
 import { systemClock, type Clock } from "../kernel/clock.ts";
@@ -1603,46 +1604,50 @@ test.each([
 
 // --- permits
 
-test("of fifty requests to one agent never more than three run, in the order in which they came", async () => {
-  await using db = await testDatabase();
-  let [now, most] = [0, 0];
-  const counting: TestAgent = async () => {
-    most = Math.max(most, ++now);
-    await systemClock.sleep(100); // longer than an order to be taken, so that they pile up
-    now -= 1;
-    return "It takes eleven minutes on this machine.";
-  };
-  const agents = { ruda: talkative, eden: counting };
-  await using one = await startTestTeam({ url: db.url, agents });
-  await using two = await startTestTeam({ url: db.url, agents });
+test(
+  "of fifty requests to one agent never more than three run, in the order in which they came",
+  FULL,
+  async () => {
+    await using db = await testDatabase();
+    let [now, most] = [0, 0];
+    const counting: TestAgent = async () => {
+      most = Math.max(most, ++now);
+      await systemClock.sleep(100); // longer than an order to be taken, so that they pile up
+      now -= 1;
+      return "It takes eleven minutes on this machine.";
+    };
+    const agents = { ruda: talkative, eden: counting };
+    await using one = await startTestTeam({ url: db.url, agents });
+    await using two = await startTestTeam({ url: db.url, agents });
 
-  // One after the other: of two that are asked at once either may have come first.
-  const asked: string[] = [];
-  for (let n = 0; n < 50; n++) {
-    asked.push(
-      (
-        await (n % 2 ? one : two).jobs.ask({
-          requester: "ruda",
-          agent: "eden",
-          message: `What is number ${n}?`,
-          waitSec: 0,
-        })
-      ).jobId!,
+    // One after the other: of two that are asked at once either may have come first.
+    const asked: string[] = [];
+    for (let n = 0; n < 50; n++) {
+      asked.push(
+        (
+          await (n % 2 ? one : two).jobs.ask({
+            requester: "ruda",
+            agent: "eden",
+            message: `What is number ${n}?`,
+            waitSec: 0,
+          })
+        ).jobId!,
+      );
+    }
+
+    await expectSoon(() =>
+      one.database.query({ text: "select from dure.jobs where status = 'COMPLETED'" }),
+    ).toHaveLength(50);
+    expect(most).toBe(3);
+    const started = await one.database.query<{ id: string }>({
+      text: "select id from dure.jobs order by started_at",
+    });
+    expect(started.map(({ id }) => id)).toEqual(asked);
+    expect(await one.database.query({ text: "select id from dure.jobs where has_permit" })).toEqual(
+      [],
     );
-  }
-
-  await expectSoon(() =>
-    one.database.query({ text: "select from dure.jobs where status = 'COMPLETED'" }),
-  ).toHaveLength(50);
-  expect(most).toBe(3);
-  const started = await one.database.query<{ id: string }>({
-    text: "select id from dure.jobs order by started_at",
-  });
-  expect(started.map(({ id }) => id)).toEqual(asked);
-  expect(await one.database.query({ text: "select id from dure.jobs where has_permit" })).toEqual(
-    [],
-  );
-});
+  },
+);
 
 test("who gets no permit in time is blocked; one that was resumed waits for its own without limit", async () => {
   await using db = await testDatabase();

@@ -1,4 +1,5 @@
 import { expect, test } from "vitest";
+import { FULL } from "../kernel/test-tiers.ts";
 import { boundMs } from "../kernel/test-bounds.ts";
 import { z } from "zod";
 import { systemClock } from "../kernel/clock.ts";
@@ -127,7 +128,7 @@ test("a job without progress for an hour of running time is given up, wherever i
   await expectSoon(async () => (await team.jobs.get(fresh)).status).toBe("COMPLETED");
 });
 
-test("neither a jump of the clock nor a long night makes a job late", async () => {
+test("neither a jump of the clock nor a long night makes a job late", FULL, async () => {
   await using db = await testDatabase();
   await using team = await startTestTeam({
     url: db.url,
@@ -443,48 +444,55 @@ test("the question about a job is closed when it was tried again otherwise, or i
   ).toEqual({ [again]: "retried", [gone]: "gone" });
 });
 
-test("an agent whose prompt was changed goes on with the new one; its finished turns stay", async () => {
-  await using db = await testDatabase();
-  const held: TestAgent = (request, context) =>
-    JSON.stringify(request.messages).includes("turn 3 of")
-      ? hanging(request, context)
-      : talkative(request, context);
-  let jobId: string;
-  {
-    await using old = await startTestTeam({
+test(
+  "an agent whose prompt was changed goes on with the new one; its finished turns stay",
+  FULL,
+  async () => {
+    await using db = await testDatabase();
+    const held: TestAgent = (request, context) =>
+      JSON.stringify(request.messages).includes("turn 3 of")
+        ? hanging(request, context)
+        : talkative(request, context);
+    let jobId: string;
+    {
+      await using old = await startTestTeam({
+        url: db.url,
+        agents: { ruda: talkative, eden: held },
+        prompt: "You are as you were.",
+        version: "1",
+      });
+      jobId = (await old.jobs.ask({ ...REQUEST, message: "Let's discuss: it", maxTurns: 4 }))
+        .jobId!;
+      await expectSoon(() => old.asked["eden"]?.length).toBe(2);
+    }
+    const before = await db.database.query({
+      text: "select * from dure.job_turns order by number",
+    });
+    await using team = await startTestTeam({
       url: db.url,
-      agents: { ruda: talkative, eden: held },
-      prompt: "You are as you were.",
+      agents: { ruda: talkative, eden: talkative },
+      prompt: "You are somebody else.",
       version: "1",
     });
-    jobId = (await old.jobs.ask({ ...REQUEST, message: "Let's discuss: it", maxTurns: 4 })).jobId!;
-    await expectSoon(() => old.asked["eden"]?.length).toBe(2);
-  }
-  const before = await db.database.query({ text: "select * from dure.job_turns order by number" });
-  await using team = await startTestTeam({
-    url: db.url,
-    agents: { ruda: talkative, eden: talkative },
-    prompt: "You are somebody else.",
-    version: "1",
-  });
 
-  await expectSoon(async () => (await team.jobs.get(jobId)).status, { timeout: 20_000 }).toBe(
-    "COMPLETED",
-  );
+    await expectSoon(async () => (await team.jobs.get(jobId)).status, { timeout: 20_000 }).toBe(
+      "COMPLETED",
+    );
 
-  expect([
-    before.length,
-    await db.database.query({
-      text: "select * from dure.job_turns where number <= 2 order by number",
-    }),
-  ]).toEqual([2, before]);
-  const [request, ...more] = team.asked["eden"]!;
-  expect([
-    JSON.stringify(request).includes("You are somebody else."),
-    JSON.stringify(request).includes("You are as you were."),
-    more,
-  ]).toEqual([true, false, []]);
-});
+    expect([
+      before.length,
+      await db.database.query({
+        text: "select * from dure.job_turns where number <= 2 order by number",
+      }),
+    ]).toEqual([2, before]);
+    const [request, ...more] = team.asked["eden"]!;
+    expect([
+      JSON.stringify(request).includes("You are somebody else."),
+      JSON.stringify(request).includes("You are as you were."),
+      more,
+    ]).toEqual([true, false, []]);
+  },
+);
 
 test("an attempt whose acceptance was not noted is found by its place in the session", async () => {
   await using db = await testDatabase();

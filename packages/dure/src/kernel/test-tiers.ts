@@ -13,7 +13,7 @@ const TIER = readTier(process.env["DURE_TEST_TIER"]);
 const SAMPLE = Number(process.env["DURE_TEST_SAMPLE"] ?? "1");
 
 /** Marks a test or a group that `npm test` leaves out: `test(name, FULL, run)`. */
-export const FULL = { tags: ["full"] } as const;
+export const FULL: { readonly tags: "full"[] } = { tags: ["full"] };
 
 export interface Sample<Row> {
   readonly rows: readonly Row[];

@@ -9,6 +9,7 @@ import { text } from "node:stream/consumers";
 import { fileURLToPath } from "node:url";
 import { execa } from "execa";
 import { afterAll, beforeAll, expect, test } from "vitest";
+import { FULL } from "../kernel/test-tiers.ts";
 import { testDatabaseUrl } from "../durable/test-database.ts";
 import { systemClock } from "../kernel/clock.ts";
 import type { Strain } from "./test-attacked-server.ts";
@@ -644,6 +645,7 @@ class OtherClient {
 
 test.each(ATTACKS)(
   "attack: $name",
+  { ...FULL, timeout: 60_000 },
   async ({ run, expected, withinMs = Infinity, memory = 128 }) => {
     const other = new OtherClient();
     const control = await other.control();
@@ -671,5 +673,4 @@ test.each(ATTACKS)(
     expect(other.longestMs).toBeLessThan(MAX_WAIT_MS + 20 * control);
     expect(grown).toBeLessThan(memory);
   },
-  60_000,
 );

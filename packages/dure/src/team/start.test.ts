@@ -2,6 +2,7 @@ import { once } from "node:events";
 import { createServer, request as httpRequest } from "node:http";
 import type { AddressInfo } from "node:net";
 import { expect, test } from "vitest";
+import { FULL } from "../kernel/test-tiers.ts";
 import { z } from "zod";
 import type { Database } from "../durable/database.ts";
 import { testDatabase, testDatabaseUrl } from "../durable/test-database.ts";
@@ -75,58 +76,62 @@ test("under DURE_TOKEN an Idempotency-Key holds across a restart and on another 
   expect([await send(beside.team), await send(again.team)]).toEqual([turn, turn]);
 });
 
-test("settings of memory and busy sessions hold for remote services, alone and in a combination", async () => {
-  const gate = Promise.withResolvers<void>();
-  const patient = defineService({
-    name: "desk",
-    agents: {},
-    flows: {
-      DEFAULT: flow(async (turn) => {
-        if (turn.message === "wait") await gate.promise;
-        return turn.done({ message: "Yes." });
-      }),
-    },
-  });
-  await using far = await testDatabaseUrl();
-  await using near = await testDatabaseUrl();
-  await using there = await start(far.url, { services: { desk: patient } });
-  const away = remoteService(there.team.url, { name: "away" });
-  const both = combineServices({
-    name: "both",
-    services: [away, desk],
-    router: keywordRouter({ rules: [], default: "away" }),
-  });
-  await using here = await start(
-    near.url,
-    {
-      services: { both, away },
-      sessions: { busy: "reject" },
-      memory: { summarizeThreshold: 3, keepRecentTurns: 1, maxRawTurns: 2 },
-    },
-    { MEMORY_ENABLE_SUMMARY: "false", DEV_MODE: "true" },
-  );
-  const { url, engine } = here.team;
-  const said = async (session: string): Promise<unknown> => {
-    const { memory } = (await (await fetch(`${url}/v1/agent/debug/${session}`)).json()) as {
-      memory: { raw_history: readonly { role: string; content: string }[] };
+test(
+  "settings of memory and busy sessions hold for remote services, alone and in a combination",
+  FULL,
+  async () => {
+    const gate = Promise.withResolvers<void>();
+    const patient = defineService({
+      name: "desk",
+      agents: {},
+      flows: {
+        DEFAULT: flow(async (turn) => {
+          if (turn.message === "wait") await gate.promise;
+          return turn.done({ message: "Yes." });
+        }),
+      },
+    });
+    await using far = await testDatabaseUrl();
+    await using near = await testDatabaseUrl();
+    await using there = await start(far.url, { services: { desk: patient } });
+    const away = remoteService(there.team.url, { name: "away" });
+    const both = combineServices({
+      name: "both",
+      services: [away, desk],
+      router: keywordRouter({ rules: [], default: "away" }),
+    });
+    await using here = await start(
+      near.url,
+      {
+        services: { both, away },
+        sessions: { busy: "reject" },
+        memory: { summarizeThreshold: 3, keepRecentTurns: 1, maxRawTurns: 2 },
+      },
+      { MEMORY_ENABLE_SUMMARY: "false", DEV_MODE: "true" },
+    );
+    const { url, engine } = here.team;
+    const said = async (session: string): Promise<unknown> => {
+      const { memory } = (await (await fetch(`${url}/v1/agent/debug/${session}`)).json()) as {
+        memory: { raw_history: readonly { role: string; content: string }[] };
+      };
+      return memory.raw_history.flatMap(({ role, content }) => (role === "user" ? [content] : []));
     };
-    return memory.raw_history.flatMap(({ role, content }) => (role === "user" ? [content] : []));
-  };
-  for (const service of ["both", "away"]) {
-    for (const message of ["one", "two", "three"]) {
-      const { turnId } = await engine.accept({ session: service, message, service });
-      for await (const { event } of engine.read(turnId)) {
-        if (event.type === "DONE") expect(event.data.error).toBeUndefined();
+    for (const service of ["both", "away"]) {
+      for (const message of ["one", "two", "three"]) {
+        const { turnId } = await engine.accept({ session: service, message, service });
+        for await (const { event } of engine.read(turnId)) {
+          if (event.type === "DONE") expect(event.data.error).toBeUndefined();
+        }
       }
+      await expect.poll(() => said(service), { timeout: 20_000 }).toEqual(["two", "three"]);
+      await engine.accept({ session: service, message: "wait", service });
+      await expect(
+        engine.accept({ session: service, message: "four", service }),
+      ).rejects.toMatchObject({ code: "SESSION_BUSY" });
     }
-    await expect.poll(() => said(service), { timeout: 20_000 }).toEqual(["two", "three"]);
-    await engine.accept({ session: service, message: "wait", service });
-    await expect(
-      engine.accept({ session: service, message: "four", service }),
-    ).rejects.toMatchObject({ code: "SESSION_BUSY" });
-  }
-  gate.resolve();
-});
+    gate.resolve();
+  },
+);
 
 test("the server keeps what its configuration says: hosts, rates, sizes", async () => {
   await using stored = await testDatabaseUrl();
@@ -179,91 +184,99 @@ test("the server keeps what its configuration says: hosts, rates, sizes", async 
   );
 });
 
-test("whatever is asked with GET, its query is not logged, nor above debug what a person or a model says", async () => {
-  const secret = "비밀번호오칠이사";
-  const lines: { readonly level: string; readonly path: unknown; readonly text: string }[] = [];
-  const write = (level: string) => (fields: object, message: string) =>
-    void lines.push({
-      level,
-      path: (fields as { path?: unknown }).path,
-      text: JSON.stringify({ ...fields, message }),
-    });
-  const logger: Logger = {
-    debug: write("debug"),
-    info: write("info"),
-    warn: write("warn"),
-    error: write("error"),
-  };
-  const model = offlineModel("echo", (request) => ({
-    text: `You said: ${request.messages.map((message) => ("text" in message ? message.text : "")).join(" ")}`,
-  }));
-  await using stored = await testDatabaseUrl();
-  await using started = await start(
-    stored.url,
-    { agents: { ruda: {} }, model: "offline:echo", offlineModels: [model] },
-    { DEV_MODE: "true" },
-    logger,
-  );
-  const { url } = started.team;
-  const document = (await (await fetch(`${url}/openapi.json`)).json()) as {
-    paths: Record<string, Record<string, { parameters?: readonly { in: string; name: string }[] }>>;
-  };
-  const asked: string[] = [];
-  const ask = async (path: string, query: string): Promise<void> => {
-    using leave = new (class extends AbortController {
-      [Symbol.dispose](): void {
-        this.abort();
-      }
-    })();
-    await fetch(`${url}${path}?${query}`, { signal: leave.signal });
-    asked.push(path);
-  };
-
-  for (const [pattern, { get }] of Object.entries(document.paths)) {
-    if (!get) continue;
-    const path = pattern.replaceAll(/\{\w+\}/g, "x");
-    const named = (get.parameters ?? []).flatMap(({ in: where, name }) =>
-      where === "query" && name !== "session_id" && name !== "service"
-        ? [`${name}=${encodeURIComponent(secret)}`]
-        : [],
+test(
+  "whatever is asked with GET, its query is not logged, nor above debug what a person or a model says",
+  FULL,
+  async () => {
+    const secret = "비밀번호오칠이사";
+    const lines: { readonly level: string; readonly path: unknown; readonly text: string }[] = [];
+    const write = (level: string) => (fields: object, message: string) =>
+      void lines.push({
+        level,
+        path: (fields as { path?: unknown }).path,
+        text: JSON.stringify({ ...fields, message }),
+      });
+    const logger: Logger = {
+      debug: write("debug"),
+      info: write("info"),
+      warn: write("warn"),
+      error: write("error"),
+    };
+    const model = offlineModel("echo", (request) => ({
+      text: `You said: ${request.messages.map((message) => ("text" in message ? message.text : "")).join(" ")}`,
+    }));
+    await using stored = await testDatabaseUrl();
+    await using started = await start(
+      stored.url,
+      { agents: { ruda: {} }, model: "offline:echo", offlineModels: [model] },
+      { DEV_MODE: "true" },
+      logger,
     );
-    await ask(path, [`session_id=mina&other=${encodeURIComponent(secret)}`, ...named].join("&"));
-  }
-  await ask("/v1/agent/chat/stream", `session_id=mina&message=${encodeURIComponent(secret)}`);
-  await ask("/nowhere", encodeURIComponent(secret));
-  await ask("/v1/services", `${encodeURIComponent(secret)}=%E0%A4%A`);
-  await fetch(`${url}/v1/agent/chat`, {
-    method: "POST",
-    headers: { "content-type": "application/json" },
-    body: JSON.stringify({ session_id: "juno", message: secret }),
-  });
+    const { url } = started.team;
+    const document = (await (await fetch(`${url}/openapi.json`)).json()) as {
+      paths: Record<
+        string,
+        Record<string, { parameters?: readonly { in: string; name: string }[] }>
+      >;
+    };
+    const asked: string[] = [];
+    const ask = async (path: string, query: string): Promise<void> => {
+      using leave = new (class extends AbortController {
+        [Symbol.dispose](): void {
+          this.abort();
+        }
+      })();
+      await fetch(`${url}${path}?${query}`, { signal: leave.signal });
+      asked.push(path);
+    };
 
-  await expect
-    .poll(() => asked.filter((path) => !lines.some((line) => line.path === path)), {
-      timeout: 20_000,
-    })
-    .toEqual([]);
-  expect(asked).toEqual(
-    expect.arrayContaining([
-      "/v1/agent/chat/stream",
-      "/v1/events",
-      "/v1/rooms",
-      "/v1/jobs",
-      "/v1/plans",
-      "/v1/escalations",
-    ]),
-  );
-  const said = [secret, encodeURIComponent(secret)];
-  expect(
-    lines.filter(
-      ({ level, path, text }) =>
-        (path !== undefined || level !== "debug") && said.some((words) => text.includes(words)),
-    ),
-  ).toEqual([]);
-});
+    for (const [pattern, { get }] of Object.entries(document.paths)) {
+      if (!get) continue;
+      const path = pattern.replaceAll(/\{\w+\}/g, "x");
+      const named = (get.parameters ?? []).flatMap(({ in: where, name }) =>
+        where === "query" && name !== "session_id" && name !== "service"
+          ? [`${name}=${encodeURIComponent(secret)}`]
+          : [],
+      );
+      await ask(path, [`session_id=mina&other=${encodeURIComponent(secret)}`, ...named].join("&"));
+    }
+    await ask("/v1/agent/chat/stream", `session_id=mina&message=${encodeURIComponent(secret)}`);
+    await ask("/nowhere", encodeURIComponent(secret));
+    await ask("/v1/services", `${encodeURIComponent(secret)}=%E0%A4%A`);
+    await fetch(`${url}/v1/agent/chat`, {
+      method: "POST",
+      headers: { "content-type": "application/json" },
+      body: JSON.stringify({ session_id: "juno", message: secret }),
+    });
+
+    await expect
+      .poll(() => asked.filter((path) => !lines.some((line) => line.path === path)), {
+        timeout: 20_000,
+      })
+      .toEqual([]);
+    expect(asked).toEqual(
+      expect.arrayContaining([
+        "/v1/agent/chat/stream",
+        "/v1/events",
+        "/v1/rooms",
+        "/v1/jobs",
+        "/v1/plans",
+        "/v1/escalations",
+      ]),
+    );
+    const said = [secret, encodeURIComponent(secret)];
+    expect(
+      lines.filter(
+        ({ level, path, text }) =>
+          (path !== undefined || level !== "debug") && said.some((words) => text.includes(words)),
+      ),
+    ).toEqual([]);
+  },
+);
 
 test.each(["openai", "anthropic"])(
   "keys and tokens are not logged, stored or told, also when %s says a key back to us",
+  FULL,
   async (provider) => {
     const key = "key-47110815-of-nobody-else";
     const lines: string[] = [];

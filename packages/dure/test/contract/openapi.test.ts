@@ -1,6 +1,7 @@
 import { subscribe, unsubscribe } from "node:diagnostics_channel";
 import type { IncomingMessage, ServerResponse } from "node:http";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import { FULL } from "../../src/kernel/test-tiers.ts";
 import {
   ContractProxy,
   operationsOf,
@@ -307,7 +308,7 @@ describe("good calls", () => {
 
   test(
     "a plan is looked at and run, its run watched and merged",
-    { timeout: 120_000 },
+    { ...FULL, timeout: 120_000 },
     async () => {
       await expectGood("GET /v1/plans", 200);
       await expectGood("GET /v1/plans/greet", 200);
@@ -355,7 +356,7 @@ describe("good calls", () => {
     },
   );
 
-  test("a run is steered", { timeout: 120_000 }, async () => {
+  test("a run is steered", { ...FULL, timeout: 120_000 }, async () => {
     const { id } = (
       await expectGood("POST /v1/runs", 202, { body: { plan: "steer", only: ["bad", "hold"] } })
     ).body as { id: string };
@@ -618,46 +619,50 @@ test("refusals that need something before them are documented as well", async ()
   });
 });
 
-test("a wrong word in the document is reported, on the way in and on the way out", async () => {
-  const tampered = structuredClone(document) as {
-    paths: Record<string, Record<string, { responses: Record<string, object> }>>;
-  };
-  tampered.paths["/v1/me"]!["get"]!.responses["200"] = {
-    description: "Wrong.",
-    content: {
-      "application/json": {
-        schema: {
-          type: "object",
-          required: ["shoe_size"],
-          properties: { locale: { type: "integer" } },
+test(
+  "a wrong word in the document is reported, on the way in and on the way out",
+  { ...FULL, timeout: 60_000 },
+  async () => {
+    const tampered = structuredClone(document) as {
+      paths: Record<string, Record<string, { responses: Record<string, object> }>>;
+    };
+    tampered.paths["/v1/me"]!["get"]!.responses["200"] = {
+      description: "Wrong.",
+      content: {
+        "application/json": {
+          schema: {
+            type: "object",
+            required: ["shoe_size"],
+            properties: { locale: { type: "integer" } },
+          },
         },
       },
-    },
-  };
-  delete tampered.paths["/v1/services"]!["get"]!.responses["401"];
-  await using other = await ContractProxy.start({ document: tampered, upstream: team.url });
+    };
+    delete tampered.paths["/v1/services"]!["get"]!.responses["401"];
+    await using other = await ContractProxy.start({ document: tampered, upstream: team.url });
 
-  const me = await other.call("GET", "/v1/me", {
-    headers: { authorization: `Bearer ${team.admin}` },
-  });
-  const services = await other.call("GET", "/v1/services");
-  const sessions = await other.call("GET", "/v1/agent/sessions?limit=many", {
-    headers: { authorization: `Bearer ${team.admin}` },
-  });
+    const me = await other.call("GET", "/v1/me", {
+      headers: { authorization: `Bearer ${team.admin}` },
+    });
+    const services = await other.call("GET", "/v1/services");
+    const sessions = await other.call("GET", "/v1/agent/sessions?limit=many", {
+      headers: { authorization: `Bearer ${team.admin}` },
+    });
 
-  expect(me.status).toBe(200);
-  expect(me.violations.map(({ message }) => message)).toEqual([
-    expect.stringContaining("shoe_size"),
-    expect.stringContaining("integer"),
-  ]);
-  expect(services.violations.map(({ location: [where] }) => where)).toEqual([
-    "request",
-    "response",
-  ]);
-  expect(sessions.violations.map(({ location }) => location.join("."))).toEqual([
-    "request.query.limit",
-  ]);
-}, 60_000);
+    expect(me.status).toBe(200);
+    expect(me.violations.map(({ message }) => message)).toEqual([
+      expect.stringContaining("shoe_size"),
+      expect.stringContaining("integer"),
+    ]);
+    expect(services.violations.map(({ location: [where] }) => where)).toEqual([
+      "request",
+      "response",
+    ]);
+    expect(sessions.violations.map(({ location }) => location.join("."))).toEqual([
+      "request.query.limit",
+    ]);
+  },
+);
 
 test("the event log keeps its contract to its end, which comes with the server's", async () => {
   const open = reached("/v1/events");

@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, beforeEach, expect, test } from "vitest";
-import { sampled } from "../../src/kernel/test-tiers.ts";
+import { FULL, sampled } from "../../src/kernel/test-tiers.ts";
 import { expectTransferred, expectWholeStream } from "./checks.ts";
 import { killAt } from "./kill-row.ts";
 import {
@@ -103,30 +103,34 @@ test.each(SEEDS.rows)(
   },
 );
 
-test("killed three times in one turn it ends once and whole", { timeout: 240_000 }, async () => {
-  await world.reset();
-  const session = world.newSession();
-  const first = world.provider.hold("intent", "before");
-  const reader = world.send(
-    { session, text: "홍길동에게 5만원 바로 보내줘", key: "thrice" },
-    () => server.url,
-  );
-  for (const held of [
-    () => first,
-    () => world.provider.hold("slots", "before"),
-    () => world.provider.hold("receipt", "middle"),
-  ]) {
-    const point = held();
-    await within(point, "the point was not reached", () => server.log);
-    await server.kill();
-    server = world.serve();
-  }
-  const done = await within(reader.done, "the turn did not end", () => server.log);
+test(
+  "killed three times in one turn it ends once and whole",
+  { ...FULL, timeout: 240_000 },
+  async () => {
+    await world.reset();
+    const session = world.newSession();
+    const first = world.provider.hold("intent", "before");
+    const reader = world.send(
+      { session, text: "홍길동에게 5만원 바로 보내줘", key: "thrice" },
+      () => server.url,
+    );
+    for (const held of [
+      () => first,
+      () => world.provider.hold("slots", "before"),
+      () => world.provider.hold("receipt", "middle"),
+    ]) {
+      const point = held();
+      await within(point, "the point was not reached", () => server.log);
+      await server.kill();
+      server = world.serve();
+    }
+    const done = await within(reader.done, "the turn did not end", () => server.log);
 
-  await expectTransferred(world, session, reader.turnId!, done);
-  expect(world.provider.counts).toEqual({ intent: 2, slots: 2, receipt: 2 });
-  await expectWholeStream(world, reader);
-});
+    await expectTransferred(world, session, reader.turnId!, done);
+    expect(world.provider.counts).toEqual({ intent: 2, slots: 2, receipt: 2 });
+    await expectWholeStream(world, reader);
+  },
+);
 
 test(
   "a turn that waits for a new process goes on without any caller",

@@ -1,4 +1,5 @@
 import { afterAll, beforeAll, expect, test } from "vitest";
+import { FULL } from "../../src/kernel/test-tiers.ts";
 import { expectTransferred, expectWholeStream } from "./checks.ts";
 import { within, type ServerProcess } from "./server-process.ts";
 import { printTable, type Row } from "./table.ts";
@@ -66,11 +67,15 @@ test.each(TURN_STATEMENTS)(
   },
 );
 
-test("a turn outlives a cut of every connection at once", { timeout: 1_800_000 }, async () => {
-  for (const n of chosen(messages).filter((_, index) => isLong || index % 4 === 1)) {
-    await expectWholeAfterCut(n, ofTurn, { everyLine: true });
-  }
-});
+test(
+  "a turn outlives a cut of every connection at once",
+  { ...FULL, timeout: 1_800_000 },
+  async () => {
+    for (const n of chosen(messages).filter((_, index) => isLong || index % 4 === 1)) {
+      await expectWholeAfterCut(n, ofTurn, { everyLine: true });
+    }
+  },
+);
 
 /** The last one here: it kills the server. */
 test(

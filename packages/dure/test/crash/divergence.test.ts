@@ -1,4 +1,5 @@
 import { afterAll, beforeAll, expect, test } from "vitest";
+import { FULL } from "../../src/kernel/test-tiers.ts";
 import { expectWholeStream } from "./checks.ts";
 import { within } from "./server-process.ts";
 import { printTable, type Row } from "./table.ts";
@@ -24,7 +25,7 @@ test.each<[Variant, string]>([
   ["next-version", "a raised version"],
 ])(
   "a handler with %s (%s) ends the turn as TURN_DIVERGED and loses nothing",
-  { timeout: 180_000 },
+  { ...FULL, timeout: 180_000 },
   async (variant, what) => {
     world.provider.reset();
     const session = world.newSession();

@@ -3,7 +3,7 @@ import { createServer } from "node:http";
 import type { AddressInfo } from "node:net";
 import { fileURLToPath } from "node:url";
 import { expect, onTestFinished, test } from "vitest";
-import { sampled } from "../../src/kernel/test-tiers.ts";
+import { FULL, sampled } from "../../src/kernel/test-tiers.ts";
 import { Database } from "../../src/durable/database.ts";
 import { testDatabaseUrl } from "../../src/durable/test-database.ts";
 import { raiseEscalations } from "../../src/escalations/inbox.ts";
@@ -74,7 +74,7 @@ test.each(KILLS.rows)(
 
 test(
   "kill -9 while the operator's decision is being written: it holds once, and no person is told",
-  { timeout: 120_000 },
+  { ...FULL, timeout: 120_000 },
   async () => {
     const world = await openWorld();
     const first = world.serve();

@@ -1,5 +1,5 @@
 import { expect, test } from "vitest";
-import { sampled } from "../../src/kernel/test-tiers.ts";
+import { FULL, sampled } from "../../src/kernel/test-tiers.ts";
 import { boundMs } from "../../src/kernel/test-bounds.ts";
 import type { AskRequest } from "../../src/jobs/ask.ts";
 import type { ProxiedStatement } from "../../src/testing/postgres-proxy.ts";
@@ -197,7 +197,7 @@ const OF_JOB: ReadonlySet<string> = new Set([
 
 test(
   "the connection cut behind any message, the exchange goes on by itself",
-  { timeout: 240_000 },
+  { ...FULL, timeout: 240_000 },
   async () => {
     for (let n = 3; n < 140; n += isLong ? 1 : 34) {
       await using world = await JobsWorld.start();
@@ -236,7 +236,7 @@ test(
 
 test(
   "a frozen process loses its jobs, and writes nothing when it wakes",
-  { timeout: 120_000 },
+  { ...FULL, timeout: 120_000 },
   async () => {
     await using world = await JobsWorld.start();
     const frozen = world.process({ hold: { turn: 2 } });
@@ -298,7 +298,7 @@ test(
 
 test(
   "a job that kills its process each time is given up after five resumes; the others end",
-  { timeout: 240_000 },
+  { ...FULL, timeout: 240_000 },
   async () => {
     await using world = await JobsWorld.start();
     const settings = { agents: ["ruda", "eden", "seum"], poison: "drink this", delayMs: 30 };
@@ -371,7 +371,7 @@ test("a newer release goes on with what an older one had begun", { timeout: 120_
 
 test(
   "of two hundred running jobs all end after a kill, and the first goes on within two seconds",
-  { timeout: 240_000 },
+  { ...FULL, timeout: 240_000 },
   async () => {
     await using world = await JobsWorld.start();
     const agents = ["ruda", ...Array.from({ length: 70 }, (_, n) => `agent-${n}`)];

@@ -3,6 +3,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { expect, onTestFinished, test } from "vitest";
+import { FULL } from "../../src/kernel/test-tiers.ts";
 import { testDatabase } from "../../src/durable/test-database.ts";
 import { systemClock } from "../../src/kernel/clock.ts";
 import { AcpWorker } from "../../src/plans/workers/acp.ts";
@@ -102,7 +103,7 @@ const PLAN = {
 
 test(
   "real agents: the good one is corrected by its tests, and none that misbehaves touches anything",
-  { timeout: 180_000 },
+  { ...FULL, timeout: 180_000 },
   async () => {
     const stack = new AsyncDisposableStack();
     onTestFinished(() => stack.disposeAsync());

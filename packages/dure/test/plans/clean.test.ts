@@ -2,6 +2,7 @@ import { mkdtemp, readdir, rm, stat, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { expect, onTestFinished, test } from "vitest";
+import { FULL } from "../../src/kernel/test-tiers.ts";
 import { testDatabase } from "../../src/durable/test-database.ts";
 import type { PlanRun } from "../../src/plans/run/run.ts";
 import type { TestRuns } from "../../src/plans/run/test-runs.ts";
@@ -146,7 +147,7 @@ test(
 
 test(
   "who leaves while it cleans gets the run under way cleaned to its end, and no other",
-  { timeout: 90_000 },
+  { ...FULL, timeout: 90_000 },
   async () => {
     const at = await open();
     const [first, second] = [await run(at), await run(at)];
@@ -203,7 +204,7 @@ test(
 
 test(
   "rows of a run stay until it is cleaned; after 90 days its files go without force",
-  { timeout: 90_000 },
+  { ...FULL, timeout: 90_000 },
   async () => {
     let hour = (): void => {};
     const at = await open({ onHourly: (work) => (hour = work) });

@@ -4,6 +4,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { afterAll, beforeAll, expect, test } from "vitest";
+import { FULL } from "../../src/kernel/test-tiers.ts";
 import { startPlanServer, type PlanServer } from "./plan-server.ts";
 
 const PROGRAM = fileURLToPath(new URL("../../src/cli/main.ts", import.meta.url));
@@ -160,7 +161,7 @@ test(
 
 test(
   "plans are listed and shown, a run is followed line by line to its end, looked at and merged",
-  { timeout: 120_000 },
+  { ...FULL, timeout: 120_000 },
   async () => {
     const [list, show, dry] = await Promise.all([
       dure(["plan", "list"]),
@@ -314,7 +315,7 @@ test(
 
 test(
   "a run is steered from the command line, and ends with 1 when it does not end in success",
-  { timeout: 120_000 },
+  { ...FULL, timeout: 120_000 },
   async () => {
     const begun = await dure(["plan", "run", "steer"]);
     const id = begun.stdout.trim();

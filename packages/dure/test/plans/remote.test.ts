@@ -4,6 +4,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { expect, onTestFinished, test } from "vitest";
+import { FULL } from "../../src/kernel/test-tiers.ts";
 import { makeShop } from "../../../../examples/dev-team/repository.ts";
 import { testDatabase } from "../../src/durable/test-database.ts";
 import { parsePlan } from "../../src/plans/plan-file.ts";
@@ -16,7 +17,7 @@ const SCRIPT = fileURLToPath(new URL("dev-team.offline.yaml", PLANS));
 
 test(
   "after the loss of a machine with its disk another one goes on from what was pushed",
-  { timeout: 300_000 },
+  { ...FULL, timeout: 300_000 },
   async () => {
     await using stack = new AsyncDisposableStack();
     const { url } = stack.use(await testDatabase());

@@ -1,6 +1,7 @@
 import { mkdir, rm, symlink, writeFile } from "node:fs/promises";
 import { join, relative } from "node:path";
 import { afterAll, beforeAll, expect, onTestFinished, test } from "vitest";
+import { FULL } from "../../src/kernel/test-tiers.ts";
 import {
   DureClient,
   isRunOver,
@@ -271,7 +272,7 @@ test("only a token with plans:unconfined starts what takes protection away", asy
 
 test(
   "only an admin works on, looks at or merges into a repository that the team has not named",
-  { timeout: 120_000 },
+  { ...FULL, timeout: 120_000 },
   async () => {
     const auth = new MemoryTokenStore();
     await using guarded = await at.serve({ auth });
@@ -392,7 +393,7 @@ test(
 
 test(
   "a run is begun once per key, watched to its end, looked at in every part, and merged",
-  { timeout: 120_000 },
+  { ...FULL, timeout: 120_000 },
   async () => {
     const begin = (more: object = {}): Promise<Response> =>
       at.server.post("/v1/runs", { plan: "shop", ...more }, { "idempotency-key": "once" });
@@ -663,7 +664,7 @@ test(
 
 test.for([1, 3])(
   "the client reads a run once although its connection is cut after %i frames, again and again",
-  { timeout: 120_000 },
+  { ...FULL, timeout: 120_000 },
   async (cut) => {
     const cutting = new DureClient({
       baseUrl: at.server.url,
@@ -687,7 +688,7 @@ test.for([1, 3])(
 
 test(
   "a program asks its partner and the operator during its try, and is answered while it works",
-  { timeout: 90_000 },
+  { ...FULL, timeout: 90_000 },
   async () => {
     const { run } = await followed(await dure.plans.start({ plan: "asking" }));
     const port = await dure.plans.port(run.id, "asking");

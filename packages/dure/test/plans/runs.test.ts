@@ -2,6 +2,7 @@ import { chmod, mkdtemp, readdir, readFile, rm, stat, writeFile } from "node:fs/
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { expect, onTestFinished, test } from "vitest";
+import { FULL } from "../../src/kernel/test-tiers.ts";
 import type { PlanRun } from "../../src/plans/run/run.ts";
 import type { TestRuns } from "../../src/plans/run/test-runs.ts";
 import {
@@ -153,7 +154,7 @@ test(
 
 test(
   "a port that never passes has three tries, asks a person, and goes on with the answer",
-  { timeout: 90_000 },
+  { ...FULL, timeout: 90_000 },
   async () => {
     const wrong = (text: string): string =>
       `{ edits: [{ path: src/price/price.mjs, content: "export const price = () => ` +
@@ -371,7 +372,7 @@ ${stock.map((sum) => `      - edits: [{ path: src/stock/stock.mjs, content: "exp
 
 test(
   "the port that breaks the merged tree goes back to its pair with the output, and then all passes",
-  { timeout: 120_000 },
+  { ...FULL, timeout: 120_000 },
   async () => {
     const { runs, repository } = await open(
       { script: together("have - sold + 1", "have - sold") },
@@ -399,7 +400,7 @@ test(
 
 test(
   "a port that breaks the whole a second time is left out and asks a person; the rest is kept",
-  { timeout: 120_000 },
+  { ...FULL, timeout: 120_000 },
   async () => {
     const { runs, repository } = await open(
       { script: together("have - sold + 1", "have - sold + 2") },
@@ -497,7 +498,7 @@ test(
 
 test(
   "a member asks its partner, who answers while it works, and the words are kept in order",
-  { timeout: 60_000 },
+  { ...FULL, timeout: 60_000 },
   async () => {
     const { runs, repository } = await open({
       script: `ports: { price: { implementer: [{ queries: ["How many digits?"], edits: [{ path: src/price/price.mjs, content: "export const price = (cents) => (cents / 100).toFixed(2);" }] }] } }`,
@@ -550,7 +551,7 @@ test(
 
 test(
   "a person who goes on working meanwhile, with uncommitted files and a new commit, is not disturbed",
-  { timeout: 90_000 },
+  { ...FULL, timeout: 90_000 },
   async () => {
     const { runs, repository } = await open();
     await repository.git("branch", "dure/shop"); // a branch of that name is there already
@@ -646,7 +647,7 @@ ports:
 
 test(
   "every question after a worker's failure has an answer with which its port goes on",
-  { timeout: 180_000 },
+  { ...FULL, timeout: 180_000 },
   async () => {
     const folder = await mkdtemp(join(tmpdir(), "dure-agent-"));
     onTestFinished(() => rm(folder, { recursive: true, force: true }));
@@ -818,7 +819,7 @@ test(
 
 test(
   "what two ports wrote differently is written once by the orchestrator, and can be seen before",
-  { timeout: 180_000 },
+  { ...FULL, timeout: 180_000 },
   async () => {
     const { runs, repository } = await open(
       { script: sharing("{ tokens: 70, edits: [{ path: src/shared.txt, content: a and b }] }") },
@@ -843,7 +844,7 @@ test(
 
 test(
   "an orchestrator that fails has written nothing: a person is asked, and the run goes on",
-  { timeout: 180_000 },
+  { ...FULL, timeout: 180_000 },
   async () => {
     const { runs, repository } = await open(
       {
@@ -887,7 +888,7 @@ test.each([
   ],
 ])(
   "when the base fails the integration too, %s, what succeeded stays as a branch and is tried again",
-  { timeout: 180_000 },
+  { ...FULL, timeout: 180_000 },
   async (_how, integration) => {
     const folder = await mkdtemp(join(tmpdir(), "dure-needs-"));
     await chmod(folder, 0o755); // the commands of a plan are another user than root
@@ -930,7 +931,7 @@ test.each([
 
 test(
   "when the merged tree cannot be set up, what succeeded is kept untried",
-  { timeout: 120_000 },
+  { ...FULL, timeout: 120_000 },
   async () => {
     const { runs, repository } = await open();
     const plan = ONE_PORT(

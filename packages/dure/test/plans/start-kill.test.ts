@@ -5,6 +5,7 @@ import { tmpdir } from "node:os";
 import path from "node:path";
 import { fileURLToPath } from "node:url";
 import { expect, onTestFinished, test } from "vitest";
+import { FULL } from "../../src/kernel/test-tiers.ts";
 import { stopTestServer, testDatabaseUrl } from "../../src/durable/test-database.ts";
 import { killAtOnce } from "./leader-process.ts";
 import { testRepository } from "./real-runs.ts";
@@ -94,7 +95,7 @@ const stepsOf = async (url: string, id: string): Promise<readonly Step[]> =>
 
 test(
   "after kill -9 of dure start in a run, the next start ends it and no ended step begins twice",
-  { timeout: 180_000 },
+  { ...FULL, timeout: 180_000 },
   async () => {
     const stack = new AsyncDisposableStack();
     onTestFinished(() => stack.disposeAsync());

@@ -1,6 +1,7 @@
 import { writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { expect, test } from "vitest";
+import { FULL } from "../../src/kernel/test-tiers.ts";
 import { systemClock } from "../../src/kernel/clock.ts";
 import type { PlatformEvent } from "../../src/kernel/platform-events.ts";
 import type { PlanRun } from "../../src/plans/run/run.ts";
@@ -114,7 +115,7 @@ test(
 
 test(
   "two ports that come to their module at the same moment are tried one after the other",
-  { timeout: 120_000 },
+  { ...FULL, timeout: 120_000 },
   async () => {
     const module = { ...FILES, "src/x/x.txt": "", "src/y/y.txt": "", "src/z/z.txt": "" };
     const same = (port: string): string =>
@@ -155,7 +156,7 @@ test(
 
 test(
   "a check that fails for another port's work names both and costs the new port no try, once",
-  { timeout: 120_000 },
+  { ...FULL, timeout: 120_000 },
   async () => {
     const fits = (port: string): string =>
       `"test ! -e src/shop/c/tax.mjs || test -e src/shop/${port}/fits.txt"`;
@@ -358,7 +359,7 @@ test(
 
 test(
   "of two ports that changed one file only the first is kept without an orchestrator",
-  { timeout: 120_000 },
+  { ...FULL, timeout: 120_000 },
   async () => {
     const files = { ...FILES, "src/common.txt": "base\n" };
     const wants = (port: string): string =>
@@ -445,7 +446,7 @@ test(
 
 test(
   "tokens of a worker that came to no end are counted: out of time, and after a kill",
-  { timeout: 180_000 },
+  { ...FULL, timeout: 180_000 },
   async () => {
     const { runs, repository, home, url } = await open({
       script: "ports: { a: { implementer: [{ tokens: 500, hang: true }] } }",

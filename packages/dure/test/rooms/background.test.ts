@@ -6,6 +6,7 @@ import { tmpdir } from "node:os";
 import path from "node:path";
 import { Client } from "pg";
 import { describe, expect, onTestFinished, test } from "vitest";
+import { FULL } from "../../src/kernel/test-tiers.ts";
 import { eventually } from "../until.ts";
 import {
   chatAgent,
@@ -216,7 +217,7 @@ test(
 
 test(
   "a webhook gets each line once in keyed batches, and four refusals are escalated",
-  { timeout: 90_000 },
+  { ...FULL, timeout: 90_000 },
   async () => {
     const batches: { key: string | undefined; items: { id: string; text: string }[] }[] = [];
     let refuses = false;

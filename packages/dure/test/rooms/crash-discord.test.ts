@@ -1,6 +1,6 @@
 import { fileURLToPath } from "node:url";
 import { expect, onTestFinished, test } from "vitest";
-import { sampled } from "../../src/kernel/test-tiers.ts";
+import { FULL, sampled } from "../../src/kernel/test-tiers.ts";
 import { eventually } from "../until.ts";
 import { Database } from "../../src/durable/database.ts";
 import { testDatabase } from "../../src/durable/test-database.ts";
@@ -121,7 +121,7 @@ test(
 
 test(
   "a silent process: another has its accounts within 10 s, and everything is answered once",
-  { timeout: 120_000 },
+  { ...FULL, timeout: 120_000 },
   async () => {
     const world = await openWorld();
     const { discord, ruda, eden } = world;
@@ -240,7 +240,7 @@ test(
 
 test(
   "of what came while no process lived the newest 100 of each place are read",
-  { timeout: 120_000 },
+  { ...FULL, timeout: 120_000 },
   async () => {
     const world = await openWorld();
     const first = world.serve();
@@ -306,7 +306,7 @@ const WRITING: readonly (readonly [string, (world: World) => Promise<unknown>])[
 
 test.each(WRITING.map((point) => [...point] as const))(
   "kill -9 while an answer is shown as it is written, when %s: it stands once and whole",
-  { timeout: 120_000 },
+  { ...FULL, timeout: 120_000 },
   async (_what, moment) => {
     const world = await openWorld({ TEST_STREAM: "1" });
     const first = world.serve();
@@ -341,7 +341,7 @@ test.each(WRITING.map((point) => [...point] as const))(
 
 test(
   "kill -9 while something is shown that turns out to be no answer: nothing of it remains",
-  { timeout: 120_000 },
+  { ...FULL, timeout: 120_000 },
   async () => {
     const world = await openWorld({ TEST_STREAM: "1" });
     const first = world.serve();

@@ -1,4 +1,5 @@
 import { describe, expect, test } from "vitest";
+import { FULL } from "../../src/kernel/test-tiers.ts";
 import { eventually } from "../until.ts";
 import { systemClock, type Clock } from "../../src/kernel/clock.ts";
 import {
@@ -27,7 +28,7 @@ describe.each(PLATFORM.rows)(
       return { platform, team: await readyTeamOn(platform, options) };
     };
 
-    test("E1 403: no retry, failed at once, an escalation names the place", async () => {
+    test("E1 403: no retry, failed at once, an escalation names the place", FULL, async () => {
       const { team, platform } = await start();
       platform.fail("post", "permission", { agent: "ruda" });
 
@@ -74,7 +75,7 @@ describe.each(PLATFORM.rows)(
       expect(await openTypes(team)).toEqual([]);
     });
 
-    test("E4 5xx: three retries after 1, 2 and 4 s, then failed and escalated", async () => {
+    test("E4 5xx: three retries after 1, 2 and 4 s, then failed and escalated", FULL, async () => {
       const { team, platform } = await start();
       platform.fail("post", "transient", { times: 4, agent: "ruda" });
 
@@ -108,33 +109,37 @@ describe.each(PLATFORM.rows)(
       expect(await platform.shown(team, general)).toEqual(["민준: 안녕", "루다: 루다의 답입니다"]);
     });
 
-    test("E5 no answer in 10 s, four times: failed and escalated, after 40 s and the pauses of E4", async () => {
-      const patience = patienceByHand();
-      const { team, platform } = await start({ outboxClock: patience.clock });
-      platform.fail("post", "hang", { agent: "ruda", times: 5 });
+    test(
+      "E5 no answer in 10 s, four times: failed and escalated, after 40 s and the pauses of E4",
+      FULL,
+      async () => {
+        const patience = patienceByHand();
+        const { team, platform } = await start({ outboxClock: patience.clock });
+        platform.fail("post", "hang", { agent: "ruda", times: 5 });
 
-      await platform.say(team, "안녕");
-      for (let attempt = 1; attempt <= 4; attempt++) {
-        await eventually(async () => {
-          await team.database.query({
-            text: "update dure.outbox set next_at = clock_timestamp() where state = 'pending' and attempts > 0",
-          }); // the pauses are shown by E4
-          expect(platform.posts()).toBe(attempt);
-        });
-        patience.end();
-      }
+        await platform.say(team, "안녕");
+        for (let attempt = 1; attempt <= 4; attempt++) {
+          await eventually(async () => {
+            await team.database.query({
+              text: "update dure.outbox set next_at = clock_timestamp() where state = 'pending' and attempts > 0",
+            }); // the pauses are shown by E4
+            expect(platform.posts()).toBe(attempt);
+          });
+          patience.end();
+        }
 
-      await eventually(async () =>
-        expect(await deliveries(team, general)).toEqual(["sent", "failed"]),
-      );
-      await settled(team);
-      expect(platform.posts()).toBe(4);
-      expect(patience.ended).toEqual([10_000, 10_000, 10_000, 10_000]);
-      expect((await team.inbox.list({ tenant: "", status: "open" })).items).toMatchObject([
-        { type: "delivery", context: { place: general, outcome: "failed", attempts: 4 } },
-      ]);
-      expect(await platform.shown(team, general)).toEqual(["민준: 안녕"]);
-    });
+        await eventually(async () =>
+          expect(await deliveries(team, general)).toEqual(["sent", "failed"]),
+        );
+        await settled(team);
+        expect(platform.posts()).toBe(4);
+        expect(patience.ended).toEqual([10_000, 10_000, 10_000, 10_000]);
+        expect((await team.inbox.list({ tenant: "", status: "open" })).items).toMatchObject([
+          { type: "delivery", context: { place: general, outcome: "failed", attempts: 4 } },
+        ]);
+        expect(await platform.shown(team, general)).toEqual(["민준: 안녕"]);
+      },
+    );
 
     test("a 5xx after the message was made shows it once", async () => {
       const { team, platform } = await start();
@@ -162,19 +167,23 @@ describe.each(PLATFORM.rows)(
       expect(await team.rooms.reader.threads(general, ANONYMOUS)).toHaveLength(1);
     });
 
-    test("an answer that is longer than a room takes is shown as far as it fits, and says how much is missing", async () => {
-      const { team, platform } = await start({ behave: { ruda: () => "가".repeat(120_000) } });
+    test(
+      "an answer that is longer than a room takes is shown as far as it fits, and says how much is missing",
+      FULL,
+      async () => {
+        const { team, platform } = await start({ behave: { ruda: () => "가".repeat(120_000) } });
 
-      await platform.say(team, "길게 말해 줘");
-      await eventually(async () =>
-        expect(await deliveries(team, general)).toEqual(["sent", "sent"]),
-      );
+        await platform.say(team, "길게 말해 줘");
+        await eventually(async () =>
+          expect(await deliveries(team, general)).toEqual(["sent", "sent"]),
+        );
 
-      const { text } = (await team.rooms.reader.messages(general, {})).at(-1)!;
-      expect(text.length).toBeLessThanOrEqual(100_000);
-      const [, kept, missing] = /^(가+)\n… \(뒤의 (\d+)자는 너무 길어 뺐습니다\)$/.exec(text)!;
-      expect(kept!.length + Number(missing)).toBe(120_000);
-    });
+        const { text } = (await team.rooms.reader.messages(general, {})).at(-1)!;
+        expect(text.length).toBeLessThanOrEqual(100_000);
+        const [, kept, missing] = /^(가+)\n… \(뒤의 (\d+)자는 너무 길어 뺐습니다\)$/.exec(text)!;
+        expect(kept!.length + Number(missing)).toBe(120_000);
+      },
+    );
 
     test("an answer in parts is one message: the others hear all of it once, and every guard counts it once", async () => {
       const long = `처음. ${"한 문장입니다. ".repeat(name === "web" ? 11_095 : 700).trim()} 끝.`;

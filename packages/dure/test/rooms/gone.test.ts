@@ -1,4 +1,5 @@
 import { describe, expect, test } from "vitest";
+import { FULL } from "../../src/kernel/test-tiers.ts";
 import { eventually } from "../until.ts";
 import { discordPlatform, type DiscordStage } from "./discord-platform.ts";
 import {
@@ -371,30 +372,34 @@ describe("what is gone on Discord", { timeout: 60_000 }, () => {
     await eventually(async () => expect(await openTypes(team)).toEqual([]));
   });
 
-  test("two threads of one name made within a minute are never taken for each other after a lost answer", async () => {
-    const stage = await discordPlatform();
-    const team = await readyTeamOn(stage, { behave: { eden: silent } });
-    const first = await collaborate(team, "ruda", {
-      targetAgent: "eden",
-      message: "하나",
-      topic: "하나",
-      threadName: "리뷰",
-    });
-    stage.fail("thread", "transient");
+  test(
+    "two threads of one name made within a minute are never taken for each other after a lost answer",
+    FULL,
+    async () => {
+      const stage = await discordPlatform();
+      const team = await readyTeamOn(stage, { behave: { eden: silent } });
+      const first = await collaborate(team, "ruda", {
+        targetAgent: "eden",
+        message: "하나",
+        topic: "하나",
+        threadName: "리뷰",
+      });
+      stage.fail("thread", "transient");
 
-    await team.rooms.collaborate(
-      { agent: "ruda" },
-      { targetAgent: "eden", message: "둘", topic: "둘", threadName: "리뷰" },
-    );
-    await settled(team);
+      await team.rooms.collaborate(
+        { agent: "ruda" },
+        { targetAgent: "eden", message: "둘", topic: "둘", threadName: "리뷰" },
+      );
+      await settled(team);
 
-    expect(await stage.shown(team, first.threadId)).toEqual(["루다: @이든 하나"]);
-    const states = (await team.rooms.reader.threads(GENERAL, ANONYMOUS))
-      .map(({ state }) => state)
-      .sort();
-    expect(states).toEqual(["closed", "open"]);
-    expect(await openTypes(team)).toEqual(["delivery"]);
-  });
+      expect(await stage.shown(team, first.threadId)).toEqual(["루다: @이든 하나"]);
+      const states = (await team.rooms.reader.threads(GENERAL, ANONYMOUS))
+        .map(({ state }) => state)
+        .sort();
+      expect(states).toEqual(["closed", "open"]);
+      expect(await openTypes(team)).toEqual(["delivery"]);
+    },
+  );
 });
 
 describe("a Discord server with an outage", { timeout: 60_000 }, () => {
@@ -405,80 +410,94 @@ describe("a Discord server with an outage", { timeout: 60_000 }, () => {
   const posted = (stage: DiscordStage, since: number): readonly string[] =>
     stage.discord.requests.slice(since).map(({ method, route }) => `${method} ${route}`);
 
-  test("is no loss: places stay as they are, words wait untried, and all comes when it is back", async () => {
-    const stage = await discordPlatform();
-    const { discord, guild, places } = stage;
-    const team = await readyTeamOn(stage, {
-      behave: {
-        ruda: (heard) => (heard.text.includes("거기") ? "여기 있습니다" : silent(heard)),
-        eden: silent,
-        seum: silent,
-      },
-    });
-    const { threadId } = await collaborate(team, "ruda", { targetAgent: "eden", message: "검토" });
-    await settled(team);
+  test(
+    "is no loss: places stay as they are, words wait untried, and all comes when it is back",
+    FULL,
+    async () => {
+      const stage = await discordPlatform();
+      const { discord, guild, places } = stage;
+      const team = await readyTeamOn(stage, {
+        behave: {
+          ruda: (heard) => (heard.text.includes("거기") ? "여기 있습니다" : silent(heard)),
+          eden: silent,
+          seum: silent,
+        },
+      });
+      const { threadId } = await collaborate(team, "ruda", {
+        targetAgent: "eden",
+        message: "검토",
+      });
+      await settled(team);
 
-    discord.setOutage(guild, true);
-    await eventually(async () =>
-      expect(await detailsOf(team)).toEqual([OUTAGE, OUTAGE, OUTAGE, OUTAGE]),
-    );
-    const since = discord.requests.length;
-    const [more, other] = await Promise.all([
-      team.rooms.collaborate(
-        { agent: "ruda" },
-        { targetAgent: "eden", message: "하나 더", threadId },
-      ),
-      team.rooms.collaborate({ agent: "ruda" }, { targetAgent: "seum", message: "새로" }),
-    ]);
-    expect([more, other]).toMatchObject([
-      { ok: true, delivery: "queued" },
-      { ok: true, delivery: "queued", reused: false },
-    ]);
-    stage.person("민준").post(places.general, "거기 있어요?");
-    await eventually(async () =>
+      discord.setOutage(guild, true);
+      await eventually(async () =>
+        expect(await detailsOf(team)).toEqual([OUTAGE, OUTAGE, OUTAGE, OUTAGE]),
+      );
+      const since = discord.requests.length;
+      const [more, other] = await Promise.all([
+        team.rooms.collaborate(
+          { agent: "ruda" },
+          { targetAgent: "eden", message: "하나 더", threadId },
+        ),
+        team.rooms.collaborate({ agent: "ruda" }, { targetAgent: "seum", message: "새로" }),
+      ]);
+      expect([more, other]).toMatchObject([
+        { ok: true, delivery: "queued" },
+        { ok: true, delivery: "queued", reused: false },
+      ]);
+      stage.person("민준").post(places.general, "거기 있어요?");
+      await eventually(async () =>
+        expect(
+          await team.database.query({
+            text: "select attempts from dure.outbox where state = 'pending' and next_at > clock_timestamp() + interval '1 second'",
+          }),
+        ).not.toEqual([]),
+      );
+
+      expect(posted(stage, since)).toEqual([]);
+      expect(Object.values(await accountStates(team))).toEqual([
+        "ready",
+        "ready",
+        "ready",
+        "ready",
+      ]);
+      expect(await openTypes(team)).toEqual([]);
       expect(
-        await team.database.query({
-          text: "select attempts from dure.outbox where state = 'pending' and next_at > clock_timestamp() + interval '1 second'",
-        }),
-      ).not.toEqual([]),
-    );
+        (
+          await team.database.query<{ state: string }>({
+            text: "select distinct state from dure.places",
+          })
+        ).map(({ state }) => state),
+      ).toEqual(["open"]);
+      expect(await participantsOf(team, threadId)).toEqual(["eden", "ruda"]);
+      discord.setOutage(guild, false);
 
-    expect(posted(stage, since)).toEqual([]);
-    expect(Object.values(await accountStates(team))).toEqual(["ready", "ready", "ready", "ready"]);
-    expect(await openTypes(team)).toEqual([]);
-    expect(
-      (
-        await team.database.query<{ state: string }>({
-          text: "select distinct state from dure.places",
-        })
-      ).map(({ state }) => state),
-    ).toEqual(["open"]);
-    expect(await participantsOf(team, threadId)).toEqual(["eden", "ruda"]);
-    discord.setOutage(guild, false);
-
-    await eventually(async () =>
-      expect(await stage.shown(team, GENERAL)).toEqual([
-        "민준: 거기 있어요?",
-        "루다: 여기 있습니다",
-      ]),
-    );
-    await eventually(async () =>
-      expect(await stage.shown(team, threadId)).toEqual([
-        "루다: @이든 검토",
-        "루다: @이든 하나 더",
-      ]),
-    );
-    await eventually(() => expect(discord.threads(places.general)).toHaveLength(2));
-    await eventually(async () => expect(await detailsOf(team)).toEqual([null, null, null, null]));
-    await settled(team);
-    expect(await openTypes(team)).toEqual([]);
-    expect(await requestStates(team)).toEqual(["open", "open", "open"]);
-    expect(
-      discord
-        .threads(places.general)
-        .map((thread) => discord.messages(thread).filter(({ author }) => author === "루다").length),
-    ).toEqual([2, 1]);
-  });
+      await eventually(async () =>
+        expect(await stage.shown(team, GENERAL)).toEqual([
+          "민준: 거기 있어요?",
+          "루다: 여기 있습니다",
+        ]),
+      );
+      await eventually(async () =>
+        expect(await stage.shown(team, threadId)).toEqual([
+          "루다: @이든 검토",
+          "루다: @이든 하나 더",
+        ]),
+      );
+      await eventually(() => expect(discord.threads(places.general)).toHaveLength(2));
+      await eventually(async () => expect(await detailsOf(team)).toEqual([null, null, null, null]));
+      await settled(team);
+      expect(await openTypes(team)).toEqual([]);
+      expect(await requestStates(team)).toEqual(["open", "open", "open"]);
+      expect(
+        discord
+          .threads(places.general)
+          .map(
+            (thread) => discord.messages(thread).filter(({ author }) => author === "루다").length,
+          ),
+      ).toEqual([2, 1]);
+    },
+  );
 
   test("that has one when the team starts is ready all the same, and is read when it comes", async () => {
     const stage = await discordPlatform();
@@ -556,42 +575,48 @@ describe.each(PLATFORM.rows)(
       expect(team.calls("eden") + team.calls("ruda")).toBe(calls);
     });
 
-    test("what waits for an agent that is no longer in the team ends, and the others go on", async () => {
-      const never = Promise.withResolvers<string>();
-      const platform = await makePlatform();
-      const team = await readyTeamOn(platform, { behave: { dajim: () => never.promise } });
-      const { threadId } = await collaborate(team, "ruda", {
-        targetAgent: "dajim",
-        message: "맡아 줘",
-      });
-      await eventually(() => expect(team.calls("dajim")).toBe(1));
-      await team.stop();
+    test(
+      "what waits for an agent that is no longer in the team ends, and the others go on",
+      FULL,
+      async () => {
+        const never = Promise.withResolvers<string>();
+        const platform = await makePlatform();
+        const team = await readyTeamOn(platform, { behave: { dajim: () => never.promise } });
+        const { threadId } = await collaborate(team, "ruda", {
+          targetAgent: "dajim",
+          message: "맡아 줘",
+        });
+        await eventually(() => expect(team.calls("dajim")).toBe(1));
+        await team.stop();
 
-      const second = await teamOn(platform, {
-        on: team,
-        agents: platform.agents.filter(({ id }) => id !== "dajim"),
-      });
-      await eventually(async () =>
+        const second = await teamOn(platform, {
+          on: team,
+          agents: platform.agents.filter(({ id }) => id !== "dajim"),
+        });
+        await eventually(async () =>
+          expect(
+            await second.database.query({
+              text: "select from dure.handlings where state <> 'done'",
+            }),
+          ).toEqual([]),
+        );
         expect(
-          await second.database.query({ text: "select from dure.handlings where state <> 'done'" }),
-        ).toEqual([]),
-      );
-      expect(
-        await second.rooms.collaborate(
+          await second.rooms.collaborate(
+            { agent: "ruda" },
+            { targetAgent: "dajim", message: "거기 있나" },
+          ),
+        ).toMatchObject({ ok: false, code: "AGENT_UNKNOWN" });
+        const asked = await second.rooms.collaborate(
           { agent: "ruda" },
-          { targetAgent: "dajim", message: "거기 있나" },
-        ),
-      ).toMatchObject({ ok: false, code: "AGENT_UNKNOWN" });
-      const asked = await second.rooms.collaborate(
-        { agent: "ruda" },
-        { targetAgent: "eden", message: "대신 해 줘", threadId },
-      );
+          { targetAgent: "eden", message: "대신 해 줘", threadId },
+        );
 
-      expect(asked).toMatchObject({ ok: true });
-      await eventually(async () =>
-        expect((await platform.shown(second, threadId)).at(-2)).toBe("이든: 이든의 답입니다"),
-      );
-    });
+        expect(asked).toMatchObject({ ok: true });
+        await eventually(async () =>
+          expect((await platform.shown(second, threadId)).at(-2)).toBe("이든: 이든의 답입니다"),
+        );
+      },
+    );
 
     test("two mentioned agents that both hand over from one message open one thread each", async () => {
       const handOver =

@@ -1,4 +1,5 @@
 import { describe, expect, test } from "vitest";
+import { FULL } from "../../src/kernel/test-tiers.ts";
 import { eventually } from "../until.ts";
 import { Retention } from "../../src/durable/retention.ts";
 import { systemClock, type Clock } from "../../src/kernel/clock.ts";
@@ -19,6 +20,7 @@ describe("what may have arrived is looked for", { timeout: 120_000 }, () => {
     { what: "a thread", made: THREADS, more: 0, looked: "/guilds/{guild}/threads/active" },
   ])(
     "for as long as the platform says `too often`: $what is found then, and stands there once",
+    FULL,
     async ({ made, more, looked }) => {
       const stage = await discordPlatform();
       const { discord, places } = stage;
@@ -120,7 +122,7 @@ describe(
      */
     const LOOK = { everyMs: 200, most: 50 };
 
-    test("waits for it, and is said there", async () => {
+    test("waits for it, and is said there", FULL, async () => {
       let looks = 0;
       const counting: Clock = {
         ...systemClock,
@@ -151,86 +153,94 @@ describe(
       expect(stage.discord.threads(stage.places.general)).toHaveLength(1);
     });
 
-    test("waits for 10 s and no longer: then it is on record in a thread of its own, which becomes the real", async () => {
-      let looks = 0;
-      const hurried: Clock = {
-        ...systemClock,
-        sleep: (ms, options) => {
-          if (ms !== LOOK.everyMs) return systemClock.sleep(ms, options);
-          looks++;
-          return systemClock.sleep(1, options);
-        },
-      };
-      const { team, threadId, platformId, know } = await writtenIn(hurried);
+    test(
+      "waits for 10 s and no longer: then it is on record in a thread of its own, which becomes the real",
+      FULL,
+      async () => {
+        let looks = 0;
+        const hurried: Clock = {
+          ...systemClock,
+          sleep: (ms, options) => {
+            if (ms !== LOOK.everyMs) return systemClock.sleep(ms, options);
+            looks++;
+            return systemClock.sleep(1, options);
+          },
+        };
+        const { team, threadId, platformId, know } = await writtenIn(hurried);
 
-      const [double] = await eventually(async () => {
-        const places = await placesOf(team, platformId);
-        expect(places).toHaveLength(1);
-        return places;
-      }, LONG);
-      expect(double).not.toBe(threadId);
-      // Each of the four waits by itself; who comes late finds what the first one made.
-      expect(looks).toBeGreaterThanOrEqual(LOOK.most);
-      expect(looks).toBeLessThanOrEqual(LOOK.most * 4);
-      await eventually(async () =>
-        expect((await team.rooms.reader.messages(double!, {})).map(({ text }) => text)).toEqual([
-          "저도 볼게요",
-        ]),
-      );
-      know();
+        const [double] = await eventually(async () => {
+          const places = await placesOf(team, platformId);
+          expect(places).toHaveLength(1);
+          return places;
+        }, LONG);
+        expect(double).not.toBe(threadId);
+        // Each of the four waits by itself; who comes late finds what the first one made.
+        expect(looks).toBeGreaterThanOrEqual(LOOK.most);
+        expect(looks).toBeLessThanOrEqual(LOOK.most * 4);
+        await eventually(async () =>
+          expect((await team.rooms.reader.messages(double!, {})).map(({ text }) => text)).toEqual([
+            "저도 볼게요",
+          ]),
+        );
+        know();
 
-      await eventually(
-        async () =>
-          expect(
-            (await team.rooms.reader.messages(threadId, {})).map(({ text }) => text).sort(),
-          ).toEqual(["<@eden> 검토", "저도 볼게요"]),
-        LONG,
-      );
-      await settled(team);
-      expect(await placesOf(team, platformId)).toEqual([threadId]);
-    });
+        await eventually(
+          async () =>
+            expect(
+              (await team.rooms.reader.messages(threadId, {})).map(({ text }) => text).sort(),
+            ).toEqual(["<@eden> 검토", "저도 볼게요"]),
+          LONG,
+        );
+        await settled(team);
+        expect(await placesOf(team, platformId)).toEqual([threadId]);
+      },
+    );
   },
 );
 
 test.each([
   { after: "within a minute it is sent again without looking", passedMs: 0, looks: false },
   { after: "a minute later it is looked for first", passedMs: 60_000, looks: true },
-])("of a post whose answer was lost: $after", { timeout: 60_000 }, async ({ passedMs, looks }) => {
-  const stage = await discordPlatform();
-  const { discord } = stage;
-  let passed = 0;
-  const team = await readyTeamOn(stage, {
-    clock: { ...systemClock, monotonic: () => systemClock.monotonic() + passed },
-  });
-  const lost = discord.fault(
-    { route: MESSAGES, method: "POST", bot: "루다" },
-    { kind: "5xx", after: "doing it" },
-  );
-  await stage.say(team, "물음");
-  await lost.reached;
-  passed = passedMs;
-  const since = discord.requests.length;
+])(
+  "of a post whose answer was lost: $after",
+  { ...FULL, timeout: 60_000 },
+  async ({ passedMs, looks }) => {
+    const stage = await discordPlatform();
+    const { discord } = stage;
+    let passed = 0;
+    const team = await readyTeamOn(stage, {
+      clock: { ...systemClock, monotonic: () => systemClock.monotonic() + passed },
+    });
+    const lost = discord.fault(
+      { route: MESSAGES, method: "POST", bot: "루다" },
+      { kind: "5xx", after: "doing it" },
+    );
+    await stage.say(team, "물음");
+    await lost.reached;
+    passed = passedMs;
+    const since = discord.requests.length;
 
-  await eventually(
-    async () =>
-      expect(
-        await team.database.query({
-          text: "select delivery from dure.room_messages where author = 'ruda'",
-        }),
-      ).toEqual([{ delivery: "sent" }]),
-    LONG,
-  );
-  await settled(team);
-  const asked = discord.requests
-    .slice(since)
-    .filter(({ route, bot }) => route === MESSAGES && bot === "루다")
-    .map(({ method }) => method);
-  expect(asked).toEqual(looks ? ["GET"] : ["POST"]);
-  expect(await stage.shown(team, "discord:general")).toEqual([
-    "민준: 물음",
-    "루다: 루다의 답입니다",
-  ]);
-});
+    await eventually(
+      async () =>
+        expect(
+          await team.database.query({
+            text: "select delivery from dure.room_messages where author = 'ruda'",
+          }),
+        ).toEqual([{ delivery: "sent" }]),
+      LONG,
+    );
+    await settled(team);
+    const asked = discord.requests
+      .slice(since)
+      .filter(({ route, bot }) => route === MESSAGES && bot === "루다")
+      .map(({ method }) => method);
+    expect(asked).toEqual(looks ? ["GET"] : ["POST"]);
+    expect(await stage.shown(team, "discord:general")).toEqual([
+      "민준: 물음",
+      "루다: 루다의 답입니다",
+    ]);
+  },
+);
 
 test(
   "a seen message is not reopened after 24 h, a sweep and a restart, nor one 91 days old when read",

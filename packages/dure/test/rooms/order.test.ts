@@ -1,4 +1,5 @@
 import { describe, expect, onTestFinished, test } from "vitest";
+import { FULL } from "../../src/kernel/test-tiers.ts";
 import { testDatabase } from "../../src/durable/test-database.ts";
 import { PostgresProxy } from "../../src/testing/postgres-proxy.ts";
 import { eventually } from "../until.ts";
@@ -139,35 +140,39 @@ describe("the order of answers in a room", { timeout: 60_000 }, () => {
     ).toEqual([{ holder: "process_other" }]);
   });
 
-  test("a gap that its process could not read is read by the next one, whatever was heard meanwhile", async () => {
-    const stage = await discordPlatform();
-    const first = await readyTeamOn(stage, { behave: { ruda: echo } });
-    await stage.say(first, "물음 1");
-    await settled(first);
-    await first.stop();
-    stage.person("민준").post(stage.places.general, "물음 2");
-    const outage = stage.discord.fault(
-      { route: MESSAGES, method: "GET", times: 1_000 },
-      { kind: "5xx", status: 500 },
-    );
-    const second = await readyTeamOn(stage, { on: first, behave: { ruda: echo } });
-    stage.person("민준").post(stage.places.general, "물음 3");
-    await eventually(async () =>
-      expect(await stage.shown(second, "discord:general")).toContain("루다: 답 3"),
-    );
-    await second.stop();
-    outage.cancel();
+  test(
+    "a gap that its process could not read is read by the next one, whatever was heard meanwhile",
+    FULL,
+    async () => {
+      const stage = await discordPlatform();
+      const first = await readyTeamOn(stage, { behave: { ruda: echo } });
+      await stage.say(first, "물음 1");
+      await settled(first);
+      await first.stop();
+      stage.person("민준").post(stage.places.general, "물음 2");
+      const outage = stage.discord.fault(
+        { route: MESSAGES, method: "GET", times: 1_000 },
+        { kind: "5xx", status: 500 },
+      );
+      const second = await readyTeamOn(stage, { on: first, behave: { ruda: echo } });
+      stage.person("민준").post(stage.places.general, "물음 3");
+      await eventually(async () =>
+        expect(await stage.shown(second, "discord:general")).toContain("루다: 답 3"),
+      );
+      await second.stop();
+      outage.cancel();
 
-    const third = await readyTeamOn(stage, { on: first, behave: { ruda: echo } });
+      const third = await readyTeamOn(stage, { on: first, behave: { ruda: echo } });
 
-    await eventually(async () =>
-      expect(await stage.shown(third, "discord:general")).toContain("루다: 답 2"),
-    );
-    await settled(third);
-    expect(
-      (await stage.shown(third, "discord:general")).filter((line) => line.startsWith("루다")),
-    ).toHaveLength(3);
-  });
+      await eventually(async () =>
+        expect(await stage.shown(third, "discord:general")).toContain("루다: 답 2"),
+      );
+      await settled(third);
+      expect(
+        (await stage.shown(third, "discord:general")).filter((line) => line.startsWith("루다")),
+      ).toHaveLength(3);
+    },
+  );
 });
 
 async function teamBehindProxy(): Promise<{

@@ -1,4 +1,5 @@
 import { describe, expect, test } from "vitest";
+import { FULL } from "../../src/kernel/test-tiers.ts";
 import { eventually } from "../until.ts";
 import { discordPlatform, type DiscordStage } from "./discord-platform.ts";
 import { readyTeamOn, settled } from "./helpers.ts";
@@ -60,7 +61,7 @@ describe("an answer that is shown while it is written", { timeout: 60_000 }, () 
     ).toEqual(["민준", "루다"]);
   });
 
-  test("is taken away when the agent says nothing in the end", async () => {
+  test("is taken away when the agent says nothing in the end", FULL, async () => {
     const stage = await discordPlatform();
     const ruda: Behave = (heard) =>
       heard.results.length > 0
@@ -82,7 +83,7 @@ describe("an answer that is shown while it is written", { timeout: 60_000 }, () 
     ).toEqual([{ state: "sent" }]);
   });
 
-  test("is posted anew when a person has removed it meanwhile", async () => {
+  test("is posted anew when a person has removed it meanwhile", FULL, async () => {
     const stage = await discordPlatform();
     const team = await readyTeamOn(stage, { stream: true, behave: { ruda: slowly } });
 
@@ -101,28 +102,32 @@ describe("an answer that is shown while it is written", { timeout: 60_000 }, () 
     expect(await stage.shown(team, GENERAL)).toHaveLength(2);
   });
 
-  test("left by a process that stopped in the middle, it becomes the answer of the one that goes on", async () => {
-    const stage = await discordPlatform();
-    const team = await readyTeamOn(stage, { stream: true, behave: { ruda: slowly } });
-    await stage.say(team, "긴 이야기를 해 줘");
-    await eventually(() => expect(shows(stage).length).toBeGreaterThan(0));
-    await team.stop();
+  test(
+    "left by a process that stopped in the middle, it becomes the answer of the one that goes on",
+    FULL,
+    async () => {
+      const stage = await discordPlatform();
+      const team = await readyTeamOn(stage, { stream: true, behave: { ruda: slowly } });
+      await stage.say(team, "긴 이야기를 해 줘");
+      await eventually(() => expect(shows(stage).length).toBeGreaterThan(0));
+      await team.stop();
 
-    const second = await readyTeamOn(stage, {
-      on: team,
-      stream: true,
-      behave: { ruda: () => "짧게 말하겠습니다" },
-    });
+      const second = await readyTeamOn(stage, {
+        on: team,
+        stream: true,
+        behave: { ruda: () => "짧게 말하겠습니다" },
+      });
 
-    await eventually(async () =>
-      expect((await second.rooms.reader.messages(GENERAL, {})).at(-1)).toMatchObject({
-        author: "ruda",
-        delivery: "sent",
-      }),
-    );
-    await settled(second);
-    const lines = await stage.shown(second, GENERAL);
-    expect(lines).toHaveLength(2);
-    expect(lines[1]).not.toMatch(/…$/);
-  });
+      await eventually(async () =>
+        expect((await second.rooms.reader.messages(GENERAL, {})).at(-1)).toMatchObject({
+          author: "ruda",
+          delivery: "sent",
+        }),
+      );
+      await settled(second);
+      const lines = await stage.shown(second, GENERAL);
+      expect(lines).toHaveLength(2);
+      expect(lines[1]).not.toMatch(/…$/);
+    },
+  );
 });

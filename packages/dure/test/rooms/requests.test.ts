@@ -1,4 +1,5 @@
 import { describe, expect, test } from "vitest";
+import { FULL } from "../../src/kernel/test-tiers.ts";
 import { eventually } from "../until.ts";
 import { untilBlocked } from "../../src/durable/test-members.ts";
 import type { RoomChannel } from "../../src/rooms/directory.ts";
@@ -190,87 +191,95 @@ describe.each(PLATFORM.rows)(
       );
     });
 
-    test("whose message fails after its caller was told that it is on its way is withdrawn and reported", async () => {
-      const results: unknown[] = [];
-      const asks: Behave = (heard) => {
-        if (heard.results.length > 0) return (results.push(heard.results[0]), ".");
-        return heard.text.includes("맡겨 줘")
-          ? {
-              toolCalls: [
-                { name: "collaborate", args: { targetAgent: "eden", message: "코드 리뷰" } },
-                { name: "stay_silent", args: {} },
-              ],
-            }
-          : silent(heard);
-      };
-      const platform = await makePlatform();
-      const team = await readyTeamOn(platform, { behave: { ruda: asks } });
-      platform.fail("post", "transient", { agent: "ruda", times: 4 });
+    test(
+      "whose message fails after its caller was told that it is on its way is withdrawn and reported",
+      FULL,
+      async () => {
+        const results: unknown[] = [];
+        const asks: Behave = (heard) => {
+          if (heard.results.length > 0) return (results.push(heard.results[0]), ".");
+          return heard.text.includes("맡겨 줘")
+            ? {
+                toolCalls: [
+                  { name: "collaborate", args: { targetAgent: "eden", message: "코드 리뷰" } },
+                  { name: "stay_silent", args: {} },
+                ],
+              }
+            : silent(heard);
+        };
+        const platform = await makePlatform();
+        const team = await readyTeamOn(platform, { behave: { ruda: asks } });
+        platform.fail("post", "transient", { agent: "ruda", times: 4 });
 
-      await platform.say(team, "@루다 이든한테 맡겨 줘");
-      await eventually(
-        async () =>
-          expect(
-            (await platform.shown(team, general)).filter((line) =>
-              line.includes("이든 님에게 보낸 부탁이 전달되지 않았습니다"),
-            ),
-          ).toHaveLength(1),
-        { patienceMs: 40_000 },
-      );
+        await platform.say(team, "@루다 이든한테 맡겨 줘");
+        await eventually(
+          async () =>
+            expect(
+              (await platform.shown(team, general)).filter((line) =>
+                line.includes("이든 님에게 보낸 부탁이 전달되지 않았습니다"),
+              ),
+            ).toHaveLength(1),
+          { patienceMs: 40_000 },
+        );
 
-      expect(results).toEqual([expect.objectContaining({ ok: true, delivery: "queued" })]);
-      expect(await requestStates(team)).toEqual(["withdrawn"]);
-      expect(await openTypes(team)).toEqual(["delivery"]);
-      expect(team.calls("eden")).toBe(0);
-    });
+        expect(results).toEqual([expect.objectContaining({ ok: true, delivery: "queued" })]);
+        expect(await requestStates(team)).toEqual(["withdrawn"]);
+        expect(await openTypes(team)).toEqual(["delivery"]);
+        expect(team.calls("eden")).toBe(0);
+      },
+    );
 
-    test("without an answer is told where it began when the operator is, and ends after a day", async () => {
-      const platform = await makePlatform();
-      const team = await readyTeamOn(platform, { behave: { ruda, eden: silent } });
-      const pass = async (): Promise<void> =>
-        void (await team.database.query({
-          text: "update dure.requests set next_at = clock_timestamp() - interval '1 second', created_at = created_at - interval '5 minutes' where state = 'open'",
-        }));
-      const linesWith = async (words: string): Promise<number> =>
-        (await platform.shown(team, general)).filter((line) => line.includes(words)).length;
-      await platform.say(team, "@루다 이든한테 맡겨 줘");
-      await eventually(async () => expect(await requestStates(team)).toEqual(["open"]));
-      await settled(team);
-      const guards = async (): Promise<unknown> =>
-        team.database.query({
-          text: "select agent_messages, cardinality(recent) as recent from dure.places where kind = 'thread'",
-        });
-      const before = await guards();
-      for (let reminders = 1; reminders <= 2; reminders++) {
+    test(
+      "without an answer is told where it began when the operator is, and ends after a day",
+      FULL,
+      async () => {
+        const platform = await makePlatform();
+        const team = await readyTeamOn(platform, { behave: { ruda, eden: silent } });
+        const pass = async (): Promise<void> =>
+          void (await team.database.query({
+            text: "update dure.requests set next_at = clock_timestamp() - interval '1 second', created_at = created_at - interval '5 minutes' where state = 'open'",
+          }));
+        const linesWith = async (words: string): Promise<number> =>
+          (await platform.shown(team, general)).filter((line) => line.includes(words)).length;
+        await platform.say(team, "@루다 이든한테 맡겨 줘");
+        await eventually(async () => expect(await requestStates(team)).toEqual(["open"]));
+        await settled(team);
+        const guards = async (): Promise<unknown> =>
+          team.database.query({
+            text: "select agent_messages, cardinality(recent) as recent from dure.places where kind = 'thread'",
+          });
+        const before = await guards();
+        for (let reminders = 1; reminders <= 2; reminders++) {
+          await pass();
+          await eventually(async () =>
+            expect(
+              await team.database.query({ text: "select reminders from dure.requests" }),
+            ).toEqual([{ reminders }]),
+          );
+          await settled(team);
+        }
+        expect(await guards()).toEqual(before); // a reminder counts in no guard
+
         await pass();
         await eventually(async () =>
-          expect(
-            await team.database.query({ text: "select reminders from dure.requests" }),
-          ).toEqual([{ reminders }]),
+          expect(await linesWith("답하지 않아 운영자에게 알렸습니다")).toBe(1),
         );
+        expect(await openTypes(team)).toEqual(["unanswered"]);
+        const [{ wait }] = (await team.database.query<{ wait: number }>({
+          text: "select extract(epoch from next_at - clock_timestamp())::integer as wait from dure.requests",
+        })) as [{ wait: number }];
+        expect(wait).toBeGreaterThan(23 * 3_600);
+        await pass();
+
+        await eventually(async () => expect(await requestStates(team)).toEqual(["expired"]));
+        await eventually(async () => expect(await linesWith("부탁을 거둡니다")).toBe(1));
         await settled(team);
-      }
-      expect(await guards()).toEqual(before); // a reminder counts in no guard
-
-      await pass();
-      await eventually(async () =>
-        expect(await linesWith("답하지 않아 운영자에게 알렸습니다")).toBe(1),
-      );
-      expect(await openTypes(team)).toEqual(["unanswered"]);
-      const [{ wait }] = (await team.database.query<{ wait: number }>({
-        text: "select extract(epoch from next_at - clock_timestamp())::integer as wait from dure.requests",
-      })) as [{ wait: number }];
-      expect(wait).toBeGreaterThan(23 * 3_600);
-      await pass();
-
-      await eventually(async () => expect(await requestStates(team)).toEqual(["expired"]));
-      await eventually(async () => expect(await linesWith("부탁을 거둡니다")).toBe(1));
-      await settled(team);
-      expect(await linesWith("답하지 않아 운영자에게 알렸습니다")).toBe(1);
-      expect(await openTypes(team)).toEqual(["unanswered"]); // an operator has not seen it yet
-      const [thread] = await team.rooms.reader.threads(general, ANONYMOUS);
-      expect(thread!.openRequests).toBe(0);
-    });
+        expect(await linesWith("답하지 않아 운영자에게 알렸습니다")).toBe(1);
+        expect(await openTypes(team)).toEqual(["unanswered"]); // an operator has not seen it yet
+        const [thread] = await team.rooms.reader.threads(general, ANONYMOUS);
+        expect(thread!.openRequests).toBe(0);
+      },
+    );
     test("is not answered by another agent who speaks in its thread", async () => {
       const platform = await makePlatform();
       const team = await readyTeamOn(platform, { behave: { ruda: silent, eden: silent } });
@@ -289,38 +298,42 @@ describe.each(PLATFORM.rows)(
       expect(await requestStates(team)).toEqual(["open"]);
     });
 
-    test("that is answered while its reminder waits for the thread is not reminded of", async () => {
-      const platform = await makePlatform();
-      const team = await readyTeamOn(platform, {
-        behave: { ruda: silent, eden: silent, seum: silent },
-      });
-      const { threadId: thread } = await collaborate(team, "ruda", {
-        targetAgent: "eden",
-        message: "하나",
-      });
-      await collaborate(team, "ruda", { targetAgent: "seum", message: "둘" });
-      await settled(team);
+    test(
+      "that is answered while its reminder waits for the thread is not reminded of",
+      FULL,
+      async () => {
+        const platform = await makePlatform();
+        const team = await readyTeamOn(platform, {
+          behave: { ruda: silent, eden: silent, seum: silent },
+        });
+        const { threadId: thread } = await collaborate(team, "ruda", {
+          targetAgent: "eden",
+          message: "하나",
+        });
+        await collaborate(team, "ruda", { targetAgent: "seum", message: "둘" });
+        await settled(team);
 
-      const holder = await team.database.connectSession();
-      try {
-        await holder.query("begin");
-        await holder.query("select from dure.places where id = $1 for update", [thread]);
-        await makeDue(team, "eden");
-        await untilBlocked(team.database, "%dure.open_place%");
-        await holder.query(
-          "update dure.requests set state = 'answered', next_at = null where to_agent = 'eden'",
-        );
-        await holder.query("commit");
-      } finally {
-        await holder.end();
-      }
+        const holder = await team.database.connectSession();
+        try {
+          await holder.query("begin");
+          await holder.query("select from dure.places where id = $1 for update", [thread]);
+          await makeDue(team, "eden");
+          await untilBlocked(team.database, "%dure.open_place%");
+          await holder.query(
+            "update dure.requests set state = 'answered', next_at = null where to_agent = 'eden'",
+          );
+          await holder.query("commit");
+        } finally {
+          await holder.end();
+        }
 
-      await makeDue(team, "seum"); // looked for after the first has been left alone
-      await eventually(async () => expect(await remindersOf(team, "seum")).toBe(1));
-      expect(await remindersOf(team, "eden")).toBe(0);
-    });
+        await makeDue(team, "seum"); // looked for after the first has been left alone
+        await eventually(async () => expect(await remindersOf(team, "seum")).toBe(1));
+        expect(await remindersOf(team, "eden")).toBe(0);
+      },
+    );
 
-    test("that was answered before its message failed stays answered", async () => {
+    test("that was answered before its message failed stays answered", FULL, async () => {
       const platform = await makePlatform();
       const team = await readyTeamOn(platform, { behave: { ruda: silent, eden: silent } });
       platform.fail("post", "transient", { agent: "ruda", times: 4 });

@@ -1,4 +1,5 @@
 import { describe, expect, test } from "vitest";
+import { FULL } from "../../src/kernel/test-tiers.ts";
 import { eventually } from "../until.ts";
 import { Retention } from "../../src/durable/retention.ts";
 import { systemClock } from "../../src/kernel/clock.ts";
@@ -35,6 +36,7 @@ describe("threads without a message for a day", { timeout: 60_000 }, () => {
     ["old", -1, "told to have been missed"],
   ])(
     "a %s mention there during an outage is read (age limit %i ms): it is %s",
+    FULL,
     async (_age, missedMs, _what) => {
       const { stage, team, threads } = await twoThatSleep();
       const [calling, quiet] = stage.discord
@@ -71,52 +73,56 @@ describe("threads without a message for a day", { timeout: 60_000 }, () => {
     },
   );
 
-  test("calls before the team's first start are history; several calls of one outage get one line", async () => {
-    let daysAgo = 0.5; // the platform archives what sleeps for a day
-    const stage = await discordPlatform({
-      clock: { ...systemClock, now: () => systemClock.now() - daysAgo * 86_400_000 },
-    });
-    const minjun = stage.person("민준");
-    const callTwice = (thread: FakePlace): void =>
-      ["거기 있어요?", "정말 없어요?"].forEach(
-        (text) => void minjun.post(thread, `${stage.discord.mention(stage.bots.eden)} ${text}`),
-      );
-    const before = minjun.startThread(stage.places.general, "옛 방");
-    callTwice(before);
-    daysAgo = 0;
-    const first = await readyTeamOn(stage);
-    const heard = async (team: TestTeam, count: number): Promise<void> =>
-      eventually(async () =>
-        expect(
-          await team.database.query({
-            text: `
+  test(
+    "calls before the team's first start are history; several calls of one outage get one line",
+    FULL,
+    async () => {
+      let daysAgo = 0.5; // the platform archives what sleeps for a day
+      const stage = await discordPlatform({
+        clock: { ...systemClock, now: () => systemClock.now() - daysAgo * 86_400_000 },
+      });
+      const minjun = stage.person("민준");
+      const callTwice = (thread: FakePlace): void =>
+        ["거기 있어요?", "정말 없어요?"].forEach(
+          (text) => void minjun.post(thread, `${stage.discord.mention(stage.bots.eden)} ${text}`),
+        );
+      const before = minjun.startThread(stage.places.general, "옛 방");
+      callTwice(before);
+      daysAgo = 0;
+      const first = await readyTeamOn(stage);
+      const heard = async (team: TestTeam, count: number): Promise<void> =>
+        eventually(async () =>
+          expect(
+            await team.database.query({
+              text: `
               select
               from dure.room_messages
               where author_kind = 'person'
               and roles ?& array['ruda', 'eden', 'seum', 'dajim']`,
-          }),
-        ).toHaveLength(count),
-      );
-    await heard(first, 2);
-    await settled(first);
-    await first.stop();
-    const meanwhile = minjun.startThread(stage.places.general, "그 사이의 방");
-    callTwice(meanwhile);
-
-    const second = await readyTeamOn(stage, { on: first, limits: { missedMs: -1 } });
-    await heard(second, 4);
-    await settled(second);
-
-    const linesOf = (thread: FakePlace): readonly string[] =>
-      stage.discord
-        .messages(thread)
-        .flatMap(({ author, authorIsBot, text }) =>
-          authorIsBot ? [`${author}: ${text.slice(0, 12)}`] : [],
+            }),
+          ).toHaveLength(count),
         );
-    expect(linesOf(meanwhile)).toEqual(["이든: 자리를 비운 사이에 온"]);
-    expect(linesOf(before)).toEqual([]);
-    expect(second.calls("eden")).toBe(0);
-  });
+      await heard(first, 2);
+      await settled(first);
+      await first.stop();
+      const meanwhile = minjun.startThread(stage.places.general, "그 사이의 방");
+      callTwice(meanwhile);
+
+      const second = await readyTeamOn(stage, { on: first, limits: { missedMs: -1 } });
+      await heard(second, 4);
+      await settled(second);
+
+      const linesOf = (thread: FakePlace): readonly string[] =>
+        stage.discord
+          .messages(thread)
+          .flatMap(({ author, authorIsBot, text }) =>
+            authorIsBot ? [`${author}: ${text.slice(0, 12)}`] : [],
+          );
+      expect(linesOf(meanwhile)).toEqual(["이든: 자리를 비운 사이에 온"]);
+      expect(linesOf(before)).toEqual([]);
+      expect(second.calls("eden")).toBe(0);
+    },
+  );
 
   test("forget who took part: the page shows no agent, and the rows go with the next sweep", async () => {
     const team = await readyTeamOn(webPlatform(), { behave: { ruda: silent, eden: silent } });

@@ -1,4 +1,5 @@
 import { describe, expect, test } from "vitest";
+import { FULL } from "../../src/kernel/test-tiers.ts";
 import { eventually } from "../until.ts";
 import { silentLogger } from "../../src/kernel/logger.ts";
 import {
@@ -581,6 +582,7 @@ describe.each(PLATFORM.rows)(
 
       test.each(NEVER_SILENT)(
         "%s fall silent after the exchange budget, also with a restart in the middle; a person wakes them",
+        FULL,
         async (_who, behave) => {
           const limits = { threadMessages: 100, exchangeMessages: 10 };
           const { team, platform } = await start({ behave, limits });
@@ -631,7 +633,7 @@ describe.each(PLATFORM.rows)(
         await settled(team);
       });
 
-      test("three agents in a ring stop at the cycle guard", async () => {
+      test("three agents in a ring stop at the cycle guard", FULL, async () => {
         const next: Record<string, Name> = { ruda: "eden", eden: "seum", seum: "ruda" };
         const passOn =
           (self: Name): Behave =>
@@ -771,28 +773,32 @@ describe.each(PLATFORM.rows)(
     });
 
     describe("records", () => {
-      test("O1 O2 O3 the newest 50 records per agent and place are kept, of 50 graphemes, without the text", async () => {
-        const { team, platform } = await start({ behave: { ruda: silent } });
-        const long = "👩‍👩‍👧가나다".repeat(30);
+      test(
+        "O1 O2 O3 the newest 50 records per agent and place are kept, of 50 graphemes, without the text",
+        FULL,
+        async () => {
+          const { team, platform } = await start({ behave: { ruda: silent } });
+          const long = "👩‍👩‍👧가나다".repeat(30);
 
-        for (let index = 1; index <= 55; index++) {
-          await platform.say(team, `@루다 ${index}번 ${long}`);
-        }
-        await settled(team);
+          for (let index = 1; index <= 55; index++) {
+            await platform.say(team, `@루다 ${index}번 ${long}`);
+          }
+          await settled(team);
 
-        const records = await team.rooms.reader.observations({
-          agent: "dajim",
-          place: general,
-          tenant: "",
-        });
-        expect(records.map((record) => /(\d+)번/.exec(record.excerpt)?.[1])).toEqual(
-          Array.from({ length: 50 }, (_none, index) => String(index + 6)),
-        );
-        expect(
-          [...new Intl.Segmenter("ko").segment(records[0]!.excerpt)].length,
-        ).toBeLessThanOrEqual(50);
-        expect(JSON.stringify(records)).not.toContain(long);
-      });
+          const records = await team.rooms.reader.observations({
+            agent: "dajim",
+            place: general,
+            tenant: "",
+          });
+          expect(records.map((record) => /(\d+)번/.exec(record.excerpt)?.[1])).toEqual(
+            Array.from({ length: 50 }, (_none, index) => String(index + 6)),
+          );
+          expect(
+            [...new Intl.Segmenter("ko").segment(records[0]!.excerpt)].length,
+          ).toBeLessThanOrEqual(50);
+          expect(JSON.stringify(records)).not.toContain(long);
+        },
+      );
 
       test("a record that cannot be written is left out with a warning, and the handler answers all the same", async () => {
         const warnings: string[] = [];

@@ -1,4 +1,5 @@
 import { describe, expect, test } from "vitest";
+import { FULL } from "../../src/kernel/test-tiers.ts";
 import { boundMs } from "../../src/kernel/test-bounds.ts";
 import { eventually } from "../until.ts";
 import { systemClock } from "../../src/kernel/clock.ts";
@@ -55,6 +56,7 @@ describe.each(PLATFORM.rows)(
 
     test.each(NEVER_SILENT)(
       "%s, spread over both, fall silent after the exchange budget, with one notice",
+      FULL,
       async (_who, behave) => {
         const options = { behave, limits: { threadMessages: 100, exchangeMessages: 10 } };
         const { platform, first, second } = await spread(await makePlatform(), options);
@@ -73,44 +75,48 @@ describe.each(PLATFORM.rows)(
       },
     );
 
-    test("calls of a pair are counted for both: three pass, and one notice tells of the others", async () => {
-      const { platform, first, second } = await spread(await makePlatform(), {
-        behave: { ruda: () => "", eden: () => "" },
-      });
-      const { threadId } = await collaborate(first, "ruda", {
-        targetAgent: "eden",
-        message: "하나",
-      });
+    test(
+      "calls of a pair are counted for both: three pass, and one notice tells of the others",
+      FULL,
+      async () => {
+        const { platform, first, second } = await spread(await makePlatform(), {
+          behave: { ruda: () => "", eden: () => "" },
+        });
+        const { threadId } = await collaborate(first, "ruda", {
+          targetAgent: "eden",
+          message: "하나",
+        });
 
-      const results = await Promise.all(
-        [first, second, first, second].map((team, index) =>
-          team.rooms.collaborate(
-            { agent: "ruda" },
-            { targetAgent: "eden", message: `더 ${index}` },
+        const results = await Promise.all(
+          [first, second, first, second].map((team, index) =>
+            team.rooms.collaborate(
+              { agent: "ruda" },
+              { targetAgent: "eden", message: `더 ${index}` },
+            ),
           ),
-        ),
-      );
+        );
 
-      expect(results.map((result) => (result.ok ? "ok" : result.code)).sort()).toEqual([
-        "LOOP_GUARD",
-        "LOOP_GUARD",
-        "ok",
-        "ok",
-      ]);
-      await settled(second);
-      await eventually(async () =>
+        expect(results.map((result) => (result.ok ? "ok" : result.code)).sort()).toEqual([
+          "LOOP_GUARD",
+          "LOOP_GUARD",
+          "ok",
+          "ok",
+        ]);
+        await settled(second);
+        await eventually(async () =>
+          expect(
+            (await platform.shown(second, threadId)).filter((line) => line.includes("막았습니다")),
+          ).toHaveLength(1),
+        );
         expect(
-          (await platform.shown(second, threadId)).filter((line) => line.includes("막았습니다")),
-        ).toHaveLength(1),
-      );
-      expect(
-        (await second.inbox.list({ tenant: "", status: "open" })).items.filter(
-          ({ type }) => type === "conflict",
-        ),
-      ).toHaveLength(1);
-    });
+          (await second.inbox.list({ tenant: "", status: "open" })).items.filter(
+            ({ type }) => type === "conflict",
+          ),
+        ).toHaveLength(1);
+      },
+    );
 
-    test("the same call in both processes at once is one call", async () => {
+    test("the same call in both processes at once is one call", FULL, async () => {
       const { first, second } = await spread(await makePlatform(), { behave: { eden: () => "" } });
 
       const results = await Promise.all(
@@ -183,27 +189,34 @@ describe("two processes of one team on Discord", { timeout: 60_000 }, () => {
     });
   });
 
-  test("an account paused through another process is offline, also after a reconnection, until readied", async () => {
-    const { platform: stage, first, second } = await spread(await discordPlatform());
+  test(
+    "an account paused through another process is offline, also after a reconnection, until readied",
+    FULL,
+    async () => {
+      const { platform: stage, first, second } = await spread(await discordPlatform());
 
-    await first.rooms.pause("discord", "eden", true);
-    expect(
-      await first.rooms.collaborate({ agent: "ruda" }, { targetAgent: "eden", message: "도와줘" }),
-    ).toMatchObject({ ok: false, code: "AGENT_OFFLINE" });
-    stage.discord.dropGateway(stage.bots.eden, { resumable: false });
-    await eventually(() => expect(stage.discord.sessionsStarted(stage.bots.eden)).toBe(2));
-    await eventually(() => expect(stage.discord.isConnected(stage.bots.eden)).toBe(true));
-    await stage.say(second, "다들 있나요");
-    expect((await accountStates(second))["eden"]).toBe("paused");
+      await first.rooms.pause("discord", "eden", true);
+      expect(
+        await first.rooms.collaborate(
+          { agent: "ruda" },
+          { targetAgent: "eden", message: "도와줘" },
+        ),
+      ).toMatchObject({ ok: false, code: "AGENT_OFFLINE" });
+      stage.discord.dropGateway(stage.bots.eden, { resumable: false });
+      await eventually(() => expect(stage.discord.sessionsStarted(stage.bots.eden)).toBe(2));
+      await eventually(() => expect(stage.discord.isConnected(stage.bots.eden)).toBe(true));
+      await stage.say(second, "다들 있나요");
+      expect((await accountStates(second))["eden"]).toBe("paused");
 
-    await first.rooms.pause("discord", "eden", false);
-    expect(
-      await first.rooms.collaborate(
-        { agent: "ruda" },
-        { targetAgent: "eden", message: "이제 도와줘" },
-      ),
-    ).toMatchObject({ ok: true });
-  });
+      await first.rooms.pause("discord", "eden", false);
+      expect(
+        await first.rooms.collaborate(
+          { agent: "ruda" },
+          { targetAgent: "eden", message: "이제 도와줘" },
+        ),
+      ).toMatchObject({ ok: true });
+    },
+  );
 });
 
 describe("what the gateway tells twice, or not at all", { timeout: 60_000 }, () => {
@@ -236,6 +249,7 @@ describe("what the gateway tells twice, or not at all", { timeout: 60_000 }, () 
     ["a new session", false],
   ])(
     "what was said while the connection was cut is answered after %s, once and in order",
+    FULL,
     async (_what, resumable) => {
       const stage = await discordPlatform();
       const answers: Behave = (heard) => `답 ${/물음 (\d)/.exec(heard.text)?.[1]}`;
@@ -261,38 +275,42 @@ describe("what the gateway tells twice, or not at all", { timeout: 60_000 }, () 
     },
   );
 
-  test("what the gateway never told is read after the next new session, also more than one page", async () => {
-    const stage = await discordPlatform();
-    const answers: Behave = (heard) => `답 ${/물음 (\d+)/.exec(heard.text)?.[1]}`;
-    const team = await readyTeamOn(stage, {
-      behave: { ruda: answers },
-      limits: { missedPerPlace: 5 },
-    });
-    await stage.say(team, "물음 0");
-    await eventually(async () =>
-      expect(await stage.shown(team, "discord:general")).toHaveLength(2),
-    );
+  test(
+    "what the gateway never told is read after the next new session, also more than one page",
+    FULL,
+    async () => {
+      const stage = await discordPlatform();
+      const answers: Behave = (heard) => `답 ${/물음 (\d+)/.exec(heard.text)?.[1]}`;
+      const team = await readyTeamOn(stage, {
+        behave: { ruda: answers },
+        limits: { missedPerPlace: 5 },
+      });
+      await stage.say(team, "물음 0");
+      await eventually(async () =>
+        expect(await stage.shown(team, "discord:general")).toHaveLength(2),
+      );
 
-    for (const bot of BOTS) stage.discord.loseGatewayEvents(stage.bots[bot], true);
-    for (let number = 1; number <= 8; number++) {
-      stage.person("민준").post(stage.places.general, `물음 ${number}`);
-    }
-    for (const bot of BOTS) stage.discord.loseGatewayEvents(stage.bots[bot], false);
-    for (const bot of BOTS) stage.discord.dropGateway(stage.bots[bot], { resumable: false });
+      for (const bot of BOTS) stage.discord.loseGatewayEvents(stage.bots[bot], true);
+      for (let number = 1; number <= 8; number++) {
+        stage.person("민준").post(stage.places.general, `물음 ${number}`);
+      }
+      for (const bot of BOTS) stage.discord.loseGatewayEvents(stage.bots[bot], false);
+      for (const bot of BOTS) stage.discord.dropGateway(stage.bots[bot], { resumable: false });
 
-    await eventually(async () =>
-      expect(
-        (await stage.shown(team, "discord:general")).filter((line) => line.startsWith("루다")),
-      ).toEqual([
-        "루다: 답 0",
-        "루다: 답 4",
-        "루다: 답 5",
-        "루다: 답 6",
-        "루다: 답 7",
-        "루다: 답 8",
-      ]),
-    );
-  });
+      await eventually(async () =>
+        expect(
+          (await stage.shown(team, "discord:general")).filter((line) => line.startsWith("루다")),
+        ).toEqual([
+          "루다: 답 0",
+          "루다: 답 4",
+          "루다: 답 5",
+          "루다: 답 6",
+          "루다: 답 7",
+          "루다: 답 8",
+        ]),
+      );
+    },
+  );
 
   test("a mention that a bot without it saw first is still told to have been missed when it came too late", async () => {
     const stage = await discordPlatform();

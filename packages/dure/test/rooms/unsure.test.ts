@@ -1,4 +1,5 @@
 import { describe, expect, test } from "vitest";
+import { FULL } from "../../src/kernel/test-tiers.ts";
 import { eventually } from "../until.ts";
 import type { Escalation } from "../../src/kernel/escalation.ts";
 import { WebAdapter } from "../../src/rooms/web-adapter.ts";
@@ -72,6 +73,7 @@ async function onlyQuestion(team: TestTeam): Promise<Escalation> {
 describe("a post whose arrival is unknown", { timeout: 60_000 }, () => {
   test.each(["sent", "again"])(
     "goes on when a person says `%s`: the asked agent hears it once, and the request is open again",
+    FULL,
     async (value) => {
       const { team, message, escalation, shown } = await unsureRequest();
       expect(team.calls("eden")).toBe(0);
@@ -88,7 +90,7 @@ describe("a post whose arrival is unknown", { timeout: 60_000 }, () => {
     },
   );
 
-  test("stays unsaid when a person gives it up", async () => {
+  test("stays unsaid when a person gives it up", FULL, async () => {
     const { team, message, escalation } = await unsureRequest();
 
     await team.inbox.answer(escalation, { value: "failed" }, BOSS);
@@ -170,25 +172,29 @@ describe("a thread whose making is unknown", { timeout: 60_000 }, () => {
     },
   );
 
-  test("is never made on the word that it is there: when it is not found, the question is asked again", async () => {
-    const { team, escalation, thread, shown, made } = await unsureThread({ isMade: false });
+  test(
+    "is never made on the word that it is there: when it is not found, the question is asked again",
+    FULL,
+    async () => {
+      const { team, escalation, thread, shown, made } = await unsureThread({ isMade: false });
 
-    await team.inbox.answer(escalation, { value: "sent", note: "분명히 있어요" }, BOSS);
-    const again = await eventually(async () => {
-      const question = await onlyQuestion(team);
-      expect(question.id).not.toBe(escalation);
-      return question;
-    });
+      await team.inbox.answer(escalation, { value: "sent", note: "분명히 있어요" }, BOSS);
+      const again = await eventually(async () => {
+        const question = await onlyQuestion(team);
+        expect(question.id).not.toBe(escalation);
+        return question;
+      });
 
-    expect(await made()).toBe(0);
-    await settled(team);
-    expect(
-      (await shown(GENERAL)).filter((line) => line.includes("전달되지 않았습니다")),
-    ).toHaveLength(1);
-    await team.inbox.answer(again.id, { value: "again" }, BOSS);
-    await eventually(async () => expect((await shown(thread))[0]).toBe("루다: @이든 검토"));
-    expect(await made()).toBe(1);
-  });
+      expect(await made()).toBe(0);
+      await settled(team);
+      expect(
+        (await shown(GENERAL)).filter((line) => line.includes("전달되지 않았습니다")),
+      ).toHaveLength(1);
+      await team.inbox.answer(again.id, { value: "again" }, BOSS);
+      await eventually(async () => expect((await shown(thread))[0]).toBe("루다: @이든 검토"));
+      expect(await made()).toBe(1);
+    },
+  );
 
   test("stays unmade when a person gives it up, and what waited for it has failed", async () => {
     const { team, escalation, thread } = await unsureThread({ isMade: false });
@@ -210,135 +216,151 @@ describe("a thread whose making is unknown", { timeout: 60_000 }, () => {
     expect(team.calls("eden")).toBe(0);
   });
 
-  test("on Discord it is the one whose link a person gives, but not a thread of another channel", async () => {
-    const stage: DiscordStage = await discordPlatform();
-    const { discord, guild, places } = stage;
-    const team = await readyTeamOn(stage, { behave: { ruda: silent } });
-    const THREADS = { route: "/channels/{channel}/threads", method: "POST" } as const;
-    discord.fault(THREADS, { kind: "5xx", after: "nothing" });
-    discord.fault({ route: "/guilds/{guild}/threads/active", method: "GET" }, { kind: "403" });
-    const { threadId } = await collaborate(team, "ruda", { targetAgent: "eden", message: "검토" });
-    const first = await onlyQuestion(team);
-    const minjun = stage.person("민준");
-    const [elsewhere, here] = [
-      minjun.startThread(places.quiet, "다른 곳"),
-      minjun.startThread(places.general, "검토는 여기서"),
-    ];
+  test(
+    "on Discord it is the one whose link a person gives, but not a thread of another channel",
+    FULL,
+    async () => {
+      const stage: DiscordStage = await discordPlatform();
+      const { discord, guild, places } = stage;
+      const team = await readyTeamOn(stage, { behave: { ruda: silent } });
+      const THREADS = { route: "/channels/{channel}/threads", method: "POST" } as const;
+      discord.fault(THREADS, { kind: "5xx", after: "nothing" });
+      discord.fault({ route: "/guilds/{guild}/threads/active", method: "GET" }, { kind: "403" });
+      const { threadId } = await collaborate(team, "ruda", {
+        targetAgent: "eden",
+        message: "검토",
+      });
+      const first = await onlyQuestion(team);
+      const minjun = stage.person("민준");
+      const [elsewhere, here] = [
+        minjun.startThread(places.quiet, "다른 곳"),
+        minjun.startThread(places.general, "검토는 여기서"),
+      ];
 
-    await team.inbox.answer(
-      first.id,
-      { value: "sent", note: `https://discord.com/channels/${guild.id}/${elsewhere.id}` },
-      BOSS,
-    );
-    const second = await eventually(async () => {
-      const question = await onlyQuestion(team);
-      expect(question.id).not.toBe(first.id);
-      return question;
-    });
-    await team.inbox.answer(
-      second.id,
-      { value: "sent", note: `https://discord.com/channels/${guild.id}/${here.id}` },
-      BOSS,
-    );
+      await team.inbox.answer(
+        first.id,
+        { value: "sent", note: `https://discord.com/channels/${guild.id}/${elsewhere.id}` },
+        BOSS,
+      );
+      const second = await eventually(async () => {
+        const question = await onlyQuestion(team);
+        expect(question.id).not.toBe(first.id);
+        return question;
+      });
+      await team.inbox.answer(
+        second.id,
+        { value: "sent", note: `https://discord.com/channels/${guild.id}/${here.id}` },
+        BOSS,
+      );
 
-    await eventually(async () =>
-      expect(await stage.shown(team, threadId)).toEqual([
-        "루다: @이든 검토",
-        "이든: 이든의 답입니다",
-      ]),
-    );
-    expect(discord.messages(here).filter(({ authorIsBot }) => authorIsBot)).toHaveLength(2);
-    expect(discord.messages(elsewhere).filter(({ authorIsBot }) => authorIsBot)).toEqual([]);
-    expect(
-      discord.requests.filter(({ method, route }) => method === "POST" && route === THREADS.route),
-    ).toHaveLength(1);
-  });
-
-  test("what people had written in it before it was found is its own then, and called agents take part", async () => {
-    const stage: DiscordStage = await discordPlatform();
-    const { discord, guild, places, bots } = stage;
-    const team = await readyTeamOn(stage, {
-      behave: {
-        ruda: silent,
-        eden: (heard) =>
-          heard.background.includes("저는 먼저 왔어요") ? "먼저 오셨군요" : "못 들었습니다",
-        seum: (heard) => (/같이|계속/.test(heard.text) ? "봅니다" : silent(heard)),
-      },
-    });
-    discord.fault(
-      { route: "/channels/{channel}/threads", method: "POST" },
-      { kind: "5xx", after: "nothing" },
-    );
-    discord.fault({ route: "/guilds/{guild}/threads/active", method: "GET" }, { kind: "403" });
-    const { threadId } = await collaborate(team, "ruda", { targetAgent: "eden", message: "검토" });
-    const { id } = await onlyQuestion(team);
-    const minjun = stage.person("민준");
-    const here = minjun.startThread(places.general, "검토는 여기서");
-    minjun.post(here, "저는 먼저 왔어요");
-    minjun.post(here, `${discord.mention(bots.seum)} 같이 봐요`);
-    await eventually(() => expect(discord.messages(here).at(-1)).toMatchObject({ author: "세움" }));
-    await settled(team);
-    const [double] = await team.database.query<{ id: string }>(
-      { text: "select id from dure.places where thread = $1" },
-      [here.id],
-    );
-    const [reader, latecomer] = ["민준", "수아"].map((person) => ({ tenant: "", person }));
-    await team.rooms.reader.read(reader!, threadId, 1);
-    await team.rooms.reader.read(reader!, double!.id, 2);
-    await team.rooms.reader.read(latecomer!, double!.id, 3);
-
-    await team.inbox.answer(
-      id,
-      { value: "sent", note: `https://discord.com/channels/${guild.id}/${here.id}` },
-      BOSS,
-    );
-
-    await eventually(async () =>
-      expect((await stage.shown(team, threadId)).slice(-2)).toEqual([
-        "루다: @이든 검토",
-        "이든: 먼저 오셨군요",
-      ]),
-    );
-    await settled(team);
-    const lines = await team.rooms.reader.messages(threadId, {});
-    expect(lines.map(({ authorName, text }) => `${authorName}: ${text}`).sort()).toEqual(
-      [
-        "루다: <@eden> 검토",
-        "민준: <@seum> 같이 봐요",
-        "민준: 저는 먼저 왔어요",
-        "세움: 봅니다",
-        "이든: 먼저 오셨군요",
-      ].sort(),
-    );
-    expect(await team.rooms.reader.messages(double!.id, {})).toEqual([]);
-    expect(await stateOf(team, double!.id)).toBe("closed");
-    // Who had read the thread so far has also read what it read in the double; for others too much
-    // is new rather than too little.
-    expect((await team.rooms.reader.thread(threadId, reader!))?.unread).toBe(2);
-    expect((await team.rooms.reader.thread(threadId, latecomer!))?.unread).toBe(5);
-    expect(await team.rooms.reader.thread(double!.id, ANONYMOUS)).toMatchObject({
-      messages: 0,
-      unread: 0,
-    });
-    expect((await team.rooms.reader.thread(threadId, ANONYMOUS))?.participants.toSorted()).toEqual([
-      "eden",
-      "ruda",
-      "seum",
-    ]);
-    expect(
-      await team.database.query(
-        { text: "select cardinality(recent) as recent from dure.places where id = $1" },
-        [threadId],
-      ),
-    ).toEqual([{ recent: 3 }]); // 세움's counts too
-
-    minjun.post(here, "그럼 계속해요");
-    await eventually(async () =>
+      await eventually(async () =>
+        expect(await stage.shown(team, threadId)).toEqual([
+          "루다: @이든 검토",
+          "이든: 이든의 답입니다",
+        ]),
+      );
+      expect(discord.messages(here).filter(({ authorIsBot }) => authorIsBot)).toHaveLength(2);
+      expect(discord.messages(elsewhere).filter(({ authorIsBot }) => authorIsBot)).toEqual([]);
       expect(
-        (await stage.shown(team, threadId)).filter((line) => line.startsWith("세움")),
-      ).toHaveLength(2),
-    );
-  });
+        discord.requests.filter(
+          ({ method, route }) => method === "POST" && route === THREADS.route,
+        ),
+      ).toHaveLength(1);
+    },
+  );
+
+  test(
+    "what people had written in it before it was found is its own then, and called agents take part",
+    FULL,
+    async () => {
+      const stage: DiscordStage = await discordPlatform();
+      const { discord, guild, places, bots } = stage;
+      const team = await readyTeamOn(stage, {
+        behave: {
+          ruda: silent,
+          eden: (heard) =>
+            heard.background.includes("저는 먼저 왔어요") ? "먼저 오셨군요" : "못 들었습니다",
+          seum: (heard) => (/같이|계속/.test(heard.text) ? "봅니다" : silent(heard)),
+        },
+      });
+      discord.fault(
+        { route: "/channels/{channel}/threads", method: "POST" },
+        { kind: "5xx", after: "nothing" },
+      );
+      discord.fault({ route: "/guilds/{guild}/threads/active", method: "GET" }, { kind: "403" });
+      const { threadId } = await collaborate(team, "ruda", {
+        targetAgent: "eden",
+        message: "검토",
+      });
+      const { id } = await onlyQuestion(team);
+      const minjun = stage.person("민준");
+      const here = minjun.startThread(places.general, "검토는 여기서");
+      minjun.post(here, "저는 먼저 왔어요");
+      minjun.post(here, `${discord.mention(bots.seum)} 같이 봐요`);
+      await eventually(() =>
+        expect(discord.messages(here).at(-1)).toMatchObject({ author: "세움" }),
+      );
+      await settled(team);
+      const [double] = await team.database.query<{ id: string }>(
+        { text: "select id from dure.places where thread = $1" },
+        [here.id],
+      );
+      const [reader, latecomer] = ["민준", "수아"].map((person) => ({ tenant: "", person }));
+      await team.rooms.reader.read(reader!, threadId, 1);
+      await team.rooms.reader.read(reader!, double!.id, 2);
+      await team.rooms.reader.read(latecomer!, double!.id, 3);
+
+      await team.inbox.answer(
+        id,
+        { value: "sent", note: `https://discord.com/channels/${guild.id}/${here.id}` },
+        BOSS,
+      );
+
+      await eventually(async () =>
+        expect((await stage.shown(team, threadId)).slice(-2)).toEqual([
+          "루다: @이든 검토",
+          "이든: 먼저 오셨군요",
+        ]),
+      );
+      await settled(team);
+      const lines = await team.rooms.reader.messages(threadId, {});
+      expect(lines.map(({ authorName, text }) => `${authorName}: ${text}`).sort()).toEqual(
+        [
+          "루다: <@eden> 검토",
+          "민준: <@seum> 같이 봐요",
+          "민준: 저는 먼저 왔어요",
+          "세움: 봅니다",
+          "이든: 먼저 오셨군요",
+        ].sort(),
+      );
+      expect(await team.rooms.reader.messages(double!.id, {})).toEqual([]);
+      expect(await stateOf(team, double!.id)).toBe("closed");
+      // Who had read the thread so far has also read what it read in the double; for others too much
+      // is new rather than too little.
+      expect((await team.rooms.reader.thread(threadId, reader!))?.unread).toBe(2);
+      expect((await team.rooms.reader.thread(threadId, latecomer!))?.unread).toBe(5);
+      expect(await team.rooms.reader.thread(double!.id, ANONYMOUS)).toMatchObject({
+        messages: 0,
+        unread: 0,
+      });
+      expect(
+        (await team.rooms.reader.thread(threadId, ANONYMOUS))?.participants.toSorted(),
+      ).toEqual(["eden", "ruda", "seum"]);
+      expect(
+        await team.database.query(
+          { text: "select cardinality(recent) as recent from dure.places where id = $1" },
+          [threadId],
+        ),
+      ).toEqual([{ recent: 3 }]); // 세움's counts too
+
+      minjun.post(here, "그럼 계속해요");
+      await eventually(async () =>
+        expect(
+          (await stage.shown(team, threadId)).filter((line) => line.startsWith("세움")),
+        ).toHaveLength(2),
+      );
+    },
+  );
 
   test("what agents had said in it counts for its guards: stopped agents stay stopped until a person acts", async () => {
     const chatty = (): string => `이야기 ${Math.random()}`;
@@ -398,106 +420,113 @@ describe("a thread whose making is unknown", { timeout: 60_000 }, () => {
     expect(await loops()).toEqual([]);
   });
 
-  test("what had begun in it goes on there when it is found: answers, confirmations and questions", async () => {
-    const writing = Promise.withResolvers<string>();
-    const reviewing = Promise.withResolvers<string>();
-    const { tool: deploy, done } = deployTool();
-    const stage: DiscordStage = await discordPlatform();
-    const { discord, guild, places, bots } = stage;
-    const team = await readyTeamOn(stage, {
-      tools: { deploy },
-      behave: {
-        eden: (heard) => (heard.text.includes("로그") ? reviewing.promise : silent(heard)),
-        dajim: (heard) => (heard.text.includes("길게") ? writing.promise : silent(heard)),
-        seum: (heard) =>
-          /^(루다|이든|다짐)/.test(heard.text)
-            ? silent(heard)
-            : heard.text.includes("배포해") && heard.results.length === 0
-              ? { toolCalls: [{ name: "deploy", args: { version: "1.0" } }] }
-              : "배포했습니다",
-        ruda: (heard) =>
-          heard.text.includes("맡겨")
-            ? heard.results.length > 0
-              ? "맡겼습니다"
-              : {
-                  toolCalls: [
-                    {
-                      name: "collaborate",
-                      args: { targetAgent: "eden", message: "로그를 봐 줘", topic: "로그" },
-                    },
-                  ],
-                }
-            : silent(heard),
-      },
-    });
-    discord.fault(
-      { route: "/channels/{channel}/threads", method: "POST" },
-      { kind: "5xx", after: "nothing" },
-    );
-    discord.fault({ route: "/guilds/{guild}/threads/active", method: "GET" }, { kind: "403" });
-    const { threadId } = await collaborate(team, "ruda", { targetAgent: "eden", message: "검토" });
-    const { id } = await onlyQuestion(team);
-    const minjun = stage.person("민준");
-    const here = minjun.startThread(places.general, "검토는 여기서");
-    for (const [bot, text] of [
-      ["dajim", "길게 써 줘"],
-      ["seum", "1.0 배포해 줘"],
-      ["ruda", "이든한테 로그를 맡겨 줘"],
-    ] as const) {
-      minjun.post(here, `${discord.mention(bots[bot])} ${text}`);
-    }
-    const [approve] = await eventually(() => {
-      const question = discord.messages(here).find(({ buttons }) => buttons.length > 0);
-      expect(question).toBeDefined();
-      return question!.buttons;
-    });
-    await eventually(() => expect(team.calls("dajim") * team.calls("eden")).toBeGreaterThan(0));
-    await eventually(() =>
-      expect(discord.messages(here).map(({ text }) => text)).toContain("맡겼습니다"),
-    );
-    const { items } = await team.inbox.list({ tenant: "", status: "open" });
-    expect(items.map(({ type }) => type).sort()).toEqual(["decision", "delivery"]);
+  test(
+    "what had begun in it goes on there when it is found: answers, confirmations and questions",
+    FULL,
+    async () => {
+      const writing = Promise.withResolvers<string>();
+      const reviewing = Promise.withResolvers<string>();
+      const { tool: deploy, done } = deployTool();
+      const stage: DiscordStage = await discordPlatform();
+      const { discord, guild, places, bots } = stage;
+      const team = await readyTeamOn(stage, {
+        tools: { deploy },
+        behave: {
+          eden: (heard) => (heard.text.includes("로그") ? reviewing.promise : silent(heard)),
+          dajim: (heard) => (heard.text.includes("길게") ? writing.promise : silent(heard)),
+          seum: (heard) =>
+            /^(루다|이든|다짐)/.test(heard.text)
+              ? silent(heard)
+              : heard.text.includes("배포해") && heard.results.length === 0
+                ? { toolCalls: [{ name: "deploy", args: { version: "1.0" } }] }
+                : "배포했습니다",
+          ruda: (heard) =>
+            heard.text.includes("맡겨")
+              ? heard.results.length > 0
+                ? "맡겼습니다"
+                : {
+                    toolCalls: [
+                      {
+                        name: "collaborate",
+                        args: { targetAgent: "eden", message: "로그를 봐 줘", topic: "로그" },
+                      },
+                    ],
+                  }
+              : silent(heard),
+        },
+      });
+      discord.fault(
+        { route: "/channels/{channel}/threads", method: "POST" },
+        { kind: "5xx", after: "nothing" },
+      );
+      discord.fault({ route: "/guilds/{guild}/threads/active", method: "GET" }, { kind: "403" });
+      const { threadId } = await collaborate(team, "ruda", {
+        targetAgent: "eden",
+        message: "검토",
+      });
+      const { id } = await onlyQuestion(team);
+      const minjun = stage.person("민준");
+      const here = minjun.startThread(places.general, "검토는 여기서");
+      for (const [bot, text] of [
+        ["dajim", "길게 써 줘"],
+        ["seum", "1.0 배포해 줘"],
+        ["ruda", "이든한테 로그를 맡겨 줘"],
+      ] as const) {
+        minjun.post(here, `${discord.mention(bots[bot])} ${text}`);
+      }
+      const [approve] = await eventually(() => {
+        const question = discord.messages(here).find(({ buttons }) => buttons.length > 0);
+        expect(question).toBeDefined();
+        return question!.buttons;
+      });
+      await eventually(() => expect(team.calls("dajim") * team.calls("eden")).toBeGreaterThan(0));
+      await eventually(() =>
+        expect(discord.messages(here).map(({ text }) => text)).toContain("맡겼습니다"),
+      );
+      const { items } = await team.inbox.list({ tenant: "", status: "open" });
+      expect(items.map(({ type }) => type).sort()).toEqual(["decision", "delivery"]);
 
-    await team.inbox.answer(
-      id,
-      { value: "sent", note: `https://discord.com/channels/${guild.id}/${here.id}` },
-      BOSS,
-    );
-    await eventually(async () =>
-      expect((await stage.shown(team, threadId)).at(-1)).toBe("루다: @이든 검토"),
-    );
-    writing.resolve("다 썼습니다");
-    await minjun.press(approve!);
-    reviewing.resolve("로그는 깨끗합니다");
+      await team.inbox.answer(
+        id,
+        { value: "sent", note: `https://discord.com/channels/${guild.id}/${here.id}` },
+        BOSS,
+      );
+      await eventually(async () =>
+        expect((await stage.shown(team, threadId)).at(-1)).toBe("루다: @이든 검토"),
+      );
+      writing.resolve("다 썼습니다");
+      await minjun.press(approve!);
+      reviewing.resolve("로그는 깨끗합니다");
 
-    const rest = ["다짐: 다 썼습니다", "세움: 배포했습니다"];
-    await eventually(
-      async () =>
-        expect(
-          (await stage.shown(team, threadId)).filter((line) => rest.includes(line)).sort(),
-        ).toEqual(rest),
-      { patienceMs: 20_000 },
-    );
-    await eventually(
-      async () =>
-        expect(
-          (await stage.shown(team, threadId)).filter((line) =>
-            line.startsWith("루다: 이든 님이 답했습니다"),
-          ),
-        ).toHaveLength(1),
-      { patienceMs: 20_000 },
-    );
-    await settled(team);
-    expect(done).toEqual(["1.0"]);
-    expect(
-      await team.database.query({
-        text: "select outcome from dure.handlings where outcome in ('place_closed', 'failed')",
-      }),
-    ).toEqual([]);
-    expect(
-      discord.messages(here).filter(({ text }) => rest.some((line) => line.endsWith(text))),
-    ).toHaveLength(2);
-  });
+      const rest = ["다짐: 다 썼습니다", "세움: 배포했습니다"];
+      await eventually(
+        async () =>
+          expect(
+            (await stage.shown(team, threadId)).filter((line) => rest.includes(line)).sort(),
+          ).toEqual(rest),
+        { patienceMs: 20_000 },
+      );
+      await eventually(
+        async () =>
+          expect(
+            (await stage.shown(team, threadId)).filter((line) =>
+              line.startsWith("루다: 이든 님이 답했습니다"),
+            ),
+          ).toHaveLength(1),
+        { patienceMs: 20_000 },
+      );
+      await settled(team);
+      expect(done).toEqual(["1.0"]);
+      expect(
+        await team.database.query({
+          text: "select outcome from dure.handlings where outcome in ('place_closed', 'failed')",
+        }),
+      ).toEqual([]);
+      expect(
+        discord.messages(here).filter(({ text }) => rest.some((line) => line.endsWith(text))),
+      ).toHaveLength(2);
+    },
+  );
 });
 
 async function requestsOf(team: TestTeam): Promise<readonly string[]> {

@@ -19,6 +19,7 @@ import { join } from "node:path";
 import { createInterface } from "node:readline";
 import { fileURLToPath } from "node:url";
 import { expect, test } from "vitest";
+import { FULL } from "../../kernel/test-tiers.ts";
 import { systemClock } from "../../kernel/clock.ts";
 import { silentLogger } from "../../kernel/logger.ts";
 import { Database } from "../database.ts";
@@ -209,6 +210,7 @@ test(
 
 test(
   "a server is not idle while any client is there, whoever it is",
+  { ...FULL, timeout: SLOW },
   async () => {
     await using home = temporaryHome();
     const killed = await user(home.path, { idleMs: 400 });
@@ -226,11 +228,11 @@ test(
     await database.close();
     await expect.poll(() => exists(killed.postmaster), { timeout: 20_000 }).toBe(false);
   },
-  SLOW,
 );
 
 test(
   "a caretaker that was killed is replaced at the next start, and there is never more than one",
+  { ...FULL, timeout: SLOW },
   async () => {
     await using home = temporaryHome();
     const first = await user(home.path, { idleMs: 1_000 });
@@ -254,12 +256,11 @@ test(
     await Promise.all([first, ...others].map((one) => one.kill()));
     await expect.poll(() => exists(first.postmaster), { timeout: 20_000 }).toBe(false);
   },
-  SLOW,
 );
 
 test(
   "starts that come while an idle server is being stopped find it or start it, and lose nothing",
-  { timeout: 120_000 },
+  { ...FULL, timeout: 120_000 },
   async () => {
     await using home = temporaryHome();
     const first = await user(home.path, { idleMs: 200 });
@@ -305,6 +306,7 @@ test(
 
 test(
   "kill -9 of user and postmaster together: the next start recovers",
+  { ...FULL, timeout: SLOW },
   async () => {
     await using home = temporaryHome();
     const killed = await user(home.path);
@@ -317,11 +319,11 @@ test(
     expect(await ask(server.url, "select id from notes")).toEqual([{ id: 1 }]);
     await server.stop();
   },
-  SLOW,
 );
 
 test(
   "locks of a dead postmaster whose number belongs to somebody else now do not keep the server from starting",
+  { ...FULL, timeout: SLOW },
   async () => {
     await using home = temporaryHome();
     await (await start(home.path)).stop();
@@ -337,11 +339,11 @@ test(
     await server.stop();
     somebody.kill("SIGKILL");
   },
-  SLOW,
 );
 
 test(
   "a data folder that was half made when the process was killed is made anew",
+  { ...FULL, timeout: SLOW },
   async () => {
     await using home = temporaryHome();
     const child = spawn(process.execPath, [FIXTURE, home.path], { stdio: "ignore" });
@@ -361,7 +363,6 @@ test(
     expect(readdirSync(home.path).filter((name) => name.startsWith("pg.new-"))).toEqual([]);
     await server.stop();
   },
-  SLOW,
 );
 
 test(
@@ -419,29 +420,25 @@ test(
   SLOW,
 );
 
-test(
-  "an ordinary user runs PostgreSQL directly",
-  async () => {
-    if (!asRoot) return; // every other test of this file is then this one
-    await using home = temporaryHome();
-    chmodSync(home.path, 0o755);
-    const own = join(home.path, "nobody");
-    mkdirSync(own);
-    chownSync(own, 65534, 65534);
+test("an ordinary user runs PostgreSQL directly", { ...FULL, timeout: SLOW }, async () => {
+  if (!asRoot) return; // every other test of this file is then this one
+  await using home = temporaryHome();
+  chmodSync(home.path, 0o755);
+  const own = join(home.path, "nobody");
+  mkdirSync(own);
+  chownSync(own, 65534, 65534);
 
-    const process = await user(join(own, ".dure"), { uid: 65534, gid: 65534 });
+  const process = await user(join(own, ".dure"), { uid: 65534, gid: 65534 });
 
-    expect(statSync(join(own, ".dure", "pg")).uid).toBe(65534);
-    expect(await ask(process.url, "select 1 as one")).toEqual([{ one: 1 }]);
-    await process.leave();
+  expect(statSync(join(own, ".dure", "pg")).uid).toBe(65534);
+  expect(await ask(process.url, "select 1 as one")).toEqual([{ one: 1 }]);
+  await process.leave();
 
-    // Root in somebody's project: the owner of the data decides as whom the server runs.
-    const server = await start(join(own, ".dure"));
-    expect(await ask(server.url, "select 1 as one")).toEqual([{ one: 1 }]);
-    await server.stop();
-  },
-  SLOW,
-);
+  // Root in somebody's project: the owner of the data decides as whom the server runs.
+  const server = await start(join(own, ".dure"));
+  expect(await ask(server.url, "select 1 as one")).toEqual([{ one: 1 }]);
+  await server.stop();
+});
 
 test("as whom PostgreSQL runs follows from who we are and whose the data is", () => {
   const root = { uid: 0, gid: 0 };

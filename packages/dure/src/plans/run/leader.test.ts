@@ -1,4 +1,5 @@
 import { expect, onTestFinished, test } from "vitest";
+import { FULL } from "../../kernel/test-tiers.ts";
 import { testDatabase } from "../../durable/test-database.ts";
 import { systemClock, type Clock } from "../../kernel/clock.ts";
 import type { PlatformEvent } from "../../kernel/platform-events.ts";
@@ -568,63 +569,69 @@ test("cancel is heard while the merged tree is tried; what the ports have made s
   expect(await statuses(runs, id)).toBe("a succeeded, b succeeded");
 });
 
-test("what cannot be merged is kept as it is, and the operator's answer merges it again", async () => {
-  let isBroken = true;
-  const untried: string[] = [];
-  const runs = await open({
-    build: async () => done,
-    work: {
-      merge: async (_run, ports, options) => {
-        const report = {
-          commit: "merged",
-          branch: "dure/test",
-          kept: ports.map(({ id }) => id),
-          missing: [],
-          conflicts: [],
-        };
-        if (options.untried) {
-          return (
-            untried.push(options.untried.code), { report, dropped: [], because: options.untried }
-          );
-        }
-        if (isBroken) throw Object.assign(new Error("no space left on device"), { code: "ENOSPC" });
-        return { report, dropped: [] };
+test(
+  "what cannot be merged is kept as it is, and the operator's answer merges it again",
+  FULL,
+  async () => {
+    let isBroken = true;
+    const untried: string[] = [];
+    const runs = await open({
+      build: async () => done,
+      work: {
+        merge: async (_run, ports, options) => {
+          const report = {
+            commit: "merged",
+            branch: "dure/test",
+            kept: ports.map(({ id }) => id),
+            missing: [],
+            conflicts: [],
+          };
+          if (options.untried) {
+            return (
+              untried.push(options.untried.code), { report, dropped: [], because: options.untried }
+            );
+          }
+          if (isBroken) {
+            throw Object.assign(new Error("no space left on device"), { code: "ENOSPC" });
+          }
+          return { report, dropped: [] };
+        },
       },
-    },
-  });
-  const { id } = await runs.runs.run({
-    plan: planOf({ a: "", b: "" }),
-    repository: "/r",
-    by: "me",
-  });
-  const partial = await ended(runs, id);
-  const {
-    items: [asked],
-  } = await runs.inbox.list({ tenant: "", run: id, status: "open" });
+    });
+    const { id } = await runs.runs.run({
+      plan: planOf({ a: "", b: "" }),
+      repository: "/r",
+      by: "me",
+    });
+    const partial = await ended(runs, id);
+    const {
+      items: [asked],
+    } = await runs.inbox.list({ tenant: "", run: id, status: "open" });
 
-  expect(untried).toEqual(["ENOSPC"]);
-  expect(partial).toMatchObject({
-    status: "partial",
-    because: { code: "ENOSPC" },
-    report: { commit: "merged", branch: "dure/test", kept: ["a", "b"], missing: [] },
-  });
-  expect(asked).toMatchObject({
-    type: "general",
-    source: { run: id },
-    suggestedActions: [{ value: "retry" }, { value: "known" }],
-  });
+    expect(untried).toEqual(["ENOSPC"]);
+    expect(partial).toMatchObject({
+      status: "partial",
+      because: { code: "ENOSPC" },
+      report: { commit: "merged", branch: "dure/test", kept: ["a", "b"], missing: [] },
+    });
+    expect(asked).toMatchObject({
+      type: "general",
+      source: { run: id },
+      suggestedActions: [{ value: "retry" }, { value: "known" }],
+    });
 
-  isBroken = false;
-  await runs.inbox.answer(asked!.id, { value: "retry" }, { tenant: "", name: "민준" });
+    isBroken = false;
+    await runs.inbox.answer(asked!.id, { value: "retry" }, { tenant: "", name: "민준" });
 
-  expect(await ended(runs, id, ["success"])).toMatchObject({
-    because: null,
-    report: { kept: ["a", "b"] },
-  });
-  await expect(runs.runs.order(id, { type: "again" }, { by: "me" })).rejects.toMatchObject({
-    message: "The run has succeeded.",
-  });
-});
+    expect(await ended(runs, id, ["success"])).toMatchObject({
+      because: null,
+      report: { kept: ["a", "b"] },
+    });
+    await expect(runs.runs.order(id, { type: "again" }, { by: "me" })).rejects.toMatchObject({
+      message: "The run has succeeded.",
+    });
+  },
+);
 
 test("an order to an ended run that cannot be prepared any more is refused and changes nothing", async () => {
   let isThere = true;
@@ -840,7 +847,7 @@ test("two runs of one machine have TCP ports of their own, and give them back", 
 
 test(
   "files of old runs go by themselves: twenty an hour, the oldest first, and none is passed over",
-  { timeout: 60_000 },
+  { ...FULL, timeout: 60_000 },
   async () => {
     let hour = (): void => {};
     const removed: string[] = [];
@@ -883,7 +890,7 @@ test(
   },
 );
 
-test("two thousand ports are written in batches", { timeout: 120_000 }, async () => {
+test("two thousand ports are written in batches", { ...FULL, timeout: 120_000 }, async () => {
   const runs = await open({ build: async () => done, maxConcurrency: 100 });
   const plan = planOf({ seed: "" });
   const ports = Array.from({ length: 2_000 }, (_, index) => ({

@@ -23,6 +23,7 @@ import path from "node:path";
 import { createInterface } from "node:readline";
 import { fileURLToPath } from "node:url";
 import { afterAll, afterEach, beforeEach, describe, expect, test } from "vitest";
+import { FULL } from "../../kernel/test-tiers.ts";
 import { systemClock } from "../../kernel/clock.ts";
 import { codeOf } from "../../kernel/errors.ts";
 import { silentLogger } from "../../kernel/logger.ts";
@@ -685,23 +686,27 @@ test.each(protecting.filter(({ kind }) => kind !== "other-user").map(({ kind }) 
 describe.each([...opened.values()].map((sandbox) => ({ kind: sandbox.kind, sandbox })))(
   "$kind: a process tree",
   ({ kind, sandbox }) => {
-    test("that is over at once has begun and said what it said, among many others", async () => {
-      const said: string[] = [];
-      const oneByOne = async (count: number): Promise<void> => {
-        for (let left = count; left > 0; left--) {
-          said.push(
-            await sandbox
-              .run(confinement(), command("echo said"))
-              .then(({ output }) => output, String),
-          );
-        }
-      };
+    test(
+      "that is over at once has begun and said what it said, among many others",
+      FULL,
+      async () => {
+        const said: string[] = [];
+        const oneByOne = async (count: number): Promise<void> => {
+          for (let left = count; left > 0; left--) {
+            said.push(
+              await sandbox
+                .run(confinement(), command("echo said"))
+                .then(({ output }) => output, String),
+            );
+          }
+        };
 
-      const rounds = kind === "bubblewrap" ? 1 : 6;
-      await Promise.all(Array.from({ length: 12 }, () => oneByOne(rounds)));
+        const rounds = kind === "bubblewrap" ? 1 : 6;
+        await Promise.all(Array.from({ length: 12 }, () => oneByOne(rounds)));
 
-      expect(said).toEqual(Array.from({ length: 12 * rounds }, () => "said\n"));
-    });
+        expect(said).toEqual(Array.from({ length: 12 * rounds }, () => "said\n"));
+      },
+    );
 
     test("gives exit code, output in its order, input and exactly the environment that was handed in", async () => {
       const env = {

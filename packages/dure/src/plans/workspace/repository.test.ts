@@ -1,6 +1,7 @@
 import { chmodSync, existsSync, mkdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { expect, test } from "vitest";
+import { FULL } from "../../kernel/test-tiers.ts";
 import { Git } from "./git.ts";
 import type { BranchMerge, MergeOptions } from "./merge-into-branch.ts";
 import { findOwnedSubmodule, Repository } from "./repository.ts";
@@ -120,31 +121,35 @@ test("knows when a pattern lies in a submodule", () => {
   ).toBeUndefined();
 });
 
-test("works from a detached HEAD, a linked worktree, a bare, a shallow and a borrowing repository", async () => {
-  using person = new TestRepository({ "a.txt": "1\n" });
-  person.commit("second", { "a.txt": "2\n" });
-  person.git("worktree", "add", "-q", "--detach", join(person.home, "linked"));
-  gitIn(person.home, "clone", "-q", "--bare", person.folder, "bare.git");
-  gitIn(person.home, "clone", "-q", "--depth", "1", `file://${person.folder}`, "shallow");
-  gitIn(person.home, "clone", "-q", "--shared", person.folder, "borrowing");
+test(
+  "works from a detached HEAD, a linked worktree, a bare, a shallow and a borrowing repository",
+  FULL,
+  async () => {
+    using person = new TestRepository({ "a.txt": "1\n" });
+    person.commit("second", { "a.txt": "2\n" });
+    person.git("worktree", "add", "-q", "--detach", join(person.home, "linked"));
+    gitIn(person.home, "clone", "-q", "--bare", person.folder, "bare.git");
+    gitIn(person.home, "clone", "-q", "--depth", "1", `file://${person.folder}`, "shallow");
+    gitIn(person.home, "clone", "-q", "--shared", person.folder, "borrowing");
 
-  for (const name of ["linked", "bare.git", "shallow", "borrowing"]) {
-    const folder = join(person.home, name);
-    const repository = await open(folder);
-    const at = { folder, home: join(person.home, `home-${name}`) } as TestRepository;
-    const run = await startRun(at, { run: `run-${name}` });
-    writeFiles(run.tree.tree, { "a.txt": "3\n" });
-    const done = await run.commit(aScope({ writes: ["a.txt"] }));
-    await run.repository.publish(run.store, `run-${name}`);
+    for (const name of ["linked", "bare.git", "shallow", "borrowing"]) {
+      const folder = join(person.home, name);
+      const repository = await open(folder);
+      const at = { folder, home: join(person.home, `home-${name}`) } as TestRepository;
+      const run = await startRun(at, { run: `run-${name}` });
+      writeFiles(run.tree.tree, { "a.txt": "3\n" });
+      const done = await run.commit(aScope({ writes: ["a.txt"] }));
+      await run.repository.publish(run.store, `run-${name}`);
 
-    expect(readCommit(folder, `refs/dure/run-${name}/ports/login/1.1.impl`)).toEqual({
-      "a.txt": "3",
-    });
-    expect(gitIn(folder, "fsck", "--no-dangling")).toBe("");
-    expect(repository.facts.isShallow).toBe(name === "shallow");
-    expect(done.violations).toEqual([]);
-  }
-});
+      expect(readCommit(folder, `refs/dure/run-${name}/ports/login/1.1.impl`)).toEqual({
+        "a.txt": "3",
+      });
+      expect(gitIn(folder, "fsck", "--no-dangling")).toBe("");
+      expect(repository.facts.isShallow).toBe(name === "shallow");
+      expect(done.violations).toEqual([]);
+    }
+  },
+);
 
 test("refuses a partial clone", async () => {
   using person = new TestRepository();

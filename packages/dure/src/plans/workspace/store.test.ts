@@ -17,6 +17,7 @@ import {
 } from "node:fs";
 import { join } from "node:path";
 import { expect, test } from "vitest";
+import { FULL } from "../../kernel/test-tiers.ts";
 import {
   AT,
   aScope,
@@ -316,7 +317,7 @@ test.each<
     (tree) => (mkdirSync(`${tree}/src/core/closed`), chmodSync(`${tree}/src/core/closed`, 0)),
     [],
   ],
-])("does not take %s", async (_, attack, violations) => {
+])("does not take %s", FULL, async (_, attack, violations) => {
   using person = new TestRepository(FILES);
   const run = await startRun(person);
   attack(run.tree.tree, person);
@@ -350,7 +351,7 @@ test("a change that keeps size and time is found", async () => {
   expect(done.violations).toEqual([{ path: "src/core/c.ts", because: "not-owned" }]);
 });
 
-test("a file that became a folder and a file again is a changed file", async () => {
+test("a file that became a folder and a file again is a changed file", FULL, async () => {
   using person = new TestRepository(FILES);
   const run = await startRun(person);
   const path = join(run.tree.tree, "src/api/a.ts");
@@ -393,30 +394,34 @@ test("a file of its own cannot push out another's folder, nor the other way roun
   );
 });
 
-test("a link to what the worker must not read is not taken, one to its own folder is", async () => {
-  using person = new TestRepository({ ...FILES, "secret/key.txt": "k\n" });
-  const run = await startRun(person);
-  const scope = aScope({
-    writes: ["src/api/**"],
-    reads: ["src/core/**"],
-    forbidden: ["secret/**"],
-  });
-  symlinkSync("../../secret/key.txt", join(run.tree.tree, "src/api/key"));
-  symlinkSync("../../secret", join(run.tree.tree, "src/api/secrets"));
-  symlinkSync("../../secret/later.txt", join(run.tree.tree, "src/api/later"));
-  symlinkSync("../core", join(run.tree.tree, "src/api/core"));
-  symlinkSync("..", join(run.tree.tree, "src/api/up"));
+test(
+  "a link to what the worker must not read is not taken, one to its own folder is",
+  FULL,
+  async () => {
+    using person = new TestRepository({ ...FILES, "secret/key.txt": "k\n" });
+    const run = await startRun(person);
+    const scope = aScope({
+      writes: ["src/api/**"],
+      reads: ["src/core/**"],
+      forbidden: ["secret/**"],
+    });
+    symlinkSync("../../secret/key.txt", join(run.tree.tree, "src/api/key"));
+    symlinkSync("../../secret", join(run.tree.tree, "src/api/secrets"));
+    symlinkSync("../../secret/later.txt", join(run.tree.tree, "src/api/later"));
+    symlinkSync("../core", join(run.tree.tree, "src/api/core"));
+    symlinkSync("..", join(run.tree.tree, "src/api/up"));
 
-  const done = await run.commit(scope);
+    const done = await run.commit(scope);
 
-  expect(done.violations).toEqual(
-    ["key", "later", "secrets"].map((name) => ({
-      path: `src/api/${name}`,
-      because: "link-unreadable",
-    })),
-  );
-  expect(done.changes.map(({ path }) => path)).toEqual(["src/api/core", "src/api/up"]);
-});
+    expect(done.violations).toEqual(
+      ["key", "later", "secrets"].map((name) => ({
+        path: `src/api/${name}`,
+        because: "link-unreadable",
+      })),
+    );
+    expect(done.changes.map(({ path }) => path)).toEqual(["src/api/core", "src/api/up"]);
+  },
+);
 
 test("too large and too many: nothing is taken", async () => {
   using person = new TestRepository(FILES);
@@ -455,34 +460,38 @@ test("too large and too many: nothing is taken", async () => {
 /** Files of one port; DURE_TEST_LONG=1 takes as many as a large repository has. */
 const MANY = process.env["DURE_TEST_LONG"] === "1" ? 10_000 : 2_000;
 
-test(`${MANY.toLocaleString("en")} new files are taken, and compared again they are no change`, async () => {
-  const files = Object.fromEntries(
-    Array.from({ length: MANY }, (_, index) => [
-      `src/api/d${index % 100}/f${index}.ts`,
-      `file ${index}\n`,
-    ]),
-  );
-  using person = new TestRepository({ "readme.md": "hello\n" });
-  const run = await startRun(person);
-  writeFiles(run.tree.tree, files);
+test(
+  `${MANY.toLocaleString("en")} new files are taken, and compared again they are no change`,
+  { ...FULL, timeout: 120_000 },
+  async () => {
+    const files = Object.fromEntries(
+      Array.from({ length: MANY }, (_, index) => [
+        `src/api/d${index % 100}/f${index}.ts`,
+        `file ${index}\n`,
+      ]),
+    );
+    using person = new TestRepository({ "readme.md": "hello\n" });
+    const run = await startRun(person);
+    writeFiles(run.tree.tree, files);
 
-  const done = await run.commit(api);
-  const begun = process.hrtime.bigint();
-  const again = await run.commit(api, { parent: done.commit! });
-  const took = Number(process.hrtime.bigint() - begun) / 1e6;
-  const warmBegun = process.hrtime.bigint();
-  const third = await run.commit(api, { parent: done.commit! });
-  const warm = Number(process.hrtime.bigint() - warmBegun) / 1e6;
+    const done = await run.commit(api);
+    const begun = process.hrtime.bigint();
+    const again = await run.commit(api, { parent: done.commit! });
+    const took = Number(process.hrtime.bigint() - begun) / 1e6;
+    const warmBegun = process.hrtime.bigint();
+    const third = await run.commit(api, { parent: done.commit! });
+    const warm = Number(process.hrtime.bigint() - warmBegun) / 1e6;
 
-  expect(done.changes).toHaveLength(MANY);
-  expect([again, third].map(({ commit, changes }) => [commit, changes])).toEqual([
-    [undefined, []],
-    [undefined, []],
-  ]);
-  console.info(`${MANY} files compared: ${Math.round(took)} ms, then ${Math.round(warm)} ms`);
-}, 120_000);
+    expect(done.changes).toHaveLength(MANY);
+    expect([again, third].map(({ commit, changes }) => [commit, changes])).toEqual([
+      [undefined, []],
+      [undefined, []],
+    ]);
+    console.info(`${MANY} files compared: ${Math.round(took)} ms, then ${Math.round(warm)} ms`);
+  },
+);
 
-test("what lies in a submodule is nobody's, and the submodule stays", async () => {
+test("what lies in a submodule is nobody's, and the submodule stays", FULL, async () => {
   using library = new TestRepository({ "lib.ts": "lib\n" });
   using person = new TestRepository(FILES);
   person.git("submodule", "add", "-q", library.folder, "src/api/vendor");
@@ -503,91 +512,98 @@ test("what lies in a submodule is nobody's, and the submodule stays", async () =
   expect(replaced.violations.map(({ path }) => path)).toContain("src/api/vendor");
 });
 
-test("nothing of the worker's or the person's settings runs, whatever they plant", async () => {
-  using person = new TestRepository({
-    ...FILES,
-    ".gitattributes": "*.ts filter=evil diff=evil merge=evil text eol=crlf ident\n",
-    "src/core/id.ts": "$Id$\n",
-  });
-  const witness = join(person.home, "witness");
-  const bad = `sh -c 'echo ran >> ${witness}; cat'`;
-  for (const name of [
-    "reference-transaction",
-    "post-checkout",
-    "pre-commit",
-    "post-commit",
-    "post-index-change",
-    "post-merge",
-    "fsmonitor-watchman",
-  ]) {
-    writeFiles(person.folder, {
-      [`.git/hooks/${name}`]: `#!/bin/sh\necho ${name} >> ${witness}\n`,
+test(
+  "nothing of the worker's or the person's settings runs, whatever they plant",
+  FULL,
+  async () => {
+    using person = new TestRepository({
+      ...FILES,
+      ".gitattributes": "*.ts filter=evil diff=evil merge=evil text eol=crlf ident\n",
+      "src/core/id.ts": "$Id$\n",
     });
-    chmodSync(join(person.folder, ".git/hooks", name), 0o755);
-  }
-  writeFiles(person.home, { "evil.config": `[alias]\n\tstatus = !touch ${witness}\n` });
-  const config = [
-    ["core.fsmonitor", bad],
-    ["filter.evil.clean", bad],
-    ["filter.evil.smudge", bad],
-    ["filter.evil.required", "true"],
-    ["diff.evil.textconv", bad],
-    ["diff.evil.command", bad],
-    ["diff.external", bad],
-    ["merge.evil.driver", bad],
-    ["core.sshCommand", bad],
-    ["core.alternateRefsCommand", bad],
-    ["includeIf.gitdir:/.path", join(person.home, "evil.config")],
-    ["core.hooksPath", join(person.folder, ".git/hooks")],
-    ["commit.gpgSign", "true"],
-    ["gpg.program", bad],
-    ["core.pager", bad],
-    ["fetch.prune", "true"],
-    ["core.editor", bad],
-    ["protocol.file.allow", "never"],
-  ];
-  for (const [key, value] of config) {
-    execFileSync("git", ["config", key!, value!], {
-      cwd: person.folder,
-      env: { PATH: process.env.PATH, HOME: "/nonexistent" },
+    const witness = join(person.home, "witness");
+    const bad = `sh -c 'echo ran >> ${witness}; cat'`;
+    for (const name of [
+      "reference-transaction",
+      "post-checkout",
+      "pre-commit",
+      "post-commit",
+      "post-index-change",
+      "post-merge",
+      "fsmonitor-watchman",
+    ]) {
+      writeFiles(person.folder, {
+        [`.git/hooks/${name}`]: `#!/bin/sh\necho ${name} >> ${witness}\n`,
+      });
+      chmodSync(join(person.folder, ".git/hooks", name), 0o755);
+    }
+    writeFiles(person.home, { "evil.config": `[alias]\n\tstatus = !touch ${witness}\n` });
+    const config = [
+      ["core.fsmonitor", bad],
+      ["filter.evil.clean", bad],
+      ["filter.evil.smudge", bad],
+      ["filter.evil.required", "true"],
+      ["diff.evil.textconv", bad],
+      ["diff.evil.command", bad],
+      ["diff.external", bad],
+      ["merge.evil.driver", bad],
+      ["core.sshCommand", bad],
+      ["core.alternateRefsCommand", bad],
+      ["includeIf.gitdir:/.path", join(person.home, "evil.config")],
+      ["core.hooksPath", join(person.folder, ".git/hooks")],
+      ["commit.gpgSign", "true"],
+      ["gpg.program", bad],
+      ["core.pager", bad],
+      ["fetch.prune", "true"],
+      ["core.editor", bad],
+      ["protocol.file.allow", "never"],
+    ];
+    for (const [key, value] of config) {
+      execFileSync("git", ["config", key!, value!], {
+        cwd: person.folder,
+        env: { PATH: process.env.PATH, HOME: "/nonexistent" },
+      });
+    }
+    const run = await startRun(person);
+    await run.tree.makePrivateGit(run.base, api);
+    for (const [key, value] of config) {
+      execFileSync("git", ["config", key!, value!], {
+        cwd: run.tree.tree,
+        env: { PATH: process.env.PATH, HOME: "/nonexistent" },
+      });
+    }
+    writeFiles(run.tree.tree, {
+      "src/api/a.ts": "mine\n",
+      "src/api/.gitattributes": "* filter=evil\n",
+      ".git/hooks/post-checkout": `#!/bin/sh\necho tree >> ${witness}\n`,
+      ".git/commondir": "/elsewhere\n",
     });
-  }
-  const run = await startRun(person);
-  await run.tree.makePrivateGit(run.base, api);
-  for (const [key, value] of config) {
-    execFileSync("git", ["config", key!, value!], {
-      cwd: run.tree.tree,
-      env: { PATH: process.env.PATH, HOME: "/nonexistent" },
-    });
-  }
-  writeFiles(run.tree.tree, {
-    "src/api/a.ts": "mine\n",
-    "src/api/.gitattributes": "* filter=evil\n",
-    ".git/hooks/post-checkout": `#!/bin/sh\necho tree >> ${witness}\n`,
-    ".git/commondir": "/elsewhere\n",
-  });
-  execFileSync("git", [
-    "config",
-    "-f",
-    join(run.tree.tree, ".git/config"),
-    "core.worktree",
-    person.folder,
-  ]);
+    execFileSync("git", [
+      "config",
+      "-f",
+      join(run.tree.tree, ".git/config"),
+      "core.worktree",
+      person.folder,
+    ]);
 
-  const done = await run.commit(api);
-  await run.store.diff(run.base, done.commit!);
-  await run.tree.checkout(done.commit!);
-  await run.repository.warnings(run.base);
-  await run.repository.publish(run.store, "run1");
-  await run.repository.createResultBranch("dure/login", done.commit!, "run1");
+    const done = await run.commit(api);
+    await run.store.diff(run.base, done.commit!);
+    await run.tree.checkout(done.commit!);
+    await run.repository.warnings(run.base);
+    await run.repository.publish(run.store, "run1");
+    await run.repository.createResultBranch("dure/login", done.commit!, "run1");
 
-  expect(() => lstatSync(witness)).toThrow("ENOENT");
-  expect(readFileSync(join(run.tree.tree, "src/core/id.ts"), "utf8")).toBe("$Id$\n");
-  expect(done.changes.map(({ path }) => path)).toEqual(["src/api/.gitattributes", "src/api/a.ts"]);
-  expect((await run.repository.refsOf("run1")).get("base")).toBe(run.base);
-});
+    expect(() => lstatSync(witness)).toThrow("ENOENT");
+    expect(readFileSync(join(run.tree.tree, "src/core/id.ts"), "utf8")).toBe("$Id$\n");
+    expect(done.changes.map(({ path }) => path)).toEqual([
+      "src/api/.gitattributes",
+      "src/api/a.ts",
+    ]);
+    expect((await run.repository.refsOf("run1")).get("base")).toBe(run.base);
+  },
+);
 
-test("composes results of ports path by path, the same every time", async () => {
+test("composes results of ports path by path, the same every time", FULL, async () => {
   using person = new TestRepository(FILES);
   const run = await startRun(person);
   const result = async (name: string, files: Record<string, string>) => {
@@ -647,60 +663,64 @@ test("composes results of ports path by path, the same every time", async () => 
   });
 });
 
-test("results of many ports are all reachable from what is laid over them, by few parents, which others share; what is only tried has none of them", async () => {
-  using person = new TestRepository(FILES);
-  const run = await startRun(person);
-  const MANY = 70;
-  const tree = gitIn(run.store.folder, "rev-parse", `${run.base}^{tree}`);
-  const blob = gitIn(run.store.folder, "rev-parse", `${run.base}:src/api/a.ts`);
-  const file = (number: number): string => `M 100644 ${blob} made/${number}.ts`;
-  const one = (number: number): string =>
-    `commit refs/work/ports/p${number}/1.implement\ncommitter dure <dure@example.com> 1 +0000\ndata 0\nfrom ${run.base}\n${file(number)}\n\n`;
-  await run.store.git.run(["fast-import", "--quiet"], {
-    at: run.store.at,
-    input: Array.from({ length: MANY }, (_, number) => one(number)).join(""),
-  });
-  const commits = await run.store.list("ports/");
-  const results = Array.from({ length: MANY }, (_, number) => ({
-    port: `p${number}`,
-    commit: commits.get(`ports/p${number}/1.implement`)!,
-    base: run.base,
-  }));
-  const about = { message: "all\n", at: AT };
+test(
+  "results of many ports are all reachable from what is laid over them, by few parents, which others share; what is only tried has none of them",
+  { ...FULL, timeout: 60_000 },
+  async () => {
+    using person = new TestRepository(FILES);
+    const run = await startRun(person);
+    const MANY = 70;
+    const tree = gitIn(run.store.folder, "rev-parse", `${run.base}^{tree}`);
+    const blob = gitIn(run.store.folder, "rev-parse", `${run.base}:src/api/a.ts`);
+    const file = (number: number): string => `M 100644 ${blob} made/${number}.ts`;
+    const one = (number: number): string =>
+      `commit refs/work/ports/p${number}/1.implement\ncommitter dure <dure@example.com> 1 +0000\ndata 0\nfrom ${run.base}\n${file(number)}\n\n`;
+    await run.store.git.run(["fast-import", "--quiet"], {
+      at: run.store.at,
+      input: Array.from({ length: MANY }, (_, number) => one(number)).join(""),
+    });
+    const commits = await run.store.list("ports/");
+    const results = Array.from({ length: MANY }, (_, number) => ({
+      port: `p${number}`,
+      commit: commits.get(`ports/p${number}/1.implement`)!,
+      base: run.base,
+    }));
+    const about = { message: "all\n", at: AT };
 
-  const all = await run.store.compose(run.base, results, about);
-  const fewer = await run.store.compose(run.base, results.slice(0, 66), about);
-  const tried = await run.store.compose(run.base, results, { ...about, isTrial: true });
+    const all = await run.store.compose(run.base, results, about);
+    const fewer = await run.store.compose(run.base, results.slice(0, 66), about);
+    const tried = await run.store.compose(run.base, results, { ...about, isTrial: true });
 
-  const parentsOf = (commit: string): string[] =>
-    gitIn(run.store.folder, "show", "-s", "--format=%P", commit).split(" ");
-  expect(
-    gitIn(run.store.folder, "ls-tree", "--name-only", all.commit, "made/").split("\n"),
-  ).toHaveLength(MANY);
-  expect(
-    await run.store.hasReachable(
-      results.map(({ commit }) => commit),
-      [all.commit],
-    ),
-  ).toBe(true);
-  expect(parentsOf(all.commit)).toHaveLength(2); // one that holds 64, one that holds the rest
-  expect(parentsOf(fewer.commit)[0]).toBe(parentsOf(all.commit)[0]);
-  expect(gitIn(run.store.folder, "rev-parse", `${parentsOf(all.commit)[0]}^{tree}`)).toBe(tree);
-  expect((await run.store.compose(run.base, results, about)).commit).toBe(all.commit);
-  expect(parentsOf(tried.commit)).toEqual([run.base]);
-  expect(gitIn(run.store.folder, "rev-parse", `${tried.commit}^{tree}`)).toBe(
-    gitIn(run.store.folder, "rev-parse", `${all.commit}^{tree}`),
-  );
-  const packed = gitIn(
-    run.store.folder,
-    "cat-file",
-    "--batch-all-objects",
-    "--batch-check=%(objectname)",
-  );
-  for (const parent of parentsOf(all.commit)) expect(packed).toContain(parent);
-}, 60_000);
+    const parentsOf = (commit: string): string[] =>
+      gitIn(run.store.folder, "show", "-s", "--format=%P", commit).split(" ");
+    expect(
+      gitIn(run.store.folder, "ls-tree", "--name-only", all.commit, "made/").split("\n"),
+    ).toHaveLength(MANY);
+    expect(
+      await run.store.hasReachable(
+        results.map(({ commit }) => commit),
+        [all.commit],
+      ),
+    ).toBe(true);
+    expect(parentsOf(all.commit)).toHaveLength(2); // one that holds 64, one that holds the rest
+    expect(parentsOf(fewer.commit)[0]).toBe(parentsOf(all.commit)[0]);
+    expect(gitIn(run.store.folder, "rev-parse", `${parentsOf(all.commit)[0]}^{tree}`)).toBe(tree);
+    expect((await run.store.compose(run.base, results, about)).commit).toBe(all.commit);
+    expect(parentsOf(tried.commit)).toEqual([run.base]);
+    expect(gitIn(run.store.folder, "rev-parse", `${tried.commit}^{tree}`)).toBe(
+      gitIn(run.store.folder, "rev-parse", `${all.commit}^{tree}`),
+    );
+    const packed = gitIn(
+      run.store.folder,
+      "cat-file",
+      "--batch-all-objects",
+      "--batch-check=%(objectname)",
+    );
+    for (const parent of parentsOf(all.commit)) expect(packed).toContain(parent);
+  },
+);
 
-test("merges two commits line by line, or tells which files cannot be", async () => {
+test("merges two commits line by line, or tells which files cannot be", FULL, async () => {
   using person = new TestRepository({ "list.md": "one\ntwo\nthree\nfour\nfive\n" });
   const run = await startRun(person);
   const all = aScope({ writes: ["**"] });
