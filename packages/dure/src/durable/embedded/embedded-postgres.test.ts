@@ -196,9 +196,12 @@ test(
     await killed.kill();
 
     await expect.poll(() => exists(killed.postmaster), { timeout: 20_000 }).toBe(false);
-    expect(log()).toMatch(
-      /database system is shut down\s+dure: PostgreSQL stopped: nothing has used it for 1 s/,
-    );
+    // The caretaker writes its line when the server has gone.
+    await expect
+      .poll(log, { timeout: 20_000 })
+      .toMatch(
+        /database system is shut down\s+dure: PostgreSQL stopped: nothing has used it for 1 s/,
+      );
     const next = await user(home.path);
     expect(next.reused).toBe(false);
     expect(log()).not.toContain("not properly shut down");
