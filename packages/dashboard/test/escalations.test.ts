@@ -1,7 +1,7 @@
 import { ESCALATION_TYPES } from "dure/client";
 import type { Browser, Page } from "playwright-core";
 import { afterAll, beforeAll, expect, test, vi } from "vitest";
-import { TEXTS } from "../src/text.ts";
+import { TEXTS } from "../src/texts.ts";
 import {
   launchBrowser,
   openPage,

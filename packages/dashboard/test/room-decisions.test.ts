@@ -260,6 +260,7 @@ test("an agent that can be reached on one account is reachable", () => {
     state,
     platformId: null,
     detail: null,
+    reason: null,
     changedAt: 1,
   });
 

@@ -4,7 +4,9 @@ import { useMutation, useQueryClient } from "@tanstack/react-query";
 import type { RoomAgent } from "dure/client";
 import type { ReactNode } from "react";
 import { useParts } from "../app-parts.tsx";
+import { CodedText } from "../coded.tsx";
 import { useLanguage } from "../language.tsx";
+import { ErrorWords } from "../problem.tsx";
 import { ROOM_KEYS } from "../rooms/room-data.ts";
 import { Portrait } from "../rooms/message-row.tsx";
 import { OnlineDot } from "../rooms/room-list.tsx";
@@ -102,11 +104,21 @@ function AccountRow({ agent, account }: { agent: RoomAgent; account: Account }):
           {[account.id, account.platformId].filter((id) => id !== null).join(" · ")}
         </span>
         <span className="soft small">
-          {account.detail === null
-            ? text.agents.since(whenOf(account.changedAt, language))
-            : text.agents.detail(account.detail)}
+          {account.detail === null ? (
+            text.agents.since(whenOf(account.changedAt, language))
+          ) : (
+            <CodedText
+              words={text.agents.reasons}
+              coded={account.reason}
+              sentence={account.detail}
+            />
+          )}
         </span>
-        {pause.error !== null && <span className="error-note small">{pause.error.message}</span>}
+        {pause.error !== null && (
+          <span className="error-note small">
+            <ErrorWords error={pause.error} />
+          </span>
+        )}
       </span>
       {isAdmin && (
         <Button

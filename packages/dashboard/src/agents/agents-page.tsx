@@ -1,10 +1,11 @@
-import { Button, TextInput } from "@mantine/core";
+import { TextInput } from "@mantine/core";
 import { IconSearch, IconUsers } from "@tabler/icons-react";
 import { useQueryClient } from "@tanstack/react-query";
 import type { DureClient, RoomAgent } from "dure/client";
 import { useEffect, useState, type ReactNode } from "react";
 import { useParts } from "../app-parts.tsx";
 import { useText } from "../language.tsx";
+import { Problem } from "../problem.tsx";
 import { lettersOf } from "../rooms/mention.ts";
 import { ROOM_KEYS } from "../rooms/room-data.ts";
 import { useAgents } from "../rooms/use-rooms.ts";
@@ -52,14 +53,7 @@ export function AgentsPage(): ReactNode {
         />
       )}
       {agents.error !== null && (
-        <div className="problem" role="alert">
-          <p>{agents.error.message}</p>
-          <div className="problem-actions">
-            <Button size="compact-sm" variant="default" onClick={() => void agents.refetch()}>
-              {text.connection.retry}
-            </Button>
-          </div>
-        </div>
+        <Problem error={agents.error} onRetry={() => void agents.refetch()} />
       )}
       {agents.isSuccess && shown.length === 0 && (
         <div className="agents-empty">

@@ -7,6 +7,7 @@ import type { AuditEntry } from "dure/client";
 import { useEffect, useState, type ReactNode } from "react";
 import { useParts } from "../app-parts.tsx";
 import { useLanguage, useText } from "../language.tsx";
+import { Problem } from "../problem.tsx";
 import { momentOf } from "../when.ts";
 import { deedOf, DEED_KINDS, endOf, pageOf, whoOf } from "./words.ts";
 import "./audit.css";
@@ -66,16 +67,7 @@ export function AuditPage(): ReactNode {
           leftSection={<IconSearch size={15} />}
         />
       </div>
-      {log.error !== null && (
-        <div className="problem" role="alert">
-          <p>{log.error.message}</p>
-          <div className="problem-actions">
-            <Button size="compact-sm" variant="default" onClick={() => void log.refetch()}>
-              {text.connection.retry}
-            </Button>
-          </div>
-        </div>
-      )}
+      {log.error !== null && <Problem error={log.error} onRetry={() => void log.refetch()} />}
       {log.data?.length === 0 && (
         <div className="audit-empty">
           <IconClipboardList size={30} stroke={1.4} aria-hidden />

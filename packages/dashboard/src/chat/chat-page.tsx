@@ -3,10 +3,17 @@ import { useMediaQuery } from "@mantine/hooks";
 import { IconLayoutSidebarRight } from "@tabler/icons-react";
 import { useQuery } from "@tanstack/react-query";
 import { useNavigate, useParams } from "@tanstack/react-router";
-import { ulid, type MessageRequest, type ServiceInfo, type SlotInfo } from "dure/client";
+import {
+  ulid,
+  type DureError,
+  type MessageRequest,
+  type ServiceInfo,
+  type SlotInfo,
+} from "dure/client";
 import { useEffect, useMemo, useState, useSyncExternalStore, type ReactNode } from "react";
 import { useParts } from "../app-parts.tsx";
 import { useLanguage, useText } from "../language.tsx";
+import { ErrorWords } from "../problem.tsx";
 import { SidePanel } from "../panel/side-panel.tsx";
 import "./chat.css";
 import { Composer } from "./composer.tsx";
@@ -44,7 +51,8 @@ function Chat({ conversation, isNew }: { conversation: Conversation; isNew: bool
   const [panelOpen, setPanelOpen] = useState(false);
   const [panelHidden, setPanelHidden] = useState(false);
 
-  const title = view.entries.find((entry) => entry.role === "user")?.content ?? text.sessions.start;
+  const title =
+    view.entries.find((entry) => entry.role === "user")?.content ?? text.chat.sessions.start;
   useEffect(() => {
     document.title = `${title.slice(0, 60)} · dure`;
   }, [title]);
@@ -78,7 +86,7 @@ function Chat({ conversation, isNew }: { conversation: Conversation; isNew: bool
     <div className="chat" data-panel={(wide && !panelHidden && !begins) || undefined}>
       <section className="chat-main" aria-label={text.chat.pageTitle}>
         <header className="chat-head">
-          <h1 className="chat-title">{begins ? text.sessions.start : title}</h1>
+          <h1 className="chat-title">{begins ? text.chat.sessions.start : title}</h1>
           {service !== undefined && !begins && (
             <span className="chat-service">{service.title ?? service.name}</span>
           )}
@@ -100,7 +108,7 @@ function Chat({ conversation, isNew }: { conversation: Conversation; isNew: bool
             <Loader type="dots" role="status" aria-label={text.chat.loading} />
           </div>
         ) : view.phase === "broken" ? (
-          <Broken message={view.problem?.message ?? ""} onRetry={() => void conversation.load()} />
+          <Broken problem={view.problem} onRetry={() => void conversation.load()} />
         ) : begins ? (
           <Welcome
             services={services.data ?? []}
@@ -147,14 +155,24 @@ function Chat({ conversation, isNew }: { conversation: Conversation; isNew: bool
   );
 }
 
-function Broken({ message, onRetry }: { message: string; onRetry: () => void }): ReactNode {
+function Broken({
+  problem,
+  onRetry,
+}: {
+  problem: DureError | undefined;
+  onRetry: () => void;
+}): ReactNode {
   const text = useText();
   return (
     <div className="chat-wait" role="alert">
       <p>{text.chat.loadFailed}</p>
-      <p className="soft small">{message}</p>
+      {problem && (
+        <p className="soft small">
+          <ErrorWords error={problem} />
+        </p>
+      )}
       <Button variant="default" onClick={onRetry}>
-        {text.connection.retry}
+        {text.common.retry}
       </Button>
     </div>
   );

@@ -20,6 +20,7 @@ import { Fragment, memo, useLayoutEffect, useMemo, useRef, useState, type ReactN
 import { EscalationCard } from "../escalations/escalation-card.tsx";
 import { toneOf } from "./tone.ts";
 import { useLanguage, useText } from "../language.tsx";
+import { ErrorWords } from "../problem.tsx";
 import { whenOf } from "../when.ts";
 import type { Conversation, ConversationView, Entry, RunningTurn } from "./conversation.ts";
 import { Markdown } from "./markdown.tsx";
@@ -122,7 +123,7 @@ export function MessageList(props: {
           variant="default"
           radius="xl"
           size="lg"
-          aria-label={text.chat.toBottom}
+          aria-label={text.common.toBottom}
           onClick={() =>
             scroller.current?.scrollTo({ top: scroller.current.scrollHeight, behavior: "smooth" })
           }
@@ -164,7 +165,7 @@ const Message = memo(function Message(props: {
   if (entry.role === "user") {
     return (
       <li className="message" data-role="user" data-status={entry.status}>
-        <span className="hidden-words">{text.chat.you}</span>
+        <span className="hidden-words">{text.common.you}</span>
         <div className="bubble">{entry.content}</div>
         {entry.status === "queued" && (
           <span className="message-note">
@@ -221,9 +222,8 @@ function Failed({ entry, conversation }: { entry: Entry; conversation: Conversat
   return (
     <div className="problem" role="alert">
       <p>
-        <strong>{text.chat.failed}.</strong> {problem?.message}
+        <strong>{text.common.notSent}.</strong> {problem && <ErrorWords error={problem} />}
       </p>
-      {problem?.hint !== undefined && <p className="soft">{problem.hint}</p>}
       <div className="problem-actions">
         <Button
           size="compact-sm"
@@ -231,7 +231,7 @@ function Failed({ entry, conversation }: { entry: Entry; conversation: Conversat
           leftSection={<IconRefresh size={14} />}
           onClick={() => conversation.retry(entry.key)}
         >
-          {text.chat.retry}
+          {text.common.sendAgain}
         </Button>
         <Button
           size="compact-sm"
@@ -240,7 +240,7 @@ function Failed({ entry, conversation }: { entry: Entry; conversation: Conversat
           leftSection={<IconTrash size={14} />}
           onClick={() => conversation.discard(entry.key)}
         >
-          {text.chat.discard}
+          {text.common.discard}
         </Button>
       </div>
     </div>
@@ -263,7 +263,11 @@ function Answering({ turn, onReattach }: { turn: RunningTurn; onReattach: () => 
           <p>
             <strong>{text.chat.lost}.</strong> {text.chat.lostHint}
           </p>
-          <p className="soft">{turn.problem?.hint ?? turn.problem?.message}</p>
+          {turn.problem && (
+            <p className="soft">
+              <ErrorWords error={turn.problem} />
+            </p>
+          )}
           <div className="problem-actions">
             <Button
               size="compact-sm"
@@ -279,7 +283,7 @@ function Answering({ turn, onReattach }: { turn: RunningTurn; onReattach: () => 
         <span className="message-note working">
           <span className="pulse" aria-hidden />
           {turn.connection === "reconnecting"
-            ? text.connection.reconnecting
+            ? text.shell.connection.reconnecting
             : turn.stopping
               ? text.chat.stopping
               : (working?.label ?? text.chat.thinking)}
@@ -290,7 +294,9 @@ function Answering({ turn, onReattach }: { turn: RunningTurn; onReattach: () => 
         </span>
       )}
       {turn.problem !== undefined && turn.connection !== "lost" && (
-        <p className="message-note error-note">{turn.problem.message}</p>
+        <p className="message-note error-note">
+          <ErrorWords error={turn.problem} />
+        </p>
       )}
     </li>
   );

@@ -10,8 +10,6 @@ import {
 import { useQuery } from "@tanstack/react-query";
 import { Link } from "@tanstack/react-router";
 import {
-  DureError,
-  messageOf,
   MAX_NOTE,
   type Escalation,
   type EscalationAnswer,
@@ -21,11 +19,12 @@ import {
 import { useEffect, useId, useRef, useState, type KeyboardEvent, type ReactNode } from "react";
 import { useParts } from "../app-parts.tsx";
 import { useLanguage, useText } from "../language.tsx";
+import { ErrorWords } from "../problem.tsx";
 import { whenOf } from "../when.ts";
 import { ContextFacts } from "./context-facts.tsx";
 import "./escalations.css";
 import { aboutOf, linksOf, type SourceLink } from "./order.ts";
-import { decisionOf, labelIn } from "./words.ts";
+import { actionLabel, decisionOf } from "./words.ts";
 
 const ICONS = {
   critical: IconAlertOctagon,
@@ -166,7 +165,7 @@ function Answers({
   onDismiss,
   onWriting,
 }: { escalation: Escalation; onWriting: (isWriting: boolean) => void } & Deciding): ReactNode {
-  const { text, language } = useLanguage();
+  const text = useText();
   const { client } = useParts();
   const me = useQuery({
     queryKey: ["me"],
@@ -235,7 +234,7 @@ function Answers({
               {...isBusy(action.value)}
               onClick={() => choose(action)}
             >
-              {`${labelIn(language, action.label)}${action.asks === "text" ? "…" : ""}`}
+              {`${actionLabel(action, text)}${action.asks === "text" ? "…" : ""}`}
             </Button>
           ))}
           {onDismiss && (
@@ -253,7 +252,7 @@ function Answers({
       )}
       {problem !== undefined && (
         <p className="error-note small" role="alert">
-          {messageOf(problem)} {problem instanceof DureError ? problem.hint : ""}
+          <ErrorWords error={problem} />
         </p>
       )}
     </>
@@ -273,7 +272,7 @@ function Note(props: {
   onLeave: () => void;
 }): ReactNode {
   const { action, isRunning, onSend, onLeave } = props;
-  const { text, language } = useLanguage();
+  const text = useText();
   const [note, setNote] = useState("");
   const onKeyDown = (event: KeyboardEvent): void => {
     if (event.nativeEvent.isComposing) return;
@@ -294,7 +293,7 @@ function Note(props: {
         minRows={2}
         maxRows={8}
         maxLength={MAX_NOTE}
-        label={`${labelIn(language, action.label)}: ${text.escalations.note}`}
+        label={`${actionLabel(action, text)}: ${text.escalations.note}`}
         placeholder={text.escalations.noteHint}
         value={note}
         onChange={(event) => setNote(event.currentTarget.value)}
@@ -320,11 +319,7 @@ function Closed({ escalation }: { escalation: Escalation }): ReactNode {
   return (
     <div className="escalation-answer">
       <p>
-        {text.escalations.answered(
-          decisionOf(escalation, { text, language }),
-          who,
-          whenOf(resolvedAt, language),
-        )}
+        {text.escalations.answered(decisionOf(escalation, text), who, whenOf(resolvedAt, language))}
       </p>
       {resolution.note !== undefined && <blockquote>{resolution.note}</blockquote>}
     </div>

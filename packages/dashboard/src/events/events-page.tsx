@@ -5,6 +5,7 @@ import type { EventRole, EventsFilter } from "dure/client";
 import { useEffect, useMemo, useState, useSyncExternalStore, type ReactNode } from "react";
 import { useParts } from "../app-parts.tsx";
 import { useText } from "../language.tsx";
+import { ErrorWords } from "../problem.tsx";
 import { ROW_LIMIT, type LogRow } from "./event-log.ts";
 import { EventRows } from "./event-rows.tsx";
 import "./events.css";
@@ -111,7 +112,7 @@ export function EventsPage(): ReactNode {
       </div>
       {view.problem !== undefined && (
         <p className="problem" role="alert">
-          <strong>{text.events.stopped}.</strong> {view.problem.message} {view.problem.hint}
+          <strong>{text.events.stopped}.</strong> <ErrorWords error={view.problem} />
         </p>
       )}
       <div className="events-body" data-detail={(wide && picked !== undefined) || undefined}>

@@ -1,12 +1,13 @@
 import { Button, NativeSelect, TextInput } from "@mantine/core";
 import { IconArrowsExchange, IconSearch, IconX } from "@tabler/icons-react";
 import { Link } from "@tanstack/react-router";
-import { DureError, JOB_STATUSES, type Job } from "dure/client";
+import { JOB_STATUSES, type Job } from "dure/client";
 import { useEffect, useState, type ReactNode } from "react";
 import { useLanguage, useText } from "../language.tsx";
 import { lettersOf } from "../rooms/mention.ts";
 import { useAgents } from "../rooms/use-rooms.ts";
 import { momentOf, whenOf } from "../when.ts";
+import { Problem } from "../problem.tsx";
 import { Prose } from "../prose.tsx";
 import { excerptOf } from "./exchange.ts";
 import { useJobFilters } from "./job-filters.ts";
@@ -163,32 +164,6 @@ function JobRow({ job, isPicked }: { job: Job; isPicked: boolean }): ReactNode {
         </span>
       </Link>
     </li>
-  );
-}
-
-export function Problem({
-  error,
-  onRetry,
-}: {
-  error: Error;
-  onRetry?: (() => void) | undefined;
-}): ReactNode {
-  const text = useText();
-  return (
-    <div className="problem" role="alert">
-      <p>
-        {[error.message, error instanceof DureError ? error.hint : undefined]
-          .filter(Boolean)
-          .join(" ")}
-      </p>
-      {onRetry !== undefined && (
-        <div className="problem-actions">
-          <Button size="compact-sm" variant="default" onClick={onRetry}>
-            {text.connection.retry}
-          </Button>
-        </div>
-      )}
-    </div>
   );
 }
 

@@ -3,6 +3,7 @@ import { DureError } from "dure/client";
 import type { ReactNode } from "react";
 import { useParts } from "../app-parts.tsx";
 import { useText } from "../language.tsx";
+import { ErrorWords } from "../problem.tsx";
 import { Prose } from "../prose.tsx";
 
 /** What the service remembers; the server shows it in dev mode only. */
@@ -35,7 +36,11 @@ export function MemoryView({
     );
   }
   if (debug.error instanceof DureError && debug.error.class !== "not-found") {
-    return <p className="panel-empty">{debug.error.message}</p>;
+    return (
+      <p className="panel-empty">
+        <ErrorWords error={debug.error} />
+      </p>
+    );
   }
   const { summaryText = "", rawHistory = [] } = debug.data?.memory ?? {};
   return (
@@ -56,7 +61,7 @@ export function MemoryView({
           {rawHistory.map((entry, index) => (
             <li key={index}>
               <span className="memory-role">
-                {entry.role === "user" ? text.chat.you : text.chat.assistant}
+                {entry.role === "user" ? text.common.you : text.chat.assistant}
               </span>
               <span>{entry.content}</span>
             </li>

@@ -19,11 +19,14 @@ import {
   type PlanProblem,
   type PlanSource,
   type PlanView,
+  type RunMode,
 } from "dure/client";
 import { useEffect, useId, useState, type FormEvent, type ReactNode } from "react";
 import { useParts } from "../app-parts.tsx";
-import { Problem } from "../jobs/job-list.tsx";
-import { useLanguage, useText } from "../language.tsx";
+import { Problem } from "../problem.tsx";
+import { CodedText } from "../coded.tsx";
+import { wordsOf } from "../coded-words.ts";
+import { useText } from "../language.tsx";
 import "@mantine/core/styles/Checkbox.css";
 import "../panel/panel.css";
 import "./plans.css";
@@ -256,9 +259,16 @@ function Shown({
         <section>
           <h2>{words.warnings}</h2>
           <ul className="plan-warnings">
-            {view.warnings.map(({ code, message }) => (
-              <li key={code}>
-                <IconAlertTriangle size={15} aria-hidden /> <span>{message}</span>
+            {view.warnings.map((warning, index) => (
+              <li key={index}>
+                <IconAlertTriangle size={15} aria-hidden />{" "}
+                <span>
+                  <CodedText
+                    words={words.warningWords}
+                    coded={warning}
+                    sentence={warning.message}
+                  />
+                </span>
               </li>
             ))}
           </ul>
@@ -386,8 +396,7 @@ function Levels({ view }: { view: PlanView }): ReactNode {
 
 /** Why it is worked on like this: every condition with its value. */
 export function Mode({ view: { mode } }: { view: Pick<PlanView, "mode"> }): ReactNode {
-  const { text, language } = useLanguage();
-  const words = text.plans.before;
+  const words = useText().plans.before;
   return (
     <section>
       <h2>{words.mode}</h2>
@@ -395,9 +404,7 @@ export function Mode({ view: { mode } }: { view: Pick<PlanView, "mode"> }): Reac
         <strong>{words.modes[mode.mode] ?? mode.mode}</strong>
       </p>
       <p className="soft small">
-        {language === "en"
-          ? mode.because
-          : words.modeHints[mode.oneContext === true ? "one-context" : mode.mode]}
+        {words.modeHints[mode.oneContext === true ? "one-context" : mode.mode]}
       </p>
       <div className="table-room" tabIndex={0} role="group" aria-label={words.mode}>
         <table className="mode-table">
@@ -411,10 +418,9 @@ export function Mode({ view: { mode } }: { view: Pick<PlanView, "mode"> }): Reac
             </tr>
           </thead>
           <tbody>
-            {mode.conditions.map(({ name, value, holds }) => (
-              <tr key={name} data-holds={holds || undefined}>
-                <th scope="row">{words.conditions[name] ?? name}</th>
-                <td>{words.values[value] ?? value}</td>
+            {mode.conditions.map(({ holds, ...condition }) => (
+              <tr key={condition.name} data-holds={holds || undefined}>
+                <Condition {...condition} />
                 <td>
                   {holds ? <IconCheck size={14} aria-hidden /> : <IconX size={14} aria-hidden />}{" "}
                   {holds ? words.holds : words.fails}
@@ -425,6 +431,25 @@ export function Mode({ view: { mode } }: { view: Pick<PlanView, "mode"> }): Reac
         </table>
       </div>
     </section>
+  );
+}
+
+/** A condition and its value; one of an earlier version of the server has no code. */
+function Condition({
+  code,
+  facts = {},
+  name,
+  value,
+}: Omit<RunMode["conditions"][number], "holds">): ReactNode {
+  const words = useText().plans.before;
+  const coded = code === undefined ? null : { code, facts };
+  return (
+    <>
+      <th scope="row">
+        <CodedText words={words.conditions} coded={coded} sentence={name} />
+      </th>
+      <td>{wordsOf(words.values, coded) ?? value}</td>
+    </>
   );
 }
 

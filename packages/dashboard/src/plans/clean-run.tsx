@@ -2,7 +2,7 @@ import { Button, Checkbox, Loader } from "@mantine/core";
 import { IconArchive } from "@tabler/icons-react";
 import type { RunCleaned, RunDetail } from "dure/client";
 import { useState, type ReactNode } from "react";
-import { Problem } from "../jobs/job-list.tsx";
+import { Problem } from "../problem.tsx";
 import { useText } from "../language.tsx";
 import "@mantine/core/styles/Checkbox.css";
 import { canForce, WhyKept } from "./cleaning.tsx";

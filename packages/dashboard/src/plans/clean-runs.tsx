@@ -3,7 +3,7 @@ import { IconArchive } from "@tabler/icons-react";
 import { Link } from "@tanstack/react-router";
 import type { RunCleaned } from "dure/client";
 import { useState, type FormEvent, type ReactNode } from "react";
-import { Problem } from "../jobs/job-list.tsx";
+import { Problem } from "../problem.tsx";
 import { useText } from "../language.tsx";
 import "@mantine/core/styles/Checkbox.css";
 import { canForce, WhyKept } from "./cleaning.tsx";

@@ -13,7 +13,7 @@ import { useNavigate } from "@tanstack/react-router";
 import type { PlanProblem } from "dure/client";
 import { useRef, useState, type FormEvent, type ReactNode } from "react";
 import { useParts } from "../app-parts.tsx";
-import { Problem } from "../jobs/job-list.tsx";
+import { Problem } from "../problem.tsx";
 import { useText } from "../language.tsx";
 import { Prose } from "../prose.tsx";
 import { keepText } from "./kept-text.ts";

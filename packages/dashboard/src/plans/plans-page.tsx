@@ -12,7 +12,7 @@ import {
 import { Link } from "@tanstack/react-router";
 import { isRunOver, PLAN_RUN_STATUSES, type ListedRun, type PlanFile } from "dure/client";
 import { useEffect, useState, type ReactNode } from "react";
-import { Problem } from "../jobs/job-list.tsx";
+import { Problem } from "../problem.tsx";
 import { useLanguage, useText } from "../language.tsx";
 import { lettersOf } from "../rooms/mention.ts";
 import { momentOf, spanOf, whenOf } from "../when.ts";

@@ -4,7 +4,7 @@ import { useMutation, useQueryClient } from "@tanstack/react-query";
 import { MAX_NOTE, type PortDetail, type RetryRequest, type RunDetail } from "dure/client";
 import { useState, type FormEvent, type KeyboardEvent, type ReactNode } from "react";
 import { useParts } from "../app-parts.tsx";
-import { Problem } from "../jobs/job-list.tsx";
+import { Problem } from "../problem.tsx";
 import { useText } from "../language.tsx";
 import { MAX_TOKENS, useOrder } from "./run-head.tsx";
 import { PLAN_KEYS, useMayRun } from "./use-plans.ts";

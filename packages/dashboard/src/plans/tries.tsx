@@ -7,6 +7,7 @@ import {
 } from "@tabler/icons-react";
 import type { PortDetail, PlanStep, TestFeedback } from "dure/client";
 import { useId, type ReactNode } from "react";
+import { ServerWords } from "../coded.tsx";
 import { useText } from "../language.tsx";
 import { spanOf } from "../when.ts";
 import { feedbackOf, roundsOf, workOf, type RoundOutcome, type TryRound } from "./rounds.ts";
@@ -203,7 +204,9 @@ export function Step({ step }: { step: PlanStep }): ReactNode {
           </p>
           {work.error !== undefined && (
             <p className="error-note small">
-              {work.error.message} {work.error.hint ?? ""}
+              <ServerWords>
+                {work.error.message} {work.error.hint ?? ""}
+              </ServerWords>
             </p>
           )}
           {work.failedFiles !== undefined && work.failedFiles.length > 0 && (

@@ -1,9 +1,10 @@
 import { Button, TextInput } from "@mantine/core";
 import { useMutation } from "@tanstack/react-query";
-import { codeOf, DureError } from "dure/client";
+import { codeOf } from "dure/client";
 import { useState, type FormEvent, type ReactNode } from "react";
 import { useParts } from "../app-parts.tsx";
 import { useText } from "../language.tsx";
+import { ErrorWords } from "../problem.tsx";
 
 /** Longest name, characters. Source: docs/spec/collaboration §9, as the server checks it. */
 const LONGEST_NAME = 60;
@@ -38,13 +39,11 @@ export function AskName(): ReactNode {
             if (enter.isError) enter.reset();
           }}
           error={
-            error === null
-              ? undefined
-              : codeOf(error) === "PERSON_INVALID"
-                ? text.rooms.ask.invalid
-                : [error.message, error instanceof DureError ? error.hint : undefined]
-                    .filter(Boolean)
-                    .join(" ")
+            error === null ? undefined : codeOf(error) === "PERSON_INVALID" ? (
+              text.rooms.ask.invalid
+            ) : (
+              <ErrorWords error={error} />
+            )
           }
           autoComplete="nickname"
           autoFocus

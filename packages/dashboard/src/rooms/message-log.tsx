@@ -14,6 +14,7 @@ import {
 } from "react";
 import { useParts } from "../app-parts.tsx";
 import { useLanguage, useText } from "../language.tsx";
+import { ErrorWords } from "../problem.tsx";
 import { MessageRow, Portrait, RoomText } from "./message-row.tsx";
 import { ROOM_KEYS, type Speaker } from "./room-data.ts";
 import type { Posting } from "./room-posts.ts";
@@ -129,7 +130,7 @@ export function MessageLog(props: {
       {!following && (
         <button type="button" className="room-newer" onClick={toEnd}>
           <IconArrowDown size={15} aria-hidden />
-          {newer > 0 ? text.rooms.newer(newer) : text.chat.toBottom}
+          {newer > 0 ? text.rooms.newer(newer) : text.common.toBottom}
         </button>
       )}
     </div>
@@ -242,7 +243,7 @@ function PostingRow({
   const { roomPosts } = useParts();
   const { clientId, problem } = posting;
   const mentioned = useMemo(() => agents.map(({ id }) => id), [agents]);
-  const name = posting.who ?? text.chat.you;
+  const name = posting.who ?? text.common.you;
   return (
     <li className="room-message" data-status={posting.status}>
       <Portrait name={name} kind="person" />
@@ -257,9 +258,8 @@ function PostingRow({
         {posting.status === "failed" && (
           <div className="problem" role="alert">
             <p>
-              <strong>{text.chat.failed}.</strong> {problem?.message}
+              <strong>{text.common.notSent}.</strong> {problem && <ErrorWords error={problem} />}
             </p>
-            {problem?.hint !== undefined && <p className="soft">{problem.hint}</p>}
             <div className="problem-actions">
               <Button
                 size="compact-sm"
@@ -267,7 +267,7 @@ function PostingRow({
                 leftSection={<IconRefresh size={14} />}
                 onClick={() => roomPosts.retry(clientId)}
               >
-                {text.chat.retry}
+                {text.common.sendAgain}
               </Button>
               <Button
                 size="compact-sm"
@@ -276,7 +276,7 @@ function PostingRow({
                 leftSection={<IconTrash size={14} />}
                 onClick={() => roomPosts.discard(clientId)}
               >
-                {text.chat.discard}
+                {text.common.discard}
               </Button>
             </div>
           </div>

@@ -7,12 +7,13 @@ import {
   IconInfoCircle,
 } from "@tabler/icons-react";
 import { useMutation, useQueryClient } from "@tanstack/react-query";
-import { DureError, type RoomAgent, type RoomMessage } from "dure/client";
+import type { RoomAgent, RoomMessage } from "dure/client";
 import { memo, useMemo, type ReactNode } from "react";
 import { useParts } from "../app-parts.tsx";
 import { Markdown } from "../chat/markdown.tsx";
-import { decisionOf, labelIn } from "../escalations/words.ts";
+import { actionLabel, decisionOf } from "../escalations/words.ts";
 import { useLanguage, useText } from "../language.tsx";
+import { ErrorWords } from "../problem.tsx";
 import { momentOf, whenOf } from "../when.ts";
 import { mentionChips, mentionPieces } from "./mention.ts";
 import { RoleLine } from "./role-line.tsx";
@@ -199,12 +200,13 @@ function answersOf({ buttons }: RoomMessage): readonly {
   readonly escalation: string;
   readonly value: string;
   readonly label: string;
+  readonly code?: string | undefined;
 }[] {
-  return (buttons ?? []).flatMap(({ value, label }) => {
+  return (buttons ?? []).flatMap(({ value, label, code }) => {
     const colon = value.indexOf(":");
     return value.startsWith("lift:")
       ? []
-      : [{ escalation: value.slice(0, colon), value: value.slice(colon + 1), label }];
+      : [{ escalation: value.slice(0, colon), value: value.slice(colon + 1), label, code }];
   });
 }
 
@@ -213,7 +215,7 @@ function answersOf({ buttons }: RoomMessage): readonly {
  * given.
  */
 function Buttons({ message }: { message: RoomMessage }): ReactNode {
-  const { text, language } = useLanguage();
+  const text = useText();
   const { client } = useParts();
   const queries = useQueryClient();
   const isAdmin = useIsAdmin();
@@ -229,7 +231,7 @@ function Buttons({ message }: { message: RoomMessage }): ReactNode {
 
   const asked = escalations.data?.find(({ id }) => id === buttons[0]?.escalation);
   if (asked !== undefined && asked.status !== "open") {
-    const decision = decisionOf(asked, { text, language });
+    const decision = decisionOf(asked, text);
     return (
       <p className="soft small">
         {asked.status === "dismissed"
@@ -241,24 +243,22 @@ function Buttons({ message }: { message: RoomMessage }): ReactNode {
   return (
     <>
       <div className="room-buttons">
-        {buttons.map(({ escalation, value, label }, index) => (
+        {buttons.map((button, index) => (
           <Button
-            key={value}
+            key={button.value}
             size="compact-md"
             variant={index === 0 ? "filled" : "default"}
             disabled={answer.isPending}
-            loading={answer.isPending && answer.variables.value === value}
-            onClick={() => answer.mutate({ escalation, value })}
+            loading={answer.isPending && answer.variables.value === button.value}
+            onClick={() => answer.mutate(button)}
           >
-            {labelIn(language, label)}
+            {actionLabel(button, text)}
           </Button>
         ))}
       </div>
       {answer.error !== null && (
         <p className="error-note small" role="alert">
-          {[answer.error.message, answer.error instanceof DureError ? answer.error.hint : undefined]
-            .filter(Boolean)
-            .join(" ")}
+          <ErrorWords error={answer.error} />
         </p>
       )}
     </>

@@ -16,7 +16,9 @@ import { Link } from "@tanstack/react-router";
 import type { Room, RoomMessage, Thread } from "dure/client";
 import { useEffect, useMemo, useState, useSyncExternalStore, type ReactNode } from "react";
 import { useParts } from "../app-parts.tsx";
+import { CodedText } from "../coded.tsx";
 import { useLanguage, useText } from "../language.tsx";
+import { ErrorWords } from "../problem.tsx";
 import { whenOf } from "../when.ts";
 import { MessageLog } from "./message-log.tsx";
 import { PlacePanel } from "./place-panel.tsx";
@@ -104,14 +106,16 @@ export function PlaceView(props: {
         ) : timeline.error !== null ? (
           <div className="chat-wait" role="alert">
             <p>{text.rooms.loadFailed}</p>
-            <p className="soft small">{timeline.error.message}</p>
+            <p className="soft small">
+              <ErrorWords error={timeline.error} />
+            </p>
             <Button variant="default" onClick={() => void timeline.refetch()}>
-              {text.connection.retry}
+              {text.common.retry}
             </Button>
           </div>
         ) : (
           <div className="chat-wait">
-            <Loader type="dots" role="status" aria-label={text.chat.loading} />
+            <Loader type="dots" role="status" aria-label={text.rooms.loading} />
           </div>
         )}
         <p className="room-writing" aria-live="polite">
@@ -229,15 +233,27 @@ function Banner({ who, place }: { who: Speaker; place: Room }): ReactNode {
       ),
       text.rooms.banner.suspendedHint,
     ],
-    closed: [text.rooms.banner.closed, text.rooms.banner.closedBecause(place.closedBecause ?? "")],
-  } as const satisfies Record<Exclude<Room["state"], "open">, readonly [string, string]>;
+    closed: [
+      text.rooms.banner.closed,
+      <CodedText
+        key="why"
+        words={text.rooms.banner.closedFor}
+        coded={place.closedFor}
+        sentence={place.closedBecause ?? ""}
+      />,
+    ],
+  } as const satisfies Record<Exclude<Room["state"], "open">, readonly [string, ReactNode]>;
   const [what, hint] = words[state];
   return (
     <div className="room-banner" data-state={state} role="status">
       <Icon size={18} stroke={1.7} aria-hidden />
       <p>
         <strong>{what}</strong> <span>{hint}</span>
-        {lift.error !== null && <span className="error-note">{lift.error.message}</span>}
+        {lift.error !== null && (
+          <span className="error-note">
+            <ErrorWords error={lift.error} />
+          </span>
+        )}
       </p>
       {state !== "closed" && (
         <Button

@@ -7,6 +7,7 @@ import { useState, type ReactNode } from "react";
 import { onlineOf } from "../agents/online.ts";
 import { useParts } from "../app-parts.tsx";
 import { useText } from "../language.tsx";
+import { ErrorWords } from "../problem.tsx";
 import { lettersOf } from "./mention.ts";
 import { ROOM_KEYS, type Speaker } from "./room-data.ts";
 import "./rooms.css";
@@ -163,7 +164,11 @@ function DirectLink({
         onClick={() => open.mutate()}
       >
         {words}
-        {open.error !== null && <span className="error-note small">{open.error.message}</span>}
+        {open.error !== null && (
+          <span className="error-note small">
+            <ErrorWords error={open.error} />
+          </span>
+        )}
       </button>
     );
   }

@@ -6,6 +6,7 @@ import { useEffect, type ReactNode } from "react";
 import { useParts } from "../app-parts.tsx";
 import "../chat/chat.css";
 import { useText } from "../language.tsx";
+import { ErrorWords } from "../problem.tsx";
 import { Prose } from "../prose.tsx";
 import "../panel/panel.css";
 import { AskName } from "./ask-name.tsx";
@@ -22,7 +23,7 @@ export function RoomsPage(): ReactNode {
   const text = useText();
   const { who, asks } = useSpeaker();
   useEffect(() => {
-    document.title = `${text.nav.rooms} · dure`;
+    document.title = `${text.rooms.label} · dure`;
   }, [text]);
   return asks ? <AskName /> : <Rooms key={who ?? ""} who={who} />;
 }
@@ -55,7 +56,11 @@ function Rooms({ who }: { who: Speaker }): ReactNode {
     return none ? (
       <Empty title={text.rooms.none} hint={text.rooms.noneHint} />
     ) : (
-      <Empty title={text.rooms.loadFailed} hint={rooms.error.message} onRetry={rooms.retry} />
+      <Empty
+        title={text.rooms.loadFailed}
+        hint={<ErrorWords error={rooms.error} />}
+        onRetry={rooms.retry}
+      />
     );
   }
   if (rooms.data !== undefined && id === undefined) {
@@ -76,7 +81,7 @@ function Rooms({ who }: { who: Speaker }): ReactNode {
   if (thread.error !== null && !rooms.isReading) return <Gone />; // a room of a later page is no thread
   return (
     <div className="center-page">
-      <Loader type="dots" role="status" aria-label={text.chat.loading} />
+      <Loader type="dots" role="status" aria-label={text.rooms.loading} />
     </div>
   );
 }
@@ -87,7 +92,7 @@ function Empty({
   onRetry,
 }: {
   title: string;
-  hint: string;
+  hint: ReactNode;
   onRetry?: () => void;
 }): ReactNode {
   const text = useText();
@@ -95,12 +100,10 @@ function Empty({
     <div className="center-page">
       <IconMessages size={36} stroke={1.4} className="soft" aria-hidden />
       <h1>{title}</h1>
-      <p className="soft">
-        <Prose text={hint} />
-      </p>
+      <p className="soft">{typeof hint === "string" ? <Prose text={hint} /> : hint}</p>
       {onRetry !== undefined && (
         <Button variant="default" onClick={onRetry}>
-          {text.connection.retry}
+          {text.common.retry}
         </Button>
       )}
     </div>

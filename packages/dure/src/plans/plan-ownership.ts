@@ -1,3 +1,4 @@
+import type { CodedMessage } from "../kernel/coded-message.ts";
 import { expandBraces, foldPath, globMatches, globOf, indexPatterns } from "./glob.ts";
 import type { Plan, Port } from "./plan.ts";
 import { decideWrite, foldedGlob, makeScope } from "./scope.ts";
@@ -108,10 +109,7 @@ export function ownershipOf(
 }
 
 /** Something about a plan that a person should look at; it runs nevertheless. */
-export interface PlanWarning {
-  readonly code: string;
-  readonly message: string;
-}
+export type PlanWarning = CodedMessage;
 
 /** What a person should look at before a run. Pure. */
 export function ownershipWarnings(
@@ -120,6 +118,7 @@ export function ownershipWarnings(
 ): PlanWarning[] {
   const owned = shared.map(({ port, paths }) => ({
     code: "SHARED_FILES_OWNED",
+    facts: { port, paths },
     message: `Port ${port} owns ${shown(paths)}: build files of the root, lock files and migrations are needed by all. Two ports cannot both change them; give them to one port that the others depend on, or leave them out: with workers.orchestrator ports ask for changes, which are made once at the merge; without one change them before the run.`,
   }));
   const open =
@@ -127,6 +126,7 @@ export function ownershipWarnings(
       ? [
           {
             code: "CONTRACTS_MISSING",
+            facts: { paths: missingContracts },
             message: `${shown(missingContracts)} ${missingContracts.length === 1 ? "is a contract that is" : "are contracts that are"} not in the base, and there is no workers.orchestrator to write ${missingContracts.length === 1 ? "it" : "them"}: the run will refuse to begin.`,
           },
         ]

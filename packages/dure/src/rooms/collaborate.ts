@@ -671,7 +671,7 @@ export class Collaboration {
       context: { guard: trip.kind, from: from.id, to: target.id, place: trip.place ?? null },
       // A chain is nothing that goes on being stopped: what a person says begins a new one.
       ...(trip.kind === "pair" && {
-        suggestedActions: [LIFT, { value: "seen", label: "확인 / Seen" }],
+        suggestedActions: [LIFT, { value: "seen", code: "seen", label: "확인 / Seen" }],
       }),
     });
     // Told once while its escalation is open, by the one who was refused.
@@ -681,7 +681,7 @@ export class Collaboration {
         author: from.id,
         text,
         ...(trip.kind === "pair" && {
-          buttons: [{ value: `${id}:${LIFT.value}`, label: LIFT.label }],
+          buttons: [{ value: `${id}:${LIFT.value}`, code: LIFT.code, label: LIFT.label }],
         }),
       });
     }

@@ -26,7 +26,7 @@ import { enqueueNotice } from "./notices.ts";
 import { roomReports } from "./reports.ts";
 import { partKey, partLength, type Over, type RoomsSetting, type Talk } from "./talk.ts";
 import { splitMessage } from "./text.ts";
-import { roomTexts } from "./texts.ts";
+import { roomTexts, THREAD_NOT_MADE } from "./texts.ts";
 
 /**
  * What leaves for a platform: a part of a message, a thread that is to be made, a preview that is
@@ -459,7 +459,7 @@ export class Delivery {
     if (departure.kind === "thread") {
       await tx.query(CLOSE, [
         departure.place,
-        `the thread could not be made: ${error.message ?? given.outcome}`,
+        `${THREAD_NOT_MADE}${error.message ?? given.outcome}`,
       ]);
       if (isUnsure(given, error)) {
         await this.#askAboutThread(adapter, departure.place, given, error, tx);
@@ -674,14 +674,24 @@ function allPartsOf(message: string): string {
  */
 export const UNSURE = "room:unsure:";
 const UNSURE_ACTIONS = [
-  { value: "sent", label: "도착함 / It arrived" },
-  { value: "again", label: "다시 보내기 / Send again", style: "primary" },
-  { value: "failed", label: "그만두기 / Give up" },
+  { value: "sent", code: "arrived", label: "도착함 / It arrived" },
+  { value: "again", code: "send-again", label: "다시 보내기 / Send again", style: "primary" },
+  { value: "failed", code: "give-up", label: "그만두기 / Give up" },
 ] as const;
 const UNSURE_THREAD_ACTIONS = [
-  { value: "sent", label: "있음: 링크나 ID / It is there: its link or id", asks: "text" },
-  { value: "again", label: "없음: 새로 만들기 / It is not: make it", style: "primary" },
-  { value: "failed", label: "그만두기 / Give up" },
+  {
+    value: "sent",
+    code: "thread-there",
+    label: "있음: 링크나 ID / It is there: its link or id",
+    asks: "text",
+  },
+  {
+    value: "again",
+    code: "thread-missing",
+    label: "없음: 새로 만들기 / It is not: make it",
+    style: "primary",
+  },
+  { value: "failed", code: "give-up", label: "그만두기 / Give up" },
 ] as const;
 export type UnsureDecision = (typeof UNSURE_ACTIONS)[number]["value"];
 

@@ -1,3 +1,4 @@
+import type { CodedMessage } from "../kernel/coded-message.ts";
 import { codeOf, messageOf } from "../kernel/errors.ts";
 import { newId } from "../kernel/ids.ts";
 import type { Accounts } from "./accounts.ts";
@@ -198,7 +199,7 @@ export class Inbound implements ChannelPort {
   async accountChanged(
     account: ChannelAccount,
     state: AccountState,
-    detail?: string,
+    detail?: string | CodedMessage,
   ): Promise<void> {
     if (account.platformId !== undefined) {
       this.#setting.directory.learnPlatformId(this.#adapter.name, account.id, account.platformId);

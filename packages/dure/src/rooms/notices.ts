@@ -8,7 +8,11 @@ export interface Notice {
   readonly author: string;
   readonly text: string;
   /** Answers to an escalation: `escalation-id:value`. */
-  readonly buttons?: readonly { readonly value: string; readonly label: string }[];
+  readonly buttons?: readonly {
+    readonly value: string;
+    readonly label: string;
+    readonly code?: string;
+  }[];
 }
 
 export const NOTICE_TOPIC = "room.notice";

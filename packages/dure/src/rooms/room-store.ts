@@ -100,9 +100,17 @@ export class RoomStore {
 }
 
 /** What an operator can say to something that only wants to be known. */
-const SEEN = [{ value: "seen", label: "확인 / Seen" }] as const;
+const SEEN = [{ value: "seen", code: "seen", label: "확인 / Seen" }] as const;
 
 /** Default: an operator can only say that it has been seen. */
+/** A button of a message: an answer to an escalation, or `lift:<place>`. */
+export interface MessageButton {
+  readonly value: string;
+  readonly label: string;
+  /** As in `SuggestedAction`. */
+  readonly code?: string | undefined;
+}
+
 export type RoomEscalation = Omit<NewEscalation, "suggestedActions"> &
   Partial<Pick<NewEscalation, "suggestedActions">>;
 
@@ -146,7 +154,7 @@ export interface NewMessageRow {
   readonly request?: string;
   readonly delivery?: "sent" | "queued";
   readonly attachments?: readonly unknown[];
-  readonly buttons?: readonly { readonly value: string; readonly label: string }[];
+  readonly buttons?: readonly MessageButton[];
   readonly at?: number;
   readonly platform_id?: string;
   readonly client_id?: string;
@@ -195,7 +203,7 @@ export interface StoredMessage {
   readonly delivery: "queued" | "sent" | "failed" | "unknown";
   readonly deliveryError: { readonly code?: string; readonly message?: string } | null;
   readonly attachments: readonly unknown[];
-  readonly buttons: readonly { readonly value: string; readonly label: string }[] | null;
+  readonly buttons: readonly MessageButton[] | null;
   readonly at: number;
   readonly editedAt: number | null;
 }

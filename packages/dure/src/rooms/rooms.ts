@@ -37,7 +37,7 @@ import { RoomStore, type StoredMessage } from "./room-store.ts";
 import { Talk, placeUnknown, type RoomsSetting } from "./talk.ts";
 import { makeRoomsOf } from "./tenant-rooms.ts";
 import { checkText, LONGEST_TEXT } from "./text.ts";
-import { GONE, roomTexts, type RoomLocale } from "./texts.ts";
+import { GONE, OTHER_KEY, roomTexts, type RoomLocale } from "./texts.ts";
 
 export interface RoomsOptions {
   readonly database: Database;
@@ -684,7 +684,8 @@ const CHANNEL = {
 /** The same channel stood under another key before. */
 const FREE_CHANNEL = {
   name: "rooms.free_channel",
-  text: "update dure.places set channel = null, state = 'closed', closed_because = 'it stands under another key now' where adapter = $2 and kind = 'channel' and channel = $3 and id <> $1 returning id",
+  text: `update dure.places set channel = null, state = 'closed', closed_because = '${OTHER_KEY}'
+    where adapter = $2 and kind = 'channel' and channel = $3 and id <> $1 returning id`,
 };
 /** Why a place is closed that the configuration does not have any more. */
 const NOT_CONFIGURED = GONE["not-configured"].en;

@@ -20,6 +20,7 @@ import { findMentions, renderMentions } from "./mentions.ts";
 import { sessionIdOf, type OpenPlace, type Place } from "./place.ts";
 import { decideRoles, type RoleDecision } from "./role.ts";
 import type {
+  MessageButton,
   MessageMark,
   NewHandling,
   NewMessageRow,
@@ -94,7 +95,7 @@ export interface Saying {
   readonly during?: string;
   readonly request?: string;
   readonly replyTo?: string;
-  readonly buttons?: readonly { readonly value: string; readonly label: string }[];
+  readonly buttons?: readonly MessageButton[];
   /** The message that has shown it while it was written: the first part takes its place. */
   readonly over?: Over;
   /** Default: those that the text names. */
@@ -571,14 +572,19 @@ export class Talk {
       source: { room: place.id },
       title,
       context: { place: place.id, name: place.name, guard: "thread-rate" },
-      suggestedActions: [LIFT, { value: "seen", label: "확인 / Seen" }],
+      suggestedActions: [LIFT, { value: "seen", code: "seen", label: "확인 / Seen" }],
     });
     return { value: `${id}:${LIFT.value}`, label: LIFT.label };
   }
 }
 
 /** The answer that lifts what a guard has stopped. */
-export const LIFT = { value: "resume", label: "풀기 / Lift", style: "primary" } as const;
+export const LIFT = {
+  value: "resume",
+  code: "lift",
+  label: "풀기 / Lift",
+  style: "primary",
+} as const;
 
 /** What a decision needs to know of a message, stored or new. */
 type DecidedMessage = Pick<

@@ -514,6 +514,7 @@ function openWarnings(plan: Plan, { team }: NetworkFacts): readonly PlanWarning[
   return [
     {
       code: "NETWORK_OPEN",
+      facts: { for: open },
       message: `network: open for ${open.join(", ")}. What runs there reaches every public host, and can send there whatever it can read.`,
     },
   ];

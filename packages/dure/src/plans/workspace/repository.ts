@@ -1,6 +1,7 @@
 import { readFile, realpath, stat } from "node:fs/promises";
 import { isAbsolute, join, resolve } from "node:path";
 import { DureError, codeOf } from "../../kernel/errors.ts";
+import type { JsonObject } from "../../kernel/json.ts";
 import { foldPath, literalPrefix } from "../glob.ts";
 import { foldedGlob } from "../scope.ts";
 import { filtersOff } from "./filters.ts";
@@ -26,6 +27,7 @@ export interface RepositoryFacts {
 /** A thing that a person should know before a run, and that does not stop it. */
 export interface RepositoryWarning {
   readonly code: "FILTERS_OFF" | "SUBMODULES_EMPTY" | "UNCOMMITTED";
+  readonly facts: JsonObject;
   readonly message: string;
 }
 
@@ -195,6 +197,7 @@ export class Repository {
     if (this.facts.isDirty) {
       warnings.push({
         code: "UNCOMMITTED",
+        facts: { root: this.root, commit: commit.slice(0, 12) },
         message: `Files in ${this.root} are changed and not committed; the run starts from ${commit.slice(0, 12)} without them.`,
       });
     }
@@ -202,6 +205,7 @@ export class Repository {
     if (submodules.length > 0) {
       warnings.push({
         code: "SUBMODULES_EMPTY",
+        facts: { paths: submodules },
         message: `Submodules are empty folders for the workers: ${listed(submodules)}.`,
       });
     }
@@ -222,6 +226,7 @@ export class Repository {
     if (drivers.size > 0) {
       warnings.push({
         code: "FILTERS_OFF",
+        facts: { filters: [...drivers] },
         message: `Filters do not run for the workers (${listed([...drivers])}); they see what git stores, which for Git LFS is a pointer.`,
       });
     }
