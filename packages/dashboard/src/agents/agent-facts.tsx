@@ -31,16 +31,7 @@ export function AgentFacts({ agent }: { agent: RoomAgent }): ReactNode {
   }).format(agent.microUsdToday / 1_000_000);
   return (
     <article className="agent-card" aria-label={agent.displayName}>
-      <header>
-        <Portrait name={agent.displayName} kind="agent" />
-        <div className="agent-card-names">
-          <h2>
-            {agent.displayName} <OnlineDot agent={agent} />
-          </h2>
-          <span className="soft small">{agent.id}</span>
-        </div>
-        {agent.leads && <span className="agent-leads">{words.leads}</span>}
-      </header>
+      <CardHead agent={agent} />
       <dl className="agent-facts-list">
         <div>
           <dt>{words.load}</dt>
@@ -77,6 +68,22 @@ export function AgentFacts({ agent }: { agent: RoomAgent }): ReactNode {
         </details>
       )}
     </article>
+  );
+}
+
+function CardHead({ agent }: { agent: RoomAgent }): ReactNode {
+  const words = useLanguage().text.agents;
+  return (
+    <header>
+      <Portrait name={agent.displayName} kind="agent" />
+      <div className="agent-card-names">
+        <h2>
+          {agent.displayName} <OnlineDot agent={agent} />
+        </h2>
+        <span className="soft small">{agent.id}</span>
+      </div>
+      {agent.leads && <span className="agent-leads">{words.leads}</span>}
+    </header>
   );
 }
 

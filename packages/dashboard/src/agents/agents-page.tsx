@@ -56,15 +56,7 @@ export function AgentsPage(): ReactNode {
         <Problem error={agents.error} onRetry={() => void agents.refetch()} />
       )}
       {agents.isSuccess && shown.length === 0 && (
-        <div className="agents-empty">
-          <IconUsers size={30} stroke={1.4} aria-hidden />
-          <p>{all.length === 0 ? text.agents.empty : text.agents.noMatch(search.trim())}</p>
-          {all.length === 0 && (
-            <p className="soft small">
-              <Prose text={text.agents.emptyHint} />
-            </p>
-          )}
-        </div>
+        <Empty search={all.length === 0 ? undefined : search.trim()} />
       )}
       <ul className="agents-list">
         {shown.map((agent) => (
@@ -73,6 +65,22 @@ export function AgentsPage(): ReactNode {
           </li>
         ))}
       </ul>
+    </div>
+  );
+}
+
+/** `search`: what nothing matches; undefined where there is nothing at all. */
+function Empty({ search }: { search: string | undefined }): ReactNode {
+  const words = useText().agents;
+  return (
+    <div className="agents-empty">
+      <IconUsers size={30} stroke={1.4} aria-hidden />
+      <p>{search === undefined ? words.empty : words.noMatch(search)}</p>
+      {search === undefined && (
+        <p className="soft small">
+          <Prose text={words.emptyHint} />
+        </p>
+      )}
     </div>
   );
 }

@@ -22,23 +22,10 @@ const REST_MS = 250;
 /** Who approved, cancelled, merged, changed what; the newest first. */
 export function AuditPage(): ReactNode {
   const text = useText();
-  const { client } = useParts();
   const [kind, setKind] = useState("");
   const [words, setWords] = useState("");
   const [search] = useDebouncedValue(words.trim(), REST_MS);
-  const log = useInfiniteQuery({
-    queryKey: ["audit", kind, search],
-    queryFn: ({ signal, pageParam }) =>
-      client.audit(
-        { what: kind === "" ? undefined : `${kind}.*`, search, limit: PAGE, cursor: pageParam },
-        { signal },
-      ),
-    initialPageParam: undefined as string | undefined,
-    getNextPageParam: ({ nextCursor }) => nextCursor,
-    select: ({ pages }) => pages.flatMap(({ items }) => items),
-    placeholderData: keepPreviousData,
-    refetchInterval: (query) => (query.state.status === "error" ? false : READ_EVERY_MS),
-  });
+  const log = useAuditLog(kind, search);
   useEffect(() => {
     document.title = `${text.audit.pageTitle} · dure`;
   }, [text]);
@@ -93,6 +80,23 @@ export function AuditPage(): ReactNode {
       )}
     </div>
   );
+}
+
+function useAuditLog(kind: string, search: string) {
+  const { client } = useParts();
+  return useInfiniteQuery({
+    queryKey: ["audit", kind, search],
+    queryFn: ({ signal, pageParam }) =>
+      client.audit(
+        { what: kind === "" ? undefined : `${kind}.*`, search, limit: PAGE, cursor: pageParam },
+        { signal },
+      ),
+    initialPageParam: undefined as string | undefined,
+    getNextPageParam: ({ nextCursor }) => nextCursor,
+    select: ({ pages }) => pages.flatMap(({ items }) => items),
+    placeholderData: keepPreviousData,
+    refetchInterval: (query) => (query.state.status === "error" ? false : READ_EVERY_MS),
+  });
 }
 
 function Entry({ entry }: { entry: AuditEntry }): ReactNode {

@@ -26,8 +26,8 @@ export function BecauseWords({
   return (
     <>
       <strong>{known.says}</strong> {known.hint !== undefined && <span>{known.hint}</span>}{" "}
-      <span className="soft small">
-        <ServerWords>{message}</ServerWords>
+      <span className="soft small" lang="en">
+        {message}
       </span>{" "}
       <code>{code}</code>
     </>

@@ -67,17 +67,7 @@ export function PlanBench({ onLeave }: { onLeave: () => void }): ReactNode {
     setText(read);
     check.mutate({ file: chosen.name, text: read });
   };
-  const goTo = ({ line = 1 }: PlanProblem): void => {
-    area.current?.focus();
-    area.current?.setSelectionRange(...rangeOfLine(text, line));
-    // A selection alone is not scrolled to.
-    if (area.current) {
-      area.current.scrollTop = Math.max(
-        0,
-        (line - 4) * Number.parseFloat(getComputedStyle(area.current).lineHeight),
-      );
-    }
-  };
+  const goTo = ({ line = 1 }: PlanProblem): void => showLine(area.current, text, line);
   return (
     <div className="plan-bench" role="group" aria-label={words.title}>
       <h3>{words.title}</h3>
@@ -86,28 +76,7 @@ export function PlanBench({ onLeave }: { onLeave: () => void }): ReactNode {
       </p>
       {mayRun && <Draft onDraft={takeDraft} />}
       <form className="plan-bench-text" onSubmit={submit}>
-        <div className="plan-bench-row">
-          <TextInput
-            size="sm"
-            label={words.file}
-            description={words.fileHint}
-            maxLength={300}
-            value={file}
-            onChange={(event) => setFile(event.currentTarget.value)}
-          />
-          <FileButton accept=".yaml,.yml,.json,.md" onChange={(chosen) => void open(chosen)}>
-            {(props) => (
-              <Button
-                {...props}
-                size="sm"
-                variant="default"
-                leftSection={<IconFileUpload size={15} />}
-              >
-                {words.open}
-              </Button>
-            )}
-          </FileButton>
-        </div>
+        <FileFields file={file} onFile={setFile} onOpen={open} />
         <Textarea
           ref={area}
           className="plan-text"
@@ -130,15 +99,7 @@ export function PlanBench({ onLeave }: { onLeave: () => void }): ReactNode {
           >
             {words.check}
           </Button>
-          <Button
-            size="compact-sm"
-            variant="default"
-            disabled={text === ""}
-            leftSection={<IconDownload size={15} />}
-            onClick={() => save(file.trim() || "plan.yaml", text)}
-          >
-            {words.save}
-          </Button>
+          <SaveButton file={file} text={text} />
           <Button size="compact-sm" variant="default" onClick={onLeave}>
             {words.close}
           </Button>
@@ -154,6 +115,62 @@ export function PlanBench({ onLeave }: { onLeave: () => void }): ReactNode {
         )}
       </form>
     </div>
+  );
+}
+
+/** Puts a line into sight and selects it. */
+function showLine(area: HTMLTextAreaElement | null, text: string, line: number): void {
+  if (area === null) return;
+  area.focus();
+  area.setSelectionRange(...rangeOfLine(text, line));
+  // A selection alone is not scrolled to.
+  const lineHeight = Number.parseFloat(getComputedStyle(area).lineHeight);
+  area.scrollTop = Math.max(0, (line - 4) * lineHeight);
+}
+
+function FileFields({
+  file,
+  onFile,
+  onOpen,
+}: {
+  file: string;
+  onFile: (file: string) => void;
+  onOpen: (chosen: File | null) => Promise<void>;
+}): ReactNode {
+  const words = useText().plans.bench;
+  return (
+    <div className="plan-bench-row">
+      <TextInput
+        size="sm"
+        label={words.file}
+        description={words.fileHint}
+        maxLength={300}
+        value={file}
+        onChange={(event) => onFile(event.currentTarget.value)}
+      />
+      <FileButton accept=".yaml,.yml,.json,.md" onChange={(chosen) => void onOpen(chosen)}>
+        {(props) => (
+          <Button {...props} size="sm" variant="default" leftSection={<IconFileUpload size={15} />}>
+            {words.open}
+          </Button>
+        )}
+      </FileButton>
+    </div>
+  );
+}
+
+function SaveButton({ file, text }: { file: string; text: string }): ReactNode {
+  const words = useText().plans.bench;
+  return (
+    <Button
+      size="compact-sm"
+      variant="default"
+      disabled={text === ""}
+      leftSection={<IconDownload size={15} />}
+      onClick={() => save(file.trim() || "plan.yaml", text)}
+    >
+      {words.save}
+    </Button>
   );
 }
 
@@ -243,7 +260,7 @@ function Draft({
     mutationFn: () =>
       client.plans.draft({
         goal: goal.trim(),
-        ...(repository.trim() !== "" && { repository: repository.trim() }),
+        repository: repository.trim() === "" ? undefined : repository.trim(),
       }),
     onSuccess: ({ text, problems }) => onDraft(text, problems),
   });
@@ -255,17 +272,7 @@ function Draft({
     <details className="plan-details">
       <summary>{words.draftTitle}</summary>
       <form className="plan-bench-draft" onSubmit={submit}>
-        <Textarea
-          size="sm"
-          autosize
-          minRows={2}
-          maxRows={8}
-          maxLength={MAX_GOAL}
-          label={words.goal}
-          description={words.goalHint}
-          value={goal}
-          onChange={(event) => setGoal(event.currentTarget.value)}
-        />
+        <GoalField goal={goal} onGoal={setGoal} />
         <TextInput
           size="sm"
           maxLength={1_000}
@@ -293,6 +300,23 @@ function Draft({
         {draft.error !== null && <Problem error={draft.error} />}
       </form>
     </details>
+  );
+}
+
+function GoalField({ goal, onGoal }: { goal: string; onGoal: (goal: string) => void }): ReactNode {
+  const words = useText().plans.bench;
+  return (
+    <Textarea
+      size="sm"
+      autosize
+      minRows={2}
+      maxRows={8}
+      maxLength={MAX_GOAL}
+      label={words.goal}
+      description={words.goalHint}
+      value={goal}
+      onChange={(event) => onGoal(event.currentTarget.value)}
+    />
   );
 }
 

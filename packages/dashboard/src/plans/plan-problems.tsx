@@ -1,6 +1,5 @@
 import type { PlanProblem } from "dure/client";
 import type { ReactNode } from "react";
-import { ServerWords } from "../coded.tsx";
 import { useText } from "../language.tsx";
 
 /**
@@ -52,7 +51,7 @@ function ProblemRow({
         <code className="plan-place">{place}</code>
       )}
       <span>
-        {key !== "" && <code>{key}</code>} <ServerWords>{message}</ServerWords>
+        {key !== "" && <code>{key}</code>} <span lang="en">{message}</span>
         {found !== undefined && ` · ${text.plans.found}: ${found}`}
         {allowed !== undefined && ` · ${text.plans.allowed}: ${allowed}`}
         {hint !== undefined && <span className="soft"> — {hint}</span>}

@@ -83,7 +83,13 @@ export function useClean() {
   const { client } = useParts();
   const queries = useQueryClient();
   return useMutation({
-    mutationFn: async ({ free, forced }: { free?: CleanRequest; forced: readonly string[] }) => {
+    mutationFn: async ({
+      free,
+      forced,
+    }: {
+      free?: CleanRequest | undefined;
+      forced: readonly string[];
+    }) => {
       const items = free === undefined ? [] : await cleanPages(client, free);
       for (const run of forced) items.push(...(await cleanPages(client, { run, force: true })));
       // Of a run that was looked at twice the last word counts.
@@ -104,10 +110,7 @@ async function cleanPages(
 ): Promise<RunCleaned[]> {
   const items: RunCleaned[] = [];
   for (let after: number | undefined; ;) {
-    const page = await client.plans.clean(
-      { ...request, ...(after !== undefined && { after }) },
-      { signal },
-    );
+    const page = await client.plans.clean({ ...request, after }, { signal });
     items.push(...page.items);
     if (page.next === null) return items;
     after = page.next;
