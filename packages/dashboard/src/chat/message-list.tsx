@@ -16,7 +16,16 @@ import {
   type MessageRequest,
   type SlotInfo,
 } from "dure/client";
-import { Fragment, memo, useLayoutEffect, useMemo, useRef, useState, type ReactNode } from "react";
+import {
+  Fragment,
+  memo,
+  useLayoutEffect,
+  useMemo,
+  useRef,
+  useState,
+  type ReactNode,
+  type RefObject,
+} from "react";
 import { EscalationCard } from "../escalations/escalation-card.tsx";
 import { toneOf } from "./tone.ts";
 import { useLanguage, useText } from "../language.tsx";
@@ -44,27 +53,14 @@ export function MessageList(props: {
   const text = useText();
   const receipts = useMemo(() => receiptsByEntry(view.entries), [view.entries]);
   const open = view.escalations.filter((escalation) => escalation.status === "open").toReversed();
-  const scroller = useRef<HTMLDivElement>(null);
-  const [atEnd, setAtEnd] = useState(true);
   const said = view.entries.filter((entry) => entry.status !== "queued");
   const queued = view.entries.filter((entry) => entry.status === "queued");
+  const answered = new Set(
+    said.filter(({ done }) => done !== undefined).map(({ turnId }) => turnId),
+  );
   const count = view.entries.length;
   const own = view.entries.at(-1)?.role === "user" ? count : 0;
-  const following = useRef(true);
-  const ownBefore = useRef(own);
-
-  useLayoutEffect(() => {
-    const element = scroller.current!;
-    if (own > ownBefore.current) following.current = true; // one's own message is always shown
-    ownBefore.current = own;
-    if (following.current) element.scrollTop = element.scrollHeight;
-  });
-  const onScroll = (): void => {
-    const element = scroller.current!;
-    const near = element.scrollHeight - element.scrollTop - element.clientHeight < NEAR_END;
-    following.current = near;
-    setAtEnd(near);
-  };
+  const { scroller, atEnd, onScroll } = useFollowing(own);
   const last = view.turn === undefined && queued.length === 0 ? view.entries.at(-1) : undefined;
   return (
     <div
@@ -94,10 +90,7 @@ export function MessageList(props: {
           </Fragment>
         ))}
         <Questions
-          all={open.filter(
-            ({ source }) =>
-              !said.some((entry) => entry.done !== undefined && entry.turnId === source.turn),
-          )}
+          all={open.filter(({ source }) => !answered.has(source.turn))}
           conversation={conversation}
         />
         {view.turn !== undefined && (
@@ -117,21 +110,53 @@ export function MessageList(props: {
         ))}
       </ol>
       {last?.done !== undefined && <Choices done={last.done} onSend={onSend} />}
-      {!atEnd && (
-        <ActionIcon
-          className="to-bottom"
-          variant="default"
-          radius="xl"
-          size="lg"
-          aria-label={text.common.toBottom}
-          onClick={() =>
-            scroller.current?.scrollTo({ top: scroller.current.scrollHeight, behavior: "smooth" })
-          }
-        >
-          <IconArrowDown size={17} />
-        </ActionIcon>
-      )}
+      {!atEnd && <ToBottom scroller={scroller} />}
     </div>
+  );
+}
+
+/** Keeps the newest in sight of a reader at the end, and after an own message. `own`: how many. */
+function useFollowing(own: number): {
+  readonly scroller: RefObject<HTMLDivElement | null>;
+  readonly atEnd: boolean;
+  readonly onScroll: () => void;
+} {
+  const scroller = useRef<HTMLDivElement>(null);
+  const [atEnd, setAtEnd] = useState(true);
+  const following = useRef(true);
+  const ownBefore = useRef(own);
+  useLayoutEffect(() => {
+    const element = scroller.current!;
+    if (own > ownBefore.current) following.current = true; // an own message is always shown
+    ownBefore.current = own;
+    if (following.current) element.scrollTop = element.scrollHeight;
+  });
+  const onScroll = (): void => {
+    const element = scroller.current!;
+    const near = element.scrollHeight - element.scrollTop - element.clientHeight < NEAR_END;
+    following.current = near;
+    setAtEnd(near);
+  };
+  return { scroller, atEnd, onScroll };
+}
+
+function ToBottom({ scroller }: { scroller: RefObject<HTMLDivElement | null> }): ReactNode {
+  const text = useText();
+  const toBottom = (): void => {
+    const element = scroller.current;
+    element?.scrollTo({ top: element.scrollHeight, behavior: "smooth" });
+  };
+  return (
+    <ActionIcon
+      className="to-bottom"
+      variant="default"
+      radius="xl"
+      size="lg"
+      aria-label={text.common.toBottom}
+      onClick={toBottom}
+    >
+      <IconArrowDown size={17} />
+    </ActionIcon>
   );
 }
 

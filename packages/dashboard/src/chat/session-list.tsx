@@ -15,18 +15,10 @@ const REST_MS = 250;
 
 export function SessionList(): ReactNode {
   const text = useText();
-  const { client } = useParts();
   const [search, setSearch] = useState("");
   const words = search.trim().toLowerCase();
   const [asked] = useDebouncedValue(words, REST_MS);
-  const sessions = useInfiniteQuery({
-    queryKey: ["sessions", asked],
-    queryFn: ({ pageParam, signal }) =>
-      client.sessions({ limit: PAGE, cursor: pageParam, search: asked }, { signal }),
-    placeholderData: (before) => before,
-    initialPageParam: undefined as string | undefined,
-    getNextPageParam: (page) => page.nextCursor ?? undefined,
-  });
+  const sessions = useSessions(asked);
   const all = sessions.data?.pages.flatMap((page) => page.items) ?? [];
   // What is here is filtered at once; the server then answers for all the rest.
   const shown =
@@ -84,6 +76,18 @@ export function SessionList(): ReactNode {
       )}
     </section>
   );
+}
+
+function useSessions(search: string) {
+  const { client } = useParts();
+  return useInfiniteQuery({
+    queryKey: ["sessions", search],
+    queryFn: ({ pageParam, signal }) =>
+      client.sessions({ limit: PAGE, cursor: pageParam, search }, { signal }),
+    placeholderData: (before) => before,
+    initialPageParam: undefined as string | undefined,
+    getNextPageParam: (page) => page.nextCursor ?? undefined,
+  });
 }
 
 function SessionRow({ session }: { session: SessionSummary }): ReactNode {

@@ -16,7 +16,16 @@ import {
   type EscalationSeverity,
   type SuggestedAction,
 } from "dure/client";
-import { useEffect, useId, useRef, useState, type KeyboardEvent, type ReactNode } from "react";
+import {
+  useEffect,
+  useId,
+  useRef,
+  useState,
+  type KeyboardEvent,
+  type ReactNode,
+  type RefCallback,
+  type RefObject,
+} from "react";
 import { useParts } from "../app-parts.tsx";
 import { useLanguage, useText } from "../language.tsx";
 import { ErrorWords } from "../problem.tsx";
@@ -60,21 +69,10 @@ export function EscalationCard(
   } & Deciding,
 ): ReactNode {
   const { escalation, place, onAnswer, onDismiss, onHold } = props;
-  const { text, language } = useLanguage();
+  const text = useText();
   const heading = useId();
-  const { id, severity, status, type, source } = escalation;
-  const [isWriting, setIsWriting] = useState(false);
-  const heldAt = useRef(severity);
-  const onFocus = (): void => {
-    if (!isWriting) heldAt.current = severity;
-  };
-  const { ref, focused } = useFocusWithin<HTMLElement>({ onFocus });
-  const isHeld = focused || isWriting;
-  useEffect(() => {
-    if (!isHeld) return undefined;
-    onHold?.(id, heldAt.current);
-    return () => onHold?.(id, undefined);
-  }, [id, isHeld, onHold]);
+  const { severity, status, type } = escalation;
+  const { ref, onWriting } = useHolding(escalation, onHold);
   const isOpen = status === "open";
   const Icon = isOpen ? ICONS[severity] : CLOSED_ICONS[status];
   return (
@@ -100,32 +98,71 @@ export function EscalationCard(
           escalation={escalation}
           onAnswer={onAnswer}
           onDismiss={onDismiss}
-          onWriting={setIsWriting}
+          onWriting={onWriting}
         />
       ) : (
         <Closed escalation={escalation} />
       )}
-      <footer>
-        {place === "inbox" &&
-          linksOf(source).map((link) => <SourceWords key={link.kind} link={link} />)}
-        {place === "inbox" && source.port !== undefined && (
-          <span>{text.escalations.port(source.port)}</span>
-        )}
-        <time dateTime={new Date(escalation.createdAt).toISOString()}>
-          {text.escalations.asked(whenOf(escalation.createdAt, language))}
-        </time>
-        {isOpen && escalation.expiresAt !== null && (
-          <span>{text.escalations.until(whenOf(escalation.expiresAt, language))}</span>
-        )}
-        {isOpen && escalation.step === "operator" && (
-          <span>
-            {text.escalations.withOperator(
-              escalation.nextStepAt === null ? "" : whenOf(escalation.nextStepAt, language),
-            )}
-          </span>
-        )}
-      </footer>
+      <Footer escalation={escalation} place={place} />
     </article>
+  );
+}
+
+/** Says that a person is at the card, or writes words for its answer, and since which severity. */
+function useHolding(
+  { id, severity }: Escalation,
+  onHold: Holding | undefined,
+): {
+  readonly ref: RefCallback<HTMLElement | null>;
+  readonly onWriting: (isWriting: boolean) => void;
+} {
+  const [isWriting, setIsWriting] = useState(false);
+  const heldAt = useRef(severity);
+  const onFocus = (): void => {
+    if (!isWriting) heldAt.current = severity;
+  };
+  const { ref, focused } = useFocusWithin<HTMLElement>({ onFocus });
+  const isHeld = focused || isWriting;
+  useEffect(() => {
+    if (!isHeld) return undefined;
+    onHold?.(id, heldAt.current);
+    return () => onHold?.(id, undefined);
+  }, [id, isHeld, onHold]);
+  return { ref, onWriting: setIsWriting };
+}
+
+/** Where it came from, when it was raised, and who has it. */
+function Footer({
+  escalation,
+  place,
+}: {
+  escalation: Escalation;
+  place: "conversation" | "inbox";
+}): ReactNode {
+  const { text, language } = useLanguage();
+  const { source, status } = escalation;
+  const isOpen = status === "open";
+  return (
+    <footer>
+      {place === "inbox" &&
+        linksOf(source).map((link) => <SourceWords key={link.kind} link={link} />)}
+      {place === "inbox" && source.port !== undefined && (
+        <span>{text.escalations.port(source.port)}</span>
+      )}
+      <time dateTime={new Date(escalation.createdAt).toISOString()}>
+        {text.escalations.asked(whenOf(escalation.createdAt, language))}
+      </time>
+      {isOpen && escalation.expiresAt !== null && (
+        <span>{text.escalations.until(whenOf(escalation.expiresAt, language))}</span>
+      )}
+      {isOpen && escalation.step === "operator" && (
+        <span>
+          {text.escalations.withOperator(
+            escalation.nextStepAt === null ? "" : whenOf(escalation.nextStepAt, language),
+          )}
+        </span>
+      )}
+    </footer>
   );
 }
 
@@ -173,8 +210,7 @@ function Answers({
     staleTime: 60_000,
   });
   const [writing, setWriting] = useState<SuggestedAction>();
-  const [running, setRunning] = useState<string>();
-  const [problem, setProblem] = useState<unknown>();
+  const { running, problem, decide } = useDeciding();
   const buttons = useRef<HTMLDivElement>(null);
   if (me.data !== undefined && !me.data.scopes.includes("admin")) {
     return <p className="soft small">{text.escalations.notYours}</p>;
@@ -183,17 +219,6 @@ function Answers({
   const write = (action: SuggestedAction | undefined): void => {
     setWriting(action);
     onWriting(action !== undefined);
-  };
-  const decide = async (name: string, deed: () => Promise<void>): Promise<void> => {
-    setRunning(name);
-    setProblem(undefined);
-    try {
-      await deed();
-    } catch (error) {
-      setProblem(error);
-    } finally {
-      setRunning(undefined);
-    }
   };
   const choose = (action: SuggestedAction): void => {
     if (action.asks === "text") write(action);
@@ -206,10 +231,6 @@ function Answers({
       buttons.current?.querySelector<HTMLElement>(`[data-value="${CSS.escape(value)}"]`)?.focus(),
     );
   };
-  const isBusy = (name: string): { loading: boolean; disabled: boolean } => ({
-    loading: running === name,
-    disabled: running !== undefined && running !== name,
-  });
   return (
     <>
       {writing ? (
@@ -218,37 +239,19 @@ function Answers({
           isRunning={running !== undefined}
           onSend={(note) =>
             decide(writing.value, () =>
-              onAnswer({ value: writing.value, ...(note !== "" && { note }) }),
+              onAnswer({ value: writing.value, note: note === "" ? undefined : note }),
             )
           }
           onLeave={leaveNote}
         />
       ) : (
-        <div className="choices" ref={buttons}>
-          {escalation.suggestedActions.map((action) => (
-            <Button
-              key={action.value}
-              data-value={action.value}
-              size="sm"
-              {...lookOf(action)}
-              {...isBusy(action.value)}
-              onClick={() => choose(action)}
-            >
-              {`${actionLabel(action, text)}${action.asks === "text" ? "…" : ""}`}
-            </Button>
-          ))}
-          {onDismiss && (
-            <Button
-              size="sm"
-              variant="subtle"
-              color="gray"
-              {...isBusy("")}
-              onClick={() => void decide("", onDismiss)}
-            >
-              {text.escalations.dismiss}
-            </Button>
-          )}
-        </div>
+        <Choices
+          actions={escalation.suggestedActions}
+          running={running}
+          buttons={buttons}
+          onChoose={choose}
+          onDismiss={onDismiss && (() => void decide("", onDismiss))}
+        />
       )}
       {problem !== undefined && (
         <p className="error-note small" role="alert">
@@ -256,6 +259,70 @@ function Answers({
         </p>
       )}
     </>
+  );
+}
+
+/** Carries out one decision at a time. */
+function useDeciding(): {
+  /** The value of the answer that is under way; empty for closing without one. */
+  readonly running: string | undefined;
+  readonly problem: unknown;
+  readonly decide: (name: string, deed: () => Promise<void>) => Promise<void>;
+} {
+  const [running, setRunning] = useState<string>();
+  const [problem, setProblem] = useState<unknown>();
+  const decide = async (name: string, deed: () => Promise<void>): Promise<void> => {
+    setRunning(name);
+    setProblem(undefined);
+    try {
+      await deed();
+    } catch (error) {
+      setProblem(error);
+    } finally {
+      setRunning(undefined);
+    }
+  };
+  return { running, problem, decide };
+}
+
+function Choices({
+  actions,
+  running,
+  buttons,
+  onChoose,
+  onDismiss,
+}: {
+  actions: readonly SuggestedAction[];
+  running: string | undefined;
+  buttons: RefObject<HTMLDivElement | null>;
+  onChoose: (action: SuggestedAction) => void;
+  onDismiss: (() => void) | undefined;
+}): ReactNode {
+  const text = useText();
+  const isBusy = (name: string): { loading: boolean; disabled: boolean } => ({
+    loading: running === name,
+    disabled: running !== undefined && running !== name,
+  });
+  return (
+    <div className="choices" ref={buttons}>
+      {actions.map((action) => (
+        <Button
+          key={action.value}
+          data-value={action.value}
+          size="sm"
+          {...lookOf(action)}
+          {...isBusy(action.value)}
+          onClick={() => onChoose(action)}
+        >
+          {`${actionLabel(action, text)}${action.asks === "text" ? "…" : ""}`}
+        </Button>
+      ))}
+      {onDismiss && (
+        <Button size="sm" variant="subtle" color="gray" {...isBusy("")} onClick={onDismiss}>
+          {text.escalations.dismiss}
+        </Button>
+      )}
+    </div>
   );
 }
 

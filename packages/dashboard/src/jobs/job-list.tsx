@@ -19,7 +19,6 @@ export function JobList({ picked }: { picked: string | undefined }): ReactNode {
   const { filters, set } = useJobFilters();
   const { status, agent, root } = filters;
   const [search, setSearch] = useState(filters.q ?? "");
-  const agents = useAgents();
   const jobs = useJobList({ status, agent, root });
 
   const all = jobs.data?.pages.flatMap(({ items }) => items) ?? [];
@@ -27,47 +26,14 @@ export function JobList({ picked }: { picked: string | undefined }): ReactNode {
   const shown = all.filter((job) => lettersOf(wordsOf(job)).includes(wanted));
   useSearchOn(jobs, wanted !== "" && shown.length < FOUND_LEAST);
   const Title = picked === undefined ? "h1" : "h2"; // a picked job has the page's first heading
-  const isFiltered =
-    status !== undefined || agent !== undefined || root !== undefined || wanted !== "";
+  const isFiltered = [status, agent, root].some((one) => one !== undefined) || wanted !== "";
   return (
     <section className="jobs-list-side" aria-label={text.jobs.pageTitle}>
       <header>
         <Title>{text.jobs.pageTitle}</Title>
         <p className="soft">{text.jobs.lead}</p>
       </header>
-      <div className="jobs-filters" role="search">
-        <TextInput
-          value={search}
-          onChange={({ currentTarget }) => (
-            setSearch(currentTarget.value),
-            set({ q: currentTarget.value })
-          )}
-          placeholder={text.jobs.search}
-          aria-label={text.jobs.search}
-          leftSection={<IconSearch size={15} />}
-        />
-        <NativeSelect
-          aria-label={text.jobs.status}
-          value={status ?? ""}
-          onChange={(event) => set({ status: event.currentTarget.value })}
-          data={[
-            { value: "", label: text.jobs.allStatuses },
-            ...JOB_STATUSES.map((one) => ({ value: one, label: text.jobs.statuses[one] })),
-          ]}
-        />
-        <NativeSelect
-          aria-label={text.jobs.agent}
-          value={agent ?? ""}
-          onChange={(event) => set({ agent: event.currentTarget.value })}
-          data={[
-            { value: "", label: text.jobs.allAgents },
-            ...(agents.data ?? []).map(({ id, displayName }) => ({
-              value: id,
-              label: displayName,
-            })),
-          ]}
-        />
-      </div>
+      <Filters search={search} onSearch={setSearch} />
       {root !== undefined && (
         <Button
           size="compact-sm"
@@ -82,13 +48,7 @@ export function JobList({ picked }: { picked: string | undefined }): ReactNode {
       )}
       {jobs.error !== null && <Problem error={jobs.error} onRetry={() => void jobs.refetch()} />}
       {jobs.isSuccess && shown.length === 0 && !jobs.hasNextPage && (
-        <div className="jobs-empty">
-          <IconArrowsExchange size={30} stroke={1.4} aria-hidden />
-          <p>{isFiltered ? text.jobs.noMatch : text.jobs.empty}</p>
-          <p className="soft small">
-            <Prose text={isFiltered ? text.jobs.noMatchHint : text.jobs.emptyHint} />
-          </p>
-        </div>
+        <Empty isFiltered={isFiltered} />
       )}
       {shown.length > 0 && (
         <ul className="jobs-list" data-stale={jobs.isPlaceholderData || undefined}>
@@ -109,6 +69,64 @@ export function JobList({ picked }: { picked: string | undefined }): ReactNode {
         </Button>
       )}
     </section>
+  );
+}
+
+function Filters({
+  search,
+  onSearch,
+}: {
+  search: string;
+  onSearch: (search: string) => void;
+}): ReactNode {
+  const words = useText().jobs;
+  const { filters, set } = useJobFilters();
+  const agents = useAgents().data ?? [];
+  const write = (q: string): void => {
+    onSearch(q);
+    set({ q });
+  };
+  return (
+    <div className="jobs-filters" role="search">
+      <TextInput
+        value={search}
+        onChange={({ currentTarget }) => write(currentTarget.value)}
+        placeholder={words.search}
+        aria-label={words.search}
+        leftSection={<IconSearch size={15} />}
+      />
+      <NativeSelect
+        aria-label={words.status}
+        value={filters.status ?? ""}
+        onChange={(event) => set({ status: event.currentTarget.value })}
+        data={[
+          { value: "", label: words.allStatuses },
+          ...JOB_STATUSES.map((one) => ({ value: one, label: words.statuses[one] })),
+        ]}
+      />
+      <NativeSelect
+        aria-label={words.agent}
+        value={filters.agent ?? ""}
+        onChange={(event) => set({ agent: event.currentTarget.value })}
+        data={[
+          { value: "", label: words.allAgents },
+          ...agents.map(({ id, displayName }) => ({ value: id, label: displayName })),
+        ]}
+      />
+    </div>
+  );
+}
+
+function Empty({ isFiltered }: { isFiltered: boolean }): ReactNode {
+  const words = useText().jobs;
+  return (
+    <div className="jobs-empty">
+      <IconArrowsExchange size={30} stroke={1.4} aria-hidden />
+      <p>{isFiltered ? words.noMatch : words.empty}</p>
+      <p className="soft small">
+        <Prose text={isFiltered ? words.noMatchHint : words.emptyHint} />
+      </p>
+    </div>
   );
 }
 

@@ -43,22 +43,33 @@ export function MemoryView({
     );
   }
   const { summaryText = "", rawHistory = [] } = debug.data?.memory ?? {};
+  return <Memory summary={summaryText} history={rawHistory} />;
+}
+
+function Memory({
+  summary,
+  history,
+}: {
+  summary: string;
+  history: readonly { readonly role: string; readonly content: string }[];
+}): ReactNode {
+  const text = useText();
   return (
     <div className="panel-sections">
       <section>
         <h2 className="panel-title">{text.panel.summary}</h2>
-        <p className={summaryText === "" ? "soft" : "memory-summary"}>
-          {summaryText === "" ? text.panel.noSummary : summaryText}
+        <p className={summary === "" ? "soft" : "memory-summary"}>
+          {summary === "" ? text.panel.noSummary : summary}
         </p>
       </section>
       <section>
         <h2 className="panel-title">
           {text.panel.history}{" "}
-          {rawHistory.length > 0 && <span className="queue-count">({rawHistory.length})</span>}
+          {history.length > 0 && <span className="queue-count">({history.length})</span>}
         </h2>
-        {rawHistory.length === 0 && <p className="soft">{text.panel.noMemory}</p>}
+        {history.length === 0 && <p className="soft">{text.panel.noMemory}</p>}
         <ol className="memory">
-          {rawHistory.map((entry, index) => (
+          {history.map((entry, index) => (
             <li key={index}>
               <span className="memory-role">
                 {entry.role === "user" ? text.common.you : text.chat.assistant}

@@ -59,16 +59,7 @@ export const MessageRow = memo(function MessageRow(props: MessageRowProps): Reac
         <Portrait name={message.authorName} kind={message.authorKind} />
       )}
       <div className="room-message-body">
-        <p className={under ? "hidden-words" : "room-message-head"}>
-          <strong>{message.authorName}</strong>
-          {message.authorKind !== "person" && (
-            <span className="author-kind">{text.rooms[message.authorKind]}</span>
-          )}
-          {!under && time}
-          {message.mark === "reminder" && (
-            <span className="author-kind">{text.rooms.reminder}</span>
-          )}
-        </p>
+        <RowHead message={message} under={under} time={time} />
         {replied !== undefined && (
           <button type="button" className="room-reply" onClick={() => onJump(replied.id)}>
             <IconCornerUpLeft size={13} aria-hidden />
@@ -98,6 +89,29 @@ export const MessageRow = memo(function MessageRow(props: MessageRowProps): Reac
     </li>
   );
 });
+
+/** Who speaks, and when; under the same name only for those who listen. */
+function RowHead({
+  message,
+  under,
+  time,
+}: {
+  message: RoomMessage;
+  under: boolean;
+  time: ReactNode;
+}): ReactNode {
+  const text = useText();
+  return (
+    <p className={under ? "hidden-words" : "room-message-head"}>
+      <strong>{message.authorName}</strong>
+      {message.authorKind !== "person" && (
+        <span className="author-kind">{text.rooms[message.authorKind]}</span>
+      )}
+      {!under && time}
+      {message.mark === "reminder" && <span className="author-kind">{text.rooms.reminder}</span>}
+    </p>
+  );
+}
 
 /** A line of dure in an agent's name: quiet, unless it asks something. */
 function NoticeRow({ message, lit, agents }: MessageRowProps): ReactNode {

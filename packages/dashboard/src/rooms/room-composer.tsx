@@ -70,7 +70,7 @@ export function RoomComposer(props: {
   };
   const take = (agent: RoomAgent): void => {
     if (begun === undefined) return;
-    const written = mentionWritten(message, caret, begun, agent, agents);
+    const written = mentionWritten({ text: message, caret, begun }, agent, agents);
     caretToSet.current = written.caret;
     write(written.text, written.caret);
     field.current?.focus();
@@ -82,86 +82,37 @@ export function RoomComposer(props: {
     onReplied();
     field.current?.focus();
   };
+  const moves: Readonly<Record<KeyMove, () => void>> = {
+    next: () => setChosen((active + 1) % offered.length),
+    previous: () => setChosen((active + offered.length - 1) % offered.length),
+    take: () => take(offered[active]!),
+    dismiss: () => setDismissed(begun?.from),
+    "leave-reply": onReplied,
+    send: submit,
+  };
   const onKeyDown = (event: KeyboardEvent): void => {
     if (isComposing(event)) return; // this key ends a syllable, or belongs to it
-    const agent = offered[active];
-    if (agent !== undefined) {
-      if (event.key === "ArrowDown" || event.key === "ArrowUp") {
-        setChosen((active + (event.key === "ArrowDown" ? 1 : offered.length - 1)) % offered.length);
-        return event.preventDefault();
-      }
-      if ((event.key === "Enter" && !event.shiftKey) || (event.key === "Tab" && !event.shiftKey)) {
-        take(agent);
-        return event.preventDefault();
-      }
-      if (event.key === "Escape") {
-        setDismissed(begun?.from);
-        return event.preventDefault();
-      }
-    }
-    if (event.key === "Escape" && replyTo !== undefined) {
-      onReplied();
-      return event.preventDefault();
-    }
-    if (event.key !== "Enter" || event.shiftKey) return;
+    const move = decideKey(event, {
+      isOffered: offered[active] !== undefined,
+      isReply: replyTo !== undefined,
+    });
+    if (move === undefined) return;
     event.preventDefault();
-    submit();
+    moves[move]();
   };
 
-  if (!mayWrite(place)) {
-    return (
-      <p className="room-no-composer">
-        {place.state === "closed"
-          ? text.rooms.composer.closed
-          : text.rooms.composer.elsewhere(place.adapter)}
-      </p>
-    );
-  }
+  if (!mayWrite(place)) return <NoComposer place={place} />;
   return (
     <div className="composer room-composer">
       {offered.length > 0 && (
-        <div
-          className="mention-list"
-          id={`${id}-list`}
-          role="listbox"
-          aria-label={text.rooms.composer.candidates}
-        >
-          {offered.map((agent, index) => (
-            <div
-              key={agent.id}
-              id={`${id}-${agent.id}`}
-              role="option"
-              aria-selected={index === active}
-              tabIndex={-1}
-              onPointerDown={(event) => {
-                event.preventDefault(); // the field keeps the focus
-                take(agent);
-              }}
-              onPointerMove={() => setChosen(index)}
-            >
-              <Portrait name={agent.displayName} kind="agent" />
-              <span className="mention-name">{agent.displayName}</span>
-              <span className="soft small">{agent.id}</span>
-              <OnlineDot agent={agent} />
-            </div>
-          ))}
-        </div>
+        <Candidates id={id} offered={offered} active={active} onTake={take} onPoint={setChosen} />
       )}
       {replyTo !== undefined && (
-        <p className="room-replying" role="status">
-          <IconCornerUpLeft size={14} aria-hidden />
-          <span>{text.rooms.replying(replyTo.authorName)}</span>
-          <span className="room-reply-words">{plainOf(replyTo, agents)}</span>
-          <ActionIcon
-            variant="subtle"
-            color="gray"
-            size="sm"
-            aria-label={text.rooms.noReply}
-            onClick={() => (onReplied(), field.current?.focus())}
-          >
-            <IconX size={14} aria-hidden />
-          </ActionIcon>
-        </p>
+        <Replying
+          replyTo={replyTo}
+          agents={agents}
+          onLeave={() => (onReplied(), field.current?.focus())}
+        />
       )}
       <div className="composer-box">
         <textarea
@@ -200,6 +151,105 @@ export function RoomComposer(props: {
         {offered.length > 0 && text.rooms.composer.offered(offered.length)}
       </p>
     </div>
+  );
+}
+
+type KeyMove = "next" | "previous" | "take" | "dismiss" | "leave-reply" | "send";
+
+/** What a key does in the field; undefined: what it does in any field. Pure. */
+function decideKey(
+  { key, shiftKey }: Pick<KeyboardEvent, "key" | "shiftKey">,
+  { isOffered, isReply }: { readonly isOffered: boolean; readonly isReply: boolean },
+): KeyMove | undefined {
+  if (isOffered) {
+    if (key === "ArrowDown") return "next";
+    if (key === "ArrowUp") return "previous";
+    if ((key === "Enter" || key === "Tab") && !shiftKey) return "take";
+    if (key === "Escape") return "dismiss";
+  }
+  if (key === "Escape" && isReply) return "leave-reply";
+  return key === "Enter" && !shiftKey ? "send" : undefined;
+}
+
+function NoComposer({ place }: { place: Room }): ReactNode {
+  const words = useText().rooms.composer;
+  return (
+    <p className="room-no-composer">
+      {place.state === "closed" ? words.closed : words.elsewhere(place.adapter)}
+    </p>
+  );
+}
+
+/** Agents that can be mentioned where the caret stands. */
+function Candidates({
+  id,
+  offered,
+  active,
+  onTake,
+  onPoint,
+}: {
+  id: string;
+  offered: readonly RoomAgent[];
+  active: number;
+  onTake: (agent: RoomAgent) => void;
+  onPoint: (index: number) => void;
+}): ReactNode {
+  const text = useText();
+  return (
+    <div
+      className="mention-list"
+      id={`${id}-list`}
+      role="listbox"
+      aria-label={text.rooms.composer.candidates}
+    >
+      {offered.map((agent, index) => (
+        <div
+          key={agent.id}
+          id={`${id}-${agent.id}`}
+          role="option"
+          aria-selected={index === active}
+          tabIndex={-1}
+          onPointerDown={(event) => {
+            event.preventDefault(); // the field keeps the focus
+            onTake(agent);
+          }}
+          onPointerMove={() => onPoint(index)}
+        >
+          <Portrait name={agent.displayName} kind="agent" />
+          <span className="mention-name">{agent.displayName}</span>
+          <span className="soft small">{agent.id}</span>
+          <OnlineDot agent={agent} />
+        </div>
+      ))}
+    </div>
+  );
+}
+
+function Replying({
+  replyTo,
+  agents,
+  onLeave,
+}: {
+  replyTo: RoomMessage;
+  agents: readonly RoomAgent[];
+  onLeave: () => void;
+}): ReactNode {
+  const text = useText();
+  return (
+    <p className="room-replying" role="status">
+      <IconCornerUpLeft size={14} aria-hidden />
+      <span>{text.rooms.replying(replyTo.authorName)}</span>
+      <span className="room-reply-words">{plainOf(replyTo, agents)}</span>
+      <ActionIcon
+        variant="subtle"
+        color="gray"
+        size="sm"
+        aria-label={text.rooms.noReply}
+        onClick={onLeave}
+      >
+        <IconX size={14} aria-hidden />
+      </ActionIcon>
+    </p>
   );
 }
 

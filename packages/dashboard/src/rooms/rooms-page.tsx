@@ -31,40 +31,23 @@ export function RoomsPage(): ReactNode {
 function Rooms({ who }: { who: Speaker }): ReactNode {
   const text = useText();
   const { place: id } = useParams({ strict: false });
-  const { roomData } = useParts();
   const rooms = useRoomList(who);
-  const room = rooms.data?.find((one) => one.id === id);
-  const thread = useThread(
-    who,
-    id !== undefined && rooms.data !== undefined && room === undefined ? id : undefined,
-  );
-  useEffect(() => {
-    const leave = new AbortController();
-    void roomData.follow(who, leave.signal);
-    return () => leave.abort();
-  }, [roomData, who]);
+  const { data: all } = rooms;
+  const room = all?.find((one) => one.id === id);
+  const isThread = all !== undefined && room === undefined;
+  const thread = useThread(who, isThread ? id : undefined);
   const place = room ?? thread.data;
+  useNews(who);
   useEffect(() => {
     if (place !== undefined) localStorage.setItem(LAST_PLACE, place.id);
   }, [place]);
 
-  if (rooms.data !== undefined && rooms.data.length === 0) {
-    return <Empty title={text.rooms.none} hint={text.rooms.noneHint} />;
+  if (all === undefined && rooms.error !== null) {
+    return <Refused error={rooms.error} onRetry={rooms.retry} />;
   }
-  if (rooms.error !== null && rooms.data === undefined) {
-    const none = rooms.error instanceof DureError && rooms.error.class === "not-found";
-    return none ? (
-      <Empty title={text.rooms.none} hint={text.rooms.noneHint} />
-    ) : (
-      <Empty
-        title={text.rooms.loadFailed}
-        hint={<ErrorWords error={rooms.error} />}
-        onRetry={rooms.retry}
-      />
-    );
-  }
-  if (rooms.data !== undefined && id === undefined) {
-    const goal = localStorage.getItem(LAST_PLACE) ?? rooms.data[0]?.id;
+  if (all?.length === 0) return <Empty title={text.rooms.none} hint={text.rooms.noneHint} />;
+  if (all !== undefined && id === undefined) {
+    const goal = localStorage.getItem(LAST_PLACE) ?? all[0]?.id;
     return goal !== undefined && <Navigate to="/rooms/$place" params={{ place: goal }} replace />;
   }
   if (place !== undefined) {
@@ -73,7 +56,7 @@ function Rooms({ who }: { who: Speaker }): ReactNode {
         key={place.id}
         who={who}
         place={place}
-        channel={rooms.data?.find((one) => one.id === (place.parent ?? place.id))}
+        channel={all?.find((one) => one.id === (place.parent ?? place.id))}
         thread={thread.data}
       />
     );
@@ -83,6 +66,27 @@ function Rooms({ who }: { who: Speaker }): ReactNode {
     <div className="center-page">
       <Loader type="dots" role="status" aria-label={text.rooms.loading} />
     </div>
+  );
+}
+
+/** Follows what happens in the rooms while they are looked at. */
+function useNews(who: Speaker): void {
+  const { roomData } = useParts();
+  useEffect(() => {
+    const leave = new AbortController();
+    void roomData.follow(who, leave.signal);
+    return () => leave.abort();
+  }, [roomData, who]);
+}
+
+/** The team has no rooms, or they could not be read. */
+function Refused({ error, onRetry }: { error: Error; onRetry: () => void }): ReactNode {
+  const text = useText();
+  const hasNone = error instanceof DureError && error.class === "not-found";
+  return hasNone ? (
+    <Empty title={text.rooms.none} hint={text.rooms.noneHint} />
+  ) : (
+    <Empty title={text.rooms.loadFailed} hint={<ErrorWords error={error} />} onRetry={onRetry} />
   );
 }
 
