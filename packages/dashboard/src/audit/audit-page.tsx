@@ -55,13 +55,7 @@ export function AuditPage(): ReactNode {
         />
       </div>
       {log.error !== null && <Problem error={log.error} onRetry={() => void log.refetch()} />}
-      {log.data?.length === 0 && (
-        <div className="audit-empty">
-          <IconClipboardList size={30} stroke={1.4} aria-hidden />
-          <p>{isFiltered ? text.audit.noMatch : text.audit.empty}</p>
-          <p className="soft small">{isFiltered ? text.audit.noMatchHint : text.audit.emptyHint}</p>
-        </div>
-      )}
+      {log.data?.length === 0 && <Empty isFiltered={isFiltered} />}
       {log.data !== undefined && log.data.length > 0 && (
         <ol className="audit-list" aria-label={text.audit.pageTitle}>
           {log.data.map((entry) => (
@@ -78,6 +72,17 @@ export function AuditPage(): ReactNode {
           {text.audit.older}
         </Button>
       )}
+    </div>
+  );
+}
+
+function Empty({ isFiltered }: { isFiltered: boolean }): ReactNode {
+  const words = useText().audit;
+  return (
+    <div className="audit-empty">
+      <IconClipboardList size={30} stroke={1.4} aria-hidden />
+      <p>{isFiltered ? words.noMatch : words.empty}</p>
+      <p className="soft small">{isFiltered ? words.noMatchHint : words.emptyHint}</p>
     </div>
   );
 }

@@ -51,13 +51,12 @@ export function MessageList(props: {
 }): ReactNode {
   const { view, conversation, slots, onSend } = props;
   const text = useText();
-  const receipts = useMemo(() => receiptsByEntry(view.entries), [view.entries]);
   const open = view.escalations.filter((escalation) => escalation.status === "open").toReversed();
-  const said = view.entries.filter((entry) => entry.status !== "queued");
-  const queued = view.entries.filter((entry) => entry.status === "queued");
-  const answered = new Set(
-    said.filter(({ done }) => done !== undefined).map(({ turnId }) => turnId),
+  const said = useMemo(
+    () => view.entries.filter((entry) => entry.status !== "queued"),
+    [view.entries],
   );
+  const queued = view.entries.filter((entry) => entry.status === "queued");
   const count = view.entries.length;
   const own = view.entries.at(-1)?.role === "user" ? count : 0;
   const { scroller, atEnd, onScroll } = useFollowing(own);
@@ -73,26 +72,7 @@ export function MessageList(props: {
       aria-busy={view.turn !== undefined}
     >
       <ol className="messages-list">
-        {said.map((entry) => (
-          <Fragment key={entry.key}>
-            <Message
-              entry={entry}
-              conversation={conversation}
-              receipts={receipts.get(entry.key) ?? NONE}
-              slots={slots}
-            />
-            {entry.done !== undefined && (
-              <Questions
-                all={open.filter(({ source }) => source.turn === entry.turnId)}
-                conversation={conversation}
-              />
-            )}
-          </Fragment>
-        ))}
-        <Questions
-          all={open.filter(({ source }) => !answered.has(source.turn))}
-          conversation={conversation}
-        />
+        <Answered said={said} open={open} conversation={conversation} slots={slots} />
         {view.turn !== undefined && (
           <Answering turn={view.turn} onReattach={() => conversation.reattach()} />
         )}
@@ -112,6 +92,47 @@ export function MessageList(props: {
       {last?.done !== undefined && <Choices done={last.done} onSend={onSend} />}
       {!atEnd && <ToBottom scroller={scroller} />}
     </div>
+  );
+}
+
+/** What was said, with receipts, and each question under the answer that waits for it. */
+function Answered({
+  said,
+  open,
+  conversation,
+  slots,
+}: {
+  said: readonly Entry[];
+  open: readonly Escalation[];
+  conversation: Conversation;
+  slots: readonly SlotInfo[];
+}): ReactNode {
+  const receipts = useMemo(() => receiptsByEntry(said), [said]);
+  const done = said.filter((entry) => entry.done !== undefined);
+  const answered = new Set(done.map(({ turnId }) => turnId));
+  return (
+    <>
+      {said.map((entry) => (
+        <Fragment key={entry.key}>
+          <Message
+            entry={entry}
+            conversation={conversation}
+            receipts={receipts.get(entry.key) ?? NONE}
+            slots={slots}
+          />
+          {entry.done !== undefined && (
+            <Questions
+              all={open.filter(({ source }) => source.turn === entry.turnId)}
+              conversation={conversation}
+            />
+          )}
+        </Fragment>
+      ))}
+      <Questions
+        all={open.filter(({ source }) => !answered.has(source.turn))}
+        conversation={conversation}
+      />
+    </>
   );
 }
 

@@ -63,18 +63,24 @@ export function SessionList(): ReactNode {
           ))}
         </ul>
       )}
-      {sessions.hasNextPage && (
-        <Button
-          variant="subtle"
-          color="gray"
-          size="compact-sm"
-          loading={sessions.isFetchingNextPage}
-          onClick={() => void sessions.fetchNextPage()}
-        >
-          {text.chat.sessions.more}
-        </Button>
-      )}
+      <More sessions={sessions} />
     </section>
+  );
+}
+
+function More({ sessions }: { sessions: ReturnType<typeof useSessions> }): ReactNode {
+  const text = useText();
+  if (!sessions.hasNextPage) return null;
+  return (
+    <Button
+      variant="subtle"
+      color="gray"
+      size="compact-sm"
+      loading={sessions.isFetchingNextPage}
+      onClick={() => void sessions.fetchNextPage()}
+    >
+      {text.chat.sessions.more}
+    </Button>
   );
 }
 

@@ -173,9 +173,10 @@ export function useRun(id: string) {
   const isEnded = run.data !== undefined && isRunOver(run.data.status);
   useEffect(() => {
     const leave = new AbortController();
+    const followed = { client, queries, id };
     void (isEnded
-      ? followEnded(client, queries, id, leave.signal)
-      : followRun(client, queries, id, setCut, leave.signal));
+      ? followEnded(followed, leave.signal)
+      : followRun(followed, setCut, leave.signal));
     return () => {
       leave.abort();
       setCut(false);
@@ -184,10 +185,15 @@ export function useRun(id: string) {
   return { run, isCut };
 }
 
+/** A run that is followed, and the queries that its news change. */
+interface Followed {
+  readonly client: DureClient;
+  readonly queries: QueryClient;
+  readonly id: string;
+}
+
 async function followRun(
-  client: DureClient,
-  queries: QueryClient,
-  id: string,
+  { client, queries, id }: Followed,
   setCut: (isCut: boolean) => void,
   signal: AbortSignal,
 ): Promise<void> {
@@ -205,12 +211,7 @@ async function followRun(
   }
 }
 
-async function followEnded(
-  client: DureClient,
-  queries: QueryClient,
-  id: string,
-  signal: AbortSignal,
-): Promise<void> {
+async function followEnded({ client, queries, id }: Followed, signal: AbortSignal): Promise<void> {
   const take = newsOf(queries, id, signal);
   try {
     for await (const event of client.events({ run: id }, { signal })) take(event);

@@ -77,7 +77,13 @@ export function RoomComposer(props: {
   };
   const submit = (): void => {
     if (message.trim() === "") return;
-    roomPosts.send(who, place.id, message.trim(), last, replyTo?.id);
+    roomPosts.send({
+      who,
+      place: place.id,
+      text: message.trim(),
+      after: last,
+      replyTo: replyTo?.id,
+    });
     write("", 0);
     onReplied();
     field.current?.focus();

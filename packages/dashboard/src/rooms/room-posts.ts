@@ -74,16 +74,8 @@ export class RoomPosts {
     return () => this.#listeners.delete(listener);
   };
 
-  send(who: Speaker, place: string, text: string, after: number, replyTo?: string): void {
-    const posting: Posting = {
-      clientId: ulid(),
-      who,
-      place,
-      text,
-      replyTo,
-      after,
-      status: "sending",
-    };
+  send(written: Omit<Posting, "clientId" | "status" | "problem">): void {
+    const posting: Posting = { ...written, clientId: ulid(), status: "sending" };
     this.#change([...this.#all, posting]);
     this.#enqueue(posting);
   }
