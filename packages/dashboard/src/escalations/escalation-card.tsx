@@ -203,16 +203,11 @@ function Answers({
   onWriting,
 }: { escalation: Escalation; onWriting: (isWriting: boolean) => void } & Deciding): ReactNode {
   const text = useText();
-  const { client } = useParts();
-  const me = useQuery({
-    queryKey: ["me"],
-    queryFn: ({ signal }) => client.me({ signal }),
-    staleTime: 60_000,
-  });
+  const isAllowed = useMayDecide();
   const [writing, setWriting] = useState<SuggestedAction>();
   const { running, problem, decide } = useDeciding();
   const buttons = useRef<HTMLDivElement>(null);
-  if (me.data !== undefined && !me.data.scopes.includes("admin")) {
+  if (!isAllowed) {
     return <p className="soft small">{text.escalations.notYours}</p>;
   }
 
@@ -220,6 +215,8 @@ function Answers({
     setWriting(action);
     onWriting(action !== undefined);
   };
+  const send = (value: string, note: string): Promise<void> =>
+    decide(value, () => onAnswer({ value, note: note === "" ? undefined : note }));
   const choose = (action: SuggestedAction): void => {
     if (action.asks === "text") write(action);
     else void decide(action.value, () => onAnswer({ value: action.value }));
@@ -237,11 +234,7 @@ function Answers({
         <Note
           action={writing}
           isRunning={running !== undefined}
-          onSend={(note) =>
-            decide(writing.value, () =>
-              onAnswer({ value: writing.value, note: note === "" ? undefined : note }),
-            )
-          }
+          onSend={(note) => send(writing.value, note)}
           onLeave={leaveNote}
         />
       ) : (
@@ -260,6 +253,17 @@ function Answers({
       )}
     </>
   );
+}
+
+/** Also while it is not known. */
+function useMayDecide(): boolean {
+  const { client } = useParts();
+  const me = useQuery({
+    queryKey: ["me"],
+    queryFn: ({ signal }) => client.me({ signal }),
+    staleTime: 60_000,
+  });
+  return me.data === undefined || me.data.scopes.includes("admin");
 }
 
 /** Carries out one decision at a time. */

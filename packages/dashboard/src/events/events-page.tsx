@@ -1,7 +1,7 @@
 import { ActionIcon, Button, Drawer, NativeSelect, TextInput } from "@mantine/core";
 import { useDebouncedValue, useMediaQuery } from "@mantine/hooks";
 import { IconPlayerPause, IconPlayerPlay, IconSearch, IconTrash } from "@tabler/icons-react";
-import type { EventRole, EventsFilter } from "dure/client";
+import type { DureError, EventRole, EventsFilter } from "dure/client";
 import { useEffect, useMemo, useState, useSyncExternalStore, type ReactNode } from "react";
 import { useParts } from "../app-parts.tsx";
 import { useText } from "../language.tsx";
@@ -60,11 +60,7 @@ export function EventsPage(): ReactNode {
         <Connection state={view.connection} />
       </header>
       <Filters written={written} onWrite={setWritten} view={view} />
-      {view.problem !== undefined && (
-        <p className="problem" role="alert">
-          <strong>{text.events.stopped}.</strong> <ErrorWords error={view.problem} />
-        </p>
-      )}
+      {view.problem !== undefined && <Stopped problem={view.problem} />}
       <div className="events-body" data-detail={(wide && picked !== undefined) || undefined}>
         <EventRows
           rows={rows}
@@ -203,6 +199,15 @@ function Foot({ view }: { view: LogView }): ReactNode {
       {view.paused && <span className="warn">{words.paused(view.held.length)}</span>}
       {view.wasReset && <span className="warn">{words.reset}</span>}
     </div>
+  );
+}
+
+function Stopped({ problem }: { problem: DureError }): ReactNode {
+  const text = useText();
+  return (
+    <p className="problem" role="alert">
+      <strong>{text.events.stopped}.</strong> <ErrorWords error={problem} />
+    </p>
   );
 }
 

@@ -17,10 +17,7 @@ export function StateView(props: {
   const { view, service } = props;
   const { state, entries } = view;
   const answer = entries.findLast((entry) => entry.done !== undefined);
-  const progress = (view.turn?.view ?? view.seen.get(answer?.turnId ?? ""))?.progress ?? [];
-  const batch = batchOf(state, progress);
-  const stage = stageOf(state);
-  const hasEnded = stage !== undefined && service?.stages?.terminal.includes(stage) === true;
+  const batch = batchOf(state, progressOf(view, answer?.turnId));
   const slots = service?.slots ?? [];
   return (
     <div className="panel-sections">
@@ -31,7 +28,7 @@ export function StateView(props: {
           slots={slots}
           state={state}
           card={answer?.done?.slotsCard}
-          editable={!hasEnded}
+          editable={!hasEnded(state, service)}
           disabled={view.turn !== undefined}
           onSend={props.onSlots}
         />
@@ -41,6 +38,19 @@ export function StateView(props: {
       <RawState state={state} />
     </div>
   );
+}
+
+/** Of the turn that runs, else of the one that was answered last. */
+function progressOf(view: ConversationView, answered: string | undefined): TurnProgress {
+  const turn = view.turn?.view ?? view.seen.get(answered ?? "");
+  return turn?.progress ?? [];
+}
+
+type TurnProgress = Parameters<typeof batchOf>[1];
+
+function hasEnded(state: JsonObject, service: ServiceInfo | undefined): boolean {
+  const stage = stageOf(state);
+  return stage !== undefined && service?.stages?.terminal.includes(stage) === true;
 }
 
 function stageOf(state: JsonObject): string | undefined {

@@ -11,7 +11,7 @@ import {
 import { useMutation } from "@tanstack/react-query";
 import { useNavigate } from "@tanstack/react-router";
 import type { PlanProblem } from "dure/client";
-import { useRef, useState, type FormEvent, type ReactNode } from "react";
+import { useRef, useState, type FormEvent, type ReactNode, type RefObject } from "react";
 import { useParts } from "../app-parts.tsx";
 import { Problem } from "../problem.tsx";
 import { useText } from "../language.tsx";
@@ -37,19 +37,12 @@ interface Checked {
  */
 export function PlanBench({ onLeave }: { onLeave: () => void }): ReactNode {
   const words = useText().plans.bench;
-  const { client } = useParts();
   const mayRun = useMayRun();
   const [file, setFile] = useState("plan.yaml");
   const [text, setText] = useState("");
   const [checked, setChecked] = useState<Checked>();
   const area = useRef<HTMLTextAreaElement>(null);
-  const check = useMutation({
-    mutationFn: async (plan: { file: string; text: string }) => ({
-      ...plan,
-      ...(await client.plans.check(plan)),
-    }),
-    onSuccess: setChecked,
-  });
+  const check = useCheck(setChecked);
   const isReady = file.trim() !== "" && text.trim() !== "";
   const submit = (event: FormEvent): void => {
     event.preventDefault();
@@ -77,18 +70,7 @@ export function PlanBench({ onLeave }: { onLeave: () => void }): ReactNode {
       {mayRun && <Draft onDraft={takeDraft} />}
       <form className="plan-bench-text" onSubmit={submit}>
         <FileFields file={file} onFile={setFile} onOpen={open} />
-        <Textarea
-          ref={area}
-          className="plan-text"
-          size="sm"
-          rows={12}
-          resize="vertical"
-          spellCheck={false}
-          label={words.text}
-          placeholder={"plan: login\nbase: main\nports:\n  - id: domain"}
-          value={text}
-          onChange={(event) => setText(event.currentTarget.value)}
-        />
+        <PlanText area={area} text={text} onText={setText} />
         <div className="run-merge-buttons">
           <Button
             type="submit"
@@ -115,6 +97,43 @@ export function PlanBench({ onLeave }: { onLeave: () => void }): ReactNode {
         )}
       </form>
     </div>
+  );
+}
+
+function useCheck(onChecked: (checked: Checked) => void) {
+  const { client } = useParts();
+  return useMutation({
+    mutationFn: async (plan: { file: string; text: string }) => ({
+      ...plan,
+      ...(await client.plans.check(plan)),
+    }),
+    onSuccess: onChecked,
+  });
+}
+
+function PlanText({
+  area,
+  text,
+  onText,
+}: {
+  area: RefObject<HTMLTextAreaElement | null>;
+  text: string;
+  onText: (text: string) => void;
+}): ReactNode {
+  const words = useText().plans.bench;
+  return (
+    <Textarea
+      ref={area}
+      className="plan-text"
+      size="sm"
+      rows={12}
+      resize="vertical"
+      spellCheck={false}
+      label={words.text}
+      placeholder={"plan: login\nbase: main\nports:\n  - id: domain"}
+      value={text}
+      onChange={(event) => onText(event.currentTarget.value)}
+    />
   );
 }
 

@@ -183,12 +183,7 @@ function Runs(): ReactNode {
       </header>
       {isCleaning && <CleanRuns onLeave={() => setCleaning(false)} />}
       {runs.error !== null && <Problem error={runs.error} onRetry={() => void runs.refetch()} />}
-      {runs.isSuccess && shown.length === 0 && (
-        <Empty
-          words={isFiltered ? text.plans.noMatch : text.plans.runsEmpty}
-          hint={isFiltered ? text.plans.noMatchHint : text.plans.runsEmptyHint}
-        />
-      )}
+      {runs.isSuccess && shown.length === 0 && <NoRuns isFiltered={isFiltered} />}
       {shown.length > 0 && (
         <ul className="run-list" data-stale={runs.isPlaceholderData || undefined}>
           {shown.map((run) => (
@@ -196,18 +191,33 @@ function Runs(): ReactNode {
           ))}
         </ul>
       )}
-      {runs.hasNextPage && (
-        <Button
-          variant="subtle"
-          color="gray"
-          size="compact-sm"
-          loading={runs.isFetchingNextPage}
-          onClick={() => void runs.fetchNextPage()}
-        >
-          {text.plans.more}
-        </Button>
-      )}
+      <MoreRuns runs={runs} />
     </section>
+  );
+}
+
+function NoRuns({ isFiltered }: { isFiltered: boolean }): ReactNode {
+  const words = useText().plans;
+  return isFiltered ? (
+    <Empty words={words.noMatch} hint={words.noMatchHint} />
+  ) : (
+    <Empty words={words.runsEmpty} hint={words.runsEmptyHint} />
+  );
+}
+
+function MoreRuns({ runs }: { runs: ReturnType<typeof useRunList> }): ReactNode {
+  const text = useText();
+  if (!runs.hasNextPage) return null;
+  return (
+    <Button
+      variant="subtle"
+      color="gray"
+      size="compact-sm"
+      loading={runs.isFetchingNextPage}
+      onClick={() => void runs.fetchNextPage()}
+    >
+      {text.plans.more}
+    </Button>
   );
 }
 

@@ -38,16 +38,10 @@ export function RoomComposer(props: {
   const { roomPosts } = useParts();
   const [message, setMessage] = useState(() => roomPosts.draft(place.id));
   const [caret, setCaret] = useState(0);
-  const [chosen, setChosen] = useState(0);
-  const [dismissed, setDismissed] = useState<number>();
   const field = useRef<HTMLTextAreaElement>(null);
   const caretToSet = useRef<number>(undefined);
   const id = useId();
-
-  const begun = mentionBegun(message, caret);
-  const offered =
-    begun === undefined || begun.from === dismissed ? [] : mentionable(begun.query, agents);
-  const active = Math.min(chosen, offered.length - 1);
+  const { begun, offered, active, choose, dismiss } = useCandidates(message, caret, agents);
 
   useLayoutEffect(() => {
     const element = field.current;
@@ -65,7 +59,7 @@ export function RoomComposer(props: {
   const write = (next: string, at: number): void => {
     setMessage(next);
     setCaret(at);
-    setChosen(0);
+    choose(0);
     roomPosts.keepDraft(place.id, next);
   };
   const take = (agent: RoomAgent): void => {
@@ -89,10 +83,10 @@ export function RoomComposer(props: {
     field.current?.focus();
   };
   const moves: Readonly<Record<KeyMove, () => void>> = {
-    next: () => setChosen((active + 1) % offered.length),
-    previous: () => setChosen((active + offered.length - 1) % offered.length),
+    next: () => choose((active + 1) % offered.length),
+    previous: () => choose((active + offered.length - 1) % offered.length),
     take: () => take(offered[active]!),
-    dismiss: () => setDismissed(begun?.from),
+    dismiss: () => dismiss(begun?.from),
     "leave-reply": onReplied,
     send: submit,
   };
@@ -111,7 +105,7 @@ export function RoomComposer(props: {
   return (
     <div className="composer room-composer">
       {offered.length > 0 && (
-        <Candidates id={id} offered={offered} active={active} onTake={take} onPoint={setChosen} />
+        <Candidates id={id} offered={offered} active={active} onTake={take} onPoint={choose} />
       )}
       {replyTo !== undefined && (
         <Replying
@@ -127,8 +121,8 @@ export function RoomComposer(props: {
           value={message}
           onChange={(event) => write(event.currentTarget.value, event.currentTarget.selectionStart)}
           onSelect={(event) => setCaret(event.currentTarget.selectionStart)}
-          onBlur={() => setDismissed(begun?.from)}
-          onFocus={() => setDismissed(undefined)}
+          onBlur={() => dismiss(begun?.from)}
+          onFocus={() => dismiss(undefined)}
           onKeyDown={onKeyDown}
           placeholder={text.rooms.composer.placeholders[place.kind](place.name)}
           aria-label={text.rooms.composer.label}
@@ -140,23 +134,60 @@ export function RoomComposer(props: {
           }
           enterKeyHint="send"
         />
-        <ActionIcon
-          size={36}
-          radius="xl"
-          aria-label={text.rooms.composer.send}
-          disabled={message.trim() === ""}
-          onClick={submit}
-        >
-          <IconArrowUp size={19} />
-        </ActionIcon>
+        <SendButton isEmpty={message.trim() === ""} onSend={submit} />
       </div>
+      <Hints offered={offered.length} />
+    </div>
+  );
+}
+
+/** Agents that are offered where a mention was begun, and the one that is chosen. */
+function useCandidates(
+  message: string,
+  caret: number,
+  agents: readonly RoomAgent[],
+): {
+  readonly begun: ReturnType<typeof mentionBegun>;
+  readonly offered: readonly RoomAgent[];
+  readonly active: number;
+  readonly choose: (index: number) => void;
+  /** Nothing is offered for the mention that begins there. */
+  readonly dismiss: (from: number | undefined) => void;
+} {
+  const [chosen, choose] = useState(0);
+  const [dismissed, dismiss] = useState<number>();
+  const begun = mentionBegun(message, caret);
+  const isOffered = begun !== undefined && begun.from !== dismissed;
+  const offered = isOffered ? mentionable(begun.query, agents) : [];
+  return { begun, offered, active: Math.min(chosen, offered.length - 1), choose, dismiss };
+}
+
+function SendButton({ isEmpty, onSend }: { isEmpty: boolean; onSend: () => void }): ReactNode {
+  const text = useText();
+  return (
+    <ActionIcon
+      size={36}
+      radius="xl"
+      aria-label={text.rooms.composer.send}
+      disabled={isEmpty}
+      onClick={onSend}
+    >
+      <IconArrowUp size={19} />
+    </ActionIcon>
+  );
+}
+
+function Hints({ offered }: { offered: number }): ReactNode {
+  const words = useText().rooms.composer;
+  return (
+    <>
       <p id="room-composer-hint" className="composer-hint">
-        {text.rooms.composer.hint}
+        {words.hint}
       </p>
       <p className="hidden-words" role="status">
-        {offered.length > 0 && text.rooms.composer.offered(offered.length)}
+        {offered > 0 && words.offered(offered)}
       </p>
-    </div>
+    </>
   );
 }
 

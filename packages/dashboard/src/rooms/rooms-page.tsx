@@ -1,7 +1,7 @@
 import { Button, Loader } from "@mantine/core";
 import { IconMessageOff, IconMessages } from "@tabler/icons-react";
 import { Link, Navigate, useParams } from "@tanstack/react-router";
-import { DureError } from "dure/client";
+import { DureError, type Room } from "dure/client";
 import { useEffect, type ReactNode } from "react";
 import { useParts } from "../app-parts.tsx";
 import "../chat/chat.css";
@@ -33,10 +33,7 @@ function Rooms({ who }: { who: Speaker }): ReactNode {
   const { place: id } = useParams({ strict: false });
   const rooms = useRoomList(who);
   const { data: all } = rooms;
-  const room = all?.find((one) => one.id === id);
-  const isThread = all !== undefined && room === undefined;
-  const thread = useThread(who, isThread ? id : undefined);
-  const place = room ?? thread.data;
+  const { place, thread } = usePlace({ who, rooms: all, id });
   useNews(who);
   useEffect(() => {
     if (place !== undefined) localStorage.setItem(LAST_PLACE, place.id);
@@ -46,10 +43,7 @@ function Rooms({ who }: { who: Speaker }): ReactNode {
     return <Refused error={rooms.error} onRetry={rooms.retry} />;
   }
   if (all?.length === 0) return <Empty title={text.rooms.none} hint={text.rooms.noneHint} />;
-  if (all !== undefined && id === undefined) {
-    const goal = localStorage.getItem(LAST_PLACE) ?? all[0]?.id;
-    return goal !== undefined && <Navigate to="/rooms/$place" params={{ place: goal }} replace />;
-  }
+  if (all !== undefined && id === undefined) return <ToLastPlace first={all[0]?.id} />;
   if (place !== undefined) {
     return (
       <PlaceView
@@ -67,6 +61,28 @@ function Rooms({ who }: { who: Speaker }): ReactNode {
       <Loader type="dots" role="status" aria-label={text.rooms.loading} />
     </div>
   );
+}
+
+/** A room of the list; what is none of those is looked for among the threads. */
+function usePlace({
+  who,
+  rooms,
+  id,
+}: {
+  who: Speaker;
+  rooms: readonly Room[] | undefined;
+  id: string | undefined;
+}): { readonly place: Room | undefined; readonly thread: ReturnType<typeof useThread> } {
+  const room = rooms?.find((one) => one.id === id);
+  const isThread = rooms !== undefined && room === undefined;
+  const thread = useThread(who, isThread ? id : undefined);
+  return { place: room ?? thread.data, thread };
+}
+
+/** Goes to the room that was looked at last, else to the first. */
+function ToLastPlace({ first }: { first: string | undefined }): ReactNode {
+  const goal = localStorage.getItem(LAST_PLACE) ?? first;
+  return goal !== undefined && <Navigate to="/rooms/$place" params={{ place: goal }} replace />;
 }
 
 /** Follows what happens in the rooms while they are looked at. */
