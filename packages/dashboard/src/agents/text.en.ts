@@ -35,7 +35,8 @@ export const en: AgentsText = {
   since: (when) => `since ${when}`,
   reasons: {
     "token-refused": () =>
-      "Discord does not accept the bot's token. Make a new one in the developer portal, set it, and start the server again.",
+      "Discord does not accept the bot's token. Make a new one in the developer portal, set " +
+      "it, and start the server again.",
     "intent-refused": () =>
       "Switch on Message Content Intent under Bot in the developer portal, and start the server again.",
     "token-missing": ({ account }) =>

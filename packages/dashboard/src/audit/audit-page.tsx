@@ -16,7 +16,7 @@ import "./audit.css";
 const PAGE = 50;
 /** The log has no events of its own; this often it is read again, milliseconds. */
 const READ_EVERY_MS = 10_000;
-/** The server is asked when nobody has typed for so long, milliseconds. */
+/** The server is asked when the search has rested for so long, milliseconds. */
 const REST_MS = 250;
 
 /** Who approved, cancelled, merged, changed what; the newest first. */

@@ -52,7 +52,7 @@ interface Deciding {
 }
 
 /**
- * Somebody is at a card, or writes words for its answer, since it was so severe; undefined: nobody
+ * A person is at a card, or writes words for its answer, since it was so severe; undefined: no one
  * is any more.
  */
 export type Holding = (id: string, at: EscalationSeverity | undefined) => void;

@@ -44,11 +44,7 @@ export function EventsPage(): ReactNode {
     document.title = `${text.events.pageTitle} · dure`;
   }, [text]);
 
-  const words = search.trim().toLowerCase();
-  const rows = useMemo(
-    () => (words === "" ? view.rows : view.rows.filter((row) => row.words.includes(words))),
-    [view.rows, words],
-  );
+  const rows = useMatching(view.rows, search);
   const detail = picked && <EventDetail row={picked} />;
   return (
     <div className="events">
@@ -81,6 +77,14 @@ export function EventsPage(): ReactNode {
       )}
       <Foot view={view} />
     </div>
+  );
+}
+
+function useMatching(rows: readonly LogRow[], search: string): readonly LogRow[] {
+  const words = search.trim().toLowerCase();
+  return useMemo(
+    () => (words === "" ? rows : rows.filter((row) => row.words.includes(words))),
+    [rows, words],
   );
 }
 

@@ -72,15 +72,7 @@ export function PlanBench({ onLeave }: { onLeave: () => void }): ReactNode {
         <FileFields file={file} onFile={setFile} onOpen={open} />
         <PlanText area={area} text={text} onText={setText} />
         <div className="run-merge-buttons">
-          <Button
-            type="submit"
-            size="compact-sm"
-            disabled={!isReady}
-            loading={check.isPending}
-            leftSection={<IconListCheck size={15} />}
-          >
-            {words.check}
-          </Button>
+          <CheckButton isReady={isReady} isChecking={check.isPending} />
           <SaveButton file={file} text={text} />
           <Button size="compact-sm" variant="default" onClick={onLeave}>
             {words.close}
@@ -97,6 +89,27 @@ export function PlanBench({ onLeave }: { onLeave: () => void }): ReactNode {
         )}
       </form>
     </div>
+  );
+}
+
+function CheckButton({
+  isReady,
+  isChecking,
+}: {
+  isReady: boolean;
+  isChecking: boolean;
+}): ReactNode {
+  const words = useText().plans.bench;
+  return (
+    <Button
+      type="submit"
+      size="compact-sm"
+      disabled={!isReady}
+      loading={isChecking}
+      leftSection={<IconListCheck size={15} />}
+    >
+      {words.check}
+    </Button>
   );
 }
 

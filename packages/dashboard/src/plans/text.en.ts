@@ -27,7 +27,8 @@ export const en: PlansText = {
     draftTitle: "Let a model draft it",
     goal: "Goal",
     goalHint:
-      "Goes to the team's model with the names of the repository's files, and is paid from the team's budget.",
+      "Goes to the team's model with the names of the repository's files, and is paid from the " +
+      "team's budget.",
     repository: "Repository folder",
     repositoryHint: "From the team's folder. Empty: the team's repository.",
     draft: "Draft it",
@@ -77,7 +78,8 @@ export const en: PlansText = {
         "What succeeded in it is on no branch. Once it is cleaned, that result cannot be had again.",
       TREE_NOT_SAFE: "Its working folder holds changes that are in no commit. Cleaning loses them.",
       REPOSITORY_GONE:
-        "Its repository is not there, so nobody can tell whether its result was merged. Cleaning loses what was not.",
+        "Its repository is not there, so nobody can tell whether its result was merged. Cleaning " +
+        "loses what was not.",
       RUN_GOING: "It goes on, or somebody wants something of it. Look again when it has ended.",
     },
   },
@@ -211,10 +213,12 @@ export const en: PlansText = {
     modes: { "in-order": "Separately, in order", parallel: "Side by side" },
     modeHints: {
       "in-order":
-        "Not all conditions for working side by side hold, so each port has its own agent, one after the other.",
+        "Not all conditions for working side by side hold, so each port has its own agent, one " +
+        "after the other.",
       parallel: "All conditions hold: ports work at the same time as soon as they can.",
       "one-context":
-        "There are only a few files, so the ports share one context: each goes on from what those before it made and reads what all own, but writes its own alone.",
+        "There are only a few files, so the ports share one context: each goes on from what " +
+        "those before it made and reads what all own, but writes its own alone.",
     },
     condition: "Condition",
     value: "Value",
@@ -247,24 +251,31 @@ export const en: PlansText = {
     warnings: "Good to know",
     warningWords: {
       SHARED_FILES_OWNED: ({ port, paths }) =>
-        `The port ${factOf(port)} owns ${factOf(paths)}. Build files of the root, lock files and migrations are needed by all, and two ports cannot both change them. Give them to one port that the others depend on, or leave them out: with workers.orchestrator they are changed once at the merge; without one change them before the run.`,
+        `The port ${factOf(port)} owns ${factOf(paths)}. Build files of the root, lock files and ` +
+        "migrations are needed by all, and two ports cannot both change them. Give them to one " +
+        "port that the others depend on, or leave them out: with workers.orchestrator they are " +
+        "changed once at the merge; without one change them before the run.",
       CONTRACTS_MISSING: ({ paths }) =>
-        `The contracts ${factOf(paths)} are not in the base, and there is no workers.orchestrator to write them. The run will refuse to begin.`,
+        `The contracts ${factOf(paths)} are not in the base, and there is no ` +
+        "workers.orchestrator to write them. The run will refuse to begin.",
       NETWORK_OPEN: (facts) =>
         `The network is open for ${factOf(facts["for"])}. What runs there reaches every public host, and can send there whatever it can read.`,
       UNCOMMITTED: ({ root, commit }) =>
-        `Files in ${factOf(root)} are changed and not committed. The run starts from ${factOf(commit)} without them.`,
+        `Files in ${factOf(root)} are changed and not committed. The run starts from ` +
+        `${factOf(commit)} without them.`,
       SUBMODULES_EMPTY: ({ paths }) =>
         `Submodules are empty folders for the workers: ${factOf(paths)}`,
       FILTERS_OFF: ({ filters }) =>
-        `Filters (${factOf(filters)}) do not run for the workers. They see what git stores, which for Git LFS is a pointer.`,
+        `Filters (${factOf(filters)}) do not run for the workers. They see what git stores, ` +
+        "which for Git LFS is a pointer.",
     },
     only: "Only some ports",
     hows: { only: "Up to them", from: "From them on" },
     chooseHint: "Choose ports to run only a part. With none chosen it runs them all.",
     onlyHint: "Runs the chosen ports and what they need.",
     fromHint:
-      "Runs the chosen ports and what needs them. What comes before is taken as done at the commit it starts from.",
+      "Runs the chosen ports and what needs them. What comes before is taken as done at the " +
+      "commit it starts from.",
     where: "In another repository, or from another branch",
     repository: "Repository folder",
     repositoryHint: "From the team's folder. Empty: as the plan says.",
@@ -278,7 +289,8 @@ export const en: PlansText = {
     start: "Start it like this",
     failed: "It cannot be shown before it starts",
     audit:
-      "This plan runs with isolation “audit”: a worker that writes outside of what it owns is not stopped, only found out afterwards.",
+      "This plan runs with isolation “audit”: a worker that writes outside of what it owns is " +
+      "not stopped, only found out afterwards.",
   },
   run: {
     toList: "To plans and runs",
@@ -316,7 +328,8 @@ export const en: PlansText = {
     at: "Started at",
     auditTitle: "This run only watches, it does not prevent",
     auditText:
-      "A worker that writes to files it does not own is not stopped. It is found out afterwards, and kept out of the result.",
+      "A worker that writes to files it does not own is not stopped. It is found out " +
+      "afterwards, and kept out of the result.",
     reconnecting: "The connection was lost and is being restored. Below is what came last.",
     pause: "Pause",
     pauseHint: "No new port starts. What works goes on to its end.",

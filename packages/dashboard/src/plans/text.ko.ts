@@ -268,7 +268,9 @@ export const ko = {
     warnings: "알아 둘 것",
     warningWords: {
       SHARED_FILES_OWNED: ({ port, paths }) =>
-        `포트 ${factOf(port)}가 ${factOf(paths)}을(를) 맡았어요. 루트의 빌드 파일, 잠금 파일, 마이그레이션은 모두가 쓰는 파일이라 두 포트가 함께 바꿀 수 없어요. 다른 포트가 기다리는 한 포트에만 맡기거나 빼 주세요. workers.orchestrator가 있으면 합칠 때 한 번에 바꾸고, 없으면 시작하기 전에 바꿔 주세요.`,
+        `포트 ${factOf(port)}가 ${factOf(paths)}을(를) 맡았어요. 루트의 빌드 파일, 잠금 파일, 마이그레이션은 모두가 쓰는 파일이라 두 ` +
+        "포트가 함께 바꿀 수 없어요. 다른 포트가 기다리는 한 포트에만 맡기거나 빼 주세요. workers.orchestrator가 있으면 합칠 때 한 번에 " +
+        "바꾸고, 없으면 시작하기 전에 바꿔 주세요.",
       CONTRACTS_MISSING: ({ paths }) =>
         `계약 ${factOf(paths)}이(가) 시작하는 커밋에 없고, 그것을 쓸 workers.orchestrator도 없어요. 이대로는 시작할 수 없어요.`,
       NETWORK_OPEN: (facts) =>

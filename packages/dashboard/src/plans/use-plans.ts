@@ -160,7 +160,7 @@ async function followAll(client: DureClient, look: () => void, signal: AbortSign
 
 /**
  * One run, as it stands and as it goes on. Its stream ends with it; from then on the log tells when
- * somebody lets it go on.
+ * a person lets it go on.
  */
 export function useRun(id: string) {
   const { client } = useParts();

@@ -9,7 +9,7 @@ import { ErrorWords } from "../problem.tsx";
 /** Longest name, characters. Source: docs/spec/collaboration §9, as the server checks it. */
 const LONGEST_NAME = 60;
 
-/** Asks once who speaks here, where nobody logs in. The server says whether the name is free. */
+/** Asks once who speaks here, where people do not log in. The server says whether the name is free. */
 export function AskName(): ReactNode {
   const text = useText();
   const { client, personName } = useParts();

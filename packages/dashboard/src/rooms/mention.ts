@@ -17,7 +17,7 @@ export interface MentionBegun {
 const MAX_OFFERED = 8;
 
 /**
- * What stands before the caret, if it is a mention that somebody is writing; `mina@example` is
+ * What stands before the caret, if it is a mention that a person is writing; `mina@example` is
  * none. Pure.
  */
 export function mentionBegun(text: string, caret: number): MentionBegun | undefined {

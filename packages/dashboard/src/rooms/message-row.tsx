@@ -31,7 +31,7 @@ interface MessageRowProps {
   /** The message that it answers, unless that stands right above. */
   readonly replied: RoomMessage | undefined;
   readonly onJump: (message: string) => void;
-  /** Undefined where nobody can write from here. */
+  /** Undefined where a person cannot write from here. */
   readonly onReply: ((message: RoomMessage) => void) | undefined;
 }
 

@@ -9,6 +9,7 @@ import {
   useState,
   type KeyboardEvent,
   type ReactNode,
+  type RefObject,
 } from "react";
 import { useParts } from "../app-parts.tsx";
 import { fitHeight, isComposing } from "../chat/composer.tsx";
@@ -34,39 +35,19 @@ export function RoomComposer(props: {
   onReplied: () => void;
 }): ReactNode {
   const { who, place, last, agents, replyTo, onReplied } = props;
-  const text = useText();
   const { roomPosts } = useParts();
-  const [message, setMessage] = useState(() => roomPosts.draft(place.id));
-  const [caret, setCaret] = useState(0);
-  const field = useRef<HTMLTextAreaElement>(null);
-  const caretToSet = useRef<number>(undefined);
+  const { field, message, caret, setCaret, write, writeAt } = useDraft(place.id);
   const id = useId();
   const { begun, offered, active, choose, dismiss } = useCandidates(message, caret, agents);
-
-  useLayoutEffect(() => {
-    const element = field.current;
-    if (element === null) return;
-    fitHeight(element);
-    if (caretToSet.current === undefined) return;
-    element.setSelectionRange(caretToSet.current, caretToSet.current);
-    caretToSet.current = undefined;
-  });
-
   useEffect(() => {
     if (replyTo !== undefined) field.current?.focus();
-  }, [replyTo]);
+  }, [field, replyTo]);
 
-  const write = (next: string, at: number): void => {
-    setMessage(next);
-    setCaret(at);
-    choose(0);
-    roomPosts.keepDraft(place.id, next);
-  };
   const take = (agent: RoomAgent): void => {
     if (begun === undefined) return;
     const written = mentionWritten({ text: message, caret, begun }, agent, agents);
-    caretToSet.current = written.caret;
-    write(written.text, written.caret);
+    writeAt(written.text, written.caret);
+    choose(0);
     field.current?.focus();
   };
   const submit = (): void => {
@@ -79,6 +60,7 @@ export function RoomComposer(props: {
       replyTo: replyTo?.id,
     });
     write("", 0);
+    choose(0);
     onReplied();
     field.current?.focus();
   };
@@ -115,29 +97,105 @@ export function RoomComposer(props: {
         />
       )}
       <div className="composer-box">
-        <textarea
-          ref={field}
-          rows={1}
-          value={message}
-          onChange={(event) => write(event.currentTarget.value, event.currentTarget.selectionStart)}
-          onSelect={(event) => setCaret(event.currentTarget.selectionStart)}
+        <Field
+          id={id}
+          field={field}
+          place={place}
+          message={message}
+          offered={offered}
+          active={active}
+          onWrite={(next, at) => {
+            write(next, at);
+            choose(0);
+          }}
+          onCaret={setCaret}
           onBlur={() => dismiss(begun?.from)}
           onFocus={() => dismiss(undefined)}
           onKeyDown={onKeyDown}
-          placeholder={text.rooms.composer.placeholders[place.kind](place.name)}
-          aria-label={text.rooms.composer.label}
-          aria-describedby="room-composer-hint"
-          aria-autocomplete="list"
-          aria-controls={offered.length > 0 ? `${id}-list` : undefined}
-          aria-activedescendant={
-            offered[active] === undefined ? undefined : `${id}-${offered[active].id}`
-          }
-          enterKeyHint="send"
         />
         <SendButton isEmpty={message.trim() === ""} onSend={submit} />
       </div>
       <Hints offered={offered.length} />
     </div>
+  );
+}
+
+/** What is being written in a place, kept while other pages are looked at. */
+function useDraft(place: string): {
+  readonly field: RefObject<HTMLTextAreaElement | null>;
+  readonly message: string;
+  readonly caret: number;
+  readonly setCaret: (caret: number) => void;
+  readonly write: (message: string, caret: number) => void;
+  /** The same, and the caret of the field goes there. */
+  readonly writeAt: (message: string, caret: number) => void;
+} {
+  const { roomPosts } = useParts();
+  const [message, setMessage] = useState(() => roomPosts.draft(place));
+  const [caret, setCaret] = useState(0);
+  const field = useRef<HTMLTextAreaElement>(null);
+  const caretToSet = useRef<number>(undefined);
+  useLayoutEffect(() => {
+    const element = field.current;
+    if (element === null) return;
+    fitHeight(element);
+    if (caretToSet.current === undefined) return;
+    element.setSelectionRange(caretToSet.current, caretToSet.current);
+    caretToSet.current = undefined;
+  });
+  const write = (next: string, at: number): void => {
+    setMessage(next);
+    setCaret(at);
+    roomPosts.keepDraft(place, next);
+  };
+  const writeAt = (next: string, at: number): void => {
+    caretToSet.current = at;
+    write(next, at);
+  };
+  return { field, message, caret, setCaret, write, writeAt };
+}
+
+function Field({
+  id,
+  field,
+  place,
+  message,
+  offered,
+  active,
+  onWrite,
+  onCaret,
+  ...events
+}: {
+  id: string;
+  field: RefObject<HTMLTextAreaElement | null>;
+  place: Room;
+  message: string;
+  offered: readonly RoomAgent[];
+  active: number;
+  onWrite: (message: string, caret: number) => void;
+  onCaret: (caret: number) => void;
+  onBlur: () => void;
+  onFocus: () => void;
+  onKeyDown: (event: KeyboardEvent) => void;
+}): ReactNode {
+  const words = useText().rooms.composer;
+  const chosen = offered[active];
+  return (
+    <textarea
+      {...events}
+      ref={field}
+      rows={1}
+      value={message}
+      onChange={({ currentTarget }) => onWrite(currentTarget.value, currentTarget.selectionStart)}
+      onSelect={({ currentTarget }) => onCaret(currentTarget.selectionStart)}
+      placeholder={words.placeholders[place.kind](place.name)}
+      aria-label={words.label}
+      aria-describedby="room-composer-hint"
+      aria-autocomplete="list"
+      aria-controls={chosen === undefined ? undefined : `${id}-list`}
+      aria-activedescendant={chosen === undefined ? undefined : `${id}-${chosen.id}`}
+      enterKeyHint="send"
+    />
   );
 }
 
