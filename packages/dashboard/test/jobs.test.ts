@@ -1,7 +1,7 @@
 import { DureClient, JOB_OUTCOMES } from "dure/client";
 import type { Browser, Page } from "playwright-core";
 import { afterAll, beforeAll, expect, test } from "vitest";
-import { TEXTS } from "../src/text.ts";
+import { TEXTS } from "../src/texts.ts";
 import {
   launchBrowser,
   openPage,

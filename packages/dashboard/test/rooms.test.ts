@@ -408,6 +408,7 @@ describe("what is gone", { timeout: 60_000 }, () => {
           ...((await response.json()) as object),
           state: "closed",
           closed_because: "the thread was deleted",
+          closed_for: { code: "thread-deleted", facts: {} },
         },
       });
     });
@@ -420,6 +421,7 @@ describe("what is gone", { timeout: 60_000 }, () => {
             ...account,
             state: "refused",
             detail: "Discord does not accept the bot's token.",
+            reason: { code: "token-refused", facts: {} },
           }));
         }
       }
@@ -428,6 +430,7 @@ describe("what is gone", { timeout: 60_000 }, () => {
           item.accounts = item.accounts.map((account) => ({
             ...account,
             detail: "Discord has an outage in the server 두레: what is said there waits.",
+            reason: { code: "outage", facts: { servers: ["두레"] } },
           }));
         }
       }
@@ -494,7 +497,10 @@ describe("what is gone", { timeout: 60_000 }, () => {
       .getByRole("article", { name: "세움" })
       .getByText("Discord의 서버 두레에 장애가 있어요. 거기서 할 말은 장애가 끝날 때까지 기다려요.")
       .waitFor();
-    await page.getByRole("article", { name: "다짐" }).getByText("It said something new.").waitFor();
+    await page
+      .getByRole("article", { name: "다짐" })
+      .getByText("서버 메시지: It said something new.")
+      .waitFor();
     await expectWellMade(opened);
   });
 });

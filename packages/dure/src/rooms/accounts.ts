@@ -1,5 +1,6 @@
 import type { Database } from "../durable/database.ts";
 import type { Leases } from "../durable/leases.ts";
+import { codedOf, sentenceOf, type CodedMessage } from "../kernel/coded-message.ts";
 import { messageOf } from "../kernel/errors.ts";
 import type { AccountState, ChannelAccount, ChannelAdapter } from "./channel-adapter.ts";
 import type { Delivery } from "./delivery.ts";
@@ -122,7 +123,7 @@ export class Accounts {
     adapter: string,
     account: ChannelAccount,
     state: AccountState,
-    detail?: string,
+    detail?: string | CodedMessage,
   ): Promise<void> {
     const isLocal = this.#setting.adapters.get(adapter)?.isLocal === true;
     await this.#change(adapter, account, (before) => {
@@ -152,7 +153,7 @@ export class Accounts {
     account: ChannelAccount,
     decide: (
       before: AccountBefore,
-    ) => { state: AccountState; detail: string | undefined } | undefined,
+    ) => { state: AccountState; detail: string | CodedMessage | undefined } | undefined,
   ): Promise<void> {
     const { database, store, logger, locale } = this.#setting;
     const changed = await database.transaction(async (tx) => {
@@ -167,12 +168,20 @@ export class Accounts {
         await tx.query(KNOWN_AS, [adapter, account.id, account.platformId]);
       }
       if (!change) return undefined;
-      const { state, detail } = change;
+      const { state } = change;
+      const detail = change.detail === undefined ? undefined : sentenceOf(change.detail);
+      const reason = change.detail === undefined ? null : codedOf(change.detail);
       // Since when an account is not ready counts; what is told of one that is may change.
       if (before.state === state && (state !== "ready" || before.detail === (detail ?? null))) {
         return undefined;
       }
-      await tx.query(CHANGE, [adapter, account.id, state, detail ?? null]);
+      await tx.query(CHANGE, [
+        adapter,
+        account.id,
+        state,
+        detail ?? null,
+        reason === null ? null : JSON.stringify(reason),
+      ]);
       await store.emit(tx, [
         {
           type: "account.changed",
@@ -197,7 +206,7 @@ export class Accounts {
       if (state === "ready") {
         await store.settleEscalation(tx, `room:account:${adapter}:${account.agent}`, account.id);
       }
-      return change;
+      return { state, detail };
     });
     if (!changed) return;
     const { state, detail } = changed;
@@ -421,6 +430,6 @@ const CHANGE = {
   name: "account.change",
   text: `
     update dure.accounts
-    set state = $3, detail = $4, changed_at = clock_timestamp()
+    set state = $3, detail = $4, reason = $5, changed_at = clock_timestamp()
     where adapter = $1 and id = $2`,
 };
