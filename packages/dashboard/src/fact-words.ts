@@ -1,5 +1,6 @@
 import type { SlotInfo } from "dure/client";
-import { TEXTS, type Language } from "./text.ts";
+import { TEXTS } from "./texts.ts";
+import type { Language } from "./words.ts";
 
 /** The members that are amounts of money. Without a `currency` beside them they are won. */
 const MONEY = new Set(["amount"]);
@@ -32,7 +33,7 @@ export function shownFact(
   slot?: SlotInfo,
 ): string {
   if (value === null || value === undefined || value === "") return "";
-  const words = TEXTS[language].facts;
+  const words = TEXTS[language].common.facts;
   const number =
     typeof value === "number"
       ? value
@@ -52,7 +53,7 @@ export function shownFact(
 /** A name in words: ours, else the service's, else the name with spaces. Pure. */
 export function labelOf(name: string, language: Language, slots: readonly SlotInfo[] = []): string {
   return (
-    TEXTS[language].facts.names[name] ??
+    TEXTS[language].common.facts.names[name] ??
     slots.find((slot) => slot.name === name)?.label ??
     name.replaceAll("_", " ")
   );

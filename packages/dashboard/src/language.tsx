@@ -1,5 +1,6 @@
 import { createContext, use, useEffect, useMemo, useState, type ReactNode } from "react";
-import { TEXTS, type Language, type Text } from "./text.ts";
+import { TEXTS, type Text } from "./texts.ts";
+import type { Language } from "./words.ts";
 
 interface Speaking {
   readonly language: Language;

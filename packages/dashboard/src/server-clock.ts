@@ -3,7 +3,7 @@ import { useEffect, useState } from "react";
 
 /**
  * Less than this is the resolution of the header and the way of the answer, in milliseconds.
- * Source: our choice; twice the second of `Date`.
+ * It is twice the second of `Date`.
  */
 const SKEW_LEAST_MS = 2_000;
 

@@ -1,5 +1,5 @@
 import { systemClock } from "dure/client";
-import type { Language } from "./text.ts";
+import type { Language } from "./words.ts";
 
 /**
  * A moment as briefly as it stays clear: the time today, the date before. Accepts milliseconds or

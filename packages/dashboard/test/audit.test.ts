@@ -1,7 +1,7 @@
 import type { Browser } from "playwright-core";
 import { afterAll, beforeAll, expect, test } from "vitest";
 import { deedOf, endOf, pageOf, whoOf } from "../src/audit/words.ts";
-import { TEXTS } from "../src/text.ts";
+import { TEXTS } from "../src/texts.ts";
 import {
   launchBrowser,
   openPage,

@@ -347,7 +347,7 @@ describe("who may look", () => {
     const { page } = opened;
     await page.getByLabel("토큰", { exact: true }).fill("wrong");
     await page.getByRole("button", { name: "들어가기" }).click();
-    await page.getByText("This token is not known.").waitFor();
+    await page.getByText("토큰이 맞지 않거나 기한이 지났어요.").waitFor();
     expect(await violations(page)).toEqual([]);
 
     await page.getByLabel("토큰", { exact: true }).fill("secret-token");

@@ -4,7 +4,8 @@ import type { Entry } from "../src/chat/conversation.ts";
 import { receiptsByEntry } from "../src/chat/receipts.ts";
 import { toneOf } from "../src/chat/tone.ts";
 import { aboutOf, closedOf, groupsOf, linksOf } from "../src/escalations/order.ts";
-import { labelIn } from "../src/escalations/words.ts";
+import { wordsOf, type CodedWords } from "../src/coded-words.ts";
+import { actionLabel } from "../src/escalations/words.ts";
 import { moneyOf, shownFact } from "../src/fact-words.ts";
 import { batchOf } from "../src/panel/batch.ts";
 import { slotChanges, slotFields } from "../src/panel/slots.ts";
@@ -12,6 +13,7 @@ import { layoutStages } from "../src/panel/stage-layout.ts";
 import { TURN_LOGS, turnLogs } from "../src/panel/turn-logs.ts";
 import { waterfallOf } from "../src/panel/waterfall.ts";
 import { ServerClock } from "../src/server-clock.ts";
+import { TEXTS } from "../src/texts.ts";
 import { spanOf } from "../src/when.ts";
 
 const TRANSFER: StageMachine = {
@@ -33,22 +35,41 @@ const TRANSFER: StageMachine = {
 };
 
 test.each([
-  ["다시 시도 / Retry", "다시 시도", "Retry"],
-  [
-    "있음: 링크나 ID / It is there: its link or id",
-    "있음: 링크나 ID",
-    "It is there: its link or id",
-  ],
-  ["승인", "승인", "승인"],
-  ["Yes / No", "Yes / No", "Yes / No"],
-  ["서울 / 부산", "서울 / 부산", "서울 / 부산"],
-  ["가 / B / C", "가 / B / C", "가 / B / C"],
-])(
-  "a label such as %s is said in the language of the page, if it says the same in both",
-  (label, korean, english) => {
-    expect([labelIn("ko", label), labelIn("en", label)]).toEqual([korean, english]);
-  },
-);
+  [{ code: "retry", label: "다시 시도 / Retry" }, "다시 시도", "Retry"],
+  [{ code: "thread-there", label: "있음" }, "있음: 링크나 ID", "It is there: its link or id"],
+  [{ label: "승인" }, "승인", "승인"],
+  [{ label: "서울 / Seoul" }, "서울 / Seoul", "서울 / Seoul"],
+  [{ code: "unheard-of", label: "Do it" }, "Do it", "Do it"],
+  [{ code: "constructor", label: "Build" }, "Build", "Build"],
+])("an answer %j is said in the page's language by its code, else as it came", (...row) => {
+  const [action, korean, english] = row;
+
+  expect(actionLabel(action, TEXTS.ko)).toBe(korean);
+  expect(actionLabel(action, TEXTS.en)).toBe(english);
+});
+
+test("every code of a closed room and of an account has words in both languages", () => {
+  const facts = { why: "no permission", account: "ruda", servers: ["두레", "숲"] };
+  const said = (table: CodedWords, code: string) => wordsOf(table, { code, facts });
+
+  expect(said(TEXTS.ko.rooms.banner.closedFor, "thread-not-made")).toBe(
+    "스레드를 만들지 못했어요: no permission",
+  );
+  expect(said(TEXTS.en.agents.reasons, "outage")).toContain("두레, 숲");
+  expect(said(TEXTS.en.agents.reasons, "toString")).toBeUndefined();
+  for (const [ko, en] of [
+    [TEXTS.ko.agents.reasons, TEXTS.en.agents.reasons],
+    [TEXTS.ko.rooms.banner.closedFor, TEXTS.en.rooms.banner.closedFor],
+    [TEXTS.ko.plans.before.conditions, TEXTS.en.plans.before.conditions],
+    [TEXTS.ko.plans.before.values, TEXTS.en.plans.before.values],
+    [TEXTS.ko.plans.before.warningWords, TEXTS.en.plans.before.warningWords],
+    [TEXTS.ko.plans.becauses, TEXTS.en.plans.becauses],
+    [TEXTS.ko.escalations.actions, TEXTS.en.escalations.actions],
+    [TEXTS.ko.common.errors, TEXTS.en.common.errors],
+  ] as const) {
+    expect(Object.keys(en).toSorted()).toEqual(Object.keys(ko).toSorted());
+  }
+});
 
 describe("the drawing of the stages", () => {
   test("puts the way through on the left in its order and the ends on the right near their sources", () => {

@@ -2,7 +2,7 @@ import { ESCALATION_TYPES } from "dure/client";
 import type { Browser, Page } from "playwright-core";
 import { afterAll, beforeAll, expect, test, vi } from "vitest";
 import { FULL } from "../../dure/src/kernel/test-tiers.ts";
-import { TEXTS } from "../src/text.ts";
+import { TEXTS } from "../src/texts.ts";
 import {
   launchBrowser,
   openPage,
@@ -398,10 +398,7 @@ test.each([
 
     await page.getByRole("article").first().waitFor();
     await expectWellMade(opened);
-    const named =
-      locale === "ko-KR"
-        ? "오케스트레이터에게 이 포트를 통째로 맡기기…"
-        : "Give the whole of this port to the orchestrator…";
+    const named = "오케스트레이터에게 이 포트를 통째로 맡기고 그 결과를 기다리기…";
     await page.getByRole("button", { name: named, exact: true }).waitFor();
     expect(
       await page

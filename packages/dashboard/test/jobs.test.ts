@@ -2,7 +2,7 @@ import { DureClient, JOB_OUTCOMES } from "dure/client";
 import type { Browser, Page } from "playwright-core";
 import { afterAll, beforeAll, expect, test } from "vitest";
 import { FULL } from "../../dure/src/kernel/test-tiers.ts";
-import { TEXTS } from "../src/text.ts";
+import { TEXTS } from "../src/texts.ts";
 import {
   launchBrowser,
   openPage,

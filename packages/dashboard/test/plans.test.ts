@@ -281,7 +281,7 @@ describe("the list", () => {
         "파일이 10개 이상",
         "24",
         "2개 파일은 맡은 포트가 없어서",
-        "3 files of the working tree",
+        "커밋하지 않은 변경이 있어요",
       ]) {
         expect(words).toContain(part);
       }

@@ -50,16 +50,16 @@ describe("a mention that is being written", () => {
 
   test("is written out as the name, before what stands behind the caret; a shared name gives way to the id", () => {
     const begun = { from: 3, query: "루" };
-    expect(mentionWritten("안녕 @루", 5, begun, TEAM[0]!, TEAM)).toEqual({
+    expect(mentionWritten({ text: "안녕 @루", caret: 5, begun }, TEAM[0]!, TEAM)).toEqual({
       text: "안녕 @루다 ",
       caret: 7,
     });
-    expect(mentionWritten("안녕 @루 씨", 5, begun, TEAM[0]!, TEAM)).toEqual({
+    expect(mentionWritten({ text: "안녕 @루 씨", caret: 5, begun }, TEAM[0]!, TEAM)).toEqual({
       text: "안녕 @루다 씨",
       caret: 7,
     });
     expect(
-      mentionWritten("안녕 @루", 5, begun, TEAM[0]!, [
+      mentionWritten({ text: "안녕 @루", caret: 5, begun }, TEAM[0]!, [
         ...TEAM,
         { id: "other", displayName: "루다" },
       ]).text,
@@ -260,6 +260,7 @@ test("an agent that can be reached on one account is reachable", () => {
     state,
     platformId: null,
     detail: null,
+    reason: null,
     changedAt: 1,
   });
 

@@ -432,6 +432,7 @@ describe("what is gone", { timeout: 60_000 }, () => {
             ...((await response.json()) as object),
             state: "closed",
             closed_because: "the thread was deleted",
+            closed_for: { code: "thread-deleted", facts: {} },
           },
         });
       });
@@ -444,6 +445,7 @@ describe("what is gone", { timeout: 60_000 }, () => {
               ...account,
               state: "refused",
               detail: "Discord does not accept the bot's token.",
+              reason: { code: "token-refused", facts: {} },
             }));
           }
         }
@@ -452,6 +454,7 @@ describe("what is gone", { timeout: 60_000 }, () => {
             item.accounts = item.accounts.map((account) => ({
               ...account,
               detail: "Discord has an outage in the server 두레: what is said there waits.",
+              reason: { code: "outage", facts: { servers: ["두레"] } },
             }));
           }
         }
@@ -522,7 +525,7 @@ describe("what is gone", { timeout: 60_000 }, () => {
         .waitFor();
       await page
         .getByRole("article", { name: "다짐" })
-        .getByText("It said something new.")
+        .getByText("서버 메시지: It said something new.")
         .waitFor();
       await expectWellMade(opened);
     },

@@ -4,7 +4,9 @@ import { useMutation, useQueryClient } from "@tanstack/react-query";
 import type { RoomAgent } from "dure/client";
 import type { ReactNode } from "react";
 import { useParts } from "../app-parts.tsx";
+import { CodedText } from "../coded.tsx";
 import { useLanguage } from "../language.tsx";
+import { ErrorWords } from "../problem.tsx";
 import { ROOM_KEYS } from "../rooms/room-data.ts";
 import { Portrait } from "../rooms/message-row.tsx";
 import { OnlineDot } from "../rooms/room-list.tsx";
@@ -29,16 +31,7 @@ export function AgentFacts({ agent }: { agent: RoomAgent }): ReactNode {
   }).format(agent.microUsdToday / 1_000_000);
   return (
     <article className="agent-card" aria-label={agent.displayName}>
-      <header>
-        <Portrait name={agent.displayName} kind="agent" />
-        <div className="agent-card-names">
-          <h2>
-            {agent.displayName} <OnlineDot agent={agent} />
-          </h2>
-          <span className="soft small">{agent.id}</span>
-        </div>
-        {agent.leads && <span className="agent-leads">{words.leads}</span>}
-      </header>
+      <CardHead agent={agent} />
       <dl className="agent-facts-list">
         <div>
           <dt>{words.load}</dt>
@@ -78,6 +71,22 @@ export function AgentFacts({ agent }: { agent: RoomAgent }): ReactNode {
   );
 }
 
+function CardHead({ agent }: { agent: RoomAgent }): ReactNode {
+  const words = useLanguage().text.agents;
+  return (
+    <header>
+      <Portrait name={agent.displayName} kind="agent" />
+      <div className="agent-card-names">
+        <h2>
+          {agent.displayName} <OnlineDot agent={agent} />
+        </h2>
+        <span className="soft small">{agent.id}</span>
+      </div>
+      {agent.leads && <span className="agent-leads">{words.leads}</span>}
+    </header>
+  );
+}
+
 function AccountRow({ agent, account }: { agent: RoomAgent; account: Account }): ReactNode {
   const { text, language } = useLanguage();
   const { client } = useParts();
@@ -102,11 +111,21 @@ function AccountRow({ agent, account }: { agent: RoomAgent; account: Account }):
           {[account.id, account.platformId].filter((id) => id !== null).join(" · ")}
         </span>
         <span className="soft small">
-          {account.detail === null
-            ? text.agents.since(whenOf(account.changedAt, language))
-            : text.agents.detail(account.detail)}
+          {account.detail === null ? (
+            text.agents.since(whenOf(account.changedAt, language))
+          ) : (
+            <CodedText
+              words={text.agents.reasons}
+              coded={account.reason}
+              sentence={account.detail}
+            />
+          )}
         </span>
-        {pause.error !== null && <span className="error-note small">{pause.error.message}</span>}
+        {pause.error !== null && (
+          <span className="error-note small">
+            <ErrorWords error={pause.error} />
+          </span>
+        )}
       </span>
       {isAdmin && (
         <Button

@@ -1,10 +1,11 @@
-import { Button, TextInput } from "@mantine/core";
+import { TextInput } from "@mantine/core";
 import { IconSearch, IconUsers } from "@tabler/icons-react";
 import { useQueryClient } from "@tanstack/react-query";
 import type { DureClient, RoomAgent } from "dure/client";
 import { useEffect, useState, type ReactNode } from "react";
 import { useParts } from "../app-parts.tsx";
 import { useText } from "../language.tsx";
+import { Problem } from "../problem.tsx";
 import { lettersOf } from "../rooms/mention.ts";
 import { ROOM_KEYS } from "../rooms/room-data.ts";
 import { useAgents } from "../rooms/use-rooms.ts";
@@ -52,25 +53,10 @@ export function AgentsPage(): ReactNode {
         />
       )}
       {agents.error !== null && (
-        <div className="problem" role="alert">
-          <p>{agents.error.message}</p>
-          <div className="problem-actions">
-            <Button size="compact-sm" variant="default" onClick={() => void agents.refetch()}>
-              {text.connection.retry}
-            </Button>
-          </div>
-        </div>
+        <Problem error={agents.error} onRetry={() => void agents.refetch()} />
       )}
       {agents.isSuccess && shown.length === 0 && (
-        <div className="agents-empty">
-          <IconUsers size={30} stroke={1.4} aria-hidden />
-          <p>{all.length === 0 ? text.agents.empty : text.agents.noMatch(search.trim())}</p>
-          {all.length === 0 && (
-            <p className="soft small">
-              <Prose text={text.agents.emptyHint} />
-            </p>
-          )}
-        </div>
+        <Empty search={all.length === 0 ? undefined : search.trim()} />
       )}
       <ul className="agents-list">
         {shown.map((agent) => (
@@ -79,6 +65,22 @@ export function AgentsPage(): ReactNode {
           </li>
         ))}
       </ul>
+    </div>
+  );
+}
+
+/** `search`: what nothing matches; undefined where there is nothing at all. */
+function Empty({ search }: { search: string | undefined }): ReactNode {
+  const words = useText().agents;
+  return (
+    <div className="agents-empty">
+      <IconUsers size={30} stroke={1.4} aria-hidden />
+      <p>{search === undefined ? words.empty : words.noMatch(search)}</p>
+      {search === undefined && (
+        <p className="soft small">
+          <Prose text={words.emptyHint} />
+        </p>
+      )}
     </div>
   );
 }

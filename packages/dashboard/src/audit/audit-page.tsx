@@ -7,6 +7,7 @@ import type { AuditEntry } from "dure/client";
 import { useEffect, useState, type ReactNode } from "react";
 import { useParts } from "../app-parts.tsx";
 import { useLanguage, useText } from "../language.tsx";
+import { Problem } from "../problem.tsx";
 import { momentOf } from "../when.ts";
 import { deedOf, DEED_KINDS, endOf, pageOf, whoOf } from "./words.ts";
 import "./audit.css";
@@ -15,29 +16,16 @@ import "./audit.css";
 const PAGE = 50;
 /** The log has no events of its own; this often it is read again, milliseconds. */
 const READ_EVERY_MS = 10_000;
-/** The server is asked when nobody has typed for so long, milliseconds. */
+/** The server is asked when the search has rested for so long, milliseconds. */
 const REST_MS = 250;
 
 /** Who approved, cancelled, merged, changed what; the newest first. */
 export function AuditPage(): ReactNode {
   const text = useText();
-  const { client } = useParts();
   const [kind, setKind] = useState("");
   const [words, setWords] = useState("");
   const [search] = useDebouncedValue(words.trim(), REST_MS);
-  const log = useInfiniteQuery({
-    queryKey: ["audit", kind, search],
-    queryFn: ({ signal, pageParam }) =>
-      client.audit(
-        { what: kind === "" ? undefined : `${kind}.*`, search, limit: PAGE, cursor: pageParam },
-        { signal },
-      ),
-    initialPageParam: undefined as string | undefined,
-    getNextPageParam: ({ nextCursor }) => nextCursor,
-    select: ({ pages }) => pages.flatMap(({ items }) => items),
-    placeholderData: keepPreviousData,
-    refetchInterval: (query) => (query.state.status === "error" ? false : READ_EVERY_MS),
-  });
+  const log = useAuditLog(kind, search);
   useEffect(() => {
     document.title = `${text.audit.pageTitle} · dure`;
   }, [text]);
@@ -66,23 +54,8 @@ export function AuditPage(): ReactNode {
           leftSection={<IconSearch size={15} />}
         />
       </div>
-      {log.error !== null && (
-        <div className="problem" role="alert">
-          <p>{log.error.message}</p>
-          <div className="problem-actions">
-            <Button size="compact-sm" variant="default" onClick={() => void log.refetch()}>
-              {text.connection.retry}
-            </Button>
-          </div>
-        </div>
-      )}
-      {log.data?.length === 0 && (
-        <div className="audit-empty">
-          <IconClipboardList size={30} stroke={1.4} aria-hidden />
-          <p>{isFiltered ? text.audit.noMatch : text.audit.empty}</p>
-          <p className="soft small">{isFiltered ? text.audit.noMatchHint : text.audit.emptyHint}</p>
-        </div>
-      )}
+      {log.error !== null && <Problem error={log.error} onRetry={() => void log.refetch()} />}
+      {log.data?.length === 0 && <Empty isFiltered={isFiltered} />}
       {log.data !== undefined && log.data.length > 0 && (
         <ol className="audit-list" aria-label={text.audit.pageTitle}>
           {log.data.map((entry) => (
@@ -101,6 +74,34 @@ export function AuditPage(): ReactNode {
       )}
     </div>
   );
+}
+
+function Empty({ isFiltered }: { isFiltered: boolean }): ReactNode {
+  const words = useText().audit;
+  return (
+    <div className="audit-empty">
+      <IconClipboardList size={30} stroke={1.4} aria-hidden />
+      <p>{isFiltered ? words.noMatch : words.empty}</p>
+      <p className="soft small">{isFiltered ? words.noMatchHint : words.emptyHint}</p>
+    </div>
+  );
+}
+
+function useAuditLog(kind: string, search: string) {
+  const { client } = useParts();
+  return useInfiniteQuery({
+    queryKey: ["audit", kind, search],
+    queryFn: ({ signal, pageParam }) =>
+      client.audit(
+        { what: kind === "" ? undefined : `${kind}.*`, search, limit: PAGE, cursor: pageParam },
+        { signal },
+      ),
+    initialPageParam: undefined as string | undefined,
+    getNextPageParam: ({ nextCursor }) => nextCursor,
+    select: ({ pages }) => pages.flatMap(({ items }) => items),
+    placeholderData: keepPreviousData,
+    refetchInterval: (query) => (query.state.status === "error" ? false : READ_EVERY_MS),
+  });
 }
 
 function Entry({ entry }: { entry: AuditEntry }): ReactNode {

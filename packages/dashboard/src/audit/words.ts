@@ -1,5 +1,5 @@
 import type { AuditEntry } from "dure/client";
-import type { Text } from "../text.ts";
+import type { Text } from "../texts.ts";
 
 /** Kinds of deeds that can be asked for alone, in the order of the menu. */
 export const DEED_KINDS = [

@@ -1,16 +1,23 @@
 import { ActionIcon, Button, Drawer, Loader } from "@mantine/core";
-import { useMediaQuery } from "@mantine/hooks";
 import { IconLayoutSidebarRight } from "@tabler/icons-react";
 import { useQuery } from "@tanstack/react-query";
 import { useNavigate, useParams } from "@tanstack/react-router";
-import { ulid, type MessageRequest, type ServiceInfo, type SlotInfo } from "dure/client";
+import {
+  ulid,
+  type DureError,
+  type MessageRequest,
+  type ServiceInfo,
+  type SlotInfo,
+} from "dure/client";
 import { useEffect, useMemo, useState, useSyncExternalStore, type ReactNode } from "react";
 import { useParts } from "../app-parts.tsx";
 import { useLanguage, useText } from "../language.tsx";
+import { useSide, type Side } from "../side.ts";
+import { ErrorWords } from "../problem.tsx";
 import { SidePanel } from "../panel/side-panel.tsx";
 import "./chat.css";
 import { Composer } from "./composer.tsx";
-import type { Conversation } from "./conversation.ts";
+import type { Conversation, ConversationView } from "./conversation.ts";
 import { MessageList } from "./message-list.tsx";
 import { Welcome } from "./welcome.tsx";
 
@@ -27,43 +34,17 @@ export function ChatPage(): ReactNode {
 }
 
 function Chat({ conversation, isNew }: { conversation: Conversation; isNew: boolean }): ReactNode {
-  const { text, language } = useLanguage();
-  const { client } = useParts();
-  const navigate = useNavigate();
+  const { text } = useLanguage();
   const view = useSyncExternalStore(conversation.subscribe, conversation.snapshot);
-  const services = useQuery({
-    queryKey: ["services"],
-    queryFn: ({ signal }) => client.services({ signal }),
-    staleTime: 60_000,
-  });
-  const [chosen, setChosen] = useState<string>();
-  const service = serviceOf(services.data ?? [], view.service ?? chosen);
-  const wide = useMediaQuery("(min-width: 75em)", window.matchMedia("(min-width: 75em)").matches, {
-    getInitialValueInEffect: false,
-  });
-  const [panelOpen, setPanelOpen] = useState(false);
-  const [panelHidden, setPanelHidden] = useState(false);
-
-  const title = view.entries.find((entry) => entry.role === "user")?.content ?? text.sessions.start;
+  const { services, service, onChoose } = useService(view.service);
+  const send = useSend({ conversation, isNew, service: view.service ?? service?.name });
+  const side = useSide();
+  const begins = view.phase === "new" && view.entries.length === 0;
+  const hasColumn = side.isColumn && !begins;
+  const title = view.entries.find(({ role }) => role === "user")?.content;
   useEffect(() => {
-    document.title = `${title.slice(0, 60)} · dure`;
-  }, [title]);
-
-  const send = (message: string, extra: Pick<MessageRequest, "confirmId" | "slots"> = {}): void => {
-    conversation.send(message, {
-      ...extra,
-      locale: language,
-      timeZone: Intl.DateTimeFormat().resolvedOptions().timeZone,
-      service: view.service ?? service?.name,
-    });
-    if (isNew) {
-      void navigate({
-        to: "/chat/$session",
-        params: { session: conversation.sessionId },
-        replace: true,
-      });
-    }
-  };
+    document.title = `${(title ?? text.chat.sessions.start).slice(0, 60)} · dure`;
+  }, [title, text]);
 
   const panel = (
     <SidePanel
@@ -73,50 +54,27 @@ function Chat({ conversation, isNew }: { conversation: Conversation; isNew: bool
       onSlots={(words, slots) => send(words, { slots })}
     />
   );
-  const begins = view.phase === "new" && view.entries.length === 0;
+  const hasEntries = view.phase !== "loading" && view.phase !== "broken";
   return (
-    <div className="chat" data-panel={(wide && !panelHidden && !begins) || undefined}>
+    <div className="chat" data-panel={hasColumn || undefined}>
       <section className="chat-main" aria-label={text.chat.pageTitle}>
-        <header className="chat-head">
-          <h1 className="chat-title">{begins ? text.sessions.start : title}</h1>
-          {service !== undefined && !begins && (
-            <span className="chat-service">{service.title ?? service.name}</span>
-          )}
-          {!begins && (
-            <ActionIcon
-              variant="subtle"
-              color="gray"
-              size="lg"
-              aria-label={wide && !panelHidden ? text.chat.closeDetails : text.chat.details}
-              aria-expanded={wide ? !panelHidden : panelOpen}
-              onClick={() => (wide ? setPanelHidden(!panelHidden) : setPanelOpen(true))}
-            >
-              <IconLayoutSidebarRight size={19} stroke={1.7} />
-            </ActionIcon>
-          )}
-        </header>
-        {view.phase === "loading" ? (
-          <div className="chat-wait">
-            <Loader type="dots" role="status" aria-label={text.chat.loading} />
-          </div>
-        ) : view.phase === "broken" ? (
-          <Broken message={view.problem?.message ?? ""} onRetry={() => void conversation.load()} />
-        ) : begins ? (
+        <ChatHead
+          title={begins ? undefined : title}
+          service={service}
+          begins={begins}
+          side={side}
+        />
+        {begins ? (
           <Welcome
-            services={services.data ?? []}
+            services={services}
             service={service}
-            onChoose={setChosen}
+            onChoose={onChoose}
             onSend={(message) => send(message)}
           />
         ) : (
-          <MessageList
-            view={view}
-            conversation={conversation}
-            slots={service?.slots ?? NO_SLOTS}
-            onSend={send}
-          />
+          <Said view={view} conversation={conversation} service={service} onSend={send} />
         )}
-        {view.phase !== "loading" && view.phase !== "broken" && (
+        {hasEntries && (
           <Composer
             running={view.turn !== undefined}
             stopping={view.turn?.stopping ?? false}
@@ -125,42 +83,185 @@ function Chat({ conversation, isNew }: { conversation: Conversation; isNew: bool
           />
         )}
       </section>
-      {wide && !panelHidden && !begins && (
-        <aside className="chat-panel" aria-label={text.panel.label}>
-          {panel}
-        </aside>
-      )}
-      {!wide && (
-        <Drawer
-          opened={panelOpen}
-          onClose={() => setPanelOpen(false)}
-          position="right"
-          size="min(100vw, 400px)"
-          title={text.panel.label}
-          closeButtonProps={{ "aria-label": text.chat.closeDetails }}
-          classNames={{ content: "drawer-panel" }}
-        >
-          {panel}
-        </Drawer>
-      )}
+      <ChatSide side={side} hasColumn={hasColumn}>
+        {panel}
+      </ChatSide>
     </div>
   );
 }
 
-function Broken({ message, onRetry }: { message: string; onRetry: () => void }): ReactNode {
+type Send = (message: string, extra?: Pick<MessageRequest, "confirmId" | "slots">) => void;
+
+/** The services, and the one that is spoken with: the conversation's, else the chosen one. */
+function useService(name: string | undefined): {
+  readonly services: readonly ServiceInfo[];
+  readonly service: ServiceInfo | undefined;
+  readonly onChoose: (name: string) => void;
+} {
+  const { client } = useParts();
+  const { data = NO_SERVICES } = useQuery({
+    queryKey: ["services"],
+    queryFn: ({ signal }) => client.services({ signal }),
+    staleTime: 60_000,
+  });
+  const [chosen, setChosen] = useState<string>();
+  return { services: data, service: serviceOf(data, name ?? chosen), onChoose: setChosen };
+}
+
+/** Sends a message; the first one of a conversation gives it its address. */
+function useSend({
+  conversation,
+  isNew,
+  service,
+}: {
+  conversation: Conversation;
+  isNew: boolean;
+  service: string | undefined;
+}): Send {
+  const { language } = useLanguage();
+  const navigate = useNavigate();
+  return (message, extra = {}) => {
+    conversation.send(message, {
+      ...extra,
+      locale: language,
+      timeZone: Intl.DateTimeFormat().resolvedOptions().timeZone,
+      service,
+    });
+    if (!isNew) return;
+    void navigate({
+      to: "/chat/$session",
+      params: { session: conversation.sessionId },
+      replace: true,
+    });
+  };
+}
+
+function ChatHead({
+  title,
+  service,
+  begins,
+  side,
+}: {
+  title: string | undefined;
+  service: ServiceInfo | undefined;
+  begins: boolean;
+  side: Side;
+}): ReactNode {
+  const { text } = useLanguage();
+  return (
+    <header className="chat-head">
+      <h1 className="chat-title">{title ?? text.chat.sessions.start}</h1>
+      {service !== undefined && !begins && (
+        <span className="chat-service">{service.title ?? service.name}</span>
+      )}
+      {!begins && (
+        <ActionIcon
+          variant="subtle"
+          color="gray"
+          size="lg"
+          aria-label={side.isColumn ? text.chat.closeDetails : text.chat.details}
+          aria-expanded={side.isWide ? side.isColumn : side.isDrawerOpen}
+          onClick={side.toggle}
+        >
+          <IconLayoutSidebarRight size={19} stroke={1.7} />
+        </ActionIcon>
+      )}
+    </header>
+  );
+}
+
+/** What was said, or that it comes, or that it could not be read. */
+function Said({
+  view,
+  conversation,
+  service,
+  onSend,
+}: {
+  view: ConversationView;
+  conversation: Conversation;
+  service: ServiceInfo | undefined;
+  onSend: Send;
+}): ReactNode {
+  const { text } = useLanguage();
+  if (view.phase === "loading") {
+    return (
+      <div className="chat-wait">
+        <Loader type="dots" role="status" aria-label={text.chat.loading} />
+      </div>
+    );
+  }
+  if (view.phase === "broken") {
+    return <Broken problem={view.problem} onRetry={() => void conversation.load()} />;
+  }
+  return (
+    <MessageList
+      view={view}
+      conversation={conversation}
+      slots={service?.slots ?? NO_SLOTS}
+      onSend={onSend}
+    />
+  );
+}
+
+function ChatSide({
+  side,
+  hasColumn,
+  children,
+}: {
+  side: Side;
+  hasColumn: boolean;
+  children: ReactNode;
+}): ReactNode {
+  const { text } = useLanguage();
+  if (!side.isWide) {
+    return (
+      <Drawer
+        opened={side.isDrawerOpen}
+        onClose={side.closeDrawer}
+        position="right"
+        size="min(100vw, 400px)"
+        title={text.panel.label}
+        closeButtonProps={{ "aria-label": text.chat.closeDetails }}
+        classNames={{ content: "drawer-panel" }}
+      >
+        {children}
+      </Drawer>
+    );
+  }
+  return (
+    hasColumn && (
+      <aside className="chat-panel" aria-label={text.panel.label}>
+        {children}
+      </aside>
+    )
+  );
+}
+
+function Broken({
+  problem,
+  onRetry,
+}: {
+  problem: DureError | undefined;
+  onRetry: () => void;
+}): ReactNode {
   const text = useText();
   return (
     <div className="chat-wait" role="alert">
       <p>{text.chat.loadFailed}</p>
-      <p className="soft small">{message}</p>
+      {problem && (
+        <p className="soft small">
+          <ErrorWords error={problem} />
+        </p>
+      )}
       <Button variant="default" onClick={onRetry}>
-        {text.connection.retry}
+        {text.common.retry}
       </Button>
     </div>
   );
 }
 
 const NO_SLOTS: readonly SlotInfo[] = [];
+const NO_SERVICES: readonly ServiceInfo[] = [];
 
 function serviceOf(
   services: readonly ServiceInfo[],

@@ -49,18 +49,7 @@ export function Composer(props: {
           aria-describedby="composer-hint"
           enterKeyHint="send"
         />
-        {props.running && (
-          <ActionIcon
-            size={36}
-            radius="xl"
-            variant="default"
-            aria-label={props.stopping ? text.chat.stopping : text.chat.stop}
-            loading={props.stopping}
-            onClick={props.onStop}
-          >
-            <IconPlayerStopFilled size={15} />
-          </ActionIcon>
-        )}
+        {props.running && <StopButton stopping={props.stopping} onStop={props.onStop} />}
         <ActionIcon
           size={36}
           radius="xl"
@@ -75,6 +64,22 @@ export function Composer(props: {
         {text.chat.inputHint}
       </p>
     </div>
+  );
+}
+
+function StopButton({ stopping, onStop }: { stopping: boolean; onStop: () => void }): ReactNode {
+  const text = useText();
+  return (
+    <ActionIcon
+      size={36}
+      radius="xl"
+      variant="default"
+      aria-label={stopping ? text.chat.stopping : text.chat.stop}
+      loading={stopping}
+      onClick={onStop}
+    >
+      <IconPlayerStopFilled size={15} />
+    </ActionIcon>
   );
 }
 

@@ -16,10 +16,20 @@ import {
   type MessageRequest,
   type SlotInfo,
 } from "dure/client";
-import { Fragment, memo, useLayoutEffect, useMemo, useRef, useState, type ReactNode } from "react";
+import {
+  Fragment,
+  memo,
+  useLayoutEffect,
+  useMemo,
+  useRef,
+  useState,
+  type ReactNode,
+  type RefObject,
+} from "react";
 import { EscalationCard } from "../escalations/escalation-card.tsx";
 import { toneOf } from "./tone.ts";
 import { useLanguage, useText } from "../language.tsx";
+import { ErrorWords } from "../problem.tsx";
 import { whenOf } from "../when.ts";
 import type { Conversation, ConversationView, Entry, RunningTurn } from "./conversation.ts";
 import { Markdown } from "./markdown.tsx";
@@ -41,29 +51,15 @@ export function MessageList(props: {
 }): ReactNode {
   const { view, conversation, slots, onSend } = props;
   const text = useText();
-  const receipts = useMemo(() => receiptsByEntry(view.entries), [view.entries]);
   const open = view.escalations.filter((escalation) => escalation.status === "open").toReversed();
-  const scroller = useRef<HTMLDivElement>(null);
-  const [atEnd, setAtEnd] = useState(true);
-  const said = view.entries.filter((entry) => entry.status !== "queued");
+  const said = useMemo(
+    () => view.entries.filter((entry) => entry.status !== "queued"),
+    [view.entries],
+  );
   const queued = view.entries.filter((entry) => entry.status === "queued");
   const count = view.entries.length;
   const own = view.entries.at(-1)?.role === "user" ? count : 0;
-  const following = useRef(true);
-  const ownBefore = useRef(own);
-
-  useLayoutEffect(() => {
-    const element = scroller.current!;
-    if (own > ownBefore.current) following.current = true; // one's own message is always shown
-    ownBefore.current = own;
-    if (following.current) element.scrollTop = element.scrollHeight;
-  });
-  const onScroll = (): void => {
-    const element = scroller.current!;
-    const near = element.scrollHeight - element.scrollTop - element.clientHeight < NEAR_END;
-    following.current = near;
-    setAtEnd(near);
-  };
+  const { scroller, atEnd, onScroll } = useFollowing(own);
   const last = view.turn === undefined && queued.length === 0 ? view.entries.at(-1) : undefined;
   return (
     <div
@@ -76,29 +72,7 @@ export function MessageList(props: {
       aria-busy={view.turn !== undefined}
     >
       <ol className="messages-list">
-        {said.map((entry) => (
-          <Fragment key={entry.key}>
-            <Message
-              entry={entry}
-              conversation={conversation}
-              receipts={receipts.get(entry.key) ?? NONE}
-              slots={slots}
-            />
-            {entry.done !== undefined && (
-              <Questions
-                all={open.filter(({ source }) => source.turn === entry.turnId)}
-                conversation={conversation}
-              />
-            )}
-          </Fragment>
-        ))}
-        <Questions
-          all={open.filter(
-            ({ source }) =>
-              !said.some((entry) => entry.done !== undefined && entry.turnId === source.turn),
-          )}
-          conversation={conversation}
-        />
+        <Answered said={said} open={open} conversation={conversation} slots={slots} />
         {view.turn !== undefined && (
           <Answering turn={view.turn} onReattach={() => conversation.reattach()} />
         )}
@@ -116,21 +90,94 @@ export function MessageList(props: {
         ))}
       </ol>
       {last?.done !== undefined && <Choices done={last.done} onSend={onSend} />}
-      {!atEnd && (
-        <ActionIcon
-          className="to-bottom"
-          variant="default"
-          radius="xl"
-          size="lg"
-          aria-label={text.chat.toBottom}
-          onClick={() =>
-            scroller.current?.scrollTo({ top: scroller.current.scrollHeight, behavior: "smooth" })
-          }
-        >
-          <IconArrowDown size={17} />
-        </ActionIcon>
-      )}
+      {!atEnd && <ToBottom scroller={scroller} />}
     </div>
+  );
+}
+
+/** What was said, with receipts, and each question under the answer that waits for it. */
+function Answered({
+  said,
+  open,
+  conversation,
+  slots,
+}: {
+  said: readonly Entry[];
+  open: readonly Escalation[];
+  conversation: Conversation;
+  slots: readonly SlotInfo[];
+}): ReactNode {
+  const receipts = useMemo(() => receiptsByEntry(said), [said]);
+  const done = said.filter((entry) => entry.done !== undefined);
+  const answered = new Set(done.map(({ turnId }) => turnId));
+  return (
+    <>
+      {said.map((entry) => (
+        <Fragment key={entry.key}>
+          <Message
+            entry={entry}
+            conversation={conversation}
+            receipts={receipts.get(entry.key) ?? NONE}
+            slots={slots}
+          />
+          {entry.done !== undefined && (
+            <Questions
+              all={open.filter(({ source }) => source.turn === entry.turnId)}
+              conversation={conversation}
+            />
+          )}
+        </Fragment>
+      ))}
+      <Questions
+        all={open.filter(({ source }) => !answered.has(source.turn))}
+        conversation={conversation}
+      />
+    </>
+  );
+}
+
+/** Keeps the newest in sight of a reader at the end, and after an own message. `own`: how many. */
+function useFollowing(own: number): {
+  readonly scroller: RefObject<HTMLDivElement | null>;
+  readonly atEnd: boolean;
+  readonly onScroll: () => void;
+} {
+  const scroller = useRef<HTMLDivElement>(null);
+  const [atEnd, setAtEnd] = useState(true);
+  const following = useRef(true);
+  const ownBefore = useRef(own);
+  useLayoutEffect(() => {
+    const element = scroller.current!;
+    if (own > ownBefore.current) following.current = true; // an own message is always shown
+    ownBefore.current = own;
+    if (following.current) element.scrollTop = element.scrollHeight;
+  });
+  const onScroll = (): void => {
+    const element = scroller.current!;
+    const near = element.scrollHeight - element.scrollTop - element.clientHeight < NEAR_END;
+    following.current = near;
+    setAtEnd(near);
+  };
+  return { scroller, atEnd, onScroll };
+}
+
+function ToBottom({ scroller }: { scroller: RefObject<HTMLDivElement | null> }): ReactNode {
+  const text = useText();
+  const toBottom = (): void => {
+    const element = scroller.current;
+    element?.scrollTo({ top: element.scrollHeight, behavior: "smooth" });
+  };
+  return (
+    <ActionIcon
+      className="to-bottom"
+      variant="default"
+      radius="xl"
+      size="lg"
+      aria-label={text.common.toBottom}
+      onClick={toBottom}
+    >
+      <IconArrowDown size={17} />
+    </ActionIcon>
   );
 }
 
@@ -164,7 +211,7 @@ const Message = memo(function Message(props: {
   if (entry.role === "user") {
     return (
       <li className="message" data-role="user" data-status={entry.status}>
-        <span className="hidden-words">{text.chat.you}</span>
+        <span className="hidden-words">{text.common.you}</span>
         <div className="bubble">{entry.content}</div>
         {entry.status === "queued" && (
           <span className="message-note">
@@ -221,9 +268,8 @@ function Failed({ entry, conversation }: { entry: Entry; conversation: Conversat
   return (
     <div className="problem" role="alert">
       <p>
-        <strong>{text.chat.failed}.</strong> {problem?.message}
+        <strong>{text.common.notSent}.</strong> {problem && <ErrorWords error={problem} />}
       </p>
-      {problem?.hint !== undefined && <p className="soft">{problem.hint}</p>}
       <div className="problem-actions">
         <Button
           size="compact-sm"
@@ -231,7 +277,7 @@ function Failed({ entry, conversation }: { entry: Entry; conversation: Conversat
           leftSection={<IconRefresh size={14} />}
           onClick={() => conversation.retry(entry.key)}
         >
-          {text.chat.retry}
+          {text.common.sendAgain}
         </Button>
         <Button
           size="compact-sm"
@@ -240,7 +286,7 @@ function Failed({ entry, conversation }: { entry: Entry; conversation: Conversat
           leftSection={<IconTrash size={14} />}
           onClick={() => conversation.discard(entry.key)}
         >
-          {text.chat.discard}
+          {text.common.discard}
         </Button>
       </div>
     </div>
@@ -263,7 +309,11 @@ function Answering({ turn, onReattach }: { turn: RunningTurn; onReattach: () => 
           <p>
             <strong>{text.chat.lost}.</strong> {text.chat.lostHint}
           </p>
-          <p className="soft">{turn.problem?.hint ?? turn.problem?.message}</p>
+          {turn.problem && (
+            <p className="soft">
+              <ErrorWords error={turn.problem} />
+            </p>
+          )}
           <div className="problem-actions">
             <Button
               size="compact-sm"
@@ -279,7 +329,7 @@ function Answering({ turn, onReattach }: { turn: RunningTurn; onReattach: () => 
         <span className="message-note working">
           <span className="pulse" aria-hidden />
           {turn.connection === "reconnecting"
-            ? text.connection.reconnecting
+            ? text.shell.connection.reconnecting
             : turn.stopping
               ? text.chat.stopping
               : (working?.label ?? text.chat.thinking)}
@@ -290,7 +340,9 @@ function Answering({ turn, onReattach }: { turn: RunningTurn; onReattach: () => 
         </span>
       )}
       {turn.problem !== undefined && turn.connection !== "lost" && (
-        <p className="message-note error-note">{turn.problem.message}</p>
+        <p className="message-note error-note">
+          <ErrorWords error={turn.problem} />
+        </p>
       )}
     </li>
   );

@@ -15,18 +15,10 @@ const REST_MS = 250;
 
 export function SessionList(): ReactNode {
   const text = useText();
-  const { client } = useParts();
   const [search, setSearch] = useState("");
   const words = search.trim().toLowerCase();
   const [asked] = useDebouncedValue(words, REST_MS);
-  const sessions = useInfiniteQuery({
-    queryKey: ["sessions", asked],
-    queryFn: ({ pageParam, signal }) =>
-      client.sessions({ limit: PAGE, cursor: pageParam, search: asked }, { signal }),
-    placeholderData: (before) => before,
-    initialPageParam: undefined as string | undefined,
-    getNextPageParam: (page) => page.nextCursor ?? undefined,
-  });
+  const sessions = useSessions(asked);
   const all = sessions.data?.pages.flatMap((page) => page.items) ?? [];
   // What is here is filtered at once; the server then answers for all the rest.
   const shown =
@@ -36,7 +28,7 @@ export function SessionList(): ReactNode {
           `${session.title} ${session.service}`.toLowerCase().includes(words),
         );
   return (
-    <section className="sessions" aria-label={text.sessions.label}>
+    <section className="sessions" aria-label={text.chat.sessions.label}>
       <Button
         component={Link}
         to="/chat"
@@ -46,23 +38,23 @@ export function SessionList(): ReactNode {
         justify="flex-start"
         className="sessions-new"
       >
-        {text.sessions.start}
+        {text.chat.sessions.start}
       </Button>
       {(all.length > 0 || search !== "") && (
         <TextInput
           size="sm"
           value={search}
           onChange={(event) => setSearch(event.currentTarget.value)}
-          placeholder={text.sessions.search}
-          aria-label={text.sessions.search}
+          placeholder={text.chat.sessions.search}
+          aria-label={text.chat.sessions.search}
           leftSection={<IconSearch size={15} />}
         />
       )}
       {sessions.isSuccess && all.length === 0 && words === "" && asked === "" && (
-        <p className="soft small sessions-empty">{text.sessions.empty}</p>
+        <p className="soft small sessions-empty">{text.chat.sessions.empty}</p>
       )}
       {words !== "" && shown.length === 0 && !sessions.isFetching && (
-        <p className="soft small sessions-empty">{text.sessions.noMatch(search.trim())}</p>
+        <p className="soft small sessions-empty">{text.chat.sessions.noMatch(search.trim())}</p>
       )}
       {shown.length > 0 && (
         <ul className="sessions-list">
@@ -71,19 +63,37 @@ export function SessionList(): ReactNode {
           ))}
         </ul>
       )}
-      {sessions.hasNextPage && (
-        <Button
-          variant="subtle"
-          color="gray"
-          size="compact-sm"
-          loading={sessions.isFetchingNextPage}
-          onClick={() => void sessions.fetchNextPage()}
-        >
-          {text.sessions.more}
-        </Button>
-      )}
+      <More sessions={sessions} />
     </section>
   );
+}
+
+function More({ sessions }: { sessions: ReturnType<typeof useSessions> }): ReactNode {
+  const text = useText();
+  if (!sessions.hasNextPage) return null;
+  return (
+    <Button
+      variant="subtle"
+      color="gray"
+      size="compact-sm"
+      loading={sessions.isFetchingNextPage}
+      onClick={() => void sessions.fetchNextPage()}
+    >
+      {text.chat.sessions.more}
+    </Button>
+  );
+}
+
+function useSessions(search: string) {
+  const { client } = useParts();
+  return useInfiniteQuery({
+    queryKey: ["sessions", search],
+    queryFn: ({ pageParam, signal }) =>
+      client.sessions({ limit: PAGE, cursor: pageParam, search }, { signal }),
+    placeholderData: (before) => before,
+    initialPageParam: undefined as string | undefined,
+    getNextPageParam: (page) => page.nextCursor ?? undefined,
+  });
 }
 
 function SessionRow({ session }: { session: SessionSummary }): ReactNode {
@@ -92,10 +102,10 @@ function SessionRow({ session }: { session: SessionSummary }): ReactNode {
   const queries = useQueryClient();
   const navigate = useNavigate();
   const { session: current } = useParams({ strict: false });
-  const title = session.title === "" ? text.sessions.untitled : session.title;
+  const title = session.title === "" ? text.chat.sessions.untitled : session.title;
   const running = session.runningTurn !== undefined && session.runningTurn !== null;
   const remove = async (): Promise<void> => {
-    if (!window.confirm(text.sessions.removeAsk(title))) return;
+    if (!window.confirm(text.chat.sessions.removeAsk(title))) return;
     await client.deleteSession(session.sessionId);
     conversations.forget(session.sessionId);
     await queries.invalidateQueries({ queryKey: ["sessions"] });
@@ -112,7 +122,7 @@ function SessionRow({ session }: { session: SessionSummary }): ReactNode {
         <span className="session-title">{title}</span>
         <span className="session-meta">
           {running ? (
-            <span className="session-running">{text.sessions.running}</span>
+            <span className="session-running">{text.chat.sessions.running}</span>
           ) : (
             whenOf(session.updatedAt, language)
           )}
@@ -123,7 +133,7 @@ function SessionRow({ session }: { session: SessionSummary }): ReactNode {
         variant="subtle"
         color="gray"
         size="sm"
-        aria-label={`${text.sessions.remove}: ${title}`}
+        aria-label={`${text.chat.sessions.remove}: ${title}`}
         onClick={() => void remove()}
       >
         <IconTrash size={14} />

@@ -1,10 +1,11 @@
-import { Button, NativeSelect, TextInput } from "@mantine/core";
+import { NativeSelect, TextInput } from "@mantine/core";
 import { IconCoins, IconSearch } from "@tabler/icons-react";
 import { keepPreviousData, useQuery } from "@tanstack/react-query";
 import type { CostBudget, Costs, CostSum, NamedCost } from "dure/client";
 import { useEffect, useState, type ReactNode } from "react";
 import { useParts } from "../app-parts.tsx";
 import { useLanguage, useText } from "../language.tsx";
+import { Problem } from "../problem.tsx";
 import { Prose } from "../prose.tsx";
 import { dayOf, moneyOf, shareOf, tokensOf } from "./sums.ts";
 import "./costs.css";
@@ -50,16 +51,7 @@ export function CostsPage(): ReactNode {
           leftSection={<IconSearch size={15} />}
         />
       </div>
-      {costs.error !== null && (
-        <div className="problem" role="alert">
-          <p>{costs.error.message}</p>
-          <div className="problem-actions">
-            <Button size="compact-sm" variant="default" onClick={() => void costs.refetch()}>
-              {text.connection.retry}
-            </Button>
-          </div>
-        </div>
-      )}
+      {costs.error !== null && <Problem error={costs.error} onRetry={() => void costs.refetch()} />}
       {costs.data !== undefined && <Sums costs={costs.data} search={search.trim().toLowerCase()} />}
     </div>
   );

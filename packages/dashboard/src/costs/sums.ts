@@ -1,5 +1,5 @@
 import type { CostSum } from "dure/client";
-import type { Language } from "../text.ts";
+import type { Language } from "../words.ts";
 
 /** In and out together. */
 export function tokensOf({ tokensIn, tokensOut }: CostSum): number {

@@ -2,7 +2,8 @@ import { isObject, type Json, type JsonObject } from "dure/client";
 import type { ReactNode } from "react";
 import { labelOf, shownFact } from "../fact-words.ts";
 import { useLanguage } from "../language.tsx";
-import { TEXTS, type Language } from "../text.ts";
+import { TEXTS } from "../texts.ts";
+import type { Language } from "../words.ts";
 
 /** Nesting that is shown; what lies deeper is left out. */
 const DEEPEST = 3;
@@ -115,7 +116,7 @@ function List({
  */
 function nameOf(name: string, language: Language, isCall: boolean): string {
   const own = TEXTS[language].escalations.context[name];
-  if (own !== undefined && !(isCall && name in TEXTS[language].facts.names)) return own;
+  if (own !== undefined && !(isCall && name in TEXTS[language].common.facts.names)) return own;
   return labelOf(
     name.replaceAll(/(?<=[a-z0-9])[A-Z]/g, (letter) => `_${letter.toLowerCase()}`),
     language,

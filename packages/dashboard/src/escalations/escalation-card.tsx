@@ -10,22 +10,30 @@ import {
 import { useQuery } from "@tanstack/react-query";
 import { Link } from "@tanstack/react-router";
 import {
-  DureError,
-  messageOf,
   MAX_NOTE,
   type Escalation,
   type EscalationAnswer,
   type EscalationSeverity,
   type SuggestedAction,
 } from "dure/client";
-import { useEffect, useId, useRef, useState, type KeyboardEvent, type ReactNode } from "react";
+import {
+  useEffect,
+  useId,
+  useRef,
+  useState,
+  type KeyboardEvent,
+  type ReactNode,
+  type RefCallback,
+  type RefObject,
+} from "react";
 import { useParts } from "../app-parts.tsx";
 import { useLanguage, useText } from "../language.tsx";
+import { ErrorWords } from "../problem.tsx";
 import { whenOf } from "../when.ts";
 import { ContextFacts } from "./context-facts.tsx";
 import "./escalations.css";
 import { aboutOf, linksOf, type SourceLink } from "./order.ts";
-import { decisionOf, labelIn } from "./words.ts";
+import { actionLabel, decisionOf } from "./words.ts";
 
 const ICONS = {
   critical: IconAlertOctagon,
@@ -44,7 +52,7 @@ interface Deciding {
 }
 
 /**
- * Somebody is at a card, or writes words for its answer, since it was so severe; undefined: nobody
+ * A person is at a card, or writes words for its answer, since it was so severe; undefined: no one
  * is any more.
  */
 export type Holding = (id: string, at: EscalationSeverity | undefined) => void;
@@ -61,21 +69,10 @@ export function EscalationCard(
   } & Deciding,
 ): ReactNode {
   const { escalation, place, onAnswer, onDismiss, onHold } = props;
-  const { text, language } = useLanguage();
+  const text = useText();
   const heading = useId();
-  const { id, severity, status, type, source } = escalation;
-  const [isWriting, setIsWriting] = useState(false);
-  const heldAt = useRef(severity);
-  const onFocus = (): void => {
-    if (!isWriting) heldAt.current = severity;
-  };
-  const { ref, focused } = useFocusWithin<HTMLElement>({ onFocus });
-  const isHeld = focused || isWriting;
-  useEffect(() => {
-    if (!isHeld) return undefined;
-    onHold?.(id, heldAt.current);
-    return () => onHold?.(id, undefined);
-  }, [id, isHeld, onHold]);
+  const { severity, status, type } = escalation;
+  const { ref, onWriting } = useHolding(escalation, onHold);
   const isOpen = status === "open";
   const Icon = isOpen ? ICONS[severity] : CLOSED_ICONS[status];
   return (
@@ -101,32 +98,71 @@ export function EscalationCard(
           escalation={escalation}
           onAnswer={onAnswer}
           onDismiss={onDismiss}
-          onWriting={setIsWriting}
+          onWriting={onWriting}
         />
       ) : (
         <Closed escalation={escalation} />
       )}
-      <footer>
-        {place === "inbox" &&
-          linksOf(source).map((link) => <SourceWords key={link.kind} link={link} />)}
-        {place === "inbox" && source.port !== undefined && (
-          <span>{text.escalations.port(source.port)}</span>
-        )}
-        <time dateTime={new Date(escalation.createdAt).toISOString()}>
-          {text.escalations.asked(whenOf(escalation.createdAt, language))}
-        </time>
-        {isOpen && escalation.expiresAt !== null && (
-          <span>{text.escalations.until(whenOf(escalation.expiresAt, language))}</span>
-        )}
-        {isOpen && escalation.step === "operator" && (
-          <span>
-            {text.escalations.withOperator(
-              escalation.nextStepAt === null ? "" : whenOf(escalation.nextStepAt, language),
-            )}
-          </span>
-        )}
-      </footer>
+      <Footer escalation={escalation} place={place} />
     </article>
+  );
+}
+
+/** Says that a person is at the card, or writes words for its answer, and since which severity. */
+function useHolding(
+  { id, severity }: Escalation,
+  onHold: Holding | undefined,
+): {
+  readonly ref: RefCallback<HTMLElement | null>;
+  readonly onWriting: (isWriting: boolean) => void;
+} {
+  const [isWriting, setIsWriting] = useState(false);
+  const heldAt = useRef(severity);
+  const onFocus = (): void => {
+    if (!isWriting) heldAt.current = severity;
+  };
+  const { ref, focused } = useFocusWithin<HTMLElement>({ onFocus });
+  const isHeld = focused || isWriting;
+  useEffect(() => {
+    if (!isHeld) return undefined;
+    onHold?.(id, heldAt.current);
+    return () => onHold?.(id, undefined);
+  }, [id, isHeld, onHold]);
+  return { ref, onWriting: setIsWriting };
+}
+
+/** Where it came from, when it was raised, and who has it. */
+function Footer({
+  escalation,
+  place,
+}: {
+  escalation: Escalation;
+  place: "conversation" | "inbox";
+}): ReactNode {
+  const { text, language } = useLanguage();
+  const { source, status } = escalation;
+  const isOpen = status === "open";
+  return (
+    <footer>
+      {place === "inbox" &&
+        linksOf(source).map((link) => <SourceWords key={link.kind} link={link} />)}
+      {place === "inbox" && source.port !== undefined && (
+        <span>{text.escalations.port(source.port)}</span>
+      )}
+      <time dateTime={new Date(escalation.createdAt).toISOString()}>
+        {text.escalations.asked(whenOf(escalation.createdAt, language))}
+      </time>
+      {isOpen && escalation.expiresAt !== null && (
+        <span>{text.escalations.until(whenOf(escalation.expiresAt, language))}</span>
+      )}
+      {isOpen && escalation.step === "operator" && (
+        <span>
+          {text.escalations.withOperator(
+            escalation.nextStepAt === null ? "" : whenOf(escalation.nextStepAt, language),
+          )}
+        </span>
+      )}
+    </footer>
   );
 }
 
@@ -166,18 +202,12 @@ function Answers({
   onDismiss,
   onWriting,
 }: { escalation: Escalation; onWriting: (isWriting: boolean) => void } & Deciding): ReactNode {
-  const { text, language } = useLanguage();
-  const { client } = useParts();
-  const me = useQuery({
-    queryKey: ["me"],
-    queryFn: ({ signal }) => client.me({ signal }),
-    staleTime: 60_000,
-  });
+  const text = useText();
+  const isAllowed = useMayDecide();
   const [writing, setWriting] = useState<SuggestedAction>();
-  const [running, setRunning] = useState<string>();
-  const [problem, setProblem] = useState<unknown>();
+  const { running, problem, decide } = useDeciding();
   const buttons = useRef<HTMLDivElement>(null);
-  if (me.data !== undefined && !me.data.scopes.includes("admin")) {
+  if (!isAllowed) {
     return <p className="soft small">{text.escalations.notYours}</p>;
   }
 
@@ -185,17 +215,8 @@ function Answers({
     setWriting(action);
     onWriting(action !== undefined);
   };
-  const decide = async (name: string, deed: () => Promise<void>): Promise<void> => {
-    setRunning(name);
-    setProblem(undefined);
-    try {
-      await deed();
-    } catch (error) {
-      setProblem(error);
-    } finally {
-      setRunning(undefined);
-    }
-  };
+  const send = (value: string, note: string): Promise<void> =>
+    decide(value, () => onAnswer({ value, note: note === "" ? undefined : note }));
   const choose = (action: SuggestedAction): void => {
     if (action.asks === "text") write(action);
     else void decide(action.value, () => onAnswer({ value: action.value }));
@@ -207,56 +228,105 @@ function Answers({
       buttons.current?.querySelector<HTMLElement>(`[data-value="${CSS.escape(value)}"]`)?.focus(),
     );
   };
-  const isBusy = (name: string): { loading: boolean; disabled: boolean } => ({
-    loading: running === name,
-    disabled: running !== undefined && running !== name,
-  });
   return (
     <>
       {writing ? (
         <Note
           action={writing}
           isRunning={running !== undefined}
-          onSend={(note) =>
-            decide(writing.value, () =>
-              onAnswer({ value: writing.value, ...(note !== "" && { note }) }),
-            )
-          }
+          onSend={(note) => send(writing.value, note)}
           onLeave={leaveNote}
         />
       ) : (
-        <div className="choices" ref={buttons}>
-          {escalation.suggestedActions.map((action) => (
-            <Button
-              key={action.value}
-              data-value={action.value}
-              size="sm"
-              {...lookOf(action)}
-              {...isBusy(action.value)}
-              onClick={() => choose(action)}
-            >
-              {`${labelIn(language, action.label)}${action.asks === "text" ? "…" : ""}`}
-            </Button>
-          ))}
-          {onDismiss && (
-            <Button
-              size="sm"
-              variant="subtle"
-              color="gray"
-              {...isBusy("")}
-              onClick={() => void decide("", onDismiss)}
-            >
-              {text.escalations.dismiss}
-            </Button>
-          )}
-        </div>
+        <Choices
+          actions={escalation.suggestedActions}
+          running={running}
+          buttons={buttons}
+          onChoose={choose}
+          onDismiss={onDismiss && (() => void decide("", onDismiss))}
+        />
       )}
       {problem !== undefined && (
         <p className="error-note small" role="alert">
-          {messageOf(problem)} {problem instanceof DureError ? problem.hint : ""}
+          <ErrorWords error={problem} />
         </p>
       )}
     </>
+  );
+}
+
+/** Also while it is not known. */
+function useMayDecide(): boolean {
+  const { client } = useParts();
+  const me = useQuery({
+    queryKey: ["me"],
+    queryFn: ({ signal }) => client.me({ signal }),
+    staleTime: 60_000,
+  });
+  return me.data === undefined || me.data.scopes.includes("admin");
+}
+
+/** Carries out one decision at a time. */
+function useDeciding(): {
+  /** The value of the answer that is under way; empty for closing without one. */
+  readonly running: string | undefined;
+  readonly problem: unknown;
+  readonly decide: (name: string, deed: () => Promise<void>) => Promise<void>;
+} {
+  const [running, setRunning] = useState<string>();
+  const [problem, setProblem] = useState<unknown>();
+  const decide = async (name: string, deed: () => Promise<void>): Promise<void> => {
+    setRunning(name);
+    setProblem(undefined);
+    try {
+      await deed();
+    } catch (error) {
+      setProblem(error);
+    } finally {
+      setRunning(undefined);
+    }
+  };
+  return { running, problem, decide };
+}
+
+function Choices({
+  actions,
+  running,
+  buttons,
+  onChoose,
+  onDismiss,
+}: {
+  actions: readonly SuggestedAction[];
+  running: string | undefined;
+  buttons: RefObject<HTMLDivElement | null>;
+  onChoose: (action: SuggestedAction) => void;
+  onDismiss: (() => void) | undefined;
+}): ReactNode {
+  const text = useText();
+  const isBusy = (name: string): { loading: boolean; disabled: boolean } => ({
+    loading: running === name,
+    disabled: running !== undefined && running !== name,
+  });
+  return (
+    <div className="choices" ref={buttons}>
+      {actions.map((action) => (
+        <Button
+          key={action.value}
+          data-value={action.value}
+          size="sm"
+          {...lookOf(action)}
+          {...isBusy(action.value)}
+          onClick={() => onChoose(action)}
+        >
+          {`${actionLabel(action, text)}${action.asks === "text" ? "…" : ""}`}
+        </Button>
+      ))}
+      {onDismiss && (
+        <Button size="sm" variant="subtle" color="gray" {...isBusy("")} onClick={onDismiss}>
+          {text.escalations.dismiss}
+        </Button>
+      )}
+    </div>
   );
 }
 
@@ -273,7 +343,7 @@ function Note(props: {
   onLeave: () => void;
 }): ReactNode {
   const { action, isRunning, onSend, onLeave } = props;
-  const { text, language } = useLanguage();
+  const text = useText();
   const [note, setNote] = useState("");
   const onKeyDown = (event: KeyboardEvent): void => {
     if (event.nativeEvent.isComposing) return;
@@ -294,7 +364,7 @@ function Note(props: {
         minRows={2}
         maxRows={8}
         maxLength={MAX_NOTE}
-        label={`${labelIn(language, action.label)}: ${text.escalations.note}`}
+        label={`${actionLabel(action, text)}: ${text.escalations.note}`}
         placeholder={text.escalations.noteHint}
         value={note}
         onChange={(event) => setNote(event.currentTarget.value)}
@@ -320,11 +390,7 @@ function Closed({ escalation }: { escalation: Escalation }): ReactNode {
   return (
     <div className="escalation-answer">
       <p>
-        {text.escalations.answered(
-          decisionOf(escalation, { text, language }),
-          who,
-          whenOf(resolvedAt, language),
-        )}
+        {text.escalations.answered(decisionOf(escalation, text), who, whenOf(resolvedAt, language))}
       </p>
       {resolution.note !== undefined && <blockquote>{resolution.note}</blockquote>}
     </div>

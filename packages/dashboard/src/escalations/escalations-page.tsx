@@ -16,6 +16,7 @@ import type {
 } from "dure/client";
 import { useParts } from "../app-parts.tsx";
 import { useText } from "../language.tsx";
+import { Problem } from "../problem.tsx";
 import { EscalationCard, type Holding } from "./escalation-card.tsx";
 import { readInboxTab } from "./inbox-tab.ts";
 import { closedOf, groupsOf } from "./order.ts";
@@ -145,16 +146,7 @@ function Loaded({
   const text = useText();
   return (
     <div className="inbox-loaded">
-      {inbox.error !== null && (
-        <div className="problem" role="alert">
-          <p>{inbox.error.message}</p>
-          <div className="problem-actions">
-            <Button size="compact-sm" variant="default" onClick={() => void inbox.refetch()}>
-              {text.connection.retry}
-            </Button>
-          </div>
-        </div>
-      )}
+      {inbox.error !== null && <Problem error={inbox.error} onRetry={() => void inbox.refetch()} />}
       {inbox.isSuccess && children}
       {inbox.hasNextPage && (
         <Button

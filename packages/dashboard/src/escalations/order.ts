@@ -8,7 +8,7 @@ import {
 
 /**
  * What waits, the gravest first and of these the longest waiting. Groups that are empty are left
- * out. `held`, by id: somebody is at it, or writes an answer to it, so it stays in the group that
+ * out. `held`, by id: a person is at it, or writes an answer to it, so it stays in the group that
  * it was in, however severe it has become. Pure.
  */
 export function groupsOf(
@@ -34,7 +34,7 @@ export function closedOf(all: readonly Escalation[]): readonly Escalation[] {
 }
 
 /**
- * What it is about, in the words of whoever raised it: a call's arguments stand for themselves;
+ * What it is about, in the words of its raiser: a call's arguments stand for themselves;
  * keys of ledgers, and ids that the links lead to, stay out. Pure.
  */
 export function aboutOf({ context, source }: Pick<Escalation, "context" | "source">): JsonObject {

@@ -1,6 +1,13 @@
 import { useMediaQuery } from "@mantine/hooks";
 import { IconArrowDown } from "@tabler/icons-react";
-import { useLayoutEffect, useRef, useState, type KeyboardEvent, type ReactNode } from "react";
+import {
+  useLayoutEffect,
+  useRef,
+  useState,
+  type KeyboardEvent,
+  type ReactNode,
+  type RefObject,
+} from "react";
 import { useText } from "../language.tsx";
 import { clockOf } from "../when.ts";
 import type { LogRow } from "./event-log.ts";
@@ -21,7 +28,70 @@ export function EventRows(props: {
   empty: string;
 }): ReactNode {
   const text = useText();
-  const { rows } = props;
+  const { rows, picked } = props;
+  const { scroller, height, sight, newer, onScroll, toEnd } = useSight(rows);
+  const onStep = (event: KeyboardEvent<HTMLButtonElement>, index: number): void => {
+    const step = stepOf(event.key);
+    const next = rows[index + step];
+    if (step === 0 || picked === undefined || next === undefined) return;
+    event.preventDefault();
+    props.onPick(next);
+    focusBeside(event.currentTarget, step);
+    bringIntoSight(scroller.current!, { y: (index + step) * height, height });
+  };
+
+  const from = Math.max(0, Math.floor(sight.top / height) - MARGIN_ROWS);
+  const shown = rows.slice(from, from + Math.ceil(sight.height / height) + 2 * MARGIN_ROWS);
+  return (
+    <div className="event-rows">
+      {rows.length === 0 && <p className="panel-empty">{props.empty}</p>}
+      <div
+        className="event-scroll"
+        ref={scroller}
+        onScroll={onScroll}
+        tabIndex={0}
+        role="region"
+        aria-label={text.events.list}
+      >
+        <div role="list" style={{ blockSize: rows.length * height, position: "relative" }}>
+          {shown.map((row, offset) => (
+            <div
+              role="listitem"
+              key={row.index}
+              aria-setsize={rows.length}
+              aria-posinset={from + offset + 1}
+              className="event-item"
+              style={{ insetBlockStart: (from + offset) * height, blockSize: height }}
+            >
+              <EventButton
+                row={row}
+                isPicked={row.index === picked?.index}
+                onPick={props.onPick}
+                onKeyDown={(event) => onStep(event, from + offset)}
+              />
+            </div>
+          ))}
+        </div>
+      </div>
+      {newer > 0 && (
+        <button type="button" className="event-newer" onClick={toEnd}>
+          <IconArrowDown size={14} aria-hidden /> {text.events.newer(newer)}
+        </button>
+      )}
+    </div>
+  );
+}
+
+/** What of the rows is in sight, and how many came since the end was. */
+function useSight(rows: readonly LogRow[]): {
+  readonly scroller: RefObject<HTMLDivElement | null>;
+  /** Of a row, pixels. */
+  readonly height: number;
+  readonly sight: { readonly top: number; readonly height: number };
+  readonly newer: number;
+  readonly onScroll: () => void;
+  readonly toEnd: () => void;
+} {
   const scroller = useRef<HTMLDivElement>(null);
   const wide = useMediaQuery("(min-width: 48em)", window.matchMedia("(min-width: 48em)").matches, {
     getInitialValueInEffect: false,
@@ -60,77 +130,66 @@ export function EventRows(props: {
     place.current.following = true;
     scroller.current!.scrollTop = scroller.current!.scrollHeight;
   };
-  /**
-   * While an event is open, the arrows go from event to event; the one beside the focused one is
-   * always drawn.
-   */
-  const onKeyDown = (event: KeyboardEvent<HTMLButtonElement>, index: number): void => {
-    const step = event.key === "ArrowDown" ? 1 : event.key === "ArrowUp" ? -1 : 0;
-    const next = rows[index + step];
-    if (step === 0 || props.picked === undefined || next === undefined) return;
-    event.preventDefault();
-    props.onPick(next);
-    const item = event.currentTarget.parentElement;
-    const beside = step === 1 ? item?.nextElementSibling : item?.previousElementSibling;
-    beside?.querySelector("button")?.focus({ preventScroll: true });
-    const y = (index + step) * height;
-    const element = scroller.current!;
-    if (y < element.scrollTop) element.scrollTop = y;
-    else if (y + height > element.scrollTop + element.clientHeight) {
-      element.scrollTop = y + height - element.clientHeight;
-    }
+  const read = rows.findLastIndex((row) => row.index <= readTo) + 1;
+  return {
+    scroller,
+    height,
+    sight,
+    newer: sight.following ? 0 : rows.length - read,
+    onScroll,
+    toEnd,
   };
+}
 
-  const from = Math.max(0, Math.floor(sight.top / height) - MARGIN_ROWS);
-  const shown = rows.slice(from, from + Math.ceil(sight.height / height) + 2 * MARGIN_ROWS);
-  const newer = sight.following
-    ? 0
-    : rows.length - (rows.findLastIndex((row) => row.index <= readTo) + 1);
+/** While an event is open, the arrows go from event to event. Pure. */
+function stepOf(key: string): 1 | -1 | 0 {
+  if (key === "ArrowDown") return 1;
+  return key === "ArrowUp" ? -1 : 0;
+}
+
+/** The row beside the focused one is always drawn. */
+function focusBeside(button: HTMLElement, step: 1 | -1): void {
+  const item = button.parentElement;
+  const beside = step === 1 ? item?.nextElementSibling : item?.previousElementSibling;
+  beside?.querySelector("button")?.focus({ preventScroll: true });
+}
+
+function bringIntoSight(element: HTMLElement, row: { y: number; height: number }): void {
+  const end = row.y + row.height;
+  if (row.y < element.scrollTop) element.scrollTop = row.y;
+  else if (end > element.scrollTop + element.clientHeight) {
+    element.scrollTop = end - element.clientHeight;
+  }
+}
+
+function EventButton({
+  row,
+  isPicked,
+  onPick,
+  onKeyDown,
+}: {
+  row: LogRow;
+  isPicked: boolean;
+  onPick: (row: LogRow) => void;
+  onKeyDown: (event: KeyboardEvent<HTMLButtonElement>) => void;
+}): ReactNode {
+  const { roles } = useText().events;
+  const { at, type, role } = row.event;
   return (
-    <div className="event-rows">
-      {rows.length === 0 && <p className="panel-empty">{props.empty}</p>}
-      <div
-        className="event-scroll"
-        ref={scroller}
-        onScroll={onScroll}
-        tabIndex={0}
-        role="region"
-        aria-label={text.events.list}
-      >
-        <div role="list" style={{ blockSize: rows.length * height, position: "relative" }}>
-          {shown.map((row, offset) => (
-            <div
-              role="listitem"
-              key={row.index}
-              aria-setsize={rows.length}
-              aria-posinset={from + offset + 1}
-              className="event-item"
-              style={{ insetBlockStart: (from + offset) * height, blockSize: height }}
-            >
-              <button
-                type="button"
-                className="event-row"
-                aria-pressed={row.index === props.picked?.index}
-                onClick={() => props.onPick(row)}
-                onKeyDown={(event) => onKeyDown(event, from + offset)}
-              >
-                <time className="event-time">{clockOf(row.event.at)}</time>
-                <span className="event-type">{row.event.type}</span>
-                <span className="event-role" data-role={row.event.role}>
-                  {text.events.roles[row.event.role] ?? row.event.role}
-                </span>
-                <span className="event-subject">{subjectOf(row)}</span>
-              </button>
-            </div>
-          ))}
-        </div>
-      </div>
-      {newer > 0 && (
-        <button type="button" className="event-newer" onClick={toEnd}>
-          <IconArrowDown size={14} aria-hidden /> {text.events.newer(newer)}
-        </button>
-      )}
-    </div>
+    <button
+      type="button"
+      className="event-row"
+      aria-pressed={isPicked}
+      onClick={() => onPick(row)}
+      onKeyDown={onKeyDown}
+    >
+      <time className="event-time">{clockOf(at)}</time>
+      <span className="event-type">{type}</span>
+      <span className="event-role" data-role={role}>
+        {roles[role] ?? role}
+      </span>
+      <span className="event-subject">{subjectOf(row)}</span>
+    </button>
   );
 }
 

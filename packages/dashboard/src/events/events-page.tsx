@@ -1,11 +1,12 @@
 import { ActionIcon, Button, Drawer, NativeSelect, TextInput } from "@mantine/core";
 import { useDebouncedValue, useMediaQuery } from "@mantine/hooks";
 import { IconPlayerPause, IconPlayerPlay, IconSearch, IconTrash } from "@tabler/icons-react";
-import type { EventRole, EventsFilter } from "dure/client";
+import type { DureError, EventRole, EventsFilter } from "dure/client";
 import { useEffect, useMemo, useState, useSyncExternalStore, type ReactNode } from "react";
 import { useParts } from "../app-parts.tsx";
 import { useText } from "../language.tsx";
-import { ROW_LIMIT, type LogRow } from "./event-log.ts";
+import { ErrorWords } from "../problem.tsx";
+import { ROW_LIMIT, type LogRow, type LogView } from "./event-log.ts";
 import { EventRows } from "./event-rows.tsx";
 import "./events.css";
 
@@ -22,15 +23,13 @@ export function EventsPage(): ReactNode {
   const text = useText();
   const { eventLog } = useParts();
   const view = useSyncExternalStore(eventLog.subscribe, eventLog.snapshot);
-  const [types, setTypes] = useState("");
-  const [session, setSession] = useState("");
-  const [role, setRole] = useState<EventRole | "">("");
-  const [search, setSearch] = useState("");
+  const [written, setWritten] = useState<Written>(NOTHING_WRITTEN);
   const [picked, setPicked] = useState<LogRow>();
   const wide = useMediaQuery("(min-width: 68em)", window.matchMedia("(min-width: 68em)").matches, {
     getInitialValueInEffect: false,
   });
 
+  const { types, session, role, search } = written;
   const [filter] = useDebouncedValue(`${types.trim()}\n${session.trim()}\n${role}`, REST_MS);
   const [lastFilter, setLastFilter] = useState(filter);
   if (filter !== lastFilter) {
@@ -45,11 +44,7 @@ export function EventsPage(): ReactNode {
     document.title = `${text.events.pageTitle} · dure`;
   }, [text]);
 
-  const words = search.trim().toLowerCase();
-  const rows = useMemo(
-    () => (words === "" ? view.rows : view.rows.filter((row) => row.words.includes(words))),
-    [view.rows, words],
-  );
+  const rows = useMatching(view.rows, search);
   const detail = picked && <EventDetail row={picked} />;
   return (
     <div className="events">
@@ -60,60 +55,8 @@ export function EventsPage(): ReactNode {
         </div>
         <Connection state={view.connection} />
       </header>
-      <div className="events-filters" role="search">
-        <TextInput
-          className="events-search"
-          aria-label={text.events.search}
-          placeholder={text.events.search}
-          leftSection={<IconSearch size={15} />}
-          value={search}
-          onChange={(event) => setSearch(event.currentTarget.value)}
-        />
-        <TextInput
-          aria-label={text.events.types}
-          placeholder={`${text.events.types} · ${text.events.typesHint}`}
-          value={types}
-          onChange={(event) => setTypes(event.currentTarget.value)}
-        />
-        <TextInput
-          aria-label={text.events.session}
-          placeholder={text.events.session}
-          value={session}
-          onChange={(event) => setSession(event.currentTarget.value)}
-        />
-        <NativeSelect
-          aria-label={text.events.role}
-          value={role}
-          onChange={(event) => setRole(event.currentTarget.value as EventRole | "")}
-          data={[
-            { value: "", label: text.events.allRoles },
-            ...ROLES.map((one) => ({ value: one, label: text.events.roles[one] })),
-          ]}
-        />
-        <div className="events-actions">
-          <Button
-            variant="default"
-            leftSection={view.paused ? <IconPlayerPlay size={15} /> : <IconPlayerPause size={15} />}
-            aria-pressed={view.paused}
-            onClick={() => (view.paused ? eventLog.resume() : eventLog.pause())}
-          >
-            {view.paused ? text.events.resume : text.events.pause}
-          </Button>
-          <ActionIcon
-            variant="default"
-            size={36}
-            aria-label={text.events.clear}
-            onClick={() => eventLog.clear()}
-          >
-            <IconTrash size={16} />
-          </ActionIcon>
-        </div>
-      </div>
-      {view.problem !== undefined && (
-        <p className="problem" role="alert">
-          <strong>{text.events.stopped}.</strong> {view.problem.message} {view.problem.hint}
-        </p>
-      )}
+      <Filters written={written} onWrite={setWritten} view={view} />
+      {view.problem !== undefined && <Stopped problem={view.problem} />}
       <div className="events-body" data-detail={(wide && picked !== undefined) || undefined}>
         <EventRows
           rows={rows}
@@ -128,24 +71,147 @@ export function EventsPage(): ReactNode {
         )}
       </div>
       {!wide && (
-        <Drawer
-          opened={picked !== undefined}
-          onClose={() => setPicked(undefined)}
-          position="bottom"
-          size="75%"
-          title={text.events.detail}
-          closeButtonProps={{ "aria-label": text.events.close }}
-        >
+        <DetailDrawer isOpen={picked !== undefined} onClose={() => setPicked(undefined)}>
           {detail}
-        </Drawer>
+        </DetailDrawer>
       )}
-      <div className="events-foot" role="status">
-        <span>{text.events.kept(view.rows.length, ROW_LIMIT)}</span>
-        {view.dropped > 0 && <span>{text.events.dropped(view.dropped)}</span>}
-        {view.paused && <span className="warn">{text.events.paused(view.held.length)}</span>}
-        {view.wasReset && <span className="warn">{text.events.reset}</span>}
-      </div>
+      <Foot view={view} />
     </div>
+  );
+}
+
+function useMatching(rows: readonly LogRow[], search: string): readonly LogRow[] {
+  const words = search.trim().toLowerCase();
+  return useMemo(
+    () => (words === "" ? rows : rows.filter((row) => row.words.includes(words))),
+    [rows, words],
+  );
+}
+
+/** What a reader has written into the filters. */
+interface Written {
+  readonly types: string;
+  readonly session: string;
+  readonly role: EventRole | "";
+  readonly search: string;
+}
+
+const NOTHING_WRITTEN: Written = { types: "", session: "", role: "", search: "" };
+
+function Filters({
+  written,
+  onWrite,
+  view,
+}: {
+  written: Written;
+  onWrite: (written: Written) => void;
+  view: LogView;
+}): ReactNode {
+  const text = useText();
+  const write = (part: Partial<Written>): void => onWrite({ ...written, ...part });
+  return (
+    <div className="events-filters" role="search">
+      <TextInput
+        className="events-search"
+        aria-label={text.events.search}
+        placeholder={text.events.search}
+        leftSection={<IconSearch size={15} />}
+        value={written.search}
+        onChange={(event) => write({ search: event.currentTarget.value })}
+      />
+      <TextInput
+        aria-label={text.events.types}
+        placeholder={`${text.events.types} · ${text.events.typesHint}`}
+        value={written.types}
+        onChange={(event) => write({ types: event.currentTarget.value })}
+      />
+      <TextInput
+        aria-label={text.events.session}
+        placeholder={text.events.session}
+        value={written.session}
+        onChange={(event) => write({ session: event.currentTarget.value })}
+      />
+      <NativeSelect
+        aria-label={text.events.role}
+        value={written.role}
+        onChange={(event) => write({ role: event.currentTarget.value as Written["role"] })}
+        data={[
+          { value: "", label: text.events.allRoles },
+          ...ROLES.map((one) => ({ value: one, label: text.events.roles[one] })),
+        ]}
+      />
+      <Actions isPaused={view.paused} />
+    </div>
+  );
+}
+
+function Actions({ isPaused }: { isPaused: boolean }): ReactNode {
+  const text = useText();
+  const { eventLog } = useParts();
+  return (
+    <div className="events-actions">
+      <Button
+        variant="default"
+        leftSection={isPaused ? <IconPlayerPlay size={15} /> : <IconPlayerPause size={15} />}
+        aria-pressed={isPaused}
+        onClick={() => (isPaused ? eventLog.resume() : eventLog.pause())}
+      >
+        {isPaused ? text.events.resume : text.events.pause}
+      </Button>
+      <ActionIcon
+        variant="default"
+        size={36}
+        aria-label={text.events.clear}
+        onClick={() => eventLog.clear()}
+      >
+        <IconTrash size={16} />
+      </ActionIcon>
+    </div>
+  );
+}
+
+function DetailDrawer({
+  isOpen,
+  onClose,
+  children,
+}: {
+  isOpen: boolean;
+  onClose: () => void;
+  children: ReactNode;
+}): ReactNode {
+  const text = useText();
+  return (
+    <Drawer
+      opened={isOpen}
+      onClose={onClose}
+      position="bottom"
+      size="75%"
+      title={text.events.detail}
+      closeButtonProps={{ "aria-label": text.events.close }}
+    >
+      {children}
+    </Drawer>
+  );
+}
+
+function Foot({ view }: { view: LogView }): ReactNode {
+  const words = useText().events;
+  return (
+    <div className="events-foot" role="status">
+      <span>{words.kept(view.rows.length, ROW_LIMIT)}</span>
+      {view.dropped > 0 && <span>{words.dropped(view.dropped)}</span>}
+      {view.paused && <span className="warn">{words.paused(view.held.length)}</span>}
+      {view.wasReset && <span className="warn">{words.reset}</span>}
+    </div>
+  );
+}
+
+function Stopped({ problem }: { problem: DureError }): ReactNode {
+  const text = useText();
+  return (
+    <p className="problem" role="alert">
+      <strong>{text.events.stopped}.</strong> <ErrorWords error={problem} />
+    </p>
   );
 }
 

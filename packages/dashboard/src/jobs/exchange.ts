@@ -50,7 +50,7 @@ export function nameIn(
 export interface Spent {
   readonly tokens: number;
   readonly microUsd: number;
-  /** Some turn's model has a price that nobody knows. */
+  /** Some turn's model has an unknown price. */
   readonly isAtLeast: boolean;
 }
 

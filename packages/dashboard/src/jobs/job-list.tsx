@@ -1,12 +1,13 @@
 import { Button, NativeSelect, TextInput } from "@mantine/core";
 import { IconArrowsExchange, IconSearch, IconX } from "@tabler/icons-react";
 import { Link } from "@tanstack/react-router";
-import { DureError, JOB_STATUSES, type Job } from "dure/client";
+import { JOB_STATUSES, type Job } from "dure/client";
 import { useEffect, useState, type ReactNode } from "react";
 import { useLanguage, useText } from "../language.tsx";
 import { lettersOf } from "../rooms/mention.ts";
 import { useAgents } from "../rooms/use-rooms.ts";
 import { momentOf, whenOf } from "../when.ts";
+import { Problem } from "../problem.tsx";
 import { Prose } from "../prose.tsx";
 import { excerptOf } from "./exchange.ts";
 import { useJobFilters } from "./job-filters.ts";
@@ -18,7 +19,6 @@ export function JobList({ picked }: { picked: string | undefined }): ReactNode {
   const { filters, set } = useJobFilters();
   const { status, agent, root } = filters;
   const [search, setSearch] = useState(filters.q ?? "");
-  const agents = useAgents();
   const jobs = useJobList({ status, agent, root });
 
   const all = jobs.data?.pages.flatMap(({ items }) => items) ?? [];
@@ -26,47 +26,14 @@ export function JobList({ picked }: { picked: string | undefined }): ReactNode {
   const shown = all.filter((job) => lettersOf(wordsOf(job)).includes(wanted));
   useSearchOn(jobs, wanted !== "" && shown.length < FOUND_LEAST);
   const Title = picked === undefined ? "h1" : "h2"; // a picked job has the page's first heading
-  const isFiltered =
-    status !== undefined || agent !== undefined || root !== undefined || wanted !== "";
+  const isFiltered = [status, agent, root].some((one) => one !== undefined) || wanted !== "";
   return (
     <section className="jobs-list-side" aria-label={text.jobs.pageTitle}>
       <header>
         <Title>{text.jobs.pageTitle}</Title>
         <p className="soft">{text.jobs.lead}</p>
       </header>
-      <div className="jobs-filters" role="search">
-        <TextInput
-          value={search}
-          onChange={({ currentTarget }) => (
-            setSearch(currentTarget.value),
-            set({ q: currentTarget.value })
-          )}
-          placeholder={text.jobs.search}
-          aria-label={text.jobs.search}
-          leftSection={<IconSearch size={15} />}
-        />
-        <NativeSelect
-          aria-label={text.jobs.status}
-          value={status ?? ""}
-          onChange={(event) => set({ status: event.currentTarget.value })}
-          data={[
-            { value: "", label: text.jobs.allStatuses },
-            ...JOB_STATUSES.map((one) => ({ value: one, label: text.jobs.statuses[one] })),
-          ]}
-        />
-        <NativeSelect
-          aria-label={text.jobs.agent}
-          value={agent ?? ""}
-          onChange={(event) => set({ agent: event.currentTarget.value })}
-          data={[
-            { value: "", label: text.jobs.allAgents },
-            ...(agents.data ?? []).map(({ id, displayName }) => ({
-              value: id,
-              label: displayName,
-            })),
-          ]}
-        />
-      </div>
+      <Filters search={search} onSearch={setSearch} />
       {root !== undefined && (
         <Button
           size="compact-sm"
@@ -81,13 +48,7 @@ export function JobList({ picked }: { picked: string | undefined }): ReactNode {
       )}
       {jobs.error !== null && <Problem error={jobs.error} onRetry={() => void jobs.refetch()} />}
       {jobs.isSuccess && shown.length === 0 && !jobs.hasNextPage && (
-        <div className="jobs-empty">
-          <IconArrowsExchange size={30} stroke={1.4} aria-hidden />
-          <p>{isFiltered ? text.jobs.noMatch : text.jobs.empty}</p>
-          <p className="soft small">
-            <Prose text={isFiltered ? text.jobs.noMatchHint : text.jobs.emptyHint} />
-          </p>
-        </div>
+        <Empty isFiltered={isFiltered} />
       )}
       {shown.length > 0 && (
         <ul className="jobs-list" data-stale={jobs.isPlaceholderData || undefined}>
@@ -108,6 +69,64 @@ export function JobList({ picked }: { picked: string | undefined }): ReactNode {
         </Button>
       )}
     </section>
+  );
+}
+
+function Filters({
+  search,
+  onSearch,
+}: {
+  search: string;
+  onSearch: (search: string) => void;
+}): ReactNode {
+  const words = useText().jobs;
+  const { filters, set } = useJobFilters();
+  const agents = useAgents().data ?? [];
+  const write = (q: string): void => {
+    onSearch(q);
+    set({ q });
+  };
+  return (
+    <div className="jobs-filters" role="search">
+      <TextInput
+        value={search}
+        onChange={({ currentTarget }) => write(currentTarget.value)}
+        placeholder={words.search}
+        aria-label={words.search}
+        leftSection={<IconSearch size={15} />}
+      />
+      <NativeSelect
+        aria-label={words.status}
+        value={filters.status ?? ""}
+        onChange={(event) => set({ status: event.currentTarget.value })}
+        data={[
+          { value: "", label: words.allStatuses },
+          ...JOB_STATUSES.map((one) => ({ value: one, label: words.statuses[one] })),
+        ]}
+      />
+      <NativeSelect
+        aria-label={words.agent}
+        value={filters.agent ?? ""}
+        onChange={(event) => set({ agent: event.currentTarget.value })}
+        data={[
+          { value: "", label: words.allAgents },
+          ...agents.map(({ id, displayName }) => ({ value: id, label: displayName })),
+        ]}
+      />
+    </div>
+  );
+}
+
+function Empty({ isFiltered }: { isFiltered: boolean }): ReactNode {
+  const words = useText().jobs;
+  return (
+    <div className="jobs-empty">
+      <IconArrowsExchange size={30} stroke={1.4} aria-hidden />
+      <p>{isFiltered ? words.noMatch : words.empty}</p>
+      <p className="soft small">
+        <Prose text={isFiltered ? words.noMatchHint : words.emptyHint} />
+      </p>
+    </div>
   );
 }
 
@@ -163,32 +182,6 @@ function JobRow({ job, isPicked }: { job: Job; isPicked: boolean }): ReactNode {
         </span>
       </Link>
     </li>
-  );
-}
-
-export function Problem({
-  error,
-  onRetry,
-}: {
-  error: Error;
-  onRetry?: (() => void) | undefined;
-}): ReactNode {
-  const text = useText();
-  return (
-    <div className="problem" role="alert">
-      <p>
-        {[error.message, error instanceof DureError ? error.hint : undefined]
-          .filter(Boolean)
-          .join(" ")}
-      </p>
-      {onRetry !== undefined && (
-        <div className="problem-actions">
-          <Button size="compact-sm" variant="default" onClick={onRetry}>
-            {text.connection.retry}
-          </Button>
-        </div>
-      )}
-    </div>
   );
 }
 

@@ -13,11 +13,12 @@ import { Link, useNavigate } from "@tanstack/react-router";
 import { DureError, type Job, type JobDetail } from "dure/client";
 import { useEffect, type ReactNode } from "react";
 import { useParts } from "../app-parts.tsx";
+import { ServerWords } from "../coded.tsx";
 import { useLanguage, useText } from "../language.tsx";
 import { momentOf, spanOf, whenOf } from "../when.ts";
 import { excerptOf, isOver, spentOf } from "./exchange.ts";
 import { useJobFilters } from "./job-filters.ts";
-import { Problem } from "./job-list.tsx";
+import { ErrorWords, Problem } from "../problem.tsx";
 import { SpeakInto } from "./speak-into.tsx";
 import { StatusBadge } from "./status-badge.tsx";
 import { Transcript } from "./transcript.tsx";
@@ -38,14 +39,14 @@ export function JobView({ id }: { id: string }): ReactNode {
   return (
     <div className="center-page">
       <h1>{isGone ? text.jobs.gone : text.jobs.loadFailed}</h1>
-      <p className="soft">{isGone ? text.jobs.goneHint : job.error.message}</p>
+      <p className="soft">{isGone ? text.jobs.goneHint : <ErrorWords error={job.error} />}</p>
       {isGone ? (
         <Button component={Link} to="/jobs" variant="default">
           {text.jobs.toList}
         </Button>
       ) : (
         <Button variant="default" onClick={() => void job.refetch()}>
-          {text.connection.retry}
+          {text.common.retry}
         </Button>
       )}
     </div>
@@ -111,7 +112,7 @@ function Outcome({ job }: { job: JobDetail }): ReactNode {
       </p>
       {error !== null && (
         <p className="small">
-          {error.message} <code>{error.code}</code>
+          <ServerWords>{error.message}</ServerWords> <code>{error.code}</code>
         </p>
       )}
     </div>

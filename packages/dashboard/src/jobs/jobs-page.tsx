@@ -49,7 +49,7 @@ function Detail({ id }: { id: string | undefined }): ReactNode {
 const NEAR_END = 80;
 
 /**
- * Whoever reads the newest keeps it in sight while the exchange goes on; for everybody else all
+ * A reader of the newest keeps it in sight while the exchange goes on; for other readers all
  * stays where it is.
  */
 function useStayAtEnd(ref: RefObject<HTMLDivElement | null>): void {

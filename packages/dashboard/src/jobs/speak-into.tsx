@@ -7,7 +7,7 @@ import { useParts } from "../app-parts.tsx";
 import { fitHeight, isComposing } from "../chat/composer.tsx";
 import { useText } from "../language.tsx";
 import { useSpeaker } from "../rooms/use-rooms.ts";
-import { Problem } from "./job-list.tsx";
+import { Problem } from "../problem.tsx";
 import { JOB_KEYS } from "./use-jobs.ts";
 
 /** Where a person speaks into a running exchange. What could not be sent stays in the field. */

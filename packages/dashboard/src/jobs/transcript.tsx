@@ -153,7 +153,7 @@ function Now({ job }: { job: JobDetail }): ReactNode {
 }
 
 /**
- * Milliseconds since then, by the second; whoever comes late sees how long it has taken already.
+ * Milliseconds since then, by the second; a reader who comes late sees how long it has taken already.
  * @param from by the server's clock.
  */
 function useElapsed(from: number): number {

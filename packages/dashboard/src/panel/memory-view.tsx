@@ -3,6 +3,7 @@ import { DureError } from "dure/client";
 import type { ReactNode } from "react";
 import { useParts } from "../app-parts.tsx";
 import { useText } from "../language.tsx";
+import { ErrorWords } from "../problem.tsx";
 import { Prose } from "../prose.tsx";
 
 /** What the service remembers; the server shows it in dev mode only. */
@@ -35,28 +36,43 @@ export function MemoryView({
     );
   }
   if (debug.error instanceof DureError && debug.error.class !== "not-found") {
-    return <p className="panel-empty">{debug.error.message}</p>;
+    return (
+      <p className="panel-empty">
+        <ErrorWords error={debug.error} />
+      </p>
+    );
   }
   const { summaryText = "", rawHistory = [] } = debug.data?.memory ?? {};
+  return <Memory summary={summaryText} history={rawHistory} />;
+}
+
+function Memory({
+  summary,
+  history,
+}: {
+  summary: string;
+  history: readonly { readonly role: string; readonly content: string }[];
+}): ReactNode {
+  const text = useText();
   return (
     <div className="panel-sections">
       <section>
         <h2 className="panel-title">{text.panel.summary}</h2>
-        <p className={summaryText === "" ? "soft" : "memory-summary"}>
-          {summaryText === "" ? text.panel.noSummary : summaryText}
+        <p className={summary === "" ? "soft" : "memory-summary"}>
+          {summary === "" ? text.panel.noSummary : summary}
         </p>
       </section>
       <section>
         <h2 className="panel-title">
           {text.panel.history}{" "}
-          {rawHistory.length > 0 && <span className="queue-count">({rawHistory.length})</span>}
+          {history.length > 0 && <span className="queue-count">({history.length})</span>}
         </h2>
-        {rawHistory.length === 0 && <p className="soft">{text.panel.noMemory}</p>}
+        {history.length === 0 && <p className="soft">{text.panel.noMemory}</p>}
         <ol className="memory">
-          {rawHistory.map((entry, index) => (
+          {history.map((entry, index) => (
             <li key={index}>
               <span className="memory-role">
-                {entry.role === "user" ? text.chat.you : text.chat.assistant}
+                {entry.role === "user" ? text.common.you : text.chat.assistant}
               </span>
               <span>{entry.content}</span>
             </li>

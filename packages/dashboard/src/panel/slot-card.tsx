@@ -19,27 +19,16 @@ export function SlotCard(props: {
   disabled: boolean;
   onSend: (words: string, slots: JsonObject) => void;
 }): ReactNode {
-  const { text, language } = useLanguage();
+  const { text } = useLanguage();
   const fields = slotFields(props.slots, props.state, props.card);
   const unclear = unclearOf(props.state);
-  const [edited, setEdited] = useState<Record<string, string>>({});
+  const [edited, setEdited] = useState<Edited>({});
   const [editing, setEditing] = useState(false);
-  const changes = slotChanges(fields, edited);
-  const changed = Object.keys(changes).length > 0;
-  const submit = (event: FormEvent): void => {
-    event.preventDefault();
-    if (!changed) return;
-    const words = fields
-      .filter(({ slot }) => slot.name in changes)
-      .map(
-        ({ slot }) =>
-          `${slot.label} ${shownFact(slot.name, changes[slot.name], language, slot) || text.panel.slotEmpty}`,
-      )
-      .join(", ");
-    props.onSend(text.chat.slotsMessage(words), changes);
+  const send = (words: string, changes: JsonObject): void => {
+    props.onSend(words, changes);
     setEditing(false);
   };
-  const reset = (): void => {
+  const leave = (): void => {
     setEdited({});
     setEditing(false);
   };
@@ -59,51 +48,102 @@ export function SlotCard(props: {
         )}
       </div>
       {editing ? (
-        <form className="slot-form" onSubmit={submit}>
-          {fields.map(({ slot, value, error }) => (
-            <TextInput
-              key={slot.name}
-              size="sm"
-              label={slot.label}
-              withAsterisk={slot.required}
-              type={slot.type === "date" ? "date" : "text"}
-              inputMode={isNumeric(slot.type) ? "numeric" : undefined}
-              value={edited[slot.name] ?? value}
-              error={error}
-              onChange={(event) => setEdited({ ...edited, [slot.name]: event.currentTarget.value })}
-            />
-          ))}
-          <div className="slot-actions">
-            <Button type="submit" size="compact-sm" disabled={!changed || props.disabled}>
-              {text.panel.slotsSend}
-            </Button>
-            <Button size="compact-sm" variant="subtle" color="gray" onClick={reset}>
-              {text.panel.slotsReset}
-            </Button>
-          </div>
-        </form>
+        <SlotForm
+          fields={fields}
+          edited={edited}
+          onEdit={setEdited}
+          disabled={props.disabled}
+          onSend={send}
+          onLeave={leave}
+        />
       ) : (
-        <dl className="slots">
-          {fields.map(({ slot, value, error }) => (
-            <div key={slot.name} data-missing={(slot.required && value === "") || undefined}>
-              <dt>{slot.label}</dt>
-              <dd>
-                {value === "" ? (
-                  <span className="soft">
-                    {slot.required
-                      ? `${text.panel.slotEmpty} · ${text.panel.required}`
-                      : text.panel.slotEmpty}
-                  </span>
-                ) : (
-                  shownFact(slot.name, value, language, slot)
-                )}
-                {error !== undefined && <span className="error-note">{error}</span>}
-              </dd>
-            </div>
-          ))}
-        </dl>
+        <Slots fields={fields} />
       )}
       {unclear !== undefined && !editing && <p className="slot-unclear">{text.panel.unclear}</p>}
     </section>
+  );
+}
+
+/** What a person has written, by slot. */
+type Edited = Readonly<Record<string, string>>;
+type SlotFields = ReturnType<typeof slotFields>;
+
+function SlotForm({
+  fields,
+  edited,
+  onEdit,
+  disabled,
+  onSend,
+  onLeave,
+}: {
+  fields: SlotFields;
+  edited: Edited;
+  onEdit: (edited: Edited) => void;
+  disabled: boolean;
+  onSend: (words: string, changes: JsonObject) => void;
+  onLeave: () => void;
+}): ReactNode {
+  const { text, language } = useLanguage();
+  const changes = slotChanges(fields, edited);
+  const changed = Object.keys(changes).length > 0;
+  const valueOf = (slot: SlotInfo): string =>
+    shownFact(slot.name, changes[slot.name], language, slot) || text.panel.slotEmpty;
+  const submit = (event: FormEvent): void => {
+    event.preventDefault();
+    if (!changed) return;
+    const words = fields
+      .filter(({ slot }) => slot.name in changes)
+      .map(({ slot }) => `${slot.label} ${valueOf(slot)}`)
+      .join(", ");
+    onSend(text.chat.slotsMessage(words), changes);
+  };
+  return (
+    <form className="slot-form" onSubmit={submit}>
+      {fields.map(({ slot, value, error }) => (
+        <TextInput
+          key={slot.name}
+          size="sm"
+          label={slot.label}
+          withAsterisk={slot.required}
+          type={slot.type === "date" ? "date" : "text"}
+          inputMode={isNumeric(slot.type) ? "numeric" : undefined}
+          value={edited[slot.name] ?? value}
+          error={error}
+          onChange={(event) => onEdit({ ...edited, [slot.name]: event.currentTarget.value })}
+        />
+      ))}
+      <div className="slot-actions">
+        <Button type="submit" size="compact-sm" disabled={!changed || disabled}>
+          {text.panel.slotsSend}
+        </Button>
+        <Button size="compact-sm" variant="subtle" color="gray" onClick={onLeave}>
+          {text.panel.slotsReset}
+        </Button>
+      </div>
+    </form>
+  );
+}
+
+function Slots({ fields }: { fields: SlotFields }): ReactNode {
+  const { text, language } = useLanguage();
+  const { slotEmpty, required } = text.panel;
+  return (
+    <dl className="slots">
+      {fields.map(({ slot, value, error }) => (
+        <div key={slot.name} data-missing={(slot.required && value === "") || undefined}>
+          <dt>{slot.label}</dt>
+          <dd>
+            {value === "" ? (
+              <span className="soft">
+                {slot.required ? `${slotEmpty} · ${required}` : slotEmpty}
+              </span>
+            ) : (
+              shownFact(slot.name, value, language, slot)
+            )}
+            {error !== undefined && <span className="error-note">{error}</span>}
+          </dd>
+        </div>
+      ))}
+    </dl>
   );
 }

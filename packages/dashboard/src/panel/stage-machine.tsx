@@ -21,22 +21,7 @@ export function StageMachineView({
       role="img"
       aria-label={text.panel.stageNow(current, [...open].join(", "))}
     >
-      <defs>
-        {["rest", "open"].map((kind) => (
-          <marker
-            key={kind}
-            id={`stage-arrow-${kind}`}
-            viewBox="0 0 8 8"
-            refX="4"
-            refY="4"
-            markerWidth="7"
-            markerHeight="7"
-            orient="auto-start-reverse"
-          >
-            <path d="M1 1 L7 4 L1 7 z" className="stage-head" data-kind={kind} />
-          </marker>
-        ))}
-      </defs>
+      <ArrowHeads />
       {arrows.map((arrow) => {
         const kind = arrow.from === current ? "open" : "rest";
         return (
@@ -51,30 +36,60 @@ export function StageMachineView({
         );
       })}
       {boxes.map((box) => (
-        <g
+        <StageBox
           key={box.stage}
-          className="stage-box"
-          data-current={box.stage === current || undefined}
-          data-open={open.has(box.stage) || undefined}
-          data-terminal={box.terminal || undefined}
-        >
-          <rect
-            x={box.x}
-            y={box.y}
-            width={box.width}
-            height={box.height}
-            rx={box.terminal ? box.height / 2 : 8}
-          />
-          <text
-            x={box.x + box.width / 2}
-            y={box.y + box.height / 2}
-            dominantBaseline="central"
-            textAnchor="middle"
-          >
-            {box.stage}
-          </text>
-        </g>
+          box={box}
+          isCurrent={box.stage === current}
+          isOpen={open.has(box.stage)}
+        />
       ))}
     </svg>
+  );
+}
+
+function ArrowHeads(): ReactNode {
+  return (
+    <defs>
+      {["rest", "open"].map((kind) => (
+        <marker
+          key={kind}
+          id={`stage-arrow-${kind}`}
+          viewBox="0 0 8 8"
+          refX="4"
+          refY="4"
+          markerWidth="7"
+          markerHeight="7"
+          orient="auto-start-reverse"
+        >
+          <path d="M1 1 L7 4 L1 7 z" className="stage-head" data-kind={kind} />
+        </marker>
+      ))}
+    </defs>
+  );
+}
+
+function StageBox({
+  box,
+  isCurrent,
+  isOpen,
+}: {
+  box: ReturnType<typeof layoutStages>["boxes"][number];
+  isCurrent: boolean;
+  /** Can be reached from the current one. */
+  isOpen: boolean;
+}): ReactNode {
+  const { stage, x, y, width, height, terminal } = box;
+  return (
+    <g
+      className="stage-box"
+      data-current={isCurrent || undefined}
+      data-open={isOpen || undefined}
+      data-terminal={terminal || undefined}
+    >
+      <rect x={x} y={y} width={width} height={height} rx={terminal ? height / 2 : 8} />
+      <text x={x + width / 2} y={y + height / 2} dominantBaseline="central" textAnchor="middle">
+        {stage}
+      </text>
+    </g>
   );
 }

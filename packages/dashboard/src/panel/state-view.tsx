@@ -1,4 +1,4 @@
-import type { JsonObject, ServiceInfo } from "dure/client";
+import type { JsonObject, ServiceInfo, SlotInfo } from "dure/client";
 import { useMemo, type ReactNode } from "react";
 import type { ConversationView } from "../chat/conversation.ts";
 import { ReceiptCard } from "../chat/receipt-card.tsx";
@@ -14,62 +14,104 @@ export function StateView(props: {
   service: ServiceInfo | undefined;
   onSlots: (words: string, slots: JsonObject) => void;
 }): ReactNode {
-  const text = useText();
   const { view, service } = props;
   const { state, entries } = view;
-  const stage = typeof state["stage"] === "string" ? state["stage"] : undefined;
-  const liveStage = view.turn?.view.runs.findLast((run) => run.stage !== undefined)?.stage ?? stage;
   const answer = entries.findLast((entry) => entry.done !== undefined);
-  const progress = (view.turn?.view ?? view.seen.get(answer?.turnId ?? ""))?.progress ?? [];
-  const batch = batchOf(state, progress);
-  const receipts = useMemo(() => receiptsByEntry(entries), [entries]);
-  const ended = stage !== undefined && service?.stages?.terminal.includes(stage) === true;
+  const batch = batchOf(state, progressOf(view, answer?.turnId));
+  const slots = service?.slots ?? [];
   return (
     <div className="panel-sections">
-      {service?.stages !== undefined && (
-        <section>
-          <h2 className="panel-title">{text.panel.stages}</h2>
-          <StageMachineView
-            machine={service.stages}
-            current={liveStage ?? service.stages.initial}
-          />
-        </section>
-      )}
-      {service?.slots !== undefined && service.slots.length > 0 && (
+      <Stages view={view} service={service} />
+      {slots.length > 0 && (
         <SlotCard
           key={JSON.stringify([state["slots"] ?? null, state["index"] ?? null])}
-          slots={service.slots}
+          slots={slots}
           state={state}
           card={answer?.done?.slotsCard}
-          editable={!ended}
+          editable={!hasEnded(state, service)}
           disabled={view.turn !== undefined}
           onSend={props.onSlots}
         />
       )}
       {batch !== undefined && <Queue batch={batch} service={service} />}
-      {receipts.size > 0 && (
-        <section>
-          <h2 className="panel-title">{text.panel.receipts}</h2>
-          <ul className="receipts">
-            {entries.toReversed().flatMap(({ key, at }) =>
-              (receipts.get(key) ?? []).toReversed().map((receipt, index) => (
-                <li key={`${key}:${index}`}>
-                  <ReceiptCard receipt={receipt} at={at} slots={service?.slots ?? []} />
-                </li>
-              )),
-            )}
-          </ul>
-        </section>
-      )}
-      {Object.keys(state).length === 0 ? (
-        <p className="panel-empty">{text.panel.noState}</p>
-      ) : (
-        <details className="raw">
-          <summary>{text.panel.raw}</summary>
-          <pre tabIndex={0}>{JSON.stringify(state, null, 2)}</pre>
-        </details>
-      )}
+      <Receipts entries={entries} slots={slots} />
+      <RawState state={state} />
     </div>
+  );
+}
+
+/** Of the turn that runs, else of the one that was answered last. */
+function progressOf(view: ConversationView, answered: string | undefined): TurnProgress {
+  const turn = view.turn?.view ?? view.seen.get(answered ?? "");
+  return turn?.progress ?? [];
+}
+
+type TurnProgress = Parameters<typeof batchOf>[1];
+
+function hasEnded(state: JsonObject, service: ServiceInfo | undefined): boolean {
+  const stage = stageOf(state);
+  return stage !== undefined && service?.stages?.terminal.includes(stage) === true;
+}
+
+function stageOf(state: JsonObject): string | undefined {
+  return typeof state["stage"] === "string" ? state["stage"] : undefined;
+}
+
+/** The stages of the service; where an agent tells its own now, that one is marked. */
+function Stages({
+  view,
+  service,
+}: {
+  view: ConversationView;
+  service: ServiceInfo | undefined;
+}): ReactNode {
+  const text = useText();
+  const machine = service?.stages;
+  if (machine === undefined) return null;
+  const told = view.turn?.view.runs.findLast((run) => run.stage !== undefined)?.stage;
+  const current = told ?? stageOf(view.state) ?? machine.initial;
+  return (
+    <section>
+      <h2 className="panel-title">{text.panel.stages}</h2>
+      <StageMachineView machine={machine} current={current} />
+    </section>
+  );
+}
+
+function Receipts({
+  entries,
+  slots,
+}: {
+  entries: ConversationView["entries"];
+  slots: readonly SlotInfo[];
+}): ReactNode {
+  const text = useText();
+  const receipts = useMemo(() => receiptsByEntry(entries), [entries]);
+  if (receipts.size === 0) return null;
+  return (
+    <section>
+      <h2 className="panel-title">{text.panel.receipts}</h2>
+      <ul className="receipts">
+        {entries.toReversed().flatMap(({ key, at }) =>
+          (receipts.get(key) ?? []).toReversed().map((receipt, index) => (
+            <li key={`${key}:${index}`}>
+              <ReceiptCard receipt={receipt} at={at} slots={slots} />
+            </li>
+          )),
+        )}
+      </ul>
+    </section>
+  );
+}
+
+function RawState({ state }: { state: JsonObject }): ReactNode {
+  const text = useText();
+  if (Object.keys(state).length === 0) return <p className="panel-empty">{text.panel.noState}</p>;
+  return (
+    <details className="raw">
+      <summary>{text.panel.raw}</summary>
+      <pre tabIndex={0}>{JSON.stringify(state, null, 2)}</pre>
+    </details>
   );
 }
 

@@ -1,5 +1,6 @@
 import type { Because } from "dure/client";
 import type { ReactNode } from "react";
+import { ServerWords } from "../coded.tsx";
 import { useText } from "../language.tsx";
 
 /**
@@ -15,7 +16,9 @@ export function BecauseWords({
   if (known === undefined) {
     return (
       <>
-        <span>{message}</span> {hint !== undefined && <span className="soft">{hint}</span>}{" "}
+        <ServerWords>
+          {message} {hint}
+        </ServerWords>{" "}
         <code>{code}</code>
       </>
     );
@@ -33,5 +36,5 @@ export function BecauseWords({
 
 /** In one line: the words for the code, else what was written down. */
 export function BecauseLine({ because: { code, message } }: { because: Because }): ReactNode {
-  return useText().plans.becauses[code]?.says ?? message;
+  return useText().plans.becauses[code]?.says ?? <ServerWords>{message}</ServerWords>;
 }

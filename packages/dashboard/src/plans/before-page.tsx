@@ -19,11 +19,14 @@ import {
   type PlanFile,
   type PlanSource,
   type PlanView,
+  type RunMode,
 } from "dure/client";
 import { useEffect, useId, useState, type FormEvent, type ReactNode } from "react";
 import { useParts } from "../app-parts.tsx";
-import { Problem } from "../jobs/job-list.tsx";
-import { useLanguage, useText } from "../language.tsx";
+import { Problem } from "../problem.tsx";
+import { CodedText } from "../coded.tsx";
+import { wordsOf } from "../coded-words.ts";
+import { useText } from "../language.tsx";
 import "@mantine/core/styles/Checkbox.css";
 import "../panel/panel.css";
 import "./plans.css";
@@ -209,34 +212,7 @@ function Shown({
   choice: StartChoice;
   isStale: boolean;
 }): ReactNode {
-  const text = useText();
-  const words = text.plans.before;
-  const rows: readonly (readonly [string, ReactNode])[] = [
-    ...(choice.repository === undefined
-      ? []
-      : [[words.repository, <code key="repository">{choice.repository}</code>] as const]),
-    [words.base, <code key="base">{`${view.base} · ${view.baseCommit.slice(0, 10)}`}</code>],
-    [words.ports, text.plans.ports(view.ports.length)],
-    [words.maxParallel, words.maxParallelOf(view.maxParallel)],
-    [words.isolation, text.plans.run.isolations[view.isolationWanted]],
-    ...(view.network ?? []).map(
-      ({ of, policy, hosts }) =>
-        [
-          words.networkOf(of),
-          hosts.length === 0
-            ? words.policies[policy]
-            : `${words.policies[policy]}: ${hosts.join(", ")}`,
-        ] as const,
-    ),
-    [
-      words.integration,
-      view.integration === undefined ? (
-        words.none
-      ) : (
-        <code key="integration">{view.integration}</code>
-      ),
-    ],
-  ];
+  const words = useText().plans.before;
   return (
     <div className="before" data-stale={isStale || undefined}>
       {view.isolationWanted === "audit" && (
@@ -245,14 +221,7 @@ function Shown({
           <span>{words.audit}</span>
         </p>
       )}
-      <dl className="run-facts">
-        {rows.map(([label, value]) => (
-          <div key={label}>
-            <dt>{label}</dt>
-            <dd>{value}</dd>
-          </div>
-        ))}
-      </dl>
+      <PlanFacts view={view} choice={choice} />
       <Start
         key={JSON.stringify([source, choice])}
         source={source}
@@ -262,19 +231,62 @@ function Shown({
       <Levels view={view} />
       <Mode view={view} />
       <Unowned view={view} />
-      {view.warnings.length > 0 && (
-        <section>
-          <h2>{words.warnings}</h2>
-          <ul className="plan-warnings">
-            {view.warnings.map(({ code, message }) => (
-              <li key={code}>
-                <IconAlertTriangle size={15} aria-hidden /> <span>{message}</span>
-              </li>
-            ))}
-          </ul>
-        </section>
-      )}
+      {view.warnings.length > 0 && <Warnings warnings={view.warnings} />}
     </div>
+  );
+}
+
+function PlanFacts({ view, choice }: { view: PlanView; choice: StartChoice }): ReactNode {
+  const text = useText();
+  const words = text.plans.before;
+  const repository: readonly (readonly [string, ReactNode])[] =
+    choice.repository === undefined
+      ? []
+      : [[words.repository, <code key="repository">{choice.repository}</code>]];
+  const networks = (view.network ?? []).map(({ of, policy, hosts }) => {
+    const allowed = words.policies[policy];
+    const named = hosts.length === 0 ? allowed : `${allowed}: ${hosts.join(", ")}`;
+    return [words.networkOf(of), named] as const;
+  });
+  const integration =
+    view.integration === undefined ? words.none : <code key="integration">{view.integration}</code>;
+  const rows: readonly (readonly [string, ReactNode])[] = [
+    ...repository,
+    [words.base, <code key="base">{`${view.base} · ${view.baseCommit.slice(0, 10)}`}</code>],
+    [words.ports, text.plans.ports(view.ports.length)],
+    [words.maxParallel, words.maxParallelOf(view.maxParallel)],
+    [words.isolation, text.plans.run.isolations[view.isolationWanted]],
+    ...networks,
+    [words.integration, integration],
+  ];
+  return (
+    <dl className="run-facts">
+      {rows.map(([label, value]) => (
+        <div key={label}>
+          <dt>{label}</dt>
+          <dd>{value}</dd>
+        </div>
+      ))}
+    </dl>
+  );
+}
+
+function Warnings({ warnings }: Pick<PlanView, "warnings">): ReactNode {
+  const words = useText().plans.before;
+  return (
+    <section>
+      <h2>{words.warnings}</h2>
+      <ul className="plan-warnings">
+        {warnings.map((warning, index) => (
+          <li key={index}>
+            <IconAlertTriangle size={15} aria-hidden />{" "}
+            <span>
+              <CodedText words={words.warningWords} coded={warning} sentence={warning.message} />
+            </span>
+          </li>
+        ))}
+      </ul>
+    </section>
   );
 }
 
@@ -313,75 +325,28 @@ function Start({
 
 /** Ports level by level, the critical path marked; some of them can be chosen. */
 function Levels({ view }: { view: PlanView }): ReactNode {
-  const text = useText();
-  const words = text.plans.before;
+  const words = useText().plans.before;
   const heading = useId();
   const navigate = useNavigate();
   const { only, from, ...rest } = useSearch({ from: "/plans/start/$plan" });
   const [chosen, setChosen] = useState<ReadonlySet<string>>(new Set((only ?? from)?.split(",")));
-  const [how, setHow] = useState<"only" | "from">(from === undefined ? "only" : "from");
-  const titles = new Map(view.ports.map(({ id, title }) => [id, title]));
-  const critical = new Set(view.criticalPath);
+  const [how, setHow] = useState<How>(from === undefined ? "only" : "from");
   const choice = view.ports
     .filter(({ id }) => chosen.has(id))
     .map(({ id }) => id)
     .join(",");
-  const toggle = (id: string): void =>
-    setChosen((before) => {
-      const after = new Set(before);
-      if (!after.delete(id)) after.add(id);
-      return after;
-    });
-  const isShown =
-    choice === (only ?? from ?? "") && (choice === "" || (how === "only") === (only !== undefined));
-  const showAgain = (): void =>
-    void navigate({
-      to: ".",
-      search: { ...rest, ...(choice !== "" && { [how]: choice }) },
-      replace: true,
-    });
+  const isSameHow = choice === "" || (how === "only") === (only !== undefined);
+  const isShown = choice === (only ?? from ?? "") && isSameHow;
+  const showAgain = (): void => {
+    const search = choice === "" ? rest : { ...rest, [how]: choice };
+    void navigate({ to: ".", search, replace: true });
+  };
   return (
     <section aria-labelledby={heading}>
       <h2 id={heading}>{words.levels}</h2>
       <p className="soft small">{words.levelsLead}</p>
-      <ol className="before-levels">
-        {view.levels.map((ids, index) => (
-          <li key={index}>
-            <h3>{text.plans.run.level(index + 1)}</h3>
-            <ul>
-              {ids.map((id) => (
-                <li key={id} data-critical={critical.has(id) || undefined}>
-                  <Checkbox
-                    size="xs"
-                    checked={chosen.has(id)}
-                    onChange={() => toggle(id)}
-                    label={titles.get(id) ?? id}
-                  />
-                  {critical.has(id) && (
-                    <span className="port-critical">
-                      <IconFlag3 size={13} aria-hidden />
-                      {words.criticalPath}
-                    </span>
-                  )}
-                </li>
-              ))}
-            </ul>
-          </li>
-        ))}
-      </ol>
-      {chosen.size > 0 && (
-        <SegmentedControl
-          size="xs"
-          className="before-how"
-          aria-label={words.only}
-          value={how}
-          onChange={(next) => setHow(next === "from" ? "from" : "only")}
-          data={[
-            { value: "only", label: words.hows.only },
-            { value: "from", label: words.hows.from },
-          ]}
-        />
-      )}
+      <LevelList view={view} chosen={chosen} onToggle={(id) => setChosen(toggled(chosen, id))} />
+      {chosen.size > 0 && <HowChoice how={how} onChange={setHow} />}
       <p className="soft small before-how-hint">
         {chosen.size === 0 ? words.chooseHint : how === "only" ? words.onlyHint : words.fromHint}
       </p>
@@ -394,10 +359,75 @@ function Levels({ view }: { view: PlanView }): ReactNode {
   );
 }
 
+/** The chosen ports and what they need, or they and what needs them. */
+type How = "only" | "from";
+
+function toggled(chosen: ReadonlySet<string>, id: string): ReadonlySet<string> {
+  const after = new Set(chosen);
+  if (!after.delete(id)) after.add(id);
+  return after;
+}
+
+function LevelList({
+  view,
+  chosen,
+  onToggle,
+}: {
+  view: PlanView;
+  chosen: ReadonlySet<string>;
+  onToggle: (port: string) => void;
+}): ReactNode {
+  const text = useText();
+  const titles = new Map(view.ports.map(({ id, title }) => [id, title]));
+  const critical = new Set(view.criticalPath);
+  const portOf = (id: string): ReactNode => (
+    <li key={id} data-critical={critical.has(id) || undefined}>
+      <Checkbox
+        size="xs"
+        checked={chosen.has(id)}
+        onChange={() => onToggle(id)}
+        label={titles.get(id) ?? id}
+      />
+      {critical.has(id) && (
+        <span className="port-critical">
+          <IconFlag3 size={13} aria-hidden />
+          {text.plans.before.criticalPath}
+        </span>
+      )}
+    </li>
+  );
+  return (
+    <ol className="before-levels">
+      {view.levels.map((ids, index) => (
+        <li key={index}>
+          <h3>{text.plans.run.level(index + 1)}</h3>
+          <ul>{ids.map(portOf)}</ul>
+        </li>
+      ))}
+    </ol>
+  );
+}
+
+function HowChoice({ how, onChange }: { how: How; onChange: (how: How) => void }): ReactNode {
+  const words = useText().plans.before;
+  return (
+    <SegmentedControl
+      size="xs"
+      className="before-how"
+      aria-label={words.only}
+      value={how}
+      onChange={(next) => onChange(next === "from" ? "from" : "only")}
+      data={[
+        { value: "only", label: words.hows.only },
+        { value: "from", label: words.hows.from },
+      ]}
+    />
+  );
+}
+
 /** Why it is worked on like this: every condition with its value. */
 export function Mode({ view: { mode } }: { view: Pick<PlanView, "mode"> }): ReactNode {
-  const { text, language } = useLanguage();
-  const words = text.plans.before;
+  const words = useText().plans.before;
   return (
     <section>
       <h2>{words.mode}</h2>
@@ -405,9 +435,7 @@ export function Mode({ view: { mode } }: { view: Pick<PlanView, "mode"> }): Reac
         <strong>{words.modes[mode.mode] ?? mode.mode}</strong>
       </p>
       <p className="soft small">
-        {language === "en"
-          ? mode.because
-          : words.modeHints[mode.oneContext === true ? "one-context" : mode.mode]}
+        {words.modeHints[mode.oneContext === true ? "one-context" : mode.mode]}
       </p>
       <div className="table-room" tabIndex={0} role="group" aria-label={words.mode}>
         <table className="mode-table">
@@ -421,10 +449,9 @@ export function Mode({ view: { mode } }: { view: Pick<PlanView, "mode"> }): Reac
             </tr>
           </thead>
           <tbody>
-            {mode.conditions.map(({ name, value, holds }) => (
-              <tr key={name} data-holds={holds || undefined}>
-                <th scope="row">{words.conditions[name] ?? name}</th>
-                <td>{words.values[value] ?? value}</td>
+            {mode.conditions.map(({ holds, ...condition }) => (
+              <tr key={condition.name} data-holds={holds || undefined}>
+                <Condition {...condition} />
                 <td>
                   {holds ? <IconCheck size={14} aria-hidden /> : <IconX size={14} aria-hidden />}{" "}
                   {holds ? words.holds : words.fails}
@@ -435,6 +462,25 @@ export function Mode({ view: { mode } }: { view: Pick<PlanView, "mode"> }): Reac
         </table>
       </div>
     </section>
+  );
+}
+
+/** A condition and its value; one of an earlier version of the server has no code. */
+function Condition({
+  code,
+  facts = {},
+  name,
+  value,
+}: Omit<RunMode["conditions"][number], "holds">): ReactNode {
+  const words = useText().plans.before;
+  const coded = code === undefined ? null : { code, facts };
+  return (
+    <>
+      <th scope="row">
+        <CodedText words={words.conditions} coded={coded} sentence={name} />
+      </th>
+      <td>{wordsOf(words.values, coded) ?? value}</td>
+    </>
   );
 }
 

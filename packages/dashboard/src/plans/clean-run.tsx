@@ -2,7 +2,7 @@ import { Button, Checkbox, Loader } from "@mantine/core";
 import { IconArchive } from "@tabler/icons-react";
 import type { RunCleaned, RunDetail } from "dure/client";
 import { useState, type ReactNode } from "react";
-import { Problem } from "../jobs/job-list.tsx";
+import { Problem } from "../problem.tsx";
 import { useText } from "../language.tsx";
 import "@mantine/core/styles/Checkbox.css";
 import { canForce, WhyKept } from "./cleaning.tsx";
@@ -83,23 +83,37 @@ function Question({
             {words.do}
           </Button>
         )}
-        {mayForce && (
-          <Button
-            size="compact-sm"
-            className="clean-force"
-            disabled={!isGivenUp}
-            leftSection={<IconArchive size={15} />}
-            loading={clean.isPending}
-            onClick={() => clean.mutate({ forced: [found.run] })}
-          >
-            {words.doForced}
-          </Button>
-        )}
+        {mayForce && <ForceButton run={found.run} clean={clean} isGivenUp={isGivenUp} />}
         <Button size="compact-sm" variant="default" onClick={onLeave}>
           {words.back}
         </Button>
       </div>
       {clean.error !== null && <Problem error={clean.error} />}
     </>
+  );
+}
+
+/** Cleans although something is lost, once a person has given that up. */
+function ForceButton({
+  run,
+  clean,
+  isGivenUp,
+}: {
+  run: string;
+  clean: ReturnType<typeof useClean>;
+  isGivenUp: boolean;
+}): ReactNode {
+  const words = useText().plans.clean;
+  return (
+    <Button
+      size="compact-sm"
+      className="clean-force"
+      disabled={!isGivenUp}
+      leftSection={<IconArchive size={15} />}
+      loading={clean.isPending}
+      onClick={() => clean.mutate({ forced: [run] })}
+    >
+      {words.doForced}
+    </Button>
   );
 }

@@ -3,7 +3,7 @@ import { IconArchive } from "@tabler/icons-react";
 import { Link } from "@tanstack/react-router";
 import type { RunCleaned } from "dure/client";
 import { useState, type FormEvent, type ReactNode } from "react";
-import { Problem } from "../jobs/job-list.tsx";
+import { Problem } from "../problem.tsx";
 import { useText } from "../language.tsx";
 import "@mantine/core/styles/Checkbox.css";
 import { canForce, WhyKept } from "./cleaning.tsx";
@@ -61,7 +61,6 @@ export function CleanRuns({ onLeave }: { onLeave: () => void }): ReactNode {
 function Old({ days }: { days: number }): ReactNode {
   const words = useText().plans.clean;
   const look = useCleanable({ olderThanMs: days * DAY_MS });
-  const [givenUp, setGivenUp] = useState<ReadonlySet<string>>(new Set());
   const clean = useClean();
   if (look.error !== null) {
     return <Problem error={look.error} onRetry={() => void look.refetch()} />;
@@ -70,17 +69,6 @@ function Old({ days }: { days: number }): ReactNode {
     return <Loader type="dots" role="status" aria-label={words.looking} />;
   }
   if (clean.data !== undefined) return <Done items={clean.data} />;
-  const free = look.data.filter(({ outcome }) => outcome === "cleaned");
-  const kept = look.data.filter(({ outcome }) => outcome === "kept");
-  const forced = kept
-    .filter(({ run, because }) => givenUp.has(run) && canForce(because))
-    .map(({ run }) => run);
-  const toggle = (run: string): void =>
-    setGivenUp((before) => {
-      const after = new Set(before);
-      if (!after.delete(run)) after.add(run);
-      return after;
-    });
   if (look.data.length === 0) {
     return (
       <p className="soft small" role="status">
@@ -88,6 +76,27 @@ function Old({ days }: { days: number }): ReactNode {
       </p>
     );
   }
+  return <Chosen items={look.data} days={days} clean={clean} />;
+}
+
+/** What would be cleaned and what would be kept, and the button that does it. */
+function Chosen({
+  items,
+  days,
+  clean,
+}: {
+  items: readonly RunCleaned[];
+  days: number;
+  clean: ReturnType<typeof useClean>;
+}): ReactNode {
+  const words = useText().plans.clean;
+  const [givenUp, setGivenUp] = useState<ReadonlySet<string>>(new Set());
+  const free = items.filter(({ outcome }) => outcome === "cleaned");
+  const kept = items.filter(({ outcome }) => outcome === "kept");
+  const forced = kept
+    .filter(({ run, because }) => givenUp.has(run) && canForce(because))
+    .map(({ run }) => run);
+  const old = { olderThanMs: days * DAY_MS };
   return (
     <div className="clean-found">
       {free.length > 0 && (
@@ -102,28 +111,7 @@ function Old({ days }: { days: number }): ReactNode {
           </ul>
         </section>
       )}
-      {kept.length > 0 && (
-        <section>
-          <h4>{words.wouldStay(kept.length)}</h4>
-          <ul className="clean-list">
-            {kept.map((item) => (
-              <li key={item.run}>
-                <RunName item={item} />
-                {item.because !== undefined && <WhyKept because={item.because} />}
-                {canForce(item.because) && (
-                  <Checkbox
-                    size="xs"
-                    checked={givenUp.has(item.run)}
-                    onChange={() => toggle(item.run)}
-                    label={words.giveUp}
-                    aria-label={words.giveUpOf(item.plan, item.run)}
-                  />
-                )}
-              </li>
-            ))}
-          </ul>
-        </section>
-      )}
+      {kept.length > 0 && <KeptRuns kept={kept} givenUp={givenUp} onGiveUp={setGivenUp} />}
       {clean.error !== null && <Problem error={clean.error} />}
       <div className="run-merge-buttons">
         <Button
@@ -132,12 +120,7 @@ function Old({ days }: { days: number }): ReactNode {
           disabled={free.length + forced.length === 0}
           leftSection={<IconArchive size={15} />}
           loading={clean.isPending}
-          onClick={() =>
-            clean.mutate({
-              ...(free.length > 0 && { free: { olderThanMs: days * DAY_MS } }),
-              forced,
-            })
-          }
+          onClick={() => clean.mutate({ free: free.length > 0 ? old : undefined, forced })}
         >
           {forced.length > 0
             ? words.doManyForced(free.length + forced.length, forced.length)
@@ -145,6 +128,45 @@ function Old({ days }: { days: number }): ReactNode {
         </Button>
       </div>
     </div>
+  );
+}
+
+function KeptRuns({
+  kept,
+  givenUp,
+  onGiveUp,
+}: {
+  kept: readonly RunCleaned[];
+  givenUp: ReadonlySet<string>;
+  onGiveUp: (givenUp: ReadonlySet<string>) => void;
+}): ReactNode {
+  const words = useText().plans.clean;
+  const toggle = (run: string): void => {
+    const after = new Set(givenUp);
+    if (!after.delete(run)) after.add(run);
+    onGiveUp(after);
+  };
+  return (
+    <section>
+      <h4>{words.wouldStay(kept.length)}</h4>
+      <ul className="clean-list">
+        {kept.map((item) => (
+          <li key={item.run}>
+            <RunName item={item} />
+            {item.because !== undefined && <WhyKept because={item.because} />}
+            {canForce(item.because) && (
+              <Checkbox
+                size="xs"
+                checked={givenUp.has(item.run)}
+                onChange={() => toggle(item.run)}
+                label={words.giveUp}
+                aria-label={words.giveUpOf(item.plan, item.run)}
+              />
+            )}
+          </li>
+        ))}
+      </ul>
+    </section>
   );
 }
 

@@ -17,7 +17,7 @@ export function canForce(because: Because | undefined): boolean {
   return because !== undefined && FORCEABLE.has(because.code);
 }
 
-/** Why a run is kept, and where somebody may give it up, what is lost then. */
+/** Why a run is kept, and where a person may give it up, what is lost then. */
 export function WhyKept({ because: { code, message, hint } }: { because: Because }): ReactNode {
   const says = useText().plans.clean.why[code];
   return (

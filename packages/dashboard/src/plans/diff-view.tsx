@@ -1,7 +1,7 @@
 import { Button, Loader } from "@mantine/core";
 import { DureError, type TreeDiff } from "dure/client";
 import { useMemo, useState, type ReactNode } from "react";
-import { Problem } from "../jobs/job-list.tsx";
+import { Problem } from "../problem.tsx";
 import { useText } from "../language.tsx";
 import { filesOf, type FilePatch, type PatchLine } from "./patch.ts";
 import { useDiff } from "./use-plans.ts";

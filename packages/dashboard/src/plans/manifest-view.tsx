@@ -1,7 +1,8 @@
 import { Loader, NativeSelect } from "@mantine/core";
 import type { ContextManifest, PortDetail, PlanStep } from "dure/client";
 import { useState, type ReactNode } from "react";
-import { Problem } from "../jobs/job-list.tsx";
+import { Problem } from "../problem.tsx";
+import { ServerWords } from "../coded.tsx";
 import { useLanguage, useText } from "../language.tsx";
 import { useManifest } from "./use-plans.ts";
 
@@ -68,7 +69,9 @@ function Manifest({ manifest }: { manifest: ContextManifest }): ReactNode {
             {blocks.map((block, index) => (
               <tr key={index}>
                 <th scope="row">
-                  {words.blocks[block.name] ?? block.name}
+                  {words.blocks[block.code ?? block.name] ?? (
+                    <ServerWords>{block.name}</ServerWords>
+                  )}
                   {block.path !== undefined && (
                     <>
                       {" "}

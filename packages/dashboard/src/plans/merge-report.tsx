@@ -9,118 +9,174 @@ import { keepLooks } from "./run-filters.ts";
 
 /** What came of a run: what is in the result, what is not and why, and how the whole tree did. */
 export function MergeReport({ run, report }: { run: RunDetail; report: RunReport }): ReactNode {
-  const text = useText();
-  const words = text.plans.run;
+  const words = useText().plans.run;
   const heading = useId();
   const titles = new Map(run.ports.map(({ id, title }) => [id, title]));
   const titleOf = (id: string): string => titles.get(id) ?? id;
-  const { kept, missing, conflicts, integration, shared = [] } = report;
+  const { missing, conflicts, integration, shared = [] } = report;
+  const parts = { run, titleOf };
   return (
     <section className="run-report" aria-labelledby={heading}>
       <h2 id={heading}>{words.report}</h2>
-      {integration !== undefined && (
-        <div className="report-part">
-          <p className="report-verdict" data-tone={integration.passed ? "good" : "bad"}>
-            {integration.passed ? (
-              <IconCircleCheck size={16} aria-hidden />
-            ) : (
-              <IconCircleX size={16} aria-hidden />
-            )}
-            <span>
-              {words.integration}:{" "}
-              {integration.passed
-                ? words.integrationPassed
-                : words.integrationFailed(String(integration.exitCode ?? words.noCode))}
-            </span>
-          </p>
-          {integration.blamed !== undefined && integration.blamed.length > 0 && (
-            <p className="small">{words.blamed(integration.blamed.map(titleOf).join(", "))}</p>
-          )}
-          {integration.output !== "" && (
-            <details className="plan-details" open={!integration.passed}>
-              <summary>{words.output}</summary>
-              <pre tabIndex={0}>{integration.output}</pre>
-            </details>
-          )}
-        </div>
-      )}
-      <div className="report-part">
-        <h3>{`${words.kept} (${kept.length})`}</h3>
-        {kept.length === 0 ? (
-          <p className="soft small">{words.keptNone}</p>
-        ) : (
-          <ul className="report-kept">
-            {kept.map((id) => (
-              <li key={id}>
-                <Link
-                  to="/plans/runs/$run/ports/$port"
-                  params={{ run: run.id, port: id }}
-                  search={keepLooks}
-                >
-                  {titleOf(id)}
-                </Link>
-              </li>
-            ))}
-          </ul>
-        )}
-      </div>
-      {missing.length > 0 && (
-        <div className="report-part">
-          <h3>{`${words.missing} (${missing.length})`}</h3>
-          <ul className="report-missing">
-            {missing.map(({ port, because }) => (
-              <li key={port}>
-                <Link
-                  to="/plans/runs/$run/ports/$port"
-                  params={{ run: run.id, port }}
-                  search={keepLooks}
-                >
-                  {titleOf(port)}
-                </Link>
-                <span>
-                  <BecauseWords because={because} />
-                </span>
-              </li>
-            ))}
-          </ul>
-        </div>
-      )}
-      {shared.length > 0 && (
-        <div className="report-part">
-          <h3>{`${words.shared} (${shared.length})`}</h3>
-          <ul className="report-missing">
-            {shared.map(({ path, ports, applied }) => (
-              <li key={path}>
-                <code>{path}</code>
-                <span>
-                  {ports.map(titleOf).join(", ")} ·{" "}
-                  {applied ? words.sharedApplied : words.sharedLeft}
-                </span>
-              </li>
-            ))}
-          </ul>
-        </div>
-      )}
+      {integration !== undefined && <Integration integration={integration} titleOf={titleOf} />}
+      <Kept {...parts} kept={report.kept} />
+      {missing.length > 0 && <Missing {...parts} missing={missing} />}
+      {shared.length > 0 && <SharedFiles shared={shared} titleOf={titleOf} />}
       {report.commit !== undefined && run.cleanedAt === null && <Changes run={run.id} />}
-      {conflicts.length > 0 && (
-        <div className="report-part">
-          <h3>{`${words.conflicts} (${conflicts.length})`}</h3>
-          <ul className="report-missing">
-            {conflicts.map(({ path, ports, solvedBy }) => (
-              <li key={path}>
-                <code>{path}</code>
-                <span>
-                  {ports.map(titleOf).join(", ")} ·{" "}
-                  {solvedBy === undefined
-                    ? words.unsolved
-                    : words.solvedBy(text.plans.port.members[solvedBy] ?? solvedBy)}
-                </span>
-              </li>
-            ))}
-          </ul>
-        </div>
-      )}
+      {conflicts.length > 0 && <Conflicts conflicts={conflicts} titleOf={titleOf} />}
     </section>
+  );
+}
+
+type TitleOf = (port: string) => string;
+
+/** How the whole tree did after the merge. */
+function Integration({
+  integration: { passed, exitCode, blamed = [], output },
+  titleOf,
+}: {
+  integration: NonNullable<RunReport["integration"]>;
+  titleOf: TitleOf;
+}): ReactNode {
+  const words = useText().plans.run;
+  const Icon = passed ? IconCircleCheck : IconCircleX;
+  const verdict = passed
+    ? words.integrationPassed
+    : words.integrationFailed(String(exitCode ?? words.noCode));
+  return (
+    <div className="report-part">
+      <p className="report-verdict" data-tone={passed ? "good" : "bad"}>
+        <Icon size={16} aria-hidden />
+        <span>
+          {words.integration}: {verdict}
+        </span>
+      </p>
+      {blamed.length > 0 && <p className="small">{words.blamed(blamed.map(titleOf).join(", "))}</p>}
+      {output !== "" && (
+        <details className="plan-details" open={!passed}>
+          <summary>{words.output}</summary>
+          <pre tabIndex={0}>{output}</pre>
+        </details>
+      )}
+    </div>
+  );
+}
+
+function Kept({
+  run,
+  kept,
+  titleOf,
+}: {
+  run: RunDetail;
+  kept: RunReport["kept"];
+  titleOf: TitleOf;
+}): ReactNode {
+  const words = useText().plans.run;
+  return (
+    <div className="report-part">
+      <h3>{`${words.kept} (${kept.length})`}</h3>
+      {kept.length === 0 ? (
+        <p className="soft small">{words.keptNone}</p>
+      ) : (
+        <ul className="report-kept">
+          {kept.map((id) => (
+            <li key={id}>
+              <PortLink run={run.id} port={id} title={titleOf(id)} />
+            </li>
+          ))}
+        </ul>
+      )}
+    </div>
+  );
+}
+
+function Missing({
+  run,
+  missing,
+  titleOf,
+}: {
+  run: RunDetail;
+  missing: RunReport["missing"];
+  titleOf: TitleOf;
+}): ReactNode {
+  const words = useText().plans.run;
+  return (
+    <div className="report-part">
+      <h3>{`${words.missing} (${missing.length})`}</h3>
+      <ul className="report-missing">
+        {missing.map(({ port, because }) => (
+          <li key={port}>
+            <PortLink run={run.id} port={port} title={titleOf(port)} />
+            <span>
+              <BecauseWords because={because} />
+            </span>
+          </li>
+        ))}
+      </ul>
+    </div>
+  );
+}
+
+function SharedFiles({
+  shared,
+  titleOf,
+}: {
+  shared: NonNullable<RunReport["shared"]>;
+  titleOf: TitleOf;
+}): ReactNode {
+  const words = useText().plans.run;
+  return (
+    <div className="report-part">
+      <h3>{`${words.shared} (${shared.length})`}</h3>
+      <ul className="report-missing">
+        {shared.map(({ path, ports, applied }) => (
+          <li key={path}>
+            <code>{path}</code>
+            <span>
+              {ports.map(titleOf).join(", ")} · {applied ? words.sharedApplied : words.sharedLeft}
+            </span>
+          </li>
+        ))}
+      </ul>
+    </div>
+  );
+}
+
+function Conflicts({
+  conflicts,
+  titleOf,
+}: {
+  conflicts: RunReport["conflicts"];
+  titleOf: TitleOf;
+}): ReactNode {
+  const text = useText();
+  const words = text.plans.run;
+  const endOf = (solvedBy: string | undefined): string =>
+    solvedBy === undefined
+      ? words.unsolved
+      : words.solvedBy(text.plans.port.members[solvedBy] ?? solvedBy);
+  return (
+    <div className="report-part">
+      <h3>{`${words.conflicts} (${conflicts.length})`}</h3>
+      <ul className="report-missing">
+        {conflicts.map(({ path, ports, solvedBy }) => (
+          <li key={path}>
+            <code>{path}</code>
+            <span>
+              {ports.map(titleOf).join(", ")} · {endOf(solvedBy)}
+            </span>
+          </li>
+        ))}
+      </ul>
+    </div>
+  );
+}
+
+function PortLink({ run, port, title }: { run: string; port: string; title: string }): ReactNode {
+  return (
+    <Link to="/plans/runs/$run/ports/$port" params={{ run, port }} search={keepLooks}>
+      {title}
+    </Link>
   );
 }
 

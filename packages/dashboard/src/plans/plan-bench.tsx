@@ -11,9 +11,9 @@ import {
 import { useMutation } from "@tanstack/react-query";
 import { useNavigate } from "@tanstack/react-router";
 import type { PlanProblem } from "dure/client";
-import { useRef, useState, type FormEvent, type ReactNode } from "react";
+import { useRef, useState, type FormEvent, type ReactNode, type RefObject } from "react";
 import { useParts } from "../app-parts.tsx";
-import { Problem } from "../jobs/job-list.tsx";
+import { Problem } from "../problem.tsx";
 import { useText } from "../language.tsx";
 import { Prose } from "../prose.tsx";
 import { keepText } from "./kept-text.ts";
@@ -39,19 +39,12 @@ interface Checked {
  */
 export function PlanBench({ onLeave }: { onLeave: () => void }): ReactNode {
   const words = useText().plans.bench;
-  const { client } = useParts();
   const mayRun = useMayRun();
   const [file, setFile] = useState("plan.yaml");
   const [text, setText] = useState("");
   const [checked, setChecked] = useState<Checked>();
   const area = useRef<HTMLTextAreaElement>(null);
-  const check = useMutation({
-    mutationFn: async (plan: { file: string; text: string }) => ({
-      ...plan,
-      ...(await client.plans.check(plan)),
-    }),
-    onSuccess: setChecked,
-  });
+  const check = useCheck(setChecked);
   const isReady = file.trim() !== "" && text.trim() !== "";
   const submit = (event: FormEvent): void => {
     event.preventDefault();
@@ -69,17 +62,7 @@ export function PlanBench({ onLeave }: { onLeave: () => void }): ReactNode {
     setText(read);
     check.mutate({ file: chosen.name, text: read });
   };
-  const goTo = ({ line = 1 }: PlanProblem): void => {
-    area.current?.focus();
-    area.current?.setSelectionRange(...rangeOfLine(text, line));
-    // A selection alone is not scrolled to.
-    if (area.current) {
-      area.current.scrollTop = Math.max(
-        0,
-        (line - 4) * Number.parseFloat(getComputedStyle(area.current).lineHeight),
-      );
-    }
-  };
+  const goTo = ({ line = 1 }: PlanProblem): void => showLine(area.current, text, line);
   return (
     <div className="plan-bench" role="group" aria-label={words.title}>
       <h3>{words.title}</h3>
@@ -88,59 +71,11 @@ export function PlanBench({ onLeave }: { onLeave: () => void }): ReactNode {
       </p>
       {mayRun && <Draft onDraft={takeDraft} />}
       <form className="plan-bench-text" onSubmit={submit}>
-        <div className="plan-bench-row">
-          <TextInput
-            size="sm"
-            label={words.file}
-            description={words.fileHint}
-            maxLength={300}
-            value={file}
-            onChange={(event) => setFile(event.currentTarget.value)}
-          />
-          <FileButton accept=".yaml,.yml,.json,.md" onChange={(chosen) => void open(chosen)}>
-            {(props) => (
-              <Button
-                {...props}
-                size="sm"
-                variant="default"
-                leftSection={<IconFileUpload size={15} />}
-              >
-                {words.open}
-              </Button>
-            )}
-          </FileButton>
-        </div>
-        <Textarea
-          ref={area}
-          className="plan-text"
-          size="sm"
-          rows={12}
-          resize="vertical"
-          spellCheck={false}
-          label={words.text}
-          placeholder={"plan: login\nbase: main\nports:\n  - id: domain"}
-          value={text}
-          onChange={(event) => setText(event.currentTarget.value)}
-        />
+        <FileFields file={file} onFile={setFile} onOpen={open} />
+        <PlanText area={area} text={text} onText={setText} />
         <div className="run-merge-buttons">
-          <Button
-            type="submit"
-            size="compact-sm"
-            disabled={!isReady}
-            loading={check.isPending}
-            leftSection={<IconListCheck size={15} />}
-          >
-            {words.check}
-          </Button>
-          <Button
-            size="compact-sm"
-            variant="default"
-            disabled={text === ""}
-            leftSection={<IconDownload size={15} />}
-            onClick={() => save(file.trim() || "plan.yaml", text)}
-          >
-            {words.save}
-          </Button>
+          <CheckButton isReady={isReady} isChecking={check.isPending} />
+          <SaveButton file={file} text={text} />
           <Button size="compact-sm" variant="default" onClick={onLeave}>
             {words.close}
           </Button>
@@ -156,6 +91,120 @@ export function PlanBench({ onLeave }: { onLeave: () => void }): ReactNode {
         )}
       </form>
     </div>
+  );
+}
+
+function CheckButton({
+  isReady,
+  isChecking,
+}: {
+  isReady: boolean;
+  isChecking: boolean;
+}): ReactNode {
+  const words = useText().plans.bench;
+  return (
+    <Button
+      type="submit"
+      size="compact-sm"
+      disabled={!isReady}
+      loading={isChecking}
+      leftSection={<IconListCheck size={15} />}
+    >
+      {words.check}
+    </Button>
+  );
+}
+
+function useCheck(onChecked: (checked: Checked) => void) {
+  const { client } = useParts();
+  return useMutation({
+    mutationFn: async (plan: { file: string; text: string }) => ({
+      ...plan,
+      ...(await client.plans.check(plan)),
+    }),
+    onSuccess: onChecked,
+  });
+}
+
+function PlanText({
+  area,
+  text,
+  onText,
+}: {
+  area: RefObject<HTMLTextAreaElement | null>;
+  text: string;
+  onText: (text: string) => void;
+}): ReactNode {
+  const words = useText().plans.bench;
+  return (
+    <Textarea
+      ref={area}
+      className="plan-text"
+      size="sm"
+      rows={12}
+      resize="vertical"
+      spellCheck={false}
+      label={words.text}
+      placeholder={"plan: login\nbase: main\nports:\n  - id: domain"}
+      value={text}
+      onChange={(event) => onText(event.currentTarget.value)}
+    />
+  );
+}
+
+/** Puts a line into sight and selects it. */
+function showLine(area: HTMLTextAreaElement | null, text: string, line: number): void {
+  if (area === null) return;
+  area.focus();
+  area.setSelectionRange(...rangeOfLine(text, line));
+  // A selection alone is not scrolled to.
+  const lineHeight = Number.parseFloat(getComputedStyle(area).lineHeight);
+  area.scrollTop = Math.max(0, (line - 4) * lineHeight);
+}
+
+function FileFields({
+  file,
+  onFile,
+  onOpen,
+}: {
+  file: string;
+  onFile: (file: string) => void;
+  onOpen: (chosen: File | null) => Promise<void>;
+}): ReactNode {
+  const words = useText().plans.bench;
+  return (
+    <div className="plan-bench-row">
+      <TextInput
+        size="sm"
+        label={words.file}
+        description={words.fileHint}
+        maxLength={300}
+        value={file}
+        onChange={(event) => onFile(event.currentTarget.value)}
+      />
+      <FileButton accept=".yaml,.yml,.json,.md" onChange={(chosen) => void onOpen(chosen)}>
+        {(props) => (
+          <Button {...props} size="sm" variant="default" leftSection={<IconFileUpload size={15} />}>
+            {words.open}
+          </Button>
+        )}
+      </FileButton>
+    </div>
+  );
+}
+
+function SaveButton({ file, text }: { file: string; text: string }): ReactNode {
+  const words = useText().plans.bench;
+  return (
+    <Button
+      size="compact-sm"
+      variant="default"
+      disabled={text === ""}
+      leftSection={<IconDownload size={15} />}
+      onClick={() => save(file.trim() || "plan.yaml", text)}
+    >
+      {words.save}
+    </Button>
   );
 }
 
@@ -241,7 +290,7 @@ function Draft({ onDraft }: { onDraft: (draft: Omit<Checked, "file">) => void })
     mutationFn: () =>
       client.plans.draft({
         goal: goal.trim(),
-        ...(repository.trim() !== "" && { repository: repository.trim() }),
+        repository: repository.trim() === "" ? undefined : repository.trim(),
       }),
     onSuccess: onDraft,
   });
@@ -253,17 +302,7 @@ function Draft({ onDraft }: { onDraft: (draft: Omit<Checked, "file">) => void })
     <details className="plan-details">
       <summary>{words.draftTitle}</summary>
       <form className="plan-bench-draft" onSubmit={submit}>
-        <Textarea
-          size="sm"
-          autosize
-          minRows={2}
-          maxRows={8}
-          maxLength={MAX_GOAL}
-          label={words.goal}
-          description={words.goalHint}
-          value={goal}
-          onChange={(event) => setGoal(event.currentTarget.value)}
-        />
+        <GoalField goal={goal} onGoal={setGoal} />
         <TextInput
           size="sm"
           maxLength={1_000}
@@ -291,6 +330,23 @@ function Draft({ onDraft }: { onDraft: (draft: Omit<Checked, "file">) => void })
         {draft.error !== null && <Problem error={draft.error} />}
       </form>
     </details>
+  );
+}
+
+function GoalField({ goal, onGoal }: { goal: string; onGoal: (goal: string) => void }): ReactNode {
+  const words = useText().plans.bench;
+  return (
+    <Textarea
+      size="sm"
+      autosize
+      minRows={2}
+      maxRows={8}
+      maxLength={MAX_GOAL}
+      label={words.goal}
+      description={words.goalHint}
+      value={goal}
+      onChange={(event) => onGoal(event.currentTarget.value)}
+    />
   );
 }
 

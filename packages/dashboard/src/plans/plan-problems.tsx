@@ -51,7 +51,7 @@ function ProblemRow({
         <code className="plan-place">{place}</code>
       )}
       <span>
-        {key !== "" && <code>{key}</code>} {message}
+        {key !== "" && <code>{key}</code>} <span lang="en">{message}</span>
         {found !== undefined && ` · ${text.plans.found}: ${found}`}
         {allowed !== undefined && ` · ${text.plans.allowed}: ${allowed}`}
         {hint !== undefined && <span className="soft"> — {hint}</span>}

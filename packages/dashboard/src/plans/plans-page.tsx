@@ -12,7 +12,7 @@ import {
 import { Link } from "@tanstack/react-router";
 import { isRunOver, PLAN_RUN_STATUSES, type ListedRun, type PlanFile } from "dure/client";
 import { useEffect, useState, type ReactNode } from "react";
-import { Problem } from "../jobs/job-list.tsx";
+import { Problem } from "../problem.tsx";
 import { useLanguage, useText } from "../language.tsx";
 import { lettersOf } from "../rooms/mention.ts";
 import { momentOf, spanOf, whenOf } from "../when.ts";
@@ -72,18 +72,7 @@ function PlanFiles(): ReactNode {
           />
         )}
         <div className="plans-tools">
-          {all.length > 0 && (
-            <Button
-              size="compact-sm"
-              variant="default"
-              title={text.plans.checkAgainHint}
-              leftSection={<IconRefresh size={15} />}
-              loading={files.isRefetching}
-              onClick={() => void files.refetch()}
-            >
-              {text.plans.checkAgain}
-            </Button>
-          )}
+          {all.length > 0 && <CheckAgain files={files} />}
           {!isAtBench && (
             <Button
               size="compact-sm"
@@ -113,6 +102,22 @@ function PlanFiles(): ReactNode {
         </ul>
       )}
     </section>
+  );
+}
+
+function CheckAgain({ files }: { files: ReturnType<typeof usePlanFiles> }): ReactNode {
+  const text = useText();
+  return (
+    <Button
+      size="compact-sm"
+      variant="default"
+      title={text.plans.checkAgainHint}
+      leftSection={<IconRefresh size={15} />}
+      loading={files.isRefetching}
+      onClick={() => void files.refetch()}
+    >
+      {text.plans.checkAgain}
+    </Button>
   );
 }
 
@@ -158,66 +163,27 @@ function FileRow({ file }: { file: PlanFile }): ReactNode {
 
 function Runs(): ReactNode {
   const text = useText();
-  const { filters, set } = useRunFilters();
+  const { filters } = useRunFilters();
   const [search, setSearch] = useState(filters.q ?? "");
   const runs = useRunList(filters.status);
+  const [isCleaning, setCleaning] = useState(false);
   const all = runs.data?.pages.flatMap(({ items }) => items) ?? [];
   const wanted = lettersOf(search.trim());
   const shown = all.filter((run) => lettersOf(wordsOf(run)).includes(wanted));
-  const mayRun = useMayRun();
-  const [isCleaning, setCleaning] = useState(false);
   const isFiltered = filters.status !== undefined || wanted !== "";
   return (
     <section className="plans-part" aria-labelledby="plan-runs">
       <header>
         <h2 id="plan-runs">{text.plans.runs}</h2>
-        <div className="plans-filters" role="search">
-          <TextInput
-            size="sm"
-            value={search}
-            onChange={({ currentTarget }) => (
-              setSearch(currentTarget.value),
-              set({ q: currentTarget.value })
-            )}
-            placeholder={text.plans.search}
-            aria-label={text.plans.search}
-            leftSection={<IconSearch size={15} />}
-          />
-          <NativeSelect
-            size="sm"
-            aria-label={text.plans.status}
-            value={filters.status ?? ""}
-            onChange={(event) => set({ status: event.currentTarget.value })}
-            data={[
-              { value: "", label: text.plans.allStatuses },
-              ...PLAN_RUN_STATUSES.map((one) => ({
-                value: one,
-                label: text.plans.runStatuses[one],
-              })),
-            ]}
-          />
-          {mayRun &&
-            !isCleaning &&
-            all.some(({ status, cleanedAt }) => isRunOver(status) && cleanedAt === null) && (
-              <Button
-                size="sm"
-                variant="default"
-                leftSection={<IconArchive size={15} />}
-                onClick={() => setCleaning(true)}
-              >
-                {text.plans.clean.old}…
-              </Button>
-            )}
-        </div>
+        <RunFilters search={search} onSearch={setSearch}>
+          {!isCleaning && all.some(hasFilesToClean) && (
+            <CleanButton onClick={() => setCleaning(true)} />
+          )}
+        </RunFilters>
       </header>
       {isCleaning && <CleanRuns onLeave={() => setCleaning(false)} />}
       {runs.error !== null && <Problem error={runs.error} onRetry={() => void runs.refetch()} />}
-      {runs.isSuccess && shown.length === 0 && (
-        <Empty
-          words={isFiltered ? text.plans.noMatch : text.plans.runsEmpty}
-          hint={isFiltered ? text.plans.noMatchHint : text.plans.runsEmptyHint}
-        />
-      )}
+      {runs.isSuccess && shown.length === 0 && <NoRuns isFiltered={isFiltered} />}
       {shown.length > 0 && (
         <ul className="run-list" data-stale={runs.isPlaceholderData || undefined}>
           {shown.map((run) => (
@@ -225,18 +191,88 @@ function Runs(): ReactNode {
           ))}
         </ul>
       )}
-      {runs.hasNextPage && (
-        <Button
-          variant="subtle"
-          color="gray"
-          size="compact-sm"
-          loading={runs.isFetchingNextPage}
-          onClick={() => void runs.fetchNextPage()}
-        >
-          {text.plans.more}
-        </Button>
-      )}
+      <MoreRuns runs={runs} />
     </section>
+  );
+}
+
+function NoRuns({ isFiltered }: { isFiltered: boolean }): ReactNode {
+  const words = useText().plans;
+  return isFiltered ? (
+    <Empty words={words.noMatch} hint={words.noMatchHint} />
+  ) : (
+    <Empty words={words.runsEmpty} hint={words.runsEmptyHint} />
+  );
+}
+
+function MoreRuns({ runs }: { runs: ReturnType<typeof useRunList> }): ReactNode {
+  const text = useText();
+  if (!runs.hasNextPage) return null;
+  return (
+    <Button
+      variant="subtle"
+      color="gray"
+      size="compact-sm"
+      loading={runs.isFetchingNextPage}
+      onClick={() => void runs.fetchNextPage()}
+    >
+      {text.plans.more}
+    </Button>
+  );
+}
+
+function hasFilesToClean({ status, cleanedAt }: ListedRun): boolean {
+  return isRunOver(status) && cleanedAt === null;
+}
+
+function RunFilters({
+  search,
+  onSearch,
+  children,
+}: {
+  search: string;
+  onSearch: (search: string) => void;
+  children: ReactNode;
+}): ReactNode {
+  const text = useText();
+  const { filters, set } = useRunFilters();
+  const write = (q: string): void => {
+    onSearch(q);
+    set({ q });
+  };
+  const statuses = PLAN_RUN_STATUSES.map((one) => ({
+    value: one,
+    label: text.plans.runStatuses[one],
+  }));
+  return (
+    <div className="plans-filters" role="search">
+      <TextInput
+        size="sm"
+        value={search}
+        onChange={({ currentTarget }) => write(currentTarget.value)}
+        placeholder={text.plans.search}
+        aria-label={text.plans.search}
+        leftSection={<IconSearch size={15} />}
+      />
+      <NativeSelect
+        size="sm"
+        aria-label={text.plans.status}
+        value={filters.status ?? ""}
+        onChange={(event) => set({ status: event.currentTarget.value })}
+        data={[{ value: "", label: text.plans.allStatuses }, ...statuses]}
+      />
+      {children}
+    </div>
+  );
+}
+
+function CleanButton({ onClick }: { onClick: () => void }): ReactNode {
+  const words = useText().plans.clean;
+  if (!useMayRun()) return null;
+  return (
+    <Button size="sm" variant="default" leftSection={<IconArchive size={15} />} onClick={onClick}>
+      {words.old}…
+    </Button>
   );
 }
 

@@ -4,7 +4,7 @@ import { useMutation, useQueryClient } from "@tanstack/react-query";
 import { MAX_NOTE, type PortDetail, type RetryRequest, type RunDetail } from "dure/client";
 import { useState, type FormEvent, type KeyboardEvent, type ReactNode } from "react";
 import { useParts } from "../app-parts.tsx";
-import { Problem } from "../jobs/job-list.tsx";
+import { Problem } from "../problem.tsx";
 import { useText } from "../language.tsx";
 import { MAX_TOKENS, useOrder } from "./run-head.tsx";
 import { PLAN_KEYS, useMayRun } from "./use-plans.ts";
@@ -17,28 +17,18 @@ const MAX_WORDS = 8_000;
  * without it.
  */
 export function PortActions({ run, port }: { run: RunDetail; port: PortDetail }): ReactNode {
-  const text = useText();
-  const words = text.plans.port;
+  const words = useText().plans.port;
   const mayRun = useMayRun();
-  const { client } = useParts();
-  const skip = useOrder(run.id, () => client.plans.skip(run.id, port.id));
   const [open, setOpen] = useState<"retry" | "say">();
+  const can = decideActions(run, port);
   if (!mayRun) return null;
-  const canRetry =
-    port.status === "failed" &&
-    run.status !== "cancelling" &&
-    run.status !== "cancelled" &&
-    run.cleanedAt === null;
-  const canSay =
-    run.cleanedAt === null &&
-    (port.status === "running" || port.status === "ready" || port.status === "waiting");
   const leave = (): void => setOpen(undefined);
-  if (open === "retry" && canRetry) return <Retry run={run} port={port} onLeave={leave} />;
-  if (open === "say" && canSay) return <Say run={run.id} port={port} onLeave={leave} />;
-  if (!canRetry && !canSay) return null;
+  if (open === "retry" && can.retry) return <Retry run={run} port={port} onLeave={leave} />;
+  if (open === "say" && can.say) return <Say run={run.id} port={port} onLeave={leave} />;
+  if (!can.retry && !can.say) return null;
   return (
     <div className="run-actions">
-      {canRetry && (
+      {can.retry && (
         <Button
           size="compact-sm"
           leftSection={<IconRefresh size={15} />}
@@ -47,7 +37,7 @@ export function PortActions({ run, port }: { run: RunDetail; port: PortDetail })
           {words.retry}…
         </Button>
       )}
-      {canSay && (
+      {can.say && (
         <Button
           size="compact-sm"
           variant="default"
@@ -57,7 +47,41 @@ export function PortActions({ run, port }: { run: RunDetail; port: PortDetail })
           {words.say}…
         </Button>
       )}
-      {(port.status === "running" || port.status === "ready") && run.status !== "cancelling" && (
+      <Skip run={run} port={port} isOffered={can.skip} />
+    </div>
+  );
+}
+
+/** What can be done with a port, as it and its run stand. Pure. */
+function decideActions(
+  run: RunDetail,
+  port: PortDetail,
+): { readonly retry: boolean; readonly say: boolean; readonly skip: boolean } {
+  const isCleaned = run.cleanedAt !== null;
+  const isCancelled = run.status === "cancelling" || run.status === "cancelled";
+  const isNext = port.status === "running" || port.status === "ready";
+  return {
+    retry: port.status === "failed" && !isCancelled && !isCleaned,
+    say: !isCleaned && (isNext || port.status === "waiting"),
+    skip: isNext && run.status !== "cancelling",
+  };
+}
+
+function Skip({
+  run,
+  port,
+  isOffered,
+}: {
+  run: RunDetail;
+  port: PortDetail;
+  isOffered: boolean;
+}): ReactNode {
+  const words = useText().plans.port;
+  const { client } = useParts();
+  const skip = useOrder(run.id, () => client.plans.skip(run.id, port.id));
+  return (
+    <>
+      {isOffered && (
         <Button
           size="compact-sm"
           variant="default"
@@ -69,7 +93,7 @@ export function PortActions({ run, port }: { run: RunDetail; port: PortDetail })
         </Button>
       )}
       {skip.error !== null && <Problem error={skip.error} />}
-    </div>
+    </>
   );
 }
 
@@ -92,65 +116,85 @@ function Retry({
   const words = useText().plans.port;
   const { client } = useParts();
   const [hint, setHint] = useState("");
-  const [more, setMore] = useState({ tries: "", tokens: "", minutes: "" });
-  const tries = readMore(more.tries, MAX_TRIES);
-  const tokens = readMore(more.tokens, MAX_TOKENS);
-  const minutes = readMore(more.minutes, MAX_MINUTES);
-  const isWrong = [tries, tokens, minutes].includes("wrong");
-  const request: RetryRequest = {
-    ...(hint.trim() !== "" && { hint: hint.trim() }),
-    ...(typeof tries === "number" && { tries }),
-    ...(typeof tokens === "number" && { tokens }),
-    ...(typeof minutes === "number" && { timeMs: minutes * 60_000 }),
-  };
+  const [written, setWritten] = useState<WrittenMore>({ tries: "", tokens: "", minutes: "" });
+  const more = readWritten(written);
+  const request = retryRequest(hint.trim(), more);
   const retry = useOrder(run.id, () => client.plans.retry(run.id, port.id, request));
   const send = (): void => retry.mutate(undefined, { onSuccess: onLeave });
-  const field = (
-    name: keyof typeof more,
-    label: string,
-    most: number,
-    read: ReturnType<typeof readMore>,
-    placeholder = "0",
-  ): ReactNode => (
-    <TextInput
-      size="sm"
-      type="number"
-      min={1}
-      max={most}
-      label={label}
-      placeholder={placeholder}
-      value={more[name]}
-      error={read === "wrong" && words.moreWrong(most)}
-      onChange={({ currentTarget: { value } }) =>
-        setMore((before) => ({ ...before, [name]: value }))
-      }
-    />
-  );
-  const fields = (
-    <fieldset className="port-more">
-      <legend>{words.more}</legend>
-      {(port.tokensMost !== null || run.tokensMost !== null) &&
-        field("tokens", words.moreTokens, MAX_TOKENS, tokens)}
-      {field("minutes", words.moreMinutes, MAX_MINUTES, minutes)}
-      {field("tries", words.moreTries, MAX_TRIES, tries, "1")}
-    </fieldset>
-  );
+  const hasTokens = port.tokensMost !== null || run.tokensMost !== null;
   return (
     <Words
       onSend={send}
       onLeave={onLeave}
       isSending={retry.isPending}
-      isWrong={isWrong}
+      isWrong={Object.values(more).includes("wrong")}
       label={words.retryHint}
       submit={hint.trim() === "" ? words.retryPlain : words.retryDo}
       text={hint}
       onText={setHint}
       most={MAX_NOTE}
       mayBeEmpty
-      below={fields}
+      below={<MoreFields written={written} onChange={setWritten} hasTokens={hasTokens} />}
     >
       {retry.error !== null && <Problem error={retry.error} />}
     </Words>
+  );
+}
+
+/** What a person wrote of what a port gets beside its bounds. */
+type WrittenMore = Readonly<Record<keyof typeof MOST, string>>;
+type More = Readonly<Record<keyof typeof MOST, number | "wrong" | undefined>>;
+
+const MOST = { tries: MAX_TRIES, tokens: MAX_TOKENS, minutes: MAX_MINUTES } as const;
+
+function readWritten({ tries, tokens, minutes }: WrittenMore): More {
+  return {
+    tries: readMore(tries, MOST.tries),
+    tokens: readMore(tokens, MOST.tokens),
+    minutes: readMore(minutes, MOST.minutes),
+  };
+}
+
+/** Only what was written is sent. Pure. */
+function retryRequest(hint: string, { tries, tokens, minutes }: More): RetryRequest {
+  return {
+    hint: hint === "" ? undefined : hint,
+    tries: typeof tries === "number" ? tries : undefined,
+    tokens: typeof tokens === "number" ? tokens : undefined,
+    timeMs: typeof minutes === "number" ? minutes * 60_000 : undefined,
+  };
+}
+
+function MoreFields({
+  written,
+  onChange,
+  hasTokens,
+}: {
+  written: WrittenMore;
+  onChange: (written: WrittenMore) => void;
+  hasTokens: boolean;
+}): ReactNode {
+  const words = useText().plans.port;
+  const field = (name: keyof WrittenMore, label: string): ReactNode => (
+    <TextInput
+      size="sm"
+      type="number"
+      min={1}
+      max={MOST[name]}
+      label={label}
+      placeholder={name === "tries" ? "1" : "0"}
+      value={written[name]}
+      error={readMore(written[name], MOST[name]) === "wrong" && words.moreWrong(MOST[name])}
+      onChange={({ currentTarget }) => onChange({ ...written, [name]: currentTarget.value })}
+    />
+  );
+  return (
+    <fieldset className="port-more">
+      <legend>{words.more}</legend>
+      {hasTokens && field("tokens", words.moreTokens)}
+      {field("minutes", words.moreMinutes)}
+      {field("tries", words.moreTries)}
+    </fieldset>
   );
 }
 
@@ -213,35 +257,36 @@ function Say({
   );
 }
 
+interface WordsProps {
+  readonly onSend: () => void;
+  readonly onLeave: () => void;
+  readonly isSending: boolean;
+  readonly label: string;
+  readonly submit: string;
+  readonly text: string;
+  readonly onText: (text: string) => void;
+  readonly most: number;
+  readonly mayBeEmpty?: boolean;
+  readonly isWrong?: boolean;
+  readonly below?: ReactNode;
+  readonly children: ReactNode;
+}
+
 /** A few words and what is sent with them. Ctrl or ⌘ with Enter sends, Escape leaves. */
-function Words(props: {
-  onSend: () => void;
-  onLeave: () => void;
-  isSending: boolean;
-  label: string;
-  submit: string;
-  text: string;
-  onText: (text: string) => void;
-  most: number;
-  mayBeEmpty?: boolean;
-  isWrong?: boolean;
-  below?: ReactNode;
-  children: ReactNode;
-}): ReactNode {
-  const {
-    onSend,
-    onLeave,
-    isSending,
-    label,
-    submit,
-    text,
-    onText,
-    most,
-    mayBeEmpty = false,
-    isWrong = false,
-    below,
-    children,
-  } = props;
+function Words({
+  onSend,
+  onLeave,
+  isSending,
+  label,
+  submit,
+  text,
+  onText,
+  most,
+  mayBeEmpty = false,
+  isWrong = false,
+  below,
+  children,
+}: WordsProps): ReactNode {
   const words = useText().plans.port;
   const isReady = !isSending && !isWrong && (mayBeEmpty || text.trim() !== "");
   const onSubmit = (event: FormEvent): void => {

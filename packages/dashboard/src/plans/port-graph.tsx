@@ -72,7 +72,11 @@ function Drawing({
   const [graph] = useState(() => layoutRun(run.ports));
   useInSight(graph, picked);
   const nodes = nodesOf(run, graph, signs, picked);
-  const edges = edgesOf(run, graph);
+  const edges = edgesOf(run, graph, text.plans.run.edgeOf);
+  const labels = {
+    "node.a11yDescription.default": text.plans.run.graphHint,
+    "edge.a11yDescription.default": text.plans.run.edgeHint,
+  };
   return (
     <div className="port-graph">
       <ReactFlow
@@ -95,6 +99,7 @@ function Drawing({
         deleteKeyCode={null}
         proOptions={{ hideAttribution: true }}
         aria-label={text.plans.run.graph}
+        ariaLabelConfig={labels}
         role="group"
       >
         <Panel position="top-left" className="port-graph-hint">
@@ -226,7 +231,13 @@ function nodesOf(
   });
 }
 
-function edgesOf(run: RunDetail, graph: RunGraph): Edge[] {
+function edgesOf(
+  run: RunDetail,
+  graph: RunGraph,
+  labelOf: (from: string, to: string) => string,
+): Edge[] {
+  const titles = new Map(run.ports.map(({ id, title }) => [id, title]));
+  const titleOf = (id: string): string => titles.get(id) ?? id;
   const done = new Set(
     run.ports.filter(({ status }) => status === "succeeded").map(({ id }) => id),
   );
@@ -234,6 +245,7 @@ function edgesOf(run: RunDetail, graph: RunGraph): Edge[] {
     id: `${from}→${to}`,
     source: from,
     target: to,
+    ariaLabel: labelOf(titleOf(from), titleOf(to)),
     className: ["port-way", isCritical && "port-way-critical", done.has(from) && "port-way-done"]
       .filter(Boolean)
       .join(" "),

@@ -1,7 +1,7 @@
 import type { PortDefinition } from "dure/client";
 
 /**
- * A graph of more ports is shown as a list. Source: our choice; more boxes cannot be read at once.
+ * A graph of more ports is shown as a list. More boxes cannot be read at once.
  */
 export const MAX_GRAPH = 200;
 

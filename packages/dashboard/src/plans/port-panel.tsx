@@ -3,7 +3,7 @@ import { IconAlertTriangle, IconArrowLeft, IconX } from "@tabler/icons-react";
 import { Link } from "@tanstack/react-router";
 import { DureError, type PortDetail, type RunDetail } from "dure/client";
 import type { ReactNode } from "react";
-import { Problem } from "../jobs/job-list.tsx";
+import { Problem } from "../problem.tsx";
 import { useText } from "../language.tsx";
 import { spanOf } from "../when.ts";
 import { BecauseWords } from "./because-words.tsx";

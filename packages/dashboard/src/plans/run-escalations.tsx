@@ -15,7 +15,7 @@ const SHOWN = 50;
 export function RunEscalations({ run, port }: { run: RunDetail; port?: string }): ReactNode {
   const text = useText();
   const { client } = useParts();
-  const queries = useQueryClient();
+  const decide = useDeciding(run.id);
   const open = useQuery({
     queryKey: ["escalations", "run", run.id],
     queryFn: ({ signal }) =>
@@ -25,33 +25,14 @@ export function RunEscalations({ run, port }: { run: RunDetail; port?: string })
     ({ source }) => port === undefined || source.port === port,
   );
   if (items.length === 0) return null;
-  const decide = async (deed: Promise<unknown>): Promise<void> => {
-    const read = (): Promise<unknown> =>
-      Promise.all(
-        [["escalations"], PLAN_KEYS.run(run.id), PLAN_KEYS.ports(run.id)].map((queryKey) =>
-          queries.invalidateQueries({ queryKey }),
-        ),
-      );
-    await deed.catch((error: unknown) => {
-      void read(); // why it was refused is said at once
-      throw error;
-    });
-    await read();
-  };
+  const titleOf = (id: string): string => run.ports.find((one) => one.id === id)?.title ?? id;
+  const words = text.plans.run.escalations;
   return (
     <section
       className="run-escalations"
-      aria-label={
-        port === undefined
-          ? text.plans.run.escalations
-          : `${text.plans.run.escalations}: ${run.ports.find(({ id }) => id === port)?.title ?? port}`
-      }
+      aria-label={port === undefined ? words : `${words}: ${titleOf(port)}`}
     >
-      <h2>
-        {port === undefined
-          ? `${text.plans.run.escalations} (${items.length})`
-          : text.plans.run.escalations}
-      </h2>
+      <h2>{port === undefined ? `${words} (${items.length})` : words}</h2>
       <ul>
         {items.map((one) => (
           <li key={one.id}>
@@ -62,7 +43,7 @@ export function RunEscalations({ run, port }: { run: RunDetail; port?: string })
                 search={keepLooks}
                 className="run-escalation-port"
               >
-                {run.ports.find(({ id }) => id === one.source.port)?.title ?? one.source.port}
+                {titleOf(one.source.port)}
               </Link>
             )}
             <EscalationCard
@@ -76,4 +57,20 @@ export function RunEscalations({ run, port }: { run: RunDetail; port?: string })
       </ul>
     </section>
   );
+}
+
+/** Carries out a decision; what it changes is read anew, also when it was refused. */
+function useDeciding(run: string): (deed: Promise<unknown>) => Promise<void> {
+  const queries = useQueryClient();
+  const read = async (): Promise<void> => {
+    const keys = [["escalations"], PLAN_KEYS.run(run), PLAN_KEYS.ports(run)];
+    await Promise.all(keys.map((queryKey) => queries.invalidateQueries({ queryKey })));
+  };
+  return async (deed) => {
+    await deed.catch((error: unknown) => {
+      void read(); // why it was refused is said at once
+      throw error;
+    });
+    await read();
+  };
 }

@@ -8,13 +8,14 @@ import {
   IconPlayerPlay,
   IconPlayerStop,
   IconRefresh,
+  type Icon as TablerIcon,
 } from "@tabler/icons-react";
 import { useMutation, useQueryClient } from "@tanstack/react-query";
 import { Link } from "@tanstack/react-router";
 import { isRunOver, type RunDetail, type RunOrdered } from "dure/client";
 import { useState, type FormEvent, type ReactNode } from "react";
 import { useParts } from "../app-parts.tsx";
-import { Problem } from "../jobs/job-list.tsx";
+import { Problem } from "../problem.tsx";
 import { useLanguage, useText } from "../language.tsx";
 import { momentOf, spanOf } from "../when.ts";
 import { Prose } from "../prose.tsx";
@@ -120,15 +121,16 @@ function Facts({ run }: { run: RunDetail }): ReactNode {
 }
 
 function Actions({ run }: { run: RunDetail }): ReactNode {
-  const text = useText();
-  const words = text.plans.run;
+  const words = useText().plans.run;
   const { client } = useParts();
   const mayRun = useMayRun();
-  const [open, setOpen] = useState<"merge" | "extend" | "clean">();
-  const pause = useOrder(run.id, () => client.plans.pause(run.id));
-  const resume = useOrder(run.id, () => client.plans.resume(run.id));
-  const cancel = useOrder(run.id, () => client.plans.cancel(run.id));
-  const again = useOrder(run.id, () => client.plans.again(run.id));
+  const [open, setOpen] = useState<OpenForm>();
+  const orders: Orders = {
+    pause: useOrder(run.id, () => client.plans.pause(run.id)),
+    resume: useOrder(run.id, () => client.plans.resume(run.id)),
+    cancel: useOrder(run.id, () => client.plans.cancel(run.id)),
+    again: useOrder(run.id, () => client.plans.again(run.id)),
+  };
   if (!mayRun) {
     return (
       <p className="soft small">
@@ -137,103 +139,166 @@ function Actions({ run }: { run: RunDetail }): ReactNode {
     );
   }
   if (run.cleanedAt !== null) return null;
-  const isOver = isRunOver(run.status);
-  const leave = (): void => setOpen(undefined);
-  const canExtend =
-    run.tokensMost !== null &&
-    run.status !== "success" &&
-    run.status !== "cancelled" &&
-    run.status !== "cancelling";
-  const error = pause.error ?? resume.error ?? cancel.error ?? again.error;
-  const isStored =
-    [pause, resume, cancel].some(({ data }) => data?.carriedOut === false) && !isOver;
+
+  const all = Object.values(orders);
+  const error = all.map((order) => order.error).find((one) => one !== null);
+  const steering = [orders.pause, orders.resume, orders.cancel];
+  const isStored = steering.some(({ data }) => data?.carriedOut === false);
   return (
     <div className="run-actions">
-      {run.status === "running" && (
-        <Button
-          size="compact-sm"
-          variant="default"
-          title={words.pauseHint}
-          leftSection={<IconPlayerPause size={15} />}
-          loading={pause.isPending}
-          onClick={() => pause.mutate()}
-        >
-          {words.pause}
-        </Button>
-      )}
-      {run.status === "paused" && (
-        <Button
-          size="compact-sm"
-          leftSection={<IconPlayerPlay size={15} />}
-          loading={resume.isPending}
-          onClick={() => resume.mutate()}
-        >
-          {words.resume}
-        </Button>
-      )}
-      {!isOver && run.status !== "cancelling" && (
-        <Button
-          size="compact-sm"
-          variant="default"
-          leftSection={<IconPlayerStop size={15} />}
-          loading={cancel.isPending}
-          onClick={() => window.confirm(words.cancelAsk) && cancel.mutate()}
-        >
-          {words.cancel}
-        </Button>
-      )}
-      {(run.status === "partial" || run.status === "failed") && open === undefined && (
-        <Button
-          size="compact-sm"
-          variant="default"
-          title={words.againHint}
-          leftSection={<IconRefresh size={15} />}
-          loading={again.isPending}
-          onClick={() => again.mutate()}
-        >
-          {words.again}
-        </Button>
-      )}
-      {run.report?.commit !== undefined && open === undefined && (
-        <Button
-          size="compact-sm"
-          leftSection={<IconGitMerge size={15} />}
-          onClick={() => setOpen("merge")}
-        >
-          {words.merge}
-        </Button>
-      )}
-      {canExtend && open === undefined && (
-        <Button
-          size="compact-sm"
-          variant="default"
-          leftSection={<IconCoins size={15} />}
-          onClick={() => setOpen("extend")}
-        >
-          {words.extend}…
-        </Button>
-      )}
-      {isOver && open === undefined && (
-        <Button
-          size="compact-sm"
-          variant="default"
-          leftSection={<IconArchive size={15} />}
-          onClick={() => setOpen("clean")}
-        >
-          {text.plans.clean.one}…
-        </Button>
-      )}
-      {isStored && (
+      <OrderButtons run={run} orders={orders} hasForm={open !== undefined} />
+      {open === undefined && <FormButtons run={run} onOpen={setOpen} />}
+      {isStored && !isRunOver(run.status) && (
         <p className="soft small" role="status">
           {words.notYet}
         </p>
       )}
-      {error !== null && <Problem error={error} />}
-      {open === "merge" && <Merge run={run} onLeave={leave} />}
-      {open === "extend" && canExtend && <Extend run={run} onLeave={leave} />}
-      {open === "clean" && isOver && <CleanRun run={run} onLeave={leave} />}
+      {error !== undefined && <Problem error={error} />}
+      <ActionForm run={run} open={open} onLeave={() => setOpen(undefined)} />
     </div>
   );
+}
+
+type OpenForm = "merge" | "extend" | "clean" | undefined;
+type Orders = Readonly<
+  Record<"pause" | "resume" | "cancel" | "again", ReturnType<typeof useOrder>>
+>;
+
+/** Orders that need no words: each where the run can take it. */
+function OrderButtons({
+  run: { status },
+  orders: { pause, resume, cancel, again },
+  hasForm,
+}: {
+  run: RunDetail;
+  orders: Orders;
+  hasForm: boolean;
+}): ReactNode {
+  const words = useText().plans.run;
+  const canCancel = !isRunOver(status) && status !== "cancelling";
+  const canMergeAgain = (status === "partial" || status === "failed") && !hasForm;
+  return (
+    <>
+      {status === "running" && (
+        <OrderButton order={pause} Icon={IconPlayerPause} title={words.pauseHint}>
+          {words.pause}
+        </OrderButton>
+      )}
+      {status === "paused" && (
+        <OrderButton order={resume} Icon={IconPlayerPlay} isMain>
+          {words.resume}
+        </OrderButton>
+      )}
+      {canCancel && (
+        <OrderButton order={cancel} Icon={IconPlayerStop} ask={words.cancelAsk}>
+          {words.cancel}
+        </OrderButton>
+      )}
+      {canMergeAgain && (
+        <OrderButton order={again} Icon={IconRefresh} title={words.againHint}>
+          {words.again}
+        </OrderButton>
+      )}
+    </>
+  );
+}
+
+function OrderButton({
+  order,
+  Icon,
+  title,
+  ask,
+  isMain = false,
+  children,
+}: {
+  order: ReturnType<typeof useOrder>;
+  Icon: TablerIcon;
+  title?: string;
+  /** Asked before the order is given. */
+  ask?: string;
+  isMain?: boolean;
+  children: string;
+}): ReactNode {
+  const give = (): void => {
+    if (ask === undefined || window.confirm(ask)) order.mutate();
+  };
+  return (
+    <Button
+      size="compact-sm"
+      variant={isMain ? "filled" : "default"}
+      title={title}
+      leftSection={<Icon size={15} />}
+      loading={order.isPending}
+      onClick={give}
+    >
+      {children}
+    </Button>
+  );
+}
+
+/** Orders that need words open a form. */
+function FormButtons({
+  run,
+  onOpen,
+}: {
+  run: RunDetail;
+  onOpen: (form: OpenForm) => void;
+}): ReactNode {
+  const text = useText();
+  return (
+    <>
+      {run.report?.commit !== undefined && (
+        <Button
+          size="compact-sm"
+          leftSection={<IconGitMerge size={15} />}
+          onClick={() => onOpen("merge")}
+        >
+          {text.plans.run.merge}
+        </Button>
+      )}
+      {canExtend(run) && (
+        <Button
+          size="compact-sm"
+          variant="default"
+          leftSection={<IconCoins size={15} />}
+          onClick={() => onOpen("extend")}
+        >
+          {text.plans.run.extend}…
+        </Button>
+      )}
+      {isRunOver(run.status) && (
+        <Button
+          size="compact-sm"
+          variant="default"
+          leftSection={<IconArchive size={15} />}
+          onClick={() => onOpen("clean")}
+        >
+          {text.plans.clean.one}…
+        </Button>
+      )}
+    </>
+  );
+}
+
+function ActionForm({
+  run,
+  open,
+  onLeave,
+}: {
+  run: RunDetail;
+  open: OpenForm;
+  onLeave: () => void;
+}): ReactNode {
+  if (open === "merge") return <Merge run={run} onLeave={onLeave} />;
+  if (open === "extend" && canExtend(run)) return <Extend run={run} onLeave={onLeave} />;
+  if (open === "clean" && isRunOver(run.status)) return <CleanRun run={run} onLeave={onLeave} />;
+  return null;
+}
+
+/** Whether more tokens would let the run go on. Pure. */
+function canExtend({ tokensMost, status }: RunDetail): boolean {
+  const isDone = status === "success" || status === "cancelled" || status === "cancelling";
+  return tokensMost !== null && !isDone;
 }
 
 /** An order to a run; how the run stands is read anew whatever came of it. */

@@ -4,6 +4,7 @@ import { Link, useParams } from "@tanstack/react-router";
 import { DureError, type PlanStep, type RunDetail } from "dure/client";
 import { useEffect, type ReactNode } from "react";
 import { useText } from "../language.tsx";
+import { ErrorWords } from "../problem.tsx";
 import "../panel/panel.css";
 import { MergeReport } from "./merge-report.tsx";
 import "./plans.css";
@@ -38,14 +39,14 @@ function LoadedRun({ id }: { id: string }): ReactNode {
   return (
     <div className="center-page">
       <h1>{isGone ? text.plans.run.gone : text.plans.run.failed}</h1>
-      <p className="soft">{isGone ? text.plans.run.goneHint : run.error.message}</p>
+      <p className="soft">{isGone ? text.plans.run.goneHint : <ErrorWords error={run.error} />}</p>
       {isGone ? (
         <Button component={Link} to="/plans" variant="default">
           {text.plans.run.toList}
         </Button>
       ) : (
         <Button variant="default" onClick={() => void run.refetch()}>
-          {text.connection.retry}
+          {text.common.retry}
         </Button>
       )}
     </div>

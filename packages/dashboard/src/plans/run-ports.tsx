@@ -69,6 +69,26 @@ export function RunPorts({
 /** Ports beyond which they can be searched. */
 const SEARCH_FROM = 8;
 
+function Search({
+  search,
+  onSearch,
+}: {
+  search: string;
+  onSearch: (search: string) => void;
+}): ReactNode {
+  const words = useText().plans.run;
+  return (
+    <TextInput
+      size="sm"
+      value={search}
+      onChange={(event) => onSearch(event.currentTarget.value)}
+      placeholder={words.findPorts}
+      aria-label={words.findPorts}
+      leftSection={<IconSearch size={15} />}
+    />
+  );
+}
+
 function PortList({
   run,
   signs,
@@ -88,26 +108,17 @@ function PortList({
   }));
   const byId = new Map(run.ports.map((port) => [port.id, port]));
   const wanted = lettersOf(search.trim());
-  const fits = (id: string): boolean =>
-    wanted === "" ||
-    lettersOf(
-      `${wordsOf(byId.get(id)!)} ${text.plans.portStatuses[byId.get(id)!.status]}`,
-    ).includes(wanted);
+  const fits = (id: string): boolean => {
+    const port = byId.get(id)!;
+    const said = `${wordsOf(port)} ${text.plans.portStatuses[port.status]}`;
+    return wanted === "" || lettersOf(said).includes(wanted);
+  };
   const shown = levels
     .map((ids, index) => ({ level: index + 1, ids, shown: ids.filter(fits) }))
     .filter((level) => level.shown.length > 0);
   return (
     <div className="port-list">
-      {run.ports.length >= SEARCH_FROM && (
-        <TextInput
-          size="sm"
-          value={search}
-          onChange={(event) => setSearch(event.currentTarget.value)}
-          placeholder={words.findPorts}
-          aria-label={words.findPorts}
-          leftSection={<IconSearch size={15} />}
-        />
-      )}
+      {run.ports.length >= SEARCH_FROM && <Search search={search} onSearch={setSearch} />}
       {shown.length === 0 && <p className="soft">{words.noPort}</p>}
       {shown.map(({ level, ids, shown: rows }) => (
         <Level

@@ -25,45 +25,45 @@ export interface Sign {
 export type Signs = Readonly<Record<string, Sign>>;
 
 /** Signs after an event of the run. Pure. */
-export function signsAfter(signs: Signs, { type, data, at }: PlatformEvent): Signs {
-  const { port, member, progress, task, tokens } = data;
-  const number = data["try"];
+export function signsAfter(signs: Signs, event: PlatformEvent): Signs {
+  const { port } = event.data;
   if (typeof port !== "string") return signs;
-  switch (type) {
+  const known = signs[port];
+  switch (event.type) {
     case "worker.spawn":
     case "worker.progress":
-    case "worker.complete": {
-      const known = signs[port];
-      const sign: Sign = {
-        try: typeof number === "number" ? number : (known?.try ?? 1),
-        kind: member === "tester" ? "test" : "implement",
-        member: memberOf(member),
-        progress: type === "worker.complete" ? 1 : typeof progress === "number" ? progress : 0,
-        task: typeof task === "string" ? task : "",
-        tokens: typeof tokens === "number" ? tokens : 0,
-        at,
-      };
+      return { ...signs, [port]: workerSign(event, known) };
+    case "worker.complete":
       // Between two workers a command runs, which gives no signs of its own.
-      return {
-        ...signs,
-        [port]: type === "worker.complete" ? { ...sign, kind: undefined, member: null } : sign,
-      };
+      return { ...signs, [port]: { ...workerSign(event, known), ...NO_WORKER, progress: 1 } };
+    case "worker.feedback": {
+      const sign = { ...(known ?? NOTHING), ...NO_WORKER, at: event.at };
+      return { ...signs, [port]: { ...sign, try: tryIn(event, known) } };
     }
-    case "worker.feedback":
-      return {
-        ...signs,
-        [port]: {
-          ...(signs[port] ?? NOTHING),
-          try: typeof number === "number" ? number : (signs[port]?.try ?? 1),
-          kind: undefined,
-          member: null,
-          at,
-        },
-      };
     default:
       return signs;
   }
 }
+
+function workerSign(event: PlatformEvent, known: Sign | undefined): Sign {
+  const { member, progress, task, tokens } = event.data;
+  return {
+    try: tryIn(event, known),
+    kind: member === "tester" ? "test" : "implement",
+    member: memberOf(member),
+    progress: typeof progress === "number" ? progress : 0,
+    task: typeof task === "string" ? task : "",
+    tokens: typeof tokens === "number" ? tokens : 0,
+    at: event.at,
+  };
+}
+
+function tryIn({ data }: PlatformEvent, known: Sign | undefined): number {
+  const number = data["try"];
+  return typeof number === "number" ? number : (known?.try ?? 1);
+}
+
+const NO_WORKER = { kind: undefined, member: null } as const;
 
 const NOTHING = {
   try: 1,

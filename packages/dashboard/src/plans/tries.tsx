@@ -7,6 +7,7 @@ import {
 } from "@tabler/icons-react";
 import type { PortDetail, PlanStep, TestFeedback } from "dure/client";
 import { useId, type ReactNode } from "react";
+import { ServerWords } from "../coded.tsx";
 import { useText } from "../language.tsx";
 import { spanOf } from "../when.ts";
 import { feedbackOf, roundsOf, workOf, type RoundOutcome, type TryRound } from "./rounds.ts";
@@ -82,57 +83,12 @@ export function Feedback({ feedback }: { feedback: TestFeedback }): ReactNode {
   const { metrics, failedTests, suggestions } = feedback;
   return (
     <div className="feedback">
-      {metrics.total > 0 && (
-        <p className="small">
-          {words.metrics(metrics.passed, metrics.total, metrics.failed)} ·{" "}
-          {spanOf(metrics.durationMs)}
-          {metrics.coverage !== undefined &&
-            ` · ${words.coverage(Math.round(metrics.coverage * 100))}`}
-        </p>
-      )}
+      {metrics.total > 0 && <Metrics metrics={metrics} />}
       {failedTests.length > 0 && (
         <ul className="failing" aria-label={words.failing}>
           {failedTests.map((test, index) => (
             <li key={index}>
-              <p>
-                <IconCircleX size={15} aria-hidden /> <strong>{test.name}</strong>
-              </p>
-              {test.file !== undefined && (
-                <code className="plan-place">
-                  {test.line === undefined ? test.file : `${test.file}:${test.line}`}
-                </code>
-              )}
-              {(test.expected !== undefined || test.actual !== undefined) && (
-                <dl className="expected">
-                  {test.expected !== undefined && (
-                    <div data-kind="expected">
-                      <dt>{words.expected}</dt>
-                      <dd>
-                        <code>{test.expected}</code>
-                      </dd>
-                    </div>
-                  )}
-                  {test.actual !== undefined && (
-                    <div data-kind="actual">
-                      <dt>{words.actual}</dt>
-                      <dd>
-                        <code>{test.actual}</code>
-                      </dd>
-                    </div>
-                  )}
-                </dl>
-              )}
-              {test.suggestedFix !== undefined && (
-                <p className="small">
-                  {words.fix}: {test.suggestedFix}
-                </p>
-              )}
-              {test.stackTrace !== undefined && test.stackTrace !== "" && (
-                <details className="plan-details">
-                  <summary>{words.stack}</summary>
-                  <pre tabIndex={0}>{test.stackTrace}</pre>
-                </details>
-              )}
+              <FailedTest test={test} />
             </li>
           ))}
         </ul>
@@ -147,6 +103,70 @@ export function Feedback({ feedback }: { feedback: TestFeedback }): ReactNode {
           </ul>
         </div>
       )}
+    </div>
+  );
+}
+
+function Metrics({ metrics }: Pick<TestFeedback, "metrics">): ReactNode {
+  const words = useText().plans.port;
+  const { passed, total, failed, durationMs, coverage } = metrics;
+  return (
+    <p className="small">
+      {words.metrics(passed, total, failed)} · {spanOf(durationMs)}
+      {coverage !== undefined && ` · ${words.coverage(Math.round(coverage * 100))}`}
+    </p>
+  );
+}
+
+function FailedTest({ test }: { test: TestFeedback["failedTests"][number] }): ReactNode {
+  const words = useText().plans.port;
+  const { name, file, line, expected, actual, suggestedFix, stackTrace = "" } = test;
+  return (
+    <>
+      <p>
+        <IconCircleX size={15} aria-hidden /> <strong>{name}</strong>
+      </p>
+      {file !== undefined && (
+        <code className="plan-place">{line === undefined ? file : `${file}:${line}`}</code>
+      )}
+      {(expected !== undefined || actual !== undefined) && (
+        <dl className="expected">
+          {expected !== undefined && (
+            <Compared kind="expected" label={words.expected} value={expected} />
+          )}
+          {actual !== undefined && <Compared kind="actual" label={words.actual} value={actual} />}
+        </dl>
+      )}
+      {suggestedFix !== undefined && (
+        <p className="small">
+          {words.fix}: {suggestedFix}
+        </p>
+      )}
+      {stackTrace !== "" && (
+        <details className="plan-details">
+          <summary>{words.stack}</summary>
+          <pre tabIndex={0}>{stackTrace}</pre>
+        </details>
+      )}
+    </>
+  );
+}
+
+function Compared({
+  kind,
+  label,
+  value,
+}: {
+  kind: "expected" | "actual";
+  label: string;
+  value: string;
+}): ReactNode {
+  return (
+    <div data-kind={kind}>
+      <dt>{label}</dt>
+      <dd>
+        <code>{value}</code>
+      </dd>
     </div>
   );
 }
@@ -166,10 +186,8 @@ function Parted({ title, paths }: { title: string; paths: readonly string[] }): 
 
 /** One step: who did what, how long it took, and what was printed. */
 export function Step({ step }: { step: PlanStep }): ReactNode {
-  const text = useText();
-  const words = text.plans.port;
+  const words = useText().plans.port;
   const work = workOf(step);
-  const exitCode = step.output?.exitCode;
   const own = step.kind === "test" ? feedbackOf(step) : undefined;
   return (
     <div className="try-step">
@@ -180,52 +198,9 @@ export function Step({ step }: { step: PlanStep }): ReactNode {
             {[words.members[step.member], step.worker].filter(Boolean).join(" · ")}
           </span>
         )}
-        <span className="try-step-facts">
-          {[
-            step.tokensIn + step.tokensOut > 0
-              ? text.plans.run.tokensShort(step.tokensIn + step.tokensOut)
-              : "",
-            step.starts > 1 ? words.starts(step.starts) : "",
-            exitCode === undefined ? "" : words.exit(String(exitCode ?? text.plans.run.noCode)),
-            step.finishedAt === null
-              ? words.outcomes["running"]
-              : spanOf(step.finishedAt - step.startedAt),
-          ]
-            .filter((part) => part !== "")
-            .join(" · ")}
-        </span>
+        <StepFacts step={step} />
       </p>
-      {work !== undefined && (
-        <>
-          <p>
-            {work.status !== "ready" && <strong>{words.results[work.status ?? "failed"]}: </strong>}
-            {work.summary}
-          </p>
-          {work.error !== undefined && (
-            <p className="error-note small">
-              {work.error.message} {work.error.hint ?? ""}
-            </p>
-          )}
-          {work.failedFiles !== undefined && work.failedFiles.length > 0 && (
-            <Parted title={words.failedFiles} paths={work.failedFiles} />
-          )}
-          {work.unclaimedFiles !== undefined && work.unclaimedFiles.length > 0 && (
-            <Parted title={words.unclaimedFiles} paths={work.unclaimedFiles} />
-          )}
-          {work.changes !== undefined && work.changes.length > 0 && (
-            <details className="plan-details">
-              <summary>{words.changed(work.changes.length)}</summary>
-              <ul className="path-list">
-                {work.changes.map(({ path, kind }) => (
-                  <li key={path}>
-                    <code>{path}</code> <span className="soft">{words.changes[kind] ?? kind}</span>
-                  </li>
-                ))}
-              </ul>
-            </details>
-          )}
-        </>
-      )}
+      {work !== undefined && <Work work={work} />}
       {own !== undefined && own.suggestions.length > 0 && (
         <Feedback feedback={{ ...own, failedTests: [], metrics: { ...own.metrics, total: 0 } }} />
       )}
@@ -236,5 +211,63 @@ export function Step({ step }: { step: PlanStep }): ReactNode {
         </details>
       )}
     </div>
+  );
+}
+
+function StepFacts({ step }: { step: PlanStep }): ReactNode {
+  const { run, port: words } = useText().plans;
+  const tokens = step.tokensIn + step.tokensOut;
+  const exitCode = step.output?.exitCode;
+  const facts = [
+    tokens > 0 ? run.tokensShort(tokens) : "",
+    step.starts > 1 ? words.starts(step.starts) : "",
+    exitCode === undefined ? "" : words.exit(String(exitCode ?? run.noCode)),
+    step.finishedAt === null ? words.outcomes["running"] : spanOf(step.finishedAt - step.startedAt),
+  ];
+  return <span className="try-step-facts">{facts.filter((part) => part !== "").join(" · ")}</span>;
+}
+
+/** What a worker says that it did, and what was found of it. */
+function Work({ work }: { work: NonNullable<ReturnType<typeof workOf>> }): ReactNode {
+  const words = useText().plans.port;
+  const { status = "failed", summary, error, failedFiles = [], unclaimedFiles = [] } = work;
+  return (
+    <>
+      <p>
+        {status !== "ready" && <strong>{words.results[status]}: </strong>}
+        {summary}
+      </p>
+      {error !== undefined && (
+        <p className="error-note small">
+          <ServerWords>
+            {error.message} {error.hint ?? ""}
+          </ServerWords>
+        </p>
+      )}
+      {failedFiles.length > 0 && <Parted title={words.failedFiles} paths={failedFiles} />}
+      {unclaimedFiles.length > 0 && <Parted title={words.unclaimedFiles} paths={unclaimedFiles} />}
+      <ChangedFiles changes={work.changes ?? []} />
+    </>
+  );
+}
+
+function ChangedFiles({
+  changes,
+}: {
+  changes: readonly { readonly path: string; readonly kind: string }[];
+}): ReactNode {
+  const words = useText().plans.port;
+  if (changes.length === 0) return null;
+  return (
+    <details className="plan-details">
+      <summary>{words.changed(changes.length)}</summary>
+      <ul className="path-list">
+        {changes.map(({ path, kind }) => (
+          <li key={path}>
+            <code>{path}</code> <span className="soft">{words.changes[kind] ?? kind}</span>
+          </li>
+        ))}
+      </ul>
+    </details>
   );
 }

@@ -83,7 +83,13 @@ export function useClean() {
   const { client } = useParts();
   const queries = useQueryClient();
   return useMutation({
-    mutationFn: async ({ free, forced }: { free?: CleanRequest; forced: readonly string[] }) => {
+    mutationFn: async ({
+      free,
+      forced,
+    }: {
+      free?: CleanRequest | undefined;
+      forced: readonly string[];
+    }) => {
       const items = free === undefined ? [] : await cleanPages(client, free);
       for (const run of forced) items.push(...(await cleanPages(client, { run, force: true })));
       // Of a run that was looked at twice the last word counts.
@@ -104,10 +110,7 @@ async function cleanPages(
 ): Promise<RunCleaned[]> {
   const items: RunCleaned[] = [];
   for (let after: number | undefined; ;) {
-    const page = await client.plans.clean(
-      { ...request, ...(after !== undefined && { after }) },
-      { signal },
-    );
+    const page = await client.plans.clean({ ...request, after }, { signal });
     items.push(...page.items);
     if (page.next === null) return items;
     after = page.next;
@@ -157,7 +160,7 @@ async function followAll(client: DureClient, look: () => void, signal: AbortSign
 
 /**
  * One run, as it stands and as it goes on. Its stream ends with it; from then on the log tells when
- * somebody lets it go on.
+ * a person lets it go on.
  */
 export function useRun(id: string) {
   const { client } = useParts();
@@ -170,9 +173,10 @@ export function useRun(id: string) {
   const isEnded = run.data !== undefined && isRunOver(run.data.status);
   useEffect(() => {
     const leave = new AbortController();
+    const followed = { client, queries, id };
     void (isEnded
-      ? followEnded(client, queries, id, leave.signal)
-      : followRun(client, queries, id, setCut, leave.signal));
+      ? followEnded(followed, leave.signal)
+      : followRun(followed, setCut, leave.signal));
     return () => {
       leave.abort();
       setCut(false);
@@ -181,10 +185,15 @@ export function useRun(id: string) {
   return { run, isCut };
 }
 
+/** A run that is followed, and the queries that its news change. */
+interface Followed {
+  readonly client: DureClient;
+  readonly queries: QueryClient;
+  readonly id: string;
+}
+
 async function followRun(
-  client: DureClient,
-  queries: QueryClient,
-  id: string,
+  { client, queries, id }: Followed,
   setCut: (isCut: boolean) => void,
   signal: AbortSignal,
 ): Promise<void> {
@@ -202,12 +211,7 @@ async function followRun(
   }
 }
 
-async function followEnded(
-  client: DureClient,
-  queries: QueryClient,
-  id: string,
-  signal: AbortSignal,
-): Promise<void> {
+async function followEnded({ client, queries, id }: Followed, signal: AbortSignal): Promise<void> {
   const take = newsOf(queries, id, signal);
   try {
     for await (const event of client.events({ run: id }, { signal })) take(event);

@@ -1,14 +1,15 @@
 import { Button, TextInput } from "@mantine/core";
 import { useMutation } from "@tanstack/react-query";
-import { codeOf, DureError } from "dure/client";
+import { codeOf } from "dure/client";
 import { useState, type FormEvent, type ReactNode } from "react";
 import { useParts } from "../app-parts.tsx";
 import { useText } from "../language.tsx";
+import { ErrorWords } from "../problem.tsx";
 
 /** Longest name, characters. Source: docs/spec/collaboration §9, as the server checks it. */
 const LONGEST_NAME = 60;
 
-/** Asks once who speaks here, where nobody logs in. The server says whether the name is free. */
+/** Asks once who speaks here, where people do not log in. The server says whether the name is free. */
 export function AskName(): ReactNode {
   const text = useText();
   const { client, personName } = useParts();
@@ -38,13 +39,11 @@ export function AskName(): ReactNode {
             if (enter.isError) enter.reset();
           }}
           error={
-            error === null
-              ? undefined
-              : codeOf(error) === "PERSON_INVALID"
-                ? text.rooms.ask.invalid
-                : [error.message, error instanceof DureError ? error.hint : undefined]
-                    .filter(Boolean)
-                    .join(" ")
+            error === null ? undefined : codeOf(error) === "PERSON_INVALID" ? (
+              text.rooms.ask.invalid
+            ) : (
+              <ErrorWords error={error} />
+            )
           }
           autoComplete="nickname"
           autoFocus

@@ -17,7 +17,7 @@ export interface MentionBegun {
 const MAX_OFFERED = 8;
 
 /**
- * What stands before the caret, if it is a mention that somebody is writing; `mina@example` is
+ * What stands before the caret, if it is a mention that a person is writing; `mina@example` is
  * none. Pure.
  */
 export function mentionBegun(text: string, caret: number): MentionBegun | undefined {
@@ -53,18 +53,18 @@ export function mentionable<Agent extends Nameable>(
  * is called by its id. Pure.
  */
 export function mentionWritten(
-  text: string,
-  caret: number,
-  begun: MentionBegun,
+  { text, caret, begun }: { text: string; caret: number; begun: MentionBegun },
   agent: Nameable,
   agents: readonly Nameable[],
 ): { text: string; caret: number } {
   const isShared = agents.some(
     ({ id, displayName }) => id !== agent.id && displayName === agent.displayName,
   );
+  const name = isShared ? agent.id : agent.displayName;
   const rest = text.slice(caret);
-  const head = `${text.slice(0, begun.from)}@${isShared ? agent.id : agent.displayName}${rest.startsWith(" ") ? "" : " "}`;
-  return { text: head + rest, caret: head.length + (rest.startsWith(" ") ? 1 : 0) };
+  const hasSpace = rest.startsWith(" ");
+  const head = `${text.slice(0, begun.from)}@${name}${hasSpace ? "" : " "}`;
+  return { text: head + rest, caret: head.length + (hasSpace ? 1 : 0) };
 }
 
 /**

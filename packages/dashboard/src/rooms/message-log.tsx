@@ -14,6 +14,7 @@ import {
 } from "react";
 import { useParts } from "../app-parts.tsx";
 import { useLanguage, useText } from "../language.tsx";
+import { ErrorWords } from "../problem.tsx";
 import { MessageRow, Portrait, RoomText } from "./message-row.tsx";
 import { ROOM_KEYS, type Speaker } from "./room-data.ts";
 import type { Posting } from "./room-posts.ts";
@@ -24,24 +25,25 @@ const NEAR_END = 80;
 /** How long the message that a link led to is lit, milliseconds; the style says the same. */
 const LIT_MS = 1_800;
 
-export function MessageLog(props: {
-  who: Speaker;
-  place: Room;
-  channel: Room | undefined;
-  timeline: Timeline;
-  postings: readonly Posting[];
-  agents: readonly RoomAgent[];
-  nameOf: (agent: string) => string;
-  onReply: ((message: RoomMessage) => void) | undefined;
-}): ReactNode {
-  const { who, place, channel, timeline, postings, agents, nameOf, onReply } = props;
-  const { text, language } = useLanguage();
+interface MessageLogProps {
+  readonly who: Speaker;
+  readonly place: Room;
+  readonly channel: Room | undefined;
+  readonly timeline: Timeline;
+  readonly postings: readonly Posting[];
+  readonly agents: readonly RoomAgent[];
+  readonly nameOf: (agent: string) => string;
+  readonly onReply: ((message: RoomMessage) => void) | undefined;
+}
+
+export function MessageLog(props: MessageLogProps): ReactNode {
+  const { who, place, channel, timeline, postings, agents, nameOf } = props;
+  const text = useText();
   const { roomData } = useParts();
   const { messages, hasOlder } = timeline;
   const last = messages.at(-1)?.seq ?? 0;
   const [unreadFrom] = useState(() => firstUnread(timeline, place.unread ?? 0));
   const [loading, setLoading] = useState(false);
-  const [lit, setLit] = useState<string>();
   const log = useRef<HTMLDivElement>(null);
   const { following, newer, onScroll, toEnd } = useFollowing(log, {
     last,
@@ -54,15 +56,6 @@ export function MessageLog(props: {
     setLoading(true);
     await roomData.older(who, place.id).finally(() => setLoading(false));
   };
-  const jump = (id: string): void => {
-    document.getElementById(id)?.scrollIntoView({ block: "center" });
-    setLit(id);
-  };
-  useEffect(() => {
-    if (lit === undefined) return undefined;
-    return systemClock.after(LIT_MS, () => setLit(undefined));
-  }, [lit]);
-  const byId = useMemo(() => new Map(messages.map((message) => [message.id, message])), [messages]);
   return (
     <div
       className="room-log"
@@ -88,40 +81,7 @@ export function MessageLog(props: {
         <Nothing place={place} nameOf={nameOf} channel={channel} />
       )}
       <ol className="room-messages">
-        {messages.map((message, index) => {
-          const stand = standOf(messages[index - 1], message);
-          return (
-            <Fragment key={message.id}>
-              {stand === "new-day" && (
-                <li className="room-day">
-                  <span>
-                    {new Intl.DateTimeFormat(language, { dateStyle: "full" }).format(message.at)}
-                  </span>
-                </li>
-              )}
-              {message.seq === unreadFrom && (
-                <li className="room-day" data-unread>
-                  <span>{text.rooms.unreadFrom}</span>
-                </li>
-              )}
-              <MessageRow
-                message={message}
-                under={stand === "same-name" && message.seq !== unreadFrom}
-                lit={lit === message.id}
-                agents={agents}
-                nameOf={nameOf}
-                working={timeline.working[message.id]}
-                replied={
-                  messages[index - 1]?.id === message.replyTo
-                    ? undefined
-                    : byId.get(message.replyTo ?? "")
-                }
-                onJump={jump}
-                onReply={onReply}
-              />
-            </Fragment>
-          );
-        })}
+        <Rows {...props} unreadFrom={unreadFrom} />
         {postings.map((posting) => (
           <PostingRow key={posting.clientId} posting={posting} agents={agents} />
         ))}
@@ -129,16 +89,83 @@ export function MessageLog(props: {
       {!following && (
         <button type="button" className="room-newer" onClick={toEnd}>
           <IconArrowDown size={15} aria-hidden />
-          {newer > 0 ? text.rooms.newer(newer) : text.chat.toBottom}
+          {newer > 0 ? text.rooms.newer(newer) : text.common.toBottom}
         </button>
       )}
     </div>
   );
 }
 
+/** The messages, each below the mark of its day and of what was not read. */
+function Rows({
+  timeline,
+  agents,
+  nameOf,
+  onReply,
+  unreadFrom,
+}: MessageLogProps & { readonly unreadFrom: number | undefined }): ReactNode {
+  const text = useText();
+  const { messages, working } = timeline;
+  const { lit, jump } = useLit();
+  const byId = useMemo(() => new Map(messages.map((message) => [message.id, message])), [messages]);
+  return messages.map((message, index) => {
+    const before = messages[index - 1];
+    const stand = standOf(before, message);
+    const isFirstUnread = message.seq === unreadFrom;
+    const isBelowReplied = before?.id === message.replyTo;
+    return (
+      <Fragment key={message.id}>
+        {stand === "new-day" && <NewDay at={message.at} />}
+        {isFirstUnread && (
+          <li className="room-day" data-unread>
+            <span>{text.rooms.unreadFrom}</span>
+          </li>
+        )}
+        <MessageRow
+          message={message}
+          under={stand === "same-name" && !isFirstUnread}
+          lit={lit === message.id}
+          agents={agents}
+          nameOf={nameOf}
+          working={working[message.id]}
+          replied={isBelowReplied ? undefined : byId.get(message.replyTo ?? "")}
+          onJump={jump}
+          onReply={onReply}
+        />
+      </Fragment>
+    );
+  });
+}
+
+function NewDay({ at }: { at: number }): ReactNode {
+  const { language } = useLanguage();
+  return (
+    <li className="room-day">
+      <span>{new Intl.DateTimeFormat(language, { dateStyle: "full" }).format(at)}</span>
+    </li>
+  );
+}
+
+/** The message that a link led to is lit for a moment. */
+function useLit(): {
+  readonly lit: string | undefined;
+  readonly jump: (message: string) => void;
+} {
+  const [lit, setLit] = useState<string>();
+  useEffect(() => {
+    if (lit === undefined) return undefined;
+    return systemClock.after(LIT_MS, () => setLit(undefined));
+  }, [lit]);
+  const jump = (id: string): void => {
+    document.getElementById(id)?.scrollIntoView({ block: "center" });
+    setLit(id);
+  };
+  return { lit, jump };
+}
+
 /**
- * Keeps the newest in sight of whoever reads the newest, and everything where it is for everybody
- * else.
+ * Keeps the newest in sight of a reader at the end; for a reader elsewhere everything stays where
+ * it is.
  */
 function useFollowing(
   ref: RefObject<HTMLDivElement | null>,
@@ -176,7 +203,7 @@ function useFollowing(
   return { following, newer: last - seen, onScroll, toEnd };
 }
 
-/** What stood at the end of a page that somebody looked at was read. */
+/** What stood at the end of a page that a person looked at was read. */
 function useMarkRead(who: Speaker, place: Room, last: number, following: boolean): void {
   const { client } = useParts();
   const queries = useQueryClient();
@@ -242,7 +269,7 @@ function PostingRow({
   const { roomPosts } = useParts();
   const { clientId, problem } = posting;
   const mentioned = useMemo(() => agents.map(({ id }) => id), [agents]);
-  const name = posting.who ?? text.chat.you;
+  const name = posting.who ?? text.common.you;
   return (
     <li className="room-message" data-status={posting.status}>
       <Portrait name={name} kind="person" />
@@ -257,9 +284,8 @@ function PostingRow({
         {posting.status === "failed" && (
           <div className="problem" role="alert">
             <p>
-              <strong>{text.chat.failed}.</strong> {problem?.message}
+              <strong>{text.common.notSent}.</strong> {problem && <ErrorWords error={problem} />}
             </p>
-            {problem?.hint !== undefined && <p className="soft">{problem.hint}</p>}
             <div className="problem-actions">
               <Button
                 size="compact-sm"
@@ -267,7 +293,7 @@ function PostingRow({
                 leftSection={<IconRefresh size={14} />}
                 onClick={() => roomPosts.retry(clientId)}
               >
-                {text.chat.retry}
+                {text.common.sendAgain}
               </Button>
               <Button
                 size="compact-sm"
@@ -276,7 +302,7 @@ function PostingRow({
                 leftSection={<IconTrash size={14} />}
                 onClick={() => roomPosts.discard(clientId)}
               >
-                {text.chat.discard}
+                {text.common.discard}
               </Button>
             </div>
           </div>

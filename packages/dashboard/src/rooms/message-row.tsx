@@ -7,12 +7,13 @@ import {
   IconInfoCircle,
 } from "@tabler/icons-react";
 import { useMutation, useQueryClient } from "@tanstack/react-query";
-import { DureError, type RoomAgent, type RoomMessage } from "dure/client";
+import type { RoomAgent, RoomMessage } from "dure/client";
 import { memo, useMemo, type ReactNode } from "react";
 import { useParts } from "../app-parts.tsx";
 import { Markdown } from "../chat/markdown.tsx";
-import { decisionOf, labelIn } from "../escalations/words.ts";
+import { actionLabel, decisionOf } from "../escalations/words.ts";
 import { useLanguage, useText } from "../language.tsx";
+import { ErrorWords } from "../problem.tsx";
 import { momentOf, whenOf } from "../when.ts";
 import { mentionChips, mentionPieces } from "./mention.ts";
 import { RoleLine } from "./role-line.tsx";
@@ -30,7 +31,7 @@ interface MessageRowProps {
   /** The message that it answers, unless that stands right above. */
   readonly replied: RoomMessage | undefined;
   readonly onJump: (message: string) => void;
-  /** Undefined where nobody can write from here. */
+  /** Undefined where a person cannot write from here. */
   readonly onReply: ((message: RoomMessage) => void) | undefined;
 }
 
@@ -58,16 +59,7 @@ export const MessageRow = memo(function MessageRow(props: MessageRowProps): Reac
         <Portrait name={message.authorName} kind={message.authorKind} />
       )}
       <div className="room-message-body">
-        <p className={under ? "hidden-words" : "room-message-head"}>
-          <strong>{message.authorName}</strong>
-          {message.authorKind !== "person" && (
-            <span className="author-kind">{text.rooms[message.authorKind]}</span>
-          )}
-          {!under && time}
-          {message.mark === "reminder" && (
-            <span className="author-kind">{text.rooms.reminder}</span>
-          )}
-        </p>
+        <RowHead message={message} under={under} time={time} />
         {replied !== undefined && (
           <button type="button" className="room-reply" onClick={() => onJump(replied.id)}>
             <IconCornerUpLeft size={13} aria-hidden />
@@ -97,6 +89,29 @@ export const MessageRow = memo(function MessageRow(props: MessageRowProps): Reac
     </li>
   );
 });
+
+/** Who speaks, and when; under the same name only for those who listen. */
+function RowHead({
+  message,
+  under,
+  time,
+}: {
+  message: RoomMessage;
+  under: boolean;
+  time: ReactNode;
+}): ReactNode {
+  const text = useText();
+  return (
+    <p className={under ? "hidden-words" : "room-message-head"}>
+      <strong>{message.authorName}</strong>
+      {message.authorKind !== "person" && (
+        <span className="author-kind">{text.rooms[message.authorKind]}</span>
+      )}
+      {!under && time}
+      {message.mark === "reminder" && <span className="author-kind">{text.rooms.reminder}</span>}
+    </p>
+  );
+}
 
 /** A line of dure in an agent's name: quiet, unless it asks something. */
 function NoticeRow({ message, lit, agents }: MessageRowProps): ReactNode {
@@ -199,12 +214,13 @@ function answersOf({ buttons }: RoomMessage): readonly {
   readonly escalation: string;
   readonly value: string;
   readonly label: string;
+  readonly code?: string | undefined;
 }[] {
-  return (buttons ?? []).flatMap(({ value, label }) => {
+  return (buttons ?? []).flatMap(({ value, label, code }) => {
     const colon = value.indexOf(":");
     return value.startsWith("lift:")
       ? []
-      : [{ escalation: value.slice(0, colon), value: value.slice(colon + 1), label }];
+      : [{ escalation: value.slice(0, colon), value: value.slice(colon + 1), label, code }];
   });
 }
 
@@ -213,7 +229,7 @@ function answersOf({ buttons }: RoomMessage): readonly {
  * given.
  */
 function Buttons({ message }: { message: RoomMessage }): ReactNode {
-  const { text, language } = useLanguage();
+  const text = useText();
   const { client } = useParts();
   const queries = useQueryClient();
   const isAdmin = useIsAdmin();
@@ -229,7 +245,7 @@ function Buttons({ message }: { message: RoomMessage }): ReactNode {
 
   const asked = escalations.data?.find(({ id }) => id === buttons[0]?.escalation);
   if (asked !== undefined && asked.status !== "open") {
-    const decision = decisionOf(asked, { text, language });
+    const decision = decisionOf(asked, text);
     return (
       <p className="soft small">
         {asked.status === "dismissed"
@@ -241,24 +257,22 @@ function Buttons({ message }: { message: RoomMessage }): ReactNode {
   return (
     <>
       <div className="room-buttons">
-        {buttons.map(({ escalation, value, label }, index) => (
+        {buttons.map((button, index) => (
           <Button
-            key={value}
+            key={button.value}
             size="compact-md"
             variant={index === 0 ? "filled" : "default"}
             disabled={answer.isPending}
-            loading={answer.isPending && answer.variables.value === value}
-            onClick={() => answer.mutate({ escalation, value })}
+            loading={answer.isPending && answer.variables.value === button.value}
+            onClick={() => answer.mutate(button)}
           >
-            {labelIn(language, label)}
+            {actionLabel(button, text)}
           </Button>
         ))}
       </div>
       {answer.error !== null && (
         <p className="error-note small" role="alert">
-          {[answer.error.message, answer.error instanceof DureError ? answer.error.hint : undefined]
-            .filter(Boolean)
-            .join(" ")}
+          <ErrorWords error={answer.error} />
         </p>
       )}
     </>

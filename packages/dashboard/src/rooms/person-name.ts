@@ -1,6 +1,6 @@
 const STORED = "dure-person";
 
-/** The name under which somebody speaks where nobody logs in; asked once, kept in the browser. */
+/** The name under which a person speaks without a login; asked once, kept in the browser. */
 export class PersonName {
   readonly #listeners = new Set<() => void>();
 

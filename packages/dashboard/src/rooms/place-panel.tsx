@@ -7,6 +7,7 @@ import { useState, type ReactNode } from "react";
 import { AgentFacts } from "../agents/agent-facts.tsx";
 import { useParts } from "../app-parts.tsx";
 import { useLanguage, useText } from "../language.tsx";
+import { ErrorWords } from "../problem.tsx";
 import { whenOf } from "../when.ts";
 import { lettersOf } from "./mention.ts";
 import { Portrait } from "./message-row.tsx";
@@ -112,7 +113,11 @@ function Participants({
           );
         })}
       </ul>
-      {remove.error !== null && <p className="error-note small">{remove.error.message}</p>}
+      {remove.error !== null && (
+        <p className="error-note small">
+          <ErrorWords error={remove.error} />
+        </p>
+      )}
       <p className="room-panel-facts">
         <span>{text.rooms.panel.messages(thread.messages)}</span>
         {thread.openRequests > 0 && (
@@ -152,7 +157,11 @@ function Threads({
           {text.rooms.panel.noThreads} {text.rooms.panel.noThreadsHint}
         </p>
       )}
-      {threads.error !== null && <p className="error-note small">{threads.error.message}</p>}
+      {threads.error !== null && (
+        <p className="error-note small">
+          <ErrorWords error={threads.error} />
+        </p>
+      )}
       {all.length > 0 && (
         <TextInput
           size="xs"

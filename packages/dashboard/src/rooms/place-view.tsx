@@ -1,5 +1,4 @@
 import { ActionIcon, Button, Drawer, Loader } from "@mantine/core";
-import { useMediaQuery } from "@mantine/hooks";
 import {
   IconArrowLeft,
   IconBrandDiscord,
@@ -13,10 +12,13 @@ import {
 } from "@tabler/icons-react";
 import { useMutation, useQueryClient } from "@tanstack/react-query";
 import { Link } from "@tanstack/react-router";
-import type { Room, RoomMessage, Thread } from "dure/client";
+import type { Room, RoomAgent, RoomMessage, Thread } from "dure/client";
 import { useEffect, useMemo, useState, useSyncExternalStore, type ReactNode } from "react";
 import { useParts } from "../app-parts.tsx";
+import { CodedText } from "../coded.tsx";
 import { useLanguage, useText } from "../language.tsx";
+import { useSide, type Side } from "../side.ts";
+import { ErrorWords } from "../problem.tsx";
 import { whenOf } from "../when.ts";
 import { MessageLog } from "./message-log.tsx";
 import { PlacePanel } from "./place-panel.tsx";
@@ -36,22 +38,9 @@ export function PlaceView(props: {
 }): ReactNode {
   const { who, place, channel, thread } = props;
   const text = useText();
-  const { roomPosts } = useParts();
-  const timeline = useTimeline(who, place.id);
   const agents = useAgents();
   const nameOf = useMemo(() => namesOf(agents.data), [agents.data]);
-  const messages = timeline.data?.messages ?? NOTHING;
-  const posted = useSyncExternalStore(roomPosts.subscribe, roomPosts.snapshot);
-  const postings = unseenOf(
-    posted.filter((one) => one.place === place.id && one.who === who),
-    messages,
-  );
-  const wide = useMediaQuery("(min-width: 75em)", window.matchMedia("(min-width: 75em)").matches, {
-    getInitialValueInEffect: false,
-  });
-  const [replyTo, setReplyTo] = useState<RoomMessage>();
-  const [panelOpen, setPanelOpen] = useState(false);
-  const [panelHidden, setPanelHidden] = useState(false);
+  const side = useSide();
   useEffect(() => {
     document.title = `${place.name} · dure`;
   }, [place.name]);
@@ -62,94 +51,154 @@ export function PlaceView(props: {
     () => (agents.data ?? []).filter(({ id }) => members?.includes(id) ?? true),
     [agents.data, members],
   );
-  const isShown = wide && !panelHidden;
-  const panel = (
-    <PlacePanel
-      who={who}
-      place={place}
-      channel={channel}
-      thread={thread}
-      agents={mentionable}
-      nameOf={nameOf}
-    />
-  );
-  const writers = timeline.data === undefined ? [] : writersOf(timeline.data).map(nameOf);
   return (
-    <div className="room" data-panel={isShown || undefined}>
+    <div className="room" data-panel={side.isColumn || undefined}>
       <section className="room-main" aria-label={place.name}>
         <PlaceHead place={place} channel={channel} nameOf={nameOf}>
           <ActionIcon
             variant="subtle"
             color="gray"
             size="lg"
-            aria-label={isShown ? text.rooms.panel.close : text.rooms.panel.open}
-            aria-expanded={wide ? !panelHidden : panelOpen}
-            onClick={() => (wide ? setPanelHidden(!panelHidden) : setPanelOpen(true))}
+            aria-label={side.isColumn ? text.rooms.panel.close : text.rooms.panel.open}
+            aria-expanded={side.isWide ? side.isColumn : side.isDrawerOpen}
+            onClick={side.toggle}
           >
             <IconLayoutSidebarRight size={19} stroke={1.7} />
           </ActionIcon>
         </PlaceHead>
         <Banner who={who} place={place} />
-        {timeline.data !== undefined ? (
-          <MessageLog
-            who={who}
-            place={place}
-            channel={channel}
-            timeline={timeline.data}
-            postings={postings}
-            agents={agents.data ?? NOTHING}
-            nameOf={nameOf}
-            onReply={mayWrite(place) ? setReplyTo : undefined}
-          />
-        ) : timeline.error !== null ? (
-          <div className="chat-wait" role="alert">
-            <p>{text.rooms.loadFailed}</p>
-            <p className="soft small">{timeline.error.message}</p>
-            <Button variant="default" onClick={() => void timeline.refetch()}>
-              {text.connection.retry}
-            </Button>
-          </div>
-        ) : (
-          <div className="chat-wait">
-            <Loader type="dots" role="status" aria-label={text.chat.loading} />
-          </div>
-        )}
-        <p className="room-writing" aria-live="polite">
-          {writers.length > 0 && (
-            <>
-              <span className="pulse" aria-hidden />
-              {text.rooms.writing(writers.join(", "))}
-            </>
-          )}
-        </p>
-        <RoomComposer
+        <Talk
           who={who}
           place={place}
-          last={messages.at(-1)?.seq ?? 0}
-          agents={mentionable}
-          replyTo={replyTo}
-          onReplied={() => setReplyTo(undefined)}
+          channel={channel}
+          agents={agents.data ?? NOTHING}
+          mentionable={mentionable}
+          nameOf={nameOf}
         />
       </section>
-      {isShown && (
-        <aside className="room-panel" aria-label={text.rooms.panel.label}>
-          {panel}
-        </aside>
-      )}
-      {!wide && (
-        <Drawer
-          opened={panelOpen}
-          onClose={() => setPanelOpen(false)}
-          position="right"
-          size="min(100vw, 380px)"
-          title={text.rooms.panel.label}
-          closeButtonProps={{ "aria-label": text.rooms.panel.close }}
-          classNames={{ content: "drawer-panel" }}
-        >
-          {panel}
-        </Drawer>
-      )}
+      <PlaceSide side={side}>
+        <PlacePanel
+          who={who}
+          place={place}
+          channel={channel}
+          thread={thread}
+          agents={mentionable}
+          nameOf={nameOf}
+        />
+      </PlaceSide>
     </div>
+  );
+}
+
+function PlaceSide({ side, children }: { side: Side; children: ReactNode }): ReactNode {
+  const words = useText().rooms.panel;
+  if (!side.isWide) {
+    return (
+      <Drawer
+        opened={side.isDrawerOpen}
+        onClose={side.closeDrawer}
+        position="right"
+        size="min(100vw, 380px)"
+        title={words.label}
+        closeButtonProps={{ "aria-label": words.close }}
+        classNames={{ content: "drawer-panel" }}
+      >
+        {children}
+      </Drawer>
+    );
+  }
+  return (
+    side.isColumn && (
+      <aside className="room-panel" aria-label={words.label}>
+        {children}
+      </aside>
+    )
+  );
+}
+
+/** What is said in a place, who is writing, and where to write. */
+function Talk(props: {
+  who: Speaker;
+  place: Room;
+  channel: Room | undefined;
+  agents: readonly RoomAgent[];
+  mentionable: readonly RoomAgent[];
+  nameOf: (agent: string) => string;
+}): ReactNode {
+  const { who, place, channel, agents, mentionable, nameOf } = props;
+  const { roomPosts } = useParts();
+  const timeline = useTimeline(who, place.id);
+  const [replyTo, setReplyTo] = useState<RoomMessage>();
+  const posted = useSyncExternalStore(roomPosts.subscribe, roomPosts.snapshot);
+  const messages = timeline.data?.messages ?? NOTHING;
+  const postings = unseenOf(
+    posted.filter((one) => one.place === place.id && one.who === who),
+    messages,
+  );
+  const writers = timeline.data === undefined ? [] : writersOf(timeline.data).map(nameOf);
+  return (
+    <>
+      {timeline.data === undefined ? (
+        <NotRead error={timeline.error} onRetry={() => void timeline.refetch()} />
+      ) : (
+        <MessageLog
+          who={who}
+          place={place}
+          channel={channel}
+          timeline={timeline.data}
+          postings={postings}
+          agents={agents}
+          nameOf={nameOf}
+          onReply={mayWrite(place) ? setReplyTo : undefined}
+        />
+      )}
+      <Writing names={writers} />
+      <RoomComposer
+        who={who}
+        place={place}
+        last={messages.at(-1)?.seq ?? 0}
+        agents={mentionable}
+        replyTo={replyTo}
+        onReplied={() => setReplyTo(undefined)}
+      />
+    </>
+  );
+}
+
+/** Messages that are not there yet, or could not be read. */
+function NotRead({ error, onRetry }: { error: Error | null; onRetry: () => void }): ReactNode {
+  const text = useText();
+  if (error === null) {
+    return (
+      <div className="chat-wait">
+        <Loader type="dots" role="status" aria-label={text.rooms.loading} />
+      </div>
+    );
+  }
+  return (
+    <div className="chat-wait" role="alert">
+      <p>{text.rooms.loadFailed}</p>
+      <p className="soft small">
+        <ErrorWords error={error} />
+      </p>
+      <Button variant="default" onClick={onRetry}>
+        {text.common.retry}
+      </Button>
+    </div>
+  );
+}
+
+function Writing({ names }: { names: readonly string[] }): ReactNode {
+  const text = useText();
+  return (
+    <p className="room-writing" aria-live="polite">
+      {names.length > 0 && (
+        <>
+          <span className="pulse" aria-hidden />
+          {text.rooms.writing(names.join(", "))}
+        </>
+      )}
+    </p>
   );
 }
 
@@ -229,15 +278,27 @@ function Banner({ who, place }: { who: Speaker; place: Room }): ReactNode {
       ),
       text.rooms.banner.suspendedHint,
     ],
-    closed: [text.rooms.banner.closed, text.rooms.banner.closedBecause(place.closedBecause ?? "")],
-  } as const satisfies Record<Exclude<Room["state"], "open">, readonly [string, string]>;
+    closed: [
+      text.rooms.banner.closed,
+      <CodedText
+        key="why"
+        words={text.rooms.banner.closedFor}
+        coded={place.closedFor}
+        sentence={place.closedBecause ?? ""}
+      />,
+    ],
+  } as const satisfies Record<Exclude<Room["state"], "open">, readonly [string, ReactNode]>;
   const [what, hint] = words[state];
   return (
     <div className="room-banner" data-state={state} role="status">
       <Icon size={18} stroke={1.7} aria-hidden />
       <p>
         <strong>{what}</strong> <span>{hint}</span>
-        {lift.error !== null && <span className="error-note">{lift.error.message}</span>}
+        {lift.error !== null && (
+          <span className="error-note">
+            <ErrorWords error={lift.error} />
+          </span>
+        )}
       </p>
       {state !== "closed" && (
         <Button

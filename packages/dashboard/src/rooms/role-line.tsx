@@ -3,7 +3,7 @@ import { IconCheck, IconEye, IconMessageCircle2 } from "@tabler/icons-react";
 import { ROLE_REASONS, type MessageRole, type RoomMessage } from "dure/client";
 import type { KeyboardEvent, MouseEvent, ReactElement, ReactNode } from "react";
 import { useLanguage, useText } from "../language.tsx";
-import type { Language } from "../text.ts";
+import type { Language } from "../words.ts";
 
 /**
  * What each agent did with a message. Hover or focus says why; the arrow keys go from agent to

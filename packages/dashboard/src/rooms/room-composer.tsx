@@ -9,6 +9,7 @@ import {
   useState,
   type KeyboardEvent,
   type ReactNode,
+  type RefObject,
 } from "react";
 import { useParts } from "../app-parts.tsx";
 import { fitHeight, isComposing } from "../chat/composer.tsx";
@@ -34,21 +35,106 @@ export function RoomComposer(props: {
   onReplied: () => void;
 }): ReactNode {
   const { who, place, last, agents, replyTo, onReplied } = props;
-  const text = useText();
   const { roomPosts } = useParts();
-  const [message, setMessage] = useState(() => roomPosts.draft(place.id));
+  const { field, message, caret, setCaret, write, writeAt } = useDraft(place.id);
+  const id = useId();
+  const { begun, offered, active, choose, dismiss } = useCandidates(message, caret, agents);
+  useEffect(() => {
+    if (replyTo !== undefined) field.current?.focus();
+  }, [field, replyTo]);
+
+  const take = (agent: RoomAgent): void => {
+    if (begun === undefined) return;
+    const written = mentionWritten({ text: message, caret, begun }, agent, agents);
+    writeAt(written.text, written.caret);
+    choose(0);
+    field.current?.focus();
+  };
+  const submit = (): void => {
+    if (message.trim() === "") return;
+    roomPosts.send({
+      who,
+      place: place.id,
+      text: message.trim(),
+      after: last,
+      replyTo: replyTo?.id,
+    });
+    write("", 0);
+    choose(0);
+    onReplied();
+    field.current?.focus();
+  };
+  const moves: Readonly<Record<KeyMove, () => void>> = {
+    next: () => choose((active + 1) % offered.length),
+    previous: () => choose((active + offered.length - 1) % offered.length),
+    take: () => take(offered[active]!),
+    dismiss: () => dismiss(begun?.from),
+    "leave-reply": onReplied,
+    send: submit,
+  };
+  const onKeyDown = (event: KeyboardEvent): void => {
+    if (isComposing(event)) return; // this key ends a syllable, or belongs to it
+    const move = decideKey(event, {
+      isOffered: offered[active] !== undefined,
+      isReply: replyTo !== undefined,
+    });
+    if (move === undefined) return;
+    event.preventDefault();
+    moves[move]();
+  };
+
+  if (!mayWrite(place)) return <NoComposer place={place} />;
+  return (
+    <div className="composer room-composer">
+      {offered.length > 0 && (
+        <Candidates id={id} offered={offered} active={active} onTake={take} onPoint={choose} />
+      )}
+      {replyTo !== undefined && (
+        <Replying
+          replyTo={replyTo}
+          agents={agents}
+          onLeave={() => (onReplied(), field.current?.focus())}
+        />
+      )}
+      <div className="composer-box">
+        <Field
+          id={id}
+          field={field}
+          place={place}
+          message={message}
+          offered={offered}
+          active={active}
+          onWrite={(next, at) => {
+            write(next, at);
+            choose(0);
+          }}
+          onCaret={setCaret}
+          onBlur={() => dismiss(begun?.from)}
+          onFocus={() => dismiss(undefined)}
+          onKeyDown={onKeyDown}
+        />
+        <SendButton isEmpty={message.trim() === ""} onSend={submit} />
+      </div>
+      <Hints offered={offered.length} />
+    </div>
+  );
+}
+
+/** What is being written in a place, kept while other pages are looked at. */
+function useDraft(place: string): {
+  readonly field: RefObject<HTMLTextAreaElement | null>;
+  readonly message: string;
+  readonly caret: number;
+  readonly setCaret: (caret: number) => void;
+  readonly write: (message: string, caret: number) => void;
+  /** The same, and the caret of the field goes there. */
+  readonly writeAt: (message: string, caret: number) => void;
+} {
+  const { roomPosts } = useParts();
+  const [message, setMessage] = useState(() => roomPosts.draft(place));
   const [caret, setCaret] = useState(0);
-  const [chosen, setChosen] = useState(0);
-  const [dismissed, setDismissed] = useState<number>();
   const field = useRef<HTMLTextAreaElement>(null);
   const caretToSet = useRef<number>(undefined);
-  const id = useId();
-
-  const begun = mentionBegun(message, caret);
-  const offered =
-    begun === undefined || begun.from === dismissed ? [] : mentionable(begun.query, agents);
-  const active = Math.min(chosen, offered.length - 1);
-
   useLayoutEffect(() => {
     const element = field.current;
     if (element === null) return;
@@ -57,149 +143,208 @@ export function RoomComposer(props: {
     element.setSelectionRange(caretToSet.current, caretToSet.current);
     caretToSet.current = undefined;
   });
-
-  useEffect(() => {
-    if (replyTo !== undefined) field.current?.focus();
-  }, [replyTo]);
-
   const write = (next: string, at: number): void => {
     setMessage(next);
     setCaret(at);
-    setChosen(0);
-    roomPosts.keepDraft(place.id, next);
+    roomPosts.keepDraft(place, next);
   };
-  const take = (agent: RoomAgent): void => {
-    if (begun === undefined) return;
-    const written = mentionWritten(message, caret, begun, agent, agents);
-    caretToSet.current = written.caret;
-    write(written.text, written.caret);
-    field.current?.focus();
+  const writeAt = (next: string, at: number): void => {
+    caretToSet.current = at;
+    write(next, at);
   };
-  const submit = (): void => {
-    if (message.trim() === "") return;
-    roomPosts.send(who, place.id, message.trim(), last, replyTo?.id);
-    write("", 0);
-    onReplied();
-    field.current?.focus();
-  };
-  const onKeyDown = (event: KeyboardEvent): void => {
-    if (isComposing(event)) return; // this key ends a syllable, or belongs to it
-    const agent = offered[active];
-    if (agent !== undefined) {
-      if (event.key === "ArrowDown" || event.key === "ArrowUp") {
-        setChosen((active + (event.key === "ArrowDown" ? 1 : offered.length - 1)) % offered.length);
-        return event.preventDefault();
-      }
-      if ((event.key === "Enter" && !event.shiftKey) || (event.key === "Tab" && !event.shiftKey)) {
-        take(agent);
-        return event.preventDefault();
-      }
-      if (event.key === "Escape") {
-        setDismissed(begun?.from);
-        return event.preventDefault();
-      }
-    }
-    if (event.key === "Escape" && replyTo !== undefined) {
-      onReplied();
-      return event.preventDefault();
-    }
-    if (event.key !== "Enter" || event.shiftKey) return;
-    event.preventDefault();
-    submit();
-  };
+  return { field, message, caret, setCaret, write, writeAt };
+}
 
-  if (!mayWrite(place)) {
-    return (
-      <p className="room-no-composer">
-        {place.state === "closed"
-          ? text.rooms.composer.closed
-          : text.rooms.composer.elsewhere(place.adapter)}
-      </p>
-    );
-  }
+function Field({
+  id,
+  field,
+  place,
+  message,
+  offered,
+  active,
+  onWrite,
+  onCaret,
+  ...events
+}: {
+  id: string;
+  field: RefObject<HTMLTextAreaElement | null>;
+  place: Room;
+  message: string;
+  offered: readonly RoomAgent[];
+  active: number;
+  onWrite: (message: string, caret: number) => void;
+  onCaret: (caret: number) => void;
+  onBlur: () => void;
+  onFocus: () => void;
+  onKeyDown: (event: KeyboardEvent) => void;
+}): ReactNode {
+  const words = useText().rooms.composer;
+  const chosen = offered[active];
   return (
-    <div className="composer room-composer">
-      {offered.length > 0 && (
-        <div
-          className="mention-list"
-          id={`${id}-list`}
-          role="listbox"
-          aria-label={text.rooms.composer.candidates}
-        >
-          {offered.map((agent, index) => (
-            <div
-              key={agent.id}
-              id={`${id}-${agent.id}`}
-              role="option"
-              aria-selected={index === active}
-              tabIndex={-1}
-              onPointerDown={(event) => {
-                event.preventDefault(); // the field keeps the focus
-                take(agent);
-              }}
-              onPointerMove={() => setChosen(index)}
-            >
-              <Portrait name={agent.displayName} kind="agent" />
-              <span className="mention-name">{agent.displayName}</span>
-              <span className="soft small">{agent.id}</span>
-              <OnlineDot agent={agent} />
-            </div>
-          ))}
-        </div>
-      )}
-      {replyTo !== undefined && (
-        <p className="room-replying" role="status">
-          <IconCornerUpLeft size={14} aria-hidden />
-          <span>{text.rooms.replying(replyTo.authorName)}</span>
-          <span className="room-reply-words">{plainOf(replyTo, agents)}</span>
-          <ActionIcon
-            variant="subtle"
-            color="gray"
-            size="sm"
-            aria-label={text.rooms.noReply}
-            onClick={() => (onReplied(), field.current?.focus())}
-          >
-            <IconX size={14} aria-hidden />
-          </ActionIcon>
-        </p>
-      )}
-      <div className="composer-box">
-        <textarea
-          ref={field}
-          rows={1}
-          value={message}
-          onChange={(event) => write(event.currentTarget.value, event.currentTarget.selectionStart)}
-          onSelect={(event) => setCaret(event.currentTarget.selectionStart)}
-          onBlur={() => setDismissed(begun?.from)}
-          onFocus={() => setDismissed(undefined)}
-          onKeyDown={onKeyDown}
-          placeholder={text.rooms.composer.placeholders[place.kind](place.name)}
-          aria-label={text.rooms.composer.label}
-          aria-describedby="room-composer-hint"
-          aria-autocomplete="list"
-          aria-controls={offered.length > 0 ? `${id}-list` : undefined}
-          aria-activedescendant={
-            offered[active] === undefined ? undefined : `${id}-${offered[active].id}`
-          }
-          enterKeyHint="send"
-        />
-        <ActionIcon
-          size={36}
-          radius="xl"
-          aria-label={text.rooms.composer.send}
-          disabled={message.trim() === ""}
-          onClick={submit}
-        >
-          <IconArrowUp size={19} />
-        </ActionIcon>
-      </div>
+    <textarea
+      {...events}
+      ref={field}
+      rows={1}
+      value={message}
+      onChange={({ currentTarget }) => onWrite(currentTarget.value, currentTarget.selectionStart)}
+      onSelect={({ currentTarget }) => onCaret(currentTarget.selectionStart)}
+      placeholder={words.placeholders[place.kind](place.name)}
+      aria-label={words.label}
+      aria-describedby="room-composer-hint"
+      aria-autocomplete="list"
+      aria-controls={chosen === undefined ? undefined : `${id}-list`}
+      aria-activedescendant={chosen === undefined ? undefined : `${id}-${chosen.id}`}
+      enterKeyHint="send"
+    />
+  );
+}
+
+/** Agents that are offered where a mention was begun, and the one that is chosen. */
+function useCandidates(
+  message: string,
+  caret: number,
+  agents: readonly RoomAgent[],
+): {
+  readonly begun: ReturnType<typeof mentionBegun>;
+  readonly offered: readonly RoomAgent[];
+  readonly active: number;
+  readonly choose: (index: number) => void;
+  /** Nothing is offered for the mention that begins there. */
+  readonly dismiss: (from: number | undefined) => void;
+} {
+  const [chosen, choose] = useState(0);
+  const [dismissed, dismiss] = useState<number>();
+  const begun = mentionBegun(message, caret);
+  const isOffered = begun !== undefined && begun.from !== dismissed;
+  const offered = isOffered ? mentionable(begun.query, agents) : [];
+  return { begun, offered, active: Math.min(chosen, offered.length - 1), choose, dismiss };
+}
+
+function SendButton({ isEmpty, onSend }: { isEmpty: boolean; onSend: () => void }): ReactNode {
+  const text = useText();
+  return (
+    <ActionIcon
+      size={36}
+      radius="xl"
+      aria-label={text.rooms.composer.send}
+      disabled={isEmpty}
+      onClick={onSend}
+    >
+      <IconArrowUp size={19} />
+    </ActionIcon>
+  );
+}
+
+function Hints({ offered }: { offered: number }): ReactNode {
+  const words = useText().rooms.composer;
+  return (
+    <>
       <p id="room-composer-hint" className="composer-hint">
-        {text.rooms.composer.hint}
+        {words.hint}
       </p>
       <p className="hidden-words" role="status">
-        {offered.length > 0 && text.rooms.composer.offered(offered.length)}
+        {offered > 0 && words.offered(offered)}
       </p>
+    </>
+  );
+}
+
+type KeyMove = "next" | "previous" | "take" | "dismiss" | "leave-reply" | "send";
+
+/** What a key does in the field; undefined: what it does in any field. Pure. */
+function decideKey(
+  { key, shiftKey }: Pick<KeyboardEvent, "key" | "shiftKey">,
+  { isOffered, isReply }: { readonly isOffered: boolean; readonly isReply: boolean },
+): KeyMove | undefined {
+  if (isOffered) {
+    if (key === "ArrowDown") return "next";
+    if (key === "ArrowUp") return "previous";
+    if ((key === "Enter" || key === "Tab") && !shiftKey) return "take";
+    if (key === "Escape") return "dismiss";
+  }
+  if (key === "Escape" && isReply) return "leave-reply";
+  return key === "Enter" && !shiftKey ? "send" : undefined;
+}
+
+function NoComposer({ place }: { place: Room }): ReactNode {
+  const words = useText().rooms.composer;
+  return (
+    <p className="room-no-composer">
+      {place.state === "closed" ? words.closed : words.elsewhere(place.adapter)}
+    </p>
+  );
+}
+
+/** Agents that can be mentioned where the caret stands. */
+function Candidates({
+  id,
+  offered,
+  active,
+  onTake,
+  onPoint,
+}: {
+  id: string;
+  offered: readonly RoomAgent[];
+  active: number;
+  onTake: (agent: RoomAgent) => void;
+  onPoint: (index: number) => void;
+}): ReactNode {
+  const text = useText();
+  return (
+    <div
+      className="mention-list"
+      id={`${id}-list`}
+      role="listbox"
+      aria-label={text.rooms.composer.candidates}
+    >
+      {offered.map((agent, index) => (
+        <div
+          key={agent.id}
+          id={`${id}-${agent.id}`}
+          role="option"
+          aria-selected={index === active}
+          tabIndex={-1}
+          onPointerDown={(event) => {
+            event.preventDefault(); // the field keeps the focus
+            onTake(agent);
+          }}
+          onPointerMove={() => onPoint(index)}
+        >
+          <Portrait name={agent.displayName} kind="agent" />
+          <span className="mention-name">{agent.displayName}</span>
+          <span className="soft small">{agent.id}</span>
+          <OnlineDot agent={agent} />
+        </div>
+      ))}
     </div>
+  );
+}
+
+function Replying({
+  replyTo,
+  agents,
+  onLeave,
+}: {
+  replyTo: RoomMessage;
+  agents: readonly RoomAgent[];
+  onLeave: () => void;
+}): ReactNode {
+  const text = useText();
+  return (
+    <p className="room-replying" role="status">
+      <IconCornerUpLeft size={14} aria-hidden />
+      <span>{text.rooms.replying(replyTo.authorName)}</span>
+      <span className="room-reply-words">{plainOf(replyTo, agents)}</span>
+      <ActionIcon
+        variant="subtle"
+        color="gray"
+        size="sm"
+        aria-label={text.rooms.noReply}
+        onClick={onLeave}
+      >
+        <IconX size={14} aria-hidden />
+      </ActionIcon>
+    </p>
   );
 }
 

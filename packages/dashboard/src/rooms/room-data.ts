@@ -58,7 +58,7 @@ export class RoomData {
     return withNewest(this.#queries.getQueryData<Timeline>(ROOM_KEYS.timeline(who, place)), page);
   }
 
-  /** Reads what was said since. Does nothing for a place that nobody looks at. */
+  /** Reads what was said since. Does nothing for a place that is not looked at. */
   async grow(who: Speaker, place: string): Promise<void> {
     const key = ROOM_KEYS.timeline(who, place);
     while (true) {
@@ -135,7 +135,7 @@ export class RoomData {
     ]);
   }
 
-  /** A place that is not looked at is read when somebody looks again. */
+  /** A place that is not looked at is read when a page looks again. */
   async #refresh(
     who: Speaker,
     place: string,

@@ -7,6 +7,7 @@ import { useState, type ReactNode } from "react";
 import { onlineOf } from "../agents/online.ts";
 import { useParts } from "../app-parts.tsx";
 import { useText } from "../language.tsx";
+import { ErrorWords } from "../problem.tsx";
 import { lettersOf } from "./mention.ts";
 import { ROOM_KEYS, type Speaker } from "./room-data.ts";
 import "./rooms.css";
@@ -15,7 +16,6 @@ import { useAgents, useRoomList, useSpeaker, useThread } from "./use-rooms.ts";
 /** Channels, and every agent with whom one can talk alone; with unread marks. */
 export function RoomList(): ReactNode {
   const text = useText();
-  const { personName } = useParts();
   const { who, asks, named } = useSpeaker();
   const rooms = useRoomList(who);
   const agents = useAgents(!asks);
@@ -62,42 +62,56 @@ export function RoomList(): ReactNode {
           </ul>
         </section>
       )}
-      {shown.length > 0 && (
-        <section>
-          <h2 className="rooms-title">{text.rooms.direct}</h2>
-          <ul>
-            {shown.map((agent) => (
-              <li key={agent.id}>
-                <DirectLink
-                  agent={agent}
-                  room={all.find((room) => room.kind === "direct" && room.agent === agent.id)}
-                  current={current}
-                  who={who}
-                />
-              </li>
-            ))}
-          </ul>
-        </section>
-      )}
+      {shown.length > 0 && <DirectRooms agents={shown} rooms={all} current={current} who={who} />}
       {rooms.hasMore && (
         <Button variant="subtle" color="gray" size="compact-sm" onClick={rooms.more}>
           {text.rooms.more}
         </Button>
       )}
-      {named && (
-        <p className="rooms-person">
-          <span>{text.rooms.speakAs(who ?? "")}</span>
-          <Button
-            variant="subtle"
-            color="gray"
-            size="compact-xs"
-            onClick={() => personName.forget()}
-          >
-            {text.rooms.rename}
-          </Button>
-        </p>
-      )}
+      {named && <PersonName name={who ?? ""} />}
     </nav>
+  );
+}
+
+function DirectRooms({
+  agents,
+  rooms,
+  current,
+  who,
+}: {
+  agents: readonly RoomAgent[];
+  rooms: readonly Room[];
+  current: string | undefined;
+  who: Speaker;
+}): ReactNode {
+  const text = useText();
+  const roomOf = (agent: RoomAgent): Room | undefined =>
+    rooms.find((room) => room.kind === "direct" && room.agent === agent.id);
+  return (
+    <section>
+      <h2 className="rooms-title">{text.rooms.direct}</h2>
+      <ul>
+        {agents.map((agent) => (
+          <li key={agent.id}>
+            <DirectLink agent={agent} room={roomOf(agent)} current={current} who={who} />
+          </li>
+        ))}
+      </ul>
+    </section>
+  );
+}
+
+/** The name under which a person speaks here, and the way to another one. */
+function PersonName({ name }: { name: string }): ReactNode {
+  const text = useText();
+  const { personName } = useParts();
+  return (
+    <p className="rooms-person">
+      <span>{text.rooms.speakAs(name)}</span>
+      <Button variant="subtle" color="gray" size="compact-xs" onClick={() => personName.forget()}>
+        {text.rooms.rename}
+      </Button>
+    </p>
   );
 }
 
@@ -163,7 +177,11 @@ function DirectLink({
         onClick={() => open.mutate()}
       >
         {words}
-        {open.error !== null && <span className="error-note small">{open.error.message}</span>}
+        {open.error !== null && (
+          <span className="error-note small">
+            <ErrorWords error={open.error} />
+          </span>
+        )}
       </button>
     );
   }

@@ -19,7 +19,7 @@ export interface Posting {
 /**
  * Those that do not stand in their place yet. A message may be seen before its sending is known to
  * have worked, also when the answer to it was lost; each message stands for one posting. Whose
- * token speaks is not known here, so there a failed one is never taken for somebody's same words.
+ * token speaks is not known here, so there a failed one is never taken for another person's same words.
  * Pure.
  */
 export function unseenOf(
@@ -43,7 +43,7 @@ export function unseenOf(
 }
 
 /**
- * What this page says in rooms. It outlives the page of a room: whoever goes elsewhere has still
+ * What this page says in rooms. It outlives the page of a room: a person who goes elsewhere has still
  * said it.
  */
 export class RoomPosts {
@@ -74,16 +74,8 @@ export class RoomPosts {
     return () => this.#listeners.delete(listener);
   };
 
-  send(who: Speaker, place: string, text: string, after: number, replyTo?: string): void {
-    const posting: Posting = {
-      clientId: ulid(),
-      who,
-      place,
-      text,
-      replyTo,
-      after,
-      status: "sending",
-    };
+  send(written: Omit<Posting, "clientId" | "status" | "problem">): void {
+    const posting: Posting = { ...written, clientId: ulid(), status: "sending" };
     this.#change([...this.#all, posting]);
     this.#enqueue(posting);
   }

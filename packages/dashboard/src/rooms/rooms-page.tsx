@@ -1,11 +1,12 @@
 import { Button, Loader } from "@mantine/core";
 import { IconMessageOff, IconMessages } from "@tabler/icons-react";
 import { Link, Navigate, useParams } from "@tanstack/react-router";
-import { DureError } from "dure/client";
+import { DureError, type Room } from "dure/client";
 import { useEffect, type ReactNode } from "react";
 import { useParts } from "../app-parts.tsx";
 import "../chat/chat.css";
 import { useText } from "../language.tsx";
+import { ErrorWords } from "../problem.tsx";
 import { Prose } from "../prose.tsx";
 import "../panel/panel.css";
 import { AskName } from "./ask-name.tsx";
@@ -22,7 +23,7 @@ export function RoomsPage(): ReactNode {
   const text = useText();
   const { who, asks } = useSpeaker();
   useEffect(() => {
-    document.title = `${text.nav.rooms} · dure`;
+    document.title = `${text.rooms.label} · dure`;
   }, [text]);
   return asks ? <AskName /> : <Rooms key={who ?? ""} who={who} />;
 }
@@ -30,45 +31,26 @@ export function RoomsPage(): ReactNode {
 function Rooms({ who }: { who: Speaker }): ReactNode {
   const text = useText();
   const { place: id } = useParams({ strict: false });
-  const { roomData } = useParts();
   const rooms = useRoomList(who);
-  const room = rooms.data?.find((one) => one.id === id);
-  const thread = useThread(
-    who,
-    id !== undefined && rooms.data !== undefined && room === undefined ? id : undefined,
-  );
-  useEffect(() => {
-    const leave = new AbortController();
-    void roomData.follow(who, leave.signal);
-    return () => leave.abort();
-  }, [roomData, who]);
-  const place = room ?? thread.data;
+  const { data: all } = rooms;
+  const { place, thread } = usePlace({ who, rooms: all, id });
+  useNews(who);
   useEffect(() => {
     if (place !== undefined) localStorage.setItem(LAST_PLACE, place.id);
   }, [place]);
 
-  if (rooms.data !== undefined && rooms.data.length === 0) {
-    return <Empty title={text.rooms.none} hint={text.rooms.noneHint} />;
+  if (all === undefined && rooms.error !== null) {
+    return <Refused error={rooms.error} onRetry={rooms.retry} />;
   }
-  if (rooms.error !== null && rooms.data === undefined) {
-    const none = rooms.error instanceof DureError && rooms.error.class === "not-found";
-    return none ? (
-      <Empty title={text.rooms.none} hint={text.rooms.noneHint} />
-    ) : (
-      <Empty title={text.rooms.loadFailed} hint={rooms.error.message} onRetry={rooms.retry} />
-    );
-  }
-  if (rooms.data !== undefined && id === undefined) {
-    const goal = localStorage.getItem(LAST_PLACE) ?? rooms.data[0]?.id;
-    return goal !== undefined && <Navigate to="/rooms/$place" params={{ place: goal }} replace />;
-  }
+  if (all?.length === 0) return <Empty title={text.rooms.none} hint={text.rooms.noneHint} />;
+  if (all !== undefined && id === undefined) return <ToLastPlace first={all[0]?.id} />;
   if (place !== undefined) {
     return (
       <PlaceView
         key={place.id}
         who={who}
         place={place}
-        channel={rooms.data?.find((one) => one.id === (place.parent ?? place.id))}
+        channel={all?.find((one) => one.id === (place.parent ?? place.id))}
         thread={thread.data}
       />
     );
@@ -76,8 +58,51 @@ function Rooms({ who }: { who: Speaker }): ReactNode {
   if (thread.error !== null && !rooms.isReading) return <Gone />; // a room of a later page is no thread
   return (
     <div className="center-page">
-      <Loader type="dots" role="status" aria-label={text.chat.loading} />
+      <Loader type="dots" role="status" aria-label={text.rooms.loading} />
     </div>
+  );
+}
+
+/** A room of the list; what is none of those is looked for among the threads. */
+function usePlace({
+  who,
+  rooms,
+  id,
+}: {
+  who: Speaker;
+  rooms: readonly Room[] | undefined;
+  id: string | undefined;
+}): { readonly place: Room | undefined; readonly thread: ReturnType<typeof useThread> } {
+  const room = rooms?.find((one) => one.id === id);
+  const isThread = rooms !== undefined && room === undefined;
+  const thread = useThread(who, isThread ? id : undefined);
+  return { place: room ?? thread.data, thread };
+}
+
+/** Goes to the room that was looked at last, else to the first. */
+function ToLastPlace({ first }: { first: string | undefined }): ReactNode {
+  const goal = localStorage.getItem(LAST_PLACE) ?? first;
+  return goal !== undefined && <Navigate to="/rooms/$place" params={{ place: goal }} replace />;
+}
+
+/** Follows what happens in the rooms while they are looked at. */
+function useNews(who: Speaker): void {
+  const { roomData } = useParts();
+  useEffect(() => {
+    const leave = new AbortController();
+    void roomData.follow(who, leave.signal);
+    return () => leave.abort();
+  }, [roomData, who]);
+}
+
+/** The team has no rooms, or they could not be read. */
+function Refused({ error, onRetry }: { error: Error; onRetry: () => void }): ReactNode {
+  const text = useText();
+  const hasNone = error instanceof DureError && error.class === "not-found";
+  return hasNone ? (
+    <Empty title={text.rooms.none} hint={text.rooms.noneHint} />
+  ) : (
+    <Empty title={text.rooms.loadFailed} hint={<ErrorWords error={error} />} onRetry={onRetry} />
   );
 }
 
@@ -87,7 +112,7 @@ function Empty({
   onRetry,
 }: {
   title: string;
-  hint: string;
+  hint: ReactNode;
   onRetry?: () => void;
 }): ReactNode {
   const text = useText();
@@ -95,12 +120,10 @@ function Empty({
     <div className="center-page">
       <IconMessages size={36} stroke={1.4} className="soft" aria-hidden />
       <h1>{title}</h1>
-      <p className="soft">
-        <Prose text={hint} />
-      </p>
+      <p className="soft">{typeof hint === "string" ? <Prose text={hint} /> : hint}</p>
       {onRetry !== undefined && (
         <Button variant="default" onClick={onRetry}>
-          {text.connection.retry}
+          {text.common.retry}
         </Button>
       )}
     </div>

@@ -13,10 +13,10 @@ const ROOMS_PAGE = 200;
 const MAX_ROOM_PAGES = 10;
 /** Threads of a channel that the page lists and searches; the server gives no more at once. */
 const MAX_THREADS = 500;
-/** A suspension ends by itself and tells nobody: the place is looked at so often, milliseconds. */
+/** A suspension ends by itself, without an event: the place is looked at so often, milliseconds. */
 const SUSPENDED_EVERY_MS = 5_000;
 
-/** Who speaks here. `asks`: nobody is logged in and no name is known, so the page asks for one. */
+/** Who speaks here. `asks`: no person is logged in and no name is known, so the page asks for one. */
 export function useSpeaker(): {
   readonly who: Speaker;
   readonly asks: boolean;
@@ -57,7 +57,7 @@ interface RoomList {
 
 /**
  * Marks and the place that is looked at need every room, so page after page is read; from some
- * thousand on, when somebody asks for more.
+ * thousand on, when a person asks for more.
  */
 export function useRoomList(who: Speaker): RoomList {
   const { client } = useParts();

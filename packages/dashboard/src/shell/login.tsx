@@ -1,9 +1,9 @@
 import { Button, PasswordInput } from "@mantine/core";
 import { useMutation, useQueryClient } from "@tanstack/react-query";
-import { DureError } from "dure/client";
 import { useEffect, useState, type FormEvent, type ReactNode } from "react";
 import { useParts } from "../app-parts.tsx";
 import { useText } from "../language.tsx";
+import { ErrorWords } from "../problem.tsx";
 import { Prose } from "../prose.tsx";
 
 /**
@@ -34,19 +34,14 @@ export function Login(): ReactNode {
     <main className="center-page">
       <form className="login" onSubmit={submit}>
         <img src="/mark.svg" alt="" width={44} height={44} />
-        <h1>{text.login.title}</h1>
-        <p className="soft">{text.login.lead}</p>
+        <h1>{text.shell.login.title}</h1>
+        <p className="soft">{text.shell.login.lead}</p>
         <PasswordInput
-          label={text.login.token}
+          label={text.shell.login.token}
+          visibilityToggleButtonProps={{ "aria-label": text.shell.login.showToken }}
           value={token}
           onChange={(event) => setToken(event.currentTarget.value)}
-          error={
-            error === null
-              ? undefined
-              : [error.message, error instanceof DureError ? error.hint : undefined]
-                  .filter(Boolean)
-                  .join(" ")
-          }
+          error={error === null ? undefined : <ErrorWords error={error} />}
           autoComplete="current-password"
           autoFocus
           size="md"
@@ -58,10 +53,10 @@ export function Login(): ReactNode {
           disabled={token.trim() === ""}
           fullWidth
         >
-          {text.login.submit}
+          {text.shell.login.submit}
         </Button>
         <p className="soft small">
-          <Prose text={text.login.hint} />
+          <Prose text={text.shell.login.hint} />
         </p>
       </form>
     </main>

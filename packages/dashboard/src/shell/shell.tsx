@@ -6,6 +6,7 @@ import { DureError, type Me } from "dure/client";
 import { useEffect, useState, type ReactNode } from "react";
 import { useParts } from "../app-parts.tsx";
 import { useText } from "../language.tsx";
+import { ErrorWords } from "../problem.tsx";
 import { Prose } from "../prose.tsx";
 import { Login } from "./login.tsx";
 import { Brand, Sidebar } from "./sidebar.tsx";
@@ -41,14 +42,14 @@ function Frame({ me }: { me: Me }): ReactNode {
   return (
     <div className="shell">
       <a className="skip" href="#content">
-        {text.skipToContent}
+        {text.shell.skipToContent}
       </a>
-      <nav className="shell-top" aria-label={text.appName}>
+      <nav className="shell-top" aria-label={text.shell.appName}>
         <ActionIcon
           variant="subtle"
           color="gray"
           size="lg"
-          aria-label={text.nav.open}
+          aria-label={text.shell.nav.open}
           onClick={() => setOpen(true)}
         >
           <IconMenu2 size={20} />
@@ -61,12 +62,12 @@ function Frame({ me }: { me: Me }): ReactNode {
         size={292}
         padding={0}
         title={<Brand />}
-        closeButtonProps={{ "aria-label": text.nav.close }}
+        closeButtonProps={{ "aria-label": text.shell.nav.close }}
         classNames={{ content: "drawer-side" }}
       >
         <Sidebar me={me} />
       </Drawer>
-      <aside className="shell-side" aria-label={text.nav.label}>
+      <aside className="shell-side" aria-label={text.shell.nav.label}>
         <Brand />
         <Sidebar me={me} />
       </aside>
@@ -82,13 +83,15 @@ function Unreachable({ error, onRetry }: { error: Error; onRetry: () => void }):
   return (
     <main className="center-page" role="alert">
       <IconPlugConnectedX size={36} stroke={1.4} className="soft" />
-      <h1>{text.connection.unreachable}</h1>
+      <h1>{text.shell.connection.unreachable}</h1>
       <p className="soft">
-        <Prose text={text.connection.unreachableHint} />
+        <Prose text={text.shell.connection.unreachableHint} />
       </p>
-      <p className="soft small">{error.message}</p>
+      <p className="soft small">
+        <ErrorWords error={error} />
+      </p>
       <Button variant="default" onClick={onRetry}>
-        {text.connection.retry}
+        {text.common.retry}
       </Button>
     </main>
   );

@@ -53,7 +53,7 @@ export function Sidebar({ me }: { me: Me }): ReactNode {
   );
   return (
     <div className="side">
-      <nav className="side-nav" aria-label={text.nav.label}>
+      <nav className="side-nav" aria-label={text.shell.nav.label}>
         {pages.map(({ to, words, Icon }) => (
           <Link
             key={to}
@@ -63,7 +63,7 @@ export function Sidebar({ me }: { me: Me }): ReactNode {
             aria-current={path.startsWith(to) ? "page" : undefined}
           >
             <Icon size={18} stroke={1.7} aria-hidden />
-            {text.nav[words]}
+            {text.shell.nav[words]}
             {to === "/rooms" && !path.startsWith("/rooms") && (
               <Unread count={rooms.data?.reduce((sum, room) => sum + (room.unread ?? 0), 0) ?? 0} />
             )}
@@ -108,7 +108,7 @@ function Waiting(): ReactNode {
   return (
     <span className="side-count">
       <span aria-hidden>{count > 99 ? "99+" : count}</span>
-      <span className="hidden-words">{text.waiting(count)}</span>
+      <span className="hidden-words">{text.shell.waiting(count)}</span>
     </span>
   );
 }
@@ -137,21 +137,24 @@ function Settings({ me }: { me: Me }): ReactNode {
     <div className="side-settings">
       <SegmentedControl
         size="xs"
-        aria-label={text.settings.scheme}
+        aria-label={text.shell.settings.scheme}
         value={colorScheme}
         onChange={(value) => setColorScheme(value)}
         data={[
-          { value: "light", label: <SchemeIcon Icon={IconSun} label={text.settings.light} /> },
-          { value: "dark", label: <SchemeIcon Icon={IconMoon} label={text.settings.dark} /> },
+          {
+            value: "light",
+            label: <SchemeIcon Icon={IconSun} label={text.shell.settings.light} />,
+          },
+          { value: "dark", label: <SchemeIcon Icon={IconMoon} label={text.shell.settings.dark} /> },
           {
             value: "auto",
-            label: <SchemeIcon Icon={IconDeviceDesktop} label={text.settings.auto} />,
+            label: <SchemeIcon Icon={IconDeviceDesktop} label={text.shell.settings.auto} />,
           },
         ]}
       />
       <SegmentedControl
         size="xs"
-        aria-label={text.settings.language}
+        aria-label={text.shell.settings.language}
         value={language}
         onChange={(value) => choose(value)}
         data={[
@@ -167,7 +170,7 @@ function Settings({ me }: { me: Me }): ReactNode {
           leftSection={<IconLogout size={15} />}
           onClick={() => void leave()}
         >
-          {text.settings.logout}
+          {text.shell.settings.logout}
         </Button>
       )}
     </div>

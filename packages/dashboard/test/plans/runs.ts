@@ -91,11 +91,41 @@ const MODE: PlanView["mode"] = {
   mode: "parallel",
   because: "every condition for working side by side holds",
   conditions: [
-    { name: "fewer than 5 files", value: "24", holds: false },
-    { name: "at least 10 files", value: "24", holds: true },
-    { name: "at least 3 modules in the project", value: "4", holds: true },
-    { name: "modules do not depend on each other in a circle", value: "none", holds: true },
-    { name: "parallel_enabled", value: "true", holds: true },
+    {
+      code: "few-files",
+      facts: { below: 5, found: 24 },
+      name: "fewer than 5 files",
+      value: "24",
+      holds: false,
+    },
+    {
+      code: "many-files",
+      facts: { least: 10, found: 24 },
+      name: "at least 10 files",
+      value: "24",
+      holds: true,
+    },
+    {
+      code: "many-modules",
+      facts: { least: 3, found: 4 },
+      name: "at least 3 modules in the project",
+      value: "4",
+      holds: true,
+    },
+    {
+      code: "no-module-cycle",
+      facts: { cycle: [] },
+      name: "modules do not depend on each other in a circle",
+      value: "none",
+      holds: true,
+    },
+    {
+      code: "parallel-enabled",
+      facts: { enabled: true },
+      name: "parallel_enabled",
+      value: "true",
+      holds: true,
+    },
   ],
 };
 
@@ -199,7 +229,8 @@ export const VIEW: PlanView = {
   warnings: [
     {
       code: "UNCOMMITTED",
-      message: "3 files of the working tree are not committed; the run starts from the commit.",
+      facts: { root: "/home/user/shop", commit: "8c1f2ab90de3" },
+      message: "Files in /home/user/shop are changed and not committed.",
     },
   ],
 };
@@ -397,12 +428,12 @@ export function apiDetail(): Partial<PortDetail> {
 
 const MANIFEST: ContextManifest = {
   blocks: [
-    { name: "who you are", tokens: 160 },
-    { name: "what you own", tokens: 120 },
-    { name: "contracts", path: "src/ports/sessions.ts", tokens: 640 },
-    { name: "task", tokens: 410 },
-    { name: "references", path: "src/api/index.ts", tokens: 1_900 },
-    { name: "how to report", tokens: 210 },
+    { code: "who-you-are", name: "who you are", tokens: 160 },
+    { code: "what-you-own", name: "what you own", tokens: 120 },
+    { code: "contracts", name: "contracts", path: "src/ports/sessions.ts", tokens: 640 },
+    { code: "task", name: "task", tokens: 410 },
+    { code: "references", name: "references", path: "src/api/index.ts", tokens: 1_900 },
+    { code: "how-to-report", name: "how to report", tokens: 210 },
   ],
   total: 3_440,
   fullContext: 6_100,
@@ -446,14 +477,15 @@ export function anEscalation(run: string, change: Partial<Escalation> = {}): Esc
     description: "These still fail: limits > opens again after 15 minutes.",
     context: { tries: 3 },
     suggestedActions: [
-      { value: "retry", label: "다시 시도 / Retry", style: "primary", asks: "text" },
+      { value: "retry", code: "retry", label: "다시 시도 / Retry", style: "primary", asks: "text" },
       {
         value: "reassign",
+        code: "to-orchestrator",
         label: "오케스트레이터에게 맡기기 / Give it to the orchestrator",
         asks: "text",
       },
-      { value: "skip", label: "빼고 계속 / Go on without it" },
-      { value: "cancel", label: "실행 취소 / Cancel the run", style: "danger" },
+      { value: "skip", code: "skip", label: "빼고 계속 / Go on without it" },
+      { value: "cancel", code: "cancel-run", label: "실행 취소 / Cancel the run", style: "danger" },
     ],
     status: "open",
     resolution: null,

@@ -130,6 +130,7 @@ export {
   type EscalationType,
   type SuggestedAction,
 } from "../kernel/escalation.ts";
+export { type Coded, type CodedMessage } from "../kernel/coded-message.ts";
 export { ulid } from "../kernel/ids.ts";
 export { isObject, type Json, type JsonObject } from "../kernel/json.ts";
 export { type EventRole, type PlatformEvent } from "../kernel/platform-events.ts";

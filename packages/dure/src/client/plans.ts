@@ -1,3 +1,5 @@
+import type { CodedMessage } from "../kernel/coded-message.ts";
+import type { JsonObject } from "../kernel/json.ts";
 import type { PlatformEvent } from "../kernel/platform-events.ts";
 import { fromWire, toWire } from "../kernel/wire.ts";
 import { readJson, streamHeaders, type Http } from "./http.ts";
@@ -75,6 +77,9 @@ export interface RunMode {
   readonly oneContext?: boolean;
   readonly because: string;
   readonly conditions: readonly {
+    /** Absent in runs of earlier versions, like `facts`. */
+    readonly code?: string;
+    readonly facts?: JsonObject;
     readonly name: string;
     readonly value: string;
     readonly holds: boolean;
@@ -166,7 +171,7 @@ export interface PlanView extends PlanDefinition {
   /** Files of the base without an owner, at most 200; `unownedCount` counts all. */
   readonly unowned: readonly string[];
   readonly unownedCount: number;
-  readonly warnings: readonly { readonly code: string; readonly message: string }[];
+  readonly warnings: readonly CodedMessage[];
 }
 
 /** What came of a run. */
@@ -444,6 +449,8 @@ export interface PortDetail extends PlanPort {
 /** What the prompt of a step was made of. */
 export interface ContextManifest {
   readonly blocks: readonly {
+    /** Absent in runs of earlier versions. */
+    readonly code?: string;
     readonly name: string;
     readonly path?: string;
     readonly form?: string;

@@ -1,3 +1,4 @@
+import type { Coded } from "../kernel/coded-message.ts";
 import { fromWire, toWire } from "../kernel/wire.ts";
 import { readJson, type Http } from "./http.ts";
 import type { Page } from "./resources.ts";
@@ -17,6 +18,8 @@ export interface Room {
   readonly state: "open" | "resting" | "suspended" | "closed";
   readonly suspendedUntil: number | null;
   readonly closedBecause: string | null;
+  /** The same for clients with words of their own; null while it is open. */
+  readonly closedFor: Coded | null;
   readonly archived: boolean;
   /** Of a direct room. */
   readonly agent: string | null;
@@ -56,7 +59,9 @@ export interface RoomMessage {
   readonly deliveryError: { readonly code?: string; readonly message?: string } | null;
   readonly attachments: readonly { readonly name?: string; readonly url?: string }[];
   /** Answers to an escalation: `escalation-id:value`; or `lift:<place>`, which `resume` does. */
-  readonly buttons: readonly { readonly value: string; readonly label: string }[] | null;
+  readonly buttons:
+    | readonly { readonly value: string; readonly label: string; readonly code?: string }[]
+    | null;
   readonly at: number;
   readonly editedAt: number | null;
   readonly roles: readonly MessageRole[];
@@ -87,6 +92,8 @@ export interface RoomAgent {
     /** The platform's own, once it was connected. */ readonly platformId: string | null;
     readonly state: "starting" | "ready" | "reconnecting" | "paused" | "refused" | "stopped";
     readonly detail: string | null;
+    /** Code and facts of `detail`; null when it has none. */
+    readonly reason: Coded | null;
     readonly changedAt: number;
   }[];
   readonly working: number;

@@ -1,3 +1,4 @@
+import type { CodedMessage } from "../kernel/coded-message.ts";
 import { messageOf } from "../kernel/errors.ts";
 import {
   ChannelError,
@@ -10,7 +11,12 @@ import {
 } from "../rooms/channel-adapter.ts";
 import { PAGE, type AccountApi } from "./account-api.ts";
 import type { DiscordJs } from "./discord-js.ts";
-import { runGateway, type ConnectionEnd, type GatewayEventType } from "./gateway-client.ts";
+import {
+  runGateway,
+  TOKEN_REFUSED,
+  type ConnectionEnd,
+  type GatewayEventType,
+} from "./gateway-client.ts";
 import type { IdentifyGate } from "./identify-gate.ts";
 import { Inbox } from "./inbox.ts";
 import { cut, PLATFORM_MESSAGE_LENGTH, toInbound, type WireMessage } from "./mapping.ts";
@@ -110,7 +116,7 @@ export class AccountConnection {
       this.#places.get(place.channel)?.address.guild;
     const server = guild === undefined || !this.#isComplete ? undefined : this.#servers.get(guild);
     if (server?.isOut !== true) return;
-    throw new ChannelError("unavailable", outageOf([server.name]), {
+    throw new ChannelError("unavailable", outageOf([server.name]).message, {
       notSent: true,
       retryAfterMs: OUTAGE_LOOK_MS,
     });
@@ -127,7 +133,7 @@ export class AccountConnection {
   }
 
   /** Resolves with why the token is of no use, or with nothing after an abort. */
-  async #keepConnected(): Promise<string | undefined> {
+  async #keepConnected(): Promise<string | CodedMessage | undefined> {
     const { clock, logger } = this.#port;
     const { id } = this.#account;
     while (!this.#signal.aborted) {
@@ -145,7 +151,7 @@ export class AccountConnection {
       this.#states.tell(this.#account, "reconnecting", ended.detail);
       await clock.sleep(waitMs, { signal: this.#signal }).catch(() => {});
     }
-    return this.#refused.signal.aborted ? "Discord does not accept the bot's token." : undefined;
+    return this.#refused.signal.aborted ? TOKEN_REFUSED : undefined;
   }
 
   async #connectOnce(): Promise<ConnectionEnd> {
@@ -197,11 +203,7 @@ export class AccountConnection {
   #tellReady(): void {
     const out = [...this.#servers.values()].filter(({ isOut }) => isOut).map(({ name }) => name);
     if (this.#servers.size === 0) {
-      this.#states.tell(
-        this.#account,
-        "ready",
-        "The bot is in no server: `dure doctor` gives the link that invites it.",
-      );
+      this.#states.tell(this.#account, "ready", NO_SERVER);
     } else if (out.length > 0) this.#states.tell(this.#account, "ready", outageOf(out));
     else this.#states.tell(this.#account, "ready");
   }
@@ -542,9 +544,19 @@ export class AccountConnection {
 }
 
 /** What is told of an account, and of what waits, while servers have an outage. */
-function outageOf(servers: readonly string[]): string {
-  return `Discord has an outage in the server ${servers.join(", ")}: what is said there waits.`;
+function outageOf(servers: readonly string[]): CodedMessage {
+  return {
+    code: "outage",
+    facts: { servers },
+    message: `Discord has an outage in the server ${servers.join(", ")}: what is said there waits.`,
+  };
 }
+
+const NO_SERVER: CodedMessage = {
+  code: "no-server",
+  facts: {},
+  message: "The bot is in no server: `dure doctor` gives the link that invites it.",
+};
 
 interface WireGuild {
   readonly id: string;

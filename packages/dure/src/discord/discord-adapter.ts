@@ -145,11 +145,11 @@ export class DiscordAdapter implements ChannelAdapter {
     }
     const token = this.#options.tokens[account.id];
     if (token === undefined) {
-      await port.accountChanged(
-        account,
-        "refused",
-        `There is no bot token for the account ${account.id}.`,
-      );
+      await port.accountChanged(account, "refused", {
+        code: "token-missing",
+        facts: { account: account.id },
+        message: `There is no bot token for the account ${account.id}.`,
+      });
       return;
     }
     this.#forgetRefused(account.id);

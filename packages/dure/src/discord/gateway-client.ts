@@ -1,4 +1,5 @@
 import type { Client, ClientOptions } from "discord.js";
+import type { CodedMessage } from "../kernel/coded-message.ts";
 import { withTimeout, type Clock } from "../kernel/clock.ts";
 import { messageOf } from "../kernel/errors.ts";
 import type { DiscordJs } from "./discord-js.ts";
@@ -9,7 +10,7 @@ import type { DiscordJs } from "./discord-js.ts";
  */
 export type ConnectionEnd =
   | { readonly end: "stopped" }
-  | { readonly end: "refused"; readonly detail: string }
+  | { readonly end: "refused"; readonly detail: string | CodedMessage }
   | { readonly end: "failed"; readonly detail: string };
 
 export interface GatewayListener {
@@ -55,19 +56,30 @@ export interface GatewayClientOptions {
   readonly listener: GatewayListener;
 }
 
+/** What an account tells of itself when its token is of no use. */
+export const TOKEN_REFUSED: CodedMessage = {
+  code: "token-refused",
+  facts: {},
+  message: "Discord does not accept the bot's token.",
+};
+
 /**
  * Close codes after which trying again is of no use. Source: "Opcodes and Status Codes: Gateway
  * Close Event Codes".
  */
-const REFUSING_CODES: Readonly<Record<number, string>> = {
-  4004: "Discord does not accept the bot's token.",
+const REFUSING_CODES: Readonly<Record<number, string | CodedMessage>> = {
+  4004: TOKEN_REFUSED,
   4010: "Discord refused the shard (4010).",
   4011: "Discord demands sharding (4011): the bot is in too many servers for one connection.",
   4012: "Discord does not speak this version of its gateway any more (4012): update discord.js.",
   4013: "Discord refused the intents as invalid (4013).",
-  4014:
-    'Discord refused the intents: switch on "Message Content Intent" in the developer ' +
-    "portal, under Bot, Privileged Gateway Intents.",
+  4014: {
+    code: "intent-refused",
+    facts: {},
+    message:
+      'Discord refused the intents: switch on "Message Content Intent" in the developer portal, ' +
+      "under Bot, Privileged Gateway Intents.",
+  },
 };
 
 /** How long a goodbye may take, milliseconds. */
@@ -130,7 +142,7 @@ export async function runGateway(
       (error as { status?: unknown }).status === 401;
     end(
       isTokenInvalid
-        ? { end: "refused", detail: REFUSING_CODES[4004] ?? "" }
+        ? { end: "refused", detail: TOKEN_REFUSED }
         : { end: "failed", detail: messageOf(error) },
     );
   });

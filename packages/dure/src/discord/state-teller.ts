@@ -1,11 +1,12 @@
 import type { Clock } from "../kernel/clock.ts";
+import { sentenceOf, type CodedMessage } from "../kernel/coded-message.ts";
 import { messageOf } from "../kernel/errors.ts";
 import type { AccountState, ChannelAccount, ChannelPort } from "../rooms/channel-adapter.ts";
 
 interface Told {
   readonly account: ChannelAccount;
   readonly state: AccountState;
-  readonly detail: string | undefined;
+  readonly detail: string | CodedMessage | undefined;
 }
 
 /** Waits between attempts, milliseconds. */
@@ -33,8 +34,8 @@ export class StateTeller {
   }
 
   /** A state that is the last one already is not told again. */
-  tell(account: ChannelAccount, state: AccountState, detail?: string): void {
-    if (this.#last?.state === state && this.#last.detail === detail) return;
+  tell(account: ChannelAccount, state: AccountState, detail?: string | CodedMessage): void {
+    if (this.#last?.state === state && isSame(this.#last.detail, detail)) return;
     this.#wanted = { account, state, detail };
     this.#last = this.#wanted;
     this.#telling ??= this.#tellWanted();
@@ -66,4 +67,9 @@ export class StateTeller {
     }
     this.#telling = undefined;
   }
+}
+
+function isSame(one: Told["detail"], other: Told["detail"]): boolean {
+  if (one === undefined || other === undefined) return one === other;
+  return sentenceOf(one) === sentenceOf(other);
 }

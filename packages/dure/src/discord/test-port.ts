@@ -1,3 +1,4 @@
+import { sentenceOf, type CodedMessage } from "../kernel/coded-message.ts";
 import { systemClock, type Clock } from "../kernel/clock.ts";
 import { silentLogger, type Logger } from "../kernel/logger.ts";
 import type {
@@ -78,9 +79,9 @@ export class RecordingPort implements ChannelPort {
   async accountChanged(
     account: ChannelAccount,
     state: AccountState,
-    detail?: string,
+    detail?: string | CodedMessage,
   ): Promise<void> {
-    this.states.push({ account, state, detail });
+    this.states.push({ account, state, detail: detail && sentenceOf(detail) });
   }
 
   async mayHaveMissed(account: ChannelAccount): Promise<void> {

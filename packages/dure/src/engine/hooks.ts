@@ -202,7 +202,7 @@ function givenUpEscalation(
         : `“${hook.service}”의 후속 작업 ${hook.type}을(를) ${attempts}번 시도했지만 처리하지 못했어요.`,
     ),
     context: { key, type: hook.type, because: error, data: hook.data ?? null },
-    suggestedActions: [{ value: "seen", label: isEnglish ? "Seen" : "확인함" }],
+    suggestedActions: [{ value: "seen", code: "seen", label: isEnglish ? "Seen" : "확인함" }],
   };
 }
 

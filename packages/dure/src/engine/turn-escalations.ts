@@ -56,8 +56,8 @@ export function approvalEscalation(
     ...titled(tool.approval?.question?.(input) ?? `${name}: ${JSON.stringify(input)}`),
     context: { tool: name, input: input ?? null, ...place },
     suggestedActions: actions(locale, [
-      ["approve", "Approve", "승인", "primary"],
-      ["reject", "Reject", "거절"],
+      { value: "approve", en: "Approve", ko: "승인", style: "primary" },
+      { value: "reject", en: "Reject", ko: "거절" },
     ]),
     expiresMs: tool.approval?.expiresMs,
   };
@@ -87,8 +87,8 @@ export function effectEscalation(
       ...place,
     },
     suggestedActions: actions(locale, [
-      ["happened", "It happened", "처리되었음"],
-      ["not_happened", "It did not happen", "처리되지 않았음"],
+      { value: "happened", en: "It happened", ko: "처리되었음" },
+      { value: "not_happened", en: "It did not happen", ko: "처리되지 않았음" },
     ]),
   };
 }
@@ -115,7 +115,7 @@ export function unusedEscalation(
         : `“${tool}”이(가) 승인되었지만 실행되지 않았어요. 직접 확인해 주세요.`,
     ),
     context: { ...answer.context, approval: answer.id },
-    suggestedActions: actions(locale, [["seen", "Seen", "확인함"]]),
+    suggestedActions: actions(locale, [SEEN]),
   };
 }
 
@@ -141,7 +141,7 @@ export function divergedEscalation(
       message: turn.messages.map(({ text }) => text).join("\n"),
       effects,
     },
-    suggestedActions: actions(locale, [["seen", "Seen", "확인함"]]),
+    suggestedActions: actions(locale, [SEEN]),
   };
 }
 
@@ -163,7 +163,7 @@ export function unwrittenEscalation(
         : "처리한 내용을 저장하지 못해 오류로 끝냈어요. 이미 처리된 일이 있는지 확인해 주세요.",
     ),
     context: { because, message: turn.messages.map(({ text }) => text).join("\n"), effects },
-    suggestedActions: actions(locale, [["seen", "Seen", "확인함"]]),
+    suggestedActions: actions(locale, [SEEN]),
   };
 }
 
@@ -175,18 +175,22 @@ function escalationOf(turn: ClaimedTurn): Pick<TurnEscalation, "id" | "tenant" |
   };
 }
 
-function actions(
-  locale: string,
-  rows: readonly (readonly [
-    value: string,
-    en: string,
-    ko: string,
-    style?: SuggestedAction["style"],
-  ])[],
-): readonly SuggestedAction[] {
-  return rows.map(([value, en, ko, style]) => ({
+/** One of dure's own answers: its code is its value. */
+interface OwnAction {
+  readonly value: string;
+  readonly en: string;
+  readonly ko: string;
+  readonly style?: SuggestedAction["style"];
+}
+
+const SEEN: OwnAction = { value: "seen", en: "Seen", ko: "확인함" };
+
+function actions(locale: string, own: readonly OwnAction[]): readonly SuggestedAction[] {
+  const isEnglish = localeOf(locale) === "en";
+  return own.map(({ value, en, ko, style }) => ({
     value,
-    label: localeOf(locale) === "en" ? en : ko,
+    code: value.replaceAll("_", "-"),
+    label: isEnglish ? en : ko,
     style,
   }));
 }

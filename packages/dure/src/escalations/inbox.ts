@@ -8,6 +8,7 @@ import {
   type EscalationStep,
   type EscalationType,
   type NewEscalation,
+  type SuggestedAction,
 } from "../kernel/escalation.ts";
 import { newId } from "../kernel/ids.ts";
 import type { TenantView } from "../kernel/tenant.ts";
@@ -401,6 +402,13 @@ interface EscalationRow {
   readonly is_late: boolean;
 }
 
+/** Answers about an abandoned job are written by the database, without codes. Pure. */
+function codedJobAction(action: SuggestedAction): SuggestedAction {
+  return { ...action, code: JOB_ACTION_CODES[action.value] };
+}
+
+const JOB_ACTION_CODES: Readonly<Record<string, string>> = { retry: "try-again", leave: "leave" };
+
 function escalationOf(row: EscalationRow): Escalation {
   const { run, port, job, room, session_id: session, turn_id: turn, service } = row;
   const source = Object.fromEntries(
@@ -416,7 +424,7 @@ function escalationOf(row: EscalationRow): Escalation {
     title: row.title,
     description: row.description,
     context: row.context,
-    suggestedActions: row.actions,
+    suggestedActions: row.type === "job_abandoned" ? row.actions.map(codedJobAction) : row.actions,
     status: row.is_late ? "dismissed" : row.status,
     resolution: row.is_late ? { value: "time" } : row.resolution,
     resolvedBy: row.is_late ? "system" : row.resolved_by,

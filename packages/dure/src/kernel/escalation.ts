@@ -86,6 +86,8 @@ export interface SuggestedAction {
   /** At most 60 characters: it travels in a button of Discord, beside the escalation's id. */
   readonly value: string;
   readonly label: string;
+  /** The answer as dure names it, for clients with words of their own; a tool's answer has none. */
+  readonly code?: string | undefined;
   readonly style?: "primary" | "danger" | undefined;
   /** A note may come with this answer: a hint for the next try, an amount. */
   readonly asks?: "text" | undefined;

@@ -1,3 +1,4 @@
+import type { CodedMessage } from "../kernel/coded-message.ts";
 import { expandBraces, foldPath, globMatches, globOf, indexPatterns } from "./glob.ts";
 import type { Plan, Port } from "./plan.ts";
 import { decideWrite, foldedGlob, makeScope } from "./scope.ts";
@@ -121,10 +122,7 @@ export function ownershipOf(
 }
 
 /** Something about a plan that a person should look at; it runs nevertheless. */
-export interface PlanWarning {
-  readonly code: string;
-  readonly message: string;
-}
+export type PlanWarning = CodedMessage;
 
 /** What a person should look at before a run. Pure. */
 export function ownershipWarnings(
@@ -133,6 +131,7 @@ export function ownershipWarnings(
 ): PlanWarning[] {
   const owned = shared.map(({ port, paths }) => ({
     code: "SHARED_FILES_OWNED",
+    facts: { port, paths },
     message: [
       `Port ${port} owns ${shown(paths)}:`,
       "build files of the root, lock files and migrations are needed by all.",
@@ -147,6 +146,7 @@ export function ownershipWarnings(
       ? [
           {
             code: "CONTRACTS_MISSING",
+            facts: { paths: missingContracts },
             message: missingWords(missingContracts),
           },
         ]

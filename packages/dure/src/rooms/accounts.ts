@@ -1,5 +1,6 @@
-import type { Database } from "../durable/database.ts";
+import type { Database, Transaction } from "../durable/database.ts";
 import type { Leases } from "../durable/leases.ts";
+import { codedOf, sentenceOf, type CodedMessage } from "../kernel/coded-message.ts";
 import { messageOf } from "../kernel/errors.ts";
 import type { AccountState, ChannelAccount, ChannelAdapter } from "./channel-adapter.ts";
 import type { Delivery } from "./delivery.ts";
@@ -122,7 +123,7 @@ export class Accounts {
     adapter: string,
     account: ChannelAccount,
     state: AccountState,
-    detail?: string,
+    detail?: string | CodedMessage,
   ): Promise<void> {
     const isLocal = this.#setting.adapters.get(adapter)?.isLocal === true;
     await this.#change(adapter, account, (before) => {
@@ -150,11 +151,9 @@ export class Accounts {
   async #change(
     adapter: string,
     account: ChannelAccount,
-    decide: (
-      before: AccountBefore,
-    ) => { state: AccountState; detail: string | undefined } | undefined,
+    decide: (before: AccountBefore) => AccountChange | undefined,
   ): Promise<void> {
-    const { database, store, logger, locale } = this.#setting;
+    const { database, logger } = this.#setting;
     const changed = await database.transaction(async (tx) => {
       const [before] = await tx.query<AccountBefore>(LOCK, [
         adapter,
@@ -166,47 +165,67 @@ export class Accounts {
       if (account.platformId !== undefined) {
         await tx.query(KNOWN_AS, [adapter, account.id, account.platformId]);
       }
-      if (!change) return undefined;
-      const { state, detail } = change;
-      // Since when an account is not ready counts; what is told of one that is may change.
-      if (before.state === state && (state !== "ready" || before.detail === (detail ?? null))) {
-        return undefined;
-      }
-      await tx.query(CHANGE, [adapter, account.id, state, detail ?? null]);
-      await store.emit(tx, [
-        {
-          type: "account.changed",
-          role: "system",
-          agent: account.agent,
-          data: { adapter, account: account.id, from: before.state, state, detail: detail ?? null },
-        },
-      ]);
-      if (state === "refused") {
-        await store.escalate(tx, {
-          subject: `room:account:${adapter}:${account.agent}`,
-          type: "account",
-          severity: "critical",
-          ...roomReports(locale).refused(
-            account.displayName,
-            adapter,
-            detail ?? "The token is not accepted.",
-          ),
-          context: { adapter, account: account.id, agent: account.agent },
-        });
-      }
-      if (state === "ready") {
-        await store.settleEscalation(tx, `room:account:${adapter}:${account.agent}`, account.id);
-      }
-      return change;
+      return change && this.#write(tx, { adapter, account, before }, change);
     });
     if (!changed) return;
     const { state, detail } = changed;
-    const told = detail === undefined ? "" : `: ${detail}`;
+    const told = detail === null ? "" : `: ${detail}`;
     logger[state === "refused" ? "error" : "info"](
       { adapter, account: account.id, state },
       `account ${adapter}:${account.id} is ${state}${told}`,
     );
     this.#setting.notifications.publish("events");
+  }
+
+  /** Gives what is new; undefined when nothing is. */
+  async #write(
+    tx: Transaction,
+    of: { adapter: string; account: ChannelAccount; before: AccountBefore },
+    { state, detail: told }: AccountChange,
+  ): Promise<{ state: AccountState; detail: string | null } | undefined> {
+    const { adapter, account, before } = of;
+    const detail = told === undefined ? null : sentenceOf(told);
+    const reason = told === undefined ? null : codedOf(told);
+    // Since when an account is not ready counts; what is told of one that is may change.
+    if (before.state === state && (state !== "ready" || before.detail === detail)) return undefined;
+
+    await tx.query(CHANGE, [
+      adapter,
+      account.id,
+      state,
+      detail,
+      reason === null ? null : JSON.stringify(reason),
+    ]);
+    await this.#setting.store.emit(tx, [
+      {
+        type: "account.changed",
+        role: "system",
+        agent: account.agent,
+        data: { adapter, account: account.id, from: before.state, state, detail },
+      },
+    ]);
+    await this.#raiseOrSettle(tx, { adapter, account }, { state, detail });
+    return { state, detail };
+  }
+
+  /** One escalation while an account is refused. */
+  async #raiseOrSettle(
+    tx: Transaction,
+    { adapter, account }: { adapter: string; account: ChannelAccount },
+    { state, detail }: { state: AccountState; detail: string | null },
+  ): Promise<void> {
+    const { store, locale } = this.#setting;
+    const subject = `room:account:${adapter}:${account.agent}`;
+    if (state === "ready") await store.settleEscalation(tx, subject, account.id);
+    if (state !== "refused") return;
+    const why = detail ?? "The token is not accepted.";
+    await store.escalate(tx, {
+      subject,
+      type: "account",
+      severity: "critical",
+      ...roomReports(locale).refused(account.displayName, adapter, why),
+      context: { adapter, account: account.id, agent: account.agent },
+    });
   }
 
   /** Holds, connects, and begins again, until we are stopped or the token is refused. */
@@ -295,6 +314,11 @@ interface AccountBefore {
   /** This process holds its connection; anybody does. */
   readonly is_ours: boolean;
   readonly is_held: boolean;
+}
+
+interface AccountChange {
+  readonly state: AccountState;
+  readonly detail: string | CodedMessage | undefined;
 }
 
 export function leaseName(adapter: string, account: string): string {
@@ -421,6 +445,6 @@ const CHANGE = {
   name: "account.change",
   text: `
     update dure.accounts
-    set state = $3, detail = $4, changed_at = clock_timestamp()
+    set state = $3, detail = $4, reason = $5, changed_at = clock_timestamp()
     where adapter = $1 and id = $2`,
 };

@@ -1,3 +1,4 @@
+import type { CodedMessage } from "../kernel/coded-message.ts";
 import type { Logger } from "../kernel/logger.ts";
 import type { Clock } from "../kernel/clock.ts";
 
@@ -118,7 +119,11 @@ export interface ChannelPort {
   ): Promise<void>;
   placeChanged(account: ChannelAccount, change: PlaceChange): Promise<void>;
   /** The state of the connection of an account that this process holds. */
-  accountChanged(account: ChannelAccount, state: AccountState, detail?: string): Promise<void>;
+  accountChanged(
+    account: ChannelAccount,
+    state: AccountState,
+    detail?: string | CodedMessage,
+  ): Promise<void>;
   /**
    * After each (re)connection whose gap the platform did not fill: dure reads every allowed place
    * through `readSince`.

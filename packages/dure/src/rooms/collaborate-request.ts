@@ -280,11 +280,13 @@ export class CollaborationRequests {
       source: trip.place === undefined ? undefined : { room: trip.place },
       title: text,
       context: { guard: trip.kind, from: from.id, to: target.id, place: trip.place ?? null },
-      suggestedActions: isLiftable ? [LIFT, { value: "seen", label: "확인 / Seen" }] : undefined,
+      suggestedActions: isLiftable
+        ? [LIFT, { value: "seen", code: "seen", label: "확인 / Seen" }]
+        : undefined,
     });
     // Told once while its escalation is open, by the agent that was refused.
     if (!told && trip.place !== undefined) {
-      const lift = { value: `${id}:${LIFT.value}`, label: LIFT.label };
+      const lift = { value: `${id}:${LIFT.value}`, code: LIFT.code, label: LIFT.label };
       await enqueueNotice(tx, {
         place: trip.place,
         author: from.id,

@@ -2,7 +2,7 @@ import type { Database, Transaction } from "../durable/database.ts";
 import { channelPlaceId, type Directory, type RoomChannel } from "./directory.ts";
 import { withdrawRequestsIn } from "./requests.ts";
 import type { RoomsSetting } from "./talk.ts";
-import { GONE } from "./texts.ts";
+import { GONE, OTHER_KEY } from "./texts.ts";
 
 /**
  * Makes the places of the allowlist, and of nothing else: a channel that is not configured any more
@@ -86,7 +86,7 @@ const FREE_CHANNEL = {
   name: "rooms.free_channel",
   text: `
     update dure.places
-    set channel = null, state = 'closed', closed_because = 'it stands under another key now'
+    set channel = null, state = 'closed', closed_because = '${OTHER_KEY}'
     where adapter = $2 and kind = 'channel' and channel = $3 and id <> $1
     returning id`,
 };

@@ -7,7 +7,7 @@ import type { Place } from "./place.ts";
 import { roomReports, type Report } from "./reports.ts";
 import type { RoomEscalation, StoredMessage } from "./room-store.ts";
 import { partKey, type RoomsSetting } from "./talk.ts";
-import { roomTexts } from "./texts.ts";
+import { roomTexts, THREAD_NOT_MADE } from "./texts.ts";
 import { FAILED, UNSURE, UNSURE_ACTIONS, UNSURE_THREAD_ACTIONS } from "./unsure.ts";
 
 /** What the outbox keeps of the last error. */
@@ -59,7 +59,7 @@ export class DeliveryFailures {
   ): Promise<void> {
     const error = errorOf(given);
     const why = error.message ?? given.outcome;
-    await tx.query(CLOSE, [place, `the thread could not be made: ${why}`]);
+    await tx.query(CLOSE, [place, `${THREAD_NOT_MADE}${why}`]);
     if (isUnsure(given, error)) await this.#askAboutThread(adapter, place, given, tx);
 
     const messages = await tx.query<{ id: string }>(QUEUED_IN, [place]);

@@ -175,7 +175,11 @@ export class HandlingEnd {
         author: handling.agent,
         text: description === "" ? title : description,
         mark: "notice",
-        buttons: actions.map(({ value, label }) => ({ value: `${id}:${value}`, label })),
+        buttons: actions.map(({ value, code, label }) => ({
+          value: `${id}:${value}`,
+          code,
+          label,
+        })),
       });
     }
   }

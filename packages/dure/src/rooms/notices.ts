@@ -8,7 +8,13 @@ export interface Notice {
   readonly author: string;
   readonly text: string;
   /** Answers to an escalation: `escalation-id:value`. */
-  readonly buttons?: readonly { readonly value: string; readonly label: string }[] | undefined;
+  readonly buttons?:
+    | readonly {
+        readonly value: string;
+        readonly label: string;
+        readonly code?: string | undefined;
+      }[]
+    | undefined;
 }
 
 export const NOTICE_TOPIC = "room.notice";

@@ -1,4 +1,6 @@
+import type { Coded } from "../kernel/coded-message.ts";
 import type { PlaceAddress } from "./channel-adapter.ts";
+import { GONE, OTHER_KEY, THREAD_NOT_MADE } from "./texts.ts";
 
 /** Where people and agents talk. */
 export interface Place {
@@ -23,6 +25,8 @@ export interface Place {
   /** Milliseconds since the epoch. */
   readonly suspendedUntil: number | null;
   readonly closedBecause: string | null;
+  /** Code and facts of `closedBecause`; null while it is open. */
+  readonly closedFor: Coded | null;
   readonly archived: boolean;
   /**
    * When its channel left the configuration for the last time, and when it was back, milliseconds
@@ -70,6 +74,7 @@ export interface PlaceRow {
   readonly state: PlaceState;
   readonly suspended_until: string | Date | null;
   readonly closed_because: string | null;
+  readonly moved_to: string | null;
   readonly archived: boolean;
   readonly away_from: string | Date | null;
   readonly away_until: string | Date | null;
@@ -100,10 +105,27 @@ export function placeOf(row: PlaceRow): Place {
     state: row.state,
     suspendedUntil: timeOf(row.suspended_until),
     closedBecause: row.closed_because,
+    closedFor: closedForOf(row),
     archived: row.archived,
     awayFrom: timeOf(row.away_from),
     awayUntil: timeOf(row.away_until),
   };
+}
+
+/**
+ * Code and facts of the reason for which a place was closed. Its row holds the sentence alone, which
+ * is one of a closed set. Pure.
+ */
+function closedForOf(row: Pick<PlaceRow, "closed_because" | "moved_to">): Coded | null {
+  const { closed_because: sentence, moved_to: place } = row;
+  if (sentence === null) return null;
+  if (typeof place === "string") return { code: "moved", facts: { place } };
+  if (sentence === OTHER_KEY) return { code: "other-key", facts: {} };
+  if (sentence.startsWith(THREAD_NOT_MADE)) {
+    return { code: "thread-not-made", facts: { why: sentence.slice(THREAD_NOT_MADE.length) } };
+  }
+  const gone = Object.entries(GONE).find(([, { en }]) => en === sentence);
+  return gone === undefined ? null : { code: gone[0], facts: {} };
 }
 
 export function shownPlace({ awayFrom: _from, awayUntil: _until, ...shown }: Place): ShownPlace {

@@ -1,5 +1,6 @@
 import type { Database } from "../durable/database.ts";
 import type { Page } from "../engine/api.ts";
+import type { Coded } from "../kernel/coded-message.ts";
 import { DureError } from "../kernel/errors.ts";
 import type { TenantView } from "../kernel/tenant.ts";
 import { LOST_AT, stateOf } from "./accounts.ts";
@@ -47,6 +48,8 @@ export interface AgentStatus {
     /** The platform's own, once it was connected. */ readonly platformId: string | null;
     readonly state: AccountState;
     readonly detail: string | null;
+    /** Code and facts of `detail`; null when it has none. */
+    readonly reason: Coded | null;
     readonly changedAt: number;
   }[];
   /** Turns that it works on now, and messages that wait for it. */
@@ -243,6 +246,7 @@ export class RoomReader {
       agent: string;
       state: AccountState;
       detail: string | null;
+      reason: Coded | null;
       changed_at: Date;
       lost_at: Date | null;
       platform_id: string | null;
@@ -277,6 +281,7 @@ export class RoomReader {
             platformId: row.platform_id,
             ...stateOf(row),
             detail: row.detail,
+            reason: row.reason,
           })),
         working: busy?.working ?? 0,
         waiting: busy?.waiting ?? 0,
@@ -438,7 +443,8 @@ const OBSERVATIONS = {
 const ACCOUNTS = {
   name: "rooms.accounts",
   text: `
-    select a.adapter, a.id, a.agent, a.platform_id, a.state, a.detail, a.changed_at,
+    select a.adapter, a.id, a.agent, a.platform_id, a.state, a.detail, a.reason,
+      a.changed_at,
       ${LOST_AT}
     from dure.accounts a
     left join dure.leases l on l.name = 'account:' || a.adapter || ':' || a.id

@@ -101,7 +101,15 @@ export class RoomStore {
 }
 
 /** What an operator can say to something that only wants to be known. */
-const SEEN = [{ value: "seen", label: "확인 / Seen" }] as const;
+const SEEN = [{ value: "seen", code: "seen", label: "확인 / Seen" }] as const;
+
+/** A button of a message: an answer to an escalation, or `lift:<place>`. */
+export interface MessageButton {
+  readonly value: string;
+  readonly label: string;
+  /** As in `SuggestedAction`. */
+  readonly code?: string | undefined;
+}
 
 /** Default: an operator can only say that it has been seen. */
 export type RoomEscalation = Omit<NewEscalation, "suggestedActions"> & {
@@ -150,7 +158,7 @@ export interface NewMessageRow {
   readonly request?: string | undefined;
   readonly delivery?: "sent" | "queued" | undefined;
   readonly attachments?: readonly unknown[] | undefined;
-  readonly buttons?: readonly { readonly value: string; readonly label: string }[] | undefined;
+  readonly buttons?: readonly MessageButton[] | undefined;
   readonly at?: number | undefined;
   readonly platform_id?: string | undefined;
   readonly client_id?: string | undefined;
@@ -199,7 +207,7 @@ export interface StoredMessage {
   readonly delivery: "queued" | "sent" | "failed" | "unknown";
   readonly deliveryError: { readonly code?: string; readonly message?: string } | null;
   readonly attachments: readonly unknown[];
-  readonly buttons: readonly { readonly value: string; readonly label: string }[] | null;
+  readonly buttons: readonly MessageButton[] | null;
   readonly at: number;
   readonly editedAt: number | null;
 }

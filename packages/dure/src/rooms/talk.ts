@@ -27,6 +27,7 @@ import { findMentions, renderMentions } from "./mentions.ts";
 import type { OpenPlace, Place } from "./place.ts";
 import type { RoleDecision } from "./role.ts";
 import type {
+  MessageButton,
   MessageMark,
   NewMessageRow,
   RoomStore,
@@ -99,7 +100,7 @@ export interface Saying {
   readonly during?: string | undefined;
   readonly request?: string | undefined;
   readonly replyTo?: string | undefined;
-  readonly buttons?: readonly { readonly value: string; readonly label: string }[] | undefined;
+  readonly buttons?: readonly MessageButton[] | undefined;
   /** The message that has shown it while it was written: the first part takes its place. */
   readonly over?: Over | undefined;
   /** Default: those that the text names. */
@@ -449,14 +450,19 @@ export class Talk {
       source: { room: place.id },
       title,
       context: { place: place.id, name: place.name, guard: "thread-rate" },
-      suggestedActions: [LIFT, { value: "seen", label: "확인 / Seen" }],
+      suggestedActions: [LIFT, { value: "seen", code: "seen", label: "확인 / Seen" }],
     });
     return { value: `${id}:${LIFT.value}`, label: LIFT.label };
   }
 }
 
 /** The answer that lifts what a guard has stopped. */
-export const LIFT = { value: "resume", label: "풀기 / Lift", style: "primary" } as const;
+export const LIFT = {
+  value: "resume",
+  code: "lift",
+  label: "풀기 / Lift",
+  style: "primary",
+} as const;
 
 /** The agent whose words a stored message has. */
 function agentOf({ authorKind, author }: StoredMessage): string | undefined {

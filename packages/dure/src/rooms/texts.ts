@@ -16,6 +16,11 @@ export const GONE = {
 
 export type GoneReason = keyof typeof GONE;
 
+/** Of a place whose channel has another key in the configuration now. */
+export const OTHER_KEY = "it stands under another key now";
+/** Begins the sentence of a thread that the platform did not make; the reason follows. */
+export const THREAD_NOT_MADE = "the thread could not be made: ";
+
 const TEXTS = {
   ko: {
     suspended: (seconds: number, minutes: number, count: number) =>

@@ -47,6 +47,9 @@ const EscalationJson = z
       z.object({
         value: z.string(),
         label: z.string(),
+        code: z.string().optional().meta({
+          description: "The answer as dure names it, for clients with words of their own.",
+        }),
         style: z.enum(["primary", "danger"]).optional(),
         asks: z.literal("text").optional(),
       }),

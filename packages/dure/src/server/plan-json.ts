@@ -56,7 +56,15 @@ const ModeJson = z.object({
   }),
   because: z.string(),
   conditions: z
-    .array(z.object({ name: z.string(), value: z.string(), holds: z.boolean() }))
+    .array(
+      z.object({
+        code: z.string().optional(),
+        facts: z.record(z.string(), z.json()).optional(),
+        name: z.string(),
+        value: z.string(),
+        holds: z.boolean(),
+      }),
+    )
     .meta({ description: "Each condition of docs/spec/plans §5 with its value." }),
 });
 
@@ -171,7 +179,13 @@ export const PlanViewJson = z
       .array(z.string())
       .meta({ description: "Files of the base that nobody owns, at most 200." }),
     unowned_count: z.int(),
-    warnings: z.array(z.object({ code: z.string(), message: z.string() })),
+    warnings: z.array(
+      z.object({
+        code: z.string(),
+        facts: z.record(z.string(), z.json()),
+        message: z.string(),
+      }),
+    ),
   })
   .meta({ id: "Plan", description: "A plan against its repository, as it would run." });
 

@@ -10,6 +10,7 @@ import { sql as order } from "./0008-order.ts";
 import { sql as logins } from "./0009-logins.ts";
 import { sql as tenants } from "./0010-tenants.ts";
 import { sql as planPromises } from "./0011-plan-promises.ts";
+import { sql as accountReasons } from "./0012-account-reasons.ts";
 
 /** Every migration of dure's schema, in order. Append only: an applied migration never changes. */
 export const MIGRATIONS: readonly Migration[] = [
@@ -24,4 +25,5 @@ export const MIGRATIONS: readonly Migration[] = [
   { id: 9, name: "logins", sql: logins },
   { id: 10, name: "tenants", sql: tenants },
   { id: 11, name: "plan-promises", sql: planPromises },
+  { id: 12, name: "account-reasons", sql: accountReasons },
 ];

@@ -64,6 +64,8 @@ export interface ContextManifest {
 }
 
 export interface ContextBlock {
+  readonly code: string;
+  /** Its title in the prompt. */
   readonly name: string;
   /** Of the one file that the block shows. */
   readonly path?: string;
@@ -115,8 +117,17 @@ export function buildPrompt(material: PromptMaterial): {
 
 type Part = Omit<ContextBlock, "tokens"> & { readonly text: string };
 
+/** A block by its title: `what-you-own`. */
+function codeOfBlock(name: string): string {
+  return name.replaceAll(" ", "-");
+}
+
 function block(name: string, body: string): Part {
-  return { name, text: `## ${name[0]!.toUpperCase()}${name.slice(1)}\n\n${body}` };
+  return {
+    code: codeOfBlock(name),
+    name,
+    text: `## ${name[0]!.toUpperCase()}${name.slice(1)}\n\n${body}`,
+  };
 }
 
 const MEMBERS: Readonly<Record<Member, string>> = {
@@ -276,7 +287,7 @@ function shownFile(name: string, file: PromptFile): Part {
     missing: ", not there yet",
   }[form];
   const shown = form === "missing" ? "" : `\n${fenced(text, path)}`;
-  return { name, path, form, text: `### ${path}${what}${shown}` };
+  return { code: codeOfBlock(name), name, path, form, text: `### ${path}${what}${shown}` };
 }
 
 /** In a fence that does not stand in the text. */

@@ -72,23 +72,35 @@ export function decideMode(facts: ModeFacts): RunMode {
 function conditionsOf(facts: ModeFacts): RunMode["conditions"] {
   const { files, layers, modules, targets, moduleCycle, openContracts } = facts;
   return [
-    atMost(`fewer than ${FEW_FILES_BELOW} files`, files, FEW_FILES_BELOW - 1),
-    atLeast(`at least ${SEPARATE_FILES} files`, files, SEPARATE_FILES),
-    atLeast(`at least ${SEPARATE_LAYERS} layers`, layers, SEPARATE_LAYERS),
-    atLeast(`at least ${PARALLEL.modules} modules in the project`, modules, PARALLEL.modules),
-    atLeast(`at least ${PARALLEL.targets} modules are worked on`, targets, PARALLEL.targets),
-    atLeast(`at least ${PARALLEL.files} files change`, files, PARALLEL.files),
     {
+      code: "few-files",
+      facts: { below: FEW_FILES_BELOW, found: files },
+      name: `fewer than ${FEW_FILES_BELOW} files`,
+      value: String(files),
+      holds: files < FEW_FILES_BELOW,
+    },
+    atLeast("many-files", SEPARATE_FILES, { of: "files", found: files }),
+    atLeast("many-layers", SEPARATE_LAYERS, { of: "layers", found: layers }),
+    atLeast("many-modules", PARALLEL.modules, { of: "modules in the project", found: modules }),
+    atLeast("many-targets", PARALLEL.targets, { of: "modules are worked on", found: targets }),
+    atLeast("many-changes", PARALLEL.files, { of: "files change", found: files }),
+    {
+      code: "no-module-cycle",
+      facts: { cycle: moduleCycle },
       name: "modules do not depend on each other in a circle",
       value: moduleCycle.join(" → ") || "none",
       holds: moduleCycle.length === 0,
     },
     {
+      code: "contracts-fixed",
+      facts: { open: openContracts },
       name: "every contract is fixed before",
       value: openContracts.join(", ") || "all",
       holds: openContracts.length === 0,
     },
     {
+      code: "parallel-enabled",
+      facts: { enabled: facts.parallelEnabled },
       name: "parallel_enabled",
       value: String(facts.parallelEnabled),
       holds: facts.parallelEnabled,
@@ -96,12 +108,18 @@ function conditionsOf(facts: ModeFacts): RunMode["conditions"] {
   ];
 }
 
-function atLeast(name: string, value: number, least: number): RunMode["conditions"][number] {
-  return { name, value: String(value), holds: value >= least };
-}
-
-function atMost(name: string, value: number, most: number): RunMode["conditions"][number] {
-  return { name, value: String(value), holds: value <= most };
+function atLeast(
+  code: string,
+  least: number,
+  { of, found }: { of: string; found: number },
+): RunMode["conditions"][number] {
+  return {
+    code,
+    facts: { least, found },
+    name: `at least ${least} ${of}`,
+    value: String(found),
+    holds: found >= least,
+  };
 }
 
 /**

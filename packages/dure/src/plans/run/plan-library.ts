@@ -484,5 +484,11 @@ function openWarnings(plan: Plan, { team }: NetworkFacts): readonly PlanWarning[
   if (open.length === 0) return [];
   const reach =
     "What runs there reaches every public host, and can send there whatever it can read.";
-  return [{ code: "NETWORK_OPEN", message: `network: open for ${open.join(", ")}. ${reach}` }];
+  return [
+    {
+      code: "NETWORK_OPEN",
+      facts: { for: open },
+      message: `network: open for ${open.join(", ")}. ${reach}`,
+    },
+  ];
 }

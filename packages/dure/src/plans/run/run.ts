@@ -1,3 +1,4 @@
+import type { JsonObject } from "../../kernel/json.ts";
 import type { Promises } from "../sandbox/proof.ts";
 import type { Plan } from "../plan.ts";
 import type { PortStatus, RunOutcome } from "../scheduler.ts";
@@ -66,6 +67,9 @@ export interface RunMode {
   readonly because: string;
   /** Each condition with its value, as shown. */
   readonly conditions: readonly {
+    /** Absent in runs of earlier versions, like `facts`. */
+    readonly code?: string | undefined;
+    readonly facts?: JsonObject | undefined;
     readonly name: string;
     readonly value: string;
     readonly holds: boolean;

@@ -1,9 +1,11 @@
+import type { JsonObject } from "../../kernel/json.ts";
 import { someOf } from "./paths.ts";
 import type { ListedFile, Repository } from "./repository.ts";
 
 /** A thing that a person should know before a run, and that does not stop it. */
 export interface RepositoryWarning {
   readonly code: "FILTERS_OFF" | "SUBMODULES_EMPTY" | "UNCOMMITTED";
+  readonly facts: JsonObject;
   readonly message: string;
 }
 
@@ -24,15 +26,22 @@ export async function warningsOf(
 ): Promise<RepositoryWarning[]> {
   const warnings: RepositoryWarning[] = [];
   if (repository.facts.isDirty) {
-    const files = `Files in ${repository.root} are changed and not committed`;
-    const start = `the run starts from ${base.commit.slice(0, 12)} without them`;
-    warnings.push({ code: "UNCOMMITTED", message: `${files}; ${start}.` });
+    const { root } = repository;
+    const commit = base.commit.slice(0, 12);
+    const files = `Files in ${root} are changed and not committed`;
+    const start = `the run starts from ${commit} without them`;
+    warnings.push({
+      code: "UNCOMMITTED",
+      facts: { root, commit },
+      message: `${files}; ${start}.`,
+    });
   }
 
   const submodules = base.files.filter(({ kind }) => kind === "submodule").map(({ path }) => path);
   if (submodules.length > 0) {
     warnings.push({
       code: "SUBMODULES_EMPTY",
+      facts: { paths: submodules },
       message: `Submodules are empty folders for the workers: ${someOf(submodules)}.`,
     });
   }
@@ -41,7 +50,11 @@ export async function warningsOf(
   if (drivers.length > 0) {
     const off = `Filters do not run for the workers (${someOf(drivers)})`;
     const see = "they see what git stores, which for Git LFS is a pointer";
-    warnings.push({ code: "FILTERS_OFF", message: `${off}; ${see}.` });
+    warnings.push({
+      code: "FILTERS_OFF",
+      facts: { filters: drivers },
+      message: `${off}; ${see}.`,
+    });
   }
   return warnings;
 }

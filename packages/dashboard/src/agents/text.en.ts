@@ -1,0 +1,48 @@
+import { factOf } from "../coded-words.ts";
+import type { AgentsText } from "./text.ko.ts";
+
+export const en: AgentsText = {
+  pageTitle: "Agents",
+  lead: "Who is here, what they do, and what it costs.",
+  search: "Search agents",
+  empty: "No agents yet.",
+  emptyHint: "Add agents to `agents` in `dure.config.ts` and start the server again.",
+  noMatch: (query) => `No agent matches “${query}”.`,
+  leads: "Lead",
+  states: {
+    starting: "Starting",
+    ready: "Online",
+    reconnecting: "Reconnecting",
+    paused: "Paused",
+    refused: "Refused",
+    stopped: "Off",
+  },
+  offline: "No account",
+  accounts: "Accounts",
+  persona: "Persona (SOUL.md)",
+  noAccounts: "No account is connected.",
+  service: "Service",
+  channel: "Default channel",
+  noChannel: "The team's default",
+  load: "Load",
+  working: (count) => `${count} answering`,
+  waiting: (count) => `${count} waiting`,
+  idle: "Idle",
+  spend: "Last 24 hours",
+  tokens: (count) => `${count.toLocaleString("en")} tokens`,
+  pause: "Pause",
+  resume: "Resume",
+  since: (when) => `since ${when}`,
+  reasons: {
+    "token-refused": () =>
+      "Discord does not accept the bot's token. Make a new one in the developer portal, set " +
+      "it, and start the server again.",
+    "intent-refused": () =>
+      "Switch on Message Content Intent under Bot in the developer portal, and start the server again.",
+    "token-missing": ({ account }) =>
+      `There is no bot token for the account ${factOf(account)}. Set it and start the server again.`,
+    outage: ({ servers }) =>
+      `Discord has an outage in the server ${factOf(servers)}. What is said there waits until it is over.`,
+    "no-server": () => "The bot is in no server. `dure doctor` gives the link that invites it.",
+  },
+};

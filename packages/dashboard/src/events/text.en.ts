@@ -1,0 +1,36 @@
+import type { EventsText } from "./text.ko.ts";
+
+export const en: EventsText = {
+  pageTitle: "Events",
+  lead: "Everything as it happens. Nothing is skipped when the connection drops.",
+  search: "Search in received events",
+  types: "Types",
+  typesHint: "turn.*",
+  session: "Session",
+  role: "Role",
+  allRoles: "All roles",
+  roles: {
+    conversation: "Conversation",
+    delegation: "Delegation",
+    orchestration: "Orchestration",
+    system: "System",
+  },
+  pause: "Pause",
+  resume: "Resume",
+  paused: (count) => `${count.toLocaleString("en")} came in while paused`,
+  waiting: "Waiting for events. Start a conversation, and they appear here.",
+  noMatch: "No event matches. Change the search or the filters.",
+  kept: (shown, limit) =>
+    `${shown.toLocaleString("en")} events · the newest ${limit.toLocaleString("en")} are kept`,
+  dropped: (count) => `${count.toLocaleString("en")} older ones were let go`,
+  newer: (count) => `${count.toLocaleString("en")} new`,
+  reset: "Events older than the retention were skipped.",
+  live: "Live",
+  reconnecting: "Reconnecting",
+  detail: "Event detail",
+  pick: "Pick an event to see what it holds.",
+  close: "Close",
+  list: "Events",
+  clear: "Clear",
+  stopped: "Events cannot be received",
+};

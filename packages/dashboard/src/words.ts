@@ -1,0 +1,16 @@
+/** Languages of the pages. */
+export type Language = "ko" | "en";
+
+/**
+ * The shape of a page's Korean words, which its English words must have too: a missing word is a
+ * compile error.
+ */
+export type Words<Table> = {
+  [Key in keyof Table]: Table[Key] extends string
+    ? string
+    : Table[Key] extends (...args: infer Args) => string
+      ? (...args: Args) => string
+      : Table[Key] extends readonly string[]
+        ? readonly string[]
+        : Words<Table[Key]>;
+};

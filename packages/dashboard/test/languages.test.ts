@@ -1,0 +1,239 @@
+import type { Browser, Page } from "playwright-core";
+import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import { toWire } from "../../dure/src/kernel/wire.ts";
+import { TEXTS } from "../src/texts.ts";
+import { launchBrowser, openPage, siteInPackage, SLOW_HOOK_MS } from "./browser.ts";
+import { DoubleServer } from "./double/server.ts";
+import { addTexts, collectGiven, foreignWords, shownOn } from "./languages/foreign-words.ts";
+import {
+  AGENTS,
+  CLOSED,
+  DETAIL,
+  ESCALATIONS,
+  GENERAL,
+  JOBS,
+  MESSAGES,
+  RUNNING,
+  THREAD,
+} from "./languages/records.ts";
+import { anEscalation, FILES, runInTheMiddle, VIEW } from "./plans/runs.ts";
+
+let browser: Browser;
+let site: string;
+
+beforeAll(async () => {
+  [browser, site] = await Promise.all([launchBrowser(), siteInPackage()]);
+}, SLOW_HOOK_MS);
+
+afterAll(() => browser?.close());
+
+describe("a word in the wrong language", () => {
+  const none = new Set<string>();
+
+  test.each([
+    ["ko", "Retry", true],
+    ["ko", "방 2 unread", true],
+    ["ko", "Enter로 보내고 Shift+Enter로 줄을 바꿔요", false],
+    ["en", "다시 시도", true],
+    ["en", "2 건", true],
+    ["en", "Retry", false],
+  ] as const)("on a page in %s: “%s” is found (%s)", (language, words, isForeign) => {
+    expect(foreignWords([words], language, none)).toEqual(isForeign ? [words] : []);
+  });
+
+  test("is not what the server sent: names, ids, codes and what people wrote", () => {
+    const given = new Set(["루다", "job_1", "Support desk"]);
+
+    expect(foreignWords(["Pause: 루다 · web"], "en", given)).toEqual([]);
+    expect(foreignWords(["멈추기: Support desk (job_1)"], "ko", given)).toEqual([]);
+    expect(foreignWords(["멈추기: Support"], "ko", given)).toEqual(["멈추기: Support"]);
+  });
+
+  test("is also one that the server happens to send, if it is a whole sentence of ours", () => {
+    const word = TEXTS.en.jobs.waitsForPerson;
+
+    expect(foreignWords([word], "ko", new Set([word]))).toEqual([word]);
+  });
+});
+
+interface Visit {
+  readonly name: string;
+  readonly path: string;
+  /** Seen when the page has its records. */
+  readonly ready: string;
+  /** What is opened on the page, one after the other. */
+  readonly open?: readonly string[];
+}
+
+const VISITS: readonly Visit[] = [
+  { name: "rooms", path: "/rooms/web%3Ageneral", ready: ".roles" },
+  { name: "a closed room", path: "/rooms/web%3Aclosed", ready: ".room-banner" },
+  { name: "a thread", path: "/rooms/thread_1", ready: ".room-message" },
+  { name: "a room that is gone", path: "/rooms/web%3Anowhere", ready: ".center-page" },
+  { name: "jobs", path: "/jobs", ready: ".job-row" },
+  { name: "a job", path: "/jobs/job_1", ready: ".job-outcome" },
+  { name: "a running job", path: "/jobs/job_2", ready: ".job-outcome" },
+  { name: "agents", path: "/agents", ready: ".agent-accounts" },
+  { name: "plans", path: "/plans", ready: ".plan-file", open: [".plans-tools button >> nth=1"] },
+  { name: "a plan before it starts", path: "/plans/start/login", ready: ".before-levels" },
+  {
+    name: "a run",
+    path: "/plans/runs/run_1",
+    ready: ".port-box",
+    open: [".run-actions button:last-of-type"],
+  },
+  {
+    name: "a port of a run",
+    path: "/plans/runs/run_1/ports/limits",
+    ready: ".run-side [role=tab]",
+    open: [1, 2, 3, 4].map((nth) => `.run-side [role=tab] >> nth=${nth}`),
+  },
+  { name: "a new conversation", path: "/chat", ready: ".composer" },
+  {
+    name: "escalations",
+    path: "/escalations",
+    ready: ".escalation",
+    open: ["[data-value=retry] >> nth=0"],
+  },
+  { name: "closed escalations", path: "/escalations?tab=history", ready: ".escalation-answer" },
+  { name: "costs", path: "/costs", ready: ".costs h2" },
+  { name: "the audit log", path: "/audit", ready: ".audit-list" },
+  { name: "events", path: "/events", ready: ".event-row" },
+];
+
+describe.each([
+  ["ko", "ko-KR"],
+  ["en", "en-US"],
+] as const)("pages in %s", (language, locale) => {
+  test.each(VISITS)("$name: every word of ours is in it", { timeout: 60_000 }, async (visit) => {
+    await using server = await startServer();
+    await using opened = await openPage(browser, `${server.url}/events`, { locale });
+    const { page } = opened;
+    const { given, settle } = collectGiven(page);
+    await answerRecords(page);
+
+    await page.goto(server.url + visit.path);
+    await page.locator(visit.ready).first().waitFor();
+    const found = [...(await foreignOn(page, given, settle))];
+    for (const place of visit.open ?? []) {
+      await page.locator(place).first().click();
+      found.push(...(await foreignOn(page, given, settle)));
+    }
+
+    expect(found).toEqual([]);
+
+    async function foreignOn(
+      shown: Page,
+      sent: Set<string>,
+      read: () => Promise<void>,
+    ): Promise<readonly string[]> {
+      await shown.waitForLoadState("domcontentloaded");
+      await shown
+        .locator("[role=status].mantine-Loader-root")
+        .first()
+        .waitFor({ state: "detached" });
+      await read();
+      addTexts(OWN_WORDS, sent);
+      return foreignWords(await shownOn(shown), language, sent);
+    }
+  });
+
+  test(
+    "a conversation and its panel: every word of ours is in it",
+    { timeout: 60_000 },
+    async () => {
+      await using server = await startServer();
+      await using opened = await openPage(browser, `${server.url}/chat`, { locale });
+      const { page } = opened;
+      const { given, settle } = collectGiven(page);
+      const words = TEXTS[language];
+      await page.getByLabel(words.chat.placeholder).fill("엄마에게 5만원 보내줘");
+      await page.getByLabel(words.chat.placeholder).press("Enter");
+      await page.locator(".message[data-role=assistant]").first().waitFor();
+      await page.getByText(words.chat.inputHint).waitFor();
+      await page.waitForURL(/\/chat\/.+/);
+      await page.reload();
+      await page.locator(".message[data-role=assistant]").first().waitFor();
+
+      addTexts(OWN_WORDS, given);
+      for (const tab of ["agents", "state", "memory", "trace"] as const) {
+        await page.getByRole("tab", { name: words.panel[tab] }).click();
+        await settle();
+
+        expect(foreignWords(await shownOn(page), language, given, SERVICE_WORDS)).toEqual([]);
+      }
+    },
+  );
+
+  test("the login: every word of ours is in it", { timeout: 60_000 }, async () => {
+    await using server = await new DoubleServer({ site, token: "secret" }).start();
+    await using opened = await openPage(browser, server.url, { locale });
+    await opened.page.getByRole("button", { name: TEXTS[language].shell.login.submit }).waitFor();
+
+    expect(foreignWords(await shownOn(opened.page), language, new Set(["두레"]))).toEqual([]);
+  });
+});
+
+/** Buttons and slots of the service of the double, which names them in Korean. */
+const SERVICE_WORDS = new Set(["확인", "취소", "받는 분", "금액", "메모", "보낼 날짜"]);
+/** The plan that stands in the empty field for one. */
+const SAMPLE = "plan: login\nbase: main\nports:\n  - id: domain";
+/** What this file and the double write as a person would, and names that each page may show. */
+const OWN_WORDS = [
+  "한국어",
+  "English",
+  "엄마에게 5만원 보내줘",
+  "민준",
+  "develop",
+  "../shop",
+  "turn.start",
+  SAMPLE,
+];
+
+async function startServer(): Promise<DoubleServer> {
+  const server = await new DoubleServer({ site }).start();
+  server.plans.files.push(...FILES);
+  server.plans.views.set("login", VIEW);
+  runInTheMiddle(server, "run_1");
+  server.plans.escalations.push(anEscalation("run_1"));
+  server.audit = [
+    auditEntry(1, "job.cancel"),
+    auditEntry(2, "escalation.approve"),
+    { ...auditEntry(3, "run.merge"), outcome: "RUN_OVER" },
+    { ...auditEntry(4, "login"), outcome: null },
+  ];
+  server.emit({ type: "turn.start", role: "conversation", session: "s1", data: { turn: 1 } });
+  return server;
+}
+
+function auditEntry(id: number, what: string) {
+  const at = Date.UTC(2026, 10, 22, 3) + id;
+  const who = { tenant: "", name: "token_1", person: "민준" };
+  return { id, at, ...who, what, subject: `job_${id}`, outcome: "done" as string | null };
+}
+
+/** Rooms, jobs and escalations, which the double does not have. */
+async function answerRecords(page: Page): Promise<void> {
+  const list = (items: readonly unknown[]) => ({ items, nextCursor: null });
+  const answers: readonly (readonly [RegExp, object])[] = [
+    [/\/v1\/rooms(\?|$)/, list([GENERAL, CLOSED])],
+    [/\/v1\/rooms\/[^/]+\/messages/, { items: MESSAGES, typing: ["eden"] }],
+    [/\/v1\/rooms\/[^/]+\/threads/, list([THREAD])],
+    [/\/v1\/threads\/thread_1/, THREAD],
+    [/\/v1\/agents(\?|$)/, list(AGENTS)],
+    [/\/v1\/jobs(\?|$)/, list(JOBS)],
+    [/\/v1\/jobs\/job_1/, DETAIL],
+    [/\/v1\/jobs\/job_2/, RUNNING],
+  ];
+  for (const [path, answer] of answers) {
+    await page.route(path, (route) => route.fulfill({ json: toWire(answer) }));
+  }
+  await page.route(/\/v1\/escalations\?/, async (route) => {
+    const { searchParams } = new URL(route.request().url());
+    if (searchParams.has("run")) return route.fallback();
+    const status = searchParams.get("status");
+    const items = ESCALATIONS.filter((one) => status === null || one.status === status);
+    return route.fulfill({ json: toWire(list(items)) });
+  });
+  await page.addInitScript(() => localStorage.setItem("dure-person", "민준"));
+}

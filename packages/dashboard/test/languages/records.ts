@@ -1,0 +1,258 @@
+import type { Escalation, Job, JobDetail, Room, RoomAgent, RoomMessage, Thread } from "dure/client";
+
+const AT = Date.UTC(2026, 10, 22, 3);
+
+export const GENERAL: Room = {
+  id: "web:general",
+  adapter: "web",
+  kind: "channel",
+  parent: null,
+  name: "일반",
+  state: "resting",
+  suspendedUntil: null,
+  closedBecause: null,
+  closedFor: null,
+  archived: false,
+  agent: null,
+  defaultAgent: "ruda",
+  unread: 2,
+  lastAt: AT,
+  members: ["ruda", "eden"],
+  deaf: ["eden"],
+};
+
+export const CLOSED: Room = {
+  ...GENERAL,
+  id: "web:closed",
+  name: "옛 방",
+  state: "closed",
+  closedBecause: "the channel was removed, or may not be seen any more",
+  closedFor: { code: "channel-removed", facts: {} },
+  unread: 0,
+};
+
+export const THREAD: Thread = {
+  ...GENERAL,
+  id: "thread_1",
+  kind: "thread",
+  parent: "web:general",
+  name: "로그인 검토",
+  state: "open",
+  participants: ["ruda"],
+  messages: 3,
+  activeAt: AT,
+  createdAt: AT,
+  openRequests: 1,
+};
+
+const WORDS: RoomMessage = {
+  id: "message_1",
+  place: "web:general",
+  seq: 1,
+  author: "민준",
+  authorKind: "person",
+  authorName: "민준",
+  text: "검토해 줘",
+  mentions: [],
+  mark: null,
+  replyTo: null,
+  delivery: "sent",
+  deliveryError: null,
+  attachments: [],
+  buttons: null,
+  at: AT,
+  editedAt: AT + 1,
+  roles: [
+    { agent: "ruda", role: "HANDLER", rank: "PRIMARY", because: "mentioned" },
+    { agent: "eden", role: "OBSERVER", because: "others-mentioned" },
+  ],
+};
+
+export const MESSAGES: readonly RoomMessage[] = [
+  WORDS,
+  {
+    ...WORDS,
+    id: "message_2",
+    seq: 2,
+    author: "ruda",
+    authorKind: "agent",
+    authorName: "루다",
+    text: "돈을 보낼까요?",
+    mark: "notice",
+    delivery: "failed",
+    deliveryError: { code: "PERMISSION_DENIED" },
+    buttons: [
+      { value: "esc_room:approve", label: "승인", code: "approve" },
+      { value: "esc_room:reject", label: "거절", code: "reject" },
+    ],
+    roles: [],
+  },
+];
+
+const ACCOUNT: RoomAgent["accounts"][number] = {
+  adapter: "discord",
+  id: "ruda",
+  platformId: null,
+  state: "refused",
+  detail: "Discord does not accept the bot's token.",
+  reason: { code: "token-refused", facts: {} },
+  changedAt: AT,
+};
+
+export const AGENTS: readonly RoomAgent[] = [
+  {
+    id: "ruda",
+    displayName: "루다",
+    service: "faq",
+    leads: true,
+    channel: null,
+    persona: "차분해요.",
+    accounts: [
+      ACCOUNT,
+      { ...ACCOUNT, adapter: "web", state: "ready", detail: null, reason: null },
+      {
+        ...ACCOUNT,
+        adapter: "other",
+        detail: "There is no bot token for the account ruda.",
+        reason: { code: "token-missing", facts: { account: "ruda" } },
+      },
+    ],
+    working: 1,
+    waiting: 2,
+    tokensToday: 1_200,
+    microUsdToday: 7_500,
+  },
+  {
+    id: "eden",
+    displayName: "이든",
+    service: "faq",
+    leads: false,
+    channel: "web:general",
+    persona: null,
+    accounts: [],
+    working: 0,
+    waiting: 0,
+    tokensToday: 0,
+    microUsdToday: 0,
+  },
+];
+
+const JOB: Job = {
+  jobId: "job_1",
+  status: "ABANDONED",
+  outcome: "stale",
+  requester: "ruda",
+  requesterName: "루다",
+  target: "eden",
+  targetName: "이든",
+  message: "로그인을 살펴봐 줘",
+  payload: null,
+  topic: "로그인",
+  intent: "request",
+  conversationId: "conversation_1",
+  parentJobId: null,
+  rootId: "job_1",
+  depth: 0,
+  retryOf: "job_0",
+  maxTurns: 4,
+  turnsDone: 1,
+  resumeCount: 1,
+  resumes: 1,
+  lastError: { code: "JOB_STALE", message: "Nothing was done for an hour." },
+  waiting: null,
+  origin: { session: "s1", turn: null },
+  createdAt: AT,
+  updatedAt: AT,
+  startedAt: AT,
+  finishedAt: AT + 4_000,
+  turnStartedAt: null,
+};
+
+export const JOBS: readonly Job[] = [
+  JOB,
+  { ...JOB, jobId: "job_2", status: "RUNNING", outcome: null, waiting: "person", finishedAt: null },
+];
+
+const TURN: JobDetail["turns"][number] = {
+  number: 1,
+  speaker: "eden",
+  text: "살펴볼게요",
+  tokensIn: 900,
+  tokensOut: 40,
+  costMicroUsd: 300,
+  turnId: null,
+  attempts: 2,
+  startedAt: AT,
+  finishedAt: AT + 1_000,
+};
+
+export const DETAIL: JobDetail = {
+  ...JOB,
+  turns: [TURN],
+  words: [{ id: 1, author: "민준", text: "서둘러 줘", at: AT, turn: 1 }],
+};
+
+/** The same under way: what can be done with it is shown. */
+export const RUNNING: JobDetail = {
+  ...DETAIL,
+  ...JOBS[1]!,
+  words: [{ id: 2, author: "민준", text: "서둘러 줘", at: AT, turn: null }],
+};
+
+const QUESTION: Escalation = {
+  id: "esc_1",
+  source: { job: "job_1" },
+  type: "job_abandoned",
+  severity: "medium",
+  title: "루다 → 이든: 로그인",
+  description: "한 시간 동안 아무 일도 없었어요.",
+  context: { jobId: "job_1", outcome: "stale", turnsDone: 1 },
+  suggestedActions: [
+    { value: "retry", code: "try-again", label: "다시 시도 / Try again", style: "primary" },
+    { value: "leave", code: "leave", label: "그대로 두기 / Leave it" },
+  ],
+  status: "open",
+  resolution: null,
+  resolvedBy: null,
+  resolvedByPerson: null,
+  resolvedAt: null,
+  createdAt: AT,
+  expiresAt: AT + 60_000,
+  step: "operator",
+  nextStepAt: AT + 30_000,
+};
+
+export const ESCALATIONS: readonly Escalation[] = [
+  QUESTION,
+  {
+    ...QUESTION,
+    id: "esc_2",
+    type: "test_failure",
+    severity: "high",
+    source: { run: "run_1", port: "api" },
+    title: "세 번 모두 통과하지 못했어요",
+    context: { tries: 3, maxTries: 3, failing: ["로그인"] },
+    suggestedActions: [
+      { value: "retry", code: "retry", label: "다시 시도 / Retry", asks: "text" },
+      { value: "own", code: "own-path", label: "경로를 소유하게 하고 다시 / Let it own the path" },
+      { value: "cancel", code: "cancel-run", label: "실행 취소 / Cancel the run", style: "danger" },
+    ],
+  },
+  {
+    ...QUESTION,
+    id: "esc_3",
+    status: "resolved",
+    resolution: { value: "retry" },
+    resolvedBy: "token_1",
+    resolvedByPerson: "민준",
+    resolvedAt: AT,
+  },
+  {
+    ...QUESTION,
+    id: "esc_4",
+    status: "dismissed",
+    resolution: { value: "time" },
+    resolvedBy: "system",
+    resolvedAt: AT,
+  },
+];
