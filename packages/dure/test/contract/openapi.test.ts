@@ -1,7 +1,6 @@
 import { subscribe, unsubscribe } from "node:diagnostics_channel";
 import type { IncomingMessage, ServerResponse } from "node:http";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
-import { FULL } from "../../src/kernel/test-tiers.ts";
 import {
   ContractProxy,
   operationsOf,
@@ -308,7 +307,7 @@ describe("good calls", () => {
 
   test(
     "a plan is looked at and run, its run watched and merged",
-    { ...FULL, timeout: 120_000 },
+    { timeout: 120_000 },
     async () => {
       await expectGood("GET /v1/plans", 200);
       await expectGood("GET /v1/plans/greet", 200);
@@ -356,7 +355,7 @@ describe("good calls", () => {
     },
   );
 
-  test("a run is steered", { ...FULL, timeout: 120_000 }, async () => {
+  test("a run is steered", { timeout: 120_000 }, async () => {
     const { id } = (
       await expectGood("POST /v1/runs", 202, { body: { plan: "steer", only: ["bad", "hold"] } })
     ).body as { id: string };
@@ -621,7 +620,7 @@ test("refusals that need something before them are documented as well", async ()
 
 test(
   "a wrong word in the document is reported, on the way in and on the way out",
-  { ...FULL, timeout: 60_000 },
+  { timeout: 60_000 },
   async () => {
     const tampered = structuredClone(document) as {
       paths: Record<string, Record<string, { responses: Record<string, object> }>>;
