@@ -12,8 +12,8 @@ import type { Logger } from "../kernel/logger.ts";
 
 /**
  * A backup is gzipped lines of JSON: a header, then per table its name and columns followed by its
- * rows, then an end with the count of rows. It is one snapshot of schema `dure`, whatever is
- * written meanwhile, and needs no program of PostgreSQL.
+ * rows, then an end with the count of rows. It is one snapshot of schema `dure`, unaffected by
+ * concurrent writes, and needs no program of PostgreSQL.
  */
 interface Header {
   readonly dure: "backup";

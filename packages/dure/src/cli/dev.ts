@@ -21,9 +21,8 @@ export interface DevOptions {
 }
 
 /**
- * `dure start` in dev mode, started anew when something in the folder changes. A team that cannot
- * start (a mistake in a file) is tried again with the next change. Ends with the first SIGINT or
- * SIGTERM.
+ * `dure start` in dev mode, restarted when a file in the folder changes. A team that cannot start
+ * (a mistake in a file) is tried again with the next change. Ends with the first SIGINT or SIGTERM.
  */
 export async function dev(options: DevOptions): Promise<number> {
   const child = new RestartedChild(options);
@@ -84,8 +83,8 @@ class RestartedChild {
     if (this.#isStopping) return this.#ended.resolve(EXIT.ok);
     if (this.#restarting !== undefined) return;
 
-    // A fenced process is started anew, as any supervisor would. After another failure a second
-    // try without a change would fail the same way.
+    // A fenced process is restarted, as any supervisor would. After another failure a second try
+    // without a change would fail the same way.
     if (exitCode === EXIT.fenced) return this.run();
     if (exitCode === EXIT.ok) return this.#ended.resolve(EXIT.ok);
     const { folder, output } = this.#options;

@@ -47,8 +47,7 @@ export interface Check {
 }
 
 /**
- * Space below which the disk is a worry, bytes. Source: our choice; a busy day of a small team
- * writes some 100 MB.
+ * Free disk space below which doctor warns, bytes. A busy day of a small team writes some 100 MB.
  */
 const LITTLE_SPACE = 1_073_741_824;
 

@@ -70,7 +70,7 @@ export async function showJob(id: string, { client, output }: JobsCommand): Prom
 
 /**
  * The job as it stands, then what happens; 1 when it ends otherwise than completed. On a terminal
- * the last line lives.
+ * the last line is updated.
  */
 export async function watchJob(id: string, { client, output }: JobsCommand): Promise<ExitCode> {
   const over = new AbortController();
@@ -173,7 +173,7 @@ const WHY = {
   "resumed-often": "resumed often: something ends its process, or it does not get ahead.",
 } as const;
 
-/** Jobs that someone should look at; 1 when there are some. */
+/** Jobs that an operator should look at; 1 when there are some. */
 export async function auditJobs(
   filter: { stuck?: string | undefined },
   { client, output }: JobsCommand,
@@ -309,7 +309,7 @@ class Transcript {
   }
 }
 
-/** On a terminal: who is at it, and for how long, in one line that is drawn anew each second. */
+/** On a terminal: the working agent and its time, in one line that is redrawn each second. */
 class LivingLine {
   readonly #output: Output;
   #text = "";

@@ -368,7 +368,7 @@ function promisesText({
   );
 }
 
-/** What came of it, and what can be done next. */
+/** The outcome, and possible next steps. */
 function printReport(run: RunDetail, output: Output): void {
   const { report } = run;
   if (!report || !isRunOver(run.status)) return;

@@ -2,8 +2,8 @@ import type { DureClient } from "../client/index.ts";
 import { EXIT, type ExitCode, type Output } from "./output.ts";
 
 /**
- * Lets the server read its team anew, and says what only a restart takes up. A mistake in the files
- * changes nothing there.
+ * Lets the server reload its team, and prints what needs a restart. On a mistake in the files the
+ * server keeps its team.
  */
 export async function reload({
   client,

@@ -70,7 +70,7 @@ export async function start(options: {
 }
 
 /**
- * Hears when the process shall stop: by a signal, or because the npm that started it is gone. A
+ * Reports when the process shall stop: by a signal, or because the npm that started it is gone. A
  * second signal ends the process at once.
  */
 class StopRequest {

@@ -1,7 +1,7 @@
 import { DureError } from "../kernel/errors.ts";
 import type { Queryable } from "./database.ts";
 
-/** What somebody does, and to what. */
+/** What an actor does, and to what. */
 export interface Deed {
   readonly tenant: string;
   /**
@@ -19,11 +19,11 @@ export interface AuditEntry extends Deed {
   readonly id: number;
   /** When it was begun, milliseconds since the epoch. */
   readonly at: number;
-  /** For whom the token was made; null where no token is known by that name. */
+  /** The person for whom the token was made; null where no token has that name. */
   readonly person: string | null;
   /**
-   * `done`, or the code of the refusal. Null: it was begun, and nobody knows how it ended. It may
-   * be under way, or its process has died.
+   * `done`, or the code of the refusal. Null: the outcome is unknown; the deed is under way, or its
+   * process has died.
    */
   readonly outcome: string | null;
 }
@@ -33,10 +33,10 @@ export interface AuditFilter {
   readonly tenant?: string | undefined;
   /** One deed, or all of a kind: `job.*`. */
   readonly what?: string | undefined;
-  /** As it stands there, or the name that a token was made for. */
+  /** The actor as stored, or the name that a token was made for. */
   readonly name?: string | undefined;
   readonly subject?: string | undefined;
-  /** Stands in one of the four, whatever the case. */
+  /** Text in one of the four fields, in any case. */
   readonly search?: string | undefined;
   /** 1 to 200. Default 50. */
   readonly limit?: number | undefined;
@@ -53,9 +53,9 @@ export interface AuditPage {
 const MAX_PAGE = 200;
 
 /**
- * Who did what. A deed is written down before it is done (`begin`) and its outcome after (`end`),
- * so that a process which dies in between leaves an entry that says so, and what could not be
- * written down is not done. Source: docs/spec/platform §6.
+ * Records who did what. A deed is recorded before it is done (`begin`) and its outcome after
+ * (`end`). So a process that dies in between leaves an entry without an outcome, and a deed that
+ * cannot be recorded is not done. Source: docs/spec/platform §6.
  */
 export class AuditLog {
   readonly #database: Queryable;

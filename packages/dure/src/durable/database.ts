@@ -45,8 +45,8 @@ export interface QueryOptions {
 }
 
 /**
- * Whatever runs statements: the database itself (each statement commits alone) or one transaction
- * of it.
+ * What runs statements: the database itself (each statement commits alone) or one transaction of
+ * it.
  */
 export interface Queryable {
   /**
@@ -65,7 +65,7 @@ export interface Queryable {
 export type Transaction = Queryable;
 
 /**
- * What became of the writes of a statement that met a cut connection, in `details.commit` of
+ * Outcome of the writes of a statement that met a cut connection, in `details.commit` of
  * DATABASE_UNAVAILABLE: `none`, nothing was written; `unknown`, the answer was lost and the caller
  * must look.
  */
@@ -246,7 +246,7 @@ export class Database implements Queryable {
 
   /**
    * A connection of its own, outside the pool, for session locks and LISTEN; no statement timeout.
-   * The caller ends it, and hears of its death through the event `end`.
+   * The caller ends it; the event `end` reports a lost connection.
    */
   async connectSession(options: { applicationName?: string } = {}): Promise<pg.Client> {
     const client = new pg.Client({
@@ -368,8 +368,8 @@ export class Database implements Queryable {
 }
 
 /**
- * The five characters of PostgreSQL's error, also from under a DureError; undefined when PostgreSQL
- * did not speak.
+ * The five characters of PostgreSQL's error, also from under a DureError; undefined when the error
+ * is not PostgreSQL's.
  */
 export function sqlState(error: unknown): string | undefined {
   if (error instanceof DureError) return sqlState(error.cause);
@@ -439,7 +439,7 @@ function isUnavailable(error: unknown): boolean {
   return codeOf(error) === "DATABASE_UNAVAILABLE";
 }
 
-/** "cached plan must not change result type", or a prepared statement that someone deallocated. */
+/** "cached plan must not change result type", or a prepared statement that was deallocated. */
 function isStalePlan(error: unknown): boolean {
   const state = sqlState(error);
   return state === "26000" || (state === "0A000" && messageOf(error).includes("cached plan"));
@@ -456,8 +456,8 @@ function tooLong(): DureError {
 }
 
 /**
- * By name where there is one (one name, one text), so that a statement made anew for each call is
- * looked at once.
+ * By name where there is one (one name, one text), so that a statement object made for each call is
+ * checked once.
  */
 const writes = new Map<string, boolean>();
 

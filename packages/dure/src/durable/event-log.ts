@@ -15,10 +15,9 @@ import type { Notifications } from "./notify.ts";
  * The log of what happened in the whole product. Writers append within their own transaction;
  * readers see each event once, in one order, from any process.
  *
- * The order is (xid of the writing transaction, seq), and nobody reads beyond the oldest
- * transaction that is still open: so an event that commits late is never skipped. Followers of one
- * process share one poller; a follower that starts further back catches up by pages of its own and
- * joins it then.
+ * The order is (xid of the writing transaction, seq). No reader reads beyond the oldest open
+ * transaction, so an event that commits late is never skipped. Followers of one process share one
+ * poller; a follower that starts further back catches up by pages of its own and joins it then.
  */
 export class EventLog {
   readonly #options: EventLogOptions;
@@ -134,8 +133,8 @@ export class EventLog {
   }
 
   /**
-   * How old the oldest event is that nobody can read yet, in milliseconds: a transaction is open
-   * that long.
+   * Age of the oldest event that readers cannot read yet, in milliseconds. An open transaction
+   * hides it.
    */
   async lag(): Promise<number> {
     const [row] = await this.#options.database.query<{ lag: number }>(LAG);
@@ -143,8 +142,8 @@ export class EventLog {
   }
 
   /**
-   * Call once at start. A database that was restored by other means than dure's own has events from
-   * a future that did not happen; it starts a new era. Returns the era.
+   * Call once at start. In a database that other tools restored, events may have transaction ids of
+   * the future; then a new era starts. Returns the era.
    */
   async start(): Promise<number> {
     const era = await this.#options.database.transaction(async (tx) => {
@@ -427,7 +426,7 @@ function comparePositions(a: Position, b: Position): number {
   return a.seq < b.seq ? -1 : a.seq > b.seq ? 1 : 0;
 }
 
-/** What the log looked like when a statement ran. */
+/** State of the log when a statement ran. */
 interface Frame {
   readonly era: number;
   /** Behind everything readable. */
@@ -502,8 +501,8 @@ interface PlacedEvent extends Position {
 // ──────────────────────────────────────────────────────────────────────────────────────────────────────────
 
 /**
- * Pages in the hands of followers that catch up. When they hold too much together, the oldest page
- * is taken back.
+ * Pages held by followers that catch up. When these hold too much in total, the oldest page is
+ * revoked.
  */
 class HeldPages {
   readonly #held = new Set<HeldPage>();
@@ -600,7 +599,7 @@ class Follower {
     if (this.#buffer.length > 0 || this.#state !== "live") this.#wake?.();
   }
 
-  /** The poller cannot go on from where it was. */
+  /** The poller lost its position. */
   lose(): void {
     if (this.#state === "live") this.#state = "lost";
     this.#wake?.();
@@ -680,7 +679,7 @@ class Poller {
     await this.#started;
   }
 
-  /** Nobody follows: no more looks until the next start. */
+  /** The last follower has left: no more looks until the next start. */
   rest(): void {
     this.#cancelTimer?.();
     this.#cancelSoon?.();
@@ -754,10 +753,7 @@ class Poller {
     else this.#blockedPause = POLL_BLOCKED;
   }
 
-  /**
-   * Some at a time: what a thousand consumers do with an event would keep the main thread for
-   * seconds.
-   */
+  /** In batches: the work of a thousand consumers would block the main thread for seconds. */
   async #wakeUp(followers: readonly Follower[]): Promise<void> {
     for (let first = 0; first < followers.length; first += WOKEN_AT_ONCE) {
       if (first > 0) await this.#options.clock.sleep(0);
@@ -829,7 +825,7 @@ interface EventRow {
   readonly room: string | null;
   readonly run: string | null;
   readonly job: string | null;
-  /** Null: what it was about is gone, and nobody knows whose it was. */
+  /** Null: the subject of the event is deleted, and its tenant is unknown. */
   readonly tenant: string | null;
   readonly data: Record<string, unknown>;
   readonly scanned_xid?: string | null;
@@ -876,7 +872,7 @@ function eventOf(row: EventRow, era: number): PlatformEvent {
   };
 }
 
-/** Everything a reader must know about the log, from the snapshot in which it also reads. */
+/** The state of the log, from the snapshot in which the reader also reads. */
 const FRAME_COLUMNS = `
   m.era, pg_snapshot_xmin(pg_current_snapshot())::text as xmin,
     pg_snapshot_xmax(pg_current_snapshot())::text as xmax,

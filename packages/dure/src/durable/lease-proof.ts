@@ -14,9 +14,9 @@ export const FRESH_MS = 4_000;
 
 /**
  * Directly before something outside is asked or paid for: makes sure that another process has not
- * done it already. A process that stood still, or cannot reach the database, looks (`look` throws
- * when the work is no longer its own); every other one goes on without a statement. An answer that
- * took long may be old itself, so it is asked for again.
+ * done it already. A process that was frozen, or cannot reach the database, checks (`look` throws
+ * when the work is no longer its own); every other one goes on without a statement. A slow answer
+ * may be outdated, so the check is repeated.
  */
 export async function confirmHold({
   isFresh,

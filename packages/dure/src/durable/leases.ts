@@ -56,8 +56,8 @@ export class Leases {
   }
 
   /**
-   * Reads the lease row FOR KEY SHARE: until `tx` ends nobody takes it over; throws FENCED if
-   * somebody has.
+   * Reads the lease row FOR KEY SHARE: until `tx` ends no other process takes it over. Throws
+   * FENCED if one has.
    */
   async guard(tx: Transaction, lease: Lease): Promise<void> {
     const [row] = await tx.query<{ epoch: number; holder: string | null }>(GUARD, [lease.name]);
@@ -170,7 +170,7 @@ export interface Lease {
 
 export interface LeasesOptions {
   readonly database: Database;
-  /** Whoever is fenced as a process holds nothing. */
+  /** A fenced process holds no lease. */
   readonly lease: ProcessLease;
   readonly logger: Logger;
   readonly clock?: Clock;

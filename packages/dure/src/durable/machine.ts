@@ -35,7 +35,7 @@ export function isGone({ pid, started }: MachineProcess): boolean {
   try {
     process.kill(pid, 0);
   } catch (error) {
-    if (codeOf(error) === "ESRCH") return true; // EPERM: it is there and belongs to someone else
+    if (codeOf(error) === "ESRCH") return true; // EPERM: it exists and belongs to another user
   }
   const stat = readStat(pid);
   if (!stat) return false;

@@ -22,7 +22,7 @@ export interface AppliedMigration {
 
 /** Oldest PostgreSQL that dure runs on. Source: docs/spec/platform §1. */
 const OLDEST_MAJOR = 15;
-/** Session lock of whoever migrates: "dure" as ASCII. */
+/** Session lock of the process that migrates: "dure" as ASCII. */
 const MIGRATION_LOCK = 0x64757265;
 /** Session lock that only probes for a pooler. */
 const PROBE_LOCK = 0x64757266;

@@ -18,9 +18,9 @@ const COALESCE = 5;
 const BACKOFF = { first: 50, longest: 2_000 } as const;
 
 /**
- * Wakes whoever waits for something in the database, in every process. A wake-up may be missed or
- * come without cause, so a callback looks into the tables, and looks now and then without being
- * called. After each (re)connect all are called.
+ * Wakes the code that waits for a change in the database, in every process. A wake-up may be missed
+ * or come without cause. So a callback reads the tables, and also does so at intervals without a
+ * wake-up. After each (re)connect all callbacks are called.
  *
  * Two connections of its own: one listens, one publishes. A cut one comes back with back-off until
  * `stop`.

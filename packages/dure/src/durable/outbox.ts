@@ -10,12 +10,13 @@ import { countsAsTry } from "./passing.ts";
 import type { ProcessLease } from "./processes.ts";
 
 /**
- * Everything that leaves: first a row in the transaction that decided it, then sent, then recorded.
+ * Sends to the outside. An entry is first a row in the deciding transaction, then sent, then
+ * recorded.
  *
  * Entries of one topic and ordering key leave one after another, in the order of their rows; other
  * keys are not held up. `pending → sending → sent | failed | unknown`. A process that dies between
- * sending and recording leaves `sending` behind; another one takes the entry and looks first
- * (`probe`) whether it arrived. A `transactional` handler needs none of that: its rows and the mark
+ * sending and recording leaves the entry as `sending`; another process takes it and first checks
+ * (`probe`) whether it arrived. A `transactional` handler needs no probe: its rows and the mark
  * `sent` commit together. A handler may have both kinds of payload (`rows`); their order stays one.
  */
 export class Outbox {
@@ -91,10 +92,7 @@ export class Outbox {
     await this.stop();
   }
 
-  /**
-   * Ends a doubt: an entry in state `unknown` was sent after all, shall be sent again, or is given
-   * up.
-   */
+  /** Decides about an entry in state `unknown`: it was sent, is sent again, or is given up. */
   async resolve(key: string, decision: "sent" | "again" | "failed"): Promise<void> {
     if (!(await this.resolveIn(this.#options.database, key, decision))) {
       throw new DureError("OUTBOX_NOT_UNKNOWN", `No outbox entry ${key} waits for a decision.`, {
@@ -191,12 +189,13 @@ export class Outbox {
     this.#running.add(running);
   }
 
-  /** Sends one claimed entry and records what came of it. */
+  /** Sends one claimed entry and records the outcome. */
   async #deliver(entry: Entry, handler: OutboxHandler): Promise<boolean> {
     if (handler.transactional) return false;
     if (handler.rows?.holds(entry.payload)) return this.#deliverRows(entry, handler, handler.rows);
     const outcome = await this.#attempt(entry, handler);
-    if (this.#signal.aborted && outcome.kind === "error") return false; // left as `sending`: whoever takes it looks first
+    // It is left as `sending`: the next owner checks it.
+    if (this.#signal.aborted && outcome.kind === "error") return false;
     let step = decideStep(
       entry,
       outcome,
@@ -329,8 +328,8 @@ export class Outbox {
     (afterwards as (() => void) | undefined)?.();
     if (!told) return;
     notifications?.publish(EVENTS_TOPIC);
-    // What the outside says of its failure may quote what a person has said: at debug alone.
-    // Source: docs/spec/platform §7.
+    // An error text from outside may quote a person's message: logged at debug only. Source:
+    // docs/spec/platform §7.
     const facts = { key: entry.key, topic: entry.topic, code: step.error?.code };
     const line = `outbox entry ${entry.key} is ${step.state} after ${step.attempts} attempts`;
     logger.warn(facts, line);
@@ -370,10 +369,7 @@ export class Outbox {
     await handler.onGivenUp?.(given, tx);
   }
 
-  /**
-   * The outcome is known and must not be forgotten: waits for the database as long as this process
-   * may write.
-   */
+  /** Records a known outcome: waits for the database as long as this process may write. */
   async #untilRecorded(entry: Entry, record: () => Promise<void>): Promise<void> {
     for (let failures = 0; ; failures++) {
       try {
@@ -401,7 +397,7 @@ export class Outbox {
         await lease.guard(tx);
         [entry] = await tx.query<Entry>(LOCK, [id]);
         const handler = entry && this.#handlers.get(entry.topic);
-        if (!entry || !handler?.transactional) return false; // another process was quicker
+        if (!entry || !handler?.transactional) return false; // another process was first
         const result = await handler.run(entry.payload, {
           key: entry.key,
           tx,
@@ -562,7 +558,7 @@ export interface FailureVerdict {
    */
   readonly class: "permanent" | "rate-limited" | "transient";
   readonly afterMs?: number | undefined;
-  /** The outside has certainly not done it: the next attempt need not look. */
+  /** The outside certainly has not done it: the next attempt needs no probe. */
   readonly notSent?: boolean;
 }
 
@@ -601,9 +597,9 @@ export interface OutboxOptions {
 
 const DEFAULT_POLICY: RetryPolicy = { attempts: 4, firstRetryMs: 1_000, timeoutMs: 10_000 };
 const CONCURRENCY = 16;
-/** Milliseconds between two looks that nobody asked for. */
+/** Milliseconds between two looks without a wake-up. */
 const LOOK_EVERY = 1_000;
-/** Shortest pause between two looks, in milliseconds; whoever wants it quicker wakes the loop. */
+/** Shortest pause between two looks, in milliseconds; a wake-up ends it early. */
 const MIN_PAUSE = 20;
 
 interface Entry {
@@ -686,7 +682,7 @@ function stepAfterError(
   }
 
   const attempts = entry.attempts + 1;
-  // What could not be looked for is not failed: it may have arrived.
+  // Without a successful probe the entry is not failed: it may have arrived.
   if (verdict.class === "permanent" && outcome.phase === "probe") {
     return { state: "unknown", attempts, inDoubt: true, waitMs: 0, error };
   }
@@ -702,7 +698,7 @@ function stepAfterError(
   return { state: "pending", attempts, inDoubt, waitMs, error };
 }
 
-/** The last attempt failed and may have arrived all the same. Pure. */
+/** The last attempt failed but may have arrived. Pure. */
 function settleDoubt(step: Step, found: ProbeAnswer | Delayed): Step {
   if (typeof found === "object" && "waitMs" in found) {
     return { ...step, state: "pending", inDoubt: true, waitMs: found.waitMs };
@@ -738,12 +734,12 @@ function partition<T>(items: readonly T[], test: (item: T) => boolean): [T[], T[
 
 const ENQUEUE = { name: "outbox.enqueue", text: "select dure.enqueue($1)" };
 
-/** Nothing of its topic and key stands before it. */
+/** No earlier entry of its topic and key is open. */
 const FIRST_IN_LINE = `
   not exists (select from dure.outbox b
                where b.topic = o.topic and b.ordering = o.ordering and b.id < o.id and b.state in ('pending', 'sending'))`;
 
-/** Due, or left behind by a process that does not live any longer. */
+/** Due, or left by a dead process. */
 const CLAIM = {
   name: "outbox.claim",
   text: `

@@ -16,7 +16,7 @@ import type { Notifications } from "./notify.ts";
  * - *suspended*: the database was not reached for 6 s, so others may have taken over. Nothing new
  *   begins (`whenHeld`); what runs may go on, because each of its writes is guarded. Ends as held
  *   or as fenced.
- * - *fenced*: others have taken over, or the process stood still so long that they may have. Never
+ * - *fenced*: others have taken over, or the process was frozen so long that they may have. Never
  *   again held: the signal is aborted, `onFenced` was called once, and the server leaves with exit
  *   code 75.
  * - *ended*: stopped in good order; others take what is left at once.
@@ -116,9 +116,9 @@ export class ProcessLease implements LeaseProof {
   }
 
   /**
-   * Reads the lease row FOR KEY SHARE: until `tx` ends nobody can take over, and if somebody has,
-   * this throws FENCED and the lease is over. Everything that this process writes in its own name
-   * begins with it.
+   * Reads the lease row FOR KEY SHARE: until `tx` ends no other process can take over. If one has,
+   * this throws FENCED and the lease ends. Every write of this process in its own name begins with
+   * it.
    */
   async guard(tx: Transaction): Promise<void> {
     this.signal.throwIfAborted();
@@ -176,7 +176,7 @@ export class ProcessLease implements LeaseProof {
     this.#renewedWall = this.#clock.now();
     const session = await this.#connect();
     const me = currentProcess();
-    // The lock comes before the row: nobody sees this process without a sign of life.
+    // The lock comes before the row: other processes never see the row without the lock.
     const { rows } = await session.query<{ epoch: number }>(REGISTER, [
       this.id,
       this.#options.appVersion,
@@ -210,8 +210,7 @@ export class ProcessLease implements LeaseProof {
         const sentAt = this.#clock.monotonic();
         const sentWall = this.#clock.now();
         const kept = await this.#renew();
-        // A fence that fell meanwhile (the process stood still) is not undone by an answer from
-        // before.
+        // If the process was fenced meanwhile, an earlier answer does not undo it.
         if (this.signal.aborted) return;
         if (!kept) return void this.fence("taken-over");
         this.#renewedAt = sentAt;
@@ -248,7 +247,7 @@ export class ProcessLease implements LeaseProof {
   async #connect(): Promise<pg.Client> {
     const session = await this.#options.database.connectSession();
     if (this.#over.signal.aborted || this.#session) {
-      // A connection that came after its time-out: nobody waits for it.
+      // The connection was opened after its time-out: no caller waits for it.
       await session.end().catch(() => {});
       throw new Error("another session was opened meanwhile");
     }
@@ -278,7 +277,7 @@ export class ProcessLease implements LeaseProof {
     const session = this.#session;
     this.#session = undefined;
     this.#lockHeld = false;
-    // A dead network answers no goodbye: the socket is closed from this side.
+    // On a dead network no goodbye is answered: this side closes the socket.
     if (session) {
       (
         session as unknown as { connection: { stream: { destroy(): void } } }
@@ -349,7 +348,7 @@ export class ProcessLease implements LeaseProof {
     }
   }
 
-  /** Others had taken over before the goodbye, and nobody here had noticed. */
+  /** Other processes took over before the goodbye, and this process had not noticed. */
   #tellTaken(): void {
     const error = fenced(this.id, "taken-over");
     this.#state = "fenced";
@@ -395,13 +394,10 @@ export const PROCESSES_TOPIC = "processes";
  * tried three times.
  */
 const RENEW_TIMEOUT = 2_000;
-/** How often a process looks at itself, in milliseconds. */
+/** How often a process checks its own lease, in milliseconds. */
 const WATCH_EVERY = 250;
 
-/**
- * What a process may think of its own lease, by its own clock. Pure; the first rule that applies
- * wins.
- */
+/** State of the process's own lease, by its own clock. Pure; the first rule that applies wins. */
 export function decideLease(facts: {
   now: number;
   lastTick: number;

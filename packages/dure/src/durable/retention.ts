@@ -6,8 +6,8 @@ import type { Database, Transaction } from "./database.ts";
 import type { Leases } from "./leases.ts";
 
 /**
- * Removes what has aged, in small bites: at most 1,000 rows per statement, each statement shorter
- * than 5 s, one process at a time. Rows that somebody holds are left for the next sweep.
+ * Removes aged rows in small batches: at most 1,000 rows per statement, each statement shorter than
+ * 5 s, one process at a time. Rows that another transaction has locked are left for the next sweep.
  */
 export class Retention {
   readonly #options: RetentionOptions;
@@ -182,8 +182,8 @@ export const DEFAULT_RULES: readonly RetentionRule[] = [
     ageColumn: "settled_at",
     where: "state in ('sent', 'failed')",
   },
-  // Of forgotten sessions, once nobody is asked any more what became of them. The others go with
-  // their session.
+  // Effects of forgotten sessions, after their escalations are closed. Other effects go with their
+  // session.
   {
     name: "effects",
     keep: "7d",

@@ -3,12 +3,11 @@ import type { Database, Transaction } from "./database.ts";
 import type { SweepRule } from "./retention.ts";
 
 /**
- * Forgets a session in which nothing runs: nobody finds its words again, whoever takes its id.
+ * Deletes a session without a running turn. A later session with its id finds none of its messages.
  * False: there is no such session of this tenant, or it is answering.
  *
- * What is left: effects whose outcome is not known, with the question about them; hooks that are on
- * their way, until they have arrived; numbers of model calls; jobs that it has asked for, which no
- * longer say by whom.
+ * These rows stay: effects with unknown outcome and their escalations; hooks until they are
+ * delivered; usage numbers of model calls; jobs that the session requested, without their origin.
  */
 export async function forgetSession(
   database: Database,
@@ -29,9 +28,9 @@ export async function forgetSession(
 }
 
 /**
- * What happened in turns that ended long ago; the turns themselves stay. It goes from turn to turn
- * in the order in which they ended and remembers how far, so that a sweep costs what it removes,
- * however much is kept.
+ * Removes the journals of turns that ended long ago; the turns themselves stay. It visits turns in
+ * the order in which they ended and stores its position. So the cost of a sweep depends on what it
+ * removes, not on what is kept.
  */
 export function journalRule(keep: Duration): SweepRule {
   return { name: "turn-events", keep, bite: JOURNALS_AT_ONCE, sweep: sweepJournals };
@@ -112,8 +111,8 @@ async function sweepSessions(
 }
 
 /**
- * The turns alone; their session goes on with its state, memory, finished flows and effects, for
- * those are what it is.
+ * Removes turns and their messages. The session keeps its state, memory, finished flows and
+ * effects.
  */
 async function sweepTurns(
   tx: Transaction,
@@ -144,12 +143,12 @@ async function forgetContents(tx: Transaction, ids: readonly string[]): Promise<
     ...["turns", "messages", "completed", "idempotency"].map(
       (table) => `delete from dure.${table} where session_id = any($1)`,
     ),
-    // Somebody must still say whether it has happened; its answer wakes nobody.
+    // A person must still answer whether the effect happened. The answer wakes no turn.
     `update dure.escalations
       set session_id = null, turn_id = null
       where session_id = any($1) and type = 'effect_unknown' and status = 'open'`,
     "delete from dure.escalations where session_id = any($1)",
-    // What has happened to a job, a run or a room is theirs.
+    // Events of a job, a run or a room stay with it.
     `update dure.events
       set session = null, turn = null
       where session = any($1) and (job is not null or run is not null or room is not null)`,

@@ -9,11 +9,11 @@ import { FRESH_MS } from "./lease-proof.ts";
 import { DEAD_AFTER, PROCESSES_TOPIC, type ProcessLease } from "./processes.ts";
 
 /**
- * Looks for dead processes, takes their epoch away, and sees to it that their work goes on.
+ * Finds dead processes, raises their epoch, and lets their work go on.
  *
- * `look → take → recover`: taking is one short transaction and happens once per death. Recovering runs every recoverer in
- * order until each has succeeded; if the taker dies in the middle, another process begins again, so
- * recoverers must bear being run twice.
+ * `look → take → recover`: taking is one short transaction and happens once per death. Recovering
+ * runs every recoverer in order until each has succeeded; if the taker dies in the middle, another
+ * process begins again, so recoverers must be safe to run twice.
  */
 export class Takeover {
   readonly #options: TakeoverOptions;
@@ -58,7 +58,7 @@ export class Takeover {
     patience.abort();
   }
 
-  /** Ends the looking; a recovery in the middle is left to another process. */
+  /** Stops looking; another process continues an unfinished recovery. */
   async stop(): Promise<void> {
     this.#over.abort(new DOMException("Takeover was stopped.", "AbortError"));
     await this.#started?.catch(() => {});
@@ -203,8 +203,8 @@ export interface DeadProcess {
 }
 
 /**
- * Brings the work of a dead process to life again. Runs at least once per death, perhaps in several
- * processes one after another.
+ * Resumes the work of a dead process. Runs at least once per death, perhaps in several processes
+ * one after another.
  */
 export type Recoverer = (dead: DeadProcess, options: { signal: AbortSignal }) => Promise<void>;
 
@@ -266,7 +266,7 @@ export function decideDeath(facts: {
 
 /**
  * Raises the epoch of a dead process: from the commit on nothing is written in its name. False when
- * another process was quicker, or when the dead one turned out to live.
+ * another process was first, or when the process is alive.
  */
 async function takeEpoch(
   tx: Transaction,
@@ -345,7 +345,7 @@ const TAKE = {
     where id = $1`,
 };
 
-/** Dead processes whose recovery is nobody's, ours already, or that of another dead one. */
+/** Dead processes whose recovery is unclaimed, or claimed by this process or by a dead one. */
 const CLAIM = {
   name: "takeover.claim",
   text: `

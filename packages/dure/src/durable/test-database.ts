@@ -72,7 +72,7 @@ export async function testDatabaseUrl(): Promise<{ readonly url: string } & Asyn
 
 /** Stops the shared servers unless another process uses them; for the end of a whole test run. */
 export async function stopTestServer(): Promise<void> {
-  if (process.env["DURE_TEST_DATABASE_URL"] !== undefined) return; // it belongs to who started it
+  if (process.env["DURE_TEST_DATABASE_URL"] !== undefined) return; // the operator's server
   for (const cluster of CLUSTERS) {
     const server =
       shared.get(cluster) ?? (existsSync(homeOf(cluster)) ? startShared(cluster) : undefined);
@@ -96,7 +96,7 @@ async function createDatabase(
 }
 
 /**
- * Another run with other migrations may have swept the template meanwhile: then it is made anew.
+ * Another run with other migrations may have swept the template meanwhile: then it is made again.
  */
 async function createMigrated(
   cluster: Cluster,
@@ -117,7 +117,7 @@ const TEMPLATE_TRIES = 5;
 const templates = new Map<Cluster, Promise<string>>();
 
 /**
- * A migrated database to copy from, made once per state of the migrations, by whoever comes first.
+ * A migrated database to copy from. The first process makes it, once per state of the migrations.
  */
 function migratedTemplate(cluster: Cluster): Promise<string> {
   const known = templates.get(cluster);
@@ -159,8 +159,7 @@ function migratedTemplate(cluster: Cluster): Promise<string> {
 }
 
 /**
- * Removes what killed processes left behind, and the templates of states of the migrations that
- * nobody uses any more.
+ * Removes what killed processes left behind, and templates of old migrations that no process uses.
  */
 async function sweep(client: pg.Client): Promise<void> {
   const { rows } = await client.query<{ name: string; makers_pid: number }>(
@@ -231,8 +230,8 @@ const left = new Map<string, string[]>();
 const MAX_LEFT = 8;
 
 /**
- * Nobody is in it any more, or comes in, when this resolves: an open transaction of a process that
- * was killed or frozen would hold up readers beside it.
+ * When this resolves, the database has no sessions and accepts none. An open transaction of a
+ * killed or frozen process would hold up readers of other databases.
  */
 async function leave(serverUrl: string, name: string): Promise<void> {
   await administer(serverUrl, `alter database ${name} with allow_connections false`);
@@ -309,7 +308,7 @@ class Administrator {
     this.#waiting++;
     this.#client.ref();
     const done = this.#last.then(() => this.#client.query(statement));
-    this.#last = done.catch(() => {}); // told to who asked
+    this.#last = done.catch(() => {}); // the caller gets the error
     try {
       await done;
     } finally {

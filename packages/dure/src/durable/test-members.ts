@@ -137,7 +137,7 @@ export class Network implements AsyncDisposable {
     for (const socket of this.#sockets) socket.destroy();
   }
 
-  /** Nothing passes any more and nobody is told, until `mend`; what was connected stays dead. */
+  /** Drops all traffic without closing, until `mend`; connections from before stay dead. */
   die(): void {
     this.#state = "dead";
   }

@@ -15,7 +15,7 @@ import { storable } from "./storable.ts";
  */
 export interface JournalRow {
   readonly seq: number;
-  /** Where in the handler it was made, such as `3` or `3.1.0`. */
+  /** Position in the handler where it was made, such as `3` or `3.1.0`. */
   readonly place: string;
   readonly type: string;
   readonly data: unknown;
@@ -29,7 +29,7 @@ export interface JournalEntry {
   readonly calls: readonly StoredModelCall[];
 }
 
-/** One model call for the books. */
+/** One model call, for accounting. */
 export interface StoredModelCall {
   readonly at: number;
   /** In the turn's journal; settles the reservation that was made there. */
@@ -58,9 +58,9 @@ export interface NewTurn {
   readonly session: string;
   readonly tenant: string;
   readonly service: string;
-  /** Nobody has named the service: a session of another one refuses it with `OtherServiceError`. */
+  /** The caller named no service. A session of another one refuses it with `OtherServiceError`. */
   readonly assumed?: boolean | undefined;
-  /** `""`: of a service that is not here; the first process that takes the turn says it. */
+  /** `""`: the service is not in this process. The first process that takes the turn sets it. */
   readonly version: string;
   readonly author: "person" | "system";
   readonly policy: BusyPolicy;
@@ -85,7 +85,7 @@ export interface NewTurn {
 
 /** The session as it stood when the turn was marked as running. */
 export interface HeldSession {
-  /** Tells a session from others that had its id before. */
+  /** Distinguishes the session from earlier ones with the same id. */
   readonly incarnation: string;
   readonly state: Readonly<Record<string, unknown>>;
   readonly memory: Readonly<Record<string, unknown>>;
@@ -151,7 +151,7 @@ export interface FinishedTurn {
   readonly turn: string;
   readonly session: string;
   readonly epoch: number;
-  /** The turn ends because somebody stopped it. */
+  /** The turn ends because a stop was requested. */
   readonly stopped: boolean;
   readonly done: unknown;
   /** The position of `DONE` in the turn's stream; it is kept with the turn, not in the journal. */
@@ -174,7 +174,7 @@ export interface FinishedTurn {
     readonly payload: unknown;
   }[];
   readonly escalations: readonly (NewEscalation & { readonly id: string })[];
-  /** The escalation whose yes the handler has dealt with by itself. */
+  /** The escalation whose approval the handler settled without the call. */
   readonly approval?: string | undefined;
   readonly events: readonly NewPlatformEvent[];
 }
@@ -185,13 +185,13 @@ export interface EffectIntent {
   readonly key: string;
   readonly tool: string;
   readonly input: unknown;
-  /** The escalation whose yes is used up by this call. */
+  /** The escalation whose approval this call uses up. */
   readonly approval?: string | undefined;
   readonly rows: readonly JournalRow[];
   readonly calls: readonly StoredModelCall[];
 }
 
-/** What became of an effect, for its row. */
+/** Outcome of an effect, for its row. */
 export interface SettledEffect {
   readonly turn: string;
   readonly epoch: number;
@@ -215,7 +215,7 @@ export type IntentAnswer =
   | { readonly outcome: "new" }
   | ({ readonly outcome: "known" } & EffectRow)
   | { readonly outcome: "stop" }
-  /** The yes that was named has been used by another call. */
+  /** Another call has already used the named approval. */
   | { readonly outcome: "approval_used" };
 
 /** An effect as the ledger has it, for people. */
@@ -279,25 +279,25 @@ const REFUSALS = {
     }),
 } as const satisfies Record<string, (session: string, message: string) => DureError>;
 
-/** What a process says of a service that it answers. */
+/** What a process announces about a service that it answers. */
 export interface AnsweredService {
   readonly name: string;
   readonly busy: BusyPolicy;
 }
 
-/** Tells every process that a turn waits for somebody to take it. */
+/** Tells every process that a turn waits for a process to take it. */
 export const UNATTENDED_TOPIC = "unattended";
 
-/** Events of one turn that are read at once: what a reader that stands still holds in memory. */
+/** Events of one turn per read. Bounds what a stalled reader holds in memory. */
 export const MAX_READ = 100;
 
 const RETRY_FIRST_MS = 25;
 const MAX_RETRY_MS = 500;
 
 /**
- * The statements of a turn's life: accept, journal, finish, and what stands between. Each is one
- * statement and safe to repeat, so a lost answer is asked for again until it comes or `signal` (the
- * process's lease) says that it is over.
+ * The statements of a turn's life, from accept to finish. Each is one statement and safe to repeat.
+ * After a lost answer it is repeated until an answer comes or `signal` (the process's lease)
+ * aborts.
  */
 export class TurnStore {
   readonly #database: Database;
@@ -356,11 +356,11 @@ export class TurnStore {
   }
 
   /**
-   * Turns that run and that nobody works on: released ones, own ones that this process does not
-   * know (later with each life, so that a turn that cannot be ended is not tried without pause),
-   * and those that were stored under the name of a dead process when its turns had been released
-   * already. At most `limit`. Released ones of other services than `services` only when they have
-   * to stop, or once nobody has taken them for `unservedMs`, and marked as such.
+   * Running turns that no process works on: released ones, own ones that this process does not know
+   * (with a longer pause after each life), and those that were stored under the name of a dead
+   * process when its turns had been released already. At most `limit`. Released ones of other
+   * services than `services` only when they have to stop, or when no process has taken them for
+   * `unservedMs`; these are marked.
    */
   async unattended(
     known: readonly string[],
@@ -406,7 +406,7 @@ export class TurnStore {
     this.#notifications.publish(UNATTENDED_TOPIC);
   }
 
-  /** @param options.versions of the services that are here, by their names. */
+  /** @param options.versions of the services of this process, by name. */
   async claim(
     turn: string,
     {
@@ -424,7 +424,7 @@ export class TurnStore {
     );
   }
 
-  /** Tells the others what this process answers. */
+  /** Announces to other processes the services that this process answers. */
   async announce(
     services: readonly AnsweredService[],
     { signal }: { signal?: AbortSignal | undefined } = {},
@@ -476,7 +476,7 @@ export class TurnStore {
     return { stop: answer === "stop" };
   }
 
-  /** Throws `FencedError`. `stop`: somebody asked for the end before; nothing was written. */
+  /** Throws `FencedError`. `stop`: a stop was requested before; nothing was written. */
   async finish(
     turn: FinishedTurn,
     { signal }: { signal?: AbortSignal | undefined } = {},
@@ -558,7 +558,7 @@ export class TurnStore {
     return answer;
   }
 
-  /** Which of these turns somebody asked to stop, and which are no longer this process's. */
+  /** Which of these turns have a stop request, and which this process no longer holds. */
   async interrupted(
     turns: readonly string[],
   ): Promise<readonly { id: string; stop: boolean; held: boolean; epoch: number }[]> {
@@ -573,7 +573,10 @@ export class TurnStore {
     );
   }
 
-  /** Gives up the turns of a dead process: its later writes are refused, anybody may claim them. */
+  /**
+   * Gives up the turns of a dead process: its later writes are refused, and any process may claim
+   * the turns.
+   */
   async release(holder: string): Promise<number> {
     const [row] = await this.#database.query<{ value: number }>(
       { name: "release_turns", text: "select dure.release_turns($1) as value" },
@@ -623,7 +626,7 @@ export class TurnStore {
     if (!ours) throw new FencedError(turn);
   }
 
-  /** What a turn has done to the outside, or was about to. */
+  /** Effects that a turn has made or was about to make. */
   async effectsOf(
     turn: string,
     { signal }: { signal?: AbortSignal | undefined } = {},
@@ -648,7 +651,7 @@ export class TurnStore {
     );
   }
 
-  /** Whether the call that a yes allows has been made, or begun. */
+  /** Whether the call that an approval allows has been made or begun. */
   async isApprovalUsed(
     id: string,
     { signal }: { signal?: AbortSignal | undefined } = {},
@@ -704,10 +707,7 @@ export class TurnStore {
     };
   }
 
-  /**
-   * Writes the folded memory if nobody talked meanwhile, and it is still the session of that
-   * memory.
-   */
+  /** Writes the folded memory if no turn runs and the memory is unchanged since it was read. */
   async fold(
     session: string,
     { rev, incarnation }: MemoryVersion,

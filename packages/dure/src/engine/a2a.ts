@@ -26,7 +26,7 @@ const MAX_HISTORY = 50;
  */
 const LOOK_EVERY_MS = 1_000;
 
-/** What a call of an agent needs, and whom it tells. */
+/** What a call of an agent needs, and its callbacks. */
 export interface A2aCall {
   /** The id of the message. */
   readonly key: string;
@@ -38,12 +38,12 @@ export interface A2aCall {
 
 /**
  * One turn with an agent that speaks A2A 1.0 over JSON-RPC. The session is its context; a task that
- * asks for input is gone on with.
+ * asks for input is continued.
  *
- * Before the message is sent, and after every cut, it is looked for among the tasks of the context:
- * a call that has arrived is followed, never made twice. Only where the server lists no tasks is it
- * sent again, under the same id. Throws `REMOTE_UNAVAILABLE`, or what the agent said of its
- * failure.
+ * Before the message is sent, and after every cut, dure looks for it among the tasks of the
+ * context: a call that has arrived is followed, never made twice. Only where the server lists no
+ * tasks is it sent again, under the same id. Throws `REMOTE_UNAVAILABLE`, or what the agent said of
+ * its failure.
  */
 export async function* a2aTurn(
   remote: RemoteService,
@@ -177,8 +177,8 @@ async function* followCall(
 }
 
 /**
- * What comes of a task. Where the server does not stream, or no longer streams this one, it is
- * looked at until it has ended.
+ * Outcome of a task. Where the server does not stream, or no longer streams this one, it is polled
+ * until it has ended.
  */
 async function* following(
   connection: A2aConnection,

@@ -38,7 +38,7 @@ export interface AgentRunEnvironment {
   /** Directly before a model call, a tool or a step; throws where another process has the turn. */
   goesOutside(): Promise<void>;
   once(call: OnceCall): Promise<EffectOutcome<unknown>>;
-  /** The yes for exactly these arguments, or a turn that ends by asking for it. */
+  /** The approval for exactly these arguments, or a turn that ends by asking for it. */
   approvalFor(name: string, tool: AnyTool, input: unknown): Promise<{ id: string }>;
 }
 

@@ -76,8 +76,8 @@ export class AgentTools {
   }
 
   /**
-   * What a person has answered to a call that an earlier turn asked for, as messages. After a yes
-   * the call is made now, with exactly its arguments.
+   * What a person has answered to a call that an earlier turn asked for, as messages. After an
+   * approval the call is made now, with exactly its arguments.
    */
   async answered(escalation: EscalationAnswer | undefined): Promise<readonly ModelMessage[]> {
     if (escalation?.type !== "decision") return [];
@@ -112,7 +112,7 @@ export class AgentTools {
     return outcome.result;
   }
 
-  /** Makes a call, or gives its record back. `approved`: the yes that allows it. */
+  /** Makes a call, or gives its record back. `approved`: the approval that allows it. */
   async #call(use: ToolUse, approved?: { id: string }): Promise<EffectOutcome<unknown>> {
     const { journal, signal } = this.#environment;
     const path = this.#places.next();

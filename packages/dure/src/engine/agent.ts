@@ -85,7 +85,9 @@ export function conversationalAgent(
   return defineAgent({ ...options, kind: "conversational" });
 }
 
-/** Own code: model and tool calls made through its context are journaled like everybody's. */
+/**
+ * Own code: model and tool calls made through its context are journaled like those of any agent.
+ */
 export function customAgent(
   options: AgentOptions & {
     schema?: z.ZodType | undefined;

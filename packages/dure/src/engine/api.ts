@@ -203,7 +203,7 @@ export interface ListOptions extends ByViewer {
  */
 export interface Conversations {
   describe(): readonly ServiceDescription[];
-  /** Stores the message; when this returns, the turn will end, whatever dies. */
+  /** Stores the message; once this returns, the turn ends even if processes die. */
   accept(request: TurnRequest, options?: AcceptOptions): Promise<AcceptedTurn>;
   /** Accepts and reads in one. */
   turn(request: TurnRequest, options?: TurnOptions): TurnHandle;

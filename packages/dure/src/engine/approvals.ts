@@ -10,18 +10,18 @@ import {
 } from "./turn-escalations.ts";
 
 /**
- * The yes for these arguments that nobody has used yet, or an earlier life of `turn`; `known`:
- * those that this life has been given.
+ * The approval for these arguments that is unused or was used by an earlier life of `turn`;
+ * `known`: those that this life has been given.
  */
 export type FindApproval = (
   subject: string,
   used: { turn: string; known: readonly string[] },
 ) => Promise<{ id: string } | undefined>;
 
-/** Whether code may make a call, and with which yes. */
+/** Whether code may make a call, and with which approval. */
 type Permit = { readonly is: "allowed"; readonly approval?: string } | { readonly is: "refused" };
 
-/** What a call that a person has refused comes to. */
+/** Outcome of a call that a person has refused. */
 export const REFUSED: EffectOutcome<unknown> = {
   status: "failed",
   error: { code: "APPROVAL_REJECTED", message: "A person refused this call." },
@@ -57,7 +57,9 @@ export class Approvals {
     this.#place = options.place;
   }
 
-  /** The yes for exactly these arguments. Throws what ends the turn by asking for it. */
+  /**
+   * The approval for exactly these arguments. Without one it throws, which ends the turn by asking.
+   */
   async of(name: string, tool: AnyTool, input: unknown): Promise<{ id: string }> {
     const approval = await this.#find(approvalSubject(this.#held.session, name, input), {
       turn: this.#held.turn,
@@ -75,7 +77,7 @@ export class Approvals {
 
   /**
    * Of a call that code makes. What a person has just said about exactly this call counts; else a
-   * tool that needs a yes waits for one, unless its key is in the ledger: then it was allowed
+   * tool that needs an approval waits for one, unless its key is in the ledger: then it was allowed
    * before.
    */
   async permitFor({
@@ -98,22 +100,22 @@ export class Approvals {
     return { is: "allowed", approval: (await this.of(name, tool, input)).id };
   }
 
-  /** The yes that began the turn needs no call any more. */
+  /** The approval that began the turn needs no call any more. */
   settle(): void {
     this.#isSettled = isYes(this.#facts.escalation);
   }
 
-  /** The turn has failed: what it said about its yes does not count. */
+  /** The turn has failed: its settling of the approval does not count. */
   unsettle(): void {
     this.#isSettled = false;
   }
 
-  /** The escalation whose yes is used up with `DONE`. */
+  /** The escalation whose approval is used up with `DONE`. */
   get settled(): string | undefined {
     return this.#isSettled ? this.#facts.escalation!.id : undefined;
   }
 
-  /** The yes that began the turn and that nothing has come of. */
+  /** The approval that began the turn and that no call has used. */
   async unused(): Promise<EscalationAnswer | undefined> {
     const { escalation } = this.#facts;
     if (!isYes(escalation) || this.#isSettled) return undefined;

@@ -100,9 +100,7 @@ export class BudgetPool {
     return { ok: true };
   }
 
-  /**
-   * Sees to it that `amount` is free, if it can. Returns what the pool still has beside this block.
-   */
+  /** Tries to make `amount` free. Returns what the pool still has beside this block. */
   async #fill(amount: number, most: number): Promise<number | "over"> {
     const need = amount - this.#free;
     if (need <= 0) return 0;

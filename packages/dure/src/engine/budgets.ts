@@ -30,22 +30,21 @@ export interface BudgetLimits {
   readonly session?: BudgetLimit | undefined;
   /** Of the team, per day in its time zone. */
   readonly day?: BudgetLimit | undefined;
-  /** Of the team, for ever. */
+  /** Of the team, in total. */
   readonly total?: BudgetLimit | undefined;
   /** Of each agent. */
   readonly agent?: Budget | undefined;
   /**
-   * Of single agents by their names; beside `agent` and the agent's card the strictest number
-   * counts.
+   * Of single agents by name; of these, `agent` and the agent's card the strictest number counts.
    */
   readonly agents?: Readonly<Record<string, Budget>> | undefined;
 }
 
-/** The model call that is to be paid for. */
+/** The model call to charge. */
 export interface BudgetFacts {
   readonly session: string;
   readonly turn: string;
-  /** Above 1 the turn may have lived before, and reserved. */
+  /** Above 1 an earlier life of the turn may have reserved. */
   readonly epoch: number;
   readonly agent: Agent;
   /** Of the call, in the turn's journal. */
@@ -56,11 +55,11 @@ export interface BudgetFacts {
 export interface OutsideFacts {
   /** Groups the calls of one work: the run, or the conversation. */
   readonly session: string;
-  /** Of whoever calls, ids from the session's down: `run_1/api/2/implement`. */
+  /** Of the caller: ids from the session's down, such as `run_1/api/2/implement`. */
   readonly path: string;
-  /** In the book of calls. */
+  /** Name of the service in the record of the call. */
   readonly service: string;
-  /** Whose daily budget counts. */
+  /** The agent whose daily budget counts. */
   readonly agent: string;
   /** Money of everything below a path, in millionths of a US dollar. */
   readonly bounds?: readonly {
@@ -78,8 +77,8 @@ export interface OutsideFacts {
 /** A charged call. */
 export interface Charged {
   /**
-   * Charges what it used in the place of what it might have, and writes it into the book. Never
-   * rejects: where it cannot be written, the call stays charged.
+   * Replaces the reservation by the actual usage and records the call. Never rejects: where it
+   * cannot be written, the call stays charged.
    */
   settle(record: ModelCallRecord): Promise<void>;
 }
@@ -90,7 +89,7 @@ type GatheredJournal = Pick<TurnJournal, "take" | "flushResults">;
 export interface Budgets {
   /**
    * Reserves for one call, durably, together with what `journal` has gathered; `"unlimited"`: no
-   * limit applies, nothing was written. `"stop"`: somebody asked for the turn's end, nothing is
+   * limit applies, nothing was written. `"stop"`: a stop of the turn was requested, nothing is
    * reserved. Throws `BUDGET_EXCEEDED`, and then no call may be made.
    */
   reserve(
@@ -268,7 +267,7 @@ export class BudgetKeeper implements Budgets {
           if (taken.length > 0) this.#remember(facts, taken);
           return "reserved";
         case "found":
-          // Ours, when an answer was lost on the way; anybody else's is paid for already.
+          // This process's own, after a lost answer; that of another process is already charged.
           if (answer.process === this.#options.processId && taken.length > 0) {
             this.#remember(facts, taken);
           } else giveUp(taken);

@@ -287,8 +287,8 @@ const HIDDEN = [
 const TAG_BEGINNING = 8;
 
 /**
- * The words of a page. One pass from tag to tag: a page that somebody made to be slow costs no more
- * than another of its length. Pure.
+ * The text of a page. One pass from tag to tag: a malicious page costs no more than another of its
+ * length. Pure.
  */
 export function textOfHtml(html: string): string {
   const parts: string[] = [];
@@ -305,7 +305,7 @@ export function textOfHtml(html: string): string {
   return parts.join("").replaceAll(/\s+/g, " ").trim();
 }
 
-/** Where what begins at `tag` ends; the end of the page for what never does. */
+/** Where the tag or hidden element at `tag` ends; the end of the page if it is never closed. */
 function endOfTag(html: string, tag: number, beginning: string): number {
   if (!/^<[a-z/!?]/i.test(beginning)) return tag + 1;
   const hidden = HIDDEN.find(({ begins }) => begins.test(beginning));

@@ -92,7 +92,7 @@ export function isAcknowledgement(text: string): boolean {
   return acknowledges;
 }
 
-/** UTF-16 units; whatever is longer says more than that it was heard. */
+/** UTF-16 units; a longer text is more than an acknowledgement. */
 const LONGEST_ACKNOWLEDGEMENT = 200;
 
 function phraseAt(

@@ -34,7 +34,8 @@ export interface EffectLedger {
 }
 
 /**
- * Thrown when only a person can say what became of an effect. The turn ends with `EFFECT_UNKNOWN`.
+ * Thrown when only a person can tell whether an effect happened. The turn ends with
+ * `EFFECT_UNKNOWN`.
  */
 export class EffectUnknownError extends DureError {
   readonly key: string;
@@ -184,9 +185,9 @@ export class OnceRunner {
   }
 
   /**
-   * A record whose answer took long allows nothing: while this process stood still or could not
-   * reach the database, another may have taken the turn over, and its rule counts from the time of
-   * the record. So it is made again, under the turn's epoch.
+   * A record with a slow answer allows nothing. While this process was frozen or could not reach
+   * the database, another may have taken the turn over, and its rule counts from the time of the
+   * record. So it is made again, under the turn's epoch.
    */
   async #freshen(call: OnceCall, askedAt: number, signal: AbortSignal): Promise<void> {
     const fresh = Math.min(Math.max(call.tool.settleMs / 2, FRESH_LEAST_MS), MAX_FRESH_MS);
@@ -269,7 +270,7 @@ export class OnceRunner {
         return { status: "done", result };
       }
       const now = this.#clock.monotonic();
-      // Only a "no" that was asked for after the request can no longer be travelling is a no.
+      // "Not done" counts only if it was asked for when the request can no longer be under way.
       if (answer === "not_happened" && askedAt >= settledAt) {
         return this.#afterNo(call, round, now);
       }
@@ -347,8 +348,8 @@ function replayPauseMs(calls: number): number {
 }
 
 /**
- * It has happened, whatever it gave: a result that cannot be stored is told as such, and is no
- * reason to do it again.
+ * The effect has happened. A result that cannot be stored is reported as such and does not repeat
+ * it.
  */
 function storedResult(name: string, result: unknown): Json {
   try {

@@ -23,8 +23,8 @@ interface HookPayload {
 /**
  * Delivers the hooks of finished turns: at least once, in the order of their session, with the key
  * `<turn>.<index>`. A `transactional` hook writes in the transaction that marks it as delivered, so
- * exactly once; it stands in the same order. A hook that nobody handles is done at once: it is
- * information for clients, who saw it in `DONE`.
+ * exactly once; it stands in the same order. A hook without a handler is done at once: it is
+ * information for clients, which `DONE` carries.
  */
 export class HookDelivery {
   #services: ReadonlyMap<string, LeafService>;
@@ -166,7 +166,7 @@ export class HookDelivery {
   }
 }
 
-/** Another server did not hear of a stop. */
+/** Another server was not told of a stop. */
 class NotToldError extends Error {
   constructor(service: string, options: { cause: unknown }) {
     super(`${service} could not be told of a stop.`, options);
@@ -183,7 +183,7 @@ const HOOK_ATTEMPTS = 10;
  */
 const STOP_ATTEMPTS = 6;
 
-/** The turn has said that it is done; what it promised to do afterwards is not. */
+/** The turn is done, but its hook was not delivered. */
 function givenUpEscalation(
   hook: HookPayload,
   { key, attempts, error }: { key: string; attempts: number; error: string },

@@ -6,8 +6,8 @@ import type { JournalRow, StoredModelCall } from "../durable/turns.ts";
 import type { TurnFrame } from "./api.ts";
 
 /**
- * Stored events wait this long for company before they are written on their own, milliseconds.
- * Below the 20 ms of docs/spec/conversation §6.
+ * Stored events wait this long for others before they are written alone, milliseconds. Below the 20
+ * ms of docs/spec/conversation §6.
  */
 const GATHER_MS = 8;
 /** Text is stored in chunks of at most this age and size. Source: docs/spec/conversation §6. */
@@ -50,17 +50,17 @@ interface Chunk {
 
 const NO_CHUNK: Chunk = { place: "", text: "", bytes: 0, openedAt: 0 };
 
-/** Behind a step's path: where its beginning stands. */
+/** Suffix of a step's path: the record of its beginning. */
 const BEGINS = ".0";
 
 /** One for all: every run ends with it, and hardly any is written to afterwards. */
 const CLOSED = new DureError("TURN_CLOSED", "The run of this turn is over.");
 
 /**
- * The memory of one run of a turn. What was recorded in an earlier life is given back by place;
- * what happens now is gathered, written with the next commit, and told only then. Tokens alone are
- * told before they are stored, and wait behind any stored event that is not yet written, so that
- * everybody sees one order.
+ * The memory of one run of a turn. Records of an earlier life are given back by place. New ones are
+ * gathered, written with the next commit, and shown to readers only then. Only tokens are shown
+ * before they are stored. They wait behind any stored event that is not yet written, so that all
+ * readers see one order.
  */
 export class TurnJournal {
   readonly #store: JournalStore;
@@ -74,7 +74,7 @@ export class TurnJournal {
   #rows: JournalRow[] = [];
   #calls: StoredModelCall[] = [];
   #chunk = NO_CHUNK;
-  /** Text that readers here have seen and that no told chunk holds yet. */
+  /** Text that readers of this process have seen and that no sent chunk holds yet. */
   #shownText = "";
   #heldText: string[] = [];
   #told: number;
@@ -109,13 +109,14 @@ export class TurnJournal {
     return this.#past.size > 0;
   }
 
-  /** Calls `callback` once when a write says that somebody asked for the end of the turn. */
+  /** Calls `callback` once when a write reports a stop request for the turn. */
   onStop(callback: () => void): void {
     this.#onStop = callback;
   }
 
   /**
-   * What an earlier life left at `path`. Throws `DivergedError` when it did something else there.
+   * The record of an earlier life at `path`. Throws `DivergedError` when it did something else
+   * there.
    */
   past(path: string, name: string): PastStep | undefined {
     const step = this.#past.get(path);
@@ -126,7 +127,7 @@ export class TurnJournal {
   }
 
   /**
-   * The error for whoever stands at `path`; `checkComplete` throws it too, should that one have
+   * The error for the caller at `path`; `checkComplete` throws it again, in case the caller
    * swallowed it.
    */
   diverge(path: string, recorded: string, now: string): DivergedError {
@@ -146,10 +147,7 @@ export class TurnJournal {
     });
   }
 
-  /**
-   * Writes down that a step is about to begin of which nobody here knows how far it comes, before
-   * it does.
-   */
+  /** Records, before it begins, a step whose progress this process cannot observe. */
   async begins(path: string, name: string): Promise<void> {
     if (!this.past(path + BEGINS, name)) this.record(path + BEGINS, name, null);
     await this.flushResults();
@@ -169,9 +167,9 @@ export class TurnJournal {
   }
 
   /**
-   * Gathers what recovery gives back at this place: a copy, so that whoever changes the value later
-   * changes no record. Throws `VALUE_NOT_JSON`, and has gathered nothing. `cheap`: losing it costs
-   * nothing, so nobody needs to wait for it.
+   * Gathers what recovery gives back at this place: a copy, so that later changes of the value do
+   * not change the record. Throws `VALUE_NOT_JSON`, and has gathered nothing. `cheap`: losing it
+   * costs nothing, so no caller waits for the write.
    */
   record(
     path: string,
@@ -282,8 +280,8 @@ export class TurnJournal {
   }
 
   /**
-   * Writes now if the result of a model call, tool or step would be lost by a crash: for whoever is
-   * about to do something slow.
+   * Writes now if the result of a model call, tool or step would be lost by a crash. For callers
+   * that are about to do something slow.
    */
   async flushResults(): Promise<void> {
     // A write that is under way may hold one.
@@ -310,8 +308,8 @@ export class TurnJournal {
   }
 
   /**
-   * Forgets what is gathered, for it cannot be written, but for the model calls, which have cost
-   * something. The turn ends without it.
+   * Drops what is gathered and cannot be written, except the model calls, which cost money. The
+   * turn ends without it.
    */
   abandon(): void {
     this.#cancelTimer();
@@ -348,7 +346,7 @@ export class TurnJournal {
     this.#timerMs = ms;
     this.#timer = this.#clock.after(ms, () => {
       this.#timer = undefined;
-      // A failure is kept and thrown by whoever writes next.
+      // A failure is kept; the next write throws it.
       this.flush().catch(() => {});
     });
   }
@@ -416,16 +414,16 @@ export class TurnJournal {
   }
 }
 
-/** Rows on their way into a statement of somebody else. */
+/** Rows that another writer puts into its statement. */
 export interface Taken {
   readonly rows: readonly JournalRow[];
   readonly calls: readonly StoredModelCall[];
   readonly committed: () => void;
-  /** The statement wrote nothing: they are gathered again. */
+  /** The statement wrote nothing: the rows are gathered again. */
   readonly refused: () => void;
 }
 
-/** What stands in the journal at one place. */
+/** The journal's content at one place. */
 export interface PastStep {
   readonly name: string;
   /** Present when the step was finished. */

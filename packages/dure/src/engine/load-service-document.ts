@@ -271,7 +271,7 @@ function safeJson(value: unknown): string {
   try {
     return JSON.stringify(value) ?? String(value);
   } catch {
-    return "an object"; // a circle; somebody gave a live thing where a setting belongs
+    return "an object"; // circular: an object instance was given as a setting
   }
 }
 

@@ -19,7 +19,7 @@ const FOLDS_AT_ONCE = 4;
 const MAX_FOLDS_WAITING = 1_000;
 const FOLD_TIMEOUT_MS = 60_000;
 
-/** The agent whose calls these are, for the books and for limits of agents. */
+/** The agent to which these calls are charged. */
 const MEMORY_AGENT = "memory";
 
 const SUMMARY_PROMPT = `Bring the summary of a conversation up to date. Keep names, amounts, dates, decisions and wishes; leave out courtesies.
@@ -201,7 +201,7 @@ interface FoldedSession {
   readonly version: MemoryVersion;
 }
 
-/** Somebody talked meanwhile: what would be folded is no longer what stands there. */
+/** The session went on meanwhile: its memory is no longer the one that was read. */
 function movedOn(session: string): DureError {
   return new DureError(
     "SESSION_BUSY",

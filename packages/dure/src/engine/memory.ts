@@ -39,7 +39,7 @@ export const MEMORY_DEFAULTS = {
 
 export const EMPTY_MEMORY: Memory = { rawHistory: [], summaryText: "" };
 
-/** What is stored, for readers that are not ours: whoever tries to change it is told. */
+/** The stored memory for service code. Frozen: changing it throws. */
 export function openMemory(stored: Partial<Memory>): Memory {
   const { rawHistory, summaryText } = { ...EMPTY_MEMORY, ...stored };
   return Object.freeze({

@@ -49,7 +49,7 @@ export function turnElsewhere(name: string, { turnId }: TurnFacts, path: string)
 }
 
 /**
- * One turn on another server, whatever it speaks, as long as it may take. An abort leaves it
+ * One turn on another server over either protocol, within its time limit. An abort leaves it
  * running there.
  */
 export async function* passThrough(
@@ -102,8 +102,8 @@ export function stopOf(
 }
 
 /**
- * The hook type under which it is delivered: the process that was told of a stop may be gone before
- * the other server has heard of it.
+ * The hook type under which it is delivered: the process that was told of a stop may die before it
+ * has told the other server.
  */
 export const STOP_ELSEWHERE = "@stop-elsewhere";
 

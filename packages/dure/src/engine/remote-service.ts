@@ -25,7 +25,7 @@ export interface RemoteService {
   readonly title?: string | undefined;
   readonly description?: string | undefined;
   readonly url: string;
-  /** What the other server speaks. */
+  /** Protocol of the other server. */
   readonly protocol: "dure" | "a2a";
   readonly service: string | undefined;
   readonly timeoutMs: number;
@@ -85,10 +85,10 @@ export function remoteService(
  */
 const MAX_RECONNECTS = 5;
 const FIRST_PAUSE_MS = 100;
-/** What is asked beside the turn, what the other services are, milliseconds. */
+/** Time limit of requests outside the turn, such as the list of services, milliseconds. */
 const ASIDE_WITHIN_MS = 5_000;
 
-/** What a turn there needs, and whom it tells. */
+/** What a remote turn needs, and its callbacks. */
 export interface RemoteCall {
   /** Makes it the same turn however often it is asked for. */
   readonly key: string;
@@ -215,10 +215,10 @@ async function sendThere(
 }
 
 /**
- * Ends a turn there for which nobody waits any longer. Its id may not have come yet: then it is
- * asked for once more by the key. A message that had not arrived is stopped as soon as it is
- * stored, so it stands on both sides as said and interrupted. A turn that has ended meanwhile
- * answers 409, which changes nothing. Throws where it is worth another try.
+ * Ends a turn on the other server for which no reader waits. If its id is not known yet, the
+ * message is sent again with its key. A message that had not arrived is stopped once it is stored,
+ * so both sides record it as interrupted. A turn that has ended meanwhile answers 409, which
+ * changes nothing. Throws where a retry may help.
  */
 export async function stopRemoteTurn(
   remote: RemoteService,
@@ -249,15 +249,15 @@ async function turnIdThere(
   return response.headers.get("turn-id") ?? undefined;
 }
 
-/** What is wrong with our request stays wrong; what is wrong with their server may pass. */
+/** An error in our request is permanent; an error of their server may pass. */
 function mayPass(status: number): boolean {
   return status >= 500 || status === 429 || status === 408;
 }
 
 /**
- * Whether the other service waits in the middle of a flow after this `DONE`: it asked for a yes, or
- * its stage is neither the first nor a last one of those that its server tells. Where that is not
- * known, only what asks for a yes counts.
+ * Whether the other service waits in the middle of a flow after this `DONE`: it asked for an
+ * approval, or its stage is neither the first nor a last one of those that its server lists. Where
+ * that is not known, only a request for approval counts.
  */
 export async function isAsking(
   remote: RemoteService,

@@ -28,7 +28,7 @@ export interface LeafEnd {
   readonly manager: boolean;
   readonly state: JsonObject | undefined;
   readonly scenario: string;
-  /** The flow has reached its end: the next turn begins anew. */
+  /** The flow has reached its end: the next turn begins from the initial state. */
   readonly isTerminal: boolean;
   /**
    * Of one that answers elsewhere, whether it waits in the middle of a flow; absent: it has not

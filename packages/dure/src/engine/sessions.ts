@@ -45,7 +45,7 @@ const MAX_HISTORY = 100;
 const PAGE_DEFAULT = 50;
 const MAX_PAGE = 200;
 
-/** Looks at sessions; changes nothing but `forget`. A session of another tenant does not exist. */
+/** Reads sessions; only `forget` changes them. A session of another tenant does not exist. */
 export class SessionReader {
   readonly #database: Database;
 
@@ -216,7 +216,7 @@ export class SessionReader {
   }
 
   /**
-   * A yes for `subject` that stands and that nobody has used but an earlier life of `turn`;
+   * A valid approval for `subject` that is unused or was used by an earlier life of `turn`;
    * `known`: those that this life has used.
    */
   async approval(

@@ -18,7 +18,7 @@ export function storedError(error: unknown): StoredError {
   };
 }
 
-/** The error as it was thrown, for a life that comes to its record. */
+/** The error as it was thrown, for a later life that reads its record. */
 export function revive(error: StoredError): DureError {
   const { code, message, details } = error;
   return new DureError(code, message, { class: error.class, details });

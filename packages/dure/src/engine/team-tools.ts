@@ -16,9 +16,9 @@ export type TeamToolName = (typeof TEAM_TOOLS)[number];
 
 /**
  * The tools of the team, for agents of a service: `tools: { ask_agent: teamTools.ask_agent }`, or
- * their names in a card. An agent that answers for itself has them all. What stands here gives its
- * place to the team's own tool when the team starts; whoever uses it then is the agent of the team
- * that answers through the service. Outside of a team a call fails with `TEAM_TOOL_UNBOUND`.
+ * their names in a card. An agent that answers for itself has them all. When the team starts, its
+ * own tools replace these; the user of the tool is then the team's agent that answers through the
+ * service. Outside of a team a call fails with `TEAM_TOOL_UNBOUND`.
  */
 export const teamTools: Readonly<Record<TeamToolName, AnyTool>> = Object.fromEntries(
   TEAM_TOOLS.map((name) => [name, unbound(name)]),

@@ -8,7 +8,7 @@ export type Locale = "ko" | "en";
 
 export const LOCALES = ["ko", "en"] as const satisfies readonly Locale[];
 
-/** Why a turn failed, as a person needs to know it. Source: docs/spec/conversation §3. */
+/** Why a turn failed, for the person. Source: docs/spec/conversation §3. */
 export type TroubleClass =
   | "intent"
   | "timeout"
@@ -82,7 +82,8 @@ const TROUBLE_OF_CODE: Readonly<Record<string, TroubleClass>> = {
 };
 
 /**
- * By its code; what nobody of us has named is a matter of the connection where Node says so. Pure.
+ * By its code; an error without a listed code is `connection` when it is a network error of Node.
+ * Pure.
  */
 function troubleOf(error: unknown): TroubleClass {
   return (
@@ -95,8 +96,8 @@ export function troubleText(error: unknown, locale: string): string {
 }
 
 /**
- * What stands in `DONE.error.message` outside of dev mode: no word of a provider, a tool or a
- * handler, for it may hold anything.
+ * What stands in `DONE.error.message` outside of dev mode: never text of a provider, a tool or a
+ * handler, which may hold anything.
  */
 const OPEN_MESSAGES = {
   intent: "The message was not understood.",

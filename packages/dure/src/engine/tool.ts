@@ -64,9 +64,9 @@ export interface Tool<Input = unknown, Output = unknown> {
   /** A tool of the team of this name takes its place when the team starts: see `teamTools`. */
   readonly ofTeam?: TeamToolName | undefined;
   /**
-   * What an agent that has this tool is told in a turn, before the person's message: what came of
-   * earlier calls since. Asked once per turn and recorded; of a turn that is led again it may be
-   * asked again, and has to tell the same.
+   * Text for an agent with this tool, before the person's message: outcomes of earlier calls.
+   * Called once per turn and recorded. When the turn is run again it may be called again and must
+   * return the same.
    */
   readonly told?: (
     turn: { readonly session: string; readonly turn: string },
@@ -83,7 +83,7 @@ export interface Tool<Input = unknown, Output = unknown> {
   readonly approval?: ToolApproval<Input> | undefined;
 }
 
-/** The yes that a tool needs. */
+/** The approval that a tool needs. */
 export interface ToolApproval<Input> {
   /** Default: always. */
   readonly when?: ((input: Input) => boolean) | undefined;
@@ -106,10 +106,9 @@ export interface ToolOptions<Input, Output> {
   readonly effect?: EffectKind | undefined;
   /**
    * What a `once` call of a model or a custom agent is about, from its arguments, such as
-   * `[orderId]`: in one session the same key is one effect, in whatever turn it is asked for; one
-   * that has failed may be tried again. Without it, each such call is an effect of its own, the
-   * same only after a crash. Does not count where `turn.call` names the key, or a person's yes is
-   * the key.
+   * `[orderId]`: in one session the same key is one effect, in any turn; one that has failed may be
+   * tried again. Without it, each such call is an effect of its own, the same only after a crash.
+   * Does not count where `turn.call` names the key, or a person's approval is the key.
    */
   readonly key?: ((input: Input) => string | number | readonly (string | number)[]) | undefined;
   readonly probe?: Tool<Input, Output>["probe"] | undefined;

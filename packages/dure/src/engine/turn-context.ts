@@ -6,9 +6,9 @@ import type { DonePayload } from "./service.ts";
 import type { StateManager } from "./state.ts";
 import type { AnyTool, Tool } from "./tool.ts";
 
-/** What an agent brought. Throws instead when no attempt succeeded and there is no fallback. */
+/** Result of an agent. Throws instead when no attempt succeeded and there is no fallback. */
 export interface AgentOutcome<Data = unknown> {
-  /** The words for the person; empty for agents that only decide. */
+  /** The text for the person; empty for agents that only decide. */
   readonly text: string;
   /**
    * The checked output: `{message}` for a chat agent, the schema's output for a conversational one.
@@ -31,7 +31,7 @@ export interface AgentCallOptions {
   readonly show?: boolean | undefined;
 }
 
-/** What became of a `once` effect. */
+/** Outcome of a `once` effect. */
 export type EffectOutcome<Output> =
   | { readonly status: "done"; readonly result: Output }
   | {
@@ -94,7 +94,7 @@ export interface TurnFacts {
   readonly turnId: string;
   /** Unique over all tenants: a tenant's session is `<tenant>/<id>`. */
   readonly session: string;
-  /** What the session is called on other servers. */
+  /** The session's id on other servers. */
   readonly sessionElsewhere: string;
   /**
    * How keys of effects begin: with this session, not with another that had its id before and may
@@ -201,7 +201,7 @@ export class TurnContext implements Omit<TurnFacts, "effects" | "sessionElsewher
     );
   }
 
-  /** The same for a generator handler: yields the agent's events, returns what it brought. */
+  /** The same for a generator handler: yields the agent's events, returns its result. */
   async *streamAgent<Data = unknown>(
     key: string,
     label: string,
@@ -231,10 +231,10 @@ export class TurnContext implements Omit<TurnFacts, "effects" | "sessionElsewher
 
   /**
    * Does a `once` effect that the code itself decided: at most once for its key, however often the
-   * turn is run. A tool that needs a person's yes ends the turn by asking, unless its key has been
-   * called before; a turn that an answer to it began (`escalation`) and that makes exactly the call
-   * that was asked for (`name` and `input`) uses up the yes, and after a no is told that it has
-   * failed with `APPROVAL_REJECTED`.
+   * turn is run. A tool that needs a person's approval ends the turn by asking, unless its key has
+   * been called before; a turn that an answer to it began (`escalation`) and that makes exactly the
+   * call that was asked for (`name` and `input`) uses up the approval; after a rejection the call
+   * fails with `APPROVAL_REJECTED`.
    */
   call<Input, Output>(
     name: string,
@@ -300,9 +300,9 @@ export class TurnContext implements Omit<TurnFacts, "effects" | "sessionElsewher
   }
 
   /**
-   * Says that the yes which began this turn is dealt with although its call is not made: the thing
-   * is done in another way, or not wanted any more. With `DONE` the yes is used up, and nobody is
-   * told that a call is missing. Nothing where no yes began the turn.
+   * Settles the approval that began this turn without its call: the thing is done in another way,
+   * or no longer wanted. `DONE` uses up the approval, and no missing call is reported. Does nothing
+   * where no approval began the turn.
    */
   settleApproval(): void {
     this.#machinery.settleApproval();

@@ -29,15 +29,18 @@ interface TurnEffectsOptions {
 }
 
 /**
- * What one life of a turn does to the outside: calls that run now, the yes of people that they
- * need, and the questions that they leave.
+ * What one life of a turn does to the outside: calls that run now, the approvals that they need,
+ * and the questions that they leave.
  */
 export class TurnEffects {
   readonly approvals: Approvals;
   readonly #options: TurnEffectsOptions;
   readonly #once: OnceRunner;
   readonly #running = new Set<Promise<unknown>>();
-  /** By key of the effect, or subject of the yes. Asked even when the handler catches the error. */
+  /**
+   * By key of the effect, or subject of the approval. Asked even when the handler catches the
+   * error.
+   */
   readonly #questions = new Map<string, TurnQuestion>();
 
   constructor(options: TurnEffectsOptions) {
@@ -137,7 +140,9 @@ export class TurnEffects {
     return outcome;
   }
 
-  /** The yes for exactly these arguments. Throws what ends the turn by asking for it. */
+  /**
+   * The approval for exactly these arguments. Without one it throws, which ends the turn by asking.
+   */
   approvalFor(name: string, tool: AnyTool, input: unknown): Promise<{ id: string }> {
     return this.#asking(this.approvals.of(name, tool, input));
   }

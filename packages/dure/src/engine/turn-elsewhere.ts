@@ -88,8 +88,8 @@ export class TurnsElsewhere {
   }
 
   /**
-   * Ends them, now and by rows that are stored with `DONE`: this process may be gone before the
-   * other servers have heard of it.
+   * Ends them, now and by rows that are stored with `DONE`: this process may die before it has told
+   * the other servers.
    */
   stopAll(): void {
     const { facts, clock } = this.#options;

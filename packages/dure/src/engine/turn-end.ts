@@ -49,7 +49,7 @@ export function doneOf(
 }
 
 /**
- * A flow that reached its end: an entry of the finished flows; the stored state starts anew, `DONE`
+ * A flow that reached its end: an entry of the finished flows; the stored state is reset, `DONE`
  * shows what was executed.
  */
 export function terminalFlow(

@@ -332,9 +332,9 @@ export class TurnEnding {
   // --- without what cannot be stored
 
   /**
-   * The last ways to an end: what the turn has gathered cannot be written, so it ends without it;
-   * and if that cannot be written either, with nothing but its error. An escalation names what it
-   * had done to the outside. Else the turn rests, and another life begins later.
+   * Last resorts. If what the turn has gathered cannot be written, the turn ends without it. If
+   * that cannot be written either, it ends with its error alone. An escalation names its effects.
+   * Else the turn rests, and another life begins later.
    */
   async endWithout(error: unknown): Promise<RunEnd> {
     const { held, environment } = this.#options;

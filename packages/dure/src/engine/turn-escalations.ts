@@ -94,8 +94,8 @@ export function effectEscalation(
 }
 
 /**
- * A yes whose call was not made: the turn that it began failed before, or none of the agents that
- * ran has the tool.
+ * An approval whose call was not made: the turn that it began failed before, or none of the agents
+ * that ran has the tool.
  */
 export function unusedEscalation(
   turn: ClaimedTurn,

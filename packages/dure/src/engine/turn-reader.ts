@@ -21,9 +21,9 @@ interface Position {
 }
 
 /**
- * Reads turns, wherever they run: what is stored, then what happens. A turn that runs here is heard
- * from its journal; one that runs elsewhere is looked up when its process tells, or from time to
- * time.
+ * Reads turns of any process: stored events, then new ones. A turn of this process is followed
+ * through its journal. A turn of another process is looked up when that process notifies, or at
+ * intervals.
  */
 export class TurnReader {
   readonly #store: Pick<TurnStore, "read">;

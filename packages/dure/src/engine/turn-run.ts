@@ -36,7 +36,8 @@ import { StoppedError, TurnStop } from "./turn-stop.ts";
  *
  * A life ends in one of four ways: finished (the statement that stores `DONE` was committed),
  * fenced (another process holds the turn, nothing more is written), failed (its end could not be
- * written), or cut off by death. After the last two another life begins with the same journal.
+ * written), or cut off by the death of its process. After the last two another life begins with the
+ * same journal.
  */
 export class TurnRun implements TurnMachinery {
   readonly held: ClaimedTurn;
@@ -190,7 +191,7 @@ export class TurnRun implements TurnMachinery {
     });
   }
 
-  /** A yes that allows a call and whose call is not made must not look as if it were. */
+  /** An approval whose call is not made must not look used. */
   async #assertYesUsed(): Promise<void> {
     const unused = await this.#effects.approvals.unused();
     if (!unused) return;
@@ -339,7 +340,7 @@ export class TurnRun implements TurnMachinery {
   }
 }
 
-/** Lives of one turn: a turn that ends its process each time must not do so for ever. */
+/** Lives of one turn: bounds a turn that ends its process each time. */
 const MAX_LIVES = 10;
 /** Release and claim raise the epoch by one each. */
 const MAX_EPOCHS = 2 * MAX_LIVES;

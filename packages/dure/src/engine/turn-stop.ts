@@ -9,12 +9,12 @@ export class StoppedError extends DureError {
 }
 
 /**
- * How the wish that a turn may end, and the loss of the lease, reach what runs. Two moments:
- * *asked*, from which nothing new begins, and the *cut*, at which the handler's signal aborts.
+ * Passes a stop request, or the loss of the lease, to the running turn. Two moments: *asked*, from
+ * which nothing new begins, and the *cut*, at which the handler's signal aborts.
  *
- * They are one in a turn's first life. In a later one an earlier life may have done something to
- * the outside, and this one has to come to it again to know what became of it: until then the
- * handler goes on, over records alone. One that does not get there in time is cut all the same.
+ * In a turn's first life both are the same. In a later life, an earlier one may have made an
+ * effect, and the handler must reach it again to learn its outcome. Until then the handler goes on,
+ * over records alone. If it does not get there in time, it is cut.
  */
 export class TurnStop {
   readonly #held: ClaimedTurn;
@@ -48,7 +48,7 @@ export class TurnStop {
     else this.#lease.addEventListener("abort", this.#onLeaseLost, { once: true });
   }
 
-  /** Of whatever the turn runs. */
+  /** Of everything that the turn runs. */
   get signal(): AbortSignal {
     return this.#cut.signal;
   }
@@ -66,7 +66,8 @@ export class TurnStop {
   }
 
   /**
-   * Settles when what was asked has cut, or waits for effects. Of a turn that begins with the wish.
+   * For a turn that begins with a stop request: asks, and settles when it is cut or waits for
+   * effects.
    */
   async asked(): Promise<void> {
     this.ask();
@@ -74,8 +75,8 @@ export class TurnStop {
   }
 
   /**
-   * Before whatever is not recorded and no effect of an earlier life: a stopped turn begins nothing
-   * new.
+   * Before work that is not recorded and is no effect of an earlier life: a stopped turn begins
+   * nothing new.
    */
   assertMayBegin(): void {
     this.#asked.signal.throwIfAborted();
@@ -112,7 +113,7 @@ export class TurnStop {
         if (!this.#known.has(key)) this.#owed.add(key);
       }
     } catch {
-      // Cut, fenced or refused: whatever this life writes next says so.
+      // Cut, fenced or refused: the next write of this life reports it.
     }
     if (this.#owed.size === 0) return this.#cutNow();
     const cancel = this.#clock.after(MAX_REPLAY_MS, () => this.#cutNow());

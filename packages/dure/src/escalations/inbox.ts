@@ -17,7 +17,7 @@ import type { Notifications } from "../durable/notify.ts";
 import { storable } from "../durable/storable.ts";
 import { UNATTENDED_TOPIC } from "../durable/turns.ts";
 
-/** Wakes whoever leads open escalations on. */
+/** Wakes the routers that move open escalations to their next step. */
 export const ESCALATIONS_TOPIC = "escalations";
 
 /** Who answers: a person of a tenant, or an agent in their place. */
@@ -71,8 +71,8 @@ export interface EscalationMatch {
 }
 
 /**
- * Holds nothing but SQL; a throw undoes the closing and reaches whoever closed. What it returns is
- * called after the commit.
+ * Holds nothing but SQL; a throw rolls the closing back and reaches its caller. The returned
+ * function is called after the commit.
  */
 export type ResolvedListener = (
   tx: Transaction,
@@ -83,8 +83,8 @@ export type ResolvedListener = (
 const MAX_PAGE = 200;
 
 /**
- * The one inbox. Closing closes exactly one escalation and, in the same transaction, lets go on
- * what waited for it: the first answer wins, wherever it comes from.
+ * The one inbox. Closing closes exactly one escalation and, in the same transaction, resumes what
+ * waited for it. The first answer from any source wins.
  */
 export class Inbox {
   readonly #database: Database;
@@ -100,9 +100,8 @@ export class Inbox {
   }
 
   /**
-   * In the transaction of what needs a decision. A subject that is open is not asked twice; one
-   * that has become more severe says so and is told anew. After the commit `announce()` spares the
-   * wait of a second.
+   * Call it in the transaction of what needs a decision. An open subject is not asked twice; if its
+   * severity rises, it is announced again. After the commit `announce()` saves up to a second.
    */
   async raise(
     tx: Queryable,
@@ -113,8 +112,8 @@ export class Inbox {
   }
 
   /**
-   * Nobody needs a decision any more: closes what is open about `subject`. Listeners are not
-   * called, for the caller is the one who knows.
+   * No decision is needed any more: closes what is open about `subject`. Listeners are not called,
+   * because the caller already knows.
    */
   async settle(
     tx: Queryable,
@@ -126,7 +125,7 @@ export class Inbox {
 
   /**
    * Calls `listener` in each transaction that closes a fitting escalation: by an answer, a
-   * dismissal, or its time. Gives how to stop.
+   * dismissal, or its time. Returns how to stop.
    */
   onResolved(match: EscalationMatch, listener: ResolvedListener): () => void {
     const entry = { match, listener };
@@ -158,8 +157,8 @@ export class Inbox {
   }
 
   /**
-   * Nobody will decide. Throws `ESCALATION_UNKNOWN`, `ESCALATION_CLOSED`, `ANSWER_INVALID` for a
-   * note that is too long.
+   * Closes an escalation without a decision. Throws `ESCALATION_UNKNOWN`, `ESCALATION_CLOSED`,
+   * `ANSWER_INVALID` for a note that is too long.
    */
   async dismiss(id: string, by: Answerer, note?: string): Promise<Escalation> {
     const resolution = resolutionOf(id, "dismissed", note);
@@ -173,7 +172,7 @@ export class Inbox {
     return closed[0]!;
   }
 
-  /** Closes what nobody has decided in time, a bounded number at once. Gives how many. */
+  /** Closes expired escalations, a bounded number at once. Returns how many. */
   async expire(limit: number): Promise<number> {
     const due = await this.#database.query<{ id: string }>(EXPIRED, [limit]);
     let count = 0;
@@ -223,13 +222,13 @@ export class Inbox {
     };
   }
 
-  /** After the commit of `raise`: whoever leads them on looks at once. */
+  /** After the commit of `raise`: the routers look at once. */
   announce(): void {
     this.#notifications.publish(ESCALATIONS_TOPIC);
     this.#notifications.publish("events");
   }
 
-  /** Runs `close`, calls the listeners of what it closed, commits, and tells everybody. */
+  /** Runs `close`, calls the listeners of what it closed, commits, and notifies all processes. */
   async #closing<Value>(
     close: (tx: Transaction) => Promise<{ ids: readonly string[]; value: Value }>,
   ): Promise<{ closed: readonly Escalation[]; value: Value }> {
@@ -254,7 +253,7 @@ export class Inbox {
   }
 }
 
-/** The same as `Inbox.raise`, for those who have a transaction and no inbox. */
+/** The same as `Inbox.raise`, for callers with a transaction and no inbox. */
 export async function raiseEscalations(
   tx: Queryable,
   escalations: readonly NewEscalation[],
@@ -398,7 +397,7 @@ interface EscalationRow {
   readonly expires_at: Date | null;
   readonly step: EscalationStep;
   readonly next_step_at: Date | null;
-  /** Nobody has closed it yet, and nobody can decide it any more. */
+  /** Open but expired: it can no longer be decided. */
   readonly is_late: boolean;
 }
 

@@ -19,7 +19,7 @@ export interface Operators {
   /** Stands in `resolvedBy`. */
   readonly name: string;
   /**
-   * Gives what the agent decides; undefined: it does not, and people are told at once. May also
+   * Returns the agent's decision; undefined: no decision, and people are told at once. May also
    * answer through the inbox by itself. `key` is the same after every crash.
    */
   ask(
@@ -50,11 +50,10 @@ const ROUTE_TOPICS = {
 } as const satisfies Record<RouteTarget, string>;
 
 /**
- * How often a process looks for what is due, milliseconds. A person notices no
- * second.
+ * How often a process looks for due escalations, milliseconds. A person does not notice one second.
  */
 const LOOK_EVERY_MS = 1_000;
-/** Escalations that one look leads on at most; the next one follows at once when there are more. */
+/** Escalations that one look moves at most; the next one follows at once when there are more. */
 const AT_ONCE = 50;
 /**
  * Milliseconds that the operator agent has for one answer; then people are told. Below the
@@ -65,9 +64,9 @@ const OPERATOR_TIMEOUT_MS = 120_000;
 const OPERATOR_LANES = 3;
 
 /**
- * Leads open escalations from step to step: where they were raised → operator agent → people. The step and its time stand in the row;
- * any process leads on what is due by the clock of the database, each in one transaction with its
- * event and with the outbox entries that tell it.
+ * Moves open escalations from step to step: where they were raised → operator agent → people. The
+ * step and its time are in the row; any process moves what is due by the clock of the database,
+ * each in one transaction with its event and with the outbox entries that tell it.
  */
 export class EscalationRouter {
   readonly #options: EscalationRouterOptions;
@@ -106,8 +105,8 @@ export class EscalationRouter {
   }
 
   /**
-   * Closes what nobody has decided in time and leads on what is due. A call during a look is
-   * another look behind it.
+   * Closes expired escalations and moves due ones to their next step. A call during a look causes
+   * another look after it.
    */
   look(): Promise<void> {
     this.#lookAgain = true;
@@ -142,7 +141,7 @@ export class EscalationRouter {
     }
   }
 
-  /** One step of one escalation, unless another process leads it on. */
+  /** One step of one escalation, unless another process takes it. */
   async #leadOn(id: string): Promise<void> {
     await this.#options.database.transaction(async (tx) => {
       const [due] = await tx.query<DueEscalation>(TAKE, [id]);
@@ -191,7 +190,7 @@ export class EscalationRouter {
     };
   }
 
-  /** Somebody may have been quicker; a value that does not exist is no decision. */
+  /** Another answer may have come first; an unknown value is no decision. */
   async #answerFor(
     name: string,
     { id }: Escalation,
@@ -220,7 +219,7 @@ type DueEscalation = Pick<Escalation, "id" | "type" | "severity" | "step"> & {
   readonly tenant: string;
 };
 
-/** One entry per escalation, step and severity: what has become worse is told anew. */
+/** One entry per escalation, step and severity: a higher severity is told again. */
 function entryOf(
   target: RouteTarget,
   { id, tenant, severity }: DueEscalation,

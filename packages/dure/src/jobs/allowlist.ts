@@ -1,6 +1,8 @@
 import { DureError } from "../kernel/errors.ts";
 
-/** Who may ask whom: `ruda -> eden`, `* -> reviewer-*`. Everybody, unless a team says otherwise. */
+/**
+ * Who may ask whom: `ruda -> eden`, `* -> reviewer-*`. Default: every agent may ask every agent.
+ */
 export const ALLOW_ALL: readonly string[] = ["* -> *"];
 
 export type AskRules = readonly Rule[];

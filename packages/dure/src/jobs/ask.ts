@@ -206,7 +206,7 @@ export function nobodyAsked(): DureError {
   });
 }
 
-/** The receiver sees all of it, or the caller hears that it does not fit. */
+/** The receiver sees all of it, or the caller gets the error that it does not fit. */
 function readPayload(value: unknown, bytesMost: number): JobPayload | null {
   if (value === undefined || value === null) return null;
   const payload = parsePayload(value);

@@ -20,7 +20,7 @@ export interface ExchangeAgent {
   readonly service: string;
 }
 
-/** What came of one attempt to let an agent speak. */
+/** Outcome of one attempt of an agent to answer. */
 export type Spoken =
   | {
       readonly kind: "said";
@@ -71,10 +71,7 @@ export interface ExchangeStore {
   agent(id: string): ExchangeAgent | undefined;
   /** What persons said that no agent was told yet, and what this turn was told before. */
   words(turn: number): Promise<readonly JobWords[]>;
-  /**
-   * What came of background work that this agent asked for here, and that the coming turn has to
-   * tell it.
-   */
+  /** Outcomes of background work that this agent asked for here, for its next turn. */
   results(turn: number, agent: string): Promise<readonly JobResult[]>;
   /** Why nothing more may be spent; undefined when there is room. */
   overBudget(): Promise<JobError | undefined>;
@@ -115,9 +112,9 @@ interface OpenTurn {
 }
 
 /**
- * Leads an exchange from where it stands to its end: target and requester by turns. Returns when it
- * has ended, rests, or belongs to another process. Throws the signal's reason when this process has
- * to leave it, and then another one goes on.
+ * Leads an exchange from its stored position to its end: target and requester by turns. Returns
+ * when it has ended, rests, or belongs to another process. Throws the signal's reason when this
+ * process has to leave it, and then another one goes on.
  *
  * Per turn: `begin → speak → settle`. Each is a record; between two of them nothing is kept but what
  * can be read again.
@@ -228,7 +225,7 @@ class ExchangeRun {
 
     this.#turns.push(turn);
     this.#attempt = 0;
-    // The end was put off because a person had spoken: they are heard, whatever the maximum was.
+    // The end was put off because a person wrote: the message is answered even beyond the maximum.
     if (outcome) this.#maxTurns = Math.max(this.#maxTurns, number + 1);
     return "continues";
   }

@@ -196,8 +196,8 @@ export class JobExchangeStore implements ExchangeStore {
 
   async #spoken(turn: string, done: Done): Promise<Spoken> {
     if (done.error) {
-      // A newer release took the turn up in its middle. It may be led anew as long as it has done
-      // nothing to the outside.
+      // A newer release took over the turn in the middle. It may be led again as long as it has
+      // done nothing to the outside.
       const isUndone =
         done.error.code === "TURN_DIVERGED" && !(await this.#options.store.hadEffects(turn));
       return isUndone

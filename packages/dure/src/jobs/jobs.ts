@@ -53,7 +53,7 @@ export interface JobsOptions {
   readonly clock: Clock;
   readonly logger: Logger;
   readonly limits?: Partial<JobLimits> | undefined;
-  /** Who may ask whom. Default: everybody everybody. */
+  /** Which agent may ask which. Default: every agent may ask every agent. */
   readonly allow?: readonly string[] | undefined;
   /** For the jitter of retries. */
   readonly random?: (() => number) | undefined;
@@ -117,7 +117,7 @@ const MAX_PAGE = 200;
  * Exchanges between agents, durable: asked for here, led wherever there is room, watched from
  * anywhere.
  *
- * - *ask* stores a row. From then on the job ends, whatever dies.
+ * - *ask* stores a row. From then on the job ends even if processes die.
  * - *take*: every process looks for jobs in line; taking one is getting its permit.
  * - *lead*: `runExchange` over the job's rows and the engine's turns.
  * - *recover*: jobs of a dead process go back in line. Register `recoverDead` with Takeover before
@@ -162,7 +162,7 @@ export class Jobs {
   }
 
   /**
-   * Begins to take jobs. What an earlier life left is looked at beside it; `recovered` says what
+   * Begins to take jobs. Meanwhile the rest of an earlier life is checked; `recovered` says what
    * was found. Idempotent.
    */
   start(): void {
@@ -349,7 +349,7 @@ export class Jobs {
   }
 
   /**
-   * Jobs that someone should look at, with the reason. `stuck`: without progress for `stuck` of
+   * Jobs that an operator should look at, with the reason. `stuck`: without progress for `stuck` of
    * running time, default 10 minutes.
    */
   async audit({
@@ -410,10 +410,10 @@ export class Jobs {
   }
 
   /**
-   * Starts a job that did not succeed anew, as another job behind its finished turns. It takes the
-   * old one's place: same parent, same root, same budget. Asked twice, it gives the same one.
-   * Throws `JOB_UNKNOWN`, `JOB_NOT_RETRYABLE` (it goes on, or was completed), `JOB_NOT_ALLOWED`
-   * (the team's rules have changed), `JOB_TREE_FULL`.
+   * Retries a job that did not succeed, as a new job after its finished turns. It takes the old
+   * one's place: same parent, same root, same budget. Asked twice, it gives the same one. Throws
+   * `JOB_UNKNOWN`, `JOB_NOT_RETRYABLE` (it goes on, or was completed), `JOB_NOT_ALLOWED` (the
+   * team's rules have changed), `JOB_TREE_FULL`.
    */
   async retry(
     jobId: string,
@@ -495,8 +495,8 @@ export class Jobs {
   }
 
   /**
-   * For a requester that is told nothing by a turn of its own: what came of the job is told in the
-   * next turn of that session.
+   * For a requester that gets no turn of its own for the result: the next turn of that session
+   * tells it the outcome of the job.
    */
   async keepNote(jobId: string, session: string): Promise<void> {
     await this.#store.keepNote(jobId, session);
@@ -554,7 +554,7 @@ export class Jobs {
       staleMs: this.#limits.staleMs,
     });
     void this.#look();
-    // Beside it: what waits for this recovery must not wait for old jobs.
+    // Runs concurrently: what waits for this recovery must not wait for old jobs.
     const cleared = this.#clearAfter(dead.id, released).finally(() =>
       this.#clearing.delete(cleared),
     );
@@ -719,7 +719,7 @@ export class Jobs {
     }
   }
 
-  /** Our own code failed with a job: it is tried again in a moment, and not for ever. */
+  /** dure's own code failed with a job: it is retried after a pause, a limited number of times. */
   async #stumble(id: string, epoch: number | undefined, error: unknown): Promise<void> {
     const { logger } = this.#options;
     const troubles = (this.#troubles.get(id) ?? 0) + 1;

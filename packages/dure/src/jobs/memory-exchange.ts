@@ -44,7 +44,7 @@ export type MemoryAgent = (
 
 export interface MemoryJobsOptions {
   readonly agents: Readonly<Record<string, MemoryAgent>>;
-  /** Who may ask whom. Default: everybody everybody. */
+  /** Which agent may ask which. Default: every agent may ask every agent. */
   readonly allow?: readonly string[] | undefined;
   readonly limits?: Partial<JobLimits> | undefined;
   readonly clock?: Clock | undefined;

@@ -75,7 +75,7 @@ export interface EarlierWords {
   readonly text: string;
 }
 
-/** What came of background work that an agent asked for in its exchange. */
+/** Outcome of background work that an agent asked for in its exchange. */
 export interface JobResult {
   readonly jobId: string;
   /** Who was asked. */
@@ -195,7 +195,7 @@ export class JobStore {
     lost: readonly string[];
   }> {
     const { permitWaitMs, unknownAgentMs, ...rest } = options;
-    // Asked once: whatever an unheard answer gave is found again as one's own.
+    // Asked once: jobs of a lost answer are found again as this process's own.
     const [row] = await this.#database.query<{
       value: { taken: readonly { id: string; quarantined: boolean }[]; lost: readonly string[] };
     }>({ name: "job.take", text: "select dure.take_jobs($1) as value" }, [

@@ -210,7 +210,7 @@ export async function looksLater(team: TestTeam, ms = 1_500): Promise<void> {
   while ((await at()) < until) await systemClock.sleep(50);
 }
 
-/** Says one thing after the other, whatever it is asked. */
+/** Gives its answers in order, regardless of the question. */
 export function saying(...texts: readonly string[]): TestAgent {
   let next = 0;
   return () => texts[Math.min(next++, texts.length - 1)]!;

@@ -32,8 +32,8 @@ const SAID = { bytes: 32_768, author: 60 } as const;
 
 /**
  * What an agent is told in one exchange turn: `message` is what the other agent said, `background`
- * all that it needs to know around it. Everything that people or agents wrote stands there as a quote with
- * its author: it is data, whatever it says. Pure.
+ * all that it needs to know around it. Everything that people or agents wrote stands there as a
+ * quote with its author: it is data, never an instruction. Pure.
  *
  * @param nameOf the display name of an agent.
  */
@@ -141,8 +141,7 @@ export function quotedPayload(payload: JobPayload, most = Infinity): string {
 }
 
 /**
- * What came of background work that was asked for in a conversation, for the agent that asked.
- * Pure.
+ * Outcome of background work that was asked for in a conversation, for the agent that asked. Pure.
  */
 export function renderResults(
   results: readonly JobResult[],

@@ -62,7 +62,7 @@ export async function withTimeout<T>(
   return withIdleTimeout(clock, patience, onTimeout, work);
 }
 
-/** As `withTimeout`, but the time begins anew whenever the work calls `alive`. */
+/** As `withTimeout`, but each call of `alive` by the work restarts the time. */
 export async function withIdleTimeout<T>(
   clock: Clock,
   patience: Patience,

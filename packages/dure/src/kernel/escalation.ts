@@ -10,14 +10,14 @@ export interface Escalation {
   readonly title: string;
   /** May be empty. */
   readonly description: string;
-  /** What it is about; its keys are those of whoever raised it. */
+  /** What it is about; the code that raised it chooses the keys. */
   readonly context: Readonly<Record<string, unknown>>;
   /** An answer is the value of one of them. */
   readonly suggestedActions: readonly SuggestedAction[];
   readonly status: EscalationStatus;
   /**
-   * Null while it is open. `settled`: nobody needs a decision any more. `dismissed` and `time`:
-   * nobody has decided.
+   * Null while it is open. `settled`: a decision is no longer needed. `dismissed` and `time`:
+   * closed without a decision.
    */
   readonly resolution: { readonly value: string; readonly note?: string } | null;
   /**
@@ -25,23 +25,23 @@ export interface Escalation {
    * tokens.
    */
   readonly resolvedBy: string | null;
-  /** For whom that token was made; null where it is none. */
+  /** The person for whom that token was made; null without a token. */
   readonly resolvedByPerson: string | null;
   /** Milliseconds since the epoch, like the other times. */
   readonly resolvedAt: number | null;
   readonly createdAt: number;
   readonly expiresAt: number | null;
-  /** Who has it: where it was raised, the operator agent, or people. */
+  /** Current step: where it was raised, the operator agent, or people. */
   readonly step: EscalationStep;
-  /** When the next one is told; null: it stays where it is. */
+  /** Time of the next step; null: there is none. */
   readonly nextStepAt: number | null;
 }
 
-/** What somebody asks for. */
+/** A request for a decision. */
 export interface NewEscalation {
   /** Default: a new one. */
   readonly id?: string | undefined;
-  /** Default `""`: everybody's. */
+  /** Default `""`: without a tenant. */
   readonly tenant?: string | undefined;
   /** The key: a subject that is open is not asked twice. See `subjectOf`. */
   readonly subject: string;
@@ -55,7 +55,7 @@ export interface NewEscalation {
   readonly context?: Readonly<Record<string, unknown>> | undefined;
   /** 1 to 5. */
   readonly suggestedActions: readonly SuggestedAction[];
-  /** After it nobody can decide any more, milliseconds from now. Default: never. */
+  /** Milliseconds until it can no longer be decided. Default: never. */
   readonly expiresMs?: number | undefined;
 }
 
@@ -130,7 +130,7 @@ export type EscalationType = (typeof ESCALATION_TYPES)[number];
 export const MAX_NOTE = 4_000;
 
 /**
- * The subject of something that is open once per type and source:
+ * Subject of an escalation that is open once per type and source:
  * `test_failure:run=run_1:port=api`.
  */
 export function subjectOf(type: EscalationType, source: EscalationSource): string {

@@ -1,4 +1,4 @@
-/** The part of pino that dure speaks. One line per record: what, which id, why, what next. */
+/** The part of pino that dure uses. One line per record: what, which id, why, what next. */
 export interface Logger {
   debug(fields: object, message: string): void;
   info(fields: object, message: string): void;

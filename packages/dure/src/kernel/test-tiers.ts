@@ -22,7 +22,7 @@ export interface Sample<Row> {
 }
 
 /**
- * Rows of a table whose tests are dear: `npm test` takes `count` of them, which a number of the run
+ * Rows of a table whose tests are slow: `npm test` takes `count` of them, which a number of the run
  * chooses, spread over the table; all other runs take every row.
  */
 export function sampled<Row>(rows: readonly Row[], count: number): Sample<Row> {

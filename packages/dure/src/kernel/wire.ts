@@ -2,8 +2,8 @@ import type { TurnEvent, TurnEventType } from "./turn-events.ts";
 import { isObject } from "./json.ts";
 
 /**
- * Members whose inside belongs to the service, the person, or whoever raised an escalation: their
- * keys are never renamed.
+ * Members whose content comes from the service, the person, or the code that raised an escalation:
+ * their keys are never renamed.
  */
 const OPAQUE = new Set([
   "stateSnapshot",

@@ -26,7 +26,7 @@ export interface Attempt {
   readonly attempt: number;
   /**
    * Aborts with the outer signal or when `policy.timeoutSec` is over (reason: `MODEL_TIMEOUT`).
-   * Hand it to whatever the attempt waits for.
+   * Pass it to everything that the attempt waits for.
    */
   readonly signal: AbortSignal;
   /**

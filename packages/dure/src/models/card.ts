@@ -265,8 +265,7 @@ function parseBudgetLimitObject(value: {
 }
 
 /**
- * Text is read by one schema, everything else by the other, so that errors speak of what was
- * written.
+ * Text is read by one schema, everything else by the other, so that errors match the input's kind.
  */
 function fromText<Text extends z.ZodType, Long extends z.ZodType>(text: Text, long: Long) {
   return z.unknown().transform((value, context): z.output<Text> | z.output<Long> => {

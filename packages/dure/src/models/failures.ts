@@ -8,7 +8,7 @@ import {
 import { codeOf, DureError, type ErrorClass, isAbort, messageOf } from "../kernel/errors.ts";
 import { isObject } from "../kernel/json.ts";
 
-/** What went wrong with a model call, as far as anybody has to decide about it. */
+/** Kind of failure of a model call, as far as code decides by it. */
 export type FailureClass =
   | "rate_limit"
   | "quota"

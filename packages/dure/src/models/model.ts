@@ -141,7 +141,7 @@ export interface ModelCall {
   /**
    * Asks once: no retry at any level. Throws a `DureError` whose code is in `FAILURES`
    * (failures.ts); read it with `classify`. An abort rejects with the signal's reason as soon as it
-   * comes, whatever the provider does; text that arrives later is dropped.
+   * comes, without waiting for the provider; text that arrives later is dropped.
    */
   stream(request: ModelRequest, options?: ModelCallOptions): Promise<ModelAnswer>;
 }
@@ -151,7 +151,10 @@ export interface ModelCallOptions {
   readonly onText?: ((delta: string) => void) | undefined;
   /** Called once, before the first `onText`, with the first piece of text or of a tool call. */
   readonly onFirstToken?: (() => void) | undefined;
-  /** Gets the record of this call when it has ended, good or bad; beside the sink of all calls. */
+  /**
+   * Gets the record of this call when it has succeeded or failed, in addition to the sink of all
+   * calls.
+   */
   readonly onRecord?: ((record: ModelCallRecord) => void) | undefined;
   /**
    * Milliseconds until the call is interrupted with `MODEL_TIMEOUT`. Default and at most {@link
@@ -170,7 +173,7 @@ export interface ModelCallOptions {
   readonly signal?: AbortSignal | undefined;
 }
 
-/** One line per finished call, good or bad, handed to `onCall`. Holds no text of anybody. */
+/** One record per finished call, successful or failed, for `onCall`. Holds no message text. */
 export interface ModelCallRecord {
   /** Wall clock at the start, milliseconds since the epoch. */
   readonly at: number;

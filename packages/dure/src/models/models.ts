@@ -39,16 +39,14 @@ export interface ModelsOptions {
   readonly providers?: ProviderSettings | undefined;
   /** Go before {@link DEFAULT_PRICES}. */
   readonly prices?: PriceTable;
-  /** Beside `echo`. */
+  /** In addition to `echo`. */
   readonly offline?: readonly OfflineModel[];
   /**
    * Gets one record per finished call, good or bad. What it throws is logged and otherwise without
    * effect.
    */
   readonly onCall?: (record: ModelCallRecord) => void;
-  /**
-   * Default: the global one of OpenTelemetry, which does nothing until somebody installs an SDK.
-   */
+  /** Default: the global one of OpenTelemetry, which does nothing until an SDK is installed. */
   readonly tracer?: Tracer;
 }
 

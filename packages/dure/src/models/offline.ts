@@ -20,7 +20,7 @@ export interface OfflineModel {
   readonly respond: OfflineRespond;
 }
 
-/** Should depend on its arguments only, so that a recovered turn hears the same again. */
+/** Should depend on its arguments only, so that a recovered turn gets the same answer. */
 export type OfflineRespond = (
   request: ModelRequest,
   context: OfflineContext,

@@ -2,8 +2,8 @@ import type { ModelCall, ModelCallRecord, ModelRequest } from "./model.ts";
 import type { Models } from "./models.ts";
 
 /**
- * Asked before each call; throws what forbids it. `settle` hears what the call came to, and never
- * rejects.
+ * Called before each model call; throws if the call is forbidden. `settle` gets the outcome of the
+ * call, and never rejects.
  */
 export type Pay = (
   request: ModelRequest,

@@ -25,8 +25,8 @@ interface Provider {
    */
   readonly normalizeBaseUrl: (url: URL) => string;
   /**
-   * Loads the package when it is first needed. The packages would look at the environment for
-   * whatever is not handed to them, so all is.
+   * Loads the package when it is first needed. The packages read missing options from the
+   * environment, so all options are passed.
    */
   readonly open: (model: string, connection: Connection) => Promise<LanguageModelV4>;
 }
@@ -40,9 +40,9 @@ interface Connection {
 /**
  * Every provider. A new one is one entry here and its name in `ProviderName`.
  *
- * `openai` speaks Chat Completions, not Responses: it is what gateways and mocks understand alike, the call carries the
- * whole conversation (which we keep ourselves), and nothing is stored at the provider, as Responses
- * does unless told otherwise.
+ * `openai` uses Chat Completions, not Responses: it is what gateways and mocks understand alike,
+ * the call carries the whole conversation (which we keep ourselves), and nothing is stored at the
+ * provider, as Responses does unless told otherwise.
  */
 const PROVIDERS = {
   openai: {

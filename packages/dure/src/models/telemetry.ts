@@ -73,9 +73,7 @@ export function promptHash(request: ModelRequest): string {
  */
 const under = new AsyncLocalStorage<Context>();
 
-/**
- * The tracer of whatever SDK the process has; without one its spans are nothing and cost nothing.
- */
+/** The tracer of the process's SDK; without an SDK its spans are no-ops. */
 const tracerOfProcess = trace.getTracer("dure");
 
 export interface TurnLabels {
@@ -85,8 +83,9 @@ export interface TurnLabels {
 }
 
 /**
- * The acceptance of a message: all lives of its turn hang on it, in whatever process. `traceParent`
- * is to be stored with the turn; undefined when nobody traces and the caller did not either.
+ * The acceptance of a message: the spans of all lives of its turn, in any process, are its
+ * children. `traceParent` is to be stored with the turn; undefined when neither this process nor
+ * the caller traces.
  * @param given W3C `traceparent` of the caller; absent, it hangs on the work from which it is called.
  */
 export function startAcceptSpan(

@@ -57,10 +57,7 @@ const duration = (from: string, to: string) => {
   });
 };
 
-/**
- * Work on a port takes minutes; a day is the length of a run that nobody looks at. Source: our
- * choice.
- */
+/** Work on a port takes minutes; a day is the length of an unattended run. */
 const timeout = duration("1s", "24h");
 
 const BUDGET_WORDS = 'must be an amount such as "20 USD" or "50000 tokens", or {tokens, usd}';

@@ -26,8 +26,8 @@ export interface Plan {
   readonly isolation: "enforced" | "audit";
   /**
    * `stop`: a worker is ended at its second request outside of its scope. `refuse`: each is refused
-   * and recorded, and it goes on. `report`: as `refuse`, and what it changed beside its paths is
-   * left out and recorded, which else ends its try. Default `stop`.
+   * and recorded, and it goes on. `report`: as `refuse`, and changes outside its paths are left out
+   * and recorded; otherwise they end its try. Default `stop`.
    */
   readonly violations: OnViolation;
   /** How far processes get. Default: agents to their model, everything else nowhere. */
@@ -79,7 +79,7 @@ export interface Contract {
 export interface PlanLimits {
   /** Ports that work at the same time. A pair counts as one. Default 3. */
   readonly maxConcurrency: number;
-  /** `false`: one port after the other, whatever `maxConcurrency` says. Default true. */
+  /** `false`: one port after the other, regardless of `maxConcurrency`. Default true. */
   readonly parallelEnabled: boolean;
   /** Milliseconds. Default 30 min. */
   readonly timeoutPerPortMs: number;
@@ -106,7 +106,7 @@ export interface RoleDefinition {
   readonly title?: string;
   /** Globs of what the role may read beside what its ports own and the contracts. */
   readonly reads?: readonly string[];
-  /** Globs of what it must not read, whatever else allows it. */
+  /** Globs of what it must not read; they override all that allows it. */
   readonly forbidden?: readonly string[];
 }
 
@@ -143,8 +143,8 @@ export type WorkerSpec = WorkerSurroundings &
   );
 
 /**
- * What a worker's processes get of the machine beside the tree and their scratch folder. Nothing,
- * unless the plan says so.
+ * What a worker's processes may use in addition to the tree and their scratch folder. Default:
+ * nothing.
  */
 export interface WorkerSurroundings {
   /** Names of variables that are passed on from dure's own environment. Default none. */

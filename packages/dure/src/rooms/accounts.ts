@@ -311,7 +311,7 @@ export async function waitingWithoutAccount(
 interface AccountBefore {
   readonly state: AccountState;
   readonly detail: string | null;
-  /** This process holds its connection; anybody does. */
+  /** This process holds its connection; any process does. */
   readonly is_ours: boolean;
   readonly is_held: boolean;
 }

@@ -60,7 +60,7 @@ interface MovedLine {
 /** Of a place's ring of records. Source: docs/spec/collaboration §7. */
 const SLOTS = 50;
 
-/** The smaller id first, as everybody locks. */
+/** The smaller id first, the lock order of all code. */
 const LOCK_BOTH = {
   name: "adopt.lock",
   text: `

@@ -166,7 +166,7 @@ export class DeliveryFailures {
     });
   }
 
-  /** A person is asked what became of it. */
+  /** Asks a person whether it arrived. */
   #unsure({ message, place, error }: FailedMessage): ReportedMessage {
     const author = this.#setting.directory.nameOf(message.author);
     const reports = roomReports(this.#setting.locale);
@@ -276,7 +276,7 @@ function isUnsure(given: GivenUp, error: StoredError): boolean {
   return given.outcome === "unknown" && failureOf(error.code) !== "credential";
 }
 
-/** Who asks whom with a message. */
+/** The agents of the request that a message opened: who asks, and who is asked. */
 export interface Asked {
   readonly from_agent: string;
   readonly to_agent: string;

@@ -185,7 +185,7 @@ export class HandlingEnd {
   }
 
   /**
-   * A person is never left in silence; agents are not told of failures, they would talk about them.
+   * A person always gets an answer; agents are not told of failures, they would talk about them.
    */
   async #tellFailure(tx: Transaction, handling: HandlingRow, place: OpenPlace): Promise<void> {
     const message = await this.#messageOf(tx, handling);

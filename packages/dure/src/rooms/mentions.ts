@@ -1,7 +1,7 @@
 import type { AgentId } from "./role.ts";
 import { codeFences } from "./text.ts";
 
-/** Whom a text names. */
+/** The agents that a text names. */
 export interface Mentions {
   /** In the order in which the text first names them, each once. */
   readonly agents: readonly AgentId[];
@@ -71,8 +71,8 @@ export function findMentions(text: string, directory: MentionDirectory): Mention
 }
 
 /**
- * Whom the name right behind the `@` at `at` means, by the same rules; undefined where it is
- * no agent's, or the beginning of a longer one.
+ * The agent whose name follows the `@` at `at`, by the same rules; undefined where it is no agent's
+ * name, or the beginning of a longer one.
  */
 export function namedAt(
   text: string,

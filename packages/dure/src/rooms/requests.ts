@@ -134,7 +134,7 @@ export class Requests {
   async #remind(id: string): Promise<void> {
     const { database, store, directory, limits, locale } = this.#setting;
     await database.transaction(async (tx) => {
-      // The thread's place first, like everybody who writes in it.
+      // The thread's place first, the lock order of all writers in it.
       const [at] = await tx.query<{ thread: string }>(THREAD_OF, [id]);
       const place = at && (await store.open(tx, at.thread));
       const [request] = await tx.query<DueRequest>(TAKE_DUE, [id]);

@@ -170,7 +170,7 @@ export class Responder {
     try {
       await this.#end.settle(handling, { outcome: "failed", text: "" });
     } catch {
-      // Also its end could not be told in its place.
+      // Its end could not be posted in its place either.
       await database.query(GIVE_UP, [handling.id, this.#lease.id]).catch(() => {});
     }
   }

@@ -107,7 +107,7 @@ export interface Saying {
   readonly mentions?: readonly string[] | undefined;
 }
 
-/** What became of a message from outside. */
+/** Outcome of a message from outside. */
 export interface HeardResult {
   readonly messageId: string;
   readonly repeated: boolean;
@@ -315,8 +315,8 @@ export class Talk {
   }
 
   /**
-   * Whom the text names, in its order, then the agent whose message it answers: the same on every
-   * platform. Source: docs/spec/collaboration §2.
+   * The agents that the text names, in its order, then the agent whose message it answers: the same
+   * on every platform. Source: docs/spec/collaboration §2.
    */
   async #mentionedIn(
     tx: Transaction,

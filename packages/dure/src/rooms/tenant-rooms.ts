@@ -17,8 +17,8 @@ export async function makeRoomsOf(
 }
 
 /**
- * Channels in which a tenant's people and agents may talk. Another platform's channel is one place
- * for everybody there, so it has no tenant.
+ * Channels in which a tenant's people and agents may talk. A channel of another platform is shared
+ * by all its users, so it has no tenant.
  */
 export function channelsFor(tenant: string, directory: Directory): readonly RoomChannel[] {
   return tenant === "" ? directory.channels : directory.channels.filter(isPerTenant);

@@ -5,7 +5,7 @@ import { ACCESS_REASONS, STRANGER_REASONS, type StrangerReason } from "./access-
 import { hostName, isLoopbackName } from "./names.ts";
 import type { Scope, TokenStore } from "./token-store.ts";
 
-/** Who may use a route: anybody, anybody known, or who has this scope. */
+/** Who may use a route: any caller, any authenticated caller, or callers with this scope. */
 export type RouteScope = "public" | "known" | Scope;
 
 /** Who asks. */

@@ -130,7 +130,7 @@ export class Logins {
     return { id, cookie: `${id}.${secret}` };
   }
 
-  /** Whom a cookie stands for; null for one that holds no more. */
+  /** The person of a login cookie; null if it is no longer valid. */
   async verify(cookie: string): Promise<KnownLogin | null> {
     const [, id, secret] = COOKIE_VALUE.exec(cookie) ?? [];
     if (id === undefined || secret === undefined) return null;

@@ -349,9 +349,7 @@ function begun({ body }: FastifyRequest): PlannedDeed | undefined {
   return dry_run === true ? undefined : { what: "run.start", subject: plan ?? file ?? "" };
 }
 
-/**
- * Only a token tells who takes protection away; a caller without one may be anybody, a worker too.
- */
+/** Only a token identifies who takes protection away; a caller without one may be a worker. */
 function mayRunUnconfined({ principal }: FastifyRequest): boolean {
   return (
     principal !== null &&

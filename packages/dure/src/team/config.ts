@@ -228,7 +228,10 @@ export const teamSchema = settings({
   }).optional(),
   /** Background work between agents. */
   jobs: settings({
-    /** Who may ask whom: `ruda -> eden`, `* -> reviewer-*`. Default: everybody everybody. */
+    /**
+     * Who may ask whom: `ruda -> eden`, `* -> reviewer-*`. Default: every agent may ask every
+     * agent.
+     */
     allow: z
       .array(
         text.regex(/^\s*\S+\s*->\s*\S+\s*$/, {

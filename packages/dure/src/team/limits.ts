@@ -490,10 +490,7 @@ export function resolveLimits(team: TeamValues, environment: Environment): Resol
   ];
 }
 
-/**
- * Used when a key is set and no model is named. Source: our choice; `DURE_MODEL` or the
- * configuration name another.
- */
+/** Used when a key is set and neither `DURE_MODEL` nor the configuration names a model. */
 const MODEL_OF_KEY = {
   anthropicApiKey: "anthropic:claude-sonnet-4-5",
   openaiApiKey: "openai:gpt-4.1-mini",

@@ -29,8 +29,8 @@ const PROGRAM = new URL(
 /**
  * Makes sure that a caretaker runs beside the server: a process of its own, which stops the server
  * in good order when its last client has been gone for `idleMs`. Users stop it themselves when they
- * leave; the caretaker is for those that were killed. One that was killed itself is replaced by the
- * next look of any user.
+ * leave; the caretaker is for those that were killed. Any user replaces a killed caretaker at its
+ * next look.
  */
 export async function ensureCaretaker(
   session: pg.Client,
@@ -116,7 +116,7 @@ async function watch(
 }
 
 /**
- * Under the start lock: whoever starts is either counted already, or waits and then starts the
+ * Under the start lock: a starting process is either counted already, or waits and then starts the
  * server anew.
  */
 async function stopIdle(

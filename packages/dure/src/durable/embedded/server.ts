@@ -215,8 +215,8 @@ async function initialize(
 }
 
 /**
- * Nobody but dure's role, and always with its password. The superuser has no way in; set-up runs
- * without a server.
+ * Only dure's role may connect, always with its password. The superuser cannot; set-up runs without
+ * a server.
  */
 const HBA = `local all ${ROLE} scram-sha-256
 host all ${ROLE} 127.0.0.1/32 scram-sha-256
@@ -341,7 +341,7 @@ function speed({ durable }: ServerOptions): string[] {
   return settings.flatMap((setting) => ["-c", setting]);
 }
 
-/** `refused`: the server runs and does not know us; `waiting`: it is not ready, or gone. */
+/** `refused`: the server runs and refuses our login; `waiting`: it is not ready, or gone. */
 async function login(settings: ServerSettings): Promise<pg.Client | "refused" | "waiting"> {
   const client = new pg.Client({
     ...connectionOf(settings),
@@ -361,9 +361,9 @@ async function login(settings: ServerSettings): Promise<pg.Client | "refused" | 
 
 /**
  * PostgreSQL refuses to start while a process with the number in `postmaster.pid`, or in the lock
- * beside its socket, exists, even one that has nothing to do with it or a zombie that nobody has
- * collected yet. It checks for orphaned backends itself, through the first of them, so we wait for
- * those before; that file goes last, and a kill in between repeats the rest.
+ * beside its socket, exists, even an unrelated process or an uncollected zombie. It checks for
+ * orphaned backends itself, through `postmaster.pid`, so we wait for those first. That file is
+ * removed last, so a kill in between repeats the rest.
  */
 async function clearStaleLocks(home: string): Promise<void> {
   const pid = Number(readPidFile(home)?.[0]);
@@ -401,9 +401,7 @@ function ownerOf(runner: Runner): Owner | undefined {
   return runner.kind === "drop" ? { uid: runner.uid, gid: runner.gid } : undefined;
 }
 
-/**
- * Who owns the folder around the home: for `sudo dure dev` in somebody's project, that somebody.
- */
+/** Owner of the folder around the home: with `sudo dure dev`, the owner of the project. */
 function surroundingOwner(home: string): Owner {
   const { uid, gid } = statSync(dirname(home));
   return { uid, gid };

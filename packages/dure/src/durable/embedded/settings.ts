@@ -113,7 +113,7 @@ async function chooseSocketFolder(
     if (fits(folder) && makePrivate(folder, owner) && (await socketWorks(folder))) return folder;
   }
   if (!fits(short)) return undefined;
-  const other = mkdtempSync(`${short}-`); // someone else made that folder; take one that is surely ours
+  const other = mkdtempSync(`${short}-`); // another user made that folder; make a new one
   return makePrivate(other, owner) && (await socketWorks(other)) ? other : undefined;
 }
 

@@ -15,7 +15,7 @@ export interface StartLockOptions {
   readonly signal?: AbortSignal | undefined;
 }
 
-/** What the file of one generation says; a released one names nobody. */
+/** What the file of one generation says; a released one names no process. */
 type Holder = ProcessIdentity | { readonly pid: 0 };
 
 /** How often a waiter looks, in milliseconds. */

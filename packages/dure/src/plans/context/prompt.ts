@@ -102,7 +102,7 @@ export function buildPrompt(material: PromptMaterial): {
     tokens: estimateTokens(text),
   }));
   const total = estimateTokens(prompt);
-  // Whatever the rest of the repository is, the task itself is in every prompt.
+  // The full context is at least the prompt, which always holds the task.
   const fullContext = Math.max(material.fullContext, total);
   return {
     prompt,

@@ -20,7 +20,7 @@ export interface NewPlace {
 export interface Remains {
   /** The contracts are there, or there were none. */
   readonly keepsStart: boolean;
-  /** Positions of ports whose result is lost: they are built anew. */
+  /** Positions of ports whose result is lost: they are built again. */
   readonly lostPorts: readonly number[];
   /** Positions of ports that have to compose their start again. */
   readonly lostStarts: readonly number[];

@@ -41,7 +41,7 @@ export interface DirectChannelOptions {
   readonly port: string;
 }
 
-/** Messages of a channel at most: members that talk for ever are stopped. */
+/** Messages of a channel at most: members that do not stop talking are stopped. */
 const MAX_MESSAGES = 500;
 /** Characters of a payload as JSON. A report of 100 failures fits. */
 const MAX_PAYLOAD = 256_000;

@@ -44,7 +44,7 @@ interface AskingStep {
 /**
  * What agents and programs ask for with `dure hook`, since they have no tools of dure's: an answer
  * of their partner, a path of the operator. Any process may take it; the token of the running step
- * says for whom. The leader of the run answers.
+ * names the agent. The leader of the run answers.
  */
 export class HookRequests {
   readonly #parts: {

@@ -13,7 +13,7 @@ import { hashHookToken } from "./hook-token.ts";
  */
 export interface ReportAnswer {
   readonly decision: "accept" | "retry" | "escalate";
-  /** What was said to whom, as sentences. */
+  /** What was said to which agent, as sentences. */
   readonly notifications: readonly string[];
 }
 

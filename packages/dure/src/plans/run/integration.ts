@@ -207,7 +207,7 @@ function newFailures(whole: Integrated, base: Integrated): ReadonlySet<string> {
 /** Last lines of an output in which two failures must be alike. */
 const LAST_LINES = 5;
 
-/** The same exit code, and the same last words but for numbers: times and counts. Pure. */
+/** Whether exit code and last output are equal, except numbers: times and counts. Pure. */
 function endsAlike(one: Integrated, other: Integrated): boolean {
   return one.exitCode === other.exitCode && lastLines(one) === lastLines(other);
 }

@@ -27,7 +27,7 @@ const BUILD_FAILURES: ReadonlySet<string> = new Set([
   "SHARED_CHANGES_FAILED",
 ]);
 
-/** Merges what has succeeded of a run, and writes what came of it. */
+/** Merges what has succeeded of a run, and records the outcome. */
 export class LeaderMerge {
   readonly #book: RunBook;
   readonly #lease: Lease;
@@ -164,7 +164,7 @@ export class LeaderMerge {
   }
 
   /**
-   * Beside the last try of the port, which had passed alone: what it came to together with the
+   * In addition to the last try of the port, which passed alone: its outcome together with the
    * others.
    */
   async #integrateStep(port: string): Promise<PlanStep> {

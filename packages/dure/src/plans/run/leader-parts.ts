@@ -27,7 +27,7 @@ export type MergeVerdict =
    * with.
    */
   | { readonly recalled: { readonly port: string; readonly feedback: unknown } }
-  /** The port had its try more and is still to blame: the merge begins anew without it. */
+  /** The port had its extra try and still breaks the merge: the merge begins again without it. */
   | {
       readonly without: {
         readonly port: string;

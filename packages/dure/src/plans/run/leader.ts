@@ -42,9 +42,9 @@ interface Batch {
 }
 
 /**
- * Leads one run to its end: `prepare → build → merge → end`. The scheduler decides, what it decides
- * is written in one transaction with its events, and only then done; so a leader that dies leaves
- * rows from which another one goes on.
+ * Leads one run to its end: `prepare → build → merge → end`. Each decision of the scheduler is
+ * written in one transaction with its events, and only then carried out. So a leader that dies
+ * leaves rows from which another one goes on.
  */
 export class RunLeader {
   readonly #parts: LeaderParts;
@@ -201,7 +201,7 @@ export class RunLeader {
         continue;
       }
       if (await this.#merge(state, signal)) {
-        // An order that comes from now on begins anew.
+        // An order that comes from now on reopens the run.
         const ports = await records.ports(this.#book.run.id);
         return await tidy(this.#book.run, ports, { signal });
       }

@@ -63,7 +63,7 @@ export class RunModules {
   readonly #needs: ReadonlyMap<string, readonly string[]>;
   readonly #order: ReadonlyMap<string, number>;
   readonly #accepted = new Map<string, PortResult>();
-  /** Ports whose records were looked up; what they come to since is added by `accept`. */
+  /** Ports whose records were looked up; `accept` adds later outcomes. */
   readonly #known = new Set<string>();
 
   /** @param files of the base. */

@@ -9,7 +9,7 @@ import { RUN_EVENTS } from "./schedule-entry.ts";
 /** What work beside the scheduler came to: its own end, or an order that the run ends. */
 export type Heard<T> = { readonly value: T } | { readonly cancel: OpenOrder };
 
-/** Hears orders while something else than the scheduler works: contracts, the merge. */
+/** Receives orders while work outside the scheduler runs: contracts, the merge. */
 export class OrderListener {
   readonly #options: {
     readonly book: RunBook;
@@ -31,8 +31,8 @@ export class OrderListener {
   }
 
   /**
-   * Lets something work that the scheduler knows nothing of; pause, resume and cancel are heard
-   * meanwhile, other orders wait.
+   * Runs work outside the scheduler. Meanwhile it takes pause, resume and cancel; other orders
+   * wait.
    */
   async listen<T>(
     work: (signal: AbortSignal) => Promise<T>,

@@ -196,7 +196,7 @@ export class PlanLibrary {
     );
   }
 
-  /** For whom a run has a network that is open to every public host, in the words of its plan. */
+  /** The parts of a plan whose network is open to every public host, as the plan names them. */
   opensNetwork({ plan }: Pick<PlanRun, "plan">): readonly string[] {
     return opensNetwork(plan, this.#options.network?.team ?? {});
   }

@@ -24,7 +24,7 @@ export interface CleanRuns {
   readonly limit?: number | undefined;
 }
 
-/** For whom runs are cleaned, and who hears of it. */
+/** The tenant whose runs are cleaned, and the callbacks. */
 export interface CleanFor {
   /** Undefined: runs of all. */
   readonly tenant?: TenantView | undefined;

@@ -76,7 +76,7 @@ export interface RunMode {
   }[];
 }
 
-/** What came of a run. */
+/** Outcome of a run. */
 export interface RunReport {
   /** Undefined when nothing was kept. */
   readonly commit?: string | undefined;
@@ -172,9 +172,9 @@ export interface PlanStep<Output = unknown> {
   readonly kind: StepKind;
   readonly member: Member | null;
   readonly worker: string | null;
-  /** stopped: its port failed or was cancelled meanwhile; a later try begins it anew. */
+  /** stopped: its port failed or was cancelled meanwhile; a later try begins it again. */
   readonly status: "running" | "stopped" | "done";
-  /** Its port has failed since it ended: the operator was asked about what came of it. */
+  /** Its port has failed since it ended: the operator was asked about its outcome. */
   readonly told: boolean;
   readonly starts: number;
   /** 0 to 1. */

@@ -55,7 +55,7 @@ export type RunWork = Pick<LeaderParts, "prepare" | "build" | "merge" | "mergeRe
     steps: readonly PlanStep[],
     options: { signal: AbortSignal },
   ) => Promise<Because | undefined>;
-  /** Removes the folder and the refs of a run, whatever is in them; again is nothing. */
+  /** Removes the folder and the refs of a run with all content. Idempotent. */
   readonly remove: (run: PlanRun, options: { signal: AbortSignal }) => Promise<void>;
 };
 
@@ -128,7 +128,7 @@ interface ForTenant {
  * Runs of plans, durable: begun here, led by one process of the machine that holds their files,
  * watched from anywhere.
  *
- * - *start* stores a row; from then on the run ends, whatever dies.
+ * - *start* stores a row; from then on the run ends even if processes die.
  * - *look*: every process looks for runs of its machine without a leader; leading is holding the
  *   lease `run:<id>`.
  * - *order*: pause, resume, cancel, retry are rows; the leader carries them out in their order.
@@ -307,8 +307,8 @@ export class Runs {
   }
 
   /**
-   * The operator's words to a member of a port's pair. A worker that listens hears them at once;
-   * others read them in the next prompt. Throws `RUN_UNKNOWN`, `PLAN_PORT_UNKNOWN`,
+   * Sends the operator's message to a member of a port's pair. A listening worker gets it at once;
+   * others read it in the next prompt. Throws `RUN_UNKNOWN`, `PLAN_PORT_UNKNOWN`,
    * `MESSAGE_INVALID`, `RUN_OVER`, `PORT_OVER`, `TESTER_MISSING`, `CHANNEL_FULL`.
    */
   async say(

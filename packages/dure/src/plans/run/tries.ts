@@ -35,8 +35,8 @@ export const ORCHESTRATOR_TRIES = 2;
 /** More tries of the pair when bisection blames its port. Source: docs/spec/plans §4. */
 export const BISECT_TRIES = 1;
 /**
- * A try more of the pair when what another port made breaks its check, whatever it makes itself:
- * once, however often that happens. Source: docs/spec/plans §4.
+ * One extra try of the pair when another port's result breaks its check; at most one. Source:
+ * docs/spec/plans §4.
  */
 export const BROKEN_TRIES = 1;
 /** Tries that the pair has in addition to those of the port's row, by its steps. Pure. */

@@ -186,7 +186,7 @@ interface TableParts {
   /** Of the process; parts that belong on a disk are made in it. */
   readonly folder: string;
   readonly mounts: readonly Mount[];
-  /** As whom the command runs, where it is not as ourselves. */
+  /** The user as which the command runs, if not the process's own. */
   readonly user: number | undefined;
 }
 
@@ -370,7 +370,7 @@ class TableDrawing implements MountTables {
   }
 }
 
-/** The root of an overlay is that of its upper folder: it belongs to whom the original belongs. */
+/** The root of an overlay is that of its upper folder: it gets the owner of the original. */
 function likeOriginal(original: string, upper: string): void {
   const { uid, gid, mode } = statSync(original);
   chownSync(upper, uid, gid);

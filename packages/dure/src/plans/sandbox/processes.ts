@@ -53,7 +53,7 @@ export function isRunning(identity: Pick<ProcessIdentity, "pid" | "startedTicks"
 }
 
 /**
- * The user as whom the process with that number works in `other-user`. Pure: it is found again
+ * The user as which the process with that number works in `other-user`. Pure: it is found again
  * after a crash.
  */
 export function userOf(pid: number): number {

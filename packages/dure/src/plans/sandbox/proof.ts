@@ -18,7 +18,7 @@ export interface Promises {
    * `enforced`: a network of its own, of which only dure's door leads out. `not`: the machine's.
    */
   readonly network: "enforced" | "not";
-  /** The kernel's number of the user as whom processes run. */
+  /** The user id as which processes run. */
   readonly user: number;
   /** Whether that is another user than dure's own. */
   readonly isOtherUser: boolean;

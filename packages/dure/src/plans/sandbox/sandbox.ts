@@ -43,8 +43,8 @@ export interface Confinement {
   /** Folders that may be written, and whose changes vanish with the process. */
   readonly disposable: readonly string[];
   /**
-   * Default: none. Whatever it is, the process has a network of its own, with nothing but loopback
-   * and dure's door.
+   * Default: none. In each case the process has a network of its own, with only loopback and dure's
+   * door.
    */
   readonly network?: NetworkPolicy | undefined;
 }
@@ -190,7 +190,7 @@ export interface SandboxSetting {
   readonly hidden: readonly string[];
   readonly programs: readonly string[];
   readonly network: NetworkSetting;
-  /** As whom processes run where we are root and they may not be. Absent: as we ourselves. */
+  /** The user as which processes run where dure is root and they may not be. Absent: dure's own. */
   readonly user: number | undefined;
   readonly clock: Clock;
   readonly logger: Logger;

@@ -5,7 +5,7 @@ import { isWithin, planPlaces, type MountEntry } from "./mount-plan.ts";
 import { allowedSecretsOf, othersHomes, secretsOf } from "./secrets.ts";
 import type { Confinement, SandboxSetting } from "./sandbox.ts";
 
-/** What both kinds that work by mounts put around a confinement, whatever it says. */
+/** What both mount-based kinds put around every confinement. */
 export interface Surroundings {
   readonly places: readonly MountEntry[];
   /** Whether `/tmp` is made anew: no rule says how it looks. */
@@ -14,8 +14,7 @@ export interface Surroundings {
 
 /**
  * Sockets of services live here, and a service that takes orders from its user (systemd, Docker)
- * would work for a confined process as for us: a read-only mount does not keep anybody from
- * connecting.
+ * would obey a confined process as it obeys dure: a read-only mount does not prevent connecting.
  */
 const SERVICES = "/run";
 /** A new one, in which everything of the old one is seen. */

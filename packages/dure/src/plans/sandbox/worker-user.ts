@@ -10,9 +10,9 @@ import { findTool } from "./tools.ts";
 import type { Confinement } from "./sandbox.ts";
 
 /**
- * As whom workers run where dure is root: a user that has no entry, owns nothing but what workers
- * made, and is the same for the same folder of data after every start. Undefined where dure is not
- * root: then it cannot become another user.
+ * The user as which workers run where dure is root. It has no entry, owns only what workers made,
+ * and is the same for a data folder after every start. Undefined where dure is not root: then it
+ * cannot become another user.
  */
 export function workerUserOf(folder: string): number | undefined {
   if (process.platform !== "linux" || process.getuid?.() !== 0) return undefined;

@@ -9,7 +9,7 @@ import { headOf } from "./bounded-text.ts";
 import { parseTestFeedback } from "./feedback.ts";
 import type { AccessRequest } from "./worker.ts";
 
-/** What the loop makes of a report: whether the tool may stop, and what was told to whom. */
+/** Result of a report: whether the tool may stop, and what was told to which agent. */
 export interface HookAnswer {
   readonly decision: string;
   readonly notifications: readonly string[];

@@ -121,7 +121,7 @@ async function linkTarget(path: string): Promise<string | undefined> {
   }
 }
 
-/** What root makes for a worker that is another user belongs to whom the folder belongs. */
+/** What root makes for a worker with another user belongs to the folder's owner. */
 export async function likeFolder(made: FileHandle, folder: string): Promise<void> {
   if (process.getuid?.() !== 0) return;
   const { uid, gid } = await stat(folder);

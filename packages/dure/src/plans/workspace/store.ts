@@ -386,8 +386,7 @@ export class RunStore {
   }
 
   /**
-   * Stores what came of a step together with its commit; the refs of both appear at once, as the
-   * last thing.
+   * Stores the outcome of a step together with its commit; the refs of both appear at once, last.
    */
   async #record(
     ref: string,
