@@ -63,10 +63,10 @@ const EXCEPTIONS = path.join(root, "scripts/air-exceptions.json");
 
 /** Of the whole tree. STYLE.md asks for 34, 0.5, 20 and 20. */
 const LIMITS = {
-  charactersPerLine: 35,
+  charactersPerLine: 34.1,
   longLinesPercent: 0.5,
-  conditionalSpreads: 24,
-  vagueLines: 213,
+  conditionalSpreads: 20,
+  vagueLines: 130,
 } as const satisfies Partial<Record<keyof AirFigures, number>>;
 
 const SOURCES = /^(?:packages\/[^/]+\/src|examples)\/.*\.(?:ts|tsx|mjs|js)$/;

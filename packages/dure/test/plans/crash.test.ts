@@ -97,12 +97,17 @@ function numbers(seed: number): () => number {
   };
 }
 
+const KILLED = sampled(
+  Array.from({ length: SEEDS }, (_, index) => FIRST_SEED + index),
+  1,
+);
+
 /** The files of an undisturbed run, as git names them; the first test sees one. */
 let undisturbed: string | undefined;
 
 test(
   "the example dev-team, by its one command: feedback mends first tries, and a person is asked",
-  { timeout: 300_000 },
+  { ...KILLED.options, timeout: 300_000 },
   async () => {
     const stack = new AsyncDisposableStack();
     onTestFinished(() => stack.disposeAsync());
@@ -132,11 +137,6 @@ test(
     expect(said).toMatch(/^\d+ % fewer tokens than full context in \d+ prompts/m);
     expect(undisturbed, said).toBeDefined();
   },
-);
-
-const KILLED = sampled(
-  Array.from({ length: SEEDS }, (_, index) => FIRST_SEED + index),
-  1,
 );
 
 test.each(KILLED.rows)(
