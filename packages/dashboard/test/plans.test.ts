@@ -1026,7 +1026,7 @@ describe("a port", () => {
 
   test(
     "is given another try with a hint, and a worker is spoken to",
-    { timeout: 60_000 },
+    { ...FULL, timeout: 60_000 },
     async () => {
       await using server = await serve();
       runInTheMiddle(server);

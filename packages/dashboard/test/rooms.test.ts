@@ -299,23 +299,27 @@ describe("work that is handed over", { timeout: 90_000 }, () => {
     },
   );
 
-  test("that needs a person's yes asks in the room, and the first answer counts in every window", async () => {
-    await using opened = await enter("민준", { path: "/rooms/web%3Aquiet" });
-    await using other = await enter("서연", { path: "/rooms/web%3Aquiet" });
-    const { page } = opened;
-    await say(page, "@루다 배포 요일을 기억해줘");
-    const question = page.locator(".room-notice", { hasText: "MEMORY.md" });
-    await question.getByRole("button", { name: "거절" }).waitFor();
-    await expectWellMade(opened);
+  test(
+    "that needs a person's yes asks in the room, and the first answer counts in every window",
+    FULL,
+    async () => {
+      await using opened = await enter("민준", { path: "/rooms/web%3Aquiet" });
+      await using other = await enter("서연", { path: "/rooms/web%3Aquiet" });
+      const { page } = opened;
+      await say(page, "@루다 배포 요일을 기억해줘");
+      const question = page.locator(".room-notice", { hasText: "MEMORY.md" });
+      await question.getByRole("button", { name: "거절" }).waitFor();
+      await expectWellMade(opened);
 
-    await question.getByRole("button", { name: "거절" }).click();
-    await question.getByText("‘거절’(으)로 답했어요.").waitFor();
+      await question.getByRole("button", { name: "거절" }).click();
+      await question.getByText("‘거절’(으)로 답했어요.").waitFor();
 
-    await other.page
-      .locator(".room-notice", { hasText: "MEMORY.md" })
-      .getByText("‘거절’(으)로 답했어요.")
-      .waitFor();
-  });
+      await other.page
+        .locator(".room-notice", { hasText: "MEMORY.md" })
+        .getByText("‘거절’(으)로 답했어요.")
+        .waitFor();
+    },
+  );
 });
 
 describe("a message", { timeout: 60_000 }, () => {
@@ -346,7 +350,7 @@ describe("a message", { timeout: 60_000 }, () => {
     expect(await page.getByText("보내지 못했어요").count()).toBe(0);
   });
 
-  test("that could not be delivered says why", async () => {
+  test("that could not be delivered says why", FULL, async () => {
     await using opened = await enter("민준");
     const { page } = opened;
     await say(page, "@다짐 답이 전해지지 않는 말");
@@ -563,7 +567,7 @@ describe("on a telephone", { timeout: 60_000 }, () => {
     await expectWellMade(opened);
   });
 
-  test("the agents' page fits, and pauses an agent, which the others see", async () => {
+  test("the agents' page fits, and pauses an agent, which the others see", FULL, async () => {
     await using opened = await openPage(browser, `${server.url}/agents`, {
       viewport: { width: 360, height: 740 },
     });

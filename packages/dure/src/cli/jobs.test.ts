@@ -1,6 +1,7 @@
 import { spawn } from "node:child_process";
 import { fileURLToPath } from "node:url";
 import { afterAll, beforeAll, expect, test } from "vitest";
+import { FULL } from "../kernel/test-tiers.ts";
 import { z } from "zod";
 import { AuditLog } from "../durable/audit-log.ts";
 import { testDatabase, type TestDatabase } from "../durable/test-database.ts";
@@ -178,48 +179,55 @@ test("watch prints each turn as it comes, one line each in a pipe, and ends with
   ).toEqual(expect.arrayContaining(["job", "job.turn", "job.completed"]));
 }, 60_000);
 
-test("what fails exits with 1, what is asked wrongly with 2", async () => {
-  const [timeout, unknown, nobody, status, since, wait, older] = await Promise.all([
-    dure("jobs", "ask", "ruda", "seum", "Please think", "--wait", "1", "--json"),
-    dure("jobs", "show", "job_0"),
-    dure("jobs", "ask", "ruda", "nobody", "Hello"),
-    dure("jobs", "list", "--status", "LOST"),
-    dure("jobs", "list", "--since", "lately"),
-    dure("jobs", "ask", "ruda", "eden", "Hello", "--wait", "long"),
-    dure("jobs", "purge"),
-  ]);
-  const { status: said, job_id } = JSON.parse(timeout.stdout) as { status: string; job_id: string };
-  const watching = dure("jobs", "watch", job_id);
-  const cancelled = await dure("jobs", "cancel", job_id);
-  const watched = await watching;
-  const retried = await dure("jobs", "retry", job_id);
+test(
+  "what fails exits with 1, what is asked wrongly with 2",
+  { ...FULL, timeout: 60_000 },
+  async () => {
+    const [timeout, unknown, nobody, status, since, wait, older] = await Promise.all([
+      dure("jobs", "ask", "ruda", "seum", "Please think", "--wait", "1", "--json"),
+      dure("jobs", "show", "job_0"),
+      dure("jobs", "ask", "ruda", "nobody", "Hello"),
+      dure("jobs", "list", "--status", "LOST"),
+      dure("jobs", "list", "--since", "lately"),
+      dure("jobs", "ask", "ruda", "eden", "Hello", "--wait", "long"),
+      dure("jobs", "purge"),
+    ]);
+    const { status: said, job_id } = JSON.parse(timeout.stdout) as {
+      status: string;
+      job_id: string;
+    };
+    const watching = dure("jobs", "watch", job_id);
+    const cancelled = await dure("jobs", "cancel", job_id);
+    const watched = await watching;
+    const retried = await dure("jobs", "retry", job_id);
 
-  expect([timeout.exitCode, said]).toEqual([1, "timeout"]);
-  expect(unknown).toMatchObject({
-    exitCode: 1,
-    stderr: expect.stringContaining("JOB_UNKNOWN") as string,
-  });
-  expect(nobody).toMatchObject({
-    exitCode: 1,
-    stderr: expect.stringContaining("Agents are: ruda, eden") as string,
-  });
-  expect([status.exitCode, since.exitCode, wait.exitCode, older.exitCode]).toEqual([2, 2, 2, 2]);
-  expect(cancelled).toMatchObject({
-    exitCode: 0,
-    stdout: `${job_id} is cancelled, with all that it asked for\n`,
-  });
-  expect(watched).toMatchObject({
-    exitCode: 1,
-    stdout: expect.stringContaining("CANCELLED: it was cancelled") as string,
-  });
-  expect(retried).toMatchObject({
-    exitCode: 0,
-    stderr: expect.stringContaining(
-      `begins in turn 1, behind the finished turns of ${job_id}`,
-    ) as string,
-  });
-  expect((await dure("jobs", "cancel", retried.stdout.trim())).exitCode).toBe(0);
-}, 60_000);
+    expect([timeout.exitCode, said]).toEqual([1, "timeout"]);
+    expect(unknown).toMatchObject({
+      exitCode: 1,
+      stderr: expect.stringContaining("JOB_UNKNOWN") as string,
+    });
+    expect(nobody).toMatchObject({
+      exitCode: 1,
+      stderr: expect.stringContaining("Agents are: ruda, eden") as string,
+    });
+    expect([status.exitCode, since.exitCode, wait.exitCode, older.exitCode]).toEqual([2, 2, 2, 2]);
+    expect(cancelled).toMatchObject({
+      exitCode: 0,
+      stdout: `${job_id} is cancelled, with all that it asked for\n`,
+    });
+    expect(watched).toMatchObject({
+      exitCode: 1,
+      stdout: expect.stringContaining("CANCELLED: it was cancelled") as string,
+    });
+    expect(retried).toMatchObject({
+      exitCode: 0,
+      stderr: expect.stringContaining(
+        `begins in turn 1, behind the finished turns of ${job_id}`,
+      ) as string,
+    });
+    expect((await dure("jobs", "cancel", retried.stdout.trim())).exitCode).toBe(0);
+  },
+);
 
 test("dure audit says who did what, how it ended, and what was begun by a process that is gone", async () => {
   const log = new AuditLog(database);
@@ -270,65 +278,73 @@ test("audit exits with 0 when all is in order, purge counts", async () => {
   expect(purge).toMatchObject({ exitCode: 0, stdout: "0 finished jobs older than 7d removed\n" });
 }, 60_000);
 
-test("audit names a job that is stuck, with what to do, and exits with 1", async () => {
-  const { stdout } = await dure("jobs", "ask", "ruda", "seum", "Please think", "--wait", "0");
-  const id = stdout.trim();
-  await expect
-    .poll(async () => (await team.jobs.audit({ stuck: "1s" })).map(({ jobId }) => jobId), {
-      timeout: 20_000,
-    })
-    .toEqual([id]);
+test(
+  "audit names a job that is stuck, with what to do, and exits with 1",
+  { ...FULL, timeout: 60_000 },
+  async () => {
+    const { stdout } = await dure("jobs", "ask", "ruda", "seum", "Please think", "--wait", "0");
+    const id = stdout.trim();
+    await expect
+      .poll(async () => (await team.jobs.audit({ stuck: "1s" })).map(({ jobId }) => jobId), {
+        timeout: 20_000,
+      })
+      .toEqual([id]);
 
-  const [audit, json] = await Promise.all([
-    dure("jobs", "audit", "--stuck", "1s"),
-    dure("jobs", "audit", "--stuck", "1s", "--json"),
-  ]);
+    const [audit, json] = await Promise.all([
+      dure("jobs", "audit", "--stuck", "1s"),
+      dure("jobs", "audit", "--stuck", "1s", "--json"),
+    ]);
 
-  expect(audit).toMatchObject({
-    exitCode: 1,
-    stdout: expect.stringMatching(
-      new RegExp(`${id}  ruda → seum, turn 1, resumed 0 times\n  stuck: .*cancel ends it`),
-    ) as string,
-  });
-  expect(JSON.parse(json.stdout)).toMatchObject({ items: [{ job_id: id, why: "stuck" }] });
-  expect((await dure("jobs", "cancel", id)).exitCode).toBe(0);
-}, 60_000);
+    expect(audit).toMatchObject({
+      exitCode: 1,
+      stdout: expect.stringMatching(
+        new RegExp(`${id}  ruda → seum, turn 1, resumed 0 times\n  stuck: .*cancel ends it`),
+      ) as string,
+    });
+    expect(JSON.parse(json.stdout)).toMatchObject({ items: [{ job_id: id, why: "stuck" }] });
+    expect((await dure("jobs", "cancel", id)).exitCode).toBe(0);
+  },
+);
 
-test("a question that an exchange waits for is listed and answered, and the exchange goes on", async () => {
-  const { stdout } = await dure(
-    "jobs",
-    "ask",
-    "ruda",
-    "careful",
-    "Please deploy",
-    "--max-turns",
-    "1",
-    "--wait",
-    "0",
-  );
-  await expect
-    .poll(async () => (await team.jobs.get(stdout.trim())).waiting, { timeout: 10_000 })
-    .toBe("person");
-  const list = await dure("escalations", "list");
-  const id = /^(escalation_\S+)/.exec(list.stdout)![1]!;
+test(
+  "a question that an exchange waits for is listed and answered, and the exchange goes on",
+  { ...FULL, timeout: 60_000 },
+  async () => {
+    const { stdout } = await dure(
+      "jobs",
+      "ask",
+      "ruda",
+      "careful",
+      "Please deploy",
+      "--max-turns",
+      "1",
+      "--wait",
+      "0",
+    );
+    await expect
+      .poll(async () => (await team.jobs.get(stdout.trim())).waiting, { timeout: 10_000 })
+      .toBe("person");
+    const list = await dure("escalations", "list");
+    const id = /^(escalation_\S+)/.exec(list.stdout)![1]!;
 
-  const shown = await dure("escalations", "show", id);
-  const answered = await dure("escalations", "answer", id, "approve", "--note", "only this once");
-  const watched = await dure("jobs", "watch", stdout.trim());
+    const shown = await dure("escalations", "show", id);
+    const answered = await dure("escalations", "answer", id, "approve", "--note", "only this once");
+    const watched = await dure("jobs", "watch", stdout.trim());
 
-  expect(list.stdout).toMatch(/Deploy to production\?\n {2}answers: approve/);
-  expect(shown.stdout).toContain(`dure escalations answer ${id} approve`);
-  expect((await dure("escalations", "show", id)).stdout).toMatch(
-    /resolved: approve by .+: "only this once"/,
-  );
-  expect([answered.exitCode, watched.exitCode]).toEqual([0, 0]);
-  expect(watched.stdout).toContain("1 careful: It is deployed, as you wished.");
-  expect(await dure("escalations", "list")).toMatchObject({
-    exitCode: 0,
-    stdout: "nothing waits for a decision\n",
-  });
-  expect(await dure("escalations", "answer", id, "approve")).toMatchObject({
-    exitCode: 1,
-    stderr: expect.stringContaining("ESCALATION_CLOSED") as string,
-  });
-}, 60_000);
+    expect(list.stdout).toMatch(/Deploy to production\?\n {2}answers: approve/);
+    expect(shown.stdout).toContain(`dure escalations answer ${id} approve`);
+    expect((await dure("escalations", "show", id)).stdout).toMatch(
+      /resolved: approve by .+: "only this once"/,
+    );
+    expect([answered.exitCode, watched.exitCode]).toEqual([0, 0]);
+    expect(watched.stdout).toContain("1 careful: It is deployed, as you wished.");
+    expect(await dure("escalations", "list")).toMatchObject({
+      exitCode: 0,
+      stdout: "nothing waits for a decision\n",
+    });
+    expect(await dure("escalations", "answer", id, "approve")).toMatchObject({
+      exitCode: 1,
+      stderr: expect.stringContaining("ESCALATION_CLOSED") as string,
+    });
+  },
+);

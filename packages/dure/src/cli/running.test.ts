@@ -303,26 +303,32 @@ test(
   },
 );
 
-test("beyond this machine it starts only when there is a token, and says how to make one", async () => {
-  const alone = await finished(dure(["start"], team, { HOST: "0.0.0.0", LOG_LEVEL: "warn" }));
-  const made = await finished(
-    dure(["token", "create", "mina", "--scopes", "chat", "--json"], team),
-  );
-  const started = dure(["start"], team, { HOST: "0.0.0.0", LOG_LEVEL: "warn" });
-  const [, url] = await said(started, /demo answers at (http\S+)/);
-  const { token } = JSON.parse(made.stdout) as { token: string };
-  const asked = async (headers: Record<string, string>): Promise<number> =>
-    (await fetch(`${url}/v1/services`, { headers })).status;
+test(
+  "beyond this machine it starts only when there is a token, and says how to make one",
+  { ...FULL, timeout: 60_000 },
+  async () => {
+    const alone = await finished(dure(["start"], team, { HOST: "0.0.0.0", LOG_LEVEL: "warn" }));
+    const made = await finished(
+      dure(["token", "create", "mina", "--scopes", "chat", "--json"], team),
+    );
+    const started = dure(["start"], team, { HOST: "0.0.0.0", LOG_LEVEL: "warn" });
+    const [, url] = await said(started, /demo answers at (http\S+)/);
+    const { token } = JSON.parse(made.stdout) as { token: string };
+    const asked = async (headers: Record<string, string>): Promise<number> =>
+      (await fetch(`${url}/v1/services`, { headers })).status;
 
-  expect(alone).toMatchObject({
-    exitCode: 2,
-    stdout: "",
-    stderr: expect.stringMatching(/BIND_NEEDS_TOKEN[\s\S]*dure token create/) as string,
-  });
-  expect([await asked({}), await asked({ authorization: `Bearer ${token}` })]).toEqual([401, 200]);
-  started.child.kill("SIGTERM");
-  expect((await finished(started)).exitCode).toBe(0);
-}, 60_000);
+    expect(alone).toMatchObject({
+      exitCode: 2,
+      stdout: "",
+      stderr: expect.stringMatching(/BIND_NEEDS_TOKEN[\s\S]*dure token create/) as string,
+    });
+    expect([await asked({}), await asked({ authorization: `Bearer ${token}` })]).toEqual([
+      401, 200,
+    ]);
+    started.child.kill("SIGTERM");
+    expect((await finished(started)).exitCode).toBe(0);
+  },
+);
 
 test("doctor finds a whole team in order and shows where a limit comes from", async () => {
   const { exitCode, stdout } = await finished(
@@ -347,65 +353,71 @@ test("doctor finds a whole team in order and shows where a limit comes from", as
   expect(stdout).not.toContain(database.url);
 }, 60_000);
 
-test("doctor asks each model one short question: a wrong key or name shows there", async () => {
-  const asked: { model: string; max_tokens?: number; max_completion_tokens?: number }[] = [];
-  await using provider = createServer((request, response) => {
-    void json(request).then((body) => {
-      const { model } = body as { model: string };
-      asked.push(body as (typeof asked)[number]);
-      if (request.headers.authorization !== "Bearer right") {
+test(
+  "doctor asks each model one short question: a wrong key or name shows there",
+  { ...FULL, timeout: 120_000 },
+  async () => {
+    const asked: { model: string; max_tokens?: number; max_completion_tokens?: number }[] = [];
+    await using provider = createServer((request, response) => {
+      void json(request).then((body) => {
+        const { model } = body as { model: string };
+        asked.push(body as (typeof asked)[number]);
+        if (request.headers.authorization !== "Bearer right") {
+          return response
+            .writeHead(401, { "content-type": "application/json" })
+            .end('{"error":{"message":"no such key"}}');
+        }
+        if (model !== "gpt-4.1-mini") {
+          return response
+            .writeHead(404, { "content-type": "application/json" })
+            .end('{"error":{"message":"no such model"}}');
+        }
+        const chunk = {
+          id: "c",
+          object: "chat.completion.chunk",
+          created: 1,
+          model,
+          choices: [
+            { index: 0, delta: { role: "assistant", content: "ok" }, finish_reason: "stop" },
+          ],
+        };
         return response
-          .writeHead(401, { "content-type": "application/json" })
-          .end('{"error":{"message":"no such key"}}');
-      }
-      if (model !== "gpt-4.1-mini") {
-        return response
-          .writeHead(404, { "content-type": "application/json" })
-          .end('{"error":{"message":"no such model"}}');
-      }
-      const chunk = {
-        id: "c",
-        object: "chat.completion.chunk",
-        created: 1,
-        model,
-        choices: [{ index: 0, delta: { role: "assistant", content: "ok" }, finish_reason: "stop" }],
-      };
-      return response
-        .writeHead(200, { "content-type": "text/event-stream" })
-        .end(`data: ${JSON.stringify(chunk)}\n\ndata: [DONE]\n\n`);
-    });
-  }).listen(0, "127.0.0.1");
-  await once(provider, "listening");
-  const address = `http://127.0.0.1:${(provider.address() as AddressInfo).port}`;
-  const modelOf = async (model: string, key: string): Promise<unknown> => {
-    const { stdout } = await finished(
-      dure(["doctor", "--json"], team, {
-        DURE_MODEL: `openai:${model}`,
-        OPENAI_API_KEY: key,
-        OPENAI_BASE_URL: address,
-      }),
-    );
-    return (JSON.parse(stdout) as { checks: { name: string }[] }).checks.find(
-      ({ name }) => name === "model",
-    );
-  };
+          .writeHead(200, { "content-type": "text/event-stream" })
+          .end(`data: ${JSON.stringify(chunk)}\n\ndata: [DONE]\n\n`);
+      });
+    }).listen(0, "127.0.0.1");
+    await once(provider, "listening");
+    const address = `http://127.0.0.1:${(provider.address() as AddressInfo).port}`;
+    const modelOf = async (model: string, key: string): Promise<unknown> => {
+      const { stdout } = await finished(
+        dure(["doctor", "--json"], team, {
+          DURE_MODEL: `openai:${model}`,
+          OPENAI_API_KEY: key,
+          OPENAI_BASE_URL: address,
+        }),
+      );
+      return (JSON.parse(stdout) as { checks: { name: string }[] }).checks.find(
+        ({ name }) => name === "model",
+      );
+    };
 
-  expect(await modelOf("gpt-4.1-mini", "right")).toMatchObject({
-    status: "ok",
-    detail: expect.stringMatching(/used by minimal\.helper, mina\.mina.*: answers$/) as string,
-  });
-  expect(asked).toHaveLength(1);
-  expect(asked[0]!.max_completion_tokens ?? asked[0]!.max_tokens).toBeLessThan(100);
-  expect(await modelOf("gpt-4.1-mini", "wrong")).toMatchObject({
-    status: "fail",
-    detail: expect.stringContaining("MODEL_UNAUTHORIZED") as string,
-  });
-  expect(await modelOf("gpt-nope", "right")).toMatchObject({
-    status: "fail",
-    detail: expect.stringContaining("MODEL_UNKNOWN") as string,
-  });
-  provider.closeAllConnections();
-}, 120_000);
+    expect(await modelOf("gpt-4.1-mini", "right")).toMatchObject({
+      status: "ok",
+      detail: expect.stringMatching(/used by minimal\.helper, mina\.mina.*: answers$/) as string,
+    });
+    expect(asked).toHaveLength(1);
+    expect(asked[0]!.max_completion_tokens ?? asked[0]!.max_tokens).toBeLessThan(100);
+    expect(await modelOf("gpt-4.1-mini", "wrong")).toMatchObject({
+      status: "fail",
+      detail: expect.stringContaining("MODEL_UNAUTHORIZED") as string,
+    });
+    expect(await modelOf("gpt-nope", "right")).toMatchObject({
+      status: "fail",
+      detail: expect.stringContaining("MODEL_UNKNOWN") as string,
+    });
+    provider.closeAllConnections();
+  },
+);
 
 test("doctor exits with 1 and says what is missing", async () => {
   const { exitCode, stdout } = await finished(

@@ -1,4 +1,5 @@
 import { expect, test, vi } from "vitest";
+import { FULL } from "../kernel/test-tiers.ts";
 import { DureError } from "../kernel/errors.ts";
 import { decideStep, enqueue, Outbox, type GivenUp, type NewEntry } from "./outbox.ts";
 import { testDatabase, type TestDatabase } from "./test-database.ts";
@@ -105,7 +106,7 @@ test("a process that dies between sending and recording leaves an entry that the
 
 test(
   "under repeated kills every hook runs exactly once and in order, and nothing is sent blindly twice",
-  { timeout: 60_000 },
+  { ...FULL, timeout: 60_000 },
   async () => {
     await using db = await testDatabase();
     await desk(db);

@@ -3,6 +3,7 @@ import { createServer as createHttpServer, type IncomingMessage } from "node:htt
 import type { AddressInfo } from "node:net";
 import { text } from "node:stream/consumers";
 import { expect, test } from "vitest";
+import { FULL } from "../kernel/test-tiers.ts";
 import { z } from "zod";
 import { offlineModel } from "../models/offline.ts";
 import { createServer, startServer } from "../server/server.ts";
@@ -693,7 +694,7 @@ test.for([
   { status: 403, refusals: 99, asks: 1, end: { error: { code: "SERVER_STOPPING" } } },
 ])(
   "a remote service that answers $status $refusals times is asked $asks times, with growing pauses",
-  { timeout: 30_000 },
+  { ...FULL, timeout: 30_000 },
   async ({ status, refusals, asks, end }) => {
     const asked: number[] = [];
     const problem = JSON.stringify({
@@ -787,11 +788,15 @@ test("a cut stream of a remote service is taken up behind what has come, and its
   });
 });
 
-test("a remote service that cannot be reached ends the turn with a normal error DONE", async () => {
-  await using here = await startTestEngine(remoteService("http://127.0.0.1:9", { name: "far" }));
+test(
+  "a remote service that cannot be reached ends the turn with a normal error DONE",
+  FULL,
+  async () => {
+    await using here = await startTestEngine(remoteService("http://127.0.0.1:9", { name: "far" }));
 
-  expect((await here.say("hello")).done.error?.code).toBe("REMOTE_UNAVAILABLE");
-});
+    expect((await here.say("hello")).done.error?.code).toBe("REMOTE_UNAVAILABLE");
+  },
+);
 
 test("older turns are folded into a summary between turns, and the model sees summary and recent turns", async () => {
   const requests: string[] = [];

@@ -1,4 +1,5 @@
 import { afterAll, beforeAll, expect, test } from "vitest";
+import { FULL } from "../kernel/test-tiers.ts";
 import {
   DureClient,
   JOB_OUTCOMES,
@@ -255,6 +256,7 @@ test("the stream of a job that has ended is the job alone", async () => {
 
 test.for([1, 2, 3, 4])(
   "the client reads each turn once although its connection is cut after %i frames, again and again",
+  FULL,
   async (cut) => {
     gate = Promise.withResolvers();
     const { jobId } = await dure.jobs.ask({

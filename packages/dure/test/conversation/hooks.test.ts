@@ -2,6 +2,7 @@ import { spawn, type ChildProcess } from "node:child_process";
 import { once } from "node:events";
 import { fileURLToPath } from "node:url";
 import { expect, test } from "vitest";
+import { FULL } from "../../src/kernel/test-tiers.ts";
 import { Inbox } from "../../src/escalations/inbox.ts";
 import { Outbox } from "../../src/durable/outbox.ts";
 import { joinTeam } from "../../src/durable/test-members.ts";
@@ -67,40 +68,50 @@ test("the hooks of a session arrive in the order of its turns, each with the key
   expect(await ledgerOf(t)).toEqual([`${one.turnId}.1`, `${one.turnId}.3`, `${two.turnId}.0`]);
 });
 
-test("a hook that fails twice is delivered again with its key; later ones wait, other sessions do not", async () => {
-  const calls: string[] = [];
-  let failures = 2;
-  const mail: HookHandler["handle"] = async (_data, { key, session }) => {
-    calls.push(`${session} ${key.slice(key.lastIndexOf(".") + 1)}`);
-    if (session === "s1" && failures-- > 0) throw new Error("the mail server is closed");
-  };
-  await using t = await startTeam(ledgerService({ hooks: { mail } }));
+test(
+  "a hook that fails twice is delivered again with its key; later ones wait, other sessions do not",
+  FULL,
+  async () => {
+    const calls: string[] = [];
+    let failures = 2;
+    const mail: HookHandler["handle"] = async (_data, { key, session }) => {
+      calls.push(`${session} ${key.slice(key.lastIndexOf(".") + 1)}`);
+      if (session === "s1" && failures-- > 0) throw new Error("the mail server is closed");
+    };
+    await using t = await startTeam(ledgerService({ hooks: { mail } }));
 
-  await t.say("mail mail");
-  await t.say("mail", { session: "s2" });
+    await t.say("mail mail");
+    await t.say("mail", { session: "s2" });
 
-  await expect.poll(() => t.outboxStates(), { timeout: 15_000 }).toEqual(["sent", "sent", "sent"]);
-  expect(calls.filter((call) => call.startsWith("s1"))).toEqual(["s1 0", "s1 0", "s1 0", "s1 1"]);
-  expect(calls.indexOf("s2 0")).toBeLessThan(calls.indexOf("s1 1"));
-});
+    await expect
+      .poll(() => t.outboxStates(), { timeout: 15_000 })
+      .toEqual(["sent", "sent", "sent"]);
+    expect(calls.filter((call) => call.startsWith("s1"))).toEqual(["s1 0", "s1 0", "s1 0", "s1 1"]);
+    expect(calls.indexOf("s2 0")).toBeLessThan(calls.indexOf("s1 1"));
+  },
+);
 
-test("a transactional hook that throws after it has written leaves nothing behind and is tried again", async () => {
-  let calls = 0;
-  const ledger: HookHandler = {
-    transactional: true,
-    handle: async (data, context) => {
-      await writeLedger.handle(data, context);
-      if (++calls < 3) throw new Error("not yet");
-    },
-  };
-  await using t = await startTeam(ledgerService({ hooks: { ledger } }));
+test(
+  "a transactional hook that throws after it has written leaves nothing behind and is tried again",
+  FULL,
+  async () => {
+    let calls = 0;
+    const ledger: HookHandler = {
+      transactional: true,
+      handle: async (data, context) => {
+        await writeLedger.handle(data, context);
+        if (++calls < 3) throw new Error("not yet");
+      },
+    };
+    await using t = await startTeam(ledgerService({ hooks: { ledger } }));
 
-  const { turnId } = await t.say("ledger");
+    const { turnId } = await t.say("ledger");
 
-  await expect.poll(() => t.outboxStates(), { timeout: 15_000 }).toEqual(["sent"]);
-  expect(calls).toBe(3);
-  expect(await ledgerOf(t)).toEqual([`${turnId}.0`]);
-});
+    await expect.poll(() => t.outboxStates(), { timeout: 15_000 }).toEqual(["sent"]);
+    expect(calls).toBe(3);
+    expect(await ledgerOf(t)).toEqual([`${turnId}.0`]);
+  },
+);
 
 test("only a transactional hook is given a transaction", async () => {
   const given: boolean[] = [];
@@ -179,7 +190,7 @@ test.for([
   { where: "after the commit, before it knows", kill: "after" },
 ] as const)(
   "a transactional hook whose process is killed $where is done once, and in its order",
-  { timeout: 60_000 },
+  { ...FULL, timeout: 60_000 },
   async ({ kill }) => {
     await using t = await startTestEngine(ledgerService());
     await t.database.query({ text: CREATE_LEDGER });

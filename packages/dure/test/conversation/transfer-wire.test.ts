@@ -1,5 +1,6 @@
 import type { ServerResponse } from "node:http";
 import { expect, describe, test } from "vitest";
+import { FULL } from "../../src/kernel/test-tiers.ts";
 import { startBank, type Bank } from "../../../../examples/transfer/bank/bank.ts";
 import { MESSAGES } from "../../../../examples/transfer/messages.ts";
 import { answerTransfer } from "../../../../examples/transfer/offline.ts";
@@ -256,146 +257,165 @@ describe.each<{ wire: Wire }>([{ wire: "openai" }, { wire: "anthropic" }])(
   ({ wire }) => {
     const format = FORMATS[wire];
 
-    test("fills slot by slot, asks for a confirmation, sends once and gives the receipt", async () => {
-      await using desk = await openDesk(wire);
+    test(
+      "fills slot by slot, asks for a confirmation, sends once and gives the receipt",
+      FULL,
+      async () => {
+        await using desk = await openDesk(wire);
 
-      const begun = await desk.say("이체하고 싶어");
-      const named = await desk.say("홍길동");
-      const asked = await desk.say("5만원");
-      const callsBefore = desk.asked.length;
-      const done = await desk.say("확인", { confirmId: asked.done.uiHint!.confirmId! });
+        const begun = await desk.say("이체하고 싶어");
+        const named = await desk.say("홍길동");
+        const asked = await desk.say("5만원");
+        const callsBefore = desk.asked.length;
+        const done = await desk.say("확인", { confirmId: asked.done.uiHint!.confirmId! });
 
-      expect([begun.done.message, named.done.message]).toEqual([
-        "누구에게 보낼까요?",
-        "홍길동님에게 얼마를 보낼까요?",
-      ]);
-      expect([begun.shown, named.shown]).toEqual([begun.done.message, named.done.message]);
-      expect(asked.done).toMatchObject({
-        message: ko.confirmQuestion(HONG),
-        nextAction: "CONFIRM",
-        uiHint: { buttons: ["확인", "취소"] },
-        stateSnapshot: { stage: "READY", slots: HONG },
-      });
-      expect(done.done).toMatchObject({
-        message: ko.receipt(HONG, "tx_000001"),
-        nextAction: "DONE",
-        receipt: { status: "booked", ...HONG },
-      });
-      expect(desk.bank.bookings()).toMatchObject([{ to: "홍길동", amount: 50_000 }]);
-      expect(desk.asked.length, "the confirmation is decided without a model").toBe(callsBefore);
-      expect(desk.asked.map(({ agent }) => agent)).toEqual([
-        "intent",
-        "slots",
-        "interaction",
-        "slots",
-        "interaction",
-        "slots",
-      ]);
-    });
+        expect([begun.done.message, named.done.message]).toEqual([
+          "누구에게 보낼까요?",
+          "홍길동님에게 얼마를 보낼까요?",
+        ]);
+        expect([begun.shown, named.shown]).toEqual([begun.done.message, named.done.message]);
+        expect(asked.done).toMatchObject({
+          message: ko.confirmQuestion(HONG),
+          nextAction: "CONFIRM",
+          uiHint: { buttons: ["확인", "취소"] },
+          stateSnapshot: { stage: "READY", slots: HONG },
+        });
+        expect(done.done).toMatchObject({
+          message: ko.receipt(HONG, "tx_000001"),
+          nextAction: "DONE",
+          receipt: { status: "booked", ...HONG },
+        });
+        expect(desk.bank.bookings()).toMatchObject([{ to: "홍길동", amount: 50_000 }]);
+        expect(desk.asked.length, "the confirmation is decided without a model").toBe(callsBefore);
+        expect(desk.asked.map(({ agent }) => agent)).toEqual([
+          "intent",
+          "slots",
+          "interaction",
+          "slots",
+          "interaction",
+          "slots",
+        ]);
+      },
+    );
 
-    test("asks each agent with its prompt, its facts, the schema of its answer, and without tools", async () => {
-      await using desk = await openDesk(wire);
+    test(
+      "asks each agent with its prompt, its facts, the schema of its answer, and without tools",
+      FULL,
+      async () => {
+        await using desk = await openDesk(wire);
 
-      await desk.say("이체하고 싶어");
-      await desk.say("홍길동");
+        await desk.say("이체하고 싶어");
+        await desk.say("홍길동");
 
-      const [intent, slots, interaction, secondSlots] = desk.asked;
-      for (const call of desk.asked) {
-        const { type, rest } = format.output(call);
-        expect(call.path).toBe(format.path);
-        expect(format.key(call)).toBe(format.keyIs);
-        expect({ type, rest }).toEqual({ type: "json_schema", rest: format.rest });
-        expect(call.body).toMatchObject({ model: MODELS[wire].split(":")[1], stream: true });
-        expect(call.body).not.toHaveProperty("tools");
-      }
-      expect(format.output(intent!).schema).toMatchObject({
-        properties: { scenario: { enum: ["TRANSFER", "GENERAL"] } },
-        required: ["scenario"],
-      });
-      expect(format.output(slots!).schema).toMatchObject({
-        properties: {
-          operations: {
-            items: {
-              properties: {
-                op: { enum: ["set", "clear", "confirm", "continue_flow", "cancel_flow"] },
-                value: { type: ["string", "number"] },
+        const [intent, slots, interaction, secondSlots] = desk.asked;
+        for (const call of desk.asked) {
+          const { type, rest } = format.output(call);
+          expect(call.path).toBe(format.path);
+          expect(format.key(call)).toBe(format.keyIs);
+          expect({ type, rest }).toEqual({ type: "json_schema", rest: format.rest });
+          expect(call.body).toMatchObject({ model: MODELS[wire].split(":")[1], stream: true });
+          expect(call.body).not.toHaveProperty("tools");
+        }
+        expect(format.output(intent!).schema).toMatchObject({
+          properties: { scenario: { enum: ["TRANSFER", "GENERAL"] } },
+          required: ["scenario"],
+        });
+        expect(format.output(slots!).schema).toMatchObject({
+          properties: {
+            operations: {
+              items: {
+                properties: {
+                  op: { enum: ["set", "clear", "confirm", "continue_flow", "cancel_flow"] },
+                  value: { type: ["string", "number"] },
+                },
+                required: ["op"],
               },
-              required: ["op"],
+            },
+            tasks: {
+              items: {
+                properties: { target: {}, amount: {}, memo: {}, alias: {}, transfer_date: {} },
+              },
             },
           },
-          tasks: {
-            items: {
-              properties: { target: {}, amount: {}, memo: {}, alias: {}, transfer_date: {} },
-            },
+          required: ["operations"],
+        });
+        expect(format.output(interaction!).schema).toMatchObject({
+          properties: { action: { enum: ["ask", "chat"] }, message: { type: "string" } },
+          required: ["action", "message"],
+        });
+        expect(factsOf(slots!)).toMatchObject({
+          locale: "ko",
+          stage: "INIT",
+          slots: {},
+          missing: ["target", "amount"],
+        });
+        expect(factsOf(secondSlots!)).toMatchObject({ stage: "FILLING", asked_slot: "target" });
+        expect(secondSlots!.messages.at(-1)).toEqual({ role: "user", text: "홍길동" });
+        expect(intent!.messages).toEqual([{ role: "user", text: "이체하고 싶어" }]);
+      },
+    );
+
+    test(
+      "asks the slot agent again after half an answer, says what was wrong, and takes nothing of it",
+      FULL,
+      async () => {
+        await using desk = await openDesk(wire);
+        desk.script("slots", {
+          text: '{"operations":[{"op":"set","slot":"target","value":"김철수"},{"op":"set","slot":"amo',
+          half: true,
+        });
+
+        const { done, events } = await desk.say("홍길동에게 5만원 보내줘");
+
+        const slots = desk.asked.filter(({ agent }) => agent === "slots");
+        expect(slots).toHaveLength(2);
+        expect(slots[1]!.messages.at(-1)!.text).toContain("not readable JSON");
+        expect(
+          events.filter(({ type }) => type === "AGENT_START").map(({ data }) => data),
+        ).toMatchObject([{ agent: "intent" }, { agent: "slots" }, { agent: "slots", attempt: 2 }]);
+        expect(done).toMatchObject({
+          message: ko.confirmQuestion(HONG),
+          stateSnapshot: { slots: HONG },
+        });
+        expect(done.trace.agents.find(({ agent }) => agent === "slots")).toMatchObject({
+          success: true,
+          retries: 1,
+        });
+        expect(desk.bank.bookings()).toEqual([]);
+      },
+    );
+
+    test(
+      "asks the person again when no answer of the slot agent is whole, and keeps what was known",
+      FULL,
+      async () => {
+        await using desk = await openDesk(wire);
+        await desk.say("홍길동에게 보내줘");
+        const half = {
+          text: '{"operations":[{"op":"set","slot":"amount","value":"5만',
+          half: true,
+        };
+        desk.script("slots", half, half);
+
+        const { done } = await desk.say("5만원");
+        const again = await desk.say("5만원");
+
+        expect(done).toMatchObject({
+          nextAction: "ASK",
+          stateSnapshot: {
+            stage: "FILLING",
+            slots: { target: "홍길동" },
+            meta: { slot_errors: { _unclear: "UNREADABLE" } },
           },
-        },
-        required: ["operations"],
-      });
-      expect(format.output(interaction!).schema).toMatchObject({
-        properties: { action: { enum: ["ask", "chat"] }, message: { type: "string" } },
-        required: ["action", "message"],
-      });
-      expect(factsOf(slots!)).toMatchObject({
-        locale: "ko",
-        stage: "INIT",
-        slots: {},
-        missing: ["target", "amount"],
-      });
-      expect(factsOf(secondSlots!)).toMatchObject({ stage: "FILLING", asked_slot: "target" });
-      expect(secondSlots!.messages.at(-1)).toEqual({ role: "user", text: "홍길동" });
-      expect(intent!.messages).toEqual([{ role: "user", text: "이체하고 싶어" }]);
-    });
-
-    test("asks the slot agent again after half an answer, says what was wrong, and takes nothing of it", async () => {
-      await using desk = await openDesk(wire);
-      desk.script("slots", {
-        text: '{"operations":[{"op":"set","slot":"target","value":"김철수"},{"op":"set","slot":"amo',
-        half: true,
-      });
-
-      const { done, events } = await desk.say("홍길동에게 5만원 보내줘");
-
-      const slots = desk.asked.filter(({ agent }) => agent === "slots");
-      expect(slots).toHaveLength(2);
-      expect(slots[1]!.messages.at(-1)!.text).toContain("not readable JSON");
-      expect(
-        events.filter(({ type }) => type === "AGENT_START").map(({ data }) => data),
-      ).toMatchObject([{ agent: "intent" }, { agent: "slots" }, { agent: "slots", attempt: 2 }]);
-      expect(done).toMatchObject({
-        message: ko.confirmQuestion(HONG),
-        stateSnapshot: { slots: HONG },
-      });
-      expect(done.trace.agents.find(({ agent }) => agent === "slots")).toMatchObject({
-        success: true,
-        retries: 1,
-      });
-      expect(desk.bank.bookings()).toEqual([]);
-    });
-
-    test("asks the person again when no answer of the slot agent is whole, and keeps what was known", async () => {
-      await using desk = await openDesk(wire);
-      await desk.say("홍길동에게 보내줘");
-      const half = { text: '{"operations":[{"op":"set","slot":"amount","value":"5만', half: true };
-      desk.script("slots", half, half);
-
-      const { done } = await desk.say("5만원");
-      const again = await desk.say("5만원");
-
-      expect(done).toMatchObject({
-        nextAction: "ASK",
-        stateSnapshot: {
-          stage: "FILLING",
-          slots: { target: "홍길동" },
-          meta: { slot_errors: { _unclear: "UNREADABLE" } },
-        },
-      });
-      expect(done.error).toBeUndefined();
-      expect(done.message).toContain("말씀을 잘 이해하지 못했어요.");
-      expect(again.done).toMatchObject({
-        message: ko.confirmQuestion(HONG),
-        nextAction: "CONFIRM",
-      });
-    });
+        });
+        expect(done.error).toBeUndefined();
+        expect(done.message).toContain("말씀을 잘 이해하지 못했어요.");
+        expect(again.done).toMatchObject({
+          message: ko.confirmQuestion(HONG),
+          nextAction: "CONFIRM",
+        });
+      },
+    );
 
     test("lets no answer of the model confirm, cancel or invent: the wire is not trusted more than the person", async () => {
       await using desk = await openDesk(wire);

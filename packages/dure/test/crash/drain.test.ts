@@ -1,4 +1,5 @@
 import { expect, test } from "vitest";
+import { FULL } from "../../src/kernel/test-tiers.ts";
 import { expectTransferred, expectWholeStream } from "./checks.ts";
 import { within } from "./server-process.ts";
 import { World } from "./world.ts";
@@ -11,7 +12,7 @@ const TEXT = "홍길동에게 5만원 바로 보내줘";
 
 test(
   "a server that is asked to end lets the turn end that runs there, and its reader gets the whole of it",
-  { timeout: 180_000 },
+  { ...FULL, timeout: 180_000 },
   async () => {
     await using world = await World.start();
     await using old = world.serve();

@@ -102,7 +102,7 @@ test(
 
 test(
   "work on no branch, in no commit or still going on is kept; force takes only the first two",
-  { timeout: 120_000 },
+  { ...FULL, timeout: 120_000 },
   async () => {
     const at = await open();
     const unmerged = await run(at);
@@ -172,7 +172,7 @@ test(
 
 test(
   "an interrupted cleaning is finished by the next one, and until then the run takes no orders",
-  { timeout: 90_000 },
+  { ...FULL, timeout: 90_000 },
   async () => {
     const at = await open();
     const { id, folder } = await run(at);

@@ -5,7 +5,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { expect, onTestFinished, test } from "vitest";
-import { sampled } from "../../src/kernel/test-tiers.ts";
+import { FULL } from "../../src/kernel/test-tiers.ts";
 import { makeShop } from "../../../../examples/dev-team/repository.ts";
 import { testDatabase, testDatabaseUrl } from "../../src/durable/test-database.ts";
 import { systemClock } from "../../src/kernel/clock.ts";
@@ -97,17 +97,12 @@ function numbers(seed: number): () => number {
   };
 }
 
-const KILLED = sampled(
-  Array.from({ length: SEEDS }, (_, index) => FIRST_SEED + index),
-  1,
-);
-
 /** The files of an undisturbed run, as git names them; the first test sees one. */
 let undisturbed: string | undefined;
 
 test(
   "the example dev-team, by its one command: feedback mends first tries, and a person is asked",
-  { ...KILLED.options, timeout: 300_000 },
+  { ...FULL, timeout: 300_000 },
   async () => {
     const stack = new AsyncDisposableStack();
     onTestFinished(() => stack.disposeAsync());
@@ -139,9 +134,9 @@ test(
   },
 );
 
-test.each(KILLED.rows)(
+test.each(Array.from({ length: SEEDS }, (_, index) => FIRST_SEED + index))(
   "kill -9 of the leader, at moments of seed %i: the same tree, no commit lost, nothing repeated",
-  { ...KILLED.options, timeout: 600_000 },
+  { ...FULL, timeout: 600_000 },
   async (seed) => {
     const draw = numbers(seed);
     const world = await openWorld();

@@ -3,6 +3,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { expect, onTestFinished, test, vi } from "vitest";
+import { FULL } from "../../src/kernel/test-tiers.ts";
 import { testDatabase } from "../../src/durable/test-database.ts";
 import { systemClock } from "../../src/kernel/clock.ts";
 import type { WorkerSpec } from "../../src/plans/plan.ts";
@@ -138,7 +139,7 @@ test(
 
 test.for(KINDS)(
   "a worker that ignores all rules reads and changes only its own files, and leaves no process (%s)",
-  { timeout: 120_000 },
+  { ...FULL, timeout: 120_000 },
   async (kind) => {
     const { runs, repository, home } = await open({ kind });
     const before = await repository.fingerprint();
@@ -343,7 +344,7 @@ test(
 
 test(
   "a worker that makes one file too many, or one huge one, is refused and nothing of it lands",
-  { timeout: 120_000 },
+  { ...FULL, timeout: 120_000 },
   async () => {
     const { runs, repository } = await open();
     const many = realPlan(

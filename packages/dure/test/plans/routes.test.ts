@@ -553,7 +553,7 @@ test(
 
 test(
   "a run is steered: words wait for the next prompt, a hint gives another try, pause and cancel hold",
-  { timeout: 120_000 },
+  { ...FULL, timeout: 120_000 },
   async () => {
     const { id } = await dure.plans.start({ plan: "steer" });
     const standing = async (): Promise<unknown> =>
@@ -630,7 +630,7 @@ test(
 
 test(
   "a report of a tool in a step reaches the next prompt, and only while the step runs",
-  { timeout: 120_000 },
+  { ...FULL, timeout: 120_000 },
   async () => {
     const { run } = await followed(await dure.plans.start({ plan: "hooked" }));
     const port = await dure.plans.port(run.id, "hooked");

@@ -282,7 +282,7 @@ test(
 
 test(
   "contracts are written first, by the orchestrator alone, and are read-only for everybody else",
-  { timeout: 90_000 },
+  { ...FULL, timeout: 90_000 },
   async () => {
     const { runs, repository } = await open({
       script: `
@@ -771,7 +771,7 @@ ports:
 
 test(
   "a port whose pair cannot go on goes to the orchestrator, although the pair has tries left",
-  { timeout: 90_000 },
+  { ...FULL, timeout: 90_000 },
   async () => {
     const { runs, repository } = await open({
       script: `ports: { price: { orchestrator: [{ round: 2, edits: [{ path: src/price/price.mjs, content: "export const price = (cents) => (cents / 100).toFixed(2);\\n" }] }] } }`,
@@ -957,7 +957,7 @@ test(
 
 test(
   "what does not build is no test's failure; a question about tokens closes when the port succeeds",
-  { timeout: 120_000 },
+  { ...FULL, timeout: 120_000 },
   async () => {
     const { runs, repository } = await open({
       script: `ports: { price: { implementer: [{ tokens: 100, edits: [{ path: src/price/price.mjs, content: "export const price = ;" }] }, { tokens: 750, edits: [{ path: src/price/price.mjs, content: "export const price = (cents) => (cents / 100).toFixed(2);" }] }] } }`,
@@ -1000,7 +1000,7 @@ test(
 
 test(
   "cancel ends the integration command within two seconds, with its children",
-  { timeout: 90_000 },
+  { ...FULL, timeout: 90_000 },
   async () => {
     const { runs, repository } = await open();
     const { id } = await runs.runs.run({
@@ -1024,7 +1024,7 @@ test(
 
 test(
   "a partner who cannot answer says so at once, and a step that is begun anew asks anew",
-  { timeout: 120_000 },
+  { ...FULL, timeout: 120_000 },
   async () => {
     const { runs, repository } = await open({
       script: `ports: { price: { implementer: [{ queries: ["How many digits?"], hang: true }], tester: [{ status: failed, summary: I lost my voice }] } }`,

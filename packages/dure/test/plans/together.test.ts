@@ -290,7 +290,7 @@ test(
 
 test(
   "a change of shared files that breaks the whole is left out, and a person is told",
-  { timeout: 120_000 },
+  { ...FULL, timeout: 120_000 },
   async () => {
     const { runs, repository } = await open({ script: sharedScript("broken") });
 
@@ -407,7 +407,7 @@ test(
 
 test(
   "a test that fails at the base too counts against no port: the port that breaks another is found",
-  { timeout: 120_000 },
+  { ...FULL, timeout: 120_000 },
   async () => {
     const files = {
       ...FILES,

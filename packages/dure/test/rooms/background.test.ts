@@ -35,85 +35,93 @@ describe.each([
   ["web", onWeb],
   ["discord", onDiscord],
 ] as const)("on %s", { timeout: 60_000 }, (name, stageOf) => {
-  test("P1 P2 the prompt of a scaffolded team tells of its agents, its guards and its tools", async () => {
-    const prompts: string[] = [];
-    const { team, stage } = await start(
-      { ruda: ({ prompt }) => (prompts.push(prompt), "네") },
-      { stageOf, scaffolded: true },
-    );
+  test(
+    "P1 P2 the prompt of a scaffolded team tells of its agents, its guards and its tools",
+    FULL,
+    async () => {
+      const prompts: string[] = [];
+      const { team, stage } = await start(
+        { ruda: ({ prompt }) => (prompts.push(prompt), "네") },
+        { stageOf, scaffolded: true },
+      );
 
-    await stage.say(team, "@루다 안녕");
-    await eventually(async () =>
-      expect(await stage.lines(team)).toEqual(["민준: @루다 안녕", "루다: 네"]),
-    );
+      await stage.say(team, "@루다 안녕");
+      await eventually(async () =>
+        expect(await stage.lines(team)).toEqual(["민준: @루다 안녕", "루다: 네"]),
+      );
 
-    expect(prompts[0]).toContain("Visible work comes first");
-    expect(prompts[0]).toContain("`collaborate`");
-    expect(prompts[0]).toContain("who takes part is heard without being named");
-    expect(prompts[0]).toContain(`${ROOM_LIMITS.pairCalls} calls of a pair`);
-    expect(prompts[0]).toContain(`${ROOM_LIMITS.threadMessages} agent messages of a thread`);
-  });
+      expect(prompts[0]).toContain("Visible work comes first");
+      expect(prompts[0]).toContain("`collaborate`");
+      expect(prompts[0]).toContain("who takes part is heard without being named");
+      expect(prompts[0]).toContain(`${ROOM_LIMITS.pairCalls} calls of a pair`);
+      expect(prompts[0]).toContain(`${ROOM_LIMITS.threadMessages} agent messages of a thread`);
+    },
+  );
 
-  test("P4 ask_agent goes in the background and tells the room its result; collaborate goes in the open", async () => {
-    const prompts: string[] = [];
-    const { team, stage } = await start(
-      {
-        ruda: ({ said, called, prompt }) => {
-          prompts.push(prompt);
-          if (said.startsWith("이든의 답변이에요")) return "이든 말로는 괜찮대요";
-          if (said.includes("공개로")) {
-            return called
-              ? "맡겼어요"
-              : {
-                  toolCalls: [
-                    {
-                      name: "collaborate",
-                      args: { targetAgent: "eden", message: "공개로 봐 주세요" },
-                    },
-                  ],
-                };
-          }
-          if (!said.includes("조용히")) return { toolCalls: [{ name: "stay_silent", args: {} }] };
-          if (called) return "뒤에서 물어볼게요";
-          return {
-            toolCalls: [
-              {
-                name: "ask_agent",
-                args: { agent: "eden", message: "배포해도 괜찮을까요?", waitSec: 0 },
-              },
-            ],
-          };
+  test(
+    "P4 ask_agent goes in the background and tells the room its result; collaborate goes in the open",
+    FULL,
+    async () => {
+      const prompts: string[] = [];
+      const { team, stage } = await start(
+        {
+          ruda: ({ said, called, prompt }) => {
+            prompts.push(prompt);
+            if (said.startsWith("이든의 답변이에요")) return "이든 말로는 괜찮대요";
+            if (said.includes("공개로")) {
+              return called
+                ? "맡겼어요"
+                : {
+                    toolCalls: [
+                      {
+                        name: "collaborate",
+                        args: { targetAgent: "eden", message: "공개로 봐 주세요" },
+                      },
+                    ],
+                  };
+            }
+            if (!said.includes("조용히")) return { toolCalls: [{ name: "stay_silent", args: {} }] };
+            if (called) return "뒤에서 물어볼게요";
+            return {
+              toolCalls: [
+                {
+                  name: "ask_agent",
+                  args: { agent: "eden", message: "배포해도 괜찮을까요?", waitSec: 0 },
+                },
+              ],
+            };
+          },
+          eden: () => "네, 지금 배포해도 괜찮아요. 시험이 모두 통과했습니다.",
         },
-        eden: () => "네, 지금 배포해도 괜찮아요. 시험이 모두 통과했습니다.",
-      },
-      { stageOf },
-    );
+        { stageOf },
+      );
 
-    await stage.say(team, "@루다 이든한테 조용히 물어봐 줘");
+      await stage.say(team, "@루다 이든한테 조용히 물어봐 줘");
 
-    await eventually(async () =>
-      expect(await stage.lines(team)).toEqual([
-        "민준: @루다 이든한테 조용히 물어봐 줘",
-        "루다: 뒤에서 물어볼게요",
-        "루다: 이든 말로는 괜찮대요",
-      ]),
-    );
-    expect(await team.rooms!.reader.threads(`${name}:general`, ANONYMOUS)).toEqual([]);
-    expect(prompts[0]).toContain("goes in the background, with `ask_agent`");
+      await eventually(async () =>
+        expect(await stage.lines(team)).toEqual([
+          "민준: @루다 이든한테 조용히 물어봐 줘",
+          "루다: 뒤에서 물어볼게요",
+          "루다: 이든 말로는 괜찮대요",
+        ]),
+      );
+      expect(await team.rooms!.reader.threads(`${name}:general`, ANONYMOUS)).toEqual([]);
+      expect(prompts[0]).toContain("goes in the background, with `ask_agent`");
 
-    await stage.say(team, "@루다 공개로 맡겨 줘");
-    const [thread] = await eventually(async () => {
-      const threads = await team.rooms!.reader.threads(`${name}:general`, ANONYMOUS);
-      expect(threads.map((one) => one.name)).toEqual(["[협업] 루다 → 이든 · 공개로 봐 주세요"]);
-      return threads;
-    });
-    await eventually(async () =>
-      expect((await stage.lines(team, thread!.id)).slice(0, 2)).toEqual([
-        "루다: @이든 공개로 봐 주세요",
-        "이든: 네, 지금 배포해도 괜찮아요. 시험이 모두 통과했습니다.",
-      ]),
-    );
-  });
+      await stage.say(team, "@루다 공개로 맡겨 줘");
+      const [thread] = await eventually(async () => {
+        const threads = await team.rooms!.reader.threads(`${name}:general`, ANONYMOUS);
+        expect(threads.map((one) => one.name)).toEqual(["[협업] 루다 → 이든 · 공개로 봐 주세요"]);
+        return threads;
+      });
+      await eventually(async () =>
+        expect((await stage.lines(team, thread!.id)).slice(0, 2)).toEqual([
+          "루다: @이든 공개로 봐 주세요",
+          "이든: 네, 지금 배포해도 괜찮아요. 시험이 모두 통과했습니다.",
+        ]),
+      );
+    },
+  );
 
   test("P3 an agent inside a background job may call collaborate; the default channel gets the thread", async () => {
     const prompts: string[] = [];

@@ -1,6 +1,6 @@
 import { fileURLToPath } from "node:url";
 import { expect, onTestFinished, test } from "vitest";
-import { FULL, sampled } from "../../src/kernel/test-tiers.ts";
+import { FULL } from "../../src/kernel/test-tiers.ts";
 import { eventually } from "../until.ts";
 import { Database } from "../../src/durable/database.ts";
 import { testDatabase } from "../../src/durable/test-database.ts";
@@ -89,7 +89,7 @@ test.each(KILLS.rows)(
 
 test(
   "what people wrote in a thread without a record is in that thread, which is made once",
-  { timeout: 120_000 },
+  { ...FULL, timeout: 120_000 },
   async () => {
     const world = await openWorld();
     const first = world.serve();
@@ -181,7 +181,7 @@ test(
 
 test(
   "young messages of an outage are answered in order; for older ones the called agents get one line",
-  { timeout: 120_000 },
+  { ...FULL, timeout: 120_000 },
   async () => {
     const world = await openWorld();
     const first = world.serve();

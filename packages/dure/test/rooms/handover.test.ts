@@ -1,4 +1,5 @@
 import { describe, expect, test } from "vitest";
+import { FULL } from "../../src/kernel/test-tiers.ts";
 import { eventually } from "../until.ts";
 import { silentLogger } from "../../src/kernel/logger.ts";
 import type { CollaborateResult } from "../../src/rooms/collaborate-call.ts";
@@ -421,58 +422,62 @@ describe.each(PLATFORM.rows)(
         await eventually(async () => expect(await requestStates(team)).toEqual(["answered"]));
       });
 
-      test("reminders come at 5 and 10 minutes, an escalation at 15, and a late answer resolves it", async () => {
-        const { team, platform } = await start({ behave: { eden: silent } });
-        const { threadId } = await collaborate(team, "ruda", {
-          targetAgent: "eden",
-          message: "답 좀",
-        });
-        await settled(team);
-        const pass = async (): Promise<void> =>
-          void (await team.database.query({
-            text: "update dure.requests set next_at = clock_timestamp() - interval '1 second', created_at = created_at - interval '5 minutes'",
-          }));
+      test(
+        "reminders come at 5 and 10 minutes, an escalation at 15, and a late answer resolves it",
+        FULL,
+        async () => {
+          const { team, platform } = await start({ behave: { eden: silent } });
+          const { threadId } = await collaborate(team, "ruda", {
+            targetAgent: "eden",
+            message: "답 좀",
+          });
+          await settled(team);
+          const pass = async (): Promise<void> =>
+            void (await team.database.query({
+              text: "update dure.requests set next_at = clock_timestamp() - interval '1 second', created_at = created_at - interval '5 minutes'",
+            }));
 
-        const counted = async (): Promise<unknown> => [
-          await team.database.query(
-            { text: "select agent_messages, recent, state from dure.places where id = $1" },
-            [threadId],
-          ),
-          await team.database.query({ text: "select calls from dure.agent_pairs" }),
-        ];
-        const before = await counted();
-
-        await pass();
-        await eventually(async () =>
-          expect(
-            (await platform.shown(team, threadId)).filter((line) => line.includes("답해 주세요")),
-          ).toHaveLength(1),
-        );
-        await settled(team);
-        expect(await counted()).toEqual(before);
-        await pass();
-        await eventually(async () =>
-          expect(
-            (await platform.shown(team, threadId)).filter((line) => line.includes("답해 주세요")),
-          ).toHaveLength(2),
-        );
-        await settled(team);
-        await pass();
-        await eventually(async () =>
-          expect(
-            (await team.inbox.list({ tenant: "", status: "open" })).items.map(
-              (entry) => entry.type,
+          const counted = async (): Promise<unknown> => [
+            await team.database.query(
+              { text: "select agent_messages, recent, state from dure.places where id = $1" },
+              [threadId],
             ),
-          ).toEqual(["unanswered"]),
-        );
-        expect(team.calls("eden")).toBeGreaterThanOrEqual(3);
+            await team.database.query({ text: "select calls from dure.agent_pairs" }),
+          ];
+          const before = await counted();
 
-        await team.stop();
-        const second = await readyTeamOn(platform, { on: team });
-        await platform.say(second, "@이든 늦었지만 답해 줘", { thread: threadId });
-        await eventually(async () => expect(await requestStates(second)).toEqual(["answered"]));
-        expect((await second.inbox.list({ tenant: "", status: "open" })).items).toEqual([]);
-      });
+          await pass();
+          await eventually(async () =>
+            expect(
+              (await platform.shown(team, threadId)).filter((line) => line.includes("답해 주세요")),
+            ).toHaveLength(1),
+          );
+          await settled(team);
+          expect(await counted()).toEqual(before);
+          await pass();
+          await eventually(async () =>
+            expect(
+              (await platform.shown(team, threadId)).filter((line) => line.includes("답해 주세요")),
+            ).toHaveLength(2),
+          );
+          await settled(team);
+          await pass();
+          await eventually(async () =>
+            expect(
+              (await team.inbox.list({ tenant: "", status: "open" })).items.map(
+                (entry) => entry.type,
+              ),
+            ).toEqual(["unanswered"]),
+          );
+          expect(team.calls("eden")).toBeGreaterThanOrEqual(3);
+
+          await team.stop();
+          const second = await readyTeamOn(platform, { on: team });
+          await platform.say(second, "@이든 늦었지만 답해 줘", { thread: threadId });
+          await eventually(async () => expect(await requestStates(second)).toEqual(["answered"]));
+          expect((await second.inbox.list({ tenant: "", status: "open" })).items).toEqual([]);
+        },
+      );
     });
   },
 );

@@ -1,4 +1,5 @@
 import { describe, expect, onTestFinished, test } from "vitest";
+import { FULL } from "../../src/kernel/test-tiers.ts";
 import { boundMs } from "../../src/kernel/test-bounds.ts";
 import { eventually } from "../until.ts";
 import { startTestServer, type TestServer } from "../../src/server/test-server.ts";
@@ -161,7 +162,7 @@ test.each([
   ["x", "\\d{2}|[루다]"],
 ])(
   "an agent with the id %s and the name %s is handed work and named by others",
-  { timeout: 60_000 },
+  { ...FULL, timeout: 60_000 },
   async (id, displayName) => {
     const platform = webPlatform();
     const agents = [

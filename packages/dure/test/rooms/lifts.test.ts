@@ -1,4 +1,5 @@
 import { describe, expect, test } from "vitest";
+import { FULL } from "../../src/kernel/test-tiers.ts";
 import { eventually } from "../until.ts";
 import type { FakeMessage } from "../../src/testing/fake-discord/fake-discord.ts";
 import { discordPlatform, type DiscordStage } from "./discord-platform.ts";
@@ -87,76 +88,88 @@ describe("what a person lifts", { timeout: 60_000 }, () => {
     );
   });
 
-  test("on Discord the notice of a blocked pair has a button that lets it call again", async () => {
-    const stage = await discordPlatform();
-    const team = await readyTeamOn(stage, { behave: { ruda: silent, eden: silent } });
-    for (const message of ["하나", "둘", "셋"]) {
-      await collaborate(team, "ruda", { targetAgent: "eden", message });
-    }
-    expect(
-      await team.rooms.collaborate({ agent: "ruda" }, { targetAgent: "eden", message: "넷" }),
-    ).toMatchObject({ ok: false, code: "LOOP_GUARD" });
-    await eventually(() => expect(lastIn(stage)?.buttons).toHaveLength(1));
-
-    const shown = await stage.person("민준").press(lastIn(stage)!.buttons[0]!);
-
-    expect(shown.text).toContain("풀기");
-    await eventually(async () =>
+  test(
+    "on Discord the notice of a blocked pair has a button that lets it call again",
+    FULL,
+    async () => {
+      const stage = await discordPlatform();
+      const team = await readyTeamOn(stage, { behave: { ruda: silent, eden: silent } });
+      for (const message of ["하나", "둘", "셋"]) {
+        await collaborate(team, "ruda", { targetAgent: "eden", message });
+      }
       expect(
-        await team.rooms.collaborate({ agent: "ruda" }, { targetAgent: "eden", message: "다섯" }),
-      ).toMatchObject({ ok: true }),
-    );
-  });
+        await team.rooms.collaborate({ agent: "ruda" }, { targetAgent: "eden", message: "넷" }),
+      ).toMatchObject({ ok: false, code: "LOOP_GUARD" });
+      await eventually(() => expect(lastIn(stage)?.buttons).toHaveLength(1));
 
-  test("on Discord the notice of a thread that rests has a button that wakes it", async () => {
-    const stage = await discordPlatform();
-    const team = await readyTeamOn(stage, {
-      behave: { ruda: chatty, eden: chatty },
-      limits: { threadMessages: 100, exchangeMessages: 3 },
-    });
-    const { threadId } = await collaborate(team, "ruda", {
-      targetAgent: "eden",
-      message: "이야기하자",
-    });
-    await eventually(async () => expect(await stateOf(team, threadId)).toBe("resting"));
-    await settled(team);
+      const shown = await stage.person("민준").press(lastIn(stage)!.buttons[0]!);
 
-    const reader = stage.discord.addPerson("서연", {
-      permissions: ["VIEW_CHANNEL", "READ_MESSAGE_HISTORY"],
-    });
-    expect((await reader.press(lastIn(stage)!.buttons[0]!)).text).toContain(
-      "글을 쓸 수 있는 분만 풀 수 있습니다",
-    );
-    expect(await stateOf(team, threadId)).toBe("resting");
-    await stage.person("민준").press(lastIn(stage)!.buttons[0]!);
+      expect(shown.text).toContain("풀기");
+      await eventually(async () =>
+        expect(
+          await team.rooms.collaborate({ agent: "ruda" }, { targetAgent: "eden", message: "다섯" }),
+        ).toMatchObject({ ok: true }),
+      );
+    },
+  );
 
-    expect(await stateOf(team, threadId)).toBe("open");
-    expect(
-      await team.database.query({ text: "select what, subject, outcome from dure.audit" }),
-    ).toEqual([{ what: "thread.resume", subject: threadId, outcome: "done" }]);
-  });
+  test(
+    "on Discord the notice of a thread that rests has a button that wakes it",
+    FULL,
+    async () => {
+      const stage = await discordPlatform();
+      const team = await readyTeamOn(stage, {
+        behave: { ruda: chatty, eden: chatty },
+        limits: { threadMessages: 100, exchangeMessages: 3 },
+      });
+      const { threadId } = await collaborate(team, "ruda", {
+        targetAgent: "eden",
+        message: "이야기하자",
+      });
+      await eventually(async () => expect(await stateOf(team, threadId)).toBe("resting"));
+      await settled(team);
 
-  test("a press that cannot be written into the audit log does nothing, and says so to who pressed", async () => {
-    const stage = await discordPlatform();
-    const team = await readyTeamOn(stage, {
-      behave: { ruda: chatty, eden: chatty },
-      limits: { threadMessages: 100, exchangeMessages: 3 },
-    });
-    const { threadId } = await collaborate(team, "ruda", {
-      targetAgent: "eden",
-      message: "이야기하자",
-    });
-    await eventually(async () => expect(await stateOf(team, threadId)).toBe("resting"));
-    await settled(team);
-    await team.database.query({
-      text: "alter table dure.audit add constraint full_disk check (what <> 'thread.resume')",
-    });
+      const reader = stage.discord.addPerson("서연", {
+        permissions: ["VIEW_CHANNEL", "READ_MESSAGE_HISTORY"],
+      });
+      expect((await reader.press(lastIn(stage)!.buttons[0]!)).text).toContain(
+        "글을 쓸 수 있는 분만 풀 수 있습니다",
+      );
+      expect(await stateOf(team, threadId)).toBe("resting");
+      await stage.person("민준").press(lastIn(stage)!.buttons[0]!);
 
-    const shown = await stage.person("민준").press(lastIn(stage)!.buttons[0]!);
+      expect(await stateOf(team, threadId)).toBe("open");
+      expect(
+        await team.database.query({ text: "select what, subject, outcome from dure.audit" }),
+      ).toEqual([{ what: "thread.resume", subject: threadId, outcome: "done" }]);
+    },
+  );
 
-    expect(shown.text).toBe("지금은 처리하지 못했습니다. 잠시 뒤에 다시 눌러 주세요.");
-    expect(await stateOf(team, threadId)).toBe("resting");
-  });
+  test(
+    "a press that cannot be written into the audit log does nothing, and says so to who pressed",
+    FULL,
+    async () => {
+      const stage = await discordPlatform();
+      const team = await readyTeamOn(stage, {
+        behave: { ruda: chatty, eden: chatty },
+        limits: { threadMessages: 100, exchangeMessages: 3 },
+      });
+      const { threadId } = await collaborate(team, "ruda", {
+        targetAgent: "eden",
+        message: "이야기하자",
+      });
+      await eventually(async () => expect(await stateOf(team, threadId)).toBe("resting"));
+      await settled(team);
+      await team.database.query({
+        text: "alter table dure.audit add constraint full_disk check (what <> 'thread.resume')",
+      });
+
+      const shown = await stage.person("민준").press(lastIn(stage)!.buttons[0]!);
+
+      expect(shown.text).toBe("지금은 처리하지 못했습니다. 잠시 뒤에 다시 눌러 주세요.");
+      expect(await stateOf(team, threadId)).toBe("resting");
+    },
+  );
 
   test("resuming a thread also lets the pair call again that works in it", async () => {
     const team = await readyTeamOn(webPlatform(), { behave: { ruda: silent, eden: silent } });

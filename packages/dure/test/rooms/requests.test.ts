@@ -65,7 +65,7 @@ describe.each(PLATFORM.rows)(
       ).toEqual([{ calls: 1 }]); // it was no call
     });
 
-    test("is answered once by a turn that hands back and has the last word too", async () => {
+    test("is answered once by a turn that hands back and has the last word too", FULL, async () => {
       const platform = await makePlatform();
       const eden: Behave = (heard) => {
         if (heard.results.length > 0) return "이상입니다";
@@ -124,7 +124,7 @@ describe.each(PLATFORM.rows)(
     test.each([
       ["the channel of its thread", { channelId: `${name}:general`, topic: "다른 일" }],
       ["another channel, for the same thing", { channelId: `${name}:quiet` }],
-    ])("is handed back in its own thread when the call names %s", async (_what, more) => {
+    ])("is handed back in its own thread when the call names %s", FULL, async (_what, more) => {
       const platform = await makePlatform();
       const team = await readyTeamOn(platform, {
         channels: allowingAll(platform),
@@ -144,27 +144,34 @@ describe.each(PLATFORM.rows)(
       ).toHaveLength(1);
     });
 
-    test("is not handed back by a call about something else in another channel, and still waits", async () => {
-      const platform = await makePlatform();
-      const team = await readyTeamOn(platform, {
-        channels: allowingAll(platform),
-        behave: { ruda: silent, eden: handsBack({ channelId: `${name}:quiet`, topic: "다른 일" }) },
-      });
+    test(
+      "is not handed back by a call about something else in another channel, and still waits",
+      FULL,
+      async () => {
+        const platform = await makePlatform();
+        const team = await readyTeamOn(platform, {
+          channels: allowingAll(platform),
+          behave: {
+            ruda: silent,
+            eden: handsBack({ channelId: `${name}:quiet`, topic: "다른 일" }),
+          },
+        });
 
-      const { threadId } = await collaborate(team, "ruda", {
-        targetAgent: "eden",
-        message: "코드 리뷰",
-      });
-      await eventually(async () => expect(await requestStates(team)).toEqual(["open", "open"]));
-      await settled(team);
+        const { threadId } = await collaborate(team, "ruda", {
+          targetAgent: "eden",
+          message: "코드 리뷰",
+        });
+        await eventually(async () => expect(await requestStates(team)).toEqual(["open", "open"]));
+        await settled(team);
 
-      const [place, ...others] = await placesOf(team, "다 봤어");
-      expect(others).toEqual([]);
-      expect(place).toMatchObject({ parent: `${name}:quiet` });
-      expect(await platform.shown(team, threadId)).toEqual(["루다: @이든 코드 리뷰"]);
-    });
+        const [place, ...others] = await placesOf(team, "다 봤어");
+        expect(others).toEqual([]);
+        expect(place).toMatchObject({ parent: `${name}:quiet` });
+        expect(await platform.shown(team, threadId)).toEqual(["루다: @이든 코드 리뷰"]);
+      },
+    );
 
-    test("is closed alone by an answer: of two that wait the older one first", async () => {
+    test("is closed alone by an answer: of two that wait the older one first", FULL, async () => {
       const platform = await makePlatform();
       const team = await readyTeamOn(platform, {
         behave: {

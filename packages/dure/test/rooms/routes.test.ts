@@ -1,4 +1,5 @@
 import { describe, expect, test } from "vitest";
+import { FULL } from "../../src/kernel/test-tiers.ts";
 import { eventually } from "../until.ts";
 import {
   collaborate,
@@ -210,33 +211,39 @@ describe("where a collaboration goes", { timeout: 60_000 }, () => {
     ]);
   });
 
-  test("the sixth thread within a minute is queued, and made when its time has come", async () => {
-    const team = await twoChannels();
+  test(
+    "the sixth thread within a minute is queued, and made when its time has come",
+    FULL,
+    async () => {
+      const team = await twoChannels();
 
-    const results = [];
-    for (const topic of ["1", "2", "3", "4", "5", "6"]) {
-      results.push(await collaborate(team, "ruda", { targetAgent: "eden", message: "일", topic }));
-    }
+      const results = [];
+      for (const topic of ["1", "2", "3", "4", "5", "6"]) {
+        results.push(
+          await collaborate(team, "ruda", { targetAgent: "eden", message: "일", topic }),
+        );
+      }
 
-    expect(results.map(({ delivery }) => delivery)).toEqual([
-      "sent",
-      "sent",
-      "sent",
-      "sent",
-      "sent",
-      "queued",
-    ]);
-    const [waiting] = await team.database.query<{ wait: number }>({
-      text: `
+      expect(results.map(({ delivery }) => delivery)).toEqual([
+        "sent",
+        "sent",
+        "sent",
+        "sent",
+        "sent",
+        "queued",
+      ]);
+      const [waiting] = await team.database.query<{ wait: number }>({
+        text: `
         select extract(epoch
         from next_at - clock_timestamp())::double precision as wait
         from dure.outbox
         where state = 'pending'
         and payload->>'kind' = 'thread'`,
-    });
-    expect(waiting!.wait).toBeGreaterThan(40);
-    expect(waiting!.wait).toBeLessThanOrEqual(60);
-  });
+      });
+      expect(waiting!.wait).toBeGreaterThan(40);
+      expect(waiting!.wait).toBeLessThanOrEqual(60);
+    },
+  );
 
   test.each(PLATFORMS)(
     "on %s a report thread beyond the slots is queued with its reports, and nothing is lost",

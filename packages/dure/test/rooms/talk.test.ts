@@ -608,30 +608,35 @@ describe.each(PLATFORM.rows)(
         },
       );
 
-      test("agents that name each other in a channel fall silent after the budget, until a person writes", async () => {
-        const naming =
-          (other: string): Behave =>
-          () =>
-            `@${other} 이야기 ${Math.random()}`;
-        const { team, platform } = await start({
-          behave: { ruda: naming("이든"), eden: naming("루다") },
-          limits: { threadMessages: 100, exchangeMessages: 5 },
-        });
-        const stateOfChannel = async (): Promise<string | undefined> =>
-          (await team.rooms.reader.rooms(ANONYMOUS)).items.find(({ id }) => id === general)?.state;
+      test(
+        "agents that name each other in a channel fall silent after the budget, until a person writes",
+        FULL,
+        async () => {
+          const naming =
+            (other: string): Behave =>
+            () =>
+              `@${other} 이야기 ${Math.random()}`;
+          const { team, platform } = await start({
+            behave: { ruda: naming("이든"), eden: naming("루다") },
+            limits: { threadMessages: 100, exchangeMessages: 5 },
+          });
+          const stateOfChannel = async (): Promise<string | undefined> =>
+            (await team.rooms.reader.rooms(ANONYMOUS)).items.find(({ id }) => id === general)
+              ?.state;
 
-        await platform.say(team, "@루다 시작해 줘");
-        await eventually(async () => expect(await stateOfChannel()).toBe("resting"));
-        await settled(team);
+          await platform.say(team, "@루다 시작해 줘");
+          await eventually(async () => expect(await stateOfChannel()).toBe("resting"));
+          await settled(team);
 
-        const shown = await platform.shown(team, general);
-        expect(shown).toHaveLength(7); // the person's, five of agents, and the notice
-        expect(shown.filter((line) => line.includes("쉽니다"))).toHaveLength(1);
-        expect(team.calls("ruda") + team.calls("eden")).toBe(5);
-        const woken = await platform.say(team, "@이든 계속해 줘");
-        expect(await rolesOf(team, woken)).toMatchObject({ eden: "HANDLER" });
-        await settled(team);
-      });
+          const shown = await platform.shown(team, general);
+          expect(shown).toHaveLength(7); // the person's, five of agents, and the notice
+          expect(shown.filter((line) => line.includes("쉽니다"))).toHaveLength(1);
+          expect(team.calls("ruda") + team.calls("eden")).toBe(5);
+          const woken = await platform.say(team, "@이든 계속해 줘");
+          expect(await rolesOf(team, woken)).toMatchObject({ eden: "HANDLER" });
+          await settled(team);
+        },
+      );
 
       test("three agents in a ring stop at the cycle guard", FULL, async () => {
         const next: Record<string, Name> = { ruda: "eden", eden: "seum", seum: "ruda" };

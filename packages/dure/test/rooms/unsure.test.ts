@@ -155,6 +155,7 @@ describe("a thread whose making is unknown", { timeout: 60_000 }, () => {
     ["again", false, "it is not there and is made"],
   ])(
     "is used when a person says `%s`: it has what waited for it once, and the request is open again",
+    FULL,
     async (value, isMade) => {
       const { team, escalation, thread, shown, made } = await unsureThread({ isMade });
       expect(team.calls("eden")).toBe(0);
@@ -362,63 +363,73 @@ describe("a thread whose making is unknown", { timeout: 60_000 }, () => {
     },
   );
 
-  test("what agents had said in it counts for its guards: stopped agents stay stopped until a person acts", async () => {
-    const chatty = (): string => `이야기 ${Math.random()}`;
-    const stage: DiscordStage = await discordPlatform();
-    const { discord, guild, places, bots } = stage;
-    const team = await readyTeamOn(stage, {
-      behave: { ruda: silent, eden: silent, seum: chatty, dajim: chatty },
-      limits: { threadMessages: 3 },
-    });
-    discord.fault(
-      { route: "/channels/{channel}/threads", method: "POST" },
-      { kind: "5xx", after: "nothing" },
-    );
-    discord.fault({ route: "/guilds/{guild}/threads/active", method: "GET" }, { kind: "403" });
-    const { threadId } = await collaborate(team, "ruda", { targetAgent: "eden", message: "검토" });
-    const { id } = await onlyQuestion(team);
-    const minjun = stage.person("민준");
-    const here = minjun.startThread(places.general, "검토는 여기서");
-    minjun.post(here, `${discord.mention(bots.seum)} ${discord.mention(bots.dajim)} 이야기해 봐요`);
-    await eventually(async () =>
-      expect(
-        await team.database.query({
-          text: `
+  test(
+    "what agents had said in it counts for its guards: stopped agents stay stopped until a person acts",
+    FULL,
+    async () => {
+      const chatty = (): string => `이야기 ${Math.random()}`;
+      const stage: DiscordStage = await discordPlatform();
+      const { discord, guild, places, bots } = stage;
+      const team = await readyTeamOn(stage, {
+        behave: { ruda: silent, eden: silent, seum: chatty, dajim: chatty },
+        limits: { threadMessages: 3 },
+      });
+      discord.fault(
+        { route: "/channels/{channel}/threads", method: "POST" },
+        { kind: "5xx", after: "nothing" },
+      );
+      discord.fault({ route: "/guilds/{guild}/threads/active", method: "GET" }, { kind: "403" });
+      const { threadId } = await collaborate(team, "ruda", {
+        targetAgent: "eden",
+        message: "검토",
+      });
+      const { id } = await onlyQuestion(team);
+      const minjun = stage.person("민준");
+      const here = minjun.startThread(places.general, "검토는 여기서");
+      minjun.post(
+        here,
+        `${discord.mention(bots.seum)} ${discord.mention(bots.dajim)} 이야기해 봐요`,
+      );
+      await eventually(async () =>
+        expect(
+          await team.database.query({
+            text: `
             select agent_messages, cardinality(recent) as recent
             from dure.places
             where state = 'suspended'`,
-        }),
-      ).toEqual([{ agent_messages: 4, recent: 4 }]),
-    );
-    await settled(team);
-    const loops = async (): Promise<readonly (string | undefined)[]> =>
-      (await team.inbox.list({ tenant: "", status: "open" })).items
-        .filter(({ type }) => type === "conflict")
-        .map(({ source }) => source?.room);
-    expect(await loops()).toHaveLength(1);
+          }),
+        ).toEqual([{ agent_messages: 4, recent: 4 }]),
+      );
+      await settled(team);
+      const loops = async (): Promise<readonly (string | undefined)[]> =>
+        (await team.inbox.list({ tenant: "", status: "open" })).items
+          .filter(({ type }) => type === "conflict")
+          .map(({ source }) => source?.room);
+      expect(await loops()).toHaveLength(1);
 
-    await team.inbox.answer(
-      id,
-      { value: "sent", note: `https://discord.com/channels/${guild.id}/${here.id}` },
-      BOSS,
-    );
-    await eventually(async () =>
-      expect((await stage.shown(team, threadId)).at(-1)).toBe("루다: @이든 검토"),
-    );
-    await settled(team);
+      await team.inbox.answer(
+        id,
+        { value: "sent", note: `https://discord.com/channels/${guild.id}/${here.id}` },
+        BOSS,
+      );
+      await eventually(async () =>
+        expect((await stage.shown(team, threadId)).at(-1)).toBe("루다: @이든 검토"),
+      );
+      await settled(team);
 
-    expect(await stateOf(team, threadId)).toBe("suspended");
-    expect(
-      await team.database.query(
-        { text: "select cardinality(recent) as recent from dure.places where id = $1" },
-        [threadId],
-      ),
-    ).toEqual([{ recent: 4 }]); // of five the newest that decide
-    expect(team.calls("eden")).toBe(0);
-    await team.rooms.resume(threadId, { tenant: "", person: "민준" });
-    expect(await stateOf(team, threadId)).toBe("open");
-    expect(await loops()).toEqual([]);
-  });
+      expect(await stateOf(team, threadId)).toBe("suspended");
+      expect(
+        await team.database.query(
+          { text: "select cardinality(recent) as recent from dure.places where id = $1" },
+          [threadId],
+        ),
+      ).toEqual([{ recent: 4 }]); // of five the newest that decide
+      expect(team.calls("eden")).toBe(0);
+      await team.rooms.resume(threadId, { tenant: "", person: "민준" });
+      expect(await stateOf(team, threadId)).toBe("open");
+      expect(await loops()).toEqual([]);
+    },
+  );
 
   test(
     "what had begun in it goes on there when it is found: answers, confirmations and questions",

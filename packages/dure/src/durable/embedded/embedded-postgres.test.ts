@@ -112,6 +112,7 @@ test(
 
 test(
   "where no path is short enough for a socket it listens on 127.0.0.1, behind its password, and is joined and found again there",
+  { ...FULL, timeout: SLOW },
   async () => {
     const deep = join("d".repeat(60), "한글".repeat(10));
     await using home = temporaryHome(join(deep, "home"));
@@ -141,7 +142,6 @@ test(
     expect(await ask(third.url, "select 1 as one")).toEqual([{ one: 1 }]);
     await third.leave();
   },
-  SLOW,
 );
 
 test(
@@ -187,6 +187,7 @@ test(
 
 test(
   "a server whose users were all killed is stopped in good order when it was idle, and keeps its data",
+  { ...FULL, timeout: SLOW },
   async () => {
     await using home = temporaryHome();
     const killed = await user(home.path, { idleMs: 1_000 });
@@ -208,7 +209,6 @@ test(
     expect(await ask(next.url, "select id from notes")).toEqual([{ id: 1 }]);
     await next.leave();
   },
-  SLOW,
 );
 
 test(
@@ -370,6 +370,7 @@ test(
 
 test(
   "lost settings cost the old password, not the data, even while the server runs",
+  { ...FULL, timeout: SLOW },
   async () => {
     await using home = temporaryHome();
     const killed = await user(home.path);
@@ -383,7 +384,6 @@ test(
     expect(await ask(server.url, "select id from notes")).toEqual([{ id: 1 }]);
     await server.stop();
   },
-  SLOW,
 );
 
 test(
@@ -404,6 +404,7 @@ test(
 
 test(
   "a package that the server's user cannot enter is copied to where it can, once",
+  { ...FULL, timeout: SLOW },
   async () => {
     if (!asRoot) return; // only root can lock another user out
     await using home = temporaryHome();
@@ -420,7 +421,6 @@ test(
     expect(await run(nobody, made.postgres, ["--version"])).toContain("PostgreSQL");
     expect(await prepareBinaries(bare, spare, nobody)).toEqual(made);
   },
-  SLOW,
 );
 
 test("an ordinary user runs PostgreSQL directly", { ...FULL, timeout: SLOW }, async () => {

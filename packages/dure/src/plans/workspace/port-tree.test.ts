@@ -11,6 +11,7 @@ import {
 import { dirname, join } from "node:path";
 import fc from "fast-check";
 import { expect, test } from "vitest";
+import { FULL } from "../../kernel/test-tiers.ts";
 import { globMatches, globOf } from "../glob.ts";
 import { coverOf, isReadClosed, isWriteClosed, placesOf, withheldOf } from "./confinement.ts";
 import {
@@ -450,6 +451,7 @@ const deeds = fc.array(
 
 test.each(LONG ? Array.from({ length: 20 }, (_, index) => index) : [1, 2, 3])(
   "no write outside ownership ever lands (seed %i)",
+  { ...FULL, timeout: LONG ? 600_000 : 120_000 },
   async (seed) => {
     const base = { "a/a": "1\n", "a/b/c": "2\n", "b/a/b": "3\n", "c/c": "4\n", "c/a": "5\n" };
     using person = new TestRepository(base);
@@ -501,7 +503,6 @@ test.each(LONG ? Array.from({ length: 20 }, (_, index) => index) : [1, 2, 3])(
       { seed, numRuns: LONG ? 60 : 12, endOnFailure: true },
     );
   },
-  LONG ? 600_000 : 120_000,
 );
 
 function doIt(

@@ -66,26 +66,30 @@ test("says what is wrong with a place that cannot be worked on", async () => {
   ).rejects.toMatchObject({ code: "GIT_TOO_OLD" });
 });
 
-test("a base is a branch, a tag or a commit; anything else is told with the branches there are", async () => {
-  using person = new TestRepository();
-  person.git("tag", "-a", "v1", "-m", "one");
-  const repository = await open(person.folder);
-  const head = person.git("rev-parse", "HEAD");
+test(
+  "a base is a branch, a tag or a commit; anything else is told with the branches there are",
+  FULL,
+  async () => {
+    using person = new TestRepository();
+    person.git("tag", "-a", "v1", "-m", "one");
+    const repository = await open(person.folder);
+    const head = person.git("rev-parse", "HEAD");
 
-  expect(
-    await Promise.all(
-      ["main", "v1", "HEAD", head.slice(0, 8)].map((name) => repository.resolve(name)),
-    ),
-  ).toEqual([head, head, head, head]);
-  await expect(repository.resolve("--all")).rejects.toMatchObject({ code: "BASE_UNKNOWN" });
-  await expect(repository.resolve("mian")).rejects.toMatchObject({
-    code: "BASE_UNKNOWN",
-    hint: "Its newest branches: main.",
-  });
-  await expect(repository.resolve("HEAD:readme.md")).rejects.toMatchObject({
-    code: "BASE_UNKNOWN",
-  });
-});
+    expect(
+      await Promise.all(
+        ["main", "v1", "HEAD", head.slice(0, 8)].map((name) => repository.resolve(name)),
+      ),
+    ).toEqual([head, head, head, head]);
+    await expect(repository.resolve("--all")).rejects.toMatchObject({ code: "BASE_UNKNOWN" });
+    await expect(repository.resolve("mian")).rejects.toMatchObject({
+      code: "BASE_UNKNOWN",
+      hint: "Its newest branches: main.",
+    });
+    await expect(repository.resolve("HEAD:readme.md")).rejects.toMatchObject({
+      code: "BASE_UNKNOWN",
+    });
+  },
+);
 
 test("warns of filters, submodules and what is not committed", async () => {
   using library = new TestRepository();
