@@ -171,7 +171,7 @@ export const NETWORK_GUARDS: readonly Guard[] = [
   },
   {
     id: "files.owner",
-    at: { file: "packages/dure/src/plans/workers/scoped-files.ts" },
+    at: { file: "packages/dure/src/plans/workers/tree-access.ts" },
     find: "if (uid !== 0) await made.chown(uid, gid);",
     replace: "void gid;",
     tests: scopedFiles("folders and files that root makes for a worker belong to the owner"),

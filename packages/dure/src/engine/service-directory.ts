@@ -136,7 +136,7 @@ export interface Addressee extends AnsweredService {
   readonly assumed?: boolean | undefined;
 }
 
-export function addresseeOf(service: AnyService): Addressee {
+function addresseeOf(service: AnyService): Addressee {
   return { name: service.name, version: service.version, busy: busyOf(service) };
 }
 
