@@ -59,7 +59,7 @@ const ModeJson = z.object({
     .array(
       z.object({
         code: z.string().optional(),
-        facts: z.record(z.string(), z.json()).optional(),
+        facts: z.record(z.string(), z.unknown()).optional(),
         name: z.string(),
         value: z.string(),
         holds: z.boolean(),
@@ -182,7 +182,7 @@ export const PlanViewJson = z
     warnings: z.array(
       z.object({
         code: z.string(),
-        facts: z.record(z.string(), z.json()),
+        facts: z.record(z.string(), z.unknown()),
         message: z.string(),
       }),
     ),
