@@ -329,7 +329,8 @@ test("a takeover waits for a guarded write that is under way", async () => {
     sleep: (_ms: number, options?: { signal?: AbortSignal }) =>
       systemClock.sleep(3_600_000, options),
   };
-  await using silent = await joinTeam(db.url, { clock: unrenewed });
+  await using network = await Network.to(db.url);
+  await using silent = await joinTeam(network.url, { clock: unrenewed });
   await using other = await joinTeam(db.url);
   await using takeover = new Takeover(other);
   await db.database.query(
@@ -338,6 +339,8 @@ test("a takeover waits for a guarded write that is under way", async () => {
     },
     [silent.id],
   );
+  // The takeover ends its connections: it must not connect again and renew at the last moment.
+  network.die();
   const order: string[] = [];
   let taking: Promise<unknown> = Promise.resolve();
 
@@ -357,6 +360,7 @@ test("a takeover waits for a guarded write that is under way", async () => {
       silent.id,
     ]),
   ).toEqual([{ ended_because: "silent" }]);
+  network.mend();
 });
 
 test("a process that is stopped after it was taken over says so, and changes nothing of it", async () => {
