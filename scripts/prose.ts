@@ -30,15 +30,15 @@ export interface ProseFigures {
   readonly page: string;
   /** Over the sentences of paragraphs and list items. Tables do not count. */
   readonly meanSentence: number;
-  readonly longestSentence: Place;
+  readonly longestSentence: ProseLocation;
   /** The longest paragraph, list item or cell. */
-  readonly longestBlock: Place;
+  readonly longestBlock: ProseLocation;
   /** Lines that name no actor: whoever, somebody, nobody. */
   readonly vagueLines: readonly number[];
 }
 
 /** Where something stands, and how many words it has. */
-interface Place {
+interface ProseLocation {
   readonly line: number;
   readonly words: number;
 }
@@ -53,7 +53,7 @@ const VAGUE = /\b(?:whoever|somebody|nobody)\b/i;
 const SENTENCES = new Intl.Segmenter("en", { granularity: "sentence" });
 /** With a capital, so that a sentence may begin with it. */
 const CODE_SPAN = "Code";
-const NOWHERE: Place = { line: 0, words: 0 };
+const NOWHERE: ProseLocation = { line: 0, words: 0 };
 
 /** Reads the pages that the check holds. */
 export async function measureProse(folder: string = root): Promise<ProseFigures[]> {
@@ -141,7 +141,7 @@ export function describeProse(pages: readonly ProseFigures[], unreleased: number
   return [...rows, `${"CHANGELOG.md, unreleased".padEnd(34)}${unreleased} words`].join("\n");
 }
 
-function describePlace({ line, words }: Place): string {
+function describePlace({ line, words }: ProseLocation): string {
   return `${words} words in line ${line}`;
 }
 
@@ -170,7 +170,7 @@ function textOf(node: MarkdownNode): string {
   return node.value ?? (node.children ?? []).map(textOf).join("");
 }
 
-function sentencesOf({ line, text }: Block): Place[] {
+function sentencesOf({ line, text }: Block): ProseLocation[] {
   const parts = [...SENTENCES.segment(text.replaceAll("\n", " "))];
   return parts
     .map(({ segment, index }) => ({
@@ -185,7 +185,7 @@ function countWords(text: string): number {
   return text.split(/\s+/).filter((word) => /[\p{L}\p{N}]/u.test(word)).length;
 }
 
-function longest(places: readonly Place[]): Place {
+function longest(places: readonly ProseLocation[]): ProseLocation {
   return places.reduce((most, place) => (place.words > most.words ? place : most), NOWHERE);
 }
 

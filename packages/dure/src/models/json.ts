@@ -102,7 +102,7 @@ function endOfValue(text: string, start: number): number | undefined {
  */
 export class PartialJsonText {
   readonly #member: string;
-  #place: Place = "before";
+  #place: ParserState = "before";
   /** Brackets that are open inside the value that is being skipped. */
   #depth = 0;
   #skippingString = false;
@@ -208,7 +208,7 @@ export class PartialJsonText {
   }
 }
 
-type Place =
+type ParserState =
   | "before"
   | "object"
   | "next-key"

@@ -304,17 +304,17 @@ function orderRefusal(
 }
 
 function succeed(run: Draft, index: number): void {
-  const { blocksDependents: isFelt } = run.port(index);
+  const { blocksDependents: wasBlocking } = run.port(index);
   run.turn(index, "succeeded");
   needOneLess(run, index);
-  if (isFelt) unblockDependents(run, index);
+  if (wasBlocking) unblockDependents(run, index);
   for (const dependent of run.graph.dependents[index]!) becomeReady(run, dependent);
 }
 
 function fail(run: Draft, index: number): void {
-  const { blocksDependents: isFelt } = run.port(index);
+  const { blocksDependents: wasBlocking } = run.port(index);
   run.turn(index, "failed");
-  if (!isFelt) blockDependents(run, index);
+  if (!wasBlocking) blockDependents(run, index);
 }
 
 /** Blocks all that need a port that failed, through others too. Each edge is walked once. */
