@@ -20,6 +20,7 @@ const MAY_IMPORT = (() => {
   const models = ["kernel"];
   const escalations = ["kernel", "durable", "models"];
   const engine = [...escalations, "escalations"];
+  const slots = [...engine, "engine"];
   const jobs = [...engine, "engine"];
   const rooms = [...jobs, "jobs"];
   const plans = [...jobs, "jobs"];
@@ -35,6 +36,7 @@ const MAY_IMPORT = (() => {
     models,
     escalations,
     engine,
+    slots,
     jobs,
     rooms,
     plans,
@@ -63,8 +65,8 @@ const onlyIn = (name, folder, packages) => ({
   to: { path: `(^|/)node_modules/(${packages})/|^(${packages})(/|$)` },
 });
 
-/** No product code behind these two runs outside a browser. */
-const BROWSER_SAFE = `${SOURCES}(kernel|client)/`;
+/** No product code behind these needs more than a browser has. */
+const BROWSER_SAFE = `${SOURCES}(kernel|client|slots/parse)/`;
 
 module.exports = {
   forbidden: [
@@ -80,7 +82,7 @@ module.exports = {
     onlyIn("discord-only-in-discord", "discord", "discord\\.js|@discordjs"),
     {
       name: "browser-safe",
-      comment: "kernel/ and client/ run in a browser: no Node module.",
+      comment: "kernel/, client/ and slots/parse/ run in a browser: no Node module.",
       severity: "error",
       from: { path: BROWSER_SAFE, pathNot: TESTS },
       to: { dependencyTypes: ["core"] },
@@ -91,6 +93,13 @@ module.exports = {
       severity: "error",
       from: { path: `${SOURCES}kernel/`, pathNot: TESTS },
       to: { path: "node_modules" },
+    },
+    {
+      name: "parsers-alone",
+      comment: "slots/parse/ is pure: it knows the kernel at most, and no dependency.",
+      severity: "error",
+      from: { path: `${SOURCES}slots/parse/`, pathNot: TESTS },
+      to: { pathNot: `${SOURCES}(slots/parse|kernel)/` },
     },
     {
       name: "dashboard-through-client",

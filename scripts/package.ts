@@ -146,7 +146,7 @@ function freshHome(env: NodeJS.ProcessEnv, home: string): NodeJS.ProcessEnv {
 }
 
 const IMPORTS = `
-await Promise.all(["dure", "dure/client", "dure/testing"].map((name) => import(name)));
+await Promise.all(["dure", "dure/client", "dure/slots", "dure/testing"].map((name) => import(name)));
 console.log("ok");
 `;
 

@@ -1,6 +1,6 @@
 import { conversationalAgent, type Agent } from "dure";
+import { todayIn, type Locale } from "dure/slots";
 import { z } from "zod";
-import { todayIn } from "./date.ts";
 import { MESSAGES, type Progress } from "./messages.ts";
 import { askedSlotOf } from "./offline-model.ts";
 import { PROMPTS } from "./prompts.ts";
@@ -13,7 +13,6 @@ import {
   type SlotErrorKey,
   type TransferState,
 } from "./state.ts";
-import type { Locale } from "./text.ts";
 
 /**
  * The agents of the transfer service. They classify, extract and word; every decision about money

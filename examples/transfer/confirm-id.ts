@@ -1,7 +1,6 @@
 import { createHash } from "node:crypto";
-import { isConfirm, type ConfirmDecision } from "./phrases.ts";
+import { isConfirm, type ConfirmDecision, type Locale } from "dure/slots";
 import type { TransferState } from "./state.ts";
-import type { Locale } from "./text.ts";
 
 /**
  * What a confirmation is bound to: the flow instance, the place in the batch and the slots as

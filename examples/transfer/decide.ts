@@ -1,6 +1,5 @@
+import { isCancel, parseContinue, type Locale } from "dure/slots";
 import { decideConfirm, type ConfirmAttempt } from "./confirm-id.ts";
-import { isCancel, parseContinue } from "./phrases.ts";
-import type { Locale } from "./text.ts";
 
 /** Everything that a decision about an open question looks at. */
 export interface ReadyAttempt extends ConfirmAttempt {

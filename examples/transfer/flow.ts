@@ -7,6 +7,7 @@ import {
   type Tool,
   type TurnContext,
 } from "dure";
+import { isCancel, isConfirm, todayIn, type Locale } from "dure/slots";
 import { contextBlock, progressOf } from "./agents.ts";
 import {
   cancelTransfer,
@@ -22,16 +23,13 @@ import {
   type FlowStep,
 } from "./batch.ts";
 import { confirmIdOf } from "./confirm-id.ts";
-import { todayIn } from "./date.ts";
 import { decideCancel, decideContinue, decideReady, type ReadyAttempt } from "./decide.ts";
 import { failureCodeOf, MESSAGES, type Texts } from "./messages.ts";
 import { offlineReply } from "./offline-model.ts";
-import { isCancel, isConfirm } from "./phrases.ts";
 import { orderOf, type Order, type Sent } from "./send-money.ts";
 import { applyDelta, SLOTS, type Delta } from "./slots.ts";
 import { isTerminal, type TerminalStage } from "./stages.ts";
 import { SLOT_NAMES, type TransferResult, type TransferState } from "./state.ts";
-import type { Locale } from "./text.ts";
 
 export interface TransferFlowOptions {
   readonly sendMoney: Tool<Order, Sent>;

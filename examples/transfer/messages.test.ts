@@ -1,6 +1,6 @@
 import { describe, expect, test } from "vitest";
+import { isCancel, isConfirm, parseContinue } from "dure/slots";
 import { MESSAGES, type FailureCode } from "./messages.ts";
-import { isCancel, isConfirm, parseContinue } from "./phrases.ts";
 import { SLOT_ERROR_KEYS } from "./state.ts";
 
 const HONG = { target: "홍길동", amount: 50_000 };

@@ -1,9 +1,6 @@
-import { formatAmount } from "./amount.ts";
+import { formatAmount, josa, josaOnly, weekdayOf, type IsoDate, type Locale } from "dure/slots";
 import type { BatchCounts } from "./batch.ts";
-import { weekdayOf, type IsoDate } from "./date.ts";
-import { josa, josaOnly } from "./josa.ts";
 import type { SlotErrorKey, SlotName, TransferResult, TransferSlots } from "./state.ts";
-import type { Locale } from "./text.ts";
 
 /** Where a transfer stands in its batch; `(i/N)` is written only when there are several. */
 export interface Progress {

@@ -1,8 +1,8 @@
+import { fold, type Locale } from "dure/slots";
 import { MESSAGES, type Progress } from "./messages.ts";
 import { missingSlots, type Delta, type SlotOperation } from "./slots.ts";
 import type { Stage } from "./stages.ts";
 import { SLOT_NAMES, type SlotErrors, type SlotName, type TransferSlots } from "./state.ts";
-import { fold, type Locale } from "./text.ts";
 
 /**
  * What stands in for the language model when none is configured: three deterministic functions, one

@@ -1,6 +1,5 @@
+import { isIsoDate, parseAmount, parseDate, type IsoDate } from "dure/slots";
 import { z } from "zod";
-import { parseAmount } from "./amount.ts";
-import { isIsoDate, parseDate, type IsoDate } from "./date.ts";
 import { moveStage, type Stage } from "./stages.ts";
 import {
   SLOT_NAMES,

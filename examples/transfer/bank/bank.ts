@@ -1,7 +1,6 @@
 import { setTimeout as sleep } from "node:timers/promises";
 import fastify, { type FastifyInstance, type FastifyReply } from "fastify";
 import { z } from "zod";
-import { isIsoDate } from "../date.ts";
 import { Faults, faultSchema, type Fault, type FaultInput } from "./faults.ts";
 import { Ledger, type Accounts, type Booking } from "./ledger.ts";
 
@@ -103,7 +102,7 @@ const orderSchema = z.strictObject({
   /** Whole won. */
   amount: z.int().min(1),
   memo: z.string().max(100).optional(),
-  date: z.string().refine(isIsoDate, "date must be a day of the calendar, YYYY-MM-DD").optional(),
+  date: z.iso.date("date must be a day of the calendar, YYYY-MM-DD").optional(),
 });
 
 /** Visible ASCII, as long as the header may be. Source: docs/spec/conversation §6. */

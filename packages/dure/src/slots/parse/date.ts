@@ -1,8 +1,14 @@
-import { Temporal } from "@js-temporal/polyfill";
+import {
+  addDays,
+  addMonths,
+  dayOf,
+  daysInMonth,
+  firstOfMonth,
+  partsOf,
+  weekdayOf,
+  type IsoDate,
+} from "./days.ts";
 import { fold } from "./text.ts";
-
-/** A calendar day, `YYYY-MM-DD`. */
-export type IsoDate = string;
 
 export type DateResult =
   | { readonly ok: true; readonly date: IsoDate }
@@ -25,44 +31,22 @@ export function parseDate(text: string, { today }: { readonly today: IsoDate }):
   if (words === "") return { ok: false, because: "empty" };
   if (words.length > LONGEST_TEXT) return { ok: false, because: "not-a-date" };
 
-  const from = Temporal.PlainDate.from(today);
   for (const [pattern, read] of RULES) {
     const match = pattern.exec(words);
     if (!match) continue;
 
-    const day = read(match.slice(1), from);
-    if (day === undefined || day.year > 9999) return { ok: false, because: "no-such-day" };
-    return Temporal.PlainDate.compare(day, from) < 0
-      ? { ok: false, because: "past" }
-      : { ok: true, date: day.toString() };
+    const date = read(match.slice(1), today);
+    if (date === undefined) return { ok: false, because: "no-such-day" };
+    return date < today ? { ok: false, because: "past" } : { ok: true, date };
   }
   return { ok: false, because: "not-a-date" };
 }
 
-/** The day it is in `timeZone` (IANA name) at `nowMs` (milliseconds since the epoch). */
-export function todayIn(timeZone: string, nowMs: number): IsoDate {
-  return Temporal.Instant.fromEpochMilliseconds(nowMs)
-    .toZonedDateTimeISO(timeZone)
-    .toPlainDate()
-    .toString();
-}
-
-/** Whether a text is a day of the calendar in the form `YYYY-MM-DD`. */
-export function isIsoDate(text: string): boolean {
-  return (
-    /^\d{4}-\d{2}-\d{2}$/.test(text) &&
-    dayOf(...(text.split("-").map(Number) as [number, number, number])) !== undefined
-  );
-}
-
-/** 1 Monday … 7 Sunday. */
-export function weekdayOf(date: IsoDate): number {
-  return Temporal.PlainDate.from(date).dayOfWeek;
-}
-
-type Day = Temporal.PlainDate;
 type Groups = readonly (string | undefined)[];
-type Rule = readonly [pattern: RegExp, read: (groups: Groups, today: Day) => Day | undefined];
+type Rule = readonly [
+  pattern: RegExp,
+  read: (groups: Groups, today: IsoDate) => IsoDate | undefined,
+];
 
 const LONGEST_TEXT = 60;
 
@@ -117,22 +101,19 @@ const MONTH =
 const RULES: readonly Rule[] = [
   [
     new RegExp(`^(${Object.keys(DAYS_FROM_TODAY).join("|")})$`),
-    ([word], today) => today.add({ days: DAYS_FROM_TODAY[word!]! }),
+    ([word], today) => addDays(today, DAYS_FROM_TODAY[word!]!),
   ],
 
-  [/^(\d{1,3}) ?일 ?(?:뒤|후)$/, ([days], today) => today.add({ days: Number(days) })],
-  [/^하루 ?(?:뒤|후)$/, (_, today) => today.add({ days: 1 })],
-  [/^이틀 ?(?:뒤|후)$/, (_, today) => today.add({ days: 2 })],
-  [/^사흘 ?(?:뒤|후)$/, (_, today) => today.add({ days: 3 })],
-  [/^(?:일주일|1주일|한 ?주) ?(?:뒤|후)$/, (_, today) => today.add({ days: 7 })],
-  [/^(\d{1,2}) ?주일? ?(?:뒤|후)$/, ([weeks], today) => today.add({ weeks: Number(weeks) })],
-  [/^한 ?달 ?(?:뒤|후)$/, (_, today) => today.add({ months: 1 })],
-  [
-    /^(\d{1,2}) ?(?:달|개월) ?(?:뒤|후)$/,
-    ([months], today) => today.add({ months: Number(months) }),
-  ],
-  [/^in (\d{1,3}) days?$/, ([days], today) => today.add({ days: Number(days) })],
-  [/^in (?:a|(\d{1,2})) weeks?$/, ([weeks = "1"], today) => today.add({ weeks: Number(weeks) })],
+  [/^(\d{1,3}) ?일 ?(?:뒤|후)$/, ([days], today) => addDays(today, Number(days))],
+  [/^하루 ?(?:뒤|후)$/, (_, today) => addDays(today, 1)],
+  [/^이틀 ?(?:뒤|후)$/, (_, today) => addDays(today, 2)],
+  [/^사흘 ?(?:뒤|후)$/, (_, today) => addDays(today, 3)],
+  [/^(?:일주일|1주일|한 ?주) ?(?:뒤|후)$/, (_, today) => addDays(today, 7)],
+  [/^(\d{1,2}) ?주일? ?(?:뒤|후)$/, ([weeks], today) => addDays(today, 7 * Number(weeks))],
+  [/^한 ?달 ?(?:뒤|후)$/, (_, today) => addMonths(today, 1)],
+  [/^(\d{1,2}) ?(?:달|개월) ?(?:뒤|후)$/, ([months], today) => addMonths(today, Number(months))],
+  [/^in (\d{1,3}) days?$/, ([days], today) => addDays(today, Number(days))],
+  [/^in (?:a|(\d{1,2})) weeks?$/, ([weeks = "1"], today) => addDays(today, 7 * Number(weeks))],
 
   [
     /^(이번|금|다음|담|다다음) ?주 ?([월화수목금토일])(?:요일)?$/,
@@ -163,7 +144,7 @@ const RULES: readonly Rule[] = [
   [
     /^(작년|올해|금년|내년|후년) ?(\d{1,2}) ?월 ?(\d{1,2}) ?일$/,
     ([year, month, day], today) =>
-      dayOf(today.year + YEARS_AHEAD[year!]!, Number(month), Number(day)),
+      dayOf(partsOf(today).year + YEARS_AHEAD[year!]!, Number(month), Number(day)),
   ],
   [
     new RegExp(`^${MONTH} (\\d{1,2})(?:st|nd|rd|th)?,? (\\d{4})$`),
@@ -205,7 +186,7 @@ const RULES: readonly Rule[] = [
   ],
   [
     /^(?:(?:다음|담) ?달 ?말일?|(?:the )?end of next month)$/,
-    (_, today) => lastOfMonth(today.with({ day: 1 }).add({ months: 1 })),
+    (_, today) => lastOfMonth(firstOfMonth(today, 1)),
   ],
   [/^(\d{1,2}) ?월 ?말일?$/, ([month], today) => lastOfNext(today, Number(month))],
   [/^(\d{1,2}) ?일$/, ([day], today) => nextDayOfMonth(today, Number(day))],
@@ -239,14 +220,6 @@ const YEARS_AHEAD: Readonly<Record<string, number>> = {
   후년: 2,
 };
 
-function dayOf(year: number, month: number, day: number): Day | undefined {
-  try {
-    return Temporal.PlainDate.from({ year, month, day }, { overflow: "reject" });
-  } catch {
-    return undefined;
-  }
-}
-
 function fullYear(digits: string): number {
   return digits.length === 2 ? 2000 + Number(digits) : Number(digits);
 }
@@ -255,38 +228,43 @@ function fullYear(digits: string): number {
  * The next one that exists: 2월 29일 is in the next leap year, at most eight years away (2096 →
  * 2104).
  */
-function nextMonthDay(today: Day, month: number, day: number): Day | undefined {
-  for (let year = today.year; year <= today.year + 8; year++) {
+function nextMonthDay(today: IsoDate, month: number, day: number): IsoDate | undefined {
+  const { year: thisYear } = partsOf(today);
+  for (let year = thisYear; year <= thisYear + 8; year++) {
     const candidate = dayOf(year, month, day);
-    if (candidate && Temporal.PlainDate.compare(candidate, today) >= 0) return candidate;
+    if (candidate !== undefined && candidate >= today) return candidate;
   }
   return undefined;
 }
 
-function nextDayOfMonth(today: Day, day: number): Day | undefined {
-  return inMonth(today, day >= today.day ? 0 : 1, day);
+function nextDayOfMonth(today: IsoDate, day: number): IsoDate | undefined {
+  return inMonth(today, day >= partsOf(today).day ? 0 : 1, day);
 }
 
-function inMonth(today: Day, monthsAhead: number, day: number): Day | undefined {
-  const month = today.with({ day: 1 }).add({ months: monthsAhead });
-  return dayOf(month.year, month.month, day);
+function inMonth(today: IsoDate, monthsAhead: number, day: number): IsoDate | undefined {
+  const first = firstOfMonth(today, monthsAhead);
+  if (first === undefined) return undefined;
+  const { year, month } = partsOf(first);
+  return dayOf(year, month, day);
 }
 
-function lastOfMonth(day: Day): Day {
-  return day.with({ day: day.daysInMonth });
+function lastOfMonth(date: IsoDate | undefined): IsoDate | undefined {
+  if (date === undefined) return undefined;
+  const { year, month } = partsOf(date);
+  return dayOf(year, month, daysInMonth(date));
 }
 
-function lastOfNext(today: Day, month: number): Day | undefined {
-  const first = dayOf(month < today.month ? today.year + 1 : today.year, month, 1);
-  return first && lastOfMonth(first);
+function lastOfNext(today: IsoDate, month: number): IsoDate | undefined {
+  const now = partsOf(today);
+  return lastOfMonth(dayOf(month < now.month ? now.year + 1 : now.year, month, 1));
 }
 
-function inWeek(today: Day, weeksAhead: number, weekday: number): Day {
-  return today.add({ days: weekday - today.dayOfWeek + 7 * weeksAhead });
+function inWeek(today: IsoDate, weeksAhead: number, weekday: number): IsoDate | undefined {
+  return addDays(today, weekday - weekdayOf(today) + 7 * weeksAhead);
 }
 
-function nextWeekday(today: Day, weekday: number): Day {
-  return today.add({ days: ((weekday - today.dayOfWeek + 6) % 7) + 1 });
+function nextWeekday(today: IsoDate, weekday: number): IsoDate | undefined {
+  return addDays(today, ((weekday - weekdayOf(today) + 6) % 7) + 1);
 }
 
 function koreanWeekday(letter: string): number {

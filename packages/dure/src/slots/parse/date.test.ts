@@ -1,6 +1,7 @@
 import fc from "fast-check";
 import { expect, test } from "vitest";
-import { isIsoDate, parseDate, todayIn } from "./date.ts";
+import { parseDate } from "./date.ts";
+import { isIsoDate, todayIn } from "./days.ts";
 
 /** A Wednesday. */
 const TODAY = "2026-11-18";
