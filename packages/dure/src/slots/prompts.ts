@@ -1,0 +1,136 @@
+import { z } from "zod";
+import { examplesText, fillPrompt, type PromptLanguage } from "../models/prompt-files.ts";
+
+/** One slot as the model is told of it. */
+export interface PromptSlot {
+  readonly name: string;
+  /** What the slot means and how it is said, in the prompt's language. */
+  readonly description: string;
+  readonly required?: boolean | undefined;
+}
+
+/** A message and how it is read. */
+export interface SlotExample {
+  readonly said: string;
+  readonly reading: SlotReadingInput;
+}
+
+/** What the model is told about the moment. */
+export interface SlotPromptFacts {
+  readonly language: PromptLanguage;
+  /** ISO date and time in the session's zone, with the weekday. See `promptMoment`. */
+  readonly today: string;
+  readonly zone: string;
+  readonly slots: readonly PromptSlot[];
+  /** Values as they were understood and shown. */
+  readonly known: Readonly<Record<string, unknown>>;
+  /** What the person was asked last, word for word; absent: nothing. */
+  readonly lastQuestion?: string | undefined;
+  /** At most {@link MAX_EXAMPLES} are used. */
+  readonly examples?: readonly SlotExample[] | undefined;
+}
+
+/** Examples in one prompt. */
+export const MAX_EXAMPLES = 4;
+
+const NOTHING = { ko: "없음", en: "none" } as const satisfies Record<PromptLanguage, string>;
+const REQUIRED = { ko: "필수", en: "required" } as const satisfies Record<PromptLanguage, string>;
+
+/**
+ * The system text for reading slots out of a message. Pure.
+ * @param template `slots.<language>.md`, or a user's text in its place.
+ */
+export function slotPrompt(facts: SlotPromptFacts, template: string): string {
+  const { language, today, zone, slots, known, lastQuestion, examples = [] } = facts;
+  const nothing = NOTHING[language];
+  const lines = slots.map((slot) => slotLine(slot, language));
+  const shown = examples.slice(0, MAX_EXAMPLES).map(({ said, reading }) => ({
+    said,
+    answer: reading,
+  }));
+  return fillPrompt(template, {
+    today,
+    zone,
+    slots: lines.join("\n"),
+    known: Object.keys(known).length === 0 ? nothing : JSON.stringify(known),
+    question: lastQuestion ?? nothing,
+    examples: examplesText(shown, language),
+  });
+}
+
+function slotLine({ name, description, required }: PromptSlot, language: PromptLanguage): string {
+  return `- ${name}${required ? ` (${REQUIRED[language]})` : ""}: ${description}`;
+}
+
+/** Things in one message; a longer list is refused, and the person is asked to split it. */
+const MAX_ITEMS = 20;
+/** Changes of one thing: each slot of a large form twice. */
+const MAX_CHANGES = 40;
+/** Characters of a value or a quote. */
+const MAX_VALUE = 500;
+
+const MESSAGE_KINDS = [
+  "details",
+  "question",
+  "cancel",
+  "cancel_all",
+  "unsupported",
+  "other",
+] as const;
+
+/** What a message is, as a model sees it. A model never says yes: `confirm` is no kind. */
+export type MessageKind = (typeof MESSAGE_KINDS)[number];
+
+/**
+ * The shape that the model answers in. No member may be left out, so that every provider's strict
+ * mode takes it; the forgiving defaults are for the other providers.
+ */
+export function slotReadingSchema<const Names extends readonly [string, ...string[]]>(
+  names: Names,
+) {
+  const slot = z.enum(names);
+  const change = z.object({
+    slot,
+    value: z.union([z.string().max(MAX_VALUE), z.number()]),
+    /** The person's words, so that code can check the value. */
+    quote: z.string().max(MAX_VALUE).default(""),
+  });
+  return z.object({
+    kind: z.enum(MESSAGE_KINDS),
+    items: z
+      .array(z.object({ changes: z.array(change).max(MAX_CHANGES) }))
+      .max(MAX_ITEMS)
+      .default([]),
+    clear: z.array(slot).max(MAX_CHANGES).default([]),
+    note: z.string().max(MAX_VALUE).default(""),
+  });
+}
+
+/** What a model reads out of one message. */
+export type SlotReading = z.output<ReturnType<typeof slotReadingSchema>>;
+export type SlotReadingInput = z.input<ReturnType<typeof slotReadingSchema>>;
+
+/** What the model is told that answers a question on the way. */
+export interface AnswerPromptFacts extends Pick<
+  SlotPromptFacts,
+  "language" | "today" | "zone" | "known" | "lastQuestion"
+> {
+  /** Who speaks, such as `이체 서비스`. */
+  readonly service: string;
+  /** What this session has finished, newest first, as code knows it. */
+  readonly completed: readonly unknown[];
+}
+
+/** The system text for an answer on the way. Pure. Its text is shown after code has checked it. */
+export function answerPrompt(facts: AnswerPromptFacts, template: string): string {
+  const { language, today, zone, service, known, completed, lastQuestion } = facts;
+  const nothing = NOTHING[language];
+  return fillPrompt(template, {
+    today,
+    zone,
+    service,
+    known: Object.keys(known).length === 0 ? nothing : JSON.stringify(known),
+    completed: completed.length === 0 ? nothing : JSON.stringify(completed),
+    question: lastQuestion ?? nothing,
+  });
+}
