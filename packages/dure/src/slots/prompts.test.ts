@@ -1,7 +1,14 @@
 import { expect, test } from "vitest";
 import { builtInPrompt, promptLanguage, promptMoment } from "../models/prompt-files.ts";
 import { estimateTokens } from "../models/prices.ts";
-import { answerPrompt, MAX_EXAMPLES, slotPrompt, slotReadingSchema } from "./prompts.ts";
+import {
+  answerPrompt,
+  MAX_EXAMPLES,
+  type MessageKind,
+  slotPrompt,
+  type SlotReading,
+  slotReadingSchema,
+} from "./prompts.ts";
 
 const AT = Date.UTC(2026, 2, 5, 5, 20);
 

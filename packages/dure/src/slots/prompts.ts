@@ -12,7 +12,7 @@ export interface PromptSlot {
 /** A message and how it is read. */
 export interface SlotExample {
   readonly said: string;
-  readonly reading: SlotReadingInput;
+  readonly reading: SlotReading;
 }
 
 /** What the model is told about the moment. */
@@ -106,9 +106,20 @@ export function slotReadingSchema<const Names extends readonly [string, ...strin
   });
 }
 
-/** What a model reads out of one message. */
-export type SlotReading = z.output<ReturnType<typeof slotReadingSchema>>;
-export type SlotReadingInput = z.input<ReturnType<typeof slotReadingSchema>>;
+/** What a model reads out of one message: the schema's output, with names that are plain texts. */
+export interface SlotReading {
+  readonly kind: MessageKind;
+  /** One per thing: a message may name several. */
+  readonly items: readonly { readonly changes: readonly SlotChange[] }[];
+  readonly clear: readonly string[];
+  readonly note: string;
+}
+
+interface SlotChange {
+  readonly slot: string;
+  readonly value: string | number;
+  readonly quote: string;
+}
 
 /** What the model is told that answers a question on the way. */
 export interface AnswerPromptFacts extends Pick<
