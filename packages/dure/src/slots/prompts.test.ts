@@ -96,14 +96,10 @@ test("a slot prompt with three slots and an example stays below 700 tokens", () 
 });
 
 test("a reading without its lists and its note is read with empty ones", () => {
-  const schema = slotReadingSchema(["target", "amount"]);
+  const kind: MessageKind = "other";
+  const reading: SlotReading = slotReadingSchema(["target", "amount"]).parse({ kind });
 
-  expect(schema.parse({ kind: "other" })).toEqual({
-    kind: "other",
-    items: [],
-    clear: [],
-    note: "",
-  });
+  expect(reading).toEqual({ kind: "other", items: [], clear: [], note: "" });
 });
 
 test("a model cannot say yes: confirm is no kind of message", () => {
