@@ -4,6 +4,8 @@
 const path = require("node:path");
 
 const SOURCES = "^packages/dure/src/";
+/** What a package can import: `dure`, `dure/team` and so on. */
+const DOORS = `${SOURCES}((client|slots|team|channels)/)?index\\.ts$`;
 /**
  * Tests stand beside what they test and may reach for anything; so may `test-….ts`, which several
  * of them share.
@@ -26,10 +28,10 @@ const MAY_IMPORT = (() => {
   const plans = [...jobs, "jobs"];
   const discord = [...rooms, "rooms", "plans"];
   const server = [...rooms, "rooms", "plans"];
+  const channels = [...discord, "discord"];
   const team = [...server, "server", "discord"];
   const cli = [...team, "team", "client"];
   const client = ["kernel"];
-  const testing = [...server, "server", "discord", "client"];
   return {
     kernel,
     durable,
@@ -41,11 +43,11 @@ const MAY_IMPORT = (() => {
     rooms,
     plans,
     discord,
+    channels,
     server,
     team,
     cli,
     client,
-    testing,
   };
 })();
 
@@ -114,6 +116,20 @@ module.exports = {
       severity: "error",
       from: { path: SOURCES, pathNot: TESTS },
       to: { path: "^packages/dashboard/" },
+    },
+    {
+      name: "testing-through-doors",
+      comment: "The doubles know dure as its users do; their tests also know a real database.",
+      severity: "error",
+      from: { path: "^packages/testing/src/", pathNot: TESTS },
+      to: { path: SOURCES, pathNot: DOORS },
+    },
+    {
+      name: "no-doubles-in-the-product",
+      comment: "The product does not ship fakes; its tests import @dure/testing.",
+      severity: "error",
+      from: { path: SOURCES, pathNot: TESTS },
+      to: { path: "^packages/testing/" },
     },
     {
       name: "no-test-parts-in-the-product",

@@ -1,6 +1,6 @@
 /**
  * Builds what is stale: the library into packages/dure/dist, the dashboard into
- * packages/dure/dashboard.
+ * packages/dure/dashboard, the test doubles into packages/testing/dist.
  */
 
 import { createHash } from "node:crypto";
@@ -24,17 +24,21 @@ export interface BuildResult {
   readonly output: string;
 }
 
-/** Builds in order, stops at the first failure. Running it again at once builds nothing. */
+/**
+ * Builds in order, stops at the first failure. Running it again at once builds nothing. `product`:
+ * only what a team runs on, without the test doubles.
+ */
 export async function buildStale(
-  options: { env?: NodeJS.ProcessEnv } = {},
+  options: { env?: NodeJS.ProcessEnv; product?: boolean } = {},
 ): Promise<BuildResult[]> {
-  // These stand once in the repository and go with the package.
-  for (const page of ["LICENSE", "README.md"]) {
-    await copyFile(path.join(root, page), path.join(root, LIBRARY, page));
+  // These stand once in the repository and go with the packages.
+  for (const page of [`${LIBRARY}/LICENSE`, `${LIBRARY}/README.md`, `${TESTING}/LICENSE`]) {
+    await copyFile(path.join(root, path.basename(page)), path.join(root, page));
   }
 
   const results: BuildResult[] = [];
   for (const part of PARTS) {
+    if (options.product && part.name === "testing") continue;
     const result = await buildPart(part, options.env ?? process.env);
     results.push(result);
     if (result.exitCode !== 0) break;
@@ -53,6 +57,7 @@ interface Part {
 
 const CACHE = path.join(root, "node_modules", ".cache", "dure");
 const LIBRARY = "packages/dure";
+const TESTING = "packages/testing";
 const SHARED = [
   "package-lock.json",
   "tsconfig.base.json",
@@ -62,12 +67,23 @@ const SHARED = [
 ];
 
 const PARTS: readonly Part[] = [
-  { name: "library", sources: SHARED, product: `${LIBRARY}/dist/index.js`, build: buildLibrary },
+  {
+    name: "library",
+    sources: SHARED,
+    product: `${LIBRARY}/dist/index.js`,
+    build: (env) => compile(LIBRARY, env),
+  },
   {
     name: "dashboard",
     sources: [...SHARED, "packages/dashboard"],
     product: `${LIBRARY}/dashboard/index.html`,
     build: buildDashboard,
+  },
+  {
+    name: "testing",
+    sources: [...SHARED, TESTING],
+    product: `${TESTING}/dist/index.js`,
+    build: (env) => compile(TESTING, env),
   },
 ];
 
@@ -89,15 +105,15 @@ async function buildPart(part: Part, env: NodeJS.ProcessEnv): Promise<BuildResul
  * Compiles over what is there, so that a running server keeps its files, then removes what has no
  * source any more.
  */
-async function buildLibrary(env: NodeJS.ProcessEnv): Promise<Finished> {
-  const finished = await runTool("tsc", ["-b", LIBRARY], { env });
+async function compile(place: string, env: NodeJS.ProcessEnv): Promise<Finished> {
+  const finished = await runTool("tsc", ["-b", place], { env });
   if (finished.exitCode !== 0) return finished;
 
-  const dist = path.join(root, LIBRARY, "dist");
+  const dist = path.join(root, place, "dist");
   for (const file of await filesOf(dist)) {
     const compiledFrom = /^(.+?)\.(js|d\.ts)(\.map)?$/.exec(path.relative(dist, file))?.[1];
     if (compiledFrom === undefined) continue;
-    if (!(await exists(path.join(root, LIBRARY, "src", `${compiledFrom}.ts`)))) await rm(file);
+    if (!(await exists(path.join(root, place, "src", `${compiledFrom}.ts`)))) await rm(file);
   }
   return finished;
 }

@@ -27,6 +27,8 @@ const SOUND = {
       "./client": { "dure-source": "./src/client/index.ts" },
     },
   }),
+  "packages/testing/src/index.ts":
+    'import type { Turn } from "../../dure/src/client/index.ts";\nexport type Fake = Turn;\n',
   "packages/dashboard/src/main.ts": "export const title = document.title;\n",
 };
 
@@ -65,7 +67,7 @@ async function lintOf(
 
 describe("layers", () => {
   test("a sound tree passes, and every source file was seen", async () => {
-    expect(await layersOf({})).toBe("ok: 5 modules");
+    expect(await layersOf({})).toBe("ok: 6 modules");
   });
 
   test("a layer that imports from above fails, also by a type alone", async () => {
@@ -99,7 +101,7 @@ describe("layers", () => {
     });
 
     expect(cycle).toContain("no-runtime-cycle: packages/dure/src/engine/a.ts");
-    expect(types).toBe("ok: 7 modules");
+    expect(types).toBe("ok: 8 modules");
   });
 
   test("discord.js outside discord/, and a Node module in the client, fail", async () => {
@@ -126,9 +128,22 @@ describe("layers", () => {
     expect(output).not.toContain("good.ts");
   });
 
+  test("the product has no test doubles, and they know its doors alone", async () => {
+    const output = await layersOf({
+      "packages/dure/src/engine/fake.ts":
+        'export type { Fake } from "../../../testing/src/index.ts";\n',
+      "packages/testing/src/inside.ts": 'export { at } from "../../dure/src/engine/turn.ts";\n',
+    });
+
+    expect(output).toContain("no-doubles-in-the-product: packages/dure/src/engine/fake.ts");
+    expect(output).toContain("testing-through-doors: packages/testing/src/inside.ts");
+    expect(output).not.toContain("packages/testing/src/index.ts → ");
+  });
+
   test("a tree without sources is no success", async () => {
     await using tree = await makeTree({
       "packages/dure/src/README.md": "",
+      "packages/testing/src/README.md": "",
       "packages/dashboard/src/README.md": "",
     });
 

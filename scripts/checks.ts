@@ -8,7 +8,7 @@ import { tmpdir } from "node:os";
 import path from "node:path";
 import { describeAir, figuresOver, measureAir, readExceptions, troubleWith } from "./air.ts";
 import { checkLayers } from "./layers.ts";
-import { packLibrary, tryPackage } from "./package.ts";
+import { pack, tryPackage, type Published } from "./package.ts";
 import {
   countUnreleased,
   describeProse,
@@ -77,19 +77,32 @@ async function checkTypes(env: NodeJS.ProcessEnv): Promise<CheckResult> {
 async function checkPackedExports(env: NodeJS.ProcessEnv): Promise<CheckResult> {
   const folder = await mkdtemp(path.join(tmpdir(), "dure-pack-"));
   try {
-    const packed = await packLibrary(folder, env);
-    if (!packed.ok) return packed;
-    const sources = await importsOfSources(path.join(root, "packages/dure/dist"));
-    if (sources.length > 0) {
-      return { ok: false, output: `compiled files import sources:\n${sources.join("\n")}` };
+    const notes: string[] = [];
+    for (const place of ["packages/dure", "packages/testing"] as const) {
+      const result = await checkPacked(place, folder, env);
+      if (!result.ok) return result;
+      notes.push(result.note ?? "");
     }
-    const result = await judge(runTool("publint", [packed.tarball, "--strict"], { env }));
-    return result.ok
-      ? { ok: true, note: `${packed.files} files, ${(packed.bytes / 1e6).toFixed(1)} MB` }
-      : result;
+    return { ok: true, note: notes.join("; ") };
   } finally {
     await rm(folder, { recursive: true, force: true });
   }
+}
+
+async function checkPacked(
+  place: Published,
+  folder: string,
+  env: NodeJS.ProcessEnv,
+): Promise<CheckResult> {
+  const packed = await pack(place, folder, env);
+  if (!packed.ok) return packed;
+  const sources = await importsOfSources(path.join(root, place, "dist"));
+  if (sources.length > 0) {
+    return { ok: false, output: `compiled files import sources:\n${sources.join("\n")}` };
+  }
+  const result = await judge(runTool("publint", [packed.tarball, "--strict"], { env }));
+  if (!result.ok) return result;
+  return { ok: true, note: `${packed.files} files, ${(packed.bytes / 1e6).toFixed(1)} MB` };
 }
 
 /**

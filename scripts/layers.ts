@@ -1,5 +1,5 @@
 /**
- * Who may import whom: runs dependency-cruiser over the library and tells each violation in one
+ * Who may import whom: runs dependency-cruiser over the packages and tells each violation in one
  * line.
  */
 
@@ -78,4 +78,4 @@ async function unseenSources(tree: string, result: CruiseResult): Promise<string
   return sources === 0 ? [`every one: there are none under ${tree}`] : unseen;
 }
 
-const FOLDERS = ["packages/dure/src", "packages/dashboard/src"];
+const FOLDERS = ["packages/dure/src", "packages/testing/src", "packages/dashboard/src"];

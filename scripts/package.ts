@@ -14,22 +14,37 @@ export type Packed =
   | { readonly ok: true; readonly tarball: string; readonly files: number; readonly bytes: number }
   | { readonly ok: false; readonly output: string };
 
+/** A folder of a package that is published. */
+export type Published = "packages/dure" | "packages/testing";
+
 /**
  * What a person must find in the tarball; each is a file whose absence breaks something that the
- * README promises.
+ * README promises. What ends with `/` is a folder.
  */
-const MUST_CONTAIN = [
-  "LICENSE",
-  "README.md",
-  "bin/dure.mjs",
-  "dist/index.js",
-  "dist/index.d.ts",
-  "dist/cli/main.js",
-  "dashboard/index.html",
-];
+const MUST_CONTAIN = {
+  "packages/dure": [
+    "LICENSE",
+    "README.md",
+    "bin/dure.mjs",
+    "dist/index.js",
+    "dist/index.d.ts",
+    "dist/cli/main.js",
+    "dashboard/index.html",
+    "templates/",
+  ],
+  "packages/testing": ["LICENSE", "dist/index.js", "dist/index.d.ts"],
+} as const satisfies Record<Published, readonly string[]>;
+
+const NOT_PUBLISHED = /\.test\.|\/test-[^/]+$|\.tsbuildinfo$|^src\//;
+/** The product does not ship fakes. */
+const DOUBLES = /(?:^|\/)(?:fake|scripted)-/;
 
 /** Packs what is built, without building again. The tarball lies in `folder`. */
-export async function packLibrary(folder: string, env: NodeJS.ProcessEnv): Promise<Packed> {
+export async function pack(
+  place: Published,
+  folder: string,
+  env: NodeJS.ProcessEnv,
+): Promise<Packed> {
   const { exitCode, stdout, output } = await npm(
     [
       "pack",
@@ -39,7 +54,7 @@ export async function packLibrary(folder: string, env: NodeJS.ProcessEnv): Promi
       "--pack-destination",
       folder,
       "--workspace",
-      "packages/dure",
+      place,
     ],
     root,
     env,
@@ -48,13 +63,15 @@ export async function packLibrary(folder: string, env: NodeJS.ProcessEnv): Promi
 
   const listed = readPackList(stdout);
   if (!listed) return { ok: false, output: `npm pack printed no list of files:\n${output}` };
-  const names = new Set(listed.files.map((file) => file.path));
-  const missing = MUST_CONTAIN.filter((name) => !names.has(name));
-  if (![...names].some((name) => name.startsWith("templates/"))) missing.push("templates/");
+  const names = listed.files.map((file) => file.path);
+  const missing = MUST_CONTAIN[place].filter(
+    (wanted) =>
+      !names.some((name) => name === wanted || (wanted.endsWith("/") && name.startsWith(wanted))),
+  );
   if (missing.length > 0) return { ok: false, output: `the tarball lacks: ${missing.join(", ")}` };
 
-  const strangers = [...names].filter((name) =>
-    /\.test\.|\/test-[^/]+$|\.tsbuildinfo$|^src\//.test(name),
+  const strangers = names.filter(
+    (name) => NOT_PUBLISHED.test(name) || (place === "packages/dure" && DOUBLES.test(name)),
   );
   if (strangers.length > 0) {
     return { ok: false, output: `the tarball must not contain: ${strangers.join(", ")}` };
@@ -62,7 +79,7 @@ export async function packLibrary(folder: string, env: NodeJS.ProcessEnv): Promi
   return {
     ok: true,
     tarball: path.join(folder, listed.filename),
-    files: names.size,
+    files: names.length,
     bytes: listed.size,
   };
 }
@@ -74,8 +91,10 @@ export async function packLibrary(folder: string, env: NodeJS.ProcessEnv): Promi
 export async function tryPackage(given: NodeJS.ProcessEnv): Promise<CheckResult> {
   const folder = await mkdtemp(path.join(tmpdir(), "dure-install-"));
   try {
-    const packed = await packLibrary(folder, given);
+    const packed = await pack("packages/dure", folder, given);
     if (!packed.ok) return packed;
+    const doubles = await pack("packages/testing", folder, given);
+    if (!doubles.ok) return doubles;
 
     await chmod(folder, 0o755); // a project that other users of the machine can enter, as set-up.ts does
     const project = path.join(folder, "내 프로젝트");
@@ -96,10 +115,7 @@ export async function tryPackage(given: NodeJS.ProcessEnv): Promise<CheckResult>
       does: () => Promise<Finished>,
       expected?: string,
     ])[] = [
-      [
-        "npm install",
-        () => npm(["install", "--no-audit", "--no-fund", packed.tarball], project, env),
-      ],
+      ["npm install", () => npm([...INSTALL, packed.tarball, doubles.tarball], project, env)],
       [
         "dure --version",
         () => npm(["exec", "--no", "--", "dure", "--version"], project, env),
@@ -145,8 +161,11 @@ function freshHome(env: NodeJS.ProcessEnv, home: string): NodeJS.ProcessEnv {
   };
 }
 
+const INSTALL = ["install", "--no-audit", "--no-fund"];
+
 const IMPORTS = `
-await Promise.all(["dure", "dure/client", "dure/slots", "dure/testing"].map((name) => import(name)));
+const doors = ["dure", "dure/team", "dure/channels", "dure/client", "dure/slots", "@dure/testing"];
+await Promise.all(doors.map((name) => import(name)));
 console.log("ok");
 `;
 

@@ -8,7 +8,7 @@ import { makeShop } from "../examples/dev-team/repository.ts";
 import { buildStale } from "./build.ts";
 import { root, run } from "./processes.ts";
 
-for (const result of await buildStale()) {
+for (const result of await buildStale({ product: true })) {
   if (result.built) {
     console.log(`[start] ${result.name} ${result.exitCode === 0 ? "built" : "could not be built"}`);
   }

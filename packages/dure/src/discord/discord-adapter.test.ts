@@ -5,11 +5,7 @@ import type {
   OutgoingPost,
   PlaceAddress,
 } from "../rooms/channel-adapter.ts";
-import {
-  FakeDiscord,
-  type FakeDiscordOptions,
-  type FakePlace,
-} from "../testing/fake-discord/fake-discord.ts";
+import { FakeDiscord, type FakeDiscordOptions, type FakePlace } from "@dure/testing";
 import { discordAdapter, type DiscordOptions } from "./discord-adapter.ts";
 import { toWireText } from "./mapping.ts";
 import { loadDiscordJs } from "./discord-js.ts";

@@ -2,7 +2,7 @@ import { expect, test } from "vitest";
 import { z } from "zod";
 import { Inbox } from "../escalations/inbox.ts";
 import type { OfflineReply } from "../models/offline.ts";
-import { ScriptedModel } from "../testing/scripted-model.ts";
+import { ScriptedModel } from "@dure/testing";
 import { AgentResult, chatAgent, customAgent } from "./agent.ts";
 import { combineServices, keywordRouter } from "./combine.ts";
 import { fateOf } from "./effects.ts";

@@ -6,7 +6,7 @@ import { systemClock, type Clock } from "../kernel/clock.ts";
 import { codeOf } from "../kernel/errors.ts";
 import { testDatabase } from "../durable/test-database.ts";
 import { tool, type AnyTool } from "../engine/tool.ts";
-import { PostgresProxy } from "../testing/postgres-proxy.ts";
+import { PostgresProxy } from "@dure/testing";
 import { ANNOUNCE_TOPIC, type JobAnnouncement } from "./announcement.ts";
 import { askAgentTool } from "./ask-agent-tool.ts";
 import { jobAttemptRules } from "./endings.ts";

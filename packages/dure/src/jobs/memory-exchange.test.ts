@@ -1,6 +1,6 @@
 import { expect, test } from "vitest";
 import { DureError } from "../kernel/errors.ts";
-import { exchangeInMemory, MemoryJobs, type MemoryAgent } from "../testing/index.ts";
+import { exchangeInMemory, MemoryJobs, type MemoryAgent } from "./memory-exchange.ts";
 
 const chatty: MemoryAgent = ({ number }) =>
   Array.from({ length: 8 }, (_, index) => `w${number * 8 + index}`).join(" ");

@@ -2,7 +2,7 @@ import fc from "fast-check";
 import { describe, expect, test } from "vitest";
 import { systemClock } from "../kernel/clock.ts";
 import { silentLogger } from "../kernel/logger.ts";
-import { ScriptedModel } from "../testing/scripted-model.ts";
+import { ScriptedModel } from "@dure/testing";
 import type { ModelRequest } from "./model.ts";
 import { Models } from "./models.ts";
 import { offlineModel, type OfflineModel, OfflineModels } from "./offline.ts";

@@ -13,7 +13,7 @@ import type {
 /**
  * The rooms that dure serves itself: their platform is the database, so posting is a row and
  * nothing is ever missed. `faults` lets tests refuse, delay or cut what a real platform would (see
- * `dure/testing`).
+ * `@dure/testing`).
  */
 export class WebAdapter implements ChannelAdapter {
   readonly name = "web";

@@ -5,7 +5,7 @@ import { expect, test } from "vitest";
 import { startTestEngine } from "../engine/test-engine.ts";
 import { defineService, flow } from "../engine/service.ts";
 import { Inbox } from "../escalations/inbox.ts";
-import { ScriptedModel } from "../testing/scripted-model.ts";
+import { ScriptedModel } from "@dure/testing";
 import { agentServices } from "./agents.ts";
 import { readTeam, type TeamOptions } from "./config.ts";
 

@@ -7,7 +7,7 @@ import { systemClock } from "../kernel/clock.ts";
 import { DureError } from "../kernel/errors.ts";
 import type { Logger } from "../kernel/logger.ts";
 import { silentLogger } from "../kernel/logger.ts";
-import { PostgresProxy } from "../testing/postgres-proxy.ts";
+import { PostgresProxy } from "@dure/testing";
 import { readTeam } from "./config.ts";
 import { readEnvironment } from "./environment.ts";
 import { openWhenUp } from "./open-database.ts";

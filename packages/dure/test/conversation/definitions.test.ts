@@ -9,7 +9,7 @@ import {
 import { defineService, flow, type ServiceOptions } from "../../src/engine/service.ts";
 import { defineState } from "../../src/engine/state.ts";
 import { startTestEngine } from "../../src/engine/test-engine.ts";
-import { ScriptedModel } from "../../src/testing/scripted-model.ts";
+import { ScriptedModel } from "@dure/testing";
 
 const QUICK = { maxAttempts: 3, backoffSec: 0 } as const;
 const answers: ServiceOptions["flows"] = {

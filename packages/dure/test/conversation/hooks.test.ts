@@ -9,7 +9,7 @@ import { joinTeam } from "../../src/durable/test-members.ts";
 import type { HookHandler, Service } from "../../src/engine/service.ts";
 import { HookDelivery } from "../../src/engine/hooks.ts";
 import { startTestEngine, type TestEngine } from "../../src/engine/test-engine.ts";
-import { PostgresProxy } from "../../src/testing/postgres-proxy.ts";
+import { PostgresProxy } from "@dure/testing";
 import { CREATE_LEDGER, ledgerService, writeLedger } from "./ledger-service.ts";
 
 /** An engine whose hooks are delivered as a team delivers them. */

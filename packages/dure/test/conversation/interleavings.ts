@@ -9,7 +9,7 @@ import { ShownText } from "../../src/engine/shown-text.ts";
 import { startTestEngine, type TestEngine } from "../../src/engine/test-engine.ts";
 import { testDatabase, type TestDatabase } from "../../src/durable/test-database.ts";
 import { offlineModel, type OfflineModel } from "../../src/models/offline.ts";
-import { PostgresProxy } from "../../src/testing/postgres-proxy.ts";
+import { PostgresProxy } from "@dure/testing";
 
 /**
  * What may happen, as plain data, so that a failing run can be printed, shortened and run again.

@@ -7,7 +7,7 @@ import type { TurnFrame } from "../../src/engine/api.ts";
 import { defineService, flow, type BusyPolicy, type Service } from "../../src/engine/service.ts";
 import { startTestEngine, type TestEngine } from "../../src/engine/test-engine.ts";
 import { offlineModel, type OfflineModel } from "../../src/models/offline.ts";
-import { PostgresProxy } from "../../src/testing/postgres-proxy.ts";
+import { PostgresProxy } from "@dure/testing";
 
 function chatService(busy: BusyPolicy): Service {
   return defineService({

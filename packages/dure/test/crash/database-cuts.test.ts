@@ -4,7 +4,7 @@ import { expectTransferred, expectWholeStream } from "./checks.ts";
 import { within, type ServerProcess } from "./server-process.ts";
 import { printTable, type Row } from "./table.ts";
 import { World } from "./world.ts";
-import type { MessageTest, ProxiedStatement } from "../../src/testing/postgres-proxy.ts";
+import type { MessageTest, ProxiedStatement } from "@dure/testing";
 
 /** What one turn sends to the database; requests and answers are counted alike. */
 const TURN_STATEMENTS = [

@@ -3,7 +3,7 @@ import { silentLogger } from "../../src/kernel/logger.ts";
 import { systemClock } from "../../src/kernel/clock.ts";
 import { Database } from "../../src/durable/database.ts";
 import { testDatabaseUrl } from "../../src/durable/test-database.ts";
-import { PostgresProxy } from "../../src/testing/postgres-proxy.ts";
+import { PostgresProxy } from "@dure/testing";
 import { HookReceiver } from "./hook-receiver.ts";
 import { ModelProvider } from "./model-provider.ts";
 import { ServerProcess, within } from "./server-process.ts";

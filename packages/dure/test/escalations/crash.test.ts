@@ -9,7 +9,7 @@ import { testDatabaseUrl } from "../../src/durable/test-database.ts";
 import { raiseEscalations } from "../../src/escalations/inbox.ts";
 import { systemClock } from "../../src/kernel/clock.ts";
 import { silentLogger } from "../../src/kernel/logger.ts";
-import { PostgresProxy, type StatementTest } from "../../src/testing/postgres-proxy.ts";
+import { PostgresProxy, type StatementTest } from "@dure/testing";
 import { ServerProcess, within } from "../crash/server-process.ts";
 
 const TEAM = fileURLToPath(new URL("folder", import.meta.url));

@@ -2,7 +2,7 @@ import { expect, test } from "vitest";
 import { FULL, sampled } from "../../src/kernel/test-tiers.ts";
 import { boundMs } from "../../src/kernel/test-bounds.ts";
 import type { AskRequest } from "../../src/jobs/ask.ts";
-import type { ProxiedStatement } from "../../src/testing/postgres-proxy.ts";
+import type { ProxiedStatement } from "@dure/testing";
 import { until } from "../until.ts";
 import { JobsWorld, PATIENCE, type TeamProcess } from "./team.ts";
 

@@ -5,7 +5,7 @@ import { fileURLToPath } from "node:url";
 import type { Database } from "../../src/durable/database.ts";
 import { testDatabase } from "../../src/durable/test-database.ts";
 import type { AskRequest } from "../../src/jobs/ask.ts";
-import { PostgresProxy } from "../../src/testing/postgres-proxy.ts";
+import { PostgresProxy } from "@dure/testing";
 import { until } from "../until.ts";
 
 /** What a process of the team is started with. */

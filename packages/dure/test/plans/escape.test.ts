@@ -26,7 +26,7 @@ import { AcpWorker } from "../../src/plans/workers/acp.ts";
 import { CommandWorker } from "../../src/plans/workers/command.ts";
 import { ModelWorker } from "../../src/plans/workers/model.ts";
 import type { Worker } from "../../src/plans/workers/worker.ts";
-import { ScriptedModel } from "../../src/testing/scripted-model.ts";
+import { ScriptedModel } from "@dure/testing";
 import { realPlan, startRealRuns, testRepository } from "./real-runs.ts";
 
 // A worker is a stranger: what it must not reach, tried from every place where its code runs, on

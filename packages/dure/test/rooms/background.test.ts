@@ -26,7 +26,7 @@ import {
 import { testDatabaseUrl } from "../../src/durable/test-database.ts";
 import { agentsFile } from "../../src/rooms/guide.ts";
 import { ROOM_LIMITS } from "../../src/rooms/limits.ts";
-import { FakeDiscord } from "../../src/testing/fake-discord/fake-discord.ts";
+import { FakeDiscord } from "@dure/testing";
 
 const GENERAL = "web:general";
 

@@ -3,8 +3,7 @@ import { DiscordAdapter } from "../../src/discord/discord-adapter.ts";
 import { testDatabase } from "../../src/durable/test-database.ts";
 import type { PlaceAddress } from "../../src/rooms/channel-adapter.ts";
 import { WebAdapter } from "../../src/rooms/web-adapter.ts";
-import { FakeDiscord } from "../../src/testing/fake-discord/fake-discord.ts";
-import { WebFaultSwitch } from "../../src/testing/web-faults.ts";
+import { FakeDiscord, WebFaultSwitch } from "@dure/testing";
 import { channelContract, type ChannelStage } from "./channel-contract.ts";
 import { faultOf, OPEN_LIMITS } from "./discord-platform.ts";
 

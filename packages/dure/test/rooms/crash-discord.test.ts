@@ -8,12 +8,13 @@ import { systemClock } from "../../src/kernel/clock.ts";
 import { silentLogger } from "../../src/kernel/logger.ts";
 import { boundMs } from "../../src/kernel/test-bounds.ts";
 import {
-  FakeDiscord,
   type FakeBot,
+  FakeDiscord,
   type FakePerson,
   type FakePlace,
-} from "../../src/testing/fake-discord/fake-discord.ts";
-import { PostgresProxy, type StatementTest } from "../../src/testing/postgres-proxy.ts";
+  PostgresProxy,
+  type StatementTest,
+} from "@dure/testing";
 import { ServerProcess, within } from "../crash/server-process.ts";
 
 const TEAM = fileURLToPath(new URL("folder-discord", import.meta.url));

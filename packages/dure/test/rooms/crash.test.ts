@@ -5,7 +5,7 @@ import { eventually } from "../until.ts";
 import { Database } from "../../src/durable/database.ts";
 import { testDatabase } from "../../src/durable/test-database.ts";
 import { silentLogger } from "../../src/kernel/logger.ts";
-import { PostgresProxy, type StatementTest } from "../../src/testing/postgres-proxy.ts";
+import { PostgresProxy, type StatementTest } from "@dure/testing";
 import { ServerProcess, within } from "../crash/server-process.ts";
 
 const TEAM = fileURLToPath(new URL("folder", import.meta.url));

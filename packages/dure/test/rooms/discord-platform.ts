@@ -6,13 +6,13 @@ import type {
 import { systemClock, type Clock } from "../../src/kernel/clock.ts";
 import { DiscordAdapter, type DiscordOptions } from "../../src/discord/discord-adapter.ts";
 import {
-  FakeDiscord,
   type FakeBot,
+  FakeDiscord,
+  type FakeFault,
   type FakeGuild,
   type FakePerson,
   type FakePlace,
-} from "../../src/testing/fake-discord/fake-discord.ts";
-import type { FakeFault } from "../../src/testing/fake-discord/faults.ts";
+} from "@dure/testing";
 import { onTestFinished, vi, expect } from "vitest";
 import { NAMES, type Name, type TestTeam } from "./team.ts";
 import type { TestPlatform } from "./platform.ts";

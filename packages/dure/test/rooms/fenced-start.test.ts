@@ -2,8 +2,7 @@ import { fileURLToPath } from "node:url";
 import { expect, test } from "vitest";
 import { eventually } from "../until.ts";
 import { testDatabase } from "../../src/durable/test-database.ts";
-import { FakeDiscord } from "../../src/testing/fake-discord/fake-discord.ts";
-import { PostgresProxy, type StatementTest } from "../../src/testing/postgres-proxy.ts";
+import { FakeDiscord, PostgresProxy, type StatementTest } from "@dure/testing";
 import { ServerProcess, within } from "../crash/server-process.ts";
 
 const TEAM = fileURLToPath(new URL("folder-discord", import.meta.url));

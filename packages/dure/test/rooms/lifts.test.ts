@@ -1,7 +1,7 @@
 import { describe, expect, test } from "vitest";
 import { FULL } from "../../src/kernel/test-tiers.ts";
 import { eventually } from "../until.ts";
-import type { FakeMessage } from "../../src/testing/fake-discord/fake-discord.ts";
+import type { FakeMessage } from "@dure/testing";
 import { discordPlatform, type DiscordStage } from "./discord-platform.ts";
 import { collaborate, openTypes, readyTeamOn, settled, silent, stateOf } from "./helpers.ts";
 import type { Behave } from "./team.ts";

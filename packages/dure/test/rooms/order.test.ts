@@ -1,7 +1,7 @@
 import { describe, expect, onTestFinished, test } from "vitest";
 import { FULL } from "../../src/kernel/test-tiers.ts";
 import { testDatabase } from "../../src/durable/test-database.ts";
-import { PostgresProxy } from "../../src/testing/postgres-proxy.ts";
+import { PostgresProxy } from "@dure/testing";
 import { eventually } from "../until.ts";
 import { discordPlatform } from "./discord-platform.ts";
 import { readyTeamOn, settled } from "./helpers.ts";

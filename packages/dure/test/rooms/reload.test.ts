@@ -6,7 +6,7 @@ import { eventually } from "../until.ts";
 import { Database } from "../../src/durable/database.ts";
 import { testDatabase } from "../../src/durable/test-database.ts";
 import { silentLogger } from "../../src/kernel/logger.ts";
-import { FakeDiscord } from "../../src/testing/fake-discord/fake-discord.ts";
+import { FakeDiscord } from "@dure/testing";
 import { ServerProcess } from "../crash/server-process.ts";
 
 /**

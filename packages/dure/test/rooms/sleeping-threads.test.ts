@@ -4,7 +4,7 @@ import { eventually } from "../until.ts";
 import { Retention } from "../../src/durable/retention.ts";
 import { systemClock } from "../../src/kernel/clock.ts";
 import { silentLogger } from "../../src/kernel/logger.ts";
-import type { FakePlace } from "../../src/testing/fake-discord/fake-discord.ts";
+import type { FakePlace } from "@dure/testing";
 import { discordPlatform, type DiscordStage } from "./discord-platform.ts";
 import { collaborate, ANONYMOUS, participantsOf, readyTeamOn, settled, silent } from "./helpers.ts";
 import type { TestTeam } from "./team.ts";

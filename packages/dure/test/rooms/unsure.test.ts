@@ -3,7 +3,7 @@ import { FULL } from "../../src/kernel/test-tiers.ts";
 import { eventually } from "../until.ts";
 import type { Escalation } from "../../src/kernel/escalation.ts";
 import { WebAdapter } from "../../src/rooms/web-adapter.ts";
-import { WebFaultSwitch } from "../../src/testing/web-faults.ts";
+import { WebFaultSwitch } from "@dure/testing";
 import { discordPlatform, type DiscordStage } from "./discord-platform.ts";
 import {
   collaborate,

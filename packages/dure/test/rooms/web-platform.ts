@@ -1,6 +1,6 @@
 import type { RoomChannel } from "../../src/rooms/directory.ts";
 import { WebAdapter } from "../../src/rooms/web-adapter.ts";
-import { WebFaultSwitch } from "../../src/testing/web-faults.ts";
+import { WebFaultSwitch } from "@dure/testing";
 import { NAMES, type Name } from "./team.ts";
 import type { TestPlatform } from "./platform.ts";
 

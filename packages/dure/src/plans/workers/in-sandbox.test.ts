@@ -5,7 +5,7 @@ import { expect, test } from "vitest";
 import { systemClock } from "../../kernel/clock.ts";
 import { silentLogger } from "../../kernel/logger.ts";
 import { Models } from "../../models/models.ts";
-import { ScriptedModel } from "../../testing/scripted-model.ts";
+import { ScriptedModel } from "@dure/testing";
 import { openSandbox } from "../sandbox/sandbox.ts";
 import { AcpWorker } from "./acp.ts";
 import { CommandWorker } from "./command.ts";

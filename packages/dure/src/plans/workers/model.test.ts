@@ -8,7 +8,7 @@ import { silentLogger } from "../../kernel/logger.ts";
 import type { LlmRef, ModelMessage, ModelRequest } from "../../models/model.ts";
 import { Models } from "../../models/models.ts";
 import { offlineModel, type OfflineReply } from "../../models/offline.ts";
-import { ScriptedModel } from "../../testing/scripted-model.ts";
+import { ScriptedModel } from "@dure/testing";
 import { fitting, ModelWorker, type ModelWorkerOptions } from "./model.ts";
 import { aPlace, isAlive, workOn } from "./test-worker.ts";
 

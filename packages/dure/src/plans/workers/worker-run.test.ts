@@ -1,6 +1,6 @@
 import { expect, test } from "vitest";
 import { systemClock, type Clock } from "../../kernel/clock.ts";
-import { ScriptedWorker } from "../../testing/scripted-worker.ts";
+import { ScriptedWorker } from "@dure/testing";
 import { aPlace, workOn } from "./test-worker.ts";
 import { runWorker, workerError, type WorkerReport } from "./worker-run.ts";
 import type { WorkerEvent, WorkerResult } from "./worker.ts";

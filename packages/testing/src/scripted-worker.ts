@@ -1,9 +1,7 @@
 import { mkdir, rm, writeFile } from "node:fs/promises";
 import { dirname, join } from "node:path";
-import { systemClock, type Clock } from "../kernel/clock.ts";
-import { DureError } from "../kernel/errors.ts";
-import { runWorker, type WorkerReport } from "../plans/workers/worker-run.ts";
-import type { Assignment, Worker, WorkerEvent, WorkerResult } from "../plans/workers/worker.ts";
+import { DureError, systemClock, type Clock } from "dure/client";
+import type { Assignment, Worker, WorkerEvent, WorkerReport, WorkerResult } from "dure/team";
 
 /** What a scripted worker does in one round, in this order; everything may be left out. */
 export interface ScriptedRound {
@@ -47,10 +45,7 @@ export class ScriptedWorker implements Worker {
   run(assignment: Assignment, options: { signal: AbortSignal }): AsyncIterable<WorkerEvent> {
     this.assignments.push(assignment);
     const number = this.assignments.length;
-    return runWorker(assignment, (report) => this.#work(number, assignment, report), {
-      clock: this.#clock,
-      signal: options.signal,
-    });
+    return this.#frame(number, assignment, options);
   }
 
   /** Throws unless exactly the expected rounds were asked for. */
@@ -68,6 +63,19 @@ export class ScriptedWorker implements Worker {
         `The script of the worker was not followed: ${problems.join("; ")}.`,
       );
     }
+  }
+
+  /** Loads the door when a worker runs: a test of models does not wait for it. */
+  async *#frame(
+    number: number,
+    assignment: Assignment,
+    { signal }: { signal: AbortSignal },
+  ): AsyncGenerator<WorkerEvent> {
+    const { runWorker } = await import("dure/team");
+    yield* runWorker(assignment, (report) => this.#work(number, assignment, report), {
+      clock: this.#clock,
+      signal,
+    });
   }
 
   async #work(

@@ -1,6 +1,6 @@
 import pg from "pg";
 import { expect, test } from "vitest";
-import { testDatabaseUrl } from "../durable/test-database.ts";
+import { testDatabaseUrl } from "../../dure/src/durable/test-database.ts";
 import { PostgresProxy } from "./postgres-proxy.ts";
 
 const ADD = { name: "add", text: "insert into noted (value) values ($1)" };

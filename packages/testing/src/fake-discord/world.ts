@@ -1,4 +1,4 @@
-import type { Clock } from "../../kernel/clock.ts";
+import type { Clock } from "dure/client";
 import {
   ALL_PERMISSIONS,
   bitsOf,

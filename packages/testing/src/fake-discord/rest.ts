@@ -1,5 +1,5 @@
 import type { IncomingMessage, ServerResponse } from "node:http";
-import type { Clock } from "../../kernel/clock.ts";
+import type { Clock } from "dure/client";
 import type { Bots } from "./bots.ts";
 import type { FakeFault, Faults } from "./faults.ts";
 import type { RateLimiter } from "./rate-limits.ts";

@@ -1,8 +1,7 @@
 import { once } from "node:events";
 import { createServer, type Server } from "node:http";
 import type { AddressInfo } from "node:net";
-import { systemClock, withTimeout, type Clock } from "../../kernel/clock.ts";
-import { DureError } from "../../kernel/errors.ts";
+import { DureError, systemClock, type Clock } from "dure/client";
 import { Bots, type BotAccount } from "./bots.ts";
 import { Faults, type ArmedFault, type FakeFault, type FaultTarget } from "./faults.ts";
 import { Gateway } from "./gateway.ts";
@@ -19,6 +18,7 @@ import {
   type ShownAnswer,
   type User,
 } from "./world.ts";
+import { within } from "../within.ts";
 
 export interface FakeDiscordOptions {
   readonly clock?: Clock;
@@ -384,12 +384,11 @@ export class FakeDiscord implements AsyncDisposable {
     try {
       look();
       const timeoutMs = options.timeoutMs ?? 5000;
-      return await withTimeout(
-        this.#clock,
-        timeoutMs,
-        () => this.#waited(what, timeoutMs),
-        () => promise,
-      );
+      return await within(promise, {
+        clock: this.#clock,
+        ms: timeoutMs,
+        onTimeout: () => this.#waited(what, timeoutMs),
+      });
     } finally {
       this.#watchers.delete(look);
     }
@@ -554,7 +553,8 @@ export class FakePerson {
         "FAKE_DISCORD_PRESS_FAILED",
         `This interaction failed: nobody answered the button "${button.label}".`,
       );
-    return withTimeout(this.#clock, options.timeoutMs ?? 5000, failed, () => promise);
+    const ms = options.timeoutMs ?? 5000;
+    return within(promise, { clock: this.#clock, ms, onTimeout: failed });
   }
 
   #message(placeId: string, id: string): Message {

@@ -1,6 +1,5 @@
-import { DureError } from "../kernel/errors.ts";
-import type { ModelRequest } from "../models/model.ts";
-import type { OfflineContext, OfflineModel, OfflineReply } from "../models/offline.ts";
+import type { ModelRequest, OfflineContext, OfflineModel, OfflineReply } from "dure";
+import { DureError } from "dure/client";
 
 /** One expected call: what is answered, and optionally what must have been asked. */
 export interface ScriptStep {

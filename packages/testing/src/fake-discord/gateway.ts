@@ -2,7 +2,7 @@ import type { IncomingMessage } from "node:http";
 import type { Duplex } from "node:stream";
 import { WebSocketServer, type RawData, type WebSocket } from "ws";
 import { z } from "zod";
-import type { Cancel, Clock } from "../../kernel/clock.ts";
+import type { Clock } from "dure/client";
 import type { BotAccount, Bots } from "./bots.ts";
 import { guildPayload, userPayload } from "./payloads.ts";
 import type { Guild, World, WorldEvent } from "./world.ts";
@@ -354,7 +354,7 @@ class Connection {
   readonly #gateway: Gateway;
   readonly #options: GatewayOptions;
   readonly #sends: number[] = [];
-  readonly #stopWatching: Cancel;
+  readonly #stopWatching: () => void;
   #lastHeartbeat: number;
 
   constructor(socket: WebSocket, gateway: Gateway, options: GatewayOptions) {

@@ -1,11 +1,11 @@
-import { systemClock, type Clock } from "../kernel/clock.ts";
 import {
   ChannelError,
   type ChannelAccount,
   type ChannelFailure,
   type PlaceAddress,
-} from "../rooms/channel-adapter.ts";
-import type { WebFaults } from "../rooms/web-adapter.ts";
+  type WebFaults,
+} from "dure/channels";
+import { systemClock, type Clock } from "dure/client";
 
 /** What goes wrong, how often, and whether the platform had already done it. */
 export interface WebFault {

@@ -1,16 +1,15 @@
-// Test doubles, public on purpose: what dure is tested with, for the tests of its users.
+// Test doubles: what dure is tested with, for the tests of its users. They know dure by its public
+// doors alone.
 
+// Models that know in advance what they are asked
 export { ScriptedModel } from "./scripted-model.ts";
 export type { ScriptStep } from "./scripted-model.ts";
 
+// Workers that know in advance what they do
 export { ScriptedWorker } from "./scripted-worker.ts";
 export type { ScriptedRound } from "./scripted-worker.ts";
 
-// Exchanges between agents that are functions, without engine and database
-export { exchangeInMemory, MemoryJobs } from "../jobs/memory-exchange.ts";
-export type { MemoryAgent, MemoryJobsOptions, MemoryTurn } from "../jobs/memory-exchange.ts";
-export type { JobLimits } from "../jobs/limits.ts";
-
+// A Discord server in memory
 export { FakeDiscord } from "./fake-discord/fake-discord.ts";
 export type {
   FakeBot,
@@ -29,9 +28,11 @@ export type { FakePermission } from "./fake-discord/permissions.ts";
 export type { RateLimits } from "./fake-discord/rate-limits.ts";
 export type { LoggedRequest } from "./fake-discord/rest.ts";
 
+// Faults of the web rooms
 export { WebFaultSwitch } from "./web-faults.ts";
 export type { WebFault } from "./web-faults.ts";
 
+// A connection to PostgreSQL that can be cut at each statement
 export { PostgresProxy } from "./postgres-proxy.ts";
 export type {
   Cut,

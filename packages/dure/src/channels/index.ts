@@ -1,0 +1,29 @@
+// The door `dure/channels`: adapters between rooms and platforms.
+
+// The web rooms
+export { WebAdapter } from "../rooms/web-adapter.ts";
+export type { WebFaults } from "../rooms/web-adapter.ts";
+
+// Discord: needs discord.js beside dure
+export { DiscordAdapter, discordAdapter } from "../discord/discord-adapter.ts";
+export type { DiscordOptions } from "../discord/discord-adapter.ts";
+
+// What an adapter of another platform is written against
+export { ChannelError } from "../rooms/channel-adapter.ts";
+export type {
+  AccountState,
+  Attachment,
+  ChannelAccount,
+  ChannelAdapter,
+  ChannelFailure,
+  ChannelFinding,
+  ChannelLimits,
+  ChannelPort,
+  FoundOnPlatform,
+  InboundAuthor,
+  InboundMessage,
+  OutgoingPost,
+  OutgoingThread,
+  PlaceAddress,
+  PlaceChange,
+} from "../rooms/channel-adapter.ts";
