@@ -107,9 +107,13 @@ async function attack(
 /**
  * No new load; every client has its answer, nothing is open, every follower has read to the end.
  */
-async function rest(world: World, load: Load, signal: AbortSignal): Promise<readonly Violation[]> {
+export async function rest(
+  world: World,
+  load: Load,
+  signal: AbortSignal,
+): Promise<readonly Violation[]> {
   await until(
-    "three servers are ready again",
+    "the servers are ready again",
     START_MS,
     () => world.servers.every(({ isReady }) => isReady),
     signal,
@@ -151,7 +155,7 @@ function openTurns(load: Load): readonly string[] {
     .map(({ session }) => session);
 }
 
-async function until(
+export async function until(
   what: string,
   patienceMs: number,
   isSo: () => boolean,

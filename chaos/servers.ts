@@ -1,12 +1,16 @@
 import { spawn, type ChildProcess } from "node:child_process";
 import { once } from "node:events";
 import { createInterface } from "node:readline";
+import { join } from "node:path";
 import { fileURLToPath } from "node:url";
 import type { Forwarder } from "./forwarder.ts";
 import type { Journal } from "./journal.ts";
 import type { ServerHost } from "./network.ts";
 
-const MAIN = fileURLToPath(new URL("../packages/dure/src/cli/main.ts", import.meta.url));
+/** The tree that this file belongs to. */
+export const OWN_TREE = fileURLToPath(new URL("..", import.meta.url));
+const MAIN = "packages/dure/src/cli/main.ts";
+const TEAM = "chaos/team";
 const SHIFT = fileURLToPath(new URL("shift-clock.mjs", import.meta.url));
 /** What one start has compiled the next need not: a server is started some hundred times. */
 const COMPILED = fileURLToPath(new URL("../node_modules/.cache/compiled", import.meta.url));
@@ -49,7 +53,8 @@ export interface ServerParts {
   /** Its way to PostgreSQL, which faults cut. Those to the bank and the provider only carry. */
   readonly database: Forwarder;
   readonly environment: (life: string) => Readonly<Record<string, string>>;
-  readonly team: string;
+  /** Of the release that runs, with its sources, team and packages. */
+  readonly tree: string;
 }
 
 /** A server under a supervisor: whenever it ends it is started again, until `stop`. */
@@ -58,6 +63,8 @@ export class Server {
   readonly parts: ServerParts;
   #child: ChildProcess | undefined;
   #isStopping = false;
+  readonly #stopped = Promise.withResolvers<void>();
+  #mayStart = Promise.resolve();
   #readySince: number | undefined;
   #supervisor: Promise<void> | undefined;
 
@@ -117,6 +124,13 @@ export class Server {
     return true;
   }
 
+  /** The next life waits until the function that this gives is called. */
+  holdBack(): () => void {
+    const { promise, resolve } = Promise.withResolvers<void>();
+    this.#mayStart = promise;
+    return resolve;
+  }
+
   /** Moves the wall clock of the running process. */
   shiftClock(byMs: number): boolean {
     if (!this.isRunning || !this.#child!.connected) return false;
@@ -127,6 +141,7 @@ export class Server {
   /** Ends it for good: asked first, then by force. */
   async stop(graceMs: number): Promise<void> {
     this.#isStopping = true;
+    this.#stopped.resolve();
     if (this.isRunning) {
       this.#child!.kill("SIGCONT");
       this.signal("SIGTERM");
@@ -140,7 +155,9 @@ export class Server {
   async #supervise(): Promise<void> {
     while (!this.#isStopping) {
       await this.#live();
-      if (!this.#isStopping) await new Promise((resolve) => void setTimeout(resolve, RESTART_MS));
+      if (this.#isStopping) return;
+      await new Promise((resolve) => void setTimeout(resolve, RESTART_MS));
+      await Promise.race([this.#mayStart, this.#stopped.promise]);
     }
   }
 
@@ -156,10 +173,10 @@ export class Server {
       "--import",
       SHIFT,
       "--conditions=dure-source",
-      MAIN,
+      join(parts.tree, MAIN),
       "start",
       "--dir",
-      parts.team,
+      join(parts.tree, TEAM),
       "--json",
     ];
     const [program, ...args] = parts.host.wrap(node);

@@ -11,12 +11,22 @@ import { writeLeft } from "./left.ts";
 import { openNetwork, type Network } from "./network.ts";
 import { makeRepository } from "./plans.ts";
 import { Cluster } from "./postgres.ts";
-import { Server } from "./servers.ts";
+import { OWN_TREE, Server } from "./servers.ts";
 
-const TEAM = fileURLToPath(new URL("team", import.meta.url));
 const CLEANER = fileURLToPath(new URL("cleaner.ts", import.meta.url));
-/** The first two servers are one machine, with one folder of data; the third is another. */
-const HOSTS = ["chaos-a", "chaos-a", "chaos-b"] as const;
+/** Where a server lives; those of one name share a folder of data. */
+export interface Seat {
+  readonly hostName: string;
+  /** Of the release that runs there. Default: the tree of this file. */
+  readonly tree?: string;
+}
+
+/** The first two servers are one machine, the third is another. */
+const SEATS: readonly Seat[] = [
+  { hostName: "chaos-a" },
+  { hostName: "chaos-a" },
+  { hostName: "chaos-b" },
+];
 /** A free port in each namespace; on loopback each server gets one of its own. */
 const PORT = 4_600;
 /** What runs is noted for the cleaner so often, milliseconds. */
@@ -41,6 +51,7 @@ export async function openWorld(
   folder: string,
   journal: Journal,
   options: { isLoopback: boolean },
+  seats: readonly Seat[] = SEATS,
 ): Promise<World> {
   await using stack = new AsyncDisposableStack();
   const cleaner = spawn(process.execPath, [CLEANER, folder], {
@@ -52,7 +63,12 @@ export async function openWorld(
     cleaner.stdin.end();
     await exit;
   });
-  const network = stack.use(await openNetwork(HOSTS, options));
+  const network = stack.use(
+    await openNetwork(
+      seats.map(({ hostName }) => hostName),
+      options,
+    ),
+  );
   const cluster = stack.use(await Cluster.start(join(folder, "postgres")));
   const bank = stack.use(
     await Double.start("bank", journal, ["--file", join(folder, "bookings.ndjson")]),
@@ -85,7 +101,8 @@ export async function openWorld(
       LOG_LEVEL: "info",
     });
     const port = network.kind === "namespaces" ? PORT : await freePort();
-    servers.push(new Server({ index, host, port, journal, database, environment, team: TEAM }));
+    const tree = seats[index]!.tree ?? OWN_TREE;
+    servers.push(new Server({ index, host, port, journal, database, environment, tree }));
   }
   let keep = false;
   const note = (): void => {

@@ -9,20 +9,10 @@
 
 import { spawn } from "node:child_process";
 import { existsSync, readdirSync, readFileSync } from "node:fs";
-import {
-  cp,
-  lstat,
-  mkdir,
-  mkdtemp,
-  readdir,
-  readFile,
-  readlink,
-  rm,
-  symlink,
-  writeFile,
-} from "node:fs/promises";
+import { cp, mkdtemp, readFile, rm, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import path from "node:path";
+import { linkPackages } from "./linked-packages.ts";
 
 /** One guard, and how to break it. */
 export interface Guard {
@@ -430,18 +420,7 @@ async function copyTree(from: string, to: string): Promise<void> {
     verbatimSymlinks: true,
     filter: (source) => source === from || !NOT_COPIED.has(path.basename(source)),
   });
-  await linkInstalled(path.join(from, "node_modules"), path.join(to, "node_modules"));
-}
-
-async function linkInstalled(from: string, to: string): Promise<void> {
-  await mkdir(to, { recursive: true });
-  for (const name of await readdir(from)) {
-    if (name === ".cache" || name.startsWith(".vite")) continue;
-    const [source, target] = [path.join(from, name), path.join(to, name)];
-    if ((await lstat(source)).isSymbolicLink()) await symlink(await readlink(source), target);
-    else if (name.startsWith("@")) await linkInstalled(source, target);
-    else await symlink(source, target);
-  }
+  await linkPackages(path.join(from, "node_modules"), path.join(to, "node_modules"));
 }
 
 // --- a program with all its children
