@@ -39,7 +39,7 @@ export interface AirFigures {
   /** Share of lines that are a comment, in percent. */
   readonly commentPercent: number;
   readonly conditionalSpreads: number;
-  /** Lines that name no actor: whoever, somebody, nobody. */
+  /** Lines that name no actor: whoever, somebody, nobody. Without released migrations. */
   readonly vagueLines: number;
   readonly broken: readonly BrokenRule[];
 }
@@ -66,13 +66,15 @@ const LIMITS = {
   charactersPerLine: 34.1,
   longLinesPercent: 0.5,
   conditionalSpreads: 20,
-  vagueLines: 130,
+  vagueLines: 5,
 } as const satisfies Partial<Record<keyof AirFigures, number>>;
 
 const SOURCES = /^(?:packages\/[^/]+\/src|examples)\/.*\.(?:ts|tsx|mjs|js)$/;
 const TESTS = /\.test\.[a-z]+$/;
 const COMMENT = /^\s*(?:\/\/|\/\*|\*)/;
 const CONDITIONAL_SPREAD = /\.\.\.\(\s*!?[A-Za-z_$.?#[\]"'()]+(?: [!=]==? [A-Za-z"'0-9]+)?\s*&&/g;
+/** Released migrations are known by checksum: their comments stay as they were. */
+const FROZEN = /\/durable\/migrations\//;
 const VAGUE = /\b(?:whoever|somebody|nobody)\b/i;
 
 /**
@@ -96,9 +98,15 @@ export async function measureAir(folder: string = root): Promise<AirFigures> {
     longestLine: lines.reduce((longest, line) => Math.max(longest, line.length), 0),
     commentPercent: percent(lines.filter((line) => COMMENT.test(line)).length, lines.length),
     conditionalSpreads: all.match(CONDITIONAL_SPREAD)?.length ?? 0,
-    vagueLines: lines.filter((line) => VAGUE.test(line)).length,
+    vagueLines: vagueLinesOf(texts),
     broken: [...(await brokenRules(folder, files)), ...longClasses(texts)],
   };
+}
+
+function vagueLinesOf(texts: ReadonlyMap<string, string>): number {
+  const own = [...texts].filter(([file]) => !FROZEN.test(file));
+  const lines = own.flatMap(([, text]) => text.split("\n"));
+  return lines.filter((line) => VAGUE.test(line)).length;
 }
 
 function percent(part: number, whole: number): number {

@@ -136,7 +136,7 @@ async function pictures(width: number, colorScheme: "light" | "dark"): Promise<v
   });
   server.plans.keeps.set("run_01JC4S0Q4C", {
     code: "RUN_GOING",
-    message: "It goes on, or somebody wants something of it.",
+    message: "It is running, or a request for it is open.",
   });
   await page.reload();
   await page

@@ -526,7 +526,7 @@ describe("the list", () => {
       });
       server.plans.keeps.set("run_d", {
         code: "RUN_GOING",
-        message: "It goes on, or somebody wants something of it.",
+        message: "It is running, or a request for it is open.",
       });
       await using opened = await open(server, "/plans");
       const { page } = opened;

@@ -2,11 +2,11 @@ import type { EscalationsText } from "./text.ko.ts";
 
 export const en: EscalationsText = {
   pageTitle: "Escalations",
-  lead: "What goes on only when somebody has decided.",
+  lead: "What goes on only after a person decides.",
   search: "Search escalations",
   tabs: { waiting: "Waiting", history: "History" },
   empty: "Nothing waits for a decision.",
-  emptyHint: "What needs an approval, is stuck, or has an outcome nobody knows, appears here.",
+  emptyHint: "What needs an approval, is stuck, or has an unknown outcome, appears here.",
   emptyHistory: "Nothing has been decided yet.",
   noMatch: (query) => `No escalation matches “${query}”.`,
   group: (severity, count) => `${severity}: ${count}`,
@@ -21,7 +21,7 @@ export const en: EscalationsText = {
     conflict: "Two got in each other's way",
     dependency: "What was waited for has failed",
     quality: "The build or its quality is broken",
-    ownership: "Somebody wrote where it may not",
+    ownership: "A write outside the owned files",
     delivery: "A message was not delivered",
     loop: "It goes in circles",
     effect_unknown: "Did it happen?",
@@ -108,5 +108,5 @@ export const en: EscalationsText = {
     run: "Open plan run",
   },
   port: (port) => `port ${port}`,
-  notYours: "It goes on when somebody in charge has answered.",
+  notYours: "It goes on when a person in charge has answered.",
 };

@@ -78,9 +78,9 @@ export const en: PlansText = {
         "What succeeded in it is on no branch. Once it is cleaned, that result cannot be had again.",
       TREE_NOT_SAFE: "Its working folder holds changes that are in no commit. Cleaning loses them.",
       REPOSITORY_GONE:
-        "Its repository is not there, so nobody can tell whether its result was merged. Cleaning " +
+        "Its repository is not there, so it is unknown whether its result was merged. Cleaning " +
         "loses what was not.",
-      RUN_GOING: "It goes on, or somebody wants something of it. Look again when it has ended.",
+      RUN_GOING: "It is running, or a request for it is open. Look again when it has ended.",
     },
   },
   runs: "Runs",
@@ -247,7 +247,7 @@ export const en: PlansText = {
     levels: "Order",
     levelsLead: "Levels are not waited for: a port starts as soon as what it needs is done.",
     criticalPath: "Critical path",
-    unowned: "Files that nobody owns",
+    unowned: "Files without an owner",
     unownedNone: "Every file has a port that owns it.",
     unownedCount: (count) =>
       `${count.toLocaleString("en")} ${count === 1 ? "file has" : "files have"} no owner and will not change.`,

@@ -57,7 +57,7 @@ export const en: RoomsText = {
   delivery: {
     queued: "Sending",
     failed: "Not delivered",
-    unknown: "Nobody knows whether it was delivered",
+    unknown: "Unknown whether it was delivered",
   },
   roles: {
     label: "Who took it",
@@ -85,7 +85,7 @@ export const en: RoomsText = {
         ? "1 candidate. Enter takes it."
         : `${count} candidates. Choose with the arrow keys, Enter takes one.`,
     elsewhere: (adapter) => `This room is on ${adapter}. Write there.`,
-    closed: "Nobody can write in a closed room.",
+    closed: "A closed room takes no messages.",
   },
   states: { open: "open", resting: "resting", suspended: "suspended", closed: "closed" },
   banner: {
@@ -119,7 +119,7 @@ export const en: RoomsText = {
       "Ask an agent to do something together with another one, and a thread appears here.",
     noThreadMatch: (query) => `No thread matches “${query}”.`,
     participants: "Participants",
-    noParticipants: "Nobody takes part. Mention an agent with @, and it joins.",
+    noParticipants: "No agent takes part. Mention an agent with @, and it joins.",
     remove: (name) => `Remove ${name}`,
     agents: "Agents of this room",
     deaf: "Cannot read here",

@@ -15,7 +15,7 @@ export async function listAudit(
         `${person ?? name}${tenant === "" ? "" : ` (${tenant})`}`,
         what,
         subject || "–",
-        outcome ?? "begun; nobody knows how it ended",
+        outcome ?? "begun; its outcome is unknown",
       ]),
     );
   }

@@ -86,7 +86,7 @@ export async function showEscalation(id: string, { client, output }: Command): P
 }
 
 const WITH = {
-  worker: "nobody has been told yet",
+  worker: "no person has been told yet",
   operator: "the operator agent",
   person: "people",
 } as const satisfies Record<Escalation["step"], string>;

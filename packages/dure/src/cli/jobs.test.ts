@@ -243,7 +243,7 @@ test("dure audit says who did what, how it ended, and what was begun by a proces
   expect(text).toMatchObject({
     exitCode: 0,
     stdout: expect.stringMatching(
-      /^\S+  token_2 \(acme\)  token\.revoke  token_1  begun; nobody knows how it ended\n\S+  cli:mina {8}token\.create  token_1  done\n$/,
+      /^\S+  token_2 \(acme\)  token\.revoke  token_1  begun; its outcome is unknown\n\S+  cli:mina {8}token\.create  token_1  done\n$/,
     ) as string,
   });
   expect(JSON.parse(json.stdout)).toEqual({

@@ -169,7 +169,7 @@ export async function purgeJobs(
 
 const WHY = {
   stuck: "stuck: no progress for a while. dure jobs show tells where; cancel ends it.",
-  orphaned: "orphaned: nobody leads it at this moment. Another process takes it within 10 s.",
+  orphaned: "orphaned: no process leads it at this moment. Another process takes it within 10 s.",
   "resumed-often": "resumed often: something ends its process, or it does not get ahead.",
 } as const;
 

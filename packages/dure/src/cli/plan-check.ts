@@ -103,7 +103,7 @@ function printBase({ warnings, unowned, unownedCount }: CheckedBase, output: Out
   const left = unownedCount - unowned.length;
   const more = left > 0 ? ` and ${left} more` : "";
   output.line(
-    `     without an owner, so that nobody can change them: ${unowned.join(", ")}${more}`,
+    `     without an owner, so that no port can change them: ${unowned.join(", ")}${more}`,
   );
 }
 

@@ -200,7 +200,7 @@ const WORDS: Readonly<Record<string, (told: Told) => string>> = {
   "run.start": () => "the run begins",
   "run.pause": () => "paused: what works goes on, nothing starts",
   "run.resume": () => "goes on",
-  "run.refused": ({ by = "somebody", because = "" }) =>
+  "run.refused": ({ by = "a person", because = "" }) =>
     `did not do what ${by} asked: ${because}`.trim(),
   "run.cancel": () => "is being cancelled",
   "run.waiting_host": () => "waits for the machine that holds its files",
@@ -233,7 +233,7 @@ const WORDS: Readonly<Record<string, (told: Told) => string>> = {
 };
 
 /** Which try of which member. Pure. */
-function tryOf({ try: number = 0, member = "somebody" }: Told): string {
+function tryOf({ try: number = 0, member = "a member" }: Told): string {
   return `try ${number}: ${member}`;
 }
 

@@ -308,7 +308,7 @@ export class ProcessLease implements LeaseProof {
     if (!resumed) return;
     this.#options.logger.info(
       { process: this.id, epoch: this.#epoch },
-      `${this.id} reached the database again and nobody took over; it goes on`,
+      `${this.id} reached the database again and no process took over; it goes on`,
     );
     this.#options.onResumed?.();
   }

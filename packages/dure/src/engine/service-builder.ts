@@ -412,7 +412,7 @@ export function unknownName(
   const meant = closest(name, known);
   return {
     path,
-    message: `names the ${kind} "${name}", which nobody exports`,
+    message: `names the ${kind} "${name}", which no file exports`,
     allowed: known.length > 0 ? known.join(", ") : undefined,
     hint: meant ? `did you mean "${meant}"?` : `Export a ${kind} named ${name}`,
   };

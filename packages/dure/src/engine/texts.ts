@@ -49,7 +49,7 @@ const TROUBLE = {
   },
   approval: {
     ko: "이 작업은 담당자의 승인이 필요해요. 승인되면 이어서 진행할게요.",
-    en: "This needs somebody's approval. I will go on as soon as it is given.",
+    en: "This needs a person's approval. I will go on as soon as it is given.",
   },
   effect: {
     ko: "처리 결과를 아직 확인하지 못했어요. 담당자가 확인하는 대로 알려 드릴게요.",

@@ -200,7 +200,7 @@ export function agentUnknown(id: string, agents: readonly ExchangeAgent[]): Dure
 }
 
 export function nobodyAsked(): DureError {
-  return new DureError("AGENT_UNKNOWN", "Nobody is asked.", {
+  return new DureError("AGENT_UNKNOWN", "No agent is asked.", {
     class: "input",
     hint: "Name an agent, or a session in which one answers.",
   });

@@ -185,7 +185,7 @@ export class JobExchangeStore implements ExchangeStore {
         if (late === undefined) {
           return {
             kind: "failed",
-            error: { code: "ANSWER_MISSING", message: `Nobody answered: ${done.error.message}` },
+            error: { code: "ANSWER_MISSING", message: `No agent answered: ${done.error.message}` },
           };
         }
         this.#turn = late;

@@ -487,10 +487,14 @@ export class Jobs {
       );
     }
     if (isOver(status)) {
-      throw new DureError("JOB_OVER", `The job ${jobId} is ${status}; nobody listens any more.`, {
-        class: "conflict",
-        hint: "Ask anew, or retry it.",
-      });
+      throw new DureError(
+        "JOB_OVER",
+        `The job ${jobId} is ${status}; no worker listens any more.`,
+        {
+          class: "conflict",
+          hint: "Ask anew, or retry it.",
+        },
+      );
     }
   }
 

@@ -119,7 +119,7 @@ export class MemoryJobs implements Pick<Jobs, "ask" | "get" | "cancel" | "speak"
     if (isOver(run.job.status)) {
       throw new DureError(
         "JOB_OVER",
-        `The job ${jobId} is ${run.job.status}; nobody listens any more.`,
+        `The job ${jobId} is ${run.job.status}; no worker listens any more.`,
         { class: "conflict", hint: "Ask anew." },
       );
     }

@@ -62,11 +62,11 @@ export function renderTurnMessage(facts: {
       `the message below is ${other}'s. This exchange is apart from your other ` +
       "conversations.",
     job.maxTurns === 0
-      ? "Nobody waits for an answer: take note of it, and do what it asks of you."
+      ? "No answer is awaited: take note of it, and do what it asks of you."
       : `This is turn ${number} of at most ` +
         `${most}.${number >= most ? " It is the last one: say what is settled and what is not." : ""}`,
     "To end the exchange call the tool end_conversation, or write REPLY_SKIP as the last " +
-      "line. Write ANNOUNCE_SKIP as the last line when nobody needs to hear of the result. " +
+      "line. Write ANNOUNCE_SKIP as the last line when no one needs to hear of the result. " +
       'Do not repeat yourself and do not answer a mere "thank you".',
     ...(isFirst && earlier.length > 0
       ? [

@@ -22,7 +22,7 @@ export const ROLE_REASONS = {
   },
   "place-rests": {
     ko: "에이전트끼리의 대화가 쉬는 중이에요. 사람이 말하거나 협업을 요청하면 다시 시작해요.",
-    en: "The agents' talk rests here until a person writes or somebody asks for collaboration.",
+    en: "The agents' talk rests here until a person writes or an agent asks for collaboration.",
   },
   "place-suspended": {
     ko: "에이전트 메시지가 너무 많아 잠시 멈췄어요.",
@@ -41,7 +41,10 @@ export const ROLE_REASONS = {
     ko: "자리를 비운 사이에 온 오래된 메시지라 기록만 했어요.",
     en: "It came while the agent was away and is too old to answer.",
   },
-  "not-addressed": { ko: "이 에이전트에게 한 말이 아니에요.", en: "Nobody addressed this agent." },
+  "not-addressed": {
+    ko: "이 에이전트에게 한 말이 아니에요.",
+    en: "The message does not address this agent.",
+  },
 } as const satisfies Record<string, { readonly ko: string; readonly en: string }>;
 
 export type RoleReason = keyof typeof ROLE_REASONS;

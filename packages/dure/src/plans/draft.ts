@@ -45,7 +45,7 @@ ports:
     tests: [globs of what its tester may write]
     acceptance: shell command whose exit code decides whether it is done
     goal: |
-      What is there when it is done, in words that somebody understands who sees only this port.
+      What is there when it is done, in words that a reader of this port alone understands.
 
 Every path has one owner: globs of two ports must not overlap. \
 Use the repository's own test command. As few ports as the work needs.`;

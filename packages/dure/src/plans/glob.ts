@@ -269,7 +269,7 @@ function unreadable(text: string): { message: string; hint?: string } | undefine
     return { message: "ends with a \\", hint: "Segments are parted by /." };
   }
   if (/(?:^|\/)\.git(?:\/|$)/i.test(text)) {
-    return { message: "reaches into .git", hint: "Nobody owns git's own files." };
+    return { message: "reaches into .git", hint: "Git's own files have no owner." };
   }
   return undefined;
 }

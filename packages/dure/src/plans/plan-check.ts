@@ -170,13 +170,13 @@ function checkWorkers(
   const missing = used
     .filter((role) => !Object.hasOwn(workers, role))
     .map((role) =>
-      problemAt(document, ["workers"], `nobody works for the role ${role}`, {
+      problemAt(document, ["workers"], `no worker for the role ${role}`, {
         hint: `Add workers.default or workers.${role}.`,
       }),
     );
   if (contracts.length > 0 && !Object.hasOwn(workers, "orchestrator")) {
     missing.push(
-      problemAt(document, ["workers"], "nobody writes the contracts", {
+      problemAt(document, ["workers"], "no worker writes the contracts", {
         hint: "Add workers.orchestrator.",
       }),
     );

@@ -547,8 +547,8 @@ describe("ports that do not fit together", () => {
         ),
       ),
     ).toEqual([
-      'plan.yaml:7:1 workers: nobody works for the role api; found {"domain":{"kind":"model","model":"openai:gpt-5"}}; Add workers.default or workers.api.',
-      'plan.yaml:7:1 workers: nobody writes the contracts; found {"domain":{"kind":"model","model":"openai:gpt-5"}}; Add workers.orchestrator.',
+      'plan.yaml:7:1 workers: no worker for the role api; found {"domain":{"kind":"model","model":"openai:gpt-5"}}; Add workers.default or workers.api.',
+      'plan.yaml:7:1 workers: no worker writes the contracts; found {"domain":{"kind":"model","model":"openai:gpt-5"}}; Add workers.orchestrator.',
     ]);
   });
 });

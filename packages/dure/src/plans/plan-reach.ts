@@ -76,7 +76,7 @@ export function assertStaysInside(plan: Plan): void {
     {
       class: "forbidden",
       hint: [
-        "Leave it out, let somebody put the plan into the team's folder plans,",
+        "Leave it out, ask an operator to put the plan into the team's folder plans,",
         "or use a token with the scope admin.",
       ].join(" "),
       details: { reach },

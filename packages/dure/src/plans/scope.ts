@@ -89,7 +89,7 @@ export const PATH_REASONS = {
   backslash: "segments of a path are parted by /",
   "not-composed": "the path is not in Unicode normal form C, so another one looks the same",
   "broken-text": "the path holds half a character",
-  "git-internals": "nobody writes or reads git's own files",
+  "git-internals": "git's own files are neither written nor read",
   "reserved-name": "the path has a name that Windows reads otherwise",
 } as const;
 

@@ -67,7 +67,7 @@ export function backgroundOf(facts: BackgroundFacts): string {
     ...(place.kind === "thread"
       ? [
           "In this thread take part: " +
-            `${cutBytes(names.join(", "), NAMES_BYTES) || "nobody yet"}. ` +
+            `${cutBytes(names.join(", "), NAMES_BYTES) || "no agent yet"}. ` +
             "Who takes part is heard without being named.",
         ]
       : []),

@@ -235,7 +235,7 @@ type ReportedMessage = Report & Pick<RoomEscalation, "subject" | "suggestedActio
 function errorOf(given: GivenUp): StoredError {
   const unsure = {
     code: "DELIVERY_UNSURE",
-    message: "nobody can tell whether it has arrived",
+    message: "it is unknown whether it has arrived",
   };
   return given.error ?? unsure;
 }

@@ -20,12 +20,12 @@ export function agentGuide(tools: Readonly<Record<string, AnyTool>>): string {
           "Work that people should be able to follow is handed over in the open, with " +
             "`collaborate`: a thread, where the other agent answers. You do not wait for it.",
           "In a thread you are in, just write: who takes part is heard without being named. " +
-            "Name somebody with @ only to bring them in.",
+            "Name an agent or a person with @ only to bring them in.",
         ]
       : []),
     ...("ask_agent" in tools
       ? [
-          "What nobody needs to watch, such as a short question between two answers, goes in " +
+          "What need not be watched, such as a short question between two answers, goes in " +
             "the background, with `ask_agent`. You may use both, also within a background job.",
         ]
       : []),
@@ -41,9 +41,9 @@ export function agentsFile(limits: RoomLimits): string {
   return `# How we work
 
 - Visible work comes first: what concerns people is done in a channel or a thread, where they can see it.
-- Work is handed to another agent with \`collaborate\`. It answers in its thread; whoever handed \
+- Work is handed to another agent with \`collaborate\`. It answers in its thread; the one who handed \
 over goes on serving people.
-- In a thread everybody who takes part is heard without being named. Name somebody with @ only to \
+- In a thread everybody who takes part is heard without being named. Name others with @ only to \
 bring them in.
 - Endless talk is stopped by code: ${limits.pairCalls} calls of a pair within \
 ${limits.pairPerMs / 60_000} min, ${limits.threadMessages} agent messages of a thread within \
@@ -68,7 +68,7 @@ Visible work comes first: what concerns people is done where they can see it, in
 thread (or finds the one of the
 last ${limits.routeMs / 3_600_000} h), names the other agent there, and returns at once. The \
 answer comes in that thread; the place where the request began is
-told when it has come. Nobody answers: a reminder after ${minutes(limits.reminderMs[0])} and \
+told when it has come. Without an answer: a reminder after ${minutes(limits.reminderMs[0])} and \
 ${minutes(limits.reminderMs[1])}, an operator is told after ${minutes(limits.unansweredMs)}, and
 the request ends ${limits.participantsMs / 3_600_000} h later.
 

@@ -143,11 +143,11 @@ const REPORTS = {
       description: failure === undefined ? why : `${why}\n${DO_EN[failure]}`,
     }),
     unsure: (who, place, why) => ({
-      title: `${who} → ${place}: nobody can tell whether it has arrived.`,
+      title: `${who} → ${place}: it is unknown whether it has arrived.`,
       description: `${why}\nLook there and choose; it is not sent again before that.`,
     }),
     unsureThread: (thread, why) => ({
-      title: `${thread}: nobody can tell whether the thread was made.`,
+      title: `${thread}: it is unknown whether the thread was made.`,
       description: `${why}\nLook into the channel and choose; it is not made again before that.`,
     }),
     offline: (from, to, why) => ({

@@ -198,7 +198,7 @@ export class Requests {
         data: {
           request: request.id,
           to: request.to_agent,
-          why: `nobody has answered for ${hours} h`,
+          why: `no answer for ${hours} h`,
         },
       },
     ]);

@@ -309,7 +309,7 @@ export class Talk {
     if (this.#warned.size > MAX_WARNED) this.#warned.delete(this.#warned.values().next().value!);
     this.#setting.logger.warn(
       { place: place.id },
-      `nobody takes part in the thread ${place.name} any more: ` +
+      `no agent takes part in the thread ${place.name} any more: ` +
         "agents answer there only when they are named, and take part again from then on",
     );
   }

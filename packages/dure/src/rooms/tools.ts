@@ -66,7 +66,7 @@ export function presenceTools(
   return {
     stay_silent: wish(
       "silent",
-      "Posts nothing in answer to this message. Use it when somebody else has said what there is to say.",
+      "Posts nothing in answer to this message. Use it when another has said what there is to say.",
       "Nothing will be posted.",
     ),
     end_conversation: wish(
@@ -76,7 +76,7 @@ export function presenceTools(
     ),
     leave: wish(
       "leave",
-      "Leaves this thread: you hear it no more unless somebody names you.",
+      "Leaves this thread: you hear it no more unless you are named.",
       "You have left when this answer is posted.",
     ),
   };

@@ -141,8 +141,7 @@ const AuditEntryJson = z
     what: z.string(),
     subject: z.string().meta({ description: "Id of what it was done to." }),
     outcome: z.string().nullable().meta({
-      description:
-        "`done`, or the code of the refusal; null: begun, and nobody knows how it ended.",
+      description: "`done`, or the code of the refusal; null: begun, and the outcome is unknown.",
     }),
   })
   .meta({ id: "AuditEntry", description: "Who did what to what, and how it ended." });

@@ -42,7 +42,7 @@ const EscalationJson = z
     description: z.string(),
     context: z
       .record(z.string(), z.unknown())
-      .meta({ description: "What it is about; its keys are those of whoever raised it." }),
+      .meta({ description: "What it is about; its keys are those of the part that raised it." }),
     suggested_actions: z.array(
       z.object({
         value: z.string(),
@@ -188,7 +188,7 @@ function dismissEscalation(app: RouteApp, inbox: EscalationInbox): void {
       config: { scope: "admin", audit: "escalation.dismissed" },
       schema: {
         tags: ["escalations"],
-        summary: "Nobody will decide; what waited for it ends as if it had not been asked",
+        summary: "No decision comes; what waited for it ends as if it had not been asked",
         params: Params,
         body: z.object({ note }).nullish(),
         response: { 200: EscalationJson, ...problems(400, 401, 403, 404, 409) },

@@ -170,14 +170,14 @@ export const PlanViewJson = z
     critical_path: z.array(z.string()),
     max_parallel: z.int().meta({
       description:
-        "Ports that can work at the same time: as many as nobody waits for another, within " +
+        "Ports that can work at the same time: none of them waits for another, within " +
         "max_concurrency; 1 in order.",
     }),
     mode: ModeJson,
     base_commit: z.string(),
     unowned: z
       .array(z.string())
-      .meta({ description: "Files of the base that nobody owns, at most 200." }),
+      .meta({ description: "Files of the base without an owner, at most 200." }),
     unowned_count: z.int(),
     warnings: z.array(
       z.object({
@@ -369,7 +369,7 @@ const ChannelJson = z
 const LoopJson = z
   .object({
     id: z.string(),
-    tries: z.int().meta({ description: "Begun, whoever made them." }),
+    tries: z.int().meta({ description: "All that were begun." }),
     max_tries: z.int().meta({ description: "Of the pair and the orchestrator together." }),
     status: z.enum(["running", "success", "failed", "escalated"]),
     rounds: z.array(

@@ -583,7 +583,7 @@ function speakerOf(
   asPerson: string | undefined,
 ): RoomPerson {
   if (request.principal!.person === undefined && asPerson === undefined) {
-    throw new DureError("PERSON_REQUIRED", "Nobody is logged in here, so say who speaks.", {
+    throw new DureError("PERSON_REQUIRED", "No person is logged in here, so say who speaks.", {
       class: "input",
       hint: "Send as_person with your name.",
     });
@@ -594,7 +594,7 @@ function speakerOf(
 /** Throws `PERSON_FORBIDDEN` without the scope `admin`. */
 export function assertMaySpeakForOthers(request: FastifyRequest): void {
   if (hasScope(request.principal!, "admin")) return;
-  throw new DureError("PERSON_FORBIDDEN", "Only an admin's token may speak for somebody else.", {
+  throw new DureError("PERSON_FORBIDDEN", "Only an admin's token may speak for another person.", {
     class: "forbidden",
     hint: "Leave out as_person.",
   });

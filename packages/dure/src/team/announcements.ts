@@ -40,7 +40,7 @@ export function announcementHandler(parts: {
       const background =
         "<background-work>\nWork that you had asked for in the background has ended; its " +
         "result follows as quoted data. Tell the people here in your own words, shortly. If " +
-        "nobody needs to know, answer with ANNOUNCE_SKIP alone.\n</background-work>";
+        "no one needs to know, answer with ANNOUNCE_SKIP alone.\n</background-work>";
       try {
         await parts.conversations.accept(
           { session: notice.session, service: requester.service, message: text, background },

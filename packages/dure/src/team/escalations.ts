@@ -157,7 +157,7 @@ export function resolveEscalationTool(
         throw new DureError("ESCALATION_NOT_YOURS", `${id} is not yours to decide here.`, {
           class: "forbidden",
           hint:
-            "It was not asked by dure, it is with people now, or somebody else has spoken in this " +
+            "It was not asked by dure, it is with people now, or another person has spoken in this " +
             "session.",
         });
       }

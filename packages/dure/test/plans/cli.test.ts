@@ -141,7 +141,7 @@ test(
     expect(based).toMatchObject({
       exitCode: 0,
       stdout: expect.stringMatching(
-        /^ok {3}based .*\nlook Port a owns package\.json: .*\n {5}without an owner, so that nobody can change them: README\.md, src\/stock\/stock\.mjs, test\/price\/price\.test\.mjs, test\/stock\/stock\.test\.mjs\n$/,
+        /^ok {3}based .*\nlook Port a owns package\.json: .*\n {5}without an owner, so that no port can change them: README\.md, src\/stock\/stock\.mjs, test\/price\/price\.test\.mjs, test\/stock\/stock\.test\.mjs\n$/,
       ) as string,
     });
     expect(JSON.parse(json.stdout)).toMatchObject({

@@ -321,7 +321,7 @@ describe.each(PLATFORM.rows)(
         expect(Object.values(await rolesOf(team, unnamed))).not.toContain("HANDLER");
         expect(
           warnings.filter((line) =>
-            line.startsWith("nobody takes part in the thread [협업] 루다 → 이든"),
+            line.startsWith("no agent takes part in the thread [협업] 루다 → 이든"),
           ),
         ).toHaveLength(1);
         expect(await rolesOf(team, again)).toMatchObject({ eden: "HANDLER", ruda: "OBSERVER" });

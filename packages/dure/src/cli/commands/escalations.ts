@@ -82,7 +82,7 @@ const answer: CommandSpec = {
 
 const dismiss: CommandSpec = {
   name: "dismiss",
-  about: "close one that nobody will decide",
+  about: "close one that needs no decision",
   examples: ["dure escalations dismiss escalation_01K…"],
   worksOn: "server",
   declare: (command) => command.argument("<id>").option("--note <text>", "the reason"),

@@ -11,8 +11,8 @@ export type Runner =
   | { readonly kind: "drop"; readonly uid: number; readonly gid: number };
 
 /** Id of Linux's unprivileged user; used on other systems too. */
-const NOBODY = 65534;
-const NAMESPACE = ["--user", `--map-user=${NOBODY}`, `--map-group=${NOBODY}`];
+const UNPRIVILEGED = 65534;
+const NAMESPACE = ["--user", `--map-user=${UNPRIVILEGED}`, `--map-group=${UNPRIVILEGED}`];
 
 /** Nothing of our environment reaches the server; Windows cannot start a program without it. */
 const ENVIRONMENT =
@@ -44,12 +44,12 @@ export function decideRunners(
       : [{ kind: "drop", uid: data.uid, gid: data.gid }];
   }
 
-  const nobody: Runner = { kind: "drop", uid: NOBODY, gid: NOBODY };
-  if (surrounding.uid === 0) return [{ kind: "namespace" }, nobody];
+  const unprivileged: Runner = { kind: "drop", uid: UNPRIVILEGED, gid: UNPRIVILEGED };
+  if (surrounding.uid === 0) return [{ kind: "namespace" }, unprivileged];
   return [
     { kind: "namespace" },
     { kind: "drop", uid: surrounding.uid, gid: surrounding.gid },
-    nobody,
+    unprivileged,
   ];
 }
 

@@ -141,7 +141,7 @@ const MEMBERS: Readonly<Record<Member, string>> = {
   ),
   orchestrator: words(
     "You are the orchestrator.",
-    "You write what several parts share: contracts, and what belongs to nobody else.",
+    "You write what several parts share: contracts, and what has no other owner.",
   ),
 };
 

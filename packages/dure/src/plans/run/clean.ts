@@ -42,7 +42,7 @@ export async function whyKept(
   const worth = resultsOf(run, ports);
   if (!repository) {
     if (worth.length === 0) return undefined;
-    const why = "nobody can tell whether its result was merged";
+    const why = "it is unknown whether its result was merged";
     return {
       code: "REPOSITORY_GONE",
       message: `Its repository ${run.repository} is not there, so ${why}.`,

@@ -76,7 +76,7 @@ export class HookRequests {
     const { database, notifications } = this.#parts;
     const step = await this.#stepOf(token);
     if (step.member === "orchestrator") {
-      return { answer: "Nobody works beside the orchestrator; decide by yourself." };
+      return { answer: "No other worker runs beside the orchestrator; decide by yourself." };
     }
     const to = step.member === "implementer" ? "tester" : "implementer";
     const keys = `asked:${step.id}:`;

@@ -119,7 +119,7 @@ export class MemberWork {
     if (spec) return spec;
     throw new PortFailure("worker-lost", {
       code: "WORKER_UNKNOWN",
-      message: `Nobody works for the role ${port.role}.`,
+      message: `No worker for the role ${port.role}.`,
     });
   }
 
@@ -370,7 +370,7 @@ export class MemberWork {
       query: async (text, { signal }) =>
         talk
           ? talk.ask(text, AbortSignal.any([signal, listening]))
-          : "Nobody works beside the orchestrator.",
+          : "No other worker runs beside the orchestrator.",
       inbox: () => operatorWords(this.#work, member, listening),
     };
   }

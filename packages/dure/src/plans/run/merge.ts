@@ -154,7 +154,7 @@ class MergeWork {
       }
       left.set(loserOf(whole, open), {
         code: "CONFLICT",
-        message: `${open.ports.join(" and ")} both changed ${open.path}, and nobody could write it once.`,
+        message: `${open.ports.join(" and ")} both changed ${open.path}, and no worker could write it once.`,
         hint: "Its own commit is kept. Merge it again, or give the file to one of them.",
       });
     }

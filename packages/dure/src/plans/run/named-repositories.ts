@@ -70,7 +70,7 @@ interface NamedRepositoriesOptions {
 }
 
 const NOT_NAMED_HINT = [
-  "Let somebody put a plan with this `repository` into the team's folder plans,",
+  "Ask an operator to put a plan with this `repository` into the team's folder plans,",
   "or use a token with the scope admin.",
 ].join(" ");
 

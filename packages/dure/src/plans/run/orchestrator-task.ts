@@ -116,7 +116,7 @@ async function assignmentOf(
     limits: { ...limitsOf(spec), timeMs: port.timeoutMs },
     onStart: (identity) => parts.records.stepProcess(parts.lease, step.id, identity),
     channel: {
-      query: async () => "Nobody works beside you; decide by yourself.",
+      query: async () => "No other worker runs beside you; decide by yourself.",
       inbox: async function* () {},
     },
     requestAccess: async () => ({ granted: false, note: "Only these files are yours." }),

@@ -72,7 +72,7 @@ const MAX_CLEAN = 100;
 const CLEAN_AFTER_MS = 7 * 86_400_000;
 const GOES_ON: Because = {
   code: "RUN_GOING",
-  message: "It goes on, or somebody wants something of it.",
+  message: "It is running, or a request for it is open.",
   hint: "Cancel it, or look again when it has ended.",
 };
 

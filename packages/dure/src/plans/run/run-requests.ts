@@ -61,7 +61,7 @@ export function assertListens(run: PlanRun, port: PlanPort, to: ChannelMember): 
     });
   }
   if (port.status === "succeeded") {
-    const message = `The port ${port.id} has succeeded; nobody listens any more.`;
+    const message = `The port ${port.id} has succeeded; no worker listens any more.`;
     throw new DureError("PORT_OVER", message, {
       class: "conflict",
       hint: "Say it to a port that is worked on.",

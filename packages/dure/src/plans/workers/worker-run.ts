@@ -60,7 +60,7 @@ export async function* runWorker(
     stopBeating();
     signal.removeEventListener("abort", pass);
     if (!report.result) {
-      report.stop(new DureError("WORKER_FAILED", "Nobody listens to the worker any more."));
+      report.stop(new DureError("WORKER_FAILED", "The worker has no reader any more."));
     }
     await settled;
   }

@@ -128,7 +128,7 @@ export class RunRemote {
         `${exchange} with ${withoutPassword(this.#remote)}: ${messageOf(error)}`,
         {
           class: "unavailable",
-          hint: "Check plans.remote: by hand, git ls-remote with it must work for whoever runs dure.",
+          hint: "Check plans.remote: by hand, git ls-remote with it must work for the user that runs dure.",
           cause: error,
         },
       );
