@@ -1,8 +1,9 @@
-import type { Clock, Cancel } from "../kernel/clock.ts";
-import { codeOf, DureError, messageOf } from "../kernel/errors.ts";
+import type { Clock } from "../kernel/clock.ts";
+import { codeOf, DureError } from "../kernel/errors.ts";
 import type { Escalation } from "../kernel/escalation.ts";
 import type { Logger } from "../kernel/logger.ts";
 import type { Database, Queryable } from "../durable/database.ts";
+import { Looker, type LookResult } from "../durable/looker.ts";
 import type { Notifications } from "../durable/notify.ts";
 import { enqueue, type NewEntry, type Outbox, type OutsideHandler } from "../durable/outbox.ts";
 import { ESCALATIONS_TOPIC, type EscalationAnswer, type Inbox } from "./inbox.ts";
@@ -71,11 +72,8 @@ const OPERATOR_LANES = 3;
 export class EscalationRouter {
   readonly #options: EscalationRouterOptions;
   readonly #routes: EscalationRoutes;
-  #cancel: Cancel | undefined;
+  readonly #looker: Looker;
   #unsubscribe: (() => void) | undefined;
-  #looking: Promise<void> | undefined;
-  #lookAgain = false;
-  #stopped = false;
 
   constructor(options: EscalationRouterOptions) {
     this.#options = options;
@@ -85,23 +83,28 @@ export class EscalationRouter {
       webhook: options.webhook !== undefined,
       afterMs: options.afterMs,
     };
+    this.#looker = new Looker({
+      what: "escalations that are to go on",
+      look: () => this.#look(),
+      everyMs: LOOK_EVERY_MS,
+      clock: options.clock,
+      logger: options.logger,
+    });
   }
 
   start(): void {
-    if (this.#cancel) return;
+    if (this.#unsubscribe) return;
     const { outbox, operators, room, webhook, inbox, clock, notifications } = this.#options;
     if (operators) outbox.handle(ROUTE_TOPICS.operator, this.#operatorHandler(operators));
     if (room) outbox.handle(ROUTE_TOPICS.room, room);
     if (webhook) outbox.handle(ROUTE_TOPICS.webhook, webhookHandler({ ...webhook, inbox, clock }));
-    this.#unsubscribe = notifications.subscribe(ESCALATIONS_TOPIC, () => void this.look());
-    this.#cancel = clock.every(LOOK_EVERY_MS, () => void this.look());
+    this.#unsubscribe = notifications.subscribe(ESCALATIONS_TOPIC, () => this.#looker.wake());
+    this.#looker.start();
   }
 
   async stop(): Promise<void> {
-    this.#stopped = true;
-    this.#cancel?.();
     this.#unsubscribe?.();
-    await this.#looking;
+    await this.#looker.stop();
   }
 
   /**
@@ -109,36 +112,19 @@ export class EscalationRouter {
    * another look after it.
    */
   look(): Promise<void> {
-    this.#lookAgain = true;
-    this.#looking ??= this.#lookWhileAsked().finally(() => (this.#looking = undefined));
-    return this.#looking;
+    return this.#looker.look();
   }
 
-  async #lookWhileAsked(): Promise<void> {
-    while (this.#lookAgain && !this.#stopped) {
-      this.#lookAgain = false;
-      await this.#lookOnce();
-    }
-  }
-
-  async #lookOnce(): Promise<void> {
-    const { database, inbox, outbox, notifications, logger } = this.#options;
-    try {
-      const late = await inbox.expire(AT_ONCE);
-      const due = await database.query<{ id: string }>(DUE, [AT_ONCE]);
-      for (const { id } of due) await this.#leadOn(id);
-      if (late === AT_ONCE || due.length === AT_ONCE) this.#lookAgain = true;
-      if (due.length === 0) return;
+  async #look(): Promise<LookResult> {
+    const { database, inbox, outbox, notifications } = this.#options;
+    const late = await inbox.expire(AT_ONCE);
+    const due = await database.query<{ id: string }>(DUE, [AT_ONCE]);
+    for (const { id } of due) await this.#leadOn(id);
+    if (due.length > 0) {
       outbox.announce();
       notifications.publish("events");
-    } catch (error) {
-      if (codeOf(error) !== "DATABASE_CLOSED") {
-        logger.warn(
-          { error: messageOf(error) },
-          "could not look for escalations that are to go on; looking again",
-        );
-      }
     }
+    return late === AT_ONCE || due.length === AT_ONCE ? "again" : "rest";
   }
 
   /** One step of one escalation, unless another process takes it. */
@@ -182,7 +168,7 @@ export class EscalationRouter {
           `the operator ${operators.name} has not decided ${id}; people are told`,
         );
         await handOn(database, id);
-        void this.look();
+        this.#looker.wake();
       },
       onGivenUp: async ({ payload }, tx) => {
         await handOn(tx, (payload as unknown as ToldEscalation).id);

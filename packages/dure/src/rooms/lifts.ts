@@ -1,6 +1,5 @@
 import type { Transaction } from "../durable/database.ts";
-import type { Cancel } from "../kernel/clock.ts";
-import { codeOf, messageOf } from "../kernel/errors.ts";
+import { Looker, type LookResult } from "../durable/looker.ts";
 import type { RoomsSetting, Talk } from "./talk.ts";
 import { UNSURE, type UnsureDecision, type UnsureDeliveries } from "./unsure.ts";
 
@@ -34,43 +33,34 @@ export class Lifts {
   readonly #setting: RoomsSetting;
   readonly #talk: Talk;
   readonly #unsure: UnsureDeliveries;
-  #cancel: Cancel | undefined;
-  #looking: Promise<void> | undefined;
+  readonly #looker: Looker;
 
   constructor(setting: RoomsSetting, parts: { talk: Talk; unsure: UnsureDeliveries }) {
     this.#setting = setting;
     this.#talk = parts.talk;
     this.#unsure = parts.unsure;
+    this.#looker = new Looker({
+      what: "stops that people have lifted",
+      look: () => this.#look(),
+      everyMs: LOOK_EVERY_MS,
+      clock: setting.clock,
+      logger: setting.logger,
+    });
   }
 
   start(): void {
-    this.#cancel ??= this.#setting.clock.every(LOOK_EVERY_MS, () => void this.look());
+    this.#looker.start();
   }
 
   async stop(): Promise<void> {
-    this.#cancel?.();
-    await this.#looking;
+    await this.#looker.stop();
   }
 
-  look(): Promise<void> {
-    this.#looking ??= this.#lookOnce().finally(() => (this.#looking = undefined));
-    return this.#looking;
-  }
-
-  async #lookOnce(): Promise<void> {
-    const { database, logger } = this.#setting;
-    try {
-      const answered = await database.query<{ id: string }>(ANSWERED);
-      for (const { id } of answered) await this.#lift(id);
-      if (answered.length > 0) this.#talk.announce();
-    } catch (error) {
-      if (codeOf(error) !== "DATABASE_CLOSED") {
-        logger.warn(
-          { error: messageOf(error) },
-          "could not look for stops that people have lifted; looking again",
-        );
-      }
-    }
+  async #look(): Promise<LookResult> {
+    const answered = await this.#setting.database.query<{ id: string }>(ANSWERED);
+    for (const { id } of answered) await this.#lift(id);
+    if (answered.length > 0) this.#talk.announce();
+    return "rest";
   }
 
   async #lift(id: string): Promise<void> {

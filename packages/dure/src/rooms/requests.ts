@@ -1,6 +1,5 @@
 import type { Transaction } from "../durable/database.ts";
-import type { Cancel } from "../kernel/clock.ts";
-import { codeOf, messageOf } from "../kernel/errors.ts";
+import { Looker, type LookResult } from "../durable/looker.ts";
 import { enqueueNotice } from "./notices.ts";
 import { addressOf, type OpenPlace, type Place } from "./place.ts";
 import { roomReports } from "./reports.ts";
@@ -31,21 +30,26 @@ interface Origin {
 export class Requests {
   readonly #setting: RoomsSetting;
   readonly #talk: Talk;
-  #cancel: Cancel | undefined;
-  #looking: Promise<void> | undefined;
+  readonly #looker: Looker;
 
   constructor(setting: RoomsSetting, talk: Talk) {
     this.#setting = setting;
     this.#talk = talk;
+    this.#looker = new Looker({
+      what: "unanswered requests",
+      look: () => this.#look(),
+      everyMs: LOOK_EVERY_MS,
+      clock: setting.clock,
+      logger: setting.logger,
+    });
   }
 
   start(): void {
-    this.#cancel ??= this.#setting.clock.every(LOOK_EVERY_MS, () => void this.look());
+    this.#looker.start();
   }
 
   async stop(): Promise<void> {
-    this.#cancel?.();
-    await this.#looking;
+    await this.#looker.stop();
   }
 
   /**
@@ -110,25 +114,11 @@ export class Requests {
   }
 
   /** Reminds, and at last tells an operator. One process at a time per request. */
-  look(): Promise<void> {
-    this.#looking ??= this.#lookOnce().finally(() => (this.#looking = undefined));
-    return this.#looking;
-  }
-
-  async #lookOnce(): Promise<void> {
-    const { database, logger } = this.#setting;
-    try {
-      const due = await database.query<{ id: string }>(DUE, [AT_ONCE]);
-      for (const { id } of due) await this.#remind(id);
-      if (due.length > 0) this.#talk.announce();
-    } catch (error) {
-      if (codeOf(error) !== "DATABASE_CLOSED") {
-        logger.warn(
-          { error: messageOf(error) },
-          "could not look for unanswered requests; looking again",
-        );
-      }
-    }
+  async #look(): Promise<LookResult> {
+    const due = await this.#setting.database.query<{ id: string }>(DUE, [AT_ONCE]);
+    for (const { id } of due) await this.#remind(id);
+    if (due.length > 0) this.#talk.announce();
+    return "rest";
   }
 
   async #remind(id: string): Promise<void> {

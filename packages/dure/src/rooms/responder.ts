@@ -1,7 +1,7 @@
 import type { Conversations } from "../engine/api.ts";
+import { Looker, type LookResult } from "../durable/looker.ts";
 import { countsAsTry } from "../durable/passing.ts";
 import type { ProcessLease } from "../durable/processes.ts";
-import type { Cancel } from "../kernel/clock.ts";
 import { codeOf, messageOf } from "../kernel/errors.ts";
 import { HandlingEnd } from "./handling-end.ts";
 import { HandlingTurns } from "./handling-turns.ts";
@@ -30,9 +30,8 @@ export class Responder {
   readonly #lease: ProcessLease;
   readonly #running = new Map<string, Promise<void>>();
   readonly #over = new AbortController();
-  readonly #cancels: Cancel[] = [];
-  #looking: Promise<void> | undefined;
-  #again = false;
+  readonly #looker: Looker;
+  #unsubscribe: (() => void) | undefined;
 
   constructor(
     setting: RoomsSetting,
@@ -43,58 +42,40 @@ export class Responder {
     this.#turns = new HandlingTurns(setting, { conversations, holder: lease.id });
     this.#end = new HandlingEnd(setting, { talk, lease });
     this.#lease = lease;
+    this.#looker = new Looker({
+      what: "messages to answer",
+      look: () => this.#claim(),
+      everyMs: LOOK_EVERY_MS,
+      clock: setting.clock,
+      logger: setting.logger,
+      signal: lease.signal,
+    });
   }
 
   start(): void {
-    if (this.#cancels.length > 0) return;
-    const { clock, notifications } = this.#setting;
-    this.#cancels.push(
-      clock.every(LOOK_EVERY_MS, () => void this.#look()),
-      notifications.subscribe(HANDLINGS_TOPIC, () => void this.#look()),
-    );
-    void this.#look();
+    const { notifications } = this.#setting;
+    this.#unsubscribe ??= notifications.subscribe(HANDLINGS_TOPIC, () => this.#looker.wake());
+    this.#looker.start();
   }
 
   /** Stops following. Turns go on in the engine; the process that takes the work posts their words. */
   async stop(): Promise<void> {
-    for (const cancel of this.#cancels.splice(0)) cancel();
+    this.#unsubscribe?.();
     this.#over.abort(new DOMException("Rooms were stopped.", "AbortError"));
-    await this.#looking;
+    await this.#looker.stop();
     await Promise.allSettled(this.#running.values());
   }
 
-  #look(): Promise<void> {
-    this.#again = true;
-    // The end is noted outside: the work may end before this assignment.
-    this.#looking ??= this.#claimAll().finally(() => (this.#looking = undefined));
-    return this.#looking;
-  }
-
-  async #claimAll(): Promise<void> {
-    try {
-      while (this.#again && !this.#isOver) {
-        this.#again = false;
-        await this.#claim();
-      }
-    } catch (error) {
-      if (this.#isOver) return;
-      this.#setting.logger.warn(
-        { code: codeOf(error), error: messageOf(error) },
-        "could not look for messages to answer; looking again",
-      );
-    }
-  }
-
-  async #claim(): Promise<void> {
+  async #claim(): Promise<LookResult> {
     const free = AT_ONCE - this.#running.size;
-    if (free <= 0) return;
+    if (free <= 0) return "rest";
     const claimed = await this.#setting.database.query<HandlingRow>(CLAIM, [
       this.#lease.id,
       free,
       [...this.#running.keys()],
     ]);
     for (const handling of claimed) this.#begin(handling);
-    if (claimed.length === free) this.#again = true;
+    return claimed.length === free ? "again" : "rest";
   }
 
   #begin(handling: HandlingRow): void {
@@ -111,7 +92,7 @@ export class Responder {
       })
       .finally(() => {
         this.#running.delete(handling.id);
-        void this.#look();
+        this.#looker.wake();
       });
     this.#running.set(handling.id, running);
   }
