@@ -38,9 +38,11 @@ describe("when it looks", () => {
     expect(looks).toEqual([0, 300, 300 + EVERY]);
   });
 
-  test("at a wake-up before the start, and not by itself then", async () => {
+  test("before the start only when it is told to, not at a wake-up", async () => {
     const { looker, clock, looks } = harness();
 
+    looker.wake();
+    expect(looks).toEqual([]);
     await looker.look();
     await clock.pass(5 * EVERY);
 

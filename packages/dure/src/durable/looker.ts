@@ -58,21 +58,26 @@ export class Looker {
     else if (!this.#looking) this.#lookIn(inMs);
   }
 
-  /** Looks now, or once more when a look is under way. */
+  /** Looks now, or once more when a look is under way. Before the start it does nothing. */
   wake(): void {
-    void this.look();
+    if (this.#isStarted) void this.look();
+  }
+
+  /** Resolves when no look is under way. */
+  get looked(): Promise<void> {
+    return this.#looking ?? Promise.resolve();
   }
 
   /**
-   * As `wake`. Resolves when a look that began after this call, and all that it has led to at once,
-   * is over.
+   * Looks now, also before the start. Resolves when a look that began after this call, and all that
+   * it has led to at once, is over.
    */
   look(): Promise<void> {
     if (!this.#signal.aborted) {
       this.#isAsked = true;
       this.#looking ??= this.#lookWhileAsked();
     }
-    return this.#looking ?? Promise.resolve();
+    return this.looked;
   }
 
   /** No look begins after this. Waits for the one that runs. Idempotent. */

@@ -5,6 +5,7 @@ import type { Json } from "../kernel/json.ts";
 import type { Logger } from "../kernel/logger.ts";
 import type { Database, Queryable, Transaction } from "./database.ts";
 import { EVENTS_TOPIC } from "./event-log.ts";
+import { Looker, type LookResult } from "./looker.ts";
 import type { Notifications } from "./notify.ts";
 import { countsAsTry } from "./passing.ts";
 import type { ProcessLease } from "./processes.ts";
@@ -28,15 +29,22 @@ export class Outbox {
   readonly #signal: AbortSignal;
   /** Transactional entries that are being run here. */
   readonly #committing = new Set<number>();
-  #wake = new AbortController();
-  #stopping = false;
-  #looking: Promise<void> | undefined;
+  readonly #looker: Looker;
   #unsubscribe: (() => void) | undefined;
 
   constructor(options: OutboxOptions) {
     this.#options = options;
     this.#clock = options.clock ?? systemClock;
     this.#signal = AbortSignal.any([this.#over.signal, options.lease.signal]);
+    this.#looker = new Looker({
+      what: "what is to be sent",
+      look: () => this.#drain(),
+      everyMs: LOOK_EVERY,
+      clock: this.#clock,
+      logger: options.logger,
+      signal: this.#signal,
+      random: options.random,
+    });
   }
 
   /**
@@ -57,9 +65,8 @@ export class Outbox {
   }
 
   start(): void {
-    if (this.#looking) return;
-    this.#unsubscribe = this.#options.notifications?.subscribe(OUTBOX_TOPIC, () => this.wake());
-    this.#looking = this.#drainUntilStopped();
+    this.#unsubscribe ??= this.#options.notifications?.subscribe(OUTBOX_TOPIC, () => this.wake());
+    this.#looker.start();
   }
 
   /** After the commit of `enqueue`: this process looks at once, the others are told. */
@@ -69,7 +76,7 @@ export class Outbox {
   }
 
   wake(): void {
-    this.#wake.abort();
+    this.#looker.wake();
   }
 
   /**
@@ -77,9 +84,7 @@ export class Outbox {
    */
   async stop(options: { graceMs?: number } = {}): Promise<void> {
     this.#unsubscribe?.();
-    this.#stopping = true;
-    this.wake();
-    await this.#looking;
+    await this.#looker.stop();
     const cancel = this.#clock.after(options.graceMs ?? 5_000, () =>
       this.#over.abort(new DOMException("The outbox was stopped.", "AbortError")),
     );
@@ -115,33 +120,11 @@ export class Outbox {
     return rows.length > 0;
   }
 
-  async #drainUntilStopped(): Promise<void> {
-    while (!this.#stopping && !this.#signal.aborted) {
-      this.#wake = new AbortController();
-      let pause = LOOK_EVERY;
-      try {
-        pause = await this.#drain();
-      } catch (error) {
-        if (!this.#signal.aborted) {
-          this.#options.logger.warn(
-            { error: messageOf(error) },
-            `the outbox could not be read; again in ${LOOK_EVERY} ms`,
-          );
-        }
-      }
-      if (pause > 0) {
-        await this.#clock
-          .sleep(pause, { signal: AbortSignal.any([this.#wake.signal, this.#signal]) })
-          .catch(() => {});
-      }
-    }
-  }
-
-  /** Claims what is due and starts it. Returns the milliseconds until the next look. */
-  async #drain(): Promise<number> {
+  /** Claims what is due and starts it. */
+  async #drain(): Promise<LookResult> {
     const { database, lease, concurrency = CONCURRENCY } = this.#options;
     const free = concurrency - this.#running.size;
-    if (free <= 0 || this.#handlers.size === 0) return LOOK_EVERY;
+    if (free <= 0 || this.#handlers.size === 0) return "rest";
     await lease.whenHeld({ signal: this.#signal });
     const handlers = new Map(this.#handlers); // one may be taken away while these statements run
     const [transactional, outside] = partition(
@@ -162,12 +145,12 @@ export class Outbox {
             [...this.#committing],
           ]);
     for (const { id } of due) this.#run(this.#commit(id));
-    // Entries that wait behind these are due when one of these is done; `#run` wakes the loop then.
+    // Entries that wait behind these are due when one of these is done; `#run` wakes the looks then.
     const [next] = await database.query<{ wait: number | null }>(NEXT, [
       [...this.#handlers.keys()],
     ]);
     const wait = next?.wait ?? LOOK_EVERY;
-    return Math.max(MIN_PAUSE, Math.min(LOOK_EVERY, wait));
+    return { pauseMs: Math.max(MIN_PAUSE, Math.min(LOOK_EVERY, wait)) };
   }
 
   /** `work` says whether it settled anything; then the next in line may be due. */

@@ -3,6 +3,7 @@ import { codeOf, isAbort, messageOf } from "../kernel/errors.ts";
 import type { Logger } from "../kernel/logger.ts";
 import type { Database, Transaction } from "./database.ts";
 import { EVENTS_TOPIC } from "./event-log.ts";
+import { Looker, type LookResult } from "./looker.ts";
 import { isGone, machineName } from "./machine.ts";
 import type { Notifications } from "./notify.ts";
 import { FRESH_MS } from "./lease-proof.ts";
@@ -25,15 +26,21 @@ export class Takeover {
   readonly #signal: AbortSignal;
   /** Processes without any connection at the last look. */
   #disconnected: ReadonlySet<string> = new Set();
-  #wake = new AbortController();
-  #started: Promise<void> | undefined;
-  #looking: Promise<void> | undefined;
+  readonly #looker: Looker;
   #unsubscribe: (() => void) | undefined;
 
   constructor(options: TakeoverOptions) {
     this.#options = options;
     this.#clock = options.clock ?? systemClock;
     this.#signal = AbortSignal.any([this.#over.signal, options.lease.signal]);
+    this.#looker = new Looker({
+      what: "dead processes",
+      look: () => this.#look(),
+      everyMs: LOOK_EVERY,
+      clock: this.#clock,
+      logger: options.logger,
+      signal: this.#signal,
+    });
   }
 
   /** Registers what is done for a dead process. All recoverers are registered before `start`. */
@@ -43,8 +50,10 @@ export class Takeover {
 
   /** The first look is over when this resolves; what it found is being recovered. */
   async start(): Promise<void> {
-    this.#started ??= this.#begin();
-    await this.#started;
+    const { notifications } = this.#options;
+    this.#unsubscribe ??= notifications?.subscribe(PROCESSES_TOPIC, () => this.#looker.wake());
+    this.#looker.start();
+    await this.#looker.looked;
   }
 
   /**
@@ -61,9 +70,8 @@ export class Takeover {
   /** Stops looking; another process continues an unfinished recovery. */
   async stop(): Promise<void> {
     this.#over.abort(new DOMException("Takeover was stopped.", "AbortError"));
-    await this.#started?.catch(() => {});
     this.#unsubscribe?.();
-    await this.#looking;
+    await this.#looker.stop();
     await Promise.allSettled(this.#recovering.values());
   }
 
@@ -71,41 +79,7 @@ export class Takeover {
     await this.stop();
   }
 
-  async #begin(): Promise<void> {
-    this.#unsubscribe = this.#options.notifications?.subscribe(PROCESSES_TOPIC, () =>
-      this.#wake.abort(),
-    );
-    const pause = await this.#tryLook();
-    this.#looking = this.#lookUntilStopped(pause);
-  }
-
-  async #lookUntilStopped(firstPause: number): Promise<void> {
-    let pause = firstPause;
-    while (!this.#signal.aborted) {
-      this.#wake = new AbortController();
-      await this.#clock
-        .sleep(pause, { signal: AbortSignal.any([this.#wake.signal, this.#signal]) })
-        .catch(() => {});
-      if (!this.#signal.aborted) pause = await this.#tryLook();
-    }
-  }
-
-  /** Returns the milliseconds until the next look. */
-  async #tryLook(): Promise<number> {
-    try {
-      return await this.#look();
-    } catch (error) {
-      if (!this.#signal.aborted) {
-        this.#options.logger.warn(
-          { error: messageOf(error) },
-          "the look for dead processes failed; the next follows",
-        );
-      }
-      return LOOK_EVERY;
-    }
-  }
-
-  async #look(): Promise<number> {
+  async #look(): Promise<LookResult> {
     const { database, lease } = this.#options;
     await lease.whenHeld({ signal: this.#signal }); // a suspended process cannot know who else is alive
     const candidates = await database.query<Candidate>(LOOK, [lease.id, DEAD_AFTER, FRESH_MS]);
@@ -127,7 +101,7 @@ export class Takeover {
     }
     this.#disconnected = disconnected;
     await this.#claimRecoveries();
-    return disconnected.size > 0 ? LOOK_AGAIN_AFTER : LOOK_EVERY;
+    return disconnected.size > 0 ? { pauseMs: LOOK_AGAIN_AFTER } : "rest";
   }
 
   async #take(candidate: Candidate, because: "silent" | "gone"): Promise<void> {

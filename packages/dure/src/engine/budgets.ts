@@ -1,4 +1,4 @@
-import type { Cancel, Clock } from "../kernel/clock.ts";
+import type { Clock } from "../kernel/clock.ts";
 import { codeOf, DureError, messageOf } from "../kernel/errors.ts";
 import type { Logger } from "../kernel/logger.ts";
 import {
@@ -9,6 +9,7 @@ import {
   type ReserveAnswer,
 } from "../durable/budgets.ts";
 import type { Database } from "../durable/database.ts";
+import { Looker, type LookResult } from "../durable/looker.ts";
 import type { Notifications } from "../durable/notify.ts";
 import { FencedError, type StoredModelCall } from "../durable/turns.ts";
 import type { Budget, BudgetLimit } from "../models/card.ts";
@@ -172,24 +173,30 @@ export class BudgetKeeper implements Budgets {
   readonly #pools = new Map<string, BudgetPool>();
   /** Reservations that are charged here, by turn and place. */
   readonly #open = new Map<string, Map<string, readonly TakenShare[]>>();
-  #cancel: Cancel | undefined;
-  #tidying: Promise<void> | undefined;
+  readonly #tidying: Looker;
 
   constructor(options: BudgetKeeperOptions) {
     const { database, notifications, clock, processId, lease, timeZone } = options;
     this.#options = options;
     this.#store = new BudgetStore({ database, notifications, clock, process: processId, lease });
     this.#dayOf = calendar(timeZone);
+    this.#tidying = new Looker({
+      what: "budgets to tidy",
+      look: () => this.#tidy(),
+      everyMs: TIDY_EVERY_MS,
+      clock,
+      logger: options.logger,
+      signal: lease,
+    });
   }
 
   start(): void {
-    this.#cancel ??= this.#options.clock.every(TIDY_EVERY_MS, () => void this.tidy());
+    this.#tidying.start({ inMs: TIDY_EVERY_MS });
   }
 
   /** Gives everything back. Call it when no turn runs here any more. */
   async stop(): Promise<void> {
-    this.#cancel?.();
-    await this.#tidying;
+    await this.#tidying.stop();
     await this.releaseBlocks(this.#options.processId);
   }
 
@@ -394,30 +401,17 @@ export class BudgetKeeper implements Budgets {
 
   /** Adds up what is settled and gives back what lies idle or belongs to a day that is over. */
   tidy(): Promise<void> {
-    this.#tidying ??= (async () => {
-      const { lease, logger } = this.#options;
-      try {
-        if (this.#pools.size === 0) return;
-        while ((await this.#store.fold()) === MAX_FOLD);
-        for (const [key, pool] of this.#pools) {
-          if (
-            (await pool.tidy()) === "returned" &&
-            this.#pools.get(key) === pool &&
-            !key.endsWith("total")
-          ) {
-            this.#forgetIfOld(key);
-          }
-        }
-      } catch (error) {
-        if (!lease.aborted) {
-          logger.warn(
-            { code: codeOf(error), error: messageOf(error) },
-            "budgets could not be tidied; the next time follows",
-          );
-        }
-      }
-    })().finally(() => (this.#tidying = undefined)); // outside: the work may end before this assignment
-    return this.#tidying;
+    return this.#tidying.look();
+  }
+
+  async #tidy(): Promise<LookResult> {
+    if (this.#pools.size === 0) return "rest";
+    while ((await this.#store.fold()) === MAX_FOLD);
+    for (const [key, pool] of this.#pools) {
+      const isReturned = (await pool.tidy()) === "returned" && this.#pools.get(key) === pool;
+      if (isReturned && !key.endsWith("total")) this.#forgetIfOld(key);
+    }
+    return "rest";
   }
 
   /** A pool that is empty and of another day is not asked for again. */

@@ -92,17 +92,6 @@ export interface EngineLimits {
 
 const DEFAULT_LIMITS: EngineLimits = { sessionQueue: 20, messageBytes: 65_536, maxFillTurns: 5 };
 
-/**
- * How often a process looks for turns that no process works on, milliseconds; any process starts
- * them within 1 s. Source: docs/spec/conversation §3.
- */
-const LOOK_EVERY_MS = 400;
-/**
- * How often a process asks whether its turns were stopped or taken, milliseconds. A stop reaches
- * the holder within 1 s.
- */
-const ASK_EVERY_MS = 500;
-
 /** How often, and after which pause, a session that is answering is looked at to be forgotten. */
 const FORGET_TRIES = 100;
 const FORGET_WAIT_MS = 50;
@@ -221,16 +210,14 @@ export class Engine implements Conversations {
   /** Begins to look for turns that no process works on; the first look is at once. */
   start(): void {
     if (this.#cancels.length > 0) return;
-    const { clock, notifications } = this.#options;
+    const { notifications } = this.#options;
     this.#cancels.push(
-      clock.every(LOOK_EVERY_MS, () => void this.#turns.look()),
-      clock.every(ASK_EVERY_MS, () => void this.#turns.ask()),
-      notifications.subscribe("stops", () => void this.#turns.ask()),
+      notifications.subscribe("stops", () => this.#turns.wakeStops()),
       notifications.subscribe("turns", () => this.#reader.wakeAll()),
-      notifications.subscribe(UNATTENDED_TOPIC, () => void this.#turns.look()),
+      notifications.subscribe(UNATTENDED_TOPIC, () => this.#turns.wake()),
     );
     void this.#directory.tell();
-    void this.#turns.look();
+    this.#turns.start();
   }
 
   /**

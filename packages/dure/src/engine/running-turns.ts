@@ -1,6 +1,7 @@
 import type { Clock } from "../kernel/clock.ts";
 import { codeOf, messageOf } from "../kernel/errors.ts";
 import type { Logger } from "../kernel/logger.ts";
+import { Looker, type LookResult } from "../durable/looker.ts";
 import type { ClaimedTurn, TurnStore } from "../durable/turns.ts";
 import type { MemoryFolder } from "./memory-fold.ts";
 import { UNSERVED_MS, type ServiceDirectory } from "./service-directory.ts";
@@ -12,6 +13,16 @@ import { TurnRun } from "./turn-run.ts";
  * to another process.
  */
 export const MAX_RUNNING = 2_000;
+/**
+ * How often a process looks for turns that no process works on, milliseconds; any process starts
+ * them within 1 s. Source: docs/spec/conversation §3.
+ */
+const LOOK_EVERY_MS = 400;
+/**
+ * How often a process asks whether its turns were stopped or taken, milliseconds. A stop reaches
+ * the holder within 1 s.
+ */
+const ASK_EVERY_MS = 500;
 /** Unattended turns that are claimed with one look. */
 const CLAIM_AT_ONCE = 50;
 /**
@@ -50,10 +61,31 @@ export class RunningTurns {
    */
   readonly #resting = new Map<string, { readonly tries: number; readonly until: number }>();
   #isStopping = false;
-  #looking: Promise<void> | undefined;
+  readonly #looker: Looker;
+  readonly #stops: Looker;
 
   constructor(options: RunningTurnsOptions) {
     this.#options = options;
+    const { clock, logger, lease: signal } = options;
+    const shared = { clock, logger, signal };
+    this.#looker = new Looker({
+      what: "unattended turns",
+      look: () => this.#look(),
+      everyMs: LOOK_EVERY_MS,
+      ...shared,
+    });
+    this.#stops = new Looker({
+      what: "stops of turns",
+      look: () => this.#lookForStops(),
+      everyMs: ASK_EVERY_MS,
+      ...shared,
+    });
+  }
+
+  /** Begins to look for turns that no process works on, and for stops of those that run here. */
+  start(): void {
+    this.#looker.start();
+    this.#stops.start({ inMs: ASK_EVERY_MS });
   }
 
   get size(): number {
@@ -71,6 +103,7 @@ export class RunningTurns {
   /** Claims nothing more. Resolves when the turns that run here are over. */
   async end(): Promise<void> {
     this.#isStopping = true;
+    await Promise.all([this.#looker.stop(), this.#stops.stop()]);
     await Promise.allSettled([...this.#runs.values()].map((run) => run.finished));
   }
 
@@ -157,35 +190,22 @@ export class RunningTurns {
    * room for run here.
    */
   async pickUp(): Promise<void> {
-    await this.#looking; // it may have looked before they were given up
-    await this.look();
+    await this.#looker.look(); // one that is under way may have looked before they were given up
+  }
+
+  /** A turn that no process works on may be there. */
+  wake(): void {
+    this.#looker.wake();
   }
 
   /** Starts what runs on paper only: turns of dead processes, and own ones whose start was lost. */
-  look(): Promise<void> {
-    // The reset stands outside: the work may end before this assignment.
-    this.#looking ??= this.#lookForAll().finally(() => (this.#looking = undefined));
-    return this.#looking;
-  }
-
-  async #lookForAll(): Promise<void> {
-    const { logger, lease } = this.#options;
-    try {
-      for (;;) {
-        const room = MAX_RUNNING - this.#runs.size;
-        if (this.#isStopping || lease.aborted || room <= 0) return;
-        const limit = Math.min(CLAIM_AT_ONCE, room);
-        const turns = await this.#unattended(limit);
-        await Promise.all(turns.map(({ id, isUnserved }) => this.#claim(id, { isUnserved })));
-        if (turns.length < limit) return;
-      }
-    } catch (error) {
-      if (lease.aborted) return;
-      logger.warn(
-        { code: codeOf(error), error: messageOf(error) },
-        "could not look for unattended turns; trying again",
-      );
-    }
+  async #look(): Promise<LookResult> {
+    const room = MAX_RUNNING - this.#runs.size;
+    if (this.#isStopping || room <= 0) return "rest";
+    const limit = Math.min(CLAIM_AT_ONCE, room);
+    const turns = await this.#unattended(limit);
+    await Promise.all(turns.map(({ id, isUnserved }) => this.#claim(id, { isUnserved })));
+    return turns.length < limit ? "rest" : "again";
   }
 
   async #unattended(limit: number): Promise<readonly { id: string; isUnserved: boolean }[]> {
@@ -217,17 +237,18 @@ export class RunningTurns {
 
   // --- stop
 
+  /** A turn that runs here may have been stopped by another process. */
+  wakeStops(): void {
+    this.#stops.wake();
+  }
+
   /** Asks for stops that came to other processes. */
-  async ask(): Promise<void> {
-    const { store, logger, lease } = this.#options;
-    if (this.#runs.size === 0 || lease.aborted) return;
-    try {
-      for (const { id, stop } of await store.interrupted([...this.#runs.keys()])) {
-        if (stop) this.stop(id);
-      }
-    } catch (error) {
-      logger.debug({ code: codeOf(error) }, "could not ask for stops; asking again");
+  async #lookForStops(): Promise<LookResult> {
+    if (this.#runs.size === 0) return "rest";
+    for (const { id, stop } of await this.#options.store.interrupted([...this.#runs.keys()])) {
+      if (stop) this.stop(id);
     }
+    return "rest";
   }
 
   /** Where the turn runs here. */

@@ -1,4 +1,4 @@
-import type { Cancel } from "../kernel/clock.ts";
+import { Looker, type LookResult } from "../durable/looker.ts";
 import { messageOf } from "../kernel/errors.ts";
 import type { TurnEvent } from "../kernel/turn-events.ts";
 import { ChannelError, type ChannelAccount, type ChannelAdapter } from "./channel-adapter.ts";
@@ -33,17 +33,19 @@ export class Preview {
   #text = "";
   #shown = "";
   #platformId: string | undefined;
-  #showing: Promise<void> | undefined;
-  #quietUntil = 0;
-  #cancel: Cancel | undefined;
+  readonly #looker: Looker;
 
   constructor(setting: RoomsSetting, parts: PreviewParts) {
     this.#setting = setting;
     this.#parts = parts;
-    this.#quietUntil = setting.clock.monotonic() + SHOW_EVERY_MS;
-    this.#cancel = setting.clock.every(LOOK_EVERY_MS, () => {
-      this.#showing ??= this.#show().finally(() => (this.#showing = undefined));
+    this.#looker = new Looker({
+      what: "what is being written",
+      look: () => this.#show(),
+      everyMs: LOOK_EVERY_MS,
+      clock: setting.clock,
+      logger: setting.logger,
     });
+    this.#looker.start({ inMs: SHOW_EVERY_MS });
   }
 
   /** A text that is begun again (`AGENT_START`) voids what was written before. */
@@ -54,29 +56,32 @@ export class Preview {
 
   /** Nothing is shown after this. What is on its way is waited for. */
   async stop(): Promise<void> {
-    this.#cancel?.();
-    await this.#showing;
+    await this.#looker.stop();
     this.#over.abort(new DOMException("The text is whole.", "AbortError"));
   }
 
-  async #show(): Promise<void> {
+  /**
+   * The second counts from the platform's answer: an edit that was long under way is not followed
+   * at once.
+   */
+  async #show(): Promise<LookResult> {
     const text = this.#toShow();
-    if (text === undefined) return;
+    if (text === undefined) return "rest";
     try {
       await this.#put(text);
+      return { pauseMs: SHOW_EVERY_MS };
     } catch (error) {
-      this.#afterTrouble(error);
+      return this.#afterTrouble(error);
     }
   }
 
-  /** Undefined: there is nothing new, or it is too early. */
+  /** Undefined: there is nothing new. */
   #toShow(): string | undefined {
-    const { clock, directory } = this.#setting;
+    const { directory } = this.#setting;
     const { adapter, isShowable } = this.#parts;
     const whole = renderMentions(this.#text, (agent) => directory.find(agent)?.displayName).trim();
     const text = `${cutText(whole, partLength(adapter.limits.messageLength))} …`;
-    if (whole === "" || text === this.#shown || !isShowable(whole)) return undefined;
-    return clock.monotonic() < this.#quietUntil ? undefined : text;
+    return whole === "" || text === this.#shown || !isShowable(whole) ? undefined : text;
   }
 
   async #put(text: string): Promise<void> {
@@ -87,19 +92,22 @@ export class Preview {
     const post = { account, place: addressOf(place), text, mentions: [], key };
     if (this.#platformId === undefined) {
       const [begun] = await database.query<{ preview: string }>(BEGIN, [handling, holder]);
-      if (!begun) return this.#cancel?.(); // settled, or taken by another
+      if (!begun) return this.#end(); // settled, or taken by another
       this.#platformId =
         begun.preview === "" ? (await adapter.post(post, { signal })).platformId : begun.preview;
       await database.query(POSTED, [handling, this.#platformId]);
-      if (begun.preview === "") return this.#wasShown(text);
+      if (begun.preview === "") {
+        this.#shown = text;
+        return;
+      }
     }
     await adapter.edit!(post, this.#platformId, { signal });
-    this.#wasShown(text);
+    this.#shown = text;
   }
 
   /** It is only a preview: the answer comes through the outbox, whatever becomes of this. */
-  #afterTrouble(error: unknown): void {
-    const { logger, clock } = this.#setting;
+  #afterTrouble(error: unknown): LookResult {
+    const { logger } = this.#setting;
     const { handling, account } = this.#parts;
     logger.debug(
       { handling, error: messageOf(error) },
@@ -107,17 +115,15 @@ export class Preview {
     );
     const failure = error instanceof ChannelError ? error : undefined;
     if (failure?.failure === "rate-limited" || failure?.failure === "transient") {
-      this.#quietUntil = clock.monotonic() + (failure.retryAfterMs ?? SHOW_EVERY_MS);
-    } else this.#cancel?.();
+      return { pauseMs: failure.retryAfterMs ?? SHOW_EVERY_MS };
+    }
+    this.#end();
+    return "rest";
   }
 
-  /**
-   * The second counts from the platform's answer: an edit that was long under way is not followed
-   * at once.
-   */
-  #wasShown(text: string): void {
-    this.#shown = text;
-    this.#quietUntil = this.#setting.clock.monotonic() + SHOW_EVERY_MS;
+  /** Called from within a look: no other follows it. */
+  #end(): void {
+    void this.#looker.stop();
   }
 }
 

@@ -1,5 +1,5 @@
 import type { Lease } from "../../durable/leases.ts";
-import type { Cancel } from "../../kernel/clock.ts";
+import { Looker, type LookResult } from "../../durable/looker.ts";
 import { codeOf, messageOf } from "../../kernel/errors.ts";
 import type { NewPlatformEvent } from "../../kernel/platform-events.ts";
 import { RunLeader } from "./leader.ts";
@@ -41,8 +41,7 @@ export class RunLeading {
   readonly #hostGoneMs: number;
   readonly #led = new Map<string, LedRun>();
   readonly #faults = new Map<string, number>();
-  #looking: Promise<void> | undefined;
-  #lookAgain = false;
+  readonly #looker: Looker;
   /** When this machine was last recorded as alive. */
   #seenAt = -Infinity;
 
@@ -51,6 +50,14 @@ export class RunLeading {
     this.#hostGoneMs = parts.hostGoneMs ?? HOST_GONE_MS;
     const { elsewhere } = parts;
     this.#orphans = new RunOrphans({ ...parts, elsewhere, goneMs: this.#hostGoneMs });
+    this.#looker = new Looker({
+      what: "runs of plans",
+      look: () => this.#look(),
+      everyMs: LOOK_EVERY_MS,
+      clock: parts.clock,
+      logger: parts.logger,
+      signal: parts.signal,
+    });
   }
 
   /** Runs that are led here. */
@@ -58,56 +65,31 @@ export class RunLeading {
     return this.#led.size;
   }
 
-  /** Looks now and then. */
-  start(): Cancel {
-    const cancel = this.#parts.clock.every(LOOK_EVERY_MS, () => void this.#look());
-    void this.#look();
-    return cancel;
+  start(): void {
+    this.#looker.start();
   }
 
   /** A run was begun, or an order to one is there. */
   notice(): void {
     for (const { leader } of this.#led.values()) leader?.notice();
-    void this.#look();
+    this.#looker.wake();
   }
 
-  /** Resolves when the last look has ended. */
-  get looked(): Promise<void> {
-    return this.#looking ?? Promise.resolve();
+  /** The parts' signal has aborted. Resolves when no run is led any more. */
+  async stop(): Promise<void> {
+    await this.#looker.stop();
+    await Promise.allSettled([...this.#led.values()].map(({ finished }) => finished));
   }
 
-  /** Resolves when no run is led any more. */
-  get finished(): Promise<void> {
-    const all = [...this.#led.values()].map(({ finished }) => finished);
-    return Promise.allSettled(all).then(() => {});
-  }
-
-  #look(): Promise<void> {
-    this.#lookAgain = true;
-    this.#looking ??= this.#lookOnce().finally(() => (this.#looking = undefined));
-    return this.#looking;
-  }
-
-  /** Never rejects. */
-  async #lookOnce(): Promise<void> {
-    const { records, lease, host, logger, signal, running = MAX_RUNNING } = this.#parts;
-    try {
-      while (this.#lookAgain && !signal.aborted) {
-        this.#lookAgain = false;
-        await lease.whenHeld({ signal });
-        await this.#recordHost();
-        const room = running - this.#led.size;
-        if (room <= 0) return;
-        const waiting = await records.hosts.waiting(host, [...this.#led.keys()]);
-        for (const id of waiting.slice(0, room)) this.#begin(id, (led) => this.#lead(id, led));
-      }
-    } catch (error) {
-      if (signal.aborted) return;
-      logger.warn(
-        { code: codeOf(error), error: messageOf(error) },
-        "could not look for runs of plans; trying again",
-      );
-    }
+  async #look(): Promise<LookResult> {
+    const { records, lease, host, signal, running = MAX_RUNNING } = this.#parts;
+    await lease.whenHeld({ signal });
+    await this.#recordHost();
+    const room = running - this.#led.size;
+    if (room <= 0) return "rest";
+    const waiting = await records.hosts.waiting(host, [...this.#led.keys()]);
+    for (const id of waiting.slice(0, room)) this.#begin(id, (led) => this.#lead(id, led));
+    return "rest";
   }
 
   /** Now and then: this machine lives, and runs of machines that do not are looked for. */
@@ -128,7 +110,7 @@ export class RunLeading {
     this.#led.set(id, led);
     led.finished = work(led).finally(() => {
       this.#led.delete(id);
-      void this.#look();
+      this.#looker.wake();
     });
   }
 

@@ -3,12 +3,13 @@ import path from "node:path";
 import type { Database } from "../../durable/database.ts";
 import type { EventLog } from "../../durable/event-log.ts";
 import type { Lease, Leases } from "../../durable/leases.ts";
+import { Looker, type LookResult } from "../../durable/looker.ts";
 import type { Notifications } from "../../durable/notify.ts";
 import type { ProcessLease } from "../../durable/processes.ts";
 import type { SweepRule } from "../../durable/retention.ts";
 import type { Inbox } from "../../escalations/inbox.ts";
-import type { Cancel, Clock } from "../../kernel/clock.ts";
-import { codeOf, DureError, messageOf } from "../../kernel/errors.ts";
+import type { Clock } from "../../kernel/clock.ts";
+import { DureError } from "../../kernel/errors.ts";
 import { ulid } from "../../kernel/ids.ts";
 import { canonicalJson } from "../../kernel/json.ts";
 import type { Logger } from "../../kernel/logger.ts";
@@ -141,8 +142,8 @@ export class Runs {
   readonly #leading: RunLeading;
   readonly #over = new AbortController();
   readonly #signal: AbortSignal;
-  readonly #cancels: Cancel[] = [];
-  #cleaning: Promise<void> | undefined;
+  readonly #cleaning: Looker;
+  #unsubscribe: (() => void) | undefined;
   /** The last run that was looked at for cleaning, by its number. */
   #cleanAfter = 0;
 
@@ -157,6 +158,14 @@ export class Runs {
     this.#signal = AbortSignal.any([this.#over.signal, options.lease.signal]);
     this.#cleaner = new RunCleaner({ ...options, records, queries, announce });
     this.#leading = new RunLeading({ ...options, records, announce, signal: this.#signal });
+    this.#cleaning = new Looker({
+      what: "old runs to clean",
+      look: () => this.#cleanOld(),
+      everyMs: CLEAN_EVERY_MS,
+      clock: options.clock,
+      logger: options.logger,
+      signal: this.#signal,
+    });
     answerRuns(options.inbox, records, () => options.notifications.publish(RUNS_TOPIC));
   }
 
@@ -171,28 +180,22 @@ export class Runs {
   }
 
   start(): void {
-    if (this.#cancels.length > 0) return;
-    const { clock, notifications } = this.#options;
-    this.#cancels.push(
-      this.#leading.start(),
-      notifications.subscribe(RUNS_TOPIC, () => this.#leading.notice()),
-      clock.every(CLEAN_EVERY_MS, () => {
-        this.#cleaning ??= this.#cleanOld().finally(() => (this.#cleaning = undefined));
-      }),
-    );
+    const { notifications } = this.#options;
+    this.#unsubscribe ??= notifications.subscribe(RUNS_TOPIC, () => this.#leading.notice());
+    this.#leading.start();
+    this.#cleaning.start({ inMs: CLEAN_EVERY_MS });
   }
 
   /** Stops leading: workers are ended, runs go on with the next process of this machine. */
   async stop(): Promise<void> {
-    for (const cancel of this.#cancels.splice(0)) cancel();
+    this.#unsubscribe?.();
     this.#over.abort(
       new DureError("PROCESS_STOPPED", "The runs of this process were stopped.", {
         class: "unavailable",
       }),
     );
-    await this.#leading.looked;
-    await this.#cleaning;
-    await this.#leading.finished;
+    await this.#cleaning.stop();
+    await this.#leading.stop();
   }
 
   async [Symbol.asyncDispose](): Promise<void> {
@@ -423,23 +426,16 @@ export class Runs {
     return this.#cleaner.clean(wanted, how, how.signal ?? this.#signal);
   }
 
-  /** Every hour some runs that are old enough, one page after the other. Never rejects. */
-  async #cleanOld(): Promise<void> {
-    const { keepFilesMs = KEEP_FILES_MS, logger } = this.#options;
-    try {
-      const { next } = await this.clean({
-        olderThanMs: keepFilesMs,
-        after: this.#cleanAfter,
-        limit: CLEAN_AT_ONCE,
-      });
-      this.#cleanAfter = next ?? 0;
-    } catch (error) {
-      if (this.#signal.aborted) return;
-      logger.warn(
-        { code: codeOf(error), error: messageOf(error) },
-        "old runs could not be cleaned; trying again in an hour",
-      );
-    }
+  /** Every hour some runs that are old enough, one page after the other. */
+  async #cleanOld(): Promise<LookResult> {
+    const { keepFilesMs = KEEP_FILES_MS } = this.#options;
+    const { next } = await this.clean({
+      olderThanMs: keepFilesMs,
+      after: this.#cleanAfter,
+      limit: CLEAN_AT_ONCE,
+    });
+    this.#cleanAfter = next ?? 0;
+    return "rest";
   }
 }
 
