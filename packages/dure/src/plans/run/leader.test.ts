@@ -853,8 +853,8 @@ test(
     const removed: string[] = [];
     const clock: Clock = {
       ...systemClock,
-      every: (ms, work) =>
-        ms === 3_600_000 ? ((hour = work), () => {}) : systemClock.every(ms, work),
+      after: (ms, work) =>
+        ms === 3_600_000 ? ((hour = work), () => {}) : systemClock.after(ms, work),
     };
     const keeps = new Set<string>();
     const runs = await open({
