@@ -150,9 +150,9 @@ export async function startRealRuns(options: RealRunsOptions): Promise<TestRuns>
       ...(options.onHourly && {
         clock: {
           ...clock,
-          every: (ms: number, work: () => void) => (
+          after: (ms: number, work: () => void) => (
             ms === 3_600_000 ? options.onHourly!(work) : undefined,
-            clock.every(ms, work)
+            clock.after(ms, work)
           ),
         },
       }),
