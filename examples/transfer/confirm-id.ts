@@ -1,5 +1,5 @@
 import { createHash } from "node:crypto";
-import { isConfirm, type ConfirmDecision, type Locale } from "dure/slots";
+import { classifyReply, type Locale, type ReplyBecause } from "dure/slots";
 import type { TransferState } from "./state.ts";
 
 /**
@@ -42,7 +42,7 @@ export type ConfirmAttemptDecision =
         | "not-what-was-shown"
         | "nothing-shown"
         | "written-before-shown"
-        | Extract<ConfirmDecision, { confirm: false }>["because"];
+        | ReplyBecause;
     };
 
 /**
@@ -52,9 +52,9 @@ export type ConfirmAttemptDecision =
  * docs/spec/conversation §8.
  */
 export function decideConfirm(attempt: ConfirmAttempt): ConfirmAttemptDecision {
-  const { text, locale, confirmId, shownId, currentId, acceptedAfterShown } = attempt;
-  const words = isConfirm(text, locale);
-  if (!words.confirm) return words;
+  const { text, confirmId, shownId, currentId, acceptedAfterShown } = attempt;
+  const { kind, because } = classifyReply(text);
+  if (kind !== "yes") return { confirm: false, because };
   if (confirmId !== undefined) {
     return confirmId === currentId
       ? { confirm: true, because: "button" }
@@ -64,5 +64,5 @@ export function decideConfirm(attempt: ConfirmAttempt): ConfirmAttemptDecision {
   if (shownId === undefined) return { confirm: false, because: "nothing-shown" };
   if (shownId !== currentId) return { confirm: false, because: "not-what-was-shown" };
   if (!acceptedAfterShown) return { confirm: false, because: "written-before-shown" };
-  return words;
+  return { confirm: true, because: "listed-words" };
 }

@@ -17,11 +17,11 @@ test.each([
   [{ text: "확인", confirmId: "now", acceptedAfterShown: false }, "confirm", "button"],
   [{ text: "확인", confirmId: "old" }, "ask", "not-what-was-shown"],
   [{ text: "네", acceptedAfterShown: false }, "ask", "written-before-shown"],
-  [{ text: "네 ❌" }, "ask", "refusing-emoji"],
+  [{ text: "네 ❌" }, "ask", "yes-and-no"],
   [{ text: "네", hasSlots: true, currentId: "edited" }, "ask", "edited"],
   [{ text: "", hasSlots: true }, "ask", "edited"],
-  [{ text: "네?" }, "listen", "question"],
-  [{ text: "3만원으로 바꿔줘" }, "listen", "other-words"],
+  [{ text: "네?" }, "listen", "question-mark"],
+  [{ text: "3만원으로 바꿔줘" }, "listen", "asks-to-change"],
   [{ text: "취소" }, "cancel", "listed-words"],
   [{ text: "취소", acceptedAfterShown: false }, "cancel", "listed-words"],
   [{ text: "취소", confirmId: "now" }, "cancel", "listed-words"],
@@ -39,7 +39,7 @@ test.each([
 test("words that cancel nothing are left to the next rule", () => {
   expect(decideCancel({ ...open, text: "방금 이체 됐어?" })).toEqual({
     do: "none",
-    because: "question",
+    because: "question-mark",
   });
 });
 

@@ -1,4 +1,4 @@
-import { isCancel, parseContinue, type Locale } from "dure/slots";
+import { classifyContinue, classifyReply, REFUSING_KINDS, type Locale } from "dure/slots";
 import { decideConfirm, type ConfirmAttempt } from "./confirm-id.ts";
 
 /** Everything that a decision about an open question looks at. */
@@ -43,7 +43,7 @@ const YES_WITHOUT_EFFECT: ReadonlySet<string> = new Set([
   "not-what-was-shown",
   "nothing-shown",
   "written-before-shown",
-  "refusing-emoji",
+  "yes-and-no",
 ]);
 
 /**
@@ -59,16 +59,16 @@ export function decideCancel(
 ):
   | Extract<ReadyDecision, { do: "cancel" | "ask" }>
   | { readonly do: "none"; readonly because: string } {
-  const { text, locale, confirmId, shownId, acceptedAfterShown, isBatch } = attempt;
-  const words = isCancel(text, locale);
-  if (!words.cancel) return { do: "none", because: words.because };
+  const { text, confirmId, shownId, acceptedAfterShown, isBatch } = attempt;
+  const { kind, because } = classifyReply(text);
+  if (!REFUSING_KINDS.has(kind)) return { do: "none", because };
   if (confirmId !== undefined && confirmId !== shownId) {
     return { do: "ask", unseen: true, because: "not-what-was-shown" };
   }
   if (confirmId === undefined && isBatch && !acceptedAfterShown) {
     return { do: "ask", unseen: true, because: "written-before-shown" };
   }
-  return { do: "cancel", because: words.because };
+  return { do: "cancel", because };
 }
 
 export interface ContinueAttempt {
@@ -81,11 +81,11 @@ export interface ContinueAttempt {
  * The answer to 계속 진행? after a failure. What was typed before the failure was shown answers
  * nothing. Pure.
  */
-export function decideContinue({ text, locale, acceptedAfterShown }: ContinueAttempt): {
+export function decideContinue({ text, acceptedAfterShown }: ContinueAttempt): {
   readonly do: "continue" | "stop" | "ask";
   readonly because: string;
 } {
-  const { choice, because } = parseContinue(text, locale);
+  const { choice, because } = classifyContinue(text);
   if (choice === "none") return { do: "ask", because };
   if (!acceptedAfterShown) return { do: "ask", because: "written-before-shown" };
   return { do: choice, because };

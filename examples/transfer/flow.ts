@@ -7,7 +7,7 @@ import {
   type Tool,
   type TurnContext,
 } from "dure";
-import { isCancel, isConfirm, todayIn, type Locale } from "dure/slots";
+import { classifyReply, REFUSING_KINDS, todayIn, type Locale } from "dure/slots";
 import { contextBlock, progressOf } from "./agents.ts";
 import {
   cancelTransfer,
@@ -93,8 +93,9 @@ export class TransferTurn {
   /** A yes or a no where there is nothing to confirm or to cancel. */
   #nothingOpen(): DonePayload | undefined {
     const { message, confirmId } = this.#turn;
-    if (isCancel(message, this.#locale).cancel) return { message: this.#texts.nothingToCancel };
-    if (confirmId !== undefined && isConfirm(message, this.#locale).confirm) {
+    const { kind } = classifyReply(message);
+    if (REFUSING_KINDS.has(kind)) return { message: this.#texts.nothingToCancel };
+    if (confirmId !== undefined && kind === "yes") {
       return { message: this.#texts.nothingToConfirm };
     }
     return undefined;
@@ -183,7 +184,7 @@ export class TransferTurn {
    */
   async #resume(): Promise<DonePayload> {
     const { author, message } = this.#turn;
-    if (author === "person" && !isConfirm(message, this.#locale).confirm) {
+    if (author === "person" && classifyReply(message).kind !== "yes") {
       this.#said.push(this.#texts.resumed);
     }
     return this.#execute();

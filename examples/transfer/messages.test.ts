@@ -1,5 +1,5 @@
 import { describe, expect, test } from "vitest";
-import { isCancel, isConfirm, parseContinue } from "dure/slots";
+import { classifyContinue, classifyReply } from "dure/slots";
 import { MESSAGES, type FailureCode } from "./messages.ts";
 import { SLOT_ERROR_KEYS } from "./state.ts";
 
@@ -101,9 +101,9 @@ describe.each(["ko", "en"] as const)("in %s", (locale) => {
     const [confirm, cancel] = texts.buttons.confirm;
     const [goOn, stop] = texts.buttons.askContinue;
 
-    expect(isConfirm(confirm, locale).confirm).toBe(true);
-    expect(isCancel(cancel, locale).cancel).toBe(true);
-    expect(parseContinue(goOn, locale).choice).toBe("continue");
-    expect(parseContinue(stop, locale).choice).toBe("stop");
+    expect(classifyReply(confirm).kind).toBe("yes");
+    expect(classifyReply(cancel).kind).toBe("cancel-one");
+    expect(classifyContinue(goOn).choice).toBe("continue");
+    expect(classifyContinue(stop).choice).toBe("stop");
   });
 });

@@ -1,15 +1,30 @@
-// What people write, read by code: amounts, days, yes and no
+// What is read, and how sure
+export {
+  type Found,
+  type NotUnderstood,
+  type Reader,
+  type Reading,
+  type Sureness,
+  type Understood,
+} from "./parse/reading.ts";
+export { checkProposal, isQuoteOf, type Proposal, type ProposalCheck } from "./parse/check.ts";
+
+// Amounts, days
 export { formatAmount, parseAmount, type AmountResult } from "./parse/amount.ts";
+export { findMoney, moneyReader } from "./parse/find-money.ts";
+export { parseMoney, type MoneyBecause, type MoneyReading } from "./parse/money.ts";
 export { parseDate, type DateResult } from "./parse/date.ts";
 export { clockIn, isIsoDate, todayIn, weekdayOf, type IsoDate } from "./parse/days.ts";
+
+// Yes, no and the rest
 export {
-  isCancel,
-  isConfirm,
-  parseContinue,
-  type CancelDecision,
-  type ConfirmDecision,
-  type ContinueDecision,
-} from "./parse/phrases.ts";
+  classifyContinue,
+  classifyReply,
+  REFUSING_KINDS,
+  type Reply,
+  type ReplyBecause,
+  type ReplyKind,
+} from "./parse/reply.ts";
 
 // Text
 export { josa, josaOnly, type Josa } from "./parse/josa.ts";

@@ -1,5 +1,9 @@
+import fc from "fast-check";
 import { describe, expect, test } from "vitest";
-import { isCancel, isConfirm, parseContinue } from "./phrases.ts";
+import { classifyContinue, classifyReply, REFUSING_KINDS } from "./reply.ts";
+
+const isYes = (text: string): boolean => classifyReply(text).kind === "yes";
+const isCancel = (text: string): boolean => REFUSING_KINDS.has(classifyReply(text).kind);
 
 const CONFIRMS = [
   // the list of the specification
@@ -116,7 +120,6 @@ const NO_CONFIRMS = [
   "",
   "   ",
   "!!!",
-  "👍",
   "🙂",
   "1",
   "네1",
@@ -249,26 +252,14 @@ const NO_CANCELS = [
   "north",
 ];
 
-describe("isConfirm", () => {
-  test.each(CONFIRMS)("takes %j as a yes", (text) => {
-    expect(isConfirm(text, "ko")).toEqual({ confirm: true, because: "listed-words" });
-    expect(isConfirm(text.normalize("NFD"), "ko")).toEqual({
-      confirm: true,
-      because: "listed-words",
-    });
-    expect(isCancel(text, "ko").cancel).toBe(false);
+describe("a yes", () => {
+  test.each(CONFIRMS)("is %j", (text) => {
+    expect(classifyReply(text)).toMatchObject({ kind: "yes", sure: "exact" });
+    expect(classifyReply(text.normalize("NFD")).kind).toBe("yes");
   });
 
-  test.each(NO_CONFIRMS)("does not take %j as a yes", (text) => {
-    expect(isConfirm(text, "ko").confirm).toBe(false);
-    expect(isConfirm(text, "en").confirm).toBe(false);
-  });
-
-  test("says why it is none", () => {
-    expect(isConfirm("네？", "ko")).toEqual({ confirm: false, because: "question" });
-    expect(isConfirm("👍", "ko")).toEqual({ confirm: false, because: "empty" });
-    expect(isConfirm("네 ❌", "ko")).toEqual({ confirm: false, because: "refusing-emoji" });
-    expect(isConfirm("이체 확인해줘", "ko")).toEqual({ confirm: false, because: "other-words" });
+  test.each(NO_CONFIRMS)("is not %j", (text) => {
+    expect(classifyReply(text).kind).not.toBe("yes");
   });
 
   test.each([
@@ -283,9 +274,16 @@ describe("isConfirm", () => {
     "sure, go ahead",
     "that's right",
     "that’s right",
-    "네",
-  ])("takes %j as a yes in English", (text) => {
-    expect(isConfirm(text, "en").confirm).toBe(true);
+    "👍",
+    "👍🏽👍🏽",
+    "확인요",
+    "보내주십시오",
+    "이체 부탁드립니다",
+    "네 그대로 진행해 주세요",
+    "yes 보내줘",
+    "네ㅎㅎ",
+  ])("is %j, whatever the session's language", (text) => {
+    expect(classifyReply(text).kind).toBe("yes");
   });
 
   test.each([
@@ -301,32 +299,126 @@ describe("isConfirm", () => {
     "don't send it",
     "not ok",
     "do it tomorrow",
-  ])("does not take %j as a yes in English", (text) => {
-    expect(isConfirm(text, "en").confirm).toBe(false);
+    "yes yes no",
+    "확인 부탁드려요",
+    "이체 확인 좀 부탁드립니다",
+  ])("is not %j", (text) => {
+    expect(classifyReply(text).kind).not.toBe("yes");
   });
 });
 
-describe("isCancel", () => {
-  test.each(CANCELS)("takes %j as a no, whatever the locale", (text) => {
-    expect(isCancel(text, "ko").cancel).toBe(true);
-    expect(isCancel(text.normalize("NFD"), "en").cancel).toBe(true);
-    expect(isConfirm(text, "en").confirm).toBe(false);
+describe("a no or a cancel", () => {
+  test.each(CANCELS)("is %j", (text) => {
+    expect(isCancel(text)).toBe(true);
+    expect(isCancel(text.normalize("NFD"))).toBe(true);
   });
 
-  test.each(NO_CANCELS)("does not take %j as a no", (text) => {
-    expect(isCancel(text, "ko").cancel).toBe(false);
+  test.each(NO_CANCELS)("is not %j", (text) => {
+    expect(isCancel(text)).toBe(false);
   });
+});
+
+test.each([
+  ["안돼", "no"],
+  ["안 돼요", "no"],
+  ["👎", "no"],
+  ["nah", "no"],
+  ["나중에 할게", "cancel-one"],
+  ["음 다음에 할게요", "cancel-one"],
+  ["취소 부탁", "cancel-one"],
+  ["취소 부탁드립니다", "cancel-one"],
+  ["멈춰", "cancel-one"],
+  ["멈춰!!", "cancel-one"],
+  ["잠깐 멈춰주세요", "cancel-one"],
+  ["취소해줄래?", "cancel-one"],
+  ["can you cancel it?", "cancel-one"],
+  ["sorry, cancel that", "cancel-one"],
+  ["maybe later", "cancel-one"],
+  ["전부 취소해줘", "cancel-all"],
+  ["다 취소할게요ㅠㅠ", "cancel-all"],
+  ["그냥 다 취소", "cancel-all"],
+  ["나머지도 취소해줘", "cancel-all"],
+  ["전부 안 보낼래", "cancel-all"],
+  ["cancel everything", "cancel-all"],
+  ["cancel all of them", "cancel-all"],
+  ["네 근데 7만원으로", "change"],
+  ["7만원으로 바꿔줘", "change"],
+  ["7만원으로 바꿔줄래?", "change"],
+  ["아니 3만원", "change"],
+  ["엄마 말고 아빠", "change"],
+  ["아빠한테도 2만원", "change"],
+  ["make it 70k", "change"],
+  ["actually 70k", "change"],
+  ["send it to John", "change"],
+  ["메모에 취소환불이라고 써줘", "change"],
+  ["네?", "question"],
+  ["응?", "question"],
+  ["수수료 얼마야", "question"],
+  ["7만원 보내면 수수료 얼마야?", "question"],
+  ["방금 이체 됐어?", "question"],
+  ["취소할까?", "question"],
+  ["취소하면 어떻게 돼?", "question"],
+  ["how much is the fee", "question"],
+  ["is that right?", "question"],
+  ["안녕하세요", "other"],
+  ["오늘 날씨 좋다", "other"],
+  ["ㅋㅋㅋ", "other"],
+  ["", "other"],
+  ["🙂", "other"],
+  ["응 아니", "unsure"],
+  ["네 됐어요", "unsure"],
+  ["아니 보내줘", "unsure"],
+  ["네 그런데요", "unsure"],
+  ["응 근데 잠깐만", "unsure"],
+  ["yes but", "unsure"],
+  ["네 ❌", "unsure"],
+  ["👍👎", "unsure"],
+  ["취소 안 할래", "unsure"],
+  ["취소하지 마", "unsure"],
+] as const)("hears %j as %s", (text, kind) => {
+  expect(classifyReply(text).kind).toBe(kind);
+});
+
+test("says why", () => {
+  expect(classifyReply(" 네？ ")).toEqual({
+    kind: "question",
+    sure: "exact",
+    because: "question-mark",
+    words: "네？",
+  });
+  expect(classifyReply("네 ❌").because).toBe("yes-and-no");
+  expect(classifyReply("네 그런데요").because).toBe("yes-with-more");
 });
 
 test("an essay is neither, and is told so at once", () => {
   const essay = "네 취소 ".repeat(10_000);
   const started = performance.now();
 
-  expect(isConfirm(essay, "ko").confirm || isCancel(essay, "ko").cancel).toBe(false);
+  expect(classifyReply(essay)).toMatchObject({ kind: "other", because: "too-long" });
   expect(performance.now() - started).toBeLessThan(500);
 });
 
-describe("parseContinue", () => {
+test("a yes stays none whatever is put behind it that is no yes", () => {
+  const yes = fc.constantFrom("네", "응", "확인", "yes", "보내줘", "ok", "👍 네");
+  const more = fc.constantFrom(
+    ..."아니 취소 말고 5만원 엄마한테 근데 내일 ? no but later 안 잠깐 7만원으로 왜 ❌ 아직 말아줘".split(
+      " ",
+    ),
+  );
+  fc.assert(
+    fc.property(
+      fc.array(yes, { minLength: 1, maxLength: 4 }),
+      more,
+      fc.boolean(),
+      (yeses, no, isFirst) => {
+        const words = isFirst ? [no, ...yeses] : [...yeses, no];
+        expect(classifyReply(words.join(" ")).kind).not.toBe("yes");
+      },
+    ),
+  );
+});
+
+describe("after a failure", () => {
   test.each([
     "계속 진행",
     "계속",
@@ -339,13 +431,13 @@ describe("parseContinue", () => {
     "ok",
     "continue",
   ])("goes on after %j", (text) => {
-    expect(parseContinue(text, "ko").choice).toBe("continue");
+    expect(classifyContinue(text).choice).toBe("continue");
   });
 
   test.each(["취소", "그만", "아니요", "됐어요", "네 취소해주세요", "stop"])(
     "stops after %j",
     (text) => {
-      expect(parseContinue(text, "ko").choice).toBe("stop");
+      expect(classifyContinue(text).choice).toBe("stop");
     },
   );
 
@@ -358,6 +450,6 @@ describe("parseContinue", () => {
     "",
     "5만원",
   ])("waits after %j", (text) => {
-    expect(parseContinue(text, "ko").choice).toBe("none");
+    expect(classifyContinue(text).choice).toBe("none");
   });
 });

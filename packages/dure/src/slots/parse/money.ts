@@ -1,0 +1,181 @@
+import { parseAmount } from "./amount.ts";
+import { readEnglishAmount } from "./english-number.ts";
+import {
+  LONGEST_VALUE,
+  notUnderstood,
+  understood,
+  type NotUnderstood,
+  type Understood,
+} from "./reading.ts";
+import { fold } from "./text.ts";
+
+export type MoneyBecause =
+  | "empty"
+  | "not-an-amount"
+  | "negative"
+  | "zero"
+  | "fraction"
+  | "too-large"
+  /** Dollars, euros and others: said to the person, never turned into won. */
+  | "foreign-currency";
+
+/** Whole won. */
+export type MoneyReading =
+  | (Understood<number> & {
+      /** `5만원씩`, `각각 5만원`, `10k each`: for each person; `총 5만원`: for all of them together. */
+      readonly per: "each" | "total" | undefined;
+    })
+  | (NotUnderstood<MoneyBecause> & {
+      /** ISO 4217, of a foreign amount. */
+      readonly currency?: string | undefined;
+    });
+
+/**
+ * An amount as people write it, with what they put around it: `5만원`, `오만원씩`, `3만5천`, `1.5만`,
+ * `₩50000`, `50k won`, `5만원 정도`, `5~6만원`, `오만언이요`. The whole text must be the amount. Pure.
+ */
+export function parseMoney(text: string): MoneyReading {
+  const words = text.trim();
+  if (words === "") return notUnderstood("empty", words);
+  if (words.length > LONGEST_VALUE) return notUnderstood("not-an-amount", words);
+
+  const { core, per, approximate } = withoutManner(withoutTypos(fold(words)));
+  const currency = foreignCurrencyOf(core);
+  if (currency !== undefined) return { ...notUnderstood("foreign-currency", words), currency };
+
+  const range = readRange(core);
+  if (range) return { ...understood(range[0], words, "ambiguous", [range[1]]), per };
+
+  const read = readWon(core);
+  if (!read.ok) return notUnderstood(read.because, words);
+  if (approximate) return { ...understood(read.won, words, "approximate"), per };
+
+  const clipped = readClipped(core, read.won);
+  return clipped === undefined
+    ? { ...understood(read.won, words), per }
+    : { ...understood(clipped, words, "ambiguous", [read.won]), per };
+}
+
+// --- what stands around an amount
+
+interface Manner {
+  readonly core: string;
+  readonly per: "each" | "total" | undefined;
+  readonly approximate: boolean;
+}
+
+type Affix = readonly [pattern: RegExp, means?: "each" | "total" | "approximate"];
+
+const PREFIXES: readonly Affix[] = [
+  [/^(?:각각|각자|각|인당|1인당|일인당|한 ?(?:사람|명)당|each)(?: |(?=[\d일-힣₩]))/u, "each"],
+  [/^(?:총|합쳐서|합해서|모두|전부|다 해서|total|in total|a total of) ?/u, "total"],
+  [/^(?:약|대략|대충|거의|about|around|roughly|approximately|approx\.?|~) ?/u, "approximate"],
+  [/^한 (?=[\d일이삼사오육칠팔구십백천만])/u, "approximate"],
+  [/^(?:딱|정확히|just|exactly|only|그냥|그럼|그러면|일단|음+|흠+|네|예|응|아니) ?[,.…]* ?(?=\S)/u],
+];
+
+const SUFFIXES: readonly Affix[] = [
+  [/[\s.!~…,ㅎㅋㅠㅜ\p{Extended_Pictographic}\u{FE0F}\u{1F3FB}-\u{1F3FF}]+$/u],
+  [/ ?씩$/u, "each"],
+  [/ (?:each|apiece|per person|a person|a head|to each)$/u, "each"],
+  [/ (?:in total|total|altogether|all together)$/u, "total"],
+  [
+    / ?(?:정도|쯤|가량|내외|안팎|남짓|즈음|이상|이하|미만|넘게|or so|ish|-ish|or more)$/u,
+    "approximate",
+  ],
+  [/(?<=원|won|krw|달러|씩|정도|쯤) ?(?:만|이나)$/u],
+  [
+    /(?<=[원만천백십억조\d씩도쯤량]) ?(?:으로|로|이요|요|입니다|이에요|예요|이야|야|을|를|은|는|이|도)$/u,
+  ],
+  [/ (?:please|plz|pls|only)$/u],
+];
+
+/** Affixes are taken off one by one; no amount has more than these. */
+const MAX_AFFIXES = 8;
+
+function withoutManner(folded: string): Manner {
+  let core = folded.trim();
+  let per: Manner["per"];
+  let approximate = false;
+  for (let taken = 0; taken < MAX_AFFIXES; taken++) {
+    const affix = [...PREFIXES, ...SUFFIXES].find(([pattern]) => pattern.test(core));
+    if (!affix) break;
+
+    const [pattern, means] = affix;
+    const rest = core.replace(pattern, "").trim();
+    if (rest === "") break;
+    core = rest;
+    if (means === "approximate") approximate = true;
+    else if (means !== undefined) per ??= means;
+  }
+  return { core, per, approximate };
+}
+
+// --- the amount itself
+
+type Won = ReturnType<typeof parseAmount>;
+
+function readWon(core: string): Won {
+  const read = parseAmount(core);
+  return !read.ok && read.because === "not-an-amount" ? (readEnglishAmount(core) ?? read) : read;
+}
+
+/** How 만원 and 원 are heard, and how thumbs miss them. */
+function withoutTypos(folded: string): string {
+  return folded
+    .replace(/(?<=[\d일이삼사오육칠팔구십백천])마[넌논]/u, "만원")
+    .replace(/(?<=[만천])[윈웡언](?=$|[\s.!]|이|으|을|씩|정도|쯤|만|요)/u, "원");
+}
+
+/**
+ * What an amount without its last unit means in speech: `3만5` is 35,000 (by the letter 30,005), and
+ * the answer `5` is likelier 5만원 than five won.
+ */
+function readClipped(core: string, won: number): number | undefined {
+  if (/^\d{1,3}$/.test(core)) return won * 10_000;
+  const clipped = /([만천])([1-9일이삼사오육칠팔구])$/u.exec(core);
+  if (!clipped) return undefined;
+  const ones = won % 10;
+  return won - ones + ones * (clipped[1] === "만" ? 1_000 : 100);
+}
+
+/** `5~6만원`, `5만원에서 7만원`, `5만원이나 6만원`, `5 or 6만원`: two amounts, of which one is meant. */
+function readRange(core: string): readonly [number, number] | undefined {
+  const match =
+    /^(.+?) ?(?:~|-|–|에서|이나|나|아니면|또는|혹은| or | to ) ?(.+?)(?: ?사이)?$/u.exec(core);
+  if (!match) return undefined;
+
+  const [, low = "", high = ""] = match;
+  const unit =
+    /[십백천만억조]+ ?(?:원|won)?$|(?:k|m) ?(?:won)?$|(?:원|won)$/u.exec(high)?.[0] ?? "";
+  const upper = readWon(high);
+  const lower = readWon(/^[\d.]+$/.test(low) ? `${low}${unit}` : low);
+  return lower.ok && upper.ok ? [lower.won, upper.won] : undefined;
+}
+
+export const CURRENCIES: Readonly<Record<string, string>> = {
+  USD: "달러|불|us ?dollars?|dollars?|usd|bucks?|\\$",
+  EUR: "유로화?|euros?|eur|€",
+  JPY: "엔화?|yen|jpy|¥",
+  CNY: "위안화?|yuan|rmb|cny|元",
+  GBP: "파운드|pounds?|gbp|quid|£",
+  THB: "바트|baht|thb|฿",
+  VND: "동|dong|vnd|₫",
+  CHF: "프랑|francs?|chf",
+  BTC: "비트코인|bitcoins?|btc|₿",
+};
+const CURRENCY_NAMES = Object.values(CURRENCIES).join("|");
+const SIGNS = "[$€£¥฿₫₿]";
+const NUMBERLIKE = "[\\d일이삼사오육칠팔구십백천만억.,k ]+";
+
+function foreignCurrencyOf(core: string): string | undefined {
+  const match =
+    new RegExp(`^(?:us|a|c)?(${SIGNS}) ?${NUMBERLIKE}$`, "u").exec(core) ??
+    new RegExp(`^(usd|eur|jpy|cny|gbp) ?${NUMBERLIKE}$`, "u").exec(core) ??
+    new RegExp(`^(?:[a-z ]+|${NUMBERLIKE}) ?(?<![a-z])(${CURRENCY_NAMES})$`, "u").exec(core);
+  const name = match?.[1];
+  if (name === undefined) return undefined;
+  return Object.keys(CURRENCIES).find((code) =>
+    new RegExp(`^(?:${CURRENCIES[code]})$`, "u").test(name),
+  );
+}
