@@ -75,7 +75,7 @@ const PREFIXES: readonly Affix[] = [
 ];
 
 const SUFFIXES: readonly Affix[] = [
-  [/[\s.!~…,ㅎㅋㅠㅜ\p{Extended_Pictographic}\u{FE0F}\u{1F3FB}-\u{1F3FF}]+$/u],
+  [/(?:[\s.!~…,ㅎㅋㅠㅜ]|\p{Extended_Pictographic}|\p{Emoji_Modifier}|\u{FE0F})+$/u],
   [/ ?씩$/u, "each"],
   [/ (?:each|apiece|per person|a person|a head|to each)$/u, "each"],
   [/ (?:in total|total|altogether|all together)$/u, "total"],

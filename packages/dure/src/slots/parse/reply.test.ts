@@ -2,7 +2,6 @@ import fc from "fast-check";
 import { describe, expect, test } from "vitest";
 import { classifyContinue, classifyReply, REFUSING_KINDS } from "./reply.ts";
 
-const isYes = (text: string): boolean => classifyReply(text).kind === "yes";
 const isCancel = (text: string): boolean => REFUSING_KINDS.has(classifyReply(text).kind);
 
 const CONFIRMS = [
