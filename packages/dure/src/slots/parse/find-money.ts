@@ -123,25 +123,27 @@ function mayEnd(line: string, core: string, { end, kind }: Ending): boolean {
     case "scale":
       return /^\D*\d/u.test(core);
     case "korean":
-      if (/[\d０-９]/.test(core)) return !COUNTED.test(rest);
-      return (
-        core.length > 1 &&
-        /[천만억]/.test(core) &&
-        !NO_NUMBERS.has(core) &&
-        BEHIND_A_NUMERAL.test(rest)
-      );
-    case "digits": {
+      return mayEndInNumerals(core, rest);
+    case "digits":
       if (COUNTED.test(rest) || /^\d/.test(rest)) return false;
-      return (
-        /[₩￦\\$€£¥만천억~-]/.test(core) || /^[-−]?(?:\d{4,12}|\d{1,3}(?:,\d{3})+)$/.test(core)
-      );
-    }
+      return PRICED.test(core) || BARE_NUMBER.test(core);
     case "sign":
     case "english":
     case "between":
       return false;
   }
   return kind satisfies never;
+}
+
+/** A number that stands alone is an amount from four digits on. */
+const BARE_NUMBER = /^[-−]?(?:\d{4,12}|\d{1,3}(?:,\d{3})+)$/;
+const PRICED = /[₩￦\\$€£¥만천억~-]/;
+
+/** `5만`; and `오만`, if it is a word of its own. */
+function mayEndInNumerals(core: string, rest: string): boolean {
+  if (/[\d０-９]/.test(core)) return !COUNTED.test(rest);
+  if (core.length < 2 || NO_NUMBERS.has(core)) return false;
+  return /[천만억]/.test(core) && BEHIND_A_NUMERAL.test(rest);
 }
 
 const BEFORE =
