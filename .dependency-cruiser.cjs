@@ -5,7 +5,7 @@ const path = require("node:path");
 
 const SOURCES = "^packages/dure/src/";
 /** What a package can import: `dure`, `dure/team` and so on. */
-const DOORS = `${SOURCES}((client|slots|team|channels)/)?index\\.ts$`;
+const DOORS = `${SOURCES}((client|slots|team|channels|compat)/)?index\\.ts$`;
 /**
  * Tests stand beside what they test and may reach for anything; so may `test-….ts`, which several
  * of them share.
@@ -28,6 +28,7 @@ const MAY_IMPORT = (() => {
   const plans = [...jobs, "jobs"];
   const discord = [...rooms, "rooms", "plans"];
   const server = [...rooms, "rooms", "plans"];
+  const compat = [...engine, "engine"];
   const channels = [...discord, "discord"];
   const team = [...server, "server", "discord"];
   const cli = [...team, "team", "client"];
@@ -44,6 +45,7 @@ const MAY_IMPORT = (() => {
     plans,
     discord,
     channels,
+    compat,
     server,
     team,
     cli,

@@ -1,4 +1,5 @@
-import { defineTeam, web } from "dure";
+import { web } from "dure/channels";
+import { defineTeam } from "dure/team";
 import faq from "./faq/service.ts";
 import minimal from "./minimal/service.ts";
 import { examplesModel } from "./offline.ts";

@@ -1,7 +1,7 @@
 import { mkdtemp, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import path from "node:path";
-import { loadTeam, readEnvironment, silentLogger, startTeam } from "dure";
+import { loadTeam, readEnvironment, silentLogger, startTeam } from "dure/team";
 import { expect, test } from "vitest";
 import { startBank } from "./transfer/bank/bank.ts";
 

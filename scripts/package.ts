@@ -164,7 +164,7 @@ function freshHome(env: NodeJS.ProcessEnv, home: string): NodeJS.ProcessEnv {
 const INSTALL = ["install", "--no-audit", "--no-fund"];
 
 const IMPORTS = `
-const doors = ["dure", "dure/team", "dure/channels", "dure/client", "dure/slots", "@dure/testing"];
+const doors = ["dure", "dure/team", "dure/channels", "dure/client", "dure/slots", "dure/compat", "@dure/testing"];
 await Promise.all(doors.map((name) => import(name)));
 console.log("ok");
 `;

@@ -1,4 +1,6 @@
-import { chatAgent, defineService, defineTeam, flow, web, type Service } from "dure";
+import { chatAgent, defineService, flow, type Service } from "dure";
+import { web } from "dure/channels";
+import { defineTeam } from "dure/team";
 import { moneyService } from "./money.ts";
 
 const { CHAOS_BANK_URL = "", CHAOS_ALLOWED_HOST } = process.env;

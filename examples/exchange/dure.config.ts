@@ -1,4 +1,4 @@
-import { defineTeam } from "dure";
+import { defineTeam } from "dure/team";
 import minimal from "../minimal/service.ts";
 import { minimalModel } from "../minimal/offline.ts";
 import { exchangeModels } from "./offline.ts";

@@ -1,4 +1,4 @@
-import type { TeamOptions } from "dure";
+import type { TeamOptions } from "dure/team";
 
 /**
  * 루다 leads, 이든 develops, 세움 runs the servers, 다짐 tests. Their personas stand in

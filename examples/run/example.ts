@@ -1,16 +1,16 @@
 import { mkdtemp, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import path from "node:path";
+import type { Done } from "dure";
 import {
   readEnvironment,
   readTeam,
   silentLogger,
   startTeam,
-  type Done,
   type RunningTeam,
   type TeamOptions,
   type TurnRequest,
-} from "dure";
+} from "dure/team";
 
 /**
  * A conversation that is driven by a program: what is said and answered is printed as it happens.

@@ -1,5 +1,6 @@
 import { setTimeout as sleep } from "node:timers/promises";
-import { offlineModel, type Done, type OfflineModel, type TurnRequest } from "dure";
+import { offlineModel, type Done, type OfflineModel } from "dure";
+import type { TurnRequest } from "dure/team";
 import { describe, expect, test } from "vitest";
 import { FULL } from "../../packages/dure/src/kernel/test-tiers.ts";
 import { startTestEngine, type TestEngine } from "../../packages/dure/src/engine/test-engine.ts";

@@ -8,7 +8,7 @@ import {
   startTeam,
   type Logger,
   type RunningTeam,
-} from "dure";
+} from "dure/team";
 import type { Browser } from "playwright-core";
 import { afterAll, beforeAll, expect, test } from "vitest";
 import { minimalModel } from "../../../examples/minimal/offline.ts";

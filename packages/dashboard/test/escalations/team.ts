@@ -6,7 +6,7 @@ import {
   startTeam,
   type NewEscalation,
   type RunningTeam,
-} from "dure";
+} from "dure/team";
 import minimal from "../../../../examples/minimal/service.ts";
 import { minimalModel } from "../../../../examples/minimal/offline.ts";
 import { Database } from "../../../dure/src/durable/database.ts";

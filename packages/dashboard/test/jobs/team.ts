@@ -1,14 +1,12 @@
+import { offlineModel, type OfflineModel, type OfflineReply } from "dure";
 import {
   defineTeam,
-  offlineModel,
   readEnvironment,
   readTeam,
   silentLogger,
   startTeam,
-  type OfflineModel,
-  type OfflineReply,
   type RunningTeam,
-} from "dure";
+} from "dure/team";
 import minimal from "../../../../examples/minimal/service.ts";
 import { minimalModel } from "../../../../examples/minimal/offline.ts";
 import { testDatabaseUrl } from "../../../dure/src/durable/test-database.ts";

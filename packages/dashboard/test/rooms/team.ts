@@ -1,14 +1,12 @@
+import { offlineModel, type OfflineModel, type OfflineReply } from "dure";
 import {
   defineTeam,
-  offlineModel,
   readEnvironment,
   readTeam,
   silentLogger,
   startTeam,
-  type OfflineModel,
-  type OfflineReply,
   type RunningTeam,
-} from "dure";
+} from "dure/team";
 import faq from "../../../../examples/faq/service.ts";
 import { examplesModel } from "../../../../examples/offline.ts";
 import { testDatabaseUrl } from "../../../dure/src/durable/test-database.ts";

@@ -6,7 +6,7 @@ import type {
   PlaceAddress,
 } from "../rooms/channel-adapter.ts";
 import { FakeDiscord, type FakeDiscordOptions, type FakePlace } from "@dure/testing";
-import { discordAdapter, type DiscordOptions } from "./discord-adapter.ts";
+import { DiscordAdapter, type DiscordOptions } from "./discord-adapter.ts";
 import { toWireText } from "./mapping.ts";
 import { loadDiscordJs } from "./discord-js.ts";
 import { RecordingPort } from "./test-port.ts";
@@ -804,7 +804,7 @@ async function aStage(fakeOptions: FakeDiscordOptions = {}, options: Partial<Dis
   const eden = fake.addBot({ name: "이든", token: "token-eden" });
   const minsu = fake.addPerson("민수");
   const here: PlaceAddress = { adapter: "discord", guild: guild.id, channel: general.id };
-  const adapter = discordAdapter({
+  const adapter = new DiscordAdapter({
     tokens: { ruda: "token-ruda", eden: "token-eden" },
     apiUrl: fake.url,
     startPerBotMs: 5,

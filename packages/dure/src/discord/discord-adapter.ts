@@ -81,11 +81,6 @@ type Patient = <T>(work: () => Promise<T>) => Promise<T>;
  */
 const ROOM_FOR_MENTIONS = 100;
 
-/** Agents in Discord: one bot per agent. */
-export function discordAdapter(options: DiscordOptions): DiscordAdapter {
-  return new DiscordAdapter(options);
-}
-
 /**
  * `ChannelAdapter` over discord.js. Keeps a connection per account that is told to `connect`;
  * requests work as soon as `start` has resolved, connected or not. What posts or searches is tried

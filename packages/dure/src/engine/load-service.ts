@@ -6,7 +6,7 @@ import path from "node:path";
 import { pathToFileURL } from "node:url";
 import type { z } from "zod";
 import { DureError, messageOf } from "../kernel/errors.ts";
-import { isObject } from "../kernel/json.ts";
+import { compacted, isObject } from "../kernel/json.ts";
 import type { CardInput } from "../models/card.ts";
 import { serviceSchema } from "./load-service-schema.ts";
 import {
@@ -18,13 +18,16 @@ import {
   type SettingsDocument,
 } from "./load-service-document.ts";
 import {
+  assembleService,
   isAgent,
-  ServiceBuilder,
   unknownName,
   type AgentClass,
+  type AgentSpec,
   type DefinitionProblem,
-} from "./service-builder.ts";
+  type ServiceParts,
+} from "./assemble-service.ts";
 import type { CompletedSelector, FlowHandler, Service, ServiceOptions } from "./service.ts";
+import type { MemoryOptions } from "./memory.ts";
 import { defineState, type StageMachine, type StateDefinition } from "./state.ts";
 import type { AnyTool } from "./tool.ts";
 import type { Validator } from "./agent.ts";
@@ -136,19 +139,20 @@ async function assemble(
   const problems: Problem[] = [];
   const exports = await readExports(root, problems);
   const reading: Reading = { root, file, document, exports, problems };
-  const builder = new ServiceBuilder(file.name)
-    .about(file)
-    .tools({ calculator, clock, ...teamTools, ...exports.tools() })
-    .schemas(exports.schemas())
-    .validators(exports.functions<Validator>())
-    .classes(exports.classes());
-  const cards = await addAgents(builder, reading);
-  addFlows(builder, reading);
-  addState(builder, reading);
-  if (file.memory) builder.memory(file.memory as object);
-  if (file.sessions) builder.sessions(file.sessions);
-
-  const built = builder.assemble();
+  const { agents, cards } = await readAgents(reading);
+  const { title, description, examples, version, memory, sessions } = file;
+  const built = assembleService({
+    name: file.name,
+    ...compacted({ title, description, examples, version, sessions }),
+    ...compacted({ memory: memory as MemoryOptions | undefined }),
+    ...readFlows(reading),
+    ...readState(reading),
+    agents,
+    tools: { calculator, clock, ...teamTools, ...exports.tools() },
+    schemas: exports.schemas(),
+    validators: exports.functions<Validator>(),
+    classes: exports.classes(),
+  });
   // Where exports are missing the service is not whole, and defineService would only repeat it.
   const whole = problems.length === 0;
   for (const problem of built.problems) {
@@ -157,33 +161,30 @@ async function assemble(
   return { service: problems.length === 0 ? built.service : undefined, problems };
 }
 
-/** Returns the cards by the keys of their agents. */
-async function addAgents(
-  builder: ServiceBuilder,
-  reading: Reading,
-): Promise<ReadonlyMap<string, CardFile>> {
+/** The agents, and their cards by the same keys. */
+async function readAgents(reading: Reading): Promise<{
+  agents: Readonly<Record<string, AgentSpec>>;
+  cards: ReadonlyMap<string, CardFile>;
+}> {
+  const agents: Record<string, AgentSpec> = {};
   const cards = new Map<string, CardFile>();
   for (const [key, { class: named, card, stream }] of Object.entries(reading.file.agents)) {
     const found = await readCardFile(reading, key, card);
     cards.set(key, found);
     const prompt = await readPrompt(reading, key, found);
-    builder.agent(key, {
-      class: named,
-      card: found.value as CardInput | undefined,
-      prompt,
-      stream,
-    });
+    agents[key] = { class: named, card: found.value as CardInput | undefined, prompt, stream };
   }
-  return cards;
+  return { agents, cards };
 }
 
-function addFlows(builder: ServiceBuilder, reading: Reading): void {
+function readFlows(reading: Reading): Pick<ServiceParts, "flows" | "router" | "completed"> {
   const { file, exports } = reading;
   const handlers = exports.functions<FlowHandler>();
+  const flows: Record<string, FlowHandler> = {};
   for (const [flow, name] of Object.entries(file.flows.handlers)) {
     const at = ["flows", "handlers", flow];
     const handler = pick(reading, { kind: "flow handler", name, at }, handlers);
-    if (handler) builder.flow(flow, handler);
+    if (handler) flows[flow] = handler;
   }
 
   const { router: routerName } = file.flows;
@@ -192,19 +193,17 @@ function addFlows(builder: ServiceBuilder, reading: Reading): void {
     { kind: "router", name: routerName, at: ["flows", "router"] },
     exports.functions<NonNullable<ServiceOptions["router"]>>(),
   );
-  if (router) builder.router(router);
-
   const completed = pick(
     reading,
     { kind: "function", name: file.completed, at: ["completed"] },
     exports.functions<CompletedSelector>(),
   );
-  if (completed) builder.completed(completed);
+  return { flows, ...compacted({ router, completed }) };
 }
 
-function addState(builder: ServiceBuilder, reading: Reading): void {
+function readState(reading: Reading): Pick<ServiceParts, "state"> {
   const { file, exports } = reading;
-  if (!file.state) return;
+  if (!file.state) return {};
   const { model: name, manager: managerName } = file.state;
   const model = pick(reading, { kind: "state", name, at: ["state", "model"] }, exports.states());
   const manager = pick(
@@ -212,7 +211,7 @@ function addState(builder: ServiceBuilder, reading: Reading): void {
     { kind: "state manager", name: managerName, at: ["state", "manager"] },
     exports.managers(),
   );
-  if (model) builder.state(stateOf(model, manager));
+  return model ? { state: stateOf(model, manager) } : {};
 }
 
 /** The export that a key of service.yaml names; notes a problem where it is none of `known`. */

@@ -17,7 +17,7 @@ import {
   streamAgentTurn,
   taskProgress,
   updateMemory,
-} from "./handler-helpers.ts";
+} from "../compat/handler-helpers.ts";
 import { tool } from "./tool.ts";
 import { z } from "zod";
 

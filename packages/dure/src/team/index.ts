@@ -1,9 +1,99 @@
-// The door `dure/team`: teams of services, their rooms, jobs and plans.
+// The door `dure/team`: services that run together, with their rooms, jobs and plans.
 
-// Exchanges between agents that are functions, without engine and database
+// Teams
+export { defineTeam } from "./define-team.ts";
+export { loadTeam, readTeam } from "./config.ts";
+export type { LoadedTeam, TeamOptions } from "./config.ts";
+export { readEnvironment } from "./environment.ts";
+export type { Environment } from "./environment.ts";
+export { startTeam } from "./start.ts";
+export type { RunningTeam, StartTeamOptions } from "./start.ts";
+export type { Clock } from "../kernel/clock.ts";
+export { silentLogger } from "../kernel/logger.ts";
+export type { Logger } from "../kernel/logger.ts";
+
+// Conversations: what a running team is asked
+export type {
+  AcceptedTurn,
+  AcceptOptions,
+  Caller,
+  CompletedEntry,
+  Conversations,
+  SessionDetail,
+  TurnHandle,
+  TurnRequest,
+  Viewer,
+} from "../engine/api.ts";
+
+// Rooms: places where agents and people talk
+export type {
+  CollaborateCall,
+  CollaborateCaller,
+  CollaborateCode,
+  CollaborateResult,
+} from "../rooms/collaborate-call.ts";
+export type { Directory, RoomAgent, RoomChannel } from "../rooms/directory.ts";
+export type { Place, PlaceState } from "../rooms/place.ts";
+export type { RoomPerson } from "../rooms/room-person.ts";
+export type { Rooms } from "../rooms/rooms.ts";
+
+// Escalations: what waits for a decision
+export type {
+  Answerer,
+  EscalationFilter,
+  EscalationMatch,
+  EscalationPage,
+  Inbox,
+  RaisedEscalation,
+  ResolvedListener,
+} from "../escalations/inbox.ts";
+export type {
+  Escalation,
+  EscalationSeverity,
+  EscalationSource,
+  EscalationStatus,
+  EscalationStep,
+  EscalationType,
+  NewEscalation,
+  SuggestedAction,
+} from "../kernel/escalation.ts";
+
+// Jobs: exchanges between agents
+export type { Job, JobOutcome, JobStatus, JobTurn, JobWords } from "../jobs/job.ts";
+export type { AskRequest, AskResult } from "../jobs/ask.ts";
+export type { JobDetail, JobFrame, Jobs, RecoveryReport } from "../jobs/jobs.ts";
+export type { JobPayload } from "../jobs/payloads.ts";
 export { exchangeInMemory, MemoryJobs } from "../jobs/memory-exchange.ts";
 export type { MemoryAgent, MemoryJobsOptions, MemoryTurn } from "../jobs/memory-exchange.ts";
 export type { JobLimits } from "../jobs/limits.ts";
+
+// Plans: graphs of work, and their runs
+export { definePlan } from "../plans/plan.ts";
+export type { Contract, Plan, Port, WorkerSpec } from "../plans/plan.ts";
+export type { PlanInput } from "../plans/plan-schema.ts";
+export { readPlan } from "../plans/plan-file.ts";
+export type { PlanReading } from "../plans/plan-file.ts";
+export type { Problem } from "../engine/load-service-document.ts";
+export type {
+  PlanChoice,
+  PlanFile,
+  PlanLibrary,
+  PlanSource,
+  PlanView,
+} from "../plans/run/plan-library.ts";
+export type { Runs } from "../plans/run/runs.ts";
+export type { PortDetail, RunDetail, RunFilter, RunFrame } from "../plans/run/run-queries.ts";
+export type {
+  Because,
+  PlanPort,
+  PlanRun,
+  PlanRunStatus,
+  PlanStep,
+  RunMode,
+  RunOrder,
+  RunPhase,
+  RunReport,
+} from "../plans/run/run.ts";
 
 // Workers of a kind of your own
 export { runWorker } from "../plans/workers/worker-run.ts";

@@ -24,22 +24,6 @@ import type { LoadedTeam, TeamConfig } from "./config.ts";
 import type { Environment } from "./environment.ts";
 import type { Settings } from "./limits.ts";
 
-/**
- * Marks of `defineTeam`: `rooms: { adapters: [web(), discord()] }`. Files write
- * `adapters: [web, discord]`.
- */
-export function web(): { kind: "web" } {
-  return { kind: "web" };
-}
-
-/**
- * Discord; tokens stand in the environment as `DISCORD_TOKEN_<AGENT>`. Needs the package
- * discord.js.
- */
-export function discord(): { kind: "discord" } {
-  return { kind: "discord" };
-}
-
 /** The rooms of a team, with what they report of background work. */
 export async function openRooms(
   team: LoadedTeam,

@@ -1,4 +1,4 @@
-import { defineTeam } from "dure";
+import { defineTeam } from "dure/team";
 import minimal from "./services/minimal/service.ts";
 
 export default defineTeam({

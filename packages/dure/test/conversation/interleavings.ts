@@ -3,7 +3,7 @@ import { systemClock } from "../../src/kernel/clock.ts";
 import { codeOf, messageOf } from "../../src/kernel/errors.ts";
 import { chatAgent } from "../../src/engine/agent.ts";
 import type { TurnFrame } from "../../src/engine/api.ts";
-import { streamAgentTurn } from "../../src/engine/handler-helpers.ts";
+import { streamAgentTurn } from "../../src/compat/handler-helpers.ts";
 import { defineService, flow, type BusyPolicy, type Service } from "../../src/engine/service.ts";
 import { ShownText } from "../../src/engine/shown-text.ts";
 import { startTestEngine, type TestEngine } from "../../src/engine/test-engine.ts";

@@ -11,18 +11,20 @@ import { eventually } from "../until.ts";
 import {
   chatAgent,
   defineService,
-  discord,
   flow,
   offlineModel,
+  type ModelRequest,
+  type OfflineReply,
+} from "../../src/index.ts";
+import { discord } from "../../src/channels/index.ts";
+import {
   readEnvironment,
   readTeam,
   silentLogger,
   startTeam,
-  type ModelRequest,
-  type OfflineReply,
   type RunningTeam,
   type TeamOptions,
-} from "../../src/index.ts";
+} from "../../src/team/index.ts";
 import { testDatabaseUrl } from "../../src/durable/test-database.ts";
 import { agentsFile } from "../../src/rooms/guide.ts";
 import { ROOM_LIMITS } from "../../src/rooms/limits.ts";

@@ -3,16 +3,14 @@ import { expect, onTestFinished, test } from "vitest";
 import { DureClient, type Page, type Room } from "../../src/client/index.ts";
 import { listRooms } from "../../src/cli/rooms.ts";
 import type { Output } from "../../src/cli/output.ts";
+import { chatAgent, defineService, flow } from "../../src/index.ts";
 import {
-  chatAgent,
-  defineService,
-  flow,
   readEnvironment,
   readTeam,
   silentLogger,
   startTeam,
   type RunningTeam,
-} from "../../src/index.ts";
+} from "../../src/team/index.ts";
 import { testDatabaseUrl } from "../../src/durable/test-database.ts";
 
 const CHANNELS = 60;

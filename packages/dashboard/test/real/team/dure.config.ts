@@ -1,4 +1,4 @@
-import { defineTeam } from "dure";
+import { defineTeam } from "dure/team";
 import faq from "../../../../../examples/faq/service.ts";
 import minimal from "../../../../../examples/minimal/service.ts";
 import { examplesModel } from "../../../../../examples/offline.ts";

@@ -1,4 +1,4 @@
-import { defineTeam } from "dure";
+import { defineTeam } from "dure/team";
 import { createTransferService } from "../../../../../examples/transfer/service.ts";
 import { crashService, type Variant } from "./service.ts";
 

@@ -1,4 +1,5 @@
-import { chatAgent, defineService, defineTeam, flow, offlineModel, type ModelRequest } from "dure";
+import { chatAgent, defineService, flow, offlineModel, type ModelRequest } from "dure";
+import { defineTeam } from "dure/team";
 
 function textsOf({ messages }: ModelRequest): readonly string[] {
   return messages.flatMap((message) => (message.role === "user" ? [message.text] : []));

@@ -1,12 +1,12 @@
 import {
   chatAgent,
   defineService,
-  defineTeam,
   flow,
   offlineModel,
   type ModelRequest,
   type OfflineReply,
 } from "dure";
+import { defineTeam } from "dure/team";
 
 /**
  * The team of `folder`, on Discord alone. 루다 answers people, tells long stories, and hands over

@@ -1,12 +1,12 @@
 import {
   chatAgent,
   defineService,
-  defineTeam,
   flow,
   offlineModel,
   type ModelRequest,
   type OfflineReply,
 } from "dure";
+import { defineTeam } from "dure/team";
 
 /**
  * 루다 hands over what it is asked to hand over; 이든 answers it. No agent goes on from there by itself.

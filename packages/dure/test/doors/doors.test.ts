@@ -1,0 +1,158 @@
+import { readFile } from "node:fs/promises";
+import path from "node:path";
+import { expect, test } from "vitest";
+
+const root = path.join(import.meta.dirname, "../..");
+
+/** The values of each door; types do not count. */
+const VALUES: Readonly<Record<string, readonly string[]>> = {
+  dure: [
+    "AgentResult",
+    "DureError",
+    "NotSentError",
+    "StateManager",
+    "calculator",
+    "chatAgent",
+    "clock",
+    "combineServices",
+    "conversationalAgent",
+    "customAgent",
+    "defineAgent",
+    "defineService",
+    "defineState",
+    "flow",
+    "keywordRouter",
+    "loadService",
+    "modelRouter",
+    "offlineModel",
+    "remoteService",
+    "teamTools",
+    "tool",
+    "webFetch",
+  ],
+  "dure/client": [
+    "DureClient",
+    "DureError",
+    "EMPTY_TURN_VIEW",
+    "ESCALATION_SEVERITIES",
+    "ESCALATION_STATUSES",
+    "ESCALATION_TYPES",
+    "JOB_OUTCOMES",
+    "JOB_STATUSES",
+    "JobsClient",
+    "MAX_NOTE",
+    "PLAN_RUN_STATUSES",
+    "PORT_STATUSES",
+    "PlansClient",
+    "ROLE_REASONS",
+    "RoomsClient",
+    "SOURCE_KINDS",
+    "STALLED_AFTER_MS",
+    "TURN_EVENT_TYPES",
+    "TurnStream",
+    "codeOf",
+    "isAbort",
+    "isObject",
+    "isRunOver",
+    "messageOf",
+    "shownText",
+    "systemClock",
+    "turnView",
+    "ulid",
+  ],
+  "dure/slots": [
+    "REFUSING_KINDS",
+    "checkProposal",
+    "classifyContinue",
+    "classifyReply",
+    "clockIn",
+    "findMoney",
+    "fold",
+    "formatAmount",
+    "isIsoDate",
+    "isQuoteOf",
+    "josa",
+    "josaOnly",
+    "moneyReader",
+    "parseAmount",
+    "parseDate",
+    "parseMoney",
+    "todayIn",
+    "tokensOf",
+    "weekdayOf",
+  ],
+  "dure/team": [
+    "MemoryJobs",
+    "definePlan",
+    "defineTeam",
+    "exchangeInMemory",
+    "loadTeam",
+    "readEnvironment",
+    "readPlan",
+    "readTeam",
+    "runWorker",
+    "silentLogger",
+    "startTeam",
+  ],
+  "dure/channels": ["ChannelError", "DiscordAdapter", "WebAdapter", "discord", "web"],
+  "dure/compat": [
+    "ServiceBuilder",
+    "done",
+    "resetState",
+    "runAgent",
+    "streamAgentTurn",
+    "taskProgress",
+    "updateMemory",
+  ],
+};
+
+/** What `package.json` exports: the name of each door, and its source. */
+async function doors(): Promise<readonly { name: string; source: string }[]> {
+  const { exports } = JSON.parse(await readFile(path.join(root, "package.json"), "utf8")) as {
+    exports: Readonly<Record<string, { "dure-source": string }>>;
+  };
+  return Object.entries(exports).map(([door, { "dure-source": source }]) => ({
+    name: door.replace(".", "dure"),
+    source: path.join(root, source),
+  }));
+}
+
+async function valuesOf(source: string): Promise<readonly string[]> {
+  return Object.keys((await import(/* @vite-ignore */ source)) as object).toSorted();
+}
+
+test("each door has the values that are listed here, and no others", async () => {
+  const found: Record<string, readonly string[]> = {};
+  for (const { name, source } of await doors()) found[name] = await valuesOf(source);
+
+  expect(found).toEqual(VALUES);
+});
+
+test("the door of services, agents and tools has at most 25 values", async () => {
+  const [dure] = await doors();
+
+  expect((await valuesOf(dure!.source)).length).toBeLessThanOrEqual(25);
+});
+
+test("a value is behind one door; the client, which runs in browsers, stands alone", async () => {
+  const homes = new Map<string, string[]>();
+  for (const { name, source } of await doors()) {
+    if (name === "dure/client") continue;
+    for (const value of await valuesOf(source)) {
+      homes.set(value, [...(homes.get(value) ?? []), name]);
+    }
+  }
+
+  expect([...homes].filter(([, at]) => at.length > 1)).toEqual([]);
+});
+
+test("a door names every export in a group that has a comment", async () => {
+  for (const { name, source } of await doors()) {
+    const text = await readFile(source, "utf8");
+
+    expect(text, name).not.toMatch(/export \*/);
+    const groups = text.split(/\n{2,}/).filter((group) => group.includes("export "));
+    const bare = groups.filter((group) => !group.trimStart().startsWith("//"));
+    expect(bare, name).toEqual([]);
+  }
+});
