@@ -35,7 +35,7 @@ const TRANSFER: StageMachine = {
 };
 
 test.each([
-  [{ code: "retry", label: "다시 시도 / Retry" }, "다시 시도", "Retry"],
+  [{ code: "retry", label: "Retry" }, "다시 시도", "Retry"],
   [{ code: "thread-there", label: "있음" }, "있음: 링크나 ID", "It is there: its link or id"],
   [{ label: "승인" }, "승인", "승인"],
   [{ label: "서울 / Seoul" }, "서울 / Seoul", "서울 / Seoul"],

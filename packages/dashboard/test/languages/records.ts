@@ -208,8 +208,8 @@ const QUESTION: Escalation = {
   description: "한 시간 동안 아무 일도 없었어요.",
   context: { jobId: "job_1", outcome: "stale", turnsDone: 1 },
   suggestedActions: [
-    { value: "retry", code: "try-again", label: "다시 시도 / Try again", style: "primary" },
-    { value: "leave", code: "leave", label: "그대로 두기 / Leave it" },
+    { value: "retry", code: "try-again", label: "Try again", style: "primary" },
+    { value: "leave", code: "leave", label: "Leave it" },
   ],
   status: "open",
   resolution: null,
@@ -233,9 +233,9 @@ export const ESCALATIONS: readonly Escalation[] = [
     title: "세 번 모두 통과하지 못했어요",
     context: { tries: 3, maxTries: 3, failing: ["로그인"] },
     suggestedActions: [
-      { value: "retry", code: "retry", label: "다시 시도 / Retry", asks: "text" },
-      { value: "own", code: "own-path", label: "경로를 소유하게 하고 다시 / Let it own the path" },
-      { value: "cancel", code: "cancel-run", label: "실행 취소 / Cancel the run", style: "danger" },
+      { value: "retry", code: "retry", label: "Retry", asks: "text" },
+      { value: "own", code: "own-path", label: "Let it own the path" },
+      { value: "cancel", code: "cancel-run", label: "Cancel the run", style: "danger" },
     ],
   },
   {

@@ -16,6 +16,7 @@ import type { Database, Queryable, Transaction } from "../durable/database.ts";
 import type { Notifications } from "../durable/notify.ts";
 import { storable } from "../durable/storable.ts";
 import { UNATTENDED_TOPIC } from "../durable/turns.ts";
+import { inLocale, type ActionLocale } from "./action-words.ts";
 
 /** Wakes the routers that move open escalations to their next step. */
 export const ESCALATIONS_TOPIC = "escalations";
@@ -89,14 +90,21 @@ const MAX_PAGE = 200;
 export class Inbox {
   readonly #database: Database;
   readonly #notifications: Pick<Notifications, "publish">;
+  readonly #locale: ActionLocale;
   readonly #listeners = new Set<{
     readonly match: EscalationMatch;
     readonly listener: ResolvedListener;
   }>();
 
-  constructor(options: { database: Database; notifications: Pick<Notifications, "publish"> }) {
+  constructor(options: {
+    database: Database;
+    notifications: Pick<Notifications, "publish">;
+    /** Of the labels of suggested actions. Default `en`. */
+    locale?: ActionLocale | undefined;
+  }) {
     this.#database = options.database;
     this.#notifications = options.notifications;
+    this.#locale = options.locale ?? "en";
   }
 
   /**
@@ -193,7 +201,7 @@ export class Inbox {
   async get(id: string, by: Pick<Answerer, "tenant">): Promise<Escalation> {
     const [row] = await this.#database.query<EscalationRow>(ONE, [id, by.tenant]);
     if (!row) throw unknown(id);
-    return escalationOf(row);
+    return escalationOf(row, this.#locale);
   }
 
   /** Newest first. Throws `CURSOR_INVALID`. */
@@ -217,7 +225,7 @@ export class Inbox {
     const items = rows.slice(0, limit);
     const last = items.at(-1);
     return {
-      items: items.map(escalationOf),
+      items: items.map((row) => escalationOf(row, this.#locale)),
       nextCursor: rows.length > limit && last ? `${last.created_us}.${last.id}` : null,
     };
   }
@@ -238,7 +246,7 @@ export class Inbox {
       const closed: Escalation[] = [];
       for (const id of ids) {
         const [row] = await tx.query<EscalationRow>(READ, [id]);
-        const escalation = escalationOf(row!);
+        const escalation = escalationOf(row!, this.#locale);
         closed.push(escalation);
         for (const { match, listener } of this.#listeners) {
           const after = fits(escalation, match) ? await listener(tx, escalation) : undefined;
@@ -401,6 +409,10 @@ interface EscalationRow {
   readonly is_late: boolean;
 }
 
+function actionsOf({ type, actions }: EscalationRow): Escalation["suggestedActions"] {
+  return type === "job_abandoned" ? actions.map(codedJobAction) : actions;
+}
+
 /** Answers about an abandoned job are written by the database, without codes. Pure. */
 function codedJobAction(action: SuggestedAction): SuggestedAction {
   return { ...action, code: JOB_ACTION_CODES[action.value] };
@@ -408,7 +420,7 @@ function codedJobAction(action: SuggestedAction): SuggestedAction {
 
 const JOB_ACTION_CODES: Readonly<Record<string, string>> = { retry: "try-again", leave: "leave" };
 
-function escalationOf(row: EscalationRow): Escalation {
+function escalationOf(row: EscalationRow, locale: ActionLocale): Escalation {
   const { run, port, job, room, session_id: session, turn_id: turn, service } = row;
   const source = Object.fromEntries(
     Object.entries({ run, port, job, room, session, turn, service }).filter(
@@ -423,7 +435,7 @@ function escalationOf(row: EscalationRow): Escalation {
     title: row.title,
     description: row.description,
     context: row.context,
-    suggestedActions: row.type === "job_abandoned" ? row.actions.map(codedJobAction) : row.actions,
+    suggestedActions: actionsOf(row).map((action) => inLocale(action, locale)),
     status: row.is_late ? "dismissed" : row.status,
     resolution: row.is_late ? { value: "time" } : row.resolution,
     resolvedBy: row.is_late ? "system" : row.resolved_by,

@@ -1,3 +1,4 @@
+import { inLocale } from "../escalations/action-words.ts";
 import type { Transaction } from "../durable/database.ts";
 import { newId } from "../kernel/ids.ts";
 import {
@@ -255,7 +256,7 @@ export class CollaborationRequests {
   }
 
   async #trip(tx: Transaction, asking: Asking, trip: Trip): Promise<Refusal> {
-    const { store } = this.#setting;
+    const { store, locale } = this.#setting;
     const { from, target, tenant } = asking;
     const subject = `room:loop:${pairOf(from.id, target.id).join(":")}:${trip.kind}`;
     await store.emit(tx, [
@@ -281,12 +282,12 @@ export class CollaborationRequests {
       title: text,
       context: { guard: trip.kind, from: from.id, to: target.id, place: trip.place ?? null },
       suggestedActions: isLiftable
-        ? [LIFT, { value: "seen", code: "seen", label: "확인 / Seen" }]
+        ? [LIFT, { value: "seen", code: "seen", label: "Seen" }]
         : undefined,
     });
     // Told once while its escalation is open, by the agent that was refused.
     if (!told && trip.place !== undefined) {
-      const lift = { value: `${id}:${LIFT.value}`, code: LIFT.code, label: LIFT.label };
+      const lift = inLocale({ ...LIFT, value: `${id}:${LIFT.value}` }, locale);
       await enqueueNotice(tx, {
         place: trip.place,
         author: from.id,

@@ -101,7 +101,7 @@ export class RoomStore {
 }
 
 /** What an operator can say to something that only wants to be known. */
-const SEEN = [{ value: "seen", code: "seen", label: "확인 / Seen" }] as const;
+const SEEN = [{ value: "seen", code: "seen", label: "Seen" }] as const;
 
 /** A button of a message: an answer to an escalation, or `lift:<place>`. */
 export interface MessageButton {

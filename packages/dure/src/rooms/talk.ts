@@ -1,3 +1,4 @@
+import { inLocale } from "../escalations/action-words.ts";
 import type { Database, Transaction } from "../durable/database.ts";
 import type { NewEntry, Outbox } from "../durable/outbox.ts";
 import type { Notifications } from "../durable/notify.ts";
@@ -411,14 +412,14 @@ export class Talk {
     message: DecidedMessage,
     trip: NonNullable<GuardStep["trip"]>,
   ): Promise<void> {
-    const { store, directory } = this.#setting;
+    const { store, directory, locale } = this.#setting;
     const text = this.#tripText(trip);
     // What is suspended waits for a decision; what rests is woken by any word of a person, and by
     // the button.
     const lift =
       trip === "thread-rate"
         ? await this.#askToLift(tx, place, text)
-        : { value: `${LIFT_BUTTON}:${place.id}`, label: LIFT.label };
+        : inLocale({ ...LIFT, value: `${LIFT_BUTTON}:${place.id}` }, locale);
 
     const speaker = message.authorKind === "agent" ? message.author : directory.lead?.id;
     if (speaker === undefined || !directory.account(place.adapter, speaker)) return;
@@ -437,11 +438,7 @@ export class Talk {
   }
 
   /** Gives the button that answers. */
-  async #askToLift(
-    tx: Transaction,
-    place: OpenPlace,
-    title: string,
-  ): Promise<{ value: string; label: string }> {
+  async #askToLift(tx: Transaction, place: OpenPlace, title: string): Promise<MessageButton> {
     const id = await this.#setting.store.escalate(tx, {
       subject: `room:loop:${place.id}`,
       type: "conflict",
@@ -450,9 +447,9 @@ export class Talk {
       source: { room: place.id },
       title,
       context: { place: place.id, name: place.name, guard: "thread-rate" },
-      suggestedActions: [LIFT, { value: "seen", code: "seen", label: "확인 / Seen" }],
+      suggestedActions: [LIFT, { value: "seen", code: "seen", label: "Seen" }],
     });
-    return { value: `${id}:${LIFT.value}`, label: LIFT.label };
+    return inLocale({ ...LIFT, value: `${id}:${LIFT.value}` }, this.#setting.locale);
   }
 }
 
@@ -460,7 +457,7 @@ export class Talk {
 export const LIFT = {
   value: "resume",
   code: "lift",
-  label: "풀기 / Lift",
+  label: "Lift",
   style: "primary",
 } as const;
 

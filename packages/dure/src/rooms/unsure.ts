@@ -8,24 +8,24 @@ import type { RoomsSetting } from "./talk.ts";
  */
 export const UNSURE = "room:unsure:";
 export const UNSURE_ACTIONS = [
-  { value: "sent", code: "arrived", label: "도착함 / It arrived" },
-  { value: "again", code: "send-again", label: "다시 보내기 / Send again", style: "primary" },
-  { value: "failed", code: "give-up", label: "그만두기 / Give up" },
+  { value: "sent", code: "arrived", label: "It arrived" },
+  { value: "again", code: "send-again", label: "Send again", style: "primary" },
+  { value: "failed", code: "give-up", label: "Give up" },
 ] as const;
 export const UNSURE_THREAD_ACTIONS = [
   {
     value: "sent",
     code: "thread-there",
-    label: "있음: 링크나 ID / It is there: its link or id",
+    label: "It is there: its link or id",
     asks: "text",
   },
   {
     value: "again",
     code: "thread-missing",
-    label: "없음: 새로 만들기 / It is not: make it",
+    label: "It is not: make it",
     style: "primary",
   },
-  { value: "failed", code: "give-up", label: "그만두기 / Give up" },
+  { value: "failed", code: "give-up", label: "Give up" },
 ] as const;
 export type UnsureDecision = (typeof UNSURE_ACTIONS)[number]["value"];
 

@@ -114,7 +114,7 @@ test("each limit says where it comes from: environment before file before defaul
     "memory.maxRawTurns": "12 default (docs/spec/conversation §5)",
     "limits.sessionQueue": "20 default (docs/spec/conversation §3)",
     "budgets.team.day": "20 USD dure.yaml:8",
-    "budgets.turn": "no bound default (our choice)",
+    "budgets.turn": "no bound default (docs/guides/budgets.md)",
     model: "openai:gpt-4.1-mini OPENAI_API_KEY",
     OPENAI_API_KEY: "set OPENAI_API_KEY",
   });

@@ -240,7 +240,11 @@ function roomHandler({
       ]
         .filter(Boolean)
         .join("\n");
-      const buttons = actions.map(({ value, label }) => ({ value: `${id}:${value}`, label }));
+      const buttons = actions.map(({ value, label, code }) => ({
+        value: `${id}:${value}`,
+        label,
+        code,
+      }));
       await makeRoomsOf(escalation.tenant, directory, tx);
       for (const channel of directory.channels.filter(({ key }) => key === room)) {
         const place = channelPlaceId(channel, escalation.tenant);

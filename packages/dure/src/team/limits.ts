@@ -42,11 +42,11 @@ const serverLimit = (name: string, fallback: number, unit: string): Setting<numb
  * configuration before the default.
  */
 export const SETTINGS = {
-  locale: value<"ko" | "en">({ path: ["locale"], fallback: "en", source: "our choice" }),
+  locale: value<"ko" | "en">({ path: ["locale"], fallback: "en", source: "docs/spec/platform §2" }),
   timeZone: value<string>({
     path: ["timeZone"],
     fallback: "UTC",
-    source: "our choice; the same on every machine",
+    source: "the same on every machine",
   }),
   home: value<string>({ variable: "home", fallback: ".dure", source: "docs/spec/platform §2" }),
   port: value<number>({
@@ -80,7 +80,7 @@ export const SETTINGS = {
   trustProxy: value<readonly string[]>({
     path: ["server", "trustProxy"],
     fallback: [],
-    source: "our choice",
+    source: "docs/guides/reverse-proxy.md",
   }),
   loginAlways: value<boolean>({
     path: ["server", "loginAlways"],
@@ -91,7 +91,7 @@ export const SETTINGS = {
   drainMs: value<number>({
     path: ["server", "drain"],
     fallback: SERVER_LIMITS.drainMs,
-    source: "our choice",
+    source: "docs/guides/limits.md",
     unit: "ms",
   }),
   requestsPerAddress: value<number>({
@@ -150,7 +150,11 @@ export const SETTINGS = {
   bufferBytes: serverLimit("streamBytes", SERVER_LIMITS.bufferBytes, "bytes"),
   streamsBytes: serverLimit("streamsBytes", SERVER_LIMITS.streamsBytes, "bytes"),
   stallMs: serverLimit("stall", SERVER_LIMITS.stallMs, "ms"),
-  logLevel: value<string>({ variable: "logLevel", fallback: "info", source: "our choice" }),
+  logLevel: value<string>({
+    variable: "logLevel",
+    fallback: "info",
+    source: "docs/guides/observability.md",
+  }),
   databaseConnections: value<number>({
     path: ["database", "connections"],
     fallback: 16,
@@ -320,7 +324,7 @@ export const SETTINGS = {
   jobTreeTokens: value<number | undefined>({
     path: ["jobs", "treeTokens"],
     fallback: undefined,
-    source: "our choice: the team's budget alone",
+    source: "the team's budget bounds it",
     unit: "tokens",
   }),
   plansRemote: value<string | undefined>({
@@ -412,19 +416,19 @@ export const SETTINGS = {
   keepSessionsMs: value<number | undefined>({
     path: ["retention", "sessions"],
     fallback: undefined,
-    source: "our choice: kept until they are forgotten",
+    source: "kept until they are forgotten",
     unit: "ms",
   }),
   keepTurnsMs: value<number | undefined>({
     path: ["retention", "turns"],
     fallback: undefined,
-    source: "our choice: kept as long as their session",
+    source: "kept as long as their session",
     unit: "ms",
   }),
   keepEventsMs: value<number>({
     path: ["retention", "events"],
     fallback: durationMs("7d"),
-    source: "DESIGN.md, retention",
+    source: "docs/guides/operate.md",
     unit: "ms",
   }),
 } as const;
@@ -640,7 +644,9 @@ function budgetSettings({ config, document }: TeamValues): ResolvedSetting[] {
     key: path.join("."),
     value: limit === undefined ? "no bound" : budgetText(limit),
     origin:
-      limit === undefined ? { kind: "default", source: "our choice" } : fileOrigin(document, path),
+      limit === undefined
+        ? { kind: "default", source: "docs/guides/budgets.md" }
+        : fileOrigin(document, path),
   }));
 }
 

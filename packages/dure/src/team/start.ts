@@ -198,7 +198,7 @@ async function startParts(
     clock,
     rules: retentionRules(settings),
   });
-  const inbox = new Inbox({ database, notifications });
+  const inbox = new Inbox({ database, notifications, locale: settings.locale });
   const tools = Promise.withResolvers<AgentToolsParts>();
   tools.promise.catch(() => {});
   const define = (defined: LoadedTeam): Promise<EngineDefinitions> =>

@@ -196,7 +196,7 @@ export async function startTestTeam(options: TestTeamOptions): Promise<TestTeam>
     ],
   });
   const leases = new Leases({ database, lease, logger, clock });
-  const inbox = new Inbox({ database, notifications });
+  const inbox = new Inbox({ database, notifications, locale: "ko" });
   const rooms = new Rooms({
     database,
     outbox,

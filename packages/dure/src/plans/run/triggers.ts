@@ -43,48 +43,48 @@ const ACTIONS = {
   retry: {
     value: "retry",
     code: "retry",
-    label: "다시 시도 / Retry",
+    label: "Retry",
     style: "primary",
     asks: "text",
   },
   more_tokens: {
     value: "more_tokens",
     code: "more-tokens",
-    label: "토큰을 더 주고 다시 / Retry with more tokens",
+    label: "Retry with more tokens",
     style: "primary",
   },
   more_time: {
     value: "more_time",
     code: "more-time",
-    label: "시간을 더 주고 다시 / Retry with more time",
+    label: "Retry with more time",
     style: "primary",
   },
   own: {
     value: "own",
     code: "own-path",
-    label: "경로를 소유하게 하고 다시 / Let it own the path",
+    label: "Let it own the path",
     asks: "text",
   },
   read: {
     value: "read",
     code: "read-path",
-    label: "읽게 하고 다시 / Let it read the path",
+    label: "Let it read the path",
     asks: "text",
   },
   reassign: {
     value: "reassign",
     code: "to-orchestrator",
-    label: "오케스트레이터에게 맡기기 / Give it to the orchestrator",
+    label: "Give it to the orchestrator",
     asks: "text",
   },
-  skip: { value: "skip", code: "skip", label: "빼고 계속 / Go on without it" },
+  skip: { value: "skip", code: "skip", label: "Go on without it" },
   cancel: {
     value: "cancel",
     code: "cancel-run",
-    label: "실행 취소 / Cancel the run",
+    label: "Cancel the run",
     style: "danger",
   },
-  known: { value: "known", code: "seen", label: "확인 / Noted" },
+  known: { value: "known", code: "seen", label: "Seen" },
 } as const satisfies Record<string, SuggestedAction>;
 
 /** Data, not code in the runner. Source: docs/spec/plans §7. */
