@@ -160,6 +160,8 @@ export interface FinishedTurn {
   readonly calls: readonly StoredModelCall[];
   /** Absent: the session's state stays as it is. */
   readonly state?: unknown;
+  /** The yes to the session's question was acted on already, so this end does not take it back. */
+  readonly keeps_question?: boolean | undefined;
   readonly memory?: unknown;
   readonly completed: readonly {
     readonly service: string;

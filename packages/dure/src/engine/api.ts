@@ -21,6 +21,12 @@ export interface TurnRequest {
   /** What the pressed button was bound to: `DONE.uiHint.confirmId`. */
   readonly confirmId?: string | undefined;
   /**
+   * For a server that stands between the person and this one, and has shown the person something
+   * else meanwhile: the question of this session that it showed last, or `null`. A yes counts for
+   * that one alone.
+   */
+  readonly lastQuestion?: string | null | undefined;
+  /**
    * What the agents are told before the message, as quoted data of this turn alone: it is no part
    * of the history. At most 32 KiB of UTF-8.
    */

@@ -31,6 +31,7 @@ import type {
 import type { Budgets } from "./budgets.ts";
 import type { AnyService } from "./combine.ts";
 import { MemoryFolder } from "./memory-fold.ts";
+import { QUESTION_HOLDS_MS } from "./question.ts";
 import { RunningTurns } from "./running-turns.ts";
 import { leavesOf, ServiceDirectory } from "./service-directory.ts";
 import { SessionReader } from "./sessions.ts";
@@ -88,9 +89,16 @@ export interface EngineLimits {
    * What handlers see as `turn.limits.maxFillTurns`. Default 5. Source: docs/spec/conversation §8.
    */
   readonly maxFillTurns: number;
+  /** How long a yes to a question counts. Default 600 000 (10 min). Source: docs/spec/conversation §3. */
+  readonly confirmMs: number;
 }
 
-const DEFAULT_LIMITS: EngineLimits = { sessionQueue: 20, messageBytes: 65_536, maxFillTurns: 5 };
+const DEFAULT_LIMITS: EngineLimits = {
+  sessionQueue: 20,
+  messageBytes: 65_536,
+  maxFillTurns: 5,
+  confirmMs: QUESTION_HOLDS_MS,
+};
 
 /** How often, and after which pause, a session that is answering is looked at to be forgotten. */
 const FORGET_TRIES = 100;

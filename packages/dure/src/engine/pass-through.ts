@@ -54,7 +54,7 @@ export function turnElsewhere(name: string, { turnId }: TurnFacts, path: string)
  */
 export async function* passThrough(
   remote: RemoteService,
-  facts: TurnFacts,
+  request: RemoteRequest,
   { there, clock, signal }: { there: TurnElsewhere; clock: Clock; signal: AbortSignal },
 ): AsyncGenerator<TurnEvent, Done> {
   const timeout = new AbortController();
@@ -67,7 +67,6 @@ export async function* passThrough(
       ),
     ),
   );
-  const request = { ...facts, session: facts.sessionElsewhere };
   const call = {
     key: there.key,
     clock,
@@ -89,16 +88,10 @@ export interface StopElsewhere extends TurnElsewhere {
 }
 
 /** Where the id is not known, with all that was said: the same request tells it. */
-export function stopOf(
-  there: TurnElsewhere,
-  { sessionElsewhere: session, message, slots, confirmId, locale, timeZone }: TurnFacts,
-): StopElsewhere {
-  const about = { session, locale, timeZone };
-  return {
-    ...there,
-    request:
-      there.id === undefined ? { ...about, message, slots, confirmId } : { ...about, message: "" },
-  };
+export function stopOf(there: TurnElsewhere, request: RemoteRequest): StopElsewhere {
+  const { session, locale, timeZone } = request;
+  const isKnown = there.id !== undefined;
+  return { ...there, request: isKnown ? { session, locale, timeZone, message: "" } : request };
 }
 
 /**

@@ -181,6 +181,8 @@ export interface RemoteRequest {
   readonly message: string;
   readonly slots?: JsonObject | undefined;
   readonly confirmId?: string | undefined;
+  /** What this side showed the person last, if it is a question of the other service. */
+  readonly lastQuestion?: string | null | undefined;
   readonly locale: string;
   readonly timeZone: string;
 }
@@ -199,6 +201,7 @@ async function sendThere(
     time_zone: request.timeZone,
     slots: request.slots,
     confirm_id: request.confirmId,
+    last_question: request.lastQuestion,
     service: remote.service,
   };
   return fetch(`${remote.url}/v1/agent/chat/stream`, {

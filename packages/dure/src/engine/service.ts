@@ -5,6 +5,7 @@ import type { z } from "zod";
 import type { BusyPolicy } from "../durable/turns.ts";
 import type { Agent, Validator } from "./agent.ts";
 import type { MemoryOptions } from "./memory.ts";
+import type { QuestionDetails } from "./question.ts";
 import type { StateDefinition } from "./state.ts";
 import type { TurnContext } from "./turn-context.ts";
 
@@ -16,6 +17,8 @@ export interface DonePayload {
   /** Default `ASK`. */
   readonly nextAction?: NextAction | undefined;
   readonly uiHint?: UiHint | undefined;
+  /** Of `CONFIRM` and `ASK_CONTINUE`: what is stored as shown, and what a yes leads to. */
+  readonly question?: QuestionDetails | undefined;
   readonly slotsCard?: unknown;
   readonly receipt?: unknown;
   readonly receipts?: readonly unknown[] | undefined;

@@ -17,6 +17,8 @@ export interface SessionState {
   /** Of several services, the one that answered last. */
   readonly active?: string | undefined;
   readonly services: Readonly<Record<string, ServicePart>>;
+  /** What the person was asked last, if the last `DONE` asked. See `readQuestion`. */
+  readonly question?: unknown;
 }
 
 /**

@@ -166,6 +166,7 @@ function newTurnOf(
     input: {
       slots: request.slots,
       confirm_id: request.confirmId,
+      last_question: request.lastQuestion,
       background: request.background,
     },
     title: titleOf(request.message),

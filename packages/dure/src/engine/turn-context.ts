@@ -2,6 +2,7 @@ import type { JsonObject } from "../kernel/json.ts";
 import type { TurnEvent } from "../kernel/turn-events.ts";
 import type { AgentResult } from "./agent.ts";
 import type { Memory } from "./memory.ts";
+import type { Answering } from "./question.ts";
 import type { DonePayload } from "./service.ts";
 import type { StateManager } from "./state.ts";
 import type { AnyTool, Tool } from "./tool.ts";
@@ -41,8 +42,8 @@ export type EffectOutcome<Output> =
 
 export interface EffectCallOptions<Output> {
   /**
-   * The thing decided, such as `[flowId, confirmId, index]`; the effect's key is made of the
-   * session, the call's name and this.
+   * The thing decided, such as `[question.id]` of the question that was answered yes; the effect's
+   * key is made of the session, the call's name and this.
    */
   readonly key: readonly (string | number)[];
   /**
@@ -104,6 +105,8 @@ export interface TurnFacts {
   readonly message: string;
   readonly slots: JsonObject | undefined;
   readonly confirmId: string | undefined;
+  /** From another server that stands between: the question that it showed last, `null` for none. */
+  readonly lastQuestion: string | null | undefined;
   readonly locale: string;
   readonly timeZone: string;
   readonly author: "person" | "system";
@@ -124,7 +127,10 @@ export interface TurnFacts {
  * through this object gives its recorded result, so everything that is not a function of the turn
  * belongs into `step`, `now`, `random` or `id`.
  */
-export class TurnContext implements Omit<TurnFacts, "effects" | "sessionElsewhere"> {
+export class TurnContext implements Omit<
+  TurnFacts,
+  "effects" | "sessionElsewhere" | "lastQuestion"
+> {
   readonly turnId: string;
   /** Unique over all tenants: a tenant's session is `<tenant>/<id>`. */
   readonly session: string;
@@ -145,6 +151,12 @@ export class TurnContext implements Omit<TurnFacts, "effects" | "sessionElsewher
   readonly memory: Memory;
   /** Aborts when the turn is stopped or no longer this process's. */
   readonly signal: AbortSignal;
+  /**
+   * The question that this message can answer, or why it can answer none. A yes counts for
+   * `answering.question` alone, which is what the person was shown last; without it the handler
+   * asks again.
+   */
+  readonly answering: Answering;
   /** Settings of the team that flows follow. */
   readonly limits: { readonly maxFillTurns: number };
   readonly #machinery: TurnMachinery;
@@ -156,6 +168,7 @@ export class TurnContext implements Omit<TurnFacts, "effects" | "sessionElsewher
     state: StateManager<any>;
     memory: Memory;
     signal: AbortSignal;
+    answering: Answering;
     limits: { readonly maxFillTurns: number };
     machinery: TurnMachinery;
   }) {
@@ -176,6 +189,7 @@ export class TurnContext implements Omit<TurnFacts, "effects" | "sessionElsewher
     this.state = options.state;
     this.memory = options.memory;
     this.signal = options.signal;
+    this.answering = options.answering;
     this.limits = options.limits;
     this.#machinery = options.machinery;
   }

@@ -12,13 +12,16 @@ import {
   type StopElsewhere,
   type TurnElsewhere,
 } from "./pass-through.ts";
-import { isAsking, type RemoteService } from "./remote-service.ts";
+import { lastQuestionFor, type Question } from "./question.ts";
+import { isAsking, type RemoteRequest, type RemoteService } from "./remote-service.ts";
 import type { TurnFacts } from "./turn-context.ts";
 import type { Step, TurnSteps } from "./turn-steps.ts";
 import type { TurnStop } from "./turn-stop.ts";
 
 interface TurnsElsewhereOptions {
   readonly facts: TurnFacts;
+  /** What the session was asked last. */
+  readonly question: Question | undefined;
   readonly clock: Clock;
   readonly journal: TurnJournal;
   readonly stop: TurnStop;
@@ -68,7 +71,11 @@ export class TurnsElsewhere {
     await journal.begins(path, name);
     await steps.goesOutside();
 
-    const events = passThrough(remote, facts, { there, clock, signal: stop.signal });
+    const events = passThrough(remote, this.#requestTo(remote.name), {
+      there,
+      clock,
+      signal: stop.signal,
+    });
     for (;;) {
       const next = await events.next();
       if (next.done) {
@@ -92,14 +99,22 @@ export class TurnsElsewhere {
    * the other servers.
    */
   stopAll(): void {
-    const { facts, clock } = this.#options;
+    const { clock } = this.#options;
     for (const there of this.#open.values()) {
-      const stop = stopOf(there, facts);
+      const stop = stopOf(there, this.#requestTo(there.name));
       const remote = this.#remoteOf(there);
       if (remote) void tryStopElsewhere(remote, stop, clock);
       this.#stops.push(stop);
     }
     this.#open.clear();
+  }
+
+  /** What the person said, and whether the other service's question was the last thing shown. */
+  #requestTo(service: string): RemoteRequest {
+    const { facts, question } = this.#options;
+    const { message, slots, confirmId, locale, timeZone, sessionElsewhere: session } = facts;
+    const lastQuestion = lastQuestionFor(question, { ...facts, service });
+    return { session, message, slots, confirmId, lastQuestion, locale, timeZone };
   }
 
   #remoteOf({ name }: TurnElsewhere): RemoteService | undefined {

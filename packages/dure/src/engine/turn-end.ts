@@ -5,6 +5,7 @@ import type { Done, HookRecord, TraceAgent, TurnError } from "../kernel/turn-eve
 import type { ClaimedTurn, FinishedTurn } from "../durable/turns.ts";
 import type { LeafService } from "./combine.ts";
 import { remember, type Memory } from "./memory.ts";
+import type { Question } from "./question.ts";
 import type { DonePayload } from "./service.ts";
 import { buttonsFor, openMessage } from "./texts.ts";
 
@@ -29,15 +30,15 @@ export function doneOf(
     hooks: readonly HookRecord[];
     agents: readonly TraceAgent[];
     elapsedMs: number;
+    question: Question | undefined;
   },
 ): Done {
   const nextAction = payload.nextAction ?? "ASK";
-  const buttons = payload.uiHint?.buttons ?? buttonsFor(nextAction, turn.locale);
-  const uiHint = buttons ? { ...payload.uiHint, buttons } : (payload.uiHint ?? {});
+  const buttons = payload.uiHint?.buttons ?? buttonsFor(nextAction, turn.locale) ?? [];
   return compacted({
     message: payload.message,
     nextAction,
-    uiHint: Object.keys(uiHint).length > 0 ? uiHint : undefined,
+    uiHint: compacted({ confirmId: turn.question?.id, ...payload.uiHint, buttons }),
     stateSnapshot: (payload.stateSnapshot as JsonObject | undefined) ?? turn.state,
     hooks: turn.hooks,
     trace: { turnId: turn.id, totalElapsedMs: Math.round(turn.elapsedMs), agents: turn.agents },

@@ -9,6 +9,7 @@ import { DivergedError, type TurnJournal } from "./journal.ts";
 import { logFailure } from "./log-failure.ts";
 import { remember, turnsOf, type Memory } from "./memory.ts";
 import { stopRows } from "./pass-through.ts";
+import { questionAsked, type Question } from "./question.ts";
 import type { DonePayload, ErrorFacts } from "./service.ts";
 import { sessionAfter } from "./session-state.ts";
 import { troubleText } from "./texts.ts";
@@ -76,6 +77,8 @@ interface Trouble {
 interface FinishOptions {
   readonly stopped: boolean;
   readonly state: JsonObject | undefined;
+  /** The yes to the session's question was acted on, and the state does not say so. */
+  readonly keepsQuestion?: boolean | undefined;
   /** Default: the exchange of this turn is added. */
   readonly memory?: Memory | undefined;
 }
@@ -122,7 +125,8 @@ export class TurnEnding {
   async #finish(payload: DonePayload, options: FinishOptions): Promise<Finished> {
     const { held, environment, journal, route } = this.#options;
     const flows = this.#finishedFlows(payload, options.state);
-    const done = this.#doneOf(payload, options.state);
+    const question = this.#questionOf(payload, options.state);
+    const done = this.#doneOf(payload, options.state, question);
     // First what is gathered, also the open chunk of a stopped answer: DONE stands behind it.
     const taken = await journal.take();
     const doneSeq = journal.nextSeq();
@@ -132,7 +136,8 @@ export class TurnEnding {
       stopped: options.stopped,
       rows: taken.rows,
       calls: taken.calls,
-      state: this.#sessionAfter(options.state, flows.isTerminal),
+      state: this.#sessionAfter(options.state, flows.isTerminal, question),
+      keeps_question: options.keepsQuestion,
       memory,
       completed: flows.completed,
       outbox: [
@@ -169,7 +174,22 @@ export class TurnEnding {
     return { turn, session, epoch, done, done_seq: doneSeq, escalations: this.#escalations };
   }
 
-  #doneOf(payload: DonePayload, state: JsonObject | undefined): Done {
+  #questionOf(payload: DonePayload, state: JsonObject = {}): Question | undefined {
+    const { held, facts, environment, route } = this.#options;
+    return questionAsked(payload, {
+      id: held.turn,
+      service: route.place.service,
+      effects: facts.effects,
+      state,
+      holdsMs: environment.limits.confirmMs,
+    });
+  }
+
+  #doneOf(
+    payload: DonePayload,
+    state: JsonObject | undefined,
+    question: Question | undefined,
+  ): Done {
     const { held, facts, output, agents } = this.#options;
     return doneOf(payload, {
       id: held.turn,
@@ -178,6 +198,7 @@ export class TurnEnding {
       hooks: [...output.hooks, ...(payload.hooks ?? [])],
       agents: agents.traces(payload.error?.code ?? "TURN_CLOSED"),
       elapsedMs: this.#elapsedMs(),
+      question,
     });
   }
 
@@ -203,11 +224,15 @@ export class TurnEnding {
     return remember(memory, facts.message, output.remembered ?? payload.message);
   }
 
-  #sessionAfter(state: JsonObject | undefined, isTerminal: boolean): FinishedTurn["state"] {
+  #sessionAfter(
+    state: JsonObject | undefined,
+    isTerminal: boolean,
+    question: Question | undefined,
+  ): FinishedTurn["state"] {
     const { route, service, elsewhere } = this.#options;
     const { leaf } = route;
     if (!leaf) return undefined;
-    return sessionAfter(route.session, service!, {
+    const after = sessionAfter(route.session, service!, {
       leaf,
       manager: route.state !== undefined,
       state,
@@ -216,6 +241,7 @@ export class TurnEnding {
       isAsking: elsewhere.isAsking,
       isVisit: route.isVisit,
     });
+    return { ...after, question };
   }
 
   // --- with an error
@@ -249,6 +275,7 @@ export class TurnEnding {
       {
         stopped: isStop || (isAsked && stop.isAsked),
         state,
+        keepsQuestion: output.kept === undefined && (await this.#isYesBegun()),
         memory: isStop ? this.#memoryOfStopped() : undefined,
       },
     );
@@ -256,6 +283,18 @@ export class TurnEnding {
     stop.ask();
     this.#escalations.length = 0;
     return this.finishTrouble(isAsked ? error : new StoppedError());
+  }
+
+  /**
+   * Whether the effect that a yes to the session's question leads to is in the ledger. Then the
+   * question stays: the next turn finds out under the same key what came of it.
+   */
+  async #isYesBegun(): Promise<boolean> {
+    const { held, environment, route } = this.#options;
+    const { key, begun = false } = route.question ?? {};
+    if (key === undefined || begun) return begun;
+    const effects = await environment.store.effectsOf(held.turn, { signal: environment.lease });
+    return effects.some((effect) => effect.key === key);
   }
 
   /** Notes what people have to be asked or told. */
@@ -389,6 +428,7 @@ export class TurnEnding {
         hooks: [],
         agents: [],
         elapsedMs: this.#elapsedMs(),
+        question: undefined,
       },
     );
     const doneSeq = journal.nextSeq();
@@ -399,6 +439,7 @@ export class TurnEnding {
       calls: [],
       completed: [],
       outbox: stopRows(held, elsewhere.stops),
+      keeps_question: await this.#isYesBegun(),
       events: [doneEvent(held, held.service, done)],
     };
     const { next } = await environment.store.finish(bare, { signal: environment.lease });

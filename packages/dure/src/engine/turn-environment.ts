@@ -18,7 +18,7 @@ export interface TurnEnvironment {
   readonly defaultLlm: Llm;
   readonly everyLlm: Llm | undefined;
   readonly attemptRules: (session: string) => AttemptRules | undefined;
-  readonly limits: { readonly maxFillTurns: number };
+  readonly limits: { readonly maxFillTurns: number; readonly confirmMs: number };
   /** Aborts when this process may write no more. */
   readonly lease: AbortSignal;
   resolve(llm: Llm | Llm["fallbacks"][number]): ModelCall;

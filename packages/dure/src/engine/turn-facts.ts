@@ -19,6 +19,7 @@ function sessionElsewhere({ session, incarnation }: ClaimedTurn): string {
 interface StoredInput {
   readonly slots?: JsonObject;
   readonly confirm_id?: string;
+  readonly last_question?: string | null;
   readonly escalation?: TurnFacts["escalation"];
   readonly background?: string;
 }
@@ -38,6 +39,7 @@ export function factsOf(
     message: held.messages.map((message) => message.text).join("\n"),
     slots: input.slots,
     confirmId: input.confirm_id,
+    lastQuestion: input.last_question,
     locale: held.locale ?? team.locale,
     timeZone: held.time_zone ?? team.timeZone,
     author: held.author,

@@ -4,6 +4,7 @@ import type { Logger } from "../kernel/logger.ts";
 import { FencedError, type ClaimedTurn } from "../durable/turns.ts";
 import type { AnyService, CombinedService, LeafService } from "./combine.ts";
 import { DivergedError, type TurnJournal } from "./journal.ts";
+import { answeringOf, readQuestion, type Answering, type Question } from "./question.ts";
 import type { Service } from "./service.ts";
 import { enter, isMidFlow, openState, type SessionState } from "./session-state.ts";
 import type { StateManager } from "./state.ts";
@@ -26,6 +27,8 @@ interface TurnRouteOptions {
 
 /** Which service and which flow answer one turn, and the state that they find. */
 export class TurnRoute {
+  /** What the session was asked last. */
+  readonly question: Question | undefined;
   readonly #options: TurnRouteOptions;
   #session: SessionState;
   #leaf: LeafService | undefined;
@@ -38,6 +41,7 @@ export class TurnRoute {
   constructor(options: TurnRouteOptions) {
     this.#options = options;
     this.#session = { services: {}, ...(options.held.state as Partial<SessionState>) };
+    this.question = readQuestion(this.#session.question);
   }
 
   get session(): SessionState {
@@ -66,6 +70,11 @@ export class TurnRoute {
 
   get flow(): string {
     return this.#flow;
+  }
+
+  /** Whether the message can answer the question that the person was shown last. */
+  get answering(): Answering {
+    return answeringOf(this.question, { ...this.#options.facts, service: this.place.service });
   }
 
   get place(): AskingPlace {

@@ -84,7 +84,8 @@ export class TurnRun implements TurnMachinery {
     const version = service?.version ?? held.version;
     const steps = new TurnSteps({ held, journal, stop, environment, version });
     const route = new TurnRoute({ held, facts, logger, journal, stop, steps, service });
-    const elsewhere = new TurnsElsewhere({ facts, clock, journal, stop, steps, service });
+    const { question } = route;
+    const elsewhere = new TurnsElsewhere({ facts, question, clock, journal, stop, steps, service });
     const base = { held, facts, environment, journal, stop, steps };
     const effects = new TurnEffects({
       ...base,
@@ -273,6 +274,7 @@ export class TurnRun implements TurnMachinery {
       state: this.#route.state!,
       memory: this.#memory,
       signal: this.#signal,
+      answering: this.#route.answering,
       limits: this.#environment.limits,
       machinery: this,
     });

@@ -46,6 +46,16 @@ const confirmId = z
   .min(1)
   .max(200)
   .meta({ description: "`ui_hint.confirm_id` of the DONE that asked." });
+const lastQuestion = z
+  .string()
+  .min(1)
+  .max(200)
+  .nullable()
+  .meta({
+    description:
+      "For a server between person and service: `confirm_id` of the question that the person was " +
+      "shown last, null for none of this session.",
+  });
 const message = z.string().meta({
   description:
     "At most 64 KiB of UTF-8 unless the team says otherwise; empty only together with slots.",
@@ -57,6 +67,7 @@ export const ChatBody = z.object({
   service: service.optional(),
   slots: slots.optional(),
   confirm_id: confirmId.optional(),
+  last_question: lastQuestion.optional(),
   locale: locale.optional(),
   time_zone: timeZone.optional(),
 });

@@ -337,6 +337,8 @@ export const teamSchema = settings({
       keep: duration("1m", "30d").optional(),
     }).optional(),
     maxFillTurns: wholeNumber(1, 100).optional(),
+    /** A yes counts for so long after its question was shown. */
+    confirm: duration("10s", "24h").optional(),
     sessionQueue: wholeNumber(0, 1_000).optional(),
     messageBytes: wholeNumber(1, 1_048_576).optional(),
   }).optional(),

@@ -1,6 +1,7 @@
 import { IDLE_MS } from "../durable/embedded/caretaker.ts";
 import { valueAt } from "../engine/load-service-document.ts";
 import { MEMORY_DEFAULTS } from "../engine/memory.ts";
+import { QUESTION_HOLDS_MS } from "../engine/question.ts";
 import type { BusyPolicy } from "../engine/service.ts";
 import { ROUTE_AFTER_MS } from "../escalations/route.ts";
 import { JOB_LIMITS } from "../jobs/limits.ts";
@@ -368,6 +369,12 @@ export const SETTINGS = {
     fallback: 5,
     source: "docs/spec/conversation §8",
     unit: "turns",
+  }),
+  confirmMs: value<number>({
+    path: ["limits", "confirm"],
+    fallback: QUESTION_HOLDS_MS,
+    source: "docs/spec/conversation §3",
+    unit: "ms",
   }),
   summarizeThreshold: value<number>({
     path: ["memory", "summarizeThreshold"],

@@ -239,6 +239,7 @@ async function startParts(
       sessionQueue: settings.sessionQueue,
       messageBytes: settings.messageBytes,
       maxFillTurns: settings.maxFillTurns,
+      confirmMs: settings.confirmMs,
     },
   });
   const hooks = new HookDelivery({ services: definitions.services, logger, lease: lease.signal });

@@ -11,6 +11,7 @@ import { sql as logins } from "./0009-logins.ts";
 import { sql as tenants } from "./0010-tenants.ts";
 import { sql as planPromises } from "./0011-plan-promises.ts";
 import { sql as accountReasons } from "./0012-account-reasons.ts";
+import { sql as questions } from "./0013-questions.ts";
 
 /** Every migration of dure's schema, in order. Append only: an applied migration never changes. */
 export const MIGRATIONS: readonly Migration[] = [
@@ -26,4 +27,5 @@ export const MIGRATIONS: readonly Migration[] = [
   { id: 10, name: "tenants", sql: tenants },
   { id: 11, name: "plan-promises", sql: planPromises },
   { id: 12, name: "account-reasons", sql: accountReasons },
+  { id: 13, name: "questions", sql: questions },
 ];
