@@ -12,11 +12,11 @@ import {
   stopBatch,
   type FlowStep,
 } from "./batch.ts";
-import { confirmIdOf, decideConfirm } from "./confirm-id.ts";
 import { applyDelta } from "./slots.ts";
 import type { TransferState } from "./state.ts";
 
 const TODAY = { today: "2026-11-18" };
+const YES = { ...TODAY, question: "q1" };
 
 function ok(step: FlowStep): TransferState {
   if (!step.ok) throw new Error(`${step.code}: ${step.because}`);
@@ -40,7 +40,7 @@ function threeTransfers(): TransferState {
 
 test("three at once, one fails, one is cancelled: the counts are true", () => {
   let state = threeTransfers();
-  state = ok(settleTransfer(ok(confirmTransfer(state, TODAY)), { code: "LIMIT_EXCEEDED" }));
+  state = ok(settleTransfer(ok(confirmTransfer(state, YES)), { code: "LIMIT_EXCEEDED" }));
   state = ok(nextTransfer(state, TODAY));
   expect(state).toMatchObject({
     stage: "READY",
@@ -48,7 +48,7 @@ test("three at once, one fails, one is cancelled: the counts are true", () => {
     slots: { target: "김철수" },
     meta: { awaiting_continue: true },
   });
-  expect(confirmTransfer(state, TODAY)).toMatchObject({ ok: false, code: "CONTINUE_FIRST" });
+  expect(confirmTransfer(state, YES)).toMatchObject({ ok: false, code: "CONTINUE_FIRST" });
 
   state = ok(cancelTransfer(continueBatch(state)));
   state = ok(nextTransfer(state, TODAY));
@@ -57,7 +57,7 @@ test("three at once, one fails, one is cancelled: the counts are true", () => {
     slots: { target: "이영희" },
     meta: { awaiting_continue: false },
   });
-  state = ok(settleTransfer(ok(confirmTransfer(state, TODAY)), { transactionId: "tx_1" }));
+  state = ok(settleTransfer(ok(confirmTransfer(state, YES)), { transactionId: "tx_1" }));
 
   expect(state.results.map(({ index, outcome }) => [index, outcome])).toEqual([
     [1, "failed"],
@@ -70,7 +70,7 @@ test("three at once, one fails, one is cancelled: the counts are true", () => {
 
 test("stopping after a failure counts everything that is left as cancelled", () => {
   const failed = ok(
-    settleTransfer(ok(confirmTransfer(threeTransfers(), TODAY)), { code: "BANK_UNREACHABLE" }),
+    settleTransfer(ok(confirmTransfer(threeTransfers(), YES)), { code: "BANK_UNREACHABLE" }),
   );
 
   const state = ok(stopBatch(ok(nextTransfer(failed, TODAY))));
@@ -102,7 +102,7 @@ test("a date that passed at midnight takes the confirmation back to FILLING", ()
     ],
   });
 
-  const step = confirmTransfer(state, { today: "2026-11-19" });
+  const step = confirmTransfer(state, { ...YES, today: "2026-11-19" });
 
   expect(step).toMatchObject({
     ok: false,
@@ -143,7 +143,7 @@ test("nothing can be confirmed, cancelled or settled where the stages do not all
   const init = startFlow("flow_1");
 
   for (const step of [
-    confirmTransfer(init, TODAY),
+    confirmTransfer(init, YES),
     cancelTransfer(init),
     stopBatch(init),
     nextTransfer(init, TODAY),
@@ -151,41 +151,4 @@ test("nothing can be confirmed, cancelled or settled where the stages do not all
   ]) {
     expect(step).toMatchObject({ ok: false, code: "STAGE_NOT_ALLOWED" });
   }
-});
-
-test("the confirmation's id changes with the flow, the place and every slot, and with nothing else", () => {
-  const state = threeTransfers();
-  const id = confirmIdOf(state);
-
-  expect(id).toMatch(/^[\w-]{22}$/);
-  expect(confirmIdOf({ ...state, slots: { amount: 50_000, target: "홍길동" } })).toBe(id);
-  const others = [
-    { ...state, index: 2 },
-    { ...state, meta: { ...state.meta, flow_id: "flow_2" } },
-    { ...state, slots: { ...state.slots, amount: 50_001 } },
-    { ...state, slots: { ...state.slots, memo: "x" } },
-    { ...state, slots: { ...state.slots, alias: "x" } },
-  ];
-  expect(new Set([id, ...others.map(confirmIdOf)]).size).toBe(6);
-});
-
-test.each([
-  [{ text: "확인", confirmId: "now" }, true, "button"],
-  [{ text: "확인", confirmId: "before" }, false, "not-what-was-shown"],
-  [{ text: "취소", confirmId: "now" }, false, "other-words"],
-  [{ text: "네" }, true, "listed-words"],
-  [{ text: "네", acceptedAfterShown: false }, false, "written-before-shown"],
-  [{ text: "네", shownId: "before" }, false, "not-what-was-shown"],
-  [{ text: "네", shownId: undefined }, false, "nothing-shown"],
-  [{ text: "네?" }, false, "question"],
-] as const)("%j confirms: %s, %s", (attempt, confirm, because) => {
-  expect(
-    decideConfirm({
-      locale: "ko",
-      shownId: "now",
-      currentId: "now",
-      acceptedAfterShown: true,
-      ...attempt,
-    }),
-  ).toEqual({ confirm, because });
 });

@@ -42,10 +42,13 @@ export function countFillTurn(
 }
 
 /**
- * READY → CONFIRMED. Slots are validated again as of today: if one became invalid it is removed,
+ * READY → CONFIRMED, by a yes to `question`. Slots are validated again as of today: if one became invalid it is removed,
  * and FILLING follows.
  */
-export function confirmTransfer(state: TransferState, context: SlotContext): FlowStep {
+export function confirmTransfer(
+  state: TransferState,
+  context: SlotContext & { readonly question: string },
+): FlowStep {
   const move = to(state, "CONFIRMED");
   if (!move.ok) return move;
   if (state.meta.awaiting_continue) {
@@ -59,7 +62,10 @@ export function confirmTransfer(state: TransferState, context: SlotContext): Flo
 
   const errors = validateSlots(state.slots, context);
   const invalid = SLOT_NAMES.filter((slot) => errors[slot] !== undefined);
-  if (invalid.length === 0) return move;
+  if (invalid.length === 0) {
+    const meta = { ...state.meta, confirmed: context.question };
+    return { ok: true, state: { ...move.state, meta } };
+  }
 
   const slots = { ...state.slots };
   for (const slot of invalid) delete slots[slot];
@@ -146,6 +152,7 @@ export function nextTransfer(state: TransferState, context: SlotContext): FlowSt
       ...state.meta,
       slot_errors: errors,
       fill_turns: 0,
+      confirmed: "",
       awaiting_continue: state.stage === "FAILED",
     },
   };

@@ -1,37 +1,54 @@
+import type { Answering, Question } from "dure";
 import { expect, test } from "vitest";
 import { decideCancel, decideContinue, decideReady, type ReadyAttempt } from "./decide.ts";
 
+const question: Question = {
+  id: "now",
+  turn: "now",
+  service: "transfer",
+  asks: "CONFIRM",
+  text: "",
+  slots: {},
+  amounts: {},
+  holdsMs: 1,
+};
+const shown: Answering = { question };
+const early: Answering = { because: "written-before-shown" };
+const otherButton: Answering = { because: "other-button" };
 const open: ReadyAttempt = {
   text: "",
   locale: "ko",
-  shownId: "now",
-  currentId: "now",
-  acceptedAfterShown: true,
+  answering: shown,
+  isAsShown: true,
+  isButton: false,
   isBatch: false,
   hasSlots: false,
 };
 
 test.each([
   [{ text: "네" }, "confirm", "listed-words"],
-  [{ text: "확인", confirmId: "now" }, "confirm", "button"],
-  [{ text: "확인", confirmId: "now", acceptedAfterShown: false }, "confirm", "button"],
-  [{ text: "확인", confirmId: "old" }, "ask", "not-what-was-shown"],
-  [{ text: "네", acceptedAfterShown: false }, "ask", "written-before-shown"],
+  [{ text: "확인", isButton: true }, "confirm", "button"],
+  [{ text: "확인", isButton: true, answering: otherButton }, "ask", "other-button"],
+  [{ text: "네", answering: early }, "ask", "written-before-shown"],
+  [{ text: "네", answering: { because: "expired" } }, "ask", "expired"],
+  [{ text: "네", answering: { because: "nothing-shown" } }, "ask", "nothing-shown"],
+  [
+    { text: "네", answering: { question: { ...question, asks: "ASK_CONTINUE" } } },
+    "ask",
+    "nothing-shown",
+  ],
+  [{ text: "네", isAsShown: false }, "ask", "not-what-was-shown"],
   [{ text: "네 ❌" }, "ask", "yes-and-no"],
-  [{ text: "네", hasSlots: true, currentId: "edited" }, "ask", "edited"],
+  [{ text: "네", hasSlots: true, isAsShown: false }, "ask", "edited"],
   [{ text: "", hasSlots: true }, "ask", "edited"],
   [{ text: "네?" }, "listen", "question-mark"],
   [{ text: "3만원으로 바꿔줘" }, "listen", "asks-to-change"],
   [{ text: "취소" }, "cancel", "listed-words"],
-  [{ text: "취소", acceptedAfterShown: false }, "cancel", "listed-words"],
-  [{ text: "취소", confirmId: "now" }, "cancel", "listed-words"],
-  [{ text: "취소", confirmId: "old" }, "ask", "not-what-was-shown"],
-  [{ text: "취소", isBatch: true, acceptedAfterShown: false }, "ask", "written-before-shown"],
-  [
-    { text: "취소", isBatch: true, acceptedAfterShown: false, confirmId: "now" },
-    "cancel",
-    "listed-words",
-  ],
+  [{ text: "취소", answering: early }, "cancel", "listed-words"],
+  [{ text: "취소", answering: { because: "expired" } }, "cancel", "listed-words"],
+  [{ text: "취소", isButton: true }, "cancel", "listed-words"],
+  [{ text: "취소", isButton: true, answering: otherButton }, "ask", "other-button"],
+  [{ text: "취소", isBatch: true, answering: early }, "ask", "written-before-shown"],
 ] as const)("while a confirmation is asked for, %j means %s: %s", (attempt, action, because) => {
   expect(decideReady({ ...open, ...attempt })).toMatchObject({ do: action, because });
 });
@@ -44,12 +61,19 @@ test("words that cancel nothing are left to the next rule", () => {
 });
 
 test.each([
-  ["계속 진행", true, "continue"],
-  ["네", true, "continue"],
-  ["취소", true, "stop"],
-  ["음 글쎄", true, "ask"],
-  ["계속 진행", false, "ask"],
-  ["취소", false, "ask"],
-] as const)("after a failure, %j (seen: %s) means %s", (text, acceptedAfterShown, action) => {
-  expect(decideContinue({ text, locale: "ko", acceptedAfterShown }).do).toBe(action);
+  ["계속 진행", "shown", "continue"],
+  ["네", "shown", "continue"],
+  ["취소", "shown", "stop"],
+  ["음 글쎄", "shown", "ask"],
+  ["계속 진행", "early", "ask"],
+  ["취소", "early", "ask"],
+  ["네", "gone", "ask"],
+  ["취소", "gone", "stop"],
+] as const)("after a failure, %j to a question that is %s means %s", (text, asked, action) => {
+  const standing: Record<typeof asked, Answering> = {
+    shown: { question: { ...question, asks: "ASK_CONTINUE" } },
+    early,
+    gone: { because: "nothing-shown" },
+  };
+  expect(decideContinue({ text, locale: "ko", answering: standing[asked] }).do).toBe(action);
 });

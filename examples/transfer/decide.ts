@@ -1,3 +1,4 @@
+import type { Answering } from "dure";
 import { classifyContinue, classifyReply, REFUSING_KINDS, type Locale } from "dure/slots";
 import { decideConfirm, type ConfirmAttempt } from "./confirm-id.ts";
 
@@ -38,13 +39,20 @@ export function decideReady(attempt: ReadyAttempt): ReadyDecision {
     : { do: "listen", because };
 }
 
-/** Meant as an answer to the question, but not to be taken for one. */
+/** Meant as an answer to a question, but not to be taken for one. */
 const YES_WITHOUT_EFFECT: ReadonlySet<string> = new Set([
   "not-what-was-shown",
   "nothing-shown",
+  "other-service",
+  "not-shown-last",
+  "expired",
+  "other-button",
   "written-before-shown",
   "yes-and-no",
 ]);
+
+/** Meant as an answer to something else, so that even a no does not count. */
+const TOO_EARLY: ReadonlySet<string> = new Set(["other-button", "written-before-shown"]);
 
 /**
  * Whether a message gives the current transfer up. To stop is always safe, but one 취소 ends one
@@ -52,21 +60,16 @@ const YES_WITHOUT_EFFECT: ReadonlySet<string> = new Set([
  * was shown, is answered by asking.
  */
 export function decideCancel(
-  attempt: Pick<
-    ReadyAttempt,
-    "text" | "locale" | "confirmId" | "shownId" | "acceptedAfterShown" | "isBatch"
-  >,
+  attempt: Pick<ReadyAttempt, "text" | "locale" | "answering" | "isBatch">,
 ):
   | Extract<ReadyDecision, { do: "cancel" | "ask" }>
   | { readonly do: "none"; readonly because: string } {
-  const { text, confirmId, shownId, acceptedAfterShown, isBatch } = attempt;
+  const { text, answering, isBatch } = attempt;
   const { kind, because } = classifyReply(text);
   if (!REFUSING_KINDS.has(kind)) return { do: "none", because };
-  if (confirmId !== undefined && confirmId !== shownId) {
-    return { do: "ask", unseen: true, because: "not-what-was-shown" };
-  }
-  if (confirmId === undefined && isBatch && !acceptedAfterShown) {
-    return { do: "ask", unseen: true, because: "written-before-shown" };
+  const standing = answering.question ? undefined : answering.because;
+  if (standing === "other-button" || (isBatch && standing === "written-before-shown")) {
+    return { do: "ask", unseen: true, because: standing };
   }
   return { do: "cancel", because };
 }
@@ -74,19 +77,25 @@ export function decideCancel(
 export interface ContinueAttempt {
   readonly text: string;
   readonly locale: Locale;
-  readonly acceptedAfterShown: boolean;
+  readonly answering: Answering;
 }
 
 /**
  * The answer to 계속 진행? after a failure. What was typed before the failure was shown answers
  * nothing. Pure.
  */
-export function decideContinue({ text, acceptedAfterShown }: ContinueAttempt): {
+export function decideContinue({ text, answering }: ContinueAttempt): {
   readonly do: "continue" | "stop" | "ask";
   readonly because: string;
 } {
   const { choice, because } = classifyContinue(text);
   if (choice === "none") return { do: "ask", because };
-  if (!acceptedAfterShown) return { do: "ask", because: "written-before-shown" };
+  if (!answering.question) {
+    const isTooEarly = TOO_EARLY.has(answering.because);
+    if (choice === "stop" && !isTooEarly) return { do: "stop", because };
+    return { do: "ask", because: answering.because };
+  }
+  if (choice === "stop") return { do: "stop", because };
+  if (answering.question.asks !== "ASK_CONTINUE") return { do: "ask", because: "nothing-shown" };
   return { do: choice, because };
 }

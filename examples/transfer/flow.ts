@@ -7,7 +7,7 @@ import {
   type Tool,
   type TurnContext,
 } from "dure";
-import { classifyReply, REFUSING_KINDS, todayIn, type Locale } from "dure/slots";
+import { classifyReply, isAbout, REFUSING_KINDS, todayIn, type Locale } from "dure/slots";
 import { contextBlock, progressOf } from "./agents.ts";
 import {
   cancelTransfer,
@@ -22,7 +22,6 @@ import {
   stopBatch,
   type FlowStep,
 } from "./batch.ts";
-import { confirmIdOf } from "./confirm-id.ts";
 import { decideCancel, decideContinue, decideReady, type ReadyAttempt } from "./decide.ts";
 import { failureCodeOf, MESSAGES, type Texts } from "./messages.ts";
 import { offlineReply } from "./offline-model.ts";
@@ -127,7 +126,8 @@ export class TransferTurn {
       this.#put(applyDelta(shown, editsOf(slots), { today: this.#today(), from: "code" }).state);
     }
 
-    const decision = decideReady(this.#attempt(shown));
+    if (this.#turn.answering.question?.begun) return this.#confirm();
+    const decision = decideReady(this.#attempt());
     if (decision.do === "cancel") return this.#end(cancelTransfer(this.#state));
     if (this.#state.stage !== "READY") return this.#ask();
     switch (decision.do) {
@@ -146,6 +146,7 @@ export class TransferTurn {
   async #confirm(): Promise<DonePayload> {
     const step = confirmTransfer(this.#state, {
       today: todayIn(this.#turn.timeZone, this.#turn.now()),
+      question: this.#turn.answering.question!.id,
     });
     this.#put(step.state);
     return step.ok ? this.#execute() : this.#ask();
@@ -168,8 +169,8 @@ export class TransferTurn {
 
   /** After a failure in a batch: 계속 진행, or not. */
   async #goOnOrStop(): Promise<DonePayload> {
-    const { message: text, sawPrevious: acceptedAfterShown } = this.#turn;
-    const decision = decideContinue({ text, locale: this.#locale, acceptedAfterShown });
+    const { message: text, answering } = this.#turn;
+    const decision = decideContinue({ text, locale: this.#locale, answering });
     if (decision.do === "stop") return this.#end(stopBatch(this.#state), this.#texts.restCancelled);
     if (decision.do === "ask") return this.#askContinue();
     this.#put(continueBatch(this.#state));
@@ -199,7 +200,7 @@ export class TransferTurn {
     const state = this.#state;
     let ended: TransferResult[] = [];
     await this.#turn.call("transfer", this.#options.sendMoney, orderOf(state.slots), {
-      key: [state.meta.flow_id, confirmIdOf(state), state.index],
+      key: [state.meta.confirmed],
       // Everything that follows from the bank's answer is written here, because what is written
       // here outlives a stop.
       onSettled: (outcome) => {
@@ -304,7 +305,8 @@ export class TransferTurn {
       return {
         message: this.#message(),
         nextAction: "CONFIRM",
-        uiHint: { confirmId: confirmIdOf(this.#state), buttons: texts.buttons.confirm },
+        uiHint: { buttons: texts.buttons.confirm },
+        question: { call: "transfer", amounts: { amount: this.#state.slots.amount ?? 0 } },
         slotsCard: this.#card(true),
       };
     }
@@ -399,16 +401,16 @@ export class TransferTurn {
     return todayIn(this.#turn.timeZone, this.#turn.acceptedAt);
   }
 
-  #attempt(shown = this.#state): ReadyAttempt {
-    const { message: text, confirmId, sawPrevious: acceptedAfterShown, slots } = this.#turn;
+  #attempt(): ReadyAttempt {
+    const { message: text, confirmId, answering, slots } = this.#turn;
+    const { question } = answering;
     return {
       text,
       locale: this.#locale,
-      confirmId,
-      shownId: confirmIdOf(shown),
-      currentId: confirmIdOf(this.#state),
-      acceptedAfterShown,
-      isBatch: shown.total > 1,
+      answering,
+      isAsShown: question !== undefined && isAbout(question, this.#state.slots),
+      isButton: confirmId !== undefined,
+      isBatch: this.#state.total > 1,
       hasSlots: slots !== undefined,
     };
   }

@@ -329,7 +329,7 @@ describe("READY", () => {
       message: `${ko.smallTalk.fallback}\n${ko.confirmQuestion(HONG)}`,
       nextAction: "CONFIRM",
     });
-    expect(talk.uiHint?.confirmId).toBe(asked.uiHint?.confirmId);
+    expect(talk.uiHint?.confirmId).not.toBe(asked.uiHint?.confirmId);
     await desk.say("응, 확인!");
     expect(desk.bank.bookings()).toHaveLength(1);
   });
@@ -356,14 +356,14 @@ describe("READY", () => {
     await using desk = await openDesk();
 
     const old = await desk.say("홍길동에게 5만원 보내줘");
-    const asked = await desk.say("7만원으로 바꿔줘");
+    await desk.say("7만원으로 바꿔줘");
     const again = await desk.press("확인", old);
 
     expect(again.message).toBe(
       `${ko.confirmAgain}\n${ko.confirmQuestion({ ...HONG, amount: 70_000 })}`,
     );
     expect(desk.bank.bookings()).toEqual([]);
-    await desk.press("확인", asked);
+    await desk.press("확인", again);
     expect(desk.bank.bookings()).toMatchObject([{ amount: 70_000 }]);
   });
 

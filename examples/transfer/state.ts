@@ -85,10 +85,10 @@ export const transferStateSchema = z.strictObject({
       slot_errors: slotErrorsSchema.default({}),
       /** Turns that ended in FILLING since the current transfer began. */
       fill_turns: z.int().min(0).default(0),
-      /**
-       * One run from the first word to the reset; "" before it. Part of the confirmation's hash.
-       */
+      /** One run from the first word to the reset; "" before it. */
       flow_id: z.string().default(""),
+      /** The question that was answered yes: what the bank is asked under. "" before it. */
+      confirmed: z.string().default(""),
       /** After a failure: the next transfer is loaded, but the person has not yet said 계속 진행. */
       awaiting_continue: z.boolean().default(false),
     })

@@ -23,6 +23,13 @@ export type {
   EscalationAnswer,
   TurnContext,
 } from "./engine/turn-context.ts";
+export type {
+  Answering,
+  AskingAction,
+  Question,
+  QuestionDetails,
+  UnansweredBecause,
+} from "./engine/question.ts";
 export { loadService } from "./engine/load-service.ts";
 
 // Agents

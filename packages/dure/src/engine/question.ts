@@ -70,7 +70,7 @@ export function questionAsked(
 }
 
 function slotsOf({ slots }: JsonObject): JsonObject {
-  return isObject(slots) ? (slots as JsonObject) : {};
+  return isObject(slots) ? slots : {};
 }
 
 /** The question that a message can answer, or the reason why it can answer none. */

@@ -285,16 +285,12 @@ export class TurnEnding {
     return this.finishTrouble(isAsked ? error : new StoppedError());
   }
 
-  /**
-   * Whether the effect that a yes to the session's question leads to is in the ledger. Then the
-   * question stays: the next turn finds out under the same key what came of it.
-   */
-  async #isYesBegun(): Promise<boolean> {
+  /** See `isYesBegun`. */
+  #isYesBegun(): Promise<boolean> {
     const { held, environment, route } = this.#options;
-    const { key, begun = false } = route.question ?? {};
-    if (key === undefined || begun) return begun;
-    const effects = await environment.store.effectsOf(held.turn, { signal: environment.lease });
-    return effects.some((effect) => effect.key === key);
+    return isYesBegun(route.question, () =>
+      environment.store.effectsOf(held.turn, { signal: environment.lease }),
+    );
   }
 
   /** Notes what people have to be asked or told. */
@@ -456,4 +452,17 @@ function troubleOf(error: unknown, stop: TurnStop): Trouble {
     isStop: code === "TURN_STOPPED" && stop.isAsked,
     waits: code === "EFFECT_UNKNOWN" || code === "APPROVAL_PENDING",
   };
+}
+
+/**
+ * Whether the effect that a yes to the session's question leads to is in the ledger. Then the
+ * question stays: the next turn finds out under the same key what came of it.
+ */
+async function isYesBegun(
+  question: Question | undefined,
+  effectsOfTurn: () => Promise<readonly { readonly key: string }[]>,
+): Promise<boolean> {
+  const { key, begun = false } = question ?? {};
+  if (key === undefined || begun) return begun;
+  return (await effectsOfTurn()).some((effect) => effect.key === key);
 }

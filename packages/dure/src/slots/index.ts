@@ -26,6 +26,9 @@ export {
   type ReplyKind,
 } from "./parse/reply.ts";
 
+// Whether a question still shows what a yes would do
+export { isAbout } from "../engine/question.ts";
+
 // Text
 export { josa, josaOnly, type Josa } from "./parse/josa.ts";
 export { fold, tokensOf, type Locale } from "./parse/text.ts";
