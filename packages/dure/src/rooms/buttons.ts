@@ -1,3 +1,4 @@
+import { inLocale } from "../escalations/action-words.ts";
 import { AuditLog, type Deed } from "../durable/audit-log.ts";
 import type { Database } from "../durable/database.ts";
 import type { Inbox } from "../escalations/inbox.ts";
@@ -59,7 +60,8 @@ export class Buttons {
     await this.#audited({ tenant, name, what: `escalation.${value}`, subject: id }, () =>
       this.#inbox.answer(id, { value }, { tenant, name }),
     );
-    return { label: row?.actions.find((action) => action.value === value)?.label ?? value };
+    const action = row?.actions.find((one) => one.value === value);
+    return { label: action ? inLocale(action, this.#locale).label : value };
   }
 
   async #lift(place: string, name: string, by: PressedBy): Promise<{ label: string }> {
