@@ -41,7 +41,7 @@ export {
   defineAgent,
 } from "./engine/agent.ts";
 export type { Agent, AgentOptions, Retriever, Validator } from "./engine/agent.ts";
-export type { AgentContext } from "./engine/agent-context.ts";
+export type { AgentContext, CustomModelRequest } from "./engine/agent-context.ts";
 export type { BudgetLimitInput, CardInput, LlmInput } from "./models/card.ts";
 
 // Tools

@@ -1,5 +1,5 @@
 import type { JsonObject } from "../kernel/json.ts";
-import type { ModelAnswer, ModelMessage, ModelRequest } from "../models/model.ts";
+import type { ModelAnswer, ModelMessage, ModelRequest, ToolCall } from "../models/model.ts";
 import type { Agent } from "./agent.ts";
 import { lastTurns, type Memory } from "./memory.ts";
 
@@ -19,12 +19,27 @@ export interface AgentContext {
     contextBlock?: string,
     lastNTurns?: number,
   ): { system: string; messages: readonly ModelMessage[] };
-  /** Asks the agent's model under its policy; journaled, so a finished call is never made again. */
-  model(request: Partial<ModelRequest>): Promise<ModelAnswer>;
+  /**
+   * Asks the agent's model under its policy; journaled, so a finished call is never made again. What
+   * the request leaves out is the agent's: its messages, its tools, its schema. Nothing of the answer
+   * is shown unless `visible` says so.
+   */
+  model(request?: CustomModelRequest): Promise<ModelAnswer>;
+  /**
+   * Answers a call of a tool that the model asked for, as the message that the next request needs.
+   * What went wrong stands in it: the model may do better.
+   */
+  answerCall(call: ToolCall): Promise<ModelMessage>;
   /** Calls one of the agent's tools; journaled, `once` effects through the ledger. */
   tool(name: string, input: unknown): Promise<unknown>;
   /** Runs `work` and records its result. */
   step<T>(name: string, work: (signal: AbortSignal) => Promise<T> | T): Promise<T>;
+}
+
+/** A question of a custom agent. `tools: []` offers none. */
+export interface CustomModelRequest extends Partial<ModelRequest> {
+  /** Whether the person sees the text as it comes. Default false. */
+  readonly visible?: boolean | undefined;
 }
 
 /** Default exchanges of history. Source: docs/spec/conversation §3 (`buildMessages`). */
@@ -37,6 +52,8 @@ const DEFAULT_LAST_TURNS = 6;
  */
 export function buildMessages(options: {
   agent: Agent;
+  /** Instead of the agent's. */
+  prompt?: string | undefined;
   message: string;
   /** Data of this turn, in a message of its own before the person's. */
   background?: string | undefined;
@@ -46,7 +63,7 @@ export function buildMessages(options: {
   lastNTurns?: number | undefined;
 }): { system: string; messages: ModelMessage[] } {
   const { agent, memory, contextBlock, passages = [] } = options;
-  const parts = [agent.prompt];
+  const parts = [options.prompt ?? agent.prompt];
   if (contextBlock) parts.push(`<context>\n${contextBlock}\n</context>`);
   if (passages.length > 0) {
     const blocks = passages.map(

@@ -1,13 +1,13 @@
 import type { TurnEvent } from "../kernel/turn-events.ts";
-import { isAbort } from "../kernel/errors.ts";
+import { codeOf, isAbort } from "../kernel/errors.ts";
 import { runAttempts, type Attempt, type AttemptPlan } from "../models/attempts.ts";
 import type { Llm } from "../models/card.ts";
-import { formatError } from "../models/failures.ts";
+import { FAILURES, formatError } from "../models/failures.ts";
 import { PartialJsonText } from "../models/json.ts";
 import type { ModelAnswer, ModelCallRecord, ModelRequest } from "../models/model.ts";
 import type { Agent } from "./agent.ts";
 import type { AgentRunEnvironment } from "./agent-environment.ts";
-import { checkOutput } from "./agent-output.ts";
+import { checkOutput, type GoodFields } from "./agent-output.ts";
 import type { Places } from "./places.ts";
 import { revive, storedError, type StoredError } from "./stored-error.ts";
 
@@ -17,9 +17,16 @@ interface AgentModelOptions {
   readonly key: string;
   readonly label: string;
   readonly places: Places;
-  /** Whether text is shown while it comes. */
-  readonly isShown: boolean;
+  /** Where the card says none. */
+  readonly temperature: number | undefined;
   readonly emit: (event: TurnEvent) => void;
+}
+
+/** How an answer is shown while it comes. */
+export interface AskOptions {
+  readonly isShown: boolean;
+  /** Text of this agent was shown before. */
+  readonly continues: boolean;
 }
 
 /** What one question to the model brought. */
@@ -27,6 +34,8 @@ export interface AgentAnswer {
   readonly answer: ModelAnswer;
   /** The checked output; absent for plain text and for calls of tools. */
   readonly data: unknown;
+  /** Which members of the output did not fit and are missing; absent: none. */
+  readonly leftOut?: string | undefined;
   /** In the journal. */
   readonly place: string;
 }
@@ -48,30 +57,46 @@ export class AgentModel {
 
   /**
    * Asks until an answer has passed the agent's checks. An answer that has not is followed by the
-   * complaint. `continues`: text of this agent was shown before.
+   * complaint; after the last one an agent that takes a part of an answer gets the good members of
+   * the last answer that had some.
    */
-  async ask(request: ModelRequest, continues: boolean): Promise<AgentAnswer> {
+  async ask(request: ModelRequest, shown: AskOptions): Promise<AgentAnswer> {
     const { environment, agent, key } = this.#options;
     const { clock, signal } = environment;
+    const temperature = this.#temperatureOf(request);
     let complaint: string | undefined;
-    const { value } = await runAttempts(
+    let usable: AgentAnswer | undefined;
+    const made = runAttempts(
       this.#plan(),
       async (attempt) => {
-        const asked = withComplaint(request, complaint);
-        const { answer, place } = await this.#attempt(asked, attempt, continues);
+        const asked = withComplaint({ ...request, temperature }, complaint);
+        const { answer, place } = await this.#attempt(asked, attempt, shown);
         this.#tokensIn += answer.usage.tokensIn;
         this.#tokensOut += answer.usage.tokensOut;
         if (answer.toolCalls.length > 0) return { answer, data: undefined, place };
         const checked = checkOutput(agent, answer.text);
         if ("complaint" in checked) {
           complaint = checked.complaint;
+          const { good } = checked;
+          if (good) usable = { answer, place, data: good.data, leftOut: leftOutText(good) };
           throw formatError(`${key}: ${checked.complaint}`);
         }
         return { answer, data: checked.data, place };
       },
       { clock, signal, onRetry: ({ attempt }) => this.#beginsAgain(attempt + 1) },
     );
-    return value;
+    try {
+      return (await made).value;
+    } catch (error) {
+      if (usable === undefined || codeOf(error) !== FAILURES.format.code) throw error;
+      return usable;
+    }
+  }
+
+  #temperatureOf(request: ModelRequest): number | undefined {
+    const { agent, temperature } = this.#options;
+    const { card } = agent;
+    return request.temperature ?? card.temperature ?? card.llm?.temperature ?? temperature;
   }
 
   #plan(): AttemptPlan {
@@ -97,7 +122,7 @@ export class AgentModel {
   async #attempt(
     request: ModelRequest,
     attempt: Attempt,
-    continues: boolean,
+    shown: AskOptions,
   ): Promise<{ answer: ModelAnswer; place: string }> {
     const { environment, key, places } = this.#options;
     const { journal } = environment;
@@ -110,14 +135,14 @@ export class AgentModel {
     if (past && "error" in past) throw revive(past.error);
     if (past) return { answer: past.answer, place };
 
-    const answer = await this.#call(request, { attempt, continues, place, name });
+    const answer = await this.#call(request, { attempt, shown, place, name });
     journal.record(place, name, { answer });
     return { answer, place };
   }
 
   async #call(
     request: ModelRequest,
-    call: { attempt: Attempt; continues: boolean; place: string; name: string },
+    call: { attempt: Attempt; shown: AskOptions; place: string; name: string },
   ): Promise<ModelAnswer> {
     const { environment, agent, key } = this.#options;
     const { journal, signal, attemptRules, facts } = environment;
@@ -135,7 +160,7 @@ export class AgentModel {
         signal: attempt.signal,
         attempt: attempt.attempt,
         idleTimeoutMs: idleSec === undefined ? undefined : idleSec * 1_000,
-        onText: this.#shower(attempt.firstTokenSeen, call.continues),
+        onText: this.#shower(attempt.firstTokenSeen, call.shown),
         labels: { turn: facts.turnId, session: facts.session, agent: key },
         onRecord: (record) => (noted = record),
       });
@@ -152,8 +177,11 @@ export class AgentModel {
   }
 
   /** Shows text as it comes: all of it for chat, the growing `message` for JSON. */
-  #shower(firstTokenSeen: () => void, continues: boolean): ((delta: string) => void) | undefined {
-    const { agent, isShown, emit } = this.#options;
+  #shower(
+    firstTokenSeen: () => void,
+    { isShown, continues }: AskOptions,
+  ): ((delta: string) => void) | undefined {
+    const { agent, emit } = this.#options;
     if (!isShown) return undefined;
     const partial = agent.schema ? new PartialJsonText("message") : undefined;
     let isFirst = true;
@@ -170,6 +198,10 @@ export class AgentModel {
   }
 }
 
+function leftOutText({ leftOut }: GoodFields): string {
+  return `without ${leftOut.join(", ")}`;
+}
+
 function withComplaint(request: ModelRequest, complaint: string | undefined): ModelRequest {
   if (complaint === undefined) return request;
   return { ...request, messages: [...request.messages, { role: "user", text: complaint }] };
@@ -177,11 +209,18 @@ function withComplaint(request: ModelRequest, complaint: string | undefined): Mo
 
 /**
  * The model of an agent: the one for every agent, else its card's, else the team's. An offline
- * model in a card is a stand-in: it gives way as soon as the team has a real one. Source:
- * docs/spec/platform §2 (`DURE_MODEL`).
+ * model in a card is a stand-in: it gives way as soon as the team has a real one. How the card wants
+ * to be asked (temperature, length) holds for another model too. Source: docs/spec/platform §2
+ * (`DURE_MODEL`).
  */
 export function chooseLlm(own: Llm | undefined, team: Llm, every: Llm | undefined): Llm {
-  if (every) return every;
-  if (!own || (own.provider === "offline" && team.provider !== "offline")) return team;
-  return own;
+  if (!own) return every ?? team;
+  const isStandIn = own.provider === "offline" && team.provider !== "offline";
+  const chosen = every ?? (isStandIn ? team : undefined);
+  if (!chosen) return own;
+  return {
+    ...chosen,
+    temperature: own.temperature ?? chosen.temperature,
+    maxOutputTokens: own.maxOutputTokens ?? chosen.maxOutputTokens,
+  };
 }

@@ -1,16 +1,24 @@
 import { messageOf } from "../kernel/errors.ts";
 import { isObject, type Json } from "../kernel/json.ts";
+import { jsonSchemaOf, withoutAbsentNulls } from "../models/json-schema.ts";
 import { parseModelJson } from "../models/json.ts";
 import type { z } from "zod";
 import { AgentResult, type Agent } from "./agent.ts";
 import type { AgentOutcome } from "./turn-context.ts";
 
 /** A model's text as data, or what is wrong with it: the model is told. */
-export type CheckedOutput = { readonly data: unknown } | { readonly complaint: string };
+export type CheckedOutput =
+  | { readonly data: unknown }
+  | {
+      readonly complaint: string;
+      /** What of it can be used, for an agent that takes a part of an answer. */
+      readonly good?: GoodFields | undefined;
+    };
 
 /**
  * Checks a model's text by the agent's schema, then by its validator; the validator gets plain text
- * as `{message}`. Members that begin with an underscore survive the schema.
+ * as `{message}`. A `null` where a member may be absent counts as absent. Members that begin with an
+ * underscore survive the schema.
  */
 export function checkOutput(agent: Agent, text: string): CheckedOutput {
   const { kind, schema, validate } = agent;
@@ -20,7 +28,7 @@ export function checkOutput(agent: Agent, text: string): CheckedOutput {
   }
   let raw: Json;
   try {
-    raw = parseModelJson(text);
+    raw = withoutAbsentNulls(parseModelJson(text), jsonSchemaOf(schema));
   } catch (error) {
     const because = messageOf(error);
     const complaint = `The answer is not readable JSON (${because}). Answer with one JSON object only.`;
@@ -30,11 +38,61 @@ export function checkOutput(agent: Agent, text: string): CheckedOutput {
   if (!parsed.success) {
     const issues = issuesOf(parsed.error, "answer");
     const complaint = `The answer does not fit: ${issues}. Answer again in the asked-for shape.`;
-    return { complaint };
+    return { complaint, good: agent.partialOutput ? goodFields(schema, raw) : undefined };
   }
   const data = keepUnderscored(raw, parsed.data);
   const objection = validate?.(data);
   return objection === undefined ? { data } : { complaint: objection };
+}
+
+/** The part of an answer that fits its schema. */
+export interface GoodFields {
+  readonly data: unknown;
+  /** Paths of what was left out, such as `items.1.amount`. */
+  readonly leftOut: readonly string[];
+}
+
+/** Members that are left out of one answer at most; one with more faults is no answer. */
+const MAX_LEFT_OUT = 50;
+
+/**
+ * The answer without the members that do not fit: a member is left out if it may be absent, else
+ * what holds it. Undefined when nothing is left. Pure.
+ */
+export function goodFields(schema: z.ZodType, raw: Json): GoodFields | undefined {
+  const draft: unknown = structuredClone(raw);
+  const leftOut: string[] = [];
+  while (leftOut.length <= MAX_LEFT_OUT) {
+    const parsed = schema.safeParse(draft);
+    if (parsed.success) return { data: keepUnderscored(raw, parsed.data), leftOut };
+    const [issue] = parsed.error.issues;
+    const removed = issue && removeAt(draft, pathOf(issue));
+    if (removed === undefined) return undefined;
+    leftOut.push(removed);
+  }
+  return undefined;
+}
+
+function pathOf(issue: z.core.$ZodIssue): readonly PropertyKey[] {
+  return issue.code === "unrecognized_keys" ? [...issue.path, issue.keys[0]!] : issue.path;
+}
+
+/** Removes the value at a path, or, where there is none, what should hold it. Its path. */
+function removeAt(draft: unknown, path: readonly PropertyKey[]): string | undefined {
+  for (let length = path.length; length > 0; length--) {
+    const holder = path.slice(0, length - 1).reduce(memberOf, draft);
+    const key = path[length - 1]!;
+    const isThere = typeof holder === "object" && holder !== null && Object.hasOwn(holder, key);
+    if (!isThere) continue;
+    if (Array.isArray(holder)) holder.splice(Number(key), 1);
+    else Reflect.deleteProperty(holder, key);
+    return path.slice(0, length).map(String).join(".");
+  }
+  return undefined;
+}
+
+function memberOf(holder: unknown, key: PropertyKey): unknown {
+  return typeof holder === "object" && holder !== null ? Reflect.get(holder, key) : undefined;
 }
 
 /** The first issues of a schema in one line, for the model. `top` names the value itself. */

@@ -1,18 +1,19 @@
-import { z } from "zod";
 import { codeOf } from "../kernel/errors.ts";
-import { compacted, isObject, jsonCopy, type JsonObject } from "../kernel/json.ts";
+import { compacted, isObject, jsonCopy } from "../kernel/json.ts";
 import type { TraceAgent, TurnEvent } from "../kernel/turn-events.ts";
+import { jsonSchemaOf } from "../models/json-schema.ts";
 import type { ModelAnswer, ModelMessage, ModelRequest, ToolSpec } from "../models/model.ts";
 import { inAgentSpan } from "../models/telemetry.ts";
 import { AgentResult, type Agent } from "./agent.ts";
-import { buildMessages, type AgentContext } from "./agent-context.ts";
+import { buildMessages } from "./agent-context.ts";
 import type { AgentRunEnvironment } from "./agent-environment.ts";
 import { AgentModel, type AgentAnswer } from "./agent-model.ts";
 import { chatOutcome, compact, llmDone, outcomeOf } from "./agent-output.ts";
 import { AgentTools } from "./agent-tools.ts";
+import { CustomAgent } from "./custom-agent.ts";
 import { Places } from "./places.ts";
 import { revive, storedError, type StoredError } from "./stored-error.ts";
-import { handed, type AgentCallOptions, type AgentOutcome } from "./turn-context.ts";
+import type { AgentCallOptions, AgentOutcome } from "./turn-context.ts";
 
 export interface AgentRunOptions {
   readonly environment: AgentRunEnvironment;
@@ -80,9 +81,10 @@ export class AgentRun {
     this.#isShown = options.call.show ?? true;
     const places = Places.inside(options.path);
     this.#places = places;
-    const isShown = this.#isShown;
-    this.#model = new AgentModel({ environment, agent, key, label, places, isShown, emit });
-    this.#tools = new AgentTools({ environment, agent, key, places });
+    const { temperature } = options.call;
+    const about = { environment, agent, key, places };
+    this.#model = new AgentModel({ ...about, label, temperature, emit });
+    this.#tools = new AgentTools(about);
     this.#startedAt = environment.clock.monotonic();
   }
 
@@ -183,8 +185,7 @@ export class AgentRun {
   async #work(): Promise<AgentOutcome> {
     const agent = this.#agent;
     this.#background = await this.#backgroundOfTurn();
-    if (agent.stream) return this.#streamCustom(agent.stream);
-    if (agent.run) return outcomeOf(await agent.run(this.#context()));
+    if (agent.stream || agent.run) return this.#custom().work();
     try {
       return await this.#converse();
     } catch (error) {
@@ -214,20 +215,6 @@ export class AgentRun {
     return parts.filter(Boolean).join("\n\n") || undefined;
   }
 
-  async #streamCustom(stream: NonNullable<Agent["stream"]>): Promise<AgentOutcome> {
-    const texts = stream(this.#context());
-    let text = "";
-    for (;;) {
-      const next = await texts.next();
-      if (next.done) {
-        const outcome = outcomeOf(next.value);
-        return outcome.text === "" ? { ...outcome, text } : outcome;
-      }
-      text += next.value;
-      if (this.#isShown) this.#emit({ type: "LLM_TOKEN", data: next.value });
-    }
-  }
-
   /** Model, tools, model … until the model answers in words. */
   async #converse(): Promise<AgentOutcome> {
     const prompt = await this.#messages();
@@ -238,7 +225,10 @@ export class AgentRun {
     for (let round = 0; ; round++) {
       const isLast = round >= this.#agent.card.policy.maxToolRounds;
       const request = this.#requestOf({ system: prompt.system, messages, specs, isLast });
-      const asked = await this.#model.ask(request, texts.length > 0);
+      const asked = await this.#model.ask(request, {
+        isShown: this.#isShown,
+        continues: texts.length > 0,
+      });
       const { answer } = asked;
       if (answer.toolCalls.length === 0 || isLast) return this.#outcomeOf(asked, texts);
       if (answer.text !== "" && !this.#agent.schema) texts.push(answer.text);
@@ -262,15 +252,19 @@ export class AgentRun {
       messages,
       tools: hasTools ? specs : undefined,
       toolChoice: hasTools && isLast ? "none" : undefined,
-      output: schema && { schema: z.toJSONSchema(schema, { io: "input" }) as JsonObject },
+      output: schema && { schema: jsonSchemaOf(schema) },
     };
   }
 
   /** The outcome of the answer in words, behind the `texts` that came with calls of tools. */
-  #outcomeOf({ answer, data, place }: AgentAnswer, texts: readonly string[]): AgentOutcome {
+  #outcomeOf(
+    { answer, data, leftOut, place }: AgentAnswer,
+    texts: readonly string[],
+  ): AgentOutcome {
     if (this.#agent.schema) {
       const message = isObject(data) && typeof data["message"] === "string" ? data["message"] : "";
-      return { text: message, data, result: AgentResult.success(data) };
+      const result = leftOut ? AgentResult.partial(data, leftOut) : AgentResult.success(data);
+      return { text: message, data, result };
     }
     const text = [...texts, answer.text].filter(Boolean).join("\n");
     if (text === answer.text) this.#saidAt = place;
@@ -278,18 +272,9 @@ export class AgentRun {
   }
 
   async #messages(): Promise<{ system: string; messages: ModelMessage[] }> {
-    const { facts, memory } = this.#environment;
-    const message = this.#options.input ?? facts.message;
-    const passages = this.#agent.retriever ? await this.#passages(message) : undefined;
-    return buildMessages({
-      agent: this.#agent,
-      message,
-      background: this.#background,
-      memory,
-      contextBlock: this.#options.context,
-      passages,
-      lastNTurns: this.#options.lastTurns,
-    });
+    const { context: contextBlock, lastTurns: lastNTurns } = this.#options;
+    const passages = this.#agent.retriever ? await this.#passages(this.#message()) : undefined;
+    return this.#prompt({ contextBlock, passages, lastNTurns });
   }
 
   async #passages(query: string): Promise<readonly string[]> {
@@ -312,44 +297,38 @@ export class AgentRun {
     return jsonCopy(value, name) as T; // what a replay will give
   }
 
-  #context(): AgentContext {
-    const { facts, memory, state, signal } = this.#environment;
-    const agent = this.#agent;
-    const message = this.#options.input ?? facts.message;
-    return {
-      agent: this.#key,
-      session: facts.session,
-      turn: facts.turnId,
+  #custom(): CustomAgent {
+    const message = this.#message();
+    return new CustomAgent({
+      environment: this.#environment,
+      agent: this.#agent,
+      key: this.#key,
       message,
-      locale: facts.locale,
-      timeZone: facts.timeZone,
-      state: state(),
-      memory,
-      signal,
+      isShown: this.#isShown,
+      model: this.#model,
+      tools: this.#tools,
       buildMessages: (contextBlock, lastNTurns) =>
-        buildMessages({
-          agent,
-          message,
-          background: this.#background,
-          memory,
-          contextBlock: contextBlock ?? this.#options.context,
-          lastNTurns,
-        }),
-      model: (request) => {
-        const prompt = buildMessages({
-          agent,
-          message,
-          background: this.#background,
-          memory,
-          contextBlock: this.#options.context,
-        });
-        return handed(
-          this.#model.ask({ ...prompt, ...request }, false).then(({ answer }) => answer),
-        );
-      },
-      tool: (name, input) => handed(this.#tools.use(name, input)),
-      step: (name, work) => handed(this.#step(name, work)),
-    };
+        this.#prompt({ contextBlock: contextBlock ?? this.#options.context, lastNTurns }),
+      step: (name, work) => this.#step(name, work),
+      emit: this.#emit,
+    });
+  }
+
+  #message(): string {
+    return this.#options.input ?? this.#environment.facts.message;
+  }
+
+  #prompt(
+    given: Pick<Parameters<typeof buildMessages>[0], "contextBlock" | "passages" | "lastNTurns">,
+  ): { system: string; messages: ModelMessage[] } {
+    return buildMessages({
+      agent: this.#agent,
+      prompt: this.#options.prompt,
+      message: this.#message(),
+      background: this.#background,
+      memory: this.#environment.memory,
+      ...given,
+    });
   }
 }
 

@@ -1,7 +1,7 @@
-import { z } from "zod";
 import { withTimeout } from "../kernel/clock.ts";
 import { codeOf, DureError, messageOf } from "../kernel/errors.ts";
-import { jsonCopy, type Json, type JsonObject } from "../kernel/json.ts";
+import { jsonCopy, type Json } from "../kernel/json.ts";
+import { jsonSchemaOf } from "../models/json-schema.ts";
 import type { ModelMessage, ToolCall, ToolSpec } from "../models/model.ts";
 import { inToolSpan } from "../models/telemetry.ts";
 import type { Agent } from "./agent.ts";
@@ -223,7 +223,7 @@ function toolSpec(name: string, tool: AnyTool): ToolSpec {
   return {
     name,
     description: tool.description,
-    inputSchema: z.toJSONSchema(tool.inputSchema, { io: "input" }) as JsonObject,
+    inputSchema: jsonSchemaOf(tool.inputSchema),
   };
 }
 

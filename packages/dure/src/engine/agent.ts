@@ -52,6 +52,12 @@ export interface Agent {
   readonly schema?: z.ZodType | undefined;
   /** Said when no attempt gave readable output; absent: the turn ends with the error's text. */
   readonly fallbackMessage?: string | undefined;
+  /**
+   * Whether an answer counts of which only a part fits the schema: after the last attempt the result
+   * is `partial`, its data without what does not fit, its reason naming that. The validator does not
+   * see it. Default false: such an answer is none.
+   */
+  readonly partialOutput?: boolean | undefined;
   readonly validate?: Validator | undefined;
   readonly retriever?: Retriever | undefined;
   /** Custom agents: the whole work, with journaled model and tool calls on the context. */
@@ -80,7 +86,11 @@ export function chatAgent(options: AgentOptions): Agent {
  * `fallbackMessage`, if there is one.
  */
 export function conversationalAgent(
-  options: AgentOptions & { schema: z.ZodType; fallbackMessage?: string },
+  options: AgentOptions & {
+    schema: z.ZodType;
+    fallbackMessage?: string;
+    partialOutput?: boolean | undefined;
+  },
 ): Agent {
   return defineAgent({ ...options, kind: "conversational" });
 }
@@ -100,7 +110,9 @@ export function customAgent(
 
 export function defineAgent(
   options: AgentOptions &
-    Partial<Pick<Agent, "kind" | "schema" | "fallbackMessage" | "run" | "stream">>,
+    Partial<
+      Pick<Agent, "kind" | "schema" | "fallbackMessage" | "partialOutput" | "run" | "stream">
+    >,
 ): Agent {
   const kind =
     options.kind ??

@@ -125,7 +125,7 @@ export function modelRouter(options: {
         options.prompt ??
         `Choose the service that the message is for. Answer with JSON {"service": name}.\n${list.join("\n")}`,
       schema: z.object({ service: z.enum(names) }),
-      card: options.card,
+      card: { temperature: 0, ...options.card },
     }),
   };
 }

@@ -21,6 +21,10 @@ export interface AgentOutcome<Data = unknown> {
 export interface AgentCallOptions {
   /** Put between prompt and summary; for facts that the agent needs now. */
   readonly context?: string | undefined;
+  /** The agent's prompt in this call, instead of its own: one that is made of what is known now. */
+  readonly prompt?: string | undefined;
+  /** Where the agent's card says none. 0 for a decision. */
+  readonly temperature?: number | undefined;
   /** What the agent is asked instead of the person's message. */
   readonly input?: string | undefined;
   /** Exchanges of history. Default 6. Source: docs/spec/conversation §3. */

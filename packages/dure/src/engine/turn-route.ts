@@ -192,7 +192,8 @@ export class TurnRoute {
     const { facts, held, logger, steps } = this.#options;
     const label = facts.locale.startsWith("en") ? "Understanding" : "의도 파악 중";
     try {
-      const { data } = await agents.run(leaf, { key, label, options: { show: false } }, (event) =>
+      const options = { show: false, temperature: 0 };
+      const { data } = await agents.run(leaf, { key, label, options }, (event) =>
         steps.emit(event),
       );
       this.#scenario = scenarioIn(data) ?? this.#scenario;

@@ -12,6 +12,11 @@ import { closest, fileObject } from "./spelling.ts";
 export interface Card {
   /** Absent: the team's model. */
   readonly llm?: Llm;
+  /**
+   * How freely the model answers, 0–2, whichever model it is. 0 for an agent that decides. Absent:
+   * that of `llm`.
+   */
+  readonly temperature?: number | undefined;
   readonly policy: Policy;
   /** Names of tools, each of which the service knows. */
   readonly tools: readonly string[];
@@ -74,6 +79,7 @@ export interface BudgetLimit {
 /** What may stand in a card. Files may spell every key in snake_case too. */
 export interface CardInput {
   readonly llm?: LlmInput;
+  readonly temperature?: number;
   readonly policy?: {
     readonly maxAttempts?: number;
     /** Attempts after the first; instead of `maxAttempts`. */
@@ -117,7 +123,7 @@ export function parseCard(input: unknown, where = "card"): Card {
     `${where} has ${problems.length === 1 ? "a problem" : `${problems.length} problems`}: ${problems.join("; ")}.`,
     {
       class: "input",
-      hint: "Keys of a card are llm, policy, tools and budget.",
+      hint: "Keys of a card are llm, temperature, policy, tools and budget.",
       details: { problems },
     },
   );
@@ -252,6 +258,7 @@ const budget = fileObject({
 /** Accepts {@link CardInput} in either spelling; gives a {@link Card} with its defaults. */
 export const cardSchema = fileObject({
   llm: llm.optional(),
+  temperature: z.number().min(0).max(2).optional(),
   policy: policy.prefault({}),
   tools: z.array(z.string().min(1)).default([]),
   budget: budget.prefault({}),

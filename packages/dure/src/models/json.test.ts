@@ -196,3 +196,31 @@ function catchError(work: () => unknown): unknown {
     return error;
   }
 }
+
+describe("what models write although JSON forbids it", () => {
+  test.each([
+    ['{"a": 1,}', { a: 1 }],
+    ['{"a": [1, 2, ], }', { a: [1, 2] }],
+    ['```json\n{"a": "b",\n}\n```', { a: "b" }],
+    ['{"a": "one\ntwo\tthree"}', { a: "one\ntwo\tthree" }],
+    ['Sorry for the mix-up! Here it is:\n{"a": ",}",}', { a: ",}" }],
+    ['{"a": "she said \\"no,\\"",}', { a: 'she said "no,"' }],
+  ])("reads %j", (text, value) => {
+    expect(parseModelJson(text)).toEqual(value);
+  });
+
+  test.each(['{"amount": 5', '{"tasks": [{"to": "A"}', '{"a": "b', '```json\n{"a": {"b": 1}\n```'])(
+    "takes no half answer: %j",
+    (text) => {
+      expect(() => parseModelJson(text)).toThrow("no JSON");
+    },
+  );
+
+  test("a comma before a bracket in a string is a comma", () => {
+    fc.assert(
+      fc.property(fc.jsonValue(), (value) => {
+        expect(parseModelJson(JSON.stringify(value))).toEqual(JSON.parse(JSON.stringify(value)));
+      }),
+    );
+  });
+});

@@ -2,9 +2,10 @@ import { isObject, type Json } from "../kernel/json.ts";
 import { formatError } from "./failures.ts";
 
 /**
- * Reads the JSON that a model wrote: bare, in a code fence, or with words around it. The whole text
- * is tried first, then the first object in it that parses, then the first list. A part of an answer
- * that was cut off is no answer. Throws `MODEL_FORMAT`, which may be retried.
+ * Reads the JSON that a model wrote: bare, in a code fence, with words around it, with a comma
+ * before a closing bracket or a line break in a string. The whole text is tried first, then the first
+ * object in it that parses, then the first list. Half an answer is no answer: closing its brackets
+ * would make a list shorter, or an amount smaller. Throws `MODEL_FORMAT`, which may be retried.
  */
 export function parseModelJson(text: string): Json {
   const whole = tryParse(text);
@@ -45,12 +46,39 @@ export function parseModelObject(text: string): Record<string, Json> {
 const MAX_CANDIDATES = 64;
 
 function tryParse(text: string): { ok: true; value: Json } | { ok: false } {
-  try {
-    return { ok: true, value: JSON.parse(text) as Json };
-  } catch {
-    return { ok: false };
+  for (const candidate of [text, mended(text)]) {
+    try {
+      return { ok: true, value: JSON.parse(candidate) as Json };
+    } catch {
+      // the next one, if there is one
+    }
   }
+  return { ok: false };
 }
+
+/**
+ * The text without what JSON forbids and models write all the same, where it has one meaning only: a
+ * comma before a closing bracket, and line breaks and tabs inside of a string. Pure.
+ */
+function mended(text: string): string {
+  let out = "";
+  let inString = false;
+  for (let index = 0; index < text.length; index++) {
+    const char = text[index]!;
+    if (inString) {
+      if (char === "\\") out += char + (text[++index] ?? "");
+      else out += CONTROLS[char] ?? char;
+      if (char === '"') inString = false;
+    } else if (char !== "," || !/^\s*[}\]]/.test(text.slice(index + 1, index + 200))) {
+      out += char;
+      if (char === '"') inString = true;
+    }
+  }
+  return out;
+}
+
+/** Control characters as JSON wants them in a string. */
+const CONTROLS: Readonly<Record<string, string>> = { "\n": "\\n", "\r": "\\r", "\t": "\\t" };
 
 /**
  * Where a value begins that does not end; a whole object inside of it must not pass for the answer.

@@ -17,9 +17,11 @@ import {
   type ModelCallRecord,
   type ModelRequest,
   type ModelUsage,
+  type OutputSpec,
   type ToolCall,
 } from "./model.ts";
 import { OfflineModels, type OfflineModel } from "./offline.ts";
+import { type Endpoint, OutputFormats, type RequestWay } from "./output-format.ts";
 import {
   costMicroUsd,
   DEFAULT_PRICES,
@@ -59,17 +61,21 @@ const MAX_ANSWER_UNITS = 4_000_000;
 /**
  * The language models of one team: `resolve` a card's `llm`, then `stream` a request.
  *
- * One `stream` is one request to one model: nothing here repeats, chooses another model or runs a
- * tool. Those are decisions of `runAttempts` and of the engine, and they are made once.
+ * One `stream` is one answer of one model: nothing here repeats a failed call, chooses another model
+ * or runs a tool. Those are decisions of `runAttempts` and of the engine, and they are made once. A
+ * request whose form the provider refuses (a schema, a temperature) is made again in the next form;
+ * a refusal costs nothing, and is remembered.
  */
 export class Models {
   readonly offline: OfflineModels;
   readonly #options: ModelsOptions;
   readonly #prices: PriceTable;
   readonly #tracer: Tracer;
+  readonly #formats: OutputFormats;
 
   constructor(options: ModelsOptions) {
     this.#options = options;
+    this.#formats = new OutputFormats({ clock: options.clock });
     this.#prices = { ...DEFAULT_PRICES, ...options.prices };
     this.#tracer = options.tracer ?? trace.getTracer("dure");
     this.offline = new OfflineModels(options.offline ?? [], { clock: options.clock });
@@ -98,28 +104,64 @@ export class Models {
     };
   }
 
-  /** begin → read → settle, for one call. */
+  /** The way in which this model is asked now: for `dure doctor`. */
+  wayOf(llm: LlmRef, output: OutputSpec): RequestWay {
+    return this.#formats.wayOf(this.#endpointOf(llm), output);
+  }
+
+  #endpointOf(llm: LlmRef): Endpoint {
+    const baseUrl = llm.baseUrl ?? this.#options.providers?.[llm.provider]?.baseUrl ?? "";
+    return { llm, baseUrl };
+  }
+
+  /** begin → read → settle, for one call, in the ways that the provider takes. */
   async #stream(
     llm: LlmRef,
     open: () => Promise<LanguageModelV4>,
     request: ModelRequest,
     options: ModelCallOptions,
   ): Promise<ModelAnswer> {
-    options.signal?.throwIfAborted();
-    const call = this.#begin(llm, request, options);
-    try {
-      await this.#read(call, open);
-      return this.#succeeded(call);
-    } catch (error) {
-      throw this.#failed(call, error);
+    const endpoint = this.#endpointOf(llm);
+    for (;;) {
+      options.signal?.throwIfAborted();
+      const way = this.#formats.wayOf(endpoint, request.output);
+      const call = this.#begin(llm, request, options, way);
+      try {
+        await this.#read(call, open);
+        return this.#succeeded(call);
+      } catch (error) {
+        if (!this.#takesAnotherWay(endpoint, call, error)) throw this.#failed(call, error);
+      }
     }
   }
 
-  #begin(llm: LlmRef, request: ModelRequest, options: ModelCallOptions): RunningCall {
+  /** Whether the provider refused the form of the request, and knows another. */
+  #takesAnotherWay(endpoint: Endpoint, call: RunningCall, error: unknown): boolean {
+    const { clock, logger, providers } = this.#options;
+    const { llm, request, span, way } = call;
+    const secret = providers?.[llm.provider]?.apiKey;
+    const refusal = modelError(error, { ...llm, now: clock.now(), secret });
+    if (!this.#formats.learn(endpoint, way, request.output, refusal)) return false;
+    failCallSpan(span, refusal.code, NOTHING_USED);
+    const { format } = way;
+    const because = refusal.message;
+    logger.info(
+      { ...call.record.labels, provider: llm.provider, model: llm.model, format, because },
+      `${modelName(llm)} refused the form of a request; it is asked in another one`,
+    );
+    return true;
+  }
+
+  #begin(
+    llm: LlmRef,
+    request: ModelRequest,
+    options: ModelCallOptions,
+    way: RequestWay,
+  ): RunningCall {
     const { clock } = this.#options;
     const { attempt = 1, labels = {} } = options;
     const limits = {
-      temperature: request.temperature ?? llm.temperature,
+      temperature: way.hasTemperature ? (request.temperature ?? llm.temperature) : undefined,
       maxOutputTokens: request.maxOutputTokens ?? llm.maxOutputTokens ?? DEFAULT_MAX_OUTPUT_TOKENS,
     };
     const hash = promptHash(request);
@@ -132,6 +174,7 @@ export class Models {
       llm,
       request,
       options,
+      way,
       limits,
       elapsedMs,
       span: startCallSpan(this.#tracer, llm, about),
@@ -141,7 +184,7 @@ export class Models {
   }
 
   async #read(call: RunningCall, open: () => Promise<LanguageModelV4>): Promise<void> {
-    const { llm, request, options, limits, reading } = call;
+    const { llm, request, options, way, limits, reading } = call;
     const timeoutMs = Math.min(options.timeoutMs ?? Infinity, MAX_CALL_SEC * 1_000);
     await withTimeout(
       this.#options.clock,
@@ -151,7 +194,7 @@ export class Models {
         this.#whileAlive(llm, options.idleTimeoutMs, callSignal, async (signal, alive) => {
           const model = await open();
           const { stream } = await model.doStream({
-            ...callOptions(request, limits),
+            ...callOptions(request, limits, way.format),
             abortSignal: signal,
             // For the pings among the raw pieces: a model that thinks in silence is alive.
             includeRawChunks: alive !== undefined,
@@ -280,6 +323,7 @@ interface RunningCall {
   readonly llm: LlmRef;
   readonly request: ModelRequest;
   readonly options: ModelCallOptions;
+  readonly way: RequestWay;
   readonly limits: { readonly temperature: number | undefined; readonly maxOutputTokens: number };
   /** Since its start. */
   readonly elapsedMs: () => number;

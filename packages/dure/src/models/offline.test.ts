@@ -6,7 +6,7 @@ import { ScriptedModel } from "@dure/testing";
 import type { ModelRequest } from "./model.ts";
 import { Models } from "./models.ts";
 import { offlineModel, type OfflineModel, OfflineModels } from "./offline.ts";
-import { callOptions, isStrictSchema, requestOf } from "./prompt.ts";
+import { callOptions, requestOf } from "./prompt.ts";
 import {
   costMicroUsd,
   DEFAULT_PRICES,
@@ -294,49 +294,6 @@ describe("a request in the words of the AI SDK", () => {
     expect(callOptions(asked, { temperature: undefined, maxOutputTokens: 7 }).prompt).toHaveLength(
       2,
     );
-  });
-
-  test.each([
-    [
-      true,
-      {
-        type: "object",
-        properties: { a: { type: "string" } },
-        required: ["a"],
-        additionalProperties: false,
-      },
-    ],
-    [false, { type: "object", properties: { a: { type: "string" } }, required: ["a"] }],
-    [false, { type: "object", properties: { a: { type: "string" } }, additionalProperties: false }],
-    [
-      false,
-      {
-        type: "object",
-        properties: { a: { type: "object", properties: {} } },
-        required: ["a"],
-        additionalProperties: false,
-      },
-    ],
-    [
-      false,
-      {
-        type: "object",
-        properties: { a: { anyOf: [{ type: "array", items: { type: "object" } }] } },
-        required: ["a"],
-        additionalProperties: false,
-      },
-    ],
-    [
-      true,
-      {
-        type: "object",
-        properties: { type: { enum: ["object"] } },
-        required: ["type"],
-        additionalProperties: false,
-      },
-    ],
-  ])("strict is %s for %j", (strict, schema) => {
-    expect(isStrictSchema(schema)).toBe(strict);
   });
 });
 

@@ -5,21 +5,24 @@ import type {
   LanguageModelV4ToolResultPart,
 } from "@ai-sdk/provider";
 import { isObject, type Json, type JsonObject } from "../kernel/json.ts";
-import type { ModelMessage, ModelRequest, ToolCall, ToolChoice } from "./model.ts";
+import { strictSchema } from "./json-schema.ts";
+import type { ModelMessage, ModelRequest, OutputSpec, ToolCall, ToolChoice } from "./model.ts";
+import { type OutputFormat, schemaText } from "./output-format.ts";
 
 /**
  * Our request in the words of the AI SDK. `requestOf` is the way back; the two are tested as a
  * round trip.
+ * @param format how the provider is asked for JSON, where the request asks for it.
  */
 export function callOptions(
   request: ModelRequest,
   limits: { temperature: number | undefined; maxOutputTokens: number },
+  format: OutputFormat = "json_schema",
 ): LanguageModelV4CallOptions {
+  const system = systemOf(request, format);
   return {
     prompt: [
-      ...(request.system === undefined
-        ? []
-        : [{ role: "system", content: request.system } as const]),
+      ...(system === undefined ? [] : [{ role: "system", content: system } as const]),
       ...request.messages.filter(saysSomething).map(promptMessage),
     ],
     maxOutputTokens: limits.maxOutputTokens,
@@ -30,13 +33,45 @@ export function callOptions(
           toolChoice: promptToolChoice(request.toolChoice ?? "auto"),
         }
       : {}),
-    ...(request.output
-      ? {
-          responseFormat: { type: "json" as const, name: "answer", ...request.output },
-          providerOptions: { openai: { strictJsonSchema: isStrictSchema(request.output.schema) } },
-        }
-      : {}),
+    ...(request.output && outputOptions(request.output, format)),
   };
+}
+
+function systemOf({ system, output }: ModelRequest, format: OutputFormat): string | undefined {
+  if (!output || (format !== "json_object" && format !== "text")) return system;
+  return [system, schemaText(output)].filter(Boolean).join("\n\n");
+}
+
+type OutputOptions = Pick<LanguageModelV4CallOptions, "responseFormat" | "providerOptions">;
+
+function outputOptions(output: OutputSpec, format: OutputFormat): OutputOptions {
+  const asked = { type: "json" as const, name: "answer", ...output };
+  switch (format) {
+    case "strict": {
+      const strict = strictSchema(output.schema);
+      const schema = strict.ok ? strict.schema : output.schema;
+      return { responseFormat: { ...asked, schema }, providerOptions: strictness(strict.ok) };
+    }
+    case "json_schema":
+      return { responseFormat: asked, providerOptions: strictness(false) };
+    case "tool":
+      return {
+        responseFormat: asked,
+        providerOptions: { anthropic: { structuredOutputMode: "jsonTool" } },
+      };
+    case "json_object":
+      return { responseFormat: { type: "json" } };
+    case "text":
+      return {};
+  }
+  return format satisfies never;
+}
+
+/** In the words of each package: a missing value means true to both. */
+function strictness(
+  strictJsonSchema: boolean,
+): NonNullable<LanguageModelV4CallOptions["providerOptions"]> {
+  return { openai: { strictJsonSchema }, openaiCompatible: { strictJsonSchema } };
 }
 
 /** For models that are functions of ours (offline.ts): the request as it was asked. */
@@ -179,32 +214,4 @@ function promptToolChoice(
   choice: ToolChoice,
 ): NonNullable<LanguageModelV4CallOptions["toolChoice"]> {
   return typeof choice === "string" ? { type: choice } : { type: "tool", toolName: choice.tool };
-}
-
-/**
- * Whether OpenAI takes a schema in its strict mode: in every object all members are required and no
- * others allowed. One optional member would otherwise turn each call into a 400; the answer is
- * checked by us in any case.
- */
-export function isStrictSchema(schema: unknown): boolean {
-  if (Array.isArray(schema)) return schema.every(isStrictSchema);
-  if (!isObject(schema)) return true;
-  if (schema["type"] === "object" || isObject(schema["properties"])) {
-    const members = Object.keys(isObject(schema["properties"]) ? schema["properties"] : {});
-    const required: readonly unknown[] = Array.isArray(schema["required"])
-      ? schema["required"]
-      : [];
-    if (
-      schema["additionalProperties"] !== false ||
-      !members.every((member) => required.includes(member))
-    ) {
-      return false;
-    }
-  }
-  return Object.entries(schema).every(([key, member]) => {
-    if (key === "enum" || key === "const" || key === "default" || key === "examples") return true;
-    return key === "properties" || key === "$defs"
-      ? Object.values(isObject(member) ? member : {}).every(isStrictSchema)
-      : isStrictSchema(member);
-  });
 }

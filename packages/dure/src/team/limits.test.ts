@@ -56,6 +56,17 @@ test.for([
   },
 );
 
+test("a card's temperature holds for the model that stands in for its own", () => {
+  const own = { ...llm("anthropic", "big"), temperature: 0, maxOutputTokens: 200 };
+  const every = { ...llm("openai", "all"), temperature: 1 };
+
+  expect(chooseLlm(own, llm("openai", "gpt"), every)).toMatchObject({
+    model: "all",
+    temperature: 0,
+    maxOutputTokens: 200,
+  });
+});
+
 /** What may stand in a file where one more than the default may not. */
 const OTHER_VALUES: Readonly<Record<string, unknown>> = {
   locale: "ko",
