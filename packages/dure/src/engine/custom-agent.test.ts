@@ -4,7 +4,7 @@ import { testDatabase, type TestDatabase } from "../durable/test-database.ts";
 import type { TurnEvent } from "../kernel/turn-events.ts";
 import type { ModelMessage } from "../models/model.ts";
 import type { OfflineReply } from "../models/offline.ts";
-import { ScriptedModel, type ScriptStep } from "../testing/scripted-model.ts";
+import { ScriptedModel, type ScriptStep } from "@dure/testing";
 import { AgentResult, conversationalAgent, customAgent, type Agent } from "./agent.ts";
 import type { AgentContext } from "./agent-context.ts";
 import { defineService, flow } from "./service.ts";
