@@ -59,7 +59,7 @@ const MAX_LEFT_OUT = 50;
  * The answer without the members that do not fit: a member is left out if it may be absent, else
  * what holds it. Undefined when nothing is left. Pure.
  */
-export function goodFields(schema: z.ZodType, raw: Json): GoodFields | undefined {
+function goodFields(schema: z.ZodType, raw: Json): GoodFields | undefined {
   const draft: unknown = structuredClone(raw);
   const leftOut: string[] = [];
   while (leftOut.length <= MAX_LEFT_OUT) {
