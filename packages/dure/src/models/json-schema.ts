@@ -155,10 +155,9 @@ function seemsToFit(value: Json, node: unknown, root: Node, depth: number): bool
   if (!isObject(value)) return true;
   const { properties } = schema;
   const known = isObject(properties) ? properties : {};
-  const members = value as JsonObject;
   return (
     [...requiredOf(schema)].every((key) => Object.hasOwn(value, String(key))) &&
-    Object.entries(members).every(([key, member]) =>
+    Object.entries(value).every(([key, member]) =>
       Object.hasOwn(known, key) ? seemsToFit(member ?? null, known[key], root, depth - 1) : true,
     )
   );
@@ -291,7 +290,7 @@ function strictNode(node: unknown, place: Place): Record<string, unknown> {
     ...keptOf(node),
     ...strictDefs(node, place),
     ...strictObject(node, place),
-    ...(isObject(node["items"]) && { items: strictNode(node["items"], inside(place, "[]", 0)) }),
+    ...strictItems(node, place),
   };
 }
 
@@ -316,6 +315,10 @@ function strictObject(node: Node, place: Place): Record<string, unknown> {
     required: names,
     additionalProperties: false,
   };
+}
+
+function strictItems({ items }: Node, place: Place): Record<string, unknown> {
+  return isObject(items) ? { items: strictNode(items, inside(place, "[]", 0)) } : {};
 }
 
 function strictDefs(node: Node, place: Place): Record<string, unknown> {

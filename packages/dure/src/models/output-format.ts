@@ -89,8 +89,8 @@ export class OutputFormats {
       this.#note(keyOf(endpoint), { refusesTemperature: true });
       return true;
     }
-    if (refusal.about !== "format" || way.format === undefined || output === undefined)
-      return false;
+    if (refusal.about !== "format") return false;
+    if (way.format === undefined || output === undefined) return false;
     const formats: readonly OutputFormat[] = FORMATS[endpoint.llm.provider];
     const next = formats.indexOf(way.format) + 1;
     if (next >= formats.length) return false;

@@ -33,7 +33,7 @@ export function callOptions(
           toolChoice: promptToolChoice(request.toolChoice ?? "auto"),
         }
       : {}),
-    ...(request.output && outputOptions(request.output, format)),
+    ...outputOptions(request.output, format),
   };
 }
 
@@ -44,7 +44,8 @@ function systemOf({ system, output }: ModelRequest, format: OutputFormat): strin
 
 type OutputOptions = Pick<LanguageModelV4CallOptions, "responseFormat" | "providerOptions">;
 
-function outputOptions(output: OutputSpec, format: OutputFormat): OutputOptions {
+function outputOptions(output: OutputSpec | undefined, format: OutputFormat): OutputOptions {
+  if (!output) return {};
   const asked = { type: "json" as const, name: "answer", ...output };
   switch (format) {
     case "strict": {
