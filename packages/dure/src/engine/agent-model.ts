@@ -70,17 +70,21 @@ export class AgentModel {
       this.#plan(),
       async (attempt) => {
         const asked = withComplaint({ ...request, temperature }, complaint);
+
         const { answer, place } = await this.#attempt(asked, attempt, shown);
         this.#tokensIn += answer.usage.tokensIn;
         this.#tokensOut += answer.usage.tokensOut;
+
         if (answer.toolCalls.length > 0) return { answer, data: undefined, place };
         const checked = checkOutput(agent, answer.text);
+
         if ("complaint" in checked) {
           complaint = checked.complaint;
           const { good } = checked;
           if (good) usable = { answer, place, data: good.data, leftOut: leftOutText(good) };
           throw formatError(`${key}: ${checked.complaint}`);
         }
+
         return { answer, data: checked.data, place };
       },
       { clock, signal, onRetry: ({ attempt }) => this.#beginsAgain(attempt + 1) },
@@ -137,6 +141,7 @@ export class AgentModel {
 
     const answer = await this.#call(request, { attempt, shown, place, name });
     journal.record(place, name, { answer });
+
     return { answer, place };
   }
 
@@ -168,6 +173,7 @@ export class AgentModel {
       if (!signal.aborted && !isAbort(error)) {
         journal.record(place, name, { error: storedError(error) });
       }
+
       throw error;
     } finally {
       // In one go with the record of its answer, so that one statement holds both.
@@ -185,11 +191,14 @@ export class AgentModel {
     if (!isShown) return undefined;
     const partial = agent.schema ? new PartialJsonText("message") : undefined;
     let isFirst = true;
+
     return (delta) => {
       const text = partial ? partial.push(delta) : delta;
+
       if (text === "") return;
       if (isFirst) {
         firstTokenSeen();
+
         if (continues && !partial) emit({ type: "LLM_TOKEN", data: "\n" });
       }
       isFirst = false;
@@ -217,6 +226,7 @@ export function chooseLlm(own: Llm | undefined, team: Llm, every: Llm | undefine
   if (!own) return every ?? team;
   const isStandIn = own.provider === "offline" && team.provider !== "offline";
   const chosen = every ?? (isStandIn ? team : undefined);
+
   if (!chosen) return own;
   return {
     ...chosen,

@@ -24,6 +24,7 @@ export function checkOutput(agent: Agent, text: string): CheckedOutput {
   const { kind, schema, validate } = agent;
   if (!schema) {
     const objection = kind === "chat" ? validate?.({ message: text }) : undefined;
+
     return objection === undefined ? { data: undefined } : { complaint: objection };
   }
   let raw: Json;
@@ -32,16 +33,20 @@ export function checkOutput(agent: Agent, text: string): CheckedOutput {
   } catch (error) {
     const because = messageOf(error);
     const complaint = `The answer is not readable JSON (${because}). Answer with one JSON object only.`;
+
     return { complaint };
   }
   const parsed = schema.safeParse(raw);
+
   if (!parsed.success) {
     const issues = issuesOf(parsed.error, "answer");
     const complaint = `The answer does not fit: ${issues}. Answer again in the asked-for shape.`;
+
     return { complaint, good: agent.partialOutput ? goodFields(schema, raw) : undefined };
   }
   const data = keepUnderscored(raw, parsed.data);
   const objection = validate?.(data);
+
   return objection === undefined ? { data } : { complaint: objection };
 }
 
@@ -64,12 +69,15 @@ function goodFields(schema: z.ZodType, raw: Json): GoodFields | undefined {
   const leftOut: string[] = [];
   while (leftOut.length <= MAX_LEFT_OUT) {
     const parsed = schema.safeParse(draft);
+
     if (parsed.success) return { data: keepUnderscored(raw, parsed.data), leftOut };
     const [issue] = parsed.error.issues;
     const removed = issue && removeAt(draft, pathOf(issue));
+
     if (removed === undefined) return undefined;
     leftOut.push(removed);
   }
+
   return undefined;
 }
 
@@ -83,11 +91,14 @@ function removeAt(draft: unknown, path: readonly PropertyKey[]): string | undefi
     const holder = path.slice(0, length - 1).reduce(memberOf, draft);
     const key = path[length - 1]!;
     const isThere = typeof holder === "object" && holder !== null && Object.hasOwn(holder, key);
+
     if (!isThere) continue;
     if (Array.isArray(holder)) holder.splice(Number(key), 1);
     else Reflect.deleteProperty(holder, key);
+
     return path.slice(0, length).map(String).join(".");
   }
+
   return undefined;
 }
 
@@ -108,12 +119,14 @@ const MAX_ISSUES = 5;
 function keepUnderscored(raw: unknown, parsed: unknown): unknown {
   if (!isObject(raw) || !isObject(parsed)) return parsed;
   const underscored = Object.entries(raw).filter(([key]) => key.startsWith("_"));
+
   return underscored.length === 0 ? parsed : { ...Object.fromEntries(underscored), ...parsed };
 }
 
 export function llmDone(outcome: AgentOutcome): { message: string; action?: string } {
   const { data } = outcome;
   const extra = isObject(data) ? data : {};
+
   return { ...extra, message: outcome.text };
 }
 
@@ -123,6 +136,7 @@ export function outcomeOf(result: AgentResult, text = messageIn(result)): AgentO
 
 export function chatOutcome(text: string): AgentOutcome {
   const data = { message: text };
+
   return { text, data, result: AgentResult.success(data) };
 }
 
@@ -133,5 +147,6 @@ export function compact({ result, text }: AgentOutcome): { result: AgentResult; 
 function messageIn(result: AgentResult): string {
   if (result.status === "need_info") return result.message;
   const data = "data" in result ? result.data : undefined;
+
   return isObject(data) && typeof data["message"] === "string" ? data["message"] : "";
 }

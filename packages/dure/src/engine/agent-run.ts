@@ -92,6 +92,7 @@ export class AgentRun {
     const { journal } = this.#environment;
     const name = `agent:${this.#key}`;
     const past = journal.past(this.#path, name);
+
     if (past?.record) return this.#fromPast(past.record.value as AgentRecord, past.events);
 
     this.#begin(past?.events ?? []);
@@ -106,7 +107,9 @@ export class AgentRun {
     const trace = this.trace(outcome ? null : (codeOf(failure) ?? "INTERNAL"));
     journal.record(this.#path, name, this.#recordOf(trace, outcome, failure));
     this.#environment.noteAgent(trace);
+
     for (const event of this.#endEvents(trace, outcome)) this.#emit(event);
+
     if (outcome) return outcome;
     throw failure;
   }
@@ -124,6 +127,7 @@ export class AgentRun {
   #throwIfControl(error: unknown): void {
     if (!this.#environment.signal.aborted && !isControl(error)) return;
     this.#environment.noteAgent(this.trace(codeOf(error) ?? "TURN_STOPPED"));
+
     throw error;
   }
 
@@ -150,10 +154,12 @@ export class AgentRun {
   #fromPast(record: AgentRecord, stored: readonly TurnEvent[]): AgentOutcome {
     const types = new Set(stored.map((event) => event.type));
     const outcome = this.#pastOutcome(record);
+
     for (const event of this.#endEvents(record.trace, outcome)) {
       if (!types.has(event.type)) this.#emit(event);
     }
     this.#environment.noteAgent(record.trace);
+
     if (outcome) return outcome;
     throw revive((record as { error: StoredError }).error);
   }
@@ -162,6 +168,7 @@ export class AgentRun {
     if ("error" in record) return undefined;
     if ("result" in record) return outcomeOf(record.result, record.text);
     const said = this.#environment.journal.past(record.saidAt, `model:${this.#key}`)?.record;
+
     return chatOutcome((said!.value as { answer: ModelAnswer }).answer.text);
   }
 
@@ -179,18 +186,21 @@ export class AgentRun {
         elapsedMs: trace.elapsedMs,
       }),
     };
+
     return outcome && this.#isShown ? [{ type: "LLM_DONE", data: llmDone(outcome) }, done] : [done];
   }
 
   async #work(): Promise<AgentOutcome> {
     const agent = this.#agent;
     this.#background = await this.#backgroundOfTurn();
+
     if (agent.stream || agent.run) return this.#custom().work();
     try {
       return await this.#converse();
     } catch (error) {
       if (agent.fallbackMessage === undefined || codeOf(error) !== "MODEL_FORMAT") throw error;
       const data = { message: agent.fallbackMessage };
+
       return {
         text: agent.fallbackMessage,
         data,
@@ -204,6 +214,7 @@ export class AgentRun {
     const { facts } = this.#environment;
     const about = { session: facts.session, turn: facts.turnId };
     const parts = [facts.background];
+
     for (const [name, { told }] of Object.entries(this.#tools.offered())) {
       if (!told) continue;
       const text = await this.#step(
@@ -212,6 +223,7 @@ export class AgentRun {
       );
       parts.push(text ?? undefined);
     }
+
     return parts.filter(Boolean).join("\n\n") || undefined;
   }
 
@@ -222,9 +234,11 @@ export class AgentRun {
     const specs = this.#tools.specs();
     const texts: string[] = [];
     messages.push(...(await this.#tools.answered(this.#environment.facts.escalation)));
+
     for (let round = 0; ; round++) {
       const isLast = round >= this.#agent.card.policy.maxToolRounds;
       const request = this.#requestOf({ system: prompt.system, messages, specs, isLast });
+
       const asked = await this.#model.ask(request, {
         isShown: this.#isShown,
         continues: texts.length > 0,
@@ -233,6 +247,7 @@ export class AgentRun {
       if (answer.toolCalls.length === 0 || isLast) return this.#outcomeOf(asked, texts);
       if (answer.text !== "" && !this.#agent.schema) texts.push(answer.text);
       messages.push({ role: "assistant", text: answer.text, toolCalls: answer.toolCalls });
+
       for (const call of answer.toolCalls) messages.push(await this.#tools.answer(call));
     }
   }
@@ -247,6 +262,7 @@ export class AgentRun {
     const { system, messages, specs, isLast } = round;
     const { schema } = this.#agent;
     const hasTools = specs.length > 0;
+
     return {
       system,
       messages,
@@ -264,9 +280,11 @@ export class AgentRun {
     if (this.#agent.schema) {
       const message = isObject(data) && typeof data["message"] === "string" ? data["message"] : "";
       const result = leftOut ? AgentResult.partial(data, leftOut) : AgentResult.success(data);
+
       return { text: message, data, result };
     }
     const text = [...texts, answer.text].filter(Boolean).join("\n");
+
     if (text === answer.text) this.#saidAt = place;
     return chatOutcome(text);
   }
@@ -274,6 +292,7 @@ export class AgentRun {
   async #messages(): Promise<{ system: string; messages: ModelMessage[] }> {
     const { context: contextBlock, lastTurns: lastNTurns } = this.#options;
     const passages = this.#agent.retriever ? await this.#passages(this.#message()) : undefined;
+
     return this.#prompt({ contextBlock, passages, lastNTurns });
   }
 
@@ -281,6 +300,7 @@ export class AgentRun {
     const passages = await this.#step("retrieve", (signal) =>
       this.#agent.retriever!.search(query, { signal }),
     );
+
     return passages.slice(0, MAX_PASSAGES);
   }
 
@@ -288,17 +308,21 @@ export class AgentRun {
     const { journal, signal } = this.#environment;
     const path = this.#places.next();
     const past = journal.past(path, `step:${name}`);
+
     if (past?.record) return past.record.value as T;
     this.#environment.beginsWork();
     await this.#environment.goesOutside();
+
     const value = await work(signal);
     signal.throwIfAborted();
     journal.record(path, `step:${name}`, value);
+
     return jsonCopy(value, name) as T; // what a replay will give
   }
 
   #custom(): CustomAgent {
     const message = this.#message();
+
     return new CustomAgent({
       environment: this.#environment,
       agent: this.#agent,

@@ -42,6 +42,7 @@ export class CustomAgent {
       ? await this.#drain(agent.stream(context))
       : await agent.run!(context);
     const outcome = outcomeOf(result);
+
     return outcome.text === "" ? { ...outcome, text: this.#shown } : outcome;
   }
 
@@ -49,8 +50,10 @@ export class CustomAgent {
     const { isShown, emit } = this.#options;
     for (;;) {
       const next = await texts.next();
+
       if (next.done) return next.value;
       this.#shown += next.value;
+
       if (isShown && next.value !== "") emit({ type: "LLM_TOKEN", data: next.value });
     }
   }
@@ -81,6 +84,7 @@ export class CustomAgent {
     const { agent, model, tools, isShown, buildMessages } = this.#options;
     const { schema } = agent;
     const specs = request.tools ?? tools.specs();
+
     const asked = await model.ask(
       {
         ...buildMessages(),
@@ -91,6 +95,7 @@ export class CustomAgent {
       },
       { continues: this.#shown !== "", isShown: isShown && visible },
     );
+
     if (visible) this.#shown += asked.answer.text;
     return asked.answer;
   }

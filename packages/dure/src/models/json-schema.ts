@@ -11,11 +11,13 @@ const written = new WeakMap<z.ZodType, JsonObject>();
  */
 export function jsonSchemaOf(schema: z.ZodType): JsonObject {
   const known = written.get(schema);
+
   if (known) return known;
   const made = closed(
     z.toJSONSchema(schema, { io: "input", unrepresentable: "any" }),
   ) as JsonObject;
   written.set(schema, made);
+
   return made;
 }
 
@@ -29,6 +31,7 @@ function closed(node: unknown): unknown {
   if (!isObject(node)) return node;
   const inner = mapSchemas(node, closed);
   const isOpen = "additionalProperties" in node || !isObject(node["properties"]);
+
   return isOpen ? inner : { ...inner, additionalProperties: false };
 }
 
@@ -61,18 +64,22 @@ const MAX_DEPTH = 64;
 function cleaned(value: Json, node: unknown, root: Node, depth: number): Json {
   if (typeof value !== "object" || value === null || depth === 0) return value;
   const schema = resolved(node, root);
+
   if (schema === undefined) return value;
   const variants = variantsOf(schema);
+
   if (variants) {
     const cleanedVariants = variants.map((variant) => ({
       variant,
       value: cleaned(value, variant, root, depth - 1),
     }));
+
     return (
       cleanedVariants.find((one) => seemsToFit(one.value, one.variant, root, depth - 1))?.value ??
       value
     );
   }
+
   if (Array.isArray(value)) return cleanedList(value, schema, root, depth);
   return cleanedObject(value as JsonObject, schema, root, depth);
 }
@@ -83,6 +90,7 @@ function cleanedList(value: readonly Json[], schema: Node, root: Node, depth: nu
     return value.map((one, index) => cleaned(one, prefixItems[index] ?? items, root, depth - 1));
   }
   const kept = value.filter((one) => one !== null || takesNull(items, root));
+
   return kept.map((one) => cleaned(one, items, root, depth - 1));
 }
 
@@ -94,8 +102,10 @@ function cleanedObject(value: JsonObject, schema: Node, root: Node, depth: numbe
     if (member === undefined) return [];
     const inner = Object.hasOwn(known, key) ? known[key] : additionalProperties;
     const isAbsent = member === null && !required.has(key) && !takesNull(inner, root);
+
     return isAbsent ? [] : [[key, cleaned(member, inner, root, depth - 1)] as const];
   });
+
   return Object.fromEntries(members);
 }
 
@@ -105,12 +115,14 @@ function requiredOf(schema: Node): ReadonlySet<unknown> {
 
 function variantsOf(schema: Node): readonly unknown[] | undefined {
   const variants = schema["anyOf"] ?? schema["oneOf"];
+
   return Array.isArray(variants) ? variants : undefined;
 }
 
 /** What a reference names; undefined where the schema says nothing about the value. */
 function resolved(node: unknown, root: Node): Node | undefined {
   let current: unknown = node;
+
   for (
     let hops = 0;
     hops < 16 && isObject(current) && typeof current["$ref"] === "string";
@@ -118,24 +130,29 @@ function resolved(node: unknown, root: Node): Node | undefined {
   ) {
     current = atPointer(root, current["$ref"]);
   }
+
   return isObject(current) ? current : undefined;
 }
 
 function atPointer(root: Node, pointer: string): unknown {
   if (pointer === "#") return root;
   let current: unknown = root;
+
   for (const step of pointer.slice(2).split("/")) {
     const key = step.replaceAll("~1", "/").replaceAll("~0", "~");
     current = isObject(current) ? current[key] : undefined;
   }
+
   return current;
 }
 
 function takesNull(node: unknown, root: Node): boolean {
   if (node === true || node === undefined) return true;
   const schema = resolved(node, root);
+
   if (schema === undefined) return false;
   const variants = variantsOf(schema);
+
   if (variants) return variants.some((variant) => takesNull(variant, root));
   if ("const" in schema) return schema["const"] === null;
   if (Array.isArray(schema["enum"])) return schema["enum"].includes(null);
@@ -146,8 +163,10 @@ function takesNull(node: unknown, root: Node): boolean {
 /** Whether a value has the kind, the fixed members and the required members of a variant. */
 function seemsToFit(value: Json, node: unknown, root: Node, depth: number): boolean {
   const schema = resolved(node, root);
+
   if (schema === undefined || depth <= 0) return true;
   const variants = variantsOf(schema);
+
   if (variants) return variants.some((variant) => seemsToFit(value, variant, root, depth - 1));
   if ("const" in schema) return value === schema["const"];
   if (Array.isArray(schema["enum"])) return schema["enum"].includes(value);
@@ -155,6 +174,7 @@ function seemsToFit(value: Json, node: unknown, root: Node, depth: number): bool
   if (!isObject(value)) return true;
   const { properties } = schema;
   const known = isObject(properties) ? properties : {};
+
   return (
     [...requiredOf(schema)].every((key) => Object.hasOwn(value, String(key))) &&
     Object.entries(value).every(([key, member]) =>
@@ -166,6 +186,7 @@ function seemsToFit(value: Json, node: unknown, root: Node, depth: number): bool
 function hasType(value: Json, type: unknown): boolean {
   if (type === undefined) return true;
   const kind = Array.isArray(value) ? "array" : value === null ? "null" : typeof value;
+
   return [type].flat().some((one) => one === kind || (one === "integer" && kind === "number"));
 }
 
@@ -185,9 +206,11 @@ export type StrictSchema =
  */
 export function strictSchema(schema: JsonObject): StrictSchema {
   const made = strictVersions.get(schema);
+
   if (made) return made;
   const result = makeStrict(schema);
   strictVersions.set(schema, result);
+
   return result;
 }
 
@@ -200,6 +223,7 @@ function makeStrict(schema: JsonObject): StrictSchema {
   try {
     const size: StrictSize = { members: 0, values: 0, characters: 0 };
     const strict = strictNode(schema, { path: "", depth: 0, size }) as JsonObject;
+
     return { ok: true, schema: strict };
   } catch (error) {
     if (error instanceof NotStrict) return { ok: false, because: error.message };
@@ -273,19 +297,24 @@ const FORMATS: ReadonlySet<unknown> = new Set([
 function strictNode(node: unknown, place: Place): Record<string, unknown> {
   if (!isObject(node)) throw new NotStrict(`${nameOf(place)} may be anything`);
   const unsupported = UNSUPPORTED.find((key) => key in node);
+
   if (unsupported) throw new NotStrict(`${nameOf(place)} has "${unsupported}"`);
   if (typeof node["$ref"] === "string") return { $ref: node["$ref"], ...strictDefs(node, place) };
 
   countValues(node, place.size);
   const variants = variantsOf(node);
+
   if (variants) {
     const { oneOf: _, anyOf: __, ...rest } = keptOf(node);
     const anyOf = variants.map((one, index) => strictNode(one, inside(place, `${index}`, 0)));
+
     return { ...rest, ...strictDefs(node, place), anyOf };
   }
+
   if (node["type"] === undefined && !("enum" in node) && !("const" in node)) {
     throw new NotStrict(`${nameOf(place)} may be anything`);
   }
+
   return {
     ...keptOf(node),
     ...strictDefs(node, place),
@@ -300,6 +329,7 @@ function strictObject(node: Node, place: Place): Record<string, unknown> {
   if (!isObject(properties) || (additionalProperties ?? false) !== false) {
     throw new NotStrict(`${nameOf(place)} takes members of any name`);
   }
+
   if (place.depth >= MAX_LEVELS) throw new NotStrict(`it has more than ${MAX_LEVELS} levels`);
   const names = Object.keys(properties);
   place.size.members += names.length;
@@ -308,8 +338,10 @@ function strictObject(node: Node, place: Place): Record<string, unknown> {
   const required = requiredOf(node);
   const members = names.map((name) => {
     const member = strictNode(properties[name], inside(place, name, 1));
+
     return [name, required.has(name) ? member : nullable(member)];
   });
+
   return {
     properties: Object.fromEntries(members) as Json,
     required: names,
@@ -328,6 +360,7 @@ function strictDefs(node: Node, place: Place): Record<string, unknown> {
     name,
     strictNode(inner, { ...place, path: `${place.path}$${name}` }),
   ]);
+
   return { $defs: Object.fromEntries(defs) as Json };
 }
 
@@ -346,6 +379,7 @@ function keptOf(node: Node): Record<string, unknown> {
     if (key === "pattern") return !("format" in node) && !String(value).includes("(?");
     return true;
   });
+
   return Object.fromEntries(kept);
 }
 
@@ -371,12 +405,16 @@ function nullable(node: Record<string, unknown>): Record<string, unknown> {
   const { type, enum: values, anyOf } = node;
   if (Array.isArray(anyOf)) {
     const takes = anyOf.some((one) => isObject(one) && one["type"] === "null");
+
     return takes ? node : { ...node, anyOf: [...(anyOf as readonly unknown[]), { type: "null" }] };
   }
+
   if (type === undefined || "const" in node) return { anyOf: [node, { type: "null" }] };
   const types = [type].flat() as readonly unknown[];
+
   if (types.includes("null")) return node;
   const withNull = { ...node, type: [...types, "null"] };
+
   return Array.isArray(values) ? { ...withNull, enum: [...(values as unknown[]), null] } : withNull;
 }
 

@@ -9,17 +9,22 @@ import { formatError } from "./failures.ts";
  */
 export function parseModelJson(text: string): Json {
   const whole = tryParse(text);
+
   if (whole.ok) return whole.value;
   const finished = text.slice(0, cutAt(text));
+
   for (const opener of ["{", "["]) {
     let start = finished.indexOf(opener);
+
     for (let tries = 0; start >= 0 && tries < MAX_CANDIDATES; tries++) {
       const end = endOfValue(finished, start);
       const found = end === undefined ? undefined : tryParse(finished.slice(start, end));
+
       if (found?.ok) return found.value;
       start = finished.indexOf(opener, start + 1);
     }
   }
+
   throw formatError(
     text.trim() === ""
       ? "The model answered nothing where JSON was asked for."
@@ -33,6 +38,7 @@ export function parseModelJson(text: string): Json {
 /** A plain object, or `MODEL_FORMAT`: what most agents ask for. */
 export function parseModelObject(text: string): Record<string, Json> {
   const value = parseModelJson(text);
+
   if (isObject(value)) return value as Record<string, Json>;
   throw formatError("The model's answer is JSON but no object.", {
     details: { beginsWith: text.slice(0, 80) },
@@ -53,6 +59,7 @@ function tryParse(text: string): { ok: true; value: Json } | { ok: false } {
       // the next one, if there is one
     }
   }
+
   return { ok: false };
 }
 
@@ -63,17 +70,22 @@ function tryParse(text: string): { ok: true; value: Json } | { ok: false } {
 function mended(text: string): string {
   let out = "";
   let inString = false;
+
   for (let index = 0; index < text.length; index++) {
     const char = text[index]!;
+
     if (inString) {
       if (char === "\\") out += char + (text[++index] ?? "");
       else out += CONTROLS[char] ?? char;
+
       if (char === '"') inString = false;
     } else if (char !== "," || !/^\s*[}\]]/.test(text.slice(index + 1, index + 200))) {
       out += char;
+
       if (char === '"') inString = true;
     }
   }
+
   return out;
 }
 
@@ -86,9 +98,11 @@ const CONTROLS: Readonly<Record<string, string>> = { "\n": "\\n", "\r": "\\r", "
 function cutAt(text: string): number | undefined {
   for (let match = nextValue(text, 0); match;) {
     const end = endOfValue(text, match.index);
+
     if (end === undefined) return match.index;
     match = nextValue(text, end);
   }
+
   return undefined;
 }
 
@@ -98,6 +112,7 @@ function cutAt(text: string): number | undefined {
 function nextValue(text: string, start: number): RegExpExecArray | null {
   const beginning = /\{\s*"|\[\s*[[{"]/g;
   beginning.lastIndex = start;
+
   return beginning.exec(text);
 }
 
@@ -107,8 +122,10 @@ function nextValue(text: string, start: number): RegExpExecArray | null {
 function endOfValue(text: string, start: number): number | undefined {
   let depth = 0;
   let inString = false;
+
   for (let index = start; index < text.length; index++) {
     const char = text[index];
+
     if (inString) {
       if (char === "\\") index += 1;
       else if (char === '"') inString = false;
@@ -116,6 +133,7 @@ function endOfValue(text: string, start: number): number | undefined {
     else if (char === "{" || char === "[") depth += 1;
     else if ((char === "}" || char === "]") && --depth === 0) return index + 1;
   }
+
   return undefined;
 }
 
@@ -154,10 +172,12 @@ export class PartialJsonText {
 
   push(chunk: string): string {
     let grown = "";
+
     for (let index = 0; index < chunk.length && this.#place !== "done"; index++) {
       grown += this.#step(chunk[index]!);
     }
     this.#text += grown;
+
     return grown;
   }
 
@@ -179,37 +199,45 @@ export class PartialJsonText {
           this.#string = new StringReader();
           this.#place = "key";
         } else if (unit === "}") this.#place = "before";
+
         return "";
       case "key": {
         this.#key += this.#string.push(unit);
+
         if (this.#string.isClosed) this.#place = "colon";
         return "";
       }
       case "colon":
         if (isSpace(unit)) return "";
         this.#place = unit === ":" ? "value" : "before";
+
         if (unit !== ":") this.#key = "";
         return "";
       case "value": {
         if (isSpace(unit)) return "";
         const isMember = this.#key === this.#member;
         this.#key = "";
+
         if (unit === '"' && isMember) {
           this.#string = new StringReader();
           this.#place = "member";
+
           return "";
         }
         this.#depth = 0;
         this.#skippingString = false;
         this.#place = "skip";
         this.#skip(unit);
+
         return "";
       }
       case "skip":
         this.#skip(unit);
+
         return "";
       case "member": {
         const text = this.#string.push(unit);
+
         if (this.#string.isClosed) this.#place = "done";
         return text;
       }
@@ -262,34 +290,43 @@ class StringReader {
     if (this.#escape !== undefined) return this.#pushEscape(unit);
     if (unit === "\\") {
       this.#escape = "";
+
       return "";
     }
+
     if (unit !== '"') return this.#emit(unit);
     this.isClosed = true;
     const rest = this.#high;
     this.#high = "";
+
     return rest;
   }
 
   #pushEscape(unit: string): string {
     this.#escape += unit;
     const escape = this.#escape!;
+
     if (escape.startsWith("u")) {
       if (escape.length < 5) return "";
       this.#escape = undefined;
+
       return this.#emit(String.fromCharCode(Number.parseInt(escape.slice(1), 16) || 0));
     }
     this.#escape = undefined;
+
     return this.#emit(ESCAPES[escape] ?? escape);
   }
 
   #emit(unit: string): string {
     const held = this.#high;
     this.#high = "";
+
     if (unit >= "\ud800" && unit <= "\udbff") {
       this.#high = unit;
+
       return held;
     }
+
     return held + unit;
   }
 }

@@ -95,6 +95,7 @@ export class Models {
     const ref = typeof llm === "string" ? parseModelName(llm) : llm;
     const connection = connect(ref, this.#options.providers ?? {}, this.offline);
     let opened: Promise<LanguageModelV4> | undefined;
+
     return {
       provider: ref.provider,
       model: ref.model,
@@ -111,6 +112,7 @@ export class Models {
 
   #endpointOf(llm: LlmRef): Endpoint {
     const baseUrl = llm.baseUrl ?? this.#options.providers?.[llm.provider]?.baseUrl ?? "";
+
     return { llm, baseUrl };
   }
 
@@ -122,12 +124,14 @@ export class Models {
     options: ModelCallOptions,
   ): Promise<ModelAnswer> {
     const endpoint = this.#endpointOf(llm);
+
     for (;;) {
       options.signal?.throwIfAborted();
       const way = this.#formats.wayOf(endpoint, request.output);
       const call = this.#begin(llm, request, options, way);
       try {
         await this.#read(call, open);
+
         return this.#succeeded(call);
       } catch (error) {
         if (!this.#takesAnotherWay(endpoint, call, error)) throw this.#failed(call, error);
@@ -141,6 +145,7 @@ export class Models {
     const { llm, request, span, way } = call;
     const secret = providers?.[llm.provider]?.apiKey;
     const refusal = modelError(error, { ...llm, now: clock.now(), secret });
+
     if (!this.#formats.learn(endpoint, way, request.output, refusal)) return false;
     failCallSpan(span, refusal.code, NOTHING_USED);
     const { format } = way;
@@ -149,6 +154,7 @@ export class Models {
       { ...call.record.labels, provider: llm.provider, model: llm.model, format, because },
       `${modelName(llm)} refused the form of a request; it is asked in another one`,
     );
+
     return true;
   }
 
@@ -193,6 +199,7 @@ export class Models {
       (callSignal) =>
         this.#whileAlive(llm, options.idleTimeoutMs, callSignal, async (signal, alive) => {
           const model = await open();
+
           const { stream } = await model.doStream({
             ...callOptions(request, limits, way.format),
             abortSignal: signal,
@@ -216,6 +223,7 @@ export class Models {
     const { finishReason } = answer;
     endCallSpan(span, answer);
     this.#tell({ ...record, ...facts, finishReason }, options);
+
     return answer;
   }
 
@@ -240,8 +248,10 @@ export class Models {
       { ...labels, provider, model, attempt, code, latencyMs },
       `model call to ${modelName(llm)} ended with ${code}`,
     );
+
     if (isAborted) return failed;
     const spent = { usage, ...this.#costOf(llm, usage) };
+
     return modelError(failed, { ...llm, now: clock.now(), facts: spent });
   }
 
@@ -276,6 +286,7 @@ export class Models {
 
   #costOf(llm: LlmRef, usage: ModelUsage): { costMicroUsd?: number } {
     const price = this.priceOf(llm);
+
     return price ? { costMicroUsd: costMicroUsd(price, usage) } : {};
   }
 
@@ -308,6 +319,7 @@ function mayHaveCost(failed: unknown, reading: Reading): boolean {
 
 function codeChain(error: unknown): string {
   const codes: string[] = [];
+
   for (
     let current = error, depth = 0;
     current instanceof Error && depth < 6;
@@ -315,6 +327,7 @@ function codeChain(error: unknown): string {
   ) {
     codes.push(codeOf(current) ?? "");
   }
+
   return codes.join(" ");
 }
 
@@ -369,12 +382,14 @@ class Reading {
       for (;;) {
         const { done, value } = await reader.read();
         signal.throwIfAborted();
+
         if (done) return;
         alive?.();
         this.#take(value);
       }
     } catch (error) {
       giveUp();
+
       throw error;
     } finally {
       signal.removeEventListener("abort", giveUp);
@@ -387,20 +402,25 @@ class Reading {
         if (part.delta === "") return;
         this.#sawToken();
         this.#text += part.delta;
+
         if (this.#text.length > MAX_ANSWER_UNITS) {
           throw failureError("format", `The answer is longer than ${MAX_ANSWER_UNITS} characters.`);
         }
         this.#options.onText?.(part.delta);
+
         return;
       case "tool-input-start":
         this.#sawToken();
+
         return;
       case "tool-call":
         this.#sawToken();
         this.#toolCalls.push({ id: part.toolCallId, name: part.toolName, ...argsOf(part.input) });
+
         return;
       case "finish":
         this.#finish = part;
+
         return;
       case "error":
         throw part.error;
@@ -430,9 +450,11 @@ class Reading {
         throw failureError("refused", `${modelName(llm)} refused to answer.`);
       default:
     }
+
     if (this.#text.trim() === "" && this.#toolCalls.length === 0) {
       throw failureError("empty", `${modelName(llm)} answered nothing (finish reason ${reason}).`);
     }
+
     return { text: this.#text, toolCalls: this.#toolCalls, finishReason: reason };
   }
 
@@ -449,6 +471,7 @@ class Reading {
         estimated: outputTokens?.total === undefined,
       };
     }
+
     return {
       tokensIn: estimateRequestTokens(request),
       tokensOut: this.#estimatedOut(),

@@ -84,18 +84,23 @@ export class OutputFormats {
     error: unknown,
   ): boolean {
     const refusal = refusalOf(error);
+
     if (refusal === undefined) return false;
     if (refusal.about === "temperature" && way.hasTemperature) {
       this.#note(keyOf(endpoint), { refusesTemperature: true });
+
       return true;
     }
+
     if (refusal.about !== "format") return false;
     if (way.format === undefined || output === undefined) return false;
     const formats: readonly OutputFormat[] = FORMATS[endpoint.llm.provider];
     const next = formats.indexOf(way.format) + 1;
+
     if (next >= formats.length) return false;
     const schema = refusal.ofSchema ? output.schema : undefined;
     this.#note(keyOf(endpoint, schema), { format: next });
+
     return true;
   }
 
@@ -105,6 +110,7 @@ export class OutputFormats {
   ): { hasTemperature: boolean; position: number } {
     const general = this.#read(keyOf(endpoint));
     const special = schema ? this.#read(keyOf(endpoint, schema)) : NOTHING_KNOWN;
+
     return {
       hasTemperature: !general.refusesTemperature,
       position: Math.max(general.format, special.format),
@@ -113,9 +119,11 @@ export class OutputFormats {
 
   #read(key: string): Pick<Known, "format" | "refusesTemperature"> {
     const known = this.#known.get(key);
+
     if (known === undefined) return NOTHING_KNOWN;
     if (known.until > this.#clock.monotonic()) return known;
     this.#known.delete(key);
+
     return NOTHING_KNOWN;
   }
 
@@ -124,6 +132,7 @@ export class OutputFormats {
     const until = this.#clock.monotonic() + KNOWN_FOR_MS;
     this.#known.delete(key);
     this.#known.set(key, { ...NOTHING_KNOWN, ...before, ...learned, until });
+
     if (this.#known.size <= MAX_KNOWN) return;
     const [oldest] = this.#known.keys();
     this.#known.delete(oldest!);
@@ -133,11 +142,13 @@ export class OutputFormats {
 function formatAt({ llm }: Endpoint, position: number, schema: JsonObject): OutputFormat {
   const formats: readonly OutputFormat[] = FORMATS[llm.provider];
   const format = formats[Math.min(position, formats.length - 1)]!;
+
   return format === "strict" && !strictSchema(schema).ok ? "json_schema" : format;
 }
 
 function keyOf({ llm, baseUrl }: Endpoint, schema?: JsonObject): string {
   const endpoint = `${llm.provider} ${baseUrl} ${llm.model}`;
+
   return schema === undefined ? endpoint : `${endpoint} ${canonicalJson(schema)}`;
 }
 
@@ -158,6 +169,7 @@ const ABOUT_TEMPERATURE = /temperature/i;
 function refusalOf(error: unknown): Refusal | undefined {
   if (codeOf(error) !== "MODEL_REQUEST_INVALID" || !(error instanceof DureError)) return undefined;
   const said = `${error.message} ${bodyOf(error.cause)}`;
+
   if (ABOUT_TEMPERATURE.test(said)) return { about: "temperature" };
   if (ABOUT_TOOLS.test(said) || !ABOUT_FORMAT.test(said)) return undefined;
   return { about: "format", ofSchema: ABOUT_SCHEMA.test(said) };
@@ -167,6 +179,7 @@ function refusalOf(error: unknown): Refusal | undefined {
 function bodyOf(cause: unknown): string {
   if (!(cause instanceof Error)) return "";
   const body = (cause as { responseBody?: unknown }).responseBody;
+
   return typeof body === "string" ? body.slice(0, 4_000) : messageOf(cause);
 }
 

@@ -19,9 +19,11 @@ const read = new Map<string, string>();
 export function builtInPrompt(name: PromptName, language: PromptLanguage): string {
   const file = `${name}.${language}.md`;
   const known = read.get(file);
+
   if (known !== undefined) return known;
   const text = readFileSync(new URL(file, FOLDER), "utf8").trim();
   read.set(file, text);
+
   return text;
 }
 
@@ -32,12 +34,14 @@ export function builtInPrompt(name: PromptName, language: PromptLanguage): strin
 export function fillPrompt(template: string, values: Readonly<Record<string, string>>): string {
   const filled = template.replaceAll(/\{\{\s*(\w+)\s*\}\}/g, (_, name: string) => {
     const value = values[name];
+
     if (value !== undefined) return value;
     throw new DureError("PROMPT_INVALID", `A prompt has the place {{${name}}}, which is unknown.`, {
       class: "input",
       hint: `Its places are ${Object.keys(values).join(", ")}.`,
     });
   });
+
   return filled.replaceAll(/\n{3,}/g, "\n\n").trim();
 }
 
@@ -72,6 +76,7 @@ export function promptMoment(at: number, zone: string): string {
   const of = (type: Intl.DateTimeFormatPartTypes): string =>
     parts.find((part) => part.type === type)?.value ?? "";
   const day = `${of("year")}-${of("month")}-${of("day")}`;
+
   return `${day} (${of("weekday")}) ${of("hour")}:${of("minute")}`;
 }
 

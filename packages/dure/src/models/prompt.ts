@@ -20,6 +20,7 @@ export function callOptions(
   format: OutputFormat = "json_schema",
 ): LanguageModelV4CallOptions {
   const system = systemOf(request, format);
+
   return {
     prompt: [
       ...(system === undefined ? [] : [{ role: "system", content: system } as const]),
@@ -51,6 +52,7 @@ function outputOptions(output: OutputSpec | undefined, format: OutputFormat): Ou
     case "strict": {
       const strict = strictSchema(output.schema);
       const schema = strict.ok ? strict.schema : output.schema;
+
       return { responseFormat: { ...asked, schema }, providerOptions: strictness(strict.ok) };
     }
     case "json_schema":
@@ -65,6 +67,7 @@ function outputOptions(output: OutputSpec | undefined, format: OutputFormat): Ou
     case "text":
       return {};
   }
+
   return format satisfies never;
 }
 
@@ -188,6 +191,7 @@ function ourMessages(message: LanguageModelV4Message): ModelMessage[] {
           : [],
       );
       const text = message.content.map((part) => (part.type === "text" ? part.text : "")).join("");
+
       return [{ role: "assistant", text, ...(toolCalls.length > 0 ? { toolCalls } : {}) }];
     }
     case "tool":
@@ -196,6 +200,7 @@ function ourMessages(message: LanguageModelV4Message): ModelMessage[] {
         const { output } = part;
         const isError = output.type === "error-text" || output.type === "error-json";
         const result = "value" in output ? (output.value as Json) : "";
+
         return [
           {
             role: "tool",

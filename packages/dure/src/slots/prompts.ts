@@ -48,6 +48,7 @@ export function slotPrompt(facts: SlotPromptFacts, template: string): string {
     said,
     answer: reading,
   }));
+
   return fillPrompt(template, {
     today,
     zone,
@@ -95,6 +96,7 @@ export function slotReadingSchema<const Names extends readonly [string, ...strin
     /** The person's words, so that code can check the value. */
     quote: z.string().max(MAX_VALUE).default(""),
   });
+
   return z.object({
     kind: z.enum(MESSAGE_KINDS),
     items: z
@@ -136,6 +138,7 @@ export interface AnswerPromptFacts extends Pick<
 export function answerPrompt(facts: AnswerPromptFacts, template: string): string {
   const { language, today, zone, service, known, completed, lastQuestion } = facts;
   const nothing = NOTHING[language];
+
   return fillPrompt(template, {
     today,
     zone,
