@@ -18,9 +18,10 @@ const TESTS = "\\.test\\.tsx?$|/test-[^/]+\\.tsx?$";
  */
 const MAY_IMPORT = (() => {
   const kernel = [];
-  const durable = ["kernel"];
+  const wire = ["kernel"];
+  const durable = ["kernel", "wire"];
   const models = ["kernel"];
-  const escalations = ["kernel", "durable", "models"];
+  const escalations = ["kernel", "wire", "durable", "models"];
   const engine = [...escalations, "escalations"];
   const slots = [...engine, "engine"];
   const jobs = [...engine, "engine"];
@@ -32,9 +33,10 @@ const MAY_IMPORT = (() => {
   const channels = [...discord, "discord"];
   const team = [...server, "server", "discord"];
   const cli = [...team, "team", "client"];
-  const client = ["kernel"];
+  const client = ["kernel", "wire"];
   return {
     kernel,
+    wire,
     durable,
     models,
     escalations,
@@ -84,6 +86,26 @@ module.exports = {
     },
     ...layers,
     onlyIn("discord-only-in-discord", "discord", "discord\\.js|@discordjs"),
+    {
+      name: "no-zod-in-the-browser",
+      comment: "The client and the dashboard take the types of wire/ alone: no zod in a bundle.",
+      severity: "error",
+      from: { path: [BROWSER_SAFE, "^packages/dashboard/src/"], pathNot: TESTS },
+      to: {
+        path: [`${SOURCES}wire/`, "(^|/)node_modules/zod/"],
+        dependencyTypesNot: ["type-only"],
+      },
+    },
+    {
+      name: "only-the-server-checks-the-wire",
+      comment: "Domains are typed by wire/; what comes in is checked at the server.",
+      severity: "error",
+      from: {
+        path: `${SOURCES}(durable|models|escalations|engine|jobs|rooms|plans|discord)/`,
+        pathNot: TESTS,
+      },
+      to: { path: `${SOURCES}wire/`, dependencyTypesNot: ["type-only"] },
+    },
     {
       name: "browser-safe",
       comment: "kernel/, client/ and slots/parse/ run in a browser: no Node module.",

@@ -11,7 +11,6 @@ import { MIGRATIONS } from "../packages/dure/src/durable/migrations/index.ts";
 import { Notifications } from "../packages/dure/src/durable/notify.ts";
 import { systemClock } from "../packages/dure/src/kernel/clock.ts";
 import { silentLogger } from "../packages/dure/src/kernel/logger.ts";
-import type { NewPlatformEvent } from "../packages/dure/src/kernel/platform-events.ts";
 import {
   median,
   overRounds,
@@ -23,6 +22,7 @@ import {
 } from "./lib/figures.ts";
 import { alternate, closedLoop } from "./lib/load.ts";
 import { startPostgres } from "./lib/postgres.ts";
+import type { NewPlatformEvent } from "../packages/dure/src/wire/events.ts";
 
 const { values: options } = parseArgs({
   options: { rounds: { type: "string", default: "5" }, scale: { type: "string", default: "1" } },
@@ -131,22 +131,25 @@ async function lagging(): Promise<void> {
   const lags: number[] = [];
   let attached = 0;
   const readers = Array.from({ length: READERS }, async () => {
-    for await (const item of reading.log.follow({ types: ["lag.*"] }, { signal: stop.signal })) {
+    for await (const item of reading.log.follow({ types: ["room.*"] }, { signal: stop.signal })) {
       if (item.kind !== "event") continue;
-      if (item.event.type === "lag.hello") attached++;
-      else lags.push(performance.now() - sentAt.get((item.event.data as { id: string }).id)!);
+      if (item.event.type === "room.thread_made") attached++;
+      if (item.event.type !== "room.edited") continue;
+      lags.push(performance.now() - sentAt.get(item.event.data.message)!);
     }
   });
   while (attached < READERS) {
     attached = 0;
-    await writing.log.append(writing.database, [{ type: "lag.hello", role: "system", data: {} }]);
+    await writing.log.append(writing.database, [
+      { type: "room.thread_made", role: "system", data: {} },
+    ]);
     await systemClock.sleep(100);
   }
   const count = scaled(1_000);
   for (let index = 0; index < count; index++) {
     sentAt.set(`${index}`, performance.now());
     await writing.log.append(writing.database, [
-      { type: "lag.one", role: "system", data: { id: `${index}` } },
+      { type: "room.edited", role: "conversation", data: { message: `${index}` } },
     ]);
     await systemClock.sleep(index % 7); // not in step with the 5 ms in which NOTIFYs are gathered
   }

@@ -54,19 +54,13 @@ try {
   // One reader through the whole story: the client comes back to the server by itself, behind the
   // last event that it has read.
   for await (const news of dure.jobs.stream(asked.jobId)) {
-    if (
-      news.kind === "event" &&
-      news.event.type === "job.started" &&
-      news.event.data["resumed"] === true
-    ) {
-      console.log(`      (the job goes on in turn ${String(news.event.data["turn"])})`);
+    if (news.kind !== "event") continue;
+    const { event } = news;
+    if (event.type === "job.started" && event.data.resumed) {
+      console.log(`      (the job goes on in turn ${event.data.turn})`);
     }
-    if (news.kind !== "event" || news.event.type !== "job.turn") continue;
-    const { number, speaker, text } = news.event.data as {
-      number: number;
-      speaker: string;
-      text: string;
-    };
+    if (event.type !== "job.turn") continue;
+    const { number, speaker, text } = event.data;
     seen.push(number);
     console.log(`${nameOf(speaker)}  ${text}`);
     if (number !== KILLED_AFTER) continue;

@@ -1,4 +1,4 @@
-import type { PlanStep, PlatformEvent } from "dure/client";
+import type { EventType, PlanStep, PlatformEvent } from "dure/client";
 import type { Browser, Page } from "playwright-core";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { FULL } from "../../dure/src/kernel/test-tiers.ts";
@@ -158,13 +158,10 @@ describe("decisions", () => {
   });
 
   test("events move a worker's sign; only a worker that should speak and does not is stalled", () => {
-    const event = (type: string, at: number, data: object): PlatformEvent => ({
-      id: String(at),
-      at,
-      type,
-      role: "orchestration",
-      data: { port: "a", ...data },
-    });
+    const event = (type: EventType, at: number, data: object): PlatformEvent => {
+      const event = { id: `${at}`, at, type, role: "orchestration", data: { port: "a", ...data } };
+      return event as PlatformEvent;
+    };
     const all: Signs[] = [{}];
     for (const one of [
       event("worker.spawn", 1_000, { member: "implementer", try: 1 }),

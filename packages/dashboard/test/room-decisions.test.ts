@@ -212,17 +212,12 @@ describe("words that were just sent", () => {
 describe("news", () => {
   const event = (
     type: string,
-    data: PlatformEvent["data"],
-    part: Partial<PlatformEvent> = {},
-  ): PlatformEvent => ({
-    id: "1.2.3",
-    type,
-    role: "conversation",
-    room: "web:general",
-    at: 1,
-    data,
-    ...part,
-  });
+    data: object,
+    part: Partial<Pick<PlatformEvent, "room" | "agent" | "role">> = {},
+  ): PlatformEvent => {
+    const event = { id: "1.2.3", type, role: "conversation", room: "web:general", at: 1, data };
+    return { ...event, ...part } as PlatformEvent;
+  };
 
   test("of a message say where it stands and who answers it", () => {
     expect(

@@ -1,5 +1,6 @@
 import {
   STALLED_AFTER_MS,
+  type EventOf,
   type PairMember,
   type PlatformEvent,
   type PlanPort,
@@ -26,41 +27,39 @@ export type Signs = Readonly<Record<string, Sign>>;
 
 /** Signs after an event of the run. Pure. */
 export function signsAfter(signs: Signs, event: PlatformEvent): Signs {
-  const { port } = event.data;
-  if (typeof port !== "string") return signs;
-  const known = signs[port];
   switch (event.type) {
     case "worker.spawn":
     case "worker.progress":
-      return { ...signs, [port]: workerSign(event, known) };
+      return { ...signs, [event.data.port]: workerSign(event) };
     case "worker.complete":
       // Between two workers a command runs, which gives no signs of its own.
-      return { ...signs, [port]: { ...workerSign(event, known), ...NO_WORKER, progress: 1 } };
+      return {
+        ...signs,
+        [event.data.port]: { ...workerSign(event), ...NO_WORKER, progress: 1 },
+      };
     case "worker.feedback": {
-      const sign = { ...(known ?? NOTHING), ...NO_WORKER, at: event.at };
-      return { ...signs, [port]: { ...sign, try: tryIn(event, known) } };
+      const { port, try: number } = event.data;
+      const sign = { ...(signs[port] ?? NOTHING), ...NO_WORKER, at: event.at };
+      return { ...signs, [port]: { ...sign, try: number } };
     }
     default:
       return signs;
   }
 }
 
-function workerSign(event: PlatformEvent, known: Sign | undefined): Sign {
-  const { member, progress, task, tokens } = event.data;
+function workerSign({
+  at,
+  data,
+}: EventOf<"worker.spawn" | "worker.progress" | "worker.complete">): Sign {
   return {
-    try: tryIn(event, known),
-    kind: member === "tester" ? "test" : "implement",
-    member: memberOf(member),
-    progress: typeof progress === "number" ? progress : 0,
-    task: typeof task === "string" ? task : "",
-    tokens: typeof tokens === "number" ? tokens : 0,
-    at: event.at,
+    try: data.try,
+    kind: data.member === "tester" ? "test" : "implement",
+    member: data.member,
+    progress: "progress" in data ? data.progress : 0,
+    task: "task" in data ? data.task : "",
+    tokens: "tokens" in data ? data.tokens : 0,
+    at,
   };
-}
-
-function tryIn({ data }: PlatformEvent, known: Sign | undefined): number {
-  const number = data["try"];
-  return typeof number === "number" ? number : (known?.try ?? 1);
 }
 
 const NO_WORKER = { kind: undefined, member: null } as const;
@@ -134,8 +133,4 @@ export function tryOf(
 ): { readonly number: number; readonly most: number } {
   const number = Math.max(triesMade, sign?.try ?? 0);
   return { number, most: Math.max(number, triesPair + triesOrchestrator) };
-}
-
-function memberOf(value: unknown): PairMember {
-  return value === "tester" || value === "orchestrator" ? value : "implementer";
 }

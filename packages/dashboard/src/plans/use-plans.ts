@@ -246,7 +246,7 @@ function newsOf(
       void queries.invalidateQueries({ queryKey: ["escalations"] });
     }
     if (event.type === "run.end" || event.type.startsWith("merge.")) isOfMerge = true;
-    if (typeof event.data["port"] === "string") changed.add(event.data["port"]);
+    if ("port" in event.data && typeof event.data.port === "string") changed.add(event.data.port);
     look();
   };
 }

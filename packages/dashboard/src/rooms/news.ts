@@ -1,4 +1,4 @@
-import { isObject, type PlatformEvent } from "dure/client";
+import type { EventOf, PlatformEvent } from "dure/client";
 
 /** What an event of the log means for what a page holds. */
 export interface News {
@@ -21,42 +21,32 @@ export interface News {
 }
 
 /** Pure. Events hold ids and never text; what they point to is asked for. */
-export function newsOf({ type, room, agent, data }: PlatformEvent): News {
-  const message = textOf(data["message"]);
+export function newsOf(event: PlatformEvent): News {
+  const { type, room, agent } = event;
   if (type.startsWith("account.")) return { agents: true };
   if (type.startsWith("escalation.")) return { escalations: true };
+  const message = messageIn(event);
   if (room === undefined || message === undefined) return { rooms: true };
-  switch (type) {
+  const changed = { place: room, message };
+  switch (event.type) {
     case "room.message":
-      return {
-        grown: room,
-        rooms: true,
-        begun: { place: room, message, agents: handlersOf(data["roles"]) },
-      };
+      return { grown: room, rooms: true, begun: { ...changed, agents: handlersIn(event) } };
     case "room.heard":
-      return {
-        changed: { place: room, message },
-        rooms: true,
-        begun: { place: room, message, agents: handlersOf(data["roles"]) },
-      };
+      return { changed, rooms: true, begun: { ...changed, agents: handlersIn(event) } };
     case "room.handled":
-      return {
-        grown: room,
-        changed: { place: room, message },
-        rooms: true,
-        ended: { place: room, message, agent: agent ?? "" },
-      };
+      return { grown: room, changed, rooms: true, ended: { ...changed, agent: agent ?? "" } };
     default:
-      return { changed: { place: room, message }, rooms: true };
+      return { changed, rooms: true };
   }
 }
 
-function handlersOf(roles: unknown): readonly string[] {
-  return isObject(roles)
-    ? Object.entries(roles).flatMap(([agent, role]) => (role === "HANDLER" ? [agent] : []))
-    : [];
+function handlersIn({ data }: EventOf<"room.message" | "room.heard">): readonly string[] {
+  const { roles = {} } = data;
+  return Object.entries(roles).flatMap(([agent, role]) => (role === "HANDLER" ? [agent] : []));
 }
 
-function textOf(value: unknown): string | undefined {
-  return typeof value === "string" && value !== "" ? value : undefined;
+/** The message that an event is about, if it is about one. */
+function messageIn({ data }: PlatformEvent): string | undefined {
+  const message = "message" in data ? data.message : undefined;
+  return typeof message === "string" && message !== "" ? message : undefined;
 }

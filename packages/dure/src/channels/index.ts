@@ -12,9 +12,9 @@ export { DiscordAdapter } from "../discord/discord-adapter.ts";
 export type { DiscordOptions } from "../discord/discord-adapter.ts";
 
 // What an adapter of another platform is written against
+export type { AccountState } from "../kernel/rooms.ts";
 export { ChannelError } from "../rooms/channel-adapter.ts";
 export type {
-  AccountState,
   Attachment,
   ChannelAccount,
   ChannelAdapter,

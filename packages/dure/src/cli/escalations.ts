@@ -178,22 +178,25 @@ function endOf({ status, resolution, resolvedBy, resolvedByPerson }: Escalation)
 }
 
 /** One line for one event. Pure. */
-function newsOf({ at, type, data }: PlatformEvent): string {
-  const { id, severity, title, value, by, step } = data as {
-    id?: string;
-    severity?: string;
-    title?: string;
-    value?: string;
-    by?: string;
-    step?: string;
-  };
-  const what =
-    {
-      "escalation.routed": `is with the ${step}`,
-      "escalation.resolved": `${value} by ${by}`,
-      "escalation.dismissed": `dismissed (${value}) by ${by}`,
-    }[type] ?? `${severity}: ${title}`;
-  return `${timeOf(at)}  ${type}  ${id}  ${what}`;
+function newsOf(event: PlatformEvent): string {
+  const id = "id" in event.data ? String(event.data.id) : "";
+  return `${timeOf(event.at)}  ${event.type}  ${id}  ${changeIn(event)}`;
+}
+
+function changeIn(event: PlatformEvent): string {
+  switch (event.type) {
+    case "escalation.new":
+    case "escalation.worsened":
+      return `${event.data.severity}: ${event.data.title}`;
+    case "escalation.routed":
+      return `is with the ${event.data.step}`;
+    case "escalation.resolved":
+      return `${event.data.value} by ${event.data.by}`;
+    case "escalation.dismissed":
+      return `dismissed (${event.data.value}) by ${event.data.by}`;
+    default:
+      return "";
+  }
 }
 
 function timeOf(at: number): string {

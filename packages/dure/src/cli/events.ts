@@ -1,8 +1,9 @@
 import type { DureClient } from "../client/index.ts";
 import { systemClock } from "../kernel/clock.ts";
 import { isAbort } from "../kernel/errors.ts";
-import type { EventRole, PlatformEvent } from "../kernel/platform-events.ts";
+import type { EventRole } from "../kernel/platform-events.ts";
 import { EXIT, type ExitCode, type Output } from "./output.ts";
+import type { PlatformEvent } from "../wire/events.ts";
 
 export interface EventsCommand {
   readonly client: DureClient;

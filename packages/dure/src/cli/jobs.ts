@@ -11,8 +11,8 @@ import type {
 } from "../client/index.ts";
 import { systemClock } from "../kernel/clock.ts";
 import { isAbort } from "../kernel/errors.ts";
-import type { PlatformEvent } from "../kernel/platform-events.ts";
 import { displayWidth, EXIT, type ExitCode, type Output } from "./output.ts";
+import type { PlatformEvent } from "../wire/events.ts";
 
 export interface JobsCommand {
   readonly client: DureClient;
@@ -244,28 +244,24 @@ class Transcript {
   }
 
   event(job: JobDetail, event: PlatformEvent): void {
-    const { data } = event;
     switch (event.type) {
       case "job.turn":
-        if ((data["number"] as number) > this.#shownTurns) {
-          this.#turn(job, data as unknown as JobTurn);
-        }
+        if (event.data.number > this.#shownTurns) this.#turn(job, event.data);
         return;
-      case "job.spoken":
-        return this.#spoken({
-          id: Number(data["id"]),
-          author: String(data["by"]),
-          text: String(data["text"]),
-        });
+      case "job.spoken": {
+        const { id, by, text } = event.data;
+        return this.#spoken({ id, author: by, text });
+      }
       case "job.started":
-        if (data["resumed"] === true) {
-          this.#line(
-            `  resumed at turn ${String(data["turn"])} of ${Math.max(job.maxTurns, 1)} after a restart`,
-          );
+        if (event.data.resumed) {
+          const most = Math.max(job.maxTurns, 1);
+          this.#line(`  resumed at turn ${event.data.turn} of ${most} after a restart`);
         }
         return;
       case "job.waiting":
         return this.#line("  waits for a person's answer: dure escalations");
+      default:
+        return;
     }
   }
 
@@ -350,13 +346,18 @@ class LivingLine {
 /** With these a turn begins; the next one behind the end of the last. */
 const BEGINNINGS: ReadonlySet<string> = new Set(["job.started", "job.turn"]);
 
+function isOfJob(event: PlatformEvent): event is Extract<PlatformEvent, { type: `job.${string}` }> {
+  return event.type.startsWith("job.");
+}
+
 /** What of a job an event changes. Pure. */
 function standingAfter(job: JobDetail, event: PlatformEvent): JobDetail {
-  const { status, turnsDone } = event.data as Partial<Pick<Job, "status" | "turnsDone">>;
+  if (!isOfJob(event)) return job;
+  const { status, turnsDone } = event.data;
   return {
     ...job,
-    status: status ?? job.status,
-    turnsDone: Math.max(job.turnsDone, turnsDone ?? 0),
+    status,
+    turnsDone: Math.max(job.turnsDone, turnsDone),
     waiting: event.type === "job.waiting" ? "person" : null,
     turnStartedAt: BEGINNINGS.has(event.type) ? event.at : job.turnStartedAt,
   };

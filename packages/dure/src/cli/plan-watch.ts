@@ -1,5 +1,5 @@
 import { Listr } from "listr2";
-import type { PlatformEvent, PortStatus, RunDetail } from "../client/index.ts";
+import type { EventData, PlatformEvent, PortStatus, RunDetail } from "../client/index.ts";
 import { harmless } from "./harmless.ts";
 import type { Output } from "./output.ts";
 
@@ -114,10 +114,9 @@ class LiveList implements RunWatch {
 
   event(event: PlatformEvent): void {
     if (event.type === "escalation.new") return void this.#notes.push(lineOf(event)!);
-    const { port } = event.data;
-    if (typeof port !== "string") return;
-    const row = this.#rows.get(port);
-    if (!row) return;
+    const port = portOf(event);
+    const row = port === undefined ? undefined : this.#rows.get(port);
+    if (port === undefined || row === undefined) return;
 
     const status = STATUS_AFTER[event.type] ?? row.status;
     this.#set(port, status, wordsAfterStatus(event) ?? row.words);
@@ -142,7 +141,12 @@ class LiveList implements RunWatch {
   }
 }
 
-const STATUS_AFTER: Readonly<Record<string, PortStatus>> = {
+/** The port that an event is about, if it is about one. Pure. */
+function portOf({ data }: PlatformEvent): string | undefined {
+  return "port" in data && typeof data.port === "string" ? data.port : undefined;
+}
+
+const STATUS_AFTER: Readonly<Partial<Record<PlatformEvent["type"], PortStatus>>> = {
   "port.ready": "ready",
   "port.start": "running",
   "port.success": "succeeded",
@@ -158,90 +162,108 @@ function titleOf(id: string, { status, words }: Row): string {
 
 /** An event as a line; undefined for what says nothing new to a person. Pure. */
 function lineOf(event: PlatformEvent): string | undefined {
-  const { type, data } = event;
   const words = wordsOf(event);
   if (words === undefined) return undefined;
   const at = new Date(event.at).toISOString().slice(11, 19);
-  return typeof data["port"] === "string" && type !== "escalation.new"
-    ? `${at}  ${data["port"]}  ${words}`
-    : `${at}  ${words}`;
+  const port = event.type === "escalation.new" ? undefined : portOf(event);
+  return port === undefined ? `${at}  ${words}` : `${at}  ${port}  ${words}`;
 }
 
-/** Members of the events of a run; each event has some of them. Source: docs/spec/plans §8. */
-interface Told {
-  readonly member?: string;
-  readonly because?: string;
-  readonly by?: string;
-  readonly success?: boolean;
-  readonly passed?: number;
-  readonly total?: number;
-  readonly status?: string;
-  readonly changed?: number;
-  readonly tokens?: number;
-  readonly worker?: string;
-  readonly task?: string;
-  readonly progress?: number;
-  readonly title?: string;
-  readonly id?: string;
-  readonly branch?: string | null;
-  readonly outcome?: string;
-  readonly attempt?: number;
-  readonly try?: number;
-  readonly silentMs?: number;
+/** What an event says, without the port's name; undefined for what says nothing new. Pure. */
+function wordsOf(event: PlatformEvent): string | undefined {
+  return wordsOfRun(event) ?? wordsOfPort(event) ?? wordsOfWorker(event);
 }
 
-/** What an event says, without the port's name. Pure. */
-function wordsOf({ type, data }: PlatformEvent): string | undefined {
-  return WORDS[type]?.(data);
+function wordsOfRun(event: PlatformEvent): string | undefined {
+  switch (event.type) {
+    case "run.start":
+      return "the run begins";
+    case "run.pause":
+      return "paused: what works goes on, nothing starts";
+    case "run.resume":
+      return "goes on";
+    case "run.refused":
+      return `did not do what ${event.data.by} asked: ${event.data.because}`.trim();
+    case "run.cancel":
+      return "is being cancelled";
+    case "run.waiting_host":
+      return "waits for the machine that holds its files";
+    case "run.end": {
+      const { outcome, because } = event.data;
+      return because === undefined ? `ended: ${outcome}` : `ended: ${outcome}: ${because}`;
+    }
+    case "merge.done":
+      return event.data.branch ? `merged into ${event.data.branch}` : "nothing to merge";
+    case "escalation.new":
+      return `! ${event.data.title}  (dure escalations show ${event.data.id})`;
+    default:
+      return undefined;
+  }
 }
 
-/** What is said of each type of event. */
-const WORDS: Readonly<Record<string, (told: Told) => string>> = {
-  "run.start": () => "the run begins",
-  "run.pause": () => "paused: what works goes on, nothing starts",
-  "run.resume": () => "goes on",
-  "run.refused": ({ by = "a person", because = "" }) =>
-    `did not do what ${by} asked: ${because}`.trim(),
-  "run.cancel": () => "is being cancelled",
-  "run.waiting_host": () => "waits for the machine that holds its files",
-  "run.end": ({ outcome, because }) =>
-    because === undefined ? `ended: ${outcome}` : `ended: ${outcome}: ${because}`,
-  "port.start": ({ attempt }) => (attempt === 1 ? "starts" : `starts again (${attempt})`),
-  "port.success": () => "succeeded",
-  "port.failed": ({ because }) => `failed: ${because}`,
-  "port.blocked": ({ by }) => `is blocked by ${by}`,
-  "port.recalled": ({ because }) => `is given back: ${because}`,
-  "worker.spawn": (told) => `${tryOf(told)} (${told.worker}) works`,
-  "worker.progress": (told) => {
-    const { progress = 0, task = "" } = told;
-    const percent = `${tryOf(told)} ${Math.round(progress * 100)} %`;
-    return task === "" ? percent : `${percent}, ${task}`;
-  },
-  "worker.stalled": (told) => {
-    const silence = seconds(told.silentMs ?? 0);
-    return `${tryOf(told)} gave no sign for ${silence}; its time limit ends it, if nothing else`;
-  },
-  "worker.complete": (told) => {
-    const { status, changed = 0, tokens = 0 } = told;
-    const files = `${changed} ${changed === 1 ? "file" : "files"}`;
-    return `${tryOf(told)} ${status}, ${files} changed, ${tokens} tokens`;
-  },
-  "worker.feedback": ({ try: number = 0, success, passed = 0, total = 0 }) =>
-    `try ${number}: ${success ? "passed" : "did not pass"}, ${passed} of ${total} tests`,
-  "merge.done": ({ branch }) => (branch ? `merged into ${branch}` : "nothing to merge"),
-  "escalation.new": ({ title, id }) => `! ${title}  (dure escalations show ${id})`,
-};
+function wordsOfPort(event: PlatformEvent): string | undefined {
+  switch (event.type) {
+    case "port.start": {
+      const { attempt } = event.data;
+      return attempt === 1 ? "starts" : `starts again (${attempt})`;
+    }
+    case "port.success":
+      return "succeeded";
+    case "port.failed":
+      return `failed: ${event.data.because}`;
+    case "port.blocked":
+      return `is blocked by ${event.data.by}`;
+    case "port.recalled":
+      return `is given back: ${event.data.because}`;
+    default:
+      return undefined;
+  }
+}
+
+function wordsOfWorker(event: PlatformEvent): string | undefined {
+  switch (event.type) {
+    case "worker.spawn":
+      return `${tryOf(event.data)} (${event.data.worker}) works`;
+    case "worker.progress": {
+      const { progress, task } = event.data;
+      const percent = `${tryOf(event.data)} ${Math.round(progress * 100)} %`;
+      return task === "" ? percent : `${percent}, ${task}`;
+    }
+    case "worker.stalled": {
+      const silence = seconds(event.data.silentMs);
+      return `${tryOf(event.data)} gave no sign for ${silence}; its time limit ends it, if nothing else`;
+    }
+    case "worker.complete": {
+      const { status, changed = 0, tokens } = event.data;
+      const files = `${changed} ${changed === 1 ? "file" : "files"}`;
+      return `${tryOf(event.data)} ${status}, ${files} changed, ${tokens} tokens`;
+    }
+    case "worker.feedback": {
+      const { try: number, success, passed, total } = event.data;
+      return `try ${number}: ${success ? "passed" : "did not pass"}, ${passed} of ${total} tests`;
+    }
+    default:
+      return undefined;
+  }
+}
 
 /** Which try of which member. Pure. */
-function tryOf({ try: number = 0, member = "a member" }: Told): string {
+function tryOf({ try: number, member }: Pick<EventData<"worker.spawn">, "try" | "member">): string {
   return `try ${number}: ${member}`;
 }
 
 /** What a row says after the status that the event sets. Pure. */
 function wordsAfterStatus(event: PlatformEvent): string | undefined {
   if (!(event.type in STATUS_AFTER)) return wordsOf(event);
-  const { because, by } = event.data;
-  return typeof because === "string" ? because : typeof by === "string" ? `by ${by}` : "";
+  switch (event.type) {
+    case "port.failed":
+    case "port.recalled":
+      return event.data.because;
+    case "port.blocked":
+      return `by ${event.data.by}`;
+    default:
+      return "";
+  }
 }
 
 export function seconds(ms: number): string {

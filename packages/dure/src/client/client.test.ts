@@ -216,13 +216,25 @@ describe("the event log", () => {
         { types: ["job.*"] },
         { signal: leave.signal, onConnection },
       )) {
-        seen.push(event.data["n"] as number);
+        seen.push("n" in event.data ? Number(event.data.n) : 0);
         if (seen.length === 6) leave.abort();
       }
     }).rejects.toThrow();
 
     expect(seen).toEqual([1, 2, 3, 4, 5, 6]);
     expect(server.journal.at(-1)?.lastEventId).toBeDefined();
+  });
+
+  test("gives an event of a newer server as it came", async () => {
+    await using server = await new DoubleServer().start();
+    const onConnection = (): void => {
+      server.emit({ type: "moon.rose", role: "system", data: { full: true } });
+    };
+
+    for await (const event of clientOf(server).events({}, { onConnection })) {
+      expect(event).toMatchObject({ type: "moon.rose", data: { full: true } });
+      break;
+    }
   });
 
   test("loses nothing when it is cut off before its first event", async () => {

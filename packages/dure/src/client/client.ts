@@ -1,7 +1,6 @@
 import { systemClock, type Clock } from "../kernel/clock.ts";
 import type { Escalation } from "../kernel/escalation.ts";
 import { newId } from "../kernel/ids.ts";
-import type { PlatformEvent } from "../kernel/platform-events.ts";
 import { fromWire, toWire } from "../kernel/wire.ts";
 import { followEvents } from "./event-stream.ts";
 import { createHttp, readJson, type Http, type HttpOptions } from "./http.ts";
@@ -28,6 +27,7 @@ import type {
 import { RoomsClient } from "./rooms.ts";
 import { cursorAt, TURN_BEGIN, type TurnCursor } from "./turn-cursor.ts";
 import { TurnStream, type ConnectionState, type TurnStreamParts } from "./turn-stream.ts";
+import type { PlatformEvent } from "../wire/events.ts";
 
 export interface DureClientOptions extends HttpOptions {
   readonly reconnect?: ReconnectOptions | undefined;

@@ -1,7 +1,7 @@
-import type { PlatformEvent } from "../kernel/platform-events.ts";
 import { isObject } from "../kernel/json.ts";
 import { overConnections, type Connection, type ConnectionParts } from "./connections.ts";
 import { frameData } from "./sse.ts";
+import type { PlatformEvent } from "../wire/events.ts";
 
 export interface EventStreamParts extends ConnectionParts {
   readonly lastEventId: string | undefined;

@@ -14,6 +14,16 @@ export { type TurnFrame } from "./turn-cursor.ts";
 // What a page shows of a turn
 export { EMPTY_TURN_VIEW, shownText, turnView, type AgentRun, type TurnView } from "./turn-view.ts";
 
+// Events of the platform
+export {
+  type EventData,
+  type EventOf,
+  type EventType,
+  type KnownEvent,
+  type PlatformEvent,
+  type UnknownEvent,
+} from "../wire/events.ts";
+
 // What the routes give and take
 export {
   type AuditEntry,
@@ -53,18 +63,14 @@ export {
 
 // Jobs
 export {
-  JOB_OUTCOMES,
-  JOB_STATUSES,
   JobsClient,
   type AuditedJob,
   type Job,
   type JobAnswer,
   type JobDetail,
   type JobNews,
-  type JobOutcome,
   type JobRequest,
   type JobsFilter,
-  type JobStatus,
   type JobTurn,
   type JobWords,
 } from "./jobs.ts";
@@ -72,16 +78,12 @@ export {
 // Plans and their runs
 export { isRunOver } from "./run-stream.ts";
 export {
-  PLAN_RUN_STATUSES,
-  STALLED_AFTER_MS,
   PlansClient,
-  PORT_STATUSES,
   type Because,
   type ChannelMessage,
   type ContextManifest,
   type ListedRun,
   type MergeOutcome,
-  type PairMember,
   type DirectChannel,
   type FeedbackLoop,
   type PlanDefinition,
@@ -89,13 +91,11 @@ export {
   type PlanPort,
   type PlanProblem,
   type PlanRun,
-  type PlanRunStatus,
   type PlanStep,
   type PlanView,
   type PlanViolation,
   type PortDefinition,
   type PortDetail,
-  type PortStatus,
   type RetryRequest,
   type RunDetail,
   type RunMode,
@@ -133,7 +133,22 @@ export {
 export { type Coded, type CodedMessage } from "../kernel/coded-message.ts";
 export { ulid } from "../kernel/ids.ts";
 export { isObject, type Json, type JsonObject } from "../kernel/json.ts";
-export { type EventRole, type PlatformEvent } from "../kernel/platform-events.ts";
+export {
+  JOB_OUTCOMES,
+  JOB_STATUSES,
+  type JobIntent,
+  type JobOutcome,
+  type JobStatus,
+} from "../kernel/jobs.ts";
+export {
+  PLAN_RUN_STATUSES,
+  PORT_STATUSES,
+  STALLED_AFTER_MS,
+  type Member as PairMember,
+  type PlanRunStatus,
+  type PortStatus,
+} from "../kernel/plans.ts";
+export { type EventRole } from "../kernel/platform-events.ts";
 export { ROLE_REASONS, type RoleReason } from "../kernel/role-reasons.ts";
 export {
   TURN_EVENT_TYPES,

@@ -1,17 +1,10 @@
-import type { PlatformEvent } from "../kernel/platform-events.ts";
 import { followStream, type FollowOptions, type FollowParts } from "./follow-stream.ts";
-import type { JobDetail, JobNews, JobStatus } from "./jobs.ts";
+import type { JobDetail, JobNews } from "./jobs.ts";
+import type { PlatformEvent } from "../wire/events.ts";
+import { type JobStatus, isJobEnd } from "../kernel/jobs.ts";
 
 export type JobStreamOptions = FollowOptions;
 export type JobStreamParts = FollowParts;
-
-/** Events behind which a job says nothing more. */
-const END_EVENTS: ReadonlySet<string> = new Set([
-  "job.completed",
-  "job.failed",
-  "job.cancelled",
-  "job.abandoned",
-]);
 
 /**
  * A job as it stands, then its events until it has ended. Throws a refusal, such as `JOB_UNKNOWN`.
@@ -22,8 +15,7 @@ export function followJob(parts: JobStreamParts): AsyncGenerator<JobNews, void> 
       event === "job"
         ? { kind: "job", job: data as JobDetail }
         : { kind: "event", event: data as PlatformEvent },
-    isEnd: (news) =>
-      news.kind === "job" ? isOver(news.job.status) : END_EVENTS.has(news.event.type),
+    isEnd: (news) => (news.kind === "job" ? isOver(news.job.status) : isJobEnd(news.event)),
     ends: "at-once",
   });
 }

@@ -1,40 +1,10 @@
 import type { JsonObject } from "../kernel/json.ts";
-import type { PlatformEvent } from "../kernel/platform-events.ts";
 import { fromWire, toWire } from "../kernel/wire.ts";
 import { readJson, streamHeaders, type Http } from "./http.ts";
 import { followJob, type JobStreamOptions, type JobStreamParts } from "./job-stream.ts";
 import type { Page } from "./resources.ts";
-
-/** PENDING waits in line, RUNNING is led; the other four are ends. */
-export const JOB_STATUSES = [
-  "PENDING",
-  "RUNNING",
-  "COMPLETED",
-  "FAILED",
-  "CANCELLED",
-  "ABANDONED",
-] as const;
-export type JobStatus = (typeof JOB_STATUSES)[number];
-
-/** How a job can end. Source: docs/spec/jobs §2. */
-export const JOB_OUTCOMES = [
-  "max_turns",
-  "explicit_skip",
-  "conclusion",
-  "repetition",
-  "empty_reply",
-  "minimal_content",
-  "no_reply",
-  "blocked",
-  "turn_timeout",
-  "agent_error",
-  "agent_removed",
-  "budget",
-  "cancelled",
-  "stale",
-  "resume_limit",
-] as const;
-export type JobOutcome = (typeof JOB_OUTCOMES)[number];
+import type { PlatformEvent } from "../wire/events.ts";
+import type { JobStatus, JobOutcome } from "../kernel/jobs.ts";
 
 /** What `/v1/jobs` gives. Source: docs/spec/jobs §2. Times are milliseconds since the epoch. */
 export interface Job {

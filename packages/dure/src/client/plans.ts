@@ -1,40 +1,11 @@
 import type { CodedMessage } from "../kernel/coded-message.ts";
 import type { JsonObject } from "../kernel/json.ts";
-import type { PlatformEvent } from "../kernel/platform-events.ts";
 import { fromWire, toWire } from "../kernel/wire.ts";
 import { readJson, streamHeaders, type Http } from "./http.ts";
 import type { Page } from "./resources.ts";
 import { followRun, type RunStreamOptions, type RunStreamParts } from "./run-stream.ts";
-
-/**
- * running to waiting_host: it goes on. waiting_host: the machine that holds its files is gone. The
- * other four are ends.
- */
-export const PLAN_RUN_STATUSES = [
-  "running",
-  "paused",
-  "cancelling",
-  "waiting_host",
-  "success",
-  "partial",
-  "failed",
-  "cancelled",
-] as const;
-export type PlanRunStatus = (typeof PLAN_RUN_STATUSES)[number];
-
-/** blocked: what it needs has failed. */
-export const PORT_STATUSES = [
-  "waiting",
-  "ready",
-  "running",
-  "succeeded",
-  "failed",
-  "blocked",
-  "cancelled",
-] as const;
-export type PortStatus = (typeof PORT_STATUSES)[number];
-
-export type PairMember = "implementer" | "tester" | "orchestrator";
+import type { PlatformEvent } from "../wire/events.ts";
+import type { PlanRunStatus, PortStatus, Member } from "../kernel/plans.ts";
 
 /** Why something stands as it does. */
 export interface Because {
@@ -357,7 +328,7 @@ export interface PlanStep {
     | "merge"
     | "shared"
     | "integrate";
-  readonly member: PairMember | null;
+  readonly member: Member | null;
   readonly worker: string | null;
   /** `running` or `done`. */
   readonly status: string;
@@ -379,9 +350,6 @@ export interface PlanStep {
   readonly finishedAt: number | null;
 }
 
-/** A worker without a sign for longer is stalled, milliseconds. Source: docs/spec/plans §6. */
-export const STALLED_AFTER_MS = 10_000;
-
 /** A word between the members of a pair, or of the operator. */
 export interface ChannelMessage {
   readonly id: number;
@@ -402,7 +370,7 @@ export interface ChannelMessage {
 export interface PlanViolation {
   readonly port: string;
   readonly try: number;
-  readonly member: PairMember;
+  readonly member: Member;
   readonly path: string;
   readonly wanted: "read" | "write";
   readonly because: string;
@@ -414,8 +382,8 @@ export interface PlanViolation {
 /** The way between the two members of a port's pair; it closes with the port. */
 export interface DirectChannel {
   readonly id: string;
-  readonly a: PairMember;
-  readonly b: PairMember;
+  readonly a: Member;
+  readonly b: Member;
   readonly status: "active" | "closed";
 }
 
@@ -432,7 +400,7 @@ export interface FeedbackLoop {
    */
   readonly rounds: readonly {
     readonly try: number;
-    readonly by: PairMember | null;
+    readonly by: Member | null;
     readonly status: string | null;
     readonly feedback: TestFeedback | null;
   }[];

@@ -1,6 +1,7 @@
-import type { PlatformEvent } from "../kernel/platform-events.ts";
 import { followStream, type FollowOptions, type FollowParts } from "./follow-stream.ts";
-import type { RunDetail, RunNews, PlanRunStatus } from "./plans.ts";
+import type { RunDetail, RunNews } from "./plans.ts";
+import type { PlatformEvent } from "../wire/events.ts";
+import type { PlanRunStatus } from "../kernel/plans.ts";
 
 export type RunStreamOptions = FollowOptions;
 export type RunStreamParts = FollowParts;

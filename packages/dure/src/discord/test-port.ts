@@ -2,7 +2,6 @@ import { sentenceOf, type CodedMessage } from "../kernel/coded-message.ts";
 import { systemClock, type Clock } from "../kernel/clock.ts";
 import { silentLogger, type Logger } from "../kernel/logger.ts";
 import type {
-  AccountState,
   ChannelAccount,
   ChannelPort,
   InboundMessage,
@@ -10,6 +9,7 @@ import type {
   PlaceChange,
 } from "../rooms/channel-adapter.ts";
 import type { DiscordAdapter } from "./discord-adapter.ts";
+import type { AccountState } from "../kernel/rooms.ts";
 
 /**
  * A port that keeps what it is told, and reads gaps as dure does: each of its places since the last

@@ -2,14 +2,10 @@ import { systemClock, type Clock } from "../kernel/clock.ts";
 import { DureError, messageOf } from "../kernel/errors.ts";
 import { roughBytes } from "../kernel/json.ts";
 import type { Logger } from "../kernel/logger.ts";
-import type {
-  EventFilter,
-  EventRole,
-  NewPlatformEvent,
-  PlatformEvent,
-} from "../kernel/platform-events.ts";
+import type { EventFilter, EventRole } from "../kernel/platform-events.ts";
 import type { Database, Queryable, Statement } from "./database.ts";
 import type { Notifications } from "./notify.ts";
+import type { NewPlatformEvent, PlatformEvent } from "../wire/events.ts";
 
 /**
  * The log of what happened in the whole product. Writers append within their own transaction;
@@ -862,7 +858,7 @@ function eventOf(row: EventRow, era: number): PlatformEvent {
   const subjects = Object.fromEntries(
     SUBJECTS.flatMap((name) => (row[name] === null ? [] : [[name, row[name]]])),
   );
-  return {
+  const event = {
     id: `${era}.${row.xid}.${row.seq}`,
     at: row.at,
     type: row.type,
@@ -870,6 +866,7 @@ function eventOf(row: EventRow, era: number): PlatformEvent {
     ...subjects,
     data: row.data,
   };
+  return event as PlatformEvent; // a process of this release or of a newer one has written it
 }
 
 /** The state of the log, from the snapshot in which the reader also reads. */

@@ -9,6 +9,7 @@ import { Looker, type LookResult } from "./looker.ts";
 import type { Notifications } from "./notify.ts";
 import { countsAsTry } from "./passing.ts";
 import type { ProcessLease } from "./processes.ts";
+import type { NewPlatformEvent } from "../wire/events.ts";
 
 /**
  * Sends to the outside. An entry is first a row in the deciding transaction, then sent, then
@@ -335,7 +336,7 @@ export class Outbox {
       attempts: step.attempts,
       error: step.error,
     };
-    const event = {
+    const event: NewPlatformEvent = {
       type: `outbox.${step.state}`,
       role: "system",
       data: {
@@ -343,7 +344,7 @@ export class Outbox {
         topic: given.topic,
         ordering: given.ordering,
         attempts: given.attempts,
-        error: given.error,
+        error: step.error,
       },
     };
     await tx.query({ name: "outbox.event", text: "select dure.emit($1)" }, [

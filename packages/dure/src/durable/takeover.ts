@@ -8,6 +8,7 @@ import { isGone, machineName } from "./machine.ts";
 import type { Notifications } from "./notify.ts";
 import { FRESH_MS } from "./lease-proof.ts";
 import { DEAD_AFTER, PROCESSES_TOPIC, type ProcessLease } from "./processes.ts";
+import type { NewPlatformEvent } from "../wire/events.ts";
 
 /**
  * Finds dead processes, raises their epoch, and lets their work go on.
@@ -263,7 +264,7 @@ async function takeEpoch(
   );
   if (!locked) return false; // it renewed at the last moment: it lives, and connects again
   await tx.query(TAKE, [dead.id, because]);
-  const event = {
+  const event: NewPlatformEvent = {
     type: "process.taken_over",
     role: "system",
     data: { process: dead.id, epoch: dead.epoch, because, by: taker.id },

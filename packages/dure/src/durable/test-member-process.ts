@@ -12,6 +12,7 @@ import { Notifications } from "./notify.ts";
 import { Outbox } from "./outbox.ts";
 import { applicationName, ProcessLease } from "./processes.ts";
 import { Takeover } from "./takeover.ts";
+import type { NewPlatformEvent } from "../wire/events.ts";
 
 const [role = "", url = "", ...rest] = process.argv.slice(2);
 
@@ -22,6 +23,10 @@ function say(what: string, facts: object = {}): void {
 const toStderr = (_fields: object, message: string): void =>
   void process.stderr.write(`${message}\n`);
 const logger: Logger = { debug() {}, info: toStderr, warn: toStderr, error: toStderr };
+
+/** What the writers write, which no release does. */
+type TestData = Readonly<Record<"name" | "lane" | "n", unknown>>;
+const keyOf = ({ name, lane, n }: TestData): string => [name, lane, n].join("/");
 
 const id = newId("process");
 const startedAt = performance.now();
@@ -77,12 +82,10 @@ const roles: Record<string, () => Promise<void>> = {
         const fail = random() < 0.1;
         await database
           .transaction(async (tx) => {
-            if (fail) await events.append(tx, [{ type: "test.void", role: "system", data: {} }]);
-            else {
-              await events.append(tx, [
-                { type: "test.kept", role: "system", session: name, data: { name, lane, n } },
-              ]);
-            }
+            const event = fail
+              ? { type: "test.void", role: "system", data: {} }
+              : { type: "test.kept", role: "system", session: name, data: { name, lane, n } };
+            await events.append(tx, [event as unknown as NewPlatformEvent]);
             if (random() < 0.3) await systemClock.sleep(random() * 60);
             if (fail) throw new Error("rolled back on purpose");
           })
@@ -119,7 +122,7 @@ const roles: Record<string, () => Promise<void>> = {
         say("read", {
           id: item.event.id,
           type: item.event.type,
-          key: ["name", "lane", "n"].map((name) => item.event.data[name]).join("/"),
+          key: keyOf(item.event.data as TestData),
         });
         if (random() < 0.02) break;
       }

@@ -2,12 +2,12 @@ import type { Clock } from "../kernel/clock.ts";
 import { codeOf, DureError, messageOf } from "../kernel/errors.ts";
 import type { NewEscalation } from "../kernel/escalation.ts";
 import { ulid } from "../kernel/ids.ts";
-import type { NewPlatformEvent } from "../kernel/platform-events.ts";
 import { sessionIdOfKey } from "../kernel/tenant.ts";
 import type { Database } from "./database.ts";
 import { confirmHold, type LeaseProof } from "./lease-proof.ts";
 import type { Notifications } from "./notify.ts";
 import { storable } from "./storable.ts";
+import type { NewPlatformEvent } from "../wire/events.ts";
 
 /**
  * A line of a turn's journal. `type` is a turn event's for what readers see, `RECORD` for what only

@@ -11,6 +11,7 @@ import type { HookContext, HookHandler } from "./service.ts";
 import { STOP_ELSEWHERE, stopElsewhere, type StopElsewhere } from "./pass-through.ts";
 import { localeOf } from "./texts.ts";
 import { AFTER_TURN } from "./turn-end.ts";
+import type { NewPlatformEvent } from "../wire/events.ts";
 
 interface HookPayload {
   readonly service: string;
@@ -90,7 +91,7 @@ export class HookDelivery {
               turn: hook.turn,
               service: hook.service,
               data,
-            },
+            } satisfies NewPlatformEvent,
           ]),
         ]);
         const [session] = await tx.query<{ tenant: string; locale: string | null }>(

@@ -1,6 +1,5 @@
 import { codeOf, DureError, messageOf } from "../kernel/errors.ts";
 import { compacted, type JsonObject } from "../kernel/json.ts";
-import type { NewPlatformEvent } from "../kernel/platform-events.ts";
 import type { Done, HookRecord, TraceAgent, TurnError } from "../kernel/turn-events.ts";
 import type { ClaimedTurn, FinishedTurn } from "../durable/turns.ts";
 import type { LeafService } from "./combine.ts";
@@ -8,6 +7,7 @@ import { remember, type Memory } from "./memory.ts";
 import type { Question } from "./question.ts";
 import type { DonePayload } from "./service.ts";
 import { buttonsFor, openMessage } from "./texts.ts";
+import type { NewPlatformEvent } from "../wire/events.ts";
 
 /** A flow that has ended, for the list of finished ones. */
 export interface CompletedFlow {

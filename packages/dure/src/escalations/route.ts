@@ -3,6 +3,8 @@ import type {
   EscalationSeverity,
   EscalationStep,
   EscalationType,
+  RouteReason,
+  RouteTarget,
 } from "../kernel/escalation.ts";
 
 /**
@@ -29,14 +31,12 @@ export const ROUTE_AFTER_MS = {
   medium: 14_400_000,
 } as const satisfies EscalationRoutes["afterMs"];
 
-export type RouteTarget = "operator" | "room" | "webhook";
-
 export interface RouteDecision {
   readonly step: EscalationStep;
   readonly tell: readonly RouteTarget[];
   /** Until it goes on from there; null: it stays. */
   readonly nextMs: number | null;
-  readonly because: "operator-first" | "people-only" | "no-operator" | "operator-done" | "stays";
+  readonly because: RouteReason;
 }
 
 /**

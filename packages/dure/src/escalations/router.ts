@@ -1,18 +1,13 @@
 import type { Clock } from "../kernel/clock.ts";
 import { codeOf, DureError } from "../kernel/errors.ts";
-import type { Escalation } from "../kernel/escalation.ts";
+import type { Escalation, RouteTarget } from "../kernel/escalation.ts";
 import type { Logger } from "../kernel/logger.ts";
 import type { Database, Queryable } from "../durable/database.ts";
 import { Looker, type LookResult } from "../durable/looker.ts";
 import type { Notifications } from "../durable/notify.ts";
 import { enqueue, type NewEntry, type Outbox, type OutsideHandler } from "../durable/outbox.ts";
 import { ESCALATIONS_TOPIC, type EscalationAnswer, type Inbox } from "./inbox.ts";
-import {
-  decideRoute,
-  type EscalationRoutes,
-  type RouteDecision,
-  type RouteTarget,
-} from "./route.ts";
+import { decideRoute, type EscalationRoutes, type RouteDecision } from "./route.ts";
 import { webhookHandler, type ToldEscalation, type WebhookOptions } from "./webhook.ts";
 
 /** An agent that is asked before people are. */

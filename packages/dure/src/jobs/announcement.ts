@@ -1,4 +1,5 @@
-import type { JobError, JobOutcome, JobStatus } from "./job.ts";
+import type { JobError } from "./job.ts";
+import type { JobOutcome, JobStatus } from "../kernel/jobs.ts";
 
 /**
  * Outbox topic of the notice for the place where a job was asked: one entry per job, written with

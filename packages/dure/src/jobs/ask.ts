@@ -1,11 +1,12 @@
 import { DureError } from "../kernel/errors.ts";
 import { isAllowed, type AskRules } from "./allowlist.ts";
 import type { ExchangeAgent } from "./exchange.ts";
-import { decideIntent, turnsOf, type JobIntent } from "./intent.ts";
+import { decideIntent, turnsOf } from "./intent.ts";
 import type { JobDetail } from "./jobs.ts";
 import type { JobLimits } from "./limits.ts";
 import { parsePayload, type JobPayload } from "./payloads.ts";
 import { quotedPayload } from "./turn-message.ts";
+import type { JobIntent } from "../kernel/jobs.ts";
 
 /** A request of one agent to another. */
 export interface AskRequest {

@@ -8,8 +8,8 @@ import {
   type EndStatus,
   type FailedOutcome,
   type JobError,
-  type JobOutcome,
 } from "./job.ts";
+import type { JobOutcome } from "../kernel/jobs.ts";
 
 /** An agent that writes this leaves the exchange. Source: docs/spec/jobs §3. */
 const REPLY_SKIP = "REPLY_SKIP";

@@ -1,13 +1,5 @@
 import type { JobPayload } from "./payloads.ts";
-
-/** What a request is for; decides how long the exchange may be. Source: docs/spec/jobs §3. */
-export type JobIntent =
-  | "notification"
-  | "urgent_escalation"
-  | "result_report"
-  | "question"
-  | "request"
-  | "collaboration";
+import type { JobIntent } from "../kernel/jobs.ts";
 
 /** Exchange turns of an intent; `configured` is the team's maximum for a collaboration. */
 const TURNS = {

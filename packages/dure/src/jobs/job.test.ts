@@ -3,7 +3,6 @@ import { testDatabase } from "../durable/test-database.ts";
 import { codeOf } from "../kernel/errors.ts";
 import {
   isOver,
-  JOB_STATUSES,
   jobOfSession,
   newJobId,
   NEXT_STATUSES,
@@ -11,8 +10,8 @@ import {
   sessionOf,
   speakerOf,
   transition,
-  type JobStatus,
 } from "./job.ts";
+import { JOB_STATUSES, type JobStatus } from "../kernel/jobs.ts";
 
 const PAIRS = JOB_STATUSES.flatMap((from) =>
   JOB_STATUSES.filter((to) => to !== from).map((to) => ({ from, to })),

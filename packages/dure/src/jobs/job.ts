@@ -1,15 +1,14 @@
 import { createHash } from "node:crypto";
 import { DureError } from "../kernel/errors.ts";
 import { ulid } from "../kernel/ids.ts";
-import type { JobIntent } from "./intent.ts";
 import type { JobPayload } from "./payloads.ts";
+import type { JobIntent, JobOutcome, JobStatus } from "../kernel/jobs.ts";
 
 /**
  * PENDING waits for its permit, RUNNING has had one; the other four are ends. Source:
  * docs/spec/jobs §2.
  */
-export type JobStatus = "PENDING" | "RUNNING" | EndStatus;
-export type EndStatus = "COMPLETED" | "FAILED" | "CANCELLED" | "ABANDONED";
+export type EndStatus = Exclude<JobStatus, "PENDING" | "RUNNING">;
 
 /**
  * Which status may follow which. Recovery is the only caller that takes RUNNING back to PENDING.
@@ -24,8 +23,6 @@ export const NEXT_STATUSES = {
   CANCELLED: [],
   ABANDONED: [],
 } as const satisfies Record<JobStatus, readonly JobStatus[]>;
-
-export const JOB_STATUSES = Object.keys(NEXT_STATUSES) as readonly JobStatus[];
 
 /**
  * How a job ended, and in which status that leaves it. Only what was brought to an end by the
@@ -47,9 +44,8 @@ export const OUTCOMES = {
   cancelled: "CANCELLED",
   stale: "ABANDONED",
   resume_limit: "ABANDONED",
-} as const satisfies Record<string, EndStatus>;
+} as const satisfies Record<JobOutcome, EndStatus>;
 
-export type JobOutcome = keyof typeof OUTCOMES;
 export type CompletedOutcome = {
   [Name in JobOutcome]: (typeof OUTCOMES)[Name] extends "COMPLETED" ? Name : never;
 }[JobOutcome];

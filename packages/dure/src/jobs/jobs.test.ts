@@ -2119,9 +2119,7 @@ test("a stream shows the job, each turn once, then its end; and all of it again 
       if (frame.kind === "job") seen.push(...frame.job.turns.map(({ number }) => `turn ${number}`));
       if (frame.kind === "event") {
         seen.push(
-          frame.event.type === "job.turn"
-            ? `turn ${String(frame.event.data["number"])}`
-            : frame.event.type,
+          frame.event.type === "job.turn" ? `turn ${frame.event.data.number}` : frame.event.type,
         );
       }
     }

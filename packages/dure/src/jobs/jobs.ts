@@ -5,7 +5,6 @@ import { codeOf, DureError, messageOf } from "../kernel/errors.ts";
 import { ulid } from "../kernel/ids.ts";
 import { canonicalJson } from "../kernel/json.ts";
 import type { Logger } from "../kernel/logger.ts";
-import type { PlatformEvent } from "../kernel/platform-events.ts";
 import { sessionKey, type TenantView } from "../kernel/tenant.ts";
 import type { Database } from "../durable/database.ts";
 import type { EventLog } from "../durable/event-log.ts";
@@ -34,7 +33,6 @@ import {
   newJobId,
   transition,
   type Job,
-  type JobStatus,
   type JobTurn,
   type JobWords,
 } from "./job.ts";
@@ -42,6 +40,8 @@ import { JobExchangeStore, JobFencedError, type AgentDirectory } from "./job-exc
 import { JOB_LIMITS, type JobLimits } from "./limits.ts";
 import { MAX_RESULTS, renderResults } from "./turn-message.ts";
 import { JOBS_TOPIC, JobStore, type NewJob } from "./store.ts";
+import type { PlatformEvent, EventOf } from "../wire/events.ts";
+import { type JobStatus, isJobEnd } from "../kernel/jobs.ts";
 
 export interface JobsOptions {
   readonly database: Database;
@@ -71,6 +71,8 @@ export interface RecoveryReport {
   readonly removed: number;
   readonly incomplete: number;
 }
+
+type JobEnd = EventOf<"job.completed" | "job.failed" | "job.cancelled" | "job.abandoned">;
 
 export type JobFrame =
   /** How the job stands; what follows comes behind `position`. */
@@ -324,7 +326,7 @@ export class Jobs {
     }
     if (after === undefined) yield { kind: "job", job, position };
     let seen = job.turnsDone;
-    let last: PlatformEvent | undefined;
+    let last: JobEnd | undefined;
     for await (const item of events.follow(filter, {
       after: position,
       signal,
@@ -335,14 +337,14 @@ export class Jobs {
       }
       const { event } = item;
       if (after === undefined && event.type === "job.turn") {
-        const number = event.data["number"] as number;
+        const { number } = event.data;
         if (number <= seen) continue;
         seen = number;
       }
-      if (END_EVENTS.has(event.type)) last = event;
+      if (isJobEnd(event)) last = event;
       else yield { kind: "event", event };
       // A cancel that waited for the record of a turn stands before it in the log.
-      if (!last || (after === undefined && seen < (last.data["turnsDone"] as number))) continue;
+      if (!last || (after === undefined && seen < last.data.turnsDone)) continue;
       yield { kind: "event", event: last };
       return;
     }
@@ -620,7 +622,7 @@ export class Jobs {
       `jobs ${when}: ${report.resumed} resumed, ${report.abandoned} given up, ` +
         `${report.removed} old ones removed, ${report.incomplete} have not ended`,
     );
-    await this.#store.emit("jobs.recovered", { ...report });
+    await this.#store.emit({ type: "jobs.recovered", role: "system", data: report });
     return report;
   }
 
@@ -966,13 +968,6 @@ interface Run {
   quarantined: boolean;
   finished: Promise<void>;
 }
-
-const END_EVENTS: ReadonlySet<string> = new Set([
-  "job.completed",
-  "job.failed",
-  "job.cancelled",
-  "job.abandoned",
-]);
 
 function readCursor(cursor: string): number {
   const seq = Number(Buffer.from(cursor, "base64url").toString());

@@ -9,7 +9,7 @@ import { testDatabase, type TestDatabase } from "../durable/test-database.ts";
 import { tool, type AnyTool } from "../engine/tool.ts";
 import { askAgentTool } from "./ask-agent-tool.ts";
 import { endOf } from "./endings.ts";
-import { newJobId, sessionOf, type JobStatus } from "./job.ts";
+import { newJobId, sessionOf } from "./job.ts";
 import { JobStore } from "./store.ts";
 import {
   hanging,
@@ -19,6 +19,7 @@ import {
   talkative,
   type TestAgent,
 } from "./test-jobs.ts";
+import type { JobStatus } from "../kernel/jobs.ts";
 
 /** A busy machine may take its time; what is measured is measured by itself. */
 const expectSoon = <T>(ask: () => T, options: { timeout?: number } = {}) =>

@@ -1,6 +1,5 @@
 import type { Clock } from "../kernel/clock.ts";
 import { codeOf, DureError } from "../kernel/errors.ts";
-import type { JsonObject } from "../kernel/json.ts";
 import type { TenantView } from "../kernel/tenant.ts";
 import type { Database } from "../durable/database.ts";
 import { EVENTS_TOPIC } from "../durable/event-log.ts";
@@ -9,8 +8,10 @@ import { storable } from "../durable/storable.ts";
 import { UNATTENDED_TOPIC } from "../durable/turns.ts";
 import type { ExchangeEnd } from "./endings.ts";
 import type { Rest } from "./exchange.ts";
-import type { Job, JobError, JobStatus, JobTurn, JobWords } from "./job.ts";
+import type { Job, JobError, JobTurn, JobWords } from "./job.ts";
 import type { JobPayload } from "./payloads.ts";
+import type { JobStatus } from "../kernel/jobs.ts";
+import type { NewPlatformEvent } from "../wire/events.ts";
 
 /** Wakes every process: a job waits, or one has ended. */
 export const JOBS_TOPIC = "jobs";
@@ -580,9 +581,9 @@ order by r.at, c.id limit $4`,
   }
 
   /** Emits within a statement of its own. */
-  async emit(type: string, data: JsonObject): Promise<void> {
+  async emit(event: NewPlatformEvent): Promise<void> {
     await this.#database.query({ name: "job.emit", text: "select dure.emit($1)" }, [
-      storable([{ type, role: "system", data }]),
+      storable([event]),
     ]);
     this.#notifications.publish(EVENTS_TOPIC);
   }

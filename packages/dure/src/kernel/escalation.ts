@@ -102,6 +102,19 @@ export type EscalationStatus = (typeof ESCALATION_STATUSES)[number];
 export const ESCALATION_STEPS = ["worker", "operator", "person"] as const;
 export type EscalationStep = (typeof ESCALATION_STEPS)[number];
 
+/** Why an escalation is at its step. Who decides: `escalations/route.ts`. */
+export const ROUTE_REASONS = [
+  "operator-first",
+  "people-only",
+  "no-operator",
+  "operator-done",
+  "stays",
+] as const;
+export type RouteReason = (typeof ROUTE_REASONS)[number];
+
+export const ROUTE_TARGETS = ["operator", "room", "webhook"] as const;
+export type RouteTarget = (typeof ROUTE_TARGETS)[number];
+
 /**
  * `decision`: an approval, bound to exact arguments. Source: docs/spec/plans §7; those in the
  * second line have come with conversations, rooms and jobs.

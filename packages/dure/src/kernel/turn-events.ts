@@ -59,7 +59,8 @@ export interface TaskProgress {
   readonly slots: JsonObject;
 }
 
-export type NextAction = "ASK" | "CONFIRM" | "DONE" | "ASK_CONTINUE";
+export const NEXT_ACTIONS = ["ASK", "CONFIRM", "DONE", "ASK_CONTINUE"] as const;
+export type NextAction = (typeof NEXT_ACTIONS)[number];
 
 export interface UiHint {
   /** Labels of the buttons to offer, in order. */

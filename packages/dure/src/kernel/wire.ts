@@ -25,6 +25,11 @@ const OPAQUE = new Set([
 const SPECIAL_TO_WIRE: Readonly<Record<string, string>> = { trace: "_trace" };
 const SPECIAL_FROM_WIRE: Readonly<Record<string, string>> = { _trace: "trace" };
 
+/** Readonly all the way down. */
+export type Frozen<Value> = Value extends object
+  ? { readonly [Key in keyof Value]: Frozen<Value[Key]> }
+  : Value;
+
 /** camelCase keys to snake_case, deeply, except inside opaque members. */
 export function toWire(value: unknown): unknown {
   return rename(value, (key) => SPECIAL_TO_WIRE[key] ?? snakeCase(key));

@@ -7,12 +7,12 @@ import {
   isRunOver,
   openRun,
   portState,
-  type PortStatus,
   type SchedulerAction,
   type SchedulerDecision,
   type SchedulerEvent,
 } from "./scheduler.ts";
 import { emptyQueue, numbered, putIn, setAt, takeFirst } from "./scheduler-parts.ts";
+import type { PortStatus } from "../kernel/plans.ts";
 
 const isLong = process.env["DURE_TEST_LONG"] === "1";
 

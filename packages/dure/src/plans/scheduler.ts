@@ -9,22 +9,13 @@ import {
   type Numbered,
   type ReadyQueue,
 } from "./scheduler-parts.ts";
+import type { PortStatus, RunOutcome } from "../kernel/plans.ts";
 
 /**
  * waiting: something it needs has not succeeded yet. ready: it waits for a slot only. blocked:
  * something that it needs has failed, directly or through others. cancelled: the run was cancelled
  * before it succeeded. Source: docs/spec/plans §3.
  */
-export type PortStatus =
-  | "waiting"
-  | "ready"
-  | "running"
-  | "succeeded"
-  | "failed"
-  | "blocked"
-  | "cancelled";
-
-export type RunOutcome = "success" | "partial" | "failed" | "cancelled";
 /** paused: nothing starts, what runs goes on. cancelling: waits for running ports to be stopped. */
 export type RunStatus = "running" | "paused" | "cancelling" | RunOutcome;
 

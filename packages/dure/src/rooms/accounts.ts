@@ -2,11 +2,12 @@ import type { Database, Transaction } from "../durable/database.ts";
 import type { Leases } from "../durable/leases.ts";
 import { codedOf, sentenceOf, type CodedMessage } from "../kernel/coded-message.ts";
 import { messageOf } from "../kernel/errors.ts";
-import type { AccountState, ChannelAccount, ChannelAdapter } from "./channel-adapter.ts";
+import type { ChannelAccount, ChannelAdapter } from "./channel-adapter.ts";
 import type { Delivery } from "./delivery.ts";
 import type { Directory } from "./directory.ts";
 import { roomReports } from "./reports.ts";
 import { topicOf, type RoomsSetting } from "./talk.ts";
+import type { AccountState } from "../kernel/rooms.ts";
 
 /**
  * How often a process looks whether an account is free, milliseconds. With leases of 6 s a dead

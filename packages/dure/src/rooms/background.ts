@@ -3,6 +3,7 @@ import { renderMentions } from "./mentions.ts";
 import type { Place } from "./place.ts";
 import type { StoredMessage } from "./room-store.ts";
 import type { RoomLocale } from "./texts.ts";
+import type { Rank } from "../kernel/rooms.ts";
 
 /** What an agent is told besides the message itself. */
 export interface BackgroundFacts {
@@ -19,7 +20,7 @@ export interface BackgroundFacts {
     readonly at: number;
     readonly place: string;
   }[];
-  readonly rank?: "PRIMARY" | "SECONDARY" | undefined;
+  readonly rank?: Rank | undefined;
   /** Of SECONDARY: who leads, and what it has said already. */
   readonly primary?: { readonly agent: string; readonly answer?: string | undefined } | undefined;
   /** The message asks this of the agent. */

@@ -1,6 +1,7 @@
 import type { CodedMessage } from "../kernel/coded-message.ts";
 import type { Logger } from "../kernel/logger.ts";
 import type { Clock } from "../kernel/clock.ts";
+import type { AccountState } from "../kernel/rooms.ts";
 
 /**
  * A platform where agents live, in the words of rooms: an adapter knows accounts, places and
@@ -158,9 +159,6 @@ export interface ChannelAccount {
   /** The platform's own id of it, when known: a Discord user id. */
   readonly platformId?: string | undefined;
 }
-
-/** `paused`: by a person. `refused`: the token is not accepted. Only `ready` is online. */
-export type AccountState = "starting" | "ready" | "reconnecting" | "paused" | "refused" | "stopped";
 
 /** A place by the platform's ids. `thread` absent: the channel itself. */
 export interface PlaceAddress {

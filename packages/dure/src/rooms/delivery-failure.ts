@@ -132,7 +132,7 @@ export class DeliveryFailures {
       },
     ]);
     await this.#closeWhatIsGone(failed, tx);
-    if (message.request !== null) await this.#withdraw(message, error, tx);
+    await this.#withdraw(message, error, tx);
   }
 
   /**
@@ -202,6 +202,7 @@ export class DeliveryFailures {
 
   /** What could not be asked is no open request; the place where it began is told. */
   async #withdraw(message: StoredMessage, error: StoredError, tx: Transaction): Promise<void> {
+    if (message.request === null) return;
     const { store, directory, locale } = this.#setting;
     const [request] = await tx.query<{
       to_agent: string;

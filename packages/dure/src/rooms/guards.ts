@@ -1,5 +1,6 @@
 import type { RoomLimits } from "./limits.ts";
-import type { OpenPlace, PlaceState } from "./place.ts";
+import type { OpenPlace } from "./place.ts";
+import type { PlaceState } from "../kernel/rooms.ts";
 
 /** What a message does to the counters of its place, and whether a guard has tripped. */
 export interface GuardStep {

@@ -1,6 +1,7 @@
 import type { Done } from "../kernel/turn-events.ts";
 import { checkText, cutText, LONGEST_TEXT } from "./text.ts";
 import { roomTexts, type RoomLocale } from "./texts.ts";
+import type { HandlingOutcome, Rank } from "../kernel/rooms.ts";
 
 /** Work that a message makes for an agent, as its row has it. */
 export interface HandlingRow {
@@ -9,29 +10,16 @@ export interface HandlingRow {
   readonly place: string;
   readonly message: string | null;
   readonly session: string;
-  readonly rank: "PRIMARY" | "SECONDARY" | null;
+  readonly rank: Rank | null;
   readonly request: string | null;
   readonly input: { readonly message: string; readonly background: string } | null;
   readonly turn: string | null;
   readonly tries: number;
 }
 
-/** How a handling has ended. */
-export type Outcome =
-  | "answered"
-  | "asked"
-  | "silent"
-  | "ended"
-  | "left"
-  | "empty"
-  | "stopped"
-  | "failed"
-  | "refused"
-  | "place_closed";
-
 /** What a turn has said in its place, and how its handling ends. */
 export interface Said {
-  readonly outcome: Outcome;
+  readonly outcome: HandlingOutcome;
   /** Empty unless the outcome is `answered`. */
   readonly text: string;
 }
@@ -43,7 +31,7 @@ export interface Said {
 export const ANNOUNCE_SKIP = "ANNOUNCE_SKIP";
 
 /** A turn that waits for a person has said nothing yet. */
-const OUTCOME_OF_ERROR: Readonly<Record<string, Outcome>> = {
+const OUTCOME_OF_ERROR: Readonly<Record<string, HandlingOutcome>> = {
   TURN_STOPPED: "stopped",
   APPROVAL_PENDING: "asked",
   EFFECT_UNKNOWN: "asked",

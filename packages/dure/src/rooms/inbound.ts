@@ -2,7 +2,6 @@ import type { CodedMessage } from "../kernel/coded-message.ts";
 import { codeOf, messageOf } from "../kernel/errors.ts";
 import type { Accounts } from "./accounts.ts";
 import type {
-  AccountState,
   ChannelAccount,
   ChannelAdapter,
   ChannelPort,
@@ -19,6 +18,7 @@ import { PlaceChanges } from "./place-changes.ts";
 import { recordOf, type RoomsSetting, type Talk } from "./talk.ts";
 import { checkText } from "./text.ts";
 import { roomTexts } from "./texts.ts";
+import type { AccountState } from "../kernel/rooms.ts";
 
 /** What platforms tell, brought into dure's words: the port of one adapter. */
 export class Inbound implements ChannelPort {

@@ -1,12 +1,13 @@
 import type { Coded } from "../kernel/coded-message.ts";
 import type { PlaceAddress } from "./channel-adapter.ts";
 import { GONE, OTHER_KEY, THREAD_NOT_MADE } from "./texts.ts";
+import type { PlaceState, PlaceKind } from "../kernel/rooms.ts";
 
 /** Where people and agents talk. */
 export interface Place {
   readonly id: string;
   readonly adapter: string;
-  readonly kind: "channel" | "thread" | "direct";
+  readonly kind: PlaceKind;
   /** Of a thread: its channel. */
   readonly parent: string | null;
   readonly name: string;
@@ -38,12 +39,6 @@ export interface Place {
 
 /** A place as others see it: when its channel was away is dure's own concern. */
 export type ShownPlace = Omit<Place, "awayFrom" | "awayUntil">;
-
-/**
- * `resting`: agents have said enough to each other. `suspended`: they said it too fast. `closed`:
- * the platform has it no more.
- */
-export type PlaceState = "open" | "resting" | "suspended" | "closed";
 
 /** A place under its lock, as it is now. */
 export interface OpenPlace extends Place {

@@ -4,12 +4,12 @@ import type { Coded } from "../kernel/coded-message.ts";
 import { DureError } from "../kernel/errors.ts";
 import type { TenantView } from "../kernel/tenant.ts";
 import { LOST_AT, stateOf } from "./accounts.ts";
-import type { AccountState } from "./channel-adapter.ts";
 import { deafIn } from "./deaf.ts";
 import { channelPlaceId, type Directory } from "./directory.ts";
 import type { RoomLimits } from "./limits.ts";
 import { placeOf, shownPlace, type PlaceRow, type ShownPlace } from "./place.ts";
 import { messageOf, type MessageRow, type StoredMessage } from "./room-store.ts";
+import type { AccountState } from "../kernel/rooms.ts";
 
 export interface RoomSummary extends ShownPlace {
   readonly defaultAgent: string | null;

@@ -4,7 +4,8 @@ import { enqueueNotice } from "./notices.ts";
 import { addressOf, type OpenPlace, type Place } from "./place.ts";
 import { roomReports } from "./reports.ts";
 import type { RoomsSetting, Talk } from "./talk.ts";
-import { GONE, roomTexts, type GoneReason } from "./texts.ts";
+import { GONE, roomTexts } from "./texts.ts";
+import type { GoneReason } from "../kernel/rooms.ts";
 
 /** How often each process looks for unanswered requests, milliseconds. */
 const LOOK_EVERY_MS = 1_000;

@@ -1,4 +1,5 @@
 import type { RoleReason } from "../kernel/role-reasons.ts";
+import type { AuthorKind, PlaceKind, Rank, Role } from "../kernel/rooms.ts";
 
 /** The key of an agent in the directory, such as `ruda`. */
 export type AgentId = string;
@@ -8,9 +9,9 @@ export type AgentId = string;
  * the dashboard.
  */
 export interface RoleDecision {
-  readonly role: "HANDLER" | "OBSERVER" | "IGNORED";
+  readonly role: Role;
   /** Who leads when several are mentioned; only a mention gives a rank. */
-  readonly rank?: "PRIMARY" | "SECONDARY" | undefined;
+  readonly rank?: Rank | undefined;
   readonly because: RoleReason;
   /** The agent was mentioned in a thread: it is a participant from now on (or stays one). */
   readonly joins?: true | undefined;
@@ -21,7 +22,7 @@ export interface Addressing {
   /** An agent's id when `authorKind` is `agent`; else the platform's id of the author. */
   readonly author: string;
   /** `foreign`: a bot that is not an agent of this team. */
-  readonly authorKind: "person" | "agent" | "foreign";
+  readonly authorKind: AuthorKind;
   /** Agents in the order in which the text first names them, each once (`findMentions`). */
   readonly mentions: readonly AgentId[];
   /** Stands in a sink's thread or carries the sink's mark. */
@@ -39,7 +40,7 @@ export interface Addressing {
 }
 
 export interface AddressedPlace {
-  readonly kind: "channel" | "thread" | "direct";
+  readonly kind: PlaceKind;
   /** Whether guild and channel are on the allowlist. */
   readonly allowed: boolean;
   /**

@@ -3,7 +3,6 @@ import type { NewEntry } from "../durable/outbox.ts";
 import { storable } from "../durable/storable.ts";
 import { raiseEscalations, settleEscalation } from "../escalations/inbox.ts";
 import type { NewEscalation } from "../kernel/escalation.ts";
-import type { NewPlatformEvent } from "../kernel/platform-events.ts";
 import type { PlaceAddress } from "./channel-adapter.ts";
 import type { RoomLimits } from "./limits.ts";
 import {
@@ -13,8 +12,9 @@ import {
   type OpenPlaceRow,
   type Place,
   type PlaceRow,
-  type PlaceState,
 } from "./place.ts";
+import type { NewPlatformEvent } from "../wire/events.ts";
+import type { PlaceState, MessageMark, AuthorKind, Delivery, Rank, Role } from "../kernel/rooms.ts";
 
 /** The rows of rooms, as seen from inside a transaction. Decisions are made elsewhere. */
 export class RoomStore {
@@ -145,7 +145,7 @@ export interface WrittenMessage {
 
 export interface NewMessageRow {
   readonly id: string;
-  readonly author_kind: "person" | "agent" | "foreign";
+  readonly author_kind: AuthorKind;
   readonly author: string;
   readonly author_name: string;
   readonly text: string;
@@ -164,15 +164,9 @@ export interface NewMessageRow {
   readonly client_id?: string | undefined;
 }
 
-/**
- * `notice`: said by a guard in an agent's name. `reminder`: asks again. `sink`: reported from the
- * background.
- */
-export type MessageMark = "notice" | "reminder" | "sink";
-
 export interface StoredRole {
-  readonly role: "HANDLER" | "OBSERVER" | "IGNORED";
-  readonly rank?: "PRIMARY" | "SECONDARY" | undefined;
+  readonly role: Role;
+  readonly rank?: Rank | undefined;
   readonly because: string;
   /** Milliseconds since the epoch. */
   readonly at: number;
@@ -184,7 +178,7 @@ export interface NewHandling {
   readonly id: string;
   readonly agent: string;
   readonly session: string;
-  readonly rank?: "PRIMARY" | "SECONDARY" | undefined;
+  readonly rank?: Rank | undefined;
   readonly request?: string | undefined;
   readonly behind?: string | undefined;
   readonly wait_ms?: number | undefined;
@@ -194,7 +188,7 @@ export interface StoredMessage {
   readonly id: string;
   readonly place: string;
   readonly seq: number;
-  readonly authorKind: "person" | "agent" | "foreign";
+  readonly authorKind: AuthorKind;
   readonly author: string;
   readonly authorName: string;
   readonly text: string;
@@ -204,7 +198,7 @@ export interface StoredMessage {
   readonly replyTo: string | null;
   readonly request: string | null;
   readonly roles: Readonly<Record<string, StoredRole>>;
-  readonly delivery: "queued" | "sent" | "failed" | "unknown";
+  readonly delivery: Delivery;
   readonly deliveryError: { readonly code?: string; readonly message?: string } | null;
   readonly attachments: readonly unknown[];
   readonly buttons: readonly MessageButton[] | null;

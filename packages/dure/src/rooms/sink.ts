@@ -6,12 +6,12 @@ import { enqueue, type NewEntry, type OutsideHandler } from "../durable/outbox.t
 import type { Transaction } from "../durable/database.ts";
 import { codeOf, messageOf } from "../kernel/errors.ts";
 import { newId } from "../kernel/ids.ts";
-import type { PlatformEvent } from "../kernel/platform-events.ts";
 import { channelPlaceId, type RoomChannel } from "./directory.ts";
 import { roomReports } from "./reports.ts";
 import { orderingOf, topicOf, type RoomsSetting, type Talk } from "./talk.ts";
 import { cutText } from "./text.ts";
 import { threadSlot } from "./thread-slot.ts";
+import type { PlatformEvent } from "../wire/events.ts";
 
 /**
  * Where it is told what agents say to each other in the background. Any of the three, or several.
@@ -167,16 +167,10 @@ export class ConversationSink {
     this.#talk.announce();
   }
 
-  async #lineOf({ id, job, at, data }: PlatformEvent): Promise<readonly SinkLine[]> {
-    const { speaker, text } = data as { speaker?: unknown; text?: unknown };
-    if (
-      job === undefined ||
-      typeof speaker !== "string" ||
-      typeof text !== "string" ||
-      text === ""
-    ) {
-      return [];
-    }
+  async #lineOf(event: PlatformEvent): Promise<readonly SinkLine[]> {
+    const { id, job, at } = event;
+    if (job === undefined || event.type !== "job.turn" || event.data.text === "") return [];
+    const { speaker, text } = event.data;
     const conversation = await this.#conversationOf(job);
     return conversation
       ? [

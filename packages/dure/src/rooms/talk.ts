@@ -6,7 +6,6 @@ import type { Clock } from "../kernel/clock.ts";
 import { DureError } from "../kernel/errors.ts";
 import { newId } from "../kernel/ids.ts";
 import type { Logger } from "../kernel/logger.ts";
-import type { NewPlatformEvent } from "../kernel/platform-events.ts";
 import type { Attachment, ChannelAdapter } from "./channel-adapter.ts";
 import {
   consequencesOf,
@@ -29,7 +28,6 @@ import type { OpenPlace, Place } from "./place.ts";
 import type { RoleDecision } from "./role.ts";
 import type {
   MessageButton,
-  MessageMark,
   NewMessageRow,
   RoomStore,
   StoredMessage,
@@ -37,6 +35,8 @@ import type {
 } from "./room-store.ts";
 import { excerpt, splitMessage } from "./text.ts";
 import { roomTexts, type RoomLocale } from "./texts.ts";
+import type { NewPlatformEvent, EventType } from "../wire/events.ts";
+import type { MessageMark, PlaceState } from "../kernel/rooms.ts";
 
 /** What rooms share: who is who, what is allowed, where it is kept. */
 export interface RoomsSetting {
@@ -194,13 +194,19 @@ export class Talk {
       change: {},
       outbox: entries,
       events: [
-        messageEvent("room.message", place, {
-          message: id,
-          author: saying.author,
-          author_kind: "agent",
-          mark: saying.mark ?? null,
-          delivery: "queued",
-        }),
+        {
+          type: "room.message",
+          role: "conversation",
+          room: place.id,
+          data: {
+            message: id,
+            author: saying.author,
+            author_kind: "agent",
+            mark: saying.mark ?? null,
+            delivery: "queued",
+            parent: place.parent,
+          },
+        },
       ],
     });
     return { messageId: id, seq };
@@ -571,35 +577,37 @@ function unchanged(place: OpenPlace): GuardStep {
   return { state: place.state, agentMessages: place.agentMessages, recent: place.recent };
 }
 
-function messageEvent(
-  type: string,
-  place: Place,
-  data: NewPlatformEvent["data"],
-): NewPlatformEvent {
-  return { type, role: "conversation", room: place.id, data: { ...data, parent: place.parent } };
-}
-
 function eventsOf(
   { place, message, step }: Spoken,
   type: "room.heard" | "room.message",
   roles: Consequences["roles"],
 ): readonly NewPlatformEvent[] {
-  const said = messageEvent(type, place, {
+  const data = {
     message: message.id,
     author: message.author,
     author_kind: message.authorKind,
     roles: Object.fromEntries(Object.entries(roles).map(([agent, { role }]) => [agent, role])),
-  });
-  return step.state === place.state ? [said] : [said, stateEvent(place, step)];
+    parent: place.parent,
+  };
+  const said: NewPlatformEvent = { type, role: "conversation", room: place.id, data };
+  if (step.state === place.state || step.state === "closed") return [said];
+  return [said, stateEvent(place, step.state, step.trip)];
 }
 
-function stateEvent(place: Place, step: GuardStep): NewPlatformEvent {
-  return {
-    type: step.state === "open" ? "room.resumed" : `room.${step.state}`,
-    role: "system",
-    room: place.id,
-    data: { guard: step.trip ?? null, parent: place.parent },
-  };
+/** No guard closes a place. */
+const STATE_EVENTS = {
+  open: "room.resumed",
+  resting: "room.resting",
+  suspended: "room.suspended",
+} as const satisfies Record<Exclude<PlaceState, "closed">, EventType>;
+
+function stateEvent(
+  { id, parent }: Place,
+  state: keyof typeof STATE_EVENTS,
+  trip: GuardStep["trip"],
+): NewPlatformEvent {
+  const data = { guard: trip ?? null, parent };
+  return { type: STATE_EVENTS[state], role: "system", room: id, data };
 }
 
 const SENT = {

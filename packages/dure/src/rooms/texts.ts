@@ -1,3 +1,4 @@
+import type { GoneReason } from "../kernel/rooms.ts";
 /** Every sentence that rooms say to people, in both languages. */
 export type RoomLocale = "ko" | "en";
 
@@ -12,9 +13,7 @@ export const GONE = {
     ko: "채널이 설정에서 빠졌습니다.",
     en: "its channel is not in the configuration",
   },
-} as const satisfies Record<string, Record<RoomLocale, string>>;
-
-export type GoneReason = keyof typeof GONE;
+} as const satisfies Record<GoneReason, Record<RoomLocale, string>>;
 
 /** Of a place whose channel has another key in the configuration now. */
 export const OTHER_KEY = "it stands under another key now";

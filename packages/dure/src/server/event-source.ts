@@ -1,5 +1,6 @@
 import { parsePosition } from "../durable/event-log.ts";
-import type { EventFilter, PlatformEvent } from "../kernel/platform-events.ts";
+import type { EventFilter } from "../kernel/platform-events.ts";
+import type { PlatformEvent } from "../wire/events.ts";
 
 export type EventFrame =
   | { readonly kind: "event"; readonly event: PlatformEvent }

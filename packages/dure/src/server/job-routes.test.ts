@@ -7,7 +7,7 @@ import {
   type JobNews,
 } from "../client/index.ts";
 import { testDatabase, type TestDatabase } from "../durable/test-database.ts";
-import { JOB_STATUSES, OUTCOMES } from "../jobs/job.ts";
+import { OUTCOMES } from "../jobs/job.ts";
 import {
   hanging,
   startTestTeam,
@@ -17,6 +17,7 @@ import {
 } from "../jobs/test-jobs.ts";
 import { MemoryTokenStore } from "./token-store.ts";
 import { SseReader, startTestServer, type TestServer } from "./test-server.ts";
+import { JOB_STATUSES } from "../kernel/jobs.ts";
 
 let database: TestDatabase;
 let team: TestTeam;
@@ -280,7 +281,7 @@ test.for([1, 2, 3, 4])(
 
     expect(
       news.flatMap((item) =>
-        item.kind === "event" && item.event.type === "job.turn" ? [item.event.data["number"]] : [],
+        item.kind === "event" && item.event.type === "job.turn" ? [item.event.data.number] : [],
       ),
     ).toEqual([1, 2, 3, 4, 5]);
     expect(news[0]).toMatchObject({ kind: "job", job: { jobId, turnsDone: 0 } });

@@ -1,7 +1,7 @@
 import type { FastifyRequest } from "fastify";
 import type { FastifyPluginAsyncZod } from "fastify-type-provider-zod";
 import { z } from "zod";
-import { isOver, JOB_STATUSES, OUTCOMES, type Job, type JobStatus } from "../jobs/job.ts";
+import { isOver, type Job } from "../jobs/job.ts";
 import type { AskRequest, AskResult } from "../jobs/ask.ts";
 import type { JobDetail, JobFrame, Jobs } from "../jobs/jobs.ts";
 import type { Duration } from "../kernel/duration.ts";
@@ -19,13 +19,12 @@ import type { RouteApp, ServerParts } from "./server.ts";
 import { eventFrame, frame } from "./sse.ts";
 import { answerWithStream, writeFrames } from "./stream-answer.ts";
 import { viewerOf, viewOf } from "./tenants.ts";
+import { JOB_STATUSES, JOB_OUTCOMES } from "../kernel/jobs.ts";
 
 const jobId = z.string().min(1).max(100);
 const agentId = z.string().min(1).max(64);
-const status = z.enum(JOB_STATUSES as [JobStatus, ...JobStatus[]]);
-const outcome = z.enum(
-  Object.keys(OUTCOMES) as [keyof typeof OUTCOMES, ...(keyof typeof OUTCOMES)[]],
-);
+const status = z.enum(JOB_STATUSES);
+const outcome = z.enum(JOB_OUTCOMES);
 const duration = z
   .string()
   .regex(/^\d+(\.\d+)?(ms|s|m|h|d)$/, 'must be a number with a unit, such as "10m", "1h" or "7d"')

@@ -1,5 +1,5 @@
 import { expect, test } from "vitest";
-import { STALLED_AFTER_MS } from "../client/plans.ts";
+import { STALLED_AFTER_MS } from "../kernel/plans.ts";
 import type { PlanStep } from "../plans/run/run.ts";
 import type { PortDetail } from "../plans/run/run-queries.ts";
 import { STALLED_MS } from "../plans/workers/worker.ts";

@@ -2,7 +2,7 @@ import type { FastifyPluginAsyncZod } from "fastify-type-provider-zod";
 import type { FastifyRequest } from "fastify";
 import { z } from "zod";
 import { messageOf } from "../kernel/errors.ts";
-import type { EventFilter, EventRole, PlatformEvent } from "../kernel/platform-events.ts";
+import type { EventFilter, EventRole } from "../kernel/platform-events.ts";
 import { assertOfAllTenants, hasScope, type Principal } from "./access.ts";
 import { readEventPosition, type EventSource } from "./event-source.ts";
 import { given } from "./given.ts";
@@ -25,6 +25,7 @@ import { eventFrame, frame } from "./sse.ts";
 import { answerWithStream, writeFrames } from "./stream-answer.ts";
 import { keyOfSession, viewOf } from "./tenants.ts";
 import type { Scope } from "./token-store.ts";
+import type { PlatformEvent } from "../wire/events.ts";
 
 /** The event log, who one is, and how the process is. Source: docs/spec/platform §3, §6. */
 export const platformRoutes: FastifyPluginAsyncZod<ServerParts> = async (app, parts) => {

@@ -13,6 +13,14 @@ import { callerOf } from "./guard.ts";
 import { problems } from "./schemas.ts";
 import type { RouteApp, ServerParts } from "./server.ts";
 import { viewOf } from "./tenants.ts";
+import {
+  AUTHOR_KINDS,
+  DELIVERIES,
+  PLACE_KINDS,
+  PLACE_STATES,
+  RANKS,
+  ROLES,
+} from "../kernel/rooms.ts";
 
 const placeId = z.string().min(1).max(200);
 const person = z.string().trim().min(1).max(60).meta({
@@ -22,10 +30,10 @@ const person = z.string().trim().min(1).max(60).meta({
 const Place = z.looseObject({
   id: z.string(),
   adapter: z.string(),
-  kind: z.enum(["channel", "thread", "direct"]),
+  kind: z.enum(PLACE_KINDS),
   parent: z.string().nullable(),
   name: z.string(),
-  state: z.enum(["open", "resting", "suspended", "closed"]),
+  state: z.enum(PLACE_STATES),
 });
 const Room = Place.extend({
   unread: z.number(),
@@ -37,7 +45,8 @@ const Room = Place.extend({
 });
 const Role = z.looseObject({
   agent: z.string(),
-  role: z.enum(["HANDLER", "OBSERVER", "IGNORED"]),
+  role: z.enum(ROLES),
+  rank: z.enum(RANKS).optional(),
   because: z.string(),
 });
 const Message = z.looseObject({
@@ -45,11 +54,11 @@ const Message = z.looseObject({
   place: z.string(),
   seq: z.number(),
   author: z.string(),
-  author_kind: z.enum(["person", "agent", "foreign"]),
+  author_kind: z.enum(AUTHOR_KINDS),
   author_name: z.string(),
   text: z.string(),
   mentions: z.array(z.string()),
-  delivery: z.enum(["queued", "sent", "failed", "unknown"]),
+  delivery: z.enum(DELIVERIES),
   at: z.number(),
   roles: z.array(Role),
 });

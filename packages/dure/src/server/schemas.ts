@@ -2,6 +2,8 @@ import { z } from "zod";
 import { TURN_EVENT_TYPES } from "../kernel/turn-events.ts";
 import { ACCESS_REASONS, type AccessReason } from "./access-mode.ts";
 import { SCOPES } from "./token-store.ts";
+import { EVENT_ROLES } from "../kernel/platform-events.ts";
+import { EVENTS } from "../wire/events.ts";
 
 /**
  * What the wire may hold, in its own spelling. These schemas check requests and describe answers in
@@ -123,7 +125,7 @@ export const EventsQuery = z.object({
   run: z.string().max(200).optional(),
   room: z.string().max(200).optional(),
   job: z.string().max(100).optional(),
-  role: z.enum(["conversation", "delegation", "orchestration", "system"]).optional(),
+  role: z.enum(EVENT_ROLES).optional(),
   last_event_id: z.string().max(100).optional(),
   last: z.coerce
     .number()
@@ -327,8 +329,8 @@ export const EventStream = {
 };
 export const PlatformEventStream = {
   description:
-    "SSE. `id:` is the position in the log, `event:` the type, `data:` the envelope; `event: " +
-    "reset` says that older events are gone.",
+    "SSE. `id:` is the position in the log, `event:` the type, `data:` a PlatformEvent; `event: " +
+    `reset\` says that older events are gone. Types: ${Object.keys(EVENTS).join(", ")}.`,
   content: { "text/event-stream": { schema: z.string() } },
 };
 

@@ -1,9 +1,9 @@
 import type { OutgoingHttpHeaders, ServerResponse } from "node:http";
 import type { Cancel, Clock } from "../kernel/clock.ts";
-import type { PlatformEvent } from "../kernel/platform-events.ts";
 import type { TenantView } from "../kernel/tenant.ts";
 import { boundsOf } from "./bounds.ts";
 import { eventToWire } from "./tenants.ts";
+import type { PlatformEvent } from "../wire/events.ts";
 
 export interface SseLimits {
   /**

@@ -1,10 +1,10 @@
 import type { FastifyRequest } from "fastify";
 import type { Viewer } from "../engine/api.ts";
-import type { PlatformEvent } from "../kernel/platform-events.ts";
 import { sessionIdFor, sessionKeyFor, type TenantView } from "../kernel/tenant.ts";
 import { toWire } from "../kernel/wire.ts";
 import { hasScope } from "./access.ts";
 import { given } from "./given.ts";
+import type { PlatformEvent } from "../wire/events.ts";
 
 /**
  * Whose things a request sees: its tenant's; without one what has none, or all for an

@@ -1,13 +1,14 @@
 import { createParser } from "eventsource-parser";
 import type { FastifyInstance } from "fastify";
 import { systemClock } from "../kernel/clock.ts";
-import type { EventFilter, PlatformEvent } from "../kernel/platform-events.ts";
+import type { EventFilter } from "../kernel/platform-events.ts";
 import type { EventFrame, EventSource } from "./event-source.ts";
 import type { AuditEntry, AuditPage, Deed } from "../durable/audit-log.ts";
 import type { AuditBook } from "./audit.ts";
 import { createServer, startServer, type ServerOptions } from "./server.ts";
 import { MemoryTokenStore } from "./token-store.ts";
 import { News, TestConversations } from "./test-conversations.ts";
+import type { PlatformEvent, UnknownEvent } from "../wire/events.ts";
 
 /** A server on a free port of this machine, with doubles behind it. */
 export interface TestServer extends AsyncDisposable {
@@ -121,14 +122,11 @@ export class TestEvents implements EventSource {
   followers = 0;
   readonly #news = new News();
 
-  publish(event: Partial<PlatformEvent> & { type: string }): void {
-    this.all.push({
-      role: "conversation",
-      data: {},
-      at: 1,
-      ...event,
-      id: `1.0.${this.all.length + 1}`,
-    });
+  /** Also what no release writes. */
+  publish(event: Partial<Omit<UnknownEvent, "type">> & { readonly type: string }): void {
+    const id = `1.0.${this.all.length + 1}`;
+    const given = { role: "conversation", data: {}, at: 1, ...event, id };
+    this.all.push(given as PlatformEvent);
     this.#news.tell();
   }
 

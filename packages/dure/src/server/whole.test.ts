@@ -6,6 +6,7 @@ import { startTestEngine, type TestEngine } from "../engine/test-engine.ts";
 import { silentLogger } from "../kernel/logger.ts";
 import { offlineModel } from "../models/offline.ts";
 import { SseReader, startTestServer, type TestServer } from "./test-server.ts";
+import type { NewPlatformEvent } from "../wire/events.ts";
 
 /** The server over the real engine, the real event log and a real PostgreSQL. */
 const helper = chatAgent({ name: "helper", prompt: "Answer briefly." });
@@ -95,8 +96,8 @@ test("what the session did is in the event log", async () => {
 test("the events are filtered by type, session, run, room, job and role, those of before and those to come", async () => {
   await using whole = await start();
   const { server, log } = whole;
-  const publish = (round: string): Promise<unknown> =>
-    log.append(whole.engine.database, [
+  const publish = (round: string): Promise<unknown> => {
+    const events = [
       { type: `turn.${round}`, role: "conversation", session: "mina", data: {} },
       { type: `post.${round}`, role: "delegation", room: "web:general", data: {} },
       { type: `job.${round}`, role: "delegation", job: "job_1", data: {} },
@@ -111,7 +112,9 @@ test("the events are filtered by type, session, run, room, job and role, those o
         job: "job_1",
         data: {},
       },
-    ]);
+    ];
+    return log.append(whole.engine.database, events as readonly object[] as NewPlatformEvent[]);
+  };
   await publish("before");
   await using all = new SseReader(await server.fetch("/v1/events?last=6"));
   await all.until(({ types }) => types.includes("end.before"));

@@ -33,7 +33,8 @@ export type {
   CollaborateResult,
 } from "../rooms/collaborate-call.ts";
 export type { Directory, RoomAgent, RoomChannel } from "../rooms/directory.ts";
-export type { Place, PlaceState } from "../rooms/place.ts";
+export type { PlaceState } from "../kernel/rooms.ts";
+export type { Place } from "../rooms/place.ts";
 export type { RoomPerson } from "../rooms/room-person.ts";
 export type { Rooms } from "../rooms/rooms.ts";
 
@@ -59,7 +60,8 @@ export type {
 } from "../kernel/escalation.ts";
 
 // Jobs: exchanges between agents
-export type { Job, JobOutcome, JobStatus, JobTurn, JobWords } from "../jobs/job.ts";
+export type { JobOutcome, JobStatus } from "../kernel/jobs.ts";
+export type { Job, JobTurn, JobWords } from "../jobs/job.ts";
 export type { AskRequest, AskResult } from "../jobs/ask.ts";
 export type { JobDetail, JobFrame, Jobs, RecoveryReport } from "../jobs/jobs.ts";
 export type { JobPayload } from "../jobs/payloads.ts";
@@ -83,15 +85,14 @@ export type {
 } from "../plans/run/plan-library.ts";
 export type { Runs } from "../plans/run/runs.ts";
 export type { PortDetail, RunDetail, RunFilter, RunFrame } from "../plans/run/run-queries.ts";
+export type { PlanRunStatus, RunPhase } from "../kernel/plans.ts";
 export type {
   Because,
   PlanPort,
   PlanRun,
-  PlanRunStatus,
   PlanStep,
   RunMode,
   RunOrder,
-  RunPhase,
   RunReport,
 } from "../plans/run/run.ts";
 

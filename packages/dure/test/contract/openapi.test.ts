@@ -1,6 +1,8 @@
 import { subscribe, unsubscribe } from "node:diagnostics_channel";
 import type { IncomingMessage, ServerResponse } from "node:http";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import { z } from "zod";
+import { EVENTS, type EventType, type PlatformEvent } from "../../src/wire/events.ts";
 import {
   ContractProxy,
   operationsOf,
@@ -662,6 +664,22 @@ test(
     ]);
   },
 );
+
+test("every event that was written is described with its role and all of its data", async () => {
+  const written = await team.database.query<Pick<PlatformEvent, "type" | "role" | "data">>({
+    text: "select distinct type, role, data from dure.events",
+  });
+
+  const strange = written.filter(({ type, role, data }) => {
+    const described = EVENTS[type as EventType];
+    return (
+      described?.role !== role || !z.strictObject(described.data.shape).safeParse(data).success
+    );
+  });
+  expect(strange).toEqual([]);
+  const kinds = new Set(written.map(({ type }) => type.split(".")[0]));
+  expect([...kinds]).toEqual(expect.arrayContaining(["turn", "escalation", "job", "room", "run"]));
+});
 
 test("the event log keeps its contract to its end, which comes with the server's", async () => {
   const open = reached("/v1/events");

@@ -3,13 +3,13 @@ import { join } from "node:path";
 import { expect, test } from "vitest";
 import { FULL } from "../../src/kernel/test-tiers.ts";
 import { systemClock } from "../../src/kernel/clock.ts";
-import type { PlatformEvent } from "../../src/kernel/platform-events.ts";
 import type { PlanRun } from "../../src/plans/run/run.ts";
 import type { TestRuns } from "../../src/plans/run/test-runs.ts";
 import type { Worker } from "../../src/plans/workers/worker.ts";
 import { LeaderProcess } from "./leader-process.ts";
 import { realPlan, type RealRunsOptions, type TestRepository } from "./real-runs.ts";
 import { openStage } from "./stage.ts";
+import type { PlatformEvent } from "../../src/wire/events.ts";
 
 /**
  * Says no when two files of the shop export the same name: each alone compiles, both together do
@@ -513,16 +513,16 @@ test(
     );
     await ended(runs, id);
 
-    const told = (await eventsOf(runs, id))
-      .filter(({ type }) => type === "worker.stalled" || type === "worker.progress")
-      .map(({ type, data }) => ({ type, data }));
+    const told = (await eventsOf(runs, id)).filter(
+      ({ type }) => type === "worker.stalled" || type === "worker.progress",
+    );
     // Before it said anything it may have been slow to begin, which is a silence of its own.
-    const [stalled, ...more] = told.filter(
-      ({ type, data }) => type === "worker.stalled" && data["task"] === "thinking",
+    const [stalled, ...more] = told.flatMap((event) =>
+      event.type === "worker.stalled" && event.data.task === "thinking" ? [event] : [],
     );
     expect(more).toEqual([]);
     expect(stalled!.data).toMatchObject({ port: "a", member: "implementer", try: 1 });
-    expect(stalled!.data["silentMs"]).toBeGreaterThanOrEqual(500);
+    expect(stalled!.data.silentMs).toBeGreaterThanOrEqual(500);
     expect(told.slice(told.indexOf(stalled!) + 1)).toMatchObject([
       { type: "worker.progress", data: { task: "back" } },
     ]);

@@ -3,7 +3,6 @@ import { systemClock } from "../../src/kernel/clock.ts";
 import { silentLogger } from "../../src/kernel/logger.ts";
 import {
   ChannelError,
-  type AccountState,
   type ChannelAccount,
   type ChannelAdapter,
   type ChannelFailure,
@@ -13,6 +12,7 @@ import {
   type OutgoingThread,
   type PlaceAddress,
 } from "../../src/rooms/channel-adapter.ts";
+import type { AccountState } from "../../src/kernel/rooms.ts";
 
 /**
  * A platform with one empty channel, two accounts in it, and an adapter that has not been started.

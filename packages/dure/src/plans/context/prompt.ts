@@ -3,8 +3,8 @@ import type { WorkerSpec } from "../plan.ts";
 import type { ScopeInput } from "../scope.ts";
 import { headOf } from "../workers/bounded-text.ts";
 import { feedbackText, type ImplResult, type TestFeedback } from "../workers/feedback.ts";
-import type { Member } from "../workers/worker.ts";
 import type { ContextScope } from "./context-scopes.ts";
+import type { Member } from "../../kernel/plans.ts";
 
 /** Everything that a prompt is made of; gathered by gather.ts. */
 export interface PromptMaterial {

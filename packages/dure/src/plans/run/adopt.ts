@@ -3,7 +3,9 @@ import type { Database, Transaction } from "../../durable/database.ts";
 import { storable } from "../../durable/storable.ts";
 import type { Repository } from "../workspace/repository.ts";
 import { emit } from "./records.ts";
-import type { PlanPort, PlanRun, PlanStep, StepKind } from "./run.ts";
+import type { PlanPort, PlanRun, PlanStep } from "./run.ts";
+import type { StepKind } from "../../kernel/plans.ts";
+import { eventOfRun } from "./run-event.ts";
 
 /** Where another machine goes on with a run. */
 export interface NewPlace {
@@ -137,17 +139,11 @@ export async function moveRun(
     await tx.query(RESET_STEPS, [run.id, storable(remains.lostSteps)]);
     await alsoWrite(tx);
     await emit(tx, [
-      {
-        type: "run.resume",
-        role: "orchestration",
-        run: run.id,
-        data: {
-          plan: run.plan.name,
-          because: "another machine goes on from what was pushed",
-          host: place.host,
-          again: remains.lostPorts.map((position) => run.plan.ports[position]!.id),
-        },
-      },
+      eventOfRun(run, "run.resume", {
+        because: "another machine goes on from what was pushed",
+        host: place.host,
+        again: remains.lostPorts.map((position) => run.plan.ports[position]!.id),
+      }),
     ]);
   });
 }

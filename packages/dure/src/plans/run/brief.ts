@@ -4,8 +4,8 @@ import { buildPrompt, type ContextManifest } from "../context/prompt.ts";
 import { workerOf, type Plan, type Port } from "../plan.ts";
 import type { ImplResult, TestFeedback } from "../workers/feedback.ts";
 import type { ScopeInput } from "../scope.ts";
-import type { Member } from "../workers/worker.ts";
 import type { PlanRun } from "./run.ts";
+import type { Member } from "../../kernel/plans.ts";
 
 /** What a prompt is made for. */
 export interface BriefingRequest {

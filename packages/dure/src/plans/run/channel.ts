@@ -4,9 +4,9 @@ import type { Notifications } from "../../durable/notify.ts";
 import { storable } from "../../durable/storable.ts";
 import { DureError } from "../../kernel/errors.ts";
 import { isObject } from "../../kernel/json.ts";
-import type { NewPlatformEvent } from "../../kernel/platform-events.ts";
-import type { Member } from "../workers/worker.ts";
 import { emit, type RunRecords } from "./records.ts";
+import type { NewPlatformEvent } from "../../wire/events.ts";
+import type { Member, ChannelMessageType, ChannelSpeaker } from "../../kernel/plans.ts";
 
 /** Wakes processes that wait for messages in a run. */
 export const CHANNEL_TOPIC = "plan-channel";
@@ -16,13 +16,11 @@ export const CHANNEL_TOPIC = "plan-channel";
  * about files that all share, to the orchestrator.
  */
 export type ChannelMember = Extract<Member, "implementer" | "tester">;
-export type ChannelSpeaker = Member | "operator";
-
 export interface ChannelMessage {
   readonly id: number;
   readonly from: ChannelSpeaker;
   readonly to: ChannelSpeaker;
-  readonly type: "result" | "feedback" | "query" | "ack";
+  readonly type: ChannelMessageType;
   readonly payload: unknown;
   /** The query that an `ack` answers. */
   readonly replyTo: number | null;

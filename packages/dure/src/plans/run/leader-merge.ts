@@ -9,12 +9,12 @@ import {
   type MergeVerdict,
 } from "./leader-parts.ts";
 import type { RunBook } from "./run-book.ts";
-import type { RunOutcome } from "../scheduler.ts";
 import type { Because, PlanPort, PlanStep, PlanRun, RunReport } from "./run.ts";
 import { BISECT_TRIES } from "./tries.ts";
 import { aboutRun, escalationFor, type TriggerName } from "./triggers.ts";
 import { emit } from "./records.ts";
 import type { Lease } from "../../durable/leases.ts";
+import type { RunOutcome } from "../../kernel/plans.ts";
 
 type Recalled = Extract<MergeVerdict, { recalled: unknown }>["recalled"];
 type Without = Extract<MergeVerdict, { without: unknown }>["without"];

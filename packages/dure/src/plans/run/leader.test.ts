@@ -2,10 +2,10 @@ import { expect, onTestFinished, test } from "vitest";
 import { FULL } from "../../kernel/test-tiers.ts";
 import { testDatabase } from "../../durable/test-database.ts";
 import { systemClock, type Clock } from "../../kernel/clock.ts";
-import type { PlatformEvent } from "../../kernel/platform-events.ts";
 import type { PortOutcome } from "./leader-parts.ts";
 import type { PlanPort, PlanRun } from "./run.ts";
 import { planOf, startTestRuns, type TestRuns, type TestRunsOptions } from "./test-runs.ts";
+import type { PlatformEvent } from "../../wire/events.ts";
 
 const done: PortOutcome = { status: "succeeded", commit: "c" };
 const broken: PortOutcome = { status: "failed", because: { code: "TEST", message: "it broke" } };
@@ -37,6 +37,13 @@ async function ended(
 
 async function statuses(runs: TestRuns, id: string): Promise<string> {
   return (await runs.runs.get(id)).ports.map((port) => `${port.id} ${port.status}`).join(", ");
+}
+
+/** Of the members that say what an event is about, the first. */
+function subjectIn({ data }: PlatformEvent): unknown {
+  if ("id" in data) return data.id;
+  if ("port" in data) return data.port;
+  return "outcome" in data ? data.outcome : undefined;
 }
 
 async function eventsOf(runs: TestRuns, run: string): Promise<readonly PlatformEvent[]> {
@@ -76,7 +83,7 @@ test("a port starts when all that it needs has succeeded, never more than there 
   expect(most).toBe(2);
   expect(
     (await eventsOf(runs, id)).map(({ type, data }) =>
-      `${type} ${(data["port"] as string) ?? ""}`.trim(),
+      `${type} ${"port" in data ? String(data.port) : ""}`.trim(),
     ),
   ).toEqual(
     expect.arrayContaining([
@@ -139,7 +146,7 @@ test("what needs a failed port is blocked, the rest goes on; a retry goes on fro
   expect((await runs.runs.port(id, "b")).hint).toBe("look again");
   const after = (await eventsOf(runs, id))
     .slice(told.length)
-    .map(({ type, data }) => [type, data["id"] ?? data["port"] ?? data["outcome"]]);
+    .map((event) => [event.type, subjectIn(event)]);
   expect(after).toEqual(
     expect.arrayContaining([
       ["port.ready", "b"],

@@ -7,7 +7,7 @@ import { scopeOf } from "../port-scope.ts";
 import type { Confinement } from "../sandbox/sandbox.ts";
 import { makeScope, type Scope, type ScopeInput } from "../scope.ts";
 import type { ImplResult, TestFeedback } from "../workers/feedback.ts";
-import type { AccessRequest, Assignment, Member, WorkerChannel } from "../workers/worker.ts";
+import type { AccessRequest, Assignment, WorkerChannel } from "../workers/worker.ts";
 import type { Briefing } from "./brief.ts";
 import { wordsIn, type ChannelMessage } from "./channel.ts";
 import { followWorker, type Violation, type WorkerEnd } from "./follow-worker.ts";
@@ -30,6 +30,7 @@ import { WorkerSigns } from "./signs.ts";
 import { limitsOf, STOP_AT_VIOLATION, type StepEnd } from "./step-log.ts";
 import { aboutRun } from "./triggers.ts";
 import { namesOf } from "./words.ts";
+import type { Member } from "../../kernel/plans.ts";
 
 /** One member's part of a try. */
 export interface MemberPart {

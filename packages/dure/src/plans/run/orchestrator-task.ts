@@ -15,12 +15,12 @@ import {
   STOP_AT_VIOLATION,
   uncounted,
   type StepEnd,
-  type StepEvent,
   type StepLog,
   type StepLogParts,
 } from "./step-log.ts";
 import { aboutRun, escalationFor, tokensTrigger, type TriggerName } from "./triggers.ts";
 import { namesOf } from "./words.ts";
+import type { RunEvent } from "./run-event.ts";
 
 /** What the work of the orchestrator needs. */
 export interface OrchestratorParts extends StepLogParts {
@@ -166,7 +166,7 @@ async function storeViolation(
 
 interface StepWritten {
   readonly escalations: readonly NewEscalation[];
-  readonly events: readonly StepEvent[];
+  readonly events: readonly RunEvent[];
 }
 
 /** Writes with the end of the orchestrator's step: used tokens, and paths that it does not own. */
@@ -196,14 +196,14 @@ export function taskEnd(
     const used = tokens && (await records.addTokens(tx, run.id, tokens));
     const data = {
       port: ORCHESTRATOR,
-      member: "orchestrator",
+      member: "orchestrator" as const,
       try: number,
       tokens: (end.tokens?.input ?? 0) + (end.tokens?.output ?? 0),
       violations: violations.length,
     };
     return {
       escalations: [...tokenQuestions(run, used), ...ownershipQuestions(run, violations)],
-      events: [{ type: "worker.complete", data }],
+      events: [{ type: "worker.complete" as const, data }],
     };
   };
 }

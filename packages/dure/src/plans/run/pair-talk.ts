@@ -2,11 +2,12 @@ import { DureError, messageOf } from "../../kernel/errors.ts";
 import type { WorkerSpec } from "../plan.ts";
 import type { Confinement } from "../sandbox/sandbox.ts";
 import { makeScope, type ScopeInput } from "../scope.ts";
-import type { Assignment, Member } from "../workers/worker.ts";
+import type { Assignment } from "../workers/worker.ts";
 import { wordsIn, type ChannelMember } from "./channel.ts";
 import type { PortWork, Try } from "./pair-parts.ts";
 import type { PlanStep } from "./run.ts";
 import { limitsOf, STOP_AT_VIOLATION } from "./step-log.ts";
+import type { Member } from "../../kernel/plans.ts";
 
 /** Questions that a member may ask in one step. */
 const MAX_QUERIES = 5;

@@ -1,7 +1,8 @@
 import type { NewEscalation } from "../../kernel/escalation.ts";
-import type { AccessRequest, Member } from "../workers/worker.ts";
+import type { AccessRequest } from "../workers/worker.ts";
 import type { PathGrant } from "./run.ts";
 import { escalationFor } from "./triggers.ts";
+import type { Member } from "../../kernel/plans.ts";
 
 /** What a worker is told when it has asked for a path. */
 export interface AccessAnswer {

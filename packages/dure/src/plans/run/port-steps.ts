@@ -9,14 +9,8 @@ import type { PairParts, PortWork } from "./pair-parts.ts";
 import type { PortAccount } from "./port-account.ts";
 import type { FileChange, PortFiles } from "./port-files.ts";
 import type { PlanRun, PlanStep } from "./run.ts";
-import {
-  exitWords,
-  StepLog,
-  uncounted,
-  type StepEnd,
-  type StepEvent,
-  type StepKey,
-} from "./step-log.ts";
+import { exitWords, StepLog, uncounted, type StepEnd, type StepKey } from "./step-log.ts";
+import type { RunEvent } from "./run-event.ts";
 
 /** Output of a member's step. */
 export interface MemberOutput {
@@ -136,7 +130,7 @@ function violationsIn(output: unknown): readonly TreeViolation[] {
 }
 
 /** Events of a step's end. Pure. */
-function stepEvents(key: StepKey, end: StepEnd<unknown>, port: string): StepEvent[] {
+function stepEvents(key: StepKey, end: StepEnd<unknown>, port: string): RunEvent[] {
   if (key.kind === "accept") {
     return [feedbackEvent(port, key.try, (end.output as AcceptOutput).feedback)];
   }
@@ -158,7 +152,7 @@ function stepEvents(key: StepKey, end: StepEnd<unknown>, port: string): StepEven
   return [{ type: "worker.complete", data }];
 }
 
-function feedbackEvent(port: string, number: number, feedback: TestFeedback): StepEvent {
+function feedbackEvent(port: string, number: number, feedback: TestFeedback): RunEvent {
   const { success, metrics } = feedback;
   return { type: "worker.feedback", data: { port, try: number, success, ...metrics } };
 }

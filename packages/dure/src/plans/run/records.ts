@@ -2,13 +2,10 @@ import type { Database, Transaction } from "../../durable/database.ts";
 import type { Lease, Leases } from "../../durable/leases.ts";
 import { storable } from "../../durable/storable.ts";
 import type { EscalationSeverity, EscalationType } from "../../kernel/escalation.ts";
-import type { NewPlatformEvent } from "../../kernel/platform-events.ts";
 import type { TenantView } from "../../kernel/tenant.ts";
 import type { Promises } from "../sandbox/proof.ts";
 import type { Plan } from "../plan.ts";
-import type { PortStatus } from "../scheduler.ts";
 import type { ProcessIdentity } from "../sandbox/sandbox.ts";
-import type { Member } from "../workers/worker.ts";
 import { hashHookToken, newHookToken } from "./hook-token.ts";
 import { HostRecords } from "./host-records.ts";
 import type {
@@ -16,13 +13,10 @@ import type {
   PathGrant,
   PlanPort,
   PlanRun,
-  PlanRunStatus,
   PlanStep,
   RunMode,
   RunOrder,
-  RunPhase,
   RunReport,
-  StepKind,
 } from "./run.ts";
 
 import {
@@ -36,6 +30,8 @@ import {
   type StepRow,
 } from "./run-rows.ts";
 import * as sql from "./run-statements.ts";
+import type { NewPlatformEvent } from "../../wire/events.ts";
+import type { PortStatus, Member, PlanRunStatus, RunPhase, StepKind } from "../../kernel/plans.ts";
 
 /** Rows that one statement reads of a list. */
 const PAGE = 200;

@@ -1,7 +1,6 @@
 import type { Transaction } from "../../durable/database.ts";
 import type { Lease } from "../../durable/leases.ts";
 import type { NewEscalation } from "../../kernel/escalation.ts";
-import type { NewPlatformEvent } from "../../kernel/platform-events.ts";
 import type { LeaderParts } from "./leader-parts.ts";
 import {
   emit,
@@ -13,6 +12,9 @@ import {
 } from "./records.ts";
 import { REFUSALS, type ClosedOrder } from "./run-orders.ts";
 import { isRunEnded, ORCHESTRATOR, type PlanPort, type PlanRun, type RunOrder } from "./run.ts";
+import type { NewPlatformEvent } from "../../wire/events.ts";
+import { type RunEventData, type RunEventType, eventOfRun } from "./run-event.ts";
+import type { RunOutcome } from "../../kernel/plans.ts";
 
 /** What is written of a run in one transaction. */
 export interface RunEntry {
@@ -82,13 +84,8 @@ export class RunBook {
     this.#run = { ...this.#run, ...present(run) };
   }
 
-  event(type: string, data: Readonly<Record<string, unknown>>): NewPlatformEvent {
-    return {
-      type,
-      role: "orchestration",
-      run: this.#run.id,
-      data: { plan: this.#run.plan.name, ...data },
-    };
+  event<Type extends RunEventType>(type: Type, data: RunEventData<Type>): NewPlatformEvent {
+    return eventOfRun(this.#run, type, data);
   }
 
   /** Writes all of the entry together. */
@@ -132,7 +129,10 @@ export class RunBook {
   }
 
   /** Ends the run. */
-  async end(change: RunChange, entry: Omit<RunEntry, "change" | "settles"> = {}): Promise<void> {
+  async end(
+    change: RunChange & { readonly status: RunOutcome },
+    entry: Omit<RunEntry, "change" | "settles"> = {},
+  ): Promise<void> {
     const isDone = change.status === "success" || change.status === "cancelled";
     const { events = [] } = entry;
     await this.write({
@@ -212,7 +212,11 @@ export class RunBook {
     });
   }
 
-  #endEvents({ status, because, report }: RunChange): NewPlatformEvent[] {
+  #endEvents({
+    status,
+    because,
+    report,
+  }: RunChange & { readonly status: RunOutcome }): NewPlatformEvent[] {
     return [
       this.event("session.end", { outcome: status }),
       this.event("run.end", {

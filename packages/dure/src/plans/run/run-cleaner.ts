@@ -8,6 +8,7 @@ import { emit, type RunRecords } from "./records.ts";
 import type { RunQueries } from "./run-queries.ts";
 import { isRunEnded, type Because, type PlanRun } from "./run.ts";
 import type { RunWork } from "./runs.ts";
+import { eventOfRun } from "./run-event.ts";
 
 /** Which runs are cleaned, and how. */
 export interface CleanRuns {
@@ -197,8 +198,7 @@ export class RunCleaner {
     return records.write(lease, async (tx) => {
       const isFree = await records.beginClean(tx, run.id);
       if (!isFree || run.cleanedAt !== null) return isFree;
-      const data = { plan: run.plan.name };
-      await emit(tx, [{ type: "run.cleaned", role: "orchestration", run: run.id, data }]);
+      await emit(tx, [eventOfRun(run, "run.cleaned", {})]);
       return true;
     });
   }

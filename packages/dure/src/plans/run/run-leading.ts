@@ -1,7 +1,6 @@
 import type { Lease } from "../../durable/leases.ts";
 import { Looker, type LookResult } from "../../durable/looker.ts";
 import { codeOf, messageOf } from "../../kernel/errors.ts";
-import type { NewPlatformEvent } from "../../kernel/platform-events.ts";
 import { RunLeader } from "./leader.ts";
 import { becauseOf, reportOf } from "./leader-parts.ts";
 import { emit, type RunRecords } from "./records.ts";
@@ -9,6 +8,8 @@ import { RunOrphans } from "./run-orphans.ts";
 import { isRunEnded, type Because, type PlanPort, type PlanRun } from "./run.ts";
 import type { RunsOptions } from "./runs.ts";
 import { aboutRun, escalationFor } from "./triggers.ts";
+import type { NewPlatformEvent } from "../../wire/events.ts";
+import { eventOfRun } from "./run-event.ts";
 
 type LeadingParts = Omit<RunsOptions, "events" | "resolveBase" | "home" | "notifications"> & {
   readonly records: RunRecords;
@@ -205,12 +206,10 @@ export class RunLeading {
 
 function endEvent(run: PlanRun, ports: readonly PlanPort[], because: Because): NewPlatformEvent {
   const { kept, missing } = reportOf(ports, because);
-  const data = {
-    plan: run.plan.name,
+  return eventOfRun(run, "run.end", {
     outcome: "failed",
     because: because.message,
     kept: kept.length,
     missing: missing.length,
-  };
-  return { type: "run.end", role: "orchestration", run: run.id, data };
+  });
 }

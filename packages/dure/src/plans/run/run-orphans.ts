@@ -9,6 +9,7 @@ import { commitsOf, decideRemains, moveRun, stepCommits } from "./adopt.ts";
 import type { Elsewhere } from "./elsewhere.ts";
 import { emit, type RunRecords } from "./records.ts";
 import { escalationFor } from "./triggers.ts";
+import type { NewPlatformEvent } from "../../wire/events.ts";
 
 /** A remote that does not answer, or does not have the run, is asked again after this. */
 const ADOPT_AGAIN_MS = 60_000;
@@ -49,9 +50,9 @@ export class RunOrphans {
       if (orphans.length === 0) return false;
       const questions = orphans.map(hostGone);
       await inbox.raise(tx, questions);
-      const events = orphans.map(({ id, plan }) => ({
+      const events = orphans.map(({ id, plan }): NewPlatformEvent => ({
         type: "run.waiting_host",
-        role: "orchestration" as const,
+        role: "orchestration",
         run: id,
         data: { plan },
       }));

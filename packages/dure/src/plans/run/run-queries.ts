@@ -2,19 +2,13 @@ import type { Database } from "../../durable/database.ts";
 import type { EventLog } from "../../durable/event-log.ts";
 import type { Page } from "../../engine/api.ts";
 import { DureError } from "../../kernel/errors.ts";
-import type { PlatformEvent } from "../../kernel/platform-events.ts";
 import type { TenantView } from "../../kernel/tenant.ts";
 import { channelMessages, type ChannelMessage } from "./channel.ts";
 import type { PlanViolation, RunRecords } from "./records.ts";
-import {
-  isRunEnded,
-  ORCHESTRATOR,
-  type PlanPort,
-  type PlanRun,
-  type PlanRunStatus,
-  type PlanStep,
-} from "./run.ts";
+import { isRunEnded, ORCHESTRATOR, type PlanPort, type PlanRun, type PlanStep } from "./run.ts";
 import { BROKEN_TRIES, triesForBreak } from "./tries.ts";
+import type { PlatformEvent } from "../../wire/events.ts";
+import type { PlanRunStatus } from "../../kernel/plans.ts";
 
 export interface PortDetail extends PlanPort {
   readonly steps: readonly PlanStep[];

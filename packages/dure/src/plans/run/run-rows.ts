@@ -1,21 +1,9 @@
 import type { Promises } from "../sandbox/proof.ts";
 import type { Plan } from "../plan.ts";
-import type { PortStatus } from "../scheduler.ts";
-import type { Member } from "../workers/worker.ts";
 import type { NewRun, PortChange } from "./records.ts";
-import type {
-  Because,
-  PathGrant,
-  PlanPort,
-  PlanRun,
-  PlanRunStatus,
-  PlanStep,
-  RunMode,
-  RunPhase,
-  RunReport,
-  StepKind,
-} from "./run.ts";
+import type { Because, PathGrant, PlanPort, PlanRun, PlanStep, RunMode, RunReport } from "./run.ts";
 import { workerNode } from "./tree.ts";
+import type { PortStatus, Member, PlanRunStatus, RunPhase, StepKind } from "../../kernel/plans.ts";
 
 /** The ports of a new run, as `plan.create_ports` takes them. Pure. */
 export function newPorts({ plan, triesOrchestrator }: NewRun): readonly Record<string, unknown>[] {

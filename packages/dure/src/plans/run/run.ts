@@ -1,14 +1,15 @@
 import type { JsonObject } from "../../kernel/json.ts";
 import type { Promises } from "../sandbox/proof.ts";
 import type { Plan } from "../plan.ts";
-import type { PortStatus, RunOutcome } from "../scheduler.ts";
-import type { Member } from "../workers/worker.ts";
 import type { RunNode } from "./tree.ts";
-
-/** waiting_host: the machine that holds its folder is gone. Source: docs/spec/plans §3. */
-export type PlanRunStatus = "running" | "paused" | "cancelling" | "waiting_host" | RunOutcome;
-/** preparing: the base and the contracts. merging: the results become one tree, which is tried. */
-export type RunPhase = "preparing" | "building" | "merging" | "over";
+import type {
+  PortStatus,
+  RunOutcome,
+  Member,
+  PlanRunStatus,
+  RunPhase,
+  StepKind,
+} from "../../kernel/plans.ts";
 
 /** Reason for a status; shown and logged. */
 export interface Because {
@@ -146,19 +147,6 @@ export interface PathGrant {
   readonly wants: "read" | "own";
   readonly by: string;
 }
-
-/** What is done in a try: each kind once. Source of the order: docs/spec/plans §4. */
-export type StepKind =
-  | "contracts"
-  | "setup"
-  | "implement"
-  | "test"
-  | "accept"
-  | "check"
-  | "module"
-  | "merge"
-  | "shared"
-  | "integrate";
 
 /**
  * A step of a port. Done: it is never made again, and its output is what the next one goes on from.

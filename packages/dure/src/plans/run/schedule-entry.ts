@@ -1,5 +1,4 @@
 import type { NewEscalation } from "../../kernel/escalation.ts";
-import type { NewPlatformEvent } from "../../kernel/platform-events.ts";
 import {
   blockReasons,
   isRunOver,
@@ -12,6 +11,7 @@ import type { RunBook, RunEntry } from "./run-book.ts";
 import type { ClosedOrder } from "./run-orders.ts";
 import { isRunEnded, type PlanPort } from "./run.ts";
 import { aboutRun, escalationFor } from "./triggers.ts";
+import type { NewPlatformEvent } from "../../wire/events.ts";
 
 /** What the scheduler and the orders have decided together, before it is written. */
 export interface Decided {
@@ -135,7 +135,7 @@ function outcomeEvents(
     const { message, code } = because;
     return [book.event("port.failed", { port, because: message, code })];
   }
-  if (resultCommit === undefined) return [];
+  if (resultCommit === undefined || resultCommit === null) return [];
   return [book.event("port.success", { port, commit: resultCommit })];
 }
 

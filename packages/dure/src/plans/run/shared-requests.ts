@@ -4,8 +4,9 @@ import type { Notifications } from "../../durable/notify.ts";
 import { isObject } from "../../kernel/json.ts";
 import { orchestratorsFiles } from "../plan-ownership.ts";
 import type { Plan } from "../plan.ts";
-import type { AccessRequest, Member } from "../workers/worker.ts";
+import type { AccessRequest } from "../workers/worker.ts";
 import { sendFromOutside } from "./channel.ts";
+import type { Member } from "../../kernel/plans.ts";
 
 /**
  * A change of a shared file that a port needs; the orchestrator makes it at the merge, once for all

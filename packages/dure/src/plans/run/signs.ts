@@ -2,9 +2,10 @@ import type { Transaction } from "../../durable/database.ts";
 import type { Cancel, Clock } from "../../kernel/clock.ts";
 import { messageOf } from "../../kernel/errors.ts";
 import type { Logger } from "../../kernel/logger.ts";
-import { STALLED_MS, type WorkerEvent, type Member } from "../workers/worker.ts";
+import { STALLED_MS, type WorkerEvent } from "../workers/worker.ts";
 import type { PlanStep } from "./run.ts";
 import type { StepLog } from "./step-log.ts";
+import type { Member } from "../../kernel/plans.ts";
 
 /**
  * How often the sign of a worker is stored, milliseconds. Source: docs/spec/plans §6, at least

@@ -1,14 +1,15 @@
 import type { Transaction } from "../../durable/database.ts";
 import type { Lease } from "../../durable/leases.ts";
 import type { NewEscalation } from "../../kernel/escalation.ts";
-import type { NewPlatformEvent } from "../../kernel/platform-events.ts";
 import { policyOfCommand, type NetworkFacts } from "../network-needs.ts";
 import type { WorkerSpec } from "../plan.ts";
 import type { Confinement, Sandbox, SandboxEnd } from "../sandbox/sandbox.ts";
-import type { Member } from "../workers/worker.ts";
 import type { LeaderParts } from "./leader-parts.ts";
 import { emit, type RunRecords } from "./records.ts";
-import type { PlanRun, PlanStep, StepKind } from "./run.ts";
+import type { PlanRun, PlanStep } from "./run.ts";
+import type { NewPlatformEvent } from "../../wire/events.ts";
+import type { Member, StepKind } from "../../kernel/plans.ts";
+import { type RunEvent, eventOfRun } from "./run-event.ts";
 
 export interface StepLogParts {
   readonly records: RunRecords;
@@ -38,11 +39,6 @@ export interface StepEnd<Output> {
   /** Of these tokens those that signs of the worker have counted. */
   readonly counted?: number | undefined;
   readonly log?: string | undefined;
-}
-
-export interface StepEvent {
-  readonly type: string;
-  readonly data: Readonly<Record<string, unknown>>;
 }
 
 /** Whose policy a command of a step has. All others compile or try what compiles. */
@@ -110,7 +106,7 @@ export class StepLog {
       end: StepEnd<Output>,
     ) => Promise<{
       readonly escalations?: readonly NewEscalation[];
-      readonly events?: readonly StepEvent[];
+      readonly events?: readonly RunEvent[];
     }> = async () => ({}),
   ): Promise<Output> {
     const { records, lease, inbox, announce } = this.#parts;
@@ -195,7 +191,7 @@ export class StepLog {
       readonly tokens: number;
     },
     alsoWrite: (tx: Transaction) => Promise<void>,
-    events: readonly StepEvent[],
+    events: readonly RunEvent[],
   ): Promise<void> {
     const { records, lease, announce } = this.#parts;
     const { tokens, ...words } = sign;
@@ -207,19 +203,14 @@ export class StepLog {
     announce();
   }
 
-  async tell(events: readonly StepEvent[]): Promise<void> {
+  async tell(events: readonly RunEvent[]): Promise<void> {
     const { records, lease, announce } = this.#parts;
     await records.write(lease, (tx) => emit(tx, this.events(events)));
     announce();
   }
 
-  events(events: readonly StepEvent[]): NewPlatformEvent[] {
-    return events.map(({ type, data }) => ({
-      type,
-      role: "orchestration",
-      run: this.#run.id,
-      data: { plan: this.#run.plan.name, ...data },
-    }));
+  events(events: readonly RunEvent[]): NewPlatformEvent[] {
+    return events.map(({ type, data }) => eventOfRun(this.#run, type, data));
   }
 }
 

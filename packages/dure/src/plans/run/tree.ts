@@ -1,4 +1,4 @@
-import type { StepKind } from "./run.ts";
+import type { StepKind } from "../../kernel/plans.ts";
 
 /**
  * A place in the run tree: the build (depth 0), its operator (1), the workers under it (2). Source:

@@ -7,7 +7,7 @@ import {
 } from "../../engine/load-service-document.ts";
 import { oneOf, settings, text, yesOrNo } from "../../engine/load-service-schema.ts";
 import { durationMs } from "../../kernel/duration.ts";
-import type { Member } from "./worker.ts";
+import type { Member } from "../../kernel/plans.ts";
 
 /**
  * What offline workers do, by port and member, round by round. The key `default` stands for every

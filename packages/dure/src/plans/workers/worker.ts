@@ -2,6 +2,7 @@ import type { Confinement, ProcessIdentity, Sandbox, SandboxCommand } from "../s
 import type { Scope, ScopeReason } from "../scope.ts";
 import type { WorkerSpec } from "../plan.ts";
 import type { TestFeedback } from "./feedback.ts";
+import type { Member, WorkerStatus } from "../../kernel/plans.ts";
 
 /**
  * What works on a port: a model, an agent of another maker, a program. The same interface for all.
@@ -55,8 +56,6 @@ export interface Assignment {
   readonly stopAtViolation: number;
 }
 
-export type Member = "implementer" | "tester" | "orchestrator";
-
 export interface WorkerChannel {
   /** Asks the other member or the operator; answered while the worker works. */
   query(text: string, options: { signal: AbortSignal }): Promise<string>;
@@ -100,7 +99,7 @@ export type WorkerEvent =
   | { readonly type: "result"; readonly result: WorkerResult };
 
 export interface WorkerResult {
-  readonly status: "ready" | "partial" | "failed";
+  readonly status: WorkerStatus;
   /** At most {@link MAX_SUMMARY} characters. */
   readonly summary: string;
   /** What the worker says it changed; what it did change is for git to say. */

@@ -1,0 +1,73 @@
+/** Words of plans and their runs that every reader shares. Source: docs/spec/plans. */
+
+/**
+ * running to waiting_host: it goes on. waiting_host: the machine that holds its files is gone. The
+ * other four are ends.
+ */
+export const PLAN_RUN_STATUSES = [
+  "running",
+  "paused",
+  "cancelling",
+  "waiting_host",
+  "success",
+  "partial",
+  "failed",
+  "cancelled",
+] as const;
+export type PlanRunStatus = (typeof PLAN_RUN_STATUSES)[number];
+
+export const RUN_OUTCOMES = [
+  "success",
+  "partial",
+  "failed",
+  "cancelled",
+] as const satisfies readonly PlanRunStatus[];
+export type RunOutcome = (typeof RUN_OUTCOMES)[number];
+
+/** preparing: the base and the contracts. merging: the results become one tree, which is tried. */
+export const RUN_PHASES = ["preparing", "building", "merging", "over"] as const;
+export type RunPhase = (typeof RUN_PHASES)[number];
+
+/** blocked: what it needs has failed. */
+export const PORT_STATUSES = [
+  "waiting",
+  "ready",
+  "running",
+  "succeeded",
+  "failed",
+  "blocked",
+  "cancelled",
+] as const;
+export type PortStatus = (typeof PORT_STATUSES)[number];
+
+/** Who works on a port. */
+export const MEMBERS = ["implementer", "tester", "orchestrator"] as const;
+export type Member = (typeof MEMBERS)[number];
+
+/** How a worker says that its work stands. */
+export const WORKER_STATUSES = ["ready", "partial", "failed"] as const;
+export type WorkerStatus = (typeof WORKER_STATUSES)[number];
+
+export const CHANNEL_SPEAKERS = [...MEMBERS, "operator"] as const;
+export type ChannelSpeaker = (typeof CHANNEL_SPEAKERS)[number];
+
+export const CHANNEL_MESSAGE_TYPES = ["result", "feedback", "query", "ack"] as const;
+export type ChannelMessageType = (typeof CHANNEL_MESSAGE_TYPES)[number];
+
+/** What is done in a try: each kind once. Source of the order: docs/spec/plans §4. */
+export const STEP_KINDS = [
+  "contracts",
+  "setup",
+  "implement",
+  "test",
+  "accept",
+  "check",
+  "module",
+  "merge",
+  "shared",
+  "integrate",
+] as const;
+export type StepKind = (typeof STEP_KINDS)[number];
+
+/** A worker without a sign for longer is stalled, milliseconds. Source: docs/spec/plans §6. */
+export const STALLED_AFTER_MS = 10_000;

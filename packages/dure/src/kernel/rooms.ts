@@ -1,0 +1,61 @@
+/** Words of rooms that every reader shares. Source: docs/spec/collaboration. */
+
+export const PLACE_KINDS = ["channel", "thread", "direct"] as const;
+export type PlaceKind = (typeof PLACE_KINDS)[number];
+
+/**
+ * `resting`: agents have said enough to each other. `suspended`: they said it too fast. `closed`:
+ * the platform has it no more.
+ */
+export const PLACE_STATES = ["open", "resting", "suspended", "closed"] as const;
+export type PlaceState = (typeof PLACE_STATES)[number];
+
+/** Why a place is gone. */
+export const GONE_REASONS = ["thread-deleted", "channel-removed", "not-configured"] as const;
+export type GoneReason = (typeof GONE_REASONS)[number];
+
+/** `paused`: by a person. `refused`: the token is not accepted. Only `ready` is online. */
+export const ACCOUNT_STATES = [
+  "starting",
+  "ready",
+  "reconnecting",
+  "paused",
+  "refused",
+  "stopped",
+] as const;
+export type AccountState = (typeof ACCOUNT_STATES)[number];
+
+export const AUTHOR_KINDS = ["person", "agent", "foreign"] as const;
+export type AuthorKind = (typeof AUTHOR_KINDS)[number];
+
+/**
+ * `notice`: said by a guard in an agent's name. `reminder`: asks again. `sink`: reported from the
+ * background.
+ */
+export const MESSAGE_MARKS = ["notice", "reminder", "sink"] as const;
+export type MessageMark = (typeof MESSAGE_MARKS)[number];
+
+export const DELIVERIES = ["queued", "sent", "failed", "unknown"] as const;
+export type Delivery = (typeof DELIVERIES)[number];
+
+/** What an agent does with a message. */
+export const ROLES = ["HANDLER", "OBSERVER", "IGNORED"] as const;
+export type Role = (typeof ROLES)[number];
+
+export const RANKS = ["PRIMARY", "SECONDARY"] as const;
+export type Rank = (typeof RANKS)[number];
+
+/** How the handling of a message has ended. */
+export const HANDLING_OUTCOMES = [
+  "answered",
+  "asked",
+  "silent",
+  "ended",
+  "left",
+  "empty",
+  "stopped",
+  "failed",
+  "refused",
+  "place_closed",
+] as const;
+export type HandlingOutcome = (typeof HANDLING_OUTCOMES)[number];
