@@ -7,7 +7,7 @@ import { parseArgs } from "node:util";
 import { Database } from "../packages/dure/src/durable/database.ts";
 import { EventLog } from "../packages/dure/src/durable/event-log.ts";
 import { migrate } from "../packages/dure/src/durable/migrate.ts";
-import { MIGRATIONS } from "../packages/dure/src/durable/migrations/index.ts";
+import { SCHEMA } from "../packages/dure/src/team/schema.ts";
 import { Notifications } from "../packages/dure/src/durable/notify.ts";
 import { systemClock } from "../packages/dure/src/kernel/clock.ts";
 import { silentLogger } from "../packages/dure/src/kernel/logger.ts";
@@ -185,7 +185,7 @@ async function openLog(
     applicationName: `dure:bench-${name}`,
     logger: silentLogger,
   });
-  await migrate(database, MIGRATIONS, { logger: silentLogger });
+  await migrate(database, SCHEMA, { logger: silentLogger });
   const notifications = new Notifications({ database, logger: silentLogger });
   await notifications.start();
   const log = new EventLog({ database, logger: silentLogger, notifications });

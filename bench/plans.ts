@@ -6,7 +6,7 @@
 
 import { parseArgs } from "node:util";
 import { migrate } from "../packages/dure/src/durable/migrate.ts";
-import { MIGRATIONS } from "../packages/dure/src/durable/migrations/index.ts";
+import { SCHEMA } from "../packages/dure/src/team/schema.ts";
 import { Database } from "../packages/dure/src/durable/database.ts";
 import { systemClock } from "../packages/dure/src/kernel/clock.ts";
 import { buildGraph, type PlanGraph, type PortNode } from "../packages/dure/src/plans/graph.ts";
@@ -149,7 +149,7 @@ async function durableRuns(count: number): Promise<void> {
     clock: systemClock,
     max: 1,
   });
-  await migrate(database, MIGRATIONS, { logger: silentLogger });
+  await migrate(database, SCHEMA, { logger: silentLogger });
   await database.close();
   for (const slots of [3, 20]) {
     await using runs = await startTestRuns({

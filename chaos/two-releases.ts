@@ -2,7 +2,7 @@
  * An older and a newer release at work on one database: `npm run two-releases -- --old <commit>`.
  * The newer one is this tree. Both are attacked by SIGKILL while both live, and what the killed
  * one held must be finished by the other. What must hold is what `npm run chaos` checks.
- * docs/decisions/0015-sql-has-an-address.md says why, and what came out.
+ * docs/decisions/0016-sql-has-an-address.md says why, and what came out.
  *
  *   older alone → newer beside it, under load → kill the newer, n times → kill the older → come back
  */

@@ -16,6 +16,7 @@ import {
   troubleWith as troubleWithProse,
 } from "./prose.ts";
 import { root, runTool } from "./processes.ts";
+import { troubleWithSql } from "./schema.ts";
 
 export type CheckResult =
   | { readonly ok: true; readonly note?: string | undefined }
@@ -36,6 +37,7 @@ export const CHECKS: readonly Check[] = [
     run: (env) => judge(runTool("oxlint", ["--type-aware", "--deny-warnings"], { env })),
   },
   { name: "layers", run: () => checkLayers(root) },
+  { name: "sql", run: checkSql },
   { name: "unused", run: (env) => judge(runTool("knip", ["--no-progress"], { env })) },
   { name: "package", run: checkPackedExports },
 ];
@@ -59,6 +61,11 @@ async function checkProse(): Promise<CheckResult> {
     return { ok: false, output: `${trouble.join("\n")}\n\n${describeProse(pages, unreleased)}` };
   }
   return { ok: true, note: `${pages.length} pages` };
+}
+
+async function checkSql(): Promise<CheckResult> {
+  const trouble = await troubleWithSql();
+  return trouble.length === 0 ? { ok: true } : { ok: false, output: trouble.join("\n") };
 }
 
 /** Incremental: the second run looks only at what changed, errors are kept. */

@@ -17,7 +17,7 @@ import { linkPackages } from "./linked-packages.ts";
 /** One guard, and how to break it. */
 export interface Guard {
   readonly id: string;
-  /** Path from the root, or the SQL function whose last definition in the migrations is meant. */
+  /** Path from the root, or the SQL function that is meant. */
   readonly at: { readonly file: string } | { readonly sql: string };
   /** Stands there exactly once; how it is broken into lines does not count. */
   readonly find: string;
@@ -124,7 +124,7 @@ export function locate(root: string, guard: Guard): Location {
   if (typeof region === "string") return { ok: false, because: region };
   const { file, text, start } = region;
   const [first, second] = text.matchAll(patternOf(guard.find));
-  const where = "file" in guard.at ? file : `the last definition of dure.${guard.at.sql} (${file})`;
+  const where = "file" in guard.at ? file : `dure.${guard.at.sql} (${file})`;
   if (!first) return { ok: false, because: `the text is not in ${where}; move the guard along` };
   if (second) {
     return { ok: false, because: `the text is more than once in ${where}; make it longer` };
@@ -159,36 +159,32 @@ interface Region {
   readonly start: number;
 }
 
-const MIGRATIONS = "packages/dure/src/durable/migrations";
+const SOURCES = "packages/dure/src";
 
 function regionOfFile(root: string, file: string): Region | string {
   if (!existsSync(path.join(root, file))) return `there is no file ${file}`;
   return { file, text: readFileSync(path.join(root, file), "utf8"), start: 0 };
 }
 
-/**
- * A function that a later migration replaces counts there alone: what stands in the earlier one has
- * no effect.
- */
+/** A function stands in one file (the check `sql` holds it there); migrations have what it was. */
 function regionOfFunction(root: string, name: string): Region | string {
-  const files = readdirSync(path.join(root, MIGRATIONS)).filter((file) =>
-    /^\d{4}-.*\.ts$/.test(file),
-  );
-  const head = new RegExp(`^create (?:or replace )?function dure\\.${name}\\(`, "gm");
-  for (const file of files.toSorted().toReversed()) {
-    const text = readFileSync(path.join(root, MIGRATIONS, file), "utf8");
-    const last = [...text.matchAll(head)].at(-1);
-    if (!last) continue;
-    const next = /^(?:create|alter|drop) /gm;
-    next.lastIndex = last.index + last[0].length;
+  const head = new RegExp(`^create or replace function dure\\.${name}\\(`, "m");
+  for (const file of sqlFiles(root)) {
+    const text = readFileSync(path.join(root, file), "utf8");
+    const from = head.exec(text)?.index;
+    if (from === undefined) continue;
+    const next = /^create /gm;
+    next.lastIndex = from + 1;
     const end = next.exec(text)?.index ?? text.length;
-    return {
-      file: path.join(MIGRATIONS, file),
-      text: text.slice(last.index, end),
-      start: last.index,
-    };
+    return { file, text: text.slice(from, end), start: from };
   }
-  return `no migration defines dure.${name}`;
+  return `no file *.sql.ts defines dure.${name}`;
+}
+
+function sqlFiles(root: string): readonly string[] {
+  return readdirSync(path.join(root, SOURCES), { recursive: true, encoding: "utf8" })
+    .filter((file) => file.endsWith(".sql.ts"))
+    .map((file) => path.join(SOURCES, file));
 }
 
 // --- which tests are meant

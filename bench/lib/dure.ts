@@ -2,7 +2,7 @@ import { EventLog } from "../../packages/dure/src/durable/event-log.ts";
 import { Database, type Statement } from "../../packages/dure/src/durable/database.ts";
 import { Leases } from "../../packages/dure/src/durable/leases.ts";
 import { migrate } from "../../packages/dure/src/durable/migrate.ts";
-import { MIGRATIONS } from "../../packages/dure/src/durable/migrations/index.ts";
+import { SCHEMA } from "../../packages/dure/src/team/schema.ts";
 import { Notifications } from "../../packages/dure/src/durable/notify.ts";
 import { applicationName, ProcessLease } from "../../packages/dure/src/durable/processes.ts";
 import { Retention } from "../../packages/dure/src/durable/retention.ts";
@@ -71,7 +71,7 @@ export async function startDure({
     clock,
   });
   stack.defer(() => database.close());
-  await migrate(database, MIGRATIONS, { logger });
+  await migrate(database, SCHEMA, { logger });
   const statements = countStatements(database);
 
   const notifications = new Notifications({ database, logger, clock });

@@ -1,7 +1,7 @@
 import { Database } from "../../packages/dure/src/durable/database.ts";
 import { EventLog } from "../../packages/dure/src/durable/event-log.ts";
 import { migrate } from "../../packages/dure/src/durable/migrate.ts";
-import { MIGRATIONS } from "../../packages/dure/src/durable/migrations/index.ts";
+import { SCHEMA } from "../../packages/dure/src/team/schema.ts";
 import { Notifications } from "../../packages/dure/src/durable/notify.ts";
 import { applicationName, ProcessLease } from "../../packages/dure/src/durable/processes.ts";
 import { Takeover } from "../../packages/dure/src/durable/takeover.ts";
@@ -46,7 +46,7 @@ export async function startJobs({
     clock,
   });
   stack.defer(() => database.close());
-  await migrate(database, MIGRATIONS, { logger });
+  await migrate(database, SCHEMA, { logger });
   const notifications = new Notifications({ database, logger, clock });
   await notifications.start();
   stack.defer(() => notifications.stop());

@@ -1,7 +1,7 @@
 import { Database } from "../../packages/dure/src/durable/database.ts";
 import { Leases } from "../../packages/dure/src/durable/leases.ts";
 import { migrate } from "../../packages/dure/src/durable/migrate.ts";
-import { MIGRATIONS } from "../../packages/dure/src/durable/migrations/index.ts";
+import { SCHEMA } from "../../packages/dure/src/team/schema.ts";
 import { Notifications } from "../../packages/dure/src/durable/notify.ts";
 import { Outbox } from "../../packages/dure/src/durable/outbox.ts";
 import { applicationName, ProcessLease } from "../../packages/dure/src/durable/processes.ts";
@@ -50,7 +50,7 @@ export async function startRooms({
     clock,
   });
   stack.defer(() => database.close());
-  await migrate(database, MIGRATIONS, { logger });
+  await migrate(database, SCHEMA, { logger });
   const notifications = new Notifications({ database, logger, clock });
   await notifications.start();
   stack.defer(() => notifications.stop());

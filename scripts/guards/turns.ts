@@ -63,8 +63,8 @@ export const TURN_GUARDS: readonly Guard[] = [
   {
     id: "accept_turn.again",
     at: { sql: "accept_turn" },
-    find: "if (p->>'again')::boolean then -- the first statement",
-    replace: "if false then -- the first statement",
+    find: "waited for its lock\n  if (p->>'again')::boolean then",
+    replace: "waited for its lock\n  if false then",
     tests: [
       ...turns("whose answer is lost before it is committed"),
       ...lostAnswers("a message whose acceptance was stored but never confirmed"),

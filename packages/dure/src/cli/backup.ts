@@ -5,10 +5,10 @@ import { pipeline } from "node:stream/promises";
 import { createGunzip, createGzip } from "node:zlib";
 import type pg from "pg";
 import type { Database } from "../durable/database.ts";
-import { MIGRATIONS } from "../durable/migrations/index.ts";
 import { migrate } from "../durable/migrate.ts";
 import { DureError, messageOf } from "../kernel/errors.ts";
 import type { Logger } from "../kernel/logger.ts";
+import { SCHEMA } from "../team/schema.ts";
 
 /**
  * A backup is gzipped lines of JSON: a header, then per table its name and columns followed by its
@@ -28,6 +28,9 @@ interface Table {
   readonly name: string;
   readonly columns: readonly string[];
 }
+
+/** What a schema says of itself: it belongs to the database, and no backup brings it along. */
+const SCHEMA_TABLES: readonly string[] = ["migrations", "release"];
 
 /** Rows per round trip. */
 const BITE = 500;
@@ -101,7 +104,7 @@ export async function restore(
 ): Promise<Record<string, number>> {
   const lines = linesOf(file);
   const header = await readHeader(file, lines);
-  await migrate(database, MIGRATIONS, { logger: options.logger });
+  await migrate(database, SCHEMA, { logger: options.logger });
   const session = await database.connectSession();
   try {
     await session.query("set idle_in_transaction_session_timeout = 0");
@@ -158,7 +161,7 @@ async function readHeader(file: string, lines: AsyncIterator<string>): Promise<H
     throw unreadable(cause);
   }
   if (header.dure !== "backup" || header.format !== 1) throw unreadable();
-  const newest = MIGRATIONS.at(-1)?.id ?? 0;
+  const newest = SCHEMA.migrations.at(-1)?.id ?? 0;
   if (header.migration! <= newest) return header as Header;
   throw new DureError(
     "BACKUP_NEWER",
@@ -288,15 +291,17 @@ async function tablesInOrder(session: pg.Client): Promise<Table[]> {
                from pg_constraint k join pg_class r on r.oid = k.confrelid
               where k.conrelid = c.oid and k.contype = 'f' and r.oid <> c.oid), '{}') as needs
        from pg_class c join pg_namespace n on n.oid = c.relnamespace
-      where n.nspname = 'dure' and c.relkind = 'r' and c.relname <> 'migrations'
+      where n.nspname = 'dure' and c.relkind = 'r' and c.relname <> all ($1)
       order by c.relname`,
+    [SCHEMA_TABLES],
   );
   const ordered: Table[] = [];
   const placed = new Set<string>();
   while (ordered.length < tables.length) {
     const ready = tables.filter(
       ({ name, needs }) =>
-        !placed.has(name) && needs.every((need) => placed.has(need) || need === "migrations"),
+        !placed.has(name) &&
+        needs.every((need) => placed.has(need) || SCHEMA_TABLES.includes(need)),
     );
     if (ready.length === 0) {
       throw new DureError(

@@ -7,7 +7,7 @@ import { afterAll, afterEach, beforeAll, beforeEach, expect, test } from "vitest
 import { FULL } from "../kernel/test-tiers.ts";
 import { Database } from "../durable/database.ts";
 import { migrate } from "../durable/migrate.ts";
-import { MIGRATIONS } from "../durable/migrations/index.ts";
+import { SCHEMA } from "../team/schema.ts";
 import { stopTestServer, testDatabaseUrl } from "../durable/test-database.ts";
 import { silentLogger } from "../kernel/logger.ts";
 
@@ -137,7 +137,7 @@ test("a restore is refused where sessions stand, and while a process works", asy
     logger: silentLogger,
   });
   try {
-    await migrate(database, MIGRATIONS, { logger: silentLogger });
+    await migrate(database, SCHEMA, { logger: silentLogger });
     await dure(first.url, "db", "backup", file);
 
     const result = await dure(first.url, "db", "restore", file);
@@ -168,7 +168,8 @@ test("making and revoking a token is in the audit log with its actor; a refusal 
 
 test("stats name the tables, migrate says where the schema is, an unknown token cannot be revoked", async () => {
   expect(JSON.parse((await dure(first.url, "db", "migrate")).stdout)).toEqual({
-    migration: MIGRATIONS.length,
+    migration: SCHEMA.migrations.length,
+    release: SCHEMA.number,
   });
   expect(JSON.parse((await dure(first.url, "db", "stats")).stdout)).toMatchObject({
     tables: expect.arrayContaining([expect.objectContaining({ name: "dure.turns" })]) as unknown[],

@@ -1,7 +1,7 @@
 import path from "node:path";
 import { migrate } from "../durable/migrate.ts";
-import { MIGRATIONS } from "../durable/migrations/index.ts";
 import { silentLogger } from "../kernel/logger.ts";
+import { SCHEMA } from "../team/schema.ts";
 import type { Environment } from "../team/environment.ts";
 import { backup, restore } from "./backup.ts";
 import { openDatabase, type CommandDatabase } from "./database.ts";
@@ -15,19 +15,24 @@ export interface DbCommand {
 }
 
 export async function dbMigrate(command: DbCommand): Promise<ExitCode> {
-  const migration = MIGRATIONS.at(-1)?.id ?? 0;
+  let found = { migration: 0, release: 0 };
   await withDatabase(command, ({ database }) => [
     {
       title: "Migrate",
       run: async () => {
-        await migrate(database, MIGRATIONS, { logger: silentLogger });
-        return `schema dure is at migration ${migration}`;
+        await migrate(database, SCHEMA, { logger: silentLogger });
+        found = (await database.query<typeof found>({ text: STANDS_AT }))[0]!;
+        return `schema dure is at migration ${found.migration}, release ${found.release}`;
       },
     },
   ]);
-  command.output.result({ migration });
+  command.output.result(found);
   return EXIT.ok;
 }
+
+/** Of the database, where a newer release may have been before. */
+const STANDS_AT =
+  "select (select max(id) from dure.migrations) as migration, number as release from dure.release";
 
 export async function dbStats(command: DbCommand): Promise<ExitCode> {
   const { output } = command;

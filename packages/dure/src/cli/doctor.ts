@@ -9,7 +9,7 @@ import { chooseLlm } from "../engine/agent-model.ts";
 import type { AnyService, LeafService } from "../engine/combine.ts";
 import type { Service } from "../engine/service.ts";
 import type { Database } from "../durable/database.ts";
-import { checkServer } from "../durable/migrate.ts";
+import { checkServer } from "../durable/server-check.ts";
 import { systemClock, withTimeout } from "../kernel/clock.ts";
 import { codeOf, DureError, messageOf } from "../kernel/errors.ts";
 import { modelName } from "../models/card.ts";

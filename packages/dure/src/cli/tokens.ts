@@ -2,11 +2,11 @@ import { existsSync } from "node:fs";
 import { userInfo } from "node:os";
 import path from "node:path";
 import { AuditLog } from "../durable/audit-log.ts";
-import { MIGRATIONS } from "../durable/migrations/index.ts";
 import { migrate } from "../durable/migrate.ts";
 import type { Transaction } from "../durable/database.ts";
 import { DureError, messageOf } from "../kernel/errors.ts";
 import { silentLogger } from "../kernel/logger.ts";
+import { SCHEMA } from "../team/schema.ts";
 import { closest } from "../models/spelling.ts";
 import { ensureLocalToken, localTokenFile } from "../server/local-token.ts";
 import { PostgresLogins } from "../server/login-rows.ts";
@@ -162,7 +162,7 @@ async function withStore<Value>(
   ) => Promise<Value>,
 ): Promise<Value> {
   await using opened = await openDatabase(command);
-  await migrate(opened.database, MIGRATIONS, { logger: silentLogger });
+  await migrate(opened.database, SCHEMA, { logger: silentLogger });
   return await opened.database.transaction((tx) =>
     work(
       new PostgresTokenStore({ database: tx }),

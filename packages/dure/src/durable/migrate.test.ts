@@ -2,8 +2,9 @@ import { connect, createServer, type AddressInfo, type Server, type Socket } fro
 import { expect, test, vi } from "vitest";
 import type { Logger } from "../kernel/logger.ts";
 import { silentLogger } from "../kernel/logger.ts";
-import { decideMigrations, migrate, type Migration } from "./migrate.ts";
+import { decideUpgrade, migrate } from "./migrate.ts";
 import { Database } from "./database.ts";
+import type { Migration, Schema } from "./release.ts";
 import { testDatabase } from "./test-database.ts";
 
 const FIRST: Migration = {
@@ -13,6 +14,11 @@ const FIRST: Migration = {
 };
 const SECOND: Migration = { id: 2, name: "authors", sql: "create table dure.authors (id int)" };
 const quiet = { logger: silentLogger };
+
+/** A release that has tables alone. */
+function tables(...migrations: readonly Migration[]): Schema {
+  return { version: "0.0.0", number: 0, oldest: 0, migrations, functions: {} };
+}
 
 /** On a busy machine; a test that works needs far less. */
 vi.setConfig({ testTimeout: 30_000, expect: { poll: { timeout: 10_000 } } });
@@ -24,8 +30,8 @@ test("two processes that start at once: one migrates, the other waits and finds 
   const logger: Logger = { ...silentLogger, info: (_, message) => log.push(message) };
 
   await Promise.all([
-    migrate(db.database, [FIRST, SECOND], { logger }),
-    migrate(other.database, [FIRST, SECOND], { logger }),
+    migrate(db.database, tables(FIRST, SECOND), { logger }),
+    migrate(other.database, tables(FIRST, SECOND), { logger }),
   ]);
 
   expect(log).toEqual(["migration 1 notes applied", "migration 2 authors applied"]);
@@ -39,9 +45,9 @@ test("two processes that start at once: one migrates, the other waits and finds 
 
 test("an older process that meets a newer schema stops and says so", async () => {
   await using db = await testDatabase({ migrated: false });
-  await migrate(db.database, [FIRST, SECOND], quiet);
+  await migrate(db.database, tables(FIRST, SECOND), quiet);
 
-  const stopped = migrate(db.database, [FIRST], quiet);
+  const stopped = migrate(db.database, tables(FIRST), quiet);
 
   await expect(stopped).rejects.toMatchObject({
     code: "SCHEMA_NEWER",
@@ -51,10 +57,12 @@ test("an older process that meets a newer schema stops and says so", async () =>
 
 test("a changed migration is refused, another line end is not a change", async () => {
   await using db = await testDatabase({ migrated: false });
-  await migrate(db.database, [{ ...FIRST, sql: "select 1;\nselect 2" }], quiet);
+  await migrate(db.database, tables({ ...FIRST, sql: "select 1;\nselect 2" }), quiet);
 
-  await migrate(db.database, [{ ...FIRST, sql: "select 1;\r\nselect 2" }], quiet);
-  await expect(migrate(db.database, [{ ...FIRST, sql: "select 3" }], quiet)).rejects.toMatchObject({
+  await migrate(db.database, tables({ ...FIRST, sql: "select 1;\r\nselect 2" }), quiet);
+  await expect(
+    migrate(db.database, tables({ ...FIRST, sql: "select 3" }), quiet),
+  ).rejects.toMatchObject({
     code: "SCHEMA_CHANGED",
   });
 });
@@ -67,21 +75,21 @@ test("a migration that fails leaves nothing of itself and everything before", as
     sql: "create table dure.half (id int); select 1 / 0",
   };
 
-  await expect(migrate(db.database, [FIRST, broken], quiet)).rejects.toMatchObject({
+  await expect(migrate(db.database, tables(FIRST, broken), quiet)).rejects.toMatchObject({
     code: "MIGRATION_FAILED",
   });
-  await migrate(db.database, [FIRST, SECOND], quiet);
+  await migrate(db.database, tables(FIRST, SECOND), quiet);
 
-  const tables = await db.database.query({
+  const found = await db.database.query({
     text: "select tablename from pg_tables where schemaname = 'dure' order by 1",
   });
-  expect(tables.map((row) => row["tablename"])).toEqual(["authors", "migrations", "notes"]);
+  expect(found.map((row) => row["tablename"])).toEqual(["authors", "migrations", "notes"]);
 });
 
 test("a gap in the numbering is a mistake of ours", async () => {
   await using db = await testDatabase({ migrated: false });
 
-  await expect(migrate(db.database, [SECOND], quiet)).rejects.toMatchObject({
+  await expect(migrate(db.database, tables(SECOND), quiet)).rejects.toMatchObject({
     code: "MIGRATIONS_MISNUMBERED",
   });
 });
@@ -96,7 +104,7 @@ test("a transaction pooler is refused", async () => {
     max: 1,
   });
 
-  await expect(migrate(database, [FIRST], quiet)).rejects.toMatchObject({
+  await expect(migrate(database, tables(FIRST), quiet)).rejects.toMatchObject({
     code: "DATABASE_POOLED",
   });
 
@@ -113,7 +121,7 @@ test("a PostgreSQL that is older than 15 is refused with what to do", async () =
     max: 2,
   });
 
-  await expect(migrate(database, [FIRST], quiet)).rejects.toMatchObject({
+  await expect(migrate(database, tables(FIRST), quiet)).rejects.toMatchObject({
     code: "DATABASE_TOO_OLD",
     message: expect.stringContaining("PostgreSQL 14") as string,
     hint: expect.stringContaining("DATABASE_URL") as string,
@@ -123,7 +131,9 @@ test("a PostgreSQL that is older than 15 is refused with what to do", async () =
 });
 
 test("only what is missing is applied", () => {
-  expect(decideMigrations([FIRST, SECOND], []).map(({ id }) => id)).toEqual([1, 2]);
+  const { migrations } = decideUpgrade(tables(FIRST, SECOND), { applied: [], release: undefined });
+
+  expect(migrations.map(({ id }) => id)).toEqual([1, 2]);
 });
 
 async function second(url: string): Promise<{ database: Database } & AsyncDisposable> {

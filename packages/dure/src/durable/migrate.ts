@@ -1,17 +1,20 @@
-import { createHash } from "node:crypto";
 import type pg from "pg";
 import { DureError, messageOf } from "../kernel/errors.ts";
 import type { Logger } from "../kernel/logger.ts";
-import { isConnectionError, pooled, type Database } from "./database.ts";
-
-/** One forward step of dure's schema. Its SQL never changes once it was applied anywhere. */
-export interface Migration {
-  /** 1, 2, 3 … without gaps. */
-  readonly id: number;
-  readonly name: string;
-  /** Statements, run in one transaction; names are qualified with `dure.`. */
-  readonly sql: string;
-}
+import { isConnectionError, type Database } from "./database.ts";
+import { DEAD_AFTER } from "./processes.ts";
+import {
+  checksumOf,
+  checksumOfFunctions,
+  hasTable,
+  putFunctions,
+  readRelease,
+  schemaNewer,
+  type Migration,
+  type Schema,
+  type StoredRelease,
+} from "./release.ts";
+import { checkServer, explainLoss } from "./server-check.ts";
 
 /** What `dure.migrations` knows of one step. */
 export interface AppliedMigration {
@@ -20,157 +23,151 @@ export interface AppliedMigration {
   readonly checksum: string;
 }
 
-/** Oldest PostgreSQL that dure runs on. Source: docs/spec/platform §1. */
-const OLDEST_MAJOR = 15;
+/** What a database has before a release starts on it. */
+export interface FoundSchema {
+  readonly applied: readonly AppliedMigration[];
+  /** Absent: it is older than the table of releases. */
+  readonly release: StoredRelease | undefined;
+}
+
+/** What a release does to a database at its start. */
+export interface Upgrade {
+  readonly migrations: readonly Migration[];
+  /** `keep`: they are the same, or a newer release has put them there. */
+  readonly functions: "replace" | "keep";
+  /** Whether releases that may work now may not any more. */
+  readonly excludesOlder: boolean;
+}
+
 /** Session lock of the process that migrates: "dure" as ASCII. */
 const MIGRATION_LOCK = 0x64757265;
-/** Session lock that only probes for a pooler. */
-const PROBE_LOCK = 0x64757266;
+/** The migration that makes `dure.release`, and the number of each process's release. */
+const RELEASES_FROM = 14;
 
 /**
- * Brings schema `dure` up to the last of `migrations`, under a session lock: of two processes that
+ * Brings schema `dure` up to what this release wants, under a session lock: of two processes that
  * start at once, one migrates and the other waits, then finds nothing to do. Each step commits
- * alone, so a kill loses at most the step it hit.
+ * alone, so a kill loses at most the step it hit. A newer schema is left as it is.
  */
 export async function migrate(
   database: Database,
-  migrations: readonly Migration[],
+  schema: Schema,
   { logger }: { logger: Logger },
 ): Promise<void> {
-  checkNumbering(migrations);
-  await checkServer(database);
-  const session = await database.connectSession();
+  checkNumbering(schema.migrations);
   try {
-    await session.query("select pg_advisory_lock($1)", [MIGRATION_LOCK]);
-    const applied = await readApplied(session);
-    for (const migration of decideMigrations(migrations, applied)) {
-      await apply(session, migration);
-      logger.info(
-        { migration: migration.id },
-        `migration ${migration.id} ${migration.name} applied`,
-      );
+    await checkServer(database);
+    const session = await database.connectSession();
+    try {
+      await session.query("select pg_advisory_lock($1)", [MIGRATION_LOCK]);
+      await upgrade(session, schema, logger);
+    } finally {
+      await session.end().catch(() => {}); // also gives up the lock
     }
   } catch (error) {
-    throw explain(error);
-  } finally {
-    await session.end().catch(() => {}); // also gives up the lock
+    throw explainLoss(error);
+  }
+}
+
+async function upgrade(session: pg.Client, schema: Schema, logger: Logger): Promise<void> {
+  const applied = await readApplied(session);
+  const release = await readRelease(session);
+  const { migrations, functions, excludesOlder } = decideUpgrade(schema, { applied, release });
+
+  await applyAll(session, migrations.slice(0, before(migrations, RELEASES_FROM)), logger);
+  if (excludesOlder) await excludeOlder(session, schema);
+  await applyAll(session, migrations.slice(before(migrations, RELEASES_FROM)), logger);
+  if (functions === "replace") {
+    await putFunctions(session, schema);
+    logger.info(
+      { release: schema.number, before: release?.number ?? 0 },
+      `functions of release ${schema.number} (dure ${schema.version}) put in place`,
+    );
+  } else if (release && release.number > schema.number) {
+    logger.info(
+      { release: schema.number, newer: release.number },
+      `release ${schema.number} works beside release ${release.number} (dure ${release.version})`,
+    );
   }
 }
 
 /**
- * Which migrations are still to be applied. Pure; throws SCHEMA_NEWER or SCHEMA_CHANGED when the
- * code must not run at all.
+ * What is to be done to a database. Pure; throws SCHEMA_NEWER or SCHEMA_CHANGED when the code must
+ * not run at all.
  */
-export function decideMigrations(
-  migrations: readonly Migration[],
-  applied: readonly AppliedMigration[],
-): readonly Migration[] {
+export function decideUpgrade(schema: Schema, { applied, release }: FoundSchema): Upgrade {
+  const { migrations, number } = schema;
+  const stored = release ?? NO_RELEASE;
   const newest = migrations.at(-1)?.id ?? 0;
   const beyond = applied.find((step) => step.id > newest);
-  if (beyond) {
-    throw new DureError(
-      "SCHEMA_NEWER",
+  if (beyond && !release) {
+    throw schemaNewer(
       `The database has migration ${beyond.id} (${beyond.name}); this version of dure knows ${newest} at most.`,
-      {
-        class: "conflict",
-        hint: "A newer dure has used this database. Start that version, or restore a backup from before.",
-      },
     );
   }
+  if (number < stored.oldest) {
+    throw schemaNewer(
+      `The database belongs to release ${stored.number} (dure ${stored.version}), which works beside ` +
+        `releases from ${stored.oldest} on; this one is ${number} (dure ${schema.version}).`,
+    );
+  }
+
   const checksums = new Map(applied.map((step) => [step.id, step.checksum]));
   const changed = migrations.find(
     (step) => checksums.has(step.id) && checksums.get(step.id) !== checksumOf(step.sql),
   );
   if (changed) {
-    throw new DureError(
-      "SCHEMA_CHANGED",
+    throw schemaChanged(
       `Migration ${changed.id} (${changed.name}) was applied with another text.`,
-      {
-        class: "conflict",
-        hint: "An applied migration never changes: restore its text and write a new migration for the difference.",
-      },
+      "An applied migration never changes: restore its text and write a new migration for the difference.",
     );
   }
-  return migrations.filter((step) => !checksums.has(step.id));
-}
-
-/** Refuses what dure cannot run on: PostgreSQL before 15, and transaction poolers. */
-export async function checkServer(database: Database): Promise<void> {
-  const [first, second] = await Promise.allSettled([
-    database.connectSession(),
-    database.connectSession(),
-  ]);
-  try {
-    if (first.status === "rejected") throw first.reason;
-    if (second.status === "rejected") throw second.reason;
-    await checkVersion(first.value);
-    await checkSession(first.value, second.value);
-  } catch (error) {
-    throw explain(error);
-  } finally {
-    for (const opening of [first, second]) {
-      if (opening.status === "fulfilled") await opening.value.end().catch(() => {});
-    }
+  if (number > 0 && number === stored.number && stored.checksum !== checksumOfFunctions(schema)) {
+    throw schemaChanged(
+      `The functions of release ${number} stand in the database with another text.`,
+      "Functions that change get a new number: raise it in team/schema.ts.",
+    );
   }
+  return {
+    migrations: migrations.filter((step) => !checksums.has(step.id)),
+    functions: number > stored.number ? "replace" : "keep",
+    excludesOlder: schema.oldest > stored.oldest,
+  };
 }
 
-async function checkVersion(session: pg.Client): Promise<void> {
-  const { rows } = await session.query<{ version: string }>(
-    "select current_setting('server_version_num') as version",
-  );
-  const major = Math.floor(Number(rows[0]?.version) / 10_000);
-  if (major >= OLDEST_MAJOR) return;
-  throw new DureError(
-    "DATABASE_TOO_OLD",
-    `The database is PostgreSQL ${major}; dure needs ${OLDEST_MAJOR} or newer.`,
-    {
-      class: "unavailable",
-      hint: "Upgrade the server, or leave DATABASE_URL unset: dure then brings its own PostgreSQL.",
-    },
-  );
-}
+const NO_RELEASE: StoredRelease = { number: 0, oldest: 0, checksum: "", version: "" };
 
-/**
- * A pooler lends a backend per transaction. While `other` holds one open, `session` must still have
- * the backend that it started with, and its lock with it.
- */
-async function checkSession(session: pg.Client, other: pg.Client): Promise<void> {
-  const before = await session.query<{ backend: number }>(
-    "select pg_backend_pid() as backend, pg_try_advisory_lock_shared($1)",
-    [PROBE_LOCK],
-  );
-  await other.query("begin");
-  const foreign = await other.query<{ backend: number }>("select pg_backend_pid() as backend");
-  const after = await session.query<{ backend: number; held: boolean }>(
-    `select pg_backend_pid() as backend, exists (
-       select from pg_locks
-       where locktype = 'advisory' and pid = pg_backend_pid() and objid = $1 and granted) as held`,
-    [PROBE_LOCK],
-  );
-  await other.query("rollback");
-
-  const backend = before.rows[0]!.backend;
-  const same =
-    after.rows[0]!.backend === backend &&
-    after.rows[0]!.held &&
-    foreign.rows[0]!.backend !== backend;
-  if (!same) throw pooled(`The database at ${session.host}:${session.port}`);
-  await session.query("select pg_advisory_unlock_shared($1)", [PROBE_LOCK]);
+/** How many of them come up to `id`. */
+function before(migrations: readonly Migration[], id: number): number {
+  return migrations.filter((step) => step.id <= id).length;
 }
 
 async function readApplied(session: pg.Client): Promise<AppliedMigration[]> {
-  await session.query(`
-    create schema if not exists dure;
-    create table if not exists dure.migrations (
-      id integer primary key,
-      name text not null,
-      checksum text not null,
-      applied_at timestamptz not null default now()
-    )`);
+  if (!(await hasTable(session, "dure.migrations"))) {
+    await session.query(`
+      create schema if not exists dure;
+      create table if not exists dure.migrations (
+        id integer primary key,
+        name text not null,
+        checksum text not null,
+        applied_at timestamptz not null default now()
+      )`);
+  }
   const { rows } = await session.query<AppliedMigration>(
     "select id, name, checksum from dure.migrations order by id",
   );
   return rows;
+}
+
+async function applyAll(
+  session: pg.Client,
+  migrations: readonly Migration[],
+  logger: Logger,
+): Promise<void> {
+  for (const migration of migrations) {
+    await apply(session, migration);
+    logger.info({ migration: migration.id }, `migration ${migration.id} ${migration.name} applied`);
+  }
 }
 
 async function apply(session: pg.Client, migration: Migration): Promise<void> {
@@ -197,6 +194,53 @@ async function apply(session: pg.Client, migration: Migration): Promise<void> {
   }
 }
 
+/**
+ * From here on no older process starts on the database. Refuses while one lives. The lock makes a
+ * process that is about to register wait, and then see the new bound.
+ */
+async function excludeOlder(session: pg.Client, schema: Schema): Promise<void> {
+  await session.query("begin");
+  try {
+    await session.query("lock table dure.processes in share row exclusive mode");
+    const { rows } = await session.query<{ host: string; release: number; version: string }>(
+      `select host, release, app_version as version from dure.processes
+       where ended_at is null and release < $1
+         and renewed_at > clock_timestamp() - $2 * interval '1 millisecond'
+       order by release limit 1`,
+      [schema.oldest, DEAD_AFTER],
+    );
+    if (rows[0]) throw inUse(schema, rows[0]);
+    await session.query(
+      `insert into dure.release (oldest) values ($1)
+       on conflict (singleton) do update set oldest = excluded.oldest`,
+      [schema.oldest],
+    );
+    await session.query("commit");
+  } catch (error) {
+    await session.query("rollback").catch(() => {});
+    throw error;
+  }
+}
+
+function inUse(
+  schema: Schema,
+  living: { host: string; release: number; version: string },
+): DureError {
+  return new DureError(
+    "SCHEMA_IN_USE",
+    `A process of release ${living.release} (dure ${living.version}) on ${living.host} works on the ` +
+      `database; release ${schema.number} works beside releases from ${schema.oldest} on.`,
+    {
+      class: "conflict",
+      hint: "Stop the older process first; it drains. Nothing was changed for it.",
+    },
+  );
+}
+
+function schemaChanged(message: string, hint: string): DureError {
+  return new DureError("SCHEMA_CHANGED", message, { class: "conflict", hint });
+}
+
 function checkNumbering(migrations: readonly Migration[]): void {
   const wrong = migrations.find((migration, index) => migration.id !== index + 1);
   if (wrong) {
@@ -205,23 +249,4 @@ function checkNumbering(migrations: readonly Migration[]): void {
       `Migration ${wrong.id} (${wrong.name}) breaks the sequence 1, 2, 3 …`,
     );
   }
-}
-
-/** Line ends do not count: a checkout may change them. */
-function checksumOf(sql: string): string {
-  return createHash("sha256").update(sql.replaceAll("\r\n", "\n")).digest("hex");
-}
-
-function explain(error: unknown): unknown {
-  if (error instanceof DureError || !isConnectionError(error)) return error;
-  return new DureError(
-    "DATABASE_UNAVAILABLE",
-    `The database went away during migration: ${messageOf(error)}.`,
-    {
-      class: "unavailable",
-      hint: "Steps that were applied stay applied; start again and the rest follows.",
-      details: { commit: "unknown" },
-      cause: error,
-    },
-  );
 }

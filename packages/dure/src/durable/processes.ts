@@ -7,6 +7,7 @@ import type { Database, Transaction } from "./database.ts";
 import { confirmHold, FRESH_MS, type LeaseProof } from "./lease-proof.ts";
 import { currentProcess, machineName } from "./machine.ts";
 import type { Notifications } from "./notify.ts";
+import { schemaNewer } from "./release.ts";
 
 /**
  * The right of this process to work, from its start to its end; a row of `dure.processes` under an
@@ -184,9 +185,10 @@ export class ProcessLease implements LeaseProof {
       machineName(),
       me.pid,
       me.started,
+      this.#options.release ?? 0,
     ]);
     if (!rows[0]) {
-      await session.end().catch(() => {});
+      await assertRelease(session, this.#options.release ?? 0);
       throw new DureError("PROCESS_ID_TAKEN", `The process id ${this.id} was used before.`, {
         hint: "Make a new id for each start.",
         class: "conflict",
@@ -360,6 +362,25 @@ export class ProcessLease implements LeaseProof {
   }
 }
 
+/**
+ * A newer release may have taken the database over since this one looked at its tables. Ends the
+ * session, which has no process.
+ */
+async function assertRelease(session: pg.Client, release: number): Promise<void> {
+  try {
+    const { rows } = await session.query<{ oldest: number }>(
+      "select oldest from dure.release where oldest > $1",
+      [release],
+    );
+    if (!rows[0]) return;
+    throw schemaNewer(
+      `The database works with releases from ${rows[0].oldest} on; this one is ${release}.`,
+    );
+  } finally {
+    await session.end().catch(() => {});
+  }
+}
+
 export type ProcessState = "new" | "held" | "suspended" | "fenced" | "ended";
 export type FencedBecause = "taken-over" | "stood-still";
 
@@ -368,6 +389,8 @@ export interface ProcessLeaseOptions {
   /** New for each start; the database's `applicationName` is `dure:<id>`. */
   readonly id: string;
   readonly appVersion: string;
+  /** Number of its schema. Default 0, which stands for releases that had none. */
+  readonly release?: number | undefined;
   readonly logger: Logger;
   readonly clock?: Clock;
   readonly host?: string;
@@ -427,8 +450,9 @@ export function fenced(holder: string, because: string): DureError {
 }
 
 const REGISTER = `
-  insert into dure.processes (id, app_version, host, machine, pid, pid_started)
-  values ($1, $2, $3, $4, $5, $6)
+  insert into dure.processes (id, app_version, host, machine, pid, pid_started, release)
+  select $1, $2, $3, $4, $5::integer, $6, $7::integer
+  where not exists (select from dure.release where oldest > $7::integer)
   on conflict (id) do nothing returning epoch`;
 
 const RENEW = `update dure.processes

@@ -6,11 +6,11 @@ import pg from "pg";
 import { systemClock } from "../kernel/clock.ts";
 import { codeOf } from "../kernel/errors.ts";
 import { silentLogger } from "../kernel/logger.ts";
+import { SCHEMA } from "../team/schema.ts";
 import { Database } from "./database.ts";
 import { EmbeddedPostgres } from "./embedded/embedded-postgres.ts";
 import { exists } from "./embedded/processes.ts";
 import { migrate } from "./migrate.ts";
-import { MIGRATIONS } from "./migrations/index.ts";
 
 /** A database of its own for one test: empty, migrated, dropped at the end of the block. */
 export interface TestDatabase extends AsyncDisposable {
@@ -117,17 +117,14 @@ const TEMPLATE_TRIES = 5;
 const templates = new Map<Cluster, Promise<string>>();
 
 /**
- * A migrated database to copy from. The first process makes it, once per state of the migrations.
+ * A migrated database to copy from. The first process makes it, once per state of the schema.
  */
 function migratedTemplate(cluster: Cluster): Promise<string> {
   const known = templates.get(cluster);
   if (known) return known;
   const made = (async () => {
     const serverUrl = await serverOf(cluster);
-    const checksum = createHash("sha256")
-      .update(JSON.stringify(MIGRATIONS))
-      .digest("hex")
-      .slice(0, 16);
+    const checksum = createHash("sha256").update(JSON.stringify(SCHEMA)).digest("hex").slice(0, 16);
     const name = `dure_template_${checksum}`;
     const client = new pg.Client({ connectionString: serverUrl });
     await client.connect();
@@ -143,7 +140,7 @@ function migratedTemplate(cluster: Cluster): Promise<string> {
           logger: silentLogger,
           clock: systemClock,
         });
-        await migrate(database, MIGRATIONS, { logger: silentLogger });
+        await migrate(database, SCHEMA, { logger: silentLogger });
         await database.close();
         await client.query(
           `alter database ${new URL(draft.url).pathname.slice(1)} rename to ${name}`,

@@ -12,7 +12,7 @@ export type EndStatus = Exclude<JobStatus, "PENDING" | "RUNNING">;
 
 /**
  * Which status may follow which. Recovery is the only caller that takes RUNNING back to PENDING.
- * The table of jobs has a trigger that says the same (durable/migrations/0006-jobs.ts); a test
+ * The table of jobs has a trigger that says the same (`check_job_status` in jobs.sql.ts); a test
  * holds the two together.
  */
 export const NEXT_STATUSES = {

@@ -12,7 +12,6 @@ import { EmbeddedPostgres } from "../durable/embedded/embedded-postgres.ts";
 import { EventLog } from "../durable/event-log.ts";
 import { Leases } from "../durable/leases.ts";
 import { migrate } from "../durable/migrate.ts";
-import { MIGRATIONS } from "../durable/migrations/index.ts";
 import { Notifications } from "../durable/notify.ts";
 import { Outbox } from "../durable/outbox.ts";
 import { applicationName, ProcessLease } from "../durable/processes.ts";
@@ -66,6 +65,7 @@ import { openPlans } from "./plans.ts";
 import { openWhenUp } from "./open-database.ts";
 import { Reloader } from "./reload.ts";
 import { directoryOf, openRooms } from "./rooms.ts";
+import { SCHEMA } from "./schema.ts";
 import { DURE_VERSION } from "./version.ts";
 
 /** A team that runs in this process. */
@@ -178,6 +178,7 @@ async function startParts(
     database,
     id: processId,
     appVersion: DURE_VERSION,
+    release: SCHEMA.number,
     logger,
     clock,
     notifications,
@@ -494,10 +495,7 @@ async function openDatabase(
     clock: options.clock,
   });
   opening.defer(() => notifications.stop());
-  await Promise.all([
-    migrate(database, MIGRATIONS, { logger: options.logger }),
-    notifications.start(),
-  ]); // both mostly connect
+  await Promise.all([migrate(database, SCHEMA, { logger: options.logger }), notifications.start()]); // both mostly connect
   opening.move();
   return { database, notifications };
 }

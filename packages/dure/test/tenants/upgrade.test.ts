@@ -1,12 +1,12 @@
 import { expect, test } from "vitest";
 import { z } from "zod";
 import { migrate } from "../../src/durable/migrate.ts";
-import { MIGRATIONS } from "../../src/durable/migrations/index.ts";
 import { testDatabase, type TestDatabase } from "../../src/durable/test-database.ts";
 import { defineService, flow } from "../../src/engine/service.ts";
 import { startTestEngine } from "../../src/engine/test-engine.ts";
 import { tool } from "../../src/engine/tool.ts";
 import { silentLogger } from "../../src/kernel/logger.ts";
+import { SCHEMA } from "../../src/team/schema.ts";
 
 /**
  * What a tenant's session had before sessions were stored under their tenant: a past, a turn under
@@ -31,16 +31,20 @@ const ROWS = /* sql */ `
   insert into dure.events (type, role, job, data) values ('job.accepted', 'delegation', 'job_1', '{}');`;
 
 /** The migrations of the release before tenants. */
-const BEFORE = MIGRATIONS.slice(
-  0,
-  MIGRATIONS.findIndex(({ name }) => name === "tenants"),
-);
+const BEFORE = {
+  ...SCHEMA,
+  number: 0,
+  migrations: SCHEMA.migrations.slice(
+    0,
+    SCHEMA.migrations.findIndex(({ name }) => name === "tenants"),
+  ),
+};
 
 async function upgraded(): Promise<TestDatabase> {
   const db = await testDatabase({ migrated: false });
   await migrate(db.database, BEFORE, { logger: silentLogger });
   await db.database.query({ text: ROWS });
-  await migrate(db.database, MIGRATIONS, { logger: silentLogger });
+  await migrate(db.database, SCHEMA, { logger: silentLogger });
   return db;
 }
 

@@ -1,4 +1,4 @@
-import type { Migration } from "../migrate.ts";
+import type { Migration } from "../release.ts";
 import { sql as turns } from "./0001-turns.ts";
 import { sql as processesEventsOutbox } from "./0002-processes-events-outbox.ts";
 import { sql as accessAndAnswers } from "./0003-access-and-answers.ts";
@@ -12,6 +12,7 @@ import { sql as tenants } from "./0010-tenants.ts";
 import { sql as planPromises } from "./0011-plan-promises.ts";
 import { sql as accountReasons } from "./0012-account-reasons.ts";
 import { sql as questions } from "./0013-questions.ts";
+import { sql as release } from "./0014-release.ts";
 
 /** Every migration of dure's schema, in order. Append only: an applied migration never changes. */
 export const MIGRATIONS: readonly Migration[] = [
@@ -28,4 +29,5 @@ export const MIGRATIONS: readonly Migration[] = [
   { id: 11, name: "plan-promises", sql: planPromises },
   { id: 12, name: "account-reasons", sql: accountReasons },
   { id: 13, name: "questions", sql: questions },
+  { id: 14, name: "release", sql: release },
 ];

@@ -1,0 +1,218 @@
+/** Entries of the inbox: how they open, close and are answered. */
+export const sql = /* sql */ `
+-- New entries of the inbox. A subject that is open already is not asked
+-- twice, unless it has become more severe: then it says so, and is told
+-- anew. One whose time has passed is asked anew. Gives the open one of
+-- each, in the order of p.
+create or replace function dure.raise_escalations(
+  p jsonb
+) returns table (id text, subject text,
+  is_new boolean) language plpgsql as $$
+#variable_conflict use_column
+declare
+  r record;
+  e dure.escalations;
+  c_severities constant text[] := array[
+    'low', 'medium', 'high', 'critical'
+  ];
+begin
+  for r in
+    select *
+    from rows from (
+      jsonb_to_recordset(p) as (
+        id text, tenant text, type text, severity text, source jsonb,
+        subject text, title text, description text, context jsonb,
+        "suggestedActions" jsonb, "expiresMs" double precision
+      )
+    ) with ordinality
+    order by ordinality
+  loop
+    perform dure.close_escalation(
+      x.id, 'dismissed', '{"value": "time"}', 'system'
+    )
+    from dure.escalations x
+    where x.subject = r.subject
+      and x.status = 'open'
+      and x.expires_at < clock_timestamp();
+    insert into dure.escalations as o (
+      id, tenant, type, severity, run, port, job, room, session_id, turn_id,
+      service, subject, title, description, context, actions, expires_at,
+      next_step_at
+    )
+    values (
+      r.id, coalesce(r.tenant, ''), r.type, r.severity, r.source->>'run',
+      r.source->>'port', r.source->>'job', r.source->>'room',
+      r.source->>'session', r.source->>'turn', r.source->>'service',
+      r.subject, left(r.title, 300),
+      left(coalesce(r.description, ''), 8000), coalesce(r.context, '{}'),
+      coalesce(r."suggestedActions", '[]'),
+      clock_timestamp() + r."expiresMs" * interval '1 millisecond',
+      case when r.severity <> 'low' then clock_timestamp() end
+    )
+    on conflict (subject) where status = 'open' do update set
+      severity = excluded.severity, title = excluded.title,
+      description = excluded.description, context = excluded.context,
+      actions = excluded.actions, step = 'worker',
+      next_step_at = excluded.next_step_at
+    where array_position(
+      c_severities, excluded.severity
+    ) > array_position(c_severities, o.severity)
+    returning o.* into e;
+    if found then
+      perform dure.escalation_event(
+        e,
+        case
+          when e.id = r.id then 'escalation.new'
+          else 'escalation.worsened'
+        end,
+        '{}'
+      );
+    else
+      -- locked by the conflict
+      select x.* into e
+      from dure.escalations x
+      where x.subject = r.subject and x.status = 'open';
+    end if;
+    id := e.id;
+    subject := e.subject;
+    is_new := e.id = r.id;
+    return next;
+  end loop;
+end $$;
+
+-- Closes what is open and tells it. Nothing: it was closed before.
+create or replace function dure.close_escalation(
+  p_id text, p_status text, p_resolution jsonb, p_by text
+) returns setof dure.escalations language plpgsql as $$
+declare
+  e dure.escalations;
+begin
+  update dure.escalations
+  set status = p_status, resolution = p_resolution, resolved_by = p_by,
+    resolved_at = clock_timestamp(), next_step_at = null
+  where id = p_id and status = 'open'
+  returning * into e;
+  if not found then return; end if;
+  perform dure.escalation_event(
+    e, 'escalation.' || p_status,
+    p_resolution || jsonb_build_object('by', p_by)
+  );
+  return next e;
+end $$;
+
+-- One answer closes one question, settles the effect that it is about, and
+-- starts a turn in the session that waits for it, of the service that
+-- asked. Null: no such escalation of this tenant. 'resolved' or
+-- 'dismissed': it was closed before, nothing changed. 'expired': its time
+-- has passed, and this call has closed it for that.
+create or replace function dure.answer_escalation(
+  p_id text, p_tenant text, p_resolution jsonb, p_by text, p_turn jsonb
+) returns jsonb language plpgsql as $$
+declare
+  e dure.escalations;
+  v_value text := p_resolution->>'value';
+  v_accepted jsonb;
+begin
+  -- The session first, like every turn that raises one.
+  perform 1
+  from dure.sessions
+  where id = (
+    select session_id
+    from dure.escalations
+    where id = p_id and tenant = p_tenant
+  )
+  for update;
+  select * into e
+  from dure.escalations
+  where id = p_id and tenant = p_tenant
+  for update;
+  if not found then return null; end if;
+  if e.status = 'open' and e.expires_at < clock_timestamp() then
+    perform dure.close_escalation(
+      e.id, 'dismissed', '{"value": "time"}', 'system'
+    );
+    return jsonb_build_object('outcome', 'expired');
+  end if;
+  if e.status <> 'open' then
+    return jsonb_build_object('outcome', e.status);
+  end if;
+  if not exists (
+    select 1
+    from jsonb_array_elements(e.actions) a
+    where a->>'value' = v_value
+  )
+  then
+    raise exception using errcode = 'DU400', message = 'no such action';
+  end if;
+  perform dure.close_escalation(e.id, 'resolved', p_resolution, p_by);
+  if e.type = 'effect_unknown' then
+    update dure.effects
+    set status = case v_value when 'happened' then 'done' else 'failed' end,
+      result = case v_value
+        when 'happened' then jsonb_build_object('confirmed_by', p_by)
+      end,
+      error = case v_value
+        when 'happened' then null
+        else jsonb_build_object(
+          'code', 'NOT_HAPPENED',
+          'message', 'A person found that it did not happen.'
+        )
+      end,
+      updated_at = clock_timestamp()
+    where key = e.context->>'key' and status in ('intent', 'unknown');
+  end if;
+  if e.session_id is not null
+    and e.type in ('decision', 'effect_unknown')
+    and exists (select 1 from dure.sessions where id = e.session_id)
+  then
+    v_accepted := dure.accept_turn(
+      p_turn || jsonb_build_object(
+        'session', e.session_id,
+        'service',
+          coalesce(
+            e.service,
+            (select service from dure.sessions where id = e.session_id)
+          ),
+        'tenant', e.tenant,
+        'input',
+          jsonb_build_object(
+            'escalation',
+              jsonb_build_object(
+                'id', e.id, 'type', e.type, 'subject', e.subject,
+                'answer', v_value, 'context', e.context
+              ) || case
+                when p_resolution ? 'note'
+                  then jsonb_build_object('note', p_resolution->>'note')
+                else '{}'
+              end
+          )
+      )
+    );
+  end if;
+  return jsonb_build_object(
+    'outcome', 'closed', 'turn', v_accepted->>'turn'
+  );
+end $$;
+
+create or replace function dure.escalation_event(
+  e dure.escalations, p_type text, p_data jsonb
+) returns void language plpgsql as $$
+begin
+  perform dure.emit(
+    jsonb_build_array(
+      jsonb_build_object(
+        'type', p_type, 'role', 'system', 'session', e.session_id,
+        'turn', e.turn_id, 'service', e.service, 'room', e.room,
+        'run', e.run, 'job', e.job, 'tenant', e.tenant,
+        'data',
+          jsonb_strip_nulls(
+            jsonb_build_object(
+              'id', e.id, 'kind', e.type, 'severity', e.severity,
+              'title', e.title, 'subject', e.subject, 'port', e.port
+            ) || p_data
+          )
+      )
+    )
+  );
+end $$;
+`;

@@ -1,0 +1,44 @@
+import { sql as budgets } from "../durable/budgets.sql.ts";
+import { sql as effects } from "../durable/effects.sql.ts";
+import { sql as eventLog } from "../durable/event-log.sql.ts";
+import { MIGRATIONS } from "../durable/migrations/index.ts";
+import { sql as outbox } from "../durable/outbox.sql.ts";
+import type { Schema } from "../durable/release.ts";
+import { sql as tenants } from "../durable/tenants.sql.ts";
+import { sql as turns } from "../durable/turns.sql.ts";
+import { sql as escalations } from "../escalations/escalations.sql.ts";
+import { sql as jobNotices } from "../jobs/job-notices.sql.ts";
+import { sql as jobTurns } from "../jobs/job-turns.sql.ts";
+import { sql as jobs } from "../jobs/jobs.sql.ts";
+import { sql as ports } from "../plans/run/ports.sql.ts";
+import { sql as handlings } from "../rooms/handlings.sql.ts";
+import { sql as rooms } from "../rooms/rooms.sql.ts";
+import { DURE_VERSION } from "./version.ts";
+
+/**
+ * The schema of this release: tables by migrations, and all functions as they are now. A change of
+ * either raises `number` and is noted by `npm run schema -- --write`; `npm test` asks for it.
+ */
+export const SCHEMA: Schema = {
+  version: DURE_VERSION,
+  number: 1,
+  // Raised by a release that takes away what older ones use.
+  oldest: 0,
+  migrations: MIGRATIONS,
+  // What a function in plain SQL calls comes before it.
+  functions: {
+    tenants,
+    "event-log": eventLog,
+    outbox,
+    escalations,
+    turns,
+    effects,
+    budgets,
+    rooms,
+    handlings,
+    "job-notices": jobNotices,
+    "job-turns": jobTurns,
+    jobs,
+    ports,
+  },
+};

@@ -1,0 +1,156 @@
+/**
+ * Where the database's functions stand, and whether a change of them has its number: the check
+ * `sql` of `npm test`. `npm run schema -- --write` notes a change in scripts/schema-lock.json.
+ * Why: docs/decisions/0016-sql-has-an-address.md
+ */
+
+import { readFile, writeFile } from "node:fs/promises";
+import path from "node:path";
+import {
+  checksumOf,
+  checksumOfFunctions,
+  type Schema,
+} from "../packages/dure/src/durable/release.ts";
+import { SCHEMA } from "../packages/dure/src/team/schema.ts";
+import { root, run } from "./processes.ts";
+
+/** What was noted of the schema: migrations that are frozen, functions under their number. */
+export interface SchemaLock {
+  readonly number: number;
+  /** Checksum of all functions. */
+  readonly functions: string;
+  /** Checksums, by id. */
+  readonly migrations: Readonly<Record<string, string>>;
+  /** `dure.accept_turn(p jsonb) returns jsonb`: older releases call them so. */
+  readonly signatures: readonly string[];
+}
+
+/** A product source with its path from the root. */
+export interface Source {
+  readonly file: string;
+  readonly text: string;
+}
+
+const LOCK = path.join(root, "scripts/schema-lock.json");
+const PRODUCT = /^packages\/[^/]+\/src\/.*\.(?:ts|tsx|mjs|js|sql)$/;
+const TESTS = /\.test\.[a-z]+$|\/test-[^/]+$/;
+/** Migrations up to here have functions, which the files `*.sql.ts` have replaced. */
+const LAST_WITH_FUNCTIONS = 13;
+const MIGRATION = /^packages\/dure\/src\/durable\/migrations\/(\d{4})-/;
+const DEFINES =
+  /\bcreate\s+(?:or\s+replace\s+)?(?:function|procedure)\s+["\w.$]+\s*\([^]*?\breturns\s+(\w+)/gi;
+
+/** What stands in the wrong place. Pure. */
+export function troubleWithPlaces(sources: readonly Source[], schema: Schema): readonly string[] {
+  const known = new Set(Object.values(schema.functions).map((sql) => sql.trim()));
+  return sources.flatMap(({ file, text }) => {
+    if (file.endsWith(".sql.ts")) return troubleWithFile(file, text, known);
+    const migration = MIGRATION.exec(file)?.[1];
+    if (migration !== undefined && Number(migration) <= LAST_WITH_FUNCTIONS) return [];
+    return [...text.matchAll(DEFINES)]
+      .filter(([, type]) => migration === undefined || type !== "trigger")
+      .map(() => `${file} defines a function of the database: it belongs to a file *.sql.ts`);
+  });
+}
+
+function troubleWithFile(
+  file: string,
+  text: string,
+  known: ReadonlySet<string>,
+): readonly string[] {
+  const sql = /export const sql = \/\* sql \*\/ `([^]*)`;\s*$/.exec(text)?.[1]?.trim();
+  if (sql === undefined) return [`${file} has more than one text of SQL`];
+  const others = statementsOf(sql).filter(
+    (one) => !/^create or replace function dure\.\w+\(/.test(one),
+  );
+  return [
+    ...others.map((one) => `${file} has more than functions: ${one.slice(0, 60)}`),
+    ...(known.has(sql) ? [] : [`${file} is not in packages/dure/src/team/schema.ts`]),
+  ];
+}
+
+/** Without comments and bodies. */
+function statementsOf(sql: string): readonly string[] {
+  return sql
+    .replaceAll(/\$\$[^]*?\$\$/g, "")
+    .replaceAll(/--[^\n]*/g, "")
+    .split(";")
+    .map((statement) => statement.trim().replaceAll(/\s+/g, " "))
+    .filter((statement) => statement !== "");
+}
+
+export function lockOf(schema: Schema): SchemaLock {
+  const heads = Object.values(schema.functions).flatMap(statementsOf);
+  const signatures = heads.map((head) =>
+    head
+      .replace(/^create or replace function /, "")
+      .replace(/ language .*$/, "")
+      .replaceAll(/\( | \)/g, (bracket) => bracket.trim()),
+  );
+  return {
+    number: schema.number,
+    functions: checksumOfFunctions(schema),
+    migrations: Object.fromEntries(schema.migrations.map(({ id, sql }) => [id, checksumOf(sql)])),
+    signatures: signatures.toSorted(),
+  };
+}
+
+/** What the schema may not have become since it was noted. Pure. */
+export function troubleWithLock(now: SchemaLock, noted: SchemaLock): readonly string[] {
+  const frozen = Object.keys(noted.migrations).filter(
+    (id) => now.migrations[id] !== noted.migrations[id],
+  );
+  const lost = noted.signatures.filter((signature) => !now.signatures.includes(signature));
+  const twice = now.signatures.filter((one, index) => now.signatures.indexOf(one) !== index);
+  const trouble = [
+    ...frozen.map((id) => `migration ${id} was changed; databases have it: write a new one`),
+    ...lost.map((one) => `${one} is gone or changed; older releases call it: keep it, add another`),
+    ...twice.map((one) => `${one} is defined twice`),
+  ];
+  if (trouble.length > 0 || JSON.stringify(now) === JSON.stringify(noted)) return trouble;
+  return now.number > noted.number
+    ? ["the change of the schema is not noted: npm run schema -- --write"]
+    : ["the schema has changed: raise its number in packages/dure/src/team/schema.ts"];
+}
+
+/** All that is wrong with the SQL of this tree. */
+export async function troubleWithSql(): Promise<readonly string[]> {
+  const [sources, noted] = await Promise.all([readSources(), readLock()]);
+  return [...troubleWithPlaces(sources, SCHEMA), ...troubleWithLock(lockOf(SCHEMA), noted)];
+}
+
+async function readSources(): Promise<readonly Source[]> {
+  const listed = await run("git", ["ls-files", "--cached", "--others", "--exclude-standard"]);
+  const files = listed.stdout.split("\n").filter((file) => PRODUCT.test(file) && !TESTS.test(file));
+  return Promise.all(
+    files.map(async (file) => ({
+      file,
+      text: await readFile(path.join(root, file), "utf8").catch(() => ""), // removed, not committed
+    })),
+  );
+}
+
+async function readLock(): Promise<SchemaLock> {
+  return JSON.parse(await readFile(LOCK, "utf8")) as SchemaLock;
+}
+
+/** `--drop dure.name` lets a signature go that no release in use calls. */
+async function write(dropped: readonly string[]): Promise<readonly string[]> {
+  const now = lockOf(SCHEMA);
+  const noted = await readLock();
+  const kept = {
+    ...noted,
+    signatures: noted.signatures.filter((one) => !dropped.includes(one.split("(")[0]!)),
+  };
+  const trouble = troubleWithLock(now, kept).filter((line) => !line.includes("is not noted"));
+  if (trouble.length === 0) await writeFile(LOCK, `${JSON.stringify(now, null, 2)}\n`);
+  return trouble;
+}
+
+if (import.meta.main) {
+  const args = process.argv.slice(2);
+  const dropped = args.filter((_, index) => args[index - 1] === "--drop");
+  const trouble = args.includes("--write") ? await write(dropped) : await troubleWithSql();
+  for (const line of trouble) console.error(line);
+  process.exitCode = trouble.length > 0 ? 1 : 0;
+}
