@@ -39,7 +39,7 @@ export interface AirFigures {
   /** Share of lines that are a comment, in percent. */
   readonly commentPercent: number;
   readonly conditionalSpreads: number;
-  /** Lines that name no actor: whoever, somebody, nobody. Without released migrations. */
+  /** Lines that name no actor: whoever, somebody, nobody. */
   readonly vagueLines: number;
   readonly broken: readonly BrokenRule[];
 }
@@ -63,27 +63,28 @@ const EXCEPTIONS = path.join(root, "scripts/air-exceptions.json");
 
 /** Of the whole tree. STYLE.md asks for 34, 0.5, 20 and 20. */
 const LIMITS = {
-  charactersPerLine: 34.1,
+  charactersPerLine: 34,
   longLinesPercent: 0.5,
   conditionalSpreads: 20,
   vagueLines: 5,
 } as const satisfies Partial<Record<keyof AirFigures, number>>;
 
 const SOURCES = /^(?:packages\/[^/]+\/src|examples)\/.*\.(?:ts|tsx|mjs|js)$/;
-const TESTS = /\.test\.[a-z]+$/;
+/** Tests, and released migrations: those are known by checksum and stay as they were written. */
+const LEFT_OUT = /\.test\.[a-z]+$|\/durable\/migrations\//;
 const COMMENT = /^\s*(?:\/\/|\/\*|\*)/;
 const CONDITIONAL_SPREAD = /\.\.\.\(\s*!?[A-Za-z_$.?#[\]"'()]+(?: [!=]==? [A-Za-z"'0-9]+)?\s*&&/g;
-/** Released migrations are known by checksum: their comments stay as they were. */
-const FROZEN = /\/durable\/migrations\//;
 const VAGUE = /\b(?:whoever|somebody|nobody)\b/i;
 
 /**
  * Reads the product's sources: what git knows under `packages/<name>/src` and `examples`, without
- * tests.
+ * tests and released migrations.
  */
 export async function measureAir(folder: string = root): Promise<AirFigures> {
   const listed = await run("git", ["ls-files"], { cwd: folder });
-  const files = listed.stdout.split("\n").filter((file) => SOURCES.test(file) && !TESTS.test(file));
+  const files = listed.stdout
+    .split("\n")
+    .filter((file) => SOURCES.test(file) && !LEFT_OUT.test(file));
   const texts = new Map<string, string>();
   for (const file of files) texts.set(file, await readFile(path.join(folder, file), "utf8"));
 
@@ -98,15 +99,9 @@ export async function measureAir(folder: string = root): Promise<AirFigures> {
     longestLine: lines.reduce((longest, line) => Math.max(longest, line.length), 0),
     commentPercent: percent(lines.filter((line) => COMMENT.test(line)).length, lines.length),
     conditionalSpreads: all.match(CONDITIONAL_SPREAD)?.length ?? 0,
-    vagueLines: vagueLinesOf(texts),
+    vagueLines: lines.filter((line) => VAGUE.test(line)).length,
     broken: [...(await brokenRules(folder, files)), ...longClasses(texts)],
   };
-}
-
-function vagueLinesOf(texts: ReadonlyMap<string, string>): number {
-  const own = [...texts].filter(([file]) => !FROZEN.test(file));
-  const lines = own.flatMap(([, text]) => text.split("\n"));
-  return lines.filter((line) => VAGUE.test(line)).length;
 }
 
 function percent(part: number, whole: number): number {
