@@ -1,33 +1,34 @@
 import { expect, test } from "vitest";
 import {
-  cancelTransfer,
-  confirmTransfer,
+  cancelEntry,
+  confirmEntry,
   continueBatch,
   countFillTurn,
   countResults,
-  nextTransfer,
+  nextEntry,
   recordResult,
-  settleTransfer,
+  settleEntry,
   startFlow,
   stopBatch,
   type FlowStep,
-} from "./batch.ts";
-import { applyDelta } from "./slots.ts";
-import type { TransferState } from "./state.ts";
+} from "../../packages/dure/src/slots/batch.ts";
+import { applyDelta } from "../../packages/dure/src/slots/delta.ts";
+import type { FormState } from "../../packages/dure/src/slots/form-state.ts";
+import { SLOTS } from "./slots.ts";
 
-const TODAY = { today: "2026-11-18" };
+const TODAY = { specs: SLOTS, today: "2026-11-18" };
 const YES = { ...TODAY, question: "q1" };
 
-function ok(step: FlowStep): TransferState {
+function ok(step: FlowStep): FormState {
   if (!step.ok) throw new Error(`${step.code}: ${step.because}`);
   return step.state;
 }
 
-function say(state: TransferState, delta: unknown): TransferState {
+function say(state: FormState, delta: unknown): FormState {
   return applyDelta(state, delta, { ...TODAY, from: "agent" }).state;
 }
 
-function threeTransfers(): TransferState {
+function threeTransfers(): FormState {
   return say(startFlow("flow_1"), {
     operations: [],
     tasks: [
@@ -40,24 +41,24 @@ function threeTransfers(): TransferState {
 
 test("three at once, one fails, one is cancelled: the counts are true", () => {
   let state = threeTransfers();
-  state = ok(settleTransfer(ok(confirmTransfer(state, YES)), { code: "LIMIT_EXCEEDED" }));
-  state = ok(nextTransfer(state, TODAY));
+  state = ok(settleEntry(ok(confirmEntry(state, YES)), { code: "LIMIT_EXCEEDED" }));
+  state = ok(nextEntry(state, TODAY));
   expect(state).toMatchObject({
     stage: "READY",
     index: 2,
     slots: { target: "김철수" },
     meta: { awaiting_continue: true },
   });
-  expect(confirmTransfer(state, YES)).toMatchObject({ ok: false, code: "CONTINUE_FIRST" });
+  expect(confirmEntry(state, YES)).toMatchObject({ ok: false, code: "CONTINUE_FIRST" });
 
-  state = ok(cancelTransfer(continueBatch(state)));
-  state = ok(nextTransfer(state, TODAY));
+  state = ok(cancelEntry(continueBatch(state)));
+  state = ok(nextEntry(state, TODAY));
   expect(state).toMatchObject({
     index: 3,
     slots: { target: "이영희" },
     meta: { awaiting_continue: false },
   });
-  state = ok(settleTransfer(ok(confirmTransfer(state, YES)), { transactionId: "tx_1" }));
+  state = ok(settleEntry(ok(confirmEntry(state, YES)), { details: { transaction_id: "tx_1" } }));
 
   expect(state.results.map(({ index, outcome }) => [index, outcome])).toEqual([
     [1, "failed"],
@@ -65,15 +66,15 @@ test("three at once, one fails, one is cancelled: the counts are true", () => {
     [3, "done"],
   ]);
   expect(countResults(state.results)).toEqual({ done: 1, cancelled: 1, failed: 1, unsupported: 0 });
-  expect(nextTransfer(state, TODAY)).toMatchObject({ ok: false, code: "QUEUE_EMPTY" });
+  expect(nextEntry(state, TODAY)).toMatchObject({ ok: false, code: "QUEUE_EMPTY" });
 });
 
 test("stopping after a failure counts everything that is left as cancelled", () => {
   const failed = ok(
-    settleTransfer(ok(confirmTransfer(threeTransfers(), YES)), { code: "BANK_UNREACHABLE" }),
+    settleEntry(ok(confirmEntry(threeTransfers(), YES)), { code: "BANK_UNREACHABLE" }),
   );
 
-  const state = ok(stopBatch(ok(nextTransfer(failed, TODAY))));
+  const state = ok(stopBatch(ok(nextEntry(failed, TODAY))));
 
   expect(state).toMatchObject({
     stage: "CANCELLED",
@@ -88,7 +89,7 @@ test("stopping after a failure counts everything that is left as cancelled", () 
 });
 
 test("a result is noted once", () => {
-  const cancelled = ok(cancelTransfer(threeTransfers()));
+  const cancelled = ok(cancelEntry(threeTransfers()));
 
   expect(recordResult(recordResult(cancelled)).results).toHaveLength(1);
 });
@@ -102,7 +103,7 @@ test("a date that passed at midnight takes the confirmation back to FILLING", ()
     ],
   });
 
-  const step = confirmTransfer(state, { ...YES, today: "2026-11-19" });
+  const step = confirmEntry(state, { ...YES, today: "2026-11-19" });
 
   expect(step).toMatchObject({
     ok: false,
@@ -121,7 +122,7 @@ test("a queued date is judged again when its turn comes", () => {
     ],
   });
 
-  const next = ok(nextTransfer(ok(cancelTransfer(state)), { today: "2026-11-19" }));
+  const next = ok(nextEntry(ok(cancelEntry(state)), { ...TODAY, today: "2026-11-19" }));
 
   expect(next).toMatchObject({
     stage: "FILLING",
@@ -143,11 +144,11 @@ test("nothing can be confirmed, cancelled or settled where the stages do not all
   const init = startFlow("flow_1");
 
   for (const step of [
-    confirmTransfer(init, YES),
-    cancelTransfer(init),
+    confirmEntry(init, YES),
+    cancelEntry(init),
     stopBatch(init),
-    nextTransfer(init, TODAY),
-    settleTransfer(threeTransfers(), { transactionId: "tx" }),
+    nextEntry(init, TODAY),
+    settleEntry(threeTransfers(), { details: { transaction_id: "tx" } }),
   ]) {
     expect(step).toMatchObject({ ok: false, code: "STAGE_NOT_ALLOWED" });
   }

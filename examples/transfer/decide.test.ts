@@ -1,6 +1,12 @@
 import type { Answering, Question } from "dure";
+import { classifyReply } from "dure/slots";
 import { expect, test } from "vitest";
-import { decideCancel, decideContinue, decideReady, type ReadyAttempt } from "./decide.ts";
+import {
+  decideCancel,
+  decideContinue,
+  decideReady,
+  type ReadyAttempt,
+} from "../../packages/dure/src/slots/decide.ts";
 
 const question: Question = {
   id: "now",
@@ -16,19 +22,18 @@ const shown: Answering = { question };
 const early: Answering = { because: "written-before-shown" };
 const otherButton: Answering = { because: "other-button" };
 const open: ReadyAttempt = {
-  text: "",
-  locale: "ko",
+  reply: classifyReply(""),
   answering: shown,
   isAsShown: true,
-  isButton: false,
   isBatch: false,
   hasSlots: false,
 };
 
 test.each([
   [{ text: "네" }, "confirm", "listed-words"],
-  [{ text: "확인", isButton: true }, "confirm", "button"],
-  [{ text: "확인", isButton: true, answering: otherButton }, "ask", "other-button"],
+  [{ text: "확인" }, "confirm", "listed-words"],
+  [{ text: "전부 취소해줘", isBatch: true, answering: early }, "cancel", "listed-words"],
+  [{ text: "확인", answering: otherButton }, "ask", "other-button"],
   [{ text: "네", answering: early }, "ask", "written-before-shown"],
   [{ text: "네", answering: { because: "expired" } }, "ask", "expired"],
   [{ text: "네", answering: { because: "nothing-shown" } }, "ask", "nothing-shown"],
@@ -46,15 +51,18 @@ test.each([
   [{ text: "취소" }, "cancel", "listed-words"],
   [{ text: "취소", answering: early }, "cancel", "listed-words"],
   [{ text: "취소", answering: { because: "expired" } }, "cancel", "listed-words"],
-  [{ text: "취소", isButton: true }, "cancel", "listed-words"],
-  [{ text: "취소", isButton: true, answering: otherButton }, "ask", "other-button"],
+  [{ text: "취소" }, "cancel", "listed-words"],
+  [{ text: "취소", answering: otherButton }, "ask", "other-button"],
   [{ text: "취소", isBatch: true, answering: early }, "ask", "written-before-shown"],
 ] as const)("while a confirmation is asked for, %j means %s: %s", (attempt, action, because) => {
-  expect(decideReady({ ...open, ...attempt })).toMatchObject({ do: action, because });
+  const { text, ...more } = attempt;
+  const reply = classifyReply(text);
+
+  expect(decideReady({ ...open, ...more, reply })).toMatchObject({ do: action, because });
 });
 
 test("words that cancel nothing are left to the next rule", () => {
-  expect(decideCancel({ ...open, text: "방금 이체 됐어?" })).toEqual({
+  expect(decideCancel({ ...open, reply: classifyReply("방금 이체 됐어?") })).toEqual({
     do: "none",
     because: "question-mark",
   });
@@ -75,5 +83,5 @@ test.each([
     early,
     gone: { because: "nothing-shown" },
   };
-  expect(decideContinue({ text, locale: "ko", answering: standing[asked] }).do).toBe(action);
+  expect(decideContinue({ text, answering: standing[asked] }).do).toBe(action);
 });

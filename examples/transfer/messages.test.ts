@@ -1,7 +1,7 @@
 import { describe, expect, test } from "vitest";
 import { classifyContinue, classifyReply } from "dure/slots";
 import { MESSAGES, type FailureCode } from "./messages.ts";
-import { SLOT_ERROR_KEYS } from "./state.ts";
+import { SLOT_ERROR_KEYS } from "./slots.ts";
 
 const HONG = { target: "홍길동", amount: 50_000 };
 const { ko, en } = MESSAGES;
@@ -39,11 +39,15 @@ test("asks for one slot with what it knows already", () => {
 });
 
 test("writes a receipt, for now and for a day to come", () => {
-  expect(ko.receipt(HONG, "tx_1")).toBe("홍길동님에게 50,000원을 보냈어요. 거래 번호: tx_1");
-  expect(ko.receipt({ ...HONG, transfer_date: "2027-03-05" }, "tx_1")).toBe(
+  expect(ko.receipt(HONG, { transaction_id: "tx_1" })).toBe(
+    "홍길동님에게 50,000원을 보냈어요. 거래 번호: tx_1",
+  );
+  expect(ko.receipt({ ...HONG, transfer_date: "2027-03-05" }, { transaction_id: "tx_1" })).toBe(
     "2027년 3월 5일(금)에 홍길동님에게 50,000원을 보내도록 접수했어요. 거래 번호: tx_1",
   );
-  expect(en.receipt(HONG, "tx_1")).toBe("Sent: 50,000 won to 홍길동. Transaction: tx_1");
+  expect(en.receipt(HONG, { transaction_id: "tx_1" })).toBe(
+    "Sent: 50,000 won to 홍길동. Transaction: tx_1",
+  );
 });
 
 test("counts a batch truthfully", () => {

@@ -1,12 +1,16 @@
-import { formatAmount, josa, josaOnly, weekdayOf, type IsoDate, type Locale } from "dure/slots";
-import type { BatchCounts } from "./batch.ts";
-import type { SlotErrorKey, SlotName, TransferResult, TransferSlots } from "./state.ts";
+import {
+  formatAmount,
+  josa,
+  josaOnly,
+  weekdayOf,
+  type FormResult,
+  type FormTexts,
+  type IsoDate,
+  type Locale,
+} from "dure/slots";
+import type { SlotErrorKey, SlotName, TransferSlots } from "./slots.ts";
 
-/** Where a transfer stands in its batch; `(i/N)` is written only when there are several. */
-export interface Progress {
-  readonly index: number;
-  readonly total: number;
-}
+type TransferResult = FormResult<TransferSlots>;
 
 /** Why a transfer failed: the bank's refusals, or what happened on the way to it. */
 export type FailureCode =
@@ -20,78 +24,34 @@ export type FailureCode =
   | "OTHER";
 
 /** A code of the bank or of the engine as one that has words; `OTHER` for the rest. */
-export function failureCodeOf(code: string | undefined): FailureCode {
+function failureCodeOf(code: string | undefined): FailureCode {
   return code !== undefined && code in FAILURES_KO ? (code as FailureCode) : "OTHER";
 }
 
 /**
  * Every text that a person can read in this example. Nothing outside this file speaks to persons.
  */
-export interface Texts {
-  readonly buttons: {
-    readonly confirm: readonly [string, string];
-    readonly askContinue: readonly [string, string];
-  };
-  readonly labels: {
-    readonly intent: string;
-    readonly slots: string;
-    readonly interaction: string;
-    readonly execute: string;
-  };
+export interface Texts extends FormTexts<TransferSlots> {
   readonly slotNames: Readonly<Record<SlotName, string>>;
-  progress(progress: Progress): string;
-  askSlot(slot: SlotName, slots: TransferSlots, progress?: Progress): string;
+  askSlot(slot: SlotName, ...more: Tail<Parameters<FormTexts<TransferSlots>["askSlot"]>>): string;
   slotError(error: SlotErrorKey): string;
-  /** Says everything that will be sent: what is not in it has not been seen. */
-  confirmQuestion(slots: TransferSlots, progress?: Progress): string;
-  /**
-   * Put before the question when a yes did not count: something changed, or the yes came before the
-   * question.
-   */
-  readonly confirmAgain: string;
-  /** The number is unknown when a person has found out that the bank did it. */
-  receipt(slots: TransferSlots, transactionId: string | undefined, progress?: Progress): string;
-  readonly cancelled: string;
-  /** One of several: says nothing about the others. */
-  readonly cancelledOne: string;
-  /** After a failure nothing more was wanted. */
-  readonly restCancelled: string;
-  readonly nothingToCancel: string;
-  /** A button of a question that is no longer open. */
-  readonly nothingToConfirm: string;
-  readonly unsupported: string;
-  failed(code: FailureCode, slots: TransferSlots): string;
-  /** Money may have moved: neither a success nor a failure is claimed. */
-  effectUnknown(slots: TransferSlots): string;
-  /**
-   * Something was said while a confirmed transfer was still open: it cannot be changed or cancelled
-   * any more.
-   */
-  readonly resumed: string;
-  /** The answer of an operator to a question that has settled itself. */
-  readonly alreadySettled: string;
-  /** The turn was stopped after the bank had answered. */
-  stoppedTooLate(result: TransferResult): string;
-  result(result: TransferResult): string;
-  askContinue(remaining: number): string;
-  batchSummary(counts: BatchCounts): string;
+  /** Said instead of a transfer that repeats: each is asked for by itself. */
+  readonly noRepeats: string;
   readonly smallTalk: {
     readonly greeting: string;
     readonly thanks: string;
     readonly help: string;
     readonly fallback: string;
   };
-  readonly internalError: string;
 }
+
+type Tail<List extends readonly unknown[]> = List extends readonly [unknown, ...infer Rest]
+  ? Rest
+  : never;
 
 const ko: Texts = {
   buttons: { confirm: ["확인", "취소"], askContinue: ["계속 진행", "취소"] },
-  labels: {
-    intent: "의도 파악 중",
-    slots: "이체 정보 정리 중",
-    interaction: "답변 작성 중",
-    execute: "이체 실행 중",
-  },
+  labels: { slots: "이체 정보 정리 중", interaction: "답변 작성 중" },
   slotNames: {
     target: "받는 분",
     amount: "금액",
@@ -123,14 +83,15 @@ const ko: Texts = {
       `${transferKo(slots)} 보낼까요?${notes(slots, "ko")}`,
     ),
   confirmAgain: "아직 보내지 않았어요. 아래 내용을 다시 확인해 주세요.",
-  receipt: (slots, transactionId, progress) =>
+  receipt: (slots, { transaction_id: number }, progress) =>
     sentence(
       progress && ko.progress(progress),
       slots.transfer_date === undefined
         ? `${transferKo(slots)} 보냈어요.${notes(slots, "ko")}`
         : `${transferKo(slots)} 보내도록 접수했어요.${notes(slots, "ko")}`,
-      transactionId && `거래 번호: ${transactionId}`,
+      typeof number === "string" ? `거래 번호: ${number}` : undefined,
     ),
+  added: (slots) => `${summaryKo(slots)} 이체도 더했어요. 차례가 되면 따로 여쭤볼게요.`,
   cancelled: "이체를 취소했어요. 보낸 돈은 없어요.",
   cancelledOne: "이 이체는 취소했어요.",
   restCancelled: "남은 이체는 보내지 않았어요.",
@@ -138,7 +99,7 @@ const ko: Texts = {
   nothingToConfirm: "지금은 확인할 이체가 없어요.",
   unsupported:
     "필요한 내용을 다 알아듣지 못해서 이 이체는 여기서 마칠게요. 보낸 돈은 없어요. 받는 분과 금액을 한 번에 말씀해 주시면 도와드릴게요.",
-  failed: (code, slots) => FAILURES_KO[code](slots),
+  failed: (code, slots) => FAILURES_KO[failureCodeOf(code)](slots),
   effectUnknown: (slots) =>
     `${transferKo(slots)} 보냈는지 아직 은행에서 확인하지 못했어요. 두 번 보내지 않도록 확인이 끝날 때까지 기다릴게요.`,
   resumed: "이미 확인하신 이체라 바꾸거나 취소할 수 없어서, 은행에 결과를 확인했어요.",
@@ -149,23 +110,24 @@ const ko: Texts = {
   batchSummary: ({ done, cancelled, failed, unsupported }) =>
     `모두 ${done + cancelled + failed + unsupported}건 중 완료 ${done}건, 취소 ${cancelled}건, 실패 ` +
     `${failed}건${unsupported > 0 ? `, 처리 불가 ${unsupported}건` : ""}이에요.`,
+  status: ([last, ...others]) =>
+    last === undefined
+      ? "이 대화에서 끝난 이체는 아직 없어요."
+      : ["최근 이체를 알려 드릴게요.", ...[last, ...others].slice(0, 3).map(statusKo)].join("\n"),
+  noAnswer: "그건 제가 답해 드리기 어려워요. 이체에 대해서는 도와드릴 수 있어요.",
+  noRepeats:
+    "자동이체처럼 되풀이되는 이체는 할 수 없어요. 한 번 보내는 이체는 날짜를 정해 도와드릴게요.",
   smallTalk: {
     greeting: "안녕하세요! 이체를 도와드려요. 누구에게 얼마를 보낼지 말씀해 주세요.",
     thanks: "천만에요. 더 필요한 게 있으면 말씀해 주세요.",
     help: "예를 들어 “홍길동에게 5만원 보내줘”라고 말씀하시면 돼요. 여러 건을 한 번에 말씀하셔도 괜찮아요.",
     fallback: "저는 이체를 도와드리고 있어요. 보내고 싶은 분과 금액을 말씀해 주세요.",
   },
-  internalError: "문제가 생겨서 처리하지 못했어요. 잠시 후 다시 말씀해 주세요.",
 };
 
 const en: Texts = {
   buttons: { confirm: ["Confirm", "Cancel"], askContinue: ["Continue", "Cancel"] },
-  labels: {
-    intent: "Understanding",
-    slots: "Reading the transfer",
-    interaction: "Writing an answer",
-    execute: "Sending",
-  },
+  labels: { slots: "Reading the transfer", interaction: "Writing an answer" },
   slotNames: {
     target: "recipient",
     amount: "amount",
@@ -197,13 +159,14 @@ const en: Texts = {
       `Shall I send ${transferEn(slots)}?${notes(slots, "en")}`,
     ),
   confirmAgain: "Nothing has been sent yet. Please check this again.",
-  receipt: (slots, transactionId, progress) =>
+  receipt: (slots, { transaction_id: number }, progress) =>
     sentence(
       progress && en.progress(progress),
       `${slots.transfer_date === undefined ? "Sent" : "Scheduled"}: ` +
         `${transferEn(slots)}.${notes(slots, "en")}`,
-      transactionId && `Transaction: ${transactionId}`,
+      typeof number === "string" ? `Transaction: ${number}` : undefined,
     ),
+  added: (slots) => `Added: ${summaryEn(slots)}. I will ask about it when its turn comes.`,
   cancelled: "The transfer is cancelled. No money was sent.",
   cancelledOne: "This transfer is cancelled.",
   restCancelled: "The remaining transfers were not sent.",
@@ -212,7 +175,7 @@ const en: Texts = {
   unsupported:
     "I could not make out all I need, so I end this transfer here. No money was sent. " +
     "Tell me recipient and amount in one message and I can help.",
-  failed: (code, slots) => FAILURES_EN[code](slots),
+  failed: (code, slots) => FAILURES_EN[failureCodeOf(code)](slots),
   effectUnknown: (slots) =>
     `The bank has not yet told me whether ${transferEn(slots)} was sent. I wait for its ` +
     "answer so that nothing is sent twice.",
@@ -228,14 +191,38 @@ const en: Texts = {
   batchSummary: ({ done, cancelled, failed, unsupported }) =>
     `Of ${done + cancelled + failed + unsupported}: ${done} done, ${cancelled} cancelled, ` +
     `${failed} failed${unsupported > 0 ? `, ${unsupported} not supported` : ""}.`,
+  status: ([last, ...others]) =>
+    last === undefined
+      ? "No transfer has ended in this conversation yet."
+      : ["Your latest transfers:", ...[last, ...others].slice(0, 3).map(statusEn)].join("\n"),
+  noAnswer: "I cannot answer that. I can help you with transfers.",
+  noRepeats:
+    "Repeating transfers are not possible here. I can send money once, also on a day that you name.",
   smallTalk: {
     greeting: "Hello! I help with transfers. Tell me who gets how much.",
     thanks: "You are welcome. Tell me if you need anything else.",
     help: "Say for example “send 50,000 won to John”. Several transfers in one message are fine.",
     fallback: "I help with transfers. Tell me who you want to send money to, and how much.",
   },
-  internalError: "Something went wrong and I could not do this. Please try again in a moment.",
 };
+
+function statusKo({ slots, outcome, code }: TransferResult): string {
+  const why = outcome === "failed" ? ` ${ko.failed(code, slots)}` : "";
+  return `${summaryKo(slots)}: ${OUTCOMES_KO[outcome]}.${why}`;
+}
+
+function statusEn({ slots, outcome, code }: TransferResult): string {
+  const why = outcome === "failed" ? ` ${en.failed(code, slots)}` : "";
+  return `${summaryEn(slots)}: ${OUTCOMES_EN[outcome]}.${why}`;
+}
+
+/** What this service cannot do: repeating transfers. */
+export function refusalOf(message: string, locale: Locale): string | undefined {
+  return REPEATS.test(message) ? MESSAGES[locale].noRepeats : undefined;
+}
+
+const REPEATS =
+  /자동 ?이체|정기 ?(?:이체|송금)|매[달월주일년] |매달|매월|매주|달마다|주마다|날마다|\b(?:every|each) (?:month|week|day|year|(?:mon|tues|wednes|thurs|fri|satur|sun)day)\b|\b(?:monthly|weekly|daily|recurring|standing order)\b/iu;
 
 /** The texts of this example, by the session's locale. */
 export const MESSAGES = { ko, en } as const satisfies Record<Locale, Texts>;

@@ -1,8 +1,9 @@
 import { describe, expect, test } from "vitest";
 import { MESSAGES } from "./messages.ts";
 import { offlineIntent, offlineReply, offlineSlots } from "./offline-model.ts";
-import { applyDelta } from "./slots.ts";
-import { initialState, type SlotName } from "./state.ts";
+import { applyDelta } from "../../packages/dure/src/slots/delta.ts";
+import { emptyForm } from "../../packages/dure/src/slots/form-state.ts";
+import { SLOTS, type SlotName } from "./slots.ts";
 
 test.each([
   "홍길동에게 5만원 보내줘",
@@ -214,11 +215,22 @@ describe("several transfers in one message", () => {
     expect(offlineSlots(text.normalize("NFD"), { stage: "INIT" }).tasks).toEqual(tasks);
   });
 
-  test("are read in INIT and FILLING only", () => {
-    expect(
-      offlineSlots("홍길동에게 5만원, 김철수에게 3만원", { stage: "READY" }).tasks,
-    ).toBeUndefined();
+  test.each([
+    "엄마, 아빠, 동생한테 각각 3만원 보내줘",
+    "엄마랑 아빠랑 동생한테 3만원씩 보내줘",
+    "엄마한테, 아빠한테, 동생한테 3만원씩",
+  ])("%j names three people", (text) => {
+    expect(offlineSlots(text, { stage: "INIT" }).tasks).toEqual(
+      ["엄마", "아빠", "동생"].map((target) => ({ target, amount: "3만원" })),
+    );
   });
+
+  test.each(["배고프다", "졸려", "잠깐만", "글쎄 잘 모르겠네", "I'm hungry"])(
+    "%j is no recipient",
+    (text) => {
+      expect(offlineSlots(text, { stage: "FILLING", askedSlot: "target" }).operations).toEqual([]);
+    },
+  );
 });
 
 test("is not kept busy by an essay", () => {
@@ -244,7 +256,11 @@ test("what it reads is understood by the code that judges it", () => {
     stage: "INIT",
   });
 
-  const { state } = applyDelta(initialState(), delta, { today: "2026-11-18", from: "agent" });
+  const { state } = applyDelta(emptyForm(), delta, {
+    specs: SLOTS,
+    today: "2026-11-18",
+    from: "agent",
+  });
 
   expect(state).toMatchObject({
     stage: "READY",

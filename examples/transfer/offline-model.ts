@@ -1,8 +1,15 @@
-import { fold, type Locale } from "dure/slots";
-import { MESSAGES, type Progress } from "./messages.ts";
-import { missingSlots, type Delta, type SlotOperation } from "./slots.ts";
-import type { Stage } from "./stages.ts";
-import { SLOT_NAMES, type SlotErrors, type SlotName, type TransferSlots } from "./state.ts";
+import {
+  askedSlotOf,
+  fold,
+  type Delta,
+  type Locale,
+  type Progress,
+  type SlotErrors,
+  type SlotOperation,
+  type SlotValues,
+} from "dure/slots";
+import { MESSAGES } from "./messages.ts";
+import { SLOT_NAMES, SLOTS, type SlotErrorKey, type SlotName } from "./slots.ts";
 
 /**
  * What stands in for the language model when none is configured: three deterministic functions, one
@@ -35,9 +42,9 @@ export function offlineIntent(text: string): {
 }
 
 export interface OfflineSlotContext {
-  readonly stage: Stage;
+  readonly stage: string;
   /** The slot that was asked for: a bare answer (`홍길동`, `5만`) fills it. */
-  readonly askedSlot?: SlotName | undefined;
+  readonly askedSlot?: string | undefined;
 }
 
 /**
@@ -49,12 +56,10 @@ export function offlineSlots(text: string, { stage, askedSlot }: OfflineSlotCont
   const line = text.normalize("NFC").replace(/\s+/g, " ").trim();
   const notes = readNotes(line);
 
-  if (stage === "INIT" || stage === "FILLING") {
-    const tasks = readTasks(notes.rest);
-    if (tasks.length > 1) {
-      const [first, ...others] = tasks;
-      return { operations: [], tasks: [{ ...first, ...notes.values }, ...others] };
-    }
+  const tasks = readTasks(notes.rest);
+  if (tasks.length > 1) {
+    const [first, ...others] = tasks;
+    return { operations: [], tasks: [{ ...first, ...notes.values }, ...others] };
   }
 
   const values: RawSlots = isQuestionAboutADay(notes.rest)
@@ -72,16 +77,17 @@ export function offlineSlots(text: string, { stage, askedSlot }: OfflineSlotCont
   ];
   if (operations.length > 0) return { operations };
 
-  const bare = askedSlot === undefined ? undefined : readBareAnswer(line, askedSlot);
-  if (bare !== undefined) return { operations: [{ op: "set", slot: askedSlot!, value: bare }] };
+  const asked = SLOT_NAMES.find((name) => name === askedSlot);
+  const bare = asked === undefined ? undefined : readBareAnswer(line, asked);
+  if (bare !== undefined) return { operations: [{ op: "set", slot: asked!, value: bare }] };
   return { operations: [], _meta: { because: "nothing-found" } };
 }
 
 export interface OfflineReplyContext {
   readonly text: string;
   readonly locale: Locale;
-  readonly stage: Stage;
-  readonly slots: TransferSlots;
+  readonly stage: string;
+  readonly slots: SlotValues;
   readonly slotErrors: SlotErrors;
   readonly progress?: Progress | undefined;
 }
@@ -101,17 +107,10 @@ export function offlineReply({
   const texts = MESSAGES[locale];
   if (stage !== "FILLING") return smallTalk(text, locale);
 
-  const errors = Object.values(slotErrors).map((error) => texts.slotError(error));
-  const wrong = SLOT_NAMES.find((slot) => slotErrors[slot] !== undefined);
-  const asked = wrong ?? missingSlots(slots)[0];
-  return [...errors, ...(asked === undefined ? [] : [texts.askSlot(asked, slots, progress)])].join(
-    " ",
-  );
-}
-
-/** What `offlineReply` asks for, so that the next bare answer is understood. */
-export function askedSlotOf(slots: TransferSlots, slotErrors: SlotErrors): SlotName | undefined {
-  return SLOT_NAMES.find((slot) => slotErrors[slot] !== undefined) ?? missingSlots(slots)[0];
+  const errors = Object.values(slotErrors).map((error) => texts.slotError(error as SlotErrorKey));
+  const asked = askedSlotOf(slots, slotErrors, SLOTS) as SlotName | undefined;
+  const question = asked === undefined ? [] : [texts.askSlot(asked, slots, progress)];
+  return [...errors, ...question].join(" ");
 }
 
 type RawSlots = Partial<Record<SlotName, string>>;
@@ -207,6 +206,8 @@ const NOTES: readonly (readonly ["memo" | "alias", RegExp])[] = [
  * is missing, so that every person who was named is kept. A comma inside `50,000` separates nothing.
  */
 function readTasks(line: string): RawSlots[] {
+  const shared = readSharedAmount(line);
+  if (shared.length > 1) return shared;
   const separated = line
     .split(SEPARATOR)
     .map((segment) => readSegment(segment, { bareNames: true }));
@@ -221,6 +222,23 @@ function readTasks(line: string): RawSlots[] {
   const date = startsWithDate(line);
   return date === undefined ? named : named.map((task) => ({ transfer_date: date, ...task }));
 }
+
+/** One amount for several people: 엄마, 아빠, 동생한테 각각 3만원; 엄마랑 아빠한테 3만원씩. */
+function readSharedAmount(line: string): RawSlots[] {
+  const match = SHARED.exec(line);
+  const amount = match && AMOUNT.exec(line.slice(match.index + match[1]!.length))?.[0];
+  if (!amount || (!/각각|각자|모두|씩|똑같이/u.test(line) && !/each/iu.test(line))) return [];
+  const date = DATE.exec(line.slice(match.index + match[1]!.length))?.[0];
+  const names = match[1]!.split(/\s*[,、·]\s*|(?<=\S)(?:이랑|랑|하고|와|과) |\s+/u).filter(Boolean);
+  return names.map((name) => {
+    const target = name.replace(/(?:에게|한테|께)$/u, "").replace(/(?:님|씨)$/u, "");
+    return date === undefined ? { target, amount } : { target, amount, transfer_date: date };
+  });
+}
+
+/** Names with commas or 랑, 하고 between them, in front of one 에게 for all. */
+const SHARED =
+  /(?<![\p{L}\p{N}])((?:[가-힣]{1,6}(?:에게|한테|께)?(?:\s*[,、·]\s*|(?:이랑|랑|하고|와|과) ))+[가-힣]{1,6})(?:님|씨)?(?:에게|한테|께)/u;
 
 const SEPARATOR =
   /,(?!\d{3})|[、;，]|(?<=[원\s])하고 |(?<=보내|송금하|이체하|부치|주)고 | 그리고 |(?<=원)이랑 | 랑 | and /u;
@@ -363,9 +381,14 @@ function readBareAnswer(line: string, slot: SlotName): string | undefined {
     .trim();
   if (answer === "" || answer.length > 200) return undefined;
   if (slot !== "target") return answer;
+  if (IS_A_SENTENCE.test(answer)) return undefined;
   const name = answer.replace(/(?: ?님| ?씨)?(?:에게|한테|께|으로)?$/u, "").trim();
   return name === "" || name.split(" ").length > 3 ? undefined : name;
 }
+
+/** 배고프다, 졸려, 잠깐만, 나중에: how a sentence ends, and a name does not. */
+const IS_A_SENTENCE =
+  /(?:[가-힣](?:다|까|네|죠|군|려|파|워|싶어|할래|할게|을게|는데|잖아)|어때|잠깐만?|잠시만?|나중에|글쎄|몰라|모르겠어|그냥|뭐)$|^(?:i|i'm|im|it|hmm|wait|what|why|later)\b/iu;
 
 /** `오늘 날씨 어때?` names a day and changes none. */
 function isQuestionAboutADay(line: string): boolean {

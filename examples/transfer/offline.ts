@@ -1,5 +1,5 @@
 import { offlineModel, type ModelRequest, type OfflineAnswer } from "dure";
-import { contextSchema, type AgentFacts } from "./agents.ts";
+import { formFactsIn, type FormFacts } from "dure/slots";
 import { offlineIntent, offlineReply, offlineSlots } from "./offline-model.ts";
 import { PROMPTS } from "./prompts.ts";
 
@@ -28,12 +28,10 @@ export function answerTransfer(request: ModelRequest): OfflineAnswer | undefined
 /** The transfer service alone, without a key: `offline:transfer`. */
 export const transferModel = offlineModel("transfer", (request) => answerTransfer(request) ?? "");
 
-function factsOf(system: string): AgentFacts {
-  const block = /<context>\n(.*)\n<\/context>/.exec(system)?.[1];
-  if (block === undefined) {
-    throw new Error(
-      "The request has no context block; the transfer flow gives one to every agent but intent.",
-    );
-  }
-  return contextSchema.parse(JSON.parse(block));
+function factsOf(system: string): FormFacts {
+  const facts = formFactsIn(system);
+  if (facts) return facts;
+  throw new Error(
+    "The request has no context block; the transfer flow gives one to every agent but intent.",
+  );
 }

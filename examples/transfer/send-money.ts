@@ -2,7 +2,7 @@ import { createHash } from "node:crypto";
 import { NotSentError, tool, type Tool } from "dure";
 import { z } from "zod";
 import { bankClient, BankError } from "./bank/client.ts";
-import type { TransferSlots } from "./state.ts";
+import type { TransferSlots } from "./slots.ts";
 
 /**
  * Where the bank is, or how to find out; asked before every request, so that a bank that starts

@@ -1,19 +1,26 @@
 import { describe, expect, test } from "vitest";
-import { applyDelta, MAX_TASKS, missingSlots, validateSlots, type DeltaContext } from "./slots.ts";
-import { STAGES, type Stage } from "./stages.ts";
 import {
-  initialState,
-  transferStateSchema,
-  type TransferSlots,
-  type TransferState,
-} from "./state.ts";
+  applyDelta,
+  MAX_TASKS,
+  missingSlots,
+  validateSlots,
+  type DeltaContext,
+} from "../../packages/dure/src/slots/delta.ts";
+import {
+  emptyForm,
+  formStateOf,
+  type FormState,
+} from "../../packages/dure/src/slots/form-state.ts";
+import { STAGES, type Stage } from "../../packages/dure/src/slots/stages.ts";
+import { SLOTS } from "./slots.ts";
 
-const AGENT: DeltaContext = { today: "2026-11-18", from: "agent" };
+const { schema } = formStateOf(SLOTS, {});
+const AGENT: DeltaContext = { specs: SLOTS, today: "2026-11-18", from: "agent" };
 const CODE: DeltaContext = { ...AGENT, from: "code" };
-const FULL: TransferSlots = { target: "홍길동", amount: 50_000 };
+const FULL: FormState["slots"] = { target: "홍길동", amount: 50_000 };
 
-function at(stage: Stage, slots: TransferSlots = {}): TransferState {
-  return { ...initialState(), stage, slots };
+function at(stage: Stage, slots: FormState["slots"] = {}): FormState {
+  return { ...emptyForm(), stage, slots };
 }
 
 function set(slot: string, value: unknown) {
@@ -124,7 +131,7 @@ describe("a delta", () => {
     );
 
     expect(state).toMatchObject({ stage: "FILLING", slots: { target: "홍길동" } });
-    expect(missingSlots(state.slots)).toEqual(["amount"]);
+    expect(missingSlots(state.slots, SLOTS)).toEqual(["amount"]);
   });
 
   test.each([
@@ -163,7 +170,7 @@ describe("a delta", () => {
     );
 
     expect(state.slots).toEqual({ target: "홍길동" });
-    expect(state.meta.slot_errors._unclear).toBeDefined();
+    expect(state.meta.slot_errors["_unclear"]).toBeDefined();
     expect(ignored.map(({ because }) => because)).toEqual([
       "unreadable",
       "unknown-slot",
@@ -178,7 +185,7 @@ const ACCEPTED: Readonly<Record<string, readonly Stage[]>> = {
   "agent set": ["INIT", "FILLING", "READY"],
   "agent clear": ["INIT", "FILLING", "READY"],
   "agent confirm": [],
-  "agent cancel_flow": ["FILLING"],
+  "agent cancel_flow": ["FILLING", "READY"],
   "agent continue_flow": [],
   "code set": ["INIT", "FILLING", "READY"],
   "code clear": ["INIT", "FILLING", "READY"],
@@ -208,8 +215,8 @@ test.each(CASES)("%s in %s", (who, stage) => {
 });
 
 test("continue_flow counts only after the person was asked", () => {
-  const asked = at("READY", FULL);
-  asked.meta.awaiting_continue = true;
+  const ready = at("READY", FULL);
+  const asked = { ...ready, meta: { ...ready.meta, awaiting_continue: true } };
 
   expect([...applyDelta(asked, { operations: [{ op: "continue_flow" }] }, CODE).requests]).toEqual([
     "continue_flow",
@@ -233,11 +240,39 @@ describe("several transfers in one message", () => {
     ]);
   });
 
-  test("are not taken in READY", () => {
-    const { state, ignored } = applyDelta(at("READY", FULL), { operations: [], tasks }, AGENT);
+  test("in READY wait behind the current one, which is not added once more", () => {
+    const { state, added } = applyDelta(at("READY", FULL), { operations: [], tasks }, AGENT);
 
-    expect(state).toEqual(at("READY", FULL));
-    expect(ignored).toEqual([{ op: "tasks", because: "only-in-filling" }]);
+    expect(state).toMatchObject({ stage: "READY", slots: FULL, index: 1, total: 3 });
+    expect(state.tasks).toEqual(added);
+    expect(added.map(({ slots }) => slots["target"])).toEqual(["김철수", "이영희"]);
+  });
+
+  test("for the same person are two", () => {
+    const twice = [tasks[0], { target: "홍길동", amount: "2만원" }];
+    const { state } = applyDelta(at("INIT"), { operations: [], tasks: twice }, AGENT);
+
+    expect(state).toMatchObject({ slots: FULL, total: 2, tasks: [{ slots: { amount: 20_000 } }] });
+  });
+
+  test.each([
+    ["with words of adding", { manner: "adds" as const }, [set("target", "아빠")]],
+    ["as a whole order", {}, [set("target", "아빠"), set("amount", "2만원")]],
+  ])("%s in READY add a person and replace no one", (_how, more, operations) => {
+    const { state } = applyDelta(at("READY", FULL), { operations }, { ...AGENT, ...more });
+
+    expect(state).toMatchObject({ slots: FULL, total: 2, tasks: [{ slots: { target: "아빠" } }] });
+  });
+
+  test.each([
+    ["with words of changing", { manner: "changes" as const }, [set("amount", "2만원")]],
+    ["by its name alone", {}, []],
+    ["on the page", { from: "code" as const }, [set("amount", "2만원")]],
+  ])("the person is another one %s", (_how, more, operations) => {
+    const delta = { operations: [set("target", "아빠"), ...operations] };
+    const { state } = applyDelta(at("READY", FULL), delta, { ...AGENT, ...more });
+
+    expect(state).toMatchObject({ slots: { target: "아빠" }, total: 1, tasks: [] });
   });
 
   test("are bounded", () => {
@@ -259,8 +294,10 @@ describe("several transfers in one message", () => {
 test("slots are judged as of today: a date may have passed at midnight", () => {
   const slots = { ...FULL, transfer_date: "2026-11-18" };
 
-  expect(validateSlots(slots, { today: "2026-11-18" })).toEqual({});
-  expect(validateSlots(slots, { today: "2026-11-19" })).toEqual({ transfer_date: "DATE_PAST" });
+  expect(validateSlots(slots, { specs: SLOTS, today: "2026-11-18" })).toEqual({});
+  expect(validateSlots(slots, { specs: SLOTS, today: "2026-11-19" })).toEqual({
+    transfer_date: "DATE_PAST",
+  });
 });
 
 test("a state survives JSON and its schema, underscore fields included", () => {
@@ -270,10 +307,10 @@ test("a state survives JSON and its schema, underscore fields included", () => {
     AGENT,
   );
 
-  expect(transferStateSchema.parse(JSON.parse(JSON.stringify(state)))).toEqual(state);
+  expect(schema.parse(JSON.parse(JSON.stringify(state)))).toEqual(state);
   expect(state.meta.slot_errors).toEqual({
     _unclear: "UNKNOWN_SLOT",
     amount: "AMOUNT_NOT_POSITIVE",
   });
-  expect(transferStateSchema.safeParse({ ...state, surprise: 1 }).success).toBe(false);
+  expect(schema.safeParse({ ...state, surprise: 1 }).success).toBe(false);
 });

@@ -1,5 +1,5 @@
 import { expect, test } from "vitest";
-import { isTerminal, moveStage, STAGES, type Stage } from "./stages.ts";
+import { isTerminal, moveStage, STAGES, type Stage } from "../../packages/dure/src/slots/stages.ts";
 
 /** Written out of docs/spec/conversation §8, not out of the table. */
 const ALLOWED = new Set([

@@ -220,6 +220,14 @@ export type IntentAnswer =
   /** Another call has already used the named approval. */
   | { readonly outcome: "approval_used" };
 
+/** A flow that a session has finished. */
+export interface FinishedFlow {
+  readonly service: string;
+  readonly flow: string;
+  readonly stage: string;
+  readonly data: unknown;
+}
+
 /** An effect as the ledger has it, for people. */
 export interface TurnEffect {
   readonly key: string;
@@ -636,6 +644,16 @@ export class TurnStore {
     const text = `select coalesce(jsonb_agg(jsonb_build_object('key', key, 'tool', tool, 'status', status, 'input', input, 'result', result) order by created_at), '[]') as value
       from dure.effects where turn_id = $1`;
     return this.#surely(() => ({ name: "effects_of_turn", text, values: [turn] }), signal);
+  }
+
+  /** The flows that a session has finished, the newest first. */
+  async finishedFlows(
+    session: string,
+    { signal }: { signal?: AbortSignal | undefined } = {},
+  ): Promise<readonly FinishedFlow[]> {
+    const text = `select coalesce(jsonb_agg(jsonb_build_object('service', service, 'flow', flow, 'stage', stage, 'data', data) order by id desc), '[]') as value
+      from (select * from dure.completed where session_id = $1 order by id desc limit 10) newest`;
+    return this.#surely(() => ({ name: "finished_flows", text, values: [session] }), signal);
   }
 
   /** Whether something was done, or begun, under this key. */

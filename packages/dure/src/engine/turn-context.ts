@@ -1,5 +1,6 @@
 import type { JsonObject } from "../kernel/json.ts";
 import type { TurnEvent } from "../kernel/turn-events.ts";
+import type { FinishedFlow } from "../durable/turns.ts";
 import type { AgentResult } from "./agent.ts";
 import type { Memory } from "./memory.ts";
 import type { Answering } from "./question.ts";
@@ -92,6 +93,7 @@ export interface TurnMachinery {
   hook(type: string, data: unknown): void;
   complete(entry: { readonly flow?: string; readonly stage: string; readonly data: unknown }): void;
   remember(text: string): void;
+  finishedFlows(): Promise<readonly FinishedFlow[]>;
   settleApproval(): void;
 }
 
@@ -310,6 +312,11 @@ export class TurnContext implements Omit<
     readonly data: unknown;
   }): void {
     this.#machinery.complete(entry);
+  }
+
+  /** The service's finished flows in this session, the newest first, at most ten. */
+  finishedFlows(): Promise<readonly FinishedFlow[]> {
+    return handed(this.#machinery.finishedFlows());
   }
 
   /** What memory keeps as the answer, when it is not `DONE.message`. */

@@ -1,7 +1,7 @@
 import { codeOf, DureError } from "../kernel/errors.ts";
 import type { JsonObject } from "../kernel/json.ts";
 import { TURN_EVENT_TYPES, type TurnEvent } from "../kernel/turn-events.ts";
-import { FencedError, type ClaimedTurn } from "../durable/turns.ts";
+import { FencedError, type ClaimedTurn, type FinishedFlow } from "../durable/turns.ts";
 import { inTurnSpan } from "../models/telemetry.ts";
 import type { AnyService, LeafService } from "./combine.ts";
 import { EffectUnknownError } from "./effects.ts";
@@ -335,6 +335,15 @@ export class TurnRun implements TurnMachinery {
 
   remember(text: string): void {
     this.#output.remembered = text;
+  }
+
+  async finishedFlows(): Promise<readonly FinishedFlow[]> {
+    const { store, lease } = this.#environment;
+    const flows = await this.#steps.run("finished flows", () =>
+      store.finishedFlows(this.held.session, { signal: lease }),
+    );
+    const { service } = this.#route.place;
+    return (flows as readonly FinishedFlow[]).filter((one) => one.service === service);
   }
 
   settleApproval(): void {

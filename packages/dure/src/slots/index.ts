@@ -26,8 +26,30 @@ export {
   type ReplyKind,
 } from "./parse/reply.ts";
 
-// Whether a question still shows what a yes would do
-export { isAbout } from "../engine/question.ts";
+// A service that fills slots, asks for a yes, and does one thing
+export { slotFlow, type SlotFlowParts } from "./slot-flow.ts";
+export type {
+  Deed,
+  FormTexts,
+  Progress,
+  SlotContext,
+  SlotForm,
+  SlotRead,
+  SlotSpec,
+  SlotSpecs,
+} from "./form.ts";
+export {
+  MESSAGE_ERRORS,
+  type FormResult,
+  type FormState,
+  type SlotErrors,
+  type SlotValues,
+} from "./form-state.ts";
+export { formFactsIn, slotAgents, type FormFacts } from "./form-agents.ts";
+export { askedSlotOf, missingSlots } from "./delta.ts";
+export type { BatchCounts } from "./batch.ts";
+export type { Delta, SlotOperation } from "./delta.ts";
+export { STAGES, type Stage } from "./stages.ts";
 
 // Text
 export { josa, josaOnly, type Josa } from "./parse/josa.ts";

@@ -1,41 +1,39 @@
+import type { JsonObject } from "../kernel/json.ts";
 import { isTerminal, moveStage, type Stage, type TerminalStage } from "./stages.ts";
-import { readTask, validateSlots, withStageOfSlots, type SlotContext } from "./slots.ts";
-import { initialState, SLOT_NAMES, type TransferResult, type TransferState } from "./state.ts";
+import { readTask, validateSlots, withStageOfSlots, type FormContext } from "./delta.ts";
+import { emptyForm, type FormResult, type FormState } from "./form-state.ts";
 
 /**
- * The life of one flow, from its first word to its reset, over one transfer or several. All pure:
+ * The life of one flow, from its first word to its reset, over one entry or several. All pure:
  * each step takes the state and returns the next one, or says why it refuses. Source:
  * docs/spec/conversation §8.
  */
 export type FlowStep =
-  | { readonly ok: true; readonly state: TransferState }
+  | { readonly ok: true; readonly state: FormState }
   | {
       readonly ok: false;
       readonly code: "STAGE_NOT_ALLOWED" | "SLOTS_INVALID" | "QUEUE_EMPTY" | "CONTINUE_FIRST";
       readonly because: string;
-      readonly state: TransferState;
+      readonly state: FormState;
     };
 
 /**
- * Turns in FILLING after which a transfer is given up. Source: docs/spec/conversation §8,
+ * Turns in FILLING after which an entry is given up. Source: docs/spec/conversation §8,
  * `MAX_FILL_TURNS`.
  */
 const DEFAULT_MAX_FILL_TURNS = 5;
 
 /** A new flow: nothing of an earlier one stays. `flowId` is new for every flow. */
-export function startFlow(flowId: string): TransferState {
-  const state = initialState();
+export function startFlow(flowId: string): FormState {
+  const state = emptyForm();
   return { ...state, meta: { ...state.meta, flow_id: flowId } };
 }
 
 /**
- * Counts a turn that ended in FILLING; the one after `maxFillTurns` makes the transfer UNSUPPORTED.
+ * Counts a turn that ended in FILLING; the one after `maxFillTurns` makes the entry UNSUPPORTED.
  * Other stages pass through.
  */
-export function countFillTurn(
-  state: TransferState,
-  maxFillTurns = DEFAULT_MAX_FILL_TURNS,
-): TransferState {
+export function countFillTurn(state: FormState, maxFillTurns = DEFAULT_MAX_FILL_TURNS): FormState {
   if (state.stage !== "FILLING") return state;
   const counted = { ...state, meta: { ...state.meta, fill_turns: state.meta.fill_turns + 1 } };
   return counted.meta.fill_turns > maxFillTurns ? { ...counted, stage: "UNSUPPORTED" } : counted;
@@ -45,9 +43,9 @@ export function countFillTurn(
  * READY → CONFIRMED, by a yes to `question`. Slots are validated again as of today: if one became invalid it is removed,
  * and FILLING follows.
  */
-export function confirmTransfer(
-  state: TransferState,
-  context: SlotContext & { readonly question: string },
+export function confirmEntry(
+  state: FormState,
+  context: FormContext & { readonly question: string },
 ): FlowStep {
   const move = to(state, "CONFIRMED");
   if (!move.ok) return move;
@@ -61,56 +59,52 @@ export function confirmTransfer(
   }
 
   const errors = validateSlots(state.slots, context);
-  const invalid = SLOT_NAMES.filter((slot) => errors[slot] !== undefined);
+  const invalid = Object.keys(errors);
   if (invalid.length === 0) {
     const meta = { ...state.meta, confirmed: context.question };
     return { ok: true, state: { ...move.state, meta } };
   }
 
-  const slots = { ...state.slots };
-  for (const slot of invalid) delete slots[slot];
+  const slots = Object.fromEntries(
+    Object.entries(state.slots).filter(([slot]) => errors[slot] === undefined),
+  );
   const meta = { ...state.meta, slot_errors: { ...state.meta.slot_errors, ...errors } };
   return {
     ok: false,
     code: "SLOTS_INVALID",
     because: `Invalid by now: ${invalid.join(", ")}.`,
-    state: withStageOfSlots({ ...state, slots, meta }),
+    state: withStageOfSlots({ ...state, slots, meta }, context),
   };
 }
 
-/** FILLING | READY → CANCELLED, for the current transfer only. */
-export function cancelTransfer(state: TransferState): FlowStep {
+/** FILLING | READY → CANCELLED, for the current entry only. */
+export function cancelEntry(state: FormState): FlowStep {
   return to(state, "CANCELLED");
 }
 
 /**
- * CONFIRMED → EXECUTED | FAILED, as the bank answered. The number is unknown when a person has
- * found out that the bank did it.
+ * CONFIRMED → EXECUTED | FAILED, as the outside answered. Details are absent when a person has
+ * found out that it happened.
  */
-export function settleTransfer(
-  state: TransferState,
-  answer: { readonly transactionId: string | undefined } | { readonly code: string },
+export function settleEntry(
+  state: FormState,
+  answer: { readonly details: JsonObject } | { readonly code: string },
 ): FlowStep {
-  const done = "transactionId" in answer;
-  const move = to(state, done ? "EXECUTED" : "FAILED");
+  const move = to(state, "details" in answer ? "EXECUTED" : "FAILED");
   if (!move.ok) return move;
-  const number =
-    done && answer.transactionId !== undefined ? { transaction_id: answer.transactionId } : {};
-  return { ok: true, state: recordResult(move.state, done ? number : { code: answer.code }) };
+  const details = "details" in answer ? answer.details : { code: answer.code };
+  return { ok: true, state: recordResult(move.state, details) };
 }
 
 /**
- * Notes how the current transfer ended; once, however often it is called. EXECUTED and FAILED are
- * noted by `settleTransfer`.
+ * Notes how the current entry ended; once, however often it is called. EXECUTED and FAILED are
+ * noted by `settleEntry`.
  */
-export function recordResult(
-  state: TransferState,
-  details: Pick<TransferResult, "transaction_id" | "code"> = {},
-): TransferState {
+export function recordResult(state: FormState, details: JsonObject = {}): FormState {
   if (!isTerminal(state.stage) || state.results.some((result) => result.index === state.index)) {
     return state;
   }
-  const result: TransferResult = {
+  const result: FormResult = {
     index: state.index,
     outcome: OUTCOMES[state.stage],
     slots: state.slots,
@@ -125,24 +119,24 @@ const OUTCOMES = {
   FAILED: "failed",
   CANCELLED: "cancelled",
   UNSUPPORTED: "unsupported",
-} as const satisfies Record<TerminalStage, TransferResult["outcome"]>;
+} as const satisfies Record<TerminalStage, FormResult["outcome"]>;
 
 /**
- * Terminal → INIT → FILLING | READY with the next transfer of the queue, validated again. After a
+ * Terminal → INIT → FILLING | READY with the next entry of the queue, validated again. After a
  * failure it is loaded but waits for the person's 계속 진행 (`meta.awaiting_continue`): the flow stays
  * mid-flow and cannot be confirmed yet.
  */
-export function nextTransfer(state: TransferState, context: SlotContext): FlowStep {
+export function nextEntry(state: FormState, context: FormContext): FlowStep {
   const move = to(state, "INIT");
   if (!move.ok) return move;
   const [next, ...tasks] = state.tasks;
   if (next === undefined) {
-    return { ok: false, code: "QUEUE_EMPTY", because: "No transfer waits.", state };
+    return { ok: false, code: "QUEUE_EMPTY", because: "No entry waits.", state };
   }
 
   const today = readTask(next.slots, context);
   const errors = { ...next.slot_errors, ...today.slot_errors };
-  const loaded: TransferState = {
+  const loaded: FormState = {
     ...recordResult(state),
     stage: "INIT",
     slots: today.slots,
@@ -156,23 +150,23 @@ export function nextTransfer(state: TransferState, context: SlotContext): FlowSt
       awaiting_continue: state.stage === "FAILED",
     },
   };
-  return { ok: true, state: withStageOfSlots(loaded) };
+  return { ok: true, state: withStageOfSlots(loaded, context) };
 }
 
-/** 계속 진행: the transfer that was loaded after a failure goes on. */
-export function continueBatch(state: TransferState): TransferState {
+/** 계속 진행: the entry that was loaded after a failure goes on. */
+export function continueBatch(state: FormState): FormState {
   return { ...state, meta: { ...state.meta, awaiting_continue: false } };
 }
 
 /**
- * FILLING | READY → CANCELLED for the current transfer and everything behind it; each counts as
+ * FILLING | READY → CANCELLED for the current entry and everything behind it; each counts as
  * cancelled.
  */
-export function stopBatch(state: TransferState): FlowStep {
+export function stopBatch(state: FormState): FlowStep {
   const move = to(state, "CANCELLED");
   if (!move.ok) return move;
   const current = recordResult(move.state);
-  const others = state.tasks.map(({ slots }, place): TransferResult => ({
+  const others = state.tasks.map(({ slots }, place): FormResult => ({
     index: state.index + 1 + place,
     outcome: "cancelled",
     slots,
@@ -183,16 +177,16 @@ export function stopBatch(state: TransferState): FlowStep {
   };
 }
 
-export type BatchCounts = Readonly<Record<TransferResult["outcome"], number>>;
+export type BatchCounts = Readonly<Record<FormResult["outcome"], number>>;
 
 /** How often each end happened, from the results alone. */
-export function countResults(results: readonly TransferResult[]): BatchCounts {
+export function countResults(results: readonly FormResult[]): BatchCounts {
   const counts = { done: 0, cancelled: 0, failed: 0, unsupported: 0 };
   for (const { outcome } of results) counts[outcome]++;
   return counts;
 }
 
-function to(state: TransferState, stage: Stage): FlowStep {
+function to(state: FormState, stage: Stage): FlowStep {
   const move = moveStage(state.stage, stage);
   return move.ok ? { ok: true, state: { ...state, stage } } : { ...move, state };
 }

@@ -1,11 +1,16 @@
-import type { Answering } from "dure";
-import { classifyContinue, classifyReply, REFUSING_KINDS, type Locale } from "dure/slots";
-import { decideConfirm, type ConfirmAttempt } from "./confirm-id.ts";
+import type { Answering } from "../engine/question.ts";
+import { classifyContinue, REFUSING_KINDS, type Reply } from "./parse/reply.ts";
 
 /** Everything that a decision about an open question looks at. */
-export interface ReadyAttempt extends ConfirmAttempt {
+export interface ReadyAttempt {
+  /** What the words mean, as an answer. */
+  readonly reply: Pick<Reply, "kind" | "because">;
+  /** The question that the message can answer, by the engine's rules. */
+  readonly answering: Answering;
+  /** Whether the slots are still those that the question showed. */
+  readonly isAsShown: boolean;
   /**
-   * Whether others wait behind this transfer, or were before it: then a late no may have been meant
+   * Whether others wait behind this entry, or were before it: then a late no may have been meant
    * for another one.
    */
   readonly isBatch: boolean;
@@ -15,7 +20,7 @@ export interface ReadyAttempt extends ConfirmAttempt {
 
 export type ReadyDecision =
   | { readonly do: "confirm"; readonly because: string }
-  | { readonly do: "cancel"; readonly because: string }
+  | { readonly do: "cancel"; readonly all: boolean; readonly because: string }
   /**
    * Ask the confirmation (again); `unseen`: a yes or a no did not count, and the person is told so.
    */
@@ -25,58 +30,52 @@ export type ReadyDecision =
 
 /**
  * What a message means while a confirmation is asked for. Pure, without a model; the first rule
- * that applies wins.
+ * that applies wins. A yes is a whole yes in words, to the question that was shown last, which
+ * showed these slots. Source: docs/spec/conversation §3 and §8.
  */
 export function decideReady(attempt: ReadyAttempt): ReadyDecision {
   const cancel = decideCancel(attempt);
   if (cancel.do !== "none") return cancel;
-
-  const { confirm, because } = decideConfirm(attempt);
-  if (confirm) return { do: "confirm", because };
   if (attempt.hasSlots) return { do: "ask", unseen: false, because: "edited" };
-  return YES_WITHOUT_EFFECT.has(because)
-    ? { do: "ask", unseen: true, because }
-    : { do: "listen", because };
+
+  const { reply, answering, isAsShown } = attempt;
+  if (reply.because === "yes-and-no") return { do: "ask", unseen: true, because: reply.because };
+  if (reply.kind !== "yes") return { do: "listen", because: reply.because };
+  if (!answering.question) return { do: "ask", unseen: true, because: answering.because };
+  if (answering.question.asks !== "CONFIRM") {
+    return { do: "ask", unseen: true, because: "nothing-shown" };
+  }
+  if (!isAsShown) return { do: "ask", unseen: true, because: "not-what-was-shown" };
+  return { do: "confirm", because: reply.because };
 }
 
-/** Meant as an answer to a question, but not to be taken for one. */
-const YES_WITHOUT_EFFECT: ReadonlySet<string> = new Set([
-  "not-what-was-shown",
-  "nothing-shown",
-  "other-service",
-  "not-shown-last",
-  "expired",
-  "other-button",
-  "written-before-shown",
-  "yes-and-no",
-]);
-
-/** Meant as an answer to something else, so that even a no does not count. */
-const TOO_EARLY: ReadonlySet<string> = new Set(["other-button", "written-before-shown"]);
-
 /**
- * Whether a message gives the current transfer up. To stop is always safe, but one 취소 ends one
- * transfer: a button of an older question, or a word that was typed before this transfer of a batch
- * was shown, is answered by asking.
+ * Whether a message gives the current entry up, or all of them. To stop is always safe, but one 취소
+ * ends one entry: a button of an older question, or a word that was typed before this entry of a
+ * batch was shown, is answered by asking.
  */
-export function decideCancel(
-  attempt: Pick<ReadyAttempt, "text" | "locale" | "answering" | "isBatch">,
-):
+export function decideCancel({
+  reply,
+  answering,
+  isBatch,
+}: Pick<ReadyAttempt, "reply" | "answering" | "isBatch">):
   | Extract<ReadyDecision, { do: "cancel" | "ask" }>
   | { readonly do: "none"; readonly because: string } {
-  const { text, answering, isBatch } = attempt;
-  const { kind, because } = classifyReply(text);
+  const { kind, because } = reply;
   if (!REFUSING_KINDS.has(kind)) return { do: "none", because };
+  if (kind === "cancel-all") return { do: "cancel", all: true, because };
   const standing = answering.question ? undefined : answering.because;
   if (standing === "other-button" || (isBatch && standing === "written-before-shown")) {
     return { do: "ask", unseen: true, because: standing };
   }
-  return { do: "cancel", because };
+  return { do: "cancel", all: false, because };
 }
+
+/** Meant as an answer to something else, so that even a no does not count. */
+const TOO_EARLY: ReadonlySet<string> = new Set(["other-button", "written-before-shown"]);
 
 export interface ContinueAttempt {
   readonly text: string;
-  readonly locale: Locale;
   readonly answering: Answering;
 }
 

@@ -1,0 +1,67 @@
+import { z } from "zod";
+import { conversationalAgent, type Agent } from "../engine/agent.ts";
+import type { SlotSpecs } from "./form.ts";
+
+/** The two agents of a form: one reads, one words. What they may do is kept by the form's code. */
+export function slotAgents(
+  specs: SlotSpecs,
+  prompts: { readonly slots: string; readonly interaction: string },
+): { readonly slots: Agent; readonly interaction: Agent } {
+  const raw = z.union([z.string(), z.number()]).optional();
+  const names = Object.keys(specs);
+  return {
+    slots: conversationalAgent({
+      name: "slots",
+      prompt: prompts.slots,
+      // Only the shape that the model is asked for; `applyDelta` judges every operation and value
+      // of it.
+      schema: z.object({
+        operations: z.array(
+          z.object({
+            op: z.enum(["set", "clear", "confirm", "continue_flow", "cancel_flow"]),
+            slot: z.string().optional(),
+            value: raw,
+          }),
+        ),
+        tasks: z.array(z.object(Object.fromEntries(names.map((name) => [name, raw])))).optional(),
+      }),
+      card: { policy: { maxAttempts: 2, timeoutSec: 30 } },
+    }),
+    interaction: conversationalAgent({
+      name: "interaction",
+      prompt: prompts.interaction,
+      schema: z.object({
+        action: z.enum(["ask", "chat"]),
+        message: z.string().trim().min(1).max(2_000),
+      }),
+      card: { policy: { maxAttempts: 2, timeoutSec: 30 } },
+    }),
+  };
+}
+
+/** What the agents of a form know about the moment: the JSON of their context block. */
+const factsSchema = z.object({
+  locale: z.enum(["ko", "en"]),
+  today: z.string(),
+  /** `ANSWERING`: a question on the way is answered, and no slot is asked for. */
+  stage: z.string(),
+  slots: z.record(z.string(), z.union([z.string(), z.number()])),
+  slot_errors: z.record(z.string(), z.string()),
+  /** The same errors in words. */
+  problems: z.array(z.string()),
+  missing: z.array(z.string()),
+  asked_slot: z.string().optional(),
+  progress: z.object({ index: z.int(), total: z.int() }),
+});
+export type FormFacts = z.output<typeof factsSchema>;
+
+/** The block as JSON. A `<` in what a person wrote cannot end the block that it stands in. */
+export function contextBlock(facts: FormFacts): string {
+  return JSON.stringify(facts).replaceAll("<", "\\u003c");
+}
+
+/** The facts that stand in an agent's system text; for a model that is a function. */
+export function formFactsIn(system: string): FormFacts | undefined {
+  const block = /<context>\n(.*)\n<\/context>/.exec(system)?.[1];
+  return block === undefined ? undefined : factsSchema.parse(JSON.parse(block));
+}

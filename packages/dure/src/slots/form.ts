@@ -1,0 +1,119 @@
+import type { z } from "zod";
+import type { EffectOutcome } from "../engine/turn-context.ts";
+import type { Tool } from "../engine/tool.ts";
+import type { JsonObject } from "../kernel/json.ts";
+import type { BatchCounts } from "./batch.ts";
+import type { FormResult, SlotValues } from "./form-state.ts";
+import type { IsoDate } from "./parse/days.ts";
+import type { Locale } from "./parse/text.ts";
+
+/** What a value is judged by. */
+export interface SlotContext {
+  /** In the session's time zone. */
+  readonly today: IsoDate;
+}
+
+export type SlotRead<Value> =
+  | { readonly ok: true; readonly value: Value }
+  /** A key that the form's texts have words for. */
+  | { readonly ok: false; readonly error: string };
+
+/** One thing that a form needs to know. */
+export interface SlotSpec<Value extends string | number = string | number> {
+  readonly required: boolean;
+  readonly type: "text" | "integer" | "date";
+  /**
+   * Names the thing that one entry is about, such as the recipient. Another value for it, with words
+   * of adding, is another entry and replaces nothing.
+   */
+  readonly identifies?: boolean | undefined;
+  /** A sum that a yes would move; it stands in the stored question. */
+  readonly isAmount?: boolean | undefined;
+  /** Reads what a person, a model or a page may have sent, and brings it into its stored form. */
+  parse(raw: unknown, context: SlotContext): SlotRead<Value>;
+  /** The stored form, and the error of a value that does not have it. */
+  readonly schema: z.ZodType<Value>;
+  readonly schemaError: string;
+  /** What the form cannot say, such as a day that has passed. */
+  validate?(value: Value, context: SlotContext): string | undefined;
+}
+
+// oxlint-disable-next-line typescript/no-explicit-any -- slots of different values stand in one form
+export type SlotSpecs = Readonly<Record<string, SlotSpec<any>>>;
+
+/** The one effect that a yes leads to. */
+// oxlint-disable-next-line typescript/no-explicit-any -- what goes in and comes out is the tool's
+export interface Deed<Values = SlotValues, Input = any, Output = any> {
+  /** Names the call; part of the effect's key. */
+  readonly call: string;
+  readonly tool: Tool<Input, Output>;
+  input(slots: Values): Input;
+  /** What is kept of the outcome with the entry, such as the number that the outside gave. */
+  details(outcome: Extract<EffectOutcome<Output>, { status: "done" }>): JsonObject;
+}
+
+/** Where an entry stands among those of one message; `(i/N)` is written only when there are several. */
+export interface Progress {
+  readonly index: number;
+  readonly total: number;
+}
+
+/** Facts of an outcome, by name. */
+export type Details = Readonly<Record<string, unknown>>;
+
+/** All words for people, in one language. */
+export interface FormTexts<Values = SlotValues> {
+  readonly buttons: {
+    readonly confirm: readonly [string, string];
+    readonly askContinue: readonly [string, string];
+  };
+  readonly labels: { readonly slots: string; readonly interaction: string };
+  readonly slotNames: Readonly<Record<string, string>>;
+  progress(progress: Progress): string;
+  askSlot(slot: string, slots: Values, progress?: Progress): string;
+  slotError(error: string): string;
+  /** Says everything that a yes leads to: what is not in it has not been seen. */
+  confirmQuestion(slots: Values, progress?: Progress): string;
+  /** Before the question, when a yes did not count. */
+  readonly confirmAgain: string;
+  /** Another entry waits behind the one that is asked about. */
+  added(slots: Values): string;
+  /** `details`: what the outside gave; see `Deed.details`. */
+  receipt(slots: Values, details: Details, progress?: Progress): string;
+  readonly cancelled: string;
+  /** One of several: says nothing about the others. */
+  readonly cancelledOne: string;
+  /** All that was left. */
+  readonly restCancelled: string;
+  readonly nothingToCancel: string;
+  /** A yes, where nothing is asked. */
+  readonly nothingToConfirm: string;
+  readonly unsupported: string;
+  failed(code: string | undefined, slots: Values): string;
+  /** It may have happened: neither a success nor a failure is claimed. */
+  effectUnknown(slots: Values): string;
+  /** What was said while a confirmed entry was open: it cannot be changed any more. */
+  readonly resumed: string;
+  readonly alreadySettled: string;
+  stoppedTooLate(result: FormResult<Values>): string;
+  result(result: FormResult<Values>): string;
+  askContinue(remaining: number): string;
+  batchSummary(counts: BatchCounts): string;
+  /** Of the finished entries, the newest first. */
+  status(results: readonly FormResult<Values>[]): string;
+  /** Where the model gives nothing that can be shown. */
+  readonly noAnswer: string;
+}
+
+/** What a service is that collects slots, asks for a yes, and does one thing with them. */
+export interface SlotForm<Values = SlotValues> {
+  /** Key of the flow, such as `TRANSFER`. */
+  readonly flow: string;
+  readonly slots: SlotSpecs;
+  readonly deed: Deed<Values>;
+  readonly texts: Readonly<Record<Locale, FormTexts<Values>>>;
+  /** What cannot be done is said, not bent into something else. Gives the sentence. */
+  refuses?(message: string, locale: Locale): string | undefined;
+  /** Turns in which one entry may be filled. Default: `limits.maxFillTurns` of the team. */
+  readonly maxFillTurns?: number | undefined;
+}
