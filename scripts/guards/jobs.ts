@@ -2,6 +2,7 @@ import type { Guard } from "../mutate.ts";
 import { jobs, jobTable, recovery, testsIn } from "./tests-in.ts";
 
 const STORE = "packages/dure/src/jobs/store.ts";
+const READER = "packages/dure/src/jobs/job-reader.ts";
 const jobRoutes = testsIn("packages/dure/src/server/job-routes.test.ts");
 
 /** Who leads an exchange, how many run, and who may look at it. */
@@ -384,8 +385,8 @@ export const JOB_GUARDS: readonly Guard[] = [
     why: "jobs are removed before their time",
   },
   {
-    id: "job_store.find.tenant",
-    at: { file: STORE },
+    id: "job_reader.find.tenant",
+    at: { file: READER },
     find: "from dure.jobs where id = $1 and ($2::text is null or tenant = $2)`, [id, tenant]",
     replace: "from dure.jobs where id = $1 and ($2::text is null or true)`, [id, tenant]",
     tests: jobs(
@@ -394,8 +395,8 @@ export const JOB_GUARDS: readonly Guard[] = [
     why: "a tenant reads the jobs of others",
   },
   {
-    id: "job_store.list.tenant",
-    at: { file: STORE },
+    id: "job_reader.list.tenant",
+    at: { file: READER },
     find: "const where = `($1::text is null or tenant = $1) and",
     replace: "const where = `($1::text is null or true) and",
     tests: [
@@ -407,8 +408,8 @@ export const JOB_GUARDS: readonly Guard[] = [
     why: "a tenant lists the jobs of others",
   },
   {
-    id: "job_store.audit.tenant",
-    at: { file: STORE },
+    id: "job_reader.audit.tenant",
+    at: { file: READER },
     find: "from dure.jobs j where ($1::text is null or tenant = $1) and (status",
     replace: "from dure.jobs j where ($1::text is null or true) and (status",
     tests: recovery("the audit names what is stuck, orphaned, or was resumed often"),

@@ -1,3 +1,4 @@
+import { backOffMs } from "../kernel/back-off.ts";
 import { withTimeout, type Clock } from "../kernel/clock.ts";
 import { messageOf } from "../kernel/errors.ts";
 import type { Logger } from "../kernel/logger.ts";
@@ -18,7 +19,7 @@ export type Delivery = () => Promise<void>;
 
 const CLOSE_MS = 5000;
 /** Waits between attempts to read what was missed, milliseconds: doubled up to the second. */
-const RETRY_MS = { first: 500, most: 30_000 } as const;
+const RETRY = { firstMs: 500, maxMs: 30_000 } as const;
 
 /**
  * What one account received and dure has not stored yet: in order per place, places beside each
@@ -143,9 +144,7 @@ export class Inbox {
       attempt = Math.max(attempt, this.#failuresInARow);
       try {
         if (attempt > 0) {
-          await clock.sleep(Math.min(RETRY_MS.most, RETRY_MS.first * 2 ** (attempt - 1)), {
-            signal,
-          });
+          await clock.sleep(backOffMs(attempt, RETRY), { signal });
         }
         // What arrives from here on is younger than what is read, so it may wait again.
         this.#gapAgain = false;

@@ -1,5 +1,6 @@
 import { DureError } from "../kernel/errors.ts";
 import type { Queryable } from "./database.ts";
+import { pageOf, readCursor, type Page } from "./page.ts";
 
 /** What an actor does, and to what. */
 export interface Deed {
@@ -41,12 +42,6 @@ export interface AuditFilter {
   /** 1 to 200. Default 50. */
   readonly limit?: number | undefined;
   readonly cursor?: string | undefined;
-}
-
-export interface AuditPage {
-  readonly items: readonly AuditEntry[];
-  /** Null on the last page. */
-  readonly nextCursor: string | null;
 }
 
 /** Entries that one page holds at most. */
@@ -102,8 +97,9 @@ export class AuditLog {
     search,
     limit = 50,
     cursor,
-  }: AuditFilter = {}): Promise<AuditPage> {
+  }: AuditFilter = {}): Promise<Page<AuditEntry>> {
     const most = Math.min(limit, MAX_PAGE);
+    const [before] = readCursor(cursor, /^(\d{1,15})$/) ?? [];
     const kind = what?.endsWith(".*") ? what.slice(0, -1) : undefined;
     const values = [
       tenant,
@@ -112,14 +108,14 @@ export class AuditLog {
       name,
       subject,
       search?.toLowerCase(),
-      readCursor(cursor),
+      before === undefined ? undefined : Number(before),
     ].map((value) => (typeof value === "string" ? storableText(value) : (value ?? null)));
     const rows = await this.#database.query<Omit<AuditEntry, "at"> & { readonly at: Date }>(LIST, [
       ...values,
       most + 1,
     ]);
-    const items = rows.slice(0, most).map((row) => ({ ...row, at: row.at.getTime() }));
-    return { items, nextCursor: rows.length > most ? String(items.at(-1)!.id) : null };
+    const page = pageOf(rows, most, ({ id }) => [id]);
+    return { ...page, items: page.items.map((row) => ({ ...row, at: row.at.getTime() })) };
   }
 }
 
@@ -142,16 +138,6 @@ function notWritten(cause: unknown): DureError {
       cause,
     },
   );
-}
-
-/** The id of the last entry of a page. */
-function readCursor(cursor: string | undefined): number | undefined {
-  if (cursor === undefined) return undefined;
-  if (/^\d{1,15}$/.test(cursor)) return Number(cursor);
-  throw new DureError("CURSOR_INVALID", `"${cursor}" is no cursor of this list.`, {
-    class: "input",
-    hint: "Give back next_cursor as it was, or leave it out.",
-  });
 }
 
 const WRITE = {

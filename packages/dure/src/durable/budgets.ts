@@ -1,9 +1,9 @@
 import type { Clock } from "../kernel/clock.ts";
-import { codeOf } from "../kernel/errors.ts";
 import type { Database } from "./database.ts";
 import type { Notifications } from "./notify.ts";
 import type { RetentionRule } from "./retention.ts";
 import { storable } from "./storable.ts";
+import { surely } from "./surely.ts";
 import { FencedError, type JournalRow, type StoredModelCall } from "./turns.ts";
 
 /** What is counted: tokens in and out together, or millionths of a US dollar. */
@@ -118,9 +118,6 @@ export const BUDGET_RULES: readonly RetentionRule[] = [
     where: "lent = 0 and key like '%/day/%'",
   },
 ];
-
-const RETRY_FIRST_MS = 25;
-const MAX_RETRY_MS = 500;
 
 /**
  * The statements of budgets, each safe to repeat; a lost answer is asked for again until `lease`
@@ -267,19 +264,14 @@ export class BudgetStore {
     );
   }
 
-  async #surely<Value>(
+  #surely<Value>(
     statement: { name: string; text: string },
     values: readonly unknown[],
   ): Promise<Value> {
-    for (let wait = RETRY_FIRST_MS; ; wait = Math.min(wait * 2, MAX_RETRY_MS)) {
-      this.#lease.throwIfAborted();
-      try {
-        const [row] = await this.#database.query<{ value: Value }>(statement, values);
-        return row!.value;
-      } catch (error) {
-        if (codeOf(error) !== "DATABASE_UNAVAILABLE") throw error;
-        await this.#clock.sleep(wait, { signal: this.#lease });
-      }
-    }
+    const ask = async (): Promise<Value> => {
+      const [row] = await this.#database.query<{ value: Value }>(statement, values);
+      return row!.value;
+    };
+    return surely(ask, { clock: this.#clock, signal: this.#lease });
   }
 }

@@ -3,36 +3,48 @@ import { codeOf, messageOf } from "../kernel/errors.ts";
 import type { Logger } from "../kernel/logger.ts";
 
 /**
- * What a look found out about the next one: at once, after the usual pause, or after a pause of its
- * own.
+ * What a look found out about the next one: at once, after the usual pause, or
+ * after a pause of its own.
  */
 export type LookResult = "again" | "rest" | { readonly pauseMs: number };
 
 export interface LookerOptions {
-  /** What is looked for, in log lines: "could not look for jobs; looking again in 800 ms". */
+  /**
+   * What is looked for, in log lines: "could not look for jobs; looking again
+   * in 800 ms".
+   */
   readonly what: string;
-  /** One look. Its signal aborts with `stop`; whatever it throws costs one log line. */
+  /**
+   * One look. Its signal aborts with `stop`; whatever it throws costs one log
+   * line.
+   */
   readonly look: (signal: AbortSignal) => Promise<LookResult>;
-  /** Between two looks, milliseconds. A wake-up may be lost; a look finds what waits. */
+  /**
+   * Between two looks, milliseconds. A wake-up may be lost; a look finds what
+   * waits.
+   */
   readonly everyMs: number;
   readonly clock: Clock;
   readonly logger: Logger;
-  /** After it no look begins, as after `stop`: the end of this process's lease. */
+  /**
+   * After it no look begins, as after `stop`: the end of this process's lease.
+   */
   readonly signal?: AbortSignal | undefined;
   /** For the jitter of the pause after a failure. */
   readonly random?: (() => number) | undefined;
 }
 
 /**
- * The longest pause after failed looks, in milliseconds, where the usual one is shorter. Source:
- * docs/spec/jobs §6, resume begins within 2 s.
+ * The longest pause after failed looks, in milliseconds, where the usual one is
+ * shorter. Source: docs/spec/jobs §6, resume begins within 2 s.
  */
 const MAX_FAILURE_PAUSE_MS = 2_000;
 
 /**
- * Looks for rows that wait: now and then, and at each wake-up; one look at a time. A wake-up during
- * a look causes exactly one more. A look that fails is logged and follows again, later with each
- * failure in a row. Nothing here rejects.
+ * Looks for rows that wait: now and then, and at each wake-up; one look at a
+ * time. A wake-up during a look causes exactly one more. A look that fails is
+ * logged and follows again, later with each failure in a row. Nothing here
+ * rejects.
  */
 export class Looker {
   readonly #options: LookerOptions;
@@ -50,7 +62,10 @@ export class Looker {
     this.#signal = signal ? AbortSignal.any([this.#over.signal, signal]) : this.#over.signal;
   }
 
-  /** Looks at once, or first `inMs` from now, and from then on again and again. Idempotent. */
+  /**
+   * Looks at once, or first `inMs` from now, and from then on again and again.
+   * Idempotent.
+   */
   start({ inMs = 0 }: { inMs?: number } = {}): void {
     if (this.#isStarted) return;
     this.#isStarted = true;
@@ -58,7 +73,10 @@ export class Looker {
     else if (!this.#looking) this.#lookIn(inMs);
   }
 
-  /** Looks now, or once more when a look is under way. Before the start it does nothing. */
+  /**
+   * Looks now, or once more when a look is under way. Before the start it does
+   * nothing.
+   */
   wake(): void {
     if (this.#isStarted) void this.look();
   }
@@ -69,8 +87,8 @@ export class Looker {
   }
 
   /**
-   * Looks now, also before the start. Resolves when a look that began after this call, and all that
-   * it has led to at once, is over.
+   * Looks now, also before the start. Resolves when a look that began after
+   * this call, and all that it has led to at once, is over.
    */
   look(): Promise<void> {
     if (!this.#signal.aborted) {
@@ -94,7 +112,8 @@ export class Looker {
       this.#isAsked = false;
       pauseMs = await this.#lookOnce();
     }
-    // In the same breath as the last question of the loop: a wake-up is never lost between them.
+    // In the same breath as the last question of the loop: a wake-up is never
+    // lost between them.
     this.#looking = undefined;
     if (this.#isStarted) this.#lookIn(pauseMs);
   }

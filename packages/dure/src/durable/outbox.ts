@@ -1,3 +1,4 @@
+import { backOffMs } from "../kernel/back-off.ts";
 import { systemClock, withTimeout, type Clock } from "../kernel/clock.ts";
 import { codeOf, DureError, messageOf } from "../kernel/errors.ts";
 import { newId } from "../kernel/ids.ts";
@@ -355,7 +356,7 @@ export class Outbox {
 
   /** Records a known outcome: waits for the database as long as this process may write. */
   async #untilRecorded(entry: Entry, record: () => Promise<void>): Promise<void> {
-    for (let failures = 0; ; failures++) {
+    for (let failures = 1; ; failures++) {
       try {
         return await record();
       } catch (error) {
@@ -365,7 +366,7 @@ export class Outbox {
           `the outcome of outbox entry ${entry.key} is not recorded yet; again soon`,
         );
         await this.#clock
-          .sleep(Math.min(50 * 2 ** failures, 1_000), { signal: this.#signal })
+          .sleep(backOffMs(failures, RECORD_BACK_OFF), { signal: this.#signal })
           .catch(() => {});
       }
     }
@@ -585,6 +586,8 @@ const CONCURRENCY = 16;
 const LOOK_EVERY = 1_000;
 /** Shortest pause between two looks, in milliseconds; a wake-up ends it early. */
 const MIN_PAUSE = 20;
+/** Until a known outcome is recorded. */
+const RECORD_BACK_OFF = { firstMs: 50, maxMs: 1_000 } as const;
 
 interface Entry {
   readonly id: number;

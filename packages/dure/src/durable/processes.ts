@@ -1,5 +1,6 @@
 import { hostname } from "node:os";
 import type pg from "pg";
+import { backOffMs } from "../kernel/back-off.ts";
 import { systemClock, withTimeout, type Clock } from "../kernel/clock.ts";
 import { DureError, messageOf } from "../kernel/errors.ts";
 import type { Logger } from "../kernel/logger.ts";
@@ -228,7 +229,7 @@ export class ProcessLease implements LeaseProof {
           `${this.id} could not renew its lease; it tries again`,
         );
       }
-      await this.#nap(failures === 0 ? RENEW_EVERY : Math.min(50 * 2 ** (failures - 1), 1_000));
+      await this.#nap(failures === 0 ? RENEW_EVERY : backOffMs(failures, RENEW_BACK_OFF));
     }
   }
 
@@ -405,6 +406,7 @@ export interface ProcessLeaseOptions {
 
 /** Renewals, in milliseconds. */
 export const RENEW_EVERY = 2_000;
+const RENEW_BACK_OFF = { firstMs: 50, maxMs: 1_000 } as const;
 /**
  * A process that was silent for longer counts as dead, in milliseconds.
  */

@@ -1,3 +1,4 @@
+import { backOffMs } from "../kernel/back-off.ts";
 import { systemClock, type Clock } from "../kernel/clock.ts";
 import { codeOf, isAbort, messageOf } from "../kernel/errors.ts";
 import type { Logger } from "../kernel/logger.ts";
@@ -150,13 +151,13 @@ export class Takeover {
 
   /** Tries until it succeeds; rejects only when this process must stop. */
   async #untilDone(dead: DeadProcess, what: string, work: () => Promise<void>): Promise<void> {
-    for (let failures = 0; ; failures++) {
+    for (let failures = 1; ; failures++) {
       this.#signal.throwIfAborted();
       try {
         return await work();
       } catch (error) {
         if (this.#signal.aborted) throw error;
-        const pause = Math.min(100 * 2 ** failures, 5_000);
+        const pause = backOffMs(failures, RECOVER_BACK_OFF);
         if (!isAbort(error)) {
           this.#options.logger.error(
             { process: dead.id, recoverer: what, code: codeOf(error), error: messageOf(error) },
@@ -200,6 +201,7 @@ const LOOK_EVERY = 1_000;
  * to connect again.
  */
 const LOOK_AGAIN_AFTER = 250;
+const RECOVER_BACK_OFF = { firstMs: 100, maxMs: 5_000 } as const;
 
 interface Candidate {
   readonly id: string;

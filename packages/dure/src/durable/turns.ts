@@ -7,6 +7,7 @@ import type { Database } from "./database.ts";
 import { confirmHold, type LeaseProof } from "./lease-proof.ts";
 import type { Notifications } from "./notify.ts";
 import { storable } from "./storable.ts";
+import { surely } from "./surely.ts";
 import type { NewPlatformEvent } from "../wire/events.ts";
 
 /**
@@ -300,9 +301,6 @@ export const UNATTENDED_TOPIC = "unattended";
 
 /** Events of one turn per read. Bounds what a stalled reader holds in memory. */
 export const MAX_READ = 100;
-
-const RETRY_FIRST_MS = 25;
-const MAX_RETRY_MS = 500;
 
 /**
  * The statements of a turn's life, from accept to finish. Each is one statement and safe to repeat.
@@ -767,21 +765,11 @@ export class TurnStore {
     statement: (again: boolean) => { name: string; text: string; values: readonly unknown[] },
     signal?: AbortSignal,
   ): Promise<Value> {
-    for (
-      let wait = RETRY_FIRST_MS, again = false;
-      ;
-      wait = Math.min(wait * 2, MAX_RETRY_MS), again = true
-    ) {
-      signal?.throwIfAborted();
+    const ask = async (again: boolean): Promise<Value> => {
       const { values, ...text } = statement(again);
-      try {
-        const [row] = await this.#database.query<{ value: Value }>(text, values);
-        return row!.value;
-      } catch (error) {
-        if (codeOf(error) !== "DATABASE_UNAVAILABLE") throw error;
-        if (!signal) throw error;
-        await this.#clock.sleep(wait, { signal });
-      }
-    }
+      const [row] = await this.#database.query<{ value: Value }>(text, values);
+      return row!.value;
+    };
+    return signal ? surely(ask, { clock: this.#clock, signal }) : ask(false);
   }
 }

@@ -1,6 +1,7 @@
 import type { Done, TurnEvent } from "../kernel/turn-events.ts";
 import type { JsonObject } from "../kernel/json.ts";
 import type { TenantView } from "../kernel/tenant.ts";
+import type { Page } from "../durable/page.ts";
 
 /** One message of a person for a service. */
 export interface TurnRequest {
@@ -172,11 +173,6 @@ export interface DescribedSlot {
   readonly label: string;
   readonly required: boolean;
   readonly type: string;
-}
-
-export interface Page<T> {
-  readonly items: readonly T[];
-  readonly nextCursor: string | null;
 }
 
 /** Who looks; default a caller without a tenant. */

@@ -3,6 +3,7 @@ import { codeOf, DureError } from "../kernel/errors.ts";
 import type { Logger } from "../kernel/logger.ts";
 import type { Done, TurnEvent } from "../kernel/turn-events.ts";
 import type { Database } from "../durable/database.ts";
+import type { Page } from "../durable/page.ts";
 import type { LeaseProof } from "../durable/lease-proof.ts";
 import type { Notifications } from "../durable/notify.ts";
 import { TurnStore, UNATTENDED_TOPIC } from "../durable/turns.ts";
@@ -16,7 +17,6 @@ import type {
   CompletedEntry,
   Conversations,
   ListOptions,
-  Page,
   ReadOptions,
   ServiceDescription,
   SessionDebug,

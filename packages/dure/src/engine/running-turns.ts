@@ -1,3 +1,4 @@
+import { backOffMs } from "../kernel/back-off.ts";
 import type { Clock } from "../kernel/clock.ts";
 import { codeOf, messageOf } from "../kernel/errors.ts";
 import type { Logger } from "../kernel/logger.ts";
@@ -29,8 +30,7 @@ const CLAIM_AT_ONCE = 50;
  * Until a turn whose end could not be written is begun again, milliseconds, doubled each time; and
  * how many such turns are known at most.
  */
-const REST_FIRST_MS = 1_000;
-const MAX_REST_MS = 60_000;
+const REST = { firstMs: 1_000, maxMs: 60_000 } as const;
 const MAX_RESTING = 1_000;
 
 interface RunningTurnsOptions {
@@ -173,7 +173,7 @@ export class RunningTurns {
     const oldest = this.#resting.keys().next();
     // The one that is forgotten begins again at the next look.
     if (this.#resting.size >= MAX_RESTING && !oldest.done) this.#resting.delete(oldest.value);
-    const restMs = Math.min(REST_FIRST_MS * 2 ** tries, MAX_REST_MS);
+    const restMs = backOffMs(tries + 1, REST);
     const until = this.#options.clock.monotonic() + restMs;
     this.#resting.set(turn, { tries: tries + 1, until });
   }

@@ -3,12 +3,12 @@ import type { JsonObject } from "../kernel/json.ts";
 import { sessionIdFor, sessionKeyFor, type TenantView } from "../kernel/tenant.ts";
 import type { Done } from "../kernel/turn-events.ts";
 import type { Database } from "../durable/database.ts";
+import { pageLimit, pageOf, readCursor, type Page } from "../durable/page.ts";
 import { forgetSession } from "../durable/sessions.ts";
 import type { JournalRow, MemoryVersion } from "../durable/turns.ts";
 import type {
   CompletedEntry,
   HistoryEntry,
-  Page,
   SessionDebug,
   SessionDetail,
   SessionSummary,
@@ -42,8 +42,9 @@ interface FoundTurn {
 
 /** Turns of a session's history that are given. A page shows them at once. */
 const MAX_HISTORY = 100;
-const PAGE_DEFAULT = 50;
-const MAX_PAGE = 200;
+const PAGE = { usual: 50, most: 200 } as const;
+/** Milliseconds since the epoch, key of the session. */
+const SESSION_CURSOR = /^(\d{1,15}(?:\.\d{1,10})?)\/(.+)$/s;
 
 /** Reads sessions; only `forget` changes them. A session of another tenant does not exist. */
 export class SessionReader {
@@ -60,9 +61,8 @@ export class SessionReader {
     cursor?: string | undefined;
     search?: string | undefined;
   }): Promise<Page<SessionSummary>> {
-    const limit = Math.min(Math.max(options.limit ?? PAGE_DEFAULT, 1), MAX_PAGE);
-    const [before, beforeId] =
-      options.cursor === undefined ? [null, null] : readCursor(options.cursor);
+    const limit = pageLimit(options.limit, PAGE);
+    const [before = null, beforeId = null] = readCursor(options.cursor, SESSION_CURSOR) ?? [];
     const rows = await this.#database.query<SessionRow>(
       {
         text: `select id, service, title, running_turn,
@@ -85,12 +85,8 @@ export class SessionReader {
         limit + 1,
       ],
     );
-    const items = rows.slice(0, limit);
-    const last = items.at(-1);
-    return {
-      items: items.map((row) => summaryOf(row, options.tenant)),
-      nextCursor: rows.length > limit && last ? cursorOf(last) : null,
-    };
+    const { items, nextCursor } = pageOf(rows, limit, ({ updated_at: at, id }) => [at, id]);
+    return { items: items.map((row) => summaryOf(row, options.tenant)), nextCursor };
   }
 
   async detail(
@@ -361,21 +357,4 @@ function summaryOf(row: SessionRow, view: TenantView): SessionSummary {
     updatedAt: row.updated_at,
     runningTurn: row.running_turn,
   };
-}
-
-function cursorOf(last: SessionRow): string {
-  return Buffer.from(JSON.stringify([last.updated_at, last.id])).toString("base64url");
-}
-
-function readCursor(cursor: string): [number, string] {
-  try {
-    const [at, id] = JSON.parse(Buffer.from(cursor, "base64url").toString()) as unknown[];
-    if (typeof at === "number" && typeof id === "string") return [at, id];
-  } catch {
-    // Falls through to the error below.
-  }
-  throw new DureError("CURSOR_INVALID", "The cursor cannot be read.", {
-    class: "input",
-    hint: "Use next_cursor of the page before, or none.",
-  });
 }

@@ -1,6 +1,7 @@
 import type { Clock } from "../kernel/clock.ts";
-import { codeOf, DureError } from "../kernel/errors.ts";
+import { DureError } from "../kernel/errors.ts";
 import type { TurnEvent } from "../kernel/turn-events.ts";
+import { surely } from "../durable/surely.ts";
 import { MAX_READ, type TurnStore } from "../durable/turns.ts";
 import type { ReadOptions, TurnFrame, Viewer } from "./api.ts";
 import { FrameQueue } from "./frame-queue.ts";
@@ -8,7 +9,7 @@ import type { TurnRun } from "./turn-run.ts";
 
 /** Readers on other processes look at least this often, milliseconds. */
 const READ_EVERY_MS = 500;
-const RETRY_FIRST_MS = 50;
+const READ_BACK_OFF = { firstMs: 50, maxMs: READ_EVERY_MS } as const;
 
 type StoredEvents = NonNullable<Awaited<ReturnType<TurnStore["read"]>>>;
 
@@ -124,16 +125,12 @@ export class TurnReader {
   }
 
   async #rows({ turnId, after, signal }: Position): Promise<StoredEvents> {
-    for (let wait = RETRY_FIRST_MS; ; wait = Math.min(wait * 2, READ_EVERY_MS)) {
-      try {
-        const found = await this.#store.read(turnId, after);
-        if (!found) throw turnUnknown(turnId);
-        return found;
-      } catch (error) {
-        if (codeOf(error) !== "DATABASE_UNAVAILABLE") throw error;
-        await this.#clock.sleep(wait, { signal });
-      }
-    }
+    const ask = async (): Promise<StoredEvents> => {
+      const found = await this.#store.read(turnId, after);
+      if (!found) throw turnUnknown(turnId);
+      return found;
+    };
+    return surely(ask, { clock: this.#clock, signal, backOff: READ_BACK_OFF });
   }
 
   #waiter(turnId: string): {

@@ -14,6 +14,7 @@ import { newId } from "../kernel/ids.ts";
 import type { TenantView } from "../kernel/tenant.ts";
 import type { Database, Queryable, Transaction } from "../durable/database.ts";
 import type { Notifications } from "../durable/notify.ts";
+import { pageOf, readCursor, type Page } from "../durable/page.ts";
 import { storable } from "../durable/storable.ts";
 import { UNATTENDED_TOPIC } from "../durable/turns.ts";
 import { inLocale, type ActionLocale } from "./action-words.ts";
@@ -58,11 +59,7 @@ export interface EscalationFilter {
   readonly cursor?: string | undefined;
 }
 
-export interface EscalationPage {
-  readonly items: readonly Escalation[];
-  /** Null on the last page. */
-  readonly nextCursor: string | null;
-}
+export type EscalationPage = Page<Escalation>;
 
 /** Which escalations a listener wants; every member that is given must fit. */
 export interface EscalationMatch {
@@ -208,7 +205,7 @@ export class Inbox {
   async list(filter: EscalationFilter): Promise<EscalationPage> {
     const limit = Math.min(filter.limit ?? 50, MAX_PAGE);
     const { tenant, status, severity, type, run, port, job, room, session } = filter;
-    const before = filter.cursor === undefined ? [null, null] : readCursor(filter.cursor);
+    const before = readCursor(filter.cursor, CURSOR) ?? [null, null];
     const rows = await this.#database.query<EscalationRow>(LIST, [
       tenant,
       status ?? null,
@@ -222,12 +219,8 @@ export class Inbox {
       ...before,
       limit + 1,
     ]);
-    const items = rows.slice(0, limit);
-    const last = items.at(-1);
-    return {
-      items: items.map((row) => escalationOf(row, this.#locale)),
-      nextCursor: rows.length > limit && last ? `${last.created_us}.${last.id}` : null,
-    };
+    const { items, nextCursor } = pageOf(rows, limit, (row) => [row.created_us, row.id]);
+    return { items: items.map((row) => escalationOf(row, this.#locale)), nextCursor };
   }
 
   /** After the commit of `raise`: the routers look at once. */
@@ -367,17 +360,8 @@ function closedBefore(id: string, status: "resolved" | "dismissed"): DureError {
   });
 }
 
-/** `<microseconds>.<id>` of the last one of a page. */
-function readCursor(cursor: string): [string, string] {
-  const [, microseconds, id] = /^(\d{1,18})\.(\w{1,100})$/.exec(cursor) ?? [];
-  if (microseconds === undefined || id === undefined) {
-    throw new DureError("CURSOR_INVALID", `"${cursor}" is no cursor of this list.`, {
-      class: "input",
-      hint: "Give back next_cursor as it was, or leave it out.",
-    });
-  }
-  return [microseconds, id];
-}
+/** Microseconds since the epoch, id. */
+const CURSOR = /^(\d{1,18})\/(\w{1,100})$/;
 
 interface EscalationRow {
   readonly id: string;

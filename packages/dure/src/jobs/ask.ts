@@ -2,7 +2,7 @@ import { DureError } from "../kernel/errors.ts";
 import { isAllowed, type AskRules } from "./allowlist.ts";
 import type { ExchangeAgent } from "./exchange.ts";
 import { decideIntent, turnsOf } from "./intent.ts";
-import type { JobDetail } from "./jobs.ts";
+import type { JobDetail } from "./job.ts";
 import type { JobLimits } from "./limits.ts";
 import { parsePayload, type JobPayload } from "./payloads.ts";
 import { quotedPayload } from "./turn-message.ts";

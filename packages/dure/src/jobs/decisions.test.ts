@@ -6,9 +6,9 @@ import { announcementText, type JobAnnouncement } from "./announcement.ts";
 import { readRequest } from "./ask.ts";
 import { backoffMs, decideEnd, decideFailure, readReply } from "./endings.ts";
 import { decideIntent, turnsOf } from "./intent.ts";
+import type { JobResult } from "./job.ts";
 import { JOB_LIMITS } from "./limits.ts";
 import { parsePayload, payloadText, type JobPayload } from "./payloads.ts";
-import type { JobResult } from "./store.ts";
 import { quotedPayload, renderTurnMessage, MAX_RESULTS, wordsToTell } from "./turn-message.ts";
 
 const PAYLOADS: Readonly<Record<string, JobPayload>> = {

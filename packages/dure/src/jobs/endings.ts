@@ -1,3 +1,4 @@
+import { backOffMs } from "../kernel/back-off.ts";
 import type { AttemptRules } from "../engine/agent-environment.ts";
 import { concludes, isBlank } from "../engine/conclusion.ts";
 import { FAILURES } from "../models/failures.ts";
@@ -25,7 +26,7 @@ const MAX_RETRIES = 3;
  * First and longest pause before a retry, in milliseconds: `min(60 s, 2 s·2ⁿ)`. Source:
  * docs/spec/jobs §3.
  */
-const BACKOFF = { first: 2_000, longest: 60_000 } as const;
+const BACK_OFF = { firstMs: 2_000, maxMs: 60_000 } as const;
 
 /**
  * A call that gives no sign for this long is aborted and counts as an attempt, in seconds. Source:
@@ -144,7 +145,7 @@ export function jobAttemptRules(
 
 /** Before retry `n` (from 1), with up to a fifth of jitter. Pure. */
 export function backoffMs(n: number, random: number): number {
-  return Math.round(Math.min(BACKOFF.longest, BACKOFF.first * 2 ** (n - 1)) * (0.8 + 0.2 * random));
+  return Math.round(backOffMs(n, BACK_OFF) * (0.8 + 0.2 * random));
 }
 
 const WAITS_FOR_A_PERSON: ReadonlySet<string> = new Set(["APPROVAL_PENDING", "EFFECT_UNKNOWN"]);

@@ -2,14 +2,15 @@ import type { Clock } from "../kernel/clock.ts";
 import { decideEnd, decideFailure, endOf, readReply, type ExchangeEnd } from "./endings.ts";
 import {
   speakerOf,
+  type EarlierWords,
   type FailedOutcome,
   type Job,
   type JobError,
+  type JobResult,
   type JobTurn,
   type JobWords,
 } from "./job.ts";
 import type { JobLimits } from "./limits.ts";
-import type { EarlierWords, JobResult } from "./store.ts";
 import { renderTurnMessage, wordsToTell } from "./turn-message.ts";
 
 /** Who can be asked. */

@@ -1,3 +1,4 @@
+import { backOffMs } from "../kernel/back-off.ts";
 import type { Clock } from "../kernel/clock.ts";
 import { codeOf, DureError, messageOf } from "../kernel/errors.ts";
 import type { Done } from "../kernel/turn-events.ts";
@@ -5,9 +6,10 @@ import type { Caller, Conversations } from "../engine/api.ts";
 import type { ExchangeEnd } from "./endings.ts";
 import { MAX_RESULTS } from "./turn-message.ts";
 import type { Attempt, ExchangeAgent, ExchangeStore, Rest, Spoken } from "./exchange.ts";
-import { sessionOf, type JobError, type JobWords } from "./job.ts";
+import type { ExchangeFacts } from "./exchange-facts.ts";
+import { sessionOf, type JobError, type JobResult, type JobWords } from "./job.ts";
 import type { JobLimits } from "./limits.ts";
-import type { AttemptInput, HeldJob, JobResult, JobStore } from "./store.ts";
+import type { AttemptInput, HeldAs, HeldJob, JobStore } from "./store.ts";
 
 /** Who is in the team, as far as exchanges have to know. */
 export interface AgentDirectory {
@@ -33,8 +35,7 @@ const STOP_PATIENCE_MS = 10_000;
  * Between two looks for the turn of an answer that is being given, milliseconds. It commits at any moment.
  */
 const ANSWER_LANDS_MS = 20;
-const ACCEPT_FIRST_WAIT_MS = 50;
-const MAX_ACCEPT_WAIT_MS = 1_000;
+const ACCEPT_BACK_OFF = { firstMs: 50, maxMs: 1_000 } as const;
 
 /**
  * The store of an exchange that is held by this process: rows of `dure.jobs` and turns of the
@@ -71,17 +72,17 @@ export class JobExchangeStore implements ExchangeStore {
   }
 
   words(turn: number): Promise<readonly JobWords[]> {
-    return this.#options.store.words(this.#id, turn);
+    return this.#options.facts.words(this.#id, turn);
   }
 
   results(turn: number, agent: string): Promise<readonly JobResult[]> {
-    return this.#options.store.results(this.#id, turn, agent, MAX_RESULTS);
+    return this.#options.facts.results(this.#id, turn, agent, MAX_RESULTS);
   }
 
   async overBudget(): Promise<JobError | undefined> {
     const { treeTokens, treeMicroUsd } = this.#options.limits;
     if (treeTokens === undefined && treeMicroUsd === undefined) return undefined;
-    const spent = await this.#options.store.spent(this.#held.job.rootId);
+    const spent = await this.#options.facts.spent(this.#held.job.rootId);
     const say = (what: string): JobError => ({
       code: "JOB_BUDGET",
       message: `The work of ${this.#held.job.rootId} may use ${what}, and has used it.`,
@@ -110,7 +111,7 @@ export class JobExchangeStore implements ExchangeStore {
       message,
       background,
     };
-    const isOurs = await this.#options.store.begin(this.#id, this.#held.epoch, attempt, input, {
+    const isOurs = await this.#options.store.begin(this.#as, attempt, input, {
       words,
       results,
     });
@@ -162,8 +163,12 @@ export class JobExchangeStore implements ExchangeStore {
     return this.#held.job.jobId;
   }
 
+  get #as(): HeldAs {
+    return { id: this.#id, epoch: this.#held.epoch };
+  }
+
   async #speak(signal: AbortSignal): Promise<Spoken> {
-    const { store } = this.#options;
+    const { facts } = this.#options;
     const { session } = this.#input!;
     if (this.#turn === null) {
       const accepted = await this.#accept(signal);
@@ -178,10 +183,10 @@ export class JobExchangeStore implements ExchangeStore {
         return this.#spoken(turn, done);
       }
       // A person is asked; their answer starts a turn of its own, and that one goes on.
-      const next = await store.turnBehind(session, turn);
+      const next = await facts.turnBehind(session, turn);
       if (next === undefined) {
-        if (await store.isAsking(session)) return { kind: "failed", error: done.error };
-        const late = await store.turnBehind(session, turn); // answered between the two questions
+        if (await facts.isAsking(session)) return { kind: "failed", error: done.error };
+        const late = await facts.turnBehind(session, turn); // answered between the two questions
         if (late === undefined) {
           return {
             kind: "failed",
@@ -199,7 +204,7 @@ export class JobExchangeStore implements ExchangeStore {
       // A newer release took over the turn in the middle. It may be led again as long as it has
       // done nothing to the outside.
       const isUndone =
-        done.error.code === "TURN_DIVERGED" && !(await this.#options.store.hadEffects(turn));
+        done.error.code === "TURN_DIVERGED" && !(await this.#options.facts.hadEffects(turn));
       return isUndone
         ? { kind: "failed", error: { code: "TURN_DIVERGED_UNDONE", message: done.error.message } }
         : {
@@ -211,20 +216,20 @@ export class JobExchangeStore implements ExchangeStore {
     return {
       kind: "said",
       text: done.message,
-      endAsked: await this.#options.store.wasEnded(this.#id, turn),
+      endAsked: await this.#options.facts.wasEnded(this.#id, turn),
     };
   }
 
   /** The turn's id, or why there will be none. */
   async #accept(signal: AbortSignal): Promise<string | JobError> {
-    const { conversations, store, clock } = this.#options;
+    const { conversations, facts, clock } = this.#options;
     const { session, service, message, background } = this.#input!;
     if (this.#begunBefore !== null) {
-      const known = await store.acceptedTurn(session, this.#begunBefore);
+      const known = await facts.acceptedTurn(session, this.#begunBefore);
       if (known !== undefined) return known;
     }
     const key = `job:${this.#id}:turn:${this.#number}${this.#attempt > 1 ? `:${this.#attempt}` : ""}`;
-    for (let wait = ACCEPT_FIRST_WAIT_MS; ; wait = Math.min(wait * 2, MAX_ACCEPT_WAIT_MS)) {
+    for (let failures = 1; ; failures++) {
       signal.throwIfAborted();
       try {
         return (
@@ -238,7 +243,7 @@ export class JobExchangeStore implements ExchangeStore {
         const isInTheWay =
           error instanceof DureError && (error.class === "unavailable" || error.class === "limit");
         if (!isInTheWay) return { code, message: messageOf(error) };
-        await clock.sleep(wait, { signal });
+        await clock.sleep(backOffMs(failures, ACCEPT_BACK_OFF), { signal });
       }
     }
   }
@@ -296,6 +301,7 @@ export class JobExchangeStore implements ExchangeStore {
 export interface JobExchangeStoreOptions {
   readonly held: HeldJob;
   readonly store: JobStore;
+  readonly facts: ExchangeFacts;
   readonly conversations: Pick<Conversations, "accept" | "read" | "stopTurn">;
   readonly agents: AgentDirectory;
   readonly clock: Clock;

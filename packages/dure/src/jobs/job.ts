@@ -161,6 +161,30 @@ export interface JobWords {
   readonly turn: number | null;
 }
 
+/** A job with all that was said in it. */
+export interface JobDetail extends Job {
+  readonly turns: readonly JobTurn[];
+  readonly words: readonly JobWords[];
+}
+
+/** What an agent said in an earlier exchange of the same conversation. */
+export interface EarlierWords {
+  readonly speaker: string;
+  readonly text: string;
+}
+
+/** Outcome of background work that an agent asked for in its exchange. */
+export interface JobResult {
+  readonly jobId: string;
+  /** Who was asked. */
+  readonly target: string;
+  readonly message: string;
+  readonly status: JobStatus;
+  readonly error: JobError | null;
+  /** What the asked agent said last. */
+  readonly reply: string | null;
+}
+
 export function newJobId(now?: number): string {
   return `job_${ulid(now)}`;
 }

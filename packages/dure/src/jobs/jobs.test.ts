@@ -1026,7 +1026,12 @@ test("no other tenant cancels or speaks into a job that runs, or adds work to it
 
   expect(await store.cancel(jobId!, "t2", "mallory")).toBeNull();
   expect(
-    await store.speak(jobId!, "t2", "mallory", "Stop!", { words: 20, bytes: 1_000 }),
+    await store.speak(
+      jobId!,
+      "t2",
+      { author: "mallory", text: "Stop!" },
+      { count: 20, bytes: 1_000 },
+    ),
   ).toBeNull();
   expect(await addTo("t2")).toBe("JOB_UNKNOWN");
 
@@ -1050,7 +1055,8 @@ test("one turn is told so many bytes of persons, and no more", async () => {
     clock: systemClock,
     signal: new AbortController().signal,
   });
-  const speak = (text: string) => store.speak(jobId!, "", "mina", text, { words: 20, bytes: 10 });
+  const speak = (text: string) =>
+    store.speak(jobId!, "", { author: "mina", text }, { count: 20, bytes: 10 });
 
   expect(await speak("가나다")).toMatch(/PENDING|RUNNING/); // nine bytes
   expect(await speak("ab")).toBe("full");

@@ -21,10 +21,18 @@ import {
   type ExchangeStore,
   type Spoken,
 } from "./exchange.ts";
-import { isOver, newJobId, transition, type Job, type JobTurn, type JobWords } from "./job.ts";
-import type { JobDetail, Jobs } from "./jobs.ts";
+import {
+  isOver,
+  newJobId,
+  transition,
+  type Job,
+  type JobDetail,
+  type JobResult,
+  type JobTurn,
+  type JobWords,
+} from "./job.ts";
+import type { Jobs } from "./jobs.ts";
 import { JOB_LIMITS, type JobLimits } from "./limits.ts";
-import type { JobResult } from "./store.ts";
 
 /** What an agent is asked in a turn of an exchange in memory. */
 export interface MemoryTurn {

@@ -9,7 +9,9 @@ import { testDatabase, type TestDatabase } from "../durable/test-database.ts";
 import { tool, type AnyTool } from "../engine/tool.ts";
 import { askAgentTool } from "./ask-agent-tool.ts";
 import { endOf } from "./endings.ts";
+import { ExchangeFacts } from "./exchange-facts.ts";
 import { newJobId, sessionOf } from "./job.ts";
+import { JobStatements } from "./job-statements.ts";
 import { JobStore } from "./store.ts";
 import {
   hanging,
@@ -510,6 +512,13 @@ test("an attempt whose acceptance was not noted is found by its place in the ses
     clock: systemClock,
     signal: new AbortController().signal,
   });
+  const facts = new ExchangeFacts(
+    new JobStatements({
+      database: team.database,
+      clock: systemClock,
+      signal: new AbortController().signal,
+    }),
+  );
   const session = sessionOf(id, "eden");
   const speak = async (): Promise<string> => {
     const turn = team.engine.turn({ session, service: "eden", message: "How long does it take?" });
@@ -529,21 +538,20 @@ test("an attempt whose acceptance was not noted is found by its place in the ses
     [finished],
   );
   await store.begin(
-    id,
-    1,
+    { id, epoch: 1 },
     1,
     { session, service: "eden", message: "m", background: "" },
     { words: [], results: [] },
   );
   const from = (await store.held(id, "process_elsewhere"))!.attemptFrom!;
 
-  expect(await store.acceptedTurn(session, from)).toBeUndefined(); // not the answer of an earlier turn
+  expect(await facts.acceptedTurn(session, from)).toBeUndefined(); // not the answer of an earlier turn
   const accepted = await speak();
   await team.database.query(
     { text: "update dure.turns set accepted_at = accepted_at - interval '1 hour' where id = $1" },
     [accepted],
   );
-  expect(await store.acceptedTurn(session, from)).toBe(accepted);
+  expect(await facts.acceptedTurn(session, from)).toBe(accepted);
 });
 
 test("a process that was thought dead and comes back writes nothing into its jobs", async () => {
@@ -603,8 +611,7 @@ test("every write of an exchange under an epoch that has passed is refused, and 
 
   expect({
     begin: await store.begin(
-      id,
-      4,
+      { id, epoch: 4 },
       1,
       { session: "s", service: "eden", message: "m", background: "" },
       { words: [], results: [] },
@@ -669,7 +676,9 @@ test("each taking of a job closes it to the holder before", async () => {
 
   expect(taken).toEqual([{ id, quarantined: false }]);
   expect(await team.row(id)).toMatchObject({ status: "RUNNING", epoch: 2, holder: team.processId });
-  expect(await team.store.begin(id, 1, 1, INPUT, { words: [], results: [] })).toBe(false);
+  expect(await team.store.begin({ id, epoch: 1 }, 1, INPUT, { words: [], results: [] })).toBe(
+    false,
+  );
 });
 
 test("a process that is dead to the others is given no job, and loses those that it knows", async () => {
@@ -713,11 +722,10 @@ test("an attempt that was begun keeps what its agent was told", async () => {
   await using team = await resting(db);
   const id = await left(db, { holder: team.processId });
 
-  await team.store.begin(id, 1, 1, INPUT, { words: [], results: [] });
+  await team.store.begin({ id, epoch: 1 }, 1, INPUT, { words: [], results: [] });
   expect(
     await team.store.begin(
-      id,
-      1,
+      { id, epoch: 1 },
       1,
       { ...INPUT, message: "other words" },
       { words: [], results: [] },
@@ -829,10 +837,9 @@ test("every write of an exchange may be repeated after a lost answer, and says w
   const input = { session: `job:${id}:eden`, service: "eden", message: "m", background: "" };
   const turn = { number: 1, speaker: "eden", text: "It takes eleven minutes." };
 
-  expect(await twice(() => store.begin(id, 1, 1, input, { words: [], results: [] }))).toEqual([
-    true,
-    true,
-  ]);
+  expect(
+    await twice(() => store.begin({ id, epoch: 1 }, 1, input, { words: [], results: [] })),
+  ).toEqual([true, true]);
   expect(await twice(() => store.note(id, 1, "turn_1"))).toEqual([true, true]);
   expect(await twice(() => store.settle(id, 1, { turn, end: endOf("max_turns") }))).toEqual([
     "over",

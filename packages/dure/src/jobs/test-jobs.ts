@@ -18,6 +18,7 @@ import type { ModelRequest } from "../models/model.ts";
 import { jobAttemptRules } from "./endings.ts";
 import type { ExchangeAgent } from "./exchange.ts";
 import { endConversationTool } from "./exchange-tools.ts";
+import type { AgentDirectory } from "./job-exchange-store.ts";
 import { Jobs, type JobsOptions } from "./jobs.ts";
 
 /** What an agent of a test says when it is asked. */
@@ -62,111 +63,23 @@ export interface TestTeamOptions {
  */
 export async function startTestTeam(options: TestTeamOptions): Promise<TestTeam> {
   await using stack = new AsyncDisposableStack();
-  const { url, logger = silentLogger } = options;
-  const clock = systemClock;
-  const processId = newId("process");
-  const database = await Database.open({
-    url,
-    applicationName: applicationName(processId),
-    logger,
-    clock,
-    max: 8,
-  });
-  stack.defer(() => database.close());
-  const notifications = new Notifications({ database, logger, clock });
-  await notifications.start();
-  stack.defer(() => notifications.stop());
-  const lease = new ProcessLease({
-    database,
-    id: processId,
-    appVersion: options.version ?? "test",
-    logger,
-    clock,
-    notifications,
-    onFenced: options.onFenced,
-  });
-  await lease.start();
-  stack.defer(() => lease.stop());
-  const shared = { database, lease, logger, clock, notifications };
-  const takeover = new Takeover(shared);
-  const outbox = new Outbox(shared);
-  const events = new EventLog(shared);
+  const base = await startBase(options, stack);
+  const { database, notifications, lease } = base;
+  const takeover = new Takeover(base);
+  const outbox = new Outbox(base);
+  const events = new EventLog(base);
   stack.defer(() => events.stop());
-
-  const asked: Record<string, ModelRequest[]> = {};
-  const names = Object.keys(options.agents);
-  const offline = names.map((name) =>
-    offlineModel(name, (request, context) => {
-      (asked[name] ??= []).push(request);
-      return options.agents[name]!(request, context);
-    }),
-  );
-  const models = new Models({ clock, logger, offline });
-  const toolsOf = new Map<string, Readonly<Record<string, AnyTool>>>();
-  const services = names.map((name): Service => {
-    // The tools need the jobs, the jobs the engine, the engine its services: they are looked up
-    // when they are used.
-    const tools = new Proxy({} as Record<string, AnyTool>, {
-      get: (_, key) => toolsOf.get(name)?.[key as string],
-      has: (_, key) => key in (toolsOf.get(name) ?? {}),
-      ownKeys: () => Object.keys(toolsOf.get(name) ?? {}),
-      getOwnPropertyDescriptor: (_, key) => ({
-        enumerable: true,
-        configurable: true,
-        value: toolsOf.get(name)?.[key as string],
-      }),
-    });
-    const agent = chatAgent({
-      name,
-      prompt: options.prompt ?? `You are ${name}.`,
-      tools,
-      card: { llm: `offline:${name}`, policy: { maxAttempts: 1 }, ...options.card },
-    });
-    return defineService({
-      name,
-      version: options.version,
-      agents: { [name]: agent },
-      flows: {
-        DEFAULT: flow(async (turn) => turn.done({ message: (await turn.agent(name, name)).text })),
-      },
-    });
-  });
-  const attemptRules = jobAttemptRules({ random: () => 0 });
-  const engine = new Engine({
-    services,
-    database,
-    notifications,
-    models,
-    clock: options.engineClock ?? clock,
-    logger,
-    processId,
-    attemptRules,
-    lease: lease.signal,
-    defaultLlm: { provider: "offline", model: names[0]!, fallbacks: [] },
-  });
-  const directory = (options.known ?? names).map((id): ExchangeAgent => ({
-    id,
-    displayName: id,
-    service: id,
-  }));
+  const agents = testAgents(options);
+  const engine = engineOf(options, base, agents);
   const jobs = new Jobs({
-    database,
-    notifications,
+    ...base,
     events,
-    lease,
     conversations: engine,
-    clock,
-    logger,
     random: () => 0,
-    agents: { all: () => directory, find: (id) => directory.find((agent) => agent.id === id) },
+    agents: directoryOf(options.known ?? agents.names),
     ...options.jobs,
   });
-  for (const name of names) {
-    toolsOf.set(name, {
-      end_conversation: endConversationTool(jobs),
-      ...options.tools?.(jobs, name),
-    });
-  }
+  agents.giveTools(jobs);
 
   takeover.onDead("jobs", (dead) => jobs.recoverDead(dead));
   takeover.onDead("turns", async (dead) => void (await engine.store.release(dead.id)));
@@ -189,10 +102,120 @@ export async function startTestTeam(options: TestTeamOptions): Promise<TestTeam>
     notifications,
     lease,
     takeover,
-    processId,
-    asked,
+    processId: lease.id,
+    asked: agents.asked,
     [Symbol.asyncDispose]: () => kept.disposeAsync(),
   };
+}
+
+interface TestBase {
+  readonly database: Database;
+  readonly notifications: Notifications;
+  readonly lease: ProcessLease;
+  readonly clock: Clock;
+  readonly logger: Logger;
+}
+
+/** Database, notifications and a lease that is held. */
+async function startBase(
+  { url, version = "test", onFenced, logger = silentLogger }: TestTeamOptions,
+  stack: AsyncDisposableStack,
+): Promise<TestBase> {
+  const clock = systemClock;
+  const id = newId("process");
+  const name = applicationName(id);
+  const database = await Database.open({ url, applicationName: name, logger, clock, max: 8 });
+  stack.defer(() => database.close());
+  const notifications = new Notifications({ database, logger, clock });
+  await notifications.start();
+  stack.defer(() => notifications.stop());
+  const shared = { database, logger, clock, notifications };
+  const lease = new ProcessLease({ ...shared, id, appVersion: version, onFenced });
+  await lease.start();
+  stack.defer(() => lease.stop());
+  return { ...shared, lease };
+}
+
+interface TestAgents {
+  readonly names: readonly string[];
+  readonly services: readonly Service[];
+  readonly models: readonly OfflineModel[];
+  readonly asked: Record<string, ModelRequest[]>;
+  /** The tools need the jobs, the jobs the engine, the engine the services. */
+  giveTools(jobs: Jobs): void;
+}
+
+function testAgents(options: TestTeamOptions): TestAgents {
+  const asked: Record<string, ModelRequest[]> = {};
+  const names = Object.keys(options.agents);
+  const models = names.map((name) =>
+    offlineModel(name, (request, context) => {
+      (asked[name] ??= []).push(request);
+      return options.agents[name]!(request, context);
+    }),
+  );
+  const toolsOf = new Map<string, Readonly<Record<string, AnyTool>>>();
+  const services = names.map((name): Service => {
+    const agent = chatAgent({
+      name,
+      prompt: options.prompt ?? `You are ${name}.`,
+      tools: lookedUp(() => toolsOf.get(name) ?? {}),
+      card: { llm: `offline:${name}`, policy: { maxAttempts: 1 }, ...options.card },
+    });
+    return defineService({
+      name,
+      version: options.version,
+      agents: { [name]: agent },
+      flows: {
+        DEFAULT: flow(async (turn) => turn.done({ message: (await turn.agent(name, name)).text })),
+      },
+    });
+  });
+  const giveTools = (jobs: Jobs): void => {
+    for (const name of names) {
+      const own = options.tools?.(jobs, name);
+      toolsOf.set(name, { end_conversation: endConversationTool(jobs), ...own });
+    }
+  };
+  return { names, services, models, asked, giveTools };
+}
+
+/** Tools that are looked up when they are used. */
+function lookedUp(find: () => Readonly<Record<string, AnyTool>>): Record<string, AnyTool> {
+  return new Proxy({} as Record<string, AnyTool>, {
+    get: (_, key) => find()[key as string],
+    has: (_, key) => key in find(),
+    ownKeys: () => Object.keys(find()),
+    getOwnPropertyDescriptor: (_, key) => ({
+      enumerable: true,
+      configurable: true,
+      value: find()[key as string],
+    }),
+  });
+}
+
+function engineOf(
+  { engineClock }: TestTeamOptions,
+  { database, notifications, lease, clock, logger }: TestBase,
+  { names, services, models: offline }: TestAgents,
+): Engine {
+  return new Engine({
+    services,
+    database,
+    notifications,
+    models: new Models({ clock, logger, offline }),
+    clock: engineClock ?? clock,
+    logger,
+    processId: lease.id,
+    attemptRules: jobAttemptRules({ random: () => 0 }),
+    lease: lease.signal,
+    defaultLlm: { provider: "offline", model: names[0]!, fallbacks: [] },
+  });
+}
+
+function directoryOf(names: readonly string[]): AgentDirectory {
+  const all = names.map((id): ExchangeAgent => ({ id, displayName: id, service: id }));
+  return { all: () => all, find: (id) => all.find((agent) => agent.id === id) };
 }
 
 /**

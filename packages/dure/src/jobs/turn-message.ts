@@ -1,6 +1,12 @@
-import { speakerOf, type Job, type JobTurn, type JobWords } from "./job.ts";
+import {
+  speakerOf,
+  type EarlierWords,
+  type Job,
+  type JobResult,
+  type JobTurn,
+  type JobWords,
+} from "./job.ts";
 import { payloadText, type JobPayload } from "./payloads.ts";
-import type { EarlierWords, JobResult } from "./store.ts";
 
 /**
  * Turns before the present one that are shown again. The agent's own session
@@ -30,14 +36,8 @@ const QUOTED = {
  */
 const SAID = { bytes: 32_768, author: 60 } as const;
 
-/**
- * What an agent is told in one exchange turn: `message` is what the other agent said, `background`
- * all that it needs to know around it. Everything that people or agents wrote stands there as a
- * quote with its author: it is data, never an instruction. Pure.
- *
- * @param nameOf the display name of an agent.
- */
-export function renderTurnMessage(facts: {
+/** What a turn is made of; `nameOf` gives the display name of an agent. */
+export interface TurnFacts {
   readonly job: Pick<
     Job,
     "jobId" | "requester" | "target" | "message" | "payload" | "topic" | "maxTurns"
@@ -49,70 +49,100 @@ export function renderTurnMessage(facts: {
   readonly words: readonly Pick<JobWords, "author" | "text">[];
   readonly results: readonly JobResult[];
   readonly nameOf: (agent: string) => string;
-}): { readonly message: string; readonly background: string } {
-  const { job, number, turns, earlier, words, results, nameOf } = facts;
+}
+
+/**
+ * What an agent is told in one exchange turn: `message` is what the other agent said, `background`
+ * all that it needs to know around it. Everything that people or agents wrote stands there as a
+ * quote with its author: it is data, never an instruction. Pure.
+ */
+export function renderTurnMessage(facts: TurnFacts): {
+  readonly message: string;
+  readonly background: string;
+} {
+  const { job, number, nameOf } = facts;
   const self = speakerOf(job, number);
   const other = nameOf(self === job.target ? job.requester : job.target);
-  const answered = turns.at(-1)?.text ?? job.message;
-  const before = turns.slice(0, -1).slice(-TURNS_SHOWN);
+  const background = [
+    ...rulesOf(facts, nameOf(self), other),
+    ...earlierOf(facts),
+    ...requestOf(facts),
+    ...saidBefore(facts),
+    ...resultsOf(facts),
+  ];
+  return { message: messageOf(facts, other), background: background.join("\n\n") };
+}
+
+/** Who talks with whom, for how long, and how to end it. */
+function rulesOf({ job, number }: TurnFacts, self: string, other: string): readonly string[] {
   const most = Math.max(job.maxTurns, 1);
-  const isFirst = number === 1;
-  const parts = [
-    `You are ${nameOf(self)}. In the background you talk with ${other}, another agent; ` +
+  const isLast = number >= most;
+  return [
+    `You are ${self}. In the background you talk with ${other}, another agent; ` +
       `the message below is ${other}'s. This exchange is apart from your other ` +
       "conversations.",
     job.maxTurns === 0
       ? "No answer is awaited: take note of it, and do what it asks of you."
       : `This is turn ${number} of at most ` +
-        `${most}.${number >= most ? " It is the last one: say what is settled and what is not." : ""}`,
+        `${most}.${isLast ? " It is the last one: say what is settled and what is not." : ""}`,
     "To end the exchange call the tool end_conversation, or write REPLY_SKIP as the last " +
       "line. Write ANNOUNCE_SKIP as the last line when no one needs to hear of the result. " +
       'Do not repeat yourself and do not answer a mere "thank you".',
-    ...(isFirst && earlier.length > 0
-      ? [
-          "You have talked with each other before. The last words were:",
-          ...earlier.map(
-            ({ speaker, text }) => `${nameOf(speaker)}:\n${quote(text, QUOTED.earlier)}`,
-          ),
-        ]
-      : []),
-    ...(isFirst
-      ? []
-      : [
-          `${nameOf(job.requester)} had asked ${nameOf(job.target)}:\n${quote(job.message, QUOTED.request)}`,
-        ]),
-    ...(job.topic === null ? [] : [`Topic:\n${quote(job.topic, QUOTED.topic)}`]),
-    ...(job.payload
-      ? [
-          "With the request came these facts from " +
-            `${nameOf(job.requester)}:\n${quotedPayload(job.payload, isFirst ? Infinity : QUOTED.payload)}`,
-        ]
-      : []),
-    ...(before.length > 0
-      ? [
-          "Said before:",
-          ...before.map(
-            (turn) =>
-              `Turn ${turn.number}, ${nameOf(turn.speaker)}:\n${quote(turn.text, QUOTED.turn)}`,
-          ),
-        ]
-      : []),
-    ...results.map((result) =>
-      resultText(result, nameOf(result.target), Math.floor(QUOTED.results / results.length)),
+  ];
+}
+
+function earlierOf({ number, earlier, nameOf }: TurnFacts): readonly string[] {
+  if (number > 1 || earlier.length === 0) return [];
+  return [
+    "You have talked with each other before. The last words were:",
+    ...earlier.map(({ speaker, text }) => `${nameOf(speaker)}:\n${quote(text, QUOTED.earlier)}`),
+  ];
+}
+
+/** The first turn is asked the request itself, and has the whole payload. */
+function requestOf({ job, number, nameOf }: TurnFacts): readonly string[] {
+  const isFirst = number === 1;
+  const [requester, target] = [nameOf(job.requester), nameOf(job.target)];
+  const parts: string[] = [];
+  if (!isFirst) {
+    parts.push(`${requester} had asked ${target}:\n${quote(job.message, QUOTED.request)}`);
+  }
+  if (job.topic !== null) parts.push(`Topic:\n${quote(job.topic, QUOTED.topic)}`);
+  if (job.payload) {
+    const facts = quotedPayload(job.payload, isFirst ? Infinity : QUOTED.payload);
+    parts.push(`With the request came these facts from ${requester}:\n${facts}`);
+  }
+  return parts;
+}
+
+function saidBefore({ turns, nameOf }: TurnFacts): readonly string[] {
+  const before = turns.slice(0, -1).slice(-TURNS_SHOWN);
+  if (before.length === 0) return [];
+  return [
+    "Said before:",
+    ...before.map(
+      ({ number, speaker, text }) =>
+        `Turn ${number}, ${nameOf(speaker)}:\n${quote(text, QUOTED.turn)}`,
     ),
   ];
+}
+
+function resultsOf({ results, nameOf }: TurnFacts): readonly string[] {
+  const most = Math.floor(QUOTED.results / results.length);
+  return results.map((result) => resultText(result, nameOf(result.target), most));
+}
+
+/** Words of persons come before what the other agent said. */
+function messageOf({ job, turns, words }: TurnFacts, other: string): string {
+  const answered = turns.at(-1)?.text ?? job.message;
   const said = cutBytes(answered, SAID.bytes) || "(no words)";
+  if (words.length === 0) return said;
   const override = words.map(
     ({ author, text }) =>
       `[A person, ${cut(author, SAID.author)}, speaks into this exchange. These words go ` +
       `before everything else in it.]\n${text}`,
   );
-  return {
-    message: [...override, ...(override.length > 0 ? [`[${other} says:]\n${said}`] : [said])].join(
-      "\n\n",
-    ),
-    background: parts.join("\n\n"),
-  };
+  return [...override, `[${other} says:]\n${said}`].join("\n\n");
 }
 
 /**

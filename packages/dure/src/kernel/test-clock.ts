@@ -41,7 +41,10 @@ export class TestClock implements Clock {
     return [...this.#timers].map(({ at }) => at - this.#time).toSorted((a, b) => a - b);
   }
 
-  /** Calls what is due within `ms`, in its order; between two calls promises are carried out. */
+  /**
+   * Calls what is due within `ms`, in its order; between two calls promises are
+   * carried out.
+   */
   async pass(ms: number): Promise<void> {
     const until = this.#time + ms;
     await promisesCarriedOut();

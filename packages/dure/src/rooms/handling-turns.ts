@@ -1,5 +1,6 @@
 import type { Conversations } from "../engine/api.ts";
 import { storable } from "../durable/storable.ts";
+import { backOffMs } from "../kernel/back-off.ts";
 import { codeOf, DureError, messageOf } from "../kernel/errors.ts";
 import { newId } from "../kernel/ids.ts";
 import type { Done } from "../kernel/turn-events.ts";
@@ -20,6 +21,7 @@ const TYPING_EVERY_MS = 8_000;
  * docs/spec/conversation §6 (64 KiB).
  */
 const MESSAGE_BYTES = 48_000;
+const ASK_BACK_OFF = { firstMs: 100, maxMs: 5_000 } as const;
 
 interface AskedTurn {
   readonly input: { readonly message: string; readonly background: string };
@@ -169,7 +171,7 @@ export class HandlingTurns {
       background: input.background,
       locale,
     };
-    for (let wait = 100; ; wait = Math.min(wait * 2, 5_000)) {
+    for (let failures = 1; ; failures++) {
       try {
         const accepted = await this.#conversations.accept(request, {
           key: handling.id,
@@ -191,7 +193,7 @@ export class HandlingTurns {
           );
           return "refused";
         }
-        await clock.sleep(wait, { signal });
+        await clock.sleep(backOffMs(failures, ASK_BACK_OFF), { signal });
       }
     }
   }

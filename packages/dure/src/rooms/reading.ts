@@ -1,7 +1,6 @@
 import type { Database } from "../durable/database.ts";
-import type { Page } from "../engine/api.ts";
+import { pageLimit, pageOf, readCursor, type Page } from "../durable/page.ts";
 import type { Coded } from "../kernel/coded-message.ts";
-import { DureError } from "../kernel/errors.ts";
 import type { TenantView } from "../kernel/tenant.ts";
 import { LOST_AT, stateOf } from "./accounts.ts";
 import { deafIn } from "./deaf.ts";
@@ -103,9 +102,8 @@ export class RoomReader {
     who: Looking,
     options: { limit?: number | undefined; cursor?: string | undefined } = {},
   ): Promise<Page<RoomSummary>> {
-    const limit = Math.min(Math.max(options.limit ?? ROOMS_DEFAULT, 1), MAX_ROOMS);
-    const [kind, at, id] =
-      options.cursor === undefined ? [null, null, null] : readCursor(options.cursor);
+    const limit = pageLimit(options.limit, ROOM_PAGE);
+    const [kind = null, at = null, id = null] = readCursor(options.cursor, ROOM_CURSOR) ?? [];
     const rows = await this.#database.query<RoomRow>(ROOMS, [
       who.tenant,
       who.person,
@@ -116,11 +114,8 @@ export class RoomReader {
       limit + 1,
       who.seesAll === true,
     ]);
-    const last = rows[limit - 1];
-    return {
-      items: await this.#summariesOf(rows.slice(0, limit)),
-      nextCursor: rows.length > limit && last ? cursorOf(last) : null,
-    };
+    const page = pageOf(rows, limit, (row) => [row.kind, row.made_us, row.id]);
+    return { items: await this.#summariesOf(page.items), nextCursor: page.nextCursor };
   }
 
   async #summariesOf(rows: readonly RoomRow[]): Promise<readonly RoomSummary[]> {
@@ -297,8 +292,7 @@ export class RoomReader {
 }
 
 /** Rooms of a page. Source: docs/spec/platform §3; the numbers are those of jobs. */
-const ROOMS_DEFAULT = 50;
-const MAX_ROOMS = 200;
+const ROOM_PAGE = { usual: 50, most: 200 } as const;
 
 interface RoomRow extends PlaceRow {
   readonly unread: number;
@@ -307,22 +301,8 @@ interface RoomRow extends PlaceRow {
   readonly made_us: string;
 }
 
-/** Where a list of rooms goes on: behind this one, whether or not it is still there. */
-function cursorOf({ kind, made_us, id }: RoomRow): string {
-  return Buffer.from(`${kind}/${made_us}/${id}`).toString("base64url");
-}
-
-function readCursor(cursor: string): readonly [kind: string, madeUs: string, id: string] {
-  const [, kind, at, id] =
-    /^(channel|direct)\/(\d{1,17})\/(.+)$/s.exec(Buffer.from(cursor, "base64url").toString()) ?? [];
-  if (kind !== undefined && at !== undefined && id !== undefined && !id.includes("\0")) {
-    return [kind, at, id];
-  }
-  throw new DureError("CURSOR_INVALID", "This cursor was not given out by this list.", {
-    class: "input",
-    hint: "Give back nextCursor as it came.",
-  });
-}
+/** Kind, microseconds since the epoch, id. */
+const ROOM_CURSOR = /^(channel|direct)\/(\d{1,17})\/(.+)$/s;
 
 interface ThreadRow extends PlaceRow {
   readonly participants: readonly string[] | null;

@@ -2,6 +2,7 @@ import type { Conversations } from "../engine/api.ts";
 import { Looker, type LookResult } from "../durable/looker.ts";
 import { countsAsTry } from "../durable/passing.ts";
 import type { ProcessLease } from "../durable/processes.ts";
+import { backOffMs } from "../kernel/back-off.ts";
 import { codeOf, messageOf } from "../kernel/errors.ts";
 import { HandlingEnd } from "./handling-end.ts";
 import { HandlingTurns } from "./handling-turns.ts";
@@ -13,8 +14,7 @@ const AT_ONCE = 64;
 /** How often a process looks for work that it was not notified of, milliseconds. */
 const LOOK_EVERY_MS = 500;
 /** Before work that failed in an unexpected way is tried again: doubled each time, milliseconds. */
-const RETRY_MS = 2_000;
-const MAX_RETRY_MS = 30_000;
+const RETRY = { firstMs: 2_000, maxMs: 30_000 } as const;
 /** Tries in all, about two minutes: then the work behind it in its session goes on. */
 const TRIES = 8;
 
@@ -134,7 +134,7 @@ export class Responder {
     const isCounted = countsAsTry(error);
     if (isCounted && handling.tries + 1 >= TRIES) return this.#giveUp(handling);
 
-    const pause = isCounted ? Math.min(RETRY_MS * 2 ** handling.tries, MAX_RETRY_MS) : RETRY_MS;
+    const pause = backOffMs(isCounted ? handling.tries + 1 : 1, RETRY);
     await database
       .query(GIVE_BACK, [handling.id, this.#lease.id, pause, isCounted ? 1 : 0])
       .catch(() => {});

@@ -1,4 +1,5 @@
-import type { Conversations, Page } from "../engine/api.ts";
+import type { Page } from "../durable/page.ts";
+import type { Conversations } from "../engine/api.ts";
 import type { Database } from "../durable/database.ts";
 import type { EventLog } from "../durable/event-log.ts";
 import type { Leases } from "../durable/leases.ts";

@@ -1,9 +1,10 @@
 import type { FastifyRequest } from "fastify";
 import type { FastifyPluginAsyncZod } from "fastify-type-provider-zod";
 import { z } from "zod";
-import { isOver, type Job } from "../jobs/job.ts";
+import { isOver, type Job, type JobDetail } from "../jobs/job.ts";
+import type { JobFrame } from "../jobs/job-stream.ts";
 import type { AskRequest, AskResult } from "../jobs/ask.ts";
-import type { JobDetail, JobFrame, Jobs } from "../jobs/jobs.ts";
+import type { Jobs } from "../jobs/jobs.ts";
 import type { Duration } from "../kernel/duration.ts";
 import { ulid } from "../kernel/ids.ts";
 import { sessionIdFor, type TenantView } from "../kernel/tenant.ts";

@@ -1,3 +1,4 @@
+import type { Page } from "../durable/page.ts";
 import type {
   AcceptedTurn,
   AcceptOptions,
@@ -5,7 +6,6 @@ import type {
   CompletedEntry,
   Conversations,
   HistoryEntry,
-  Page,
   ServiceDescription,
   SessionDebug,
   SessionDetail,

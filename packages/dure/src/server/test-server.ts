@@ -3,7 +3,8 @@ import type { FastifyInstance } from "fastify";
 import { systemClock } from "../kernel/clock.ts";
 import type { EventFilter } from "../kernel/platform-events.ts";
 import type { EventFrame, EventSource } from "./event-source.ts";
-import type { AuditEntry, AuditPage, Deed } from "../durable/audit-log.ts";
+import type { AuditEntry, Deed } from "../durable/audit-log.ts";
+import type { Page } from "../durable/page.ts";
 import type { AuditBook } from "./audit.ts";
 import { createServer, startServer, type ServerOptions } from "./server.ts";
 import { MemoryTokenStore } from "./token-store.ts";
@@ -94,7 +95,7 @@ class TestAudit implements AuditBook {
     this.#write(deed, "done");
   }
 
-  async list(): Promise<AuditPage> {
+  async list(): Promise<Page<AuditEntry>> {
     return { items: this.all.toReversed(), nextCursor: null };
   }
 

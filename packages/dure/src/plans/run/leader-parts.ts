@@ -87,10 +87,8 @@ export interface LeaderParts {
   ) => Promise<MergeVerdict>;
 }
 
-/** Wait after the first fault, doubled with each, in milliseconds. */
-export const FAULT_WAIT_MS = 250;
-/** Faults of our own in one port, or in the merge, before it is given up. */
-export const MAX_FAULTS = 3;
+/** Faults of our own in one port, or in the merge, with which it is given up. */
+export const FAULTS = { most: 3, backOff: { firstMs: 500, maxMs: 5_000 } } as const;
 
 /** An error, as it stands in rows. Pure. */
 export function becauseOf(error: unknown): Because {

@@ -1,8 +1,9 @@
 import type { Clock } from "../../kernel/clock.ts";
-import { codeOf, DureError, messageOf } from "../../kernel/errors.ts";
+import { codeOf, DureError } from "../../kernel/errors.ts";
+import { Faults } from "../../kernel/faults.ts";
 import type { Logger } from "../../kernel/logger.ts";
 import type { SchedulerEvent } from "../scheduler.ts";
-import { becauseOf, FAULT_WAIT_MS, MAX_FAULTS, type PortOutcome } from "./leader-parts.ts";
+import { becauseOf, FAULTS, type PortOutcome } from "./leader-parts.ts";
 import { LEFT_OUT, type PlanRun } from "./run.ts";
 import { aboutPort, escalationFor } from "./triggers.ts";
 
@@ -33,10 +34,11 @@ export class PortRunner {
   readonly #options: PortRunnerOptions;
   readonly #running = new Map<string, RunningPort>();
   readonly #reports: PortReport[] = [];
-  readonly #faults = new Map<string, number>();
+  readonly #faults: Faults;
 
   constructor(options: PortRunnerOptions) {
     this.#options = options;
+    this.#faults = new Faults({ ...FAULTS, clock: options.clock, logger: options.logger });
   }
 
   get size(): number {
@@ -72,7 +74,7 @@ export class PortRunner {
 
   /** The operator lets the port try again: earlier faults count no more. */
   forgetFaults(port: string): void {
-    this.#faults.delete(port);
+    this.#faults.forget(port);
   }
 
   /** Ends all work, and waits for its end. */
@@ -106,17 +108,12 @@ export class PortRunner {
     error: unknown,
     signal: AbortSignal,
   ): Promise<PortOutcome | undefined> {
-    const { run, clock, logger } = this.#options;
+    const { run } = this.#options;
     const { id } = run();
-    const faults = (this.#faults.get(port) ?? 0) + 1;
-    this.#faults.set(port, faults);
-    logger.error(
-      { run: id, port, code: codeOf(error), error: messageOf(error) },
-      `port ${port} of ${id} met a fault of dure (${faults} of ${MAX_FAULTS})`,
-    );
-    if (faults >= MAX_FAULTS) return faultyOutcome(run(), port, error);
-    await clock.sleep(FAULT_WAIT_MS * 2 ** faults, { signal }).catch(() => {});
-    return undefined;
+    const what = `port ${port} of ${id} met a fault of dure`;
+    const fault = { error, what, fields: { run: id, port } };
+    const isLast = await this.#faults.isLast(port, fault, signal);
+    return isLast ? faultyOutcome(run(), port, error) : undefined;
   }
 }
 

@@ -1,6 +1,7 @@
 import type { Lease } from "../../durable/leases.ts";
 import { Looker, type LookResult } from "../../durable/looker.ts";
 import { codeOf, messageOf } from "../../kernel/errors.ts";
+import { Faults } from "../../kernel/faults.ts";
 import { RunLeader } from "./leader.ts";
 import { becauseOf, reportOf } from "./leader-parts.ts";
 import { emit, type RunRecords } from "./records.ts";
@@ -32,8 +33,8 @@ const LOOK_EVERY_MS = 1_000;
 const HOST_GONE_MS = 60_000;
 const HOST_SEEN_EVERY_MS = 5_000;
 const MAX_RUNNING = 20;
-/** Faults of our own in leading a run before it rests until the next start. */
-const MAX_FAULTS = 5;
+/** Faults of our own in leading a run with which it is given up. */
+const FAULTS = { most: 5, backOff: { firstMs: 500, maxMs: 5_000 } } as const;
 
 /** The runs that this process leads, and its look for more. */
 export class RunLeading {
@@ -41,13 +42,14 @@ export class RunLeading {
   readonly #orphans: RunOrphans;
   readonly #hostGoneMs: number;
   readonly #led = new Map<string, LedRun>();
-  readonly #faults = new Map<string, number>();
+  readonly #faults: Faults;
   readonly #looker: Looker;
   /** When this machine was last recorded as alive. */
   #seenAt = -Infinity;
 
   constructor(parts: LeadingParts) {
     this.#parts = parts;
+    this.#faults = new Faults({ ...FAULTS, clock: parts.clock, logger: parts.logger });
     this.#hostGoneMs = parts.hostGoneMs ?? HOST_GONE_MS;
     const { elsewhere } = parts;
     this.#orphans = new RunOrphans({ ...parts, elsewhere, goneMs: this.#hostGoneMs });
@@ -124,7 +126,7 @@ export class RunLeading {
         (lease, { signal: whileHeld }) => this.#leadHeld(id, led, lease, whileHeld),
         { signal },
       );
-      this.#faults.delete(id);
+      this.#faults.forget(id);
     } catch (error) {
       if (signal.aborted || codeOf(error) === "FENCED") return;
       await this.#onFault(id, error);
@@ -150,18 +152,9 @@ export class RunLeading {
 
   /** Waits before the run is led again. After too many faults it is given up. Never rejects. */
   async #onFault(id: string, error: unknown): Promise<void> {
-    const { clock, logger, signal } = this.#parts;
-    const faults = (this.#faults.get(id) ?? 0) + 1;
-    this.#faults.set(id, faults);
-    logger.error(
-      { run: id, code: codeOf(error), error: messageOf(error) },
-      `run ${id} could not be led (${faults} of ${MAX_FAULTS})`,
-    );
-    if (faults < MAX_FAULTS) {
-      const waitMs = Math.min(250 * 2 ** faults, 5_000);
-      await clock.sleep(waitMs, { signal }).catch(() => {});
-      return;
-    }
+    const { logger, signal } = this.#parts;
+    const fault = { error, what: `run ${id} could not be led`, fields: { run: id } };
+    if (!(await this.#faults.isLast(id, fault, signal))) return;
     await this.#giveUp(id, becauseOf(error)).catch((reason: unknown) =>
       logger.error({ run: id, error: messageOf(reason) }, `run ${id} could not be ended`),
     );
@@ -173,7 +166,6 @@ export class RunLeading {
    */
   async #giveUp(id: string, because: Because): Promise<void> {
     const { records, leases, inbox, announce } = this.#parts;
-    this.#faults.delete(id);
     await leases.hold(`run:${id}`, async (lease) => {
       const run = await records.run(id);
       if (!run) return;

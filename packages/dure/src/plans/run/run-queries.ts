@@ -1,6 +1,7 @@
 import type { Database } from "../../durable/database.ts";
-import type { EventLog } from "../../durable/event-log.ts";
-import type { Page } from "../../engine/api.ts";
+import type { EventLog, FollowedItem } from "../../durable/event-log.ts";
+import { followSubject } from "../../durable/follow-subject.ts";
+import { pageLimit, pageOf, readCursor, type Page } from "../../durable/page.ts";
 import { DureError } from "../../kernel/errors.ts";
 import type { TenantView } from "../../kernel/tenant.ts";
 import { channelMessages, type ChannelMessage } from "./channel.ts";
@@ -40,10 +41,7 @@ export interface RunFilter {
   readonly cursor?: string | undefined;
 }
 
-const PAGE_DEFAULT = 50;
-const PAGE_MOST = 200;
-/** Events that are read at once. */
-const EVENTS_PAGE = 500;
+const PAGE = { usual: 50, most: 200 } as const;
 
 /** Looks at runs; changes nothing. Every question throws `RUN_UNKNOWN` for another tenant's run. */
 export class RunQueries {
@@ -131,12 +129,12 @@ export class RunQueries {
     filter: RunFilter,
   ): Promise<Page<PlanRun & { readonly counts: Readonly<Record<string, number>> }>> {
     const { tenant = "", plan, status, cursor } = filter;
-    const limit = Math.min(Math.max(filter.limit ?? PAGE_DEFAULT, 1), PAGE_MOST);
-    const before = cursor === undefined ? undefined : readCursor(cursor);
+    const limit = pageLimit(filter.limit, PAGE);
+    const [number] = readCursor(cursor, /^(\d{1,15})$/) ?? [];
+    const before = number === undefined ? undefined : Number(number);
     const rows = await this.#records.runs({ tenant, plan, status, before, limit: limit + 1 });
-    const items = rows.slice(0, limit).map(({ run, counts }) => ({ ...run, counts }));
-    const last = rows[limit - 1];
-    return { items, nextCursor: rows.length > limit && last ? cursorOf(last.seq) : null };
+    const { items, nextCursor } = pageOf(rows, limit, ({ seq }) => [seq]);
+    return { items: items.map(({ run, counts }) => ({ ...run, counts })), nextCursor };
   }
 
   /** See `Runs.stream`. */
@@ -148,59 +146,31 @@ export class RunQueries {
       signal,
     }: { tenant: TenantView; after: string | undefined; signal: AbortSignal | undefined },
   ): AsyncGenerator<RunFrame, void, undefined> {
-    const position = after ?? (await this.#events.now());
-    const run = await this.detail(id, tenant);
-    if (isRunEnded(run.status)) {
-      // The last events of the run may stand behind a transaction that is still open.
-      await this.#events.caughtUp({ signal });
-      if (after === undefined) yield { kind: "run", run, position: await this.#events.now() };
-      else yield* this.#eventsAfter(id, after, signal);
-      return;
-    }
-    if (after === undefined) yield { kind: "run", run, position };
-    yield* this.#follow(id, position, signal);
-  }
-
-  /** What is stored of a run that has ended. */
-  async *#eventsAfter(
-    run: string,
-    after: string,
-    signal: AbortSignal | undefined,
-  ): AsyncGenerator<RunFrame, void, undefined> {
-    for (let from = after; ;) {
-      const page = await this.#events.read(from, { run }, EVENTS_PAGE);
-      if (page.reset) yield { kind: "reset", oldest: page.reset.oldest };
-      for (const event of page.events) yield { kind: "event", event };
-      if (page.atEnd || signal?.aborted) return;
-      from = page.next;
+    const frames = followSubject<RunDetail>({
+      events: this.#events,
+      filter: { run: id },
+      after,
+      signal,
+      read: () => this.detail(id, tenant),
+      isOver: ({ status }) => isRunEnded(status),
+      untilOver: (items) => this.#untilEnd(id, items),
+    });
+    for await (const frame of frames) {
+      if (frame.kind !== "subject") yield frame;
+      else yield { kind: "run", run: frame.subject, position: frame.position };
     }
   }
 
-  /** What happens until the run has ended. */
-  async *#follow(
-    run: string,
-    after: string,
-    signal: AbortSignal | undefined,
-  ): AsyncGenerator<RunFrame, void, undefined> {
-    const options = signal ? { after, signal } : { after };
-    for await (const item of this.#events.follow({ run }, options)) {
+  /** A run that has ended may go on by a retry that was ordered before. */
+  async *#untilEnd(
+    id: string,
+    items: AsyncIterable<FollowedItem>,
+  ): AsyncGenerator<FollowedItem, void, undefined> {
+    for await (const item of items) {
       yield item;
       if (item.kind !== "event" || item.event.type !== "run.end") continue;
-      const now = await this.#records.run(run);
+      const now = await this.#records.run(id);
       if (!now || isRunEnded(now.status)) return;
     }
   }
-}
-
-function cursorOf(seq: number): string {
-  return Buffer.from(String(seq)).toString("base64url");
-}
-
-function readCursor(cursor: string): number {
-  const number = Number(Buffer.from(cursor, "base64url").toString());
-  if (Number.isSafeInteger(number) && number > 0) return number;
-  throw new DureError("CURSOR_INVALID", `"${cursor}" is no cursor of this list.`, {
-    class: "input",
-    hint: "Give back next_cursor as it was.",
-  });
 }

@@ -1,0 +1,49 @@
+import { expect, test } from "vitest";
+import { DureError } from "../kernel/errors.ts";
+import { TestClock } from "../kernel/test-clock.ts";
+import { surely } from "./surely.ts";
+
+const lost = (): DureError => new DureError("DATABASE_UNAVAILABLE", "No answer.");
+
+test("an answer that was lost is asked for again, with longer pauses up to a bound", async () => {
+  const clock = new TestClock();
+  const asked: { at: number; isRepeated: boolean }[] = [];
+
+  const answer = surely(
+    async (isRepeated) => {
+      asked.push({ at: clock.now(), isRepeated });
+      if (asked.length < 5) throw lost();
+      return "here";
+    },
+    { clock, backOff: { firstMs: 25, maxMs: 100 } },
+  );
+  await clock.pass(1_000);
+
+  await expect(answer).resolves.toBe("here");
+  expect(asked.map(({ at }) => at)).toEqual([0, 25, 75, 175, 275]);
+  expect(asked.map(({ isRepeated }) => isRepeated)).toEqual([false, true, true, true, true]);
+});
+
+test("another error is the caller's at once", async () => {
+  const refused = new DureError("FENCED", "Not yours.");
+
+  const answer = surely(() => Promise.reject(refused), { clock: new TestClock() });
+
+  await expect(answer).rejects.toBe(refused);
+});
+
+test("the end of the right to write ends it, before a question and during a pause", async () => {
+  const clock = new TestClock();
+  const fence = new AbortController();
+  const gone = new Error("fenced");
+  let asked = 0;
+  const ask = (): Promise<never> => ((asked += 1), Promise.reject(lost()));
+
+  const pausing = surely(ask, { clock, signal: fence.signal });
+  await clock.pass(10);
+  fence.abort(gone);
+
+  await expect(pausing).rejects.toBe(gone);
+  await expect(surely(ask, { clock, signal: fence.signal })).rejects.toBe(gone);
+  expect(asked).toBe(1);
+});

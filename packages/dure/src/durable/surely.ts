@@ -1,0 +1,34 @@
+import { backOffMs, type BackOff } from "../kernel/back-off.ts";
+import type { Clock } from "../kernel/clock.ts";
+import { codeOf } from "../kernel/errors.ts";
+
+export interface SurelyOptions {
+  readonly clock: Clock;
+  readonly signal?: AbortSignal | undefined;
+  /** Default 25 ms, then doubled up to 500 ms. */
+  readonly backOff?: BackOff | undefined;
+}
+
+const BACK_OFF: BackOff = { firstMs: 25, maxMs: 500 };
+
+/**
+ * Asks the database until it answers; only for what is safe to repeat.
+ * `isRepeated`: an answer was lost, and the statement may have been carried
+ * out. Rejects with every error but `DATABASE_UNAVAILABLE`, and with the
+ * signal's reason.
+ */
+export async function surely<Answer>(
+  ask: (isRepeated: boolean) => Promise<Answer>,
+  { clock, signal, backOff = BACK_OFF }: SurelyOptions,
+): Promise<Answer> {
+  for (let failures = 0; ;) {
+    signal?.throwIfAborted();
+    try {
+      return await ask(failures > 0);
+    } catch (error) {
+      if (codeOf(error) !== "DATABASE_UNAVAILABLE") throw error;
+      failures += 1;
+      await clock.sleep(backOffMs(failures, backOff), { signal });
+    }
+  }
+}

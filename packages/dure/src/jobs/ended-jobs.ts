@@ -1,0 +1,93 @@
+import type { Database } from "../durable/database.ts";
+import { Looker, type LookResult } from "../durable/looker.ts";
+import type { Clock } from "../kernel/clock.ts";
+import type { Logger } from "../kernel/logger.ts";
+
+interface EndedParts {
+  readonly database: Database;
+  readonly clock: Clock;
+  readonly logger: Logger;
+  /** Aborts when this process waits for nothing any more. */
+  readonly signal: AbortSignal;
+}
+
+/** A waiting call looks for the end at least this often, in milliseconds. */
+const LOOK_EVERY_MS = 500;
+
+/**
+ * Calls that wait for the end of a job; one question to the database for all of
+ * them.
+ */
+export class EndedJobs {
+  readonly #parts: EndedParts;
+  readonly #looker: Looker;
+  readonly #waiters = new Map<string, Set<() => void>>();
+
+  constructor(parts: EndedParts) {
+    this.#parts = parts;
+    this.#looker = new Looker({
+      what: "jobs that have ended",
+      look: () => this.#look(),
+      everyMs: LOOK_EVERY_MS,
+      clock: parts.clock,
+      logger: parts.logger,
+      signal: parts.signal,
+    });
+  }
+
+  start(): void {
+    this.#looker.start();
+  }
+
+  /** A job may have ended. */
+  wake(): void {
+    this.#looker.wake();
+  }
+
+  async stop(): Promise<void> {
+    await this.#looker.stop();
+  }
+
+  /** False when it has not ended within `waitMs`. */
+  async until(id: string, waitMs: number, signal: AbortSignal | undefined): Promise<boolean> {
+    const { clock } = this.#parts;
+    let hasEnded = false;
+    const { promise, resolve } = Promise.withResolvers<void>();
+    const onEnd = (): void => {
+      hasEnded = true;
+      resolve();
+    };
+    const waiting = this.#waiters.get(id) ?? new Set();
+    this.#waiters.set(id, waiting.add(onEnd));
+    const cancel = clock.after(waitMs, resolve);
+    const signals = signal ? [signal, this.#parts.signal] : [this.#parts.signal];
+    const onAbort = (): void => resolve();
+    for (const one of signals) one.addEventListener("abort", onAbort, { once: true });
+    if (signals.some((one) => one.aborted)) resolve();
+    void this.#looker.look();
+    try {
+      await promise;
+      if (!hasEnded) for (const one of signals) one.throwIfAborted();
+      return hasEnded;
+    } finally {
+      cancel();
+      for (const one of signals) one.removeEventListener("abort", onAbort);
+      waiting.delete(onEnd);
+      if (waiting.size === 0) this.#waiters.delete(id);
+    }
+  }
+
+  async #look(): Promise<LookResult> {
+    if (this.#waiters.size === 0) return "rest";
+    const ended = await this.#parts.database.query<{ id: string }>(ENDED, [
+      [...this.#waiters.keys()],
+    ]);
+    for (const { id } of ended) for (const onEnd of this.#waiters.get(id) ?? []) onEnd();
+    return "rest";
+  }
+}
+
+const ENDED = {
+  name: "job.ended",
+  text: "select id from dure.jobs where id = any($1) and finished_at is not null",
+};

@@ -1,0 +1,100 @@
+import type { JobStatus } from "../kernel/jobs.ts";
+import type { Job, JobError, JobWords } from "./job.ts";
+import type { JobPayload } from "./payloads.ts";
+
+export interface JobRow {
+  readonly id: string;
+  readonly tenant: string;
+  readonly status: JobStatus;
+  readonly outcome: Job["outcome"];
+  readonly last_error: JobError | null;
+  readonly requester: string;
+  readonly target: string;
+  readonly message: string;
+  readonly payload: JobPayload | null;
+  readonly topic: string | null;
+  readonly intent: Job["intent"];
+  readonly conversation_id: string;
+  readonly parent_id: string | null;
+  readonly root_id: string;
+  readonly depth: number;
+  readonly retry_of: string | null;
+  readonly max_turns: number;
+  readonly turns_done: number;
+  readonly resume_count: number;
+  readonly resumes: number;
+  readonly waiting: "person" | null;
+  readonly origin_session: string | null;
+  readonly origin_turn: string | null;
+  readonly created_at: number;
+  readonly updated_at: number;
+  readonly started_at: number | null;
+  readonly finished_at: number | null;
+  readonly turn_at: number | null;
+}
+
+export interface WordsRow {
+  readonly id: number;
+  readonly author: string;
+  readonly text: string;
+  readonly turn_number: number | null;
+  readonly at: number;
+}
+
+export function ms(column: string): string {
+  return `extract(epoch from ${column})::float8 * 1000 as ${column}`;
+}
+
+export const JOB_COLUMNS = `id, tenant, status, outcome, last_error, requester, target, message, payload, \
+topic, intent, conversation_id, parent_id, root_id, depth, retry_of, max_turns,
+  turns_done, resume_count, resumes, waiting, origin_session, origin_turn, \
+${["created_at", "updated_at", "started_at", "finished_at", "turn_at"].map(ms).join(", ")}`;
+
+export const RESULTS = `
+  select c.id as "jobId", c.target, c.message, c.status, c.last_error as error,
+    (
+      select t.text
+      from dure.job_turns t
+      where t.job_id = c.id and t.speaker = c.target and t.text <> ''
+      order by t.number desc
+      limit 1
+    ) as reply
+  from dure.jobs c`;
+export const WORDS = `select id, author, text, turn_number, ${ms("at")} from dure.job_words`;
+
+export function jobOf(row: JobRow): Job {
+  return {
+    jobId: row.id,
+    tenant: row.tenant,
+    status: row.status,
+    outcome: row.outcome,
+    requester: row.requester,
+    target: row.target,
+    message: row.message,
+    payload: row.payload,
+    topic: row.topic,
+    intent: row.intent,
+    conversationId: row.conversation_id,
+    parentJobId: row.parent_id,
+    rootId: row.root_id,
+    depth: row.depth,
+    retryOf: row.retry_of,
+    maxTurns: row.max_turns,
+    turnsDone: row.turns_done,
+    resumeCount: row.resume_count,
+    resumes: row.resumes,
+    lastError: row.last_error,
+    waiting: row.waiting,
+    origin:
+      row.origin_session === null ? null : { session: row.origin_session, turn: row.origin_turn },
+    createdAt: row.created_at,
+    updatedAt: row.updated_at,
+    startedAt: row.started_at,
+    finishedAt: row.finished_at,
+    turnStartedAt: row.finished_at === null ? row.turn_at : null,
+  };
+}
+
+export function wordsOf(row: WordsRow): JobWords {
+  return { id: row.id, author: row.author, text: row.text, at: row.at, turn: row.turn_number };
+}
