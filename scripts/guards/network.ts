@@ -147,7 +147,7 @@ export const NETWORK_GUARDS: readonly Guard[] = [
   },
   {
     id: "network.never.server",
-    at: { file: "packages/dure/src/team/plans.ts" },
+    at: { file: "packages/dure/src/team/plan-sandboxes.ts" },
     find: '[env["DATABASE_URL"], url()]',
     replace: '[env["DATABASE_URL"]]',
     tests: neverReached("of a running team neither its server nor its database is reached"),
@@ -155,7 +155,7 @@ export const NETWORK_GUARDS: readonly Guard[] = [
   },
   {
     id: "network.never.database",
-    at: { file: "packages/dure/src/team/plans.ts" },
+    at: { file: "packages/dure/src/team/plan-sandboxes.ts" },
     find: '[env["DATABASE_URL"], url()]',
     replace: "[url()]",
     tests: neverReached("of a running team neither its server nor its database is reached"),

@@ -32,14 +32,13 @@ import { isObject } from "../kernel/json.ts";
 import {
   cardSchema,
   parseBudgetLimit,
-  parseModelName,
   type BudgetLimitInput,
   type CardInput,
   type Llm,
   type LlmInput,
 } from "../models/card.ts";
 import type { OfflineModel } from "../models/offline.ts";
-import { closest } from "../models/spelling.ts";
+import { relationProblems } from "./config-relations.ts";
 
 // --- the schema: what may stand in dure.config.ts or dure.yaml. Defaults are in limits.ts, in one table.
 
@@ -491,7 +490,7 @@ export function checkTeam(document: SettingsDocument, folder: string): TeamConfi
   const problems: Problem[] = [];
   const read = teamSchema.safeParse(document.value);
   if (!read.success) problems.push(...problemsOf(read.error, document));
-  else problems.push(...relationProblems(read.data, document, folder));
+  else problems.push(...relationProblems({ config: read.data, document, folder }));
   if (problems.length > 0 || !read.success) {
     throw problemsError("CONFIG_INVALID", document.file, problems);
   }
@@ -573,118 +572,6 @@ async function finish(
   }
   if (problems.length > 0) throw problemsError("CONFIG_INVALID", document.file, problems);
   return { config, services, folder, document };
-}
-
-/** What one key says about another. */
-function relationProblems(
-  config: TeamConfig,
-  document: SettingsDocument,
-  folder: string,
-): Problem[] {
-  const problems: Problem[] = [];
-  const services = Object.keys(config.services);
-  for (const [agent, { service: named }] of Object.entries(config.agents ?? {})) {
-    if (named !== undefined && !services.includes(named)) {
-      const meant = closest(named, services);
-      problems.push(
-        problemAt(document, ["agents", agent, "service"], "names no service of this team", {
-          allowed: services.join(", "),
-          hint: meant && `did you mean ${meant}?`,
-        }),
-      );
-    }
-  }
-  for (const [key, given] of Object.entries(config.services)) {
-    if (typeof given === "string" && !existsSync(path.resolve(folder, given))) {
-      problems.push(
-        problemAt(document, ["services", key], "names a folder that does not exist", {
-          allowed: "a folder with service.yaml or service.ts, relative to the configuration",
-        }),
-      );
-    }
-  }
-  problems.push(...roomProblems(config, document));
-  const { keepRecentTurns, summarizeThreshold } = config.memory ?? {};
-  if (
-    keepRecentTurns !== undefined &&
-    summarizeThreshold !== undefined &&
-    keepRecentTurns >= summarizeThreshold
-  ) {
-    problems.push(
-      problemAt(document, ["memory", "keepRecentTurns"], "leaves nothing to fold", {
-        allowed: `less than summarizeThreshold (${summarizeThreshold})`,
-      }),
-    );
-  }
-  for (const model of Object.keys(config.prices ?? {})) {
-    try {
-      parseModelName(model);
-    } catch (error) {
-      problems.push({
-        file: document.file,
-        ...document.locate(["prices", model]),
-        key: `prices.${model}`,
-        message: sentence(error),
-      });
-    }
-  }
-  return problems;
-}
-
-/** Agents and channels that rooms name must be there. */
-function roomProblems(config: TeamConfig, document: SettingsDocument): Problem[] {
-  const problems: Problem[] = [];
-  const agents = Object.keys(config.agents ?? {});
-  const channels = Object.keys(config.rooms?.channels ?? { general: {} });
-  const check = (
-    path: readonly string[],
-    named: string | undefined,
-    known: readonly string[],
-    what: string,
-  ): void => {
-    if (named === undefined || known.includes(named)) return;
-    const meant = closest(named, known);
-    problems.push(
-      problemAt(document, [...path], `names no ${what} of this team`, {
-        allowed: known.join(", ") || "none yet",
-        hint: meant && `did you mean ${meant}?`,
-      }),
-    );
-  };
-  for (const [key, channel] of Object.entries(config.rooms?.channels ?? {})) {
-    check(["rooms", "channels", key, "defaultAgent"], channel.defaultAgent, agents, "agent");
-    if (channel.adapters?.includes("discord") && channel.discord === undefined) {
-      problems.push(
-        problemAt(document, ["rooms", "channels", key], "is on discord but has no channel id", {
-          allowed: 'discord: "<channel id>" (developer mode, right click, Copy Channel ID)',
-        }),
-      );
-    }
-  }
-  for (const [agent, { channel }] of Object.entries(config.agents ?? {})) {
-    check(["agents", agent, "channel"], channel, channels, "channel");
-  }
-  check(["rooms", "sink", "channel"], config.rooms?.sink?.channel, channels, "channel");
-  check(["escalations", "operator"], config.escalations?.operator, agents, "agent");
-  check(
-    ["escalations", "room"],
-    config.escalations?.room,
-    agents.length === 0 ? [] : channels,
-    "channel",
-  );
-  const operator = config.escalations?.operator;
-  if (operator !== undefined && config.agents?.[operator]?.service !== undefined) {
-    problems.push(
-      problemAt(
-        document,
-        ["escalations", "operator"],
-        "names an agent that answers through a service of its own, which has no tool to decide with",
-        { allowed: "an agent without service" },
-      ),
-    );
-  }
-  check(["rooms", "defaultChannel"], config.rooms?.defaultChannel, channels, "channel");
-  return problems;
 }
 
 function isService(value: unknown): value is AnyService {

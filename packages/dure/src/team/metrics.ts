@@ -27,74 +27,14 @@ export interface MetricsParts {
  * Prometheus text: this process, and what the database holds of all of them. What comes from the
  * database is there as a whole and of now, or not at all: then `dure_metrics_complete` is 0.
  */
-export function teamMetrics({
-  database,
-  engine,
-  events,
-  lease,
-  jobs,
-  runs,
-  settledAfterMs = 10_000,
-  clock = systemClock,
-}: MetricsParts): () => Promise<string> {
+export function teamMetrics(parts: MetricsParts): () => Promise<string> {
+  const { database, events, jobs, lease, settledAfterMs = 10_000, clock = systemClock } = parts;
   const [own, shared] = [new Registry(), new Registry()];
   collectDefaultMetrics({ register: own });
-  const gauge = (registry: Registry, name: string, help: string): Gauge =>
-    new Gauge({ name, help, registers: [registry] });
-  const here = {
-    running: gauge(own, "dure_turns_running_here", "Turns that run in this process."),
-    statements: new Counter({
-      name: "dure_database_statements_total",
-      help: "Statements that this process has sent.",
-      registers: [own],
-    }),
-    held: gauge(own, "dure_process_lease_held", "1 while this process may work."),
-    leading: gauge(own, "dure_plan_runs_led_here", "Runs of plans that this process leads."),
-    stall: gauge(
-      own,
-      "dure_event_loop_stall_ms_max",
-      "Longest time for which the main thread did nothing else, since the look before, in " +
-        "milliseconds. With several readers of these metrics each sees its own part.",
-    ),
-    complete: gauge(
-      own,
-      "dure_metrics_complete",
-      "1 when the metrics of the database could be read.",
-    ),
-  };
+  const here = metricsHere(own);
+  const all = metricsOfAll(shared);
+  const standing = jobs && metricsOfJobs(shared);
   const loop = new LoopStall(clock);
-  const sinceStart = (name: string, help: string): Counter =>
-    new Counter({
-      name,
-      help:
-        `${help}, in all processes, since this one has started: take the max over processes, ` +
-        "not the sum.",
-      registers: [shared],
-    });
-  const all = {
-    lag: gauge(
-      shared,
-      "dure_events_lag_milliseconds",
-      "Age of the oldest event that readers may not see yet.",
-    ),
-    open: gauge(shared, "dure_turns_open", "Turns that run or wait, in all processes."),
-    done: sinceStart("dure_turns_done_total", "Turns that have ended"),
-    calls: sinceStart("dure_model_calls_total", "Model calls"),
-    tokensIn: sinceStart("dure_model_tokens_in_total", "Input tokens of model calls"),
-    tokensOut: sinceStart("dure_model_tokens_out_total", "Output tokens of model calls"),
-    cost: sinceStart(
-      "dure_model_cost_micro_usd_total",
-      "Cost of model calls in millionths of a US dollar",
-    ),
-  };
-  const standing = jobs && {
-    pending: gauge(
-      shared,
-      "dure_jobs_pending",
-      "Jobs that wait for their permit, in all processes.",
-    ),
-    running: gauge(shared, "dure_jobs_running", "Jobs that go on, in all processes."),
-  };
   const work = new WorkCount(database, lease.id, settledAfterMs);
 
   async function readShared(): Promise<void> {
@@ -112,13 +52,76 @@ export function teamMetrics({
       () => false,
     ); // `/readyz` says what is wrong
     here.stall.set(Math.round(loop.take()));
-    here.running.set(engine.running);
+    here.running.set(parts.engine.running);
     advance(here.statements, database.statements);
-    here.leading.set(runs.leading);
+    here.leading.set(parts.runs.leading);
     here.held.set(lease.state === "held" ? 1 : 0);
     here.complete.set(isComplete ? 1 : 0);
     return [await own.metrics(), ...(isComplete ? [await shared.metrics()] : [])].join("\n");
   };
+}
+
+type MetricsHere = Record<"running" | "held" | "leading" | "stall" | "complete", Gauge> & {
+  readonly statements: Counter;
+};
+
+function metricsHere(registry: Registry): MetricsHere {
+  const gauge = gaugesIn(registry);
+  return {
+    running: gauge("dure_turns_running_here", "Turns that run in this process."),
+    statements: new Counter({
+      name: "dure_database_statements_total",
+      help: "Statements that this process has sent.",
+      registers: [registry],
+    }),
+    held: gauge("dure_process_lease_held", "1 while this process may work."),
+    leading: gauge("dure_plan_runs_led_here", "Runs of plans that this process leads."),
+    stall: gauge(
+      "dure_event_loop_stall_ms_max",
+      "Longest time for which the main thread did nothing else, since the look before, in " +
+        "milliseconds. With several readers of these metrics each sees its own part.",
+    ),
+    complete: gauge("dure_metrics_complete", "1 when the metrics of the database could be read."),
+  };
+}
+
+type MetricsOfAll = Record<"lag" | "open", Gauge> & Record<keyof Sums, Counter>;
+
+function metricsOfAll(registry: Registry): MetricsOfAll {
+  const gauge = gaugesIn(registry);
+  const sinceStart = (name: string, what: string): Counter => {
+    const help =
+      `${what}, in all processes, since this one has started: take the max over processes, ` +
+      "not the sum.";
+    return new Counter({ name, help, registers: [registry] });
+  };
+  return {
+    lag: gauge(
+      "dure_events_lag_milliseconds",
+      "Age of the oldest event that readers may not see yet.",
+    ),
+    open: gauge("dure_turns_open", "Turns that run or wait, in all processes."),
+    done: sinceStart("dure_turns_done_total", "Turns that have ended"),
+    calls: sinceStart("dure_model_calls_total", "Model calls"),
+    tokensIn: sinceStart("dure_model_tokens_in_total", "Input tokens of model calls"),
+    tokensOut: sinceStart("dure_model_tokens_out_total", "Output tokens of model calls"),
+    cost: sinceStart(
+      "dure_model_cost_micro_usd_total",
+      "Cost of model calls in millionths of a US dollar",
+    ),
+  };
+}
+
+function metricsOfJobs(registry: Registry): Record<"pending" | "running", Gauge> {
+  const gauge = gaugesIn(registry);
+  return {
+    pending: gauge("dure_jobs_pending", "Jobs that wait for their permit, in all processes."),
+    running: gauge("dure_jobs_running", "Jobs that go on, in all processes."),
+  };
+}
+
+function gaugesIn(registry: Registry): (name: string, help: string) => Gauge {
+  return (name, help) => new Gauge({ name, help, registers: [registry] });
 }
 
 const SUMS = ["done", "calls", "tokensIn", "tokensOut", "cost"] as const;

@@ -1,4 +1,4 @@
-import { mkdirSync, readdirSync, readFileSync, realpathSync, writeFileSync } from "node:fs";
+import { mkdirSync, readFileSync, writeFileSync } from "node:fs";
 import { homedir } from "node:os";
 import path from "node:path";
 import type { Database } from "../durable/database.ts";
@@ -19,14 +19,15 @@ import { paidModels } from "../models/paid.ts";
 import { draftPlan } from "../plans/draft.ts";
 import { HookRequests } from "../plans/run/hook-requests.ts";
 import { elsewhere } from "../plans/run/elsewhere.ts";
-import { PlanLibrary } from "../plans/run/plan-library.ts";
+import { PlanLibrary, type PlanLibraryOptions } from "../plans/run/plan-library.ts";
 import { Runs } from "../plans/run/runs.ts";
 import type { PlanRun } from "../plans/run/run.ts";
 import { runWork } from "../plans/run/work.ts";
+import type { WorkParts } from "../plans/run/run-site.ts";
 import type { NetworkFacts } from "../plans/network-needs.ts";
-import { targetOfUrl, type Target } from "../plans/sandbox/network.ts";
-import { openSandbox, type Sandbox } from "../plans/sandbox/sandbox.ts";
+import type { WorkerSpec } from "../plans/plan.ts";
 import { openWorker } from "../plans/workers/open-worker.ts";
+import type { Worker } from "../plans/workers/worker.ts";
 import { readOfflineScript, type OfflineScript } from "../plans/workers/offline-script.ts";
 import { PlanThreads } from "../plans/threads/plan-threads.ts";
 import { Git } from "../plans/workspace/git.ts";
@@ -34,157 +35,129 @@ import { Repository } from "../plans/workspace/repository.ts";
 import { payForDraft, payForRun } from "./plan-pay.ts";
 import { DURE_VERSION } from "./version.ts";
 import type { LoadedTeam } from "./config.ts";
+import { PlanSandboxes } from "./plan-sandboxes.ts";
+
+export interface PlanParts {
+  readonly database: Database;
+  readonly notifications: Notifications;
+  readonly events: EventLog;
+  readonly lease: ProcessLease;
+  readonly leases: Leases;
+  readonly inbox: Inbox;
+  readonly models: () => Models;
+  /** `plans.remote` of the configuration. */
+  readonly remote: string | undefined;
+  /** `server.limits.planTime` of the configuration. */
+  readonly planMs: number;
+  /** The team's; what workers and drafts use counts. */
+  readonly budgets: Pick<BudgetKeeper, "charge">;
+  /** The team's model; it proposes plans, unless it is the one that only echoes. */
+  readonly llm: Llm;
+  readonly clock: Clock;
+  readonly logger: Logger;
+  /** Folder of dure's data. */
+  readonly home: string;
+  /** Everything that dure was started with; plans name what of it their workers get. */
+  readonly env: Readonly<Record<string, string | undefined>>;
+  /** Address of this process's server; undefined before it listens. */
+  readonly url: () => string | undefined;
+}
 
 /** Plans of a team: the files in its folder `plans`, and their runs on this machine. */
 export function openPlans(
   team: LoadedTeam,
-  parts: {
-    readonly database: Database;
-    readonly notifications: Notifications;
-    readonly events: EventLog;
-    readonly lease: ProcessLease;
-    readonly leases: Leases;
-    readonly inbox: Inbox;
-    readonly models: () => Models;
-    /** `plans.remote` of the configuration. */
-    readonly remote: string | undefined;
-    /** `server.limits.planTime` of the configuration. */
-    readonly planMs: number;
-    /** The team's; what workers and drafts use counts. */
-    readonly budgets: Pick<BudgetKeeper, "charge">;
-    /** The team's model; it proposes plans, unless it is the one that only echoes. */
-    readonly llm: Llm;
-    readonly clock: Clock;
-    readonly logger: Logger;
-    /** Folder of dure's data. */
-    readonly home: string;
-    /** Everything that dure was started with; plans name what of it their workers get. */
-    readonly env: Readonly<Record<string, string | undefined>>;
-    /** Address of this process's server; undefined before it listens. */
-    readonly url: () => string | undefined;
-  },
+  parts: PlanParts,
 ): { library: PlanLibrary; runs: Runs; threads: PlanThreads } {
-  const { clock, logger, home, env, database, notifications, events, lease, leases, inbox } = parts;
+  const { clock, env, planMs } = parts;
   const git = new Git({ env });
-  const folder = path.join(team.folder, "plans");
-  const sandboxes = new Map<string, Promise<Sandbox>>();
-  // Namespaces of our own go before bubblewrap: the same protection, and several times faster.
-  // docs/decisions/0007
-  const sandbox = (
-    wanted: "enforced" | "audit",
-    { allowSecrets, signal }: { allowSecrets: readonly string[]; signal: AbortSignal },
-  ): Promise<Sandbox> => {
-    const key = [wanted, ...allowSecrets].join("\n");
-    const open = async (): Promise<Sandbox> =>
-      openSandbox({
-        wanted,
-        prefer: "namespaces",
-        folder: path.join(home, "sandbox"),
-        home: homedir(),
-        allowSecrets,
-        hidden: environmentFiles(team.folder),
-        programs: (env["PATH"] ?? "").split(path.delimiter).filter(Boolean),
-        network: { never: await neverReached(parts) },
-        clock,
-        logger,
-        signal,
-      });
-    const known = sandboxes.get(key) ?? open();
-    sandboxes.set(key, known);
-    known.catch(() => sandboxes.delete(key));
-    return known;
-  };
-  const host = hostOf(home, clock);
   const network: NetworkFacts = { team: team.config.plans?.network ?? {}, env };
-  const runs: Runs = new Runs({
-    database,
-    notifications,
-    events,
-    lease,
-    leases,
-    inbox,
-    clock,
-    logger,
-    home,
-    host,
-    elsewhere:
-      parts.remote === undefined
-        ? undefined
-        : elsewhere({
-            git,
-            repository: team.folder,
-            remote: parts.remote,
-            env,
-            home,
-            host,
-            plans: folder,
-          }),
-    resolveBase: async (repositoryFolder, base, { signal }) => {
-      const repository = await Repository.open(repositoryFolder, { git, signal });
-      return { commit: await repository.resolve(base, { signal }), repository: repository.root };
-    },
-    work: (about) =>
-      runWork(
-        {
-          database,
-          notifications,
-          inbox,
-          announce: () => events.announce(),
-          clock,
-          logger,
-          git,
-          home,
-          processId: lease.id,
-          sandbox,
-          worker: (spec, run) =>
-            openWorker(spec, {
-              clock,
-              model: {
-                models: paidModels(
-                  parts.models(),
-                  payForRun(run, parts.budgets, () => leases.confirm(`run:${run.id}`)),
-                ),
-              },
-              script: (script) => scriptOf(run, script),
-              version: DURE_VERSION,
-            }),
-          teamNetwork: network.team,
-          userHome: homedir(),
-          env,
-          remote: parts.remote,
-          hookUrl: () =>
-            parts.url() === undefined ? undefined : `${parts.url()}/v1/hooks/test-feedback`,
-        },
-        about,
-      ),
-  });
-  const { llm } = parts;
-  const isEcho = llm.provider === "offline" && llm.model === parseModelName("offline").model;
-  const threads = new PlanThreads({
-    clock,
-    limits: { taskMs: parts.planMs, waitMs: 2 * parts.planMs },
-  });
+  const runs = runsOf(team, parts, { git, network });
+  const limits = { taskMs: planMs, waitMs: 2 * planMs };
+  const threads = new PlanThreads({ clock, limits });
   const library = new PlanLibrary({
     runs,
     threads,
-    requests: new HookRequests({ database, notifications, inbox, clock }),
+    requests: new HookRequests(parts),
     git,
-    folder,
+    folder: plansFolder(team),
     repository: team.folder,
     network,
     clock,
     importModule,
-    draft: isEcho
-      ? undefined
-      : (goal, files, { signal }) => {
-          const models = paidModels(
-            parts.models(),
-            payForDraft(parts.budgets, () => lease.confirm()),
-          );
-          return draftPlan({ models, llm, clock, threads }, goal, files, { signal });
-        },
+    draft: draftOf(parts, threads),
   });
   return { library, runs, threads };
+}
+
+function plansFolder({ folder }: LoadedTeam): string {
+  return path.join(folder, "plans");
+}
+
+function runsOf(
+  team: LoadedTeam,
+  parts: PlanParts,
+  { git, network }: { git: Git; network: NetworkFacts },
+): Runs {
+  const { database, notifications, events, lease, leases, inbox, clock, logger } = parts;
+  const { home, env, remote } = parts;
+  const shared = { database, notifications, inbox, clock, logger, home };
+  const host = hostOf(home, clock);
+  const repository = team.folder;
+  const plans = plansFolder(team);
+  const away = { git, repository, env, home, host, plans };
+  const sandboxes = new PlanSandboxes(team.folder, parts);
+  const work: WorkParts = {
+    ...shared,
+    announce: () => events.announce(),
+    git,
+    processId: lease.id,
+    env,
+    remote,
+    sandbox: (wanted, options) => sandboxes.open(wanted, options),
+    worker: (spec, run) => workerOf(spec, run, parts),
+    teamNetwork: network.team,
+    userHome: homedir(),
+    hookUrl: () => {
+      const url = parts.url();
+      return url === undefined ? undefined : `${url}/v1/hooks/test-feedback`;
+    },
+  };
+  return new Runs({
+    ...shared,
+    events,
+    lease,
+    leases,
+    host,
+    elsewhere: remote === undefined ? undefined : elsewhere({ ...away, remote }),
+    resolveBase: async (folder, base, { signal }) => {
+      const opened = await Repository.open(folder, { git, signal });
+      return { commit: await opened.resolve(base, { signal }), repository: opened.root };
+    },
+    work: (about) => runWork(work, about),
+  });
+}
+
+function workerOf(spec: WorkerSpec, run: PlanRun, parts: PlanParts): Worker {
+  const { clock, budgets, leases, models } = parts;
+  const pay = payForRun(run, budgets, () => leases.confirm(`run:${run.id}`));
+  return openWorker(spec, {
+    clock,
+    model: { models: paidModels(models(), pay) },
+    script: (script) => scriptOf(run, script),
+    version: DURE_VERSION,
+  });
+}
+
+/** Undefined: the model only echoes. */
+function draftOf(parts: PlanParts, threads: PlanThreads): PlanLibraryOptions["draft"] {
+  const { llm, clock, budgets, lease } = parts;
+  const isEcho = llm.provider === "offline" && llm.model === parseModelName("offline").model;
+  if (isEcho) return undefined;
+  return (goal, files, { signal }) => {
+    const pay = payForDraft(budgets, () => lease.confirm());
+    const models = paidModels(parts.models(), pay);
+    return draftPlan({ models, llm, clock, threads }, goal, files, { signal });
+  };
 }
 
 /** Scripts stand beside the plan that names them. */
@@ -201,48 +174,6 @@ function scriptOf(run: PlanRun, script: string): OfflineScript {
     );
   }
   return readOfflineScript(script, text);
-}
-
-/** Files from which dure itself takes its secrets; those are for dure alone. */
-function environmentFiles(folder: string): readonly string[] {
-  return readdirSync(folder)
-    .filter((name) => /^\.env(?:\..*)?$/.test(name))
-    .flatMap((name) => {
-      try {
-        return [realpathSync(path.join(folder, name))];
-      } catch {
-        return []; // a link to nothing
-      }
-    });
-}
-
-const DATABASE_ADDRESS = {
-  name: "plan.database_address",
-  text: "select host(inet_server_addr()) as host, inet_server_port() as port",
-};
-
-/**
- * What no worker reaches, whatever its policy: this server, and the database at the address that
- * dure was given and at the one where it is.
- */
-async function neverReached({
-  database,
-  env,
-  url,
-}: Pick<Parameters<typeof openPlans>[1], "database" | "env" | "url">): Promise<
-  () => readonly Target[]
-> {
-  const [found] = await database.query<{ host: string | null; port: number | null }>(
-    DATABASE_ADDRESS,
-  );
-  const there =
-    found && found.host !== null && found.port !== null
-      ? [{ host: found.host, port: found.port }]
-      : [];
-  return () => [
-    ...there,
-    ...[env["DATABASE_URL"], url()].flatMap((address) => targetOfUrl(address ?? "") ?? []),
-  ];
 }
 
 /** Names the folder of data, for every process that shares it; made when there is none. */

@@ -1,0 +1,145 @@
+import { existsSync } from "node:fs";
+import path from "node:path";
+import { problemAt, type Problem, type SettingsDocument } from "../engine/load-service-document.ts";
+import { sentence } from "../engine/load-service-schema.ts";
+import { parseModelName } from "../models/card.ts";
+import { closest } from "../models/spelling.ts";
+import type { TeamConfig } from "./config.ts";
+
+/** What is checked, and where its keys stand. */
+interface Checked {
+  readonly config: TeamConfig;
+  readonly document: SettingsDocument;
+  /** To which paths are relative. */
+  readonly folder: string;
+}
+
+/** What one key says about another. */
+export function relationProblems(checked: Checked): Problem[] {
+  return [
+    ...serviceProblems(checked),
+    ...channelProblems(checked),
+    ...nameProblems(checked),
+    ...operatorProblems(checked),
+    ...memoryProblems(checked),
+    ...priceProblems(checked),
+  ];
+}
+
+function serviceProblems({ config, document, folder }: Checked): Problem[] {
+  const missing = Object.entries(config.services).filter(
+    ([, given]) => typeof given === "string" && !existsSync(path.resolve(folder, given)),
+  );
+  return missing.map(([key]) =>
+    problemAt(document, ["services", key], "names a folder that does not exist", {
+      allowed: "a folder with service.yaml or service.ts, relative to the configuration",
+    }),
+  );
+}
+
+function channelProblems({ config, document }: Checked): Problem[] {
+  const unheard = Object.entries(config.rooms?.channels ?? {}).filter(
+    ([, { adapters, discord }]) => adapters?.includes("discord") && discord === undefined,
+  );
+  return unheard.map(([key]) =>
+    problemAt(document, ["rooms", "channels", key], "is on discord but has no channel id", {
+      allowed: 'discord: "<channel id>" (developer mode, right click, Copy Channel ID)',
+    }),
+  );
+}
+
+/** A key whose value is the name of something else of the team. */
+interface Named {
+  readonly key: readonly string[];
+  readonly name: string | undefined;
+  readonly what: "service" | "agent" | "channel";
+  readonly known: readonly string[];
+}
+
+/** Services, agents and channels that are named must be there. */
+function nameProblems({ config, document }: Checked): Problem[] {
+  const named = namesIn(config);
+  return named.flatMap(({ key, name, what, known }) => {
+    if (name === undefined || known.includes(name)) return [];
+    const meant = closest(name, known);
+    return problemAt(document, [...key], `names no ${what} of this team`, {
+      allowed: known.join(", ") || "none yet",
+      hint: meant && `did you mean ${meant}?`,
+    });
+  });
+}
+
+function namesIn(config: TeamConfig): readonly Named[] {
+  const services = Object.keys(config.services);
+  const agents = Object.keys(config.agents ?? {});
+  const channels = Object.keys(config.rooms?.channels ?? { general: {} });
+  const service = { what: "service", known: services } as const;
+  const agent = { what: "agent", known: agents } as const;
+  const channel = { what: "channel", known: channels } as const;
+  const { rooms, escalations } = config;
+  return [
+    ...Object.entries(config.agents ?? {}).map(([id, { service: name }]) => ({
+      ...service,
+      key: ["agents", id, "service"],
+      name,
+    })),
+    ...Object.entries(rooms?.channels ?? {}).map(([id, { defaultAgent: name }]) => ({
+      ...agent,
+      key: ["rooms", "channels", id, "defaultAgent"],
+      name,
+    })),
+    ...Object.entries(config.agents ?? {}).map(([id, { channel: name }]) => ({
+      ...channel,
+      key: ["agents", id, "channel"],
+      name,
+    })),
+    { ...channel, key: ["rooms", "sink", "channel"], name: rooms?.sink?.channel },
+    { ...agent, key: ["escalations", "operator"], name: escalations?.operator },
+    {
+      ...channel,
+      key: ["escalations", "room"],
+      name: escalations?.room,
+      known: agents.length === 0 ? [] : channels,
+    },
+    { ...channel, key: ["rooms", "defaultChannel"], name: rooms?.defaultChannel },
+  ];
+}
+
+function operatorProblems({ config, document }: Checked): Problem[] {
+  const operator = config.escalations?.operator;
+  if (operator === undefined || config.agents?.[operator]?.service === undefined) return [];
+  return [
+    problemAt(
+      document,
+      ["escalations", "operator"],
+      "names an agent that answers through a service of its own, which has no tool to decide with",
+      { allowed: "an agent without service" },
+    ),
+  ];
+}
+
+function memoryProblems({ config, document }: Checked): Problem[] {
+  const { keepRecentTurns: kept, summarizeThreshold: from } = config.memory ?? {};
+  if (kept === undefined || from === undefined || kept < from) return [];
+  return [
+    problemAt(document, ["memory", "keepRecentTurns"], "leaves nothing to fold", {
+      allowed: `less than summarizeThreshold (${from})`,
+    }),
+  ];
+}
+
+function priceProblems({ config, document }: Checked): Problem[] {
+  return Object.keys(config.prices ?? {}).flatMap((model) => {
+    try {
+      parseModelName(model);
+      return [];
+    } catch (error) {
+      return {
+        file: document.file,
+        ...document.locate(["prices", model]),
+        key: `prices.${model}`,
+        message: sentence(error),
+      };
+    }
+  });
+}

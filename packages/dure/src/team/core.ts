@@ -1,0 +1,164 @@
+import path from "node:path";
+import { Database, type DatabaseOptions, type DatabaseTarget } from "../durable/database.ts";
+import { EmbeddedPostgres } from "../durable/embedded/embedded-postgres.ts";
+import { EventLog } from "../durable/event-log.ts";
+import { Leases } from "../durable/leases.ts";
+import { migrate } from "../durable/migrate.ts";
+import { Notifications } from "../durable/notify.ts";
+import { Outbox } from "../durable/outbox.ts";
+import { applicationName, ProcessLease } from "../durable/processes.ts";
+import { Retention } from "../durable/retention.ts";
+import { Takeover } from "../durable/takeover.ts";
+import { Inbox } from "../escalations/inbox.ts";
+import type { Clock } from "../kernel/clock.ts";
+import type { DureError } from "../kernel/errors.ts";
+import { newId } from "../kernel/ids.ts";
+import type { Logger } from "../kernel/logger.ts";
+import { assertBindable } from "../server/access.ts";
+import {
+  combineTokenStores,
+  MemoryTokenStore,
+  PostgresTokenStore,
+  SCOPES,
+  type TokenStore,
+} from "../server/token-store.ts";
+import type { LoadedTeam } from "./config.ts";
+import type { Environment } from "./environment.ts";
+import type { Settings } from "./limits.ts";
+import { openWhenUp } from "./open-database.ts";
+import { retentionRules } from "./retention-rules.ts";
+import { SCHEMA } from "./schema.ts";
+import { DURE_VERSION } from "./version.ts";
+
+/** What each step of a start is given. */
+export interface Starting {
+  readonly team: LoadedTeam;
+  readonly environment: Environment;
+  readonly settings: Settings;
+  readonly clock: Clock;
+  readonly logger: Logger;
+  readonly signal: AbortSignal | undefined;
+  /** Another process has taken over, or may have. */
+  readonly onFenced: (error: DureError) => void;
+  /** What has begun is stopped in reverse. */
+  readonly defer: (what: string, stop: () => Promise<void>) => void;
+}
+
+/** The right to work, and what is durable. */
+export interface Core {
+  readonly database: Database;
+  readonly notifications: Notifications;
+  readonly lease: ProcessLease;
+  readonly auth: TokenStore;
+  readonly takeover: Takeover;
+  readonly outbox: Outbox;
+  readonly events: EventLog;
+  readonly leases: Leases;
+  readonly retention: Retention;
+  readonly inbox: Inbox;
+  readonly clock: Clock;
+  readonly logger: Logger;
+}
+
+/** Only the lease is started: nothing of the rest works yet. */
+export async function startCore(starting: Starting): Promise<Core> {
+  const { environment, settings, clock, logger, signal, onFenced, defer } = starting;
+  const id = newId("process", clock.now());
+  const { database, notifications } = await openDatabase(starting, id);
+  defer("the database", () => database.close());
+  defer("notifications", () => notifications.stop());
+  signal?.throwIfAborted();
+  const auth = tokenStoreOf(environment, database, clock);
+  await assertBindable(settings.host, auth); // here, before any work is taken up
+
+  const base = { database, notifications, clock, logger };
+  const lease = new ProcessLease({
+    ...base,
+    id,
+    appVersion: DURE_VERSION,
+    release: SCHEMA.number,
+    onFenced,
+  });
+  await lease.start();
+  defer("the lease", () => lease.stop());
+  const shared = { ...base, lease };
+  const leases = new Leases(shared);
+  return {
+    ...shared,
+    auth,
+    leases,
+    takeover: new Takeover(shared),
+    outbox: new Outbox(shared),
+    events: new EventLog(shared),
+    retention: new Retention({ ...base, leases, rules: retentionRules(settings) }),
+    inbox: new Inbox({ database, notifications, locale: settings.locale }),
+  };
+}
+
+async function openDatabase(
+  starting: Starting,
+  processId: string,
+): Promise<{ database: Database; notifications: Notifications }> {
+  const { settings, logger, clock, signal } = starting;
+  const options = {
+    ...(await openTarget(starting)),
+    applicationName: applicationName(processId),
+    logger,
+    clock,
+    max: settings.databaseConnections,
+  };
+  const waitMs = settings.databaseWaitMs;
+  return openWhenUp(() => openMigrated(options), { waitMs, logger, clock, signal });
+}
+
+/**
+ * Open and migrated, with its notifications; nothing is left of an attempt that
+ * fails.
+ */
+async function openMigrated(
+  options: DatabaseOptions,
+): Promise<{ database: Database; notifications: Notifications }> {
+  await using opening = new AsyncDisposableStack();
+  const database = await Database.open(options);
+  opening.defer(() => database.close());
+  const notifications = new Notifications({
+    database,
+    logger: options.logger,
+    clock: options.clock,
+  });
+  opening.defer(() => notifications.stop());
+  // Both mostly connect.
+  await Promise.all([migrate(database, SCHEMA, { logger: options.logger }), notifications.start()]);
+  opening.move();
+  return { database, notifications };
+}
+
+async function openTarget({
+  team,
+  environment,
+  settings,
+  logger,
+  clock,
+  signal,
+  defer,
+}: Starting): Promise<DatabaseTarget> {
+  if (environment.databaseUrl !== undefined) return { url: environment.databaseUrl };
+  const embedded = await EmbeddedPostgres.start({
+    home: path.resolve(team.folder, settings.home),
+    logger,
+    clock,
+    idleMs: settings.databaseIdleMs,
+    signal,
+  });
+  defer("embedded PostgreSQL", () => embedded.stop());
+  return { connection: embedded.connection };
+}
+
+/** DURE_TOKEN, and those in the database. */
+function tokenStoreOf(environment: Environment, database: Database, clock: Clock): TokenStore {
+  const stored = new PostgresTokenStore({ database, clock });
+  if (environment.token === undefined) return stored;
+  const given = new MemoryTokenStore({ clock });
+  given.add(environment.token, { id: "token_environment", name: "DURE_TOKEN", scopes: SCOPES });
+  return combineTokenStores([given, stored]);
+}

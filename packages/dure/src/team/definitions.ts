@@ -1,0 +1,89 @@
+import type { AnyService } from "../engine/combine.ts";
+import type { EngineDefinitions } from "../engine/engine.ts";
+import type { MemoryOptions } from "../engine/memory.ts";
+import { assertEngineServices } from "../engine/service-directory.ts";
+import type { Clock } from "../kernel/clock.ts";
+import type { Logger } from "../kernel/logger.ts";
+import { Models } from "../models/models.ts";
+import { agentServices } from "./agents.ts";
+import type { LoadedTeam } from "./config.ts";
+import type { Environment } from "./environment.ts";
+import {
+  everyModelOf,
+  modelOf,
+  pricesOf,
+  providersOf,
+  settingsOf,
+  type Settings,
+} from "./limits.ts";
+import { withTeamTools, type ServiceToolsParts } from "./team-tools.ts";
+
+/**
+ * What conversations of a team are made of, read and checked. Throws what its
+ * parts throw; nothing is changed.
+ */
+export async function definitionsOf(
+  team: LoadedTeam,
+  environment: Environment,
+  parts: { clock: Clock; logger: Logger } & Pick<ServiceToolsParts, "toolsOf" | "told">,
+): Promise<EngineDefinitions> {
+  const { clock, logger, toolsOf, told } = parts;
+  const settings = settingsOf(team.config, environment);
+  const agents = Object.entries(team.config.agents ?? {});
+  const behind = (service: string): readonly string[] =>
+    agents.filter(([, agent]) => agent.service === service).map(([id]) => id);
+  const given = Object.values(team.services).map((service) =>
+    withTeamTools(service, { toolsOf, told, behind }),
+  );
+  const services = [...given, ...(await agentServices(team, toolsOf))].map((service) =>
+    withSettings(service, settings, environment),
+  );
+  assertEngineServices(services);
+  return {
+    services,
+    models: new Models({
+      clock,
+      logger,
+      providers: providersOf(environment),
+      prices: pricesOf(team.config),
+      offline: team.config.offlineModels ?? [],
+    }),
+    defaultLlm: modelOf(team.config, environment),
+    everyLlm: everyModelOf(environment),
+  };
+}
+
+/**
+ * The environment goes before what a service says itself; the team's
+ * configuration stands behind it.
+ */
+function withSettings<Some extends AnyService>(
+  service: Some,
+  settings: Settings,
+  environment: Environment,
+): Some {
+  if (service.kind === "combined") {
+    const services = new Map(
+      [...service.services].map(([name, leaf]) => [
+        name,
+        withSettings(leaf, settings, environment),
+      ]),
+    );
+    return { ...service, services, sessions: { busy: settings.busy, ...service.sessions } };
+  }
+  const own: MemoryOptions = service.memory ?? {};
+  const { memorySummaryModel } = environment;
+  const summaryModel = memorySummaryModel ?? own.summaryModel ?? settings.summaryModel;
+  const summaryPrompt = own.summaryPrompt ?? settings.summaryPrompt;
+  const memory: MemoryOptions = {
+    summarizeThreshold:
+      environment.memorySummarizeThreshold ?? own.summarizeThreshold ?? settings.summarizeThreshold,
+    keepRecentTurns:
+      environment.memoryKeepRecentTurns ?? own.keepRecentTurns ?? settings.keepRecentTurns,
+    maxRawTurns: environment.memoryMaxRawTurns ?? own.maxRawTurns ?? settings.maxRawTurns,
+    enableSummary: environment.memoryEnableSummary ?? own.enableSummary ?? settings.enableSummary,
+    summaryModel,
+    summaryPrompt,
+  };
+  return { ...service, memory, sessions: { busy: settings.busy, ...service.sessions } };
+}

@@ -1,0 +1,205 @@
+import { existsSync } from "node:fs";
+import path from "node:path";
+import { fileURLToPath } from "node:url";
+import type { FastifyInstance } from "fastify";
+import { AuditLog } from "../durable/audit-log.ts";
+import { messageOf } from "../kernel/errors.ts";
+import type { Logger } from "../kernel/logger.ts";
+import type { PlanLibrary } from "../plans/run/plan-library.ts";
+import type { Runs } from "../plans/run/runs.ts";
+import type { Rooms } from "../rooms/rooms.ts";
+import type { AccessMode } from "../server/access-mode.ts";
+import type { Doors } from "../server/doors.ts";
+import { LocalToken } from "../server/local-token.ts";
+import { PostgresLogins } from "../server/login-rows.ts";
+import type { Health, ServerOptions } from "../server/server.ts";
+import type { LoadedTeam } from "./config.ts";
+import type { Conversing } from "./conversing.ts";
+import type { Core, Starting } from "./core.ts";
+import { teamCosts } from "./costs.ts";
+import { serverLimitsOf, type Settings } from "./limits.ts";
+import { Reloader } from "./reload.ts";
+import { DURE_VERSION } from "./version.ts";
+
+/** What is served. */
+interface Served extends Core, Conversing {
+  readonly rooms: Rooms | undefined;
+  readonly library: PlanLibrary;
+  readonly runs: Runs;
+  /** Called as soon as it listens. */
+  readonly onListening: (url: string) => void;
+}
+
+/** Answers requests from now on. */
+export interface Serving {
+  readonly url: string;
+  readonly access: AccessMode;
+  /** See `RunningTeam`. */
+  readonly loginLink: string | undefined;
+  readonly request: (
+    path: string,
+    init?: { method?: string; headers?: Record<string, string>; body?: string },
+  ) => Promise<Response>;
+}
+
+/** Apart: the server and its metrics are read while turns go on. */
+export async function startServing(starting: Starting, served: Served): Promise<Serving> {
+  const { team, settings, clock, logger, defer } = starting;
+  const { lease } = served;
+  const [{ createServer, startServer }, { teamMetrics }] = await Promise.all([
+    import("../server/server.ts"),
+    import("./metrics.ts"),
+  ]);
+  const localToken = new LocalToken({ home: path.resolve(team.folder, settings.home), clock });
+  const app = createServer({
+    ...optionsOf(starting, served, localToken),
+    metrics: teamMetrics(served),
+  });
+  defer("the server", () => app.close());
+  lease.signal.throwIfAborted();
+  const { url } = await startServer(app, { host: settings.host, port: settings.port });
+  served.onListening(url);
+  lease.signal.throwIfAborted();
+  const access = await app.doors.mode();
+  if (access.mode === "credentials") await keepOwnWayIn(localToken, logger);
+  const loginLink = asksItsOwnUser(access) ? await linkFor(app.doors, { url, logger }) : undefined;
+  return { url, access, loginLink, request: requestOf(app) };
+}
+
+function optionsOf(
+  { team, environment, settings, clock, logger }: Starting,
+  served: Served,
+  localToken: LocalToken,
+): Omit<ServerOptions, "metrics"> {
+  const { database, engine, events, inbox, rooms, jobs, library, auth } = served;
+  const reloader = new Reloader({
+    team,
+    environment,
+    directory: served.directory,
+    rooms,
+    logger,
+    define: served.define,
+    apply: served.redefine,
+  });
+  return {
+    conversations: engine,
+    events,
+    inbox,
+    rooms,
+    jobs,
+    plans: library,
+    health: () => healthOf(served),
+    reload: () => reloader.reload(),
+    costs: costsOf(team, settings, served),
+    auth,
+    access: {
+      host: settings.host,
+      loginAlways: settings.loginAlways,
+      hasEnvironmentToken: environment.token !== undefined,
+      logins: new PostgresLogins({ database }),
+      localToken,
+    },
+    devMode: settings.devMode,
+    dashboardFolder: dashboardFolder(),
+    logger,
+    clock,
+    version: DURE_VERSION,
+    locale: settings.locale,
+    corsOrigins: settings.origins,
+    allowedHosts: settings.allowedHosts,
+    trustProxy: settings.trustProxy,
+    limits: serverLimitsOf(settings),
+    audit: new AuditLog({ database }),
+  };
+}
+
+async function healthOf({ database, lease }: Core): Promise<Health> {
+  const isReachable = await database.health();
+  const isHeld = lease.state === "held";
+  return {
+    ready: isReachable && isHeld,
+    checks: { database: { ok: isReachable }, lease: { ok: isHeld, detail: lease.state } },
+  };
+}
+
+function costsOf(
+  team: LoadedTeam,
+  settings: Settings,
+  { database, directory, engine }: Served,
+): ReturnType<typeof teamCosts> {
+  const titleOf = (name: string): string | undefined =>
+    engine.describe().find((service) => service.name === name)?.title;
+  return teamCosts({
+    database,
+    budgets: team.config.budgets,
+    timeZone: settings.timeZone,
+    agentName: (id) => directory?.nameOf(id) ?? id,
+    serviceName: (name) => directory?.find(name)?.displayName ?? titleOf(name) ?? name,
+  });
+}
+
+/** Without a socket. */
+function requestOf(app: FastifyInstance): Serving["request"] {
+  return async (target, { method = "GET", headers = {}, body } = {}) => {
+    const payload = body === undefined ? {} : { payload: body };
+    const answer = await app.inject({
+      method: method as "GET",
+      url: target,
+      headers: { host: "localhost", ...headers },
+      ...payload,
+    });
+    const fields = Object.entries(answer.headers).map(([name, value]): [string, string] => [
+      name,
+      String(value),
+    ]);
+    return new Response(answer.rawPayload.length > 0 ? new Uint8Array(answer.rawPayload) : null, {
+      status: answer.statusCode,
+      headers: fields,
+    });
+  };
+}
+
+/** The command line at this machine needs the token of the data folder now. */
+async function keepOwnWayIn(localToken: LocalToken, logger: Logger): Promise<void> {
+  try {
+    await localToken.ensure();
+  } catch (error) {
+    logger.warn(
+      { home: localToken.home, error: messageOf(error) },
+      "the token for the command line at this machine could not be written; DURE_TOKEN serves it as well",
+    );
+  }
+}
+
+/**
+ * Without a data folder that can be written to, there is no such link; the
+ * server runs all the same.
+ */
+async function linkFor(
+  doors: Doors,
+  { url, logger }: { url: string; logger: Logger },
+): Promise<string | undefined> {
+  try {
+    return url + (await doors.makeLink({ proof: "none", caller: { tenant: "", name: "" } }));
+  } catch (error) {
+    logger.warn(
+      { error: messageOf(error) },
+      "no login link could be made; create a token to come in",
+    );
+    return undefined;
+  }
+}
+
+/**
+ * Whether the person who starts the server has no other way in than a login,
+ * and no token for it. Pure.
+ */
+function asksItsOwnUser({ because }: AccessMode): boolean {
+  return because === "login-always" || because === "peers-unknown";
+}
+
+/** The built page beside this code: in the package `dashboard/`. */
+function dashboardFolder(): string | undefined {
+  const folder = fileURLToPath(new URL("../../dashboard", import.meta.url));
+  return existsSync(path.join(folder, "index.html")) ? folder : undefined;
+}
