@@ -13,7 +13,7 @@ import {
   type PlaceAddress,
   type ThreadInUse,
 } from "../rooms/channel-adapter.ts";
-import { AccountApi, PAGE } from "./account-api.ts";
+import { AccountApi } from "./account-api.ts";
 import { checkAccount } from "./check.ts";
 import { AccountConnection } from "./connection.ts";
 import { loadDiscordJs, type DiscordJs } from "./discord-js.ts";
@@ -25,9 +25,9 @@ import {
   toInbound,
   toMessageBody,
   toWireText,
-  type WireMessage,
 } from "./mapping.ts";
-import { patiently } from "./patience.ts";
+import { readMessages } from "./history.ts";
+import { patiently, type Patient } from "./patience.ts";
 import { channelIdOf, type WirePlace } from "./places.ts";
 import { namedThread, searchPost, searchThread } from "./search.ts";
 
@@ -71,9 +71,6 @@ interface Started {
   readonly discordJs: DiscordJs;
   readonly gate: IdentifyGate;
 }
-
-/** Does what may be done twice until it succeeds. */
-type Patient = <T>(work: () => Promise<T>) => Promise<T>;
 
 /**
  * Room that is left in a message for mentions, which grow when a snowflake takes the place of an
@@ -317,29 +314,18 @@ export class DiscordAdapter implements ChannelAdapter {
   }
 
   /**
-   * Pages of 100; waits at rate limits. A bot that may not read history is shown nothing, which is
-   * told as the missing permission that it is.
+   * Pages of 100; waits at rate limits. A bot that may not read history is
+   * shown nothing, which is told as the missing permission that it is.
    */
   async readSince(
     account: ChannelAccount,
     place: PlaceAddress,
     { after, limit, signal }: { after?: string | undefined; limit: number; signal: AbortSignal },
   ): Promise<readonly InboundMessage[]> {
-    const api = this.#api(account);
-    const channel = channelIdOf(place);
-    const patient: Patient = (work) => this.#patiently(account, place, signal, work);
-    const messages: WireMessage[] = [];
-    let from = after;
-    while (messages.length < limit) {
-      const wanted = Math.min(PAGE, limit - messages.length);
-      const page = await patient(() =>
-        api.messages(channel, { after: from, limit: wanted, signal }),
-      );
-      messages.push(...page);
-      if (page.length < wanted || after === undefined) break;
-      from = page.at(-1)?.id;
-    }
-    if (messages.length === 0) await this.#ensureReadable(api, channel, patient, { after, signal });
+    const messages = await readMessages(
+      { api: this.#api(account), patient: this.#patientFor(account, place, signal) },
+      { channel: channelIdOf(place), after, limit, signal },
+    );
     return messages.flatMap((message) => toInbound(message, place) ?? []);
   }
 
@@ -364,43 +350,14 @@ export class DiscordAdapter implements ChannelAdapter {
     this.#connections.get(account.id)?.ensureAvailable(place);
   }
 
-  async #ensureReadable(
-    api: AccountApi,
-    channel: string,
-    patient: Patient,
-    { after, signal }: { after: string | undefined; signal: AbortSignal },
-  ): Promise<void> {
-    const { last_message_id: last } = await patient(() => api.place(channel, signal));
-    if (last == null || (after !== undefined && BigInt(last) <= BigInt(after))) return;
-    // The last message may have been deleted; reading it tells which of the two it is.
-    try {
-      const route = `/channels/${channel}/messages/${last}` as const;
-      await patient(() =>
-        api.request({
-          method: "GET",
-          route,
-          doing: "read messages",
-          channel,
-          needs: "READ_MESSAGE_HISTORY",
-          signal,
-        }),
-      );
-    } catch (error) {
-      if (!(error instanceof ChannelError) || error.failure !== "not-found") throw error;
-    }
-  }
-
   /** An outage that begins between two attempts ends it. */
-  #patiently<T>(
-    account: ChannelAccount,
-    place: PlaceAddress,
-    signal: AbortSignal,
-    work: () => Promise<T>,
-  ): Promise<T> {
-    return patiently(this.#ready().port.clock, signal, async () => {
-      this.#ensureAvailable(account, place);
-      return work();
-    });
+  #patientFor(account: ChannelAccount, place: PlaceAddress, signal: AbortSignal): Patient {
+    const { clock } = this.#ready().port;
+    return (work) =>
+      patiently(clock, signal, async () => {
+        this.#ensureAvailable(account, place);
+        return work();
+      });
   }
 
   #ready(): Started {

@@ -29,47 +29,34 @@ const NEVER_CONNECTED: readonly string[] = [
 const MISSING_ACCESS = 50001;
 const THREAD_ARCHIVED = 50083;
 
+/** What an error of discord.js carries, each perhaps missing or of another kind. */
+interface ErrorFacts {
+  readonly status?: unknown;
+  readonly code?: unknown;
+  readonly retryAfter?: unknown;
+  readonly timeToReset?: unknown;
+  readonly global?: unknown;
+}
+
 /**
- * What discord.js threw, in the classes of docs/spec/collaboration §6. Pure. Recognised by what it
- * carries, so that discord.js need not be loaded here: a rate limit by `timeToReset`, an answer of
- * the platform by `status`.
+ * What discord.js threw, in the classes of docs/spec/collaboration §6. Pure.
+ * Recognised by what it carries, so that discord.js need not be loaded here: a
+ * rate limit by `timeToReset`, an answer of the platform by `status`.
  */
 export function toChannelError(error: unknown, attempt: Attempt): ChannelError {
   if (error instanceof ChannelError) return error;
-  const facts =
-    isObject(error) || error instanceof Error
-      ? (error as {
-          status?: unknown;
-          code?: unknown;
-          retryAfter?: unknown;
-          timeToReset?: unknown;
-          global?: unknown;
-        })
-      : {};
+  const facts = isObject(error) || error instanceof Error ? (error as ErrorFacts) : {};
   const where = attempt.channel === undefined ? "" : ` in channel ${attempt.channel}`;
   const failed = `Discord did not ${attempt.doing}${where}`;
-
-  if (typeof facts.timeToReset === "number" && typeof facts.retryAfter === "number") {
-    const retryAfterMs = Math.ceil(
-      facts.retryAfter > 0 ? facts.retryAfter : Math.max(facts.timeToReset, UNSAID_RETRY_AFTER_MS),
-    );
-    const scope = facts.global === true ? "all requests of this bot" : "this route";
-    return new ChannelError(
-      "rate-limited",
-      `${failed}: the rate limit of ${scope} is reached; again in ${retryAfterMs} ms.`,
-      {
-        retryAfterMs,
-        detail: facts.global === true ? "429 global" : "429",
-        cause: error,
-      },
-    );
-  }
   const message = messageOf(error);
+
+  const limited = fromRateLimit(facts, failed, error);
+  if (limited) return limited;
   if (typeof facts.status === "number") {
     return fromStatus(facts.status, facts.code, { message, failed, attempt, cause: error });
   }
-
-  // discord.js forgets a token that was answered with 401 and says this at the next request.
+  // discord.js forgets a token that was answered with 401 and says this at the
+  // next request.
   if (message.startsWith("Expected token to be set")) {
     return new ChannelError("credential", `${failed}: the bot's token was refused.`, {
       detail: "401",
@@ -82,6 +69,22 @@ export function toChannelError(error: unknown, attempt: Attempt): ChannelError {
     ...(code === undefined ? {} : { detail: code }),
     cause: error,
   });
+}
+
+function fromRateLimit(
+  { timeToReset, retryAfter, global }: ErrorFacts,
+  failed: string,
+  cause: unknown,
+): ChannelError | undefined {
+  if (typeof timeToReset !== "number" || typeof retryAfter !== "number") return undefined;
+  const waitMs = retryAfter > 0 ? retryAfter : Math.max(timeToReset, UNSAID_RETRY_AFTER_MS);
+  const retryAfterMs = Math.ceil(waitMs);
+  const scope = global === true ? "all requests of this bot" : "this route";
+  return new ChannelError(
+    "rate-limited",
+    `${failed}: the rate limit of ${scope} is reached; again in ${retryAfterMs} ms.`,
+    { retryAfterMs, detail: global === true ? "429 global" : "429", cause },
+  );
 }
 
 function fromStatus(

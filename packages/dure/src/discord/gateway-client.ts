@@ -126,26 +126,9 @@ export async function runGateway(
   client.on(Events.ShardReconnecting, () => {
     if (isLive()) listener.reconnecting();
   });
-  client.on(Events.ShardDisconnect, ({ code }) => {
-    const refusal = REFUSING_CODES[code];
-    end(
-      refusal === undefined
-        ? { end: "failed", detail: `the gateway closed with ${code}` }
-        : { end: "refused", detail: refusal },
-    );
-  });
+  client.on(Events.ShardDisconnect, ({ code }) => end(endOfClose(code)));
   client.on(Events.Error, () => {}); // an unheard "error" would end the process
-
-  client.login(options.token).catch((error: unknown) => {
-    const isTokenInvalid =
-      (error as { code?: unknown }).code === "TokenInvalid" ||
-      (error as { status?: unknown }).status === 401;
-    end(
-      isTokenInvalid
-        ? { end: "refused", detail: TOKEN_REFUSED }
-        : { end: "failed", detail: messageOf(error) },
-    );
-  });
+  client.login(options.token).catch((error: unknown) => end(endOfLogin(error)));
 
   const result = await ended;
   over = true;
@@ -158,6 +141,20 @@ export async function runGateway(
     () => client.destroy(),
   ).catch(() => {});
   return result;
+}
+
+function endOfClose(code: number): ConnectionEnd {
+  const refusal = REFUSING_CODES[code];
+  return refusal === undefined
+    ? { end: "failed", detail: `the gateway closed with ${code}` }
+    : { end: "refused", detail: refusal };
+}
+
+function endOfLogin(error: unknown): ConnectionEnd {
+  const { code, status } = error as { code?: unknown; status?: unknown };
+  return code === "TokenInvalid" || status === 401
+    ? { end: "refused", detail: TOKEN_REFUSED }
+    : { end: "failed", detail: messageOf(error) };
 }
 
 function createClient(

@@ -1,6 +1,9 @@
 import type { Clock } from "../kernel/clock.ts";
 import { ChannelError } from "../rooms/channel-adapter.ts";
 
+/** Does what may be done twice until it succeeds. */
+export type Patient = <T>(work: () => Promise<T>) => Promise<T>;
+
 /** Waits after a transient failure, milliseconds. Source: docs/spec/collaboration §6, E4. */
 const AGAIN_AFTER_MS: readonly number[] = [1000, 2000, 4000];
 

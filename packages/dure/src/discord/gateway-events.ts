@@ -1,0 +1,296 @@
+import { messageOf } from "../kernel/errors.ts";
+import type { ChannelAccount, ChannelPort, PlaceAddress } from "../rooms/channel-adapter.ts";
+import { PAGE, type AccountApi } from "./account-api.ts";
+import type { GatewayEventType } from "./gateway-client.ts";
+import type { Inbox } from "./inbox.ts";
+import { toInbound, type WireMessage } from "./mapping.ts";
+import { patiently } from "./patience.ts";
+import type { PlaceFinder } from "./place-finder.ts";
+import {
+  addressOf,
+  isThread,
+  type KnownPlace,
+  type PlaceDirectory,
+  type WirePlace,
+} from "./places.ts";
+import { Presses, type WireInteraction } from "./presses.ts";
+import type { Servers, WireGuild } from "./servers.ts";
+
+export interface GatewayEventsParts {
+  readonly port: ChannelPort;
+  readonly api: AccountApi;
+  readonly places: PlaceDirectory;
+  readonly finder: PlaceFinder;
+  readonly inbox: Inbox;
+  readonly servers: Servers;
+  readonly joinsThread: (place: PlaceAddress) => boolean;
+  /** With the platform's id, as soon as that is known. */
+  readonly account: () => ChannelAccount;
+  /** Aborts when nothing is heard any more. */
+  readonly signal: () => AbortSignal;
+  /** A server has come or is gone in a session that is complete. */
+  readonly onServers: () => void;
+}
+
+/**
+ * What the gateway tells of places and messages, handed to the port in order
+ * per place.
+ */
+export class GatewayEvents {
+  readonly #port: ChannelPort;
+  readonly #api: AccountApi;
+  readonly #places: PlaceDirectory;
+  readonly #finder: PlaceFinder;
+  readonly #inbox: Inbox;
+  readonly #servers: Servers;
+  readonly #presses: Presses;
+  readonly #joinsThread: GatewayEventsParts["joinsThread"];
+  readonly #account: () => ChannelAccount;
+  readonly #signal: () => AbortSignal;
+  readonly #onServers: () => void;
+
+  constructor(parts: GatewayEventsParts) {
+    const { port, api, finder, account } = parts;
+    this.#port = port;
+    this.#api = api;
+    this.#places = parts.places;
+    this.#finder = finder;
+    this.#inbox = parts.inbox;
+    this.#servers = parts.servers;
+    this.#presses = new Presses({ account, port, api, places: finder });
+    this.#joinsThread = parts.joinsThread;
+    this.#account = account;
+    this.#signal = parts.signal;
+    this.#onServers = parts.onServers;
+  }
+
+  /**
+   * The allowlist is another one: the bot joins what is open in a channel that
+   * is on it now.
+   */
+  channelsChanged(): void {
+    for (const place of this.#places.unheard()) this.#joinIfWanted(place);
+  }
+
+  /**
+   * Never throws: an event of a form that we do not understand is logged and
+   * left out.
+   */
+  hear(type: GatewayEventType, data: unknown): void {
+    try {
+      this.#take(type, data);
+    } catch (error) {
+      const { id } = this.#account();
+      this.#port.logger.warn(
+        { account: id, err: error, event: type },
+        `${id} was sent a ${type} that could not be understood; it is left out`,
+      );
+    }
+  }
+
+  #take(type: GatewayEventType, data: unknown): void {
+    switch (type) {
+      case "GUILD_CREATE":
+        return this.#guildCame(data as WireGuild);
+      case "GUILD_DELETE":
+        return this.#guildGone(data as WireGuild);
+      case "CHANNEL_CREATE":
+        this.#places.learn(data as WirePlace);
+        return;
+      case "CHANNEL_UPDATE":
+        return this.#placeChanged(data as WirePlace);
+      case "CHANNEL_DELETE":
+        this.#places.forget((data as WirePlace).id);
+        return this.#tell(addressOf(data as WirePlace), "channel-removed");
+      case "THREAD_CREATE":
+        return this.#threadCame(data as WirePlace, (data as WirePlace).guild_id);
+      case "THREAD_UPDATE":
+        return this.#placeChanged(data as WirePlace);
+      case "THREAD_DELETE":
+        this.#places.forget((data as WirePlace).id);
+        return this.#tell(addressOf(data as WirePlace), "thread-deleted");
+      case "THREAD_LIST_SYNC": {
+        const { threads, guild_id } = data as { threads: WirePlace[]; guild_id: string };
+        for (const thread of threads) this.#threadCame(thread, guild_id);
+        return;
+      }
+      case "MESSAGE_CREATE":
+        return this.#messageCame(data as WireMessage);
+      case "MESSAGE_UPDATE":
+        return this.#messageChanged(data as WireMessage);
+      case "INTERACTION_CREATE":
+        void this.#presses.answer(data as WireInteraction, this.#signal());
+        return;
+      default:
+        (type) satisfies never;
+    }
+  }
+
+  /**
+   * Source: "Gateway Events: Guild Create": its inner payload may be an
+   * unavailable guild.
+   */
+  #guildCame(guild: WireGuild): void {
+    if (guild.unavailable === true) return this.#guildGone(guild);
+    this.#servers.came(guild);
+    for (const channel of guild.channels ?? []) this.#places.learn(channel, guild.id);
+    for (const thread of guild.threads ?? []) this.#threadCame(thread, guild.id);
+    // It comes late after an outage of theirs, or for the first time: no event
+    // told what was said there before.
+    if (!this.#servers.isComplete) return;
+    this.#onServers();
+    this.#inbox.readGap();
+  }
+
+  /**
+   * `unavailable`: an outage of theirs, the guild comes back, and nothing of it
+   * is forgotten. Else the bot was removed. Source: "Gateway Events: Guild
+   * Delete".
+   */
+  #guildGone(guild: WireGuild): void {
+    if (guild.unavailable === true) this.#servers.lost(guild);
+    else this.#servers.left(guild);
+    if (this.#servers.isComplete) this.#onServers();
+    if (guild.unavailable === true) return;
+    for (const channel of this.#places.forgetGuild(guild.id)) this.#tell(channel, "access-lost");
+  }
+
+  #placeChanged(place: WirePlace): void {
+    const before = this.#places.learn(place);
+    const address = addressOf(place);
+    const archived = place.thread_metadata?.archived === true;
+    if (isThread(place) && archived !== (before?.archived ?? !archived)) {
+      this.#tell(address, archived ? "thread-archived" : "thread-opened");
+    }
+    const name = place.name ?? "";
+    if (before !== undefined && before.name !== name) {
+      this.#inbox.push(place.id, () =>
+        this.#port.placeChanged(this.#account(), { kind: "renamed", place: address, name }),
+      );
+    }
+    // One that slept when it could have been joined is in use again.
+    if (isThread(place) && before?.archived === true && !archived && before.joined !== true) {
+      this.#joinIfWanted({ address, name });
+    }
+  }
+
+  /**
+   * A thread that is new, or new to this bot. It is joined, because only those
+   * who joined hear what is said there; and what was said before that is read,
+   * because the platform does not send it again.
+   */
+  #threadCame(thread: WirePlace, guild: string | undefined): void {
+    const known = this.#places.learn(thread, guild);
+    const address = addressOf(thread, guild);
+    const { name, owner_id: owner } = thread;
+    // The same event comes again when this bot has joined, and every active
+    // thread with each new session.
+    if (owner !== undefined && (known === undefined || thread.newly_created === true)) {
+      this.#inbox.push(thread.id, () =>
+        this.#port.placeChanged(this.#account(), {
+          kind: "thread-created",
+          place: address,
+          name: name ?? "",
+          owner,
+        }),
+      );
+    }
+    if (owner === this.#account().platformId) this.#places.joined(thread.id);
+    else if (thread.member === undefined) this.#joinIfWanted({ address, name: name ?? "" });
+  }
+
+  #joinIfWanted({ address, name }: Pick<KnownPlace, "address" | "name">): void {
+    const { thread } = address;
+    if (thread !== undefined && this.#joinsThread(address)) {
+      this.#inbox.push(thread, () => this.#join(thread, address, name));
+    }
+  }
+
+  #messageCame(message: WireMessage): void {
+    this.#inbox.push(message.channel_id, async () => {
+      const place = await this.#finder.find(message, this.#signal());
+      if (place !== undefined) await this.#receive(message, place);
+    });
+  }
+
+  /**
+   * Also comes when the platform adds a preview to a link: only what has been
+   * edited is told.
+   */
+  #messageChanged(message: WireMessage): void {
+    const { content, edited_timestamp } = message as Partial<WireMessage>;
+    if (content === undefined || edited_timestamp == null) return;
+    this.#inbox.push(message.channel_id, async () => {
+      const place = await this.#finder.find(message, this.#signal());
+      if (place !== undefined) {
+        await this.#port.edited(this.#account(), {
+          platformId: message.id,
+          place: place.address,
+          text: content,
+        });
+      }
+    });
+  }
+
+  #tell(
+    place: PlaceAddress,
+    kind:
+      | "thread-deleted"
+      | "thread-archived"
+      | "thread-opened"
+      | "channel-removed"
+      | "access-lost",
+  ): void {
+    this.#inbox.push(place.thread ?? place.channel, () =>
+      this.#port.placeChanged(this.#account(), { kind, place }),
+    );
+  }
+
+  async #receive(message: WireMessage, place: KnownPlace): Promise<void> {
+    const inbound = toInbound(
+      message,
+      place.address,
+      place.address.thread === undefined ? undefined : place.name,
+    );
+    if (inbound !== undefined) await this.#port.received(this.#account(), inbound);
+  }
+
+  /**
+   * Never rejects: a bot that cannot join is no message that was not stored.
+   */
+  async #join(thread: string, address: PlaceAddress, name: string): Promise<void> {
+    const { clock, logger } = this.#port;
+    const { id } = this.#account();
+    const signal = this.#signal();
+    const route = `/channels/${thread}/thread-members/@me` as const;
+    let messages: WireMessage[];
+    try {
+      await patiently(clock, signal, () =>
+        this.#api.request({
+          method: "PUT",
+          route,
+          doing: "join the thread",
+          channel: thread,
+          needs: "VIEW_CHANNEL",
+          signal,
+        }),
+      );
+      messages = await patiently(clock, signal, () =>
+        this.#api.messages(thread, { limit: PAGE, signal }),
+      );
+    } catch (error) {
+      if (!signal.aborted) {
+        logger.warn(
+          { account: id, thread, err: error },
+          `${id} could not join the thread ${name}: it hears nothing there until it is ` +
+            `mentioned (${messageOf(error)})`,
+        );
+      }
+      return;
+    }
+    this.#places.joined(thread);
+    for (const message of messages) {
+      await this.#receive(message, { address, name, archived: false });
+    }
+  }
+}

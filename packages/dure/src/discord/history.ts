@@ -1,0 +1,61 @@
+import { ChannelError } from "../rooms/channel-adapter.ts";
+import { PAGE, type AccountApi } from "./account-api.ts";
+import type { WireMessage } from "./mapping.ts";
+import type { Patient } from "./patience.ts";
+
+interface Reader {
+  readonly api: AccountApi;
+  readonly patient: Patient;
+}
+
+interface WantedMessages {
+  readonly channel: string;
+  /** Behind this one; absent: the newest. */
+  readonly after: string | undefined;
+  readonly limit: number;
+  readonly signal: AbortSignal;
+}
+
+/** What was said in a place, in pages. Throws the permission that is missing. */
+export async function readMessages(
+  { api, patient }: Reader,
+  wanted: WantedMessages,
+): Promise<readonly WireMessage[]> {
+  const { channel, after, limit, signal } = wanted;
+  const messages: WireMessage[] = [];
+  let from = after;
+  while (messages.length < limit) {
+    const size = Math.min(PAGE, limit - messages.length);
+    const page = await patient(() => api.messages(channel, { after: from, limit: size, signal }));
+    messages.push(...page);
+    if (page.length < size || after === undefined) break;
+    from = page.at(-1)?.id;
+  }
+  if (messages.length === 0) await ensureReadable({ api, patient }, wanted);
+  return messages;
+}
+
+/** Nothing was shown: either nothing was said, or it may not be read. */
+async function ensureReadable(
+  { api, patient }: Reader,
+  { channel, after, signal }: WantedMessages,
+): Promise<void> {
+  const { last_message_id: last } = await patient(() => api.place(channel, signal));
+  if (last == null || (after !== undefined && BigInt(last) <= BigInt(after))) return;
+  // The last message may have been deleted; reading it tells which of the two
+  // it is.
+  try {
+    await patient(() =>
+      api.request({
+        method: "GET",
+        route: `/channels/${channel}/messages/${last}`,
+        doing: "read messages",
+        channel,
+        needs: "READ_MESSAGE_HISTORY",
+        signal,
+      }),
+    );
+  } catch (error) {
+    if (!(error instanceof ChannelError) || error.failure !== "not-found") throw error;
+  }
+}

@@ -1,0 +1,177 @@
+import { messageOf } from "../kernel/errors.ts";
+import type {
+  ChannelAccount,
+  ChannelPort,
+  PlaceAddress,
+  PressingPerson,
+} from "../rooms/channel-adapter.ts";
+import type { AccountApi } from "./account-api.ts";
+import { cut, PLATFORM_MESSAGE_LENGTH } from "./mapping.ts";
+import { patiently } from "./patience.ts";
+import type { PlaceFinder } from "./place-finder.ts";
+
+interface WireUser {
+  readonly id: string;
+  readonly username: string;
+  readonly global_name?: string | null;
+}
+
+/** Source: "Interaction Object". */
+export interface WireInteraction {
+  readonly id: string;
+  readonly type: number;
+  readonly token: string;
+  readonly application_id: string;
+  readonly channel_id?: string;
+  readonly guild_id?: string;
+  readonly data?: { readonly custom_id: string };
+  readonly member?: {
+    readonly user: WireUser;
+    readonly roles?: readonly string[];
+    readonly permissions?: string;
+  };
+  readonly user?: WireUser;
+}
+
+interface PressParts {
+  readonly account: () => ChannelAccount;
+  readonly port: ChannelPort;
+  readonly api: AccountApi;
+  readonly places: PlaceFinder;
+}
+
+/** A button that a person pressed. */
+interface Press {
+  readonly value: string;
+  readonly user: WireUser;
+  readonly channel: string;
+  readonly interaction: WireInteraction;
+}
+
+/** Buttons that are being answered; more are told to press again. */
+const MAX_PRESSES = 100;
+
+/** Answers the buttons that people press. */
+export class Presses {
+  readonly #parts: PressParts;
+  #count = 0;
+
+  constructor(parts: PressParts) {
+    this.#parts = parts;
+  }
+
+  /**
+   * Answers at once that an answer will come, since the platform waits 3 s
+   * only, then asks the port and shows what it says. Source: "Receiving and
+   * Responding: Interaction Callback Type" 5, and flag 64: only the person who
+   * pressed sees it. Never rejects.
+   */
+  async answer(interaction: WireInteraction, signal: AbortSignal): Promise<void> {
+    const press = pressOf(interaction);
+    if (press === undefined) return;
+    this.#count += 1;
+    try {
+      if (this.#count > MAX_PRESSES) {
+        return await this.#respond(press, { type: 4, data: { content: "⏳", flags: 64 } });
+      }
+      await this.#respond(press, { type: 5, data: { flags: 64 } });
+      const said = await this.#ask(press, signal);
+      await this.#show(press, said, signal);
+    } catch (error) {
+      const { account, port } = this.#parts;
+      port.logger.warn(
+        { account: account().id, err: error, interaction: interaction.id },
+        `a button pressed by ${press.user.username} was not answered on Discord ` +
+          `(${messageOf(error)})`,
+      );
+    } finally {
+      this.#count -= 1;
+    }
+  }
+
+  async #respond({ interaction, channel }: Press, body: object): Promise<void> {
+    await this.#parts.api.request({
+      method: "POST",
+      route: `/interactions/${interaction.id}/${interaction.token}/callback`,
+      body,
+      doing: "answer a button",
+      channel,
+      withoutToken: true,
+    });
+  }
+
+  /** Never rejects. */
+  async #ask({ value, user, channel, interaction }: Press, signal: AbortSignal): Promise<string> {
+    const { account, port, places } = this.#parts;
+    const { member, guild_id } = interaction;
+    try {
+      const place = await places.find({ channel_id: channel, guild_id }, signal);
+      if (place === undefined) return "⚠️";
+      const person = personOf(user, member, place.address);
+      return await port.pressed(account(), { value, person, place: place.address });
+    } catch (error) {
+      port.logger.warn(
+        { account: account().id, err: error, value },
+        `a button pressed by ${user.username} could not be handled (${messageOf(error)})`,
+      );
+      return `⚠️ ${messageOf(error)}`;
+    }
+  }
+
+  async #show({ interaction, channel }: Press, said: string, signal: AbortSignal): Promise<void> {
+    const { api, port } = this.#parts;
+    const content = cut(said.trim() === "" ? "✓" : said, PLATFORM_MESSAGE_LENGTH);
+    await patiently(port.clock, signal, () =>
+      api.request({
+        method: "PATCH",
+        route: `/webhooks/${interaction.application_id}/${interaction.token}/messages/@original`,
+        body: { content, allowed_mentions: { parse: [] } },
+        doing: "show the answer to a button",
+        channel,
+        withoutToken: true,
+      }),
+    );
+  }
+}
+
+/**
+ * Undefined: no button, or nothing to answer. Source: "Interaction Type" 3.
+ * Pure.
+ */
+function pressOf(interaction: WireInteraction): Press | undefined {
+  const { type, data, channel_id: channel } = interaction;
+  const user = interaction.member?.user ?? interaction.user;
+  if (type !== 3 || data === undefined || user === undefined || channel === undefined) {
+    return undefined;
+  }
+  return { value: data.custom_id, user, channel, interaction };
+}
+
+/**
+ * Source: "Permissions: Bitwise Permission Flags": ADMINISTRATOR, MANAGE_GUILD.
+ */
+const MANAGING = (1n << 3n) | (1n << 5n);
+/**
+ * The same: ADMINISTRATOR, SEND_MESSAGES; SEND_MESSAGES_IN_THREADS, which
+ * counts in a thread instead.
+ */
+const WRITING = { channel: (1n << 3n) | (1n << 11n), thread: (1n << 3n) | (1n << 38n) } as const;
+
+/** Who pressed, with what the platform says that they may do there. Pure. */
+function personOf(
+  user: WireUser,
+  member: WireInteraction["member"],
+  place: PlaceAddress,
+): PressingPerson {
+  const { roles, permissions } = member ?? {};
+  const may = (bits: bigint): boolean =>
+    permissions !== undefined && (BigInt(permissions) & bits) !== 0n;
+  const writing = place.thread === undefined ? WRITING.channel : WRITING.thread;
+  return {
+    id: user.id,
+    name: user.global_name ?? user.username,
+    roles,
+    manages: may(MANAGING),
+    writes: place.direct === true ? undefined : may(writing),
+  };
+}
