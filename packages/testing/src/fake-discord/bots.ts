@@ -1,4 +1,4 @@
-import type { User } from "./world.ts";
+import type { User } from "./world-facts.ts";
 
 /** A bot as its owner sees it in the developer portal. */
 export interface BotAccount {

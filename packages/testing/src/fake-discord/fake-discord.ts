@@ -8,16 +8,8 @@ import { Gateway } from "./gateway.ts";
 import { ALL_PERMISSIONS, bitsOf, USUAL_PERMISSIONS, type FakePermission } from "./permissions.ts";
 import { RateLimiter, USUAL_RATE_LIMITS, type RateLimits } from "./rate-limits.ts";
 import { Rest, type LoggedRequest } from "./rest.ts";
-import {
-  overwriteOf,
-  World,
-  type FileFact,
-  type Guild,
-  type Message,
-  type FakeChannel,
-  type ShownAnswer,
-  type User,
-} from "./world.ts";
+import { overwriteOf, World } from "./world.ts";
+import type { FileFact, Guild, Message, FakeChannel, ShownAnswer, User } from "./world-facts.ts";
 import { within } from "../within.ts";
 
 export interface FakeDiscordOptions {
@@ -314,12 +306,12 @@ export class FakeDiscord implements AsyncDisposable {
   }
 
   deleteThread(thread: FakePlace): void {
-    this.#world.deleteThread(this.#place(thread));
+    this.#world.threads.delete(this.#place(thread));
   }
 
   archiveThread(thread: FakePlace, options: { readonly locked?: boolean } = {}): void {
     const place = this.#place(thread);
-    this.#world.modifyThread({ id: place.thread?.ownerId ?? "", name: "", bot: false }, place, {
+    this.#world.threads.modify({ id: place.thread?.ownerId ?? "", name: "", bot: false }, place, {
       archived: true,
       locked: options.locked,
     });
@@ -496,12 +488,12 @@ export class FakePerson {
         ? {}
         : { message_reference: { message_id: options.replyTo.id } }),
     };
-    return seen(this.#world.createMessage(this.#user, this.#place(place), draft, files));
+    return seen(this.#world.messages.create(this.#user, this.#place(place), draft, files));
   }
 
   edit(message: { readonly id: string; readonly placeId: string }, text: string): FakeMessage {
     return seen(
-      this.#world.editMessage(this.#user, this.#message(message.placeId, message.id), {
+      this.#world.messages.edit(this.#user, this.#message(message.placeId, message.id), {
         content: text,
       }),
     );
@@ -509,7 +501,7 @@ export class FakePerson {
 
   /** Needs to be the author, or to manage messages. */
   remove(message: { readonly id: string; readonly placeId: string }): void {
-    this.#world.deleteMessage(this.#user, this.#message(message.placeId, message.id));
+    this.#world.messages.delete(this.#user, this.#message(message.placeId, message.id));
   }
 
   startThread(
@@ -520,7 +512,7 @@ export class FakePerson {
     const place = this.#place(channel);
     const from =
       options.from === undefined ? undefined : this.#message(channel.id, options.from.id);
-    return this.#world.startThread(this.#user, place, { name, type: 11 }, from);
+    return this.#world.threads.start(this.#user, place, { name, type: 11 }, from);
   }
 
   /** The channel of this person and one bot. */
@@ -542,7 +534,7 @@ export class FakePerson {
     options: { readonly timeoutMs?: number } = {},
   ): Promise<ShownAnswer> {
     const { promise, resolve } = Promise.withResolvers<ShownAnswer>();
-    this.#world.press(
+    this.#world.interactions.press(
       this.#user,
       this.#message(button.placeId, button.messageId),
       button.value,

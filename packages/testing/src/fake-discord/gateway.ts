@@ -5,7 +5,8 @@ import { z } from "zod";
 import type { Clock } from "dure/client";
 import type { BotAccount, Bots } from "./bots.ts";
 import { guildPayload, userPayload } from "./payloads.ts";
-import type { Guild, World, WorldEvent } from "./world.ts";
+import type { World } from "./world.ts";
+import type { Guild, WorldEvent } from "./world-facts.ts";
 
 /** Source: "Gateway: List of Intents". */
 const INTENTS = {
@@ -320,7 +321,7 @@ export class Gateway {
       this.#dispatch(
         session,
         "GUILD_CREATE",
-        guildPayload(guild, view, { channels, threads: world.activeThreads(bot.user, guild) }),
+        guildPayload(guild, view, { channels, threads: world.threads.active(bot.user, guild) }),
       );
     }
   }
@@ -405,20 +406,20 @@ class Connection {
     if (payload === undefined) {
       return this.close(CLOSE.decodeError, "Error while decoding payload.");
     }
-    switch (payload.op) {
+    this.#take(payload, now);
+  }
+
+  #take({ op, d }: z.infer<typeof payloadForm>, now: number): void {
+    switch (op) {
       case OP.heartbeat:
         this.#lastHeartbeat = now;
         return this.send({ op: OP.heartbeatAck });
       case OP.identify:
-        if (this.session !== undefined) {
-          return this.close(CLOSE.alreadyAuthenticated, "Already authenticated.");
-        }
-        return this.#gateway.identify(this, payload.d);
       case OP.resume:
         if (this.session !== undefined) {
           return this.close(CLOSE.alreadyAuthenticated, "Already authenticated.");
         }
-        return this.#gateway.resume(this, payload.d);
+        return op === OP.resume ? this.#gateway.resume(this, d) : this.#gateway.identify(this, d);
       case OP.presence:
       case OP.voice:
       case OP.members:

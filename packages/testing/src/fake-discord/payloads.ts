@@ -1,4 +1,4 @@
-import type { Guild, Interaction, Message, FakeChannel, User } from "./world.ts";
+import type { Guild, Interaction, Message, FakeChannel, User } from "./world-facts.ts";
 
 /** Whose eyes a payload is for. */
 export interface PayloadView {
@@ -107,52 +107,56 @@ export function threadMemberPayload(thread: FakeChannel, userId: string): object
  */
 export function messagePayload(message: Message, view: PayloadView, depth = 0): object {
   const { place, author } = message;
-  const seesContent =
-    view.content ||
-    author.id === view.bot.id ||
-    place.kind === "direct" ||
-    message.mentions.some(({ id }) => id === view.bot.id);
+  const isShown = seesContent(message, view);
   const member = place.guild?.members.get(author.id);
-  const reference =
-    message.threadId !== undefined
-      ? { type: 0, channel_id: message.threadId, guild_id: place.guild?.id }
-      : message.replyTo === undefined
-        ? undefined
-        : {
-            type: 0,
-            channel_id: place.id,
-            message_id: message.replyTo.id,
-            ...(place.guild === undefined ? {} : { guild_id: place.guild.id }),
-          };
+  const reference = referenceOf(message);
+  const replied = message.type === 19 && depth === 0;
   return {
     id: message.id,
     channel_id: place.id,
     type: message.type,
     author: userPayload(author),
-    content: seesContent ? message.text : "",
+    content: isShown ? message.text : "",
     timestamp: iso(message.at),
     edited_timestamp: message.editedAt === undefined ? null : iso(message.editedAt),
     tts: false,
     mention_everyone: message.mentionsEveryone,
     mentions: message.mentions.map(userPayload),
     mention_roles: [],
-    attachments: seesContent ? message.attachments.map((file) => filePayload(place, file)) : [],
+    attachments: isShown ? message.attachments.map((file) => filePayload(place, file)) : [],
     embeds: [],
-    components: seesContent ? message.components : [],
+    components: isShown ? message.components : [],
     pinned: false,
     flags: 0,
     ...(place.guild === undefined ? {} : { guild_id: place.guild.id }),
     ...(member === undefined ? {} : { member: memberPayload(member.joinedAt) }),
     ...(reference === undefined ? {} : { message_reference: reference }),
-    ...(message.type !== 19 || depth > 0
-      ? {}
-      : {
-          referenced_message:
-            message.replyTo !== undefined && place.messages.has(message.replyTo.id)
-              ? messagePayload(message.replyTo, view, 1)
-              : null,
-        }),
+    ...(replied ? { referenced_message: repliedPayload(message, view) } : {}),
   };
+}
+
+function seesContent({ author, place, mentions }: Message, { bot, content }: PayloadView): boolean {
+  const concerns = author.id === bot.id || mentions.some(({ id }) => id === bot.id);
+  return content || concerns || place.kind === "direct";
+}
+
+/** Source: "Message Reference". */
+function referenceOf({ place, threadId, replyTo }: Message): object | undefined {
+  const guild_id = place.guild?.id;
+  if (threadId !== undefined) return { type: 0, channel_id: threadId, guild_id };
+  if (replyTo === undefined) return undefined;
+  return {
+    type: 0,
+    channel_id: place.id,
+    message_id: replyTo.id,
+    ...(guild_id === undefined ? {} : { guild_id }),
+  };
+}
+
+/** Null when it was deleted. */
+function repliedPayload({ place, replyTo }: Message, view: PayloadView): object | null {
+  const isThere = replyTo !== undefined && place.messages.has(replyTo.id);
+  return isThere ? messagePayload(replyTo, view, 1) : null;
 }
 
 function filePayload(place: FakeChannel, file: Message["attachments"][number]): object {

@@ -5,7 +5,7 @@ import type { FakeFault, Faults } from "./faults.ts";
 import type { RateLimiter } from "./rate-limits.ts";
 import { Refusal, REFUSALS } from "./refusal.ts";
 import { findRoute, type RouteAnswer, type RouteContext } from "./routes.ts";
-import type { FileFact } from "./world.ts";
+import type { FileFact } from "./world-facts.ts";
 
 /** One request as the platform saw it. */
 export interface LoggedRequest {
@@ -38,6 +38,20 @@ type Outcome =
   | "timeout"
   | "cut";
 
+type Headers = Readonly<Record<string, string>>;
+type Bot = NonNullable<ReturnType<Bots["byToken"]>>;
+type FoundRoute = NonNullable<ReturnType<typeof findRoute>>;
+type RateVerdict = ReturnType<RateLimiter["take"]>;
+
+interface GivenRequest {
+  readonly url: URL;
+  readonly method: string;
+  readonly path: string;
+  readonly found: FoundRoute | undefined;
+  readonly bot: Bot | undefined;
+  readonly body: ParsedBody;
+}
+
 /** Biggest body that is read, bytes. */
 const LARGEST_BODY = 25 * 1024 * 1024;
 
@@ -61,7 +75,7 @@ export class Rest {
     const found = findRoute(method, path);
     const route = found?.route.template ?? path;
     const body = await readBody(request);
-    const outcome = this.#decide({ request, url, method, path, found, bot, body });
+    const outcome = this.#decide({ url, method, path, found, bot, body });
     const status = typeof outcome === "string" ? 0 : outcome.answer.status;
     log({ method, route, path, status, bot: bot?.user.name, body: body.json, at: clock.now() });
 
@@ -80,100 +94,77 @@ export class Rest {
     response.end(payload);
   }
 
-  #decide(facts: {
-    request: IncomingMessage;
-    url: URL;
-    method: string;
-    path: string;
-    found: ReturnType<typeof findRoute>;
-    bot: ReturnType<Bots["byToken"]>;
-    body: ParsedBody;
-  }): Outcome {
-    const { url, method, path, found, bot, body } = facts;
+  #decide(given: GivenRequest): Outcome {
+    const { url, method, path, found, bot } = given;
     // Source: "API Reference: API Versioning".
     if (!url.pathname.startsWith("/api/v10/")) {
       return refused(new Refusal(400, 50041, "Invalid API version provided."));
     }
-    const fault = this.#options.faults.take({
-      method,
-      route: found?.route.template ?? path,
-      path,
-      bot: bot?.user.name,
-    });
+    const route = found?.route.template ?? path;
+    const fault = this.#options.faults.take({ method, route, path, bot: bot?.user.name });
     if (fault !== undefined && (!("after" in fault) || fault.after !== "doing it")) {
       return outcomeOf(fault);
     }
     if (found === undefined) return refused(REFUSALS.unknownRoute());
-    const { route, parameters } = found;
-    if (bot === undefined && !route.open) return refused(REFUSALS.unauthorized());
+    if (bot === undefined && !found.route.open) return refused(REFUSALS.unauthorized());
 
+    const verdict = this.#rateOf(found, bot);
+    if (verdict.refused !== undefined) return tooOften(verdict.refused, verdict.headers);
+    const done = this.#do(found, given, verdict.headers);
+    return fault === undefined || done.isRefused ? done.outcome : outcomeOf(fault);
+  }
+
+  #rateOf({ route, parameters }: FoundRoute, bot: Bot | undefined): RateVerdict {
     const major = route.major === undefined ? "" : (parameters[route.major] ?? "");
-    const verdict = this.#options.limiter.take(bot?.user.id ?? "interactions", route.name, major);
-    if (verdict.refused !== undefined) {
-      const { retryAfter, global } = verdict.refused;
-      return {
-        answer: {
-          status: 429,
-          body: { message: "You are being rate limited.", retry_after: retryAfter, global },
-        },
-        headers: verdict.headers,
-      };
-    }
+    return this.#options.limiter.take(bot?.user.id ?? "interactions", route.name, major);
+  }
 
+  #do(
+    { route, parameters }: FoundRoute,
+    { url, bot, body }: GivenRequest,
+    headers: Headers,
+  ): { outcome: Outcome; isRefused: boolean } {
     try {
       if (body.broken) throw REFUSALS.invalidJson();
       const answer = route.handle(this.#options.context, {
         // Open routes never look at the bot.
-        bot: bot as NonNullable<typeof bot>,
+        bot: bot as Bot,
         parameters,
         query: Object.fromEntries(url.searchParams),
         body: body.json ?? {},
         files: body.files,
       });
-      return fault === undefined ? { answer, headers: verdict.headers } : outcomeOf(fault);
+      return { outcome: { answer, headers }, isRefused: false };
     } catch (error) {
       if (!(error instanceof Refusal)) throw error;
-      return refused(error, verdict.headers);
+      return { outcome: refused(error, headers), isRefused: true };
     }
   }
+}
+
+/** Source: "Rate Limits". */
+function tooOften(
+  { retryAfter, global }: NonNullable<RateVerdict["refused"]>,
+  headers: Headers,
+): Outcome {
+  const body = { message: "You are being rate limited.", retry_after: retryAfter, global };
+  return { answer: { status: 429, body }, headers };
 }
 
 function outcomeOf(fault: FakeFault): Outcome {
   switch (fault.kind) {
     case "401":
       return refused(REFUSALS.unauthorized());
-    case "403":
-      return refused(
-        new Refusal(
-          403,
-          fault.code ?? 50013,
-          fault.code === 50001 ? "Missing Access" : "Missing Permissions",
-        ),
-      );
-    case "404":
-      return refused(
-        new Refusal(
-          404,
-          fault.code ?? 10003,
-          fault.code === 10008 ? "Unknown Message" : "Unknown Channel",
-        ),
-      );
-    case "429": {
-      // Source: "Rate Limits: Exceeding A Rate Limit".
-      const seconds = fault.retryAfterMs / 1000;
-      const global = fault.global ?? false;
-      return {
-        answer: {
-          status: 429,
-          body: { message: "You are being rate limited.", retry_after: seconds, global },
-        },
-        headers: {
-          "retry-after": String(seconds),
-          "x-ratelimit-scope": global ? "global" : "user",
-          ...(global ? { "x-ratelimit-global": "true" } : {}),
-        },
-      };
+    case "403": {
+      const message = fault.code === 50001 ? "Missing Access" : "Missing Permissions";
+      return refused(new Refusal(403, fault.code ?? 50013, message));
     }
+    case "404": {
+      const message = fault.code === 10008 ? "Unknown Message" : "Unknown Channel";
+      return refused(new Refusal(404, fault.code ?? 10003, message));
+    }
+    case "429":
+      return limitedBy(fault);
     case "5xx":
       return {
         answer: { status: fault.status ?? 502, body: { message: "502: Bad Gateway", code: 0 } },
@@ -187,6 +178,20 @@ function outcomeOf(fault: FakeFault): Outcome {
       fault satisfies never;
       throw new Error("A fault without an outcome.");
   }
+}
+
+/** Source: "Rate Limits: Exceeding A Rate Limit". */
+function limitedBy(fault: Extract<FakeFault, { kind: "429" }>): Outcome {
+  const seconds = fault.retryAfterMs / 1000;
+  const global = fault.global ?? false;
+  return tooOften(
+    { retryAfter: seconds, global },
+    {
+      "retry-after": String(seconds),
+      "x-ratelimit-scope": global ? "global" : "user",
+      ...(global ? { "x-ratelimit-global": "true" } : {}),
+    },
+  );
 }
 
 function refused(refusal: Refusal, headers: Readonly<Record<string, string>> = {}): Outcome {

@@ -11,7 +11,8 @@ import {
   type PayloadView,
 } from "./payloads.ts";
 import { REFUSALS } from "./refusal.ts";
-import type { FileFact, Interaction, World } from "./world.ts";
+import type { World } from "./world.ts";
+import type { FileFact, Interaction } from "./world-facts.ts";
 
 /** A request that came so far that it has a bot and a form. */
 export interface RouteRequest {
@@ -186,7 +187,7 @@ function modifyChannel(
   const place = world.visiblePlace(bot.user, parameters["channel"]);
   return ok(
     placePayload(
-      world.modifyThread(bot.user, place, forms.parseForm(forms.modifyThread, body)),
+      world.threads.modify(bot.user, place, forms.parseForm(forms.modifyThread, body)),
       viewOf(bot),
     ),
   );
@@ -197,13 +198,13 @@ function deleteChannel({ world }: RouteContext, { bot, parameters }: RouteReques
   world.require(bot.user, place, place.thread === undefined ? "MANAGE_CHANNELS" : "MANAGE_THREADS");
   const answer = ok(placePayload(place, viewOf(bot)));
   if (place.thread === undefined) world.removeChannel(place);
-  else world.deleteThread(place);
+  else world.threads.delete(place);
   return answer;
 }
 
 /** Source: "Channel: Trigger Typing Indicator". */
 function typing({ world }: RouteContext, { bot, parameters }: RouteRequest): RouteAnswer {
-  world.typing(bot.user, world.visiblePlace(bot.user, parameters["channel"]));
+  world.requireWriting(bot.user, world.visiblePlace(bot.user, parameters["channel"]));
   return { status: 204 };
 }
 
@@ -217,8 +218,8 @@ function listMessages(
   const page = forms.parseForm(forms.listMessages, query);
   const place = world.visiblePlace(bot.user, parameters["channel"]);
   return ok(
-    world
-      .listMessages(bot.user, place, page)
+    world.messages
+      .list(bot.user, place, page)
       .map((message) => messagePayload(message, viewOf(bot))),
   );
 }
@@ -229,7 +230,7 @@ function createMessage(
   { bot, parameters, body, files }: RouteRequest,
 ): RouteAnswer {
   const place = world.visiblePlace(bot.user, parameters["channel"]);
-  const message = world.createMessage(
+  const message = world.messages.create(
     bot.user,
     place,
     forms.parseForm(forms.createMessage, body),
@@ -244,7 +245,7 @@ function createMessage(
 function getMessage({ world }: RouteContext, { bot, parameters }: RouteRequest): RouteAnswer {
   const place = world.visiblePlace(bot.user, parameters["channel"]);
   return ok(
-    messagePayload(world.visibleMessage(bot.user, place, parameters["message"]), viewOf(bot)),
+    messagePayload(world.messages.visible(bot.user, place, parameters["message"]), viewOf(bot)),
   );
 }
 
@@ -255,14 +256,14 @@ function editMessage(
   const message = ownOrVisible(world, bot, parameters);
   return ok(
     messagePayload(
-      world.editMessage(bot.user, message, forms.parseForm(forms.editMessage, body)),
+      world.messages.edit(bot.user, message, forms.parseForm(forms.editMessage, body)),
       viewOf(bot),
     ),
   );
 }
 
 function deleteMessage({ world }: RouteContext, { bot, parameters }: RouteRequest): RouteAnswer {
-  world.deleteMessage(bot.user, ownOrVisible(world, bot, parameters));
+  world.messages.delete(bot.user, ownOrVisible(world, bot, parameters));
   return { status: 204 };
 }
 
@@ -285,7 +286,7 @@ function startThread(
   return {
     status: 201,
     body: placePayload(
-      world.startThread(bot.user, channel, forms.parseForm(forms.startThread, body)),
+      world.threads.start(bot.user, channel, forms.parseForm(forms.startThread, body)),
       viewOf(bot),
     ),
   };
@@ -296,11 +297,11 @@ function startThreadFromMessage(
   { bot, parameters, body }: RouteRequest,
 ): RouteAnswer {
   const channel = world.visiblePlace(bot.user, parameters["channel"]);
-  const message = world.visibleMessage(bot.user, channel, parameters["message"]);
+  const message = world.messages.visible(bot.user, channel, parameters["message"]);
   return {
     status: 201,
     body: placePayload(
-      world.startThread(
+      world.threads.start(
         bot.user,
         channel,
         forms.parseForm(forms.startThreadFromMessage, body),
@@ -313,8 +314,8 @@ function startThreadFromMessage(
 
 /** Source: "Guild: List Active Guild Threads". */
 function getActiveThreads({ world }: RouteContext, { bot, parameters }: RouteRequest): RouteAnswer {
-  const threads = world
-    .activeThreads(bot.user, world.visibleGuild(bot.user, parameters["guild"]))
+  const threads = world.threads
+    .active(bot.user, world.visibleGuild(bot.user, parameters["guild"]))
     .toReversed();
   return ok({
     threads: threads.map((thread) => placePayload(thread, viewOf(bot))),
@@ -327,7 +328,7 @@ function getArchivedThreads(
   { bot, parameters, query }: RouteRequest,
 ): RouteAnswer {
   const channel = world.visiblePlace(bot.user, parameters["channel"]);
-  const { threads, hasMore } = world.archivedThreads(
+  const { threads, hasMore } = world.threads.archived(
     bot.user,
     channel,
     forms.parseForm(forms.listArchivedThreads, query),
@@ -350,12 +351,12 @@ function joinThread({ world }: RouteContext, { bot, parameters }: RouteRequest):
   const thread = world.visiblePlace(bot.user, parameters["channel"]);
   // Source: "Channel: Join Thread": requires that the thread is not archived.
   if (thread.thread?.archived === true) throw REFUSALS.archivedThread();
-  world.joinThread(bot.user, thread);
+  world.threads.join(bot.user, thread);
   return { status: 204 };
 }
 
 function leaveThread({ world }: RouteContext, { bot, parameters }: RouteRequest): RouteAnswer {
-  world.leaveThread(bot.user, world.visiblePlace(bot.user, parameters["channel"]));
+  world.threads.leave(bot.user, world.visiblePlace(bot.user, parameters["channel"]));
   return { status: 204 };
 }
 
@@ -371,7 +372,7 @@ function answerInteraction(
     throw REFUSALS.unknownInteraction();
   }
   const { type, data } = forms.parseForm(forms.interactionCallback, body);
-  world.answerInteraction(interaction, type, data ?? {}, interactionWindowMs);
+  world.interactions.answer(interaction, type, data ?? {}, interactionWindowMs);
   return { status: 204 };
 }
 
@@ -381,7 +382,7 @@ function editInteractionAnswer(
 ): RouteAnswer {
   const form = forms.parseForm(forms.editMessage, body);
   const interaction = interactionByToken(world, parameters["webhook"], parameters["token"]);
-  world.editAnswer(interaction, form);
+  world.interactions.editAnswer(interaction, form);
   return ok({
     id: interaction.id,
     channel_id: interaction.message.place.id,

@@ -1,0 +1,205 @@
+import { placePayload, threadMemberPayload } from "./payloads.ts";
+import { REFUSALS } from "./refusal.ts";
+import type { World } from "./world.ts";
+import type { FakeChannel, Guild, Message, User, WorldEvent } from "./world-facts.ts";
+
+/** Threads of the fake platform. */
+export class Threads {
+  readonly #world: World;
+
+  constructor(world: World) {
+    this.#world = world;
+  }
+
+  /**
+   * Source: "Channel: Start Thread from Message" (its id is the message's), "Start Thread without
+   * Message" (a message of type 18 tells of it in the channel; without a type the thread is
+   * private).
+   */
+  start(
+    owner: User,
+    channel: FakeChannel,
+    form: { name: string; type?: 11 | 12 | undefined; auto_archive_duration?: number | undefined },
+    message?: Message,
+  ): FakeChannel {
+    if (channel.kind !== "text") throw REFUSALS.wrongChannelType();
+    const isPublic = message !== undefined || form.type === 11;
+    this.#world.require(
+      owner,
+      channel,
+      isPublic ? "CREATE_PUBLIC_THREADS" : "CREATE_PRIVATE_THREADS",
+    );
+    if (message !== undefined && this.#world.places.has(message.id)) throw REFUSALS.threadExists();
+    const now = this.#world.clock.now();
+    const thread = this.#world.addPlace({
+      id: message?.id ?? this.#world.snowflake(),
+      kind: isPublic ? "public-thread" : "private-thread",
+      guild: channel.guild,
+      name: form.name,
+      thread: {
+        parent: channel,
+        ownerId: owner.id,
+        createdAt: now,
+        members: new Map([[owner.id, now]]),
+        archived: false,
+        locked: false,
+        autoArchiveMinutes: form.auto_archive_duration ?? 4320,
+        archiveChangedAt: now,
+      },
+    });
+    this.#world.publish({
+      type: "THREAD_CREATE",
+      intents: ["GUILDS"],
+      // Source: "Gateway Events: Thread Create"; "Threads: Gateway Events": every bot that can view
+      // the channel learns of it.
+      reaches: (bot) => this.#world.can(bot, thread, "VIEW_CHANNEL"),
+      data: (view) => ({ ...placePayload(thread, view), newly_created: true }),
+    });
+    if (message === undefined && isPublic) {
+      this.#world.messages.tellThread(owner, channel, thread);
+    }
+    return thread;
+  }
+
+  /**
+   * Source: "Channel: Modify Channel" of a thread: archiving and naming are its owner's or need
+   * MANAGE_THREADS.
+   */
+  modify(
+    actor: User,
+    thread: FakeChannel,
+    change: {
+      name?: string | undefined;
+      archived?: boolean | undefined;
+      locked?: boolean | undefined;
+      auto_archive_duration?: number | undefined;
+    },
+  ): FakeChannel {
+    const state = thread.thread;
+    if (state === undefined) throw REFUSALS.wrongChannelType();
+    if (actor.bot && actor.id !== state.ownerId) {
+      this.#world.require(actor, thread, "MANAGE_THREADS");
+    }
+    if (change.locked !== undefined && actor.bot) {
+      this.#world.require(actor, thread, "MANAGE_THREADS");
+    }
+    if (change.archived !== undefined && change.archived !== state.archived) {
+      state.archived = change.archived;
+      state.archiveChangedAt = this.#world.clock.now();
+    } else if (state.archived && change.archived !== false) {
+      throw REFUSALS.archivedThread();
+    }
+    state.locked = change.locked ?? state.locked;
+    state.autoArchiveMinutes = change.auto_archive_duration ?? state.autoArchiveMinutes;
+    thread.name = change.name ?? thread.name;
+    this.tell("THREAD_UPDATE", thread, (view) => placePayload(thread, view));
+    return thread;
+  }
+
+  /**
+   * Source: "Channel: Delete/Close Channel": a thread needs MANAGE_THREADS; the event has no more
+   * than ids.
+   */
+  delete(thread: FakeChannel): void {
+    const { id, guild } = thread;
+    const parent = thread.thread?.parent;
+    this.tell("THREAD_DELETE", thread, () => ({
+      id,
+      guild_id: guild?.id,
+      parent_id: parent?.id,
+      type: thread.kind === "public-thread" ? 11 : 12,
+    }));
+    this.#world.places.delete(id);
+  }
+
+  /**
+   * Source: "Channel: Join Thread", "Gateway Events: Thread Members Update" and "Thread Create"
+   * (when the current user is added).
+   */
+  join(user: User, thread: FakeChannel): void {
+    const state = thread.thread;
+    if (state === undefined) throw REFUSALS.wrongChannelType();
+    if (state.members.has(user.id)) return;
+    state.members.set(user.id, this.#world.clock.now());
+    const isThey = (bot: User): boolean => bot.id === user.id;
+    this.#world.publish({
+      type: "THREAD_CREATE",
+      intents: ["GUILDS"],
+      reaches: isThey,
+      data: (view) => placePayload(thread, view),
+    });
+    this.#world.publish({
+      type: "THREAD_MEMBERS_UPDATE",
+      intents: ["GUILDS"],
+      reaches: isThey,
+      data: () => ({
+        id: thread.id,
+        guild_id: thread.guild?.id,
+        member_count: state.members.size,
+        added_members: [threadMemberPayload(thread, user.id)],
+      }),
+    });
+  }
+
+  leave(user: User, thread: FakeChannel): void {
+    thread.thread?.members.delete(user.id);
+    this.#world.publish({
+      type: "THREAD_MEMBERS_UPDATE",
+      intents: ["GUILDS"],
+      reaches: (bot) => bot.id === user.id,
+      data: () => ({
+        id: thread.id,
+        guild_id: thread.guild?.id,
+        member_count: thread.thread?.members.size ?? 0,
+        removed_member_ids: [user.id],
+      }),
+    });
+  }
+
+  active(user: User, guild: Guild): FakeChannel[] {
+    return [...this.#world.places.values()].filter(
+      (place) =>
+        place.guild === guild &&
+        place.thread !== undefined &&
+        !place.thread.archived &&
+        this.#world.can(user, place, "VIEW_CHANNEL"),
+    );
+  }
+
+  /**
+   * Newest archived first. Source: "Channel: List Public Archived Threads" (needs
+   * READ_MESSAGE_HISTORY).
+   */
+  archived(
+    user: User,
+    channel: FakeChannel,
+    { limit, before }: { limit: number; before?: string | undefined },
+  ): { threads: FakeChannel[]; hasMore: boolean } {
+    this.#world.require(user, channel, "READ_MESSAGE_HISTORY");
+    const limitTime = before === undefined ? Infinity : Date.parse(before);
+    const all = [...this.#world.places.values()]
+      .filter(
+        (place) =>
+          place.kind === "public-thread" &&
+          place.thread?.parent === channel &&
+          place.thread.archived,
+      )
+      .filter((place) => archivedAt(place) < limitTime)
+      .sort((one, other) => archivedAt(other) - archivedAt(one));
+    return { threads: all.slice(0, limit), hasMore: all.length > limit };
+  }
+
+  /** To every bot that sees it. */
+  tell(type: string, thread: FakeChannel, data: WorldEvent["data"]): void {
+    this.#world.publish({
+      type,
+      intents: ["GUILDS"],
+      reaches: (bot) => this.#world.hears(bot, thread),
+      data,
+    });
+  }
+}
+
+function archivedAt(place: FakeChannel): number {
+  return place.thread?.archiveChangedAt ?? 0;
+}
