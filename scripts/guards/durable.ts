@@ -1,10 +1,53 @@
 import type { Guard } from "../mutate.ts";
-import { eventLog, leases, outbox, retention, takeover } from "./tests-in.ts";
+import { eventLog, leases, looker, outbox, retention, surelyAsked, takeover } from "./tests-in.ts";
 
 const DURABLE = "packages/dure/src/durable";
 
 /** Who works, under which epoch, what leaves in which order, and what is kept. */
 export const DURABLE_GUARDS: readonly Guard[] = [
+  // --- looks
+  {
+    id: "looker.single-flight",
+    at: { file: `${DURABLE}/looker.ts` },
+    find: "this.#looking ??= this.#lookWhileAsked();",
+    replace: "this.#looking = this.#lookWhileAsked();",
+    tests: looker("any number of wake-ups during a look cause exactly one more"),
+    why: "two looks of one process run at the same time",
+  },
+  {
+    id: "looker.again",
+    at: { file: `${DURABLE}/looker.ts` },
+    find: "this.#isAsked = true; this.#looking ??=",
+    replace: "this.#isAsked ||= !this.#looking; this.#looking ??=",
+    tests: looker("any number of wake-ups during a look cause exactly one more"),
+    why: "what came during a look waits for the next pause",
+  },
+  {
+    id: "looker.bound",
+    at: { file: `${DURABLE}/looker.ts` },
+    find: "Math.min(everyMs * 2 ** this.#failures, longestMs)",
+    replace: "everyMs * 2 ** this.#failures",
+    tests: looker("costs one log line, and follows again later each time, in bounds"),
+    why: "after an outage a process looks again in hours",
+  },
+  {
+    id: "surely.others",
+    at: { file: `${DURABLE}/surely.ts` },
+    find: 'if (codeOf(error) !== "DATABASE_UNAVAILABLE") throw error;',
+    replace: "",
+    tests: surelyAsked("another error is the caller's at once"),
+    why: "a refused statement is asked again for ever",
+  },
+  {
+    id: "surely.fence",
+    at: { file: `${DURABLE}/surely.ts` },
+    find: "signal?.throwIfAborted();",
+    replace: "",
+    tests: surelyAsked(
+      "the end of the right to write ends it, before a question and during a pause",
+    ),
+    why: "a process without the right to work asks for a write",
+  },
   // --- processes
   {
     id: "processes.guard",

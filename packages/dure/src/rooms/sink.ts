@@ -2,9 +2,9 @@ import { appendFile, mkdir } from "node:fs/promises";
 import path from "node:path";
 import type { EventLog } from "../durable/event-log.ts";
 import type { Leases } from "../durable/leases.ts";
+import { Looker, type LookResult } from "../durable/looker.ts";
 import { enqueue, type NewEntry, type OutsideHandler } from "../durable/outbox.ts";
 import type { Transaction } from "../durable/database.ts";
-import { codeOf, messageOf } from "../kernel/errors.ts";
 import { newId } from "../kernel/ids.ts";
 import { channelPlaceId, type RoomChannel } from "./directory.ts";
 import { roomReports } from "./reports.ts";
@@ -69,8 +69,7 @@ export class ConversationSink {
   readonly #events: Pick<EventLog, "read" | "now">;
   readonly #leases: Leases;
   readonly #conversationOf: ConversationOf;
-  readonly #over = new AbortController();
-  #running: Promise<void> | undefined;
+  readonly #looker: Looker;
 
   constructor(
     setting: RoomsSetting,
@@ -88,38 +87,30 @@ export class ConversationSink {
     this.#events = parts.events;
     this.#leases = parts.leases;
     this.#conversationOf = parts.conversationOf;
+    this.#looker = new Looker({
+      what: "what agents say in the background",
+      look: (signal) => this.#follow(signal),
+      everyMs: AGAIN_MS,
+      clock: setting.clock,
+      logger: setting.logger,
+    });
   }
 
   start(): void {
     this.#setting.outbox.handle(SINK_TOPIC, this.#handler());
-    this.#running ??= this.#follow();
+    this.#looker.start();
   }
 
   async stop(): Promise<void> {
-    this.#over.abort(new DOMException("The sink was stopped.", "AbortError"));
-    await this.#running;
+    await this.#looker.stop();
   }
 
-  async #follow(): Promise<void> {
-    const { clock, logger } = this.#setting;
-    const { signal } = this.#over;
-    while (!signal.aborted) {
-      try {
-        await this.#leases.hold(
-          "room.sink",
-          async (_lease, options) => this.#report(options.signal),
-          { signal },
-        );
-      } catch (error) {
-        if (!signal.aborted) {
-          logger.warn(
-            { code: codeOf(error), error: messageOf(error) },
-            `the sink stands still; again in ${AGAIN_MS} ms`,
-          );
-        }
-      }
-      await clock.sleep(AGAIN_MS, { signal }).catch(() => {});
-    }
+  /** As long as this process holds the sink's lease. */
+  async #follow(signal: AbortSignal): Promise<LookResult> {
+    await this.#leases.hold("room.sink", async (_lease, options) => this.#report(options.signal), {
+      signal,
+    });
+    return "rest";
   }
 
   async #report(signal: AbortSignal): Promise<void> {
