@@ -81,7 +81,7 @@ async function main(commit: string): Promise<number> {
     const seats = [{ hostName: "one", tree: release.tree }, { hostName: "one" }];
     await using world = await openWorld(folder, journal, { isLoopback: true }, seats);
     console.log(`older: ${release.commit} ${release.subject}\nnewer: this tree; logs in ${folder}`);
-    if (release.unlike.length > 0) console.log(`not as it had them: ${release.unlike.join(", ")}`);
+    if (release.installed.length > 0) console.log(`installed: ${release.installed.join(", ")}`);
     const outcome = await attack(world, journal, over.signal);
     if (values.keep || outcome.violations.length > 0) world.keepFolder();
     tell(release, outcome, journal);

@@ -1,5 +1,14 @@
 import type { Guard } from "../mutate.ts";
-import { eventLog, leases, looker, outbox, retention, surelyAsked, takeover } from "./tests-in.ts";
+import {
+  eventLog,
+  leases,
+  looker,
+  outbox,
+  releases,
+  retention,
+  surelyAsked,
+  takeover,
+} from "./tests-in.ts";
 
 const DURABLE = "packages/dure/src/durable";
 
@@ -47,6 +56,55 @@ export const DURABLE_GUARDS: readonly Guard[] = [
       "the end of the right to write ends it, before a question and during a pause",
     ),
     why: "a process without the right to work asks for a write",
+  },
+  // --- releases
+  {
+    id: "release.newer-stays",
+    at: { file: `${DURABLE}/migrate.ts` },
+    find: 'functions: number > stored.number ? "replace" : "keep",',
+    replace: 'functions: "replace",',
+    tests: releases("a newer release replaces the functions"),
+    why: "an older release puts its functions over newer ones",
+  },
+  {
+    id: "release.same-number",
+    at: { file: `${DURABLE}/migrate.ts` },
+    find: " && stored.checksum !== checksumOfFunctions(schema)",
+    replace: " && stored.checksum === ''",
+    tests: releases("the same number with other functions is refused"),
+    why: "two builds under one number call different functions",
+  },
+  {
+    id: "release.oldest",
+    at: { file: `${DURABLE}/migrate.ts` },
+    find: "if (number < stored.oldest) {",
+    replace: "if (number < 0) {",
+    tests: releases("an older process stops before a release that excludes it"),
+    why: "a release works on tables that lack what it needs",
+  },
+  {
+    id: "release.in-use",
+    at: { file: `${DURABLE}/migrate.ts` },
+    find: "if (rows[0]) throw inUse(schema, rows[0]);",
+    replace: "",
+    tests: releases("a release that takes away what older ones need"),
+    why: "tables lose what a living process needs",
+  },
+  {
+    id: "release.register",
+    at: { file: `${DURABLE}/processes.ts` },
+    find: "where not exists (select from dure.release where oldest > $7::integer)",
+    replace: "where $7::integer is not null",
+    tests: releases("a release that takes away what older ones need"),
+    why: "a process that looked at the tables too early works on them",
+  },
+  {
+    id: "release.one-transaction",
+    at: { file: `${DURABLE}/release.ts` },
+    find: 'await session.query("begin");',
+    replace: "",
+    tests: releases("a process that dies between two nouns has changed nothing"),
+    why: "functions of two releases stand side by side",
   },
   // --- processes
   {

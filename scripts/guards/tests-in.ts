@@ -12,6 +12,7 @@ export const effects = testsIn(`${ENGINE}/effects.test.ts`);
 export const inbox = testsIn("packages/dure/src/escalations/inbox.test.ts");
 export const outbox = testsIn(`${DURABLE}/outbox.test.ts`);
 export const takeover = testsIn(`${DURABLE}/takeover.test.ts`);
+export const releases = testsIn(`${DURABLE}/release.test.ts`);
 export const leases = testsIn(`${DURABLE}/leases.test.ts`);
 export const eventLog = testsIn(`${DURABLE}/event-log.test.ts`);
 export const retention = testsIn(`${DURABLE}/retention.test.ts`);

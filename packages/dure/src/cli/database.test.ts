@@ -90,6 +90,7 @@ test("a backup of one database is restored into another, and nothing is replaced
     "insert into dure.audit (tenant, name, what, subject) select 'acme', 'n' || n, 'turn.stop', " +
       "repeat('가', 50) from generate_series(1, 1234) n",
   );
+  await query(first.url, "update dure.release set version = 'of another release'");
   const file = path.join(folder, "team.dure.gz");
 
   const saved = await dure(first.url, "db", "backup", file);
@@ -106,6 +107,9 @@ test("a backup of one database is restored into another, and nothing is replaced
     items: [{ id: created.record.id, tenant: "acme", scopes: ["chat", "admin"] }],
   });
   expect(await query(second.url, "select era from dure.meta")).toEqual([{ era: 2 }]);
+  expect(await query(second.url, "select version from dure.release")).toEqual([
+    { version: SCHEMA.version }, // the functions are those of the database, not of the backup
+  ]);
   await query(
     second.url,
     "insert into dure.audit (tenant, name, what, subject) values ('', 'next', 'x', 'y')",

@@ -18,6 +18,7 @@ import { SseReader } from "../server/test-server.ts";
 import { PostgresTokenStore } from "../server/token-store.ts";
 import { readTeam, type TeamOptions } from "./config.ts";
 import { readEnvironment } from "./environment.ts";
+import { SCHEMA } from "./schema.ts";
 import { startTeam, type RunningTeam } from "./start.ts";
 
 /** The whole of a team over a real PostgreSQL, in this process. */
@@ -74,6 +75,26 @@ test("under DURE_TOKEN an Idempotency-Key holds across a restart and on another 
 
   expect(turn).toMatch(/^turn_/);
   expect([await send(beside.team), await send(again.team)]).toEqual([turn, turn]);
+});
+
+test("a team works beside a newer release, and does not start where that one excludes it", async () => {
+  await using stored = await testDatabase();
+  await using running = await start(stored.url);
+  const [registered] = await stored.database.query({
+    text: `select release from dure.processes where id = '${running.team.processId}'`,
+  });
+
+  await stored.database.query({ text: "update dure.release set number = number + 1" });
+  await using beside = await start(stored.url);
+  await stored.database.query({ text: "update dure.release set oldest = number" });
+  const excluded = start(stored.url);
+
+  expect(registered).toEqual({ release: SCHEMA.number });
+  expect((await fetch(`${beside.team.url}/readyz`)).status).toBe(200);
+  await expect(excluded).rejects.toMatchObject({
+    code: "SCHEMA_NEWER",
+    hint: expect.stringContaining("Start that version") as string,
+  });
 });
 
 test(
