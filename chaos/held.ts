@@ -10,7 +10,7 @@ export interface Held {
 const KINDS: readonly Held["what"][] = ["turn", "answer", "job", "run", "effect"];
 
 /** Until a process holds work of each kind, milliseconds. */
-const PATIENCE_MS = 120_000;
+const PATIENCE_MS = 240_000;
 /** Until other processes have finished it. */
 const OVER_MS = 150_000;
 const LOOK_MS = 20;
@@ -27,7 +27,7 @@ const HELD = `
   where l.name = 'run:' || r.id and l.holder = me.id and r.status = 'running' and r.phase = 'building'
   union all
   select 'effect', e.key from dure.effects e join dure.turns t on t.id = e.turn_id, me
-  where e.status = 'intent' and t.holder = me.id`;
+  where e.status in ('intent', 'unknown') and t.status = 'running' and t.holder = me.id`;
 
 const OPEN = `
   select t.id from dure.turns t where t.id = any($1) and t.status <> 'done'
@@ -39,7 +39,7 @@ const OPEN = `
   select r.id from dure.plan_runs r
   where r.id = any($1) and r.status not in ('success', 'partial', 'failed', 'cancelled')
   union all
-  select e.key from dure.effects e where e.key = any($1) and e.status = 'intent'`;
+  select e.key from dure.effects e where e.key = any($1) and e.status in ('intent', 'unknown')`;
 
 /** Waits for a moment at which a process holds work of every kind, and gives that work. */
 export async function heldBy(

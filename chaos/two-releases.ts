@@ -39,8 +39,11 @@ const { values } = parseArgs({
 const START_MS = 120_000;
 /** Both work beside each other so long before the first kill, milliseconds. */
 const BESIDE_MS = 5_000;
-/** The bank answers this much after it has booked: a kill finds what is booked and not known. */
-const BANK_MS = 900;
+/**
+ * The bank answers this much after it has booked, later than its callers wait: each booking is
+ * unknown until it is asked about, and a kill finds some.
+ */
+const BANK_MS = 1_500;
 /** So many of the next model calls are slow, again and again until a kill. */
 const SLOW_CALLS = 4;
 const SLOW_EVERY_MS = 1_000;
