@@ -4,6 +4,7 @@ import { codeOf, DureError, messageOf } from "../kernel/errors.ts";
 import type { Logger } from "../kernel/logger.ts";
 import type { Database, Transaction } from "./database.ts";
 import type { Leases } from "./leases.ts";
+import { Looker } from "./looker.ts";
 
 /**
  * Removes aged rows in small batches: at most 1,000 rows per statement, each statement shorter than
@@ -13,12 +14,23 @@ export class Retention {
   readonly #options: RetentionOptions;
   readonly #clock: Clock;
   readonly #rules = new Map<string, RetentionRule>();
-  readonly #over = new AbortController();
-  #sweeping: Promise<void> | undefined;
+  readonly #everyMs: number;
+  readonly #looker: Looker;
 
   constructor(options: RetentionOptions) {
     this.#options = options;
     this.#clock = options.clock ?? systemClock;
+    this.#everyMs = options.everyMs ?? SWEEP_EVERY;
+    this.#looker = new Looker({
+      what: "rows that have aged",
+      look: async (signal) => {
+        await this.sweep({ signal });
+        return "rest";
+      },
+      everyMs: this.#everyMs,
+      clock: this.#clock,
+      logger: options.logger,
+    });
     for (const rule of options.rules ?? DEFAULT_RULES) this.add(rule);
   }
 
@@ -46,12 +58,11 @@ export class Retention {
   }
 
   start(): void {
-    this.#sweeping ??= this.#sweepUntilStopped();
+    this.#looker.start({ inMs: this.#everyMs });
   }
 
   async stop(): Promise<void> {
-    this.#over.abort(new DOMException("Retention was stopped.", "AbortError"));
-    await this.#sweeping;
+    await this.#looker.stop();
   }
 
   async [Symbol.asyncDispose](): Promise<void> {
@@ -72,22 +83,6 @@ export class Retention {
       options,
     );
     return held.ok ? held.value : undefined;
-  }
-
-  async #sweepUntilStopped(): Promise<void> {
-    const { signal } = this.#over;
-    while (!signal.aborted) {
-      await this.#clock.sleep(this.#options.everyMs ?? SWEEP_EVERY, { signal }).catch(() => {});
-      if (signal.aborted) return;
-      await this.sweep({ signal }).catch((error: unknown) => {
-        if (!signal.aborted) {
-          this.#options.logger.warn(
-            { error: messageOf(error) },
-            "the retention sweep failed; the next goes on",
-          );
-        }
-      });
-    }
   }
 
   async #sweepAll(signal: AbortSignal): Promise<ReadonlyMap<string, number>> {
