@@ -1,7 +1,7 @@
 import type { Database, Transaction } from "../durable/database.ts";
 import type { Leases } from "../durable/leases.ts";
+import { Looker, type LookResult } from "../durable/looker.ts";
 import { codedOf, sentenceOf, type CodedMessage } from "../kernel/coded-message.ts";
-import { messageOf } from "../kernel/errors.ts";
 import type { ChannelAccount, ChannelAdapter } from "./channel-adapter.ts";
 import type { Delivery } from "./delivery.ts";
 import type { Directory } from "./directory.ts";
@@ -26,7 +26,7 @@ export class Accounts {
   readonly #delivery: Delivery;
   readonly #processId: string;
   readonly #over = new AbortController();
-  readonly #running: Promise<void>[] = [];
+  readonly #kept: Looker[] = [];
 
   constructor(
     setting: RoomsSetting,
@@ -54,7 +54,7 @@ export class Accounts {
     for (const adapter of adapters.values()) {
       if (!adapter.isLocal) {
         for (const account of directory.accountsOf(adapter.name)) {
-          this.#running.push(this.#keep(adapter, account));
+          this.#kept.push(this.#keep(adapter, account));
         }
       }
       if (!adapter.isLocal) await this.#tellWaiting(adapter.name);
@@ -113,7 +113,7 @@ export class Accounts {
 
   async stop(): Promise<void> {
     this.#over.abort(new DOMException("Rooms were stopped.", "AbortError"));
-    await Promise.allSettled(this.#running);
+    await Promise.all(this.#kept.map((looker) => looker.stop()));
   }
 
   /**
@@ -230,42 +230,53 @@ export class Accounts {
   }
 
   /** Holds, connects, and begins again, until we are stopped or the token is refused. */
-  async #keep(adapter: ChannelAdapter, account: ChannelAccount): Promise<void> {
-    const { clock, logger, outbox } = this.#setting;
-    const signal = this.#over.signal;
+  #keep(adapter: ChannelAdapter, account: ChannelAccount): Looker {
+    const { clock, logger } = this.#setting;
+    const looker = new Looker({
+      what: `the connection of ${account.id} to ${adapter.name}`,
+      look: (signal) => this.#hold(adapter, account, signal),
+      everyMs: TRY_EVERY_MS,
+      clock,
+      logger,
+      signal: this.#over.signal,
+    });
+    looker.start();
+    return looker;
+  }
+
+  async #hold(
+    adapter: ChannelAdapter,
+    account: ChannelAccount,
+    signal: AbortSignal,
+  ): Promise<LookResult> {
+    const lease = leaseName(adapter.name, account.id);
+    const held = await this.#leases.hold(
+      lease,
+      (_lease, whileHeld) => this.#connect(adapter, account, whileHeld.signal),
+      { signal },
+    );
+    if (held.ok) {
+      this.#setting.logger.debug(
+        { adapter: adapter.name, account: account.id },
+        `the connection of ${account.id} has ended`,
+      );
+    }
+    return "rest";
+  }
+
+  async #connect(
+    adapter: ChannelAdapter,
+    account: ChannelAccount,
+    signal: AbortSignal,
+  ): Promise<void> {
+    const { outbox } = this.#setting;
     const topic = topicOf(adapter.name, account.id, false);
-    while (!signal.aborted) {
-      try {
-        const held = await this.#leases.hold(
-          leaseName(adapter.name, account.id),
-          async (_lease, options) => {
-            outbox.handle(topic, this.#delivery.handler(adapter));
-            try {
-              await adapter.connect(account, { signal: options.signal });
-              await this.#idleWhenRefused(adapter, account, options.signal, () =>
-                outbox.unhandle(topic),
-              );
-            } finally {
-              outbox.unhandle(topic);
-            }
-          },
-          { signal },
-        );
-        if (held.ok) {
-          logger.debug(
-            { adapter: adapter.name, account: account.id },
-            `the connection of ${account.id} has ended`,
-          );
-        }
-      } catch (error) {
-        if (!signal.aborted) {
-          logger.warn(
-            { adapter: adapter.name, account: account.id, error: messageOf(error) },
-            `account ${account.id} could not be kept; again in ${TRY_EVERY_MS} ms`,
-          );
-        }
-      }
-      await clock.sleep(TRY_EVERY_MS, { signal }).catch(() => {});
+    outbox.handle(topic, this.#delivery.handler(adapter));
+    try {
+      await adapter.connect(account, { signal });
+      await this.#idleWhenRefused(adapter, account, signal, () => outbox.unhandle(topic));
+    } finally {
+      outbox.unhandle(topic);
     }
   }
 
