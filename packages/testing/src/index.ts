@@ -42,3 +42,9 @@ export type {
   StatementTest,
   Stop,
 } from "./postgres-proxy.ts";
+
+// A provider of models that does what real ones do, and refuses what they refuse
+export { UnfriendlyProvider } from "./provider/unfriendly-provider.ts";
+export type { ProviderRequest, UnfriendlyProviderOptions } from "./provider/unfriendly-provider.ts";
+export { MOODS } from "./provider/moods.ts";
+export type { Mood, ProviderAnswer, ProviderAsked } from "./provider/moods.ts";

@@ -13,8 +13,9 @@ import { checkServer } from "../durable/server-check.ts";
 import { systemClock, withTimeout } from "../kernel/clock.ts";
 import { codeOf, DureError, messageOf } from "../kernel/errors.ts";
 import { modelName } from "../models/card.ts";
-import type { LlmRef } from "../models/model.ts";
+import type { LlmRef, OutputSpec } from "../models/model.ts";
 import { Models } from "../models/models.ts";
+import type { OutputFormat } from "../models/output-format.ts";
 import { silentLogger } from "../kernel/logger.ts";
 import { openSandbox, type IsolationKind } from "../plans/sandbox/sandbox.ts";
 import { agentServices } from "../team/agents.ts";
@@ -149,16 +150,48 @@ const MODEL_WAIT = 5_000;
  * Enough for a word; a model that thinks first answers nothing within it, which says as well that
  * it is there.
  */
-const MODEL_TOKENS = 16;
+const MODEL_TOKENS = 32;
 /** Failures of a model that was reached, let us in, and knows its name. */
 const REACHED = new Set(["MODEL_EMPTY", "MODEL_FORMAT", "MODEL_REFUSED"]);
+
+/** Asked for as JSON at temperature 0, as an agent that decides asks. */
+const MODEL_OUTPUT: OutputSpec = {
+  schema: {
+    type: "object",
+    properties: { ok: { type: "boolean" } },
+    required: ["ok"],
+    additionalProperties: false,
+  },
+};
+
+/** How each way of asking for JSON is told. */
+const JSON_WAYS = {
+  strict: "JSON in strict mode",
+  json_schema: "JSON by a schema",
+  tool: "JSON by a tool",
+  json_object: "JSON without a schema",
+  text: "JSON out of text",
+} as const satisfies Record<OutputFormat, string>;
+
+/** What the model turned out to take when it was asked. */
+function abilitiesOf(models: Models, llm: LlmRef): string {
+  const { format, hasTemperature } = models.wayOf(llm, MODEL_OUTPUT);
+  const json = format === undefined ? undefined : JSON_WAYS[format];
+
+  return [json, hasTemperature ? undefined : "no temperature"].filter(Boolean).join(", ");
+}
 
 async function checkModel(models: Models, llm: LlmRef, usedBy: string): Promise<Check> {
   try {
     const call = models.resolve(llm);
     if (llm.provider === "offline") return { name: "model", status: "ok", detail: usedBy };
     await call.stream(
-      { messages: [{ role: "user", text: "Say ok." }], maxOutputTokens: MODEL_TOKENS },
+      {
+        messages: [{ role: "user", text: "Say ok." }],
+        output: MODEL_OUTPUT,
+        temperature: 0,
+        maxOutputTokens: MODEL_TOKENS,
+      },
       { timeoutMs: MODEL_WAIT },
     );
   } catch (error) {
@@ -187,11 +220,15 @@ async function checkModel(models: Models, llm: LlmRef, usedBy: string): Promise<
     return {
       name: "model",
       status: "warn",
-      detail: `${usedBy}: answers, but has no price, so it is counted in tokens`,
+      detail: `${usedBy}: answers (${abilitiesOf(models, llm)}), but has no price, so it is counted in tokens`,
       hint: `Add prices: { "${modelName(llm)}": { in: …, out: … } } in USD per million tokens.`,
     };
   }
-  return { name: "model", status: "ok", detail: `${usedBy}: answers` };
+  return {
+    name: "model",
+    status: "ok",
+    detail: `${usedBy}: answers (${abilitiesOf(models, llm)})`,
+  };
 }
 
 /** Every model that an agent may call, fallbacks included; the same one at two addresses is two. */

@@ -403,7 +403,9 @@ test(
 
     expect(await modelOf("gpt-4.1-mini", "right")).toMatchObject({
       status: "ok",
-      detail: expect.stringMatching(/used by minimal\.helper, mina\.mina.*: answers$/) as string,
+      detail: expect.stringMatching(
+        /used by minimal\.helper, mina\.mina.*: answers \(JSON in strict mode\)$/,
+      ) as string,
     });
     expect(asked).toHaveLength(1);
     expect(asked[0]!.max_completion_tokens ?? asked[0]!.max_tokens).toBeLessThan(100);

@@ -3,6 +3,7 @@ import { compacted, isObject, jsonCopy } from "../kernel/json.ts";
 import type { TraceAgent, TurnEvent } from "../kernel/turn-events.ts";
 import { jsonSchemaOf } from "../models/json-schema.ts";
 import type { ModelAnswer, ModelMessage, ModelRequest, ToolSpec } from "../models/model.ts";
+import { promptLanguage } from "../models/prompt-files.ts";
 import { inAgentSpan } from "../models/telemetry.ts";
 import { AgentResult, type Agent } from "./agent.ts";
 import { buildMessages } from "./agent-context.ts";
@@ -345,12 +346,15 @@ export class AgentRun {
   #prompt(
     given: Pick<Parameters<typeof buildMessages>[0], "contextBlock" | "passages" | "lastNTurns">,
   ): { system: string; messages: ModelMessage[] } {
+    const { facts, memory } = this.#environment;
+    const { prompts } = this.#agent;
+
     return buildMessages({
       agent: this.#agent,
-      prompt: this.#options.prompt,
+      prompt: this.#options.prompt ?? prompts?.[promptLanguage(facts.locale)],
       message: this.#message(),
       background: this.#background,
-      memory: this.#environment.memory,
+      memory,
       ...given,
     });
   }

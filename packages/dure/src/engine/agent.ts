@@ -2,6 +2,7 @@ import type { z } from "zod";
 import type { Card, CardInput } from "../models/card.ts";
 import { parseCard } from "../models/card.ts";
 import { DureError } from "../kernel/errors.ts";
+import type { PromptLanguage } from "../models/prompt-files.ts";
 import type { AgentContext } from "./agent-context.ts";
 import type { AnyTool } from "./tool.ts";
 
@@ -47,6 +48,8 @@ export interface Agent {
   readonly name: string;
   readonly kind: "chat" | "conversational" | "custom";
   readonly prompt: string;
+  /** The same in each language, for an agent that follows the session's. */
+  readonly prompts?: PromptsByLanguage | undefined;
   readonly card: Card;
   readonly tools: Readonly<Record<string, AnyTool>>;
   readonly schema?: z.ZodType | undefined;
@@ -66,9 +69,13 @@ export interface Agent {
   readonly stream?: ((context: AgentContext) => AsyncGenerator<string, AgentResult>) | undefined;
 }
 
+/** One prompt, said in each language. */
+export type PromptsByLanguage = Readonly<Record<PromptLanguage, string>>;
+
 export interface AgentOptions {
   readonly name: string;
-  readonly prompt?: string | undefined;
+  /** By language: the session's is taken. */
+  readonly prompt?: string | PromptsByLanguage | undefined;
   readonly card?: CardInput | undefined;
   readonly tools?: Readonly<Record<string, AnyTool>> | undefined;
   readonly validate?: Validator | undefined;
@@ -147,7 +154,8 @@ export function defineAgent(
   return {
     ...rest,
     kind,
-    prompt: prompt ?? "",
+    prompt: typeof prompt === "object" ? prompt.ko : (prompt ?? ""),
+    prompts: typeof prompt === "object" ? prompt : undefined,
     card: parseCard(card ?? {}, `agent ${options.name}`),
     tools: tools ?? {},
   };

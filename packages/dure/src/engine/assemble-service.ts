@@ -19,7 +19,8 @@ import type { AnyTool } from "./tool.ts";
  * What an entry of the class map gets: everything that the files and registries say about the
  * agent.
  */
-export interface AgentParts extends AgentOptions {
+export interface AgentParts extends Omit<AgentOptions, "prompt"> {
+  readonly prompt?: string | undefined;
   readonly schema?: z.ZodType | undefined;
 }
 
@@ -214,6 +215,7 @@ function make(
     return {
       ...made,
       prompt: prompt ?? made.prompt,
+      prompts: prompt === undefined ? made.prompts : undefined,
       card: card ?? made.card,
       schema: schema ?? made.schema,
       validate: validate ?? made.validate,

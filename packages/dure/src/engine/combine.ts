@@ -2,6 +2,7 @@ import { DureError } from "../kernel/errors.ts";
 import { z } from "zod";
 import { conversationalAgent, type Agent } from "./agent.ts";
 import type { CardInput } from "../models/card.ts";
+import { builtInPrompt, fillPrompt, type PromptLanguage } from "../models/prompt-files.ts";
 import type { RemoteService } from "./remote-service.ts";
 import type { BusyPolicy, Service } from "./service.ts";
 
@@ -115,19 +116,31 @@ export function modelRouter(options: {
   services: Readonly<Record<string, string>>;
 }): ServiceRouter {
   const names = Object.keys(options.services) as [string, ...string[]];
-  const list = Object.entries(options.services).map(([name, what]) => `- ${name}: ${what}`);
   return {
     kind: "agent",
     default: options.default,
     agent: conversationalAgent({
       name: "router",
-      prompt:
-        options.prompt ??
-        `Choose the service that the message is for. Answer with JSON {"service": name}.\n${list.join("\n")}`,
+      prompt: options.prompt ?? {
+        ko: routerPrompt(options, "ko"),
+        en: routerPrompt(options, "en"),
+      },
       schema: z.object({ service: z.enum(names) }),
       card: { temperature: 0, ...options.card },
     }),
   };
+}
+
+function routerPrompt(
+  options: { default: string; services: Readonly<Record<string, string>> },
+  language: PromptLanguage,
+): string {
+  const list = Object.entries(options.services).map(([name, what]) => `- ${name}: ${what}`);
+
+  return fillPrompt(builtInPrompt("router", language), {
+    services: list.join("\n"),
+    default: options.default,
+  });
 }
 
 function startsWord(text: string, keyword: string): boolean {

@@ -8,6 +8,7 @@ import type { LeaseProof } from "../durable/lease-proof.ts";
 import type { Notifications } from "../durable/notify.ts";
 import { TurnStore, UNATTENDED_TOPIC } from "../durable/turns.ts";
 import type { Llm } from "../models/card.ts";
+import type { PromptOverrides } from "../models/prompt-files.ts";
 import type { Models } from "../models/models.ts";
 import type { AttemptRules } from "./agent-environment.ts";
 import type {
@@ -58,6 +59,8 @@ export interface EngineOptions {
   readonly defaultLlm: Llm;
   /** Goes before every card: `DURE_MODEL`. */
   readonly everyLlm?: Llm | undefined;
+  /** Go before the prompts of dure; see `readPromptOverrides`. */
+  readonly prompts?: PromptOverrides | undefined;
   /** Rules of attempts for the sessions that have their own; elsewhere each agent's card says. */
   readonly attemptRules?: (session: string) => AttemptRules | undefined;
   /** Absent: nothing is limited. */
@@ -73,7 +76,7 @@ export interface EngineOptions {
 /** What conversations are made of. A running engine can be given others. */
 export type EngineDefinitions = Pick<
   EngineOptions,
-  "services" | "models" | "defaultLlm" | "everyLlm"
+  "services" | "models" | "defaultLlm" | "everyLlm" | "prompts"
 >;
 
 /** Limits that a team can set. */
@@ -161,6 +164,7 @@ export class Engine implements Conversations {
       timeZone: options.timeZone ?? "Asia/Seoul",
       defaultLlm: options.defaultLlm,
       everyLlm: options.everyLlm,
+      prompts: options.prompts,
       attemptRules: options.attemptRules ?? (() => undefined),
       resolve: (llm) => options.models.resolve(llm),
       budgets: options.budgets,
@@ -172,7 +176,8 @@ export class Engine implements Conversations {
   #folderFor({
     models,
     defaultLlm,
-  }: Pick<EngineDefinitions, "models" | "defaultLlm">): MemoryFolder {
+    prompts,
+  }: Pick<EngineDefinitions, "models" | "defaultLlm" | "prompts">): MemoryFolder {
     const { clock, logger, lease, budgets } = this.#options;
     return new MemoryFolder({
       store: this.#store,
@@ -183,6 +188,7 @@ export class Engine implements Conversations {
       defaultLlm,
       lease,
       budgets,
+      prompts,
     });
   }
 
@@ -191,12 +197,13 @@ export class Engine implements Conversations {
    * that begin have these. Throws `SERVICE_INVALID`, and has changed nothing then.
    */
   redefine(definitions: EngineDefinitions): void {
-    const { services, models, defaultLlm, everyLlm } = definitions;
+    const { services, models, defaultLlm, everyLlm, prompts } = definitions;
     this.#directory.redefine(services);
     this.#environment = {
       ...this.#environment,
       defaultLlm,
       everyLlm,
+      prompts,
       resolve: (llm) => models.resolve(llm),
     };
     // What the old folder had in line is considered again after the session's next turn.

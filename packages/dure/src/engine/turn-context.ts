@@ -1,6 +1,12 @@
 import type { JsonObject } from "../kernel/json.ts";
 import type { TurnEvent } from "../kernel/turn-events.ts";
 import type { FinishedFlow } from "../durable/turns.ts";
+import {
+  promptLanguage,
+  promptText,
+  type PromptName,
+  type PromptOverrides,
+} from "../models/prompt-files.ts";
 import type { AgentResult } from "./agent.ts";
 import type { Memory } from "./memory.ts";
 import type { Answering } from "./question.ts";
@@ -165,6 +171,7 @@ export class TurnContext implements Omit<
   readonly answering: Answering;
   /** Settings of the team that flows follow. */
   readonly limits: { readonly maxFillTurns: number };
+  readonly #prompts: PromptOverrides | undefined;
   readonly #machinery: TurnMachinery;
 
   constructor(options: {
@@ -176,6 +183,7 @@ export class TurnContext implements Omit<
     signal: AbortSignal;
     answering: Answering;
     limits: { readonly maxFillTurns: number };
+    prompts?: PromptOverrides | undefined;
     machinery: TurnMachinery;
   }) {
     const { facts } = options;
@@ -197,6 +205,7 @@ export class TurnContext implements Omit<
     this.signal = options.signal;
     this.answering = options.answering;
     this.limits = options.limits;
+    this.#prompts = options.prompts;
     this.#machinery = options.machinery;
   }
 
@@ -206,6 +215,14 @@ export class TurnContext implements Omit<
    */
   get version(): string {
     return this.#machinery.versionRead();
+  }
+
+  /**
+   * A prompt of dure in the session's language, with its places open: the team's text, if it has
+   * one, else ours. Fill it with `slotPrompt` and its like, and give it as `prompt` to an agent.
+   */
+  prompt(name: PromptName): string {
+    return promptText(this.#prompts, name, promptLanguage(this.locale));
   }
 
   /** Runs an agent; its events leave as they happen. Throws when it failed for good. */

@@ -3,6 +3,7 @@ import type { Logger } from "../kernel/logger.ts";
 import type { TurnStore } from "../durable/turns.ts";
 import type { Llm } from "../models/card.ts";
 import type { ModelCall } from "../models/model.ts";
+import type { PromptOverrides } from "../models/prompt-files.ts";
 import type { AttemptRules } from "./agent-environment.ts";
 import type { FindApproval } from "./approvals.ts";
 import type { Budgets } from "./budgets.ts";
@@ -17,6 +18,8 @@ export interface TurnEnvironment {
   readonly timeZone: string;
   readonly defaultLlm: Llm;
   readonly everyLlm: Llm | undefined;
+  /** The team's prompts in the place of ours. */
+  readonly prompts: PromptOverrides | undefined;
   readonly attemptRules: (session: string) => AttemptRules | undefined;
   readonly limits: { readonly maxFillTurns: number; readonly confirmMs: number };
   /** Aborts when this process may write no more. */

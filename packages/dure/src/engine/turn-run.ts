@@ -276,6 +276,7 @@ export class TurnRun implements TurnMachinery {
       signal: this.#signal,
       answering: this.#route.answering,
       limits: this.#environment.limits,
+      prompts: this.#environment.prompts,
       machinery: this,
     });
   }

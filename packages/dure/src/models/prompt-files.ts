@@ -1,5 +1,6 @@
-import { readFileSync } from "node:fs";
-import { DureError } from "../kernel/errors.ts";
+import { readdirSync, readFileSync } from "node:fs";
+import path from "node:path";
+import { codeOf, DureError } from "../kernel/errors.ts";
 import type { Json } from "../kernel/json.ts";
 
 /** The languages in which the prompts of dure are written. */
@@ -25,6 +26,58 @@ export function builtInPrompt(name: PromptName, language: PromptLanguage): strin
   read.set(file, text);
 
   return text;
+}
+
+/** Texts of a team in the place of ours, by file name without its end: `slots.ko`. */
+export type PromptOverrides = Readonly<Record<string, string>>;
+
+/** The team's text of a prompt, else ours. */
+export function promptText(
+  overrides: PromptOverrides | undefined,
+  name: PromptName,
+  language: PromptLanguage,
+): string {
+  return overrides?.[`${name}.${language}`] ?? builtInPrompt(name, language);
+}
+
+/** Largest prompt that is read, characters: far above what a person writes. */
+const MAX_PROMPT = 100_000;
+
+/**
+ * The prompts that a folder has in the place of ours: `<name>.<language>.md`. A folder that is not
+ * there has none, and files without a language are not looked at. Throws `PROMPT_INVALID` for one
+ * that is no prompt of dure, is empty or too long.
+ */
+export function readPromptOverrides(folder: string): PromptOverrides {
+  const files = filesIn(folder).filter((file) => /\.(?:ko|en)\.md$/.test(file));
+
+  return Object.fromEntries(
+    files.map((file) => {
+      const key = file.slice(0, -".md".length);
+      const text = readFileSync(path.join(folder, file), "utf8").trim();
+      const isKnown = KEYS.includes(key);
+      if (isKnown && text !== "" && text.length <= MAX_PROMPT) return [key, text];
+
+      const because = isKnown ? "is empty or too long" : "is no prompt of dure";
+      throw new DureError("PROMPT_INVALID", `${path.join(folder, file)} ${because}.`, {
+        class: "input",
+        hint: `Prompts are ${KEYS.map((one) => `${one}.md`).join(", ")}.`,
+      });
+    }),
+  );
+}
+
+const KEYS: readonly string[] = PROMPT_NAMES.flatMap((name) =>
+  PROMPT_LANGUAGES.map((language) => `${name}.${language}`),
+);
+
+function filesIn(folder: string): readonly string[] {
+  try {
+    return readdirSync(folder);
+  } catch (error) {
+    if (codeOf(error) === "ENOENT" || codeOf(error) === "ENOTDIR") return [];
+    throw error;
+  }
 }
 
 /**
@@ -83,4 +136,10 @@ export function promptMoment(at: number, zone: string): string {
 /** The language of a locale, for prompts and texts: English if it says so, else Korean. Pure. */
 export function promptLanguage(locale: string): PromptLanguage {
   return locale.toLowerCase().startsWith("en") ? "en" : "ko";
+}
+
+/** The language that a text is written in; undefined where no letter says so. Pure. */
+export function languageOf(text: string): PromptLanguage | undefined {
+  if (/\p{Script=Hangul}/u.test(text)) return "ko";
+  return /\p{Script=Latin}{2}/u.test(text) ? "en" : undefined;
 }

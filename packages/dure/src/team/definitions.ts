@@ -1,3 +1,4 @@
+import path from "node:path";
 import type { AnyService } from "../engine/combine.ts";
 import type { EngineDefinitions } from "../engine/engine.ts";
 import type { MemoryOptions } from "../engine/memory.ts";
@@ -5,6 +6,7 @@ import { assertEngineServices } from "../engine/service-directory.ts";
 import type { Clock } from "../kernel/clock.ts";
 import type { Logger } from "../kernel/logger.ts";
 import { Models } from "../models/models.ts";
+import { readPromptOverrides } from "../models/prompt-files.ts";
 import { agentServices } from "./agents.ts";
 import type { LoadedTeam } from "./config.ts";
 import type { Environment } from "./environment.ts";
@@ -50,6 +52,7 @@ export async function definitionsOf(
     }),
     defaultLlm: modelOf(team.config, environment),
     everyLlm: everyModelOf(environment),
+    prompts: readPromptOverrides(path.join(team.folder, "prompts")),
   };
 }
 

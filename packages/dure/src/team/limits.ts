@@ -509,9 +509,10 @@ const MODEL_OF_KEY = {
 
 /**
  * The model of the team: `DURE_MODEL`, else the configuration's, else that of the key that is set,
- * else `offline`.
+ * else `offline`. `DURE_MODEL=offline` alone is the team's own offline model, if it has one.
  */
 export function modelOf(config: TeamConfig, environment: Environment): Llm {
+  if (environment.model === "offline" && config.model?.provider === "offline") return config.model;
   if (environment.model !== undefined) {
     return { ...parseModelName(environment.model), fallbacks: [] };
   }

@@ -1,0 +1,26 @@
+/** What a provider says to a request that it does not take. */
+export interface Refusal {
+  readonly status: number;
+  readonly body: object;
+  readonly headers?: Readonly<Record<string, string>> | undefined;
+}
+
+/** JSON as it came over the wire: nothing is known of it. */
+export type Wire = Readonly<Record<string, unknown>>;
+
+export function isWire(value: unknown): value is Wire {
+  return typeof value === "object" && value !== null && !Array.isArray(value);
+}
+
+export function listOf(value: unknown): readonly unknown[] {
+  return Array.isArray(value) ? value : [];
+}
+
+/** The first problem that one of the rules finds. */
+export function firstOf(rules: readonly (() => string | undefined)[]): string | undefined {
+  for (const rule of rules) {
+    const problem = rule();
+    if (problem !== undefined) return problem;
+  }
+  return undefined;
+}

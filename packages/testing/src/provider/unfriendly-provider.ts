@@ -1,0 +1,232 @@
+import { once } from "node:events";
+import { createServer, type IncomingMessage, type Server, type ServerResponse } from "node:http";
+import type { AddressInfo } from "node:net";
+import { text } from "node:stream/consumers";
+import { setTimeout as sleep } from "node:timers/promises";
+import { anthropicRefusal, type AnthropicAbilities } from "./anthropic-rules.ts";
+import {
+  fits,
+  inMood,
+  MOODS,
+  type Mood,
+  type ProviderAnswer,
+  type ProviderAsked,
+  type Random,
+  type SpokenAnswer,
+} from "./moods.ts";
+import { openAiRefusal, type OpenAiAbilities } from "./openai-rules.ts";
+import { isWire, type Refusal, type Wire } from "./refusal.ts";
+import { anthropicWire, openAiWire, type WireFormat } from "./wires.ts";
+
+export interface UnfriendlyProviderOptions {
+  /** The same seed gives the same moods for the same requests. Print it in your test. */
+  readonly seed: number;
+  /** What a good model would say. */
+  readonly answer: (asked: ProviderAsked) => ProviderAnswer | Promise<ProviderAnswer>;
+  /** Moods that it may be in. Default all. */
+  readonly moods?: readonly Mood[] | undefined;
+  /** How often it is in a mood, 0–1. Default 0.5. */
+  readonly often?: number | undefined;
+  readonly abilities?: (OpenAiAbilities & AnthropicAbilities) | undefined;
+  /** How long `slow` takes, milliseconds. Default 50. */
+  readonly slowMs?: number | undefined;
+}
+
+/** One request and what became of it. */
+export interface ProviderRequest {
+  readonly wire: "openai" | "anthropic";
+  readonly body: Wire;
+  readonly status: number;
+  readonly mood: Mood | undefined;
+  /** What it said, when it refused. */
+  readonly refusal: string | undefined;
+}
+
+/** Requests that are remembered. */
+const MAX_REQUESTS = 10_000;
+
+/**
+ * A provider that speaks OpenAI's chat completions (`/v1/chat/completions`) and Anthropic's messages
+ * (`/v1/messages`), streamed or whole. It refuses what the providers refuse, and by seed it does
+ * what real models do: nulls, code fences, apologies, half answers, wrong tools, claims, 429, cuts.
+ *
+ * ```ts
+ * await using provider = await UnfriendlyProvider.start({ seed: 7, answer: () => ({ text: "hi" }) });
+ * // OPENAI_BASE_URL=`${provider.url}/v1`
+ * ```
+ */
+export class UnfriendlyProvider implements AsyncDisposable {
+  /** Without a path. */
+  readonly url: string;
+  /** The last ones, oldest first. */
+  readonly requests: ProviderRequest[] = [];
+  readonly #options: UnfriendlyProviderOptions;
+  readonly #server: Server;
+  /** How often each request was made: a retry meets another mood. */
+  readonly #seen = new Map<string, number>();
+
+  private constructor(server: Server, options: UnfriendlyProviderOptions) {
+    this.#server = server;
+    this.#options = options;
+    this.url = `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
+    server.on("request", (request: IncomingMessage, response: ServerResponse) => {
+      this.#serve(request, response).catch(() => response.destroy());
+    });
+  }
+
+  static async start(options: UnfriendlyProviderOptions): Promise<UnfriendlyProvider> {
+    const server = createServer();
+    server.listen(0, "127.0.0.1");
+    await once(server, "listening");
+    return new UnfriendlyProvider(server, options);
+  }
+
+  async [Symbol.asyncDispose](): Promise<void> {
+    this.#server.closeAllConnections();
+    this.#server.close();
+    await once(this.#server, "close");
+  }
+
+  async #serve(request: IncomingMessage, response: ServerResponse): Promise<void> {
+    const written = await text(request);
+    const wire = request.url?.endsWith("/messages") ? "anthropic" : "openai";
+    const body = parsedBody(written);
+    const refusal = this.#refusalOf(wire, request, body);
+    if (body === undefined || refusal) {
+      const refused = refusal ?? { status: 400, body: { error: { message: "no JSON" } } };
+      this.#note({ wire, body: body ?? {}, status: refused.status, mood: undefined, refused });
+      return sendJson(response, refused);
+    }
+    const format = wire === "anthropic" ? anthropicWire : openAiWire;
+    const asked = format.asked(body);
+    const random = this.#randomFor(written);
+    const answer = await this.#options.answer(asked);
+    const mood = this.#moodFor(asked, answer, random);
+    const spoken = inMood(answer, mood, asked, random);
+    const status = STATUS_OF_MOOD[mood ?? "slow"]?.[wire] ?? 200;
+    this.#note({ wire, body, status, mood, refused: undefined });
+    await this.#send(response, { format, asked, spoken, mood, status, body });
+  }
+
+  #refusalOf(
+    wire: "openai" | "anthropic",
+    { headers, url }: IncomingMessage,
+    body: Wire | undefined,
+  ): Refusal | undefined {
+    if (body === undefined) return undefined;
+    const { abilities } = this.#options;
+    if (wire === "openai") {
+      return url?.endsWith("/chat/completions") ? openAiRefusal(body, abilities) : NOT_FOUND;
+    }
+    // Source: Anthropic, "Versioning": each request names the version of the API.
+    if (headers["anthropic-version"] === undefined) return withoutVersion;
+    return anthropicRefusal(body, abilities);
+  }
+
+  #moodFor(asked: ProviderAsked, answer: ProviderAnswer, random: Random): Mood | undefined {
+    const { moods = MOODS, often = 0.5 } = this.#options;
+    const possible = moods.filter((mood) => fits(mood, asked, answer));
+    if (random() >= often || possible.length === 0) return undefined;
+    return possible[Math.floor(random() * possible.length)];
+  }
+
+  #randomFor(written: string): Random {
+    const times = this.#seen.get(written) ?? 0;
+    if (this.#seen.size < MAX_REQUESTS) this.#seen.set(written, times + 1);
+    return randomFrom(`${this.#options.seed} ${times} ${written}`);
+  }
+
+  #note({
+    refused,
+    ...request
+  }: Omit<ProviderRequest, "refusal"> & { readonly refused: Refusal | undefined }): void {
+    this.requests.push({ ...request, refusal: refused && messageIn(refused.body) });
+    if (this.requests.length > MAX_REQUESTS) this.requests.shift();
+  }
+
+  async #send(response: ServerResponse, answer: Outgoing): Promise<void> {
+    const { format, asked, spoken, mood, status, body } = answer;
+    if (mood === "slow") await sleep(this.#options.slowMs ?? 50);
+    if (status !== 200) {
+      const headers = status === 429 ? { "retry-after": "0" } : undefined;
+      return sendJson(response, {
+        status,
+        body: format.error(status, "Try again later."),
+        headers,
+      });
+    }
+    if (body["stream"] !== true) {
+      if (mood === "cut") return void response.destroy();
+      return sendJson(response, { status, body: format.whole(spoken, asked) });
+    }
+    const frames = format.frames(spoken, asked);
+    const sent = mood === "cut" ? frames.slice(0, Math.ceil(frames.length / 2)) : frames;
+    response.writeHead(200, { "content-type": "text/event-stream" });
+    for (const frame of sent) response.write(frame);
+    if (mood !== "cut") return void response.end();
+    // What was written has to leave before the connection breaks.
+    await new Promise<void>((resolve) => response.write(": cut\n\n", () => resolve()));
+    response.destroy();
+  }
+}
+
+interface Outgoing {
+  readonly format: WireFormat;
+  readonly asked: ProviderAsked;
+  readonly spoken: SpokenAnswer;
+  readonly mood: Mood | undefined;
+  readonly status: number;
+  readonly body: Wire;
+}
+
+/** Sources: the pages on errors of OpenAI (429, 503) and of Anthropic (429, 529). */
+const STATUS_OF_MOOD: Partial<Record<Mood, { openai: number; anthropic: number }>> = {
+  rate_limited: { openai: 429, anthropic: 429 },
+  unavailable: { openai: 503, anthropic: 529 },
+};
+
+const NOT_FOUND: Refusal = {
+  status: 404,
+  body: { error: { message: "Unknown request URL.", type: "invalid_request_error" } },
+};
+
+const withoutVersion: Refusal = {
+  status: 400,
+  body: {
+    type: "error",
+    error: { type: "invalid_request_error", message: "anthropic-version: header is required" },
+  },
+};
+
+function sendJson(response: ServerResponse, { status, body, headers }: Refusal): void {
+  response.writeHead(status, { "content-type": "application/json", ...headers });
+  response.end(JSON.stringify(body));
+}
+
+function messageIn(body: object): string {
+  const error = isWire(body) ? body["error"] : undefined;
+  return isWire(error) ? String(error["message"]) : "";
+}
+
+function parsedBody(written: string): Wire | undefined {
+  try {
+    const body: unknown = JSON.parse(written);
+    return isWire(body) ? body : undefined;
+  } catch {
+    return undefined;
+  }
+}
+
+/** FNV-1a as the seed of mulberry32. */
+function randomFrom(seed: string): Random {
+  let state = 0x811c9dc5;
+  for (let index = 0; index < seed.length; index++) {
+    state = Math.imul(state ^ seed.charCodeAt(index), 0x01000193);
+  }
+  return () => {
+    state = (state + 0x6d2b79f5) | 0;
+    let mixed = Math.imul(state ^ (state >>> 15), state | 1);
+    mixed ^= mixed + Math.imul(mixed ^ (mixed >>> 7), mixed | 61);
+    return ((mixed ^ (mixed >>> 14)) >>> 0) / 4_294_967_296;
+  };
+}
