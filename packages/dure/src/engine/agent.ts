@@ -154,9 +154,13 @@ export function defineAgent(
   return {
     ...rest,
     kind,
-    prompt: typeof prompt === "object" ? prompt.ko : (prompt ?? ""),
-    prompts: typeof prompt === "object" ? prompt : undefined,
+    ...promptsOf(prompt),
     card: parseCard(card ?? {}, `agent ${options.name}`),
     tools: tools ?? {},
   };
+}
+
+function promptsOf(prompt: AgentOptions["prompt"] = ""): Pick<Agent, "prompt" | "prompts"> {
+  if (typeof prompt === "string") return { prompt };
+  return { prompt: prompt.ko, prompts: prompt };
 }

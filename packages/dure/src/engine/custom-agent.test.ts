@@ -31,8 +31,10 @@ async function say(agent: Agent, steps: readonly (OfflineReply | ScriptStep)[], 
     },
   });
   await using t = await startTestEngine(service, { on: database, offline: [model] });
+
   const { done, events } = await t.say(message, { session: `c${++sessions}` });
   model.assertComplete();
+
   return { done, shown: shownIn(events), said: saidIn(events), requests: model.requests };
 }
 
@@ -59,6 +61,7 @@ describe("a custom agent", () => {
         const thought = await context.model({ messages: [{ role: "user", text: "think" }] });
         yield "두 번 ";
         yield `생각했어요: ${thought.text.length}`;
+
         return AgentResult.success({ length: thought.text.length });
       },
     });
@@ -76,6 +79,7 @@ describe("a custom agent", () => {
       async run(context) {
         await context.model({ messages: [{ role: "user", text: "think" }] });
         await context.model({ visible: true });
+
         return AgentResult.success({});
       },
     });
@@ -93,6 +97,7 @@ describe("a custom agent", () => {
       async run(context) {
         await context.model();
         await context.model({ tools: [] });
+
         return AgentResult.success({ message: "done" });
       },
     });
@@ -102,6 +107,7 @@ describe("a custom agent", () => {
     expect(requests[0]?.tools).toMatchObject([
       { name: "rate", inputSchema: { additionalProperties: false, required: ["currency"] } },
     ]);
+
     expect(requests[1]?.tools).toBeUndefined();
   });
 
@@ -134,12 +140,16 @@ describe("a custom agent", () => {
 /** What `chatAgent` does, written by an author. */
 async function chatLoop(context: AgentContext): Promise<AgentResult> {
   const messages: ModelMessage[] = [...context.buildMessages().messages];
+
   for (let round = 0; round < 8; round++) {
     const answer = await context.model({ messages, visible: true });
+
     if (answer.toolCalls.length === 0) return AgentResult.success({ message: answer.text });
     messages.push({ role: "assistant", text: answer.text, toolCalls: answer.toolCalls });
+
     for (const call of answer.toolCalls) messages.push(await context.answerCall(call));
   }
+
   return AgentResult.cannotHandle("too many rounds");
 }
 
@@ -178,6 +188,7 @@ describe("an agent whose answer fits only in part", () => {
       data: { kind: "details", items: [{ to: "엄마" }, { to: "아빠", amount: 20_000 }] },
       status: "partial",
     });
+
     expect(requests[1]?.messages.at(-1)).toMatchObject({
       text: expect.stringContaining("items.0.amount") as string,
     });

@@ -62,6 +62,7 @@ export class MemoryFolder {
   /** After a turn: folds the session's memory if it has grown enough. */
   consider(session: string, service: LeafService, turns: number): void {
     const options = { ...MEMORY_DEFAULTS, ...service.memory };
+
     if (
       turns < options.summarizeThreshold ||
       this.#stop.signal.aborted ||
@@ -82,6 +83,7 @@ export class MemoryFolder {
   #next(): void {
     while (this.#running.size < FOLDS_AT_ONCE) {
       const [entry] = this.#waiting;
+
       if (!entry) return;
       const [session, { service, options }] = entry;
       this.#waiting.delete(session);
@@ -101,6 +103,7 @@ export class MemoryFolder {
     const { store, reader, logger, lease } = this.#options;
     try {
       const found = await reader.memoryOf(session);
+
       if (!found || turnsOf(found.memory) < options.summarizeThreshold) return;
       const { memory } = found;
       const recent = lastTurns(memory.rawHistory, options.keepRecentTurns);
@@ -126,6 +129,7 @@ export class MemoryFolder {
           });
         }
         folded = { ...memory, rawHistory: lastTurns(memory.rawHistory, options.maxRawTurns) };
+
         if (folded.rawHistory.length === memory.rawHistory.length) return;
       }
       await store.fold(session, found, folded);
@@ -172,6 +176,7 @@ export class MemoryFolder {
     const model = models.resolve(llm);
     const request: ModelRequest = { messages: [{ role: "user", text: prompt }], temperature: 0 };
     const signal = AbortSignal.any([this.#stop.signal, lease]);
+
     if (!(await store.confirmFold(session, whose.version, { signal }))) throw movedOn(session); // before it is charged for
     const charged = await budgets?.charge(
       { session, path: `memory/${session}`, service, agent: MEMORY_AGENT, isConversation: true },
@@ -194,6 +199,7 @@ export class MemoryFolder {
       if (record) await (charged ? charged.settle(record) : this.#note(whose, record));
     }
     const text = answer.text.trim();
+
     if (text === "") throw new Error("the summary is empty");
     return text;
   }

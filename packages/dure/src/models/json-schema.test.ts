@@ -173,6 +173,8 @@ describe("the schema for strict mode", () => {
 
 function deep(levels: number): JsonObject {
   let schema: z.ZodType = z.string();
+
   for (let level = 0; level < levels; level++) schema = z.object({ inner: schema });
+
   return jsonSchemaOf(schema);
 }

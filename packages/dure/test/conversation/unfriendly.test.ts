@@ -71,7 +71,9 @@ async function talk(
   });
   const session = `u${++sessions}`;
   const ends = [];
+
   for (const message of messages) ends.push((await t.say(message, { session })).done);
+
   return ends;
 }
 
@@ -118,6 +120,7 @@ describe.each(WIRES)("a reader of slots with an unfriendly model over %s", (wire
         if (error) expect(error.code).toMatch(/^MODEL_(?!REQUEST_INVALID)/);
         else expect(reading.safeParse(receipt).success).toBe(true);
       }
+
       expect(refusals(provider)).toEqual([]);
     },
   );

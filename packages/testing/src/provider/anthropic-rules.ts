@@ -1,4 +1,4 @@
-import { firstOf, isWire, listOf, type Refusal, type Wire } from "./refusal.ts";
+import { firstOf, isWire, listOf, type Refusal, type Wire, wordOf } from "./refusal.ts";
 
 export interface AnthropicAbilities {
   /** Whether `output_config.format` is taken. Older models take none. Default true. */
@@ -19,8 +19,10 @@ export function anthropicRefusal(
     () => toolsProblem(listOf(body["tools"])),
     () => formatProblem(body, abilities),
   ]);
+
   if (message === undefined) return undefined;
   const error = { type: "invalid_request_error", message };
+
   return { status: 400, body: { type: "error", error } };
 }
 
@@ -34,6 +36,7 @@ const PARAMETERS: ReadonlySet<string> = new Set([
 
 function unknownParameter(body: Wire): string | undefined {
   const unknown = Object.keys(body).find((key) => !PARAMETERS.has(key));
+
   return unknown && `${unknown}: Extra inputs are not permitted`;
 }
 
@@ -44,9 +47,11 @@ function numbersProblem(body: Wire, { temperature: takes }: AnthropicAbilities) 
   if (typeof most !== "number" || most < 1) {
     return "max_tokens: Input should be greater than or equal to 1";
   }
+
   if (temperature === undefined) return undefined;
   if (takes === false) return "`temperature` is not supported on this model";
   const isInRange = typeof temperature === "number" && temperature >= 0 && temperature <= 1;
+
   return isInRange ? undefined : "temperature: range: 0..1";
 }
 
@@ -57,6 +62,7 @@ function numbersProblem(body: Wire, { temperature: takes }: AnthropicAbilities) 
 function messagesProblem(messages: readonly unknown[]): string | undefined {
   if (messages.length === 0) return "messages: at least one message is required";
   let asked: readonly string[] = [];
+
   for (const [index, message] of messages.entries()) {
     if (!isWire(message)) return `messages.${index}: Input should be an object`;
     const blocks = blocksOf(message);
@@ -66,6 +72,7 @@ function messagesProblem(messages: readonly unknown[]): string | undefined {
     if (problem) return problem;
     asked = idsOf(blocks, "tool_use", "id");
   }
+
   return asked.length > 0 ? withoutResults(messages.length - 1, asked) : undefined;
 }
 
@@ -83,17 +90,21 @@ function contentProblem(
   isLast: boolean,
 ): string | undefined {
   const role = message["role"];
+
   if (role !== "user" && role !== "assistant") {
     return `messages.${index}.role: Input should be 'user' or 'assistant'`;
   }
+
   if (blocks.length === 0 && !(isLast && role === "assistant")) {
     return `messages.${index}: all messages must have non-empty content except for the optional final assistant message`;
   }
-  const texts = blocks.filter(({ type }) => type === "text").map(({ text }) => String(text));
+  const texts = blocks.filter(({ type }) => type === "text").map(({ text }) => wordOf(text));
+
   if (texts.includes("")) return "messages: text content blocks must be non-empty";
   if (texts.some((text) => text.trim() === "")) {
     return "messages: text content blocks must contain non-whitespace text";
   }
+
   return isLast && role === "assistant" && /\s$/.test(texts.at(-1) ?? "")
     ? "messages: final assistant content cannot end with trailing whitespace"
     : undefined;
@@ -106,19 +117,22 @@ function resultsProblem(
 ): string | undefined {
   const results = idsOf(blocks, "tool_result", "tool_use_id");
   const unexpected = results.find((id) => !asked.includes(id));
+
   if (unexpected !== undefined) {
     const at = blocks.findIndex((block) => block["tool_use_id"] === unexpected);
+
     return `messages.${index}.content.${at}: unexpected \`tool_use_id\` found in \`tool_result\` blocks: ${unexpected}. Each \`tool_result\` block must have a corresponding \`tool_use\` block in the previous message.`;
   }
   const leading = blocks.findIndex(({ type }) => type !== "tool_result");
   const inFront = leading < 0 ? blocks : blocks.slice(0, leading);
   const answered = idsOf(inFront, "tool_result", "tool_use_id");
   const missing = asked.filter((id) => !answered.includes(id));
+
   return missing.length > 0 ? withoutResults(index - 1, missing) : undefined;
 }
 
 function idsOf(blocks: readonly Wire[], type: string, key: string): readonly string[] {
-  return blocks.filter((block) => block["type"] === type).map((block) => String(block[key]));
+  return blocks.filter((block) => block["type"] === type).map((block) => wordOf(block[key]));
 }
 
 function withoutResults(index: number, ids: readonly string[]): string {
@@ -129,16 +143,19 @@ function withoutResults(index: number, ids: readonly string[]): string {
 const NAME = /^[a-zA-Z0-9_-]{1,64}$/;
 
 function toolsProblem(tools: readonly unknown[]): string | undefined {
-  const names = tools.map((tool) => (isWire(tool) ? String(tool["name"]) : ""));
+  const names = tools.map((tool) => (isWire(tool) ? wordOf(tool["name"]) : ""));
   const wrong = names.findIndex((name) => !NAME.test(name));
+
   if (wrong >= 0) {
     return `tools.${wrong}.custom.name: String should match pattern '^[a-zA-Z0-9_-]{1,64}$'`;
   }
+
   if (new Set(names).size < names.length) return "tools: Tool names must be unique.";
   const open = tools.findIndex(
     (tool) =>
       isWire(tool) && isWire(tool["input_schema"]) && tool["input_schema"]["type"] !== "object",
   );
+
   return open < 0 ? undefined : `tools.${open}.custom.input_schema.type: Field required`;
 }
 
@@ -149,10 +166,12 @@ function toolsProblem(tools: readonly unknown[]): string | undefined {
 function formatProblem(body: Wire, { outputFormat }: AnthropicAbilities): string | undefined {
   const config = body["output_config"];
   const format = isWire(config) ? config["format"] : undefined;
+
   if (!isWire(format)) return undefined;
   if (outputFormat === false) return "output_config.format: Extra inputs are not permitted";
   const size = { optional: 0 };
   const problem = nodeProblem(format["schema"], size);
+
   if (problem) return `output_config.format.schema: ${problem}`;
   return size.optional > 24
     ? "output_config.format.schema: Schemas contains too many optional parameters, the limit is 24."
@@ -167,9 +186,11 @@ const REFUSED = [
 function nodeProblem(node: unknown, size: { optional: number }): string | undefined {
   if (!isWire(node)) return "Input should be an object";
   const refused = REFUSED.find((key) => key in node);
-  const type = String(node["type"] ?? "any");
+  const type = wordOf(node["type"] ?? "any");
+
   if (refused) return `For '${type}' type, property '${refused}' is not supported`;
   const members = isWire(node["properties"]) ? node["properties"] : {};
+
   if (node["type"] === "object") {
     if (node["additionalProperties"] !== false) {
       return "For 'object' type, 'additionalProperties' must be explicitly set to false";
@@ -183,5 +204,6 @@ function nodeProblem(node: unknown, size: { optional: number }): string | undefi
     ...listOf(node["anyOf"]),
     ...("items" in node ? [node["items"]] : []),
   ];
+
   return firstOf(inner.map((one) => () => nodeProblem(one, size)));
 }

@@ -73,6 +73,12 @@ const NOT_WHEN_STRICT: ReadonlySet<Mood> = new Set([
   "trailing_comma",
 ]);
 
+/** Moods of an answer that calls a tool. */
+const CALL_MOODS: ReadonlySet<Mood> = new Set(["wrong_tool", "tool_twice"]);
+
+/** Moods of an answer that is JSON. */
+const JSON_MOODS: ReadonlySet<Mood> = new Set([...NOT_WHEN_STRICT, "half_json"]);
+
 /** Numbers in [0, 1). */
 export type Random = () => number;
 
@@ -81,23 +87,12 @@ export function fits(mood: Mood, asked: ProviderAsked, answer: ProviderAnswer): 
   if (WIRE_MOODS.has(mood)) return true;
   if (asked.isStrict && NOT_WHEN_STRICT.has(mood)) return false;
   const callsTool = (answer.toolCalls ?? []).length > 0;
-  switch (mood) {
-    case "wrong_tool":
-    case "tool_twice":
-      return callsTool;
-    case "null_fields":
-      return answer.object !== undefined && asked.schema !== undefined;
-    case "missing_field":
-    case "extra_field":
-    case "number_as_word":
-    case "code_fence":
-    case "apology":
-    case "trailing_comma":
-    case "half_json":
-      return answer.object !== undefined;
-    default:
-      return !callsTool;
-  }
+
+  if (CALL_MOODS.has(mood)) return callsTool;
+  if (JSON_MOODS.has(mood)) return answer.object !== undefined && !callsTool;
+  if (mood === "null_fields") return answer.object !== undefined && asked.schema !== undefined;
+
+  return !callsTool;
 }
 
 /** An answer as it leaves the model: text and calls. */
@@ -120,6 +115,7 @@ export function inMood(
   if (mood === "empty") return { text: "", toolCalls: [] };
   if (answer.object === undefined) return { text: spoken(answer.text ?? "", mood), toolCalls: [] };
   const object = changed(answer.object, mood, asked, random);
+
   return { toolCalls: [], ...written(object, mood) };
 }
 
@@ -132,6 +128,7 @@ function calls(toolCalls: NonNullable<ProviderAnswer["toolCalls"]>, mood: Mood |
 /** A name as a model remembers it: `sendMoney` for `send_money`. */
 function otherCase(name: string): string {
   const camel = name.replaceAll(/_(\w)/g, (_, letter: string) => letter.toUpperCase());
+
   return camel === name ? `${name}_now` : camel;
 }
 
@@ -179,6 +176,7 @@ function withNulls(value: unknown, schema: unknown): unknown {
   if (!isWire(value)) return value;
   const known = isWire(schema["properties"]) ? schema["properties"] : {};
   const absent = Object.keys(known).filter((key) => !Object.hasOwn(value, key));
+
   return {
     ...Object.fromEntries(
       Object.entries(value).map(([key, one]) => [key, withNulls(one, known[key])]),
@@ -191,6 +189,7 @@ function withoutOne(object: unknown, random: Random): unknown {
   if (!isWire(object)) return object;
   const keys = Object.keys(object);
   const dropped = keys[Math.floor(random() * keys.length)];
+
   return Object.fromEntries(Object.entries(object).filter(([key]) => key !== dropped));
 }
 
@@ -211,6 +210,7 @@ function wordsForNumbers(value: unknown): unknown {
 function withMessage(object: unknown, message: string): unknown {
   if (!isWire(object)) return object;
   const holder = ["message", "note", "text", "answer"].find((key) => key in object);
+
   return holder === undefined ? object : { ...object, [holder]: message };
 }
 
@@ -218,6 +218,7 @@ function withMessage(object: unknown, message: string): unknown {
 function withYes(object: unknown): unknown {
   if (!isWire(object)) return object;
   const operations = listOf(object["operations"]);
+
   return {
     ...(withMessage(object, YES) as Wire),
     ...("operations" in object ? { operations: [...operations, { op: "confirm" }] } : {}),

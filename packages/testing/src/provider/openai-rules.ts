@@ -1,4 +1,4 @@
-import { firstOf, isWire, listOf, type Refusal, type Wire } from "./refusal.ts";
+import { firstOf, isWire, listOf, type Refusal, type Wire, wordOf } from "./refusal.ts";
 import { strictProblem } from "./strict-rules.ts";
 
 /** What an endpoint of this format knows. Servers other than OpenAI's know less. */
@@ -18,8 +18,10 @@ export function openAiRefusal(body: Wire, abilities: OpenAiAbilities = {}): Refu
     () => numbersProblem(body, abilities),
     () => formatProblem(body, abilities),
   ]);
+
   if (message === undefined) return undefined;
   const error = { message, type: "invalid_request_error", param: null, code: null };
+
   return { status: 400, body: { error } };
 }
 
@@ -35,6 +37,7 @@ const PARAMETERS: ReadonlySet<string> = new Set([
 
 function unknownParameter(body: Wire): string | undefined {
   const unknown = Object.keys(body).find((key) => !PARAMETERS.has(key));
+
   return unknown && `Unrecognized request argument supplied: ${unknown}`;
 }
 
@@ -47,11 +50,14 @@ function messagesProblem(messages: readonly unknown[]): string | undefined {
     return "Invalid 'messages': empty array. Expected an array with minimum length 1.";
   }
   let open: readonly string[] = [];
+
   for (const [index, message] of messages.entries()) {
     const problem = messageProblem(message, index, open);
+
     if (problem) return problem;
     open = stillOpen(message as Wire, open);
   }
+
   return unanswered(open);
 }
 
@@ -61,25 +67,29 @@ function messageProblem(
   open: readonly string[],
 ): string | undefined {
   if (!isWire(message)) return `Invalid type for 'messages[${index}]': expected an object.`;
-  const role = String(message["role"]);
+  const role = wordOf(message["role"]);
+
   if (!["system", "developer", "user", "assistant", "tool"].includes(role)) {
     return `Invalid value: '${role}'. Supported values are: 'system', 'assistant', 'user', 'tool'.`;
   }
+
   if (role === "tool") {
-    return open.includes(String(message["tool_call_id"]))
+    return open.includes(wordOf(message["tool_call_id"]))
       ? undefined
       : "Invalid parameter: messages with role 'tool' must be a response to a preceding message with 'tool_calls'.";
   }
+
   if (open.length > 0) return unanswered(open);
   const isCall = listOf(message["tool_calls"]).length > 0;
   const hasContent = typeof message["content"] === "string" || Array.isArray(message["content"]);
+
   if (hasContent || (role === "assistant" && isCall)) return undefined;
   return `Invalid value for 'content': expected a string, got null. ('messages[${index}].content')`;
 }
 
 function stillOpen(message: Wire, open: readonly string[]): readonly string[] {
   if (message["role"] === "tool") return open.filter((id) => id !== message["tool_call_id"]);
-  return listOf(message["tool_calls"]).map((call) => (isWire(call) ? String(call["id"]) : ""));
+  return listOf(message["tool_calls"]).map((call) => (isWire(call) ? wordOf(call["id"]) : ""));
 }
 
 function unanswered(open: readonly string[]): string | undefined {
@@ -96,23 +106,28 @@ const MAX_TOOLS = 128;
 
 function toolsProblem(body: Wire): string | undefined {
   const tools = listOf(body["tools"]);
+
   if (tools.length === 0) {
     if ("tools" in body && body["tools"] !== undefined) {
       return "Invalid 'tools': empty array. Expected an array with minimum length 1.";
     }
+
     return "tool_choice" in body
       ? "Invalid value for 'tool_choice': 'tool_choice' is only allowed when 'tools' are specified."
       : undefined;
   }
+
   if (tools.length > MAX_TOOLS) {
     return `Invalid 'tools': array too long. Expected an array with maximum length ${MAX_TOOLS}.`;
   }
+
   return firstOf(tools.map((tool, index) => () => toolProblem(tool, index)));
 }
 
 function toolProblem(tool: unknown, index: number): string | undefined {
   const made = isWire(tool) && isWire(tool["function"]) ? tool["function"] : {};
-  const name = String(made["name"] ?? "");
+  const name = wordOf(made["name"] ?? "");
+
   if (!NAME.test(name)) {
     return (
       `Invalid 'tools[${index}].function.name': string does not match pattern. Expected a string ` +
@@ -124,6 +139,7 @@ function toolProblem(tool: unknown, index: number): string | undefined {
     return `Invalid schema for function '${name}': schema must be a JSON Schema of 'type: "object"'.`;
   }
   const problem = strict === true ? strictProblem(parameters) : undefined;
+
   return problem && `Invalid schema for function '${name}': ${problem}`;
 }
 
@@ -131,15 +147,18 @@ function toolProblem(tool: unknown, index: number): string | undefined {
 function numbersProblem(body: Wire, { temperature: takes }: OpenAiAbilities): string | undefined {
   const { temperature, max_tokens: most, max_completion_tokens: mostToo } = body;
   if (temperature !== undefined && takes === false) {
-    return `Unsupported value: 'temperature' does not support ${String(temperature)} with this model. Only the default (1) value is supported.`;
+    return `Unsupported value: 'temperature' does not support ${wordOf(temperature)} with this model. Only the default (1) value is supported.`;
   }
+
   if (temperature !== undefined && !isBetween(temperature, 0, 2)) {
-    return `Invalid 'temperature': decimal out of range. Got ${String(temperature)}.`;
+    return `Invalid 'temperature': decimal out of range. Got ${wordOf(temperature)}.`;
   }
   const tokens = most ?? mostToo;
+
   if (tokens !== undefined && !isBetween(tokens, 1, 1_000_000)) {
     return "Invalid 'max_tokens': integer below minimum value. Expected a value >= 1.";
   }
+
   return undefined;
 }
 
@@ -150,20 +169,25 @@ function isBetween(value: unknown, from: number, to: number): boolean {
 /** Source: OpenAI, guide "Structured model outputs", also its section "JSON mode". */
 function formatProblem(body: Wire, { formats }: OpenAiAbilities): string | undefined {
   const format = body["response_format"];
+
   if (!isWire(format)) return undefined;
   const asked = isWire(format["json_schema"]) ? format["json_schema"] : {};
   const isStrict = format["type"] === "json_schema" && asked["strict"] === true;
   const kind = isStrict ? "strict" : format["type"];
+
   if (kind !== "text" && formats && !(formats as readonly unknown[]).includes(kind)) {
-    return `Invalid parameter: 'response_format' of type '${String(kind)}' is not supported with this model.`;
+    return `Invalid parameter: 'response_format' of type '${wordOf(kind)}' is not supported with this model.`;
   }
+
   if (kind === "json_object") return saysJson(body);
   if (format["type"] !== "json_schema") return undefined;
-  const name = String(asked["name"] ?? "");
+  const name = wordOf(asked["name"] ?? "");
+
   if (!NAME.test(name)) {
     return "Invalid 'response_format.json_schema.name': string does not match pattern.";
   }
   const problem = isStrict ? strictProblem(asked["schema"]) : undefined;
+
   return problem && `Invalid schema for response_format '${name}': ${problem}`;
 }
 

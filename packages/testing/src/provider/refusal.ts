@@ -20,7 +20,15 @@ export function listOf(value: unknown): readonly unknown[] {
 export function firstOf(rules: readonly (() => string | undefined)[]): string | undefined {
   for (const rule of rules) {
     const problem = rule();
+
     if (problem !== undefined) return problem;
   }
+
   return undefined;
+}
+
+/** A value as a word of a message. */
+export function wordOf(value: unknown): string {
+  if (typeof value === "string") return value;
+  return JSON.stringify(value ?? null);
 }

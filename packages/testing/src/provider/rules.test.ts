@@ -6,17 +6,20 @@ const USER = { role: "user", content: "hello" };
 
 function openAi(body: object, abilities = {}): string | undefined {
   const refusal = openAiRefusal({ model: "gpt", messages: [USER], ...body }, abilities);
+
   return refusal && (refusal.body as { error: { message: string } }).error.message;
 }
 
 function anthropic(body: object, abilities = {}): string | undefined {
   const asked = { model: "claude", max_tokens: 100, messages: [USER], ...body };
   const refusal = anthropicRefusal(asked, abilities);
+
   return refusal && (refusal.body as { error: { message: string } }).error.message;
 }
 
 function strictly(schema: object): string | undefined {
   const json_schema = { name: "answer", strict: true, schema };
+
   return openAi({ response_format: { type: "json_schema", json_schema } });
 }
 

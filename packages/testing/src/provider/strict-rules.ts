@@ -1,4 +1,4 @@
-import { isWire, listOf, type Wire } from "./refusal.ts";
+import { isWire, listOf, type Wire, wordOf } from "./refusal.ts";
 
 /**
  * What is wrong with a schema for OpenAI's strict mode, in the provider's words. Source: OpenAI
@@ -9,11 +9,14 @@ import { isWire, listOf, type Wire } from "./refusal.ts";
 export function strictProblem(schema: unknown): string | undefined {
   if (!isWire(schema) || schema["type"] !== "object") {
     const type = isWire(schema) ? JSON.stringify(schema["type"] ?? null) : "null";
+
     return `schema must be a JSON Schema of 'type: "object"', got 'type: ${type}'.`;
   }
+
   if ("anyOf" in schema) return "In context=(), 'anyOf' is not permitted at the root.";
   const size = { members: 0, values: 0 };
   const problem = nodeProblem(schema, { path: [], level: 0, size });
+
   if (problem) return problem;
   if (size.members > 5_000) return "The schema exceeds the maximum of 5000 object properties.";
   return size.values > 1_000 ? "The schema exceeds the maximum of 1000 enum values." : undefined;
@@ -55,14 +58,17 @@ const FORMATS: ReadonlySet<unknown> = new Set([
 function nodeProblem(node: unknown, place: Place): string | undefined {
   if (!isWire(node)) return `In context=${contextOf(place)}, schema must be an object.`;
   const refused = REFUSED.find((key) => key in node);
+
   if (refused) return `In context=${contextOf(place)}, '${refused}' is not permitted.`;
   if ("format" in node && !FORMATS.has(node["format"])) {
-    return `In context=${contextOf(place)}, '${String(node["format"])}' is not a valid format.`;
+    return `In context=${contextOf(place)}, '${wordOf(node["format"])}' is not a valid format.`;
   }
+
   if (!["type", "anyOf", "$ref", "enum", "const"].some((key) => key in node)) {
     return `In context=${contextOf(place)}, schema must have a 'type' key.`;
   }
   place.size.values += listOf(node["enum"]).length;
+
   return objectProblem(node, place) ?? innerProblem(node, place);
 }
 
@@ -75,6 +81,7 @@ function objectProblem(node: Wire, place: Place): string | undefined {
   const names = Object.keys(isWire(node["properties"]) ? node["properties"] : {});
   place.size.members += names.length;
   const missing = names.find((name) => !listOf(node["required"]).includes(name));
+
   if (missing === undefined) return undefined;
   return `In context=${contextOf(place)}, 'required' is required to be supplied and to be an array including every key in properties. Missing '${missing}'.`;
 }
@@ -88,16 +95,20 @@ function innerProblem(node: Wire, place: Place): string | undefined {
     ...listOf(node["anyOf"]).map((one, index) => [one, ["anyOf", `${index}`], 0] as const),
     ...("items" in node ? [[node["items"], ["items"], 0] as const] : []),
   ];
+
   for (const [one, steps, levels] of inner) {
     const path = [...place.path, ...steps];
     const problem = nodeProblem(one, { ...place, path, level: place.level + levels });
+
     if (problem) return problem;
   }
+
   return undefined;
 }
 
 /** As Python writes a tuple. */
 function contextOf({ path }: Place): string {
   const steps = path.map((step) => `'${step}'`).join(", ");
+
   return path.length === 1 ? `(${steps},)` : `(${steps})`;
 }

@@ -2,7 +2,7 @@ import { once } from "node:events";
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from "node:http";
 import type { AddressInfo } from "node:net";
 import { text } from "node:stream/consumers";
-import { setTimeout as sleep } from "node:timers/promises";
+import { systemClock } from "dure/client";
 import { anthropicRefusal, type AnthropicAbilities } from "./anthropic-rules.ts";
 import {
   fits,
@@ -15,7 +15,7 @@ import {
   type SpokenAnswer,
 } from "./moods.ts";
 import { openAiRefusal, type OpenAiAbilities } from "./openai-rules.ts";
-import { isWire, type Refusal, type Wire } from "./refusal.ts";
+import { isWire, type Refusal, type Wire, wordOf } from "./refusal.ts";
 import { anthropicWire, openAiWire, type WireFormat } from "./wires.ts";
 
 export interface UnfriendlyProviderOptions {
@@ -78,6 +78,7 @@ export class UnfriendlyProvider implements AsyncDisposable {
     const server = createServer();
     server.listen(0, "127.0.0.1");
     await once(server, "listening");
+
     return new UnfriendlyProvider(server, options);
   }
 
@@ -92,14 +93,17 @@ export class UnfriendlyProvider implements AsyncDisposable {
     const wire = request.url?.endsWith("/messages") ? "anthropic" : "openai";
     const body = parsedBody(written);
     const refusal = this.#refusalOf(wire, request, body);
+
     if (body === undefined || refusal) {
       const refused = refusal ?? { status: 400, body: { error: { message: "no JSON" } } };
       this.#note({ wire, body: body ?? {}, status: refused.status, mood: undefined, refused });
+
       return sendJson(response, refused);
     }
     const format = wire === "anthropic" ? anthropicWire : openAiWire;
     const asked = format.asked(body);
     const random = this.#randomFor(written);
+
     const answer = await this.#options.answer(asked);
     const mood = this.#moodFor(asked, answer, random);
     const spoken = inMood(answer, mood, asked, random);
@@ -126,12 +130,14 @@ export class UnfriendlyProvider implements AsyncDisposable {
   #moodFor(asked: ProviderAsked, answer: ProviderAnswer, random: Random): Mood | undefined {
     const { moods = MOODS, often = 0.5 } = this.#options;
     const possible = moods.filter((mood) => fits(mood, asked, answer));
+
     if (random() >= often || possible.length === 0) return undefined;
     return possible[Math.floor(random() * possible.length)];
   }
 
   #randomFor(written: string): Random {
     const times = this.#seen.get(written) ?? 0;
+
     if (this.#seen.size < MAX_REQUESTS) this.#seen.set(written, times + 1);
     return randomFrom(`${this.#options.seed} ${times} ${written}`);
   }
@@ -141,20 +147,23 @@ export class UnfriendlyProvider implements AsyncDisposable {
     ...request
   }: Omit<ProviderRequest, "refusal"> & { readonly refused: Refusal | undefined }): void {
     this.requests.push({ ...request, refusal: refused && messageIn(refused.body) });
+
     if (this.requests.length > MAX_REQUESTS) this.requests.shift();
   }
 
   async #send(response: ServerResponse, answer: Outgoing): Promise<void> {
     const { format, asked, spoken, mood, status, body } = answer;
-    if (mood === "slow") await sleep(this.#options.slowMs ?? 50);
+    if (mood === "slow") await systemClock.sleep(this.#options.slowMs ?? 50);
     if (status !== 200) {
       const headers = status === 429 ? { "retry-after": "0" } : undefined;
+
       return sendJson(response, {
         status,
         body: format.error(status, "Try again later."),
         headers,
       });
     }
+
     if (body["stream"] !== true) {
       if (mood === "cut") return void response.destroy();
       return sendJson(response, { status, body: format.whole(spoken, asked) });
@@ -162,7 +171,9 @@ export class UnfriendlyProvider implements AsyncDisposable {
     const frames = format.frames(spoken, asked);
     const sent = mood === "cut" ? frames.slice(0, Math.ceil(frames.length / 2)) : frames;
     response.writeHead(200, { "content-type": "text/event-stream" });
+
     for (const frame of sent) response.write(frame);
+
     if (mood !== "cut") return void response.end();
     // What was written has to leave before the connection breaks.
     await new Promise<void>((resolve) => response.write(": cut\n\n", () => resolve()));
@@ -205,12 +216,14 @@ function sendJson(response: ServerResponse, { status, body, headers }: Refusal):
 
 function messageIn(body: object): string {
   const error = isWire(body) ? body["error"] : undefined;
-  return isWire(error) ? String(error["message"]) : "";
+
+  return isWire(error) ? wordOf(error["message"]) : "";
 }
 
 function parsedBody(written: string): Wire | undefined {
   try {
     const body: unknown = JSON.parse(written);
+
     return isWire(body) ? body : undefined;
   } catch {
     return undefined;
@@ -220,13 +233,16 @@ function parsedBody(written: string): Wire | undefined {
 /** FNV-1a as the seed of mulberry32. */
 function randomFrom(seed: string): Random {
   let state = 0x811c9dc5;
+
   for (let index = 0; index < seed.length; index++) {
     state = Math.imul(state ^ seed.charCodeAt(index), 0x01000193);
   }
+
   return () => {
     state = (state + 0x6d2b79f5) | 0;
     let mixed = Math.imul(state ^ (state >>> 15), state | 1);
     mixed ^= mixed + Math.imul(mixed ^ (mixed >>> 7), mixed | 61);
+
     return ((mixed ^ (mixed >>> 14)) >>> 0) / 4_294_967_296;
   };
 }

@@ -1,5 +1,5 @@
 import type { ProviderAsked, SpokenAnswer } from "./moods.ts";
-import { isWire, listOf, type Wire } from "./refusal.ts";
+import { isWire, listOf, type Wire, wordOf } from "./refusal.ts";
 
 /** A request and an answer in the words of one wire format. */
 export interface WireFormat {
@@ -24,7 +24,7 @@ function textOf(content: unknown): string {
   return listOf(content)
     .filter(isWire)
     .map((part) =>
-      typeof part["content"] === "string" ? part["content"] : String(part["text"] ?? ""),
+      typeof part["content"] === "string" ? part["content"] : wordOf(part["text"] ?? ""),
     )
     .join("");
 }
@@ -33,8 +33,10 @@ function textOf(content: unknown): string {
 function schemaIn(system: string): Wire | undefined {
   for (const line of system.split("\n").filter((one) => one.startsWith("{"))) {
     const schema = parsed(line);
+
     if (isWire(schema) && isWire(schema["properties"])) return schema;
   }
+
   return undefined;
 }
 
@@ -56,12 +58,12 @@ export const openAiWire: WireFormat = {
 
     return {
       wire: "openai",
-      model: String(body["model"]),
+      model: wordOf(body["model"]),
       system,
       lastText: textOf(messages.findLast((one) => !isSystem(one))?.["content"]),
       messages,
       tools: listOf(body["tools"]).map((tool) =>
-        isWire(tool) && isWire(tool["function"]) ? String(tool["function"]["name"]) : "",
+        isWire(tool) && isWire(tool["function"]) ? wordOf(tool["function"]["name"]) : "",
       ),
       schema: isWire(asked["schema"]) ? asked["schema"] : schemaIn(system),
       isStrict: asked["strict"] === true,
@@ -86,6 +88,7 @@ export const openAiWire: WireFormat = {
       choices: [],
       usage: openAiUsage,
     };
+
     return [
       frame({ role: "assistant", content: "" }),
       ...piecesOf(answer.text).map((content) => frame({ content })),
@@ -101,6 +104,7 @@ export const openAiWire: WireFormat = {
     const message = { role: "assistant", content: answer.text, tool_calls };
     const choice = { index: 0, message, finish_reason: openAiFinish(answer) };
     const about = { id: "chatcmpl-1", object: "chat.completion", created: 1, model };
+
     return { ...about, choices: [choice], usage: openAiUsage };
   },
 
@@ -139,13 +143,14 @@ export const anthropicWire: WireFormat = {
     const json = tools.find((tool) => tool["name"] === "json");
     const schema = format["schema"] ?? json?.["input_schema"];
     const system = textOf(body["system"]);
+
     return {
       wire: "anthropic",
-      model: String(body["model"]),
+      model: wordOf(body["model"]),
       system,
       lastText: textOf(messages.at(-1)?.["content"]),
       messages,
-      tools: tools.map((tool) => String(tool["name"])),
+      tools: tools.map((tool) => wordOf(tool["name"])),
       schema: isWire(schema) ? schema : schemaIn(system),
       isStrict: "schema" in format,
       temperature: numberOf(body["temperature"]),
@@ -155,6 +160,7 @@ export const anthropicWire: WireFormat = {
   frames(answer, asked) {
     const blocks = anthropicBlocks(answer, asked);
     const message = { ...aboutMessage(asked), content: [], stop_reason: null };
+
     return [
       eventFrame("message_start", { message }),
       ...blocks.flatMap((block, index) => blockFrames(block, index)),
@@ -168,17 +174,20 @@ export const anthropicWire: WireFormat = {
 
   whole(answer, asked) {
     const blocks = anthropicBlocks(answer, asked);
+
     return { ...aboutMessage(asked), content: blocks, stop_reason: anthropicStop(answer, blocks) };
   },
 
   error(status, message) {
     const type = status === 429 ? "rate_limit_error" : "overloaded_error";
+
     return { type: "error", error: { type, message } };
   },
 };
 
 function aboutMessage({ model }: ProviderAsked): object {
   const usage = { input_tokens: TOKENS.in, output_tokens: TOKENS.out };
+
   return { id: "msg_1", type: "message", role: "assistant", model, stop_sequence: null, usage };
 }
 
@@ -215,13 +224,14 @@ function anthropicStop({ isCut }: SpokenAnswer, blocks: readonly Wire[]): string
 
 function blockFrames(block: Wire, index: number): readonly string[] {
   const isText = block["type"] === "text";
-  const text = isText ? String(block["text"]) : JSON.stringify(block["input"]);
+  const text = isText ? wordOf(block["text"]) : JSON.stringify(block["input"]);
   const deltas = piecesOf(text).map((piece) =>
     isText
       ? { type: "text_delta", text: piece }
       : { type: "input_json_delta", partial_json: piece },
   );
   const content_block = isText ? { type: "text", text: "" } : { ...block, input: {} };
+
   return [
     eventFrame("content_block_start", { index, content_block }),
     ...deltas.map((delta) => eventFrame("content_block_delta", { index, delta })),
