@@ -13,7 +13,7 @@ export const AGENTS = {
     name: "intent",
     prompt: PROMPTS.intent,
     schema: z.object({ scenario: z.enum(["TRANSFER", "GENERAL"]) }),
-    card: { policy: { maxAttempts: 2, timeoutSec: 20 } },
+    card: { temperature: 0, policy: { maxAttempts: 2, timeoutSec: 20 } },
   }),
   ...slotAgents(SLOTS, PROMPTS),
 } as const satisfies Record<string, Agent>;

@@ -1,7 +1,7 @@
 import { offlineModel, type ModelRequest, type OfflineAnswer } from "dure";
 import { formFactsIn, type FormFacts } from "dure/slots";
 import { offlineIntent, offlineReply, offlineSlots } from "./offline-model.ts";
-import { PROMPTS } from "./prompts.ts";
+import { isPrompt, PROMPTS } from "./prompts.ts";
 
 /**
  * Answers as the model of the transfer agents would, from the same request; undefined when another
@@ -10,14 +10,14 @@ import { PROMPTS } from "./prompts.ts";
 export function answerTransfer(request: ModelRequest): OfflineAnswer | undefined {
   const { system = "" } = request;
   const text = request.messages.findLast((message) => message.role === "user")?.text ?? "";
-  if (system.startsWith(PROMPTS.intent)) {
+  if (isPrompt(system, PROMPTS.intent)) {
     return { object: { scenario: offlineIntent(text).scenario } };
   }
-  if (system.startsWith(PROMPTS.slots)) {
+  if (isPrompt(system, PROMPTS.slots)) {
     const { stage, asked_slot: askedSlot } = factsOf(system);
     return { object: JSON.parse(JSON.stringify(offlineSlots(text, { stage, askedSlot }))) };
   }
-  if (system.startsWith(PROMPTS.interaction)) {
+  if (isPrompt(system, PROMPTS.interaction)) {
     const { locale, stage, slots, slot_errors: slotErrors, progress } = factsOf(system);
     const message = offlineReply({ text, locale, stage, slots, slotErrors, progress });
     return { object: { action: stage === "FILLING" ? "ask" : "chat", message } };

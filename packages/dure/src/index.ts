@@ -40,7 +40,13 @@ export {
   customAgent,
   defineAgent,
 } from "./engine/agent.ts";
-export type { Agent, AgentOptions, Retriever, Validator } from "./engine/agent.ts";
+export type {
+  Agent,
+  AgentOptions,
+  PromptsByLanguage,
+  Retriever,
+  Validator,
+} from "./engine/agent.ts";
 export type { AgentContext, CustomModelRequest } from "./engine/agent-context.ts";
 export type { BudgetLimitInput, CardInput, LlmInput } from "./models/card.ts";
 

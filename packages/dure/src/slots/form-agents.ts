@@ -1,11 +1,14 @@
 import { z } from "zod";
-import { conversationalAgent, type Agent } from "../engine/agent.ts";
+import { conversationalAgent, type Agent, type PromptsByLanguage } from "../engine/agent.ts";
 import type { SlotSpecs } from "./form.ts";
 
 /** The two agents of a form: one reads, one words. What they may do is kept by the form's code. */
 export function slotAgents(
   specs: SlotSpecs,
-  prompts: { readonly slots: string; readonly interaction: string },
+  prompts: {
+    readonly slots: string | PromptsByLanguage;
+    readonly interaction: string | PromptsByLanguage;
+  },
 ): { readonly slots: Agent; readonly interaction: Agent } {
   const raw = z.union([z.string(), z.number()]).optional();
   const names = Object.keys(specs);
@@ -25,7 +28,7 @@ export function slotAgents(
         ),
         tasks: z.array(z.object(Object.fromEntries(names.map((name) => [name, raw])))).optional(),
       }),
-      card: { policy: { maxAttempts: 2, timeoutSec: 30 } },
+      card: { temperature: 0, policy: { maxAttempts: 2, timeoutSec: 30 } },
     }),
     interaction: conversationalAgent({
       name: "interaction",

@@ -4,7 +4,7 @@ import { FULL } from "../../src/kernel/test-tiers.ts";
 import { startBank, type Bank } from "../../../../examples/transfer/bank/bank.ts";
 import { MESSAGES } from "../../../../examples/transfer/messages.ts";
 import { answerTransfer } from "../../../../examples/transfer/offline.ts";
-import { PROMPTS } from "../../../../examples/transfer/prompts.ts";
+import { isPrompt, PROMPTS } from "../../../../examples/transfer/prompts.ts";
 import { createTransferService } from "../../../../examples/transfer/service.ts";
 import { startTestEngine } from "../../src/engine/test-engine.ts";
 import type { Done, TurnEvent } from "../../src/kernel/turn-events.ts";
@@ -139,7 +139,11 @@ const FORMATS = {
         rest: { name: format?.json_schema?.name, strict: format?.json_schema?.strict },
       };
     },
-    rest: { name: "answer", strict: false },
+    rest: { name: "answer", strict: true },
+    // Strict mode: an optional member is required, and may be null.
+    value: { type: ["string", "number", "null"] },
+    ofOperation: ["op", "slot", "value"],
+    ofDelta: ["operations", "tasks"],
     read(request: RawRequest): Asked {
       const body = JSON.parse(request.body) as OpenAiBody;
       const system = body.messages
@@ -177,6 +181,9 @@ const FORMATS = {
       return { type: format?.type, schema: format?.schema, rest: {} };
     },
     rest: {},
+    value: { type: ["string", "number"] },
+    ofOperation: ["op"],
+    ofDelta: ["operations"],
     read(request: RawRequest): Asked {
       const body = JSON.parse(request.body) as AnthropicBody;
       const system = body.system.map(({ text }) => text).join("\n");
@@ -218,7 +225,7 @@ function askedOf(
   messages: readonly (readonly [role: string, text: string])[],
 ): Pick<Asked, "agent" | "system" | "messages"> {
   const agent = (Object.keys(PROMPTS) as AgentName[]).find((name) =>
-    system.startsWith(PROMPTS[name]),
+    isPrompt(system, PROMPTS[name]),
   );
   if (!agent) throw new Error(`no agent of the service has this prompt: ${system.slice(0, 80)}`);
   return {
@@ -327,9 +334,9 @@ describe.each<{ wire: Wire }>([{ wire: "openai" }, { wire: "anthropic" }])(
               items: {
                 properties: {
                   op: { enum: ["set", "clear", "confirm", "continue_flow", "cancel_flow"] },
-                  value: { type: ["string", "number"] },
+                  value: format.value,
                 },
-                required: ["op"],
+                required: format.ofOperation,
               },
             },
             tasks: {
@@ -338,7 +345,7 @@ describe.each<{ wire: Wire }>([{ wire: "openai" }, { wire: "anthropic" }])(
               },
             },
           },
-          required: ["operations"],
+          required: format.ofDelta,
         });
         expect(format.output(interaction!).schema).toMatchObject({
           properties: { action: { enum: ["ask", "chat"] }, message: { type: "string" } },
