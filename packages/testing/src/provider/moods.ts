@@ -56,7 +56,7 @@ export const MOODS = [
 ] as const satisfies readonly Mood[];
 
 /** Moods of the connection; the answer itself is a good one. */
-export const WIRE_MOODS: ReadonlySet<Mood> = new Set([
+const WIRE_MOODS: ReadonlySet<Mood> = new Set([
   "rate_limited",
   "unavailable",
   "cut",
