@@ -40,7 +40,7 @@ test.each(["offline:echo", "offline:helper"])(
       ...silentLogger,
       warn: (...given: unknown[]) => void warnings.push(given),
       error: (...given: unknown[]) => void warnings.push(given),
-    } as Logger;
+    };
     const offline = [helperModel(folds)];
     await using t = await startTestEngine(chat, { on: database, model, offline, logger });
     const session = model.replace(":", "-");

@@ -56,12 +56,7 @@ export const MOODS = [
 ] as const satisfies readonly Mood[];
 
 /** Moods of the connection; the answer itself is a good one. */
-const WIRE_MOODS: ReadonlySet<Mood> = new Set([
-  "rate_limited",
-  "unavailable",
-  "cut",
-  "slow",
-]);
+const WIRE_MOODS: ReadonlySet<Mood> = new Set(["rate_limited", "unavailable", "cut", "slow"]);
 
 /** Moods that the constrained decoding of a strict answer rules out. */
 const NOT_WHEN_STRICT: ReadonlySet<Mood> = new Set([
