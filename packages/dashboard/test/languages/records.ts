@@ -43,6 +43,7 @@ export const THREAD: Thread = {
   activeAt: AT,
   createdAt: AT,
   openRequests: 1,
+  unread: 0,
 };
 
 const WORDS: RoomMessage = {

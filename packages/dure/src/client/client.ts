@@ -1,5 +1,4 @@
 import { systemClock, type Clock } from "../kernel/clock.ts";
-import type { Escalation } from "../kernel/escalation.ts";
 import { newId } from "../kernel/ids.ts";
 import { fromWire, toWire } from "../kernel/wire.ts";
 import { followEvents } from "./event-stream.ts";
@@ -12,9 +11,6 @@ import type {
   AuditFilter,
   CompletedEntry,
   Costs,
-  EscalationAnswer,
-  EscalationAnswered,
-  EscalationsFilter,
   EventsFilter,
   Me,
   MessageRequest,
@@ -28,6 +24,12 @@ import { RoomsClient } from "./rooms.ts";
 import { cursorAt, TURN_BEGIN, type TurnCursor } from "./turn-cursor.ts";
 import { TurnStream, type ConnectionState, type TurnStreamParts } from "./turn-stream.ts";
 import type { PlatformEvent } from "../wire/events.ts";
+import type {
+  Escalation,
+  EscalationAnswer,
+  EscalationAnswered,
+  EscalationsFilter,
+} from "../wire/escalations.ts";
 
 export interface DureClientOptions extends HttpOptions {
   readonly reconnect?: ReconnectOptions | undefined;

@@ -1,3 +1,28 @@
+export type {
+  CollaborateAnswer,
+  CollaborateRequest,
+  MessageRole,
+  Room,
+  RoomAgent,
+  RoomMessage,
+  Thread,
+} from "../wire/rooms.ts";
+export type {
+  AuditedJob,
+  Job,
+  JobAnswer,
+  JobDetail,
+  JobRequest,
+  JobsFilter,
+  JobTurn,
+  JobWords,
+} from "../wire/jobs.ts";
+export type {
+  EscalationAnswer,
+  EscalationAnswered,
+  EscalationsFilter,
+  Escalation,
+} from "../wire/escalations.ts";
 // The client
 export {
   DureClient,
@@ -32,9 +57,6 @@ export {
   type CostBudget,
   type Costs,
   type CostSum,
-  type EscalationAnswer,
-  type EscalationAnswered,
-  type EscalationsFilter,
   type EventsFilter,
   type HistoryEntry,
   type Me,
@@ -50,30 +72,10 @@ export {
 } from "./resources.ts";
 
 // Rooms
-export {
-  RoomsClient,
-  type CollaborateAnswer,
-  type CollaborateRequest,
-  type MessageRole,
-  type Room,
-  type RoomAgent,
-  type RoomMessage,
-  type Thread,
-} from "./rooms.ts";
+export { RoomsClient } from "./rooms.ts";
 
 // Jobs
-export {
-  JobsClient,
-  type AuditedJob,
-  type Job,
-  type JobAnswer,
-  type JobDetail,
-  type JobNews,
-  type JobRequest,
-  type JobsFilter,
-  type JobTurn,
-  type JobWords,
-} from "./jobs.ts";
+export { JobsClient, type JobNews } from "./jobs.ts";
 
 // Plans and their runs
 export { isRunOver } from "./run-stream.ts";
@@ -122,7 +124,6 @@ export {
   ESCALATION_TYPES,
   MAX_NOTE,
   SOURCE_KINDS,
-  type Escalation,
   type EscalationSeverity,
   type EscalationSource,
   type EscalationStatus,

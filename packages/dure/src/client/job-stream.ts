@@ -1,7 +1,8 @@
 import { followStream, type FollowOptions, type FollowParts } from "./follow-stream.ts";
-import type { JobDetail, JobNews } from "./jobs.ts";
+import type { JobNews } from "./jobs.ts";
 import type { PlatformEvent } from "../wire/events.ts";
 import { type JobStatus, isJobEnd } from "../kernel/jobs.ts";
+import type { JobDetail } from "../wire/jobs.ts";
 
 export type JobStreamOptions = FollowOptions;
 export type JobStreamParts = FollowParts;

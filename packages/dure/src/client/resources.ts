@@ -1,10 +1,4 @@
 import type { Done, Trace } from "../kernel/turn-events.ts";
-import type {
-  Escalation,
-  EscalationSeverity,
-  EscalationStatus,
-  EscalationType,
-} from "../kernel/escalation.ts";
 import type { EventRole } from "../kernel/platform-events.ts";
 import type { JsonObject } from "../kernel/json.ts";
 
@@ -199,32 +193,4 @@ export interface EventsFilter {
   readonly room?: string | undefined;
   readonly job?: string | undefined;
   readonly role?: EventRole | undefined;
-}
-
-export interface EscalationsFilter {
-  readonly status?: EscalationStatus | undefined;
-  readonly severity?: EscalationSeverity | undefined;
-  readonly type?: EscalationType | undefined;
-  readonly run?: string | undefined;
-  readonly port?: string | undefined;
-  readonly job?: string | undefined;
-  readonly room?: string | undefined;
-  readonly session?: string | undefined;
-  /** 1 to 200. Default 50. */
-  readonly limit?: number | undefined;
-  /** `nextCursor` of the page before. */
-  readonly cursor?: string | undefined;
-}
-
-export interface EscalationAnswer {
-  /** The value of one of its suggested actions. */
-  readonly value: string;
-  /** A hint, a reason; at most 4,000 characters. */
-  readonly note?: string | undefined;
-}
-
-export interface EscalationAnswered {
-  readonly escalation: Escalation;
-  /** The turn that goes on, if one does. */
-  readonly turnId: string | null;
 }

@@ -1,137 +1,14 @@
-import type { Coded } from "../kernel/coded-message.ts";
 import { fromWire, toWire } from "../kernel/wire.ts";
 import { readJson, type Http } from "./http.ts";
 import type { Page } from "./resources.ts";
-
-/**
- * What `/v1/rooms` and its neighbours give and take. Source: docs/spec/collaboration §9. Times are
- * milliseconds since the epoch.
- */
-export interface Room {
-  readonly id: string;
-  readonly adapter: string;
-  readonly kind: "channel" | "thread" | "direct";
-  /** Of a thread: its channel. */
-  readonly parent: string | null;
-  readonly name: string;
-  /** `resting` and `suspended`: agents may not go on by themselves; `resume` lifts it. */
-  readonly state: "open" | "resting" | "suspended" | "closed";
-  readonly suspendedUntil: number | null;
-  readonly closedBecause: string | null;
-  /** The same for clients with words of their own; null while it is open. */
-  readonly closedFor: Coded | null;
-  readonly archived: boolean;
-  /** Of a direct room. */
-  readonly agent: string | null;
-  readonly defaultAgent?: string | null;
-  readonly unread?: number;
-  readonly lastAt?: number | null;
-  /** Agents that are here. */
-  readonly members?: readonly string[];
-  /** Of those, the ones that do not see or read it; an escalation says why. */
-  readonly deaf?: readonly string[];
-}
-
-export interface Thread extends Room {
-  readonly participants: readonly string[];
-  readonly messages: number;
-  readonly activeAt: number;
-  readonly createdAt: number;
-  /** Requests without an answer yet. */
-  readonly openRequests: number;
-}
-
-export interface RoomMessage {
-  readonly id: string;
-  readonly place: string;
-  /** Grows by one within a place. */
-  readonly seq: number;
-  readonly author: string;
-  readonly authorKind: "person" | "agent" | "foreign";
-  readonly authorName: string;
-  /** Mentions may stand as `<@agent-id>`. */
-  readonly text: string;
-  readonly mentions: readonly string[];
-  /** `notice`: a line of dure in an agent's name. */
-  readonly mark: "notice" | "reminder" | "sink" | null;
-  readonly replyTo: string | null;
-  readonly delivery: "queued" | "sent" | "failed" | "unknown";
-  readonly deliveryError: { readonly code?: string; readonly message?: string } | null;
-  readonly attachments: readonly { readonly name?: string; readonly url?: string }[];
-  /** Answers to an escalation: `escalation-id:value`; or `lift:<place>`, which `resume` does. */
-  readonly buttons:
-    | readonly { readonly value: string; readonly label: string; readonly code?: string }[]
-    | null;
-  readonly at: number;
-  readonly editedAt: number | null;
-  readonly roles: readonly MessageRole[];
-}
-
-/** What one agent did with one message, and why. */
-export interface MessageRole {
-  readonly agent: string;
-  readonly role: "HANDLER" | "OBSERVER" | "IGNORED";
-  readonly rank?: "PRIMARY" | "SECONDARY";
-  readonly because: string;
-  readonly observedAt?: number;
-  /** The message that answered. */
-  readonly answeredBy?: string;
-}
-
-export interface RoomAgent {
-  readonly id: string;
-  readonly displayName: string;
-  readonly service: string;
-  readonly leads: boolean;
-  readonly channel: string | null;
-  /** What it is told of itself; null without the scope `admin`. */
-  readonly persona: string | null;
-  readonly accounts: readonly {
-    readonly adapter: string;
-    readonly id: string;
-    /** The platform's own, once it was connected. */ readonly platformId: string | null;
-    readonly state: "starting" | "ready" | "reconnecting" | "paused" | "refused" | "stopped";
-    readonly detail: string | null;
-    /** Code and facts of `detail`; null when it has none. */
-    readonly reason: Coded | null;
-    readonly changedAt: number;
-  }[];
-  readonly working: number;
-  readonly waiting: number;
-  readonly tokensToday: number;
-  readonly microUsdToday: number;
-}
-
-export interface CollaborateRequest {
-  /** In whose name. */
-  readonly agent: string;
-  readonly targetAgent: string;
-  readonly message: string;
-  readonly topic?: string | undefined;
-  readonly threadId?: string | undefined;
-  readonly channelId?: string | undefined;
-  readonly threadName?: string | undefined;
-  readonly idempotencyKey?: string | undefined;
-}
-
-export type CollaborateAnswer =
-  | {
-      readonly ok: true;
-      readonly threadId: string;
-      readonly threadName: string;
-      readonly channelId: string;
-      readonly messageId: string;
-      readonly reused: boolean;
-      readonly delivery: "sent" | "queued";
-      readonly note: string;
-    }
-  | {
-      readonly ok: false;
-      readonly code: string;
-      readonly message: string;
-      readonly hint: string;
-      readonly escalated: boolean;
-    };
+import type {
+  CollaborateAnswer,
+  CollaborateRequest,
+  Room,
+  RoomAgent,
+  RoomMessage,
+  Thread,
+} from "../wire/rooms.ts";
 
 interface Options {
   readonly signal?: AbortSignal | undefined;

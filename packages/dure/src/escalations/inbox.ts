@@ -1,7 +1,6 @@
 import { codeOf, DureError } from "../kernel/errors.ts";
 import {
   MAX_NOTE,
-  type Escalation,
   type EscalationSeverity,
   type EscalationSource,
   type EscalationStatus,
@@ -18,6 +17,7 @@ import { pageOf, readCursor, type Page } from "../durable/page.ts";
 import { storable } from "../durable/storable.ts";
 import { UNATTENDED_TOPIC } from "../durable/turns.ts";
 import { inLocale, type ActionLocale } from "./action-words.ts";
+import type { Escalation } from "../wire/escalations.ts";
 
 /** Wakes the routers that move open escalations to their next step. */
 export const ESCALATIONS_TOPIC = "escalations";

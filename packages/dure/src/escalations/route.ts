@@ -1,11 +1,11 @@
 import type {
-  Escalation,
   EscalationSeverity,
   EscalationStep,
   EscalationType,
   RouteReason,
   RouteTarget,
 } from "../kernel/escalation.ts";
+import type { Escalation } from "../wire/escalations.ts";
 
 /**
  * Who is told, as the configuration says; the dashboard shows every escalation from the beginning.

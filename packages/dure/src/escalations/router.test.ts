@@ -9,11 +9,12 @@ import { Outbox } from "../durable/outbox.ts";
 import { testDatabase } from "../durable/test-database.ts";
 import { joinTeam } from "../durable/test-members.ts";
 import { systemClock } from "../kernel/clock.ts";
-import type { Escalation, NewEscalation } from "../kernel/escalation.ts";
+import type { NewEscalation } from "../kernel/escalation.ts";
 import { silentLogger } from "../kernel/logger.ts";
 import { Inbox } from "./inbox.ts";
 import { EscalationRouter, type EscalationRouterOptions, type Operators } from "./router.ts";
 import { ROUTE_AFTER_MS } from "./route.ts";
+import type { Escalation } from "../wire/escalations.ts";
 
 const boss = { tenant: "", name: "boss" };
 

@@ -1,6 +1,6 @@
 import type { Clock } from "../kernel/clock.ts";
 import { codeOf, DureError } from "../kernel/errors.ts";
-import type { Escalation, RouteTarget } from "../kernel/escalation.ts";
+import type { RouteTarget } from "../kernel/escalation.ts";
 import type { Logger } from "../kernel/logger.ts";
 import type { Database, Queryable } from "../durable/database.ts";
 import { Looker, type LookResult } from "../durable/looker.ts";
@@ -9,6 +9,7 @@ import { enqueue, type NewEntry, type Outbox, type OutsideHandler } from "../dur
 import { ESCALATIONS_TOPIC, type EscalationAnswer, type Inbox } from "./inbox.ts";
 import { decideRoute, type EscalationRoutes, type RouteDecision } from "./route.ts";
 import { webhookHandler, type ToldEscalation, type WebhookOptions } from "./webhook.ts";
+import type { Escalation } from "../wire/escalations.ts";
 
 /** An agent that is asked before people are. */
 export interface Operators {

@@ -1,6 +1,7 @@
-import type { JobResult, JobWords } from "./job.ts";
+import type { JobResult } from "./job.ts";
 import { RESULTS, WORDS, wordsOf, type WordsRow } from "./job-rows.ts";
 import type { JobStatements } from "./job-statements.ts";
+import type { JobWords } from "../wire/jobs.ts";
 
 /**
  * What the holder of a job asks the database for while it leads the exchange.

@@ -7,11 +7,10 @@ import {
   type Job,
   type JobError,
   type JobResult,
-  type JobTurn,
-  type JobWords,
 } from "./job.ts";
 import type { JobLimits } from "./limits.ts";
 import { renderTurnMessage, wordsToTell } from "./turn-message.ts";
+import type { JobTurn, JobWords } from "../wire/jobs.ts";
 
 /** Who can be asked. */
 export interface ExchangeAgent {

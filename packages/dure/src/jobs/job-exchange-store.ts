@@ -7,9 +7,10 @@ import type { ExchangeEnd } from "./endings.ts";
 import { MAX_RESULTS } from "./turn-message.ts";
 import type { Attempt, ExchangeAgent, ExchangeStore, Rest, Spoken } from "./exchange.ts";
 import type { ExchangeFacts } from "./exchange-facts.ts";
-import { sessionOf, type JobError, type JobResult, type JobWords } from "./job.ts";
+import { sessionOf, type JobError, type JobResult } from "./job.ts";
 import type { JobLimits } from "./limits.ts";
 import type { AttemptInput, HeldAs, HeldJob, JobStore } from "./store.ts";
+import type { JobWords } from "../wire/jobs.ts";
 
 /** Who is in the team, as far as exchanges have to know. */
 export interface AgentDirectory {

@@ -1,8 +1,9 @@
 import type { TenantView } from "../kernel/tenant.ts";
 import type { JobStatus } from "../kernel/jobs.ts";
-import type { Job, JobTurn, JobWords } from "./job.ts";
+import type { Job } from "./job.ts";
 import { JOB_COLUMNS, jobOf, ms, WORDS, wordsOf, type JobRow, type WordsRow } from "./job-rows.ts";
 import type { JobStatements } from "./job-statements.ts";
+import type { JobTurn, JobWords } from "../wire/jobs.ts";
 
 export interface JobQuery {
   readonly tenant: TenantView;

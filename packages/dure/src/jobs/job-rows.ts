@@ -1,6 +1,7 @@
 import type { JobStatus } from "../kernel/jobs.ts";
-import type { Job, JobError, JobWords } from "./job.ts";
+import type { Job, JobError } from "./job.ts";
 import type { JobPayload } from "./payloads.ts";
+import type { JobWords } from "../wire/jobs.ts";
 
 export interface JobRow {
   readonly id: string;

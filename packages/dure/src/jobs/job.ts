@@ -2,7 +2,8 @@ import { createHash } from "node:crypto";
 import { DureError } from "../kernel/errors.ts";
 import { ulid } from "../kernel/ids.ts";
 import type { JobPayload } from "./payloads.ts";
-import type { JobIntent, JobOutcome, JobStatus } from "../kernel/jobs.ts";
+import type { Job as JobAnswered, JobTurn, JobWords } from "../wire/jobs.ts";
+import type { JobOutcome, JobStatus } from "../kernel/jobs.ts";
 
 /**
  * PENDING waits for its permit, RUNNING has had one; the other four are ends. Source:
@@ -78,88 +79,14 @@ export function isOver(status: JobStatus): status is EndStatus {
   return NEXT_STATUSES[status].length === 0;
 }
 
-/** The durable record of an exchange. */
-export interface Job {
-  readonly jobId: string;
+/** The durable record of an exchange, as `/v1/jobs` shows it, with the ids of its agents alone. */
+export interface Job extends Omit<JobAnswered, "tenant" | "payload" | AgentNames> {
   readonly tenant: string;
-  readonly status: JobStatus;
-  readonly outcome: JobOutcome | null;
-  /** The agents' ids. */
-  readonly requester: string;
-  readonly target: string;
-  readonly message: string;
   readonly payload: JobPayload | null;
-  readonly topic: string | null;
-  readonly intent: JobIntent;
-  readonly conversationId: string;
-  readonly parentJobId: string | null;
-  readonly rootId: string;
-  /** 0 for a job that no job asked for. */
-  readonly depth: number;
-  /** The job that this one was started from with `retry`. */
-  readonly retryOf: string | null;
-  /**
-   * Exchange turns at most, the target's first reply included. 0: the target reads the message,
-   * and its answer is not waited for.
-   */
-  readonly maxTurns: number;
-  /** Turns that are finished and recorded. A resumed job starts at `turnsDone + 1`. */
-  readonly turnsDone: number;
-  /** Resumes since the last finished turn. */
-  readonly resumeCount: number;
-  /** Resumes in all. */
-  readonly resumes: number;
-  readonly lastError: JobError | null;
-  /** What a RUNNING job waits for outside of its turn. */
-  readonly waiting: "person" | null;
-  /** Where the requester asked: the place that is told the result. */
-  readonly origin: { readonly session: string; readonly turn: string | null } | null;
-  /** Milliseconds since the epoch, by the database's clock. */
-  readonly createdAt: number;
-  readonly updatedAt: number;
-  readonly startedAt: number | null;
-  readonly finishedAt: number | null;
-  /**
-   * Since when the exchange turn under way is led; null between two turns, in line, and behind the
-   * end.
-   */
-  readonly turnStartedAt: number | null;
 }
+type AgentNames = "requesterName" | "targetName";
 
-export interface JobError {
-  readonly code: string;
-  readonly message: string;
-}
-
-/** One agent's answer in the exchange. */
-export interface JobTurn {
-  /** From 1. The target speaks in odd turns. */
-  readonly number: number;
-  readonly speaker: string;
-  readonly text: string;
-  /**
-   * Of every model call that has a record, also of attempts that failed. The usage of a call that
-   * a crash cut off is not known: the call is made again, and that one counts.
-   */
-  readonly tokensIn: number;
-  readonly tokensOut: number;
-  readonly costMicroUsd: number | null;
-  /** The conversation turn that brought it. */
-  readonly turnId: string | null;
-  readonly attempts: number;
-  readonly startedAt: number;
-  readonly finishedAt: number;
-}
-
-/** What a person said into the exchange. */
-export interface JobWords {
-  readonly id: number;
-  readonly author: string;
-  readonly text: string;
-  readonly at: number;
-  /** The exchange turn that it reached; null while it waits for the next one. */
-  readonly turn: number | null;
-}
+export type JobError = NonNullable<Job["lastError"]>;
 
 /** A job with all that was said in it. */
 export interface JobDetail extends Job {

@@ -21,18 +21,10 @@ import {
   type ExchangeStore,
   type Spoken,
 } from "./exchange.ts";
-import {
-  isOver,
-  newJobId,
-  transition,
-  type Job,
-  type JobDetail,
-  type JobResult,
-  type JobTurn,
-  type JobWords,
-} from "./job.ts";
+import { isOver, newJobId, transition, type Job, type JobDetail, type JobResult } from "./job.ts";
 import type { Jobs } from "./jobs.ts";
 import { JOB_LIMITS, type JobLimits } from "./limits.ts";
+import type { JobTurn, JobWords } from "../wire/jobs.ts";
 
 /** What an agent is asked in a turn of an exchange in memory. */
 export interface MemoryTurn {

@@ -6,11 +6,12 @@ import type { JobStatus } from "../kernel/jobs.ts";
 import type { NewPlatformEvent } from "../wire/events.ts";
 import type { ExchangeEnd } from "./endings.ts";
 import type { Rest } from "./exchange.ts";
-import type { EarlierWords, Job, JobResult, JobTurn } from "./job.ts";
+import type { EarlierWords, Job, JobResult } from "./job.ts";
 import { JobReader } from "./job-reader.ts";
 import { JOB_COLUMNS, jobOf, RESULTS, type JobRow } from "./job-rows.ts";
 import { JobStatements, type JobStatementsOptions } from "./job-statements.ts";
 import { refusalOf, type NewJob } from "./new-job.ts";
+import type { JobTurn } from "../wire/jobs.ts";
 
 /** Wakes every process: a job waits, or one has ended. */
 export const JOBS_TOPIC = "jobs";

@@ -1,12 +1,6 @@
-import {
-  speakerOf,
-  type EarlierWords,
-  type Job,
-  type JobResult,
-  type JobTurn,
-  type JobWords,
-} from "./job.ts";
+import { speakerOf, type EarlierWords, type Job, type JobResult } from "./job.ts";
 import { payloadText, type JobPayload } from "./payloads.ts";
+import type { JobTurn, JobWords } from "../wire/jobs.ts";
 
 /**
  * Turns before the present one that are shown again. The agent's own session

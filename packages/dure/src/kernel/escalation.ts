@@ -1,42 +1,3 @@
-/**
- * A recorded request for a decision: one object for the whole product. Source: docs/spec/plans §7.
- */
-export interface Escalation {
-  readonly id: string;
-  readonly source: EscalationSource;
-  readonly type: EscalationType;
-  readonly severity: EscalationSeverity;
-  /** One line. */
-  readonly title: string;
-  /** May be empty. */
-  readonly description: string;
-  /** What it is about; the code that raised it chooses the keys. */
-  readonly context: Readonly<Record<string, unknown>>;
-  /** An answer is the value of one of them. */
-  readonly suggestedActions: readonly SuggestedAction[];
-  readonly status: EscalationStatus;
-  /**
-   * Null while it is open. `settled`: a decision is no longer needed. `dismissed` and `time`:
-   * closed without a decision.
-   */
-  readonly resolution: { readonly value: string; readonly note?: string } | null;
-  /**
-   * Id of a person's token, an agent, or `system`; what a person is called where there are no
-   * tokens.
-   */
-  readonly resolvedBy: string | null;
-  /** The person for whom that token was made; null without a token. */
-  readonly resolvedByPerson: string | null;
-  /** Milliseconds since the epoch, like the other times. */
-  readonly resolvedAt: number | null;
-  readonly createdAt: number;
-  readonly expiresAt: number | null;
-  /** Current step: where it was raised, the operator agent, or people. */
-  readonly step: EscalationStep;
-  /** Time of the next step; null: there is none. */
-  readonly nextStepAt: number | null;
-}
-
 /** A request for a decision. */
 export interface NewEscalation {
   /** Default: a new one. */
@@ -59,27 +20,13 @@ export interface NewEscalation {
   readonly expiresMs?: number | undefined;
 }
 
-/** Where it comes from. Every member is an id. */
-export interface EscalationSource {
-  readonly run?: string | undefined;
-  readonly port?: string | undefined;
-  readonly job?: string | undefined;
-  readonly room?: string | undefined;
-  readonly session?: string | undefined;
-  readonly turn?: string | undefined;
-  readonly service?: string | undefined;
-}
-
 /** Members of a source, in the order in which a subject names them. */
-export const SOURCE_KINDS = [
-  "run",
-  "port",
-  "job",
-  "room",
-  "session",
-  "turn",
-  "service",
-] as const satisfies readonly (keyof EscalationSource)[];
+export const SOURCE_KINDS = ["run", "port", "job", "room", "session", "turn", "service"] as const;
+
+/** Where an escalation comes from. Every member is an id. */
+export type EscalationSource = {
+  readonly [Kind in (typeof SOURCE_KINDS)[number]]?: string | undefined;
+};
 
 /** One answer that makes sense. */
 export interface SuggestedAction {

@@ -45,6 +45,20 @@ export type Role = (typeof ROLES)[number];
 export const RANKS = ["PRIMARY", "SECONDARY"] as const;
 export type Rank = (typeof RANKS)[number];
 
+/** Why agents may not be asked to work together. */
+export const COLLABORATE_CODES = [
+  "INVALID_ARGUMENT",
+  "AGENT_UNKNOWN",
+  "AGENT_OFFLINE",
+  "CHANNEL_NOT_ALLOWED",
+  "CHANNEL_REQUIRED",
+  "THREAD_NOT_FOUND",
+  "LOOP_GUARD",
+  "PERMISSION_DENIED",
+  "DELIVERY_FAILED",
+] as const;
+export type CollaborateCode = (typeof COLLABORATE_CODES)[number];
+
 /** How the handling of a message has ended. */
 export const HANDLING_OUTCOMES = [
   "answered",

@@ -1,11 +1,11 @@
 import type { TurnEvent, TurnEventType } from "./turn-events.ts";
-import { isObject } from "./json.ts";
+import { isObject, type Json } from "./json.ts";
 
 /**
  * Members whose content comes from the service, the person, or the code that raised an escalation:
  * their keys are never renamed.
  */
-const OPAQUE = new Set([
+const OPAQUE_KEYS = [
   "stateSnapshot",
   "state_snapshot",
   "slots",
@@ -19,16 +19,55 @@ const OPAQUE = new Set([
   "args",
   "payload",
   "context",
-]);
+] as const;
+const OPAQUE: ReadonlySet<string> = new Set(OPAQUE_KEYS);
 
 /** `DONE._trace` is written with its underscore on the wire. Source: docs/spec/conversation §6. */
 const SPECIAL_TO_WIRE: Readonly<Record<string, string>> = { trace: "_trace" };
 const SPECIAL_FROM_WIRE: Readonly<Record<string, string>> = { _trace: "trace" };
 
 /** Readonly all the way down. */
-export type Frozen<Value> = Value extends object
-  ? { readonly [Key in keyof Value]: Frozen<Value[Key]> }
-  : Value;
+export type Frozen<Value> = [Json] extends [Value]
+  ? Value
+  : Value extends object
+    ? { readonly [Key in keyof Value]: Frozen<Value[Key]> }
+    : Value;
+
+/** A type of the wire in TypeScript's spelling: what `fromWire` gives for it. */
+export type FromWire<Value> = [Json] extends [Value]
+  ? Value
+  : Value extends readonly unknown[]
+    ? { readonly [Index in keyof Value]: FromWire<Value[Index]> }
+    : Value extends object
+      ? {
+          readonly [Key in keyof Value as WireKey<Value, Key>]: CamelKey<Key> extends OpaqueKey
+            ? Frozen<Value[Key]>
+            : FromWire<Value[Key]>;
+        }
+      : Value;
+
+/** A query in TypeScript's spelling: a client may leave out any member. */
+export type Asked<Query> = {
+  readonly [Key in keyof FromWire<Query>]?: FromWire<Query>[Key] | undefined;
+};
+
+type OpaqueKey = (typeof OPAQUE_KEYS)[number];
+/** What else an object may hold is left out where its members are known. */
+type WireKey<Value, Key> = string extends Key
+  ? [KnownKey<Value>] extends [never]
+    ? Key
+    : never
+  : CamelKey<Key>;
+type KnownKey<Value> = keyof { [Key in keyof Value as string extends Key ? never : Key]: Key };
+type CamelKey<Key> = Key extends "_trace" ? "trace" : Key extends string ? Camel<Key> : Key;
+type Camel<Key extends string> = Key extends `${infer Head}_${infer Tail}`
+  ? `${Head}${Capitalize<Camel<Tail>>}`
+  : Key;
+
+/** A value as JSON of the wire; it has the members that the wire's type asks for. */
+export function onWire<Wire>(value: NoInfer<FromWire<Wire>>): Wire {
+  return toWire(value) as Wire;
+}
 
 /** camelCase keys to snake_case, deeply, except inside opaque members. */
 export function toWire(value: unknown): unknown {

@@ -1,4 +1,6 @@
 import type { RoomAgent } from "./directory.ts";
+import type { CollaborateCode } from "../kernel/rooms.ts";
+import type { CollaborateAnswer } from "../wire/rooms.ts";
 
 /**
  * One agent hands work to another, where all members of the place can see it. Source:
@@ -32,36 +34,7 @@ export interface CollaborateCaller {
   readonly callKey?: string;
 }
 
-export type CollaborateCode =
-  | "INVALID_ARGUMENT"
-  | "AGENT_UNKNOWN"
-  | "AGENT_OFFLINE"
-  | "CHANNEL_NOT_ALLOWED"
-  | "CHANNEL_REQUIRED"
-  | "THREAD_NOT_FOUND"
-  | "LOOP_GUARD"
-  | "PERMISSION_DENIED"
-  | "DELIVERY_FAILED";
-
-export type CollaborateResult =
-  | {
-      readonly ok: true;
-      readonly threadId: string;
-      readonly threadName: string;
-      readonly channelId: string;
-      readonly messageId: string;
-      readonly reused: boolean;
-      readonly delivery: "sent" | "queued";
-      readonly note: string;
-    }
-  | {
-      readonly ok: false;
-      readonly code: CollaborateCode;
-      readonly message: string;
-      readonly hint: string;
-      readonly escalated: boolean;
-    };
-
+export type CollaborateResult = CollaborateAnswer;
 export type Refusal = Extract<CollaborateResult, { ok: false }>;
 export type Accepted = Extract<CollaborateResult, { ok: true }>;
 

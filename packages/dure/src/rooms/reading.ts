@@ -8,65 +8,16 @@ import { channelPlaceId, type Directory } from "./directory.ts";
 import type { RoomLimits } from "./limits.ts";
 import { placeOf, shownPlace, type PlaceRow, type ShownPlace } from "./place.ts";
 import { messageOf, type MessageRow, type StoredMessage } from "./room-store.ts";
+import type { Observation, Room, RoomAgent, Thread } from "../wire/rooms.ts";
 import type { AccountState } from "../kernel/rooms.ts";
 
-export interface RoomSummary extends ShownPlace {
-  readonly defaultAgent: string | null;
-  /** Messages behind what the person has read. */
-  readonly unread: number;
-  readonly lastAt: number | null;
-  readonly members: readonly string[];
-  /** Of its members, those that do not see or read it; the platform says why in the escalation. */
-  readonly deaf: readonly string[];
-}
+export type RoomSummary = ShownPlace & Required<Room>;
 
-export interface ThreadSummary extends ShownPlace {
-  readonly participants: readonly string[];
-  readonly messages: number;
-  readonly unread: number;
-  /**
-   * Milliseconds since the epoch with their fraction: a page goes on behind it, and two threads may
-   * have been active in one millisecond.
-   */
-  readonly activeAt: number;
-  readonly createdAt: number;
-  readonly openRequests: number;
-}
-
-export interface AgentStatus {
-  readonly id: string;
-  readonly displayName: string;
-  readonly service: string;
-  readonly leads: boolean;
-  readonly channel: string | null;
-  /** Only for operators; null where it has none. */
-  readonly persona: string | null;
-  readonly accounts: readonly {
-    readonly adapter: string;
-    readonly id: string;
-    /** The platform's own, once it was connected. */ readonly platformId: string | null;
-    readonly state: AccountState;
-    readonly detail: string | null;
-    /** Code and facts of `detail`; null when it has none. */
-    readonly reason: Coded | null;
-    readonly changedAt: number;
-  }[];
-  /** Turns that it works on now, and messages that wait for it. */
-  readonly working: number;
-  readonly waiting: number;
-  /** Of the last 24 h. */
-  readonly tokensToday: number;
-  readonly microUsdToday: number;
-}
-
-export interface Observation {
-  readonly agent: string;
-  readonly place: string;
-  readonly message: string;
-  readonly sender: string;
-  readonly excerpt: string;
-  readonly at: number;
-}
+/**
+ * `activeAt` has its fraction: a page goes on behind it, and two threads may have been active in one
+ * millisecond.
+ */
+export type ThreadSummary = ShownPlace & Thread;
 
 /** Who looks at rooms: a tenant's person, or an administrator who sees the channels of all. */
 interface Looking {
@@ -234,7 +185,7 @@ export class RoomReader {
   async agents({
     personas = false,
     tenant = null,
-  }: { personas?: boolean; tenant?: TenantView } = {}): Promise<readonly AgentStatus[]> {
+  }: { personas?: boolean; tenant?: TenantView } = {}): Promise<readonly RoomAgent[]> {
     const accounts = await this.#database.query<{
       adapter: string;
       id: string;

@@ -15,6 +15,7 @@ import {
 } from "./place.ts";
 import type { NewPlatformEvent } from "../wire/events.ts";
 import type { PlaceState, MessageMark, AuthorKind, Delivery, Rank, Role } from "../kernel/rooms.ts";
+import type { RoomMessage } from "../wire/rooms.ts";
 
 /** The rows of rooms, as seen from inside a transaction. Decisions are made elsewhere. */
 export class RoomStore {
@@ -200,7 +201,7 @@ export interface StoredMessage {
   readonly roles: Readonly<Record<string, StoredRole>>;
   readonly delivery: Delivery;
   readonly deliveryError: { readonly code?: string; readonly message?: string } | null;
-  readonly attachments: readonly unknown[];
+  readonly attachments: RoomMessage["attachments"];
   readonly buttons: readonly MessageButton[] | null;
   readonly at: number;
   readonly editedAt: number | null;
@@ -222,7 +223,7 @@ export interface MessageRow {
   readonly roles: StoredMessage["roles"];
   readonly delivery: StoredMessage["delivery"];
   readonly delivery_error: StoredMessage["deliveryError"];
-  readonly attachments: readonly unknown[];
+  readonly attachments: RoomMessage["attachments"];
   readonly buttons: StoredMessage["buttons"];
   readonly at: Date;
   readonly edited_at: Date | null;

@@ -1,9 +1,9 @@
 import { expect, test } from "vitest";
 import { DureError } from "../kernel/errors.ts";
-import type { Escalation } from "../kernel/escalation.ts";
 import type { EscalationInbox } from "./escalation-routes.ts";
 import { MemoryTokenStore } from "./token-store.ts";
 import { startTestServer } from "./test-server.ts";
+import type { Escalation } from "../wire/escalations.ts";
 
 const open: Escalation = {
   id: "escalation_1",

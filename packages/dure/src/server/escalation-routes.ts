@@ -1,104 +1,30 @@
 import type { FastifyRequest } from "fastify";
 import type { FastifyPluginAsyncZod } from "fastify-type-provider-zod";
-import { z } from "zod";
+import type { z } from "zod";
 import type { Inbox } from "../escalations/inbox.ts";
-import {
-  ESCALATION_SEVERITIES,
-  ESCALATION_STATUSES,
-  ESCALATION_STEPS,
-  ESCALATION_TYPES,
-  MAX_NOTE,
-  type Escalation,
-} from "../kernel/escalation.ts";
 import { sessionIdFor } from "../kernel/tenant.ts";
-import { toWire } from "../kernel/wire.ts";
 import { problems } from "./schemas.ts";
 import type { RouteApp, ServerParts } from "./server.ts";
 import { keyOfSession, viewerOf, viewOf } from "./tenants.ts";
+import { onWire } from "../kernel/wire.ts";
+import {
+  type Escalation,
+  AnsweredJson,
+  DismissBody,
+  EscalationAnswerBody,
+  EscalationJson,
+  EscalationParams,
+  EscalationsAnswer,
+  EscalationsQuery,
+} from "../wire/escalations.ts";
 
 /** What the routes need of the inbox. */
 export type EscalationInbox = Pick<Inbox, "list" | "get" | "answer" | "dismiss">;
 
-const id = z.string().max(200);
-const time = z.number().meta({ description: "Milliseconds since the epoch." });
-
-const EscalationJson = z
-  .object({
-    id: z.string(),
-    source: z
-      .object({
-        run: id.optional(),
-        port: id.optional(),
-        job: id.optional(),
-        room: id.optional(),
-        session: z.string().optional(),
-        turn: id.optional(),
-        service: id.optional(),
-      })
-      .meta({ description: "Where it comes from." }),
-    type: z.enum(ESCALATION_TYPES),
-    severity: z.enum(ESCALATION_SEVERITIES),
-    title: z.string(),
-    description: z.string(),
-    context: z
-      .record(z.string(), z.unknown())
-      .meta({ description: "What it is about; its keys are those of the part that raised it." }),
-    suggested_actions: z.array(
-      z.object({
-        value: z.string(),
-        label: z.string(),
-        code: z.string().optional().meta({
-          description: "The answer as dure names it, for clients with words of their own.",
-        }),
-        style: z.enum(["primary", "danger"]).optional(),
-        asks: z.literal("text").optional(),
-      }),
-    ),
-    status: z.enum(ESCALATION_STATUSES),
-    resolution: z.object({ value: z.string(), note: z.string().optional() }).nullable(),
-    resolved_by: z.string().nullable().meta({
-      description:
-        "Id of the token, an agent's name, or `system`; an address on a server without tokens.",
-    }),
-    resolved_by_person: z.string().nullable().meta({ description: "For whom the token was made." }),
-    resolved_at: time.nullable(),
-    created_at: time,
-    expires_at: time.nullable(),
-    step: z
-      .enum(ESCALATION_STEPS)
-      .meta({ description: "Who has it: where it was raised, the operator agent, or people." }),
-    next_step_at: time.nullable(),
-  })
-  .meta({ id: "Escalation", description: "A recorded request for a decision." });
-
-const ListQuery = z.object({
-  status: z.enum(ESCALATION_STATUSES).optional(),
-  severity: z.enum(ESCALATION_SEVERITIES).optional(),
-  type: z.enum(ESCALATION_TYPES).optional(),
-  run: id.optional(),
-  port: id.optional(),
-  job: id.optional(),
-  room: id.optional(),
-  session: id.optional(),
-  limit: z.coerce.number().int().min(1).max(200).default(50),
-  cursor: z.string().max(200).optional(),
-});
-
-const note = z.string().max(MAX_NOTE).optional();
-const Params = z.object({ id: z.string().min(1).max(100) });
-const AnswerBody = z.object({
-  value: z
-    .string()
-    .min(1)
-    .max(100)
-    .meta({ description: "The value of one of the suggested actions." }),
-  note: note.meta({ description: "A hint, a reason." }),
-});
-
 function decided({ body, params }: FastifyRequest): { what: string; subject: string } {
   return {
-    what: `escalation.${(body as z.infer<typeof AnswerBody>).value}`,
-    subject: (params as z.infer<typeof Params>).id,
+    what: `escalation.${(body as z.infer<typeof EscalationAnswerBody>).value}`,
+    subject: (params as z.infer<typeof EscalationParams>).id,
   };
 }
 
@@ -119,9 +45,9 @@ function listEscalations(app: RouteApp, inbox: EscalationInbox): void {
       schema: {
         tags: ["escalations"],
         summary: "What waits for a decision and what was decided, newest first",
-        querystring: ListQuery,
+        querystring: EscalationsQuery,
         response: {
-          200: z.object({ items: z.array(EscalationJson), next_cursor: z.string().nullable() }),
+          200: EscalationsAnswer,
           ...problems(400, 401, 403),
         },
       },
@@ -133,7 +59,7 @@ function listEscalations(app: RouteApp, inbox: EscalationInbox): void {
         tenant: viewOf(request),
         session: keyOfSession(request, session),
       });
-      return { items: items.map((item) => onWire(item, request)), next_cursor: nextCursor };
+      return { items: items.map((item) => jsonOf(item, request)), next_cursor: nextCursor };
     },
   );
 }
@@ -146,11 +72,11 @@ function readEscalation(app: RouteApp, inbox: EscalationInbox): void {
       schema: {
         tags: ["escalations"],
         summary: "One escalation",
-        params: Params,
+        params: EscalationParams,
         response: { 200: EscalationJson, ...problems(401, 403, 404) },
       },
     },
-    async (request) => onWire(await inbox.get(request.params.id, viewerOf(request)), request),
+    async (request) => jsonOf(await inbox.get(request.params.id, viewerOf(request)), request),
   );
 }
 
@@ -162,10 +88,10 @@ function answerEscalation(app: RouteApp, inbox: EscalationInbox): void {
       schema: {
         tags: ["escalations"],
         summary: "Decides; what waited for it goes on",
-        params: Params,
-        body: AnswerBody,
+        params: EscalationParams,
+        body: EscalationAnswerBody,
         response: {
-          200: z.object({ turn_id: z.string().nullable(), escalation: EscalationJson }),
+          200: AnsweredJson,
           ...problems(400, 401, 403, 404, 409),
         },
       },
@@ -176,7 +102,7 @@ function answerEscalation(app: RouteApp, inbox: EscalationInbox): void {
         request.body,
         viewerOf(request),
       );
-      return { turn_id: turn, escalation: onWire(escalation, request) };
+      return { turn_id: turn, escalation: jsonOf(escalation, request) };
     },
   );
 }
@@ -189,24 +115,24 @@ function dismissEscalation(app: RouteApp, inbox: EscalationInbox): void {
       schema: {
         tags: ["escalations"],
         summary: "No decision comes; what waited for it ends as if it had not been asked",
-        params: Params,
-        body: z.object({ note }).nullish(),
+        params: EscalationParams,
+        body: DismissBody,
         response: { 200: EscalationJson, ...problems(400, 401, 403, 404, 409) },
       },
     },
     async (request) =>
-      onWire(
+      jsonOf(
         await inbox.dismiss(request.params.id, viewerOf(request), request.body?.note),
         request,
       ),
   );
 }
 
-function onWire(escalation: Escalation, request: FastifyRequest): z.infer<typeof EscalationJson> {
+function jsonOf(escalation: Escalation, request: FastifyRequest): EscalationJson {
   const { session } = escalation.source;
   const source =
     session === undefined
       ? escalation.source
       : { ...escalation.source, session: sessionIdFor(viewOf(request), session) };
-  return toWire({ ...escalation, source }) as z.infer<typeof EscalationJson>;
+  return onWire<EscalationJson>({ ...escalation, source });
 }

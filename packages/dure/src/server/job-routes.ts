@@ -1,6 +1,6 @@
 import type { FastifyRequest } from "fastify";
 import type { FastifyPluginAsyncZod } from "fastify-type-provider-zod";
-import { z } from "zod";
+import type { z } from "zod";
 import { isOver, type Job, type JobDetail } from "../jobs/job.ts";
 import type { JobFrame } from "../jobs/job-stream.ts";
 import type { AskRequest, AskResult } from "../jobs/ask.ts";
@@ -8,7 +8,6 @@ import type { Jobs } from "../jobs/jobs.ts";
 import type { Duration } from "../kernel/duration.ts";
 import { ulid } from "../kernel/ids.ts";
 import { sessionIdFor, type TenantView } from "../kernel/tenant.ts";
-import { toWire } from "../kernel/wire.ts";
 import { assertOfAllTenants } from "./access.ts";
 import { deedIsDone } from "./audit.ts";
 import { closedSignal } from "./conversation-routes.ts";
@@ -20,156 +19,35 @@ import type { RouteApp, ServerParts } from "./server.ts";
 import { eventFrame, frame } from "./sse.ts";
 import { answerWithStream, writeFrames } from "./stream-answer.ts";
 import { viewerOf, viewOf } from "./tenants.ts";
-import { JOB_STATUSES, JOB_OUTCOMES } from "../kernel/jobs.ts";
-
-const jobId = z.string().min(1).max(100);
-const agentId = z.string().min(1).max(64);
-const status = z.enum(JOB_STATUSES);
-const outcome = z.enum(JOB_OUTCOMES);
-const duration = z
-  .string()
-  .regex(/^\d+(\.\d+)?(ms|s|m|h|d)$/, 'must be a number with a unit, such as "10m", "1h" or "7d"')
-  .max(20);
-const time = z.number().meta({ description: "Milliseconds since the epoch." });
-
-const JobJson = z
-  .looseObject({
-    job_id: z.string(),
-    status,
-    outcome: outcome.nullable(),
-    requester: z.string(),
-    requester_name: z.string(),
-    target: z.string(),
-    target_name: z.string(),
-    message: z.string(),
-    conversation_id: z.string(),
-    parent_job_id: z.string().nullable(),
-    root_id: z.string(),
-    max_turns: z.int(),
-    turns_done: z.int(),
-    last_error: z.object({ code: z.string(), message: z.string() }).nullable(),
-    waiting: z.literal("person").nullable(),
-    created_at: time,
-    finished_at: time.nullable(),
-    turn_started_at: time
-      .nullable()
-      .meta({ description: "Since when the exchange turn under way is led." }),
-  })
-  .meta({ id: "Job", description: "The durable record of an exchange between two agents." });
-
-const JobDetailJson = JobJson.extend({
-  turns: z.array(
-    z.looseObject({
-      number: z.int(),
-      speaker: z.string(),
-      text: z.string(),
-      tokens_in: z.int(),
-      tokens_out: z.int(),
-      cost_micro_usd: z.number().nullable(),
-      started_at: time,
-      finished_at: time,
-    }),
-  ),
-  words: z
-    .array(
-      z.looseObject({ author: z.string(), text: z.string(), at: time, turn: z.int().nullable() }),
-    )
-    .meta({
-      description: "What persons said into it; `turn` is the exchange turn that it reached.",
-    }),
-});
-
-const ListQuery = z.object({
-  status: status.optional(),
-  agent: agentId.optional().meta({ description: "As asking or as asked one." }),
-  parent: jobId.optional().meta({ description: "The job that asked for it." }),
-  root: jobId
-    .optional()
-    .meta({ description: "The job with which its whole work began; it is among them." }),
-  since: duration.optional().meta({ description: "Made within this time, such as `1h`." }),
-  limit: z.coerce.number().int().min(1).max(200).optional(),
-  cursor: z.string().max(100).optional(),
-});
-
-const AskBody = z.object({
-  agent: agentId.meta({ description: "In whose name." }),
-  target: agentId.optional().meta({ description: "Who is asked." }),
-  session: z
-    .string()
-    .min(1)
-    .max(200)
-    .optional()
-    .meta({ description: "Instead of `target`: the agent that answers in this session." }),
-  message: z.string().meta({ description: "At most 16 KiB of UTF-8." }),
-  wait_sec: z
-    .number()
-    .min(0)
-    .max(300)
-    .optional()
-    .meta({ description: "How long to wait for the answer. Default 30; 0 returns at once." }),
-  max_turns: z
-    .int()
-    .min(0)
-    .max(1_000)
-    .optional()
-    .meta({ description: "Longest exchange; without it the kind of the request decides." }),
-  topic: z.string().max(200).optional(),
-  conversation_id: z
-    .string()
-    .max(100)
-    .optional()
-    .meta({
-      description:
-        "The conversation that it belongs to. The last words of the same two agents in it are told " +
-        "at the beginning.",
-    }),
-  payload: z
-    .looseObject({ kind: z.string() })
-    .optional()
-    .meta({
-      description:
-        "`task_delegation`, `status_report`, `question` or `answer`, with members of its own; at " +
-        "most 12 KiB as text, told whole.",
-    }),
-});
+import { onWire, toWire } from "../kernel/wire.ts";
+import {
+  AskAccepted,
+  AskAnswer,
+  JobAuditAnswer,
+  JobAuditQuery,
+  JobBody,
+  JobDetailJson,
+  JobHeaders,
+  JobIsRead,
+  JobStream,
+  JobJson,
+  JobParams,
+  JobPurgeAnswer,
+  JobPurgeBody,
+  JobsAnswer,
+  JobsQuery,
+  JobWordsAnswer,
+  JobWordsBody,
+} from "../wire/jobs.ts";
 
 /** Its job has no id yet. */
 function askedFor({ body }: FastifyRequest): { what: string; subject: string } {
-  const { agent, target, session } = body as z.infer<typeof AskBody>;
+  const { agent, target, session } = body as z.infer<typeof JobBody>;
   return { what: "job.ask", subject: `${agent}→${target ?? session ?? ""}` };
 }
 
-const PurgeBody = z.object({ older_than: duration });
-
-const AskHeaders = z.looseObject({
-  "idempotency-key": z
-    .string()
-    .regex(/^[\x21-\x7e]{1,255}$/, "must be 1–255 visible ASCII characters")
-    .optional()
-    .meta({
-      description:
-        "Holds as long as the job is kept, per caller and agent: the same body gives the same job, " +
-        "another body is 422.",
-    }),
-});
-
-const AskAnswer = z.union([
-  z.object({ status: z.literal("ok"), reply: z.string(), job_id: z.string() }),
-  z.object({ status: z.literal("error"), code: z.string(), hint: z.string(), job_id: z.string() }),
-]);
-const AskAccepted = z.object({ status: z.enum(["accepted", "timeout"]), job_id: z.string() });
-
-const JobStream = {
-  description:
-    "SSE. First `event: job` with the whole job, then its events (`data:` is the envelope of " +
-    "/v1/events) until one of job.completed, job.failed, job.cancelled, job.abandoned. With " +
-    "Last-Event-ID only what came behind it; `event: reset` says that older events are gone.",
-  content: { "text/event-stream": { schema: z.string() } },
-};
-const NOTHING = z.null().meta({ description: "It has ended, and all was read." });
-
 const config = { scope: "jobs" as const };
-const params = z.object({ id: jobId });
+const params = JobParams;
 
 /** The parts of a server whose agents can ask each other. */
 interface JobRouteParts extends ServerParts {
@@ -201,9 +79,9 @@ function listJobs(app: RouteApp, parts: JobRouteParts): void {
       schema: {
         tags: ["jobs"],
         summary: "Jobs, newest first",
-        querystring: ListQuery,
+        querystring: JobsQuery,
         response: {
-          200: z.object({ items: z.array(JobJson), next_cursor: z.string().nullable() }),
+          200: JobsAnswer,
           ...problems(400, 401, 403),
         },
       },
@@ -230,8 +108,8 @@ function askAgent(app: RouteApp, parts: JobRouteParts): void {
         tags: ["jobs"],
         summary:
           "Lets one agent ask another: 200 when the exchange has ended, 202 while it goes on",
-        headers: AskHeaders,
-        body: AskBody,
+        headers: JobHeaders,
+        body: JobBody,
         response: { 200: AskAnswer, 202: AskAccepted, ...problems(400, 401, 403, 404, 422) },
       },
     },
@@ -264,22 +142,9 @@ function auditJobs(app: RouteApp, parts: JobRouteParts): void {
       schema: {
         tags: ["jobs"],
         summary: "Jobs that someone should look at, and why",
-        querystring: z.object({
-          stuck: duration.optional().meta({
-            description: "Without progress for this long counts as stuck. Default `10m`.",
-          }),
-          resumes: z.coerce
-            .number()
-            .int()
-            .min(1)
-            .max(1_000)
-            .optional()
-            .meta({ description: "So many resumes count as often. Default 3." }),
-        }),
+        querystring: JobAuditQuery,
         response: {
-          200: z.object({
-            items: z.array(JobJson.extend({ why: z.enum(["stuck", "orphaned", "resumed-often"]) })),
-          }),
+          200: JobAuditAnswer,
           ...problems(400, 401, 403),
         },
       },
@@ -304,14 +169,14 @@ function purgeJobs(app: RouteApp, { jobs }: JobRouteParts): void {
         scope: "admin",
         audit: ({ body }) => ({
           what: "jobs.purge",
-          subject: (body as z.infer<typeof PurgeBody>).older_than,
+          subject: (body as z.infer<typeof JobPurgeBody>).older_than,
         }),
       },
       schema: {
         tags: ["jobs"],
         summary: "Removes finished jobs of everybody that are older",
-        body: PurgeBody,
-        response: { 200: z.object({ removed: z.int() }), ...problems(400, 401, 403) },
+        body: JobPurgeBody,
+        response: { 200: JobPurgeAnswer, ...problems(400, 401, 403) },
       },
     },
     async (request) => {
@@ -354,7 +219,7 @@ function streamJob(app: RouteApp, parts: JobRouteParts): void {
         params,
         headers: ResumeHeaders,
         querystring: ResumeQuery,
-        response: { 200: JobStream, 204: NOTHING, ...problems(400, 401, 403, 404) },
+        response: { 200: JobStream, 204: JobIsRead, ...problems(400, 401, 403, 404) },
       },
     },
     async (request, reply) => {
@@ -432,23 +297,9 @@ function speakIntoJob(app: RouteApp, parts: JobRouteParts): void {
         tags: ["jobs"],
         summary: "A person's words for the next exchange turn; they go before what the agents say",
         params,
-        body: z.object({
-          text: z.string().meta({
-            description:
-              "At most 16 KiB of UTF-8, told whole. What waits for one turn: 20 texts, 20 KiB.",
-          }),
-          as_person: z
-            .string()
-            .trim()
-            .min(1)
-            .max(60)
-            .optional()
-            .meta({ description: "Name to speak under; with a token it needs scope `admin`." }),
-        }),
+        body: JobWordsBody,
         response: {
-          202: z
-            .object({ status: z.literal("heard") })
-            .meta({ description: "Stored; the next turn is told it." }),
+          202: JobWordsAnswer,
           ...problems(400, 401, 403, 404, 409, 429),
         },
       },
@@ -463,31 +314,31 @@ function speakIntoJob(app: RouteApp, parts: JobRouteParts): void {
   );
 }
 
-/** The job as JSON, with the names of its agents. */
-function jobToWire(
-  job: Job,
+/** The job with the names of its agents, as its reader may know it. */
+function shown<Standing extends Job>(
+  job: Standing,
   request: FastifyRequest,
   { rooms }: ServerParts,
-): z.infer<typeof JobJson> {
+): Standing & { readonly requesterName: string; readonly targetName: string } {
   const nameOf = (agent: string): string => rooms?.directory.nameOf(agent) ?? agent;
   const origin = job.origin && {
     ...job.origin,
     session: sessionIdFor(viewOf(request), job.origin.session),
   };
-  return toWire({
+  return {
     ...job,
     origin,
     requesterName: nameOf(job.requester),
     targetName: nameOf(job.target),
-  }) as z.infer<typeof JobJson>;
+  };
 }
 
-function detailToWire(
-  job: JobDetail,
-  request: FastifyRequest,
-  parts: ServerParts,
-): z.infer<typeof JobDetailJson> {
-  return jobToWire(job, request, parts) as z.infer<typeof JobDetailJson>;
+function jobToWire(job: Job, request: FastifyRequest, parts: ServerParts): JobJson {
+  return onWire<JobJson>(shown(job, request, parts));
+}
+
+function detailToWire(job: JobDetail, request: FastifyRequest, parts: ServerParts): JobDetailJson {
+  return onWire<JobDetailJson>(shown(job, request, parts));
 }
 
 /** The name under which a person speaks. Throws `PERSON_FORBIDDEN`, `PERSON_INVALID`. */
@@ -510,7 +361,7 @@ const OPERATOR = "operator";
  */
 function askOf(request: FastifyRequest): AskRequest {
   const { agent, target, session, max_turns, conversation_id, message, topic, payload } =
-    request.body as z.output<typeof AskBody>;
+    request.body as z.output<typeof JobBody>;
   const caller = callerOf(request);
   const given = request.headers["idempotency-key"] as string | undefined;
   return {

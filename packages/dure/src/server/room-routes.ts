@@ -1,8 +1,7 @@
 import type { FastifyPluginAsyncZod } from "fastify-type-provider-zod";
 import type { FastifyRequest } from "fastify";
-import { z } from "zod";
+import type { z } from "zod";
 import { DureError } from "../kernel/errors.ts";
-import { toWire } from "../kernel/wire.ts";
 import type { StoredMessage } from "../rooms/room-store.ts";
 import type { RoomPerson } from "../rooms/room-person.ts";
 import type { Rooms } from "../rooms/rooms.ts";
@@ -13,155 +12,36 @@ import { callerOf } from "./guard.ts";
 import { problems } from "./schemas.ts";
 import type { RouteApp, ServerParts } from "./server.ts";
 import { viewOf } from "./tenants.ts";
+import { onWire } from "../kernel/wire.ts";
+import type { AgentJson, RoomJson } from "../wire/rooms.ts";
 import {
-  AUTHOR_KINDS,
-  DELIVERIES,
-  PLACE_KINDS,
-  PLACE_STATES,
-  RANKS,
-  ROLES,
-} from "../kernel/rooms.ts";
-
-const placeId = z.string().min(1).max(200);
-const person = z.string().trim().min(1).max(60).meta({
-  description: "Name to speak under: needed without a token; with one it needs scope `admin`.",
-});
-
-const Place = z.looseObject({
-  id: z.string(),
-  adapter: z.string(),
-  kind: z.enum(PLACE_KINDS),
-  parent: z.string().nullable(),
-  name: z.string(),
-  state: z.enum(PLACE_STATES),
-});
-const Room = Place.extend({
-  unread: z.number(),
-  members: z.array(z.string()),
-  deaf: z.array(z.string()).meta({
-    description:
-      "Of the members, those that do not see or read the room; an open escalation says why.",
-  }),
-});
-const Role = z.looseObject({
-  agent: z.string(),
-  role: z.enum(ROLES),
-  rank: z.enum(RANKS).optional(),
-  because: z.string(),
-});
-const Message = z.looseObject({
-  id: z.string(),
-  place: z.string(),
-  seq: z.number(),
-  author: z.string(),
-  author_kind: z.enum(AUTHOR_KINDS),
-  author_name: z.string(),
-  text: z.string(),
-  mentions: z.array(z.string()),
-  delivery: z.enum(DELIVERIES),
-  at: z.number(),
-  roles: z.array(Role),
-});
-const Thread = Place.extend({
-  participants: z.array(z.string()),
-  messages: z.number(),
-  open_requests: z.number(),
-});
-const Observation = z.looseObject({
-  agent: z.string(),
-  place: z.string(),
-  message: z.string(),
-  sender: z.string(),
-  excerpt: z.string(),
-  at: z.number(),
-});
-const AgentAnswer = z.looseObject({
-  id: z.string(),
-  display_name: z.string(),
-  leads: z.boolean(),
-  persona: z.string().nullable().meta({ description: "Its SOUL.md; null without scope `admin`." }),
-  accounts: z.array(
-    z.looseObject({
-      adapter: z.string(),
-      id: z.string(),
-      platform_id: z.string().nullable(),
-      state: z.string(),
-    }),
-  ),
-});
-
-const MessagesQuery = z.object({
-  thread: placeId.optional(),
-  after: z.coerce
-    .number()
-    .int()
-    .min(0)
-    .optional()
-    .meta({ description: "`seq` behind which to read; the newest without it." }),
-  before: z.coerce
-    .number()
-    .int()
-    .min(1)
-    .optional()
-    .meta({ description: "`seq` before which to read." }),
-  limit: z.coerce.number().int().min(1).max(200).optional(),
-  as_person: person.optional(),
-});
-const AsPerson = z.object({ as_person: person.optional() });
-const RoomsQuery = AsPerson.extend({
-  limit: z.coerce.number().int().min(1).max(200).optional().meta({ description: "Default 50." }),
-  cursor: z.string().max(500).optional().meta({ description: "`next_cursor` of the page before." }),
-});
-const ThreadsQuery = AsPerson.extend({
-  before: z.coerce.number().min(0).optional().meta({
-    description: "`active_at` of the last one of a page: gives those that were last active before.",
-  }),
-  limit: z.coerce.number().int().min(1).max(500).optional().meta({ description: "Default 100." }),
-});
-const PostBody = z.object({
-  text: z.string().meta({ description: "At most 100,000 characters." }),
-  thread_id: placeId.optional(),
-  client_id: z
-    .string()
-    .min(1)
-    .max(100)
-    .optional()
-    .meta({ description: "The same one again within 24 h posts nothing new." }),
-  reply_to: z.string().min(1).max(100).optional(),
-  as_person: person.optional(),
-});
-const CollaborateBody = z.object({
-  agent: z.string().min(1).max(100).meta({ description: "In whose name." }),
-  target_agent: z.string().max(100),
-  message: z.string(),
-  topic: z.string().max(200).optional(),
-  thread_id: placeId.optional(),
-  channel_id: placeId.optional(),
-  thread_name: z.string().max(100).optional(),
-  attachments: z.array(z.url()).max(10).optional(),
-  idempotency_key: z.string().min(1).max(200).optional(),
-});
-const CollaborateAnswer = z.union([
-  z.object({
-    ok: z.literal(true),
-    thread_id: z.string(),
-    thread_name: z.string(),
-    channel_id: z.string(),
-    message_id: z.string(),
-    reused: z.boolean(),
-    delivery: z.enum(["sent", "queued"]),
-    note: z.string(),
-  }),
-  z.object({
-    ok: z.literal(false),
-    code: z.string(),
-    message: z.string(),
-    hint: z.string(),
-    escalated: z.boolean(),
-  }),
-]);
-
-const PauseBody = z.object({ paused: z.boolean(), adapter: z.string().max(50).default("web") });
+  AgentParams,
+  AgentsAnswer,
+  AsPerson,
+  CollaborateBody,
+  CollaborateJson,
+  DirectBody,
+  MessageJson,
+  MessagesAnswer,
+  MessagesQuery,
+  NOTHING,
+  ObservationsAnswer,
+  ObservationsQuery,
+  ParticipantParams,
+  PauseBody,
+  PlaceJson,
+  PlaceParams,
+  PostBody,
+  PostedAnswer,
+  ReadBody,
+  ResumedAnswer,
+  RoomParams,
+  RoomsAnswer,
+  RoomsQuery,
+  ThreadJson,
+  ThreadsAnswer,
+  ThreadsQuery,
+} from "../wire/rooms.ts";
 
 function paused({ body, params }: FastifyRequest): { what: string; subject: string } {
   return {
@@ -180,7 +60,6 @@ const POST_BYTES = 640 * 1024;
 
 const config = { scope: "rooms" as const };
 const said = { ...config, audit: false as const }; // the room keeps it
-const NOTHING = z.null().meta({ description: "Nothing." });
 
 /** Rooms, threads, messages, agents. Source: docs/spec/collaboration §9. */
 export const roomRoutes: FastifyPluginAsyncZod<ServerParts> = async (app, { rooms }) => {
@@ -211,7 +90,7 @@ function listRooms(app: RouteApp, rooms: Rooms): void {
         summary: "Channels, then the caller's direct rooms, page by page",
         querystring: RoomsQuery,
         response: {
-          200: z.object({ items: z.array(Room), next_cursor: z.string().nullable() }),
+          200: RoomsAnswer,
           ...problems(400, 401, 403),
         },
       },
@@ -223,7 +102,7 @@ function listRooms(app: RouteApp, rooms: Rooms): void {
         cursor,
       });
       return {
-        items: items.map((room) => toWire(room) as z.infer<typeof Room>),
+        items: items.map((room) => onWire<z.output<typeof RoomJson>>(room)),
         next_cursor: nextCursor,
       };
     },
@@ -238,14 +117,14 @@ function openDirectRoom(app: RouteApp, rooms: Rooms): void {
       schema: {
         tags: ["rooms"],
         summary: "Opens the direct room with an agent",
-        body: z.object({ agent: z.string().min(1).max(100), as_person: person.optional() }),
-        response: { 200: Place, ...problems(400, 401, 403, 404) },
+        body: DirectBody,
+        response: { 200: PlaceJson, ...problems(400, 401, 403, 404) },
       },
     },
     async (request) => {
       const { agent, as_person } = request.body;
       const room = await rooms.direct(speakerOf(request, rooms, as_person), agent);
-      return toWire(room) as z.infer<typeof Place>;
+      return onWire<z.output<typeof PlaceJson>>(room);
     },
   );
 }
@@ -258,10 +137,10 @@ function readMessages(app: RouteApp, rooms: Rooms): void {
       schema: {
         tags: ["rooms"],
         summary: "What was said in a room or thread, oldest first",
-        params: z.object({ room: placeId }),
+        params: RoomParams,
         querystring: MessagesQuery,
         response: {
-          200: z.object({ items: z.array(Message), typing: z.array(z.string()) }),
+          200: MessagesAnswer,
           ...problems(400, 401, 403, 404),
         },
       },
@@ -290,10 +169,10 @@ function postMessage(app: RouteApp, rooms: Rooms): void {
       schema: {
         tags: ["rooms"],
         summary: "Says something in a web room",
-        params: z.object({ room: placeId }),
+        params: RoomParams,
         body: PostBody,
         response: {
-          202: z.object({ message_id: z.string() }),
+          202: PostedAnswer,
           ...problems(400, 401, 403, 404, 409, 413),
         },
       },
@@ -317,8 +196,8 @@ function markRead(app: RouteApp, rooms: Rooms): void {
       schema: {
         tags: ["rooms"],
         summary: "Marks a room or thread as read up to a message",
-        params: z.object({ room: placeId }),
-        body: z.object({ seq: z.number().int().min(0), as_person: person.optional() }),
+        params: RoomParams,
+        body: ReadBody,
         response: {
           204: NOTHING,
           ...problems(400, 401, 403, 404),
@@ -342,9 +221,9 @@ function readMessage(app: RouteApp, rooms: Rooms): void {
       schema: {
         tags: ["rooms"],
         summary: "One message, and who did what with it and why",
-        params: z.object({ id: placeId }),
+        params: PlaceParams,
         querystring: AsPerson,
-        response: { 200: Message, ...problems(400, 401, 403, 404) },
+        response: { 200: MessageJson, ...problems(400, 401, 403, 404) },
       },
     },
     async (request) => {
@@ -362,9 +241,9 @@ function listThreads(app: RouteApp, rooms: Rooms): void {
       schema: {
         tags: ["rooms"],
         summary: "Threads of a room, the liveliest first",
-        params: z.object({ room: placeId }),
+        params: RoomParams,
         querystring: ThreadsQuery,
-        response: { 200: z.object({ items: z.array(Thread) }), ...problems(400, 401, 403, 404) },
+        response: { 200: ThreadsAnswer, ...problems(400, 401, 403, 404) },
       },
     },
     async (request) => {
@@ -372,7 +251,7 @@ function listThreads(app: RouteApp, rooms: Rooms): void {
       const who = personOf(request, rooms, as_person);
       const { id } = await rooms.place(request.params.room, who);
       const threads = await rooms.reader.threads(id, who, given({ before, limit }));
-      return { items: threads.map((thread) => toWire(thread) as z.infer<typeof Thread>) };
+      return { items: threads.map((thread) => onWire<z.output<typeof ThreadJson>>(thread)) };
     },
   );
 }
@@ -385,9 +264,9 @@ function readThread(app: RouteApp, rooms: Rooms): void {
       schema: {
         tags: ["rooms"],
         summary: "A thread: who takes part, and whether agents may speak",
-        params: z.object({ id: placeId }),
+        params: PlaceParams,
         querystring: AsPerson,
-        response: { 200: Thread, ...problems(400, 401, 403, 404) },
+        response: { 200: ThreadJson, ...problems(400, 401, 403, 404) },
       },
     },
     async (request) => {
@@ -400,7 +279,7 @@ function readThread(app: RouteApp, rooms: Rooms): void {
           hint: "Threads are listed at /v1/rooms/{room}/threads.",
         });
       }
-      return toWire(thread) as z.infer<typeof Thread>;
+      return onWire<z.output<typeof ThreadJson>>(thread);
     },
   );
 }
@@ -413,9 +292,9 @@ function resumeThread(app: RouteApp, rooms: Rooms): void {
       schema: {
         tags: ["rooms"],
         summary: "Lifts what a guard has stopped, in a thread or a room",
-        params: z.object({ id: placeId }),
+        params: PlaceParams,
         body: AsPerson.optional(),
-        response: { 200: z.object({ state: z.string() }), ...problems(400, 401, 403, 404, 409) },
+        response: { 200: ResumedAnswer, ...problems(400, 401, 403, 404, 409) },
       },
     },
     async (request) => {
@@ -436,7 +315,7 @@ function removeParticipant(app: RouteApp, rooms: Rooms): void {
       schema: {
         tags: ["rooms"],
         summary: "Takes an agent out of a thread",
-        params: z.object({ id: placeId, agent: placeId }),
+        params: ParticipantParams,
         querystring: AsPerson,
         response: {
           204: NOTHING,
@@ -463,11 +342,9 @@ function listObservations(app: RouteApp, rooms: Rooms): void {
       schema: {
         tags: ["rooms"],
         summary: "What agents overheard: short records of the last 24 h",
-        querystring: z.object({ agent: z.string().max(100).optional(), place: placeId.optional() }),
+        querystring: ObservationsQuery,
         response: {
-          200: z.object({
-            items: z.array(Observation),
-          }),
+          200: ObservationsAnswer,
           ...problems(400, 401, 403),
         },
       },
@@ -492,7 +369,7 @@ function listAgents(app: RouteApp, rooms: Rooms): void {
       schema: {
         tags: ["rooms"],
         summary: "The directory: agents, accounts, online, load, spend",
-        response: { 200: z.object({ items: z.array(AgentAnswer) }), ...problems(401, 403) },
+        response: { 200: AgentsAnswer, ...problems(401, 403) },
       },
     },
     async (request) => {
@@ -500,7 +377,7 @@ function listAgents(app: RouteApp, rooms: Rooms): void {
         personas: hasScope(request.principal!, "admin"),
         tenant: viewOf(request),
       });
-      return { items: agents.map((agent) => toWire(agent) as z.infer<typeof AgentAnswer>) };
+      return { items: agents.map((agent) => onWire<z.output<typeof AgentJson>>(agent)) };
     },
   );
 }
@@ -513,7 +390,7 @@ function pauseAgent(app: RouteApp, rooms: Rooms): void {
       schema: {
         tags: ["rooms"],
         summary: "Pauses an agent's account, or readies it again",
-        params: z.object({ agent: placeId }),
+        params: AgentParams,
         body: PauseBody,
         response: {
           204: NOTHING,
@@ -539,7 +416,7 @@ function collaborate(app: RouteApp, rooms: Rooms): void {
         tags: ["rooms"],
         summary: "Hands work to an agent on behalf of another one",
         body: CollaborateBody,
-        response: { 200: CollaborateAnswer, ...problems(400, 401, 403, 404) },
+        response: { 200: CollaborateJson, ...problems(400, 401, 403, 404) },
       },
     },
     async (request) => {
@@ -569,7 +446,7 @@ function collaborate(app: RouteApp, rooms: Rooms): void {
         },
       );
       if (!result.ok) refuseDeed(request, result.code);
-      return toWire(result) as z.infer<typeof CollaborateAnswer>;
+      return onWire<CollaborateJson>(result);
     },
   );
 }
@@ -628,17 +505,14 @@ export function checkName(
 }
 
 /** Roles as a list: agents' ids are values, never keys. */
-function messageToWire(message: StoredMessage): z.infer<typeof Message> {
-  const { roles, ...rest } = message;
+function messageToWire({ roles, ...message }: StoredMessage): z.output<typeof MessageJson> {
   const list = Object.entries(roles).map(([agent, { role, rank, because, at, answer }]) => ({
     agent,
     role,
     because,
-    ...given({
-      rank: rank || undefined,
-      observed_at: role === "OBSERVER" ? at : undefined,
-      answered_by: answer,
-    }),
+    rank: rank || undefined,
+    observedAt: role === "OBSERVER" ? at : undefined,
+    answeredBy: answer,
   }));
-  return { ...(toWire(rest) as object), roles: list } as z.infer<typeof Message>;
+  return onWire<z.output<typeof MessageJson>>({ ...message, roles: list });
 }

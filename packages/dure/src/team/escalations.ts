@@ -9,12 +9,7 @@ import { EscalationRouter, type Operators } from "../escalations/router.ts";
 import type { ToldEscalation } from "../escalations/webhook.ts";
 import type { Clock } from "../kernel/clock.ts";
 import { DureError } from "../kernel/errors.ts";
-import {
-  MAX_NOTE,
-  type Escalation,
-  type EscalationSeverity,
-  type SuggestedAction,
-} from "../kernel/escalation.ts";
+import { MAX_NOTE, type EscalationSeverity, type SuggestedAction } from "../kernel/escalation.ts";
 import type { Logger } from "../kernel/logger.ts";
 import { channelPlaceId, type Directory, type RoomAgent } from "../rooms/directory.ts";
 import { enqueueNotice } from "../rooms/notices.ts";
@@ -23,6 +18,7 @@ import { cutText } from "../rooms/text.ts";
 import type { LoadedTeam } from "./config.ts";
 import type { Environment } from "./environment.ts";
 import type { Settings } from "./limits.ts";
+import type { Escalation } from "../wire/escalations.ts";
 
 /**
  * Leads the escalations of a team on: to its operator agent, its room, its webhook, as the

@@ -1,3 +1,5 @@
+export type { JobTurn, JobWords } from "../wire/jobs.ts";
+export type { Escalation } from "../wire/escalations.ts";
 // The door `dure/team`: services that run together, with their rooms, jobs and plans.
 
 // Teams
@@ -29,11 +31,10 @@ export type {
 export type {
   CollaborateCall,
   CollaborateCaller,
-  CollaborateCode,
   CollaborateResult,
 } from "../rooms/collaborate-call.ts";
 export type { Directory, RoomAgent, RoomChannel } from "../rooms/directory.ts";
-export type { PlaceState } from "../kernel/rooms.ts";
+export type { PlaceState, CollaborateCode } from "../kernel/rooms.ts";
 export type { Place } from "../rooms/place.ts";
 export type { RoomPerson } from "../rooms/room-person.ts";
 export type { Rooms } from "../rooms/rooms.ts";
@@ -49,7 +50,6 @@ export type {
   ResolvedListener,
 } from "../escalations/inbox.ts";
 export type {
-  Escalation,
   EscalationSeverity,
   EscalationSource,
   EscalationStatus,
@@ -61,7 +61,7 @@ export type {
 
 // Jobs: exchanges between agents
 export type { JobOutcome, JobStatus } from "../kernel/jobs.ts";
-export type { Job, JobDetail, JobTurn, JobWords } from "../jobs/job.ts";
+export type { Job, JobDetail } from "../jobs/job.ts";
 export type { AskRequest, AskResult } from "../jobs/ask.ts";
 export type { JobFrame } from "../jobs/job-stream.ts";
 export type { Jobs } from "../jobs/jobs.ts";

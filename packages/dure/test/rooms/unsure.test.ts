@@ -1,7 +1,6 @@
 import { describe, expect, test } from "vitest";
 import { FULL } from "../../src/kernel/test-tiers.ts";
 import { eventually } from "../until.ts";
-import type { Escalation } from "../../src/kernel/escalation.ts";
 import { WebAdapter } from "../../src/rooms/web-adapter.ts";
 import { WebFaultSwitch } from "@dure/testing";
 import { discordPlatform, type DiscordStage } from "./discord-platform.ts";
@@ -16,6 +15,7 @@ import {
 } from "./helpers.ts";
 import type { TestTeam } from "./team.ts";
 import { webPlatform } from "./web-platform.ts";
+import type { Escalation } from "../../src/wire/escalations.ts";
 
 const GENERAL = "web:general";
 const BOSS = { tenant: "", name: "boss" };

@@ -1,0 +1,248 @@
+import { z } from "zod";
+import {
+  ACCOUNT_STATES,
+  AUTHOR_KINDS,
+  COLLABORATE_CODES,
+  DELIVERIES,
+  MESSAGE_MARKS,
+  PLACE_KINDS,
+  PLACE_STATES,
+  RANKS,
+  ROLES,
+} from "../kernel/rooms.ts";
+import type { FromWire } from "../kernel/wire.ts";
+import { CodedJson, pageOf, time } from "./shared.ts";
+
+/** What `/v1/rooms` and its neighbours take and give. Source: docs/spec/collaboration §9. */
+
+const placeId = z.string().min(1).max(200);
+const person = z.string().trim().min(1).max(60).meta({
+  description: "Name to speak under: needed without a token; with one it needs scope `admin`.",
+});
+
+// --- requests
+
+export const RoomParams = z.object({ room: placeId });
+export const PlaceParams = z.object({ id: placeId });
+export const ParticipantParams = z.object({ id: placeId, agent: placeId });
+export const AgentParams = z.object({ agent: placeId });
+
+export const MessagesQuery = z.object({
+  thread: placeId.optional(),
+  after: z.coerce
+    .number()
+    .int()
+    .min(0)
+    .optional()
+    .meta({ description: "`seq` behind which to read; the newest without it." }),
+  before: z.coerce
+    .number()
+    .int()
+    .min(1)
+    .optional()
+    .meta({ description: "`seq` before which to read." }),
+  limit: z.coerce.number().int().min(1).max(200).optional(),
+  as_person: person.optional(),
+});
+export const AsPerson = z.object({ as_person: person.optional() });
+export const RoomsQuery = AsPerson.extend({
+  limit: z.coerce.number().int().min(1).max(200).optional().meta({ description: "Default 50." }),
+  cursor: z.string().max(500).optional().meta({ description: "`next_cursor` of the page before." }),
+});
+export const ThreadsQuery = AsPerson.extend({
+  before: z.coerce.number().min(0).optional().meta({
+    description: "`active_at` of the last one of a page: gives those that were last active before.",
+  }),
+  limit: z.coerce.number().int().min(1).max(500).optional().meta({ description: "Default 100." }),
+});
+export const ObservationsQuery = z.object({
+  agent: z.string().max(100).optional(),
+  place: placeId.optional(),
+});
+export const DirectBody = AsPerson.extend({ agent: z.string().min(1).max(100) });
+export const PostBody = z.object({
+  text: z.string().meta({ description: "At most 100,000 characters." }),
+  thread_id: placeId.optional(),
+  client_id: z
+    .string()
+    .min(1)
+    .max(100)
+    .optional()
+    .meta({ description: "The same one again within 24 h posts nothing new." }),
+  reply_to: z.string().min(1).max(100).optional(),
+  as_person: person.optional(),
+});
+export const ReadBody = AsPerson.extend({ seq: z.number().int().min(0) });
+export const CollaborateBody = z.object({
+  agent: z.string().min(1).max(100).meta({ description: "In whose name." }),
+  target_agent: z.string().max(100),
+  message: z.string(),
+  topic: z.string().max(200).optional(),
+  thread_id: placeId.optional(),
+  channel_id: placeId.optional(),
+  thread_name: z.string().max(100).optional(),
+  attachments: z.array(z.url()).max(10).optional(),
+  idempotency_key: z.string().min(1).max(200).optional(),
+});
+export const PauseBody = z.object({
+  paused: z.boolean(),
+  adapter: z.string().max(50).default("web"),
+});
+
+// --- answers
+
+export const PlaceJson = z.looseObject({
+  id: z.string(),
+  adapter: z.string(),
+  kind: z.enum(PLACE_KINDS),
+  parent: z.string().nullable().meta({ description: "Of a thread: its channel." }),
+  name: z.string(),
+  state: z.enum(PLACE_STATES).meta({
+    description: "resting, suspended: agents may not go on by themselves; `resume` lifts it.",
+  }),
+  suspended_until: time.nullable(),
+  closed_because: z.string().nullable(),
+  closed_for: CodedJson.nullable().meta({
+    description: "The same for clients with words of their own; null while it is open.",
+  }),
+  archived: z.boolean(),
+  agent: z.string().nullable().meta({ description: "Of a direct room." }),
+});
+export const RoomJson = PlaceJson.extend({
+  default_agent: z.string().nullable(),
+  unread: z.number(),
+  last_at: time.nullable(),
+  members: z.array(z.string()).meta({ description: "Agents that are here." }),
+  deaf: z.array(z.string()).meta({
+    description:
+      "Of the members, those that do not see or read the room; an open escalation says why.",
+  }),
+});
+export const ThreadJson = PlaceJson.extend({
+  participants: z.array(z.string()),
+  messages: z.number(),
+  unread: z.number(),
+  active_at: time,
+  created_at: time,
+  open_requests: z.number().meta({ description: "Requests without an answer yet." }),
+});
+
+const RoleJson = z
+  .object({
+    agent: z.string(),
+    role: z.enum(ROLES),
+    rank: z.enum(RANKS).optional(),
+    because: z.string(),
+    observed_at: time.optional(),
+    answered_by: z.string().optional().meta({ description: "The message that answered." }),
+  })
+  .meta({ description: "What one agent did with one message, and why." });
+
+export const MessageJson = z.looseObject({
+  id: z.string(),
+  place: z.string(),
+  seq: z.number().meta({ description: "Grows by one within a place." }),
+  author: z.string(),
+  author_kind: z.enum(AUTHOR_KINDS),
+  author_name: z.string(),
+  text: z.string().meta({ description: "Mentions may stand as `<@agent-id>`." }),
+  mentions: z.array(z.string()),
+  mark: z.enum(MESSAGE_MARKS).nullable(),
+  reply_to: z.string().nullable(),
+  delivery: z.enum(DELIVERIES),
+  delivery_error: z
+    .object({ code: z.string().optional(), message: z.string().optional() })
+    .nullable(),
+  attachments: z.array(z.looseObject({ name: z.string().optional(), url: z.string().optional() })),
+  buttons: z
+    .array(z.object({ value: z.string(), label: z.string(), code: z.string().optional() }))
+    .nullable()
+    .meta({
+      description:
+        "Answers to an escalation: `escalation-id:value`; or `lift:<place>`, which `resume` does.",
+    }),
+  at: time,
+  edited_at: time.nullable(),
+  roles: z.array(RoleJson),
+});
+
+export const ObservationJson = z.object({
+  agent: z.string(),
+  place: z.string(),
+  message: z.string(),
+  sender: z.string(),
+  excerpt: z.string(),
+  at: time,
+});
+
+export const AgentJson = z.object({
+  id: z.string(),
+  display_name: z.string(),
+  service: z.string(),
+  leads: z.boolean(),
+  channel: z.string().nullable(),
+  persona: z.string().nullable().meta({ description: "Its SOUL.md; null without scope `admin`." }),
+  accounts: z.array(
+    z.object({
+      adapter: z.string(),
+      id: z.string(),
+      platform_id: z
+        .string()
+        .nullable()
+        .meta({ description: "The platform's own, once it was connected." }),
+      state: z.enum(ACCOUNT_STATES),
+      detail: z.string().nullable(),
+      reason: CodedJson.nullable().meta({ description: "Code and facts of `detail`." }),
+      changed_at: time,
+    }),
+  ),
+  working: z.number(),
+  waiting: z.number(),
+  tokens_today: z.number(),
+  micro_usd_today: z.number(),
+});
+
+const DoneJson = z.object({
+  ok: z.literal(true),
+  thread_id: z.string(),
+  thread_name: z.string(),
+  channel_id: z.string(),
+  message_id: z.string(),
+  reused: z.boolean(),
+  delivery: z.enum(["sent", "queued"]),
+  note: z.string(),
+});
+const RefusedJson = z.object({
+  ok: z.literal(false),
+  code: z.enum(COLLABORATE_CODES),
+  message: z.string(),
+  hint: z.string(),
+  escalated: z.boolean(),
+});
+export const CollaborateJson = z.union([DoneJson, RefusedJson]);
+export type CollaborateJson = z.output<typeof CollaborateJson>;
+
+export const RoomsAnswer = pageOf(RoomJson);
+export const MessagesAnswer = z.object({
+  items: z.array(MessageJson),
+  typing: z.array(z.string()).meta({ description: "Agents that are writing." }),
+});
+export const PostedAnswer = z.object({ message_id: z.string() });
+export const ThreadsAnswer = z.object({ items: z.array(ThreadJson) });
+export const ResumedAnswer = z.object({ state: z.enum(PLACE_STATES) });
+export const ObservationsAnswer = z.object({ items: z.array(ObservationJson) });
+export const AgentsAnswer = z.object({ items: z.array(AgentJson) });
+export const NOTHING = z.null().meta({ description: "Nothing." });
+
+// --- in TypeScript's spelling
+
+/** A channel, a thread or a direct room; only lists count what is unread. */
+export type Room = FromWire<z.output<typeof PlaceJson>> &
+  Partial<FromWire<z.output<typeof RoomJson>>>;
+export type Thread = FromWire<z.output<typeof ThreadJson>>;
+export type RoomMessage = FromWire<z.output<typeof MessageJson>>;
+export type MessageRole = RoomMessage["roles"][number];
+export type Observation = FromWire<z.output<typeof ObservationJson>>;
+export type RoomAgent = FromWire<z.output<typeof AgentJson>>;
+export type CollaborateRequest = FromWire<z.input<typeof CollaborateBody>>;
+export type CollaborateAnswer = FromWire<CollaborateJson>;
