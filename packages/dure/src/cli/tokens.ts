@@ -11,12 +11,13 @@ import { closest } from "../models/spelling.ts";
 import { ensureLocalToken, localTokenFile } from "../server/local-token.ts";
 import { PostgresLogins } from "../server/login-rows.ts";
 import { Logins } from "../server/logins.ts";
-import { PostgresTokenStore, SCOPES, type Scope } from "../server/token-store.ts";
+import { PostgresTokenStore } from "../server/token-store.ts";
 import { CONFIG_FILES } from "../team/config.ts";
 import { SETTINGS } from "../team/limits.ts";
 import { openDatabase } from "./database.ts";
 import type { DbCommand } from "./db.ts";
 import { EXIT, type ExitCode } from "./output.ts";
+import { SCOPES, type Scope } from "../kernel/access.ts";
 
 // Tokens go past the server on purpose: one that listens beyond this machine starts only when there
 // is a token already.

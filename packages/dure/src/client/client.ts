@@ -6,20 +6,7 @@ import { createHttp, readJson, type Http, type HttpOptions } from "./http.ts";
 import { JobsClient } from "./jobs.ts";
 import { PlansClient } from "./plans.ts";
 import { RECONNECT_DEFAULTS, type ReconnectOptions } from "./reconnect.ts";
-import type {
-  AuditEntry,
-  AuditFilter,
-  CompletedEntry,
-  Costs,
-  EventsFilter,
-  Me,
-  MessageRequest,
-  Page,
-  ServiceInfo,
-  Session,
-  SessionDebug,
-  SessionSummary,
-} from "./resources.ts";
+import type { EventsFilter, Page } from "./resources.ts";
 import { RoomsClient } from "./rooms.ts";
 import { cursorAt, TURN_BEGIN, type TurnCursor } from "./turn-cursor.ts";
 import { TurnStream, type ConnectionState, type TurnStreamParts } from "./turn-stream.ts";
@@ -30,6 +17,15 @@ import type {
   EscalationAnswered,
   EscalationsFilter,
 } from "../wire/escalations.ts";
+import type { AuditEntry, AuditFilter, Costs, Me } from "../wire/platform.ts";
+import type {
+  CompletedEntry,
+  MessageRequest,
+  ServiceInfo,
+  Session,
+  SessionDebug,
+  SessionSummary,
+} from "../wire/turns.ts";
 
 export interface DureClientOptions extends HttpOptions {
   readonly reconnect?: ReconnectOptions | undefined;

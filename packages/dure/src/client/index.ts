@@ -1,4 +1,24 @@
 export type {
+  CompletedEntry,
+  HistoryEntry,
+  MessageRequest,
+  ServiceInfo,
+  Session,
+  SessionDebug,
+  SessionSummary,
+  SlotInfo,
+  StageMachine,
+} from "../wire/turns.ts";
+export type {
+  AuditEntry,
+  AuditFilter,
+  CostBudget,
+  Costs,
+  CostSum,
+  Me,
+  NamedCost,
+} from "../wire/platform.ts";
+export type {
   CollaborateAnswer,
   CollaborateRequest,
   MessageRole,
@@ -50,26 +70,7 @@ export {
 } from "../wire/events.ts";
 
 // What the routes give and take
-export {
-  type AuditEntry,
-  type AuditFilter,
-  type CompletedEntry,
-  type CostBudget,
-  type Costs,
-  type CostSum,
-  type EventsFilter,
-  type HistoryEntry,
-  type Me,
-  type MessageRequest,
-  type NamedCost,
-  type Page,
-  type ServiceInfo,
-  type Session,
-  type SessionDebug,
-  type SessionSummary,
-  type SlotInfo,
-  type StageMachine,
-} from "./resources.ts";
+export { type EventsFilter, type Page } from "./resources.ts";
 
 // Rooms
 export { RoomsClient } from "./rooms.ts";

@@ -1,5 +1,6 @@
 import { isLoopbackName } from "./names.ts";
 import type { PeerOwner } from "./peer-owner.ts";
+import type { AccessReason } from "../kernel/access.ts";
 
 /** What of a server decides who needs credentials. */
 export interface AccessFacts {
@@ -17,7 +18,7 @@ export interface AccessFacts {
 }
 
 /** Why access is as it is, in words for the start, the doctor and the answer 401. */
-export const ACCESS_REASONS = {
+export const ACCESS_WORDS = {
   "login-always": "`server.loginAlways` is set",
   "environment-token": "DURE_TOKEN is set",
   "reachable-from-elsewhere": "the server listens beyond this machine",
@@ -26,8 +27,7 @@ export const ACCESS_REASONS = {
   "token-exists": "a token exists in the database",
   "peers-unknown": "this system does not say whose connection it is",
   "no-token": "no token exists, and the system says whose connection it is",
-} as const satisfies Record<string, string>;
-export type AccessReason = keyof typeof ACCESS_REASONS;
+} as const satisfies Record<AccessReason, string>;
 
 /**
  * `same-user`: a local connection of the server's own user needs no credentials. `credentials`:
@@ -54,7 +54,7 @@ export function decideAccess(facts: AccessFacts): AccessMode {
 
 /** One sentence for the start and the doctor. Pure. */
 export function accessText({ mode, because }: AccessMode): string {
-  const why = ACCESS_REASONS[because];
+  const why = ACCESS_WORDS[because];
   if (mode === "same-user") {
     return `Without a token: only you, the user who runs the server, at this machine (${why}).`;
   }

@@ -6,7 +6,8 @@ import { assertBindable, countedAs, decideOrigin, hasScope, isHostAllowed } from
 import type { CostBook } from "./cost-routes.ts";
 import { SseReader, startTestServer, until, type TestServer } from "./test-server.ts";
 
-import { MemoryTokenStore, type Scope } from "./token-store.ts";
+import { MemoryTokenStore } from "./token-store.ts";
+import type { Scope } from "../kernel/access.ts";
 
 /** What a browser says of a request of dure's own page. */
 const FROM_PAGE = { "sec-fetch-site": "same-origin" };

@@ -1,9 +1,10 @@
 import { isIP } from "node:net";
 import { DureError } from "../kernel/errors.ts";
 import type { Caller } from "../engine/api.ts";
-import { ACCESS_REASONS, STRANGER_REASONS, type StrangerReason } from "./access-mode.ts";
+import { ACCESS_WORDS, STRANGER_REASONS, type StrangerReason } from "./access-mode.ts";
 import { hostName, isLoopbackName } from "./names.ts";
-import type { Scope, TokenStore } from "./token-store.ts";
+import type { TokenStore } from "./token-store.ts";
+import type { Scope } from "../kernel/access.ts";
 
 /** Who may use a route: any caller, any authenticated caller, or callers with this scope. */
 export type RouteScope = "public" | "known" | Scope;
@@ -149,7 +150,7 @@ export function assertMay(
 ): void {
   if (scope === "public") return;
   if (principal === null) {
-    const why = because && { ...ACCESS_REASONS, ...STRANGER_REASONS }[because];
+    const why = because && { ...ACCESS_WORDS, ...STRANGER_REASONS }[because];
     throw new DureError(
       "TOKEN_NEEDED",
       `A token or a login is needed here${why === undefined ? "" : `: ${why}`}.`,

@@ -1,12 +1,13 @@
 import type { FastifyInstance, FastifyRequest } from "fastify";
 import type { FastifyPluginAsyncZod } from "fastify-type-provider-zod";
-import { z } from "zod";
+import type { z } from "zod";
 import type { AuditLog, Deed } from "../durable/audit-log.ts";
 import { messageOf } from "../kernel/errors.ts";
-import { toWire } from "../kernel/wire.ts";
+import { onWire } from "../kernel/wire.ts";
 import { callerOf } from "./guard.ts";
 import { problems } from "./schemas.ts";
 import type { ServerParts } from "./server.ts";
+import { AuditAnswer, AuditQuery, type AuditEntryJson } from "../wire/platform.ts";
 
 /** What the server needs of the audit log. */
 export type AuditBook = Pick<AuditLog, "begin" | "end" | "note" | "list">;
@@ -111,41 +112,6 @@ function whoOf(request: FastifyRequest): Pick<Deed, "tenant" | "name"> {
   return { tenant, name };
 }
 
-const id = z.string().min(1).max(300);
-const ListQuery = z.object({
-  what: id
-    .optional()
-    .meta({ description: "One deed, such as `job.cancel`, or all of a kind: `job.*`." }),
-  name: id
-    .optional()
-    .meta({ description: "Who: as it stands in the log, or the name that a token was made for." }),
-  subject: id.optional().meta({ description: "Id of what it was done to." }),
-  search: z
-    .string()
-    .max(300)
-    .optional()
-    .meta({ description: "Stands in one of them, whatever the case." }),
-  limit: z.coerce.number().int().min(1).max(200).default(50),
-  cursor: z.string().max(100).optional(),
-});
-const AuditEntryJson = z
-  .object({
-    id: z.int(),
-    at: z.number().meta({ description: "Milliseconds since the epoch." }),
-    tenant: z.string(),
-    name: z.string().meta({
-      description:
-        "Id of the token, `cli:<user>` or `agent:<id>`; an address on a server without tokens.",
-    }),
-    person: z.string().nullable().meta({ description: "For whom the token was made." }),
-    what: z.string(),
-    subject: z.string().meta({ description: "Id of what it was done to." }),
-    outcome: z.string().nullable().meta({
-      description: "`done`, or the code of the refusal; null: begun, and the outcome is unknown.",
-    }),
-  })
-  .meta({ id: "AuditEntry", description: "Who did what to what, and how it ended." });
-
 /** Who approved, cancelled, merged, changed what. Source: docs/spec/platform §6. */
 export const auditRoutes: FastifyPluginAsyncZod<ServerParts> = async (app, { audit }) => {
   if (!audit) return;
@@ -157,9 +123,9 @@ export const auditRoutes: FastifyPluginAsyncZod<ServerParts> = async (app, { aud
         tags: ["access"],
         summary:
           "Who did what, newest first: a tenant's administrator sees its own, one without a tenant all",
-        querystring: ListQuery,
+        querystring: AuditQuery,
         response: {
-          200: z.object({ items: z.array(AuditEntryJson), next_cursor: z.string().nullable() }),
+          200: AuditAnswer,
           ...problems(400, 401, 403),
         },
       },
@@ -171,7 +137,7 @@ export const auditRoutes: FastifyPluginAsyncZod<ServerParts> = async (app, { aud
         tenant: tenant === "" ? undefined : tenant,
       });
       return {
-        items: items.map((entry) => toWire(entry) as z.infer<typeof AuditEntryJson>),
+        items: items.map((entry) => onWire<z.output<typeof AuditEntryJson>>(entry)),
         next_cursor: nextCursor,
       };
     },

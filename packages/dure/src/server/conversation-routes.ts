@@ -6,12 +6,23 @@ import type { AcceptOptions, SessionDetail, SessionSummary, TurnRequest } from "
 import { DureError } from "../kernel/errors.ts";
 import type { JsonObject } from "../kernel/json.ts";
 import type { Done } from "../kernel/turn-events.ts";
-import { fromWire, toWire } from "../kernel/wire.ts";
+import { fromWire, toWire, onWire } from "../kernel/wire.ts";
 import { boundsOf, type ServerBounds } from "./bounds.ts";
 import { given } from "./given.ts";
 import { callerOf } from "./guard.ts";
 import { assertMayFollow, assertNotOwn } from "./own-sessions.ts";
 import { fieldError } from "./problem.ts";
+import { problems } from "./schemas.ts";
+import type { RouteApp, ServerParts } from "./server.ts";
+import { answerWithStream } from "./stream-answer.ts";
+import { viewerOf } from "./tenants.ts";
+import {
+  assertTurnId,
+  decideStanding,
+  parseTurnPosition,
+  positionInvalid,
+} from "./turn-position.ts";
+import { sendTurn } from "./turn-stream.ts";
 import {
   ChatAnswer,
   ChatBody,
@@ -20,7 +31,6 @@ import {
   DebugAnswer,
   EventStream,
   IdempotencyHeaders,
-  problems,
   ResumeHeaders,
   ResumeQuery,
   ServicesAnswer,
@@ -32,17 +42,8 @@ import {
   StopAnswer,
   StreamHeaders,
   TurnParams,
-} from "./schemas.ts";
-import type { RouteApp, ServerParts } from "./server.ts";
-import { answerWithStream } from "./stream-answer.ts";
-import { viewerOf } from "./tenants.ts";
-import {
-  assertTurnId,
-  decideStanding,
-  parseTurnPosition,
-  positionInvalid,
-} from "./turn-position.ts";
-import { sendTurn } from "./turn-stream.ts";
+  type SessionSummary as SessionShown,
+} from "../wire/turns.ts";
 
 const config = { scope: "chat" } as const;
 const NOTHING = z.null().meta({ description: "Nothing." });
@@ -252,7 +253,7 @@ function listCompleted(app: RouteApp, { conversations }: ServerParts): void {
       const items = await conversations.completed(request.query.session_id, {
         caller: viewerOf(request),
       });
-      return { items: toWire(items) } as z.input<typeof CompletedAnswer>;
+      return onWire<z.output<typeof CompletedAnswer>>({ items });
     },
   );
 }
@@ -280,7 +281,7 @@ function debugSession(app: RouteApp, parts: ServerParts): void {
       assertMayFollow(request.principal!, request.params.session_id);
       return toWire(
         await conversations.debug(request.params.session_id, { caller: viewerOf(request) }),
-      ) as z.input<typeof DebugAnswer>;
+      ) as z.output<typeof DebugAnswer>;
     },
   );
 }
@@ -301,8 +302,10 @@ function listSessions(app: RouteApp, { conversations }: ServerParts): void {
       const { limit, cursor, search } = request.query;
       const caller = viewerOf(request);
       const page = await conversations.sessions({ caller, limit, ...given({ cursor, search }) });
-      const answer = { items: page.items.map(summaryToWire), next_cursor: page.nextCursor };
-      return answer as z.input<typeof SessionsAnswer>;
+      return onWire<z.output<typeof SessionsAnswer>>({
+        items: page.items.map(summaryOf),
+        nextCursor: page.nextCursor,
+      });
     },
   );
 }
@@ -326,7 +329,7 @@ function readSession(app: RouteApp, { conversations }: ServerParts): void {
         caller: viewerOf(request),
       });
       const services = conversations.describe().map(({ name }) => name);
-      return sessionToWire(detail, services) as z.input<typeof SessionAnswer>;
+      return sessionToWire(detail, services);
     },
   );
 }
@@ -365,11 +368,11 @@ function listServices(app: RouteApp, { conversations }: ServerParts): void {
         response: { 200: ServicesAnswer },
       },
     },
-    async () => ({ items: toWire(conversations.describe()) }) as z.input<typeof ServicesAnswer>,
+    async () => onWire<z.output<typeof ServicesAnswer>>({ items: conversations.describe() }),
   );
 }
 
-type ChatAnswerJson = z.input<typeof ChatAnswer>;
+type ChatAnswerJson = z.output<typeof ChatAnswer>;
 
 /**
  * A checked request in the engine's words. Throws `SESSION_RESERVED`, `MESSAGE_TOO_LARGE`,
@@ -472,8 +475,7 @@ async function streamTurn(
 
 /** The answer to a message: the end of its turn, and its hooks once more. */
 function chatAnswerOf(done: Done, turnId: string): ChatAnswerJson {
-  const interaction = toWire(done) as { hooks: unknown };
-  return { interaction, hooks: interaction.hooks, turn_id: turnId } as ChatAnswerJson;
+  return onWire<ChatAnswerJson>({ interaction: done, hooks: done.hooks, turnId });
 }
 
 /** Aborts when the connection is gone before the answer left. */
@@ -518,28 +520,33 @@ function closedWhileRunning(turnId: string): DureError {
   );
 }
 
-function summaryToWire(summary: SessionSummary): unknown {
+function summaryOf(summary: SessionSummary): SessionShown {
   const { sessionId, service, title, updatedAt, runningTurn } = summary;
   return {
-    session_id: sessionId,
+    sessionId,
     service,
     title,
-    updated_at: updatedAt,
-    running_turn: runningTurn === null ? null : { turn_id: runningTurn },
+    updatedAt,
+    runningTurn: runningTurn === null ? null : { turnId: runningTurn },
   };
 }
 
-function sessionToWire(detail: SessionDetail, services: readonly string[]): unknown {
-  const trace = detail.history.findLast(({ done }) => done !== undefined)?.done?.trace;
-  return {
-    ...(summaryToWire(detail) as object),
+function sessionToWire(
+  detail: SessionDetail,
+  services: readonly string[],
+): z.output<typeof SessionAnswer> {
+  const { locale, timeZone, state, stage, history, completed } = detail;
+  const trace = history.findLast(({ done }) => done !== undefined)?.done?.trace;
+  const session = onWire<Omit<z.output<typeof SessionAnswer>, "trace">>({
+    ...summaryOf(detail),
     services,
-    locale: detail.locale,
-    time_zone: detail.timeZone,
-    state: detail.state,
-    stage: detail.stage,
-    history: toWire(detail.history),
-    completed: toWire(detail.completed),
-    ...given({ trace: trace && toWire(trace) }),
-  };
+    locale,
+    timeZone,
+    state,
+    stage,
+    history,
+    completed,
+  });
+  // Beside a session it stands without the underscore that it has in DONE.
+  return { ...session, trace: trace && onWire<z.output<typeof SessionAnswer>["trace"]>(trace) };
 }

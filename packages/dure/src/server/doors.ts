@@ -19,13 +19,8 @@ import { Logins, type KnownLogin } from "./logins.ts";
 import { LOCAL_TOKEN_ID, looksLocal, type LocalToken } from "./local-token.ts";
 import { hostName, isLoopbackAddress, isLoopbackName } from "./names.ts";
 import { openPeerOwners, type PeerOwner, type PeerOwners } from "./peer-owner.ts";
-import {
-  hashToken,
-  SCOPES,
-  type LivingToken,
-  type TokenRecord,
-  type TokenStore,
-} from "./token-store.ts";
+import { hashToken, type LivingToken, type TokenRecord, type TokenStore } from "./token-store.ts";
+import { SCOPES } from "../kernel/access.ts";
 
 /** What of a server's settings says who may come in. */
 export interface AccessOptions extends Pick<AccessFacts, "allowedHosts" | "trustProxy"> {

@@ -14,7 +14,7 @@ import { closedSignal } from "./conversation-routes.ts";
 import { readEventPosition } from "./event-source.ts";
 import { callerOf } from "./guard.ts";
 import { assertMaySpeakForOthers, checkName } from "./room-routes.ts";
-import { problems, ResumeHeaders, ResumeQuery } from "./schemas.ts";
+import { problems } from "./schemas.ts";
 import type { RouteApp, ServerParts } from "./server.ts";
 import { eventFrame, frame } from "./sse.ts";
 import { answerWithStream, writeFrames } from "./stream-answer.ts";
@@ -39,6 +39,7 @@ import {
   JobWordsAnswer,
   JobWordsBody,
 } from "../wire/jobs.ts";
+import { ResumeHeaders, ResumeQuery } from "../wire/turns.ts";
 
 /** Its job has no id yet. */
 function askedFor({ body }: FastifyRequest): { what: string; subject: string } {

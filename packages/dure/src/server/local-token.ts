@@ -4,7 +4,8 @@ import { link, mkdir, open, rename, unlink } from "node:fs/promises";
 import path from "node:path";
 import type { Clock } from "../kernel/clock.ts";
 import { codeOf } from "../kernel/errors.ts";
-import { hashToken, SCOPES, type LivingToken, type TokenRecord } from "./token-store.ts";
+import { hashToken, type LivingToken, type TokenRecord } from "./token-store.ts";
+import { SCOPES } from "../kernel/access.ts";
 
 /** The id of the token that stands in a file of DURE_HOME. */
 export const LOCAL_TOKEN_ID = "token_local";

@@ -7,7 +7,8 @@ import { ensureLocalToken, LocalToken, localTokenFile, readLocalToken } from "./
 import { MemoryLogins } from "./login-rows.ts";
 import { LOGIN_LIMITS } from "./logins.ts";
 import { SseReader, startTestServer, type TestServer } from "./test-server.ts";
-import { MemoryTokenStore, type Scope } from "./token-store.ts";
+import { MemoryTokenStore } from "./token-store.ts";
+import type { Scope } from "../kernel/access.ts";
 
 const page = { "sec-fetch-site": "same-origin", "content-type": "application/json" };
 

@@ -1,6 +1,6 @@
 import { DureError } from "../kernel/errors.ts";
 import { hasScope, type Principal } from "./access.ts";
-import type { Scope } from "./token-store.ts";
+import type { Scope } from "../kernel/access.ts";
 
 interface OwnSessions {
   /** How their ids begin. */

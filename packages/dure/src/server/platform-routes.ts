@@ -7,25 +7,23 @@ import { assertOfAllTenants, hasScope, type Principal } from "./access.ts";
 import { readEventPosition, type EventSource } from "./event-source.ts";
 import { given } from "./given.ts";
 import { callerOf } from "./guard.ts";
-import {
-  EventsQuery,
-  HealthAnswer,
-  MeAnswer,
-  PlatformEventStream,
-  NotReady,
-  problems,
-  ReadyAnswer,
-  ReloadAnswer,
-  ResumeHeaders,
-  splitList,
-} from "./schemas.ts";
+import { NotReady, problems, splitList } from "./schemas.ts";
 import type { Health, RouteApp, ServerParts } from "./server.ts";
 import { mayFollow } from "./own-sessions.ts";
 import { eventFrame, frame } from "./sse.ts";
 import { answerWithStream, writeFrames } from "./stream-answer.ts";
 import { keyOfSession, viewOf } from "./tenants.ts";
-import type { Scope } from "./token-store.ts";
 import type { PlatformEvent } from "../wire/events.ts";
+import {
+  EventsQuery,
+  HealthAnswer,
+  MeAnswer,
+  PlatformEventStream,
+  ReadyAnswer,
+  ReloadAnswer,
+} from "../wire/platform.ts";
+import { ResumeHeaders } from "../wire/turns.ts";
+import type { Scope } from "../kernel/access.ts";
 
 /** The event log, who one is, and how the process is. Source: docs/spec/platform §3, §6. */
 export const platformRoutes: FastifyPluginAsyncZod<ServerParts> = async (app, parts) => {

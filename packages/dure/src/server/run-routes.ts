@@ -37,11 +37,12 @@ import {
   type PlannedDeed,
   type PlanRouteParts,
 } from "./plan-route-parts.ts";
-import { problems, ResumeHeaders, ResumeQuery } from "./schemas.ts";
+import { problems } from "./schemas.ts";
 import type { RouteApp } from "./server.ts";
 import { eventFrame, frame } from "./sse.ts";
 import { answerWithStream, writeFrames } from "./stream-answer.ts";
 import { viewOf } from "./tenants.ts";
+import { ResumeHeaders, ResumeQuery } from "../wire/turns.ts";
 
 const StartBody = z
   .object({

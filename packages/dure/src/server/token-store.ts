@@ -3,23 +3,13 @@ import type { Queryable } from "../durable/database.ts";
 import { systemClock, type Clock } from "../kernel/clock.ts";
 import { DureError } from "../kernel/errors.ts";
 import { newId } from "../kernel/ids.ts";
+import type { Scope } from "../kernel/access.ts";
 
 /**
  * What a token may do; `admin` includes the others but `plans:unconfined`, which takes protection
  * away from the machine; `plans` both of its own: to look, and to run, which runs shell commands.
  * Source: docs/spec/platform §6.
  */
-export const SCOPES = [
-  "chat",
-  "rooms",
-  "jobs",
-  "plans",
-  "plans:read",
-  "plans:run",
-  "plans:unconfined",
-  "admin",
-] as const;
-export type Scope = (typeof SCOPES)[number];
 
 export interface TokenRecord {
   readonly id: string;

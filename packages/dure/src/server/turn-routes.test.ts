@@ -3,19 +3,17 @@ import { createConnection, type Socket } from "node:net";
 import { describe, expect, test } from "vitest";
 import type { z } from "zod";
 import { DureError } from "../kernel/errors.ts";
+import { ProblemJson } from "./schemas.ts";
+import { SseReader, startTestServer, until, type TestServer } from "./test-server.ts";
 import {
   ChatAnswer,
   CompletedAnswer,
   DebugAnswer,
-  HealthAnswer,
-  MeAnswer,
-  ProblemJson,
-  ReadyAnswer,
   ServicesAnswer,
   SessionAnswer,
   SessionsAnswer,
-} from "./schemas.ts";
-import { SseReader, startTestServer, until, type TestServer } from "./test-server.ts";
+} from "../wire/turns.ts";
+import { HealthAnswer, MeAnswer, ReadyAnswer } from "../wire/platform.ts";
 
 const chat = { session_id: "mina", message: "안녕하세요" };
 const json = { "content-type": "application/json" };

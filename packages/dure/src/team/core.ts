@@ -19,7 +19,6 @@ import {
   combineTokenStores,
   MemoryTokenStore,
   PostgresTokenStore,
-  SCOPES,
   type TokenStore,
 } from "../server/token-store.ts";
 import type { LoadedTeam } from "./config.ts";
@@ -29,6 +28,7 @@ import { openWhenUp } from "./open-database.ts";
 import { retentionRules } from "./retention-rules.ts";
 import { SCHEMA } from "./schema.ts";
 import { DURE_VERSION } from "./version.ts";
+import { SCOPES } from "../kernel/access.ts";
 
 /** What each step of a start is given. */
 export interface Starting {

@@ -1,7 +1,8 @@
 import type { Database } from "../durable/database.ts";
 import type { BudgetLimit } from "../models/card.ts";
-import type { CostBook, CostBudget, Costs, CostSum } from "../server/cost-routes.ts";
+import type { CostBook } from "../server/cost-routes.ts";
 import type { TeamConfig } from "./config.ts";
+import type { CostBudget, Costs, CostSum } from "../wire/platform.ts";
 
 export interface CostParts {
   readonly database: Database;

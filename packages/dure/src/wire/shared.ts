@@ -27,3 +27,19 @@ export const idempotencyKey = z
 
 /** Code and facts of a sentence, for clients with words of their own. */
 export const CodedJson = z.object({ code: z.string(), facts: z.record(z.string(), json) });
+
+/**
+ * Of a session that is looked at. Who sees all tenants names another's session as it is listed:
+ * `acme/ceo`.
+ */
+export const seenSession = z
+  .string()
+  .max(400)
+  .regex(
+    /^(?:[^\0]+\/)?[A-Za-z0-9._:@-]{1,200}$/,
+    "must be 1–200 characters of A-Z a-z 0-9 . _ : @ -",
+  )
+  .meta({
+    description:
+      "Names the conversation; for an administrator without a tenant `<tenant>/<id>` that of a tenant.",
+  });

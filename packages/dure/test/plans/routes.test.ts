@@ -12,9 +12,10 @@ import {
 } from "../../src/client/index.ts";
 import { RUN_STATUSES } from "../../src/server/plan-json.ts";
 import { SseReader } from "../../src/server/test-server.ts";
-import { MemoryTokenStore, type Scope } from "../../src/server/token-store.ts";
+import { MemoryTokenStore } from "../../src/server/token-store.ts";
 import { FILES, startPlanServer, type PlanServer } from "./plan-server.ts";
 import { testRepository } from "./real-runs.ts";
+import type { Scope } from "../../src/kernel/access.ts";
 
 let at: PlanServer;
 let dure: DureClient;

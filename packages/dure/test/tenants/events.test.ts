@@ -1,7 +1,8 @@
 import { afterAll, beforeAll, expect, test } from "vitest";
 import { SseReader } from "../../src/server/test-server.ts";
-import { PostgresTokenStore, type Scope } from "../../src/server/token-store.ts";
+import { PostgresTokenStore } from "../../src/server/token-store.ts";
 import { startContractTeam, type ContractTeam } from "../contract/contract-team.ts";
+import type { Scope } from "../../src/kernel/access.ts";
 
 let team: ContractTeam;
 

@@ -1,5 +1,5 @@
-import type { Scope } from "../../src/server/token-store.ts";
 import type { Things } from "./tenant-things.ts";
+import type { Scope } from "../../src/kernel/access.ts";
 
 /** What a route expects of who calls it. */
 export interface Row {

@@ -1,10 +1,11 @@
 import { subscribe, unsubscribe } from "node:diagnostics_channel";
 import type { FastifyInstance, RouteOptions } from "fastify";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
-import { PostgresTokenStore, SCOPES, type Scope } from "../../src/server/token-store.ts";
+import { PostgresTokenStore } from "../../src/server/token-store.ts";
 import { startContractTeam, type ContractTeam } from "../contract/contract-team.ts";
 import { ROUTES, type Row } from "./route-table.ts";
 import { makeThings, noThings, type Things } from "./tenant-things.ts";
+import { SCOPES, type Scope } from "../../src/kernel/access.ts";
 
 /**
  * Every route × every role, against a running server that requires tokens. What is expected stands

@@ -1,0 +1,161 @@
+import { z } from "zod";
+import { ACCESS_REASONS, SCOPES } from "../kernel/access.ts";
+import { EVENT_ROLES } from "../kernel/platform-events.ts";
+import type { Asked, FromWire } from "../kernel/wire.ts";
+import { EVENTS } from "./events.ts";
+import { pageOf, seenSession, time } from "./shared.ts";
+
+/** What the routes of the platform take and give. Source: docs/spec/platform §3. */
+
+export const EventsQuery = z.object({
+  types: z
+    .string()
+    .max(2_000)
+    .optional()
+    .meta({ description: "Comma separated; a prefix ends in .* such as turn.*" }),
+  session: seenSession.optional(),
+  run: z.string().max(200).optional(),
+  room: z.string().max(200).optional(),
+  job: z.string().max(100).optional(),
+  role: z.enum(EVENT_ROLES).optional(),
+  last_event_id: z.string().max(100).optional(),
+  last: z.coerce
+    .number()
+    .int()
+    .min(0)
+    .max(1_000)
+    .optional()
+    .meta({
+      description:
+        "Begin with the newest so many stored events that match, 0 to 1,000, then go on live; " +
+        "without it from now on. Last-Event-ID goes before it.",
+    }),
+});
+
+const AccessJson = z.object({
+  mode: z.enum(["same-user", "credentials"]).meta({
+    description:
+      "Whether the user who runs the server may come without credentials, at its machine.",
+  }),
+  because: z.enum(ACCESS_REASONS),
+});
+export const MeAnswer = z.object({
+  auth: z
+    .enum(["open", "token"])
+    .meta({ description: "`open`: without credentials, as the user who runs the server." }),
+  access: AccessJson,
+  scopes: z.array(z.enum(SCOPES)),
+  person: z.string().nullable().meta({
+    description:
+      "Name of the person whose token it is, as rooms call them; null for the person at the machine.",
+  }),
+  dev_mode: z.boolean(),
+  locale: z.string(),
+});
+export const HealthAnswer = z.object({ status: z.literal("ok"), version: z.string() });
+export const ReadyAnswer = z.object({
+  ready: z.boolean(),
+  checks: z.record(z.string(), z.object({ ok: z.boolean(), detail: z.string().optional() })),
+});
+export const ReloadAnswer = z.object({
+  services: z.array(z.string()),
+  agents: z.array(z.string()),
+  restart: z.array(z.string()).meta({
+    description:
+      "Keys of the configuration that have changed and stay as they were until a restart.",
+  }),
+});
+export const PlatformEventStream = {
+  description:
+    "SSE. `id:` is the position in the log, `event:` the type, `data:` a PlatformEvent; `event: " +
+    `reset\` says that older events are gone. Types: ${Object.keys(EVENTS).join(", ")}.`,
+  content: { "text/event-stream": { schema: z.string() } },
+};
+
+// --- costs
+
+const CostSumJson = z.object({
+  calls: z.int(),
+  tokens_in: z.int(),
+  tokens_out: z.int(),
+  micro_usd: z.int().meta({ description: "Millionths of a US dollar." }),
+  unpriced: z
+    .int()
+    .meta({ description: "Calls of models without a price; what they have cost is not counted." }),
+});
+const NamedSum = CostSumJson.extend({ id: z.string(), name: z.string() });
+export const CostsAnswer = z
+  .object({
+    since: z.string(),
+    time_zone: z.string(),
+    total: CostSumJson,
+    by_day: z.array(NamedSum),
+    by_agent: z.array(NamedSum),
+    by_service: z.array(NamedSum),
+    budgets: z.array(
+      z.object({
+        of: z.enum(["team", "agent", "session", "turn"]),
+        per: z.enum(["day", "session", "turn"]),
+        agent: z.string().nullable(),
+        name: z.string().nullable(),
+        unit: z.enum(["tokens", "micro_usd"]),
+        most: z.number(),
+        used: z.number().nullable(),
+      }),
+    ),
+  })
+  .meta({
+    id: "Costs",
+    description:
+      "What model calls have used, and the budgets of the team; an agent's card may have stricter ones.",
+  });
+
+// --- the audit log
+
+const id = z.string().min(1).max(300);
+export const AuditQuery = z.object({
+  what: id
+    .optional()
+    .meta({ description: "One deed, such as `job.cancel`, or all of a kind: `job.*`." }),
+  name: id
+    .optional()
+    .meta({ description: "Who: as it stands in the log, or the name that a token was made for." }),
+  subject: id.optional().meta({ description: "Id of what it was done to." }),
+  search: z
+    .string()
+    .max(300)
+    .optional()
+    .meta({ description: "Stands in one of them, whatever the case." }),
+  limit: z.coerce.number().int().min(1).max(200).default(50),
+  cursor: z.string().max(100).optional(),
+});
+export const AuditEntryJson = z
+  .object({
+    id: z.int(),
+    at: time,
+    tenant: z.string(),
+    name: z.string().meta({
+      description:
+        "Id of the token, `cli:<user>` or `agent:<id>`; an address on a server without tokens.",
+    }),
+    person: z.string().nullable().meta({ description: "For whom the token was made." }),
+    what: z.string(),
+    subject: z.string().meta({ description: "Id of what it was done to." }),
+    outcome: z.string().nullable().meta({
+      description: "`done`, or the code of the refusal; null: begun, and the outcome is unknown.",
+    }),
+  })
+  .meta({ id: "AuditEntry", description: "Who did what to what, and how it ended." });
+
+export const AuditAnswer = pageOf(AuditEntryJson);
+
+// --- in TypeScript's spelling
+
+export type Me = FromWire<z.output<typeof MeAnswer>>;
+export type Costs = FromWire<z.output<typeof CostsAnswer>>;
+export type CostSum = FromWire<z.output<typeof CostSumJson>>;
+/** The same of one day (`2026-11-22`), agent or service. */
+export type NamedCost = FromWire<z.output<typeof NamedSum>>;
+export type CostBudget = Costs["budgets"][number];
+export type AuditEntry = FromWire<z.output<typeof AuditEntryJson>>;
+export type AuditFilter = Asked<z.output<typeof AuditQuery>>;

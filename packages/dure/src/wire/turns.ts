@@ -1,0 +1,251 @@
+import { z } from "zod";
+import { NEXT_ACTIONS, TURN_EVENT_TYPES, type Done } from "../kernel/turn-events.ts";
+import type { FromWire } from "../kernel/wire.ts";
+import { idempotencyKey, json, seenSession, time } from "./shared.ts";
+
+/** What the routes of conversations take and give. Source: docs/spec/conversation §6. */
+
+const sessionId = z
+  .string()
+  .regex(/^[A-Za-z0-9._:@-]{1,200}$/, "must be 1–200 characters of A-Z a-z 0-9 . _ : @ -")
+  .meta({ description: "Names the conversation; made on its first message." });
+
+const locale = z.enum(["ko", "en"]).meta({ description: "Sticks to the session." });
+
+const timeZone = z
+  .string()
+  .max(64)
+  .refine(isTimeZone, "must be an IANA time zone such as Asia/Seoul")
+  .meta({ description: "IANA name; sticks to the session." });
+
+const service = z.string().min(1).max(100);
+const slots = z
+  .record(z.string(), z.unknown())
+  .meta({ description: "Slots edited on a card; their names are the service's." });
+const confirmId = z
+  .string()
+  .min(1)
+  .max(200)
+  .meta({ description: "`ui_hint.confirm_id` of the DONE that asked." });
+const lastQuestion = z
+  .string()
+  .min(1)
+  .max(200)
+  .nullable()
+  .meta({
+    description:
+      "For a server between person and service: `confirm_id` of the question that the person was " +
+      "shown last, null for none of this session.",
+  });
+const message = z.string().meta({
+  description:
+    "At most 64 KiB of UTF-8 unless the team says otherwise; empty only together with slots.",
+});
+
+export const ChatBody = z.object({
+  session_id: sessionId,
+  message,
+  service: service.optional(),
+  slots: slots.optional(),
+  confirm_id: confirmId.optional(),
+  last_question: lastQuestion.optional(),
+  locale: locale.optional(),
+  time_zone: timeZone.optional(),
+});
+export type ChatBody = z.output<typeof ChatBody>;
+
+/** EventSource can only GET: no slots, and the text stays in the address. */
+export const ChatQuery = z.object({
+  session_id: sessionId,
+  message,
+  service: service.optional(),
+  confirm_id: confirmId.optional(),
+  locale: locale.optional(),
+  time_zone: timeZone.optional(),
+});
+
+export const IdempotencyHeaders = z.looseObject({
+  "idempotency-key": idempotencyKey.optional().meta({
+    description:
+      "Holds 24 h per caller and path: the same body gives the same turn, another body is 422.",
+  }),
+});
+
+export const ResumeHeaders = z.looseObject({
+  "last-event-id": z
+    .string()
+    .optional()
+    .meta({ description: "The last id that was read; the stream goes on behind it." }),
+});
+export const StreamHeaders = ResumeHeaders.extend(IdempotencyHeaders.shape);
+
+export const ResumeQuery = z.object({ last_event_id: z.string().max(200).optional() });
+export const TurnParams = z.object({ turn_id: z.string() });
+export const SessionParams = z.object({ session_id: seenSession });
+export const SessionQuery = z.object({ session_id: seenSession });
+
+export const SessionsQuery = z.object({
+  limit: z.coerce.number().int().min(1).max(100).default(50),
+  cursor: z.string().max(500).optional(),
+  search: z.string().max(200).optional(),
+});
+
+// --- answers
+
+const hooks = z.array(z.object({ type: z.string(), data: z.unknown().optional() }));
+
+const traceAgent = z.object({
+  agent: z.string(),
+  elapsed_ms: z.number(),
+  success: z.boolean(),
+  retries: z.int(),
+  error: z.string().nullable(),
+  tokens_in: z.int(),
+  tokens_out: z.int(),
+});
+
+const DoneJson = z
+  .looseObject({
+    message: z.string(),
+    next_action: z.enum(NEXT_ACTIONS),
+    ui_hint: z
+      .looseObject({ buttons: z.array(z.string()).optional(), confirm_id: z.string().optional() })
+      .optional(),
+    state_snapshot: z.record(z.string(), json),
+    hooks,
+    _trace: z.looseObject({
+      turn_id: z.string(),
+      total_elapsed_ms: z.number(),
+      agents: z.array(traceAgent),
+    }),
+    error: z
+      .looseObject({ code: z.string(), message: z.string(), details: z.unknown() })
+      .partial({ details: true })
+      .optional(),
+    slots_card: z.unknown().optional(),
+    receipt: z.unknown().optional(),
+    receipts: z.array(z.unknown()).optional(),
+  })
+  .meta({ id: "Done", description: "The last event of a turn, exactly once." });
+
+export const ChatAnswer = z.object({ interaction: DoneJson, hooks, turn_id: z.string() });
+
+const completedEntry = z.object({
+  service: z.string(),
+  flow: z.string(),
+  stage: z.string(),
+  turn_id: z.string(),
+  at: time,
+  data: z.unknown(),
+});
+export const CompletedAnswer = z.object({ items: z.array(completedEntry) });
+
+const sessionSummary = z.object({
+  session_id: z.string(),
+  service: z.string(),
+  title: z.string(),
+  updated_at: time,
+  running_turn: z.object({ turn_id: z.string() }).nullable(),
+});
+export const SessionsAnswer = z.object({
+  items: z.array(sessionSummary),
+  next_cursor: z.string().nullable(),
+});
+
+const historyEntry = z.object({
+  role: z.enum(["user", "assistant"]),
+  content: z.string(),
+  at: time,
+  turn_id: z.string().optional(),
+  author: z.enum(["person", "system"]).optional(),
+  interrupted: z.literal(true).optional(),
+  done: DoneJson.optional(),
+});
+
+export const SessionAnswer = z.object({
+  ...sessionSummary.shape,
+  services: z.array(z.string()),
+  locale: z.string(),
+  time_zone: z.string(),
+  state: z.record(z.string(), json),
+  stage: z.string().nullable(),
+  history: z.array(historyEntry),
+  completed: z.array(completedEntry),
+  trace: DoneJson.shape._trace.optional(),
+});
+
+export const DebugAnswer = z.object({
+  state: z.record(z.string(), json),
+  memory: z.object({
+    raw_history: z.array(z.object({ role: z.string(), content: z.string() })),
+    summary_text: z.string(),
+  }),
+  completed: z.array(completedEntry),
+});
+
+/** From a stage to the next; `/openapi.json` says so by the bounds of an array. */
+const transition = z.array(z.string()).min(2).max(2) as unknown as z.ZodType<[string, string]>;
+
+export const ServicesAnswer = z.object({
+  items: z.array(
+    z.object({
+      name: z.string(),
+      title: z.string(),
+      description: z.string(),
+      examples: z.array(z.string()),
+      flows: z.array(z.string()),
+      stages: z
+        .object({
+          initial: z.string(),
+          terminal: z.array(z.string()),
+          transitions: z.array(transition),
+        })
+        .optional(),
+      slots: z
+        .array(
+          z.object({
+            name: z.string(),
+            label: z.string(),
+            required: z.boolean(),
+            type: z.string(),
+          }),
+        )
+        .optional(),
+      default: z.boolean(),
+    }),
+  ),
+});
+
+export const StopAnswer = z.object({ turn_id: z.string(), status: z.literal("stopping") });
+/** An answer that is a stream of events. */
+export const EventStream = {
+  description:
+    `SSE. \`id:\` is <turn_id>.<seq> on stored events, \`event:\` one of ` +
+    `${TURN_EVENT_TYPES.join(", ")}, \`data:\` its JSON payload.`,
+  content: { "text/event-stream": { schema: z.string() } },
+};
+function isTimeZone(name: string): boolean {
+  if (!/^[A-Za-z][A-Za-z0-9_+/-]*$/.test(name)) return false;
+  try {
+    return new Intl.DateTimeFormat("en", { timeZone: name }).resolvedOptions().timeZone !== "";
+  } catch {
+    return false;
+  }
+}
+
+// --- in TypeScript's spelling
+
+export type MessageRequest = FromWire<z.input<typeof ChatBody>>;
+export type SessionSummary = FromWire<z.output<typeof sessionSummary>>;
+export type CompletedEntry = FromWire<z.output<typeof completedEntry>>;
+export type HistoryEntry = Omit<FromWire<z.output<typeof historyEntry>>, "done"> & {
+  /** The `DONE` that ended the turn, on its answer. */
+  readonly done?: Done | undefined;
+};
+export type Session = Omit<FromWire<z.output<typeof SessionAnswer>>, "history"> & {
+  readonly history: readonly HistoryEntry[];
+};
+export type SessionDebug = FromWire<z.output<typeof DebugAnswer>>;
+export type ServiceInfo = FromWire<z.output<typeof ServicesAnswer>>["items"][number];
+export type StageMachine = NonNullable<ServiceInfo["stages"]>;
+export type SlotInfo = NonNullable<ServiceInfo["slots"]>[number];
