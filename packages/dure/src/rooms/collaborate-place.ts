@@ -2,6 +2,7 @@ import type { Transaction } from "../durable/database.ts";
 import { newId } from "../kernel/ids.ts";
 import { refuse, topicKey, type Asking, type Refusal } from "./collaborate-call.ts";
 import { channelPlaceId, type RoomChannel } from "./directory.ts";
+import { decideChannel, isCalled, type Origin } from "./origin.ts";
 import { placeOfSession, type Place } from "./place.ts";
 import { orderingOf, topicOf, type RoomsSetting } from "./talk.ts";
 import { channelsFor } from "./tenant-rooms.ts";
@@ -28,13 +29,21 @@ export class CollaborationPlaces {
     const { threadId, channelId } = asking.call;
     if (threadId !== undefined) return this.#givenThread(tx, asking, threadId);
     if (channelId !== undefined) return this.#givenChannel(tx, asking, channelId);
-    return this.#commonChannel(tx, asking);
+    return this.#ownChannel(tx, asking);
   }
 
   /** The place in which the caller's session is. */
   async ofSession(tx: Transaction, session: string | undefined): Promise<Place | undefined> {
     const at = session === undefined ? undefined : placeOfSession(session);
     return at && this.#setting.store.place(at.place, tx);
+  }
+
+  /** The platform and the channel of the caller's session. Absent: it is in no room. */
+  async originOf(tx: Transaction, session: string | undefined): Promise<Origin | undefined> {
+    const place = await this.ofSession(tx, session);
+    if (!place) return undefined;
+    const id = place.kind === "thread" ? (place.parent ?? "") : place.id;
+    return { adapter: place.adapter, channel: this.#setting.directory.channelOf(id) };
   }
 
   async makeThread(tx: Transaction, asking: Asking, channel: RoomChannel): Promise<Place> {
@@ -103,8 +112,7 @@ export class CollaborationPlaces {
     const channels = channelsFor(asking.tenant, this.#setting.directory);
     const wanted = channels.find((channel) => isCalled(channel, channelId));
     if (wanted?.collaborate) {
-      const reusable = await this.#reusable(tx, asking, [wanted]);
-      return reusable ?? { ok: true, channel: wanted };
+      return (await this.#reusable(tx, asking, wanted)) ?? { ok: true, channel: wanted };
     }
     const allowed = channels
       .filter((channel) => channel.collaborate)
@@ -117,53 +125,43 @@ export class CollaborationPlaces {
     );
   }
 
-  /** Of the thread that goes on, the session, the caller, or the team: the first that there is. */
-  async #commonChannel(tx: Transaction, asking: Asking): Promise<Where | Refusal> {
+  /** Where the asker is; a thread of the pair goes on only there. */
+  async #ownChannel(tx: Transaction, asking: Asking): Promise<Where | Refusal> {
     const { from, target, caller, tenant } = asking;
     const { directory, defaultChannel } = this.#setting;
-    const common = channelsFor(tenant, directory).filter(
-      (channel) =>
-        channel.collaborate &&
-        from.accounts[channel.adapter] !== undefined &&
-        target.accounts[channel.adapter] !== undefined,
-    );
-    const found = await this.#reusable(tx, asking, common);
-    if (found) return found;
-
-    const place = await this.ofSession(tx, caller.session);
-    const own =
-      place && directory.channelOf(place.kind === "thread" ? (place.parent ?? "") : place.id);
-    if (own?.collaborate) return { ok: true, channel: own };
-
-    const fallback =
-      common.find((channel) => channel.key === from.channel) ??
-      common.find((channel) => channel.key === defaultChannel);
-    if (fallback) return { ok: true, channel: fallback };
+    const channels = channelsFor(tenant, directory).filter((channel) => channel.collaborate);
+    const origin = await this.originOf(tx, caller.session);
+    const decided = decideChannel({ origin, from, target, channels, defaultChannel });
+    if (decided.channel) {
+      const { channel } = decided;
+      return (await this.#reusable(tx, asking, channel)) ?? { ok: true, channel };
+    }
     return refuse(
       "CHANNEL_REQUIRED",
-      `This session has no channel, and ${from.id} has no default channel.`,
+      decided.because === "several-platforms"
+        ? `Both agents are on ${decided.platforms.join(" and ")}, and this session is on none.`
+        : `No channel is set for ${from.id} on ${decided.platforms.join(", ") || "any platform"}.`,
       `Give channelId, or set agents.${from.id}.channel or ` +
         "rooms.defaultChannel in dure.config.ts.",
     );
   }
 
-  /** The newest thread of this pair and topic, in one of these channels. */
+  /** The newest thread of this pair and topic in the channel. */
   async #reusable(
     tx: Transaction,
     { call, from, target, tenant }: Asking,
-    channels: readonly RoomChannel[],
+    channel: RoomChannel,
   ): Promise<Where | undefined> {
     const { store, limits } = this.#setting;
     const [row] = await tx.query<{ thread: string }>(FIND_ROUTE, [
       from.id,
       target.id,
       topicKey(call),
-      channels.map((channel) => channelPlaceId(channel, tenant)),
+      [channelPlaceId(channel, tenant)],
       limits.routeMs,
     ]);
     const thread = row && (await store.place(row.thread, tx));
-    const channel = channels.find((allowed) => channelPlaceId(allowed, tenant) === thread?.parent);
-    return thread && channel && { ok: true, channel, thread };
+    return thread && { ok: true, channel, thread };
   }
 
   async #enqueueThread(
@@ -186,12 +184,6 @@ export class CollaborationPlaces {
       ]),
     ]);
   }
-}
-
-/** Whether a channel is meant by an id that a caller gives. */
-export function isCalled(channel: RoomChannel, id: string): boolean {
-  const [shared = id] = id.split("@", 1); // before the @ of a tenant's own room of the channel
-  return [channelPlaceId(channel), channel.key, channel.channel].includes(shared);
 }
 
 function isOpenThread({ kind, state, isSink }: Place): boolean {

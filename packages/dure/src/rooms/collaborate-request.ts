@@ -10,7 +10,8 @@ import {
   type CollaborateResult,
   type Refusal,
 } from "./collaborate-call.ts";
-import { isCalled, type CollaborationPlaces, type Where } from "./collaborate-place.ts";
+import type { CollaborationPlaces, Where } from "./collaborate-place.ts";
+import { isCalled, isElsewhere } from "./origin.ts";
 import { channelPlaceId, type RoomAgent } from "./directory.ts";
 import { chainAllows, pairMayCall } from "./guards.ts";
 import { enqueueNotice } from "./notices.ts";
@@ -80,7 +81,11 @@ export class CollaborationRequests {
 
     const thread = where.thread ?? (await this.#places.makeThread(tx, asking, where.channel));
     const messageId = await this.#open(tx, asking, { thread, where, chain });
-    const { target } = asking;
+    const { target, caller } = asking;
+    const origin = await this.#places.originOf(tx, caller.session);
+    const elsewhere = isElsewhere(origin, where.channel)
+      ? ` That is ${channelPlaceId(where.channel)}, not where you are: tell your person so.`
+      : "";
     return {
       ok: true,
       threadId: thread.id,
@@ -90,7 +95,7 @@ export class CollaborationRequests {
       reused: where.thread !== undefined,
       delivery: "queued",
       note:
-        `Handed over to ${target.displayName} (${target.id}) in “${thread.name}”. ` +
+        `Handed over to ${target.displayName} (${target.id}) in “${thread.name}”.${elsewhere} ` +
         "The answer comes there; go on serving your person and do not wait.",
     };
   }

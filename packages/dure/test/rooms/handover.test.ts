@@ -153,7 +153,9 @@ describe.each(PLATFORM.rows)(
           { targetAgent: "dajim", message: "도와줘" },
         );
 
-        expect(lines).toContain(`agent eden (이든) is ${name}:eden`);
+        const eden = platform.agents.find(({ id }) => id === "eden")!;
+        const accounts = Object.keys(eden.accounts).map((adapter) => `${adapter}:eden`);
+        expect(lines).toContain(`agent eden (이든) is ${accounts.join(", ")}`);
         expect(lines).toContain(
           `agent seum has no account on ${name}: set ${name === "web" ? "agents.seum.accounts.web" : "DISCORD_TOKEN_SEUM"}`,
         );

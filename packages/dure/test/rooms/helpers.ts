@@ -41,7 +41,7 @@ export type TeamOptions = Omit<Partial<TestTeamOptions>, "adapter"> &
 /** A team on a platform, not yet connected. `general` is where its collaborations begin. */
 export async function teamOn(platform: TestPlatform, options: TeamOptions = {}): Promise<TestTeam> {
   return startTestTeam({
-    defaultChannel: "general",
+    defaultChannel: platform.defaultChannel ?? "general",
     adapter: (database) => platform.adapter(database),
     agents: platform.agents,
     channels: platform.channels,

@@ -11,7 +11,10 @@ export interface TestPlatform {
   readonly name: string;
   readonly agents: readonly RoomAgent[];
   readonly channels: readonly RoomChannel[];
-  adapter(database: Database): ChannelAdapter;
+  /** Default: `general`. */
+  readonly defaultChannel?: string;
+  /** Several: the team is on all of them. */
+  adapter(database: Database): ChannelAdapter | readonly ChannelAdapter[];
   /** Resolves when every agent of the team is connected. */
   ready(team: TestTeam): Promise<void>;
   /** A person says something; resolves when the team has stored it. Gives dure's message id. */

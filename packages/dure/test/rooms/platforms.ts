@@ -1,3 +1,4 @@
+import { bothPlatforms } from "./both-platforms.ts";
 import { discordPlatform } from "./discord-platform.ts";
 import { sampled } from "../../src/kernel/test-tiers.ts";
 import type { TestPlatform } from "./platform.ts";
@@ -10,6 +11,7 @@ export const PLATFORMS: readonly (readonly [
 ])[] = [
   ["web", webPlatform],
   ["discord", () => discordPlatform()],
+  ["discord", bothPlatforms],
 ];
 
 /** One of them in `npm test`, both else; for the files whose scenarios do not differ by platform. */

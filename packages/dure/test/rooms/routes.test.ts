@@ -35,7 +35,7 @@ async function twoChannels(options: TeamOptions = {}): Promise<TestTeam> {
 }
 
 describe("where a collaboration goes", { timeout: 60_000 }, () => {
-  test("a thread found again is reported with its own channel, and is not used for another channel", async () => {
+  test("a thread goes on in its own channel alone, and is reported with it", async () => {
     const team = await twoChannels();
     const inLab = await collaborate(team, "ruda", {
       targetAgent: "eden",
@@ -43,12 +43,12 @@ describe("where a collaboration goes", { timeout: 60_000 }, () => {
       channelId: "web:lab",
     });
 
-    const again = await collaborate(team, "ruda", { targetAgent: "eden", message: "둘" });
-    const inGeneral = await collaborate(team, "ruda", {
+    const again = await collaborate(team, "ruda", {
       targetAgent: "eden",
-      message: "셋",
-      channelId: "web:general",
+      message: "둘",
+      channelId: "web:lab",
     });
+    const inGeneral = await collaborate(team, "ruda", { targetAgent: "eden", message: "셋" });
 
     expect(again).toMatchObject({ threadId: inLab.threadId, channelId: "web:lab", reused: true });
     expect(inGeneral).toMatchObject({ channelId: "web:general", reused: false });
@@ -252,7 +252,11 @@ describe("where a collaboration goes", { timeout: 60_000 }, () => {
       const team = await readyTeamOn(platform, {
         behave: { ruda: silent, eden: silent },
         limits: { threadsPerMinute: 1 },
-        sink: { channel: platform.channels.find(({ key }) => key === "quiet")! },
+        sink: {
+          channel: platform.channels.find(
+            ({ adapter, key }) => adapter === name && key === "quiet",
+          )!,
+        },
       });
       await eventually(async () =>
         expect(

@@ -58,7 +58,8 @@ export interface TestTeam {
 export interface TestTeamOptions {
   readonly behave?: Partial<Record<Name, Behave>>;
   readonly limits?: Partial<RoomLimits>;
-  readonly adapter: (database: Database) => ChannelAdapter;
+  /** Several: the team is on all of them, in this order. */
+  readonly adapter: (database: Database) => ChannelAdapter | readonly ChannelAdapter[];
   readonly agents?: readonly RoomAgent[];
   readonly channels?: readonly RoomChannel[];
   readonly defaultChannel?: string;
@@ -174,7 +175,8 @@ export async function startTestTeam(options: TestTeamOptions): Promise<TestTeam>
   stack.defer(() => engine.stop({ graceMs: 2_000 }));
   await takeover.start();
   stack.defer(() => takeover.stop());
-  const adapter = options.adapter(database);
+  const adapters = [options.adapter(database)].flat();
+  const adapter = adapters[0]!;
   const directory = new Directory({
     agents:
       options.agents ??
@@ -206,7 +208,7 @@ export async function startTestTeam(options: TestTeamOptions): Promise<TestTeam>
     conversations: engine,
     inbox,
     directory,
-    adapters: [adapter],
+    adapters,
     limits: { ...ROOM_LIMITS, ...options.limits },
     locale: "ko",
     clock: options.clock ?? clock,
