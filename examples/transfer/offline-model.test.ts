@@ -139,8 +139,25 @@ test("takes a bare name in front of an amount for a recipient, at the beginning 
     transfer_date: "내일",
   });
   expect(raw("그냥 5만원 보내줘", undefined, "INIT")).toEqual({ amount: "5만원" });
-  expect(raw("대충 5만원", undefined, "READY")).toEqual({ amount: "5만원" });
+  expect(raw("대충 5만원", undefined, "READY")).toEqual({ amount: "대충 5만원" });
   expect(raw("누구에게 보낼 수 있어?")).toEqual({});
+});
+
+test.each(["매달 25일에 엄마한테 5만원 자동이체 해줘", "매주 금욜마다 동생한테 만원"])(
+  "makes no single transfer of %j",
+  (text) => {
+    expect(offlineSlots(text, { stage: "INIT" })).toEqual({
+      operations: [],
+      _meta: { because: "recurring" },
+    });
+  },
+);
+
+test("asks for whom an amount is meant that may be for each or for all", () => {
+  expect(offlineSlots("엄마랑 아빠한테 5만원", { stage: "INIT" }).tasks).toEqual([
+    { target: "엄마" },
+    { target: "아빠" },
+  ]);
 });
 
 test("takes no question for an answer", () => {
@@ -221,7 +238,7 @@ describe("several transfers in one message", () => {
     "엄마한테, 아빠한테, 동생한테 3만원씩",
   ])("%j names three people", (text) => {
     expect(offlineSlots(text, { stage: "INIT" }).tasks).toEqual(
-      ["엄마", "아빠", "동생"].map((target) => ({ target, amount: "3만원" })),
+      ["엄마", "아빠", "동생"].map((target) => ({ target, amount: "30000원" })),
     );
   });
 

@@ -1,8 +1,17 @@
 import {
   askedSlotOf,
+  classifyReply,
+  findMoney,
+  findPayments,
+  findRecurrence,
+  findWhen,
   fold,
+  parseAmount,
+  parsePerson,
   type Delta,
   type Locale,
+  type MoneyReading,
+  type PaymentsReading,
   type Progress,
   type SlotErrors,
   type SlotOperation,
@@ -34,8 +43,7 @@ export function offlineIntent(text: string): {
   if (ASKS_ABOUT.test(words)) return { scenario: "GENERAL", because: "asks-about" };
   if (WANTS_TRANSFER.test(words)) return { scenario: "TRANSFER", because: "says-so" };
 
-  const { target, amount } = readSegment(spoken, { bareNames: true });
-  if (target !== undefined && amount !== undefined) {
+  if (findPayments(spoken).payments.some(({ amount }) => amount !== undefined)) {
     return { scenario: "TRANSFER", because: "recipient-and-amount" };
   }
   return { scenario: "GENERAL", because: "neither-said-nor-shown" };
@@ -55,6 +63,10 @@ export function offlineSlots(text: string, { stage, askedSlot }: OfflineSlotCont
   if (text.length > LONGEST_MESSAGE) return { operations: [], _meta: { because: "too-long" } };
   const line = text.normalize("NFC").replace(/\s+/g, " ").trim();
   const notes = readNotes(line);
+  // Nothing here can repeat a transfer, and one transfer is not what was asked for.
+  if (findRecurrence(notes.rest).length > 0) {
+    return { operations: [], _meta: { because: "recurring" } };
+  }
 
   const tasks = readTasks(notes.rest);
   if (tasks.length > 1) {
@@ -62,13 +74,15 @@ export function offlineSlots(text: string, { stage, askedSlot }: OfflineSlotCont
     return { operations: [], tasks: [{ ...first, ...notes.values }, ...others] };
   }
 
-  const values: RawSlots = isQuestionAboutADay(notes.rest)
-    ? notes.values
-    : {
-        ...readSegment(notes.rest, { bareNames: stage === "INIT" }),
-        ...readEdits(notes.rest),
-        ...notes.values,
-      };
+  const isAboutIt = stage !== "READY" || classifyReply(line).kind === "change";
+  const values: RawSlots =
+    !isAboutIt || isQuestionAboutADay(notes.rest)
+      ? notes.values
+      : {
+          ...readOrder(notes.rest),
+          ...readEdits(notes.rest),
+          ...notes.values,
+        };
   const operations: SlotOperation[] = [
     ...notes.cleared.map((slot) => ({ op: "clear", slot }) as const),
     ...SLOT_NAMES.flatMap((slot) =>
@@ -113,7 +127,7 @@ export function offlineReply({
   return [...errors, ...question].join(" ");
 }
 
-type RawSlots = Partial<Record<SlotName, string>>;
+type RawSlots = Partial<Record<SlotName, string | undefined>>;
 
 /**
  * Characters; twenty transfers fit. The patterns are not meant for essays, and must not keep the
@@ -203,108 +217,49 @@ const NOTES: readonly (readonly ["memo" | "alias", RegExp])[] = [
 
 /**
  * The transfers of a message that names several recipients: one for each, also for one whose amount
- * is missing, so that every person who was named is kept. A comma inside `50,000` separates nothing.
+ * is missing, so that every person who was named is kept.
  */
 function readTasks(line: string): RawSlots[] {
-  const shared = readSharedAmount(line);
-  if (shared.length > 1) return shared;
-  const separated = line
-    .split(SEPARATOR)
-    .map((segment) => readSegment(segment, { bareNames: true }));
-  const starts = [...line.matchAll(RECIPIENTS)].map(({ index }) => index);
-  const tasks = separated.filter(({ target }) => target !== undefined);
-  const named =
-    starts.length > tasks.length
-      ? starts.map((start, place) => readSegment(line.slice(start, starts[place + 1])))
-      : tasks;
-  if (named.length < 2 || !named.some(({ amount }) => amount !== undefined)) return [];
+  const { payments, doubts } = findPayments(line);
+  if (payments.length < 2 || !payments.some(({ amount }) => amount !== undefined)) return [];
 
-  const date = startsWithDate(line);
-  return date === undefined ? named : named.map((task) => ({ transfer_date: date, ...task }));
+  const date = dayIn(line);
+  return payments.map(({ to, amount }) => ({
+    transfer_date: date,
+    target: to,
+    amount: rawAmount(amount, doubts),
+  }));
 }
 
-/** One amount for several people: 엄마, 아빠, 동생한테 각각 3만원; 엄마랑 아빠한테 3만원씩. */
-function readSharedAmount(line: string): RawSlots[] {
-  const match = SHARED.exec(line);
-  const amount = match && AMOUNT.exec(line.slice(match.index + match[1]!.length))?.[0];
-  if (!amount || (!/각각|각자|모두|씩|똑같이/u.test(line) && !/each/iu.test(line))) return [];
-  const date = DATE.exec(line.slice(match.index + match[1]!.length))?.[0];
-  const names = match[1]!.split(/\s*[,、·]\s*|(?<=\S)(?:이랑|랑|하고|와|과) |\s+/u).filter(Boolean);
-  return names.map((name) => {
-    const target = name.replace(/(?:에게|한테|께)$/u, "").replace(/(?:님|씨)$/u, "");
-    return date === undefined ? { target, amount } : { target, amount, transfer_date: date };
-  });
+/** Recipient, amount and date of a message that names at most one recipient. */
+function readOrder(line: string): RawSlots {
+  const { payments, doubts } = findPayments(line);
+  const [amount, ...others] = findMoney(line);
+  const isOnePerson = payments.length === 1 && !doubts.includes("one-name-or-two");
+  return {
+    target: isOnePerson ? payments[0]!.to : undefined,
+    amount: others.length === 0 ? rawAmount(payments[0]?.amount ?? amount, doubts) : undefined,
+    transfer_date: dayIn(line),
+  };
 }
-
-/** Names with commas or 랑, 하고 between them, in front of one 에게 for all. */
-const SHARED =
-  /(?<![\p{L}\p{N}])((?:[가-힣]{1,6}(?:에게|한테|께)?(?:\s*[,、·]\s*|(?:이랑|랑|하고|와|과) ))+[가-힣]{1,6})(?:님|씨)?(?:에게|한테|께)/u;
-
-const SEPARATOR =
-  /,(?!\d{3})|[、;，]|(?<=[원\s])하고 |(?<=보내|송금하|이체하|부치|주)고 | 그리고 |(?<=원)이랑 | 랑 | and /u;
-
-/** `홍길동에게`, `엄마한테도`, `김철수님께`; a question for someone (`누구에게`) names no person. */
-const RECIPIENT_WORD =
-  "(?<=^|[\\s,])(?!누구|아무|나에게|저에게|나한테|저한테)([\\p{L}\\p{N}·.-]+?)(?: ?님| " +
-  "?씨)?(?:에게로|에게|한테|께|앞으로)(?:도|는|만)?(?=[\\s,.!?]|$|[\\d₩])";
-const RECIPIENT = new RegExp(RECIPIENT_WORD, "u");
-const RECIPIENTS = new RegExp(RECIPIENT_WORD, "gu");
-const ENGLISH_RECIPIENT =
-  /\bto (?!me\b|the\b|do\b|send\b)([\p{L}][\p{L}\p{N}.-]*(?: (?=\p{Lu})[\p{L}\p{N}.-]+)*)/u;
-
-/** Words that stand in front of an amount and are no person's name. */
-const NO_NAMES = new Set([
-  "그냥",
-  "그럼",
-  "그러면",
-  "아니",
-  "다시",
-  "대략",
-  "약간",
-  "우선",
-  "일단",
-  "각각",
-  "전부",
-  "모두",
-  "금액",
-  "금액은",
-  "메모",
-  "송금",
-  "이체",
-  "추가로",
-  "한번에",
-  "현금",
-  "용돈",
-]);
 
 /**
- * Recipient, amount and date of one stretch of words. With `bareNames`, `홍길동 5만원` names a recipient
- * too.
+ * The amount as it was written, where `parseAmount` reads it; none where it must be asked for whom
+ * it is meant.
  */
-function readSegment(segment: string, { bareNames = false } = {}): RawSlots {
-  const values: RawSlots = {};
-  const put = (slot: SlotName, value: string | undefined): void => {
-    if (value !== undefined && value !== "") values[slot] = value.trim();
-  };
+function rawAmount(
+  amount: MoneyReading | undefined,
+  doubts: PaymentsReading["doubts"],
+): string | undefined {
+  if (!amount || doubts.includes("each-or-total")) return undefined;
+  const isExact = amount.ok && amount.sure === "exact";
+  return isExact && !parseAmount(amount.words).ok ? `${amount.value}원` : amount.words;
+}
 
-  const korean = RECIPIENT.exec(segment);
-  const english = ENGLISH_RECIPIENT.exec(segment);
-  put("target", korean?.[1] ?? english?.[1]?.replace(/[.]+$/, ""));
-
-  const rest = korean ? segment.replace(korean[0], " ") : segment;
-  const date = DATE.exec(rest);
-  put("transfer_date", date?.[0]);
-  const undated = date ? rest.replace(date[0], " ") : rest;
-  const amount = AMOUNT.exec(undated);
-  put("amount", amount?.[0]);
-
-  if (bareNames && values.target === undefined && amount) {
-    const name = /^(?:에 )?([가-힣]{2,5}?)(?: ?님| ?씨)?$/u.exec(
-      undated.slice(0, amount.index).trim(),
-    )?.[1];
-    if (name !== undefined && !NO_NAMES.has(name)) put("target", name);
-  }
-  return values;
+/** The words of the one day that a message names; whether there is such a day is judged later. */
+function dayIn(line: string): string | undefined {
+  const days = findWhen(line, { today: "2000-01-01" });
+  return days.length === 1 ? days[0]!.words : undefined;
 }
 
 /** `금액을 3만원으로 바꿔줘`, `받는 사람은 김철수로`, `날짜는 내일`. */
@@ -321,52 +276,9 @@ function readEdits(line: string): RawSlots {
     /(?:금액|amount)(?:을|은|이|를)? ?(?:to |is )?([-−]?[^\s,]+(?: ?[\d천백십]+원)?)/u.exec(line);
   if (amount && values.amount === undefined) {
     values.amount =
-      AMOUNT.exec(line)?.[0] ?? amount[1]!.replace(/(?:으로|로|이야|입니다|이에요|예요)$/u, "");
+      findMoney(line)[0]?.words ?? amount[1]!.replace(/(?:으로|로|이야|입니다|이에요|예요)$/u, "");
   }
   return values;
-}
-
-const KOREAN_NUMBER = "[일이삼사오육칠팔구십백천만억조]";
-/**
- * Something that is meant as an amount, right or wrong; `parseAmount` judges it. A bare number
- * needs four digits.
- */
-const AMOUNT = new RegExp(
-  [
-    `(?<![\\p{L}\\p{N}])[-−]?[₩￦] ?[\\d,.]+(?: ?[천만억조])?(?: ?원)?`,
-    `(?<![\\p{L}\\p{N}])(?:[-−]|마이너스 ?)?[\\d０-９][\\d０-９,，.]*(?: ?[십백천만억조]+(?: ?[\\d,]+)?)+(?: ?원)?`,
-    `(?<![\\p{L}\\p{N}])(?:[-−]|마이너스 ?)?[\\d０-９][\\d０-９,，.]* ?(?:원|won|krw)(?!\\p{L}*장)`,
-    `(?<![\\p{L}\\p{N}])(?:마이너스 ?)?${KOREAN_NUMBER}+(?: ${KOREAN_NUMBER}+)? ?원`,
-    `(?<![\\p{L}\\p{N}])영원(?=[\\s,.!]|$|을|만)`,
-    `(?<![\\p{L}\\p{N}.-])[-−]?(?:\\d{1,3}(?:,\\d{3})+|\\d{4,})(?=[\\s.!]|$|을|를|만|으로|로)`,
-  ].join("|"),
-  "iu",
-);
-
-const MONTH_NAME = "(?:jan|feb|mar|apr|may|jun|jul|aug|sep|oct|nov|dec)[a-z]*";
-const WEEKDAY_NAME = "(?:mon|tues?|wednes|thurs?|fri|satur|sun)(?:day)?";
-/** Something that is meant as a day; `parseDate` judges it. */
-const DATE = new RegExp(
-  [
-    `\\d{4}-\\d{1,2}-\\d{1,2}`,
-    `(?:\\d{4}년|작년|올해|내년|후년)? ?\\d{1,2}월 ?(?:\\d{1,2}일|말일?)`,
-    `(?:지난|이번|다음|담|다다음) ?달 ?(?:\\d{1,2}일|말일?)`,
-    `(?:이번|다음|담|다다음) ?주 ?[월화수목금토일]요일`,
-    `(?<![\\p{L}\\p{N}])[월화수목금토일]요일`,
-    `(?<![\\p{L}\\p{N}])(?:내일모레|낼모레|그글피|글피|모레|내일|오늘|어제|그저께|그제|말일|월말)(?=[\\s,.!에로은]|$)`,
-    `(?<![\\p{L}\\p{N}])\\d{1,3}일 ?(?:뒤|후)`,
-    `(?<![\\p{L}\\p{N}])\\d{1,2}/\\d{1,2}(?![\\d/])`,
-    `(?<![\\p{L}\\p{N}])\\d{1,2}일(?=[\\s,.!에로]|$)`,
-    `\\b(?:the )?day after tomorrow\\b|\\b(?:today|tomorrow|yesterday)\\b`,
-    `\\b(?:(?:next|this) )?${WEEKDAY_NAME}\\b(?!\\p{L})`,
-    `\\b${MONTH_NAME} \\d{1,2}(?:st|nd|rd|th)?(?:,? \\d{4})?\\b`,
-  ].join("|"),
-  "iu",
-);
-
-function startsWithDate(line: string): string | undefined {
-  const match = DATE.exec(line);
-  return match?.index === 0 ? match[0].trim() : undefined;
 }
 
 /**
@@ -381,20 +293,15 @@ function readBareAnswer(line: string, slot: SlotName): string | undefined {
     .trim();
   if (answer === "" || answer.length > 200) return undefined;
   if (slot !== "target") return answer;
-  if (IS_A_SENTENCE.test(answer)) return undefined;
-  const name = answer.replace(/(?: ?님| ?씨)?(?:에게|한테|께|으로)?$/u, "").trim();
-  return name === "" || name.split(" ").length > 3 ? undefined : name;
+  const name = parsePerson(answer);
+  return name.ok ? name.value : undefined;
 }
-
-/** 배고프다, 졸려, 잠깐만, 나중에: how a sentence ends, and a name does not. */
-const IS_A_SENTENCE =
-  /(?:[가-힣](?:다|까|네|죠|군|려|파|워|싶어|할래|할게|을게|는데|잖아)|어때|잠깐만?|잠시만?|나중에|글쎄|몰라|모르겠어|그냥|뭐)$|^(?:i|i'm|im|it|hmm|wait|what|why|later)\b/iu;
 
 /** `오늘 날씨 어때?` names a day and changes none. */
 function isQuestionAboutADay(line: string): boolean {
   if (!/[?？]/.test(line)) return false;
-  const { transfer_date: day, ...others } = readSegment(line, { bareNames: true });
-  return day !== undefined && Object.keys(others).length === 0;
+  const { transfer_date: day, ...others } = readOrder(line);
+  return day !== undefined && Object.values(others).every((value) => value === undefined);
 }
 
 function smallTalk(text: string, locale: Locale): string {

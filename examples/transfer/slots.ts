@@ -1,12 +1,14 @@
 import {
   isIsoDate,
   MESSAGE_ERRORS,
-  parseAmount,
-  parseDate,
+  parseMoney,
+  parseWhen,
   type IsoDate,
+  type MoneyBecause,
   type SlotContext,
   type SlotRead,
   type SlotSpecs,
+  type WhenBecause,
 } from "dure/slots";
 import { z } from "zod";
 
@@ -106,10 +108,8 @@ const AMOUNT_ERRORS = {
   zero: "AMOUNT_NOT_POSITIVE",
   fraction: "AMOUNT_FRACTION",
   "too-large": "AMOUNT_TOO_LARGE",
-} as const satisfies Record<
-  Extract<ReturnType<typeof parseAmount>, { ok: false }>["because"],
-  SlotErrorKey
->;
+  "foreign-currency": "AMOUNT_UNREADABLE",
+} as const satisfies Record<MoneyBecause, SlotErrorKey>;
 
 function readAmount(raw: unknown): SlotRead<number> {
   if (typeof raw === "number") {
@@ -121,10 +121,12 @@ function readAmount(raw: unknown): SlotRead<number> {
       : { ok: false, error: "AMOUNT_TOO_LARGE" };
   }
   if (typeof raw !== "string") return { ok: false, error: "AMOUNT_UNREADABLE" };
-  const read = parseAmount(raw);
-  return read.ok
-    ? { ok: true, value: read.won }
-    : { ok: false, error: AMOUNT_ERRORS[read.because] };
+  const read = parseMoney(raw);
+  if (!read.ok) return { ok: false, error: AMOUNT_ERRORS[read.because] };
+  // What is rough, or can mean two amounts, is asked for again.
+  return read.sure === "exact"
+    ? { ok: true, value: read.value }
+    : { ok: false, error: "AMOUNT_UNREADABLE" };
 }
 
 const DATE_ERRORS = {
@@ -132,15 +134,19 @@ const DATE_ERRORS = {
   "not-a-date": "DATE_UNREADABLE",
   "no-such-day": "DATE_NO_SUCH_DAY",
   past: "DATE_PAST",
-} as const satisfies Record<
-  Extract<ReturnType<typeof parseDate>, { ok: false }>["because"],
-  SlotErrorKey
->;
+  vague: "DATE_UNREADABLE",
+  recurring: "DATE_UNREADABLE",
+  "no-such-time": "DATE_UNREADABLE",
+} as const satisfies Record<WhenBecause, SlotErrorKey>;
 
 function readDate(raw: unknown, context: SlotContext): SlotRead<IsoDate> {
   if (typeof raw !== "string") return { ok: false, error: "DATE_UNREADABLE" };
-  const read = parseDate(raw, context);
-  return read.ok ? { ok: true, value: read.date } : { ok: false, error: DATE_ERRORS[read.because] };
+  const read = parseWhen(raw, context);
+  if (!read.ok) return { ok: false, error: DATE_ERRORS[read.because] };
+  const isOneDay = read.others.every(({ date }) => date === read.value.date);
+  return isOneDay && read.sure !== "approximate"
+    ? { ok: true, value: read.value.date }
+    : { ok: false, error: "DATE_UNREADABLE" };
 }
 
 /** Names of the slots, as they stand in the state, in deltas and in `slots` of a request. */

@@ -14,7 +14,30 @@ export { formatAmount, parseAmount, type AmountResult } from "./parse/amount.ts"
 export { findMoney, moneyReader } from "./parse/find-money.ts";
 export { parseMoney, type MoneyBecause, type MoneyReading } from "./parse/money.ts";
 export { parseDate, type DateResult } from "./parse/date.ts";
+export { parseDay, type DayBecause, type DayReading } from "./parse/day.ts";
 export { clockIn, isIsoDate, todayIn, weekdayOf, type IsoDate } from "./parse/days.ts";
+export { findRecurrence, type Recurrence } from "./parse/recurrence.ts";
+export { parseTime, type IsoTime, type TimeBecause, type TimeReading } from "./parse/time.ts";
+export {
+  dayReader,
+  findWhen,
+  parseWhen,
+  whenReader,
+  type Clock,
+  type When,
+  type WhenBecause,
+  type WhenReading,
+} from "./parse/when.ts";
+
+// People, and what each of them is to get
+export {
+  findPayments,
+  personReader,
+  type Payment,
+  type PaymentDoubt,
+  type PaymentsReading,
+} from "./parse/payments.ts";
+export { parsePerson, type PersonReading } from "./parse/person.ts";
 
 // Yes, no and the rest
 export {

@@ -26,7 +26,7 @@ export function parseDate(text: string, { today }: { readonly today: IsoDate }):
     .trim()
     .replace(/[.!~]+$/, "")
     .replace(/^(?:on|by) (?=\S)/, "")
-    .replace(/(?<=[가-힣0-9)])(?:에|로|으로|이요|요|에요|이에요|자로)$/, "")
+    .replace(/(?<=[가-힣0-9)])(?:날에?|에|로|으로|이요|요|에요|이에요|자로|자에)$/, "")
     .trim();
   if (words === "") return { ok: false, because: "empty" };
   if (words.length > LONGEST_TEXT) return { ok: false, because: "not-a-date" };
@@ -67,9 +67,16 @@ const DAYS_FROM_TODAY: Readonly<Record<string, number>> = {
   그제: -2,
   그저께: -2,
   어저께: -1,
+  "지금 당장": 0,
+  "지금 바로": 0,
   today: 0,
   now: 0,
+  "right now": 0,
+  asap: 0,
+  tonight: 0,
   tomorrow: 1,
+  tmrw: 1,
+  tmr: 1,
   "the day after tomorrow": 2,
   "day after tomorrow": 2,
   yesterday: -1,
@@ -105,29 +112,43 @@ const RULES: readonly Rule[] = [
   ],
 
   [/^(\d{1,3}) ?일 ?(?:뒤|후)$/, ([days], today) => addDays(today, Number(days))],
-  [/^하루 ?(?:뒤|후)$/, (_, today) => addDays(today, 1)],
-  [/^이틀 ?(?:뒤|후)$/, (_, today) => addDays(today, 2)],
-  [/^사흘 ?(?:뒤|후)$/, (_, today) => addDays(today, 3)],
+  [
+    /^(하루|이틀|사흘|나흘|닷새|엿새|열흘|보름) ?(?:뒤|후)$/,
+    ([days], today) => addDays(today, DAYS_BY_NAME[days!]!),
+  ],
   [/^(?:일주일|1주일|한 ?주) ?(?:뒤|후)$/, (_, today) => addDays(today, 7)],
   [/^(\d{1,2}) ?주일? ?(?:뒤|후)$/, ([weeks], today) => addDays(today, 7 * Number(weeks))],
   [/^한 ?달 ?(?:뒤|후)$/, (_, today) => addMonths(today, 1)],
   [/^(\d{1,2}) ?(?:달|개월) ?(?:뒤|후)$/, ([months], today) => addMonths(today, Number(months))],
-  [/^in (\d{1,3}) days?$/, ([days], today) => addDays(today, Number(days))],
-  [/^in (?:a|(\d{1,2})) weeks?$/, ([weeks = "1"], today) => addDays(today, 7 * Number(weeks))],
+  [
+    /^(?:in )?(an?|one|two|three|\d{1,3}) days?(?: from (?:now|today)| later)?$/,
+    ([count], today) => addDays(today, countOf(count!)),
+  ],
+  [
+    /^(?:in )?(an?|one|two|three|\d{1,3}) weeks?(?: from (?:now|today)| later)?$/,
+    ([count], today) => addDays(today, 7 * countOf(count!)),
+  ],
+  [
+    /^(?:in )?(an?|one|two|three|\d{1,3}) months?(?: from (?:now|today)| later)?$/,
+    ([count], today) => addMonths(today, countOf(count!)),
+  ],
 
   [
-    /^(이번|금|다음|담|다다음) ?주 ?([월화수목금토일])(?:요일)?$/,
+    /^(지난|저번|이번|금|다음|담|다다음|다담) ?주 ?([월화수목금토일])(?:요일|욜)?$/,
     ([week, day], today) => inWeek(today, WEEKS_AHEAD[week!]!, koreanWeekday(day!)),
   ],
   [
-    /^(?:돌아오는 |오는 )?([월화수목금토일])요일$/,
+    /^(?:돌아오는 |오는 |이번 )?([월화수목금토일])(?:요일|욜)$/,
     ([day], today) => nextWeekday(today, koreanWeekday(day!)),
   ],
   [
-    new RegExp(`^(this|next) ${WEEKDAY}$`),
+    new RegExp(`^(last|this|next) ${WEEKDAY}$`),
     ([week, day], today) => inWeek(today, WEEKS_AHEAD[week!]!, englishWeekday(day!)),
   ],
-  [new RegExp(`^${WEEKDAY}$`), ([day], today) => nextWeekday(today, englishWeekday(day!))],
+  [
+    new RegExp(`^(?:(?:the |this )?coming )?${WEEKDAY}$`),
+    ([day], today) => nextWeekday(today, englishWeekday(day!)),
+  ],
 
   [
     /^(\d{4})[-/.] ?(\d{1,2})[-/.] ?(\d{1,2})$/,
@@ -189,11 +210,14 @@ const RULES: readonly Rule[] = [
     (_, today) => lastOfMonth(firstOfMonth(today, 1)),
   ],
   [/^(\d{1,2}) ?월 ?말일?$/, ([month], today) => lastOfNext(today, Number(month))],
-  [/^(\d{1,2}) ?일$/, ([day], today) => nextDayOfMonth(today, Number(day))],
+  [/^(?:오는 |돌아오는 )?(\d{1,2}) ?일$/, ([day], today) => nextDayOfMonth(today, Number(day))],
   [/^(?:the )?(\d{1,2})(?:st|nd|rd|th)$/, ([day], today) => nextDayOfMonth(today, Number(day))],
 ];
 
 const WEEKS_AHEAD: Readonly<Record<string, number>> = {
+  지난: -1,
+  저번: -1,
+  last: -1,
   이번: 0,
   금: 0,
   this: 0,
@@ -201,7 +225,19 @@ const WEEKS_AHEAD: Readonly<Record<string, number>> = {
   담: 1,
   next: 1,
   다다음: 2,
+  다담: 2,
 };
+const DAYS_BY_NAME: Readonly<Record<string, number>> = {
+  하루: 1,
+  이틀: 2,
+  사흘: 3,
+  나흘: 4,
+  닷새: 5,
+  엿새: 6,
+  열흘: 10,
+  보름: 15,
+};
+const COUNTS: Readonly<Record<string, number>> = { a: 1, an: 1, one: 1, two: 2, three: 3 };
 const MONTHS_AHEAD: Readonly<Record<string, number>> = {
   지난: -1,
   이번: 0,
@@ -219,6 +255,10 @@ const YEARS_AHEAD: Readonly<Record<string, number>> = {
   내년: 1,
   후년: 2,
 };
+
+function countOf(word: string): number {
+  return COUNTS[word] ?? Number(word);
+}
 
 function fullYear(digits: string): number {
   return digits.length === 2 ? 2000 + Number(digits) : Number(digits);

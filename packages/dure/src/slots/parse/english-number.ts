@@ -14,10 +14,11 @@ const SCALES: Readonly<Record<string, bigint>> = {
 /** `50k won`, `1.5m`, `50 thousand won`, `fifty thousand won`; nothing if it is none of these. */
 export function readEnglishAmount(folded: string): AmountResult | undefined {
   const number = folded.replace(/^(?:₩|krw) ?/u, "").replace(/ ?(?:won|krw|원)$/u, "");
-  const scaled =
-    /^(\d{1,3}(?:,\d{3})+|\d{1,15})(?:\.(\d{1,6}))? ?(k|thousand|grand|mil|million|m|b|billion)$/.exec(
-      number,
-    );
+  const scaled = new RegExp(
+    "^(\\d{1,3}(?:,\\d{3})+|\\d{1,15})(?:\\.(\\d{1,6}))? ?(k|" +
+      "thousand|grand|mil|million|m|b|billion)$",
+    "",
+  ).exec(number);
   if (scaled) return wonOf(...scaleOf(scaled[1]!, scaled[2] ?? "", SCALES[scaled[3]!]!));
 
   const spoken = /^[a-z][a-z -]*$/.test(number) ? readSpoken(number.split(/[ -]+/)) : undefined;
@@ -37,10 +38,11 @@ function wonOf(scaled: bigint, scale: bigint): AmountResult {
     : { ok: true, won: Number(won) };
 }
 
-const ONES =
-  "zero one two three four five six seven eight nine ten eleven twelve thirteen fourteen fifteen sixteen seventeen eighteen nineteen".split(
-    " ",
-  );
+const ONES = (
+  "zero one two three four five six seven eight nine " +
+  "ten eleven twelve thirteen fourteen fifteen sixteen " +
+  "seventeen eighteen nineteen"
+).split(" ");
 const TENS = "twenty thirty forty fifty sixty seventy eighty ninety".split(" ");
 const MAX_WORDS = 10;
 

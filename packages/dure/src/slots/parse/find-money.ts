@@ -28,11 +28,14 @@ const MOST = 50;
 
 const KOREAN = "일이삼사오육칠팔구십백천만억조";
 const ENGLISH_NUMBER =
-  "(?:an?|one|two|three|four|five|six|seven|eight|nine|ten|fifteen|twenty|thirty|forty|fifty|sixty|seventy|eighty|ninety|hundred|thousand|million)";
+  "(?:an?|one|two|three|four|five|six|seven|eight|nine|" +
+  "ten|fifteen|twenty|thirty|forty|fifty|sixty|seventy|" +
+  "eighty|ninety|hundred|thousand|million)";
 
 /** Where an amount can begin: never inside of a word or of an account number. */
 const START = new RegExp(
-  `(?<![\\p{L}\\p{N}.,-])(?:[-−]?[\\d０-９₩￦\\\\$€£¥${KOREAN}]|마이너스|마[넌논]|${ENGLISH_NUMBER}(?![a-z]))`,
+  `(?<![\\p{L}\\p{N}.,-])(?:[-−]?[\\d０-９₩￦\\\\$€£¥${KOREAN}]|` +
+    `마이너스|마[넌논]|${ENGLISH_NUMBER}(?![a-z]))`,
   "giu",
 );
 
@@ -96,6 +99,8 @@ function endingsFrom(line: string, start: number): Ending[] {
     );
     if (!piece) break;
     endings.push(piece);
+    // A unit ends an amount: 만 of 만원만 is a particle.
+    if (piece.kind === "won" && !/[~∼–-]/.test(line[piece.end] ?? "")) break;
     at = line[piece.end] === " " ? piece.end + 1 : piece.end;
   }
   return endings;
@@ -109,7 +114,7 @@ function endOf(pattern: RegExp, line: string, at: number): number {
 /** Words that are made of numerals and mean no number: 이만 가요, 천만에요. */
 const NO_NUMBERS: ReadonlySet<string> = new Set(["이만", "천만", "만일", "일일", "이천", "사천"]);
 const COUNTED =
-  /^ ?(?:명|사람|개|번|시|분|초|년|월|일|주|호|층|장|살|위|대|권|%|큼|큰|[a-z]|[-./:]\d|,\d{3})/iu;
+  /^ ?(?:명|사람|개|번|시|분|초|년|월|일|주|호|층|장|살|위|대|권|%|큼|큰)|^(?:[a-z]|[-./:]\d|,\d{3})/iu;
 const BEHIND_A_NUMERAL =
   /^(?:$|[\s,.!~?]|씩|정도|쯤|보내|이체|송금|(?:으로|을|만|이요|요|이야)(?:$|[\s.!]))/u;
 
@@ -135,8 +140,8 @@ function mayEnd(line: string, core: string, { end, kind }: Ending): boolean {
   return kind satisfies never;
 }
 
-/** A number that stands alone is an amount from four digits on. */
-const BARE_NUMBER = /^[-−]?(?:\d{4,12}|\d{1,3}(?:,\d{3})+)$/;
+/** A number that stands alone is an amount from four digits on; one of ten is an account. */
+const BARE_NUMBER = /^[-−]?(?:\d{4,9}|\d{1,3}(?:,\d{3})+)$/;
 const PRICED = /[₩￦\\$€£¥만천억~-]/;
 
 /** `5만`; and `오만`, if it is a word of its own. */
@@ -146,10 +151,17 @@ function mayEndInNumerals(core: string, rest: string): boolean {
   return /[천만억]/.test(core) && BEHIND_A_NUMERAL.test(rest);
 }
 
-const BEFORE =
-  /(?:각각|각자|(?<!\p{L})각|인당|1인당|한 ?명당|총|합쳐서|약|대략|대충|(?<!\p{L})한|딱|about|around|roughly|exactly|a total of|~) ?$/u;
-const AFTER =
-  /^ ?(?:씩|정도|쯤|가량|내외|안팎|이상|이하|each|apiece|per person|in total|or so|-?ish)(?![a-z])/iu;
+const BEFORE = new RegExp(
+  "(?:각각|각자|(?<!\\p{L})각|인당|1인당|한 ?명당|총|합쳐서|약|대략|대충|" +
+    "(?<!\\p{L})한|딱|about|around|roughly|exactly|" +
+    "a total of|~) ?$",
+  "u",
+);
+const AFTER = new RegExp(
+  "^ ?(?:씩|정도|쯤|가량|내외|안팎|이상|이하|each|apiece|per person|" +
+    "in total|or so|-?ish)(?![a-z])",
+  "iu",
+);
 const REJECTED = /^(?:이|가|은|는)? ?(?:말고|아니고|아니라|대신)/u;
 const REJECTING = /(?:instead of|rather than|\bnot) ?$/iu;
 

@@ -69,7 +69,10 @@ type Affix = readonly [pattern: RegExp, means?: "each" | "total" | "approximate"
 const PREFIXES: readonly Affix[] = [
   [/^(?:각각|각자|각|인당|1인당|일인당|한 ?(?:사람|명)당|each)(?: |(?=[\d일-힣₩]))/u, "each"],
   [/^(?:총|합쳐서|합해서|모두|전부|다 해서|total|in total|a total of) ?/u, "total"],
-  [/^(?:약|대략|대충|거의|about|around|roughly|approximately|approx\.?|~) ?/u, "approximate"],
+  [
+    new RegExp("^(?:약|대략|대충|거의|about|around|roughly|approximately|approx\\.?|~) ?", "u"),
+    "approximate",
+  ],
   [/^한 (?=[\d일이삼사오육칠팔구십백천만])/u, "approximate"],
   [/^(?:딱|정확히|just|exactly|only|그냥|그럼|그러면|일단|음+|흠+|네|예|응|아니) ?[,.…]* ?(?=\S)/u],
 ];

@@ -37,8 +37,8 @@ export type Found<Read> = Read & { readonly at: number };
  * are pure, bounded, and never throw.
  */
 export interface Reader<Value> {
-  parse(words: string): Reading<Value>;
-  find(sentence: string): readonly Found<Reading<Value>>[];
+  readonly parse: (words: string) => Reading<Value>;
+  readonly find: (sentence: string) => readonly Found<Reading<Value>>[];
 }
 
 /** Characters of a value that is read; what is longer is no value. */

@@ -11,6 +11,7 @@ import {
   YES_WORDS,
 } from "./reply-words.ts";
 import { fold, tokensOf } from "./text.ts";
+import { findWhen } from "./when.ts";
 
 /** What a message means as the answer to a question that waits for a yes. */
 export type ReplyKind =
@@ -122,8 +123,11 @@ function isYes(tokens: readonly string[]): boolean {
   return isMadeOf(tokens, YES_WORDS) && !ASKS_TO_CHECK.test(tokens.join(" "));
 }
 
-const ALL =
-  /^(?:전부|전부다|모두|다|모조리|싹|싹다|몽땅|전체|나머지|나머지도|나머지는|all|everything|both|of|them|the|rest)$/u;
+const ALL = new RegExp(
+  "^(?:전부|전부다|모두|다|모조리|싹|싹다|몽땅|전체|나머지|나머지도|나머지는|all|" +
+    "everything|both|of|them|the|rest)$",
+  "u",
+);
 const REFUSALS = NO_WORDS.union(PUT_OFF_WORDS);
 const ANY_ANSWER = YES_WORDS.union(REFUSALS).union(CANCEL_WORDS);
 /** Of everything: 다 됐어 is no cancel. */
@@ -159,8 +163,11 @@ function isCancelByName(tokens: readonly string[]): boolean {
 /** Words before a cancel: 아니 됐어요 그냥. */
 const MAX_LEADS = 5;
 /** Before 나중에 할게 and its likes: no yes. */
-const HESITANT =
-  /^(?:아|앗|어|음|흠|그냥|죄송한데|죄송해요|미안|미안한데|잠깐만|역시|아무래도|일단|우선|um|oh|wait|sorry|actually)$/u;
+const HESITANT = new RegExp(
+  "^(?:아|앗|어|음|흠|그냥|죄송한데|죄송해요|미안|미안한데|잠깐만|역시|아무래도|일단|" +
+    "우선|um|oh|wait|sorry|actually)$",
+  "u",
+);
 
 function withoutLeads(tokens: readonly string[]): readonly string[] {
   const leads = tokens.findIndex((token) => !HESITANT.test(token));
@@ -181,24 +188,58 @@ const YES_EMOJI = /[👍👌🙆✅☑🆗⭕🫡💯]/u;
 /** `네 ❌` says two things at once, so it says nothing. */
 const NO_EMOJI = /[👎❌❎🙅🚫✋🛑⛔✖]/u;
 /** Words that ask, wherever they stand. */
-const ASKS_FOR_WORDS =
-  /(?<!\p{L})(?:얼마|왜|어떻게|어떡|언제쯤|누구|무슨|뭐야|뭐예요|뭔가요|뭐지|수수료|한도|잔액|몇 시|며칠)|^(?:what|why|how|when|who|where|which)\b|\b(?:fees?|limit|balance)\b/u;
+const ASKS_FOR_WORDS = new RegExp(
+  "(?<!\\p{L})(?:얼마|왜|어떻게|어떡|언제쯤|누구|무슨|뭐야|뭐예요|뭔가요|뭐지|" +
+    "수수료|한도|잔액|몇 시|며칠)|^(?:what|why|how|when|who|where|" +
+    "which)\\b|\\b(?:fees?|limit|balance)\\b",
+  "u",
+);
 /** Asks by its ending or its first word. */
-const ASKS =
-  /(?:나요|까요?|을까|는지요?|은가요|인가요?|는가요|던가|됐니|됐나|되나|되니|돼요|맞지|맞죠|맞나|맞니|있어요|거야|건가|건데|어때요?|라고요|다고요)[\s.!~ㅋㅎㅠㅜ]*$|^(?:did|does|do|is|are|can|could|will|would|should|was|were|has|have|am)\s/u;
+const ASKS = new RegExp(
+  "(?:나요|까요?|을까|는지요?|은가요|인가요?|는가요|던가|됐니|됐나|되나|되니|돼요|맞지|" +
+    "맞죠|맞나|맞니|있어요|거야|건가|건데|어때요?|라고요|다고요)[\\s.!~ㅋㅎㅠㅜ]*$|" +
+    "^(?:did|does|do|is|are|can|could|will|would|should|" +
+    "was|were|has|have|am)\\s",
+  "u",
+);
 /** Asks for a change, also in the form of a question: 바꿔줄래?, can you change it? */
-const CHANGES =
-  /바꿔|바꾸|바꿀|변경|수정|고쳐|고칠|정정|추가|빼 ?줘|빼고|지워|삭제|적어|써 ?줘|남겨|미뤄|당겨|으로 ?(?:해|부탁|보내|이체|하자|할게)|(?<=[일욜시원만천])로 ?(?:해|부탁|보내|이체|하자|할게)|\b(?:change|edit|update|modify|instead|make (?:it|that)|raise|lower|increase|reduce|add|remove|switch|replace|put)\b/u;
-const CORRECTS =
-  /(?:말고|아니고|아니라|가 아닌|이 아닌|대신)(?![\p{L}])|\b(?:rather|actually|not to|i meant?|should be|wrong)\b|틀렸|틀려|잘못/u;
+const CHANGES = new RegExp(
+  "바꿔|바꾸|바꿀|변경|수정|고쳐|고칠|정정|추가|빼 ?줘|빼고|지워|삭제|적어|메모|별칭|써 ?줘|남겨|" +
+    "미뤄|당겨|올려|내려|낮춰|줄여|늘려|더 ?(?:많이|적게|보내)|으로 ?(?:해|부탁|보내|이체|하자|할게)|(?<=[일욜시원만천])로 ?(?:해|" +
+    "부탁|보내|이체|하자|할게)|\\b(?:change|edit|update|modify|" +
+    "instead|make (?:it|that)|raise|lower|increase|" +
+    "reduce|add|remove|switch|replace|put|memo)\\b",
+  "u",
+);
+const CORRECTS = new RegExp(
+  "(?:말고|아니고|아니라|가 아닌|이 아닌|대신)(?![\\p{L}])|\\b(?:rather|" +
+    "actually|not to|i meant?|should be|wrong)\\b|틀렸|틀려|잘못",
+  "u",
+);
 
 /** A recipient: 엄마한테, 김 대리님께, to John. */
-const RECIPIENT = /\p{L}(?:에게|한테|께)(?![\p{L}])|\bto \p{L}/u;
+const RECIPIENT = /\p{L}(?:에게|한테|께)(?:도|는|만)?(?![\p{L}])|\bto \p{L}/u;
 
 function namesAValue(line: string): boolean {
-  return findMoney(line).length > 0 || RECIPIENT.test(line);
+  return findMoney(line).length > 0 || RECIPIENT.test(line) || namesADay(line);
 }
 
+/** What a day may stand beside, so that it is a wish: 네 내일 보내줘, but not 오늘 날씨 좋다. */
+const BESIDE_A_DAY = YES_WORDS.union(NO_WORDS)
+  .union(LEAD_INS)
+  .union(
+    new Set("에 로 으로 요 이요 날 하자 맞다 보내야 보내야돼 돼 but 근데 그런데 on".split(" ")),
+  );
+
+function namesADay(line: string): boolean {
+  const [day, ...others] = findWhen(line, { today: "2000-01-01" });
+  if (!day || others.length > 0) return false;
+  const rest = tokensOf(line.replace(day.words, " "));
+  return rest.length === 0 || isMadeOf(rest, BESIDE_A_DAY);
+}
+
+/** Likely a yes, and too short to be sure of. */
+const HALF_A_YES = /^(?:ㅇ|ㄱ|ㄱㄱ|고고|어|k|kk|go)$/u;
 const SPEAKS_OF_CANCELLING = /^(?:취소|그만|멈추|중단|cancel|stop)/u;
 
 /** Starts of messages that say yes and then more, or no and then more. */
@@ -207,6 +248,9 @@ function decideRest(tokens: readonly string[]): Decided {
   if (isMadeOf([first], YES_WORDS)) return reply("unsure", "yes-with-more", "ambiguous");
   if (isMadeOf([first], NO_WORDS) || tokens.some((token) => SPEAKS_OF_CANCELLING.test(token))) {
     return reply("unsure", "no-with-more", "ambiguous");
+  }
+  if (tokens.length === 1 && HALF_A_YES.test(first)) {
+    return reply("unsure", "yes-with-more", "ambiguous");
   }
   const last = tokens.at(-1) ?? "";
   return isMadeOf([last], YES_WORDS.union(CANCEL_WORDS))

@@ -1,0 +1,90 @@
+/**
+ * `npm run eval -- --model offline|openai:<model>|anthropic:<model>`: how well the transfer service
+ * understands people. Exit code 1 when anything is booked, or shown to be booked, that was not said.
+ */
+import { mkdtemp, rm } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import path from "node:path";
+import { parseArgs } from "node:util";
+import { readEnvironment, readTeam, silentLogger, startTeam } from "dure/team";
+import { startBank } from "../bank/bank.ts";
+import { transferModel } from "../offline.ts";
+import { createTransferService } from "../service.ts";
+import { judge, type Judged } from "./judge.ts";
+import { countOf, tableOf } from "./table.ts";
+import { asOfToday, hear, type Desk } from "./through-service.ts";
+import { understand } from "./understand.ts";
+import { CLASSES, readUtterances, TODAY, type Utterance } from "./utterances.ts";
+
+const { values } = parseArgs({
+  options: {
+    model: { type: "string", default: "offline" },
+    class: { type: "string", multiple: true, default: [...CLASSES] },
+    limit: { type: "string" },
+  },
+});
+
+/** A provider that refuses this often has no key, or no such model. */
+const MOST_ERRORS = 5;
+
+const wanted = (await readUtterances()).filter((one) => values.class.includes(one.class));
+const utterances = wanted.slice(0, Number(values.limit ?? wanted.length));
+
+const alone = utterances.map((one) => judge(one, understand(one, TODAY)));
+console.log(`The parsers alone, ${alone.length} utterances:\n\n${tableOf(alone)}\n`);
+
+const heard = await hearAll(utterances.filter(({ asked }) => asked !== "date"));
+console.log(`\nThe service with ${values.model}:\n\n${tableOf(heard)}\n`);
+
+const wrong = countOf([...alone, ...heard], "wrong");
+console.log(wrong === 0 ? "0 wrong bookings" : `${wrong} wrong`);
+process.exitCode = wrong === 0 && heard.length > 0 ? 0 : 1;
+
+async function hearAll(all: readonly Utterance[]): Promise<Judged[]> {
+  const judged: Judged[] = [];
+  const errors: string[] = [];
+  await withDesk(async (desk) => {
+    for (const [place, utterance] of all.entries()) {
+      try {
+        const outcome = await hear(utterance, desk, `eval-${place}`);
+        judged.push(judge(asOfToday(utterance, Date.now()), outcome));
+      } catch (error) {
+        errors.push((error as Error).message);
+        if (judged.length === 0 && errors.length >= MOST_ERRORS) break;
+      }
+    }
+  });
+  for (const error of errors.slice(0, MOST_ERRORS)) console.error(`no answer: ${error}`);
+  if (errors.length > 0) console.error(`${errors.length} utterances had no answer`);
+  return judged;
+}
+
+async function withDesk(work: (desk: Desk) => Promise<void>): Promise<void> {
+  const folder = await mkdtemp(path.join(tmpdir(), "dure-eval-"));
+  const bank = await startBank();
+  const team = await startTeam(
+    await readTeam(
+      {
+        name: "eval",
+        locale: "ko",
+        timeZone: "Asia/Seoul",
+        model: values.model === "offline" ? "offline:transfer" : values.model,
+        offlineModels: [transferModel],
+        services: { transfer: createTransferService({ bankUrl: bank.url }) },
+      },
+      folder,
+    ),
+    { ...readEnvironment({ ...process.env, PORT: "0" }), home: folder },
+    { logger: silentLogger },
+  );
+  try {
+    await work({
+      say: (request) => team.engine.turn(request).done,
+      bookings: () => bank.bookings().length,
+    });
+  } finally {
+    await team.stop();
+    await bank.stop();
+    await rm(folder, { recursive: true, force: true });
+  }
+}
