@@ -1,6 +1,6 @@
 import { describe, expect, test } from "vitest";
 import { classifyContinue, classifyReply } from "dure/slots";
-import { MESSAGES, type FailureCode } from "./messages.ts";
+import { MESSAGES, refusalOf, type FailureCode } from "./messages.ts";
 import { SLOT_ERROR_KEYS } from "./slots.ts";
 
 const HONG = { target: "홍길동", amount: 50_000 };
@@ -48,6 +48,23 @@ test("writes a receipt, for now and for a day to come", () => {
   expect(en.receipt(HONG, { transaction_id: "tx_1" })).toBe(
     "Sent: 50,000 won to 홍길동. Transaction: tx_1",
   );
+});
+
+test.each([
+  ["매달 25일에 엄마한테 5만원", "noRepeats"],
+  ["격주로 민수한테 5만원 송금해줘", "noRepeats"],
+  ["pay Kim 30k monthly", "noRepeats"],
+  ["존한테 30달러 보내줘", "noForeign"],
+  ["wire €200 to Marie", "noForeign"],
+] as const)("says that %j cannot be done", (message, text) => {
+  expect(refusalOf(message, "ko")).toBe(ko[text]);
+  expect(refusalOf(message, "en")).toBe(en[text]);
+});
+
+test("refuses no transfer that can be done", () => {
+  for (const message of ["매일유업에 5만원", "25일에 5만원", "10k each to Mom and Dad", "안녕"]) {
+    expect(refusalOf(message, "ko")).toBeUndefined();
+  }
 });
 
 test("counts a batch truthfully", () => {

@@ -1,4 +1,6 @@
 import {
+  findMoney,
+  findRecurrence,
   formatAmount,
   josa,
   josaOnly,
@@ -37,6 +39,7 @@ export interface Texts extends FormTexts<TransferSlots> {
   slotError(error: SlotErrorKey): string;
   /** Said instead of a transfer that repeats: each is asked for by itself. */
   readonly noRepeats: string;
+  readonly noForeign: string;
   readonly smallTalk: {
     readonly greeting: string;
     readonly thanks: string;
@@ -117,6 +120,7 @@ const ko: Texts = {
   noAnswer: "그건 제가 답해 드리기 어려워요. 이체에 대해서는 도와드릴 수 있어요.",
   noRepeats:
     "자동이체처럼 되풀이되는 이체는 할 수 없어요. 한 번 보내는 이체는 날짜를 정해 도와드릴게요.",
+  noForeign: "여기서는 원화만 보낼 수 있어요. 금액을 원으로 말씀해 주세요.",
   smallTalk: {
     greeting: "안녕하세요! 이체를 도와드려요. 누구에게 얼마를 보낼지 말씀해 주세요.",
     thanks: "천만에요. 더 필요한 게 있으면 말씀해 주세요.",
@@ -198,6 +202,7 @@ const en: Texts = {
   noAnswer: "I cannot answer that. I can help you with transfers.",
   noRepeats:
     "Repeating transfers are not possible here. I can send money once, also on a day that you name.",
+  noForeign: "Only Korean won can be sent here. Please tell me the amount in won.",
   smallTalk: {
     greeting: "Hello! I help with transfers. Tell me who gets how much.",
     thanks: "You are welcome. Tell me if you need anything else.",
@@ -216,13 +221,12 @@ function statusEn({ slots, outcome, code }: TransferResult): string {
   return `${summaryEn(slots)}: ${OUTCOMES_EN[outcome]}.${why}`;
 }
 
-/** What this service cannot do: repeating transfers. */
+/** What this service cannot do: transfers that repeat, and money that is not won. */
 export function refusalOf(message: string, locale: Locale): string | undefined {
-  return REPEATS.test(message) ? MESSAGES[locale].noRepeats : undefined;
+  if (findRecurrence(message).length > 0) return MESSAGES[locale].noRepeats;
+  const isForeign = findMoney(message).some((one) => !one.ok && one.because === "foreign-currency");
+  return isForeign ? MESSAGES[locale].noForeign : undefined;
 }
-
-const REPEATS =
-  /자동 ?이체|정기 ?(?:이체|송금)|매[달월주일년] |매달|매월|매주|달마다|주마다|날마다|\b(?:every|each) (?:month|week|day|year|(?:mon|tues|wednes|thurs|fri|satur|sun)day)\b|\b(?:monthly|weekly|daily|recurring|standing order)\b/iu;
 
 /** The texts of this example, by the session's locale. */
 export const MESSAGES = { ko, en } as const satisfies Record<Locale, Texts>;

@@ -84,7 +84,7 @@ test(
     expect(texts(judged, "missed")).toEqual([]);
     const replies = judged.filter(({ utterance }) => !MONEY_CLASSES.includes(utterance.class));
     expect(texts(replies, "asked")).toEqual(["ㅇㅋ 고고", "알겠어 보내"]);
-    expect(countOf(judged, "asked")).toBeLessThanOrEqual(45);
+    expect(countOf(judged, "asked")).toBeLessThanOrEqual(13);
     expect(bank.bookings().length).toBe(
       judged.filter(({ outcome }) => outcome.kind === "yes").length,
     );

@@ -2,6 +2,7 @@ import type { Done } from "dure";
 import type { TurnRequest } from "dure/team";
 import { dayReader, todayIn } from "dure/slots";
 import { z } from "zod";
+import { MESSAGES } from "../messages.ts";
 import type { Outcome } from "./understand.ts";
 import { SHOWN, TODAY, type PaymentLabel, type Utterance } from "./utterances.ts";
 
@@ -68,6 +69,9 @@ function afterQuestion(done: Done, state: State): Outcome {
 function afterOrder(done: Done, state: State, asked: Utterance["asked"]): Outcome {
   if (state.stage === "CANCELLED") return { ...outcome("refused", state), payments: [] };
   const asks = done.nextAction !== "CONFIRM";
+  if (UNSUPPORTED.some((text) => done.message.includes(text))) {
+    return outcome("unsupported", state, asks);
+  }
   const read = outcome("details", state, asks);
   if (asked === undefined) return read;
   // What was known before is no part of the answer.
@@ -76,6 +80,12 @@ function afterOrder(done: Done, state: State, asked: Utterance["asked"]): Outcom
   const isAnswered = asked === "amount" ? won !== undefined : to !== "";
   return { ...read, payments: isAnswered ? [answer] : [] };
 }
+
+/** What the service says of what it cannot do. */
+const UNSUPPORTED = Object.values(MESSAGES).flatMap(({ noRepeats, noForeign }) => [
+  noRepeats,
+  noForeign,
+]);
 
 /**
  * The utterance as it would be labelled today: its day is moved from {@link TODAY}. A day that the

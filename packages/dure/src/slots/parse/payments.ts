@@ -29,7 +29,7 @@ export type PaymentDoubt =
 
 /**
  * People with their amounts in one sentence: `엄마, 아빠, 동생한테 각각 3만원`, `엄마랑 아빠한테 5만원씩`,
- * `엄마 3만, 아빠 2만`, `10k each to Mom and Dad`. Nobody who was named is dropped. Pure.
+ * `엄마 3만, 아빠 2만`, `10k each to Mom and Dad`. No person who was named is dropped. Pure.
  */
 export function findPayments(sentence: string): PaymentsReading {
   const line = sentence
@@ -53,9 +53,11 @@ export const personReader: Reader<string> = {
 
 // --- tokens
 
+type Role = "joiner" | "each" | "to" | "break" | "verb" | "not" | "close";
+
 type Token =
   | { readonly kind: "money"; readonly money: MoneyReading }
-  | { readonly kind: "joiner" | "each" | "to" | "break" | "verb" | "not" | "close" }
+  | { readonly kind: Role }
   /** `dative`: 엄마한테; `joined`: 엄마랑; `bare`: a word that can be a name. */
   | { readonly kind: "dative" | "joined" | "bare"; readonly name: string };
 
@@ -211,6 +213,24 @@ class PaymentReader {
 
   #take(token: Token, next: Token | undefined): void {
     switch (token.kind) {
+      case "money":
+        return this.#takeMoney(token.money);
+      case "bare":
+        return this.#takeBare(token.name, next);
+      case "joined":
+        this.#addName(token.name);
+        this.#isJoined = true;
+        return;
+      case "dative":
+        this.#addName(token.name);
+        return this.#closeGroup();
+      default:
+        return this.#takeRole(token.kind);
+    }
+  }
+
+  #takeRole(kind: Role): void {
+    switch (kind) {
       case "joiner":
         this.#isJoined = true;
         this.#extendsGroup = this.#hasJustClosed && this.#awaitsAmount();
@@ -221,34 +241,22 @@ class PaymentReader {
         return;
       case "to":
       case "verb":
-        this.#expectsName = token.kind;
+        this.#expectsName = kind;
         return;
       case "close":
-        this.#closeGroup();
-        return;
+        return this.#closeGroup();
       case "not":
-        this.#dropLast();
-        return;
+        return this.#dropLast();
       case "break":
-        this.#extendsGroup = false;
-        this.#hasJustClosed = false;
-        if (this.#expectsName && this.#names.length > 0) this.#closeGroup();
-        if (!this.#isJoined) this.#names = [];
-        return;
-      case "joined":
-        this.#addName(token.name);
-        this.#isJoined = true;
-        return;
-      case "dative":
-        this.#addName(token.name);
-        this.#closeGroup();
-        return;
-      case "bare":
-        this.#takeBare(token.name, next);
-        return;
-      case "money":
-        this.#takeMoney(token.money);
+        return this.#interrupt();
     }
+  }
+
+  #interrupt(): void {
+    this.#extendsGroup = false;
+    this.#hasJustClosed = false;
+    if (this.#expectsName && this.#names.length > 0) this.#closeGroup();
+    if (!this.#isJoined) this.#names = [];
   }
 
   /** A bare word is a name beside a joiner, an amount, another name, or where one is expected. */
