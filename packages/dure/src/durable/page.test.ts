@@ -28,6 +28,14 @@ describe("a page", () => {
 });
 
 describe("a cursor", () => {
+  test("of an older release, which gave out the values as they are, is read too", () => {
+    expect(readCursor("9", /^(\d{1,15})$/)).toEqual(["9"]);
+    expect(readCursor("9.escalation_1", /^(\d{1,18})[/.](\w{1,100})$/)).toEqual([
+      "9",
+      "escalation_1",
+    ]);
+  });
+
   test("may be left out", () => {
     expect(readCursor(undefined, SHAPE)).toBeUndefined();
   });

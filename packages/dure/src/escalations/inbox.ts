@@ -361,7 +361,7 @@ function closedBefore(id: string, status: "resolved" | "dismissed"): DureError {
 }
 
 /** Microseconds since the epoch, id. */
-const CURSOR = /^(\d{1,18})\/(\w{1,100})$/;
+const CURSOR = /^(\d{1,18})[/.](\w{1,100})$/;
 
 interface EscalationRow {
   readonly id: string;
