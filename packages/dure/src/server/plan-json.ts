@@ -12,7 +12,16 @@ import {
   type PlanStep,
 } from "../plans/run/run.ts";
 import { compareClaim } from "../plans/workers/claims.ts";
-import { STALLED_MS } from "../plans/workers/worker.ts";
+import {
+  CHANNEL_MESSAGE_TYPES,
+  CHANNEL_SPEAKERS,
+  MEMBERS,
+  PLAN_RUN_STATUSES,
+  PORT_STATUSES,
+  RUN_PHASES,
+  STEP_KINDS,
+  STALLED_AFTER_MS,
+} from "../kernel/plans.ts";
 
 /**
  * How plans and runs stand on the wire: what people look at, without the machine's own paths and
@@ -22,27 +31,9 @@ import { STALLED_MS } from "../plans/workers/worker.ts";
 const time = z.number().meta({ description: "Milliseconds since the epoch." });
 const tokens = z.int();
 
-export const RUN_STATUSES = [
-  "running",
-  "paused",
-  "cancelling",
-  "waiting_host",
-  "success",
-  "partial",
-  "failed",
-  "cancelled",
-] as const satisfies readonly PlanRun["status"][];
-export const runStatus = z.enum(RUN_STATUSES);
-const portStatus = z.enum([
-  "waiting",
-  "ready",
-  "running",
-  "succeeded",
-  "failed",
-  "blocked",
-  "cancelled",
-] as const satisfies readonly PlanPort["status"][]);
-const member = z.enum(["implementer", "tester", "orchestrator"]);
+export const runStatus = z.enum(PLAN_RUN_STATUSES);
+const portStatus = z.enum(PORT_STATUSES);
+const member = z.enum(MEMBERS);
 
 export const BecauseJson = z
   .object({ code: z.string(), message: z.string(), hint: z.string().optional() })
@@ -219,7 +210,7 @@ const runFields = {
   id: z.string(),
   plan: z.string(),
   status: runStatus,
-  phase: z.enum(["preparing", "building", "merging", "over"]),
+  phase: z.enum(RUN_PHASES),
   because: BecauseJson.nullable(),
   repository: z.string(),
   base_commit: z.string(),
@@ -310,18 +301,7 @@ const StepJson = z
     node: NodeJson,
     port: z.string(),
     try: z.int().meta({ description: "1-based over all tries of the port; 0 before the first." }),
-    kind: z.enum([
-      "contracts",
-      "setup",
-      "implement",
-      "test",
-      "accept",
-      "check",
-      "module",
-      "merge",
-      "shared",
-      "integrate",
-    ] as const satisfies readonly PlanStep["kind"][]),
+    kind: z.enum(STEP_KINDS),
     member: member.nullable(),
     worker: z.string().nullable(),
     status: z.string().meta({ description: "running or done." }),
@@ -398,9 +378,9 @@ export const PortDetailJson = z
     messages: z.array(
       z.object({
         id: z.int(),
-        from: z.string(),
-        to: z.string(),
-        type: z.enum(["result", "feedback", "query", "ack"]),
+        from: z.enum(CHANNEL_SPEAKERS),
+        to: z.enum(CHANNEL_SPEAKERS),
+        type: z.enum(CHANNEL_MESSAGE_TYPES),
         payload: z.unknown(),
         reply_to: z.int().nullable(),
         created_at: time,
@@ -662,7 +642,7 @@ function stepToWire(step: PlanStep, now: number): z.infer<typeof StepJson> {
   const { result, ...rest } = output ?? {};
   const claim = result && rest.changes && compareClaim(step.worker, result, rest.changes);
   const stalled =
-    step.status === "running" && step.member !== null && now - step.seenAt > STALLED_MS;
+    step.status === "running" && step.member !== null && now - step.seenAt > STALLED_AFTER_MS;
   return {
     ...(toWire(only(step, STEP_KEYS)) as object),
     stalled,

@@ -5,12 +5,10 @@ import { FULL } from "../../src/kernel/test-tiers.ts";
 import {
   DureClient,
   isRunOver,
-  PLAN_RUN_STATUSES,
   type PlanRun,
   type RunDetail,
   type RunNews,
 } from "../../src/client/index.ts";
-import { RUN_STATUSES } from "../../src/server/plan-json.ts";
 import { SseReader } from "../../src/server/test-server.ts";
 import { MemoryTokenStore } from "../../src/server/token-store.ts";
 import { FILES, startPlanServer, type PlanServer } from "./plan-server.ts";
@@ -38,10 +36,6 @@ async function followed(run: Pick<PlanRun, "id">): Promise<{ run: RunDetail; typ
 async function eventually(look: () => Promise<unknown>, wanted: unknown): Promise<void> {
   await expect.poll(look, { timeout: 30_000, interval: 30 }).toEqual(wanted);
 }
-
-test("the client knows every status of a run", () => {
-  expect(PLAN_RUN_STATUSES).toEqual(RUN_STATUSES);
-});
 
 test("plans are listed with their problems, shown against the repository, and checked as text", async () => {
   const files = await dure.plans.list();

@@ -2,10 +2,10 @@ import type { Transaction } from "../../durable/database.ts";
 import type { Cancel, Clock } from "../../kernel/clock.ts";
 import { messageOf } from "../../kernel/errors.ts";
 import type { Logger } from "../../kernel/logger.ts";
-import { STALLED_MS, type WorkerEvent } from "../workers/worker.ts";
+import { type WorkerEvent } from "../workers/worker.ts";
 import type { PlanStep } from "./run.ts";
 import type { StepLog } from "./step-log.ts";
-import type { Member } from "../../kernel/plans.ts";
+import { type Member, STALLED_AFTER_MS } from "../../kernel/plans.ts";
 
 /**
  * How often the sign of a worker is stored, milliseconds. Source: docs/spec/plans §6, at least
@@ -48,7 +48,7 @@ export class WorkerSigns {
   #counted = 0;
 
   constructor(options: WorkerSignsOptions) {
-    const { clock, stalledMs = STALLED_MS } = options;
+    const { clock, stalledMs = STALLED_AFTER_MS } = options;
     this.#options = options;
     this.#heardAt = this.#storedAt = clock.monotonic();
     this.#cancel = clock.every(stalledMs / 4, () => this.#look(stalledMs));

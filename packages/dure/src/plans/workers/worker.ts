@@ -70,7 +70,7 @@ export interface AccessRequest {
 
 export type WorkerEvent =
   /**
-   * At least every {@link STALLED_MS} while there is life; a worker without it is stalled.
+   * At least every {@link STALLED_AFTER_MS} while there is life; a worker without it is stalled.
    * `progress`: 0–1.
    */
   | {
@@ -136,8 +136,6 @@ export const WORKER_FAILURES = {
 
 export type WorkerFailure = keyof typeof WORKER_FAILURES;
 
-/** A worker without a sign for longer is stalled, milliseconds. Source: docs/spec/plans §6. */
-export const STALLED_MS = 10_000;
 /** Characters; both texts are stored and shown. */
 export const MAX_SAID = 2_000;
 export const MAX_SUMMARY = 4_000;
