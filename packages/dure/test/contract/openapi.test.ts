@@ -421,7 +421,7 @@ describe("good calls", () => {
     await expectGood("GET /metrics", 200);
     await expectGood("GET /v1/costs?days=7", 200);
     await expectGood(
-      "GET /v1/audit?what=job.*&name=nobody&subject=job_1&search=%EB%A3%A8%EB%8B%A4&limit=2&cursor=9",
+      "GET /v1/audit?what=job.*&name=nobody&subject=job_1&search=%EB%A3%A8%EB%8B%A4&limit=2&cursor=OQ",
       200,
     );
     const { body } = await expectGood("GET /v1/audit?what=login", 200);
