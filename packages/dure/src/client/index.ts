@@ -1,48 +1,3 @@
-export type {
-  CompletedEntry,
-  HistoryEntry,
-  MessageRequest,
-  ServiceInfo,
-  Session,
-  SessionDebug,
-  SessionSummary,
-  SlotInfo,
-  StageMachine,
-} from "../wire/turns.ts";
-export type {
-  AuditEntry,
-  AuditFilter,
-  CostBudget,
-  Costs,
-  CostSum,
-  Me,
-  NamedCost,
-} from "../wire/platform.ts";
-export type {
-  CollaborateAnswer,
-  CollaborateRequest,
-  MessageRole,
-  Room,
-  RoomAgent,
-  RoomMessage,
-  Thread,
-} from "../wire/rooms.ts";
-export type {
-  AuditedJob,
-  Job,
-  JobAnswer,
-  JobDetail,
-  JobRequest,
-  JobsFilter,
-  JobTurn,
-  JobWords,
-} from "../wire/jobs.ts";
-export type {
-  EscalationAnswer,
-  EscalationAnswered,
-  EscalationsFilter,
-  Escalation,
-} from "../wire/escalations.ts";
 // The client
 export {
   DureClient,
@@ -70,12 +25,57 @@ export {
 } from "../wire/events.ts";
 
 // What the routes give and take
+export type {
+  CompletedEntry,
+  HistoryEntry,
+  MessageRequest,
+  ServiceInfo,
+  Session,
+  SessionDebug,
+  SessionSummary,
+  SlotInfo,
+  StageMachine,
+} from "../wire/turns.ts";
+export type {
+  AuditEntry,
+  AuditFilter,
+  CostBudget,
+  Costs,
+  CostSum,
+  Me,
+  NamedCost,
+} from "../wire/platform.ts";
+export type {
+  EscalationAnswer,
+  EscalationAnswered,
+  EscalationsFilter,
+  Escalation,
+} from "../wire/escalations.ts";
 export { type EventsFilter, type Page } from "./resources.ts";
 
 // Rooms
+export type {
+  CollaborateAnswer,
+  CollaborateRequest,
+  MessageRole,
+  Room,
+  RoomAgent,
+  RoomMessage,
+  Thread,
+} from "../wire/rooms.ts";
 export { RoomsClient } from "./rooms.ts";
 
 // Jobs
+export type {
+  AuditedJob,
+  Job,
+  JobAnswer,
+  JobDetail,
+  JobRequest,
+  JobsFilter,
+  JobTurn,
+  JobWords,
+} from "../wire/jobs.ts";
 export { JobsClient, type JobNews } from "./jobs.ts";
 
 // Plans and their runs

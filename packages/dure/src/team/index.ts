@@ -1,5 +1,3 @@
-export type { JobTurn, JobWords } from "../wire/jobs.ts";
-export type { Escalation } from "../wire/escalations.ts";
 // The door `dure/team`: services that run together, with their rooms, jobs and plans.
 
 // Teams
@@ -40,6 +38,7 @@ export type { RoomPerson } from "../rooms/room-person.ts";
 export type { Rooms } from "../rooms/rooms.ts";
 
 // Escalations: what waits for a decision
+export type { Escalation } from "../wire/escalations.ts";
 export type {
   Answerer,
   EscalationFilter,
@@ -60,6 +59,7 @@ export type {
 } from "../kernel/escalation.ts";
 
 // Jobs: exchanges between agents
+export type { JobTurn, JobWords } from "../wire/jobs.ts";
 export type { JobOutcome, JobStatus } from "../kernel/jobs.ts";
 export type { Job, JobDetail } from "../jobs/job.ts";
 export type { AskRequest, AskResult } from "../jobs/ask.ts";
