@@ -258,6 +258,7 @@ describe("several transfers in one message", () => {
   test.each([
     ["with words of adding", { manner: "adds" as const }, [set("target", "아빠")]],
     ["as a whole order", {}, [set("target", "아빠"), set("amount", "2만원")]],
+    ["by a name alone", {}, [set("target", "아빠")]],
   ])("%s in READY add a person and replace no one", (_how, more, operations) => {
     const { state } = applyDelta(at("READY", FULL), { operations }, { ...AGENT, ...more });
 
@@ -266,7 +267,6 @@ describe("several transfers in one message", () => {
 
   test.each([
     ["with words of changing", { manner: "changes" as const }, [set("amount", "2만원")]],
-    ["by its name alone", {}, []],
     ["on the page", { from: "code" as const }, [set("amount", "2만원")]],
   ])("the person is another one %s", (_how, more, operations) => {
     const delta = { operations: [set("target", "아빠"), ...operations] };

@@ -1,6 +1,7 @@
 import { z } from "zod";
 import type { SlotContext, SlotRead, SlotSpecs } from "./form.ts";
 import type { FormState, FormTask, SlotErrors, SlotValues } from "./form-state.ts";
+import { isQuoteOf } from "./parse/check.ts";
 import { moveStage, type Stage } from "./stages.ts";
 
 /**
@@ -29,10 +30,12 @@ export interface DeltaContext extends FormContext {
   /** Who speaks: the slot agent may change slots and never confirms; code and the page may. */
   readonly from: "agent" | "code";
   /**
-   * How the person's words speak of another recipient (or whatever identifies an entry): as one
-   * more, as a change of the current one, or in no special way.
+   * Whether the person's words change the current entry. Without such words another recipient (or
+   * whatever identifies an entry) is one more.
    */
   readonly manner?: "adds" | "changes" | undefined;
+  /** What the person said: a model's value for a text slot has to stand in it. Absent: not looked. */
+  readonly message?: string | undefined;
 }
 
 export interface DeltaOutcome {
@@ -56,6 +59,7 @@ export type IgnoredBecause =
   | "stage-takes-no-slots"
   | "unreadable"
   | "unknown-slot"
+  | "not-said"
   | "too-many";
 
 /**
@@ -94,7 +98,8 @@ export function applyDelta(state: FormState, delta: unknown, context: DeltaConte
   const entry = anotherEntry(state, edits, context);
   if (!entry) for (const edit of edits) applyEdit(draft, edit, context);
 
-  const tasks = [...(entry ? [entry] : []), ...(read.data.tasks ?? [])];
+  const said = (read.data.tasks ?? []).map((task) => saidOf(task, context));
+  const tasks = [...(entry ? [entry] : []), ...said];
   const added = addTasks(state, draft, tasks, context);
   if (added.isTooMany) ignored.push({ op: "tasks", because: "too-many" });
   const changed: FormState = {
@@ -158,6 +163,7 @@ export function withStageOfSlots(
 export function readTask(raw: RawSlots, context: FormContext): FormTask {
   const draft: Draft = { slots: {}, errors: {} };
   for (const [slot, value] of Object.entries(raw)) {
+    if (value === null || value === undefined) continue;
     if (Object.hasOwn(context.specs, slot)) applyEdit(draft, { op: "set", slot, value }, context);
     else draft.errors["_unclear"] = "UNKNOWN_SLOT";
   }
@@ -198,15 +204,21 @@ function applyEdit({ slots, errors }: Draft, edit: SlotEdit, context: FormContex
 
 // --- several entries
 
+/** Without the values that the person has not said. */
+function saidOf(task: RawSlots, context: DeltaContext): RawSlots {
+  return Object.fromEntries(
+    Object.entries(task).filter(([slot, value]) => wasSaid(slot, value, context)),
+  );
+}
+
 /** The slot by which entries are told apart. */
 function identityOf(specs: SlotSpecs): string | undefined {
   return Object.keys(specs).find((slot) => specs[slot]!.identifies);
 }
 
 /**
- * The edits as an entry of its own, where they name another recipient than the current one: with
- * words of adding, or with everything that an entry needs and no words of changing. A page edits
- * what it shows, so its edits are never one more.
+ * The edits as an entry of its own, where they name another recipient than the current one without
+ * words of changing. A page edits what it shows, so its edits are never one more.
  */
 function anotherEntry(
   state: FormState,
@@ -221,9 +233,7 @@ function anotherEntry(
   const raw = Object.fromEntries(sets) as RawSlots;
   const { slots } = readTask(raw, context);
   if (slots[identity] === undefined || slots[identity] === current) return undefined;
-  if (context.manner === "adds") return raw;
-  const isWhole = missingSlots(slots, context.specs).length === 0;
-  return isWhole && context.manner !== "changes" ? raw : undefined;
+  return context.manner === "changes" ? undefined : raw;
 }
 
 /**
@@ -319,16 +329,18 @@ function operationOf(read: z.output<typeof operationSchema>): SlotOperation {
 
 /** Why an operation does not count here and now; nothing if it counts. */
 function refusalOf(
-  { op }: SlotOperation,
+  operation: SlotOperation,
   state: FormState,
-  { from }: DeltaContext,
+  context: DeltaContext,
 ): IgnoredBecause | undefined {
-  switch (op) {
+  switch (operation.op) {
     case "set":
+      if (!takesSlots(state.stage)) return "stage-takes-no-slots";
+      return wasSaid(operation.slot, operation.value, context) ? undefined : "not-said";
     case "clear":
       return takesSlots(state.stage) ? undefined : "stage-takes-no-slots";
     case "confirm":
-      if (from === "agent") return "code-decides";
+      if (context.from === "agent") return "code-decides";
       return state.stage === "READY" ? undefined : "only-in-ready";
     case "continue_flow":
       return state.meta.awaiting_continue ? undefined : "not-asked-to-continue";
@@ -337,7 +349,14 @@ function refusalOf(
         ? undefined
         : "only-in-filling-or-ready";
   }
-  return op satisfies never;
+  return operation satisfies never;
+}
+
+/** A model cannot name what the person has not: no recipient, no memo. */
+function wasSaid(slot: string, value: unknown, { specs, message, from }: DeltaContext): boolean {
+  const isText = specs[slot]?.type === "text" && typeof value === "string";
+  if (!isText || from === "code" || message === undefined) return true;
+  return isQuoteOf(value, message);
 }
 
 function refuseAll(state: FormState, raw: readonly unknown[], context: DeltaContext): DeltaOutcome {

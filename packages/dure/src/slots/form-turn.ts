@@ -84,6 +84,9 @@ export class FormTurn {
     if (nothing) return nothing;
     const refusal = this.#refusal();
     if (refusal !== undefined) return { message: refusal, nextAction: "ASK" };
+    if (isAboutStatus(this.#reply)) {
+      return { message: await statusText(this.#turn, this.#form, this.#texts), nextAction: "ASK" };
+    }
     this.#put(startFlow(this.#turn.id("flow")));
     return this.#fill();
   }
@@ -179,14 +182,9 @@ export class FormTurn {
   async #answerToWords(): Promise<string> {
     const refusal = this.#refusal();
     if (refusal !== undefined) return refusal;
-    const { message } = this.#turn;
-    if (this.#reply.kind !== "question" || !asksForStatus(message)) {
-      return this.#speech.answer(this.#state);
-    }
-    const finished = (await this.#turn.finishedFlows())
-      .filter(({ flow }) => flow === this.#form.flow)
-      .map(({ data }) => data as FormResult);
-    return this.#texts.status(finished);
+    return isAboutStatus(this.#reply)
+      ? statusText(this.#turn, this.#form, this.#texts)
+      : this.#speech.answer(this.#state);
   }
 
   // --- what the person's words change
@@ -199,7 +197,9 @@ export class FormTurn {
 
   #apply(delta: unknown, from: DeltaContext["from"]): DeltaOutcome {
     const { slots: specs } = this.#form;
-    const context = { specs, today: this.#speech.today, from, manner: mannerOf(this.#reply) };
+    const { message } = this.#turn;
+    const manner = mannerOf(this.#reply);
+    const context = { specs, today: this.#speech.today, from, manner, message };
     const outcome = applyDelta(this.#state, delta, context);
     const wasOpen = this.#state.stage !== "INIT";
     this.#put(outcome.state);
@@ -395,6 +395,17 @@ const STAGE_OF = {
   cancelled: "CANCELLED",
   unsupported: "UNSUPPORTED",
 } as const satisfies Record<FormResult["outcome"], TerminalStage>;
+
+function isAboutStatus({ kind, words }: Reply): boolean {
+  return kind === "question" && asksForStatus(words);
+}
+
+/** What became of earlier entries, from the record. */
+async function statusText(turn: TurnContext, form: SlotForm, texts: FormTexts): Promise<string> {
+  const flows = await turn.finishedFlows();
+  const own = flows.filter(({ flow }) => flow === form.flow);
+  return texts.status(own.map(({ data }) => data as FormResult));
+}
 
 /** How words speak of another person, or whatever identifies an entry. */
 function mannerOf({ words, kind, because }: Reply): DeltaContext["manner"] {

@@ -1,0 +1,69 @@
+import { expect, test } from "vitest";
+import { startTestEngine, type TestEngine } from "../../packages/dure/src/engine/test-engine.ts";
+import { Calendar } from "./calendar.ts";
+import { roomModel } from "./offline.ts";
+import { createRoomService } from "./service.ts";
+import { TEXTS } from "./texts.ts";
+
+interface Desk extends AsyncDisposable {
+  readonly t: TestEngine;
+  readonly calendar: Calendar;
+}
+
+async function openDesk(locale: "ko" | "en"): Promise<Desk> {
+  const calendar = new Calendar();
+  const t = await startTestEngine(createRoomService(calendar), {
+    offline: [roomModel],
+    engine: { locale },
+  });
+  return { t, calendar, [Symbol.asyncDispose]: () => t[Symbol.asyncDispose]() };
+}
+
+test("a room is asked for slot by slot, confirmed, and booked once", async () => {
+  await using desk = await openDesk("ko");
+  const { t, calendar } = desk;
+
+  expect((await t.say("회의실 예약하고 싶어")).done.message).toBe(TEXTS.ko.askSlot("room", {}));
+  expect((await t.say("소회의실")).done.message).toBe(TEXTS.ko.askSlot("day", {}));
+  expect((await t.say("내일")).done.message).toBe(TEXTS.ko.askSlot("hour", {}));
+  expect((await t.say("20시")).done.message).toContain(TEXTS.ko.slotError("HOUR_CLOSED"));
+  expect((await t.say("오후 3시")).done.message).toBe(TEXTS.ko.askSlot("people", {}));
+  const asked = (await t.say("5")).done;
+  expect(asked).toMatchObject({ nextAction: "CONFIRM" });
+  expect(calendar.bookings).toEqual([]);
+  const done = (await t.say("네")).done;
+
+  expect(done.nextAction).toBe("DONE");
+  expect(calendar.bookings).toMatchObject([{ room: "소회의실", hour: 15, people: 5 }]);
+});
+
+test("in English, with a change before the yes and a question on the way", async () => {
+  await using desk = await openDesk("en");
+  const { t, calendar } = desk;
+
+  await t.say("Book the large room tomorrow at 3pm");
+  const aside = (await t.say("Is there a projector?")).done;
+  expect(aside.message).toBe(`${TEXTS.en.noAnswer}\n${TEXTS.en.askSlot("people", {})}`);
+  await t.say("8 people");
+  const changed = (await t.say("make it 4pm")).done;
+  expect(changed.message).toMatch(/^Shall I book the large room on \S+ at 16:00 for 8\?$/);
+  await t.say("yes");
+  const status = (await t.say("Was it booked?")).done;
+
+  expect(calendar.bookings).toMatchObject([{ room: "대회의실", hour: 16, people: 8 }]);
+  expect(status.message).toMatch(/at 16:00 for 8: done$/);
+});
+
+test("a room that is taken is a failure that is said, and nothing is booked twice", async () => {
+  await using desk = await openDesk("en");
+  const { t, calendar } = desk;
+
+  for (const session of ["s1", "s2"]) {
+    await t.say("Book the small room tomorrow at 10am for 3", { session });
+  }
+  await t.say("yes", { session: "s1" });
+  const { done } = await t.say("yes", { session: "s2" });
+
+  expect(done.message).toBe("That room is taken at that hour.");
+  expect(calendar.bookings).toHaveLength(1);
+});
