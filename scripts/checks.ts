@@ -16,6 +16,7 @@ import {
   troubleWith as troubleWithProse,
 } from "./prose.ts";
 import { root, runTool } from "./processes.ts";
+import { listDoors, makeReference, readDoor } from "./reference.ts";
 import { troubleWithSql } from "./schema.ts";
 
 export type CheckResult =
@@ -39,6 +40,7 @@ export const CHECKS: readonly Check[] = [
   { name: "layers", run: () => checkLayers(root) },
   { name: "sql", run: checkSql },
   { name: "unused", run: (env) => judge(runTool("knip", ["--no-progress"], { env })) },
+  { name: "reference", run: checkReference },
   { name: "package", run: checkPackedExports },
 ];
 
@@ -66,6 +68,22 @@ async function checkProse(): Promise<CheckResult> {
 async function checkSql(): Promise<CheckResult> {
   const trouble = await troubleWithSql();
   return trouble.length === 0 ? { ok: true } : { ok: false, output: trouble.join("\n") };
+}
+
+/** The pages of docs/reference are made from the sources, and each value has a docstring. */
+async function checkReference(): Promise<CheckResult> {
+  const trouble: string[] = [];
+  for (const { name, source } of await listDoors()) {
+    const bare = readDoor(source).exported.filter(({ isType, doc }) => !isType && doc === "");
+    trouble.push(...bare.map((one) => `${name}: ${one.name} has no docstring`));
+  }
+  const pages = await makeReference();
+  for (const [page, wanted] of pages) {
+    const found = await readFile(page, "utf8").catch(() => "");
+    if (found !== wanted) trouble.push(`${path.relative(root, page)} is stale`);
+  }
+  if (trouble.length === 0) return { ok: true, note: `${pages.size} doors` };
+  return { ok: false, output: `${trouble.join("\n")}\nnpm run reference writes the pages anew.` };
 }
 
 /** Incremental: the second run looks only at what changed, errors are kept. */

@@ -205,7 +205,7 @@ async function startAt(team: string, at: StartOptions): Promise<StartedTeam> {
   const log = (): string => output.trim().split("\n").slice(-12).join("\n");
   const said = new Promise<string>((resolve, reject) => {
     child.stdout.on("data", () => {
-      const url = /^\{"url":"([^"]+)"\}$/m.exec(output)?.[1];
+      const url = /^\{"url":"([^"]+)"[,}]/m.exec(output)?.[1];
       if (url !== undefined) resolve(url);
     });
     child.once("error", reject);
@@ -227,11 +227,12 @@ async function talkOnce({ url, child, log, at }: StartedTeam): Promise<void> {
     if (ready.status !== 200) {
       throw new Error(`/readyz answered ${ready.status}: ${await ready.text()}`);
     }
-    const chat = await run(
-      process.execPath,
-      [bin(at.project), "chat", "--url", url, "--session", "set-up", "안녕하세요"],
-      { cwd: at.project, env: at.env },
-    );
+    // As the same user: another one of the machine needs a token.
+    const [program = "", ...rest] = [...(at.as ?? []), process.execPath, bin(at.project), "chat"];
+    const chat = await run(program, [...rest, "--url", url, "--session", "set-up", "안녕하세요"], {
+      cwd: at.project,
+      env: at.env,
+    });
     if (chat.exitCode !== 0 || chat.output !== "안녕하세요\n") {
       throw new Error(`dure chat ended with ${chat.exitCode}:\n${chat.output}\n${log()}`);
     }

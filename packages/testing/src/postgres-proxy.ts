@@ -18,6 +18,7 @@ export interface ProxiedStatement {
   readonly parameters: string;
 }
 
+/** Whether a statement is the one that is meant. */
 export type StatementTest = (statement: ProxiedStatement) => boolean;
 
 /** One message of the protocol. */
@@ -27,6 +28,7 @@ export interface ProxiedMessage {
   readonly type: string;
 }
 
+/** Whether an answer to a statement is the one that is meant. */
 export type MessageTest = (statement: ProxiedStatement, message: ProxiedMessage) => boolean;
 
 /** A connection that stands still at one statement until it is released or its client is gone. */

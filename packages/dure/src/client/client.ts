@@ -27,24 +27,29 @@ import type {
   SessionSummary,
 } from "../wire/turns.ts";
 
+/** How the client reaches its server. */
 export interface DureClientOptions extends HttpOptions {
   readonly reconnect?: ReconnectOptions | undefined;
   readonly clock?: Clock | undefined;
 }
 
+/** An abort ends the call here; what the server has begun goes on. */
 export interface CallOptions {
   readonly signal?: AbortSignal | undefined;
 }
 
+/** How the stream of a turn is read. */
 export interface TurnOptions extends CallOptions {
   readonly onConnection?: ((state: ConnectionState) => void) | undefined;
 }
 
+/** How a message is sent. */
 export interface SendOptions extends TurnOptions {
   /** The same key and message are the same turn for 24 h. Default: a new one for each call. */
   readonly idempotencyKey?: string | undefined;
 }
 
+/** Where a stream of platform events begins. */
 export interface EventsOptions extends TurnOptions {
   /** Continue behind this position; without it from now on. */
   readonly lastEventId?: string | undefined;

@@ -1,3 +1,5 @@
+// The door `dure/client`: a server of dure, from a browser or a program.
+
 // The client
 export {
   DureClient,

@@ -1,5 +1,6 @@
 import { DureError } from "../kernel/errors.ts";
 
+/** How long a stream tries to come back. */
 export interface ReconnectOptions {
   /** Connections that may fail in a row before a turn's stream gives up. Default 12, about 40 s. */
   readonly attempts?: number | undefined;

@@ -22,6 +22,7 @@ export function followRun(parts: RunStreamParts): AsyncGenerator<RunNews, void> 
   });
 }
 
+/** Whether a run has ended, however it did. */
 export function isRunOver(status: PlanRunStatus): boolean {
   return (
     status === "success" || status === "partial" || status === "failed" || status === "cancelled"

@@ -26,6 +26,7 @@ export interface TurnStreamParts {
   readonly signal?: AbortSignal | undefined;
 }
 
+/** Whether a stream hears its server right now. */
 export type ConnectionState = "connected" | "reconnecting";
 
 /**

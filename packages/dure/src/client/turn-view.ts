@@ -31,6 +31,7 @@ export interface TurnView {
   readonly done?: Done;
 }
 
+/** The view of a turn before its first event. */
 export const EMPTY_TURN_VIEW: TurnView = { runs: [], progress: [] };
 
 /**

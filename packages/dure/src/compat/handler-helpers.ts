@@ -43,6 +43,7 @@ export function resetState(turn: TurnContext): void {
   turn.resetState();
 }
 
+/** Announces task `index` (1-based) of `total`, with the slots that it has so far. */
 export function taskProgress(
   turn: TurnContext,
   index: number,

@@ -31,6 +31,7 @@ import { patiently, type Patient } from "./patience.ts";
 import { channelIdOf, type WirePlace } from "./places.ts";
 import { namedThread, searchPost, searchThread } from "./search.ts";
 
+/** How the adapter reaches Discord. Only `tokens` has to be there. */
 export interface DiscordOptions {
   /** The bot token of each account, by the account's id. */
   readonly tokens: Readonly<Record<string, string>>;

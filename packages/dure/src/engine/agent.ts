@@ -72,6 +72,7 @@ export interface Agent {
 /** One prompt, said in each language. */
 export type PromptsByLanguage = Readonly<Record<PromptLanguage, string>>;
 
+/** What every agent has. Without a card it uses the team's model and the defaults of a card. */
 export interface AgentOptions {
   readonly name: string;
   /** By language: the session's is taken. */
@@ -115,6 +116,11 @@ export function customAgent(
   return defineAgent({ ...options, kind: "custom" });
 }
 
+/**
+ * An agent of any kind. Without `kind`: custom with `run` or `stream`, conversational with `schema`,
+ * else chat. Throws `AGENT_NAME_INVALID` (1 to 64 letters, digits, `_`, `-`), `AGENT_EMPTY`,
+ * `AGENT_SCHEMA_MISSING`, and `CARD_INVALID`.
+ */
 export function defineAgent(
   options: AgentOptions &
     Partial<

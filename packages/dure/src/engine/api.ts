@@ -52,6 +52,7 @@ export interface Caller {
 /** Who looks: a caller, or an administrator that sees all tenants (`null`). */
 export type Viewer = Omit<Caller, "tenant"> & { readonly tenant: TenantView };
 
+/** How a message is accepted; every member may be left out. */
 export interface AcceptOptions {
   readonly caller?: Caller | undefined;
   /**
@@ -121,6 +122,7 @@ export interface HistoryEntry {
   readonly done?: Done | undefined;
 }
 
+/** A session with its state and its last turns. */
 export interface SessionDetail extends SessionSummary {
   readonly locale: string;
   readonly timeZone: string;
@@ -132,6 +134,7 @@ export interface SessionDetail extends SessionSummary {
   readonly completed: readonly CompletedEntry[];
 }
 
+/** A flow that has ended. `at`: milliseconds since the epoch. */
 export interface CompletedEntry {
   readonly service: string;
   readonly flow: string;

@@ -15,6 +15,7 @@ export type ServiceRouter =
   /** The agent answers `{service}`; a name that is unknown falls to `default`. */
   | { readonly kind: "agent"; readonly agent: Agent; readonly default: string };
 
+/** What a router knows when it chooses the service of a message. */
 export interface RouteOptions {
   readonly services: readonly string[];
   /** The service that answered last. */
@@ -37,7 +38,9 @@ export interface CombinedService {
   readonly asksToLeave: (message: string) => boolean;
 }
 
+/** A service that is no combination of others. */
 export type LeafService = Service | RemoteService;
+/** What a team can have under a name. */
 export type AnyService = LeafService | CombinedService;
 
 /**

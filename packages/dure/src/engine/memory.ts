@@ -4,6 +4,7 @@ export interface Memory {
   readonly summaryText: string;
 }
 
+/** One message of a conversation. */
 export interface MemoryEntry {
   readonly role: "user" | "assistant";
   readonly content: string;
@@ -11,6 +12,7 @@ export interface MemoryEntry {
   readonly interrupted?: true;
 }
 
+/** When older turns are folded into a summary. Counts are turns. */
 export interface MemoryOptions {
   /**
    * Turns (a message and its answer) from which the older ones are folded into the summary. Default

@@ -67,6 +67,7 @@ export type CompletedSelector = (
 
 export type { BusyPolicy } from "../durable/turns.ts";
 
+/** How sessions of a service behave. */
 export interface SessionOptions {
   /** Default `queue`. */
   readonly busy?: BusyPolicy | undefined;
@@ -81,6 +82,7 @@ export interface HookHandler {
   readonly transactional?: boolean | undefined;
 }
 
+/** What a hook handler is given beside its data. */
 export interface HookContext {
   /** `<turn_id>.<index>`, the same for every delivery. */
   readonly key: string;
@@ -104,6 +106,7 @@ export interface ErrorFacts {
   readonly settled: boolean;
 }
 
+/** What a service is made of. Only `name`, `agents` and `flows` have to be there. */
 export interface ServiceOptions {
   readonly name: string;
   /** Raised by a release that changes the order of steps in a handler. Default `"1"`. */

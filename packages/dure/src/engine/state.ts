@@ -9,6 +9,7 @@ export interface StageMachine {
   readonly transitions: Readonly<Record<string, readonly string[]>>;
 }
 
+/** A state of sessions: its shape, its beginning, its stages. */
 export interface StateDefinition<State extends object = Record<string, unknown>> {
   readonly schema: z.ZodType<State>;
   readonly initial: () => State;
@@ -23,6 +24,7 @@ export interface StateDefinition<State extends object = Record<string, unknown>>
   readonly slots?: readonly SlotDescription[];
 }
 
+/** A field of a state that pages show as a form. */
 export interface SlotDescription {
   readonly name: string;
   readonly label: string;

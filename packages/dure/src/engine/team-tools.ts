@@ -12,6 +12,7 @@ export const TEAM_TOOLS = [
   "stay_silent",
   "leave",
 ] as const;
+/** Names of the tools that agents of a team have. */
 export type TeamToolName = (typeof TEAM_TOOLS)[number];
 
 /**

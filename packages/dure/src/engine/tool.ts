@@ -16,6 +16,7 @@ export type ProbeAnswer =
   | "unknown"
   | { readonly status: "happened"; readonly result: unknown };
 
+/** One call of an effect, for `execute` and `probe`. */
 export interface ToolCall {
   /**
    * The same after every crash and for every further call of this effect; give it to the outside.
@@ -25,6 +26,7 @@ export interface ToolCall {
   readonly attempt: number;
 }
 
+/** Where and for which effect a tool is called. */
 export interface ToolContext extends ToolCall {
   readonly signal: AbortSignal;
   readonly session: string;
@@ -32,6 +34,7 @@ export interface ToolContext extends ToolCall {
   readonly agent: string;
 }
 
+/** A tool as `tool` makes it. */
 export interface Tool<Input = unknown, Output = unknown> {
   readonly description: string;
   readonly inputSchema: z.ZodType<Input>;
@@ -95,6 +98,7 @@ export interface ToolApproval<Input> {
 // oxlint-disable-next-line typescript/no-explicit-any -- a record of tools has no common input type
 export type AnyTool = Tool<any, any>;
 
+/** What a tool does, and how often it may be done. */
 export interface ToolOptions<Input, Output> {
   readonly description: string;
   readonly inputSchema: z.ZodType<Input>;

@@ -25,6 +25,7 @@ export interface AgentOutcome<Data = unknown> {
   readonly result: AgentResult<Data>;
 }
 
+/** How a flow runs an agent; every member may be left out. */
 export interface AgentCallOptions {
   /** Put between prompt and summary; for facts that the agent needs now. */
   readonly context?: string | undefined;
@@ -51,6 +52,7 @@ export type EffectOutcome<Output> =
       readonly error: { readonly code: string; readonly message: string };
     };
 
+/** What a call of a _once_ tool is about, and what to do when it is settled. */
 export interface EffectCallOptions<Output> {
   /**
    * The thing decided, such as `[question.id]` of the question that was answered yes; the effect's

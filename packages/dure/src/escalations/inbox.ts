@@ -36,6 +36,7 @@ export interface EscalationAnswer {
   readonly note?: string | undefined;
 }
 
+/** What `raise` gives: the escalation that is open now. */
 export interface RaisedEscalation {
   /** Of the one that is open. */
   readonly id: string;
@@ -44,6 +45,7 @@ export interface RaisedEscalation {
   readonly isNew: boolean;
 }
 
+/** Which escalations are listed; an absent member asks for all. */
 export interface EscalationFilter {
   readonly tenant: TenantView;
   readonly status?: EscalationStatus | undefined;

@@ -33,6 +33,7 @@ export interface AskRequest {
   readonly tenant?: string | undefined;
 }
 
+/** What an agent that asks is told. `accepted`: the request did not wait. */
 export type AskResult =
   /** The exchange has ended; `reply` is what the asked agent said last. */
   | { readonly status: "ok"; readonly reply: string; readonly jobId: string }

@@ -42,6 +42,7 @@ export type MemoryAgent = (
   options: { signal: AbortSignal },
 ) => Promise<string> | string;
 
+/** Agents that are functions, and the rules of their exchanges. */
 export interface MemoryJobsOptions {
   readonly agents: Readonly<Record<string, MemoryAgent>>;
   /** Which agent may ask which. Default: every agent may ask every agent. */

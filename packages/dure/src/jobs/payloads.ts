@@ -48,6 +48,7 @@ const jobPayload = z.discriminatedUnion("kind", [
   PAYLOADS.answer,
 ]);
 
+/** What an agent sends along, by its kind. */
 export type JobPayload = z.infer<typeof jobPayload>;
 
 /** Throws `PAYLOAD_INVALID` that names the members. */

@@ -16,6 +16,7 @@ export interface Clock {
 
 export type Cancel = () => void;
 
+/** The machine's own clock. */
 export const systemClock: Clock = {
   now: () => Date.now(),
   monotonic: () => performance.now(),

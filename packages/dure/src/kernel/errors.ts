@@ -12,6 +12,7 @@ export type ErrorClass =
   | "unavailable"
   | "internal";
 
+/** What an error says beside its code and message. */
 export interface DureErrorOptions {
   /** What to do about it: the sentence that one would say to a colleague. */
   hint?: string | undefined;

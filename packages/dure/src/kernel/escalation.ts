@@ -40,13 +40,19 @@ export interface SuggestedAction {
   readonly asks?: "text" | undefined;
 }
 
+/** The severities, the mildest first. */
 export const ESCALATION_SEVERITIES = ["low", "medium", "high", "critical"] as const;
+/** One of `ESCALATION_SEVERITIES`. */
 export type EscalationSeverity = (typeof ESCALATION_SEVERITIES)[number];
 
+/** `open` until it is decided; `dismissed`: closed by hand, or its time is over. */
 export const ESCALATION_STATUSES = ["open", "resolved", "dismissed"] as const;
+/** One of `ESCALATION_STATUSES`. */
 export type EscalationStatus = (typeof ESCALATION_STATUSES)[number];
 
+/** Who is asked, in this order. */
 export const ESCALATION_STEPS = ["worker", "operator", "person"] as const;
+/** Who is asked now: the worker, the operator or a person. */
 export type EscalationStep = (typeof ESCALATION_STEPS)[number];
 
 /** Why an escalation is at its step. Who decides: `escalations/route.ts`. */
@@ -84,6 +90,7 @@ export const ESCALATION_TYPES = [
   ] as const),
   ...(["turn_diverged", "agent_offline", "unanswered", "account", "job_abandoned"] as const),
 ] as const;
+/** One of `ESCALATION_TYPES`. */
 export type EscalationType = (typeof ESCALATION_TYPES)[number];
 
 /** Characters of a note that comes with an answer. A hint is no document. */

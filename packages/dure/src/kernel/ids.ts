@@ -27,6 +27,7 @@ export function newId(kind: IdKind, now: number = systemClock.now()): string {
   return `${kind}_${ulid(now)}`;
 }
 
+/** A unique id of 26 characters that sorts by time. `now`: milliseconds since the epoch. */
 export function ulid(now: number = systemClock.now()): string {
   let text = "";
   let time = now;

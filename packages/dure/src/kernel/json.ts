@@ -8,6 +8,7 @@ export type Json =
   | string
   | readonly Json[]
   | { readonly [key: string]: Json | undefined };
+/** An object as JSON has it; members that are undefined are left out. */
 export type JsonObject = { readonly [key: string]: Json | undefined };
 
 /**
@@ -63,6 +64,7 @@ export function compacted<Value extends object>(value: Value): Value {
   return Object.fromEntries(members) as Value;
 }
 
+/** Whether a value is an object and no array. */
 export function isObject(value: unknown): value is Record<string, unknown> {
   return typeof value === "object" && value !== null && !Array.isArray(value);
 }

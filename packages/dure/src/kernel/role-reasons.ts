@@ -47,4 +47,5 @@ export const ROLE_REASONS = {
   },
 } as const satisfies Record<string, { readonly ko: string; readonly en: string }>;
 
+/** A key of `ROLE_REASONS`. */
 export type RoleReason = keyof typeof ROLE_REASONS;

@@ -12,8 +12,10 @@ export type TurnEvent =
   | { readonly type: "TASK_PROGRESS"; readonly data: TaskProgress }
   | { readonly type: "DONE"; readonly data: Done };
 
+/** One of `TURN_EVENT_TYPES`. */
 export type TurnEventType = TurnEvent["type"];
 
+/** The types of the events of a turn. `DONE` is the last one. */
 export const TURN_EVENT_TYPES = [
   "AGENT_START",
   "LLM_TOKEN",
@@ -23,6 +25,7 @@ export const TURN_EVENT_TYPES = [
   "DONE",
 ] as const satisfies readonly TurnEventType[];
 
+/** An agent begins. `restart`: its text so far is void, for a process died. */
 export interface AgentStart {
   readonly agent: string;
   /** Words for the person, such as `답변 작성 중`. */
@@ -33,6 +36,7 @@ export interface AgentStart {
   readonly restart?: true | undefined;
 }
 
+/** A call of a model has ended. */
 export interface LlmDone {
   readonly message: string;
   /** What a conversational agent decided; absent for plain chat. */
@@ -40,6 +44,7 @@ export interface LlmDone {
   readonly [key: string]: unknown;
 }
 
+/** An agent has ended. */
 export interface AgentDone {
   readonly agent: string;
   readonly label: string;
@@ -52,6 +57,7 @@ export interface AgentDone {
   readonly elapsedMs: number;
 }
 
+/** How far a batch of tasks is. */
 export interface TaskProgress {
   /** 1-based position of the current task. */
   readonly index: number;
@@ -60,8 +66,10 @@ export interface TaskProgress {
 }
 
 export const NEXT_ACTIONS = ["ASK", "CONFIRM", "DONE", "ASK_CONTINUE"] as const;
+/** What the service expects of the person next. `CONFIRM`: a yes or no to what was shown. */
 export type NextAction = (typeof NEXT_ACTIONS)[number];
 
+/** What a page may offer beside the answer. */
 export interface UiHint {
   /** Labels of the buttons to offer, in order. */
   readonly buttons?: readonly string[] | undefined;
@@ -70,11 +78,13 @@ export interface UiHint {
   readonly [key: string]: unknown;
 }
 
+/** Something to do after the turn; delivered when `DONE` is stored. */
 export interface HookRecord {
   readonly type: string;
   readonly data: unknown;
 }
 
+/** Why a turn ended without its answer; `message` is a fixed sentence that people may read. */
 export interface TurnError {
   /** UPPER_SNAKE_CASE, e.g. `TURN_STOPPED`, `TURN_DIVERGED`, `BUDGET_EXCEEDED`. */
   readonly code: string;
@@ -83,6 +93,7 @@ export interface TurnError {
   readonly details?: unknown;
 }
 
+/** One run of an agent in a turn. */
 export interface TraceAgent {
   readonly agent: string;
   readonly elapsedMs: number;
@@ -93,6 +104,7 @@ export interface TraceAgent {
   readonly tokensOut: number;
 }
 
+/** What a turn did and how long it took. */
 export interface Trace {
   readonly turnId: string;
   readonly totalElapsedMs: number;

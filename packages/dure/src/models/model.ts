@@ -55,6 +55,7 @@ export interface ModelRequest {
   readonly maxOutputTokens?: number | undefined;
 }
 
+/** One message of a request to a model. */
 export type ModelMessage =
   | { readonly role: "user"; readonly text: string }
   | { readonly role: "assistant"; readonly text: string; readonly toolCalls?: readonly ToolCall[] }

@@ -26,6 +26,7 @@ export type OfflineRespond = (
   context: OfflineContext,
 ) => OfflineReply | Promise<OfflineReply>;
 
+/** What a model that is a function knows beside the request. */
 export interface OfflineContext {
   /** Which call of this model in this process it is, from 1. */
   readonly call: number;
@@ -40,6 +41,7 @@ export interface OfflineContext {
 /** Plain text, text as it comes, or anything else that a provider can do. */
 export type OfflineReply = string | AsyncIterable<string> | OfflineAnswer;
 
+/** An answer of a model that is a function: a text, or one of the members that stand for it. */
 export interface OfflineAnswer {
   readonly text?: string;
   /** Instead of `text`: the same as JSON. */

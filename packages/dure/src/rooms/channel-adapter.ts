@@ -184,6 +184,7 @@ export interface ThreadInUse {
   readonly wasAdded: boolean;
 }
 
+/** A message that a platform tells. */
 export interface InboundMessage {
   readonly platformId: string;
   readonly place: PlaceAddress;
@@ -207,12 +208,14 @@ export interface InboundMessage {
   readonly threadName?: string;
 }
 
+/** Who wrote a message, as the platform says. */
 export interface InboundAuthor {
   readonly platformId: string;
   readonly name: string;
   readonly isBot: boolean;
 }
 
+/** A file beside a message; it stays at the platform. */
 export interface Attachment {
   readonly name: string;
   readonly url: string;
@@ -221,6 +224,7 @@ export interface Attachment {
   readonly size?: number;
 }
 
+/** A message that is to leave. */
 export interface OutgoingPost {
   readonly account: ChannelAccount;
   readonly place: PlaceAddress;
@@ -241,6 +245,7 @@ export interface OutgoingPost {
   readonly buttons?: readonly { readonly value: string; readonly label: string }[] | undefined;
 }
 
+/** A thread that is to be made. */
 export interface OutgoingThread {
   readonly account: ChannelAccount;
   readonly channel: PlaceAddress;
@@ -258,11 +263,13 @@ export interface OutgoingThread {
   readonly named?: string | undefined;
 }
 
+/** Whether a post or thread is at the platform. `unsure`: it cannot be told; people decide. */
 export type FoundOnPlatform =
   | { readonly found: "yes"; readonly platformId: string }
   | { readonly found: "no" }
   | { readonly found: "unsure" };
 
+/** What happened to a place at its platform. */
 export type PlaceChange =
   | {
       readonly kind: "thread-deleted" | "thread-archived" | "thread-opened" | "channel-removed";
@@ -282,6 +289,7 @@ export type PlaceChange =
     }
   | { readonly kind: "renamed"; readonly place: PlaceAddress; readonly name: string };
 
+/** One fact that `check` of an adapter found. */
 export interface ChannelFinding {
   readonly ok: boolean;
   readonly what: string;
@@ -308,6 +316,10 @@ export type ChannelFailure =
   /** 5xx, no answer, connection cut: it may have arrived. */
   | "transient";
 
+/**
+ * How an adapter tells that its platform did not do something; the class of failure decides what
+ * follows.
+ */
 export class ChannelError extends Error {
   readonly failure: ChannelFailure;
   readonly retryAfterMs: number | undefined;

@@ -34,6 +34,7 @@ export interface CollaborateCaller {
   readonly callKey?: string;
 }
 
+/** What `collaborate` gives. `queued`: the platform has it later. */
 export type CollaborateResult = CollaborateAnswer;
 export type Refusal = Extract<CollaborateResult, { ok: false }>;
 export type Accepted = Extract<CollaborateResult, { ok: true }>;

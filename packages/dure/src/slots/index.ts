@@ -1,3 +1,5 @@
+// The door `dure/slots`: what people write, read by code.
+
 // What is read, and how sure
 export {
   type Found,

@@ -52,6 +52,7 @@ export interface RunningTeam {
   stop(): Promise<void>;
 }
 
+/** What the team's process hands in. */
 export interface StartTeamOptions {
   readonly logger: Logger;
   readonly clock?: Clock;

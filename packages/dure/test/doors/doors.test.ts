@@ -69,6 +69,7 @@ const VALUES: Readonly<Record<string, readonly string[]>> = {
     "findMoney",
     "fold",
     "formatAmount",
+    "isAbout",
     "isIsoDate",
     "isQuoteOf",
     "josa",

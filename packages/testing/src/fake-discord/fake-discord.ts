@@ -12,6 +12,7 @@ import { overwriteOf, World } from "./world.ts";
 import type { FileFact, Guild, Message, FakeChannel, ShownAnswer, User } from "./world-facts.ts";
 import { within } from "../within.ts";
 
+/** How the fake server behaves. */
 export interface FakeDiscordOptions {
   readonly clock?: Clock;
   /** How long a nonce is remembered; the platform says "the past few minutes". Default 5 min. */
@@ -42,6 +43,7 @@ export interface FakePlace {
   readonly name: string;
 }
 
+/** A thread, as people see it. */
 export interface FakeThread extends FakePlace {
   readonly channel: FakePlace;
   /** Names of those who joined. */
@@ -50,12 +52,14 @@ export interface FakeThread extends FakePlace {
   readonly archived: boolean;
 }
 
+/** A bot of the fake server. */
 export interface FakeBot {
   readonly id: string;
   readonly name: string;
   readonly token: string;
 }
 
+/** What a bot may do. */
 export interface FakeBotOptions {
   readonly token: string;
   readonly name: string;
@@ -92,6 +96,7 @@ export interface FakeMessage {
   readonly at: number;
 }
 
+/** A button below a message. */
 export interface FakeButton {
   readonly placeId: string;
   readonly messageId: string;
@@ -100,6 +105,7 @@ export interface FakeButton {
   readonly value: string;
 }
 
+/** What a post has beside its text. */
 export interface FakePostOptions {
   /** Mentioned before the text, unless the text does it. */
   readonly mentions?: readonly { readonly id: string }[];

@@ -20,6 +20,7 @@ export type FakeFault =
   /** The connection is cut without an answer. */
   | { readonly kind: "cut"; readonly after?: FaultMoment };
 
+/** Which requests a fault meets. */
 export interface FaultTarget {
   /**
    * As in the request log, `/channels/{channel}/messages`, or a concrete path,

@@ -20,6 +20,7 @@ export const PERMISSIONS = {
   SEND_MESSAGES_IN_THREADS: 1n << 38n,
 } as const satisfies Record<string, bigint>;
 
+/** A permission of a role, by its name. */
 export type FakePermission = keyof typeof PERMISSIONS;
 
 /** What a bot has when nothing else is said: to read, to write, to open public threads. */

@@ -6,6 +6,7 @@ export interface RateLimit {
   readonly perMs: number;
 }
 
+/** How many requests the server takes. */
 export interface RateLimits {
   /** All requests of one bot. Source: "Rate Limits: Global Rate Limit", 50 per second. */
   readonly global: RateLimit;

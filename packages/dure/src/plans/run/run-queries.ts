@@ -11,6 +11,7 @@ import { BROKEN_TRIES, triesForBreak } from "./tries.ts";
 import type { PlatformEvent } from "../../wire/events.ts";
 import type { PlanRunStatus } from "../../kernel/plans.ts";
 
+/** A port with its steps, messages and violations, oldest first. */
 export interface PortDetail extends PlanPort {
   readonly steps: readonly PlanStep[];
   readonly messages: readonly ChannelMessage[];
@@ -25,6 +26,7 @@ export interface RunDetail extends PlanRun {
   readonly orchestrator: readonly PlanStep[];
 }
 
+/** One frame of the stream of a run. `reset`: older events are gone; read the run anew. */
 export type RunFrame =
   /** How the run stands; what follows comes behind `position`. */
   | { readonly kind: "run"; readonly run: RunDetail; readonly position: string }

@@ -68,6 +68,7 @@ export interface AccessRequest {
   readonly why: string;
 }
 
+/** What a worker says of its work while it lasts. */
 export type WorkerEvent =
   /**
    * At least every {@link STALLED_AFTER_MS} while there is life; a worker without it is stalled.
@@ -98,6 +99,7 @@ export type WorkerEvent =
   /** Exactly once, last. */
   | { readonly type: "result"; readonly result: WorkerResult };
 
+/** How a round of a worker ended. */
 export interface WorkerResult {
   readonly status: WorkerStatus;
   /** At most {@link MAX_SUMMARY} characters. */
