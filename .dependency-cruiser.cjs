@@ -27,11 +27,10 @@ const MAY_IMPORT = (() => {
   const jobs = [...engine, "engine"];
   const rooms = [...jobs, "jobs"];
   const plans = [...jobs, "jobs"];
-  const discord = [...rooms, "rooms", "plans"];
   const server = [...rooms, "rooms", "plans"];
   const compat = [...engine, "engine"];
-  const channels = [...discord, "discord"];
-  const team = [...server, "server", "discord"];
+  const channels = [...rooms, "rooms"];
+  const team = [...server, "server", "channels"];
   const cli = [...team, "team", "client"];
   const client = ["kernel", "wire"];
   return {
@@ -45,7 +44,6 @@ const MAY_IMPORT = (() => {
     jobs,
     rooms,
     plans,
-    discord,
     channels,
     compat,
     server,
@@ -85,7 +83,7 @@ module.exports = {
       to: { circular: true, viaOnly: { dependencyTypesNot: ["type-only"] } },
     },
     ...layers,
-    onlyIn("discord-only-in-discord", "discord", "discord\\.js|@discordjs"),
+    onlyIn("discord-only-in-discord", "channels/discord", "discord\\.js|@discordjs"),
     {
       name: "no-zod-in-the-browser",
       comment: "The client and the dashboard take the types of wire/ alone: no zod in a bundle.",

@@ -169,6 +169,8 @@ async function portTaken({ project, team, env }: Installed): Promise<void> {
 }
 
 interface StartedTeam {
+  /** Its folder, which has the token of its own user. */
+  readonly team: string;
   readonly url: string;
   readonly child: ChildProcess;
   readonly log: () => string;
@@ -212,7 +214,7 @@ async function startAt(team: string, at: StartOptions): Promise<StartedTeam> {
     child.once("exit", (code) => reject(new Error(`the server ended with ${code}:\n${log()}`)));
   });
   try {
-    return { url: await within(said, "the server said no address", log), child, log, at };
+    return { team, url: await within(said, "the server said no address", log), child, log, at };
   } catch (error) {
     child.kill("SIGKILL");
     throw error;
@@ -220,17 +222,18 @@ async function startAt(team: string, at: StartOptions): Promise<StartedTeam> {
 }
 
 /** Ready, one turn with the offline model, and a polite end that leaves nothing behind. */
-async function talkOnce({ url, child, log, at }: StartedTeam): Promise<void> {
+async function talkOnce({ team, url, child, log, at }: StartedTeam): Promise<void> {
   const over = once(child, "exit");
   try {
     const ready = await fetch(`${url}/readyz`);
     if (ready.status !== 200) {
       throw new Error(`/readyz answered ${ready.status}: ${await ready.text()}`);
     }
-    // As the same user: another one of the machine needs a token.
-    const [program = "", ...rest] = [...(at.as ?? []), process.execPath, bin(at.project), "chat"];
-    const chat = await run(program, [...rest, "--url", url, "--session", "set-up", "안녕하세요"], {
-      cwd: at.project,
+    // As the same user, in the same folder: any other needs a token.
+    const line = [...(at.as ?? []), process.execPath, bin(at.project), "chat"];
+    const said = [...line.slice(1), "--url", url, "--session", "set-up", "안녕하세요"];
+    const chat = await run(line[0]!, said, {
+      cwd: team,
       env: at.env,
     });
     if (chat.exitCode !== 0 || chat.output !== "안녕하세요\n") {

@@ -18,7 +18,7 @@ import { Directory } from "../../packages/dure/src/rooms/directory.ts";
 import { ROOM_LIMITS, type RoomLimits } from "../../packages/dure/src/rooms/limits.ts";
 import { Rooms } from "../../packages/dure/src/rooms/rooms.ts";
 import { presenceTools, type RoomToolsParts } from "../../packages/dure/src/rooms/tools.ts";
-import { WebAdapter } from "../../packages/dure/src/rooms/web-adapter.ts";
+import { WebAdapter } from "../../packages/dure/src/channels/web/web-adapter.ts";
 
 /**
  * Web rooms in this process, wired as `team/start.ts` does it. Its agents say nothing, so what is

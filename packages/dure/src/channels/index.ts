@@ -1,17 +1,24 @@
 // The door `dure/channels`: adapters between rooms and platforms.
 
-// Names of adapters for `defineTeam`
-export { discord, web } from "./kinds.ts";
+// Platforms that a team can name in `rooms.adapters`
+export { discord } from "./discord/discord.ts";
+export { web } from "./web/web.ts";
 
-// The web rooms
-export { WebAdapter } from "../rooms/web-adapter.ts";
-export type { WebFaults } from "../rooms/web-adapter.ts";
+// Their adapters; that of Discord needs discord.js beside dure
+export { DiscordAdapter } from "./discord/discord-adapter.ts";
+export type { DiscordOptions } from "./discord/discord-adapter.ts";
+export { WebAdapter } from "./web/web-adapter.ts";
+export type { WebFaults } from "./web/web-adapter.ts";
 
-// Discord: needs discord.js beside dure
-export { DiscordAdapter } from "../discord/discord-adapter.ts";
-export type { DiscordOptions } from "../discord/discord-adapter.ts";
-
-// What an adapter of another platform is written against
+// A platform of your own: a kind, and the adapter that it opens
+export type { ChannelChoice } from "./kinds.ts";
+export type {
+  ChannelEnvironment,
+  ChannelIds,
+  ChannelKind,
+  ChannelParts,
+  RoomIds,
+} from "./channel-kind.ts";
 export type { AccountState } from "../kernel/rooms.ts";
 export { ChannelError } from "../rooms/channel-adapter.ts";
 export type {

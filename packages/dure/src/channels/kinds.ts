@@ -1,15 +1,24 @@
-/**
- * Marks of `defineTeam`: `rooms: { adapters: [web(), discord()] }`. Files write
- * `adapters: [web, discord]`.
- */
-export function web(): { kind: "web" } {
-  return { kind: "web" };
+import type { ChannelKind, RoomIds } from "./channel-kind.ts";
+import { discord } from "./discord/discord.ts";
+import { web } from "./web/web.ts";
+
+/** The kinds that a team can name without an import. A new one is its folder and its line here. */
+const KINDS: readonly ChannelKind[] = [web(), discord()];
+
+/** What stands in `rooms.adapters`: the name of a kind of dure, or a kind. */
+export type ChannelChoice = string | ChannelKind;
+
+/** The names of the kinds of dure. */
+export const KIND_NAMES: readonly string[] = KINDS.map(({ name }) => name);
+
+/** Undefined: there is no kind of this name. */
+export function kindOf(choice: ChannelChoice): ChannelKind | undefined {
+  return typeof choice === "string" ? KINDS.find(({ name }) => name === choice) : choice;
 }
 
-/**
- * Discord; tokens stand in the environment as `DISCORD_TOKEN_<AGENT>`. Needs the package
- * discord.js.
- */
-export function discord(): { kind: "discord" } {
-  return { kind: "discord" };
+/** The platform's id of a room's channel; undefined: the room is not there. Pure. */
+export function channelIdOf(kind: ChannelKind, key: string, room: RoomIds): string | undefined {
+  const own = room.ids?.[kind.name];
+  if (own !== undefined) return own;
+  return kind.channelIds ? kind.channelIds.of(room) : key;
 }

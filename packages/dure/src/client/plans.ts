@@ -91,7 +91,7 @@ export interface PlanDefinition {
   /** Who works for whom; `default` for roles without one of their own. */
   readonly workers: readonly {
     readonly role: string;
-    readonly kind: "acp" | "model" | "command" | "offline";
+    readonly kind: "acp" | "model" | "command" | "offline" | "own";
     readonly command?: readonly string[];
     readonly model?: string;
   }[];

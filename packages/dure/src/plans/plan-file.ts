@@ -164,7 +164,7 @@ function rolesOf(roles: PlanDraft["roles"]): RoleSet {
 
 function workersOf(workers: PlanDraft["workers"]): PlanWorkers {
   const specs = Object.entries(workers).map(([role, spec]): [string, WorkerSpec] => {
-    const { kind, command = [], model = "", prompt = "stdin", script } = spec;
+    const { kind, command = [], model = "", name = "", prompt = "stdin", script } = spec;
     const { env, writable, allowHome, network } = spec;
     const surroundings = defined({ env, writable, allowHome, network });
     switch (kind) {
@@ -176,6 +176,8 @@ function workersOf(workers: PlanDraft["workers"]): PlanWorkers {
         return [role, { kind, command, prompt, ...surroundings }];
       case "offline":
         return [role, { kind, ...defined({ script }), ...surroundings }];
+      case "own":
+        return [role, { kind, name, ...surroundings }];
     }
   });
   const { default: usual, orchestrator, ...byRole } = Object.fromEntries(specs);

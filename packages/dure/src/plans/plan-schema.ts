@@ -17,6 +17,7 @@ import {
 } from "../models/card.ts";
 import { readGlob } from "./glob.ts";
 import { parseHost, type NetworkPolicy } from "./sandbox/network.ts";
+import { WORKER_KINDS, type WorkerSpec } from "./plan.ts";
 import { PATH_REASONS, pathProblem } from "./scope.ts";
 
 // What may stand in a plan: docs/spec/plans §2. A message that begins with "must be" says what is
@@ -233,23 +234,26 @@ const WORKER_KEYS = {
   model: ["model"],
   command: ["command", "prompt"],
   offline: ["script"],
-} as const satisfies Record<string, readonly WorkerKey[]>;
-type WorkerKey = "command" | "model" | "prompt" | "script";
+  own: ["name"],
+} as const satisfies Record<WorkerSpec["kind"], readonly WorkerKey[]>;
+type WorkerKey = "command" | "model" | "name" | "prompt" | "script";
 const NEEDED_KEYS = {
   acp: ["command"],
   model: ["model"],
   command: ["command"],
   offline: [],
-} as const satisfies Record<string, readonly WorkerKey[]>;
-const KINDS = ["acp", "model", "command", "offline"] as const;
+  own: ["name"],
+} as const satisfies Record<WorkerSpec["kind"], readonly WorkerKey[]>;
 
 const worker = settings({
-  kind: oneOf(KINDS),
+  kind: oneOf(WORKER_KINDS),
   command: program.optional(),
   model: modelText.optional(),
   /** How a `command` gets its prompt. Default `stdin`. */
   prompt: oneOf(["stdin", "file"]).optional(),
   script: scriptPath.optional(),
+  /** Of a worker of the team's own, as its configuration names it. */
+  name: id.optional(),
   env: envNames.optional(),
   writable: z
     .array(outsidePath, { error: "must be a list of paths such as [~/.claude]" })
@@ -271,7 +275,7 @@ const worker = settings({
     }
   }
   const known: readonly string[] = WORKER_KEYS[spec.kind];
-  for (const key of ["command", "model", "prompt", "script"] as const) {
+  for (const key of ["command", "model", "name", "prompt", "script"] as const) {
     if (spec[key] !== undefined && !known.includes(key)) {
       context.addIssue({
         code: "custom",

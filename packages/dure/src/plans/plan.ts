@@ -126,6 +126,9 @@ export interface PlanWorkers {
 }
 
 /** Source: docs/spec/plans §6. */
+export const WORKER_KINDS = ["acp", "model", "command", "offline", "own"] as const;
+
+/** Who works on ports: the keys of a worker in a plan. Source: docs/spec/plans §6. */
 export type WorkerSpec = WorkerSurroundings &
   (
     | { readonly kind: "acp"; readonly command: readonly string[] }
@@ -140,6 +143,8 @@ export type WorkerSpec = WorkerSurroundings &
      * changes nothing.
      */
     | { readonly kind: "offline"; readonly script?: string }
+    /** `name`: of `plans.workers` in the configuration of the team. */
+    | { readonly kind: "own"; readonly name: string }
   );
 
 /**

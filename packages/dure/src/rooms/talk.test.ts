@@ -9,7 +9,7 @@ import { Directory } from "./directory.ts";
 import { ROOM_LIMITS } from "./limits.ts";
 import { RoomStore } from "./room-store.ts";
 import { Talk } from "./talk.ts";
-import { WebAdapter } from "./web-adapter.ts";
+import { WebAdapter } from "../channels/web/web-adapter.ts";
 
 const GENERAL = "web:general";
 

@@ -1,7 +1,7 @@
 import { z } from "zod";
 import type { Problem } from "../engine/load-service-document.ts";
 import { toWire } from "../kernel/wire.ts";
-import type { Plan, Port, WorkerSpec } from "../plans/plan.ts";
+import { WORKER_KINDS, type Plan, type Port, type WorkerSpec } from "../plans/plan.ts";
 import type { PlanView } from "../plans/run/plan-library.ts";
 import type { PortDetail, RunDetail } from "../plans/run/run-queries.ts";
 import {
@@ -118,7 +118,7 @@ const planFields = {
     .array(
       z.object({
         role: z.string(),
-        kind: z.enum(["acp", "model", "command", "offline"]),
+        kind: z.enum(WORKER_KINDS),
         command: z.array(z.string()).optional(),
         model: z.string().optional(),
       }),

@@ -9,6 +9,7 @@ export type Stage =
   | "CANCELLED"
   | "UNSUPPORTED";
 
+/** The stages of a form, from its beginning to its end. */
 export const STAGES = [
   "INIT",
   "FILLING",

@@ -1,5 +1,6 @@
 import { existsSync } from "node:fs";
 import path from "node:path";
+import { channelIdOf, kindOf } from "../channels/kinds.ts";
 import { problemAt, type Problem, type SettingsDocument } from "../engine/load-service-document.ts";
 import { sentence } from "../engine/load-service-schema.ts";
 import { parseModelName } from "../models/card.ts";
@@ -37,13 +38,27 @@ function serviceProblems({ config, document, folder }: Checked): Problem[] {
   );
 }
 
+/** A room must be known to each platform that it names. */
 function channelProblems({ config, document }: Checked): Problem[] {
-  const unheard = Object.entries(config.rooms?.channels ?? {}).filter(
-    ([, { adapters, discord }]) => adapters?.includes("discord") && discord === undefined,
-  );
-  return unheard.map(([key]) =>
-    problemAt(document, ["rooms", "channels", key], "is on discord but has no channel id", {
-      allowed: 'discord: "<channel id>" (developer mode, right click, Copy Channel ID)',
+  const kinds = (config.rooms?.adapters ?? ["web"]).map((choice) => kindOf(choice)!);
+  return Object.entries(config.rooms?.channels ?? {}).flatMap(([key, room]) =>
+    (room.adapters ?? []).flatMap((name) => {
+      const path = ["rooms", "channels", key];
+      const kind = kinds.find((one) => one.name === name) ?? kindOf(name);
+      if (!kind) {
+        const allowed = kinds.map((one) => one.name).join(", ");
+        return problemAt(
+          document,
+          [...path, "adapters"],
+          `names ${name}, no adapter of this team`,
+          {
+            allowed,
+          },
+        );
+      }
+      if (channelIdOf(kind, key, room) !== undefined) return [];
+      const allowed = kind.channelIds?.hint;
+      return problemAt(document, path, `is on ${name} but has no channel id`, { allowed });
     }),
   );
 }

@@ -4,6 +4,8 @@ import { readFile } from "node:fs/promises";
 import { isIP } from "node:net";
 import path from "node:path";
 import { z } from "zod";
+import type { ChannelKind } from "../channels/channel-kind.ts";
+import { KIND_NAMES, type ChannelChoice } from "../channels/kinds.ts";
 import type { AnyService } from "../engine/combine.ts";
 import { importModule, loadService } from "../engine/load-service.ts";
 import {
@@ -39,6 +41,7 @@ import {
 } from "../models/card.ts";
 import type { OfflineModel } from "../models/offline.ts";
 import { relationProblems } from "./config-relations.ts";
+import type { OpenWorker } from "../plans/workers/open-worker.ts";
 
 // --- the schema: what may stand in dure.config.ts or dure.yaml. Defaults are in limits.ts, in one table.
 
@@ -114,12 +117,14 @@ const key = z
     error: "must be 1 to 64 Latin letters, digits, _ or -; a name in any script is its displayName",
   });
 
-const adapter = z.union(
-  [
-    z.enum(["web", "discord"], { error: "must be web or discord" }),
-    z.strictObject({ kind: z.enum(["web", "discord"]) }).transform(({ kind }) => kind),
-  ],
-  { error: "must be web or discord" },
+const KINDS_WORDS = `must be ${KIND_NAMES.join(" or ")}`;
+/** The name of a platform, or a kind of the team's own. */
+const adapter = z.custom<ChannelChoice>(isChannelChoice, { error: KINDS_WORDS });
+const adapterName = z.union(
+  [z.string(), z.custom<ChannelKind>(isChannelKind).transform(({ name }) => name)],
+  {
+    error: KINDS_WORDS,
+  },
 );
 const snowflake = z
   .string({ error: "must be a channel's id in quotes, 17 to 20 digits" })
@@ -141,6 +146,10 @@ const offlineModel = z.custom<OfflineModel>(
     error: "must be a model made by offlineModel(name, respond)",
   },
 );
+
+const ownWorker = z.custom<OpenWorker>((value) => typeof value === "function", {
+  error: "must be a function that makes a worker",
+});
 
 export const teamSchema = settings({
   /** Shown to people. Default: the folder's name. */
@@ -189,9 +198,13 @@ export const teamSchema = settings({
           collaborate: yesOrNo.optional(),
           /** The platform's id of the channel, where it is on Discord too. */
           discord: snowflake.optional(),
+          /** Its ids on platforms of the team's own, by the name of their kind. */
+          ids: z
+            .record(key, text.max(200, { error: "must be an id of at most 200 characters" }))
+            .optional(),
           /** On which adapters it is; default: the web, and Discord when `discord` is set. */
           adapters: z
-            .array(adapter, { error: "must be a list of adapters: web, discord" })
+            .array(adapterName, { error: "must be a list of adapters: web, discord" })
             .optional(),
         }),
       )
@@ -261,6 +274,8 @@ export const teamSchema = settings({
      * everything else nowhere.
      */
     network: networkPolicies.optional(),
+    /** Workers of the team's own, by the name that plans use: `{ kind: own, name: … }`. */
+    workers: z.record(key, ownWorker).optional(),
   }).optional(),
   /** Who is told of what waits for a decision, and when. The dashboard shows everything at once. */
   escalations: settings({
@@ -436,7 +451,7 @@ export const teamSchema = settings({
 });
 
 /** What is given to `defineTeam`, or stands in dure.yaml. */
-export type TeamOptions = z.input<typeof teamSchema>;
+export interface TeamOptions extends z.input<typeof teamSchema> {}
 /** The same, checked. Services may still be folders; `loadTeam` gives them loaded. */
 export type TeamConfig = z.output<typeof teamSchema>;
 
@@ -572,6 +587,18 @@ async function finish(
   }
   if (problems.length > 0) throw problemsError("CONFIG_INVALID", document.file, problems);
   return { config, services, folder, document };
+}
+
+function isChannelChoice(value: unknown): value is ChannelChoice {
+  return typeof value === "string" ? KIND_NAMES.includes(value) : isChannelKind(value);
+}
+
+function isChannelKind(value: unknown): value is ChannelKind {
+  return (
+    isObject(value) &&
+    typeof value["open"] === "function" &&
+    /^[A-Za-z0-9_-]{1,64}$/.test(String(value["name"]))
+  );
 }
 
 function isService(value: unknown): value is AnyService {

@@ -100,5 +100,6 @@ export type {
 
 // Workers of a kind of your own
 export { runWorker } from "../plans/workers/worker-run.ts";
+export type { OpenWorker, OwnWorkers } from "../plans/workers/open-worker.ts";
 export type { WorkerReport } from "../plans/workers/worker-run.ts";
 export type { Assignment, Worker, WorkerEvent, WorkerResult } from "../plans/workers/worker.ts";

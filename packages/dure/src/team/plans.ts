@@ -26,7 +26,7 @@ import { runWork } from "../plans/run/work.ts";
 import type { WorkParts } from "../plans/run/run-site.ts";
 import type { NetworkFacts } from "../plans/network-needs.ts";
 import type { WorkerSpec } from "../plans/plan.ts";
-import { openWorker } from "../plans/workers/open-worker.ts";
+import { openWorker, type OwnWorkers } from "../plans/workers/open-worker.ts";
 import type { Worker } from "../plans/workers/worker.ts";
 import { readOfflineScript, type OfflineScript } from "../plans/workers/offline-script.ts";
 import { PlanThreads } from "../plans/threads/plan-threads.ts";
@@ -38,6 +38,8 @@ import type { LoadedTeam } from "./config.ts";
 import { PlanSandboxes } from "./plan-sandboxes.ts";
 
 export interface PlanParts {
+  /** `plans.workers` of the configuration. */
+  readonly workers: OwnWorkers | undefined;
   readonly database: Database;
   readonly notifications: Notifications;
   readonly events: EventLog;
@@ -142,6 +144,7 @@ function workerOf(spec: WorkerSpec, run: PlanRun, parts: PlanParts): Worker {
   const pay = payForRun(run, budgets, () => leases.confirm(`run:${run.id}`));
   return openWorker(spec, {
     clock,
+    own: parts.workers,
     model: { models: paidModels(models(), pay) },
     script: (script) => scriptOf(run, script),
     version: DURE_VERSION,

@@ -7,6 +7,7 @@ import type { Rooms } from "../rooms/rooms.ts";
 import { loadTeam, type LoadedTeam, type TeamConfig } from "./config.ts";
 import type { Environment } from "./environment.ts";
 import { withFreshModules } from "./fresh-modules.ts";
+import { kindOf } from "../channels/kinds.ts";
 import { directoryOf } from "./rooms.ts";
 
 /** What a reload has done. */
@@ -127,14 +128,10 @@ export function needsRestart(started: TeamConfig, now: TeamConfig): readonly str
   const keys = RESTART_KEYS.filter(
     (key) => !isDeepStrictEqual(valueAt(started, key), valueAt(now, key)),
   ) as string[];
-  const accounts = (config: TeamConfig): unknown =>
-    Object.entries(config.agents ?? {}).map(([id, agent]) => [
-      id,
-      agent.accounts?.["discord"] ?? id,
-    ]);
-  const isOnDiscord = started.rooms?.adapters?.includes("discord") ?? false;
-  if (isOnDiscord && !isDeepStrictEqual(accounts(started), accounts(now))) {
-    keys.push("agents.*.accounts.discord");
+  for (const name of adaptersOf(started)) {
+    if (kindOf(name)?.isLocal) continue;
+    if (isDeepStrictEqual(accountsOf(started, name), accountsOf(now, name))) continue;
+    keys.push(`agents.*.accounts.${name}`);
   }
   // Rooms and jobs are there with the first agent.
   if (
@@ -146,7 +143,22 @@ export function needsRestart(started: TeamConfig, now: TeamConfig): readonly str
   return keys;
 }
 
+/** By name: a kind of the team's own is another object after each reading. */
+function adaptersOf({ rooms }: TeamConfig): readonly string[] {
+  return (rooms?.adapters ?? []).map((choice) =>
+    typeof choice === "string" ? choice : choice.name,
+  );
+}
+
+function accountsOf({ agents = {} }: TeamConfig, adapter: string): unknown {
+  return Object.entries(agents).map(([id, agent]) => [id, agent.accounts?.[adapter] ?? id]);
+}
+
 function valueAt(config: TeamConfig, key: string): unknown {
+  if (key === "plans") {
+    return config.plans && { ...config.plans, workers: Object.keys(config.plans.workers ?? {}) };
+  }
+  if (key === "rooms.adapters") return config.rooms?.adapters && adaptersOf(config);
   return key
     .split(".")
     .reduce<unknown>(

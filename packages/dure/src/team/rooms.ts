@@ -1,5 +1,7 @@
 import { readFile } from "node:fs/promises";
 import path from "node:path";
+import type { ChannelKind, ChannelParts } from "../channels/channel-kind.ts";
+import { channelIdOf, kindOf } from "../channels/kinds.ts";
 import type { Database } from "../durable/database.ts";
 import type { EventLog } from "../durable/event-log.ts";
 import type { Leases } from "../durable/leases.ts";
@@ -19,7 +21,6 @@ import { ROOM_LIMITS, type RoomLimits } from "../rooms/limits.ts";
 import { Rooms } from "../rooms/rooms.ts";
 import type { SinkTargets } from "../rooms/sink.ts";
 import { threadTopic } from "../rooms/text.ts";
-import { WebAdapter } from "../rooms/web-adapter.ts";
 import type { LoadedTeam, TeamConfig } from "./config.ts";
 import type { Environment } from "./environment.ts";
 import type { Settings } from "./limits.ts";
@@ -46,7 +47,9 @@ export async function openRooms(
 ): Promise<Rooms> {
   const { config } = team;
   const adapters = await Promise.all(
-    adapterNames(config).map((name) => openAdapter(name, config, environment, parts)),
+    kindsOf(config).map(async (kind) =>
+      kind.open(partsOf(kind, { config, environment, ...parts })),
+    ),
   );
   const { settings, jobs, ...durable } = parts;
   return new Rooms({
@@ -91,31 +94,46 @@ export async function checkAccounts(
   options: { clock: Clock; logger: Logger; signal: AbortSignal },
 ): Promise<readonly AccountFinding[]> {
   const directory = directoryOf(team.config, environment);
+  if (!directory) return [];
   const findings: AccountFinding[] = [];
-  for (const name of directory ? adapterNames(team.config) : []) {
-    for (const agent of directory!.agents) {
-      if (!agent.accounts[name]) {
-        findings.push({
-          agent: agent.id,
-          adapter: name,
-          ok: false,
-          what: `${agent.displayName} has no account on ${name}`,
-          hint: accountHint(name, agent.id),
-        });
+  for (const kind of kindsOf(team.config)) {
+    findings.push(...missingAccounts(kind, directory));
+    if (kind.isLocal) continue;
+    const { config } = team;
+    const parts = partsOf(kind, { config, environment, directory, database: undefined });
+    findings.push(...(await askPlatform(await kind.open(parts), directory, options)));
+  }
+  return findings;
+}
+
+function missingAccounts(kind: ChannelKind, { agents }: Directory): readonly AccountFinding[] {
+  return agents
+    .filter(({ accounts }) => !accounts[kind.name])
+    .map(({ id, displayName }) => ({
+      agent: id,
+      adapter: kind.name,
+      ok: false,
+      what: `${displayName} has no account on ${kind.name}`,
+      hint: accountHint(kind, id),
+    }));
+}
+
+/** What a platform says of each account. */
+async function askPlatform(
+  adapter: ChannelAdapter,
+  directory: Directory,
+  { clock, logger, signal }: { clock: Clock; logger: Logger; signal: AbortSignal },
+): Promise<readonly AccountFinding[]> {
+  const findings: AccountFinding[] = [];
+  await adapter.start({ clock, logger } as ChannelPort);
+  try {
+    for (const account of directory.accountsOf(adapter.name)) {
+      for (const finding of (await adapter.check?.(account, { signal })) ?? []) {
+        findings.push({ ...finding, agent: account.agent, adapter: adapter.name });
       }
     }
-    if (name !== "discord") continue;
-    const adapter = await discordAdapter(team.config, environment, directory!);
-    await adapter.start({ clock: options.clock, logger: options.logger } as ChannelPort);
-    try {
-      for (const account of directory!.accountsOf(name)) {
-        for (const finding of (await adapter.check?.(account, { signal: options.signal })) ?? []) {
-          findings.push({ ...finding, agent: account.agent, adapter: name });
-        }
-      }
-    } finally {
-      await adapter.stop();
-    }
+  } finally {
+    await adapter.stop();
   }
   return findings;
 }
@@ -134,96 +152,63 @@ export async function checkWaiting(
     text: "select to_regclass('dure.accounts') is not null as exists",
   });
   if (!directory || !row?.exists) return [];
-  const findings = adapterNames(config)
-    .filter((name) => name !== "web")
-    .map(async (adapter) =>
-      (await waitingWithoutAccount(database, adapter, directory)).map(
+  const findings = kindsOf(config)
+    .filter(({ isLocal }) => !isLocal)
+    .map(async (kind) =>
+      (await waitingWithoutAccount(database, kind.name, directory)).map(
         ({ agent, count }): AccountFinding => ({
           agent,
-          adapter,
+          adapter: kind.name,
           ok: false,
           what: `${count} ${count === 1 ? "message waits" : "messages wait"} to leave`,
-          hint: accountHint(adapter, agent),
+          hint: accountHint(kind, agent),
         }),
       ),
     );
   return (await Promise.all(findings)).flat();
 }
 
-function accountHint(adapter: string, agent: string): string {
-  return adapter === "discord"
-    ? `Set DISCORD_TOKEN_${agent.toUpperCase().replaceAll("-", "_")} to the token of its bot.`
-    : `Set agents.${agent}.accounts.${adapter}.`;
-}
-
-async function openAdapter(
-  name: "web" | "discord",
-  config: TeamConfig,
-  environment: Environment,
-  { database, directory }: { database: Database; directory: Directory },
-): Promise<ChannelAdapter> {
-  return name === "web"
-    ? new WebAdapter({ database })
-    : discordAdapter(config, environment, directory);
+function accountHint(kind: ChannelKind, agent: string): string {
+  return kind.accountHint?.(agent) ?? `Set agents.${agent}.accounts.${kind.name}.`;
 }
 
 /** The directory is asked each time: a reload adds channels and takes them away. */
-async function discordAdapter(
-  config: TeamConfig,
-  environment: Environment,
-  directory: Directory,
-): Promise<ChannelAdapter> {
-  const { DiscordAdapter } = await loadDiscord();
-  const channels = directory.channels
-    .filter(({ adapter }) => adapter === "discord")
-    .map(({ channel }) => channel);
-  return new DiscordAdapter({
-    tokens: tokensOf(config, environment),
-    channels,
-    joinsThread: (place) =>
-      directory.channels.some(
-        ({ adapter, channel }) => adapter === "discord" && channel === place.channel,
-      ),
-    apiUrl: environment.discordApiUrl,
-  });
+function partsOf(
+  { name }: ChannelKind,
+  {
+    config,
+    environment,
+    directory,
+    database,
+  }: {
+    config: TeamConfig;
+    environment: Environment;
+    directory: Directory;
+    database: Database | undefined;
+  },
+): ChannelParts {
+  const accounts = Object.entries(config.agents ?? {}).map(([id, agent]) => [
+    id,
+    agent.accounts?.[name] ?? id,
+  ]);
+  return {
+    database,
+    environment,
+    accounts: Object.fromEntries(accounts) as Record<string, string>,
+    channels: () =>
+      directory.channels.filter(({ adapter }) => adapter === name).map(({ channel }) => channel),
+  };
 }
 
-/**
- * Apart, for the compiler leaves the path of an import as it stands in some functions; and only
- * teams on Discord load it.
- */
-const loadDiscord = () => import("../discord/discord-adapter.ts");
-
-function adapterNames(config: TeamConfig): readonly ("web" | "discord")[] {
-  return [...new Set(config.rooms?.adapters ?? ["web" as const])];
+/** The platforms of a team: what its configuration names, once each. */
+function kindsOf(config: TeamConfig): readonly ChannelKind[] {
+  const kinds = (config.rooms?.adapters ?? ["web"]).map((choice) => kindOf(choice)!);
+  return [...new Map(kinds.map((kind) => [kind.name, kind])).values()];
 }
 
 function channelsOf(config: TeamConfig): NonNullable<NonNullable<TeamConfig["rooms"]>["channels"]> {
   const given = config.rooms?.channels ?? {};
   return Object.keys(given).length > 0 ? given : { general: {} };
-}
-
-/** By account. */
-function tokensOf(
-  config: TeamConfig,
-  environment: Pick<Environment, "discordTokens">,
-): Readonly<Record<string, string>> {
-  return Object.fromEntries(
-    Object.entries(config.agents ?? {}).flatMap(([id, agent]) => {
-      const token = tokenOf(id, environment);
-      return token === undefined ? [] : [[agent.accounts?.["discord"] ?? id, token]];
-    }),
-  );
-}
-
-/**
- * Variables know only capitals and underscores: `DISCORD_TOKEN_NIGHT_OWL` is that of `night-owl`.
- */
-function tokenOf(
-  agent: string,
-  environment: Pick<Environment, "discordTokens">,
-): string | undefined {
-  return environment.discordTokens[agent.toLowerCase().replaceAll("-", "_")];
 }
 
 /** Who is who; undefined for a team without agents. Throws `ROOMS_WITHOUT_AGENTS`. */
@@ -240,7 +225,7 @@ export function directoryOf(
     }
     return undefined;
   }
-  const adapters = adapterNames(config);
+  const kinds = kindsOf(config);
   const agents = Object.entries(config.agents ?? {}).map(([id, agent]): RoomAgent => ({
     id,
     displayName: agent.displayName ?? id,
@@ -248,25 +233,18 @@ export function directoryOf(
     leads: agent.leads ?? false,
     channel: agent.channel,
     accounts: Object.fromEntries(
-      adapters
-        .filter((adapter) => adapter === "web" || tokenOf(id, environment) !== undefined)
-        .map((adapter) => [adapter, { id: agent.accounts?.[adapter] ?? id }]),
+      kinds
+        .filter(({ hasAccount }) => hasAccount?.(id, environment) ?? true)
+        .map(({ name }) => [name, { id: agent.accounts?.[name] ?? id }]),
     ),
   }));
   const channels = Object.entries(channelsOf(config)).flatMap(([key, channel]) => {
-    const wanted =
-      channel.adapters ??
-      (["web", ...(channel.discord === undefined ? [] : ["discord" as const])] as const);
-    return adapters
-      .filter((adapter) => wanted.includes(adapter))
-      .map((adapter): RoomChannel => ({
-        key,
-        adapter,
-        name: channel.name ?? key,
-        collaborate: channel.collaborate ?? true,
-        defaultAgent: channel.defaultAgent,
-        channel: adapter === "discord" ? channel.discord! : key,
-      }));
+    const { name = key, collaborate = true, defaultAgent, adapters } = channel;
+    return kinds.flatMap((kind): readonly RoomChannel[] => {
+      const id = channelIdOf(kind, key, channel);
+      if (id === undefined || !(adapters?.includes(kind.name) ?? true)) return [];
+      return [{ key, adapter: kind.name, name, collaborate, defaultAgent, channel: id }];
+    });
   });
   return new Directory({ agents, channels });
 }

@@ -196,6 +196,7 @@ function startPlans(
     ...parts,
     remote: settings.plansRemote,
     planMs: settings.planMs,
+    workers: team.config.plans?.workers,
     llm: modelOf(team.config, environment),
     home: path.resolve(team.folder, settings.home),
     env: childEnvironment({}),

@@ -17,7 +17,7 @@ import { PostgresTokenStore } from "../../src/server/token-store.ts";
 import { readTeam } from "../../src/team/config.ts";
 import { defineTeam } from "../../src/team/define-team.ts";
 import { readEnvironment } from "../../src/team/environment.ts";
-import { web } from "../../src/channels/kinds.ts";
+import { web } from "../../src/channels/index.ts";
 import { startTeam } from "../../src/team/start.ts";
 import { testRepository } from "../plans/real-runs.ts";
 

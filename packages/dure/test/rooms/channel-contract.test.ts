@@ -1,8 +1,8 @@
 import { onTestFinished } from "vitest";
-import { DiscordAdapter } from "../../src/discord/discord-adapter.ts";
+import { DiscordAdapter } from "../../src/channels/discord/discord-adapter.ts";
 import { testDatabase } from "../../src/durable/test-database.ts";
 import type { PlaceAddress } from "../../src/rooms/channel-adapter.ts";
-import { WebAdapter } from "../../src/rooms/web-adapter.ts";
+import { WebAdapter } from "../../src/channels/web/web-adapter.ts";
 import { FakeDiscord, WebFaultSwitch } from "@dure/testing";
 import { channelContract, type ChannelStage } from "./channel-contract.ts";
 import { faultOf, OPEN_LIMITS } from "./discord-platform.ts";

@@ -4,7 +4,7 @@ import type {
   ChannelFailure,
 } from "../../src/rooms/channel-adapter.ts";
 import { systemClock, type Clock } from "../../src/kernel/clock.ts";
-import { DiscordAdapter, type DiscordOptions } from "../../src/discord/discord-adapter.ts";
+import { DiscordAdapter, type DiscordOptions } from "../../src/channels/discord/discord-adapter.ts";
 import {
   type FakeBot,
   FakeDiscord,

@@ -1,7 +1,7 @@
 import { describe, expect, test } from "vitest";
 import { FULL } from "../../src/kernel/test-tiers.ts";
 import { eventually } from "../until.ts";
-import { WebAdapter } from "../../src/rooms/web-adapter.ts";
+import { WebAdapter } from "../../src/channels/web/web-adapter.ts";
 import { WebFaultSwitch } from "@dure/testing";
 import { discordPlatform, type DiscordStage } from "./discord-platform.ts";
 import {

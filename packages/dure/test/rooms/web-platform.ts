@@ -1,5 +1,5 @@
 import type { RoomChannel } from "../../src/rooms/directory.ts";
-import { WebAdapter } from "../../src/rooms/web-adapter.ts";
+import { WebAdapter } from "../../src/channels/web/web-adapter.ts";
 import { WebFaultSwitch } from "@dure/testing";
 import { NAMES, type Name } from "./team.ts";
 import type { TestPlatform } from "./platform.ts";

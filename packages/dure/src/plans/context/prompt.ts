@@ -267,6 +267,7 @@ const REPORTS: Readonly<Record<WorkerSpec["kind"], string>> = {
     REQUEST_ACCESS,
   ),
   offline: "The script says it.",
+  own: words("End with your result:", "what you did, and what is left.", NO_COMMIT),
 };
 
 function howToReport({ kind, member }: PromptMaterial): string {

@@ -1,10 +1,12 @@
 import { expect, test } from "vitest";
-import { systemClock } from "../../kernel/clock.ts";
+import { systemClock, type Clock } from "../../kernel/clock.ts";
 import { silentLogger } from "../../kernel/logger.ts";
 import { Models } from "../../models/models.ts";
 import type { WorkerSpec } from "../plan.ts";
 import { openWorker } from "./open-worker.ts";
 import { aPlace, workOn } from "./test-worker.ts";
+import { runWorker } from "./worker-run.ts";
+import type { Worker } from "./worker.ts";
 
 const SPECS: readonly WorkerSpec[] = [
   { kind: "acp", command: ["no-such-agent-here"] },
@@ -12,6 +14,7 @@ const SPECS: readonly WorkerSpec[] = [
   { kind: "command", command: ["true"], prompt: "stdin" },
   { kind: "offline" },
   { kind: "offline", script: "team.yaml" },
+  { kind: "own", name: "idle" },
 ];
 
 test.each(SPECS)("opens a worker of kind $kind, and it ends with one result", async (spec) => {
@@ -23,6 +26,7 @@ test.each(SPECS)("opens a worker of kind $kind, and it ends with one result", as
     clock: systemClock,
     model: { models },
     script: (path) => (asked.push(path), { ports: {} }),
+    own: { idle: ({ clock }) => idleWorker(clock) },
   });
   const { result } = await workOn(worker, place.assignment);
 
@@ -30,3 +34,27 @@ test.each(SPECS)("opens a worker of kind $kind, and it ends with one result", as
   expect(result.status).toBe(spec.kind === "acp" ? "failed" : "ready");
   expect(asked).toEqual(spec.kind === "offline" && spec.script ? ["team.yaml"] : []);
 });
+
+test("a worker that the team does not have is refused, with the names of those that it has", () => {
+  const models = new Models({ clock: systemClock, logger: silentLogger });
+  const own = { idle: () => idleWorker(systemClock) };
+  const parts = { clock: systemClock, model: { models }, script: () => ({ ports: {} }), own };
+
+  expect(() => openWorker({ kind: "own", name: "toString" }, parts)).toThrow(
+    expect.objectContaining({
+      code: "WORKER_NOT_STARTED",
+      hint: expect.stringContaining("idle") as string,
+    }) as Error,
+  );
+});
+
+function idleWorker(clock: Clock): Worker {
+  return {
+    kind: "own",
+    run: (assignment, { signal }) =>
+      runWorker(assignment, async () => ({ status: "ready", summary: "", claimedFiles: [] }), {
+        clock,
+        signal,
+      }),
+  };
+}

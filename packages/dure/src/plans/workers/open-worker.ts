@@ -6,7 +6,12 @@ import { CommandWorker } from "./command.ts";
 import { ModelWorker, type ModelWorkerOptions } from "./model.ts";
 import { OfflineWorker } from "./offline.ts";
 import type { OfflineScript } from "./offline-script.ts";
+import { workerError } from "./worker-run.ts";
 import type { Worker } from "./worker.ts";
+
+/** What a team gives as `plans.workers`: makes a worker for each round. */
+export type OwnWorkers = Readonly<Record<string, OpenWorker>>;
+export type OpenWorker = (parts: { readonly clock: Clock }) => Worker;
 
 export interface WorkerParts {
   readonly clock: Clock;
@@ -14,6 +19,8 @@ export interface WorkerParts {
   readonly model: Omit<ModelWorkerOptions, "clock" | "llm">;
   /** For `offline`: what stands at the path `script`, read and checked. */
   readonly script: (path: string) => OfflineScript;
+  /** For `own`: workers of the team, by name. Default none. */
+  readonly own?: OwnWorkers | undefined;
   /** Path of Node.js as processes of a worker see it. Default: the one that runs dure. */
   readonly node?: string | undefined;
   /** Told to agents. */
@@ -40,5 +47,16 @@ export function openWorker(spec: WorkerSpec, parts: WorkerParts): Worker {
         clock,
         node,
       });
+    case "own":
+      return ownWorker(spec.name, parts);
   }
+}
+
+function ownWorker(name: string, { own = {}, clock }: WorkerParts): Worker {
+  const open = Object.hasOwn(own, name) ? own[name] : undefined;
+  if (open) return open({ clock });
+  const names = Object.keys(own).join(", ");
+  throw workerError("WORKER_NOT_STARTED", `The team has no worker ${name}.`, {
+    hint: `Name one of plans.workers of its configuration: ${names || "there is none"}.`,
+  });
 }

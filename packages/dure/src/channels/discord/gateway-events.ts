@@ -1,5 +1,5 @@
-import { messageOf } from "../kernel/errors.ts";
-import type { ChannelAccount, ChannelPort, PlaceAddress } from "../rooms/channel-adapter.ts";
+import { messageOf } from "../../kernel/errors.ts";
+import type { ChannelAccount, ChannelPort, PlaceAddress } from "../../rooms/channel-adapter.ts";
 import { PAGE, type AccountApi } from "./account-api.ts";
 import type { GatewayEventType } from "./gateway-client.ts";
 import type { Inbox } from "./inbox.ts";

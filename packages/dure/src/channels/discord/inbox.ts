@@ -1,7 +1,7 @@
-import { backOffMs } from "../kernel/back-off.ts";
-import { withTimeout, type Clock } from "../kernel/clock.ts";
-import { messageOf } from "../kernel/errors.ts";
-import type { Logger } from "../kernel/logger.ts";
+import { backOffMs } from "../../kernel/back-off.ts";
+import { withTimeout, type Clock } from "../../kernel/clock.ts";
+import { messageOf } from "../../kernel/errors.ts";
+import type { Logger } from "../../kernel/logger.ts";
 
 export interface InboxOptions {
   readonly clock: Clock;

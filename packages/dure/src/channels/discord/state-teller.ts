@@ -1,8 +1,8 @@
-import type { Clock } from "../kernel/clock.ts";
-import { sentenceOf, type CodedMessage } from "../kernel/coded-message.ts";
-import { messageOf } from "../kernel/errors.ts";
-import type { ChannelAccount, ChannelPort } from "../rooms/channel-adapter.ts";
-import type { AccountState } from "../kernel/rooms.ts";
+import type { Clock } from "../../kernel/clock.ts";
+import { sentenceOf, type CodedMessage } from "../../kernel/coded-message.ts";
+import { messageOf } from "../../kernel/errors.ts";
+import type { ChannelAccount, ChannelPort } from "../../rooms/channel-adapter.ts";
+import type { AccountState } from "../../kernel/rooms.ts";
 
 interface Told {
   readonly account: ChannelAccount;

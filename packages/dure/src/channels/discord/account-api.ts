@@ -1,6 +1,6 @@
 import type { REST } from "discord.js";
-import { withTimeout, type Clock } from "../kernel/clock.ts";
-import { ChannelError } from "../rooms/channel-adapter.ts";
+import { withTimeout, type Clock } from "../../kernel/clock.ts";
+import { ChannelError } from "../../rooms/channel-adapter.ts";
 import type { DiscordJs } from "./discord-js.ts";
 import { toChannelError, type Attempt } from "./errors.ts";
 import type { WireMessage } from "./mapping.ts";

@@ -1,5 +1,5 @@
-import type { CodedMessage } from "../kernel/coded-message.ts";
-import { ChannelError } from "../rooms/channel-adapter.ts";
+import type { CodedMessage } from "../../kernel/coded-message.ts";
+import { ChannelError } from "../../rooms/channel-adapter.ts";
 import type { WirePlace } from "./places.ts";
 
 export interface WireGuild {

@@ -1,12 +1,12 @@
-import { backOffMs } from "../kernel/back-off.ts";
-import type { CodedMessage } from "../kernel/coded-message.ts";
-import { messageOf } from "../kernel/errors.ts";
+import { backOffMs } from "../../kernel/back-off.ts";
+import type { CodedMessage } from "../../kernel/coded-message.ts";
+import { messageOf } from "../../kernel/errors.ts";
 import type {
   ChannelAccount,
   ChannelPort,
   PlaceAddress,
   ThreadInUse,
-} from "../rooms/channel-adapter.ts";
+} from "../../rooms/channel-adapter.ts";
 import type { AccountApi } from "./account-api.ts";
 import type { DiscordJs } from "./discord-js.ts";
 import { runGateway, TOKEN_REFUSED, type ConnectionEnd } from "./gateway-client.ts";

@@ -1,15 +1,15 @@
-import { sentenceOf, type CodedMessage } from "../kernel/coded-message.ts";
-import { systemClock, type Clock } from "../kernel/clock.ts";
-import { silentLogger, type Logger } from "../kernel/logger.ts";
+import { sentenceOf, type CodedMessage } from "../../kernel/coded-message.ts";
+import { systemClock, type Clock } from "../../kernel/clock.ts";
+import { silentLogger, type Logger } from "../../kernel/logger.ts";
 import type {
   ChannelAccount,
   ChannelPort,
   InboundMessage,
   PlaceAddress,
   PlaceChange,
-} from "../rooms/channel-adapter.ts";
+} from "../../rooms/channel-adapter.ts";
 import type { DiscordAdapter } from "./discord-adapter.ts";
-import type { AccountState } from "../kernel/rooms.ts";
+import type { AccountState } from "../../kernel/rooms.ts";
 
 /**
  * A port that keeps what it is told, and reads gaps as dure does: each of its places since the last

@@ -1,4 +1,4 @@
-import type { Database } from "../durable/database.ts";
+import type { Database } from "../../durable/database.ts";
 import type {
   ChannelAccount,
   ChannelAdapter,
@@ -8,7 +8,7 @@ import type {
   OutgoingPost,
   OutgoingThread,
   PlaceAddress,
-} from "./channel-adapter.ts";
+} from "../../rooms/channel-adapter.ts";
 
 /**
  * The rooms that dure serves itself: their platform is the database, so posting is a row and

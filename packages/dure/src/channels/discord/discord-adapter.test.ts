@@ -4,7 +4,7 @@ import type {
   ChannelError,
   OutgoingPost,
   PlaceAddress,
-} from "../rooms/channel-adapter.ts";
+} from "../../rooms/channel-adapter.ts";
 import { FakeDiscord, type FakeDiscordOptions, type FakePlace } from "@dure/testing";
 import { DiscordAdapter, type DiscordOptions } from "./discord-adapter.ts";
 import { toWireText } from "./mapping.ts";

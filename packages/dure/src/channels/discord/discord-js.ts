@@ -1,5 +1,5 @@
 import type * as discordJs from "discord.js";
-import { codeOf, DureError, messageOf } from "../kernel/errors.ts";
+import { codeOf, DureError, messageOf } from "../../kernel/errors.ts";
 
 export type DiscordJs = typeof discordJs;
 

@@ -1,4 +1,4 @@
-import { ChannelError } from "../rooms/channel-adapter.ts";
+import { ChannelError } from "../../rooms/channel-adapter.ts";
 import { PAGE, type AccountApi } from "./account-api.ts";
 import type { WireMessage } from "./mapping.ts";
 import type { Patient } from "./patience.ts";

@@ -1,10 +1,10 @@
-import { messageOf } from "../kernel/errors.ts";
+import { messageOf } from "../../kernel/errors.ts";
 import type {
   ChannelAccount,
   ChannelPort,
   PlaceAddress,
   PressingPerson,
-} from "../rooms/channel-adapter.ts";
+} from "../../rooms/channel-adapter.ts";
 import type { AccountApi } from "./account-api.ts";
 import { cut, PLATFORM_MESSAGE_LENGTH } from "./mapping.ts";
 import { patiently } from "./patience.ts";

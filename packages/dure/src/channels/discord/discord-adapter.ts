@@ -1,4 +1,4 @@
-import { DureError, messageOf } from "../kernel/errors.ts";
+import { DureError, messageOf } from "../../kernel/errors.ts";
 import {
   ChannelError,
   type ChannelAccount,
@@ -12,7 +12,7 @@ import {
   type OutgoingThread,
   type PlaceAddress,
   type ThreadInUse,
-} from "../rooms/channel-adapter.ts";
+} from "../../rooms/channel-adapter.ts";
 import { AccountApi } from "./account-api.ts";
 import { checkAccount } from "./check.ts";
 import { AccountConnection } from "./connection.ts";

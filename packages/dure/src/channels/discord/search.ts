@@ -1,6 +1,6 @@
-import type { FoundOnPlatform } from "../rooms/channel-adapter.ts";
+import type { FoundOnPlatform } from "../../rooms/channel-adapter.ts";
 import { PAGE, type AccountApi } from "./account-api.ts";
-import { ChannelError } from "../rooms/channel-adapter.ts";
+import { ChannelError } from "../../rooms/channel-adapter.ts";
 import { isSameText, timeOf } from "./mapping.ts";
 import { isThread, type WirePlace } from "./places.ts";
 

@@ -1,4 +1,4 @@
-import type { PlaceAddress, ThreadInUse } from "../rooms/channel-adapter.ts";
+import type { PlaceAddress, ThreadInUse } from "../../rooms/channel-adapter.ts";
 import { DISCORD } from "./mapping.ts";
 
 /** A channel or thread as the platform describes it, in REST answers and gateway events. */

@@ -1,5 +1,5 @@
 import { expect, test } from "vitest";
-import { systemClock, type Clock } from "../kernel/clock.ts";
+import { systemClock, type Clock } from "../../kernel/clock.ts";
 import { IdentifyGate } from "./identify-gate.ts";
 
 test("bots start one after another, and each starts a new session no earlier than its own time", async () => {

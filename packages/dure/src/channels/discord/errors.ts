@@ -1,6 +1,6 @@
-import { codeOf, messageOf } from "../kernel/errors.ts";
-import { isObject } from "../kernel/json.ts";
-import { ChannelError } from "../rooms/channel-adapter.ts";
+import { codeOf, messageOf } from "../../kernel/errors.ts";
+import { isObject } from "../../kernel/json.ts";
+import { ChannelError } from "../../rooms/channel-adapter.ts";
 
 /** What was tried, for the sentence that names it. */
 export interface Attempt {

@@ -2,7 +2,7 @@ import {
   ChannelError,
   type ChannelAccount,
   type ChannelFinding,
-} from "../rooms/channel-adapter.ts";
+} from "../../rooms/channel-adapter.ts";
 import type { AccountApi } from "./account-api.ts";
 
 /** What an agent needs in a channel, and why. Source: "Permissions: Bitwise Permission Flags". */

@@ -5,7 +5,7 @@ import {
   type InboundMessage,
   type OutgoingPost,
   type PlaceAddress,
-} from "../rooms/channel-adapter.ts";
+} from "../../rooms/channel-adapter.ts";
 
 /** The name of this adapter in every place's address. */
 export const DISCORD = "discord";

@@ -1,7 +1,7 @@
 import type { Client, ClientOptions } from "discord.js";
-import type { CodedMessage } from "../kernel/coded-message.ts";
-import { withTimeout, type Clock } from "../kernel/clock.ts";
-import { messageOf } from "../kernel/errors.ts";
+import type { CodedMessage } from "../../kernel/coded-message.ts";
+import { withTimeout, type Clock } from "../../kernel/clock.ts";
+import { messageOf } from "../../kernel/errors.ts";
 import type { DiscordJs } from "./discord-js.ts";
 
 /**
