@@ -5,7 +5,7 @@
  */
 
 import { parseArgs } from "node:util";
-import { defineService, flow } from "../packages/dure/src/engine/service.ts";
+import { defineService, flow } from "../packages/dure/src/engine/service/service.ts";
 import { systemClock } from "../packages/dure/src/kernel/clock.ts";
 import {
   median,

@@ -27,7 +27,7 @@ const SLOW = [
   "packages/dure/test/rooms/crash-discord.test.ts",
   "packages/dure/src/plans/sandbox/sandbox.test.ts",
   "packages/dure/src/cli/cli.test.ts",
-  "packages/dure/src/engine/turns.test.ts",
+  "packages/dure/src/engine/turn/turns.test.ts",
   "packages/dure/test/escalations/crash.test.ts",
   "packages/dure/test/plans/routes.test.ts",
   "packages/dure/test/tenants/routes.test.ts",

@@ -6,10 +6,14 @@ import { SCHEMA } from "../../packages/dure/src/team/schema.ts";
 import { Notifications } from "../../packages/dure/src/durable/notify.ts";
 import { applicationName, ProcessLease } from "../../packages/dure/src/durable/processes.ts";
 import { Retention } from "../../packages/dure/src/durable/retention.ts";
-import { chatAgent } from "../../packages/dure/src/engine/agent.ts";
-import { BudgetKeeper, type BudgetLimits } from "../../packages/dure/src/engine/budgets.ts";
+import { chatAgent } from "../../packages/dure/src/engine/agent/agent.ts";
+import { BudgetKeeper, type BudgetLimits } from "../../packages/dure/src/engine/money/budgets.ts";
 import { Engine } from "../../packages/dure/src/engine/engine.ts";
-import { defineService, flow, type Service } from "../../packages/dure/src/engine/service.ts";
+import {
+  defineService,
+  flow,
+  type Service,
+} from "../../packages/dure/src/engine/service/service.ts";
 import { systemClock } from "../../packages/dure/src/kernel/clock.ts";
 import { newId } from "../../packages/dure/src/kernel/ids.ts";
 import { silentLogger } from "../../packages/dure/src/kernel/logger.ts";

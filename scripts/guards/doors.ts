@@ -304,7 +304,7 @@ export const BOUND_GUARDS: readonly Guard[] = [
   },
   {
     id: "bounds.plan.keys",
-    at: { file: "packages/dure/src/engine/load-service-document.ts" },
+    at: { file: "packages/dure/src/engine/files/load-service-document.ts" },
     find: "const problems = errors.slice(0, MAX_PROBLEMS).map(",
     replace: "const problems = errors.slice(0, 2 * MAX_PROBLEMS).map(",
     tests: planFile("repeated keys, at their lines"),

@@ -9,7 +9,7 @@ export const ENGINE_GUARDS: readonly Guard[] = [
   // --- approvals
   {
     id: "approvals.arguments",
-    at: { file: `${ENGINE}/approvals.ts` },
+    at: { file: `${ENGINE}/effects/approvals.ts` },
     find:
       'context["tool"] === tool && canonicalJson(context["input"]) === ' +
       "canonicalJson(JSON.parse(JSON.stringify(input ?? null)))",
@@ -19,7 +19,7 @@ export const ENGINE_GUARDS: readonly Guard[] = [
   },
   {
     id: "approvals.tool",
-    at: { file: `${ENGINE}/approvals.ts` },
+    at: { file: `${ENGINE}/effects/approvals.ts` },
     find: 'context["tool"] === tool && canonicalJson',
     replace: "tool.length > 0 && canonicalJson",
     tests: effects("a yes to one tool allows no other tool"),
@@ -27,7 +27,7 @@ export const ENGINE_GUARDS: readonly Guard[] = [
   },
   {
     id: "approvals.no",
-    at: { file: `${ENGINE}/approvals.ts` },
+    at: { file: `${ENGINE}/effects/approvals.ts` },
     find: 'return isYes(escalation) ? { is: "allowed", approval: escalation.id } : { is: "refused" };',
     replace: 'return { is: "allowed", approval: escalation.id };',
     tests: effects("a call that code makes and that a person refuses has failed"),
@@ -35,7 +35,7 @@ export const ENGINE_GUARDS: readonly Guard[] = [
   },
   {
     id: "approvals.needed",
-    at: { file: `${ENGINE}/approvals.ts` },
+    at: { file: `${ENGINE}/effects/approvals.ts` },
     find: "if (!tool.approval || !(tool.approval.when?.(input) ?? true)) return",
     replace: 'if (key !== "") return',
     tests: effects("a call that code makes with a tool that needs a yes asks for it"),
@@ -43,7 +43,7 @@ export const ENGINE_GUARDS: readonly Guard[] = [
   },
   {
     id: "approvals.known-effect",
-    at: { file: `${ENGINE}/approvals.ts` },
+    at: { file: `${ENGINE}/effects/approvals.ts` },
     find: 'if (await this.#store.isEffectKnown(key, { signal: this.#signal })) return { is: "allowed" };',
     replace: "",
     tests: effects("a call that code makes with a tool that needs a yes asks for it"),
@@ -51,7 +51,7 @@ export const ENGINE_GUARDS: readonly Guard[] = [
   },
   {
     id: "approvals.unused",
-    at: { file: `${ENGINE}/approvals.ts` },
+    at: { file: `${ENGINE}/effects/approvals.ts` },
     find: "if (!isYes(escalation) || this.#isSettled) return undefined;",
     replace: 'if (escalation?.id !== "") return undefined;',
     tests: effects("a yes whose call is not made ends its turn with an error"),
@@ -61,7 +61,7 @@ export const ENGINE_GUARDS: readonly Guard[] = [
   // --- effects
   {
     id: "effects.same-arguments",
-    at: { file: `${ENGINE}/effects.ts` },
+    at: { file: `${ENGINE}/effects/effects.ts` },
     find: "if (canonicalJson(intent.input) !== canonicalJson(JSON.parse(JSON.stringify(input ?? null)))) {",
     replace: 'if (key === "") {',
     tests: effects("a key that comes with other arguments is told to the model"),
@@ -69,7 +69,7 @@ export const ENGINE_GUARDS: readonly Guard[] = [
   },
   {
     id: "effects.done",
-    at: { file: `${ENGINE}/effects.ts` },
+    at: { file: `${ENGINE}/effects/effects.ts` },
     find: 'if (intent.status === "done") return { status: "done", result: intent.result };',
     replace: "",
     tests: onceRunner("what is known to have happened under a key is not done again"),
@@ -77,7 +77,7 @@ export const ENGINE_GUARDS: readonly Guard[] = [
   },
   {
     id: "effects.failed",
-    at: { file: `${ENGINE}/effects.ts` },
+    at: { file: `${ENGINE}/effects/effects.ts` },
     find: 'if (!call.repeatsFailed) return { status: "failed", error: failureOf(intent.error) };',
     replace: "",
     tests: onceRunner("what is known to have failed under a key is not done again"),
@@ -85,7 +85,7 @@ export const ENGINE_GUARDS: readonly Guard[] = [
   },
   {
     id: "effects.fresh",
-    at: { file: `${ENGINE}/effects.ts` },
+    at: { file: `${ENGINE}/effects/effects.ts` },
     find: "while (this.#clock.monotonic() - askedAt > fresh) {",
     replace: "while (askedAt < 0) {",
     tests: onceRunner(
@@ -96,7 +96,7 @@ export const ENGINE_GUARDS: readonly Guard[] = [
   },
   {
     id: "effects.fate.sent",
-    at: { file: `${ENGINE}/effects.ts` },
+    at: { file: `${ENGINE}/effects/effects.ts` },
     find: 'if (sent === true) return "unknown";',
     replace: "",
     tests: effects("the fate of a call that threw"),
@@ -104,7 +104,7 @@ export const ENGINE_GUARDS: readonly Guard[] = [
   },
   {
     id: "effects.fate.earlier",
-    at: { file: `${ENGINE}/effects.ts` },
+    at: { file: `${ENGINE}/effects/effects.ts` },
     find: 'if (mayHaveHappened) return "unknown";',
     replace: "",
     tests: onceRunner("a second call under replay that was not sent"),
@@ -112,7 +112,7 @@ export const ENGINE_GUARDS: readonly Guard[] = [
   },
   {
     id: "effects.calls-bound.replay",
-    at: { file: `${ENGINE}/effects.ts` },
+    at: { file: `${ENGINE}/effects/effects.ts` },
     find:
       "if (round.calls >= MAX_CALLS) { throw unknownEffect(call, `${round.calls} calls gave no " +
       "answer`); }",
@@ -123,7 +123,7 @@ export const ENGINE_GUARDS: readonly Guard[] = [
   },
   {
     id: "effects.settled",
-    at: { file: `${ENGINE}/effects.ts` },
+    at: { file: `${ENGINE}/effects/effects.ts` },
     find: 'if (answer === "not_happened" && askedAt >= settledAt) {',
     replace: 'if (answer === "not_happened") {',
     tests: onceRunner(
@@ -133,7 +133,7 @@ export const ENGINE_GUARDS: readonly Guard[] = [
   },
   {
     id: "effects.stopped",
-    at: { file: `${ENGINE}/effects.ts` },
+    at: { file: `${ENGINE}/effects/effects.ts` },
     find: 'if (this.#isStopped()) { return this.#fail(call, { code: "NOT_HAPPENED"',
     replace: 'if (call.key === "") { return this.#fail(call, { code: "NOT_HAPPENED"',
     tests: onceRunner("what did not happen is not tried again after a stop"),
@@ -143,7 +143,7 @@ export const ENGINE_GUARDS: readonly Guard[] = [
   // --- stop
   {
     id: "turn-stop.first-epoch",
-    at: { file: `${ENGINE}/turn-stop.ts` },
+    at: { file: `${ENGINE}/turn/turn-stop.ts` },
     find: "if (this.#held.epoch === FIRST_EPOCH) this.#cutNow();",
     replace: "if (this.#held.epoch > 0) this.#cutNow();",
     tests: effects(
@@ -153,7 +153,7 @@ export const ENGINE_GUARDS: readonly Guard[] = [
   },
   {
     id: "turn-stop.begin",
-    at: { file: `${ENGINE}/turn-stop.ts` },
+    at: { file: `${ENGINE}/turn/turn-stop.ts` },
     find: "this.#asked.signal.throwIfAborted();",
     replace: "",
     tests: effects(
@@ -163,7 +163,7 @@ export const ENGINE_GUARDS: readonly Guard[] = [
   },
   {
     id: "turn-stop.lost-effects",
-    at: { file: `${ENGINE}/turn-stop.ts` },
+    at: { file: `${ENGINE}/turn/turn-stop.ts` },
     find: '(status === "intent" || status === "unknown") && !this.#known.has(key)',
     replace: 'status === "unknown" && !this.#known.has(key)',
     tests: effects(
@@ -175,7 +175,7 @@ export const ENGINE_GUARDS: readonly Guard[] = [
   // --- journal
   {
     id: "journal.diverged",
-    at: { file: `${ENGINE}/journal.ts` },
+    at: { file: `${ENGINE}/turn/journal.ts` },
     find: "if (step.name !== name) throw this.diverge(path, step.name, name);",
     replace: "",
     tests: turns("a handler with two steps exchanged after a restart"),
@@ -183,7 +183,7 @@ export const ENGINE_GUARDS: readonly Guard[] = [
   },
   {
     id: "journal.complete",
-    at: { file: `${ENGINE}/journal.ts` },
+    at: { file: `${ENGINE}/turn/journal.ts` },
     find: 'if (!path.includes(".") && !this.#visited.has(path)) { throw',
     replace: 'if (path === "" && !this.#visited.has(path)) { throw',
     tests: turns("a handler with one step less after a restart"),
@@ -191,7 +191,7 @@ export const ENGINE_GUARDS: readonly Guard[] = [
   },
   {
     id: "journal.swallowed",
-    at: { file: `${ENGINE}/journal.ts` },
+    at: { file: `${ENGINE}/turn/journal.ts` },
     find: "if (this.#diverged) throw this.#diverged;",
     replace: "",
     tests: turns("a handler that takes a divergence of its step for a failure"),

@@ -3,9 +3,9 @@ import { eventLog, testsIn } from "./tests-in.ts";
 
 const EVENT_LOG = "packages/dure/src/durable/event-log.ts";
 const ROOMS = "packages/dure/src/rooms";
-const SESSIONS = "packages/dure/src/engine/sessions.ts";
+const SESSIONS = "packages/dure/src/engine/turn/sessions.ts";
 const rooms = testsIn("packages/dure/test/tenants/rooms.test.ts");
-const sessions = testsIn("packages/dure/src/engine/sessions.test.ts");
+const sessions = testsIn("packages/dure/src/engine/turn/sessions.test.ts");
 const access = testsIn("packages/dure/src/server/access.test.ts");
 
 /** Whose events, rooms and sessions are seen. */

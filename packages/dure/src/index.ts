@@ -2,7 +2,7 @@
 // `dure/slots`, `dure/client` and `dure/compat`. What no door names is ours to change.
 
 // Services: one conversational application
-export { defineService, flow } from "./engine/service.ts";
+export { defineService, flow } from "./engine/service/service.ts";
 export type {
   BusyPolicy,
   CompletedSelector,
@@ -14,7 +14,7 @@ export type {
   Service,
   ServiceOptions,
   SessionOptions,
-} from "./engine/service.ts";
+} from "./engine/service/service.ts";
 export type {
   AgentCallOptions,
   AgentOutcome,
@@ -22,15 +22,15 @@ export type {
   EffectOutcome,
   EscalationAnswer,
   TurnContext,
-} from "./engine/turn-context.ts";
+} from "./engine/turn/turn-context.ts";
 export type {
   Answering,
   AskingAction,
   Question,
   QuestionDetails,
   UnansweredBecause,
-} from "./engine/question.ts";
-export { loadService } from "./engine/load-service.ts";
+} from "./engine/turn/question.ts";
+export { loadService } from "./engine/files/load-service.ts";
 
 // Agents
 export {
@@ -39,19 +39,19 @@ export {
   conversationalAgent,
   customAgent,
   defineAgent,
-} from "./engine/agent.ts";
+} from "./engine/agent/agent.ts";
 export type {
   Agent,
   AgentOptions,
   PromptsByLanguage,
   Retriever,
   Validator,
-} from "./engine/agent.ts";
-export type { AgentContext, CustomModelRequest } from "./engine/agent-context.ts";
+} from "./engine/agent/agent.ts";
+export type { AgentContext, CustomModelRequest } from "./engine/agent/agent-context.ts";
 export type { BudgetLimitInput, CardInput, LlmInput } from "./models/card.ts";
 
 // Tools
-export { NotSentError, tool } from "./engine/tool.ts";
+export { NotSentError, tool } from "./engine/agent/tool.ts";
 export type {
   EffectKind,
   ProbeAnswer,
@@ -59,27 +59,27 @@ export type {
   ToolCall,
   ToolContext,
   ToolOptions,
-} from "./engine/tool.ts";
-export { calculator, clock, webFetch } from "./engine/builtin-tools.ts";
-export { teamTools } from "./engine/team-tools.ts";
-export type { TeamToolName } from "./engine/team-tools.ts";
+} from "./engine/agent/tool.ts";
+export { calculator, clock, webFetch } from "./engine/agent/builtin-tools.ts";
+export { teamTools } from "./engine/agent/team-tools.ts";
+export type { TeamToolName } from "./engine/agent/team-tools.ts";
 
 // State, slots and memory
-export { defineState, StateManager } from "./engine/state.ts";
-export type { SlotDescription, StageMachine, StateDefinition } from "./engine/state.ts";
-export type { Memory, MemoryEntry, MemoryOptions } from "./engine/memory.ts";
+export { defineState, StateManager } from "./engine/turn/state.ts";
+export type { SlotDescription, StageMachine, StateDefinition } from "./engine/turn/state.ts";
+export type { Memory, MemoryEntry, MemoryOptions } from "./engine/agent/memory.ts";
 
 // Several services behind one name
-export { combineServices, keywordRouter, modelRouter } from "./engine/combine.ts";
+export { combineServices, keywordRouter, modelRouter } from "./engine/service/combine.ts";
 export type {
   AnyService,
   CombinedService,
   LeafService,
   RouteOptions,
   ServiceRouter,
-} from "./engine/combine.ts";
-export { remoteService } from "./engine/remote-service.ts";
-export type { RemoteService } from "./engine/remote-service.ts";
+} from "./engine/service/combine.ts";
+export { remoteService } from "./engine/remote/remote-service.ts";
+export type { RemoteService } from "./engine/remote/remote-service.ts";
 
 // Models that are functions
 export { offlineModel } from "./models/offline.ts";

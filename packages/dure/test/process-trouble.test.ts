@@ -1,7 +1,7 @@
 import { describe, expect, onTestFinished, test } from "vitest";
 import { Database } from "../src/durable/database.ts";
 import { testDatabaseUrl } from "../src/durable/test-database.ts";
-import { defineService, flow } from "../src/engine/service.ts";
+import { defineService, flow } from "../src/engine/service/service.ts";
 import { DureError } from "../src/kernel/errors.ts";
 import { silentLogger } from "../src/kernel/logger.ts";
 import { startTestServer } from "../src/server/test-server.ts";

@@ -1,7 +1,7 @@
 import { existsSync } from "node:fs";
 import path from "node:path";
-import { problemText, type Problem } from "../engine/load-service-document.ts";
-import { checkService } from "../engine/load-service-check.ts";
+import { problemText, type Problem } from "../engine/files/load-service-document.ts";
+import { checkService } from "../engine/files/load-service-check.ts";
 import { DureError } from "../kernel/errors.ts";
 import { CONFIG_FILES, loadTeam } from "../team/config.ts";
 import { readdir } from "node:fs/promises";

@@ -5,7 +5,7 @@ import { FULL } from "../kernel/test-tiers.ts";
 import { z } from "zod";
 import { AuditLog } from "../durable/audit-log.ts";
 import { testDatabase, type TestDatabase } from "../durable/test-database.ts";
-import { tool } from "../engine/tool.ts";
+import { tool } from "../engine/agent/tool.ts";
 import {
   hanging,
   startTestTeam,

@@ -1,7 +1,7 @@
 import { existsSync } from "node:fs";
 import path from "node:path";
-import { importModule } from "../engine/load-service.ts";
-import type { Problem } from "../engine/load-service-document.ts";
+import { importModule } from "../engine/files/load-service.ts";
+import type { Problem } from "../engine/files/load-service-document.ts";
 import { DureError, messageOf } from "../kernel/errors.ts";
 import { planFilesIn, readPlanFile } from "../plans/plan-folder.ts";
 import { ownershipOf, ownershipWarnings } from "../plans/plan-ownership.ts";

@@ -1,7 +1,7 @@
 import type { TurnEvent } from "../kernel/turn-events.ts";
-import type { AgentResult } from "../engine/agent.ts";
-import type { DonePayload } from "../engine/service.ts";
-import type { AgentOutcome, TurnContext } from "../engine/turn-context.ts";
+import type { AgentResult } from "../engine/agent/agent.ts";
+import type { DonePayload } from "../engine/service/service.ts";
+import type { AgentOutcome, TurnContext } from "../engine/turn/turn-context.ts";
 import type { JsonObject } from "../kernel/json.ts";
 
 /** Helpers for handlers written as generators. Source: docs/spec/conversation §3. */

@@ -2,7 +2,7 @@
 
 // Services put together step by step
 export { ServiceBuilder } from "./service-builder.ts";
-export type { AgentClass, AgentParts, AgentSpec } from "../engine/assemble-service.ts";
+export type { AgentClass, AgentParts, AgentSpec } from "../engine/service/assemble-service.ts";
 
 // Helpers for flows written as generators
 export {

@@ -1,8 +1,8 @@
 import { expect, test } from "vitest";
 import { z } from "zod";
 import { DureError } from "../kernel/errors.ts";
-import { chatAgent } from "../engine/agent.ts";
-import { defineService, type FlowHandler } from "../engine/service.ts";
+import { chatAgent } from "../engine/agent/agent.ts";
+import { defineService, type FlowHandler } from "../engine/service/service.ts";
 import { ServiceBuilder } from "./service-builder.ts";
 
 // oxlint-disable-next-line require-yield

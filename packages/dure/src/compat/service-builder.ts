@@ -1,12 +1,12 @@
 import type { z } from "zod";
-import type { Agent, Validator } from "../engine/agent.ts";
+import type { Agent, Validator } from "../engine/agent/agent.ts";
 import {
   assembleService,
   type AgentClass,
   type AgentSpec,
   type ServiceParts,
-} from "../engine/assemble-service.ts";
-import type { MemoryOptions } from "../engine/memory.ts";
+} from "../engine/service/assemble-service.ts";
+import type { MemoryOptions } from "../engine/agent/memory.ts";
 import type {
   CompletedSelector,
   FlowHandler,
@@ -14,9 +14,9 @@ import type {
   Service,
   ServiceOptions,
   SessionOptions,
-} from "../engine/service.ts";
-import type { StateDefinition } from "../engine/state.ts";
-import type { AnyTool } from "../engine/tool.ts";
+} from "../engine/service/service.ts";
+import type { StateDefinition } from "../engine/turn/state.ts";
+import type { AnyTool } from "../engine/agent/tool.ts";
 import { DureError } from "../kernel/errors.ts";
 import { compacted } from "../kernel/json.ts";
 

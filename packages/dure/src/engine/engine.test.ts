@@ -1,8 +1,8 @@
 import { expect, test } from "vitest";
 import { z } from "zod";
 import { offlineModel } from "../models/offline.ts";
-import { chatAgent, conversationalAgent } from "./agent.ts";
-import { defineService, flow } from "./service.ts";
+import { chatAgent, conversationalAgent } from "./agent/agent.ts";
+import { defineService, flow } from "./service/service.ts";
 import { startTestEngine } from "./test-engine.ts";
 
 const chat = defineService({

@@ -10,7 +10,7 @@ import { TurnStore, UNATTENDED_TOPIC } from "../durable/turns.ts";
 import type { Llm } from "../models/card.ts";
 import type { PromptOverrides } from "../models/prompt-files.ts";
 import type { Models } from "../models/models.ts";
-import type { AttemptRules } from "./agent-environment.ts";
+import type { AttemptRules } from "./agent/agent-environment.ts";
 import type {
   AcceptedTurn,
   AcceptOptions,
@@ -29,16 +29,16 @@ import type {
   TurnRequest,
   Viewer,
 } from "./api.ts";
-import type { Budgets } from "./budgets.ts";
-import type { AnyService } from "./combine.ts";
-import { MemoryFolder } from "./memory-fold.ts";
-import { QUESTION_HOLDS_MS } from "./question.ts";
-import { RunningTurns } from "./running-turns.ts";
-import { leavesOf, ServiceDirectory } from "./service-directory.ts";
-import { SessionReader } from "./sessions.ts";
-import { TurnAcceptance } from "./turn-acceptance.ts";
-import type { TurnEnvironment } from "./turn-environment.ts";
-import { TurnReader, turnUnknown } from "./turn-reader.ts";
+import type { Budgets } from "./money/budgets.ts";
+import type { AnyService } from "./service/combine.ts";
+import { MemoryFolder } from "./agent/memory-fold.ts";
+import { QUESTION_HOLDS_MS } from "./turn/question.ts";
+import { RunningTurns } from "./turn/running-turns.ts";
+import { leavesOf, ServiceDirectory } from "./service/service-directory.ts";
+import { SessionReader } from "./turn/sessions.ts";
+import { TurnAcceptance } from "./turn/turn-acceptance.ts";
+import type { TurnEnvironment } from "./turn/turn-environment.ts";
+import { TurnReader, turnUnknown } from "./turn/turn-reader.ts";
 
 export interface EngineOptions {
   /** The first one is the default. */

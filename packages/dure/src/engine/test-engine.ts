@@ -8,7 +8,7 @@ import { testDatabase } from "../durable/test-database.ts";
 import { Models, type ModelsOptions } from "../models/models.ts";
 import type { OfflineModel } from "../models/offline.ts";
 import type { TurnRequest } from "./api.ts";
-import type { AnyService } from "./combine.ts";
+import type { AnyService } from "./service/combine.ts";
 import { Engine, type EngineOptions } from "./engine.ts";
 
 /**

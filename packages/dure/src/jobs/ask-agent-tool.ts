@@ -1,6 +1,6 @@
 import { z } from "zod";
 import { DureError } from "../kernel/errors.ts";
-import { tool, type AnyTool } from "../engine/tool.ts";
+import { tool, type AnyTool } from "../engine/agent/tool.ts";
 import type { AskResult } from "./ask.ts";
 import type { Jobs } from "./jobs.ts";
 

@@ -1,5 +1,5 @@
 import { z } from "zod";
-import { NotSentError, tool, type AnyTool } from "../engine/tool.ts";
+import { NotSentError, tool, type AnyTool } from "../engine/agent/tool.ts";
 import { jobOfSession } from "./job.ts";
 import type { Jobs } from "./jobs.ts";
 

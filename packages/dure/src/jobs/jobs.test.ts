@@ -5,7 +5,7 @@ import { z } from "zod";
 import { systemClock, type Clock } from "../kernel/clock.ts";
 import { codeOf } from "../kernel/errors.ts";
 import { testDatabase } from "../durable/test-database.ts";
-import { tool, type AnyTool } from "../engine/tool.ts";
+import { tool, type AnyTool } from "../engine/agent/tool.ts";
 import { PostgresProxy } from "@dure/testing";
 import { ANNOUNCE_TOPIC, type JobAnnouncement } from "./announcement.ts";
 import { askAgentTool } from "./ask-agent-tool.ts";

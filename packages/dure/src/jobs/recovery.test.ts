@@ -6,7 +6,7 @@ import { systemClock } from "../kernel/clock.ts";
 import { codeOf } from "../kernel/errors.ts";
 import { silentLogger } from "../kernel/logger.ts";
 import { testDatabase, type TestDatabase } from "../durable/test-database.ts";
-import { tool, type AnyTool } from "../engine/tool.ts";
+import { tool, type AnyTool } from "../engine/agent/tool.ts";
 import { askAgentTool } from "./ask-agent-tool.ts";
 import { endOf } from "./endings.ts";
 import { ExchangeFacts } from "./exchange-facts.ts";

@@ -60,8 +60,11 @@ export function jsonCopy(value: unknown, what: string): Json {
 
 /** The object without its undefined members, for readers that look whether a member is there. */
 export function compacted<Value extends object>(value: Value): Value {
-  const members = Object.entries(value).filter(([, member]) => member !== undefined);
-  return Object.fromEntries(members) as Value;
+  const copy: Partial<Value> = {};
+  for (const key of Object.keys(value) as (keyof Value)[]) {
+    if (value[key] !== undefined) copy[key] = value[key];
+  }
+  return copy as Value;
 }
 
 /** Whether a value is an object and no array. */

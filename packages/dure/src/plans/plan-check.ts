@@ -4,7 +4,7 @@ import {
   type KeyPath,
   type Problem,
   type SettingsDocument,
-} from "../engine/load-service-document.ts";
+} from "../engine/files/load-service-document.ts";
 import { closest } from "../models/spelling.ts";
 import { expandBraces, foldPath, literalPrefix, pathsMeet, type GlobPath } from "./glob.ts";
 import { ancestors, buildGraph, findCycles, orderOracle, type PlanGraph } from "./graph.ts";

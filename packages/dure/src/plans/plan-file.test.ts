@@ -1,5 +1,5 @@
 import { describe, expect, test } from "vitest";
-import { problemText, type Problem } from "../engine/load-service-document.ts";
+import { problemText, type Problem } from "../engine/files/load-service-document.ts";
 import { DureError } from "../kernel/errors.ts";
 import { concurrencyOf, definePlan, workerOf } from "./plan.ts";
 import { parsePlan, readPlan, readPlanInput } from "./plan-file.ts";

@@ -9,7 +9,7 @@ import {
   type Problem,
   type SettingsDocument,
   type YamlReading,
-} from "../engine/load-service-document.ts";
+} from "../engine/files/load-service-document.ts";
 import { durationMs } from "../kernel/duration.ts";
 import { messageOf } from "../kernel/errors.ts";
 import { isObject } from "../kernel/json.ts";

@@ -6,7 +6,7 @@ import {
   text,
   wholeNumber,
   yesOrNo,
-} from "../engine/load-service-schema.ts";
+} from "../engine/files/load-service-schema.ts";
 import { durationMs } from "../kernel/duration.ts";
 import { DureError } from "../kernel/errors.ts";
 import {

@@ -1,5 +1,5 @@
 import { expect, test } from "vitest";
-import { tool } from "../engine/tool.ts";
+import { tool } from "../engine/agent/tool.ts";
 import { z } from "zod";
 import { agentGuide, agentsFile, collaborationPolicy } from "./guide.ts";
 import { ROOM_LIMITS } from "./limits.ts";

@@ -1,4 +1,4 @@
-import type { AnyTool } from "../engine/tool.ts";
+import type { AnyTool } from "../engine/agent/tool.ts";
 import type { RoomLimits } from "./limits.ts";
 
 /** Tools that agents need no guide for. */

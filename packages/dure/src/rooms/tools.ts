@@ -1,6 +1,6 @@
 import { z } from "zod";
 import type { Database } from "../durable/database.ts";
-import { tool, type AnyTool } from "../engine/tool.ts";
+import { tool, type AnyTool } from "../engine/agent/tool.ts";
 import type { CollaborateCaller } from "./collaborate-call.ts";
 import type { Collaboration } from "./collaborate.ts";
 import { placeOfSession } from "./place.ts";

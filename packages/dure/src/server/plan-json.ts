@@ -1,5 +1,5 @@
 import { z } from "zod";
-import type { Problem } from "../engine/load-service-document.ts";
+import type { Problem } from "../engine/files/load-service-document.ts";
 import { toWire } from "../kernel/wire.ts";
 import { WORKER_KINDS, type Plan, type Port, type WorkerSpec } from "../plans/plan.ts";
 import type { PlanView } from "../plans/run/plan-library.ts";

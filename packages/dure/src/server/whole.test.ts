@@ -1,7 +1,7 @@
 import { expect, test } from "vitest";
 import { EventLog } from "../durable/event-log.ts";
-import { chatAgent } from "../engine/agent.ts";
-import { defineService, flow } from "../engine/service.ts";
+import { chatAgent } from "../engine/agent/agent.ts";
+import { defineService, flow } from "../engine/service/service.ts";
 import { startTestEngine, type TestEngine } from "../engine/test-engine.ts";
 import { silentLogger } from "../kernel/logger.ts";
 import { offlineModel } from "../models/offline.ts";

@@ -1,4 +1,4 @@
-import type { Answering } from "../engine/question.ts";
+import type { Answering } from "../engine/turn/question.ts";
 import { classifyContinue, REFUSING_KINDS, type Reply } from "./parse/reply.ts";
 
 /** Everything that a decision about an open question looks at. */

@@ -1,5 +1,5 @@
 import { z } from "zod";
-import { conversationalAgent, type Agent, type PromptsByLanguage } from "../engine/agent.ts";
+import { conversationalAgent, type Agent, type PromptsByLanguage } from "../engine/agent/agent.ts";
 import type { SlotSpecs } from "./form.ts";
 
 /** The two agents of a form: one reads, one words. What they may do is kept by the form's code. */

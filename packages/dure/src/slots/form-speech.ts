@@ -1,5 +1,5 @@
 import { DureError } from "../kernel/errors.ts";
-import type { TurnContext } from "../engine/turn-context.ts";
+import type { TurnContext } from "../engine/turn/turn-context.ts";
 import { claimsDeed } from "./claims.ts";
 import { askedSlotOf, missingSlots, type Delta } from "./delta.ts";
 import { contextBlock } from "./form-agents.ts";

@@ -1,5 +1,5 @@
 import { z } from "zod";
-import { defineState, type StateDefinition } from "../engine/state.ts";
+import { defineState, type StateDefinition } from "../engine/turn/state.ts";
 import type { FormTexts, SlotSpecs } from "./form.ts";
 import { NEXT_STAGES, STAGES, TERMINAL_STAGES } from "./stages.ts";
 

@@ -1,7 +1,7 @@
-import { isAbout, type QuestionDetails } from "../engine/question.ts";
-import type { DonePayload } from "../engine/service.ts";
-import type { StateManager } from "../engine/state.ts";
-import type { EffectOutcome, TurnContext } from "../engine/turn-context.ts";
+import { isAbout, type QuestionDetails } from "../engine/turn/question.ts";
+import type { DonePayload } from "../engine/service/service.ts";
+import type { StateManager } from "../engine/turn/state.ts";
+import type { EffectOutcome, TurnContext } from "../engine/turn/turn-context.ts";
 import type { JsonObject } from "../kernel/json.ts";
 import {
   cancelEntry,

@@ -1,6 +1,6 @@
 import type { z } from "zod";
-import type { EffectOutcome } from "../engine/turn-context.ts";
-import type { Tool } from "../engine/tool.ts";
+import type { EffectOutcome } from "../engine/turn/turn-context.ts";
+import type { Tool } from "../engine/agent/tool.ts";
 import type { JsonObject } from "../kernel/json.ts";
 import type { BatchCounts } from "./batch.ts";
 import type { FormResult, SlotValues } from "./form-state.ts";

@@ -1,4 +1,9 @@
-import { flow, type ErrorFacts, type FlowHandler, type ServiceOptions } from "../engine/service.ts";
+import {
+  flow,
+  type ErrorFacts,
+  type FlowHandler,
+  type ServiceOptions,
+} from "../engine/service/service.ts";
 import { FormTurn } from "./form-turn.ts";
 import type { SlotForm } from "./form.ts";
 import { formStateOf, type FormResult, type FormState, type SlotValues } from "./form-state.ts";

@@ -1,6 +1,6 @@
 import { AuditLog } from "../durable/audit-log.ts";
 import { z } from "zod";
-import { tool, type AnyTool } from "../engine/tool.ts";
+import { tool, type AnyTool } from "../engine/agent/tool.ts";
 import { askAgentTool } from "../jobs/ask-agent-tool.ts";
 import { endConversationTool } from "../jobs/exchange-tools.ts";
 import { jobOfSession } from "../jobs/job.ts";

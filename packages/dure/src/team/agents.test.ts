@@ -3,7 +3,7 @@ import { tmpdir } from "node:os";
 import path from "node:path";
 import { expect, test } from "vitest";
 import { startTestEngine } from "../engine/test-engine.ts";
-import { defineService, flow } from "../engine/service.ts";
+import { defineService, flow } from "../engine/service/service.ts";
 import { Inbox } from "../escalations/inbox.ts";
 import { ScriptedModel } from "@dure/testing";
 import { agentServices } from "./agents.ts";

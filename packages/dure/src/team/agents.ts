@@ -2,10 +2,10 @@ import { existsSync } from "node:fs";
 import { readFile, rename, writeFile } from "node:fs/promises";
 import path from "node:path";
 import { z } from "zod";
-import { problemsError, readYaml } from "../engine/load-service-document.ts";
-import { chatAgent } from "../engine/agent.ts";
-import { defineService, flow, type Service } from "../engine/service.ts";
-import { NotSentError, tool, type AnyTool } from "../engine/tool.ts";
+import { problemsError, readYaml } from "../engine/files/load-service-document.ts";
+import { chatAgent } from "../engine/agent/agent.ts";
+import { defineService, flow, type Service } from "../engine/service/service.ts";
+import { NotSentError, tool, type AnyTool } from "../engine/agent/tool.ts";
 import { readReply } from "../jobs/endings.ts";
 import { DureError } from "../kernel/errors.ts";
 

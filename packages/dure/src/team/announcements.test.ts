@@ -1,6 +1,6 @@
 import { expect, test } from "vitest";
-import { chatAgent } from "../engine/agent.ts";
-import { defineService, flow } from "../engine/service.ts";
+import { chatAgent } from "../engine/agent/agent.ts";
+import { defineService, flow } from "../engine/service/service.ts";
 import { testDatabase } from "../durable/test-database.ts";
 import { silentLogger } from "../kernel/logger.ts";
 import type { ModelRequest } from "../models/model.ts";

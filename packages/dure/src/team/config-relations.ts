@@ -1,8 +1,12 @@
 import { existsSync } from "node:fs";
 import path from "node:path";
 import { channelIdOf, kindOf } from "../channels/kinds.ts";
-import { problemAt, type Problem, type SettingsDocument } from "../engine/load-service-document.ts";
-import { sentence } from "../engine/load-service-schema.ts";
+import {
+  problemAt,
+  type Problem,
+  type SettingsDocument,
+} from "../engine/files/load-service-document.ts";
+import { sentence } from "../engine/files/load-service-schema.ts";
 import { parseModelName } from "../models/card.ts";
 import { closest } from "../models/spelling.ts";
 import type { TeamConfig } from "./config.ts";

@@ -2,7 +2,7 @@ import { mkdir, mkdtemp, rm, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import path from "node:path";
 import { afterEach, beforeEach, describe, expect, test } from "vitest";
-import type { Problem } from "../engine/load-service-document.ts";
+import type { Problem } from "../engine/files/load-service-document.ts";
 import { DureError } from "../kernel/errors.ts";
 import { loadTeam, readTeam } from "./config.ts";
 

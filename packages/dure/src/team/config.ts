@@ -6,8 +6,8 @@ import path from "node:path";
 import { z } from "zod";
 import type { ChannelKind } from "../channels/channel-kind.ts";
 import { KIND_NAMES, type ChannelChoice } from "../channels/kinds.ts";
-import type { AnyService } from "../engine/combine.ts";
-import { importModule, loadService } from "../engine/load-service.ts";
+import type { AnyService } from "../engine/service/combine.ts";
+import { importModule, loadService } from "../engine/files/load-service.ts";
 import {
   codeDocument,
   problemAt,
@@ -16,7 +16,7 @@ import {
   readYaml,
   type Problem,
   type SettingsDocument,
-} from "../engine/load-service-document.ts";
+} from "../engine/files/load-service-document.ts";
 import {
   id,
   memorySettings,
@@ -27,7 +27,7 @@ import {
   text,
   wholeNumber,
   yesOrNo,
-} from "../engine/load-service-schema.ts";
+} from "../engine/files/load-service-schema.ts";
 import { codeOf, DureError, messageOf } from "../kernel/errors.ts";
 import { durationMs } from "../kernel/duration.ts";
 import { isObject } from "../kernel/json.ts";

@@ -1,6 +1,6 @@
-import { BudgetKeeper, type BudgetLimits } from "../engine/budgets.ts";
+import { BudgetKeeper, type BudgetLimits } from "../engine/money/budgets.ts";
 import { Engine, type EngineDefinitions } from "../engine/engine.ts";
-import { HookDelivery } from "../engine/hooks.ts";
+import { HookDelivery } from "../engine/effects/hooks.ts";
 import { jobAttemptRules } from "../jobs/endings.ts";
 import { Jobs } from "../jobs/jobs.ts";
 import type { JobLimits } from "../jobs/limits.ts";

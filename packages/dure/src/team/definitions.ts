@@ -1,8 +1,8 @@
 import path from "node:path";
-import type { AnyService } from "../engine/combine.ts";
+import type { AnyService } from "../engine/service/combine.ts";
 import type { EngineDefinitions } from "../engine/engine.ts";
-import type { MemoryOptions } from "../engine/memory.ts";
-import { assertEngineServices } from "../engine/service-directory.ts";
+import type { MemoryOptions } from "../engine/agent/memory.ts";
+import { assertEngineServices } from "../engine/service/service-directory.ts";
 import type { Clock } from "../kernel/clock.ts";
 import type { Logger } from "../kernel/logger.ts";
 import { Models } from "../models/models.ts";

@@ -3,7 +3,7 @@ import { tmpdir } from "node:os";
 import path from "node:path";
 import { expect, test } from "vitest";
 import { DureError } from "../kernel/errors.ts";
-import { readYaml } from "../engine/load-service-document.ts";
+import { readYaml } from "../engine/files/load-service-document.ts";
 import { checkTeam } from "./config.ts";
 import { loadEnvFile, readEnvironment } from "./environment.ts";
 import { originText, resolveLimits, settingsOf } from "./limits.ts";

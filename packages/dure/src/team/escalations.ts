@@ -3,7 +3,7 @@ import type { Database } from "../durable/database.ts";
 import type { Notifications } from "../durable/notify.ts";
 import type { Outbox, TransactionalHandler } from "../durable/outbox.ts";
 import type { Conversations } from "../engine/api.ts";
-import { tool, type AnyTool } from "../engine/tool.ts";
+import { tool, type AnyTool } from "../engine/agent/tool.ts";
 import type { Inbox } from "../escalations/inbox.ts";
 import { EscalationRouter, type Operators } from "../escalations/router.ts";
 import type { ToldEscalation } from "../escalations/webhook.ts";

@@ -77,7 +77,7 @@ export type { Contract, Plan, Port, WorkerSpec } from "../plans/plan.ts";
 export type { PlanInput } from "../plans/plan-schema.ts";
 export { readPlan } from "../plans/plan-file.ts";
 export type { PlanReading } from "../plans/plan-file.ts";
-export type { Problem } from "../engine/load-service-document.ts";
+export type { Problem } from "../engine/files/load-service-document.ts";
 export type {
   PlanChoice,
   PlanFile,

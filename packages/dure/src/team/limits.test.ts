@@ -1,5 +1,5 @@
 import { expect, test } from "vitest";
-import { chooseLlm } from "../engine/agent-model.ts";
+import { chooseLlm } from "../engine/agent/agent-model.ts";
 import type { Llm } from "../models/card.ts";
 import { readEnvironment } from "./environment.ts";
 import { checkTeam, type TeamConfig } from "./config.ts";

@@ -1,8 +1,8 @@
 import { IDLE_MS } from "../durable/embedded/caretaker.ts";
-import { valueAt } from "../engine/load-service-document.ts";
-import { MEMORY_DEFAULTS } from "../engine/memory.ts";
-import { QUESTION_HOLDS_MS } from "../engine/question.ts";
-import type { BusyPolicy } from "../engine/service.ts";
+import { valueAt } from "../engine/files/load-service-document.ts";
+import { MEMORY_DEFAULTS } from "../engine/agent/memory.ts";
+import { QUESTION_HOLDS_MS } from "../engine/turn/question.ts";
+import type { BusyPolicy } from "../engine/service/service.ts";
 import { ROUTE_AFTER_MS } from "../escalations/route.ts";
 import { JOB_LIMITS } from "../jobs/limits.ts";
 import { durationMs } from "../kernel/duration.ts";
@@ -412,7 +412,7 @@ export const SETTINGS = {
   summaryPrompt: value<string | undefined>({
     path: ["memory", "summaryPrompt"],
     fallback: undefined,
-    source: "engine/memory.ts",
+    source: "engine/agent/memory.ts",
   }),
   keepTurnEventsMs: value<number>({
     path: ["retention", "turnEvents"],

@@ -2,7 +2,7 @@ import { once } from "node:events";
 import { createServer, type AddressInfo, type Server } from "node:net";
 import { expect, test } from "vitest";
 import { testDatabaseUrl } from "../durable/test-database.ts";
-import { defineService, flow } from "../engine/service.ts";
+import { defineService, flow } from "../engine/service/service.ts";
 import { systemClock } from "../kernel/clock.ts";
 import { DureError } from "../kernel/errors.ts";
 import type { Logger } from "../kernel/logger.ts";

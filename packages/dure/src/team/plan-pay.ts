@@ -1,4 +1,4 @@
-import type { BudgetKeeper } from "../engine/budgets.ts";
+import type { BudgetKeeper } from "../engine/money/budgets.ts";
 import type { Pay } from "../models/paid.ts";
 import type { PlanRun } from "../plans/run/run.ts";
 

@@ -1,5 +1,5 @@
 import { expect, test } from "vitest";
-import { defineService, flow } from "../engine/service.ts";
+import { defineService, flow } from "../engine/service/service.ts";
 import { ROOM_LIMITS } from "../rooms/limits.ts";
 import { readTeam } from "./config.ts";
 import { readEnvironment } from "./environment.ts";

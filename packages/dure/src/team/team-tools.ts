@@ -1,7 +1,7 @@
-import type { Agent } from "../engine/agent.ts";
-import type { AnyService, LeafService } from "../engine/combine.ts";
-import type { TeamToolName } from "../engine/team-tools.ts";
-import type { AnyTool, ToolContext } from "../engine/tool.ts";
+import type { Agent } from "../engine/agent/agent.ts";
+import type { AnyService, LeafService } from "../engine/service/combine.ts";
+import type { TeamToolName } from "../engine/agent/team-tools.ts";
+import type { AnyTool, ToolContext } from "../engine/agent/tool.ts";
 import { speakerOfSession } from "../jobs/job.ts";
 import { DureError } from "../kernel/errors.ts";
 import { placeOfSession } from "../rooms/place.ts";

@@ -4,8 +4,8 @@
  */
 import { setFlagsFromString } from "node:v8";
 import { runInNewContext } from "node:vm";
-import { chatAgent } from "../engine/agent.ts";
-import { defineService, flow } from "../engine/service.ts";
+import { chatAgent } from "../engine/agent/agent.ts";
+import { defineService, flow } from "../engine/service/service.ts";
 import { systemClock } from "../kernel/clock.ts";
 import { silentLogger } from "../kernel/logger.ts";
 import { readTeam, type TeamOptions } from "./config.ts";

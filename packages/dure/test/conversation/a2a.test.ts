@@ -1,7 +1,7 @@
 import { expect, test } from "vitest";
-import { combineServices, keywordRouter } from "../../src/engine/combine.ts";
-import { remoteService } from "../../src/engine/remote-service.ts";
-import { defineService, flow } from "../../src/engine/service.ts";
+import { combineServices, keywordRouter } from "../../src/engine/service/combine.ts";
+import { remoteService } from "../../src/engine/remote/remote-service.ts";
+import { defineService, flow } from "../../src/engine/service/service.ts";
 import { startTestEngine, type TestEngine } from "../../src/engine/test-engine.ts";
 import { eventually } from "../until.ts";
 import { startA2aAgent, type A2aCall } from "./a2a-agent.ts";

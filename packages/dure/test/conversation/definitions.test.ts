@@ -5,9 +5,9 @@ import {
   chatAgent,
   conversationalAgent,
   customAgent,
-} from "../../src/engine/agent.ts";
-import { defineService, flow, type ServiceOptions } from "../../src/engine/service.ts";
-import { defineState } from "../../src/engine/state.ts";
+} from "../../src/engine/agent/agent.ts";
+import { defineService, flow, type ServiceOptions } from "../../src/engine/service/service.ts";
+import { defineState } from "../../src/engine/turn/state.ts";
 import { startTestEngine } from "../../src/engine/test-engine.ts";
 import { ScriptedModel } from "@dure/testing";
 

@@ -1,7 +1,7 @@
 import { Outbox } from "../../src/durable/outbox.ts";
 import { Takeover } from "../../src/durable/takeover.ts";
 import { joinTeam } from "../../src/durable/test-members.ts";
-import { HookDelivery } from "../../src/engine/hooks.ts";
+import { HookDelivery } from "../../src/engine/effects/hooks.ts";
 import { ledgerService } from "./ledger-service.ts";
 
 /**

@@ -1,11 +1,16 @@
 import { expect } from "vitest";
 import { systemClock } from "../../src/kernel/clock.ts";
 import { codeOf, messageOf } from "../../src/kernel/errors.ts";
-import { chatAgent } from "../../src/engine/agent.ts";
+import { chatAgent } from "../../src/engine/agent/agent.ts";
 import type { TurnFrame } from "../../src/engine/api.ts";
 import { streamAgentTurn } from "../../src/compat/handler-helpers.ts";
-import { defineService, flow, type BusyPolicy, type Service } from "../../src/engine/service.ts";
-import { ShownText } from "../../src/engine/shown-text.ts";
+import {
+  defineService,
+  flow,
+  type BusyPolicy,
+  type Service,
+} from "../../src/engine/service/service.ts";
+import { ShownText } from "../../src/engine/turn/shown-text.ts";
 import { startTestEngine, type TestEngine } from "../../src/engine/test-engine.ts";
 import { testDatabase, type TestDatabase } from "../../src/durable/test-database.ts";
 import { offlineModel, type OfflineModel } from "../../src/models/offline.ts";

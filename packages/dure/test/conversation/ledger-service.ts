@@ -1,4 +1,9 @@
-import { defineService, flow, type HookHandler, type Service } from "../../src/engine/service.ts";
+import {
+  defineService,
+  flow,
+  type HookHandler,
+  type Service,
+} from "../../src/engine/service/service.ts";
 
 /** A hook that leaves nothing but a row, in the order of `at`. */
 export const writeLedger: HookHandler = {

@@ -2,9 +2,14 @@ import { expect, test } from "vitest";
 import { systemClock } from "../../src/kernel/clock.ts";
 import { newId } from "../../src/kernel/ids.ts";
 import { TurnStore } from "../../src/durable/turns.ts";
-import { chatAgent } from "../../src/engine/agent.ts";
+import { chatAgent } from "../../src/engine/agent/agent.ts";
 import type { TurnFrame } from "../../src/engine/api.ts";
-import { defineService, flow, type BusyPolicy, type Service } from "../../src/engine/service.ts";
+import {
+  defineService,
+  flow,
+  type BusyPolicy,
+  type Service,
+} from "../../src/engine/service/service.ts";
 import { startTestEngine, type TestEngine } from "../../src/engine/test-engine.ts";
 import { offlineModel, type OfflineModel } from "../../src/models/offline.ts";
 import { PostgresProxy } from "@dure/testing";

@@ -3,7 +3,7 @@ import { classifyReply } from "dure/slots";
 import { afterAll, beforeAll, expect, test } from "vitest";
 import { startBank, type Bank } from "../../../../examples/transfer/bank/bank.ts";
 import { createTransferService } from "../../../../examples/transfer/service.ts";
-import type { AnyService } from "../../src/engine/combine.ts";
+import type { AnyService } from "../../src/engine/service/combine.ts";
 import { startTestEngine, type TestEngine } from "../../src/engine/test-engine.ts";
 import { sampled } from "../../src/kernel/test-tiers.ts";
 import type { Done } from "../../src/kernel/turn-events.ts";

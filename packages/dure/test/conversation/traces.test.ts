@@ -8,10 +8,10 @@ import {
 import { beforeEach, expect, test } from "vitest";
 import { z } from "zod";
 import { testDatabase } from "../../src/durable/test-database.ts";
-import { chatAgent } from "../../src/engine/agent.ts";
-import { defineService, flow } from "../../src/engine/service.ts";
+import { chatAgent } from "../../src/engine/agent/agent.ts";
+import { defineService, flow } from "../../src/engine/service/service.ts";
 import { startTestEngine } from "../../src/engine/test-engine.ts";
-import { NotSentError, tool } from "../../src/engine/tool.ts";
+import { NotSentError, tool } from "../../src/engine/agent/tool.ts";
 import { offlineModel } from "../../src/models/offline.ts";
 
 /** An SDK as the guide installs it: an exporter, and no context manager. */

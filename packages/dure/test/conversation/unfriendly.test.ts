@@ -2,10 +2,10 @@ import { MOODS, type Mood, type ProviderAnswer, UnfriendlyProvider } from "@dure
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { z } from "zod";
 import { testDatabase, type TestDatabase } from "../../src/durable/test-database.ts";
-import { chatAgent, conversationalAgent, type Agent } from "../../src/engine/agent.ts";
-import { defineService, flow } from "../../src/engine/service.ts";
+import { chatAgent, conversationalAgent, type Agent } from "../../src/engine/agent/agent.ts";
+import { defineService, flow } from "../../src/engine/service/service.ts";
 import { startTestEngine } from "../../src/engine/test-engine.ts";
-import { tool } from "../../src/engine/tool.ts";
+import { tool } from "../../src/engine/agent/tool.ts";
 import { sampled } from "../../src/kernel/test-tiers.ts";
 
 let database: TestDatabase;

@@ -3,11 +3,11 @@ import { z } from "zod";
 import { MESSAGES } from "../../../../examples/transfer/messages.ts";
 import { isPrompt, PROMPTS } from "../../../../examples/transfer/prompts.ts";
 import { testDatabaseUrl } from "../../src/durable/test-database.ts";
-import { combineServices, keywordRouter } from "../../src/engine/combine.ts";
-import { remoteService } from "../../src/engine/remote-service.ts";
-import type { LeafService } from "../../src/engine/combine.ts";
-import { defineService, flow } from "../../src/engine/service.ts";
-import { tool } from "../../src/engine/tool.ts";
+import { combineServices, keywordRouter } from "../../src/engine/service/combine.ts";
+import { remoteService } from "../../src/engine/remote/remote-service.ts";
+import type { LeafService } from "../../src/engine/service/combine.ts";
+import { defineService, flow } from "../../src/engine/service/service.ts";
+import { tool } from "../../src/engine/agent/tool.ts";
 import { openOffice, smallService, type Desk, type Office, type WireDone } from "./desk.ts";
 
 /**

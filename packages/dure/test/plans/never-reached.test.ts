@@ -6,7 +6,7 @@ import { join } from "node:path";
 import { expect, onTestFinished, test, vi } from "vitest";
 import { testDatabaseUrl } from "../../src/durable/test-database.ts";
 import { Network } from "../../src/durable/test-members.ts";
-import { defineService, flow } from "../../src/engine/service.ts";
+import { defineService, flow } from "../../src/engine/service/service.ts";
 import { silentLogger } from "../../src/kernel/logger.ts";
 import { readTeam } from "../../src/team/config.ts";
 import { readEnvironment } from "../../src/team/environment.ts";

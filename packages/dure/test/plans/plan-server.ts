@@ -3,7 +3,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { testDatabase } from "../../src/durable/test-database.ts";
-import { importModule } from "../../src/engine/load-service.ts";
+import { importModule } from "../../src/engine/files/load-service.ts";
 import { systemClock } from "../../src/kernel/clock.ts";
 import { HookRequests } from "../../src/plans/run/hook-requests.ts";
 import { PlanThreads } from "../../src/plans/threads/plan-threads.ts";

@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { testDatabaseUrl } from "../../src/durable/test-database.ts";
-import { defineService, flow } from "../../src/engine/service.ts";
+import { defineService, flow } from "../../src/engine/service/service.ts";
 import { silentLogger } from "../../src/kernel/logger.ts";
 import { readTeam } from "../../src/team/config.ts";
 import { readEnvironment } from "../../src/team/environment.ts";

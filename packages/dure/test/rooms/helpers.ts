@@ -1,6 +1,6 @@
 import { expect } from "vitest";
 import { z } from "zod";
-import { tool, type AnyTool } from "../../src/engine/tool.ts";
+import { tool, type AnyTool } from "../../src/engine/agent/tool.ts";
 import type { CollaborateResult } from "../../src/rooms/collaborate-call.ts";
 import {
   startTestTeam,

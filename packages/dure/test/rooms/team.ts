@@ -6,9 +6,9 @@ import { Outbox } from "../../src/durable/outbox.ts";
 import { applicationName, ProcessLease } from "../../src/durable/processes.ts";
 import { Takeover } from "../../src/durable/takeover.ts";
 import { testDatabase } from "../../src/durable/test-database.ts";
-import { chatAgent } from "../../src/engine/agent.ts";
+import { chatAgent } from "../../src/engine/agent/agent.ts";
 import { Engine } from "../../src/engine/engine.ts";
-import { defineService, flow, type Service } from "../../src/engine/service.ts";
+import { defineService, flow, type Service } from "../../src/engine/service/service.ts";
 import { Inbox } from "../../src/escalations/inbox.ts";
 import { systemClock, type Clock } from "../../src/kernel/clock.ts";
 import { newId } from "../../src/kernel/ids.ts";
@@ -23,7 +23,7 @@ import { Rooms } from "../../src/rooms/rooms.ts";
 import { collaborateTool, presenceTools, type RoomToolsParts } from "../../src/rooms/tools.ts";
 import type { SinkTargets } from "../../src/rooms/sink.ts";
 import { EventLog } from "../../src/durable/event-log.ts";
-import type { AnyTool } from "../../src/engine/tool.ts";
+import type { AnyTool } from "../../src/engine/agent/tool.ts";
 
 /** The four of the specification's scenarios; 루다 leads. */
 export const NAMES = { ruda: "루다", eden: "이든", seum: "세움", dajim: "다짐" } as const;

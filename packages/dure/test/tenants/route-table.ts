@@ -106,7 +106,7 @@ export const ROUTES: Readonly<Record<string, Row>> = {
     own: "200",
     absent: SESSION,
   },
-  // That a tenant forgets its own session and no other one is shown by engine/turns.test.ts.
+  // That a tenant forgets its own session and no other one is shown by engine/turn/turns.test.ts.
   "DELETE /v1/agent/sessions/:session_id": {
     scope: "chat",
     names: "thing",

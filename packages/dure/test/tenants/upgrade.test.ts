@@ -2,9 +2,9 @@ import { expect, test } from "vitest";
 import { z } from "zod";
 import { migrate } from "../../src/durable/migrate.ts";
 import { testDatabase, type TestDatabase } from "../../src/durable/test-database.ts";
-import { defineService, flow } from "../../src/engine/service.ts";
+import { defineService, flow } from "../../src/engine/service/service.ts";
 import { startTestEngine } from "../../src/engine/test-engine.ts";
-import { tool } from "../../src/engine/tool.ts";
+import { tool } from "../../src/engine/agent/tool.ts";
 import { silentLogger } from "../../src/kernel/logger.ts";
 import { SCHEMA } from "../../src/team/schema.ts";
 

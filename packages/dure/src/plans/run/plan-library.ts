@@ -1,5 +1,5 @@
 import { basename, extname, join, resolve, sep } from "node:path";
-import type { Problem } from "../../engine/load-service-document.ts";
+import type { Problem } from "../../engine/files/load-service-document.ts";
 import type { Clock } from "../../kernel/clock.ts";
 import { DureError } from "../../kernel/errors.ts";
 import type { TenantView } from "../../kernel/tenant.ts";

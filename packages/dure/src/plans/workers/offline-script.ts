@@ -4,8 +4,8 @@ import {
   problemsError,
   problemsOf,
   readYaml,
-} from "../../engine/load-service-document.ts";
-import { oneOf, settings, text, yesOrNo } from "../../engine/load-service-schema.ts";
+} from "../../engine/files/load-service-document.ts";
+import { oneOf, settings, text, yesOrNo } from "../../engine/files/load-service-schema.ts";
 import { durationMs } from "../../kernel/duration.ts";
 import type { Member } from "../../kernel/plans.ts";
 

@@ -1,0 +1,62 @@
+import type { Clock } from "../../kernel/clock.ts";
+import type { JsonObject } from "../../kernel/json.ts";
+import type { TraceAgent } from "../../kernel/turn-events.ts";
+import type { Llm } from "../../models/card.ts";
+import type { FailureClass } from "../../models/failures.ts";
+import type { ModelCall, ModelCallRecord, ModelRequest } from "../../models/model.ts";
+import type { OnceCall } from "../effects/effects.ts";
+import type { TurnJournal } from "../turn/journal.ts";
+import type { Memory } from "./memory.ts";
+import type { AnyTool } from "./tool.ts";
+import type { EffectOutcome, TurnFacts } from "../turn/turn-context.ts";
+
+/** What running an agent needs from its turn. */
+export interface AgentRunEnvironment {
+  readonly facts: TurnFacts;
+  readonly journal: TurnJournal;
+  readonly clock: Clock;
+  readonly memory: Memory;
+  readonly state: () => JsonObject;
+  /** Aborts on a stop and when the turn is lost. */
+  readonly signal: AbortSignal;
+  readonly defaultLlm: Llm;
+  readonly everyLlm: Llm | undefined;
+  /** Go before the policy of every card. */
+  readonly attemptRules: AttemptRules | undefined;
+  resolve(llm: Llm | Llm["fallbacks"][number]): ModelCall;
+  /** Throws `BUDGET_EXCEEDED`; called before each model call. */
+  reserve(request: ModelRequest, model: ModelCall, place: string): Promise<void>;
+  /**
+   * Before each model call; the end of the turn waits until the returned function is called, so
+   * that no record comes too late.
+   */
+  callBegins(): () => void;
+  noteCall(agent: string, record: ModelCallRecord, place: string): void;
+  noteAgent(trace: TraceAgent): void;
+  /** Before each call that is not recorded, but for `once`; throws after a stop was asked for. */
+  beginsWork(): void;
+  /** Directly before a model call, a tool or a step; throws where another process has the turn. */
+  goesOutside(): Promise<void>;
+  once(call: OnceCall): Promise<EffectOutcome<unknown>>;
+  /** The approval for exactly these arguments, or a turn that ends by asking for it. */
+  approvalFor(name: string, tool: AnyTool, input: unknown): Promise<{ id: string }>;
+}
+
+/**
+ * How often the model calls of a session are made, whatever the cards say: of a job, whose own
+ * rules count attempts.
+ */
+export interface AttemptRules {
+  readonly maxAttempts: number;
+  /** The pause after the n-th failed attempt, milliseconds. */
+  readonly pauseMs: (attempt: number) => number;
+  /** Used where a card has no `idleTimeoutSec`. */
+  readonly idleTimeoutSec: number;
+  /**
+   * Whether a call is made again although text of it was shown; the text is voided by `AGENT_START`
+   * with `restart`.
+   */
+  readonly repeatsShown: boolean;
+  /** Failures that are not repeated although they pass. */
+  readonly finals: readonly FailureClass[];
+}

@@ -1,0 +1,236 @@
+import type { TurnEvent } from "../../kernel/turn-events.ts";
+import { codeOf, isAbort } from "../../kernel/errors.ts";
+import { runAttempts, type Attempt, type AttemptPlan } from "../../models/attempts.ts";
+import type { Llm } from "../../models/card.ts";
+import { FAILURES, formatError } from "../../models/failures.ts";
+import { PartialJsonText } from "../../models/json.ts";
+import type { ModelAnswer, ModelCallRecord, ModelRequest } from "../../models/model.ts";
+import type { Agent } from "./agent.ts";
+import type { AgentRunEnvironment } from "./agent-environment.ts";
+import { checkOutput, type GoodFields } from "./agent-output.ts";
+import type { Places } from "../turn/places.ts";
+import { revive, storedError, type StoredError } from "../turn/stored-error.ts";
+
+interface AgentModelOptions {
+  readonly environment: AgentRunEnvironment;
+  readonly agent: Agent;
+  readonly key: string;
+  readonly label: string;
+  readonly places: Places;
+  /** Where the card says none. */
+  readonly temperature: number | undefined;
+  readonly emit: (event: TurnEvent) => void;
+}
+
+/** How an answer is shown while it comes. */
+export interface AskOptions {
+  readonly isShown: boolean;
+  /** Text of this agent was shown before. */
+  readonly continues: boolean;
+}
+
+/** What one question to the model brought. */
+export interface AgentAnswer {
+  readonly answer: ModelAnswer;
+  /** The checked output; absent for plain text and for calls of tools. */
+  readonly data: unknown;
+  /** Which members of the output did not fit and are missing; absent: none. */
+  readonly leftOut?: string | undefined;
+  /** In the journal. */
+  readonly place: string;
+}
+
+/** The model of one agent in one turn: asked under the card's policy, each attempt journaled. */
+export class AgentModel {
+  readonly #options: AgentModelOptions;
+  #retries = 0;
+  #tokensIn = 0;
+  #tokensOut = 0;
+
+  constructor(options: AgentModelOptions) {
+    this.#options = options;
+  }
+
+  get used(): { readonly retries: number; readonly tokensIn: number; readonly tokensOut: number } {
+    return { retries: this.#retries, tokensIn: this.#tokensIn, tokensOut: this.#tokensOut };
+  }
+
+  /**
+   * Asks until an answer has passed the agent's checks. An answer that has not is followed by the
+   * complaint; after the last one an agent that takes a part of an answer gets the good members of
+   * the last answer that had some.
+   */
+  async ask(request: ModelRequest, shown: AskOptions): Promise<AgentAnswer> {
+    const { environment, agent, key } = this.#options;
+    const { clock, signal } = environment;
+    const temperature = this.#temperatureOf(request);
+    let complaint: string | undefined;
+    let usable: AgentAnswer | undefined;
+    const made = runAttempts(
+      this.#plan(),
+      async (attempt) => {
+        const asked = withComplaint({ ...request, temperature }, complaint);
+
+        const { answer, place } = await this.#attempt(asked, attempt, shown);
+        this.#tokensIn += answer.usage.tokensIn;
+        this.#tokensOut += answer.usage.tokensOut;
+
+        if (answer.toolCalls.length > 0) return { answer, data: undefined, place };
+        const checked = checkOutput(agent, answer.text);
+
+        if ("complaint" in checked) {
+          complaint = checked.complaint;
+          const { good } = checked;
+          if (good) usable = { answer, place, data: good.data, leftOut: leftOutText(good) };
+          throw formatError(`${key}: ${checked.complaint}`);
+        }
+
+        return { answer, data: checked.data, place };
+      },
+      { clock, signal, onRetry: ({ attempt }) => this.#beginsAgain(attempt + 1) },
+    );
+    try {
+      return (await made).value;
+    } catch (error) {
+      if (usable === undefined || codeOf(error) !== FAILURES.format.code) throw error;
+      return usable;
+    }
+  }
+
+  #temperatureOf(request: ModelRequest): number | undefined {
+    const { agent, temperature } = this.#options;
+    const { card } = agent;
+    return request.temperature ?? card.temperature ?? card.llm?.temperature ?? temperature;
+  }
+
+  #plan(): AttemptPlan {
+    const { agent, environment } = this.#options;
+    const { defaultLlm, everyLlm, attemptRules } = environment;
+    return {
+      llm: chooseLlm(agent.card.llm, defaultLlm, everyLlm),
+      policy: { ...agent.card.policy, ...attemptRules },
+    };
+  }
+
+  #beginsAgain(attempt: number): void {
+    const { environment, emit, key, label } = this.#options;
+    this.#retries += 1;
+    const start = { agent: key, label, attempt };
+    emit({
+      type: "AGENT_START",
+      data: environment.attemptRules?.repeatsShown ? { ...start, restart: true } : start,
+    });
+  }
+
+  /** One call, or its record. */
+  async #attempt(
+    request: ModelRequest,
+    attempt: Attempt,
+    shown: AskOptions,
+  ): Promise<{ answer: ModelAnswer; place: string }> {
+    const { environment, key, places } = this.#options;
+    const { journal } = environment;
+    const place = places.next();
+    const name = `model:${key}`;
+    const past = journal.past(place, name)?.record?.value as
+      | { answer: ModelAnswer }
+      | { error: StoredError }
+      | undefined;
+    if (past && "error" in past) throw revive(past.error);
+    if (past) return { answer: past.answer, place };
+
+    const answer = await this.#call(request, { attempt, shown, place, name });
+    journal.record(place, name, { answer });
+
+    return { answer, place };
+  }
+
+  async #call(
+    request: ModelRequest,
+    call: { attempt: Attempt; shown: AskOptions; place: string; name: string },
+  ): Promise<ModelAnswer> {
+    const { environment, agent, key } = this.#options;
+    const { journal, signal, attemptRules, facts } = environment;
+    const { attempt, place, name } = call;
+    const model = environment.resolve(attempt.llm);
+    environment.beginsWork();
+    await environment.reserve(request, model, place);
+    await environment.goesOutside();
+
+    const callEnded = environment.callBegins();
+    const idleSec = agent.card.policy.idleTimeoutSec ?? attemptRules?.idleTimeoutSec;
+    let noted: ModelCallRecord | undefined;
+    try {
+      return await model.stream(request, {
+        signal: attempt.signal,
+        attempt: attempt.attempt,
+        idleTimeoutMs: idleSec === undefined ? undefined : idleSec * 1_000,
+        onText: this.#shower(attempt.firstTokenSeen, call.shown),
+        labels: { turn: facts.turnId, session: facts.session, agent: key },
+        onRecord: (record) => (noted = record),
+      });
+    } catch (error) {
+      if (!signal.aborted && !isAbort(error)) {
+        journal.record(place, name, { error: storedError(error) });
+      }
+
+      throw error;
+    } finally {
+      // In one go with the record of its answer, so that one statement holds both.
+      if (noted) environment.noteCall(key, noted, place);
+      callEnded();
+    }
+  }
+
+  /** Shows text as it comes: all of it for chat, the growing `message` for JSON. */
+  #shower(
+    firstTokenSeen: () => void,
+    { isShown, continues }: AskOptions,
+  ): ((delta: string) => void) | undefined {
+    const { agent, emit } = this.#options;
+    if (!isShown) return undefined;
+    const partial = agent.schema ? new PartialJsonText("message") : undefined;
+    let isFirst = true;
+
+    return (delta) => {
+      const text = partial ? partial.push(delta) : delta;
+
+      if (text === "") return;
+      if (isFirst) {
+        firstTokenSeen();
+
+        if (continues && !partial) emit({ type: "LLM_TOKEN", data: "\n" });
+      }
+      isFirst = false;
+      emit({ type: "LLM_TOKEN", data: text });
+    };
+  }
+}
+
+function leftOutText({ leftOut }: GoodFields): string {
+  return `without ${leftOut.join(", ")}`;
+}
+
+function withComplaint(request: ModelRequest, complaint: string | undefined): ModelRequest {
+  if (complaint === undefined) return request;
+  return { ...request, messages: [...request.messages, { role: "user", text: complaint }] };
+}
+
+/**
+ * The model of an agent: the one for every agent, else its card's, else the team's. An offline
+ * model in a card is a stand-in: it gives way as soon as the team has a real one. How the card wants
+ * to be asked (temperature, length) holds for another model too. Source: docs/spec/platform §2
+ * (`DURE_MODEL`).
+ */
+export function chooseLlm(own: Llm | undefined, team: Llm, every: Llm | undefined): Llm {
+  if (!own) return every ?? team;
+  const isStandIn = own.provider === "offline" && team.provider !== "offline";
+  const chosen = every ?? (isStandIn ? team : undefined);
+
+  if (!chosen) return own;
+  return {
+    ...chosen,
+    temperature: own.temperature ?? chosen.temperature,
+    maxOutputTokens: own.maxOutputTokens ?? chosen.maxOutputTokens,
+  };
+}

@@ -1,0 +1,378 @@
+import { codeOf } from "../../kernel/errors.ts";
+import { compacted, isObject, jsonCopy } from "../../kernel/json.ts";
+import type { TraceAgent, TurnEvent } from "../../kernel/turn-events.ts";
+import { jsonSchemaOf } from "../../models/json-schema.ts";
+import type { ModelAnswer, ModelMessage, ModelRequest, ToolSpec } from "../../models/model.ts";
+import { promptLanguage } from "../../models/prompt-files.ts";
+import { inAgentSpan } from "../../models/telemetry.ts";
+import { AgentResult, type Agent } from "./agent.ts";
+import { buildMessages } from "./agent-context.ts";
+import type { AgentRunEnvironment } from "./agent-environment.ts";
+import { AgentModel, type AgentAnswer } from "./agent-model.ts";
+import { chatOutcome, compact, llmDone, outcomeOf } from "./agent-output.ts";
+import { AgentTools } from "./agent-tools.ts";
+import { CustomAgent } from "./custom-agent.ts";
+import { Places } from "../turn/places.ts";
+import { revive, storedError, type StoredError } from "../turn/stored-error.ts";
+import type { AgentCallOptions, AgentOutcome } from "../turn/turn-context.ts";
+
+export interface AgentRunOptions {
+  readonly environment: AgentRunEnvironment;
+  readonly agent: Agent;
+  readonly key: string;
+  readonly label: string;
+  readonly call: AgentCallOptions;
+  readonly path: string;
+  /** Gets the events of this run in order; the caller stores them. */
+  readonly emit: (event: TurnEvent) => void;
+}
+
+/**
+ * What is recorded for an agent that ended: enough to make its outcome and its last events again.
+ */
+type AgentRecord =
+  | {
+      readonly trace: TraceAgent;
+      readonly result: AgentResult;
+      /** Where it is not the result's message. */
+      readonly text?: string;
+    }
+  | {
+      readonly trace: TraceAgent;
+      /**
+       * Place of the model call whose recorded answer is the whole outcome: a text is not stored
+       * twice.
+       */
+      readonly saidAt: string;
+    }
+  | { readonly trace: TraceAgent; readonly error: StoredError };
+
+/**
+ * One agent in one turn: `AGENT_START`, its work with journaled model and tool calls, `LLM_DONE`,
+ * `AGENT_DONE`. What an earlier life finished is given back; what it had begun is begun again with
+ * `restart: true`.
+ */
+export class AgentRun {
+  readonly #environment: AgentRunEnvironment;
+  readonly #agent: Agent;
+  readonly #key: string;
+  readonly #label: string;
+  readonly #path: string;
+  readonly #options: AgentCallOptions;
+  readonly #emit: (event: TurnEvent) => void;
+  readonly #isShown: boolean;
+  readonly #places: Places;
+  readonly #model: AgentModel;
+  readonly #tools: AgentTools;
+  readonly #startedAt: number;
+  /** See `AgentRecord`. */
+  #saidAt: string | undefined;
+  /** Data of this turn that the model reads before the person's message. */
+  #background: string | undefined;
+
+  constructor(options: AgentRunOptions) {
+    const { environment, agent, key, label, emit } = options;
+    this.#environment = environment;
+    this.#agent = agent;
+    this.#key = key;
+    this.#label = label;
+    this.#path = options.path;
+    this.#options = options.call;
+    this.#emit = emit;
+    this.#isShown = options.call.show ?? true;
+    const places = Places.inside(options.path);
+    this.#places = places;
+    const { temperature } = options.call;
+    const about = { environment, agent, key, places };
+    this.#model = new AgentModel({ ...about, label, temperature, emit });
+    this.#tools = new AgentTools(about);
+    this.#startedAt = environment.clock.monotonic();
+  }
+
+  async run(): Promise<AgentOutcome> {
+    const { journal } = this.#environment;
+    const name = `agent:${this.#key}`;
+    const past = journal.past(this.#path, name);
+
+    if (past?.record) return this.#fromPast(past.record.value as AgentRecord, past.events);
+
+    this.#begin(past?.events ?? []);
+    let outcome: AgentOutcome | undefined;
+    let failure: unknown;
+    try {
+      outcome = await inAgentSpan(this.#key, () => this.#work());
+    } catch (error) {
+      this.#throwIfControl(error);
+      failure = error;
+    }
+    const trace = this.trace(outcome ? null : (codeOf(failure) ?? "INTERNAL"));
+    journal.record(this.#path, name, this.#recordOf(trace, outcome, failure));
+    this.#environment.noteAgent(trace);
+
+    for (const event of this.#endEvents(trace, outcome)) this.#emit(event);
+
+    if (outcome) return outcome;
+    throw failure;
+  }
+
+  #begin(before: readonly TurnEvent[]): void {
+    const attempt = 1 + before.filter((event) => event.type === "AGENT_START").length;
+    const start = { agent: this.#key, label: this.#label };
+    this.#emit({
+      type: "AGENT_START",
+      data: attempt > 1 ? { ...start, attempt, restart: true } : start,
+    });
+  }
+
+  /** Errors that end the turn in their own way are no failure of the agent. */
+  #throwIfControl(error: unknown): void {
+    if (!this.#environment.signal.aborted && !isControl(error)) return;
+    this.#environment.noteAgent(this.trace(codeOf(error) ?? "TURN_STOPPED"));
+
+    throw error;
+  }
+
+  #recordOf(trace: TraceAgent, outcome: AgentOutcome | undefined, failure: unknown): AgentRecord {
+    if (!outcome) return { trace, error: storedError(failure) };
+    if (this.#saidAt !== undefined) return { trace, saidAt: this.#saidAt };
+    return { trace, ...compact(outcome) };
+  }
+
+  /**
+   * As it stands now. `error`: the code with which it ended, or was ended; null: it has succeeded.
+   */
+  trace(error: string | null): TraceAgent {
+    return {
+      agent: this.#key,
+      elapsedMs: Math.round(this.#environment.clock.monotonic() - this.#startedAt),
+      success: error === null,
+      error,
+      ...this.#model.used,
+    };
+  }
+
+  /** The recorded end; its events are sent now if they were never stored. */
+  #fromPast(record: AgentRecord, stored: readonly TurnEvent[]): AgentOutcome {
+    const types = new Set(stored.map((event) => event.type));
+    const outcome = this.#pastOutcome(record);
+
+    for (const event of this.#endEvents(record.trace, outcome)) {
+      if (!types.has(event.type)) this.#emit(event);
+    }
+    this.#environment.noteAgent(record.trace);
+
+    if (outcome) return outcome;
+    throw revive((record as { error: StoredError }).error);
+  }
+
+  #pastOutcome(record: AgentRecord): AgentOutcome | undefined {
+    if ("error" in record) return undefined;
+    if ("result" in record) return outcomeOf(record.result, record.text);
+    const said = this.#environment.journal.past(record.saidAt, `model:${this.#key}`)?.record;
+
+    return chatOutcome((said!.value as { answer: ModelAnswer }).answer.text);
+  }
+
+  #endEvents(trace: TraceAgent, outcome: AgentOutcome | undefined): readonly TurnEvent[] {
+    const done: TurnEvent = {
+      type: "AGENT_DONE",
+      data: compacted({
+        agent: this.#key,
+        label: this.#label,
+        success: trace.success,
+        // A chat agent's result is its text, which LLM_DONE has said.
+        result: this.#agent.kind === "chat" ? undefined : outcome?.result,
+        error: trace.error ?? undefined,
+        retryCount: trace.retries,
+        elapsedMs: trace.elapsedMs,
+      }),
+    };
+
+    return outcome && this.#isShown ? [{ type: "LLM_DONE", data: llmDone(outcome) }, done] : [done];
+  }
+
+  async #work(): Promise<AgentOutcome> {
+    const agent = this.#agent;
+    this.#background = await this.#backgroundOfTurn();
+
+    if (agent.stream || agent.run) return this.#custom().work();
+    try {
+      return await this.#converse();
+    } catch (error) {
+      if (agent.fallbackMessage === undefined || codeOf(error) !== "MODEL_FORMAT") throw error;
+      const data = { message: agent.fallbackMessage };
+
+      return {
+        text: agent.fallbackMessage,
+        data,
+        result: AgentResult.partial(data, "no readable answer"),
+      };
+    }
+  }
+
+  /** The turn's own data, and what its tools have to tell. */
+  async #backgroundOfTurn(): Promise<string | undefined> {
+    const { facts } = this.#environment;
+    const about = { session: facts.session, turn: facts.turnId };
+    const parts = [facts.background];
+
+    for (const [name, { told }] of Object.entries(this.#tools.offered())) {
+      if (!told) continue;
+      const text = await this.#step(
+        `told:${name}`,
+        async (signal) => (await told(about, { signal })) ?? null,
+      );
+      parts.push(text ?? undefined);
+    }
+
+    return parts.filter(Boolean).join("\n\n") || undefined;
+  }
+
+  /** Model, tools, model … until the model answers in words. */
+  async #converse(): Promise<AgentOutcome> {
+    const prompt = await this.#messages();
+    const messages = [...prompt.messages];
+    const specs = this.#tools.specs();
+    const texts: string[] = [];
+    messages.push(...(await this.#tools.answered(this.#environment.facts.escalation)));
+
+    for (let round = 0; ; round++) {
+      const isLast = round >= this.#agent.card.policy.maxToolRounds;
+      const request = this.#requestOf({ system: prompt.system, messages, specs, isLast });
+
+      const asked = await this.#model.ask(request, {
+        isShown: this.#isShown,
+        continues: texts.length > 0,
+      });
+      const { answer } = asked;
+      if (answer.toolCalls.length === 0 || isLast) return this.#outcomeOf(asked, texts);
+      if (answer.text !== "" && !this.#agent.schema) texts.push(answer.text);
+      messages.push({ role: "assistant", text: answer.text, toolCalls: answer.toolCalls });
+
+      for (const call of answer.toolCalls) messages.push(await this.#tools.answer(call));
+    }
+  }
+
+  /** In the last round the model may call no tool any more. */
+  #requestOf(round: {
+    system: string;
+    messages: readonly ModelMessage[];
+    specs: readonly ToolSpec[];
+    isLast: boolean;
+  }): ModelRequest {
+    const { system, messages, specs, isLast } = round;
+    const { schema } = this.#agent;
+    const hasTools = specs.length > 0;
+
+    return {
+      system,
+      messages,
+      tools: hasTools ? specs : undefined,
+      toolChoice: hasTools && isLast ? "none" : undefined,
+      output: schema && { schema: jsonSchemaOf(schema) },
+    };
+  }
+
+  /** The outcome of the answer in words, behind the `texts` that came with calls of tools. */
+  #outcomeOf(
+    { answer, data, leftOut, place }: AgentAnswer,
+    texts: readonly string[],
+  ): AgentOutcome {
+    if (this.#agent.schema) {
+      const message = isObject(data) && typeof data["message"] === "string" ? data["message"] : "";
+      const result = leftOut ? AgentResult.partial(data, leftOut) : AgentResult.success(data);
+
+      return { text: message, data, result };
+    }
+    const text = [...texts, answer.text].filter(Boolean).join("\n");
+
+    if (text === answer.text) this.#saidAt = place;
+    return chatOutcome(text);
+  }
+
+  async #messages(): Promise<{ system: string; messages: ModelMessage[] }> {
+    const { context: contextBlock, lastTurns: lastNTurns } = this.#options;
+    const passages = this.#agent.retriever ? await this.#passages(this.#message()) : undefined;
+
+    return this.#prompt({ contextBlock, passages, lastNTurns });
+  }
+
+  async #passages(query: string): Promise<readonly string[]> {
+    const passages = await this.#step("retrieve", (signal) =>
+      this.#agent.retriever!.search(query, { signal }),
+    );
+
+    return passages.slice(0, MAX_PASSAGES);
+  }
+
+  async #step<T>(name: string, work: (signal: AbortSignal) => Promise<T> | T): Promise<T> {
+    const { journal, signal } = this.#environment;
+    const path = this.#places.next();
+    const past = journal.past(path, `step:${name}`);
+
+    if (past?.record) return past.record.value as T;
+    this.#environment.beginsWork();
+    await this.#environment.goesOutside();
+
+    const value = await work(signal);
+    signal.throwIfAborted();
+    journal.record(path, `step:${name}`, value);
+
+    return jsonCopy(value, name) as T; // what a replay will give
+  }
+
+  #custom(): CustomAgent {
+    const message = this.#message();
+
+    return new CustomAgent({
+      environment: this.#environment,
+      agent: this.#agent,
+      key: this.#key,
+      message,
+      isShown: this.#isShown,
+      model: this.#model,
+      tools: this.#tools,
+      buildMessages: (contextBlock, lastNTurns) =>
+        this.#prompt({ contextBlock: contextBlock ?? this.#options.context, lastNTurns }),
+      step: (name, work) => this.#step(name, work),
+      emit: this.#emit,
+    });
+  }
+
+  #message(): string {
+    return this.#options.input ?? this.#environment.facts.message;
+  }
+
+  #prompt(
+    given: Pick<Parameters<typeof buildMessages>[0], "contextBlock" | "passages" | "lastNTurns">,
+  ): { system: string; messages: ModelMessage[] } {
+    const { facts, memory } = this.#environment;
+    const { prompts } = this.#agent;
+
+    return buildMessages({
+      agent: this.#agent,
+      prompt: this.#options.prompt ?? prompts?.[promptLanguage(facts.locale)],
+      message: this.#message(),
+      background: this.#background,
+      memory,
+      ...given,
+    });
+  }
+}
+
+/** Passages that are used of a retriever's answer. Source: docs/spec/conversation §3. */
+const MAX_PASSAGES = 8;
+
+/** Errors that end the turn in their own way and are no failure of the agent. */
+const CONTROL_CODES: ReadonlySet<string> = new Set([
+  "TURN_DIVERGED",
+  "TURN_FENCED",
+  "TURN_STOPPED",
+  "TURN_CLOSED",
+  "APPROVAL_PENDING",
+  "EFFECT_UNKNOWN",
+]);
+
+function isControl(error: unknown): boolean {
+  return CONTROL_CODES.has(codeOf(error) ?? "");
+}

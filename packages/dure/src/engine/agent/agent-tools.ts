@@ -1,0 +1,246 @@
+import { withTimeout } from "../../kernel/clock.ts";
+import { codeOf, DureError, messageOf } from "../../kernel/errors.ts";
+import { jsonCopy, type Json } from "../../kernel/json.ts";
+import { jsonSchemaOf } from "../../models/json-schema.ts";
+import type { ModelMessage, ToolCall, ToolSpec } from "../../models/model.ts";
+import { inToolSpan } from "../../models/telemetry.ts";
+import type { Agent } from "./agent.ts";
+import type { AgentRunEnvironment } from "./agent-environment.ts";
+import { issuesOf } from "./agent-output.ts";
+import type { Places } from "../turn/places.ts";
+import type { AnyTool, ToolContext } from "./tool.ts";
+import type { EffectOutcome, EscalationAnswer } from "../turn/turn-context.ts";
+
+interface AgentToolsOptions {
+  readonly environment: AgentRunEnvironment;
+  readonly agent: Agent;
+  readonly key: string;
+  readonly places: Places;
+}
+
+/** One call of a tool, with arguments that fit it. */
+interface ToolUse {
+  readonly name: string;
+  readonly tool: AnyTool;
+  readonly input: unknown;
+}
+
+/** The tools of one agent in one turn: who may call them, and the record of each call. */
+export class AgentTools {
+  readonly #environment: AgentRunEnvironment;
+  readonly #agent: Agent;
+  readonly #key: string;
+  readonly #places: Places;
+
+  constructor(options: AgentToolsOptions) {
+    this.#environment = options.environment;
+    this.#agent = options.agent;
+    this.#key = options.key;
+    this.#places = options.places;
+  }
+
+  /** Those that this session may use. */
+  offered(): Readonly<Record<string, AnyTool>> {
+    const { session } = this.#environment.facts;
+    return Object.fromEntries(
+      Object.entries(this.#agent.tools).filter(([, tool]) => tool.offered?.({ session }) ?? true),
+    );
+  }
+
+  specs(): readonly ToolSpec[] {
+    return Object.entries(this.offered()).map(([name, tool]) => toolSpec(name, tool));
+  }
+
+  /** A tool's result as the model reads it. Errors are told to the model; it may do better. */
+  async answer(call: ToolCall): Promise<ModelMessage> {
+    const about = { callId: call.id, name: call.name };
+    const use = this.#useOf(call);
+    if ("refusal" in use) return toolMessage(about, use.refusal, true);
+    return outcomeMessage(about, await this.#call(use));
+  }
+
+  /** What a model's call asks for, or why it cannot be made. */
+  #useOf(call: ToolCall): ToolUse | { readonly refusal: string } {
+    const tools = this.offered();
+    const tool = tools[call.name];
+    if (!tool) {
+      const names = Object.keys(tools).join(", ") || "none";
+      return { refusal: `There is no tool "${call.name}". Tools: ${names}.` };
+    }
+    if (call.invalidArgs !== undefined) {
+      return { refusal: "The arguments are no JSON. Call the tool again with a JSON object." };
+    }
+    const parsed = tool.inputSchema.safeParse(call.args);
+    if (parsed.success) return { name: call.name, tool, input: parsed.data };
+    return { refusal: `The arguments do not fit: ${issuesOf(parsed.error, "arguments")}.` };
+  }
+
+  /**
+   * What a person has answered to a call that an earlier turn asked for, as messages. After an
+   * approval the call is made now, with exactly its arguments.
+   */
+  async answered(escalation: EscalationAnswer | undefined): Promise<readonly ModelMessage[]> {
+    if (escalation?.type !== "decision") return [];
+    const { tool: name, input } = escalation.context as { tool?: unknown; input?: Json };
+    const tool = typeof name === "string" ? this.#agent.tools[name] : undefined;
+    if (!tool || typeof name !== "string") return [];
+    const about = { callId: `approved-${escalation.id}`, name };
+    const asked: ModelMessage = {
+      role: "assistant",
+      text: "",
+      toolCalls: [{ id: about.callId, name, args: input ?? {} }],
+    };
+    if (escalation.answer !== "approve") {
+      return [asked, toolMessage(about, "A person refused this call.", true)];
+    }
+    const outcome = await this.#call({ name, tool, input }, { id: escalation.id });
+    return [asked, outcomeMessage(about, outcome)];
+  }
+
+  /** The result of a call that a custom agent makes. Throws the error of one that failed. */
+  async use(name: string, input: unknown): Promise<unknown> {
+    const { tools } = this.#agent;
+    const tool = tools[name];
+    if (!tool) {
+      throw new DureError("TOOL_UNKNOWN", `The agent ${this.#key} has no tool "${name}".`, {
+        class: "input",
+        hint: `Its tools are: ${Object.keys(tools).join(", ") || "none"}.`,
+      });
+    }
+    const outcome = await this.#call({ name, tool, input: tool.inputSchema.parse(input) });
+    if (outcome.status === "failed") throw new DureError(outcome.error.code, outcome.error.message);
+    return outcome.result;
+  }
+
+  /** Makes a call, or gives its record back. `approved`: the approval that allows it. */
+  async #call(use: ToolUse, approved?: { id: string }): Promise<EffectOutcome<unknown>> {
+    const { journal, signal } = this.#environment;
+    const path = this.#places.next();
+    const stepName = `tool:${use.name}`;
+    const past = journal.past(path, stepName);
+    if (past?.record) return past.record.value as EffectOutcome<unknown>;
+
+    const key = this.#keyOf(use, path);
+    const outcome =
+      use.tool.effect === "once"
+        ? await this.#callOnce(use, key, approved)
+        : await this.#callPlain(use, key);
+    signal.throwIfAborted();
+    journal.record(path, stepName, outcome);
+    return outcome;
+  }
+
+  /** A tool that names what it does has one key for it in the whole session. */
+  #keyOf({ name, tool, input }: ToolUse, path: string): string {
+    const { effects, turnId } = this.#environment.facts;
+    return tool.key
+      ? [effects, name, ...tool.key(input)].join("/")
+      : `${effects}/${turnId}/${path}`;
+  }
+
+  async #callOnce(
+    { name, tool, input }: ToolUse,
+    key: string,
+    approved: { id: string } | undefined,
+  ): Promise<EffectOutcome<unknown>> {
+    const { effects } = this.#environment.facts;
+    const needed = approved ?? (await this.#approvalFor({ name, tool, input }));
+    const call = needed
+      ? { key: `${effects}/approval/${needed.id}`, approval: needed.id }
+      : { key, repeatsFailed: tool.key !== undefined };
+    try {
+      const context = this.#context();
+      return await this.#environment.once({ tool, name, input, context, ...call });
+    } catch (error) {
+      if (codeOf(error) !== "EFFECT_KEY_REUSED") throw error;
+      const message = `${name} was called for the same thing with other arguments before.`;
+      return { status: "failed", error: { code: "EFFECT_KEY_REUSED", message } };
+    }
+  }
+
+  async #approvalFor({ name, tool, input }: ToolUse): Promise<{ id: string } | undefined> {
+    const isNeeded = tool.approval && (tool.approval.when?.(input) ?? true);
+    return isNeeded ? this.#environment.approvalFor(name, tool, input) : undefined;
+  }
+
+  async #callPlain(use: ToolUse, key: string): Promise<EffectOutcome<unknown>> {
+    this.#environment.beginsWork();
+    await this.#environment.goesOutside();
+    return inToolSpan(
+      use.name,
+      () => this.#execute(use, { ...this.#context(), key, attempt: 1 }),
+      (ended) => (ended.status === "failed" ? ended.error.code : undefined),
+    );
+  }
+
+  async #execute(
+    { name, tool, input }: ToolUse,
+    context: Omit<ToolContext, "signal">,
+  ): Promise<EffectOutcome<unknown>> {
+    const { clock, signal } = this.#environment;
+    const late = (): DureError =>
+      new DureError("TOOL_TIMEOUT", `${name} did not answer within ${tool.timeoutMs} ms.`, {
+        class: "unavailable",
+      });
+    try {
+      const result = await withTimeout(
+        clock,
+        { ms: tool.timeoutMs, signal },
+        late,
+        async (callSignal) =>
+          tool.execute(input, { ...context, signal: callSignal }, { signal: callSignal }),
+      );
+      return { status: "done", result: jsonCopy(result, `What the tool "${name}" gave`) };
+    } catch (error) {
+      signal.throwIfAborted();
+      const code = codeOf(error) ?? "TOOL_FAILED";
+      return { status: "failed", error: { code, message: messageOf(error) } };
+    }
+  }
+
+  #context(): Pick<ToolContext, "session" | "turn" | "agent"> {
+    const { session, turnId } = this.#environment.facts;
+    return { session, turn: turnId, agent: this.#key };
+  }
+}
+
+interface AboutCall {
+  readonly callId: string;
+  readonly name: string;
+}
+
+function outcomeMessage(about: AboutCall, outcome: EffectOutcome<unknown>): ModelMessage {
+  return outcome.status === "done"
+    ? toolMessage(about, (outcome.result ?? null) as Json)
+    : toolMessage(about, `${outcome.error.code}: ${outcome.error.message}`, true);
+}
+
+function toolMessage(about: AboutCall, result: Json, isError?: true): ModelMessage {
+  return { role: "tool", ...about, result: bounded(result), isError };
+}
+
+function toolSpec(name: string, tool: AnyTool): ToolSpec {
+  return {
+    name,
+    description: tool.description,
+    inputSchema: jsonSchemaOf(tool.inputSchema),
+  };
+}
+
+/**
+ * Bytes of UTF-8 of a tool's result that a model reads; JSON counts as written. As much as a message
+ * may hold: docs/spec/conversation §6.
+ */
+const MAX_RESULT = 65_536;
+
+/** A result that fits; of a longer one its beginning, marked as such. Pure. */
+function bounded(result: Json): Json {
+  const text = typeof result === "string" ? result : JSON.stringify(result);
+  const bytes = Buffer.byteLength(text);
+  if (bytes <= MAX_RESULT) return result;
+  const beginning = Buffer.from(text)
+    .subarray(0, MAX_RESULT)
+    .toString()
+    .replace(/\uFFFD+$/u, "");
+  return `${beginning}\n[cut: the first ${MAX_RESULT} of ${bytes} bytes]`;
+}

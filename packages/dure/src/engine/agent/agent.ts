@@ -1,0 +1,172 @@
+import type { z } from "zod";
+import type { Card, CardInput } from "../../models/card.ts";
+import { parseCard } from "../../models/card.ts";
+import { DureError } from "../../kernel/errors.ts";
+import type { PromptLanguage } from "../../models/prompt-files.ts";
+import type { AgentContext } from "./agent-context.ts";
+import type { AnyTool } from "./tool.ts";
+
+/** How an agent ended, short of throwing. Source: docs/spec/conversation §4. */
+export type AgentResult<Data = unknown> =
+  | { readonly status: "success"; readonly data: Data }
+  | { readonly status: "need_info"; readonly missing: readonly string[]; readonly message: string }
+  | { readonly status: "cannot_handle"; readonly reason: string }
+  | { readonly status: "partial"; readonly data: Data; readonly reason: string };
+
+export const AgentResult = {
+  success: <Data>(data: Data): AgentResult<Data> => ({ status: "success", data }),
+  needInfo: (missing: readonly string[], message: string): AgentResult<never> => ({
+    status: "need_info",
+    missing,
+    message,
+  }),
+  cannotHandle: (reason: string): AgentResult<never> => ({ status: "cannot_handle", reason }),
+  partial: <Data>(data: Data, reason: string): AgentResult<Data> => ({
+    status: "partial",
+    data,
+    reason,
+  }),
+};
+
+/** Finds passages for a question; they go into the agent's context block as quoted data. */
+export interface Retriever {
+  /** At most 8 passages are used, in the order given. */
+  search(query: string, options: { signal: AbortSignal }): Promise<readonly string[]>;
+}
+
+/**
+ * Checks an agent's parsed output. A string is the complaint: it is sent back to the model as a
+ * retryable error.
+ */
+export type Validator = (output: unknown) => string | undefined;
+
+/**
+ * Something that answers. Made by `chatAgent`, `conversationalAgent`, `customAgent`; all of them
+ * are `defineAgent`.
+ */
+export interface Agent {
+  readonly name: string;
+  readonly kind: "chat" | "conversational" | "custom";
+  readonly prompt: string;
+  /** The same in each language, for an agent that follows the session's. */
+  readonly prompts?: PromptsByLanguage | undefined;
+  readonly card: Card;
+  readonly tools: Readonly<Record<string, AnyTool>>;
+  readonly schema?: z.ZodType | undefined;
+  /** Said when no attempt gave readable output; absent: the turn ends with the error's text. */
+  readonly fallbackMessage?: string | undefined;
+  /**
+   * Whether an answer counts of which only a part fits the schema: after the last attempt the result
+   * is `partial`, its data without what does not fit, its reason naming that. The validator does not
+   * see it. Default false: such an answer is none.
+   */
+  readonly partialOutput?: boolean | undefined;
+  readonly validate?: Validator | undefined;
+  readonly retriever?: Retriever | undefined;
+  /** Custom agents: the whole work, with journaled model and tool calls on the context. */
+  readonly run?: ((context: AgentContext) => Promise<AgentResult>) | undefined;
+  /** Custom agents: yields the text as it comes and returns the result. */
+  readonly stream?: ((context: AgentContext) => AsyncGenerator<string, AgentResult>) | undefined;
+}
+
+/** One prompt, said in each language. */
+export type PromptsByLanguage = Readonly<Record<PromptLanguage, string>>;
+
+/** What every agent has. Without a card it uses the team's model and the defaults of a card. */
+export interface AgentOptions {
+  readonly name: string;
+  /** By language: the session's is taken. */
+  readonly prompt?: string | PromptsByLanguage | undefined;
+  readonly card?: CardInput | undefined;
+  readonly tools?: Readonly<Record<string, AnyTool>> | undefined;
+  readonly validate?: Validator | undefined;
+  readonly retriever?: Retriever | undefined;
+}
+
+/** Plain text; tokens leave as they come. */
+export function chatAgent(options: AgentOptions): Agent {
+  return defineAgent({ ...options, kind: "chat" });
+}
+
+/**
+ * JSON `{action, message, …}` against a zod schema; `message` is streamed while the JSON is still
+ * incomplete. After the last attempt without readable output the result is `partial` with the
+ * `fallbackMessage`, if there is one.
+ */
+export function conversationalAgent(
+  options: AgentOptions & {
+    schema: z.ZodType;
+    fallbackMessage?: string;
+    partialOutput?: boolean | undefined;
+  },
+): Agent {
+  return defineAgent({ ...options, kind: "conversational" });
+}
+
+/**
+ * Own code: model and tool calls made through its context are journaled like those of any agent.
+ */
+export function customAgent(
+  options: AgentOptions & {
+    schema?: z.ZodType | undefined;
+    run?: ((context: AgentContext) => Promise<AgentResult>) | undefined;
+    stream?: ((context: AgentContext) => AsyncGenerator<string, AgentResult>) | undefined;
+  },
+): Agent {
+  return defineAgent({ ...options, kind: "custom" });
+}
+
+/**
+ * An agent of any kind. Without `kind`: custom with `run` or `stream`, conversational with `schema`,
+ * else chat. Throws `AGENT_NAME_INVALID` (1 to 64 letters, digits, `_`, `-`), `AGENT_EMPTY`,
+ * `AGENT_SCHEMA_MISSING`, and `CARD_INVALID`.
+ */
+export function defineAgent(
+  options: AgentOptions &
+    Partial<
+      Pick<Agent, "kind" | "schema" | "fallbackMessage" | "partialOutput" | "run" | "stream">
+    >,
+): Agent {
+  const kind =
+    options.kind ??
+    (options.run || options.stream ? "custom" : options.schema ? "conversational" : "chat");
+  if (!/^[\p{L}\p{N}_-]{1,64}$/u.test(options.name)) {
+    throw new DureError("AGENT_NAME_INVALID", `"${options.name}" cannot be an agent's name.`, {
+      class: "input",
+      hint: "Use 1 to 64 letters, digits, _ or -.",
+    });
+  }
+  if (kind === "custom" && !options.run && !options.stream) {
+    throw new DureError(
+      "AGENT_EMPTY",
+      `The custom agent "${options.name}" has neither run nor stream.`,
+      {
+        class: "input",
+        hint: "Give it run(context) or stream(context), or use chatAgent or conversationalAgent.",
+      },
+    );
+  }
+  if (kind === "conversational" && !options.schema) {
+    throw new DureError(
+      "AGENT_SCHEMA_MISSING",
+      `The conversational agent "${options.name}" has no schema.`,
+      {
+        class: "input",
+        hint: "Give it a zod schema of its answer: z.object({ action: …, message: z.string() }).",
+      },
+    );
+  }
+  const { card, tools, prompt, ...rest } = options;
+  return {
+    ...rest,
+    kind,
+    ...promptsOf(prompt),
+    card: parseCard(card ?? {}, `agent ${options.name}`),
+    tools: tools ?? {},
+  };
+}
+
+function promptsOf(prompt: AgentOptions["prompt"] = ""): Pick<Agent, "prompt" | "prompts"> {
+  if (typeof prompt === "string") return { prompt };
+  return { prompt: prompt.ko, prompts: prompt };
+}

@@ -1,0 +1,74 @@
+import { afterAll, beforeAll, expect, test } from "vitest";
+import { testDatabase, type TestDatabase } from "../../durable/test-database.ts";
+import { silentLogger, type Logger } from "../../kernel/logger.ts";
+import { offlineModel } from "../../models/offline.ts";
+import { chatAgent } from "./agent.ts";
+import { defineService, flow } from "../service/service.ts";
+import { startTestEngine } from "../test-engine.ts";
+
+let database: TestDatabase;
+beforeAll(async () => void (database = await testDatabase()));
+afterAll(() => database[Symbol.asyncDispose]());
+
+const chat = defineService({
+  name: "chat",
+  agents: { helper: chatAgent({ name: "helper", prompt: "Help." }) },
+  memory: { summarizeThreshold: 2, keepRecentTurns: 1, maxRawTurns: 3 },
+  flows: {
+    DEFAULT: flow(async (turn) => turn.done({ message: (await turn.agent("helper", "")).text })),
+  },
+});
+
+const isFold = (text: string): boolean => text.includes("<dialog>");
+
+/** Answers as a helper does, and knows nothing of summaries. */
+function helperModel(folds: string[]) {
+  return offlineModel("helper", ({ messages }) => {
+    const { text } = messages.at(-1) as { text: string };
+    if (!isFold(text)) return "fine";
+    folds.push(text);
+    return { error: new Error("this prompt is not known") };
+  });
+}
+
+test.each(["offline:echo", "offline:helper"])(
+  "%s, which gives no summary, costs no warning: the history is cut instead",
+  async (model) => {
+    const folds: string[] = [];
+    const warnings: unknown[] = [];
+    const logger: Logger = {
+      ...silentLogger,
+      warn: (...given: unknown[]) => void warnings.push(given),
+      error: (...given: unknown[]) => void warnings.push(given),
+    };
+    const offline = [helperModel(folds)];
+    await using t = await startTestEngine(chat, { on: database, model, offline, logger });
+    const session = model.replace(":", "-");
+    const memory = async () => (await t.engine.debug(session)).memory;
+
+    for (const message of ["하나", "둘", "셋", "넷", "다섯"]) await t.say(message, { session });
+    await expect.poll(async () => (await memory()).rawHistory.length).toBe(6);
+
+    expect((await memory()).summaryText).toBe("");
+    expect(folds.length).toBeLessThanOrEqual(1);
+    expect(warnings).toEqual([]);
+  },
+);
+
+test("a summary is asked for in the language of the dialog, with the team's text", async () => {
+  const folds: string[] = [];
+  const model = offlineModel("folds", ({ messages }) => {
+    const { text } = messages.at(-1) as { text: string };
+    if (text !== "안녕" && text !== "뭐해") folds.push(text);
+    return "좋아요";
+  });
+  const prompts = { "memory.ko": "짧게: {dialog}" };
+  await using t = await startTestEngine(chat, {
+    on: database,
+    offline: [model],
+    engine: { prompts },
+  });
+
+  for (const message of ["안녕", "뭐해"]) await t.say(message, { session: "ko" });
+  await expect.poll(() => folds).toEqual(["짧게: user: 안녕\nassistant: 좋아요"]);
+});

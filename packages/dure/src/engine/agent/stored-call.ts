@@ -1,0 +1,25 @@
+import type { StoredModelCall } from "../../durable/turns.ts";
+import type { ModelCallRecord } from "../../models/model.ts";
+
+/** A model call as its row; `place` when it stands in a turn's journal. */
+export function storedCall(
+  agent: string,
+  record: ModelCallRecord,
+  place?: string,
+): StoredModelCall {
+  return {
+    at: record.at,
+    place,
+    agent,
+    provider: record.provider,
+    model: record.model,
+    attempt: record.attempt,
+    prompt_hash: record.promptHash,
+    tokens_in: record.usage.tokensIn,
+    tokens_out: record.usage.tokensOut,
+    estimated: record.usage.estimated,
+    cost_micro_usd: record.costMicroUsd ?? null,
+    latency_ms: record.latencyMs,
+    error: record.error ?? null,
+  };
+}

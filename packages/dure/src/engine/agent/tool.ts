@@ -1,0 +1,215 @@
+import type { z } from "zod";
+import { DureError } from "../../kernel/errors.ts";
+import { durationMs, type Duration } from "../../kernel/duration.ts";
+import type { TeamToolName } from "./team-tools.ts";
+
+/**
+ * What a call does to the outside. `once` effects are in the ledger. Source: docs/spec/conversation
+ * §4.
+ */
+export type EffectKind = "none" | "idempotent" | "once";
+
+/** What the outside says about a key. */
+export type ProbeAnswer =
+  | "happened"
+  | "not_happened"
+  | "unknown"
+  | { readonly status: "happened"; readonly result: unknown };
+
+/** One call of an effect, for `execute` and `probe`. */
+export interface ToolCall {
+  /**
+   * The same after every crash and for every further call of this effect; give it to the outside.
+   */
+  readonly key: string;
+  /** 1 for the first call of this effect. */
+  readonly attempt: number;
+}
+
+/** Where and for which effect a tool is called. */
+export interface ToolContext extends ToolCall {
+  readonly signal: AbortSignal;
+  readonly session: string;
+  readonly turn: string;
+  readonly agent: string;
+}
+
+/** A tool as `tool` makes it. */
+export interface Tool<Input = unknown, Output = unknown> {
+  readonly description: string;
+  readonly inputSchema: z.ZodType<Input>;
+  readonly execute: (
+    input: Input,
+    context: ToolContext,
+    options: { signal: AbortSignal },
+  ) => Promise<Output> | Output;
+  readonly effect: EffectKind;
+  readonly probe?:
+    | ((
+        call: ToolCall & { readonly input: Input },
+        options: { signal: AbortSignal },
+      ) => Promise<ProbeAnswer>)
+    | undefined;
+  /**
+   * What recovery does with a `once` call whose result is not known. Default: `probe` if there is
+   * one, else `ask`.
+   */
+  readonly recover: "probe" | "replay" | "ask";
+  /** How long a single call may take, milliseconds. Default 30 000. */
+  readonly timeoutMs: number;
+  /**
+   * How long a request may still travel after its timeout before `not_happened` counts,
+   * milliseconds. Default 30 000.
+   */
+  readonly settleMs: number;
+  /** See `ToolOptions.key`. */
+  readonly key?: ((input: Input) => readonly (string | number)[]) | undefined;
+  /** A tool of the team of this name takes its place when the team starts: see `teamTools`. */
+  readonly ofTeam?: TeamToolName | undefined;
+  /**
+   * Text for an agent with this tool, before the person's message: outcomes of earlier calls.
+   * Called once per turn and recorded. When the turn is run again it may be called again and must
+   * return the same.
+   */
+  readonly told?: (
+    turn: { readonly session: string; readonly turn: string },
+    options: { signal: AbortSignal },
+  ) => Promise<string | undefined>;
+  /**
+   * Whether the model sees this tool in a turn; absent: always. A function of the turn alone, for
+   * it is asked again after a crash.
+   */
+  readonly offered?: ((turn: { readonly session: string }) => boolean) | undefined;
+  /**
+   * Whether a person must say yes to exactly these arguments, and for how long the question stands.
+   */
+  readonly approval?: ToolApproval<Input> | undefined;
+}
+
+/** The approval that a tool needs. */
+export interface ToolApproval<Input> {
+  /** Default: always. */
+  readonly when?: ((input: Input) => boolean) | undefined;
+  /** How long the question stands, milliseconds. */
+  readonly expiresMs: number;
+  readonly question?: ((input: Input) => string) | undefined;
+}
+
+// oxlint-disable-next-line typescript/no-explicit-any -- a record of tools has no common input type
+export type AnyTool = Tool<any, any>;
+
+/** What a tool does, and how often it may be done. */
+export interface ToolOptions<Input, Output> {
+  readonly description: string;
+  readonly inputSchema: z.ZodType<Input>;
+  readonly execute: (
+    input: Input,
+    context: ToolContext,
+    options: { signal: AbortSignal },
+  ) => Promise<Output> | Output;
+  readonly effect?: EffectKind | undefined;
+  /**
+   * What a `once` call of a model or a custom agent is about, from its arguments, such as
+   * `[orderId]`: in one session the same key is one effect, in any turn; one that has failed may be
+   * tried again. Without it, each such call is an effect of its own, the same only after a crash.
+   * Does not count where `turn.call` names the key, or a person's approval is the key.
+   */
+  readonly key?: ((input: Input) => string | number | readonly (string | number)[]) | undefined;
+  readonly probe?: Tool<Input, Output>["probe"] | undefined;
+  readonly recover?: "probe" | "replay" | "ask" | undefined;
+  readonly timeout?: Duration | undefined;
+  readonly settle?: Duration | undefined;
+  readonly offered?: Tool["offered"] | undefined;
+  readonly approval?:
+    | boolean
+    | { when?: (input: Input) => boolean; expires?: Duration; question?: (input: Input) => string };
+}
+
+/**
+ * A tool that an agent may call, in the shape of the AI SDK plus what it does to the outside:
+ *
+ *     const openTicket = tool({
+ *       description: "Opens a support ticket.",
+ *       inputSchema: z.object({ subject: z.string().min(3) }),
+ *       effect: "once",
+ *       execute: ({ subject }, { key, signal }) => desk.open({ subject, key }, { signal }),
+ *       probe: ({ key }, { signal }) => desk.find(key, { signal }),
+ *     });
+ *
+ * An error thrown by `execute` with `sent: false` (refused before it was sent, or a definite
+ * refusal: see `NotSentError`) means that nothing happened. So does a refused connection, unless
+ * the error says `sent: true`: an `execute` that makes several requests says it of those after the
+ * one that counts. Any other error of a `once` tool leaves its outcome unknown, and the rule
+ * decides. So does "not sent" where an earlier call under the key may have arrived.
+ */
+export function tool<Input, Output>(options: ToolOptions<Input, Output>): Tool<Input, Output> {
+  const effect = options.effect ?? "none";
+  const recover = options.recover ?? (options.probe ? "probe" : "ask");
+  assertKept(options, effect, recover);
+  const { description, inputSchema, execute, key, probe, offered } = options;
+  return {
+    description,
+    inputSchema,
+    execute,
+    effect,
+    recover,
+    timeoutMs: durationMs(options.timeout ?? "30s"),
+    settleMs: durationMs(options.settle ?? "30s"),
+    key: key && ((input: Input) => [key(input)].flat()),
+    probe,
+    offered,
+    approval: approvalOf(options.approval),
+  };
+}
+
+/** Throws where the ledger could not keep what the tool promises. */
+function assertKept<Input, Output>(
+  options: ToolOptions<Input, Output>,
+  effect: EffectKind,
+  recover: Tool["recover"],
+): void {
+  if (recover === "probe" && !options.probe && effect === "once") {
+    throw new DureError("TOOL_PROBE_MISSING", "A tool that recovers by probe has no probe.", {
+      class: "input",
+      hint: 'Give it probe({ key }), or recover: "replay" if the outside keeps keys, or "ask".',
+    });
+  }
+  if (options.approval && effect !== "once") {
+    throw new DureError(
+      "TOOL_APPROVAL_WITHOUT_LEDGER",
+      "A tool that needs a person's yes must be a once effect.",
+      {
+        class: "input",
+        hint: 'Declare effect: "once": the ledger sees to it that a yes is used for one call.',
+      },
+    );
+  }
+}
+
+function approvalOf<Input>(
+  given: ToolOptions<Input, unknown>["approval"],
+): ToolApproval<Input> | undefined {
+  if (!given) return undefined;
+  const { expires = "24h", when, question } = given === true ? {} : given;
+  return { expiresMs: durationMs(expires), when, question };
+}
+
+/**
+ * Thrown by a tool that knows that nothing happened: refused before it was sent, or refused with a
+ * definite answer. `definite`: the outside keeps keys, and says that nothing happens under this
+ * one; that holds for earlier calls too.
+ */
+export class NotSentError extends Error {
+  readonly sent = false as const;
+  readonly code: string;
+  readonly definite: boolean;
+  constructor(
+    code: string,
+    message: string,
+    { definite = false, ...options }: { cause?: unknown; definite?: boolean } = {},
+  ) {
+    super(message, options);
+    this.code = code;
+    this.definite = definite;
+  }
+}

@@ -1,0 +1,144 @@
+import { canonicalJson } from "../../kernel/json.ts";
+import type { ClaimedTurn, TurnStore } from "../../durable/turns.ts";
+import type { AnyTool } from "../agent/tool.ts";
+import type { EffectOutcome, EscalationAnswer, TurnFacts } from "../turn/turn-context.ts";
+import {
+  ApprovalPendingError,
+  approvalEscalation,
+  approvalSubject,
+  type AskingPlace,
+} from "../turn/turn-escalations.ts";
+
+/**
+ * The approval for these arguments that is unused or was used by an earlier life of `turn`;
+ * `known`: those that this life has been given.
+ */
+export type FindApproval = (
+  subject: string,
+  used: { turn: string; known: readonly string[] },
+) => Promise<{ id: string } | undefined>;
+
+/** Whether code may make a call, and with which approval. */
+type Permit = { readonly is: "allowed"; readonly approval?: string } | { readonly is: "refused" };
+
+/** Outcome of a call that a person has refused. */
+export const REFUSED: EffectOutcome<unknown> = {
+  status: "failed",
+  error: { code: "APPROVAL_REJECTED", message: "A person refused this call." },
+};
+
+/**
+ * What people allow one turn to do: answers that it was begun with, earlier ones that stand, and
+ * those that it has to ask for.
+ */
+export class Approvals {
+  readonly #held: ClaimedTurn;
+  readonly #facts: TurnFacts;
+  readonly #store: Pick<TurnStore, "isApprovalUsed" | "isEffectKnown">;
+  readonly #find: FindApproval;
+  readonly #signal: AbortSignal;
+  readonly #place: () => AskingPlace;
+  readonly #given: string[] = [];
+  #isSettled = false;
+
+  constructor(options: {
+    held: ClaimedTurn;
+    facts: TurnFacts;
+    store: Pick<TurnStore, "isApprovalUsed" | "isEffectKnown">;
+    find: FindApproval;
+    signal: AbortSignal;
+    /** Where a question is asked. */ place: () => AskingPlace;
+  }) {
+    this.#held = options.held;
+    this.#facts = options.facts;
+    this.#store = options.store;
+    this.#find = options.find;
+    this.#signal = options.signal;
+    this.#place = options.place;
+  }
+
+  /**
+   * The approval for exactly these arguments. Without one it throws, which ends the turn by asking.
+   */
+  async of(name: string, tool: AnyTool, input: unknown): Promise<{ id: string }> {
+    const approval = await this.#find(approvalSubject(this.#held.session, name, input), {
+      turn: this.#held.turn,
+      known: this.#given,
+    });
+    if (!approval) {
+      throw new ApprovalPendingError(
+        name,
+        approvalEscalation(this.#held, this.#facts.locale, this.#place(), { name, tool, input }),
+      );
+    }
+    this.#given.push(approval.id);
+    return approval;
+  }
+
+  /**
+   * Of a call that code makes. What a person has just said about exactly this call counts; else a
+   * tool that needs an approval waits for one, unless its key is in the ledger: then it was allowed
+   * before.
+   */
+  async permitFor({
+    tool,
+    name,
+    input,
+    key,
+  }: {
+    tool: AnyTool;
+    name: string;
+    input: unknown;
+    /** In the ledger. */ key: string;
+  }): Promise<Permit> {
+    const { escalation } = this.#facts;
+    if (escalation && isAnswerTo(escalation, name, input)) {
+      return isYes(escalation) ? { is: "allowed", approval: escalation.id } : { is: "refused" };
+    }
+    if (!tool.approval || !(tool.approval.when?.(input) ?? true)) return { is: "allowed" };
+    if (await this.#store.isEffectKnown(key, { signal: this.#signal })) return { is: "allowed" };
+    return { is: "allowed", approval: (await this.of(name, tool, input)).id };
+  }
+
+  /** The approval that began the turn needs no call any more. */
+  settle(): void {
+    this.#isSettled = isYes(this.#facts.escalation);
+  }
+
+  /** The turn has failed: its settling of the approval does not count. */
+  unsettle(): void {
+    this.#isSettled = false;
+  }
+
+  /** The escalation whose approval is used up with `DONE`. */
+  get settled(): string | undefined {
+    return this.#isSettled ? this.#facts.escalation!.id : undefined;
+  }
+
+  /** The approval that began the turn and that no call has used. */
+  async unused(): Promise<EscalationAnswer | undefined> {
+    const { escalation } = this.#facts;
+    if (!isYes(escalation) || this.#isSettled) return undefined;
+    return (await this.#store.isApprovalUsed(escalation.id, { signal: this.#signal }))
+      ? undefined
+      : escalation;
+  }
+}
+
+/** An answer that allows a call of a tool. */
+function isYes(escalation: EscalationAnswer | undefined): escalation is EscalationAnswer {
+  return (
+    escalation?.type === "decision" &&
+    escalation.answer === "approve" &&
+    typeof escalation.context["tool"] === "string"
+  );
+}
+
+/** Whether a person was asked for exactly this call. */
+function isAnswerTo({ type, context }: EscalationAnswer, tool: string, input: unknown): boolean {
+  return (
+    type === "decision" &&
+    context["tool"] === tool &&
+    canonicalJson(context["input"]) === canonicalJson(JSON.parse(JSON.stringify(input ?? null)))
+  );
+}

@@ -1,0 +1,536 @@
+import { calculator, clock } from "../agent/builtin-tools.ts";
+import { teamTools } from "../agent/team-tools.ts";
+import { existsSync } from "node:fs";
+import { readdir, readFile } from "node:fs/promises";
+import path from "node:path";
+import { pathToFileURL } from "node:url";
+import type { z } from "zod";
+import { DureError, messageOf } from "../../kernel/errors.ts";
+import { compacted, isObject } from "../../kernel/json.ts";
+import type { CardInput } from "../../models/card.ts";
+import { serviceSchema } from "./load-service-schema.ts";
+import {
+  problemAt,
+  problemsError,
+  problemsOf,
+  readYaml,
+  type Problem,
+  type SettingsDocument,
+} from "./load-service-document.ts";
+import {
+  assembleService,
+  isAgent,
+  unknownName,
+  type AgentClass,
+  type AgentSpec,
+  type DefinitionProblem,
+  type ServiceParts,
+} from "../service/assemble-service.ts";
+import type {
+  CompletedSelector,
+  FlowHandler,
+  Service,
+  ServiceOptions,
+} from "../service/service.ts";
+import type { MemoryOptions } from "../agent/memory.ts";
+import { defineState, type StageMachine, type StateDefinition } from "../turn/state.ts";
+import type { AnyTool } from "../agent/tool.ts";
+import type { Validator } from "../agent/agent.ts";
+
+/**
+ * Reads a service from its folder. Throws `SERVICE_INVALID` with every problem at its file and
+ * line, or `SERVICE_MISSING`.
+ *
+ *     service.yaml                 (or project.yaml) names agents, flows, state;
+ *                                  without it service.ts exports the service
+ *     agents/<key>/card.json       (or card.yaml) model, policy, tools, budget
+ *     agents/<key>/prompt.md       the prompt
+ *     agents.ts, flows.ts, …       modules whose named exports service.yaml speaks of;
+ *                                  with an index.ts, only its exports
+ */
+export async function loadService(folder: string): Promise<Service> {
+  const { service, problems, file } = await readService(folder);
+  if (problems.length > 0 || !service) throw problemsError("SERVICE_INVALID", file, problems);
+  return service;
+}
+
+/** What was read, and all that is wrong with it. Throws only `SERVICE_MISSING`. */
+export interface ServiceReading {
+  readonly service: Service | undefined;
+  readonly problems: readonly Problem[];
+  /** The definition: service.yaml or service.ts. */
+  readonly file: string;
+  readonly document?: SettingsDocument;
+}
+
+const DEFINITIONS = ["service.yaml", "service.yml", "project.yaml", "project.yml"] as const;
+const MODULE_ENDINGS = [".ts", ".mts", ".js", ".mjs"] as const;
+/**
+ * Modules whose exports service.yaml may name, where there is no index. Others (a server, a script)
+ * are never run by reading.
+ */
+const MODULES = [
+  "agents",
+  "flows",
+  "handlers",
+  "router",
+  "state",
+  "schemas",
+  "validators",
+  "tools",
+  "completed",
+] as const;
+
+export async function readService(folder: string): Promise<ServiceReading> {
+  const root = path.resolve(folder);
+  const definitions = DEFINITIONS.filter((file) => existsSync(path.join(root, file)));
+  const [first, second] = definitions;
+  if (first === undefined) return readModule(root);
+
+  const show = shower(root);
+  const file = show(path.join(root, first));
+  if (second !== undefined) {
+    return {
+      service: undefined,
+      file,
+      problems: [
+        {
+          file,
+          key: "",
+          message: `stands beside ${second}; a service has one definition`,
+          hint: `Delete or rename ${second}`,
+        },
+      ],
+    };
+  }
+  const { document, problems } = readYaml(file, await readFile(path.join(root, first), "utf8"));
+  if (problems.length > 0) return { service: undefined, file, problems, document };
+
+  const read = serviceSchema.safeParse(document.value);
+  if (!read.success) {
+    return { service: undefined, file, problems: problemsOf(read.error, document), document };
+  }
+  return { ...(await assemble(root, read.data, document)), file, document };
+}
+
+/**
+ * Imports a module by its path: TypeScript natively where Node strips types (22.18, 24), else
+ * through jiti.
+ */
+export async function importModule(file: string): Promise<Record<string, unknown>> {
+  if (/\.m?ts$/.test(file) && !process.features.typescript) {
+    const { createJiti } = await import("jiti");
+    return createJiti(file).import<Record<string, unknown>>(file);
+  }
+  return (await import(/* @vite-ignore */ pathToFileURL(file).href)) as Record<string, unknown>;
+}
+
+type ServiceFile = z.output<typeof serviceSchema>;
+
+/** A service on its way from its folder. */
+interface Reading {
+  readonly root: string;
+  readonly file: ServiceFile;
+  readonly document: SettingsDocument;
+  readonly exports: Exports;
+  readonly problems: Problem[];
+}
+
+async function assemble(
+  root: string,
+  file: ServiceFile,
+  document: SettingsDocument,
+): Promise<{ service: Service | undefined; problems: Problem[] }> {
+  const problems: Problem[] = [];
+  const exports = await readExports(root, problems);
+  const reading: Reading = { root, file, document, exports, problems };
+  const { agents, cards } = await readAgents(reading);
+  const { title, description, examples, version, memory, sessions } = file;
+  const built = assembleService({
+    name: file.name,
+    ...compacted({ title, description, examples, version, sessions }),
+    ...compacted({ memory: memory as MemoryOptions | undefined }),
+    ...readFlows(reading),
+    ...readState(reading),
+    agents,
+    tools: { calculator, clock, ...teamTools, ...exports.tools() },
+    schemas: exports.schemas(),
+    validators: exports.functions<Validator>(),
+    classes: exports.classes(),
+  });
+  // Where exports are missing the service is not whole, and defineService would only repeat it.
+  const whole = problems.length === 0;
+  for (const problem of built.problems) {
+    if (whole || problem.path.length > 0) problems.push(placed(problem, document, cards));
+  }
+  return { service: problems.length === 0 ? built.service : undefined, problems };
+}
+
+/** The agents, and their cards by the same keys. */
+async function readAgents(reading: Reading): Promise<{
+  agents: Readonly<Record<string, AgentSpec>>;
+  cards: ReadonlyMap<string, CardFile>;
+}> {
+  const agents: Record<string, AgentSpec> = {};
+  const cards = new Map<string, CardFile>();
+  for (const [key, { class: named, card, stream }] of Object.entries(reading.file.agents)) {
+    const found = await readCardFile(reading, key, card);
+    cards.set(key, found);
+    const prompt = await readPrompt(reading, key, found);
+    agents[key] = { class: named, card: found.value as CardInput | undefined, prompt, stream };
+  }
+  return { agents, cards };
+}
+
+function readFlows(reading: Reading): Pick<ServiceParts, "flows" | "router" | "completed"> {
+  const { file, exports } = reading;
+  const handlers = exports.functions<FlowHandler>();
+  const flows: Record<string, FlowHandler> = {};
+  for (const [flow, name] of Object.entries(file.flows.handlers)) {
+    const at = ["flows", "handlers", flow];
+    const handler = pick(reading, { kind: "flow handler", name, at }, handlers);
+    if (handler) flows[flow] = handler;
+  }
+
+  const { router: routerName } = file.flows;
+  const router = pick(
+    reading,
+    { kind: "router", name: routerName, at: ["flows", "router"] },
+    exports.functions<NonNullable<ServiceOptions["router"]>>(),
+  );
+  const completed = pick(
+    reading,
+    { kind: "function", name: file.completed, at: ["completed"] },
+    exports.functions<CompletedSelector>(),
+  );
+  return { flows, ...compacted({ router, completed }) };
+}
+
+function readState(reading: Reading): Pick<ServiceParts, "state"> {
+  const { file, exports } = reading;
+  if (!file.state) return {};
+  const { model: name, manager: managerName } = file.state;
+  const model = pick(reading, { kind: "state", name, at: ["state", "model"] }, exports.states());
+  const manager = pick(
+    reading,
+    { kind: "state manager", name: managerName, at: ["state", "manager"] },
+    exports.managers(),
+  );
+  return model ? { state: stateOf(model, manager) } : {};
+}
+
+/** The export that a key of service.yaml names; notes a problem where it is none of `known`. */
+function pick<Value>(
+  { document, exports, problems }: Reading,
+  wanted: { kind: string; name: string | undefined; at: readonly string[] },
+  known: Readonly<Record<string, Value>>,
+): Value | undefined {
+  const { kind, name, at } = wanted;
+  if (name === undefined) return undefined;
+  const value = known[name];
+  if (value !== undefined) return value;
+  const other = exports.all.get(name);
+  const unknown = unknownName(at, kind, name, Object.keys(known));
+  const message = other
+    ? `names the export "${name}" of ${other.file}, which is no ${kind}`
+    : unknown.message;
+  problems.push(problemAt(document, at, message, unknown));
+  return undefined;
+}
+
+/** The problem at the key of service.yaml, or at the key of the card's own file. */
+function placed(
+  { path: at, message, allowed, hint }: DefinitionProblem,
+  document: SettingsDocument,
+  cards: ReadonlyMap<string, CardFile>,
+): Problem {
+  const [group, key, member, ...rest] = at;
+  const card = group === "agents" && member === "card" ? cards.get(key!)?.document : undefined;
+  return card
+    ? problemAt(card, rest, message, { allowed, hint })
+    : problemAt(document, at, message, { allowed, hint });
+}
+
+// --- cards and prompts
+
+interface CardFile {
+  readonly value: unknown;
+  /** Absent for a card that stands in service.yaml itself, or nowhere. */
+  readonly document?: SettingsDocument;
+  readonly file?: string;
+}
+
+const CARD_ENDINGS = [".json", ".yaml", ".yml"] as const;
+
+/** Files beside service.yaml itself belong to its only agent. */
+function isOnlyAgent({ file }: Reading): boolean {
+  return Object.keys(file.agents).length === 1;
+}
+
+async function readCardFile(reading: Reading, key: string, card: unknown): Promise<CardFile> {
+  const { root, document, problems } = reading;
+  if (card !== undefined && typeof card !== "string") return { value: card };
+  const candidates =
+    card !== undefined
+      ? [card]
+      : [`agents/${key}/card`, `cards/${key}`, ...(isOnlyAgent(reading) ? ["card"] : [])].flatMap(
+          (stem) => CARD_ENDINGS.map((ending) => stem + ending),
+        );
+  const found = candidates.filter((candidate) => existsSync(path.join(root, candidate)));
+  if (card !== undefined && found.length === 0) {
+    problems.push(
+      problemAt(document, ["agents", key, "card"], "names a file that does not exist", {
+        allowed: "a card.json or card.yaml, relative to the service's folder",
+      }),
+    );
+  }
+  if (found.length > 1) {
+    problems.push(
+      problemAt(document, ["agents", key], `has the cards ${found.join(" and ")}`, {
+        hint: "Keep one of them",
+      }),
+    );
+  }
+  if (found[0] === undefined) return { value: undefined };
+
+  const file = path.join(root, found[0]);
+  const read = readYaml(shower(root)(file), await readFile(file, "utf8"));
+  problems.push(...read.problems);
+  return { value: read.document.value ?? {}, document: read.document, file };
+}
+
+async function readPrompt(
+  reading: Reading,
+  key: string,
+  card: CardFile,
+): Promise<string | undefined> {
+  const { root, document, problems } = reading;
+  const beside =
+    card.file !== undefined && path.dirname(card.file) !== root
+      ? [path.relative(root, path.join(path.dirname(card.file), "prompt.md"))]
+      : [];
+  const candidates = new Set(
+    [
+      `agents/${key}/prompt.md`,
+      `prompts/${key}.md`,
+      ...beside,
+      ...(isOnlyAgent(reading) ? ["prompt.md"] : []),
+    ].map((file) => path.normalize(file)),
+  );
+  const found = [...candidates].filter((candidate) => existsSync(path.join(root, candidate)));
+  if (found.length > 1) {
+    problems.push(
+      problemAt(document, ["agents", key], `has the prompts ${found.join(" and ")}`, {
+        hint: "Keep one of them",
+      }),
+    );
+  }
+  return found[0] === undefined
+    ? undefined
+    : (await readFile(path.join(root, found[0]), "utf8")).trim();
+}
+
+// --- exports
+
+interface Exported {
+  readonly value: unknown;
+  readonly file: string;
+}
+
+/** The named exports of the folder's modules, by what they can be used for. */
+class Exports {
+  readonly all: ReadonlyMap<string, Exported>;
+
+  constructor(all: ReadonlyMap<string, Exported>) {
+    this.all = all;
+  }
+
+  classes(): Record<string, AgentClass> {
+    return this.#those(
+      (value): value is AgentClass => isAgent(value) || typeof value === "function",
+    );
+  }
+
+  tools(): Record<string, AnyTool> {
+    return this.#those(
+      (value): value is AnyTool =>
+        isObject(value) && typeof value.execute === "function" && "inputSchema" in value,
+    );
+  }
+
+  schemas(): Record<string, z.ZodType> {
+    return this.#those(isSchema);
+  }
+
+  functions<Value>(): Record<string, Value> {
+    return this.#those((value): value is Value => typeof value === "function");
+  }
+
+  states(): Record<string, z.ZodType | StateDefinition> {
+    return this.#those(
+      (value): value is z.ZodType | StateDefinition =>
+        isSchema(value) ||
+        (isObject(value) && isSchema(value.schema) && typeof value.initial === "function"),
+    );
+  }
+
+  managers(): Record<string, ManagerExport> {
+    return this.#those(
+      (value): value is ManagerExport =>
+        isObject(value) &&
+        !isSchema(value) &&
+        (isObject(value.stages) ||
+          isObject(value.transitions) ||
+          typeof value.initial === "function"),
+    );
+  }
+
+  #those<Value>(fits: (value: unknown) => value is Value): Record<string, Value> {
+    const found: Record<string, Value> = {};
+    for (const [name, { value }] of this.all) if (fits(value)) found[name] = value;
+    return found;
+  }
+}
+
+/**
+ * What `state.manager` may name: how the state begins and which stage may follow which; or the
+ * stage machine alone.
+ */
+type ManagerExport = Partial<Pick<StateDefinition, "initial" | "stages" | "slots">> | StageMachine;
+
+async function readExports(root: string, problems: Problem[]): Promise<Exports> {
+  const show = shower(root);
+  const all = new Map<string, Exported>();
+  for (const file of await moduleFiles(root)) {
+    const shown = show(file);
+    try {
+      for (const [name, value] of Object.entries(await importModule(file))) {
+        const earlier = all.get(name);
+        if (name === "default" || earlier?.value === value) continue;
+        if (earlier) {
+          problems.push({
+            file: shown,
+            key: name,
+            message: `is exported by ${earlier.file} too`,
+            hint: "Rename one of them, or add an index.ts that exports what is meant",
+          });
+        }
+        all.set(name, { value, file: shown });
+      }
+    } catch (cause) {
+      problems.push(importProblem(shown, cause));
+    }
+  }
+  return new Exports(all);
+}
+
+async function moduleFiles(root: string): Promise<string[]> {
+  const index = moduleAt(path.join(root, "index"));
+  if (index) return [index];
+  const agents = existsSync(path.join(root, "agents"))
+    ? await readdir(path.join(root, "agents"), { withFileTypes: true })
+    : [];
+  const stems = [
+    ...MODULES.map((name) => path.join(root, name)),
+    ...agents
+      .filter((entry) => entry.isDirectory())
+      .map((entry) => path.join(root, "agents", entry.name, "agent")),
+  ];
+  return stems.flatMap((stem) => moduleAt(stem) ?? []);
+}
+
+function moduleAt(stem: string): string | undefined {
+  return MODULE_ENDINGS.map((ending) => stem + ending).find((file) => existsSync(file));
+}
+
+// --- a service in code
+
+async function readModule(root: string): Promise<ServiceReading> {
+  const found = ["service", "index"]
+    .map((stem) => moduleAt(path.join(root, stem)))
+    .find((file) => file !== undefined);
+  if (found === undefined) {
+    throw new DureError("SERVICE_MISSING", `${root} has no service.yaml and no service.ts.`, {
+      class: "not-found",
+      hint: "Name the folder of a service, or make one: dure new service my-service",
+    });
+  }
+  const file = shower(root)(found);
+  try {
+    const exports = await importModule(found);
+    const service = [exports.default, ...Object.values(exports)].find(isService);
+    if (service) return { service, problems: [], file };
+    return {
+      service: undefined,
+      file,
+      problems: [
+        {
+          file,
+          key: "",
+          message: "exports no service",
+          hint: "Write: export default defineService({ … })",
+        },
+      ],
+    };
+  } catch (cause) {
+    return { service: undefined, file, problems: [importProblem(file, cause)] };
+  }
+}
+
+function isService(value: unknown): value is Service {
+  return isObject(value) && value.kind === "service" && typeof value.name === "string";
+}
+
+function importProblem(file: string, cause: unknown): Problem {
+  const at = new RegExp(`${path.basename(file).replace(/[.]/g, "\\.")}:(\\d+):(\\d+)`).exec(
+    cause instanceof Error ? (cause.stack ?? "") : "",
+  );
+  const place = at ? { line: Number(at[1]), column: Number(at[2]) } : {};
+  const hint = cause instanceof DureError ? cause.hint : undefined;
+  return {
+    file,
+    ...place,
+    key: "",
+    message: `cannot be loaded: ${messageOf(cause)}`.replace(/\.$/, ""),
+    hint,
+  };
+}
+
+// --- state
+
+function stateOf(
+  model: z.ZodType | StateDefinition,
+  manager: ManagerExport | undefined,
+): StateDefinition {
+  const machine = manager && "transitions" in manager ? { stages: manager } : manager;
+  if (!isSchema(model)) return { ...model, ...machine };
+  const schema = model as z.ZodType<Record<string, unknown>>;
+  const stage = machine?.stages?.initial;
+  return defineState({
+    initial: () => schema.parse(stage === undefined ? {} : { stage }),
+    ...machine,
+    schema,
+  });
+}
+
+function isSchema(value: unknown): value is z.ZodType {
+  return (
+    typeof value === "object" &&
+    value !== null &&
+    "safeParse" in value &&
+    typeof value.safeParse === "function"
+  );
+}
+
+/**
+ * Paths as a person sees them: from the service's own folder's parent, so that `faq/service.yaml`
+ * names the service too.
+ */
+export function shower(root: string): (file: string) => string {
+  return (file) => {
+    const relative = path.relative(process.cwd(), file);
+    return relative.startsWith("..")
+      ? path.join(path.basename(root), path.relative(root, file))
+      : relative;
+  };
+}

@@ -1,0 +1,165 @@
+import { z } from "zod";
+import { canonicalJson, isObject, type JsonObject } from "../../kernel/json.ts";
+import type { NextAction } from "../../kernel/turn-events.ts";
+import type { DonePayload } from "../service/service.ts";
+
+/**
+ * What a session was asked last, as it was shown. Stored with the `DONE` that asks, in the same
+ * commit, and taken back by every later `DONE` of the session. A yes counts for it alone.
+ */
+export interface Question {
+  /** Sent back by its buttons as `confirm_id`; part of the effect's key. */
+  readonly id: string;
+  /** The turn that asked. */
+  readonly turn: string;
+  readonly service: string;
+  readonly asks: AskingAction;
+  /** The words that were shown. */
+  readonly text: string;
+  /** What a yes is about, as it was shown. */
+  readonly slots: JsonObject;
+  /** Sums that a yes would move, by name. */
+  readonly amounts: Readonly<Record<string, number>>;
+  /** Of the effect that a yes leads to. Absent where a yes leads to none. */
+  readonly key?: string | undefined;
+  /** For so long after `shownAt` a yes counts. */
+  readonly holdsMs: number;
+  /** Set by the database, milliseconds: the clock that dates messages too. */
+  readonly shownAt?: number | undefined;
+  /** The effect of a yes is in the ledger, and its turn could not store what came of it. */
+  readonly begun?: boolean | undefined;
+}
+
+/** The ways of asking that a yes answers. */
+export type AskingAction = Extract<NextAction, "CONFIRM" | "ASK_CONTINUE">;
+
+/** How long a yes counts, milliseconds. Source: docs/spec/conversation §3. */
+export const QUESTION_HOLDS_MS = 600_000;
+
+/** What a handler says of its question besides the words, which are those of `DONE`. */
+export interface QuestionDetails {
+  /** Default: the state's `slots`. */
+  readonly slots?: JsonObject | undefined;
+  readonly amounts?: Readonly<Record<string, number>> | undefined;
+  /**
+   * The name of the `turn.call` that a yes leads to. Its key is `[question.id]`, so one question
+   * leads to one effect.
+   */
+  readonly call?: string | undefined;
+}
+
+/** The question that a turn ends with. Pure; absent where its answer asks for no yes. */
+export function questionAsked(
+  payload: DonePayload,
+  turn: {
+    readonly id: string;
+    readonly service: string;
+    /** How keys of the session's effects begin. */
+    readonly effects: string;
+    readonly state: JsonObject;
+    readonly holdsMs: number;
+  },
+): Question | undefined {
+  const { nextAction: asks, question = {}, message: text } = payload;
+  if (payload.error || (asks !== "CONFIRM" && asks !== "ASK_CONTINUE")) return undefined;
+  const id = payload.uiHint?.confirmId ?? turn.id;
+  const { call, amounts = {}, slots = slotsOf(turn.state) } = question;
+  const key = call === undefined ? undefined : [turn.effects, call, id].join("/");
+  const { service, holdsMs } = turn;
+  return { id, turn: turn.id, service, asks, text, slots, amounts, key, holdsMs };
+}
+
+function slotsOf({ slots }: JsonObject): JsonObject {
+  return isObject(slots) ? slots : {};
+}
+
+/** The question that a message can answer, or the reason why it can answer none. */
+export type Answering =
+  | { readonly question: Question }
+  | { readonly question?: undefined; readonly because: UnansweredBecause };
+
+export type UnansweredBecause =
+  | "nothing-shown"
+  | "other-service"
+  | "not-shown-last"
+  | "expired"
+  | "other-button"
+  | "written-before-shown";
+
+/** What is known of a message that may be an answer. */
+export interface Answer {
+  readonly service: string;
+  /** What the pressed button was bound to. */
+  readonly confirmId: string | undefined;
+  /** From another server that stands between: what it showed last; `null` is none of ours. */
+  readonly lastQuestion: string | null | undefined;
+  readonly sawPrevious: boolean;
+  readonly acceptedAt: number;
+}
+
+/**
+ * Whether a message can answer the session's question. Pure; the first rule that applies wins. A
+ * button proves by its id what its reader saw. Words count only when they were accepted after the
+ * question was stored. Source: docs/spec/conversation §3.
+ */
+export function answeringOf(question: Question | undefined, answer: Answer): Answering {
+  if (!question) return { because: "nothing-shown" };
+  if (question.service !== answer.service) return { because: "other-service" };
+  if (question.begun) return { question };
+
+  const { lastQuestion, confirmId } = answer;
+  if (lastQuestion !== undefined && lastQuestion !== question.id) {
+    return { because: "not-shown-last" };
+  }
+  if (hasExpired(question, answer.acceptedAt)) return { because: "expired" };
+  if (confirmId !== undefined) {
+    return confirmId === question.id ? { question } : { because: "other-button" };
+  }
+  return answer.sawPrevious ? { question } : { because: "written-before-shown" };
+}
+
+/**
+ * What another server is told that the person was shown last: its question, or `null` for anything
+ * else, also where the words came too early. Which button was pressed is its own to judge.
+ */
+export function lastQuestionFor(
+  question: Question | undefined,
+  { confirmId, sawPrevious, ...answer }: Answer,
+): string | null {
+  const saw = sawPrevious || confirmId !== undefined;
+  const { question: shown } = answeringOf(question, {
+    ...answer,
+    confirmId: undefined,
+    sawPrevious: saw,
+  });
+  return shown?.id ?? null;
+}
+
+function hasExpired({ shownAt, holdsMs }: Question, acceptedAt: number): boolean {
+  return shownAt === undefined || acceptedAt - shownAt > holdsMs;
+}
+
+/** Whether these are the slots that were shown with the question. */
+export function isAbout(question: Question, slots: JsonObject): boolean {
+  return canonicalJson(question.slots) === canonicalJson(JSON.parse(JSON.stringify(slots)));
+}
+
+/** The stored question. One that cannot be read is none: a yes is then answered by asking. */
+export function readQuestion(stored: unknown): Question | undefined {
+  const read = questionSchema.safeParse(stored);
+  return read.success ? read.data : undefined;
+}
+
+const questionSchema: z.ZodType<Question> = z.object({
+  id: z.string(),
+  turn: z.string(),
+  service: z.string(),
+  asks: z.enum(["CONFIRM", "ASK_CONTINUE"]),
+  text: z.string(),
+  slots: z.record(z.string(), z.json()) as z.ZodType<JsonObject>,
+  amounts: z.record(z.string(), z.number()),
+  key: z.string().optional(),
+  holdsMs: z.number(),
+  shownAt: z.number().optional(),
+  begun: z.boolean().optional(),
+});

@@ -1,0 +1,258 @@
+import { backOffMs } from "../../kernel/back-off.ts";
+import type { Clock } from "../../kernel/clock.ts";
+import { codeOf, messageOf } from "../../kernel/errors.ts";
+import type { Logger } from "../../kernel/logger.ts";
+import { Looker, type LookResult } from "../../durable/looker.ts";
+import type { ClaimedTurn, TurnStore } from "../../durable/turns.ts";
+import type { MemoryFolder } from "../agent/memory-fold.ts";
+import { UNSERVED_MS, type ServiceDirectory } from "../service/service-directory.ts";
+import type { TurnEnvironment } from "./turn-environment.ts";
+import { TurnRun } from "./turn-run.ts";
+
+/**
+ * Turns that one process runs at once; what is beyond stays unattended until there is room, or goes
+ * to another process.
+ */
+export const MAX_RUNNING = 2_000;
+/**
+ * How often a process looks for turns that no process works on, milliseconds; any process starts
+ * them within 1 s. Source: docs/spec/conversation §3.
+ */
+const LOOK_EVERY_MS = 400;
+/**
+ * How often a process asks whether its turns were stopped or taken, milliseconds. A stop reaches
+ * the holder within 1 s.
+ */
+const ASK_EVERY_MS = 500;
+/** Unattended turns that are claimed with one look. */
+const CLAIM_AT_ONCE = 50;
+/**
+ * Until a turn whose end could not be written is begun again, milliseconds, doubled each time; and
+ * how many such turns are known at most.
+ */
+const REST = { firstMs: 1_000, maxMs: 60_000 } as const;
+const MAX_RESTING = 1_000;
+
+interface RunningTurnsOptions {
+  readonly store: TurnStore;
+  readonly clock: Clock;
+  readonly logger: Logger;
+  readonly lease: AbortSignal;
+  readonly directory: ServiceDirectory;
+  /** For turns that begin now. */
+  readonly environment: () => TurnEnvironment;
+  readonly folder: () => MemoryFolder;
+  /** A turn has begun to run here, or has ended. */
+  readonly onChange: (turn: string) => void;
+}
+
+/** The turns that run in this process, and its search for those that no process works on. */
+export class RunningTurns {
+  readonly #options: RunningTurnsOptions;
+  readonly #runs = new Map<string, TurnRun>();
+  /**
+   * Turns whose acceptance is on its way: the look for unattended turns must not take them for
+   * lost.
+   */
+  readonly #accepting = new Set<string>();
+  /**
+   * Turns whose end could not be written: how often, and until when they are left alone, by the
+   * monotonic clock.
+   */
+  readonly #resting = new Map<string, { readonly tries: number; readonly until: number }>();
+  #isStopping = false;
+  readonly #looker: Looker;
+  readonly #stops: Looker;
+
+  constructor(options: RunningTurnsOptions) {
+    this.#options = options;
+    const { clock, logger, lease: signal } = options;
+    const shared = { clock, logger, signal };
+    this.#looker = new Looker({
+      what: "unattended turns",
+      look: () => this.#look(),
+      everyMs: LOOK_EVERY_MS,
+      ...shared,
+    });
+    this.#stops = new Looker({
+      what: "stops of turns",
+      look: () => this.#lookForStops(),
+      everyMs: ASK_EVERY_MS,
+      ...shared,
+    });
+  }
+
+  /** Begins to look for turns that no process works on, and for stops of those that run here. */
+  start(): void {
+    this.#looker.start();
+    this.#stops.start({ inMs: ASK_EVERY_MS });
+  }
+
+  get size(): number {
+    return this.#runs.size;
+  }
+
+  get isStopping(): boolean {
+    return this.#isStopping;
+  }
+
+  get(turn: string): TurnRun | undefined {
+    return this.#runs.get(turn);
+  }
+
+  /** Claims nothing more. Resolves when the turns that run here are over. */
+  async end(): Promise<void> {
+    this.#isStopping = true;
+    await Promise.all([this.#looker.stop(), this.#stops.stop()]);
+    await Promise.allSettled([...this.#runs.values()].map((run) => run.finished));
+  }
+
+  /** From now until the returned function is called `turn` is about to be stored by this process. */
+  accepts(turn: string): () => void {
+    this.#accepting.add(turn);
+    return () => this.#accepting.delete(turn);
+  }
+
+  // --- begin
+
+  /** Runs a turn that this process holds. `isUnserved`: no process has taken it for long. */
+  begin(held: ClaimedTurn, { isUnserved = false } = {}): void {
+    const { lease, directory, environment, onChange } = this.#options;
+    if (lease.aborted || this.#runs.has(held.turn)) return;
+    const service = directory.get(held.service);
+    if (!service && !isUnserved && !held.stop) return this.#leaveToOthers(held);
+
+    const run = new TurnRun({ held, service, environment: environment() });
+    this.#runs.set(held.turn, run);
+    onChange(held.turn);
+    if (held.rows.length > 0 || held.epoch > 1) this.#logGoingOn(held);
+    void run.finished.then(({ end, next }) => {
+      this.#runs.delete(held.turn);
+      onChange(held.turn);
+      if (end === "failed") this.#rest(held.turn);
+      else this.#resting.delete(held.turn);
+      if (end === "done") this.#afterDone(run, next);
+    });
+  }
+
+  #leaveToOthers({ turn, epoch, session, service }: ClaimedTurn): void {
+    const { store, logger, lease } = this.#options;
+    logger.info(
+      { turn, session, service },
+      `turn ${turn} is of the service ${service}, which is not here; left to other processes`,
+    );
+    store.giveUp(turn, epoch, { signal: lease }).catch((error: unknown) => {
+      if (lease.aborted) return;
+      logger.warn(
+        { turn, code: codeOf(error), error: messageOf(error) },
+        "a turn could not be left to others; the next look tries again",
+      );
+    });
+  }
+
+  #logGoingOn({ turn, session, rows }: ClaimedTurn): void {
+    this.#options.logger.info(
+      { turn, session, journal: rows.length },
+      `turn ${turn} goes on with ${rows.length} journal rows`,
+    );
+  }
+
+  /** The session's next turn begins; where there is none, its memory may be folded. */
+  #afterDone(run: TurnRun, next: string | null): void {
+    if (next !== null) void this.#claim(next);
+    else if (run.answeredBy) {
+      this.#options.folder().consider(run.held.session, run.answeredBy, run.memoryTurns);
+    }
+  }
+
+  /**
+   * The end of this turn could not be written: the next life begins later, the later the oftener.
+   */
+  #rest(turn: string): void {
+    const { tries } = this.#resting.get(turn) ?? { tries: 0 };
+    const oldest = this.#resting.keys().next();
+    // The one that is forgotten begins again at the next look.
+    if (this.#resting.size >= MAX_RESTING && !oldest.done) this.#resting.delete(oldest.value);
+    const restMs = backOffMs(tries + 1, REST);
+    const until = this.#options.clock.monotonic() + restMs;
+    this.#resting.set(turn, { tries: tries + 1, until });
+  }
+
+  #atRest(): readonly string[] {
+    const now = this.#options.clock.monotonic();
+    return [...this.#resting].filter(([, { until }]) => until > now).map(([turn]) => turn);
+  }
+
+  // --- find
+
+  /**
+   * Goes on with turns that have no living holder, now. Resolves when those that this process has
+   * room for run here.
+   */
+  async pickUp(): Promise<void> {
+    await this.#looker.look(); // one that is under way may have looked before they were given up
+  }
+
+  /** A turn that no process works on may be there. */
+  wake(): void {
+    this.#looker.wake();
+  }
+
+  /** Starts what runs on paper only: turns of dead processes, and own ones whose start was lost. */
+  async #look(): Promise<LookResult> {
+    const room = MAX_RUNNING - this.#runs.size;
+    if (this.#isStopping || room <= 0) return "rest";
+    const limit = Math.min(CLAIM_AT_ONCE, room);
+    const turns = await this.#unattended(limit);
+    await Promise.all(turns.map(({ id, isUnserved }) => this.#claim(id, { isUnserved })));
+    return turns.length < limit ? "rest" : "again";
+  }
+
+  async #unattended(limit: number): Promise<readonly { id: string; isUnserved: boolean }[]> {
+    const { store, directory } = this.#options;
+    const known = [...this.#runs.keys(), ...this.#accepting, ...this.#atRest()];
+    const services = directory.names;
+    const turns = await store.unattended(known, { services, unservedMs: UNSERVED_MS, limit });
+    return turns.filter(({ id }) => !this.#accepting.has(id));
+  }
+
+  async #claim(turn: string, how: { isUnserved?: boolean } = {}): Promise<void> {
+    const { store, directory, logger, lease } = this.#options;
+    if (this.#isStopping || lease.aborted) return;
+    if (this.#runs.has(turn) || this.#accepting.has(turn)) return;
+    this.#accepting.add(turn);
+    try {
+      const held = await store.claim(turn, { versions: directory.versions, signal: lease });
+      if (held) this.begin(held, how);
+    } catch (error) {
+      if (lease.aborted) return;
+      logger.warn(
+        { turn, code: codeOf(error), error: messageOf(error) },
+        "a turn could not be claimed; it stays for the next look",
+      );
+    } finally {
+      this.#accepting.delete(turn);
+    }
+  }
+
+  // --- stop
+
+  /** A turn that runs here may have been stopped by another process. */
+  wakeStops(): void {
+    this.#stops.wake();
+  }
+
+  /** Asks for stops that came to other processes. */
+  async #lookForStops(): Promise<LookResult> {
+    if (this.#runs.size === 0) return "rest";
+    for (const { id, stop } of await this.#options.store.interrupted([...this.#runs.keys()])) {
+      if (stop) this.stop(id);
+    }
+    return "rest";
+  }
+
+  /** Where the turn runs here. */
+  stop(turn: string): void {
+    this.#runs.get(turn)?.stop();
+  }
+}

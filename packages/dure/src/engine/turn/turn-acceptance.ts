@@ -1,0 +1,223 @@
+import type { Clock } from "../../kernel/clock.ts";
+import { DureError } from "../../kernel/errors.ts";
+import { newId } from "../../kernel/ids.ts";
+import { sessionIdFor, sessionKey } from "../../kernel/tenant.ts";
+import {
+  OtherServiceError,
+  type Accepted,
+  type ClaimedTurn,
+  type NewTurn,
+  type TurnStore,
+} from "../../durable/turns.ts";
+import { startAcceptSpan } from "../../models/telemetry.ts";
+import type { AcceptedTurn, AcceptOptions, TurnRequest } from "../api.ts";
+import { MAX_RUNNING, type RunningTurns } from "./running-turns.ts";
+import type { Addressee, ServiceDirectory } from "../service/service-directory.ts";
+import { checkRequest, hashOf, plainly, titleOf } from "./turn-request.ts";
+
+/**
+ * How long a request may wait for a database that cannot be reached, milliseconds: a person is
+ * waiting.
+ */
+const ACCEPT_WITHIN_MS = 10_000;
+
+/** Its session is marked as running for the turn that was accepted. */
+type AcceptedRunning = Extract<Accepted, { readonly state: unknown }>;
+
+interface TurnAcceptanceOptions {
+  readonly store: TurnStore;
+  readonly clock: Clock;
+  readonly lease: AbortSignal;
+  readonly limits: { readonly sessionQueue: number; readonly messageBytes: number };
+  readonly directory: ServiceDirectory;
+  readonly turns: RunningTurns;
+}
+
+/** Accepts messages: each is stored as a turn, which runs here when its session is free. */
+export class TurnAcceptance {
+  readonly #options: TurnAcceptanceOptions;
+
+  constructor(options: TurnAcceptanceOptions) {
+    this.#options = options;
+  }
+
+  async accept(request: TurnRequest, options: AcceptOptions): Promise<AcceptedTurn> {
+    const { clock, directory, limits } = this.#options;
+    checkRequest(plainly(request, options.caller?.tenant ?? ""), limits.messageBytes);
+    this.#assertRoom();
+    const turn = options.turnId ?? newId("turn", clock.now());
+    if (request.service !== undefined) {
+      const addressee = await directory.addressee(request.service);
+      return this.#acceptFor(addressee, turn, request, options);
+    }
+    try {
+      return await this.#acceptFor(directory.assumed, turn, request, options);
+    } catch (error) {
+      if (!(error instanceof OtherServiceError)) throw error;
+      const addressee = await directory.addresseeOrDefault(error.service);
+      return this.#acceptFor(addressee, turn, request, options);
+    }
+  }
+
+  #assertRoom(): void {
+    const { turns } = this.#options;
+    if (turns.isStopping) {
+      throw new DureError("SERVER_STOPPING", "This process is stopping and accepts nothing more.", {
+        class: "unavailable",
+        hint: "Try again; another process answers.",
+      });
+    }
+    if (turns.size >= MAX_RUNNING) {
+      throw new DureError("SERVER_BUSY", `${turns.size} turns run here already.`, {
+        class: "limit",
+        hint: "Try again in a moment.",
+      });
+    }
+  }
+
+  async #acceptFor(
+    service: Addressee,
+    turn: string,
+    request: TurnRequest,
+    options: AcceptOptions,
+  ): Promise<AcceptedTurn> {
+    const { lease, limits, turns } = this.#options;
+    const { tenant } = options.caller ?? ANONYMOUS;
+    const session = sessionKey(tenant, request.session);
+    const accepted = turns.accepts(turn);
+    const span = startAcceptSpan({ turn, session, service: service.name }, options.traceParent);
+    try {
+      const entry = newTurnOf(service, request, options, {
+        turn,
+        session,
+        max_waiting: limits.sessionQueue,
+        trace_parent: span.traceParent,
+      });
+      return this.#begun(entry, await this.#store(entry));
+    } catch (error) {
+      if (!(error instanceof OtherServiceError)) span.end(error);
+      if (!lease.aborted) throw error;
+      throw new DureError("SERVER_STOPPING", "This process may write no more.", {
+        class: "unavailable",
+        hint: "Send it again with the same Idempotency-Key; another process answers.",
+        cause: error,
+      });
+    } finally {
+      span.end();
+      accepted();
+    }
+  }
+
+  async #store(entry: NewTurn): Promise<Accepted> {
+    const { store, clock, lease } = this.#options;
+    const late = new AbortController();
+    const cancel = clock.after(ACCEPT_WITHIN_MS, () => late.abort(notStored()));
+    try {
+      return await store.accept(entry, { signal: AbortSignal.any([lease, late.signal]) });
+    } finally {
+      cancel();
+    }
+  }
+
+  /** Runs the turn where its session was free, and stops the one that it interrupts. */
+  #begun(entry: NewTurn, accepted: Accepted): AcceptedTurn {
+    const { turns } = this.#options;
+    if (accepted.outcome === "accepted") {
+      if ("state" in accepted) turns.begin(heldOf(entry, accepted));
+      if (accepted.stopped) turns.stop(accepted.stopped);
+    }
+    return {
+      turnId: accepted.turn,
+      sessionId: sessionIdFor(entry.tenant, accepted.session),
+      status: accepted.status,
+      repeated: accepted.outcome === "repeated",
+    };
+  }
+}
+
+const ANONYMOUS = { tenant: "", name: "" };
+
+function notStored(): DureError {
+  return new DureError(
+    "DATABASE_UNAVAILABLE",
+    `The message could not be stored within ${ACCEPT_WITHIN_MS} ms.`,
+    { class: "unavailable", hint: "Send it again with the same Idempotency-Key." },
+  );
+}
+
+function newTurnOf(
+  service: Addressee,
+  request: TurnRequest,
+  options: AcceptOptions,
+  given: Pick<NewTurn, "turn" | "session" | "max_waiting" | "trace_parent">,
+): NewTurn {
+  const { caller = ANONYMOUS, author = "person" } = options;
+  const { tenant } = caller;
+  const { turn, session } = given;
+  return {
+    ...given,
+    tenant,
+    service: service.name,
+    assumed: service.assumed,
+    version: service.version,
+    author,
+    policy: service.busy,
+    message: request.message,
+    input: {
+      slots: request.slots,
+      confirm_id: request.confirmId,
+      last_question: request.lastQuestion,
+      background: request.background,
+    },
+    title: titleOf(request.message),
+    locale: request.locale,
+    time_zone: request.timeZone,
+    idempotency: idempotencyOf(request, options),
+    events: [
+      {
+        type: "turn.accepted",
+        role: "conversation",
+        tenant,
+        session,
+        turn,
+        service: service.name,
+        data: { author },
+      },
+    ],
+  };
+}
+
+function idempotencyOf(
+  request: TurnRequest,
+  { key, path = "turn", caller = ANONYMOUS }: AcceptOptions,
+): NewTurn["idempotency"] {
+  if (key === undefined) return undefined;
+  const body_hash = hashOf(plainly(request, caller.tenant));
+  return { caller: caller.name, path, key, body_hash };
+}
+
+/** The first life of a turn, as a claim would give it. */
+function heldOf(entry: NewTurn, accepted: AcceptedRunning): ClaimedTurn {
+  const { turn, tenant, service, version, author, message, input } = entry;
+  const { session, ordinal, now, incarnation, state, memory, memory_rev } = accepted;
+  return {
+    turn,
+    session,
+    tenant,
+    service,
+    version,
+    author,
+    epoch: 1,
+    stop: null,
+    trace_parent: entry.trace_parent ?? null,
+    accepted_at: now,
+    incarnation,
+    state,
+    memory,
+    memory_rev,
+    locale: accepted.locale,
+    time_zone: accepted.time_zone,
+    messages: [{ ordinal, author, text: message, input, queued: false, at: now }],
+    rows: [],
+  };
+}

@@ -1,0 +1,156 @@
+import { DureError } from "../../kernel/errors.ts";
+import type { JsonObject } from "../../kernel/json.ts";
+import type { TraceAgent, TurnEvent } from "../../kernel/turn-events.ts";
+import type { ClaimedTurn } from "../../durable/turns.ts";
+import type { ModelCall, ModelRequest } from "../../models/model.ts";
+import type { Agent } from "../agent/agent.ts";
+import type { AgentRunEnvironment } from "../agent/agent-environment.ts";
+import { AgentRun, type AgentRunOptions } from "../agent/agent-run.ts";
+import type { TurnJournal } from "./journal.ts";
+import type { Memory } from "../agent/memory.ts";
+import type { Service } from "../service/service.ts";
+import { storedCall } from "../agent/stored-call.ts";
+import type { AgentCallOptions, AgentOutcome, TurnFacts } from "./turn-context.ts";
+import type { TurnEffects } from "./turn-effects.ts";
+import type { TurnEnvironment } from "./turn-environment.ts";
+import type { Step, TurnSteps } from "./turn-steps.ts";
+import { StoppedError, type TurnStop } from "./turn-stop.ts";
+
+/** A call of one of the service's agents, as a handler makes it. */
+export interface AgentCall {
+  readonly key: string;
+  readonly label: string;
+  readonly options: AgentCallOptions;
+}
+
+interface TurnAgentsOptions {
+  readonly held: ClaimedTurn;
+  readonly facts: TurnFacts;
+  readonly environment: TurnEnvironment;
+  readonly journal: TurnJournal;
+  readonly memory: Memory;
+  readonly stop: TurnStop;
+  readonly steps: TurnSteps;
+  readonly effects: TurnEffects;
+  readonly state: () => JsonObject;
+}
+
+/** The agents that one life of a turn runs, and their part of its trace. */
+export class TurnAgents {
+  readonly #options: TurnAgentsOptions;
+  readonly #ended: TraceAgent[] = [];
+  readonly #running = new Set<AgentRun>();
+
+  constructor(options: TurnAgentsOptions) {
+    this.#options = options;
+  }
+
+  /** Runs an agent of `service` as the next step; its events belong to that step. */
+  async run(
+    service: Service,
+    { key, label, options: call }: AgentCall,
+    emit: (event: TurnEvent) => void,
+  ): Promise<AgentOutcome> {
+    const { stop, steps } = this.#options;
+    stop.signal.throwIfAborted();
+    const agent = service.agents[key];
+    if (!agent) {
+      throw new DureError("AGENT_UNKNOWN", `The service ${service.name} has no agent "${key}".`, {
+        hint: `Agents are: ${Object.keys(service.agents).join(", ")}.`,
+      });
+    }
+    const step = steps.next(`agent:${key}`);
+    return this.#toEnd({
+      agent,
+      key,
+      label,
+      call,
+      path: step.path,
+      emit: (event) => {
+        steps.noteOrigin(event, step);
+        emit(event);
+      },
+    });
+  }
+
+  /** Runs the agent that chooses a service, inside of the step `route`; it shows nothing. */
+  runRouter(agent: Agent, { path }: Step): Promise<AgentOutcome> {
+    return this.#toEnd({
+      agent,
+      key: "router",
+      label: "router",
+      call: { show: false },
+      path: `${path}.1`,
+      emit: () => {},
+    });
+  }
+
+  /** Takes over the trace of agents that have run on another server. */
+  addTraces(traces: readonly TraceAgent[]): void {
+    this.#ended.push(...traces);
+  }
+
+  /** Of all agents; those that still run were ended with `error`. */
+  traces(error: string): readonly TraceAgent[] {
+    return [...this.#ended, ...[...this.#running].map((run) => run.trace(error))];
+  }
+
+  async #toEnd(options: Omit<AgentRunOptions, "environment">): Promise<AgentOutcome> {
+    const run = new AgentRun({ ...options, environment: this.#environmentOf(options.agent) });
+    this.#running.add(run);
+    try {
+      return await run.run();
+    } finally {
+      this.#running.delete(run); // it has noted its trace
+    }
+  }
+
+  #environmentOf(agent: Agent): AgentRunEnvironment {
+    const { held, facts, environment, journal, memory, stop, steps, effects, state } =
+      this.#options;
+    return {
+      facts,
+      journal,
+      clock: environment.clock,
+      memory,
+      state,
+      signal: stop.signal,
+      defaultLlm: environment.defaultLlm,
+      everyLlm: environment.everyLlm,
+      attemptRules: environment.attemptRules(held.session),
+      resolve: (llm) => environment.resolve(llm),
+      reserve: (request, model, place) => this.#reserve({ agent, request, model, place }),
+      callBegins: () => effects.callBegins(),
+      noteCall: (name, record, place) => journal.call(storedCall(name, record, place)),
+      noteAgent: (trace) => this.#ended.push(trace),
+      beginsWork: () => stop.assertMayBegin(),
+      goesOutside: () => steps.goesOutside(),
+      once: (call) => effects.once(call),
+      approvalFor: (name, tool, input) => effects.approvalFor(name, tool, input),
+    };
+  }
+
+  async #reserve({
+    agent,
+    request,
+    model,
+    place,
+  }: {
+    agent: Agent;
+    request: ModelRequest;
+    model: ModelCall;
+    place: string;
+  }): Promise<void> {
+    const { held, environment, journal, stop } = this.#options;
+    const { session, turn, epoch } = held;
+    const answer = await environment.budgets?.reserve(
+      { session, turn, epoch, agent, place },
+      request,
+      model,
+      journal,
+    );
+    if (answer !== "stop") return;
+    stop.ask();
+    throw new StoppedError();
+  }
+}

@@ -1,0 +1,373 @@
+import type { JsonObject } from "../../kernel/json.ts";
+import type { TurnEvent } from "../../kernel/turn-events.ts";
+import type { FinishedFlow } from "../../durable/turns.ts";
+import {
+  promptLanguage,
+  promptText,
+  type PromptName,
+  type PromptOverrides,
+} from "../../models/prompt-files.ts";
+import type { AgentResult } from "../agent/agent.ts";
+import type { Memory } from "../agent/memory.ts";
+import type { Answering } from "./question.ts";
+import type { DonePayload } from "../service/service.ts";
+import type { StateManager } from "./state.ts";
+import type { AnyTool, Tool } from "../agent/tool.ts";
+
+/** Result of an agent. Throws instead when no attempt succeeded and there is no fallback. */
+export interface AgentOutcome<Data = unknown> {
+  /** The text for the person; empty for agents that only decide. */
+  readonly text: string;
+  /**
+   * The checked output: `{message}` for a chat agent, the schema's output for a conversational one.
+   */
+  readonly data: Data;
+  readonly result: AgentResult<Data>;
+}
+
+/** How a flow runs an agent; every member may be left out. */
+export interface AgentCallOptions {
+  /** Put between prompt and summary; for facts that the agent needs now. */
+  readonly context?: string | undefined;
+  /** The agent's prompt in this call, instead of its own: one that is made of what is known now. */
+  readonly prompt?: string | undefined;
+  /** Where the agent's card says none. 0 for a decision. */
+  readonly temperature?: number | undefined;
+  /** What the agent is asked instead of the person's message. */
+  readonly input?: string | undefined;
+  /** Exchanges of history. Default 6. Source: docs/spec/conversation §3. */
+  readonly lastTurns?: number | undefined;
+  /**
+   * Whether its text is shown to the person while it comes. Default true; decide-only agents set
+   * false.
+   */
+  readonly show?: boolean | undefined;
+}
+
+/** Outcome of a `once` effect. */
+export type EffectOutcome<Output> =
+  | { readonly status: "done"; readonly result: Output }
+  | {
+      readonly status: "failed";
+      readonly error: { readonly code: string; readonly message: string };
+    };
+
+/** What a call of a _once_ tool is about, and what to do when it is settled. */
+export interface EffectCallOptions<Output> {
+  /**
+   * The thing decided, such as `[question.id]` of the question that was answered yes; the effect's
+   * key is made of the session, the call's name and this.
+   */
+  readonly key: readonly (string | number)[];
+  /**
+   * Changes the state for a settled effect. What it writes is kept even when the turn is stopped
+   * right after.
+   */
+  readonly onSettled?: ((outcome: EffectOutcome<Output>) => void) | undefined;
+}
+
+/** An answer from the inbox that started this turn. */
+export interface EscalationAnswer {
+  readonly id: string;
+  readonly type: string;
+  readonly subject: string;
+  readonly answer: string;
+  /** What the person said with it. */
+  readonly note?: string | undefined;
+  readonly context: JsonObject;
+}
+
+/** What the context needs from the run of its turn. */
+export interface TurnMachinery {
+  runAgent(
+    key: string,
+    label: string,
+    options: AgentCallOptions,
+    emit: (event: TurnEvent) => void,
+  ): Promise<AgentOutcome>;
+  callOnce(
+    tool: AnyTool,
+    name: string,
+    input: unknown,
+    options: EffectCallOptions<unknown>,
+  ): Promise<EffectOutcome<unknown>>;
+  step(name: string, work: (signal: AbortSignal) => unknown): Promise<unknown>;
+  now(): number;
+  random(): number;
+  id(kind: string): string;
+  emit(event: TurnEvent): void;
+  /** Marks that the handler looks at the version that the turn began with. */
+  versionRead(): string;
+  hook(type: string, data: unknown): void;
+  complete(entry: { readonly flow?: string; readonly stage: string; readonly data: unknown }): void;
+  remember(text: string): void;
+  finishedFlows(): Promise<readonly FinishedFlow[]>;
+  settleApproval(): void;
+}
+
+export interface TurnFacts {
+  readonly turnId: string;
+  /** Unique over all tenants: a tenant's session is `<tenant>/<id>`. */
+  readonly session: string;
+  /** The session's id on other servers. */
+  readonly sessionElsewhere: string;
+  /**
+   * How keys of effects begin: with this session, not with another that had its id before and may
+   * be known to the outside.
+   */
+  readonly effects: string;
+  readonly message: string;
+  readonly slots: JsonObject | undefined;
+  readonly confirmId: string | undefined;
+  /** From another server that stands between: the question that it showed last, `null` for none. */
+  readonly lastQuestion: string | null | undefined;
+  readonly locale: string;
+  readonly timeZone: string;
+  readonly author: "person" | "system";
+  /**
+   * Whether the message was accepted after the session's previous `DONE` was stored, so that its
+   * author can have seen it.
+   */
+  readonly sawPrevious: boolean;
+  /** Wall clock of the accepting database, milliseconds. */
+  readonly acceptedAt: number;
+  readonly escalation: EscalationAnswer | undefined;
+  /** Quoted data that agents see before the message; see `TurnRequest.background`. */
+  readonly background: string | undefined;
+}
+
+/**
+ * A handler's view of its turn. After a crash the handler runs again from its top: what it did
+ * through this object gives its recorded result, so everything that is not a function of the turn
+ * belongs into `step`, `now`, `random` or `id`.
+ */
+export class TurnContext implements Omit<
+  TurnFacts,
+  "effects" | "sessionElsewhere" | "lastQuestion"
+> {
+  readonly turnId: string;
+  /** Unique over all tenants: a tenant's session is `<tenant>/<id>`. */
+  readonly session: string;
+  readonly message: string;
+  readonly slots: JsonObject | undefined;
+  readonly confirmId: string | undefined;
+  readonly locale: string;
+  readonly timeZone: string;
+  readonly author: "person" | "system";
+  readonly sawPrevious: boolean;
+  readonly acceptedAt: number;
+  readonly escalation: EscalationAnswer | undefined;
+  readonly background: string | undefined;
+  /** The flow's scenario; a state with stages keeps it until a terminal stage. */
+  readonly scenario: string;
+  // oxlint-disable-next-line typescript/no-explicit-any -- typed by the service's own state definition
+  readonly state: StateManager<any>;
+  readonly memory: Memory;
+  /** Aborts when the turn is stopped or no longer this process's. */
+  readonly signal: AbortSignal;
+  /**
+   * The question that this message can answer, or why it can answer none. A yes counts for
+   * `answering.question` alone, which is what the person was shown last; without it the handler
+   * asks again.
+   */
+  readonly answering: Answering;
+  /** Settings of the team that flows follow. */
+  readonly limits: { readonly maxFillTurns: number };
+  readonly #prompts: PromptOverrides | undefined;
+  readonly #machinery: TurnMachinery;
+
+  constructor(options: {
+    facts: TurnFacts;
+    scenario: string;
+    // oxlint-disable-next-line typescript/no-explicit-any -- as above
+    state: StateManager<any>;
+    memory: Memory;
+    signal: AbortSignal;
+    answering: Answering;
+    limits: { readonly maxFillTurns: number };
+    prompts?: PromptOverrides | undefined;
+    machinery: TurnMachinery;
+  }) {
+    const { facts } = options;
+    this.turnId = facts.turnId;
+    this.session = facts.session;
+    this.message = facts.message;
+    this.slots = facts.slots;
+    this.confirmId = facts.confirmId;
+    this.locale = facts.locale;
+    this.timeZone = facts.timeZone;
+    this.author = facts.author;
+    this.sawPrevious = facts.sawPrevious;
+    this.acceptedAt = facts.acceptedAt;
+    this.escalation = facts.escalation;
+    this.background = facts.background;
+    this.scenario = options.scenario;
+    this.state = options.state;
+    this.memory = options.memory;
+    this.signal = options.signal;
+    this.answering = options.answering;
+    this.limits = options.limits;
+    this.#prompts = options.prompts;
+    this.#machinery = options.machinery;
+  }
+
+  /**
+   * The service's version when the turn began. A handler that branches on it can end turns of an
+   * older release.
+   */
+  get version(): string {
+    return this.#machinery.versionRead();
+  }
+
+  /**
+   * A prompt of dure in the session's language, with its places open: the team's text, if it has
+   * one, else ours. Fill it with `slotPrompt` and its like, and give it as `prompt` to an agent.
+   */
+  prompt(name: PromptName): string {
+    return promptText(this.#prompts, name, promptLanguage(this.locale));
+  }
+
+  /** Runs an agent; its events leave as they happen. Throws when it failed for good. */
+  agent<Data = unknown>(
+    key: string,
+    label: string,
+    options: AgentCallOptions = {},
+  ): Promise<AgentOutcome<Data>> {
+    return handed(
+      this.#machinery.runAgent(key, label, options, (event) =>
+        this.#machinery.emit(event),
+      ) as Promise<AgentOutcome<Data>>,
+    );
+  }
+
+  /** The same for a generator handler: yields the agent's events, returns its result. */
+  async *streamAgent<Data = unknown>(
+    key: string,
+    label: string,
+    options: AgentCallOptions = {},
+  ): AsyncGenerator<TurnEvent, AgentOutcome<Data>> {
+    const events: TurnEvent[] = [];
+    let wake = (): void => {};
+    const notify = (): void => wake();
+    let settled = false;
+    const work = this.#machinery
+      .runAgent(key, label, options, (event) => {
+        events.push(event);
+        notify();
+      })
+      .finally(() => {
+        settled = true;
+        notify();
+      });
+    work.catch(() => {});
+    for (;;) {
+      while (events.length > 0) yield events.shift()!;
+      if (settled) return (await work) as AgentOutcome<Data>;
+      await new Promise<void>((resolve) => (wake = resolve));
+      wake = () => {};
+    }
+  }
+
+  /**
+   * Does a `once` effect that the code itself decided: at most once for its key, however often the
+   * turn is run. A tool that needs a person's approval ends the turn by asking, unless its key has
+   * been called before; a turn that an answer to it began (`escalation`) and that makes exactly the
+   * call that was asked for (`name` and `input`) uses up the approval; after a rejection the call
+   * fails with `APPROVAL_REJECTED`.
+   */
+  call<Input, Output>(
+    name: string,
+    tool: Tool<Input, Output>,
+    input: Input,
+    options: EffectCallOptions<Output>,
+  ): Promise<EffectOutcome<Output>> {
+    return handed(
+      this.#machinery.callOnce(tool, name, input, options as EffectCallOptions<unknown>) as Promise<
+        EffectOutcome<Output>
+      >,
+    );
+  }
+
+  /**
+   * Runs `work` and records its result (plain JSON), so that it is not run again after it finished.
+   * It may run more than once before.
+   */
+  step<T>(name: string, work: (signal: AbortSignal) => Promise<T> | T): Promise<T> {
+    return handed(this.#machinery.step(name, work) as Promise<T>);
+  }
+
+  /** Wall clock in milliseconds, the same after a crash. */
+  now(): number {
+    return this.#machinery.now();
+  }
+
+  /** A number in [0, 1), the same after a crash. */
+  random(): number {
+    return this.#machinery.random();
+  }
+
+  /** A unique id, the same after a crash. */
+  id(kind: string): string {
+    return this.#machinery.id(kind);
+  }
+
+  taskProgress(index: number, total: number, slots: JsonObject): void {
+    this.#machinery.emit({ type: "TASK_PROGRESS", data: { index, total, slots } });
+  }
+
+  /** Delivered at least once, in order, after `DONE` is stored. */
+  hook(type: string, data: unknown): void {
+    this.#machinery.hook(type, data);
+  }
+
+  /**
+   * Adds to the session's finished flows, for a turn that finishes more than its last stage tells
+   * (one of a batch). A turn that calls this says all itself: its terminal stage adds no entry of
+   * its own. Called in `onSettled` it outlives a stop.
+   */
+  complete(entry: {
+    readonly flow?: string;
+    readonly stage: string;
+    readonly data: unknown;
+  }): void {
+    this.#machinery.complete(entry);
+  }
+
+  /** The service's finished flows in this session, the newest first, at most ten. */
+  finishedFlows(): Promise<readonly FinishedFlow[]> {
+    return handed(this.#machinery.finishedFlows());
+  }
+
+  /** What memory keeps as the answer, when it is not `DONE.message`. */
+  remember(text: string): void {
+    this.#machinery.remember(text);
+  }
+
+  /**
+   * Settles the approval that began this turn without its call: the thing is done in another way,
+   * or no longer wanted. `DONE` uses up the approval, and no missing call is reported. Does nothing
+   * where no approval began the turn.
+   */
+  settleApproval(): void {
+    this.#machinery.settleApproval();
+  }
+
+  /** Back to the initial state; memory stays. */
+  resetState(): void {
+    this.state.reset();
+  }
+
+  done(payload: DonePayload): DonePayload {
+    return payload;
+  }
+}
+
+/**
+ * A promise for a handler or an agent that may come to wait for it late, or never: that it fails
+ * meanwhile, as everything does at a stop, is no unhandled rejection, which would end the process
+ * and with it the turns of others.
+ */
+export function handed<T>(promise: Promise<T>): Promise<T> {
+  promise.catch(() => {});
+  return promise;
+}

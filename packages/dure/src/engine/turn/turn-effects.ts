@@ -1,0 +1,223 @@
+import { DureError } from "../../kernel/errors.ts";
+import type { ClaimedTurn } from "../../durable/turns.ts";
+import { inToolSpan } from "../../models/telemetry.ts";
+import { Approvals, REFUSED } from "../effects/approvals.ts";
+import {
+  EffectUnknownError,
+  OnceRunner,
+  type EffectLedger,
+  type OnceCall,
+} from "../effects/effects.ts";
+import type { TurnJournal } from "./journal.ts";
+import type { AnyTool } from "../agent/tool.ts";
+import type { EffectCallOptions, EffectOutcome, TurnFacts } from "./turn-context.ts";
+import type { TurnEnvironment } from "./turn-environment.ts";
+import { ApprovalPendingError, type AskingPlace } from "./turn-escalations.ts";
+import type { TurnSteps } from "./turn-steps.ts";
+import { StoppedError, type TurnStop } from "./turn-stop.ts";
+
+/** What a person has to be asked before the turn can go on; it ends the turn. */
+export type TurnQuestion = EffectUnknownError | ApprovalPendingError;
+
+type OnSettled = EffectCallOptions<unknown>["onSettled"];
+
+interface TurnEffectsOptions {
+  readonly held: ClaimedTurn;
+  readonly facts: TurnFacts;
+  readonly environment: TurnEnvironment;
+  readonly journal: TurnJournal;
+  readonly stop: TurnStop;
+  readonly steps: TurnSteps;
+  readonly place: () => AskingPlace;
+  /** Called after a handler's `onSettled`: the state that it left outlives a stop. */
+  readonly onKept: () => void;
+}
+
+/**
+ * What one life of a turn does to the outside: calls that run now, the approvals that they need,
+ * and the questions that they leave.
+ */
+export class TurnEffects {
+  readonly approvals: Approvals;
+  readonly #options: TurnEffectsOptions;
+  readonly #once: OnceRunner;
+  readonly #running = new Set<Promise<unknown>>();
+  /**
+   * By key of the effect, or subject of the approval. Asked even when the handler catches the
+   * error.
+   */
+  readonly #questions = new Map<string, TurnQuestion>();
+
+  constructor(options: TurnEffectsOptions) {
+    const { held, facts, environment, stop, place } = options;
+    this.#options = options;
+    this.approvals = new Approvals({
+      held,
+      facts,
+      store: environment.store,
+      find: environment.findApproval,
+      signal: environment.lease,
+      place,
+    });
+    this.#once = new OnceRunner({
+      clock: environment.clock,
+      isStopped: () => stop.isAsked,
+      ledger: ledgerOf(options),
+    });
+  }
+
+  /** The first thing that a person has to be asked. */
+  get question(): TurnQuestion | undefined {
+    const [first] = this.#questions.values();
+    return first;
+  }
+
+  /** A call that the handler itself makes. */
+  async call(
+    { tool, name, input }: Pick<OnceCall, "tool" | "name" | "input">,
+    { key: parts, onSettled }: EffectCallOptions<unknown>,
+  ): Promise<EffectOutcome<unknown>> {
+    const { facts, journal, steps, stop } = this.#options;
+    stop.signal.throwIfAborted();
+    const step = steps.next(`call:${name}`);
+    const key = [facts.effects, name, ...parts].join("/");
+    const past = step.past?.record?.value as EffectOutcome<unknown> | undefined;
+    if (past) {
+      this.#settled(past, onSettled);
+      this.#knows(key);
+      stop.signal.throwIfAborted();
+      return past;
+    }
+
+    const outcome = await this.#callPermitted(
+      { tool, name, input: tool.inputSchema.parse(input) as unknown, key },
+      onSettled,
+    );
+    journal.record(step.path, step.name, outcome);
+    stop.signal.throwIfAborted();
+    return outcome;
+  }
+
+  async #callPermitted(
+    call: Pick<OnceCall, "tool" | "name" | "input" | "key">,
+    onSettled: OnSettled,
+  ): Promise<EffectOutcome<unknown>> {
+    const { session, turn } = this.#options.held;
+    const permit = await this.#asking(this.approvals.permitFor(call));
+    if (permit.is === "refused") {
+      this.#settled(REFUSED, onSettled);
+      return REFUSED;
+    }
+    const context = { session, turn, agent: call.name };
+    return this.once({ ...call, context, approval: permit.approval }, onSettled);
+  }
+
+  /** Does an effect, and keeps the end of the turn waiting for it. */
+  async once(call: OnceCall, onSettled?: OnSettled): Promise<EffectOutcome<unknown>> {
+    const work = this.#runOnce(call, onSettled);
+    this.#running.add(work);
+    try {
+      return await work;
+    } catch (error) {
+      if (error instanceof EffectUnknownError) this.#questions.set(call.key, error);
+      throw error;
+    } finally {
+      this.#running.delete(work);
+    }
+  }
+
+  async #runOnce(call: OnceCall, onSettled: OnSettled): Promise<EffectOutcome<unknown>> {
+    const { lease } = this.#options.environment;
+    const outcome = await inToolSpan(
+      call.name,
+      () => this.#once.run(call, { signal: lease }),
+      (ended) => (ended.status === "failed" ? ended.error.code : undefined),
+    );
+    if (outcome.status === "stopped") throw new StoppedError();
+    if (outcome.status === "approval_used") {
+      throw new DureError("APPROVAL_USED", `The approval for ${call.name} was used before.`, {
+        class: "conflict",
+        hint: "Ask again; each approval holds for one call.",
+      });
+    }
+    this.#settled(outcome, onSettled);
+    this.#knows(call.key);
+    return outcome;
+  }
+
+  /**
+   * The approval for exactly these arguments. Without one it throws, which ends the turn by asking.
+   */
+  approvalFor(name: string, tool: AnyTool, input: unknown): Promise<{ id: string }> {
+    return this.#asking(this.approvals.of(name, tool, input));
+  }
+
+  async #asking<T>(permit: Promise<T>): Promise<T> {
+    try {
+      return await permit;
+    } catch (error) {
+      if (error instanceof ApprovalPendingError) {
+        this.#options.stop.assertMayBegin(); // a stopped turn makes no call, so it asks for none
+        this.#questions.set(error.escalation.subject, error);
+      }
+      throw error;
+    }
+  }
+
+  /** A model call begins; the end of the turn waits until the returned function is called. */
+  callBegins(): () => void {
+    const { promise, resolve } = Promise.withResolvers<void>();
+    this.#running.add(promise);
+    return () => {
+      this.#running.delete(promise);
+      resolve();
+    };
+  }
+
+  /** Waits for what runs now. Throws the error of an effect whose outcome is unknown. */
+  async settleRunning(): Promise<void> {
+    const effects = await Promise.allSettled(this.#running);
+    for (const effect of effects) {
+      if (effect.status === "rejected" && effect.reason instanceof EffectUnknownError) {
+        throw effect.reason;
+      }
+    }
+  }
+
+  /** What the handler writes for a settled effect outlives a stop. */
+  #settled(outcome: EffectOutcome<unknown>, onSettled: OnSettled): void {
+    if (!onSettled) return;
+    onSettled(outcome);
+    this.#options.onKept();
+  }
+
+  #knows(key: string): void {
+    this.#questions.delete(key);
+    this.#options.stop.knows(key);
+  }
+}
+
+/** The ledger of one life; an intent is stored in one statement with the journal so far. */
+function ledgerOf({ held, environment, journal }: TurnEffectsOptions): EffectLedger {
+  const { store, lease } = environment;
+  const { turn, epoch } = held;
+  return {
+    intent: async (effect) => {
+      const taken = await journal.take();
+      try {
+        const { rows, calls } = taken;
+        const answer = await store.effectIntent(
+          { ...effect, turn, epoch, rows, calls },
+          { signal: lease },
+        );
+        taken.committed();
+        return answer;
+      } catch (error) {
+        taken.refused();
+        throw error;
+      }
+    },
+    settle: (key, status, outcome) =>
+      store.effectSettle({ turn, epoch, key, status, ...outcome }, { signal: lease }),
+  };
+}

@@ -1,0 +1,131 @@
+import type { Clock } from "../../kernel/clock.ts";
+import type { Done, TurnEvent } from "../../kernel/turn-events.ts";
+import type { AnyService } from "../service/combine.ts";
+import type { TurnJournal } from "./journal.ts";
+import {
+  begunElsewhere,
+  passThrough,
+  remoteStep,
+  stopOf,
+  tryStopElsewhere,
+  turnElsewhere,
+  type StopElsewhere,
+  type TurnElsewhere,
+} from "./pass-through.ts";
+import { lastQuestionFor, type Question } from "./question.ts";
+import { isAsking, type RemoteRequest, type RemoteService } from "../remote/remote-service.ts";
+import type { TurnFacts } from "./turn-context.ts";
+import type { Step, TurnSteps } from "./turn-steps.ts";
+import type { TurnStop } from "./turn-stop.ts";
+
+interface TurnsElsewhereOptions {
+  readonly facts: TurnFacts;
+  /** What the session was asked last. */
+  readonly question: Question | undefined;
+  readonly clock: Clock;
+  readonly journal: TurnJournal;
+  readonly stop: TurnStop;
+  readonly steps: TurnSteps;
+  /** The service of the session; absent: no living process has it. */
+  readonly service: AnyService | undefined;
+}
+
+/** The turns on other servers that one turn here has begun, in this life or in earlier ones. */
+export class TurnsElsewhere {
+  readonly #options: TurnsElsewhereOptions;
+  /** By path; what has ended there is not among them. */
+  readonly #open: Map<string, TurnElsewhere>;
+  readonly #stops: StopElsewhere[] = [];
+  #isAsking: boolean | undefined;
+
+  constructor(options: TurnsElsewhereOptions) {
+    this.#options = options;
+    this.#open = new Map(begunElsewhere(options.journal, options.facts));
+  }
+
+  /** What is to be ended there with this turn. */
+  get stops(): readonly StopElsewhere[] {
+    return this.#stops;
+  }
+
+  /** See `LeafEnd`. */
+  get isAsking(): boolean | undefined {
+    return this.#isAsking;
+  }
+
+  /** Passes the turn on as one step, with its events. Returns the `DONE` of the other server. */
+  async passThrough(remote: RemoteService): Promise<Done> {
+    const step = this.#options.steps.next(remoteStep(remote));
+    const recorded = step.past?.record?.value as Done | undefined;
+    return recorded ?? this.#passThrough(remote, step);
+  }
+
+  async #passThrough(remote: RemoteService, step: Step): Promise<Done> {
+    const { facts, clock, journal, stop, steps } = this.#options;
+    const { path, name, past } = step;
+    const isRestart = (past?.events.length ?? 0) > 0;
+
+    stop.assertMayBegin();
+    const there = turnElsewhere(remote.name, facts, path);
+    this.#open.set(path, there);
+    await journal.begins(path, name);
+    await steps.goesOutside();
+
+    const events = passThrough(remote, this.#requestTo(remote.name), {
+      there,
+      clock,
+      signal: stop.signal,
+    });
+    for (;;) {
+      const next = await events.next();
+      if (next.done) {
+        journal.record(path, name, next.value);
+        this.#open.delete(path);
+        return next.value;
+      }
+      steps.store(step, isRestart ? asRestart(next.value) : next.value);
+    }
+  }
+
+  /** Whether it waits in the middle of a flow; of a service that is alone this does not matter. */
+  async lookWhetherAsking(remote: RemoteService, done: Done): Promise<void> {
+    const { service, clock, stop } = this.#options;
+    if (service?.kind !== "combined") return;
+    this.#isAsking = await isAsking(remote, done, { clock, signal: stop.signal });
+  }
+
+  /**
+   * Ends them, now and by rows that are stored with `DONE`: this process may die before it has told
+   * the other servers.
+   */
+  stopAll(): void {
+    const { clock } = this.#options;
+    for (const there of this.#open.values()) {
+      const stop = stopOf(there, this.#requestTo(there.name));
+      const remote = this.#remoteOf(there);
+      if (remote) void tryStopElsewhere(remote, stop, clock);
+      this.#stops.push(stop);
+    }
+    this.#open.clear();
+  }
+
+  /** What the person said, and whether the other service's question was the last thing shown. */
+  #requestTo(service: string): RemoteRequest {
+    const { facts, question } = this.#options;
+    const { message, slots, confirmId, locale, timeZone, sessionElsewhere: session } = facts;
+    const lastQuestion = lastQuestionFor(question, { ...facts, service });
+    return { session, message, slots, confirmId, lastQuestion, locale, timeZone };
+  }
+
+  #remoteOf({ name }: TurnElsewhere): RemoteService | undefined {
+    const { service } = this.#options;
+    const leaf = service?.kind === "combined" ? service.services.get(name) : service;
+    return leaf?.kind === "remote" && leaf.name === name ? leaf : undefined;
+  }
+}
+
+/** Text of an earlier life is void where an agent starts again. */
+function asRestart(event: TurnEvent): TurnEvent {
+  if (event.type !== "AGENT_START") return event;
+  return { type: "AGENT_START", data: { ...event.data, restart: true } };
+}

@@ -1,0 +1,145 @@
+import { codeOf, DureError, messageOf } from "../../kernel/errors.ts";
+import { compacted, type JsonObject } from "../../kernel/json.ts";
+import type { Done, HookRecord, TraceAgent, TurnError } from "../../kernel/turn-events.ts";
+import type { ClaimedTurn, FinishedTurn } from "../../durable/turns.ts";
+import type { LeafService } from "../service/combine.ts";
+import { remember, type Memory } from "../agent/memory.ts";
+import type { Question } from "./question.ts";
+import type { DonePayload } from "../service/service.ts";
+import { buttonsFor, openMessage } from "../texts.ts";
+import type { NewPlatformEvent } from "../../wire/events.ts";
+
+/** A flow that has ended, for the list of finished ones. */
+export interface CompletedFlow {
+  readonly service: string;
+  readonly flow: string;
+  readonly stage: string;
+  readonly data: unknown;
+}
+
+/** The hook type under which `afterTurn` is delivered. */
+export const AFTER_TURN = "@after-turn";
+
+/** What a person is told at the end, from what the handler has returned. */
+export function doneOf(
+  payload: DonePayload,
+  turn: {
+    id: string;
+    locale: string;
+    state: JsonObject;
+    hooks: readonly HookRecord[];
+    agents: readonly TraceAgent[];
+    elapsedMs: number;
+    question: Question | undefined;
+  },
+): Done {
+  const nextAction = payload.nextAction ?? "ASK";
+  const buttons = payload.uiHint?.buttons ?? buttonsFor(nextAction, turn.locale) ?? [];
+  return compacted({
+    message: payload.message,
+    nextAction,
+    uiHint: compacted({ confirmId: turn.question?.id, ...payload.uiHint, buttons }),
+    stateSnapshot: (payload.stateSnapshot as JsonObject | undefined) ?? turn.state,
+    hooks: turn.hooks,
+    trace: { turnId: turn.id, totalElapsedMs: Math.round(turn.elapsedMs), agents: turn.agents },
+    error: payload.error,
+    slotsCard: payload.slotsCard,
+    receipt: payload.receipt,
+    receipts: payload.receipts,
+  });
+}
+
+/**
+ * A flow that reached its end: an entry of the finished flows; the stored state is reset, `DONE`
+ * shows what was executed.
+ */
+export function terminalFlow(
+  leaf: LeafService | undefined,
+  flow: string,
+  state: JsonObject | undefined,
+): CompletedFlow | undefined {
+  const stage = state?.["stage"];
+  if (
+    leaf?.kind !== "service" ||
+    typeof stage !== "string" ||
+    !leaf.state?.stages?.terminal.includes(stage)
+  ) {
+    return undefined;
+  }
+  return { service: leaf.name, flow, stage, data: state };
+}
+
+/** One row per hook, in order, and one for `afterTurn`. */
+export function hookRows(
+  held: ClaimedTurn,
+  leaf: LeafService | undefined,
+  hooks: readonly HookRecord[],
+  message: string,
+): FinishedTurn["outbox"] {
+  if (leaf?.kind !== "service") return [];
+  const after = leaf.afterTurn ? [{ type: AFTER_TURN, data: { message } }] : [];
+  return [...hooks, ...after].map((hook, index) => ({
+    topic: "hook",
+    ordering: held.session,
+    key: `${held.turn}.${index}`,
+    payload: {
+      service: leaf.name,
+      type: hook.type,
+      data: hook.data,
+      session: held.session,
+      turn: held.turn,
+    },
+  }));
+}
+
+export function doneEvent(held: ClaimedTurn, service: string, done: Done): NewPlatformEvent {
+  return {
+    type: "turn.done",
+    role: "conversation",
+    tenant: held.tenant,
+    session: held.session,
+    turn: held.turn,
+    service,
+    data: {
+      author: held.author,
+      message: done.message,
+      nextAction: done.nextAction,
+      error: done.error?.code,
+      elapsedMs: done.trace.totalElapsedMs,
+    },
+  };
+}
+
+/**
+ * The memory of a stopped turn: the person's message and the text shown so far, marked as
+ * interrupted.
+ */
+export function rememberInterrupted(memory: Memory, message: string, shown: string): Memory {
+  const after = remember(memory, message, shown);
+  const last = after.rawHistory.at(-1)!;
+  return {
+    ...after,
+    rawHistory: [...after.rawHistory.slice(0, -1), { ...last, interrupted: true as const }],
+  };
+}
+
+/**
+ * What of an error stands in `DONE`: its code and a fixed sentence; its own words only in dev mode.
+ * The log has them.
+ */
+export function turnErrorOf(error: unknown, { devMode }: { devMode: boolean }): TurnError {
+  return {
+    code: codeOf(error) ?? "INTERNAL",
+    message: devMode ? messageOf(error) : openMessage(error),
+    details: devMode ? detailsOf(error) : undefined,
+  };
+}
+
+function detailsOf(error: unknown): unknown {
+  if (!(error instanceof Error)) return undefined;
+  return {
+    name: error.name,
+    stack: error.stack?.split("\n").slice(0, 8),
+    ...(error instanceof DureError && error.details ? { facts: error.details } : {}),
+  };
+}

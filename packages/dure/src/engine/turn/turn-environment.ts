@@ -1,0 +1,31 @@
+import type { Clock } from "../../kernel/clock.ts";
+import type { Logger } from "../../kernel/logger.ts";
+import type { TurnStore } from "../../durable/turns.ts";
+import type { Llm } from "../../models/card.ts";
+import type { ModelCall } from "../../models/model.ts";
+import type { PromptOverrides } from "../../models/prompt-files.ts";
+import type { AttemptRules } from "../agent/agent-environment.ts";
+import type { FindApproval } from "../effects/approvals.ts";
+import type { Budgets } from "../money/budgets.ts";
+
+/** What the run of a turn needs from its engine. */
+export interface TurnEnvironment {
+  readonly store: TurnStore;
+  readonly clock: Clock;
+  readonly logger: Logger;
+  readonly devMode: boolean;
+  readonly locale: string;
+  readonly timeZone: string;
+  readonly defaultLlm: Llm;
+  readonly everyLlm: Llm | undefined;
+  /** The team's prompts in the place of ours. */
+  readonly prompts: PromptOverrides | undefined;
+  readonly attemptRules: (session: string) => AttemptRules | undefined;
+  readonly limits: { readonly maxFillTurns: number; readonly confirmMs: number };
+  /** Aborts when this process may write no more. */
+  readonly lease: AbortSignal;
+  resolve(llm: Llm | Llm["fallbacks"][number]): ModelCall;
+  /** Absent: nothing is limited. */
+  readonly budgets: Budgets | undefined;
+  readonly findApproval: FindApproval;
+}

@@ -1,0 +1,196 @@
+import { createHash } from "node:crypto";
+import { DureError } from "../../kernel/errors.ts";
+import { titled, type NewEscalation, type SuggestedAction } from "../../kernel/escalation.ts";
+import { newId } from "../../kernel/ids.ts";
+import { canonicalJson } from "../../kernel/json.ts";
+import type { ClaimedTurn, TurnEffect } from "../../durable/turns.ts";
+import type { EffectUnknownError } from "../effects/effects.ts";
+import type { DivergedError } from "./journal.ts";
+import { localeOf } from "../texts.ts";
+import type { AnyTool } from "../agent/tool.ts";
+import type { EscalationAnswer } from "./turn-context.ts";
+
+/** What a turn asks a person. Each ends the turn; the answer starts a turn of its own. */
+
+/** Of a turn; its id is known before it is stored, for the turn that needs it may be told. */
+export type TurnEscalation = NewEscalation & { readonly id: string };
+
+/** Ends a turn that needs a person's yes first. */
+export class ApprovalPendingError extends DureError {
+  readonly escalation: TurnEscalation;
+
+  constructor(tool: string, escalation: TurnEscalation) {
+    super("APPROVAL_PENDING", `${tool} needs a person's yes.`, {
+      class: "conflict",
+      hint: "Answer the escalation.",
+    });
+    this.escalation = escalation;
+  }
+}
+
+/** An approval is bound to the session, the tool and exactly these arguments. */
+export function approvalSubject(session: string, tool: string, input: unknown): string {
+  const hash = createHash("sha256").update(canonicalJson(input)).digest("hex").slice(0, 32);
+  return `approval/${session}/${tool}/${hash}`;
+}
+
+/** Where in its service a turn asks: the answer goes on there, wherever the person is by then. */
+export interface AskingPlace {
+  /** Of several behind one name, the one that asks. */
+  readonly service: string;
+  readonly flow: string;
+}
+
+export function approvalEscalation(
+  turn: ClaimedTurn,
+  locale: string,
+  place: AskingPlace,
+  call: { name: string; tool: AnyTool; input: unknown },
+): TurnEscalation {
+  const { name, tool, input } = call;
+  return {
+    ...escalationOf(turn),
+    type: "decision",
+    severity: "medium",
+    subject: approvalSubject(turn.session, name, input),
+    ...titled(tool.approval?.question?.(input) ?? `${name}: ${JSON.stringify(input)}`),
+    context: { tool: name, input: input ?? null, ...place },
+    suggestedActions: actions(locale, [
+      { value: "approve", en: "Approve", ko: "승인", style: "primary" },
+      { value: "reject", en: "Reject", ko: "거절" },
+    ]),
+    expiresMs: tool.approval?.expiresMs,
+  };
+}
+
+export function effectEscalation(
+  turn: ClaimedTurn,
+  locale: string,
+  place: AskingPlace,
+  error: EffectUnknownError,
+): TurnEscalation {
+  return {
+    ...escalationOf(turn),
+    type: "effect_unknown",
+    severity: "critical",
+    subject: `effect/${error.key}`,
+    ...titled(
+      localeOf(locale) === "en"
+        ? `${error.message} Did it happen on the other side?`
+        : `“${error.tool}”의 처리 결과를 확인하지 못했어요. 상대 시스템에서 실제로 처리되었나요?`,
+    ),
+    context: {
+      because: error.message,
+      tool: error.tool,
+      key: error.key,
+      input: error.input ?? null,
+      ...place,
+    },
+    suggestedActions: actions(locale, [
+      { value: "happened", en: "It happened", ko: "처리되었음" },
+      { value: "not_happened", en: "It did not happen", ko: "처리되지 않았음" },
+    ]),
+  };
+}
+
+/**
+ * An approval whose call was not made: the turn that it began failed before, or none of the agents
+ * that ran has the tool.
+ */
+export function unusedEscalation(
+  turn: ClaimedTurn,
+  locale: string,
+  answer: EscalationAnswer,
+): TurnEscalation {
+  // Only a question about a tool has an answer that can be unused.
+  const tool = answer.context["tool"] as string;
+  return {
+    ...escalationOf(turn),
+    type: "blocked",
+    severity: "high",
+    subject: `unused/${answer.id}`,
+    ...titled(
+      localeOf(locale) === "en"
+        ? `${tool} was approved, but the call was not made.`
+        : `“${tool}”이(가) 승인되었지만 실행되지 않았어요. 직접 확인해 주세요.`,
+    ),
+    context: { ...answer.context, approval: answer.id },
+    suggestedActions: actions(locale, [SEEN]),
+  };
+}
+
+/** Names what the turn had done to the outside before its handler went another way. */
+export function divergedEscalation(
+  turn: ClaimedTurn,
+  locale: string,
+  error: DivergedError,
+  effects: readonly TurnEffect[],
+): TurnEscalation {
+  return {
+    ...escalationOf(turn),
+    type: "turn_diverged",
+    severity: "high",
+    subject: `diverged/${turn.turn}`,
+    ...titled(
+      localeOf(locale) === "en"
+        ? error.message
+        : "처리하던 중에 서비스의 순서가 바뀌어서 차례를 끝내지 못했어요. 이미 처리된 일이 있는지 확인해 주세요.",
+    ),
+    context: {
+      because: error.message,
+      message: turn.messages.map(({ text }) => text).join("\n"),
+      effects,
+    },
+    suggestedActions: actions(locale, [SEEN]),
+  };
+}
+
+/** Names what the turn had done to the outside, for its own record of it could not be stored. */
+export function unwrittenEscalation(
+  turn: ClaimedTurn,
+  locale: string,
+  because: string,
+  effects: readonly TurnEffect[],
+): TurnEscalation {
+  return {
+    ...escalationOf(turn),
+    type: "blocked",
+    severity: "high",
+    subject: `unwritten/${turn.turn}`,
+    ...titled(
+      localeOf(locale) === "en"
+        ? "What a turn had done could not be stored, so it ended with an error."
+        : "처리한 내용을 저장하지 못해 오류로 끝냈어요. 이미 처리된 일이 있는지 확인해 주세요.",
+    ),
+    context: { because, message: turn.messages.map(({ text }) => text).join("\n"), effects },
+    suggestedActions: actions(locale, [SEEN]),
+  };
+}
+
+function escalationOf(turn: ClaimedTurn): Pick<TurnEscalation, "id" | "tenant" | "source"> {
+  return {
+    id: newId("escalation"),
+    tenant: turn.tenant,
+    source: { session: turn.session, turn: turn.turn, service: turn.service },
+  };
+}
+
+/** One of dure's own answers: its code is its value. */
+interface OwnAction {
+  readonly value: string;
+  readonly en: string;
+  readonly ko: string;
+  readonly style?: SuggestedAction["style"];
+}
+
+const SEEN: OwnAction = { value: "seen", en: "Seen", ko: "확인함" };
+
+function actions(locale: string, own: readonly OwnAction[]): readonly SuggestedAction[] {
+  const isEnglish = localeOf(locale) === "en";
+  return own.map(({ value, en, ko, style }) => ({
+    value,
+    code: value.replaceAll("_", "-"),
+    label: isEnglish ? en : ko,
+    style,
+  }));
+}

@@ -1,0 +1,180 @@
+import type { Clock } from "../../kernel/clock.ts";
+import { DureError } from "../../kernel/errors.ts";
+import type { TurnEvent } from "../../kernel/turn-events.ts";
+import { surely } from "../../durable/surely.ts";
+import { MAX_READ, type TurnStore } from "../../durable/turns.ts";
+import type { ReadOptions, TurnFrame, Viewer } from "../api.ts";
+import { FrameQueue } from "./frame-queue.ts";
+import type { TurnRun } from "./turn-run.ts";
+
+/** Readers on other processes look at least this often, milliseconds. */
+const READ_EVERY_MS = 500;
+const READ_BACK_OFF = { firstMs: 50, maxMs: READ_EVERY_MS } as const;
+
+type StoredEvents = NonNullable<Awaited<ReturnType<TurnStore["read"]>>>;
+
+/** What a reader of one turn has been given. */
+interface Position {
+  readonly turnId: string;
+  /** The last stored event. */
+  after: number;
+  readonly signal: AbortSignal | undefined;
+}
+
+/**
+ * Reads turns of any process: stored events, then new ones. A turn of this process is followed
+ * through its journal. A turn of another process is looked up when that process notifies, or at
+ * intervals.
+ */
+export class TurnReader {
+  readonly #store: Pick<TurnStore, "read">;
+  readonly #clock: Clock;
+  readonly #runOf: (turnId: string) => TurnRun | undefined;
+  readonly #find: (turnId: string, caller: Viewer) => Promise<unknown>;
+  readonly #waiters = new Map<string, Set<() => void>>();
+
+  constructor(options: {
+    store: Pick<TurnStore, "read">;
+    clock: Clock;
+    /** The run of a turn that runs here. */
+    runOf: (turnId: string) => TurnRun | undefined;
+    /** Throws where the viewer does not see the turn. */
+    find: (turnId: string, caller: Viewer) => Promise<unknown>;
+  }) {
+    this.#store = options.store;
+    this.#clock = options.clock;
+    this.#runOf = options.runOf;
+    this.#find = options.find;
+  }
+
+  /**
+   * Stored events after `after`, then live ones, until `DONE`. Throws `TURN_UNKNOWN` also for a
+   * turn of another tenant.
+   */
+  async *read(
+    turnId: string,
+    { after = 0, caller, signal }: ReadOptions,
+  ): AsyncGenerator<TurnFrame> {
+    if (caller && caller.tenant !== "" && caller.tenant !== null) await this.#find(turnId, caller);
+    const position: Position = { turnId, after, signal };
+    for (;;) {
+      signal?.throwIfAborted();
+      const run = this.#runOf(turnId);
+      const isDone = run ? yield* this.#readHere(run, position) : yield* this.#readStored(position);
+      if (isDone) return;
+    }
+  }
+
+  /** Of a turn that runs here: what is stored, then its live frames. False: its run is over. */
+  async *#readHere(run: TurnRun, position: Position): AsyncGenerator<TurnFrame, boolean> {
+    const queue = new FrameQueue();
+    const toldBefore = run.journal.told;
+    const leave = run.journal.listen((frame) => queue.push(frame));
+    void run.finished.then(() => queue.end());
+    try {
+      yield* this.#upTo(toldBefore, position);
+      let told = toldBefore;
+      for await (const frame of queue.frames(position.signal)) {
+        if (frame.seq !== undefined) {
+          told = frame.seq;
+          if (frame.seq <= position.after) continue;
+          position.after = frame.seq;
+        } else if (told < position.after) {
+          // The reader comes from another process and has as stored what is not told here yet.
+          continue;
+        }
+        yield frame;
+        if (frame.event.type === "DONE") return true;
+      }
+      return false;
+    } finally {
+      leave();
+    }
+  }
+
+  /** What is stored up to `last`, where the live frames begin. */
+  async *#upTo(last: number, position: Position): AsyncGenerator<TurnFrame, void> {
+    while (last > position.after) {
+      const { rows } = await this.#rows(position);
+      for (const row of rows) {
+        if (row.seq > last) break;
+        position.after = row.seq;
+        yield frameOf(row);
+      }
+      if (rows.length < MAX_READ || rows.at(-1)!.seq >= last) return;
+    }
+  }
+
+  /** What is stored now; waits for more. True: the turn is done and all of it was read. */
+  async *#readStored(position: Position): AsyncGenerator<TurnFrame, boolean> {
+    const wake = this.#waiter(position.turnId);
+    try {
+      const { status, rows } = await this.#rows(position);
+      for (const row of rows) {
+        position.after = row.seq;
+        yield frameOf(row);
+        if (row.type === "DONE") return true;
+      }
+      if (rows.length === MAX_READ) return false;
+      if (status === "done") return true;
+      await wake.wait(READ_EVERY_MS, position.signal);
+      return false;
+    } finally {
+      wake.leave();
+    }
+  }
+
+  async #rows({ turnId, after, signal }: Position): Promise<StoredEvents> {
+    const ask = async (): Promise<StoredEvents> => {
+      const found = await this.#store.read(turnId, after);
+      if (!found) throw turnUnknown(turnId);
+      return found;
+    };
+    return surely(ask, { clock: this.#clock, signal, backOff: READ_BACK_OFF });
+  }
+
+  #waiter(turnId: string): {
+    wait: (ms: number, signal?: AbortSignal) => Promise<void>;
+    leave: () => void;
+  } {
+    let wake = (): void => {};
+    const woken = new Promise<void>((resolve) => (wake = resolve));
+    const waiting = this.#waiters.get(turnId) ?? new Set();
+    this.#waiters.set(turnId, waiting.add(wake));
+    return {
+      wait: async (ms, signal) => {
+        const cut = new AbortController();
+        const either = signal ? AbortSignal.any([signal, cut.signal]) : cut.signal;
+        try {
+          await Promise.race([woken, this.#clock.sleep(ms, { signal: either })]);
+        } finally {
+          cut.abort();
+        }
+      },
+      leave: () => {
+        waiting.delete(wake);
+        if (waiting.size === 0) this.#waiters.delete(turnId);
+      },
+    };
+  }
+
+  /** Readers that wait for this turn look now. */
+  wake(turnId: string): void {
+    for (const wake of this.#waiters.get(turnId) ?? []) wake();
+  }
+
+  wakeAll(): void {
+    for (const turnId of this.#waiters.keys()) this.wake(turnId);
+  }
+}
+
+function frameOf({ seq, type, data }: StoredEvents["rows"][number]): TurnFrame {
+  return { seq, event: { type, data } as TurnEvent };
+}
+
+export function turnUnknown(turnId: string): DureError {
+  return new DureError("TURN_UNKNOWN", `There is no turn ${turnId}.`, {
+    class: "not-found",
+    hint: "Turns are kept 24 hours; check the id.",
+  });
+}

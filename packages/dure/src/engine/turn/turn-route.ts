@@ -1,0 +1,243 @@
+import { codeOf, DureError } from "../../kernel/errors.ts";
+import { isObject, type JsonObject } from "../../kernel/json.ts";
+import type { Logger } from "../../kernel/logger.ts";
+import { FencedError, type ClaimedTurn } from "../../durable/turns.ts";
+import type { AnyService, CombinedService, LeafService } from "../service/combine.ts";
+import { DivergedError, type TurnJournal } from "./journal.ts";
+import { answeringOf, readQuestion, type Answering, type Question } from "./question.ts";
+import type { Service } from "../service/service.ts";
+import { enter, isMidFlow, openState, type SessionState } from "./session-state.ts";
+import type { StateManager } from "./state.ts";
+import type { TurnAgents } from "./turn-agents.ts";
+import type { TurnFacts } from "./turn-context.ts";
+import type { AskingPlace } from "./turn-escalations.ts";
+import type { Step, TurnSteps } from "./turn-steps.ts";
+import type { TurnStop } from "./turn-stop.ts";
+
+interface TurnRouteOptions {
+  readonly held: ClaimedTurn;
+  readonly facts: TurnFacts;
+  readonly logger: Logger;
+  readonly journal: TurnJournal;
+  readonly stop: TurnStop;
+  readonly steps: TurnSteps;
+  /** Absent: no living process has it. */
+  readonly service: AnyService | undefined;
+}
+
+/** Which service and which flow answer one turn, and the state that they find. */
+export class TurnRoute {
+  /** What the session was asked last. */
+  readonly question: Question | undefined;
+  readonly #options: TurnRouteOptions;
+  #session: SessionState;
+  #leaf: LeafService | undefined;
+  #isVisit = false;
+  // oxlint-disable-next-line typescript/no-explicit-any -- typed by the service's own state definition
+  #state: StateManager<any> | undefined;
+  #scenario = "";
+  #flow = "";
+
+  constructor(options: TurnRouteOptions) {
+    this.#options = options;
+    this.#session = { services: {}, ...(options.held.state as Partial<SessionState>) };
+    this.question = readQuestion(this.#session.question);
+  }
+
+  get session(): SessionState {
+    return this.#session;
+  }
+
+  /** The service that answers; absent until it is chosen. */
+  get leaf(): LeafService | undefined {
+    return this.#leaf;
+  }
+
+  /** An answer from the inbox goes to the service that asked, not to the one where the person is. */
+  get isVisit(): boolean {
+    return this.#isVisit;
+  }
+
+  /** Absent for a service that answers elsewhere. */
+  // oxlint-disable-next-line typescript/no-explicit-any -- as above
+  get state(): StateManager<any> | undefined {
+    return this.#state;
+  }
+
+  get scenario(): string {
+    return this.#scenario;
+  }
+
+  get flow(): string {
+    return this.#flow;
+  }
+
+  /** Whether the message can answer the question that the person was shown last. */
+  get answering(): Answering {
+    return answeringOf(this.question, { ...this.#options.facts, service: this.place.service });
+  }
+
+  get place(): AskingPlace {
+    return { service: this.#leaf?.name ?? this.#options.held.service, flow: this.#flow };
+  }
+
+  // --- which service
+
+  async choose(agents: TurnAgents): Promise<LeafService> {
+    const root = this.#options.service!;
+    this.#leaf = root.kind === "combined" ? await this.#chooseOf(root, agents) : root;
+    return this.#leaf;
+  }
+
+  async #chooseOf(root: CombinedService, agents: TurnAgents): Promise<LeafService> {
+    const { facts } = this.#options;
+    const asked = facts.escalation?.context["service"];
+    const asking = typeof asked === "string" ? root.services.get(asked) : undefined;
+    if (asking) {
+      this.#isVisit = true;
+      return asking;
+    }
+
+    const active = this.#activeOf(root);
+    if (active && this.#staysWith(root, active)) return active;
+
+    const name = await this.#routedName(root, agents);
+    const chosen = root.services.get(name);
+    if (!chosen) {
+      throw new DureError(
+        "SERVICE_UNKNOWN",
+        `The router of ${root.name} chose "${name}", which is none of its services.`,
+        { hint: `Services are: ${[...root.services.keys()].join(", ")}.` },
+      );
+    }
+    this.#session = enter(this.#session, chosen, active);
+    return chosen;
+  }
+
+  /** The service that answered last. */
+  #activeOf(root: CombinedService): LeafService | undefined {
+    const { active } = this.#session;
+    return active === undefined ? undefined : root.services.get(active);
+  }
+
+  #staysWith(root: CombinedService, active: LeafService): boolean {
+    const { facts } = this.#options;
+    if (facts.author === "system") return true;
+    return isMidFlow(this.#session, active) && !root.asksToLeave(facts.message);
+  }
+
+  async #routedName(root: CombinedService, agents: TurnAgents): Promise<string> {
+    const { journal, steps } = this.#options;
+    const step = steps.next("route");
+    const recorded = step.past?.record?.value as string | undefined;
+    if (recorded !== undefined) return recorded;
+
+    const name = await this.#askRouter(root, agents, step);
+    journal.record(step.path, step.name, name, { cheap: root.router.kind === "function" });
+    return name;
+  }
+
+  async #askRouter(root: CombinedService, agents: TurnAgents, step: Step): Promise<string> {
+    const { facts, stop } = this.#options;
+    const { router } = root;
+    const services = [...root.services.keys()];
+    if (router.kind === "function") {
+      return router.route(facts.message, {
+        services,
+        current: this.#session.active,
+        locale: facts.locale,
+        signal: stop.signal,
+      });
+    }
+    try {
+      const { data } = await agents.runRouter(router.agent, step);
+      const chosen = isObject(data) ? data["service"] : undefined;
+      return typeof chosen === "string" && services.includes(chosen) ? chosen : router.default;
+    } catch (error) {
+      if (this.#isControl(error)) throw error;
+      return router.default;
+    }
+  }
+
+  // --- which flow
+
+  /** Opens the state of the chosen service. */
+  open(leaf: Service): void {
+    this.#state = openState(this.#session, leaf);
+    this.#scenario = this.#session.services[leaf.name]?.scenario ?? "";
+  }
+
+  /** The agent (a key) that is asked for the scenario before a flow is chosen. */
+  intentOf(leaf: Service): string | undefined {
+    if (this.#options.facts.author !== "person") return undefined;
+    return isMidFlow(this.#session, leaf, this.#state) ? undefined : leaf.intent;
+  }
+
+  chooseFlow(leaf: Service): void {
+    const key = this.#flowKey(leaf);
+    this.#flow = key in leaf.flows ? key : leaf.defaultFlow;
+  }
+
+  /** The flow that asked a person, else what the service's router says of the scenario. */
+  #flowKey(leaf: Service): string {
+    const { facts } = this.#options;
+    const asked = facts.escalation?.context["flow"];
+    if (typeof asked === "string" && asked in leaf.flows) return asked;
+    if (!leaf.router) return this.#scenario;
+    return leaf.router(this.#scenario, { message: facts.message });
+  }
+
+  /** The scenario by the intent agent. Its failure keeps what there is and never ends the turn. */
+  async classify(leaf: Service, key: string, agents: TurnAgents): Promise<void> {
+    const { facts, held, logger, steps } = this.#options;
+    const label = facts.locale.startsWith("en") ? "Understanding" : "의도 파악 중";
+    try {
+      const options = { show: false, temperature: 0 };
+      const { data } = await agents.run(leaf, { key, label, options }, (event) =>
+        steps.emit(event),
+      );
+      this.#scenario = scenarioIn(data) ?? this.#scenario;
+    } catch (error) {
+      if (this.#isControl(error)) throw error;
+      logger.warn(
+        { turn: held.turn, code: codeOf(error) },
+        "the intent agent failed; the scenario stays as it was",
+      );
+    }
+  }
+
+  /** Whether an error ends this life, so that it is no failure of the agent that was asked. */
+  #isControl(error: unknown): boolean {
+    return (
+      this.#options.stop.signal.aborted ||
+      error instanceof FencedError ||
+      error instanceof DivergedError ||
+      codeOf(error) === "TURN_CLOSED"
+    );
+  }
+
+  // --- what was before
+
+  /** The stored state. Absent where it cannot be read: it stays stored as it is. */
+  stateBefore(): JsonObject | undefined {
+    const leaf = this.#leaf ?? this.#leafBefore();
+    if (leaf?.kind !== "service") return undefined;
+    try {
+      return openState(this.#session, leaf).snapshot();
+    } catch {
+      return undefined;
+    }
+  }
+
+  /** Where the person is, of a turn that ends before a service is chosen. */
+  #leafBefore(): LeafService | undefined {
+    const { service } = this.#options;
+    return service?.kind === "combined" ? this.#activeOf(service) : service;
+  }
+}
+
+function scenarioIn(data: unknown): string | undefined {
+  if (!isObject(data)) return undefined;
+  const scenario = data["scenario"] ?? data["intent"] ?? data["action"];
+  return typeof scenario === "string" ? scenario : undefined;
+}

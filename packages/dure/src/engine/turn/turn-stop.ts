@@ -1,0 +1,134 @@
+import type { Clock } from "../../kernel/clock.ts";
+import { DureError } from "../../kernel/errors.ts";
+import type { ClaimedTurn, TurnStore } from "../../durable/turns.ts";
+
+export class StoppedError extends DureError {
+  constructor() {
+    super("TURN_STOPPED", "The turn was stopped.", { class: "conflict" });
+  }
+}
+
+/**
+ * Passes a stop request, or the loss of the lease, to the running turn. Two moments: *asked*, from
+ * which nothing new begins, and the *cut*, at which the handler's signal aborts.
+ *
+ * In a turn's first life both are the same. In a later life, an earlier one may have made an
+ * effect, and the handler must reach it again to learn its outcome. Until then the handler goes on,
+ * over records alone. If it does not get there in time, it is cut.
+ */
+export class TurnStop {
+  readonly #held: ClaimedTurn;
+  readonly #store: Pick<TurnStore, "effectsOf">;
+  readonly #clock: Clock;
+  readonly #lease: AbortSignal;
+  readonly #asked = new AbortController();
+  /**
+   * Follows both. Not `AbortSignal.any`: what listens to such a signal and never leaves lives as
+   * long as the lease.
+   */
+  readonly #cut = new AbortController();
+  readonly #onLeaseLost = (): void => this.#cut.abort(this.#lease.reason);
+  /** Keys of the effects whose outcome this life knows. */
+  readonly #known = new Set<string>();
+  /** Keys of effects of earlier lives that the cut waits for. */
+  readonly #owed = new Set<string>();
+  #settling: Promise<void> | undefined;
+
+  constructor(options: {
+    held: ClaimedTurn;
+    store: Pick<TurnStore, "effectsOf">;
+    clock: Clock;
+    lease: AbortSignal;
+  }) {
+    this.#held = options.held;
+    this.#store = options.store;
+    this.#clock = options.clock;
+    this.#lease = options.lease;
+    if (this.#lease.aborted) this.#onLeaseLost();
+    else this.#lease.addEventListener("abort", this.#onLeaseLost, { once: true });
+  }
+
+  /** Of everything that the turn runs. */
+  get signal(): AbortSignal {
+    return this.#cut.signal;
+  }
+
+  get isAsked(): boolean {
+    return this.#asked.signal.aborted;
+  }
+
+  /** Model calls and tools without effect are cut; a recorded effect is settled first. */
+  ask(): void {
+    if (this.isAsked) return;
+    this.#asked.abort(new StoppedError());
+    if (this.#held.epoch === FIRST_EPOCH) this.#cutNow();
+    else this.#settling = this.#cutWhenSettled();
+  }
+
+  /**
+   * For a turn that begins with a stop request: asks, and settles when it is cut or waits for
+   * effects.
+   */
+  async asked(): Promise<void> {
+    this.ask();
+    await this.#settling;
+  }
+
+  /**
+   * Before work that is not recorded and is no effect of an earlier life: a stopped turn begins
+   * nothing new.
+   */
+  assertMayBegin(): void {
+    this.#asked.signal.throwIfAborted();
+  }
+
+  /** The outcome of this effect is known now. */
+  knows(key: string): void {
+    this.#known.add(key);
+    if (this.#owed.delete(key) && this.#owed.size === 0) this.#cutNow();
+  }
+
+  /**
+   * Effects that an earlier life began and that this one did not come to: whether they happened,
+   * only a person can find out.
+   */
+  async lostEffects(): Promise<
+    readonly { readonly key: string; readonly tool: string; readonly input: unknown }[]
+  > {
+    if (this.#held.epoch === FIRST_EPOCH) return [];
+    const effects = await this.#store.effectsOf(this.#held.turn, { signal: this.#lease });
+    return effects.filter(
+      ({ key, status }) => (status === "intent" || status === "unknown") && !this.#known.has(key),
+    );
+  }
+
+  /** The life is over. */
+  close(): void {
+    this.#lease.removeEventListener("abort", this.#onLeaseLost);
+  }
+
+  async #cutWhenSettled(): Promise<void> {
+    try {
+      for (const { key } of await this.#store.effectsOf(this.#held.turn, { signal: this.#lease })) {
+        if (!this.#known.has(key)) this.#owed.add(key);
+      }
+    } catch {
+      // Cut, fenced or refused: the next write of this life reports it.
+    }
+    if (this.#owed.size === 0) return this.#cutNow();
+    const cancel = this.#clock.after(MAX_REPLAY_MS, () => this.#cutNow());
+    this.#cut.signal.addEventListener("abort", cancel, { once: true });
+  }
+
+  #cutNow(): void {
+    this.#cut.abort(this.#asked.signal.reason);
+  }
+}
+
+/** Of a turn that was not interrupted. */
+const FIRST_EPOCH = 1;
+/**
+ * How long a stop waits for a handler to come, over its records, to an effect of an earlier life,
+ * milliseconds. Nothing on the way takes time.
+ */
+const MAX_REPLAY_MS = 5_000;
