@@ -1494,12 +1494,14 @@ test("above debug no line of the log holds a word of a provider, a tool, a handl
   const provider = offlineModel("m", () => ({
     error: { status: 400, message: "refused: 'my salary is 7'" },
   }));
+  const secret = "my salary is 7";
   const far = createServer((_request, response) =>
     response
       .writeHead(400, { "content-type": "application/problem+json" })
-      .end(JSON.stringify({ code: "REFUSED", detail: "my salary is 7" })),
+      .end(JSON.stringify({ code: "REFUSED", detail: secret, error: { message: secret } })),
   ).listen(0, "127.0.0.1");
   await once(far, "listening");
+  const farUrl = `http://127.0.0.1:${(far.address() as AddressInfo).port}`;
   const lookUp = tool({
     description: "Looks.",
     inputSchema: z.object({}),
@@ -1513,7 +1515,8 @@ test("above debug no line of the log holds a word of a provider, a tool, a handl
   const chat = defineService({
     ...chatService(),
     agents: { helper: chatAgent({ name: "helper" }), clerk },
-    memory: { summarizeThreshold: 1, keepRecentTurns: 0 },
+    // An offline model that knows no summaries is no failure: this one is a provider's.
+    memory: { summarizeThreshold: 1, keepRecentTurns: 0, summaryModel: "openai:gpt-4.1-mini" },
     onError: () => {
       throw new Error("cannot word my salary is 7");
     },
@@ -1533,13 +1536,12 @@ test("above debug no line of the log holds a word of a provider, a tool, a handl
       }),
     },
   });
-  await using t = await startTestEngine(
-    [
-      chat,
-      remoteService(`http://127.0.0.1:${(far.address() as AddressInfo).port}`, { name: "far" }),
-    ],
-    { offline: [provider], logger, engine: { devMode: false } },
-  );
+  await using t = await startTestEngine([chat, remoteService(farUrl, { name: "far" })], {
+    offline: [provider],
+    providers: { openai: { apiKey: "sk-test", baseUrl: `${farUrl}/v1` } },
+    logger,
+    engine: { devMode: false },
+  });
 
   const codes = [];
   for (const message of ["provider", "tool", "handler", "ours", "json"]) {
@@ -1568,6 +1570,7 @@ test("above debug no line of the log holds a word of a provider, a tool, a handl
     lines.filter(({ level }) => level !== "debug"),
   ];
   expect(new Set(said.map(({ level }) => level))).toEqual(new Set(["debug"]));
+  expect(said.some(({ line }) => line.startsWith("a memory could not be folded"))).toBe(true);
   expect(
     loud
       .filter(({ line }) => line.startsWith("the turn ended with an error"))
