@@ -9,7 +9,9 @@ export const TURN_GUARDS: readonly Guard[] = [
     at: { sql: "accept_turn" },
     find: "if s.tenant <> p->>'tenant' then",
     replace: "if false then",
-    tests: turns("another tenant's session does not exist"),
+    tests: turnGuards(
+      "a message of another tenant is not taken into a session, whatever id was handed in",
+    ),
     why: "a tenant writes into the session of another",
   },
   {

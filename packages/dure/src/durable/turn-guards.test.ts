@@ -123,6 +123,16 @@ async function ask(database: Database, id: string, status: "open" | "resolved"):
   );
 }
 
+test("a message of another tenant is not taken into a session, whatever id was handed in", async () => {
+  await using world = await openWorld();
+
+  await expect(world.second.accept(aTurn({ turn: "turn_2", tenant: "b" }))).rejects.toMatchObject({
+    code: "SESSION_UNKNOWN",
+  });
+  const turns = await world.database.query({ text: "select id from dure.turns" });
+  expect(turns).toEqual([{ id: TURN }]);
+});
+
 test("a turn that a living process holds is claimed by nobody else", async () => {
   await using world = await openWorld();
 
