@@ -43,6 +43,9 @@ export const en: AgentsText = {
       `There is no bot token for the account ${factOf(account)}. Set it and start the server again.`,
     outage: ({ servers }) =>
       `Discord has an outage in the server ${factOf(servers)}. What is said there waits until it is over.`,
+    "event-left-out": ({ event }) =>
+      `Discord sent something that dure does not understand (${factOf(event)}). It was left out; ` +
+      "the log says more.",
     "no-server": () => "The bot is in no server. `dure doctor` gives the link that invites it.",
   },
 };

@@ -43,6 +43,8 @@ export const ko = {
       `이 계정(${factOf(account)})의 봇 토큰이 없어요. 토큰을 넣고 서버를 다시 시작해 주세요.`,
     outage: ({ servers }) =>
       `Discord의 서버 ${factOf(servers)}에 장애가 있어요. 거기서 할 말은 장애가 끝날 때까지 기다려요.`,
+    "event-left-out": ({ event }) =>
+      `Discord가 보낸 것(${factOf(event)}) 하나를 이해하지 못해 건너뛰었어요. 자세한 내용은 로그에 있어요.`,
     "no-server": () => "봇이 아무 서버에도 없어요. `dure doctor`가 초대 링크를 알려 줘요.",
   } as CodedWords,
 };

@@ -4,7 +4,7 @@ import type { AddressInfo } from "node:net";
 import { DureError, systemClock, type Clock } from "dure/client";
 import { Bots, type BotAccount } from "./bots.ts";
 import { Faults, type ArmedFault, type FakeFault, type FaultTarget } from "./faults.ts";
-import { Gateway } from "./gateway.ts";
+import { Gateway, type AlterPacket } from "./gateway.ts";
 import { ALL_PERMISSIONS, bitsOf, USUAL_PERMISSIONS, type FakePermission } from "./permissions.ts";
 import { RateLimiter, USUAL_RATE_LIMITS, type RateLimits } from "./rate-limits.ts";
 import { Rest, type LoggedRequest } from "./rest.ts";
@@ -416,6 +416,27 @@ export class FakeDiscord implements AsyncDisposable {
   /** The next event for this bot comes twice. */
   duplicateNext(bot: FakeBot): void {
     this.#gateway.duplicateNext(this.#bot(bot));
+  }
+
+  /**
+   * Hands a bot an event that did not happen, in whatever form; those of `gatewayEvents` are true
+   * ones to begin with.
+   */
+  sendGatewayEvent(bot: FakeBot, type: string, data: unknown): void {
+    this.#gateway.send(this.#bot(bot), type, data);
+  }
+
+  /** What a bot's sessions were sent, oldest first; the last 1,000 of each. */
+  gatewayEvents(bot: FakeBot): readonly { readonly type: string; readonly data: unknown }[] {
+    return this.#gateway.eventsOf(this.#bot(bot));
+  }
+
+  /**
+   * From now on every packet of the gateway leaves as this makes it: another packet, a text that
+   * may be no JSON, or undefined for none. Without an argument all is as before.
+   */
+  alterGateway(alter?: AlterPacket): void {
+    this.#gateway.alter(alter);
   }
 
   // ── Steps

@@ -88,6 +88,17 @@ const resumeForm = z.looseObject({
   seq: z.number().int(),
 });
 
+/** What the gateway sends. Source: "Gateway Events: Payload Structure". */
+export interface GatewayPacket {
+  readonly op: number;
+  readonly t?: string | null;
+  readonly s?: number | null;
+  readonly d?: unknown;
+}
+
+/** What is sent in place of a packet: another one, a text that may be none, or nothing. */
+export type AlterPacket = (packet: GatewayPacket) => unknown;
+
 /** A bot's stream of events; lives longer than the connection that carries it. */
 interface Session {
   readonly id: string;
@@ -111,6 +122,7 @@ export class Gateway {
   readonly #connections = new Set<Connection>();
   readonly #identifies = new Map<string, number[]>();
   readonly #losing = new Set<string>();
+  #alter: AlterPacket | undefined;
   readonly #duplicating = new Set<string>();
 
   constructor(options: GatewayOptions) {
@@ -200,6 +212,23 @@ export class Gateway {
     this.#duplicating.add(bot.user.id);
   }
 
+  /** From now on every packet leaves as this makes it; undefined: as it is. */
+  alter(alter: AlterPacket | undefined): void {
+    this.#alter = alter;
+  }
+
+  /** Events that are kept of a bot's sessions, oldest first. */
+  eventsOf(bot: BotAccount): readonly { readonly type: string; readonly data: unknown }[] {
+    return this.#sessionsOf(bot).flatMap(({ events }) =>
+      events.map(({ type, text }) => ({ type, data: (JSON.parse(text) as { d: unknown }).d })),
+    );
+  }
+
+  /** Hands a bot an event that did not happen. */
+  send(bot: BotAccount, type: string, data: unknown): void {
+    for (const session of this.#sessionsOf(bot)) this.#dispatch(session, type, data);
+  }
+
   stop(): void {
     for (const connection of this.#connections) connection.cut();
     this.#server.close();
@@ -207,6 +236,13 @@ export class Gateway {
 
   // ── Called by a connection
   // ────────────────────────────────────────────────────────────────────────
+
+  /** A packet as it leaves; undefined: it does not. */
+  altered(text: string): string | undefined {
+    if (this.#alter === undefined) return text;
+    const packet = this.#alter(JSON.parse(text) as GatewayPacket);
+    return packet === undefined || typeof packet === "string" ? packet : JSON.stringify(packet);
+  }
 
   /** Source: "Gateway: Identifying", "Max Concurrency" and close codes 4004, 4010, 4013, 4014. */
   identify(connection: Connection, data: unknown): void {
@@ -326,7 +362,7 @@ export class Gateway {
     }
   }
 
-  #dispatch(session: Session, type: string, data: object): void {
+  #dispatch(session: Session, type: string, data: unknown): void {
     session.seq++;
     const text = JSON.stringify({ op: OP.dispatch, t: type, s: session.seq, d: data });
     session.events.push({ seq: session.seq, type, text });
@@ -384,7 +420,9 @@ class Connection {
   }
 
   sendText(text: string): void {
-    if (this.#socket.readyState === this.#socket.OPEN) this.#socket.send(text);
+    const altered = this.#gateway.altered(text);
+    if (altered === undefined || this.#socket.readyState !== this.#socket.OPEN) return;
+    this.#socket.send(altered);
   }
 
   close(code: number, reason: string): void {

@@ -1,10 +1,16 @@
 import type { REST } from "discord.js";
+import type { z } from "zod";
 import { withTimeout, type Clock } from "../../kernel/clock.ts";
 import { ChannelError } from "../../rooms/channel-adapter.ts";
 import type { DiscordJs } from "./discord-js.ts";
 import { toChannelError, type Attempt } from "./errors.ts";
-import type { WireMessage } from "./mapping.ts";
-import type { WirePlace } from "./places.ts";
+import {
+  messagesForm,
+  namedForm,
+  placeForm,
+  type WireMessage,
+  type WirePlace,
+} from "./wire-forms.ts";
 
 export interface AccountApiOptions {
   readonly discordJs: DiscordJs;
@@ -29,6 +35,12 @@ export interface ApiRequest extends Attempt {
 
 /** Messages that the platform gives at once. Source: "Channel: Get Channel Messages". */
 export const PAGE = 100;
+
+/** `count`: as many as the platform gave, also those that could not be understood. */
+export interface MessagePage {
+  readonly messages: readonly WireMessage[];
+  readonly count: number;
+}
 
 /**
  * One bot's requests over HTTP. Tries each once: who retries is the outbox. Rejects with a
@@ -69,7 +81,7 @@ export class AccountApi {
     this.#onRefused();
   }
 
-  async request<T>({
+  async request({
     method,
     route,
     body,
@@ -77,7 +89,7 @@ export class AccountApi {
     signal,
     withoutToken,
     ...attempt
-  }: ApiRequest): Promise<T> {
+  }: ApiRequest): Promise<unknown> {
     signal?.throwIfAborted();
     if (this.#refused && withoutToken !== true) {
       throw new ChannelError(
@@ -103,7 +115,7 @@ export class AccountApi {
           ...(body === undefined ? {} : { body }),
           ...(query === undefined ? {} : { query: new URLSearchParams(query) }),
         });
-      return (await withTimeout(this.#clock, { ms: this.#timeoutMs, signal }, late, send)) as T;
+      return await withTimeout(this.#clock, { ms: this.#timeoutMs, signal }, late, send);
     } catch (error) {
       signal?.throwIfAborted();
       const failure = toChannelError(error, attempt);
@@ -112,10 +124,24 @@ export class AccountApi {
     }
   }
 
+  /**
+   * As `request`, with the answer in a form. One that has another form is no answer: what was asked
+   * for may have been done.
+   */
+  async read<T extends z.ZodType>(form: T, request: ApiRequest): Promise<z.output<T>> {
+    const answer = form.safeParse(await this.request(request));
+    if (answer.success) return answer.data;
+    throw new ChannelError(
+      "transient",
+      `Discord did not ${request.doing}: its answer could not be understood.`,
+      { detail: "answer", cause: answer.error },
+    );
+  }
+
   /** The bot's own user id. */
   async self(signal?: AbortSignal): Promise<string> {
     this.#selfId ??= (
-      await this.request<{ id: string }>({
+      await this.read(namedForm, {
         method: "GET",
         route: "/users/@me",
         doing: "tell who the bot is",
@@ -126,7 +152,7 @@ export class AccountApi {
   }
 
   place(id: string, signal?: AbortSignal): Promise<WirePlace> {
-    return this.request({
+    return this.read(placeForm, {
       method: "GET",
       route: `/channels/${id}`,
       doing: "show the channel",
@@ -144,8 +170,8 @@ export class AccountApi {
       limit,
       signal,
     }: { after?: string | undefined; limit: number; signal?: AbortSignal | undefined },
-  ): Promise<WireMessage[]> {
-    const page = await this.request<WireMessage[]>({
+  ): Promise<MessagePage> {
+    const { messages, count } = await this.read(messagesForm, {
       method: "GET",
       route: `/channels/${channel}/messages`,
       query: { limit: String(Math.min(PAGE, limit)), ...(after === undefined ? {} : { after }) },
@@ -154,7 +180,10 @@ export class AccountApi {
       needs: "READ_MESSAGE_HISTORY",
       signal,
     });
-    return page.toSorted((one, other) => (BigInt(one.id) < BigInt(other.id) ? -1 : 1));
+    const oldestFirst = messages.toSorted((one, other) =>
+      BigInt(one.id) < BigInt(other.id) ? -1 : 1,
+    );
+    return { messages: oldestFirst, count };
   }
 
   close(): void {

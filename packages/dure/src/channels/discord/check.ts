@@ -4,6 +4,18 @@ import {
   type ChannelFinding,
 } from "../../rooms/channel-adapter.ts";
 import type { AccountApi } from "./account-api.ts";
+import { nameOf } from "./mapping.ts";
+import {
+  applicationForm,
+  channelsForm,
+  guildsForm,
+  memberForm,
+  rolesForm,
+  selfForm,
+  type WireChannel,
+  type WireOverwrite,
+  type WireRole,
+} from "./wire-forms.ts";
 
 /** What an agent needs in a channel, and why. Source: "Permissions: Bitwise Permission Flags". */
 const NEEDED: Readonly<Record<string, bigint>> = {
@@ -24,25 +36,6 @@ const MESSAGE_CONTENT_FLAGS = (1 << 18) | (1 << 19);
 /** Channels that are looked at when none are named. */
 const MAX_CHANNELS = 50;
 
-interface WireChannel {
-  readonly id: string;
-  readonly type: number;
-  readonly guild_id?: string;
-  readonly name?: string;
-  readonly permission_overwrites?: readonly WireOverwrite[];
-}
-
-interface WireOverwrite {
-  readonly id: string;
-  readonly allow: string;
-  readonly deny: string;
-}
-
-interface WireGuildOfBot {
-  readonly id: string;
-  readonly name: string;
-}
-
 /**
  * What a doctor wants to know of one bot: its token, the message content switch, and in each
  * channel the permissions that it lacks.
@@ -56,7 +49,7 @@ export async function checkAccount(
 ): Promise<ChannelFinding[]> {
   const findings: ChannelFinding[] = [];
   try {
-    const self = await api.request<{ id: string; username: string }>({
+    const self = await api.read(selfForm, {
       method: "GET",
       route: "/users/@me",
       doing: "tell who the bot is",
@@ -64,7 +57,7 @@ export async function checkAccount(
     });
     findings.push({
       ok: true,
-      what: `${account.id}: the token belongs to the bot ${self.username} (${self.id}).`,
+      what: `${account.id}: the token belongs to the bot ${nameOf(self)} (${self.id}).`,
     });
     findings.push(await checkContentSwitch(api, account, signal));
     findings.push(...(await checkChannels(api, account, { selfId: self.id, channels, signal })));
@@ -91,7 +84,7 @@ async function checkContentSwitch(
   account: ChannelAccount,
   signal: AbortSignal,
 ): Promise<ChannelFinding> {
-  const { flags = 0 } = await api.request<{ flags?: number }>({
+  const { flags = 0 } = await api.read(applicationForm, {
     method: "GET",
     route: "/applications/@me",
     doing: "show the application",
@@ -117,7 +110,7 @@ async function checkChannels(
   }: { selfId: string; channels: readonly string[]; signal: AbortSignal },
 ): Promise<ChannelFinding[]> {
   const invite = inviteLink(selfId);
-  const guilds = await api.request<WireGuildOfBot[]>({
+  const guilds = await api.read(guildsForm, {
     method: "GET",
     route: "/users/@me/guilds",
     doing: "list the bot's servers",
@@ -132,7 +125,7 @@ async function checkChannels(
   const findings: ChannelFinding[] = [];
   const wanted = new Set(channels);
   for (const guild of guilds) {
-    const all = await api.request<WireChannel[]>({
+    const all = await api.read(channelsForm, {
       method: "GET",
       route: `/guilds/${guild.id}/channels`,
       doing: "list channels",
@@ -175,13 +168,13 @@ async function readPermissions(
   selfId: string,
   signal: AbortSignal,
 ): Promise<(channel: WireChannel) => bigint> {
-  const roles = await api.request<{ id: string; permissions: string }[]>({
+  const roles = await api.read(rolesForm, {
     method: "GET",
     route: `/guilds/${guild}/roles`,
     doing: "list roles",
     signal,
   });
-  const member = await api.request<{ roles: string[] }>({
+  const member = await api.read(memberForm, {
     method: "GET",
     route: `/guilds/${guild}/members/${selfId}`,
     doing: "show the bot's membership",
@@ -193,7 +186,7 @@ async function readPermissions(
       selfId,
       memberRoles: member.roles,
       roles,
-      overwrites: channel.permission_overwrites ?? [],
+      overwrites: channel.permission_overwrites,
     });
 }
 
@@ -205,7 +198,7 @@ function permissionsOf(facts: {
   readonly guild: string;
   readonly selfId: string;
   readonly memberRoles: readonly string[];
-  readonly roles: readonly { readonly id: string; readonly permissions: string }[];
+  readonly roles: readonly WireRole[];
   readonly overwrites: readonly WireOverwrite[];
 }): bigint {
   const { guild, selfId, memberRoles, roles, overwrites } = facts;

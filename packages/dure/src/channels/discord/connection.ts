@@ -1,6 +1,4 @@
-import { backOffMs } from "../../kernel/back-off.ts";
 import type { CodedMessage } from "../../kernel/coded-message.ts";
-import { messageOf } from "../../kernel/errors.ts";
 import type {
   ChannelAccount,
   ChannelPort,
@@ -8,35 +6,29 @@ import type {
   ThreadInUse,
 } from "../../rooms/channel-adapter.ts";
 import type { AccountApi } from "./account-api.ts";
-import type { DiscordJs } from "./discord-js.ts";
-import { runGateway, TOKEN_REFUSED, type ConnectionEnd } from "./gateway-client.ts";
+import { runGateway, TOKEN_REFUSED, type GatewayListener } from "./gateway-client.ts";
 import { GatewayEvents } from "./gateway-events.ts";
 import type { IdentifyGate } from "./identify-gate.ts";
 import { Inbox } from "./inbox.ts";
+import { LeftOut } from "./left-out.ts";
 import { PlaceFinder } from "./place-finder.ts";
 import { PlaceDirectory } from "./places.ts";
 import { Servers } from "./servers.ts";
 import { StateTeller } from "./state-teller.ts";
+import { gatewayForm } from "./wire-forms.ts";
 
 export interface AccountConnectionOptions {
   readonly account: ChannelAccount;
   readonly port: ChannelPort;
   readonly api: AccountApi;
-  readonly discordJs: DiscordJs;
   readonly token: string;
-  readonly apiUrl: string | undefined;
-  readonly timeoutMs: number;
+  /** For HELLO and READY, milliseconds. */
+  readonly patienceMs: number;
   readonly gate: IdentifyGate;
   /** Messages that may wait to be stored. */
   readonly inboxLimit: number;
   readonly joinsThread: (place: PlaceAddress) => boolean;
 }
-
-/**
- * Waits between connections that failed, milliseconds: doubled up to the
- * second.
- */
-const RECONNECT = { firstMs: 1_000, maxMs: 30_000 } as const;
 
 /**
  * One account at the gateway, from `run` until its signal aborts or the token
@@ -58,7 +50,7 @@ export class AccountConnection {
   #signal: AbortSignal = this.#refused.signal;
   readonly #servers = new Servers();
   readonly #events: GatewayEvents;
-  #failures = 0;
+  readonly #leftOut: LeftOut;
 
   constructor(options: AccountConnectionOptions) {
     this.#options = options;
@@ -76,6 +68,11 @@ export class AccountConnection {
         await this.#port.mayHaveMissed(this.#account);
       },
     });
+    this.#leftOut = new LeftOut({
+      clock: options.port.clock,
+      logger: options.port.logger,
+      account: options.account.id,
+    });
     const { port, api, joinsThread } = options;
     const places = this.#places;
     this.#events = new GatewayEvents({
@@ -89,6 +86,7 @@ export class AccountConnection {
       account: () => this.#account,
       signal: () => this.#signal,
       onServers: () => this.#tellReady(),
+      onLeftOut: (what, error) => this.#leaveOut(what, error),
     });
   }
 
@@ -135,60 +133,64 @@ export class AccountConnection {
    * Resolves with why the token is of no use, or with nothing after an abort.
    */
   async #keepConnected(): Promise<string | CodedMessage | undefined> {
-    const { clock, logger } = this.#port;
-    const { id } = this.#account;
-    while (!this.#signal.aborted) {
-      const ended = await this.#connectOnce();
-      if (ended.end === "refused") {
-        this.#api.refuse();
-        return ended.detail;
-      }
-      if (ended.end === "stopped") break;
-      const waitMs = backOffMs(++this.#failures, RECONNECT);
-      logger.warn(
-        { account: id, waitMs },
-        `${id} is not connected to Discord (${ended.detail}); again in ${waitMs} ms`,
-      );
-      this.#states.tell(this.#account, "reconnecting", ended.detail);
-      await clock.sleep(waitMs, { signal: this.#signal }).catch(() => {});
+    const { token, patienceMs } = this.#options;
+    const ended = await runGateway(
+      {
+        token,
+        patienceMs,
+        clock: this.#port.clock,
+        mayStart: (signal) => this.#mayStart(signal),
+        listener: {
+          sessionStarted: (guilds) => {
+            this.#leftOut.forget();
+            this.#servers.begin(guilds);
+            this.#inbox.hold();
+          },
+          ready: (selfId) => this.#ready(selfId),
+          resumed: () => this.#tellReady(),
+          lost: (lost) => this.#lost(lost),
+          event: (type, data) => this.#events.hear(type, data),
+          leftOut: (what, error) => this.#leaveOut(what, error),
+        },
+      },
+      this.#signal,
+    );
+    if (ended.end === "refused") {
+      this.#api.refuse();
+      return ended.detail;
     }
     return this.#refused.signal.aborted ? TOKEN_REFUSED : undefined;
   }
 
-  async #connectOnce(): Promise<ConnectionEnd> {
-    const { discordJs, token, apiUrl, timeoutMs, gate } = this.#options;
-    const { clock } = this.#port;
-    try {
-      return await runGateway(
-        {
-          discordJs,
-          token,
-          apiUrl,
-          clock,
-          timeoutMs,
-          mayIdentify: (signal) => gate.wait(this.#account.id, signal),
-          listener: {
-            sessionStarted: (guilds) => {
-              this.#servers.begin(guilds);
-              this.#inbox.hold();
-            },
-            ready: (selfId) => this.#ready(selfId),
-            resumed: () => this.#tellReady(),
-            reconnecting: () => this.#states.tell(this.#account, "reconnecting"),
-            event: (type, data) => this.#events.hear(type, data),
-          },
-        },
-        this.#signal,
-      );
-    } catch (error) {
-      return this.#signal.aborted
-        ? { end: "stopped" }
-        : { end: "failed", detail: messageOf(error) };
-    }
+  /** Where to connect, as soon as it is this bot's turn. */
+  async #mayStart(signal: AbortSignal): Promise<string> {
+    const { url } = await this.#api.read(gatewayForm, {
+      method: "GET",
+      route: "/gateway/bot",
+      doing: "tell its gateway",
+      signal,
+    });
+    await this.#options.gate.wait(this.#account.id, signal);
+    return url;
+  }
+
+  #lost({ why, waitMs, refusedResume }: Parameters<GatewayListener["lost"]>[0]): void {
+    const { id } = this.#account;
+    this.#port.logger.warn(
+      { account: id, waitMs },
+      `${id} is not connected to Discord (${why}); again in ${waitMs} ms`,
+    );
+    // A session that is too old is no news: the loss of its connection was told.
+    if (!refusedResume) this.#states.tell(this.#account, "reconnecting", why);
+  }
+
+  /** One line in the log; the account tells it until its next session. */
+  #leaveOut(what: string, error: unknown): void {
+    this.#leftOut.add(what, error);
+    if (this.#servers.isComplete) this.#tellReady();
   }
 
   #ready(selfId: string): void {
-    this.#failures = 0;
     this.#account = { ...this.#account, platformId: selfId };
     this.#servers.complete();
     this.#tellReady();
@@ -197,6 +199,6 @@ export class AccountConnection {
 
   /** Ready also while a server has an outage: the others are there. */
   #tellReady(): void {
-    this.#states.tell(this.#account, "ready", this.#servers.trouble);
+    this.#states.tell(this.#account, "ready", this.#servers.trouble ?? this.#leftOut.told);
   }
 }

@@ -28,8 +28,9 @@ import {
 } from "./mapping.ts";
 import { readMessages } from "./history.ts";
 import { patiently, type Patient } from "./patience.ts";
-import { channelIdOf, type WirePlace } from "./places.ts";
+import { channelIdOf } from "./places.ts";
 import { namedThread, searchPost, searchThread } from "./search.ts";
+import { namedForm } from "./wire-forms.ts";
 
 /** How the adapter reaches Discord. Only `tokens` has to be there. */
 export interface DiscordOptions {
@@ -49,6 +50,11 @@ export interface DiscordOptions {
   readonly joinsThread?: (place: PlaceAddress) => boolean;
   /** Milliseconds for one request. Default 10,000: docs/spec/collaboration §6, E5. */
   readonly timeoutMs?: number;
+  /**
+   * For the gateway's first word, and again for the session, milliseconds. Default 20,000: a
+   * connection that says nothing is given up.
+   */
+  readonly gatewayPatienceMs?: number;
   /** Between the starts of any two bots of this process, milliseconds. Default 250. */
   readonly startBetweenBotsMs?: number;
   /**
@@ -80,7 +86,7 @@ interface Started {
 const ROOM_FOR_MENTIONS = 100;
 
 /**
- * `ChannelAdapter` over discord.js. Keeps a connection per account that is told to `connect`;
+ * `ChannelAdapter` over the gateway and the REST client of discord.js. Keeps a connection per account that is told to `connect`;
  * requests work as soon as `start` has resolved, connected or not. What posts or searches is tried
  * once, since its retries are the outbox's; reading, joining a thread and connecting have no outbox
  * behind them and are patient here.
@@ -128,7 +134,7 @@ export class DiscordAdapter implements ChannelAdapter {
    * @throws DISCORD_ACCOUNT_CONNECTED when this process already keeps this account's connection.
    */
   async connect(account: ChannelAccount, { signal }: { signal: AbortSignal }): Promise<void> {
-    const { port, discordJs, gate } = this.#ready();
+    const { port, gate } = this.#ready();
     if (this.#connections.has(account.id)) {
       throw new DureError(
         "DISCORD_ACCOUNT_CONNECTED",
@@ -150,10 +156,8 @@ export class DiscordAdapter implements ChannelAdapter {
       account,
       port,
       api: this.#api(account),
-      discordJs,
       token,
-      apiUrl: this.#options.apiUrl,
-      timeoutMs: this.#timeoutMs,
+      patienceMs: this.#options.gatewayPatienceMs ?? 20_000,
       gate,
       inboxLimit: this.#options.inboxLimit ?? 1000,
       joinsThread: this.#options.joinsThread ?? (() => true),
@@ -176,7 +180,7 @@ export class DiscordAdapter implements ChannelAdapter {
   ): Promise<{ platformId: string }> {
     this.#ensureAvailable(post.account, post.place);
     const channel = channelIdOf(post.place);
-    const { id } = await this.#api(post.account).request<{ id: string }>({
+    const { id } = await this.#api(post.account).read(namedForm, {
       method: "POST",
       route: `/channels/${channel}/messages`,
       body: toMessageBody(post),
@@ -251,7 +255,7 @@ export class DiscordAdapter implements ChannelAdapter {
   ): Promise<{ platformId: string }> {
     this.#ensureAvailable(thread.account, thread.channel);
     const { channel } = thread.channel;
-    const { id } = await this.#api(thread.account).request<WirePlace>({
+    const { id } = await this.#api(thread.account).read(namedForm, {
       method: "POST",
       route: `/channels/${channel}/threads`,
       // Without a type the platform makes a private thread. Source: "Channel: Start Thread without

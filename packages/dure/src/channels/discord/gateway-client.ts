@@ -1,17 +1,21 @@
-import type { Client, ClientOptions } from "discord.js";
 import type { CodedMessage } from "../../kernel/coded-message.ts";
-import { withTimeout, type Clock } from "../../kernel/clock.ts";
+import type { Clock } from "../../kernel/clock.ts";
 import { messageOf } from "../../kernel/errors.ts";
-import type { DiscordJs } from "./discord-js.ts";
+import { ChannelError } from "../../rooms/channel-adapter.ts";
+import { AwaitedGuilds } from "./awaited-guilds.ts";
+import {
+  GatewayLink,
+  type GatewaySession,
+  type LinkEnd,
+  type LinkListener,
+} from "./gateway-link.ts";
+import { pauseMs, shortInARow } from "./reconnect.ts";
+import { namedForm, type WireReady } from "./wire-forms.ts";
 
-/**
- * How a connection ended: dure stopped it, the platform does not accept the bot, or
- * something is in the way.
- */
+/** Why a bot is not connected any more: dure stopped it, or the platform does not accept it. */
 export type ConnectionEnd =
   | { readonly end: "stopped" }
-  | { readonly end: "refused"; readonly detail: string | CodedMessage }
-  | { readonly end: "failed"; readonly detail: string };
+  | { readonly end: "refused"; readonly detail: string | CodedMessage };
 
 export interface GatewayListener {
   /**
@@ -23,13 +27,15 @@ export interface GatewayListener {
   readonly ready: (selfId: string) => void;
   /** The old session goes on and everything missed has come. */
   readonly resumed: () => void;
-  readonly reconnecting: () => void;
+  readonly lost: (lost: { why: string; waitMs: number; refusedResume: boolean }) => void;
   /** An event as the platform sent it, by its name in the platform's documentation. */
   readonly event: (type: GatewayEventType, data: unknown) => void;
+  /** What could not be understood; it is left out. */
+  readonly leftOut: (what: string, error: unknown) => void;
 }
 
 /** The events that this adapter listens to. Source: "Gateway Events: Receive Events". */
-const GATEWAY_EVENTS = [
+export const GATEWAY_EVENTS = [
   "GUILD_CREATE",
   "GUILD_DELETE",
   "CHANNEL_CREATE",
@@ -46,13 +52,15 @@ const GATEWAY_EVENTS = [
 export type GatewayEventType = (typeof GATEWAY_EVENTS)[number];
 
 export interface GatewayClientOptions {
-  readonly discordJs: DiscordJs;
   readonly token: string;
-  readonly apiUrl: string | undefined;
   readonly clock: Clock;
-  readonly timeoutMs: number;
-  /** Waits until this bot may start a session. */
-  readonly mayIdentify: (signal: AbortSignal) => Promise<void>;
+  /** For HELLO, and again for READY, milliseconds. */
+  readonly patienceMs: number;
+  /**
+   * Waits until this bot may start a session, and tells where. Rejects with a `ChannelError`, or
+   * with the signal's reason.
+   */
+  readonly mayStart: (signal: AbortSignal) => Promise<string>;
   readonly listener: GatewayListener;
 }
 
@@ -71,7 +79,7 @@ const REFUSING_CODES: Readonly<Record<number, string | CodedMessage>> = {
   4004: TOKEN_REFUSED,
   4010: "Discord refused the shard (4010).",
   4011: "Discord demands sharding (4011): the bot is in too many servers for one connection.",
-  4012: "Discord does not speak this version of its gateway any more (4012): update discord.js.",
+  4012: "Discord does not speak this version of its gateway any more (4012): update dure.",
   4013: "Discord refused the intents as invalid (4013).",
   4014: {
     code: "intent-refused",
@@ -82,149 +90,112 @@ const REFUSING_CODES: Readonly<Record<number, string | CodedMessage>> = {
   },
 };
 
-/** How long a goodbye may take, milliseconds. */
-const GOODBYE_MS = 3000;
+/** Source: "Gateway: List of Intents": guilds, their messages, message content, direct messages. */
+const INTENTS = (1 << 0) | (1 << 9) | (1 << 15) | (1 << 12);
 
 /**
- * One gateway connection of one bot, kept up by discord.js: heartbeats, resumes, new sessions.
- * Resolves when it has ended for good.
- *
- * The events are taken as the platform sent them, not from the caches of discord.js: a cache has
- * lost what it was not told of, and REST answers have the same form. So the caches are kept near
- * empty.
+ * One bot at the gateway: connects, resumes or begins anew, with growing pauses while connections
+ * stay short. Resolves when it has ended for good; never rejects.
  */
 export async function runGateway(
   options: GatewayClientOptions,
   signal: AbortSignal,
 ): Promise<ConnectionEnd> {
-  signal.throwIfAborted();
-  const { discordJs, clock, listener } = options;
-  const { promise: ended, resolve: end } = Promise.withResolvers<ConnectionEnd>();
-  const onAbort = (): void => end({ end: "stopped" });
-  signal.addEventListener("abort", onAbort, { once: true });
-  let over = false;
-  const isLive = (): boolean => !over && !signal.aborted;
-
-  const { client, freeze } = createClient(options, signal);
-  const on = (event: string, listen: (data: never) => void): void => {
-    client.ws.on(event as never, (data: unknown) => {
-      if (isLive()) listen(data as never);
-    });
-  };
-  on("READY", (data: { readonly guilds?: readonly { readonly id: string }[] }) =>
-    listener.sessionStarted((data.guilds ?? []).map(({ id }) => id)),
-  );
-  for (const type of GATEWAY_EVENTS) on(type, (data) => listener.event(type, data));
-
-  const { Events } = discordJs;
-  client.on(Events.ShardReady, () => {
-    if (isLive() && client.user !== null) listener.ready(client.user.id);
-  });
-  client.on(Events.ShardResume, () => {
-    if (isLive()) listener.resumed();
-  });
-  client.on(Events.ShardReconnecting, () => {
-    if (isLive()) listener.reconnecting();
-  });
-  client.on(Events.ShardDisconnect, ({ code }) => end(endOfClose(code)));
-  client.on(Events.Error, () => {}); // an unheard "error" would end the process
-  client.login(options.token).catch((error: unknown) => end(endOfLogin(error)));
-
-  const result = await ended;
-  over = true;
-  signal.removeEventListener("abort", onAbort);
-  freeze();
-  await withTimeout(
-    clock,
-    GOODBYE_MS,
-    () => new Error("no goodbye"),
-    () => client.destroy(),
-  ).catch(() => {});
-  return result;
+  const { clock, listener } = options;
+  let session: GatewaySession | undefined;
+  let short = 0;
+  const watch = new LinkWatch(options);
+  while (!signal.aborted) {
+    const lost = await connectOnce(options, watch, session, signal);
+    if (signal.aborted) break;
+    const refusal = lost.code === undefined ? undefined : REFUSING_CODES[lost.code];
+    if (refusal !== undefined) return { end: "refused", detail: refusal };
+    short = shortInARow(short, lost);
+    session = lost.session;
+    const waitMs = pauseMs(short, lost.identified, Math.random());
+    listener.lost({ why: lost.why, waitMs, refusedResume: lost.refusedResume });
+    await clock.sleep(waitMs, { signal }).catch(() => {});
+  }
+  return { end: "stopped" };
 }
 
-function endOfClose(code: number): ConnectionEnd {
-  const refusal = REFUSING_CODES[code];
-  return refusal === undefined
-    ? { end: "failed", detail: `the gateway closed with ${code}` }
-    : { end: "refused", detail: refusal };
-}
-
-function endOfLogin(error: unknown): ConnectionEnd {
-  const { code, status } = error as { code?: unknown; status?: unknown };
-  return code === "TokenInvalid" || status === 401
-    ? { end: "refused", detail: TOKEN_REFUSED }
-    : { end: "failed", detail: messageOf(error) };
-}
-
-function createClient(
-  { discordJs, apiUrl, timeoutMs, mayIdentify }: GatewayClientOptions,
-  signal: AbortSignal,
-): { client: Client; freeze: () => void } {
-  const { Client, GatewayIntentBits, Options, SimpleShardingStrategy } = discordJs;
-  let frozen = false;
-  const options: ClientOptions = {
-    intents: [
-      GatewayIntentBits.Guilds,
-      GatewayIntentBits.GuildMessages,
-      GatewayIntentBits.MessageContent,
-      GatewayIntentBits.DirectMessages,
-    ],
-    makeCache: Options.cacheWithLimits(CACHE_LIMITS),
-    sweepers: Options.DefaultSweeperSettings, // archived threads, after 4 h
-    waitGuildTimeout: 5000, // a guild that is not available need not delay the others
-    rest: { ...(apiUrl === undefined ? {} : { api: apiUrl }), retries: 0, timeout: timeoutMs },
-    ws: {
-      buildIdentifyThrottler: () => ({
-        waitForIdentify: (_shard, aborted) => mayIdentify(AbortSignal.any([aborted, signal])),
-      }),
-      buildStrategy: (manager) => {
-        // A shard that is between two connections does not hear `destroy` and connects again half a
-        // second later. It asks for its session first: when dure has stopped it, it waits
-        // there for ever, with nothing open.
-        const retrieve = manager.options.retrieveSessionInfo.bind(manager.options);
-        manager.options.retrieveSessionInfo = (shard) =>
-          frozen ? new Promise<never>(() => {}) : retrieve(shard);
-        return new SimpleShardingStrategy(manager);
-      },
-    },
-  };
-  return {
-    client: new Client(options),
-    freeze: () => {
-      frozen = true;
-    },
-  };
-}
-
-/**
- * Nothing is read from these caches; the bot itself must stay. The managers that are not named may
- * not be limited.
- */
-const CACHE_LIMITS = {
-  ApplicationCommandManager: 0,
-  ApplicationEmojiManager: 0,
-  AutoModerationRuleManager: 0,
-  BaseGuildEmojiManager: 0,
-  DMMessageManager: 0,
-  EntitlementManager: 0,
-  GuildBanManager: 0,
-  GuildEmojiManager: 0,
-  GuildInviteManager: 0,
-  GuildMemberManager: { maxSize: 10, keepOverLimit: isSelf },
-  GuildMessageManager: 0,
-  GuildScheduledEventManager: 0,
-  GuildStickerManager: 0,
-  MessageManager: 0,
-  PresenceManager: 0,
-  ReactionManager: 0,
-  ReactionUserManager: 0,
-  StageInstanceManager: 0,
-  ThreadMemberManager: 0,
-  UserManager: { maxSize: 10, keepOverLimit: isSelf },
-  VoiceStateManager: 0,
+type Lost = LinkEnd & {
+  readonly livedMs: number | undefined;
+  readonly identified: boolean;
+  readonly refusedResume: boolean;
 };
 
-function isSelf(value: { readonly id: string; readonly client: Client }): boolean {
-  return value.id === value.client.user?.id;
+/** From the question where to connect to the end of that connection. Never rejects. */
+async function connectOnce(
+  options: GatewayClientOptions,
+  watch: LinkWatch,
+  session: GatewaySession | undefined,
+  signal: AbortSignal,
+): Promise<Lost> {
+  const { clock, token, patienceMs, mayStart } = options;
+  let url: string;
+  try {
+    url = session === undefined ? await mayStart(signal) : session.url;
+  } catch (error) {
+    const code = error instanceof ChannelError && error.failure === "credential" ? 4004 : undefined;
+    const why = messageOf(error);
+    return { why, code, livedMs: undefined, identified: false, refusedResume: false };
+  }
+  const link = { url, token, session, clock, patienceMs, intents: INTENTS, listener: watch };
+  const end = await new GatewayLink(link).run(signal);
+  const livedMs = watch.lost();
+  const refusedResume = end.refusedResume === true;
+  return { ...end, livedMs, identified: session === undefined, refusedResume };
+}
+
+/** Hands on what connections tell, and measures how long each was of use. */
+class LinkWatch implements LinkListener {
+  readonly #clock: Clock;
+  readonly #listener: GatewayListener;
+  readonly #awaited: AwaitedGuilds;
+  #since: number | undefined;
+  #selfId = "";
+
+  constructor({ clock, listener }: GatewayClientOptions) {
+    this.#clock = clock;
+    this.#listener = listener;
+    this.#awaited = new AwaitedGuilds(clock, () => listener.ready(this.#selfId));
+  }
+
+  ready({ user, guilds }: WireReady): void {
+    this.#since = this.#clock.monotonic();
+    this.#selfId = user.id;
+    const ids = guilds.map(({ id }) => id);
+    this.#listener.sessionStarted(ids);
+    this.#awaited.begin(ids);
+  }
+
+  resumed(): void {
+    this.#since = this.#clock.monotonic();
+    this.#awaited.resume();
+    this.#listener.resumed();
+  }
+
+  event(type: string, data: unknown): void {
+    if (isHeard(type)) this.#listener.event(type, data);
+    if (type !== "GUILD_CREATE" && type !== "GUILD_DELETE") return;
+    const guild = namedForm.safeParse(data);
+    if (guild.success) this.#awaited.came(guild.data.id);
+  }
+
+  leftOut(what: string, error: unknown): void {
+    this.#listener.leftOut(what, error);
+  }
+
+  /** How long it was of use, milliseconds; undefined: not at all. */
+  lost(): number | undefined {
+    this.#awaited.pause();
+    const since = this.#since;
+    this.#since = undefined;
+    return since === undefined ? undefined : this.#clock.monotonic() - since;
+  }
+}
+
+function isHeard(type: string): type is GatewayEventType {
+  return (GATEWAY_EVENTS as readonly string[]).includes(type);
 }

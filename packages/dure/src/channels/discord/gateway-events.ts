@@ -3,18 +3,24 @@ import type { ChannelAccount, ChannelPort, PlaceAddress } from "../../rooms/chan
 import { PAGE, type AccountApi } from "./account-api.ts";
 import type { GatewayEventType } from "./gateway-client.ts";
 import type { Inbox } from "./inbox.ts";
-import { toInbound, type WireMessage } from "./mapping.ts";
+import { toInbound } from "./mapping.ts";
 import { patiently } from "./patience.ts";
 import type { PlaceFinder } from "./place-finder.ts";
+import { addressOf, isThread, type KnownPlace, type PlaceDirectory } from "./places.ts";
+import { Presses } from "./presses.ts";
+import type { Servers } from "./servers.ts";
 import {
-  addressOf,
-  isThread,
-  type KnownPlace,
-  type PlaceDirectory,
+  guildForm,
+  interactionForm,
+  messageForm,
+  messageUpdateForm,
+  placeForm,
+  threadListForm,
+  type WireGuild,
+  type WireMessage,
+  type WireMessageUpdate,
   type WirePlace,
-} from "./places.ts";
-import { Presses, type WireInteraction } from "./presses.ts";
-import type { Servers, WireGuild } from "./servers.ts";
+} from "./wire-forms.ts";
 
 export interface GatewayEventsParts {
   readonly port: ChannelPort;
@@ -30,6 +36,8 @@ export interface GatewayEventsParts {
   readonly signal: () => AbortSignal;
   /** A server has come or is gone in a session that is complete. */
   readonly onServers: () => void;
+  /** An event could not be understood. */
+  readonly onLeftOut: (type: GatewayEventType, error: unknown) => void;
 }
 
 /**
@@ -48,6 +56,7 @@ export class GatewayEvents {
   readonly #account: () => ChannelAccount;
   readonly #signal: () => AbortSignal;
   readonly #onServers: () => void;
+  readonly #onLeftOut: GatewayEventsParts["onLeftOut"];
 
   constructor(parts: GatewayEventsParts) {
     const { port, api, finder, account } = parts;
@@ -62,6 +71,7 @@ export class GatewayEvents {
     this.#account = account;
     this.#signal = parts.signal;
     this.#onServers = parts.onServers;
+    this.#onLeftOut = parts.onLeftOut;
   }
 
   /**
@@ -73,57 +83,57 @@ export class GatewayEvents {
   }
 
   /**
-   * Never throws: an event of a form that we do not understand is logged and
+   * Never throws: an event of a form that we do not understand is told and
    * left out.
    */
   hear(type: GatewayEventType, data: unknown): void {
     try {
       this.#take(type, data);
     } catch (error) {
-      const { id } = this.#account();
-      this.#port.logger.warn(
-        { account: id, err: error, event: type },
-        `${id} was sent a ${type} that could not be understood; it is left out`,
-      );
+      this.#onLeftOut(type, error);
     }
   }
 
   #take(type: GatewayEventType, data: unknown): void {
     switch (type) {
       case "GUILD_CREATE":
-        return this.#guildCame(data as WireGuild);
+        return this.#guildCame(guildForm.parse(data));
       case "GUILD_DELETE":
-        return this.#guildGone(data as WireGuild);
+        return this.#guildGone(guildForm.parse(data));
       case "CHANNEL_CREATE":
-        this.#places.learn(data as WirePlace);
+        this.#places.learn(placeForm.parse(data));
         return;
       case "CHANNEL_UPDATE":
-        return this.#placeChanged(data as WirePlace);
-      case "CHANNEL_DELETE":
-        this.#places.forget((data as WirePlace).id);
-        return this.#tell(addressOf(data as WirePlace), "channel-removed");
-      case "THREAD_CREATE":
-        return this.#threadCame(data as WirePlace, (data as WirePlace).guild_id);
       case "THREAD_UPDATE":
-        return this.#placeChanged(data as WirePlace);
+        return this.#placeChanged(placeForm.parse(data));
+      case "CHANNEL_DELETE":
+        return this.#placeGone(placeForm.parse(data), "channel-removed");
       case "THREAD_DELETE":
-        this.#places.forget((data as WirePlace).id);
-        return this.#tell(addressOf(data as WirePlace), "thread-deleted");
+        return this.#placeGone(placeForm.parse(data), "thread-deleted");
+      case "THREAD_CREATE": {
+        const thread = placeForm.parse(data);
+        return this.#threadCame(thread, thread.guild_id);
+      }
       case "THREAD_LIST_SYNC": {
-        const { threads, guild_id } = data as { threads: WirePlace[]; guild_id: string };
+        const { threads, guild_id } = threadListForm.parse(data);
         for (const thread of threads) this.#threadCame(thread, guild_id);
         return;
       }
       case "MESSAGE_CREATE":
-        return this.#messageCame(data as WireMessage);
+        return this.#messageCame(messageForm.parse(data));
       case "MESSAGE_UPDATE":
-        return this.#messageChanged(data as WireMessage);
+        return this.#messageChanged(messageUpdateForm.parse(data));
       case "INTERACTION_CREATE":
-        void this.#presses.answer(data as WireInteraction, this.#signal());
+        void this.#presses.answer(interactionForm.parse(data), this.#signal());
         return;
       default:
         (type) satisfies never;
     }
+  }
+
+  #placeGone(place: WirePlace, kind: "channel-removed" | "thread-deleted"): void {
+    this.#places.forget(place.id);
+    this.#tell(addressOf(place), kind);
   }
 
   /**
@@ -133,8 +143,8 @@ export class GatewayEvents {
   #guildCame(guild: WireGuild): void {
     if (guild.unavailable === true) return this.#guildGone(guild);
     this.#servers.came(guild);
-    for (const channel of guild.channels ?? []) this.#places.learn(channel, guild.id);
-    for (const thread of guild.threads ?? []) this.#threadCame(thread, guild.id);
+    for (const channel of guild.channels) this.#places.learn(channel, guild.id);
+    for (const thread of guild.threads) this.#threadCame(thread, guild.id);
     // It comes late after an outage of theirs, or for the first time: no event
     // told what was said there before.
     if (!this.#servers.isComplete) return;
@@ -217,9 +227,9 @@ export class GatewayEvents {
    * Also comes when the platform adds a preview to a link: only what has been
    * edited is told.
    */
-  #messageChanged(message: WireMessage): void {
-    const { content, edited_timestamp } = message as Partial<WireMessage>;
-    if (content === undefined || edited_timestamp == null) return;
+  #messageChanged(message: WireMessageUpdate): void {
+    const { content, edited_timestamp } = message;
+    if (content === undefined || edited_timestamp === undefined) return;
     this.#inbox.push(message.channel_id, async () => {
       const place = await this.#finder.find(message, this.#signal());
       if (place !== undefined) {
@@ -263,7 +273,7 @@ export class GatewayEvents {
     const { id } = this.#account();
     const signal = this.#signal();
     const route = `/channels/${thread}/thread-members/@me` as const;
-    let messages: WireMessage[];
+    let messages: readonly WireMessage[];
     try {
       await patiently(clock, signal, () =>
         this.#api.request({
@@ -275,9 +285,9 @@ export class GatewayEvents {
           signal,
         }),
       );
-      messages = await patiently(clock, signal, () =>
+      ({ messages } = await patiently(clock, signal, () =>
         this.#api.messages(thread, { limit: PAGE, signal }),
-      );
+      ));
     } catch (error) {
       if (!signal.aborted) {
         logger.warn(

@@ -1,7 +1,7 @@
 import { ChannelError } from "../../rooms/channel-adapter.ts";
 import { PAGE, type AccountApi } from "./account-api.ts";
-import type { WireMessage } from "./mapping.ts";
 import type { Patient } from "./patience.ts";
+import type { WireMessage } from "./wire-forms.ts";
 
 interface Reader {
   readonly api: AccountApi;
@@ -27,9 +27,9 @@ export async function readMessages(
   while (messages.length < limit) {
     const size = Math.min(PAGE, limit - messages.length);
     const page = await patient(() => api.messages(channel, { after: from, limit: size, signal }));
-    messages.push(...page);
-    if (page.length < size || after === undefined) break;
-    from = page.at(-1)?.id;
+    messages.push(...page.messages);
+    if (page.count < size || after === undefined) break;
+    from = page.messages.at(-1)?.id ?? from;
   }
   if (messages.length === 0) await ensureReadable({ api, patient }, wanted);
   return messages;

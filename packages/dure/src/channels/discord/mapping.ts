@@ -1,4 +1,3 @@
-import type { APIMessage } from "discord.js";
 import {
   ChannelError,
   type Attachment,
@@ -6,6 +5,7 @@ import {
   type OutgoingPost,
   type PlaceAddress,
 } from "../../rooms/channel-adapter.ts";
+import type { WireAttachment, WireMessage, WireUser } from "./wire-forms.ts";
 
 /** The name of this adapter in every place's address. */
 export const DISCORD = "discord";
@@ -26,22 +26,6 @@ const BUTTONS = { rows: 5, perRow: 5, label: 80, value: 100 } as const;
 const REPLY = 19;
 const WRITTEN: readonly number[] = [0, REPLY, 20, 23];
 
-/** A message of the platform, or what a gateway event tells of it. */
-export type WireMessage = Pick<
-  APIMessage,
-  "id" | "type" | "author" | "content" | "mentions" | "attachments" | "timestamp"
-> &
-  Partial<
-    Pick<
-      APIMessage,
-      "nonce" | "edited_timestamp" | "message_reference" | "referenced_message" | "webhook_id"
-    >
-  > & {
-    readonly channel_id: string;
-    readonly guild_id?: string;
-    readonly member?: { readonly nick?: string | null };
-  };
-
 /**
  * A message in the words of rooms; `undefined` for a notice of the platform. Pure. A reply to a bot
  * counts as its mention, whether or not the reply pings; it stands in no text (`at` −1):
@@ -52,7 +36,7 @@ export function toInbound(
   place: PlaceAddress,
   threadName?: string,
 ): InboundMessage | undefined {
-  const type: number = message.type;
+  const { type } = message;
   if (!WRITTEN.includes(type)) return undefined;
   const { author } = message;
   const replyTo = message.message_reference?.message_id;
@@ -68,13 +52,13 @@ export function toInbound(
     place,
     author: {
       platformId: author.id,
-      name: message.member?.nick ?? author.global_name ?? author.username,
+      name: message.member?.nick ?? nameOf(author),
       isBot: author.bot === true || message.webhook_id !== undefined,
     },
     text: message.content,
     mentions: [...byReply, ...inText],
     attachments: message.attachments.map(toAttachment),
-    at: Date.parse(message.timestamp),
+    at: writtenAt(message),
     ...(replyTo === undefined ? {} : { replyTo }),
     ...(message.nonce === undefined ? {} : { key: String(message.nonce) }),
     ...(threadName === undefined ? {} : { threadName }),
@@ -92,11 +76,21 @@ function mentionsIn(text: string): { platformId: string; at: number }[] {
   }));
 }
 
-function toAttachment(file: APIMessage["attachments"][number]): Attachment {
+/** What people see of a person or bot. */
+export function nameOf({ id, global_name: shown, username }: WireUser): string {
+  return shown ?? username ?? id;
+}
+
+function writtenAt({ id, timestamp }: WireMessage): number {
+  const at = timestamp === undefined ? NaN : Date.parse(timestamp);
+  return Number.isNaN(at) ? timeOf(id) : at;
+}
+
+function toAttachment(file: WireAttachment): Attachment {
   return {
     name: file.filename,
     url: file.url,
-    size: file.size,
+    ...(file.size === undefined ? {} : { size: file.size }),
     ...(file.content_type === undefined ? {} : { contentType: file.content_type }),
   };
 }

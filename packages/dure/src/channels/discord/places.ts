@@ -1,26 +1,6 @@
 import type { PlaceAddress, ThreadInUse } from "../../rooms/channel-adapter.ts";
 import { DISCORD } from "./mapping.ts";
-
-/** A channel or thread as the platform describes it, in REST answers and gateway events. */
-export interface WirePlace {
-  readonly id: string;
-  readonly type: number;
-  readonly guild_id?: string | undefined;
-  readonly parent_id?: string | null | undefined;
-  readonly name?: string | null | undefined;
-  readonly owner_id?: string | undefined;
-  readonly last_message_id?: string | null | undefined;
-  readonly thread_metadata?:
-    | {
-        readonly archived: boolean;
-        readonly archive_timestamp: string;
-        readonly create_timestamp?: string | null | undefined;
-      }
-    | undefined;
-  /** Present when the bot has joined this thread. */
-  readonly member?: object | undefined;
-  readonly newly_created?: boolean | undefined;
-}
+import type { WirePlace } from "./wire-forms.ts";
 
 export interface KnownPlace {
   readonly address: PlaceAddress;

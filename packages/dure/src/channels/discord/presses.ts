@@ -6,32 +6,10 @@ import type {
   PressingPerson,
 } from "../../rooms/channel-adapter.ts";
 import type { AccountApi } from "./account-api.ts";
-import { cut, PLATFORM_MESSAGE_LENGTH } from "./mapping.ts";
+import { cut, nameOf, PLATFORM_MESSAGE_LENGTH } from "./mapping.ts";
 import { patiently } from "./patience.ts";
 import type { PlaceFinder } from "./place-finder.ts";
-
-interface WireUser {
-  readonly id: string;
-  readonly username: string;
-  readonly global_name?: string | null;
-}
-
-/** Source: "Interaction Object". */
-export interface WireInteraction {
-  readonly id: string;
-  readonly type: number;
-  readonly token: string;
-  readonly application_id: string;
-  readonly channel_id?: string;
-  readonly guild_id?: string;
-  readonly data?: { readonly custom_id: string };
-  readonly member?: {
-    readonly user: WireUser;
-    readonly roles?: readonly string[];
-    readonly permissions?: string;
-  };
-  readonly user?: WireUser;
-}
+import type { WireInteraction, WireUser } from "./wire-forms.ts";
 
 interface PressParts {
   readonly account: () => ChannelAccount;
@@ -81,7 +59,7 @@ export class Presses {
       const { account, port } = this.#parts;
       port.logger.warn(
         { account: account().id, err: error, interaction: interaction.id },
-        `a button pressed by ${press.user.username} was not answered on Discord ` +
+        `a button pressed by ${nameOf(press.user)} was not answered on Discord ` +
           `(${messageOf(error)})`,
       );
     } finally {
@@ -112,7 +90,7 @@ export class Presses {
     } catch (error) {
       port.logger.warn(
         { account: account().id, err: error, value },
-        `a button pressed by ${user.username} could not be handled (${messageOf(error)})`,
+        `a button pressed by ${nameOf(user)} could not be handled (${messageOf(error)})`,
       );
       return `⚠️ ${messageOf(error)}`;
     }
@@ -169,7 +147,7 @@ function personOf(
   const writing = place.thread === undefined ? WRITING.channel : WRITING.thread;
   return {
     id: user.id,
-    name: user.global_name ?? user.username,
+    name: nameOf(user),
     roles,
     manages: may(MANAGING),
     writes: place.direct === true ? undefined : may(writing),

@@ -2,7 +2,8 @@ import type { FoundOnPlatform } from "../../rooms/channel-adapter.ts";
 import { PAGE, type AccountApi } from "./account-api.ts";
 import { ChannelError } from "../../rooms/channel-adapter.ts";
 import { isSameText, timeOf } from "./mapping.ts";
-import { isThread, type WirePlace } from "./places.ts";
+import { isThread } from "./places.ts";
+import { threadsForm, type WirePlace, type WireThreads } from "./wire-forms.ts";
 
 /** Pages that are looked through before the answer is "unsure". */
 const MAX_PAGES = 10;
@@ -35,14 +36,14 @@ export async function searchPost(
   let { after } = post;
   let seen = 0;
   for (let page = 0; page < MAX_PAGES; page++) {
-    const messages = await api.messages(post.channel, { after, limit: PAGE, signal });
+    const { messages, count } = await api.messages(post.channel, { after, limit: PAGE, signal });
     const found = messages.find(
       ({ author, content, nonce }) =>
         author.id === self && (nonce === post.nonce || isSameText(content, post.text)),
     );
     if (found !== undefined) return { found: "yes", platformId: found.id };
-    seen += messages.length;
-    if (messages.length < PAGE) {
+    seen += count;
+    if (count < PAGE) {
       if (seen > 0) return { found: "no" };
       const { last_message_id } = await api.place(post.channel, signal);
       const isReallyEmpty =
@@ -81,7 +82,7 @@ export async function searchThread(
     isSameText(place.name ?? "", thread.name) &&
     timeOf(place.id) >= earliest;
 
-  const active = await api.request<{ threads: WirePlace[] }>({
+  const active = await api.read(threadsForm, {
     method: "GET",
     route: `/guilds/${guild}/threads/active`,
     doing: "list active threads",
@@ -139,7 +140,7 @@ async function searchArchived(
     if (found !== undefined) return { found: "yes", platformId: found.id };
     before = answer.threads.at(-1)?.thread_metadata?.archive_timestamp;
     // Newest archived first: from here on they were archived before this one can have been made.
-    if (!answer.has_more || before === undefined || Date.parse(before) < earliest) {
+    if (answer.has_more !== true || before === undefined || Date.parse(before) < earliest) {
       return { found: "no" };
     }
   }
@@ -151,9 +152,9 @@ async function archivedPage(
   channel: string,
   before: string | undefined,
   signal: AbortSignal,
-): Promise<{ threads: WirePlace[]; has_more: boolean } | "forbidden"> {
+): Promise<WireThreads | "forbidden"> {
   try {
-    return await api.request({
+    return await api.read(threadsForm, {
       method: "GET",
       route: `/channels/${channel}/threads/archived/public`,
       query: { limit: String(PAGE), ...(before === undefined ? {} : { before }) },

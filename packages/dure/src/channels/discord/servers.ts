@@ -1,14 +1,6 @@
 import type { CodedMessage } from "../../kernel/coded-message.ts";
 import { ChannelError } from "../../rooms/channel-adapter.ts";
-import type { WirePlace } from "./places.ts";
-
-export interface WireGuild {
-  readonly id: string;
-  readonly name?: string;
-  readonly unavailable?: boolean;
-  readonly channels?: readonly WirePlace[];
-  readonly threads?: readonly WirePlace[];
-}
+import type { WireGuild } from "./wire-forms.ts";
 
 /**
  * Before what waits for the end of an outage looks again, milliseconds; nothing

@@ -17,7 +17,9 @@ import type { AccountState } from "../../kernel/rooms.ts";
  */
 export class RecordingPort implements ChannelPort {
   readonly clock: Clock = systemClock;
-  readonly logger: Logger = silentLogger;
+  /** What was warned of. */
+  readonly lines: string[] = [];
+  readonly logger: Logger = { ...silentLogger, warn: (_facts, line) => this.lines.push(line) };
   readonly messages: { readonly account: string; readonly message: InboundMessage }[] = [];
   readonly edits: {
     readonly platformId: string;
