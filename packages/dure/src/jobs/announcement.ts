@@ -23,8 +23,10 @@ export interface JobAnnouncement {
   readonly message: string;
   readonly topic: string | null;
   readonly error: JobError | null;
-  /** What the asked agent said last; null when it said nothing. */
+  /** The answer, or what there was of it; null when the asked agent said nothing. */
   readonly reply: string | null;
+  /** The agent whose words they are; null or absent: the whole exchange. */
+  readonly by?: string | null | undefined;
 }
 
 /** The notice in words. Says of a job that did not succeed that it did not. Pure. */
@@ -42,6 +44,11 @@ export function announcementText(
         return isEnglish
           ? `${target} had nothing to say to the request.`
           : `${target}의 답변이 없었어요.`;
+      }
+      if (!notice.by) {
+        return isEnglish
+          ? `${target} has dealt with the request. The whole exchange:${said}`
+          : `${target}와(과) 나눈 말 전부예요.${said}`;
       }
       return isEnglish ? `${target} answered:${said}` : `${target}의 답변이에요.${said}`;
     case "CANCELLED":

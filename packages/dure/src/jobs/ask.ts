@@ -7,6 +7,7 @@ import type { JobLimits } from "./limits.ts";
 import { parsePayload, type JobPayload } from "./payloads.ts";
 import { quotedPayload } from "./turn-message.ts";
 import type { JobIntent } from "../kernel/jobs.ts";
+import type { GivenAnswer } from "../wire/jobs.ts";
 
 /** A request of one agent to another. */
 export interface AskRequest {
@@ -35,8 +36,16 @@ export interface AskRequest {
 
 /** What an agent that asks is told. `accepted`: the request did not wait. */
 export type AskResult =
-  /** The exchange has ended; `reply` is what the asked agent said last. */
-  | { readonly status: "ok"; readonly reply: string; readonly jobId: string }
+  /** The exchange has ended; `reply` is its answer, `by` the agent whose words they are. */
+  | {
+      readonly status: "ok";
+      readonly reply: string;
+      /** Absent: there is no answer. */
+      readonly how?: GivenAnswer["how"] | undefined;
+      /** Null: the whole exchange, or nothing. */
+      readonly by: string | null;
+      readonly jobId: string;
+    }
   | { readonly status: "accepted"; readonly jobId: string }
   /**
    * It goes on, or has ended and was asked for again too late: the place of origin is told the
@@ -175,14 +184,16 @@ export function checkText(text: string, bytesMost: number): void {
 
 /** What the caller of a job that has ended is told; success only where there was some. Pure. */
 export function resultOf(
-  job: Pick<JobDetail, "jobId" | "status" | "outcome" | "target" | "lastError" | "turns">,
+  job: Pick<JobDetail, "jobId" | "status" | "outcome" | "lastError" | "answer">,
 ): AskResult {
   const { jobId } = job;
   if (job.status === "COMPLETED") {
+    const { answer } = job;
     return {
       status: "ok",
-      reply:
-        job.turns.findLast((turn) => turn.speaker === job.target && turn.text !== "")?.text ?? "",
+      reply: answer?.text ?? "",
+      how: answer?.how,
+      by: answer?.by ?? null,
       jobId,
     };
   }

@@ -2,6 +2,7 @@ import { expect, test } from "vitest";
 import { codeOf } from "../kernel/errors.ts";
 import { FAILURES } from "../models/failures.ts";
 import { ALLOW_ALL, isAllowed, readAllowlist } from "./allowlist.ts";
+import { ANSWER_BYTES, decideAnswer } from "./answer.ts";
 import { announcementText, type JobAnnouncement } from "./announcement.ts";
 import { readRequest } from "./ask.ts";
 import { backoffMs, decideEnd, decideFailure, readReply } from "./endings.ts";
@@ -299,6 +300,7 @@ test.each(["가", "\n", "😀"])(
       status: "FAILED",
       error: { code: "X", message: long },
       reply: long,
+      by: "seum",
     }));
 
     const told = (number: number) =>
@@ -344,6 +346,7 @@ test("earlier words of the same two are told in the first turn alone, and result
       status: "COMPLETED",
       error: null,
       reply: "Eleven minutes.",
+      by: "seum",
     },
     {
       jobId: "job_3",
@@ -352,6 +355,7 @@ test("earlier words of the same two are told in the first turn alone, and result
       status: "FAILED",
       error: { code: "X", message: "the machine is gone" },
       reply: null,
+      by: null,
     },
   ];
   const told = (number: number) =>
@@ -478,6 +482,7 @@ test.each(["COMPLETED", "FAILED", "CANCELLED", "ABANDONED"] as const)(
       topic: null,
       error: status === "COMPLETED" ? null : { code: "X", message: "the machine is gone" },
       reply: "The tests pass.",
+      by: "eden",
     };
     const texts = ["ko", "en"].map((locale) =>
       announcementText(notice, { locale, nameOf: () => "이든" }),
@@ -490,3 +495,81 @@ test.each(["COMPLETED", "FAILED", "CANCELLED", "ABANDONED"] as const)(
     expect(texts[1]!.includes("answered")).toBe(status === "COMPLETED");
   },
 );
+
+const QUESTION = "어느 포트를 말씀하시나요?";
+const RESULT = "로그인 모듈의 비밀번호 비교가 시간에 따라 달라져요. 상수 시간 비교로 바꿔 주세요.";
+const MORE = "로그 저장 경로도 잘못되어 있어요. 운영에서는 /var/log에 남겨야 해요.";
+const POLITE = "오늘도 즐겁게 함께 일해 주셔서 진심으로 기쁘고 또 든든한 마음이에요.";
+
+test.each([
+  ["the only message, however short", ["eden: 42"], "message", "42"],
+  [
+    "not the thanks behind it",
+    [`eden: ${RESULT}`, "ruda: 고마워요!", "eden: 천만에요!"],
+    "message",
+    RESULT,
+  ],
+  [
+    "not long words that answer thanks",
+    [`eden: ${RESULT}`, "ruda: 감사합니다.", `eden: ${POLITE}`],
+    "message",
+    RESULT,
+  ],
+  [
+    "not a question back",
+    [`eden: ${QUESTION}`, "ruda: 8080 포트예요.", `eden: ${RESULT}`],
+    "message",
+    RESULT,
+  ],
+  [
+    "not the same once more",
+    [`eden: ${RESULT}`, "ruda: 다시 말해 줘요.", `eden: ${RESULT}`],
+    "message",
+    RESULT,
+  ],
+  [
+    "all of it where two messages may be it",
+    [`eden: ${RESULT}`, "ruda: 로그는요?", `eden: ${MORE}`],
+    "exchange",
+    `EDEN: ${RESULT}\n\nRUDA: 로그는요?\n\nEDEN: ${MORE}`,
+  ],
+  [
+    "all of it where none is it",
+    ["eden: 네!", "ruda: 그래서 결과가 뭐예요?", "eden: 확인했어요."],
+    "exchange",
+    "EDEN: 네!\n\nRUDA: 그래서 결과가 뭐예요?\n\nEDEN: 확인했어요.",
+  ],
+] as const)("the answer of an exchange is %s", (_name, lines, how, text) => {
+  const turns = lines.map((line) => {
+    const [speaker = "", ...said] = line.split(": ");
+    return { speaker, text: said.join(": ") };
+  });
+
+  const answer = decideAnswer({ target: "eden", turns, nameOf: (agent) => agent.toUpperCase() });
+
+  expect(answer).toEqual({ how, by: how === "message" ? "eden" : null, text });
+});
+
+test("what is given to finish is the answer, and without a word of the target there is none", () => {
+  const nameOf = (agent: string): string => agent;
+  const turns = [{ speaker: "eden", text: RESULT }];
+  const finished = { by: "eden", text: "상수 시간 비교가 필요해요." };
+
+  expect([
+    decideAnswer({ target: "eden", turns, finished, nameOf }),
+    decideAnswer({ target: "eden", turns: [{ speaker: "ruda", text: RESULT }], nameOf }),
+  ]).toEqual([{ how: "finish", ...finished }, null]);
+});
+
+test("a whole exchange is bounded in bytes, and each of its turns is in it", () => {
+  const turns = Array.from({ length: 10 }, (_, n) => ({
+    speaker: n % 2 === 0 ? "eden" : "ruda",
+    text: `${n}번째 ${"가".repeat(10_000)}${n}`,
+  }));
+
+  const text = decideAnswer({ target: "eden", turns, nameOf: (agent) => agent })!.text;
+
+  expect(Buffer.byteLength(text)).toBeLessThanOrEqual(ANSWER_BYTES);
+  expect(text.isWellFormed()).toBe(true);
+  for (const n of turns.keys()) expect(text).toContain(`${n}번째`);
+});

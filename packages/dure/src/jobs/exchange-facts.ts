@@ -131,21 +131,19 @@ order by r.at, c.id limit $4`,
   }
 
   /**
-   * Whether `end_conversation` was called in this attempt of the exchange turn:
-   * in this conversation turn, or in one that a person's answer went on with.
+   * Whether `end_conversation` or `finish` was called in this attempt of the exchange turn, in this
+   * conversation turn or in one that a person's answer went on with; and the result of `finish`.
    */
-  async wasEnded(id: string, turn: string): Promise<boolean> {
-    return (
-      (
-        await this.#statements.many(
-          "job.was-ended",
-          `
-            select id
-            from dure.jobs
-            where id = $1 and (ended_by_turn = $2 or ended_by_turn = any(attempt_turns))`,
-          [id, turn],
-        )
-      ).length > 0
+  async endAsked(id: string, turn: string): Promise<{ finished?: string | undefined } | undefined> {
+    const [row] = await this.#statements.many<{ finished: string | null }>(
+      "job.end-was-asked",
+      `
+        select case when finish->>'turn' = $2 or finish->>'turn' = any(attempt_turns)
+          then finish->>'text' end as finished
+        from dure.jobs
+        where id = $1 and (ended_by_turn = $2 or ended_by_turn = any(attempt_turns))`,
+      [id, turn],
     );
+    return row && { finished: row.finished ?? undefined };
   }
 }

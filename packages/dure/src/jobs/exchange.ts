@@ -1,5 +1,14 @@
 import type { Clock } from "../kernel/clock.ts";
-import { decideEnd, decideFailure, endOf, readReply, type ExchangeEnd } from "./endings.ts";
+import { isBlank } from "../engine/turn/conclusion.ts";
+import { decideAnswer } from "./answer.ts";
+import {
+  decideEnd,
+  decideFailure,
+  endOf,
+  readReply,
+  type ExchangeEnd,
+  type Reply,
+} from "./endings.ts";
 import {
   speakerOf,
   type EarlierWords,
@@ -10,7 +19,7 @@ import {
 } from "./job.ts";
 import type { JobLimits } from "./limits.ts";
 import { renderTurnMessage, wordsToTell } from "./turn-message.ts";
-import type { JobTurn, JobWords } from "../wire/jobs.ts";
+import type { GivenAnswer, JobTurn, JobWords } from "../wire/jobs.ts";
 
 /** Who can be asked. */
 export interface ExchangeAgent {
@@ -25,8 +34,10 @@ export type Spoken =
   | {
       readonly kind: "said";
       readonly text: string;
-      /** `end_conversation` was called. */
+      /** `end_conversation` or `finish` was called. */
       readonly endAsked: boolean;
+      /** Given to `finish`. */
+      readonly finished?: string | undefined;
     }
   | {
       readonly kind: "failed";
@@ -56,6 +67,8 @@ export interface Attempt {
 export interface ExchangeState {
   readonly job: Job;
   readonly turns: readonly JobTurn[];
+  /** With these turns. */
+  readonly answer?: GivenAnswer | null | undefined;
   /** Attempts of the turn under way that were begun; the last one is followed first. */
   readonly attempt: number;
   /** The last words of earlier exchanges of the same conversation; told in the first turn. */
@@ -85,6 +98,8 @@ export interface ExchangeStore {
   /** Records a finished turn, the end, or both. */
   settle(settled: {
     turn?: { number: number; speaker: string; text: string };
+    /** With a turn: what the exchange has answered with it. */
+    answer?: GivenAnswer | null | undefined;
     end?: ExchangeEnd | undefined;
   }): Promise<"continues" | "over" | "fenced">;
   /** The turn waits for a person: the exchange rests until they have answered. */
@@ -138,6 +153,7 @@ class ExchangeRun {
   readonly #turns: { number: number; speaker: string; text: string }[];
   #attempt: number;
   #maxTurns: number;
+  #answer: GivenAnswer | null;
 
   constructor(state: ExchangeState, store: ExchangeStore, options: ExchangeOptions) {
     this.#state = state;
@@ -146,6 +162,7 @@ class ExchangeRun {
     this.#turns = state.turns.map(({ number, speaker, text }) => ({ number, speaker, text }));
     this.#attempt = state.attempt;
     this.#maxTurns = state.job.maxTurns;
+    this.#answer = state.answer ?? null;
   }
 
   async turn(): Promise<Left | "continues"> {
@@ -209,7 +226,7 @@ class ExchangeRun {
   }
 
   async #settle({ number, speaker }: OpenTurn, said: Said): Promise<Left | "continues"> {
-    const reply = readReply(said.text);
+    const reply = replyOf(said);
     const outcome = decideEnd({
       reply,
       endAsked: said.endAsked,
@@ -220,7 +237,8 @@ class ExchangeRun {
     });
     const turn = { number, speaker: speaker.id, text: reply.text };
     const end = outcome && endOf(outcome, { quiet: reply.quiet });
-    const settled = await this.#store.settle({ turn, end });
+    this.#answer = this.#answerWith(turn, said.finished);
+    const settled = await this.#store.settle({ turn, answer: this.#answer, end });
     if (settled !== "continues") return settled;
 
     this.#turns.push(turn);
@@ -228,6 +246,21 @@ class ExchangeRun {
     // The end was put off because a person wrote: the message is answered even beyond the maximum.
     if (outcome) this.#maxTurns = Math.max(this.#maxTurns, number + 1);
     return "continues";
+  }
+
+  /** What was given to `finish` stands, also when a person has put off the end since. */
+  #answerWith(
+    turn: { speaker: string; text: string },
+    result: string | undefined,
+  ): GivenAnswer | null {
+    const earlier = this.#answer?.how === "finish" ? this.#answer : undefined;
+    const finished = result === undefined ? earlier : { by: turn.speaker, text: result };
+    return decideAnswer({
+      target: this.#state.job.target,
+      turns: [...this.#turns, turn],
+      finished,
+      nameOf: (id) => this.#store.agent(id)?.displayName ?? id,
+    });
   }
 
   async #fail(outcome: FailedOutcome, error: JobError): Promise<Left> {
@@ -274,6 +307,12 @@ class ExchangeRun {
   #elapsed({ startedAt }: OpenTurn): number {
     return this.#options.clock.monotonic() - startedAt;
   }
+}
+
+/** An agent that said nothing beside `finish` has said its result. */
+function replyOf({ text, finished }: Said): Reply {
+  const reply = readReply(text);
+  return finished !== undefined && isBlank(reply.text) ? { ...reply, text: finished } : reply;
 }
 
 type Said = Extract<Spoken, { kind: "said" }>;

@@ -3,7 +3,6 @@ import type { Clock } from "../kernel/clock.ts";
 import { codeOf, DureError, messageOf } from "../kernel/errors.ts";
 import type { Done } from "../kernel/turn-events.ts";
 import type { Caller, Conversations } from "../engine/api.ts";
-import type { ExchangeEnd } from "./endings.ts";
 import { MAX_RESULTS } from "./turn-message.ts";
 import type { Attempt, ExchangeAgent, ExchangeStore, Rest, Spoken } from "./exchange.ts";
 import type { ExchangeFacts } from "./exchange-facts.ts";
@@ -145,10 +144,9 @@ export class JobExchangeStore implements ExchangeStore {
     }
   }
 
-  async settle(settled: {
-    turn?: { number: number; speaker: string; text: string };
-    end?: ExchangeEnd | undefined;
-  }): Promise<"continues" | "over" | "fenced"> {
+  async settle(
+    settled: Parameters<ExchangeStore["settle"]>[0],
+  ): Promise<"continues" | "over" | "fenced"> {
     const answer = await this.#options.store.settle(this.#id, this.#held.epoch, settled);
     if (settled.turn && answer !== "fenced") this.#options.onProgress();
     return answer;
@@ -214,10 +212,12 @@ export class JobExchangeStore implements ExchangeStore {
             isExhausted: true,
           };
     }
+    const ended = await this.#options.facts.endAsked(this.#id, turn);
     return {
       kind: "said",
       text: done.message,
-      endAsked: await this.#options.facts.wasEnded(this.#id, turn),
+      endAsked: ended !== undefined,
+      finished: ended?.finished,
     };
   }
 

@@ -38,16 +38,7 @@ begin
             'turn', v_turn, 'requester', v_agent, 'target', j.target,
             'status', j.status, 'outcome', j.outcome, 'message', j.message,
             'topic', j.topic, 'error', j.last_error,
-            'reply',
-              (
-                select t.text
-                from dure.job_turns t
-                where t.job_id = j.id
-                  and t.speaker = j.target
-                  and t.text <> ''
-                order by t.number desc
-                limit 1
-              )
+            'reply', j.answer->>'text', 'by', j.answer->>'by'
           )
       )
     )

@@ -3,7 +3,7 @@ import type { JobStatus } from "../kernel/jobs.ts";
 import type { Job } from "./job.ts";
 import { JOB_COLUMNS, jobOf, ms, WORDS, wordsOf, type JobRow, type WordsRow } from "./job-rows.ts";
 import type { JobStatements } from "./job-statements.ts";
-import type { JobTurn, JobWords } from "../wire/jobs.ts";
+import type { GivenAnswer, JobTurn, JobWords } from "../wire/jobs.ts";
 
 export interface JobQuery {
   readonly tenant: TenantView;
@@ -74,6 +74,15 @@ export class JobReader {
       startedAt: row.started_at,
       finishedAt: row.finished_at,
     }));
+  }
+
+  async answer(id: string): Promise<GivenAnswer | null> {
+    const [row] = await this.#statements.many<{ answer: GivenAnswer | null }>(
+      "job.answer",
+      "select answer from dure.jobs where id = $1",
+      [id],
+    );
+    return row?.answer ?? null;
   }
 
   /** Newest first, with the position to read on from. */

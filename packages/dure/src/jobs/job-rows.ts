@@ -53,13 +53,7 @@ ${["created_at", "updated_at", "started_at", "finished_at", "turn_at"].map(ms).j
 
 export const RESULTS = `
   select c.id as "jobId", c.target, c.message, c.status, c.last_error as error,
-    (
-      select t.text
-      from dure.job_turns t
-      where t.job_id = c.id and t.speaker = c.target and t.text <> ''
-      order by t.number desc
-      limit 1
-    ) as reply
+    c.answer->>'text' as reply, c.answer->>'by' as by
   from dure.jobs c`;
 export const WORDS = `select id, author, text, turn_number, ${ms("at")} from dure.job_words`;
 

@@ -27,7 +27,7 @@ begin
       0
     ),
     turn_at = coalesce(turn_at, clock_timestamp()), current_turn = null,
-    ended_by_turn = null, updated_at = clock_timestamp()
+    ended_by_turn = null, finish = null, updated_at = clock_timestamp()
   where id = p_job;
   update dure.job_words
   set turn_number = j.turns_done + 1
@@ -103,8 +103,18 @@ begin
       greatest(j.attempt, 1) + u.attempts - 1,
       coalesce(j.turn_at, clock_timestamp())
     );
+    -- A process of an older release gives no answer: then what the target
+    -- said last stands for it.
     update dure.jobs
     set turns_done = (v_turn->>'number')::integer, resume_count = 0,
+      answer = case
+        when p ? 'answer' then nullif(p->'answer', 'null')
+        when v_turn->>'speaker' = target and v_turn->>'text' <> ''
+          then jsonb_build_object(
+            'how', 'message', 'by', target, 'text', v_turn->>'text'
+          )
+        else answer
+      end,
       attempt = 0, turn_at = null, current_turn = null,
       attempt_turns = '{}', ended_by_turn = null,
       progress_ms = (select running_ms from dure.job_clock),

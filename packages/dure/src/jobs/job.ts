@@ -2,7 +2,7 @@ import { createHash } from "node:crypto";
 import { DureError } from "../kernel/errors.ts";
 import { ulid } from "../kernel/ids.ts";
 import type { JobPayload } from "./payloads.ts";
-import type { Job as JobAnswered, JobTurn, JobWords } from "../wire/jobs.ts";
+import type { GivenAnswer, Job as JobAnswered, JobTurn, JobWords } from "../wire/jobs.ts";
 import type { JobOutcome, JobStatus } from "../kernel/jobs.ts";
 
 /**
@@ -90,6 +90,7 @@ export type JobError = NonNullable<Job["lastError"]>;
 
 /** A job with all that was said in it. */
 export interface JobDetail extends Job {
+  readonly answer: GivenAnswer | null;
   readonly turns: readonly JobTurn[];
   readonly words: readonly JobWords[];
 }
@@ -108,8 +109,10 @@ export interface JobResult {
   readonly message: string;
   readonly status: JobStatus;
   readonly error: JobError | null;
-  /** What the asked agent said last. */
+  /** The answer, or what there was of it. */
   readonly reply: string | null;
+  /** The agent whose words they are; null: the whole exchange. */
+  readonly by: string | null;
 }
 
 export function newJobId(now?: number): string {

@@ -175,9 +175,10 @@ begin
       and coalesce(w.turn_number, old.turns_done + 1) > old.turns_done
     order by w.id;
     update dure.jobs
-    set turns_done = (
-      select count(*) from dure.job_turns where job_id = j.id
-    )
+    set answer = old.answer,
+      turns_done = (
+        select count(*) from dure.job_turns where job_id = j.id
+      )
     where id = j.id
     returning * into j;
     perform dure.close_job_question(j.retry_of, 'retried');

@@ -44,6 +44,8 @@ test("a question is answered in one turn, and the caller gets the answer", async
   expect(answer).toEqual({
     status: "ok",
     reply: "The build takes eleven minutes on the new machine.",
+    how: "message",
+    by: "eden",
     jobId: expect.stringMatching(/^job_/),
   });
   const job = await team.jobs.get(answer.jobId!);
@@ -99,7 +101,8 @@ test("a collaboration goes back and forth, each agent in a session of its own, u
     text: "select id from dure.sessions order by id",
   });
   expect(sessions.map(({ id }) => id)).toEqual([`job:${job.jobId}:eden`, `job:${job.jobId}:ruda`]);
-  expect(answer).toMatchObject({ status: "ok", reply: job.turns[4]!.text });
+  const said = job.turns.map(({ speaker, text }) => `${speaker}: ${text}`).join("\n\n");
+  expect(answer).toMatchObject({ status: "ok", how: "exchange", by: null, reply: said });
 });
 
 test("waitSec 0 returns at once, and a caller that waited too short finds the result later", async () => {
@@ -1808,6 +1811,56 @@ test("the place of origin is told once, unless the caller has the result or the 
   ]);
 });
 
+test("caller and place are told the result that was finished, not the politeness behind it", async () => {
+  await using db = await testDatabase();
+  const told: JobAnnouncement[] = [];
+  const finishing: TestAgent = (request) =>
+    request.messages.at(-1)!.role === "tool"
+      ? "It was a pleasure, as always. Have a wonderful day!"
+      : { toolCalls: [{ name: "finish", args: { result: "Eleven minutes." } }] };
+  await using team = await startTestTeam({
+    url: db.url,
+    agents: {
+      ruda: () => "Thank you so much!",
+      eden: finishing,
+      seum: (request) =>
+        JSON.stringify(request.messages).includes("turn 3 of")
+          ? "You are welcome, any time!"
+          : "It takes eleven minutes on the new machine.",
+    },
+  });
+  team.outbox.handle(ANNOUNCE_TOPIC, {
+    transactional: true,
+    run: async (payload) => void told.push(payload as unknown as JobAnnouncement),
+  });
+  const ask = (agent: string, waitSec: number): Promise<AskResult> =>
+    team.jobs.ask({
+      requester: "ruda",
+      agent,
+      message: "Let's discuss: how long?",
+      waitSec,
+      origin: { session: "s1", turn: "turn_1" },
+    });
+
+  const answers = [await ask("eden", 10), await ask("seum", 10)];
+  await ask("eden", 0);
+  await ask("seum", 0);
+
+  await expectSoon(() => told.length, { timeout: 20_000 }).toBe(2);
+  const finished = { reply: "Eleven minutes.", by: "eden" };
+  const said = { reply: "It takes eleven minutes on the new machine.", by: "seum" };
+  expect(answers).toMatchObject([
+    { status: "ok", how: "finish", ...finished },
+    { status: "ok", how: "message", ...said },
+  ]);
+  expect(told.toSorted((a, b) => (a.target < b.target ? -1 : 1))).toMatchObject([finished, said]);
+  expect(await team.jobs.get(answers[0]!.jobId!)).toMatchObject({
+    status: "COMPLETED",
+    outcome: "explicit_skip",
+    answer: { how: "finish", by: "eden", text: "Eleven minutes." },
+  });
+});
+
 test("who asks again for a result that is about to be told gets it instead of the notice, not both", async () => {
   await using db = await testDatabase();
   await using team = await startTestTeam({
@@ -1831,6 +1884,8 @@ test("who asks again for a result that is about to be told gets it instead of th
   expect(await ask("a", 10)).toEqual({
     status: "ok",
     reply: "It takes eleven minutes here.",
+    how: "message",
+    by: "eden",
     jobId: first.jobId,
   });
   expect(await waiting()).toEqual([]);

@@ -161,11 +161,12 @@ export class Jobs {
   }
 
   /**
-   * Notes that an agent called `end_conversation` in a turn of an exchange. False outside of one.
+   * Notes that an agent called `end_conversation` or `finish` in a turn of an exchange. False
+   * outside of one.
    */
-  async endExchange(session: string, turn: string): Promise<boolean> {
+  async endExchange(session: string, turn: string, result?: string): Promise<boolean> {
     const job = jobOfSession(session);
-    return job !== undefined && this.#store.endAsked(job, turn);
+    return job !== undefined && this.#store.endAsked(job, turn, result);
   }
 
   // --- looking
@@ -176,12 +177,13 @@ export class Jobs {
     { tenant = "" }: { tenant?: TenantView | undefined } = {},
   ): Promise<JobDetail> {
     const job = await this.#find(jobId, tenant);
-    const [turns, words] = await Promise.all([
+    const [turns, words, answer] = await Promise.all([
       this.#reader.turns(jobId),
       this.#reader.allWords(jobId),
+      this.#reader.answer(jobId),
     ]);
     // A turn that ended between the two questions is seen with the next one.
-    return { ...job, turns: turns.slice(0, job.turnsDone), words };
+    return { ...job, answer, turns: turns.slice(0, job.turnsDone), words };
   }
 
   /** Newest first. */

@@ -140,7 +140,7 @@ export class JobLeading {
 
   async #leadHeld(held: HeldJob, led: LedJob, signal: AbortSignal): Promise<void> {
     const { clock, logger, limits, random } = this.#parts;
-    const { job, turns, attempt, earlier } = held;
+    const { job, turns, answer, attempt, earlier } = held;
     const id = job.jobId;
     if (job.resumes > 0) {
       logger.info(
@@ -154,7 +154,7 @@ export class JobLeading {
       this.wake();
     };
     const exchangeStore = new JobExchangeStore({ ...this.#parts, held, onProgress });
-    const facts = { job, turns, attempt, earlier };
+    const facts = { job, turns, answer, attempt, earlier };
     const end = await runExchange(facts, exchangeStore, { limits, clock, random, signal });
     this.#faults.forget(id);
     logger.info({ job: id, end }, `job ${id} ${LEFT_BECAUSE[end]}`);

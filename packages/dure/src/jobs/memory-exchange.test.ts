@@ -58,6 +58,28 @@ test("the tool end_conversation ends it with the turn in which it was called", a
   });
 });
 
+test("the result is what was given to finish, or the message that answers, never the politeness", async () => {
+  const finishing: MemoryAgent = (turn) => {
+    turn.finish("Split the module in two.");
+    return "Gladly done!";
+  };
+  const polite = (...texts: readonly string[]): MemoryAgent => {
+    const left = [...texts];
+    return () => left.shift()!;
+  };
+  const result = "The comparison of passwords leaks time; compare in constant time.";
+
+  const asked = [
+    { ruda: chatty, eden: finishing },
+    { ruda: () => "Thank you so much!", eden: polite(result, "You are welcome, any time!") },
+  ].map((agents) => new MemoryJobs({ agents }).ask(REQUEST));
+
+  expect(await Promise.all(asked)).toMatchObject([
+    { status: "ok", how: "finish", by: "eden", reply: "Split the module in two." },
+    { status: "ok", how: "message", by: "eden", reply: result },
+  ]);
+});
+
 test("a person's words are told in the turn that they reach, and put off a natural end", async () => {
   const gate = Promise.withResolvers<string>();
   const heard: string[] = [];

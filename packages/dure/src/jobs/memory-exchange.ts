@@ -13,6 +13,7 @@ import {
   type AskRequest,
   type AskResult,
 } from "./ask.ts";
+import { ANSWER_BYTES } from "./answer.ts";
 import { endOf, type ExchangeEnd } from "./endings.ts";
 import {
   runExchange,
@@ -24,7 +25,7 @@ import {
 import { isOver, newJobId, transition, type Job, type JobDetail, type JobResult } from "./job.ts";
 import type { Jobs } from "./jobs.ts";
 import { JOB_LIMITS, type JobLimits } from "./limits.ts";
-import type { JobTurn, JobWords } from "../wire/jobs.ts";
+import type { GivenAnswer, JobTurn, JobWords } from "../wire/jobs.ts";
 
 /** What an agent is asked in a turn of an exchange in memory. */
 export interface MemoryTurn {
@@ -34,6 +35,8 @@ export interface MemoryTurn {
   readonly background: string;
   /** As the tool `end_conversation`. */
   end(): void;
+  /** The tool `finish`: the result, in its own words. */
+  finish(result: string): void;
 }
 
 /** A function in the place of an agent; what it throws is classed by its `code`. */
@@ -263,6 +266,7 @@ class MemoryRun implements ExchangeStore {
   readonly #limits: JobLimits;
   readonly #cancelled = new AbortController();
   #attempt: Attempt | undefined;
+  #answer: GivenAnswer | null = null;
 
   constructor(
     job: Job,
@@ -281,7 +285,7 @@ class MemoryRun implements ExchangeStore {
   }
 
   detail(): JobDetail {
-    return { ...this.job, turns: [...this.#turns], words: [...this.#words] };
+    return { ...this.job, answer: this.#answer, turns: [...this.#turns], words: [...this.#words] };
   }
 
   cancel(): void {
@@ -405,12 +409,17 @@ class MemoryRun implements ExchangeStore {
     );
     const either = AbortSignal.any([signal, late.signal]);
     let endAsked = false;
+    let finished: string | undefined;
     const turn: MemoryTurn = {
       agent: speaker.id,
       number,
       message,
       background,
       end: () => void (endAsked = true),
+      finish: (result) => {
+        checkText(result, ANSWER_BYTES);
+        finished = result.trim();
+      },
     };
     const cut = new Promise<never>((_, reject) =>
       either.addEventListener("abort", () => reject(either.reason as Error), { once: true }),
@@ -421,7 +430,7 @@ class MemoryRun implements ExchangeStore {
         (async () => this.#agents[speaker.id]!(turn, { signal: either }))(),
         cut,
       ]);
-      return { kind: "said", text, endAsked };
+      return { kind: "said", text, endAsked: endAsked || finished !== undefined, finished };
     } catch (error) {
       signal.throwIfAborted();
       return late.signal.aborted
@@ -437,13 +446,12 @@ class MemoryRun implements ExchangeStore {
 
   async settle({
     turn,
+    answer,
     end,
-  }: {
-    turn?: { number: number; speaker: string; text: string };
-    end?: ExchangeEnd | undefined;
-  }): Promise<"continues" | "over"> {
+  }: Parameters<ExchangeStore["settle"]>[0]): Promise<"continues" | "over"> {
     const now = this.#clock.now();
     if (turn) {
+      this.#answer = answer ?? null;
       this.#turns.push({
         ...turn,
         tokensIn: 0,

@@ -4,14 +4,13 @@ import { storable } from "../durable/storable.ts";
 import { UNATTENDED_TOPIC } from "../durable/turns.ts";
 import type { JobStatus } from "../kernel/jobs.ts";
 import type { NewPlatformEvent } from "../wire/events.ts";
-import type { ExchangeEnd } from "./endings.ts";
-import type { Rest } from "./exchange.ts";
+import type { ExchangeStore, Rest } from "./exchange.ts";
 import type { EarlierWords, Job, JobResult } from "./job.ts";
 import { JobReader } from "./job-reader.ts";
 import { JOB_COLUMNS, jobOf, RESULTS, type JobRow } from "./job-rows.ts";
 import { JobStatements, type JobStatementsOptions } from "./job-statements.ts";
 import { refusalOf, type NewJob } from "./new-job.ts";
-import type { JobTurn } from "../wire/jobs.ts";
+import type { GivenAnswer, JobTurn } from "../wire/jobs.ts";
 
 /** Wakes every process: a job waits, or one has ended. */
 export const JOBS_TOPIC = "jobs";
@@ -46,6 +45,8 @@ export interface HeldJob {
   readonly job: Job;
   readonly epoch: number;
   readonly turns: readonly JobTurn[];
+  /** With these turns. */
+  readonly answer: GivenAnswer | null;
   /** Attempts of the turn under way that were begun; 0 before the first. */
   readonly attempt: number;
   readonly input: AttemptInput | null;
@@ -126,7 +127,7 @@ export class JobStore {
     const [row] = await this.#statements.many<HeldRow>(
       "job.held",
       `
-        select ${JOB_COLUMNS}, epoch, attempt, attempt_input, attempt_from, current_turn
+        select ${JOB_COLUMNS}, epoch, attempt, attempt_input, attempt_from, current_turn, answer
         from dure.jobs
         where id = $1 and holder = $2 and status = 'RUNNING'`,
       [id, holder],
@@ -139,6 +140,7 @@ export class JobStore {
       epoch: row.epoch,
       earlier,
       turns: await this.#reader.turns(id),
+      answer: row.answer,
       attempt: row.attempt,
       input: row.attempt_input,
       attemptFrom: row.attempt_from,
@@ -171,10 +173,7 @@ export class JobStore {
   async settle(
     id: string,
     epoch: number,
-    settled: {
-      turn?: { number: number; speaker: string; text: string };
-      end?: ExchangeEnd | undefined;
-    },
+    settled: Parameters<ExchangeStore["settle"]>[0],
   ): Promise<"continues" | "over" | "fenced"> {
     const answer = await this.#statements.surely<"continues" | "over" | "fenced">(
       "job.settle",
@@ -199,15 +198,19 @@ export class JobStore {
   }
 
   /**
-   * Notes that an agent wants to end the exchange; false when the conversation turn is not one of
-   * the present attempt. Its holder may not have noted it yet.
+   * Notes that an agent wants to end the exchange, with what it gave to `finish`; false when the
+   * conversation turn is not one of the present attempt. Its holder may not have noted it yet.
    */
-  async endAsked(id: string, turn: string): Promise<boolean> {
+  async endAsked(id: string, turn: string, result?: string): Promise<boolean> {
     const rows = await this.#statements.many(
       "job.end-asked",
       `
         update dure.jobs j
-        set ended_by_turn = $2
+        set ended_by_turn = $2,
+          finish = case
+            when $3::text is null then finish
+            else jsonb_build_object('turn', $2::text, 'text', $3::text)
+          end
         where j.id = $1
           and j.status = 'RUNNING'
           and (
@@ -221,7 +224,7 @@ export class JobStore {
             )
           )
         returning j.id`,
-      [id, turn],
+      [id, turn, result ?? null],
     );
     return rows.length > 0;
   }
@@ -419,4 +422,5 @@ type HeldRow = JobRow & {
   readonly attempt_input: AttemptInput | null;
   readonly attempt_from: number | null;
   readonly current_turn: string | null;
+  readonly answer: GivenAnswer | null;
 };

@@ -17,7 +17,7 @@ import { offlineModel, type OfflineModel } from "../models/offline.ts";
 import type { ModelRequest } from "../models/model.ts";
 import { jobAttemptRules } from "./endings.ts";
 import type { ExchangeAgent } from "./exchange.ts";
-import { endConversationTool } from "./exchange-tools.ts";
+import { endConversationTool, finishTool } from "./exchange-tools.ts";
 import type { AgentDirectory } from "./job-exchange-store.ts";
 import { Jobs, type JobsOptions } from "./jobs.ts";
 
@@ -42,7 +42,7 @@ export interface TestTeam extends AsyncDisposable {
 export interface TestTeamOptions {
   readonly url: string;
   readonly agents: Readonly<Record<string, TestAgent>>;
-  /** Further tools of every agent; `end_conversation` is there already. */
+  /** Further tools of every agent; `end_conversation` and `finish` are there already. */
   readonly tools?: (jobs: Jobs, agent: string) => Readonly<Record<string, AnyTool>>;
   readonly jobs?: Partial<JobsOptions>;
   readonly logger?: Logger;
@@ -174,7 +174,11 @@ function testAgents(options: TestTeamOptions): TestAgents {
   const giveTools = (jobs: Jobs): void => {
     for (const name of names) {
       const own = options.tools?.(jobs, name);
-      toolsOf.set(name, { end_conversation: endConversationTool(jobs), ...own });
+      toolsOf.set(name, {
+        end_conversation: endConversationTool(jobs),
+        finish: finishTool(jobs),
+        ...own,
+      });
     }
   };
   return { names, services, models, asked, giveTools };

@@ -79,8 +79,9 @@ function rulesOf({ job, number }: TurnFacts, self: string, other: string): reado
       ? "No answer is awaited: take note of it, and do what it asks of you."
       : `This is turn ${number} of at most ` +
         `${most}.${isLast ? " It is the last one: say what is settled and what is not." : ""}`,
-    "To end the exchange call the tool end_conversation, or write REPLY_SKIP as the last " +
-      "line. Write ANNOUNCE_SKIP as the last line when no one needs to hear of the result. " +
+    "When you have the result of what was asked, give it to the tool finish: these words alone " +
+      "are told where it was asked. To end the exchange without a result call the tool " +
+      "end_conversation, or write REPLY_SKIP as the last line. Write ANNOUNCE_SKIP as the last line when no one needs to hear of the result. " +
       'Do not repeat yourself and do not answer a mere "thank you".',
   ];
 }
@@ -181,16 +182,17 @@ export function renderResults(
 
 /** Says of work that did not succeed that it did not. */
 function resultText(
-  { status, target: _target, message, error, reply }: JobResult,
+  { status, message, error, reply, by }: JobResult,
   name: string,
   most: number,
 ): string {
   const asked = `what you had asked in the background:\n${quote(message, QUOTED.asked)}`;
   const said = reply === null ? "" : `\n${quote(reply, most)}`;
+  const heading = by === null ? "The whole exchange" : "The answer";
   if (status === "COMPLETED") {
     return (
       `${name} has dealt with ` +
-      `${asked}\n${reply === null ? "There was no answer." : `The answer:${said}`}`
+      `${asked}\n${reply === null ? "There was no answer." : `${heading}:${said}`}`
     );
   }
   const because = error ? `: ${cut(error.message, QUOTED.error)}` : "";

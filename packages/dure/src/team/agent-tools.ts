@@ -2,7 +2,7 @@ import { AuditLog } from "../durable/audit-log.ts";
 import { z } from "zod";
 import { tool, type AnyTool } from "../engine/agent/tool.ts";
 import { askAgentTool } from "../jobs/ask-agent-tool.ts";
-import { endConversationTool } from "../jobs/exchange-tools.ts";
+import { endConversationTool, finishTool } from "../jobs/exchange-tools.ts";
 import { jobOfSession } from "../jobs/job.ts";
 import type { Jobs } from "../jobs/jobs.ts";
 import type { Inbox } from "../escalations/inbox.ts";
@@ -43,6 +43,7 @@ export function agentTools(
     }),
     cancel_job: cancelJobTool(agent, parts),
     ...presence,
+    finish: finishTool(jobs),
     end_conversation: inExchangesOr(endConversationTool(jobs), presence["end_conversation"]!),
   };
 }

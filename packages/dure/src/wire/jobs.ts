@@ -186,7 +186,22 @@ const JobWordsJson = z.object({
   }),
 });
 
+const how = z.enum(["finish", "message", "exchange"]).meta({
+  description:
+    "`finish`: given to that tool. `message`: the one message that answers. `exchange`: all that " +
+    "was said, in its order.",
+});
+const answeredBy = z
+  .string()
+  .nullable()
+  .meta({ description: "The agent whose words they are; null: of both." });
+
+const AnswerJson = z.object({ how, by: answeredBy, text: z.string() });
+
 export const JobDetailJson = JobJson.extend({
+  answer: AnswerJson.nullable().meta({
+    description: "What the exchange has answered so far. Null: the target has said nothing.",
+  }),
   turns: z.array(JobTurnJson),
   words: z.array(JobWordsJson).meta({ description: "What persons said into it." }),
 });
@@ -198,7 +213,13 @@ const AuditedJobJson = JobJson.extend({ why: z.enum(["stuck", "orphaned", "resum
 export const JobAuditAnswer = z.object({ items: z.array(AuditedJobJson) });
 
 export const AskAnswer = z.union([
-  z.object({ status: z.literal("ok"), reply: z.string(), job_id: z.string() }),
+  z.object({
+    status: z.literal("ok"),
+    reply: z.string(),
+    how: how.optional(),
+    by: answeredBy,
+    job_id: z.string(),
+  }),
   z.object({ status: z.literal("error"), code: z.string(), hint: z.string(), job_id: z.string() }),
 ]);
 /** The exchange goes on. */
@@ -225,6 +246,7 @@ export const JobWordsAnswer = z
 export type Job = FromWire<JobJson>;
 export type JobDetail = FromWire<JobDetailJson>;
 export type JobTurn = FromWire<z.output<typeof JobTurnJson>>;
+export type GivenAnswer = FromWire<z.output<typeof AnswerJson>>;
 export type JobWords = FromWire<z.output<typeof JobWordsJson>>;
 export type AuditedJob = FromWire<z.output<typeof AuditedJobJson>>;
 export type JobAnswer = FromWire<z.output<typeof AskAnswer> | z.output<typeof AskAccepted>>;

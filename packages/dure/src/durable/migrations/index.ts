@@ -13,6 +13,7 @@ import { sql as planPromises } from "./0011-plan-promises.ts";
 import { sql as accountReasons } from "./0012-account-reasons.ts";
 import { sql as questions } from "./0013-questions.ts";
 import { sql as release } from "./0014-release.ts";
+import { sql as jobAnswers } from "./0015-job-answers.ts";
 
 /** Every migration of dure's schema, in order. Append only: an applied migration never changes. */
 export const MIGRATIONS: readonly Migration[] = [
@@ -30,4 +31,5 @@ export const MIGRATIONS: readonly Migration[] = [
   { id: 12, name: "account-reasons", sql: accountReasons },
   { id: 13, name: "questions", sql: questions },
   { id: 14, name: "release", sql: release },
+  { id: 15, name: "job-answers", sql: jobAnswers },
 ];

@@ -8,6 +8,7 @@ export const TEAM_TOOLS = [
   "cancel_job",
   "collaborate",
   "resolve_escalation",
+  "finish",
   "end_conversation",
   "stay_silent",
   "leave",
