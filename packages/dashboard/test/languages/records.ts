@@ -189,6 +189,7 @@ const TURN: JobDetail["turns"][number] = {
 
 export const DETAIL: JobDetail = {
   ...JOB,
+  answer: { how: "message", by: "eden", text: "살펴볼게요" },
   turns: [TURN],
   words: [{ id: 1, author: "민준", text: "서둘러 줘", at: AT, turn: 1 }],
 };

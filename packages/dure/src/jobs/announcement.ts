@@ -25,7 +25,7 @@ export interface JobAnnouncement {
   readonly error: JobError | null;
   /** The answer, or what there was of it; null when the asked agent said nothing. */
   readonly reply: string | null;
-  /** The agent whose words they are; null or absent: the whole exchange. */
+  /** The agent whose words they are; null: the whole exchange. Absent from older releases. */
   readonly by?: string | null | undefined;
 }
 
@@ -40,17 +40,7 @@ export function announcementText(
   const said = notice.reply === null ? "" : `\n\n${notice.reply}`;
   switch (notice.status) {
     case "COMPLETED":
-      if (notice.reply === null) {
-        return isEnglish
-          ? `${target} had nothing to say to the request.`
-          : `${target}의 답변이 없었어요.`;
-      }
-      if (!notice.by) {
-        return isEnglish
-          ? `${target} has dealt with the request. The whole exchange:${said}`
-          : `${target}와(과) 나눈 말 전부예요.${said}`;
-      }
-      return isEnglish ? `${target} answered:${said}` : `${target}의 답변이에요.${said}`;
+      return completedText(notice, target, isEnglish);
     case "CANCELLED":
       return isEnglish
         ? `The request to ${target} was cancelled.`
@@ -64,4 +54,18 @@ export function announcementText(
         ? `The request to ${target} failed${because}.${said && ` It had said before:${said}`}`
         : `${target}에게 한 요청이 실패했어요${because}.${said && ` 그 전까지의 답변이에요.${said}`}`;
   }
+}
+
+function completedText({ reply, by }: JobAnnouncement, target: string, isEnglish: boolean): string {
+  if (reply === null) {
+    return isEnglish
+      ? `${target} had nothing to say to the request.`
+      : `${target}의 답변이 없었어요.`;
+  }
+  if (by === null) {
+    return isEnglish
+      ? `${target} has dealt with the request. The whole exchange:\n\n${reply}`
+      : `${target}에게 한 요청이 끝났어요. 나눈 대화 전체예요.\n\n${reply}`;
+  }
+  return isEnglish ? `${target} answered:\n\n${reply}` : `${target}의 답변이에요.\n\n${reply}`;
 }
