@@ -138,7 +138,7 @@ export const JOB_GUARDS: readonly Guard[] = [
       "and (resume_count < 2 or (cardinality(v_known) = 0 and jsonb_array_length(v_taken) = 0) or " +
       "(cardinality(v_alone) > 0 and id = any(v_only)))",
     replace: "",
-    tests: recovery("a job that was resumed twice without progress waits until it can run alone"),
+    tests: recovery("a job resumed twice without progress waits until it can run alone"),
     why: "a job that kills its process kills the work of others with it",
   },
   {

@@ -198,7 +198,7 @@ export const ROOM_GUARDS: readonly Guard[] = [
     at: { file: `${ROOMS}/talk.ts` },
     find: 'if (!known && place.state === "closed") { throw',
     replace: 'if (!known && place.name === "") { throw',
-    tests: input("what is closed cannot be resumed or written in"),
+    tests: input("a closed place cannot be resumed or written in"),
     why: "people write where no one is any more",
   },
   {

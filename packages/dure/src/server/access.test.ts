@@ -174,6 +174,8 @@ describe("pages of other sites", () => {
       "none",
       false,
     ],
+    ["another site that sends no origin", { ...here, secFetchSite: "cross-site" }, "none", false],
+    ["another port that sends no origin", { ...here, secFetchSite: "same-site" }, "none", false],
     ["a sandboxed frame", { ...here, origin: "null" }, "none", false],
     [
       "a listed page with a token",
