@@ -26,16 +26,19 @@ export type Deed =
   /** Sends both before the first is answered. */
   | { readonly do: "twice"; readonly text: string; readonly andThen: string }
   | { readonly do: "stopped"; readonly text: string }
+  /** The server is killed so long after it has accepted the message. */
+  | { readonly do: "killed"; readonly text: string; readonly afterMs: number }
   /** So long that the question expires. */
   | { readonly do: "silence" };
 
 const FAMILY = ["김", "이", "박", "최", "정", "강", "조", "윤", "장", "임"];
-const GIVEN = ["하늘", "서준", "도윤", "시우", "지호", "예준", "유진", "수빈", "현우", "은서"];
+const FIRST = ["하", "서", "도", "시", "지", "예", "유", "수", "현", "은"];
+const SECOND = ["늘", "준", "윤", "우", "호", "진", "빈", "서", "아", "람"];
 const SUMS = ["1만원", "2만원", "3만 5천원", "50,000원", "7만원"];
 
 /** A conversation of a person who changes mind, taps twice, leaves, and comes back. */
 export function personOf(random: () => number): readonly Deed[] {
-  const name = (): string => oneOf(FAMILY, random) + oneOf(GIVEN, random);
+  const name = (): string => oneOf(FAMILY, random) + oneOf(FIRST, random) + oneOf(SECOND, random);
   const sum = (): string => oneOf(SUMS, random);
   const order = (): string =>
     oneOf(
@@ -80,6 +83,8 @@ const CHOICES: readonly ((tools: Tools) => Deed)[] = [
   ({ random }) => ({ do: "twice", text: oneOf(YES, random), andThen: oneOf(YES, random) }),
   ({ sum }) => ({ do: "stopped", text: `${sum()}으로 바꿔줘` }),
   ({ random }) => ({ do: "stopped", text: oneOf(YES, random) }),
+  ({ random }) => ({ do: "killed", text: oneOf(YES, random), afterMs: random() * 150 }),
+  ({ sum, random }) => ({ do: "killed", text: `${sum()}으로`, afterMs: random() * 150 }),
   () => ({ do: "silence" }),
 ];
 
@@ -87,7 +92,10 @@ const CHOICES: readonly ((tools: Tools) => Deed)[] = [
  * What a model may do that means no good: it says yes for the person, claims that money was sent,
  * names strangers, forgets fields, answers no JSON, or is not there. Otherwise it reads well.
  */
-export function rudeAnswer(request: ModelRequest, random: () => number): OfflineAnswer {
+export function rudeAnswer(
+  request: Pick<ModelRequest, "system" | "messages">,
+  random: () => number,
+): OfflineAnswer {
   const well = answerTransfer(request) ?? { text: "…" };
   if (random() > 0.35) return well;
   const { system = "" } = request;
