@@ -12,13 +12,6 @@ const refused = Object.assign(new TypeError("fetch failed"), {
  */
 test.each([
   [
-    "an intent that was not understood",
-    new DureError("INTENT_UNKNOWN", "my words"),
-    "알아듣지 못했어요",
-    "I did not understand",
-    "The message was not understood.",
-  ],
-  [
     "a timeout of a model",
     new DureError("MODEL_TIMEOUT", "my words"),
     "너무 오래 걸렸어요",

@@ -10,7 +10,6 @@ export const LOCALES = ["ko", "en"] as const satisfies readonly Locale[];
 
 /** Why a turn failed, for the person. Source: docs/spec/conversation §3. */
 export type TroubleClass =
-  | "intent"
   | "timeout"
   | "format"
   | "connection"
@@ -22,10 +21,6 @@ export type TroubleClass =
   | "internal";
 
 const TROUBLE = {
-  intent: {
-    ko: "무슨 말씀인지 알아듣지 못했어요. 다시 한번 말씀해 주세요.",
-    en: "I did not understand that. Could you say it another way?",
-  },
   timeout: {
     ko: "답변을 준비하는 데 시간이 너무 오래 걸렸어요. 잠시 후 다시 시도해 주세요.",
     en: "That took too long. Please try again in a moment.",
@@ -63,7 +58,6 @@ const TROUBLE = {
 
 /** Codes of the model layer and of the engine, by what the person should be told. */
 const TROUBLE_OF_CODE: Readonly<Record<string, TroubleClass>> = {
-  INTENT_UNKNOWN: "intent",
   MODEL_TIMEOUT: "timeout",
   TOOL_TIMEOUT: "timeout",
   MODEL_FORMAT: "format",
@@ -100,7 +94,6 @@ export function troubleText(error: unknown, locale: string): string {
  * handler, which may hold anything.
  */
 const OPEN_MESSAGES = {
-  intent: "The message was not understood.",
   timeout: "Something did not answer in time.",
   format: "The model's answer could not be used.",
   connection: "Another system could not be reached.",

@@ -2,6 +2,7 @@ import { z } from "zod";
 import type { SlotContext, SlotRead, SlotSpecs } from "./form.ts";
 import type { FormState, FormTask, SlotErrors, SlotValues } from "./form-state.ts";
 import { isQuoteOf } from "./parse/check.ts";
+import { classifyReply, REFUSING_KINDS } from "./parse/reply.ts";
 import { moveStage, type Stage } from "./stages.ts";
 
 /**
@@ -356,7 +357,14 @@ function refusalOf(
 function wasSaid(slot: string, value: unknown, { specs, message, from }: DeltaContext): boolean {
   const isText = specs[slot]?.type === "text" && typeof value === "string";
   if (!isText || from === "code" || message === undefined) return true;
+  if (specs[slot]?.identifies && isPlainAnswer(value)) return false;
   return isQuoteOf(value, message);
+}
+
+/** 네, ok, 취소: an answer, and the name of no one. */
+function isPlainAnswer(words: string): boolean {
+  const { kind, sure } = classifyReply(words);
+  return sure === "exact" && (kind === "yes" || REFUSING_KINDS.has(kind));
 }
 
 function refuseAll(state: FormState, raw: readonly unknown[], context: DeltaContext): DeltaOutcome {

@@ -180,8 +180,8 @@ export class AgentRun {
         agent: this.#key,
         label: this.#label,
         success: trace.success,
-        // A chat agent's result is its text, which LLM_DONE has said.
-        result: this.#agent.kind === "chat" ? undefined : outcome?.result,
+        stage: this.#stage(),
+        result: this.#shownResult(outcome),
         error: trace.error ?? undefined,
         retryCount: trace.retries,
         elapsedMs: trace.elapsedMs,
@@ -189,6 +189,21 @@ export class AgentRun {
     };
 
     return outcome && this.#isShown ? [{ type: "LLM_DONE", data: llmDone(outcome) }, done] : [done];
+  }
+
+  /** Where the service's state stands now. */
+  #stage(): string | undefined {
+    const { stage } = this.#environment.state();
+    return typeof stage === "string" ? stage : undefined;
+  }
+
+  /**
+   * What is not shown is for the handler alone: its words may claim what never happened. A chat
+   * agent's result is its text, which LLM_DONE has said.
+   */
+  #shownResult(outcome: AgentOutcome | undefined): AgentOutcome["result"] | undefined {
+    const isTold = this.#isShown && this.#agent.kind !== "chat";
+    return isTold ? outcome?.result : undefined;
   }
 
   async #work(): Promise<AgentOutcome> {
