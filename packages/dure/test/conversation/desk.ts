@@ -23,7 +23,7 @@ export interface WireDone {
   readonly receipt?: Record<string, unknown>;
 }
 
-interface Words {
+export interface Words {
   readonly message: string;
   readonly confirm_id?: string | undefined;
   readonly service?: string;
@@ -33,10 +33,17 @@ interface Words {
   readonly locale?: string;
 }
 
+export interface WireEvent {
+  readonly type: string;
+  readonly data: unknown;
+}
+
 /** One server of a team, asked over HTTP. */
 export interface Desk extends AsyncDisposable {
   readonly url: string;
   say(words: string | Words): Promise<WireDone>;
+  /** All that the server tells of it, in order. */
+  hear(words: Words): Promise<readonly WireEvent[]>;
   /** Presses a button of a question. */
   press(label: string, on: WireDone): Promise<WireDone>;
   /** Sends it, and gives its turn as soon as it is accepted. */
@@ -44,14 +51,16 @@ export interface Desk extends AsyncDisposable {
   stop(turnId: string): Promise<void>;
 }
 
+type Variables = Readonly<Record<string, string>>;
+
 /** The team's HTTP, in the session `mina`. */
 async function openDesk(
   databaseUrl: string,
   services: TeamOptions["services"],
-  options: Partial<TeamOptions> = {},
+  { environment: more, ...options }: Partial<TeamOptions> & { environment?: Variables } = {},
 ): Promise<Desk> {
   const loaded = await readTeam({ services, ...options });
-  const environment = readEnvironment({ DATABASE_URL: databaseUrl, PORT: "0" });
+  const environment = readEnvironment({ DATABASE_URL: databaseUrl, PORT: "0", ...more });
   const team = await startTeam(loaded, environment, { logger: silentLogger });
   const post = (path: string, body: object): Promise<Response> =>
     fetch(team.url + path, {
@@ -59,8 +68,10 @@ async function openDesk(
       headers: { "content-type": "application/json" },
       body: JSON.stringify(body),
     });
+  const send = (words: Words): Promise<Response> =>
+    post("/v1/agent/chat/stream", { session_id: "mina", ...words });
   const begin: Desk["begin"] = async (words) => {
-    const answer = await post("/v1/agent/chat/stream", { session_id: "mina", ...words });
+    const answer = await send(words);
     const turnId = answer.headers.get("turn-id");
     if (turnId === null) throw new Error(`${answer.status}: ${await answer.text()}`);
     return { turnId, done: doneIn(answer) };
@@ -71,6 +82,7 @@ async function openDesk(
     url: team.url,
     begin,
     say,
+    hear: async (words) => eventsIn(await (await send(words)).text()),
     press: (message, { ui_hint: { confirm_id } }) => say({ message, confirm_id }),
     stop: async (turnId) => void (await post(`/v1/agent/turns/${turnId}/stop`, {})),
     [Symbol.asyncDispose]: () => team.stop(),
@@ -82,6 +94,13 @@ async function doneIn(answer: Response): Promise<WireDone> {
   const data = /^event: DONE\ndata: (.*)$/mu.exec(text)?.[1];
   if (data === undefined) throw new Error(`no DONE in ${text}`);
   return JSON.parse(data) as WireDone;
+}
+
+function eventsIn(stream: string): readonly WireEvent[] {
+  return [...stream.matchAll(/^event: (\w+)\ndata: (.*)$/gmu)].map(([, type, data]) => ({
+    type: type!,
+    data: JSON.parse(data!) as unknown,
+  }));
 }
 
 /** How a model behaves just now; the test changes it between two messages. */
@@ -115,6 +134,8 @@ export interface Office extends AsyncDisposable {
     services?: TeamOptions["services"];
     team?: Partial<TeamOptions>;
     databaseUrl?: string;
+    /** Goes before the moody model: a provider's. */
+    environment?: Variables;
   }): Promise<Desk>;
   /** The question was shown so long ago. */
   age(ms: number): Promise<void>;
@@ -149,13 +170,14 @@ export async function openOffice(options: { bank?: BankOptions } = {}): Promise<
     bank,
     mood,
     databaseUrl,
-    open: async ({ services, team, databaseUrl: other } = {}) =>
+    open: async ({ services, team, databaseUrl: other, environment } = {}) =>
       kept.use(
         await openDesk(other ?? databaseUrl, services ?? { transfer, small: smallService() }, {
           locale: "ko",
           ...team,
           model: base.model,
           offlineModels: [...base.offlineModels],
+          ...(environment && { environment }),
         }),
       ),
     async age(ms) {

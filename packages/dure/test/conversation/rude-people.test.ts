@@ -60,15 +60,23 @@ test.each(rows)(
 );
 
 async function findingsAbout(seed: number): Promise<readonly string[]> {
-  const session = `s${seed}`;
-  const told = await new Person(session, numbersFrom(seed)).converse();
-  conversations += 1;
+  const person = new Person(`s${seed}`, numbersFrom(seed));
+  const said = `DURE_TEST_SEED=${seed}`;
+  try {
+    const findings = await judged(person.session, await person.converse());
+    return findings.length === 0 ? [] : [said, ...findings, scriptOf(person.told), ""];
+  } catch (error) {
+    return [said, `it broke off: ${String(error)}`, scriptOf(person.told), ""];
+  } finally {
+    conversations += 1;
+  }
+}
+
+async function judged(session: string, told: readonly Told[]): Promise<readonly string[]> {
   const booked = town.bank.bookings().filter(({ key }) => key.startsWith(`${session}/`));
   const completed = await town.completed(session);
   const conversation: Conversation = { told, booked, completed, times: await timesOf(session) };
-  const findings = findingsOf(conversation);
-  if (findings.length === 0) return [];
-  return [`DURE_TEST_SEED=${seed}`, ...findings, scriptOf(told), ""];
+  return findingsOf(conversation);
 }
 
 async function timesOf(session: string): Promise<ReadonlyMap<string, Times>> {
@@ -88,20 +96,20 @@ type DeedOf<Kind extends Deed["do"]> = Extract<Deed, { do: Kind }>;
 
 /** One person, who does one thing after the other and sees what comes of it. */
 class Person {
-  readonly #session: string;
+  readonly session: string;
   readonly #random: () => number;
-  readonly #told: Told[] = [];
+  readonly told: Told[] = [];
   #afterSilence = false;
   #sent = 0;
 
   constructor(session: string, random: () => number) {
-    this.#session = session;
+    this.session = session;
     this.#random = random;
   }
 
   async converse(): Promise<readonly Told[]> {
     for (const deed of personOf(this.#random)) await this.#do(deed, this.#random() < 0.5 ? 0 : 1);
-    return this.#told;
+    return this.told;
   }
 
   async #do(deed: Deed, house: number): Promise<void> {
@@ -127,7 +135,7 @@ class Person {
   }
 
   async #press({ which, label }: DeedOf<"press">, house: number): Promise<void> {
-    const asked = this.#told.filter(({ done }) => done.next_action === "CONFIRM");
+    const asked = this.told.filter(({ done }) => done.next_action === "CONFIRM");
     const on = which === "last" ? asked.at(-1) : asked.at(0);
     const confirmId = on?.done.ui_hint.confirm_id;
     if (confirmId === undefined) return;
@@ -161,7 +169,7 @@ class Person {
     this.#afterSilence = true;
     const text = `update dure.sessions set state = jsonb_set(state, '{question,shownAt}', '1')
       where id = $1 and state ? 'question'`;
-    await town.database.query({ text }, [this.#session]);
+    await town.database.query({ text }, [this.session]);
   }
 
   #begin(
@@ -170,7 +178,7 @@ class Person {
   ): Promise<Begun> {
     const { house, service = "transfer", confirmId } = to;
     const key = `${++this.#sent}`;
-    return town.begin({ session: this.#session, text, key, service, confirmId }, house);
+    return town.begin({ session: this.session, text, key, service, confirmId }, house);
   }
 
   async #hear(turn: Begun, text: string, pressed?: string): Promise<void> {
@@ -178,6 +186,6 @@ class Person {
     const shown = turn.shown();
     const afterSilence = this.#afterSilence;
     this.#afterSilence = false;
-    this.#told.push({ turnId: turn.turnId, text, pressed, afterSilence, shown, done });
+    this.told.push({ turnId: turn.turnId, text, pressed, afterSilence, shown, done });
   }
 }

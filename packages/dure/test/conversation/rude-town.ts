@@ -7,7 +7,7 @@ import { systemClock } from "../../src/kernel/clock.ts";
 import { silentLogger } from "../../src/kernel/logger.ts";
 import { ServerProcess } from "../crash/server-process.ts";
 import { TurnReader } from "../crash/turn-reader.ts";
-import { until } from "../until.ts";
+import { eventually, until } from "../until.ts";
 import type { WireDone } from "./desk.ts";
 import { numbersFrom, rudeAnswer } from "./rude-people.ts";
 
@@ -127,8 +127,10 @@ export class Town implements AsyncDisposable {
   }
 
   async completed(session: string): Promise<readonly { readonly data: unknown }[]> {
-    const url = await this.#urlNear(0);
-    const answer = await fetch(`${url}/v1/agent/completed?session_id=${session}`);
+    const path = `/v1/agent/completed?session_id=${session}`;
+    // The server may be killed under it.
+    const read = async (): Promise<Response> => fetch((await this.#urlNear(0)) + path);
+    const answer = await eventually(read, { patienceMs: 60_000 });
     return ((await answer.json()) as { items: { data: unknown }[] }).items;
   }
 
