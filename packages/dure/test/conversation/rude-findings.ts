@@ -90,8 +90,7 @@ function whyNoYes(
 ): string | undefined {
   if (afterSilence) return "came after the question had expired";
   if (classifyReply(text).kind !== "yes") return "is no yes";
-  if (pressed !== undefined)
-    return pressed === id ? undefined : "is the button of another question";
+  if (pressed !== undefined) return pressed === id ? undefined : "presses another question";
   const asked = times.get(question.turnId)!.finishedAt;
   return times.get(turnId)!.acceptedAt > asked ? undefined : "was written before it was asked";
 }

@@ -11,7 +11,7 @@ import { eventually, until } from "../until.ts";
 import type { WireDone } from "./desk.ts";
 import { numbersFrom, rudeAnswer } from "./rude-people.ts";
 
-const TEAM = fileURLToPath(new URL("rude-team", import.meta.url));
+const TEAM = fileURLToPath(new URL("team", import.meta.url));
 /** One house for each wire format of the providers. */
 const MODELS = ["openai:gpt-4.1-mini", "anthropic:claude-sonnet-4-5"] as const;
 /** Share of the model's calls in which the provider is in a mood. */
